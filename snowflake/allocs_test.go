@@ -1,0 +1,67 @@
+package snowflake_test
+
+import (
+	"testing"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func TestReadingAndWritingIDsDoesNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates on its own")
+	}
+	id := snowflake.ID(1234567890123456789)
+	text, raw := id.String(), []byte(id.String())
+	quoted := []byte(`"` + text + `"`)
+	base32, base58, base62 := id.Base32(), id.Base58(), id.Base62()
+	buf := make([]byte, 0, 32)
+	var column any = id.Int64() // made once: boxing is the driver's
+	var columnText, columnBytes any = text, raw
+	var got snowflake.ID
+	check := func(err error) {
+		if err != nil || got != id {
+			t.Fatalf("got %d, %v, want %d", got, err, id)
+		}
+		got = 0
+	}
+	for name, run := range map[string]func(){
+		"Parse":                       func() { var err error; got, err = snowflake.Parse(text); check(err) },
+		"Parse of a converted []byte": func() { var err error; got, err = snowflake.Parse(string(raw)); check(err) },
+		"ParseBase32":                 func() { var err error; got, err = snowflake.ParseBase32(base32); check(err) },
+		"ParseBase58":                 func() { var err error; got, err = snowflake.ParseBase58(base58); check(err) },
+		"ParseBase62":                 func() { var err error; got, err = snowflake.ParseBase62(base62); check(err) },
+		"UnmarshalText":               func() { check(got.UnmarshalText(raw)) },
+		"UnmarshalParam":              func() { check(got.UnmarshalParam(text)) },
+		"UnmarshalJSON of a string":   func() { check(got.UnmarshalJSON(quoted)) },
+		"UnmarshalJSON of a number":   func() { check(got.UnmarshalJSON(raw)) },
+		"Scan of an int64":            func() { check(got.Scan(column)) },
+		"Scan of a string":            func() { check(got.Scan(columnText)) },
+		"Scan of a []byte":            func() { check(got.Scan(columnBytes)) },
+		"Scan of a local int64":       func() { check(got.Scan(id.Int64())) }, // src must not escape
+		"Scan of a local []byte":      func() { check(got.Scan(raw)) },
+		"AppendText":                  func() { buf, _ = id.AppendText(buf[:0]) },
+		"AppendBase32":                func() { buf = id.AppendBase32(buf[:0]) },
+		"AppendBase58":                func() { buf = id.AppendBase58(buf[:0]) },
+		"AppendBase62":                func() { buf = id.AppendBase62(buf[:0]) },
+		"Value": func() {
+			if v, err := id.Value(); v != int64(id) || err != nil {
+				t.Fatal(v, err)
+			}
+		},
+	} {
+		if n := testing.AllocsPerRun(100, run); n != 0 {
+			t.Errorf("%s: %v allocations, want 0", name, n)
+		}
+	}
+	for name, run := range map[string]func(){
+		"String":      func() { text = id.String() },
+		"MarshalText": func() { raw, _ = id.MarshalText() },
+		"Base32":      func() { base32 = id.Base32() },
+		"Base58":      func() { base58 = id.Base58() },
+		"Base62":      func() { base62 = id.Base62() },
+	} {
+		if n := testing.AllocsPerRun(100, run); n > 1 {
+			t.Errorf("%s: %v allocations, want the text's alone", name, n)
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package snowflake_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// benchmarkIDs are IDs of 18 and 19 digits, as they come some years after an epoch.
+func benchmarkIDs() [1024]snowflake.ID {
+	random := rand.New(rand.NewPCG(1, 2))
+	var ids [1024]snowflake.ID
+	for i := range ids {
+		ids[i] = snowflake.ID(1e17 + random.Int64N(9e18))
+	}
+	return ids
+}
+
+func benchmarkTexts(format func(snowflake.ID) string) (texts [1024]string) {
+	for i, id := range benchmarkIDs() {
+		texts[i] = format(id)
+	}
+	return texts
+}
+
+// keepID and keepBytes hold results, so that the compiler does not drop the calls that are measured.
+var (
+	keepID    snowflake.ID
+	keepBytes []byte
+)
+
+// The subjects call their functions directly and not through a table, so that inlining is as in a program.
+
+func BenchmarkParse(b *testing.B) {
+	texts := benchmarkTexts(snowflake.ID.String)
+	var raw [1024][]byte
+	for i, text := range texts {
+		raw[i] = []byte(text)
+	}
+	takeTurns(b,
+		subject{"strconv", func(n int) {
+			for i := range n {
+				v, _ := strconv.ParseInt(texts[i%1024], 10, 64)
+				keepID ^= snowflake.ID(v)
+			}
+		}},
+		subject{"Parse", func(n int) {
+			for i := range n {
+				id, _ := snowflake.Parse(texts[i%1024])
+				keepID ^= id
+			}
+		}},
+		subject{"UnmarshalText", func(n int) {
+			var id snowflake.ID
+			for i := range n {
+				_ = id.UnmarshalText(raw[i%1024])
+				keepID ^= id
+			}
+		}},
+		subject{"ScanString", func(n int) {
+			var id snowflake.ID
+			for i := range n {
+				_ = id.Scan(texts[i%1024])
+				keepID ^= id
+			}
+		}},
+		subject{"ScanBytes", func(n int) {
+			var id snowflake.ID
+			for i := range n {
+				_ = id.Scan(raw[i%1024])
+				keepID ^= id
+			}
+		}},
+		subject{"ScanInt64", func(n int) {
+			var id snowflake.ID
+			for i := range n {
+				_ = id.Scan(int64(i))
+				keepID ^= id
+			}
+		}},
+	)
+}
+
+func BenchmarkAppendText(b *testing.B) {
+	ids := benchmarkIDs()
+	takeTurns(b,
+		subject{"strconv", func(n int) {
+			buf := make([]byte, 0, 32)
+			for i := range n {
+				buf = strconv.AppendInt(buf[:0], int64(ids[i%1024]), 10)
+			}
+			keepBytes = buf
+		}},
+		subject{"AppendText", func(n int) {
+			buf := make([]byte, 0, 32)
+			for i := range n {
+				buf, _ = ids[i%1024].AppendText(buf[:0])
+			}
+			keepBytes = buf
+		}},
+		subject{"AppendBase32", func(n int) {
+			buf := make([]byte, 0, 32)
+			for i := range n {
+				buf = ids[i%1024].AppendBase32(buf[:0])
+			}
+			keepBytes = buf
+		}},
+		subject{"AppendBase58", func(n int) {
+			buf := make([]byte, 0, 32)
+			for i := range n {
+				buf = ids[i%1024].AppendBase58(buf[:0])
+			}
+			keepBytes = buf
+		}},
+		subject{"AppendBase62", func(n int) {
+			buf := make([]byte, 0, 32)
+			for i := range n {
+				buf = ids[i%1024].AppendBase62(buf[:0])
+			}
+			keepBytes = buf
+		}},
+	)
+}
+
+func BenchmarkParseEncodings(b *testing.B) {
+	decimal := benchmarkTexts(snowflake.ID.String)
+	base32 := benchmarkTexts(snowflake.ID.Base32)
+	base58 := benchmarkTexts(snowflake.ID.Base58)
+	base62 := benchmarkTexts(snowflake.ID.Base62)
+	takeTurns(b,
+		subject{"Parse", func(n int) {
+			for i := range n {
+				id, _ := snowflake.Parse(decimal[i%1024])
+				keepID ^= id
+			}
+		}},
+		subject{"ParseBase32", func(n int) {
+			for i := range n {
+				id, _ := snowflake.ParseBase32(base32[i%1024])
+				keepID ^= id
+			}
+		}},
+		subject{"ParseBase58", func(n int) {
+			for i := range n {
+				id, _ := snowflake.ParseBase58(base58[i%1024])
+				keepID ^= id
+			}
+		}},
+		subject{"ParseBase62", func(n int) {
+			for i := range n {
+				id, _ := snowflake.ParseBase62(base62[i%1024])
+				keepID ^= id
+			}
+		}},
+	)
+}
+
+// benchmarkRecord is a row as an API returns it.
+type benchmarkRecord[T any] struct {
+	ID, Parent, Owner T
+	Name              string
+}
+
+func benchmarkRecords() (benchmarkRecord[snowflake.ID], benchmarkRecord[int64]) {
+	return benchmarkRecord[snowflake.ID]{1234567890123456789, 1234567890123456780, 987654321098765432, "alice"},
+		benchmarkRecord[int64]{1234567890123456789, 1234567890123456780, 987654321098765432, "alice"}
+}
+
+func BenchmarkMarshalJSON(b *testing.B) {
+	record, numbers := benchmarkRecords()
+	takeTurns(b,
+		subject{"int64", func(n int) {
+			for range n {
+				keepBytes, _ = json.Marshal(numbers)
+			}
+		}},
+		subject{"ID", func(n int) {
+			for range n {
+				keepBytes, _ = json.Marshal(record)
+			}
+		}},
+	)
+}
+
+func BenchmarkUnmarshalJSON(b *testing.B) {
+	record, numbers := benchmarkRecords()
+	text, _ := json.Marshal(record)
+	numberText, _ := json.Marshal(numbers)
+	takeTurns(b,
+		subject{"int64", func(n int) {
+			for range n {
+				_ = json.Unmarshal(numberText, &numbers)
+			}
+		}},
+		subject{"ID", func(n int) {
+			for range n {
+				_ = json.Unmarshal(text, &record)
+			}
+		}},
+	)
+}

@@ -1,0 +1,116 @@
+package snowflake_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// canonical is the rule for decimal text in terms of strconv: it is what the number prints.
+func canonical(text string) (snowflake.ID, bool) {
+	number, err := strconv.ParseInt(text, 10, 64)
+	return snowflake.ID(number), err == nil && strconv.FormatInt(number, 10) == text
+}
+
+func FuzzParse(f *testing.F) {
+	f.Fuzz(func(t *testing.T, text string) {
+		want, ok := canonical(text)
+		id, err := snowflake.Parse(text)
+		if (err == nil) != ok {
+			t.Fatalf("Parse(%q) = %d, %v, want success: %v", text, id, err, ok)
+		}
+		if ok && (id != want || id.String() != text) {
+			t.Fatalf("Parse(%q) = %d, which prints as %q", text, want, id.String())
+		}
+	})
+}
+
+func fuzzEncoding(f *testing.F, e textForm) {
+	f.Helper()
+	f.Fuzz(func(t *testing.T, text string, number int64) {
+		id := snowflake.ID(number)
+		if back, err := e.parse(e.format(id)); back != id || err != nil {
+			t.Fatalf("%d is written as %q and read back as %d, %v", id, e.format(id), back, err)
+		}
+		if id, err := e.parse(text); err == nil && e.format(id) != text {
+			t.Fatalf("%q is read as %d, which is written as %q", text, id, e.format(id))
+		}
+	})
+}
+
+func FuzzParseBase32(f *testing.F) { fuzzEncoding(f, encodings[0]) }
+func FuzzParseBase58(f *testing.F) { fuzzEncoding(f, encodings[1]) }
+func FuzzParseBase62(f *testing.F) { fuzzEncoding(f, encodings[2]) }
+
+// The oracle reads the JSON value as what it is, a string or a number, and applies the rule for text to it.
+func FuzzIDJSON(f *testing.F) {
+	f.Fuzz(func(t *testing.T, data []byte) {
+		const before = 42
+		want, ok := snowflake.ID(before), false
+		var value any
+		decoder := json.NewDecoder(bytes.NewReader(data))
+		decoder.UseNumber()
+		if json.Valid(data) && decoder.Decode(&value) == nil {
+			switch value := value.(type) {
+			case nil:
+				ok = true
+			case string:
+				want, ok = canonical(value)
+			case json.Number:
+				want, ok = canonical(value.String())
+			}
+		}
+		id := snowflake.ID(before)
+		err := json.Unmarshal(data, &id)
+		if (err == nil) != ok {
+			t.Fatalf("Unmarshal(%q) = %d, %v, want success: %v", data, id, err, ok)
+		}
+		if !ok {
+			want = before
+		}
+		if id != want {
+			t.Fatalf("Unmarshal(%q) = %d, %v, want %d", data, id, err, want)
+		}
+		text, err := json.Marshal(id)
+		var back snowflake.ID
+		if err != nil || json.Unmarshal(text, &back) != nil || back != id {
+			t.Fatalf("%d is written as %s, %v, and read back as %d", id, text, err, back)
+		}
+		_ = back.UnmarshalJSON(data) // must not panic on what is not JSON
+	})
+}
+
+func FuzzIDScan(f *testing.F) {
+	f.Fuzz(func(t *testing.T, text string, signed int64, unsigned uint64, float float64) {
+		const before = 42
+		want, ok := canonical(text)
+		if !ok {
+			want = before
+		}
+		for _, src := range []any{text, []byte(text)} {
+			id := snowflake.ID(before)
+			if err := id.Scan(src); (err == nil) != ok || id != want {
+				t.Fatalf("Scan(%T %q) = %d, %v, want %d, success: %v", src, text, id, err, want, ok)
+			}
+		}
+		id := snowflake.ID(before)
+		if err := id.Scan(signed); err != nil || id.Int64() != signed {
+			t.Fatalf("Scan(int64 %d) = %d, %v", signed, id, err)
+		}
+		if value, err := id.Value(); err != nil || value != signed {
+			t.Fatalf("Value of %d = %v, %v", signed, value, err)
+		}
+		id = before
+		err := id.Scan(unsigned)
+		if fits := unsigned < 1<<63; (err == nil) != fits || fits && uint64(id) != unsigned || !fits && id != before {
+			t.Fatalf("Scan(uint64 %d) = %d, %v", unsigned, id, err)
+		}
+		id = before
+		if err := id.Scan(float); err == nil || id != before {
+			t.Fatalf("Scan(float64 %v) = %d, %v, want an error", float, id, err)
+		}
+	})
+}

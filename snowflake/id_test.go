@@ -1,0 +1,116 @@
+package snowflake_test
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// What an ID has to be for the packages that handle it.
+var (
+	_ fmt.Stringer                              = snowflake.ID(0)
+	_ encoding.TextAppender                     = snowflake.ID(0)
+	_ encoding.TextMarshaler                    = snowflake.ID(0)
+	_ encoding.TextUnmarshaler                  = (*snowflake.ID)(nil)
+	_ json.Unmarshaler                          = (*snowflake.ID)(nil)
+	_ driver.Valuer                             = snowflake.ID(0)
+	_ sql.Scanner                               = (*snowflake.ID)(nil)
+	_ slog.LogValuer                            = snowflake.ID(0)
+	_ interface{ UnmarshalParam(string) error } = (*snowflake.ID)(nil) // gin and echo
+	_ interface{ GormDataType() string }        = snowflake.ID(0)      // GORM
+)
+
+// sampleIDs returns IDs of every length and sign: the limits of int64, all powers of two and of ten with their
+// neighbours, and random ones of each number of bits.
+func sampleIDs() []snowflake.ID {
+	ids := []snowflake.ID{0, math.MaxInt64, math.MaxInt64 - 1, math.MinInt64, math.MinInt64 + 1, 1234567890123456789}
+	around := func(v int64) {
+		for d := int64(-2); d <= 2; d++ {
+			ids = append(ids, snowflake.ID(v+d), snowflake.ID(-v-d))
+		}
+	}
+	for bit := range 63 {
+		around(1 << bit)
+	}
+	for power := int64(1); power <= 1e18; power *= 10 {
+		around(power)
+		if power == 1e18 {
+			break // the next one overflows
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for shift := range 64 {
+		for range 200 {
+			id := snowflake.ID(random.Uint64() >> shift)
+			ids = append(ids, id, -id)
+		}
+	}
+	return ids
+}
+
+func TestIDIsZeroOnlyForZero(t *testing.T) {
+	var id snowflake.ID
+	if !id.IsZero() {
+		t.Error("the zero value is not zero")
+	}
+	for _, id := range []snowflake.ID{1, -1, math.MaxInt64, math.MinInt64} {
+		if id.IsZero() {
+			t.Errorf("%d is zero", id)
+		}
+	}
+}
+
+func TestIDComparesAsItsInteger(t *testing.T) {
+	ids := []snowflake.ID{math.MinInt64, -1, 0, 1, 2, math.MaxInt64}
+	for i, a := range ids {
+		for j, b := range ids {
+			want := 0
+			if i < j {
+				want = -1
+			} else if i > j {
+				want = 1
+			}
+			if got := a.Compare(b); got != want {
+				t.Errorf("ID(%d).Compare(%d) = %d, want %d", a, b, got, want)
+			}
+			if got := a.Int64() < b.Int64(); got != (a < b) {
+				t.Errorf("Int64 of %d and %d compare differently", a, b)
+			}
+		}
+	}
+	shuffled := []snowflake.ID{2, math.MaxInt64, -1, 1, math.MinInt64, 0}
+	slices.SortFunc(shuffled, snowflake.ID.Compare)
+	if !slices.Equal(shuffled, ids) {
+		t.Errorf("sorted with ID.Compare: %v, want %v", shuffled, ids)
+	}
+}
+
+func TestIDPrintsAsDigits(t *testing.T) {
+	id := snowflake.ID(255)
+	for format, want := range map[string]string{
+		"%d": "255", "%v": "255", "%s": "255", "%q": `"255"`, "%08d": "00000255", "%b": "11111111",
+		"%x": "323535", // documented: ID is a Stringer
+	} {
+		if got := fmt.Sprintf(format, id); got != want {
+			t.Errorf("Sprintf(%q) = %q, want %q", format, got, want)
+		}
+	}
+	if got := fmt.Sprintf("%x", id.Int64()); got != "ff" {
+		t.Errorf("%%x of Int64 = %q, want ff", got)
+	}
+}
+
+func TestIDIsABigintForGORM(t *testing.T) {
+	if got := snowflake.ID(0).GormDataType(); got != "bigint" {
+		t.Errorf("GormDataType() = %q, want bigint", got)
+	}
+}

@@ -1,0 +1,110 @@
+package snowflake
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// radixLen is the length of an ID in base 58 and base 62: the least n with 58^n >= 2^64, and with 62^n >= 2^64.
+const radixLen = 11
+
+// A text has an upper part of five digits and a lower one of six. An ID is split there, so that two short chains of
+// divisions or multiplications run side by side in place of a long one.
+const (
+	radixHigh = 5
+	radixLow  = radixLen - radixHigh
+)
+
+// noDigit is the value of a character that is not in an alphabet.
+const noDigit = 0xff
+
+// radix writes IDs as numbers of fixed width in base 58 or 62.
+type radix struct {
+	name       string
+	alphabet   string // in ASCII order, so that texts sort as numbers do
+	values     [256]byte
+	base       uint64
+	reciprocal uint64 // 2^64/base rounded up: x*reciprocal/2^64 is x/base for all x < 2^58
+	split      uint64 // base^radixLow, below 2^36
+}
+
+func newRadix(name, alphabet string) radix {
+	base := uint64(len(alphabet))
+	split := uint64(1)
+	for range radixLow {
+		split *= base
+	}
+	return radix{
+		name: name, alphabet: alphabet, values: digitValues(alphabet),
+		base: base, reciprocal: ^uint64(0)/base + 1, split: split,
+	}
+}
+
+// digitValues returns the value of each character of an alphabet and noDigit for all others.
+func digitValues(alphabet string) (values [256]byte) {
+	for i := range values {
+		values[i] = noDigit
+	}
+	for i := range len(alphabet) {
+		values[alphabet[i]] = byte(i)
+	}
+	return values
+}
+
+// append appends the digits of uint64(id), with leading zeros.
+func (r *radix) append(b []byte, id ID) []byte {
+	base, reciprocal, alphabet := r.base, r.reciprocal, r.alphabet // for all that the compiler knows, out could be r
+	high, low := uint64(id)/r.split, uint64(id)%r.split
+	b, out := extend(b, radixLen)
+	for i := radixHigh - 1; i >= 0; i-- {
+		quotient, _ := bits.Mul64(high, reciprocal)
+		out[i] = alphabet[high-quotient*base]
+		high = quotient
+		quotient, _ = bits.Mul64(low, reciprocal)
+		out[i+radixLow] = alphabet[low-quotient*base]
+		low = quotient
+	}
+	out[radixHigh] = alphabet[low]
+	return b
+}
+
+// parse is the inverse of append.
+func (r *radix) parse(s string) (ID, error) {
+	if len(s) != radixLen {
+		return 0, lengthError(r.name, s, radixLen)
+	}
+	var high, low uint64
+	var all byte // the union of the values: the top bit is that of noDigit
+	for i := range radixHigh {
+		upper, lower := r.values[s[i]], r.values[s[i+radixHigh]]
+		all |= upper | lower
+		high = high*r.base + uint64(upper)
+		low = low*r.base + uint64(lower)
+	}
+	last := r.values[s[radixLen-1]]
+	all |= last
+	low = low*r.base + uint64(last)
+	if all > 127 {
+		return 0, alphabetError(r.name, s, &r.values)
+	}
+	overflow, product := bits.Mul64(high, r.split)
+	u, carry := bits.Add64(product, low, 0)
+	if overflow+carry > 0 {
+		largest := string(r.append(nil, -1))
+		return 0, newParseError(ErrRange, r.name, s, fmt.Sprintf("it is above %q, the largest number of 64 bits", largest))
+	}
+	return ID(u), nil
+}
+
+func lengthError(source, s string, want int) *ParseError {
+	return newParseError(ErrSyntax, source, s, fmt.Sprintf("want %d characters, got %d", want, len(s)))
+}
+
+// alphabetError names the first character of s that is not a digit.
+func alphabetError(source, s string, values *[256]byte) *ParseError {
+	i := 0
+	for values[s[i]] != noDigit {
+		i++
+	}
+	return newParseError(ErrSyntax, source, s, fmt.Sprintf("byte %d is %q, which is not in the alphabet", i, s[i:i+1]))
+}
