@@ -1,0 +1,117 @@
+package snowflake
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// String returns the layout's text form, for configuration files and logs; the
+// same layout always has the same text:
+//
+//	epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12
+//
+// Fields go from the highest bit to the lowest, each with its width in bits.
+// The zero Layout is "".
+func (l Layout) String() string {
+	if l.IsZero() {
+		return ""
+	}
+	b := []byte("epoch=")
+	b = l.Epoch().AppendFormat(b, time.RFC3339Nano)
+	b = append(b, " tick="...)
+	b = append(b, l.tick.String()...)
+	for name, at := range l.slots() {
+		b = append(b, ' ')
+		b = append(b, name...)
+		b = append(b, ':')
+		b = strconv.AppendUint(b, uint64(at.width), 10)
+	}
+	return string(b)
+}
+
+// AppendText appends the text form of String.
+func (l Layout) AppendText(b []byte) ([]byte, error) { return append(b, l.String()...), nil }
+
+// MarshalText returns the text form of String.
+func (l Layout) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText is ParseLayout; the empty text is the zero Layout. On an error
+// the layout is unchanged.
+func (l *Layout) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*l = Layout{}
+		return nil
+	}
+	parsed, err := ParseLayout(string(text))
+	if err == nil {
+		*l = parsed
+	}
+	return err
+}
+
+// ParseLayout is the inverse of String. It takes the words in any order among
+// epoch, tick and fields, apart by white space; the epoch as in RFC 3339, the
+// tick as in time.ParseDuration. A text of one word is the name of a preset in
+// lower case, such as "twitter". An error wraps ErrLayout.
+func ParseLayout(text string) (Layout, error) {
+	words := strings.Fields(text)
+	if len(words) == 1 {
+		if preset, ok := presets()[words[0]]; ok {
+			return preset, nil
+		}
+	}
+	return parseLayout(text)
+}
+
+func parseLayout(text string) (Layout, error) {
+	var (
+		epoch  time.Time
+		tick   time.Duration
+		fields []Field
+		given  = map[string]bool{}
+	)
+	for word := range strings.FieldsSeq(text) {
+		key, value, ok := strings.Cut(word, "=")
+		if !ok {
+			field, err := parseField(word)
+			if err != nil {
+				return Layout{}, err
+			}
+			fields = append(fields, field)
+			continue
+		}
+		if given[key] {
+			return Layout{}, layoutError("%s given twice", key)
+		}
+		given[key] = true
+		var err error
+		switch key {
+		case "epoch":
+			epoch, err = time.Parse(time.RFC3339Nano, value)
+		case "tick":
+			tick, err = time.ParseDuration(value)
+		default:
+			return Layout{}, layoutError("%q: want epoch=, tick=, name:bits or the name of a preset", word)
+		}
+		if err != nil {
+			return Layout{}, fmt.Errorf("snowflake: %w: %s: %w", ErrLayout, key, err)
+		}
+	}
+	for _, key := range []string{"epoch", "tick"} {
+		if !given[key] {
+			return Layout{}, layoutError("no %s= in %q", key, text)
+		}
+	}
+	return NewLayout(epoch, tick, fields...)
+}
+
+func parseField(word string) (Field, error) {
+	name, width, ok := strings.Cut(word, ":")
+	bits, err := strconv.Atoi(width)
+	if !ok || err != nil {
+		return Field{}, layoutError("%q: want epoch=, tick=, name:bits or the name of a preset", word)
+	}
+	return Field{Name: name, Bits: bits}, nil
+}
