@@ -1,0 +1,255 @@
+package snowflake_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// smallLayouts have so few bits that every ID can be looked at.
+func smallLayouts() []snowflake.Layout {
+	return []snowflake.Layout{
+		snowflake.MustLayout(epoch2025, time.Millisecond, fields("time", 4, "worker", 2, "sequence", 3)...),
+		snowflake.MustLayout(epoch2025, time.Microsecond, fields("time", 3, "sequence", 3, "machine", 2)...),
+		snowflake.MustLayout(epoch2025.Add(123456789), 28*time.Second, fields("time", 5, "sequence", 1)...),
+		snowflake.MustLayout(epoch2025, 7*time.Nanosecond*1000+3, fields("time", 4, "region", 1, "type", 2, "machine", 1, "sequence", 1)...),
+	}
+}
+
+func TestEveryIDOfSmallLayoutsKeepsItsOrderAndParts(t *testing.T) {
+	for _, l := range smallLayouts() {
+		var last time.Time
+		for id := range snowflake.ID(1) << l.Bits() {
+			parts := l.Decompose(id)
+			if back, err := l.Compose(parts); back != id || err != nil {
+				t.Fatalf("%v: Compose(Decompose(%d)) = %d, %v", l, id, back, err)
+			}
+			if parts.Time.Before(last) {
+				t.Fatalf("%v: the time of %d is before that of %d", l, id, id-1)
+			}
+			last = parts.Time
+			var packed snowflake.ID
+			for _, f := range l.Fields() {
+				value, err := l.Field(id, f.Name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				packed = packed<<f.Bits | snowflake.ID(value)
+			}
+			if packed != id {
+				t.Fatalf("%v: the fields of %d make %d", l, id, packed)
+			}
+		}
+		if !last.Add(l.Tick()).Equal(l.End()) {
+			t.Errorf("%v: the last tick ends at %v, End() = %v", l, last.Add(l.Tick()), l.End())
+		}
+	}
+}
+
+// The instants are every tick's start and its neighbours, so that each way of
+// rounding wrongly is seen.
+func TestBoundsAreExactForEveryInstantOfSmallLayouts(t *testing.T) {
+	for _, l := range smallLayouts() {
+		ids := int64(1) << l.Bits()
+		var instants []time.Time
+		for at := l.Epoch().Add(-l.Tick()); !at.After(l.End().Add(l.Tick())); at = at.Add(l.Tick()) {
+			instants = append(instants, at.Add(-1), at, at.Add(1), at.Add(l.Tick()/2))
+		}
+		for _, from := range instants {
+			lowest, highest := snowflake.ID(-1), snowflake.ID(-1)
+			for id := range snowflake.ID(ids) {
+				start := l.Time(id)
+				if !from.Before(start) && from.Before(start.Add(l.Tick())) {
+					if lowest < 0 {
+						lowest = id
+					}
+					highest = id
+				}
+			}
+			lo, errLo := l.MinAt(from)
+			hi, errHi := l.MaxAt(from)
+			if lowest < 0 {
+				want := snowflake.ErrTimeExhausted
+				if from.Before(l.Epoch()) {
+					want = snowflake.ErrBeforeEpoch
+				}
+				if !errors.Is(errLo, want) || !errors.Is(errHi, want) {
+					t.Fatalf("%v: MinAt(%v): %v, MaxAt: %v, want %v", l, from, errLo, errHi, want)
+				}
+			} else if lo != lowest || hi != highest || errLo != nil || errHi != nil {
+				t.Fatalf("%v: MinAt(%v) = %d, %v, MaxAt = %d, %v, want %d and %d", l, from, lo, errLo, hi, errHi, lowest, highest)
+			}
+			for _, to := range instants {
+				if from.After(to) {
+					continue
+				}
+				lo, hi, err := l.Range(from, to)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for id := range snowflake.ID(ids) {
+					start := l.Time(id)
+					want := !start.Before(from) && start.Before(to)
+					if got := id >= lo && id < hi; got != want {
+						t.Fatalf("%v: Range(%v, %v) = %d, %d; it has %d: %v, want %v", l, from, to, lo, hi, id, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestRangeReachesBeyondTheEnds(t *testing.T) {
+	l := snowflake.JavaScriptSafe()
+	lo, hi, err := l.Range(time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
+	if lo != 0 || hi != 1<<53 || err != nil {
+		t.Errorf("Range of everything = %d, %d, %v, want 0 and 2^53", lo, hi, err)
+	}
+	_, hi, err = snowflake.Default().Range(time.Time{}, time.Unix(1<<62, 0))
+	if hi != math.MaxInt64 || err != nil {
+		t.Errorf("Range with 63 bits ends at %d, %v, want the greatest int64", hi, err)
+	}
+	_, hi, err = snowflake.Default().Range(epoch2025, snowflake.Default().End())
+	if hi != math.MaxInt64 || err != nil {
+		t.Errorf("Range up to the end of 63 bits ends at %d, %v, want the greatest int64", hi, err)
+	}
+	if _, _, err := l.Range(epoch2025.Add(1), epoch2025); err == nil || !strings.Contains(err.Error(), "is after its end") {
+		t.Errorf("a range that ends before it begins: %v", err)
+	}
+}
+
+func TestBoundsNeedTheTimeOnTop(t *testing.T) {
+	l := snowflake.MustLayout(epoch2025, time.Millisecond, fields("shard", 4, "time", 41, "sequence", 12)...)
+	_, errMin := l.MinAt(epoch2025)
+	_, errMax := l.MaxAt(epoch2025)
+	_, _, errRange := l.Range(epoch2025, epoch2025)
+	for _, err := range []error{errMin, errMax, errRange} {
+		if !errors.Is(err, snowflake.ErrFieldOrder) || !strings.Contains(err.Error(), "shard time sequence") {
+			t.Errorf("%v, want ErrFieldOrder with the fields", err)
+		}
+	}
+}
+
+func TestValidateRefusesWhatNoGeneratorIssued(t *testing.T) {
+	now := mustTime(t, "2026-03-01T12:00:00Z")
+	js := snowflake.JavaScriptSafe()
+	at := func(d time.Duration) snowflake.ID {
+		id, err := js.MinAt(now.Add(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	for _, test := range []struct {
+		id   snowflake.ID
+		want string // "" is valid
+	}{
+		{at(0), ""},
+		{1, ""},
+		{at(10 * time.Second), ""},
+		{at(10*time.Second + time.Millisecond), "is more than 10s ahead of 2026-03-01T12:00:00Z"},
+		{0, "0 means no ID"},
+		{-5, "-5 is negative"},
+		{math.MinInt64, "-9223372036854775808 is negative"},
+		{1 << 53, "9007199254740992 is above 9007199254740991, the layout's greatest"},
+	} {
+		err := js.ValidateAt(test.id, now)
+		if test.want == "" {
+			if err != nil {
+				t.Errorf("ValidateAt(%d): %v", test.id, err)
+			}
+			continue
+		}
+		if !errors.Is(err, snowflake.ErrInvalidID) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("ValidateAt(%d): %v, want ErrInvalidID with %q", test.id, err, test.want)
+		}
+	}
+	if id, err := mustNew(t, 0).Next(); err != nil || snowflake.Default().Validate(id) != nil {
+		t.Errorf("a new ID %d is not valid: %v", id, snowflake.Default().Validate(id))
+	}
+}
+
+func TestComposeRefusesWhatDoesNotFit(t *testing.T) {
+	l := snowflake.Twitter()
+	good := snowflake.Parts{Time: epoch2025, Worker: 31, Sequence: 4095, Fields: map[string]int64{"datacenter": 31}}
+	for _, test := range []struct {
+		change func(p *snowflake.Parts)
+		is     error
+		want   string
+	}{
+		{func(*snowflake.Parts) {}, nil, ""},
+		{func(p *snowflake.Parts) { p.Worker = 32 }, snowflake.ErrFieldRange, "worker 32 out of range [0, 31]"},
+		{func(p *snowflake.Parts) { p.Worker = -1 }, snowflake.ErrFieldRange, "worker -1 out of range [0, 31]"},
+		{func(p *snowflake.Parts) { p.Sequence = 4096 }, snowflake.ErrFieldRange, "sequence 4096 out of range [0, 4095]"},
+		{func(p *snowflake.Parts) { p.Fields = map[string]int64{"datacenter": 32} }, snowflake.ErrFieldRange, "datacenter 32 out of range [0, 31]"},
+		{func(p *snowflake.Parts) { p.Fields = map[string]int64{"region": 1} }, snowflake.ErrUnknownField, `"region" is not among time, datacenter, worker, sequence`},
+		{func(p *snowflake.Parts) { p.Fields = map[string]int64{"worker": 1} }, snowflake.ErrUnknownField, `"worker"`},
+		{func(p *snowflake.Parts) { p.Time = time.Time{} }, snowflake.ErrBeforeEpoch, "0001-01-01T00:00:00Z is before 2010-11-04T01:42:54.657Z"},
+		{func(p *snowflake.Parts) { p.Time = l.End() }, snowflake.ErrTimeExhausted, "2080-07-10T17:30:30.209Z is not before"},
+	} {
+		p := good
+		test.change(&p)
+		id, err := l.Compose(p)
+		if test.is == nil {
+			if err != nil {
+				t.Errorf("Compose(%v): %v", p, err)
+			}
+			continue
+		}
+		if id != 0 || !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("Compose(%v) = %d, %v, want %v with %q", p, id, err, test.is, test.want)
+		}
+	}
+}
+
+func TestTimesBeyondADurationAreExact(t *testing.T) {
+	l := snowflake.Mastodon() // lasts 4,459 years, a time.Duration 292
+	for range 10_000 {
+		ms := rand.Int64N(1 << 47)
+		at := time.UnixMilli(ms).UTC()
+		id, err := l.Compose(snowflake.Parts{Time: at.Add(time.Duration(rand.Int64N(int64(time.Millisecond))))})
+		if err != nil || int64(id)>>16 != ms || !l.Time(id).Equal(at) {
+			t.Fatalf("%v became %d, %v, which is of %v", at, id, err, l.Time(id))
+		}
+	}
+}
+
+func FuzzBounds(f *testing.F) {
+	f.Add(int64(0), int64(0), int64(1000), uint8(41), uint8(12))
+	f.Add(int64(1735689600), int64(123), int64(28_000_000_000), uint8(28), uint8(35))
+	f.Add(int64(-1<<62), int64(1<<62), int64(math.MaxInt64), uint8(62), uint8(1))
+	f.Fuzz(func(t *testing.T, sec, nsec, tick int64, timeBits, seqBits uint8) {
+		l, err := snowflake.NewLayout(epoch2025, time.Duration(tick), fields("time", int(timeBits), "sequence", int(seqBits))...)
+		if err != nil {
+			t.Skip("not a layout")
+		}
+		at := time.Unix(sec%(1<<40), nsec)
+		lo, err := l.MinAt(at)
+		switch {
+		case errors.Is(err, snowflake.ErrBeforeEpoch):
+			if !at.Before(l.Epoch()) {
+				t.Errorf("%v: %v is not before the epoch", l, at)
+			}
+			return
+		case errors.Is(err, snowflake.ErrTimeExhausted):
+			if at.Before(l.End()) {
+				t.Errorf("%v: %v is before the end %v", l, at, l.End())
+			}
+			return
+		case err != nil:
+			t.Fatal(err)
+		}
+		if start := l.Time(lo); start.After(at) || at.Sub(start) >= l.Tick() {
+			t.Errorf("%v: the tick of %v starts at %v", l, at, start)
+		}
+		hi, err := l.MaxAt(at)
+		if err != nil || !l.Time(hi).Equal(l.Time(lo)) || lo < 0 || hi < lo {
+			t.Errorf("%v: MinAt(%v) = %d, MaxAt = %d, %v", l, at, lo, hi, err)
+		}
+	})
+}

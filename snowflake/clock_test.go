@@ -1,0 +1,74 @@
+package snowflake_test
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// fakeClock is a wall clock and a monotonic one that a test sets. Its Sleep lets
+// them run.
+type fakeClock struct {
+	mu      sync.Mutex
+	wall    time.Time
+	elapsed time.Duration
+	slept   []time.Duration
+	onSleep func() // called before each sleep
+}
+
+func newFakeClock(at time.Time) *fakeClock { return &fakeClock{wall: at, elapsed: time.Hour} }
+
+func (c *fakeClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.wall
+}
+
+func (c *fakeClock) Elapsed() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.elapsed
+}
+
+func (c *fakeClock) Sleep(ctx context.Context, d time.Duration) error {
+	if c.onSleep != nil {
+		c.onSleep()
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.slept = append(c.slept, d)
+	c.mu.Unlock()
+	c.Advance(d)
+	return nil
+}
+
+// Advance lets time pass.
+func (c *fakeClock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wall = c.wall.Add(d)
+	c.elapsed += d
+}
+
+// Step sets the wall clock forward or back, which the monotonic one does not
+// see.
+func (c *fakeClock) Step(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wall = c.wall.Add(d)
+}
+
+func (c *fakeClock) Slept() (total time.Duration, times int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, d := range c.slept {
+		total += d
+	}
+	return total, len(c.slept)
+}
+
+var _ snowflake.Clock = (*fakeClock)(nil)

@@ -1,0 +1,134 @@
+package snowflake
+
+import (
+	"math"
+	"math/bits"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// resyncEvery is how often the wall clock is compared with the generator's
+	// own, in the call that comes next.
+	resyncEvery = uint64(time.Second)
+
+	// stepTolerance is how far the wall clock may be from the generator's own
+	// before that counts as a step.
+	stepTolerance = 10 * time.Millisecond
+
+	// cacheLine is a multiple of every common cache line's size, so that the
+	// word that all callers write to has one for itself.
+	cacheLine = 128
+)
+
+// core is the state of one worker of one layout in this process, shared by all
+// generators for it. Times in it are "now": nanoseconds since the layout's
+// epoch, as unsigned numbers, so that a time before the epoch is a huge one.
+type core struct {
+	layout Layout
+	clock  Clock // nil for the system clock, which is read without a call through it
+	bubble bool  // the clock is that of a testing/synctest bubble
+	ticker divider
+	bits   uint8  // width of the sequence
+	mask   uint64 // greatest sequence
+	end    uint64 // the layout's End as a now, or the greatest int64
+
+	offset atomic.Int64  // now = the clock's Elapsed + offset; only grows
+	syncAt atomic.Uint64 // the now from which resync is due; never above end
+	limit  atomic.Uint64 // greatest state that may be issued
+
+	_     [cacheLine]byte
+	state atomic.Uint64 // tick<<bits | sequence of the last ID taken; only grows
+	_     [cacheLine]byte
+
+	counters
+}
+
+// newCore reads the clock and sets the start fence: the state is what a process
+// that died just now could have led the clock to, so that the first ID is above
+// all of its IDs.
+func newCore(l Layout, clock Clock, lead uint64) (*core, error) {
+	bubble := clock == nil && inBubble()
+	if bubble {
+		clock = bubbleClock{}
+	}
+	c := &core{
+		layout: l,
+		clock:  clock,
+		bubble: bubble,
+		ticker: newDivider(uint64(l.tick)),
+		bits:   l.sequence.width,
+		mask:   uint64(l.sequence.max()),
+	}
+	hi, end := bits.Mul64(1<<l.time.width, uint64(l.tick))
+	if hi != 0 || end > math.MaxInt64 {
+		end = math.MaxInt64
+	}
+	c.end = end
+	c.limit.Store(1<<(l.time.width+l.sequence.width) - 1)
+
+	wall, elapsed := c.readBoth()
+	if wall.Before(l.Epoch()) {
+		return nil, l.beforeEpoch(wall)
+	}
+	now := wall.Sub(l.Epoch())
+	if uint64(now) >= end {
+		return nil, l.exhausted(wall)
+	}
+	c.offset.Store(int64(now - elapsed))
+	c.syncAt.Store(min(uint64(now)+resyncEvery, end))
+	fence := (c.ticker.div(uint64(now))+lead)<<c.bits | c.mask
+	c.state.Store(fence)
+	c.start = fence
+	return c, nil
+}
+
+// now reads the clock. It must be below syncAt to be used; read does both.
+func (c *core) now() uint64 {
+	if c.clock != nil {
+		return uint64(int64(c.clock.Elapsed()) + c.offset.Load())
+	}
+	return uint64(int64(time.Since(origin)) + c.offset.Load())
+}
+
+// read reads the clock and follows the wall clock when that is due.
+func (c *core) read() (uint64, error) {
+	now := c.now()
+	if now < c.syncAt.Load() {
+		return now, nil
+	}
+	return c.resync(now)
+}
+
+// floor returns the least state of the tick that now lies in.
+func (c *core) floor(now uint64) uint64 { return c.ticker.div(now) << (c.bits & 63) }
+
+// wall returns now as a time.
+func (c *core) wall(now uint64) time.Time {
+	epoch := c.layout.Epoch()
+	if int64(now) < 0 {
+		return epoch.Add(time.Duration(int64(now)))
+	}
+	return epoch.Add(time.Duration(min(now, math.MaxInt64)))
+}
+
+// divider divides by a number that is not known at compile time with a
+// multiplication and a shift, several times faster than the DIV instruction.
+// It is exact for every dividend below 1<<63 (Granlund and Montgomery, "Division
+// by Invariant Integers using Multiplication", PLDI 1994).
+type divider struct {
+	magic uint64
+	shift uint8
+}
+
+// newDivider returns the divider by d, which is at least 2.
+func newDivider(d uint64) divider {
+	width := bits.Len64(d - 1) // 1<<(width-1) < d <= 1<<width
+	magic, _ := bits.Div64(1<<(width-1), 0, d)
+	return divider{magic: magic + 1, shift: uint8(width - 1)}
+}
+
+func (d divider) div(n uint64) uint64 {
+	hi, _ := bits.Mul64(n, d.magic)
+	return hi >> (d.shift & 63)
+}

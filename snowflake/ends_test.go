@@ -1,0 +1,165 @@
+package snowflake_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func TestNoIDIsIssuedBeforeTheEpoch(t *testing.T) {
+	layout := snowflake.MustLayout(time.Now().Add(time.Hour), time.Millisecond, fields("time", 41, "worker", 10, "sequence", 12)...)
+	g, err := snowflake.New(0, snowflake.WithLayout(layout))
+	if g != nil || !errors.Is(err, snowflake.ErrBeforeEpoch) || !strings.Contains(err.Error(), layout.Epoch().Format(time.RFC3339Nano)) {
+		t.Errorf("New with an epoch in the future: %v, want ErrBeforeEpoch with the epoch", err)
+	}
+	// A monotonic clock that does go back must not make an ID of a negative time.
+	clock := newFakeClock(epoch2025.Add(time.Minute))
+	g = mustNew(t, 0, snowflake.WithClock(clock))
+	clock.Advance(-time.Hour)
+	if id, err := g.Next(); id != 0 || !errors.Is(err, snowflake.ErrBeforeEpoch) || !strings.Contains(err.Error(), "2024-12-31T23:01:00Z is before 2025") {
+		t.Errorf("Next() = %d, %v, want ErrBeforeEpoch with both times", id, err)
+	}
+	if s := g.Stats(); s.Issued != 0 {
+		t.Errorf("%+v", s)
+	}
+	clock.Advance(2 * time.Hour)
+	if _, err := g.Next(); err != nil {
+		t.Errorf("after the epoch: %v", err)
+	}
+}
+
+// Every preset is driven over its end: each ID of the last ticks is issued once,
+// then there is an error for ever.
+func TestTheEndOfTimeIsAnErrorForEver(t *testing.T) {
+	layouts := []snowflake.Layout{
+		snowflake.Default(), snowflake.Wide(), snowflake.JavaScriptSafe(), snowflake.Twitter(), snowflake.Discord(),
+		snowflake.Instagram(), snowflake.Sonyflake(), snowflake.Resource(), snowflake.ManyWorkers(), snowflake.MultiClock(),
+		snowflake.MustLayout(epoch2025, time.Millisecond, fields("shard", 4, "time", 20, "sequence", 2)...),
+		snowflake.MustLayout(epoch2025, time.Hour, fields("time", 2, "sequence", 3)...),
+	}
+	for _, l := range layouts {
+		t.Run(l.String(), func(t *testing.T) {
+			clock := newFakeClock(l.End().Add(-20*l.Tick() - snowflake.DefaultLead))
+			if clock.Now().Before(l.Epoch()) {
+				clock = newFakeClock(l.Epoch())
+			}
+			g := mustNew(t, l.MaxWorker(), snowflake.WithLayout(l), snowflake.WithClock(clock))
+			var last snowflake.ID
+			batch := make([]snowflake.ID, l.MaxSequence()+1)
+			for {
+				n := len(batch)
+				err := g.Fill(t.Context(), batch)
+				if err != nil {
+					// What is left may be less than a batch.
+					n, batch = 1, batch[:1]
+					batch[0], err = g.Next()
+				}
+				if err != nil {
+					if !errors.Is(err, snowflake.ErrTimeExhausted) || !strings.Contains(err.Error(), l.End().Format(time.RFC3339Nano)) {
+						t.Fatalf("at the end: %v, want ErrTimeExhausted with the end", err)
+					}
+					break
+				}
+				for _, id := range batch[:n] {
+					if id <= last || uint64(id)>>l.Bits() != 0 {
+						t.Fatalf("%d after %d, at most %d bits", id, last, l.Bits())
+					}
+					last = id
+				}
+			}
+			want, err := l.Compose(snowflake.Parts{Time: l.End().Add(-1), Worker: l.MaxWorker(), Sequence: l.MaxSequence()})
+			if last != want || err != nil {
+				t.Errorf("the last ID is %d, want %d, %v", last, want, err)
+			}
+			for range 3 {
+				if id, err := g.Next(); id != 0 || !errors.Is(err, snowflake.ErrTimeExhausted) {
+					t.Errorf("Next() = %d, %v", id, err)
+				}
+				if err := g.Fill(context.Background(), make([]snowflake.ID, 5)); !errors.Is(err, snowflake.ErrTimeExhausted) {
+					t.Errorf("Fill: %v", err)
+				}
+				clock.Advance(3 * l.Tick())
+			}
+			clock.Advance(time.Minute)
+			if _, err := snowflake.New(0, snowflake.WithLayout(l), snowflake.WithClock(clock)); !errors.Is(err, snowflake.ErrTimeExhausted) {
+				t.Errorf("New after the end: %v", err)
+			}
+			if s := g.Stats(); s.Remaining != 0 {
+				t.Errorf("remaining: %v", s.Remaining)
+			}
+		})
+	}
+}
+
+// The fast path is for the system clock alone, whose end nobody will see.
+func TestALimitStopsTheNextCall(t *testing.T) {
+	g := mustNew(t, 321)
+	if _, err := g.Next(); err != nil {
+		t.Fatal(err)
+	}
+	g.LimitToIssued()
+	for range 10 {
+		if id, err := g.Next(); id != 0 || !errors.Is(err, snowflake.ErrTimeExhausted) {
+			t.Fatalf("Next() = %d, %v", id, err)
+		}
+	}
+}
+
+// So far beyond the end that the state would be small again after a shift.
+func TestAClockFarBeyondTheEndIsNotTakenForAnEarlyOne(t *testing.T) {
+	l := widest()
+	for _, move := range []func(*fakeClock, time.Duration){(*fakeClock).Advance, (*fakeClock).Step} {
+		clock := newFakeClock(epoch2025.Add(time.Hour))
+		g := mustNew(t, 0, snowflake.WithLayout(l), snowflake.WithClock(clock))
+		if _, err := g.Next(); err != nil {
+			t.Fatal(err)
+		}
+		move(clock, 2*l.End().Sub(l.Epoch())-time.Minute)
+		clock.Advance(2 * time.Minute)
+		for range 3 {
+			if id, err := g.Next(); id != 0 || !errors.Is(err, snowflake.ErrTimeExhausted) {
+				t.Errorf("Next() = %d, %v, want ErrTimeExhausted", id, err)
+			}
+		}
+	}
+}
+
+func TestALeadLongerThanTheLayoutDoesNotWrapAround(t *testing.T) {
+	l := snowflake.MustLayout(epoch2025, time.Microsecond, fields("time", 20, "sequence", 43)...)
+	g := mustNew(t, 0, snowflake.WithLayout(l), snowflake.WithLead(1<<21*time.Microsecond), snowflake.WithClock(newFakeClock(epoch2025.Add(time.Millisecond))))
+	if id, err := g.Next(); id != 0 || !errors.Is(err, snowflake.ErrTimeExhausted) {
+		t.Errorf("Next() = %d, %v: the fence is beyond the end", id, err)
+	}
+}
+
+func TestNumbersOfTheJavaScriptLayoutNeverExceed53Bits(t *testing.T) {
+	l := snowflake.JavaScriptSafe()
+	const maxSafeInteger = 1<<53 - 1
+	clock := newFakeClock(l.End().Add(-time.Second))
+	g := mustNew(t, l.MaxWorker(), snowflake.WithLayout(l), snowflake.WithClock(clock))
+	var last snowflake.ID
+	for {
+		id, err := g.Next()
+		if err != nil {
+			break
+		}
+		if id > maxSafeInteger || int64(float64(id)) != int64(id) {
+			t.Fatalf("%d is no safe integer", id)
+		}
+		last = id
+	}
+	if last != maxSafeInteger {
+		t.Errorf("the last of all IDs is %d, want %d", last, int64(maxSafeInteger))
+	}
+}
+
+func TestBaiduIsOver(t *testing.T) {
+	if _, err := snowflake.New(0, snowflake.WithLayout(snowflake.Baidu())); !errors.Is(err, snowflake.ErrTimeExhausted) ||
+		!strings.Contains(err.Error(), "2024-11-20T13:24:16Z") {
+		t.Errorf("New: %v, want ErrTimeExhausted with the end", err)
+	}
+}

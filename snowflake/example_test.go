@@ -1,0 +1,125 @@
+package snowflake_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func Example() {
+	gen, err := snowflake.New(1) // this process is worker 1
+	if err != nil {
+		log.Fatal(err)
+	}
+	id, err := gen.Next()
+	if err != nil {
+		log.Fatal(err)
+	}
+	parts := gen.Layout().Decompose(id)
+	fmt.Println(parts.Worker, time.Since(parts.Time) < time.Minute)
+	// Output: 1 true
+}
+
+func ExampleGenerator_Fill() {
+	gen, err := snowflake.New(1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ids := make([]snowflake.ID, 1000)
+	if err := gen.Fill(context.Background(), ids); err != nil {
+		log.Fatal(err) // and ids is as it was
+	}
+	fmt.Println(ids[0] != 0, ids[0] < ids[999])
+	// Output: true true
+}
+
+func ExampleGenerator_With() {
+	gen, err := snowflake.New(2, snowflake.WithLayout(snowflake.Resource()), snowflake.WithField("region", 7))
+	if err != nil {
+		log.Fatal(err)
+	}
+	orders, err := gen.With("type", 40)
+	if err != nil {
+		log.Fatal(err)
+	}
+	parts := gen.Layout().Decompose(orders.MustNext())
+	fmt.Println(parts.Fields, parts.Worker)
+
+	_, err = gen.With("region", 8)
+	fmt.Println(err)
+	// Output:
+	// map[region:7 type:40] 2
+	// snowflake: field is not free: "region" is pinned to 7
+}
+
+func ExampleLayout_Decompose() {
+	tweet, err := snowflake.Parse("1541815603606036480")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(snowflake.Twitter().Decompose(tweet))
+	// Output: 2022-06-28T16:07:40.105Z worker=26 sequence=0 datacenter=11
+}
+
+func ExampleLayout_Range() {
+	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	lo, hi, err := snowflake.Default().Range(day, day.AddDate(0, 0, 1))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("SELECT * FROM orders WHERE id >= %d AND id < %d", lo, hi)
+	// Output: SELECT * FROM orders WHERE id >= 153652455014400000 AND id < 154014842880000000
+}
+
+func ExampleNewLayout() {
+	layout, err := snowflake.NewLayout(
+		time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), 10*time.Millisecond,
+		snowflake.Field{Name: "time", Bits: 39},
+		snowflake.Field{Name: "sequence", Bits: 8},
+		snowflake.Field{Name: "worker", Bits: 16},
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(layout)
+	fmt.Println(layout.MaxWorker()+1, "workers until", layout.End().Year())
+
+	_, err = snowflake.New(65536, snowflake.WithLayout(layout))
+	fmt.Println(err)
+	// Output:
+	// epoch=2024-01-01T00:00:00Z tick=10ms time:39 sequence:8 worker:16
+	// 65536 workers until 2198
+	// snowflake: worker 65536 out of range [0, 65535]
+}
+
+func ExampleParseLayout() {
+	var config struct {
+		Layout snowflake.Layout `json:"layout"`
+	}
+	file := []byte(`{"layout": "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:8 sequence:14"}`)
+	if err := json.Unmarshal(file, &config); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(config.Layout == snowflake.Wide())
+	// Output: true
+}
+
+func ExampleLayout_Validate() {
+	layout := snowflake.Default()
+	for _, text := range []string{"-5", "9223372036854775807", "1e9"} {
+		id, err := snowflake.Parse(text)
+		if err == nil {
+			err = layout.Validate(id)
+		}
+		fmt.Println(text, errors.Is(err, snowflake.ErrSyntax), errors.Is(err, snowflake.ErrInvalidID))
+	}
+	// Output:
+	// -5 false true
+	// 9223372036854775807 false true
+	// 1e9 true false
+}

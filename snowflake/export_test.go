@@ -1,0 +1,22 @@
+package snowflake
+
+// NowTick returns the tick that the generator's clock shows.
+func (g *Generator) NowTick() int64 { return int64(g.core.ticker.div(g.core.now())) }
+
+// LeadTicks returns how many ticks the generator may lead.
+func (g *Generator) LeadTicks() int64 { return int64(g.lead) }
+
+// Shares reports whether two generators draw from the same state.
+func (g *Generator) Shares(other *Generator) bool { return g.core == other.core }
+
+// Divide divides with a divider.
+func Divide(n, d uint64) uint64 { return newDivider(d).div(n) }
+
+// SpendLead takes all that may be issued without a wait.
+func (g *Generator) SpendLead() {
+	c := g.core
+	c.state.Store(max(c.state.Load(), c.floor(c.now())+g.span))
+}
+
+// LimitToIssued lets no ID be issued that is not issued yet.
+func (g *Generator) LimitToIssued() { g.core.limit.Store(g.core.state.Load()) }

@@ -1,0 +1,332 @@
+package snowflake_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func TestNewRefusesBadInputWithTheValueAndTheLimit(t *testing.T) {
+	twitter := snowflake.WithLayout(snowflake.Twitter())
+	tests := []struct {
+		name   string
+		worker int64
+		opts   []snowflake.Option
+		is     error
+		want   string
+	}{
+		{"worker above", 1024, nil, snowflake.ErrFieldRange, "worker 1024 out of range [0, 1023]"},
+		{"worker below", -1, nil, snowflake.ErrFieldRange, "worker -1 out of range [0, 1023]"},
+		{"worker of a smaller field", 32, []snowflake.Option{twitter}, snowflake.ErrFieldRange, "worker 32 out of range [0, 31]"},
+		{"worker by another name", 8192, []snowflake.Option{snowflake.WithLayout(snowflake.Instagram())}, snowflake.ErrFieldRange, "shard 8192 out of range [0, 8191]"},
+		{"worker of a layout without one", 1, []snowflake.Option{snowflake.WithLayout(snowflake.Mastodon())}, snowflake.ErrFieldRange, "worker 1 out of range [0, 0]"},
+		{"unknown field", 1, []snowflake.Option{snowflake.WithField("region", 1)}, snowflake.ErrUnknownField, `"region" is not among time, worker, sequence`},
+		{"pinned value above", 1, []snowflake.Option{twitter, snowflake.WithField("datacenter", 32)}, snowflake.ErrFieldRange, "datacenter 32 out of range [0, 31]"},
+		{"pinned twice", 1, []snowflake.Option{twitter, snowflake.WithField("datacenter", 3), snowflake.WithField("datacenter", 3)}, snowflake.ErrOption, `"datacenter" pinned twice`},
+		{"pinned worker", 1, []snowflake.Option{snowflake.WithField("worker", 1)}, snowflake.ErrFieldOwned, `"worker" is set by the generator`},
+		{"pinned time", 1, []snowflake.Option{snowflake.WithField("time", 1)}, snowflake.ErrFieldOwned, `"time" is set by the generator`},
+		{"negative lead", 1, []snowflake.Option{snowflake.WithLead(-1)}, snowflake.ErrOption, "lead -1ns out of range [0, 10s]"},
+		{"lead above", 1, []snowflake.Option{snowflake.WithLead(time.Hour)}, snowflake.ErrOption, "lead 1h0m0s out of range [0, 10s]"},
+		{"nil clock", 1, []snowflake.Option{snowflake.WithClock(nil)}, snowflake.ErrOption, "nil Clock"},
+		{"nil option", 1, []snowflake.Option{nil}, snowflake.ErrOption, "nil Option"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			g, err := snowflake.New(test.worker, test.opts...)
+			if g != nil || !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("New = %v, %v, want %v with %q", g, err, test.is, test.want)
+			}
+		})
+	}
+	var field *snowflake.FieldError
+	_, err := snowflake.New(1024)
+	if !errors.As(err, &field) || *field != (snowflake.FieldError{Field: "worker", Value: 1024, Max: 1023}) {
+		t.Errorf("%v is not the FieldError", err)
+	}
+}
+
+func TestGeneratorsThatNewDidNotMakeReturnAnError(t *testing.T) {
+	for _, g := range []*snowflake.Generator{nil, {}} {
+		id, errNext := g.Next()
+		ctxID, errContext := g.NextContext(t.Context())
+		view, errWith := g.With("datacenter", 1)
+		errFill := g.Fill(t.Context(), make([]snowflake.ID, 1))
+		for _, err := range []error{errNext, errContext, errWith, errFill} {
+			if !errors.Is(err, snowflake.ErrNoGenerator) {
+				t.Errorf("%v, want ErrNoGenerator", err)
+			}
+		}
+		if id != 0 || ctxID != 0 || view != nil || g.Stats() != (snowflake.Stats{}) || !g.Layout().IsZero() || g.Worker() != 0 {
+			t.Errorf("%v %v %v %v", id, ctxID, view, g.Stats())
+		}
+		func() {
+			defer func() {
+				if err, ok := recover().(error); !ok || !errors.Is(err, snowflake.ErrNoGenerator) {
+					t.Errorf("MustNext: recovered %v", err)
+				}
+			}()
+			g.MustNext()
+		}()
+	}
+}
+
+func TestIDsCarryTheirWorkerAndTheClocksTime(t *testing.T) {
+	for _, l := range []snowflake.Layout{
+		snowflake.Default(), snowflake.Wide(), snowflake.JavaScriptSafe(), snowflake.Seconds(), snowflake.Twitter(), snowflake.Discord(),
+		snowflake.Instagram(), snowflake.Sonyflake(), snowflake.Mastodon(), snowflake.Datacenter(), snowflake.Resource(),
+		snowflake.ManyWorkers(), snowflake.MultiClock(),
+		snowflake.MustLayout(epoch2025, 10*time.Microsecond, fields("shard", 4, "sequence", 6, "time", 48, "worker", 3)...),
+	} {
+		clock := newFakeClock(epoch2025.Add(400 * 24 * time.Hour))
+		g := mustNew(t, l.MaxWorker(), snowflake.WithLayout(l), snowflake.WithClock(clock))
+		if _, err := g.Next(); err != nil { // waits out the start fence
+			t.Fatal(err)
+		}
+		clock.Advance(time.Minute)
+		for want := range min(l.MaxSequence()+1, 3) {
+			id, err := g.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := l.Decompose(id)
+			if !p.Time.Equal(l.Epoch().Add(clock.Now().Sub(l.Epoch()).Truncate(l.Tick()))) || p.Worker != l.MaxWorker() || p.Sequence != want {
+				t.Errorf("%v at %v: %v", l, clock.Now(), p)
+			}
+		}
+		if g.Worker() != l.MaxWorker() || g.Layout() != l {
+			t.Errorf("Worker() = %d, Layout() = %v", g.Worker(), g.Layout())
+		}
+	}
+}
+
+func TestTheSequenceCarriesIntoTheTick(t *testing.T) {
+	l := snowflake.Resource() // 8 IDs a millisecond
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	g := mustNew(t, 1, snowflake.WithLayout(l), snowflake.WithClock(clock))
+	if _, err := g.Next(); err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(time.Minute)
+	for i := range 8 * 11 {
+		id, err := g.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := l.Decompose(id)
+		if p.Sequence != int64(i%8) || !p.Time.Equal(clock.Now().Add(time.Duration(i/8)*time.Millisecond)) || p.Worker != 1 {
+			t.Fatalf("ID %d of the burst: %v", i, p)
+		}
+	}
+	if _, times := clock.Slept(); times > 1 {
+		t.Errorf("a burst within the lead slept %d times", times)
+	}
+}
+
+func TestViewsStampTheirFieldAndNeverCollide(t *testing.T) {
+	l := snowflake.Resource()
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	g := mustNew(t, 2, snowflake.WithLayout(l), snowflake.WithClock(clock), snowflake.WithField("region", 63))
+	users, err := g.With("type", 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	orders, err := users.With("type", 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ticks := make(map[snowflake.ID]bool) // time and sequence, whatever the type
+	for i := range 300 {
+		view, want := []*snowflake.Generator{g, users, orders}[i%3], []int64{0, 200, 7}[i%3]
+		id, err := view.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := l.Decompose(id)
+		if p.Fields["type"] != want || p.Fields["region"] != 63 || p.Worker != 2 {
+			t.Fatalf("%v, want type %d in region 63", p, want)
+		}
+		bare := id &^ ((1<<14 - 1) << 5)
+		if ticks[bare] {
+			t.Fatalf("%d has the time and the sequence of another view's ID", id)
+		}
+		ticks[bare] = true
+	}
+	for _, test := range []struct {
+		field string
+		value int64
+		is    error
+		want  string
+	}{
+		{"type", 1 << 14, snowflake.ErrFieldRange, "type 16384 out of range [0, 16383]"},
+		{"type", -1, snowflake.ErrFieldRange, "type -1 out of range [0, 16383]"},
+		{"shard", 1, snowflake.ErrUnknownField, `"shard" is not among`},
+		{"region", 1, snowflake.ErrFieldOwned, `"region" is pinned to 63`},
+		{"machine", 1, snowflake.ErrFieldOwned, `"machine" is set by the generator`},
+		{"time", 1, snowflake.ErrFieldOwned, `"time" is set by the generator`},
+		{"sequence", 1, snowflake.ErrFieldOwned, `"sequence" is set by the generator`},
+	} {
+		view, err := users.With(test.field, test.value)
+		if view != nil || !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("With(%q, %d) = %v, %v, want %v with %q", test.field, test.value, view, err, test.is, test.want)
+		}
+	}
+}
+
+func TestGeneratorsForOneWorkerShareTheirState(t *testing.T) {
+	l := snowflake.Datacenter()
+	a := mustNew(t, 9, snowflake.WithLayout(l))
+	b := mustNew(t, 9, snowflake.WithLayout(l), snowflake.WithLead(time.Second))
+	other := mustNew(t, 9, snowflake.WithLayout(l), snowflake.WithField("datacenter", 3))
+	if !a.Shares(b) || !a.Shares(other) {
+		t.Error("two generators for one worker have states of their own")
+	}
+	if a.Shares(mustNew(t, 10, snowflake.WithLayout(l))) || a.Shares(mustNew(t, 9, snowflake.WithLayout(snowflake.Twitter()))) {
+		t.Error("generators for other workers or layouts share the state")
+	}
+	if a.Shares(mustNew(t, 9, snowflake.WithLayout(l), snowflake.WithClock(newFakeClock(epoch2025)))) {
+		t.Error("a generator with a clock of its own shares the state")
+	}
+	var last snowflake.ID
+	for range 1000 {
+		for _, g := range []*snowflake.Generator{a, b, mustNew(t, 9, snowflake.WithLayout(l))} {
+			id, err := g.Next()
+			if err != nil || id <= last {
+				t.Fatalf("%d, %v, after %d", id, err, last)
+			}
+			last = id
+		}
+	}
+	if a.Stats().Issued != b.Stats().Issued || a.Stats().Issued < 3000 {
+		t.Errorf("Issued: %d and %d", a.Stats().Issued, b.Stats().Issued)
+	}
+}
+
+func TestFillIsOneStepForTheWholeBatch(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	g := mustNew(t, 5, snowflake.WithClock(clock))
+	if _, err := g.Next(); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, 2, 4095, 4096, 4097, 45_056, 45_057, 200_001} {
+		clock.Advance(time.Minute)
+		ids := make([]snowflake.ID, n+2)
+		ids[0], ids[n+1] = -1, -2
+		if err := g.Fill(t.Context(), ids[1:n+1]); err != nil {
+			t.Fatal(err)
+		}
+		if ids[0] != -1 || ids[n+1] != -2 {
+			t.Fatalf("Fill of %d wrote beside the slice", n)
+		}
+		first := g.Layout().Decompose(ids[1])
+		if first.Sequence != 0 {
+			t.Fatalf("a batch of %d begins with %v", n, first)
+		}
+		for i, id := range ids[1 : n+1] {
+			p := g.Layout().Decompose(id)
+			if want := first.Time.Add(time.Duration(i/4096) * time.Millisecond); p.Sequence != int64(i%4096) || !p.Time.Equal(want) || p.Worker != 5 {
+				t.Fatalf("ID %d of %d is %v, want one of %v", i, n, p, want)
+			}
+		}
+	}
+}
+
+func TestFillOfNothingIsAnError(t *testing.T) {
+	g := mustNew(t, 5)
+	for _, dst := range [][]snowflake.ID{nil, {}, make([]snowflake.ID, 0, 10)} {
+		if err := g.Fill(t.Context(), dst); !errors.Is(err, snowflake.ErrEmptyFill) || !strings.Contains(err.Error(), "length 0") {
+			t.Errorf("Fill of %v: %v, want ErrEmptyFill", dst, err)
+		}
+	}
+}
+
+func TestALongFillThatFailsHalfwayLeavesNothing(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	g := mustNew(t, 5, snowflake.WithClock(clock))
+	ctx, cancel := context.WithCancel(t.Context())
+	sleeps := 0
+	clock.onSleep = func() {
+		if sleeps++; sleeps == 3 {
+			cancel()
+		}
+	}
+	ids := make([]snowflake.ID, 1_000_000)
+	ids[0] = 42
+	if err := g.Fill(ctx, ids); !errors.Is(err, context.Canceled) {
+		t.Fatalf("Fill: %v", err)
+	}
+	for i, id := range ids {
+		if id != 0 && (i > 0 || id != 42) {
+			t.Fatalf("element %d is %d", i, id)
+		}
+	}
+	if s := g.Stats(); s.Issued != 0 {
+		t.Errorf("%+v, want none issued", s)
+	}
+}
+
+func TestStatsCountWhatWasIssued(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	g := mustNew(t, 5, snowflake.WithClock(clock))
+	issued := uint64(0)
+	for range 500 {
+		clock.Advance(time.Duration(rand.Int64N(int64(time.Millisecond))))
+		ids := make([]snowflake.ID, 1+rand.IntN(6000))
+		if err := g.Fill(t.Context(), ids); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.Next(); err != nil {
+			t.Fatal(err)
+		}
+		issued += uint64(len(ids)) + 1
+		if s := g.Stats(); s.Issued != issued || s.Lead > snowflake.DefaultLead {
+			t.Fatalf("%+v, want %d issued", s, issued)
+		}
+	}
+	if s := g.Stats(); s.Waits == 0 || s.Waited == 0 || s.Remaining != g.Layout().End().Sub(clock.Now()) {
+		t.Errorf("%+v, want waits, and the end in %v", s, g.Layout().End().Sub(clock.Now()))
+	}
+}
+
+func TestDividerIsExact(t *testing.T) {
+	check := func(n, d uint64) {
+		if got := snowflake.Divide(n, d); got != n/d {
+			t.Fatalf("%d / %d = %d, want %d", n, d, got, n/d)
+		}
+	}
+	divisors := []uint64{2, 3, 1000, 1e6, 1e7, 1e9, 28e9, 1<<32 - 1, 1 << 32, 1<<62 + 1, 1<<63 - 1}
+	for range 3000 {
+		divisors = append(divisors, 2+rand.Uint64()>>(1+rand.IntN(60)))
+	}
+	for _, d := range divisors {
+		d = min(max(d, 2), 1<<63-1)
+		for range 100 {
+			n := rand.Uint64() >> (1 + rand.IntN(63))
+			multiple := n / d * d
+			for _, n := range []uint64{n, multiple, multiple + d - 1, multiple - 1, 0, 1<<63 - 1} {
+				if n < 1<<63 {
+					check(n, d)
+				}
+			}
+		}
+	}
+}
+
+func TestNoCallAllocates(t *testing.T) {
+	g := mustNew(t, 6)
+	ctx := t.Context()
+	batch := make([]snowflake.ID, 1000)
+	for name, f := range map[string]func(){
+		"Next":        func() { _, _ = g.Next() },
+		"NextContext": func() { _, _ = g.NextContext(ctx) },
+		"Fill":        func() { _ = g.Fill(ctx, batch) },
+	} {
+		if n := testing.AllocsPerRun(100, f); n != 0 && !raceEnabled {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package snowflake_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+var epoch2025 = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func fields(pairs ...any) []snowflake.Field {
+	var list []snowflake.Field
+	for i := 0; i < len(pairs); i += 2 {
+		list = append(list, snowflake.Field{Name: pairs[i].(string), Bits: pairs[i+1].(int)})
+	}
+	return list
+}
+
+func TestBadLayoutsAreRefusedWithTheValueAndTheLimit(t *testing.T) {
+	tests := []struct {
+		name   string
+		epoch  time.Time
+		tick   time.Duration
+		fields []snowflake.Field
+		want   string
+	}{
+		{"over 63 bits", epoch2025, time.Millisecond, fields("time", 42, "worker", 10, "sequence", 12), "64 bits, more than 63"},
+		{"no time", epoch2025, time.Millisecond, fields("worker", 10, "sequence", 12), `no field "time"`},
+		{"no sequence", epoch2025, time.Millisecond, fields("time", 41, "worker", 10), `no field "sequence"`},
+		{"no fields", epoch2025, time.Millisecond, nil, `no field "time"`},
+		{"field twice", epoch2025, time.Millisecond, fields("time", 41, "sequence", 4, "time", 5), `field "time" twice`},
+		{"zero width", epoch2025, time.Millisecond, fields("time", 41, "worker", 0, "sequence", 12), `field "worker" has 0 bits, want 1 to 62`},
+		{"negative width", epoch2025, time.Millisecond, fields("time", 41, "sequence", -12), `field "sequence" has -12 bits, want 1 to 62`},
+		{"width that wraps a byte", epoch2025, time.Millisecond, fields("time", 41, "sequence", 268), `field "sequence" has 268 bits, want 1 to 62`},
+		{"bad name", epoch2025, time.Millisecond, fields("time", 41, "Worker", 5, "sequence", 12), `field name "Worker"`},
+		{"name with a space", epoch2025, time.Millisecond, fields("time", 41, "a b", 5, "sequence", 12), `field name "a b"`},
+		{"empty name", epoch2025, time.Millisecond, fields("time", 41, "", 5, "sequence", 12), `field name ""`},
+		{"too many fields", epoch2025, time.Millisecond, fields("time", 9, "sequence", 1, "a", 1, "b", 1, "c", 1, "d", 1, "e", 1, "f", 1, "g", 1), "9 fields, more than 8"},
+		{"tick of zero", epoch2025, 0, fields("time", 41, "sequence", 12), "tick 0s below 1µs"},
+		{"negative tick", epoch2025, -time.Second, fields("time", 41, "sequence", 12), "tick -1s below 1µs"},
+		{"tick below the clock's grain", epoch2025, 10 * time.Nanosecond, fields("time", 41, "sequence", 12), "tick 10ns below 1µs"},
+		{"epoch too early", time.Time{}, time.Millisecond, fields("time", 41, "sequence", 12), "epoch 0001-01-01T00:00:00Z outside"},
+		{"epoch too late", time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, fields("time", 41, "sequence", 12), "epoch 2300-01-01T00:00:00Z outside"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			l, err := snowflake.NewLayout(test.epoch, test.tick, test.fields...)
+			if !errors.Is(err, snowflake.ErrLayout) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want ErrLayout with %q", err, test.want)
+			}
+			if !l.IsZero() {
+				t.Errorf("layout %v beside an error", l)
+			}
+		})
+	}
+}
+
+func TestLayoutsAreComparableValues(t *testing.T) {
+	make := func(tick time.Duration, f ...snowflake.Field) snowflake.Layout {
+		return snowflake.MustLayout(epoch2025, tick, f...)
+	}
+	a := make(time.Millisecond, fields("time", 41, "worker", 10, "sequence", 12)...)
+	if a != snowflake.Default() {
+		t.Errorf("%v != %v", a, snowflake.Default())
+	}
+	for _, b := range []snowflake.Layout{
+		{},
+		make(time.Second, fields("time", 41, "worker", 10, "sequence", 12)...),
+		make(time.Millisecond, fields("time", 41, "sequence", 12, "worker", 10)...),
+		make(time.Millisecond, fields("time", 41, "machine", 10, "sequence", 12)...),
+		make(time.Millisecond, fields("time", 41, "worker", 11, "sequence", 11)...),
+	} {
+		if a == b {
+			t.Errorf("%v == %v", a, b)
+		}
+	}
+}
+
+func TestMustLayoutPanicsOnAnError(t *testing.T) {
+	defer func() {
+		if err, ok := recover().(error); !ok || !errors.Is(err, snowflake.ErrLayout) {
+			t.Errorf("recovered %v, want ErrLayout", err)
+		}
+	}()
+	snowflake.MustLayout(epoch2025, 0)
+}
+
+func TestWorkerFieldGoesByTheNamesOfPublishedLayouts(t *testing.T) {
+	for _, test := range []struct {
+		fields []snowflake.Field
+		want   string
+	}{
+		{fields("time", 41, "shard", 3, "machine", 4, "worker", 5, "sequence", 8), "worker"},
+		{fields("time", 41, "shard", 3, "machine", 4, "sequence", 8), "machine"},
+		{fields("time", 41, "shard", 3, "region", 4, "sequence", 8), "shard"},
+		{fields("time", 41, "region", 4, "sequence", 8), ""},
+	} {
+		if got := snowflake.MustLayout(epoch2025, time.Millisecond, test.fields...).WorkerField(); got != test.want {
+			t.Errorf("WorkerField() = %q, want %q for %v", got, test.want, test.fields)
+		}
+	}
+}
+
+func TestFieldsKeepTheirOrder(t *testing.T) {
+	want := fields("shard", 3, "time", 40, "sequence", 10, "region", 2)
+	l := snowflake.MustLayout(epoch2025, time.Millisecond, want...)
+	got := l.Fields()
+	if len(got) != len(want) {
+		t.Fatalf("Fields() = %v, want %v", got, want)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("Fields()[%d] = %v, want %v", i, got[i], want[i])
+		}
+	}
+	id, err := l.Compose(snowflake.Parts{Time: epoch2025.Add(5 * time.Millisecond), Worker: 7, Sequence: 9, Fields: map[string]int64{"region": 3}})
+	if want := snowflake.ID(7<<52 | 5<<12 | 9<<2 | 3); id != want || err != nil {
+		t.Errorf("Compose = %d, %v, want %d", id, err, want)
+	}
+}
+
+func TestTheZeroLayoutIsRefusedOrSaysNothing(t *testing.T) {
+	var l snowflake.Layout
+	if _, err := snowflake.New(0, snowflake.WithLayout(l)); !errors.Is(err, snowflake.ErrLayout) {
+		t.Errorf("New: %v", err)
+	}
+	if _, err := l.Compose(snowflake.Parts{}); !errors.Is(err, snowflake.ErrLayout) {
+		t.Errorf("Compose: %v", err)
+	}
+	if _, _, err := l.Range(epoch2025, epoch2025); !errors.Is(err, snowflake.ErrLayout) {
+		t.Errorf("Range: %v", err)
+	}
+	if err := l.Validate(5); !errors.Is(err, snowflake.ErrLayout) {
+		t.Errorf("Validate: %v", err)
+	}
+	if _, err := l.Field(5, "time"); !errors.Is(err, snowflake.ErrUnknownField) {
+		t.Errorf("Field: %v", err)
+	}
+	if !l.Time(5).IsZero() || !l.End().IsZero() || l.String() != "" || l.WorkerField() != "" || len(l.Fields()) != 0 || l.MaxWorker() != 0 {
+		t.Errorf("the zero layout says %v %v %q", l.Time(5), l.End(), l)
+	}
+	if p := l.Decompose(5); !p.Time.IsZero() || p.Worker != 0 || p.Sequence != 0 || p.Fields != nil {
+		t.Errorf("Decompose(5) = %v", p)
+	}
+}

@@ -1,0 +1,111 @@
+package snowflake_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// childVariable makes the test binary a program that prints IDs and exits.
+const childVariable = "SNOWFLAKE_TEST_PRINT_IDS"
+
+func TestMain(m *testing.M) {
+	if n := os.Getenv(childVariable); n != "" {
+		printIDs(n)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func printIDs(count string) {
+	var n int
+	if _, err := fmt.Sscan(count, &n); err != nil {
+		panic(err)
+	}
+	g, err := snowflake.New(7)
+	if err != nil {
+		panic(err)
+	}
+	ids := make([]snowflake.ID, n)
+	for i := range ids {
+		if ids[i], err = g.Next(); err != nil {
+			panic(err)
+		}
+	}
+	out := bufio.NewWriter(os.Stdout)
+	for _, id := range ids {
+		fmt.Fprintln(out, id)
+	}
+	if err := out.Flush(); err != nil {
+		panic(err)
+	}
+}
+
+// Each process dies as soon as it has issued a burst that leads the clock, and
+// the next one starts at once.
+func TestFiftyProcessesInARowRepeatNothing(t *testing.T) {
+	seen := make(map[string]bool)
+	last := ""
+	for range 50 {
+		child := exec.CommandContext(t.Context(), os.Args[0])
+		child.Env = append(os.Environ(), childVariable+"=3000", "GORACE=atexit_sleep_ms=0") // which is a second otherwise
+		out, err := child.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := strings.Fields(string(out))
+		if len(ids) != 3000 {
+			t.Fatalf("a process printed %d IDs", len(ids))
+		}
+		for _, id := range ids {
+			if seen[id] {
+				t.Fatalf("%s came twice", id)
+			}
+			if len(id) == len(last) && id <= last {
+				t.Fatalf("%s is not above %s", id, last)
+			}
+			seen[id], last = true, id
+		}
+	}
+	t.Logf("%d IDs of 50 processes", len(seen))
+}
+
+// A crash right after the greatest burst, and a restart before the clock has
+// moved at all: the worst that can happen without a step of the clock.
+func TestAProcessStartsAboveAllThatADeadOneCanHaveLedTo(t *testing.T) {
+	for _, l := range []snowflake.Layout{snowflake.Default(), snowflake.Wide(), snowflake.Sonyflake(), snowflake.Seconds(), snowflake.Instagram()} {
+		for _, lead := range []time.Duration{0, time.Millisecond, snowflake.DefaultLead, snowflake.MaxLead} {
+			clock := newFakeClock(epoch2025.Add(time.Hour + 123456789))
+			var last snowflake.ID
+			for restart := range 50 {
+				g := mustNew(t, 3, snowflake.WithLayout(l), snowflake.WithClock(clock), snowflake.WithLead(lead))
+				first, err := g.Next()
+				if err != nil || first <= last {
+					t.Fatalf("%v, lead %v: the ID after restart %d is %d, %v, before it %d", l, lead, restart, first, err, last)
+				}
+				burst := (lead/l.Tick()+1)*time.Duration(l.MaxSequence()+1) - 1
+				ids := make([]snowflake.ID, min(burst, 20_000))
+				if err := g.Fill(t.Context(), ids); err != nil {
+					t.Fatal(err)
+				}
+				// Then the last tick that may be led to, all of it.
+				g.SpendLead()
+				if last, err = l.Compose(snowflake.Parts{
+					Time:   clock.Now().Add(lead / l.Tick() * l.Tick()),
+					Worker: 3, Sequence: l.MaxSequence(),
+				}); err != nil {
+					t.Fatal(err)
+				}
+				if ids[len(ids)-1] > last {
+					t.Fatalf("%v, lead %v: %d is beyond the lead, %d", l, lead, ids[len(ids)-1], last)
+				}
+			}
+		}
+	}
+}

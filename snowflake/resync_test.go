@@ -1,0 +1,126 @@
+package snowflake_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func TestAWallClockThatStepsBackIsNotSeen(t *testing.T) {
+	for _, step := range []time.Duration{5 * time.Millisecond, 5 * time.Second, 24 * time.Hour, 10 * 365 * 24 * time.Hour} {
+		clock := newFakeClock(epoch2025.Add(30 * 365 * 24 * time.Hour))
+		g := mustNew(t, 1, snowflake.WithClock(clock))
+		last, err := g.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, sleeps := clock.Slept()
+		clock.Step(-step)
+		for range 100 {
+			clock.Advance(100 * time.Millisecond)
+			id, err := g.Next()
+			if err != nil || id <= last {
+				t.Fatalf("after a step of %v: %d, %v, after %d", step, id, err, last)
+			}
+			last = id
+		}
+		if _, after := clock.Slept(); after != sleeps {
+			t.Errorf("a step back of %v made %d calls wait", step, after-sleeps)
+		}
+		if s := g.Stats(); s.Drift != -step || s.Steps != 0 {
+			t.Errorf("after a step back of %v: %+v", step, s)
+		}
+	}
+}
+
+func TestAWallClockThatStepsForwardIsFollowedWithinASecondOfUse(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	g := mustNew(t, 1, snowflake.WithClock(clock))
+	if _, err := g.Next(); err != nil {
+		t.Fatal(err)
+	}
+	clock.Step(8 * time.Hour) // the laptop slept
+	clock.Advance(time.Second)
+	id, err := g.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := g.Layout().Time(id); !at.Equal(clock.Now().Truncate(time.Millisecond)) {
+		t.Errorf("an ID of %v at %v", at, clock.Now())
+	}
+	if s := g.Stats(); s.Steps != 1 || s.Drift != 0 {
+		t.Errorf("%+v, want one step that was followed", s)
+	}
+	// What it has followed, it does not go back from.
+	clock.Step(-8 * time.Hour)
+	clock.Advance(time.Second)
+	later, err := g.Next()
+	if err != nil || later <= id {
+		t.Errorf("after the clock went back: %d, %v, before it %d", later, err, id)
+	}
+	if s := g.Stats(); s.Drift != -8*time.Hour {
+		t.Errorf("%+v, want a drift of -8h", s)
+	}
+}
+
+func TestDriftBelowTheToleranceIsLeftAlone(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	g := mustNew(t, 1, snowflake.WithClock(clock))
+	clock.Step(9 * time.Millisecond)
+	clock.Advance(2 * time.Second)
+	if _, err := g.Next(); err != nil {
+		t.Fatal(err)
+	}
+	if s := g.Stats(); s.Steps != 0 || s.Drift != 9*time.Millisecond {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A goroutine that loses its processor between the two clocks, on either side of
+// the wall clock's, must not take the pause for a step.
+func TestAPauseBetweenTheClocksIsNoStep(t *testing.T) {
+	clock := &pausedClock{fakeClock: newFakeClock(epoch2025.Add(time.Hour))}
+	g := mustNew(t, 1, snowflake.WithClock(clock))
+	clock.pause = 80 * time.Millisecond
+	for range 12 {
+		clock.Advance(2 * time.Second)
+		if _, err := g.Next(); err != nil {
+			t.Fatal(err)
+		}
+		if s := g.Stats(); s.Steps != 0 || s.Drift != 0 {
+			t.Fatalf("%+v, want neither a step nor a drift", s)
+		}
+	}
+}
+
+type pausedClock struct {
+	*fakeClock
+	pause time.Duration
+	reads int
+}
+
+func (c *pausedClock) Now() time.Time {
+	c.reads++
+	if c.reads%4 == 0 {
+		c.Advance(c.pause)
+	}
+	wall := c.fakeClock.Now()
+	if c.reads%4 == 2 {
+		c.Advance(c.pause)
+	}
+	return wall
+}
+
+func TestAStepOverTheEndIsTheEnd(t *testing.T) {
+	l := snowflake.Default()
+	clock := newFakeClock(l.End().Add(-time.Hour))
+	g := mustNew(t, 1, snowflake.WithClock(clock))
+	clock.Step(2 * time.Hour)
+	clock.Advance(time.Second)
+	for range 3 {
+		if id, err := g.Next(); id != 0 || err == nil {
+			t.Errorf("Next() = %d, %v, want ErrTimeExhausted", id, err)
+		}
+	}
+}

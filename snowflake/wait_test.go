@@ -1,0 +1,205 @@
+package snowflake_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// slow is a layout with 4 IDs a millisecond.
+func slow(tb testing.TB) snowflake.Option {
+	tb.Helper()
+	l, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:4 sequence:2")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return snowflake.WithLayout(l)
+}
+
+func TestABurstIsServedFromTheLeadWithoutAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := mustNew(t, 0, slow(t))
+		time.Sleep(time.Second)
+		start := time.Now()
+		for range 44 { // the clock's millisecond and a lead of ten
+			if _, err := g.Next(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d := time.Since(start); d != 0 || g.Stats().Waits != 0 || g.Stats().Lead != 10*time.Millisecond {
+			t.Errorf("44 IDs took %v, %+v", d, g.Stats())
+		}
+		if _, err := g.Next(); err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(start); d != time.Millisecond || g.Stats().Waits != 1 || g.Stats().Waited != time.Millisecond {
+			t.Errorf("the 45th came after %v, %+v, want 1ms and one wait", d, g.Stats())
+		}
+	})
+}
+
+func TestALeadOfZeroIsNeverAheadOfTheClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := mustNew(t, 0, slow(t), snowflake.WithLead(0))
+		for range 50 {
+			id, err := g.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at := g.Layout().Time(id); at.After(time.Now()) {
+				t.Fatalf("%v is ahead of %v", at, time.Now())
+			}
+		}
+	})
+}
+
+func TestTheWaitingAreServedInTheOrderInWhichTheyCame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := mustNew(t, 0, slow(t))
+		var (
+			mu    sync.Mutex
+			order []int
+			wg    sync.WaitGroup
+			ids   [40]snowflake.ID
+		)
+		for i := range ids {
+			wg.Go(func() {
+				id, err := g.Next()
+				if err != nil {
+					t.Error(err)
+				}
+				ids[i] = id
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, i)
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		for i := 1; i < len(ids); i++ {
+			if ids[i] <= ids[i-1] {
+				t.Errorf("caller %d got %d, the one before it %d", i, ids[i], ids[i-1])
+			}
+		}
+		for i, caller := range order {
+			if i/4 != caller/4 { // those of one millisecond wake together
+				t.Errorf("callers returned in the order %v", order)
+				break
+			}
+		}
+	})
+}
+
+func TestAWaitEndsWithItsContextAndLeavesTheGeneratorUsable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := mustNew(t, 0, slow(t), snowflake.WithLead(0))
+		cause := errors.New("the request was withdrawn")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(500*time.Microsecond, func() { cancel(cause) })
+		ids := make([]snowflake.ID, 400) // due in 100 ms
+		err := g.Fill(ctx, ids)
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, cause) {
+			t.Errorf("Fill: %v, want the context's error and its cause", err)
+		}
+		for _, id := range ids {
+			if id != 0 {
+				t.Fatalf("a batch that failed holds %d", id)
+			}
+		}
+		issued := g.Stats().Issued
+		if _, err := g.Next(); err != nil || issued != 0 || g.Stats().Issued != 1 {
+			t.Errorf("after it: %v, %d and %d issued", err, issued, g.Stats().Issued)
+		}
+	})
+}
+
+func TestContextsThatAreDoneTakeNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := mustNew(t, 0, slow(t))
+		first, err := g.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, cancel := context.WithCancel(t.Context())
+		cancel()
+		soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		batch := make([]snowflake.ID, 44)
+		for range 1000 {
+			if _, err := g.NextContext(done); !errors.Is(err, context.Canceled) {
+				t.Fatalf("NextContext: %v", err)
+			}
+			if err := g.Fill(done, batch); !errors.Is(err, context.Canceled) {
+				t.Fatalf("Fill: %v", err)
+			}
+			err := g.Fill(soon, batch)
+			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "after the context's deadline") {
+				t.Fatalf("Fill that is due after the deadline: %v", err)
+			}
+		}
+		if next, err := g.Next(); next != first+1 || err != nil {
+			t.Errorf("the ID after %d is %d, %v", first, next, err)
+		}
+	})
+}
+
+func TestACallerThatWaitsSleeps(t *testing.T) {
+	clock := newFakeClock(epoch2025)
+	g := mustNew(t, 0, slow(t), snowflake.WithClock(clock))
+	for range 1000 {
+		if _, err := g.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if total, times := clock.Slept(); times > 250 || total < 230*time.Millisecond {
+		t.Errorf("1,000 IDs at 4 a millisecond slept %d times, %v in all", times, total)
+	}
+}
+
+func TestAClockThatFailsToSleepIsReported(t *testing.T) {
+	broken := errors.New("no alarm clock")
+	g := mustNew(t, 0, slow(t), snowflake.WithClock(brokenClock{newFakeClock(epoch2025), broken}))
+	if id, err := g.Next(); id != 0 || !errors.Is(err, broken) { // the start fence waits
+		t.Errorf("Next() = %d, %v, want the clock's error", id, err)
+	}
+}
+
+type brokenClock struct {
+	*fakeClock
+	err error
+}
+
+func (c brokenClock) Sleep(context.Context, time.Duration) error { return c.err }
+
+func TestGeneratorsDoNotCrossTheWallOfABubble(t *testing.T) {
+	outside := mustNew(t, 500)
+	var inside *snowflake.Generator
+	synctest.Test(t, func(t *testing.T) {
+		if id, err := outside.Next(); id != 0 || !errors.Is(err, snowflake.ErrForeignClock) {
+			t.Errorf("inside: %d, %v, want ErrForeignClock", id, err)
+		}
+		if _, err := snowflake.New(500); !errors.Is(err, snowflake.ErrBeforeEpoch) {
+			t.Errorf("New in the year 2000: %v, want ErrBeforeEpoch", err)
+		}
+		time.Sleep(30 * 365 * 24 * time.Hour)
+		inside = mustNew(t, 500)
+		if inside.Shares(outside) {
+			t.Error("a generator in the bubble shares the state of one outside")
+		}
+		if id, err := inside.Next(); err != nil || snowflake.Default().Time(id).Year() < 2029 {
+			t.Errorf("inside: %d, %v", id, err)
+		}
+	})
+	if id, err := inside.Next(); id != 0 || !errors.Is(err, snowflake.ErrForeignClock) {
+		t.Errorf("outside: %d, %v, want ErrForeignClock", id, err)
+	}
+	if _, err := outside.Next(); err != nil {
+		t.Errorf("the generator that was made outside: %v", err)
+	}
+}
