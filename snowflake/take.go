@@ -31,6 +31,9 @@ func (g *Generator) Fill(ctx context.Context, dst []ID) error {
 		g.write(dst, first)
 		return nil
 	}
+	if err := g.checkAll(ctx, uint64(len(dst))); err != nil {
+		return err
+	}
 	// Nothing is written before everything is there.
 	firsts := make([]uint64, 0, uint64(len(dst))/step+1)
 	for left := uint64(len(dst)); left > 0; left -= min(left, step) {
@@ -47,6 +50,17 @@ func (g *Generator) Fill(ctx context.Context, dst []ID) error {
 		dst = dst[n:]
 	}
 	return nil
+}
+
+// checkAll refuses a batch of several steps whose last ID is due after the
+// deadline of ctx even if nobody else draws any.
+func (g *Generator) checkAll(ctx context.Context, count uint64) error {
+	now, err := g.core.read()
+	if err != nil {
+		return err
+	}
+	first := max(g.core.state.Load()+1, g.core.floor(now))
+	return g.checkDeadline(ctx, now, first+count-1)
 }
 
 // write sets dst to the IDs of the states from first on.

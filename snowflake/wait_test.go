@@ -138,6 +138,9 @@ func TestContextsThatAreDoneTakeNothing(t *testing.T) {
 			if err := g.Fill(done, batch); !errors.Is(err, context.Canceled) {
 				t.Fatalf("Fill: %v", err)
 			}
+			if err := g.Fill(soon, make([]snowflake.ID, 100)); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("Fill in several steps that is due after the deadline: %v", err)
+			}
 			err := g.Fill(soon, batch)
 			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "after the context's deadline") {
 				t.Fatalf("Fill that is due after the deadline: %v", err)
