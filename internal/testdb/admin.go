@@ -1,0 +1,60 @@
+package testdb
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"testing"
+	"time"
+)
+
+// adminTimeout bounds the work before and after one test.
+const adminTimeout = time.Minute
+
+// admin runs work on a connection of its own, outside what the test sees, and fails the test if that fails. The context
+// does not come from the test, whose own is already cancelled when its cleanup runs.
+func admin(tb testing.TB, name, driver, dsn string, work func(ctx context.Context, db *sql.DB) error) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	defer cancel()
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		tb.Fatalf("testdb: %s: %v", name, err)
+	}
+	defer db.Close()
+	if err := work(ctx, db); err != nil {
+		tb.Fatalf("testdb: %s: %v", name, err)
+	}
+}
+
+// execAll returns work for admin: the statements one after another.
+func execAll(statements ...string) func(context.Context, *sql.DB) error {
+	return func(ctx context.Context, db *sql.DB) error {
+		for _, statement := range statements {
+			if _, err := db.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// askVersion runs a query that answers with the server's version.
+func askVersion(ctx context.Context, driver, dsn, query string) (string, error) {
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	var version string
+	err = db.QueryRowContext(ctx, query).Scan(&version)
+	return version, err
+}
+
+// newName returns a name that no other test has, valid as an identifier in every database here.
+func newName() string {
+	var b [10]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return "sqlflake_test_" + hex.EncodeToString(b[:])
+}

@@ -1,0 +1,28 @@
+package testdb
+
+import (
+	"bufio"
+	"context"
+	"strings"
+)
+
+// SetFallbacks replaces the default addresses. It works before the first use of a server.
+func SetFallbacks(postgres, mariadb, redis string) {
+	postgresServer.fallback, mariadbServer.fallback, redisServer.fallback = postgres, mariadb, redis
+}
+
+// DoRedis sends one command to a server.
+func DoRedis(ctx context.Context, addr string, args ...string) (any, error) {
+	c, err := dialRESP(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	return c.do(args...)
+}
+
+// ParseReply parses one reply of a Redis server.
+func ParseReply(text string) (any, error) {
+	c := &resp{in: bufio.NewReader(strings.NewReader(text))}
+	return c.reply()
+}

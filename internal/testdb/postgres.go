@@ -1,0 +1,74 @@
+package testdb
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"testing"
+)
+
+const (
+	postgresName     = "postgres"
+	postgresFallback = "postgres://postgres@127.0.0.1:5432/test"
+)
+
+var postgresServer = &server{
+	name:     postgresName,
+	variable: "SNOWFLAKE_TEST_POSTGRES",
+	fallback: postgresFallback,
+	parse:    parsePostgres,
+	version: func(ctx context.Context, dsn string) (string, error) {
+		return askVersion(ctx, "pgx", dsn, "SHOW server_version")
+	},
+	start: startCluster,
+}
+
+// Postgres returns a new schema, which is alone in the DSN's search_path. When the test ends, the sessions that still use
+// the schema are ended and it is dropped. The package's TestMain must call [Main].
+func Postgres(tb testing.TB) Target {
+	tb.Helper()
+	if !mainRuns.Load() {
+		tb.Fatal("testdb: Postgres needs func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) } in the test package")
+	}
+	base := postgresServer.need(tb)
+	name := newName()
+	admin(tb, postgresName, "pgx", base, execAll("CREATE SCHEMA "+name))
+	tb.Cleanup(func() {
+		// An open transaction that a failed test has left behind would block DROP SCHEMA.
+		admin(tb, postgresName, "pgx", base, execAll(
+			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '"+name+"'",
+			"DROP SCHEMA "+name+" CASCADE"))
+	})
+	return Target{
+		Name:   postgresName,
+		Driver: "pgx",
+		DSN:    withQuery(base, map[string]string{"search_path": name, "application_name": name}),
+	}
+}
+
+// parsePostgres takes a URL and turns TLS off in it, unless it speaks of TLS itself.
+func parsePostgres(value string) (dsn, printed string, err error) {
+	u, err := url.Parse(value)
+	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
+		// The value is not quoted: it may hold a password.
+		return "", "", fmt.Errorf("want a URL such as %s", postgresFallback)
+	}
+	if !u.Query().Has("sslmode") {
+		value = withQuery(value, map[string]string{"sslmode": "disable"})
+	}
+	return value, u.Redacted(), nil
+}
+
+// withQuery sets parameters of a URL that parsePostgres has accepted.
+func withQuery(dsn string, parameters map[string]string) string {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return dsn
+	}
+	query := u.Query()
+	for key, value := range parameters {
+		query.Set(key, value)
+	}
+	u.RawQuery = query.Encode()
+	return u.String()
+}
