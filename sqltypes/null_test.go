@@ -1,0 +1,253 @@
+package sqltypes_test
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes"
+)
+
+// What a Null has to be for the packages that handle it.
+var (
+	_ fmt.Stringer                              = sqltypes.Null{}
+	_ encoding.TextAppender                     = sqltypes.Null{}
+	_ encoding.TextMarshaler                    = sqltypes.Null{}
+	_ encoding.TextUnmarshaler                  = (*sqltypes.Null)(nil)
+	_ json.Marshaler                            = sqltypes.Null{}
+	_ json.Unmarshaler                          = (*sqltypes.Null)(nil)
+	_ driver.Valuer                             = sqltypes.Null{}
+	_ sql.Scanner                               = (*sqltypes.Null)(nil)
+	_ slog.LogValuer                            = sqltypes.Null{}
+	_ interface{ UnmarshalParam(string) error } = (*sqltypes.Null)(nil) // gin and echo
+	_ interface{ GormDataType() string }        = sqltypes.Null{}       // GORM
+)
+
+var someNulls = []sqltypes.Null{
+	{},
+	sqltypes.NullFrom(0),
+	sqltypes.NullFrom(5),
+	sqltypes.NullFrom(-5),
+	sqltypes.NullFrom(1234567890123456789),
+	sqltypes.NullFrom(math.MaxInt64),
+	sqltypes.NullFrom(math.MinInt64),
+}
+
+func TestZeroNullIsNULL(t *testing.T) {
+	var n sqltypes.Null
+	if n.Valid || !n.IsZero() || n.Ptr() != nil || n.String() != "" {
+		t.Errorf("the zero value is %+v, IsZero %v, Ptr %v, String %q", n, n.IsZero(), n.Ptr(), n)
+	}
+	if n == sqltypes.NullFrom(0) || sqltypes.NullFrom(0).IsZero() {
+		t.Error("the ID 0 is taken for NULL")
+	}
+}
+
+func TestNullFromPtrAndPtrAreInverse(t *testing.T) {
+	if n := sqltypes.NullFromPtr(nil); n != (sqltypes.Null{}) {
+		t.Errorf("NullFromPtr(nil) = %+v, want NULL", n)
+	}
+	for _, n := range someNulls {
+		if back := sqltypes.NullFromPtr(n.Ptr()); back != n {
+			t.Errorf("NullFromPtr of Ptr of %+v = %+v", n, back)
+		}
+	}
+	n := sqltypes.NullFrom(5)
+	*n.Ptr() = 6
+	if n.ID != 5 {
+		t.Error("Ptr points into the Null, want a copy")
+	}
+}
+
+func TestNullIsABigintForGORM(t *testing.T) {
+	if got := (sqltypes.Null{}).GormDataType(); got != "bigint" {
+		t.Errorf("GormDataType() = %q, want bigint", got)
+	}
+}
+
+func TestNullValueIsAnInt64OrNil(t *testing.T) {
+	for _, n := range someNulls {
+		var want driver.Value
+		if n.Valid {
+			want = n.ID.Int64()
+		}
+		if got, err := n.Value(); got != want || err != nil {
+			t.Errorf("Value of %+v = %T %v, %v, want %v", n, got, got, err, want)
+		}
+	}
+}
+
+func TestNullLogsItsTextOrNil(t *testing.T) {
+	if v := (sqltypes.Null{}).LogValue(); v.Any() != nil {
+		t.Errorf("LogValue of NULL = %v, want nil", v)
+	}
+	if v := sqltypes.NullFrom(5).LogValue(); v.Kind() != slog.KindString || v.String() != "5" {
+		t.Errorf("LogValue of 5 = %v of kind %v, want the string 5", v, v.Kind())
+	}
+}
+
+// nullReaders are all methods that read into a Null.
+var nullReaders = map[string]func(n *sqltypes.Null, text string) error{
+	"Scan string":           func(n *sqltypes.Null, text string) error { return n.Scan(text) },
+	"Scan []byte":           func(n *sqltypes.Null, text string) error { return n.Scan([]byte(text)) },
+	"UnmarshalText":         func(n *sqltypes.Null, text string) error { return n.UnmarshalText([]byte(text)) },
+	"UnmarshalParam":        func(n *sqltypes.Null, text string) error { return n.UnmarshalParam(text) },
+	"UnmarshalJSON":         func(n *sqltypes.Null, text string) error { return n.UnmarshalJSON([]byte(`"` + text + `"`)) },
+	"json.Unmarshal string": func(n *sqltypes.Null, text string) error { return json.Unmarshal([]byte(`"`+text+`"`), n) },
+	"json.Unmarshal number": func(n *sqltypes.Null, text string) error { return json.Unmarshal([]byte(text), n) },
+}
+
+func TestNullReadsWhatAnIDPrints(t *testing.T) {
+	for name, read := range nullReaders {
+		for _, want := range someNulls[1:] {
+			n := sqltypes.NullFrom(42)
+			if err := read(&n, want.String()); n != want || err != nil {
+				t.Errorf("%s of %s = %+v, %v", name, want, n, err)
+			}
+		}
+	}
+}
+
+func TestNullIsResetOnEveryError(t *testing.T) {
+	for name, read := range nullReaders {
+		for text, want := range map[string]error{
+			"-0": snowflake.ErrSyntax, "1.5": snowflake.ErrSyntax, "1e3": snowflake.ErrSyntax,
+			"9223372036854775808": snowflake.ErrRange,
+		} {
+			n := sqltypes.NullFrom(42)
+			if err := read(&n, text); !errors.Is(err, want) {
+				t.Errorf("%s of %q: error %v, want %v", name, text, err, want)
+			}
+			if n != (sqltypes.Null{}) {
+				t.Errorf("%s of %q left %+v after the error, want NULL", name, text, n)
+			}
+		}
+	}
+}
+
+func TestNullScan(t *testing.T) {
+	id := snowflake.ID(7)
+	for _, test := range []struct {
+		src  any
+		want sqltypes.Null
+		err  error
+	}{
+		{nil, sqltypes.Null{}, nil},
+		{int64(7), sqltypes.NullFrom(7), nil},
+		{int64(0), sqltypes.NullFrom(0), nil},
+		{uint64(7), sqltypes.NullFrom(7), nil},
+		{id, sqltypes.NullFrom(7), nil},
+		{&id, sqltypes.NullFrom(7), nil},
+		{(*snowflake.ID)(nil), sqltypes.Null{}, nil},
+		{"", sqltypes.Null{}, snowflake.ErrSyntax}, // a text column with '' is not NULL
+		{[]byte{}, sqltypes.Null{}, snowflake.ErrSyntax},
+		{7.0, sqltypes.Null{}, snowflake.ErrType},
+		{true, sqltypes.Null{}, snowflake.ErrType},
+		{uint64(math.MaxUint64), sqltypes.Null{}, snowflake.ErrRange},
+	} {
+		n := sqltypes.NullFrom(42)
+		if err := n.Scan(test.src); n != test.want || !errors.Is(err, test.err) {
+			t.Errorf("Scan(%T %v) = %+v, %v, want %+v, %v", test.src, test.src, n, err, test.want, test.err)
+		}
+	}
+}
+
+func TestNullTextIsEmptyForNULL(t *testing.T) {
+	for _, want := range someNulls {
+		text, err := want.MarshalText()
+		if err != nil || string(text) != want.String() || text == nil {
+			t.Errorf("MarshalText of %+v = %q, %v", want, text, err)
+		}
+		if appended, err := want.AppendText([]byte("id=")); string(appended) != "id="+want.String() || err != nil {
+			t.Errorf("AppendText of %+v = %q, %v", want, appended, err)
+		}
+		n := sqltypes.NullFrom(42)
+		if err := n.UnmarshalText(text); n != want || err != nil {
+			t.Errorf("UnmarshalText(%q) = %+v, %v, want %+v", text, n, err, want)
+		}
+		n = sqltypes.NullFrom(42)
+		if err := n.UnmarshalParam(string(text)); n != want || err != nil {
+			t.Errorf("UnmarshalParam(%q) = %+v, %v, want %+v", text, n, err, want)
+		}
+	}
+}
+
+func TestNullJSONIsNullOrAString(t *testing.T) {
+	for _, want := range someNulls {
+		wantText := "null"
+		if want.Valid {
+			wantText = `"` + want.ID.String() + `"`
+		}
+		text, err := json.Marshal(want)
+		if string(text) != wantText || err != nil {
+			t.Errorf("Marshal of %+v = %s, %v, want %s", want, text, err, wantText)
+		}
+		n := sqltypes.NullFrom(42)
+		if err := json.Unmarshal(text, &n); n != want || err != nil {
+			t.Errorf("Unmarshal(%s) = %+v, %v, want %+v", text, n, err, want)
+		}
+	}
+}
+
+func TestNullJSONOfOtherKindsIsAnErrorAndResets(t *testing.T) {
+	for in, want := range map[string]error{
+		`""`: snowflake.ErrSyntax, `"null"`: snowflake.ErrSyntax, `" 5"`: snowflake.ErrSyntax, `"007"`: snowflake.ErrSyntax,
+		`true`: snowflake.ErrType, `[]`: snowflake.ErrType, `{"ID":"5","Valid":true}`: snowflake.ErrType,
+	} {
+		n := sqltypes.NullFrom(42)
+		if err := json.Unmarshal([]byte(in), &n); !errors.Is(err, want) || n != (sqltypes.Null{}) {
+			t.Errorf("Unmarshal(%s) = %+v, %v, want NULL and %v", in, n, err, want)
+		}
+	}
+}
+
+func TestNullInAJSONObject(t *testing.T) {
+	type node struct {
+		Parent sqltypes.Null  `json:"parent"`
+		Hidden sqltypes.Null  `json:"hidden,omitzero"`
+		Linked *sqltypes.Null `json:"linked,omitempty"`
+		Quoted sqltypes.Null  `json:"quoted,string"` //nolint:staticcheck // without effect, and harmless where it is written
+	}
+	five := sqltypes.NullFrom(5)
+	for _, test := range []struct {
+		in   node
+		want string
+	}{
+		{node{}, `{"parent":null,"quoted":null}`},
+		{
+			node{sqltypes.NullFrom(0), sqltypes.NullFrom(0), &five, five},
+			`{"parent":"0","hidden":"0","linked":"5","quoted":"5"}`,
+		},
+	} {
+		text, err := json.Marshal(test.in)
+		if string(text) != test.want || err != nil {
+			t.Errorf("Marshal = %s, %v, want %s", text, err, test.want)
+		}
+		out := node{Parent: sqltypes.NullFrom(42), Quoted: sqltypes.NullFrom(42)}
+		if err := json.Unmarshal(text, &out); err != nil || out.Parent != test.in.Parent || out.Hidden != test.in.Hidden || out.Quoted != test.in.Quoted {
+			t.Errorf("Unmarshal(%s) = %+v, %v", text, out, err)
+		}
+	}
+	// A key that is missing leaves the field alone, as for every type.
+	out := node{Parent: five}
+	if err := json.Unmarshal([]byte(`{}`), &out); err != nil || out.Parent != five {
+		t.Errorf("Unmarshal({}) = %+v, %v", out, err)
+	}
+}
+
+func TestNullErrorsDoNotAdviseToUseNull(t *testing.T) {
+	var n sqltypes.Null
+	for _, src := range []any{7.5, true, "x"} {
+		if err := n.Scan(src); err == nil || strings.Contains(err.Error(), "sqltypes.Null") {
+			t.Errorf("Scan(%v): error %v", src, err)
+		}
+	}
+}
