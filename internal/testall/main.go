@@ -1,0 +1,149 @@
+// Testall runs the tests of every module of the repository, and says first which database servers they will use: the
+// plain "go test ./..." tests one module only and hides why the tests of a passing package were skipped.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+)
+
+const usage = `usage: go run ./internal/testall [flags] [packages]
+
+Runs go test in every module of the repository, with these flags:
+
+  -race          look for data races
+  -v             print every test
+  -long          run the long versions of the tests too (sets SNOWFLAKE_TEST_LONG=1)
+  -fuzz 10s      instead of the tests, run each fuzz target for this long
+
+Packages are paths such as ./snowflake/... (default: ./..., which is everything).
+
+The tests use SQLite, and the servers that they find through these environment variables, or else at the usual addresses:
+
+  SNOWFLAKE_TEST_POSTGRES=postgres://postgres@127.0.0.1:5432/test
+  SNOWFLAKE_TEST_MYSQL='root@tcp(127.0.0.1:3306)/'
+  SNOWFLAKE_TEST_REDIS=127.0.0.1:6379
+
+"off" as the value means that there is none. Tests that need a missing server are skipped, or fail when
+SNOWFLAKE_TEST_REQUIRE=all. Without a PostgreSQL server a throwaway one is started if its programs are installed.
+
+For example, the tests of one package under the race detector:
+
+  go run ./internal/testall -race ./gormplugin
+`
+
+// Exit codes besides those of go test.
+const (
+	exitUsage       = 2
+	exitInterrupted = 130 // 128 + SIGINT, as shells count
+)
+
+// options is the command line.
+type options struct {
+	race, verbose, long bool
+	fuzz                time.Duration // of each target; 0: run the tests
+	packages            []string
+}
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is main with its surroundings as arguments; it returns the exit code.
+func run(args []string, stdout, stderr io.Writer) int {
+	opts, err := parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stdout, usage)
+		return 0
+	case err != nil:
+		fmt.Fprintf(stderr, "testall: %v\n\n%s", err, usage)
+		return exitUsage
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	defer testdb.Stop()
+	code, err := testAll(ctx, opts, stdout, stderr)
+	if err != nil {
+		fmt.Fprintf(stderr, "testall: %v\n", err)
+	}
+	if ctx.Err() != nil {
+		return exitInterrupted
+	}
+	return code
+}
+
+func parse(args []string) (options, error) {
+	var opts options
+	flags := flag.NewFlagSet("testall", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // run prints the error and the usage
+	flags.BoolVar(&opts.race, "race", false, "")
+	flags.BoolVar(&opts.verbose, "v", false, "")
+	flags.BoolVar(&opts.long, "long", false, "")
+	flags.DurationVar(&opts.fuzz, "fuzz", 0, "")
+	if err := flags.Parse(args); err != nil {
+		return options{}, err
+	}
+	if opts.fuzz < 0 {
+		return options{}, fmt.Errorf("-fuzz %v: want a positive duration such as 10s", opts.fuzz)
+	}
+	opts.packages = flags.Args()
+	if len(opts.packages) == 0 {
+		opts.packages = []string{"./..."}
+	}
+	return opts, nil
+}
+
+// testAll returns the exit code of the first command that failed, 0 if none did.
+func testAll(ctx context.Context, opts options, stdout, stderr io.Writer) (int, error) {
+	root, err := findRoot()
+	if err != nil {
+		return exitUsage, err
+	}
+	modules, err := findModules(root)
+	if err != nil {
+		return exitUsage, err
+	}
+	suites, err := plan(modules, opts.packages)
+	if err != nil {
+		return exitUsage, err
+	}
+	servers, err := testdb.Servers()
+	if err != nil {
+		return exitUsage, err
+	}
+	env, err := report(stdout, servers)
+	if err != nil {
+		return 1, err
+	}
+	if opts.long {
+		env = append(env, "SNOWFLAKE_TEST_LONG=1")
+	}
+	tester := goTester{root: root, env: env, opts: opts, stdout: stdout, stderr: stderr}
+	if err := tester.checkCompiler(ctx); err != nil {
+		return 1, err
+	}
+	first := 0
+	for _, suite := range suites {
+		code, err := tester.test(ctx, suite)
+		if err != nil {
+			return max(first, 1), err
+		}
+		if first == 0 {
+			first = code
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return first, nil
+}
