@@ -1,0 +1,76 @@
+package gormplugin_test
+
+import (
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+)
+
+// fillCallback returns the callback that fills keys, and a statement for it to work on, as GORM hands them over.
+func fillCallback(tb testing.TB, value any) (fill func(*gorm.DB), db *gorm.DB) {
+	tb.Helper()
+	e := onSQLite(tb, &flat{})
+	e.gen.quiet = true
+	if err := e.Callback().Create().Replace("gorm:create", func(tx *gorm.DB) { db = tx }); err != nil {
+		tb.Fatal(err)
+	}
+	must(tb, e.Create(value))
+	return e.Callback().Create().Get("snowflake:fill_keys"), db
+}
+
+func TestFillTakesOneAllocationForAStatement(t *testing.T) {
+	one, many, pointers := &flat{}, make([]flat, 1000), make([]*flat, 1000)
+	for i := range pointers {
+		pointers[i] = &flat{}
+	}
+	for name, c := range map[string]struct {
+		value any
+		reset func()
+	}{
+		"one record":      {one, func() { one.ID = 0 }},
+		"1000 records":    {&many, func() { clear(many) }},
+		"1000 pointers":   {pointers, func() { resetAll(pointers) }},
+		"nothing to fill": {&flat{ID: 5}, func() {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fill, db := fillCallback(t, c.value)
+			got := testing.AllocsPerRun(20, func() {
+				c.reset()
+				fill(db)
+			})
+			want := 1.0
+			if name == "nothing to fill" {
+				want = 0
+			}
+			if got > want {
+				t.Errorf("%v allocations, want %v", got, want)
+			}
+		})
+	}
+}
+
+func resetAll(records []*flat) {
+	for _, r := range records {
+		r.ID = 0
+	}
+}
+
+// A statement without a conflict clause costs nothing in the other two callbacks.
+func TestTheOtherCallbacksAllocateNothingForPlainCreates(t *testing.T) {
+	_, db := fillCallback(t, &flat{})
+	for _, name := range []string{"snowflake:prepare_conflict", "snowflake:settle_conflict"} {
+		callback := db.Callback().Create().Get(name)
+		equal(t, "allocations of "+name, testing.AllocsPerRun(20, func() { callback(db) }), 0)
+	}
+}
+
+func TestAPluginWithoutWorkRunsNoStatementOfItsOwn(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		db := open(t, target, target.Dialector(), gorm.Config{}, []any{&user{}}, gormplugin.AfterHooks())
+		must(t, db.Create(&[]user{{Name: "a"}, {Name: "b"}}))
+		equal(t, "statements", len(db.log.take()), 1)
+	})
+}

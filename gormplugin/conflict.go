@@ -1,0 +1,97 @@
+package gormplugin
+
+import (
+	"slices"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+)
+
+// outcome says what a statement does with a record that meets a row with the same key or another unique value.
+type outcome uint8
+
+const (
+	fails   outcome = iota // no conflict clause
+	skips                  // ON CONFLICT DO NOTHING, INSERT IGNORE
+	updates                // ON CONFLICT DO UPDATE, ON DUPLICATE KEY UPDATE
+)
+
+// conflictOf returns the conflict clause that the statement will have.
+func (h *handle) conflictOf(stmt *gorm.Statement) (clause.OnConflict, outcome) {
+	c, ok := schemaConflict(stmt)
+	if !ok {
+		c, ok = stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
+	}
+	if ok {
+		if c.DoNothing && (!h.mysql || len(c.DoUpdates) == 0) { // MySQL's dialect puts the updates first
+			return c, skips
+		}
+		return c, updates
+	}
+	if insert, ok := stmt.Clauses["INSERT"].Expression.(clause.Insert); ok &&
+		strings.Contains(strings.ToUpper(insert.Modifier), "IGNORE") {
+		return clause.OnConflict{}, skips
+	}
+	return clause.OnConflict{}, fails
+}
+
+// schemaConflict returns the conflict clause of a field's type, which GORM adds when it builds the statement. It replaces
+// the statement's own.
+func schemaConflict(stmt *gorm.Statement) (own clause.OnConflict, ok bool) {
+	if stmt.Unscoped {
+		return own, false
+	}
+	for _, c := range stmt.Schema.CreateClauses {
+		if found, is := c.(clause.OnConflict); is {
+			own, ok = found, true
+		}
+	}
+	return own, ok
+}
+
+// hasOwnConflict reports whether the conflict clause can be changed: it is there, and GORM will not replace it.
+func hasOwnConflict(stmt *gorm.Statement) bool {
+	_, there := stmt.Clauses["ON CONFLICT"]
+	_, replaced := schemaConflict(stmt)
+	return there && !replaced
+}
+
+// mayConflict reports whether the callbacks after fill will have to know which keys it gave.
+func (h *handle) mayConflict(stmt *gorm.Statement, p *plan, given int) bool {
+	c, does := h.conflictOf(stmt)
+	if h.mayMislead(p, c, does, given) {
+		return true
+	}
+	hooks := stmt.Schema.BeforeCreate || stmt.Schema.BeforeSave
+	return hooks && !stmt.SkipHooks // a hook may add a clause to the statement
+}
+
+// mayMislead reports whether a record may end up with a key that its row does not have. The conflict clauses that GORM
+// uses for associations name the key as their target, or carry keys already, and need nothing.
+func (h *handle) mayMislead(p *plan, c clause.OnConflict, does outcome, given int) bool {
+	switch does {
+	case skips:
+		return given > 0
+	case updates:
+		if targetsKey(p, c) { // then the row that is met has the record's key
+			return h.mysql && given > 0 // but MySQL ignores targets
+		}
+		return true
+	default:
+		return false
+	}
+}
+
+// targetsKey reports whether only rows with the record's key conflict with it.
+func targetsKey(p *plan, c clause.OnConflict) bool {
+	if c.OnConstraint != "" {
+		return false
+	}
+	if len(c.Columns) == 0 {
+		return c.UpdateAll // GORM adds the primary key
+	}
+	return slices.ContainsFunc(c.Columns, func(column clause.Column) bool {
+		return column.Name == p.field.DBName || column.Name == clause.PrimaryKey
+	})
+}

@@ -1,0 +1,240 @@
+package gormplugin_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+type user struct {
+	gormplugin.Model
+	Name string
+}
+
+func named(names ...string) []user {
+	users := make([]user, len(names))
+	for i, name := range names {
+		users[i].Name = name
+	}
+	return users
+}
+
+func TestCreateFillsAStruct(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		u := user{Name: "ada"}
+		must(t, db.Create(&u))
+		equal(t, "key", u.ID, firstID)
+		wantCalls(t, db.gen, 1)
+		var back user
+		must(t, db.First(&back, "id = ?", u.ID))
+		equal(t, "name of the row", back.Name, "ada")
+		if back.CreatedAt.IsZero() || back.UpdatedAt.IsZero() {
+			t.Error("Model has no times")
+		}
+	}, &user{})
+}
+
+func TestCreateFillsEveryShapeInOrderWithOneCall(t *testing.T) {
+	shapes := map[string]func() (value any, keys func() []snowflake.ID){
+		"slice": func() (any, func() []snowflake.ID) {
+			users := named("a", "b", "c")
+			return &users, func() []snowflake.ID { return []snowflake.ID{users[0].ID, users[1].ID, users[2].ID} }
+		},
+		"slice by value": func() (any, func() []snowflake.ID) {
+			users := named("a", "b", "c")
+			return users, func() []snowflake.ID { return []snowflake.ID{users[0].ID, users[1].ID, users[2].ID} }
+		},
+		"slice of pointers": func() (any, func() []snowflake.ID) {
+			users := []*user{{Name: "a"}, {Name: "b"}, {Name: "c"}}
+			return &users, func() []snowflake.ID { return []snowflake.ID{users[0].ID, users[1].ID, users[2].ID} }
+		},
+		"array": func() (any, func() []snowflake.ID) {
+			users := [3]user{{Name: "a"}, {Name: "b"}, {Name: "c"}}
+			return &users, func() []snowflake.ID { return []snowflake.ID{users[0].ID, users[1].ID, users[2].ID} }
+		},
+		"array of pointers by value": func() (any, func() []snowflake.ID) {
+			users := [3]*user{{Name: "a"}, {Name: "b"}, {Name: "c"}}
+			return users, func() []snowflake.ID { return []snowflake.ID{users[0].ID, users[1].ID, users[2].ID} }
+		},
+	}
+	for name, shape := range shapes {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, db *env) {
+				value, keys := shape()
+				must(t, db.Create(value))
+				wantCalls(t, db.gen, 3)
+				want := []snowflake.ID{firstID, firstID + 1, firstID + 2}
+				if got := keys(); !slices.Equal(got, want) {
+					t.Errorf("keys %v, want %v", got, want)
+				}
+				db.wantKeys(t, "users", want...)
+				var first user
+				must(t, db.First(&first, "id = ?", firstID))
+				equal(t, "name under the first key", first.Name, "a")
+			}, &user{})
+		})
+	}
+}
+
+func TestCreateThroughPointersToPointersAndInterfacesIsLikeAStruct(t *testing.T) {
+	db := onSQLite(t, &user{})
+	u := &user{Name: "ada"}
+	must(t, db.Create(&u))
+	equal(t, "key", u.ID, firstID)
+
+	var missing *user // GORM makes a new one
+	must(t, db.Create(&missing))
+	if missing == nil || missing.ID != firstID+1 {
+		t.Errorf("a pointer to a nil pointer: %+v", missing)
+	}
+}
+
+func TestKeysThatAreSetStay(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		users := named("a", "b", "c", "d")
+		users[0].ID, users[2].ID = -7, 42
+		must(t, db.Create(&users))
+		wantCalls(t, db.gen, 2)
+		got := []snowflake.ID{users[0].ID, users[1].ID, users[2].ID, users[3].ID}
+		if want := []snowflake.ID{-7, firstID, 42, firstID + 1}; !slices.Equal(got, want) {
+			t.Errorf("keys %v, want %v", got, want)
+		}
+		db.wantKeys(t, "users", got...)
+
+		preset := user{Name: "e"}
+		preset.ID = 43
+		must(t, db.Create(&preset))
+		wantCalls(t, db.gen)
+		equal(t, "key", preset.ID, snowflake.ID(43))
+	}, &user{})
+}
+
+func TestBatchesTakeOneCallEach(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		users := named("a", "b", "c", "d", "e")
+		must(t, db.CreateInBatches(&users, 2))
+		wantCalls(t, db.gen, 2, 2, 1)
+		for i := range users {
+			equal(t, "key", users[i].ID, firstID+snowflake.ID(i))
+		}
+
+		more := named("f", "g", "h")
+		must(t, db.Session(&gorm.Session{CreateBatchSize: 2}).Create(&more))
+		wantCalls(t, db.gen, 2, 1)
+		equal(t, "rows", db.count(t, "users", "id >= ?", firstID), 8)
+	}, &user{})
+}
+
+func TestAThousandRowsTakeOneCall(t *testing.T) {
+	db := onSQLite(t, &user{})
+	users := make([]user, 1000)
+	must(t, db.Create(&users))
+	wantCalls(t, db.gen, 1000)
+	equal(t, "last key", users[999].ID, firstID+999)
+}
+
+func TestStructsByValueGetAnErrorAndNoRow(t *testing.T) {
+	values := map[string]any{
+		"struct":          user{Name: "ada"},
+		"array":           [2]user{{Name: "ada"}, {Name: "bob"}},
+		"array, half set": [2]user{{Model: gormplugin.Model{ID: 5}}, {Name: "bob"}},
+	}
+	for name, value := range values {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, db *env) {
+				if err := db.Create(value).Error; !errors.Is(err, gorm.ErrInvalidValue) {
+					t.Errorf("error %v, want gorm.ErrInvalidValue", err)
+				}
+				wantCalls(t, db.gen)
+				db.wantKeys(t, "users")
+			}, &user{})
+		})
+	}
+}
+
+func TestStructsByValueWithAKeyAreCreated(t *testing.T) {
+	type plain struct {
+		ID   snowflake.ID `gorm:"primaryKey;type:int"`
+		Name string
+	}
+	each(t, func(t *testing.T, db *env) {
+		must(t, db.Create(plain{ID: 5, Name: "ada"}))
+		must(t, db.Create([2]plain{{ID: 6}, {ID: 7}}))
+		db.wantKeys(t, "plains", 5, 6, 7)
+		wantCalls(t, db.gen)
+	}, &plain{})
+}
+
+func TestGORMReportsWhatCannotBeCreatedAndNoIDIsDrawn(t *testing.T) {
+	var none *user
+	cases := []struct {
+		name  string
+		value any
+		want  error
+	}{
+		{"nil element", []*user{{Name: "a"}, nil}, gorm.ErrInvalidData},
+		{"only nil", []*user{nil}, gorm.ErrInvalidData},
+		{"nil slice", []user(nil), gorm.ErrEmptySlice},
+		{"empty slice", &[]user{}, gorm.ErrEmptySlice},
+		{"nil slice of pointers", []*user(nil), gorm.ErrEmptySlice},
+		{"nil pointer", none, gorm.ErrInvalidValue},
+		{"empty slice of maps", []map[string]any{}, gorm.ErrEmptySlice},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			each(t, func(t *testing.T, db *env) {
+				if err := db.Model(&user{}).Create(c.value).Error; !errors.Is(err, c.want) {
+					t.Errorf("error %v, want %v", err, c.want)
+				}
+				wantCalls(t, db.gen)
+				db.wantKeys(t, "users")
+			}, &user{})
+		})
+	}
+	t.Run("slice of interfaces", func(t *testing.T) {
+		db := onSQLite(t, &user{})
+		if err := db.Create([]any{&user{}}).Error; err == nil {
+			t.Error("no error")
+		}
+		wantCalls(t, db.gen)
+	})
+}
+
+func TestSaveAndFirstOrCreateFillNewRecordsOnly(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		u := user{Name: "ada"}
+		must(t, db.Save(&u))
+		equal(t, "key", u.ID, firstID)
+		wantCalls(t, db.gen, 1)
+
+		u.Name = "ada l."
+		must(t, db.Save(&u))
+		wantCalls(t, db.gen)
+
+		unknown := user{Model: gormplugin.Model{ID: 77}, Name: "unknown"}
+		must(t, db.Save(&unknown)) // an UPDATE that finds nothing, then an INSERT
+		equal(t, "key", unknown.ID, snowflake.ID(77))
+		wantCalls(t, db.gen)
+
+		both := []user{{Name: "new"}, u}
+		must(t, db.Save(&both))
+		wantCalls(t, db.gen, 1)
+		equal(t, "key of the new one", both[0].ID, firstID+1)
+
+		var found, made user
+		must(t, db.FirstOrCreate(&found, user{Name: "new"}))
+		equal(t, "key of the one that is found", found.ID, firstID+1)
+		wantCalls(t, db.gen)
+		must(t, db.Where(user{Name: "newer"}).Attrs(user{}).FirstOrCreate(&made))
+		equal(t, "key of the one that is made", made.ID, firstID+2)
+		wantCalls(t, db.gen, 1)
+		must(t, db.FirstOrInit(&user{}, user{Name: "never"}))
+		wantCalls(t, db.gen)
+		db.wantKeys(t, "users", 77, firstID, firstID+1, firstID+2)
+	}, &user{})
+}

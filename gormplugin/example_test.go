@@ -1,0 +1,166 @@
+package gormplugin_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func Example() {
+	gen, err := snowflake.New(1) // this process is worker 1
+	if err != nil {
+		panic(err)
+	}
+	db, err := gorm.Open(sqlite.Open(":memory:"), gormplugin.New(gen))
+	if err != nil {
+		panic(err)
+	}
+
+	type User struct {
+		gormplugin.Model
+		Name string
+	}
+	if err := db.AutoMigrate(&User{}); err != nil {
+		panic(err)
+	}
+
+	users := []User{{Name: "Ada"}, {Name: "Grace"}}
+	if err := db.Create(&users).Error; err != nil {
+		panic(err)
+	}
+	fmt.Println("made by worker", gen.Layout().Decompose(users[0].ID).Worker)
+	fmt.Println("in order:", users[0].ID < users[1].ID)
+	// Output:
+	// made by worker 1
+	// in order: true
+}
+
+// numbered is a generator for examples and golden tests: 1001, 1002 and so on.
+type numbered struct{ last snowflake.ID }
+
+func (n *numbered) Fill(_ context.Context, dst []snowflake.ID) error {
+	for i := range dst {
+		n.last++
+		dst[i] = 1000 + n.last
+	}
+	return nil
+}
+
+func openExample(models ...any) *gorm.DB {
+	db, err := gorm.Open(sqlite.Open(":memory:"), gormplugin.New(&numbered{}))
+	if err != nil {
+		panic(err)
+	}
+	if err := db.AutoMigrate(models...); err != nil {
+		panic(err)
+	}
+	return db
+}
+
+// Associations are filled with their parents. JSON has keys as strings, which JavaScript reads without loss.
+func ExampleNew_associations() {
+	type Line struct {
+		ID      snowflake.ID `json:"id"`
+		OrderID snowflake.ID `json:"order_id"`
+		Article string       `json:"article"`
+	}
+	type Order struct {
+		ID    snowflake.ID `json:"id"`
+		Lines []Line       `json:"lines"`
+	}
+	db := openExample(&Order{}, &Line{})
+
+	order := Order{Lines: []Line{{Article: "paper"}, {Article: "pencil"}}}
+	if err := db.Create(&order).Error; err != nil {
+		panic(err)
+	}
+	text, err := json.MarshalIndent(order, "", "  ")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(string(text))
+	// Output:
+	// {
+	//   "id": "1001",
+	//   "lines": [
+	//     {
+	//       "id": "1002",
+	//       "order_id": "1001",
+	//       "article": "paper"
+	//     },
+	//     {
+	//       "id": "1003",
+	//       "order_id": "1001",
+	//       "article": "pencil"
+	//     }
+	//   ]
+	// }
+}
+
+// A record that updates an existing row takes its key over.
+func ExampleNew_upsert() {
+	type Country struct {
+		ID   snowflake.ID
+		Code string `gorm:"uniqueIndex"`
+		Name string
+	}
+	db := openExample(&Country{})
+
+	db.Create(&Country{Code: "CZ", Name: "Czech Republic"})
+	countries := []Country{{Code: "AT", Name: "Austria"}, {Code: "CZ", Name: "Czechia"}}
+	byCode := clause.OnConflict{
+		Columns:   []clause.Column{{Name: "code"}},
+		DoUpdates: clause.AssignmentColumns([]string{"name"}),
+	}
+	if err := db.Clauses(byCode).Create(&countries).Error; err != nil {
+		panic(err)
+	}
+	for _, c := range countries {
+		fmt.Println(c.ID, c.Name)
+	}
+	// Output:
+	// 1002 Austria
+	// 1001 Czechia
+}
+
+// Maps are filled in place.
+func ExampleNew_maps() {
+	type Event struct {
+		ID   snowflake.ID
+		Name string
+	}
+	db := openExample(&Event{})
+
+	event := map[string]any{"Name": "login"}
+	if err := db.Model(&Event{}).Create(event).Error; err != nil {
+		panic(err)
+	}
+	fmt.Println(event["id"], event["Name"])
+	// Output:
+	// 1001 login
+}
+
+// The tag type:int makes the key the rowid on SQLite; the other databases have a bigint either way.
+func ExampleModel() {
+	type Plain struct{ ID snowflake.ID }
+	type WithModel struct{ gormplugin.Model }
+	db := openExample(&Plain{}, &WithModel{})
+
+	for _, model := range []any{&Plain{}, &WithModel{}} {
+		columns, err := db.Migrator().ColumnTypes(model)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(columns[0].Name(), columns[0].DatabaseTypeName())
+	}
+	// Output:
+	// id bigint
+	// id integer
+}

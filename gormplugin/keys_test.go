@@ -1,0 +1,254 @@
+package gormplugin_test
+
+import (
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+type keyed struct {
+	ID snowflake.ID `gorm:"primaryKey"`
+}
+
+// userID is a key type of a model's own.
+type userID struct{ snowflake.ID }
+
+func (id *userID) SnowflakeID() snowflake.ID        { return id.ID }
+func (id *userID) SetSnowflakeID(next snowflake.ID) { id.ID = next }
+
+func TestKeysAreFilledWhereverTheyAre(t *testing.T) {
+	t.Run("embedded pointer that is nil", func(t *testing.T) {
+		type letter struct {
+			Head *keyed `gorm:"embedded"`
+			Name string
+		}
+		each(t, func(t *testing.T, db *env) {
+			one := letter{Name: "a"}
+			must(t, db.Create(&one))
+			if one.Head == nil || one.Head.ID != firstID {
+				t.Errorf("key: %+v", one.Head)
+			}
+			many := []letter{{Name: "b"}, {Name: "c", Head: &keyed{ID: 3}}, {Name: "d", Head: &keyed{}}}
+			must(t, db.Create(&many))
+			db.wantKeys(t, "letters", firstID, firstID+1, 3, firstID+2)
+			equal(t, "first key", many[0].Head.ID, firstID+1)
+			equal(t, "last key", many[2].Head.ID, firstID+2)
+		}, &letter{})
+	})
+	t.Run("embedded with a prefix", func(t *testing.T) {
+		type badge struct {
+			Key  keyed `gorm:"embedded;embeddedPrefix:badge_"`
+			Name string
+		}
+		each(t, func(t *testing.T, db *env) {
+			b := badge{Name: "a"}
+			must(t, db.Create(&b))
+			equal(t, "key", b.Key.ID, firstID)
+			equal(t, "rows", db.count(t, "badges", "badge_id = ?", firstID), 1)
+		}, &badge{})
+	})
+	t.Run("other name and column", func(t *testing.T) {
+		type coin struct {
+			Serial snowflake.ID `gorm:"primaryKey;column:serial_no"`
+			Name   string
+		}
+		each(t, func(t *testing.T, db *env) {
+			c := coin{Name: "a"}
+			must(t, db.Create(&c))
+			equal(t, "rows", db.count(t, "coins", "serial_no = ?", firstID), 1)
+			equal(t, "key", c.Serial, firstID)
+		}, &coin{})
+	})
+	t.Run("pointer", func(t *testing.T) {
+		type sheet struct {
+			ID   *snowflake.ID `gorm:"primaryKey;type:int"`
+			Name string
+		}
+		each(t, func(t *testing.T, db *env) {
+			var shared snowflake.ID
+			preset := snowflake.ID(9)
+			sheets := []sheet{{Name: "a"}, {Name: "b", ID: &shared}, {Name: "c", ID: &shared}, {Name: "d", ID: &preset}}
+			must(t, db.Create(&sheets))
+			db.wantKeys(t, "sheets", firstID, firstID+1, firstID+2, 9)
+			equal(t, "second key", *sheets[1].ID, firstID+1)
+			equal(t, "third key", *sheets[2].ID, firstID+2)
+			equal(t, "a variable that rows shared", shared, 0)
+			wantCalls(t, db.gen, 3)
+		}, &sheet{})
+	})
+	t.Run("type of its own", func(t *testing.T) {
+		type account struct {
+			ID   userID `gorm:"primaryKey;type:int;size:64"`
+			Name string
+		}
+		type owner struct {
+			ID   *userID `gorm:"primaryKey;type:int;size:64"`
+			Name string
+		}
+		each(t, func(t *testing.T, db *env) {
+			accounts := []account{{Name: "a"}, {ID: userID{5}, Name: "b"}}
+			must(t, db.Create(&accounts))
+			db.wantKeys(t, "accounts", firstID, 5)
+			equal(t, "key", accounts[0].ID, userID{firstID})
+
+			owners := []owner{{Name: "a"}, {ID: &userID{5}, Name: "b"}, {ID: &userID{}}}
+			must(t, db.Create(&owners))
+			db.wantKeys(t, "owners", firstID+1, 5, firstID+2)
+			equal(t, "key", *owners[0].ID, userID{firstID + 1})
+
+			must(t, db.Create(account{ID: userID{6}}))
+			var back account
+			must(t, db.First(&back, "id = ?", 6))
+			equal(t, "key that is read back", back.ID, userID{6})
+		}, &account{}, &owner{})
+	})
+}
+
+func TestOfACompositeKeyOnlyTheFieldIDIsFilled(t *testing.T) {
+	type invoice struct {
+		TenantID snowflake.ID `gorm:"primaryKey"`
+		ID       snowflake.ID `gorm:"primaryKey"`
+	}
+	type seat struct { // GORM prefers none of the two
+		RowNo  snowflake.ID `gorm:"primaryKey"`
+		SeatNo snowflake.ID `gorm:"primaryKey"`
+	}
+	each(t, func(t *testing.T, db *env) {
+		invoices := []invoice{{TenantID: 3}, {TenantID: 4, ID: 8}, {}}
+		must(t, db.Create(&invoices))
+		equal(t, "first", invoices[0], invoice{3, firstID})
+		equal(t, "second", invoices[1], invoice{4, 8})
+		equal(t, "without a tenant", invoices[2], invoice{0, firstID + 1})
+		wantCalls(t, db.gen, 2)
+
+		s := seat{RowNo: 1}
+		must(t, db.Create(&s))
+		equal(t, "seat", s, seat{RowNo: 1})
+		wantCalls(t, db.gen)
+	}, &invoice{}, &seat{})
+}
+
+func TestWhatIsNoKeyOfTheApplicationIsNotFilled(t *testing.T) {
+	type note struct {
+		ID       snowflake.ID `gorm:"primaryKey"`
+		AuthorID snowflake.ID
+		ParentID *snowflake.ID
+	}
+	type made struct {
+		ID   snowflake.ID `gorm:"primaryKey;default:7"`
+		Name string
+	}
+	type zeroed struct {
+		ID   snowflake.ID `gorm:"primaryKey;default:0"`
+		Name string
+	}
+	type counted struct {
+		ID   snowflake.ID `gorm:"primaryKey;type:int;autoIncrement"`
+		Name string
+	}
+	type out struct {
+		ID   snowflake.ID `gorm:"primaryKey;snowflake:-"`
+		Name string
+	}
+	type readOnly struct {
+		ID   snowflake.ID `gorm:"primaryKey;<-:update;default:7"`
+		Name string
+	}
+	each(t, func(t *testing.T, db *env) {
+		n := note{}
+		must(t, db.Create(&n))
+		equal(t, "plain ID column", n.AuthorID, 0)
+		if n.ParentID != nil {
+			t.Errorf("plain *ID column: %v", *n.ParentID)
+		}
+		wantCalls(t, db.gen, 1)
+
+		m := made{}
+		must(t, db.Create(&m))
+		equal(t, "key with a default", db.count(t, "mades", "id = 7"), 1)
+		must(t, db.Create(&zeroed{}))
+		c := counted{}
+		must(t, db.Create(&c))
+		equal(t, "autoIncrement", c.ID, 1)
+		o := out{}
+		must(t, db.Create(&o))
+		equal(t, "opted out", o.ID, 0)
+		must(t, db.Create(&readOnly{}))
+		wantCalls(t, db.gen)
+	}, &note{}, &made{}, &zeroed{}, &counted{}, &out{}, &readOnly{})
+}
+
+func TestAKeyThatMayNotBeCreatedIsNotFilled(t *testing.T) {
+	type log struct {
+		ID   snowflake.ID `gorm:"primaryKey;type:int;<-:update"` // the rowid of SQLite
+		Name string
+	}
+	db := onSQLite(t, &log{})
+	l := log{Name: "a"}
+	must(t, db.Create(&l))
+	equal(t, "key", l.ID, 0)
+	wantCalls(t, db.gen)
+	db.wantKeys(t, "logs", 1)
+}
+
+func TestOnlyTheFieldsOwnTagOptsOut(t *testing.T) {
+	type detail struct {
+		ID   snowflake.ID `gorm:"primaryKey"`
+		Name string
+	}
+	type report struct {
+		Detail detail `gorm:"embedded;snowflake:-"` // GORM copies this into the settings of ID
+	}
+	each(t, func(t *testing.T, db *env) {
+		r := report{}
+		must(t, db.Create(&r))
+		equal(t, "key", r.Detail.ID, firstID)
+	}, &report{})
+}
+
+func TestAKeyThatBelongsToAnotherModelIsNotFilled(t *testing.T) {
+	type member struct {
+		ID   snowflake.ID `gorm:"primaryKey"`
+		Name string
+	}
+	type profile struct {
+		MemberID snowflake.ID `gorm:"primaryKey"`
+		Member   *member
+		Text     string
+	}
+	eachWith(t, gorm.Config{DisableForeignKeyConstraintWhenMigrating: true}, func(t *testing.T, db *env) {
+		p := profile{Member: &member{Name: "ada"}, Text: "hello"}
+		must(t, db.Create(&p))
+		equal(t, "key", p.MemberID, firstID)
+		equal(t, "key of the member", p.Member.ID, firstID)
+		wantCalls(t, db.gen, 1)
+
+		alone := profile{Text: "no member"}
+		must(t, db.Create(&alone))
+		equal(t, "key without a member", alone.MemberID, 0)
+		wantCalls(t, db.gen)
+	}, &member{}, &profile{})
+}
+
+func TestAKeyThatOnlyTheParentKnowsAsAReferenceCanOptOut(t *testing.T) {
+	type setting struct {
+		OwnerID snowflake.ID `gorm:"primaryKey;snowflake:-"`
+		Text    string
+	}
+	type owner struct {
+		ID      snowflake.ID `gorm:"primaryKey"`
+		Setting *setting     `gorm:"foreignKey:OwnerID"`
+	}
+	each(t, func(t *testing.T, db *env) {
+		o := owner{Setting: &setting{Text: "dark"}}
+		must(t, db.Create(&o))
+		equal(t, "key of the setting", o.Setting.OwnerID, firstID)
+		wantCalls(t, db.gen, 1)
+		if err := db.Create(&setting{Text: "of nobody"}).Error; err == nil {
+			t.Error("a setting of nobody was created in spite of the foreign key")
+		}
+		wantCalls(t, db.gen)
+	}, &owner{}, &setting{})
+}

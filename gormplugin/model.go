@@ -1,0 +1,36 @@
+package gormplugin
+
+import (
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// Model is what gorm.Model is for auto-increment keys, with a key made by the application and without soft deletion. It
+// is meant for embedding:
+//
+//	type User struct {
+//		gormplugin.Model
+//		Name string
+//	}
+//
+// The column of the key is integer on SQLite, where it is the rowid itself, and bigint on PostgreSQL, MySQL and MariaDB,
+// without a sequence or AUTO_INCREMENT. The tag that does this is `gorm:"primaryKey;type:int"`; it serves any field of
+// type [snowflake.ID]. Without the tag the column is bigint everywhere: right too, but a second B-tree beside the rowid
+// of SQLite (https://www.sqlite.org/lang_createtable.html#rowid).
+//
+// In JSON the key is a string, since JavaScript numbers are exact to 2^53-1 only.
+type Model struct {
+	ID        snowflake.ID `gorm:"primaryKey;type:int" json:"id"`
+	CreatedAt time.Time    `json:"created_at"`
+	UpdatedAt time.Time    `json:"updated_at"`
+}
+
+// ModelSoftDelete is [Model] with the soft deletion of gorm.Model: Delete sets DeletedAt, and queries skip such rows
+// unless they are Unscoped. In JSON deleted_at is left out while the row lives.
+type ModelSoftDelete struct {
+	Model
+	DeletedAt gorm.DeletedAt `gorm:"index" json:"deleted_at,omitzero"`
+}

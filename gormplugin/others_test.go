@@ -1,0 +1,104 @@
+package gormplugin_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// document has a UUID that its own hook makes.
+type document struct {
+	ID    string `gorm:"primaryKey;size:36"`
+	Code  string `gorm:"uniqueIndex;size:20"`
+	Title string
+	Pages []page
+}
+
+func (d *document) BeforeCreate(*gorm.DB) error {
+	if d.ID == "" {
+		d.ID = uuid.NewString()
+	}
+	return nil
+}
+
+// page counts up.
+type page struct {
+	ID         uint
+	DocumentID string `gorm:"size:36"`
+	Text       string
+}
+
+func TestModelsWithOtherKeysAreLeftAlone(t *testing.T) {
+	eachWith(t, withoutConstraints, func(t *testing.T, db *env) {
+		d := document{Code: "a", Title: "A", Pages: []page{{Text: "1"}, {Text: "2"}}}
+		must(t, db.Create(&d))
+		if _, err := uuid.Parse(d.ID); err != nil {
+			t.Errorf("key of the document: %v", err)
+		}
+		equal(t, "key of the first page", d.Pages[0].ID, 1)
+		equal(t, "key of the second page", d.Pages[1].ID, 2)
+		must(t, db.Model(&page{}).Create(map[string]any{"Text": "3"}))
+		must(t, db.Create(&[]page{{Text: "4"}, {ID: 9, Text: "9"}}))
+		must(t, db.Clauses(clause.OnConflict{DoNothing: true}).Create(&document{ID: uuid.NewString(), Code: "a"}))
+		equal(t, "documents", db.count(t, "documents", "1 = 1"), 1)
+		wantCalls(t, db.gen)
+	}, &document{}, &page{})
+}
+
+func TestAnInt64KeyStaysWithTheDatabase(t *testing.T) {
+	type legacy struct {
+		ID   int64 `gorm:"type:bigint;primaryKey"`
+		Name string
+	}
+	type auto struct{ ID int64 }
+	each(t, func(t *testing.T, db *env) {
+		a := auto{}
+		must(t, db.Create(&a))
+		equal(t, "key", a.ID, 1)
+		must(t, db.Create(&legacy{ID: 5}))
+		wantCalls(t, db.gen)
+	}, &legacy{}, &auto{})
+}
+
+func TestUUIDModelsMayReferToSnowflakeModels(t *testing.T) {
+	type attachment struct {
+		ID     uuid.UUID `gorm:"primaryKey;type:varchar(36)"`
+		UserID snowflake.ID
+		User   user
+	}
+	each(t, func(t *testing.T, db *env) {
+		a := attachment{ID: uuid.New(), User: user{Name: "ada"}}
+		must(t, db.Create(&a))
+		equal(t, "user of the attachment", a.UserID, firstID)
+		var back attachment
+		must(t, db.Joins("User").First(&back, "attachments.id = ?", a.ID))
+		equal(t, "name", back.User.Name, "ada")
+		wantCalls(t, db.gen, 1)
+	}, &user{}, &attachment{})
+}
+
+func TestTheModelsAreReadableJSON(t *testing.T) {
+	type soft struct {
+		gormplugin.ModelSoftDelete
+		Name string `json:"name"`
+	}
+	var s soft
+	s.ID, s.Name = firstID, "a"
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"id":"1000000000000000001","created_at":"0001-01-01T00:00:00Z","updated_at":"0001-01-01T00:00:00Z","name":"a"}`
+	equal(t, "JSON", string(text), want)
+	var back soft
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "key", back.ID, firstID)
+}

@@ -1,0 +1,134 @@
+package gormplugin
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// Name is the name that the plugin has in GORM, the same for every [Plugin]: a handle can have one only.
+const Name = "snowflake"
+
+// The names of the callbacks, for other plugins that want a place before or after them.
+const (
+	callbackFill    = Name + ":fill_keys"
+	callbackPrepare = Name + ":prepare_conflict"
+	callbackSettle  = Name + ":settle_conflict"
+)
+
+// Generator makes IDs. *snowflake.Generator is one.
+type Generator interface {
+	// Fill sets every element of dst to a new ID, ascending, or returns an error and leaves dst as it was. It ends any
+	// wait when ctx, the context of the statement, is done. It must be safe for concurrent use.
+	Fill(ctx context.Context, dst []snowflake.ID) error
+}
+
+// Plugin fills primary keys before rows are created; see the package comment. It is a gorm.Plugin, for db.Use and
+// gorm.Config.Plugins, and a gorm.Option, for gorm.Open. It holds no state of a database, so one value may serve several
+// handles, and it may be used concurrently.
+type Plugin struct {
+	gen        Generator
+	afterHooks bool
+}
+
+var (
+	_ gorm.Plugin = (*Plugin)(nil)
+	_ gorm.Option = (*Plugin)(nil)
+)
+
+// New returns a plugin that takes its IDs from gen. A nil gen is reported when the plugin meets a database, by
+// [Plugin.Initialize].
+func New(gen Generator, opts ...Option) *Plugin {
+	p := &Plugin{gen: gen}
+	for _, opt := range opts {
+		opt.apply(p)
+	}
+	return p
+}
+
+// Name returns [Name]. GORM refuses a second plugin of that name with gorm.ErrRegistered.
+func (*Plugin) Name() string { return Name }
+
+// Apply adds the plugin to the configuration of a handle that is being opened. It returns gorm.ErrRegistered if another
+// Plugin is there already. GORM calls it.
+func (p *Plugin) Apply(config *gorm.Config) error {
+	if other, ok := config.Plugins[Name]; ok && other != gorm.Plugin(p) {
+		return fmt.Errorf("gormplugin: %s: %w", Name, gorm.ErrRegistered)
+	}
+	if config.Plugins == nil {
+		config.Plugins = make(map[string]gorm.Plugin, 1)
+	}
+	config.Plugins[Name] = p
+	return nil
+}
+
+// AfterInitialize does nothing: GORM initializes all that [Plugin.Apply] has put into the configuration.
+func (*Plugin) AfterInitialize(*gorm.DB) error { return nil }
+
+// Initialize registers the callbacks with a handle. GORM calls it. It does nothing the second time. It returns
+// [ErrNilGenerator], or an error that wraps gorm.ErrInvalidDB if the handle has no callbacks for Create, which every
+// dialect registers.
+func (p *Plugin) Initialize(db *gorm.DB) error {
+	if p == nil || isNil(p.gen) {
+		return ErrNilGenerator
+	}
+	create := db.Callback().Create()
+	if create.Get(callbackFill) != nil {
+		return nil
+	}
+	if create.Get("gorm:before_create") == nil || create.Get("gorm:create") == nil {
+		return fmt.Errorf("gormplugin: no callbacks for Create: %w", gorm.ErrInvalidDB)
+	}
+
+	h := &handle{
+		gen:       p.gen,
+		returning: slices.Contains(create.Clauses, "RETURNING"),
+		mysql:     db.Dialector != nil && db.Name() == "mysql",
+	}
+	// Not before gorm:begin_transaction: that one does not exist under SkipDefaultTransaction, and a callback whose
+	// anchor does not exist runs last.
+	anchor := "gorm:before_create"
+	if p.afterHooks {
+		anchor = "gorm:save_before_associations" // the one that follows
+	}
+	for _, c := range []struct {
+		before, name string
+		call         func(*gorm.DB)
+	}{
+		{anchor, callbackFill, h.fill},
+		{"gorm:create", callbackPrepare, h.prepare},
+		{"gorm:save_after_associations", callbackSettle, h.settle},
+	} {
+		if err := create.Before(c.before).Register(c.name, c.call); err != nil {
+			return fmt.Errorf("gormplugin: register %s: %w", c.name, err)
+		}
+	}
+	return nil
+}
+
+// handle is what the callbacks of one database share.
+type handle struct {
+	gen       Generator
+	returning bool     // the dialect has INSERT ... RETURNING
+	mysql     bool     // conflicts are handled by ON DUPLICATE KEY UPDATE, which knows no target
+	plans     sync.Map // *schema.Schema to *plan
+}
+
+// isNil reports whether gen is nil or an interface around a nil pointer.
+func isNil(gen Generator) bool {
+	if gen == nil {
+		return true
+	}
+	switch v := reflect.ValueOf(gen); v.Kind() {
+	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan:
+		return v.IsNil()
+	default:
+		return false
+	}
+}

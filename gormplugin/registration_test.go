@@ -1,0 +1,193 @@
+package gormplugin_test
+
+import (
+	"errors"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func TestEveryWayOfRegisteringFillsOnce(t *testing.T) {
+	type plugins = map[string]gorm.Plugin
+	ways := map[string]func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error){
+		"Use": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
+			db, err := gorm.Open(target.Dialector(), config)
+			return db, errors.Join(err, db.Use(p))
+		},
+		"Option after Config": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
+			return gorm.Open(target.Dialector(), config, p)
+		},
+		"Option before Config": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
+			return gorm.Open(target.Dialector(), p, config)
+		},
+		"Config.Plugins": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
+			config.Plugins = plugins{p.Name(): p}
+			return gorm.Open(target.Dialector(), config)
+		},
+		"Config.Plugins and Option": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
+			config.Plugins = plugins{p.Name(): p}
+			return gorm.Open(target.Dialector(), config, p)
+		},
+	}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			testdb.Each(t, func(t *testing.T, target testdb.Target) {
+				gen, log := newCounting(), &recorder{}
+				plugin := gormplugin.New(gen)
+				db, err := way(target, plugin, &gorm.Config{Logger: log})
+				if err != nil {
+					t.Fatal(err)
+				}
+				closeAtEnd(t, db)
+				if len(log.warnings) > 0 {
+					t.Errorf("GORM warns: %v", log.warnings)
+				}
+				if db.Plugins[gormplugin.Name] != gorm.Plugin(plugin) {
+					t.Error("the plugin is not in Config.Plugins")
+				}
+				for _, again := range []*gormplugin.Plugin{plugin, gormplugin.New(newCounting())} {
+					if err := db.Use(again); !errors.Is(err, gorm.ErrRegistered) {
+						t.Errorf("Use again: error %v, want gorm.ErrRegistered", err)
+					}
+				}
+				if err := db.AutoMigrate(&user{}); err != nil {
+					t.Fatal(err)
+				}
+				must(t, db.Create(&user{Name: "a"}))
+				wantCalls(t, gen, 1)
+			})
+		})
+	}
+}
+
+func TestTheOptionAloneIsEnough(t *testing.T) {
+	target := testdb.SQLite(t)
+	db, err := gorm.Open(target.Dialector(), gormplugin.New(newCounting()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeAtEnd(t, db)
+	if err := db.AutoMigrate(&user{}); err != nil {
+		t.Fatal(err)
+	}
+	u := user{Name: "a"}
+	must(t, db.Create(&u))
+	equal(t, "key", u.ID, firstID)
+}
+
+func TestASecondPluginInTheConfigurationIsRefused(t *testing.T) {
+	first, second := gormplugin.New(newCounting()), gormplugin.New(newCounting())
+	config := &gorm.Config{Plugins: map[string]gorm.Plugin{first.Name(): first}}
+	if err := second.Apply(config); !errors.Is(err, gorm.ErrRegistered) {
+		t.Errorf("error %v, want gorm.ErrRegistered", err)
+	}
+	if config.Plugins[gormplugin.Name] != gorm.Plugin(first) {
+		t.Error("the first plugin was replaced")
+	}
+}
+
+func TestInitializeTwiceRegistersOnce(t *testing.T) {
+	db := onSQLite(t, &user{})
+	if err := gormplugin.New(db.gen).Initialize(db.DB); err != nil {
+		t.Fatal(err)
+	}
+	if len(db.log.warnings) > 0 {
+		t.Errorf("GORM warns: %v", db.log.warnings)
+	}
+	must(t, db.Create(&user{}))
+	wantCalls(t, db.gen, 1)
+}
+
+func TestANilGeneratorIsAnErrorAtRegistration(t *testing.T) {
+	var typed *counting
+	for name, plugin := range map[string]*gormplugin.Plugin{
+		"nil":           gormplugin.New(nil),
+		"typed nil":     gormplugin.New(typed),
+		"nil snowflake": gormplugin.New((*snowflake.Generator)(nil)),
+		"nil plugin":    nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := testdb.SQLite(t)
+			db, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: &recorder{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			closeAtEnd(t, db)
+			if err := db.Use(plugin); !errors.Is(err, gormplugin.ErrNilGenerator) {
+				t.Errorf("Use: error %v, want ErrNilGenerator", err)
+			}
+			if _, there := db.Plugins[gormplugin.Name]; there {
+				t.Error("the plugin is registered all the same")
+			}
+			opened, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: &recorder{}}, plugin)
+			if !errors.Is(err, gormplugin.ErrNilGenerator) {
+				t.Errorf("gorm.Open: error %v, want ErrNilGenerator", err)
+			}
+			closeAtEnd(t, opened)
+		})
+	}
+}
+
+func TestAHandleWithoutCallbacksIsRefused(t *testing.T) {
+	db, err := gorm.Open(nil, &gorm.Config{Logger: &recorder{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Use(gormplugin.New(newCounting())); !errors.Is(err, gorm.ErrInvalidDB) {
+		t.Errorf("error %v, want gorm.ErrInvalidDB", err)
+	}
+}
+
+func TestOnePluginServesSeveralDatabases(t *testing.T) {
+	gen := newCounting()
+	plugin := gormplugin.New(gen)
+	var ids []snowflake.ID
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		db, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: &recorder{}}, plugin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeAtEnd(t, db)
+		if err := db.AutoMigrate(&user{}); err != nil {
+			t.Fatal(err)
+		}
+		u := user{Name: "a"}
+		must(t, db.Create(&u))
+		ids = append(ids, u.ID)
+	})
+	for i, id := range ids {
+		equal(t, "key", id, firstID+snowflake.ID(i))
+	}
+}
+
+func TestTheCallbacksHaveTheirPlaces(t *testing.T) {
+	for name, opts := range map[string][]gormplugin.Option{"default": nil, "AfterHooks": {gormplugin.AfterHooks()}} {
+		for _, skip := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				target := testdb.SQLite(t)
+				db := open(t, target, target.Dialector(), gorm.Config{SkipDefaultTransaction: skip}, []any{&user{}}, opts...)
+				u := user{Name: "a"}
+				must(t, db.Create(&u))
+				equal(t, "key", u.ID, firstID)
+				db.wantKeys(t, "users", firstID)
+			})
+		}
+	}
+}
+
+func closeAtEnd(t testing.TB, db *gorm.DB) {
+	t.Helper()
+	t.Cleanup(func() {
+		pool, err := db.DB()
+		if err == nil {
+			err = pool.Close()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,152 @@
+package gormplugin_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func TestSelectStillWritesTheKey(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		u := user{Name: "ada"}
+		tx := db.Select("Name")
+		must(t, tx.Create(&u))
+		equal(t, "key", u.ID, firstID)
+		if !slices.Equal(tx.Statement.Selects, []string{"Name"}) {
+			t.Errorf("the statement selects %v afterwards", tx.Statement.Selects)
+		}
+
+		preset := user{Model: gormplugin.Model{ID: 5}, Name: "bob"}
+		must(t, db.Select("Name").Create(&preset))
+		must(t, db.Select([]string{"id", "name"}).Create(&user{Name: "eve"}))
+		must(t, db.Select("*").Create(&user{Name: "kim"}))
+		must(t, db.Select("users.name").Create(&user{Name: "lee"}))
+		db.wantKeys(t, "users", 5, firstID, firstID+1, firstID+2, firstID+3)
+		equal(t, "names", db.count(t, "users", "name IN ?", []string{"ada", "bob", "eve", "kim", "lee"}), 5)
+	}, &user{})
+}
+
+func TestSelectThatNamesTheKeyIsLeftAsItIs(t *testing.T) {
+	db := onSQLite(t, &user{})
+	must(t, db.Select("ID", "Name").Create(&user{Name: "ada"}))
+	for _, insert := range db.log.takeLike("INSERT") {
+		equal(t, "the key's column in "+insert, strings.Count(insert, "`id`"), 1)
+	}
+}
+
+func TestSelectWritesTheKeyBesideAssociations(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		c := company{Name: "acme"}
+		must(t, db.Create(&c))
+		for _, employer := range []*company{&c, {Name: "new"}} {
+			p := person{Name: "ada", Company: employer}
+			must(t, db.Select("Name", "Company", "CompanyID").Create(&p))
+			equal(t, "rows", db.count(t, "people", "id = ? AND company_id = ?", p.ID, employer.ID), 1)
+		}
+	}, people()...)
+}
+
+func TestSelectsOfASharedSessionAreCopied(t *testing.T) {
+	db := onSQLite(t, &user{})
+	columns := make([]string, 1, 8) // room that an append in place would write to
+	columns[0] = "Name"
+	shared := db.Select(columns).Session(&gorm.Session{})
+	shared.Statement.Selects = columns
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 5 {
+				if err := shared.Create(&user{Name: "x"}).Error; err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := columns[:2]; got[1] != "" {
+		t.Errorf("the session's slice was written to: %q", got)
+	}
+	equal(t, "rows", db.count(t, "users", "name = ?", "x"), 40)
+}
+
+func TestOmittedKeysAreLeftToTheDatabase(t *testing.T) {
+	type token struct {
+		ID   snowflake.ID `gorm:"primaryKey;type:int"`
+		Name string
+	}
+	db := onSQLite(t, &token{}) // whose integer key is the rowid
+	tok := token{Name: "a"}
+	must(t, db.Omit("ID").Create(&tok))
+	equal(t, "key in Go", tok.ID, 0)
+	wantCalls(t, db.gen)
+	db.wantKeys(t, "tokens", 1)
+	must(t, db.Select("Name", "ID").Omit("id").Create(&tok))
+	wantCalls(t, db.gen)
+	must(t, db.Omit("Name").Create(&tok))
+	equal(t, "key when something else is omitted", tok.ID, firstID)
+}
+
+func TestDestOfAnotherTypeThanTheModelIsFilledByPosition(t *testing.T) {
+	type input struct {
+		ID   snowflake.ID
+		Name string
+	}
+	type model struct {
+		ID   snowflake.ID `gorm:"primaryKey"`
+		Name string
+	}
+	each(t, func(t *testing.T, db *env) {
+		one := input{Name: "a"}
+		must(t, db.Model(&model{}).Create(&one))
+		equal(t, "key", one.ID, firstID)
+		many := []*input{{Name: "b"}, {Name: "c"}}
+		must(t, db.Model(&model{}).Create(many))
+		db.wantKeys(t, "models", firstID, firstID+1, firstID+2)
+	}, &model{})
+}
+
+func TestDestWithoutAKeyWhereTheModelHasItGetsAnErrorInsteadOfTheKeyZero(t *testing.T) {
+	type model struct {
+		ID   snowflake.ID `gorm:"primaryKey"`
+		Name string
+		Age  int
+	}
+	type number struct {
+		Age  int64
+		Name string
+		Size int
+	}
+	type text struct{ Name string }
+	type other struct {
+		ID   int64
+		Name string
+		Age  int
+	}
+	each(t, func(t *testing.T, db *env) {
+		for _, dest := range []any{&number{Name: "a"}, &text{}, &[]number{{Age: 1}, {Age: 0}}} {
+			if err := db.Model(&model{}).Create(dest).Error; !errors.Is(err, gorm.ErrInvalidValue) {
+				t.Errorf("%T: error %v, want gorm.ErrInvalidValue", dest, err)
+			}
+		}
+		wantCalls(t, db.gen)
+		db.wantKeys(t, "models")
+
+		must(t, db.Model(&model{}).Create(&other{ID: 5})) // a key of another type, but there
+		db.wantKeys(t, "models", 5)
+	}, &model{})
+}
+
+func TestNothingIsDrawnForTablesWithoutAModelWithAKey(t *testing.T) {
+	type dto struct{ Name string }
+	db := onSQLite(t, &user{})
+	must(t, db.Table("users").Create(&dto{Name: "a"}))
+	must(t, db.Table("users").Create(map[string]any{"name": "b"}))
+	wantCalls(t, db.gen)
+}

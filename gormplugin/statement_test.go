@@ -1,0 +1,194 @@
+package gormplugin_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+func TestDryRunShowsTheKey(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		u := user{Name: "ada"}
+		statement := must(t, db.Session(&gorm.Session{DryRun: true}).Create(&u)).Statement
+		found := false
+		for _, v := range statement.Vars {
+			found = found || v == firstID
+		}
+		if !found {
+			t.Errorf("no key in %s %v", statement.SQL.String(), statement.Vars)
+		}
+		text := db.ToSQL(func(tx *gorm.DB) *gorm.DB { return tx.Create(&user{Name: "bob"}) })
+		if next := firstID + 1; !strings.Contains(text, next.String()) {
+			t.Errorf("no key in %s", text)
+		}
+		db.wantKeys(t, "users")
+	}, &user{})
+}
+
+func TestPreparedStatementsAndMissingTransactionsMakeNoDifference(t *testing.T) {
+	configs := map[string]gorm.Config{
+		"PrepareStmt":            {PrepareStmt: true},
+		"SkipDefaultTransaction": {SkipDefaultTransaction: true},
+		"both":                   {PrepareStmt: true, SkipDefaultTransaction: true},
+	}
+	for name, config := range configs {
+		t.Run(name, func(t *testing.T) {
+			eachWith(t, config, func(t *testing.T, db *env) {
+				for range 3 {
+					must(t, db.Create(&parent{Name: "p", Children: []child{{Name: "c"}, {Name: "d"}}}))
+				}
+				wantCalls(t, db.gen, 1, 2, 1, 2, 1, 2)
+				db.wantKeys(t, "parents", firstID, firstID+3, firstID+6)
+				equal(t, "children with a parent", db.count(t, "children", "parent_id IN (SELECT id FROM parents)"), 6)
+			}, &parent{}, &child{})
+		})
+	}
+}
+
+func TestARetryKeepsTheKey(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		u := user{Name: "ada"}
+		first := db.Transaction(func(tx *gorm.DB) error {
+			must(t, tx.Create(&u))
+			return errEmpty
+		})
+		if !errors.Is(first, errEmpty) {
+			t.Fatal(first)
+		}
+		db.wantKeys(t, "users")
+		must(t, db.Create(&u))
+		equal(t, "key", u.ID, firstID)
+		wantCalls(t, db.gen, 1)
+		if err := db.Create(&u).Error; err == nil {
+			t.Error("the same record twice is no error")
+		}
+		equal(t, "key after a duplicate", u.ID, firstID)
+		db.wantKeys(t, "users", firstID)
+	}, &user{})
+}
+
+func TestSavepointsRollBackToTheRowsBefore(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		u, v := user{Name: "u"}, user{Name: "v"}
+		err := db.Transaction(func(tx *gorm.DB) error {
+			must(t, tx.Create(&u))
+			inner := tx.Transaction(func(tx *gorm.DB) error {
+				must(t, tx.Create(&v))
+				return errEmpty
+			})
+			if !errors.Is(inner, errEmpty) {
+				t.Errorf("inner transaction: %v", inner)
+			}
+			return tx.Create(&v).Error
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		db.wantKeys(t, "users", firstID, firstID+1)
+		wantCalls(t, db.gen, 1, 1)
+	}, &user{})
+}
+
+func TestConcurrentCreatesGetKeysOfTheirOwn(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		if db.target.Name == "sqlite" {
+			if pool, err := db.DB.DB(); err == nil {
+				pool.SetMaxOpenConns(1)
+			}
+		}
+		const workers, rounds = 4, 8
+		var wg sync.WaitGroup
+		for range workers {
+			wg.Go(func() {
+				for range rounds {
+					p := parent{Name: "p", Children: []child{{Name: "c"}, {Name: "d"}}}
+					if err := db.Select("Name", "Children").Create(&p).Error; err != nil {
+						t.Error(err)
+					}
+					if p.Children[1].ParentID != p.ID || p.Children[1].ID == p.Children[0].ID {
+						t.Errorf("keys are mixed up: %+v", p)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		equal(t, "parents", db.count(t, "parents", "id >= ?", firstID), workers*rounds)
+		equal(t, "children", db.count(t, "children", "parent_id IN (SELECT id FROM parents)"), 2*workers*rounds)
+	}, &parent{}, &child{})
+}
+
+// GORM writes to the relations of child when it parses parent, partly without a lock. The race detector sees if the plan of
+// child reads those parts. Nothing here may order the two goroutines: no transaction, and no create of a parent.
+func TestModelsMayBeParsedWhileOthersAreCreated(t *testing.T) {
+	db := onSQLite(t)
+	tx := db.Session(&gorm.Session{DryRun: true, SkipDefaultTransaction: true, NewDB: true})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := (&gorm.Statement{DB: tx}).Parse(&parent{}); err != nil {
+			t.Error(err)
+		}
+	})
+	wg.Go(func() {
+		time.Sleep(20 * time.Millisecond)
+		if err := tx.Create(&child{Name: "c"}).Error; err != nil {
+			t.Error(err)
+		}
+	})
+	wg.Wait()
+}
+
+func TestTheGenericsAPIIsFilledAsWell(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		ctx := context.Background()
+		u := user{Name: "a"}
+		if err := gorm.G[user](db.DB).Create(ctx, &u); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "Create", u.ID, firstID)
+		many := named("b", "c", "d")
+		if err := gorm.G[user](db.DB).CreateInBatches(ctx, &many, 2); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "CreateInBatches", many[2].ID, firstID+3)
+		v := user{Name: "e"}
+		if err := gorm.G[user](db.DB).Select("Name").Create(ctx, &v); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "Select", v.ID, firstID+4)
+		if err := gorm.G[user](db.DB).Table("users").Create(ctx, &user{Name: "f"}); err != nil {
+			t.Fatal(err)
+		}
+		result := gorm.WithResult()
+		if err := gorm.G[user](db.DB, result).Create(ctx, &user{Name: "g"}); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "rows of WithResult", result.RowsAffected, 1)
+		found, err := gorm.G[user](db.DB).Where("id = ?", firstID).First(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "First", found.Name, "a")
+		wantCalls(t, db.gen, 1, 2, 1, 1, 1, 1)
+	}, &user{})
+}
+
+func TestAHandleThatIsUsedAgainHasItsStatementAsItWas(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		tx := db.Session(&gorm.Session{}).Select("Name")
+		must(t, tx.Create(&user{Name: "a"}))
+		must(t, tx.Create(&user{Name: "b"}))
+		equal(t, "selected columns", strings.Join(tx.Statement.Selects, ","), "Name")
+		tx.Statement.Settings.Range(func(key, _ any) bool {
+			if _, gorms := key.(string); !gorms { // GORM's own are strings
+				t.Errorf("a setting is left: %T", key)
+			}
+			return true
+		})
+		db.wantKeys(t, "users", firstID, firstID+1)
+	}, &user{})
+}

@@ -1,0 +1,277 @@
+package gormplugin_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func TestAReturningClauseOfTheCallerIsKept(t *testing.T) {
+	for name, own := range map[string]clause.Returning{
+		"other columns": {Columns: []clause.Column{{Name: "name"}}},
+		"the key":       {Columns: []clause.Column{{Name: "id"}}},
+		"all columns":   {},
+		"star":          {Columns: []clause.Column{{Name: "*", Raw: true}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachWith(t, withoutConstraints, func(t *testing.T, db *env) {
+				key := withBerlin(t, db)
+				tx := db.Clauses(byCode, own)
+				before := tx.Statement.Clauses["RETURNING"].Expression.(clause.Returning)
+				c := city{Code: "BER", Name: "Berlin, Stadt", Streets: []street{{Name: "Allee"}}}
+				must(t, tx.Create(&c))
+				equal(t, "key", c.ID, key)
+				wantCities(t, db, c)
+				after := tx.Statement.Clauses["RETURNING"].Expression.(clause.Returning)
+				if !slices.Equal(after.Columns, before.Columns) {
+					t.Errorf("the clause is %v afterwards, was %v", after, before)
+				}
+
+				skipped, cities := city{Code: "BER"}, []city{{Code: "BER"}, {Code: "PAR", Name: "Paris"}, {Code: "BER"}}
+				must(t, db.Clauses(nothing, own).Create(&skipped))
+				if db.mysql && name != "other columns" { // the row that was met is returned
+					equal(t, "key of the skipped record", skipped.ID, key)
+				}
+				must(t, db.Clauses(nothing, own).Create(&cities))
+				for _, got := range append(cities, skipped) { // GORM keeps only PAR if all columns are returned
+					if want := db.count(t, "cities", "id = ? AND code = ?", got.ID, got.Code); (got.ID != 0) != (want == 1) {
+						t.Errorf("key %d of %s: %d rows", got.ID, got.Code, want)
+					}
+					if got.ID == 0 && got.Code == "PAR" {
+						t.Error("the inserted record has no key")
+					}
+				}
+			}, &city{}, &street{})
+		})
+	}
+}
+
+func TestTheStatementIsAsItWasAfterAnUpsert(t *testing.T) {
+	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
+		withBerlin(t, db)
+		for _, conflict := range []clause.OnConflict{byCode, nothing} {
+			tx := db.Clauses(conflict)
+			for range 2 { // the same statement again
+				must(t, tx.Create(&city{Code: "BER", Name: "again"}))
+				if _, there := tx.Statement.Clauses["RETURNING"]; there {
+					t.Error("RETURNING is left in the statement")
+				}
+				left := tx.Statement.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
+				if len(left.DoUpdates) > len(conflict.DoUpdates) && !left.DoNothing && conflict.DoNothing == db.returning() {
+					t.Errorf("the conflict clause is %+v", left)
+				}
+				if tx.Statement.Result != nil {
+					t.Error("a result is left in the statement")
+				}
+			}
+		}
+	}, &city{}, &street{})
+}
+
+// statements returns what GORM runs for a create with preset keys, with the plugin or without it.
+func statements(t *testing.T, db *env, plugin bool, record any) []string {
+	t.Helper()
+	handle := db.DB
+	if !plugin {
+		plain, err := gorm.Open(db.Dialector, &gorm.Config{Logger: db.log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeAtEnd(t, plain)
+		handle = plain
+	}
+	tx := handle.Begin()
+	defer tx.Rollback()
+	db.log.take()
+	must(t, tx.Create(record))
+	full := db.log.take()
+	must(t, tx.Session(&gorm.Session{FullSaveAssociations: true}).Save(record))
+	return append(full, db.log.take()...)
+}
+
+func TestAssociationsWithKeysRunTheSameStatementsAsWithoutThePlugin(t *testing.T) {
+	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
+		record := func() *person {
+			return &person{
+				ID: 1, Name: "ada", Company: &company{ID: 2, Name: "acme"}, Passport: passport{ID: 3, Number: "1"},
+				Pets: []*pet{{ID: 4, Name: "cat", Toys: []toy{{ID: 5, Name: "ball"}}}}, Tags: []tag{{ID: 6, Name: "red"}},
+				Manager: &person{ID: 7, Name: "bob", Passport: passport{ID: 8}},
+			}
+		}
+		with, without := statements(t, db, true, record()), statements(t, db, false, record())
+		if !slices.Equal(with, without) {
+			t.Errorf("with the plugin:\n%q\nwithout:\n%q", with, without)
+		}
+		if len(with) < 10 {
+			t.Errorf("%d statements only", len(with))
+		}
+		wantCalls(t, db.gen)
+	}, people()...)
+}
+
+func TestNewAssociationsTakeNoExtraStatement(t *testing.T) {
+	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
+		p := person{
+			Name: "ada", Company: &company{Name: "acme"}, Passport: passport{Number: "1"},
+			Pets: []*pet{{Name: "cat", Toys: []toy{{Name: "ball"}}}}, Tags: []tag{{Name: "red"}, {Name: "blue"}},
+		}
+		must(t, db.Create(&p))
+		run := db.log.take()
+		equal(t, "statements for six tables and a join table", len(run), 7)
+		if db.target.Name != "mariadb" {
+			for _, statement := range run {
+				if strings.Contains(statement, "RETURNING") {
+					t.Errorf("RETURNING where the key is the target: %s", statement)
+				}
+			}
+		}
+	}, people()...)
+}
+
+func TestMapsThatMeetRowsHaveTheirKeys(t *testing.T) {
+	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
+		key := withBerlin(t, db)
+		one := map[string]any{"Code": "BER", "name": "Berlin, Stadt"}
+		must(t, db.Model(&city{}).Clauses(byCode).Create(one))
+		equal(t, "map", one["id"], any(key))
+
+		many := []map[string]any{{"Code": "PAR", "Name": "Paris"}, {"code": "BER", "Name": "Berlin"}}
+		must(t, db.Model(&city{}).Clauses(byCode).Create(&many))
+		equal(t, "maps", len(many), 2)
+		paris := many[0]["id"].(snowflake.ID)
+		equal(t, "row of the new map", db.count(t, "cities", "id = ? AND code = 'PAR'", paris), 1)
+		equal(t, "map that met a row", many[1]["id"], any(key))
+
+		skipped := []map[string]any{{"Code": "BER", "Name": "x"}, {"Code": "ROM", "Name": "Rome"}}
+		must(t, db.Model(&city{}).Clauses(nothing).Create(skipped))
+		if id, there := skipped[0]["id"]; there {
+			t.Errorf("the skipped map has the key %v", id)
+		}
+		equal(t, "row", db.count(t, "cities", "id = ? AND code = 'ROM'", skipped[1]["id"]), 1)
+		must(t, db.Model(&city{}).Clauses(nothing).Create(map[string]any{"Code": "BER", "Name": "x"}))
+		equal(t, "cities", db.count(t, "cities", "1 = 1"), 3)
+	}, &city{}, &street{})
+}
+
+func TestColumnsThatTheDatabaseFillsAreStillReadBack(t *testing.T) {
+	type job struct {
+		ID    snowflake.ID `gorm:"primaryKey;type:int"`
+		Code  string       `gorm:"uniqueIndex;size:20"`
+		State string       `gorm:"size:20;default:(upper('open'))"`
+		Name  string
+	}
+	eachWith(t, gorm.Config{}, func(t *testing.T, db *env) {
+		must(t, db.Create(&job{ID: 7, Code: "a", State: "done"}))
+		// They have a state of their own: GORM then counts records instead of rows.
+		skipped := []job{{Code: "b", State: "new"}, {Code: "a", State: "new"}, {Code: "c", State: "new"}}
+		must(t, db.Clauses(nothing).Create(&skipped))
+		equal(t, "skipped", skipped[1].ID, 0)
+		equal(t, "rows", db.count(t, "jobs", "id IN ?", []snowflake.ID{skipped[0].ID, skipped[2].ID}), 2)
+
+		j := job{Code: "a", Name: "again"}
+		must(t, db.Clauses(byCode).Create(&j))
+		equal(t, "key", j.ID, 7)
+		equal(t, "state", j.State, "done")
+	}, &job{})
+}
+
+func TestAnotherAutoIncrementColumnIsNotMistakenForTheKey(t *testing.T) {
+	type ticket struct {
+		ID   snowflake.ID `gorm:"primaryKey;type:int"`
+		Code string       `gorm:"uniqueIndex;size:20"`
+		No   int64        `gorm:"autoIncrement;uniqueIndex"`
+		Name string
+	}
+	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
+		if !db.mysql {
+			t.Skip("the trap is LAST_INSERT_ID of MySQL")
+		}
+		for _, conflict := range []clause.OnConflict{byCode, nothing} {
+			tickets := []ticket{{Code: "a"}, {Code: "b"}}
+			must(t, db.Clauses(conflict).Omit("No").Create(&tickets))
+			c := ticket{Code: "c"}
+			must(t, db.Clauses(conflict).Omit("No").Create(&c))
+			for _, got := range append(tickets, c) {
+				equal(t, "row", db.count(t, "tickets", "id = ? AND code = ?", got.ID, got.Code), 1)
+			}
+			must(t, db.Where("1 = 1").Delete(&ticket{}))
+		}
+	}, &ticket{})
+}
+
+func TestWithoutAConflictTargetUnknownKeysAreZeroAndNoOrphans(t *testing.T) {
+	noTarget := clause.OnConflict{DoUpdates: byCode.DoUpdates}
+	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
+		if !db.mysql {
+			t.Skip("only MySQL takes DO UPDATE without a target here")
+		}
+		key := withBerlin(t, db)
+		one := city{Code: "BER", Name: "one", Streets: []street{{Name: "Allee"}}}
+		must(t, db.Clauses(noTarget).Create(&one))
+		equal(t, "key of a single record", one.ID, key)
+
+		cities := []city{{Code: "BER", Name: "two"}, {Code: "PAR", Name: "Paris"}}
+		must(t, db.Clauses(noTarget).Create(&cities))
+		want := snowflake.ID(0)
+		if db.returning() {
+			want = key
+		}
+		equal(t, "key in a batch", cities[0].ID, want)
+		equal(t, "rows", db.count(t, "cities", "id = ? AND code = 'PAR'", cities[1].ID), 1)
+
+		more := []city{{Code: "BER", Name: "three", Streets: []street{{Name: "Ring"}}}, {Code: "ROM"}}
+		err := db.Clauses(noTarget).Create(&more).Error
+		if !db.returning() {
+			wantKeyUnknown(t, err)
+			equal(t, "cities", db.count(t, "cities", "code = 'ROM'"), 0)
+		}
+		equal(t, "streets without a city", db.count(t, "streets", "city_id NOT IN (SELECT id FROM cities)"), 0)
+	}, &city{}, &street{})
+}
+
+func TestAChildThatMeetsARowOnMySQLTakesItsKey(t *testing.T) {
+	type block struct {
+		ID     snowflake.ID `gorm:"primaryKey;type:int"`
+		Cities []city       `gorm:"foreignKey:Name;references:Label"`
+		Label  string       `gorm:"size:20"`
+	}
+	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
+		if !db.mysql {
+			t.Skip("elsewhere the conflict target keeps other unique columns an error")
+		}
+		key := withBerlin(t, db)
+		b := block{Label: "EU", Cities: []city{{Code: "BER", Streets: []street{{Name: "Allee"}}}}}
+		must(t, db.Create(&b))
+		equal(t, "key of the child", b.Cities[0].ID, key)
+		wantCities(t, db, city{ID: key, Code: "BER", Name: "EU", Streets: b.Cities[0].Streets})
+	}, &block{}, &city{}, &street{})
+}
+
+// upserted is a column whose type brings a conflict clause.
+type upserted string
+
+func (upserted) CreateClauses(*schema.Field) []clause.Interface { return []clause.Interface{nothing} }
+
+func TestAConflictClauseOfAColumnsTypeCounts(t *testing.T) {
+	type word struct {
+		ID   snowflake.ID `gorm:"primaryKey;type:int"`
+		Text upserted     `gorm:"uniqueIndex;size:20"`
+	}
+	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
+		first, second := word{Text: "a"}, word{Text: "a"}
+		must(t, db.Create(&first))
+		must(t, db.Create(&second))
+		equal(t, "key of the inserted one", first.ID, firstID)
+		equal(t, "key of the skipped one", second.ID, 0)
+		words := []word{{Text: "b"}, {Text: "a"}}
+		must(t, db.Create(&words))
+		equal(t, "key of the skipped one in a batch", words[1].ID, 0)
+		equal(t, "row", db.count(t, "words", "id = ? AND text = 'b'", words[0].ID), 1)
+	}, &word{})
+}

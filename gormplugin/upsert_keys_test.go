@@ -1,0 +1,132 @@
+package gormplugin_test
+
+import (
+	"testing"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func TestKeysOfEveryTypeFollowTheRow(t *testing.T) {
+	type pointed struct {
+		ID   *snowflake.ID `gorm:"primaryKey;type:int"`
+		Code string        `gorm:"uniqueIndex;size:20"`
+		Name string
+	}
+	type owned struct {
+		ID   userID `gorm:"primaryKey;type:int;size:64"`
+		Code string `gorm:"uniqueIndex;size:20"`
+		Name string
+	}
+	type embedded struct {
+		Head *keyed `gorm:"embedded"`
+		Code string `gorm:"uniqueIndex;size:20"`
+		Name string
+	}
+	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
+		seven := snowflake.ID(7)
+		must(t, db.Create(&pointed{ID: &seven, Code: "a"}))
+		must(t, db.Create(&owned{ID: userID{7}, Code: "a"}))
+		must(t, db.Create(&embedded{Head: &keyed{7}, Code: "a"}))
+
+		p := []pointed{{Code: "b"}, {Code: "a"}}
+		must(t, db.Clauses(byCode).Create(&p))
+		equal(t, "*ID that updated", *p[1].ID, 7)
+		equal(t, "*ID that was inserted", *p[0].ID, firstID)
+		o := []owned{{Code: "b"}, {Code: "a"}}
+		must(t, db.Clauses(byCode).Create(&o))
+		equal(t, "own type that updated", o[1].ID, userID{7})
+		e := []embedded{{Code: "b"}, {Code: "a"}}
+		must(t, db.Clauses(byCode).Create(&e))
+		equal(t, "embedded key that updated", e[1].Head.ID, 7)
+
+		p, o, e = []pointed{{Code: "a"}, {Code: "c"}}, []owned{{Code: "a"}, {Code: "c"}}, []embedded{{Code: "a"}, {Code: "c"}}
+		must(t, db.Clauses(nothing).Create(&p))
+		must(t, db.Clauses(nothing).Create(&o))
+		must(t, db.Clauses(nothing).Create(&e))
+		if p[0].ID != nil || p[1].ID == nil {
+			t.Errorf("*ID after DO NOTHING: %v, %v", p[0].ID, p[1].ID)
+		}
+		equal(t, "own type that was skipped", o[0].ID, userID{})
+		equal(t, "embedded key that was skipped", e[0].Head.ID, 0)
+		equal(t, "rows", db.count(t, "embeddeds", "id = ? AND code = 'c'", e[1].Head.ID), 1)
+	}, &pointed{}, &owned{}, &embedded{})
+}
+
+func TestOfACompositeKeyTheIDFollowsTheRow(t *testing.T) {
+	type invoice struct {
+		TenantID snowflake.ID `gorm:"primaryKey"`
+		ID       snowflake.ID `gorm:"primaryKey"`
+		Number   string       `gorm:"uniqueIndex;size:20"`
+		Total    int
+	}
+	target := clause.OnConflict{
+		Columns:   []clause.Column{{Name: "number"}},
+		DoUpdates: clause.AssignmentColumns([]string{"total"}),
+	}
+	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
+		must(t, db.Create(&invoice{TenantID: 3, ID: 30, Number: "n1"}))
+		invoices := []invoice{{TenantID: 3, Number: "n2"}, {TenantID: 3, Number: "n1", Total: 5}}
+		must(t, db.Clauses(target).Create(&invoices))
+		equal(t, "inserted", invoices[0].ID, firstID)
+		equal(t, "updated", invoices[1].ID, 30)
+		equal(t, "total", db.count(t, "invoices", "id = 30 AND total = 5"), 1)
+	}, &invoice{})
+}
+
+func TestAttachingExistingAndNewRecordsTogetherTakesOneQueryToBeSure(t *testing.T) {
+	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
+		red := tag{Name: "red"}
+		must(t, db.Create(&red))
+		db.log.take()
+		p := person{Name: "ada", Tags: []tag{red, {Name: "blue"}}}
+		must(t, db.Create(&p))
+		// DO NOTHING has skipped one of two tags, and it must not be the new one.
+		equal(t, "queries", len(db.log.takeLike("SELECT")), 1)
+		q := person{Name: "bob", Tags: p.Tags}
+		must(t, db.Create(&q))
+		equal(t, "queries when all exist", len(db.log.takeLike("SELECT")), 0)
+		db.wantNoOrphans(t)
+	}, people()...)
+}
+
+func TestAppendOfASkippedRecordIsAnErrorAndNoOrphan(t *testing.T) {
+	type keyword struct {
+		ID   snowflake.ID `gorm:"primaryKey;type:int"`
+		Word string       `gorm:"uniqueIndex;size:20"`
+	}
+	type article struct {
+		ID       snowflake.ID `gorm:"primaryKey;type:int"`
+		Keywords []keyword    `gorm:"many2many:article_keywords"`
+	}
+	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
+		must(t, db.Create(&keyword{Word: "go"}))
+		a := article{}
+		must(t, db.Create(&a))
+		wantKeyUnknown(t, db.Model(&a).Association("Keywords").Append(&keyword{Word: "go"}))
+		equal(t, "join rows", db.count(t, "article_keywords", "1 = 1"), 0)
+		equal(t, "keywords", db.count(t, "keywords", "1 = 1"), 1)
+	}, &keyword{}, &article{})
+}
+
+func TestAnUpsertWorksWithoutDefaultTransactionsAndInPreparedStatements(t *testing.T) {
+	config := gorm.Config{
+		SkipDefaultTransaction: true, PrepareStmt: true,
+		DisableForeignKeyConstraintWhenMigrating: true,
+	}
+	eachUpsert(t, config, func(t *testing.T, db *env) {
+		key := withBerlin(t, db)
+		for range 2 {
+			cities := []city{{Code: "BER", Name: "Berlin", Streets: []street{{Name: "Allee"}}}, {Code: "PAR", Name: "Paris"}}
+			must(t, db.Clauses(byCode).Create(&cities))
+			equal(t, "key", cities[0].ID, key)
+			skipped := []city{{Code: "BER"}, {Code: "PAR"}, {ID: 50, Code: "ROM"}}
+			must(t, db.Clauses(nothing).Create(&skipped))
+			equal(t, "skipped key", skipped[1].ID, 0)
+		}
+		equal(t, "streets without a city", db.count(t, "streets", "city_id NOT IN (SELECT id FROM cities)"), 0)
+		equal(t, "cities", db.count(t, "cities", "1 = 1"), 3)
+	}, &city{}, &street{})
+}

@@ -1,0 +1,179 @@
+package gormplugin_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func wantKeyUnknown(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, gormplugin.ErrKeyUnknown) {
+		t.Errorf("error %v, want ErrKeyUnknown", err)
+	}
+}
+
+func TestASkippedRecordGivesItsKeyBack(t *testing.T) {
+	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
+		key := withBerlin(t, db)
+		c := city{Code: "BER", Name: "again"}
+		result := must(t, db.Clauses(nothing).Create(&c))
+		equal(t, "key", c.ID, 0)
+		if result.RowsAffected == 0 { // not so if MySQL counts found rows
+			wantExtra(t, db, 0, 0)
+		}
+		wantCities(t, db, city{ID: key, Code: "BER", Name: "Berlin"})
+
+		preset := city{ID: 99, Code: "BER"}
+		must(t, db.Clauses(nothing).Create(&preset))
+		equal(t, "key that was set", preset.ID, 99)
+	}, &city{}, &street{})
+}
+
+func TestARecordThatIsNotSkippedKeepsItsKeyWithoutAnotherQuery(t *testing.T) {
+	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
+		c := city{Code: "PAR", Name: "Paris", Streets: []street{{Name: "Rue"}}}
+		must(t, db.Clauses(nothing).Create(&c))
+		cities := []city{{Code: "ROM", Name: "Rome", Streets: []street{{Name: "Via"}}}, {Code: "OSL", Name: "Oslo"}}
+		must(t, db.Clauses(nothing).Create(&cities))
+		wantExtra(t, db, 0, 0)
+		wantCities(t, db, c, cities[0], cities[1])
+	}, &city{}, &street{})
+}
+
+func TestOfABatchOnlySkippedRecordsGiveTheirKeysBack(t *testing.T) {
+	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
+		key := withBerlin(t, db)
+		cities := []*city{
+			{Code: "PAR", Name: "Paris", Streets: []street{{Name: "Rue"}}},
+			{Code: "BER", Name: "again"},
+			{ID: 30, Code: "ROM", Name: "Rome", Streets: []street{{Name: "Via"}}},
+			{ID: 31, Code: "BER", Name: "again, with a key"},
+		}
+		must(t, db.Clauses(nothing).Create(cities))
+		wantExtra(t, db, 1, 1)
+		for i, want := range []snowflake.ID{firstID, 0, 30, 31} {
+			equal(t, "key", cities[i].ID, want)
+		}
+		wantCities(t, db, *cities[0], *cities[2], city{ID: key, Code: "BER", Name: "Berlin"})
+
+		all := []city{{Code: "BER"}, {Code: "PAR"}}
+		must(t, db.Clauses(nothing).Create(&all))
+		equal(t, "first key when all are skipped", all[0].ID, 0)
+		equal(t, "second key when all are skipped", all[1].ID, 0)
+	}, &city{}, &street{})
+}
+
+func TestAssociationsOfASkippedRecordAreAnErrorAndNoOrphans(t *testing.T) {
+	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
+		key := withBerlin(t, db)
+		berlin := city{ID: key, Code: "BER", Name: "Berlin"}
+		c := city{Code: "BER", Streets: []street{{Name: "Allee"}}}
+		err := db.Clauses(nothing).Create(&c).Error
+		wantKeyUnknown(t, err)
+		if err != nil && !strings.Contains(err.Error(), "record 0 of city met a row that is there already, and its Streets") {
+			t.Errorf("text %q", err)
+		}
+		equal(t, "key", c.ID, 0)
+		batch := []city{{Code: "PAR"}, {Code: "BER", Streets: []street{{Name: "Allee"}}}}
+		wantKeyUnknown(t, db.Clauses(nothing).Create(&batch).Error)
+		equal(t, "streets", db.count(t, "streets", "1 = 1"), 1)
+		wantCities(t, db, berlin) // all is rolled back, Paris too
+
+		for _, tx := range []*gorm.DB{db.Omit("Streets"), db.Omit(clause.Associations), db.Select("Code", "Name")} {
+			again := city{Code: "BER", Streets: []street{{Name: "Allee"}}}
+			must(t, tx.Clauses(nothing).Create(&again))
+			equal(t, "key", again.ID, 0)
+		}
+		empty := city{Code: "BER", Streets: []street{}}
+		must(t, db.Clauses(nothing).Create(&empty))
+		wantCities(t, db, berlin)
+	}, &city{}, &street{})
+}
+
+func TestASkippedRecordThatOthersReferToIsAnErrorAndNoOrphan(t *testing.T) {
+	type keyword struct {
+		ID   snowflake.ID `gorm:"primaryKey;type:int"`
+		Word string       `gorm:"uniqueIndex;size:20"`
+	}
+	type article struct {
+		ID       snowflake.ID `gorm:"primaryKey;type:int"`
+		MainID   snowflake.ID
+		Main     *keyword
+		Keywords []keyword `gorm:"many2many:article_keywords"`
+	}
+	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
+		go1 := keyword{Word: "go"}
+		must(t, db.Create(&go1))
+		// GORM saves both kinds of associations with DO NOTHING, which skips any conflict, not only that of the key.
+		for name, a := range map[string]*article{
+			"belongs to":   {Main: &keyword{Word: "go"}},
+			"many to many": {Main: &keyword{Word: "main"}, Keywords: []keyword{{Word: "sql"}, {Word: "go"}}},
+		} {
+			wantKeyUnknown(t, db.Create(a).Error)
+			equal(t, name+": articles", db.count(t, "articles", "1 = 1"), 0)
+			equal(t, name+": keywords", db.count(t, "keywords", "1 = 1"), 1)
+			equal(t, name+": join rows", db.count(t, "article_keywords", "1 = 1"), 0)
+		}
+		must(t, db.Create(&article{Main: &go1, Keywords: []keyword{go1, {Word: "sql"}}}))
+		equal(t, "join rows", db.count(t, "article_keywords", "keyword_id IN (SELECT id FROM keywords)"), 2)
+	}, &keyword{}, &article{})
+}
+
+func TestInsertIgnoreIsLikeDoNothing(t *testing.T) {
+	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
+		if db.target.Name == "postgres" {
+			t.Skip("PostgreSQL has no INSERT IGNORE")
+		}
+		modifier := "OR IGNORE"
+		if db.mysql {
+			modifier = "ignore"
+		}
+		key := withBerlin(t, db)
+		one := city{Code: "BER"}
+		must(t, db.Clauses(clause.Insert{Modifier: modifier}).Create(&one))
+		equal(t, "key", one.ID, 0)
+		cities := []city{{Code: "PAR"}, {Code: "BER"}, {Code: "ROM"}}
+		must(t, db.Clauses(clause.Insert{Modifier: modifier}).Create(&cities))
+		equal(t, "key of the skipped one", cities[1].ID, 0)
+		wantCities(t, db, cities[0], cities[2], city{ID: key, Code: "BER", Name: "Berlin"})
+	}, &city{}, &street{})
+}
+
+// hooked has hooks that meddle with keys and clauses.
+type hooked struct {
+	ID   snowflake.ID `gorm:"primaryKey;type:int"`
+	Code string       `gorm:"uniqueIndex;size:20"`
+	Own  snowflake.ID `gorm:"-"`
+}
+
+func (h *hooked) BeforeCreate(tx *gorm.DB) error {
+	if h.Own != 0 {
+		h.ID = h.Own
+	}
+	tx.Statement.AddClause(clause.OnConflict{DoNothing: true})
+	return nil
+}
+
+func TestAClauseThatAHookAddsCounts(t *testing.T) {
+	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
+		first, second := hooked{Code: "a"}, hooked{Code: "a"}
+		must(t, db.Create(&first))
+		must(t, db.Create(&second))
+		equal(t, "key of the inserted one", first.ID, firstID)
+		equal(t, "key of the skipped one", second.ID, 0)
+
+		own := []hooked{{Code: "own", Own: 8}, {Code: "own", Own: 9}, {Code: "a"}, {Code: "b"}}
+		must(t, db.Create(&own))
+		equal(t, "key that a hook has set", own[0].ID, 8)
+		equal(t, "key that a hook has set on a skipped record", own[1].ID, 9)
+		equal(t, "key that was given to a skipped record", own[2].ID, 0)
+		equal(t, "row of the last", db.count(t, "hookeds", "id = ? AND code = 'b'", own[3].ID), 1)
+	}, &hooked{})
+}
