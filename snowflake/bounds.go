@@ -43,14 +43,14 @@ func (l Layout) ValidateAt(id ID, now time.Time) error {
 	case l.IsZero():
 		return layoutError("the zero Layout has no fields")
 	case id == 0:
-		return fmt.Errorf("snowflake: %w: 0 means no ID", ErrInvalidID)
+		return fmt.Errorf("%w: 0 means no ID", ErrInvalidID)
 	case id < 0:
-		return fmt.Errorf("snowflake: %w: %d is negative", ErrInvalidID, id)
+		return fmt.Errorf("%w: %d is negative", ErrInvalidID, id)
 	case uint64(id)>>l.bits != 0:
-		return fmt.Errorf("snowflake: %w: %d is above %d, the layout's greatest", ErrInvalidID, id, uint64(1)<<l.bits-1)
+		return fmt.Errorf("%w: %d is above %d, the layout's greatest", ErrInvalidID, id, uint64(1)<<l.bits-1)
 	}
 	if t := l.Time(id); t.After(now.Add(futureTolerance)) {
-		return fmt.Errorf("snowflake: %w: the time of %d, %s, is more than %v ahead of %s", ErrInvalidID,
+		return fmt.Errorf("%w: the time of %d, %s, is more than %v ahead of %s", ErrInvalidID,
 			id, t.Format(time.RFC3339Nano), futureTolerance, now.UTC().Format(time.RFC3339Nano))
 	}
 	return nil
@@ -82,15 +82,15 @@ func (l Layout) MaxAt(t time.Time) (ID, error) {
 // one on the time of creation. A time outside the layout counts as its nearest
 // end, so Range(time.Time{}, t) is everything before t.
 //
-// It returns ErrFieldOrder if the time is not the highest field, and an error
-// if from is after to. With all 63 bits in use, a to at or after End makes hi
+// It returns ErrFieldOrder if the time is not the highest field, and
+// ErrInvalidRange if from is after to. With all 63 bits in use, a to at or after End makes hi
 // the greatest int64, which leaves out that one number.
 func (l Layout) Range(from, to time.Time) (lo, hi ID, err error) {
 	if err := l.ordered(); err != nil {
 		return 0, 0, err
 	}
 	if from.After(to) {
-		return 0, 0, fmt.Errorf("snowflake: range from %s is after its end %s",
+		return 0, 0, fmt.Errorf("%w: from %s to %s", ErrInvalidRange,
 			from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano))
 	}
 	return l.firstAtOrAfter(from), l.firstAtOrAfter(to), nil
@@ -116,7 +116,7 @@ func (l Layout) ordered() error {
 		return layoutError("the zero Layout has no fields")
 	}
 	if l.time.shift+l.time.width != l.bits {
-		return fmt.Errorf("snowflake: %w: the fields are %s", ErrFieldOrder, l.names)
+		return fmt.Errorf("%w: the fields are %s", ErrFieldOrder, l.names)
 	}
 	return nil
 }
@@ -163,20 +163,19 @@ func (l Layout) ticks(t time.Time) (tick uint64, inside, before bool) {
 // start returns the instant at which a tick starts.
 func (l Layout) start(tick uint64) time.Time {
 	hi, lo := bits.Mul64(tick, uint64(l.tick))
-	if hi >= uint64(time.Second)/4 { // beyond 146 billion years
-		return time.Unix(1<<62, 0).UTC()
-	}
-	sec, nsec := bits.Div64(hi, lo, uint64(time.Second))
+	sec, nsec := bits.Div64(hi, lo, uint64(time.Second)) // hi is small: see NewLayout
 	epoch := l.Epoch()
 	return time.Unix(epoch.Unix()+int64(sec), int64(epoch.Nanosecond())+int64(nsec)).UTC()
 }
 
 func (l Layout) beforeEpoch(t time.Time) error {
-	return fmt.Errorf("snowflake: %w: %s is before %s", ErrBeforeEpoch,
+	return fmt.Errorf("%w: %s is before %s", ErrBeforeEpoch,
 		t.UTC().Format(time.RFC3339Nano), l.Epoch().Format(time.RFC3339Nano))
 }
 
-func (l Layout) exhausted(t time.Time) error {
-	return fmt.Errorf("snowflake: %w: %s is not before the layout's end, %s", ErrTimeExhausted,
-		t.UTC().Format(time.RFC3339Nano), l.End().Format(time.RFC3339Nano))
+func (l Layout) exhausted(t time.Time) error { return exhausted(t, l.End()) }
+
+func exhausted(t, end time.Time) error {
+	return fmt.Errorf("%w: %s is not before the end, %s", ErrTimeExhausted,
+		t.UTC().Format(time.RFC3339Nano), end.UTC().Format(time.RFC3339Nano))
 }

@@ -25,8 +25,8 @@ type Clock interface {
 var origin = time.Now()
 
 // inBubble reports whether the caller runs in a testing/synctest bubble, whose
-// clock starts in the year 2000: only there does time.Now return a time without
-// a monotonic reading.
+// clock starts in the year 2000: only there, until the year 2157, does time.Now
+// return a time without a monotonic reading.
 func inBubble() bool {
 	now := time.Now()
 	return now == now.Round(0) //nolint:staticcheck // Equal would not see the reading

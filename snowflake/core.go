@@ -31,14 +31,15 @@ type core struct {
 	ticker divider
 	bits   uint8  // width of the sequence
 	mask   uint64 // greatest sequence
-	end    uint64 // the layout's End as a now, or the greatest int64
+	lead   uint64 // in ticks, the longest that a generator may have
+	end    uint64 // the layout's End as a now, or the greatest int64: 292 years
 
 	offset atomic.Int64  // now = the clock's Elapsed + offset; only grows
-	syncAt atomic.Uint64 // the now from which resync is due; never above end
+	syncAt atomic.Uint64 // the now from which resync is due
 	limit  atomic.Uint64 // greatest state that may be issued
 
 	_     [cacheLine]byte
-	state atomic.Uint64 // tick<<bits | sequence of the last ID taken; only grows
+	state atomic.Uint64 // tick<<bits | sequence of the last ID taken
 	_     [cacheLine]byte
 
 	counters
@@ -59,6 +60,7 @@ func newCore(l Layout, clock Clock, lead uint64) (*core, error) {
 		ticker: newDivider(uint64(l.tick)),
 		bits:   l.sequence.width,
 		mask:   uint64(l.sequence.max()),
+		lead:   lead,
 	}
 	hi, end := bits.Mul64(1<<l.time.width, uint64(l.tick))
 	if hi != 0 || end > math.MaxInt64 {
@@ -72,12 +74,12 @@ func newCore(l Layout, clock Clock, lead uint64) (*core, error) {
 		return nil, l.beforeEpoch(wall)
 	}
 	now := wall.Sub(l.Epoch())
-	if uint64(now) >= end {
-		return nil, l.exhausted(wall)
+	fence := (c.ticker.div(uint64(now))+lead)<<c.bits | c.mask
+	if uint64(now) >= end || fence >= c.limit.Load() {
+		return nil, c.exhausted(wall)
 	}
 	c.offset.Store(int64(now - elapsed))
-	c.syncAt.Store(min(uint64(now)+resyncEvery, end))
-	fence := (c.ticker.div(uint64(now))+lead)<<c.bits | c.mask
+	c.syncAt.Store(uint64(now) + resyncEvery)
 	c.state.Store(fence)
 	c.start = fence
 	return c, nil
@@ -103,14 +105,18 @@ func (c *core) read() (uint64, error) {
 // floor returns the least state of the tick that now lies in.
 func (c *core) floor(now uint64) uint64 { return c.ticker.div(now) << (c.bits & 63) }
 
-// wall returns now as a time.
-func (c *core) wall(now uint64) time.Time {
-	epoch := c.layout.Epoch()
-	if int64(now) < 0 {
-		return epoch.Add(time.Duration(int64(now)))
-	}
-	return epoch.Add(time.Duration(min(now, math.MaxInt64)))
-}
+// wall returns a now that is below the greatest int64 as a time.
+func (c *core) wall(now uint64) time.Time { return c.layout.Epoch().Add(time.Duration(now)) }
+
+// tickSpan returns the duration of n ticks.
+func (c *core) tickSpan(n uint64) time.Duration { return time.Duration(n) * c.layout.tick }
+
+// foreign reports whether the caller's clock is not the core's, being on the
+// other side of a testing/synctest bubble's wall.
+func (c *core) foreign() bool { return (c.clock == nil || c.bubble) && c.bubble != inBubble() }
+
+// exhausted says that there is no ID left for t.
+func (c *core) exhausted(t time.Time) error { return exhausted(t, c.wall(c.end)) }
 
 // divider divides by a number that is not known at compile time with a
 // multiplication and a shift, several times faster than the DIV instruction.

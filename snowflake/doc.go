@@ -19,7 +19,7 @@
 //	gen, err := snowflake.New(1)
 //	id, err := gen.Next()
 //
-// The IDs of a generator are unique and ascending, whatever the wall clock does;
+// The IDs of a generator are unique and in order, whatever the wall clock does;
 // the comment of [Generator] says why, and what a fixed worker number can't
 // cover. IDs of several workers are ascending only as far as their clocks agree.
 //

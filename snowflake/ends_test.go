@@ -95,6 +95,42 @@ func TestTheEndOfTimeIsAnErrorForEver(t *testing.T) {
 	}
 }
 
+func TestAGeneratorCanUse292YearsFromItsEpoch(t *testing.T) {
+	old := snowflake.MustLayout(time.Date(1700, 1, 1, 0, 0, 0, 0, time.UTC), time.Second, fields("time", 40, "sequence", 10)...)
+	const end = "is not before the end, 1992-04-11T23:47:16.854775807Z"
+	if _, err := snowflake.New(0, snowflake.WithLayout(old)); !errors.Is(err, snowflake.ErrTimeExhausted) || !strings.Contains(err.Error(), end) {
+		t.Errorf("New: %v, want %q", err, end)
+	}
+	clock := newFakeClock(time.Date(2262, 4, 11, 0, 0, 0, 0, time.UTC))
+	g := mustNew(t, 0, snowflake.WithLayout(snowflake.Mastodon()), snowflake.WithClock(clock))
+	for range 3 {
+		clock.Advance(24 * time.Hour)
+		if id, err := g.Next(); id != 0 || !errors.Is(err, snowflake.ErrTimeExhausted) || !strings.Contains(err.Error(), clock.Now().Format(time.DateOnly)) {
+			t.Errorf("at %v: %d, %v, want ErrTimeExhausted with the clock's time", clock.Now(), id, err)
+		}
+	}
+}
+
+func TestABatchThatNoLongerFitsTakesNothing(t *testing.T) {
+	l := snowflake.Default()
+	clock := newFakeClock(l.End().Add(-100 * time.Millisecond))
+	g := mustNew(t, 0, snowflake.WithClock(clock))
+	first, err := g.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Fill(t.Context(), make([]snowflake.ID, 1_000_000)); !errors.Is(err, snowflake.ErrTimeExhausted) {
+		t.Errorf("Fill: %v, want ErrTimeExhausted", err)
+	}
+	if id, err := g.Next(); id != first+1 || err != nil {
+		t.Errorf("after it: %d, %v, want %d", id, err, first+1)
+	}
+	clock = newFakeClock(l.End().Add(-5 * time.Millisecond))
+	if _, err := snowflake.New(0, snowflake.WithClock(clock)); !errors.Is(err, snowflake.ErrTimeExhausted) {
+		t.Errorf("New when the start fence is beyond the end: %v", err)
+	}
+}
+
 // The fast path is for the system clock alone, whose end nobody will see.
 func TestALimitStopsTheNextCall(t *testing.T) {
 	g := mustNew(t, 321)
@@ -130,9 +166,9 @@ func TestAClockFarBeyondTheEndIsNotTakenForAnEarlyOne(t *testing.T) {
 
 func TestALeadLongerThanTheLayoutDoesNotWrapAround(t *testing.T) {
 	l := snowflake.MustLayout(epoch2025, time.Microsecond, fields("time", 20, "sequence", 43)...)
-	g := mustNew(t, 0, snowflake.WithLayout(l), snowflake.WithLead(1<<21*time.Microsecond), snowflake.WithClock(newFakeClock(epoch2025.Add(time.Millisecond))))
-	if id, err := g.Next(); id != 0 || !errors.Is(err, snowflake.ErrTimeExhausted) {
-		t.Errorf("Next() = %d, %v: the fence is beyond the end", id, err)
+	_, err := snowflake.New(0, snowflake.WithLayout(l), snowflake.WithLead(1<<21*time.Microsecond), snowflake.WithClock(newFakeClock(epoch2025.Add(time.Millisecond))))
+	if !errors.Is(err, snowflake.ErrTimeExhausted) {
+		t.Errorf("New: %v: the fence is beyond the end", err)
 	}
 }
 

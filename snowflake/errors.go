@@ -10,57 +10,63 @@ import (
 var (
 	// ErrLayout is returned by NewLayout, ParseLayout and the text unmarshaller
 	// for a layout that can't be: no time or no sequence, more than 63 bits, a
-	// field twice, a tick below a microsecond. New and Compose return it for
-	// the zero Layout.
-	ErrLayout = errors.New("invalid layout")
+	// field twice, a tick below a microsecond. New, Compose, Validate, MinAt,
+	// MaxAt and Range return it for the zero Layout.
+	ErrLayout = errors.New("snowflake: invalid layout")
 
-	// ErrUnknownField is returned by Field, Compose, With and WithField for a
-	// name that the layout does not have.
-	ErrUnknownField = errors.New("no such field")
+	// ErrUnknownField is returned by Field, Compose, With, and New for WithField,
+	// for a name that the layout does not have.
+	ErrUnknownField = errors.New("snowflake: no such field")
 
-	// ErrFieldRange is returned by New, With, WithField and Compose for a value
-	// that does not fit into its field. The error is a *FieldError.
-	ErrFieldRange = errors.New("field value out of range")
+	// ErrFieldRange is returned by New, With and Compose for a value that does
+	// not fit into its field. The error is a *FieldError.
+	ErrFieldRange = errors.New("snowflake: field value out of range")
 
-	// ErrFieldOwned is returned by With for a field that is not free to stamp:
-	// the time, the sequence, the worker, or one pinned by WithField.
-	ErrFieldOwned = errors.New("field is not free")
+	// ErrFieldOwned is returned by With, and by New for WithField, for a field
+	// that is not free to set: the time, the sequence, the worker; for With also
+	// one that is pinned.
+	ErrFieldOwned = errors.New("snowflake: field is not free")
 
 	// ErrFieldOrder is returned by MinAt, MaxAt and Range for a layout whose
 	// time is not its highest field: the IDs of a span of time are then not one
 	// range of numbers.
-	ErrFieldOrder = errors.New("time is not the highest field")
+	ErrFieldOrder = errors.New("snowflake: time is not the highest field")
+
+	// ErrInvalidRange is returned by Range if it would end before it begins.
+	ErrInvalidRange = errors.New("snowflake: range ends before it begins")
 
 	// ErrInvalidID is returned by Validate for a number that no generator of
 	// the layout can have issued by now.
-	ErrInvalidID = errors.New("invalid ID")
+	ErrInvalidID = errors.New("snowflake: invalid ID")
 
 	// ErrBeforeEpoch is returned by New, the Next calls and Fill when the clock
 	// shows a time before the layout's epoch, and by Compose, MinAt and MaxAt
 	// for such a time.
-	ErrBeforeEpoch = errors.New("time before the epoch")
+	ErrBeforeEpoch = errors.New("snowflake: time before the epoch")
 
-	// ErrTimeExhausted is returned by New, the Next calls and Fill from the
-	// layout's End on, and by Compose, MinAt and MaxAt for such a time. It is
-	// permanent: no ID is ever negative, masked or issued again.
-	ErrTimeExhausted = errors.New("time exhausted")
+	// ErrTimeExhausted is returned by New, the Next calls and Fill when the
+	// layout has no ID left, or fewer than asked for: at its End, earlier by the
+	// lead. Compose, MinAt and MaxAt return it for a time from End on. No ID is
+	// ever negative, masked or issued again.
+	ErrTimeExhausted = errors.New("snowflake: time exhausted")
 
 	// ErrOption is returned by New for an option with a value that it can't
-	// take, such as a negative lead or a nil Clock.
-	ErrOption = errors.New("invalid option")
+	// take: a negative lead, a lead longer than that of an earlier generator for
+	// the worker, a nil Clock.
+	ErrOption = errors.New("snowflake: invalid option")
 
 	// ErrNoGenerator is returned by the methods of a nil *Generator and of a
 	// Generator that did not come from New.
-	ErrNoGenerator = errors.New("generator was not made by New")
+	ErrNoGenerator = errors.New("snowflake: generator was not made by New")
 
 	// ErrEmptyFill is returned by Fill for an empty slice, which is nearly
 	// always a slice made with a capacity instead of a length.
-	ErrEmptyFill = errors.New("nothing to fill")
+	ErrEmptyFill = errors.New("snowflake: nothing to fill")
 
 	// ErrForeignClock is returned by the Next calls and Fill of a generator that
 	// was made outside a testing/synctest bubble and is used inside, or the other
 	// way round: the two have clocks that are decades apart.
-	ErrForeignClock = errors.New("the clock is not the one the generator was made with")
+	ErrForeignClock = errors.New("snowflake: the clock is not the one the generator was made with")
 )
 
 // FieldError says which value did not fit into which field. It wraps

@@ -12,11 +12,5 @@ func (g *Generator) Shares(other *Generator) bool { return g.core == other.core 
 // Divide divides with a divider.
 func Divide(n, d uint64) uint64 { return newDivider(d).div(n) }
 
-// SpendLead takes all that may be issued without a wait.
-func (g *Generator) SpendLead() {
-	c := g.core
-	c.state.Store(max(c.state.Load(), c.floor(c.now())+g.span))
-}
-
 // LimitToIssued lets no ID be issued that is not issued yet.
 func (g *Generator) LimitToIssued() { g.core.limit.Store(g.core.state.Load()) }

@@ -16,13 +16,18 @@ import (
 // A call reads the clock, then the word, and takes the greater of "one more than
 // the word" and "the first sequence of the clock's tick" by a compare-and-swap
 // from the old word to the new. An ID belongs to the call whose swap moved the
-// word to it, and the word only grows, so:
+// word to it or over it. The word grows; only a call that gives up its wait may
+// swap it back to what it was before, and only while nobody has moved it since,
+// so what it takes back was in no other hands. Hence:
 //
 //   - No two calls get one ID, however many goroutines there are, and for however
 //     long one of them is paused between any two steps: if another call was faster
 //     the swap fails and is tried again above it.
 //   - IDs are in order. If one call returned before another began, its ID is the
-//     smaller: the swaps are the linearization points (Herlihy and Wing, 1990).
+//     earlier one by time and sequence: the swaps are the linearization points
+//     (Herlihy and Wing, 1990). Earlier is smaller if the layout has the time
+//     first and the sequence last but for the worker, as all presets have, and as
+//     long as With does not stamp different values.
 //   - The clock is monotonic, so a wall clock that steps back, an NTP correction or
 //     a leap second can't be seen. A wall clock that steps forward is followed
 //     within a second of use, as after the sleep of a laptop.
@@ -30,17 +35,21 @@ import (
 //     generator leads the clock, by no more than the lead (WithLead). A call that
 //     would lead further takes its value first and then sleeps until it is due: the
 //     waiting are served in the order in which they came, and no lock is held.
-//   - Every limit is compared before the swap. Calls that fail change nothing.
+//   - Every limit is compared before the swap.
 //   - A new process starts above what one that died the moment before could have
 //     led to: the first ID is past clock + lead.
 //
-// All generators of one process for the same layout and worker share the word.
+// All generators of one process for the same bits of a layout and the same
+// worker share the word, for the life of the process. Those with a clock of
+// their own (WithClock) and those that are made in a testing/synctest bubble do
+// not: two of them repeat each other's IDs.
 //
 // Not covered by a fixed worker number: two live processes with the same one; a
 // process that is started again after the wall clock was set back, in its last
 // run or since; and a virtual machine that is cloned while it runs.
 type Generator struct {
 	core   *core
+	layout Layout
 	fixed  ID     // the fields besides time and sequence
 	span   uint64 // how far a state may be above the clock's: lead<<bits | mask
 	lead   uint64 // in ticks
@@ -59,12 +68,12 @@ type Generator struct {
 // outside its field, ErrUnknownField and ErrFieldOwned for a field that can't be
 // pinned, ErrLayout for the zero Layout, ErrOption for other bad options, and
 // ErrBeforeEpoch or ErrTimeExhausted when the clock is outside the layout's
-// time.
+// time, of which a generator can use the first 292 years.
 func New(worker int64, opts ...Option) (*Generator, error) {
 	cfg := config{layout: Default(), lead: DefaultLead}
 	for _, opt := range opts {
 		if opt == nil {
-			return nil, fmt.Errorf("snowflake: %w: nil Option", ErrOption)
+			return nil, fmt.Errorf("%w: nil Option", ErrOption)
 		}
 		if err := opt.apply(&cfg); err != nil {
 			return nil, err
@@ -75,6 +84,7 @@ func New(worker int64, opts ...Option) (*Generator, error) {
 		return nil, err
 	}
 	g := &Generator{
+		layout:    l,
 		fixed:     l.worker.put(worker),
 		timeShift: l.time.shift,
 		seqShift:  l.sequence.shift,
@@ -101,7 +111,7 @@ func (g *Generator) Layout() Layout {
 	if g == nil || g.core == nil {
 		return Layout{}
 	}
-	return g.core.layout
+	return g.layout
 }
 
 // Worker returns the worker that the generator was made for.
@@ -109,18 +119,19 @@ func (g *Generator) Worker() int64 {
 	if g == nil || g.core == nil {
 		return 0
 	}
-	return g.core.layout.worker.get(g.fixed)
+	return g.layout.worker.get(g.fixed)
 }
 
-// Next returns the next ID. When the lead is used up it waits, at most until
-// the calls that wait already and its own are due: 1 ms for each 4,096 of them
-// on the Default layout. NextContext can be interrupted.
+// Next returns the next ID. When the lead is used up it waits until those who
+// wait already and then itself are due: 1 ms for each 4,096 IDs on the Default
+// layout. The first ID of a new generator is due within a tick. NextContext can
+// be interrupted.
 //
-// It returns ErrTimeExhausted from the layout's End on, ErrBeforeEpoch or
+// It returns ErrTimeExhausted when no ID is left, ErrBeforeEpoch or
 // ErrForeignClock when the clock is out of order, and ErrNoGenerator.
 func (g *Generator) Next() (ID, error) {
 	if g == nil || g.core == nil {
-		return 0, errNoGenerator
+		return 0, ErrNoGenerator
 	}
 	c := g.core
 	if c.clock != nil {
@@ -146,11 +157,13 @@ func (g *Generator) Next() (ID, error) {
 }
 
 // NextContext is Next with a wait that ends when ctx is done: it then returns
-// an error that wraps ctx.Err(). A context that is done already, and one whose
-// deadline is earlier than the ID would be due, take nothing.
+// an error that wraps ctx.Err(). With a context that is done already, or whose
+// deadline is earlier than the ID would be due, it returns at once and takes
+// nothing; deadlines are compared by the system clock, and not at all with
+// another (WithClock).
 func (g *Generator) NextContext(ctx context.Context) (ID, error) {
 	if g == nil || g.core == nil {
-		return 0, errNoGenerator
+		return 0, ErrNoGenerator
 	}
 	state, err := g.takeNow(ctx, 1)
 	if err != nil {
@@ -180,22 +193,25 @@ func (g *Generator) MustNext() ID {
 
 // With returns a generator that stamps value into the named field of each ID
 // and shares everything else with g: as time and sequence are drawn from the
-// same word, none of its IDs can be one of g's, whatever the values.
+// same word, none of its IDs can be one of g's, whatever the values. The field is
+// for what an ID stands for, such as a type or a region of its data; what tells
+// processes with the same worker apart, such as a datacenter, belongs into
+// WithField.
 //
 // It returns ErrUnknownField, a *FieldError (ErrFieldRange), and ErrFieldOwned
 // for the time, the sequence, the worker and pinned fields: another process may
 // own those values.
 func (g *Generator) With(field string, value int64) (*Generator, error) {
 	if g == nil || g.core == nil {
-		return nil, errNoGenerator
+		return nil, ErrNoGenerator
 	}
 	for _, p := range g.pinned {
 		if p.field == field {
-			return nil, fmt.Errorf("snowflake: %w: %q is pinned to %d", ErrFieldOwned, field, p.value)
+			return nil, fmt.Errorf("%w: %q is pinned to %d", ErrFieldOwned, field, p.value)
 		}
 	}
 	view := *g
-	if err := view.stamp(g.core.layout, field, value); err != nil {
+	if err := view.stamp(g.layout, field, value); err != nil {
 		return nil, err
 	}
 	return &view, nil
@@ -208,7 +224,7 @@ func (g *Generator) stamp(l Layout, field string, value int64) error {
 	case !ok:
 		return l.unknownField(field)
 	case at == l.time || at == l.sequence || at == l.worker:
-		return fmt.Errorf("snowflake: %w: %q is set by the generator", ErrFieldOwned, field)
+		return fmt.Errorf("%w: %q is set by the generator", ErrFieldOwned, field)
 	}
 	if err := checkField(field, value, at); err != nil {
 		return err
@@ -222,8 +238,3 @@ func (g *Generator) compose(state uint64) ID {
 	c := g.core
 	return ID(state>>(c.bits&63)<<(g.timeShift&63)|state&c.mask<<(g.seqShift&63)) | g.fixed
 }
-
-// tickSpan returns the duration of n ticks.
-func (c *core) tickSpan(n uint64) time.Duration { return time.Duration(n) * c.layout.tick }
-
-var errNoGenerator = fmt.Errorf("snowflake: %w", ErrNoGenerator)

@@ -180,7 +180,7 @@ func TestViewsStampTheirFieldAndNeverCollide(t *testing.T) {
 func TestGeneratorsForOneWorkerShareTheirState(t *testing.T) {
 	l := snowflake.Datacenter()
 	a := mustNew(t, 9, snowflake.WithLayout(l))
-	b := mustNew(t, 9, snowflake.WithLayout(l), snowflake.WithLead(time.Second))
+	b := mustNew(t, 9, snowflake.WithLayout(l), snowflake.WithLead(time.Millisecond))
 	other := mustNew(t, 9, snowflake.WithLayout(l), snowflake.WithField("datacenter", 3))
 	if !a.Shares(b) || !a.Shares(other) {
 		t.Error("two generators for one worker have states of their own")
@@ -190,6 +190,10 @@ func TestGeneratorsForOneWorkerShareTheirState(t *testing.T) {
 	}
 	if a.Shares(mustNew(t, 9, snowflake.WithLayout(l), snowflake.WithClock(newFakeClock(epoch2025)))) {
 		t.Error("a generator with a clock of its own shares the state")
+	}
+	renamed := snowflake.MustLayout(l.Epoch(), l.Tick(), fields("time", 41, "region", 5, "machine", 5, "sequence", 12)...)
+	if !a.Shares(mustNew(t, 9, snowflake.WithLayout(renamed))) {
+		t.Error("the same bits under other names have a state of their own")
 	}
 	var last snowflake.ID
 	for range 1000 {
@@ -203,6 +207,19 @@ func TestGeneratorsForOneWorkerShareTheirState(t *testing.T) {
 	}
 	if a.Stats().Issued != b.Stats().Issued || a.Stats().Issued < 3000 {
 		t.Errorf("Issued: %d and %d", a.Stats().Issued, b.Stats().Issued)
+	}
+}
+
+// The start fence stands on the first lead: a process that had a longer one later
+// could die and be started again below its last ID.
+func TestALongerLeadCanNotJoinLater(t *testing.T) {
+	l := snowflake.Wide()
+	mustNew(t, 99, snowflake.WithLayout(l), snowflake.WithLead(time.Second))
+	mustNew(t, 99, snowflake.WithLayout(l), snowflake.WithLead(time.Second))
+	mustNew(t, 99, snowflake.WithLayout(l))
+	_, err := snowflake.New(99, snowflake.WithLayout(l), snowflake.WithLead(time.Second+time.Millisecond))
+	if !errors.Is(err, snowflake.ErrOption) || !strings.Contains(err.Error(), "a lead of 1.001s is longer than the 1s") {
+		t.Errorf("New: %v, want ErrOption with both leads", err)
 	}
 }
 
@@ -320,13 +337,15 @@ func TestNoCallAllocates(t *testing.T) {
 	g := mustNew(t, 6)
 	ctx := t.Context()
 	batch := make([]snowflake.ID, 1000)
-	for name, f := range map[string]func(){
-		"Next":        func() { _, _ = g.Next() },
-		"NextContext": func() { _, _ = g.NextContext(ctx) },
-		"Fill":        func() { _ = g.Fill(ctx, batch) },
+	for name, f := range map[string]func() error{
+		"Next":        func() error { _, err := g.Next(); return err },
+		"NextContext": func() error { _, err := g.NextContext(ctx); return err },
+		"Fill":        func() error { return g.Fill(ctx, batch) },
 	} {
-		if n := testing.AllocsPerRun(100, f); n != 0 && !raceEnabled {
-			t.Errorf("%s: %v allocations", name, n)
+		var failed error
+		n := testing.AllocsPerRun(100, func() { failed = errors.Join(failed, f()) })
+		if failed != nil || n != 0 && !raceEnabled {
+			t.Errorf("%s: %v allocations, %v", name, n, failed)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package snowflake
 import (
 	"fmt"
 	"iter"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +41,9 @@ type Field struct {
 
 // Layout says which bits of an ID mean what: the epoch that time counts from,
 // the length of a tick, and the fields from the highest bit to the lowest.
-// Fields may stand in any order; with the time first, IDs sort by time.
+// Fields may stand in any order. With the time first, IDs sort by time; with the
+// sequence below all fields but the worker, those of a generator also sort by
+// their order within a tick.
 //
 // A Layout is a small value that == compares and that can be a map key. It is
 // immutable and safe for concurrent use. The zero Layout has no fields and is
@@ -76,7 +79,7 @@ func (s slot) put(value int64) ID { return ID(value) << (s.shift & 63) }
 //
 // The epoch is any instant that fits into Unix nanoseconds (years 1678 to 2262);
 // it may lie in the future, but New refuses to issue IDs before it. The tick is
-// at least MinTick. Exactly one field is named "time" and one "sequence". The
+// at least MinTick; a generator may wait that long for its first ID. Exactly one field is named "time" and one "sequence". The
 // worker that New takes goes into the field named "worker", or else "machine",
 // or else "shard"; a layout may have none of them. The widths add up to
 // MaxLayoutBits at the most. Anything else is an error wrapping ErrLayout.
@@ -119,6 +122,9 @@ func NewLayout(epoch time.Time, tick time.Duration, fields ...Field) (Layout, er
 	l.time, _ = l.find(FieldTime)
 	l.sequence, _ = l.find(FieldSequence)
 	l.worker, _ = l.find(l.WorkerField())
+	if hi, _ := bits.Mul64(1<<l.time.width, uint64(tick)); hi >= uint64(time.Second)/4 {
+		return Layout{}, layoutError("%d bits of %v last longer than 146 billion years", l.time.width, tick)
+	}
 	return l, nil
 }
 
@@ -208,5 +214,5 @@ func validName(s string) bool {
 }
 
 func layoutError(format string, args ...any) error {
-	return fmt.Errorf("snowflake: %w: %s", ErrLayout, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s", ErrLayout, fmt.Sprintf(format, args...))
 }

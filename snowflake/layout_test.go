@@ -39,6 +39,7 @@ func TestBadLayoutsAreRefusedWithTheValueAndTheLimit(t *testing.T) {
 		{"name with a space", epoch2025, time.Millisecond, fields("time", 41, "a b", 5, "sequence", 12), `field name "a b"`},
 		{"empty name", epoch2025, time.Millisecond, fields("time", 41, "", 5, "sequence", 12), `field name ""`},
 		{"too many fields", epoch2025, time.Millisecond, fields("time", 9, "sequence", 1, "a", 1, "b", 1, "c", 1, "d", 1, "e", 1, "f", 1, "g", 1), "9 fields, more than 8"},
+		{"longer than time itself", epoch2025, 1 << 62, fields("time", 40, "sequence", 12), "last longer than 146 billion years"},
 		{"tick of zero", epoch2025, 0, fields("time", 41, "sequence", 12), "tick 0s below 1µs"},
 		{"negative tick", epoch2025, -time.Second, fields("time", 41, "sequence", 12), "tick -1s below 1µs"},
 		{"tick below the clock's grain", epoch2025, 10 * time.Nanosecond, fields("time", 41, "sequence", 12), "tick 10ns below 1µs"},

@@ -51,9 +51,9 @@ func (l *Layout) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ParseLayout is the inverse of String. It takes the words in any order among
-// epoch, tick and fields, apart by white space; the epoch as in RFC 3339, the
-// tick as in time.ParseDuration. A text of one word is the name of a preset in
+// ParseLayout reads what String prints, and more: the words may stand in any
+// order as long as the fields keep theirs, the epoch is any time of RFC 3339, the
+// tick whatever time.ParseDuration takes. A text of one word is the name of a preset in
 // lower case, such as "twitter". An error wraps ErrLayout.
 func ParseLayout(text string) (Layout, error) {
 	words := strings.Fields(text)
@@ -96,7 +96,7 @@ func parseLayout(text string) (Layout, error) {
 			return Layout{}, layoutError("%q: want epoch=, tick=, name:bits or the name of a preset", word)
 		}
 		if err != nil {
-			return Layout{}, fmt.Errorf("snowflake: %w: %s: %w", ErrLayout, key, err)
+			return Layout{}, fmt.Errorf("%w: %s: %w", ErrLayout, key, err)
 		}
 	}
 	for _, key := range []string{"epoch", "tick"} {
@@ -109,9 +109,9 @@ func parseLayout(text string) (Layout, error) {
 
 func parseField(word string) (Field, error) {
 	name, width, ok := strings.Cut(word, ":")
-	bits, err := strconv.Atoi(width)
+	bits, err := strconv.ParseUint(width, 10, 8)
 	if !ok || err != nil {
 		return Field{}, layoutError("%q: want epoch=, tick=, name:bits or the name of a preset", word)
 	}
-	return Field{Name: name, Bits: bits}, nil
+	return Field{Name: name, Bits: int(bits)}, nil
 }

@@ -53,15 +53,17 @@ func WithLayout(l Layout) Option {
 // at once until it leads by that much, and only then waits: the default serves
 // bursts of 45,056 IDs on the Default layout without a pause, and keeps the
 // full rate with callers that sleep. With a lead of 0 no ID is ever ahead of
-// the clock; callers then wait for every next tick, the last stretch of it
-// without sleeping.
+// the clock. Leads below 2.4 ms make callers wait out the last 1.2 ms without
+// sleeping, since sleeps are not that exact.
 //
-// A process that is started again must not have a shorter lead than the one
-// before: its first ID lies above all that a lead of its own could have reached.
+// The lead is part of what protects a restart: the first ID of a process lies
+// above all that its own lead could have reached. So a process must not have a
+// shorter lead than the one before it, and the first generator for a worker must
+// have the longest in its process: New returns ErrOption for a longer one.
 func WithLead(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if d < 0 || d > MaxLead {
-			return fmt.Errorf("snowflake: %w: lead %v out of range [0, %v]", ErrOption, d, MaxLead)
+			return fmt.Errorf("%w: lead %v out of range [0, %v]", ErrOption, d, MaxLead)
 		}
 		c.lead = d
 		return nil
@@ -70,11 +72,12 @@ func WithLead(d time.Duration) Option {
 
 // WithClock puts a clock in the place of the system clock, for tests. Such a
 // generator shares nothing: two for one worker issue the same IDs if their
-// clocks show the same times.
+// clocks show the same times. It does not compare its waits with the deadlines of
+// contexts, which are of another time.
 func WithClock(clock Clock) Option {
 	return optionFunc(func(c *config) error {
 		if clock == nil {
-			return fmt.Errorf("snowflake: %w: nil Clock", ErrOption)
+			return fmt.Errorf("%w: nil Clock", ErrOption)
 		}
 		c.clock = clock
 		return nil
@@ -89,7 +92,7 @@ func WithField(name string, value int64) Option {
 	return optionFunc(func(c *config) error {
 		for _, p := range c.pinned {
 			if p.field == name {
-				return fmt.Errorf("snowflake: %w: field %q pinned twice", ErrOption, name)
+				return fmt.Errorf("%w: field %q pinned twice", ErrOption, name)
 			}
 		}
 		c.pinned = append(c.pinned, pin{name, value})

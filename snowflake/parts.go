@@ -135,7 +135,7 @@ func (l Layout) workerLabel() string {
 }
 
 func (l Layout) unknownField(name string) error {
-	return fmt.Errorf("snowflake: %w: %q is not among %s", ErrUnknownField, name, strings.ReplaceAll(l.names, " ", ", "))
+	return fmt.Errorf("%w: %q is not among %s", ErrUnknownField, name, strings.ReplaceAll(l.names, " ", ", "))
 }
 
 func checkField(name string, value int64, at slot) error {

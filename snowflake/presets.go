@@ -25,7 +25,8 @@ func Seconds() Layout { return presets()["seconds"] }
 
 // Twitter returns the layout of Twitter and X: milliseconds since
 // 2010-11-04T01:42:54.657Z, 32 datacenters, 32 workers in each
-// (twitter-archive/snowflake, IdWorker.scala, tag snowflake-2010).
+// (twitter-archive/snowflake, IdWorker.scala, tag snowflake-2010). The worker is
+// that of New; say which datacenter with WithField, or it is 0 everywhere.
 func Twitter() Layout { return presets()["twitter"] }
 
 // Discord returns Discord's layout: milliseconds since 2015, a worker, a process
@@ -56,7 +57,8 @@ func Mastodon() Layout { return presets()["mastodon"] }
 func Baidu() Layout { return presets()["baidu"] }
 
 // Datacenter returns Twitter's bits with a newer epoch, 2021-01-01, as used by
-// many services that number datacenters and workers apart.
+// many services that number datacenters and workers apart. Say which datacenter
+// with WithField, or it is 0 everywhere.
 func Datacenter() Layout { return presets()["datacenter"] }
 
 // Resource returns a layout that says what an ID stands for: a region of 6 bits
@@ -70,8 +72,9 @@ func Resource() Layout { return presets()["resource"] }
 // worker. Its 38 bits of milliseconds since 2025-01-01 last until 2033-09-17.
 func ManyWorkers() Layout { return presets()["manyworkers"] }
 
-// MultiClock returns the layout with a clock field of 4 bits, which changes when
-// the clock steps back: milliseconds since 2022-03-15, 256 workers, 1,024 IDs a
+// MultiClock returns a layout with a clock field of 4 bits, for services that
+// count it up when their clock steps back (with WithField; generators here need
+// no such field, as they do not follow the clock back): milliseconds since 2022-03-15, 256 workers, 1,024 IDs a
 // millisecond.
 func MultiClock() Layout { return presets()["multiclock"] }
 

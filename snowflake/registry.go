@@ -1,6 +1,10 @@
 package snowflake
 
-import "sync"
+import (
+	"fmt"
+	"sync"
+	"time"
+)
 
 // registry holds the state of every worker that this process has issued IDs
 // for. Two generators for one worker share it, so they can't repeat each other's
@@ -8,17 +12,19 @@ import "sync"
 // above the last ID even if the clock has stepped back in between. An entry is
 // a few hundred bytes and is kept for ever: what it remembers is the very thing
 // that must not be lost.
-//
-// The key is the layout and the worker alone. Other fields are left out because
-// With can stamp any value into them.
 var registry struct {
 	sync.Mutex
-	cores map[workerKey]*core
+	cores map[coreKey]*core
 }
 
-type workerKey struct {
-	layout Layout
-	worker int64
+// coreKey is what makes the IDs of two generators alike: where a layout has the
+// time, the sequence and the worker, whatever it calls them, and the worker.
+// Other fields are left out because With can stamp any value into them.
+type coreKey struct {
+	epoch                  int64
+	tick                   time.Duration
+	time, sequence, worker slot
+	number                 int64
 }
 
 // coreFor returns the state of the worker. Generators with a clock of their own
@@ -28,19 +34,22 @@ func coreFor(l Layout, worker int64, clock Clock, lead uint64) (*core, error) {
 	if clock != nil || inBubble() {
 		return newCore(l, clock, lead)
 	}
-	key := workerKey{l, worker}
+	key := coreKey{l.epoch, l.tick, l.time, l.sequence, l.worker, worker}
 	registry.Lock()
 	defer registry.Unlock()
 	if c := registry.cores[key]; c != nil {
-		_, err := c.read()
-		return c, err
+		if lead > c.lead {
+			return nil, fmt.Errorf("%w: a lead of %v is longer than the %v of the first generator for %s %d in this process, on which the start fence stands",
+				ErrOption, c.tickSpan(lead), c.tickSpan(c.lead), l.workerLabel(), worker)
+		}
+		return c, nil
 	}
 	c, err := newCore(l, nil, lead)
 	if err != nil {
 		return nil, err
 	}
 	if registry.cores == nil {
-		registry.cores = make(map[workerKey]*core)
+		registry.cores = make(map[coreKey]*core)
 	}
 	registry.cores[key] = c
 	return c, nil

@@ -1,6 +1,8 @@
 package snowflake_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,15 +114,69 @@ func (c *pausedClock) Now() time.Time {
 	return wall
 }
 
-func TestAStepOverTheEndIsTheEnd(t *testing.T) {
-	l := snowflake.Default()
-	clock := newFakeClock(l.End().Add(-time.Hour))
-	g := mustNew(t, 1, snowflake.WithClock(clock))
-	clock.Step(2 * time.Hour)
-	clock.Advance(time.Second)
-	for range 3 {
-		if id, err := g.Next(); id != 0 || err == nil {
-			t.Errorf("Next() = %d, %v, want ErrTimeExhausted", id, err)
+// Each time in it is beyond what a time.Duration since the epoch can hold.
+func TestAWallClockBeyondTheEndIsAnErrorUntilItIsCorrected(t *testing.T) {
+	for _, test := range []struct {
+		layout snowflake.Layout
+		start  time.Time
+		step   time.Duration
+	}{
+		{snowflake.Default(), snowflake.Default().End().Add(-time.Hour), 2 * time.Hour},
+		{snowflake.Mastodon(), epoch2025, 250 * 365 * 24 * time.Hour},
+	} {
+		clock := newFakeClock(test.start)
+		g := mustNew(t, 0, snowflake.WithLayout(test.layout), snowflake.WithClock(clock))
+		first, err := g.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock.Step(test.step)
+		clock.Advance(time.Second)
+		for range 3 {
+			if id, err := g.Next(); id != 0 || !errors.Is(err, snowflake.ErrTimeExhausted) ||
+				!strings.Contains(err.Error(), clock.Now().UTC().Format(time.RFC3339Nano)) {
+				t.Errorf("Next() = %d, %v, want ErrTimeExhausted with the clock's time", id, err)
+			}
+			clock.Advance(100 * time.Millisecond)
+		}
+		clock.Step(-test.step)
+		if id, err := g.Next(); err != nil || id <= first {
+			t.Errorf("after the clock was set right: %d, %v, before %d", id, err, first)
 		}
 	}
+}
+
+// A caller that was paused between a look at the wall clock and the step must not
+// make the step that another has made meanwhile.
+func TestAStepIsFollowedOnce(t *testing.T) {
+	clock := &reentrantClock{fakeClock: newFakeClock(epoch2025.Add(time.Hour))}
+	g := mustNew(t, 1, snowflake.WithClock(clock))
+	clock.Advance(time.Second)
+	clock.Step(8 * time.Hour)
+	clock.inNow = func() {
+		clock.inNow = nil
+		clock.Advance(2 * time.Second)
+		if _, err := g.Next(); err != nil {
+			t.Error(err)
+		}
+	}
+	id, err := g.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ahead := g.Layout().Time(id).Sub(clock.Now()); ahead > snowflake.DefaultLead || g.Stats().Steps != 1 {
+		t.Errorf("an ID %v ahead of the clock, %+v", ahead, g.Stats())
+	}
+}
+
+type reentrantClock struct {
+	*fakeClock
+	inNow func()
+}
+
+func (c *reentrantClock) Now() time.Time {
+	if c.inNow != nil {
+		c.inNow()
+	}
+	return c.fakeClock.Now()
 }

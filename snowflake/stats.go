@@ -21,24 +21,32 @@ type counters struct {
 // the same layout and worker in a process share it.
 type Stats struct {
 	Issued    uint64        // IDs handed out since the worker's first generator was made
-	Waits     uint64        // calls that had to wait for the clock
-	Waited    time.Duration // how long these calls waited, added up
-	Lead      time.Duration // how far the last ID is ahead of the clock, in whole ticks; 0 if it is not
+	Waits     uint64        // waits for the clock that ended well; a long Fill may have several
+	Waited    time.Duration // how long these took, added up
+	Lead      time.Duration // how far the last ID that was taken, or the start fence, is ahead of the clock, in whole ticks
 	Drift     time.Duration // wall clock minus the generator's, at the last look, at most a second of use ago; negative after a step back
 	Steps     uint64        // steps forward of the wall clock that were followed
 	Remaining time.Duration // until the layout's End; capped at 292 years
 }
 
-// Stats returns the counters. Issued is exact when no call is under way. The
-// zero Generator returns the zero Stats.
+// Stats returns the counters. Issued is exact when no call is under way;
+// meanwhile it has the IDs that calls wait for. The zero Generator returns the
+// zero Stats.
 func (g *Generator) Stats() Stats {
 	if g == nil || g.core == nil {
 		return Stats{}
 	}
 	c := g.core
-	// The state last: it has all that was passed over or given up until then.
-	unused := c.skipped.Load() + c.abandoned.Load()
-	state := c.state.Load()
+	// The state moves before what it passes over is counted. A look at both
+	// between two moves is taken if one comes up, else the last.
+	var state, unused uint64
+	for range 16 {
+		unused = c.skipped.Load() + c.abandoned.Load()
+		state = c.state.Load()
+		if unused == c.skipped.Load()+c.abandoned.Load() && state == c.state.Load() {
+			break
+		}
+	}
 	s := Stats{
 		Issued: state - c.start - unused,
 		Waits:  c.waits.Load(),
@@ -50,7 +58,7 @@ func (g *Generator) Stats() Stats {
 	if int64(now) < 0 || now >= c.end {
 		return s
 	}
-	if tick, clock := state>>c.bits, c.ticker.div(now); tick > clock && s.Issued > 0 {
+	if tick, clock := state>>c.bits, c.ticker.div(now); tick > clock {
 		s.Lead = c.tickSpan(tick - clock)
 	}
 	s.Remaining = c.layout.End().Sub(c.wall(now))

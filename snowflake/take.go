@@ -2,25 +2,23 @@ package snowflake
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"runtime"
-	"time"
 )
 
-// Fill sets every element of dst to an ID of its own, in ascending order, with
-// one step of the generator for the whole slice: 0.5 ns an ID rather than 40.
-// Slices that are longer than what a burst may hold (45,056 IDs on the Default
-// layout) are drawn in several steps, between which other callers come in.
+// Fill sets every element of dst to an ID of its own, in the order of their time
+// and sequence, which is ascending (see Generator), with one step of the
+// generator for the whole slice: 0.4 ns an ID rather than 37. Slices that are
+// longer than what a burst may hold (45,056 IDs on the Default layout) are drawn
+// in several steps, between which other callers come in.
 //
 // Errors are those of NextContext, and ErrEmptyFill for a slice without
 // elements. On an error dst is as it was: a batch is filled or not.
 func (g *Generator) Fill(ctx context.Context, dst []ID) error {
 	if g == nil || g.core == nil {
-		return errNoGenerator
+		return ErrNoGenerator
 	}
 	if len(dst) == 0 {
-		return fmt.Errorf("snowflake: %w: Fill of a slice of length 0 (capacity %d)", ErrEmptyFill, cap(dst))
+		return fmt.Errorf("%w: Fill of a slice of length 0 (capacity %d)", ErrEmptyFill, cap(dst))
 	}
 	step := g.span + 1
 	if uint64(len(dst)) <= step {
@@ -39,7 +37,7 @@ func (g *Generator) Fill(ctx context.Context, dst []ID) error {
 	for left := uint64(len(dst)); left > 0; left -= min(left, step) {
 		first, err := g.takeNow(ctx, min(left, step))
 		if err != nil {
-			g.core.abandoned.Add(uint64(len(dst)) - left)
+			g.core.abandoned.Add(uint64(len(dst)) - left) // the steps before, long due
 			return err
 		}
 		firsts = append(firsts, first)
@@ -52,15 +50,23 @@ func (g *Generator) Fill(ctx context.Context, dst []ID) error {
 	return nil
 }
 
-// checkAll refuses a batch of several steps whose last ID is due after the
-// deadline of ctx even if nobody else draws any.
+// checkAll refuses a batch of several steps before any of them, if its last ID
+// would be beyond the end or due after the deadline of ctx even with nobody else
+// around.
 func (g *Generator) checkAll(ctx context.Context, count uint64) error {
-	now, err := g.core.read()
+	c := g.core
+	if ctx.Err() != nil {
+		return waitError(ctx)
+	}
+	now, err := c.read()
 	if err != nil {
 		return err
 	}
-	first := max(g.core.state.Load()+1, g.core.floor(now))
-	return g.checkDeadline(ctx, now, first+count-1)
+	next := max(c.state.Load()+1, c.floor(now)) + count - 1
+	if next > c.limit.Load() {
+		return c.exhausted(c.layout.start(next >> c.bits))
+	}
+	return g.checkDeadline(ctx, now, next)
 }
 
 // write sets dst to the IDs of the states from first on.
@@ -93,26 +99,30 @@ func (g *Generator) takeNow(ctx context.Context, count uint64) (uint64, error) {
 
 // take moves the state up by count, waits until the last of it is due, and
 // returns the first. count is at most span+1. On an error nothing of it is
-// issued. A lost race is tried again without another look at the clock: the
-// state is in order whatever its time.
+// issued.
 func (g *Generator) take(ctx context.Context, now, count uint64) (uint64, error) {
 	c := g.core
-	floor := c.floor(now)
-	for {
+	for checked := false; ; {
+		floor := c.floor(now)
 		last := c.state.Load()
 		first := max(last+1, floor)
 		next := first + count - 1
 		if next > c.limit.Load() {
-			return 0, c.layout.exhausted(c.layout.start(next >> c.bits))
+			return 0, c.exhausted(c.layout.start(next >> c.bits))
 		}
 		early := next-floor > g.span
-		if early {
-			if err := g.checkDeadline(ctx, now, next); err != nil {
+		if early && !checked {
+			// The clock was read before the state, long before if the goroutine
+			// lost its processor: look again before there is talk of waiting.
+			var err error
+			if now, err = g.checkWait(ctx, next); err != nil {
 				return 0, err
 			}
+			checked = true
+			continue
 		}
 		if !c.state.CompareAndSwap(last, next) {
-			backOff()
+			backOff() // and try again by the same clock: the state is in order whatever its time
 			continue
 		}
 		if first != last+1 {
@@ -120,7 +130,7 @@ func (g *Generator) take(ctx context.Context, now, count uint64) (uint64, error)
 		}
 		if early {
 			if err := g.wait(ctx, next); err != nil {
-				c.abandoned.Add(count)
+				g.giveBack(first, next)
 				return 0, err
 			}
 		}
@@ -128,89 +138,14 @@ func (g *Generator) take(ctx context.Context, now, count uint64) (uint64, error)
 	}
 }
 
-// checkDeadline refuses a wait that ctx can't live to see the end of, before
-// anything is taken.
-func (g *Generator) checkDeadline(ctx context.Context, now, state uint64) error {
-	deadline, ok := ctx.Deadline()
-	if !ok || g.core.clock != nil && !g.core.bubble { // whose times are not those of contexts
-		return nil
-	}
-	wait := g.untilDue(now, state)
-	if time.Until(deadline) >= wait {
-		return nil
-	}
-	return fmt.Errorf("snowflake: an ID is due in %v, after the context's deadline: %w", wait, context.DeadlineExceeded)
-}
-
-// untilDue returns how long it is until the clock has come within the lead of
-// the state's tick; not positive if it has.
-func (g *Generator) untilDue(now, state uint64) time.Duration {
+// giveBack undoes a step that ended in an error, unless another call has drawn
+// above it. Otherwise calls that are cancelled one after the other would lead
+// the clock further and further.
+func (g *Generator) giveBack(first, next uint64) {
 	c := g.core
-	return c.tickSpan(state>>c.bits-g.lead) - time.Duration(now)
-}
-
-// wait returns when the state is due.
-func (g *Generator) wait(ctx context.Context, state uint64) error {
-	c := g.core
-	start, err := c.read()
-	if err != nil {
-		return err
+	if !c.state.CompareAndSwap(next, first-1) {
+		c.abandoned.Add(next - first + 1)
 	}
-	now := start
-	for {
-		left := g.untilDue(now, state)
-		if left <= 0 {
-			break
-		}
-		if err := g.sleep(ctx, left); err != nil {
-			return err
-		}
-		if now, err = c.read(); err != nil {
-			return err
-		}
-	}
-	if now > start {
-		c.waits.Add(1)
-		c.waited.Add(now - start)
-	}
-	return nil
-}
-
-// sleepGrain is the shortest sleep that the scheduler keeps: whatever is asked
-// for below it, Linux and Go together take 1.1 ms.
-const sleepGrain = 1200 * time.Microsecond
-
-// sleep waits for about d. Sleeping overshoots, which the lead makes up for; a
-// generator with a short one would lose most of its rate and gives its
-// processor to others instead when the end is near.
-func (g *Generator) sleep(ctx context.Context, d time.Duration) error {
-	c := g.core
-	if c.clock == nil && d < sleepGrain && c.tickSpan(g.lead) < 2*sleepGrain {
-		runtime.Gosched()
-		if ctx.Err() != nil {
-			return waitError(ctx)
-		}
-		return nil
-	}
-	var clock Clock = systemClock{}
-	if c.clock != nil {
-		clock = c.clock
-	}
-	if err := clock.Sleep(ctx, d); err != nil {
-		if ctx.Err() == nil {
-			return fmt.Errorf("snowflake: waiting for the clock: %w", err)
-		}
-		return waitError(ctx)
-	}
-	return nil
-}
-
-func waitError(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	if errors.Is(cause, err) {
-		return fmt.Errorf("snowflake: waiting for an ID: %w", cause)
-	}
-	return fmt.Errorf("snowflake: waiting for an ID: %w: %w", err, cause)
 }
 
 // backOff keeps a caller that lost the race for the state away from it for about

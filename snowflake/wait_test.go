@@ -128,28 +128,112 @@ func TestContextsThatAreDoneTakeNothing(t *testing.T) {
 		}
 		done, cancel := context.WithCancel(t.Context())
 		cancel()
-		soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		batch := make([]snowflake.ID, 44)
-		for range 1000 {
+		for _, n := range []int{1, 44, 1000} {
 			if _, err := g.NextContext(done); !errors.Is(err, context.Canceled) {
-				t.Fatalf("NextContext: %v", err)
+				t.Errorf("NextContext: %v", err)
 			}
-			if err := g.Fill(done, batch); !errors.Is(err, context.Canceled) {
-				t.Fatalf("Fill: %v", err)
-			}
-			if err := g.Fill(soon, make([]snowflake.ID, 100)); !errors.Is(err, context.DeadlineExceeded) {
-				t.Fatalf("Fill in several steps that is due after the deadline: %v", err)
-			}
-			err := g.Fill(soon, batch)
-			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "after the context's deadline") {
-				t.Fatalf("Fill that is due after the deadline: %v", err)
+			if err := g.Fill(done, make([]snowflake.ID, n)); !errors.Is(err, context.Canceled) {
+				t.Errorf("Fill of %d: %v", n, err)
 			}
 		}
 		if next, err := g.Next(); next != first+1 || err != nil {
 			t.Errorf("the ID after %d is %d, %v", first, next, err)
 		}
 	})
+}
+
+// Of the 100 the first step, 44, would be due in a millisecond, the rest in 15.
+func TestDeadlinesBeforeTheLastIDIsDueTakeNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := mustNew(t, 0, slow(t))
+		time.Sleep(time.Second)
+		first, err := g.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		for n, within := range map[int]time.Duration{44: 900 * time.Microsecond, 100: 5 * time.Millisecond, 10_000: time.Second} {
+			ctx, cancel := context.WithTimeout(t.Context(), within)
+			err := g.Fill(ctx, make([]snowflake.ID, n))
+			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "after the context's deadline") {
+				t.Errorf("Fill of %d within %v: %v", n, within, err)
+			}
+			cancel()
+		}
+		if next, err := g.Next(); next != first+1 || err != nil || time.Since(start) != 0 {
+			t.Errorf("the ID after %d is %d, %v, %v later", first, next, err, time.Since(start))
+		}
+	})
+}
+
+// Calls that are cancelled one after the other give back what they took.
+func TestCancelledWaitsDoNotPushTheOthersBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := mustNew(t, 0, slow(t))
+		if _, err := g.Next(); err != nil {
+			t.Fatal(err)
+		}
+		for range 1000 {
+			ctx, cancel := context.WithCancel(t.Context())
+			stop := time.AfterFunc(time.Microsecond, cancel)
+			if err := g.Fill(ctx, make([]snowflake.ID, 44)); err != nil && !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			stop.Stop()
+			cancel()
+		}
+		start := time.Now()
+		if _, err := g.Next(); err != nil || time.Since(start) > 11*time.Millisecond {
+			t.Errorf("a call with nobody before it waited %v, %v", time.Since(start), err)
+		}
+	})
+}
+
+// Where each call that gives up has another behind it, nothing can be given
+// back; the line has an end nevertheless.
+func TestTheLineOfTheWaitingHasAnEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := mustNew(t, 0, slow(t))
+		var previous context.CancelFunc
+		var wg sync.WaitGroup
+		for range 2000 {
+			ctx, cancel := context.WithCancel(t.Context())
+			wg.Go(func() { _ = g.Fill(ctx, make([]snowflake.ID, 44)) })
+			synctest.Wait()
+			if previous != nil {
+				previous()
+				synctest.Wait()
+			}
+			previous = cancel
+		}
+		previous()
+		wg.Wait()
+		if lead := g.Stats().Lead; lead > 10*time.Millisecond+time.Second+11*time.Millisecond {
+			t.Errorf("the state is %v ahead of the clock", lead)
+		}
+		start := time.Now()
+		if _, err := g.Next(); err != nil || time.Since(start) > 2*time.Second {
+			t.Errorf("the next call waited %v, %v", time.Since(start), err)
+		}
+	})
+}
+
+func TestAClockThatDoesNotSleepCanNotHoldACallerPastItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	g := mustNew(t, 0, slow(t), snowflake.WithClock(sleeplessClock{newFakeClock(epoch2025), cancel}))
+	if id, err := g.NextContext(ctx); id != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("NextContext = %d, %v", id, err)
+	}
+}
+
+type sleeplessClock struct {
+	*fakeClock
+	cancel context.CancelFunc
+}
+
+func (c sleeplessClock) Sleep(context.Context, time.Duration) error {
+	c.cancel()
+	return nil
 }
 
 func TestACallerThatWaitsSleeps(t *testing.T) {
@@ -182,10 +266,13 @@ func (c brokenClock) Sleep(context.Context, time.Duration) error { return c.err 
 
 func TestGeneratorsDoNotCrossTheWallOfABubble(t *testing.T) {
 	outside := mustNew(t, 500)
+	unix := mustNew(t, 0, snowflake.WithLayout(snowflake.Mastodon())) // whose epoch is before the bubble's time
 	var inside *snowflake.Generator
 	synctest.Test(t, func(t *testing.T) {
-		if id, err := outside.Next(); id != 0 || !errors.Is(err, snowflake.ErrForeignClock) {
-			t.Errorf("inside: %d, %v, want ErrForeignClock", id, err)
+		for _, g := range []*snowflake.Generator{outside, unix} {
+			if id, err := g.Next(); id != 0 || !errors.Is(err, snowflake.ErrForeignClock) {
+				t.Errorf("inside: %d, %v, want ErrForeignClock", id, err)
+			}
 		}
 		if _, err := snowflake.New(500); !errors.Is(err, snowflake.ErrBeforeEpoch) {
 			t.Errorf("New in the year 2000: %v, want ErrBeforeEpoch", err)

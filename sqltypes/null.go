@@ -73,18 +73,26 @@ func (n Null) Value() (driver.Value, error) {
 	return n.ID.Value()
 }
 
-// Scan reads a column, for [sql.Scanner]: NULL and a nil *snowflake.ID make n NULL, all else is read and refused as
-// [snowflake.ID.Scan] does it. On an error n is NULL.
+// Scan reads a column, for [sql.Scanner]: NULL and a nil *snowflake.ID make n NULL, a Null or *Null is copied (bulk
+// builders hand those over), all else is read and refused as [snowflake.ID.Scan] does it. On an error n is NULL.
 func (n *Null) Scan(src any) error {
-	*n = Null{}
+	var read Null
+	var err error
 	switch src := src.(type) {
 	case nil:
-		return nil
+	case Null:
+		read = src
+	case *Null:
+		if src != nil {
+			read = *src
+		}
 	case *snowflake.ID:
-		*n = NullFromPtr(src)
-		return nil
+		read = NullFromPtr(src)
+	default:
+		err = read.set(read.ID.Scan(src))
 	}
-	return n.set(n.ID.Scan(src))
+	*n = read
+	return err
 }
 
 // GormDataType returns "bigint", as [snowflake.ID.GormDataType] does.

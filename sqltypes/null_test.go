@@ -147,6 +147,10 @@ func TestNullScan(t *testing.T) {
 		{id, sqltypes.NullFrom(7), nil},
 		{&id, sqltypes.NullFrom(7), nil},
 		{(*snowflake.ID)(nil), sqltypes.Null{}, nil},
+		{sqltypes.NullFrom(7), sqltypes.NullFrom(7), nil},
+		{sqltypes.Null{}, sqltypes.Null{}, nil},
+		{&sqltypes.Null{ID: 7, Valid: true}, sqltypes.NullFrom(7), nil},
+		{(*sqltypes.Null)(nil), sqltypes.Null{}, nil},
 		{"", sqltypes.Null{}, snowflake.ErrSyntax}, // a text column with '' is not NULL
 		{[]byte{}, sqltypes.Null{}, snowflake.ErrSyntax},
 		{7.0, sqltypes.Null{}, snowflake.ErrType},
