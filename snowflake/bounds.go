@@ -22,6 +22,16 @@ func (l Layout) Time(id ID) time.Time {
 	return l.start(uint64(l.time.get(id)))
 }
 
+// Start returns the instant at which the tick with the given number since the
+// epoch starts, in UTC. A number beyond the last tick counts as the one after it, a
+// negative one as 0. The zero Layout returns the zero Time.
+func (l Layout) Start(tick int64) time.Time {
+	if l.IsZero() {
+		return time.Time{}
+	}
+	return l.start(min(uint64(max(tick, 0)), 1<<l.time.width))
+}
+
 // End returns the first instant for which the layout has no tick left; from then
 // on generators return ErrTimeExhausted. The zero Layout returns the zero Time.
 func (l Layout) End() time.Time {

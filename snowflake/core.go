@@ -33,6 +33,11 @@ type core struct {
 	mask   uint64 // greatest sequence
 	lead   uint64 // in ticks, the longest that a generator may have
 	end    uint64 // the layout's End as a now, or the greatest int64: 292 years
+	last   uint64 // greatest state that the layout has
+	worker ID     // the worker's bits in an ID
+	start  uint64 // the state at the start
+
+	trust func(wall time.Time) bool // nil: a step forward of the wall clock needs no confirmation
 
 	offset atomic.Int64  // now = the clock's Elapsed + offset; only grows
 	syncAt atomic.Uint64 // the now from which resync is due
@@ -42,47 +47,67 @@ type core struct {
 	state atomic.Uint64 // tick<<bits | sequence of the last ID taken
 	_     [cacheLine]byte
 
-	counters
+	*counters
 }
 
-// newCore reads the clock and sets the start fence: the state is what a process
-// that died just now could have led the clock to, so that the first ID is above
-// all of its IDs.
-func newCore(l Layout, clock Clock, lead uint64) (*core, error) {
+// frozen is the state of a core from which no ID may be taken any more. It is
+// above every limit.
+const frozen = 1 << 63
+
+// newCore returns the core of a fixed worker and sets the start fence: the state
+// is what a process that died just now could have led the clock to, so that the
+// first ID is above all of its IDs.
+func newCore(l Layout, worker int64, clock Clock, lead uint64) (*core, error) {
+	c, now, err := openCore(l, clock)
+	if err != nil {
+		return nil, err
+	}
+	c.lead = lead
+	c.worker = l.worker.put(worker)
+	c.start = (c.ticker.div(now)+lead)<<c.bits | c.mask
+	if c.start >= c.last {
+		return nil, c.exhausted(c.wall(now))
+	}
+	c.limit.Store(c.last)
+	c.state.Store(c.start)
+	return c, nil
+}
+
+// openCore reads the clock and returns a frozen core.
+func openCore(l Layout, clock Clock) (c *core, now uint64, err error) {
 	bubble := clock == nil && inBubble()
 	if bubble {
 		clock = bubbleClock{}
 	}
-	c := &core{
+	c = &core{
 		layout: l,
 		clock:  clock,
 		bubble: bubble,
 		ticker: newDivider(uint64(l.tick)),
 		bits:   l.sequence.width,
 		mask:   uint64(l.sequence.max()),
-		lead:   lead,
+		last:   1<<(l.time.width+l.sequence.width) - 1,
+
+		counters: new(counters),
 	}
 	hi, end := bits.Mul64(1<<l.time.width, uint64(l.tick))
 	if hi != 0 || end > math.MaxInt64 {
 		end = math.MaxInt64
 	}
 	c.end = end
-	c.limit.Store(1<<(l.time.width+l.sequence.width) - 1)
+	c.state.Store(frozen)
 
 	wall, elapsed := c.readBoth()
 	if wall.Before(l.Epoch()) {
-		return nil, l.beforeEpoch(wall)
+		return nil, 0, l.beforeEpoch(wall)
 	}
-	now := wall.Sub(l.Epoch())
-	fence := (c.ticker.div(uint64(now))+lead)<<c.bits | c.mask
-	if uint64(now) >= end || fence >= c.limit.Load() {
-		return nil, c.exhausted(wall)
+	now = uint64(wall.Sub(l.Epoch()))
+	if now >= end {
+		return nil, 0, c.exhausted(wall)
 	}
-	c.offset.Store(int64(now - elapsed))
-	c.syncAt.Store(uint64(now) + resyncEvery)
-	c.state.Store(fence)
-	c.start = fence
-	return c, nil
+	c.offset.Store(int64(now) - int64(elapsed))
+	c.syncAt.Store(now + resyncEvery)
+	return c, now, nil
 }
 
 // now reads the clock. It must be below syncAt to be used; read does both.

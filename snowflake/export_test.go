@@ -1,7 +1,10 @@
 package snowflake
 
 // NowTick returns the tick that the generator's clock shows.
-func (g *Generator) NowTick() int64 { return int64(g.core.ticker.div(g.core.now())) }
+func (g *Generator) NowTick() int64 {
+	c := g.current()
+	return int64(c.ticker.div(c.now()))
+}
 
 // LeadTicks returns how many ticks the generator may lead.
 func (g *Generator) LeadTicks() int64 { return int64(g.lead) }
@@ -13,4 +16,7 @@ func (g *Generator) Shares(other *Generator) bool { return g.core == other.core 
 func Divide(n, d uint64) uint64 { return newDivider(d).div(n) }
 
 // LimitToIssued lets no ID be issued that is not issued yet.
-func (g *Generator) LimitToIssued() { g.core.limit.Store(g.core.state.Load()) }
+func (g *Generator) LimitToIssued() {
+	g.core.last = g.core.state.Load()
+	g.core.limit.Store(g.core.last)
+}

@@ -2,7 +2,6 @@ package snowflake
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -48,9 +47,10 @@ import (
 // process that is started again after the wall clock was set back, in its last
 // run or since; and a virtual machine that is cloned while it runs.
 type Generator struct {
-	core   *core
+	core   *core   // nil with a lease
+	lessee *Lessee // nil with a fixed worker
 	layout Layout
-	fixed  ID     // the fields besides time and sequence
+	fixed  ID     // the fields besides time, worker and sequence
 	span   uint64 // how far a state may be above the clock's: lead<<bits | mask
 	lead   uint64 // in ticks
 	pinned []pin
@@ -59,67 +59,35 @@ type Generator struct {
 	timeShift, seqShift uint8
 }
 
-// New returns a generator for the worker. The worker comes first and can't be
-// left out because 0 is as good a worker as any other: its range is [0,
-// MaxWorker()] of the layout, which is Default() unless WithLayout says
-// otherwise. No two processes may run with the same worker at the same time.
-//
-// New returns a *FieldError (ErrFieldRange) for a worker or a pinned value
-// outside its field, ErrUnknownField and ErrFieldOwned for a field that can't be
-// pinned, ErrLayout for the zero Layout, ErrOption for other bad options, and
-// ErrBeforeEpoch or ErrTimeExhausted when the clock is outside the layout's
-// time, of which a generator can use the first 292 years.
-func New(worker int64, opts ...Option) (*Generator, error) {
-	cfg := config{layout: Default(), lead: DefaultLead}
-	for _, opt := range opts {
-		if opt == nil {
-			return nil, fmt.Errorf("%w: nil Option", ErrOption)
-		}
-		if err := opt.apply(&cfg); err != nil {
-			return nil, err
-		}
+// current returns the state that the generator draws from at the moment; nil if
+// it was not made by New.
+func (g *Generator) current() *core {
+	switch {
+	case g == nil:
+		return nil
+	case g.core == nil && g.lessee != nil:
+		return g.lessee.current.Load()
+	default:
+		return g.core
 	}
-	l := cfg.layout
-	if err := checkField(l.workerLabel(), worker, l.worker); err != nil {
-		return nil, err
-	}
-	g := &Generator{
-		layout:    l,
-		fixed:     l.worker.put(worker),
-		timeShift: l.time.shift,
-		seqShift:  l.sequence.shift,
-	}
-	for _, p := range cfg.pinned {
-		if err := g.stamp(l, p.field, p.value); err != nil {
-			return nil, err
-		}
-	}
-	g.pinned = cfg.pinned
-	g.lead = uint64(min(int64(cfg.lead/l.tick), l.time.max()))
-	g.span = g.lead<<l.sequence.width | uint64(l.sequence.max())
-
-	core, err := coreFor(l, worker, cfg.clock, g.lead)
-	if err != nil {
-		return nil, err
-	}
-	g.core = core
-	return g, nil
 }
 
 // Layout returns the layout of the generator's IDs.
 func (g *Generator) Layout() Layout {
-	if g == nil || g.core == nil {
+	if g == nil {
 		return Layout{}
 	}
 	return g.layout
 }
 
-// Worker returns the worker that the generator was made for.
+// Worker returns the worker whose IDs the generator issues at the moment: always
+// the same unless it has a lease.
 func (g *Generator) Worker() int64 {
-	if g == nil || g.core == nil {
+	c := g.current()
+	if c == nil {
 		return 0
 	}
-	return g.layout.worker.get(g.fixed)
+	return g.layout.worker.get(c.worker)
 }
 
 // Next returns the next ID. When the lead is used up it waits until those who
@@ -130,10 +98,16 @@ func (g *Generator) Worker() int64 {
 // It returns ErrTimeExhausted when no ID is left, ErrBeforeEpoch or
 // ErrForeignClock when the clock is out of order, and ErrNoGenerator.
 func (g *Generator) Next() (ID, error) {
-	if g == nil || g.core == nil {
+	if g == nil {
 		return 0, ErrNoGenerator
 	}
 	c := g.core
+	if c == nil {
+		if g.lessee == nil {
+			return 0, ErrNoGenerator
+		}
+		c = g.lessee.current.Load()
+	}
 	if c.clock != nil {
 		return g.NextContext(context.Background())
 	}
@@ -147,13 +121,13 @@ func (g *Generator) Next() (ID, error) {
 	next := last + 1
 	// Below the floor, when a new tick has begun, the difference wraps around.
 	if next-floor > g.span || next > c.limit.Load() {
-		return g.nextAt(context.Background(), now)
+		return g.nextAt(context.Background(), c, now)
 	}
 	if !c.state.CompareAndSwap(last, next) {
 		backOff()
-		return g.nextAt(context.Background(), now)
+		return g.nextAt(context.Background(), c, now)
 	}
-	return g.compose(next), nil
+	return g.compose(c, next), nil
 }
 
 // NextContext is Next with a wait that ends when ctx is done: it then returns
@@ -162,23 +136,23 @@ func (g *Generator) Next() (ID, error) {
 // nothing; deadlines are compared by the system clock, and not at all with
 // another (WithClock).
 func (g *Generator) NextContext(ctx context.Context) (ID, error) {
-	if g == nil || g.core == nil {
-		return 0, ErrNoGenerator
-	}
-	state, err := g.takeNow(ctx, 1)
+	c, state, err := g.draw(ctx, 1)
 	if err != nil {
 		return 0, err
 	}
-	return g.compose(state), nil
+	return g.compose(c, state), nil
 }
 
-// nextAt is NextContext after the clock was read.
-func (g *Generator) nextAt(ctx context.Context, now uint64) (ID, error) {
-	state, err := g.take(ctx, now, 1)
+// nextAt is NextContext after a look at the clock.
+func (g *Generator) nextAt(ctx context.Context, c *core, now uint64) (ID, error) {
+	state, err := g.take(ctx, c, now, 1)
 	if err != nil {
+		if err == errBeyond { //nolint:errorlint // never wrapped
+			return g.NextContext(ctx)
+		}
 		return 0, err
 	}
-	return g.compose(state), nil
+	return g.compose(c, state), nil
 }
 
 // MustNext is Next for places that can't take an error, such as the default
@@ -191,50 +165,7 @@ func (g *Generator) MustNext() ID {
 	return id
 }
 
-// With returns a generator that stamps value into the named field of each ID
-// and shares everything else with g: as time and sequence are drawn from the
-// same word, none of its IDs can be one of g's, whatever the values. The field is
-// for what an ID stands for, such as a type or a region of its data; what tells
-// processes with the same worker apart, such as a datacenter, belongs into
-// WithField.
-//
-// It returns ErrUnknownField, a *FieldError (ErrFieldRange), and ErrFieldOwned
-// for the time, the sequence, the worker and pinned fields: another process may
-// own those values.
-func (g *Generator) With(field string, value int64) (*Generator, error) {
-	if g == nil || g.core == nil {
-		return nil, ErrNoGenerator
-	}
-	for _, p := range g.pinned {
-		if p.field == field {
-			return nil, fmt.Errorf("%w: %q is pinned to %d", ErrFieldOwned, field, p.value)
-		}
-	}
-	view := *g
-	if err := view.stamp(g.layout, field, value); err != nil {
-		return nil, err
-	}
-	return &view, nil
-}
-
-// stamp sets a field besides time, sequence and worker.
-func (g *Generator) stamp(l Layout, field string, value int64) error {
-	at, ok := l.find(field)
-	switch {
-	case !ok:
-		return l.unknownField(field)
-	case at == l.time || at == l.sequence || at == l.worker:
-		return fmt.Errorf("%w: %q is set by the generator", ErrFieldOwned, field)
-	}
-	if err := checkField(field, value, at); err != nil {
-		return err
-	}
-	g.fixed = g.fixed&^at.put(at.max()) | at.put(value)
-	return nil
-}
-
-// compose returns the ID for a state.
-func (g *Generator) compose(state uint64) ID {
-	c := g.core
-	return ID(state>>(c.bits&63)<<(g.timeShift&63)|state&c.mask<<(g.seqShift&63)) | g.fixed
+// compose returns the ID for a state of c.
+func (g *Generator) compose(c *core, state uint64) ID {
+	return ID(state>>(c.bits&63)<<(g.timeShift&63)|state&c.mask<<(g.seqShift&63)) | c.worker | g.fixed
 }

@@ -32,7 +32,7 @@ type coreKey struct {
 // have nothing to do with each other.
 func coreFor(l Layout, worker int64, clock Clock, lead uint64) (*core, error) {
 	if clock != nil || inBubble() {
-		return newCore(l, clock, lead)
+		return newCore(l, worker, clock, lead)
 	}
 	key := coreKey{l.epoch, l.tick, l.time, l.sequence, l.worker, worker}
 	registry.Lock()
@@ -44,7 +44,7 @@ func coreFor(l Layout, worker int64, clock Clock, lead uint64) (*core, error) {
 		}
 		return c, nil
 	}
-	c, err := newCore(l, nil, lead)
+	c, err := newCore(l, worker, nil, lead)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 // counters are off the fast path: the only one that Next touches changes once a
 // tick, not once an ID.
 type counters struct {
-	start     uint64        // the state at the start
+	retired   atomic.Uint64 // states of earlier workers under a lease, used or not
 	skipped   atomic.Uint64 // states passed over when a new tick began
 	abandoned atomic.Uint64 // states taken by calls that then failed
 	waits     atomic.Uint64
@@ -33,22 +33,25 @@ type Stats struct {
 // meanwhile it has the IDs that calls wait for. The zero Generator returns the
 // zero Stats.
 func (g *Generator) Stats() Stats {
-	if g == nil || g.core == nil {
+	c := g.current()
+	if c == nil {
 		return Stats{}
 	}
-	c := g.core
 	// The state moves before what it passes over is counted. A look at both
 	// between two moves is taken if one comes up, else the last.
-	var state, unused uint64
+	var state, taken, unused uint64
 	for range 16 {
 		unused = c.skipped.Load() + c.abandoned.Load()
-		state = c.state.Load()
+		taken = c.retired.Load()
+		if state = c.state.Load(); state != frozen {
+			taken += state - c.start
+		}
 		if unused == c.skipped.Load()+c.abandoned.Load() && state == c.state.Load() {
 			break
 		}
 	}
 	s := Stats{
-		Issued: state - c.start - unused,
+		Issued: taken - unused,
 		Waits:  c.waits.Load(),
 		Waited: time.Duration(c.waited.Load()),
 		Drift:  time.Duration(c.drift.Load()),
@@ -58,7 +61,7 @@ func (g *Generator) Stats() Stats {
 	if int64(now) < 0 || now >= c.end {
 		return s
 	}
-	if tick, clock := state>>c.bits, c.ticker.div(now); tick > clock {
+	if tick, clock := state>>c.bits, c.ticker.div(now); tick > clock && state != frozen {
 		s.Lead = c.tickSpan(tick - clock)
 	}
 	s.Remaining = c.layout.End().Sub(c.wall(now))

@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -14,7 +15,7 @@ import (
 // Errors are those of NextContext, and ErrEmptyFill for a slice without
 // elements. On an error dst is as it was: a batch is filled or not.
 func (g *Generator) Fill(ctx context.Context, dst []ID) error {
-	if g == nil || g.core == nil {
+	if g.current() == nil {
 		return ErrNoGenerator
 	}
 	if len(dst) == 0 {
@@ -22,29 +23,33 @@ func (g *Generator) Fill(ctx context.Context, dst []ID) error {
 	}
 	step := g.span + 1
 	if uint64(len(dst)) <= step {
-		first, err := g.takeNow(ctx, uint64(len(dst)))
+		c, first, err := g.draw(ctx, uint64(len(dst)))
 		if err != nil {
 			return err
 		}
-		g.write(dst, first)
+		g.write(dst, c, first)
 		return nil
 	}
 	if err := g.checkAll(ctx, uint64(len(dst))); err != nil {
 		return err
 	}
 	// Nothing is written before everything is there.
-	firsts := make([]uint64, 0, uint64(len(dst))/step+1)
+	type run struct {
+		core  *core
+		first uint64
+	}
+	runs := make([]run, 0, uint64(len(dst))/step+1)
 	for left := uint64(len(dst)); left > 0; left -= min(left, step) {
-		first, err := g.takeNow(ctx, min(left, step))
+		c, first, err := g.draw(ctx, min(left, step))
 		if err != nil {
-			g.core.abandoned.Add(uint64(len(dst)) - left) // the steps before, long due
+			g.current().abandoned.Add(uint64(len(dst)) - left) // the runs before, long due
 			return err
 		}
-		firsts = append(firsts, first)
+		runs = append(runs, run{c, first})
 	}
-	for _, first := range firsts {
+	for _, r := range runs {
 		n := min(uint64(len(dst)), step)
-		g.write(dst[:n], first)
+		g.write(dst[:n], r.core, r.first)
 		dst = dst[n:]
 	}
 	return nil
@@ -54,7 +59,7 @@ func (g *Generator) Fill(ctx context.Context, dst []ID) error {
 // would be beyond the end or due after the deadline of ctx even with nobody else
 // around.
 func (g *Generator) checkAll(ctx context.Context, count uint64) error {
-	c := g.core
+	c := g.current()
 	if ctx.Err() != nil {
 		return waitError(ctx)
 	}
@@ -62,22 +67,27 @@ func (g *Generator) checkAll(ctx context.Context, count uint64) error {
 	if err != nil {
 		return err
 	}
-	next := max(c.state.Load()+1, c.floor(now)) + count - 1
-	if next > c.limit.Load() {
+	state := c.state.Load()
+	if state == frozen { // until the lease has a worker
+		return nil
+	}
+	next := max(state+1, c.floor(now)) + count - 1
+	if next > c.last {
 		return c.exhausted(c.layout.start(next >> c.bits))
 	}
-	return g.checkDeadline(ctx, now, next)
+	return g.checkDeadline(ctx, c, now, next)
 }
 
-// write sets dst to the IDs of the states from first on.
-func (g *Generator) write(dst []ID, first uint64) {
+// write sets dst to the IDs of the states of c from first on.
+func (g *Generator) write(dst []ID, c *core, first uint64) {
 	step := ID(1) << (g.seqShift & 63)
 	for len(dst) > 0 {
-		inTick := g.core.mask - first&g.core.mask + 1
+		inTick := c.mask - first&c.mask + 1
 		n := min(uint64(len(dst)), inTick)
-		id := g.compose(first)
-		for i := range dst[:n] {
-			dst[i] = id
+		id := g.compose(c, first)
+		run := dst[:n]
+		for i := range run {
+			run[i] = id
 			id += step
 		}
 		dst = dst[n:]
@@ -85,37 +95,57 @@ func (g *Generator) write(dst []ID, first uint64) {
 	}
 }
 
-// takeNow is take after a look at ctx and the clock.
-func (g *Generator) takeNow(ctx context.Context, count uint64) (uint64, error) {
-	if ctx.Err() != nil {
-		return 0, waitError(ctx)
+// errBeyond is returned by take when the state is beyond the limit but not
+// beyond the layout's end: a lease has to be extended, or another worker has taken
+// the place of this one.
+var errBeyond = errors.New("snowflake: beyond the horizon")
+
+// draw takes count states from the current core, once they are below its limit.
+func (g *Generator) draw(ctx context.Context, count uint64) (*core, uint64, error) {
+	for {
+		c := g.current()
+		if c == nil {
+			return nil, 0, ErrNoGenerator
+		}
+		if ctx.Err() != nil {
+			return nil, 0, waitError(ctx)
+		}
+		now, err := c.read()
+		if err != nil {
+			return nil, 0, err
+		}
+		first, err := g.take(ctx, c, now, count)
+		if err == errBeyond { //nolint:errorlint // never wrapped
+			if err := g.lessee.await(ctx, c, first+count-1); err != nil {
+				return nil, 0, err
+			}
+			continue
+		}
+		return c, first, err
 	}
-	now, err := g.core.read()
-	if err != nil {
-		return 0, err
-	}
-	return g.take(ctx, now, count)
 }
 
 // take moves the state up by count, waits until the last of it is due, and
 // returns the first. count is at most span+1. On an error nothing of it is
 // issued.
-func (g *Generator) take(ctx context.Context, now, count uint64) (uint64, error) {
-	c := g.core
+func (g *Generator) take(ctx context.Context, c *core, now, count uint64) (uint64, error) {
 	for checked := false; ; {
 		floor := c.floor(now)
 		last := c.state.Load()
 		first := max(last+1, floor)
 		next := first + count - 1
 		if next > c.limit.Load() {
-			return 0, c.exhausted(c.layout.start(next >> c.bits))
+			if next > c.last && last != frozen {
+				return 0, c.exhausted(c.layout.start(next >> c.bits))
+			}
+			return first, errBeyond
 		}
 		early := next-floor > g.span
 		if early && !checked {
 			// The clock was read before the state, long before if the goroutine
 			// lost its processor: look again before there is talk of waiting.
 			var err error
-			if now, err = g.checkWait(ctx, next); err != nil {
+			if now, err = g.checkWait(ctx, c, next); err != nil {
 				return 0, err
 			}
 			checked = true
@@ -129,8 +159,8 @@ func (g *Generator) take(ctx context.Context, now, count uint64) (uint64, error)
 			c.skipped.Add(first - last - 1)
 		}
 		if early {
-			if err := g.wait(ctx, next); err != nil {
-				g.giveBack(first, next)
+			if err := g.wait(ctx, c, next); err != nil {
+				c.giveBack(first, next)
 				return 0, err
 			}
 		}
@@ -141,8 +171,7 @@ func (g *Generator) take(ctx context.Context, now, count uint64) (uint64, error)
 // giveBack undoes a step that ended in an error, unless another call has drawn
 // above it. Otherwise calls that are cancelled one after the other would lead
 // the clock further and further.
-func (g *Generator) giveBack(first, next uint64) {
-	c := g.core
+func (c *core) giveBack(first, next uint64) {
 	if !c.state.CompareAndSwap(next, first-1) {
 		c.abandoned.Add(next - first + 1)
 	}

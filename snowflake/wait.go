@@ -15,20 +15,19 @@ const maxLine = time.Second
 
 // checkWait is called before a wait: it reads the clock again, and refuses what
 // can't end well. While the line is too long it does not return.
-func (g *Generator) checkWait(ctx context.Context, state uint64) (now uint64, err error) {
-	c := g.core
+func (g *Generator) checkWait(ctx context.Context, c *core, state uint64) (now uint64, err error) {
 	if c.foreign() {
 		return 0, errForeignClock
 	}
 	if now, err = c.read(); err != nil {
 		return 0, err
 	}
-	if err := g.checkDeadline(ctx, now, state); err != nil {
+	if err := g.checkDeadline(ctx, c, now, state); err != nil {
 		return 0, err
 	}
 	line := uint64(max(1, maxLine/c.layout.tick)) << c.bits
-	for last := c.state.Load(); last > line && g.untilDue(now, last-line) > 0; last = c.state.Load() {
-		if err := g.wait(ctx, last-line); err != nil {
+	for last := c.state.Load(); last != frozen && last > line && g.untilDue(c, now, last-line) > 0; last = c.state.Load() {
+		if err := g.wait(ctx, c, last-line); err != nil {
 			return 0, err
 		}
 		if now, err = c.read(); err != nil {
@@ -40,12 +39,12 @@ func (g *Generator) checkWait(ctx context.Context, state uint64) (now uint64, er
 
 // checkDeadline refuses a wait that ctx can't live to see the end of, before
 // anything is taken.
-func (g *Generator) checkDeadline(ctx context.Context, now, state uint64) error {
+func (g *Generator) checkDeadline(ctx context.Context, c *core, now, state uint64) error {
 	deadline, ok := ctx.Deadline()
-	if !ok || g.core.clock != nil && !g.core.bubble { // whose times are not those of contexts
+	if !ok || c.clock != nil && !c.bubble { // whose times are not those of contexts
 		return nil
 	}
-	wait := g.untilDue(now, state)
+	wait := g.untilDue(c, now, state)
 	if time.Until(deadline) >= wait {
 		return nil
 	}
@@ -54,28 +53,26 @@ func (g *Generator) checkDeadline(ctx context.Context, now, state uint64) error 
 
 // untilDue returns how long it is until the clock has come within the lead of
 // the state's tick; not positive if it has.
-func (g *Generator) untilDue(now, state uint64) time.Duration {
-	c := g.core
+func (g *Generator) untilDue(c *core, now, state uint64) time.Duration {
 	return c.tickSpan(state>>c.bits-g.lead) - time.Duration(now)
 }
 
 // wait returns when the state is due.
-func (g *Generator) wait(ctx context.Context, state uint64) error {
-	c := g.core
+func (g *Generator) wait(ctx context.Context, c *core, state uint64) error {
 	start, err := c.read()
 	if err != nil {
 		return err
 	}
 	now := start
 	for {
-		left := g.untilDue(now, state)
+		left := g.untilDue(c, now, state)
 		if left <= 0 {
 			break
 		}
 		if ctx.Err() != nil { // for clocks whose Sleep does not look
 			return waitError(ctx)
 		}
-		if err := g.sleep(ctx, left); err != nil {
+		if err := g.sleep(ctx, c, left); err != nil {
 			return err
 		}
 		if now, err = c.read(); err != nil {
@@ -96,8 +93,7 @@ const sleepGrain = 1200 * time.Microsecond
 // sleep waits for about d. Sleeping overshoots, which the lead makes up for; a
 // generator whose lead is short would lose most of its rate, and yields its
 // processor instead of sleeping when the end is near.
-func (g *Generator) sleep(ctx context.Context, d time.Duration) error {
-	c := g.core
+func (g *Generator) sleep(ctx context.Context, c *core, d time.Duration) error {
 	if c.clock == nil && d < sleepGrain && c.tickSpan(g.lead) < 2*sleepGrain {
 		runtime.Gosched()
 		if ctx.Err() != nil {

@@ -1,0 +1,349 @@
+package snowflake_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func newLessee(tb testing.TB, patience time.Duration, opts ...snowflake.Option) *snowflake.Lessee {
+	tb.Helper()
+	l, err := snowflake.NewLessee(patience, nil, opts...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return l
+}
+
+func mustTick(tb testing.TB, l *snowflake.Lessee) int64 {
+	tb.Helper()
+	tick, err := l.Tick()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return tick
+}
+
+func mustMove(tb testing.TB, l *snowflake.Lessee, worker, from, horizon int64) {
+	tb.Helper()
+	if err := l.Move(worker, from, horizon); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func tickOf(tb testing.TB, g *snowflake.Generator, id snowflake.ID) int64 {
+	tb.Helper()
+	tick, err := g.Layout().Field(id, snowflake.FieldTime)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return tick
+}
+
+func TestNothingIsIssuedBeforeTheFirstWorker(t *testing.T) {
+	l := newLessee(t, 0)
+	g := l.Generator()
+	if id, err := g.Next(); id != 0 || !errors.Is(err, snowflake.ErrLeaseStalled) {
+		t.Errorf("Next() = %d, %v, want ErrLeaseStalled", id, err)
+	}
+	if err := g.Fill(t.Context(), nil); !errors.Is(err, snowflake.ErrEmptyFill) {
+		t.Errorf("Fill: %v", err)
+	}
+	if s := g.Stats(); s.Issued != 0 || s.Lead != 0 {
+		t.Errorf("%+v", s)
+	}
+	select {
+	case <-l.Wanted():
+	default:
+		t.Error("nobody was told that a call waits")
+	}
+}
+
+func TestEveryIDLiesBelowTheHorizon(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	l := newLessee(t, 0, snowflake.WithClock(clock))
+	g := l.Generator()
+	horizon := mustTick(t, l) + 5
+	mustMove(t, l, 3, 0, horizon)
+	last := snowflake.ID(0)
+	for range 3 {
+		n := 0
+		for {
+			id, err := g.Next()
+			if errors.Is(err, snowflake.ErrLeaseStalled) {
+				break
+			}
+			if err != nil || id <= last || tickOf(t, g, id) >= horizon || g.Layout().Decompose(id).Worker != 3 {
+				t.Fatalf("%d, %v, after %d, horizon %d", id, err, last, horizon)
+			}
+			last = id
+			n++
+		}
+		if n != 5*4096 {
+			t.Errorf("%d IDs below a horizon 5 ticks ahead", n)
+		}
+		if err := g.Fill(context.Background(), make([]snowflake.ID, 1)); !errors.Is(err, snowflake.ErrLeaseStalled) {
+			t.Errorf("Fill beyond the horizon: %v", err)
+		}
+		l.Extend(horizon - 100) // a lower one changes nothing
+		horizon += 5
+		l.Extend(horizon)
+	}
+}
+
+func TestAMoveStartsAtTheOldHorizonAndAboveAllThatWasIssued(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	l := newLessee(t, 0, snowflake.WithClock(clock))
+	g := l.Generator()
+	now := mustTick(t, l)
+	mustMove(t, l, 3, now, now+100)
+	batch := make([]snowflake.ID, 40_000) // leads by 9 ms
+	if err := g.Fill(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	last := batch[len(batch)-1]
+	mustMove(t, l, 4, now+2, now+100)
+	id, err := g.Next()
+	if err != nil || tickOf(t, g, id) != tickOf(t, g, last)+1 || g.Worker() != 4 {
+		t.Errorf("after the move: %v, %v, worker %d, before it %v", g.Layout().Decompose(id), err, g.Worker(), g.Layout().Decompose(last))
+	}
+	mustMove(t, l, 5, now+50, now+100)
+	if id, err = g.Next(); err != nil || tickOf(t, g, id) < now+50 {
+		t.Errorf("started at %d, below the old horizon %d: %v", tickOf(t, g, id), now+50, err)
+	}
+	if s := g.Stats(); s.Issued != 40_002 {
+		t.Errorf("%+v, want 40,002 issued by three workers", s)
+	}
+	for worker, from := range map[int64]int64{-1: 0, 1024: 0, 7: -1} {
+		if err := l.Move(worker, from, now+100); !errors.Is(err, snowflake.ErrFieldRange) {
+			t.Errorf("Move(%d, %d): %v, want ErrFieldRange", worker, from, err)
+		}
+	}
+	if g.Worker() != 5 {
+		t.Errorf("a move that failed changed the worker to %d", g.Worker())
+	}
+}
+
+func TestAClockThatWasNotFollowedBackStaysSoAfterAMove(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	l := newLessee(t, 0, snowflake.WithClock(clock))
+	now := mustTick(t, l)
+	mustMove(t, l, 3, now, now+1_000_000)
+	first, err := l.Generator().Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.Step(-10 * time.Minute)
+	clock.Advance(2 * time.Second)
+	mustMove(t, l, 4, now, now+1_000_000)
+	_, sleeps := clock.Slept()
+	id, err := l.Generator().Next()
+	if _, after := clock.Slept(); err != nil || id <= first || after != sleeps {
+		t.Errorf("after a step back and a move: %d, %v, %d waits", id, err, after-sleeps)
+	}
+}
+
+func TestAStepForwardWaitsForConfirmation(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	confirmed := false
+	l, err := snowflake.NewLessee(0, func(time.Time) bool { return confirmed }, snowflake.WithClock(clock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := mustTick(t, l)
+	clock.Step(24 * time.Hour)
+	clock.Advance(2 * time.Second)
+	if tick := mustTick(t, l); tick != before+2000 || l.Generator().Stats().Drift != 24*time.Hour {
+		t.Errorf("the clock went on by %d ticks, %+v", tick-before, l.Generator().Stats())
+	}
+	confirmed = true
+	clock.Advance(2 * time.Second)
+	if tick := mustTick(t, l); tick != before+4000+86_400_000 {
+		t.Errorf("after the confirmation the clock is %d ticks on", tick-before)
+	}
+}
+
+func TestCallsWaitForTheHorizonAsLongAsTheirContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		layout := snowflake.WithLayout(snowflake.Mastodon())
+		l := newLessee(t, 3*time.Second, layout)
+		g := l.Generator()
+		start := time.Now()
+		if _, err := g.Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || time.Since(start) != 3*time.Second {
+			t.Errorf("Next: %v after %v, want ErrLeaseStalled after its patience", err, time.Since(start))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := g.NextContext(ctx)
+		if !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 63*time.Second {
+			t.Errorf("NextContext: %v after %v, want both errors after the deadline", err, time.Since(start))
+		}
+		time.AfterFunc(time.Hour, func() {
+			now, err := l.Tick()
+			if err != nil {
+				t.Error(err)
+			}
+			if err := l.Move(0, now, now+1000); err != nil {
+				t.Error(err)
+			}
+		})
+		if id, err := g.NextContext(t.Context()); id == 0 || err != nil {
+			t.Errorf("when a worker came: %d, %v", id, err)
+		}
+	})
+}
+
+func TestFailLetsTheRestBelowTheHorizonBeUsedAndCloseDoesNot(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	lost, closed := errors.New("taken over"), errors.New("closed")
+	l := newLessee(t, 0, snowflake.WithClock(clock))
+	g := l.Generator()
+	now := mustTick(t, l)
+	mustMove(t, l, 3, now, now+2)
+	l.Fail(lost)
+	for range 2 * 4096 {
+		if _, err := g.Next(); err != nil {
+			t.Fatalf("below the horizon: %v", err)
+		}
+	}
+	if _, err := g.Next(); !errors.Is(err, lost) {
+		t.Errorf("at the horizon: %v", err)
+	}
+	if err := l.Move(4, now, now+100); !errors.Is(err, lost) {
+		t.Errorf("Move after Fail: %v", err)
+	}
+
+	l = newLessee(t, 0, snowflake.WithClock(clock))
+	mustMove(t, l, 3, now, now+100)
+	if _, err := l.Generator().Next(); err != nil {
+		t.Fatal(err)
+	}
+	l.Close(closed)
+	if _, err := l.Generator().Next(); !errors.Is(err, closed) {
+		t.Errorf("after Close: %v", err)
+	}
+	if err := l.Generator().Fill(context.Background(), make([]snowflake.ID, 100_000)); !errors.Is(err, closed) {
+		t.Errorf("Fill after Close: %v", err)
+	}
+}
+
+func TestViewsFollowTheWorker(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	l := newLessee(t, 0, snowflake.WithLayout(snowflake.Resource()), snowflake.WithClock(clock), snowflake.WithField("region", 9))
+	view, err := l.Generator().With("type", 77)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := mustTick(t, l)
+	for worker := range int64(4) {
+		mustMove(t, l, worker, now, now+100_000)
+		id, err := view.Next()
+		if p := view.Layout().Decompose(id); err != nil || p.Worker != worker || p.Fields["type"] != 77 || p.Fields["region"] != 9 {
+			t.Errorf("%v, %v, want worker %d", p, err, worker)
+		}
+	}
+}
+
+// Workers change all the time under many callers; each worker is given ticks from
+// where its last use had its horizon, as a store would do it.
+func TestChangingWorkersMixNothing(t *testing.T) {
+	l := newLessee(t, time.Minute, snowflake.WithLayout(snowflake.Wide()))
+	g := l.Generator()
+	const workers = 3
+	start := mustTick(t, l)
+	horizons := [workers]int64{start, start, start}
+	stop, done := make(chan struct{}), make(chan struct{})
+	move := func(worker int64) {
+		now := mustTick(t, l)
+		from := horizons[worker]
+		horizons[worker] = max(from, now) + 5
+		mustMove(t, l, worker, from, horizons[worker])
+	}
+	move(0)
+	go func() {
+		defer close(done)
+		for i := int64(0); ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				move(i % workers)
+				time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)
+			}
+		}
+	}()
+	var (
+		mu   sync.Mutex
+		seen = make(map[snowflake.ID]bool)
+		wg   sync.WaitGroup
+	)
+	witness := newWitnessOfOrder(t)
+	for range 8 {
+		wg.Go(func() {
+			batch := make([]snowflake.ID, 50)
+			for range 400 {
+				ids := batch[:1+rand.IntN(len(batch))]
+				returned := witness.before()
+				if err := g.Fill(t.Context(), ids); err != nil {
+					t.Error(err)
+					return
+				}
+				witness.after(returned, ids, g.Layout())
+				mu.Lock()
+				for _, id := range ids {
+					if seen[id] {
+						t.Errorf("%d came twice", id)
+					}
+					seen[id] = true
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	close(stop)
+	<-done
+	if issued := g.Stats().Issued; issued != uint64(len(seen)) {
+		t.Errorf("Stats counts %d, %d were issued", issued, len(seen))
+	}
+}
+
+// orderWitness checks that a call's IDs are above all that returned before it
+// began, by time.
+type orderWitness struct {
+	t       *testing.T
+	mu      sync.Mutex
+	highest int64 // tick
+}
+
+func newWitnessOfOrder(t *testing.T) *orderWitness { return &orderWitness{t: t} }
+
+func (w *orderWitness) before() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.highest
+}
+
+func (w *orderWitness) after(returned int64, ids []snowflake.ID, l snowflake.Layout) {
+	first, _ := l.Field(ids[0], snowflake.FieldTime)
+	last, _ := l.Field(ids[len(ids)-1], snowflake.FieldTime)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if first < returned {
+		w.t.Errorf("tick %d after one of tick %d had returned", first, returned)
+	}
+	w.highest = max(w.highest, last)
+}
+
+func BenchmarkNextWithALease(b *testing.B) {
+	fixed := mustNew(b, 0, snowflake.WithLayout(widest()))
+	l := newLessee(b, 0, snowflake.WithLayout(widest()))
+	mustMove(b, l, 0, mustTick(b, l), mustTick(b, l)+10_000_000)
+	takeTurns(b, nextSubject("fixed", fixed), nextSubject("leased", l.Generator()))
+}
