@@ -59,16 +59,17 @@ func hasOwnConflict(stmt *gorm.Statement) bool {
 
 // mayConflict reports whether the callbacks after fill will have to know which keys it gave.
 func (h *handle) mayConflict(stmt *gorm.Statement, p *plan, given int) bool {
-	c, does := h.conflictOf(stmt)
-	if h.mayMislead(p, c, does, given) {
-		return true
+	if len(stmt.Clauses) > 0 || len(stmt.Schema.CreateClauses) > 0 { // mostly not, and the clause is large
+		if c, does := h.conflictOf(stmt); h.mayMislead(p, c, does, given) {
+			return true
+		}
 	}
 	hooks := stmt.Schema.BeforeCreate || stmt.Schema.BeforeSave
 	return hooks && !stmt.SkipHooks // a hook may add a clause to the statement
 }
 
-// mayMislead reports whether a record may end up with a key that its row does not have. The conflict clauses that GORM
-// uses for associations name the key as their target, or carry keys already, and need nothing.
+// mayMislead reports whether a record may end up with a key that its row does not have. Of the clauses that GORM gives to
+// associations these are DO NOTHING with new records, and on MySQL all with new records; elsewhere the target is the key.
 func (h *handle) mayMislead(p *plan, c clause.OnConflict, does outcome, given int) bool {
 	switch does {
 	case skips:

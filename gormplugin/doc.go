@@ -41,15 +41,21 @@
 //
 // After ON CONFLICT DO UPDATE (ON DUPLICATE KEY UPDATE) has updated a row, the record has the key of that row, and its
 // associations refer to it. After DO NOTHING or INSERT IGNORE has skipped a record, its key is 0 again if it came from the
-// plugin. If other rows are about to refer to a record whose row is not known, Create fails with [ErrKeyUnknown] before
-// they are written: associations of a skipped record, and new records of a belongs-to or many-to-many relation that meet
-// another unique value.
+// plugin. If other rows are about to refer by this key to a record whose row is not known, Create fails with
+// [ErrKeyUnknown] before they are written. That concerns the associations of such a record, and the records of a
+// belongs-to or many-to-many relation, which GORM saves with DO NOTHING: new ones that meet another unique value. It does
+// not concern relations by other columns than the key (the tag references), nor children that were skipped, to which
+// nothing refers.
 //
 // On SQLite, PostgreSQL and MariaDB the key comes back with the statement itself (RETURNING), and without a conflict no
-// other statement is run. One query is run when a batch was skipped in part. For slices of maps, and when the WHERE of a DO
+// other statement is run. One query is run when records were skipped. For slices of maps, and when the WHERE of a DO
 // UPDATE has excluded rows, it takes one query for the keys and one for each 100 of the updated rows. MySQL takes the same
-// when a row was met. These queries find rows by the columns of the clause's target, so a batch on MySQL needs
-// clause.OnConflict.Columns; without them the keys of the updated rows are 0.
+// when a row was met. These queries find rows by the columns of the clause's target and its TargetWhere, so a batch on
+// MySQL needs clause.OnConflict.Columns. The key of an updated row is 0 if they cannot find it:
+//
+//   - without such columns, as in Save of a slice on MySQL whose record meets another unique column than the key;
+//   - if the target has a column that was left to the database to fill with a default;
+//   - if the row has another value than Go, as a time with more digits than its column.
 //
 // # Limits
 //

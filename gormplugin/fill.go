@@ -21,11 +21,11 @@ func (h *handle) fill(db *gorm.DB) {
 	if p.field == nil {
 		return
 	}
-	column := selectionOf(stmt, p.field)
-	if column == omitted {
+	if selectionOf(stmt, p.field) == omitted {
 		return
 	}
-	r, ok, err := recordsOf(p, stmt)
+	var r records
+	ok, err := r.of(p, stmt)
 	if err != nil {
 		_ = db.AddError(err)
 	}
@@ -57,12 +57,8 @@ func (h *handle) fill(db *gorm.DB) {
 			given = h.dropRepeated(stmt, given)
 		}
 	}
-	if tracked || column == notSelected {
-		u := &undo{statement: stmt, given: given, nested: isNested(stmt)}
-		if column == notSelected {
-			u.selectKey(p.field)
-		}
-		u.remember()
+	if tracked {
+		remember(&undo{statement: stmt, given: given})
 	}
 }
 

@@ -101,7 +101,7 @@ func (r *recorder) take() []string {
 
 // takeLike returns those that start with a word.
 func (r *recorder) takeLike(word string) []string {
-	return slices.DeleteFunc(r.take(), func(s string) bool { return !strings.HasPrefix(s, word) })
+	return slices.DeleteFunc(r.take(), func(s string) bool { return !strings.HasPrefix(strings.TrimLeft(s, "("), word) })
 }
 
 // env is a database with the plugin.

@@ -1,12 +1,14 @@
 package gormplugin
 
 import (
-	"strconv"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -45,18 +47,14 @@ func (u *undo) absent(records []int) ([]int, error) {
 // keys. The database compares the values, so that its collations hold. It returns the records for which there is no row.
 func (u *undo) findByTarget(records []int) (unknown []int, err error) {
 	c := u.conflict
-	if len(records) == 0 || !c.records.settable() || c.OnConstraint != "" || len(c.Columns) == 0 || targetsKey(c.records.plan, c.OnConflict) {
+	target := u.targetFields()
+	if target == nil || !c.records.settable() {
 		return records, nil
 	}
-	for _, column := range c.Columns {
-		if column.Raw || u.statement.Schema.LookUpField(column.Name) == nil {
-			return records, nil
-		}
-	}
-	found := make(map[int]snowflake.ID, len(records))
-	for start := 0; start < len(records); start += lookupSize {
-		part := records[start:min(start+lookupSize, len(records))]
-		if err := u.findPart(part, found); err != nil {
+	sought := slices.DeleteFunc(slices.Clone(records), func(i int) bool { return c.records.leavesToDatabase(i, target) })
+	found := make(map[int]snowflake.ID, len(sought))
+	for part := range slices.Chunk(sought, lookupSize) {
+		if err := u.findPart(part, target, found); err != nil {
 			return nil, err
 		}
 	}
@@ -70,28 +68,50 @@ func (u *undo) findByTarget(records []int) (unknown []int, err error) {
 	return unknown, nil
 }
 
-func (u *undo) findPart(records []int, found map[int]snowflake.ID) error {
+// targetFields returns the fields of the conflict target, nil if it is something else than columns beside the key.
+func (u *undo) targetFields() []*schema.Field {
 	c := u.conflict
-	var query strings.Builder
+	if c.OnConstraint != "" || targetsKey(c.records.plan, c.OnConflict) {
+		return nil
+	}
+	var fields []*schema.Field
+	for _, column := range c.Columns {
+		field := u.statement.Schema.LookUpField(column.Name)
+		if field == nil {
+			return nil
+		}
+		fields = append(fields, field)
+	}
+	return fields
+}
+
+// findPart puts the keys of the rows that some records have met into found. The text depends on the number of records
+// only, since each text is a statement for the database to prepare.
+func (u *undo) findPart(records []int, target []*schema.Field, found map[int]snowflake.ID) error {
+	c := u.conflict
+	text := "SELECT %d, ? FROM ? WHERE " + strings.Join(slices.Repeat([]string{"? = ?"}, len(target)), " AND ")
+	condition := clause.And(c.TargetWhere.Exprs...) // of a partial index, whose other rows are not met
+	if condition != nil {
+		text += " AND (?)"
+	}
+	if u.db.Name() == "mysql" { // a plain read sees the snapshot of the transaction, which may be older than the row
+		text = "(" + text + " LOCK IN SHARE MODE)"
+	}
+	parts := make([]string, len(records))
 	var vars []any
 	for j, i := range records {
-		if j > 0 {
-			query.WriteString(" UNION ALL ")
-		}
-		query.WriteString("SELECT " + strconv.Itoa(i) + ", ? FROM ? WHERE ")
+		parts[j] = fmt.Sprintf(text, j)
 		vars = append(vars, clause.Column{Name: c.records.plan.field.DBName}, clause.Table{Name: clause.CurrentTable})
-		for k, column := range c.Columns {
-			if k > 0 {
-				query.WriteString(" AND ")
-			}
-			query.WriteString("? = ?")
-			field := u.statement.Schema.LookUpField(column.Name)
-			vars = append(vars, clause.Column{Name: field.DBName}, c.records.value(i, field))
+		for _, field := range target {
+			vars = append(vars, clause.Column{Name: field.DBName}, c.records.fieldValue(i, field))
+		}
+		if condition != nil {
+			vars = append(vars, condition)
 		}
 	}
-	var i int
+	var j int
 	var key int64
-	return u.query(func() { found[i] = snowflake.ID(key) }, []any{&i, &key}, query.String(), vars...)
+	return u.query(func() { found[records[j]] = snowflake.ID(key) }, []any{&j, &key}, strings.Join(parts, " UNION ALL "), vars...)
 }
 
 // query runs a query on the statement's own connection: it has to see the rows that were just written, which a replica

@@ -7,24 +7,30 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// refuseOrphans returns ErrKeyUnknown if GORM is about to save associations that refer to one of the records, whose keys
-// are not known.
+// refuseOrphans returns ErrKeyUnknown if other rows are about to refer to one of the records, whose keys are not known.
 func (u *undo) refuseOrphans(records []int) error {
-	if len(records) == 0 || u.conflict.records.isMap {
+	if len(records) == 0 {
 		return nil
 	}
-	stmt := u.statement
+	stmt, p := u.statement, u.conflict.records.plan
+	if rel := p.neededBy(stmt); rel != nil {
+		return fmt.Errorf("%w: record %d of %s met a row that is there already, and %s refers to it by this key in %s; "+
+			"look the row up first", ErrKeyUnknown, records[0], stmt.Schema.Name, rel.Schema.Name, rel.Name)
+	}
+	if u.conflict.records.isMap {
+		return nil
+	}
 	columns, restricted := stmt.SelectAndOmitColumns(true, false)
 	relations := &stmt.Schema.Relationships
 	for _, kind := range [][]*schema.Relationship{relations.HasOne, relations.HasMany, relations.Many2Many} {
 		for _, rel := range kind {
-			if selected, named := columns[rel.Name]; named && !selected || !named && restricted {
+			if selected, named := columns[rel.Name]; named && !selected || !named && restricted || !p.isReferredTo(rel, true) {
 				continue
 			}
 			for _, i := range records {
-				if u.refers(rel, i) {
+				if u.hasAssociated(i, rel) {
 					return fmt.Errorf("%w: record %d of %s met a row that is there already, and its %s would refer to "+
-						"no row; omit the association, or use DO UPDATE with the columns of the conflict",
+						"no row by this key; omit the association, or use DO UPDATE with the columns of the conflict",
 						ErrKeyUnknown, i, stmt.Schema.Name, rel.Name)
 				}
 			}
@@ -33,8 +39,8 @@ func (u *undo) refuseOrphans(records []int) error {
 	return nil
 }
 
-// refers reports whether record i has associated records in rel.
-func (u *undo) refers(rel *schema.Relationship, i int) bool {
+// hasAssociated reports whether record i has associated records in rel.
+func (u *undo) hasAssociated(i int, rel *schema.Relationship) bool {
 	value, zero := rel.Field.ValueOf(u.statement.Context, u.conflict.records.at(i))
 	if zero {
 		return false

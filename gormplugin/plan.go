@@ -132,49 +132,29 @@ func (p *plan) clear(record reflect.Value) {
 	}
 }
 
-// fits reports whether a struct of type t has a key of the model's type at the model's position. GORM addresses all
-// values by the positions of the model, also those of another type: db.Model(&User{}).Create(&dto).
-func (p *plan) fits(t reflect.Type) bool {
+// typeAt returns the type that a struct of type t has at the position of the model's key, nil if there is nothing that
+// position could return. GORM addresses all values by the positions of the model, also those of another type:
+// db.Model(&User{}).Create(&dto).
+func (p *plan) typeAt(t reflect.Type) reflect.Type {
 	for _, index := range p.field.StructField.Index {
 		pointer := index < 0
 		if pointer {
 			index = -index - 1
 		}
 		if t.Kind() != reflect.Struct || index >= t.NumField() {
-			return false
+			return nil
 		}
 		structField := t.Field(index)
 		if !structField.IsExported() {
-			return false
+			return nil
 		}
 		t = structField.Type
 		if pointer {
 			if t.Kind() != reflect.Pointer {
-				return false
+				return nil
 			}
 			t = t.Elem()
 		}
 	}
-	return t == p.field.FieldType
-}
-
-// positionTaken reports whether a struct of any type has something other than a zero value at the position of the key.
-func (p *plan) positionTaken(record reflect.Value) bool {
-	for _, index := range p.field.StructField.Index {
-		pointer := index < 0
-		if pointer {
-			index = -index - 1
-		}
-		if record.Kind() != reflect.Struct || index >= record.NumField() {
-			return false
-		}
-		record = record.Field(index)
-		if pointer {
-			if record.Kind() != reflect.Pointer || record.IsNil() {
-				return false
-			}
-			record = record.Elem()
-		}
-	}
-	return !record.IsZero()
+	return t
 }

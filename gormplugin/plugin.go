@@ -2,7 +2,9 @@ package gormplugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -20,6 +22,10 @@ const (
 	callbackFill    = Name + ":fill_keys"
 	callbackPrepare = Name + ":prepare_conflict"
 	callbackSettle  = Name + ":settle_conflict"
+
+	callbackAnnounceBefore = Name + ":announce_before"
+	callbackAnnounceAfter  = Name + ":announce_after"
+	callbackWithdraw       = Name + ":withdraw"
 )
 
 // Generator makes IDs. *snowflake.Generator is one.
@@ -43,11 +49,13 @@ var (
 )
 
 // New returns a plugin that takes its IDs from gen. A nil gen is reported when the plugin meets a database, by
-// [Plugin.Initialize].
+// [Plugin.Initialize]. Options that are nil are ignored.
 func New(gen Generator, opts ...Option) *Plugin {
 	p := &Plugin{gen: gen}
 	for _, opt := range opts {
-		opt.apply(p)
+		if opt != nil {
+			opt.apply(p)
+		}
 	}
 	return p
 }
@@ -61,10 +69,13 @@ func (p *Plugin) Apply(config *gorm.Config) error {
 	if other, ok := config.Plugins[Name]; ok && other != gorm.Plugin(p) {
 		return fmt.Errorf("gormplugin: %s: %w", Name, gorm.ErrRegistered)
 	}
-	if config.Plugins == nil {
-		config.Plugins = make(map[string]gorm.Plugin, 1)
+	// In a map of its own: the caller may open another handle with a copy of the configuration.
+	plugins := maps.Clone(config.Plugins)
+	if plugins == nil {
+		plugins = make(map[string]gorm.Plugin, 1)
 	}
-	config.Plugins[Name] = p
+	plugins[Name] = p
+	config.Plugins = plugins
 	return nil
 }
 
@@ -97,17 +108,21 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	if p.afterHooks {
 		anchor = "gorm:save_before_associations" // the one that follows
 	}
-	for _, c := range []struct {
-		before, name string
-		call         func(*gorm.DB)
-	}{
-		{anchor, callbackFill, h.fill},
-		{"gorm:create", callbackPrepare, h.prepare},
-		{"gorm:save_after_associations", callbackSettle, h.settle},
-	} {
-		if err := create.Before(c.before).Register(c.name, c.call); err != nil {
-			return fmt.Errorf("gormplugin: register %s: %w", c.name, err)
-		}
+	update := db.Callback().Update() // saves associations as well
+	saveBefore, saveAfter := "gorm:save_before_associations", "gorm:save_after_associations"
+	err := errors.Join(
+		create.Before(anchor).Register(callbackFill, h.fill),
+		create.Before(saveBefore).Register(callbackAnnounceBefore, announceBefore),
+		create.Before("gorm:create").Register(callbackPrepare, h.prepare),
+		create.Before(saveAfter).Register(callbackSettle, h.settle),
+		create.Before(saveAfter).Register(callbackAnnounceAfter, announceAfter),
+		create.After(saveAfter).Register(callbackWithdraw, withdraw),
+		update.Before(saveBefore).Register(callbackAnnounceBefore, announceBefore),
+		update.Before(saveAfter).Register(callbackAnnounceAfter, announceAfter),
+		update.After(saveAfter).Register(callbackWithdraw, withdraw),
+	)
+	if err != nil {
+		return fmt.Errorf("gormplugin: register the callbacks: %w", err)
 	}
 	return nil
 }

@@ -24,33 +24,43 @@ type conflict struct {
 	clause.OnConflict
 	does    outcome
 	source  source
-	records records
+	records *records
 	before  []snowflake.ID // the keys before the statement, of all records
 }
 
-// prepare is the callback that arranges, after the hooks and before the statement is built, that settle can find out the
-// keys of the rows.
+// prepare is the callback that arranges, after the hooks and before the statement is built, that the keys are written,
+// and that settle can find out those of the rows.
 func (h *handle) prepare(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil {
 		return
 	}
-	c, does := h.conflictOf(stmt)
-	if does == fails {
-		return
-	}
 	u := undoOf(stmt)
-	if u == nil {
+	if u == nil && len(stmt.Selects) == 0 {
 		return
 	}
 	p := h.planOf(stmt.Schema)
-	if !h.mayMislead(p, c, does, len(u.given)) {
+	if p.field == nil {
 		return
 	}
-	r, ok, err := recordsOf(p, stmt)
-	if !ok || err != nil {
+	var r records
+	if ok, err := r.of(p, stmt); !ok || err != nil {
 		return // fill has said so
 	}
+	if selectionOf(stmt, p.field) == notSelected {
+		if u == nil {
+			u = &undo{statement: stmt}
+			remember(u)
+		}
+		u.selectKey(p.field)
+	}
+	if c, does := h.conflictOf(stmt); u != nil && h.mayMislead(p, c, does, len(u.given)) {
+		h.prepareConflict(u, c, does, &r)
+	}
+}
+
+func (h *handle) prepareConflict(u *undo, c clause.OnConflict, does outcome, r *records) {
+	stmt, p := u.statement, r.plan
 	u.conflict = &conflict{OnConflict: c, does: does, records: r, before: make([]snowflake.ID, r.n)}
 	for i := range r.n {
 		u.conflict.before[i] = r.key(i)
@@ -58,9 +68,9 @@ func (h *handle) prepare(db *gorm.DB) {
 
 	returning, all := h.returningOf(stmt)
 	switch {
-	case does == skips && all && r.many.IsValid() && !h.mysql:
+	case does == skips && all && r.list && !h.mysql:
 		u.conflict = nil // GORM replaces the slice by the rows that were inserted
-	case does == updates && h.canReturnKeys(p, &r):
+	case does == updates && h.canReturnKeys(p, r):
 		u.returnKeys(p)
 		u.conflict.source = returned
 	case h.mysql && !returning && hasOwnConflict(stmt):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
@@ -18,20 +19,20 @@ type records struct {
 	ctx  context.Context
 	n    int
 
-	one             reflect.Value // a struct, or
-	many            reflect.Value // a slice or array, or
+	value           reflect.Value // a struct, or a slice or array if list is true, or
+	list            bool
 	maps            []map[string]any
 	isMap, manyMaps bool
 }
 
-// recordsOf returns the records of a statement. ok is false if the plugin has nothing to do with them: shapes that GORM
-// itself refuses, or does not know.
-func recordsOf(p *plan, stmt *gorm.Statement) (r records, ok bool, err error) {
-	r = records{plan: p, ctx: stmt.Context}
+// of sets r to the records of a statement. ok is false if the plugin has nothing to do with them: shapes that GORM itself
+// refuses, or does not know.
+func (r *records) of(p *plan, stmt *gorm.Statement) (ok bool, err error) {
+	r.plan, r.ctx = p, stmt.Context
 	switch dest := stmt.Dest.(type) {
 	case map[string]any:
 		if dest == nil {
-			return r, false, fmt.Errorf("gormplugin: a nil map cannot take the key of %s: %w", stmt.Schema.Name, gorm.ErrInvalidValue)
+			return false, fmt.Errorf("gormplugin: a nil map cannot take the key of %s: %w", stmt.Schema.Name, gorm.ErrInvalidValue)
 		}
 		r.maps, r.isMap = []map[string]any{dest}, true
 	case *map[string]any:
@@ -43,53 +44,61 @@ func recordsOf(p *plan, stmt *gorm.Statement) (r records, ok bool, err error) {
 		r.maps, r.isMap, r.manyMaps = dest, true, true
 	case *[]map[string]any:
 		r.maps, r.isMap, r.manyMaps = *dest, true, true
+	default:
+		return r.ofStructs(stmt)
 	}
-	if r.isMap {
-		r.n = len(r.maps)
-		return r, r.n > 0, nil
-	}
-	return r.ofStructs(stmt)
+	r.n = len(r.maps)
+	return r.n > 0, nil
 }
 
-func (r records) ofStructs(stmt *gorm.Statement) (_ records, ok bool, err error) {
-	value := stmt.ReflectValue
+func (r *records) ofStructs(stmt *gorm.Statement) (ok bool, err error) {
 	var element reflect.Type
-	switch value.Kind() {
+	r.value = stmt.ReflectValue
+	switch r.value.Kind() {
 	case reflect.Struct:
-		r.one, r.n, element = value, 1, value.Type()
+		r.n, element = 1, r.value.Type()
 	case reflect.Slice, reflect.Array:
-		r.many, r.n = value, value.Len()
-		if element = value.Type().Elem(); element.Kind() == reflect.Pointer {
+		r.list, r.n = true, r.value.Len()
+		if element = r.value.Type().Elem(); element.Kind() == reflect.Pointer {
 			element = element.Elem()
 		}
 	}
-	if r.n == 0 || element.Kind() != reflect.Struct {
-		return r, false, nil
+	switch {
+	case r.n == 0, element.Kind() != reflect.Struct:
+		return false, nil
+	case element == stmt.Schema.ModelType, r.plan.typeAt(element) == r.plan.field.FieldType:
+		return true, nil
+	default:
+		return false, r.refuseStrangers(stmt, element)
 	}
-	if element == stmt.Schema.ModelType || r.plan.fits(element) {
-		return r, true, nil
-	}
-	return r, false, r.refuseStrangers(stmt, element)
 }
 
 // refuseStrangers returns an error if GORM would take a zero, or nothing at all, for the key: what a value of another type
 // than the model has at the position of the model's key.
 func (r *records) refuseStrangers(stmt *gorm.Statement, element reflect.Type) error {
+	reachable := r.plan.typeAt(element) != nil
 	for i := range r.n {
-		if record := r.at(i); record.IsValid() && !r.plan.positionTaken(record) {
-			return fmt.Errorf("gormplugin: %s has no %s where the model %s has its key %s: %w", element,
-				r.plan.field.FieldType, stmt.Schema.Name, r.plan.field.Name, gorm.ErrInvalidValue)
+		record := r.at(i)
+		if !record.IsValid() {
+			continue
 		}
+		if reachable {
+			if field := r.plan.position(record); field.IsValid() && !field.IsZero() {
+				continue
+			}
+		}
+		return fmt.Errorf("gormplugin: %s has no %s where the model %s has its key %s: %w", element,
+			r.plan.field.FieldType, stmt.Schema.Name, r.plan.field.Name, gorm.ErrInvalidValue)
 	}
 	return nil
 }
 
 // at returns record i, which is a struct; the zero Value for a nil pointer.
 func (r *records) at(i int) reflect.Value {
-	if r.one.IsValid() {
-		return r.one
+	if !r.list {
+		return r.value
 	}
-	record := r.many.Index(i)
+	record := r.value.Index(i)
 	if record.Kind() == reflect.Pointer {
 		record = record.Elem()
 	}
@@ -172,8 +181,8 @@ func (r *records) fill(ids, given []snowflake.ID) (unused int) {
 	return len(ids)
 }
 
-// value returns what record i has in any field.
-func (r *records) value(i int, field *schema.Field) any {
+// fieldValue returns what record i has in any field.
+func (r *records) fieldValue(i int, field *schema.Field) any {
 	if r.isMap {
 		for name, value := range r.maps[i] {
 			if names(field, name) {
@@ -184,4 +193,15 @@ func (r *records) value(i int, field *schema.Field) any {
 	}
 	value, _ := field.ValueOf(r.ctx, r.at(i))
 	return value
+}
+
+// leavesToDatabase reports whether record i lacks one of the fields, so that the database puts the column's default there.
+func (r *records) leavesToDatabase(i int, fields []*schema.Field) bool {
+	return !r.isMap && slices.ContainsFunc(fields, func(field *schema.Field) bool {
+		if !field.HasDefaultValue || field.DefaultValueInterface != nil { // GORM sets a constant in the record itself
+			return false
+		}
+		_, zero := field.ValueOf(r.ctx, r.at(i))
+		return zero
+	})
 }

@@ -90,6 +90,27 @@ func TestASecondPluginInTheConfigurationIsRefused(t *testing.T) {
 	}
 }
 
+func TestTheConfigurationsMapStaysTheCallers(t *testing.T) {
+	shared := gorm.Config{Logger: &recorder{}, Plugins: map[string]gorm.Plugin{}}
+	for range 2 {
+		config := shared
+		db, err := gorm.Open(testdb.SQLite(t).Dialector(), &config, gormplugin.New(newCounting()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeAtEnd(t, db)
+	}
+	equal(t, "plugins in the caller's map", len(shared.Plugins), 0)
+}
+
+func TestNilOptionsAreIgnored(t *testing.T) {
+	target := testdb.SQLite(t)
+	db := open(t, target, target.Dialector(), gorm.Config{}, []any{&audited{}}, nil, gormplugin.AfterHooks(), nil)
+	r := audited{Name: "a"}
+	must(t, db.Create(&r))
+	equal(t, "key in the hook", r.InCreate, 0)
+}
+
 func TestInitializeTwiceRegistersOnce(t *testing.T) {
 	db := onSQLite(t, &user{})
 	if err := gormplugin.New(db.gen).Initialize(db.DB); err != nil {

@@ -1,7 +1,6 @@
 package gormplugin
 
 import (
-	"fmt"
 	"slices"
 
 	"gorm.io/gorm"
@@ -50,27 +49,19 @@ func (u *undo) lastInsertID() (id int64, ok bool) {
 // settleSkipped takes back the keys of the records that were not inserted.
 func (u *undo) settleSkipped(insertID int64, hasInsertID bool) error {
 	c := u.conflict
-	affected := u.db.RowsAffected
-	if hasInsertID && insertID == 0 || c.source == rowCount && affected == int64(c.records.n) {
+	if hasInsertID && insertID == 0 || c.source == rowCount && u.db.RowsAffected == int64(c.records.n) {
 		return nil // all were inserted
 	}
-	given := u.givenKeys()
-	skipped := given
-	if affected != 0 { // with 0 nothing was inserted, whatever else may be counted
-		var err error
-		if skipped, err = u.absent(given); err != nil {
-			return err
-		}
+	// No count says that nothing was inserted: a trigger that moves rows to a partition leaves 0 of them.
+	skipped, err := u.absent(u.givenKeys())
+	if err != nil {
+		return err
 	}
 	skipped = slices.DeleteFunc(skipped, func(i int) bool {
 		return c.records.key(i) != c.before[i] // MariaDB returns the row that was met, if the caller asks for the key
 	})
 	for _, i := range skipped {
 		c.records.clear(i)
-	}
-	if u.nested && len(skipped) > 0 {
-		return fmt.Errorf("%w: DO NOTHING has skipped %d of %d associated records of %s, to which others are about to refer",
-			ErrKeyUnknown, len(skipped), c.records.n, u.statement.Schema.Name)
 	}
 	return u.refuseOrphans(skipped)
 }
@@ -104,27 +95,32 @@ func (u *undo) settleUpdated(insertID int64, hasInsertID bool) error {
 		return err
 	}
 	for _, i := range unknown {
-		if i < len(u.given) && u.given[i] != 0 && u.given[i] == c.before[i] {
+		if u.gave(i) {
 			c.records.clear(i)
 		}
 	}
 	return u.refuseOrphans(unknown)
 }
 
-// givenKeys returns the records that still have the key they got, which a hook may have replaced.
+// givenKeys returns the records that have the key they got.
 func (u *undo) givenKeys() []int {
-	var still []int
-	for i, id := range u.given {
-		if id != 0 && i < u.conflict.records.n && u.conflict.before[i] == id {
-			still = append(still, i)
+	var given []int
+	for i := range u.conflict.records.n {
+		if u.gave(i) {
+			given = append(given, i)
 		}
 	}
-	return still
+	return given
+}
+
+// gave reports whether record i went into the statement with the key that fill gave it, which a hook may have replaced.
+func (u *undo) gave(i int) bool {
+	return i < len(u.given) && u.given[i] != 0 && u.given[i] == u.conflict.before[i]
 }
 
 // convertReturned gives the key in a map the type that fill gives it. GORM scans an int64.
 func (u *undo) convertReturned() {
-	if r := &u.conflict.records; r.isMap {
+	if r := u.conflict.records; r.isMap {
 		r.store(0, r.key(0))
 	}
 }

@@ -35,16 +35,15 @@ func selectionOf(stmt *gorm.Statement, field *schema.Field) selection {
 	}
 }
 
-// undo is what the callbacks of one statement tell each other: what they have changed, to be changed back when the row is
-// written, and which keys they gave.
+// undo is what the callbacks of one statement tell each other: what they have changed, to be changed back when the rows
+// are written, and which keys they gave.
 type undo struct {
 	statement *gorm.Statement
 	given     []snowflake.ID // for each record the key it got from fill, or 0; nil if none got one
-	nested    bool           // the records are associations of others
 
 	selects        []string // of the statement, if selectsChanged
 	selectsChanged bool
-	clauses        []savedClause
+	clause         *savedClause // of the one that was changed
 	resultMade     bool
 
 	conflict *conflict // set by prepare if there is something to settle
@@ -60,7 +59,7 @@ type savedClause struct {
 // undoKey is the key of an undo among the settings of a statement.
 type undoKey struct{}
 
-func (u *undo) remember() { u.statement.Settings.Store(undoKey{}, u) }
+func remember(u *undo) { u.statement.Settings.Store(undoKey{}, u) }
 
 // undoOf returns what fill has left for this statement, or nil. GORM hands the settings on to nested statements and to
 // copies, which are not meant.
@@ -75,13 +74,6 @@ func undoOf(stmt *gorm.Statement) *undo {
 	return nil
 }
 
-// isNested reports whether GORM creates the records because others refer to them or are referred to by them. It marks
-// such statements when it starts them, before any callback runs.
-func isNested(stmt *gorm.Statement) bool {
-	_, ok := stmt.Settings.Load("gorm:saved_association_map")
-	return ok
-}
-
 // selectKey adds the key to the selected columns: in a copy, since sessions may share the slice.
 func (u *undo) selectKey(field *schema.Field) {
 	stmt := u.statement
@@ -89,10 +81,10 @@ func (u *undo) selectKey(field *schema.Field) {
 	stmt.Selects = append(slices.Clone(stmt.Selects), field.DBName)
 }
 
-// setClause replaces a clause of the statement.
+// setClause replaces a clause of the statement, once.
 func (u *undo) setClause(name string, expression clause.Expression) {
 	old, there := u.statement.Clauses[name]
-	u.clauses = append(u.clauses, savedClause{name, old, there})
+	u.clause = &savedClause{name, old, there}
 	changed := old
 	changed.Name, changed.Expression = name, expression
 	u.statement.Clauses[name] = changed
@@ -105,12 +97,12 @@ func (u *undo) restore() {
 	if u.selectsChanged {
 		stmt.Selects = u.selects
 	}
-	for _, saved := range slices.Backward(u.clauses) {
-		if saved.there {
-			stmt.Clauses[saved.name] = saved.clause
-		} else {
-			delete(stmt.Clauses, saved.name)
-		}
+	switch saved := u.clause; {
+	case saved == nil:
+	case saved.there:
+		stmt.Clauses[saved.name] = saved.clause
+	default:
+		delete(stmt.Clauses, saved.name)
 	}
 	if u.resultMade {
 		stmt.Result = nil

@@ -11,7 +11,7 @@ type counts struct{ countries, zones, links int }
 
 // load stores what is not there yet, all of it or nothing, and returns how much that was.
 func load(db *gorm.DB, data tzdata) (added counts, err error) {
-	err = db.Transaction(func(tx *gorm.DB) error {
+	err = alone(db, func(tx *gorm.DB) error {
 		stored, err := read(tx)
 		if err != nil {
 			return err

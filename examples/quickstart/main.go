@@ -91,6 +91,10 @@ func parseArgs(args []string) (config, error) {
 		return config{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case given["db"] && given["dsn"]:
 		return config{}, errors.New("-db and -dsn exclude each other")
+	case cfg.file == "":
+		return config{}, errors.New("-db is empty")
+	case given["dsn"] && cfg.dsn == "":
+		return config{}, errors.New("-dsn is empty")
 	}
 	return cfg, nil
 }

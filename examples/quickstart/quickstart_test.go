@@ -287,6 +287,9 @@ func TestBadCommandLineIsExplained(t *testing.T) {
 	}{
 		{[]string{"file"}, exitUsage, `unexpected argument "file"`},
 		{[]string{"-db", "a", "-dsn", "b"}, exitUsage, "-db and -dsn exclude each other"},
+		{[]string{"-db", ""}, exitUsage, "-db is empty"},
+		{[]string{"-db="}, exitUsage, "-db is empty"},
+		{[]string{"-dsn="}, exitUsage, "-dsn is empty"},
 		{[]string{"-worker", "x"}, exitUsage, `invalid value "x" for flag -worker`},
 		{[]string{"-worker", "1024"}, exitFailure, "1024"},
 		{[]string{"-worker", "-1"}, exitFailure, "-1"},

@@ -12,20 +12,24 @@ import (
 // adminTimeout bounds the work before and after one test.
 const adminTimeout = time.Minute
 
-// admin runs work on a connection of its own, outside what the test sees, and fails the test if that fails. The context
-// does not come from the test, whose own is already cancelled when its cleanup runs.
-func admin(tb testing.TB, name, driver, dsn string, work func(ctx context.Context, db *sql.DB) error) {
+// create runs a statement that makes what a test was promised, and fails the test if that fails.
+func create(tb testing.TB, name, driver, dsn, statement string) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	ctx, cancel := context.WithTimeout(tb.Context(), adminTimeout)
 	defer cancel()
+	if err := admin(ctx, driver, dsn, execAll(statement)); err != nil {
+		tb.Fatalf("testdb: %s: %v", name, err)
+	}
+}
+
+// admin runs work on a connection of its own, outside what the test sees.
+func admin(ctx context.Context, driver, dsn string, work func(ctx context.Context, db *sql.DB) error) error {
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
-		tb.Fatalf("testdb: %s: %v", name, err)
+		return err
 	}
 	defer db.Close()
-	if err := work(ctx, db); err != nil {
-		tb.Fatalf("testdb: %s: %v", name, err)
-	}
+	return work(ctx, db)
 }
 
 // execAll returns work for admin: the statements one after another.

@@ -13,7 +13,7 @@ import (
 var mainRuns atomic.Bool
 
 // Main runs the tests of a package and returns the exit code; use it as os.Exit(testdb.Main(m)) in TestMain. It stops
-// the throwaway cluster that a test may have started, also when the run is interrupted.
+// the throwaway cluster that a test may have started. When the run is interrupted it also removes what the tests have.
 func Main(m *testing.M) int {
 	mainRuns.Store(true)
 	defer Stop()
@@ -25,6 +25,7 @@ func Main(m *testing.M) int {
 	case code := <-done:
 		return code
 	case <-ctx.Done():
+		removeOutstanding()
 		return 130 // 128 + SIGINT, as shells count
 	}
 }

@@ -35,15 +35,15 @@ func MariaDB(tb testing.TB) Target {
 	}
 	config.DBName = newName()
 	config.ParseTime = true
-	admin(tb, mariadbName, "mysql", base, execAll("CREATE DATABASE "+config.DBName+" CHARACTER SET utf8mb4"))
-	tb.Cleanup(func() {
-		admin(tb, mariadbName, "mysql", base, func(ctx context.Context, db *sql.DB) error {
+	removeAtEnd(tb, "database "+config.DBName, func(ctx context.Context) error {
+		return admin(ctx, "mysql", base, func(ctx context.Context, db *sql.DB) error {
 			if err := killConnections(ctx, db, config.DBName); err != nil {
-				return fmt.Errorf("end the connections of %s: %w", config.DBName, err)
+				return fmt.Errorf("end its connections: %w", err)
 			}
-			return execAll("DROP DATABASE "+config.DBName)(ctx, db)
+			return execAll("DROP DATABASE IF EXISTS "+config.DBName)(ctx, db)
 		})
 	})
+	create(tb, mariadbName, "mysql", base, "CREATE DATABASE "+config.DBName+" CHARACTER SET utf8mb4")
 	return Target{Name: mariadbName, Driver: "mysql", DSN: config.FormatDSN()}
 }
 

@@ -32,13 +32,13 @@ func Postgres(tb testing.TB) Target {
 	}
 	base := postgresServer.need(tb)
 	name := newName()
-	admin(tb, postgresName, "pgx", base, execAll("CREATE SCHEMA "+name))
-	tb.Cleanup(func() {
+	removeAtEnd(tb, "schema "+name, func(ctx context.Context) error {
 		// An open transaction that a failed test has left behind would block DROP SCHEMA.
-		admin(tb, postgresName, "pgx", base, execAll(
+		return admin(ctx, "pgx", base, execAll(
 			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '"+name+"'",
-			"DROP SCHEMA "+name+" CASCADE"))
+			"DROP SCHEMA IF EXISTS "+name+" CASCADE"))
 	})
+	create(tb, postgresName, "pgx", base, "CREATE SCHEMA "+name)
 	return Target{
 		Name:   postgresName,
 		Driver: "pgx",

@@ -25,13 +25,7 @@ func Redis(tb testing.TB) (addr, prefix string) {
 	tb.Helper()
 	addr = redisServer.need(tb)
 	prefix = newName() + ":"
-	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
-		defer cancel()
-		if err := deleteKeys(ctx, addr, prefix); err != nil {
-			tb.Errorf("testdb: redis: delete the keys of the test: %v", err)
-		}
-	})
+	removeAtEnd(tb, "redis keys "+prefix+"*", func(ctx context.Context) error { return deleteKeys(ctx, addr, prefix) })
 	return addr, prefix
 }
 

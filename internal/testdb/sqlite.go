@@ -1,6 +1,8 @@
 package testdb
 
 import (
+	"context"
+	"os"
 	"path/filepath"
 	"testing"
 )
@@ -12,7 +14,9 @@ const sqliteName = "sqlite"
 func SQLite(tb testing.TB) Target {
 	tb.Helper()
 	// Not a "file:" URI: go-sqlite3 then splits at the first '?', and the path needs no escaping on any system.
-	path := filepath.Join(tb.TempDir(), "test.db")
+	dir := tb.TempDir()
+	removeAtEnd(tb, dir, func(context.Context) error { return os.RemoveAll(dir) }) // tb does it only at a test's end
+	path := filepath.Join(dir, "test.db")
 	return Target{
 		Name:   sqliteName,
 		Driver: "sqlite3",

@@ -14,7 +14,7 @@
 // SNOWFLAKE_TEST_REQUIRE is "all".
 //
 // What a test gets has a random name, so any number of tests and processes may share the servers. It is removed when
-// the test ends, however the test ends short of a killed process.
+// the test ends. That needs [Main] if the run is interrupted; a killed process leaves it behind.
 package testdb
 
 import (
