@@ -37,8 +37,8 @@ type Lessee struct {
 // NewLessee returns a lessee whose generator has the given options. Calls whose
 // context never ends wait for the horizon to rise no longer than patience, which
 // may be 0; it must not be negative (ErrOption). trust confirms steps forward of
-// the wall clock of more than 10 s before the generator follows them; nil
-// confirms all. The errors are those of New.
+// the wall clock before the generator follows them; nil confirms all. The errors
+// are those of New.
 func NewLessee(patience time.Duration, trust func(wall time.Time) bool, opts ...Option) (*Lessee, error) {
 	if patience < 0 {
 		return nil, fmt.Errorf("%w: negative patience %v", ErrOption, patience)
@@ -153,10 +153,11 @@ func (l *Lessee) Fail(err error) {
 // Close makes all further calls return err at once. When it returns no more IDs
 // are drawn; calls that wait for theirs to be due may still return.
 func (l *Lessee) Close(err error) {
-	l.Fail(err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.err = err
 	l.retire()
+	l.broadcast()
 }
 
 func (l *Lessee) broadcast() {

@@ -54,7 +54,7 @@ func (c *core) resync(now uint64) (uint64, error) {
 	now = uint64(int64(elapsed) + offset)
 	drift := wall.Sub(c.wall(now))
 	switch {
-	case drift <= stepTolerance, drift > futureTolerance && c.trust != nil && !c.trust(wall):
+	case drift <= stepTolerance, c.trust != nil && !c.trust(wall):
 		c.drift.Store(int64(drift))
 	case int64(drift) >= int64(c.end-now):
 		// The step is not followed, so that a wall clock that was wrong does no

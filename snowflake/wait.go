@@ -72,7 +72,8 @@ func (g *Generator) wait(ctx context.Context, c *core, state uint64) error {
 		if ctx.Err() != nil { // for clocks whose Sleep does not look
 			return waitError(ctx)
 		}
-		if err := g.sleep(ctx, c, left); err != nil {
+		// In pieces, since the wall clock may turn out to be ahead on the way.
+		if err := g.sleep(ctx, c, min(left, time.Duration(resyncEvery))); err != nil {
 			return err
 		}
 		if now, err = c.read(); err != nil {
