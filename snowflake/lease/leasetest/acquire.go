@@ -1,0 +1,158 @@
+package leasetest
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+var acquireTests = []test{
+	{promise: "a worker that was never taken has epoch 1 and horizon 0", run: func(f *fixture) {
+		if grant := f.take(5, 9); grant.Worker != 5 || grant.Epoch != 1 || grant.Horizon != 0 {
+			f.Errorf("got worker %d, epoch %d, horizon %d; want 5, 1, 0", grant.Worker, grant.Epoch, grant.Horizon)
+		}
+	}},
+	{promise: "each takeover raises the epoch by one", run: func(f *fixture) {
+		grant := f.take(7, 7)
+		for want := int64(2); want <= 5; want++ {
+			grant = f.takeOver(grant.Claim)
+			if grant.Epoch != want {
+				f.Fatalf("epoch %d, want %d", grant.Epoch, want)
+			}
+		}
+		if got := f.entry(7).Epoch; got != 5 {
+			f.Errorf("List says epoch %d, want 5", got)
+		}
+	}},
+	{promise: "a takeover starts at the horizon of the owner before", run: func(f *fixture) {
+		// Below the tick and above it, with digits that no float32 holds.
+		grant := f.take(7, 7)
+		for _, horizon := range []int64{tick - 100, tick + 1000, 1<<53 + 1} {
+			f.extend(grant.Claim, horizon, long)
+			if grant = f.takeOver(grant.Claim); grant.Horizon != horizon {
+				f.Fatalf("horizon %d, want %d", grant.Horizon, horizon)
+			}
+			if got := f.entry(7).Horizon; got != horizon {
+				f.Fatalf("List says horizon %d after the takeover, want %d", got, horizon)
+			}
+		}
+	}},
+	{promise: "a held worker is given to nobody else", run: func(f *fixture) {
+		grant := f.take(7, 7)
+		f.wantNone(7, 7)
+		f.extend(grant.Claim, 1, long) // is the owner still
+		f.wantNone(7, 7)
+	}},
+	{promise: "when the expiry has passed the worker is free by itself", expiry: true, run: func(f *fixture) {
+		r := f.request(7, 7)
+		r.TTL = f.settings.TTL
+		first := f.acquire(r)
+		r = f.request(7, 7)
+		var second lease.Grant
+		f.waitUntil("the worker is free", func() (ok bool) {
+			var err error
+			second, err = f.store.Acquire(f.Context(), r)
+			if err != nil && !errors.Is(err, lease.ErrNoWorker) {
+				f.Fatal(err)
+			}
+			return err == nil
+		})
+		if second.Epoch != first.Epoch+1 || second.Token != r.Token {
+			f.Errorf("epoch %d after %d, token %s, want %s", second.Epoch, first.Epoch, second.Token, r.Token)
+		}
+	}},
+	{promise: "the expiry is TTL from now by the store's clock", expiry: true, run: func(f *fixture) {
+		grant := f.take(7, 7)
+		now := f.extend(grant.Claim, 0, long) // may be zero; grant.Now then is too
+		if now.IsZero() != grant.Now.IsZero() {
+			f.Errorf("Acquire returned the time %v and Extend %v, want both or none", grant.Now, now)
+		}
+		if now.IsZero() {
+			now = time.Now()
+		} else if d := now.Sub(grant.Now).Abs(); d > long/2 {
+			f.Errorf("between Acquire and Extend the store's clock went by %v", d)
+		}
+		if ttl := f.entry(7).Expires.Sub(now); (ttl - long).Abs() > long/2 {
+			f.Errorf("the worker expires after %v, want about %v", ttl, long)
+		}
+	}},
+	{promise: "all held: a NoWorkerError with the wait until the first expiry", run: func(f *fixture) {
+		for _, ttl := range []time.Duration{3 * long, long, 2 * long} {
+			r := f.request(4, 6)
+			r.TTL = ttl
+			f.acquire(r)
+		}
+		none := f.refusal(4, 6)
+		if none.Namespace != f.namespace || none.First != 4 || none.Last != 6 {
+			f.Errorf("the error speaks of %d to %d in %q, want 4 to 6 in %q", none.First, none.Last, none.Namespace, f.namespace)
+		}
+		if !f.settings.NoExpiry && (none.Wait-long).Abs() > long/2 {
+			f.Errorf("the wait is %v, want about %v", none.Wait, long)
+		}
+	}},
+	{promise: "the same token returns the same grant: the reply was lost", run: func(f *fixture) {
+		r := f.request(4, 9)
+		first := f.acquire(r)
+		f.take(4, 9) // another one is no obstacle
+		f.extend(first.Claim, 77, long)
+		again := f.acquire(r)
+		if again.Claim != first.Claim || again.Horizon != 77 {
+			f.Errorf("the claims are %+v and %+v, the horizon is %d, want one claim and 77", first.Claim, again.Claim, again.Horizon)
+		}
+		if n := len(f.list(f.namespace)); n != 2 {
+			f.Errorf("%d workers were taken by two tokens", n)
+		}
+		f.extend(again.Claim, 78, long)
+	}},
+	{promise: "the token of an expired row is not returned", run: func(f *fixture) {
+		r := f.request(7, 7)
+		first := f.acquire(r)
+		f.free(first.Claim)
+		second := f.acquire(r)
+		if second.Epoch != first.Epoch+1 {
+			f.Errorf("epoch %d after %d, want the next", second.Epoch, first.Epoch)
+		}
+		// The token is the same, but not the owner: it forgot what it had.
+		f.wantLost("Extend with the token of now and the epoch of then", func() error {
+			_, err := f.store.Extend(f.Context(), first.Claim, 100, long)
+			return err
+		})
+		f.free(second.Claim)
+		r.First, r.Last = 8, 9
+		if third := f.acquire(r); third.Worker != 8 || third.Epoch != 1 {
+			f.Errorf("worker %d, epoch %d, want 8, 1: those asked for come first", third.Worker, third.Epoch)
+		}
+	}},
+	{promise: "another layout is refused without a change", run: func(f *fixture) {
+		f.release(f.take(0, 9).Claim) // the first use counts, not who holds what
+		before := f.list(f.namespace)
+		r := f.request(0, 9)
+		r.Layout += "+"
+		if _, err := f.store.Acquire(f.Context(), r); !errors.Is(err, lease.ErrLayout) {
+			f.Errorf("error %v, want ErrLayout", err)
+		}
+		if after := f.list(f.namespace); !slices.EqualFunc(before, after, sameEntry) {
+			f.Errorf("the rows were\n%+v\nand are now\n%+v", before, after)
+		}
+		f.take(0, 9) // the right one still is
+	}},
+	{promise: "namespaces do not see each other", run: func(f *fixture) {
+		r := f.request(0, 0)
+		name := r.Namespace
+		// Collations take some of these for one, and LIKE others.
+		for _, variant := range []string{"", "A", "a", "a ", " a", "%", "_", "ä", "/", "../x"} {
+			r.Namespace = name + variant
+			r.Layout = layout + variant
+			grant := f.acquire(r) // the token too is another's in another namespace
+			if grant.Epoch != 1 || grant.Horizon != 0 {
+				f.Errorf("worker 0 of %q has epoch %d and horizon %d, want 1 and 0", r.Namespace, grant.Epoch, grant.Horizon)
+			}
+			f.extend(grant.Claim, 1000, long)
+			if entries := f.list(r.Namespace); len(entries) != 1 || entries[0].Namespace != r.Namespace {
+				f.Errorf("List(%q) = %+v, want the one row", r.Namespace, entries)
+			}
+		}
+	}},
+}

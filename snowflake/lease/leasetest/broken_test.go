@@ -1,0 +1,209 @@
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// A suite that passes anything proves nothing. So here are stores with one fault
+// each, and the subtests that have to fail for them.
+var faults = []struct {
+	name   string
+	open   func() lease.Store
+	caught []string // subtests that must fail, as they are printed; others may
+}{
+	{"none", func() lease.Store { return NewMemory(nil) }, nil},
+	{"extend without owner check", func() lease.Store { return extendsForAnybody{NewMemory(nil)} }, []string{
+		"Extend/after_a_takeover_it_is_ErrLost,_for_good,_and_changes_nothing",
+		"Extend/another_token_or_epoch_is_ErrLost_and_changes_nothing",
+		"Concurrency/what_owners_may_use_of_a_worker_never_overlaps",
+	}},
+	{"extend checks the token, not the epoch", func() lease.Store { return ignoresEpoch{NewMemory(nil)} }, []string{
+		"Extend/another_token_or_epoch_is_ErrLost_and_changes_nothing",
+		"Acquire/the_token_of_an_expired_row_is_not_returned",
+	}},
+	{"extend lowers the horizon", func() lease.Store { return lowersOnExtend{NewMemory(nil)} }, []string{
+		"Extend/the_horizon_is_never_lowered",
+	}},
+	{"extend fails once the expiry has passed", func() lease.Store { return losesOnExpiry{NewMemory(nil)} }, []string{
+		"Extend/an_expiry_that_has_passed_is_no_obstacle_before_a_takeover",
+	}},
+	{"release lowers the horizon", func() lease.Store { return lowersOnRelease{NewMemory(nil)} }, []string{
+		"Release/the_worker_is_free_at_once,_and_keeps_its_horizon_and_epoch",
+		"Release/a_horizon_above_the_tick_is_kept_too",
+		"Concurrency/what_owners_may_use_of_a_worker_never_overlaps",
+	}},
+	{"release without owner check", func() lease.Store { return releasesForAnybody{NewMemory(nil)} }, []string{
+		"Release/after_a_takeover_it_is_ErrLost_and_changes_nothing",
+		"Release/another_token_or_epoch_is_ErrLost_and_changes_nothing",
+	}},
+	{"takeover starts at 0", func() lease.Store {
+		return startsAt{NewMemory(nil), func(lease.Request) int64 { return 0 }}
+	}, []string{
+		"Acquire/a_takeover_starts_at_the_horizon_of_the_owner_before",
+		"Concurrency/what_owners_may_use_of_a_worker_never_overlaps",
+	}},
+	{"takeover starts at now", func() lease.Store {
+		return startsAt{NewMemory(nil), func(r lease.Request) int64 { return r.Tick }}
+	}, []string{"Acquire/a_takeover_starts_at_the_horizon_of_the_owner_before"}},
+	{"takeover returns a horizon read before", func() lease.Store { return readsBefore{NewMemory(nil)} }, []string{
+		"Concurrency/what_owners_may_use_of_a_worker_never_overlaps",
+	}},
+	{"takeover keeps the epoch", func() lease.Store { return keepsEpoch{NewMemory(nil)} }, []string{
+		"Acquire/each_takeover_raises_the_epoch_by_one",
+	}},
+	{"expiry ignored: held workers are taken", func() lease.Store { return takesHeld{NewMemory(nil)} }, []string{
+		"Acquire/a_held_worker_is_given_to_nobody_else",
+		"Acquire/all_held:_a_NoWorkerError_with_the_wait_until_the_first_expiry",
+	}},
+	{"expiry ignored: none is ever free again", func() lease.Store {
+		start := time.Now()
+		return NewMemory(func() time.Time { return start })
+	}, []string{"Acquire/when_the_expiry_has_passed_the_worker_is_free_by_itself"}},
+	{"token not honoured", func() lease.Store { return ignoresToken{NewMemory(nil)} }, []string{
+		"Acquire/the_same_token_returns_the_same_grant:_the_reply_was_lost",
+	}},
+	{"token of an expired row returned", func() lease.Store { return honoursExpired{NewMemory(nil)} }, []string{
+		"Acquire/the_token_of_an_expired_row_is_not_returned",
+	}},
+	{"layout not checked", func() lease.Store { return ignoresLayout{NewMemory(nil)} }, []string{
+		"Acquire/another_layout_is_refused_without_a_change",
+	}},
+	{"tick not looked at", func() lease.Store { return ignoresTick{NewMemory(nil)} }, []string{
+		"Order/never_taken_numbers_come_before_a_horizon_above_the_tick",
+		"Order/a_horizon_above_the_tick_comes_last,_however_long_it_has_been_free",
+	}},
+	{"tokens listed", func() lease.Store { return showsTokens{NewMemory(nil)} }, []string{
+		"List/each_row_says_all_but_the_token,_in_the_order_of_the_workers",
+	}},
+}
+
+const faultVariable = "LEASETEST_FAULT"
+
+// TestStoreWithAFault is run by the test below, in a process of its own where a
+// failure is what is wanted.
+func TestStoreWithAFault(t *testing.T) {
+	name, ok := os.LookupEnv(faultVariable)
+	if !ok {
+		t.Skip("only with " + faultVariable + ", for TestSuiteFailsForABrokenStore")
+	}
+	settings := Settings{}
+	for _, fault := range faults {
+		if fault.name != name {
+			continue
+		}
+		if len(fault.caught) > 0 {
+			settings.Patience = 200 * time.Millisecond // it would wait for what never happens
+		}
+		Run(t, func(*testing.T) lease.Store { return fault.open() }, settings)
+	}
+}
+
+func TestSuiteFailsForABrokenStore(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range faults {
+		t.Run(fault.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestStoreWithAFault$", "-test.v", "-test.timeout=2m")
+			cmd.Env = append(os.Environ(), faultVariable+"="+fault.name)
+			out, err := cmd.CombinedOutput()
+			var exit *exec.ExitError
+			if err != nil && !errors.As(err, &exit) {
+				t.Fatal(err)
+			}
+			if (err == nil) != (len(fault.caught) == 0) || !strings.Contains(string(out), "=== RUN   TestStoreWithAFault/List") {
+				t.Fatalf("the run ended with %v:\n%s", err, out)
+			}
+			for _, name := range fault.caught {
+				if !strings.Contains(string(out), "--- FAIL: TestStoreWithAFault/"+name+" ") {
+					t.Errorf("%s did not fail", name)
+				}
+			}
+		})
+	}
+}
+
+// row returns the row of the claim's worker whoever owns it, nil if there is none.
+func (m *Memory) row(c lease.Claim) *row {
+	if ns := m.namespaces[c.Namespace]; ns != nil {
+		return ns.rows[c.Worker]
+	}
+	return nil
+}
+
+// owner is the claim of whoever has the worker now.
+func (m *Memory) owner(c lease.Claim) lease.Claim {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.row(c); r != nil {
+		c.Epoch, c.Token = r.epoch, r.token
+	}
+	return c
+}
+
+// rowsOf runs change on each row of the namespace.
+func (m *Memory) rowsOf(namespace string, change func(worker int64, r *row)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if ns := m.namespaces[namespace]; ns != nil {
+		for worker, r := range ns.rows {
+			change(worker, r)
+		}
+	}
+}
+
+type extendsForAnybody struct{ *Memory }
+
+func (s extendsForAnybody) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
+	return s.Memory.Extend(ctx, s.owner(c), h, ttl)
+}
+
+type releasesForAnybody struct{ *Memory }
+
+func (s releasesForAnybody) Release(ctx context.Context, c lease.Claim) error {
+	return s.Memory.Release(ctx, s.owner(c))
+}
+
+type ignoresEpoch struct{ *Memory }
+
+func (s ignoresEpoch) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
+	c.Epoch = s.owner(c).Epoch
+	return s.Memory.Extend(ctx, c, h, ttl)
+}
+
+type lowersOnExtend struct{ *Memory }
+
+func (s lowersOnExtend) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
+	now, err := s.Memory.Extend(ctx, c, h, ttl)
+	if err == nil {
+		s.rowsOf(c.Namespace, func(worker int64, r *row) {
+			if worker == c.Worker {
+				r.horizon = h
+			}
+		})
+	}
+	return now, err
+}
+
+type losesOnExpiry struct{ *Memory }
+
+func (s losesOnExpiry) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
+	s.mu.Lock()
+	r := s.row(c)
+	expired := r != nil && !r.held(s.now())
+	s.mu.Unlock()
+	if expired {
+		return time.Time{}, lost(c)
+	}
+	return s.Memory.Extend(ctx, c, h, ttl)
+}

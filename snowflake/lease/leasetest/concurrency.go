@@ -1,0 +1,217 @@
+package leasetest
+
+import (
+	"cmp"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+const (
+	crowd        = 40 // goroutines, and workers
+	unnamedLimit = 20 // errors that the interface doesn't name, one after another, before a test fails
+)
+
+var concurrencyTests = []test{
+	{promise: "40 askers get 40 workers, each its own, and the 41st gets none", run: func(f *fixture) {
+		claims := f.crowd(1) // never taken
+		for _, claim := range claims {
+			f.release(claim)
+		}
+		f.crowd(2) // taken over
+	}},
+	{promise: "of several askers for one free worker one gets it", run: func(f *fixture) {
+		f.release(f.take(7, 7).Claim)
+		for round := range 10 {
+			var mu sync.Mutex
+			var winners []lease.Claim
+			f.together(8, func() {
+				grant, err := f.ask(f.request(7, 7))
+				if errors.Is(err, lease.ErrNoWorker) {
+					return
+				}
+				if err != nil {
+					f.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				winners = append(winners, grant.Claim)
+			})
+			if len(winners) != 1 || winners[0].Epoch != int64(round)+2 {
+				f.Fatalf("round %d: %d askers got the worker, want 1 with epoch %d: %+v", round, len(winners), round+2, winners)
+			}
+			f.release(winners[0])
+		}
+	}},
+	{promise: "extensions at the same time leave the highest horizon", run: func(f *fixture) {
+		claim := f.take(7, 7).Claim
+		var mu sync.Mutex
+		highest := int64(0)
+		f.together(8, func() {
+			for range 5 {
+				horizon := rand.Int64N(1_000_000)
+				for tries := 0; ; tries++ {
+					_, err := f.store.Extend(f.Context(), claim, horizon, long)
+					if err == nil {
+						break
+					}
+					if !unnamed(err) || tries == unnamedLimit {
+						f.Error(err)
+						return
+					}
+				}
+				mu.Lock()
+				highest = max(highest, horizon)
+				mu.Unlock()
+			}
+		})
+		if got := f.entry(7).Horizon; got != highest {
+			f.Errorf("horizon %d, want %d", got, highest)
+		}
+	}},
+	{promise: "what owners may use of a worker never overlaps", run: func(f *fixture) {
+		var mu sync.Mutex
+		var spans []span
+		f.together(6, func() {
+			for range 15 {
+				s, ok := f.own()
+				if !ok {
+					return
+				}
+				mu.Lock()
+				spans = append(spans, s)
+				mu.Unlock()
+			}
+		})
+		checkSpans(f, spans)
+	}},
+}
+
+// crowd has as many ask as there are workers, and one more.
+func (f *fixture) crowd(wantEpoch int64) []lease.Claim {
+	f.Helper()
+	var mu sync.Mutex
+	claims := map[int64]lease.Claim{}
+	f.together(crowd, func() {
+		grant, err := f.ask(f.request(100, 100+crowd-1))
+		if err != nil {
+			f.Error(err)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if _, twice := claims[grant.Worker]; twice {
+			f.Errorf("worker %d was given to two", grant.Worker)
+		}
+		if grant.Epoch != wantEpoch {
+			f.Errorf("worker %d has epoch %d, want %d", grant.Worker, grant.Epoch, wantEpoch)
+		}
+		claims[grant.Worker] = grant.Claim
+	})
+	if f.Failed() {
+		f.FailNow()
+	}
+	none := f.refusal(100, 100+crowd-1)
+	if !f.settings.NoExpiry && none.Wait <= 0 {
+		f.Errorf("the wait is %v, want a positive one", none.Wait)
+	}
+	var all []lease.Claim
+	for _, claim := range claims {
+		all = append(all, claim)
+	}
+	return all
+}
+
+// ask is Acquire as it is to be used: after an error that leaves the outcome open
+// it asks again with the same token. It may run in any goroutine.
+func (f *fixture) ask(r lease.Request) (grant lease.Grant, err error) {
+	for range unnamedLimit {
+		grant, err = f.store.Acquire(f.Context(), r)
+		if !unnamed(err) {
+			return grant, err
+		}
+		time.Sleep(rand.N(pause))
+	}
+	return grant, err
+}
+
+func (f *fixture) together(n int, work func()) {
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			<-start
+			work()
+		})
+	}
+	close(start)
+	wg.Wait()
+}
+
+// span is what one owner may use: the ticks from the horizon it got to the last
+// one that was committed for it.
+type span struct {
+	worker, epoch, from, to int64
+}
+
+// own takes one of two workers for so short that others are waiting for it, extends
+// it with pauses in which it may expire, and then releases or forgets it.
+func (f *fixture) own() (s span, ok bool) {
+	const ttl = 2 * time.Millisecond
+	r := f.request(0, 1)
+	r.TTL = ttl
+	var grant lease.Grant
+	for deadline := time.Now().Add(f.settings.Patience); ; time.Sleep(rand.N(time.Millisecond)) {
+		var err error
+		if grant, err = f.ask(r); err == nil {
+			break
+		}
+		if !errors.Is(err, lease.ErrNoWorker) || time.Now().After(deadline) {
+			f.Error(err)
+			return s, false
+		}
+	}
+	s = span{grant.Worker, grant.Epoch, grant.Horizon, grant.Horizon}
+	for n := range 1 + rand.N(4) {
+		if n > 0 {
+			time.Sleep(rand.N(2 * ttl))
+		}
+		_, err := f.store.Extend(f.Context(), grant.Claim, s.to+10, ttl)
+		if errors.Is(err, lease.ErrLost) {
+			return s, true
+		}
+		if err == nil {
+			s.to += 10
+		} else if !unnamed(err) {
+			f.Error(err)
+		}
+	}
+	if f.settings.NoExpiry || rand.N(2) == 0 {
+		if err := f.store.Release(f.Context(), grant.Claim); err != nil && !errors.Is(err, lease.ErrLost) && !unnamed(err) {
+			f.Error(err)
+		}
+	}
+	return s, true
+}
+
+func checkSpans(f *fixture, spans []span) {
+	f.Helper()
+	slices.SortFunc(spans, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.worker, b.worker), cmp.Compare(a.epoch, b.epoch))
+	})
+	for i := 1; i < len(spans); i++ {
+		a, b := spans[i-1], spans[i]
+		switch {
+		case a.worker != b.worker:
+		case a.epoch == b.epoch:
+			f.Errorf("worker %d was given to two with epoch %d", a.worker, a.epoch)
+		case b.from < a.to:
+			f.Errorf("worker %d: epoch %d may use the ticks from %d to %d, epoch %d those from %d to %d",
+				a.worker, a.epoch, a.from, a.to, b.epoch, b.from, b.to)
+		}
+	}
+}

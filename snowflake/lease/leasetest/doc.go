@@ -1,0 +1,9 @@
+// Package leasetest tests whether a lease.Store keeps what that interface
+// promises. Run is the suite, for a store of your own:
+//
+//	func TestStore(t *testing.T) {
+//		leasetest.Run(t, func(t *testing.T) lease.Store { return mystore.New(newDatabase(t)) }, leasetest.Settings{})
+//	}
+//
+// [Memory] is a store that passes it, for tests of what uses a store.
+package leasetest

@@ -1,0 +1,165 @@
+package leasetest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+var extendTests = []test{
+	{promise: "the horizon is raised and there for all to see", run: func(f *fixture) {
+		claim := f.take(7, 7).Claim
+		for _, horizon := range []int64{1, 1000, 1<<62 + 1} {
+			f.extend(claim, horizon, long)
+			if got := f.entry(7); got.Horizon != horizon || got.Epoch != claim.Epoch {
+				f.Errorf("List says horizon %d, epoch %d; want %d, %d", got.Horizon, got.Epoch, horizon, claim.Epoch)
+			}
+		}
+	}},
+	{promise: "the horizon is never lowered", run: func(f *fixture) {
+		claim := f.take(7, 7).Claim
+		f.extend(claim, 1000, long)
+		for _, horizon := range []int64{999, 0, -5} {
+			f.extend(claim, horizon, long)
+			if got := f.entry(7).Horizon; got != 1000 {
+				f.Fatalf("horizon %d after extending 1000 to %d", got, horizon)
+			}
+		}
+	}},
+	{promise: "the same extension many times in a row is never lost", run: func(f *fixture) {
+		// A database may say that nothing was changed: not even the millisecond.
+		claim := f.take(7, 7).Claim
+		for range 100 {
+			f.extend(claim, 1000, long)
+		}
+	}},
+	{promise: "the expiry is set to ttl from now, be it later or earlier", expiry: true, run: func(f *fixture) {
+		claim := f.take(7, 7).Claim
+		for _, ttl := range []time.Duration{3 * long, long} {
+			now := f.extend(claim, 0, ttl)
+			if now.IsZero() {
+				now = time.Now()
+			}
+			if got := f.entry(7).Expires.Sub(now); (got - ttl).Abs() > long/2 {
+				f.Errorf("the worker expires after %v, want about %v", got, ttl)
+			}
+		}
+		f.extend(claim, 0, f.settings.TTL)
+		f.waitFree(7)
+		f.take(7, 7)
+	}},
+	{promise: "an expiry that has passed is no obstacle before a takeover", expiry: true, run: func(f *fixture) {
+		claim := f.take(7, 7).Claim
+		f.extend(claim, 1000, f.settings.TTL)
+		f.waitFree(7)
+		f.extend(claim, 2000, long)
+		if e := f.entry(7); !e.Held || e.Horizon != 2000 {
+			f.Errorf("held: %t, horizon %d; want true, 2000", e.Held, e.Horizon)
+		}
+		f.wantNone(7, 7)
+	}},
+	{promise: "after a takeover it is ErrLost, for good, and changes nothing", run: func(f *fixture) {
+		before := f.take(7, 7)
+		f.extend(before.Claim, 1000, long)
+		after := f.takeOver(before.Claim)
+		late := func() error {
+			_, err := f.store.Extend(f.Context(), before.Claim, 5000, 9*long)
+			return err
+		}
+		f.wantLost("Extend by the owner before", late)
+		f.extend(after.Claim, 2000, long)
+		f.free(after.Claim)
+		f.wantLost("Extend by the owner before, while the worker is free", late)
+		if next := f.take(7, 7); next.Horizon != 2000 {
+			f.Errorf("horizon %d, want that of the last owner, 2000", next.Horizon)
+		}
+		f.wantLost("Extend by the owner before last", late)
+	}},
+	{promise: "another token or epoch is ErrLost and changes nothing", run: func(f *fixture) {
+		claim := f.takeOver(f.take(7, 7).Claim).Claim
+		for what, other := range others(claim) {
+			f.wantLost("Extend with "+what, func() error {
+				_, err := f.store.Extend(f.Context(), other, 5000, 9*long)
+				return err
+			})
+		}
+		f.extend(claim, 1000, long)
+	}},
+	{promise: "other workers keep their horizon and expiry", run: func(f *fixture) {
+		first, second := f.take(0, 1).Claim, f.take(0, 1).Claim
+		f.extend(second, 500, long)
+		before := f.entry(second.Worker)
+		f.extend(first, 1000, 3*long)
+		if after := f.entry(second.Worker); !sameEntry(before, after) {
+			f.Errorf("the row was\n%+v\nand is now\n%+v", before, after)
+		}
+	}},
+}
+
+var releaseTests = []test{
+	{promise: "the worker is free at once, and keeps its horizon and epoch", run: func(f *fixture) {
+		claim := f.take(7, 7).Claim
+		f.extend(claim, 1000, long)
+		f.release(claim)
+		if e := f.entry(7); e.Held || e.Horizon != 1000 || e.Epoch != 1 {
+			f.Errorf("held: %t, horizon %d, epoch %d; want false, 1000, 1", e.Held, e.Horizon, e.Epoch)
+		}
+		if grant := f.take(7, 7); grant.Horizon != 1000 || grant.Epoch != 2 {
+			f.Errorf("the next one has horizon %d, epoch %d; want 1000, 2", grant.Horizon, grant.Epoch)
+		}
+	}},
+	{promise: "a horizon above the tick is kept too", run: func(f *fixture) {
+		claim := f.take(7, 7).Claim
+		f.extend(claim, tick+1000, long)
+		f.release(claim)
+		if grant := f.take(7, 7); grant.Horizon != tick+1000 {
+			f.Errorf("horizon %d, want %d", grant.Horizon, tick+1000)
+		}
+	}},
+	{promise: "an expiry that has passed is no obstacle before a takeover", expiry: true, run: func(f *fixture) {
+		claim := f.take(7, 7).Claim
+		f.extend(claim, 1000, f.settings.TTL)
+		f.waitFree(7)
+		f.release(claim)
+		if grant := f.take(7, 7); grant.Horizon != 1000 || grant.Epoch != 2 {
+			f.Errorf("the next one has horizon %d, epoch %d; want 1000, 2", grant.Horizon, grant.Epoch)
+		}
+	}},
+	{promise: "after a takeover it is ErrLost and changes nothing", run: func(f *fixture) {
+		before := f.take(7, 7).Claim
+		after := f.takeOver(before).Claim
+		f.wantLost("Release by the owner before", func() error { return f.store.Release(f.Context(), before) })
+		f.wantNone(7, 7)
+		f.extend(after, 1000, long)
+	}},
+	{promise: "after a release and a takeover the claim is lost", run: func(f *fixture) {
+		before := f.take(7, 7).Claim
+		f.release(before)
+		f.take(7, 7)
+		f.wantLost("Extend", func() error {
+			_, err := f.store.Extend(f.Context(), before, 1000, long)
+			return err
+		})
+		f.wantLost("Release", func() error { return f.store.Release(f.Context(), before) })
+	}},
+	{promise: "another token or epoch is ErrLost and changes nothing", run: func(f *fixture) {
+		claim := f.takeOver(f.take(7, 7).Claim).Claim
+		for what, other := range others(claim) {
+			f.wantLost("Release with "+what, func() error { return f.store.Release(f.Context(), other) })
+		}
+		f.wantNone(7, 7)
+	}},
+	{promise: "other workers stay held", run: func(f *fixture) {
+		first, second := f.take(0, 1).Claim, f.take(0, 1).Claim
+		f.release(first)
+		f.wantNone(second.Worker, second.Worker)
+	}},
+}
+
+// unnamed reports whether the error is none of those that the interface names, so
+// that the caller has to ask again.
+func unnamed(err error) bool {
+	return err != nil && !errors.Is(err, lease.ErrNoWorker) && !errors.Is(err, lease.ErrLost) &&
+		!errors.Is(err, lease.ErrLayout) && !errors.Is(err, lease.ErrConfig)
+}

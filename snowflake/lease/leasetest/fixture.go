@@ -1,0 +1,193 @@
+package leasetest
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+const (
+	layout = "time:41 worker:10 sequence:12"
+	tick   = 1_000_000             // of all requests, unless a test says otherwise
+	long   = time.Hour             // does not expire during a test
+	pause  = 20 * time.Millisecond // sets two expiries apart in whatever unit a store keeps them
+)
+
+var holder = lease.Holder{Host: "a.example.com", PID: 4711, Version: "v1.2.3"}
+
+// NewToken returns a new random token for a [lease.Request].
+func NewToken() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return hex.EncodeToString(b[:])
+}
+
+// fixture is what a test has: a store, and a namespace in it that nobody else uses.
+type fixture struct {
+	*testing.T
+	store     lease.Store
+	namespace string
+	settings  Settings
+}
+
+// request asks for one of the workers for a long time, with a new token.
+func (f *fixture) request(first, last int64) lease.Request {
+	return lease.Request{
+		Namespace: f.namespace, Layout: layout, First: first, Last: last,
+		Token: NewToken(), TTL: long, Tick: tick, Holder: holder,
+	}
+}
+
+func (f *fixture) acquire(r lease.Request) lease.Grant {
+	f.Helper()
+	grant, err := f.store.Acquire(f.Context(), r)
+	if err != nil {
+		f.Fatalf("Acquire of workers %d to %d: %v", r.First, r.Last, err)
+	}
+	if grant.Namespace != r.Namespace || grant.Token != r.Token || grant.Worker < r.First || grant.Worker > r.Last {
+		f.Fatalf("Acquire(%+v)\nreturned the claim %+v of another namespace, token or range", r, grant.Claim)
+	}
+	return grant
+}
+
+// take acquires one of the workers.
+func (f *fixture) take(first, last int64) lease.Grant {
+	f.Helper()
+	return f.acquire(f.request(first, last))
+}
+
+// wantWorker acquires one of the workers and checks which it is.
+func (f *fixture) wantWorker(first, last, want int64) lease.Grant {
+	f.Helper()
+	grant := f.take(first, last)
+	if grant.Worker != want {
+		f.Fatalf("Acquire of workers %d to %d returned %d, want %d", first, last, grant.Worker, want)
+	}
+	return grant
+}
+
+// wantNone checks that none of the workers is free.
+func (f *fixture) wantNone(first, last int64) {
+	f.Helper()
+	f.refusal(first, last)
+}
+
+// refusal asks for one of the workers, which are all held, and returns the answer.
+func (f *fixture) refusal(first, last int64) lease.NoWorkerError {
+	f.Helper()
+	grant, err := f.store.Acquire(f.Context(), f.request(first, last))
+	var none *lease.NoWorkerError
+	if !errors.As(err, &none) || !errors.Is(err, lease.ErrNoWorker) {
+		f.Fatalf("Acquire of workers %d to %d, which are held, returned %+v and error %v; want a *NoWorkerError",
+			first, last, grant.Claim, err)
+	}
+	return *none
+}
+
+func (f *fixture) extend(c lease.Claim, horizon int64, ttl time.Duration) time.Time {
+	f.Helper()
+	now, err := f.store.Extend(f.Context(), c, horizon, ttl)
+	if err != nil {
+		f.Fatalf("Extend of worker %d, epoch %d: %v", c.Worker, c.Epoch, err)
+	}
+	return now
+}
+
+func (f *fixture) release(c lease.Claim) {
+	f.Helper()
+	if err := f.store.Release(f.Context(), c); err != nil {
+		f.Fatalf("Release of worker %d, epoch %d: %v", c.Worker, c.Epoch, err)
+	}
+}
+
+func (f *fixture) list(namespace string) []lease.Entry {
+	f.Helper()
+	entries, err := f.store.List(f.Context(), namespace)
+	if err != nil {
+		f.Fatalf("List(%q): %v", namespace, err)
+	}
+	return entries
+}
+
+// entry returns the worker's row.
+func (f *fixture) entry(worker int64) lease.Entry {
+	f.Helper()
+	for _, e := range f.list(f.namespace) {
+		if e.Worker == worker {
+			return e
+		}
+	}
+	f.Fatalf("List(%q) has no worker %d", f.namespace, worker)
+	return lease.Entry{}
+}
+
+// waitFree waits until the worker's expiry has passed.
+func (f *fixture) waitFree(worker int64) {
+	f.Helper()
+	f.waitUntil("the expiry has passed", func() bool { return !f.entry(worker).Held })
+}
+
+// waitUntil asks again and again until it is so.
+func (f *fixture) waitUntil(what string, isSo func() bool) {
+	f.Helper()
+	for deadline := time.Now().Add(f.settings.Patience); !isSo(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			f.Fatalf("after %v it is still not so that %s", f.settings.Patience, what)
+		}
+	}
+}
+
+// free has the claim expire, or releases it if the store has no expiry.
+func (f *fixture) free(c lease.Claim) {
+	f.Helper()
+	if f.settings.NoExpiry {
+		f.release(c)
+		return
+	}
+	f.extend(c, 0, f.settings.TTL)
+	f.waitFree(c.Worker)
+}
+
+// takeOver has another owner take the worker of the claim.
+func (f *fixture) takeOver(c lease.Claim) lease.Grant {
+	f.Helper()
+	f.free(c)
+	return f.take(c.Worker, c.Worker)
+}
+
+// wantLost checks that the call says ErrLost and changes nothing.
+func (f *fixture) wantLost(what string, call func() error) {
+	f.Helper()
+	before := f.list(f.namespace)
+	if err := call(); !errors.Is(err, lease.ErrLost) {
+		f.Errorf("%s: error %v, want ErrLost", what, err)
+	}
+	if after := f.list(f.namespace); !slices.EqualFunc(before, after, sameEntry) {
+		f.Errorf("%s: the rows were\n%+v\nand are now\n%+v", what, before, after)
+	}
+}
+
+func sameEntry(a, b lease.Entry) bool {
+	sameExpiry := a.Expires.Equal(b.Expires)
+	a.Expires, b.Expires = time.Time{}, time.Time{}
+	return sameExpiry && a == b
+}
+
+// others are claims that look like the given one and are not.
+func others(c lease.Claim) map[string]lease.Claim {
+	token, before, after, worker, namespace := c, c, c, c, c
+	token.Token = NewToken()
+	before.Epoch--
+	after.Epoch++
+	worker.Worker++
+	namespace.Namespace += "x"
+	return map[string]lease.Claim{
+		"another token": token, "the epoch before": before, "the next epoch": after,
+		"a worker that was never taken": worker, "a namespace that was never used": namespace, "no claim": {},
+	}
+}

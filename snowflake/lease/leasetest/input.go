@@ -1,0 +1,84 @@
+package leasetest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+var inputTests = []test{
+	{promise: "bad requests are ErrConfig and change nothing", run: func(f *fixture) {
+		for what, spoil := range map[string]func(r *lease.Request){
+			"an empty namespace":     func(r *lease.Request) { r.Namespace = "" },
+			"a namespace too long":   func(r *lease.Request) { r.Namespace += strings.Repeat("x", 101-len(r.Namespace)) },
+			"a negative worker":      func(r *lease.Request) { r.First = -1 },
+			"Last below First":       func(r *lease.Request) { r.First, r.Last = 5, 4 },
+			"no TTL":                 func(r *lease.Request) { r.TTL = 0 },
+			"a TTL below 1 ms":       func(r *lease.Request) { r.TTL = time.Millisecond - 1 },
+			"a negative TTL":         func(r *lease.Request) { r.TTL = -time.Hour },
+			"an empty token":         func(r *lease.Request) { r.Token = "" },
+			"a short token":          func(r *lease.Request) { r.Token = r.Token[:31] },
+			"a token of other signs": func(r *lease.Request) { r.Token = r.Token[:31] + "-" },
+		} {
+			r := f.request(0, 9)
+			spoil(&r)
+			if _, err := f.store.Acquire(f.Context(), r); !errors.Is(err, lease.ErrConfig) {
+				f.Errorf("Acquire with %s: error %v, want ErrConfig", what, err)
+			}
+			if entries := f.list(f.namespace); len(entries) > 0 {
+				f.Fatalf("Acquire with %s made %+v", what, entries)
+			}
+		}
+		claim := f.take(0, 9).Claim
+		before := f.entry(claim.Worker)
+		for _, ttl := range []time.Duration{0, time.Millisecond - 1, -time.Hour} {
+			if _, err := f.store.Extend(f.Context(), claim, 1000, ttl); !errors.Is(err, lease.ErrConfig) {
+				f.Errorf("Extend by %v: error %v, want ErrConfig", ttl, err)
+			}
+		}
+		if after := f.entry(claim.Worker); !sameEntry(before, after) {
+			f.Errorf("the row was\n%+v\nand is now\n%+v", before, after)
+		}
+	}},
+	{promise: "values at the limits are taken", run: func(f *fixture) {
+		f.namespace += strings.Repeat("ä", (100-len(f.namespace))/2)
+		r := f.request(1<<62, 1<<63-1)
+		r.TTL = time.Millisecond
+		r.Tick = -1 << 63 // a clock before the epoch
+		r.Layout = strings.Repeat("x", 1000)
+		if grant := f.acquire(r); grant.Worker != 1<<62 {
+			f.Errorf("worker %d, want %d", grant.Worker, int64(1<<62))
+		}
+		r.First, r.Last, r.Token, r.TTL = 1<<63-1, 1<<63-1, NewToken(), 100*365*24*time.Hour
+		f.extend(f.acquire(r).Claim, 1<<63-1, r.TTL)
+		f.wantLayoutNone(r)
+	}},
+	{promise: "a cancelled context is returned", run: func(f *fixture) {
+		claim := f.take(0, 9).Claim
+		ctx, cancel := context.WithCancel(f.Context())
+		cancel()
+		for what, call := range map[string]func() error{
+			"Acquire": func() error { _, err := f.store.Acquire(ctx, f.request(0, 9)); return err },
+			"Extend":  func() error { _, err := f.store.Extend(ctx, claim, 1000, long); return err },
+			"Release": func() error { return f.store.Release(ctx, claim) },
+			"List":    func() error { _, err := f.store.List(ctx, f.namespace); return err },
+		} {
+			if err := call(); !errors.Is(err, context.Canceled) || errors.Is(err, lease.ErrLost) {
+				f.Errorf("%s: error %v, want context.Canceled", what, err)
+			}
+		}
+		f.extend(claim, 1000, long) // nothing was lost by it
+	}},
+}
+
+// wantLayoutNone is wantNone for the layout and range of the request.
+func (f *fixture) wantLayoutNone(r lease.Request) {
+	f.Helper()
+	r.Token = NewToken()
+	if _, err := f.store.Acquire(f.Context(), r); !errors.Is(err, lease.ErrNoWorker) {
+		f.Errorf("error %v, want ErrNoWorker", err)
+	}
+}

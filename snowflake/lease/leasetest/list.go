@@ -1,0 +1,89 @@
+package leasetest
+
+import (
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+var listTests = []test{
+	{promise: "each row says all but the token, in the order of the workers", run: func(f *fixture) {
+		r := f.request(9, 9)
+		r.Holder = lease.Holder{Host: "ä.example.com", PID: 1, Version: ""}
+		f.acquire(r)
+		claim := f.take(2, 2).Claim
+		f.extend(claim, 1000, long)
+		f.free(claim)
+		f.extend(f.takeOver(f.take(3, 3).Claim).Claim, 2000, long)
+		want := []lease.Entry{
+			{Claim: lease.Claim{Worker: 2, Epoch: 1}, Horizon: 1000, Held: false, Holder: holder},
+			{Claim: lease.Claim{Worker: 3, Epoch: 2}, Horizon: 2000, Held: true, Holder: holder},
+			{Claim: lease.Claim{Worker: 9, Epoch: 1}, Horizon: 0, Held: true, Holder: r.Holder},
+		}
+		got := f.list(f.namespace)
+		if len(got) != len(want) {
+			f.Fatalf("%d rows, want %d: %+v", len(got), len(want), got)
+		}
+		for i := range want {
+			want[i].Namespace, want[i].Layout, want[i].Expires = f.namespace, layout, got[i].Expires
+			if got[i] != want[i] {
+				f.Errorf("row %d is\n%+v\nwant\n%+v", i, got[i], want[i])
+			}
+			if got[i].Expires.IsZero() != f.settings.NoExpiry {
+				f.Errorf("row %d expires at %v", i, got[i].Expires)
+			}
+		}
+	}},
+	{promise: "the holder is the last one", run: func(f *fixture) {
+		claim := f.take(7, 7).Claim
+		f.free(claim)
+		r := f.request(7, 7)
+		r.Holder = lease.Holder{Host: "b", PID: 2, Version: "v3"}
+		f.acquire(r)
+		if got := f.entry(7).Holder; got != r.Holder {
+			f.Errorf("holder %+v, want %+v", got, r.Holder)
+		}
+	}},
+	{promise: "a long host or version is no error", run: func(f *fixture) {
+		r := f.request(7, 7)
+		for len(r.Holder.Host) < 5000 {
+			r.Holder.Host += "äöü."
+		}
+		r.Holder.Version = r.Holder.Host[1:] + "\xff\x00" // nobody promises that it is text
+		f.acquire(r)
+		f.list(f.namespace)
+	}},
+	{promise: "no namespace means all, one after another", run: func(f *fixture) {
+		first, second := f.namespace, f.namespace+"-2"
+		for _, namespace := range []string{second, first, second, first} {
+			f.namespace = namespace
+			f.take(0, 9)
+		}
+		var ours []lease.Claim
+		seen := map[string]bool{}
+		last := lease.Claim{}
+		for _, e := range f.list("") {
+			if e.Namespace != last.Namespace {
+				if seen[e.Namespace] {
+					f.Errorf("the rows of %q are not together", e.Namespace)
+				}
+				seen[e.Namespace] = true
+			} else if e.Worker <= last.Worker {
+				f.Errorf("worker %d after %d in %q", e.Worker, last.Worker, e.Namespace)
+			}
+			last = e.Claim
+			if e.Namespace == first || e.Namespace == second {
+				ours = append(ours, e.Claim)
+			}
+			if e.Token != "" {
+				f.Errorf("the token of worker %d in %q is shown", e.Worker, e.Namespace)
+			}
+		}
+		if len(ours) != 4 {
+			f.Errorf("%d rows of the two namespaces, want 4: %+v", len(ours), ours)
+		}
+	}},
+	{promise: "a namespace that was never used has no rows", run: func(f *fixture) {
+		if entries := f.list(f.namespace); len(entries) != 0 {
+			f.Errorf("%+v", entries)
+		}
+	}},
+}

@@ -1,0 +1,93 @@
+package leasetest_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+)
+
+func TestMemoryKeepsWhatAStorePromises(t *testing.T) {
+	shared := leasetest.NewMemory(nil)
+	farBack := func() time.Time { return time.Now().AddDate(-50, 0, 0) }
+	for name, open := range map[string]func(*testing.T) lease.Store{
+		"with the caller's clock": func(*testing.T) lease.Store { return shared },
+		"with a clock far back":   func(*testing.T) lease.Store { return leasetest.NewMemory(farBack) },
+	} {
+		t.Run(name, func(t *testing.T) { leasetest.Run(t, open, leasetest.Settings{}) })
+	}
+}
+
+// everlasting is a store whose leases end when they are released, and never else.
+type everlasting struct{ lease.Store }
+
+func (s everlasting) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
+	entries, err := s.Store.List(ctx, namespace)
+	for i := range entries {
+		entries[i].Expires = time.Time{}
+	}
+	return entries, err
+}
+
+func TestSuiteTakesAStoreWithoutExpiry(t *testing.T) {
+	var calls atomic.Int64
+	clock := func() time.Time { return time.UnixMicro(calls.Add(1)) } // no waiting brings it on
+	open := func(*testing.T) lease.Store { return everlasting{leasetest.NewMemory(clock)} }
+	leasetest.Run(t, open, leasetest.Settings{NoExpiry: true})
+}
+
+func request() lease.Request {
+	return lease.Request{Namespace: "n", Token: leasetest.NewToken(), TTL: time.Minute}
+}
+
+func TestMemoryExpiresByItsClock(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	store := leasetest.NewMemory(func() time.Time { return now })
+	grant, err := store.Acquire(t.Context(), request())
+	if err != nil || !grant.Now.Equal(now) {
+		t.Fatalf("time %v, error %v; want %v", grant.Now, err, now)
+	}
+	now = now.Add(time.Minute - 1)
+	if _, err := store.Acquire(t.Context(), request()); err == nil {
+		t.Error("the worker was taken a nanosecond before its expiry")
+	}
+	now = now.Add(1)
+	if grant, err = store.Acquire(t.Context(), request()); err != nil || grant.Epoch != 2 {
+		t.Errorf("epoch %d, error %v at the expiry; want 2", grant.Epoch, err)
+	}
+}
+
+func TestMemoryTellsNoTimeIfTheClockIsTheCallers(t *testing.T) {
+	store := leasetest.NewMemory(nil)
+	grant, err := store.Acquire(t.Context(), request())
+	if err != nil || !grant.Now.IsZero() {
+		t.Errorf("time %v, error %v; want none", grant.Now, err)
+	}
+	if now, err := store.Extend(t.Context(), grant.Claim, 1, time.Minute); err != nil || !now.IsZero() {
+		t.Errorf("time %v, error %v; want none", now, err)
+	}
+}
+
+func TestCloneOfMemoryForgetsWhatCameAfter(t *testing.T) {
+	store := leasetest.NewMemory(nil)
+	grant, err := store.Acquire(t.Context(), request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	backup := store.Clone()
+	if _, err := store.Extend(t.Context(), grant.Claim, 50, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := backup.List(t.Context(), ""); err != nil || len(entries) != 1 || entries[0].Horizon != 0 {
+		t.Errorf("the backup has %+v, error %v; want one row with horizon 0", entries, err)
+	}
+	if _, err := backup.Extend(t.Context(), grant.Claim, 20, time.Minute); err != nil {
+		t.Errorf("the backup does not know the owner: %v", err)
+	}
+	if entries, err := store.List(t.Context(), ""); err != nil || entries[0].Horizon != 50 {
+		t.Errorf("the backup's change came through: %+v, error %v", entries, err)
+	}
+}

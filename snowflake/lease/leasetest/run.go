@@ -1,0 +1,68 @@
+package leasetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// Settings says what a store can't do, and how patient the suite is. The zero
+// value is right for a store on a server.
+type Settings struct {
+	// NoExpiry is for stores whose workers are free when their process has ended
+	// and not at a time: the tests of an expiry are skipped, and where another
+	// test needs a free worker it releases one.
+	NoExpiry bool
+
+	// TTL is what expires during a test; 30 ms if it is 0. Nothing fails if the
+	// store is slower than that, but the tests then prove less.
+	TTL time.Duration
+
+	// Patience is how long a test waits for what has to happen; 30 s if it is 0.
+	Patience time.Duration
+}
+
+// Run runs the suite, a subtest for each promise of [lease.Store]. It calls open
+// for each subtest; open may return the same store or different ones, on the same
+// data or on new data, since each subtest uses namespaces of its own, with random
+// names that begin with "leasetest-". What it needs closed or removed is for
+// t.Cleanup. Subtests do not run in parallel; one of them uses 40 goroutines.
+func Run(t *testing.T, open func(t *testing.T) lease.Store, settings Settings) {
+	t.Helper()
+	if settings.TTL == 0 {
+		settings.TTL = 30 * time.Millisecond
+	}
+	if settings.Patience == 0 {
+		settings.Patience = 30 * time.Second
+	}
+	for _, group := range []struct {
+		name  string
+		tests []test
+	}{
+		{"Acquire", acquireTests},
+		{"Order", orderTests},
+		{"Extend", extendTests},
+		{"Release", releaseTests},
+		{"List", listTests},
+		{"Concurrency", concurrencyTests},
+		{"Input", inputTests},
+	} {
+		t.Run(group.name, func(t *testing.T) {
+			for _, test := range group.tests {
+				t.Run(test.promise, func(t *testing.T) {
+					if test.expiry && settings.NoExpiry {
+						t.Skip("the store has no expiry")
+					}
+					test.run(&fixture{T: t, store: open(t), namespace: "leasetest-" + NewToken(), settings: settings})
+				})
+			}
+		})
+	}
+}
+
+type test struct {
+	promise string
+	expiry  bool // needs a store with an expiry
+	run     func(f *fixture)
+}
