@@ -1,0 +1,79 @@
+package lease_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+
+	"gorm.io/driver/sqlite" // brings a driver for database/sql
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// openDB stands for the sql.Open of the program.
+func openDB() *sql.DB {
+	db, err := gorm.Open(sqlite.Open("file:example?mode=memory&cache=shared"), &gorm.Config{})
+	if err != nil {
+		panic(err)
+	}
+	pool, err := db.DB()
+	if err != nil {
+		panic(err)
+	}
+	return pool
+}
+
+func Example() {
+	ctx := context.Background()
+	slog.SetLogLoggerLevel(slog.LevelWarn) // a lease tells when it takes and gives back a worker
+
+	store, err := lease.NewSQL(openDB(), lease.SQLite) // or lease.Postgres, lease.MySQL
+	if err != nil {
+		panic(err)
+	}
+	if err := store.Migrate(ctx); err != nil { // makes the table if it is not there
+		panic(err)
+	}
+	l, err := lease.Open(ctx, store)
+	if err != nil {
+		panic(err)
+	}
+
+	gen := l.Generator() // as snowflake.New returns it: for gormplugin.New, for Next and Fill
+	id, err := gen.Next()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(gen.Layout().Validate(id), gen.Layout().Decompose(id).Worker == gen.Worker())
+
+	if err := l.Close(ctx); err != nil { // gives the worker back
+		panic(err)
+	}
+	// Output: <nil> true
+}
+
+func ExampleWithWorkers() {
+	ctx := context.Background()
+	slog.SetLogLoggerLevel(slog.LevelWarn)
+	store, err := lease.NewSQL(openDB(), lease.SQLite)
+	if err != nil {
+		panic(err)
+	}
+	if err := store.Migrate(ctx); err != nil {
+		panic(err)
+	}
+	// Workers 0 to 99 stay with the servers that have theirs in a configuration file.
+	l, err := lease.Open(ctx, store, lease.WithNamespace("orders"), lease.WithWorkers(100, 255),
+		lease.WithGenerator(snowflake.WithLayout(snowflake.Wide())))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(l.Status().Namespace, l.Status().Worker)
+	if err := l.Close(ctx); err != nil {
+		panic(err)
+	}
+	// Output: orders 100
+}

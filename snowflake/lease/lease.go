@@ -1,0 +1,226 @@
+package lease
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// ErrClosed is returned by the generator of a Lease after Close.
+var ErrClosed = errors.New("lease: closed")
+
+// Lease holds a worker for this process, extends its horizon in the background,
+// and takes another worker when that one is lost. Its methods are safe for
+// concurrent use.
+type Lease struct {
+	store  Store
+	cfg    config
+	lessee *snowflake.Lessee
+	layout snowflake.Layout
+
+	stop context.CancelFunc
+	done chan struct{}
+	once sync.Once
+	err  error // of Close
+
+	// The protocol's state, which only the goroutine of run has after Open.
+	claim   Claim
+	held    bool
+	token   string // of an acquisition under way
+	from    int64  // the horizon that the claim started at
+	horizon int64  // committed by the store under claim
+	skew    time.Duration
+	retries int
+	lastErr error // the last that was not final
+
+	mu     sync.Mutex // guards what status and trust read
+	status Status
+	seen   storeTime
+}
+
+// storeTime is what the store's clock showed, and when that was by a clock that
+// does not step.
+type storeTime struct {
+	now time.Time
+	at  time.Duration
+}
+
+// Status is how a lease stands.
+type Status struct {
+	Namespace string
+	Worker    int64
+	Epoch     int64
+	Held      bool          // false between a loss and the next worker
+	Horizon   time.Time     // up to which IDs may be issued
+	Extended  time.Time     // the last time that the store has answered
+	Failures  int           // in a row, since then
+	Skew      time.Duration // of the wall clock against the store's; 0 if that is the same
+}
+
+// Open takes a worker from the store, commits a horizon for it, and returns a
+// lease whose generator is ready. If all workers are held it waits for one; ctx
+// bounds that and every other wait of Open, not the life of the lease.
+//
+// Errors: ErrConfig for bad settings, ErrLayout if the namespace is in use with
+// another layout, ErrDamaged from a file, ErrNoWorker when ctx ends while all workers are held,
+// ErrClockSkew if the wall clock is away from the store's by more than the limit
+// (WithMaxSkew), ErrBehindHorizon if it is behind what IDs were issued for, the
+// store's errors if it has not answered for a window, and those of snowflake.New
+// for the generator's options. When it returns an error it holds no worker, unless
+// the store could not be told: that one is free after two windows.
+func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
+	l, err := prepare(store, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.start(ctx); err != nil {
+		l.giveUp()
+		return nil, err
+	}
+	run, stop := context.WithCancel(context.Background())
+	l.stop, l.done = stop, make(chan struct{})
+	go l.run(run)
+	return l, nil
+}
+
+// prepare returns a lease that holds nothing yet and has no goroutine.
+func prepare(store Store, opts []Option) (*Lease, error) {
+	if store == nil {
+		return nil, fmt.Errorf("%w: nil Store", ErrConfig)
+	}
+	cfg, err := configure(opts)
+	if err != nil {
+		return nil, err
+	}
+	l := &Lease{store: store, cfg: cfg}
+	if l.lessee, err = snowflake.NewLessee(cfg.patience, l.trusts, cfg.generator...); err != nil {
+		return nil, err
+	}
+	l.layout = l.lessee.Generator().Layout()
+	if l.cfg.first, l.cfg.last, err = cfg.workers(l.layout); err != nil {
+		return nil, err
+	}
+	l.status.Namespace = cfg.namespace
+	return l, nil
+}
+
+// Generator returns the generator of the leased worker. It stays the same when
+// the worker changes.
+func (l *Lease) Generator() *snowflake.Generator { return l.lessee.Generator() }
+
+// Status returns how the lease stands.
+func (l *Lease) Status() Status {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.status
+}
+
+// Close ends the use of the worker and gives it back, keeping its horizon. Calls
+// of the generator return ErrClosed from then on. ctx bounds the wait for the
+// store; without its answer the worker is free after two windows. Further calls
+// return what the first one did.
+func (l *Lease) Close(ctx context.Context) error {
+	l.once.Do(func() {
+		l.stop()
+		<-l.done
+		l.lessee.Close(ErrClosed)
+		if !l.held {
+			return
+		}
+		if err := l.store.Release(ctx, l.claim); err != nil && !errors.Is(err, ErrLost) {
+			l.err = fmt.Errorf("lease: release worker %d: %w", l.claim.Worker, err)
+			return
+		}
+		l.held = false
+		l.tell(Released, nil)
+	})
+	return l.err
+}
+
+// start makes steps until a worker is held.
+func (l *Lease) start(ctx context.Context) error {
+	for answered := l.cfg.clock.Elapsed(); ; {
+		wait, err := l.step(ctx)
+		if err != nil && ctx.Err() != nil {
+			return errors.Join(err, l.lastErr) // what it has waited for
+		}
+		if err != nil || l.held {
+			return err
+		}
+		switch now := l.cfg.clock.Elapsed(); {
+		case l.retries == 0:
+			answered = now
+		case now-answered > l.cfg.window:
+			return l.lastErr
+		}
+		if err := l.cfg.clock.Sleep(ctx, wait); err != nil {
+			return errors.Join(l.lastErr, err)
+		}
+	}
+}
+
+// giveUpTimeout bounds the try to give a worker back when something else has
+// failed.
+const giveUpTimeout = time.Second
+
+// giveUp releases what Open has taken before it failed.
+func (l *Lease) giveUp() {
+	l.lessee.Close(ErrClosed)
+	if l.claim.Token == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), giveUpTimeout)
+	defer cancel()
+	_ = l.store.Release(ctx, l.claim) // the expiry does the rest
+}
+
+// run extends the lease until ctx ends.
+func (l *Lease) run(ctx context.Context) {
+	defer close(l.done)
+	wait := l.period()
+	for l.pause(ctx, wait) == nil {
+		var err error
+		if wait, err = l.step(ctx); err != nil {
+			if ctx.Err() == nil {
+				l.lessee.Fail(err)
+			}
+			return
+		}
+	}
+}
+
+// pause waits for d, or until a call wants the horizon to rise: after the sleep
+// of a laptop, say. Calls can hurry neither a store that does not answer, nor one
+// that has just answered: there are bursts that no horizon is enough for.
+func (l *Lease) pause(ctx context.Context, d time.Duration) error {
+	calm := min(d, l.cfg.window/8)
+	if l.retries > 0 {
+		calm = d
+	}
+	if err := l.cfg.clock.Sleep(ctx, calm); err != nil || calm == d {
+		return err
+	}
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-l.lessee.Wanted():
+			cancel()
+		case <-waiting.Done():
+		}
+	}()
+	_ = l.cfg.clock.Sleep(waiting, d-calm)
+	return ctx.Err()
+}
+
+func newToken() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,115 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+)
+
+func TestBadSettingsAreRefusedWithTheValueAndTheLimit(t *testing.T) {
+	store := leasetest.NewMemory(nil)
+	for _, test := range []struct {
+		name  string
+		store lease.Store
+		opt   lease.Option
+		is    error
+		want  string
+	}{
+		{"no store", nil, lease.StopOnLoss(), lease.ErrConfig, "nil Store"},
+		{"no option", store, nil, lease.ErrConfig, "nil Option"},
+		{"no namespace", store, lease.WithNamespace(""), lease.ErrConfig, "has 0 bytes, want 1 to 100"},
+		{"long namespace", store, lease.WithNamespace(strings.Repeat("n", 101)), lease.ErrConfig, "has 101 bytes, want 1 to 100"},
+		{"short window", store, lease.WithWindow(time.Millisecond), lease.ErrConfig, "window 1ms out of range [10ms, 10m0s]"},
+		{"long window", store, lease.WithWindow(time.Hour), lease.ErrConfig, "window 1h0m0s out of range [10ms, 10m0s]"},
+		{"no skew", store, lease.WithMaxSkew(0), lease.ErrConfig, "skew 0s is not positive"},
+		{"negative patience", store, lease.WithPatience(-1), lease.ErrConfig, "patience -1ns is negative"},
+		{"no logger", store, lease.WithLogger(nil), lease.ErrConfig, "nil Logger"},
+		{"workers above the layout's", store, lease.WithWorkers(0, 4), lease.ErrConfig, "workers 0 to 4, the layout has 0 to 3"},
+		{"workers below 0", store, lease.WithWorkers(-1, 2), lease.ErrConfig, "workers -1 to 2, the layout has 0 to 3"},
+		{"no workers", store, lease.WithWorkers(3, 2), lease.ErrConfig, "workers 3 to 2, the layout has 0 to 3"},
+		{"a bad option of the generator", store, lease.WithGenerator(snowflake.WithLead(-1)), snowflake.ErrOption, "lead -1ns"},
+		{"no clock", store, lease.WithClock(nil), lease.ErrConfig, "nil Clock"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			l, err := lease.Open(t.Context(), test.store, options(t, test.opt)...)
+			if l != nil || !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("Open: %v, want %v with %q", err, test.is, test.want)
+			}
+		})
+	}
+	if entries, err := store.List(t.Context(), ""); len(entries) != 0 || err != nil {
+		t.Errorf("a lease that was refused left %v, %v", entries, err)
+	}
+}
+
+func TestStripesHoldAWorkerEach(t *testing.T) {
+	store := leasetest.NewMemory(nil)
+	s, err := lease.OpenStripes(t.Context(), store, 3, options(t)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[snowflake.ID]bool{}
+	workers := map[int64]int{}
+	batch := make([]snowflake.ID, 10)
+	for range 1000 {
+		id, err := s.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Fill(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range append(batch, id) {
+			if seen[id] {
+				t.Fatalf("%d came twice", id)
+			}
+			seen[id] = true
+			workers[four(t).Decompose(id).Worker]++
+		}
+	}
+	if len(workers) != 3 || len(s.Leases()) != 3 {
+		t.Errorf("IDs by worker: %v", workers)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := lease.OpenStripes(ctx, store, 2, options(t)...); !errors.Is(err, lease.ErrNoWorker) {
+		t.Errorf("two more of four: %v", err)
+	}
+	if e := entry(t, store, 3); e.Held {
+		t.Error("stripes that could not be had kept a worker")
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.NextContext(t.Context()); !errors.Is(err, lease.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	if _, err := lease.OpenStripes(t.Context(), store, 0); !errors.Is(err, lease.ErrConfig) {
+		t.Errorf("no stripes: %v", err)
+	}
+}
+
+func TestWriteTableIsForPeople(t *testing.T) {
+	const layout = "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"
+	var out strings.Builder
+	err := lease.WriteTable(&out, []lease.Entry{
+		{
+			Claim: lease.Claim{Namespace: "default", Worker: 0, Epoch: 12}, Layout: layout, Horizon: 86_400_123, Held: true,
+			Expires: time.Date(2025, 1, 2, 0, 0, 10, 0, time.UTC), Holder: lease.Holder{Host: "web-1", PID: 4711, Version: "v1.4.0"},
+		},
+		{Claim: lease.Claim{Namespace: "default", Worker: 1, Epoch: 1}, Layout: "something else", Horizon: 5},
+	})
+	want := `NAMESPACE  WORKER  STATE  EPOCH  HORIZON                   EXPIRES                   HOST   PID   VERSION
+default    0       held   12     2025-01-02T00:00:00.123Z  2025-01-02T00:00:10.000Z  web-1  4711  v1.4.0
+default    1       free   1      tick 5                    -                         -      0     -
+`
+	if out.String() != want || err != nil {
+		t.Errorf("%v\n%s\nwant\n%s", err, out.String(), want)
+	}
+}

@@ -1,0 +1,397 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+)
+
+// four has four workers, and an epoch before the time of synctest's bubbles.
+func four(tb testing.TB) snowflake.Layout {
+	tb.Helper()
+	l, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:2 sequence:12")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return l
+}
+
+// recorder keeps the events of a lease.
+type recorder struct {
+	mu     sync.Mutex
+	events []lease.Event
+}
+
+func (r *recorder) hook(e lease.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, e)
+}
+
+func (r *recorder) kinds() []lease.EventKind {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var kinds []lease.EventKind
+	for _, e := range r.events {
+		if e.Kind != lease.Extended {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	return kinds
+}
+
+func options(tb testing.TB, more ...lease.Option) []lease.Option {
+	tb.Helper()
+	return append([]lease.Option{
+		lease.WithGenerator(snowflake.WithLayout(four(tb))), lease.WithLogger(slog.New(slog.DiscardHandler)),
+	}, more...)
+}
+
+func mustOpen(tb testing.TB, store lease.Store, more ...lease.Option) *lease.Lease {
+	tb.Helper()
+	l, err := lease.Open(tb.Context(), store, options(tb, more...)...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return l
+}
+
+// mustClose closes without the test's context, which has ended in cleanups.
+func mustClose(tb testing.TB, l *lease.Lease) {
+	tb.Helper()
+	if err := l.Close(context.Background()); err != nil {
+		tb.Error(err)
+	}
+}
+
+func mustNext(tb testing.TB, l *lease.Lease) snowflake.ID {
+	tb.Helper()
+	id, err := l.Generator().Next()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return id
+}
+
+func entry(tb testing.TB, store lease.Store, worker int64) lease.Entry {
+	tb.Helper()
+	entries, err := store.List(tb.Context(), lease.DefaultNamespace)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	i := slices.IndexFunc(entries, func(e lease.Entry) bool { return e.Worker == worker })
+	if i < 0 {
+		tb.Fatalf("no row of worker %d among %v", worker, entries)
+	}
+	return entries[i]
+}
+
+func TestALeaseIsTakenExtendedAndGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFaulty(leasetest.NewMemory(time.Now))
+		var events recorder
+		l := mustOpen(t, store, lease.WithVersion("v1.2.3"), lease.WithHook(events.hook))
+		g := l.Generator()
+		last := mustNext(t, l)
+		for range 60 { // five minutes, for a window of ten seconds
+			time.Sleep(5 * time.Second)
+			id := mustNext(t, l)
+			if id <= last || time.Since(g.Layout().Time(id)).Abs() > 20*time.Millisecond {
+				t.Fatalf("%d after %d", id, last)
+			}
+			last = id
+			if horizon := g.Layout().Start(entry(t, store, 0).Horizon); horizon.Before(time.Now()) || horizon.After(time.Now().Add(11*time.Second)) {
+				t.Fatalf("at %v the horizon is %v", time.Now(), horizon)
+			}
+		}
+		if n := store.count("extend"); n < 54 || n > 68 {
+			t.Errorf("%d extensions in 60 halves of a window", n)
+		}
+		status := l.Status()
+		if e := entry(t, store, 0); !e.Held || e.Epoch != 1 || e.Holder.Version != "v1.2.3" || e.Holder.PID == 0 ||
+			!status.Held || status.Worker != 0 || status.Epoch != 1 || !status.Horizon.Equal(g.Layout().Start(e.Horizon)) {
+			t.Errorf("%+v, status %+v", e, status)
+		}
+		before := entry(t, store, 0).Horizon
+		mustClose(t, l)
+		mustClose(t, l) // twice is once
+		if e := entry(t, store, 0); e.Held || e.Horizon != before || store.count("release") != 1 {
+			t.Errorf("after Close: %+v, %d releases", e, store.count("release"))
+		}
+		if id, err := g.Next(); id != 0 || !errors.Is(err, lease.ErrClosed) {
+			t.Errorf("after Close: %d, %v", id, err)
+		}
+		if kinds := events.kinds(); !slices.Equal(kinds, []lease.EventKind{lease.Acquired, lease.Released}) {
+			t.Errorf("events: %v", kinds)
+		}
+	})
+}
+
+func TestTheNextOwnerStartsAtTheOldHorizon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory(time.Now)
+		first := mustOpen(t, store, lease.WithWorkers(2, 2))
+		last := mustNext(t, first)
+		horizon := entry(t, store, 2).Horizon
+		mustClose(t, first)
+		second := mustOpen(t, store, lease.WithWorkers(2, 2))
+		defer mustClose(t, second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		id, err := second.Generator().NextContext(ctx) // waits for the clock to get there
+		if err != nil || second.Generator().Layout().Time(id).Before(second.Generator().Layout().Start(horizon)) || id <= last {
+			t.Errorf("the first ID of the second owner is of %v, the horizon was %v: %v",
+				second.Generator().Layout().Time(id), second.Generator().Layout().Start(horizon), err)
+		}
+		if s := second.Status(); s.Epoch != 2 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// The store is away for longer than the lease is good for, and gives the worker to
+// somebody else.
+func TestALostWorkerIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory(time.Now)
+		store := newFaulty(memory)
+		var events recorder
+		l := mustOpen(t, store, lease.WithHook(events.hook), lease.WithWorkers(0, 1))
+		defer mustClose(t, l)
+		last := mustNext(t, l)
+		store.setDown(true)
+		time.Sleep(25 * time.Second)
+		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
+		defer mustClose(t, thief)
+		horizon := thief.Generator().Layout().Time(mustNext(t, thief))
+		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
+			t.Errorf("beyond the horizon: %v", err)
+		}
+		store.setDown(false)
+		id, err := l.Generator().NextContext(t.Context())
+		if err != nil || id <= last || l.Generator().Worker() != 1 || l.Status().Worker != 1 {
+			t.Errorf("after the loss: %d, %v, worker %d", id, err, l.Generator().Worker())
+		}
+		if at := l.Generator().Layout().Time(last); !at.Before(horizon) {
+			t.Errorf("the old owner issued at %v, the new one from %v on", at, horizon)
+		}
+		kinds := slices.Compact(events.kinds())
+		if !slices.Equal(kinds, []lease.EventKind{lease.Acquired, lease.Failed, lease.Lost, lease.Acquired}) {
+			t.Errorf("events: %v", kinds)
+		}
+	})
+}
+
+func TestStopOnLossEndsAtTheHorizon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory(time.Now)
+		store := newFaulty(memory)
+		l := mustOpen(t, store, lease.StopOnLoss())
+		defer mustClose(t, l)
+		store.setDown(true)
+		time.Sleep(25 * time.Second)
+		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
+		defer mustClose(t, thief)
+		store.setDown(false)
+		time.Sleep(20 * time.Second)
+		if _, err := l.Generator().Next(); !errors.Is(err, lease.ErrLost) {
+			t.Errorf("Next: %v, want ErrLost", err)
+		}
+		if l.Status().Held {
+			t.Errorf("%+v", l.Status())
+		}
+	})
+}
+
+func TestWithoutTheStoreItServesUntilTheHorizonAndRecovers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFaulty(leasetest.NewMemory(time.Now))
+		l := mustOpen(t, store, lease.WithPatience(time.Second))
+		defer mustClose(t, l)
+		horizon := l.Status().Horizon
+		store.setDown(true)
+		for time.Until(horizon) > 50*time.Millisecond {
+			mustNext(t, l)
+			time.Sleep(20 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		start := time.Now()
+		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || time.Since(start) != time.Second {
+			t.Errorf("Next: %v after %v, want ErrLeaseStalled after its patience", err, time.Since(start))
+		}
+		if s := l.Status(); s.Failures == 0 || !s.Held {
+			t.Errorf("%+v", s)
+		}
+		time.AfterFunc(30*time.Second, func() { store.setDown(false) })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if id, err := l.Generator().NextContext(ctx); id == 0 || err != nil || time.Since(start) > 45*time.Second {
+			t.Errorf("NextContext: %d, %v after %v", id, err, time.Since(start))
+		}
+		if s := l.Status(); s.Failures != 0 || s.Epoch != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// 300 ms of IDs at the greatest rate, six windows: the horizon rises with the
+// clock, and calls that wait for it do not flood the store.
+func TestABurstBeyondTheHorizonWaitsForTheClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFaulty(leasetest.NewMemory(time.Now))
+		l := mustOpen(t, store, lease.WithWindow(50*time.Millisecond))
+		defer mustClose(t, l)
+		start := time.Now()
+		for range 20 {
+			if err := l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096*15)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took, n := time.Since(start), store.count("extend"); took > 400*time.Millisecond || n > 80 {
+			t.Errorf("it took %v and %d extensions", took, n)
+		}
+	})
+}
+
+func TestALeadLongerThanTheWindowDoesNotStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFaulty(leasetest.NewMemory(time.Now))
+		l := mustOpen(t, store, lease.WithWindow(50*time.Millisecond), lease.WithGenerator(snowflake.WithLead(10*time.Second)))
+		defer mustClose(t, l)
+		mustNext(t, l)
+		start := time.Now()
+		if err := l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096*9_000)); err != nil || time.Since(start) != 0 {
+			t.Errorf("a burst within the lead took %v, %v", time.Since(start), err)
+		}
+	})
+}
+
+func TestLostRepliesLoseNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory(time.Now)
+		store := newFaulty(memory)
+		store.loseNext("acquire", 2)
+		store.loseNext("extend", 2)
+		start := time.Now()
+		l := mustOpen(t, store)
+		if entries, err := memory.List(t.Context(), ""); err != nil || len(entries) != 1 || entries[0].Epoch != 1 {
+			t.Errorf("%+v, %v: an acquisition was repeated", entries, err)
+		}
+		mustNext(t, l)
+		if waited := time.Since(start); waited > 8*time.Second { // not for the horizon that its own extension made
+			t.Errorf("the first ID came after %v", waited)
+		}
+		store.loseNext("extend", 3)
+		for range 100 {
+			time.Sleep(time.Second)
+			mustNext(t, l)
+		}
+		store.loseNext("release", 1)
+		if err := l.Close(t.Context()); !errors.Is(err, errLostReply) {
+			t.Errorf("Close: %v", err)
+		}
+	})
+}
+
+func TestOpenWaitsForAWorkerAsLongAsItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory(time.Now)
+		var all []*lease.Lease
+		for range 4 {
+			all = append(all, mustOpen(t, store))
+		}
+		workers := map[int64]bool{}
+		for _, l := range all {
+			workers[l.Generator().Worker()] = true
+		}
+		if len(workers) != 4 {
+			t.Errorf("four leases hold %v", workers)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := lease.Open(ctx, store, options(t)...)
+		var none *lease.NoWorkerError
+		if !errors.As(err, &none) || !errors.Is(err, lease.ErrNoWorker) || !errors.Is(err, context.DeadlineExceeded) || none.Last != 3 {
+			t.Errorf("Open: %v, want a NoWorkerError and the deadline", err)
+		}
+		time.AfterFunc(30*time.Second, func() { mustClose(t, all[2]) })
+		fifth := mustOpen(t, store)
+		if fifth.Generator().Worker() != 2 {
+			t.Errorf("the fifth got worker %d", fifth.Generator().Worker())
+		}
+		for _, l := range append(all, fifth) {
+			mustClose(t, l)
+		}
+	})
+}
+
+func TestOpenRefusesClocksThatAreOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, off := range []time.Duration{-11 * time.Second, 11 * time.Second} {
+			store := leasetest.NewMemory(func() time.Time { return time.Now().Add(off) })
+			_, err := lease.Open(t.Context(), store, options(t)...)
+			if !errors.Is(err, lease.ErrClockSkew) || !strings.Contains(err.Error(), "more than 10s") {
+				t.Errorf("Open with a store's clock that is off by %v: %v", off, err)
+			}
+			if e := entry(t, store, 0); e.Held {
+				t.Error("the worker was not given back")
+			}
+			l := mustOpen(t, store, lease.WithMaxSkew(time.Minute))
+			if skew := l.Status().Skew; skew != -off {
+				t.Errorf("skew %v, want %v", skew, -off)
+			}
+			mustClose(t, l)
+		}
+		store := leasetest.NewMemory(nil)
+		ahead := mustOpen(t, store, lease.WithWindow(5*time.Minute), lease.WithWorkers(0, 0))
+		mustClose(t, ahead)
+		_, err := lease.Open(t.Context(), store, options(t, lease.WithWorkers(0, 0))...)
+		if !errors.Is(err, lease.ErrBehindHorizon) || !strings.Contains(err.Error(), "more than 30.01s") {
+			t.Errorf("Open behind a horizon: %v", err)
+		}
+	})
+}
+
+func TestOpenGivesUpOnAStoreThatDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFaulty(leasetest.NewMemory(time.Now))
+		store.setDown(true)
+		start := time.Now()
+		if _, err := lease.Open(t.Context(), store, options(t)...); !errors.Is(err, errDown) || time.Since(start) > 15*time.Second {
+			t.Errorf("Open: %v after %v", err, time.Since(start))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := lease.Open(ctx, store, options(t)...); !errors.Is(err, errDown) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Open with a deadline: %v, want it and the store's error", err)
+		}
+	})
+}
+
+func TestANamespaceHasOneLayout(t *testing.T) {
+	store := leasetest.NewMemory(nil)
+	l, err := lease.Open(t.Context(), store, lease.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, l)
+	wide := lease.WithGenerator(snowflake.WithLayout(snowflake.Wide()))
+	if _, err := lease.Open(t.Context(), store, wide); !errors.Is(err, lease.ErrLayout) {
+		t.Errorf("Open with another layout: %v, want ErrLayout", err)
+	}
+	other, err := lease.Open(t.Context(), store, wide, lease.WithNamespace("orders"), lease.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, other)
+}

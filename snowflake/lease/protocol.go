@@ -1,0 +1,185 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// The protocol. One rule keeps the IDs of two owners of a worker apart:
+//
+//	An ID may be issued only if its tick lies below a horizon that the store has
+//	committed before under this owner's epoch. A takeover raises the epoch and
+//	starts at the old horizon.
+//
+// All horizons under the epoch e are at or below the one that the acquisition of
+// e+1 reads, since it reads after it has raised the epoch, and no extension under
+// e succeeds after that. The owner of e issues ticks below its horizons, the owner
+// of e+1 at or above the one it read. So their ticks never meet, whatever clocks,
+// pauses, kills and expiries do; these decide when a worker changes hands, not
+// whether that is safe. The model in model/lease.pml has the same names.
+
+// step does what is due: acquire a worker or extend the one that is held. It
+// returns how long to wait before the next step. An error is final.
+func (l *Lease) step(ctx context.Context) (time.Duration, error) {
+	if !l.held {
+		return l.acquire(ctx)
+	}
+	return l.extend(ctx)
+}
+
+// acquire takes a worker, commits a first horizon, and only then lets the
+// generator use it.
+func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
+	tick, err := l.lessee.Tick()
+	if err != nil {
+		if l.running() { // clocks may be set right
+			return l.failed(ctx, err)
+		}
+		return 0, err
+	}
+	if l.token == "" {
+		l.token = newToken()
+	}
+	grant, err := l.callAcquire(ctx, tick)
+	if err != nil {
+		return l.refused(ctx, err)
+	}
+	if grant.Claim != l.claim {
+		l.claim, l.from = grant.Claim, grant.Horizon
+	} // else its reply was lost: what has been committed since is the lease's own
+	if err := l.checkClocks(grant, tick); err != nil {
+		return 0, err
+	}
+	// By the clock, not by the horizon it starts at: that would put the horizon
+	// another window ahead with each owner. Until the clock has come near, nothing
+	// can be issued and extensions do no harm.
+	if err := l.commit(ctx, tick); err != nil {
+		if errors.Is(err, ErrLost) { // so slow that another has it by now
+			l.token, l.claim = "", Claim{}
+		}
+		return l.failed(ctx, err)
+	}
+	if err := l.lessee.Move(grant.Worker, l.from, l.horizon); err != nil {
+		return 0, err
+	}
+	l.token, l.held = "", true
+	l.note(nil)
+	l.tell(Acquired, nil)
+	return l.period(), nil
+}
+
+// extend commits a higher horizon and then lets the generator go up to it. If the
+// outcome is unknown the old horizon stays in force.
+func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
+	tick, err := l.lessee.Tick()
+	if err == nil {
+		err = l.commit(ctx, tick)
+	}
+	switch {
+	case errors.Is(err, ErrLost):
+		return l.lost(err)
+	case err != nil:
+		return l.failed(ctx, err)
+	}
+	l.lessee.Extend(l.horizon)
+	l.note(nil)
+	l.tell(Extended, nil)
+	if drift := l.Generator().Stats().Drift; drift.Abs() > l.cfg.maxSkew {
+		l.skew = drift
+		l.tell(Stepped, nil)
+	}
+	return l.period(), nil
+}
+
+// commit asks the store for a horizon and returns when it is durable.
+func (l *Lease) commit(ctx context.Context, tick int64) error {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout())
+	defer cancel()
+	horizon := max(l.horizonOf(tick), l.horizon)
+	before := l.cfg.clock.Now()
+	now, err := l.store.Extend(ctx, l.claim, horizon, l.cfg.ttl)
+	if err != nil {
+		return err
+	}
+	l.horizon = horizon
+	l.observe(now, before)
+	return nil
+}
+
+// horizonOf returns the horizon to commit: a window beyond all that may be issued
+// at the tick.
+func (l *Lease) horizonOf(tick int64) int64 {
+	return tick + l.lessee.Lead() + max(1, ticks(l.cfg.window, l.layout))
+}
+
+func (l *Lease) callAcquire(ctx context.Context, tick int64) (Grant, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout())
+	defer cancel()
+	before := l.cfg.clock.Now()
+	grant, err := l.store.Acquire(ctx, Request{
+		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: l.cfg.first, Last: l.cfg.last,
+		Token: l.token, TTL: l.cfg.ttl, Tick: tick, Holder: l.cfg.holder,
+	})
+	if err == nil {
+		l.horizon = 0 // of this claim nothing is committed yet
+		l.observe(grant.Now, before)
+	}
+	return grant, err
+}
+
+// refused handles the errors of Acquire.
+func (l *Lease) refused(ctx context.Context, err error) (time.Duration, error) {
+	var none *NoWorkerError
+	switch {
+	case errors.Is(err, ErrLayout), errors.Is(err, ErrConfig), errors.Is(err, ErrDamaged):
+		return 0, err
+	case errors.As(err, &none):
+		l.retries = 0 // it has answered
+		l.note(err)
+		l.tell(Failed, err)
+		return min(max(none.Wait, 10*time.Millisecond), l.cfg.window), nil
+	}
+	return l.failed(ctx, err)
+}
+
+// failed handles an unknown outcome: the same again, soon.
+func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
+	if ctx.Err() != nil {
+		return 0, errors.Join(ctx.Err(), err)
+	}
+	l.note(err)
+	l.tell(Failed, err)
+	l.retries++
+	backoff := l.cfg.window / 64 << min(l.retries, 4)
+	return jitter(backoff), nil
+}
+
+// lost handles a takeover: the generator may use what is left below its horizon,
+// and goes on under another worker as soon as there is one.
+func (l *Lease) lost(err error) (time.Duration, error) {
+	l.held = false
+	l.note(err)
+	l.tell(Lost, err)
+	if l.cfg.stopOnLoss {
+		return 0, fmt.Errorf("lease: worker %d of namespace %q: %w", l.claim.Worker, l.cfg.namespace, err)
+	}
+	return 0, nil
+}
+
+// period is half a window, give or take a tenth, so that many processes that were
+// started together do not ask together.
+func (l *Lease) period() time.Duration {
+	l.retries = 0
+	return jitter(l.cfg.window / 2)
+}
+
+func jitter(d time.Duration) time.Duration {
+	return d*9/10 + rand.N(d/5+1)
+}
+
+// timeout is how long one call of the store may take: several fit into what is
+// left of a window when an extension is due.
+func (l *Lease) timeout() time.Duration { return max(l.cfg.window/5, 50*time.Millisecond) }
