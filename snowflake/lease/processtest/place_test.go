@@ -1,0 +1,119 @@
+package processtest_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// place is where a store keeps its leases, in a form that can be told to another
+// process.
+type place struct {
+	Kind   string // "postgres", "mariadb", "sqlite" or "file"
+	Driver string // of database/sql
+	DSN    string // or the folder
+}
+
+const fileKind = "file"
+
+func placeOf(target testdb.Target) place {
+	return place{Kind: target.Name, Driver: target.Driver, DSN: target.DSN}
+}
+
+// eachPlace runs f as a parallel subtest on every store.
+func eachPlace(t *testing.T, f func(t *testing.T, p place)) {
+	t.Helper()
+	eachDatabase(t, f)
+	t.Run(fileKind, func(t *testing.T) {
+		t.Parallel()
+		f(t, place{Kind: fileKind, DSN: t.TempDir()})
+	})
+}
+
+// eachDatabase leaves the file store out.
+func eachDatabase(t *testing.T, f func(t *testing.T, p place)) {
+	t.Helper()
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		t.Parallel()
+		f(t, placeOf(target))
+	})
+}
+
+// eachServer has only what is reached over a connection that can be cut.
+func eachServer(t *testing.T, f func(t *testing.T, p place)) {
+	t.Helper()
+	for name, open := range map[string]func(testing.TB) testdb.Target{"postgres": testdb.Postgres, "mariadb": testdb.MariaDB} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f(t, placeOf(open(t)))
+		})
+	}
+}
+
+func (p place) dialect() lease.Dialect {
+	return map[string]lease.Dialect{"postgres": lease.Postgres, "mariadb": lease.MySQL, "sqlite": lease.SQLite}[p.Kind]
+}
+
+// open returns the store, which still has to be migrated if it is an *lease.SQL.
+func (p place) open() (store lease.Store, closeStore func() error, err error) {
+	if p.Kind == fileKind {
+		f, err := lease.NewFile(p.DSN)
+		if err != nil {
+			return nil, nil, err
+		}
+		return f, f.Close, nil
+	}
+	db, err := sql.Open(p.Driver, p.DSN)
+	if err != nil {
+		return nil, nil, err
+	}
+	db.SetMaxOpenConns(1)
+	s, err := lease.NewSQL(db, p.dialect())
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, db.Close, nil
+}
+
+func migrate(ctx context.Context, store lease.Store) error {
+	if s, ok := store.(*lease.SQL); ok {
+		return s.Migrate(ctx)
+	}
+	return nil
+}
+
+// store opens the store for the test itself.
+func (p place) store(tb testing.TB) lease.Store {
+	tb.Helper()
+	s, closeStore, err := p.open()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := closeStore(); err != nil {
+			tb.Errorf("close the store: %v", err)
+		}
+	})
+	if err := migrate(tb.Context(), s); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// entries returns the rows by worker.
+func entries(tb testing.TB, s lease.Store) map[int64]lease.Entry {
+	tb.Helper()
+	list, err := s.List(tb.Context(), lease.DefaultNamespace)
+	if err != nil {
+		tb.Fatal(fmt.Errorf("list: %w", err))
+	}
+	rows := make(map[int64]lease.Entry, len(list))
+	for _, e := range list {
+		rows[e.Worker] = e
+	}
+	return rows
+}
