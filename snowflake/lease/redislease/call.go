@@ -1,0 +1,118 @@
+package redislease
+
+import (
+	"context"
+	_ "embed" // for the scripts
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9" //nolint:depguard // this module exists to keep go-redis out of the core's
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+var (
+	//go:embed lua/row.lua
+	rowLua string
+	//go:embed lua/acquire.lua
+	acquireLua string
+	//go:embed lua/extend.lua
+	extendLua string
+	//go:embed lua/release.lua
+	releaseLua string
+	//go:embed lua/list.lua
+	listLua string
+
+	acquireScript = redis.NewScript(rowLua + acquireLua)
+	extendScript  = redis.NewScript(rowLua + extendLua)
+	releaseScript = redis.NewScript(rowLua + releaseLua)
+	listScript    = redis.NewScript(rowLua + listLua)
+)
+
+// key returns the key of a namespace's hash.
+func (s *Store) key(namespace string) string { return s.prefix + "{" + namespace + "}" }
+
+// call runs a script, by its hash or, if Redis does not have it yet, by its text,
+// and returns the word that it begins its reply with, and the rest.
+func (s *Store) call(ctx context.Context, script *redis.Script, namespace string, args ...any) (string, []any, error) {
+	reply, err := await(ctx, func() ([]any, error) {
+		return script.Run(ctx, s.client, []string{s.key(namespace)}, args...).Slice()
+	})
+	if err != nil {
+		return "", nil, fmt.Errorf("redislease: key %q: %w", s.key(namespace), err)
+	}
+	if len(reply) > 0 {
+		if word, ok := reply[0].(string); ok {
+			return word, reply[1:], nil
+		}
+	}
+	return "", nil, s.unexpected(namespace, reply)
+}
+
+// claim runs a script that begins with the arguments of a claim, and returns
+// lease.ErrLost if the row has another epoch or token.
+func (s *Store) claim(ctx context.Context, script *redis.Script, c lease.Claim, args ...any) ([]any, error) {
+	args = append([]any{digits(c.Worker), digits(c.Epoch), c.Token}, args...)
+	word, reply, err := s.call(ctx, script, c.Namespace, args...)
+	if err == nil && word == "lost" {
+		err = fmt.Errorf("%w: worker %d of namespace %q is not held with epoch %d any more",
+			lease.ErrLost, c.Worker, c.Namespace, c.Epoch)
+	}
+	return reply, err
+}
+
+func (s *Store) unexpected(namespace string, reply any) error {
+	return fmt.Errorf("redislease: key %q: unexpected reply %v", s.key(namespace), reply)
+}
+
+// await returns when the call or the context ends. A client of go-redis goes by its
+// own timeouts while it reads from a server that says nothing, unless
+// ContextTimeoutEnabled is set; what it still gets then is a reply that was lost.
+func await[T any](ctx context.Context, call func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := call()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
+// digits returns a number as the scripts compare it: as text, exact up to the last
+// digit, which a number of Lua is not beyond 2^53.
+func digits(n int64) string { return fmt.Sprintf("%019d", n) }
+
+// milliseconds returns a duration as the scripts add it to the clock, rounded up.
+func milliseconds(d time.Duration) string {
+	return strconv.FormatInt(int64((d-1)/time.Millisecond)+1, 10)
+}
+
+// number returns an integer out of a reply.
+func number(reply []any, i int) (int64, bool) {
+	if i >= len(reply) {
+		return 0, false
+	}
+	text, ok := reply[i].(string)
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, ok && err == nil
+}
+
+// clock returns the time that Redis told as seconds and microseconds.
+func clock(reply []any, i int) (time.Time, bool) {
+	seconds, ok := number(reply, i)
+	micros, ok2 := number(reply, i+1)
+	return time.Unix(seconds, micros*int64(time.Microsecond)), ok && ok2
+}

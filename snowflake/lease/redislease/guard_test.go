@@ -1,0 +1,149 @@
+package redislease_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
+)
+
+// The lease of these tests extends to a window and a lead beyond its clock.
+const (
+	window = lease.DefaultWindow
+	reach  = window + snowflake.DefaultLead
+)
+
+// forget deletes what Redis has of the test, as FLUSHALL does with everything.
+func forget(t *testing.T, client redis.UniversalClient, key string) {
+	t.Helper()
+	if n, err := client.Del(t.Context(), key).Result(); err != nil || n != 1 {
+		t.Fatalf("deleted %d keys, %v; want the 1 of the namespace", n, err)
+	}
+}
+
+func TestAfterRedisForgotAnOwnerWithAGuardStartsAboveAllThatWasGranted(t *testing.T) {
+	const start = 1_000_000 // of the old owner, in ticks of 1 ms
+	later := reach + time.Second
+	for _, test := range []struct {
+		name    string
+		guard   time.Duration
+		after   time.Duration // since the old owner's start, when it extends and Redis forgets
+		late    time.Duration // by which the new owner's clock is behind the old one's
+		overlap bool
+	}{
+		{name: "no guard", overlap: true},
+		{name: "no guard, later", after: later, overlap: true},
+		{name: "a guard of less than the window", guard: window - time.Millisecond, after: later, overlap: true},
+		{name: "a guard of window and lead", guard: reach, after: later},
+		{name: "a clock behind by what the guard has to spare", guard: reach + time.Second, after: later, late: time.Second},
+		{name: "a clock behind by more than that", guard: reach + time.Second, after: later, late: 1001 * time.Millisecond, overlap: true},
+		{name: "a window and a lead after the start", guard: reach, after: reach},
+		{name: "at the start", guard: reach},
+		{name: "soon after the start", guard: reach, after: time.Millisecond},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			client, prefix := connect(t)
+			store := open(t, client, redislease.WithPrefix(prefix), redislease.WithGuard(test.guard))
+			first := acquire(t, store, request("orders", 7, 7, start))
+			now := start + test.after.Milliseconds()
+			// As lease.Lease commits at its start and extends: by the clock.
+			committed := now + reach.Milliseconds()
+			extend(t, store, first.Claim, committed)
+			forget(t, client, prefix+"{orders}")
+
+			r := request("orders", 7, 7, now-test.late.Milliseconds())
+			second := acquire(t, store, r)
+			if second.Epoch != 1 {
+				t.Fatalf("epoch %d, want 1: Redis has forgotten", second.Epoch)
+			}
+			from := max(second.Horizon, r.Tick)
+			if overlap := from < committed; overlap != test.overlap {
+				t.Errorf("the old owner issues below %d, the new one from %d on; overlap: %t, want %t",
+					committed, from, overlap, test.overlap)
+			}
+			if _, err := store.Extend(t.Context(), first.Claim, committed+1, time.Hour); !errors.Is(err, lease.ErrLost) {
+				t.Errorf("Extend by the old owner: error %v, want ErrLost", err)
+			}
+		})
+	}
+}
+
+func TestGuardIsAddedToTheTickAndRoundedUp(t *testing.T) {
+	client, prefix := connect(t)
+	for _, test := range []struct {
+		guard         time.Duration
+		layout        snowflake.Layout
+		tick, horizon int64 // of the request, of the row
+		want          int64
+	}{
+		{0, snowflake.Default(), 1000, 0, 0},
+		{0, snowflake.Default(), 1000, 5000, 5000},
+		{time.Second, snowflake.Default(), 1000, 0, 2000},
+		{time.Second, snowflake.Default(), 1000, 1999, 2000},
+		{time.Second, snowflake.Default(), 1000, 2001, 2001},
+		{time.Nanosecond, snowflake.Default(), 1000, 0, 1001},
+		{time.Second + 1, snowflake.Default(), 1000, 0, 2001},
+		{time.Second, snowflake.Sonyflake(), 1000, 0, 1100},
+		{time.Second, snowflake.Seconds(), 1000, 0, 1001},
+		{time.Second, snowflake.Default(), -5000, 0, 0},
+		{time.Second, snowflake.Default(), math.MaxInt64 - 999, 0, math.MaxInt64},
+		{time.Second, snowflake.Default(), math.MaxInt64 - 1000, 0, math.MaxInt64},
+		{math.MaxInt64, snowflake.Default(), math.MaxInt64, 0, math.MaxInt64},
+	} {
+		name := fmt.Sprintf("%v at %d with the horizon %d and ticks of %v", test.guard, test.tick, test.horizon, test.layout.Tick())
+		t.Run(name, func(t *testing.T) {
+			store := open(t, client, redislease.WithPrefix(prefix), redislease.WithGuard(test.guard))
+			r := request(leasetest.NewToken(), 0, 0, test.tick)
+			r.Layout = test.layout.String()
+			claim := acquire(t, store, r).Claim
+			extend(t, store, claim, test.horizon)
+			for _, what := range []string{"the same token", "a takeover"} {
+				grant := acquire(t, store, r)
+				if grant.Horizon != test.want {
+					t.Errorf("%s: horizon %d, want %d", what, grant.Horizon, test.want)
+				}
+				release(t, store, grant.Claim)
+				r.Token = leasetest.NewToken()
+			}
+			entries, err := store.List(t.Context(), r.Namespace)
+			if err != nil || len(entries) != 1 || entries[0].Horizon != test.horizon {
+				t.Errorf("List: %+v, %v; want the horizon that was committed, %d", entries, err, test.horizon)
+			}
+		})
+	}
+}
+
+func TestWithAGuardAnExpiredClaimIsLost(t *testing.T) {
+	client, prefix := connect(t)
+	for _, guard := range []time.Duration{0, time.Second} {
+		store := open(t, client, redislease.WithPrefix(prefix), redislease.WithGuard(guard))
+		claim := acquire(t, store, request(fmt.Sprint(guard), 0, 0, 0)).Claim
+		extend(t, store, claim, 10)
+		release(t, store, claim) // expires it now
+		_, err := store.Extend(t.Context(), claim, 20, time.Hour)
+		if lost := errors.Is(err, lease.ErrLost); lost != (guard > 0) {
+			t.Errorf("guard %v: error %v", guard, err)
+		}
+	}
+}
+
+func TestGuardNeedsALayoutWithATick(t *testing.T) {
+	client, prefix := connect(t)
+	store := open(t, client, redislease.WithPrefix(prefix), redislease.WithGuard(time.Second))
+	r := request("orders", 0, 0, 0)
+	r.Layout = "anything"
+	if _, err := store.Acquire(t.Context(), r); !errors.Is(err, lease.ErrConfig) {
+		t.Errorf("error %v, want ErrConfig", err)
+	}
+	if entries, err := store.List(t.Context(), ""); err != nil || len(entries) > 0 {
+		t.Errorf("List: %+v, %v; want nothing", entries, err)
+	}
+}

@@ -1,0 +1,10 @@
+local worker, epoch, token, horizon, ttl, guarded = unpack(ARGV)
+
+local row = claimed(worker, epoch, token)
+if not row then return { 'lost' } end
+-- With a guard Redis may have forgotten a takeover, and that came after the expiry.
+if guarded == '1' and row.expires <= now then return { 'lost' } end
+if row.horizon < horizon then row.horizon = horizon end
+row.expires = now + ttl
+put(worker, row)
+return { 'extended', time[1], time[2] }

@@ -1,0 +1,1 @@
+return { 'listed', digits(now), redis.call('HGETALL', key) }

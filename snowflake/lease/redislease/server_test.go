@@ -1,0 +1,134 @@
+package redislease_test
+
+import (
+	"errors"
+	"net"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
+)
+
+// cluster starts a server that is a cluster of one, for what may not be done to a server that others use.
+func cluster(t *testing.T) *redis.ClusterClient {
+	t.Helper()
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Skip("redis-server is not installed, and the server of the other tests is not this test's alone")
+	}
+	addr := freeAddr(t)
+	server := exec.CommandContext(t.Context(), program, "--port", strconv.Itoa(addr.Port), "--bind", "127.0.0.1",
+		"--cluster-enabled", "yes", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	node := redis.NewClient(&redis.Options{Addr: addr.String()})
+	defer func() { _ = node.Close() }()
+	ready := func() bool { return strings.Contains(node.ClusterInfo(t.Context()).Val(), "cluster_state:ok") }
+	assigned := false
+	for deadline := time.Now().Add(30 * time.Second); !ready(); time.Sleep(20 * time.Millisecond) {
+		if !assigned {
+			assigned = node.ClusterAddSlotsRange(t.Context(), 0, 16383).Err() == nil
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the cluster is not ready: %v", node.ClusterInfo(t.Context()))
+		}
+	}
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{addr.String()}})
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// freeAddr returns an address that nobody listens on, with a port to which Redis can add 10000 for its second one.
+func freeAddr(t *testing.T) *net.TCPAddr {
+	t.Helper()
+	for {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addr := listener.Addr().(*net.TCPAddr)
+		_ = listener.Close()
+		if addr.Port <= 55535 {
+			return addr
+		}
+	}
+}
+
+func TestStoreOnAClusterKeepsTheContract(t *testing.T) {
+	client := cluster(t)
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		t.Helper()
+		return open(t, client)
+	}, leasetest.Settings{})
+}
+
+func TestAServerThatHasLostTheScriptsGetsThemAgain(t *testing.T) {
+	client := cluster(t)
+	store := open(t, client)
+	flush := func() {
+		t.Helper()
+		if err := client.ScriptFlush(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flush()
+	claim := acquire(t, store, request("orders", 0, 9, 0)).Claim
+	flush()
+	extend(t, store, claim, 5)
+	flush()
+	if entries, err := store.List(t.Context(), ""); err != nil || len(entries) != 1 || entries[0].Horizon != 5 {
+		t.Errorf("List: %+v, %v; want the row with the horizon 5", entries, err)
+	}
+	flush()
+	release(t, store, claim)
+}
+
+func TestAfterFlushAllOnlyAGuardKeepsOwnersApart(t *testing.T) {
+	client := cluster(t)
+	for _, guard := range []time.Duration{0, reach} {
+		store := open(t, client, redislease.WithGuard(guard))
+		const now = 1_000_000
+		old := acquire(t, store, request("orders", 0, 0, now)).Claim
+		committed := now + 2*reach.Milliseconds() // when the old owner's clock is a window and a lead beyond now
+		extend(t, store, old, committed)
+		if err := client.FlushAll(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		r := request("orders", 0, 0, now+reach.Milliseconds())
+		start := max(acquire(t, store, r).Horizon, r.Tick)
+		if overlap := start < committed; overlap != (guard == 0) {
+			t.Errorf("guard %v: the old owner issues below %d, the new one from %d on", guard, committed, start)
+		}
+		if err := client.FlushAll(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestTheServersOwnPolicyIsRead(t *testing.T) {
+	client := cluster(t)
+	store := open(t, client)
+	for _, step := range []struct {
+		policy string
+		want   error
+	}{{"allkeys-lru", lease.ErrConfig}, {"volatile-lru", nil}} {
+		if err := client.ConfigSet(t.Context(), "maxmemory-policy", step.policy).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Acquire(t.Context(), request("orders", 0, 9, 0)); !errors.Is(err, step.want) {
+			t.Errorf("%s: error %v, want %v", step.policy, err, step.want)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package redislease_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
+)
+
+func TestNewRefusesWhatCannotBe(t *testing.T) {
+	var none *redis.Client
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	defer func() { _ = client.Close() }()
+	for name, open := range map[string]func() (*redislease.Store, error){
+		"nil":              func() (*redislease.Store, error) { return redislease.New(nil) },
+		"a nil pointer":    func() (*redislease.Store, error) { return redislease.New(none) },
+		"a negative guard": func() (*redislease.Store, error) { return redislease.New(client, redislease.WithGuard(-1)) },
+	} {
+		if store, err := open(); !errors.Is(err, lease.ErrConfig) || store != nil {
+			t.Errorf("New with %s: %v, %v; want ErrConfig", name, store, err)
+		}
+	}
+}
+
+func TestAServerThatSaysNothingDoesNotOutlastTheContext(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	// The client itself would wait for an hour.
+	client := redis.NewClient(&redis.Options{Addr: listener.Addr().String(), ReadTimeout: time.Hour, MaxRetries: -1})
+	defer func() { _ = client.Close() }()
+	store := open(t, client)
+	claim := lease.Claim{Namespace: "orders", Epoch: 1}
+	for name, call := range map[string]func(ctx context.Context) error{
+		"Acquire":  func(ctx context.Context) error { _, err := store.Acquire(ctx, request("orders", 0, 0, 0)); return err },
+		"Extend":   func(ctx context.Context) error { _, err := store.Extend(ctx, claim, 1, time.Hour); return err },
+		"Release":  func(ctx context.Context) error { return store.Release(ctx, claim) },
+		"List":     func(ctx context.Context) error { _, err := store.List(ctx, "orders"); return err },
+		"List all": func(ctx context.Context) error { _, err := store.List(ctx, ""); return err },
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: error %v, want context.DeadlineExceeded", name, err)
+		}
+		cancel()
+	}
+}
+
+func TestListFindsExactlyTheNamespacesOfThePrefix(t *testing.T) {
+	client, base := connect(t)
+	prefix := base + `a[b]*?\{c}`
+	for _, other := range []string{base + `ab**\{c}`, base, prefix + "x"} {
+		acquire(t, open(t, client, redislease.WithPrefix(other)), request("other", 0, 0, 0))
+	}
+	if err := client.Set(t.Context(), prefix+"unrelated", "x", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	store := open(t, client, redislease.WithPrefix(prefix))
+	want := []string{"*", "a b", "orders", "x}", "{", "{x}", "}", "ä\n"}
+	for _, namespace := range want {
+		acquire(t, store, request(namespace, 0, 0, 0))
+	}
+	entries, err := store.List(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Namespace)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("namespaces %q, want %q", got, want)
+	}
+}
+
+func TestWhatIsNoRowIsAnErrorAndStaysAsItIs(t *testing.T) {
+	client, prefix := connect(t)
+	store := open(t, client, redislease.WithPrefix(prefix))
+	claim := acquire(t, store, request("orders", 0, 9, 0)).Claim
+	key := prefix + "{orders}"
+	row := client.HGet(t.Context(), key, strings.Repeat("0", 19)).Val()
+	for _, bad := range []string{"", "x", row[1:], row[:len(row)-1], row[:92], strings.Replace(row, " ", "", 1)} {
+		if err := client.HSet(t.Context(), key, strings.Repeat("0", 18)+"1", bad).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.List(t.Context(), "orders"); err == nil {
+			t.Errorf("List with the row %q: no error", bad)
+		}
+		if bad == row[:len(row)-1] { // only the holder is broken, which is for people
+			continue
+		}
+		if grant, err := store.Acquire(t.Context(), request("orders", 0, 9, 0)); err == nil || errors.Is(err, lease.ErrNoWorker) {
+			t.Errorf("Acquire with the row %q: %+v, %v; want an error", bad, grant, err)
+		}
+		if got := client.HGet(t.Context(), key, strings.Repeat("0", 18)+"1").Val(); got != bad {
+			t.Errorf("the row %q is now %q", bad, got)
+		}
+	}
+	extend(t, store, claim, 1) // the other workers go on
+}
