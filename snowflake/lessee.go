@@ -1,6 +1,7 @@
 package snowflake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,8 +141,9 @@ func (l *Lessee) Lead() int64 { return int64(l.gen.lead) }
 func (l *Lessee) Wanted() <-chan struct{} { return l.wanted }
 
 // Fail lets the generator go on up to the horizon and makes calls return err
-// from there on.
+// from there on, ErrLeaseStalled if err is nil.
 func (l *Lessee) Fail(err error) {
+	err = cmp.Or(err, ErrLeaseStalled)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err == nil {
@@ -150,12 +152,12 @@ func (l *Lessee) Fail(err error) {
 	l.broadcast()
 }
 
-// Close makes all further calls return err at once. When it returns no more IDs
+// Close makes all further calls return err at once, ErrLeaseStalled if it is nil. When it returns no more IDs
 // are drawn; calls that wait for theirs to be due may still return.
 func (l *Lessee) Close(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.err = err
+	l.err = cmp.Or(err, ErrLeaseStalled)
 	l.retire()
 	l.broadcast()
 }

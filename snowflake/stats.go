@@ -41,17 +41,19 @@ func (g *Generator) Stats() Stats {
 	// between two moves is taken if one comes up, else the last.
 	var state, taken, unused uint64
 	for range 16 {
+		c = g.current() // a lease may change it
 		unused = c.skipped.Load() + c.abandoned.Load()
-		taken = c.retired.Load()
+		retired := c.retired.Load()
+		taken = retired
 		if state = c.state.Load(); state != frozen {
 			taken += state - c.start
 		}
-		if unused == c.skipped.Load()+c.abandoned.Load() && state == c.state.Load() {
+		if unused == c.skipped.Load()+c.abandoned.Load() && state == c.state.Load() && retired == c.retired.Load() && c == g.current() {
 			break
 		}
 	}
 	s := Stats{
-		Issued: taken - unused,
+		Issued: taken - min(taken, unused),
 		Waits:  c.waits.Load(),
 		Waited: time.Duration(c.waited.Load()),
 		Drift:  time.Duration(c.drift.Load()),

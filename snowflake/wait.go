@@ -13,6 +13,9 @@ import (
 // line longer waits for it to get shorter before it takes anything.
 const maxLine = time.Second
 
+// linePiece is how long a call sleeps at a time that waits for the line.
+const linePiece = 20 * time.Millisecond
+
 // checkWait is called before a wait: it reads the clock again, and refuses what
 // can't end well. While the line is too long it does not return.
 func (g *Generator) checkWait(ctx context.Context, c *core, state uint64) (now uint64, err error) {
@@ -26,15 +29,23 @@ func (g *Generator) checkWait(ctx context.Context, c *core, state uint64) (now u
 		return 0, err
 	}
 	line := uint64(max(1, maxLine/c.layout.tick)) << c.bits
-	for last := c.state.Load(); last != frozen && last > line && g.untilDue(c, now, last-line) > 0; last = c.state.Load() {
-		if err := g.wait(ctx, c, last-line); err != nil {
+	for {
+		last := c.state.Load()
+		left := g.untilDue(c, now, last-line)
+		if last == frozen || last <= line || left <= 0 {
+			return now, nil
+		}
+		if ctx.Err() != nil {
+			return 0, waitError(ctx)
+		}
+		// In pieces: the line may end at once, when a lease is closed.
+		if err := g.sleep(ctx, c, min(left, linePiece)); err != nil {
 			return 0, err
 		}
 		if now, err = c.read(); err != nil {
 			return 0, err
 		}
 	}
-	return now, nil
 }
 
 // checkDeadline refuses a wait that ctx can't live to see the end of, before

@@ -30,8 +30,7 @@
 // committed. Not covered: a store that forgets committed writes, after a failover
 // to a replica that lagged behind or a restore from a backup, together with a
 // clock that is wrong by more than a window; a virtual machine that is cloned
-// while it runs, until the lease of one of the two is found lost, which is within
-// a window; and processes that use a worker of the namespace without a lease.
+// while it runs, whose two copies are one owner to the store; and processes that use a worker of the namespace without a lease.
 //
 // # Stores
 //

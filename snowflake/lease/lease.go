@@ -36,7 +36,8 @@ type Lease struct {
 	from    int64  // the horizon that the claim started at
 	horizon int64  // committed by the store under claim
 	skew    time.Duration
-	retries int
+	retries int   // calls in a row that the store has not answered
+	denied  int   // acquisitions in a row for which all workers were held
 	lastErr error // the last that was not final
 
 	mu     sync.Mutex // guards what status and trust read
@@ -64,7 +65,9 @@ type Status struct {
 }
 
 // Open takes a worker from the store, commits a horizon for it, and returns a
-// lease whose generator is ready. If all workers are held it waits for one; ctx
+// lease whose generator is ready. If that worker was in use a moment ago, because
+// there is no other, its first ID is due when the clock has reached the old
+// horizon: up to a window later. If all workers are held it waits for one; ctx
 // bounds that and every other wait of Open, not the life of the lease.
 //
 // Errors: ErrConfig for bad settings, ErrLayout if the namespace is in use with
@@ -123,24 +126,36 @@ func (l *Lease) Status() Status {
 
 // Close ends the use of the worker and gives it back, keeping its horizon. Calls
 // of the generator return ErrClosed from then on. ctx bounds the wait for the
-// store; without its answer the worker is free after two windows. Further calls
-// return what the first one did.
+// store; without its answer the worker is free after two windows. Once the store
+// was asked, further calls return what it said.
 func (l *Lease) Close(ctx context.Context) error {
-	l.once.Do(func() {
-		l.stop()
-		<-l.done
-		l.lessee.Close(ErrClosed)
-		if !l.held {
-			return
-		}
-		if err := l.store.Release(ctx, l.claim); err != nil && !errors.Is(err, ErrLost) {
-			l.err = fmt.Errorf("lease: release worker %d: %w", l.claim.Worker, err)
-			return
-		}
-		l.held = false
-		l.tell(Released, nil)
-	})
+	l.lessee.Close(ErrClosed)
+	l.stop()
+	select {
+	case <-l.done: // and the protocol's state is this goroutine's
+	case <-ctx.Done():
+		return fmt.Errorf("lease: close: %w: the store is still busy with an extension", ctx.Err())
+	}
+	l.once.Do(func() { l.err = l.release(ctx) })
 	return l.err
+}
+
+// release gives the worker back, also one that was acquired but not yet used.
+func (l *Lease) release(ctx context.Context) error {
+	if l.claim.Token == "" {
+		return nil
+	}
+	err := l.store.Release(ctx, l.claim)
+	l.held = false
+	switch {
+	case errors.Is(err, ErrLost):
+		return nil // nothing to give back
+	case err != nil:
+		return fmt.Errorf("lease: release worker %d: %w", l.claim.Worker, err)
+	}
+	l.note(nil)
+	l.tell(Released, nil)
+	return nil
 }
 
 // start makes steps until a worker is held.
@@ -188,6 +203,10 @@ func (l *Lease) run(ctx context.Context) {
 		var err error
 		if wait, err = l.step(ctx); err != nil {
 			if ctx.Err() == nil {
+				if !errors.Is(err, ErrLost) { // which has been told
+					l.note(err)
+					l.tell(Failed, err)
+				}
 				l.lessee.Fail(err)
 			}
 			return

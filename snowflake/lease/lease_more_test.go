@@ -27,7 +27,7 @@ func TestBadSettingsAreRefusedWithTheValueAndTheLimit(t *testing.T) {
 		{"long namespace", store, lease.WithNamespace(strings.Repeat("n", 101)), lease.ErrConfig, "has 101 bytes, want 1 to 100"},
 		{"short window", store, lease.WithWindow(time.Millisecond), lease.ErrConfig, "window 1ms out of range [10ms, 10m0s]"},
 		{"long window", store, lease.WithWindow(time.Hour), lease.ErrConfig, "window 1h0m0s out of range [10ms, 10m0s]"},
-		{"no skew", store, lease.WithMaxSkew(0), lease.ErrConfig, "skew 0s is not positive"},
+		{"no skew", store, lease.WithMaxSkew(0), lease.ErrConfig, "skew 0s out of range (0, 8760h0m0s]"},
 		{"negative patience", store, lease.WithPatience(-1), lease.ErrConfig, "patience -1ns is negative"},
 		{"no logger", store, lease.WithLogger(nil), lease.ErrConfig, "nil Logger"},
 		{"workers above the layout's", store, lease.WithWorkers(0, 4), lease.ErrConfig, "workers 0 to 4, the layout has 0 to 3"},

@@ -39,6 +39,9 @@ type config struct {
 	generator   []snowflake.Option
 }
 
+// maxMaxSkew bounds WithMaxSkew: beyond, clocks have nothing to do with each other.
+const maxMaxSkew = 365 * 24 * time.Hour
+
 // anyWorker as the last of a range stands for the layout's greatest.
 const anyWorker = math.MinInt64
 
@@ -78,8 +81,9 @@ func WithWorkers(first, last int64) Option {
 }
 
 // WithMaxSkew sets how far the wall clock may be from the store's when Open takes
-// a worker, and how far ahead of it when a generator follows a step forward.
-// Defaults to DefaultMaxSkew, the figure of Twitter's servers of 2010.
+// a worker, at most a year, and how far ahead of it when a generator follows a
+// step forward. Stores without a clock of their own, on files and on SQLite, can't
+// tell; their steps forward are followed. Defaults to DefaultMaxSkew, the figure of Twitter's servers of 2010.
 func WithMaxSkew(d time.Duration) Option { return optionFunc(func(c *config) { c.maxSkew = d }) }
 
 // WithPatience sets how long calls whose context never ends, such as Next, wait
@@ -101,8 +105,9 @@ func WithVersion(version string) Option {
 // steps at level Warn, extensions at level Debug. Defaults to slog.Default().
 func WithLogger(log *slog.Logger) Option { return optionFunc(func(c *config) { c.log = log }) }
 
-// WithHook sets a function that is told of each event. It is called by the
-// lease's own goroutine, one call after the other, and must not take long.
+// WithHook sets a function that is told of each event, one call after the other:
+// by Open, by the lease's own goroutine, and by Close. It must not take long, nor
+// call Close, which waits for it.
 func WithHook(hook func(Event)) Option { return optionFunc(func(c *config) { c.hook = hook }) }
 
 func configure(opts []Option) (config, error) {
@@ -131,8 +136,8 @@ func configure(opts []Option) (config, error) {
 		return c, fmt.Errorf("%w: namespace %.110q has %d bytes, want 1 to 100", ErrConfig, c.namespace, len(c.namespace))
 	case c.window < MinWindow || c.window > MaxWindow:
 		return c, fmt.Errorf("%w: window %v out of range [%v, %v]", ErrConfig, c.window, MinWindow, MaxWindow)
-	case c.maxSkew <= 0:
-		return c, fmt.Errorf("%w: skew %v is not positive", ErrConfig, c.maxSkew)
+	case c.maxSkew <= 0 || c.maxSkew > maxMaxSkew:
+		return c, fmt.Errorf("%w: skew %v out of range (0, %v]", ErrConfig, c.maxSkew, maxMaxSkew)
 	case c.patience < 0:
 		return c, fmt.Errorf("%w: patience %v is negative", ErrConfig, c.patience)
 	case c.clock == nil:

@@ -65,7 +65,7 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 	if err := l.lessee.Move(grant.Worker, l.from, l.horizon); err != nil {
 		return 0, err
 	}
-	l.token, l.held = "", true
+	l.token, l.held, l.denied = "", true, 0
 	l.note(nil)
 	l.tell(Acquired, nil)
 	return l.period(), nil
@@ -88,8 +88,10 @@ func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
 	l.note(nil)
 	l.tell(Extended, nil)
 	if drift := l.Generator().Stats().Drift; drift.Abs() > l.cfg.maxSkew {
+		skew := l.skew
 		l.skew = drift
 		l.tell(Stepped, nil)
+		l.skew = skew
 	}
 	return l.period(), nil
 }
@@ -134,13 +136,19 @@ func (l *Lease) callAcquire(ctx context.Context, tick int64) (Grant, error) {
 func (l *Lease) refused(ctx context.Context, err error) (time.Duration, error) {
 	var none *NoWorkerError
 	switch {
-	case errors.Is(err, ErrLayout), errors.Is(err, ErrConfig), errors.Is(err, ErrDamaged):
+	case !l.running() && (errors.Is(err, ErrLayout) || errors.Is(err, ErrConfig) || errors.Is(err, ErrDamaged)):
 		return 0, err
 	case errors.As(err, &none):
 		l.retries = 0 // it has answered
 		l.note(err)
-		l.tell(Failed, err)
-		return min(max(none.Wait, 10*time.Millisecond), l.cfg.window), nil
+		if l.denied++; l.denied == 1 {
+			l.tell(Failed, err) // once, not at each try
+		}
+		wait := none.Wait
+		if wait <= 0 { // unknown
+			wait = l.cfg.window / 64 << min(l.denied, 4)
+		}
+		return min(max(wait, 10*time.Millisecond), l.cfg.window), nil
 	}
 	return l.failed(ctx, err)
 }
@@ -180,6 +188,6 @@ func jitter(d time.Duration) time.Duration {
 	return d*9/10 + rand.N(d/5+1)
 }
 
-// timeout is how long one call of the store may take: several fit into what is
-// left of a window when an extension is due.
+// timeout is how long one call of the store may take: two fit into what is left
+// of a window when an extension is due, if that is not very short.
 func (l *Lease) timeout() time.Duration { return max(l.cfg.window/5, 50*time.Millisecond) }

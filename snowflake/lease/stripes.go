@@ -31,6 +31,11 @@ func OpenStripes(ctx context.Context, store Store, n int, opts ...Option) (*Stri
 			return nil, errors.Join(err, s.Close(closing))
 		}
 		s.leases = append(s.leases, l)
+		if first, last := l.cfg.first, l.cfg.last; int64(n) > last-first+1 {
+			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTimeout)
+			defer cancel()
+			return nil, errors.Join(fmt.Errorf("%w: %d stripes of the workers %d to %d", ErrConfig, n, first, last), s.Close(closing))
+		}
 	}
 	return s, nil
 }

@@ -7,4 +7,9 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
+func TestMain(m *testing.M) {
+	if text, ok := os.LookupEnv(orderVariable); ok {
+		os.Exit(issue(text))
+	}
+	os.Exit(testdb.Main(m))
+}

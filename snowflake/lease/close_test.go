@@ -1,0 +1,111 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+)
+
+// slowStore answers extensions only when it is let go, whatever the context says.
+type slowStore struct {
+	lease.Store
+	block chan struct{} // nil: it is quick
+}
+
+func (s *slowStore) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	if s.block != nil {
+		<-s.block
+	}
+	return s.Store.Extend(ctx, c, horizon, ttl)
+}
+
+func TestCloseEndsWithItsContextAndStopsTheGeneratorAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory(time.Now)
+		store := &slowStore{Store: memory}
+		l := mustOpen(t, store)
+		store.block = make(chan struct{})
+		time.Sleep(6 * time.Second) // an extension is under way
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		if err := l.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
+			t.Errorf("Close: %v after %v", err, time.Since(start))
+		}
+		if _, err := l.Generator().Next(); !errors.Is(err, lease.ErrClosed) {
+			t.Errorf("Next: %v", err)
+		}
+		close(store.block)
+		mustClose(t, l) // now it can
+		if entry(t, memory, 0).Held {
+			t.Error("the worker was not given back")
+		}
+	})
+}
+
+func TestCloseGivesBackAWorkerThatIsNotInUseYet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory(time.Now)
+		store := newFaulty(memory)
+		slow := &slowStore{Store: store}
+		l := mustOpen(t, slow, lease.WithWorkers(0, 1))
+		store.setDown(true)
+		time.Sleep(25 * time.Second)
+		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
+		defer mustClose(t, thief)
+		store.setDown(false)
+		slow.block = make(chan struct{}, 1)
+		slow.block <- struct{}{}    // the extension that finds the loss; the first one of worker 1 hangs
+		time.Sleep(5 * time.Second) // and so it is acquired only
+		if !entry(t, memory, 1).Held {
+			t.Fatal("worker 1 is not held")
+		}
+		time.AfterFunc(time.Second, func() { close(slow.block) })
+		mustClose(t, l)
+		if entry(t, memory, 1).Held {
+			t.Error("worker 1 was not given back")
+		}
+	})
+}
+
+func TestACallInTheLineNoticesClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		layout, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:2 sequence:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := mustOpen(t, leasetest.NewMemory(time.Now), lease.WithGenerator(snowflake.WithLayout(layout)))
+		for range 400 { // each takes 5 ms, so that the line is 2 s long
+			go func() { _ = l.Generator().Fill(context.Background(), make([]snowflake.ID, 10)) }()
+		}
+		time.Sleep(10 * time.Millisecond)
+		done := make(chan error)
+		go func() {
+			_, err := l.Generator().Next()
+			done <- err
+		}()
+		time.Sleep(50 * time.Millisecond)
+		mustClose(t, l)
+		start := time.Now()
+		if err := <-done; !errors.Is(err, lease.ErrClosed) || time.Since(start) > 100*time.Millisecond {
+			t.Errorf("Next: %v, %v after Close", err, time.Since(start))
+		}
+		time.Sleep(5 * time.Second)
+	})
+}
+
+func TestMoreStripesThanWorkersAreRefused(t *testing.T) {
+	store := leasetest.NewMemory(nil)
+	if _, err := lease.OpenStripes(t.Context(), store, 5, options(t)...); !errors.Is(err, lease.ErrConfig) {
+		t.Errorf("five stripes of four workers: %v", err)
+	}
+	if entry(t, store, 0).Held {
+		t.Error("a worker is still held")
+	}
+}
