@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,12 +16,12 @@ import (
 // slowStore answers extensions only when it is let go, whatever the context says.
 type slowStore struct {
 	lease.Store
-	block chan struct{} // nil: it is quick
+	block atomic.Pointer[chan struct{}] // nil: it is quick
 }
 
 func (s *slowStore) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	if s.block != nil {
-		<-s.block
+	if block := s.block.Load(); block != nil {
+		<-*block
 	}
 	return s.Store.Extend(ctx, c, horizon, ttl)
 }
@@ -30,7 +31,8 @@ func TestCloseEndsWithItsContextAndStopsTheGeneratorAtOnce(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)
 		store := &slowStore{Store: memory}
 		l := mustOpen(t, store)
-		store.block = make(chan struct{})
+		block := make(chan struct{})
+		store.block.Store(&block)
 		time.Sleep(6 * time.Second) // an extension is under way
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -41,7 +43,7 @@ func TestCloseEndsWithItsContextAndStopsTheGeneratorAtOnce(t *testing.T) {
 		if _, err := l.Generator().Next(); !errors.Is(err, lease.ErrClosed) {
 			t.Errorf("Next: %v", err)
 		}
-		close(store.block)
+		close(block)
 		mustClose(t, l) // now it can
 		if entry(t, memory, 0).Held {
 			t.Error("the worker was not given back")
@@ -60,13 +62,14 @@ func TestCloseGivesBackAWorkerThatIsNotInUseYet(t *testing.T) {
 		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
 		defer mustClose(t, thief)
 		store.setDown(false)
-		slow.block = make(chan struct{}, 1)
-		slow.block <- struct{}{}    // the extension that finds the loss; the first one of worker 1 hangs
+		block := make(chan struct{}, 1)
+		block <- struct{}{} // for the extension that finds the loss; the first one of worker 1 hangs
+		slow.block.Store(&block)
 		time.Sleep(5 * time.Second) // and so it is acquired only
 		if !entry(t, memory, 1).Held {
 			t.Fatal("worker 1 is not held")
 		}
-		time.AfterFunc(time.Second, func() { close(slow.block) })
+		time.AfterFunc(time.Second, func() { close(block) })
 		mustClose(t, l)
 		if entry(t, memory, 1).Held {
 			t.Error("worker 1 was not given back")
