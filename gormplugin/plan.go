@@ -19,8 +19,8 @@ type plan struct {
 	direct int
 }
 
-// nothingToDo is the plan of all models that the plugin leaves alone.
-var nothingToDo = &plan{}
+// leftAlone is the plan of all models that the plugin leaves alone.
+var leftAlone = &plan{}
 
 func (h *handle) planOf(s *schema.Schema) *plan {
 	if p, ok := h.plans.Load(s); ok {
@@ -34,15 +34,15 @@ func newPlan(s *schema.Schema) *plan {
 	field := s.PrioritizedPrimaryField // nil for a key of several fields none of which is called ID
 	switch {
 	case field == nil, field.DBName == "", !field.Creatable:
-		return nothingToDo
+		return leftAlone
 	case field.HasDefaultValue: // default:, autoIncrement: the database makes it
-		return nothingToDo
+		return leftAlone
 	case optedOut(field), isReference(s, field):
-		return nothingToDo
+		return leftAlone
 	}
 	kind := kindOf(field.FieldType)
 	if kind == notAKey {
-		return nothingToDo
+		return leftAlone
 	}
 	direct := -1
 	if index := field.StructField.Index; len(index) == 1 && index[0] >= 0 {
