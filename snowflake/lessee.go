@@ -153,13 +153,18 @@ func (l *Lessee) Fail(err error) {
 }
 
 // Close makes all further calls return err at once, ErrLeaseStalled if it is nil. When it returns no more IDs
-// are drawn; calls that wait for theirs to be due may still return.
-func (l *Lessee) Close(err error) {
+// are drawn, and never will be; calls that wait for theirs to be due may still return.
+//
+// It returns the first tick, 1 or higher, that lies above those of all IDs drawn, whether they were returned
+// or not: from there on the horizon is of no use to this generator, and may be given to another. Further
+// calls return the same.
+func (l *Lessee) Close(err error) (next int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.err = cmp.Or(err, ErrLeaseStalled)
 	l.retire()
 	l.broadcast()
+	return int64(l.last) + 1
 }
 
 func (l *Lessee) broadcast() {

@@ -13,7 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
-// slowStore answers extensions only when it is let go, whatever the context says.
+// slowStore makes extensions only when it is let go, whatever the context says.
 type slowStore struct {
 	lease.Store
 	block atomic.Pointer[chan struct{}] // nil: it is quick
@@ -22,6 +22,7 @@ type slowStore struct {
 func (s *slowStore) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if block := s.block.Load(); block != nil {
 		<-*block
+		ctx = context.WithoutCancel(ctx)
 	}
 	return s.Store.Extend(ctx, c, horizon, ttl)
 }
@@ -51,6 +52,46 @@ func TestCloseEndsWithItsContextAndStopsTheGeneratorAtOnce(t *testing.T) {
 	})
 }
 
+// stuckStore releases only when it is let go.
+type stuckStore struct {
+	lease.Store
+	block chan struct{}
+}
+
+func (s *stuckStore) Release(ctx context.Context, c lease.Claim, horizon int64) error {
+	select {
+	case <-s.block:
+		return s.Store.Release(ctx, c, horizon)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func TestASecondCloseWaitsNoLongerThanItsOwnContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory(time.Now)
+		store := &stuckStore{Store: memory, block: make(chan struct{})}
+		l := mustOpen(t, store)
+		first := make(chan error, 1)
+		go func() { first <- l.Close(context.Background()) }()
+		synctest.Wait()
+		time.AfterFunc(time.Minute, func() { close(store.block) })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		if err := l.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
+			t.Errorf("the second Close: %v after %v, want DeadlineExceeded after 1s", err, time.Since(start))
+		}
+		if err := <-first; err != nil {
+			t.Errorf("the first Close: %v", err)
+		}
+		mustClose(t, l)
+		if entry(t, memory, 0).Held {
+			t.Error("the worker was not given back")
+		}
+	})
+}
+
 func TestCloseGivesBackAWorkerThatIsNotInUseYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)
@@ -71,8 +112,8 @@ func TestCloseGivesBackAWorkerThatIsNotInUseYet(t *testing.T) {
 		}
 		time.AfterFunc(time.Second, func() { close(block) })
 		mustClose(t, l)
-		if entry(t, memory, 1).Held {
-			t.Error("worker 1 was not given back")
+		if e := entry(t, memory, 1); e.Held || e.Epoch != 1 || e.Horizon != 0 { // as it was granted: no ID of it came out
+			t.Errorf("worker 1 was not given back: %+v", e)
 		}
 	})
 }
@@ -87,13 +128,13 @@ func TestACallInTheLineNoticesClose(t *testing.T) {
 		for range 400 { // each takes 5 ms, so that the line is 2 s long
 			go func() { _ = l.Generator().Fill(context.Background(), make([]snowflake.ID, 10)) }()
 		}
-		time.Sleep(10 * time.Millisecond)
+		synctest.Wait() // no time has passed, so none of the line is over
 		done := make(chan error)
 		go func() {
 			_, err := l.Generator().Next()
 			done <- err
 		}()
-		time.Sleep(50 * time.Millisecond)
+		synctest.Wait()
 		mustClose(t, l)
 		start := time.Now()
 		if err := <-done; !errors.Is(err, lease.ErrClosed) || time.Since(start) > 100*time.Millisecond {

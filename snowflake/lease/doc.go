@@ -16,7 +16,9 @@
 // An ID may be issued only if its tick lies below a horizon that the store has
 // committed before under this owner's epoch. A takeover raises the epoch and
 // starts at the old horizon. So the ticks of two owners of one worker never meet.
-// The lease extends the horizon in the background, at half of its window; a call
+// Close stops the generator and then lowers the horizon to the tick after its last
+// ID, so that the next owner need not wait; after a crash it may have to, up to a
+// window, if no other worker is free. The lease extends the horizon in the background, at half of its window; a call
 // compares one number.
 //
 // Clocks, pauses and expiry times decide when a worker changes hands. They do not
@@ -29,8 +31,9 @@
 // No ID comes twice in a namespace, as long as the store keeps what it has
 // committed. Not covered: a store that forgets committed writes, after a failover
 // to a replica that lagged behind or a restore from a backup, together with a
-// clock that is wrong by more than a window; a virtual machine that is cloned
-// while it runs, whose two copies are one owner to the store; and processes that use a worker of the namespace without a lease.
+// clock that is wrong or an owner that was forgotten and still runs; a virtual
+// machine that is cloned while it runs, whose two copies are one owner to the store;
+// and processes that use a worker of the namespace without a lease.
 //
 // # Stores
 //

@@ -34,6 +34,9 @@ func (s Stepwise) Fail(err error) { s.lessee.Fail(err) }
 // Holds reports whether a worker is held, as far as the lease knows.
 func (s Stepwise) Holds() bool { return s.held }
 
+// Claim returns what the lease has acquired, and the tick that it started at.
+func (s Stepwise) Claim() (claim Claim, from int64) { return s.claim, s.from }
+
 // Retries returns how many calls the store has not answered in a row.
 func (s Stepwise) Retries() int { return s.retries }
 

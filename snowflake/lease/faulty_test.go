@@ -89,12 +89,12 @@ func (f *faulty) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl t
 	return now, err
 }
 
-func (f *faulty) Release(ctx context.Context, c lease.Claim) error {
+func (f *faulty) Release(ctx context.Context, c lease.Claim, horizon int64) error {
 	lost, err := f.begin("release")
 	if err != nil {
 		return err
 	}
-	err = f.Store.Release(ctx, c)
+	err = f.Store.Release(ctx, c, horizon)
 	if lost {
 		return errLostReply
 	}

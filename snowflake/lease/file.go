@@ -111,10 +111,11 @@ func (f *File) Extend(ctx context.Context, c Claim, horizon int64, ttl time.Dura
 	return time.Time{}, f.owners.extend(ctx, f.row(c.Namespace, c.Worker), c, horizon)
 }
 
-// Release is as Store says. If it fails at the write, as on a full disk, the
-// worker is free nevertheless.
-func (f *File) Release(ctx context.Context, c Claim) error {
-	return f.owners.release(ctx, f.row(c.Namespace, c.Worker), c)
+// Release is as Store says; what it lowers is flushed like an extension. If it
+// fails at the write, as on a full disk, the worker is free nevertheless, most
+// likely with the horizon as it was.
+func (f *File) Release(ctx context.Context, c Claim, horizon int64) error {
+	return f.owners.release(ctx, f.row(c.Namespace, c.Worker), c, horizon)
 }
 
 // List is as Store says. If some files can't be read it returns the rest of the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,7 +57,7 @@ func extend(t *testing.T, s lease.Store, c lease.Claim, horizon int64) {
 
 func release(t *testing.T, s lease.Store, c lease.Claim) {
 	t.Helper()
-	if err := s.Release(t.Context(), c); err != nil {
+	if err := s.Release(t.Context(), c, math.MaxInt64); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -197,8 +198,25 @@ func TestFileReleaseIsRepeatableUntilATakeover(t *testing.T) {
 	if g := acquire(t, a, fileRequest(2, 0)); g.Horizon != 20 {
 		t.Errorf("horizon %d, want 20", g.Horizon)
 	}
-	if err := a.Release(t.Context(), c); !errors.Is(err, lease.ErrLost) {
+	if err := a.Release(t.Context(), c, math.MaxInt64); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("after the takeover: got %v, want ErrLost", err)
+	}
+}
+
+func TestFileIsGivenBackByAnotherProcess(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a, b := newFile(t, dir), newFile(t, dir)
+	c := acquire(t, a, fileRequest(1, 0)).Claim
+	extend(t, a, c, 9)
+	release(t, a, c)
+	for _, asked := range []int64{12, 4, 7} { // in the end, the lowest
+		if err := b.Release(t.Context(), c, asked); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if g := acquire(t, a, fileRequest(2, 0)); g.Horizon != 4 {
+		t.Errorf("horizon %d, want 4", g.Horizon)
 	}
 }
 
@@ -298,7 +316,7 @@ func TestFileEndsItsWaitsWithTheContext(t *testing.T) {
 	if _, err := f.Extend(ended, c, 1, time.Second); !errors.Is(err, context.Canceled) {
 		t.Errorf("Extend: %v", err)
 	}
-	if err := f.Release(ended, c); !errors.Is(err, context.Canceled) {
+	if err := f.Release(ended, c, math.MaxInt64); !errors.Is(err, context.Canceled) {
 		t.Errorf("Release: %v", err)
 	}
 	if _, err := f.List(ended, ""); !errors.Is(err, context.Canceled) {

@@ -15,6 +15,9 @@ func lockFile(f *os.File) (bool, error) {
 		runtime.GOOS, f.Name(), errors.ErrUnsupported)
 }
 
+// unlockFile does nothing: closing ends the lock.
+func unlockFile(*os.File) error { return nil }
+
 func replaceFile(from, to string) error { return os.Rename(from, to) }
 
 func syncFolder(string) error { return nil }

@@ -28,6 +28,12 @@ func lockFile(f *os.File) (bool, error) {
 	}
 }
 
+// unlockFile ends the lock at once. Closing alone would not, while a child that was
+// forked a moment ago has not yet come to its exec, which closes its copy.
+func unlockFile(f *os.File) error {
+	return os.NewSyscallError("flock", syscall.Flock(int(f.Fd()), syscall.LOCK_UN))
+}
+
 // replaceFile renames from to to, in one folder, and returns when that is on the disk.
 func replaceFile(from, to string) error {
 	if err := os.Rename(from, to); err != nil {

@@ -57,5 +57,8 @@ func replaceFile(from, to string) error {
 	return nil
 }
 
+// unlockFile does nothing: closing ends the lock.
+func unlockFile(*os.File) error { return nil }
+
 // syncFolder does nothing: Windows has no flush of a folder, NTFS keeps names in its journal.
 func syncFolder(string) error { return nil }

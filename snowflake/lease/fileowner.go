@@ -78,14 +78,15 @@ func (o *fileOwners) extend(ctx context.Context, row fileRow, c Claim, horizon i
 	})
 }
 
-func (o *fileOwners) release(ctx context.Context, row fileRow, c Claim) error {
+func (o *fileOwners) release(ctx context.Context, row fileRow, c Claim, horizon int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return o.use(row, c, func(owner *fileOwner, s fileState) error {
 		var err error
-		if !owner.idle {
-			s.Horizon = max(s.Horizon, owner.durable)
+		if horizon = max(0, horizon); !owner.idle || horizon < s.Horizon {
+			// What a failed write leaves may be either horizon. Nothing is issued any more, so both are right.
+			s.Horizon = min(max(s.Horizon, owner.durable), horizon)
 			if err = row.write(s); err != nil { // its time says since when the worker is free
 				err = fmt.Errorf("lease: releasing worker %d: %w", c.Worker, err)
 			}
@@ -186,7 +187,7 @@ func (o *fileOwners) drop(owner *fileOwner) error {
 		delete(o.rows, owner.row.path)
 	}
 	o.mu.Unlock()
-	err := owner.lock.Close()
+	err := errors.Join(unlockFile(owner.lock), owner.lock.Close())
 	owner.lock = nil
 	return err
 }

@@ -26,8 +26,10 @@ type Lease struct {
 
 	stop context.CancelFunc
 	done chan struct{}
-	once sync.Once
-	err  error // of Close
+
+	closing  chan struct{} // has an element while a call of Close asks the store
+	released bool          // the store was asked
+	err      error         // what it said
 
 	// The protocol's state, which only the goroutine of run has after Open.
 	claim   Claim
@@ -65,16 +67,17 @@ type Status struct {
 }
 
 // Open takes a worker from the store, commits a horizon for it, and returns a
-// lease whose generator is ready. If that worker was in use a moment ago, because
-// there is no other, its first ID is due when the clock has reached the old
-// horizon: up to a window later. If all workers are held it waits for one; ctx
-// bounds that and every other wait of Open, not the life of the lease.
+// lease whose generator is ready. If the owner before was not closed, and there is
+// no other worker than its own, the first ID is due when the clock has reached the
+// old horizon: up to a window later. After a Close it is due at once. If all workers
+// are held Open waits for one; ctx bounds that and every other wait of Open, not
+// the life of the lease.
 //
 // Errors: ErrConfig for bad settings, ErrLayout if the namespace is in use with
 // another layout, ErrDamaged from a file, ErrNoWorker when ctx ends while all workers are held,
 // ErrClockSkew if the wall clock is away from the store's by more than the limit
 // (WithMaxSkew), ErrBehindHorizon if it is behind what IDs were issued for, the
-// store's errors if it has not answered for a window, and those of snowflake.New
+// store's errors if it has not answered for a window, at most DefaultWindow, and those of snowflake.New
 // for the generator's options. When it returns an error it holds no worker, unless
 // the store could not be told: that one is free after two windows.
 func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
@@ -101,7 +104,7 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lease{store: store, cfg: cfg}
+	l := &Lease{store: store, cfg: cfg, closing: make(chan struct{}, 1)}
 	if l.lessee, err = snowflake.NewLessee(cfg.patience, l.trusts, cfg.generator...); err != nil {
 		return nil, err
 	}
@@ -117,6 +120,9 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 // the worker changes.
 func (l *Lease) Generator() *snowflake.Generator { return l.lessee.Generator() }
 
+// Patience returns how long calls whose context never ends wait for a horizon (WithPatience).
+func (l *Lease) Patience() time.Duration { return l.cfg.patience }
+
 // Status returns how the lease stands.
 func (l *Lease) Status() Status {
 	l.mu.Lock()
@@ -124,28 +130,40 @@ func (l *Lease) Status() Status {
 	return l.status
 }
 
-// Close ends the use of the worker and gives it back, keeping its horizon. Calls
-// of the generator return ErrClosed from then on. ctx bounds the wait for the
-// store; without its answer the worker is free after two windows. Once the store
-// was asked, further calls return what it said.
+// Close ends the use of the worker and gives it back, with what is left of its
+// horizon: the next owner starts above the last ID drawn here, and need not wait
+// for the clock. Calls of the generator return ErrClosed from then on; calls that
+// wait for an ID of theirs to be due may still return it. ctx bounds the wait for
+// the store; without its answer the worker is free after two windows, at the old
+// horizon. Once the store was asked, further calls return what it said.
 func (l *Lease) Close(ctx context.Context) error {
-	l.lessee.Close(ErrClosed)
+	next := l.lessee.Close(ErrClosed) // before all else: what was given back must not be issued
 	l.stop()
 	select {
 	case <-l.done: // and the protocol's state is this goroutine's
 	case <-ctx.Done():
 		return fmt.Errorf("lease: close: %w: the store is still busy with an extension", ctx.Err())
 	}
-	l.once.Do(func() { l.err = l.release(ctx) })
+	select {
+	case l.closing <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("lease: close: %w: another call is at it", ctx.Err())
+	}
+	defer func() { <-l.closing }()
+	if !l.released {
+		l.released, l.err = true, l.release(ctx, next)
+	}
 	return l.err
 }
 
-// release gives the worker back, also one that was acquired but not yet used.
-func (l *Lease) release(ctx context.Context) error {
+// release gives the worker back, also one that was acquired but not yet used. The
+// generator is closed: it has drawn no tick from next on, and draws nothing more.
+func (l *Lease) release(ctx context.Context, next int64) error {
 	if l.claim.Token == "" {
 		return nil
 	}
-	err := l.store.Release(ctx, l.claim)
+	unused := l.unused(next)
+	err := l.store.Release(ctx, l.claim, unused)
 	l.held = false
 	switch {
 	case errors.Is(err, ErrLost):
@@ -153,9 +171,20 @@ func (l *Lease) release(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("lease: release worker %d: %w", l.claim.Worker, err)
 	}
+	l.horizon = min(l.horizon, unused)
 	l.note(nil)
 	l.tell(Released, nil)
 	return nil
+}
+
+// unused returns the first tick that no ID can have been issued for under the
+// claim. The generator has no ID of a claim that it was not given, and those that
+// it had for workers before say nothing about this one.
+func (l *Lease) unused(next int64) int64 {
+	if !l.held {
+		return l.from
+	}
+	return max(l.from, next)
 }
 
 // start makes steps until a worker is held.
@@ -171,7 +200,7 @@ func (l *Lease) start(ctx context.Context) error {
 		switch now := l.cfg.clock.Elapsed(); {
 		case l.retries == 0:
 			answered = now
-		case now-answered > l.cfg.window:
+		case now-answered > min(l.cfg.window, DefaultWindow):
 			return l.lastErr
 		}
 		if err := l.cfg.clock.Sleep(ctx, wait); err != nil {
@@ -186,13 +215,13 @@ const giveUpTimeout = time.Second
 
 // giveUp releases what Open has taken before it failed.
 func (l *Lease) giveUp() {
-	l.lessee.Close(ErrClosed)
+	next := l.lessee.Close(ErrClosed)
 	if l.claim.Token == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), giveUpTimeout)
 	defer cancel()
-	_ = l.store.Release(ctx, l.claim) // the expiry does the rest
+	_ = l.store.Release(ctx, l.claim, l.unused(next)) // the expiry does the rest
 }
 
 // run extends the lease until ctx ends.

@@ -122,11 +122,14 @@ func TestALeaseIsTakenExtendedAndGivenBack(t *testing.T) {
 			!status.Held || status.Worker != 0 || status.Epoch != 1 || !status.Horizon.Equal(g.Layout().Start(e.Horizon)) {
 			t.Errorf("%+v, status %+v", e, status)
 		}
-		before := entry(t, store, 0).Horizon
 		mustClose(t, l)
 		mustClose(t, l) // twice is once
-		if e := entry(t, store, 0); e.Held || e.Horizon != before || store.count("release") != 1 {
-			t.Errorf("after Close: %+v, %d releases", e, store.count("release"))
+		after := g.Layout().Time(last).Add(time.Millisecond)
+		if e := entry(t, store, 0); e.Held || !g.Layout().Start(e.Horizon).Equal(after) || store.count("release") != 1 {
+			t.Errorf("after Close: %+v, %d releases, the last ID is of the tick before %v", e, store.count("release"), after)
+		}
+		if got := l.Status(); got.Held || !got.Horizon.Equal(after) {
+			t.Errorf("status after Close: %+v", got)
 		}
 		if id, err := g.Next(); id != 0 || !errors.Is(err, lease.ErrClosed) {
 			t.Errorf("after Close: %d, %v", id, err)
@@ -137,9 +140,9 @@ func TestALeaseIsTakenExtendedAndGivenBack(t *testing.T) {
 	})
 }
 
-func TestTheNextOwnerStartsAtTheOldHorizon(t *testing.T) {
+func TestTheNextOwnerAfterAKillStartsAtTheOldHorizon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory(time.Now)
+		store := killed{leasetest.NewMemory(time.Now)}
 		first := mustOpen(t, store, lease.WithWorkers(2, 2))
 		last := mustNext(t, first)
 		horizon := entry(t, store, 2).Horizon
@@ -352,7 +355,7 @@ func TestOpenRefusesClocksThatAreOff(t *testing.T) {
 			}
 			mustClose(t, l)
 		}
-		store := leasetest.NewMemory(nil)
+		store := killed{leasetest.NewMemory(nil)}
 		ahead := mustOpen(t, store, lease.WithWindow(5*time.Minute), lease.WithWorkers(0, 0))
 		mustClose(t, ahead)
 		_, err := lease.Open(t.Context(), store, options(t, lease.WithWorkers(0, 0))...)

@@ -71,7 +71,9 @@ func WithClock(clock snowflake.Clock) Option {
 // WithWindow sets how far ahead of the clock the horizon is put at each
 // extension, MinWindow to MaxWindow. Extensions come at half of it, so a
 // generator survives an outage of the store of half a window to a whole one. A
-// worker whose owner died is free after two windows. Defaults to DefaultWindow.
+// worker whose owner died is free after two windows, and its next owner may have to
+// wait up to one for its first ID; one that was given back by Close costs no wait,
+// however long the window. Defaults to DefaultWindow.
 func WithWindow(d time.Duration) Option { return optionFunc(func(c *config) { c.window = d }) }
 
 // WithWorkers sets the range of workers to choose from, both inclusive. Defaults

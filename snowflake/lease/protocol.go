@@ -5,21 +5,34 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"time"
 )
 
 // The protocol. One rule keeps the IDs of two owners of a worker apart:
 //
 //	An ID may be issued only if its tick lies below a horizon that the store has
-//	committed before under this owner's epoch. A takeover raises the epoch and
-//	starts at the old horizon.
+//	committed before under this owner's epoch, and not below the horizon that the
+//	acquisition of the epoch has read. Only an owner that issues nothing more lowers
+//	the horizon: to a tick above all that it has issued, and not below where it
+//	started. A takeover raises the epoch and starts at the horizon of the row.
 //
-// All horizons under the epoch e are at or below the one that the acquisition of
-// e+1 reads, since it reads after it has raised the epoch, and no extension under
-// e succeeds after that. The owner of e issues ticks below its horizons, the owner
-// of e+1 at or above the one it read. So their ticks never meet, whatever clocks,
-// pauses, kills and expiries do; these decide when a worker changes hands, not
-// whether that is safe. The model in model/lease.pml has the same names.
+// Extensions and releases under the epoch e change the row only until it has the
+// epoch e+1, and the acquisition of e+1 reads the horizon after that. What it reads
+// is above each tick issued under e:
+//
+//   - Without a release it is at or above all horizons committed under e, so above
+//     all that may be issued under e, then or later.
+//   - With one, the owner had frozen its generator before it asked: what it has
+//     issued is all that it ever will, and lies below the tick it has asked for.
+//     That number never changes, so a repeated release writes the same. A late
+//     extension can only raise the horizon.
+//
+// It is also at or above what the acquisition of e has read, thus above each tick
+// issued under the epochs before. So the ticks of two owners never meet, whatever
+// clocks, pauses, kills and expiries do; these decide when a worker changes hands,
+// not whether that is safe. A claim that the store has called lost, or that it has
+// not confirmed, lowers nothing. The model in model/lease.pml has the same names.
 
 // step does what is due: acquire a worker or extend the one that is held. It
 // returns how long to wait before the next step. An error is final.
@@ -148,7 +161,8 @@ func (l *Lease) refused(ctx context.Context, err error) (time.Duration, error) {
 		if wait <= 0 { // unknown
 			wait = l.cfg.window / 64 << min(l.denied, 4)
 		}
-		return min(max(wait, 10*time.Millisecond), l.cfg.window), nil
+		// No later than after a default window, however long this one is: workers are given back, too.
+		return min(max(wait, 10*time.Millisecond), l.cfg.window, DefaultWindow), nil
 	}
 	return l.failed(ctx, err)
 }
@@ -158,17 +172,24 @@ func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
 	if ctx.Err() != nil {
 		return 0, errors.Join(ctx.Err(), err)
 	}
+	if errors.Is(err, os.ErrClosed) { // the store, for good
+		return 0, err
+	}
 	l.note(err)
 	l.tell(Failed, err)
 	l.retries++
 	backoff := l.cfg.window / 64 << min(l.retries, 4)
-	return jitter(backoff), nil
+	return jitter(min(backoff, maxBackoff)), nil
 }
+
+// maxBackoff bounds how long a store that is back waits for the lease: long windows
+// are for outages, and do not make a question cost more.
+const maxBackoff = DefaultWindow / 4
 
 // lost handles a takeover: the generator may use what is left below its horizon,
 // and goes on under another worker as soon as there is one.
 func (l *Lease) lost(err error) (time.Duration, error) {
-	l.held = false
+	l.held, l.claim.Token = false, "" // nothing to give back: the generator may go on below its horizon
 	l.note(err)
 	l.tell(Lost, err)
 	if l.cfg.stopOnLoss {

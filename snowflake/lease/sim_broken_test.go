@@ -44,8 +44,9 @@ func (s simCommitsLater) Extend(ctx context.Context, c lease.Claim, h int64, ttl
 	return s.w.storeNow, nil
 }
 
-// simLowersHorizon breaks the rule that a release keeps the horizon: it lowers it
-// to the tick that the releasing process's clock shows.
+// simLowersHorizon breaks the rule that a release lowers the horizon to what was
+// asked and no further: it lowers it to the tick that the releasing process's clock
+// shows.
 type simLowersHorizon struct {
 	lease.Store
 	w        *simWorld
@@ -66,8 +67,8 @@ func (s simLowersHorizon) Extend(ctx context.Context, c lease.Claim, h int64, tt
 	return now, err
 }
 
-func (s simLowersHorizon) Release(ctx context.Context, c lease.Claim) error {
-	err := s.Store.Release(ctx, c)
+func (s simLowersHorizon) Release(ctx context.Context, c lease.Claim, h int64) error {
+	err := s.Store.Release(ctx, c, h)
 	if err == nil {
 		s.horizons[c.Worker] = min(s.horizons[c.Worker], s.w.tick(s.w.caller.host.wall))
 	}
@@ -80,6 +81,33 @@ func (s simLowersHorizon) List(ctx context.Context, namespace string) ([]lease.E
 		entries[i].Horizon = s.horizons[entries[i].Worker]
 	}
 	return entries, err
+}
+
+// simReleasesLast breaks the rule that a release asks for a tick above all that were
+// issued: it asks for the last one.
+type simReleasesLast struct{ lease.Store }
+
+func (s simReleasesLast) Release(ctx context.Context, c lease.Claim, h int64) error {
+	return s.Store.Release(ctx, c, h-1)
+}
+
+// simReleasesForAnybody breaks the rule that a release is the owner's: it takes one
+// from anybody.
+type simReleasesForAnybody struct{ simAnyoneExtends }
+
+func (s simReleasesForAnybody) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
+	return s.Store.Extend(ctx, c, h, ttl)
+}
+
+func (s simReleasesForAnybody) Release(ctx context.Context, c lease.Claim, h int64) error {
+	return s.Store.Release(ctx, s.owners[c.Worker], h)
+}
+
+// releaseFirst breaks the rule that the generator is frozen before a release: it
+// gives back what is above the last ID that was returned, and then closes.
+func (p *simProcess) releaseFirst() {
+	claim, from := p.lease.Claim()
+	_ = simPort{p}.Release(context.Background(), claim, max(from, p.highest>>sequenceBits+1))
 }
 
 // simStartsAtNow breaks the rule that a takeover starts at the old horizon.
@@ -122,9 +150,16 @@ func TestTheSimulatorCatchesEveryBrokenRule(t *testing.T) {
 			return simCommitsLater{s, w}
 		}}},
 		{"expiry by the client's clock", simKind{expiry: true}},
-		{"release lowers the horizon", simKind{wrap: func(w *simWorld, s lease.Store) lease.Store {
+		{"release lowers below what was asked", simKind{wrap: func(w *simWorld, s lease.Store) lease.Store {
 			return simLowersHorizon{s, w, map[int64]int64{}}
 		}}},
+		{"release to the last tick issued", simKind{wrap: func(_ *simWorld, s lease.Store) lease.Store {
+			return simReleasesLast{s}
+		}}},
+		{"release without owner check", simKind{wrap: func(_ *simWorld, s lease.Store) lease.Store {
+			return simReleasesForAnybody{simAnyoneExtends{s, map[int64]lease.Claim{}}}
+		}}},
+		{"release before the freeze", simKind{early: true}},
 		{"takeover starts at now", simKind{wrap: func(_ *simWorld, s lease.Store) lease.Store {
 			return simStartsAtNow{s}
 		}}},

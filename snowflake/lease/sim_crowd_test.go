@@ -11,7 +11,8 @@ import (
 
 // TestTheLastOf1025AskersWaitsForOneOf1024Workers lets 1,025 processes ask for
 // the workers of the Default layout. The last one gets none until another one is
-// given back, or until the owner of another one has died.
+// given back, which it can use at once, or until the owner of another one has died,
+// whose horizon it then waits for.
 func TestTheLastOf1025AskersWaitsForOneOf1024Workers(t *testing.T) {
 	const workers = 1024
 	for _, leave := range []struct {
@@ -54,6 +55,9 @@ func TestTheLastOf1025AskersWaitsForOneOf1024Workers(t *testing.T) {
 			}
 			last.step()
 			id, err := last.gen.Next()
+			if leave.wait == 0 && err != nil {
+				t.Fatalf("the first ID after a clean end: %v", err)
+			}
 			for errors.Is(err, errSimWait) || errors.Is(err, snowflake.ErrLeaseStalled) { // the horizon before is ahead
 				w.advance(lease.DefaultWindow / 4)
 				last.step()

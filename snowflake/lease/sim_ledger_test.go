@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -19,11 +20,13 @@ type simLedger struct {
 type simRow struct{ epoch, horizon int64 }
 
 // simGrant is a worker under one epoch: its owner may issue the ticks in
-// [from, below).
+// [from, below), and once it has given a part of them back only those below end.
 type simGrant struct {
 	owner       *simProcess
 	epoch       int64
 	from, below int64
+	end         int64 // none: math.MaxInt64
+	highest     int64 // tick issued; none: -1
 }
 
 func newSimLedger() simLedger {
@@ -43,7 +46,9 @@ func (w *simWorld) granted(p *simProcess, c lease.Claim) {
 			w.tally[simTakeovers]++
 		}
 	}
-	l.grants[c.Worker] = append(grants, &simGrant{owner: p, epoch: c.Epoch, from: l.rows[c.Worker].horizon})
+	l.grants[c.Worker] = append(grants, &simGrant{
+		owner: p, epoch: c.Epoch, from: l.rows[c.Worker].horizon, end: math.MaxInt64, highest: -1,
+	})
 	w.tally[simAcquired]++
 	w.note(p, "is granted worker %d, epoch %d, from tick %d", c.Worker, c.Epoch, l.rows[c.Worker].horizon)
 }
@@ -64,7 +69,7 @@ func (w *simWorld) audit(p *simProcess) {
 			continue
 		}
 		if row.horizon < was.horizon {
-			w.fail(nil, "the horizon of worker %d fell from %d to %d", e.Worker, was.horizon, row.horizon)
+			w.lowered(p, e.Worker, row, was)
 		}
 		if row.epoch < was.epoch {
 			w.fail(nil, "the epoch of worker %d fell from %d to %d", e.Worker, was.epoch, row.epoch)
@@ -79,18 +84,34 @@ func (w *simWorld) audit(p *simProcess) {
 	}
 }
 
-// committed notes a horizon that a call of p has raised. A store that forgets
-// may have given an epoch to several owners.
+// committed notes a horizon that a call of p has raised.
 func (w *simWorld) committed(p *simProcess, worker int64, row simRow) {
-	var owner *simGrant
+	if g := w.grantOf(p, worker, row.epoch); g != nil {
+		g.below = max(g.below, row.horizon)
+	}
+}
+
+// lowered notes a horizon that a call of p has lowered, which must be the owner's
+// release of what it has not issued and, from now on, will not issue.
+func (w *simWorld) lowered(p *simProcess, worker int64, row, was simRow) {
+	w.tally[simLowered]++
+	g := w.grantOf(p, worker, row.epoch)
+	if g == nil || g.owner != p || row.horizon < g.from || row.horizon <= g.highest {
+		w.fail(p, "the horizon of worker %d fell from %d to %d under epoch %d: %+v", worker, was.horizon, row.horizon, row.epoch, g)
+		return
+	}
+	g.end = min(g.end, row.horizon)
+}
+
+// grantOf returns the grant of an epoch, that of p if a store that forgets has
+// given it to several owners.
+func (w *simWorld) grantOf(p *simProcess, worker, epoch int64) (grant *simGrant) {
 	for _, g := range w.ledger.grants[worker] {
-		if g.epoch == row.epoch && (owner == nil || owner.owner != p || g.owner == p) {
-			owner = g
+		if g.epoch == epoch && (grant == nil || grant.owner != p || g.owner == p) {
+			grant = g
 		}
 	}
-	if owner != nil {
-		owner.below = max(owner.below, row.horizon)
-	}
+	return grant
 }
 
 // forget makes the ledger's rows those of a backup.
@@ -137,13 +158,14 @@ func (w *simWorld) checkGrant(p *simProcess, worker, tick int64) {
 	}
 	var seen strings.Builder
 	for _, g := range grants {
-		if g.owner == p && g.from <= tick && tick < g.below {
+		if g.owner == p && g.from <= tick && tick < min(g.below, g.end) {
+			g.highest = max(g.highest, tick)
 			return
 		}
 	}
 	for _, g := range grants {
 		if g.owner == p {
-			fmt.Fprintf(&seen, " [%d, %d) under epoch %d", g.from, g.below, g.epoch)
+			fmt.Fprintf(&seen, " [%d, %d) under epoch %d", g.from, min(g.below, g.end), g.epoch)
 		}
 	}
 	w.fail(p, "issued tick %d of worker %d, was granted%s", tick, worker, &seen)

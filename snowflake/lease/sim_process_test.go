@@ -171,6 +171,9 @@ func (p *simProcess) close() {
 	w.tally[simClosed]++
 	p.ending = true
 	p.enter(simInStep)
+	if w.kind.early && p.lease.Holds() {
+		p.releaseFirst()
+	}
 	err := p.lease.Close(context.Background())
 	p.leave()
 	p.closed = err == nil

@@ -23,8 +23,8 @@ func (s simStore) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.D
 	return s.memory().Extend(ctx, c, h, ttl)
 }
 
-func (s simStore) Release(ctx context.Context, c lease.Claim) error {
-	return s.memory().Release(ctx, c)
+func (s simStore) Release(ctx context.Context, c lease.Claim, h int64) error {
+	return s.memory().Release(ctx, c, h)
 }
 
 func (s simStore) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
@@ -158,9 +158,12 @@ func (s simPort) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Du
 	return s.told(now), nil
 }
 
-func (s simPort) Release(ctx context.Context, c lease.Claim) error {
+func (s simPort) Release(ctx context.Context, c lease.Claim, h int64) error {
 	ctx = context.WithoutCancel(ctx)
-	return s.call("release", simLostReleases, func() error { return s.p.w.store.Release(ctx, c) })
+	return s.call("release", simLostReleases, func() error {
+		s.p.w.note(s.p, "releases worker %d, epoch %d down to %d", c.Worker, c.Epoch, h)
+		return s.p.w.store.Release(ctx, c, h)
+	})
 }
 
 func (s simPort) List(ctx context.Context, namespace string) ([]lease.Entry, error) {

@@ -30,6 +30,7 @@ const (
 	simFull                         // requests refused since all workers are held
 	simCrashes                      // processes that died
 	simClosed                       // processes that gave their worker back
+	simLowered                      // horizons lowered by it
 	simRestarts                     // processes started after one before
 	simBadSkew                      // starts refused because of the skew
 	simBehind                       // starts refused because of the horizon
@@ -55,7 +56,7 @@ const (
 var simNames = [simCounts]string{
 	"IDs", "IDs after a takeover", "calls", "stalls", "refused waits", "sleeps", "paused calls", "dead calls",
 	"steps", "steps in calls", "calls in steps", "acquired", "takeovers", "losses", "stopped", "full", "crashes",
-	"closed", "restarts", "bad skew", "behind horizon", "given up", "pauses", "steps back", "steps forward", "leap seconds",
+	"closed", "lowered", "restarts", "bad skew", "behind horizon", "given up", "pauses", "steps back", "steps forward", "leap seconds",
 	"drifts", "suspends", "store clock steps", "outages", "lost acquire replies", "lost extend replies",
 	"lost release replies", "dropped", "late", "heals", "failovers",
 }

@@ -19,6 +19,7 @@ type simKind struct {
 	guard   bool                                     // grants start a window beyond the store's clock
 	wrap    func(*simWorld, lease.Store) lease.Store // breaks the store
 	expiry  bool                                     // expiry is by the client's clock, and the right to issue, too
+	early   bool                                     // processes give back before they freeze the generator
 	unique  bool                                     // nothing else is checked
 	digest  bool                                     // of the trace is wanted
 }

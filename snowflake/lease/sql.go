@@ -6,7 +6,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
+	"reflect"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -26,15 +29,29 @@ const defaultTable = "snowflake_leases"
 // off (PostgreSQL), innodb_flush_log_at_trx_commit other than 1 (MySQL),
 // synchronous = OFF, or NORMAL with a write-ahead log (SQLite), or a failover to
 // a replica that lags behind, a crash can take back what was answered.
-// The pool must lead to the primary: a replica can't be extended.
+// The pool must lead to the primary: a replica can't be extended. Its connections
+// must commit each statement: with autocommit = 0 (MySQL) nothing is ever promised.
+//
+// Once a *sql.DB was closed the errors wrap [os.ErrClosed], and leases end.
 type SQL struct {
-	db      *sql.DB
+	db      DB
 	dialect Dialect
 	table   string // quoted
 	queries queries
 }
 
 var _ Store = (*SQL)(nil)
+
+// DB is what a [SQL] needs of a database: *sql.DB and gorm.ConnPool have it.
+//
+// A *sql.Conn has it too, and is one connection: for one lease, or one call of
+// the store, at a time. So has a *sql.Tx, which MUST NOT be used: a horizon
+// counts when it is committed, and that of a transaction may be rolled back
+// after IDs below it were issued.
+type DB interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
 
 // SQLOption is a setting of [NewSQL].
 type SQLOption func(*sqlConfig)
@@ -46,11 +63,12 @@ type sqlConfig struct{ table string }
 func WithTable(name string) SQLOption { return func(c *sqlConfig) { c.table = name } }
 
 // NewSQL returns a store on the database. It does not talk to it. It returns
-// [ErrConfig] for a nil db, an unknown dialect, and a table's name with other
-// characters than letters, digits and underscores in its one or two parts.
-func NewSQL(db *sql.DB, dialect Dialect, opts ...SQLOption) (*SQL, error) {
-	if db == nil {
-		return nil, fmt.Errorf("%w: the *sql.DB is nil", ErrConfig)
+// [ErrConfig] for a nil db or a nil pointer in it, an unknown dialect, and a table's
+// name with other characters than letters, digits and underscores in its one or two
+// parts.
+func NewSQL(db DB, dialect Dialect, opts ...SQLOption) (*SQL, error) {
+	if v := reflect.ValueOf(db); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, fmt.Errorf("%w: the database is nil: %T", ErrConfig, db)
 	}
 	if !dialect.valid() {
 		return nil, fmt.Errorf("%w: %v is no dialect, want Postgres, MySQL or SQLite", ErrConfig, dialect)
@@ -87,11 +105,12 @@ func (s *SQL) Extend(ctx context.Context, c Claim, horizon int64, ttl time.Durat
 
 // Release is as [Store] says. The row keeps the claim's token, so that a release
 // whose reply was lost can be repeated until somebody takes the worker.
-func (s *SQL) Release(ctx context.Context, c Claim) error {
+func (s *SQL) Release(ctx context.Context, c Claim, horizon int64) error {
 	if !c.possible() {
 		return lostClaim(c)
 	}
-	result, err := s.db.ExecContext(ctx, s.queries.release, c.Namespace, c.Worker, c.Epoch, c.Token)
+	horizon = max(0, horizon)
+	result, err := s.db.ExecContext(ctx, s.queries.release, horizon, horizon, c.Namespace, c.Worker, c.Epoch, c.Token)
 	if err != nil {
 		return s.failed("release", err)
 	}
@@ -177,9 +196,19 @@ func (s *SQL) number(ctx context.Context, query string, args ...any) (answer int
 	return answer, found, nil
 }
 
+// failed tells a pool that was closed for good from a database that is away.
 func (s *SQL) failed(what string, err error) error {
+	if strings.HasSuffix(err.Error(), "sql: database is closed") { // which database/sql does not export
+		err = poolClosedError{err}
+	}
 	return fmt.Errorf("lease: %s in table %s: %w", what, s.table, err)
 }
+
+// poolClosedError is database/sql's error as an os.ErrClosed, whose text speaks of a file.
+type poolClosedError struct{ error }
+
+func (e poolClosedError) Unwrap() error      { return e.error }
+func (poolClosedError) Is(target error) bool { return target == os.ErrClosed }
 
 // possible is false for claims that Acquire never hands out; the namespace's
 // own row must not be taken for a worker's.

@@ -122,11 +122,20 @@ func (s *SQL) look(ctx context.Context, r Request) (view, error) {
 // gap returns the lowest worker that was never taken, -1 if there is none, and how
 // long it is until the first expiry.
 func (s *SQL) gap(ctx context.Context, r Request) (worker int64, wait time.Duration, err error) {
+	rows, err := s.db.QueryContext(ctx, s.queries.gap,
+		r.First, r.Namespace, r.First, r.Last-1, r.Namespace, r.Namespace, r.First, r.Last)
+	if err != nil {
+		return -1, 0, err
+	}
+	defer rows.Close()
 	var lowest, expires sql.NullInt64
 	var now int64
-	err = s.db.QueryRowContext(ctx, s.queries.gap,
-		r.First, r.Namespace, r.First, r.Last-1, r.Namespace, r.Namespace, r.First, r.Last).Scan(&lowest, &expires, &now)
-	if err != nil {
+	for rows.Next() { // one row
+		if err := rows.Scan(&lowest, &expires, &now); err != nil {
+			return -1, 0, err
+		}
+	}
+	if err := rows.Err(); err != nil {
 		return -1, 0, err
 	}
 	if lowest.Valid {

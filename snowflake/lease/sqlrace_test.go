@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"database/sql"
+	"math"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ func TestTheHorizonOfAGrantIsReadAfterTheTakeover(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Release(t.Context(), grant.Claim); err != nil {
+		if err := store.Release(t.Context(), grant.Claim, math.MaxInt64); err != nil {
 			t.Fatal(err)
 		}
 		looked := make(chan struct{})
@@ -85,7 +86,7 @@ func TestAWorkerThatWasExtendedMeanwhileIsNotTakenOver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Release(t.Context(), grant.Claim); err != nil {
+		if err := store.Release(t.Context(), grant.Claim, math.MaxInt64); err != nil {
 			t.Fatal(err)
 		}
 		count := &counter{driver: db.Driver(), dsn: target.DSN, before: func(n int64) {
@@ -152,7 +153,7 @@ func TestTheNamespacesOwnRowCannotBeClaimed(t *testing.T) {
 		if _, err := store.Extend(t.Context(), claim, 5, time.Hour); err == nil {
 			t.Error("Extend: no error")
 		}
-		if err := store.Release(t.Context(), claim); err == nil {
+		if err := store.Release(t.Context(), claim, math.MaxInt64); err == nil {
 			t.Error("Release: no error")
 		}
 		var horizon, revision int64

@@ -67,11 +67,20 @@ func (s *SQL) Schema() string {
 	return "CREATE TABLE IF NOT EXISTS " + s.table + " (\n\t" + columns + "\n)" + after
 }
 
-// Migrate creates the table if it is not there; if it is, it issues one SELECT and
-// no DDL, so it needs no right to create tables then. It may run at the same time
+// Migrate creates the table if it is not there; if it is, it issues one SELECT (on
+// MySQL two) and no DDL, so it needs no right to create tables then. It may run at the same time
 // in any number of processes. It returns the database's errors if the table can't
-// be made or has other columns.
+// be made or has other columns, and ErrConfig for connections with autocommit = 0
+// (MySQL), on which nothing that a lease stores would ever be committed.
 func (s *SQL) Migrate(ctx context.Context) error {
+	if s.dialect == MySQL {
+		switch on, _, err := s.number(ctx, "SELECT @@autocommit"); {
+		case err != nil:
+			return s.failed("migrate", err)
+		case on == 0:
+			return fmt.Errorf("%w: the connections to table %s have autocommit = 0", ErrConfig, s.table)
+		}
+	}
 	var created, missing error
 	for attempt := range migrateAttempts {
 		if missing = s.usable(ctx); missing == nil {

@@ -13,7 +13,9 @@ import (
 // given to it: by its configuration ([WorkerFromEnv]), by its place in a
 // StatefulSet ([WorkerFromOrdinal]). Such a number alone does not keep IDs apart
 // when a process is restarted after its clock was set back. The file does: it
-// holds the horizon, and no ID below it is issued again.
+// holds the horizon, and no ID below it is issued again. After Close of the lease
+// that is the tick after the last ID, so that a restart waits for nothing; after a
+// crash the first ID waits for the horizon, up to a window.
 //
 // The file, and the lock file beside it, are kept as [File] keeps those of a
 // worker, and what its comment says about folders, flushes and the TTL holds
@@ -131,8 +133,8 @@ func (f *StateFile) Extend(ctx context.Context, c Claim, horizon int64, ttl time
 }
 
 // Release is as that of File.
-func (f *StateFile) Release(ctx context.Context, c Claim) error {
-	return f.owners.release(ctx, f.row(), c)
+func (f *StateFile) Release(ctx context.Context, c Claim, horizon int64) error {
+	return f.owners.release(ctx, f.row(), c, horizon)
 }
 
 // List returns the worker's entry, if it was ever taken and is of the namespace.

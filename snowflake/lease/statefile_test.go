@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,7 +73,7 @@ func TestStateFileHasOneOwner(t *testing.T) {
 		t.Errorf("List: got %+v, %v", entries, err)
 	}
 	acquire(t, b, workerRequest(2, 3))
-	if err := a.Release(t.Context(), g.Claim); !errors.Is(err, lease.ErrLost) {
+	if err := a.Release(t.Context(), g.Claim, math.MaxInt64); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("got %v, want ErrLost", err)
 	}
 }

@@ -11,7 +11,8 @@ import (
 // concurrent use by many goroutines and by many processes.
 //
 // A method that returns any other error than those it names leaves open whether
-// the store was changed: the caller asks again, with the same token.
+// the store was changed: the caller asks again, with the same token. One that wraps os.ErrClosed
+// says that the store was closed for good: a lease then stops asking.
 type Store interface {
 	// Acquire takes a worker that nobody holds: it raises the row's epoch by
 	// one, puts in the token and the holder, sets the expiry to TTL from now by
@@ -43,10 +44,21 @@ type Store interface {
 	// token. That is final: no later call for the claim will succeed.
 	Extend(ctx context.Context, c Claim, horizon int64, ttl time.Duration) (now time.Time, err error)
 
-	// Release makes the worker free at once, and keeps its horizon and its
-	// epoch: whoever takes it next starts at that horizon. It returns ErrLost,
-	// without a change, if the row has another epoch or token.
-	Release(ctx context.Context, c Claim) error
+	// Release makes the worker free at once, keeps its epoch, and lowers its
+	// horizon to the given tick, at least 0, if it is above that; it never raises
+	// it. So the owner gives back what it has not used, and whoever takes the worker
+	// next starts there. When it returns without an error the horizon is durable.
+	//
+	// The owner calls it when it has issued its last ID, never before, with a tick
+	// above that of each of its IDs and not below Grant.Horizon, and asks with the
+	// same tick again if the outcome is unknown. That is what makes it safe: a
+	// release that comes once more changes nothing, one that is late finds the next
+	// owner's epoch, and an extension that is late raises the horizon again, which
+	// costs the next owner a wait at most.
+	//
+	// It may be called again until somebody has taken the worker. It returns
+	// ErrLost, without a change, if the row has another epoch or token.
+	Release(ctx context.Context, c Claim, horizon int64) error
 
 	// List returns the rows of a namespace in the order of their workers, those
 	// of all namespaces for "", by namespace first. Expired ones are among them.

@@ -35,13 +35,27 @@ var faults = []struct {
 	{"extend fails once the expiry has passed", func() lease.Store { return losesOnExpiry{NewMemory(nil)} }, []string{
 		"Extend/an_expiry_that_has_passed_is_no_obstacle_before_a_takeover",
 	}},
-	{"release lowers the horizon", func() lease.Store { return lowersOnRelease{NewMemory(nil)} }, []string{
-		"Release/the_worker_is_free_at_once,_and_keeps_its_horizon_and_epoch",
-		"Release/a_horizon_above_the_tick_is_kept_too",
+	{"release lowers below what was asked", func() lease.Store {
+		return releasesTo{NewMemory(nil), func(was, asked int64) int64 { return min(was, asked-1) }}
+	}, []string{
+		"Release/the_worker_is_free_at_once,_and_keeps_its_epoch_and_a_horizon_that_is_as_asked",
+		"Release/the_horizon_is_lowered_to_what_is_asked,_and_the_next_owner_starts_there",
 		"Concurrency/what_owners_may_use_of_a_worker_never_overlaps",
 	}},
+	{"release keeps the horizon", func() lease.Store {
+		return releasesTo{NewMemory(nil), func(was, _ int64) int64 { return was }}
+	}, []string{"Release/the_horizon_is_lowered_to_what_is_asked,_and_the_next_owner_starts_there"}},
+	{"release raises the horizon", func() lease.Store {
+		return releasesTo{NewMemory(nil), func(_, asked int64) int64 { return asked }}
+	}, []string{"Release/the_horizon_is_never_raised"}},
+	{"release takes a negative horizon", func() lease.Store {
+		return releasesTo{NewMemory(nil), func(was, asked int64) int64 { return min(was, asked) }}
+	}, []string{"Release/a_negative_horizon_is_0"}},
 	{"release without owner check", func() lease.Store { return releasesForAnybody{NewMemory(nil)} }, []string{
 		"Release/after_a_takeover_it_is_ErrLost_and_changes_nothing",
+		"Release/another_token_or_epoch_is_ErrLost_and_changes_nothing",
+	}},
+	{"release checks the token, not the epoch", func() lease.Store { return releaseIgnoresEpoch{NewMemory(nil)} }, []string{
 		"Release/another_token_or_epoch_is_ErrLost_and_changes_nothing",
 	}},
 	{"takeover starts at 0", func() lease.Store {
@@ -170,8 +184,8 @@ func (s extendsForAnybody) Extend(ctx context.Context, c lease.Claim, h int64, t
 
 type releasesForAnybody struct{ *Memory }
 
-func (s releasesForAnybody) Release(ctx context.Context, c lease.Claim) error {
-	return s.Memory.Release(ctx, s.owner(c))
+func (s releasesForAnybody) Release(ctx context.Context, c lease.Claim, h int64) error {
+	return s.Memory.Release(ctx, s.owner(c), h)
 }
 
 type ignoresEpoch struct{ *Memory }

@@ -8,20 +8,6 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-type lowersOnRelease struct{ *Memory }
-
-func (s lowersOnRelease) Release(ctx context.Context, c lease.Claim) error {
-	err := s.Memory.Release(ctx, c)
-	if err == nil {
-		s.rowsOf(c.Namespace, func(worker int64, r *row) {
-			if worker == c.Worker {
-				r.horizon = min(r.horizon, 5)
-			}
-		})
-	}
-	return err
-}
-
 type startsAt struct {
 	*Memory
 	horizon func(lease.Request) int64

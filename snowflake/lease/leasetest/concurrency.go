@@ -153,13 +153,14 @@ func (f *fixture) together(n int, work func()) {
 }
 
 // span is what one owner may use: the ticks from the horizon it got to the last
-// one that was committed for it.
+// one that was committed for it, or to the one that it has asked to go down to.
 type span struct {
 	worker, epoch, from, to int64
 }
 
 // own takes one of two workers for so short that others are waiting for it, extends
-// it with pauses in which it may expire, and then releases or forgets it.
+// it with pauses in which it may expire, and then gives back a part of it or forgets
+// it.
 func (f *fixture) own() (s span, ok bool) {
 	const ttl = 2 * time.Millisecond
 	r := f.request(0, 1)
@@ -191,7 +192,8 @@ func (f *fixture) own() (s span, ok bool) {
 		}
 	}
 	if f.settings.NoExpiry || rand.N(2) == 0 {
-		if err := f.store.Release(f.Context(), grant.Claim); err != nil && !errors.Is(err, lease.ErrLost) && !unnamed(err) {
+		s.to = s.from + rand.Int64N(s.to-s.from+1)
+		if err := f.store.Release(f.Context(), grant.Claim, s.to); err != nil && !errors.Is(err, lease.ErrLost) && !unnamed(err) {
 			f.Error(err)
 		}
 	}

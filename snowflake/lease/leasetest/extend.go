@@ -97,66 +97,6 @@ var extendTests = []test{
 	}},
 }
 
-var releaseTests = []test{
-	{promise: "the worker is free at once, and keeps its horizon and epoch", run: func(f *fixture) {
-		claim := f.take(7, 7).Claim
-		f.extend(claim, 1000, long)
-		f.release(claim)
-		if e := f.entry(7); e.Held || e.Horizon != 1000 || e.Epoch != 1 {
-			f.Errorf("held: %t, horizon %d, epoch %d; want false, 1000, 1", e.Held, e.Horizon, e.Epoch)
-		}
-		if grant := f.take(7, 7); grant.Horizon != 1000 || grant.Epoch != 2 {
-			f.Errorf("the next one has horizon %d, epoch %d; want 1000, 2", grant.Horizon, grant.Epoch)
-		}
-	}},
-	{promise: "a horizon above the tick is kept too", run: func(f *fixture) {
-		claim := f.take(7, 7).Claim
-		f.extend(claim, tick+1000, long)
-		f.release(claim)
-		if grant := f.take(7, 7); grant.Horizon != tick+1000 {
-			f.Errorf("horizon %d, want %d", grant.Horizon, tick+1000)
-		}
-	}},
-	{promise: "an expiry that has passed is no obstacle before a takeover", expiry: true, run: func(f *fixture) {
-		claim := f.take(7, 7).Claim
-		f.extend(claim, 1000, f.settings.TTL)
-		f.waitFree(7)
-		f.release(claim)
-		if grant := f.take(7, 7); grant.Horizon != 1000 || grant.Epoch != 2 {
-			f.Errorf("the next one has horizon %d, epoch %d; want 1000, 2", grant.Horizon, grant.Epoch)
-		}
-	}},
-	{promise: "after a takeover it is ErrLost and changes nothing", run: func(f *fixture) {
-		before := f.take(7, 7).Claim
-		after := f.takeOver(before).Claim
-		f.wantLost("Release by the owner before", func() error { return f.store.Release(f.Context(), before) })
-		f.wantNone(7, 7)
-		f.extend(after, 1000, long)
-	}},
-	{promise: "after a release and a takeover the claim is lost", run: func(f *fixture) {
-		before := f.take(7, 7).Claim
-		f.release(before)
-		f.take(7, 7)
-		f.wantLost("Extend", func() error {
-			_, err := f.store.Extend(f.Context(), before, 1000, long)
-			return err
-		})
-		f.wantLost("Release", func() error { return f.store.Release(f.Context(), before) })
-	}},
-	{promise: "another token or epoch is ErrLost and changes nothing", run: func(f *fixture) {
-		claim := f.takeOver(f.take(7, 7).Claim).Claim
-		for what, other := range others(claim) {
-			f.wantLost("Release with "+what, func() error { return f.store.Release(f.Context(), other) })
-		}
-		f.wantNone(7, 7)
-	}},
-	{promise: "other workers stay held", run: func(f *fixture) {
-		first, second := f.take(0, 1).Claim, f.take(0, 1).Claim
-		f.release(first)
-		f.wantNone(second.Worker, second.Worker)
-	}},
-}
-
 // unnamed reports whether the error is none of those that the interface names, so
 // that the caller has to ask again.
 func unnamed(err error) bool {

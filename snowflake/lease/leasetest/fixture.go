@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -98,9 +99,16 @@ func (f *fixture) extend(c lease.Claim, horizon int64, ttl time.Duration) time.T
 	return now
 }
 
+// release frees the worker and keeps its horizon.
 func (f *fixture) release(c lease.Claim) {
 	f.Helper()
-	if err := f.store.Release(f.Context(), c); err != nil {
+	f.giveBack(c, math.MaxInt64)
+}
+
+// giveBack frees the worker and lowers its horizon.
+func (f *fixture) giveBack(c lease.Claim, horizon int64) {
+	f.Helper()
+	if err := f.store.Release(f.Context(), c, horizon); err != nil {
 		f.Fatalf("Release of worker %d, epoch %d: %v", c.Worker, c.Epoch, err)
 	}
 }

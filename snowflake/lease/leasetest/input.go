@@ -63,7 +63,7 @@ var inputTests = []test{
 		for what, call := range map[string]func() error{
 			"Acquire": func() error { _, err := f.store.Acquire(ctx, f.request(0, 9)); return err },
 			"Extend":  func() error { _, err := f.store.Extend(ctx, claim, 1000, long); return err },
-			"Release": func() error { return f.store.Release(ctx, claim) },
+			"Release": func() error { return f.store.Release(ctx, claim, 0) },
 			"List":    func() error { _, err := f.store.List(ctx, f.namespace); return err },
 		} {
 			if err := call(); !errors.Is(err, context.Canceled) || errors.Is(err, lease.ErrLost) {

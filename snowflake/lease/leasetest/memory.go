@@ -106,7 +106,7 @@ func (m *Memory) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl t
 
 // Release is as [lease.Store] says. The row keeps the claim's token, so that a
 // release whose reply was lost can be repeated until somebody takes the worker.
-func (m *Memory) Release(ctx context.Context, c lease.Claim) error {
+func (m *Memory) Release(ctx context.Context, c lease.Claim, horizon int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -116,6 +116,7 @@ func (m *Memory) Release(ctx context.Context, c lease.Claim) error {
 	if owned == nil {
 		return lost(c)
 	}
+	owned.horizon = min(owned.horizon, max(0, horizon))
 	if now := m.now(); owned.held(now) {
 		owned.expires = now
 	}

@@ -3,17 +3,20 @@
  * this file runs it: every order of the steps below is tried, not a sample of them.
  *
  * One rule: an ID may be issued only if its tick lies below a horizon that the store committed beforehand under this
- * owner's epoch; a takeover raises the epoch and starts at the old horizon.
+ * owner's epoch; only an owner that issues nothing more lowers the horizon, to a tick above all that it has issued, and not
+ * below where it started; a takeover raises the epoch and starts at the horizon of the row.
  *
  * What is checked, by assertions:
  *   unique     no tick of the worker is issued twice
- *   horizon    the horizon of the row never falls
+ *   horizon    the horizon of the row is never at or below a tick that was issued, nor below what it was at the last takeover
  *   committed  an issued tick lies below a horizon that was committed before under the issuer's epoch
  *
  * What may happen, at any time and in any order:
- *   - Owners acquire, extend, release, issue, crash and start again without any memory. Each step of each of them may be
- *     followed by a pause of any length, since any other steps may come between; so may the check of a tick and its issue.
- *     An owner goes on issuing while its extension is under way, and after a release or a loss, below its old limit.
+ *   - Owners acquire, extend, close, release, issue, crash and start again without any memory. Each step of each of them may
+ *     be followed by a pause of any length, since any other steps may come between; so may the check of a tick and its issue.
+ *     An owner goes on issuing while its extension is under way, and after a loss, below its old limit. It closes at any
+ *     moment, with a call of its own under way or a tick checked, and from then on issues nothing; it releases any number of
+ *     times, with or without an answer.
  *   - A request or its reply is lost: the owner gives up waiting. The request may still reach the store later, after
  *     younger ones of the same owner, and after the owner is dead.
  *   - The store's clock reaches the expiry. Only the difference of the two matters, so that is what the row keeps. The clock
@@ -28,14 +31,16 @@
  *   - A token is a number never used before; a random one of 128 bits is that in practice.
  *   - The store forgets nothing that it has committed. If it does, nothing here holds.
  *
- * The rule can be broken in seven ways, by a macro each; every one of them ends in a tick that is issued twice:
+ * The rule can be broken in nine ways, by a macro each; every one of them ends in a tick that is issued twice:
  *   EXTEND_WITHOUT_OWNER_CHECK    the store takes an extension from anybody
  *   EXTEND_CHECKS_TOKEN_ONLY      the store does not look at the epoch: a late request for the worker took it once more
  *   HORIZON_AFTER_USE             the owner raises its limit when it asks, not when the store has answered
  *   EXPIRY_BY_OWNERS_CLOCK        the right to issue is the owner's clock against the expiry, not the horizon. Broken clocks
  *                                 alone break nothing: in the correct model, too, an owner does not know that it has expired,
  *                                 and expiry may come at any moment. With the horizon in force they cost availability only.
- *   RELEASE_LOWERS_HORIZON        a release gives back what the owner has not used
+ *   RELEASE_BEFORE_FREEZE         the owner gives back what it has not issued, and closes after that
+ *   RELEASE_TO_LAST_ISSUED        it gives back from the last tick issued on, not from the one after it
+ *   RELEASE_WITHOUT_OWNER_CHECK   the store takes a release from anybody
  *   TAKEOVER_STARTS_AT_NOW        a new owner starts at its clock, not at the old horizon
  *   HORIZON_READ_BEFORE_TAKEOVER  Acquire reads the horizon, then takes the worker
  *
@@ -79,7 +84,7 @@ byte tokens;            /* used so far */
 
 /* What the assertions need, and nothing else reads. */
 byte issued;            /* a bit for each tick */
-byte highest;           /* the highest horizon of all */
+byte start;             /* the horizon at the last takeover */
 byte committed[OWNERS]; /* the highest horizon committed under the epoch that the owner has */
 #ifdef REACH
 byte issuers; /* a bit for each owner that has issued */
@@ -102,6 +107,12 @@ inline clear(m) {
 #define extendable(m) (epoch == m.epoch && token == m.token)
 #endif
 
+#ifdef RELEASE_WITHOUT_OWNER_CHECK
+#define releasable(m) true
+#else
+#define releasable(m) (epoch == m.epoch && token == m.token)
+#endif
+
 inline note(o, m) {
 	if
 	:: own_epoch[o] == m.epoch && committed[o] < m.horizon -> committed[o] = m.horizon
@@ -122,6 +133,7 @@ inline serve(m) {
 			epoch++;
 			token = m.token;
 			expiry = TTL;
+			start = horizon;
 			m.epoch = epoch;
 			m.kind = GRANTED;
 			printf("store: token %d takes the worker, epoch %d\n", token, epoch)
@@ -137,6 +149,7 @@ inline serve(m) {
 			epoch++;
 			token = m.token;
 			expiry = TTL;
+			start = horizon;
 			m.epoch = epoch;
 			m.kind = READ;
 			printf("store: token %d takes the worker, epoch %d\n", token, epoch)
@@ -172,20 +185,20 @@ inline serve(m) {
 		fi
 	:: m.kind == RELEASE ->
 		if
-		:: epoch == m.epoch && token == m.token ->
+		:: releasable(m) ->
 			expiry = 0;
-#ifdef RELEASE_LOWERS_HORIZON
-			horizon = m.horizon;
-#endif
-			printf("store: epoch %d releases the worker with the horizon %d\n", epoch, horizon)
+			if
+			:: horizon > m.horizon -> horizon = m.horizon
+			:: else
+			fi;
+			printf("store: epoch %d releases the worker; the row has the horizon %d\n", m.epoch, horizon)
 		:: else
 		fi;
 		clear(m)
 	fi;
 #ifndef UNIQUE_ONLY
-	assert(horizon >= highest);
+	assert(horizon >= start && (issued >> horizon) == 0)
 #endif
-	highest = horizon
 }
 
 active proctype Store() {
@@ -218,6 +231,7 @@ inline forget() {
 	committed[me] = 0;
 	own_token = 0;
 	claimed = false;
+	closed = false;
 	limit = 0;
 	next = 0;
 	picked = 0;
@@ -228,7 +242,7 @@ inline forget() {
 	printf("owner %d: crashes and starts again\n", me)
 }
 
-#define can_extend(h) (h <= TICKS && call[me].kind == NOTHING && claimed && limit < h)
+#define can_extend(h) (h <= TICKS && call[me].kind == NOTHING && claimed && !closed && limit < h)
 
 inline send_extend(h) {
 	call[me].epoch = own_epoch[me];
@@ -248,7 +262,7 @@ inline send_extend(h) {
 #endif
 
 /* The tick is max(last + 1, the own clock), and the clock shows anything: so it is any tick from next on. */
-#define can_check(tick) (tick < TICKS && picked == 0 && own_epoch[me] > 0 && next <= tick && may_issue(tick))
+#define can_check(tick) (tick < TICKS && picked == 0 && own_epoch[me] > 0 && !closed && next <= tick && may_issue(tick))
 
 inline check(tick) {
 	picked = tick + 1;
@@ -256,9 +270,22 @@ inline check(tick) {
 	printf("owner %d: may issue tick %d\n", me, tick)
 }
 
+#ifdef RELEASE_BEFORE_FREEZE
+#define may_release true
+#else
+#define may_release closed
+#endif
+
+#ifdef RELEASE_TO_LAST_ISSUED
+#define unused (next > 0 -> next - 1 : 0)
+#else
+#define unused next
+#endif
+
 proctype Owner(byte me) {
 	byte own_token; /* of the request or the grant */
-	bool claimed;   /* has a grant that is not released, and not known to be lost */
+	bool claimed;   /* has a grant that is not known to be lost */
+	bool closed;    /* issues nothing any more */
 	byte limit;     /* issues below it */
 	byte next;      /* last tick issued + 1 */
 	byte picked;    /* a tick that was checked and not issued yet, + 1 */
@@ -269,7 +296,7 @@ proctype Owner(byte me) {
 
 end:	do
 	:: d_step { /* Acquire: again with the same token if the outcome of the last call is unknown */
-		call[me].kind == NOTHING && !claimed && (own_token > 0 || tokens < TOKENS) ->
+		call[me].kind == NOTHING && !claimed && !closed && (own_token > 0 || tokens < TOKENS) ->
 		if
 		:: own_token == 0 -> tokens++; own_token = tokens
 		:: else
@@ -305,7 +332,7 @@ end:	do
 
 	:: d_step {
 		call[me].kind == EXTENDED ->
-		limit = call[me].horizon;
+		limit = (closed -> 0 : call[me].horizon);
 #ifdef EXPIRY_BY_OWNERS_CLOCK
 		own_expiry = TTL;
 #endif
@@ -321,18 +348,25 @@ end:	do
 		printf("owner %d: knows that it has lost epoch %d\n", me, own_epoch[me])
 	   }
 
-	:: d_step { /* Release; the limit stays here, too */
-		call[me].kind == NOTHING && claimed ->
+#ifndef RELEASE_BEFORE_FREEZE
+	:: d_step { /* Close: the compare-and-swap of a tick that was checked fails from now on */
+		claimed && !closed ->
+		closed = true;
+		limit = 0;
+		picked = 0;
+		seen = 0;
+		committed[me] = 0;
+		printf("owner %d: closes, having issued what it has below %d\n", me, next)
+	   }
+#endif
+
+	:: d_step { /* Release: next is above all that was issued, and not below the horizon of the grant */
+		call[me].kind == NOTHING && claimed && may_release ->
 		call[me].epoch = own_epoch[me];
 		call[me].token = own_token;
+		call[me].horizon = unused;
 		call[me].kind = RELEASE;
-#ifdef RELEASE_LOWERS_HORIZON
-		call[me].horizon = next;
-		limit = 0; /* starts nothing any more, and still one call may be between its check and its issue */
-#endif
-		claimed = false;
-		own_token = 0;
-		printf("owner %d: releases epoch %d\n", me, own_epoch[me])
+		printf("owner %d: releases epoch %d down to the horizon %d\n", me, own_epoch[me], unused)
 	   }
 
 	/* the reply is lost, or the request, or the request is late */

@@ -10,7 +10,9 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	ossignal "os/signal" // signal is a function of these tests
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -51,7 +53,7 @@ const (
 
 // exits of an issuer
 const (
-	exitDone    = 0 // the standard input has ended
+	exitDone    = 0 // the standard input has ended, or SIGTERM came
 	exitRefused = 3
 	exitBroken  = 4
 )
@@ -92,6 +94,8 @@ func issue(text string) int {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	ctx, stop := ossignal.NotifyContext(ctx, syscall.SIGTERM)
+	defer stop()
 	go func() {
 		_, _ = io.Copy(io.Discard, in)
 		cancel()
@@ -108,8 +112,8 @@ func issue(text string) int {
 		out.add(note{Kind: noteRefuse}, err)
 		return exitRefused
 	}
-	closing, stop := context.WithTimeout(context.Background(), 10*time.Second)
-	defer stop()
+	closing, done := context.WithTimeout(context.Background(), 10*time.Second)
+	defer done()
 	if err := l.Close(closing); err != nil {
 		out.add(note{Kind: noteRefuse}, err)
 		return exitBroken

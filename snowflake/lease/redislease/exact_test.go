@@ -46,7 +46,7 @@ func extend(t *testing.T, store lease.Store, c lease.Claim, horizon int64) {
 
 func release(t *testing.T, store lease.Store, c lease.Claim) {
 	t.Helper()
-	if err := store.Release(t.Context(), c); err != nil {
+	if err := store.Release(t.Context(), c, math.MaxInt64); err != nil {
 		t.Fatalf("Release: %v", err)
 	}
 }

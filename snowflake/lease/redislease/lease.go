@@ -109,7 +109,7 @@ func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 }
 
 // Release is as [lease.Store] says.
-func (s *Store) Release(ctx context.Context, c lease.Claim) error {
-	_, err := s.claim(ctx, releaseScript, c)
+func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
+	_, err := s.claim(ctx, releaseScript, c, digits(max(0, horizon)))
 	return err
 }

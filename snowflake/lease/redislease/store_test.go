@@ -44,7 +44,7 @@ func TestAServerThatSaysNothingDoesNotOutlastTheContext(t *testing.T) {
 	for name, call := range map[string]func(ctx context.Context) error{
 		"Acquire":  func(ctx context.Context) error { _, err := store.Acquire(ctx, request("orders", 0, 0, 0)); return err },
 		"Extend":   func(ctx context.Context) error { _, err := store.Extend(ctx, claim, 1, time.Hour); return err },
-		"Release":  func(ctx context.Context) error { return store.Release(ctx, claim) },
+		"Release":  func(ctx context.Context) error { return store.Release(ctx, claim, 0) },
 		"List":     func(ctx context.Context) error { _, err := store.List(ctx, "orders"); return err },
 		"List all": func(ctx context.Context) error { _, err := store.List(ctx, ""); return err },
 	} {

@@ -1,9 +1,8 @@
-local worker, epoch, token = unpack(ARGV)
+local worker, epoch, token, horizon = unpack(ARGV)
 
 local row = claimed(worker, epoch, token)
 if not row then return { 'lost' } end
-if now < row.expires then
-  row.expires = now
-  put(worker, row)
-end
+if row.horizon > horizon then row.horizon = horizon end
+if row.expires > now then row.expires = now end
+put(worker, row)
 return { 'released' }

@@ -1,0 +1,145 @@
+package leasetest
+
+import "github.com/sqlflake/sqlflake/snowflake/lease"
+
+var releaseTests = []test{
+	{promise: "the worker is free at once, and keeps its epoch and a horizon that is as asked", run: func(f *fixture) {
+		claim := f.take(7, 7).Claim
+		f.extend(claim, 1000, long)
+		f.giveBack(claim, 1000)
+		if e := f.entry(7); e.Held || e.Horizon != 1000 || e.Epoch != 1 {
+			f.Errorf("held: %t, horizon %d, epoch %d; want false, 1000, 1", e.Held, e.Horizon, e.Epoch)
+		}
+		if grant := f.take(7, 7); grant.Horizon != 1000 || grant.Epoch != 2 {
+			f.Errorf("the next one has horizon %d, epoch %d; want 1000, 2", grant.Horizon, grant.Epoch)
+		}
+	}},
+	{promise: "a horizon above the tick is kept too", run: func(f *fixture) {
+		claim := f.take(7, 7).Claim
+		f.extend(claim, tick+1000, long)
+		f.release(claim)
+		if grant := f.take(7, 7); grant.Horizon != tick+1000 {
+			f.Errorf("horizon %d, want %d", grant.Horizon, tick+1000)
+		}
+	}},
+	{promise: "the horizon is lowered to what is asked, and the next owner starts there", run: func(f *fixture) {
+		for _, step := range []struct{ from, to int64 }{
+			{1000, 999}, {tick + 1000, tick + 1}, {1<<62 + 3, 1<<62 + 2}, {2 * tick, tick}, {tick, 0},
+		} {
+			claim := f.take(7, 7).Claim
+			f.extend(claim, step.from, long)
+			f.giveBack(claim, step.to)
+			if got := f.entry(7); got.Horizon != step.to || got.Held {
+				f.Errorf("from %d to %d: horizon %d, held: %t", step.from, step.to, got.Horizon, got.Held)
+			}
+			next := f.take(7, 7)
+			if next.Horizon != step.to || next.Epoch != claim.Epoch+1 {
+				f.Errorf("from %d to %d: the next one has horizon %d, epoch %d", step.from, step.to, next.Horizon, next.Epoch)
+			}
+			f.giveBack(next.Claim, 0)
+		}
+	}},
+	{promise: "the horizon is never raised", run: func(f *fixture) {
+		claim := f.take(7, 7).Claim
+		for _, horizon := range []int64{0, 1000} {
+			f.extend(claim, horizon, long)
+			for _, asked := range []int64{horizon, horizon + 1, tick + 1, 1<<63 - 1} {
+				f.giveBack(claim, asked)
+				if got := f.entry(7).Horizon; got != horizon {
+					f.Fatalf("horizon %d after a release of %d to %d", got, horizon, asked)
+				}
+			}
+		}
+		if grant := f.take(7, 7); grant.Horizon != 1000 {
+			f.Errorf("horizon %d, want 1000", grant.Horizon)
+		}
+	}},
+	{promise: "it can be repeated until a takeover, and changes nothing then", run: func(f *fixture) {
+		claim := f.take(7, 7).Claim // the reply to a release was lost
+		f.extend(claim, 1000, long)
+		f.giveBack(claim, 500)
+		before := f.entry(7)
+		for range 3 {
+			f.giveBack(claim, 500)
+			if after := f.entry(7); !sameEntry(before, after) {
+				f.Fatalf("the row was\n%+v\nand is now\n%+v", before, after)
+			}
+		}
+	}},
+	{promise: "a negative horizon is 0", run: func(f *fixture) {
+		claim := f.take(7, 7).Claim
+		f.extend(claim, 1000, long)
+		f.giveBack(claim, -1<<63)
+		if grant := f.take(7, 7); grant.Horizon != 0 {
+			f.Errorf("horizon %d, want 0", grant.Horizon)
+		}
+	}},
+	{promise: "an extension that comes after it raises the horizon again", run: func(f *fixture) {
+		claim := f.take(7, 7).Claim
+		f.extend(claim, 1000, long)
+		f.giveBack(claim, 500)
+		f.extend(claim, 700, long)
+		if e := f.entry(7); !e.Held || e.Horizon != 700 {
+			f.Errorf("held: %t, horizon %d; want true, 700", e.Held, e.Horizon)
+		}
+		f.giveBack(claim, 500) // once more
+		if grant := f.take(7, 7); grant.Horizon != 500 || grant.Epoch != 2 {
+			f.Errorf("the next one has horizon %d, epoch %d; want 500, 2", grant.Horizon, grant.Epoch)
+		}
+	}},
+	{promise: "an expiry that has passed is no obstacle before a takeover", expiry: true, run: func(f *fixture) {
+		claim := f.take(7, 7).Claim
+		f.extend(claim, 1000, f.settings.TTL)
+		f.waitFree(7)
+		f.giveBack(claim, 600)
+		if grant := f.take(7, 7); grant.Horizon != 600 || grant.Epoch != 2 {
+			f.Errorf("the next one has horizon %d, epoch %d; want 600, 2", grant.Horizon, grant.Epoch)
+		}
+	}},
+	{promise: "after a takeover it is ErrLost and changes nothing", run: func(f *fixture) {
+		before := f.take(7, 7).Claim
+		f.extend(before, 1000, long)
+		after := f.takeOver(before).Claim
+		late := func() error { return f.store.Release(f.Context(), before, 0) }
+		f.wantLost("Release by the owner before", late)
+		f.wantNone(7, 7)
+		f.extend(after, 2000, long)
+		f.wantLost("Release by the owner before, once more", late)
+		f.release(after)
+		f.wantLost("Release by the owner before, while the worker is free", late)
+		if grant := f.take(7, 7); grant.Horizon != 2000 {
+			f.Errorf("horizon %d, want 2000", grant.Horizon)
+		}
+	}},
+	{promise: "after a release and a takeover the claim is lost", run: func(f *fixture) {
+		before := f.take(7, 7).Claim
+		f.extend(before, 1000, long)
+		f.giveBack(before, 500)
+		f.take(7, 7)
+		f.wantLost("Extend", func() error {
+			_, err := f.store.Extend(f.Context(), before, 1000, long)
+			return err
+		})
+		f.wantLost("Release", func() error { return f.store.Release(f.Context(), before, 400) })
+	}},
+	{promise: "another token or epoch is ErrLost and changes nothing", run: func(f *fixture) {
+		claim := f.takeOver(f.take(7, 7).Claim).Claim
+		f.extend(claim, 1000, long)
+		for what, other := range others(claim) {
+			f.wantLost("Release with "+what, func() error { return f.store.Release(f.Context(), other, 0) })
+		}
+		f.wantNone(7, 7)
+	}},
+	{promise: "other workers stay held, and keep their horizon", run: func(f *fixture) {
+		first, second := f.take(0, 1).Claim, f.take(0, 1).Claim
+		for _, claim := range []lease.Claim{first, second} {
+			f.extend(claim, 1000, long)
+		}
+		before := f.entry(second.Worker)
+		f.giveBack(first, 10)
+		if after := f.entry(second.Worker); !sameEntry(before, after) {
+			f.Errorf("the row was\n%+v\nand is now\n%+v", before, after)
+		}
+		f.wantNone(second.Worker, second.Worker)
+	}},
+}

@@ -1,0 +1,271 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+)
+
+// killed is a store whose releases free the worker and lower nothing, as the
+// expiry after a kill does.
+type killed struct{ lease.Store }
+
+func (s killed) Release(ctx context.Context, c lease.Claim, _ int64) error {
+	return s.Store.Release(ctx, c, math.MaxInt64)
+}
+
+// handClock is a clock that goes only when it is moved or slept on.
+type handClock struct {
+	mu     sync.Mutex
+	wall   time.Time
+	gone   time.Duration
+	sleeps int
+}
+
+func (c *handClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.wall.Add(c.gone)
+}
+
+func (c *handClock) Elapsed() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.gone
+}
+
+func (c *handClock) Sleep(ctx context.Context, d time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sleeps++
+	c.gone += d
+	return ctx.Err()
+}
+
+func (c *handClock) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gone += d
+}
+
+func (c *handClock) slept() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sleeps
+}
+
+// restarts are lives of a process that is the only one to have worker 5, for ten
+// minutes at a time.
+type restarts struct {
+	clock *handClock
+	last  snowflake.ID
+}
+
+// life opens the lease, draws IDs and closes it. It returns the first ID, which
+// has to be above all of the lives before.
+func (r *restarts) life(t *testing.T, store lease.Store, ids int) snowflake.ID {
+	t.Helper()
+	l, err := lease.Open(t.Context(), store, lease.WithWorkers(5, 5), lease.WithWindow(lease.MaxWindow),
+		lease.WithLogger(slog.New(slog.DiscardHandler)), lease.WithGenerator(snowflake.WithClock(r.clock)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, l)
+	batch := make([]snowflake.ID, ids)
+	if err := l.Generator().Fill(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range batch {
+		if id <= r.last {
+			t.Fatalf("ID %d after %d", id, r.last)
+		}
+		r.last = id
+	}
+	return batch[0]
+}
+
+// eachStore runs the test with stores in which one worker can be taken. open is
+// what a process that starts does.
+func eachStore(t *testing.T, f func(t *testing.T, open func() lease.Store)) {
+	t.Helper()
+	for name, prepare := range map[string]func(t *testing.T) func() lease.Store{
+		"memory": func(*testing.T) func() lease.Store {
+			store := leasetest.NewMemory(nil)
+			return func() lease.Store { return store }
+		},
+		"file": func(t *testing.T) func() lease.Store {
+			t.Helper()
+			dir := t.TempDir()
+			return func() lease.Store { return newFile(t, dir) }
+		},
+		"state file": func(t *testing.T) func() lease.Store {
+			t.Helper()
+			path := filepath.Join(t.TempDir(), "worker.json")
+			return func() lease.Store { return newStateFile(t, path) }
+		},
+		"sqlite":   inDatabase(testdb.SQLite, lease.SQLite),
+		"postgres": inDatabase(testdb.Postgres, lease.Postgres),
+		"mariadb":  inDatabase(testdb.MariaDB, lease.MySQL),
+	} {
+		t.Run(name, func(t *testing.T) { f(t, prepare(t)) })
+	}
+}
+
+func inDatabase(target func(testing.TB) testdb.Target, dialect lease.Dialect) func(*testing.T) func() lease.Store {
+	return func(t *testing.T) func() lease.Store {
+		t.Helper()
+		store := newSQL(t, target(t).Open(t), dialect)
+		return func() lease.Store { return store }
+	}
+}
+
+func TestACleanRestartOfTheOnlyOwnerNeedsNoWait(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func() lease.Store) {
+		r := restarts{clock: &handClock{wall: time.Now()}}
+		for round := range 50 {
+			r.life(t, open(), 1+round%7*1000) // up to two ticks
+			if n := r.clock.slept(); n > 0 {
+				t.Fatalf("round %d: %d waits", round+1, n)
+			}
+			r.clock.move(2 * time.Millisecond) // as many as it may use
+		}
+	})
+}
+
+func TestARestartAfterAKillWaitsForTheOldHorizon(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func() lease.Store) {
+		r := restarts{clock: &handClock{wall: time.Now()}}
+		r.life(t, killed{open()}, 1)
+		entries, err := open().List(t.Context(), "")
+		if err != nil || len(entries) != 1 || entries[0].Held {
+			t.Fatalf("%+v, %v", entries, err)
+		}
+		r.clock.move(time.Second)
+		first := r.life(t, open(), 1)
+		tick, err := snowflake.Default().Field(first, snowflake.FieldTime)
+		if err != nil || tick != entries[0].Horizon || r.clock.slept() == 0 {
+			t.Errorf("the first tick is %d after %d waits, the horizon was %d: %v", tick, r.clock.slept(), entries[0].Horizon, err)
+		}
+	})
+}
+
+func TestAClaimThatWasNotUsedGivesAllBack(t *testing.T) {
+	store := newFaulty(leasetest.NewMemory(nil))
+	r := restarts{clock: &handClock{wall: time.Now()}}
+	r.life(t, killed{store}, 1)
+	before := entry(t, store, 5)
+	// Extended, as far as the store knows, but the lease never heard of it and never used it.
+	store.loseNext("extend", 1000)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	r.clock.move(time.Minute)
+	_, err := lease.Open(ctx, store, lease.WithWorkers(5, 5), lease.WithWindow(lease.MaxWindow),
+		lease.WithLogger(slog.New(slog.DiscardHandler)), lease.WithGenerator(snowflake.WithClock(r.clock)))
+	if !errors.Is(err, errLostReply) || store.count("extend") < 2 {
+		t.Fatalf("Open: %v, %d extensions", err, store.count("extend"))
+	}
+	if after := entry(t, store, 5); after.Held || after.Horizon != before.Horizon || after.Epoch != before.Epoch+1 {
+		t.Errorf("the row was %+v and is now %+v", before, after)
+	}
+}
+
+// counting keeps the horizons of the releases.
+type counting struct {
+	lease.Store
+	mu       sync.Mutex
+	releases []int64
+}
+
+func (s *counting) Release(ctx context.Context, c lease.Claim, horizon int64) error {
+	s.mu.Lock()
+	s.releases = append(s.releases, horizon)
+	s.mu.Unlock()
+	return s.Store.Release(ctx, c, horizon)
+}
+
+func TestALostLeaseGivesNothingBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory(time.Now)
+		away := newFaulty(memory)
+		store := &counting{Store: away}
+		l := mustOpen(t, store, lease.WithWorkers(2, 2), lease.StopOnLoss())
+		mustNext(t, l)
+		away.setDown(true)
+		time.Sleep(25 * time.Second)
+		thief := mustOpen(t, memory, lease.WithWorkers(2, 2))
+		defer mustClose(t, thief)
+		away.setDown(false)
+		time.Sleep(10 * time.Second) // and it knows
+		mustClose(t, l)
+		if len(store.releases) > 0 || l.Status().Held {
+			t.Errorf("released to %d, %+v", store.releases, l.Status())
+		}
+		if e := entry(t, memory, 2); !e.Held || e.Epoch != 2 {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
+// TestCloseAmongCallsGivesBackNothingThatIsIssued closes under the load of many
+// callers. Calls that were on their way return during Close and after it.
+func TestCloseAmongCallsGivesBackNothingThatIsIssued(t *testing.T) {
+	store := &counting{Store: leasetest.NewMemory(nil)}
+	var last snowflake.ID
+	for round := range 150 {
+		l, err := lease.Open(t.Context(), store, lease.WithWorkers(5, 5), lease.WithLogger(slog.New(slog.DiscardHandler)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var (
+			calls   sync.WaitGroup
+			mu      sync.Mutex
+			lowest  = snowflake.ID(math.MaxInt64)
+			highest snowflake.ID
+		)
+		for caller := range 12 {
+			calls.Go(func() {
+				batch := make([]snowflake.ID, []int{1, 1, 100, 5000}[caller%4])
+				for {
+					if err := l.Generator().Fill(t.Context(), batch); err != nil {
+						if !errors.Is(err, lease.ErrClosed) {
+							t.Error(err)
+						}
+						return
+					}
+					mu.Lock()
+					lowest, highest = min(lowest, batch[0]), max(highest, batch[len(batch)-1])
+					mu.Unlock()
+				}
+			})
+		}
+		time.Sleep(rand.N(3 * time.Millisecond))
+		mustClose(t, l)
+		calls.Wait()
+		if highest == 0 {
+			continue
+		}
+		horizon := store.releases[len(store.releases)-1]
+		if tick := l.Generator().Layout().Decompose(highest).Time; !tick.Before(l.Generator().Layout().Start(horizon)) {
+			t.Fatalf("round %d: an ID of %v, the worker was given back from %v on", round, tick, l.Generator().Layout().Start(horizon))
+		}
+		if lowest <= last {
+			t.Fatalf("round %d: ID %d after %d of the rounds before", round, lowest, last)
+		}
+		last = highest
+	}
+	if last == 0 {
+		t.Error("nothing was issued")
+	}
+}

@@ -1,0 +1,99 @@
+package snowflake_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func TestCloseTellsTheFirstTickThatIsUnused(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	ended := errors.New("ended")
+	l := newLessee(t, 0, snowflake.WithClock(clock))
+	if next := l.Close(ended); next != 1 {
+		t.Errorf("without a worker: %d, want 1", next)
+	}
+
+	l = newLessee(t, 0, snowflake.WithClock(clock))
+	now := mustTick(t, l)
+	mustMove(t, l, 3, now+5, now+1000)
+	if next := l.Close(ended); next != now+5 {
+		t.Errorf("without an ID: %d, want the start %d", next, now+5)
+	}
+
+	l = newLessee(t, 0, snowflake.WithClock(clock))
+	mustMove(t, l, 3, now, now+1000)
+	batch := make([]snowflake.ID, 4096*2+1)
+	if err := l.Generator().Fill(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	last := tickOf(t, l.Generator(), batch[len(batch)-1])
+	for range 2 {
+		if next := l.Close(ended); next != last+1 {
+			t.Errorf("after an ID of the tick %d: %d", last, next)
+		}
+	}
+	if err := l.Move(4, now+2000, now+3000); !errors.Is(err, ended) {
+		t.Errorf("Move after Close: %v", err)
+	}
+	l.Extend(now + 5000)
+	if _, err := l.Generator().Next(); !errors.Is(err, ended) {
+		t.Errorf("Next after Close and Extend: %v", err)
+	}
+
+	l = newLessee(t, 0, snowflake.WithClock(clock))
+	mustMove(t, l, 3, now, now+1000)
+	if _, err := l.Generator().Next(); err != nil {
+		t.Fatal(err)
+	}
+	mustMove(t, l, 4, now+50, now+1000)
+	if next := l.Close(ended); next != now+50 {
+		t.Errorf("after a move beyond all IDs: %d, want its start %d", next, now+50)
+	}
+}
+
+// A call that has drawn and waits for its IDs to be due has issued them: Close
+// must not give their ticks away, though nobody has seen them yet.
+func TestCloseCountsWhatCallsAreWaitingFor(t *testing.T) {
+	clock := &heldClock{fakeClock: newFakeClock(epoch2025.Add(time.Hour)), waiting: make(chan struct{}), let: make(chan struct{})}
+	l := newLessee(t, 0, snowflake.WithClock(clock))
+	now := mustTick(t, l)
+	mustMove(t, l, 3, now, now+10_000)
+	g := l.Generator()
+	full := make([]snowflake.ID, 45_056) // all that may be ahead
+	if err := g.Fill(t.Context(), full); err != nil {
+		t.Fatal(err)
+	}
+	drawn := make(chan snowflake.ID)
+	go func() {
+		id, err := g.Next()
+		if err != nil {
+			t.Error(err)
+		}
+		drawn <- id
+	}()
+	<-clock.waiting
+	next := l.Close(errors.New("ended"))
+	close(clock.let)
+	if tick := tickOf(t, g, <-drawn); tick >= next || next > tick+1 {
+		t.Errorf("an ID of the tick %d came out after Close had said %d", tick, next)
+	}
+}
+
+// heldClock sleeps when it is let.
+type heldClock struct {
+	*fakeClock
+	once    sync.Once
+	waiting chan struct{}
+	let     chan struct{}
+}
+
+func (c *heldClock) Sleep(ctx context.Context, d time.Duration) error {
+	c.once.Do(func() { close(c.waiting) })
+	<-c.let
+	return c.fakeClock.Sleep(ctx, d)
+}
