@@ -4,16 +4,20 @@ import (
 	"testing"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
 // fillCallback returns the callback that fills keys, and a statement for it to work on, as GORM hands them over.
-func fillCallback(tb testing.TB, value any) (fill func(*gorm.DB), db *gorm.DB) {
+func fillCallback(tb testing.TB, gen gormplugin.Generator, value any) (fill func(*gorm.DB), db *gorm.DB) {
 	tb.Helper()
-	e := onSQLite(tb, &flat{})
-	e.gen.quiet = true
+	e, err := gorm.Open(testdb.SQLite(tb).Dialector(), &gorm.Config{Logger: logger.Discard}, gormplugin.New(gen))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	closeAtEnd(tb, e)
 	if err := e.Callback().Create().Replace("gorm:create", func(tx *gorm.DB) { db = tx }); err != nil {
 		tb.Fatal(err)
 	}
@@ -36,7 +40,7 @@ func TestFillTakesOneAllocationForAStatement(t *testing.T) {
 		"nothing to fill": {&flat{ID: 5}, func() {}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fill, db := fillCallback(t, c.value)
+			fill, db := fillCallback(t, &bare{}, c.value)
 			got := testing.AllocsPerRun(20, func() {
 				c.reset()
 				fill(db)
@@ -60,7 +64,7 @@ func resetAll(records []*flat) {
 
 // A statement without a conflict clause costs nothing in the other two callbacks.
 func TestTheOtherCallbacksAllocateNothingForPlainCreates(t *testing.T) {
-	_, db := fillCallback(t, &flat{})
+	_, db := fillCallback(t, &bare{}, &flat{})
 	for _, name := range []string{"snowflake:prepare_conflict", "snowflake:settle_conflict"} {
 		callback := db.Callback().Create().Get(name)
 		equal(t, "allocations of "+name, testing.AllocsPerRun(20, func() { callback(db) }), 0)

@@ -6,6 +6,7 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
 )
 
 // outcome says what a statement does with a record that meets a row with the same key or another unique value.
@@ -57,10 +58,11 @@ func hasOwnConflict(stmt *gorm.Statement) bool {
 	return there && !replaced
 }
 
-// mayConflict reports whether the callbacks after fill will have to know which keys it gave.
-func (h *handle) mayConflict(stmt *gorm.Statement, p *plan, given int) bool {
+// mayConflict reports whether the callbacks after fill will have to know which IDs it gave: any at all, and any to other
+// columns than the key.
+func (h *handle) mayConflict(stmt *gorm.Statement, p *plan, gave, gaveOthers bool) bool {
 	if len(stmt.Clauses) > 0 || len(stmt.Schema.CreateClauses) > 0 { // mostly not, and the clause is large
-		if c, does := h.conflictOf(stmt); h.mayMislead(p, c, does, given) {
+		if c, does := h.conflictOf(stmt); h.mayMislead(p, c, does, gave, gaveOthers) {
 			return true
 		}
 	}
@@ -68,15 +70,18 @@ func (h *handle) mayConflict(stmt *gorm.Statement, p *plan, given int) bool {
 	return hooks && !stmt.SkipHooks // a hook may add a clause to the statement
 }
 
-// mayMislead reports whether a record may end up with a key that its row does not have. Of the clauses that GORM gives to
+// mayMislead reports whether a record may end up with an ID that its row does not have. Of the clauses that GORM gives to
 // associations these are DO NOTHING with new records, and on MySQL all with new records; elsewhere the target is the key.
-func (h *handle) mayMislead(p *plan, c clause.OnConflict, does outcome, given int) bool {
+func (h *handle) mayMislead(p *plan, c clause.OnConflict, does outcome, gave, gaveOthers bool) bool {
 	switch does {
 	case skips:
-		return given > 0
+		return gave
 	case updates:
+		if p.key == nil {
+			return gave
+		}
 		if targetsKey(p, c) { // then the row that is met has the record's key
-			return h.mysql && given > 0 // but MySQL ignores targets
+			return gaveOthers || h.mysql && gave // but MySQL ignores targets
 		}
 		return true
 	default:
@@ -84,15 +89,17 @@ func (h *handle) mayMislead(p *plan, c clause.OnConflict, does outcome, given in
 	}
 }
 
-// targetsKey reports whether only rows with the record's key conflict with it.
+// targetsKey reports whether only rows with the record's key, which the plugin fills, conflict with it.
 func targetsKey(p *plan, c clause.OnConflict) bool {
-	if c.OnConstraint != "" {
-		return false
-	}
+	return p.key != nil && c.OnConstraint == "" && namesKey(c, p.key.field)
+}
+
+// namesKey reports whether a field, which is the model's key, is part of the conflict target.
+func namesKey(c clause.OnConflict, key *schema.Field) bool {
 	if len(c.Columns) == 0 {
 		return c.UpdateAll // GORM adds the primary key
 	}
 	return slices.ContainsFunc(c.Columns, func(column clause.Column) bool {
-		return column.Name == p.field.DBName || column.Name == clause.PrimaryKey
+		return column.Name == key.DBName || column.Name == clause.PrimaryKey
 	})
 }

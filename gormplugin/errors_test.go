@@ -36,7 +36,7 @@ func TestTheGeneratorsErrorStopsCreateAndNothingIsSet(t *testing.T) {
 		if !errors.Is(err, errEmpty) {
 			t.Fatalf("error %v, want the generator's", err)
 		}
-		equal(t, "text", err.Error(), "gormplugin: 1 keys for user: no IDs today")
+		equal(t, "text", err.Error(), "gormplugin: IDs for user: no IDs today")
 		equal(t, "key", users[0].ID, 0)
 		equal(t, "key that was set", users[1].ID, 5)
 		values := map[string]any{"Name": "c"}

@@ -2,6 +2,7 @@ package gormplugin_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -77,10 +78,10 @@ func (r *recorder) Error(_ context.Context, m string, a ...any) {
 	r.Warn(context.Background(), m, a...)
 }
 
-func (r *recorder) Warn(_ context.Context, message string, _ ...any) {
+func (r *recorder) Warn(_ context.Context, message string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.warnings = append(r.warnings, message)
+	r.warnings = append(r.warnings, fmt.Sprintf(message, args...))
 }
 
 func (r *recorder) Trace(_ context.Context, _ time.Time, fc func() (string, int64), _ error) {
@@ -158,14 +159,18 @@ func eachUpsert(t *testing.T, config gorm.Config, f func(t *testing.T, db *env),
 	eachWith(t, config, f, models...)
 	t.Run("mysql", func(t *testing.T) {
 		target := testdb.MariaDB(t)
-		dialector := mysql.New(mysql.Config{DSN: target.DSN, DisableWithReturning: true})
-		f(t, open(t, target, dialector, config, models))
+		f(t, open(t, target, withoutReturning(target), config, models))
 	})
 	t.Run("mysql counting found rows", func(t *testing.T) {
 		target := testdb.MariaDB(t)
 		dialector := mysql.New(mysql.Config{DSN: target.DSN + "&clientFoundRows=true", DisableWithReturning: true})
 		f(t, open(t, target, dialector, config, models))
 	})
+}
+
+// withoutReturning connects to MariaDB as if it were MySQL.
+func withoutReturning(target testdb.Target) gorm.Dialector {
+	return mysql.New(mysql.Config{DSN: target.DSN, DisableWithReturning: true})
 }
 
 // onSQLite returns a handle on SQLite, for what does not depend on the database.

@@ -17,15 +17,15 @@ type Key interface {
 	SetSnowflakeID(id snowflake.ID)
 }
 
-// keyKind says how a field holds an ID.
+// keyKind says how a field, or what it points to, holds an ID.
 type keyKind uint8
 
 const (
-	notAKey       keyKind = iota
-	idValue               // snowflake.ID
-	idPointer             // *snowflake.ID
-	customValue           // T, where *T is a Key
-	customPointer         // *T, where *T is a Key
+	notAKey  keyKind = iota
+	signed           // snowflake.ID, int64
+	unsigned         // uint64
+	text             // a string of decimal digits
+	custom           // T, where *T is a Key
 )
 
 var (
@@ -33,63 +33,85 @@ var (
 	keyType = reflect.TypeFor[Key]()
 )
 
-func kindOf(t reflect.Type) keyKind {
+// kindOfKey returns the kind of a type that is made for IDs.
+func kindOfKey(t reflect.Type) keyKind {
 	switch {
 	case t == idType:
-		return idValue
-	case t == reflect.PointerTo(idType):
-		return idPointer
+		return signed
 	case reflect.PointerTo(t).Implements(keyType):
-		return customValue
-	case t.Kind() == reflect.Pointer && t.Implements(keyType):
-		return customPointer
+		return custom
 	default:
 		return notAKey
 	}
 }
 
-// load returns the ID in field, 0 for a nil pointer.
-func (k keyKind) load(field reflect.Value) snowflake.ID {
-	switch k {
-	case idValue:
-		return snowflake.ID(field.Int())
-	case idPointer:
-		if !field.IsNil() {
-			return snowflake.ID(field.Elem().Int())
-		}
-	case customValue:
-		if !field.CanAddr() {
-			addressable := reflect.New(field.Type()).Elem()
-			addressable.Set(field)
-			field = addressable
-		}
-		return field.Addr().Interface().(Key).SnowflakeID()
-	case customPointer:
-		if !field.IsNil() {
-			return field.Interface().(Key).SnowflakeID()
-		}
+// kindOfAny returns the kind of any type that can hold an ID, which a tag asks for.
+func kindOfAny(t reflect.Type) keyKind {
+	if kind := kindOfKey(t); kind != notAKey {
+		return kind
 	}
-	return 0
+	switch t.Kind() {
+	case reflect.Int, reflect.Int64:
+		if t.Bits() == 64 {
+			return signed
+		}
+	case reflect.Uint, reflect.Uint64:
+		if t.Bits() == 64 {
+			return unsigned
+		}
+	case reflect.String:
+		return text
+	}
+	return notAKey
 }
 
-// store sets field, which must be settable. A pointer gets a new variable: rows may share the old one.
-func (k keyKind) store(field reflect.Value, id snowflake.ID) {
+// value is what a field holds: an ID, or a text that is none. The zero value means that there is no ID yet.
+type value struct {
+	id   snowflake.ID
+	text string
+}
+
+func textValue(s string) value {
+	if id, err := snowflake.Parse(s); err == nil && id != 0 {
+		return value{id: id}
+	}
+	return value{text: s}
+}
+
+// load returns what v, which is no pointer, holds.
+func (k keyKind) load(v reflect.Value) value {
 	switch k {
-	case idValue:
-		field.SetInt(int64(id))
-	case idPointer:
-		own := id // escapes, where id must not
-		field.Set(reflect.ValueOf(&own))
-	case customValue:
-		field.Addr().Interface().(Key).SetSnowflakeID(id)
-	case customPointer:
-		key := reflect.New(field.Type().Elem())
-		key.Interface().(Key).SetSnowflakeID(id)
-		field.Set(key)
+	case signed:
+		return value{id: snowflake.ID(v.Int())}
+	case unsigned:
+		return value{id: snowflake.ID(v.Uint())}
+	case text:
+		return textValue(v.String())
+	case custom:
+		if !v.CanAddr() {
+			addressable := reflect.New(v.Type()).Elem()
+			addressable.Set(v)
+			v = addressable
+		}
+		return value{id: v.Addr().Interface().(Key).SnowflakeID()}
+	default:
+		return value{}
 	}
 }
 
-// clear sets field, which must be settable, back to having no ID.
-func (k keyKind) clear(field reflect.Value) {
-	field.SetZero()
+// store sets v, which is settable and no pointer.
+func (k keyKind) store(v reflect.Value, x value) {
+	switch k {
+	case signed:
+		v.SetInt(int64(x.id))
+	case unsigned:
+		v.SetUint(uint64(x.id))
+	case text:
+		if x.id != 0 {
+			x.text = x.id.String()
+		}
+		v.SetString(x.text)
+	case custom:
+		v.Addr().Interface().(Key).SetSnowflakeID(x.id)
+	}
 }

@@ -9,42 +9,58 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
-
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // lookupSize is how many records one query of findByTarget asks for. SQLite takes 500 parts of a UNION at most:
 // https://www.sqlite.org/limits.html#max_compound_select.
 const lookupSize = 100
 
-// absent returns those of the records whose key no row has.
+// absent returns those of the records that are not the rows which the statement would have inserted. A row is known by an
+// ID that fill gave the record, or by the key.
 func (u *undo) absent(records []int) ([]int, error) {
-	if len(records) == 0 {
-		return nil, nil
-	}
-	keys := make([]snowflake.ID, len(records))
-	for j, i := range records {
-		keys[j] = u.conflict.before[i]
-	}
-	column := clause.Column{Name: u.conflict.records.plan.field.DBName}
-	present := make(map[int64]bool, len(keys))
-	var key int64
-	err := u.query(func() { present[key] = true }, []any{&key},
-		"SELECT ? FROM ? WHERE ? IN ?", column, clause.Table{Name: clause.CurrentTable}, column, keys)
-	if err != nil {
-		return nil, err
-	}
-	var absent []int
-	for j, i := range records {
-		if !present[int64(keys[j])] {
-			absent = append(absent, i)
+	byColumn := make([][]int, len(u.columns))
+	for _, i := range records {
+		if given := u.gave(i); len(given) > 0 {
+			byColumn[given[0]] = append(byColumn[given[0]], i)
+		} else if u.columns[0].isKey {
+			byColumn[0] = append(byColumn[0], i)
 		}
 	}
+	var absent []int
+	for j, those := range byColumn {
+		if len(those) == 0 {
+			continue
+		}
+		missing, err := u.absentBy(j, those)
+		if err != nil {
+			return nil, err
+		}
+		absent = append(absent, missing...)
+	}
+	slices.Sort(absent)
 	return absent, nil
 }
 
+// absentBy returns those of the records whose value of column j no row has.
+func (u *undo) absentBy(j int, records []int) ([]int, error) {
+	c := u.columns[j]
+	sought := make([]any, len(records))
+	for k, i := range records {
+		sought[k] = c.goValue(u.conflict.had(i, j))
+	}
+	name := clause.Column{Name: c.field.DBName}
+	present := make(map[value]bool, len(records))
+	target := c.scanTarget()
+	err := u.query(func() { present[c.fromTarget(target)] = true }, []any{target},
+		"SELECT ? FROM ? WHERE ? IN ?", name, clause.Table{Name: clause.CurrentTable}, name, sought)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(records), func(i int) bool { return present[u.conflict.had(i, j)] }), nil
+}
+
 // findByTarget looks for the rows that records have met, by the columns of the conflict target, and takes over their
-// keys. The database compares the values, so that its collations hold. It returns the records for which there is no row.
+// IDs. The database compares the values, so that its collations hold. It returns the records for which there is no row.
 func (u *undo) findByTarget(records []int) (unknown []int, err error) {
 	c := u.conflict
 	target := u.targetFields()
@@ -52,31 +68,42 @@ func (u *undo) findByTarget(records []int) (unknown []int, err error) {
 		return records, nil
 	}
 	sought := slices.DeleteFunc(slices.Clone(records), func(i int) bool { return c.records.leavesToDatabase(i, target) })
-	found := make(map[int]snowflake.ID, len(sought))
+	found := make(map[int][]value, len(sought))
 	for part := range slices.Chunk(sought, lookupSize) {
 		if err := u.findPart(part, target, found); err != nil {
 			return nil, err
 		}
 	}
 	for _, i := range records {
-		if id, ok := found[i]; ok {
-			c.records.store(i, id)
-		} else {
+		row, ok := found[i]
+		if !ok {
 			unknown = append(unknown, i)
+			continue
+		}
+		for j, column := range u.columns {
+			c.records.store(i, column, row[j])
 		}
 	}
 	return unknown, nil
 }
 
-// targetFields returns the fields of the conflict target, nil if it is something else than columns beside the key.
+// targetFields returns the fields of the conflict target, nil if it is something else than columns. A target that is the
+// key finds nothing more if the key is all that there is to find.
 func (u *undo) targetFields() []*schema.Field {
-	c := u.conflict
-	if c.OnConstraint != "" || targetsKey(c.records.plan, c.OnConflict) {
+	c, s := u.conflict, u.statement.Schema
+	if c.OnConstraint != "" || targetsKey(c.records.plan, c.OnConflict) && !u.gaveToOthers() {
 		return nil
+	}
+	if len(c.Columns) == 0 && c.UpdateAll {
+		return s.PrimaryFields
 	}
 	var fields []*schema.Field
 	for _, column := range c.Columns {
-		field := u.statement.Schema.LookUpField(column.Name)
+		name := column.Name
+		if name == clause.PrimaryKey && s.PrioritizedPrimaryField != nil {
+			name = s.PrioritizedPrimaryField.DBName
+		}
+		field := s.LookUpField(name)
 		if field == nil {
 			return nil
 		}
@@ -85,11 +112,12 @@ func (u *undo) targetFields() []*schema.Field {
 	return fields
 }
 
-// findPart puts the keys of the rows that some records have met into found. The text depends on the number of records
-// only, since each text is a statement for the database to prepare.
-func (u *undo) findPart(records []int, target []*schema.Field, found map[int]snowflake.ID) error {
+// findPart puts what the rows that some records have met have in the columns into found. The text depends on the number
+// of records only, since each text is a statement for the database to prepare.
+func (u *undo) findPart(records []int, target []*schema.Field, found map[int][]value) error {
 	c := u.conflict
-	text := "SELECT %d, ? FROM ? WHERE " + strings.Join(slices.Repeat([]string{"? = ?"}, len(target)), " AND ")
+	text := "SELECT %d" + strings.Repeat(", ?", len(u.columns)) + " FROM ? WHERE " +
+		strings.Join(slices.Repeat([]string{"? = ?"}, len(target)), " AND ")
 	condition := clause.And(c.TargetWhere.Exprs...) // of a partial index, whose other rows are not met
 	if condition != nil {
 		text += " AND (?)"
@@ -99,9 +127,12 @@ func (u *undo) findPart(records []int, target []*schema.Field, found map[int]sno
 	}
 	parts := make([]string, len(records))
 	var vars []any
-	for j, i := range records {
-		parts[j] = fmt.Sprintf(text, j)
-		vars = append(vars, clause.Column{Name: c.records.plan.field.DBName}, clause.Table{Name: clause.CurrentTable})
+	for k, i := range records {
+		parts[k] = fmt.Sprintf(text, k)
+		for _, column := range u.columns {
+			vars = append(vars, clause.Column{Name: column.field.DBName})
+		}
+		vars = append(vars, clause.Table{Name: clause.CurrentTable})
 		for _, field := range target {
 			vars = append(vars, clause.Column{Name: field.DBName}, c.records.fieldValue(i, field))
 		}
@@ -109,9 +140,18 @@ func (u *undo) findPart(records []int, target []*schema.Field, found map[int]sno
 			vars = append(vars, condition)
 		}
 	}
-	var j int
-	var key int64
-	return u.query(func() { found[records[j]] = snowflake.ID(key) }, []any{&j, &key}, strings.Join(parts, " UNION ALL "), vars...)
+	var k int
+	dest := []any{&k}
+	for _, column := range u.columns {
+		dest = append(dest, column.scanTarget())
+	}
+	return u.query(func() {
+		row := make([]value, len(u.columns))
+		for j, column := range u.columns {
+			row[j] = column.fromTarget(dest[j+1])
+		}
+		found[records[k]] = row
+	}, dest, strings.Join(parts, " UNION ALL "), vars...)
 }
 
 // query runs a query on the statement's own connection: it has to see the rows that were just written, which a replica

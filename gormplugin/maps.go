@@ -9,29 +9,29 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// loadMapKey returns the key in a map, under any name that GORM resolves to the field: the column, the field of the
-// struct. taken is true if there is a value other than nil and 0; one that is no integer has the ID 0.
-func loadMapKey(field *schema.Field, m map[string]any) (id snowflake.ID, taken bool) {
-	for name, value := range m {
-		if !names(field, name) {
+// loadMap returns what a map has in the column, under any name that GORM resolves to the field: the column, the field of
+// the struct. taken is true if there is a value other than nil, 0 and the empty string; the ID of one that is none is 0.
+func (c *column) loadMap(m map[string]any) (x value, taken bool) {
+	for name, entry := range m {
+		if !names(c.field, name) {
 			continue
 		}
-		if id, taken := keyInMap(value); taken {
-			return id, true
+		if x, taken := c.fromMap(entry); taken {
+			return x, true
 		}
 	}
-	return 0, false
+	return value{}, false
 }
 
-// storeMapKey puts the key into a map, under the column's name as GORM does with keys from the database. Other spellings
-// go, since each would be a column of the statement.
-func storeMapKey(field *schema.Field, m map[string]any, id snowflake.ID) {
+// storeMap puts an ID into a map, under the column's name as GORM does with keys from the database, and in the type that
+// a struct of the model has. Other spellings go, since each would be a column of the statement.
+func (c *column) storeMap(m map[string]any, x value) {
 	for name := range m {
-		if name != field.DBName && names(field, name) {
+		if name != c.field.DBName && names(c.field, name) {
 			delete(m, name)
 		}
 	}
-	m[field.DBName] = id
+	m[c.field.DBName] = c.goValue(x)
 }
 
 func names(field *schema.Field, name string) bool {
@@ -42,48 +42,68 @@ func names(field *schema.Field, name string) bool {
 	return found != nil && found.DBName == field.DBName
 }
 
-// keyInMap reports whether a value stands for a key: anything that the database would not see as NULL or 0.
-func keyInMap(value any) (id snowflake.ID, taken bool) {
+// fromMap reports whether an entry of a map stands for an ID: anything that the database would not see as NULL, 0 or an
+// empty string.
+func (c *column) fromMap(entry any) (x value, taken bool) {
 	for {
-		switch v := value.(type) {
+		switch v := entry.(type) {
 		case nil:
-			return 0, false
+			return value{}, false
 		case snowflake.ID:
-			return v, v != 0
+			return value{id: v}, v != 0
 		case driver.Valuer:
-			if rv := reflect.ValueOf(v); rv.Kind() == reflect.Pointer && rv.IsNil() {
-				return 0, false
+			rv := reflect.ValueOf(v)
+			if rv.Kind() == reflect.Pointer && rv.IsNil() {
+				return value{}, false
+			}
+			if c.kind == custom && rv.Type() == c.elem {
+				x := c.kind.load(rv)
+				return x, x != value{}
 			}
 			inner, err := v.Value()
 			if err != nil {
-				return 0, true // the driver will say so
+				return value{}, true // the driver will say so
 			}
 			if _, again := inner.(driver.Valuer); again {
-				return 0, true
+				return value{}, true
 			}
-			value = inner
+			entry = inner
 			continue
 		}
-		switch rv := reflect.ValueOf(value); rv.Kind() {
-		case reflect.Pointer:
-			if rv.IsNil() {
-				return 0, false
-			}
-			value = rv.Elem().Interface()
-		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-			return snowflake.ID(rv.Int()), rv.Int() != 0
-		case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-			return snowflake.ID(rv.Uint()), rv.Uint() != 0
-		case reflect.Float32, reflect.Float64: // as encoding/json reads numbers
-			return snowflake.ID(rv.Float()), rv.Float() != 0
-		case reflect.String: // json.Number among others
-			if rv.String() == "0" {
-				return 0, false
-			}
-			parsed, _ := snowflake.Parse(rv.String())
-			return parsed, true
-		default:
-			return 0, true
+		rv := reflect.ValueOf(entry)
+		if rv.Kind() != reflect.Pointer {
+			return c.fromPlain(rv)
 		}
+		if rv.IsNil() {
+			return value{}, false
+		}
+		entry = rv.Elem().Interface()
+	}
+}
+
+func (c *column) fromPlain(rv reflect.Value) (x value, taken bool) {
+	switch rv.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return value{id: snowflake.ID(rv.Int())}, rv.Int() != 0
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return value{id: snowflake.ID(rv.Uint())}, rv.Uint() != 0
+	case reflect.Float32, reflect.Float64: // as encoding/json reads numbers
+		return value{id: snowflake.ID(rv.Float())}, rv.Float() != 0
+	case reflect.String: // json.Number among others
+		if c.kind == text {
+			return textValue(rv.String()), rv.String() != ""
+		}
+		if rv.String() == "0" {
+			return value{}, false
+		}
+		if c.kind == custom {
+			if x, ok := c.convert(rv.String()); ok {
+				return x, true
+			}
+		}
+		id, _ := snowflake.Parse(rv.String())
+		return value{id: id}, true
+	default:
+		return value{}, true
 	}
 }

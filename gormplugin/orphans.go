@@ -7,24 +7,25 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// refuseOrphans returns ErrKeyUnknown if other rows are about to refer to one of the records, whose keys are not known.
-func (u *undo) refuseOrphans(records []int) error {
-	if len(records) == 0 {
+// refuseOrphans returns ErrKeyUnknown if other rows are about to refer to one of the records by one of the columns, which
+// are not known.
+func (u *undo) refuseOrphans(records []int, unknown []*column) error {
+	if len(records) == 0 || len(unknown) == 0 {
 		return nil
 	}
-	stmt, p := u.statement, u.conflict.records.plan
-	if rel := p.neededBy(stmt); rel != nil {
+	stmt := u.statement
+	if rel := neededBy(stmt, unknown); rel != nil {
 		return fmt.Errorf("%w: record %d of %s met a row that is there already, and %s refers to it by this key in %s; "+
 			"look the row up first", ErrKeyUnknown, records[0], stmt.Schema.Name, rel.Schema.Name, rel.Name)
 	}
 	if u.conflict.records.isMap {
 		return nil
 	}
-	columns, restricted := stmt.SelectAndOmitColumns(true, false)
+	selects, restricted := stmt.SelectAndOmitColumns(true, false)
 	relations := &stmt.Schema.Relationships
 	for _, kind := range [][]*schema.Relationship{relations.HasOne, relations.HasMany, relations.Many2Many} {
 		for _, rel := range kind {
-			if selected, named := columns[rel.Name]; named && !selected || !named && restricted || !p.isReferredTo(rel, true) {
+			if selected, named := selects[rel.Name]; named && !selected || !named && restricted || !refersTo(rel, unknown, true) {
 				continue
 			}
 			for _, i := range records {

@@ -1,6 +1,8 @@
 package gormplugin
 
 import (
+	"slices"
+
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 )
@@ -57,27 +59,26 @@ func parentOf(stmt *gorm.Statement) *parent {
 	return found
 }
 
-// neededBy returns the relation of the statement's parent that refers to the records by their key, or nil.
-func (p *plan) neededBy(stmt *gorm.Statement) *schema.Relationship {
+// neededBy returns the relation of the statement's parent that refers to the records by one of the columns, or nil.
+func neededBy(stmt *gorm.Statement, columns []*column) *schema.Relationship {
 	above := parentOf(stmt)
 	if above == nil {
 		return nil
 	}
 	for _, rel := range above.relations {
-		if rel.FieldSchema.ModelType == stmt.Schema.ModelType && p.isReferredTo(rel, false) {
+		if rel.FieldSchema.ModelType == stmt.Schema.ModelType && refersTo(rel, columns, false) {
 			return rel
 		}
 	}
 	return nil
 }
 
-// isReferredTo reports whether the relation refers to the key: of the model that declares it if own is true, else of the
-// associated one.
-func (p *plan) isReferredTo(rel *schema.Relationship, own bool) bool {
-	for _, ref := range rel.References {
-		if ref.OwnPrimaryKey == own && ref.PrimaryKey != nil && ref.PrimaryKey.DBName == p.field.DBName {
-			return true
-		}
-	}
-	return false
+// refersTo reports whether the relation refers to one of the columns: of the model that declares it if own is true, else
+// of the associated one.
+func refersTo(rel *schema.Relationship, columns []*column, own bool) bool {
+	return slices.ContainsFunc(rel.References, func(ref *schema.Reference) bool {
+		return ref.OwnPrimaryKey == own && ref.PrimaryKey != nil && slices.ContainsFunc(columns, func(c *column) bool {
+			return c.field.DBName == ref.PrimaryKey.DBName
+		})
+	})
 }

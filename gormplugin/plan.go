@@ -1,61 +1,93 @@
 package gormplugin
 
 import (
-	"context"
-	"reflect"
+	"slices"
 	"strings"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
-
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // plan is what the plugin has found out about a model. It is computed once for a handle and never changes; the schema,
 // which all users of the handle share, is only read.
 type plan struct {
-	field *schema.Field // the key to fill; nil if the model is none of the plugin's business
-	kind  keyKind
-	// direct is the index of a field that is not embedded, else -1: the common case, and worth its own path in batches.
-	direct int
-}
+	schema  *schema.Schema
+	columns []*column // to fill, the key first; empty if the model is none of the plugin's business
+	key     *column   // the prioritized key, nil if the plugin does not fill it
+	gen     Generator // for columns whose tags name none
+	err     error     // of a tag: every Create fails with it
 
-// leftAlone is the plan of all models that the plugin leaves alone.
-var leftAlone = &plan{}
+	plain *column // the only column, if it is one for the short way in fill
+}
 
 func (h *handle) planOf(s *schema.Schema) *plan {
-	if p, ok := h.plans.Load(s); ok {
-		return p.(*plan)
+	if p := h.last.Load(); p != nil && p.schema == s {
+		return p
 	}
-	p, _ := h.plans.LoadOrStore(s, newPlan(s))
-	return p.(*plan)
+	found, ok := h.plans.Load(s)
+	if !ok {
+		found, _ = h.plans.LoadOrStore(s, h.plugin.planOf(s))
+	}
+	p := found.(*plan)
+	h.last.Store(p)
+	return p
 }
 
-func newPlan(s *schema.Schema) *plan {
-	field := s.PrioritizedPrimaryField // nil for a key of several fields none of which is called ID
+func (p *Plugin) planOf(s *schema.Schema) *plan {
+	made := &plan{schema: s, gen: p.generatorFor(s.ModelType)}
+	for _, field := range s.Fields {
+		c, err := p.columnOf(s, field)
+		switch {
+		case err != nil:
+			return &plan{schema: s, err: err}
+		case c == nil:
+		case c.isKey:
+			made.key = c
+			made.columns = slices.Insert(made.columns, 0, c)
+		default:
+			made.columns = append(made.columns, c)
+		}
+	}
+	if len(made.columns) == 1 {
+		if c := made.columns[0]; c.kind == signed && !c.pointer && c.path != nil {
+			made.plain = c
+		}
+	}
+	return made
+}
+
+// columnOf returns how a field is filled, nil if it is not.
+func (p *Plugin) columnOf(s *schema.Schema, field *schema.Field) (*column, error) {
+	if shadowing, ok := s.FieldsByDBName[field.DBName]; ok && shadowing != field {
+		return nil, nil // of an embedded struct, and GORM takes the one that is nearer
+	}
+	t, isKey := tagOf(field), field == s.PrioritizedPrimaryField
 	switch {
-	case field == nil, field.DBName == "", !field.Creatable:
-		return leftAlone
-	case field.HasDefaultValue: // default:, autoIncrement: the database makes it
-		return leftAlone
-	case optedOut(field), isReference(s, field):
-		return leftAlone
+	case t.out:
+		return nil, nil
+	case t.in:
+		return p.taggedColumn(s, field, t)
+	case t.inherited(field):
+		return nil, tagError(s, field, "is on an embedded struct, and belongs to one of its fields")
+	case !isKey, field.DBName == "", !field.Creatable, isReference(s, field):
+		return nil, nil
 	}
-	kind := kindOf(field.FieldType)
-	if kind == notAKey {
-		return leftAlone
+	if kind := kindOfKey(indirect(field.FieldType)); kind != notAKey {
+		if field.HasDefaultValue { // default:, autoIncrement: the database makes it
+			return nil, nil
+		}
+		return newColumn(field, kind, isKey), nil
 	}
-	direct := -1
-	if index := field.StructField.Index; len(index) == 1 && index[0] >= 0 {
-		direct = index[0]
+	if p.integerKeys && !t.databaseMakes() && isLargeInteger(field) {
+		return newColumn(field, kindOfAny(indirect(field.FieldType)), isKey), nil
 	}
-	return &plan{field: field, kind: kind, direct: direct}
+	return nil, nil
 }
 
-// optedOut reports whether the field's own tag has snowflake:-. The settings that GORM has parsed cannot tell: it copies
-// those of an embedded struct into each of its fields.
-func optedOut(field *schema.Field) bool {
-	settings := schema.ParseTagSetting(field.StructField.Tag.Get("gorm"), ";")
-	return strings.TrimSpace(settings["SNOWFLAKE"]) == "-"
+// isLargeInteger reports whether field is an integer of 64 bits, in Go and as far as GORM knows in the database.
+func isLargeInteger(field *schema.Field) bool {
+	kind := kindOfAny(indirect(field.FieldType))
+	return (kind == signed || kind == unsigned) && field.Serializer == nil && (field.Size == 0 || field.Size >= 64)
 }
 
 // isReference reports whether the field is the foreign key of a belongs-to relation, or half of a join table: another
@@ -77,84 +109,12 @@ func isReference(s *schema.Schema, field *schema.Field) bool {
 	return false
 }
 
-// position finds the key's field in a struct, by the position that it has in the model, without making the embedded
-// structs on the way. It returns the zero Value if one of these is a nil pointer.
-func (p *plan) position(record reflect.Value) reflect.Value {
-	if p.direct >= 0 {
-		return record.Field(p.direct)
+// active returns the columns without those that Omit names: the database makes these.
+func (p *plan) active(stmt *gorm.Statement) []*column {
+	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
+		return p.columns
 	}
-	for _, index := range p.field.StructField.Index {
-		if index >= 0 {
-			record = record.Field(index)
-			continue
-		}
-		if record = record.Field(-index - 1); record.IsNil() { // GORM's mark for an embedded pointer
-			return reflect.Value{}
-		}
-		record = record.Elem()
-	}
-	return record
-}
-
-// load returns the key of a record, which is a struct.
-func (p *plan) load(record reflect.Value) snowflake.ID {
-	if field := p.position(record); field.IsValid() {
-		return p.kind.load(field)
-	}
-	return 0
-}
-
-// store sets the key of a record, which is an addressable struct.
-func (p *plan) store(ctx context.Context, record reflect.Value, id snowflake.ID) {
-	field := p.position(record)
-	if !field.IsValid() {
-		field = p.field.ReflectValueOf(ctx, record) // makes the embedded structs on the way
-	}
-	p.kind.store(field, id)
-}
-
-// storeIfLacking sets the key of a record that has none and reports whether it did.
-func (p *plan) storeIfLacking(ctx context.Context, record reflect.Value, id snowflake.ID) bool {
-	field := p.position(record)
-	if !field.IsValid() {
-		field = p.field.ReflectValueOf(ctx, record)
-	} else if p.kind.load(field) != 0 {
-		return false
-	}
-	p.kind.store(field, id)
-	return true
-}
-
-// clear takes the key of a record, which is an addressable struct.
-func (p *plan) clear(record reflect.Value) {
-	if field := p.position(record); field.IsValid() {
-		p.kind.clear(field)
-	}
-}
-
-// typeAt returns the type that a struct of type t has at the position of the model's key, nil if there is nothing that
-// position could return. GORM addresses all values by the positions of the model, also those of another type:
-// db.Model(&User{}).Create(&dto).
-func (p *plan) typeAt(t reflect.Type) reflect.Type {
-	for _, index := range p.field.StructField.Index {
-		pointer := index < 0
-		if pointer {
-			index = -index - 1
-		}
-		if t.Kind() != reflect.Struct || index >= t.NumField() {
-			return nil
-		}
-		structField := t.Field(index)
-		if !structField.IsExported() {
-			return nil
-		}
-		t = structField.Type
-		if pointer {
-			if t.Kind() != reflect.Pointer {
-				return nil
-			}
-			t = t.Elem()
-		}
-	}
-	return t
+	return slices.DeleteFunc(slices.Clone(p.columns), func(c *column) bool {
+		return selectionOf(stmt, c.field) == omitted
+	})
 }

@@ -8,10 +8,12 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
 // Name is the name that the plugin has in GORM, the same for every [Plugin]: a handle can have one only.
@@ -35,12 +37,21 @@ type Generator interface {
 	Fill(ctx context.Context, dst []snowflake.ID) error
 }
 
-// Plugin fills primary keys before rows are created; see the package comment. It is a gorm.Plugin, for db.Use and
-// gorm.Config.Plugins, and a gorm.Option, for gorm.Open. It holds no state of a database, so one value may serve several
-// handles, and it may be used concurrently.
+// Plugin fills primary keys and tagged fields before rows are created; see the package comment. It is a gorm.Plugin, for
+// db.Use and gorm.Config.Plugins, and a gorm.Option, for gorm.Open. One that [New] made holds no state of a database, so
+// it may serve several handles. It may be used concurrently.
 type Plugin struct {
-	gen        Generator
-	afterHooks bool
+	gen         Generator
+	models      map[reflect.Type]Generator // of WithModel
+	named       map[string]Generator       // of WithNamed
+	afterHooks  bool
+	integerKeys bool
+
+	lease        *lease.Lease   // of Open
+	leaseOptions []lease.Option // of WithLease
+	leaseTable   string         // of WithLeaseTable
+
+	errs []error // of the options
 }
 
 var (
@@ -48,16 +59,37 @@ var (
 	_ gorm.Option = (*Plugin)(nil)
 )
 
-// New returns a plugin that takes its IDs from gen. A nil gen is reported when the plugin meets a database, by
-// [Plugin.Initialize]. Options that are nil are ignored.
+// New returns a plugin that takes its IDs from gen. A nil gen and what is wrong with the options is reported when the
+// plugin meets a database, by [Plugin.Initialize]. Options that are nil are ignored.
 func New(gen Generator, opts ...Option) *Plugin {
 	p := &Plugin{gen: gen}
+	p.apply(opts)
+	return p
+}
+
+func (p *Plugin) apply(opts []Option) {
 	for _, opt := range opts {
 		if opt != nil {
 			opt.apply(p)
 		}
 	}
+}
+
+// Generator returns the default generator: that of [New], or the one that Open leases the worker for.
+func (p *Plugin) Generator() Generator { return p.gen }
+
+// of returns the plugin of a handle, or nil.
+func of(db *gorm.DB) *Plugin {
+	p, _ := db.Plugins[Name].(*Plugin)
 	return p
+}
+
+// generatorFor returns the generator of a model's fields, unless their tags or the session name another.
+func (p *Plugin) generatorFor(model reflect.Type) Generator {
+	if gen, ok := p.models[model]; ok {
+		return gen
+	}
+	return p.gen
 }
 
 // Name returns [Name]. GORM refuses a second plugin of that name with gorm.ErrRegistered.
@@ -83,11 +115,14 @@ func (p *Plugin) Apply(config *gorm.Config) error {
 func (*Plugin) AfterInitialize(*gorm.DB) error { return nil }
 
 // Initialize registers the callbacks with a handle. GORM calls it. It does nothing the second time. It returns
-// [ErrNilGenerator], or an error that wraps gorm.ErrInvalidDB if the handle has no callbacks for Create, which every
-// dialect registers.
+// [ErrNilGenerator], [ErrOption] for an option that cannot be right, or an error that wraps gorm.ErrInvalidDB if the
+// handle has no callbacks for Create, which every dialect registers.
 func (p *Plugin) Initialize(db *gorm.DB) error {
 	if p == nil || isNil(p.gen) {
 		return ErrNilGenerator
+	}
+	if err := p.validate(); err != nil {
+		return err
 	}
 	create := db.Callback().Create()
 	if create.Get(callbackFill) != nil {
@@ -98,7 +133,7 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	}
 
 	h := &handle{
-		gen:       p.gen,
+		plugin:    p,
 		returning: slices.Contains(create.Clauses, "RETURNING"),
 		mysql:     db.Dialector != nil && db.Name() == "mysql",
 	}
@@ -120,6 +155,7 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 		update.Before(saveBefore).Register(callbackAnnounceBefore, announceBefore),
 		update.Before(saveAfter).Register(callbackAnnounceAfter, announceAfter),
 		update.After(saveAfter).Register(callbackWithdraw, withdraw),
+		h.registerWait(db),
 	)
 	if err != nil {
 		return fmt.Errorf("gormplugin: register the callbacks: %w", err)
@@ -129,10 +165,12 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 
 // handle is what the callbacks of one database share.
 type handle struct {
-	gen       Generator
-	returning bool     // the dialect has INSERT ... RETURNING
-	mysql     bool     // conflicts are handled by ON DUPLICATE KEY UPDATE, which knows no target
-	plans     sync.Map // *schema.Schema to *plan
+	plugin    *Plugin
+	returning bool                 // the dialect has INSERT ... RETURNING
+	mysql     bool                 // conflicts are handled by ON DUPLICATE KEY UPDATE, which knows no target
+	plans     sync.Map             // *schema.Schema to *plan
+	last      atomic.Pointer[plan] // that was used, mostly the next one too
+	warned    sync.Map             // reflect.Type of models
 }
 
 // isNil reports whether gen is nil or an interface around a nil pointer.

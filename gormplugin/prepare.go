@@ -5,8 +5,6 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // source says how settle learns what became of the records.
@@ -25,10 +23,10 @@ type conflict struct {
 	does    outcome
 	source  source
 	records *records
-	before  []snowflake.ID // the keys before the statement, of all records
+	before  []value // what the records had before the statement, for each record and column
 }
 
-// prepare is the callback that arranges, after the hooks and before the statement is built, that the keys are written,
+// prepare is the callback that arranges, after the hooks and before the statement is built, that the IDs are written,
 // and that settle can find out those of the rows.
 func (h *handle) prepare(db *gorm.DB) {
 	stmt := db.Statement
@@ -40,41 +38,48 @@ func (h *handle) prepare(db *gorm.DB) {
 		return
 	}
 	p := h.planOf(stmt.Schema)
-	if p.field == nil {
+	if len(p.columns) == 0 {
 		return
 	}
-	var r records
-	if ok, err := r.of(p, stmt); !ok || err != nil {
+	tracked := u != nil
+	if !tracked {
+		u = &undo{statement: stmt, columns: p.active(stmt)}
+	}
+	r := &records{plan: p, columns: u.columns}
+	if ok, err := r.of(stmt); !ok || err != nil {
 		return // fill has said so
 	}
-	if selectionOf(stmt, p.field) == notSelected {
-		if u == nil {
-			u = &undo{statement: stmt}
+	u.selectColumns()
+	if !tracked {
+		if u.selectsChanged {
 			remember(u)
 		}
-		u.selectKey(p.field)
+		return
 	}
-	if c, does := h.conflictOf(stmt); u != nil && h.mayMislead(p, c, does, len(u.given)) {
-		h.prepareConflict(u, c, does, &r)
+	if r.mayBeBackFilled() {
+		u.backFilled, u.before = r, r.loadAll()
+	}
+	c, does := h.conflictOf(stmt)
+	if does == updates && u.keepGenerated() {
+		c, does = h.conflictOf(stmt)
+	}
+	if h.mayMislead(p, c, does, len(u.given) > 0, u.gaveToOthers()) {
+		h.prepareConflict(u, c, does, r)
 	}
 }
 
 func (h *handle) prepareConflict(u *undo, c clause.OnConflict, does outcome, r *records) {
 	stmt, p := u.statement, r.plan
-	u.conflict = &conflict{OnConflict: c, does: does, records: r, before: make([]snowflake.ID, r.n)}
-	for i := range r.n {
-		u.conflict.before[i] = r.key(i)
-	}
-
+	u.conflict = &conflict{OnConflict: c, does: does, records: r, before: r.loadAll()}
 	returning, all := h.returningOf(stmt)
 	switch {
 	case does == skips && all && r.list && !h.mysql:
 		u.conflict = nil // GORM replaces the slice by the rows that were inserted
-	case does == updates && h.canReturnKeys(p, r):
-		u.returnKeys(p)
+	case does == updates && h.canReturn(r):
+		u.returnColumns()
 		u.conflict.source = returned
-	case h.mysql && !returning && hasOwnConflict(stmt):
-		u.noteRowsMet(p)
+	case h.mysql && !returning && hasOwnConflict(stmt) && p.key != nil && p.key.kind != text && !u.gaveToOthers():
+		u.noteRowsMet(p.key)
 		u.conflict.source = lastInsert
 	case does == updates, h.mysql, returning: // GORM counts rows wrongly when DO NOTHING meets RETURNING
 		u.conflict.source = ask
@@ -93,37 +98,51 @@ func (h *handle) returningOf(stmt *gorm.Statement) (there, all bool) {
 	return len(stmt.Schema.FieldsWithDefaultDBValue) > 0, false
 }
 
-// canReturnKeys reports whether RETURNING can put each key into its record. GORM does not scan into slices of maps. That it
-// goes by the order of the rows, of which the WHERE of a DO UPDATE may leave out some, is for settle to look after.
-func (h *handle) canReturnKeys(p *plan, r *records) bool {
-	return h.returning && p.field.Readable && r.settable() && !r.manyMaps
+// canReturn reports whether RETURNING can put the columns of each row into its record. GORM does not scan into slices of
+// maps. That it goes by the order of the rows, of which the WHERE of a DO UPDATE may leave out some, is for settle to look
+// after.
+func (h *handle) canReturn(r *records) bool {
+	unreadable := func(c *column) bool { return !c.field.Readable }
+	return h.returning && r.settable() && !r.manyMaps && !slices.ContainsFunc(r.columns, unreadable)
 }
 
-// returnKeys adds the key to RETURNING.
-func (u *undo) returnKeys(p *plan) {
+// returnColumns adds the columns to RETURNING.
+func (u *undo) returnColumns() {
 	stmt := u.statement
-	key := clause.Column{Name: p.field.DBName}
-	if c, ok := stmt.Clauses["RETURNING"]; ok {
-		own, _ := c.Expression.(clause.Returning)
-		named := func(column clause.Column) bool { return column.Name == key.Name || column.Name == "*" }
-		if len(own.Columns) > 0 && !slices.ContainsFunc(own.Columns, named) {
-			u.setClause("RETURNING", clause.Returning{Columns: append(slices.Clone(own.Columns), key)})
-		}
-		return
-	}
-	columns := []clause.Column{key}
-	for _, field := range stmt.Schema.FieldsWithDefaultDBValue { // what GORM would have returned
-		if field.Readable {
-			columns = append(columns, clause.Column{Name: field.DBName})
+	var own []clause.Column
+	c, there := stmt.Clauses["RETURNING"]
+	if there {
+		expression, _ := c.Expression.(clause.Returning)
+		if own = expression.Columns; len(own) == 0 {
+			return // all
 		}
 	}
-	u.setClause("RETURNING", clause.Returning{Columns: columns})
+	columns := slices.Clone(own)
+	add := func(name string) {
+		named := func(column clause.Column) bool { return column.Name == name || column.Name == "*" }
+		if !slices.ContainsFunc(columns, named) {
+			columns = append(columns, clause.Column{Name: name})
+		}
+	}
+	for _, c := range u.columns {
+		add(c.field.DBName)
+	}
+	if !there {
+		for _, field := range stmt.Schema.FieldsWithDefaultDBValue { // what GORM would have returned
+			if field.Readable {
+				add(field.DBName)
+			}
+		}
+	}
+	if len(columns) > len(own) {
+		u.setClause("RETURNING", clause.Returning{Columns: columns})
+	}
 }
 
 // noteRowsMet makes MySQL remember the key of a row that is met, in the place for the last AUTO_INCREMENT value:
 // https://dev.mysql.com/doc/refman/8.4/en/insert-on-duplicate.html. It changes nothing in the row.
-func (u *undo) noteRowsMet(p *plan) {
-	key := clause.Column{Name: p.field.DBName}
+func (u *undo) noteRowsMet(c *column) {
+	key := clause.Column{Name: c.field.DBName}
 	changed := u.conflict.OnConflict
 	changed.DoNothing = false
 	changed.DoUpdates = append(clause.Set{

@@ -12,12 +12,13 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// records gives access to the keys of what a statement creates, whatever its shape: a struct, a slice or array of structs
-// or of pointers to them, or one of the four kinds of maps that GORM takes.
+// records gives access to the columns of what a statement creates, whatever its shape: a struct, a slice or array of
+// structs or of pointers to them, or one of the four kinds of maps that GORM takes.
 type records struct {
-	plan *plan
-	ctx  context.Context
-	n    int
+	plan    *plan
+	columns []*column // those of the plan that the statement writes
+	ctx     context.Context
+	n       int
 
 	value           reflect.Value // a struct, or a slice or array if list is true, or
 	list            bool
@@ -27,8 +28,8 @@ type records struct {
 
 // of sets r to the records of a statement. ok is false if the plugin has nothing to do with them: shapes that GORM itself
 // refuses, or does not know.
-func (r *records) of(p *plan, stmt *gorm.Statement) (ok bool, err error) {
-	r.plan, r.ctx = p, stmt.Context
+func (r *records) of(stmt *gorm.Statement) (ok bool, err error) {
+	r.ctx = stmt.Context
 	switch dest := stmt.Dest.(type) {
 	case map[string]any:
 		if dest == nil {
@@ -37,7 +38,7 @@ func (r *records) of(p *plan, stmt *gorm.Statement) (ok bool, err error) {
 		r.maps, r.isMap = []map[string]any{dest}, true
 	case *map[string]any:
 		if *dest == nil {
-			*dest = make(map[string]any, 1)
+			*dest = make(map[string]any, len(r.columns))
 		}
 		r.maps, r.isMap = []map[string]any{*dest}, true
 	case []map[string]any:
@@ -59,36 +60,42 @@ func (r *records) ofStructs(stmt *gorm.Statement) (ok bool, err error) {
 		r.n, element = 1, r.value.Type()
 	case reflect.Slice, reflect.Array:
 		r.list, r.n = true, r.value.Len()
-		if element = r.value.Type().Elem(); element.Kind() == reflect.Pointer {
-			element = element.Elem()
-		}
+		element = indirect(r.value.Type().Elem())
 	}
 	switch {
-	case r.n == 0, element.Kind() != reflect.Struct:
+	case r.n == 0:
 		return false, nil
-	case element == stmt.Schema.ModelType, r.plan.typeAt(element) == r.plan.field.FieldType:
-		return true, nil
-	default:
-		return false, r.refuseStrangers(stmt, element)
+	case element.Kind() != reflect.Struct: // where GORM panics, with the transaction open
+		return false, fmt.Errorf("gormplugin: %s is no list of records of %s: %w",
+			r.value.Type(), stmt.Schema.Name, gorm.ErrInvalidData)
 	}
+	if element != stmt.Schema.ModelType {
+		for _, c := range r.columns {
+			if c.typeAt(element) == c.field.FieldType {
+				continue
+			}
+			return false, r.refuseStrangers(stmt, c, element)
+		}
+	}
+	return true, nil
 }
 
-// refuseStrangers returns an error if GORM would take a zero, or nothing at all, for the key: what a value of another type
-// than the model has at the position of the model's key.
-func (r *records) refuseStrangers(stmt *gorm.Statement, element reflect.Type) error {
-	reachable := r.plan.typeAt(element) != nil
+// refuseStrangers returns an error if GORM would take a zero, or nothing at all, for a column: what a value of another
+// type than the model has at the position of the model's field.
+func (r *records) refuseStrangers(stmt *gorm.Statement, c *column, element reflect.Type) error {
+	reachable := c.typeAt(element) != nil
 	for i := range r.n {
 		record := r.at(i)
 		if !record.IsValid() {
 			continue
 		}
 		if reachable {
-			if field := r.plan.position(record); field.IsValid() && !field.IsZero() {
+			if field := c.position(record); field.IsValid() && !field.IsZero() {
 				continue
 			}
 		}
-		return fmt.Errorf("gormplugin: %s has no %s where the model %s has its key %s: %w", element,
-			r.plan.field.FieldType, stmt.Schema.Name, r.plan.field.Name, gorm.ErrInvalidValue)
+		return fmt.Errorf("gormplugin: %s has no %s where the model %s has its %s: %w", element,
+			c.field.FieldType, stmt.Schema.Name, c.what(), gorm.ErrInvalidValue)
 	}
 	return nil
 }
@@ -105,94 +112,109 @@ func (r *records) at(i int) reflect.Value {
 	return record
 }
 
-// key returns the key of record i, 0 if it has none.
-func (r *records) key(i int) snowflake.ID {
+// load returns what record i has in a column, the zero value if nothing.
+func (r *records) load(i int, c *column) value {
 	if r.isMap {
-		id, _ := loadMapKey(r.plan.field, r.maps[i])
-		return id
+		x, _ := c.loadMap(r.maps[i])
+		return x
 	}
-	return r.plan.load(r.at(i))
+	return c.load(r.at(i))
 }
 
-// store sets the key of record i.
-func (r *records) store(i int, id snowflake.ID) {
+// lacks reports whether record i has nothing in a column. A map may have something else than an ID, an SQL expression
+// for one.
+func (r *records) lacks(i int, c *column) bool {
 	if r.isMap {
-		if r.maps[i] == nil {
-			r.maps[i] = make(map[string]any, 1)
+		_, taken := c.loadMap(r.maps[i])
+		return !taken
+	}
+	return c.load(r.at(i)) == value{}
+}
+
+// loadAll returns what each record has in each column.
+func (r *records) loadAll() []value {
+	all := make([]value, 0, r.n*len(r.columns))
+	for i := range r.n {
+		for _, c := range r.columns {
+			all = append(all, r.load(i, c))
 		}
-		storeMapKey(r.plan.field, r.maps[i], id)
-		return
 	}
-	r.plan.store(r.ctx, r.at(i), id)
+	return all
 }
 
-// clear takes the key of record i.
-func (r *records) clear(i int) {
-	if r.isMap {
-		delete(r.maps[i], r.plan.field.DBName)
-		return
+// store sets a column of record i; the zero value takes it away.
+func (r *records) store(i int, c *column, x value) {
+	switch {
+	case !r.isMap:
+		c.store(r.ctx, r.at(i), x)
+	case x == value{}:
+		delete(r.maps[i], c.field.DBName)
+	default:
+		if r.maps[i] == nil {
+			r.maps[i] = make(map[string]any, len(r.columns))
+		}
+		c.storeMap(r.maps[i], x)
 	}
-	r.plan.clear(r.at(i))
 }
 
-// settable reports whether keys can be stored: not in structs that were passed by value.
+// settable reports whether columns can be stored: not in structs that were passed by value.
 func (r *records) settable() bool { return r.isMap || r.at(0).CanAddr() }
 
-// lacking counts the records without a key. A key in a map may be something else than an ID, an SQL expression for one.
-// ok is false if there is a nil pointer among the records, for which GORM returns gorm.ErrInvalidData later.
-func (r *records) lacking() (count int, ok bool) {
-	for _, m := range r.maps {
-		if _, taken := loadMapKey(r.plan.field, m); !taken {
-			count++
-		}
-	}
-	if r.isMap {
-		return count, true
-	}
+// lacking counts for each column the records without an ID. ok is false if there is a nil pointer among the records, for
+// which GORM returns gorm.ErrInvalidData later.
+func (r *records) lacking() (counts []int, ok bool) {
+	counts = make([]int, len(r.columns))
 	for i := range r.n {
-		record := r.at(i)
-		if !record.IsValid() {
-			return 0, false
+		if !r.isMap && !r.at(i).IsValid() {
+			return nil, false
 		}
-		if r.plan.load(record) == 0 {
-			count++
+		for j, c := range r.columns {
+			if r.lacks(i, c) {
+				counts[j]++
+			}
 		}
 	}
-	return count, true
+	return counts, true
 }
 
-// fill gives ids to the records without a key, in order, and notes in given, unless it is nil, which record got which. It
-// returns how many IDs are left over, which happens if a pointer is there twice.
-func (r *records) fill(ids, given []snowflake.ID) (unused int) {
-	for i := 0; i < r.n && len(ids) > 0; i++ {
-		if r.isMap {
-			if _, taken := loadMapKey(r.plan.field, r.maps[i]); taken {
+// fill gives IDs to the columns without one, in the order of the records, and notes in given, unless it is nil, which
+// record got which. unused reports whether IDs are left over, which happens if a pointer is there twice.
+func (r *records) fill(batches []*batch, given []snowflake.ID) (unused bool) {
+	for i := range r.n {
+		for j, c := range r.columns {
+			b := batches[j]
+			if b == nil || !r.lacks(i, c) {
 				continue
 			}
-			r.store(i, ids[0])
-		} else if !r.plan.storeIfLacking(r.ctx, r.at(i), ids[0]) {
-			continue
+			id := b.ids[0]
+			b.ids = b.ids[1:]
+			r.store(i, c, value{id: id})
+			if given != nil {
+				given[i*len(r.columns)+j] = id
+			}
 		}
-		if given != nil {
-			given[i] = ids[0]
-		}
-		ids = ids[1:]
 	}
-	return len(ids)
+	return slices.ContainsFunc(batches, func(b *batch) bool { return b != nil && len(b.ids) > 0 })
+}
+
+// mayBeBackFilled reports whether GORM writes keys of the database's own counter into the records after the statement:
+// into maps it writes them over others.
+func (r *records) mayBeBackFilled() bool {
+	return r.isMap && r.plan.key != nil && r.plan.key.field.HasDefaultValue
 }
 
 // fieldValue returns what record i has in any field.
 func (r *records) fieldValue(i int, field *schema.Field) any {
 	if r.isMap {
-		for name, value := range r.maps[i] {
+		for name, x := range r.maps[i] {
 			if names(field, name) {
-				return value
+				return x
 			}
 		}
 		return nil
 	}
-	value, _ := field.ValueOf(r.ctx, r.at(i))
-	return value
+	x, _ := field.ValueOf(r.ctx, r.at(i))
+	return x
 }
 
 // leavesToDatabase reports whether record i lacks one of the fields, so that the database puts the column's default there.

@@ -8,9 +8,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// settle is the callback that makes the keys of the records those of their rows, after the statement and before the
-// associations that refer to them are saved. A record that was skipped gives back the key that it got; one that updated
-// a row takes the row's key.
+// settle is the callback that makes the IDs of the records those of their rows, after the statement and before the
+// associations that refer to them are saved. A record that was skipped gives back the IDs that it got; one that updated
+// a row takes the row's.
 func (h *handle) settle(db *gorm.DB) {
 	u := undoOf(db.Statement)
 	if u == nil {
@@ -18,6 +18,7 @@ func (h *handle) settle(db *gorm.DB) {
 	}
 	insertID, hasInsertID := u.lastInsertID()
 	u.restore()
+	u.undoBackFill()
 	if u.conflict == nil || db.Error != nil || db.DryRun {
 		return
 	}
@@ -30,6 +31,25 @@ func (h *handle) settle(db *gorm.DB) {
 	}
 	if err != nil {
 		_ = db.AddError(err)
+	}
+}
+
+// undoBackFill gives maps back what they had, if GORM has written numbers of the database's counter over it, or appended
+// maps with nothing else.
+func (u *undo) undoBackFill() {
+	r := u.backFilled
+	if r == nil || u.conflict != nil && u.conflict.source == returned {
+		return
+	}
+	if dest, ok := u.statement.Dest.(*[]map[string]any); ok && len(*dest) > r.n {
+		*dest = (*dest)[:r.n]
+	}
+	for i := range r.n {
+		for j, c := range r.columns {
+			if before := u.before[i*len(r.columns)+j]; before != (value{}) {
+				r.store(i, c, before)
+			}
+		}
 	}
 }
 
@@ -46,27 +66,25 @@ func (u *undo) lastInsertID() (id int64, ok bool) {
 	return id, err == nil
 }
 
-// settleSkipped takes back the keys of the records that were not inserted.
+// settleSkipped takes back the IDs of the records that were not inserted.
 func (u *undo) settleSkipped(insertID int64, hasInsertID bool) error {
 	c := u.conflict
 	if hasInsertID && insertID == 0 || c.source == rowCount && u.db.RowsAffected == int64(c.records.n) {
 		return nil // all were inserted
 	}
 	// No count says that nothing was inserted: a trigger that moves rows to a partition leaves 0 of them.
-	skipped, err := u.absent(u.givenKeys())
+	given := u.recordsWhere(func(i int) bool { return len(u.gave(i)) > 0 })
+	skipped, err := u.absent(given)
 	if err != nil {
 		return err
 	}
 	skipped = slices.DeleteFunc(skipped, func(i int) bool {
-		return c.records.key(i) != c.before[i] // MariaDB returns the row that was met, if the caller asks for the key
+		return u.changed(i) // MariaDB returns the row that was met, if the caller asks for the key
 	})
-	for _, i := range skipped {
-		c.records.clear(i)
-	}
-	return u.refuseOrphans(skipped)
+	return u.takeBack(skipped, false)
 }
 
-// settleUpdated sets the keys of the records that updated a row instead of becoming one.
+// settleUpdated sets the IDs of the records that updated a row instead of becoming one.
 func (u *undo) settleUpdated(insertID int64, hasInsertID bool) error {
 	c := u.conflict
 	switch {
@@ -75,52 +93,97 @@ func (u *undo) settleUpdated(insertID int64, hasInsertID bool) error {
 	case c.source == returned && u.db.RowsAffected == int64(c.records.n):
 		u.convertReturned()
 		return nil
+	case c.source == returned:
+		u.restoreRecords() // rows are missing, so GORM's order was wrong
 	}
-	all := make([]int, c.records.n)
-	for i := range all {
-		all[i] = i
-		if c.source == returned && c.records.key(i) != c.before[i] {
-			c.records.store(i, c.before[i]) // rows are missing, so GORM's order was wrong
-		}
-	}
-	unknown, err := u.absent(all)
+	unknown, err := u.absent(u.recordsWhere(func(int) bool { return true }))
 	if err != nil {
 		return err
 	}
 	if hasInsertID && c.records.n == 1 && len(unknown) == 1 && c.records.settable() {
-		c.records.store(0, snowflake.ID(insertID))
+		c.records.store(0, c.records.plan.key, value{id: snowflake.ID(insertID)})
 		return nil
 	}
 	if unknown, err = u.findByTarget(unknown); err != nil {
 		return err
 	}
+	return u.takeBack(unknown, true)
+}
+
+// takeBack clears the IDs that the records got, whose rows are not known, and returns ErrKeyUnknown if other rows are
+// about to refer to them. Their keys are in doubt as well, if doubtful is true, also those that fill did not give.
+func (u *undo) takeBack(unknown []int, doubtful bool) error {
+	r := u.conflict.records
+	lost := make([]bool, len(u.columns)) // by any record
 	for _, i := range unknown {
-		if u.gave(i) {
-			c.records.clear(i)
+		for _, j := range u.gave(i) {
+			r.store(i, u.columns[j], value{})
+			lost[j] = true
 		}
 	}
-	return u.refuseOrphans(unknown)
+	var columns []*column
+	for j, c := range u.columns {
+		if lost[j] || doubtful && c.isKey {
+			columns = append(columns, c)
+		}
+	}
+	return u.refuseOrphans(unknown, columns)
 }
 
-// givenKeys returns the records that have the key they got.
-func (u *undo) givenKeys() []int {
-	var given []int
+func (u *undo) recordsWhere(is func(i int) bool) []int {
+	var found []int
 	for i := range u.conflict.records.n {
-		if u.gave(i) {
-			given = append(given, i)
+		if is(i) {
+			found = append(found, i)
 		}
 	}
-	return given
+	return found
 }
 
-// gave reports whether record i went into the statement with the key that fill gave it, which a hook may have replaced.
-func (u *undo) gave(i int) bool {
-	return i < len(u.given) && u.given[i] != 0 && u.given[i] == u.conflict.before[i]
+// before returns what record i had in column j when the statement was built.
+func (c *conflict) had(i, j int) value { return c.before[i*len(c.records.columns)+j] }
+
+// gave returns the columns with which record i went into the statement as fill left it; a hook may have replaced an ID.
+func (u *undo) gave(i int) []int {
+	var columns []int
+	for j := range u.columns {
+		if id := u.gaveID(i, j); id != 0 && u.conflict.had(i, j).id == id {
+			columns = append(columns, j)
+		}
+	}
+	return columns
 }
 
-// convertReturned gives the key in a map the type that fill gives it. GORM scans an int64.
+// changed reports whether GORM has set a column of record i to what a row has.
+func (u *undo) changed(i int) bool {
+	for j, c := range u.columns {
+		if u.conflict.records.load(i, c) != u.conflict.had(i, j) {
+			return true
+		}
+	}
+	return false
+}
+
+// restoreRecords sets the columns to what they were before the statement.
+func (u *undo) restoreRecords() {
+	for i := range u.conflict.records.n {
+		for j, c := range u.columns {
+			if had := u.conflict.had(i, j); u.conflict.records.load(i, c) != had {
+				u.conflict.records.store(i, c, had)
+			}
+		}
+	}
+}
+
+// convertReturned gives what is in a map the types that fill gives it. GORM scans an int64.
 func (u *undo) convertReturned() {
-	if r := u.conflict.records; r.isMap {
-		r.store(0, r.key(0))
+	r := u.conflict.records
+	if !r.isMap {
+		return
+	}
+	for _, c := range u.columns {
+		if x := r.load(0, c); x != (value{}) {
+			r.store(0, c, x)
+		}
 	}
 }

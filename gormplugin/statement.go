@@ -10,13 +10,13 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// selection says whether a statement writes the key's column.
+// selection says whether a statement writes a column.
 type selection uint8
 
 const (
 	written     selection = iota
 	notSelected           // Select names other columns only
-	omitted               // Omit names it: the database makes the key
+	omitted               // Omit names it: the database makes the value
 )
 
 func selectionOf(stmt *gorm.Statement, field *schema.Field) selection {
@@ -36,15 +36,19 @@ func selectionOf(stmt *gorm.Statement, field *schema.Field) selection {
 }
 
 // undo is what the callbacks of one statement tell each other: what they have changed, to be changed back when the rows
-// are written, and which keys they gave.
+// are written, and which IDs they gave.
 type undo struct {
 	statement *gorm.Statement
-	given     []snowflake.ID // for each record the key it got from fill, or 0; nil if none got one
+	columns   []*column      // that the statement writes
+	given     []snowflake.ID // for each record and column the ID it got from fill, or 0; nil if none got one
 
 	selects        []string // of the statement, if selectsChanged
 	selectsChanged bool
-	clause         *savedClause // of the one that was changed
+	clauses        []savedClause // before they were changed, in the order of the changes
 	resultMade     bool
+
+	backFilled *records // maps that GORM may write the database's numbers into, and
+	before     []value  // what they had before
 
 	conflict *conflict // set by prepare if there is something to settle
 	db       *gorm.DB  // set by settle
@@ -74,18 +78,61 @@ func undoOf(stmt *gorm.Statement) *undo {
 	return nil
 }
 
-// selectKey adds the key to the selected columns: in a copy, since sessions may share the slice.
-func (u *undo) selectKey(field *schema.Field) {
-	stmt := u.statement
-	u.selects, u.selectsChanged = stmt.Selects, true
-	stmt.Selects = append(slices.Clone(stmt.Selects), field.DBName)
+// gaveID returns the ID that fill gave to a column of record i, or 0.
+func (u *undo) gaveID(i, j int) snowflake.ID {
+	if at := i*len(u.columns) + j; at < len(u.given) {
+		return u.given[at]
+	}
+	return 0
 }
 
-// setClause replaces a clause of the statement, once.
-func (u *undo) setClause(name string, expression clause.Expression) {
+// gaveTo reports whether fill gave an ID to a column in any record.
+func (u *undo) gaveTo(j int) bool {
+	for at := j; at < len(u.given); at += len(u.columns) {
+		if u.given[at] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// gaveToOthers reports whether fill gave an ID to another column than the key.
+func (u *undo) gaveToOthers() bool {
+	for j, c := range u.columns {
+		if !c.isKey && u.gaveTo(j) {
+			return true
+		}
+	}
+	return false
+}
+
+// selectColumns adds those of the columns to the selected ones that are not among them: in a copy, since sessions may
+// share the slice.
+func (u *undo) selectColumns() {
+	stmt := u.statement
+	var missing []string
+	for _, c := range u.columns {
+		if selectionOf(stmt, c.field) == notSelected {
+			missing = append(missing, c.field.DBName)
+		}
+	}
+	if missing == nil {
+		return
+	}
+	u.selects, u.selectsChanged = stmt.Selects, true
+	stmt.Selects = slices.Concat(stmt.Selects, missing)
+}
+
+// save keeps a clause of the statement, to be restored.
+func (u *undo) save(name string) clause.Clause {
 	old, there := u.statement.Clauses[name]
-	u.clause = &savedClause{name, old, there}
-	changed := old
+	u.clauses = append(u.clauses, savedClause{name, old, there})
+	return old
+}
+
+// setClause replaces a clause of the statement.
+func (u *undo) setClause(name string, expression clause.Expression) {
+	changed := u.save(name)
 	changed.Name, changed.Expression = name, expression
 	u.statement.Clauses[name] = changed
 }
@@ -97,12 +144,12 @@ func (u *undo) restore() {
 	if u.selectsChanged {
 		stmt.Selects = u.selects
 	}
-	switch saved := u.clause; {
-	case saved == nil:
-	case saved.there:
-		stmt.Clauses[saved.name] = saved.clause
-	default:
-		delete(stmt.Clauses, saved.name)
+	for _, saved := range slices.Backward(u.clauses) {
+		if saved.there {
+			stmt.Clauses[saved.name] = saved.clause
+		} else {
+			delete(stmt.Clauses, saved.name)
+		}
 	}
 	if u.resultMade {
 		stmt.Result = nil

@@ -1,0 +1,157 @@
+package gormplugin_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// opaque is a generator whose IDs cannot be read.
+type opaque struct{}
+
+func (opaque) Fill(context.Context, []snowflake.ID) error { return errors.New("not to be called") }
+
+// usedLayout returns the name of the layout by which a condition reads the column, as its bound shows.
+func usedLayout(t *testing.T, db *gorm.DB, cond gormplugin.Created, model any) (string, error) {
+	t.Helper()
+	tx := db.Session(&gorm.Session{DryRun: true}).Model(model).Where(cond).Find(&[]map[string]any{})
+	if tx.Error != nil {
+		return "", tx.Error
+	}
+	for name, layout := range map[string]snowflake.Layout{
+		"default": snowflake.Default(), "twitter": snowflake.Twitter(), "discord": snowflake.Discord(),
+		"javascript": snowflake.JavaScriptSafe(),
+	} {
+		if lo, err := layout.MinAt(newYear); err == nil && tx.Statement.Vars[0] == lo {
+			return name, nil
+		}
+	}
+	t.Fatalf("bounds %v are of no layout", tx.Statement.Vars)
+	return "", nil
+}
+
+func TestCreatedReadsAColumnAsItsGeneratorWroteIt(t *testing.T) {
+	type customer struct {
+		ID       snowflake.ID
+		PublicID snowflake.ID `gorm:"snowflake:public"`
+		Number   int64        `gorm:"snowflake"`
+	}
+	type invoice struct {
+		ID         snowflake.ID
+		CustomerID snowflake.ID
+		Customer   *customer
+		OtherID    snowflake.ID
+		Cents      int64
+	}
+	type profile struct { // its key is its customer's
+		CustomerID snowflake.ID `gorm:"primaryKey"`
+		Customer   *customer
+	}
+	type counted struct{ ID uint }
+	type tagged struct {
+		ID int64 `gorm:"snowflake;autoIncrement:false"`
+	}
+	gen := func(l snowflake.Layout) *gormtest.Generator { return hourly(gormtest.WithLayout(l)) }
+	base, twitter := gen(snowflake.Default()), gen(snowflake.Twitter())
+	discord, narrow := gen(snowflake.Discord()), gen(snowflake.JavaScriptSafe())
+	one := gormplugin.New(base)
+	several := gormplugin.New(base, gormplugin.WithModel(&customer{}, twitter), gormplugin.WithNamed("public", discord))
+	since := gormplugin.Since(newYear)
+
+	safe, noLayout := snowflake.JavaScriptSafe(), gormplugin.ErrNoLayout
+	opaquely, integers := gormplugin.New(opaque{}), gormplugin.New(base, gormplugin.IntegerKeys())
+	partly := gormplugin.New(base, gormplugin.WithModel(&invoice{}, opaque{}))
+	var none *gormtest.Generator
+
+	for _, tt := range []struct {
+		what    string
+		plugin  *gormplugin.Plugin
+		session gormplugin.Generator
+		cond    gormplugin.Created
+		model   any
+		want    string // or an error
+		err     error
+	}{
+		{"default", one, nil, since, &invoice{}, "default", nil},
+		{"WithModel", several, nil, since, &customer{}, "twitter", nil},
+		{"WithModel for another", several, nil, since, &invoice{}, "default", nil},
+		{"session", several, narrow, since, &customer{}, "javascript", nil},
+		{"In", several, nil, since.In(safe), &customer{}, "javascript", nil},
+		{"named", several, narrow, since.On("PublicID"), &customer{}, "discord", nil},
+		{"a tagged integer", several, nil, since.On("number"), &customer{}, "twitter", nil},
+		{"a tagged integer key", one, nil, since, &tagged{}, "default", nil},
+		{"foreign key", several, nil, since.On("customer_id"), &invoice{}, "twitter", nil},
+		{"key that is a foreign key", several, nil, since, &profile{}, "twitter", nil},
+		{"unknown ID, one layout", one, nil, since.On("other_id"), &invoice{}, "default", nil},
+		{"unknown ID, several layouts", several, nil, since.On("other_id"), &invoice{}, "", noLayout},
+		{"unknown ID, several layouts, In", several, nil, since.On("other_id").In(safe), &invoice{}, "javascript", nil},
+		{"other table, one layout", one, nil, since.On("customers.id"), &invoice{}, "default", nil},
+		{"other table, several layouts", several, nil, since.On("customers.id"), &invoice{}, "", noLayout},
+		{"other table, session of a layout", one, narrow, since.On("customers.id"), &invoice{}, "", noLayout},
+		{"auto-increment key", one, nil, since, &counted{}, "", noLayout},
+		{"auto-increment key, In", one, nil, since.In(safe), &counted{}, "javascript", nil},
+		{"integer that is no ID", one, nil, since.On("cents"), &invoice{}, "", noLayout},
+		{"integer keys", integers, nil, since, &counted{}, "default", nil},
+		{"generator without a layout", opaquely, nil, since, &invoice{}, "", noLayout},
+		{"generator without a layout, In", opaquely, nil, since.In(safe), &invoice{}, "javascript", nil},
+		{"another generator without a layout", partly, nil, since, &customer{}, "default", nil},
+		{"no plugin", nil, nil, since, &invoice{}, "", noLayout},
+		{"no plugin, exactly", nil, nil, since, &invoice{}, "", gormplugin.ErrNoPlugin},
+		{"no plugin, In", nil, nil, since.In(snowflake.Twitter()), &invoice{}, "twitter", nil},
+		{"session with a generator of no kind", one, none, since, &invoice{}, "", gormplugin.ErrNilGenerator},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			db, _ := openWith(t, testdb.SQLite(t), tt.plugin)
+			if tt.session != nil {
+				db = db.Set(gormplugin.SessionGenerator, tt.session)
+			}
+			got, err := usedLayout(t, db, tt.cond, tt.model)
+			if got != tt.want || !errors.Is(err, tt.err) {
+				t.Errorf("layout %q, error %v, want %q, %v", got, err, tt.want, tt.err)
+			}
+		})
+	}
+}
+
+func TestCreatedInASessionWithAWrongGeneratorFails(t *testing.T) {
+	db, _ := openWith(t, testdb.SQLite(t), gormplugin.New(hourly()))
+	_, err := usedLayout(t, db.Set(gormplugin.SessionGenerator, "x"), gormplugin.Since(newYear), &parcel{})
+	if !errors.Is(err, gormplugin.ErrOption) {
+		t.Errorf("error %v, want ErrOption", err)
+	}
+}
+
+// Every preset whose time is the highest field selects what its own Time says, also with coarse ticks.
+func TestCreatedWorksWithEveryLayout(t *testing.T) {
+	for name, layout := range map[string]snowflake.Layout{
+		"default": snowflake.Default(), "javascript": snowflake.JavaScriptSafe(), "seconds": snowflake.Seconds(),
+		"sonyflake": snowflake.Sonyflake(), "mastodon": snowflake.Mastodon(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, _ := openWith(t, testdb.SQLite(t), gormplugin.New(hourly(gormtest.WithLayout(layout))), &parcel{}, &label{})
+			parcels := createParcels(t, db, 5)
+			c := layout.Time(parcels[2].ID)
+			equal(t, "since c", names(t, db.Where(gormplugin.Since(c))), "cde")
+			equal(t, "since after c", names(t, db.Where(gormplugin.Since(c.Add(1)))), "de")
+			equal(t, "before c", names(t, db.Where(gormplugin.Before(c))), "ab")
+			equal(t, "c", names(t, db.Where(gormplugin.CreatedBetween(c, c.Add(time.Nanosecond)))), "c")
+		})
+	}
+}
+
+func TestCreatedNamesTheColumnThatItCannotRead(t *testing.T) {
+	db, _ := openWith(t, testdb.SQLite(t), gormplugin.New(opaque{}))
+	_, err := usedLayout(t, db, gormplugin.Since(newYear), &parcel{})
+	if err == nil || !strings.Contains(err.Error(), "for parcels.id: a gormplugin_test.opaque has no method Layout") {
+		t.Errorf("error %v does not name the column and the generator", err)
+	}
+}

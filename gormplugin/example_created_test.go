@@ -1,0 +1,123 @@
+package gormplugin_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// Visit has no created_at: the time is in the key.
+type Visit struct {
+	ID   snowflake.ID `gorm:"primaryKey;type:int"`
+	Page string
+}
+
+// openVisits returns a database with a visit at each hour of a morning, from midnight on.
+func openVisits(pages ...string) *gorm.DB {
+	gen := gormtest.New(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), gormtest.WithStep(time.Hour))
+	db, err := gorm.Open(sqlite.Open(":memory:"), &gorm.Config{Logger: logger.Discard}, gormplugin.New(gen))
+	if err != nil {
+		panic(err)
+	}
+	if err := db.AutoMigrate(&Visit{}); err != nil {
+		panic(err)
+	}
+	for _, page := range pages {
+		if err := db.Create(&Visit{Page: page}).Error; err != nil {
+			panic(err)
+		}
+	}
+	return db
+}
+
+func clock(hour int) time.Time { return time.Date(2026, 1, 2, hour, 0, 0, 0, time.UTC) }
+
+func pages(visits []Visit) (list []string) {
+	for _, v := range visits {
+		list = append(list, v.Page)
+	}
+	return list
+}
+
+func ExampleCreatedBetween() {
+	db := openVisits("home", "docs", "blog", "jobs")
+
+	var visits []Visit
+	if err := db.Where(gormplugin.CreatedBetween(clock(1), clock(3))).Find(&visits).Error; err != nil {
+		panic(err)
+	}
+	fmt.Println(pages(visits))
+
+	// The same with generics.
+	visits, err := gorm.G[Visit](db).Where(gormplugin.CreatedBetween(clock(1), clock(3))).Find(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(pages(visits))
+
+	fmt.Println(db.ToSQL(func(db *gorm.DB) *gorm.DB {
+		return db.Where(gormplugin.CreatedBetween(clock(1), clock(3))).Find(&visits)
+	}))
+	// Output:
+	// [docs blog]
+	// [docs blog]
+	// SELECT * FROM `visits` WHERE (`visits`.`id` >= 132649058304000000 AND `visits`.`id` < 132679257292800000)
+}
+
+func ExampleSince() {
+	db := openVisits("home", "docs", "blog", "jobs")
+
+	var n int64
+	if err := db.Model(&Visit{}).Where(gormplugin.Since(clock(1))).Count(&n).Error; err != nil {
+		panic(err)
+	}
+	fmt.Println(n)
+	// Output: 3
+}
+
+func ExampleBefore() {
+	db := openVisits("home", "docs", "blog", "jobs")
+
+	result := db.Where("page <> ?", "docs").Delete(&Visit{}, gormplugin.Before(clock(2)))
+	if result.Error != nil {
+		panic(result.Error)
+	}
+	fmt.Println("deleted:", result.RowsAffected)
+
+	// A mistake deletes nothing.
+	var forgotten time.Time
+	fmt.Println(db.Delete(&Visit{}, gormplugin.Before(forgotten)).Error)
+	// Output:
+	// deleted: 1
+	// gormplugin: zero time: as a bound of visits.id
+}
+
+// A column that is no key, and a layout that is not the generator's.
+func ExampleCreated_On() {
+	type Message struct {
+		ID        snowflake.ID
+		DiscordID snowflake.ID
+	}
+	db := openVisits()
+	if err := db.AutoMigrate(&Message{}); err != nil {
+		panic(err)
+	}
+	db.Create(&Message{DiscordID: 175928847299117063}) // sent on 2016-04-30, see Discord's documentation
+
+	april := time.Date(2016, 4, 1, 0, 0, 0, 0, time.UTC)
+	inApril := gormplugin.CreatedBetween(april, april.AddDate(0, 1, 0)).On("DiscordID").In(snowflake.Discord())
+	n, err := gorm.G[Message](db).Where(inApril).Count(context.Background(), "*")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(n)
+	// Output: 1
+}

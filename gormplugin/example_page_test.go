@@ -1,0 +1,90 @@
+package gormplugin_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func ExamplePage() {
+	db := openVisits("home", "docs", "blog", "docs", "home", "jobs")
+
+	// The newest two, and the two before them. The OR stays on the page.
+	newest := gormplugin.Page{Limit: 2, Desc: true}
+	var visits []Visit
+	if err := db.Clauses(newest).Where("page = ?", "home").Or("page = ?", "docs").Find(&visits).Error; err != nil {
+		panic(err)
+	}
+	fmt.Println(pages(visits))
+
+	next := gormplugin.Page{After: visits[1].ID, Limit: 2, Desc: true}
+	visits, err := gorm.G[Visit](db, next).Where("page = ?", "home").Or("page = ?", "docs").Find(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(pages(visits))
+
+	fmt.Println(db.ToSQL(func(db *gorm.DB) *gorm.DB {
+		return db.Clauses(next).Where("a = 1").Or("b = 2").Find(&visits)
+	}))
+	// Output:
+	// [home docs]
+	// [docs home]
+	// SELECT * FROM `visits` WHERE (a = 1 OR b = 2) AND `visits`.`id` < 132679257292800000 ORDER BY `visits`.`id` DESC LIMIT 2
+}
+
+// A list in an API: the cursor is the last key, which JSON has as a string. The client sends it back as After.
+func ExampleNextPage() {
+	db := openVisits("home", "docs", "blog")
+	list := func(page gormplugin.Page) string {
+		visits, err := gorm.G[Visit](db, page).Find(context.Background())
+		if err != nil {
+			panic(err)
+		}
+		next, more, err := gormplugin.NextPage(page, visits, func(v Visit) snowflake.ID { return v.ID })
+		if err != nil {
+			panic(err)
+		}
+		answer := struct {
+			Pages []string     `json:"pages"`
+			After snowflake.ID `json:"after,omitzero"`
+		}{Pages: pages(visits)}
+		if more {
+			answer.After = next.After
+		}
+		text, err := json.Marshal(answer)
+		if err != nil {
+			panic(err)
+		}
+		return string(text)
+	}
+
+	fmt.Println(list(gormplugin.Page{Limit: 2}))
+	fmt.Println(list(gormplugin.Page{Limit: 2, After: snowflake.MustParse("132649058304000000")}))
+	// Output:
+	// {"pages":["home","docs"],"after":"132649058304000000"}
+	// {"pages":["blog"]}
+}
+
+// All rows, two at a time.
+func ExampleEach() {
+	db := openVisits("home", "docs", "blog", "docs", "home")
+
+	notBlog := db.Where("page = ?", "home").Or("page = ?", "docs")
+	for visit, err := range gormplugin.Each[Visit](context.Background(), notBlog, gormplugin.Page{Limit: 2}) {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(visit.Page)
+	}
+	// Output:
+	// home
+	// docs
+	// docs
+	// home
+}

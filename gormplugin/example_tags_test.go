@@ -1,0 +1,121 @@
+package gormplugin_test
+
+import (
+	"fmt"
+
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// openPlugin opens a database in memory. The generators of the examples count, so that the output is the same each time.
+func openPlugin(p *gormplugin.Plugin) *gorm.DB {
+	db, err := gorm.Open(sqlite.Open(":memory:"), p)
+	if err != nil {
+		panic(err)
+	}
+	return db
+}
+
+func Example_tags() {
+	type Invoice struct {
+		ID       snowflake.ID
+		PublicID string `gorm:"snowflake;size:19;uniqueIndex"`
+		Total    int
+	}
+	db := openPlugin(gormplugin.New(from(1001)))
+	if err := db.AutoMigrate(&Invoice{}); err != nil {
+		panic(err)
+	}
+	invoices := []Invoice{{Total: 5}, {Total: 7}}
+	if err := db.Create(&invoices).Error; err != nil {
+		panic(err)
+	}
+	for _, i := range invoices {
+		fmt.Println(i.ID, i.PublicID, i.Total)
+	}
+	// Output:
+	// 1001 1002 5
+	// 1003 1004 7
+}
+
+func ExampleWithNamed() {
+	type Parcel struct {
+		ID      snowflake.ID
+		Barcode int64 `gorm:"snowflake:barcodes"`
+	}
+	barcodes := from(700) // of another layout, say
+	db := openPlugin(gormplugin.New(from(1001), gormplugin.WithNamed("barcodes", barcodes)))
+	if err := db.AutoMigrate(&Parcel{}); err != nil {
+		panic(err)
+	}
+	p := Parcel{}
+	if err := db.Create(&p).Error; err != nil {
+		panic(err)
+	}
+	fmt.Println(p.ID, p.Barcode)
+	// Output: 1001 700
+}
+
+func ExampleIntegerKeys() {
+	type Account struct {
+		gorm.Model // ID is a uint
+		Name       string
+	}
+	db := openPlugin(gormplugin.New(from(1001), gormplugin.IntegerKeys()))
+	if err := gormplugin.AutoMigrate(db, &Account{}); err != nil { // instead of db.AutoMigrate
+		panic(err)
+	}
+	a := Account{Name: "ada"}
+	if err := db.Create(&a).Error; err != nil {
+		panic(err)
+	}
+	fmt.Println(a.ID)
+	var create string
+	db.Raw("SELECT sql FROM sqlite_master WHERE name = 'accounts'").Scan(&create)
+	fmt.Println(create[:32])
+	// Output:
+	// 1001
+	// CREATE TABLE `accounts` (`id` in
+}
+
+func ExampleWithModel() {
+	type Event struct{ ID snowflake.ID }
+	type Person struct{ ID snowflake.ID }
+	db := openPlugin(gormplugin.New(from(1001), gormplugin.WithModel(Event{}, from(5001))))
+	if err := db.AutoMigrate(&Event{}, &Person{}); err != nil {
+		panic(err)
+	}
+	var e Event
+	var p Person
+	if err := db.Create(&e).Error; err != nil {
+		panic(err)
+	}
+	if err := db.Create(&p).Error; err != nil {
+		panic(err)
+	}
+	fmt.Println(e.ID, p.ID)
+	// Output: 5001 1001
+}
+
+func Example_sessionGenerator() {
+	type Person struct{ ID snowflake.ID }
+	db := openPlugin(gormplugin.New(from(1001)))
+	if err := db.AutoMigrate(&Person{}); err != nil {
+		panic(err)
+	}
+	imported := db.Set(gormplugin.SessionGenerator, from(9001)).Session(&gorm.Session{})
+	for _, session := range []*gorm.DB{db, imported, imported} {
+		var p Person
+		if err := session.Create(&p).Error; err != nil {
+			panic(err)
+		}
+		fmt.Println(p.ID)
+	}
+	// Output:
+	// 1001
+	// 9001
+	// 9002
+}

@@ -1,0 +1,180 @@
+package gormplugin_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// failingAt is a counting generator whose nth call fails.
+type failingAt struct {
+	counting
+	n   int
+	err error
+}
+
+func (f *failingAt) Fill(ctx context.Context, dst []snowflake.ID) error {
+	f.counting.err = nil
+	if len(f.calls) == f.n-1 {
+		f.counting.err = f.err
+	}
+	return f.counting.Fill(ctx, dst)
+}
+
+// onOneConnection opens a handle whose pool has a single connection, so that a transaction that is left open shows: the
+// next statement would wait for ever.
+func onOneConnection(t *testing.T, target testdb.Target, gen gormplugin.Generator, models ...any) *gorm.DB {
+	t.Helper()
+	db, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: &recorder{}}, gormplugin.New(gen))
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeAtEnd(t, db)
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool.SetMaxOpenConns(1)
+	if err := db.AutoMigrate(models...); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// wantUsable fails if the connection is not free, or the table not as empty as it was.
+func wantUsable(t *testing.T, db *gorm.DB, tables ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for _, table := range tables {
+		n := int64(-1)
+		if err := db.WithContext(ctx).Table(table).Count(&n).Error; err != nil || n != 0 {
+			t.Errorf("rows in %s: %d, error %v, want none", table, n, err)
+		}
+	}
+}
+
+func TestAFailureAnywhereLeavesNoRowNoKeyAndAFreeConnection(t *testing.T) {
+	stalled := fmt.Errorf("worker 7: %w", snowflake.ErrLeaseStalled)
+	for n := 1; n <= 4; n++ {
+		t.Run(fmt.Sprintf("call %d", n), func(t *testing.T) {
+			testdb.Each(t, func(t *testing.T, target testdb.Target) {
+				gen := &failingAt{counting: counting{next: firstID}, n: n, err: stalled}
+				db := onOneConnection(t, target, gen, people()...)
+				p := newPerson("ada")
+				err := db.Create(&p).Error
+				if !errors.Is(err, snowflake.ErrLeaseStalled) {
+					t.Fatalf("error %v, want one that wraps ErrLeaseStalled", err)
+				}
+				wantUsable(t, db, "people", "companies", "passports", "pets", "toys", "tags")
+				gen.n = 0
+				retry := newPerson("ada")
+				must(t, db.Create(&retry))
+			})
+		})
+	}
+}
+
+func TestALostLeaseInATransactionOfTheCallerLeavesItUsable(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		gen := &failingAt{counting: counting{next: firstID}, n: 2, err: snowflake.ErrLeaseStalled}
+		db := onOneConnection(t, target, gen, &user{})
+		err := db.Transaction(func(tx *gorm.DB) error {
+			must(t, tx.Create(&user{Name: "a"}))
+			if err := tx.Create(&user{Name: "b"}).Error; !errors.Is(err, snowflake.ErrLeaseStalled) {
+				t.Errorf("error %v, want ErrLeaseStalled", err)
+			}
+			return tx.Create(&user{Name: "c"}).Error // the statement failed before it reached the database
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		var names []string
+		must(t, db.Model(&user{}).Order("id").Pluck("name", &names))
+		equal(t, "rows", fmt.Sprint(names), "[a c]")
+	})
+}
+
+func TestACanceledContextEndsCreateWithoutAKey(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		ctx, cancel := context.WithCancel(context.Background())
+		gen := &cancelling{counting: counting{next: firstID}, cancel: cancel}
+		db := onOneConnection(t, target, gen, &parent{}, &child{})
+		p := parent{Name: "p", Children: []child{{Name: "c"}}}
+		// Not errors.Is: GORM wraps the last error only, and database/sql may have ended the transaction before GORM does.
+		if err := db.WithContext(ctx).Create(&p).Error; err == nil || !strings.Contains(err.Error(), context.Canceled.Error()) {
+			t.Errorf("error %v, want context.Canceled", err)
+		}
+		equal(t, "key of the child", p.Children[0].ID, 0)
+		wantUsable(t, db, "parents", "children")
+	})
+}
+
+// cancelling cancels a context when the children ask for their keys.
+type cancelling struct {
+	counting
+	cancel context.CancelFunc
+}
+
+func (c *cancelling) Fill(ctx context.Context, dst []snowflake.ID) error {
+	if len(c.calls) == 1 {
+		c.cancel()
+		<-ctx.Done()
+	}
+	return c.counting.Fill(ctx, dst)
+}
+
+func TestWhatGORMRefusesLeavesTheConnectionFree(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		gen := newCounting()
+		db := onOneConnection(t, target, gen, &article{})
+		for name, value := range map[string]any{
+			"by value":        article{Slug: "a"},
+			"array by value":  [1]article{{Slug: "a"}},
+			"nil element":     []*article{{Slug: "a"}, nil},
+			"empty slice":     []article{},
+			"nil pointer":     (*article)(nil),
+			"nil map":         map[string]any(nil),
+			"number":          7,
+			"slice of anys":   []any{1, 2},
+			"slice of values": &[]int{1},
+		} {
+			t.Run(name, func(t *testing.T) {
+				defer func() {
+					if p := recover(); p != nil {
+						t.Errorf("panic: %v", p)
+					}
+				}()
+				if err := db.Model(&article{}).Create(value).Error; err == nil {
+					t.Error("no error")
+				}
+				wantUsable(t, db, "articles")
+			})
+		}
+		wantCalls(t, gen)
+	})
+}
+
+func TestAnUpsertOfAFailedGeneratorChangesNoRow(t *testing.T) {
+	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
+		old := withArticle(t, db)
+		db.gen.err = errEmpty
+		a := article{Slug: "a", Title: "new"}
+		err := db.Clauses(clause.OnConflict{Columns: bySlug, UpdateAll: true}).Create(&a).Error
+		if !errors.Is(err, errEmpty) {
+			t.Errorf("error %v, want the generator's", err)
+		}
+		equal(t, "record", a, article{Slug: "a", Title: "new"})
+		wantRow(t, db, old)
+	}, &article{})
+}

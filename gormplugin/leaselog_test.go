@@ -1,0 +1,107 @@
+package gormplugin_test
+
+import (
+	"bytes"
+	"fmt"
+	"log"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// takeWarnings returns the warnings since the last time.
+func (r *recorder) takeWarnings() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	warnings := r.warnings
+	r.warnings = nil
+	return warnings
+}
+
+func TestTheLeaseTellsGORMsLogger(t *testing.T) {
+	for _, c := range []struct {
+		level     logger.LogLevel
+		has, lack []string
+	}{
+		{logger.Info, []string{"[info] snowflake lease acquired namespace=n%d worker=0 epoch=1 horizon=", "snowflake lease released", "[warn] snowflake lease lost"}, nil},
+		{logger.Warn, []string{"[warn] snowflake lease lost", `error="lease: worker was taken over`}, []string{"acquired", "released", "extended"}},
+		{logger.Error, nil, []string{"snowflake"}},
+		{logger.Silent, nil, []string{"snowflake"}},
+	} {
+		t.Run(fmt.Sprint(c.level), func(t *testing.T) {
+			var text bytes.Buffer
+			h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
+			h.Logger = logger.New(log.New(&text, "", 0), logger.Config{LogLevel: c.level})
+			lost := make(chan struct{})
+			keys, err := gormplugin.Open(t.Context(), h.DB, quick(lease.WithNamespace("n%d"), lease.WithHook(func(e lease.Event) {
+				if e.Kind == lease.Lost {
+					close(lost)
+				}
+			})))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.pool.Exec("UPDATE snowflake_leases SET epoch = epoch + 1 WHERE worker >= 0"); err != nil {
+				t.Fatal(err)
+			}
+			<-lost
+			eventually(t, "another worker", func() bool { return keys.Lease().Status().Held })
+			if err := keys.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range c.has {
+				if !strings.Contains(text.String(), want) {
+					t.Errorf("no %q in the log:\n%s", want, &text)
+				}
+			}
+			for _, no := range append(c.lack, "UPDATE", "SELECT", "INSERT", "CREATE") {
+				if strings.Contains(text.String(), no) {
+					t.Errorf("%q is in the log:\n%s", no, &text)
+				}
+			}
+		})
+	}
+}
+
+func TestWithLoggerComesBeforeGORMsLogger(t *testing.T) {
+	var text, gorms bytes.Buffer
+	h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
+	h.Logger = logger.New(log.New(&gorms, "", 0), logger.Config{LogLevel: logger.Info})
+	keys := h.leased(t, gormplugin.WithLease(lease.WithLogger(slog.New(slog.NewTextHandler(&text, nil)))))
+	if err := keys.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "acquired") || gorms.Len() > 0 {
+		t.Errorf("own log:\n%s\nGORM's log:\n%s", &text, &gorms)
+	}
+}
+
+func TestTheLogHandlerWritesAttributesAsText(t *testing.T) {
+	var text bytes.Buffer
+	handler := gormplugin.NewLeaseLog(logger.New(log.New(&text, "", 0), logger.Config{LogLevel: logger.Info}))
+	l := slog.New(handler)
+	for _, c := range []struct {
+		log  func()
+		want string
+	}{
+		{func() { l.Info("100 %", "a", 1) }, "[info] 100 % a=1"},
+		{func() { l.Info("plain") }, "[info] plain"},
+		{func() { l.Warn("w", "text", "two words", "d", time.Second) }, `[warn] w text="two words" d=1s`},
+		{func() { l.Error("e", slog.Group("g", "msg", 1)) }, "[error] e g.msg=1"},
+		{func() { l.With("a", 1).WithGroup("g").With("b", 2).Info("m", "c", 3) }, "[info] m a=1 g.b=2 g.c=3"},
+		{func() { l.Debug("nothing") }, ""},
+	} {
+		text.Reset()
+		c.log()
+		_, got, _ := strings.Cut(strings.TrimSpace(text.String()), "\n") // the first line is the caller
+		equal(t, "log", got, c.want)
+	}
+}

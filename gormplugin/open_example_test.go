@@ -1,0 +1,97 @@
+package gormplugin_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// Any number of copies of this program may run at the same time.
+func ExampleOpen() {
+	ctx := context.Background()
+	db, err := gorm.Open(sqlite.Open(":memory:"), &gorm.Config{}) // or a file, PostgreSQL, MySQL, MariaDB
+	if err != nil {
+		panic(err)
+	}
+	keys, err := gormplugin.Open(ctx, db) // leases a worker in this database
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = keys.Close(ctx) }() // gives it back
+
+	type User struct {
+		gormplugin.Model
+		Name string
+	}
+	if err := db.AutoMigrate(&User{}); err != nil {
+		panic(err)
+	}
+	users := []User{{Name: "Ada"}, {Name: "Grace"}}
+	if err := db.Create(&users).Error; err != nil {
+		panic(err)
+	}
+	fmt.Println("in order:", 0 < users[0].ID && users[0].ID < users[1].ID)
+	// Output:
+	// in order: true
+}
+
+// Two programs with one database have two workers.
+func ExampleOpen_twoPrograms() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+
+	program := func() *gormplugin.Plugin {
+		db, err := gorm.Open(sqlite.Open(filepath.Join(dir, "app.db")), &gorm.Config{})
+		if err != nil {
+			panic(err)
+		}
+		keys, err := gormplugin.Open(context.Background(), db)
+		if err != nil {
+			panic(err)
+		}
+		return keys
+	}
+	a, b := program(), program()
+	fmt.Println("workers", a.Lease().Status().Worker, "and", b.Lease().Status().Worker)
+	for _, keys := range []*gormplugin.Plugin{a, b} {
+		if err := keys.Close(context.Background()); err != nil {
+			panic(err)
+		}
+	}
+	// Output:
+	// workers 0 and 1
+}
+
+// The lease can have a layout of its own, and a namespace for a group of programs.
+func ExampleWithLease() {
+	db, err := gorm.Open(sqlite.Open(":memory:"), &gorm.Config{})
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	keys, err := gormplugin.Open(ctx, db, gormplugin.WithLease(
+		lease.WithNamespace("billing"),
+		lease.WithWorkers(16, 31), // the others are given to programs by hand
+		lease.WithGenerator(snowflake.WithLayout(snowflake.Wide())),
+	))
+	if err != nil {
+		panic(err)
+	}
+	status := keys.Lease().Status()
+	fmt.Println(status.Namespace, status.Worker)
+	if err := keys.Close(ctx); err != nil {
+		panic(err)
+	}
+	// Output: billing 16
+}

@@ -1,0 +1,183 @@
+package gormplugin_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		t.Parallel()
+		h := openHandle(t, target.Dialector(), gorm.Config{})
+		other := openHandle(t, target.Dialector(), gorm.Config{})
+		other.migrate(t, &user{})
+		keys, err := gormplugin.Open(t.Context(), h.DB, quick())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Use(keys); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.pool.Close(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "an error of the generator", func() bool {
+			err = other.Create(&user{Name: "a"}).Error
+			return err != nil
+		})
+		if !errors.Is(err, os.ErrClosed) || !strings.Contains(err.Error(), "sql: database is closed") {
+			t.Errorf("Create on another handle: %v, want os.ErrClosed and what database/sql says", err)
+		}
+		if len(h.log.takeWarnings()) == 0 {
+			t.Error("no warning says that the lease has ended")
+		}
+		time.Sleep(300 * time.Millisecond) // several times the pause between tries
+		if more := h.log.takeWarnings(); len(more) > 0 {
+			t.Errorf("%d more warnings: it goes on", len(more))
+		}
+		if err := keys.Close(t.Context()); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("Close: %v, want os.ErrClosed", err)
+		}
+	})
+}
+
+// goroutines returns how many leases run.
+func goroutines() int {
+	stacks := make([]byte, 1<<24)
+	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "lease.(*Lease).run(")
+}
+
+func TestHundredsOfHandlesLeaveNoGoroutine(t *testing.T) {
+	target := testdb.SQLite(t)
+	before := goroutines()
+	for i := range 300 {
+		h, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: &recorder{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys, err := gormplugin.Open(t.Context(), h, quick(lease.WithWindow(time.Second)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%2 == 0 { // the others forget it
+			if err := keys.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pool, err := h.DB()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := pool.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if goroutines() == before {
+		t.Error("the leases that were forgotten do not run, so this tests nothing")
+	}
+	for begin := time.Now(); goroutines() > before; time.Sleep(50 * time.Millisecond) {
+		if time.Since(begin) > time.Minute {
+			t.Fatalf("%d leases run, %d before", goroutines(), before)
+		}
+	}
+}
+
+// setAside hides the lease table, and brings it back.
+func setAside(t *testing.T, h *handle) (back func()) {
+	t.Helper()
+	must(t, h.Exec("ALTER TABLE snowflake_leases RENAME TO set_aside"))
+	return func() {
+		t.Helper()
+		must(t, h.Exec("ALTER TABLE set_aside RENAME TO snowflake_leases"))
+	}
+}
+
+func TestAStoreThatIsGoneIsAnErrorOfCreateAndComesBack(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		t.Parallel()
+		h := openHandle(t, target.Dialector(), gorm.Config{})
+		h.leased(t, quick(lease.WithPatience(20*time.Millisecond)))
+		h.migrate(t, &user{})
+		must(t, h.Create(&user{Name: "before"}))
+		back := setAside(t, openHandle(t, target.Dialector(), gorm.Config{}))
+		var err error
+		u := user{Name: "never"}
+		eventually(t, "the horizon", func() bool {
+			u.ID = 0
+			err = h.Create(&u).Error
+			return err != nil
+		})
+		if !errors.Is(err, snowflake.ErrLeaseStalled) || !strings.Contains(err.Error(), "snowflake_leases") || u.ID != 0 {
+			t.Errorf("Create: %v, key %d, want ErrLeaseStalled with the reason, and 0", err, u.ID)
+		}
+		var rows int64
+		must(t, h.Model(&user{}).Where("id = ?", u.ID).Count(&rows)) // the connection is usable
+		equal(t, "rows with the key 0", rows, 0)
+		eventually(t, "the return of all connections", func() bool { return h.pool.Stats().InUse == 0 })
+		back()
+		eventually(t, "the recovery", func() bool { return h.Create(&user{Name: "after"}).Error == nil })
+	})
+}
+
+func TestALostLeaseGoesOnUnderAnotherWorker(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		t.Parallel()
+		h := openHandle(t, target.Dialector(), gorm.Config{})
+		h.leased(t, quick())
+		h.migrate(t, &user{})
+		a := user{Name: "a"}
+		must(t, h.Create(&a))
+		must(t, h.Exec("UPDATE snowflake_leases SET epoch = epoch + 1, token = 'another', expires_ms = expires_ms + 1000000 WHERE worker >= 0"))
+		b := user{Name: "b"}
+		eventually(t, "another worker", func() bool {
+			b.ID = 0
+			must(t, h.Create(&b))
+			return workerOf(b.ID) != workerOf(a.ID)
+		})
+		if b.ID <= a.ID {
+			t.Errorf("key %d comes after %d", b.ID, a.ID)
+		}
+	})
+}
+
+func TestALeaseThatStopsOnLossFailsCreates(t *testing.T) {
+	h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
+	h.leased(t, quick(lease.StopOnLoss()))
+	h.migrate(t, &user{})
+	must(t, h.Exec("UPDATE snowflake_leases SET epoch = epoch + 1, token = 'another' WHERE worker >= 0"))
+	var err error
+	eventually(t, "the loss", func() bool {
+		err = h.Create(&user{Name: "a"}).Error
+		return err != nil
+	})
+	if !errors.Is(err, lease.ErrLost) {
+		t.Errorf("Create: %v, want ErrLost", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if err := h.WithContext(ctx).Create(&user{Name: "a"}).Error; !errors.Is(err, lease.ErrLost) {
+		t.Errorf("Create with a context: %v, want ErrLost", err)
+	}
+}
+
+// eventually waits until the condition holds.
+func eventually(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	for begin := time.Now(); !condition(); time.Sleep(time.Millisecond) {
+		if time.Since(begin) > time.Minute {
+			t.Fatalf("%s: not within a minute", what)
+		}
+	}
+}

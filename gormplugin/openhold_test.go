@@ -1,0 +1,140 @@
+package gormplugin_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// eachHeld runs f on databases whose extensions a transaction keeps out.
+func eachHeld(t *testing.T, f func(t *testing.T, h *handle)) {
+	t.Helper()
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		h := openHandle(t, target.Dialector(), gorm.Config{})
+		h.pool.SetMaxOpenConns(1)
+		f(t, h)
+	})
+	t.Run("sqlite with many connections", func(t *testing.T) {
+		f(t, openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{}))
+	})
+}
+
+func TestATransactionThatKeepsExtensionsOutDoesNotDeadlock(t *testing.T) {
+	contexts := map[string]context.Context{"no context": context.Background(), "the context of a request": t.Context()}
+	for name, ctx := range contexts {
+		t.Run(name, func(t *testing.T) {
+			eachHeld(t, func(t *testing.T, h *handle) {
+				t.Parallel()
+				h.leased(t, quick(lease.WithWindow(time.Second), lease.WithPatience(300*time.Millisecond)))
+				h.migrate(t, &user{})
+				created := 0
+				err := h.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+					for ; ; created++ {
+						if err := tx.Create(&user{Name: "a"}).Error; err != nil {
+							return err
+						}
+						time.Sleep(time.Millisecond)
+					}
+				})
+				if !errors.Is(err, snowflake.ErrLeaseStalled) {
+					t.Errorf("the transaction ended with %v, want ErrLeaseStalled", err)
+				}
+				if created == 0 {
+					t.Error("no row was created below the horizon")
+				}
+				var rows int64
+				must(t, h.Model(&user{}).Count(&rows))
+				equal(t, "rows after the rollback", rows, 0)
+				must(t, h.Create(&user{Name: "next"}))
+				eventually(t, "the return of all connections", func() bool { return h.pool.Stats().InUse == 0 })
+			})
+		})
+	}
+}
+
+func TestATransactionOfMinutesWorksWithTheDefaultWindow(t *testing.T) {
+	eachHeld(t, func(t *testing.T, h *handle) {
+		keys := h.leased(t)
+		h.migrate(t, &user{})
+		err := h.Transaction(func(tx *gorm.DB) error {
+			for range 300 {
+				if err := tx.Create(&user{Name: "a"}).Error; err != nil {
+					return err
+				}
+			}
+			// The time that is left is what the next extension comes at: half a window.
+			if left := time.Until(keys.Lease().Status().Horizon); left < lease.MaxWindow*9/10 {
+				t.Errorf("creates work for %v only", left)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestACreateWaitsForTheLeaseWithoutAConnection: after an outage, or the sleep of a laptop, the first creates find the
+// horizon passed. If they held all connections while they wait, the extension could not get one.
+func TestACreateWaitsForTheLeaseWithoutAConnection(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		t.Parallel()
+		for _, connections := range []int{1, 3} {
+			h := openHandle(t, target.Dialector(), gorm.Config{})
+			h.pool.SetMaxOpenConns(connections)
+			keys := h.leased(t, quick(lease.WithWindow(300*time.Millisecond), lease.WithPatience(20*time.Second)))
+			h.migrate(t, &user{})
+			var held []*gorm.DB
+			for range connections {
+				held = append(held, must(t, h.Begin()))
+			}
+			for begin := time.Now(); time.Until(keys.Lease().Status().Horizon) > -200*time.Millisecond; time.Sleep(time.Millisecond) {
+				if time.Since(begin) > time.Minute {
+					t.Fatal("the horizon does not pass")
+				}
+			}
+			const creates = 8
+			errs := make(chan error, creates)
+			for range creates {
+				go func() { errs <- h.Create(&user{Name: "a"}).Error }()
+			}
+			for _, tx := range held {
+				must(t, tx.Rollback())
+			}
+			begin := time.Now()
+			for range creates {
+				if err := <-errs; err != nil {
+					t.Error(err)
+				}
+			}
+			if waited := time.Since(begin); waited > 10*time.Second {
+				t.Errorf("creates waited %v: until the patience of others that held the connections", waited)
+			}
+		}
+	})
+}
+
+func TestAStalledLeaseDoesNotConcernOtherModels(t *testing.T) {
+	type counted struct {
+		ID   uint
+		Name string
+	}
+	target := testdb.SQLite(t)
+	h := openHandle(t, target.Dialector(), gorm.Config{})
+	keys := h.leased(t, quick(lease.WithPatience(time.Hour)))
+	h.migrate(t, &user{}, &counted{})
+	back := setAside(t, openHandle(t, target.Dialector(), gorm.Config{}))
+	eventually(t, "the horizon", func() bool { return time.Until(keys.Lease().Status().Horizon) < -time.Second/10 })
+	must(t, h.Create(&counted{Name: "a"}))
+	must(t, h.Create(&user{Name: "b", Model: gormplugin.Model{ID: 5}}))
+	back()
+	must(t, h.Create(&user{Name: "c"}))
+}

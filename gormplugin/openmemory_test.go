@@ -1,0 +1,160 @@
+package gormplugin_test
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// quick makes a lease extend several times a second. A shorter window would leave Open too little time on a busy machine.
+func quick(opts ...lease.Option) gormplugin.Option {
+	return gormplugin.WithLease(append([]lease.Option{lease.WithWindow(400 * time.Millisecond)}, opts...)...)
+}
+
+// extensions returns a hook and a channel that has an element after each extension.
+func extensions() (lease.Option, chan struct{}) {
+	extended := make(chan struct{}, 1000)
+	return lease.WithHook(func(e lease.Event) {
+		if e.Kind == lease.Extended {
+			select {
+			case extended <- struct{}{}:
+			default:
+			}
+		}
+	}), extended
+}
+
+func TestADatabaseInMemoryKeepsItsOneConnection(t *testing.T) {
+	for _, dsn := range []string{":memory:", "", "file:private?mode=memory"} {
+		t.Run(dsn, func(t *testing.T) {
+			h := openHandle(t, sqlite.Open(dsn), gorm.Config{})
+			hook, extended := extensions()
+			keys := h.leased(t, quick(hook, lease.WithWindow(100*time.Millisecond)))
+			h.migrate(t, &user{})
+			seen := map[snowflake.ID]bool{}
+			err := h.Transaction(func(tx *gorm.DB) error { // extensions find the connection in use
+				for range 3 {
+					<-extended
+					users := named("a", "b")
+					if err := tx.Create(&users).Error; err != nil {
+						return err
+					}
+					for _, u := range users {
+						seen[u.ID] = true
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "keys", len(seen), 6)
+			equal(t, "connections", h.pool.Stats().OpenConnections, 1)
+			// Nothing was extended, so it has to be held for as long as the database lives.
+			if row := h.entries(t)[0]; !row.Held || time.Until(row.Expires) < 365*24*time.Hour || row.Horizon != 0 {
+				t.Errorf("the row in between: %+v", row)
+			}
+			if err := keys.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			last := snowflake.Default().Start(h.entries(t)[0].Horizon)
+			for id := range seen {
+				if !snowflake.Default().Time(id).Before(last) {
+					t.Errorf("the key %d is not below the horizon that is left, %v", id, last)
+				}
+			}
+			equal(t, "workers held after Close", h.held(t), 0)
+			equal(t, "connections at the end", h.pool.Stats().OpenConnections, 1)
+			var rows int64
+			must(t, h.Model(&user{}).Count(&rows))
+			equal(t, "rows", rows, 6)
+		})
+	}
+}
+
+func TestCloseOpensNoSecondDatabaseInMemory(t *testing.T) {
+	h := openHandle(t, sqlite.Open(":memory:"), gorm.Config{})
+	keys, err := gormplugin.Open(t.Context(), h.DB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := must(t, h.Begin())
+	if err := keys.Close(t.Context()); err == nil {
+		t.Error("Close while the connection is in use: no error")
+	}
+	must(t, tx.Rollback())
+	equal(t, "connections", h.pool.Stats().OpenConnections, 1)
+	equal(t, "workers held", h.held(t), 1)
+}
+
+func TestHandlesOfOneDatabaseInMemoryHaveTheirOwnWorkers(t *testing.T) {
+	for _, dsn := range []string{"file::memory:?cache=shared", "file:common?mode=memory&cache=shared", "file:/common?vfs=memdb"} {
+		t.Run(dsn, func(t *testing.T) {
+			keeper := openHandle(t, sqlite.Open(dsn), gorm.Config{}) // the database ends with its last connection
+			keeper.migrate(t, &user{})
+			var mu sync.Mutex
+			seen := map[snowflake.ID]bool{}
+			create := func(h *handle) (worker int64) {
+				for range 20 {
+					u := user{Name: "a"}
+					must(t, h.Create(&u))
+					mu.Lock()
+					if seen[u.ID] {
+						t.Errorf("key %d came twice", u.ID)
+					}
+					seen[u.ID] = true
+					mu.Unlock()
+					worker = workerOf(u.ID)
+				}
+				return worker
+			}
+			for range 4 { // the workers are given back and taken again
+				a, b := openHandle(t, sqlite.Open(dsn), gorm.Config{}), openHandle(t, sqlite.Open(dsn), gorm.Config{})
+				ours := lease.WithWorkers(0, 1)
+				keysA, keysB := a.leased(t, quick(ours)), b.leased(t, quick(ours))
+				if first, second := create(a), create(b); first == second {
+					t.Errorf("both handles have worker %d", first)
+				}
+				for _, keys := range []*gormplugin.Plugin{keysB, keysA} {
+					if err := keys.Close(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			var rows int64
+			must(t, keeper.Model(&user{}).Count(&rows))
+			equal(t, "rows", rows, int64(len(seen)))
+		})
+	}
+}
+
+func TestALeaseInMemoryEndsWithItsPool(t *testing.T) {
+	h := openHandle(t, sqlite.Open(":memory:"), gorm.Config{})
+	ended := make(chan error, 1)
+	keys, err := gormplugin.Open(t.Context(), h.DB, quick(lease.WithHook(func(e lease.Event) {
+		if e.Kind == lease.Failed {
+			ended <- e.Err
+		}
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.pool.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; !errors.Is(err, os.ErrClosed) {
+		t.Errorf("the lease ended with %v, want os.ErrClosed", err)
+	}
+	if err := keys.Close(t.Context()); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Close: %v, want os.ErrClosed", err)
+	}
+}

@@ -1,0 +1,219 @@
+package gormplugin_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func parcelKey(p parcel) snowflake.ID { return p.ID }
+
+func TestNextPageFollowsTheLastRow(t *testing.T) {
+	rows := func(ids ...snowflake.ID) []parcel {
+		parcels := make([]parcel, len(ids))
+		for i, id := range ids {
+			parcels[i].ID = id
+		}
+		return parcels
+	}
+	for _, tt := range []struct {
+		page gormplugin.Page
+		rows []parcel
+		next snowflake.ID
+		more bool
+		bad  bool
+	}{
+		{gormplugin.Page{Limit: 2}, rows(5, 7), 7, true, false},
+		{gormplugin.Page{Limit: 2}, rows(5), 5, false, false},
+		{gormplugin.Page{Limit: 2}, rows(), 0, false, false},
+		{gormplugin.Page{Limit: 2, After: 9}, rows(), 9, false, false},
+		{gormplugin.Page{Limit: 2, After: 9, Desc: true}, rows(7, 5), 5, true, false},
+		{gormplugin.Page{Limit: 2, Desc: true}, rows(7, 5), 5, true, false},
+		{gormplugin.Page{Limit: 2}, rows(-3, -2), -2, true, false},
+		{gormplugin.Page{Limit: 2, After: -2}, rows(-1, 4), 4, true, false},
+		{gormplugin.Page{Limit: 2}, rows(0, 0), 0, false, true},
+		{gormplugin.Page{Limit: 2, After: -2}, rows(-1, 0), -2, false, true}, // after 0 it would start again
+		{gormplugin.Page{Limit: 2}, rows(5, 6, 7), 0, false, true},
+		{gormplugin.Page{Limit: 2, After: 9}, rows(7, 9), 9, false, true},
+		{gormplugin.Page{Limit: 2, After: 9}, rows(7, 8), 9, false, true},
+		{gormplugin.Page{Limit: 2, After: 9, Desc: true}, rows(8, 10), 9, false, true},
+	} {
+		next, more, err := gormplugin.NextPage(tt.page, tt.rows, parcelKey)
+		want := tt.page
+		want.After = tt.next
+		if next != want || more != tt.more || errors.Is(err, gormplugin.ErrPage) != tt.bad {
+			t.Errorf("after %+v with %v: %+v, %v, %v; want after %d, %v", tt.page, tt.rows, next, more, err, tt.next, tt.more)
+		}
+	}
+}
+
+// walk reads with Each, and with a loop over NextPage, which has to see the same.
+func walk(t *testing.T, db *gorm.DB, page gormplugin.Page) string {
+	t.Helper()
+	var byEach, byLoop strings.Builder
+	for p, err := range gormplugin.Each[parcel](t.Context(), db, page) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		byEach.WriteString(p.Name)
+	}
+	for more := true; more; {
+		var parcels []parcel
+		must(t, db.Session(&gorm.Session{}).Clauses(page).Find(&parcels))
+		byLoop.WriteString(inOrder(parcels))
+		var err error
+		if page, more, err = gormplugin.NextPage(page, parcels, parcelKey); err != nil {
+			t.Fatal(err)
+		}
+	}
+	equal(t, "Each", byEach.String(), byLoop.String())
+	return byEach.String()
+}
+
+func TestEachReadsAllRowsPageByPage(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		db, log := openWith(t, target, gormplugin.New(hourly()), &parcel{}, &label{})
+		createParcels(t, db, 7)
+		for limit := 1; limit <= 8; limit++ {
+			equal(t, "all", walk(t, db, gormplugin.Page{Limit: limit}), "abcdefg")
+			equal(t, "all from the end", walk(t, db, gormplugin.Page{Limit: limit, Desc: true}), "gfedcba")
+			or := db.Where("weight < 2").Or("weight > 3")
+			equal(t, "some", walk(t, or, gormplugin.Page{Limit: limit}), "abefg")
+		}
+		log.take()
+		for p, err := range gormplugin.Each[*parcel](t.Context(), db, gormplugin.Page{Limit: 3}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Name == "d" {
+				break
+			}
+		}
+		equal(t, "queries up to the fourth row", len(log.take()), 2)
+	})
+}
+
+func TestEachLetsTheBodyDeleteWhatItReads(t *testing.T) {
+	eachHourly(t, func(t *testing.T, db *gorm.DB) {
+		createParcels(t, db, 7)
+		var seen strings.Builder
+		for p, err := range gormplugin.Each[*parcel](t.Context(), db, gormplugin.Page{Limit: 2}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			must(t, db.Delete(p))
+			seen.WriteString(p.Name)
+			p.ID = 0 // the next page must not begin at the start again
+		}
+		equal(t, "seen", seen.String(), "abcdefg")
+		equal(t, "left", names(t, db), "")
+	}, &parcel{}, &label{})
+}
+
+func TestEachReadsOtherStructsAndKeys(t *testing.T) {
+	type short struct {
+		Name string
+		ID   snowflake.ID
+	}
+	type noKey struct{ Name string }
+	type counted struct {
+		ID   uint
+		Name string
+	}
+	type pointer struct {
+		ID   *snowflake.ID
+		Name string
+	}
+	type member struct {
+		ID   userID `gorm:"primaryKey;type:int;size:64"`
+		Name string
+	}
+	db, _ := openWith(t, testdb.SQLite(t), gormplugin.New(hourly()), &parcel{}, &label{}, &counted{}, &pointer{}, &member{})
+	must(t, db.Create(&[]member{{Name: "x"}, {Name: "y"}}))
+	createParcels(t, db, 4)
+	must(t, db.Create(&[]counted{{Name: "a"}, {Name: "b"}, {Name: "c"}}))
+	must(t, db.Create(&[]pointer{{Name: "a"}, {Name: "b"}, {Name: "c"}}))
+	ctx, page := t.Context(), gormplugin.Page{Limit: 1}
+
+	var got strings.Builder
+	for row, err := range gormplugin.Each[short](ctx, db.Model(&parcel{}), page) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.WriteString(row.Name)
+	}
+	for row, err := range gormplugin.Each[counted](ctx, db, page) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.WriteString(row.Name)
+	}
+	for row, err := range gormplugin.Each[pointer](ctx, db, page) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.WriteString(row.Name)
+	}
+	for row, err := range gormplugin.Each[member](ctx, db.Where(gormplugin.Before(hour(1e6))), page) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.WriteString(row.Name)
+	}
+	equal(t, "rows", got.String(), "abcdabcabcxy")
+
+	wantError := func(what string, n int, err, want error) {
+		t.Helper()
+		if n != 1 || !errors.Is(err, want) {
+			t.Errorf("%s: %d rounds, error %v, want one with %v", what, n, err, want)
+		}
+	}
+	n, err := rounds(gormplugin.Each[noKey](ctx, db.Model(&parcel{}), page))
+	wantError("a struct without the key", n, err, gormplugin.ErrPage)
+	n, err = rounds(gormplugin.Each[parcel](ctx, db.Select("name"), page))
+	wantError("the key is not selected", n, err, gormplugin.ErrPage)
+	n, err = rounds(gormplugin.Each[parcel](ctx, db, gormplugin.Page{}))
+	wantError("limit 0", n, err, gormplugin.ErrPage)
+	n, err = rounds(gormplugin.Each[map[string]any](ctx, db.Model(&parcel{}), page))
+	wantError("maps", n, err, schema.ErrUnsupportedDataType)
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	n, err = rounds(gormplugin.Each[parcel](ctx, db, page))
+	wantError("canceled", n, err, context.Canceled)
+}
+
+// rounds returns how often the body of a loop ran, and the last error.
+func rounds[T any](seq func(func(T, error) bool)) (n int, last error) {
+	for _, err := range seq {
+		n++
+		last = err
+	}
+	return n, last
+}
+
+func TestEachEndsWithTheErrorOfALaterPage(t *testing.T) {
+	db, _ := openWith(t, testdb.SQLite(t), gormplugin.New(hourly()), &parcel{}, &label{})
+	createParcels(t, db, 4)
+	var seen strings.Builder
+	var last error
+	for p, err := range gormplugin.Each[parcel](t.Context(), db, gormplugin.Page{Limit: 2}) {
+		if last = err; err == nil {
+			seen.WriteString(p.Name)
+			if p.Name == "b" {
+				must(t, db.Exec("DROP TABLE parcels"))
+			}
+		}
+	}
+	equal(t, "rows before the error", seen.String(), "ab")
+	if last == nil || !strings.Contains(last.Error(), "no such table") {
+		t.Errorf("error %v, want that of the second query", last)
+	}
+}

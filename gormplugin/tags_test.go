@@ -1,0 +1,339 @@
+package gormplugin_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// asset has a tag on fields of every type that can hold an ID, none of which is its key.
+type asset struct {
+	ID      uint `gorm:"primaryKey"`
+	Name    string
+	Signed  int64         `gorm:"snowflake"`
+	Whole   uint64        `gorm:"snowflake"`
+	Text    string        `gorm:"snowflake;size:19"`
+	Flake   snowflake.ID  `gorm:"snowflake"`
+	Own     userID        `gorm:"snowflake;type:bigint"`
+	SignedP *int64        `gorm:"snowflake"`
+	TextP   *string       `gorm:"snowflake;size:20"`
+	FlakeP  *snowflake.ID `gorm:"snowflake"`
+	Plain   int64
+}
+
+func TestTaggedFieldsOfEveryTypeAreFilled(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		assets := []asset{{Name: "a"}, {Name: "b", Signed: 5, Text: "no number", TextP: ptr(""), FlakeP: ptr(snowflake.ID(0))}}
+		must(t, db.Create(&assets))
+		wantCalls(t, db.gen, 14)
+		a, b := assets[0], assets[1]
+		next := firstID
+		for what, got := range slices.All([]snowflake.ID{
+			snowflake.ID(a.Signed), snowflake.ID(a.Whole), parsed(t, a.Text), a.Flake, a.Own.ID,
+			snowflake.ID(*a.SignedP), parsed(t, *a.TextP), *a.FlakeP,
+			snowflake.ID(b.Whole), b.Flake, b.Own.ID, snowflake.ID(*b.SignedP), parsed(t, *b.TextP), *b.FlakeP,
+		}) {
+			if got != next {
+				t.Errorf("value %d: %d, want %d", what, got, next)
+			}
+			next++
+		}
+		equal(t, "integer that was set", b.Signed, 5)
+		equal(t, "text that was set", b.Text, "no number")
+		equal(t, "field without a tag", a.Plain, 0)
+		equal(t, "key", b.ID, 2) // the database's
+
+		zero := asset{Text: "0", Name: "c"}
+		must(t, db.Create(&zero))
+		equal(t, "the text 0, which is not empty", zero.Text, "0")
+
+		var back []asset
+		must(t, db.Order("id").Find(&back))
+		equal(t, "text", back[0].Text, a.Text)
+		equal(t, "unsigned", back[1].Whole, b.Whole)
+		equal(t, "pointer", *back[0].FlakeP, *a.FlakeP)
+	}, &asset{})
+}
+
+func TestTaggedFieldsOfMapsHaveTheTypesOfTheModel(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		for _, m := range []map[string]any{
+			{"Name": "a"},
+			{"name": "b", "Signed": 0, "whole": uint64(0), "text": "", "Flake": nil},
+		} {
+			db.gen.next = firstID
+			must(t, db.Model(&asset{}).Create(m))
+			equal(t, "int64", m["signed"], any(int64(firstID)))
+			equal(t, "uint64", m["whole"], any(uint64(firstID+1)))
+			equal(t, "string", m["text"], any((firstID + 2).String()))
+			equal(t, "ID", m["flake"], any(firstID+3))
+			equal(t, "type of its own", m["own"], any(userID{firstID + 4}))
+			equal(t, "pointer to a string", m["text_p"], any((firstID + 6).String()))
+			if _, second := m["Signed"]; second {
+				t.Error("a second spelling is left")
+			}
+		}
+		m := map[string]any{"Signed": 7, "Text": "x", "own": userID{4}, "signed_p": nil, "TextP": "0"}
+		must(t, db.Model(&asset{}).Create(m))
+		equal(t, "int64 that was set", m["Signed"], any(7))
+		equal(t, "string that was set", m["Text"], any("x"))
+		equal(t, "type of its own that was set", m["own"], any(userID{4}))
+		equal(t, "string 0", m["TextP"], any("0"))
+		equal(t, "last call", db.gen.calls[2], 4)
+	}, &asset{})
+}
+
+func TestAStringKeyWorksWithAssociationsAndUpserts(t *testing.T) {
+	type chapter struct {
+		ID     string `gorm:"primaryKey;size:19;snowflake"`
+		BookID string `gorm:"size:19"`
+		Title  string
+	}
+	type genre struct {
+		ID   string `gorm:"primaryKey;size:19;snowflake"`
+		Name string `gorm:"size:20;uniqueIndex"`
+	}
+	type book struct {
+		ID       string `gorm:"primaryKey;size:19;snowflake"`
+		Title    string
+		Chapters []chapter
+		Genres   []genre `gorm:"many2many:book_genres"`
+	}
+	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
+		b := book{Title: "t", Chapters: []chapter{{Title: "1"}, {Title: "2"}}, Genres: []genre{{Name: "g"}}}
+		must(t, db.Create(&b))
+		equal(t, "key", b.ID, firstID.String())
+		equal(t, "foreign key", b.Chapters[1].BookID, b.ID)
+		equal(t, "join rows", db.count(t, "book_genres", "book_id = ? AND genre_id = ?", b.ID, b.Genres[0].ID), 1)
+		wantCalls(t, db.gen, 1, 2, 1)
+
+		again := genre{Name: "g"}
+		must(t, db.Clauses(byName).Create(&again))
+		equal(t, "key of the row that was met", again.ID, b.Genres[0].ID)
+		skipped := genre{Name: "g"}
+		must(t, db.Clauses(nothing).Create(&skipped))
+		equal(t, "key of a skipped record", skipped.ID, "")
+		batch := []genre{{Name: "h"}, {Name: "g"}, {ID: "mine", Name: "i"}}
+		must(t, db.Clauses(byName).Create(&batch))
+		equal(t, "key of the met row in a batch", batch[1].ID, b.Genres[0].ID)
+		equal(t, "key that is no number", batch[2].ID, "mine")
+		equal(t, "rows", db.count(t, "genres", "id IN ?", []string{batch[0].ID, batch[1].ID, "mine"}), 3)
+	}, &book{}, &chapter{}, &genre{})
+}
+
+func TestEveryPartOfACompositeKeyMayHaveATag(t *testing.T) {
+	type seat struct { // GORM prefers none of the two
+		RowNo  snowflake.ID `gorm:"primaryKey;snowflake"`
+		SeatNo int64        `gorm:"primaryKey;autoIncrement:false;snowflake"`
+	}
+	each(t, func(t *testing.T, db *env) {
+		seats := []seat{{}, {SeatNo: 4}}
+		must(t, db.Create(&seats))
+		equal(t, "first", seats[0], seat{firstID, int64(firstID + 1)})
+		equal(t, "second", seats[1], seat{firstID + 2, 4})
+		wantCalls(t, db.gen, 3)
+	}, &seat{})
+}
+
+func TestATagInAnEmbeddedStructCounts(t *testing.T) {
+	type public struct {
+		Code int64 `gorm:"snowflake;uniqueIndex"`
+	}
+	type ticket struct {
+		ID    snowflake.ID
+		Inner public  `gorm:"embedded"`
+		Outer *public `gorm:"embedded;embeddedPrefix:outer_"`
+	}
+	each(t, func(t *testing.T, db *env) {
+		tickets := []ticket{{}, {Inner: public{4}}}
+		must(t, db.Create(&tickets))
+		wantCalls(t, db.gen, 5)
+		equal(t, "key", tickets[0].ID, firstID)
+		equal(t, "embedded", tickets[0].Inner.Code, int64(firstID+1))
+		equal(t, "behind a nil pointer", tickets[0].Outer.Code, int64(firstID+2))
+		equal(t, "second key", tickets[1].ID, firstID+3)
+		equal(t, "that was set", tickets[1].Inner.Code, 4)
+	}, &ticket{})
+}
+
+func TestTheTagOfAKeyIsNotOneOfItsJoinTable(t *testing.T) {
+	type label struct {
+		ID   int64 `gorm:"primaryKey;autoIncrement:false"`
+		Name string
+	}
+	type post struct {
+		ID     int64   `gorm:"primaryKey"`
+		Labels []label `gorm:"many2many:post_labels"`
+	}
+	type labelTagged struct {
+		ID   int64 `gorm:"primaryKey;snowflake"`
+		Name string
+	}
+	type postTagged struct {
+		ID     int64         `gorm:"primaryKey;snowflake"`
+		Labels []labelTagged `gorm:"many2many:tagged_labels"`
+	}
+	each(t, func(t *testing.T, db *env) {
+		p := postTagged{Labels: []labelTagged{{Name: "a"}, {Name: "b"}}}
+		must(t, db.Create(&p))
+		wantCalls(t, db.gen, 1, 2)
+		equal(t, "join rows", db.count(t, "tagged_labels", "post_tagged_id = ?", p.ID), 2)
+	}, &postTagged{}, &labelTagged{}, &post{}, &label{})
+}
+
+func TestTagsThatCannotBeFollowedAreErrorsOfCreate(t *testing.T) {
+	type number struct {
+		ID    snowflake.ID
+		Value int32 `gorm:"snowflake"`
+	}
+	type float struct {
+		ID    snowflake.ID
+		Value float64 `gorm:"snowflake"`
+	}
+	type when struct {
+		ID snowflake.ID
+		At time.Time `gorm:"snowflake"`
+	}
+	type small struct {
+		ID    snowflake.ID
+		Value int64 `gorm:"snowflake;size:32"`
+	}
+	type short struct {
+		ID    snowflake.ID
+		Value string `gorm:"snowflake;size:18"`
+	}
+	type serialized struct {
+		ID    snowflake.ID
+		Value int64 `gorm:"snowflake;serializer:json"`
+	}
+	type unnamed struct {
+		ID    snowflake.ID
+		Value int64 `gorm:"snowflake:nobody"`
+	}
+	type empty struct {
+		ID    snowflake.ID
+		Value int64 `gorm:"snowflake:"`
+	}
+	type defaulted struct {
+		ID    snowflake.ID
+		Value int64 `gorm:"snowflake;default:7"`
+	}
+	type counted struct {
+		ID int64 `gorm:"snowflake;autoIncrement"`
+	}
+	type readOnly struct {
+		ID    snowflake.ID
+		Value int64 `gorm:"snowflake;->"`
+	}
+	type ignored struct {
+		ID    snowflake.ID
+		Value int64 `gorm:"snowflake;-"`
+	}
+	type referring struct {
+		ID       snowflake.ID
+		NumberID int64 `gorm:"snowflake"`
+		Number   *struct{ ID int64 }
+	}
+	type around struct {
+		ID    snowflake.ID
+		Inner struct{ Value int64 } `gorm:"embedded;snowflake"`
+	}
+	type related struct {
+		ID     snowflake.ID
+		Things []struct{ ID, RelatedID snowflake.ID } `gorm:"snowflake"`
+	}
+	db := onSQLite(t)
+	for _, c := range []struct {
+		model any
+		want  string
+	}{
+		{&number{}, "number.Value needs snowflake.ID, int64, uint64, string or"},
+		{&float{}, "float.Value needs"},
+		{&when{}, "when.At needs"},
+		{&small{}, "small.Value needs an integer of size 64, and the size is 32"},
+		{&short{}, "short.Value needs a string of size 19, and the size is 18"},
+		{&serialized{}, "serialized.Value needs"},
+		{&unnamed{}, `unnamed.Value names the generator "nobody", which WithNamed has not given`},
+		{&empty{}, "empty.Value has an empty name"},
+		{&defaulted{}, "defaulted.Value is beside default or autoIncrement"},
+		{&counted{}, "counted.ID is beside default or autoIncrement"},
+		{&readOnly{}, "readOnly.Value is on a field that GORM does not write"},
+		{&ignored{}, "ignored.Value is on a field that GORM does not write"},
+		{&referring{}, "referring.NumberID is on the foreign key of a belongs-to relation"},
+		{&around{}, "around.Value is on an embedded struct"},
+		{&related{}, "related.Things needs"},
+	} {
+		if err := db.DryRun().Create(c.model).Error; !errors.Is(err, gormplugin.ErrTag) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%T: error %v, want ErrTag with %q", c.model, err, c.want)
+		}
+		if err := gormplugin.Prepare(db.DB, c.model); !errors.Is(err, gormplugin.ErrTag) {
+			t.Errorf("Prepare(%T): error %v, want ErrTag", c.model, err)
+		}
+	}
+	wantCalls(t, db.gen)
+}
+
+func (e *env) DryRun() *gorm.DB { return e.Session(&gorm.Session{DryRun: true}) }
+
+func TestATagErrorRollsTheParentBack(t *testing.T) {
+	type bad struct {
+		ID     snowflake.ID
+		GoodID snowflake.ID
+		Value  int32 `gorm:"snowflake"`
+	}
+	type good struct {
+		ID   snowflake.ID
+		Bads []bad
+	}
+	each(t, func(t *testing.T, db *env) {
+		g := good{Bads: []bad{{}}}
+		if err := db.Create(&g).Error; !errors.Is(err, gormplugin.ErrTag) {
+			t.Errorf("error %v, want ErrTag", err)
+		}
+		db.wantKeys(t, "goods")
+		equal(t, "key of the child", g.Bads[0].ID, 0)
+	}, &good{}, &bad{})
+}
+
+func TestSelectWritesTaggedFieldsAndOmitLeavesThemOut(t *testing.T) {
+	type voucher struct {
+		ID   snowflake.ID
+		Code *int64 `gorm:"snowflake"`
+		Name string
+		Note string
+	}
+	each(t, func(t *testing.T, db *env) {
+		v := voucher{Name: "a", Note: "n"}
+		must(t, db.Select("Name").Create(&v))
+		equal(t, "rows", db.count(t, "vouchers", "id = ? AND code = ? AND note IS NULL", v.ID, *v.Code), 1)
+		for _, omitted := range []string{"Code", "code"} {
+			o := voucher{Name: "b"}
+			must(t, db.Omit(omitted).Create(&o))
+			if o.Code != nil {
+				t.Errorf("omitted field: %d", *o.Code)
+			}
+		}
+		wantCalls(t, db.gen, 2, 1, 1)
+	}, &voucher{})
+}
+
+var byName = clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.AssignmentColumns([]string{"name"})}
+
+func ptr[T any](v T) *T { return &v }
+
+func parsed(t *testing.T, s string) snowflake.ID {
+	t.Helper()
+	id, err := snowflake.Parse(s)
+	if err != nil {
+		t.Error(err)
+	}
+	return id
+}

@@ -1,0 +1,251 @@
+package compat_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+	"gorm.io/plugin/dbresolver"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
+
+type line struct {
+	ID      snowflake.ID
+	OrderID snowflake.ID
+}
+
+type order struct {
+	gormplugin.Model
+	Name  string
+	Lines []line
+}
+
+// each runs f on every kind of database, with a function that makes more databases of that kind.
+func each(t *testing.T, f func(t *testing.T, target testdb.Target, more func() testdb.Target)) {
+	t.Helper()
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		open := map[string]func(testing.TB) testdb.Target{
+			"sqlite": testdb.SQLite, "postgres": testdb.Postgres, "mariadb": testdb.MariaDB,
+		}[target.Name]
+		f(t, target, func() testdb.Target { return open(t) })
+	})
+}
+
+// open returns a handle that is closed, with the pools of its plugins, at the end of the test.
+func open(t *testing.T, target testdb.Target, config gorm.Config, plugins ...gorm.Plugin) *gorm.DB {
+	t.Helper()
+	config.Logger = logger.Discard
+	db, err := gorm.Open(target.Dialector(), &config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closePool(t, db.ConnPool) })
+	for _, plugin := range plugins {
+		if err := db.Use(plugin); err != nil {
+			t.Fatal(err)
+		}
+		if resolver, ok := plugin.(*dbresolver.DBResolver); ok {
+			t.Cleanup(func() {
+				if err := resolver.Call(func(pool gorm.ConnPool) error { closePool(t, pool); return nil }); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	return db
+}
+
+func closePool(t *testing.T, pool gorm.ConnPool) {
+	t.Helper()
+	if prepared, ok := pool.(*gorm.PreparedStmtDB); ok {
+		pool = prepared.ConnPool
+	}
+	if closer, ok := pool.(interface{ Close() error }); ok {
+		if err := closer.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func leased(t *testing.T, db *gorm.DB) *gormplugin.Plugin {
+	t.Helper()
+	keys, err := gormplugin.Open(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := keys.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return keys
+}
+
+// migrate creates the tables in a database, without any plugin.
+func migrate(t *testing.T, target testdb.Target, models ...any) {
+	t.Helper()
+	if err := open(t, target, gorm.Config{}).AutoMigrate(models...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hasLeases reports whether the lease table is in the database.
+func hasLeases(t *testing.T, target testdb.Target) bool {
+	t.Helper()
+	return open(t, target, gorm.Config{}).Migrator().HasTable(leases)
+}
+
+// create creates an order with lines through the handle, and reads it from the database where it should be.
+func create(t *testing.T, db *gorm.DB, where testdb.Target) order {
+	t.Helper()
+	o := order{Name: "a", Lines: make([]line, 3)}
+	if err := db.Create(&o).Error; err != nil {
+		t.Fatal(err)
+	}
+	var found order
+	if err := open(t, where, gorm.Config{}).Preload("Lines").First(&found, o.ID).Error; err != nil {
+		t.Fatalf("the order %d is not in its database: %v", o.ID, err)
+	}
+	if o.ID == 0 || len(found.Lines) != 3 || o.Lines[0].ID == 0 {
+		t.Errorf("created %+v, found %+v", o, found)
+	}
+	return o
+}
+
+func same(t *testing.T, what string, got, want bool) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+const leases = "snowflake_leases"
+
+func resolver(sources, replicas []testdb.Target, datas ...any) *dbresolver.DBResolver {
+	return (&dbresolver.DBResolver{}).Register(config(sources, replicas), datas...)
+}
+
+func config(sources, replicas []testdb.Target) (c dbresolver.Config) {
+	for _, target := range sources {
+		c.Sources = append(c.Sources, target.Dialector())
+	}
+	for _, target := range replicas {
+		c.Replicas = append(c.Replicas, target.Dialector())
+	}
+	return c
+}
+
+func targets(list ...testdb.Target) []testdb.Target { return list }
+
+func TestKeysAreFilledWithAResolverInBothOrders(t *testing.T) {
+	for _, c := range []gorm.Config{{}, {PrepareStmt: true}, {SkipDefaultTransaction: true}} {
+		each(t, func(t *testing.T, source testdb.Target, more func() testdb.Target) {
+			migrate(t, source, &order{}, &line{})
+			gen, err := snowflake.New(5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := func() gorm.Plugin { return resolver(nil, targets(more(), more())) }
+			for _, plugins := range [][]gorm.Plugin{{r(), gormplugin.New(gen)}, {gormplugin.New(gen), r()}} {
+				create(t, open(t, source, c, plugins...), source)
+			}
+		})
+	}
+}
+
+func TestTheLeaseIsNotOnAReplica(t *testing.T) {
+	for name, c := range map[string]gorm.Config{"plain": {}, "prepared": {PrepareStmt: true}, "no transaction": {SkipDefaultTransaction: true}} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, source testdb.Target, more func() testdb.Target) {
+				replica := more()
+				migrate(t, source, &order{}, &line{})
+				migrate(t, replica, &order{}, &line{})
+				db := open(t, source, c, resolver(nil, targets(replica)))
+				keys := leased(t, db)
+				same(t, "the replica has leases", hasLeases(t, replica), false)
+				same(t, "the source has leases", hasLeases(t, source), true)
+				o := create(t, db, source)
+				if err := db.First(&order{}, o.ID).Error; !errors.Is(err, gorm.ErrRecordNotFound) {
+					t.Errorf("reading from the replica: %v, want ErrRecordNotFound", err)
+				}
+				if err := db.Transaction(func(tx *gorm.DB) error { return tx.Create(&order{Name: "b"}).Error }); err != nil {
+					t.Error(err)
+				}
+				if err := keys.Close(t.Context()); err != nil {
+					t.Errorf("Close: %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestTheLeaseIsInTheSourceOfTheResolver(t *testing.T) {
+	each(t, func(t *testing.T, main testdb.Target, more func() testdb.Target) {
+		source, replica := more(), more()
+		migrate(t, source, &order{}, &line{})
+		db := open(t, main, gorm.Config{}, resolver(targets(source), targets(replica)))
+		leased(t, db)
+		for what, c := range map[string]struct {
+			target testdb.Target
+			want   bool
+		}{"main": {main, false}, "source": {source, true}, "replica": {replica, false}} {
+			same(t, "leases in "+what, hasLeases(t, c.target), c.want)
+		}
+		create(t, db, source)
+	})
+}
+
+func TestAResolverRegisteredLaterLeavesTheLeaseWhereItIs(t *testing.T) {
+	each(t, func(t *testing.T, main testdb.Target, more func() testdb.Target) {
+		source := more()
+		migrate(t, source, &order{}, &line{})
+		db := open(t, main, gorm.Config{})
+		leased(t, db)
+		if err := db.Use(resolver(targets(source), nil)); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "leases in main", hasLeases(t, main), true)
+		same(t, "leases in the source", hasLeases(t, source), false)
+		create(t, db, source)
+	})
+}
+
+func TestSeveralSourcesAreRefused(t *testing.T) {
+	each(t, func(t *testing.T, main testdb.Target, more func() testdb.Target) {
+		a, b, own := more(), more(), more()
+		for name, policy := range map[string]dbresolver.Policy{
+			"random": dbresolver.RandomPolicy{}, "in turn": dbresolver.RoundRobinPolicy(), "strictly in turn": dbresolver.StrictRoundRobinPolicy(),
+		} {
+			c := config(targets(a, b), nil)
+			c.Policy = policy
+			db := open(t, main, gorm.Config{PrepareStmt: true}, (&dbresolver.DBResolver{}).Register(c))
+			if _, err := gormplugin.Open(t.Context(), db); !errors.Is(err, gorm.ErrInvalidDB) || !strings.Contains(err.Error(), "several databases") {
+				t.Errorf("%s: Open: %v, want an error that says so", name, err)
+			}
+		}
+		for _, target := range targets(main, a, b) {
+			same(t, "leases somewhere", hasLeases(t, target), false)
+		}
+		db := open(t, main, gorm.Config{}, (&dbresolver.DBResolver{}).Register(config(targets(a, b), nil)).
+			Register(config(targets(own), nil), leases))
+		leased(t, db)
+		same(t, "leases in the source for their table", hasLeases(t, own), true)
+	})
+}
+
+func TestAHandleThatUsesAResolverLeasesThere(t *testing.T) {
+	target, second := testdb.SQLite(t), testdb.SQLite(t)
+	db := open(t, target, gorm.Config{}, resolver(targets(second), nil, "second"))
+	leased(t, db.Clauses(dbresolver.Use("second")).Session(&gorm.Session{}))
+	same(t, "leases in the one that was named", hasLeases(t, second), true)
+	same(t, "leases in the other", hasLeases(t, target), false)
+}
