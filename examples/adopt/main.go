@@ -1,0 +1,116 @@
+// Adopt takes a shop whose database counts up the keys of its rows (gorm.Model) to Snowflake keys, without touching a
+// row: it builds the shop as it was, exchanges the models, drops the counters, goes on creating rows, and checks each step.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+const usage = `usage: go run ./examples/adopt [-dsn url]
+
+Takes a shop of 1,000 users and 5,000 orders from auto-increment keys to Snowflake keys, and reports each step.
+
+  -dsn url  PostgreSQL (postgres://...) or MySQL (user:password@tcp(host:port)/database) to do it in
+            (default a temporary SQLite file); the tables adopt_users and adopt_orders are made, and removed again
+
+For example:
+
+  go run ./examples/adopt -dsn postgres://postgres@localhost/test
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is main with its surroundings as arguments; it returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var dsn string
+	flags := flag.NewFlagSet("adopt", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // the error and the usage are printed below
+	flags.StringVar(&dsn, "dsn", "", "")
+	err := flags.Parse(args)
+	if err == nil && flags.NArg() > 0 {
+		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stdout, usage)
+		return 0
+	case err != nil:
+		fmt.Fprintf(stderr, "adopt: %v\n\n%s", err, usage)
+		return 2
+	}
+	if err := adopt(ctx, dsn, stdout); err != nil {
+		fmt.Fprintf(stderr, "adopt: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// adopt is the program.
+func adopt(ctx context.Context, dsn string, out io.Writer) (err error) {
+	file := ""
+	if dsn == "" {
+		dir, tempErr := os.MkdirTemp("", "adopt-")
+		if tempErr != nil {
+			return tempErr
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+		file = filepath.Join(dir, "shop.db")
+	}
+
+	old, err := open(ctx, dsn, file)
+	if err != nil {
+		return err
+	}
+	defer closeHandle(old)
+	if err := ownTables(old); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, removeTables(old)) }()
+	m := &migration{out: out, old: old}
+	m.printf("database: %s\n", old.Name())
+	if err := m.shopAsItIs(); err != nil {
+		return err
+	}
+
+	// This is the new version of the program. Its processes need different worker numbers, or none: gormplugin.Open
+	// leases one from the database.
+	gen, err := snowflake.New(1)
+	if err != nil {
+		return err
+	}
+	m.layout = gen.Layout()
+	if m.db, err = open(ctx, dsn, file, gormplugin.New(gen)); err != nil {
+		return err
+	}
+	defer closeHandle(m.db)
+	for _, step := range []func() error{m.newModels, m.oldBesideNew, m.dropCounters, m.goOn, m.withoutKey} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return m.err
+}
+
+func closeHandle(db *gorm.DB) {
+	if pool, err := db.DB(); err == nil {
+		_ = pool.Close()
+	}
+}
