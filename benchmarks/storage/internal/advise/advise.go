@@ -1,0 +1,152 @@
+// Package advise says how full the pages of a primary key's index will become, what to set, and what to look out for. The
+// figures come from a simulation of the order in which keys arrive (package arrival) and models of the B-trees of PostgreSQL,
+// InnoDB and SQLite, which tests compare with the databases themselves.
+package advise
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
+)
+
+// Question is how keys are made and where they go.
+type Question struct {
+	Database string        // one of Databases
+	Workers  int           // processes with a generator of their own, at least 1
+	Rate     float64       // rows a second into the table, of all workers
+	Skew     time.Duration // from the clock that is most behind to the one that is most ahead
+	Lag      time.Duration // mean time from the drawing of a key to its INSERT
+	Batch    int           // keys that are drawn at once, at least 1
+	Key      string        // a layout's name; empty: time/worker/sequence
+	Row      int           // bytes of a row beside its key, on databases that keep rows in the key's tree; at least 1
+	Fill     int           // the fill factor that the index has, on PostgreSQL, 10 to 100; 0: the default
+	Table    string        // for statements
+}
+
+// Answer is what is to be expected, and what to do.
+type Answer struct {
+	Database string  `json:"database"`
+	Key      string  `json:"key"`
+	Workers  int     `json:"workers"`
+	Rate     float64 `json:"rate"`
+	SkewRows float64 `json:"skew_rows"`  // that come while the clocks are apart
+	LagRows  float64 `json:"lag_rows"`   // ... during the mean lag
+	Batch    int     `json:"batch_rows"` // drawn at once
+	// Expected is what comes as it is; nil for databases whose trees are not modelled.
+	Expected *Figures `json:"expected,omitempty"`
+	// Fills are what other fill factors give, and Best is the one to set; PostgreSQL only.
+	Fills      []Figures `json:"fills,omitempty"`
+	Best       *Figures  `json:"best,omitempty"`
+	Statements []string  `json:"statements,omitempty"`
+	Advice     []Advice  `json:"advice"`
+}
+
+// Figures are what a tree comes to.
+type Figures struct {
+	Fill    int     `json:"fill,omitempty"`
+	Density float64 `json:"density"`         // of the leaves, 0 to 1
+	Bytes   float64 `json:"bytes,omitempty"` // a key, in an index that has nothing else
+	// Ratio is the bytes of the tree by those of the same rows with auto-increment keys and the database's default settings.
+	Ratio float64 `json:"ratio"`
+}
+
+// Advice is a sentence or two with where they come from.
+type Advice struct {
+	Name    string `json:"name"`
+	Warning bool   `json:"warning"`
+	Text    string `json:"text"`
+	Source  string `json:"source"` // an address, or what was measured
+}
+
+// Databases are those that there is advice for.
+func Databases() []string {
+	return []string{"postgres", "mariadb", "mysql", "sqlite", "cockroachdb", "tidb", "spanner", "yugabytedb"}
+}
+
+// aliases are other names for databases.
+var aliases = map[string]string{"postgresql": "postgres", "cockroach": "cockroachdb", "yugabyte": "yugabytedb"}
+
+const defaultFill = 90
+
+var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?$`)
+
+// check fills in defaults and returns an error that names the field.
+func (q *Question) check() error {
+	q.Database = strings.ToLower(q.Database)
+	if name, ok := aliases[q.Database]; ok {
+		q.Database = name
+	}
+	if !slices.Contains(Databases(), q.Database) {
+		return fmt.Errorf("db: no database is called %q; there is advice for %s", q.Database, strings.Join(Databases(), ", "))
+	}
+	if q.Key == "" {
+		q.Key = arrival.Layouts()[0].Name
+	}
+	if _, err := arrival.FindLayout(q.Key); err != nil {
+		return fmt.Errorf("key: %w", err)
+	}
+	switch {
+	case q.Batch < 1:
+		return fmt.Errorf("batch: %d is out of range [1, %d]", q.Batch, arrival.MaxBatch)
+	case q.Row < 1 || q.Row > maxRow:
+		return fmt.Errorf("row: %d bytes is out of range [1, %d]", q.Row, maxRow)
+	case q.Fill != 0 && q.Database != "postgres":
+		return fmt.Errorf("fill: %s has no fill factor; PostgreSQL has", q.Database)
+	case q.Fill != 0 && (q.Fill < 10 || q.Fill > 100):
+		return fmt.Errorf("fill: %d is out of range [10, 100]", q.Fill)
+	case q.Table != "" && !plainName.MatchString(q.Table):
+		return fmt.Errorf("table: %q is not letters, digits and _ with at most one dot", q.Table)
+	}
+	if q.Table == "" {
+		q.Table = "orders"
+	}
+	return q.order(1).Check()
+}
+
+// maxRow is how long a row may be that is not kept outside of the tree.
+const maxRow = 2000
+
+// order is the simulation of the question, with clocks and lags that are larger by a factor.
+func (q *Question) order(factor float64) arrival.Order {
+	return arrival.Order{
+		Rows: q.rows(), Rate: q.Rate, Workers: q.Workers, Batch: q.Batch, Seed: 1,
+		Skew: time.Duration(float64(q.Skew) * factor), Lag: time.Duration(float64(q.Lag) * factor),
+	}
+}
+
+// ordered reports whether every key arrives behind all others.
+func (q *Question) ordered() bool { return q.Workers == 1 && q.Lag == 0 }
+
+// Ask answers a question. It takes about a second, and ends early with ctx. Its errors name what of the question is wrong.
+func Ask(ctx context.Context, q Question) (Answer, error) {
+	if err := q.check(); err != nil {
+		return Answer{}, err
+	}
+	o := q.order(1)
+	a := Answer{Database: q.Database, Key: q.Key, Workers: q.Workers, Rate: q.Rate, SkewRows: o.SkewRows(), LagRows: o.LagRows(), Batch: q.Batch}
+	if err := q.predict(ctx, &a); err != nil {
+		return Answer{}, err
+	}
+	for _, r := range rules {
+		if len(r.databases) > 0 && !slices.Contains(r.databases, q.Database) || !r.when(&q, &a) {
+			continue
+		}
+		a.Advice = append(a.Advice, Advice{Name: r.name, Warning: r.warning, Text: r.text(&q, &a), Source: r.source})
+	}
+	slices.SortStableFunc(a.Advice, func(x, y Advice) int { // warnings first
+		switch {
+		case x.Warning == y.Warning:
+			return 0
+		case x.Warning:
+			return -1
+		default:
+			return 1
+		}
+	})
+	return a, nil
+}

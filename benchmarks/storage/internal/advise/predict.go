@@ -1,0 +1,191 @@
+package advise
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
+)
+
+// simulated is how many rows are simulated: what density comes to does not change with more.
+const simulated = 200_000
+
+// rows are fewer where pages hold few rows.
+func (q *Question) rows() int {
+	if q.Database == "postgres" {
+		return simulated
+	}
+	const bytes = 20_000_000
+	return min(max(bytes/(innodbHeader+q.Row), 2*farthest), simulated)
+}
+
+// farthest is how many rows the simulated disorder is wide at most. What is wider than many pages is as good as random.
+const farthest = 20_000
+
+// safety is by how much larger clocks and lags may become before the fill factor to set is a bad choice.
+const safety = 1.5
+
+// worthwhile is how much smaller an index has to be than with the default for a fill factor to be advised. Where none helps,
+// as with large batches, they differ by some percent, without a pattern.
+const worthwhile = 0.93
+
+// candidates are the fill factors that are tried, the default first; 100 as well if all keys come in order.
+var candidates = []int{defaultFill, 85, 80, 75, 70}
+
+// ranks are the keys of a simulation, as models take them.
+func (q *Question) ranks(factor float64) ([]int32, error) {
+	o := q.order(factor)
+	if o.Rate < 1 { // years for all rows: the same number of rows in less time
+		o.Skew, o.Lag, o.Rate = scale(o.Skew, o.Rate), scale(o.Lag, o.Rate), 1
+	}
+	near := func(rows float64) float64 { return min(farthest/max(rows, 1), 1) }
+	o.Skew = scale(o.Skew, near(o.SkewRows()))
+	o.Lag = scale(o.Lag, near(o.LagRows()))
+	o.Batch = max(int(float64(o.Batch)*near(float64(o.Batch*o.Workers))), 1)
+	rows, err := o.Simulate()
+	if err != nil {
+		return nil, err
+	}
+	layout, err := arrival.FindLayout(q.Key)
+	if err != nil {
+		return nil, err
+	}
+	return layout.Ranks(rows)
+}
+
+func scale[T ~int64](value T, factor float64) T { return T(float64(value) * factor) }
+
+// size is the bytes of a key.
+func (q *Question) size() int {
+	if layout, err := arrival.FindLayout(q.Key); err == nil && layout.UUID {
+		return 16
+	}
+	return 8
+}
+
+// predict sets the figures of an answer.
+func (q *Question) predict(ctx context.Context, a *Answer) error {
+	grow := map[string]func(fill int) *tree{
+		"postgres": func(fill int) *tree { return postgresTree(q.size(), fill) },
+		"mariadb":  func(int) *tree { return innodbTree(q.size(), q.Row) },
+		"mysql":    func(int) *tree { return innodbTree(q.size(), q.Row) },
+		"sqlite":   func(int) *tree { return q.sqlite() },
+	}[q.Database]
+	if grow == nil {
+		return nil
+	}
+	keys, err := q.ranks(1)
+	if err != nil {
+		return err
+	}
+	base := q.baseline()
+	figures := func(fill int, keys []int32) (Figures, error) {
+		t := grow(fill)
+		t.insert(keys)
+		f := Figures{Fill: fill, Density: t.density(), Ratio: t.bytes() / base}
+		if q.Database == "postgres" {
+			f.Bytes = t.bytes()
+		}
+		return f, context.Cause(ctx)
+	}
+	fill := 0
+	if q.Database == "postgres" {
+		fill = defaultFill
+		if q.Fill != 0 {
+			fill = q.Fill
+		}
+	}
+	expected, err := figures(fill, keys)
+	if err != nil {
+		return err
+	}
+	a.Expected = &expected
+	if q.Database != "postgres" {
+		return nil
+	}
+	return q.choose(a, keys, figures)
+}
+
+// choose finds the fill factor whose index is the smallest, also if the disorder becomes larger than said.
+func (q *Question) choose(a *Answer, keys []int32, figures func(fill int, keys []int32) (Figures, error)) error {
+	wider, err := q.ranks(safety)
+	if err != nil {
+		return err
+	}
+	list := candidates
+	if q.ordered() {
+		list = append(slices.Clip(list), 100)
+	}
+	var usual, least float64
+	for _, fill := range list {
+		f, err := figures(fill, keys)
+		if err != nil {
+			return err
+		}
+		worse, err := figures(fill, wider)
+		if err != nil {
+			return err
+		}
+		a.Fills = append(a.Fills, f)
+		worst := max(f.Bytes, worse.Bytes)
+		if fill == defaultFill {
+			usual, least, a.Best = worst, worst, &f
+		}
+		if worst < least && worst < usual*worthwhile {
+			least, a.Best = worst, &f
+		}
+	}
+	if a.Best.Fill != a.Expected.Fill {
+		a.Statements = fillStatements(q.Table, q.size(), a.Best.Fill)
+	}
+	return nil
+}
+
+// baseline is the bytes that a row has in a tree of auto-increment keys with default settings.
+func (q *Question) baseline() float64 {
+	var t *tree
+	switch q.Database {
+	case "postgres":
+		t = postgresTree(8, defaultFill)
+	case "sqlite":
+		t = sqliteTree(sqliteEntry(autoRowid, q.Row), true)
+	default:
+		t = innodbTree(8, q.Row)
+	}
+	keys := make([]int32, q.rows())
+	for i := range keys {
+		keys[i] = int32(i)
+	}
+	t.insert(keys)
+	return t.bytes()
+}
+
+// The bytes of a rowid: 3 for numbers of 16,384 to 2,097,151, 9 from 2^56 on, which the default layout reaches 198 days
+// after its epoch. https://www.sqlite.org/fileformat2.html#varint.
+const (
+	autoRowid      = 3
+	snowflakeRowid = 9
+)
+
+func sqliteEntry(rowid, row int) float64 { return float64(2 + 2 + 1 + rowid + 1 + row) } // place, length and header, rowid, type of the key, rest
+
+// sqlite is the tree of a table whose key is the rowid, or of the index that a UUID key has beside the rows.
+func (q *Question) sqlite() *tree {
+	if q.size() == 16 {
+		return sqliteTree(2+1+3+16+autoRowid, false)
+	}
+	return sqliteTree(sqliteEntry(snowflakeRowid, q.Row), true)
+}
+
+func fillStatements(table string, size, fill int) []string {
+	column := "bigint"
+	if size == 16 {
+		column = "uuid"
+	}
+	index := quoted(table, "_pkey")
+	return []string{
+		"CREATE TABLE " + quoted(table, "") + " (id " + column + " PRIMARY KEY WITH (fillfactor = " + itoa(fill) + "), ...);  -- a new table",
+		"ALTER INDEX " + index + " SET (fillfactor = " + itoa(fill) + ");  -- one that is there: for pages that are split from now on",
+		"REINDEX INDEX CONCURRENTLY " + index + ";  -- and for those that it has; from PostgreSQL 12 on",
+	}
+}

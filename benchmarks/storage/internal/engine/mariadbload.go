@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// loads numbers the readers, whose names the driver keeps for the whole process.
+var loads atomic.Int64
+
+// Bulk is LOAD DATA LOCAL, which the server has to allow by local_infile.
+func (e *mariadb) Bulk(ctx context.Context, conn *sql.Conn, table string, columns []string, rows [][]any) error {
+	if !e.local {
+		return fmt.Errorf("%w: the server's local_infile is off", ErrNoBulk)
+	}
+	// All of it now: if a value can't be written, no row has been sent.
+	text, err := loadText(rows)
+	if err != nil {
+		return err
+	}
+	reader := "sqlflake" + strconv.FormatInt(loads.Add(1), 10)
+	mysql.RegisterReaderHandler(reader, func() io.Reader { return bytes.NewReader(text) })
+	defer mysql.DeregisterReaderHandler(reader)
+	quoted := make([]string, len(columns))
+	for i, column := range columns {
+		quoted[i] = backQuoted(column)
+	}
+	// The bytes are those of the columns: utf8mb4 for text, 16 bytes for UUIDs.
+	result, err := conn.ExecContext(ctx, fmt.Sprintf(
+		"LOAD DATA LOCAL INFILE 'Reader::%s' INTO TABLE %s CHARACTER SET binary (%s)",
+		reader, backQuoted(table), strings.Join(quoted, ", ")))
+	if err != nil {
+		return err
+	}
+	return loaded(ctx, conn, result, len(rows))
+}
+
+// loaded finds what LOCAL has made a warning: rows that were left out since their key was there, values that were cut.
+func loaded(ctx context.Context, conn *sql.Conn, result sql.Result, rows int) error {
+	var level, message string
+	var code int
+	err := conn.QueryRowContext(ctx, "SHOW WARNINGS LIMIT 1").Scan(&level, &code, &message)
+	if err == nil {
+		return fmt.Errorf("load data: %s %d: %s", level, code, message)
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	n, err := result.RowsAffected()
+	if err == nil && n != int64(rows) {
+		err = fmt.Errorf("load data: %d of %d rows were loaded", n, rows)
+	}
+	return err
+}
+
+// loadText writes rows as LOAD DATA reads them without further clauses: columns end with a tab, rows with a line feed,
+// and a backslash escapes.
+func loadText(rows [][]any) ([]byte, error) {
+	var text []byte
+	for _, row := range rows {
+		for i, value := range row {
+			if i > 0 {
+				text = append(text, '\t')
+			}
+			switch v := value.(type) {
+			case nil:
+				text = append(text, `\N`...)
+			case int64:
+				text = strconv.AppendInt(text, v, 10)
+			case int:
+				text = strconv.AppendInt(text, int64(v), 10)
+			case string:
+				text = escaped(text, v)
+			case []byte:
+				text = escaped(text, v)
+			case [16]byte:
+				text = escaped(text, v[:])
+			case time.Time:
+				text = v.UTC().AppendFormat(text, "2006-01-02 15:04:05.000000")
+			default:
+				return nil, fmt.Errorf("load data: no text for a value of type %T", value)
+			}
+		}
+		text = append(text, '\n')
+	}
+	return text, nil
+}
+
+func escaped[T string | []byte](text []byte, value T) []byte {
+	for i := range len(value) {
+		switch c := value[i]; c {
+		case 0:
+			text = append(text, '\\', '0')
+		case '\t', '\n', '\\':
+			text = append(text, '\\', c)
+		default:
+			text = append(text, c)
+		}
+	}
+	return text
+}

@@ -1,0 +1,229 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Trees counts the pages in use. InnoDB reserves more: whole extents of 1 MiB and up to four of them ahead, which would hide
+// the difference of keys in all but big tables.
+func (e *mariadb) Trees(ctx context.Context, table string) ([]Tree, error) {
+	if err := e.analyze(ctx, table); err != nil {
+		return nil, err
+	}
+	indexes, err := e.indexes(ctx, table)
+	if denied(err) {
+		return e.wholeTrees(ctx, table)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(indexes) == 0 {
+		return nil, fmt.Errorf("no table %s", table)
+	}
+	pooled, err := e.pooled(ctx, table)
+	if err != nil {
+		return nil, err
+	}
+	trees := make([]Tree, len(indexes))
+	for i, x := range indexes {
+		trees[i] = Tree{Name: x.name, Role: Secondary, Density: -1, Fragmentation: -1}
+		if i == 0 {
+			trees[i].Role = Clustered
+		}
+		var pages int64
+		pages, trees[i].Density = x.measure(pooled[x.name], e.pageSize)
+		trees[i].Bytes = pages * e.pageSize
+		if pooled != nil && trees[i].Density < 0 {
+			e.add("How full the pages are is known on %s only for tables that fit into the buffer pool (innodb_buffer_pool_size).",
+				e.product())
+		}
+	}
+	return trees, nil
+}
+
+// indexPages is what mysql.innodb_index_stats has of an index: exact counts, not estimates as the rest of it.
+type indexPages struct {
+	name     string
+	reserved int64 // for pages of all kinds
+	leaves   int64 // in use; but MariaDB 10.11 says 1 for indexes of up to some 40 pages
+}
+
+// poolPages are the pages of an index in the buffer pool.
+type poolPages struct {
+	pages, roots   int64
+	data, rootData int64 // bytes of records
+}
+
+// measure returns the pages in use and how full the leaves are. If all pages are in the buffer pool the first is exact; else
+// pages between the root and the leaves are missing, about one in three hundred. Density leaves the root out and takes those
+// between for leaves. It is -1 if too few of the leaves are in the pool: they are not any, but the last used.
+func (x indexPages) measure(pool poolPages, pageSize int64) (pages int64, density float64) {
+	leaves := x.leaves
+	if leaves <= 1 && x.reserved > 1 { // it can't be: the root is a page of its own
+		leaves = x.reserved - 1
+		if below := pool.pages - pool.roots; pool.roots == 1 && x.reserved > fragmentPages+1 {
+			leaves = min(leaves, below)
+		}
+	}
+	pages, inPool, data := leaves, pool.pages, pool.data
+	if leaves > 1 {
+		pages++ // the root
+		inPool, data = pool.pages-pool.roots, pool.data-pool.rootData
+	}
+	if pool.roots == 1 && pool.pages > pages && pool.pages <= x.reserved {
+		pages = pool.pages
+	}
+	if leaves == 0 || inPool*10 < leaves*9 || data == 0 {
+		return pages, -1
+	}
+	return pages, float64(data) / float64(inPool*(pageSize-pageOverhead))
+}
+
+// fragmentPages is how many pages a segment gets one by one, before it gets extents.
+const fragmentPages = 32
+
+// indexes has the clustered one first.
+func (e *mariadb) indexes(ctx context.Context, table string) ([]indexPages, error) {
+	rows, err := e.db.QueryContext(ctx, `SELECT index_name, MAX(IF(stat_name = 'size', stat_value, 0)),
+			MAX(IF(stat_name = 'n_leaf_pages', stat_value, 0))
+		FROM mysql.innodb_index_stats WHERE database_name = ? AND table_name = ? GROUP BY index_name
+		ORDER BY index_name NOT IN ('PRIMARY', 'GEN_CLUST_INDEX'), index_name`, e.name, table)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []indexPages
+	for rows.Next() {
+		var x indexPages
+		if err := rows.Scan(&x.name, &x.reserved, &x.leaves); err != nil {
+			return nil, err
+		}
+		list = append(list, x)
+	}
+	return list, rows.Err()
+}
+
+// wholeTrees is Trees for users who may not read the statistics' table.
+func (e *mariadb) wholeTrees(ctx context.Context, table string) ([]Tree, error) {
+	e.add("The user may not read mysql.innodb_index_stats, so sizes on %s include pages that are reserved but empty, "+
+		"and those of several indexes are one figure.", e.product())
+	var rows, indexes int64
+	err := e.db.QueryRowContext(ctx, `SELECT data_length, index_length FROM information_schema.tables
+		WHERE table_schema = ? AND table_name = ?`, e.name, table).Scan(&rows, &indexes)
+	if err != nil {
+		return nil, fmt.Errorf("the size of %s: %w", table, err)
+	}
+	trees := []Tree{{Name: "PRIMARY", Role: Clustered, Bytes: rows, Density: -1, Fragmentation: -1}}
+	if indexes > 0 {
+		trees = append(trees, Tree{Name: "indexes", Role: Secondary, Bytes: indexes, Density: -1, Fragmentation: -1})
+	}
+	return trees, nil
+}
+
+// pageOverhead is what is not for records in a page: 38 bytes of header, 56 of the index's, 26 for the records that stand
+// for the lowest and the highest, and 8 at the end. The page's directory, 2 bytes for 4 to 8 records, counts as free.
+const pageOverhead = 38 + 56 + 26 + 8
+
+// pooled looks up which pages of a table the buffer pool has, by the names of indexes; nil if the user may not.
+func (e *mariadb) pooled(ctx context.Context, table string) (map[string]poolPages, error) {
+	prefix := "INNODB_"
+	if strings.Contains(e.version, "MariaDB") {
+		prefix = "INNODB_SYS_"
+	}
+	rows, err := e.db.QueryContext(ctx, `SELECT i.NAME, COUNT(*), CAST(SUM(p.PAGE_NUMBER = i.PAGE_NO) AS SIGNED),
+			CAST(SUM(p.DATA_SIZE) AS SIGNED), CAST(SUM(IF(p.PAGE_NUMBER = i.PAGE_NO, p.DATA_SIZE, 0)) AS SIGNED)
+		FROM information_schema.`+prefix+`TABLES t
+		JOIN information_schema.`+prefix+`INDEXES i ON i.TABLE_ID = t.TABLE_ID
+		JOIN information_schema.INNODB_BUFFER_PAGE p ON p.SPACE = i.SPACE AND p.INDEX_NAME = i.NAME
+		WHERE t.NAME = ? AND p.PAGE_TYPE = 'INDEX' GROUP BY i.NAME`, e.name+"/"+table)
+	if denied(err) {
+		e.add("How full the pages are is not known on %s: the user may not look into the buffer pool (GRANT PROCESS).", e.product())
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the pages of %s in the buffer pool: %w", table, err)
+	}
+	defer rows.Close()
+	pools := map[string]poolPages{}
+	for rows.Next() {
+		var name string
+		var p poolPages
+		if err := rows.Scan(&name, &p.pages, &p.roots, &p.data, &p.rootData); err != nil {
+			return nil, err
+		}
+		pools[name] = p
+	}
+	return pools, rows.Err()
+}
+
+// Usage is of the whole server. Written includes the doublewrite buffer; pages are written long after they were changed, so
+// it is that of the work only if Settle comes before the second call.
+func (e *mariadb) Usage(ctx context.Context) (Usage, error) {
+	values, err := e.pairs(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_os_log_written',
+		'Innodb_data_written', 'Innodb_buffer_pool_reads', 'Innodb_buffer_pool_read_requests')`)
+	if err != nil {
+		return Usage{}, err
+	}
+	number := func(name string) int64 {
+		n, err := strconv.ParseInt(values[name], 10, 64)
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	u := Usage{
+		PageImages: -1, Hits: -1, CPU: e.cpu(),
+		Written: number("Innodb_data_written"), Reads: number("Innodb_buffer_pool_reads"),
+	}
+	// MariaDB tells how much log was made, MySQL how much of it was written.
+	if u.Log = number("Innodb_lsn_current"); u.Log < 0 {
+		u.Log = number("Innodb_os_log_written")
+	}
+	if requests := number("Innodb_buffer_pool_read_requests"); requests >= 0 && u.Reads >= 0 {
+		u.Hits = requests - u.Reads
+	}
+	return u, nil
+}
+
+func (e *mariadb) cpu() time.Duration {
+	if e.server == 0 {
+		return -1
+	}
+	used, err := processCPU(e.server)
+	if err != nil {
+		e.add("%s's CPU time is not known any more: %v.", e.product(), err)
+		return -1
+	}
+	return used
+}
+
+// serverProcess finds the process of a server that says where its number is written down. If that can't be read, the only
+// server on this machine is the one.
+func serverProcess(pidFile string) (int, error) {
+	isServer := func(p process) bool { return p.name == "mariadbd" || p.name == "mysqld" }
+	if text, err := os.ReadFile(pidFile); err == nil {
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+			if p, err := readProcess(pid); err == nil && isServer(p) {
+				return pid, nil
+			}
+		}
+	}
+	list, err := processes(isServer)
+	if err != nil {
+		return 0, err
+	}
+	switch len(list) {
+	case 0:
+		return 0, errors.New("its process can't be seen from here")
+	case 1:
+		return list[0].pid, nil
+	default:
+		return 0, fmt.Errorf("there are %d servers here, and %s can't be read to tell which it is", len(list), pidFile)
+	}
+}

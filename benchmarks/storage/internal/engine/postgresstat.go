@@ -1,0 +1,233 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// countersVersion is the first PostgreSQL whose counters can be had without the delay of a collector's process.
+const countersVersion = 150000
+
+// What another run does to the extension at the same moment can hit a statement anywhere: PostgreSQL then says that it can't
+// find a row of its catalog (internal_error).
+const (
+	goneMeanwhile = "XX000"
+	tries         = 5
+)
+
+// statTuple returns the schema of the extension pgstattuple, which it makes in the engine's own if it is not there; empty
+// if that can't be. https://www.postgresql.org/docs/current/pgstattuple.html.
+func (e *postgres) statTuple(ctx context.Context) (string, error) {
+	for range tries { // another run may make or drop it at this moment
+		var schema string
+		err := e.db.QueryRowContext(ctx, `SELECT quote_ident(n.nspname) FROM pg_extension x
+			JOIN pg_namespace n ON n.oid = x.extnamespace WHERE x.extname = 'pgstattuple'`).Scan(&schema)
+		if isCode(err, goneMeanwhile) {
+			continue
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return schema, err
+		}
+		_, err = e.db.ExecContext(ctx, "CREATE EXTENSION pgstattuple SCHEMA "+doubleQuoted(e.schema))
+		// What another session has made meanwhile shows as a duplicate of the name or of the catalog's row.
+		if err != nil && !isCode(err, "42710", "23505", goneMeanwhile) {
+			if isServerError(err) {
+				e.noDensity(err)
+				return "", nil
+			}
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+func (e *postgres) noDensity(err error) {
+	e.add("How full the pages of indexes are is not known: pgstattuple can't be used (%s).", strings.TrimSpace(err.Error()))
+}
+
+func isServerError(err error) bool {
+	var coded interface{ SQLState() string } // *pgconn.PgError
+	return errors.As(err, &coded)
+}
+
+// Trees: sizes are those of the main fork, without the maps of free space and visibility and without TOAST.
+func (e *postgres) Trees(ctx context.Context, table string) ([]Tree, error) {
+	list, err := e.relations(ctx, table)
+	if err != nil {
+		return nil, err
+	}
+	for range tries { // the extension of another run goes when that closes
+		if err = e.densities(ctx, list); !isCode(err, "3F000", "42883", goneMeanwhile) {
+			break
+		}
+	}
+	if isServerError(err) && ctx.Err() == nil {
+		e.noDensity(err)
+		err = nil
+	}
+	trees := make([]Tree, len(list))
+	for i, r := range list {
+		trees[i] = r.Tree
+	}
+	return trees, err
+}
+
+type relation struct {
+	Tree
+	oid uint32
+}
+
+func (e *postgres) relations(ctx context.Context, table string) ([]relation, error) {
+	rows, err := e.db.QueryContext(ctx, `SELECT c.oid, c.relname, pg_relation_size(c.oid, 'main'),
+			CASE WHEN i.indexrelid IS NULL THEN 'rows' WHEN i.indisprimary THEN 'primary' ELSE 'secondary' END
+		FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid
+		WHERE to_regclass($1) IN (c.oid, i.indrelid)
+		ORDER BY i.indexrelid IS NOT NULL, i.indisprimary DESC, c.relname`, doubleQuoted(e.schema)+"."+doubleQuoted(table))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []relation
+	for rows.Next() {
+		r := relation{Tree: Tree{Density: -1, Fragmentation: -1}}
+		if err := rows.Scan(&r.oid, &r.Name, &r.Bytes, &r.Role); err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("no table %s", table)
+	}
+	return list, nil
+}
+
+// densities reads all pages: of indexes the share of the leaves' room that is used, of the heap the share of live rows.
+// Fragmentation is the share of leaves whose right neighbour comes before them in the file.
+func (e *postgres) densities(ctx context.Context, list []relation) error {
+	schema, err := e.statTuple(ctx)
+	if err != nil || schema == "" {
+		return err
+	}
+	for i := range list {
+		r := &list[i]
+		if r.Role == Rows {
+			query := "SELECT tuple_percent FROM " + schema + ".pgstattuple($1::oid::regclass)"
+			err := e.db.QueryRowContext(ctx, query, r.oid).Scan(&r.Density)
+			if err != nil {
+				return err
+			}
+			r.Density /= 100
+			if r.Bytes == 0 {
+				r.Density = -1
+			}
+			continue
+		}
+		var density, fragmentation float64
+		query := "SELECT avg_leaf_density, leaf_fragmentation FROM " + schema + ".pgstatindex($1::oid::regclass)"
+		err := e.db.QueryRowContext(ctx, query, r.oid).Scan(&density, &fragmentation)
+		if err != nil {
+			return err
+		}
+		if !math.IsNaN(density) { // as it is for an index without leaves
+			r.Density, r.Fragmentation = density/100, fragmentation/100
+		}
+	}
+	return nil
+}
+
+// Usage: the log is exact. The counts of pages are of the whole database; sessions hand them in when they are idle, so
+// connections in use at this moment may hold back what they have counted. Pages are written long after they were changed, so
+// Written is that of the work only if Settle comes before the second call.
+func (e *postgres) Usage(ctx context.Context) (Usage, error) {
+	u := Usage{PageImages: -1, Written: -1, Reads: -1, Hits: -1, CPU: e.cpu()}
+	if e.version >= countersVersion {
+		if err := e.flushCounters(ctx); err != nil {
+			return u, err
+		}
+		err := e.db.QueryRowContext(ctx, `SELECT (SELECT wal_fpi FROM pg_stat_wal), blks_read, blks_hit, `+e.written()+`
+			FROM pg_stat_database WHERE datname = current_database()`).Scan(&u.PageImages, &u.Reads, &u.Hits, &u.Written)
+		if err != nil {
+			return u, fmt.Errorf("the counters of PostgreSQL: %w", err)
+		}
+	}
+	err := e.db.QueryRowContext(ctx, "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint").Scan(&u.Log)
+	return u, err
+}
+
+// written is the expression for the bytes that all processes have written or added to data files, as far as the kernel.
+func (e *postgres) written() string {
+	size := strconv.FormatInt(e.blockSize, 10)
+	switch {
+	case e.version >= 180000:
+		return `(SELECT coalesce(sum(coalesce(write_bytes, 0) + coalesce(extend_bytes, 0)), 0)::bigint
+			FROM pg_stat_io WHERE object = 'relation')`
+	case e.version >= 160000:
+		return `(SELECT coalesce(sum(coalesce(writes, 0) + coalesce(extends, 0)), 0)::bigint * ` + size + `
+			FROM pg_stat_io WHERE object = 'relation')`
+	default:
+		return "(SELECT (buffers_checkpoint + buffers_clean + buffers_backend) * " + size + " FROM pg_stat_bgwriter)"
+	}
+}
+
+// flushCounters makes the idle connections of the pool hand in what they have counted; they would do so after up to ten
+// seconds.
+func (e *postgres) flushCounters(ctx context.Context) error {
+	var conns []*sql.Conn
+	defer func() {
+		for _, conn := range conns {
+			_ = conn.Close() // back to the pool
+		}
+	}()
+	for range max(e.db.Stats().Idle, 1) { // all at once, else the pool gives the same one again
+		conn, err := e.db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		conns = append(conns, conn)
+		if _, err := conn.ExecContext(ctx, "SELECT pg_stat_force_next_flush()"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findPostmaster looks for the parent of the process that serves a connection.
+func (e *postgres) findPostmaster(backend int) {
+	if !isLocal(e.config.Host) {
+		e.add("PostgreSQL's CPU time is not known: it runs on another machine.")
+		return
+	}
+	child, err := readProcess(backend)
+	if err == nil && child.name == "postgres" {
+		// In another container the same number would be another process.
+		parent, err := readProcess(child.parent)
+		if err == nil && parent.name == "postgres" {
+			if _, err = familyCPU(parent.pid); err == nil {
+				e.postmaster = parent.pid
+				return
+			}
+		}
+	}
+	e.add("PostgreSQL's CPU time is not known: its processes can't be seen from here.")
+}
+
+func (e *postgres) cpu() time.Duration {
+	if e.postmaster == 0 {
+		return -1
+	}
+	used, err := familyCPU(e.postmaster)
+	if err != nil {
+		e.add("PostgreSQL's CPU time is not known any more: %v.", err)
+		return -1
+	}
+	return used
+}

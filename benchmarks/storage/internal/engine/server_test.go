@@ -1,0 +1,292 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+)
+
+var servers = []string{"postgres", "mariadb"}
+
+func eachServer(t *testing.T, f func(t *testing.T, e Engine)) {
+	t.Helper()
+	for _, name := range servers {
+		t.Run(name, func(t *testing.T) { f(t, open(t, name)) })
+	}
+}
+
+func place(e Engine) string {
+	if p, ok := e.(*postgres); ok {
+		return p.schema
+	}
+	return e.(*mariadb).name
+}
+
+func conn(t *testing.T, e Engine) *sql.Conn {
+	t.Helper()
+	c, err := e.DB().Conn(t.Context())
+	must(t, err)
+	t.Cleanup(func() { _ = c.Close() }) // closed by the test, or not
+	return c
+}
+
+func TestBulkKeepsEveryByte(t *testing.T) {
+	eachServer(t, func(t *testing.T, e Engine) {
+		for _, name := range []string{"snowflake", "uuidv4", "uuidv4-text", "ulid-text", "auto"} {
+			k := find(t, name)
+			table := Table{
+				Name: "bulk_" + strings.ReplaceAll(name, "-", "_"), Kind: k,
+				Columns: []Column{{Name: "name", Type: Name}, {Name: "amount"}, {Name: "made", Type: Moment}},
+			}
+			must(t, e.Create(t.Context(), table))
+			names := []string{"", "tab\tnew\nline\rback\\slash\\N", `"quoted", 'so'`, "Zürich 東京 🙂"}
+			if e.Name() == "mariadb" {
+				names = append(names, "nul\x00byte")
+			}
+			made := time.Date(2026, 3, 4, 5, 6, 7, 890_123_000, time.UTC)
+			all, keys := rowsOf(t, e, k, 3000)
+			for i := range all {
+				row := all[i][len(all[i])-2:]
+				row[0] = names[i%len(names)]
+				all[i] = append(all[i], made)
+			}
+			must(t, e.Bulk(t.Context(), conn(t, e), table.Name, columnsOf(table), all))
+			for i, want := range names {
+				query := "SELECT count(*) FROM " + table.Name + " WHERE name = " + e.Placeholder(1) + " AND made = " + e.Placeholder(2)
+				args := []any{want, made}
+				if keys != nil {
+					query += " AND id = " + e.Placeholder(3)
+					args = append(args, e.Value(keys[i]))
+				}
+				if n := one[int](t, e.DB(), query, args...); n == 0 {
+					t.Errorf("%s: no row has %q", name, want)
+				}
+			}
+			if n := one[int](t, e.DB(), "SELECT count(*) FROM "+table.Name); n != len(all) {
+				t.Errorf("%s: %d rows", name, n)
+			}
+			if keys != nil {
+				if err := e.Bulk(t.Context(), conn(t, e), table.Name, columnsOf(table), all[:1]); err == nil {
+					t.Errorf("%s: a key was loaded twice", name)
+				}
+			}
+		}
+	})
+}
+
+func TestBulkRefusesWhatItCannotWrite(t *testing.T) {
+	eachServer(t, func(t *testing.T, e Engine) {
+		table := Table{Name: "bad", Kind: find(t, "explicit"), Columns: []Column{{Name: "amount"}}}
+		must(t, e.Create(t.Context(), table))
+		rows := [][]any{{int64(1), int64(1)}, {int64(2), struct{}{}}}
+		if err := e.Bulk(t.Context(), conn(t, e), "bad", columnsOf(table), rows); err == nil {
+			t.Error("no error")
+		}
+		if n := one[int](t, e.DB(), "SELECT count(*) FROM bad"); n != 0 {
+			t.Errorf("%d rows of a batch that failed", n)
+		}
+	})
+}
+
+// TestNameComesBackWithOtherTypes: drivers remember statements by their text.
+func TestNameComesBackWithOtherTypes(t *testing.T) {
+	eachServer(t, func(t *testing.T, e Engine) {
+		held := conn(t, e)
+		for _, name := range []string{"explicit", "uuidv4", "uuidv4-text"} {
+			table := accounts("same", find(t, name))
+			must(t, e.Create(t.Context(), table))
+			rows, _ := rowsOf(t, e, table.Kind, 20)
+			must(t, e.Bulk(t.Context(), held, "same", columnsOf(table), rows[:10]))
+			insert(t, e, "same", columnsOf(table), rows[10:])
+			must(t, e.Drop(t.Context(), "same"))
+		}
+	})
+}
+
+func usage(t *testing.T, e Engine) Usage {
+	t.Helper()
+	u, err := e.Usage(t.Context())
+	must(t, err)
+	return u
+}
+
+func TestUsageCounts(t *testing.T) {
+	eachServer(t, func(t *testing.T, e Engine) {
+		table := accounts("used", find(t, "uuidv4"))
+		must(t, e.Create(t.Context(), table))
+		rows, _ := rowsOf(t, e, table.Kind, 20_000)
+		must(t, e.Settle(t.Context(), "used"))
+		before := usage(t, e)
+		insert(t, e, "used", columnsOf(table), rows)
+		u := usage(t, e).Since(before)
+		t.Logf("%+v", u)
+		if perRow := u.Log / 20_000; perRow < 100 || perRow > 2000 {
+			t.Errorf("%d bytes of log a row", perRow)
+		}
+		if u.Hits < 20_000 {
+			t.Errorf("%d pages were in the cache; each row looks at one at least", u.Hits)
+		}
+		if e.Name() == "postgres" && u.PageImages < 0 || e.Name() == "mariadb" && u.PageImages != -1 {
+			t.Errorf("%d page images", u.PageImages)
+		}
+		if u.Written < 0 || u.Reads < 0 {
+			t.Errorf("%+v", u)
+		}
+	})
+}
+
+// TestUsageCountsOtherConnections: a session of PostgreSQL keeps its counts for a second or more.
+func TestUsageCountsOtherConnections(t *testing.T) {
+	e := open(t, "postgres")
+	fill(t, e, accounts("t", find(t, "explicit")), 3000)
+	must(t, e.Settle(t.Context(), "t"))
+	before := usage(t, e)
+	var held []*sql.Conn
+	for range 5 {
+		c := conn(t, e)
+		held = append(held, c)
+		one[int](t, c, "SELECT count(*) FROM t") // ... which reports it at once if the session has not reported lately
+		for range 10 {
+			one[int](t, c, "SELECT count(*) FROM t")
+		}
+	}
+	for _, c := range held {
+		must(t, c.Close())
+	}
+	pages := trees(t, e, "t")[0].Bytes / 8192
+	if got := usage(t, e).Since(before).Hits; got < 55*pages {
+		t.Errorf("%d hits, want %d for 55 times %d pages", got, 55*pages, pages)
+	}
+}
+
+func TestPageImagesAreThoseAfterACheckpoint(t *testing.T) {
+	e := open(t, "postgres")
+	if one[string](t, e.DB(), "SHOW full_page_writes") != "on" {
+		t.Skip("full_page_writes is off")
+	}
+	fill(t, e, accounts("t", find(t, "uuidv4")), 20_000)
+	must(t, e.Settle(t.Context(), "t"))
+	index := trees(t, e, "t")[1]
+	before := usage(t, e)
+	exec(t, e, "INSERT INTO t (id, name, amount) SELECT gen_random_uuid(), 'x', 1 FROM generate_series(1, 5000)")
+	if got, pages := usage(t, e).Since(before).PageImages, index.Bytes/8192; got < pages*9/10 {
+		t.Errorf("%d page images, want one for nearly each of %d pages of the primary key", got, pages)
+	}
+}
+
+// TestCPUOfClosedConnectionsCounts: the processes and threads that served them have ended.
+func TestCPUOfClosedConnectionsCounts(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("Linux only")
+	}
+	work := map[string]string{
+		"postgres": "SELECT count(*) FROM generate_series(1, 1000000)",
+		"mariadb":  "SELECT BENCHMARK(300000, SHA2('x', 256))",
+	}
+	eachServer(t, func(t *testing.T, e Engine) {
+		before := usage(t, e).CPU
+		if before < 0 {
+			t.Skip(e.Notes())
+		}
+		c := conn(t, e)
+		const enough = 150 * time.Millisecond
+		for range 1000 {
+			one[int](t, c, work[e.Name()])
+			if usage(t, e).CPU-before > enough {
+				break
+			}
+		}
+		must(t, c.Close())
+		e.DB().SetMaxIdleConns(-1) // closes them
+		time.Sleep(200 * time.Millisecond)
+		const rounding = 30 * time.Millisecond // what has ended is counted in steps of 10 ms
+		if used := usage(t, e).CPU - before; used < enough-rounding {
+			t.Errorf("%v after the connections were closed", used)
+		}
+	})
+}
+
+// exists looks for a place over a connection of its own.
+func exists(t *testing.T, name, place string) bool {
+	t.Helper()
+	target := map[string]func(testing.TB) testdb.Target{"postgres": testdb.Postgres, "mariadb": testdb.MariaDB}[name](t)
+	// The name is one of the tests'.
+	return one[int](t, target.Open(t), "SELECT count(*) FROM information_schema.schemata WHERE schema_name = '"+place+"'") > 0
+}
+
+func TestCloseLeavesNothingBehind(t *testing.T) {
+	for _, name := range servers {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			e, err := Open(ctx, name, config(t, name))
+			must(t, err)
+			fill(t, e, accounts("t", find(t, "explicit")), 100)
+			if !exists(t, name, place(e)) {
+				t.Fatal("it was not there")
+			}
+			// Somebody has forgotten a transaction, and somebody is at work when the program is interrupted.
+			tx, err := e.DB().BeginTx(context.WithoutCancel(ctx), nil)
+			must(t, err)
+			defer func() { _ = tx.Rollback() }()
+			_, err = tx.ExecContext(ctx, "INSERT INTO t (id, name, amount) VALUES (-1, '', 1)")
+			must(t, err)
+			busy := make(chan error)
+			sleep := map[string]string{"postgres": "SELECT pg_sleep(600) FROM t", "mariadb": "SELECT SLEEP(600) FROM t"}[name]
+			go func() {
+				_, err := e.DB().ExecContext(ctx, sleep)
+				busy <- err
+			}()
+			time.Sleep(100 * time.Millisecond)
+			cancel()
+			if err := <-busy; err == nil {
+				t.Error("it was not interrupted")
+			}
+			must(t, e.Close())
+			if exists(t, name, place(e)) {
+				t.Errorf("%s is still there", place(e))
+			}
+		})
+	}
+}
+
+func TestOpenWithAnEndedContextLeavesNothing(t *testing.T) {
+	for _, name := range servers {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := Open(ctx, name, config(t, name)); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestPlacesOfOtherRunsAreNamed(t *testing.T) {
+	eachServer(t, func(t *testing.T, e Engine) {
+		second := open(t, e.Name())
+		if notes := strings.Join(second.Notes(), "\n"); !strings.Contains(notes, place(e)) || !strings.Contains(notes, "DROP") {
+			t.Errorf("%s is not in: %s", place(e), notes)
+		}
+	})
+}
+
+func TestEnginesInParallel(t *testing.T) {
+	for i := range 6 {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			t.Parallel()
+			eachServer(t, func(t *testing.T, e Engine) {
+				fill(t, e, accounts("t", find(t, "uuidv4")), 500)
+				for _, tree := range trees(t, e, "t") {
+					if tree.Density <= 0 {
+						t.Errorf("%+v: %v", tree, e.Notes())
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,101 @@
+// Package key has the kinds of primary keys that are compared: how each is made, and as what it is stored.
+package key
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Store is how a key is stored. What column that is on a database, the engine says.
+type Store int
+
+// The stores.
+const (
+	Integer Store = iota // 8 bytes
+	UUID                 // 16 bytes, or the database's type for them
+	Text                 // as people read it
+)
+
+// Kind is a way to make keys and to store them.
+type Kind struct {
+	Name  string // in -keys, in files
+	Title string // in tables and charts
+	Store Store
+
+	Counted  bool // the database counts it up, and no key is sent
+	ReadBack bool // ... and the program asks which it was
+	// Strict is SQLite's AUTOINCREMENT, which never gives a number again and writes down the last.
+	Strict bool
+	// Beside makes the key of a SQLite table a B-tree beside the rows, as every type but INTEGER does.
+	Beside bool
+	// Only is the engine that has it; empty: all have.
+	Only string
+
+	source func(Config) (Source, error)
+}
+
+// Source makes keys. It is not safe for concurrent use: each client has its own.
+type Source interface {
+	// Draw sets dst to new keys, as values for a driver: int64, [16]byte or string.
+	Draw(dst []any) error
+}
+
+// Config says for whom a Source makes keys.
+type Config struct {
+	Seed    uint64 // of what is random
+	Client  int    // 0, 1, ...: clients have keys of their own
+	Clients int    // how many there are, at least 1
+}
+
+// New returns a source of keys, nil for keys that the database counts.
+func (k Kind) New(c Config) (Source, error) {
+	if k.source == nil {
+		return nil, nil
+	}
+	return k.source(c)
+}
+
+// OnEngine reports whether the kind exists on an engine.
+func (k Kind) OnEngine(name string) bool { return k.Only == "" || k.Only == name }
+
+// Kinds returns all kinds, in the order of reports. The first is what the others are compared with.
+func Kinds() []Kind {
+	return []Kind{
+		{Name: "auto", Title: "auto-increment", Counted: true},
+		{Name: "auto-readback", Title: "auto-increment, read back", Counted: true, ReadBack: true},
+		{Name: "autoincrement", Title: "AUTOINCREMENT", Counted: true, Strict: true, Only: "sqlite"},
+		{Name: "explicit", Title: "1, 2, 3 sent by the client", source: counting},
+		{Name: "snowflake", Title: "snowflake", source: snowflakes},
+		{Name: "snowflake-workers", Title: "snowflake, several workers", source: workersInTurn},
+		{Name: "snowflake-53", Title: "snowflake, 53 bits", source: safeSnowflakes},
+		{Name: "snowflake-first", Title: "snowflake, worker bits on top", source: workerFirst},
+		{Name: "snowflake-reversed", Title: "snowflake, bits reversed", source: reversed},
+		{Name: "snowflake-bigint", Title: "snowflake in a bigint key", Beside: true, Only: "sqlite", source: snowflakes},
+		{Name: "uuidv7", Title: "UUIDv7", Store: UUID, source: uuidV7},
+		{Name: "uuidv4", Title: "UUIDv4", Store: UUID, source: uuidV4},
+		{Name: "uuidv7-text", Title: "UUIDv7 as text", Store: Text, source: asText(uuidV7)},
+		{Name: "uuidv4-text", Title: "UUIDv4 as text", Store: Text, source: asText(uuidV4)},
+		{Name: "ulid-text", Title: "ULID as text", Store: Text, source: ulids},
+	}
+}
+
+// Find returns the kinds of a list of names, in the order of Kinds. It returns an error that lists what there is.
+func Find(names []string) ([]Kind, error) {
+	all := Kinds()
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(k Kind) bool { return k.Name == name }) {
+			return nil, fmt.Errorf("no kind of key is called %q; there are %s", name, strings.Join(Names(all), ", "))
+		}
+	}
+	return slices.DeleteFunc(all, func(k Kind) bool { return !slices.Contains(names, k.Name) }), nil
+}
+
+// Names returns the names of kinds.
+func Names(kinds []Kind) []string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.Name
+	}
+	return names
+}

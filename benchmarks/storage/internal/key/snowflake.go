@@ -1,0 +1,115 @@
+package key
+
+import (
+	"context"
+	"math/bits"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// counting sends the numbers that auto-increment would give: it tells what sending a key costs from what the key costs.
+func counting(c Config) (Source, error) {
+	return &counter{next: int64(c.Client) + 1, step: int64(max(c.Clients, 1))}, nil
+}
+
+type counter struct{ next, step int64 }
+
+func (c *counter) Draw(dst []any) error {
+	for i := range dst {
+		dst[i] = c.next
+		c.next += c.step
+	}
+	return nil
+}
+
+// snowflakes are the keys of one process: all clients draw from the generator of worker 1.
+func snowflakes(Config) (Source, error) { return fromWorkers(snowflake.Default(), 1) }
+
+// workersInTurn are the keys of four processes whose rows come in turn, with clocks that agree. Of several clients each
+// has a worker of its own.
+func workersInTurn(c Config) (Source, error) {
+	if c.Clients > 1 {
+		return fromWorkers(snowflake.Default(), int64(c.Client)+1)
+	}
+	return fromWorkers(snowflake.Default(), 1, 2, 3, 4)
+}
+
+// safeSnowflakes are those that a JavaScript number holds.
+func safeSnowflakes(Config) (Source, error) { return fromWorkers(snowflake.JavaScriptSafe(), 1) }
+
+// workerFirst has the worker above the time: each worker appends at a place of its own.
+func workerFirst(Config) (Source, error) {
+	layout, err := WorkerFirst()
+	if err != nil {
+		return nil, err
+	}
+	return fromWorkers(layout, 1, 2, 3, 4)
+}
+
+// WorkerFirst is the default layout with the worker's bits on top.
+func WorkerFirst() (snowflake.Layout, error) {
+	return snowflake.NewLayout(snowflake.Default().Epoch(), time.Millisecond,
+		snowflake.Field{Name: "worker", Bits: 10}, snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "sequence", Bits: 12})
+}
+
+// generators draws a key from each generator in turn. All sources for one worker share the state of the process, so any
+// number of clients can't meet.
+type generators struct {
+	list    []*snowflake.Generator
+	next    int
+	reverse bool
+	ids     []snowflake.ID
+}
+
+func fromWorkers(layout snowflake.Layout, workers ...int64) (*generators, error) {
+	g := &generators{}
+	for _, worker := range workers {
+		gen, err := snowflake.New(worker, snowflake.WithLayout(layout))
+		if err != nil {
+			return nil, err
+		}
+		g.list = append(g.list, gen)
+	}
+	return g, nil
+}
+
+func (g *generators) Draw(dst []any) error {
+	if len(dst) == 0 {
+		return nil
+	}
+	if cap(g.ids) < len(dst) {
+		g.ids = make([]snowflake.ID, len(dst))
+	}
+	ids := g.ids[:len(dst)]
+	if len(g.list) == 1 {
+		if err := g.list[0].Fill(context.Background(), ids); err != nil {
+			return err
+		}
+	} else {
+		for i := range ids {
+			id, err := g.list[g.next].Next()
+			if err != nil {
+				return err
+			}
+			ids[i], g.next = id, (g.next+1)%len(g.list)
+		}
+	}
+	for i, id := range ids {
+		if g.reverse { // of 63 bits: the sign stays 0
+			id = snowflake.ID(bits.Reverse64(uint64(id)) >> 1)
+		}
+		dst[i] = int64(id)
+	}
+	return nil
+}
+
+// reversed spreads the keys over the whole range, as Spanner's users are told to:
+// https://cloud.google.com/spanner/docs/schema-design#bit_reverse_primary_key.
+func reversed(Config) (Source, error) {
+	g, err := fromWorkers(snowflake.Default(), 1)
+	if err == nil {
+		g.reverse = true
+	}
+	return g, err
+}

@@ -1,0 +1,143 @@
+// Package measure has what is measured: records of single runs, and the figures that are made of them.
+package measure
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Record is one run: one kind of key, in one scenario, with one set of parameters, on one database, once.
+type Record struct {
+	Engine   string             `json:"engine"`
+	Scenario string             `json:"scenario"`
+	Params   Params             `json:"params"`
+	Kind     string             `json:"kind"`
+	Round    int                `json:"round"` // from 1
+	Values   map[string]float64 `json:"values"`
+	Note     string             `json:"note,omitempty"` // why there are no values, or what is special about them
+}
+
+// Params are the settings of a run, in the order in which people read them.
+type Params []Param
+
+// Param is a setting.
+type Param struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// P makes Params of names and values in turn.
+func P(pairs ...any) Params {
+	var p Params
+	for i := 0; i+1 < len(pairs); i += 2 {
+		p = append(p, Param{fmt.Sprint(pairs[i]), fmt.Sprint(pairs[i+1])})
+	}
+	return p
+}
+
+// String returns "rows=100000 batch=1".
+func (p Params) String() string {
+	parts := make([]string, len(p))
+	for i, param := range p {
+		parts[i] = param.Name + "=" + param.Value
+	}
+	return strings.Join(parts, " ")
+}
+
+// Get returns the value of a setting, "" if it is not there.
+func (p Params) Get(name string) string {
+	for _, param := range p {
+		if param.Name == name {
+			return param.Value
+		}
+	}
+	return ""
+}
+
+// ID names a run among all of a report: the same run of a resumed report has the same.
+func (r Record) ID() string {
+	return strings.Join([]string{r.Engine, r.Scenario, r.Params.String(), r.Kind, strconv.Itoa(r.Round)}, "/")
+}
+
+// Environment is where the figures come from.
+type Environment struct {
+	Time     string               `json:"time"`               // of the start, RFC 3339
+	Command  string               `json:"command"`            // the flags
+	Baseline string               `json:"baseline,omitempty"` // the kind that the others are compared with
+	Settings []Setting            `json:"settings"`           // of the tool, that decide the figures: seed, durable
+	Machine  []Setting            `json:"machine"`
+	Database map[string][]Setting `json:"database"` // by engine
+	Notes    map[string][]string  `json:"notes"`    // by engine: what could not be measured
+}
+
+// Setting is a name and a value.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Metric is something that is measured.
+type Metric struct {
+	Name  string // in files: "bytes_primary"
+	Title string // "index of the primary key, bytes a row"
+	Unit  string
+	// More is true if more is better, as for rows a second.
+	More bool
+	// Exact figures repeat; the others depend on how busy the machine is, and are compared within a round.
+	Exact  bool
+	Digits int
+}
+
+// Find returns the metric of a name. A name may end in @ and a number of rows: the same, when the table had so many.
+func Find(name string) Metric {
+	if base, rows, ok := strings.Cut(name, "@"); ok {
+		m := Find(base)
+		m.Name, m.Title = name, m.Title+", at "+rows+" rows"
+		return m
+	}
+	i := slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == name })
+	if i < 0 {
+		return Metric{Name: name, Title: name, Digits: 2}
+	}
+	return metrics[i]
+}
+
+// Metrics returns all metrics, in the order of reports.
+func Metrics() []Metric { return slices.Clone(metrics) }
+
+var metrics = []Metric{
+	{Name: "rate", Title: "rows a second", Unit: "1/s", More: true},
+	{Name: "bytes_primary", Title: "index of the primary key, bytes a row", Unit: "B", Exact: true, Digits: 1},
+	{Name: "bytes_rows", Title: "rows and primary key, bytes a row", Unit: "B", Exact: true, Digits: 1},
+	{Name: "bytes_secondary", Title: "secondary indexes, bytes a row", Unit: "B", Exact: true, Digits: 1},
+	{Name: "bytes_table", Title: "table with all indexes, bytes a row", Unit: "B", Exact: true, Digits: 1},
+	{Name: "density", Title: "density of the key's leaves", Unit: "%", More: true, Exact: true, Digits: 1},
+	{Name: "fragmentation", Title: "leaves out of order on disk", Unit: "%", Exact: true, Digits: 1},
+	{Name: "log", Title: "write-ahead log, bytes a row", Unit: "B", Digits: 0},
+	{Name: "page_images", Title: "full pages in the log, a 1,000 rows", Digits: 1},
+	{Name: "written", Title: "bytes written a row", Unit: "B", Digits: 0},
+	{Name: "reads", Title: "pages read from outside the cache, a 1,000 rows", Digits: 1},
+	{Name: "hits", Title: "pages looked at, a row", Digits: 2},
+	{Name: "cpu", Title: "CPU a row, server and client", Unit: "µs", Digits: 2},
+	{Name: "cpu_server", Title: "CPU a row, server", Unit: "µs", Digits: 2},
+	{Name: "generator", Title: "making a key, share of the CPU", Unit: "%", Digits: 1},
+	{Name: "p50", Title: "median time", Unit: "µs", Digits: 0},
+	{Name: "p99", Title: "99th percentile", Unit: "µs", Digits: 0},
+	{Name: "round_trips", Title: "round trips", Exact: true, Digits: 1},
+	{Name: "time", Title: "time", Unit: "ms", Digits: 2},
+	{Name: "freed", Title: "pages given back", More: true, Exact: true},
+	{Name: "ping", Title: "one round trip", Unit: "ms", Digits: 2},
+	{Name: "vacuum", Title: "vacuum or purge", Unit: "ms", Digits: 1},
+	{Name: "lookup", Title: "a row by its key, median", Unit: "µs", Digits: 1},
+	{Name: "lookup_p99", Title: "a row by its key, 99th percentile", Unit: "µs", Digits: 0},
+	{Name: "join", Title: "join of all children with their parents", Unit: "ms", Digits: 1},
+	{Name: "newest_key", Title: "the 50 newest rows by the key", Unit: "µs", Digits: 0},
+	{Name: "newest_time", Title: "the 50 newest rows by an index on created_at", Unit: "µs", Digits: 0},
+	{Name: "range_key", Title: "1 % of the rows by a range of keys", Unit: "ms", Digits: 2},
+	{Name: "range_time", Title: "1 % of the rows by an index on created_at", Unit: "ms", Digits: 2},
+	{Name: "range_scan", Title: "1 % of the rows by created_at, no index", Unit: "ms", Digits: 1},
+	{Name: "pages_key", Title: "pages looked at for 1,000 rows with neighbouring keys", Digits: 0},
+	{Name: "pages_time", Title: "pages looked at for 1,000 rows that came together", Digits: 0},
+}

@@ -1,0 +1,150 @@
+package measure
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Figure is what all rounds say about one metric of one kind of key.
+type Figure struct {
+	Engine, Scenario string
+	Params           Params
+	Kind             string
+	// Metric is what it is a figure of. It is Exact only if the rounds agree.
+	Metric Metric
+
+	N                int
+	Median, Min, Max float64
+	// Ratio is the median of the ratios to the baseline of the same round; NaN without a baseline.
+	Ratio              float64
+	RatioMin, RatioMax float64
+	Pairs              int // rounds that the baseline has as well
+}
+
+// enough is how many rounds it takes to tell a difference from chance.
+const enough = 3
+
+// Few reports whether there are too few rounds to call the ratio a tie, a win or a loss.
+func (f Figure) Few() bool { return !f.Metric.Exact && !math.IsNaN(f.Ratio) && f.Pairs < enough }
+
+// agree is how far exact figures may be apart: random keys of another round fill pages a little differently.
+const agree = 0.01
+
+func agrees(least, most float64) bool { return most-least <= agree*math.Abs(most) }
+
+// Tie reports whether the ratio says nothing: its rounds lie on both sides of 1, or it is within 2 %.
+func (f Figure) Tie() bool {
+	if math.IsNaN(f.Ratio) {
+		return false
+	}
+	return math.Abs(f.Ratio-1) < 0.02 || !f.Metric.Exact && f.N > 1 && f.RatioMin <= 1 && f.RatioMax >= 1
+}
+
+// noisy is how far the rounds of one figure may be apart.
+const noisy = 1.5
+
+// Noisy reports whether the rounds disagree so much that the ratio should not be quoted.
+func (f Figure) Noisy() bool {
+	return !f.Metric.Exact && f.N > 1 && f.RatioMin > 0 && f.RatioMax/f.RatioMin > noisy
+}
+
+// Group is the figures of one scenario with one set of parameters on one engine: a table of a report.
+type Group struct {
+	Engine, Scenario string
+	Params           Params
+	Kinds            []string // in the order of the records
+	Metrics          []Metric // that at least one kind has, in the order of Metrics
+	figures          map[figureKey]Figure
+}
+
+type figureKey struct{ kind, metric string }
+
+// Figure returns the figure of a kind, false if it was not measured.
+func (g Group) Figure(kind, metric string) (Figure, bool) {
+	f, ok := g.figures[figureKey{kind, metric}]
+	return f, ok
+}
+
+// Summarize makes the figures of records. The baseline is the kind that the others are divided by; where it was not
+// measured there are no ratios. In the timed scenarios also what is exact elsewhere depends on when things happen.
+func Summarize(records []Record, baseline string, timed ...string) []Group {
+	var order []string
+	byGroup := map[string][]Record{}
+	for _, r := range records {
+		id := r.Engine + "/" + r.Scenario + "/" + r.Params.String()
+		if _, ok := byGroup[id]; !ok {
+			order = append(order, id)
+		}
+		byGroup[id] = append(byGroup[id], r)
+	}
+	groups := make([]Group, 0, len(order))
+	for _, id := range order {
+		groups = append(groups, summarize(byGroup[id], baseline, slices.Contains(timed, byGroup[id][0].Scenario)))
+	}
+	return groups
+}
+
+func summarize(records []Record, baseline string, timed bool) Group {
+	first := records[0]
+	g := Group{Engine: first.Engine, Scenario: first.Scenario, Params: first.Params, figures: map[figureKey]Figure{}}
+	base := map[int]map[string]float64{}
+	for _, r := range records {
+		if r.Kind == baseline {
+			base[r.Round] = r.Values
+		}
+		if !slices.Contains(g.Kinds, r.Kind) {
+			g.Kinds = append(g.Kinds, r.Kind)
+		}
+	}
+	seen := map[string]bool{}
+	for _, kind := range g.Kinds {
+		values, ratios := map[string][]float64{}, map[string][]float64{}
+		for _, r := range records {
+			if r.Kind != kind {
+				continue
+			}
+			for name, value := range r.Values {
+				values[name] = append(values[name], value)
+				if b, ok := base[r.Round][name]; ok && b != 0 {
+					ratios[name] = append(ratios[name], value/b)
+				}
+			}
+		}
+		for name, list := range values {
+			seen[name] = true
+			f := Figure{Engine: g.Engine, Scenario: g.Scenario, Params: g.Params, Kind: kind, Metric: Find(name), N: len(list)}
+			f.Median, f.Min, f.Max = spread(list)
+			f.Ratio, f.RatioMin, f.RatioMax = spread(ratios[name])
+			f.Pairs = len(ratios[name])
+			f.Metric.Exact = f.Metric.Exact && !timed && agrees(f.Min, f.Max)
+			g.figures[figureKey{kind, name}] = f
+		}
+	}
+	for _, m := range metrics {
+		if seen[m.Name] {
+			g.Metrics = append(g.Metrics, m)
+			delete(seen, m.Name)
+		}
+	}
+	for name := range seen { // not in the list: at the end, by name
+		g.Metrics = append(g.Metrics, Find(name))
+	}
+	known := len(g.Metrics) - len(seen)
+	slices.SortFunc(g.Metrics[known:], func(a, b Metric) int { return cmp.Compare(a.Name, b.Name) })
+	return g
+}
+
+// spread returns the median, the least and the greatest; NaN of nothing.
+func spread(values []float64) (median, least, greatest float64) {
+	if len(values) == 0 {
+		return math.NaN(), math.NaN(), math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	median = sorted[n/2]
+	if n%2 == 0 {
+		median = (sorted[n/2-1] + sorted[n/2]) / 2
+	}
+	return median, sorted[0], sorted[n-1]
+}

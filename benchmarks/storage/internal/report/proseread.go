@@ -1,0 +1,37 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+// timeInKey compares, for the focus alone, a range of time that is read by the key with the same by a column, with and
+// without an index on it: what a time in the key saves. Auto-increment has no such range, since its keys have no time.
+func timeInKey(g measure.Group) []string {
+	byKey, ok := g.Figure(focus, "range_key")
+	scan, ok2 := g.Figure(focus, "range_scan")
+	index, ok3 := g.Figure(focus, "range_time")
+	if !ok || !ok2 || !ok3 || byKey.Median <= 0 || index.Median <= 0 {
+		return nil
+	}
+	ratio := index.Median / byKey.Median
+	saved := fmt.Sprintf("which is %s times", factor(ratio))
+	switch {
+	case apart(byKey) || apart(index):
+		saved = "and the rounds differ too much to say which of the two is faster"
+	case ratio < 0.9:
+		saved = fmt.Sprintf("which is faster: %s times", factor(ratio))
+	case ratio < 1.1:
+		saved = "which is no faster"
+	}
+	return []string{
+		fmt.Sprintf("A %s has its time in it, so a range of time is a range of keys: %s; without an index on created_at it takes %s (%s times), with one %s, %s.",
+			kindText(focus), withUnit(byKey.Metric, byKey.Median), withUnit(scan.Metric, scan.Median), factor(scan.Median/byKey.Median),
+			withUnit(index.Metric, index.Median), saved),
+		"Auto-increment has no time in its keys: its range here is between rows that are known.",
+	}
+}
+
+// apart reports whether the rounds of a time differ by more than half.
+func apart(f measure.Figure) bool { return f.Min <= 0 || f.Max/f.Min > 1.5 }

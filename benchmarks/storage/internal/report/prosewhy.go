@@ -1,0 +1,128 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+// why explains why the focus is worse than the baseline, as far as the figures show it, and says what to do about it.
+func why(g measure.Group, f, base measure.Figure) []string {
+	if v := verdictOf(f); v != worse && (v != noisy || f.RatioMin <= 1 && f.RatioMax >= 1) {
+		return nil
+	}
+	switch {
+	case strings.HasPrefix(f.Metric.Name, "bytes_") && tiny(f):
+		return []string{"The tree has so few pages that a half-full one counts: more -rows would show what is left of the difference."}
+	case strings.HasPrefix(f.Metric.Name, "bytes_"):
+		if sentences := looseLeaves(g, f, base.Kind); sentences != nil {
+			return sentences
+		}
+		return longNumbers(g, f, base)
+	case f.Metric.Name == "rate" && f.Ratio < 1:
+		return slowInsert(g, f, base)
+	}
+	return nil
+}
+
+// tiny reports whether a tree is so small that its last page decides about its density.
+func tiny(f measure.Figure) bool {
+	const pages, pageSize = 50, 8192
+	rows, err := strconv.Atoi(f.Params.Get("rows"))
+	return err == nil && f.Median*float64(rows) < pages*pageSize
+}
+
+// fuller is how much of the leaves of the baseline the focus must fill to count as filled alike.
+const fuller = 0.95
+
+// shortBatch is how many rows a statement of several clients may have for a lower fill factor to help: longer ones come
+// too late for it.
+const shortBatch = 10
+
+// looseLeaves explains a larger tree by leaves that are less full.
+func looseLeaves(g measure.Group, f measure.Figure, baseline string) []string {
+	us, ok := g.Figure(focus, "density")
+	them, ok2 := g.Figure(baseline, "density")
+	if !ok || !ok2 || us.Median >= fuller*them.Median {
+		return nil
+	}
+	sentences := []string{fmt.Sprintf("Its leaves are %s full against %s: keys came out of their order, and pages were split that nothing fills up.",
+		withUnit(us.Metric, us.Median), withUnit(them.Metric, them.Median))}
+	if sent, ok := g.Figure("explicit", f.Metric.Name); ok && verdictOf(sent) == worse && sent.Ratio >= fuller*f.Ratio {
+		sentences = append(sentences, fmt.Sprintf("With %s it is %s times: it is due to keys that are made before their INSERT, not to their layout.",
+			kindText("explicit"), factor(sent.Ratio)))
+	}
+	batch, _ := strconv.Atoi(g.Params.Get("batch"))
+	switch {
+	case g.Engine == "postgres" && batch > shortBatch:
+		return append(sentences, "What helps: statements of a few rows where many clients write at once, one loader for bulk loads, "+
+			"REINDEX CONCURRENTLY afterwards.")
+	case g.Engine == "postgres":
+		return append(sentences, "What helps: a fill factor with room for late keys (-advise computes it), "+
+			"REINDEX CONCURRENTLY afterwards.")
+	case isInnoDB(g.Engine):
+		return append(sentences, "What helps: one generator a process, few processes that write to one table, long statements, "+
+			"and OPTIMIZE TABLE now and then.")
+	}
+	return append(sentences, "What helps: one generator for all that write to a table.")
+}
+
+// longNumbers explains a larger SQLite table by the length of its numbers: if small numbers from the client take no more
+// than those of the database, and the leaves are filled alike, nothing else is left.
+func longNumbers(g measure.Group, f, base measure.Figure) []string {
+	explicit, ok := g.Figure("explicit", f.Metric.Name)
+	us, okUs := g.Figure(focus, "density")
+	if g.Engine != "sqlite" || !ok || !okUs || verdictOf(explicit) != tie {
+		return nil
+	}
+	reason := fmt.Sprintf("%s take what %s takes, so the difference is in the numbers: SQLite stores small numbers in few bytes, and snowflakes are large.",
+		kindText("explicit"), kindText(base.Kind))
+	advice := "Each index that holds such a key pays this again."
+	if f.Metric.Name != "bytes_secondary" { // whose own density is not measured
+		reason = fmt.Sprintf("The leaves are filled alike (%s), and ", withUnit(us.Metric, us.Median)) + reason
+		advice = fmt.Sprintf("In wider rows the %s stay what they are, and are a smaller share.",
+			withUnit(f.Metric, f.Median-base.Median))
+	}
+	if short, ok := g.Figure("snowflake-53", f.Metric.Name); ok && short.Median < f.Median {
+		advice += fmt.Sprintf(" A layout of 53 bits brings it down to %s times.", factor(short.Ratio))
+	}
+	if beside, ok := g.Figure("snowflake-bigint", f.Metric.Name); ok && beside.Median > f.Median {
+		advice += fmt.Sprintf(" The column must be declared INTEGER PRIMARY KEY: as bigint it takes %s times.",
+			factor(beside.Ratio))
+	}
+	return []string{capital(reason), advice}
+}
+
+// slowInsert tells whether it is the sending of a key that takes time, or the key, and what reading keys back costs.
+func slowInsert(g measure.Group, f, base measure.Figure) []string {
+	var sentences []string
+	if explicit, ok := g.Figure("explicit", "rate"); ok && verdictOf(explicit) != unknown {
+		name := kindText("explicit")
+		overlap := explicit.RatioMin <= f.RatioMax && f.RatioMin <= explicit.RatioMax
+		switch {
+		case verdictOf(explicit) == worse && overlap && math.Abs(explicit.Ratio-f.Ratio) <= 0.1*explicit.Ratio:
+			sentences = append(sentences, fmt.Sprintf("With %s it is %s times: what takes time is to send a key, not which it is.",
+				name, factor(explicit.Ratio)))
+		case verdictOf(explicit) == tie && math.Abs(explicit.Ratio-1) <= 0.1 && f.RatioMax < explicit.RatioMin:
+			sentences = append(sentences, fmt.Sprintf("With %s it is %s times, so it is not the sending of a key that takes time.",
+				name, factor(explicit.Ratio)))
+		}
+	}
+	if made, ok := g.Figure(focus, "generator"); ok {
+		if made.Median < 5 {
+			sentences = append(sentences, fmt.Sprintf("Making the keys is not the reason: it takes %s of the CPU time.",
+				withUnit(made.Metric, made.Median)))
+		} else {
+			sentences = append(sentences, fmt.Sprintf("Making the keys takes %s of the CPU time.",
+				withUnit(made.Metric, made.Median)))
+		}
+	}
+	if back, ok := g.Figure("auto-readback", "rate"); ok && verdictOf(back) == worse && back.Median < f.Median {
+		sentences = append(sentences, fmt.Sprintf("A program that has to know its keys reads those of %s back, which is slower still: %s times; it knows snowflakes before.",
+			kindText(base.Kind), factor(back.Ratio)))
+	}
+	return sentences
+}

@@ -1,0 +1,118 @@
+package report
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+// column is a column of a table before it is written: a value and a ratio with its mark for each kind.
+type column struct {
+	head          []string
+	cells         []cell
+	value, ratio  int // widths
+	headings, gap int
+}
+
+func (c column) width() int { return c.gap + max(c.value+c.ratio, c.headings) }
+
+func columnOf(g measure.Group, m measure.Metric, baseline string) column {
+	c := column{head: strings.Split(heading(m), "\n"), gap: 2}
+	for _, line := range c.head {
+		c.headings = max(c.headings, utf8.RuneCountInString(line))
+	}
+	for _, kind := range g.Kinds {
+		var one cell
+		if f, ok := g.Figure(kind, m.Name); ok {
+			one = cellOf(f, baseline)
+		} else {
+			one.Value = "-"
+		}
+		c.cells = append(c.cells, one)
+		c.value = max(c.value, utf8.RuneCountInString(one.Value))
+		if one.Ratio != "" {
+			c.ratio = max(c.ratio, 1+utf8.RuneCountInString(one.Ratio)+1)
+		}
+	}
+	return c
+}
+
+// table writes the columns that fit.
+func (t *terminal) table(g measure.Group, baseline string) {
+	label := utf8.RuneCountInString("key")
+	for _, kind := range g.Kinds {
+		label = max(label, utf8.RuneCountInString(kind))
+	}
+	var shown []column
+	width := 2 + label
+	for _, m := range columnsOf(g, baseline) {
+		c := columnOf(g, m, baseline)
+		if width += c.width(); width > t.style.Width && len(shown) > 0 {
+			break
+		}
+		shown = append(shown, c)
+	}
+	for line := range 2 {
+		name := "key"
+		if line == 1 {
+			name = ""
+		}
+		var text strings.Builder
+		text.WriteString("  " + pad(name, label))
+		for _, c := range shown {
+			head := ""
+			if line < len(c.head) {
+				head = c.head[line]
+			}
+			right := c.width() - c.ratio // over the value
+			if missing := utf8.RuneCountInString(head) + c.gap - right; missing > 0 {
+				right += missing
+			}
+			text.WriteString(left(head, right) + strings.Repeat(" ", c.width()-right))
+		}
+		t.line(t.paint(faint, strings.TrimRight(text.String(), " ")))
+	}
+	for i, kind := range g.Kinds {
+		var text strings.Builder
+		text.WriteString("  " + pad(kind, label))
+		for _, c := range shown {
+			one := c.cells[i]
+			text.WriteString(left(one.Value, c.width()-c.ratio))
+			if c.ratio > 0 {
+				text.WriteString(left(t.paint(colorOf(one), one.Ratio), c.ratio-1+invisible(t, one)) + pad(string(one.Mark), 1))
+			}
+		}
+		t.line(text.String())
+	}
+}
+
+// grids writes cases of disorder: a line for each, with the kinds or the fill factors as columns.
+func (t *terminal) grids(groups []measure.Group) {
+	all := grids(groups, "density")
+	for _, kind := range slices.Sorted(maps.Keys(all)) {
+		table := all[kind].table(gridTitle(groups[0].Engine, kind))
+		t.line(t.paint(bold, table.Title))
+		label := 0
+		for _, row := range table.Rows {
+			label = max(label, utf8.RuneCountInString(row.Kind))
+		}
+		var text strings.Builder
+		text.WriteString("  " + pad("", label))
+		for _, head := range table.Heads {
+			text.WriteString("  " + head)
+		}
+		t.line(t.paint(faint, text.String()))
+		for _, row := range table.Rows {
+			text.Reset()
+			text.WriteString("  " + pad(row.Kind, label))
+			for i, c := range row.Cells {
+				text.WriteString("  " + left(c.Value, utf8.RuneCountInString(table.Heads[i])))
+			}
+			t.line(text.String())
+		}
+		t.line("")
+	}
+}

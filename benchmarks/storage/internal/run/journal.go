@@ -1,0 +1,98 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+// journalName is the file of a report's folder that has one line of JSON for each run.
+const journalName = "results.jsonl"
+
+// Journal keeps records in a file, so that a run that was ended can be resumed.
+type Journal struct {
+	file    *os.File
+	records []measure.Record
+	done    map[string]bool
+}
+
+// OpenJournal opens the journal of a folder, which it makes if it is not there.
+func OpenJournal(dir string) (*Journal, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, journalName)
+	records, size, err := load(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Truncate(size); err != nil { // else the next record would be glued to half a line
+		return nil, errors.Join(err, file.Close())
+	}
+	j := &Journal{file: file, records: records, done: map[string]bool{}}
+	for _, r := range records {
+		j.done[r.ID()] = true
+	}
+	return j, nil
+}
+
+// Load returns the records of a folder. A last line that was cut off, by a full disk or a kill, is left out.
+func Load(dir string) ([]measure.Record, error) {
+	records, _, err := load(filepath.Join(dir, journalName))
+	return records, err
+}
+
+// load also returns how long the file is up to the end of its last whole line.
+func load(path string) (records []measure.Record, size int64, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	number := 0
+	for line := range bytes.Lines(text) {
+		number++
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break
+		}
+		var r measure.Record
+		if err := json.Unmarshal(line, &r); err != nil {
+			return nil, 0, fmt.Errorf("%s, line %d: %w", path, number, err)
+		}
+		records = append(records, r)
+		size += int64(len(line))
+	}
+	return records, size, nil
+}
+
+// Done reports whether a run has its record.
+func (j *Journal) Done(r measure.Record) bool { return j.done[r.ID()] }
+
+// Add appends a record.
+func (j *Journal) Add(r measure.Record) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if _, err := j.file.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("keep a result: %w", err)
+	}
+	j.records = append(j.records, r)
+	j.done[r.ID()] = true
+	return nil
+}
+
+// Records returns all records, in their order.
+func (j *Journal) Records() []measure.Record { return j.records }
+
+// Close closes the file.
+func (j *Journal) Close() error { return j.file.Close() }

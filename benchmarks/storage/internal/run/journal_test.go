@@ -1,0 +1,114 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
+)
+
+func record(round int) measure.Record {
+	return measure.Record{Engine: "sqlite", Scenario: "load", Kind: "auto", Round: round, Values: map[string]float64{"rate": 1}}
+}
+
+// TestJournalGoesOnAfterAKill cuts the last record at each of its bytes.
+func TestJournalGoesOnAfterAKill(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, journalName)
+	add := func(rounds ...int) {
+		j, err := OpenJournal(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, round := range rounds {
+			if err := j.Add(record(round)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(1, 2)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := strings.Index(string(whole), "\n") + 1
+	for size := first; size < len(whole); size++ {
+		if err := os.WriteFile(path, whole[:size], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		j, err := OpenJournal(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !j.Done(record(1)) || j.Done(record(2)) {
+			t.Errorf("cut at %d: %v", size, j.Records())
+		}
+		_ = j.Close()
+		add(2, 3)
+		if records, err := Load(dir); err != nil || len(records) != 3 {
+			t.Fatalf("cut at %d: %d records, %v", size, len(records), err)
+		}
+	}
+	if err := os.WriteFile(path, []byte("{}\nnonsense\n{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenJournal(dir); err == nil || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("a broken line: %v", err)
+	}
+}
+
+// silent is a Progress that tells nobody.
+type silent struct{}
+
+func (silent) Start(int, int)          {}
+func (silent) Step(Step)               {}
+func (silent) Rows(int)                {}
+func (silent) Finished(measure.Record) {}
+func (silent) Stop()                   {}
+
+type limited struct{ text string }
+
+func (l limited) Error() string      { return l.text }
+func (limited) Is(target error) bool { return target == errors.ErrUnsupported }
+
+func TestValuesBesideANoteAreKept(t *testing.T) {
+	j, err := OpenJournal(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	s := scenario.Scenario{Name: "some", Run: func(context.Context, *scenario.Bench) (map[string]float64, error) {
+		return map[string]float64{"rate": 7}, limited{"it took too long"}
+	}}
+	step := Step{Engine: onlyName{}, Scenario: s, Round: 1}
+	if err := Do(t.Context(), []Step{step}, scenario.Options{}, j, silent{}); err != nil {
+		t.Fatal(err)
+	}
+	if r := j.Records()[0]; r.Values["rate"] != 7 || r.Note != "it took too long" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestKindsTakeTurnsAtTheBegin(t *testing.T) {
+	s := scenario.Scenario{Name: "turns", Kinds: []string{"auto", "snowflake", "uuidv4"}, Cases: func(scenario.Options, engine.Engine) []measure.Params {
+		return []measure.Params{measure.P("rows", 1)}
+	}}
+	var begins []string
+	for _, step := range Plan(onlyName{}, []scenario.Scenario{s}, scenario.Options{Rounds: 3}) {
+		if len(begins) < step.Round {
+			begins = append(begins, step.Kind.Name)
+		}
+	}
+	if got := strings.Join(begins, " "); got != "auto snowflake uuidv4" {
+		t.Errorf("rounds begin with %s", got)
+	}
+}

@@ -1,0 +1,190 @@
+package scenario
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+)
+
+// arrivalEngine opens an engine, or skips the test if there is no such database.
+func arrivalEngine(t *testing.T, name string) engine.Engine {
+	t.Helper()
+	c := engine.Config{SQLiteDir: t.TempDir()}
+	switch name {
+	case "postgres":
+		c.Postgres = testdb.Postgres(t).DSN
+	case "mariadb":
+		c.MariaDB = testdb.MariaDB(t).DSN
+	}
+	e, err := engine.Open(t.Context(), name, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+func arrivalRun(t *testing.T, e engine.Engine, kind string, params ...any) (map[string]float64, error) {
+	t.Helper()
+	kinds, err := key.Find([]string{kind})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Bench{Engine: e, Options: Options{Seed: 1}, Kind: kinds[0], Params: measure.P(params...), Round: 1, Progress: func(int) {}}
+	defer func() {
+		if err := b.Clean(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	return runArrival(t.Context(), b)
+}
+
+func TestArrivalRepeatsToThePage(t *testing.T) {
+	for _, name := range engine.Names() {
+		t.Run(name, func(t *testing.T) {
+			e := arrivalEngine(t, name)
+			for _, kind := range []string{"auto", "snowflake", "uuidv7", "uuidv4"} {
+				run := func() map[string]float64 {
+					values, err := arrivalRun(t, e, kind, "rows", 10_001, "workers", 4, "rate", 10_000, "skew", "20ms", "lag", "5ms")
+					if err != nil {
+						t.Fatal(err)
+					}
+					return values
+				}
+				first, again := run(), run()
+				if len(first) == 0 || !reflect.DeepEqual(first, again) {
+					t.Errorf("%s: %v, then %v with the same seed", kind, first, again)
+				}
+			}
+		})
+	}
+}
+
+func TestArrivalOutOfOrderTakesMoreRoom(t *testing.T) {
+	for _, name := range engine.Names() {
+		t.Run(name, func(t *testing.T) {
+			e := arrivalEngine(t, name)
+			bytes := map[string]float64{}
+			for workers, skew := range map[int]string{1: "0s", 4: "40ms"} {
+				values, err := arrivalRun(t, e, "snowflake", "rows", 50_000, "workers", workers, "rate", 10_000, "skew", skew)
+				if err != nil {
+					t.Fatal(err)
+				}
+				bytes[skew] = values["bytes_rows"]
+				if name == "postgres" {
+					bytes[skew] = values["bytes_primary"]
+				}
+			}
+			least := map[string]float64{"sqlite": 1.05, "postgres": 1.4, "mariadb": 1.4}[name]
+			if ratio := bytes["40ms"] / bytes["0s"]; ratio < least {
+				t.Errorf("with a skew of 400 rows a key takes %.2f times the bytes, want at least %.2f", ratio, least)
+			}
+		})
+	}
+}
+
+// TestArrivalKeepsTheOrderOfRows within statements and of the statements: the heap of PostgreSQL has rows as they came.
+func TestArrivalKeepsTheOrderOfRows(t *testing.T) {
+	e := arrivalEngine(t, "postgres")
+	kinds, _ := key.Find([]string{"snowflake"})
+	b := &Bench{
+		Engine: e, Options: Options{Seed: 1}, Kind: kinds[0], Round: 1, Progress: func(int) {},
+		Params: measure.P("rows", 2500, "workers", 4, "rate", 10_000, "skew", "20ms"),
+	}
+	if _, err := runArrival(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	source, err := b.arriving()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make([]any, 2500)
+	if err := source.Draw(want); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := e.DB().QueryContext(t.Context(), "SELECT id FROM "+b.tables[0]+" ORDER BY ctid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var got []any
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, id)
+	}
+	if rows.Err() != nil || !slices.Equal(got, want) {
+		t.Errorf("%d rows are not in the order of arrival: %v", len(got), rows.Err())
+	}
+	if err := b.Clean(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// named is an engine that has only a name.
+type named struct {
+	engine.Engine
+	name string
+}
+
+func (n named) Name() string { return n.name }
+
+func TestArrivalCasesCanBeSimulated(t *testing.T) {
+	for _, name := range engine.Names() {
+		for _, rows := range []int{1, 100_000, 500_000} {
+			cases := arrivalCases(Options{Rows: rows}, named{name: name})
+			seen := map[string]bool{}
+			for _, p := range cases {
+				b := &Bench{Engine: named{name: name}, Params: p}
+				o, err := b.order()
+				if err != nil {
+					t.Errorf("%s: %s: %v", name, p, err)
+				}
+				if o.Rows != min(rows, arrivalRows) || seen[p.String()] || (p.Get("fill") == "") == (name == "postgres") {
+					t.Errorf("%s, %d rows: %s", name, rows, p)
+				}
+				seen[p.String()] = true
+			}
+			if large := len(cases) > 20; large != (rows == 500_000 && name != "sqlite") {
+				t.Errorf("%s, %d rows: %d cases", name, rows, len(cases))
+			}
+		}
+	}
+}
+
+func TestArrivalRefusesWhatItCannotSimulate(t *testing.T) {
+	e := arrivalEngine(t, "sqlite")
+	if _, err := arrivalRun(t, e, "ulid-text", "rows", 10, "workers", 1, "rate", 1000); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("error %v, want one that is ErrUnsupported", err)
+	}
+	for name, value := range map[string]any{"skew": "20", "workers": 0, "rate": -1, "layout": "worker", "rows": 0} {
+		params := []any{"rows", 10, "workers", 1, "rate", 1000}
+		if i := slices.Index(params, any(name)); i >= 0 {
+			params[i+1] = value
+		} else {
+			params = append(params, name, value)
+		}
+		if _, err := arrivalRun(t, e, "snowflake", params...); err == nil {
+			t.Errorf("%s=%v was taken", name, value)
+		}
+	}
+}
+
+func TestArrivalIsMeasuredOnce(t *testing.T) {
+	found, err := Find([]string{"arrival"})
+	if err != nil || len(found) != 1 || !found[0].Once {
+		t.Fatalf("%+v, %v", found, err)
+	}
+}

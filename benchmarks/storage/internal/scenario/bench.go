@@ -1,0 +1,171 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+// Bench is one run of a scenario.
+type Bench struct {
+	engine.Engine
+	Options Options
+	Kind    key.Kind
+	Params  measure.Params
+	Round   int
+	// Progress is told about finished work, for a bar; never nil.
+	Progress func(rows int)
+
+	tables []string
+}
+
+// Number returns a parameter that is a number; 0 if there is none.
+func (b *Bench) Number(name string) int {
+	n, _ := strconv.Atoi(b.Params.Get(name))
+	return n
+}
+
+// Table returns a table of this kind of key with a name of its own: drivers remember the types of statements by their text,
+// so a name must not come back with other types.
+func (b *Bench) Table(name string, columns []engine.Column, indexes ...[]string) engine.Table {
+	return engine.Table{
+		Name: name + "_" + strings.ReplaceAll(b.Kind.Name, "-", "_"),
+		Kind: b.Kind, Columns: columns, Indexes: indexes,
+	}
+}
+
+// Create makes a table, to be dropped by Clean.
+func (b *Bench) Create(ctx context.Context, tables ...engine.Table) error {
+	for _, t := range tables {
+		b.tables = append([]string{t.Name}, b.tables...) // children first
+		if err := b.Engine.Create(ctx, t); err != nil {
+			return fmt.Errorf("create table %s: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+// Clean drops the tables, also if ctx has ended.
+func (b *Bench) Clean(ctx context.Context) error {
+	if len(b.tables) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	err := b.Drop(ctx, b.tables...)
+	b.tables = nil
+	return err
+}
+
+// Cost is what a piece of work took.
+type Cost struct {
+	Elapsed time.Duration
+	Usage   engine.Usage
+	Client  time.Duration // CPU of this process
+}
+
+// Measure runs f after the state of the tables has settled.
+func (b *Bench) Measure(ctx context.Context, tables []string, f func() error) (Cost, error) {
+	if err := b.Settle(ctx, tables...); err != nil {
+		return Cost{}, fmt.Errorf("before the run: %w", err)
+	}
+	runtime.GC()
+	before, err := b.Usage(ctx)
+	if err != nil {
+		return Cost{}, err
+	}
+	client, start := processCPU(), time.Now()
+	if err := f(); err != nil {
+		return Cost{}, err
+	}
+	cost := Cost{Elapsed: time.Since(start), Client: processCPU() - client}
+	after, err := b.Usage(ctx)
+	if err != nil {
+		return Cost{}, err
+	}
+	cost.Usage = after.Since(before)
+	cost.Usage.Written, err = b.written(ctx, tables, before, cost.Usage.Written)
+	return cost, err
+}
+
+// written is what has been written since before. Servers write pages long after they were changed: theirs is that of when
+// all of them are on the disk; -1 if the server has written nothing even then.
+func (b *Bench) written(ctx context.Context, tables []string, before engine.Usage, so int64) (int64, error) {
+	if so < 0 || b.Name() == "sqlite" {
+		return so, nil
+	}
+	if err := b.Settle(ctx, tables...); err != nil {
+		return -1, fmt.Errorf("after the run: %w", err)
+	}
+	after, err := b.Usage(ctx)
+	if err != nil {
+		return -1, err
+	}
+	if so = after.Since(before).Written; so == 0 {
+		so = -1
+	}
+	return so, nil
+}
+
+// Into puts the cost of n rows into values.
+func (c Cost) Into(values map[string]float64, n int) {
+	rows := float64(max(n, 1))
+	values["rate"] = rows / c.Elapsed.Seconds()
+	put := func(name string, value int64, scale float64) {
+		if value >= 0 {
+			values[name] = float64(value) * scale / rows
+		}
+	}
+	put("log", c.Usage.Log, 1)
+	put("page_images", c.Usage.PageImages, 1000)
+	put("written", c.Usage.Written, 1)
+	put("reads", c.Usage.Reads, 1000)
+	put("hits", c.Usage.Hits, 1)
+	if c.Usage.CPU >= 0 {
+		put("cpu", int64(c.Usage.CPU+c.Client), 1e-3)
+		if c.Usage.CPU > 0 {
+			put("cpu_server", int64(c.Usage.CPU), 1e-3)
+		}
+	}
+}
+
+// Sizes puts the bytes of a table with n rows into values.
+func (b *Bench) Sizes(ctx context.Context, values map[string]float64, table string, n int) error {
+	trees, err := b.Trees(ctx, table)
+	if err != nil {
+		return fmt.Errorf("sizes of %s: %w", table, err)
+	}
+	rows := float64(max(n, 1))
+	var total, secondary int64
+	for _, t := range trees {
+		total += t.Bytes
+		switch t.Role {
+		case engine.Secondary:
+			secondary += t.Bytes
+		case engine.Primary, engine.Clustered:
+			if t.Role == engine.Primary {
+				values["bytes_primary"] = float64(t.Bytes) / rows
+			}
+			if t.Density >= 0 {
+				values["density"] = 100 * t.Density
+			}
+			if t.Fragmentation >= 0 {
+				values["fragmentation"] = 100 * t.Fragmentation
+			}
+		case engine.Rows:
+		}
+	}
+	values["bytes_rows"] = float64(total-secondary) / rows
+	values["bytes_table"] = float64(total) / rows
+	if secondary > 0 {
+		values["bytes_secondary"] = float64(secondary) / rows
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package scenario
+
+import (
+	"context"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+var clients = Scenario{
+	Name:     "clients",
+	Title:    "Several clients at once",
+	Question: "What do keys cost when several clients insert at the same time, so that their batches overlap?",
+	Kinds:    []string{"auto", "explicit", "snowflake", "snowflake-workers", "uuidv7", "uuidv4", "uuidv4-text"},
+	Cases: func(o Options, e engine.Engine) []measure.Params {
+		if e.Name() == "sqlite" {
+			return nil // one writer at a time
+		}
+		var cases []measure.Params
+		for _, n := range o.Clients {
+			for _, batch := range o.Batch {
+				if n > 1 {
+					rows := o.Rows
+					if batch == 1 {
+						rows = max(rows/5, n)
+					}
+					cases = append(cases, measure.P("rows", rows, "clients", n, "batch", batch))
+				}
+			}
+		}
+		return cases
+	},
+	Timed: true,
+	Run: func(ctx context.Context, b *Bench) (map[string]float64, error) {
+		table := b.Table("clients", account)
+		if err := b.Create(ctx, table); err != nil {
+			return nil, err
+		}
+		in := Insert{
+			Table: table, Rows: b.Number("rows"), Batch: b.Number("batch"), Clients: b.Number("clients"), Fill: fillAccount,
+		}
+		cost, err := b.Measure(ctx, []string{table.Name}, func() error { return b.Do(ctx, in) })
+		if err != nil {
+			return nil, err
+		}
+		values := map[string]float64{}
+		cost.Into(values, in.Rows)
+		return values, b.Sizes(ctx, values, table.Name, in.Rows)
+	},
+}

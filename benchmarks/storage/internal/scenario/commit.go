@@ -1,0 +1,97 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+var commit = Scenario{
+	Name:     "commit",
+	Title:    "One row a commit, flushed to the disk",
+	Question: "How long does a program wait for a row that is safe on the disk?",
+	Cases: func(o Options, e engine.Engine) []measure.Params {
+		var cases []measure.Params
+		for _, n := range o.Clients {
+			if n == 1 || e.Name() != "sqlite" {
+				cases = append(cases, measure.P("rows", min(max(o.Rows/100, n), 2000), "clients", n))
+			}
+		}
+		return cases
+	},
+	Run: runCommit,
+}
+
+// durably returns the statements by which a connection waits for the disk, and by which it does as before again. On MariaDB
+// that is the server's setting.
+func (b *Bench) durably(ctx context.Context) (session, after string, err error) {
+	switch b.Name() {
+	case "sqlite":
+		var before int
+		err = b.DB().QueryRowContext(ctx, "PRAGMA synchronous").Scan(&before)
+		return "PRAGMA synchronous = FULL", fmt.Sprintf("PRAGMA synchronous = %d", before), err
+	case "postgres":
+		return "SET synchronous_commit = on", "RESET synchronous_commit", nil // to what the connection began with
+	}
+	return "", "", nil
+}
+
+// unflushed returns a note if the server does not flush commits whatever a connection asks for.
+func (b *Bench) unflushed(ctx context.Context) error {
+	setting, query, safe := "", "", ""
+	switch b.Name() {
+	case "postgres":
+		setting, query, safe = "fsync", "SHOW fsync", "on"
+	case "mariadb":
+		setting, query, safe = "innodb_flush_log_at_trx_commit", "SELECT @@innodb_flush_log_at_trx_commit", "1"
+	default:
+		return nil
+	}
+	var value string
+	if err := b.DB().QueryRowContext(ctx, query).Scan(&value); err != nil {
+		return fmt.Errorf("%s: %w", query, err)
+	}
+	if value == safe {
+		return nil
+	}
+	return engine.Unsupported("%s is %s on this server, so its commits do not wait for the disk", setting, value)
+}
+
+func runCommit(ctx context.Context, b *Bench) (map[string]float64, error) {
+	table := b.Table("commits", account)
+	if err := b.Create(ctx, table); err != nil {
+		return nil, err
+	}
+	session, after, err := b.durably(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	var times []time.Duration
+	in := Insert{
+		Table: table, Rows: b.Number("rows"), Batch: 1, Clients: b.Number("clients"), Fill: fillAccount,
+		Session: session, After: after,
+		Took: func(d time.Duration) {
+			mu.Lock()
+			defer mu.Unlock()
+			times = append(times, d)
+		},
+	}
+	cost, err := b.Measure(ctx, []string{table.Name}, func() error { return b.Do(ctx, in) })
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]float64{}
+	cost.Into(values, in.Rows)
+	slices.Sort(times)
+	values["p50"] = microseconds(times[len(times)/2])
+	values["p99"] = microseconds(times[len(times)*99/100])
+	return values, b.unflushed(ctx)
+}
+
+func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }

@@ -1,0 +1,113 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+// TestReadUsesTheIndexesThatItNames asks the planners.
+func TestReadUsesTheIndexesThatItNames(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engine.Engine) {
+		for _, name := range []string{"snowflake", "uuidv7"} {
+			kinds, err := key.Find([]string{name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := &Bench{
+				Engine: e, Options: testOptions, Kind: kinds[0], Round: 1, Progress: func(int) {},
+				Params: measure.P("rows", 10_000),
+			}
+			t.Cleanup(func() {
+				if err := b.Clean(context.WithoutCancel(t.Context())); err != nil {
+					t.Error(err)
+				}
+			})
+			r, err := b.fillRead(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			first, rows := r.part()
+			low, high := b.Value(r.sorted[first]), b.Value(r.sorted[first+rows-1])
+			keys := fmt.Sprintf("SELECT id, name, amount FROM %s WHERE id >= %s AND id <= %s", r.table, b.Placeholder(1), b.Placeholder(2))
+			newest := "SELECT id, name, amount, created_at FROM " + r.table + " ORDER BY %s DESC LIMIT 50"
+			index := r.table + "_created_at"
+			want := func(plan string, uses bool) {
+				t.Helper()
+				if strings.Contains(plan, index) != uses {
+					t.Errorf("%s, %s: the index on created_at is used: %v, want %v:\n%s", e.Name(), name, !uses, uses, plan)
+				}
+			}
+			noScan := func(plan string) {
+				t.Helper()
+				for _, scan := range []string{"Seq Scan", "SCAN " + r.table + "\n", "Sort", "TEMP B-TREE", " ALL "} {
+					if strings.Contains(plan, scan) {
+						t.Errorf("%s, %s: %q in the plan:\n%s", e.Name(), name, scan, plan)
+					}
+				}
+			}
+			want(explain(t, b, r.timeRange(), r.moment(first), r.moment(first+rows-1)), false)
+			if err := r.addIndex(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			plan := explain(t, b, r.timeRange(), r.moment(first), r.moment(first+rows-1))
+			want(plan, true)
+			noScan(plan)
+			plan = explain(t, b, fmt.Sprintf(newest, "created_at"))
+			want(plan, true)
+			noScan(plan)
+			for _, plan := range []string{explain(t, b, keys, low, high), explain(t, b, fmt.Sprintf(newest, "id"))} {
+				want(plan, false)
+				if e.Name() != "sqlite" || !strings.Contains(plan, "SCAN") { // a scan in the order of the rowid is one by the key
+					noScan(plan)
+				}
+			}
+			if err := b.Clean(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// explain returns the plan of a query as text.
+func explain(t *testing.T, b *Bench, query string, args ...any) string {
+	t.Helper()
+	prefix := "EXPLAIN "
+	if b.Name() == "sqlite" {
+		prefix = "EXPLAIN QUERY PLAN "
+	}
+	rows, err := b.DB().QueryContext(t.Context(), prefix+query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plan strings.Builder
+	for rows.Next() {
+		values := make([]any, len(names))
+		for i := range values {
+			values[i] = new([]byte)
+		}
+		if err := rows.Scan(values...); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range values {
+			if text := string(*v.(*[]byte)); names[i] != "possible_keys" {
+				plan.WriteString(text + " ")
+			}
+		}
+		plan.WriteString("\n")
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return plan.String()
+}

@@ -1,0 +1,38 @@
+package scenario
+
+import (
+	"testing"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+func TestGraphCountsRoundTrips(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engine.Engine) {
+		eachKind(t, e, graph, func(t *testing.T, params measure.Params, kind string, values map[string]float64) {
+			wantPositive(t, kind, values, "time")
+			if e.Name() == "sqlite" {
+				wantNone(t, kind, values, "round_trips", "ping")
+				return
+			}
+			wantPositive(t, kind, values, "ping")
+			want := map[string]float64{
+				"rows":       2 + 1 + graphLines + graphLines*graphTags, // with BEGIN and COMMIT
+				"statements": 2 + 3,
+				"pipelined":  1,
+			}[params.Get("style")]
+			if kind == "auto" && params.Get("style") == "pipelined" {
+				want = 3 // the keys of two levels have to come back before the next can be sent
+			}
+			if got := values["round_trips"]; got != want {
+				t.Errorf("%s, %s: %v round trips, want %v", params, kind, got, want)
+			}
+			if params.Get("delay") == "1ms" && values["time"] < want {
+				t.Errorf("%s, %s: %v ms for %v round trips of at least 1 ms", params, kind, values["time"], want)
+			}
+			if params.Get("delay") == "1ms" && values["ping"] < 1 {
+				t.Errorf("%s, %s: a ping of %v ms", params, kind, values["ping"])
+			}
+		})
+	})
+}

@@ -1,0 +1,109 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+// noReturning is a server without INSERT ... RETURNING, as MySQL is.
+type noReturning struct{ engine.Engine }
+
+func (noReturning) Returning() bool { return false }
+
+func sqliteEngine(t *testing.T, c engine.Config) engine.Engine {
+	t.Helper()
+	c.SQLiteDir = t.TempDir()
+	e, err := engine.Open(t.Context(), "sqlite", c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
+func TestWithoutReturningThereIsANote(t *testing.T) {
+	e := noReturning{sqliteEngine(t, engine.Config{})}
+	for _, test := range []struct {
+		s      Scenario
+		kind   string
+		denied bool
+	}{
+		{read, "auto", true},
+		{graph, "auto", true},
+		{children, "auto", true},
+		{load, "auto-readback", true},
+		{load, "auto", false},
+		{read, "snowflake", false},
+		{graph, "uuidv4", false},
+		{retention, "auto", false},
+	} {
+		_, err := runCase(t, e, test.s, test.s.Cases(testOptions, e)[0], test.kind)
+		if !test.denied {
+			if err != nil {
+				t.Errorf("%s, %s: %v", test.s.Name, test.kind, err)
+			}
+			continue
+		}
+		if !errors.Is(err, errors.ErrUnsupported) || strings.HasPrefix(err.Error(), "unsupported") {
+			t.Errorf("%s, %s: %v, want a note", test.s.Name, test.kind, err)
+		}
+	}
+}
+
+func TestCommitLeavesConnectionsAsTheyWere(t *testing.T) {
+	for durable, want := range map[bool]int{true: 2, false: 0} { // FULL, OFF
+		e := sqliteEngine(t, engine.Config{Durable: durable})
+		e.DB().SetMaxOpenConns(1)
+		params := measure.P("rows", 3, "clients", 1)
+		if _, err := runCase(t, e, commit, params, "snowflake"); err != nil {
+			t.Fatal(err)
+		}
+		var got int
+		if err := e.DB().QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&got); err != nil || got != want {
+			t.Errorf("durable %t: synchronous = %d, %v, want %d", durable, got, err, want)
+		}
+	}
+}
+
+func TestAGeneratorThatWaitsIsNoted(t *testing.T) {
+	e := sqliteEngine(t, engine.Config{})
+	b := &Bench{Engine: e, Options: testOptions, Params: measure.P("rows", 60_000, "batch", 8000), Round: 1, Progress: func(int) {}}
+	kinds, err := key.Find([]string{"snowflake", "snowflake-53"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range kinds {
+		b.Kind = kind
+		values, err := load.Run(context.WithoutCancel(t.Context()), b)
+		if err := b.Clean(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) || values["rate"] <= 0 || values["generator"] <= 0 {
+			t.Fatalf("%s: %v, %v", kind.Name, values, err)
+		}
+		if kind.Name == "snowflake" && err != nil {
+			t.Errorf("%s: %v", kind.Name, err)
+		}
+		t.Logf("%s: %v, %.0f rows/s, generator %.1f %%", kind.Name, err, values["rate"], values["generator"])
+	}
+}
+
+func TestAFullDiskIsAnErrorThatLeavesNothing(t *testing.T) {
+	e := sqliteEngine(t, engine.Config{})
+	e.DB().SetMaxOpenConns(1)
+	if _, err := e.DB().ExecContext(t.Context(), "PRAGMA max_page_count = 30"); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []Scenario{load, children, retention} {
+		values, err := runCase(t, e, s, s.Cases(Options{Rows: 20_000, Batch: []int{100}}, e)[0], "snowflake")
+		if err == nil || !strings.Contains(err.Error(), "full") || values != nil {
+			t.Errorf("%s: %v, %v", s.Name, values, err)
+		}
+	}
+}

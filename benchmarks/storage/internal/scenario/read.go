@@ -1,0 +1,212 @@
+package scenario
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+var read = Scenario{
+	Name:     "read",
+	Title:    "Finding rows",
+	Question: "How long do a lookup, a join, the newest page and a range of time take, by the key and by an index on created_at?",
+	Cases: func(o Options, _ engine.Engine) []measure.Params {
+		return []measure.Params{measure.P("rows", half(o.Rows))}
+	},
+	Run: runRead,
+}
+
+// half is for scenarios that take long and tell no sizes; a few rows stay as they are.
+func half(rows int) int { return max(rows/2, min(rows, 2000)) }
+
+const (
+	lookups    = 2000 // of single rows
+	page       = 50   // rows of the newest page
+	neighbours = 1000 // rows that are read to count pages
+	repeats    = 5    // of what takes milliseconds; the median counts
+	pages      = 200  // newest pages that are read
+)
+
+// reader reads from a table of accounts.
+type reader struct {
+	b      *Bench
+	table  string
+	child  string
+	ids    []any // in the order in which the rows came
+	sorted []any // in the order of the keys
+	values map[string]float64
+}
+
+// runRead fills accounts and their children, which come soon after them, and reads. Everything is read before as well, so
+// that the figures are those of a cache that is warm, as far as it is large enough.
+func runRead(ctx context.Context, b *Bench) (map[string]float64, error) {
+	r, err := b.fillRead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ordered, err := b.inTimeOrder()
+	if err != nil {
+		return nil, err
+	}
+	steps := []func(context.Context) error{r.lookup, r.join, r.scanTime, r.neighbours}
+	if ordered {
+		steps = append(steps, r.newestKey, r.rangeKey)
+	}
+	// The index comes late: without it the range of time has no choice but to read all rows.
+	steps = append(steps, r.addIndex, r.newestTime, r.rangeTime, r.together)
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r.values, nil
+}
+
+func (b *Bench) fillRead(ctx context.Context) (*reader, error) {
+	parent := b.Table("read", account)
+	child := b.Table("read_child", []engine.Column{
+		{Name: "parent_id", Type: engine.Key, References: parent.Name}, {Name: "amount"},
+	}, []string{"parent_id"})
+	if err := b.Create(ctx, parent, child); err != nil {
+		return nil, err
+	}
+	rows := b.Number("rows")
+	r := &reader{b: b, table: parent.Name, child: child.Name, ids: make([]any, 0, rows), values: map[string]float64{}}
+	err := b.Do(ctx, Insert{
+		Table: parent, Rows: rows, Batch: 1000, Fill: fillAccount,
+		Keep: func(_ int, id any) { r.ids = append(r.ids, id) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.sorted = slices.SortedFunc(slices.Values(r.ids), compareKeys)
+	random := r.random()
+	err = b.Do(ctx, Insert{Table: child, Rows: rows, Batch: 1000, Fill: func(row []any, i int) {
+		row[0], row[1] = b.Value(r.ids[max(i-random.IntN(recent), 0)]), int64(i)
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return r, b.Settle(ctx, parent.Name, child.Name)
+}
+
+func (r *reader) random() *rand.Rand {
+	return rand.New(rand.NewPCG(r.b.Options.Seed, uint64(r.b.Round))) //nolint:gosec // a benchmark's choice of rows
+}
+
+// inTimeOrder reports whether keys of the kind rise with time, so that a range of keys is a range of time. Keys of one
+// instant may be in any order, as those of several workers are.
+func (b *Bench) inTimeOrder() (bool, error) {
+	source, err := b.Kind.New(key.Config{Seed: b.Options.Seed, Clients: 1})
+	if source == nil || err != nil {
+		return err == nil, err // counted by the database
+	}
+	var highest any
+	for range 3 {
+		batch := make([]any, 100)
+		if err := source.Draw(batch); err != nil {
+			return false, err
+		}
+		slices.SortFunc(batch, compareKeys)
+		if highest != nil && compareKeys(batch[0], highest) <= 0 {
+			return false, nil
+		}
+		highest = batch[len(batch)-1]
+		time.Sleep(2 * snowflake.DefaultLead) // a generator may be ahead of the clock, and begins so
+	}
+	return true, nil
+}
+
+// compareKeys compares values of one Source, as a database orders them.
+func compareKeys(a, b any) int {
+	switch a := a.(type) {
+	case int64:
+		return int(min(max(a-b.(int64), -1), 1)) // both are positive
+	case [16]byte:
+		b := b.([16]byte)
+		return slices.Compare(a[:], b[:])
+	default:
+		return slices.Compare([]byte(a.(string)), []byte(b.(string)))
+	}
+}
+
+// part is a range of one row in a hundred, in the middle.
+func (r *reader) part() (first, rows int) {
+	rows = max(len(r.ids)/100, 1)
+	return (len(r.ids) - rows) / 2, rows
+}
+
+// moment is created_at of a row.
+func (r *reader) moment(row int) any {
+	columns := make([]any, len(account))
+	fillAccount(columns, row)
+	return columns[2]
+}
+
+// query runs a query, reads all columns of all rows, and fails if there are not as many rows as there must be.
+func (r *reader) query(ctx context.Context, statement *sql.Stmt, rows int, args ...any) error {
+	result, err := statement.QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer result.Close()
+	names, err := result.Columns()
+	if err != nil {
+		return err
+	}
+	columns := make([]any, len(names))
+	for i := range columns {
+		columns[i] = new(sql.RawBytes)
+	}
+	found := 0
+	for result.Next() {
+		if err := result.Scan(columns...); err != nil {
+			return err
+		}
+		found++
+	}
+	if err := result.Err(); err != nil {
+		return err
+	}
+	if found != rows {
+		return fmt.Errorf("%s: found %d rows, want %d", r.table, found, rows)
+	}
+	return nil
+}
+
+// times runs a query n times over one connection and returns how long each took, sorted. args are asked for before each.
+func (r *reader) times(ctx context.Context, text string, n, rows int, args func() []any) (took []time.Duration, err error) {
+	conn, err := r.b.DB().Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close() }()
+	statement, err := conn.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", text, err)
+	}
+	defer func() { _ = statement.Close() }()
+	warm := max(n/20, 1)
+	for i := range warm + n {
+		values := args()
+		start := time.Now()
+		if err := r.query(ctx, statement, rows, values...); err != nil {
+			return nil, fmt.Errorf("%s: %w", text, err)
+		}
+		if i >= warm {
+			took = append(took, time.Since(start))
+		}
+	}
+	slices.Sort(took)
+	return took, nil
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }

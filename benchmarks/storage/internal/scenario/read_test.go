@@ -1,0 +1,104 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+func TestReadMeasuresAllWaysToFindRows(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engine.Engine) {
+		pages := map[string]float64{}
+		eachKind(t, e, read, func(t *testing.T, _ measure.Params, kind string, values map[string]float64) {
+			wantPositive(t, kind, values, "lookup", "lookup_p99", "join", "newest_time", "range_time", "range_scan")
+			if slices.Contains([]string{"uuidv4", "uuidv4-text"}, kind) { // a range of them is not one of time
+				wantNone(t, kind, values, "newest_key", "range_key")
+			} else {
+				wantPositive(t, kind, values, "newest_key", "range_key")
+			}
+			if values["lookup_p99"] < values["lookup"] {
+				t.Errorf("%s: the 99th percentile is below the median", kind)
+			}
+			if e.Name() == "sqlite" {
+				wantNone(t, kind, values, "pages_key", "pages_time")
+			} else {
+				wantPositive(t, kind, values, "pages_key", "pages_time")
+			}
+			pages[kind] = values["pages_key"]
+		})
+		if e.Name() == "postgres" && pages["uuidv4"] < 3*pages["snowflake"] {
+			t.Errorf("1,000 neighbours are on %v pages with random keys and %v with keys in order, want three times as many",
+				pages["uuidv4"], pages["snowflake"])
+		}
+	})
+}
+
+func TestInTimeOrderTellsKindsApart(t *testing.T) {
+	random := []string{"snowflake-first", "snowflake-reversed", "uuidv4", "uuidv4-text"}
+	for _, kind := range key.Kinds() {
+		b := &Bench{Kind: kind, Options: testOptions}
+		got, err := b.inTimeOrder()
+		if want := !slices.Contains(random, kind.Name); err != nil || got != want {
+			t.Errorf("%s: %v, %v, want %v", kind.Name, got, err, want)
+		}
+	}
+}
+
+// TestKindsOutOfOrderCanBeRead: keys of several workers are in the order of their rows only roughly.
+func TestKindsOutOfOrderCanBeRead(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engine.Engine) {
+		for _, s := range []Scenario{read, retention} {
+			for _, kind := range key.Kinds() {
+				// On servers those whose order is their own; the others are read by the tests above.
+				special := slices.Contains([]string{"snowflake-workers", "snowflake-first", "ulid-text"}, kind.Name)
+				if !kind.OnEngine(e.Name()) || e.Name() != "sqlite" && !special {
+					continue
+				}
+				if _, err := runCase(t, e, s, s.Cases(testOptions, e)[0], kind.Name); err != nil {
+					t.Errorf("%s, %s: %v", s.Name, kind.Name, err)
+				}
+			}
+		}
+	})
+}
+
+// TestCancelledRunsEndAndLeaveNothing ends runs at some moment of each scenario.
+func TestCancelledRunsEndAndLeaveNothing(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engine.Engine) {
+		for _, s := range []Scenario{read, graph, retention, gorms, grow} {
+			params := s.Cases(testOptions, e)
+			for _, after := range []time.Duration{0, 5 * time.Millisecond, 25 * time.Millisecond} {
+				ctx, cancel := context.WithTimeout(t.Context(), after)
+				_, err := runWith(ctx, t, e, s, params[len(params)-1], "snowflake")
+				if err == nil && ctx.Err() == nil {
+					t.Logf("%s was faster than %v", s.Name, after)
+				}
+				cancel()
+			}
+		}
+	})
+}
+
+func TestFewRowsAreNoError(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engine.Engine) {
+		few := testOptions
+		few.Rows = 1
+		for _, s := range []Scenario{read, graph, retention, gorms, grow} {
+			cases := s.Cases(few, e)
+			for _, params := range cases[len(cases)-1:] {
+				for _, kind := range []string{"auto", "uuidv4-text"} {
+					_, err := runCase(t, e, s, params, kind)
+					if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+						t.Errorf("%s, %s, %s: %v", s.Name, params, kind, err)
+					}
+				}
+			}
+		}
+	})
+}

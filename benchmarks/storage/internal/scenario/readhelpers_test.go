@@ -1,0 +1,137 @@
+package scenario
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+)
+
+// eachEngine runs f on all databases that are there.
+func eachEngine(t *testing.T, f func(t *testing.T, e engine.Engine)) {
+	t.Helper()
+	for _, name := range engine.Names() {
+		t.Run(name, func(t *testing.T) {
+			c := engine.Config{SQLiteDir: t.TempDir()}
+			switch name {
+			case "postgres":
+				c.Postgres = testdb.Postgres(t).DSN
+			case "mariadb":
+				c.MariaDB = testdb.MariaDB(t).DSN
+			}
+			e, err := engine.Open(t.Context(), name, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := e.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			f(t, e)
+		})
+	}
+}
+
+// testOptions are those of the runs below.
+var testOptions = Options{Rows: 2000, Rounds: 1, Seed: 1, Batch: []int{100}, Clients: []int{1}}
+
+// runCase runs a scenario once with a kind of key, and makes sure that its tables are gone afterwards.
+func runCase(t *testing.T, e engine.Engine, s Scenario, params measure.Params, kindName string) (map[string]float64, error) {
+	t.Helper()
+	return runWith(t.Context(), t, e, s, params, kindName)
+}
+
+func runWith(ctx context.Context, t *testing.T, e engine.Engine, s Scenario, params measure.Params, kindName string) (
+	map[string]float64, error,
+) {
+	t.Helper()
+	kinds, err := key.Find([]string{kindName})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Bench{Engine: e, Options: testOptions, Kind: kinds[0], Params: params, Round: 1, Progress: func(int) {}}
+	values, err := s.Run(ctx, b)
+	if err := b.Clean(ctx); err != nil {
+		t.Errorf("%s: clean up: %v", kindName, err)
+	}
+	if left := tablesOf(t, e); len(left) > 0 {
+		t.Errorf("%s: left behind: %v", kindName, left)
+	}
+	return values, err
+}
+
+// eachKind runs all cases of a scenario with all its kinds of keys.
+func eachKind(t *testing.T, e engine.Engine, s Scenario,
+	check func(t *testing.T, params measure.Params, kind string, values map[string]float64),
+) {
+	t.Helper()
+	for _, params := range s.Cases(testOptions, e) {
+		for _, kind := range s.KindsOn(testOptions, e.Name()) {
+			values, err := runCase(t, e, s, params, kind.Name)
+			if err != nil {
+				t.Errorf("%s, %s: %v", params, kind.Name, err)
+				continue
+			}
+			for name := range values {
+				base, _, _ := strings.Cut(name, "@")
+				if !slices.ContainsFunc(measure.Metrics(), func(m measure.Metric) bool { return m.Name == base }) {
+					t.Errorf("%s: %s is not among the metrics", kind.Name, name)
+				}
+			}
+			check(t, params, kind.Name, values)
+		}
+	}
+}
+
+// tablesOf lists what is in the engine's place.
+func tablesOf(t *testing.T, e engine.Engine) []string {
+	t.Helper()
+	query := map[string]string{
+		"sqlite":   "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+		"postgres": "SELECT relname FROM pg_class WHERE relnamespace = current_schema::regnamespace AND relkind = 'r'",
+		"mariadb":  "SELECT table_name FROM information_schema.tables WHERE table_schema = database() AND table_name <> '" + engine.OwnerTable + "'",
+	}[e.Name()]
+	rows, err := e.DB().QueryContext(context.WithoutCancel(t.Context()), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var list []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, name)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// wantPositive makes sure that values has names, each above 0.
+func wantPositive(t *testing.T, kind string, values map[string]float64, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if values[name] <= 0 {
+			t.Errorf("%s: %s = %v, of %v", kind, name, values[name], slices.Sorted(maps.Keys(values)))
+		}
+	}
+}
+
+func wantNone(t *testing.T, kind string, values map[string]float64, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if value, ok := values[name]; ok {
+			t.Errorf("%s: %s = %v, want none", kind, name, value)
+		}
+	}
+}

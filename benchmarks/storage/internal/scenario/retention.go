@@ -1,0 +1,175 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+var retention = Scenario{
+	Name:     "retention",
+	Title:    "Deleting the oldest tenth",
+	Question: "What does it cost to delete the oldest tenth of the rows, and does the database get its pages back?",
+	Cases: func(o Options, _ engine.Engine) []measure.Params {
+		return []measure.Params{measure.P("rows", max(half(o.Rows), 10))}
+	},
+	Run: runRetention,
+}
+
+// runRetention deletes by a range of keys where keys rise with time. Where they do not, only an index on created_at finds
+// the oldest rows: such tables have it, and what it costs belongs to the kind of key.
+func runRetention(ctx context.Context, b *Bench) (map[string]float64, error) {
+	ordered, err := b.inTimeOrder()
+	if err != nil {
+		return nil, err
+	}
+	table := b.Table("retention", account)
+	if !ordered {
+		table.Indexes = [][]string{{"created_at"}}
+	}
+	if err := b.Create(ctx, table); err != nil {
+		return nil, err
+	}
+	rows := b.Number("rows")
+	oldest := rows / 10
+	if err := b.Do(ctx, Insert{Table: table, Rows: rows, Batch: 1000, Fill: fillAccount}); err != nil {
+		return nil, err
+	}
+	if err := b.Settle(ctx, table.Name); err != nil {
+		return nil, err
+	}
+	column, cut := "created_at", any(nil)
+	if ordered {
+		column = "id"
+	}
+	cut, err = b.firstKept(ctx, table.Name, column, oldest)
+	if err != nil {
+		return nil, err
+	}
+	before, err := b.pagesInUse(ctx, table.Name)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]float64{}
+	cost, err := b.Measure(ctx, []string{table.Name}, func() error {
+		return b.deleteOldest(ctx, table.Name, column, cut, oldest, values)
+	})
+	if err != nil {
+		return nil, err
+	}
+	cost.Into(values, oldest)
+	delete(values, "rate") // of rows a second of two things together
+	after, err := b.pagesInUse(ctx, table.Name)
+	if err != nil {
+		return nil, err
+	}
+	if before >= 0 && after >= 0 {
+		values["freed"] = float64(before - after)
+	}
+	if b.Name() == "sqlite" { // what the pages that were freed need to leave the file
+		values["vacuum"], err = b.timed(func() error {
+			_, err := b.DB().ExecContext(ctx, "VACUUM")
+			return err
+		})
+	}
+	return values, err
+}
+
+// firstKept is the key or the time of the oldest row that stays.
+func (b *Bench) firstKept(ctx context.Context, table, column string, oldest int) (any, error) {
+	if column == "created_at" {
+		row := make([]any, len(account))
+		fillAccount(row, oldest)
+		return row[2], nil
+	}
+	var cut any
+	text := fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT 1 OFFSET %d", column, table, column, oldest)
+	if err := b.DB().QueryRowContext(ctx, text).Scan(&cut); err != nil {
+		return nil, fmt.Errorf("%s: %w", text, err)
+	}
+	return cut, nil
+}
+
+// deleteOldest deletes and has the database clean up after it. MariaDB does so by itself, and its time is not told.
+func (b *Bench) deleteOldest(
+	ctx context.Context, table, column string, cut any, oldest int, values map[string]float64,
+) (err error) {
+	text := fmt.Sprintf("DELETE FROM %s WHERE %s < %s", table, column, b.Placeholder(1))
+	values["time"], err = b.timed(func() error {
+		result, err := b.DB().ExecContext(ctx, text, cut)
+		if err != nil {
+			return fmt.Errorf("%s: %w", text, err)
+		}
+		if n, err := result.RowsAffected(); err != nil || n != int64(oldest) {
+			return errors.Join(fmt.Errorf("%s: deleted %d rows, want %d", text, n, oldest), err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	switch b.Name() {
+	case "postgres":
+		if err := b.waitForReaders(ctx); err != nil {
+			return err
+		}
+		counted, err := b.Usage(ctx) // has the sessions hand in what they have counted, so that VACUUM has the last word
+		if err != nil {
+			return err
+		}
+		values["vacuum"], err = b.timed(func() error {
+			_, err := b.DB().ExecContext(ctx, "VACUUM (INDEX_CLEANUP ON) "+table)
+			return err
+		})
+		if err != nil || counted.Hits < 0 { // of older servers counts come late
+			return err
+		}
+		return b.vacuumed(ctx, table)
+	case "mariadb":
+		err = b.waitForPurge(ctx, table)
+	}
+	return err
+}
+
+// waitForReaders waits until no transaction of the database is older than this moment: VACUUM leaves what one still sees.
+func (b *Bench) waitForReaders(ctx context.Context) error {
+	var now int64
+	if err := b.DB().QueryRowContext(ctx, "SELECT txid_current()").Scan(&now); err != nil {
+		return err
+	}
+	for end := time.Now().Add(purgeTimeout); time.Now().Before(end); {
+		var older int
+		err := b.DB().QueryRowContext(ctx, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+			AND pid <> pg_backend_pid() AND backend_xmin::text::bigint < $1 & 4294967295`, now).Scan(&older)
+		if err != nil || older == 0 {
+			return err
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil // VACUUM will tell
+}
+
+// vacuumed returns an error if a transaction elsewhere has kept VACUUM from removing the rows.
+func (b *Bench) vacuumed(ctx context.Context, table string) error {
+	var dead int
+	if err := b.DB().QueryRowContext(ctx, "SELECT pg_stat_get_dead_tuples($1::regclass)", table).Scan(&dead); err != nil {
+		return err
+	}
+	if dead > 0 {
+		return engine.Unsupported("VACUUM could not remove %d of the deleted rows: a transaction on the server still sees them", dead)
+	}
+	return nil
+}
+
+// timed returns how long f takes, in ms.
+func (b *Bench) timed(f func() error) (float64, error) {
+	start := time.Now()
+	err := f()
+	return milliseconds(time.Since(start)), err
+}

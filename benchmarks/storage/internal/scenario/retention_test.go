@@ -1,0 +1,52 @@
+package scenario
+
+import (
+	"testing"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+func TestRetentionGivesPagesBackWhereKeysAreInOrder(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engine.Engine) {
+		options := testOptions
+		options.Rows = 40_000 // the tenth of fewer is on few pages
+		cases := retention.Cases(options, e)
+		for _, kind := range []string{"auto", "snowflake", "uuidv7", "uuidv4"} {
+			values, err := runCase(t, e, retention, cases[0], kind)
+			if err != nil {
+				t.Errorf("%s: %v", kind, err)
+				continue
+			}
+			checkRetention(t, e, kind, values)
+		}
+	})
+}
+
+func checkRetention(t *testing.T, e engine.Engine, kind string, values map[string]float64) {
+	t.Helper()
+	wantPositive(t, kind, values, "time")
+	wantNone(t, kind, values, "rate")
+	switch e.Name() {
+	case "sqlite":
+		wantPositive(t, kind, values, "vacuum", "freed")
+	case "postgres":
+		wantPositive(t, kind, values, "vacuum", "log")
+		if freed, ok := values["freed"]; ok && kind == "uuidv4" && freed != 0 {
+			t.Errorf("%v pages of random keys were freed by deleting one in ten", freed)
+		} else if ok && kind != "uuidv4" && freed < 3 {
+			t.Errorf("%s: %v pages were freed", kind, freed)
+		}
+	case "mariadb":
+		wantPositive(t, kind, values, "log", "freed")
+		wantNone(t, kind, values, "vacuum")
+	}
+}
+
+func TestRetentionDeletesATenthOfAnyTable(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engine.Engine) {
+		eachKind(t, e, retention, func(t *testing.T, _ measure.Params, kind string, values map[string]float64) {
+			wantPositive(t, kind, values, "time")
+		})
+	})
+}

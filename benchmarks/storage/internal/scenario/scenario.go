@@ -1,0 +1,78 @@
+// Package scenario has the questions that the tool answers: each fills tables in some way and measures what came of it.
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+// Scenario is a question and how it is answered.
+type Scenario struct {
+	Name     string // in -scenario
+	Title    string
+	Question string // that the figures answer, one sentence
+
+	// Kinds are the names of the kinds of keys that it compares if the user has not named any; nil: Options.Kinds' default.
+	Kinds []string
+	// Cases are the parameters under which each kind is measured.
+	Cases func(o Options, e engine.Engine) []measure.Params
+	// Once is for scenarios whose figures are all exact: further rounds would repeat them.
+	Once bool
+	// Timed is for scenarios in which sizes depend on when things happen, as those of several clients do.
+	Timed bool
+	// Run measures one kind once. It makes its tables through the bench, which drops them. Values beside an error that is
+	// errors.ErrUnsupported are kept, and the error's text is a note about them.
+	Run func(ctx context.Context, b *Bench) (map[string]float64, error)
+}
+
+// Options are what the user wants.
+type Options struct {
+	Rows    int
+	Batch   []int // rows a statement
+	Clients []int
+	Rounds  int
+	Seed    uint64
+	Kinds   []key.Kind // nil: those of the scenario
+}
+
+// All returns the scenarios in the order of reports.
+func All() []Scenario {
+	return []Scenario{load, clients, children, commit, arrivals, read, graph, retention, gorms, grow}
+}
+
+// Find returns the scenarios of a list of names, in the order of All.
+func Find(names []string) ([]Scenario, error) {
+	all := All()
+	known := make([]string, len(all))
+	for i, s := range all {
+		known[i] = s.Name
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("no scenario is called %q; there are %s", name, strings.Join(known, ", "))
+		}
+	}
+	return slices.DeleteFunc(all, func(s Scenario) bool { return !slices.Contains(names, s.Name) }), nil
+}
+
+// DefaultKinds are compared where the scenario and the user say nothing else.
+var DefaultKinds = []string{"auto", "explicit", "snowflake", "uuidv7", "uuidv4", "uuidv4-text"}
+
+// KindsOn returns the kinds to compare on an engine.
+func (s Scenario) KindsOn(o Options, engineName string) []key.Kind {
+	kinds := o.Kinds
+	if kinds == nil {
+		names := s.Kinds
+		if names == nil {
+			names = DefaultKinds
+		}
+		kinds, _ = key.Find(names) // the names are ours; a test looks them all up
+	}
+	return slices.DeleteFunc(slices.Clone(kinds), func(k key.Kind) bool { return !k.OnEngine(engineName) })
+}

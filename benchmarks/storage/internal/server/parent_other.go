@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package server
+
+import "syscall"
+
+// endWithParent does nothing: only Linux ends a child with its parent.
+func endWithParent(*syscall.SysProcAttr, syscall.Signal) {}

@@ -1,0 +1,17 @@
+//go:build !unix
+
+package server
+
+import (
+	"context"
+	"fmt"
+)
+
+type (
+	postgres struct{}
+	mariadb  struct{}
+)
+
+func start(context.Context, any) (*Server, error) {
+	return nil, fmt.Errorf("%w: a server of the tool's own needs Unix", ErrNotInstalled)
+}

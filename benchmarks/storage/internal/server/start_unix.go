@@ -1,0 +1,190 @@
+//go:build unix
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// kind is a kind of server.
+type kind interface {
+	// find returns the paths of the programs that make the files and that serve.
+	find() (install, serve string, err error)
+	// users are the accounts that the server may run as if this process is root's, the best first.
+	users() []string
+	install(dir string) []string // arguments
+	serve(dir string) []string
+	dsn(dir string) string
+	answers(ctx context.Context, dsn string) error
+	end() syscall.Signal // what ends it at once, whatever becomes of its files
+}
+
+const (
+	startTimeout = time.Minute // for the files and the first answer
+	stopTimeout  = 10 * time.Second
+	logName      = "log"
+	maxLog       = 2000 // bytes of it in an error
+)
+
+// instance is a server that starts, runs or ends.
+type instance struct {
+	kind
+	dir    string
+	lock   *os.File
+	owner  *syscall.Credential // nil: the user of this process
+	server *os.Process
+	exited chan struct{} // closed when it has ended
+}
+
+func start(ctx context.Context, k kind) (*Server, error) {
+	install, serve, err := k.find()
+	if err != nil {
+		return nil, err
+	}
+	sweep()
+	dir, lock, err := newDir()
+	if err != nil {
+		return nil, err
+	}
+	i := &instance{kind: k, dir: dir, lock: lock, exited: make(chan struct{})}
+	if err := i.start(ctx, install, serve); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, errors.Join(err, i.stop())
+	}
+	return &Server{DSN: k.dsn(dir), Dir: dir, stop: i.stop}, nil
+}
+
+func (i *instance) start(ctx context.Context, install, serve string) error {
+	if err := i.chooseOwner(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	files := i.command(install, i.install(i.dir)...)
+	if out, err := i.output(ctx, files); err != nil {
+		return fmt.Errorf("%s: %w: %s", filepath.Base(install), err, end(out))
+	}
+	log, err := os.Create(filepath.Join(i.dir, logName))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }() // the server holds a copy
+	server := i.command(serve, i.serve(i.dir)...)
+	server.Stdout, server.Stderr = log, log
+	endWithParent(server.SysProcAttr, i.end())
+	started := make(chan error)
+	go func() {
+		// The kernel signals a child when the thread that started it ends, so this thread has to stay.
+		runtime.LockOSThread()
+		err := server.Start()
+		started <- err
+		if err == nil {
+			_ = server.Wait() // the log says more than the exit code
+			close(i.exited)
+		}
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	i.server = server.Process
+	return i.wait(ctx, filepath.Base(serve))
+}
+
+// wait returns when the server answers.
+func (i *instance) wait(ctx context.Context, name string) error {
+	for {
+		err := i.answers(ctx, i.dsn(i.dir))
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-i.exited:
+			out, _ := os.ReadFile(filepath.Join(i.dir, logName))
+			return fmt.Errorf("%s has ended: %s", name, end(out))
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not answer: %w", name, err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// end is the end of what a program has said.
+func end(out []byte) string {
+	return strings.TrimSpace(string(out[max(len(out)-maxLog, 0):]))
+}
+
+func (i *instance) stop() error {
+	if i.server != nil {
+		_ = i.server.Signal(i.end()) // an error says that it has ended
+		select {
+		case <-i.exited:
+		case <-time.After(stopTimeout):
+			_ = i.server.Kill()
+			<-i.exited
+		}
+	}
+	return errors.Join(os.RemoveAll(i.dir), i.lock.Close())
+}
+
+// output runs a program with all that it starts, in a process group that ctx ends.
+func (i *instance) output(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.WaitDelay = time.Second
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	group := cmd.Process.Pid
+	stop := context.AfterFunc(ctx, func() { _ = syscall.Kill(-group, syscall.SIGKILL) })
+	err := cmd.Wait()
+	if !stop() {
+		err = context.Cause(ctx)
+	}
+	return []byte(out.String()), err
+}
+
+func (i *instance) command(path string, args ...string) *exec.Cmd {
+	cmd := exec.Command(path, args...) //nolint:gosec // a program that find has found
+	cmd.Dir = i.dir                    // the working directory may be closed to the owner
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "TMPDIR="+i.dir)
+	// A group of its own: Ctrl-C in the terminal reaches this process, which then stops the server in order.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: i.owner, Setpgid: true}
+	return cmd
+}
+
+// chooseOwner gives the folder to an account without rights if this process is root's: servers refuse to run as root.
+func (i *instance) chooseOwner() error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	for _, name := range append(i.users(), "nobody") {
+		account, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err := strconv.ParseUint(account.Uid, 10, 32)
+		if err != nil {
+			return fmt.Errorf("user %s: %w", name, err)
+		}
+		gid, err := strconv.ParseUint(account.Gid, 10, 32)
+		if err != nil {
+			return fmt.Errorf("user %s: %w", name, err)
+		}
+		i.owner = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		return os.Chown(i.dir, int(uid), int(gid))
+	}
+	return fmt.Errorf("the server refuses to run as root, and there is no user %s or nobody", strings.Join(i.users(), ", "))
+}

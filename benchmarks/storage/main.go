@@ -1,0 +1,69 @@
+// Command storage compares primary keys by what they cost a database: the bytes that auto-increment, snowflake and UUID keys
+// take in tables and indexes, and the speed at which rows with them are inserted, found and deleted.
+//
+//	go run ./storage -rows 20000 -rounds 3 -scenario load
+//
+// loads SQLite tables with each kind of key and writes a table of figures; each speed also as a ratio to auto-increment in the
+// same round. With -out it writes a report as HTML, Markdown, CSV and JSON, and can be resumed. -h lists the flags, and
+// the README of this module says how to read the figures.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+func main() { os.Exit(exit()) }
+
+// exit runs the tool and returns its exit code.
+func exit() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.Is(err, context.Canceled):
+		return 130
+	}
+	fmt.Fprintln(os.Stderr, "storage:", sentence(err))
+	return 1
+}
+
+// sentence writes an error in one line, without what it says twice.
+func sentence(err error) string {
+	var parts []string
+	seen := map[string]bool{}
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); line != "" && !seen[line] {
+			seen[line] = true
+			parts = append(parts, line)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(parts, "; "), ":; ", ": ")
+}
+
+func run(ctx context.Context, args []string, out, progress io.Writer) error {
+	if rest, ok := withoutAdvise(args); ok {
+		return adviceFor(ctx, rest, out, progress)
+	}
+	s, err := parse(args, progress)
+	if err != nil {
+		return err
+	}
+	if s.cleanup {
+		return s.clean(ctx, out)
+	}
+	if s.report != "" {
+		return s.render(ctx, out, progress)
+	}
+	return s.compare(ctx, out, progress)
+}

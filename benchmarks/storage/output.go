@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
+	runner "github.com/sqlflake/sqlflake/benchmarks/storage/internal/run"
+)
+
+// write writes a report to standard output, and to the folders of -out, -report and -docs.
+func (s settings) write(r report.Report, out, progress io.Writer) error {
+	var err error
+	switch s.format {
+	case "csv":
+		err = r.WriteCSV(out)
+	case "json":
+		err = r.WriteJSON(out)
+	default:
+		err = r.WriteText(out, styleOf(out))
+	}
+	if err != nil {
+		return err
+	}
+	if dir := s.out + s.report; dir != "" { // one of them
+		if err := r.WriteFolder(dir); err != nil {
+			return err
+		}
+		fmt.Fprintf(progress, "The report is %s.\n", filepath.Join(dir, "index.html"))
+	}
+	if s.docs != "" {
+		if err := r.WriteDocs(s.docs); err != nil {
+			return fmt.Errorf("-docs: %w", err)
+		}
+		fmt.Fprintf(progress, "bytes.svg, rate.svg and table.md are in %s.\n", s.docs)
+	}
+	return nil
+}
+
+// render writes the report of a folder again, without measuring.
+func (s settings) render(_ context.Context, out, progress io.Writer) error {
+	records, err := runner.Load(s.report)
+	if err != nil {
+		return fmt.Errorf("-report: %w", err)
+	}
+	if len(records) == 0 {
+		return fmt.Errorf("-report: there are no results in %s", s.report)
+	}
+	env, err := report.LoadEnvironment(s.report)
+	if err != nil {
+		fmt.Fprintf(progress, "The report will not say where its figures are from: %v\n", err)
+	}
+	baseline := s.baseline
+	if env.Baseline != "" && !s.baselineSet {
+		baseline = env.Baseline
+	}
+	return s.write(report.New(env, records, baseline), out, progress)
+}
