@@ -27,7 +27,7 @@ fmt: ## format the Go code as the linter wants it (needs golangci-lint in PATH)
 	@for module in $(MODULES); do (cd $$module && golangci-lint fmt) || exit 1; done
 
 .PHONY: fuzz
-fuzz: ## fuzz each decoder (FUZZ=30s for each target)
+fuzz: ## fuzz each decoder (FUZZ=30s or FUZZ=5000x for each target)
 	go run ./internal/testall -fuzz $(FUZZ)
 
 .PHONY: bench

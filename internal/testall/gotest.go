@@ -35,7 +35,7 @@ func (g goTester) test(ctx context.Context, s suite) (code int, err error) {
 	if g.opts.verbose {
 		args = append(args, "-v")
 	}
-	if g.opts.fuzz > 0 {
+	if g.opts.fuzz != "" {
 		return g.fuzz(ctx, s, args)
 	}
 	if g.opts.long {
@@ -54,7 +54,7 @@ func (g goTester) fuzz(ctx context.Context, s suite, args []string) (code int, e
 	}
 	for _, target := range parseTargets(list.String()) {
 		one, err := g.run(ctx, s.module, slices.Concat(args, []string{
-			"-run=^$", "-fuzz=^" + target.name + "$", "-fuzztime=" + g.opts.fuzz.String(), target.pkg,
+			"-run=^$", "-fuzz=^" + target.name + "$", "-fuzztime=" + g.opts.fuzz, target.pkg,
 		}), g.stdout)
 		if code == 0 {
 			code = one

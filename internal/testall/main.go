@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -23,7 +25,7 @@ Runs go test in every module of the repository, with these flags:
   -race          look for data races
   -v             print every test
   -long          run the long versions of the tests too (sets SNOWFLAKE_TEST_LONG=1)
-  -fuzz 10s      instead of the tests, run each fuzz target for this long
+  -fuzz 10s      instead of the tests, run each fuzz target for this long, or this often: 5000x
 
 Packages are paths such as ./snowflake/... (default: ./..., which is everything).
 
@@ -50,7 +52,7 @@ const (
 // options is the command line.
 type options struct {
 	race, verbose, long bool
-	fuzz                time.Duration // of each target; 0: run the tests
+	fuzz                string // how long or how often each target runs, as -fuzztime of go test; "": run the tests
 	packages            []string
 }
 
@@ -89,18 +91,28 @@ func parse(args []string) (options, error) {
 	flags.BoolVar(&opts.race, "race", false, "")
 	flags.BoolVar(&opts.verbose, "v", false, "")
 	flags.BoolVar(&opts.long, "long", false, "")
-	flags.DurationVar(&opts.fuzz, "fuzz", 0, "")
+	flags.StringVar(&opts.fuzz, "fuzz", "", "")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
 	}
-	if opts.fuzz < 0 {
-		return options{}, fmt.Errorf("-fuzz %v: want a positive duration such as 10s", opts.fuzz)
+	if opts.fuzz != "" && !isFuzzTime(opts.fuzz) {
+		return options{}, fmt.Errorf("-fuzz %s: want a positive duration such as 10s, or a number of runs such as 5000x", opts.fuzz)
 	}
 	opts.packages = flags.Args()
 	if len(opts.packages) == 0 {
 		opts.packages = []string{"./..."}
 	}
 	return opts, nil
+}
+
+// isFuzzTime reports whether go test takes the text as -fuzztime.
+func isFuzzTime(text string) bool {
+	if runs, ok := strings.CutSuffix(text, "x"); ok {
+		n, err := strconv.Atoi(runs)
+		return err == nil && n > 0
+	}
+	d, err := time.ParseDuration(text)
+	return err == nil && d > 0
 }
 
 // testAll returns the exit code of the first command that failed, 0 if none did.

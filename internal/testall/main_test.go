@@ -112,7 +112,7 @@ func FuzzOne(f *testing.F) { f.Add(1); f.Fuzz(func(t *testing.T, n int) {}) }
 func FuzzOneMore(f *testing.F) { f.Add(1); f.Fuzz(func(t *testing.T, n int) {}) }`),
 		"b/b_test.go": testFile("b", "func TestB(t *testing.T) {}"),
 	})
-	out, code := runHere("-fuzz", "10ms")
+	out, code := runHere("-fuzz", "50x")
 	if code != 0 || !strings.Contains(out, "-fuzz=^FuzzOne$") || !strings.Contains(out, "-fuzz=^FuzzOneMore$") {
 		t.Errorf("exit code %d, want 0 and both targets:\n%s", code, out)
 	}
@@ -126,7 +126,7 @@ func TestFuzzFailureIsTheExitCode(t *testing.T) {
 		"a/a_test.go": testFile("a", `func FuzzOne(f *testing.F) { f.Add(1); f.Fuzz(func(t *testing.T, n int) { t.Error("bad") }) }`),
 		"b/b_test.go": testFile("b", `func FuzzTwo(f *testing.F) { f.Add(1); f.Fuzz(func(t *testing.T, n int) {}) }`),
 	})
-	if out, code := runHere("-fuzz", "2s"); code != 1 || !strings.Contains(out, "-fuzz=^FuzzTwo$") {
+	if out, code := runHere("-fuzz", "50x"); code != 1 || !strings.Contains(out, "-fuzz=^FuzzTwo$") {
 		t.Errorf("exit code %d, want 1 after all targets:\n%s", code, out)
 	}
 }
@@ -136,8 +136,10 @@ func TestBadCommandLineIsExplained(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"-fuzz", "10"}, `invalid value "10" for flag -fuzz`},
+		{[]string{"-fuzz", "10"}, "-fuzz 10: want a positive duration"},
 		{[]string{"-fuzz", "-1s"}, "-fuzz -1s: want a positive duration"},
+		{[]string{"-fuzz", "0x"}, "-fuzz 0x: want a positive duration"},
+		{[]string{"-fuzz", "manyx"}, "-fuzz manyx: want a positive duration"},
 		{[]string{"-count=1"}, "flag provided but not defined: -count"},
 		{[]string{"github.com/sqlflake/sqlflake/..."}, "want a path such as ./snowflake"},
 		{[]string{"../x"}, "want a path such as ./snowflake"},
