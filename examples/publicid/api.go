@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/sqltypes/publicid"
+)
+
+// newAPI returns the handler. The types of the models read and write the tokens; it has to do so for paths alone.
+func newAPI(db *gorm.DB) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /users", serve(http.StatusCreated, func(r *http.Request) (any, error) {
+		var in struct {
+			Name string `json:"name"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			return nil, err
+		}
+		user := User{Name: in.Name}
+		return &user, db.WithContext(r.Context()).Create(&user).Error
+	}))
+	mux.HandleFunc("GET /users/{id}", serve(http.StatusOK, func(r *http.Request) (any, error) {
+		id, err := publicid.ParseID[userKind](r.PathValue("id"))
+		if err != nil {
+			return nil, err
+		}
+		var user User
+		return &user, db.WithContext(r.Context()).Preload("Orders").First(&user, id).Error
+	}))
+	mux.HandleFunc("POST /orders", serve(http.StatusCreated, func(r *http.Request) (any, error) {
+		var in struct {
+			UserID  UserID `json:"user_id"`
+			Article string `json:"article"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			return nil, err
+		}
+		if err := db.WithContext(r.Context()).First(&User{}, in.UserID).Error; err != nil {
+			return nil, err
+		}
+		order := Order{UserID: in.UserID, Article: in.Article}
+		return &order, db.WithContext(r.Context()).Create(&order).Error
+	}))
+	return mux
+}
+
+// serve answers with the value in JSON, or with the status of the error. A token that is none gets the answer of a row
+// that is not there: it tells nobody which of the two it was.
+func serve(status int, handle func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		value, err := handle(r)
+		var text []byte
+		if err == nil {
+			text, err = json.Marshal(value)
+		}
+		var syntax *json.SyntaxError
+		switch {
+		case err == nil:
+		case errors.Is(err, publicid.ErrToken), errors.Is(err, gorm.ErrRecordNotFound):
+			status, text = http.StatusNotFound, []byte(`{"error":"not found"}`)
+		case errors.As(err, &syntax):
+			status, text = http.StatusBadRequest, []byte(`{"error":"bad JSON"}`)
+		default: // a program would log it
+			status, text = http.StatusInternalServerError, []byte(`{"error":"internal"}`)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = w.Write(text)
+	}
+}

@@ -1,0 +1,62 @@
+package publicid
+
+import "math/bits"
+
+// base62Len is the length of a token in base 62: the least n with 62^n >= 2^128.
+const base62Len = 22
+
+// base62 is the alphabet of snowflake.ID.Base62: digits and letters in ASCII order.
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// base62Max is the text of 2^128-1.
+const base62Max = "7n42DGM5Tflk9n8mt7Fhc7"
+
+var base62Values = digitValues(base62)
+
+const (
+	pow5  = 62 * 62 * 62 * 62 * 62
+	pow10 = pow5 * pow5 // below 2^60
+)
+
+// writeBase62 writes 128 bits as a number: two digits, then twice ten.
+func writeBase62(out *[base62Len]byte, high, low uint64) {
+	quotient, last := bits.Div64(high%pow10, low, pow10)
+	top, middle := bits.Div64(high/pow10, quotient, pow10)
+	out[0], out[1] = base62[top/62], base62[top%62]
+	// Four short chains of divisions run side by side.
+	a, b, c, d := middle/pow5, middle%pow5, last/pow5, last%pow5
+	for i := 6; i >= 2; i-- {
+		out[i], out[i+5], out[i+10], out[i+15] = base62[a%62], base62[b%62], base62[c%62], base62[d%62]
+		a, b, c, d = a/62, b/62, c/62, d/62
+	}
+}
+
+// readBase62 is the inverse of writeBase62. It refuses other characters and numbers of more than 128 bits.
+func readBase62[T ~string | ~[]byte](text T) (high, low uint64, ok bool) {
+	if len(text) != base62Len {
+		return 0, 0, false
+	}
+	first, second := base62Values[text[0]], base62Values[text[1]]
+	all := first | second // the union of the values: the top bit is that of noDigit
+	var middle, last uint64
+	for i := 2; i < 12; i++ {
+		upper, lower := base62Values[text[i]], base62Values[text[i+10]]
+		all |= upper | lower
+		middle = middle*62 + uint64(upper)
+		last = last*62 + uint64(lower)
+	}
+	if all > 127 {
+		return 0, 0, false
+	}
+	// ((first*62 + second) * 62^10 + middle) * 62^10 + last
+	upHigh, upLow := bits.Mul64(uint64(first)*62+uint64(second), pow10)
+	upLow, carry := bits.Add64(upLow, middle, 0)
+	upHigh += carry // below 2^8
+	high, low = bits.Mul64(upLow, pow10)
+	overflow, part := bits.Mul64(upHigh, pow10)
+	high, carry = bits.Add64(high, part, 0)
+	overflow += carry
+	low, carry = bits.Add64(low, last, 0)
+	high, carry = bits.Add64(high, 0, carry)
+	return high, low, overflow+carry == 0
+}

@@ -1,0 +1,240 @@
+package publicid_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/publicid"
+)
+
+// wantRefused checks that a codec takes the text for no token.
+func wantRefused(t *testing.T, codec *publicid.Codec, text, why string) {
+	t.Helper()
+	id, err := codec.Parse(text)
+	var parseError *snowflake.ParseError
+	if id != 0 || !errors.Is(err, publicid.ErrToken) || !errors.Is(err, snowflake.ErrSyntax) || !errors.As(err, &parseError) {
+		t.Fatalf("Parse(%q) = %d, %v, want ErrToken", text, id, err)
+	}
+	if parseError.Source != "token" || !strings.Contains(parseError.Reason, why) || len(parseError.Input) > 40 {
+		t.Fatalf("Parse(%q): error %v, want %q", text, err, why)
+	}
+	if id, key, err := codec.Open(text); id != 0 || key != "" || !errors.Is(err, publicid.ErrToken) {
+		t.Fatalf("Open(%q) = %d, %q, %v, want ErrToken", text, id, key, err)
+	}
+}
+
+func TestEveryIDHasOneTokenOfFixedLength(t *testing.T) {
+	eachForm(t, func(t *testing.T, f form) {
+		codec := f.codec(oldKey)
+		if codec.Len() != f.length {
+			t.Errorf("Len() = %d, want %d", codec.Len(), f.length)
+		}
+		seen := map[string]snowflake.ID{}
+		for _, id := range someIDs() {
+			token := mustToken(t, codec, id)
+			if len(token) != f.length || strings.Trim(token, f.alphabet) != "" || mustToken(t, codec, id) != token {
+				t.Errorf("the token of %d is %q", id, token)
+			}
+			if other, there := seen[token]; there && other != id {
+				t.Errorf("%d and %d have the token %q", other, id, token)
+			}
+			seen[token] = id
+			if got, err := codec.Parse(token); got != id || err != nil {
+				t.Errorf("%q of %d is read as %d, %v", token, id, got, err)
+			}
+			if got, key, err := codec.Open(token); got != id || key != "old" || err != nil {
+				t.Errorf("Open(%q) of %d = %d, %q, %v", token, id, got, key, err)
+			}
+			if appended, err := codec.Append([]byte("/users/"), id); string(appended) != "/users/"+token || err != nil {
+				t.Errorf("Append of %d = %q, %v", id, appended, err)
+			}
+		}
+	})
+}
+
+func TestZeroAndNegativeIDsHaveNoToken(t *testing.T) {
+	eachForm(t, func(t *testing.T, f form) {
+		codec := f.codec(oldKey)
+		for _, id := range []snowflake.ID{0, -1, -175907170989793351, math.MinInt64} {
+			if token, err := codec.Token(id); token != "" || !errors.Is(err, publicid.ErrNoToken) {
+				t.Errorf("Token(%d) = %q, %v, want ErrNoToken", id, token, err)
+			}
+			if b, err := codec.Append([]byte("x"), id); string(b) != "x" || !errors.Is(err, publicid.ErrNoToken) {
+				t.Errorf("Append(%d) = %q, %v, want ErrNoToken", id, b, err)
+			}
+		}
+	})
+}
+
+// Blocks that only somebody with the key could make: random tokens would never show that one of the bits is not looked at.
+func TestBlocksAreReadOnlyIfAllZeroBitsAreZeroAndTheIDIsOne(t *testing.T) {
+	codec := mustCodec("user", oldKey)
+	for bit := range 64 {
+		wantRefused(t, codec, publicid.SealForTest(codec, 1<<bit, 5), "no key")
+	}
+	for _, number := range []uint64{0, 1 << 63, math.MaxUint64} { // 0 and negative IDs
+		wantRefused(t, codec, publicid.SealForTest(codec, 0, number), "no key")
+	}
+	if id, err := codec.Parse(publicid.SealForTest(codec, 0, 5)); id != 5 || err != nil {
+		t.Errorf("the block of 5 is read as %d, %v", id, err)
+	}
+}
+
+func TestEveryChangedBitIsRefused(t *testing.T) {
+	eachForm(t, func(t *testing.T, f form) {
+		codec := f.codec(newKey + "," + oldKey)
+		for _, id := range someIDs()[:8] {
+			block := f.number(mustToken(t, codec, id))
+			for bit := range 128 {
+				changed := new(big.Int).SetBit(block, bit, block.Bit(bit)^1)
+				wantRefused(t, codec, f.text(changed), "no key of domain")
+			}
+		}
+	})
+}
+
+func TestEveryChangedCharacterIsRefused(t *testing.T) {
+	eachForm(t, func(t *testing.T, f form) {
+		codec := f.codec(oldKey)
+		token := mustToken(t, codec, 175907170989793351)
+		for i := range len(token) {
+			for c := range 256 {
+				changed := token[:i] + string([]byte{byte(c)}) + token[i+1:]
+				if changed != token {
+					wantRefused(t, codec, changed, "")
+				}
+			}
+		}
+	})
+}
+
+func TestOneIDHasOneText(t *testing.T) {
+	eachForm(t, func(t *testing.T, f form) {
+		codec := f.codec(oldKey)
+		token := mustToken(t, codec, 5)
+		largest := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 128), big.NewInt(1))
+		wantRefused(t, codec, f.text(largest), "no key of domain")
+		beyond := f.text(largest.Add(largest, big.NewInt(1)))
+		wantRefused(t, codec, beyond, "the largest number of 128 bits")
+		// The same block, plus 2^128: other text for the same 128 bits, if the decoder dropped what it has no room for.
+		wantRefused(t, codec, f.text(new(big.Int).Add(f.number(token), largest)), "the largest number of 128 bits")
+		wantRefused(t, codec, strings.Repeat(f.alphabet[len(f.alphabet)-1:], f.length), "the largest number of 128 bits")
+
+		want := fmt.Sprintf("want %d characters, got ", f.length)
+		longest := strings.Repeat(token, 9)
+		for _, text := range []string{"", "5", token[1:], token + "0", "0" + token, " " + token, token + "\n", longest} {
+			wantRefused(t, codec, text, fmt.Sprint(want, len(text)))
+		}
+		for _, c := range []string{"-", "_", " ", "+", "\x00", "\xff", "é"} {
+			wantRefused(t, codec, c+token[len(c):], "byte 0 is ")
+			wantRefused(t, codec, token[:9]+c+token[9+len(c):], "byte 9 is ")
+		}
+		if f.name == "crockford" {
+			wantRefused(t, codec, strings.ToLower(token), "which is not in the alphabet")
+			for _, alias := range []string{"I", "L", "O", "U", "i", "l", "o"} { // Crockford's decoder takes I and L for 1, O for 0
+				wantRefused(t, codec, token[:25]+alias, "byte 25 is ")
+			}
+		}
+	})
+}
+
+func TestTokensOfOtherDomainsAndKeysAreRefused(t *testing.T) {
+	eachForm(t, func(t *testing.T, f form) {
+		users := f.codec(oldKey)
+		for name, other := range map[string]*publicid.Codec{
+			"domain":        mustCodec("order", oldKey, f.options...),
+			"longer domain": mustCodec("users", oldKey, f.options...),
+			"key":           f.codec(newKey),
+			"similar key":   f.codec("old:000102030405060708090a0b0c0d0e0e"),
+		} {
+			for _, id := range someIDs() {
+				theirs := mustToken(t, other, id)
+				if theirs == mustToken(t, users, id) {
+					t.Errorf("%d has the same token with another %s", id, name)
+				}
+				wantRefused(t, users, theirs, `no key of domain "user" has made it`)
+			}
+		}
+	})
+}
+
+func TestTheOtherAlphabetIsRefused(t *testing.T) {
+	wantRefused(t, forms[0].codec(oldKey), mustToken(t, forms[1].codec(oldKey), 5), "want 26 characters, got 22")
+	wantRefused(t, forms[1].codec(oldKey), mustToken(t, forms[0].codec(oldKey), 5), "want 22 characters, got 26")
+}
+
+func TestTheIDOfAKeyDoesNotInfluenceTokens(t *testing.T) {
+	renamed := mustCodec("user", "renamed"+strings.TrimPrefix(oldKey, "old"))
+	if a, b := mustToken(t, mustCodec("user", oldKey), 5), mustToken(t, renamed, 5); a != b {
+		t.Errorf("%q and %q", a, b)
+	}
+}
+
+func TestNewRefusesBadArguments(t *testing.T) {
+	key := mustKeys(oldKey)[0]
+	sameSecret, _ := publicid.NewKey("copy", []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
+	for name, test := range map[string]struct {
+		domain string
+		keys   []publicid.Key
+		want   error
+		text   string
+	}{
+		"no domain":   {"", []publicid.Key{key}, publicid.ErrDomain, "domain is empty"},
+		"no key":      {"user", nil, publicid.ErrKey, "there is none"},
+		"zero Key":    {"user", []publicid.Key{key, {}}, publicid.ErrKey, "number 1 is the zero Key"},
+		"twice":       {"user", []publicid.Key{key, key}, publicid.ErrKey, `"old" comes twice`},
+		"same secret": {"user", []publicid.Key{key, sameSecret}, publicid.ErrKey, `"old" and "copy" have the same secret`},
+	} {
+		codec, err := publicid.New(test.domain, test.keys)
+		if codec != nil || !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
+			t.Errorf("%s: %v, %v, want %v with %q", name, codec, err, test.want, test.text)
+		}
+	}
+}
+
+func TestACodecThatNewDidNotMakeReturnsAnError(t *testing.T) {
+	for _, codec := range []*publicid.Codec{nil, {}} {
+		if token, err := codec.Token(5); token != "" || !errors.Is(err, publicid.ErrNoCodec) {
+			t.Errorf("Token = %q, %v", token, err)
+		}
+		if b, err := codec.Append([]byte("x"), 5); string(b) != "x" || !errors.Is(err, publicid.ErrNoCodec) {
+			t.Errorf("Append = %q, %v", b, err)
+		}
+		if id, err := codec.Parse("24VK6RXN3159AMNS3P94TYGM5D"); id != 0 || !errors.Is(err, publicid.ErrNoCodec) {
+			t.Errorf("Parse = %d, %v", id, err)
+		}
+		if id, key, err := codec.Open(""); id != 0 || key != "" || !errors.Is(err, publicid.ErrNoCodec) {
+			t.Errorf("Open = %d, %q, %v", id, key, err)
+		}
+		if codec.Domain() != "" || len(codec.KeyIDs()) != 0 || codec.Len() != 26 || fmt.Sprint(codec) == "" {
+			t.Errorf("%v has the domain %q, keys %q and length %d", codec, codec.Domain(), codec.KeyIDs(), codec.Len())
+		}
+	}
+}
+
+func TestACodecIsSafeForGoroutines(t *testing.T) {
+	codec := mustCodec("user", newKey+","+oldKey)
+	old := mustCodec("user", oldKey)
+	var wg sync.WaitGroup
+	for worker := range 8 {
+		wg.Go(func() {
+			for i := range 2000 {
+				id := snowflake.ID(worker*2000 + i + 1)
+				for _, maker := range []*publicid.Codec{codec, old} {
+					token, err := maker.Token(id)
+					if got, parseErr := codec.Parse(token); got != id || err != nil || parseErr != nil {
+						t.Errorf("%q of %d is read as %d, %v, %v", token, id, got, err, parseErr)
+						return
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

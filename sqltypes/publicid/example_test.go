@@ -1,0 +1,116 @@
+package publicid_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/publicid"
+)
+
+func Example() {
+	// From the environment, as PUBLICID_KEYS="2026a:$(openssl rand -hex 16)".
+	keys, err := publicid.ParseKeys("2026a:000102030405060708090a0b0c0d0e0f")
+	if err != nil {
+		panic(err)
+	}
+	users, err := publicid.New("user", keys)
+	if err != nil {
+		panic(err)
+	}
+	for id := snowflake.ID(153652455014400000); id < 153652455014400003; id++ {
+		token, err := users.Token(id)
+		if err != nil {
+			panic(err)
+		}
+		back, err := users.Parse(token)
+		fmt.Println(token, back, err)
+	}
+	_, err = users.Parse("2BN5D8MQNV4EBEF8WQ5QEYGZDB") // the first one with its last bit changed
+	fmt.Println(errors.Is(err, publicid.ErrToken), err)
+	// Output:
+	// 2BN5D8MQNV4EBEF8WQ5QEYGZDA 153652455014400000 <nil>
+	// 5M0CB0638NB0HP3C5MB7B6NNGY 153652455014400001 <nil>
+	// 1Y9WR5G0VA1FPEYC7VJYXH2PK5 153652455014400002 <nil>
+	// true snowflake: token "2BN5D8MQNV4EBEF8WQ5QEYGZDB" is not an ID: no key of domain "user" has made it
+}
+
+// The ID of an article, in a program that has the key in a variable.
+type (
+	articleKind struct{}
+	ArticleID   = publicid.ID[articleKind]
+)
+
+var articles = mustCodec("article", "2026a:000102030405060708090a0b0c0d0e0f")
+
+func (articleKind) Codec() *publicid.Codec { return articles }
+
+// The type of a field makes an API speak in tokens: in both directions, and with null.
+func ExampleID() {
+	type Article struct {
+		ID       ArticleID  `json:"id"`
+		PartOf   *ArticleID `json:"part_of"`
+		Replaces ArticleID  `json:"replaces,omitzero"`
+	}
+	text, err := json.Marshal(Article{ID: 153652455014400000})
+	fmt.Println(string(text), err)
+
+	var back Article
+	err = json.Unmarshal(text, &back)
+	fmt.Printf("%d %v\n", back.ID, err) // %v and %s show the token
+
+	err = json.Unmarshal([]byte(`{"id":153652455014400000}`), &back)
+	fmt.Println(err)
+	column, err := ArticleID(153652455014400000).Value() // what goes into the bigint
+	fmt.Println(column, err)
+	// Output:
+	// {"id":"3CY5R72AFDYHH5SDM96177Q8K6","part_of":null} <nil>
+	// 153652455014400000 <nil>
+	// snowflake: JSON "153652455014400000" is not an ID: want a string with a token
+	// 153652455014400000 <nil>
+}
+
+// The new key makes tokens, those of the old one are still read.
+func ExampleCodec_Open() {
+	before, err := publicid.ParseKeys("2026a:000102030405060708090a0b0c0d0e0f")
+	if err != nil {
+		panic(err)
+	}
+	after, err := publicid.ParseKeys("2026b:f0e1d2c3b4a5968778695a4b3c2d1e0f,2026a:000102030405060708090a0b0c0d0e0f")
+	if err != nil {
+		panic(err)
+	}
+	for _, keys := range [][]publicid.Key{before, after} {
+		maker, err := publicid.New("user", keys, publicid.WithBase62())
+		if err != nil {
+			panic(err)
+		}
+		token, err := maker.Token(153652455014400000)
+		if err != nil {
+			panic(err)
+		}
+		reader, err := publicid.New("user", after, publicid.WithBase62())
+		if err != nil {
+			panic(err)
+		}
+		id, key, err := reader.Open(token)
+		fmt.Println(token, id, key, err)
+	}
+	// Output:
+	// 2IlonedbxFO0y7YeGf8fuc 153652455014400000 2026a <nil>
+	// 6lvyKUvWkHLFEQ8NRuHvpa 153652455014400000 2026b <nil>
+}
+
+// A key is printed without its secret, unless that is what the program wants.
+func ExampleKey() {
+	key, err := publicid.ParseKey("2026a:000102030405060708090a0b0c0d0e0f")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%v %+v %#v\n", key, key, []publicid.Key{key})
+	fmt.Println(key.Reveal())
+	// Output:
+	// publicid.Key("2026a") publicid.Key("2026a") []publicid.Key{publicid.Key("2026a")}
+	// 2026a:000102030405060708090a0b0c0d0e0f
+}

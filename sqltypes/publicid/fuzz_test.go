@@ -1,0 +1,125 @@
+package publicid_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/publicid"
+)
+
+// fuzzCodec checks that an ID has one token, and that whatever is read is that token. The zero bits make it hopeless for
+// the fuzzer to find a token; so each text that is a number of 128 bits is also taken as a token with changes, bit for bit.
+func fuzzCodec(f *testing.F, form form) {
+	f.Helper()
+	codec := form.codec(newKey + "," + oldKey)
+	f.Fuzz(func(t *testing.T, text string, number int64) {
+		id, err := codec.Parse(text)
+		if err == nil {
+			tokens := []string{mustToken(t, codec, id), mustToken(t, form.codec(oldKey), id)}
+			if text != tokens[0] && text != tokens[1] {
+				t.Fatalf("%q is read as %d, whose tokens are %q", text, id, tokens)
+			}
+		} else if id != 0 || !errors.Is(err, publicid.ErrToken) {
+			t.Fatalf("Parse(%q) = %d, %v", text, id, err)
+		}
+
+		token, err := codec.Token(snowflake.ID(number))
+		if number <= 0 {
+			if token != "" || !errors.Is(err, publicid.ErrNoToken) {
+				t.Fatalf("Token(%d) = %q, %v", number, token, err)
+			}
+			return
+		}
+		if back, parseErr := codec.Parse(token); int64(back) != number || err != nil || parseErr != nil {
+			t.Fatalf("%d has the token %q, %v, which is read as %d, %v", number, token, err, back, parseErr)
+		}
+		if len(text) != form.length || strings.Trim(text, form.alphabet) != "" {
+			return
+		}
+		mask := form.number(text)
+		mixed := form.text(new(big.Int).Xor(form.number(token), mask)) // cut to the length where it is too large
+		if back, err := codec.Parse(mixed); err == nil && int64(back) == number && mixed != token {
+			t.Fatalf("%q and %q are both read as %d", token, mixed, number)
+		}
+	})
+}
+
+func FuzzParse(f *testing.F)       { fuzzCodec(f, forms[0]) }
+func FuzzParseBase62(f *testing.F) { fuzzCodec(f, forms[1]) }
+
+// The blocks of a codec, without the cipher: a text is read if and only if it is the text of 128 bits.
+func FuzzCrockfordBlock(f *testing.F) { fuzzBlock(f, forms[0], publicid.CrockfordForTest) }
+func FuzzBase62Block(f *testing.F)    { fuzzBlock(f, forms[1], publicid.Base62ForTest) }
+
+func fuzzBlock(f *testing.F, form form, block publicid.BlockForm) {
+	f.Helper()
+	f.Fuzz(func(t *testing.T, text string, high, low uint64) {
+		number := new(big.Int).SetUint64(high)
+		number.Add(number.Lsh(number, 64), new(big.Int).SetUint64(low))
+		written := block.Write(high, low)
+		if want := form.text(number); written != want {
+			t.Fatalf("%x %x is written as %q, want %q", high, low, written, want)
+		}
+		if gotHigh, gotLow, ok := block.Read(written); gotHigh != high || gotLow != low || !ok {
+			t.Fatalf("%q of %x %x is read as %x %x, %v", written, high, low, gotHigh, gotLow, ok)
+		}
+		want := len(text) == form.length && strings.Trim(text, form.alphabet) == "" && form.number(text).BitLen() <= 128
+		gotHigh, gotLow, ok := block.Read(text)
+		if ok != want {
+			t.Fatalf("%q is read as %x %x, %v, want %v", text, gotHigh, gotLow, ok, want)
+		}
+		if ok && block.Write(gotHigh, gotLow) != text {
+			t.Fatalf("%q is read as %x %x, which is written as %q", text, gotHigh, gotLow, block.Write(gotHigh, gotLow))
+		}
+	})
+}
+
+// What is read from JSON is a string with a token, null, or, since the option string takes quotes away, a bare token.
+// encoding/json passes values on without the space around them.
+func FuzzIDJSON(f *testing.F) {
+	f.Fuzz(func(t *testing.T, data []byte) {
+		id := UserID(42)
+		err := id.UnmarshalJSON(data)
+		if string(data) == "null" {
+			if id != 42 || err != nil {
+				t.Fatalf("null is read as %d, %v", id, err)
+			}
+			return
+		}
+		var text string
+		if len(bytes.TrimSpace(data)) < len(data) || json.Unmarshal(data, &text) != nil {
+			text = string(data)
+		}
+		want, wantErr := users.Parse(text)
+		if (err == nil) != (wantErr == nil) || id.SnowflakeID() != want || err != nil && !errors.Is(err, publicid.ErrToken) {
+			t.Fatalf("%q is read as %d, %v, want %d, %v", data, id, err, want, wantErr)
+		}
+	})
+}
+
+// A key that is read is what it reveals, and no error shows the secret.
+func FuzzParseKey(f *testing.F) {
+	f.Fuzz(func(t *testing.T, text string) {
+		keys, err := publicid.ParseKeys(text)
+		if err != nil {
+			if keys != nil || !errors.Is(err, publicid.ErrKey) {
+				t.Fatalf("ParseKeys(%q) = %v, %v", text, keys, err)
+			}
+			return
+		}
+		for _, key := range keys {
+			again, err := publicid.ParseKey(key.Reveal())
+			if err != nil || again.Reveal() != key.Reveal() || again.ID() != key.ID() {
+				t.Fatalf("%q of %q is read as %v, %v", key.Reveal(), text, again, err)
+			}
+		}
+		if _, err := publicid.New("user", keys); err != nil {
+			t.Fatalf("the keys of %q make no codec: %v", text, err)
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package publicid_test
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/publicid"
+)
+
+func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
+
+// The keys of the tests. The first is that of the vectors (see vectors_test.go).
+const (
+	oldKey   = "old:000102030405060708090a0b0c0d0e0f"
+	newKey   = "new:f0e1d2c3b4a5968778695a4b3c2d1e0f"
+	otherKey = "other:00000000000000000000000000000001"
+)
+
+func mustKeys(text string) []publicid.Key {
+	keys, err := publicid.ParseKeys(text)
+	if err != nil {
+		panic(err)
+	}
+	return keys
+}
+
+func mustCodec(domain, keys string, options ...publicid.Option) *publicid.Codec {
+	codec, err := publicid.New(domain, mustKeys(keys), options...)
+	if err != nil {
+		panic(err)
+	}
+	return codec
+}
+
+func mustToken(t testing.TB, codec *publicid.Codec, id snowflake.ID) string {
+	t.Helper()
+	token, err := codec.Token(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// form is a way to write tokens, with an oracle that knows no trick.
+type form struct {
+	name     string
+	alphabet string
+	length   int
+	options  []publicid.Option
+}
+
+var forms = []form{
+	{"crockford", "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 26, nil},
+	{
+		"base62", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 22,
+		[]publicid.Option{publicid.WithBase62()},
+	},
+}
+
+func eachForm(t *testing.T, f func(t *testing.T, form form)) {
+	t.Helper()
+	for _, form := range forms {
+		t.Run(form.name, func(t *testing.T) { f(t, form) })
+	}
+}
+
+// codec returns a codec of the domain "user" for this form.
+func (f form) codec(keys string) *publicid.Codec { return mustCodec("user", keys, f.options...) }
+
+// number returns the number of a text.
+func (f form) number(text string) *big.Int {
+	n := new(big.Int)
+	for _, c := range []byte(text) {
+		n.Mul(n, big.NewInt(int64(len(f.alphabet))))
+		n.Add(n, big.NewInt(int64(strings.IndexByte(f.alphabet, c))))
+	}
+	return n
+}
+
+// text returns a number as a text of the form's length.
+func (f form) text(n *big.Int) string {
+	n = new(big.Int).Set(n)
+	text, digit := make([]byte, f.length), new(big.Int)
+	for i := len(text) - 1; i >= 0; i-- {
+		n.DivMod(n, big.NewInt(int64(len(f.alphabet))), digit)
+		text[i] = f.alphabet[digit.Int64()]
+	}
+	return string(text)
+}
+
+// someIDs are the smallest and largest, and some of all sizes.
+func someIDs() []snowflake.ID {
+	ids := []snowflake.ID{1, 2, 255, 256, 175907170989793351, math.MaxInt64 - 1, math.MaxInt64}
+	random := rand.New(rand.NewPCG(1, 2))
+	for shift := range 63 {
+		ids = append(ids, snowflake.ID(random.Int64()>>shift|1))
+	}
+	return ids
+}

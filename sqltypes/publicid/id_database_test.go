@@ -1,0 +1,258 @@
+package publicid_test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/publicid"
+)
+
+// User and Order are the models of an API that shows tokens only.
+type User struct {
+	ID        UserID  `json:"id"         gorm:"primaryKey;type:int"`
+	Name      string  `json:"name"`
+	InvitedBy *UserID `json:"invited_by"`
+	Orders    []Order `json:"orders,omitempty"`
+}
+
+type Order struct {
+	ID     OrderID `json:"id"      gorm:"primaryKey;type:int"`
+	UserID UserID  `json:"user_id"`
+}
+
+// eachGORM runs f on each database, on PostgreSQL also with the simple protocol, in which IDs are written as text.
+func eachGORM(t *testing.T, f func(t *testing.T, db *gorm.DB)) {
+	t.Helper()
+	run := func(t *testing.T, target testdb.Target) {
+		gen := gormtest.New(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
+		db, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: logger.Discard}, gormplugin.New(gen))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool, err := db.DB()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { pool.Close() })
+		if err := db.AutoMigrate(&User{}, &Order{}); err != nil {
+			t.Fatal(err)
+		}
+		f(t, db)
+	}
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		run(t, target)
+		if target.Name == "postgres" {
+			t.Run("simple", func(t *testing.T) {
+				simple := testdb.Postgres(t)
+				separator := "?"
+				if strings.Contains(simple.DSN, "?") {
+					separator = "&"
+				}
+				simple.DSN += separator + "default_query_exec_mode=simple_protocol"
+				run(t, simple)
+			})
+		}
+	})
+}
+
+// api is a handler that binds and writes the models as they are.
+func api(db *gorm.DB) http.Handler {
+	mux := http.NewServeMux()
+	answer := func(w http.ResponseWriter, value any, err error) {
+		switch {
+		case errors.Is(err, publicid.ErrToken), errors.Is(err, gorm.ErrRecordNotFound):
+			http.Error(w, "not found", http.StatusNotFound)
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		default:
+			_ = json.NewEncoder(w).Encode(value)
+		}
+	}
+	mux.HandleFunc("POST /users", func(w http.ResponseWriter, r *http.Request) {
+		var user User
+		err := json.NewDecoder(r.Body).Decode(&user)
+		if err == nil {
+			err = db.WithContext(r.Context()).Create(&user).Error
+		}
+		answer(w, user, err)
+	})
+	mux.HandleFunc("GET /users/{id}", func(w http.ResponseWriter, r *http.Request) {
+		var user User
+		id, err := publicid.ParseID[userKind](r.PathValue("id"))
+		if err == nil {
+			err = db.WithContext(r.Context()).Preload("Orders").First(&user, id).Error
+		}
+		answer(w, user, err)
+	})
+	return mux
+}
+
+func call(t *testing.T, handler http.Handler, method, path, body string) (status int, answer string) {
+	t.Helper()
+	recorder := httptest.NewRecorder()
+	handler.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body)))
+	text, err := io.ReadAll(recorder.Result().Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return recorder.Code, strings.TrimSpace(string(text))
+}
+
+func TestAnAPIEmitsAndAcceptsOnlyTokensWhileTheColumnIsABigint(t *testing.T) {
+	eachGORM(t, func(t *testing.T, db *gorm.DB) {
+		handler := api(db)
+		var ada, grace User
+		status, answer := call(t, handler, "POST", "/users", `{"name":"Ada","orders":[{},{}]}`)
+		if err := json.Unmarshal([]byte(answer), &ada); status != 200 || err != nil || len(ada.Orders) != 2 || ada.ID <= 0 {
+			t.Fatalf("%d %s: %v", status, answer, err)
+		}
+		want := `{"id":"` + mustToken(t, users, ada.ID.SnowflakeID()) + `","name":"Ada","invited_by":null,"orders":[` +
+			`{"id":"` + mustToken(t, orders, ada.Orders[0].ID.SnowflakeID()) + `","user_id":"` + ada.ID.String() + `"},` +
+			`{"id":"` + mustToken(t, orders, ada.Orders[1].ID.SnowflakeID()) + `","user_id":"` + ada.ID.String() + `"}]}`
+		if answer != want {
+			t.Errorf("POST answers %s, want %s", answer, want)
+		}
+		if status, got := call(t, handler, "GET", "/users/"+ada.ID.String(), ""); status != 200 || got != want {
+			t.Errorf("GET answers %d %s, want %s", status, got, want)
+		}
+
+		status, answer = call(t, handler, "POST", "/users", `{"name":"Grace","invited_by":"`+ada.ID.String()+`"}`)
+		err := json.Unmarshal([]byte(answer), &grace)
+		if status != 200 || err != nil || grace.InvitedBy == nil || *grace.InvitedBy != ada.ID {
+			t.Fatalf("%d %s: %v", status, answer, err)
+		}
+
+		var raw struct {
+			ID        snowflake.ID
+			InvitedBy sql.Null[snowflake.ID]
+		}
+		if err := db.Table("users").Where("name = ?", "Grace").Take(&raw).Error; err != nil {
+			t.Fatal(err)
+		}
+		if raw.ID != grace.ID.SnowflakeID() || !raw.InvitedBy.Valid || raw.InvitedBy.V != ada.ID.SnowflakeID() {
+			t.Errorf("the columns hold %+v, want the numbers %d and %d", raw, grace.ID, ada.ID)
+		}
+
+		digits := raw.ID.String()
+		for path, name := range map[string]string{
+			digits: "the number", "0": "0", raw.ID.Base32(): "Base32", strings.ToLower(grace.ID.String()): "lower case",
+			ada.Orders[0].ID.String():                         "the token of an order",
+			mustToken(t, mustCodec("user", otherKey), raw.ID): "the token of another key",
+			mustToken(t, users, 4242):                         "the token of no row",
+		} {
+			if status, got := call(t, handler, "GET", "/users/"+path, ""); status != 404 {
+				t.Errorf("GET with %s answers %d %s", name, status, got)
+			}
+		}
+		for _, value := range []string{digits, `"` + digits + `"`, `""`, "0", `"` + ada.Orders[0].ID.String() + `"`} {
+			if status, got := call(t, handler, "POST", "/users", `{"name":"Eve","invited_by":`+value+`}`); status != 404 {
+				t.Errorf("POST with invited_by %s answers %d %s", value, status, got)
+			}
+		}
+		var n int64
+		if err := db.Model(&User{}).Count(&n).Error; n != 2 || err != nil {
+			t.Errorf("there are %d users, %v, want 2", n, err)
+		}
+	})
+}
+
+func TestTheColumnIsABigint(t *testing.T) {
+	eachGORM(t, func(t *testing.T, db *gorm.DB) {
+		columns, err := db.Migrator().ColumnTypes(&User{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, column := range columns {
+			name, got := column.Name(), strings.ToLower(column.DatabaseTypeName())
+			want := map[string]string{"postgres": "int8", "mysql": "bigint", "sqlite": "bigint"}[db.Name()]
+			if name == "id" && db.Name() == "sqlite" {
+				want = "integer" // the row's own place in the file, by the tag
+			}
+			if (name == "id" || name == "invited_by") && got != want {
+				t.Errorf("the column %s is %s, want %s", name, got, want)
+			}
+		}
+	})
+}
+
+func TestGORMFindsRowsByIDsOfThisType(t *testing.T) {
+	eachGORM(t, func(t *testing.T, db *gorm.DB) {
+		all := []User{{Name: "a"}, {Name: "b"}, {Name: "c"}}
+		if err := db.Create(&all).Error; err != nil {
+			t.Fatal(err)
+		}
+		if all[1].ID <= all[0].ID || all[2].ID <= all[1].ID || all[0].ID <= 0 {
+			t.Fatalf("the plugin made the keys %d, %d, %d", all[0].ID, all[1].ID, all[2].ID)
+		}
+		for name, query := range map[string]*gorm.DB{
+			"key":     db.Where(&User{ID: all[1].ID}),
+			"where":   db.Where("id = ?", all[1].ID),
+			"pointer": db.Where("id = ?", &all[1].ID),
+			"IN":      db.Where("id IN ?", []UserID{all[1].ID, 5}),
+			"map":     db.Where(map[string]any{"id": all[1].ID}),
+			"inline":  db.Where(all[1].ID),
+		} {
+			var got []User
+			if err := query.Find(&got).Error; err != nil || len(got) != 1 || got[0].ID != all[1].ID {
+				t.Errorf("by %s: %+v, %v", name, got, err)
+			}
+		}
+		if err := db.Model(&all[2]).Update("invited_by", all[0].ID).Error; err != nil {
+			t.Fatal(err)
+		}
+		got := User{ID: all[2].ID}
+		if err := db.First(&got).Error; err != nil || got.InvitedBy == nil || *got.InvitedBy != all[0].ID {
+			t.Errorf("read %+v, %v", got, err)
+		}
+		if err := db.Model(&all[2]).Update("invited_by", nil).Error; err != nil {
+			t.Fatal(err)
+		}
+		got = User{ID: all[2].ID} // GORM leaves fields alone where the column is NULL
+		if err := db.First(&got).Error; err != nil || got.InvitedBy != nil {
+			t.Errorf("after NULL: %+v, %v", got, err)
+		}
+	})
+}
+
+func TestNULLIsAnErrorAndLeavesNoStaleID(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		db := target.Open(t)
+		var id UserID
+		var ptr *UserID
+		rows, err := db.QueryContext(t.Context(), "SELECT 1 AS n, 7 AS id UNION ALL SELECT 2, NULL ORDER BY n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		var n int
+		for rows.Next() {
+			err := rows.Scan(&n, &id)
+			if n == 1 && (id != 7 || err != nil) {
+				t.Errorf("7 is read as %d, %v", id, err)
+			}
+			if n == 2 && (id != 0 || !errors.Is(err, snowflake.ErrNull)) {
+				t.Errorf("NULL is read as %d, %v", id, err)
+			}
+			if err := rows.Scan(&n, &ptr); err != nil || (ptr == nil) != (n == 2) {
+				t.Errorf("row %d is read as %v, %v", n, ptr, err)
+			}
+		}
+		if err := rows.Err(); err != nil || n != 2 {
+			t.Errorf("ended at row %d with %v", n, err)
+		}
+	})
+}

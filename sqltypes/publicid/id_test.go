@@ -1,0 +1,266 @@
+package publicid_test
+
+import (
+	"bytes"
+	"database/sql"
+	"database/sql/driver"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/publicid"
+)
+
+// What an ID has to be for the packages that handle it.
+var (
+	_ fmt.Stringer                              = UserID(0)
+	_ encoding.TextAppender                     = UserID(0)
+	_ encoding.TextMarshaler                    = UserID(0)
+	_ encoding.TextUnmarshaler                  = (*UserID)(nil)
+	_ json.Unmarshaler                          = (*UserID)(nil)
+	_ driver.Valuer                             = UserID(0)
+	_ sql.Scanner                               = (*UserID)(nil)
+	_ slog.LogValuer                            = UserID(0)
+	_ gormplugin.Key                            = (*UserID)(nil)
+	_ interface{ UnmarshalParam(string) error } = (*UserID)(nil) // gin and echo
+	_ interface{ GormDataType() string }        = UserID(0)      // GORM
+)
+
+const number = 175907170989793351
+
+// readers are all methods that read a token into an ID.
+var readers = map[string]func(id *UserID, text string) error{
+	"UnmarshalText":  func(id *UserID, text string) error { return id.UnmarshalText([]byte(text)) },
+	"UnmarshalParam": func(id *UserID, text string) error { return id.UnmarshalParam(text) },
+	"UnmarshalJSON":  func(id *UserID, text string) error { return id.UnmarshalJSON([]byte(`"` + text + `"`)) },
+	"json.Unmarshal": func(id *UserID, text string) error {
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(quoted, id)
+	},
+	"ParseID": func(id *UserID, text string) (err error) {
+		*id, err = publicid.ParseID[userKind](text)
+		return err
+	},
+}
+
+func TestAnIDReadsWhatItWrites(t *testing.T) {
+	for _, raw := range someIDs() {
+		want := UserID(raw)
+		token := mustToken(t, users, raw)
+		for name, write := range map[string]func() (string, error){
+			"Token":       want.Token,
+			"String":      func() (string, error) { return want.String(), nil },
+			"MarshalText": func() (string, error) { b, err := want.MarshalText(); return string(b), err },
+			"AppendText":  func() (string, error) { b, err := want.AppendText([]byte("x")); return string(b[1:]), err },
+			"LogValue":    func() (string, error) { return want.LogValue().String(), nil },
+		} {
+			if got, err := write(); got != token || err != nil {
+				t.Errorf("%s of %d = %q, %v, want %q", name, raw, got, err, token)
+			}
+		}
+		for name, read := range readers {
+			id := UserID(42)
+			if err := read(&id, token); id != want || err != nil {
+				t.Errorf("%s of %q = %d, %v, want %d", name, token, id, err, raw)
+			}
+		}
+	}
+}
+
+func TestOnlyTokensOfItsKindAreRead(t *testing.T) {
+	token := UserID(number).String()
+	for _, text := range []string{
+		"", "0", "5", "175907170989793351", token[1:], strings.ToLower(token), "x" + token[1:],
+		OrderID(number).String(), ShortID(number).String(), snowflake.ID(number).Base32(),
+	} {
+		for name, read := range readers {
+			id := UserID(42)
+			if err := read(&id, text); id != 0 || !errors.Is(err, publicid.ErrToken) {
+				t.Errorf("%s of %q = %d, %v, want 0 and ErrToken", name, text, id, err)
+			}
+		}
+	}
+}
+
+func TestJSONOtherThanATokenIsRefused(t *testing.T) {
+	for _, text := range []string{
+		"5", "175907170989793351", "-1", "1e3", "true", "false", "[]", "{}", `["5"]`, `"5"`, `""`, `"null"`, `"\u0035"`,
+	} {
+		id := UserID(42)
+		if err := json.Unmarshal([]byte(text), &id); id != 0 || !errors.Is(err, publicid.ErrToken) {
+			t.Errorf("Unmarshal(%s) = %d, %v, want 0 and ErrToken", text, id, err)
+		}
+	}
+	for _, text := range []string{"", `"`, `"\"`, `"\x"`, "nul"} { // encoding/json does not pass these on
+		id := UserID(42)
+		if err := id.UnmarshalJSON([]byte(text)); id != 0 || !errors.Is(err, publicid.ErrToken) {
+			t.Errorf("UnmarshalJSON(%s) = %d, %v, want 0 and ErrToken", text, id, err)
+		}
+	}
+	id := UserID(42)
+	if err := json.Unmarshal([]byte("null"), &id); id != 42 || err != nil {
+		t.Errorf("Unmarshal(null) = %d, %v, want a no-op", id, err)
+	}
+	token := UserID(number).String()
+	escaped := fmt.Sprintf(`"\u%04x%s"`, token[0], token[1:])
+	if err := json.Unmarshal([]byte(escaped), &id); id != number || err != nil {
+		t.Errorf("Unmarshal(%s) = %d, %v", escaped, id, err)
+	}
+}
+
+func TestAnIDInAJSONObject(t *testing.T) {
+	type order struct {
+		ID     OrderID           `json:"id"`
+		Buyer  UserID            `json:"buyer,omitzero"`
+		Seller *UserID           `json:"seller"`
+		Notes  map[UserID]string `json:"notes,omitempty"`
+		Quoted UserID            `json:"quoted,string,omitzero"`
+		Lists  []UserID          `json:"lists,omitempty"`
+	}
+	token, seller := OrderID(5).String(), UserID(6)
+	user := seller.String()
+	for _, test := range []struct {
+		in   order
+		want string
+	}{
+		{order{ID: 5}, `{"id":"` + token + `","seller":null}`},
+		{
+			order{ID: 5, Buyer: 6, Seller: &seller, Notes: map[UserID]string{6: "x"}, Quoted: 6, Lists: []UserID{6}},
+			strings.ReplaceAll(`{"id":"`+token+`","buyer":"U","seller":"U","notes":{"U":"x"},"quoted":"U","lists":["U"]}`, "U", user),
+		},
+	} {
+		text, err := json.Marshal(test.in)
+		if string(text) != test.want || err != nil {
+			t.Errorf("Marshal = %s, %v, want %s", text, err, test.want)
+		}
+		var back order
+		if err := json.Unmarshal(text, &back); err != nil {
+			t.Errorf("Unmarshal(%s): %v", text, err)
+		}
+		again, err := json.Marshal(back)
+		if string(again) != test.want || err != nil || back.ID != 5 || (back.Seller == nil) != (test.in.Seller == nil) {
+			t.Errorf("read back as %+v, %s, %v", back, again, err)
+		}
+	}
+	// An ID that was not set is no token that all new rows share.
+	for _, bad := range []any{order{}, order{ID: -5}, map[UserID]int{0: 1}, NoID(5)} {
+		if text, err := json.Marshal(bad); err == nil || text != nil {
+			t.Errorf("Marshal of %+v = %s, want an error", bad, text)
+		}
+	}
+	swapped := `{"id":"` + user + `"}`
+	if err := json.Unmarshal([]byte(swapped), new(order)); !errors.Is(err, publicid.ErrToken) {
+		t.Errorf("a user's token as the ID of an order: %v", err)
+	}
+}
+
+func TestAnIDWithoutATokenHasNoText(t *testing.T) {
+	for _, test := range []struct {
+		id interface {
+			Token() (string, error)
+			MarshalText() ([]byte, error)
+			AppendText([]byte) ([]byte, error)
+			String() string
+			LogValue() slog.Value
+		}
+		want error
+		text string
+		log  string
+	}{
+		{UserID(0), publicid.ErrNoToken, "the ID has no token: 0 is outside of [1, 9223372036854775807]", ""},
+		{UserID(-7), publicid.ErrNoToken, "-7 is outside", "-7 is outside"},
+		{UserID(math.MinInt64), publicid.ErrNoToken, "-9223372036854775808 is outside", "is outside"},
+		{NoID(5), publicid.ErrNoCodec, "publicid: no codec: publicid_test.noKind.Codec has returned none", "no codec"},
+	} {
+		if token, err := test.id.Token(); token != "" || !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
+			t.Errorf("Token of %#v = %q, %v, want %q", test.id, token, err, test.text)
+		}
+		if text, err := test.id.MarshalText(); text != nil || !errors.Is(err, test.want) {
+			t.Errorf("MarshalText of %#v = %q, %v", test.id, text, err)
+		}
+		if text, err := test.id.AppendText([]byte("x")); string(text) != "x" || !errors.Is(err, test.want) {
+			t.Errorf("AppendText of %#v = %q, %v", test.id, text, err)
+		}
+		if test.id.String() != "" {
+			t.Errorf("String of %#v = %q", test.id, test.id)
+		}
+		if got := test.id.LogValue().String(); !strings.Contains(got, test.log) || (got == "") != (test.log == "") {
+			t.Errorf("LogValue of %#v = %q, want %q", test.id, got, test.log)
+		}
+	}
+	id := NoID(42)
+	for _, err := range []error{id.UnmarshalText([]byte("x")), id.UnmarshalParam("x"), id.UnmarshalJSON([]byte(`"x"`))} {
+		if !errors.Is(err, publicid.ErrNoCodec) || !strings.Contains(err.Error(), "noKind") || id != 0 {
+			t.Errorf("without a codec: %d, %v", id, err)
+		}
+	}
+}
+
+func TestTheNumberIsNotPrintedByAccident(t *testing.T) {
+	id := UserID(number)
+	type page struct {
+		ID  UserID
+		Ptr *UserID
+	}
+	var out strings.Builder
+	fmt.Fprintln(&out, id, page{ID: id}, []UserID{id}, map[UserID]UserID{id: id})
+	fmt.Fprintf(&out, "%v %s %q %+v %x", id, id, id, page{id, nil}, id)
+	slog.New(slog.NewTextHandler(&out, nil)).Info("", "id", id, "ids", []UserID{id})
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("", "id", id, "ptr", &id, "page", page{id, &id})
+	const source = `<a href="/users/{{.ID}}?x={{.ID}}">{{.ID}}</a><script>let a={{.ID}}</script>`
+	tmpl := template.Must(template.New("").Parse(source))
+	if err := tmpl.Execute(&out, page{ID: id}); err != nil {
+		t.Fatal(err)
+	}
+	plain := id.SnowflakeID()
+	for _, raw := range []string{plain.String(), fmt.Sprintf("%x", int64(number)), plain.Base32(), plain.Base62()} {
+		if strings.Contains(out.String(), raw) {
+			t.Errorf("%s in %s", raw, out.String())
+		}
+	}
+	if n := strings.Count(out.String(), id.String()); n < 16 {
+		t.Errorf("the token came %d times in %s", n, out.String())
+	}
+	if got := fmt.Sprintf("%d", id); got != "175907170989793351" {
+		t.Errorf("%%d prints %s, want the number", got)
+	}
+}
+
+func TestAnIDIsANumberInside(t *testing.T) {
+	var id UserID
+	if !id.IsZero() || id != 0 {
+		t.Errorf("the zero value is %d", id)
+	}
+	id.SetSnowflakeID(number)
+	if id.IsZero() || id.SnowflakeID() != number || snowflake.ID(id) != number || id.GormDataType() != "bigint" {
+		t.Errorf("set to %d", id)
+	}
+	ids := []UserID{3, 1, 2}
+	slices.SortFunc(ids, UserID.Compare)
+	if !slices.Equal(ids, []UserID{1, 2, 3}) || UserID(1).Compare(1) != 0 {
+		t.Errorf("sorted %d", ids)
+	}
+	flags := flag.NewFlagSet("test", flag.ContinueOnError)
+	flags.SetOutput(new(bytes.Buffer))
+	flags.TextVar(&id, "id", UserID(0), "")
+	if err := flags.Parse([]string{"-id", UserID(5).String()}); err != nil || id != 5 {
+		t.Errorf("-id: %d, %v", id, err)
+	}
+	flags.PrintDefaults()
+	if err := flags.Parse([]string{"-id", "5"}); err == nil {
+		t.Error("-id 5 was taken")
+	}
+}

@@ -1,0 +1,77 @@
+package publicid_test
+
+import (
+	"database/sql"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func TestValueIsTheNumber(t *testing.T) {
+	for _, id := range []UserID{0, 5, -5, number, math.MaxInt64, math.MinInt64} {
+		if got, err := id.Value(); got != int64(id) || err != nil {
+			t.Errorf("Value of %d = %T %v, %v", id, got, got, err)
+		}
+		back := UserID(42)
+		if err := back.Scan(int64(id)); back != id || err != nil {
+			t.Errorf("Scan of %d = %d, %v", id, back, err)
+		}
+	}
+	if got, err := NoID(5).Value(); got != int64(5) || err != nil { // a column needs no key
+		t.Errorf("Value without a codec = %v, %v", got, err)
+	}
+}
+
+func TestScan(t *testing.T) {
+	seven, raw := UserID(7), snowflake.ID(7)
+	for _, test := range []struct {
+		src  any
+		want UserID
+		err  error
+	}{
+		{int64(7), 7, nil},
+		{"7", 7, nil},
+		{[]byte("7"), 7, nil},
+		{uint64(7), 7, nil},
+		{seven, 7, nil},
+		{&seven, 7, nil},
+		{raw, 7, nil},
+		{&raw, 7, nil},
+		{nil, 0, snowflake.ErrNull},
+		{(*UserID)(nil), 0, snowflake.ErrNull},
+		{(*snowflake.ID)(nil), 0, snowflake.ErrNull},
+		{"", 0, snowflake.ErrSyntax},
+		{"007", 0, snowflake.ErrSyntax},
+		{seven.String(), 0, snowflake.ErrSyntax}, // no column holds tokens
+		{"9223372036854775808", 0, snowflake.ErrRange},
+		{uint64(math.MaxUint64), 0, snowflake.ErrRange},
+		{7.0, 0, snowflake.ErrType},
+		{true, 0, snowflake.ErrType},
+		{time.Time{}, 0, snowflake.ErrType},
+		{OrderID(7), 0, snowflake.ErrType},
+	} {
+		id := UserID(42)
+		if err := id.Scan(test.src); id != test.want || !errors.Is(err, test.err) {
+			t.Errorf("Scan(%T %v) = %d, %v, want %d, %v", test.src, test.src, id, err, test.want, test.err)
+		}
+		if errors.Is(test.err, snowflake.ErrNull) {
+			if err := id.Scan(test.src); !strings.Contains(err.Error(), "*publicid.ID") {
+				t.Errorf("Scan(%T nil): %v does not name the way out", test.src, err)
+			}
+		}
+	}
+}
+
+func TestSQLNullOfAnID(t *testing.T) {
+	var null sql.Null[UserID]
+	if err := null.Scan(int64(7)); err != nil || null != (sql.Null[UserID]{V: 7, Valid: true}) {
+		t.Errorf("read %+v, %v", null, err)
+	}
+	if err := null.Scan(nil); err != nil || null != (sql.Null[UserID]{}) {
+		t.Errorf("read %+v, %v", null, err)
+	}
+}

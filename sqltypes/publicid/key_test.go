@@ -1,0 +1,237 @@
+package publicid_test
+
+import (
+	"bytes"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/sqltypes/publicid"
+)
+
+var (
+	_ fmt.Formatter            = publicid.Key{}
+	_ slog.LogValuer           = publicid.Key{}
+	_ encoding.TextMarshaler   = publicid.Key{}
+	_ encoding.TextUnmarshaler = (*publicid.Key)(nil)
+)
+
+const secretHex = "0123456789abcdef0123456789abcdef"
+
+func TestKeysAreReadFromHexAndBase64(t *testing.T) {
+	secret, err := hex.DecodeString(secretHex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := publicid.NewKey("2026.b_1-x", secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "2026.b_1-x:" + secretHex
+	clear(secret) // NewKey has copied it
+	for _, text := range []string{
+		want,
+		"2026.b_1-x:" + strings.ToUpper(secretHex),
+		"2026.b_1-x:ASNFZ4mrze8BI0VniavN7w==",
+		made.Reveal(),
+	} {
+		key, err := publicid.ParseKey(text)
+		if err != nil || key.ID() != "2026.b_1-x" || key.Reveal() != want {
+			t.Errorf("ParseKey(%q) = %s, %v, want %s", text, key.Reveal(), err, want)
+		}
+	}
+}
+
+func TestGeneratedKeysAreRandom(t *testing.T) {
+	seen := map[string]bool{}
+	for range 100 {
+		key, err := publicid.GenerateKey("k")
+		if err != nil || key.ID() != "k" || seen[key.Reveal()] {
+			t.Fatalf("GenerateKey = %s, %v", key.Reveal(), err)
+		}
+		seen[key.Reveal()] = true
+		if _, err := publicid.New("user", []publicid.Key{key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if key, err := publicid.GenerateKey(""); !errors.Is(err, publicid.ErrKey) || key != (publicid.Key{}) {
+		t.Errorf("GenerateKey without an ID: %v, %v", key, err)
+	}
+}
+
+func TestBadKeysAreRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                              "a text of 0 bytes has no colon",
+		secretHex:                       "a text of 32 bytes has no colon",
+		":" + secretHex:                 "its ID has 0 bytes, want 1 to 32",
+		secretHex + "1:4":               "its ID has 33 bytes, want 1 to 32",
+		"a b:" + secretHex:              `byte 1 of its ID is " "`,
+		"k\xff:" + secretHex:            `byte 1 of its ID is "\xff"`,
+		"k:":                            `the secret of "k" has 0 characters`,
+		"k:" + secretHex[1:]:            `the secret of "k" has 31 characters, want 32 hexadecimal digits or 24`,
+		"k:" + secretHex + "01":         `the secret of "k" has 34 characters`,
+		"k:" + secretHex[:31] + "g":     `the secret of "k" has characters that are neither`,
+		"k:ASNFZ4mrze8BI0VniavN7x==":    `neither`, // the last bits are not 0
+		"k:ASNFZ4mrze8BI0VniavN-_==":    `neither`,
+		"k:ASNFZ4mrze8BI0VniavN7wAA":    `the secret of "k" has 18 bytes, want 16`,
+		"k:" + strings.Repeat("0", 32):  `the secret of "k" has 16 equal bytes`,
+		"k:" + strings.Repeat("5a", 16): `the secret of "k" has 16 equal bytes`,
+		"k:REDACTED":                    `the secret of "k" has 8 characters`,
+	} {
+		key, err := publicid.ParseKey(text)
+		if key != (publicid.Key{}) || !errors.Is(err, publicid.ErrKey) || !strings.Contains(err.Error(), want) {
+			t.Errorf("ParseKey(%q) = %v, %v, want %q", text, key, err, want)
+		}
+		if err != nil && (strings.Contains(err.Error(), secretHex[:8]) || strings.Contains(err.Error(), "ASNF") ||
+			strings.Contains(err.Error(), "5a5a")) {
+			t.Errorf("ParseKey(%q): the error shows the secret: %v", text, err)
+		}
+		key = mustKeys(oldKey)[0]
+		if err := key.UnmarshalText([]byte(text)); !errors.Is(err, publicid.ErrKey) || key != (publicid.Key{}) {
+			t.Errorf("UnmarshalText(%q) left %v, %v", text, key, err)
+		}
+	}
+	for size := range 64 {
+		secret := make([]byte, size)
+		for i := range secret {
+			secret[i] = byte(i)
+		}
+		if _, err := publicid.NewKey("k", secret); (err == nil) != (size == publicid.SecretSize) {
+			t.Errorf("NewKey with %d bytes: %v", size, err)
+		}
+	}
+}
+
+func TestListsOfKeysAreRead(t *testing.T) {
+	a, b, c := "a:"+secretHex, "b:1"+secretHex[1:], "c:2"+secretHex[1:]
+	for _, text := range []string{
+		a + "," + b + "," + c, a + " " + b + "\n" + c + "\n", ", " + a + " ,\t" + b + " , " + c + ",",
+	} {
+		keys, err := publicid.ParseKeys(text)
+		if err != nil || len(keys) != 3 || keys[0].Reveal() != a || keys[1].Reveal() != b || keys[2].Reveal() != c {
+			t.Errorf("ParseKeys(%q) = %v, %v", text, keys, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                        "there is none",
+		",":                       "there is none",
+		a + ",b":                  "no colon",
+		a + "," + a:               `the ID "a" comes twice`,
+		a + ",b:" + secretHex:     `"a" and "b" have the same secret`,
+		a + ";" + b:               "has 67 characters",
+		"a: " + secretHex:         `the secret of "a" has 0 characters`,
+		"\"" + a + "\"":           "byte 0 of its ID is",
+		a + ",b:" + secretHex[1:]: `the secret of "b" has 31 characters`,
+	} {
+		keys, err := publicid.ParseKeys(text)
+		if keys != nil || !errors.Is(err, publicid.ErrKey) || !strings.Contains(err.Error(), want) {
+			t.Errorf("ParseKeys(%q) = %v, %v, want %q", text, keys, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), secretHex[1:9]) {
+			t.Errorf("ParseKeys(%q): the error shows the secret: %v", text, err)
+		}
+	}
+}
+
+func TestSecretsAreNeverPrinted(t *testing.T) {
+	type settings struct {
+		Key    publicid.Key
+		Keys   []publicid.Key
+		hidden publicid.Key // fmt calls no methods of what is in fields that are not exported
+		Codec  *publicid.Codec
+		codec  *publicid.Codec
+		copied publicid.Codec
+	}
+	key, err := publicid.ParseKey("k1:" + secretHex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	codec, err := publicid.New("user", []publicid.Key{key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := settings{key, []publicid.Key{key}, key, codec, codec, *codec}
+	var out strings.Builder
+	for _, value := range []any{key, &key, []publicid.Key{key}, map[string]publicid.Key{"a": key}, all, &all, codec, *codec} {
+		for _, verb := range append(strings.Fields("v +v #v s q x X d c o b U t T"), " x") {
+			fmt.Fprintf(&out, "%"+verb+"\n", value)
+		}
+		handlers := []slog.Handler{
+			slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil),
+		}
+		for _, handler := range handlers {
+			slog.New(handler).Info("settings", "value", value)
+		}
+		if text, err := json.Marshal(value); err == nil {
+			out.Write(append(text, '\n'))
+		}
+	}
+	secret, err := hex.DecodeString(secretHex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	derived, err := hkdf.Key(sha256.New, secret, nil, "sqlflake publicid v1 user", 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, form := range map[string]string{
+		"derived, little-endian": strconv.FormatUint(uint64(binary.LittleEndian.Uint32(derived)), 10),
+		"derived, big-endian":    strconv.FormatUint(uint64(binary.BigEndian.Uint32(derived)), 10),
+		"derived in hex":         hex.EncodeToString(derived[:4]),
+		"hex":                    secretHex[:6], "upper hex": strings.ToUpper(secretHex)[:6], "bytes": string(secret[:4]),
+		"base64": base64.StdEncoding.EncodeToString(secret)[:6], "%d": "1 35 69 103", "%#v": "0x1, 0x23",
+		"% x": "01 23 45", "%c": "# E g", "%o": "1 43 105",
+	} {
+		if at := strings.Index(out.String(), form); at >= 0 {
+			t.Errorf("the secret was printed as %s: %.200s", name, out.String()[max(0, at-100):])
+		}
+	}
+	for _, want := range []string{`publicid.Key("k1")`, `publicid.Codec("user", keys ["k1"])`, `"k1:REDACTED"`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q was not printed in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "PANIC") {
+		t.Error(out.String())
+	}
+}
+
+func TestKeysInSettings(t *testing.T) {
+	var settings struct{ Key publicid.Key }
+	if err := json.Unmarshal([]byte(`{"Key":"`+oldKey+`"}`), &settings); err != nil || settings.Key.Reveal() != oldKey {
+		t.Errorf("read %q, %v", settings.Key.Reveal(), err)
+	}
+	written, err := json.Marshal(settings)
+	if want := `{"Key":"old:REDACTED"}`; string(written) != want || err != nil {
+		t.Errorf("written as %s, %v, want %s", written, err, want)
+	}
+	if err := json.Unmarshal(written, &settings); !errors.Is(err, publicid.ErrKey) {
+		t.Errorf("a redacted key was read: %v", err)
+	}
+	flags := flag.NewFlagSet("test", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.TextVar(&settings.Key, "key", publicid.Key{}, "")
+	if err := flags.Parse([]string{"-key", newKey}); err != nil || settings.Key.Reveal() != newKey {
+		t.Errorf("-key: %q, %v", settings.Key.Reveal(), err)
+	}
+	if (publicid.Key{}).Reveal() != "" || (publicid.Key{}).ID() != "" {
+		t.Error("the zero Key has a text")
+	}
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("", "key", settings.Key)
+	if !strings.Contains(log.String(), `publicid.Key(\"new\")`) {
+		t.Errorf("logged %s", log.String())
+	}
+}

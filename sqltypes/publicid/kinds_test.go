@@ -1,0 +1,31 @@
+package publicid_test
+
+import (
+	"github.com/sqlflake/sqlflake/sqltypes/publicid"
+)
+
+// The kinds of the tests, as a program declares them.
+type (
+	userKind  struct{}
+	orderKind struct{}
+	shortKind struct{} // base 62
+	noKind    struct{} // has no codec
+)
+
+var (
+	users  = mustCodec("user", newKey+","+oldKey)
+	orders = mustCodec("order", newKey+","+oldKey)
+	shorts = mustCodec("short", newKey, publicid.WithBase62())
+)
+
+func (userKind) Codec() *publicid.Codec  { return users }
+func (orderKind) Codec() *publicid.Codec { return orders }
+func (shortKind) Codec() *publicid.Codec { return shorts }
+func (noKind) Codec() *publicid.Codec    { return nil }
+
+type (
+	UserID  = publicid.ID[userKind]
+	OrderID = publicid.ID[orderKind]
+	ShortID = publicid.ID[shortKind]
+	NoID    = publicid.ID[noKind]
+)
