@@ -59,7 +59,7 @@ func (t target) String() string {
 }
 
 // textType matches the types of columns that sort by their characters or bytes.
-var textType = regexp.MustCompile(`(?i)char|text|clob|string|byte|binary|blob`)
+var textType = regexp.MustCompile(`(?i)char|text|clob|string|byte|binary|blob|uuid`)
 
 // isNumber reports whether the field's column sorts as its IDs do.
 func isNumber(field *schema.Field) bool {

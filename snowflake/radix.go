@@ -106,5 +106,5 @@ func alphabetError(source, s string, values *[256]byte) *ParseError {
 	for values[s[i]] != noDigit {
 		i++
 	}
-	return newParseError(ErrSyntax, source, s, fmt.Sprintf("byte %d is %q, which is not in the alphabet", i, s[i:i+1]))
+	return newParseError(ErrSyntax, source, s, fmt.Sprintf("byte %d is %q, which is not in the alphabet", i, []byte{s[i]}))
 }

@@ -1,0 +1,47 @@
+package sqltypes_test
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes"
+)
+
+// The column changes, and nothing that users see.
+func ExampleText() {
+	type Order struct {
+		ID sqltypes.Text `json:"id" gorm:"size:13"`
+	}
+	order := Order{ID: sqltypes.Text(snowflake.ID(175928847299117063))}
+	column, err := order.ID.Value()
+	if err != nil {
+		panic(err)
+	}
+	object, err := json.Marshal(order)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("column:", column)
+	fmt.Println("JSON:  ", string(object))
+
+	err = order.ID.Scan("175928847299117063")
+	fmt.Println(order.ID, err)
+	// Output:
+	// column: 04W86BB0G4007
+	// JSON:   {"id":"175928847299117063"}
+	// 0 snowflake: base32 "175928847299117063" is not an ID: want 13 characters, got 18
+}
+
+func ExampleBinary() {
+	for _, id := range []snowflake.ID{1, 175928847299117063} {
+		column, err := sqltypes.Binary(id).Value()
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("%x\n", column)
+	}
+	// Output:
+	// 0000000000000001
+	// 0271065ac1020007
+}

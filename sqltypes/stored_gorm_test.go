@@ -1,0 +1,277 @@
+package sqltypes_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
+	"gorm.io/gorm/schema"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/sqltypes"
+)
+
+// storedAuthor and storedBook are models whose keys are of the type K.
+type storedAuthor[K any] struct {
+	ID    K
+	Email string          `gorm:"size:50;uniqueIndex"`
+	Books []storedBook[K] `gorm:"foreignKey:AuthorID"`
+}
+
+func (storedAuthor[K]) TableName() string { return "authors" }
+
+type storedBook[K any] struct {
+	ID       K
+	AuthorID K
+	SequelID *K
+	Title    string
+}
+
+func (storedBook[K]) TableName() string { return "books" }
+
+// statementLog keeps the statements that GORM runs.
+type statementLog struct {
+	logger.Interface
+	statements []string
+}
+
+func (l *statementLog) LogMode(logger.LogLevel) logger.Interface { return l }
+
+func (l *statementLog) Trace(_ context.Context, _ time.Time, fc func() (string, int64), _ error) {
+	statement, _ := fc()
+	l.statements = append(l.statements, statement)
+}
+
+// storedStart is the time of the first key of a test.
+var storedStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// openGORM opens a handle with the plugin, and creates the tables of the models.
+func openGORM(t *testing.T, target testdb.Target, models ...any) (*gorm.DB, *statementLog) {
+	t.Helper()
+	log := &statementLog{Interface: logger.Discard}
+	db, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: log}, gormplugin.New(gormtest.New(storedStart)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pool.Close() })
+	if err := db.AutoMigrate(models...); err != nil {
+		t.Fatal(err)
+	}
+	return db, log
+}
+
+// noError fails the test on the error of a statement.
+func noError(t *testing.T, result *gorm.DB) {
+	t.Helper()
+	if result.Error != nil {
+		t.Fatal(result.Error)
+	}
+}
+
+func TestStoredTypesAreKeysOfGORMModels(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		t.Run("Text", func(t *testing.T) { testGORMKeys[sqltypes.Text](t, target) })
+		t.Run("Binary", func(t *testing.T) { testGORMKeys[sqltypes.Binary](t, target) })
+		t.Run("UUID", func(t *testing.T) { testGORMKeys[sqltypes.UUID](t, target) })
+	})
+}
+
+func testGORMKeys[K storedValue, P storedPointer[K]](t *testing.T, target testdb.Target) {
+	db, log := openGORM(t, target, &storedAuthor[K]{}, &storedBook[K]{})
+	t.Cleanup(func() { _ = db.Migrator().DropTable(&storedBook[K]{}, &storedAuthor[K]{}) })
+
+	authors := []storedAuthor[K]{
+		{Email: "a", Books: []storedBook[K]{{Title: "a1"}, {Title: "a2"}}},
+		{Email: "b", Books: []storedBook[K]{{Title: "b1"}}},
+		{Email: "c"},
+	}
+	noError(t, db.Create(&authors))
+	first, last := authors[0], authors[2]
+	if first.ID == 0 || first.ID >= authors[1].ID || authors[1].ID >= last.ID {
+		t.Fatalf("keys: %d, %d, %d, want them filled in order", first.ID, authors[1].ID, last.ID)
+	}
+	for _, b := range first.Books {
+		if b.ID == 0 || b.AuthorID != first.ID || b.SequelID != nil {
+			t.Errorf("book: %+v, want a key and the author %d", b, first.ID)
+		}
+	}
+
+	var back []storedAuthor[K]
+	noError(t, db.Preload("Books").Order("id DESC").Find(&back))
+	if len(back) != 3 || back[0].ID != last.ID || back[2].ID != first.ID || len(back[2].Books) != 2 {
+		t.Fatalf("read back: %+v", back)
+	}
+	if back[2].Books[0].AuthorID != first.ID || back[2].Books[0].SequelID != nil {
+		t.Errorf("book: %+v", back[2].Books[0])
+	}
+
+	var one storedAuthor[K]
+	noError(t, db.First(&one, "id = ?", first.ID))
+	if one.ID != first.ID || one.Email != "a" {
+		t.Errorf("First by the key: %+v", one)
+	}
+	var listed storedAuthor[K]
+	noError(t, db.First(&listed, []K{last.ID}))
+	if listed.ID != last.ID {
+		t.Errorf("First by a list of keys: %+v", listed)
+	}
+	for what, query := range map[string]*gorm.DB{
+		"IN":       db.Where("id IN ?", []K{first.ID, last.ID}),
+		"a map":    db.Where(map[string]any{"id": []K{first.ID, last.ID}}),
+		"a struct": db.Where(&storedAuthor[K]{ID: first.ID}).Or(&storedAuthor[K]{ID: last.ID}),
+		"a range":  db.Where("id >= ? AND id <= ?", first.ID, last.ID).Where("id <> ?", authors[1].ID),
+		"keys":     db.Where([]K{first.ID, last.ID}),
+		"two keys": db.Where(first.ID, last.ID),
+	} {
+		var found []storedAuthor[K]
+		noError(t, query.Order("id").Find(&found))
+		if len(found) != 2 || found[0].ID != first.ID || found[1].ID != last.ID {
+			t.Errorf("with %s: %+v", what, found)
+		}
+	}
+	var keys []K
+	noError(t, db.Model(&storedAuthor[K]{}).Order("id").Pluck("id", &keys))
+	if len(keys) != 3 || keys[0] != first.ID {
+		t.Errorf("Pluck: %v", keys)
+	}
+
+	sequel := first.Books[0]
+	sequel.SequelID = &first.Books[1].ID
+	noError(t, db.Save(&sequel))
+	var reread storedBook[K]
+	noError(t, db.First(&reread, "sequel_id = ?", first.Books[1].ID))
+	if reread.ID != sequel.ID || reread.SequelID == nil || *reread.SequelID != first.Books[1].ID {
+		t.Errorf("after Save: %+v", reread)
+	}
+
+	// The key of a row that an upsert meets comes back from the database.
+	met := storedAuthor[K]{Email: "b"}
+	upsert := clause.OnConflict{
+		Columns: []clause.Column{{Name: "email"}}, DoUpdates: clause.AssignmentColumns([]string{"email"}),
+	}
+	noError(t, db.Clauses(upsert).Create(&met))
+	if met.ID != authors[1].ID {
+		t.Errorf("after an upsert the key is %d, want %d", met.ID, authors[1].ID)
+	}
+
+	noError(t, db.Select("Books").Delete(&first))
+	var left int64
+	noError(t, db.Model(&storedBook[K]{}).Count(&left))
+	if left != 1 {
+		t.Errorf("%d books are left, want 1", left)
+	}
+
+	log.statements = nil
+	if err := db.AutoMigrate(&storedAuthor[K]{}, &storedBook[K]{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range log.statements {
+		if strings.HasPrefix(statement, "ALTER") || strings.HasPrefix(statement, "CREATE") {
+			t.Errorf("the second AutoMigrate runs %s", statement)
+		}
+	}
+}
+
+// The documented trap of Binary.
+func TestGORMTakesABareKeyOfBytesForEightKeys(t *testing.T) {
+	target := testdb.SQLite(t)
+	db, _ := openGORM(t, target, &storedAuthor[sqltypes.Binary]{})
+	sql := db.ToSQL(func(db *gorm.DB) *gorm.DB {
+		return db.Find(&[]storedAuthor[sqltypes.Binary]{}, sqltypes.Binary(5))
+	})
+	if !strings.Contains(sql, "IN (0,0,0,0,0,0,0,5)") {
+		t.Errorf("GORM writes %s: the documentation of Binary warns of eight keys", sql)
+	}
+	sql = db.ToSQL(func(db *gorm.DB) *gorm.DB {
+		return db.Find(&[]storedAuthor[sqltypes.Text]{}, sqltypes.Text(5))
+	})
+	if !strings.Contains(sql, `= "0000000000005"`) {
+		t.Errorf("GORM writes %s for a Text", sql)
+	}
+}
+
+// What gormplugin writes are integers, so it has to refuse other columns.
+func TestConditionsOnIntegersRefuseStoredTypes(t *testing.T) {
+	t.Run("Text", testConditions[sqltypes.Text])
+	t.Run("Binary", testConditions[sqltypes.Binary])
+	t.Run("UUID", testConditions[sqltypes.UUID])
+}
+
+func testConditions[K any](t *testing.T) {
+	db, _ := openGORM(t, testdb.SQLite(t), &storedAuthor[K]{})
+	for name, query := range map[string]*gorm.DB{
+		"Since": db.Where(gormplugin.Since(storedStart)), "Page": db.Clauses(gormplugin.Page{Limit: 1}),
+	} {
+		if err := query.Find(&[]storedAuthor[K]{}).Error; !errors.Is(err, schema.ErrUnsupportedDataType) {
+			t.Errorf("%s: %v, want %v", name, err, schema.ErrUnsupportedDataType)
+		}
+	}
+}
+
+// The types that the documentation promises, with tags and without.
+func TestStoredTypesHaveTheirColumnsInGORM(t *testing.T) {
+	type plain struct {
+		ID     sqltypes.Text
+		Binary sqltypes.Binary
+		UUID   sqltypes.UUID
+	}
+	type sized struct {
+		ID     sqltypes.Binary `gorm:"size:8"`
+		Text   sqltypes.Text   `gorm:"size:13"`
+		Parent *sqltypes.UUID
+	}
+	type tagged struct { // not for PostgreSQL
+		ID     sqltypes.Binary `gorm:"type:binary(8);size:8"`
+		Text   sqltypes.Text   `gorm:"type:char(13);size:13"`
+		Parent *sqltypes.UUID  `gorm:"type:char(36);size:36"`
+	}
+	want := map[string]map[any][]string{
+		"sqlite": {
+			&plain{}: {"text", "blob", "uuid"}, &sized{}: {"blob", "text", "uuid"}, &tagged{}: {"binary(8)", "char(13)", "char(36)"},
+		},
+		"postgres": {
+			&plain{}: {"character varying(64)", "bytea", "uuid"}, &sized{}: {"bytea", "character varying(13)", "uuid"},
+		},
+		"mariadb": {
+			&plain{}: {"varchar(64)", "varbinary(64)", "uuid"}, &sized{}: {"varbinary(8)", "varchar(13)", "uuid"},
+			&tagged{}: {"binary(8)", "char(13)", "char(36)"},
+		},
+	}
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		for model, types := range want[target.Name] {
+			db, log := openGORM(t, target, model)
+			columns, err := db.Migrator().ColumnTypes(model)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, column := range columns {
+				if got, _ := column.ColumnType(); got != types[i] {
+					t.Errorf("%T: %s is %s, want %s", model, column.Name(), got, types[i])
+				}
+			}
+			if key, _ := columns[0].PrimaryKey(); !key {
+				t.Errorf("%T has no primary key", model)
+			}
+			log.statements = nil
+			if err := db.AutoMigrate(model); err != nil {
+				t.Fatal(err)
+			}
+			for _, statement := range log.statements {
+				if strings.HasPrefix(statement, "ALTER") {
+					t.Errorf("the second AutoMigrate runs %s", statement)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,125 @@
+package sqltypes_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes"
+)
+
+func TestUUIDHasTheBitsOfTheDocumentation(t *testing.T) {
+	for id, want := range map[snowflake.ID]string{
+		0:                  "00000000-0000-8000-8200-000000000000",
+		1:                  "00000000-0000-8000-8600-000000000000",
+		0xF:                "00000000-0000-8000-be00-000000000000",
+		0x10:               "00000000-0000-8001-8200-000000000000",
+		0x0123456789ABCDEF: "01234567-89ab-8cde-be00-000000000000",
+		math.MaxInt64:      "7fffffff-ffff-8fff-be00-000000000000",
+		math.MinInt64:      "80000000-0000-8000-8200-000000000000",
+		-1:                 "ffffffff-ffff-8fff-be00-000000000000",
+	} {
+		if got, err := sqltypes.UUID(id).Value(); got != want || err != nil {
+			t.Errorf("Value of %#x = %v, %v, want %s", int64(id), got, err, want)
+		}
+	}
+}
+
+func TestUUIDIsOfVersion8ForOthers(t *testing.T) {
+	for _, id := range storedIDs() {
+		u := sqltypes.UUID(id).UUID()
+		if u.Version() != 8 || u.Variant() != uuid.RFC4122 {
+			t.Fatalf("%s has version %d and variant %s", u, u.Version(), u.Variant())
+		}
+		if back, err := sqltypes.UUIDFrom(u); back != sqltypes.UUID(id) || err != nil {
+			t.Fatalf("UUIDFrom(%s) = %d, %v, want %d", u, back, err, id)
+		}
+	}
+}
+
+// One ID has one UUID: change any bit and it is another ID's or nobody's.
+func TestUUIDRefusesEveryBitThatIsNotTheIDs(t *testing.T) {
+	for _, id := range []snowflake.ID{0, 1234567890123456789, math.MaxInt64} {
+		taken := 0
+		for bit := range 128 {
+			u := sqltypes.UUID(id).UUID()
+			u[bit/8] ^= 0x80 >> (bit % 8)
+			back, err := sqltypes.UUIDFrom(u)
+			switch {
+			case err == nil && back != sqltypes.UUID(id):
+				taken++
+			case !errors.Is(err, sqltypes.ErrForeignUUID) || back != 0:
+				t.Errorf("bit %d changed: %d, %v", bit, back, err)
+			}
+		}
+		if taken != 64 {
+			t.Errorf("%d of 128 bits are the ID's, want 64", taken)
+		}
+	}
+}
+
+func TestUUIDRefusesForeignUUIDs(t *testing.T) {
+	v7, err := uuid.NewV7()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, reason := range map[string]string{
+		uuid.NewString():                       "its version is 4, want 8",
+		v7.String():                            "its version is 7, want 8",
+		uuid.Nil.String():                      "its variant is not that of RFC 9562",
+		uuid.Max.String():                      "its variant is not that of RFC 9562",
+		"01234567-89ab-8cde-be00-000000000001": "the bits after the ID are not a 1 and zeros",
+		"01234567-89ab-8cde-bc00-000000000000": "the bits after the ID are not a 1 and zeros",
+		"01234567-89ab-8cde-bf00-000000000000": "the bits after the ID are not a 1 and zeros",
+		"01234567-89ab-8cde-7e00-000000000000": "its variant is not that of RFC 9562",
+		"01234567-89ab-8cde-fe00-000000000000": "its variant is not that of RFC 9562",
+	} {
+		u := uuid.MustParse(text)
+		for _, src := range []any{text, []byte(text), u, &u, [16]byte(u), u[:], strings.ToUpper(text)} {
+			read := sqltypes.UUID(42)
+			err := read.Scan(src)
+			var parse *snowflake.ParseError
+			if !errors.Is(err, sqltypes.ErrForeignUUID) || !errors.As(err, &parse) || read != 0 {
+				t.Errorf("Scan(%T %s) = %d, %v, want 0 and %v", src, text, read, err, sqltypes.ErrForeignUUID)
+				continue
+			}
+			if parse.Reason != reason || parse.Input != text {
+				t.Errorf("Scan(%T %s): %v, want the reason %s", src, text, err, reason)
+			}
+		}
+	}
+}
+
+func TestUUIDScansEveryFormThatDriversHaveForIt(t *testing.T) {
+	want := sqltypes.UUID(0x0123456789ABCDEF)
+	u := want.UUID()
+	text := u.String()
+	for _, src := range []any{text, []byte(text), strings.ToUpper(text), u, &u, [16]byte(u), u[:]} {
+		read := sqltypes.UUID(42)
+		if err := read.Scan(src); read != want || err != nil {
+			t.Errorf("Scan(%T %v) = %d, %v, want %d", src, src, read, err, want)
+		}
+	}
+}
+
+func TestUUIDRefusesTextThatIsNoUUID(t *testing.T) {
+	text := sqltypes.UUID(5).UUID().String()
+	for _, src := range []any{
+		"", "5", "175928847299117063", text[:35], text + " ", "{" + text + "}", "urn:uuid:" + text,
+		strings.ReplaceAll(text, "-", ""), strings.Replace(text, "-", "0", 1), "g" + text[1:], string(make([]byte, 16)),
+		make([]byte, 15), make([]byte, 17), []byte("{" + text + "}"),
+	} {
+		read := sqltypes.UUID(42)
+		if err := read.Scan(src); !errors.Is(err, snowflake.ErrSyntax) || read != 0 {
+			t.Errorf("Scan(%T %q) = %d, %v, want 0 and %v", src, src, read, err, snowflake.ErrSyntax)
+		}
+	}
+	read := sqltypes.UUID(42)
+	if err := read.Scan((*uuid.UUID)(nil)); !errors.Is(err, snowflake.ErrNull) || read != 0 {
+		t.Errorf("Scan of a nil *uuid.UUID = %d, %v", read, err)
+	}
+}
