@@ -68,7 +68,7 @@ func isNumber(field *schema.Field) bool {
 		textType.MatchString(string(field.GORMDataType)), textType.MatchString(string(field.DataType)):
 		return false
 	}
-	return isKeyType(field.FieldType) || isInteger(field.FieldType)
+	return isKeyType(field.FieldType) || isInteger(field.FieldType) || field.GORMDataType == "bigint" // sqltypes.Null
 }
 
 // isKeyType reports whether t, or what it points to, is made for IDs.
