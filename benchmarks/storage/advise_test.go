@@ -40,7 +40,8 @@ func TestAdviseAnswers(t *testing.T) {
 		Database string
 		Expected struct{ Density float64 }
 	}
-	if err := json.Unmarshal(out.Bytes(), &answer); err != nil || answer.Database != "mariadb" || answer.Expected.Density < 0.3 {
+	if err := json.Unmarshal(out.Bytes(), &answer); err != nil || answer.Database != "mariadb" ||
+		answer.Expected.Density < 0.3 {
 		t.Errorf("%+v, %v, from\n%s", answer, err, &out)
 	}
 	out.Reset()

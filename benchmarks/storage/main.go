@@ -3,8 +3,8 @@
 //
 //	go run ./storage -rows 20000 -rounds 3 -scenario load
 //
-// loads SQLite tables with each kind of key and writes a table of figures; each speed also as a ratio to auto-increment in the
-// same round. With -out it writes a report as HTML, Markdown, CSV and JSON, and can be resumed. -h lists the flags, and
+// loads SQLite tables with each kind of key and writes a table of figures; each speed also as a ratio to auto-increment in
+// the same round. With -out it writes a report as HTML, Markdown, CSV and JSON, and can be resumed. -h lists the flags, and
 // the README of this module says how to read the figures.
 package main
 

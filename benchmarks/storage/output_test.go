@@ -74,7 +74,8 @@ func (e *ended) Write(p []byte) (int, error) {
 
 func TestEndedReportGoesOn(t *testing.T) {
 	dir := t.TempDir()
-	if _, _, err := call(t, t.Context(), "-scenario", "load", "-keys", "auto,snowflake", "-rows", "300", "-rounds", "1", "-batch", "1", "-out", dir); err != nil {
+	if _, _, err := call(t, t.Context(), "-scenario", "load", "-keys", "auto,snowflake", "-rows", "300", "-rounds", "1",
+		"-batch", "1", "-out", dir); err != nil {
 		t.Fatal(err)
 	}
 	// One batch size is there, and Ctrl-C comes as the next begins.
@@ -86,7 +87,8 @@ func TestEndedReportGoesOn(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("the error is %v, want context.Canceled", err)
 	}
-	if !strings.Contains(out.String(), "30 rows, 1 a statement") || !strings.Contains(out.String(), "Unfinished: 2 runs are still to do.") {
+	if !strings.Contains(out.String(), "30 rows, 1 a statement") ||
+		!strings.Contains(out.String(), "Unfinished: 2 runs are still to do.") {
 		t.Errorf("what was finished is not reported:\n%s", &out)
 	}
 	if !strings.Contains(progress.String(), "2 of 4 runs are still to do. The same command, with -out "+dir) {

@@ -80,7 +80,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 	kinds := flags.String("keys", "",
 		"kinds of keys: "+strings.Join(key.Names(key.Kinds()), ", ")+" (default those of each scenario)")
 	scenarios := flags.String("scenario", "", "scenarios (default all): "+scenarioNames())
-	flags.IntVar(&s.options.Rows, "rows", 100_000, "rows of a table, at least 1")
+	flags.IntVar(&s.options.Rows, "rows", 50_000, "rows of a table, at least 1")
 	batches := flags.String("batch", "1,1000", "rows a statement")
 	clients := flags.String("clients", "1,4", "clients at the same time")
 	flags.IntVar(&s.options.Rounds, "rounds", 3, "how often each is measured, at least 1")

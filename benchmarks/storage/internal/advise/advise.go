@@ -1,6 +1,6 @@
 // Package advise says how full the pages of a primary key's index will become, what to set, and what to look out for. The
-// figures come from a simulation of the order in which keys arrive (package arrival) and models of the B-trees of PostgreSQL,
-// InnoDB and SQLite, which tests compare with the databases themselves.
+// figures come from a simulation of the order in which keys arrive (package arrival) and models of the B-trees of
+// PostgreSQL, InnoDB and SQLite, which tests compare with the databases themselves.
 package advise
 
 import (
@@ -128,7 +128,10 @@ func Ask(ctx context.Context, q Question) (Answer, error) {
 		return Answer{}, err
 	}
 	o := q.order(1)
-	a := Answer{Database: q.Database, Key: q.Key, Workers: q.Workers, Rate: q.Rate, SkewRows: o.SkewRows(), LagRows: o.LagRows(), Batch: q.Batch}
+	a := Answer{
+		Database: q.Database, Key: q.Key, Workers: q.Workers, Rate: q.Rate, SkewRows: o.SkewRows(),
+		LagRows: o.LagRows(), Batch: q.Batch,
+	}
 	if err := q.predict(ctx, &a); err != nil {
 		return Answer{}, err
 	}

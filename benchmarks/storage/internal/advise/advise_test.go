@@ -42,23 +42,32 @@ func TestWarningsComeWhenTheyApply(t *testing.T) {
 		want      []string // warnings, in any order
 		also, not string   // names of further advice
 	}{
-		"usual":           {q: usual("postgres"), also: "fill-100"},
-		"postgresql":      {q: usual("PostgreSQL")},
-		"full pages":      {q: with("postgres", func(q *Question) { q.Fill = 100 }), want: []string{"fill-100", "skew", "lag"}},
-		"in order":        {q: with("postgres", ordered), also: "in-order", not: "fill-100"},
-		"skew":            {q: with("postgres", func(q *Question) { q.Skew = time.Second }), want: []string{"skew"}},
-		"lower fill":      {q: with("postgres", func(q *Question) { q.Skew, q.Fill = 300*ms, 80 }), not: "skew"},
-		"one clock":       {q: with("postgres", func(q *Question) { q.Workers, q.Skew = 1, time.Second })},
-		"lag":             {q: with("postgres", func(q *Question) { q.Lag = time.Second }), want: []string{"lag"}},
-		"batches":         {q: with("postgres", func(q *Question) { q.Batch = 1000 }), want: []string{"batches"}},
-		"one loader":      {q: with("postgres", func(q *Question) { q.Batch, q.Workers = 1000, 1 })},
-		"worker first":    {q: with("postgres", func(q *Question) { q.Key = firstLayout }), want: []string{"worker-first"}},
-		"fast":            {q: with("postgres", func(q *Question) { q.Rate, q.Skew, q.Lag, q.Workers = 300_000, 0, 0, 16 }), also: "sequence-first"},
-		"uuid":            {q: with("postgres", func(q *Question) { q.Key = "uuidv7" }), also: "uuidv7", not: "auto-increment"},
-		"mariadb":         {q: usual("mariadb"), want: []string{"innodb-workers", "innodb-lag"}, also: "auto-increment", not: "fill-100"},
-		"mariadb, one":    {q: with("mariadb", ordered)},
-		"mariadb, load":   {q: with("mariadb", func(q *Question) { q.Batch = 1000 }), want: []string{"innodb-batches"}},
-		"mariadb, first":  {q: with("mariadb", func(q *Question) { q.Key, q.Lag = firstLayout, 0 }), want: []string{"worker-first"}},
+		"usual":        {q: usual("postgres"), also: "fill-100"},
+		"postgresql":   {q: usual("PostgreSQL")},
+		"full pages":   {q: with("postgres", func(q *Question) { q.Fill = 100 }), want: []string{"fill-100", "skew", "lag"}},
+		"in order":     {q: with("postgres", ordered), also: "in-order", not: "fill-100"},
+		"skew":         {q: with("postgres", func(q *Question) { q.Skew = time.Second }), want: []string{"skew"}},
+		"lower fill":   {q: with("postgres", func(q *Question) { q.Skew, q.Fill = 300*ms, 80 }), not: "skew"},
+		"one clock":    {q: with("postgres", func(q *Question) { q.Workers, q.Skew = 1, time.Second })},
+		"lag":          {q: with("postgres", func(q *Question) { q.Lag = time.Second }), want: []string{"lag"}},
+		"batches":      {q: with("postgres", func(q *Question) { q.Batch = 1000 }), want: []string{"batches"}},
+		"one loader":   {q: with("postgres", func(q *Question) { q.Batch, q.Workers = 1000, 1 })},
+		"worker first": {q: with("postgres", func(q *Question) { q.Key = firstLayout }), want: []string{"worker-first"}},
+		"fast": {
+			q:    with("postgres", func(q *Question) { q.Rate, q.Skew, q.Lag, q.Workers = 300_000, 0, 0, 16 }),
+			also: "sequence-first",
+		},
+		"uuid": {q: with("postgres", func(q *Question) { q.Key = "uuidv7" }), also: "uuidv7", not: "auto-increment"},
+		"mariadb": {
+			q: usual("mariadb"), want: []string{"innodb-workers", "innodb-lag"}, also: "auto-increment",
+			not: "fill-100",
+		},
+		"mariadb, one":  {q: with("mariadb", ordered)},
+		"mariadb, load": {q: with("mariadb", func(q *Question) { q.Batch = 1000 }), want: []string{"innodb-batches"}},
+		"mariadb, first": {
+			q:    with("mariadb", func(q *Question) { q.Key, q.Lag = firstLayout, 0 }),
+			want: []string{"worker-first"},
+		},
 		"mysql":           {q: with("mysql", ordered), also: "mysql"},
 		"sqlite":          {q: usual("sqlite"), want: []string{"sqlite-type"}, also: "sqlite-varint"},
 		"sqlite in order": {q: with("sqlite", ordered), want: []string{"sqlite-type"}, not: "sqlite-order"},
@@ -77,6 +86,11 @@ func TestWarningsComeWhenTheyApply(t *testing.T) {
 				}
 				if advice.Text == "" || advice.Source == "" {
 					t.Errorf("%+v has no text or no source", advice)
+				}
+			}
+			for _, advice := range a.Advice { // no advice that the answer does not have
+				if strings.Contains(advice.Text, "fill factor that is given") && a.Best.Fill == a.Expected.Fill {
+					t.Errorf("%s: %s, but there is none to set", advice.Name, advice.Text)
 				}
 			}
 			slices.Sort(warnings)
@@ -144,7 +158,9 @@ func TestStatementsRun(t *testing.T) {
 		}
 	}
 	var options string
-	if err := e.DB().QueryRowContext(t.Context(), `SELECT array_to_string(reloptions, ',') FROM pg_class WHERE relname = 'Sales_pkey'`).Scan(&options); err != nil || options != "fillfactor=75" {
+	if err := e.DB().QueryRowContext(t.Context(),
+		`SELECT array_to_string(reloptions, ',') FROM pg_class WHERE relname = 'Sales_pkey'`).Scan(&options); err != nil ||
+		options != "fillfactor=75" {
 		t.Errorf("options %q, %v", options, err)
 	}
 }
@@ -212,7 +228,8 @@ func TestAnswerAsTextAndJSON(t *testing.T) {
 	}
 	for _, want := range []string{
 		"PostgreSQL, time/worker/sequence keys: 16 workers at 10000 rows/s, clocks apart by 400 rows, a mean lag of 10 rows",
-		"Expect  pages of the key's index", "(fillfactor = 90)", "Set     fillfactor = ", "ALTER INDEX orders_pkey", "Warning: Clocks that are 40ms apart",
+		"Expect  pages of the key's index", "(fillfactor = 90)", "Set     fillfactor = ", "ALTER INDEX orders_pkey", "Warning: " +
+			"Clocks that are 40ms apart",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &text)
@@ -230,5 +247,35 @@ func TestAnswerAsTextAndJSON(t *testing.T) {
 	var again Answer
 	if err := json.Unmarshal(data, &again); err != nil || *again.Best != *a.Best || len(again.Advice) != len(a.Advice) {
 		t.Errorf("%s\n%v", data, err)
+	}
+}
+
+// TestWarningsBeginWhereTheRulesSay: at what fillfactor 90 carries with 16 workers, 200 rows of skew, 90 of mean lag and
+// 200 of batches, and not before.
+func TestWarningsBeginWhereTheRulesSay(t *testing.T) {
+	base := Question{Database: "postgres", Workers: 16, Rate: 10_000, Batch: 1, Row: 100}
+	for _, c := range []struct {
+		name, want string
+		change     func(*Question)
+	}{
+		{"a skew of 190 rows", "", func(q *Question) { q.Skew = 19 * ms }},
+		{"a skew of 210 rows", "skew", func(q *Question) { q.Skew = 21 * ms }},
+		{"a lag of 80 rows", "", func(q *Question) { q.Lag = 8 * ms }},
+		{"a lag of 100 rows", "lag", func(q *Question) { q.Lag = 10 * ms }},
+		{"batches of 192 rows", "", func(q *Question) { q.Batch = 12 }},
+		{"batches of 208 rows", "batches", func(q *Question) { q.Batch = 13 }},
+		{"long batches of two", "batches", func(q *Question) { q.Workers, q.Batch = 2, 100 }},
+	} {
+		q := base
+		c.change(&q)
+		var got []string
+		for _, advice := range ask(t, q).Advice {
+			if advice.Warning {
+				got = append(got, advice.Name)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: warnings %q, want %q", c.name, got, c.want)
+		}
 	}
 }

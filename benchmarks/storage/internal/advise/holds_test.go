@@ -145,7 +145,8 @@ func holds(t *testing.T, database string) {
 		// What is advised is as good as said, and better than what is there.
 		_, best := load(t, e, q, a.Best.Fill)
 		if math.Abs(best/a.Best.Bytes-1) > tolerance || best > bytes {
-			t.Errorf("%+v: with fillfactor %d %.2f bytes a key, predicted %.2f; without %.2f", q, a.Best.Fill, best, a.Best.Bytes, bytes)
+			t.Errorf("%+v: with fillfactor %d %.2f bytes a key, predicted %.2f; without %.2f", q, a.Best.Fill, best,
+				a.Best.Bytes, bytes)
 		}
 	}
 }
@@ -178,11 +179,15 @@ func TestFillFactorCarriesWhatTheRulesSay(t *testing.T) {
 			}
 			q.Skew *= 2
 			if density, _ = load(t, e, q, fill); density > float64(fill)/100-0.05 {
-				t.Errorf("fillfactor %d, %d workers, a skew of %.0f rows: pages are %.1f %% full, and the rule says less", fill, workers, 2*skew, 100*density)
+				t.Errorf("fillfactor %d, %d workers, a skew of %.0f rows: pages are %.1f %% full, and the rule says less", fill,
+					workers, 2*skew, 100*density)
 			}
 		}
 		_, lag, batch := carries(4, 8, fill)
-		for _, q := range []Question{{Workers: 4, Rate: rate, Lag: during(lag), Batch: 1}, {Workers: 4, Rate: rate, Batch: int(batch / 4)}} {
+		for _, q := range []Question{
+			{Workers: 4, Rate: rate, Lag: during(lag), Batch: 1},
+			{Workers: 4, Rate: rate, Batch: int(batch / 4)},
+		} {
 			if density, _ := load(t, e, q, fill); density < float64(fill)/100-0.01 {
 				t.Errorf("fillfactor %d, %+v: pages are %.1f %% full", fill, q, 100*density)
 			}

@@ -1,9 +1,9 @@
 package advise
 
 // InnoDB's B-tree, as btr0btr.cc of MariaDB 10.11 splits it:
-// https://github.com/MariaDB/server/blob/10.11/storage/innobase/btr/btr0btr.cc (btr_page_split_and_insert). If a key comes right
-// after the one that the page got last, InnoDB takes that for a series and splits there, however few keys are on one side: a
-// latecomer then meets a page that is closed. https://bugs.mysql.com/bug.php?id=67718.
+// https://github.com/MariaDB/server/blob/10.11/storage/innobase/btr/btr0btr.cc (btr_page_split_and_insert). If a key comes
+// right after the one that the page got last, InnoDB takes that for a series and splits there, however few keys are on one
+// side: a latecomer then meets a page that is closed. https://bugs.mysql.com/bug.php?id=67718.
 
 const (
 	innodbSpace    = 16252.0   // of a page of 16 KiB, for entries
@@ -16,7 +16,8 @@ const (
 // innodbTree is a table with a key of so many bytes and other columns of so many.
 func innodbTree(key, row int) *tree {
 	entry := float64(innodbHeader + key + row)
-	return newTree(room{most: innodbSpace / (entry + innodbSlot), page: 16384, share: entry / (entry + innodbSlot), branch: innodbBranch}, innodbSplit)
+	place := entry + innodbSlot
+	return newTree(room{most: innodbSpace / place, page: 16384, share: entry / place, branch: innodbBranch}, innodbSplit)
 }
 
 // sequential reports whether a key at a position is beside the one that the page got last.

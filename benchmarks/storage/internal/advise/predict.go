@@ -167,7 +167,8 @@ const (
 	snowflakeRowid = 9
 )
 
-func sqliteEntry(rowid, row int) float64 { return float64(2 + 2 + 1 + rowid + 1 + row) } // place, length and header, rowid, type of the key, rest
+// sqliteEntry is the bytes of a row: its place, length and header, the rowid, the type of the key, and the rest.
+func sqliteEntry(rowid, row int) float64 { return float64(2 + 2 + 1 + rowid + 1 + row) }
 
 // sqlite is the tree of a table whose key is the rowid, or of the index that a UUID key has beside the rows.
 func (q *Question) sqlite() *tree {
@@ -184,8 +185,10 @@ func fillStatements(table string, size, fill int) []string {
 	}
 	index := quoted(table, "_pkey")
 	return []string{
-		"CREATE TABLE " + quoted(table, "") + " (id " + column + " PRIMARY KEY WITH (fillfactor = " + itoa(fill) + "), ...);  -- a new table",
-		"ALTER INDEX " + index + " SET (fillfactor = " + itoa(fill) + ");  -- one that is there: for pages that are split from now on",
+		"CREATE TABLE " + quoted(table, "") + " (id " + column + " PRIMARY KEY WITH (fillfactor = " + itoa(fill) + "), ...);" +
+			"  -- a new table",
+		"ALTER INDEX " + index + " SET (fillfactor = " + itoa(fill) + ");" +
+			"  -- one that is there: for pages that are split from now on",
 		"REINDEX INDEX CONCURRENTLY " + index + ";  -- and for those that it has; from PostgreSQL 12 on",
 	}
 }

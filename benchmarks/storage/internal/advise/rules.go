@@ -89,9 +89,9 @@ var rules = []rule{
 		},
 		text: func(q *Question, a *Answer) string {
 			skew, _, _ := carries(q.Workers, q.size(), a.Expected.Fill)
-			return fmt.Sprintf("Clocks that are %v apart are %.0f rows at this rate; fillfactor = %d carries about %.0f, which is %v. "+
-				"Bring the clocks together, draw keys from one process, or set the fill factor that is given above.",
-				q.Skew, a.SkewRows, a.Expected.Fill, skew, q.during(skew))
+			return fmt.Sprintf("Clocks that are %v apart are %.0f rows at this rate; fillfactor = %d carries about "+
+				"%.0f, which is %v. Bring the clocks together, or draw keys from one process.%s",
+				q.Skew, a.SkewRows, a.Expected.Fill, skew, q.during(skew), orFill(a))
 		},
 	},
 	{
@@ -102,15 +102,15 @@ var rules = []rule{
 		},
 		text: func(q *Question, a *Answer) string {
 			_, lag, _ := carries(q.Workers, q.size(), a.Expected.Fill)
-			return fmt.Sprintf("Rows come %v after their keys were drawn on average, which is %.0f rows at this rate; fillfactor = %d "+
-				"carries about %.0f, which is %v. Draw the key right before the INSERT, not when the request begins.",
+			return fmt.Sprintf("Rows come %v after their keys were drawn on average, which is %.0f rows at this rate; "+
+				"fillfactor = %d carries about %.0f, which is %v. Draw the key right before the INSERT, not when the request begins.",
 				q.Lag, a.LagRows, a.Expected.Fill, lag, q.during(lag))
 		},
 	},
 	{
 		name: "batches", databases: []string{"postgres"}, warning: true,
-		source: onPostgres + ": 4 workers with batches of 1,000: 1.53x to 1.60x at any fill factor from 70 to 100; with batches of 10 " +
-			"none",
+		source: onPostgres + ": 4 workers with batches of 1,000: 1.53x to 1.60x at any fill factor from 70 to 100; " +
+			"with batches of 10 none",
 		when: func(q *Question, a *Answer) bool {
 			_, _, batch := carries(q.Workers, q.size(), a.Expected.Fill)
 			return q.Workers > 1 && (q.Batch >= 100 || q.Batch > 1 && float64(q.Batch*q.Workers) > batch)
@@ -154,8 +154,8 @@ var rules = []rule{
 	},
 	{
 		name: "innodb-batches", databases: innodb, warning: true,
-		source: onMariaDB + ", rows that interleave one by one, 4 workers: batches of 10 1.87x, of 100 1.92x, of 1,000 1.45x; an earlier study, real " +
-			"clients with 1,000 rows a statement: 1.04x to 1.16x",
+		source: onMariaDB + ", rows that interleave one by one, 4 workers: batches of 10 1.87x, of 100 1.92x, of 1,000 1.45x; " +
+			"an earlier study, real clients with 1,000 rows a statement: 1.04x to 1.16x",
 		when: func(q *Question, _ *Answer) bool { return q.Workers > 1 && q.Batch > 1 && q.Key != firstLayout },
 		text: say("The figure is for batches whose rows interleave one by one. Statements of 1,000 rows mostly go in one " +
 			"after the other, and then cost 4 to 16 percent; batches of 10 to 100 rows from several workers are the " +
@@ -165,11 +165,13 @@ var rules = []rule{
 		name: "mysql", databases: []string{"mysql"},
 		source: "https://github.com/mysql/mysql-server/blob/8.0/storage/innobase/btr/btr0btr.cc",
 		when:   always,
-		text:   say("The figures are those of MariaDB 10.11. MySQL has the same heuristics as far as is known, but was not measured."),
+		text: say("The figures are those of MariaDB 10.11. MySQL has the same heuristics as far as is known, " +
+			"but was not measured."),
 	},
 	{
 		name: "sequence-first", databases: []string{"postgres"},
-		source: onPostgres + ": 16 workers at 300,000 rows/s 1.41x against 0.99x; 64 workers at 1,000,000 rows/s 1.25x against 1.47x",
+		source: onPostgres + ": 16 workers at 300,000 rows/s 1.41x against 0.99x; " +
+			"64 workers at 1,000,000 rows/s 1.25x against 1.47x",
 		when: func(q *Question, _ *Answer) bool {
 			return q.Rate >= 150_000 && q.Rate <= 600_000 && q.Workers > 1 && q.Key == "time/worker/sequence"
 		},
@@ -214,7 +216,8 @@ var rules = []rule{
 		when:   always,
 		text: func(q *Question, _ *Answer) string {
 			return "Keys that begin with the time all go to the last range, so one node does all the writing. Shard the " +
-				"index by a hash: CREATE TABLE " + q.Table + " (id INT8 PRIMARY KEY USING HASH, ...); ranges of keys are then read from all shards."
+				"index by a hash: CREATE TABLE " + q.Table + " (id INT8 PRIMARY KEY USING HASH, ...); " +
+				"ranges of keys are then read from all shards."
 		},
 	},
 	{
@@ -242,8 +245,8 @@ var rules = []rule{
 		source: "https://docs.yugabyte.com/stable/explore/going-beyond-sql/data-sharding",
 		when:   always,
 		text: func(q *Question, _ *Answer) string {
-			return "Leave the primary key to hash sharding, the default: CREATE TABLE " + q.Table + " (id bigint, ..., PRIMARY KEY (id HASH)). " +
-				"With id ASC, and in each secondary index that begins with the " +
+			return "Leave the primary key to hash sharding, the default: CREATE TABLE " + q.Table +
+				" (id bigint, ..., PRIMARY KEY (id HASH)). With id ASC, and in each secondary index that begins with the " +
 				"key in ascending order, all rows go to the last tablet."
 		},
 	},
@@ -259,6 +262,14 @@ var rules = []rule{
 			return text + "it has the same 8 bytes, and the server draws it when it inserts, so that it never comes late."
 		},
 	},
+}
+
+// orFill mentions the fill factor, if another one than that which is there helps.
+func orFill(a *Answer) string {
+	if a.Best == nil || a.Best.Fill == a.Expected.Fill {
+		return ""
+	}
+	return " Or set the fill factor that is given above."
 }
 
 // during is the time in which so many rows come.

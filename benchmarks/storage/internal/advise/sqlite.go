@@ -13,7 +13,8 @@ const (
 
 // sqliteTree is a tree with entries of so many bytes; a table if rows is true, else an index.
 func sqliteTree(entry float64, rows bool) *tree {
-	return newTree(room{most: float64(int(sqliteSpace / entry)), page: 4096, share: 1, branch: sqliteBranch}, func(t *tree, at, position int, key int32) {
+	room := room{most: float64(int(sqliteSpace / entry)), page: 4096, share: 1, branch: sqliteBranch}
+	return newTree(room, func(t *tree, at, position int, key int32) {
 		l := t.leaves[at]
 		if rows && at == len(t.leaves)-1 && position == len(l.keys) {
 			t.add(at, &leaf{low: key, keys: []int32{key}, last: none})

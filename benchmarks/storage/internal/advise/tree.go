@@ -6,7 +6,8 @@ import (
 )
 
 // tree is a model of the leaves of a B-tree: which keys share a page, and nothing else. Keys are their ranks among all
-// keys. It is enough to know how full the pages become, since that depends on where pages are split and on nothing above them.
+// keys. It is enough to know how full the pages become, since that depends on where pages are split and on nothing above
+// them.
 type tree struct {
 	leaves []*leaf
 	room   room

@@ -21,7 +21,8 @@ type Layout struct {
 
 // Layouts returns all layouts; the first is the default of the library.
 func Layouts() []Layout {
-	clock, worker, sequence := snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "worker", Bits: 10}, snowflake.Field{Name: "sequence", Bits: 12}
+	clock := snowflake.Field{Name: "time", Bits: 41}
+	worker, sequence := snowflake.Field{Name: "worker", Bits: 10}, snowflake.Field{Name: "sequence", Bits: 12}
 	return []Layout{
 		{Name: "time/worker/sequence", fields: []snowflake.Field{clock, worker, sequence}},
 		{Name: "time/sequence/worker", fields: []snowflake.Field{clock, sequence, worker}},

@@ -47,7 +47,8 @@ func (o Order) Check() error {
 	case math.IsNaN(o.Rate) || o.Rate <= 0:
 		return fmt.Errorf("rate: %v rows a second is not above 0", o.Rate)
 	case o.Rate > maxRate*float64(o.Workers):
-		return fmt.Errorf("rate: %.0f rows a second is more than %d workers can make keys for, %d", o.Rate, o.Workers, maxRate*o.Workers)
+		return fmt.Errorf("rate: %.0f rows a second is more than %d workers can make keys for, %d", o.Rate, o.Workers,
+			maxRate*o.Workers)
 	case o.Skew < 0 || o.Skew > maxTime:
 		return fmt.Errorf("skew: %v is out of range [0, %v]", o.Skew, maxTime)
 	case o.Lag < 0 || o.Lag > maxTime:

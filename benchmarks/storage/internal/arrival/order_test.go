@@ -101,7 +101,8 @@ func TestLayoutsDecideTheOrder(t *testing.T) {
 	o := Order{Rows: 10_000, Rate: 300_000, Workers: 16, Seed: 1}
 	worker, sequence := late(ranks(t, o, "time/worker/sequence")), late(ranks(t, o, "time/sequence/worker"))
 	if worker < 2*sequence {
-		t.Errorf("rows are %.0f places late with the worker before the sequence, %.0f behind it; want more than twice as many", worker, sequence)
+		t.Errorf("rows are %.0f places late with the worker before the sequence, %.0f behind it; want more than twice as "+
+			"many", worker, sequence)
 	}
 	if first := late(ranks(t, o, "worker/time/sequence")); first < 1000 {
 		t.Errorf("rows are %.0f places late with the worker first, want thousands", first)
@@ -160,7 +161,8 @@ func TestBatchesAreDrawnAtOnceAndInterleave(t *testing.T) {
 	}
 	for worker, rows := range byWorker {
 		for batch := range slices.Chunk(rows, o.Batch) {
-			if first, end := batch[0], batch[len(batch)-1]; end.tick != first.tick || end.sequence != first.sequence+int64(len(batch))-1 {
+			if first, end := batch[0], batch[len(batch)-1]; end.tick != first.tick ||
+				end.sequence != first.sequence+int64(len(batch))-1 {
 				t.Fatalf("worker %d: a batch has the keys %d.%d to %d.%d", worker, first.tick, first.sequence, end.tick, end.sequence)
 			}
 		}

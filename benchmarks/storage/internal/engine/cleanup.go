@@ -42,7 +42,9 @@ func (f found) why() string {
 	return inUse(f.comment)
 }
 
-func drop(places []found, quote func(string) string, exec func(quoted string) error) (removed []string, kept []Kept, err error) {
+func drop(places []found, quote func(string) string, exec func(quoted string) error) (
+	removed []string, kept []Kept, err error,
+) {
 	for _, place := range places {
 		quoted := quote(place.name)
 		if why := place.why(); why != "" {

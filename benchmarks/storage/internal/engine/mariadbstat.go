@@ -143,7 +143,8 @@ func (e *mariadb) pooled(ctx context.Context, table string) (map[string]poolPage
 		JOIN information_schema.INNODB_BUFFER_PAGE p ON p.SPACE = i.SPACE AND p.INDEX_NAME = i.NAME
 		WHERE t.NAME = ? AND p.PAGE_TYPE = 'INDEX' GROUP BY i.NAME`, e.name+"/"+table)
 	if denied(err) {
-		e.add("How full the pages are is not known on %s: the user may not look into the buffer pool (GRANT PROCESS).", e.product())
+		e.add("How full the pages are is not known on %s: the user may not look into the buffer pool (GRANT PROCESS).",
+			e.product())
 		return nil, nil
 	}
 	if err != nil {

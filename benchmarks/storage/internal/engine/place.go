@@ -82,7 +82,8 @@ func ownComment() string {
 	return commentOf(os.Getpid(), host)
 }
 
-var commentPattern = regexp.MustCompile(`^sqlflake storage benchmark, process (\d+) on (.*); may be dropped when that has ended$`)
+var commentPattern = regexp.MustCompile(
+	`^sqlflake storage benchmark, process (\d+) on (.*); may be dropped when that has ended$`)
 
 // inUse says why a place must stay: its comment is not ours, or its process may live. Empty: it has ended.
 func inUse(comment string) string {

@@ -90,7 +90,8 @@ func (e *postgres) makeSchema(ctx context.Context) error {
 		return fmt.Errorf("%s can't be reached; start it or correct the DSN: %w", e.where(), err)
 	}
 	defer closeConn(admin)
-	others, err := names(ctx, admin, "SELECT quote_ident(nspname) FROM pg_namespace WHERE nspname ~ $1 ORDER BY 1", placePattern)
+	others, err := names(ctx, admin, "SELECT quote_ident(nspname) FROM pg_namespace WHERE nspname ~ $1 ORDER BY 1",
+		placePattern)
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.where(), err)
 	}

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// bytesWritten is what this process has handed to write and its kind, by Linux's account (proc(5), /proc/PID/io); -1 elsewhere.
+// bytesWritten is what this process has handed to write and its kind, by Linux's account (proc(5), /proc/PID/io); -1
+// elsewhere.
 func bytesWritten() int64 {
 	text, err := os.ReadFile("/proc/self/io")
 	if err != nil {

@@ -50,7 +50,8 @@ func workerFirst(Config) (Source, error) {
 // WorkerFirst is the default layout with the worker's bits on top.
 func WorkerFirst() (snowflake.Layout, error) {
 	return snowflake.NewLayout(snowflake.Default().Epoch(), time.Millisecond,
-		snowflake.Field{Name: "worker", Bits: 10}, snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "sequence", Bits: 12})
+		snowflake.Field{Name: "worker", Bits: 10}, snowflake.Field{Name: "time", Bits: 41},
+		snowflake.Field{Name: "sequence", Bits: 12})
 }
 
 // generators draws a key from each generator in turn. All sources for one worker share the state of the process, so any

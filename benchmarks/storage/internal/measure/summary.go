@@ -25,28 +25,35 @@ type Figure struct {
 // enough is how many rounds it takes to tell a difference from chance.
 const enough = 3
 
+// Thin reports whether so few rounds are too few to tell a difference from chance.
+func Thin(rounds int) bool { return rounds < enough }
+
 // Few reports whether there are too few rounds to call the ratio a tie, a win or a loss.
-func (f Figure) Few() bool { return !f.Metric.Exact && !math.IsNaN(f.Ratio) && f.Pairs < enough }
+func (f Figure) Few() bool { return !f.Metric.Exact && !math.IsNaN(f.Ratio) && Thin(f.Pairs) }
 
 // agree is how far exact figures may be apart: random keys of another round fill pages a little differently.
 const agree = 0.01
 
 func agrees(least, most float64) bool { return most-least <= agree*math.Abs(most) }
 
+// Same is how far a ratio may be from 1 and still be that of a tie.
+const Same = 0.02
+
 // Tie reports whether the ratio says nothing: its rounds lie on both sides of 1, or it is within 2 %.
 func (f Figure) Tie() bool {
 	if math.IsNaN(f.Ratio) {
 		return false
 	}
-	return math.Abs(f.Ratio-1) < 0.02 || !f.Metric.Exact && f.N > 1 && f.RatioMin <= 1 && f.RatioMax >= 1
+	return math.Abs(f.Ratio-1) < Same || !f.Metric.Exact && f.Pairs > 1 && f.RatioMin <= 1 && f.RatioMax >= 1
 }
 
 // noisy is how far the rounds of one figure may be apart.
 const noisy = 1.5
 
-// Noisy reports whether the rounds disagree so much that the ratio should not be quoted.
+// Noisy reports whether the rounds disagree so much that the ratio should not be quoted. Rounds of which some are nothing
+// and some are not disagree by any factor.
 func (f Figure) Noisy() bool {
-	return !f.Metric.Exact && f.N > 1 && f.RatioMin > 0 && f.RatioMax/f.RatioMin > noisy
+	return !f.Metric.Exact && f.Pairs > 1 && f.RatioMax > f.RatioMin && (f.RatioMin <= 0 || f.RatioMax/f.RatioMin > noisy)
 }
 
 // Group is the figures of one scenario with one set of parameters on one engine: a table of a report.

@@ -43,7 +43,10 @@ func (s spent) of(rows int) time.Duration {
 }
 
 func newEstimate(ahead []run.Step) *estimate {
-	e := &estimate{ahead: map[string]pending{}, cases: map[string]spent{}, scenarios: map[string]spent{}, ways: map[string]spent{}}
+	e := &estimate{
+		ahead: map[string]pending{}, cases: map[string]spent{}, scenarios: map[string]spent{},
+		ways: map[string]spent{},
+	}
 	for _, s := range ahead {
 		id, p := caseOf(s)
 		p.steps = e.ahead[id].steps + 1

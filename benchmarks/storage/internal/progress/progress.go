@@ -144,7 +144,8 @@ func (p *Progress) parts() []string {
 		parts = append(parts, duration(left)+" left")
 	}
 	if p.step.Engine != nil {
-		parts = append(parts, fmt.Sprintf("%s %s %s %s", p.step.Engine.Name(), p.step.Scenario.Name, p.step.Params, p.step.Kind.Name))
+		parts = append(parts, fmt.Sprintf("%s %s %s %s", p.step.Engine.Name(), p.step.Scenario.Name, p.step.Params,
+			p.step.Kind.Name))
 	}
 	if p.rows > 0 {
 		parts = append(parts, count(p.rows)+" rows")

@@ -23,7 +23,10 @@ func (n named) Name() string { return n.name }
 func steps(n, rows int) []run.Step {
 	list := make([]run.Step, n)
 	for i := range list {
-		list[i] = run.Step{Engine: named{name: "sqlite"}, Scenario: scenario.Scenario{Name: "load"}, Params: measure.P("rows", rows), Kind: key.Kinds()[0], Round: i + 1}
+		list[i] = run.Step{
+			Engine: named{name: "sqlite"}, Scenario: scenario.Scenario{Name: "load"},
+			Params: measure.P("rows", rows), Kind: key.Kinds()[0], Round: i + 1,
+		}
 	}
 	return list
 }
@@ -90,7 +93,8 @@ func TestEstimateKnowsScenariosApart(t *testing.T) {
 		return run.Step{Engine: named{name: engineName}, Scenario: scenario.Scenario{Name: name}, Params: measure.P("rows", rows)}
 	}
 	e := newEstimate([]run.Step{
-		step("sqlite", "load", 1000), step("sqlite", "load", 1000), step("sqlite", "load", 3000), step("postgres", "load", 1000), step("sqlite", "commit", 100),
+		step("sqlite", "load", 1000), step("sqlite", "load", 1000), step("sqlite", "load", 3000), step("postgres", "load",
+			1000), step("sqlite", "commit", 100),
 	})
 	if _, ok := e.left(0); ok {
 		t.Error("it foretells from nothing")
@@ -110,7 +114,10 @@ func TestEstimateKnowsScenariosApart(t *testing.T) {
 }
 
 func TestDuration(t *testing.T) {
-	for want, d := range map[string]time.Duration{"0 s": 0, "59 s": 59 * time.Second, "2 min": 100 * time.Second, "1 h 30 min": 90 * time.Minute} {
+	for want, d := range map[string]time.Duration{
+		"0 s": 0, "59 s": 59 * time.Second, "2 min": 100 * time.Second,
+		"1 h 30 min": 90 * time.Minute,
+	} {
 		if got := duration(d); got != want {
 			t.Errorf("%v is %q, want %q", d, got, want)
 		}

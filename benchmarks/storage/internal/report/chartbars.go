@@ -108,7 +108,7 @@ func stackChart(id string, g measure.Group, kinds []string, baseline string) (Ch
 		secondary, _ := g.Figure(kind, "bytes_secondary")
 		b := bar{Kind: kind, Total: total.Median, Text: number(total.Median, 1) + " B"}
 		if kind != baseline && hasRatio(total.Metric) && verdictOf(total) != unknown {
-			b.Text += ", " + factor(total.Ratio) + "x"
+			b.Text += ", " + factor(total.Ratio) + "x" + markText(total)
 		}
 		if primary, ok := g.Figure(kind, "bytes_primary"); ok {
 			b.Parts = append(b.Parts,
@@ -141,7 +141,10 @@ func valueBars(g measure.Group, m measure.Metric, baseline string) []bar {
 		if !ok || known(f.Median) == nil || f.Median < 0 {
 			continue
 		}
-		b := bar{Kind: kind, Total: f.Median, Text: withUnit(m, f.Median), Parts: []part{{Name: m.Title, Class: "full", Value: f.Median}}}
+		b := bar{
+			Kind: kind, Total: f.Median, Text: withUnit(m, f.Median),
+			Parts: []part{{Name: m.Title, Class: "full", Value: f.Median}},
+		}
 		if kind != baseline && hasRatio(m) && verdictOf(f) != unknown {
 			b.Text += ", " + factor(f.Ratio) + "x" + markText(f)
 		}

@@ -28,7 +28,9 @@ func (r Report) graphCharts(groups []measure.Group, add func(c Chart, ok bool, t
 	}
 }
 
-func (r Report) graphChart(groups []measure.Group, metric, delay string, add func(c Chart, ok bool, text []string), id func() string) {
+func (r Report) graphChart(
+	groups []measure.Group, metric, delay string, add func(c Chart, ok bool, text []string), id func() string,
+) {
 	m := measure.Find(metric)
 	var bars []bar
 	var text []string

@@ -43,7 +43,8 @@ func disorder(p measure.Params, shared map[string]bool) string {
 func shared(groups []measure.Group) map[string]bool {
 	same := map[string]bool{}
 	for _, param := range groups[0].Params {
-		same[param.Name] = !slices.ContainsFunc(groups, func(g measure.Group) bool { return g.Params.Get(param.Name) != param.Value })
+		same[param.Name] = !slices.ContainsFunc(groups,
+			func(g measure.Group) bool { return g.Params.Get(param.Name) != param.Value })
 	}
 	return same
 }

@@ -17,8 +17,9 @@ var columns = map[string][]string{
 	"commit":    {"p50", "p99", "rate", "log", "cpu"},
 	"arrival":   {"density", "bytes_primary", "bytes_rows", "fragmentation"},
 	"graph":     {"round_trips", "time", "ping", "cpu"},
-	"retention": {"time", "vacuum", "freed", "log", "written", "cpu"},
+	"retention": {"time", "vacuum", "freed_share", "log", "written", "cpu"},
 	"read":      {"lookup", "join", "range_key", "range_time", "range_scan", "pages_key"},
+	"gorm":      {"rate", "bytes_primary", "bytes_secondary", "bytes_table", "cpu", "log", "written"},
 	"grow":      {"rate", "written", "reads", "log"},
 }
 
@@ -27,18 +28,20 @@ const mostColumns = 7
 
 // headings are short titles for the heads of columns, at most two lines.
 var headings = map[string]string{
-	"rate": "rows/s", "bytes_primary": "key index\nB/row", "bytes_rows": "rows+key\nB/row", "bytes_secondary": "indexes\nB/row",
-	"bytes_table": "table\nB/row", "density": "leaves\nfull %", "fragmentation": "out of\norder %", "log": "log\nB/row",
-	"page_images": "full pages\n/1000 rows", "written": "written\nB/row", "reads": "page reads\n/1000 rows", "hits": "pages\n/row",
-	"cpu": "CPU\nµs/row", "cpu_server": "server CPU\nµs/row", "generator": "generator\n% of CPU", "p50": "median\nµs", "p99": "p99\nµs",
-	"ping": "ping\nms", "vacuum": "vacuum\nms", "lookup": "by key\nµs", "lookup_p99": "by key\np99 µs", "join": "join\nms",
-	"newest_key": "50 newest\nby key µs", "newest_time": "50 newest\nby time µs", "range_key": "1 % by\nkey ms",
-	"range_time": "1 % by\nindex ms", "range_scan": "1 % by\nscan ms", "pages_key": "pages\nby key", "pages_time": "pages\nby time",
-	"round_trips": "round\ntrips", "time": "time\nms", "freed": "pages\nfreed",
+	"rate": "rows/s", "bytes_primary": "key index\nB/row", "bytes_rows": "rows+key\nB/row",
+	"bytes_secondary": "indexes\nB/row", "bytes_table": "table\nB/row", "density": "leaves\nfull %",
+	"fragmentation": "out of\norder %", "log": "log\nB/row", "page_images": "full pages\n/1000 rows",
+	"written": "written\nB/row", "reads": "page reads\n/1000 rows", "hits": "pages\n/row", "cpu": "CPU\nµs/row",
+	"cpu_server": "server CPU\nµs/row", "generator": "generator\n% of CPU", "p50": "median\nµs", "p99": "p99\nµs",
+	"ping": "ping\nms", "vacuum": "vacuum\nms", "lookup": "by key\nµs", "lookup_p99": "by key\np99 µs",
+	"join": "join\nms", "newest_key": "50 newest\nby key µs", "newest_time": "50 newest\nby time µs",
+	"range_key": "1 % by\nkey ms", "range_time": "1 % by\nindex ms", "range_scan": "1 % by\nscan ms",
+	"pages_key": "pages\nby key", "pages_time": "pages\nby time", "round_trips": "round\ntrips",
+	"time": "time\nms", "freed": "pages\nfreed", "freed_share": "pages\nfreed %",
 }
 
-// plain are metrics whose ratio says less than their value.
-var plain = []string{"density", "fragmentation", "generator", "ping"}
+// plain are metrics whose ratio says less than their value. A larger table gives more pages back for the same rows.
+var plain = []string{"density", "fragmentation", "generator", "ping", "freed", "freed_share"}
 
 func hasRatio(m measure.Metric) bool {
 	base, _, _ := strings.Cut(m.Name, "@")
@@ -64,6 +67,11 @@ func heading(m measure.Metric) string {
 // columnsOf returns the metrics of a group's table. What the baseline does not have, as a key's index of its own on SQLite,
 // can't be compared and is left out, unless there is no baseline.
 func columnsOf(g measure.Group, baseline string) []measure.Metric {
+	return someColumns(g, baseline, mostColumns)
+}
+
+// someColumns returns at most so many. Of a curve its ends are always among them.
+func someColumns(g measure.Group, baseline string, most int) []measure.Metric {
 	wanted := columns[g.Scenario]
 	if wanted == nil {
 		for _, m := range g.Metrics {
@@ -73,11 +81,11 @@ func columnsOf(g measure.Group, baseline string) []measure.Metric {
 	var chosen []measure.Metric
 	for _, name := range wanted {
 		i := slices.IndexFunc(g.Metrics, func(m measure.Metric) bool { return m.Name == name })
-		if i >= 0 && len(chosen) < mostColumns && says(g, g.Metrics[i]) && hasBaseline(g, name, baseline) {
+		if i >= 0 && len(chosen) < most && says(g, g.Metrics[i]) && hasBaseline(g, name, baseline) {
 			chosen = append(chosen, g.Metrics[i])
 		}
 	}
-	return append(chosen, points(g, mostColumns-len(chosen))...)
+	return append(chosen, points(g, most-len(chosen))...)
 }
 
 // says reports whether a metric tells anything: a column of zeros does not.

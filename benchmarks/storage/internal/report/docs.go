@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -27,9 +28,8 @@ func (r Report) WriteDocs(dir string) error {
 			})
 		}},
 		{"rate.svg", func(w io.Writer) error {
-			return writePictures(w, "Rate of inserts, by kind of primary key", groups, func(id string, g measure.Group) (Chart, bool) {
-				return ratioChart(id, g, "rate", shown(g), r.Baseline)
-			})
+			draw := func(id string, g measure.Group) (Chart, bool) { return ratioChart(id, g, "rate", shown(g), r.Baseline) }
+			return writePictures(w, "Rate of inserts, by kind of primary key", groups, draw)
 		}},
 		{"table.md", func(w io.Writer) error { return r.writeDocsTable(w, groups) }},
 	})
@@ -39,10 +39,9 @@ func (r Report) WriteDocs(dir string) error {
 func (r Report) loads() []measure.Group {
 	best := map[string]measure.Group{}
 	var engines []string
-	size := func(g measure.Group) int {
-		rows, _ := strconv.Atoi(g.Params.Get("rows"))
-		batch, _ := strconv.Atoi(g.Params.Get("batch"))
-		return rows + batch
+	larger := func(a, b measure.Group) bool {
+		number := func(g measure.Group, name string) int { n, _ := strconv.Atoi(g.Params.Get(name)); return n }
+		return cmp.Or(number(a, "rows")-number(b, "rows"), number(a, "batch")-number(b, "batch")) > 0
 	}
 	for _, g := range r.Groups {
 		if g.Scenario != "load" || g.Params.Get("batch") == "" {
@@ -52,7 +51,7 @@ func (r Report) loads() []measure.Group {
 		if !ok {
 			engines = append(engines, g.Engine)
 		}
-		if !ok || size(g) > size(old) {
+		if !ok || larger(g, old) {
 			best[g.Engine] = g
 		}
 	}
@@ -68,7 +67,9 @@ func shown(g measure.Group) []string {
 }
 
 // writePictures writes one SVG with a chart for each group beneath the other.
-func writePictures(w io.Writer, heading string, groups []measure.Group, draw func(id string, g measure.Group) (Chart, bool)) error {
+func writePictures(
+	w io.Writer, heading string, groups []measure.Group, draw func(id string, g measure.Group) (Chart, bool),
+) error {
 	var b strings.Builder
 	var desc []string
 	height := 8.0
@@ -113,7 +114,7 @@ func heightOf(c Chart) float64 {
 func (r Report) writeDocsTable(w io.Writer, groups []measure.Group) error {
 	head := []string{"Key"}
 	for _, g := range groups {
-		head = append(head, engineTitle(g.Engine)+", bytes a row", engineTitle(g.Engine)+", rows a second")
+		head = append(head, engineTitle(g.Engine)+", bytes a row", engineTitle(g.Engine)+", rate of inserts")
 	}
 	rows := [][]string{head}
 	for _, kind := range docsKinds {
@@ -132,7 +133,8 @@ func (r Report) writeDocsTable(w io.Writer, groups []measure.Group) error {
 		fmt.Fprintf(&b, "* %s: %s, table with its primary key; %s rounds.\n",
 			engineTitle(g.Engine), paramText(g.Params), number(float64(rounds(g)), 0))
 	}
-	fmt.Fprintf(&b, "* Rates are times %s of the same round; `=` is a tie, `~` too noisy to quote, `?` few rounds.\n",
+	fmt.Fprintf(&b, "* Rates are how many times that of %s it is, in the same round; `=` is a tie, `~` too noisy to quote, "+
+		"`?` few rounds.\n",
 		plainText.Replace(kindTitle(r.Baseline)))
 	_, err := io.WriteString(w, b.String())
 	return err

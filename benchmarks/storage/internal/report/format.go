@@ -85,6 +85,8 @@ func paramWords(param measure.Param) string {
 		return value + " a statement"
 	case "drawn":
 		return value + " drawn at once"
+	case "create":
+		return value + " a Create"
 	case "bulk":
 		return "in bulk, " + value + " at a time"
 	case "of":

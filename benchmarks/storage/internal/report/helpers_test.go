@@ -37,7 +37,10 @@ func groupOf(engine, scenario, metric string, kinds map[string]rounds3, more ...
 	var records []measure.Record
 	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
 		for i, v := range byKind[kind] {
-			records = append(records, measure.Record{Engine: engine, Scenario: scenario, Params: measure.P("rows", 1_000_000), Kind: kind, Round: i + 1, Values: v})
+			records = append(records, measure.Record{
+				Engine: engine, Scenario: scenario, Params: measure.P("rows", 1_000_000),
+				Kind: kind, Round: i + 1, Values: v,
+			})
 		}
 	}
 	return New(measure.Environment{}, records, "auto").Groups[0]
@@ -57,16 +60,21 @@ func sample() Report {
 				}
 				one[name] = value
 			}
-			records = append(records, measure.Record{Engine: engine, Scenario: scenario, Params: p, Kind: kind, Round: round + 1, Values: one})
+			records = append(records, measure.Record{
+				Engine: engine, Scenario: scenario, Params: p, Kind: kind, Round: round + 1,
+				Values: one,
+			})
 		}
 	}
 	for kind, size := range map[string]float64{"auto": 22.5, "snowflake": 22.5, "uuidv4": 39.4, "uuidv4-text": 77} {
 		speed := 22.5 / size
 		add("postgres", "load", measure.P("rows", 1000, "batch", 100), kind, values{
 			"rate": 1e5 * speed, "bytes_primary": size,
-			"bytes_rows": 60 + size, "bytes_table": 60 + size, "density": 90 * speed, "log": 200 / speed, "cpu": 5 / speed, "page_images": 0,
+			"bytes_rows": 60 + size, "bytes_table": 60 + size, "density": 90 * speed,
+			"log": 200 / speed, "cpu": 5 / speed, "page_images": 0,
 		})
-		add("sqlite", "load", measure.P("rows", 1000, "batch", 100), kind, values{"rate": 1e5 * speed, "bytes_rows": 60 + size, "bytes_table": 60 + size, "density": 90})
+		add("sqlite", "load", measure.P("rows", 1000, "batch", 100), kind,
+			values{"rate": 1e5 * speed, "bytes_rows": 60 + size, "bytes_table": 60 + size, "density": 90})
 		add("postgres", "children", measure.P("rows", 1000, "of", "recent"), kind, values{
 			"rate": 1e5 * speed, "bytes_primary": size,
 			"bytes_rows": 60 + size, "bytes_secondary": size, "bytes_table": 60 + 2*size,
@@ -77,10 +85,13 @@ func sample() Report {
 		})
 		add("postgres", "graph", measure.P("delay", "1ms", "style", "rows"), kind, values{"round_trips": size, "time": size})
 		add("postgres", "commit", measure.P("rows", 1000, "clients", 1), kind, values{"p50": 40, "p99": 90})
-		add("postgres", "read", measure.P("rows", 1000), kind, values{"lookup": 40, "join": 9, "range_key": 1, "range_time": 2, "range_scan": 30, "pages_key": 20})
+		add("postgres", "read", measure.P("rows", 1000), kind,
+			values{"lookup": 40, "join": 9, "range_key": 1, "range_time": 2, "range_scan": 30, "pages_key": 20})
 		for _, fill := range []int{90, 100} {
-			add("postgres", "arrival", measure.P("rows", 1000, "workers", 1, "fill", fill), kind, values{"density": float64(fill) - 1})
-			add("postgres", "arrival", measure.P("rows", 1000, "workers", 4, "skew", "20ms", "fill", fill), kind, values{"density": 150 - float64(fill)})
+			add("postgres", "arrival", measure.P("rows", 1000, "workers", 1, "fill", fill), kind,
+				values{"density": float64(fill) - 1})
+			add("postgres", "arrival", measure.P("rows", 1000, "workers", 4, "skew", "20ms", "fill", fill), kind,
+				values{"density": 150 - float64(fill)})
 		}
 	}
 	env := measure.Environment{

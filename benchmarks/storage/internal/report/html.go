@@ -18,8 +18,8 @@ var pageText string
 var pageStyle string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"picture": func(c Chart) template.HTML { return template.HTML(c.SVG) },         //nolint:gosec // made by svg, which escapes all texts
-	"style":   func() template.CSS { return template.CSS(pageStyle + chartStyle) }, //nolint:gosec // constants
+	"picture": func(c Chart) template.HTML { return template.HTML(c.SVG) }, // made by svg, which escapes all texts
+	"style":   func() template.CSS { return template.CSS(pageStyle + chartStyle) },
 	"join":    func(sentences []string) string { return strings.Join(sentences, " ") },
 	"engine":  engineTitle,
 	"class":   func(v string) string { return strings.ReplaceAll(v, " ", "-") },
@@ -27,11 +27,15 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 
 // WriteHTML writes a page that needs no other file.
 func (r Report) WriteHTML(w io.Writer) error {
-	verdicts := r.Verdicts()
+	verdicts, unfinished := r.Verdicts(), ""
+	if r.Unfinished > 0 {
+		unfinished = stillToDo(r.Unfinished)
+	}
 	return page.Execute(w, map[string]any{
 		"Env": r.Environment, "Baseline": kindTitle(r.Baseline), "Focus": capital(kindTitle(focus)), "Sections": r.Sections(),
-		"Verdicts": verdicts, "Tally": tally(verdicts, r.Baseline), "Remarks": r.remarks(), "Databases": databases(r.Environment), "Data": r.data(),
-		"Unfinished": r.Unfinished,
+		"Verdicts": verdicts, "Tally": tally(verdicts, r.Baseline), "Remarks": r.remarks(),
+		"Databases": databases(r.Environment), "Data": r.data(),
+		"Unfinished": unfinished,
 	})
 }
 
@@ -43,7 +47,8 @@ type database struct {
 
 func databases(env measure.Environment) []database {
 	var all []database
-	for _, name := range slices.SortedFunc(maps.Keys(env.Database), func(a, b string) int { return engineOrder(a) - engineOrder(b) }) {
+	order := func(a, b string) int { return engineOrder(a) - engineOrder(b) }
+	for _, name := range slices.SortedFunc(maps.Keys(env.Database), order) {
 		all = append(all, database{engineTitle(name), env.Database[name]})
 	}
 	return all

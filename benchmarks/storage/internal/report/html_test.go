@@ -72,9 +72,11 @@ func TestPageNeedsNoOtherFile(t *testing.T) {
 func TestPageHasAChartForEachKindOfFigure(t *testing.T) {
 	text := pageOf(t, sample())
 	for _, want := range []string{
-		"Bytes a row on PostgreSQL", "Bytes a row on SQLite", "Rows a second on PostgreSQL", "Write-ahead log, bytes a row on PostgreSQL",
+		"Bytes a row on PostgreSQL", "Bytes a row on SQLite", "Rows a second on PostgreSQL", "Write-ahead log, bytes a row on " +
+			"PostgreSQL",
 		"Rows a second as the table grows, on PostgreSQL", "Bytes written a row as the table grows, on PostgreSQL",
-		"Leaves full, %, on PostgreSQL, snowflake", "Round trips on PostgreSQL", "Time on PostgreSQL, network delay 1ms", "Median time on PostgreSQL",
+		"Leaves full, %, on PostgreSQL, snowflake", "Round trips on PostgreSQL", "Time on PostgreSQL, network delay " +
+			"1ms", "Median time on PostgreSQL",
 		"A row by its key, median on PostgreSQL", "Pages looked at for 1,000 rows with neighbouring keys on PostgreSQL",
 	} {
 		if !strings.Contains(text, "<figcaption>"+want) {
@@ -125,13 +127,25 @@ func TestChartsAreReadableByMachines(t *testing.T) {
 // TestChartsHaveNoBadNumbers also draws what can't be drawn: no rows, nothing but zeros, ratios to zero.
 func TestChartsHaveNoBadNumbers(t *testing.T) {
 	zero := []measure.Record{
-		{Engine: "sqlite", Scenario: "load", Params: measure.P("rows", 0), Kind: "auto", Round: 1, Values: values{"rate": 0, "bytes_table": 0, "bytes_rows": 0, "log": 0}},
-		{Engine: "sqlite", Scenario: "load", Params: measure.P("rows", 0), Kind: "snowflake", Round: 1, Values: values{"rate": 1, "bytes_table": 0, "bytes_rows": 0, "log": 0}},
+		{
+			Engine: "sqlite", Scenario: "load", Params: measure.P("rows", 0), Kind: "auto", Round: 1,
+			Values: values{"rate": 0, "bytes_table": 0, "bytes_rows": 0, "log": 0},
+		},
+		{
+			Engine: "sqlite", Scenario: "load", Params: measure.P("rows", 0), Kind: "snowflake", Round: 1,
+			Values: values{"rate": 1, "bytes_table": 0, "bytes_rows": 0, "log": 0},
+		},
 		{Engine: "sqlite", Scenario: "grow", Params: nil, Kind: "auto", Round: 1, Values: values{"rate@0": 0, "rate@10": 0}},
-		{Engine: "sqlite", Scenario: "grow", Params: nil, Kind: "snowflake", Round: 1, Values: values{"rate@0": 0, "rate@x": 3, "rate@NaN": 3}},
+		{
+			Engine: "sqlite", Scenario: "grow", Params: nil, Kind: "snowflake", Round: 1,
+			Values: values{"rate@0": 0, "rate@x": 3, "rate@NaN": 3},
+		},
 	}
 	bad := regexp.MustCompile(`NaN|Inf|="-\d`)
-	for name, r := range map[string]Report{"sample": sample(), "zeros": New(measure.Environment{}, zero, "auto"), "no baseline": New(measure.Environment{}, zero, "uuidv4")} {
+	for name, r := range map[string]Report{
+		"sample": sample(), "zeros": New(measure.Environment{}, zero, "auto"),
+		"no baseline": New(measure.Environment{}, zero, "uuidv4"),
+	} {
 		for _, s := range r.Sections() {
 			for _, e := range s.Engines {
 				for _, c := range e.Charts {
@@ -164,8 +178,14 @@ func TestHostileNamesAreText(t *testing.T) {
 			Engine: evil, Scenario: evil, Params: measure.P(evil, evil), Kind: kind, Round: 1,
 			Values: values{"rate": 1, "rate@1": 1, "rate@2": 2, "bytes_table": 3, "bytes_rows": 3, evil: 4},
 		})
-		records = append(records, measure.Record{Engine: evil, Scenario: "arrival", Params: measure.P("skew", evil), Kind: kind, Round: 1, Values: values{"density": 50}},
-			measure.Record{Engine: evil, Scenario: "arrival", Params: measure.P("lag", evil), Kind: kind, Round: 1, Values: values{"density": 50}})
+		records = append(records, measure.Record{
+			Engine: evil, Scenario: "arrival", Params: measure.P("skew", evil),
+			Kind: kind, Round: 1, Values: values{"density": 50},
+		},
+			measure.Record{
+				Engine: evil, Scenario: "arrival", Params: measure.P("lag", evil), Kind: kind, Round: 1,
+				Values: values{"density": 50},
+			})
 	}
 	records = append(records, measure.Record{Engine: evil, Scenario: evil, Kind: evil, Note: evil})
 	env := measure.Environment{
@@ -183,7 +203,8 @@ func TestHostileNamesAreText(t *testing.T) {
 	if scripts != 1 || strings.Contains(text, "<script>alert") {
 		t.Errorf("a name became markup; there are %d scripts", scripts)
 	}
-	if markdown := written(t, func(w *strings.Builder) error { return r.WriteMarkdown(w) }); strings.Contains(markdown, "<script") {
+	if markdown := written(t, func(w *strings.Builder) error { return r.WriteMarkdown(w) }); strings.Contains(markdown,
+		"<script") {
 		t.Error("a name became markup in Markdown")
 	}
 }

@@ -25,7 +25,7 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		plainText.Replace(kindTitle(r.Baseline)))
 	line("`x` is times %s, `=` a tie, `~` too noisy to quote, `?` few rounds.\n", plainText.Replace(r.Baseline))
 	if r.Unfinished > 0 {
-		line("**Unfinished:** %d runs are still to do.\n", r.Unfinished)
+		line("**Unfinished:** %s\n", stillToDo(r.Unfinished))
 	}
 	if all := r.Verdicts(); len(all) > 0 {
 		line("## %s against %s\n", capital(kindTitle(focus)), kindTitle(r.Baseline))
@@ -78,12 +78,12 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
-// text is "0.75x (0.71 to 0.79), loses".
+// text is "rows/s 0.75x (0.71 to 0.79), loses".
 func (o Outcome) text() string {
 	if o.Word == "" {
 		return ""
 	}
-	return o.Ratio + ", " + o.Word
+	return o.Short + " " + o.Ratio + ", " + o.Word
 }
 
 // tables returns those of a scenario, with the columns that answer its question.

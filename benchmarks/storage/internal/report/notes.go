@@ -39,7 +39,7 @@ func notes(g measure.Group, baseline string) []string {
 			note += " =: a tie, within 2 % or rounds on both sides of 1."
 		}
 		if thin {
-			note += " ?: few rounds, less than three, so that a difference may be chance."
+			note += " ?: few rounds, fewer than three, so that a difference may be chance."
 		}
 		notes = append(notes, note)
 	} else {
@@ -110,7 +110,15 @@ func (r Report) remarks() []string {
 		remarks = append(remarks, r.Environment.Notes[name]...)
 	}
 	if r.Unfinished > 0 {
-		remarks = append(remarks, fmt.Sprintf("Unfinished: %s runs are still to do.", number(float64(r.Unfinished), 0)))
+		remarks = append(remarks, "Unfinished: "+stillToDo(r.Unfinished))
 	}
 	return remarks
+}
+
+// stillToDo says how many runs are not done.
+func stillToDo(runs int) string {
+	if runs == 1 {
+		return "1 run is still to do."
+	}
+	return number(float64(runs), 0) + " runs are still to do."
 }

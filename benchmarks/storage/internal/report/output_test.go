@@ -18,7 +18,8 @@ import (
 
 func TestCSVReadsBack(t *testing.T) {
 	r := sample()
-	lines, err := csv.NewReader(strings.NewReader(written(t, func(w *strings.Builder) error { return r.WriteCSV(w) }))).ReadAll()
+	lines, err := csv.NewReader(strings.NewReader(written(t,
+		func(w *strings.Builder) error { return r.WriteCSV(w) }))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,10 @@ func TestCSVReadsBack(t *testing.T) {
 			if !ok {
 				t.Fatalf("no figure for %v", line)
 			}
-			for name, want := range map[string]float64{"median": f.Median, "min": f.Min, "max": f.Max, "ratio": f.Ratio, "ratio_min": f.RatioMin, "ratio_max": f.RatioMax} {
+			for name, want := range map[string]float64{
+				"median": f.Median, "min": f.Min, "max": f.Max, "ratio": f.Ratio,
+				"ratio_min": f.RatioMin, "ratio_max": f.RatioMax,
+			} {
 				got, err := strconv.ParseFloat(line[column[name]], 64)
 				if math.IsNaN(want) && line[column[name]] == "" {
 					continue
@@ -56,7 +60,10 @@ func TestCSVReadsBack(t *testing.T) {
 }
 
 func TestJSONWithoutBaseline(t *testing.T) {
-	r := New(measure.Environment{}, []measure.Record{{Engine: "sqlite", Scenario: "load", Kind: "uuidv4", Round: 1, Values: values{"rate": 3}}}, "auto")
+	r := New(measure.Environment{}, []measure.Record{{
+		Engine: "sqlite", Scenario: "load", Kind: "uuidv4", Round: 1,
+		Values: values{"rate": 3},
+	}}, "auto")
 	var d data
 	if err := json.Unmarshal([]byte(written(t, func(w *strings.Builder) error { return r.WriteJSON(w) })), &d); err != nil {
 		t.Fatal(err)
@@ -119,9 +126,12 @@ func TestTableMarks(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for want, got := range map[string]string{
-		"1,234,567": number(1234567, 0), "-1,234.5": number(-1234.5, 1), "999": number(999, 0), "-": number(math.NaN(), 1), "-999": number(-999, 0),
-		"1.84": factor(1.84), "12.3": factor(12.34), "104": factor(104.2), "0.039": factor(0.0388), "0": factor(0), "1,000": factor(1000),
-		"100,000 rows, 1,000 a statement": paramText(measure.P("rows", 100000, "batch", 1000)), "1 client": paramText(measure.P("clients", 1)),
+		"1,234,567": number(1234567, 0), "-1,234.5": number(-1234.5, 1), "999": number(999, 0), "-": number(math.NaN(),
+			1), "-999": number(-999, 0),
+		"1.84": factor(1.84), "12.3": factor(12.34), "104": factor(104.2), "0.039": factor(0.0388),
+		"0": factor(0), "1,000": factor(1000),
+		"100,000 rows, 1,000 a statement": paramText(measure.P("rows", 100000, "batch", 1000)), "1 " +
+			"client": paramText(measure.P("clients", 1)),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -156,7 +166,10 @@ func TestResumeTellsWhatChanged(t *testing.T) {
 	second := sample().Environment
 	second.Time = "2027-01-01T00:00:00Z"
 	second.Machine = []measure.Setting{{Name: "cores", Value: "64"}, {Name: loadName, Value: "9"}}
-	second.Database = map[string][]measure.Setting{"postgres": {{Name: "version", Value: "PostgreSQL 16"}}, "sqlite": {{Name: "version", Value: "3"}}}
+	second.Database = map[string][]measure.Setting{
+		"postgres": {{Name: "version", Value: "PostgreSQL 16"}},
+		"sqlite":   {{Name: "version", Value: "3"}},
+	}
 	env, changed, err := Resume(dir, second)
 	if err != nil {
 		t.Fatal(err)

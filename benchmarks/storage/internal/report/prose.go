@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -32,7 +33,6 @@ var phrases = map[string]phrase{
 	"p99":             {"the 99th percentile of the wait is", "that"},
 	"time":            {"the work takes", "the time"},
 	"round_trips":     {"it takes", "the round trips"},
-	"freed":           {"it gives back", "the pages"},
 	"vacuum":          {"the vacuum takes", "the time"},
 	"lookup":          {"a row is found by its key in", "the time"},
 	"lookup_p99":      {"the 99th percentile of finding a row by its key is", "that"},
@@ -73,19 +73,37 @@ func prose(g measure.Group, metric, baseline string) []string {
 	return sentences
 }
 
+// valueProse says what the values are, of a metric whose ratios say nothing.
+func valueProse(g measure.Group, m measure.Metric) []string {
+	var parts []string
+	for _, kind := range g.Kinds {
+		if f, ok := g.Figure(kind, m.Name); ok {
+			parts = append(parts, withUnit(m, f.Median)+" with "+kindText(kind))
+		}
+	}
+	return []string{fmt.Sprintf("On %s it is %s.", engineTitle(g.Engine), list(parts))}
+}
+
 // aboutFocus is the sentence of whether the focus loses, ties or wins.
 func aboutFocus(f, base measure.Figure) string {
 	p, us, them, where := phraseOf(f.Metric), capital(kindText(f.Kind)), kindText(base.Kind), engineTitle(f.Engine)
+	if p.of == "that" {
+		p.of += " of " + them
+	}
 	times := p.what + " " + factor(f.Ratio) + " times " + p.of
 	switch verdictOf(f) {
 	case few:
-		return fmt.Sprintf("Whether %s or %s is ahead on %s can't be told of fewer than three rounds: %s%s.",
+		return fmt.Sprintf("Whether %s or %s is ahead on %s can't be told from fewer than three rounds: %s%s.",
 			kindText(f.Kind), them, where, times, evidence(f, base))
 	case worse:
 		return fmt.Sprintf("%s loses to %s on %s: %s%s.", us, them, where, times, evidence(f, base))
 	case better:
 		return fmt.Sprintf("%s wins against %s on %s: %s%s.", us, them, where, times, evidence(f, base))
 	case tie:
+		if !f.Metric.Exact && math.Abs(f.Ratio-1) >= measure.Same { // a median beyond that reads like a difference
+			return fmt.Sprintf("%s and %s tie on %s: %s %s to %s times %s in %d rounds, on both sides of 1.",
+				us, them, where, p.what, factor(f.RatioMin), factor(f.RatioMax), p.of, f.Pairs)
+		}
 		return fmt.Sprintf("%s and %s tie on %s: %s%s.", us, them, where, times, evidence(f, base))
 	}
 	side := fmt.Sprintf("Whether %s or %s is ahead on %s can't be told", kindText(f.Kind), them, where)
@@ -106,6 +124,8 @@ func evidence(f, base measure.Figure) string {
 	case f.Metric.Exact:
 		return fmt.Sprintf(" (%s against %s)",
 			number(f.Median, f.Metric.Digits), withUnit(f.Metric, base.Median)+perRow(f.Metric))
+	case f.Pairs > 1 && factor(f.RatioMin) == factor(f.RatioMax):
+		return fmt.Sprintf(" (in each of %d rounds)", f.Pairs)
 	case f.Pairs > 1:
 		return fmt.Sprintf(" (%s to %s in %d rounds)", factor(f.RatioMin), factor(f.RatioMax), f.Pairs)
 	}
@@ -136,6 +156,9 @@ func aboutOthers(g measure.Group, base measure.Figure) []string {
 	for _, v := range []verdict{worse, better} {
 		if figures := by[v]; len(figures) > 0 {
 			sentences = append(sentences, ranked(figures, base))
+			if v == worse && base.Metric.Name == "rate" {
+				sentences = append(sentences, rewritten(g, figures)...)
+			}
 		}
 	}
 	if ties := by[tie]; len(ties) > 0 {
@@ -150,7 +173,7 @@ func aboutOthers(g measure.Group, base measure.Figure) []string {
 		for _, f := range thin {
 			parts = append(parts, fmt.Sprintf("%s times with %s", factor(f.Ratio), kindText(f.Kind)))
 		}
-		sentences = append(sentences, fmt.Sprintf("Of fewer than three rounds, too few to tell: %s.", list(parts)))
+		sentences = append(sentences, fmt.Sprintf("From fewer than three rounds, too few to tell: %s.", list(parts)))
 	}
 	if noisy := by[noisy]; len(noisy) > 0 {
 		var parts []string
@@ -158,7 +181,8 @@ func aboutOthers(g measure.Group, base measure.Figure) []string {
 			parts = append(parts, fmt.Sprintf("%s to %s times with %s",
 				factor(f.RatioMin), factor(f.RatioMax), kindText(f.Kind)))
 		}
-		sentences = append(sentences, fmt.Sprintf("Too noisy to quote: %s; more -rounds on a machine that does nothing else would tell.",
+		sentences = append(sentences, fmt.Sprintf("Too noisy to quote: %s; more -rounds on a machine that does nothing else "+
+			"would tell.",
 			list(parts)))
 	}
 	return sentences

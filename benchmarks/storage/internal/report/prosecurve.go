@@ -45,7 +45,7 @@ func curveProse(g measure.Group, base, baseline string) []string {
 	var changed, kept []change
 	var rough []string
 	var from, to float64
-	steps := 0
+	steps, thin := 0, false
 	for _, kind := range g.Kinds {
 		points := curve(g, kind, base)
 		c, uneven, ok := changeOf(kind, points)
@@ -55,6 +55,7 @@ func curveProse(g measure.Group, base, baseline string) []string {
 		if uneven {
 			rough = append(rough, kindText(kind))
 		}
+		thin = thin || measure.Thin(points[0].Figure.N)
 		from, to, steps = points[0].Rows, points[len(points)-1].Rows, max(steps, len(points))
 		if gone := c.factor - 1; m.More && gone < -steady || !m.More && gone > steady {
 			changed = append(changed, c)
@@ -96,13 +97,16 @@ func curveProse(g measure.Group, base, baseline string) []string {
 	switch baseChanged := slices.ContainsFunc(changed, func(c change) bool { return c.kind == baseline }); {
 	case len(changed) == 0:
 		sentences = append(sentences, "The table may still fit into the cache: a larger -rows would show where that ends.")
-	case baseChanged:
+	case baseChanged && counted(baseline): // whose keys are not the reason
 		sentences = append(sentences, fmt.Sprintf("It %ss with %s too, so not all of it is due to the keys.",
 			verb, kindText(baseline)))
 	}
 	if len(rough) > 0 {
-		sentences = append(sentences, fmt.Sprintf("The rounds differ by more than half at the ends of %s, so that is rough; more -rounds on a machine that does nothing else would tell.",
-			list(rough)))
+		sentences = append(sentences, fmt.Sprintf("The rounds differ by more than half at the ends of %s, so that is rough; more "+
+			"-rounds on a machine that does nothing else would tell.", list(rough)))
+	}
+	if thin {
+		sentences = append(sentences, "There are fewer than three rounds, so that part of it may be chance.")
 	}
 	if base != "rate" {
 		return sentences

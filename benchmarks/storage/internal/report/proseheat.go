@@ -102,7 +102,7 @@ func bestFill(g *grid) []string {
 		return nil
 	}
 	if len(by[highest]) == cases {
-		return []string{fmt.Sprintf("In each case the highest fill factor, %d, leaves the fullest pages: no key comes late.",
+		return []string{fmt.Sprintf("In each case the highest fill factor, %d, leaves the fullest pages.",
 			highest)}
 	}
 	var parts []string

@@ -18,6 +18,8 @@ func timeInKey(g measure.Group) []string {
 	ratio := index.Median / byKey.Median
 	saved := fmt.Sprintf("which is %s times", factor(ratio))
 	switch {
+	case measure.Thin(byKey.N) || measure.Thin(index.N):
+		saved = "and there are fewer than three rounds, too few to say which of the two is faster"
 	case apart(byKey) || apart(index):
 		saved = "and the rounds differ too much to say which of the two is faster"
 	case ratio < 0.9:
@@ -25,9 +27,13 @@ func timeInKey(g measure.Group) []string {
 	case ratio < 1.1:
 		saved = "which is no faster"
 	}
+	unread := withUnit(scan.Metric, scan.Median)
+	if !apart(byKey) && !apart(scan) {
+		unread += fmt.Sprintf(" (%s times)", factor(scan.Median/byKey.Median))
+	}
 	return []string{
-		fmt.Sprintf("A %s has its time in it, so a range of time is a range of keys: %s; without an index on created_at it takes %s (%s times), with one %s, %s.",
-			kindText(focus), withUnit(byKey.Metric, byKey.Median), withUnit(scan.Metric, scan.Median), factor(scan.Median/byKey.Median),
+		fmt.Sprintf("A %s has its time in it, so a range of time is a range of keys: %s; without an index on created_at it takes "+
+			"%s, with one %s, %s.", kindText(focus), withUnit(byKey.Metric, byKey.Median), unread,
 			withUnit(index.Metric, index.Median), saved),
 		"Auto-increment has no time in its keys: its range here is between rows that are known.",
 	}

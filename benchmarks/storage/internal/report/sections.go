@@ -93,10 +93,14 @@ func (r Report) block(groups []measure.Group) Block {
 			}
 			add(c, ok, text)
 		}
-		for _, name := range []string{"log", "round_trips", "time", "vacuum", "freed", "pages_key"} {
+		for _, name := range []string{"log", "round_trips", "time", "vacuum", "freed_share", "pages_key"} {
 			if wanted(g, name) && (name != "log" || largest(g, groups)) {
 				c, ok := valueChart(id(), g, name, r.Baseline)
-				add(c, ok, prose(g, name, r.Baseline))
+				text := valueProse(g, measure.Find(name))
+				if hasRatio(measure.Find(name)) {
+					text = prose(g, name, r.Baseline)
+				}
+				add(c, ok, text)
 			}
 		}
 	}
@@ -152,17 +156,18 @@ func largest(g measure.Group, groups []measure.Group) bool {
 }
 
 // sizeProse is about the tree in which the kinds differ: secondary indexes if there are some, the index of the key if the
-// baseline has one, else the rows.
+// baseline and the focus have one, else the rows.
 func sizeProse(g measure.Group, baseline string) []string {
 	if _, ok := g.Figure(baseline, "bytes_secondary"); ok {
 		sentences := prose(g, "bytes_secondary", baseline)
 		whole, ok := g.Figure(focus, "bytes_table")
 		if base, ok2 := g.Figure(baseline, "bytes_table"); ok && ok2 && verdictOf(whole) != unknown && baseline != focus {
-			sentences = append(sentences, "With the rows: "+aboutFocus(whole, base))
+			sentences = append(sentences, "With the rows: "+lower(aboutFocus(whole, base)))
 		}
 		return sentences
 	}
-	if _, ok := g.Figure(baseline, "bytes_primary"); ok {
+	_, us := g.Figure(focus, "bytes_primary")
+	if _, ok := g.Figure(baseline, "bytes_primary"); ok && (us || !slices.Contains(g.Kinds, focus)) {
 		return prose(g, "bytes_primary", baseline)
 	}
 	return prose(g, "bytes_table", baseline)

@@ -46,15 +46,7 @@ func (t *terminal) table(g measure.Group, baseline string) {
 	for _, kind := range g.Kinds {
 		label = max(label, utf8.RuneCountInString(kind))
 	}
-	var shown []column
-	width := 2 + label
-	for _, m := range columnsOf(g, baseline) {
-		c := columnOf(g, m, baseline)
-		if width += c.width(); width > t.style.Width && len(shown) > 0 {
-			break
-		}
-		shown = append(shown, c)
-	}
+	shown := t.fitting(g, baseline, 2+label)
 	for line := range 2 {
 		name := "key"
 		if line == 1 {
@@ -86,6 +78,22 @@ func (t *terminal) table(g measure.Group, baseline string) {
 			}
 		}
 		t.line(text.String())
+	}
+}
+
+// fitting returns as many columns as there is room for behind a label.
+func (t *terminal) fitting(g measure.Group, baseline string, label int) []column {
+	for most := mostColumns; ; most-- {
+		var columns []column
+		width := label
+		for _, m := range someColumns(g, baseline, most) {
+			c := columnOf(g, m, baseline)
+			columns = append(columns, c)
+			width += c.width()
+		}
+		if width <= t.style.Width || most <= 1 {
+			return columns
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
@@ -14,8 +13,8 @@ type Verdict struct {
 	Speed, Size            Outcome
 }
 
-// Outcome is a figure of the summary.
-type Outcome struct{ Metric, Ratio, Word string }
+// Outcome is a figure of the summary: of which metric, as a title and in a word or two, the ratio, and how the focus does.
+type Outcome struct{ Metric, Short, Ratio, Word string }
 
 var outcomeWords = map[verdict]string{worse: "loses", better: "wins", tie: "tie", noisy: "noisy", few: "few rounds"}
 
@@ -30,12 +29,16 @@ func (r Report) Verdicts() []Verdict {
 		for _, g := range groups {
 			v := Verdict{Engine: engineTitle(g.Engine), Scenario: scenarioOf(g.Scenario).Title, Case: paramText(g.Params)}
 			for _, m := range columnsOf(g, r.Baseline) {
+				if m.Name == "round_trips" { // no speed, and the same for each delay; they have a chart
+					continue
+				}
 				f, ok := g.Figure(focus, m.Name)
 				place := &v.Speed
 				if strings.HasPrefix(m.Name, "bytes_") {
 					place = &v.Size
 				}
-				if ok && place.Word == "" && hasRatio(m) && verdictOf(f) != unknown {
+				_, _, point := cutPoint(m.Name) // of a curve its end, which comes last
+				if ok && (place.Word == "" || point) && hasRatio(m) && verdictOf(f) != unknown {
 					*place = outcome(f)
 				}
 			}
@@ -48,11 +51,22 @@ func (r Report) Verdicts() []Verdict {
 }
 
 func outcome(f measure.Figure) Outcome {
-	o := Outcome{Metric: f.Metric.Title, Ratio: factor(f.Ratio) + "x", Word: outcomeWords[verdictOf(f)]}
-	if !f.Metric.Exact && f.N > 1 {
+	o := Outcome{
+		Metric: f.Metric.Title, Short: shortOf(f.Metric), Ratio: factor(f.Ratio) + "x", Word: outcomeWords[verdictOf(f)],
+	}
+	if !f.Metric.Exact && f.Pairs > 1 {
 		o.Ratio += fmt.Sprintf(" (%s to %s)", factor(f.RatioMin), factor(f.RatioMax))
 	}
 	return o
+}
+
+// shortOf is a metric's heading without its unit.
+func shortOf(m measure.Metric) string {
+	text := strings.ReplaceAll(heading(m), "\n", " ")
+	for _, unit := range []string{" B/row", " µs/row", " µs", " ms"} {
+		text = strings.TrimSuffix(text, unit)
+	}
+	return text
 }
 
 // tally is a sentence for each engine: how often the focus loses, ties and wins.
@@ -70,7 +84,6 @@ func tally(verdicts []Verdict, baseline string) []string {
 			}
 		}
 	}
-	slices.SortFunc(engines, strings.Compare)
 	var sentences []string
 	for _, engine := range engines {
 		sum := 0
@@ -81,10 +94,10 @@ func tally(verdicts []Verdict, baseline string) []string {
 		sentence := fmt.Sprintf("On %s %s loses to %s in %d of %d figures, ties in %d and wins in %d",
 			engine, kindText(focus), kindText(baseline), c["loses"], sum, c["tie"], c["wins"])
 		if noisy := c["noisy"]; noisy > 0 {
-			sentence += fmt.Sprintf("; %d are too noisy to tell", noisy)
+			sentence += fmt.Sprintf("; too noisy to tell: %d", noisy)
 		}
 		if few := c["few rounds"]; few > 0 {
-			sentence += fmt.Sprintf("; %d have fewer than three rounds, too few to tell", few)
+			sentence += fmt.Sprintf("; of fewer than three rounds, too few to tell: %d", few)
 		}
 		sentences = append(sentences, sentence+".")
 	}

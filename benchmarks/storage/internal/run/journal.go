@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/filelock"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
@@ -22,19 +22,26 @@ type Journal struct {
 	done    map[string]bool
 }
 
-// OpenJournal opens the journal of a folder, which it makes if it is not there.
+// ErrInUse is returned by OpenJournal if another run writes to the folder.
+var ErrInUse = errors.New("another run is writing to this folder")
+
+// OpenJournal opens the journal of a folder, which it makes if it is not there. Until Close no other can be opened there:
+// the error is ErrInUse. A process that was killed has closed its own.
 func OpenJournal(dir string) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(dir, journalName)
-	records, size, err := load(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
+	}
+	if err := filelock.Lock(file); errors.Is(err, filelock.ErrHeld) { // other errors: a file system without locks
+		return nil, errors.Join(fmt.Errorf("%s: %w; wait for its end, or name another -out", dir, ErrInUse), file.Close())
+	}
+	records, size, err := load(path)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
 	if err := file.Truncate(size); err != nil { // else the next record would be glued to half a line
 		return nil, errors.Join(err, file.Close())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -99,9 +100,12 @@ func TestValuesBesideANoteAreKept(t *testing.T) {
 }
 
 func TestKindsTakeTurnsAtTheBegin(t *testing.T) {
-	s := scenario.Scenario{Name: "turns", Kinds: []string{"auto", "snowflake", "uuidv4"}, Cases: func(scenario.Options, engine.Engine) []measure.Params {
-		return []measure.Params{measure.P("rows", 1)}
-	}}
+	s := scenario.Scenario{
+		Name: "turns", Kinds: []string{"auto", "snowflake", "uuidv4"},
+		Cases: func(scenario.Options, engine.Engine) []measure.Params {
+			return []measure.Params{measure.P("rows", 1)}
+		},
+	}
 	var begins []string
 	for _, step := range Plan(onlyName{}, []scenario.Scenario{s}, scenario.Options{Rounds: 3}) {
 		if len(begins) < step.Round {
@@ -111,4 +115,39 @@ func TestKindsTakeTurnsAtTheBegin(t *testing.T) {
 	if got := strings.Join(begins, " "); got != "auto snowflake uuidv4" {
 		t.Errorf("rounds begin with %s", got)
 	}
+}
+
+func TestAFolderHasOneRunAtATime(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no locks")
+	}
+	dir := t.TempDir()
+	first, err := OpenJournal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Add(record(1)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(filepath.Join(dir, journalName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenJournal(dir); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("the second: %v, want ErrInUse with the folder", err)
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, journalName)); err != nil || string(after) != string(before) {
+		t.Errorf("the file was changed: %q, %v", after, err)
+	}
+	if records, err := Load(dir); err != nil || len(records) != 1 { // a report may be made meanwhile
+		t.Errorf("%d records, %v", len(records), err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next, err := OpenJournal(dir)
+	if err != nil || !next.Done(record(1)) {
+		t.Fatalf("after its end: %v", err)
+	}
+	_ = next.Close()
 }

@@ -14,9 +14,12 @@ type onlyName struct{ engine.Engine }
 func (onlyName) Name() string { return "sqlite" }
 
 func TestExactScenariosAreMeasuredOnce(t *testing.T) {
-	s := scenario.Scenario{Name: "exact", Kinds: []string{"auto", "snowflake"}, Cases: func(scenario.Options, engine.Engine) []measure.Params {
-		return []measure.Params{measure.P("rows", 1)}
-	}}
+	s := scenario.Scenario{
+		Name: "exact", Kinds: []string{"auto", "snowflake"},
+		Cases: func(scenario.Options, engine.Engine) []measure.Params {
+			return []measure.Params{measure.P("rows", 1)}
+		},
+	}
 	o := scenario.Options{Rounds: 3}
 	for once, want := range map[bool]int{false: 6, true: 2} {
 		s.Once = once

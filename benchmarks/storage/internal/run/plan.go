@@ -19,7 +19,10 @@ type Step struct {
 
 // Record returns the record of the step, without values.
 func (s Step) Record() measure.Record {
-	return measure.Record{Engine: s.Engine.Name(), Scenario: s.Scenario.Name, Params: s.Params, Kind: s.Kind.Name, Round: s.Round}
+	return measure.Record{
+		Engine: s.Engine.Name(), Scenario: s.Scenario.Name, Params: s.Params, Kind: s.Kind.Name,
+		Round: s.Round,
+	}
 }
 
 // Plan returns the steps on one engine. Kinds take turns in each round, and another one begins each time: what a machine

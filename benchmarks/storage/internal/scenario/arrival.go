@@ -16,8 +16,8 @@ import (
 var arrivals = Scenario{
 	Name:  "arrival",
 	Title: "The order of arrival",
-	Question: "What happens to the index when keys do not arrive in their order: clocks that disagree, workers that take turns, " +
-		"batches drawn early and written late?",
+	Question: "What happens to the index when keys do not arrive in their order: clocks that disagree, workers that take " +
+		"turns, batches drawn early and written late?",
 	Kinds: []string{"auto", "snowflake", "uuidv7"},
 	Cases: arrivalCases,
 	Run:   runArrival,

@@ -9,30 +9,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
-	"github.com/sqlflake/sqlflake/internal/testdb"
 )
-
-// arrivalEngine opens an engine, or skips the test if there is no such database.
-func arrivalEngine(t *testing.T, name string) engine.Engine {
-	t.Helper()
-	c := engine.Config{SQLiteDir: t.TempDir()}
-	switch name {
-	case "postgres":
-		c.Postgres = testdb.Postgres(t).DSN
-	case "mariadb":
-		c.MariaDB = testdb.MariaDB(t).DSN
-	}
-	e, err := engine.Open(t.Context(), name, c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return e
-}
 
 func arrivalRun(t *testing.T, e engine.Engine, kind string, params ...any) (map[string]float64, error) {
 	t.Helper()
@@ -40,7 +17,10 @@ func arrivalRun(t *testing.T, e engine.Engine, kind string, params ...any) (map[
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &Bench{Engine: e, Options: Options{Seed: 1}, Kind: kinds[0], Params: measure.P(params...), Round: 1, Progress: func(int) {}}
+	b := &Bench{
+		Engine: e, Options: Options{Seed: 1}, Kind: kinds[0], Params: measure.P(params...), Round: 1,
+		Progress: func(int) {},
+	}
 	defer func() {
 		if err := b.Clean(t.Context()); err != nil {
 			t.Error(err)
@@ -50,52 +30,46 @@ func arrivalRun(t *testing.T, e engine.Engine, kind string, params ...any) (map[
 }
 
 func TestArrivalRepeatsToThePage(t *testing.T) {
-	for _, name := range engine.Names() {
-		t.Run(name, func(t *testing.T) {
-			e := arrivalEngine(t, name)
-			for _, kind := range []string{"auto", "snowflake", "uuidv7", "uuidv4"} {
-				run := func() map[string]float64 {
-					values, err := arrivalRun(t, e, kind, "rows", 10_001, "workers", 4, "rate", 10_000, "skew", "20ms", "lag", "5ms")
-					if err != nil {
-						t.Fatal(err)
-					}
-					return values
-				}
-				first, again := run(), run()
-				if len(first) == 0 || !reflect.DeepEqual(first, again) {
-					t.Errorf("%s: %v, then %v with the same seed", kind, first, again)
-				}
-			}
-		})
-	}
-}
-
-func TestArrivalOutOfOrderTakesMoreRoom(t *testing.T) {
-	for _, name := range engine.Names() {
-		t.Run(name, func(t *testing.T) {
-			e := arrivalEngine(t, name)
-			bytes := map[string]float64{}
-			for workers, skew := range map[int]string{1: "0s", 4: "40ms"} {
-				values, err := arrivalRun(t, e, "snowflake", "rows", 50_000, "workers", workers, "rate", 10_000, "skew", skew)
+	eachEngine(t, func(t *testing.T, e engine.Engine) {
+		for _, kind := range []string{"auto", "snowflake", "uuidv7", "uuidv4"} {
+			run := func() map[string]float64 {
+				values, err := arrivalRun(t, e, kind, "rows", 5001, "workers", 4, "rate", 10_000, "skew", "20ms", "lag", "5ms")
 				if err != nil {
 					t.Fatal(err)
 				}
-				bytes[skew] = values["bytes_rows"]
-				if name == "postgres" {
-					bytes[skew] = values["bytes_primary"]
-				}
+				return values
 			}
-			least := map[string]float64{"sqlite": 1.05, "postgres": 1.4, "mariadb": 1.4}[name]
-			if ratio := bytes["40ms"] / bytes["0s"]; ratio < least {
-				t.Errorf("with a skew of 400 rows a key takes %.2f times the bytes, want at least %.2f", ratio, least)
+			first, again := run(), run()
+			if len(first) == 0 || !reflect.DeepEqual(first, again) {
+				t.Errorf("%s: %v, then %v with the same seed", kind, first, again)
 			}
-		})
-	}
+		}
+	})
+}
+
+func TestArrivalOutOfOrderTakesMoreRoom(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engine.Engine) {
+		bytes := map[string]float64{}
+		for workers, skew := range map[int]string{1: "0s", 4: "40ms"} {
+			values, err := arrivalRun(t, e, "snowflake", "rows", 30_000, "workers", workers, "rate", 10_000, "skew", skew)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bytes[skew] = values["bytes_rows"]
+			if e.Name() == "postgres" {
+				bytes[skew] = values["bytes_primary"]
+			}
+		}
+		least := map[string]float64{"sqlite": 1.05, "postgres": 1.4, "mariadb": 1.4}[e.Name()]
+		if ratio := bytes["40ms"] / bytes["0s"]; ratio < least {
+			t.Errorf("with a skew of 400 rows a key takes %.2f times the bytes, want at least %.2f", ratio, least)
+		}
+	})
 }
 
 // TestArrivalKeepsTheOrderOfRows within statements and of the statements: the heap of PostgreSQL has rows as they came.
 func TestArrivalKeepsTheOrderOfRows(t *testing.T) {
-	e := arrivalEngine(t, "postgres")
+	e := openEngine(t, "postgres")
 	kinds, _ := key.Find([]string{"snowflake"})
 	b := &Bench{
 		Engine: e, Options: Options{Seed: 1}, Kind: kinds[0], Round: 1, Progress: func(int) {},
@@ -165,7 +139,7 @@ func TestArrivalCasesCanBeSimulated(t *testing.T) {
 }
 
 func TestArrivalRefusesWhatItCannotSimulate(t *testing.T) {
-	e := arrivalEngine(t, "sqlite")
+	e := openEngine(t, "sqlite")
 	if _, err := arrivalRun(t, e, "ulid-text", "rows", 10, "workers", 1, "rate", 1000); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("error %v, want one that is ErrUnsupported", err)
 	}

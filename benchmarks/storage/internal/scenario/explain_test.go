@@ -34,7 +34,8 @@ func TestReadUsesTheIndexesThatItNames(t *testing.T) {
 			}
 			first, rows := r.part()
 			low, high := b.Value(r.sorted[first]), b.Value(r.sorted[first+rows-1])
-			keys := fmt.Sprintf("SELECT id, name, amount FROM %s WHERE id >= %s AND id <= %s", r.table, b.Placeholder(1), b.Placeholder(2))
+			keys := fmt.Sprintf("SELECT id, name, amount FROM %s WHERE id >= %s AND id <= %s", r.table, b.Placeholder(1),
+				b.Placeholder(2))
 			newest := "SELECT id, name, amount, created_at FROM " + r.table + " ORDER BY %s DESC LIMIT 50"
 			index := r.table + "_created_at"
 			want := func(plan string, uses bool) {

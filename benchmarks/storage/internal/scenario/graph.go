@@ -191,14 +191,16 @@ func (s *saver) ping(ctx context.Context) (float64, error) {
 
 // check makes sure that all graphs are there.
 func (s *saver) check(ctx context.Context, graphs int) error {
-	text := fmt.Sprintf("SELECT count(*), count(DISTINCT t.line_id) FROM %s t JOIN %s l ON l.id = t.line_id JOIN %s o ON o.id = l.order_id",
+	text := fmt.Sprintf("SELECT count(*), count(DISTINCT t.line_id) FROM %s t JOIN %s l ON l.id = t.line_id JOIN %s o ON "+
+		"o.id = l.order_id",
 		s.levels[2].table.Name, s.levels[1].table.Name, s.levels[0].table.Name)
 	var tags, lines int
 	if err := s.conn.QueryRowContext(ctx, text).Scan(&tags, &lines); err != nil {
 		return err
 	}
 	if lines != graphs*graphLines || tags != lines*graphTags {
-		return fmt.Errorf("there are %d tags of %d lines, want %d of %d", tags, lines, graphs*graphLines*graphTags, graphs*graphLines)
+		return fmt.Errorf("there are %d tags of %d lines, want %d of %d", tags, lines, graphs*graphLines*graphTags,
+			graphs*graphLines)
 	}
 	return nil
 }

@@ -79,7 +79,9 @@ func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 
 // growBy inserts n rows from row first on. Its connection goes back to the pool before the counters are read: a server may
 // know only of idle ones.
-func (b *Bench) growBy(ctx context.Context, table engine.Table, source key.Source, first, n int, end time.Time) (Cost, error) {
+func (b *Bench) growBy(ctx context.Context, table engine.Table, source key.Source, first, n int, end time.Time) (
+	Cost, error,
+) {
 	before, err := b.Usage(ctx)
 	if err != nil {
 		return Cost{}, err

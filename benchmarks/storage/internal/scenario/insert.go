@@ -46,7 +46,8 @@ func (b *Bench) readsBack() error {
 	if !b.Kind.Counted || b.Returning() {
 		return nil
 	}
-	return engine.Unsupported("this server has no INSERT ... RETURNING, so a program can't read back the keys that it has counted")
+	return engine.Unsupported("this server has no INSERT ... RETURNING, so a program can't read back the keys that it has " +
+		"counted")
 }
 
 // Do inserts the rows.

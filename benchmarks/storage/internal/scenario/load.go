@@ -75,7 +75,8 @@ func (b *Bench) waited(d, of time.Duration) error {
 	if share < shows || of < long || !strings.HasPrefix(b.Kind.Name, "snowflake") {
 		return nil
 	}
-	return engine.Unsupported("the generator had no IDs left for %.0f %% of the time and waited for the next tick, which shows in "+
+	return engine.Unsupported("the generator had no IDs left for %.0f %% of the time and waited for the next tick, which "+
+		"shows in "+
 		"the rate", 100*share)
 }
 

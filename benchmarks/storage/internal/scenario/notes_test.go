@@ -73,7 +73,10 @@ func TestCommitLeavesConnectionsAsTheyWere(t *testing.T) {
 
 func TestAGeneratorThatWaitsIsNoted(t *testing.T) {
 	e := sqliteEngine(t, engine.Config{})
-	b := &Bench{Engine: e, Options: testOptions, Params: measure.P("rows", 60_000, "batch", 8000), Round: 1, Progress: func(int) {}}
+	b := &Bench{
+		Engine: e, Options: testOptions, Params: measure.P("rows", 30_000, "batch", 2000), Round: 1,
+		Progress: func(int) {},
+	}
 	kinds, err := key.Find([]string{"snowflake", "snowflake-53"})
 	if err != nil {
 		t.Fatal(err)

@@ -15,9 +15,10 @@ import (
 )
 
 var read = Scenario{
-	Name:     "read",
-	Title:    "Finding rows",
-	Question: "How long do a lookup, a join, the newest page and a range of time take, by the key and by an index on created_at?",
+	Name:  "read",
+	Title: "Finding rows",
+	Question: "How long do a lookup, a join, the newest page and a range of time take, by the key and by an index on " +
+		"created_at?",
 	Cases: func(o Options, _ engine.Engine) []measure.Params {
 		return []measure.Params{measure.P("rows", half(o.Rows))}
 	},
@@ -28,7 +29,7 @@ var read = Scenario{
 func half(rows int) int { return max(rows/2, min(rows, 2000)) }
 
 const (
-	lookups    = 2000 // of single rows
+	lookups    = 2000 // of single rows; a tenth of it in a table that has fewer
 	page       = 50   // rows of the newest page
 	neighbours = 1000 // rows that are read to count pages
 	repeats    = 5    // of what takes milliseconds; the median counts
@@ -110,7 +111,10 @@ func (b *Bench) inTimeOrder() (bool, error) {
 		return err == nil, err // counted by the database
 	}
 	var highest any
-	for range 3 {
+	for i := range 3 {
+		if i > 0 {
+			time.Sleep(2 * snowflake.DefaultLead) // a generator may be ahead of the clock, and begins so
+		}
 		batch := make([]any, 100)
 		if err := source.Draw(batch); err != nil {
 			return false, err
@@ -120,7 +124,6 @@ func (b *Bench) inTimeOrder() (bool, error) {
 			return false, nil
 		}
 		highest = batch[len(batch)-1]
-		time.Sleep(2 * snowflake.DefaultLead) // a generator may be ahead of the clock, and begins so
 	}
 	return true, nil
 }

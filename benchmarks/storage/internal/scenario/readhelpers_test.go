@@ -13,30 +13,40 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-// eachEngine runs f on all databases that are there.
+// eachEngine runs f on all databases that are there, at the same time: most of it is waiting for their disks. It returns
+// when all have ended.
 func eachEngine(t *testing.T, f func(t *testing.T, e engine.Engine)) {
 	t.Helper()
-	for _, name := range engine.Names() {
-		t.Run(name, func(t *testing.T) {
-			c := engine.Config{SQLiteDir: t.TempDir()}
-			switch name {
-			case "postgres":
-				c.Postgres = testdb.Postgres(t).DSN
-			case "mariadb":
-				c.MariaDB = testdb.MariaDB(t).DSN
-			}
-			e, err := engine.Open(t.Context(), name, c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := e.Close(); err != nil {
-					t.Error(err)
-				}
+	t.Run("on", func(t *testing.T) {
+		for _, name := range engine.Names() {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				f(t, openEngine(t, name))
 			})
-			f(t, e)
-		})
+		}
+	})
+}
+
+// openEngine opens an engine, or skips the test if there is no such database.
+func openEngine(t *testing.T, name string) engine.Engine {
+	t.Helper()
+	c := engine.Config{SQLiteDir: t.TempDir()}
+	switch name {
+	case "postgres":
+		c.Postgres = testdb.Postgres(t).DSN
+	case "mariadb":
+		c.MariaDB = testdb.MariaDB(t).DSN
 	}
+	e, err := engine.Open(t.Context(), name, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
 }
 
 // testOptions are those of the runs below.
@@ -96,7 +106,8 @@ func tablesOf(t *testing.T, e engine.Engine) []string {
 	query := map[string]string{
 		"sqlite":   "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
 		"postgres": "SELECT relname FROM pg_class WHERE relnamespace = current_schema::regnamespace AND relkind = 'r'",
-		"mariadb":  "SELECT table_name FROM information_schema.tables WHERE table_schema = database() AND table_name <> '" + engine.OwnerTable + "'",
+		"mariadb": "SELECT table_name FROM information_schema.tables WHERE table_schema = database() AND table_name <> '" +
+			engine.OwnerTable + "'",
 	}[e.Name()]
 	rows, err := e.DB().QueryContext(context.WithoutCancel(t.Context()), query)
 	if err != nil {

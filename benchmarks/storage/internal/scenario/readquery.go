@@ -7,9 +7,12 @@ import (
 
 // lookup finds single rows at random.
 func (r *reader) lookup(ctx context.Context) error {
-	random := r.random()
+	random, n := r.random(), lookups
+	if len(r.ids) < n {
+		n /= 10
+	}
 	text := fmt.Sprintf("SELECT name, amount, created_at FROM %s WHERE id = %s", r.table, r.b.Placeholder(1))
-	took, err := r.times(ctx, text, lookups, 1, func() []any {
+	took, err := r.times(ctx, text, n, 1, func() []any {
 		return []any{r.b.Value(r.ids[random.IntN(len(r.ids))])}
 	})
 	if err != nil {

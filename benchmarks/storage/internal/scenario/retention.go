@@ -69,6 +69,7 @@ func runRetention(ctx context.Context, b *Bench) (map[string]float64, error) {
 	}
 	if before >= 0 && after >= 0 {
 		values["freed"] = float64(before - after)
+		values["freed_share"] = 100 * float64(before-after) / float64(max(before, 1))
 	}
 	if b.Name() == "sqlite" { // what the pages that were freed need to leave the file
 		values["vacuum"], err = b.timed(func() error {
@@ -162,7 +163,8 @@ func (b *Bench) vacuumed(ctx context.Context, table string) error {
 		return err
 	}
 	if dead > 0 {
-		return engine.Unsupported("VACUUM could not remove %d of the deleted rows: a transaction on the server still sees them", dead)
+		return engine.Unsupported("VACUUM could not remove %d of the deleted rows: a transaction on the server still sees "+
+			"them", dead)
 	}
 	return nil
 }

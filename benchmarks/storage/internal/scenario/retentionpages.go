@@ -48,7 +48,8 @@ func (b *Bench) waitForPurge(ctx context.Context, table string) error {
 	}
 }
 
-var errPurge = engine.Unsupported("InnoDB has not removed the deleted rows within %v; a transaction on the server may still see them",
+var errPurge = engine.Unsupported("InnoDB has not removed the deleted rows within %v; a transaction on the server may "+
+	"still see them",
 	purgeTimeout)
 
 // purge returns the number of the next transaction, up to which one InnoDB has purged, and the length of its list.
@@ -131,7 +132,8 @@ func (b *Bench) indexPages(ctx context.Context, trees []engine.Tree) (int64, err
 			continue
 		}
 		var pages int64
-		err := b.DB().QueryRowContext(ctx, `SELECT internal_pages + leaf_pages FROM `+schema+`.pgstatindex($1)`, t.Name).Scan(&pages)
+		err := b.DB().QueryRowContext(ctx, `SELECT internal_pages + leaf_pages FROM `+schema+`.pgstatindex($1)`,
+			t.Name).Scan(&pages)
 		if err != nil {
 			return 0, err
 		}

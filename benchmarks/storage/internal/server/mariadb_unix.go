@@ -17,11 +17,13 @@ type mariadb struct{}
 func (mariadb) users() []string { return []string{"mysql"} }
 
 func (mariadb) find() (install, serve string, err error) {
-	all := folders("/usr/bin", "/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/opt/mariadb/bin", "/usr/local/opt/mariadb/bin")
+	all := folders("/usr/bin", "/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/opt/mariadb/bin",
+		"/usr/local/opt/mariadb/bin")
 	install, ok := findIn(all, "mariadb-install-db")
 	serve, found := findIn(all, "mariadbd")
 	if !ok || !found {
-		return "", "", fmt.Errorf("%w: mariadb-install-db and mariadbd are neither in PATH nor where packages put them", ErrNotInstalled)
+		return "", "", fmt.Errorf("%w: mariadb-install-db and mariadbd are neither in PATH nor where packages put them",
+			ErrNotInstalled)
 	}
 	return install, serve, nil
 }

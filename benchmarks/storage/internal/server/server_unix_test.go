@@ -192,7 +192,8 @@ func TestAServerEndsWithItsProcessAndTheNextSweeps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			temp := shortTemp(t)
 			t.Setenv("TMPDIR", temp)
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChildStartsAServer$", "-test.v") //nolint:gosec // this program
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChildStartsAServer$",
+				"-test.v") //nolint:gosec // this program
 			cmd.Env = append(os.Environ(), "SERVER_CHILD="+name)
 			out, err := cmd.StdoutPipe()
 			if err != nil {

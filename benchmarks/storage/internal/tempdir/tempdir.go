@@ -1,5 +1,5 @@
-// Package tempdir makes temporary folders of which it can be told later whether their process lives: it holds a lock that the
-// kernel gives up when the process ends, however it does.
+// Package tempdir makes temporary folders of which it can be told later whether their process lives: it holds a lock until
+// it ends. Where there are no locks, on Windows, a folder in use can't be removed, since a file in it is open.
 package tempdir
 
 import (
@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/filelock"
 )
 
 const (
@@ -35,7 +37,7 @@ func New(parent string) (*Dir, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(path))
 	}
-	if err := lock(file); err != nil {
+	if err := filelock.Lock(file); err != nil {
 		return nil, errors.Join(err, file.Close(), os.RemoveAll(path))
 	}
 	return &Dir{Path: path, lock: file}, nil
@@ -82,7 +84,7 @@ func each(parent string, f func(path string)) {
 		if err != nil {
 			continue // somebody else's, or none of New's
 		}
-		if lock(file) == nil {
+		if filelock.Lock(file) == nil {
 			f(path)
 		}
 		_ = file.Close()

@@ -52,7 +52,10 @@ func TestCleanRemovesOnlyWhatWasLeft(t *testing.T) {
 	if err != nil || len(removed) != 1 || removed[0] != killed.Path {
 		t.Errorf("removed: %v, %v", removed, err)
 	}
-	for _, path := range []string{used.Path, fresh.Path, link, filepath.Join(outside, lockName), filepath.Join(parent, others[1])} {
+	for _, path := range []string{
+		used.Path, fresh.Path, link, filepath.Join(outside, lockName),
+		filepath.Join(parent, others[1]),
+	} {
 		if _, err := os.Stat(path); err != nil {
 			t.Error(err)
 		}

@@ -1,0 +1,24 @@
+//go:build unix
+
+package filelock
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// Lock locks a file until it is closed; it does not wait. The error is ErrHeld if another process, or this one through
+// another os.File, holds the lock, and something else where the file system has no locks.
+func Lock(file *os.File) error {
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return ErrHeld
+		}
+		return err
+	}
+}
