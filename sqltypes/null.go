@@ -18,7 +18,7 @@ import (
 //
 // In a JSON object the option omitzero leaves a NULL out.
 //
-// GORM does not call Scan for NULL, of any type: a struct that it reads into again keeps the ID of the row before. Read
+// GORM does not call Scan for NULL: a struct that it reads into again keeps the ID of the row before. Read
 // each row into a new variable.
 //
 // A Null is a plain value: its methods with a pointer receiver write to it as an assignment does, the others may run at
