@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 
 	"gorm.io/gorm"
@@ -50,19 +51,18 @@ func newAPI(db *gorm.DB) http.Handler {
 
 // serve answers with the value in JSON, or with the status of the error. A token that is none gets the answer of a row
 // that is not there: it tells nobody which of the two it was.
-func serve(status int, handle func(*http.Request) (any, error)) http.HandlerFunc {
+func serve(success int, handle func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		value, err := handle(r)
-		var text []byte
+		status, text := success, []byte(nil)
 		if err == nil {
 			text, err = json.Marshal(value)
 		}
-		var syntax *json.SyntaxError
 		switch {
 		case err == nil:
 		case errors.Is(err, publicid.ErrToken), errors.Is(err, gorm.ErrRecordNotFound):
 			status, text = http.StatusNotFound, []byte(`{"error":"not found"}`)
-		case errors.As(err, &syntax):
+		case isBadJSON(err):
 			status, text = http.StatusBadRequest, []byte(`{"error":"bad JSON"}`)
 		default: // a program would log it
 			status, text = http.StatusInternalServerError, []byte(`{"error":"internal"}`)
@@ -71,4 +71,12 @@ func serve(status int, handle func(*http.Request) (any, error)) http.HandlerFunc
 		w.WriteHeader(status)
 		_, _ = w.Write(text)
 	}
+}
+
+// isBadJSON reports whether the body was no JSON, or that of something else.
+func isBadJSON(err error) bool {
+	var syntax *json.SyntaxError
+	var wrongType *json.UnmarshalTypeError
+	return errors.As(err, &syntax) || errors.As(err, &wrongType) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -9,3 +9,5 @@ require (
 	github.com/mattn/go-sqlite3 v1.14.22
 	github.com/sqlflake/sqlflake v0.0.0-00010101000000-000000000000
 )
+
+require github.com/google/uuid v1.6.0 // indirect
