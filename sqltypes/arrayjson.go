@@ -17,7 +17,7 @@ func unmarshalArray[T any, P jsonElement[T]](data []byte) ([]T, error) {
 	case data[0] != '[':
 		return nil, newArrayError(snowflake.ErrType, "JSON", data, "want an array of strings or integers")
 	}
-	elements := []notNull[T, P]{}
+	var elements []notNull[T, P]
 	if err := json.Unmarshal(data, &elements); err != nil {
 		if invalid := (*json.SyntaxError)(nil); errors.As(err, &invalid) {
 			return nil, newArrayError(snowflake.ErrSyntax, "JSON", data, invalid.Error())

@@ -17,7 +17,12 @@ import (
 //	snowflake.ID(binary)  // and out
 //
 // It changes what the column holds and nothing else: JSON, URLs, logs and String have the decimal digits of the ID. The
-// zero value is the ID 0, "no ID yet". A column that may be NULL is read into a *Binary or a sql.Null[Binary].
+// zero value is the ID 0, "no ID yet".
+//
+// NULL: a column that may be NULL is read into a *Binary or a sql.Null[Binary]. After an error of Scan a sql.Null has
+// Valid true and the ID 0, so look at the error first; in JSON it is an object with V and Valid, a *Binary is null.
+// Scan refuses NULL for a plain Binary. GORM does not call Scan for it: a plain field is 0 then, without an error, and
+// a pointer or a sql.Null is as it was, so read into a struct that is new.
 //
 // Order: the bytes sort as the IDs do. (Negative IDs, which no generator issues, are stored too, in two's complement, and
 // come after the others.) The rows of some time are those between Binary(lo) and Binary(hi) of [snowflake.Layout.Range]. The

@@ -18,8 +18,8 @@ import (
 //
 // In a JSON object the option omitzero leaves a NULL out.
 //
-// GORM does not call Scan for NULL: a struct that it reads into again keeps the ID of the row before. Read
-// each row into a new variable.
+// GORM does not call Scan for NULL: a struct that it reads into again keeps the ID of the row before. Read each row into a
+// new variable.
 //
 // A Null is a plain value: its methods with a pointer receiver write to it as an assignment does, the others may run at
 // any time.
@@ -84,9 +84,11 @@ func (n *Null) Scan(src any) error {
 	switch src := src.(type) {
 	case nil:
 	case Null:
-		read = src
+		if src.Valid { // else an ID may be left over in it
+			read = src
+		}
 	case *Null:
-		if src != nil {
+		if src != nil && src.Valid {
 			read = *src
 		}
 	case *snowflake.ID:

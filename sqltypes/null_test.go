@@ -149,6 +149,8 @@ func TestNullScan(t *testing.T) {
 		{(*snowflake.ID)(nil), sqltypes.Null{}, nil},
 		{sqltypes.NullFrom(7), sqltypes.NullFrom(7), nil},
 		{sqltypes.Null{}, sqltypes.Null{}, nil},
+		{sqltypes.Null{ID: 7}, sqltypes.Null{}, nil},
+		{&sqltypes.Null{ID: 7}, sqltypes.Null{}, nil},
 		{&sqltypes.Null{ID: 7, Valid: true}, sqltypes.NullFrom(7), nil},
 		{(*sqltypes.Null)(nil), sqltypes.Null{}, nil},
 		{"", sqltypes.Null{}, snowflake.ErrSyntax}, // a text column with '' is not NULL

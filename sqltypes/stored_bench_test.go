@@ -20,7 +20,7 @@ func benchmarkValue[T interface {
 	driver.Valuer
 }](b *testing.B) {
 	b.ReportAllocs()
-	id := T(1234567890123456789)
+	id := T(int64(1234567890123456789))
 	for b.Loop() {
 		if _, err := id.Value(); err != nil {
 			b.Fatal(err)
@@ -35,7 +35,7 @@ func BenchmarkStoredScan(b *testing.B) {
 }
 
 func benchmarkScan[T storedValue, P storedPointer[T]](b *testing.B) {
-	value, err := T(1234567890123456789).Value()
+	value, err := T(int64(1234567890123456789)).Value()
 	if err != nil {
 		b.Fatal(err)
 	}

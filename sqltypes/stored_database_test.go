@@ -82,7 +82,7 @@ func testStoredColumns[T storedValue, P storedPointer[T]](t *testing.T, db datab
 		}
 		var count int
 		query := "SELECT count(*) FROM " + table + " WHERE id > ? AND id <= ?"
-		if err := db.scanOne(t, &count, query, T(1), T(math.MaxInt64)); err != nil || count != 3 {
+		if err := db.scanOne(t, &count, query, T(1), T(int64(math.MaxInt64))); err != nil || count != 3 {
 			t.Errorf("%s: %d IDs above 1, %v, want 3", column, count, err)
 		}
 		testStoredNULL[T, P](t, db, table)

@@ -254,7 +254,7 @@ func TestStoredTypesAllocateOnlyWhatTheyHandOver(t *testing.T) {
 }
 
 func testStoredAllocs[T storedValue, P storedPointer[T]](t *testing.T) {
-	want := T(1234567890123456789)
+	want := T(int64(1234567890123456789))
 	value, err := want.Value()
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,12 @@ import (
 //	snowflake.ID(text)  // and out
 //
 // It changes what the column holds and nothing else: JSON, URLs, logs and String have the decimal digits of the ID. The
-// zero value is the ID 0, "no ID yet". A column that may be NULL is read into a *Text or a sql.Null[Text].
+// zero value is the ID 0, "no ID yet".
+//
+// NULL: a column that may be NULL is read into a *Text or a sql.Null[Text]. After an error of Scan a sql.Null has Valid
+// true and the ID 0, so look at the error first; in JSON it is an object with V and Valid, a *Text is null. Scan
+// refuses NULL for a plain Text. GORM does not call Scan for it: a plain field is 0 then, without an error, and a
+// pointer or a sql.Null is as it was, so read into a struct that is new.
 //
 // Order: the texts sort as the IDs do, which decimal digits do not. (Negative IDs, which no generator issues, are stored
 // too and come after the others.) That needs a collation in which digits come before letters and each letter is in its

@@ -89,6 +89,8 @@ func TestTypedNullScan(t *testing.T) {
 		{seven, seven, nil},
 		{&seven, seven, nil},
 		{userNull{}, userNull{}, nil},
+		{userNull{7, false}, userNull{}, nil},
+		{&userNull{7, false}, userNull{}, nil},
 		{(*userNull)(nil), userNull{}, nil},
 		{orderID(7), userNull{}, snowflake.ErrType},
 		{sqltypes.TypedNullFrom(orderID(7)), userNull{}, snowflake.ErrType},

@@ -14,8 +14,8 @@ import (
 // [snowflake.ID] takes both: without a prefix they may be the ID of anything. The other errors are those of ParseTyped, and
 // ErrType for booleans, objects and arrays. On an error t is 0.
 //
-// The JSON option string, which the type does not need, is harmless but for one case: encoding/json takes the text of a
-// pointer field for a null if its prefix starts with an n.
+// The JSON option string, which the type does not need, is harmless but for one case: where the prefix starts with an
+// n, encoding/json takes the text of a pointer field for a misspelled null, and returns an error of its own.
 func (t *Typed[K]) UnmarshalJSON(data []byte) error {
 	text := data
 	if len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"' {

@@ -16,6 +16,9 @@ import (
 // Whatever a method reads replaces all of the TypedNull: it is NULL after an error too. Two may be compared with ==, as
 // all functions and methods here leave ID 0 where Valid is false. In a JSON object the option omitzero leaves a NULL out.
 //
+// GORM does not call Scan for NULL: a struct that it reads into again keeps the ID of the row before. Read each row into a
+// new variable.
+//
 // A TypedNull is a plain value: its methods with a pointer receiver write to it as an assignment does, the others may run
 // at any time.
 type TypedNull[K Kind] struct {
@@ -79,9 +82,11 @@ func (n *TypedNull[K]) Scan(src any) error {
 	switch src := src.(type) {
 	case nil:
 	case TypedNull[K]:
-		read = src
+		if src.Valid { // else an ID may be left over in it
+			read = src
+		}
 	case *TypedNull[K]:
-		if src != nil {
+		if src != nil && src.Valid {
 			read = *src
 		}
 	case *Typed[K]:

@@ -15,8 +15,12 @@ import (
 //	snowflake.ID(uuid)  // and out
 //
 // It changes what the column holds and nothing else: JSON, URLs, logs and String have the decimal digits of the ID.
-// [UUID.UUID] returns the UUID for those who want to show that one. The zero value is the ID 0, "no ID yet". A column that
-// may be NULL is read into a *UUID or a sql.Null[UUID].
+// [UUID.UUID] returns the UUID for those who want to show that one. The zero value is the ID 0, "no ID yet".
+//
+// NULL: a column that may be NULL is read into a *UUID or a sql.Null[UUID]. After an error of Scan a sql.Null has Valid
+// true and the ID 0, so look at the error first; in JSON it is an object with V and Valid, a *UUID is null. Scan
+// refuses NULL for a plain UUID. GORM does not call Scan for it: a plain field is 0 then, without an error, and a
+// pointer or a sql.Null is as it was, so read into a struct that is new.
 //
 // The UUID is of version 8, which RFC 9562 leaves to the application (https://www.rfc-editor.org/rfc/rfc9562#section-5.8):
 //

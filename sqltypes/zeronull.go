@@ -25,7 +25,8 @@ import (
 // (https://sqlite.org/lang_createtable.html#rowid), the other databases refuse it. Nor is it for conditions: parent = NULL
 // is true for no row, so look for 0 with parent IS NULL.
 //
-// Whatever a method reads replaces the ID: it is 0 after an error too, never the value of an earlier row.
+// Whatever a method reads replaces the ID: it is 0 after an error too, never the value of an earlier row. GORM, which does
+// not call Scan for a NULL, puts 0 into the field as well.
 //
 // In a JSON object the option omitzero leaves 0 out. A ZeroNull is a plain value: its methods with a pointer receiver
 // write to it as an assignment does, the others may run at any time.
@@ -46,9 +47,9 @@ func (n ZeroNull) LogValue() slog.Value { return n.null().LogValue() }
 // Value returns the ID as an int64, or nil for 0, which is NULL, for [driver.Valuer]. The error is always nil.
 func (n ZeroNull) Value() (driver.Value, error) { return n.null().Value() }
 
-// Scan reads a column, for [sql.Scanner]: NULL and a nil pointer to an ID or a ZeroNull are read as 0, a ZeroNull or
-// *ZeroNull is copied (bulk builders hand those over), all else is read and refused as [snowflake.ID.Scan] does it. On
-// an error n is 0.
+// Scan reads a column, for [sql.Scanner]: NULL and a nil pointer to an ID or a ZeroNull are read as 0, a ZeroNull, a Null
+// or a pointer to one is copied (bulk builders hand those over), all else is read and refused as [snowflake.ID.Scan] does
+// it. On an error n is 0.
 func (n *ZeroNull) Scan(src any) error {
 	switch other := src.(type) {
 	case ZeroNull:
@@ -58,6 +59,9 @@ func (n *ZeroNull) Scan(src any) error {
 	}
 	var read Null
 	err := read.Scan(src)
+	if !read.Valid { // a Null that a program made may have an ID all the same
+		read.ID = 0
+	}
 	*n = ZeroNull(read.ID)
 	return err
 }

@@ -102,6 +102,9 @@ func TestZeroNullScan(t *testing.T) {
 		{(*sqltypes.ZeroNull)(nil), 0, nil},
 		{sqltypes.NullFrom(7), 7, nil},
 		{sqltypes.Null{}, 0, nil},
+		{sqltypes.Null{ID: 5}, 0, nil}, // NULL is NULL, whatever a program left beside it
+		{&sqltypes.Null{ID: 5}, 0, nil},
+		{(*sqltypes.Null)(nil), 0, nil},
 		{"", 0, snowflake.ErrSyntax}, // a text column with '' is not NULL
 		{[]byte{}, 0, snowflake.ErrSyntax},
 		{"007", 0, snowflake.ErrSyntax},

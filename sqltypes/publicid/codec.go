@@ -50,7 +50,7 @@ func WithBase62() Option {
 // the same keys. The slice may be changed afterwards.
 //
 // It returns [ErrDomain] if the domain is empty, and [ErrKey] if there is no key, if one is the zero Key, and if an ID or
-// a secret comes twice.
+// a secret comes twice. A nil Option changes nothing.
 func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 	if domain == "" {
 		return nil, ErrDomain
@@ -64,7 +64,9 @@ func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 		foreign: fmt.Sprintf("no key of domain %q has made it", shorten(domain)),
 	}
 	for _, option := range options {
-		option.apply(c)
+		if option != nil {
+			option.apply(c)
+		}
 	}
 	for i, key := range keys {
 		derived, err := hkdf.Key(sha256.New, key.secret.bytes[:], nil, infoPrefix+domain, SecretSize)

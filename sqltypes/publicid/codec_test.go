@@ -144,6 +144,48 @@ func TestOneIDHasOneText(t *testing.T) {
 	})
 }
 
+// Taken for a digit, such a byte could give the number of another text, so that the cipher would not notice it.
+func TestNoByteOutsideOfTheAlphabetIsADigit(t *testing.T) {
+	blocks := map[string]publicid.BlockForm{"crockford": publicid.CrockfordForTest, "base62": publicid.Base62ForTest}
+	eachForm(t, func(t *testing.T, form form) {
+		for at := range form.length {
+			for b := range 256 {
+				text := []byte(strings.Repeat("0", form.length))
+				text[at] = byte(b)
+				digit := strings.IndexByte(form.alphabet, byte(b))
+				if _, _, ok := blocks[form.name].Read(string(text)); ok != (digit >= 0 && (at > 0 || digit <= 7)) {
+					t.Errorf("%q is accepted: %v", text, ok)
+				}
+			}
+		}
+	})
+}
+
+// Just above 2^128 another sum of the arithmetic overflows than far above.
+func TestNumbersOfMoreThan128BitsAreRefused(t *testing.T) {
+	blocks := map[string]publicid.BlockForm{"crockford": publicid.CrockfordForTest, "base62": publicid.Base62ForTest}
+	eachForm(t, func(t *testing.T, form form) {
+		limit := new(big.Int).Lsh(big.NewInt(1), 128)
+		end := new(big.Int).Exp(big.NewInt(int64(len(form.alphabet))), big.NewInt(int64(form.length)), nil)
+		for shift := range uint(131) {
+			above := new(big.Int).Lsh(big.NewInt(1), shift)
+			number := new(big.Int).Add(limit, above)
+			below := new(big.Int).Sub(limit, above)
+			if below.Sign() >= 0 {
+				if _, _, ok := blocks[form.name].Read(form.text(below)); !ok {
+					t.Errorf("2^128 - 2^%d is refused", shift)
+				}
+			}
+			if number.Cmp(end) >= 0 {
+				continue // it has no text of this length
+			}
+			if high, low, ok := blocks[form.name].Read(form.text(number)); ok {
+				t.Errorf("2^128 + 2^%d is read as %x %x", shift, high, low)
+			}
+		}
+	})
+}
+
 func TestTokensOfOtherDomainsAndKeysAreRefused(t *testing.T) {
 	eachForm(t, func(t *testing.T, f form) {
 		users := f.codec(oldKey)
@@ -195,6 +237,13 @@ func TestNewRefusesBadArguments(t *testing.T) {
 		if codec != nil || !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
 			t.Errorf("%s: %v, %v, want %v with %q", name, codec, err, test.want, test.text)
 		}
+	}
+}
+
+func TestANilOptionChangesNothing(t *testing.T) {
+	codec, err := publicid.New("user", mustKeys(oldKey), nil, publicid.WithBase62(), nil)
+	if err != nil || codec.Len() != 22 {
+		t.Errorf("%v, %v, want the codec of WithBase62", codec, err)
 	}
 }
 

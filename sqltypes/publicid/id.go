@@ -18,6 +18,7 @@ import (
 // Codec is called for each token that is written or read, by any number of goroutines. It may return nil as long as there
 // are no keys; the ID's methods then return [ErrNoCodec].
 type Kind interface {
+	~struct{} // so that no pointer or interface, which could be nil, is a kind
 	Codec() *Codec
 }
 
@@ -26,16 +27,18 @@ type Kind interface {
 // database is a bigint, as that of [snowflake.ID], and holds the number.
 //
 // It is an int64: a map key, compared with == and <, and converted with publicid.ID[K](id), snowflake.ID(id) and
-// [ID.SnowflakeID]. Those who need the number get it by these, and with the verb %d. The same goes for encoders that look
-// at kinds and not at methods for text, such as encoding/gob.
+// [ID.SnowflakeID]. Those who need the number get it by these, and with the verb %d. The same goes for all that looks
+// at kinds and not at methods for text: encoding/gob, the verb %#v, fmt for a field that is not exported (it calls no
+// methods there), and logs of SQL statements with their parameters, such as GORM's.
 //
 // The zero value means "no ID yet" and has no token: writing it as JSON or text is [ErrNoToken], as it would else be
 // a name that all new rows share. Leave an unset ID out with the JSON option omitzero. IDs of different kinds are of
 // different types and can't be mixed up.
 //
 // A column or JSON value that may be NULL is a *ID, which GORM, database/sql and encoding/json know; sql.Null takes an ID
-// for the column as well. GORM does not call Scan for NULL, of this type or any other, and leaves the field as it is: read
-// each row into a new variable.
+// for the column as well, and has Valid true and the ID 0 after an error of Scan. Scan refuses NULL for a plain ID. GORM
+// does not call Scan for it: a plain field is 0 then, without an error, and a pointer or a sql.Null is as it was, so read
+// into a struct that is new.
 //
 // After an error of Scan, UnmarshalJSON, UnmarshalText or UnmarshalParam the ID is 0, never an earlier one. The plugin of
 // GORM fills primary keys of this type.
@@ -77,15 +80,13 @@ func (id ID[K]) String() string {
 }
 
 func codec[K Kind]() *Codec {
-	var kind K
-	return kind.Codec()
+	return K{}.Codec()
 }
 
 // explain names the kind that has no codec.
 func explain[K Kind](err error) error {
 	if err == ErrNoCodec { //nolint:errorlint // this very error, so that it is explained once
-		var kind K
-		return fmt.Errorf("%w: %T.Codec has returned none", ErrNoCodec, kind)
+		return fmt.Errorf("%w: %T.Codec has returned none", ErrNoCodec, K{})
 	}
 	return err
 }

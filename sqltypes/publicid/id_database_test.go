@@ -228,6 +228,22 @@ func TestGORMFindsRowsByIDsOfThisType(t *testing.T) {
 	})
 }
 
+// What the documentation says of GORM, which reads NULL without Scan.
+func TestGORMReadsNULLAsZeroAndLeavesPointers(t *testing.T) {
+	eachGORM(t, func(t *testing.T, db *gorm.DB) {
+		type row struct {
+			Plain UserID
+			Ptr   *UserID
+		}
+		stale := UserID(7)
+		got := row{Plain: 7, Ptr: &stale}
+		err := db.Table("(SELECT NULL AS plain, NULL AS ptr) AS nulls").Take(&got).Error
+		if err != nil || got != (row{0, &stale}) {
+			t.Errorf("%d, %v, %v, want 0 and the pointer as it was", got.Plain, got.Ptr, err)
+		}
+	})
+}
+
 func TestNULLIsAnErrorAndLeavesNoStaleID(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		db := target.Open(t)

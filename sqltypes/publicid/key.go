@@ -86,8 +86,9 @@ func (k Key) MarshalText() ([]byte, error) {
 	return []byte(k.id + ":REDACTED"), nil
 }
 
-// UnmarshalText reads a key as [ParseKey] does, for [encoding.TextUnmarshaler]: for settings in JSON, YAML or TOML, and for
-// [flag.TextVar]. On an error, which is that of ParseKey, k is the zero Key.
+// UnmarshalText reads a key as [ParseKey] does, for [encoding.TextUnmarshaler]: for settings in JSON, YAML or TOML. On an
+// error, which is that of ParseKey, k is the zero Key. [flag.TextVar] takes a *Key too, but is no place for one: all users
+// of a machine may see the arguments of its programs, and package flag prints an argument that it refuses.
 func (k *Key) UnmarshalText(text []byte) error {
 	key, err := ParseKey(string(text))
 	*k = key

@@ -89,6 +89,9 @@ func TestBadKeysAreRefused(t *testing.T) {
 		"k:" + strings.Repeat("0", 32):  `the secret of "k" has 16 equal bytes`,
 		"k:" + strings.Repeat("5a", 16): `the secret of "k" has 16 equal bytes`,
 		"k:REDACTED":                    `the secret of "k" has 8 characters`,
+		secretHex + ":k":                `the secret of an ID of 32 characters has 1 characters`, // the wrong way round
+		"ASNFZ4mrze8BI0VniavN7w:k":      `the secret of an ID of 22 characters has 1 characters`,
+		"twenty-one-characters:k":       `the secret of "twenty-one-characters" has 1`, // too short for one
 	} {
 		key, err := publicid.ParseKey(text)
 		if key != (publicid.Key{}) || !errors.Is(err, publicid.ErrKey) || !strings.Contains(err.Error(), want) {

@@ -3,6 +3,8 @@ package publicid
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -12,8 +14,8 @@ import (
 //
 //	echo "2026b:$(openssl rand -hex 16)"
 //
-// It returns [ErrKey] for other text and for what [NewKey] refuses. The message shows the ID, and no part of a text without
-// a colon, which may be a secret.
+// It returns [ErrKey] for other text and for what [NewKey] refuses. The message shows the ID, unless that may be a secret
+// in the wrong place, and no part of a text without a colon.
 func ParseKey(text string) (Key, error) {
 	id, encoded, found := strings.Cut(text, ":")
 	if !found {
@@ -30,13 +32,22 @@ func ParseKey(text string) (Key, error) {
 	case base64.StdEncoding.EncodedLen(SecretSize):
 		random, err = base64.StdEncoding.Strict().DecodeString(encoded)
 	default:
-		return Key{}, keyErrorf("the secret of %q has %d characters, want 32 hexadecimal digits or 24 characters of Base64",
-			id, len(encoded))
+		return Key{}, keyErrorf("the secret of %s has %d characters, want 32 hexadecimal digits or 24 characters of Base64",
+			quoteUnlessSecret(id), len(encoded))
 	}
 	if err != nil { // it may quote a part of the secret
 		return Key{}, keyErrorf("the secret of %q has characters that are neither hexadecimal digits nor Base64", id)
 	}
 	return NewKey(id, random)
+}
+
+// quoteUnlessSecret quotes what comes before the colon. It may be the secret, if what comes after it is none: secrets have
+// 22 characters at least (Base64 without its padding).
+func quoteUnlessSecret(id string) string {
+	if len(id) < base64.RawStdEncoding.EncodedLen(SecretSize) {
+		return strconv.Quote(id)
+	}
+	return fmt.Sprintf("an ID of %d characters", len(id))
 }
 
 // ParseKeys reads the keys of a codec, as they are kept in an environment variable or a file: texts as [ParseKey] reads
