@@ -10,6 +10,12 @@
 // Of an Example function the block holds the body with its "// Output:" comment, without which the function would not
 // be run; of any other function, type, variable or constant the whole declaration with its comment. Several names are
 // separated by an empty line. No name stands for the whole file.
+//
+// Text is included from another Markdown file, so that a table of figures is the one that a command has written:
+//
+//	<!-- include: benchmarks/docs/table.md -->
+//	...
+//	<!-- end -->
 package readme
 
 import (

@@ -1,6 +1,7 @@
 package readme_test
 
 import (
+	"errors"
 	"flag"
 	"io/fs"
 	"os"
@@ -11,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/readme"
 )
 
-var update = flag.Bool("update", false, "rewrite the Go code in the Markdown files from the code that they refer to")
+var update = flag.Bool("update", false, "rewrite the code and the tables in the Markdown files from what they refer to")
 
 const root = "../.."
 
@@ -26,10 +27,11 @@ func TestMarkdownShowsCompiledCode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if name != "README.md" && !readme.Refers(string(content)) {
-			continue
+		updated, different, err := readme.Include(string(content), os.DirFS(root))
+		if name == "README.md" || readme.Refers(string(content)) {
+			synced, code, fault := readme.Sync(updated, os.DirFS(root))
+			updated, different, err = synced, append(different, code...), errors.Join(err, fault)
 		}
-		updated, different, err := readme.Sync(string(content), os.DirFS(root))
 		if err != nil {
 			t.Errorf("%s: %s", name, strings.ReplaceAll(err.Error(), "\n", "\n\t"+name+": "))
 		}
