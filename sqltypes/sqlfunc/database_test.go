@@ -1,0 +1,86 @@
+package sqlfunc_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
+)
+
+// server is a PostgreSQL schema of one test.
+type server struct {
+	*sql.DB
+	schema string
+}
+
+func openPostgres(tb testing.TB) server {
+	tb.Helper()
+	s := server{DB: testdb.Postgres(tb).Open(tb)}
+	s.schema = scan[string](tb, s, "SELECT current_schema()")
+	return s
+}
+
+// functions returns functions that go into the schema.
+func (s server) functions(tb testing.TB, layout snowflake.Layout, options ...sqlfunc.Option) *sqlfunc.Functions {
+	tb.Helper()
+	f, err := sqlfunc.New(layout, append([]sqlfunc.Option{sqlfunc.WithSchema(s.schema)}, options...)...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return f
+}
+
+// install installs functions in the schema.
+func (s server) install(tb testing.TB, layout snowflake.Layout, options ...sqlfunc.Option) *sqlfunc.Functions {
+	tb.Helper()
+	f := s.functions(tb, layout, options...)
+	if err := f.Install(tb.Context(), s, lease.Postgres); err != nil {
+		tb.Fatal(err)
+	}
+	return f
+}
+
+func (s server) exec(tb testing.TB, query string, args ...any) {
+	tb.Helper()
+	if _, err := s.ExecContext(tb.Context(), query, args...); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+}
+
+// scan reads the only value of a query.
+func scan[T any](tb testing.TB, s server, query string, args ...any) T {
+	tb.Helper()
+	var value T
+	if err := s.QueryRowContext(tb.Context(), query, args...).Scan(&value); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	return value
+}
+
+// presets are the layouts of package snowflake.
+var presets = map[string]snowflake.Layout{
+	"default": snowflake.Default(), "wide": snowflake.Wide(), "javascriptsafe": snowflake.JavaScriptSafe(),
+	"seconds": snowflake.Seconds(), "twitter": snowflake.Twitter(), "discord": snowflake.Discord(),
+	"instagram": snowflake.Instagram(), "sonyflake": snowflake.Sonyflake(), "mastodon": snowflake.Mastodon(),
+	"baidu": snowflake.Baidu(), "datacenter": snowflake.Datacenter(), "resource": snowflake.Resource(),
+	"manyworkers": snowflake.ManyWorkers(), "multiclock": snowflake.MultiClock(),
+}
+
+// clean runs statements after a test, whose context is done by then.
+func (s server) clean(tb testing.TB, queries ...string) {
+	tb.Helper()
+	for _, query := range queries {
+		if _, err := s.ExecContext(context.WithoutCancel(tb.Context()), query); err != nil {
+			tb.Errorf("%s: %v", query, err)
+		}
+	}
+}
+
+func (s server) cleanRole(tb testing.TB, role string) {
+	tb.Helper()
+	s.clean(tb, "DROP OWNED BY "+role, "DROP ROLE "+role)
+}

@@ -1,0 +1,50 @@
+package sqlfunc_test
+
+import (
+	"fmt"
+	"log"
+	"strings"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
+)
+
+// The script for a migration. It can be run again.
+func ExampleFunctions_Script() {
+	functions, err := sqlfunc.New(snowflake.Default(), sqlfunc.WithWorker(1023)) // the server's
+	if err != nil {
+		log.Fatal(err)
+	}
+	script, err := functions.Script(lease.Postgres)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(strings.Join(functions.Names(), "\n"))
+	fmt.Println(strings.Count(script, "CREATE OR REPLACE FUNCTION"))
+	// Then, in the database:
+	//
+	//	CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_next(), note text);
+	//	INSERT INTO orders (note) VALUES ('by hand');
+	//	SELECT o.*, p.time, p.worker FROM orders AS o, snowflake_parts(o.id) AS p;
+	//	SELECT * FROM orders WHERE id >= snowflake_min(now() - interval '1 day');
+
+	// Output:
+	// snowflake_layout
+	// snowflake_time
+	// snowflake_parts
+	// snowflake_min
+	// snowflake_next
+	// 5
+}
+
+// Two layouts in one database have names of their own.
+func ExampleWithName() {
+	functions, err := sqlfunc.New(snowflake.Twitter(), sqlfunc.WithName("tweet"),
+		sqlfunc.WithWorker(31), sqlfunc.WithField("datacenter", 7))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(functions.Names())
+	// Output: [tweet_layout tweet_time tweet_parts tweet_min tweet_next]
+}

@@ -1,0 +1,102 @@
+package sqlfunc_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// layouts returns the presets, layouts with odd ticks and epochs, and random ones.
+func layouts(tb testing.TB, random int) map[string]snowflake.Layout {
+	tb.Helper()
+	all := maps.Clone(presets)
+	for i, text := range []string{
+		"epoch=2025-01-01T00:00:00.000000001Z tick=1.000001ms time:40 worker:10 sequence:12",
+		"epoch=1969-12-31T23:59:59.123456789Z tick=1µs time:52 worker:3 sequence:8",
+		"epoch=1678-01-01T00:00:00.999999999Z tick=1.5µs time:53 sequence:10",
+		"epoch=2262-01-01T00:00:00Z tick=1h time:20 sequence:43",
+		"epoch=2025-01-01T00:00:00Z tick=1ms shard:8 time:41 sequence:14",
+		"epoch=2025-01-01T00:00:00Z tick=1ms time:41 sequence:12 id:4 timestamp:1 select:2 at:1",
+		"epoch=2000-01-01T00:00:00Z tick=24h time:1 sequence:62",
+		"epoch=2000-01-01T00:00:00Z tick=1us time:62 sequence:1",
+	} {
+		layout, err := snowflake.ParseLayout(text)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		all[fmt.Sprint("odd", i)] = layout
+	}
+	for i := range random {
+		layout := randomLayout()
+		tb.Logf("random%d: %s", i, layout)
+		all[fmt.Sprint("random", i)] = layout
+	}
+	return all
+}
+
+// randomLayout returns a layout that databases have timestamps for, mostly.
+func randomLayout() snowflake.Layout {
+	ticks := []time.Duration{
+		time.Microsecond, 1001, 7919, 100 * time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second,
+	}
+	for {
+		fields := []snowflake.Field{{Name: "time", Bits: 20 + rand.IntN(30)}, {Name: "sequence", Bits: 1 + rand.IntN(20)}}
+		for _, name := range []string{"worker", "region", "kind"}[:rand.IntN(4)] {
+			fields = append(fields, snowflake.Field{Name: name, Bits: 1 + rand.IntN(10)})
+		}
+		if rand.IntN(4) == 0 {
+			rand.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+		}
+		epoch := time.Unix(0, rand.Int64N(math.MaxInt64)-rand.Int64N(math.MaxInt64))
+		layout, err := snowflake.NewLayout(epoch, ticks[rand.IntN(len(ticks))], fields...)
+		if err == nil {
+			return layout
+		}
+	}
+}
+
+// idsOf returns edges and random IDs of the layout, and numbers that are none.
+func idsOf(tb testing.TB, layout snowflake.Layout, random int) []int64 {
+	tb.Helper()
+	greatest := int64(1)<<layout.Bits() - 1
+	ids := []int64{0, 1, -1, 2, math.MaxInt64, math.MinInt64, math.MinInt64 + 1, greatest, greatest - 1, -greatest}
+	if layout.Bits() < 63 {
+		ids = append(ids, greatest+1)
+	}
+	for shift := range 63 {
+		ids = append(ids, 1<<shift, 1<<shift-1)
+	}
+	for range random {
+		ids = append(ids, rand.Int64N(greatest)+1, int64(rand.Uint64()))
+	}
+	for _, t := range timesOf(layout, 5) {
+		if id, err := layout.Compose(snowflake.Parts{Time: t}); err == nil {
+			ids = append(ids, int64(id))
+		}
+	}
+	return ids
+}
+
+// timesOf returns edges and random times of the layout, in microseconds, and times outside.
+func timesOf(layout snowflake.Layout, random int) []time.Time {
+	epoch, end := layout.Epoch(), layout.End()
+	times := []time.Time{
+		epoch, epoch.Add(-1), epoch.Add(-time.Microsecond), epoch.Add(layout.Tick()), epoch.Add(layout.Tick() - 1000),
+		end, end.Add(-1), end.Add(time.Microsecond), end.Add(-layout.Tick()), end.Add(-time.Microsecond),
+		time.Unix(0, 0), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC),
+	}
+	seconds := max(1, min(end.Unix()-epoch.Unix(), 1<<40))
+	for range random {
+		at := epoch.Add(time.Duration(rand.Int64N(int64(time.Second))))
+		times = append(times, time.Unix(at.Unix()+rand.Int64N(seconds), int64(at.Nanosecond())))
+	}
+	for i, t := range times {
+		times[i] = t.UTC().Add(-time.Duration(t.Nanosecond() % 1000))
+	}
+	return times
+}

@@ -1,0 +1,93 @@
+package sqlfunc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
+)
+
+// queryInterrupted is ER_QUERY_INTERRUPTED, https://mariadb.com/kb/en/mariadb-error-code-reference/.
+const queryInterrupted = 1317
+
+// noAutoIncrement is ER_AUTOINC_READ_FAILED, of a wait that is killed with innodb_autoinc_lock_mode=0.
+const noAutoIncrement = 1467
+
+// Statements are killed at any point, and the clock stands still, so that nothing
+// but the counter keeps IDs apart.
+func TestMariaDBNeverRepeatsAnIDUnderKillQuery(t *testing.T) {
+	db := openMariaDB(t)
+	db.installMariaDB(t, snowflake.Mastodon(), sqlfunc.WithWorker(0), sqlfunc.WithClock("1800000000000000"))
+	db.exec(t, "CREATE TABLE kept (id BIGINT NOT NULL PRIMARY KEY) ENGINE=InnoDB")
+	db.exec(t, "CREATE TABLE numbers (n INT PRIMARY KEY) ENGINE=InnoDB")
+	db.exec(t, "INSERT INTO numbers SELECT seq FROM seq_1_to_300")
+	duration := time.Second
+	if os.Getenv("SNOWFLAKE_TEST_LONG") == "1" {
+		duration = 30 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), duration)
+	defer cancel()
+	var killed, inserted atomic.Int64
+	var done sync.WaitGroup
+	for range 4 {
+		conn, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		var id int64
+		if err := conn.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		working := make(chan struct{})
+		done.Go(func() {
+			defer close(working)
+			for ctx.Err() == nil {
+				n := 1 + rand.IntN(300)
+				query := fmt.Sprintf("INSERT INTO kept SELECT snowflake_next() FROM numbers WHERE n <= %d", n)
+				_, err := conn.ExecContext(t.Context(), query)
+				var refused *mysql.MySQLError
+				if errors.As(err, &refused) && (refused.Number == queryInterrupted || refused.Number == noAutoIncrement) {
+					killed.Add(1)
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				inserted.Add(int64(n))
+			}
+		})
+		done.Go(func() {
+			for {
+				select {
+				case <-working:
+					return
+				case <-time.After(time.Duration(rand.IntN(20_000)) * time.Microsecond):
+					_, _ = db.ExecContext(t.Context(), fmt.Sprintf("KILL QUERY %d", id)) // fails when nothing runs
+				}
+			}
+		})
+	}
+	done.Wait()
+	if killed.Load() == 0 || inserted.Load() == 0 {
+		t.Fatalf("%d statements were killed, %d rows inserted: nothing is tested", killed.Load(), inserted.Load())
+	}
+	// A repeated ID would have failed a statement with a duplicate; what was inserted must all be there.
+	if n := scan[int64](t, db, "SELECT COUNT(*) FROM kept"); n != inserted.Load() {
+		t.Errorf("%d rows, want %d", n, inserted.Load())
+	}
+	if n := scan[int](t, db, "SELECT COUNT(*) FROM snowflake_state"); n != 4096 {
+		t.Errorf("%d rows in the state, want 4096", n)
+	}
+}

@@ -1,0 +1,174 @@
+package sqlfunc
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+var (
+	// ErrOption is returned by New for an option with a value that it can't take.
+	ErrOption = errors.New("sqlfunc: invalid option")
+
+	// ErrDialect is returned for a dialect that the call has no SQL for.
+	ErrDialect = errors.New("sqlfunc: unsupported dialect")
+)
+
+const (
+	// DefaultLead is how far the IDs of a server may be ahead of its clock unless
+	// WithLead says otherwise. It is what snowflake.Layout.Validate tolerates.
+	DefaultLead = snowflake.MaxLead
+
+	// MaxLead is the greatest lead.
+	MaxLead = 24 * time.Hour
+
+	defaultName   = "snowflake"
+	defaultSchema = "public"
+
+	maxIdentifier = 63 // bytes, in PostgreSQL; MariaDB has 64
+	maxName       = 48 // leaves room for what is appended
+)
+
+// Option is a setting for New. Options are made by the With functions of this
+// package.
+type Option interface{ apply(*config) error }
+
+type config struct {
+	*Functions
+	pinned map[string]int64
+}
+
+type optionFunc func(*config) error
+
+func (f optionFunc) apply(c *config) error { return f(c) }
+
+// WithWorker adds the function that issues IDs, with this worker in them, 0 to
+// the layout's MaxWorker. No generator in Go may have the worker at any time:
+// leases must be kept away from it with lease.WithWorkers, or with
+// [WithLeaseTable]. For a layout without a worker field it is 0.
+func WithWorker(worker int64) Option {
+	return optionFunc(func(c *config) error {
+		c.next, c.worker = true, worker
+		return nil
+	})
+}
+
+// WithField sets the value of a field besides time, sequence and worker, in the
+// IDs that are issued. Fields that are not set are 0.
+func WithField(name string, value int64) Option {
+	return optionFunc(func(c *config) error {
+		if _, twice := c.pinned[name]; twice {
+			return fmt.Errorf("%w: field %s given twice", ErrOption, quoteShort(name))
+		}
+		if c.pinned == nil {
+			c.pinned = make(map[string]int64)
+		}
+		c.pinned[name] = value
+		return nil
+	})
+}
+
+// identifier is narrower than databases are: such names need no quotes anywhere.
+var identifier = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+
+// WithName sets what the names of the functions start with, for two layouts in
+// one database: "orders" makes orders_time and so on. The default is "snowflake".
+// It has 1 to 48 bytes: lower case letters (a to z), digits and underscores, the
+// first no digit.
+func WithName(name string) Option {
+	return optionFunc(func(c *config) error {
+		if len(name) > maxName || !identifier.MatchString(name) {
+			return fmt.Errorf("%w: the name %s, want 1 to %d lower case letters (a to z), digits and underscores, "+
+				"the first no digit", ErrOption, quoteShort(name), maxName)
+		}
+		c.name = name
+		return nil
+	})
+}
+
+// WithSchema sets the schema of the functions in PostgreSQL; the default is
+// "public". It must be there. It is quoted, so its case counts, and has 1 to 63
+// bytes without a NUL. In MariaDB the functions are in the connection's database.
+func WithSchema(schema string) Option {
+	return optionFunc(func(c *config) error {
+		if err := checkIdentifier("schema", schema); err != nil {
+			return err
+		}
+		c.schema = schema
+		return nil
+	})
+}
+
+// WithLead sets how far the time in an issued ID may be ahead of the server's clock, 0
+// to [MaxLead], counted in whole ticks. The default is [DefaultLead].
+//
+// The time in the IDs runs ahead when more rows are inserted than the layout has
+// numbers for, and when the clock is set back. Beyond the lead an insert waits
+// while that is for a second at the most, and else fails.
+func WithLead(lead time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		if lead < 0 || lead > MaxLead {
+			return fmt.Errorf("%w: lead %v out of range [0, %v]", ErrOption, lead, MaxLead)
+		}
+		c.lead = lead
+		return nil
+	})
+}
+
+// withClock puts an SQL expression in the place of the server's clock.
+func withClock(expression string) Option {
+	return optionFunc(func(c *config) error {
+		c.clock = expression
+		return nil
+	})
+}
+
+// stamp finds the bits that are the same in all issued IDs.
+func (c *config) stamp() error {
+	workerField := c.layout.WorkerField()
+	for name, value := range c.pinned {
+		at := c.place(name)
+		switch {
+		case at.bits == 0:
+			return fmt.Errorf("%w: %s is not among the fields of %s", snowflake.ErrUnknownField, quoteShort(name), c.layout)
+		case name == workerField || name == snowflake.FieldTime || name == snowflake.FieldSequence:
+			return fmt.Errorf("%w: %q", snowflake.ErrFieldOwned, name)
+		}
+		if err := c.put(at, value); err != nil {
+			return err
+		}
+	}
+	if !c.next {
+		if c.leases != nil {
+			return fmt.Errorf("%w: WithLeaseTable without WithWorker", ErrOption)
+		}
+		return nil
+	}
+	at := c.place(workerField)
+	at.name = snowflake.FieldWorker
+	if workerField != "" {
+		at.name = workerField
+	}
+	return c.put(at, c.worker)
+}
+
+func (c *config) put(at place, value int64) error {
+	if value < 0 || value > at.max() {
+		return &snowflake.FieldError{Field: at.name, Value: value, Max: at.max()}
+	}
+	c.fixed |= value << at.shift
+	return nil
+}
+
+// quoteShort quotes a name for a message and cuts it.
+func quoteShort(name string) string {
+	const limit = 40
+	if len(name) > limit {
+		return strconv.Quote(name[:limit]) + "..."
+	}
+	return strconv.Quote(name)
+}

@@ -1,0 +1,169 @@
+package sqlfunc
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// guardBits are so many that 1<<guardBits is above the number of sessions that a
+// PostgreSQL server can have at a time: MAX_BACKENDS is 0x3FFFF in its sources.
+const guardBits = 18
+
+// wordBits returns how many bits of the word are below its tick, and whether
+// sessions may draw from the sequence without the lock.
+func (f *Functions) wordBits() (low int, draw bool) {
+	at, sequence := f.place(snowflake.FieldTime), f.place(snowflake.FieldSequence)
+	if low = max(sequence.bits, guardBits) + 1; at.bits+low <= 63 {
+		return low, true
+	}
+	return sequence.bits, false
+}
+
+// The state is one word, the value of a sequence object: the tick above, below it
+// a count, in which the layout's sequences come first and then the guard, numbers
+// that no ID has. Sequences are what PostgreSQL has outside of transactions: a value
+// is there for all sessions at once, and stays when a transaction rolls back
+// (https://www.postgresql.org/docs/current/functions-sequence.html).
+//
+// An ID is made from the value that one call of nextval or setval has put
+// there, so tick and sequence are claimed together. No value comes twice:
+//
+//   - nextval gives each value to one session.
+//   - setval is called under the lock only, with the first value of a later tick than
+//     the word has at that moment. For what the word was read as under the lock can
+//     only have been changed by nextval since, and nextval does not reach the next
+//     tick: a session calls it only after it has seen the count below the last
+//     sequence (outside the lock, and once for each look; or under it), so at most one
+//     call for each session comes after the count has got there. The guard is
+//     longer than the number of sessions that a server can have.
+//   - A value in the guard makes no ID. Its session goes for the lock.
+//
+// This does not depend on what the clock shows. The clock says only when a word is
+// out of date, so that a later tick has to begin.
+//
+// The lock is a transaction's, and is taken in a subtransaction that always ends in
+// an error, ours (SF001) or another: its end gives the lock back, however it comes to
+// it. A lock of the session would be kept by a statement that is cancelled between
+// taking it and giving it back, and by one whose handler is cancelled as well. Whoever
+// holds the lock waits for nothing else (the sequence's own lock, which ALTER SEQUENCE
+// competes for, was taken with the look before), so it makes no deadlock.
+// The key is the sequence's OID below that of pg_class: nobody else has reason to use it.
+//
+// Where the bits of the layout leave no room for the guard, each ID is claimed
+// under the lock.
+const postgresNext = `CREATE OR REPLACE FUNCTION {next}() RETURNS bigint
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {quote}
+DECLARE
+	word bigint;
+	claimed bigint;
+	tick bigint;
+	now_tick bigint;
+BEGIN
+	LOOP
+		now_tick := {now};
+		word := pg_sequence_last_value({state text});
+{draw}		BEGIN
+			PERFORM pg_advisory_xact_lock('pg_class'::regclass::oid::int, {state text}::regclass::oid::int);
+			word := (SELECT last_value FROM {state});
+			now_tick := {now};
+			tick := word >> {low};
+			IF now_tick >= 0 AND tick BETWEEN now_tick AND now_tick + {lead} AND (word & {low max}) < {sequence max} THEN
+				word := {one more};
+				IF (word & {low max}) <= {sequence max} THEN
+					claimed := word;
+				END IF;
+			END IF;
+			IF claimed IS NULL THEN
+				tick := greatest(tick + 1, now_tick);
+				IF now_tick >= 0 AND tick <= now_tick + {lead} AND tick <= {time max} THEN
+					claimed := setval({state text}, tick << {low});
+				END IF;
+			END IF;
+			RAISE SQLSTATE 'SF001';
+		EXCEPTION WHEN SQLSTATE 'SF001' THEN
+			NULL;
+		END;
+		IF claimed IS NOT NULL THEN
+			RETURN {id of claimed};
+		ELSIF now_tick < 0 THEN
+			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+				MESSAGE = '{next name}: the clock is before the epoch, {epoch} UTC';
+		ELSIF greatest(tick, now_tick) > {time max} THEN
+			RAISE EXCEPTION USING ERRCODE = 'sequence_generator_limit_exceeded',
+				MESSAGE = '{next name}: the time of the layout is exhausted, it ends at {end} UTC';
+		ELSIF tick - now_tick - {lead} > {patience} THEN
+			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+				MESSAGE = format('{next name}: the IDs are %s s ahead of the clock, {lead text} is the lead',
+					(tick - now_tick) * {tick seconds}),
+				HINT = 'Was the clock set back? IDs come again when it has caught up.';
+		END IF;
+		PERFORM pg_sleep(((tick - now_tick - {lead}) * {tick seconds})::double precision);
+	END LOOP;
+END {quote}`
+
+// postgresDraw is the way of nearly all calls that come faster than one a tick.
+const postgresDraw = `		IF now_tick >= 0 AND (word >> {low}) BETWEEN now_tick AND now_tick + {lead}
+			AND (word & {low max}) < {sequence max} THEN
+			word := nextval({state text});
+			IF (word & {low max}) <= {sequence max} THEN
+				RETURN {id of word};
+			END IF;
+		END IF;
+`
+
+func (f *Functions) postgresNext() string {
+	low, draw := f.wordBits()
+	fast, oneMore := postgresDraw, "nextval({state text})"
+	if !draw {
+		fast, oneMore = "", "setval({state text}, word + 1)"
+	}
+	clock := f.clock
+	if clock == "" {
+		clock = "clock_timestamp()"
+	}
+	tick := f.layout.Tick()
+	lead := strconv.FormatInt(f.leadTicks(), 10)
+	text := strings.NewReplacer("{draw}", fast, "{one more}", oneMore).Replace(postgresNext)
+	text = strings.NewReplacer("{id of word}", f.composeSQL("word"), "{id of claimed}", f.composeSQL("claimed")).Replace(text)
+	return f.fill(text,
+		"{low}", strconv.Itoa(low),
+		"{low max}", strconv.FormatInt(1<<low-1, 10),
+		"{now}", f.ticksSQL(clock),
+		"{lead}", lead,
+		"{lead text}", f.lead.String(),
+		"{patience}", strconv.FormatInt(max(1, int64(patience/tick)), 10),
+		"{tick seconds}", secondsSQL(tick),
+		"{next name}", f.called("next"),
+		"{end}", f.layout.End().Format(timestampFormat))
+}
+
+// patience is how long a call waits for the clock.
+const patience = time.Second
+
+// composeSQL returns the ID for a word.
+func (f *Functions) composeSQL(word string) string {
+	low, _ := f.wordBits()
+	sequence := f.place(snowflake.FieldSequence)
+	count := "(" + word + " & {sequence max})"
+	if sequence.shift > 0 {
+		count = "(" + count + " << {sequence shift})"
+	}
+	id := "((" + word + " >> " + strconv.Itoa(low) + ") << {time shift}) | " + count
+	if f.fixed != 0 {
+		id += " | " + strconv.FormatInt(f.fixed, 10)
+	}
+	return id
+}
+
+// secondsSQL returns the duration in seconds as an exact number.
+func secondsSQL(d time.Duration) string {
+	text := strconv.FormatInt(int64(d/time.Second), 10)
+	if rest := int64(d % time.Second); rest != 0 {
+		digits := strconv.FormatInt(int64(time.Second)+rest, 10)[1:]
+		text += "." + strings.TrimRight(digits, "0")
+	}
+	return text
+}

@@ -1,0 +1,93 @@
+package sqlfunc_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
+)
+
+// Days of 23 hours and the order of day and month are the session's business.
+func TestPostgresFunctionsDoNotDependOnTheSession(t *testing.T) {
+	db := openPostgres(t)
+	long, err := snowflake.ParseLayout("epoch=1999-10-11T02:30:00.5Z tick=1ms time:51 sequence:12")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, setting := range []string{
+		"TimeZone = 'America/New_York'", "TimeZone = 'Asia/Kolkata'", "TimeZone = 'Africa/Casablanca'",
+		"DateStyle = 'SQL, DMY'", "DateStyle = 'German, DMY'", "DateStyle = 'Postgres, MDY'", "DateStyle = 'ISO, YMD'",
+		"IntervalStyle = 'sql_standard'", "extra_float_digits = -15", "standard_conforming_strings = off",
+	} {
+		t.Run(setting, func(t *testing.T) {
+			tx, err := db.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = tx.Rollback() }()
+			if _, err := tx.ExecContext(t.Context(), "SET LOCAL "+setting); err != nil {
+				t.Fatal(err)
+			}
+			for name, layout := range map[string]snowflake.Layout{"a": snowflake.Default(), "b": snowflake.Mastodon(), "c": long} {
+				f := db.functions(t, layout, sqlfunc.WithName(name), sqlfunc.WithWorker(0))
+				if err := f.Install(t.Context(), tx, lease.Postgres); err != nil {
+					t.Fatal(err)
+				}
+				// Around the changes of the clocks in New York and Casablanca.
+				for hour := range 3 * 24 {
+					at := time.Date(2026, 3, 7+hour/24*8, hour%24, 30, 1, 5000000, time.UTC)
+					want, err := layout.MinAt(at)
+					if err != nil {
+						t.Fatal(err)
+					}
+					var id snowflake.ID
+					var back time.Time
+					if err := tx.QueryRowContext(t.Context(), "SELECT "+name+"_min($1), "+name+"_time($2), "+name+"_next() > 0", at, want).
+						Scan(&id, &back, new(bool)); err != nil || id != want || !back.Equal(layout.Time(want)) {
+						t.Fatalf("%v: %d and %v, want %d and %v, %v", at, id, back, want, layout.Time(want), err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A transaction of the caller's is what Install works in.
+func TestInstallInATransactionIsRolledBackWithIt(t *testing.T) {
+	db := openPostgres(t)
+	f := db.functions(t, snowflake.Default(), sqlfunc.WithWorker(1))
+	for _, commit := range []bool{false, true} {
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Install(t.Context(), tx, lease.Postgres); err != nil {
+			t.Fatal(err)
+		}
+		end := tx.Rollback
+		if commit {
+			end = tx.Commit
+		}
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+		if got := scan[bool](t, db, "SELECT to_regprocedure('snowflake_next()') IS NOT NULL"); got != commit {
+			t.Errorf("installed: %v, committed: %v", got, commit)
+		}
+	}
+}
+
+func TestInstallSaysWhichStatementFailed(t *testing.T) {
+	db := openPostgres(t)
+	f, err := sqlfunc.New(snowflake.Default(), sqlfunc.WithSchema(db.schema+"_missing"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = f.Install(t.Context(), db, lease.Postgres)
+	if err == nil || !strings.Contains(err.Error(), "sqlfunc: install: statement 2 of 5: ") {
+		t.Errorf("error %v", err)
+	}
+}

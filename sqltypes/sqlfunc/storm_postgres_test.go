@@ -1,0 +1,177 @@
+package sqlfunc_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
+)
+
+// Statements are cancelled, time out and lose their sessions at random moments. No lock is left
+// behind that would stop others, and no ID comes twice, also of those that no
+// transaction has committed: they are recorded as they are drawn.
+func TestPostgresNextSurvivesAStormOfCancels(t *testing.T) {
+	for name, storm := range map[string]struct {
+		layout snowflake.Layout
+		clock  string
+	}{
+		"with the draw":    {snowflake.Resource(), "clock_timestamp()"}, // 8 a tick, so often under the lock
+		"without the draw": {snowflake.Mastodon(), "clock_timestamp()"},
+		// Few cancels meet the few microseconds under the lock; here they meet it nearly always.
+		"slow under the lock": {snowflake.Mastodon(), "(SELECT clock_timestamp() FROM pg_sleep(0.002))"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := openPostgres(t)
+			db.install(t, storm.layout, sqlfunc.WithWorker(0), sqlfunc.WithLead(time.Hour), sqlfunc.WithClock(storm.clock))
+			db.SetMaxIdleConns(20) // sessions that end take their locks with them
+			end := time.Now().Add(stormTime())
+			ctx, stop := context.WithDeadline(t.Context(), end.Add(20*time.Second))
+			defer stop()
+			var (
+				group sync.WaitGroup
+				mu    sync.Mutex
+				drawn = map[int64]bool{}
+				lost  int
+			)
+			for client := range 8 {
+				group.Go(func() {
+					for time.Now().Before(end) {
+						ids, err := drawUntilCancelled(ctx, db, client)
+						mu.Lock()
+						for _, id := range ids {
+							if drawn[id] {
+								t.Errorf("%d came twice", id)
+							}
+							drawn[id] = true
+						}
+						if err != nil {
+							lost++
+						}
+						mu.Unlock()
+					}
+				})
+			}
+			group.Go(func() { cancelAtRandom(ctx, t, db, end) })
+			group.Wait()
+			t.Logf("%d IDs, %d statements cut off", len(drawn), lost)
+			if ctx.Err() != nil {
+				t.Error("a session waits without an end")
+			}
+			if len(drawn) == 0 || lost == 0 {
+				t.Error("the storm was none")
+			}
+			waitForOthers(t, db) // a backend goes on for a while after its client has gone
+			if got := scan[int](t, db, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
+				AND objid = 'snowflake_state'::regclass::oid`); got != 0 {
+				t.Errorf("%d locks are left", got)
+			}
+			limit, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			var id int64
+			if err := db.QueryRowContext(limit, "SELECT snowflake_next()").Scan(&id); err != nil || drawn[id] {
+				t.Errorf("after the storm: %d, %v", id, err)
+			}
+		})
+	}
+}
+
+// stormTime is how long a storm takes. SNOWFLAKE_TEST_LONG=1 is for changes of the
+// functions that issue IDs.
+func stormTime() time.Duration {
+	if os.Getenv("SNOWFLAKE_TEST_LONG") != "" {
+		return 20 * time.Second
+	}
+	return 1500 * time.Millisecond
+}
+
+// drawUntilCancelled draws IDs in one statement, whose rows arrive one by one, after a
+// savepoint, until it is cut off or at its end, and goes on in the transaction after it.
+func drawUntilCancelled(ctx context.Context, db server, client int) (ids []int64, err error) {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	timeout := "SET LOCAL statement_timeout = " + strconv.Itoa(1+rand.IntN(20))
+	if client%2 == 0 {
+		timeout = "SET LOCAL statement_timeout = 0"
+	}
+	for _, query := range []string{timeout, "SAVEPOINT before"} {
+		if _, err := tx.ExecContext(ctx, query); err != nil {
+			return nil, err
+		}
+	}
+	ids, cut := drawAll(ctx, tx, 300)
+	if _, err := tx.ExecContext(ctx, "ROLLBACK TO SAVEPOINT before"); err != nil {
+		return ids, err
+	}
+	more, err := drawAll(ctx, tx, 3)
+	if err == nil {
+		err = tx.Commit()
+	}
+	return append(ids, more...), errors.Join(cut, err)
+}
+
+// drawAll returns the IDs that arrived, also when an error comes after them.
+func drawAll(ctx context.Context, tx *sql.Tx, count int) (ids []int64, err error) {
+	rows, err := tx.QueryContext(ctx, "SELECT snowflake_next() FROM generate_series(1, $1::int)", count)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return ids, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+// cancelAtRandom cancels and, now and then, ends the sessions of the test but its own.
+func cancelAtRandom(ctx context.Context, t *testing.T, db server, end time.Time) {
+	t.Helper()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	for n := 0; time.Now().Before(end); n++ {
+		act := "pg_cancel_backend"
+		if n%50 == 49 {
+			act = "pg_terminate_backend"
+		}
+		var acted int
+		err := conn.QueryRowContext(ctx, "SELECT count("+act+`(pid)) FROM pg_stat_activity
+			WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid() AND random() < 0.4`).Scan(&acted)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)
+	}
+}
+
+// waitForOthers waits until no other session of the test runs a statement.
+func waitForOthers(t *testing.T, db server) {
+	t.Helper()
+	for range 1000 {
+		if scan[int](t, db, `SELECT count(*) FROM pg_stat_activity WHERE application_name = current_setting('application_name')
+			AND pid <> pg_backend_pid() AND state = 'active'`) == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("a session is busy, 10 s after the storm")
+}

@@ -1,0 +1,125 @@
+DO $sqlfunc$
+DECLARE
+	layout_found text;
+	other name;
+BEGIN
+	IF pg_catalog.current_setting('server_version_num')::int < 140000 THEN
+		RAISE EXCEPTION USING ERRCODE = 'feature_not_supported',
+			MESSAGE = 'status: the functions need PostgreSQL 14, whose EXTRACT is exact';
+	END IF;
+	PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('"Social".status_layout()', 0));
+	SELECT coalesce(substring(prosrc FROM '^[[:space:]]*SELECT ''([^'']*)''::text[[:space:]]*$'), 'not known') INTO layout_found
+		FROM pg_catalog.pg_proc WHERE oid = pg_catalog.to_regprocedure('"Social".status_layout()');
+	IF layout_found IS NULL AND coalesce(pg_catalog.to_regprocedure('"Social".status_time(bigint)'), pg_catalog.to_regprocedure('"Social".status_parts(bigint)'),
+		pg_catalog.to_regprocedure('"Social".status_min(timestamptz)'), pg_catalog.to_regprocedure('"Social".status_next()')) IS NOT NULL THEN
+		layout_found := 'not known';
+	END IF;
+	IF layout_found <> 'epoch=1970-01-01T00:00:00Z tick=1ms time:47 sequence:16' THEN
+		RAISE EXCEPTION USING ERRCODE = 'duplicate_function',
+			MESSAGE = 'status functions of another layout are installed: ' || layout_found,
+			HINT = 'Drop them first if no ID was made with them, or choose another name or schema.';
+	END IF;
+	SELECT rolname INTO other FROM (
+			SELECT proowner, pronamespace FROM pg_catalog.pg_proc WHERE oid IN (pg_catalog.to_regprocedure('"Social".status_layout()'),
+				pg_catalog.to_regprocedure('"Social".status_time(bigint)'), pg_catalog.to_regprocedure('"Social".status_parts(bigint)'),
+				pg_catalog.to_regprocedure('"Social".status_min(timestamptz)'), pg_catalog.to_regprocedure('"Social".status_next()'))
+			UNION SELECT relowner, relnamespace FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass('"Social".status_state')
+		) AS there (owner, namespace)
+		JOIN pg_catalog.pg_roles ON pg_roles.oid = owner JOIN pg_catalog.pg_namespace ON pg_namespace.oid = namespace
+		WHERE rolname <> current_user AND NOT rolsuper AND owner <> nspowner
+			AND (pg_catalog.current_setting('is_superuser') = 'on' OR NOT pg_catalog.pg_has_role(owner, 'USAGE'));
+	IF other IS NOT NULL THEN
+		RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
+			MESSAGE = 'status: functions or the state belong to the role ' || other,
+			HINT = 'Install as that role, or drop them first if they are not to be trusted.';
+	END IF;
+	IF EXISTS (SELECT FROM pg_catalog.pg_class LEFT JOIN pg_catalog.pg_sequence ON seqrelid = oid
+		WHERE oid = pg_catalog.to_regclass('"Social".status_state') AND (relpersistence <> 'p' OR seqrelid IS NULL
+			OR seqincrement <> 1 OR seqcache <> 1 OR seqcycle OR seqmin > 1 OR seqmax < 9223372036854775807)) THEN
+		RAISE EXCEPTION USING ERRCODE = 'duplicate_object',
+			MESSAGE = 'status_state is there, and not as the sequence that the functions count with';
+	END IF;
+END $sqlfunc$;
+
+CREATE OR REPLACE FUNCTION "Social".status_layout() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $sqlfunc$
+	SELECT 'epoch=1970-01-01T00:00:00Z tick=1ms time:47 sequence:16'::text
+$sqlfunc$;
+
+CREATE OR REPLACE FUNCTION "Social".status_time(id bigint) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $sqlfunc$
+	SELECT (timestamp '1970-01-01 00:00:00'
+		+ make_interval(days => (((($1 >> 16) & 140737488355327) * 1000) / 86400000000)::int)
+		+ interval '1 microsecond' * (((($1 >> 16) & 140737488355327) * 1000) % 86400000000)) AT TIME ZONE 'UTC'
+$sqlfunc$;
+
+CREATE OR REPLACE FUNCTION "Social".status_parts(_id bigint, OUT "time" timestamptz, OUT "sequence" bigint)
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $sqlfunc$
+	SELECT "Social".status_time($1), ($1 & 65535)
+$sqlfunc$;
+
+CREATE OR REPLACE FUNCTION "Social".status_min(instant timestamptz) RETURNS bigint
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $sqlfunc$
+BEGIN
+	IF instant < timestamptz '1970-01-01 00:00:00+00' THEN
+		RAISE EXCEPTION USING ERRCODE = 'datetime_field_overflow',
+			MESSAGE = format('status_min: %s is before the epoch, 1970-01-01 00:00:00 UTC', instant AT TIME ZONE 'UTC');
+	END IF;
+	IF instant >= timestamptz '6429-10-17 02:45:55.328+00' THEN
+		RAISE EXCEPTION USING ERRCODE = 'datetime_field_overflow',
+			MESSAGE = format('status_min: %s is not before the end, 6429-10-17 02:45:55.328 UTC', instant AT TIME ZONE 'UTC');
+	END IF;
+	RETURN (((extract(epoch FROM instant AT TIME ZONE 'UTC') * 1000000)::bigint - 0) / 1000) << 16;
+END $sqlfunc$;
+
+CREATE SEQUENCE IF NOT EXISTS "Social".status_state;
+
+CREATE OR REPLACE FUNCTION "Social".status_next() RETURNS bigint
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $sqlfunc$
+DECLARE
+	word bigint;
+	claimed bigint;
+	tick bigint;
+	now_tick bigint;
+BEGIN
+	LOOP
+		now_tick := (((extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 0) / 1000);
+		word := pg_sequence_last_value('"Social".status_state');
+		BEGIN
+			PERFORM pg_advisory_xact_lock('pg_class'::regclass::oid::int, '"Social".status_state'::regclass::oid::int);
+			word := (SELECT last_value FROM "Social".status_state);
+			now_tick := (((extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 0) / 1000);
+			tick := word >> 16;
+			IF now_tick >= 0 AND tick BETWEEN now_tick AND now_tick + 10000 AND (word & 65535) < 65535 THEN
+				word := setval('"Social".status_state', word + 1);
+				IF (word & 65535) <= 65535 THEN
+					claimed := word;
+				END IF;
+			END IF;
+			IF claimed IS NULL THEN
+				tick := greatest(tick + 1, now_tick);
+				IF now_tick >= 0 AND tick <= now_tick + 10000 AND tick <= 140737488355327 THEN
+					claimed := setval('"Social".status_state', tick << 16);
+				END IF;
+			END IF;
+			RAISE SQLSTATE 'SF001';
+		EXCEPTION WHEN SQLSTATE 'SF001' THEN
+			NULL;
+		END;
+		IF claimed IS NOT NULL THEN
+			RETURN ((claimed >> 16) << 16) | (claimed & 65535);
+		ELSIF now_tick < 0 THEN
+			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+				MESSAGE = 'status_next: the clock is before the epoch, 1970-01-01 00:00:00 UTC';
+		ELSIF greatest(tick, now_tick) > 140737488355327 THEN
+			RAISE EXCEPTION USING ERRCODE = 'sequence_generator_limit_exceeded',
+				MESSAGE = 'status_next: the time of the layout is exhausted, it ends at 6429-10-17 02:45:55.328 UTC';
+		ELSIF tick - now_tick - 10000 > 1000 THEN
+			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+				MESSAGE = format('status_next: the IDs are %s s ahead of the clock, 10s is the lead',
+					(tick - now_tick) * 0.001),
+				HINT = 'Was the clock set back? IDs come again when it has caught up.';
+		END IF;
+		PERFORM pg_sleep(((tick - now_tick - 10000) * 0.001)::double precision);
+	END LOOP;
+END $sqlfunc$;

@@ -1,0 +1,187 @@
+DO $sqlfunc$
+DECLARE
+	layout_found text;
+	other name;
+BEGIN
+	IF pg_catalog.current_setting('server_version_num')::int < 140000 THEN
+		RAISE EXCEPTION USING ERRCODE = 'feature_not_supported',
+			MESSAGE = 'snowflake: the functions need PostgreSQL 14, whose EXTRACT is exact';
+	END IF;
+	PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('"public".snowflake_layout()', 0));
+	SELECT coalesce(substring(prosrc FROM '^[[:space:]]*SELECT ''([^'']*)''::text[[:space:]]*$'), 'not known') INTO layout_found
+		FROM pg_catalog.pg_proc WHERE oid = pg_catalog.to_regprocedure('"public".snowflake_layout()');
+	IF layout_found IS NULL AND coalesce(pg_catalog.to_regprocedure('"public".snowflake_time(bigint)'), pg_catalog.to_regprocedure('"public".snowflake_parts(bigint)'),
+		pg_catalog.to_regprocedure('"public".snowflake_min(timestamptz)'), pg_catalog.to_regprocedure('"public".snowflake_next()')) IS NOT NULL THEN
+		layout_found := 'not known';
+	END IF;
+	IF layout_found <> 'epoch=2014-09-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16' THEN
+		RAISE EXCEPTION USING ERRCODE = 'duplicate_function',
+			MESSAGE = 'snowflake functions of another layout are installed: ' || layout_found,
+			HINT = 'Drop them first if no ID was made with them, or choose another name or schema.';
+	END IF;
+	SELECT rolname INTO other FROM (
+			SELECT proowner, pronamespace FROM pg_catalog.pg_proc WHERE oid IN (pg_catalog.to_regprocedure('"public".snowflake_layout()'),
+				pg_catalog.to_regprocedure('"public".snowflake_time(bigint)'), pg_catalog.to_regprocedure('"public".snowflake_parts(bigint)'),
+				pg_catalog.to_regprocedure('"public".snowflake_min(timestamptz)'), pg_catalog.to_regprocedure('"public".snowflake_next()'))
+			UNION SELECT relowner, relnamespace FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass('"public".snowflake_state')
+		) AS there (owner, namespace)
+		JOIN pg_catalog.pg_roles ON pg_roles.oid = owner JOIN pg_catalog.pg_namespace ON pg_namespace.oid = namespace
+		WHERE rolname <> current_user AND NOT rolsuper AND owner <> nspowner
+			AND (pg_catalog.current_setting('is_superuser') = 'on' OR NOT pg_catalog.pg_has_role(owner, 'USAGE'));
+	IF other IS NOT NULL THEN
+		RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
+			MESSAGE = 'snowflake: functions or the state belong to the role ' || other,
+			HINT = 'Install as that role, or drop them first if they are not to be trusted.';
+	END IF;
+	IF EXISTS (SELECT FROM pg_catalog.pg_class LEFT JOIN pg_catalog.pg_sequence ON seqrelid = oid
+		WHERE oid = pg_catalog.to_regclass('"public".snowflake_state') AND (relpersistence <> 'p' OR seqrelid IS NULL
+			OR seqincrement <> 1 OR seqcache <> 1 OR seqcycle OR seqmin > 1 OR seqmax < 9223372036854775807)) THEN
+		RAISE EXCEPTION USING ERRCODE = 'duplicate_object',
+			MESSAGE = 'snowflake_state is there, and not as the sequence that the functions count with';
+	END IF;
+END $sqlfunc$;
+
+CREATE OR REPLACE FUNCTION "public".snowflake_layout() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $sqlfunc$
+	SELECT 'epoch=2014-09-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16'::text
+$sqlfunc$;
+
+CREATE OR REPLACE FUNCTION "public".snowflake_time(id bigint) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $sqlfunc$
+	SELECT (timestamp '2014-09-01 00:00:00'
+		+ make_interval(days => (((($1 >> 24) & 549755813887) * 10000) / 86400000000)::int)
+		+ interval '1 microsecond' * (((($1 >> 24) & 549755813887) * 10000) % 86400000000)) AT TIME ZONE 'UTC'
+$sqlfunc$;
+
+CREATE OR REPLACE FUNCTION "public".snowflake_parts(_id bigint, OUT "time" timestamptz, OUT "sequence" bigint, OUT "machine" bigint)
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $sqlfunc$
+	SELECT "public".snowflake_time($1), (($1 >> 16) & 255), ($1 & 65535)
+$sqlfunc$;
+
+CREATE OR REPLACE FUNCTION "public".snowflake_min(instant timestamptz) RETURNS bigint
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $sqlfunc$
+BEGIN
+	IF instant < timestamptz '2014-09-01 00:00:00+00' THEN
+		RAISE EXCEPTION USING ERRCODE = 'datetime_field_overflow',
+			MESSAGE = format('snowflake_min: %s is before the epoch, 2014-09-01 00:00:00 UTC', instant AT TIME ZONE 'UTC');
+	END IF;
+	IF instant >= timestamptz '2188-11-16 03:28:58.88+00' THEN
+		RAISE EXCEPTION USING ERRCODE = 'datetime_field_overflow',
+			MESSAGE = format('snowflake_min: %s is not before the end, 2188-11-16 03:28:58.88 UTC', instant AT TIME ZONE 'UTC');
+	END IF;
+	RETURN (((extract(epoch FROM instant AT TIME ZONE 'UTC') * 1000000)::bigint - 1409529600000000) / 10000) << 24;
+END $sqlfunc$;
+
+CREATE SEQUENCE IF NOT EXISTS "public".snowflake_state;
+
+CREATE OR REPLACE FUNCTION "public".snowflake_next() RETURNS bigint
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $sqlfunc$
+DECLARE
+	word bigint;
+	claimed bigint;
+	tick bigint;
+	now_tick bigint;
+BEGIN
+	LOOP
+		now_tick := (((extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 1409529600000000) / 10000);
+		word := pg_sequence_last_value('"public".snowflake_state');
+		IF now_tick >= 0 AND (word >> 19) BETWEEN now_tick AND now_tick + 1000
+			AND (word & 524287) < 255 THEN
+			word := nextval('"public".snowflake_state');
+			IF (word & 524287) <= 255 THEN
+				RETURN ((word >> 19) << 24) | ((word & 255) << 16) | 65535;
+			END IF;
+		END IF;
+		BEGIN
+			PERFORM pg_advisory_xact_lock('pg_class'::regclass::oid::int, '"public".snowflake_state'::regclass::oid::int);
+			word := (SELECT last_value FROM "public".snowflake_state);
+			now_tick := (((extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 1409529600000000) / 10000);
+			tick := word >> 19;
+			IF now_tick >= 0 AND tick BETWEEN now_tick AND now_tick + 1000 AND (word & 524287) < 255 THEN
+				word := nextval('"public".snowflake_state');
+				IF (word & 524287) <= 255 THEN
+					claimed := word;
+				END IF;
+			END IF;
+			IF claimed IS NULL THEN
+				tick := greatest(tick + 1, now_tick);
+				IF now_tick >= 0 AND tick <= now_tick + 1000 AND tick <= 549755813887 THEN
+					claimed := setval('"public".snowflake_state', tick << 19);
+				END IF;
+			END IF;
+			RAISE SQLSTATE 'SF001';
+		EXCEPTION WHEN SQLSTATE 'SF001' THEN
+			NULL;
+		END;
+		IF claimed IS NOT NULL THEN
+			RETURN ((claimed >> 19) << 24) | ((claimed & 255) << 16) | 65535;
+		ELSIF now_tick < 0 THEN
+			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+				MESSAGE = 'snowflake_next: the clock is before the epoch, 2014-09-01 00:00:00 UTC';
+		ELSIF greatest(tick, now_tick) > 549755813887 THEN
+			RAISE EXCEPTION USING ERRCODE = 'sequence_generator_limit_exceeded',
+				MESSAGE = 'snowflake_next: the time of the layout is exhausted, it ends at 2188-11-16 03:28:58.88 UTC';
+		ELSIF tick - now_tick - 1000 > 100 THEN
+			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+				MESSAGE = format('snowflake_next: the IDs are %s s ahead of the clock, 10s is the lead',
+					(tick - now_tick) * 0.01),
+				HINT = 'Was the clock set back? IDs come again when it has caught up.';
+		END IF;
+		PERFORM pg_sleep(((tick - now_tick - 1000) * 0.01)::double precision);
+	END LOOP;
+END $sqlfunc$;
+
+CREATE TABLE IF NOT EXISTS "jobs"."leases" (
+	namespace text NOT NULL,
+	worker bigint NOT NULL,
+	epoch bigint NOT NULL,
+	token text NOT NULL,
+	horizon bigint NOT NULL,
+	expires_ms bigint NOT NULL,
+	revision bigint NOT NULL,
+	layout text NOT NULL,
+	host text NOT NULL,
+	pid bigint NOT NULL,
+	version text NOT NULL,
+	PRIMARY KEY (namespace, worker)
+);
+
+DO $sqlfunc$
+DECLARE
+	layout_found text;
+	row_found record;
+	now_ms bigint;
+	spent bigint;
+BEGIN
+	INSERT INTO "jobs"."leases" (namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version)
+		VALUES ('o''clock', -1, 0, '', 0, 0, 0, 'epoch=2014-09-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16', '', 0, '') ON CONFLICT DO NOTHING;
+	SELECT layout INTO STRICT layout_found FROM "jobs"."leases" WHERE namespace = 'o''clock' AND worker = -1;
+	IF layout_found <> 'epoch=2014-09-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16' THEN
+		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+			MESSAGE = 'snowflake: the namespace ' || 'o''clock' || ' has leases of another layout: ' || layout_found;
+	END IF;
+	INSERT INTO "jobs"."leases" (namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version)
+		VALUES ('o''clock', 65535, 1, 'reserved for the server', 0, 7258118400000, 0, 'epoch=2014-09-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16', 'database server, "public".snowflake_next', 0, 'sqlfunc')
+		ON CONFLICT DO NOTHING;
+	SELECT token, expires_ms, horizon, host INTO STRICT row_found
+		FROM "jobs"."leases" WHERE namespace = 'o''clock' AND worker = 65535 FOR UPDATE;
+	now_ms := pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp()) * 1000);
+	IF row_found.token = 'reserved for the server' AND row_found.host = 'database server, "public".snowflake_next' THEN
+		RETURN;
+	ELSIF row_found.token = 'reserved for the server' THEN
+		RAISE EXCEPTION USING ERRCODE = 'object_in_use',
+			MESSAGE = 'snowflake: worker 65535 is reserved in the namespace ' || 'o''clock' || ' for the ' || row_found.host,
+			HINT = 'Two functions that issue IDs need two workers.';
+	ELSIF row_found.expires_ms > now_ms THEN
+		RAISE EXCEPTION USING ERRCODE = 'object_in_use',
+			MESSAGE = 'snowflake: worker 65535 is leased in the namespace ' || 'o''clock' || ' for another '
+				|| row_found.expires_ms - now_ms || ' ms at least';
+	END IF;
+	UPDATE "jobs"."leases" SET epoch = epoch + 1, token = 'reserved for the server', expires_ms = 7258118400000, revision = revision + 1,
+		host = 'database server, "public".snowflake_next', pid = 0, version = 'sqlfunc' WHERE namespace = 'o''clock' AND worker = 65535;
+	PERFORM pg_catalog.pg_advisory_xact_lock('pg_catalog.pg_class'::regclass::oid::int, '"public".snowflake_state'::regclass::oid::int);
+	spent := ((row_found.horizon - 1) << 19) | 255;
+	IF spent > (SELECT last_value FROM "public".snowflake_state) THEN
+		PERFORM pg_catalog.setval('"public".snowflake_state', spent);
+	END IF;
+END $sqlfunc$;
