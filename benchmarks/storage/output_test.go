@@ -145,7 +145,7 @@ func TestFormatsAndBadInput(t *testing.T) {
 func TestNoPasswordInAReport(t *testing.T) {
 	s, err := parse([]string{
 		"-postgres", "postgres://me:secret@host/db", "-mariadb", "me:secret@tcp(host)/db",
-		"-rows", "7", "-durable", "-out", "a b",
+		"-rows", "7", "-durable", "-out", "x/a b",
 	}, &strings.Builder{})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,13 +160,17 @@ func parse(args []string, out io.Writer) (settings, error) {
 	return s, failed
 }
 
-// commandLine returns the flags that were given. A DSN may have a password, and is left out.
+// commandLine returns the flags that were given, for reports that others read: of folders it has the last name only, and a
+// DSN, which may have a password, is left out.
 func commandLine(flags *flag.FlagSet) string {
 	line := "go run ./storage"
 	flags.Visit(func(f *flag.Flag) {
 		value := f.Value.String()
-		if f.Name == "postgres" || f.Name == "mariadb" {
+		switch f.Name {
+		case "postgres", "mariadb":
 			value = "DSN"
+		case "out", "dir", "report", "docs":
+			value = filepath.Base(value)
 		}
 		if value == "" || strings.ContainsAny(value, " \t\n\"'$&|;<>()*?`\\") {
 			value = strconv.Quote(value)

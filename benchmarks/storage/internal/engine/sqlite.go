@@ -32,7 +32,7 @@ func openSQLite(ctx context.Context, c Config) (Engine, error) {
 	e := &sqlite{dir: dir}
 	e.add("SQLite runs inside the client, so its CPU time includes the client's.")
 	if left := tempdir.Left(c.SQLiteDir); len(left) > 0 {
-		e.add("There are folders of runs that were killed: %s. -cleanup removes them.", strings.Join(left, ", "))
+		e.add("There are folders of runs that were killed, %d. -cleanup removes them.", len(left))
 	}
 	synchronous := "OFF"
 	if c.Durable {
