@@ -86,7 +86,6 @@ func TestTypedInAJSONObject(t *testing.T) {
 		`{"editor":"order_0000000000001"}`:    sqltypes.ErrPrefix,
 		`{"quoted":"order_0000000000001"}`:    sqltypes.ErrPrefix,
 		`{"quoted":"true_0000000000001"}`:     sqltypes.ErrPrefix,
-		`{"quoted":"1"}`:                      snowflake.ErrType,
 		`{"likes":{"order_0000000000001":1}}`: sqltypes.ErrPrefix,
 		`{"likes":{"1":1}}`:                   snowflake.ErrSyntax,
 	} {
@@ -94,6 +93,11 @@ func TestTypedInAJSONObject(t *testing.T) {
 		if err := json.Unmarshal([]byte(in), &got); !errors.Is(err, wantErr) {
 			t.Errorf("Unmarshal(%s): %v, want %v", in, err, wantErr)
 		}
+	}
+	// encoding/json passes on what it has taken out of its quotes, and as version 2 the string.
+	err = json.Unmarshal([]byte(`{"quoted":"1"}`), &got)
+	if !errors.Is(err, snowflake.ErrType) && !errors.Is(err, snowflake.ErrSyntax) {
+		t.Errorf("Unmarshal of a quoted number: %v, want %v or %v", err, snowflake.ErrType, snowflake.ErrSyntax)
 	}
 }
 
@@ -109,14 +113,15 @@ func TestTypedJSONNullIsNoID(t *testing.T) {
 	}
 }
 
-// The one case in which the option string does harm, which the doc names. It is encoding/json that refuses.
+// The one case in which the option string does harm, which the doc names. It is version 1 of encoding/json that refuses.
 func TestTypedPointerWithOptionStringAndPrefixN(t *testing.T) {
 	var got struct {
 		Note *sqltypes.Typed[noteKind] `json:"note,string"`
 	}
-	if err := json.Unmarshal([]byte(`{"note":"note_0000000000004"}`), &got); err == nil {
-		t.Error("encoding/json now reads this: say so at Typed.UnmarshalJSON")
+	if err := json.Unmarshal([]byte(`{"note":"note_0000000000004"}`), &got); err == nil && (got.Note == nil || *got.Note != 4) {
+		t.Errorf("read %v, want an error, or the ID", got.Note)
 	}
+	got.Note = nil
 	if err := json.Unmarshal([]byte(`{"note":null}`), &got); got.Note != nil || err != nil {
 		t.Errorf("null is read as %v, %v", got.Note, err)
 	}

@@ -15,7 +15,7 @@ import (
 // ErrType for booleans, objects and arrays. On an error t is 0.
 //
 // The JSON option string, which the type does not need, is harmless but for one case: where the prefix starts with an
-// n, encoding/json takes the text of a pointer field for a misspelled null, and returns an error of its own.
+// n, version 1 of encoding/json takes the text of a pointer field for a misspelled null, and returns an error of its own.
 func (t *Typed[K]) UnmarshalJSON(data []byte) error {
 	text := data
 	if len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"' {

@@ -194,10 +194,14 @@ func TestZeroNullInAJSONObject(t *testing.T) {
 }
 
 // encoding/json reads a key as it reads a string, and an empty one is an error there.
-func TestZeroNullRefusesAnEmptyJSONKey(t *testing.T) {
+// Version 1 of encoding/json reads keys as JSON strings, of which the empty one is refused, version 2 as text.
+func TestZeroNullIsNoOtherIDForAnEmptyJSONKey(t *testing.T) {
 	var names map[sqltypes.ZeroNull]string
-	if err := json.Unmarshal([]byte(`{"":"none"}`), &names); len(names) != 0 || !errors.Is(err, snowflake.ErrSyntax) {
-		t.Errorf("read %v, %v, want %v", names, err, snowflake.ErrSyntax)
+	err := json.Unmarshal([]byte(`{"":"none"}`), &names)
+	refused := len(names) == 0 && errors.Is(err, snowflake.ErrSyntax)
+	read := len(names) == 1 && names[0] == "none" && err == nil
+	if !refused && !read {
+		t.Errorf("read %v, %v, want %v, or the key 0", names, err, snowflake.ErrSyntax)
 	}
 }
 
