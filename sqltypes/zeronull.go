@@ -72,8 +72,8 @@ func (ZeroNull) GormDataType() string { return "bigint" }
 // MarshalJSON returns the ID in a JSON string, or null for 0. The error is always nil.
 func (n ZeroNull) MarshalJSON() ([]byte, error) { return n.null().MarshalJSON() }
 
-// UnmarshalJSON reads null as 0 and all else as [snowflake.ID.UnmarshalJSON] does: the empty string is an error, also as
-// the key of an object, so 0 is not a key that can be read. On an error n is 0.
+// UnmarshalJSON reads null as 0 and all else as [snowflake.ID.UnmarshalJSON] does: the empty string is an error, in
+// version 1 of encoding/json also as the key of an object, so that 0 is no key there. On an error n is 0.
 func (n *ZeroNull) UnmarshalJSON(data []byte) error {
 	var read Null
 	err := read.UnmarshalJSON(data)
