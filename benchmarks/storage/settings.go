@@ -19,7 +19,7 @@ import (
 const usage = `storage compares auto-increment, snowflake and UUID primary keys: the bytes that they take in
 tables and indexes, and the speed at which rows with them are inserted, found and deleted.
 
-	go run ./storage                                  SQLite, nothing to install, about a minute
+	go run ./storage                                  SQLite, nothing to install, half a minute
 	go run ./storage -db sqlite,postgres,mariadb      also on servers, at 127.0.0.1 or -postgres, -mariadb
 	go run ./storage -keys auto,snowflake,uuidv4 -scenario load -rows 1000000 -rounds 5
 	go run ./storage -out report                      also writes report/index.html, RESULTS.md, summary.csv, summary.json;

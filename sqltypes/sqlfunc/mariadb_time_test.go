@@ -1,0 +1,38 @@
+package sqlfunc_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
+)
+
+// The time comes out of a UUID, which counts from 1582: it is held against the server's own clock, read around it.
+func TestMariaDBIDsHaveTheTimeOfTheServersClock(t *testing.T) {
+	db := openMariaDB(t)
+	layout := snowflake.Default()
+	db.installMariaDB(t, layout, sqlfunc.WithWorker(1))
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := conn.ExecContext(t.Context(), "SET time_zone = '+00:00'"); err != nil {
+		t.Fatal(err)
+	}
+	const clock = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6))"
+	for range 50 {
+		var before, after int64
+		var id snowflake.ID
+		row := conn.QueryRowContext(t.Context(), "SELECT "+clock+", snowflake_next(), "+clock)
+		if err := row.Scan(&before, &id, &after); err != nil {
+			t.Fatal(err)
+		}
+		const slack = 10 * time.Millisecond // the ID has whole milliseconds, and UUIDs count on where the clock stands still
+		from, to := time.UnixMicro(before).Add(-slack), time.UnixMicro(after).Add(slack)
+		if at := layout.Time(id); at.Before(from) || at.After(to) {
+			t.Fatalf("an ID of %s, made between %s and %s", at.UTC(), from.UTC(), to.UTC())
+		}
+	}
+}
