@@ -29,7 +29,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 func (r Report) WriteHTML(w io.Writer) error {
 	verdicts, unfinished := r.Verdicts(), ""
 	if r.Unfinished > 0 {
-		unfinished = stillToDo(r.Unfinished)
+		unfinished = runsLeft(r.Unfinished)
 	}
 	return page.Execute(w, map[string]any{
 		"Env": r.Environment, "Baseline": kindTitle(r.Baseline), "Focus": capital(kindTitle(focus)), "Sections": r.Sections(),

@@ -25,7 +25,7 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		plainText.Replace(kindTitle(r.Baseline)))
 	line("`x` is times %s, `=` a tie, `~` too noisy to quote, `?` few rounds.\n", plainText.Replace(r.Baseline))
 	if r.Unfinished > 0 {
-		line("**Unfinished:** %s\n", stillToDo(r.Unfinished))
+		line("**Unfinished:** %s\n", runsLeft(r.Unfinished))
 	}
 	if all := r.Verdicts(); len(all) > 0 {
 		line("## %s against %s\n", capital(kindTitle(focus)), kindTitle(r.Baseline))

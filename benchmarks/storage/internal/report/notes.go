@@ -110,13 +110,13 @@ func (r Report) remarks() []string {
 		remarks = append(remarks, r.Environment.Notes[name]...)
 	}
 	if r.Unfinished > 0 {
-		remarks = append(remarks, "Unfinished: "+stillToDo(r.Unfinished))
+		remarks = append(remarks, "Unfinished: "+runsLeft(r.Unfinished))
 	}
 	return remarks
 }
 
-// stillToDo says how many runs are not done.
-func stillToDo(runs int) string {
+// runsLeft says how many runs are not done.
+func runsLeft(runs int) string {
 	if runs == 1 {
 		return "1 run is still to do."
 	}
