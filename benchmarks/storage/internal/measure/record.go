@@ -128,7 +128,7 @@ var metrics = []Metric{
 	{Name: "round_trips", Title: "round trips", Exact: true, Digits: 1},
 	{Name: "time", Title: "time", Unit: "ms", Digits: 2},
 	{Name: "freed", Title: "pages given back", More: true, Exact: true},
-	{Name: "freed_share", Title: "pages given back, share of all", Unit: "%", More: true, Exact: true, Digits: 1},
+	{Name: "freed_share", Title: "pages freed, share of all", Unit: "%", More: true, Exact: true, Digits: 1},
 	{Name: "ping", Title: "one round trip", Unit: "ms", Digits: 2},
 	{Name: "vacuum", Title: "vacuum or purge", Unit: "ms", Digits: 1},
 	{Name: "lookup", Title: "a row by its key, median", Unit: "µs", Digits: 1},
@@ -139,6 +139,6 @@ var metrics = []Metric{
 	{Name: "range_key", Title: "1 % of the rows by a range of keys", Unit: "ms", Digits: 2},
 	{Name: "range_time", Title: "1 % of the rows by an index on created_at", Unit: "ms", Digits: 2},
 	{Name: "range_scan", Title: "1 % of the rows by created_at, no index", Unit: "ms", Digits: 1},
-	{Name: "pages_key", Title: "pages looked at for 1,000 rows with neighbouring keys", Digits: 0},
-	{Name: "pages_time", Title: "pages looked at for 1,000 rows that came together", Digits: 0},
+	{Name: "pages_key", Title: "pages accessed for 1,000 rows with neighbouring keys", Digits: 0},
+	{Name: "pages_time", Title: "pages accessed for 1,000 rows that arrived together", Digits: 0},
 }

@@ -77,7 +77,7 @@ func TestPageHasAChartForEachKindOfFigure(t *testing.T) {
 		"Rows a second as the table grows, on PostgreSQL", "Bytes written a row as the table grows, on PostgreSQL",
 		"Leaves full, %, on PostgreSQL, snowflake", "Round trips on PostgreSQL", "Time on PostgreSQL, network delay " +
 			"1ms", "Median time on PostgreSQL",
-		"A row by its key, median on PostgreSQL", "Pages looked at for 1,000 rows with neighbouring keys on PostgreSQL",
+		"A row by its key, median on PostgreSQL", "Pages accessed for 1,000 rows with neighbouring keys on PostgreSQL",
 	} {
 		if !strings.Contains(text, "<figcaption>"+want) {
 			t.Errorf("there is no chart %q", want)

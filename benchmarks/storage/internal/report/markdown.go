@@ -21,9 +21,9 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("# Primary keys compared\n")
 	line("What auto-increment, snowflake and UUID keys cost a database in bytes and in time. Speeds are ratios to")
-	line("%s of the same round; sizes of one client repeat for the same seed. The sentences are made from the figures.\n",
+	line("%s of the same round; sizes of one client repeat for the same seed. The sentences are generated from the figures.\n",
 		plainText.Replace(kindTitle(r.Baseline)))
-	line("`x` is times %s, `=` a tie, `~` too noisy to quote, `?` few rounds.\n", plainText.Replace(r.Baseline))
+	line("`x` is the ratio to %s, `=` a tie, `~` too noisy to quote, `?` few rounds.\n", plainText.Replace(r.Baseline))
 	if r.Unfinished > 0 {
 		line("**Unfinished:** %s\n", runsLeft(r.Unfinished))
 	}
@@ -69,7 +69,7 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		settings(d.Settings)
 	}
 	if remarks := r.remarks(); len(remarks) > 0 {
-		line("\n### What could not be measured, and what else to know\n")
+		line("\n### What could not be measured, and other notes\n")
 		for _, remark := range remarks {
 			line("* %s", plainText.Replace(remark))
 		}

@@ -39,7 +39,7 @@ func notes(g measure.Group, baseline string) []string {
 			note += " =: a tie, within 2 % or rounds on both sides of 1."
 		}
 		if thin {
-			note += " ?: few rounds, fewer than three, so that a difference may be chance."
+			note += " ?: few rounds (fewer than three), so a difference may be chance."
 		}
 		notes = append(notes, note)
 	} else {
@@ -57,7 +57,7 @@ func notes(g measure.Group, baseline string) []string {
 		notes = append(notes, "~: rounds that differ by more than half, too noisy to quote: "+strings.Join(parts, "; ")+".")
 	}
 	if slices.ContainsFunc(g.Metrics, func(m measure.Metric) bool { return !m.Exact }) && rounds(g) == 1 {
-		notes = append(notes, "One round only: nobody knows how far speeds would differ in a second one.")
+		notes = append(notes, "One round only: the spread of the speeds is not known.")
 	}
 	return notes
 }

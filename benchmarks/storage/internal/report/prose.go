@@ -17,16 +17,16 @@ const focus = "snowflake"
 type phrase struct{ what, of string }
 
 var phrases = map[string]phrase{
-	"rate":            {"rows go in at", "the rate"},
+	"rate":            {"rows are inserted at", "the rate"},
 	"bytes_primary":   {"the index of the primary key takes", "the bytes"},
 	"bytes_rows":      {"the rows with their key take", "the bytes"},
 	"bytes_secondary": {"the secondary indexes take", "the bytes"},
 	"bytes_table":     {"the table with all indexes takes", "the bytes"},
 	"log":             {"the log takes", "the bytes"},
 	"page_images":     {"the log has", "the full pages"},
-	"written":         {"the disk gets", "the bytes"},
+	"written":         {"the disk receives", "the bytes"},
 	"reads":           {"there are", "the reads from outside the cache"},
-	"hits":            {"the database looks at", "the pages"},
+	"hits":            {"the database accesses", "the pages"},
 	"cpu":             {"a row takes", "the CPU time"},
 	"cpu_server":      {"a row takes", "the server's CPU time"},
 	"p50":             {"the median wait is", "that"},
@@ -42,8 +42,8 @@ var phrases = map[string]phrase{
 	"range_key":       {"a range of keys is read in", "the time"},
 	"range_time":      {"a range of time is read by an index on created_at in", "the time"},
 	"range_scan":      {"a range of time is read without an index in", "the time"},
-	"pages_key":       {"for rows with neighbouring keys the database looks at", "the pages"},
-	"pages_time":      {"for rows that came together the database looks at", "the pages"},
+	"pages_key":       {"for rows with neighbouring keys the database accesses", "the pages"},
+	"pages_time":      {"for rows that arrived together the database accesses", "the pages"},
 	"density":         {"the leaves are", "as full, against those"},
 }
 
@@ -58,7 +58,7 @@ func phraseOf(m measure.Metric) phrase {
 func prose(g measure.Group, metric, baseline string) []string {
 	base, ok := g.Figure(baseline, metric)
 	if !ok {
-		return []string{fmt.Sprintf("%s was not measured on %s, so there is nothing to compare with.",
+		return []string{fmt.Sprintf("%s was not measured on %s, so there are no ratios.",
 			capital(kindText(baseline)), engineTitle(g.Engine))}
 	}
 	var sentences []string
@@ -68,7 +68,7 @@ func prose(g measure.Group, metric, baseline string) []string {
 	}
 	sentences = append(sentences, aboutOthers(g, base)...)
 	if !base.Metric.Exact && base.N == 1 {
-		sentences = append(sentences, "There was one round, so how far these figures differ from one to the next is not known.")
+		sentences = append(sentences, "There was one round, so the spread of these figures is not known.")
 	}
 	return sentences
 }
@@ -93,7 +93,7 @@ func aboutFocus(f, base measure.Figure) string {
 	times := p.what + " " + factor(f.Ratio) + " times " + p.of
 	switch verdictOf(f) {
 	case few:
-		return fmt.Sprintf("Whether %s or %s is ahead on %s can't be told from fewer than three rounds: %s%s.",
+		return fmt.Sprintf("Whether %s or %s is ahead on %s is not known from fewer than three rounds: %s%s.",
 			kindText(f.Kind), them, where, times, evidence(f, base))
 	case worse:
 		return fmt.Sprintf("%s loses to %s on %s: %s%s.", us, them, where, times, evidence(f, base))
@@ -106,13 +106,13 @@ func aboutFocus(f, base measure.Figure) string {
 		}
 		return fmt.Sprintf("%s and %s tie on %s: %s%s.", us, them, where, times, evidence(f, base))
 	}
-	side := fmt.Sprintf("Whether %s or %s is ahead on %s can't be told", kindText(f.Kind), them, where)
+	side := fmt.Sprintf("Whether %s or %s is ahead on %s is not known", kindText(f.Kind), them, where)
 	if f.RatioMin > 1 || f.RatioMax < 1 {
 		verb := "loses to"
 		if f.Metric.More == (f.RatioMin > 1) {
 			verb = "wins against"
 		}
-		side = fmt.Sprintf("%s %s %s on %s, but by how much can't be told", us, verb, them, where)
+		side = fmt.Sprintf("%s %s %s on %s, but the size of the difference is not known", us, verb, them, where)
 	}
 	return fmt.Sprintf("%s: %s between %s and %s times %s in %d rounds.",
 		side, p.what, factor(f.RatioMin), factor(f.RatioMax), p.of, f.Pairs)
@@ -173,7 +173,7 @@ func aboutOthers(g measure.Group, base measure.Figure) []string {
 		for _, f := range thin {
 			parts = append(parts, fmt.Sprintf("%s times with %s", factor(f.Ratio), kindText(f.Kind)))
 		}
-		sentences = append(sentences, fmt.Sprintf("From fewer than three rounds, too few to tell: %s.", list(parts)))
+		sentences = append(sentences, fmt.Sprintf("Fewer than three rounds, so no verdict: %s.", list(parts)))
 	}
 	if noisy := by[noisy]; len(noisy) > 0 {
 		var parts []string
@@ -181,8 +181,7 @@ func aboutOthers(g measure.Group, base measure.Figure) []string {
 			parts = append(parts, fmt.Sprintf("%s to %s times with %s",
 				factor(f.RatioMin), factor(f.RatioMax), kindText(f.Kind)))
 		}
-		sentences = append(sentences, fmt.Sprintf("Too noisy to quote: %s; more -rounds on a machine that does nothing else "+
-			"would tell.",
+		sentences = append(sentences, fmt.Sprintf("Too noisy to quote: %s; run more -rounds on an idle machine.",
 			list(parts)))
 	}
 	return sentences

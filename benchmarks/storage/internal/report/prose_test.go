@@ -51,8 +51,8 @@ func TestProseSaysWhatFiguresSay(t *testing.T) {
 			map[string]rounds3{"auto": same(40), "explicit": same(40), "snowflake": same(48), "snowflake-53": same(46)},
 			density(99, 98),
 			[]string{
-				"Snowflake loses to auto-increment on SQLite", "SQLite stores small numbers in few bytes", "the 8.0 B stay",
-				"53 bits brings it down to 1.15 times",
+				"Snowflake loses to auto-increment on SQLite", "SQLite stores small numbers in fewer bytes", "the 8.0 B stay",
+				"53 bits reduces it to 1.15 times",
 			},
 			[]string{"wins", "tie on", "came out of their order"},
 		},
@@ -61,14 +61,14 @@ func TestProseSaysWhatFiguresSay(t *testing.T) {
 			map[string]rounds3{"auto": same(40), "explicit": same(48), "snowflake": same(48)},
 			density(99, 98),
 			[]string{"Snowflake loses"},
-			[]string{"small numbers in few bytes"},
+			[]string{"small numbers in fewer bytes"},
 		},
 		{
 			"long numbers that nobody tried", "sqlite", "bytes_table",
 			map[string]rounds3{"auto": same(40), "snowflake": same(48)},
 			density(99, 98),
-			[]string{"Snowflake loses", "Whether the length of the numbers is the reason, -keys with explicit would tell."},
-			[]string{"small numbers in few bytes"},
+			[]string{"Snowflake loses", "Measure -keys explicit too to see whether the length of the numbers is the reason."},
+			[]string{"small numbers in fewer bytes"},
 		},
 		{
 			"long numbers on another database", "postgres", "bytes_table",
@@ -82,21 +82,20 @@ func TestProseSaysWhatFiguresSay(t *testing.T) {
 			map[string]rounds3{"auto": same(40), "explicit": same(40), "snowflake": same(40)},
 			density(99, 98),
 			[]string{"tie on SQLite"},
-			[]string{"small numbers in few bytes", "loses"},
+			[]string{"small numbers in fewer bytes", "loses"},
 		},
 		{
 			"loose leaves", "postgres", "bytes_primary",
 			map[string]rounds3{"auto": same(22.5), "snowflake": same(31)},
 			density(90, 66),
-			[]string{"loses", "Its leaves are 66.0 % full against 90.0 %", "a fill factor with room", "REINDEX CONCURRENTLY"},
+			[]string{"loses", "Its leaves are 66.0 % full against 90.0 %", "a lower fill factor", "REINDEX CONCURRENTLY"},
 			[]string{"OPTIMIZE TABLE", "layout"},
 		},
 		{
 			"loose leaves of any key from clients", "postgres", "bytes_primary",
 			map[string]rounds3{"auto": same(22.5), "explicit": same(31.3), "snowflake": same(31)},
 			density(90, 66),
-			[]string{"With numbers sent by the client it is 1.39 times: it is due to keys that are made before their INSERT, not " +
-				"to their layout."},
+			[]string{"With numbers sent by the client it is 1.39 times: the cause is that keys are made before their INSERT, not their layout."},
 			nil,
 		},
 		{
@@ -110,21 +109,21 @@ func TestProseSaysWhatFiguresSay(t *testing.T) {
 			"slower as keys are sent", "sqlite", "rate",
 			map[string]rounds3{"auto": same(1000), "explicit": {700, 720, 710}, "snowflake": {690, 700, 710}},
 			nil,
-			[]string{"rows go in at 0.70 times the rate (0.69 to 0.71 in 3 rounds)", "what takes time is to send a key"},
+			[]string{"rows are inserted at 0.70 times the rate (0.69 to 0.71 in 3 rounds)", "sending a key takes the time"},
 			[]string{"not the sending"},
 		},
 		{
 			"slower by the key itself", "sqlite", "rate",
 			map[string]rounds3{"auto": same(1000), "explicit": {990, 1010, 1000}, "snowflake": {690, 700, 710}},
 			nil,
-			[]string{"so it is not the sending of a key that takes time"},
-			[]string{"what takes time is to send"},
+			[]string{"so sending a key is not the reason"},
+			[]string{"sending a key takes the time"},
 		},
 		{
 			"faster", "postgres", "rate",
 			map[string]rounds3{"auto": same(1000), "snowflake": {1490, 1500, 1510}},
 			nil,
-			[]string{"Snowflake wins against auto-increment on PostgreSQL: rows go in at 1.50 times the rate"},
+			[]string{"Snowflake wins against auto-increment on PostgreSQL: rows are inserted at 1.50 times the rate"},
 			[]string{"loses", "send"},
 		},
 		{
@@ -132,7 +131,7 @@ func TestProseSaysWhatFiguresSay(t *testing.T) {
 			map[string]rounds3{"auto": same(1000), "snowflake": {950, 1030, 1050}, "uuidv7": {950, 1030, 1050}},
 			nil,
 			[]string{
-				"tie on PostgreSQL: rows go in at 0.95 to 1.05 times the rate in 3 rounds, on both sides of 1.",
+				"tie on PostgreSQL: rows are inserted at 0.95 to 1.05 times the rate in 3 rounds, on both sides of 1.",
 				"With UUIDv7 the rounds show no difference.",
 			},
 			[]string{"wins", "loses", "within 2 %", "1.03"},
@@ -141,7 +140,7 @@ func TestProseSaysWhatFiguresSay(t *testing.T) {
 			"a tie within 2 %", "postgres", "rate",
 			map[string]rounds3{"auto": same(1000), "snowflake": {984, 985, 986}},
 			nil,
-			[]string{"tie on PostgreSQL: rows go in at 0.98 times the rate (0.98 to 0.99 in 3 rounds)"},
+			[]string{"tie on PostgreSQL: rows are inserted at 0.98 times the rate (0.98 to 0.99 in 3 rounds)"},
 			[]string{"wins", "loses", "both sides"},
 		},
 		{
@@ -156,7 +155,7 @@ func TestProseSaysWhatFiguresSay(t *testing.T) {
 			map[string]rounds3{"auto": same(1000), "explicit": same(1000), "snowflake": same(950)},
 			[]measure.Record{{Kind: "snowflake", Values: values{"generator": 4}}},
 			[]string{"Making the keys takes 4.0 % of the CPU time."},
-			[]string{"is not the reason"},
+			[]string{"keys is not the reason"},
 		},
 		{
 			"keys that take little CPU are not", "sqlite", "rate",
@@ -169,7 +168,7 @@ func TestProseSaysWhatFiguresSay(t *testing.T) {
 			"a reason that nobody has looked for", "postgres", "rate",
 			map[string]rounds3{"auto": same(1000), "snowflake": same(700)},
 			nil,
-			[]string{"Whether the sending of a key is the reason, -keys with explicit would tell."},
+			[]string{"Measure -keys explicit too to see whether sending a key is the reason."},
 			nil,
 		},
 		{
@@ -184,7 +183,7 @@ func TestProseSaysWhatFiguresSay(t *testing.T) {
 				{Kind: "uuidv4", Values: values{"written": 7400}},
 				{Kind: "uuidv4-text", Values: values{"written": 9120}},
 			},
-			[]string{"With UUIDv4 as text 95.0 times the bytes are written: pages leave the cache"},
+			[]string{"With UUIDv4 as text 95.0 times the bytes are written: pages are evicted"},
 			[]string{"With UUIDv7 2.08 times the bytes"},
 		},
 		{
@@ -198,7 +197,7 @@ func TestProseSaysWhatFiguresSay(t *testing.T) {
 			"keys read back that are slower than all rounds", "postgres", "rate",
 			map[string]rounds3{"auto": same(1000), "auto-readback": same(600), "snowflake": {690, 700, 710}},
 			nil,
-			[]string{"reads those of auto-increment back, which is slower still: 0.60 times"},
+			[]string{"read those of auto-increment back, which is slower: 0.60 times"},
 			nil,
 		},
 		{
@@ -213,7 +212,7 @@ func TestProseSaysWhatFiguresSay(t *testing.T) {
 			map[string]rounds3{"auto": same(1000), "snowflake": {500, 1000, 1500}, "uuidv4": {200, 300, 400}},
 			nil,
 			[]string{
-				"Whether snowflake or auto-increment is ahead on PostgreSQL can't be told: rows go in at between 0.50 and 1.50 times " +
+				"Whether snowflake or auto-increment is ahead on PostgreSQL is not known: rows are inserted at between 0.50 and 1.50 times " +
 					"the rate in 3 rounds.",
 				"Too noisy to quote: 0.20 to 0.40 times with UUIDv4",
 			},
@@ -223,7 +222,7 @@ func TestProseSaysWhatFiguresSay(t *testing.T) {
 			"noise on one side", "postgres", "rate",
 			map[string]rounds3{"auto": same(1000), "explicit": {400, 410, 420}, "snowflake": {300, 400, 900}},
 			nil,
-			[]string{"Snowflake loses to auto-increment on PostgreSQL, but by how much can't be told"},
+			[]string{"Snowflake loses to auto-increment on PostgreSQL, but the size of the difference is not known"},
 			[]string{"Whether", "wins", "to send a key"},
 		},
 		{
@@ -288,7 +287,7 @@ func TestLongBatchesAreNotToldToLeaveRoom(t *testing.T) {
 		}
 	}
 	check(t, prose(New(measure.Environment{}, records, "auto").Groups[0], "bytes_primary", "auto"),
-		[]string{"statements of a few rows", "REINDEX"}, []string{"fill factor"})
+		[]string{"fewer rows a statement", "REINDEX"}, []string{"fill factor"})
 }
 
 func TestATinyTableExplainsNothing(t *testing.T) {

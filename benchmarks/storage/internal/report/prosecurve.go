@@ -96,17 +96,17 @@ func curveProse(g measure.Group, base, baseline string) []string {
 	}
 	switch baseChanged := slices.ContainsFunc(changed, func(c change) bool { return c.kind == baseline }); {
 	case len(changed) == 0:
-		sentences = append(sentences, "The table may still fit into the cache: a larger -rows would show where that ends.")
+		sentences = append(sentences, "The table may still fit into the cache; try a larger -rows.")
 	case baseChanged && counted(baseline): // whose keys are not the reason
-		sentences = append(sentences, fmt.Sprintf("It %ss with %s too, so not all of it is due to the keys.",
+		sentences = append(sentences, fmt.Sprintf("It %ss with %s too, so the keys are not the only reason.",
 			verb, kindText(baseline)))
 	}
 	if len(rough) > 0 {
-		sentences = append(sentences, fmt.Sprintf("The rounds differ by more than half at the ends of %s, so that is rough; more "+
-			"-rounds on a machine that does nothing else would tell.", list(rough)))
+		sentences = append(sentences, fmt.Sprintf("The rounds differ by more than half at the ends of the curves of %s, so this is an estimate; run more "+
+			"-rounds on an idle machine.", list(rough)))
 	}
 	if thin {
-		sentences = append(sentences, "There are fewer than three rounds, so that part of it may be chance.")
+		sentences = append(sentences, "There are fewer than three rounds, so part of it may be chance.")
 	}
 	if base != "rate" {
 		return sentences
@@ -128,7 +128,7 @@ func fromNothing(g measure.Group, m measure.Metric) []string {
 	if len(parts) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("On %s the steps begin at zero, so there is no factor of growth; the most in one step is %s.",
+	return []string{fmt.Sprintf("On %s the first steps are zero, so there is no growth factor; the largest step is %s.",
 		engineTitle(g.Engine), list(parts))}
 }
 

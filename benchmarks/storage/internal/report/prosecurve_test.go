@@ -33,12 +33,11 @@ func TestCurveProse(t *testing.T) {
 			"nothing slows down", curve(1000, 1000, 1000),
 			[]string{
 				"the rate of inserts does not fall with auto-increment (1.00), snowflake (1.00) and UUIDv4 (1.00).",
-				"a larger -rows would show",
+				"try a larger -rows",
 			},
-			[]string{"falls", "rough"},
+			[]string{"falls", "estimate"},
 		},
-		{"all slow down", curve(300, 300, 300), []string{"It falls with auto-increment too, so not all of it is due to the " +
-			"keys."}, []string{"does not fall", "rough"}},
+		{"all slow down", curve(300, 300, 300), []string{"It falls with auto-increment too, so the keys are not the only reason."}, []string{"does not fall", "estimate"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { check(t, curveProse(test.group, "rate", "auto"), test.want, test.deny) })
@@ -62,12 +61,12 @@ func TestCurveProseIsNotFooledByOneStep(t *testing.T) {
 		[]string{"does not rise with auto-increment (1.00)", "the mean of the last 3 of 10 steps"}, []string{"rises to"})
 	check(t, of(60, 60, 60, 60, 60, 60, 60, 600, 600, 600),
 		[]string{"rises to 10.0 times what it was with auto-increment"}, []string{"does not rise"})
-	check(t, of(0, 0, 0, 7), []string{"begin at zero", "the most in one step is 7 B with auto-increment"},
+	check(t, of(0, 0, 0, 7), []string{"the first steps are zero", "the largest step is 7 B with auto-increment"},
 		[]string{"times what"})
 	rough := groupOf("postgres", "grow", "rate@1", map[string]rounds3{"auto": same(10), "uuidv4": {10, 20, 30}},
 		measure.Record{Kind: "auto", Values: values{"rate@2": 10}}, measure.Record{Kind: "uuidv4", Values: values{"rate@2": 5}})
-	check(t, curveProse(rough, "rate", "auto"), []string{"The rounds differ by more than half at the ends of UUIDv4, so " +
-		"that is rough"}, nil)
+	check(t, curveProse(rough, "rate", "auto"), []string{"The rounds differ by more than half at the ends of the curves of UUIDv4, so " +
+		"this is an estimate"}, nil)
 }
 
 func TestGridProse(t *testing.T) {

@@ -43,10 +43,10 @@ func gridProse(g *grid, subject string) []string {
 		subject, dense, full, len(all))}
 	least, most := number(worst.figure.Median, m.Digits), withUnit(m, best.figure.Median)
 	if withUnit(m, worst.figure.Median) == most {
-		return append(sentences, fmt.Sprintf("The order in which keys arrive does not matter here: they are %s full.", most))
+		return append(sentences, fmt.Sprintf("The order of arrival makes no difference here: the leaves are %s full.", most))
 	}
 	if best.figure.Median-worst.figure.Median < 5 {
-		return append(sentences, fmt.Sprintf("The order in which keys arrive hardly matters here: they are %s to %s full.",
+		return append(sentences, fmt.Sprintf("The order of arrival makes little difference here: the leaves are %s to %s full.",
 			least, most))
 	}
 	sentences = append(sentences, fmt.Sprintf("They are emptiest with %s and %s, %s full, and fullest with %s and %s, %s.",
@@ -111,8 +111,7 @@ func bestFill(g *grid) []string {
 	}
 	sentences := []string{"The fill factor that leaves the fullest pages is " + strings.Join(parts, "; ") + "."}
 	if tightLoses > 0 {
-		sentences = append(sentences, fmt.Sprintf("A fill factor of 100 leaves emptier pages than 90 in %d of %d cases: it "+
-			"has no room for a late key.",
+		sentences = append(sentences, fmt.Sprintf("A fill factor of 100 leaves emptier pages than 90 in %d of %d cases: it leaves no room for late keys.",
 			tightLoses, tight))
 	}
 	return sentences

@@ -32,10 +32,10 @@ func timeInKey(g measure.Group) []string {
 		unread += fmt.Sprintf(" (%s times)", factor(scan.Median/byKey.Median))
 	}
 	return []string{
-		fmt.Sprintf("A %s has its time in it, so a range of time is a range of keys: %s; without an index on created_at it takes "+
+		fmt.Sprintf("A %s contains its time, so a range of time is a range of keys: %s; without an index on created_at it takes "+
 			"%s, with one %s, %s.", kindText(focus), withUnit(byKey.Metric, byKey.Median), unread,
 			withUnit(index.Metric, index.Median), saved),
-		"Auto-increment has no time in its keys: its range here is between rows that are known.",
+		"Auto-increment keys contain no time; their range here is between two known rows.",
 	}
 }
 

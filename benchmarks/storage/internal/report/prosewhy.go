@@ -17,7 +17,7 @@ func why(g measure.Group, f, base measure.Figure) []string {
 	}
 	switch {
 	case strings.HasPrefix(f.Metric.Name, "bytes_") && tiny(f, base):
-		return []string{"The difference is a few pages, which may be half full: more -rows would show what is left of it."}
+		return []string{"The difference is a few pages, which may be half full; measure it with more -rows."}
 	case strings.HasPrefix(f.Metric.Name, "bytes_"):
 		if sentences := looseLeaves(g, f, base.Kind); sentences != nil {
 			return sentences
@@ -63,26 +63,22 @@ func looseLeaves(g measure.Group, f measure.Figure, baseline string) []string {
 	if !ok || !ok2 || us.Median >= fuller*them.Median {
 		return nil
 	}
-	sentences := []string{fmt.Sprintf("Its leaves are %s full against %s: keys came out of their order, and pages were split "+
-		"that nothing fills up.", withUnit(us.Metric, us.Median), withUnit(them.Metric, them.Median))}
+	sentences := []string{fmt.Sprintf("Its leaves are %s full against %s: keys arrived out of order, so pages were split and the halves not filled again.", withUnit(us.Metric, us.Median), withUnit(them.Metric, them.Median))}
 	sent, ok := g.Figure("explicit", f.Metric.Name)
 	if ok && counted(baseline) && verdictOf(sent) == worse && sent.Ratio >= fuller*f.Ratio {
-		sentences = append(sentences, fmt.Sprintf("With %s it is %s times: it is due to keys that are made before their INSERT, "+
-			"not to their layout.", kindText("explicit"), factor(sent.Ratio)))
+		sentences = append(sentences, fmt.Sprintf("With %s it is %s times: the cause is that keys are made before their INSERT, not their layout.", kindText("explicit"), factor(sent.Ratio)))
 	}
 	batch, _ := strconv.Atoi(g.Params.Get("batch"))
 	switch {
 	case g.Engine == "postgres" && batch > shortBatch:
-		return append(sentences, "What helps: statements of a few rows where many clients write at once, one loader for bulk "+
-			"loads, REINDEX CONCURRENTLY afterwards.")
+		return append(sentences, "Remedies: fewer rows a statement where many clients write at once, one loader for bulk loads, REINDEX CONCURRENTLY afterwards.")
 	case g.Engine == "postgres":
-		return append(sentences, "What helps: a fill factor with room for late keys (-advise computes it), "+
+		return append(sentences, "Remedies: a lower fill factor, as room for late keys (-advise computes it), "+
 			"REINDEX CONCURRENTLY afterwards.")
 	case isInnoDB(g.Engine):
-		return append(sentences, "What helps: one generator a process, few processes that write to one table, long statements, "+
-			"and OPTIMIZE TABLE now and then.")
+		return append(sentences, "Remedies: one generator per process, few processes that write to the same table, many rows a statement, OPTIMIZE TABLE from time to time.")
 	}
-	return append(sentences, "What helps: one generator for all that write to a table.")
+	return append(sentences, "Remedy: one generator for all writers of the table.")
 }
 
 // longNumbers explains a larger SQLite table by the length of its numbers: if small numbers from the client take no more
@@ -99,16 +95,15 @@ func longNumbers(g measure.Group, f, base measure.Figure) []string {
 	if verdictOf(explicit) != tie {
 		return nil
 	}
-	reason := fmt.Sprintf("%s take what %s takes, so the difference is in the numbers: SQLite stores small numbers in few "+
-		"bytes, and snowflakes are large.", kindText("explicit"), kindText(base.Kind))
-	advice := "Each index that holds such a key pays this again."
+	reason := fmt.Sprintf("%s take what %s takes, so the size of the numbers is the reason: SQLite stores small numbers in fewer bytes.", kindText("explicit"), kindText(base.Kind))
+	advice := "Each index that contains the key has the same cost."
 	if f.Metric.Name != "bytes_secondary" { // whose own density is not measured
-		reason = fmt.Sprintf("The leaves are filled alike (%s), and ", withUnit(us.Metric, us.Median)) + reason
-		advice = fmt.Sprintf("In wider rows the %s stay what they are, and are a smaller share.",
+		reason = fmt.Sprintf("The leaves are equally full (%s), and ", withUnit(us.Metric, us.Median)) + reason
+		advice = fmt.Sprintf("In wider rows the %s stay the same and are a smaller share.",
 			withUnit(f.Metric, f.Median-base.Median))
 	}
 	if short, ok := g.Figure("snowflake-53", f.Metric.Name); ok && short.Median < f.Median {
-		advice += fmt.Sprintf(" A layout of 53 bits brings it down to %s times.", factor(short.Ratio))
+		advice += fmt.Sprintf(" A layout of 53 bits reduces it to %s times.", factor(short.Ratio))
 	}
 	if beside, ok := g.Figure("snowflake-bigint", f.Metric.Name); ok && beside.Median > f.Median {
 		advice += fmt.Sprintf(" The column must be declared INTEGER PRIMARY KEY: as bigint it takes %s times.",
@@ -122,7 +117,7 @@ func untold(g measure.Group, reason string) []string {
 	if g.Scenario == "gorm" { // which has no model for it
 		return nil
 	}
-	return []string{"Whether " + reason + " is the reason, -keys with explicit would tell."}
+	return []string{"Measure -keys explicit too to see whether " + reason + " is the reason."}
 }
 
 // slowInsert tells whether it is the sending of a key that takes time, or the key, and what reading keys back costs.
@@ -144,8 +139,7 @@ func slowInsert(g measure.Group, f, base measure.Figure) []string {
 	}
 	back, ok := g.Figure("auto-readback", "rate")
 	if ok && base.Kind == "auto" && verdictOf(back) == worse && back.RatioMax < f.RatioMin {
-		sentences = append(sentences, fmt.Sprintf("A program that has to know its keys reads those of %s back, which is slower "+
-			"still: %s times; it knows snowflakes before.", kindText(base.Kind), factor(back.Ratio)))
+		sentences = append(sentences, fmt.Sprintf("A program that needs its keys has to read those of %s back, which is slower: %s times; snowflakes are known before the insert.", kindText(base.Kind), factor(back.Ratio)))
 	}
 	return sentences
 }
@@ -154,16 +148,16 @@ func slowInsert(g measure.Group, f, base measure.Figure) []string {
 func sending(g measure.Group, f measure.Figure) []string {
 	explicit, ok := g.Figure("explicit", "rate")
 	if !ok {
-		return untold(g, "the sending of a key")
+		return untold(g, "sending a key")
 	}
 	name := kindText("explicit")
 	overlap := explicit.RatioMin <= f.RatioMax && f.RatioMin <= explicit.RatioMax
 	switch {
 	case verdictOf(explicit) == worse && overlap && math.Abs(explicit.Ratio-f.Ratio) <= 0.1*explicit.Ratio:
-		return []string{fmt.Sprintf("With %s it is %s times: what takes time is to send a key, not which it is.",
+		return []string{fmt.Sprintf("With %s it is %s times: sending a key takes the time, not its value.",
 			name, factor(explicit.Ratio))}
 	case verdictOf(explicit) == tie && math.Abs(explicit.Ratio-1) <= 0.1 && f.RatioMax < explicit.RatioMin:
-		return []string{fmt.Sprintf("With %s it is %s times, so it is not the sending of a key that takes time.",
+		return []string{fmt.Sprintf("With %s it is %s times, so sending a key is not the reason.",
 			name, factor(explicit.Ratio))}
 	}
 	return nil
@@ -185,6 +179,5 @@ func rewritten(g measure.Group, slower []measure.Figure) []string {
 	if most.Ratio == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("With %s %s times the bytes are written: pages leave the cache before they are full, and come "+
-		"back.", kindText(most.Kind), factor(most.Ratio))}
+	return []string{fmt.Sprintf("With %s %s times the bytes are written: pages are evicted from the cache before they are full and read again.", kindText(most.Kind), factor(most.Ratio))}
 }

@@ -94,10 +94,10 @@ func tally(verdicts []Verdict, baseline string) []string {
 		sentence := fmt.Sprintf("On %s %s loses to %s in %d of %d figures, ties in %d and wins in %d",
 			engine, kindText(focus), kindText(baseline), c["loses"], sum, c["tie"], c["wins"])
 		if noisy := c["noisy"]; noisy > 0 {
-			sentence += fmt.Sprintf("; too noisy to tell: %d", noisy)
+			sentence += fmt.Sprintf("; too noisy: %d", noisy)
 		}
 		if few := c["few rounds"]; few > 0 {
-			sentence += fmt.Sprintf("; of fewer than three rounds, too few to tell: %d", few)
+			sentence += fmt.Sprintf("; fewer than three rounds: %d", few)
 		}
 		sentences = append(sentences, sentence+".")
 	}

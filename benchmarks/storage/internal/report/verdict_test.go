@@ -74,7 +74,7 @@ func TestOutcomes(t *testing.T) {
 		if told := map[string]string{
 			"wins": "loses to auto-increment in 0 of 1 figures, ties in 0 and wins in 1.", "loses": "in 1 of 1 figures, ties in 0 " +
 				"and wins in 0.",
-			"tie": "in 0 of 1 figures, ties in 1 and wins in 0.", "noisy": "ties in 0 and wins in 0; too noisy to tell: 1.",
+			"tie": "in 0 of 1 figures, ties in 1 and wins in 0.", "noisy": "ties in 0 and wins in 0; too noisy: 1.",
 		}[want]; !strings.HasSuffix(text, told) {
 			t.Errorf("%s: %s", want, text)
 		}

@@ -14,14 +14,13 @@ import (
 )
 
 var arrivals = Scenario{
-	Name:  "arrival",
-	Title: "The order of arrival",
-	Question: "What happens to the index when keys do not arrive in their order: clocks that disagree, workers that take " +
-		"turns, batches drawn early and written late?",
-	Kinds: []string{"auto", "snowflake", "uuidv7"},
-	Cases: arrivalCases,
-	Run:   runArrival,
-	Once:  true,
+	Name:     "arrival",
+	Title:    "The order of arrival",
+	Question: "What happens to the index when keys do not arrive in order: clocks that differ, workers that take turns, batches that are drawn early and written late?",
+	Kinds:    []string{"auto", "snowflake", "uuidv7"},
+	Cases:    arrivalCases,
+	Run:      runArrival,
+	Once:     true,
 }
 
 // fullGrid is from how many rows on the scenario runs its large grid, and on servers only.

@@ -10,8 +10,8 @@ import (
 
 var children = Scenario{
 	Name:     "children",
-	Title:    "Rows that refer to others",
-	Question: "What does a foreign key with its index cost, if the new rows belong to recent parents, and if to any?",
+	Title:    "Rows with a foreign key",
+	Question: "What does a foreign key with its index cost if the new rows belong to recent parents, or to random ones?",
 	Cases: func(o Options, _ engine.Engine) []measure.Params {
 		parents := max(o.Rows/5, 1)
 		return []measure.Params{

@@ -14,7 +14,7 @@ import (
 var commit = Scenario{
 	Name:     "commit",
 	Title:    "One row a commit, flushed to the disk",
-	Question: "How long does a program wait for a row that is safe on the disk?",
+	Question: "How long does a program wait until a row is safe on the disk?",
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		var cases []measure.Params
 		for _, n := range o.Clients {

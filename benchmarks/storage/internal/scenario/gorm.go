@@ -14,7 +14,7 @@ import (
 var gorms = Scenario{
 	Name:  "gorm",
 	Title: "Through GORM",
-	Question: "What is left of the difference if GORM writes the rows: gorm.Model, gormplugin's, and UUIDs that a " +
+	Question: "How large is the difference if GORM writes the rows: gorm.Model, gormplugin's, and UUIDs that a " +
 		"BeforeCreate sets?",
 	Kinds: []string{"auto", "snowflake", "uuidv7-text", "uuidv4-text"},
 	Cases: func(o Options, _ engine.Engine) []measure.Params {

@@ -13,7 +13,7 @@ import (
 var load = Scenario{
 	Name:     "load",
 	Title:    "Loading an empty table",
-	Question: "How fast do rows go into a table, and how many bytes does each key take there?",
+	Question: "How fast are rows inserted, and how many bytes does each key take?",
 	Kinds: []string{
 		"auto", "auto-readback", "autoincrement", "explicit", "snowflake", "snowflake-workers", "snowflake-53",
 		"snowflake-first", "snowflake-reversed", "snowflake-bigint", "uuidv7", "uuidv4", "uuidv7-text", "uuidv4-text", "ulid-text",
@@ -75,9 +75,7 @@ func (b *Bench) waited(d, of time.Duration) error {
 	if share < shows || of < long || !strings.HasPrefix(b.Kind.Name, "snowflake") {
 		return nil
 	}
-	return engine.Unsupported("the generator had no IDs left for %.0f %% of the time and waited for the next tick, which "+
-		"shows in "+
-		"the rate", 100*share)
+	return engine.Unsupported("the generator waited %.0f %% of the time for the next tick, which lowers the rate", 100*share)
 }
 
 // making is the CPU time of making one key, in batches of a size.

@@ -17,7 +17,7 @@ import (
 var read = Scenario{
 	Name:  "read",
 	Title: "Finding rows",
-	Question: "How long do a lookup, a join, the newest page and a range of time take, by the key and by an index on " +
+	Question: "How long do a lookup, a join, the newest page and a range of time take, with the key and with an index on " +
 		"created_at?",
 	Cases: func(o Options, _ engine.Engine) []measure.Params {
 		return []measure.Params{measure.P("rows", half(o.Rows))}

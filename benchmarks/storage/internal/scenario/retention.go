@@ -13,7 +13,7 @@ import (
 var retention = Scenario{
 	Name:     "retention",
 	Title:    "Deleting the oldest tenth",
-	Question: "What does it cost to delete the oldest tenth of the rows, and does the database get its pages back?",
+	Question: "What does it cost to delete the oldest tenth of the rows, and are the pages freed?",
 	Cases: func(o Options, _ engine.Engine) []measure.Params {
 		return []measure.Params{measure.P("rows", max(half(o.Rows), 10))}
 	},
