@@ -23,7 +23,7 @@ the database's B-tree. The scenario arrival checks the same on the database itse
 
 `
 
-// withoutAdvise reports whether -advise is among the flags, and returns the others.
+// withoutAdvise reports whether -advise is among the flags, and returns the other flags.
 func withoutAdvise(args []string) ([]string, bool) {
 	at := slices.IndexFunc(args, func(arg string) bool { return arg == "-advise" || arg == "--advise" })
 	if at < 0 {
@@ -32,7 +32,7 @@ func withoutAdvise(args []string) ([]string, bool) {
 	return slices.Delete(slices.Clone(args), at, at+1), true
 }
 
-// adviceFor reads the flags of -advise and answers.
+// adviceFor parses the flags of -advise and prints the answer.
 func adviceFor(ctx context.Context, args []string, out, help io.Writer) error {
 	var q advise.Question
 	flags := flag.NewFlagSet("storage -advise", flag.ContinueOnError)

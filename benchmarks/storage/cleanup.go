@@ -8,12 +8,12 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 )
 
-// clean removes what killed runs have left on the databases, and says what it has left alone.
+// clean removes what killed runs left on the databases, and prints what it kept.
 func (s settings) clean(ctx context.Context, out io.Writer) error {
 	n := 0
 	for _, name := range s.engines {
 		if dsn := s.dsn(name); dsn != nil && *dsn == newServer {
-			continue // the next start of such a server removes what others have left
+			continue // such a server removes old folders when it starts
 		}
 		removed, kept, err := engine.Cleanup(ctx, name, s.config)
 		for _, place := range removed {
@@ -34,7 +34,7 @@ func (s settings) clean(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// dsn is the setting of a server's DSN; nil for SQLite.
+// dsn returns the setting of a server's DSN; nil for SQLite.
 func (s *settings) dsn(name string) *string {
 	switch name {
 	case "postgres":

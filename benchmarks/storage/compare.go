@@ -16,7 +16,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/tempdir"
 )
 
-// compare measures and reports. What is finished is also reported after an error or Ctrl-C.
+// compare measures and reports. Finished runs are reported also after an error or Ctrl-C.
 func (s settings) compare(ctx context.Context, out, progress io.Writer) (err error) {
 	dir := s.out
 	if dir == "" {
@@ -98,7 +98,7 @@ func (s settings) compare(ctx context.Context, out, progress io.Writer) (err err
 	return failed
 }
 
-// environment is where and how this run measures, but for the databases.
+// environment describes this run and machine, without the databases.
 func (s settings) environment(ctx context.Context) measure.Environment {
 	return measure.Environment{
 		Time: time.Now().Format(time.RFC3339), Command: s.command,

@@ -10,7 +10,7 @@ import (
 	runner "github.com/sqlflake/sqlflake/benchmarks/storage/internal/run"
 )
 
-// write writes a report to standard output, and to the folders of -out, -report and -docs.
+// write writes a report to standard output and to the folders of -out, -report and -docs.
 func (s settings) write(r report.Report, out, progress io.Writer) error {
 	var err error
 	switch s.format {
@@ -24,7 +24,7 @@ func (s settings) write(r report.Report, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if dir := s.out + s.report; dir != "" { // one of them
+	if dir := s.out + s.report; dir != "" { // at most one is set
 		if err := r.WriteFolder(dir); err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// call runs the tool as its user does.
+// call runs the tool with arguments.
 func call(t *testing.T, ctx context.Context, args ...string) (out, progress string, err error) {
 	t.Helper()
 	var o, p strings.Builder
@@ -58,7 +58,7 @@ func read(t *testing.T, dir, name string) string {
 	return string(text)
 }
 
-// ended ends a context when a number of lines has been written to it.
+// ended cancels a context after a number of writes.
 type ended struct {
 	strings.Builder
 	lines int
@@ -78,7 +78,7 @@ func TestEndedReportGoesOn(t *testing.T) {
 		"-batch", "1", "-out", dir); err != nil {
 		t.Fatal(err)
 	}
-	// One batch size is there, and Ctrl-C comes as the next begins.
+	// One batch size is measured, and Ctrl-C comes when the next begins.
 	ctx, cancel := context.WithCancel(t.Context())
 	progress := &ended{lines: 1, end: cancel}
 	var out strings.Builder

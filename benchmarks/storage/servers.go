@@ -9,11 +9,11 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/server"
 )
 
-// newServer is what -postgres and -mariadb say for a server of the tool's own.
+// newServer is the value of -postgres and -mariadb for a temporary server.
 const newServer = "new"
 
-// startServers starts the servers that the flags ask for and puts their DSNs into the settings. stop, which is never nil,
-// ends them; engines have to be closed before.
+// startServers starts the servers that the flags ask for and sets their DSNs. stop is never nil and ends them; close
+// the engines before.
 func (s *settings) startServers(ctx context.Context, progress io.Writer) (stop func() error, err error) {
 	var running []*server.Server
 	stop = func() error {

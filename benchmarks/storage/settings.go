@@ -39,7 +39,7 @@ It works in a schema, a database or a file of its own, which it removes. If it w
 const (
 	defaultPostgres = "postgres://postgres@127.0.0.1:5432/test"
 	defaultMariaDB  = "root@tcp(127.0.0.1:3306)/test"
-	// mostBatch is how many rows of four columns fit into the 32,766 parameters of a statement of SQLite.
+	// mostBatch is the number of rows with four columns for which a SQLite statement has enough parameters (32,766).
 	mostBatch = 8000
 )
 
@@ -54,10 +54,10 @@ type settings struct {
 	format    string
 	report    string // folder to render again
 	docs      string // folder for a README's charts
-	command   string // the flags, without what may have passwords
+	command   string // the flags without DSNs, which may contain passwords
 	cleanup   bool
 
-	baselineSet bool // by a flag
+	baselineSet bool // set by a flag
 }
 
 func parse(args []string, out io.Writer) (settings, error) {
@@ -98,7 +98,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 		}
 		return s, err
 	}
-	// Not as defaults of the flags: -h would print a password.
+	// Not defaults of the flags: -h would print a password.
 	if s.config.Postgres == "" {
 		s.config.Postgres = env("SNOWFLAKE_TEST_POSTGRES", defaultPostgres)
 	}
@@ -160,8 +160,8 @@ func parse(args []string, out io.Writer) (settings, error) {
 	return s, failed
 }
 
-// commandLine returns the flags that were given, for reports that others read: of folders it has the last name only, and a
-// DSN, which may have a password, is left out.
+// commandLine returns the given flags for the report: folders by their last name only, and no DSN, which may contain a
+// password.
 func commandLine(flags *flag.FlagSet) string {
 	line := "go run ./storage"
 	flags.Visit(func(f *flag.Flag) {

@@ -9,10 +9,10 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
 )
 
-// leastWidth is what is taken for the width of a terminal that says nothing, or nonsense.
+// leastWidth is used if a terminal reports no width or an impossible one.
 const leastWidth = 40
 
-// widthOf returns the columns of a terminal; nil for a pipe, a file, or a terminal that can't redraw.
+// widthOf returns a function for the width of a terminal; nil for a pipe, a file, or a terminal that cannot redraw.
 func widthOf(w io.Writer) func() int {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {

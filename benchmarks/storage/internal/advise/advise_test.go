@@ -16,7 +16,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
 )
 
-// usual is a question without anything special.
+// usual returns a question with usual values.
 func usual(database string) Question {
 	return Question{Database: database, Workers: 4, Rate: 1000, Skew: ms, Lag: ms, Batch: 1, Row: 100}
 }
@@ -40,7 +40,7 @@ func TestWarningsComeWhenTheyApply(t *testing.T) {
 	for name, c := range map[string]struct {
 		q         Question
 		want      []string // warnings, in any order
-		also, not string   // names of further advice
+		also, not string   // names of other advice
 	}{
 		"usual":        {q: usual("postgres"), also: "fill-100"},
 		"postgresql":   {q: usual("PostgreSQL")},
@@ -109,7 +109,7 @@ func TestFillFactorToSet(t *testing.T) {
 	base := Question{Database: "postgres", Workers: 16, Rate: 10_000, Batch: 1, Row: 100}
 	for name, c := range map[string]struct {
 		change    func(*Question)
-		least, to int // the range of fill factors that are good
+		least, to int // range of good fill factors
 	}{
 		"in order":        {func(q *Question) { q.Workers = 1 }, 100, 100},
 		"clocks agree":    {func(*Question) {}, 90, 90},
@@ -148,7 +148,7 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// TestStatementsRun on PostgreSQL, as they are printed.
+// TestStatementsRun executes the printed statements on PostgreSQL.
 func TestStatementsRun(t *testing.T) {
 	e := open(t, "postgres")
 	for _, s := range fillStatements("Sales", 8, 75) {
@@ -193,7 +193,7 @@ func TestAskNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestAskTakesTheExtremes: what is allowed gives figures, and soon.
+// TestAskTakesTheExtremes: the extreme valid values give figures quickly.
 func TestAskTakesTheExtremes(t *testing.T) {
 	for _, database := range []string{"postgres", "mariadb", "sqlite"} {
 		for _, q := range []Question{
@@ -250,8 +250,8 @@ func TestAnswerAsTextAndJSON(t *testing.T) {
 	}
 }
 
-// TestWarningsBeginWhereTheRulesSay: at what fillfactor 90 carries with 16 workers, 200 rows of skew, 90 of mean lag and
-// 200 of batches, and not before.
+// TestWarningsBeginWhereTheRulesSay: with 16 workers fillfactor 90 holds 200 rows of skew, 90 of mean lag and 200 of
+// batches; warnings begin above.
 func TestWarningsBeginWhereTheRulesSay(t *testing.T) {
 	base := Question{Database: "postgres", Workers: 16, Rate: 10_000, Batch: 1, Row: 100}
 	for _, c := range []struct {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// rule is a piece of advice and when it is given.
+// rule is a piece of advice and its condition.
 type rule struct {
 	name      string
 	databases []string // empty: all
@@ -33,11 +33,11 @@ const (
 	onSQLite    = "measured: scenario arrival, 100,000 keys, SQLite"
 )
 
-// carries is how many rows of skew, of mean lag and of overlapping batches (batch x workers) a fill factor carries on
-// PostgreSQL: while it does, the density stays at the fill factor or above. The factors are the least that the model gave
-// for fill factors of 70, 80 and 90 and 2 to 64 workers: 1,200 to 1,600 times the slack for two workers, 1,800 to 2,300 for
-// three, 2,000 to 3,200 for more; lags 900 to 1,600; batches 2,000 to 4,000. A test checks them on PostgreSQL itself at 80
-// and 90. For UUIDs, of which fewer share a page, the model gave about two thirds; that was not checked there.
+// carries returns how many rows of skew, of mean lag and of overlapping batches (batch x workers) a fill factor
+// tolerates on PostgreSQL: up to these the density stays at or above the fill factor. The factors are the lowest of the
+// model for fill factors of 70, 80 and 90 and 2 to 64 workers: 1,200 to 1,600 times the slack for two workers, 1,800 to
+// 2,300 for three, 2,000 to 3,200 for more; lags 900 to 1,600; batches 2,000 to 4,000. A test checks them on PostgreSQL
+// at 80 and 90. For UUIDs, of which fewer fit in a page, the model gives about two thirds; no test checks this.
 func carries(workers, size, fill int) (skew, lag, batch float64) {
 	slack := 1 - float64(fill)/100
 	if size == 16 {
@@ -264,7 +264,7 @@ var rules = []rule{
 	},
 }
 
-// orFill mentions the fill factor, if another one than that which is there helps.
+// orFill mentions the fill factor if a better one than the current one exists.
 func orFill(a *Answer) string {
 	if a.Best == nil || a.Best.Fill == a.Expected.Fill {
 		return ""
@@ -272,7 +272,7 @@ func orFill(a *Answer) string {
 	return " Or set the fill factor that is given above."
 }
 
-// during is the time in which so many rows come.
+// during returns the time in which the given number of rows arrives.
 func (q *Question) during(rows float64) time.Duration {
 	d := time.Duration(rows / q.Rate * float64(time.Second))
 	if d > 10*time.Millisecond {
@@ -283,11 +283,11 @@ func (q *Question) during(rows float64) time.Duration {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// quoted is the name of a table, with something behind it.
+// quoted returns the name of a table with a suffix.
 func quoted(table, behind string) string {
 	parts := strings.Split(table+behind, ".")
 	for i, part := range parts {
-		if part != strings.ToLower(part) { // else PostgreSQL takes it for lower case
+		if part != strings.ToLower(part) { // PostgreSQL folds unquoted names to lower case
 			parts[i] = `"` + part + `"`
 		}
 	}

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// titles are the names of databases as people write them.
+// titles are the names of databases in text.
 var titles = map[string]string{
 	"postgres": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL", "sqlite": "SQLite",
 	"cockroachdb": "CockroachDB", "tidb": "TiDB", "spanner": "Spanner", "yugabytedb": "YugabyteDB",
 }
 
-// WriteText writes an answer for people to read.
+// WriteText writes the answer as text.
 func (a Answer) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s keys: %s at %.0f rows/s", titles[a.Database], a.Key, count(a.Workers, "worker"), a.Rate)

@@ -37,7 +37,7 @@ func ranks(t *testing.T, o Order, layout string) []int32 {
 	return list
 }
 
-// disordered has a bit of everything.
+// disordered combines all kinds of disorder.
 var disordered = Order{Rows: 5000, Rate: 10_000, Workers: 4, Skew: 20 * time.Millisecond, Lag: 5 * time.Millisecond, Seed: 1}
 
 func TestSameSeedGivesTheSameKeys(t *testing.T) {
@@ -63,7 +63,7 @@ func TestSameSeedGivesTheSameKeys(t *testing.T) {
 	}
 }
 
-// TestKeysAreUnique also at rates at which the sequence of a millisecond is spent.
+// TestKeysAreUnique also at rates that exhaust the sequence of a millisecond.
 func TestKeysAreUnique(t *testing.T) {
 	fast := Order{Rows: 50_000, Rate: 4_000_000, Workers: 1, Seed: 1}
 	bulk := Order{Rows: 50_000, Rate: 10_000, Workers: 3, Batch: 10_000, Seed: 1}
@@ -87,7 +87,7 @@ func TestKeysAreUnique(t *testing.T) {
 func TestOneWorkerWithoutLagIsInOrder(t *testing.T) {
 	for _, l := range Layouts() {
 		for _, batch := range []int{1, 10} {
-			// Skew is between clocks, and here is one.
+			// Skew is between clocks, and here is only one.
 			list := ranks(t, Order{Rows: 3000, Rate: 100_000, Workers: 1, Batch: batch, Skew: time.Second, Seed: 1}, l.Name)
 			if !slices.IsSorted(list) {
 				t.Errorf("%s, batch %d: keys are not in order", l.Name, batch)
@@ -109,7 +109,7 @@ func TestLayoutsDecideTheOrder(t *testing.T) {
 	}
 }
 
-// late is how many greater keys have arrived before a key, on average.
+// late returns the mean number of greater keys that arrived before a key.
 func late(list []int32) float64 {
 	var sum float64
 	for i, rank := range list {
@@ -146,8 +146,8 @@ func TestLagIsTheMeanDelay(t *testing.T) {
 	}
 }
 
-// TestBatchesAreDrawnAtOnceAndInterleave: the keys of a batch follow each other, and the rows of one come between those of
-// others.
+// TestBatchesAreDrawnAtOnceAndInterleave: the keys of a batch are consecutive, and rows of several batches arrive in
+// turn.
 func TestBatchesAreDrawnAtOnceAndInterleave(t *testing.T) {
 	o := Order{Rows: 4000, Rate: 10_000, Workers: 4, Batch: 100, Seed: 1}
 	byWorker := map[int64][]Row{}

@@ -9,11 +9,11 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/tempdir"
 )
 
-// Kept is a place that Cleanup has left alone, and why.
+// Kept is a place that Cleanup did not remove, and the reason.
 type Kept struct{ Place, Why string }
 
-// Cleanup removes the places of runs that were killed. It takes only those whose name and comment are the tool's, whose
-// process on this machine has ended, and in which no session is.
+// Cleanup removes the places of killed runs: those with the tool's name and comment whose process on this machine has
+// ended and in which no session is open.
 func Cleanup(ctx context.Context, name string, c Config) (removed []string, kept []Kept, err error) {
 	switch name {
 	case "sqlite":
@@ -28,13 +28,13 @@ func Cleanup(ctx context.Context, name string, c Config) (removed []string, kept
 	}
 }
 
-// found is a place with what is known about it.
+// found is a place and what is known about it.
 type found struct {
 	name, comment string
 	sessions      int
 }
 
-// why is why it must stay; empty: it may go.
+// why returns the reason for keeping the place, empty if it can be removed.
 func (f found) why() string {
 	if f.sessions > 0 {
 		return "a session is in it"

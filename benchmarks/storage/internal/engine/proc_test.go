@@ -26,7 +26,7 @@ func TestProcessCPU(t *testing.T) {
 	before, err := processCPU(os.Getpid())
 	must(t, err)
 	done := make(chan struct{})
-	go func() { // on a thread that ends with it
+	go func() { // on a thread that ends with the goroutine
 		defer close(done)
 		runtime.LockOSThread()
 		for start := time.Now(); time.Since(start) < 50*time.Millisecond; {

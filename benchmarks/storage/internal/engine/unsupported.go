@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Unsupported returns an error that is errors.ErrUnsupported: of what a database, or its user, can't do. Its text is for a
-// report.
+// Unsupported returns an error that is errors.ErrUnsupported: something that a database or its user cannot do. Its text
+// is for a report.
 func Unsupported(format string, args ...any) error { return unsupported{fmt.Errorf(format, args...)} }
 
 type unsupported struct{ error }

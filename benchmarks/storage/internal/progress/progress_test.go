@@ -12,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
 )
 
-// named is an engine that has nothing but its name.
+// named is an engine that has only a name.
 type named struct {
 	engine.Engine
 	name string
@@ -31,7 +31,7 @@ func steps(n, rows int) []run.Step {
 	return list
 }
 
-// play works through steps that take as long as given, with a clock of its own.
+// play runs steps of the given durations with its own clock.
 func play(p *Progress, list []run.Step, took time.Duration) {
 	now := time.Unix(0, 0)
 	p.now = func() time.Time { return now }

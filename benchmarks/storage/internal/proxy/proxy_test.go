@@ -14,7 +14,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/proxy"
 )
 
-// echo answers lines with themselves until the test ends.
+// echo returns each line until the test ends.
 func echo(t *testing.T) func(context.Context) (net.Conn, error) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -103,7 +103,7 @@ func TestDelaysAQuestionAndItsAnswer(t *testing.T) {
 	}
 }
 
-// TestDelaysAreNotAddedUp sends what would take 1.5 seconds if each line had to wait for the one before.
+// TestDelaysAreNotAddedUp sends lines that would take 1.5 seconds if each waited for the one before.
 func TestDelaysAreNotAddedUp(t *testing.T) {
 	const delay, lines = 100 * time.Millisecond, 30
 	_, conn, answers := start(t, delay)
@@ -121,7 +121,7 @@ func TestDelaysAreNotAddedUp(t *testing.T) {
 	}
 }
 
-// sendSlowly sends lines so that each comes in a chunk of its own.
+// sendSlowly sends lines so that each is a chunk of its own.
 func sendSlowly(t *testing.T, conn net.Conn, lines int) {
 	t.Helper()
 	for range lines {

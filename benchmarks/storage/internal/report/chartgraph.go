@@ -7,10 +7,11 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// styled reports whether the groups are ways to do the same, which belong into one chart.
+// styled reports whether the groups are different ways to do the same, which share a chart.
 func styled(groups []measure.Group) bool { return groups[0].Params.Get("style") != "" }
 
-// graphCharts draws the round trips of all styles, which no delay changes, and the time of all styles for each delay.
+// graphCharts draws the round trips of all styles, which do not depend on the delay, and the time of all styles for
+// each delay.
 func (r Report) graphCharts(groups []measure.Group, add func(c Chart, ok bool, text []string), id func() string) {
 	var delays []string
 	for _, g := range groups {

@@ -7,7 +7,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// pairs are records of auto and snowflake with a metric, in n rounds.
+// pairs makes records of auto and snowflake with a metric, in n rounds.
 func pairs(engine, scenario, metric string, n int, auto, snowflake float64) []measure.Record {
 	var records []measure.Record
 	for round := 1; round <= n; round++ {
@@ -31,7 +31,7 @@ func TestFewRoundsDecideNothing(t *testing.T) {
 		{"load", "rate", 2, few},
 		{"load", "rate", 3, worse},
 		{"load", "density", 1, worse},    // exact
-		{"clients", "density", 2, few},   // depends on when things happen
+		{"clients", "density", 2, few},   // depends on timing
 		{"clients", "density", 3, worse}, // ...
 	} {
 		r := New(measure.Environment{}, pairs("postgres", test.scenario, test.metric, test.rounds, 100, 80), "auto")
@@ -54,7 +54,7 @@ func TestFewRoundsDecideNothing(t *testing.T) {
 			t.Errorf("%s does not say that there are few rounds", name)
 		}
 	}
-	// Three rounds of the kind are of no use with one of the baseline.
+	// Three rounds of the kind do not help with one round of the baseline.
 	records := pairs("postgres", "load", "rate", 3, 100, 80)
 	for i := range records {
 		if records[i].Kind == "auto" && records[i].Round > 1 {
@@ -72,7 +72,7 @@ func TestSizesOfSeveralClientsHaveASpread(t *testing.T) {
 	for i := range records {
 		records[i].Values["bytes_primary"] += float64(records[i].Round)
 	}
-	for _, scenario := range []string{"clients", "load"} { // in load they should repeat, and it shows if they do not
+	for _, scenario := range []string{"clients", "load"} { // in load the sizes should repeat, and differences show
 		for i := range records {
 			records[i].Scenario = scenario
 		}
@@ -106,7 +106,7 @@ func TestNotesBesideFiguresAreInAllReports(t *testing.T) {
 		if !strings.Contains(text, "it waited") || !strings.Contains(text, "no RETURNING") {
 			t.Errorf("%s lacks a note", name)
 		}
-		if name != "csv" && strings.Count(text, "it waited") > 2 { // the page has it as data as well
+		if name != "csv" && strings.Count(text, "it waited") > 2 { // the page also contains it as data
 			t.Errorf("%s has the note of each round", name)
 		}
 		if strings.Contains(text, "MariaDB") || strings.Contains(text, "mariadb") {

@@ -12,10 +12,10 @@ import (
 // values are those of one kind in one round.
 type values map[string]float64
 
-// rounds3 are the values of a metric in three rounds.
+// rounds3 has the values of a metric in three rounds.
 type rounds3 [3]float64
 
-// groupOf makes a group: the rounds of a metric by kind, and what else kinds have in each round.
+// groupOf makes a group: the rounds of a metric by kind, and other values of kinds in each round.
 func groupOf(engine, scenario, metric string, kinds map[string]rounds3, more ...measure.Record) measure.Group {
 	byKind := map[string][3]values{}
 	of := func(kind string) [3]values {

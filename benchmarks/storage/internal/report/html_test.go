@@ -16,7 +16,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// walk calls f with all elements of a page.
+// walk calls f for all elements of a page.
 func walk(t *testing.T, page string, f func(n *html.Node)) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))
@@ -124,7 +124,7 @@ func TestChartsAreReadableByMachines(t *testing.T) {
 	}
 }
 
-// TestChartsHaveNoBadNumbers also draws what can't be drawn: no rows, nothing but zeros, ratios to zero.
+// TestChartsHaveNoBadNumbers also draws impossible data: no rows, only zeros, ratios to zero.
 func TestChartsHaveNoBadNumbers(t *testing.T) {
 	zero := []measure.Record{
 		{

@@ -10,12 +10,12 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// plainText escapes what Markdown and HTML would take for marks.
+// plainText escapes the special characters of Markdown and HTML.
 var plainText = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;",
 	"*", "\\*", "_", "\\_", "`", "\\`", "~", "\\~", "[", "\\[", "]", "\\]",
 	"\n", " ", "\r", " ")
 
-// WriteMarkdown writes the report as one document: environment, tables and what they say.
+// WriteMarkdown writes the report as one document: environment, tables and sentences.
 func (r Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -78,7 +78,7 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
-// text is "rows/s 0.75x (0.71 to 0.79), loses".
+// text returns a form such as "rows/s 0.75x (0.71 to 0.79), loses".
 func (o Outcome) text() string {
 	if o.Word == "" {
 		return ""
@@ -86,7 +86,7 @@ func (o Outcome) text() string {
 	return o.Short + " " + o.Ratio + ", " + o.Word
 }
 
-// tables returns those of a scenario, with the columns that answer its question.
+// tables returns the tables of a scenario with the columns that answer its question.
 func (r Report) tables(scenario string) []Table {
 	var tables []Table
 	for _, groups := range r.parts() {
@@ -119,7 +119,7 @@ func (t Table) cells() [][]string {
 	return rows
 }
 
-// writeTable writes a table of Markdown; the columns from right to end are aligned to the right.
+// writeTable writes a Markdown table; the columns from right to end are aligned to the right.
 func writeTable(b *strings.Builder, rows [][]string, right, end int) {
 	for i, row := range rows {
 		b.WriteString("|")

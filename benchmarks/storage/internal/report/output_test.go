@@ -99,7 +99,7 @@ func TestColorsDoNotMoveColumns(t *testing.T) {
 	for _, code := range []string{"0", bold, faint, red, green} {
 		colored = strings.ReplaceAll(colored, "\x1b["+code+"m", "")
 	}
-	trim := func(text string) string { // the spaces before an escape sequence are not at the end of a line
+	trim := func(text string) string { // spaces before an escape sequence are not at the end of a line
 		lines := strings.Split(text, "\n")
 		for i := range lines {
 			lines[i] = strings.TrimRight(lines[i], " ")
@@ -189,7 +189,7 @@ func TestResumeTellsWhatChanged(t *testing.T) {
 	}
 }
 
-// TestFailedWriteKeepsTheOldFile writes a report that can't be written whole.
+// TestFailedWriteKeepsTheOldFile writes a report that cannot be written completely.
 func TestFailedWriteKeepsTheOldFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "index.html")

@@ -10,7 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// focus is the kind that sentences are about first.
+// focus is the kind that sentences begin with.
 const focus = "snowflake"
 
 // phrase has the words for a metric: "With UUIDv4 [the index of the primary key takes] 1.75 times [the bytes] of ...".
@@ -54,7 +54,7 @@ func phraseOf(m measure.Metric) phrase {
 	return phrase{"the figure (" + m.Title + ") is", "that"}
 }
 
-// prose says what one metric of a group shows: how the focus stands to the baseline and why, then the others.
+// prose describes one metric of a group: the focus against the baseline, with reasons, then the other kinds.
 func prose(g measure.Group, metric, baseline string) []string {
 	base, ok := g.Figure(baseline, metric)
 	if !ok {
@@ -73,7 +73,7 @@ func prose(g measure.Group, metric, baseline string) []string {
 	return sentences
 }
 
-// valueProse says what the values are, of a metric whose ratios say nothing.
+// valueProse lists the values of a metric whose ratios are not useful.
 func valueProse(g measure.Group, m measure.Metric) []string {
 	var parts []string
 	for _, kind := range g.Kinds {
@@ -84,7 +84,7 @@ func valueProse(g measure.Group, m measure.Metric) []string {
 	return []string{fmt.Sprintf("On %s it is %s.", engineTitle(g.Engine), list(parts))}
 }
 
-// aboutFocus is the sentence of whether the focus loses, ties or wins.
+// aboutFocus returns the sentence about whether the focus loses, ties or wins.
 func aboutFocus(f, base measure.Figure) string {
 	p, us, them, where := phraseOf(f.Metric), capital(kindText(f.Kind)), kindText(base.Kind), engineTitle(f.Engine)
 	if p.of == "that" {
@@ -100,7 +100,7 @@ func aboutFocus(f, base measure.Figure) string {
 	case better:
 		return fmt.Sprintf("%s wins against %s on %s: %s%s.", us, them, where, times, evidence(f, base))
 	case tie:
-		if !f.Metric.Exact && math.Abs(f.Ratio-1) >= measure.Same { // a median beyond that reads like a difference
+		if !f.Metric.Exact && math.Abs(f.Ratio-1) >= measure.Same { // a larger median ratio would read like a difference
 			return fmt.Sprintf("%s and %s tie on %s: %s %s to %s times %s in %d rounds, on both sides of 1.",
 				us, them, where, p.what, factor(f.RatioMin), factor(f.RatioMax), p.of, f.Pairs)
 		}
@@ -118,7 +118,7 @@ func aboutFocus(f, base measure.Figure) string {
 		side, p.what, factor(f.RatioMin), factor(f.RatioMax), p.of, f.Pairs)
 }
 
-// evidence is what a ratio was made of: the two figures if they repeat, else the range of the rounds.
+// evidence returns the basis of a ratio: the two figures if they repeat, else the range of the rounds.
 func evidence(f, base measure.Figure) string {
 	switch {
 	case f.Metric.Exact:
@@ -139,10 +139,10 @@ func perRow(m measure.Metric) string {
 	return ""
 }
 
-// mostNamed is how many kinds a sentence names before it sums up the rest.
+// mostNamed is how many kinds a sentence names before it summarizes the others.
 const mostNamed = 4
 
-// aboutOthers has a sentence each for the kinds that are worse, equal, better, and too noisy.
+// aboutOthers returns a sentence each for the kinds that are worse, better, equal, and too noisy.
 func aboutOthers(g measure.Group, base measure.Figure) []string {
 	by := map[verdict][]measure.Figure{}
 	for _, kind := range g.Kinds {
@@ -195,13 +195,13 @@ func titles(figures []measure.Figure) []string {
 	return names
 }
 
-// ranked names kinds by how far they are from the baseline, the farthest first.
+// ranked names kinds by their distance from the baseline, the largest first.
 func ranked(figures []measure.Figure, base measure.Figure) string {
 	far := func(f measure.Figure) float64 { return max(f.Ratio, 1/f.Ratio) }
 	slices.SortStableFunc(figures, func(a, b measure.Figure) int { return cmp.Compare(far(b), far(a)) })
 	p := phraseOf(base.Metric)
 	named := figures
-	if len(figures) > mostNamed+1 { // one more is named rather than called the other one
+	if len(figures) > mostNamed+1 { // a single remaining kind is named too
 		named = figures[:mostNamed]
 	}
 	var parts []string

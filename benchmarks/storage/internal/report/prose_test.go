@@ -8,7 +8,8 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// TestProseSaysWhatFiguresSay gives figures and their opposite; each must have its own sentences and not those of the other.
+// TestProseSaysWhatFiguresSay gives figures and their opposite. Each must have its own sentences and not those of the
+// other.
 func TestProseSaysWhatFiguresSay(t *testing.T) {
 	density := func(auto, snowflake float64) []measure.Record {
 		return []measure.Record{

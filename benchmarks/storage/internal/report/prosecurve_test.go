@@ -48,7 +48,7 @@ func TestCurveProse(t *testing.T) {
 	check(t, curveProse(once, "rate", "auto"), []string{"There are fewer than three rounds"}, nil)
 }
 
-// TestCurveProseIsNotFooledByOneStep has a last step that wrote what those before had left.
+// TestCurveProseIsNotFooledByOneStep has a last step that wrote the changes of earlier ones.
 func TestCurveProseIsNotFooledByOneStep(t *testing.T) {
 	of := func(steps ...float64) []string {
 		v := values{}
@@ -70,7 +70,7 @@ func TestCurveProseIsNotFooledByOneStep(t *testing.T) {
 }
 
 func TestGridProse(t *testing.T) {
-	// densities with fill factors of 90 and 100, of one worker and of two cases in which keys come late
+	// densities with fill factors of 90 and 100, for one worker and for two cases with late keys
 	cells := func(late ...float64) *grid {
 		g := &grid{Cells: map[[2]string]measure.Figure{}}
 		put := func(row, column string, v float64) {
@@ -119,8 +119,8 @@ func TestTimeInKeyProse(t *testing.T) {
 	}
 }
 
-// TestOtherBaselinesAreNotExplainedByCounting: what sending, reading back and late keys cost is told against keys that the
-// database counts, and against no others.
+// TestOtherBaselinesAreNotExplainedByCounting: the costs of sending, reading back and late keys are explained only
+// relative to keys that the database makes.
 func TestOtherBaselinesAreNotExplainedByCounting(t *testing.T) {
 	var records []measure.Record
 	for kind, v := range map[string]values{
@@ -152,7 +152,7 @@ func TestSizesOfAnotherBaselineAreThoseThatAllHave(t *testing.T) {
 		[]string{"Snowflake wins against UUIDv4 on SQLite: the table with all indexes"}, nil)
 }
 
-// recordsOf turns the figures of a group back into a round.
+// recordsOf turns the figures of a group back into records of a round.
 func recordsOf(g measure.Group) []measure.Record {
 	var records []measure.Record
 	for _, kind := range g.Kinds {

@@ -12,10 +12,10 @@ import (
 
 func cutPoint(name string) (base, rows string, found bool) { return strings.Cut(name, "@") }
 
-// dense is what leaves of a tree that grows at its end are filled to at least, in percent.
+// dense is the minimum fill, in percent, of the leaves of a tree that grows at its end.
 const dense = 85
 
-// gridProse says where the leaves stay full, where they are emptiest, and which fill factor is best where it matters.
+// gridProse describes where the leaves stay full, where they are emptiest, and which fill factor is best there.
 func gridProse(g *grid, subject string) []string {
 	type named struct {
 		row, column string
@@ -64,7 +64,7 @@ func sign(v float64) int {
 	return 0
 }
 
-// bestFill compares the fill factors of a grid that has them.
+// bestFill compares the fill factors of a grid that has several.
 func bestFill(g *grid) []string {
 	highest := 0
 	for _, column := range g.Columns {
@@ -72,7 +72,7 @@ func bestFill(g *grid) []string {
 	}
 	by := map[int][]string{}
 	cases := 0
-	tight, tightLoses := 0, 0 // cases with a fill factor of 100 and 90, and those in which 100 is emptier
+	tight, tightLoses := 0, 0 // cases with fill factors of 100 and 90, and those in which 100 is emptier
 	for _, row := range g.Rows {
 		best, least, most := 0, 101.0, -1.0
 		for _, column := range g.Columns {
@@ -117,7 +117,7 @@ func bestFill(g *grid) []string {
 	return sentences
 }
 
-// fillOf returns the fill factor of a column; 0 if it is none.
+// fillOf returns the fill factor of a column; 0 if it is another column.
 func fillOf(column string) int {
 	text, _ := strings.CutPrefix(column, "fill ")
 	fill, _ := strconv.Atoi(text)

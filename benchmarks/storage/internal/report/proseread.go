@@ -6,8 +6,8 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// timeInKey compares, for the focus alone, a range of time that is read by the key with the same by a column, with and
-// without an index on it: what a time in the key saves. Auto-increment has no such range, since its keys have no time.
+// timeInKey compares, for the focus alone, a range of time read by the key with the same range read by a column, with
+// and without an index: what the time in the key saves. Auto-increment keys have no such range.
 func timeInKey(g measure.Group) []string {
 	byKey, ok := g.Figure(focus, "range_key")
 	scan, ok2 := g.Figure(focus, "range_scan")

@@ -10,7 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// why explains why the focus is worse than the baseline, as far as the figures show it, and says what to do about it.
+// why explains why the focus is worse than the baseline, as far as the figures show it, and names remedies.
 func why(g measure.Group, f, base measure.Figure) []string {
 	if v := verdictOf(f); v != worse && (v != noisy || f.RatioMin <= 1 && f.RatioMax >= 1) {
 		return nil
@@ -29,13 +29,13 @@ func why(g measure.Group, f, base measure.Figure) []string {
 	return nil
 }
 
-// counted reports whether the database counts the keys of a kind, and none is sent.
+// counted reports whether the database makes the keys of a kind.
 func counted(kind string) bool {
 	found, err := key.Find([]string{kind})
 	return err == nil && found[0].Counted
 }
 
-// tiny reports whether a tree is larger by so few pages that those which are not full yet may be the reason.
+// tiny reports whether a tree is larger by so few pages that partly filled pages may be the reason.
 func tiny(f, base measure.Figure) bool {
 	const pages = 3 // a tree begins with a root and two leaves
 	page := 8192.0
@@ -49,11 +49,10 @@ func tiny(f, base measure.Figure) bool {
 	return err == nil && (f.Median-base.Median)*float64(rows) < (pages+0.5)*page
 }
 
-// fuller is how much of the leaves of the baseline the focus must fill to count as filled alike.
+// fuller is the fill of the focus's leaves, relative to the baseline's, from which they count as equally full.
 const fuller = 0.95
 
-// shortBatch is how many rows a statement of several clients may have for a lower fill factor to help: longer ones come
-// too late for it.
+// shortBatch is the largest statement of several clients, in rows, for which a lower fill factor helps.
 const shortBatch = 10
 
 // looseLeaves explains a larger tree by leaves that are less full.
@@ -81,8 +80,8 @@ func looseLeaves(g measure.Group, f measure.Figure, baseline string) []string {
 	return append(sentences, "Remedy: one generator for all writers of the table.")
 }
 
-// longNumbers explains a larger SQLite table by the length of its numbers: if small numbers from the client take no more
-// than those of the database, and the leaves are filled alike, nothing else is left.
+// longNumbers explains a larger SQLite table by the length of its numbers, if small numbers from the client take no
+// more bytes than those of the database and the leaves are equally full.
 func longNumbers(g measure.Group, f, base measure.Figure) []string {
 	explicit, ok := g.Figure("explicit", f.Metric.Name)
 	us, okUs := g.Figure(focus, "density")
@@ -97,7 +96,7 @@ func longNumbers(g measure.Group, f, base measure.Figure) []string {
 	}
 	reason := fmt.Sprintf("%s take what %s takes, so the size of the numbers is the reason: SQLite stores small numbers in fewer bytes.", kindText("explicit"), kindText(base.Kind))
 	advice := "Each index that contains the key has the same cost."
-	if f.Metric.Name != "bytes_secondary" { // whose own density is not measured
+	if f.Metric.Name != "bytes_secondary" { // for secondary indexes the density is not measured
 		reason = fmt.Sprintf("The leaves are equally full (%s), and ", withUnit(us.Metric, us.Median)) + reason
 		advice = fmt.Sprintf("In wider rows the %s stay the same and are a smaller share.",
 			withUnit(f.Metric, f.Median-base.Median))
@@ -112,22 +111,22 @@ func longNumbers(g measure.Group, f, base measure.Figure) []string {
 	return []string{capital(reason), advice}
 }
 
-// untold says which kind of key was not measured that would tell whether something is the reason, if it can be.
+// untold names the kind of key to measure in order to check a reason, if that is possible.
 func untold(g measure.Group, reason string) []string {
-	if g.Scenario == "gorm" { // which has no model for it
+	if g.Scenario == "gorm" { // which has no such model
 		return nil
 	}
 	return []string{"Measure -keys explicit too to see whether " + reason + " is the reason."}
 }
 
-// slowInsert tells whether it is the sending of a key that takes time, or the key, and what reading keys back costs.
+// slowInsert says whether sending a key takes the time or the key itself, and what reading keys back costs.
 func slowInsert(g measure.Group, f, base measure.Figure) []string {
 	var sentences []string
-	if counted(base.Kind) && verdictOf(f) == worse { // of noisy rounds nobody knows what they have in common
+	if counted(base.Kind) && verdictOf(f) == worse { // noisy rounds have no common reason
 		sentences = sending(g, f)
 	}
 	if made, ok := g.Figure(focus, "generator"); ok {
-		// A share of the CPU that is a small part of what is lost can't be the reason.
+		// A share of the CPU that is small compared with the loss is not the reason.
 		const small = 0.2
 		if lost := 100 * (1 - f.RatioMax); made.Median < small*lost {
 			sentences = append(sentences, fmt.Sprintf("Making the keys is not the reason: it takes %s of the CPU time.",
@@ -144,7 +143,7 @@ func slowInsert(g measure.Group, f, base measure.Figure) []string {
 	return sentences
 }
 
-// sending tells whether numbers that the client sends lose as much as the focus.
+// sending compares the loss of numbers that the client sends with that of the focus.
 func sending(g measure.Group, f measure.Figure) []string {
 	explicit, ok := g.Figure("explicit", "rate")
 	if !ok {
@@ -163,11 +162,10 @@ func sending(g measure.Group, f measure.Figure) []string {
 	return nil
 }
 
-// again is from how many times the bytes of the baseline on pages are written more than once: no key is so wide that the
-// rows alone take them.
+// again is the ratio of written bytes from which pages are written more than once: no key is wide enough to explain it.
 const again = 5
 
-// rewritten tells of the kinds that are slower which of them writes most, if that is a reason.
+// rewritten names, of the slower kinds, the one that writes most, if that is a reason.
 func rewritten(g measure.Group, slower []measure.Figure) []string {
 	var most measure.Figure
 	for _, f := range slower {

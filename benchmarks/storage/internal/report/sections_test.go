@@ -8,7 +8,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// loaded has a load of each of some parameters.
+// loaded has a load for each of the parameters.
 func loaded(params ...measure.Params) Report {
 	var records []measure.Record
 	for _, p := range params {
@@ -22,7 +22,8 @@ func loaded(params ...measure.Params) Report {
 	return New(measure.Environment{}, records, "auto")
 }
 
-// TestSizesAreDrawnOnceForTheLargestTable: smaller ones, and the same rows by another way, have the same bytes a row.
+// TestSizesAreDrawnOnceForTheLargestTable: smaller tables, and the same rows inserted in another way, have the same
+// bytes a row.
 func TestSizesAreDrawnOnceForTheLargestTable(t *testing.T) {
 	r := loaded(measure.P("rows", 100, "batch", 1), measure.P("rows", 1000, "batch", 1000),
 		measure.P("rows", 1000, "bulk", 10_000))
@@ -42,7 +43,7 @@ func TestSizesAreDrawnOnceForTheLargestTable(t *testing.T) {
 	}
 }
 
-// TestReadmeShowsTheLargestLoad of those with statements, and of these with most rows in one.
+// TestReadmeShowsTheLargestLoad: of those with INSERT statements, and of these the one with most rows a statement.
 func TestReadmeShowsTheLargestLoad(t *testing.T) {
 	r := loaded(measure.P("rows", 1000, "batch", 100), measure.P("rows", 1000, "batch", 1000),
 		measure.P("rows", 100, "batch", 5000),
@@ -53,7 +54,7 @@ func TestReadmeShowsTheLargestLoad(t *testing.T) {
 	}
 }
 
-// TestBarsAddUp has the pieces of a bar sum up to the table.
+// TestBarsAddUp: the segments of a bar add up to the table.
 func TestBarsAddUp(t *testing.T) {
 	g := loaded(measure.P("rows", 1000, "batch", 1000)).Groups[0]
 	c, ok := stackChart("c", g, g.Kinds, "auto")

@@ -1,7 +1,7 @@
 package report
 
-// Colours of kinds are told apart by those who see few colours: blue, orange, purple-red and grey of different lightness.
-// They are variables so that one SVG serves on white, on black and on paper.
+// The colours of kinds differ in lightness, so that colour-blind readers can distinguish them. They are variables, so
+// that one SVG works on white, on black and on paper.
 const chartColors = `
 .chart{--ink:#1b1f24;--soft:#57606a;--grid:#d8dee4;--paper:#fff;
 --auto:#6e7781;--snow:#0b6bcb;--uuid:#c2570c;--text:#a3265f;

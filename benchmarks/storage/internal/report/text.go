@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Style is how a terminal is written to.
+// Style describes a terminal.
 type Style struct {
 	Width int  // columns; 0: defaultWidth
-	Color bool // escape sequences may be used
+	Color bool // whether escape sequences are used
 }
 
 const defaultWidth = 120
 
-// WriteText writes a table for each group, with its question above and what to know about its figures below.
+// WriteText writes a table for each group, with its question above and remarks below.
 func (r Report) WriteText(w io.Writer, style Style) error {
 	if style.Width == 0 {
 		style.Width = defaultWidth
@@ -99,7 +99,7 @@ func colorOf(c cell) string {
 	return faint
 }
 
-// invisible is the width of the escape sequences around a ratio.
+// invisible returns the length of the escape sequences around a ratio.
 func invisible(t *terminal, c cell) int {
 	return len(t.paint(colorOf(c), c.Ratio)) - len(c.Ratio)
 }

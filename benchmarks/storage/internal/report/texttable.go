@@ -9,7 +9,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// column is a column of a table before it is written: a value and a ratio with its mark for each kind.
+// column is a formatted column: a value and a ratio with its mark for each kind.
 type column struct {
 	head          []string
 	cells         []cell
@@ -40,7 +40,7 @@ func columnOf(g measure.Group, m measure.Metric, baseline string) column {
 	return c
 }
 
-// table writes the columns that fit.
+// table writes as many columns as fit.
 func (t *terminal) table(g measure.Group, baseline string) {
 	label := utf8.RuneCountInString("key")
 	for _, kind := range g.Kinds {
@@ -59,7 +59,7 @@ func (t *terminal) table(g measure.Group, baseline string) {
 			if line < len(c.head) {
 				head = c.head[line]
 			}
-			right := c.width() - c.ratio // over the value
+			right := c.width() - c.ratio // above the value
 			if missing := utf8.RuneCountInString(head) + c.gap - right; missing > 0 {
 				right += missing
 			}
@@ -81,7 +81,7 @@ func (t *terminal) table(g measure.Group, baseline string) {
 	}
 }
 
-// fitting returns as many columns as there is room for behind a label.
+// fitting returns as many columns as fit beside a label.
 func (t *terminal) fitting(g measure.Group, baseline string, label int) []column {
 	for most := mostColumns; ; most-- {
 		var columns []column
@@ -97,7 +97,7 @@ func (t *terminal) fitting(g measure.Group, baseline string, label int) []column
 	}
 }
 
-// grids writes cases of disorder: a line for each, with the kinds or the fill factors as columns.
+// grids writes cases of disorder: a line each, with the kinds or the fill factors as columns.
 func (t *terminal) grids(groups []measure.Group) {
 	all := grids(groups, "density")
 	for _, kind := range slices.Sorted(maps.Keys(all)) {

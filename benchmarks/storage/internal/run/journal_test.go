@@ -67,7 +67,7 @@ func TestJournalGoesOnAfterAKill(t *testing.T) {
 	}
 }
 
-// silent is a Progress that tells nobody.
+// silent is a Progress that does nothing.
 type silent struct{}
 
 func (silent) Start(int, int)          {}
@@ -139,7 +139,7 @@ func TestAFolderHasOneRunAtATime(t *testing.T) {
 	if after, err := os.ReadFile(filepath.Join(dir, journalName)); err != nil || string(after) != string(before) {
 		t.Errorf("the file was changed: %q, %v", after, err)
 	}
-	if records, err := Load(dir); err != nil || len(records) != 1 { // a report may be made meanwhile
+	if records, err := Load(dir); err != nil || len(records) != 1 { // a report may be written meanwhile
 		t.Errorf("%d records, %v", len(records), err)
 	}
 	if err := first.Close(); err != nil {

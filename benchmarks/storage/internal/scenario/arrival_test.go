@@ -67,7 +67,8 @@ func TestArrivalOutOfOrderTakesMoreRoom(t *testing.T) {
 	})
 }
 
-// TestArrivalKeepsTheOrderOfRows within statements and of the statements: the heap of PostgreSQL has rows as they came.
+// TestArrivalKeepsTheOrderOfRows within a statement and between statements: the heap of PostgreSQL keeps rows in order
+// of arrival.
 func TestArrivalKeepsTheOrderOfRows(t *testing.T) {
 	e := openEngine(t, "postgres")
 	kinds, _ := key.Find([]string{"snowflake"})

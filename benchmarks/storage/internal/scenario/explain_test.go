@@ -11,7 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// TestReadUsesTheIndexesThatItNames asks the planners.
+// TestReadUsesTheIndexesThatItNames checks the plans of the queries.
 func TestReadUsesTheIndexesThatItNames(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine.Engine) {
 		for _, name := range []string{"snowflake", "uuidv7"} {
@@ -64,7 +64,7 @@ func TestReadUsesTheIndexesThatItNames(t *testing.T) {
 			noScan(plan)
 			for _, plan := range []string{explain(t, b, keys, low, high), explain(t, b, fmt.Sprintf(newest, "id"))} {
 				want(plan, false)
-				if e.Name() != "sqlite" || !strings.Contains(plan, "SCAN") { // a scan in the order of the rowid is one by the key
+				if e.Name() != "sqlite" || !strings.Contains(plan, "SCAN") { // a scan in rowid order is a scan by key
 					noScan(plan)
 				}
 			}

@@ -19,7 +19,7 @@ var gorms = Scenario{
 	Kinds: []string{"auto", "snowflake", "uuidv7-text", "uuidv4-text"},
 	Cases: func(o Options, _ engine.Engine) []measure.Params {
 		return []measure.Params{
-			measure.P("rows", max(o.Rows/20, 1), "create", 1), // one at a time is slow
+			measure.P("rows", max(o.Rows/20, 1), "create", 1), // single rows are slow
 			measure.P("rows", max(o.Rows/5, 1), "create", 100),
 		}
 	},
@@ -32,7 +32,7 @@ func runGorm(ctx context.Context, b *Bench) (values map[string]float64, err erro
 		return nil, engine.Unsupported("there is no model of GORM for keys of the kind %s", b.Kind.Name)
 	}
 	table := b.Table("gorm", nil)
-	b.tables = append(b.tables, table.Name) // for Clean: GORM makes it, not the engine
+	b.tables = append(b.tables, table.Name) // for Clean: GORM creates it, not the engine
 	db, done, err := b.gorm(ctx, model, table.Name)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,8 @@ func runGorm(ctx context.Context, b *Bench) (values map[string]float64, err erro
 	return values, b.Sizes(ctx, values, table.Name, rows)
 }
 
-// gorm opens GORM over the engine's pool, makes the table, and returns what closes GORM's prepared statements.
+// gorm opens GORM on the engine's pool, creates the table, and returns a function that closes GORM's prepared
+// statements.
 func (b *Bench) gorm(ctx context.Context, model gormModel, table string) (*gorm.DB, func() error, error) {
 	db, err := gorm.Open(dialectors[b.Name()](b.DB()), &gorm.Config{Logger: quiet})
 	if err != nil {

@@ -24,7 +24,7 @@ func TestGormWritesRowsWithEachModel(t *testing.T) {
 	})
 }
 
-// TestGormModelsHaveTheSameColumns: GORM leaves out fields that it does not understand without a word.
+// TestGormModelsHaveTheSameColumns: GORM silently skips fields that it does not understand.
 func TestGormModelsHaveTheSameColumns(t *testing.T) {
 	want := []string{"amount", "created_at", "deleted_at", "id", "name", "updated_at"}
 	for name, model := range gormModels {

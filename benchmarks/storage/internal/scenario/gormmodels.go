@@ -16,7 +16,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// quiet is GORM's logger, so that it does not report what is slow on the terminal.
+// quiet is a logger that prints nothing, not even slow statements.
 var quiet = logger.Discard
 
 var dialectors = map[string]func(*sql.DB) gorm.Dialector{
@@ -25,19 +25,19 @@ var dialectors = map[string]func(*sql.DB) gorm.Dialector{
 	"mariadb":  func(db *sql.DB) gorm.Dialector { return mysql.New(mysql.Config{Conn: db}) },
 }
 
-// gormOptions are those of the tables that the engines make.
+// gormOptions are the table options that the engines use.
 var gormOptions = map[string]string{
 	"postgres": "WITH (autovacuum_enabled=false)", "mariadb": "ENGINE=InnoDB STATS_PERSISTENT=1 STATS_AUTO_RECALC=0",
 }
 
-// gormModel is a model as a program has it.
+// gormModel is a model as an application would write it.
 type gormModel struct {
 	new    func() any
 	create func(db *gorm.DB, first, n int) error
 	plugin func() (gorm.Plugin, error) // nil: none
 }
 
-// gormModels all have the columns of gorm.Model, with the index on deleted_at, and those of an account.
+// gormModels have the columns of gorm.Model, with the index on deleted_at, and those of an account.
 var gormModels = map[string]gormModel{
 	"auto":        modelOf(func(a GormAccount) gormAuto { return gormAuto{GormAccount: a} }),
 	"snowflake":   snowflakeModel(),
@@ -45,7 +45,7 @@ var gormModels = map[string]gormModel{
 	"uuidv7-text": modelOf(func(a GormAccount) gormUUIDv7 { return gormUUIDv7{GormUUID: GormUUID{GormAccount: a}} }),
 }
 
-// GormAccount has a name that GORM can see: it leaves out what is embedded by a type that is not exported.
+// GormAccount is exported because GORM skips embedded structs of unexported types.
 type GormAccount struct {
 	Name   string `gorm:"size:255"`
 	Amount int64
@@ -61,7 +61,7 @@ type gormSnowflake struct {
 	GormAccount
 }
 
-// GormUUID is gorm.Model with another key.
+// GormUUID is gorm.Model with a UUID key.
 type GormUUID struct {
 	ID        string `gorm:"primaryKey;size:36"`
 	CreatedAt time.Time

@@ -18,7 +18,7 @@ func TestGrowMeasuresEachStep(t *testing.T) {
 				wantPositive(t, kind, values, fmt.Sprintf("rate@%d", 2000*step/growSteps))
 			}
 			last := map[string]string{"sqlite": "written@2000", "postgres": "log@2000", "mariadb": "log@2000"}[e.Name()]
-			if e.Name() != "sqlite" || values[last] != 0 { // only Linux tells what a process has written
+			if e.Name() != "sqlite" || values[last] != 0 { // only Linux reports what a process has written
 				wantPositive(t, kind, values, last)
 			}
 			if cache := params.Get("cache"); (cache == "2 MB") != (e.Name() == "sqlite") {

@@ -65,11 +65,11 @@ func runLoad(ctx context.Context, b *Bench) (map[string]float64, error) {
 	return values, b.waited(drew-made*time.Duration(in.Rows), cost.Elapsed)
 }
 
-// waited returns a note if snowflakes ran out for so long that the rate shows it.
+// waited returns a note if the generator waited long enough to lower the rate.
 func (b *Bench) waited(d, of time.Duration) error {
 	const (
 		shows = 0.1
-		long  = 100 * time.Millisecond // less begins and ends with a tick
+		long  = 100 * time.Millisecond // a shorter run begins and ends with a tick
 	)
 	share := d.Seconds() / of.Seconds()
 	if share < shows || of < long || !strings.HasPrefix(b.Kind.Name, "snowflake") {
@@ -78,7 +78,7 @@ func (b *Bench) waited(d, of time.Duration) error {
 	return engine.Unsupported("the generator waited %.0f %% of the time for the next tick, which lowers the rate", 100*share)
 }
 
-// making is the CPU time of making one key, in batches of a size.
+// making returns the CPU time to make a key in batches of the given size.
 func (b *Bench) making(batch int) (time.Duration, error) {
 	source, err := b.Kind.New(key.Config{Seed: b.Options.Seed, Clients: 1})
 	if source == nil || err != nil {

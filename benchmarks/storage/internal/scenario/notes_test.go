@@ -11,7 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// noReturning is a server without INSERT ... RETURNING, as MySQL is.
+// noReturning is a server without INSERT ... RETURNING, such as MySQL.
 type noReturning struct{ engine.Engine }
 
 func (noReturning) Returning() bool { return false }

@@ -25,15 +25,15 @@ var read = Scenario{
 	Run: runRead,
 }
 
-// half is for scenarios that take long and tell no sizes; a few rows stay as they are.
+// half is for scenarios that are slow and measure no sizes. Few rows stay as they are.
 func half(rows int) int { return max(rows/2, min(rows, 2000)) }
 
 const (
-	lookups    = 2000 // of single rows; a tenth of it in a table that has fewer
+	lookups    = 2000 // of single rows; a tenth of it in small tables
 	page       = 50   // rows of the newest page
 	neighbours = 1000 // rows that are read to count pages
-	repeats    = 5    // of what takes milliseconds; the median counts
-	pages      = 200  // newest pages that are read
+	repeats    = 5    // of queries that take milliseconds; the median counts
+	pages      = 200  // newest pages to read
 )
 
 // reader reads from a table of accounts.
@@ -41,13 +41,13 @@ type reader struct {
 	b      *Bench
 	table  string
 	child  string
-	ids    []any // in the order in which the rows came
-	sorted []any // in the order of the keys
+	ids    []any // in order of arrival
+	sorted []any // in key order
 	values map[string]float64
 }
 
-// runRead fills accounts and their children, which come soon after them, and reads. Everything is read before as well, so
-// that the figures are those of a cache that is warm, as far as it is large enough.
+// runRead fills accounts and their children, which follow them closely, and reads. Each query runs once before it is
+// measured, so that the figures are those of a warm cache, if it is large enough.
 func runRead(ctx context.Context, b *Bench) (map[string]float64, error) {
 	r, err := b.fillRead(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func runRead(ctx context.Context, b *Bench) (map[string]float64, error) {
 	if ordered {
 		steps = append(steps, r.newestKey, r.rangeKey)
 	}
-	// The index comes late: without it the range of time has no choice but to read all rows.
+	// The index is created last: without it the range of time must read all rows.
 	steps = append(steps, r.addIndex, r.newestTime, r.rangeTime, r.together)
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -103,17 +103,17 @@ func (r *reader) random() *rand.Rand {
 	return rand.New(rand.NewPCG(r.b.Options.Seed, uint64(r.b.Round))) //nolint:gosec // a benchmark's choice of rows
 }
 
-// inTimeOrder reports whether keys of the kind rise with time, so that a range of keys is a range of time. Keys of one
-// instant may be in any order, as those of several workers are.
+// inTimeOrder reports whether the keys rise with time, so that a range of keys is a range of time. Keys of the same
+// time may be in any order, as with several workers.
 func (b *Bench) inTimeOrder() (bool, error) {
 	source, err := b.Kind.New(key.Config{Seed: b.Options.Seed, Clients: 1})
 	if source == nil || err != nil {
-		return err == nil, err // counted by the database
+		return err == nil, err // made by the database
 	}
 	var highest any
 	for i := range 3 {
 		if i > 0 {
-			time.Sleep(2 * snowflake.DefaultLead) // a generator may be ahead of the clock, and begins so
+			time.Sleep(2 * snowflake.DefaultLead) // a generator may lead the clock, and begins so
 		}
 		batch := make([]any, 100)
 		if err := source.Draw(batch); err != nil {
@@ -128,7 +128,7 @@ func (b *Bench) inTimeOrder() (bool, error) {
 	return true, nil
 }
 
-// compareKeys compares values of one Source, as a database orders them.
+// compareKeys compares values of one Source in the database's order.
 func compareKeys(a, b any) int {
 	switch a := a.(type) {
 	case int64:
@@ -141,20 +141,20 @@ func compareKeys(a, b any) int {
 	}
 }
 
-// part is a range of one row in a hundred, in the middle.
+// part returns a range of 1 % of the rows, in the middle.
 func (r *reader) part() (first, rows int) {
 	rows = max(len(r.ids)/100, 1)
 	return (len(r.ids) - rows) / 2, rows
 }
 
-// moment is created_at of a row.
+// moment returns created_at of a row.
 func (r *reader) moment(row int) any {
 	columns := make([]any, len(account))
 	fillAccount(columns, row)
 	return columns[2]
 }
 
-// query runs a query, reads all columns of all rows, and fails if there are not as many rows as there must be.
+// query runs a query, reads all columns of all rows, and returns an error if the number of rows is wrong.
 func (r *reader) query(ctx context.Context, statement *sql.Stmt, rows int, args ...any) error {
 	result, err := statement.QueryContext(ctx, args...)
 	if err != nil {
@@ -185,7 +185,7 @@ func (r *reader) query(ctx context.Context, statement *sql.Stmt, rows int, args 
 	return nil
 }
 
-// times runs a query n times over one connection and returns how long each took, sorted. args are asked for before each.
+// times runs a query n times on one connection and returns the sorted durations. args is called before each.
 func (r *reader) times(ctx context.Context, text string, n, rows int, args func() []any) (took []time.Duration, err error) {
 	conn, err := r.b.DB().Conn(ctx)
 	if err != nil {

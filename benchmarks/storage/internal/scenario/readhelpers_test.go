@@ -13,8 +13,8 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-// eachEngine runs f on all databases that are there, at the same time: most of it is waiting for their disks. It returns
-// when all have ended.
+// eachEngine runs f on all available databases in parallel, because most of the time is spent waiting for disks. It
+// returns when all have ended.
 func eachEngine(t *testing.T, f func(t *testing.T, e engine.Engine)) {
 	t.Helper()
 	t.Run("on", func(t *testing.T) {
@@ -27,7 +27,7 @@ func eachEngine(t *testing.T, f func(t *testing.T, e engine.Engine)) {
 	})
 }
 
-// openEngine opens an engine, or skips the test if there is no such database.
+// openEngine opens an engine, or skips the test if the database is not available.
 func openEngine(t *testing.T, name string) engine.Engine {
 	t.Helper()
 	c := engine.Config{SQLiteDir: t.TempDir()}
@@ -49,10 +49,10 @@ func openEngine(t *testing.T, name string) engine.Engine {
 	return e
 }
 
-// testOptions are those of the runs below.
+// testOptions are the options of the runs below.
 var testOptions = Options{Rows: 2000, Rounds: 1, Seed: 1, Batch: []int{100}, Clients: []int{1}}
 
-// runCase runs a scenario once with a kind of key, and makes sure that its tables are gone afterwards.
+// runCase runs a scenario once with a kind of key and verifies that its tables are removed.
 func runCase(t *testing.T, e engine.Engine, s Scenario, params measure.Params, kindName string) (map[string]float64, error) {
 	t.Helper()
 	return runWith(t.Context(), t, e, s, params, kindName)
@@ -100,7 +100,7 @@ func eachKind(t *testing.T, e engine.Engine, s Scenario,
 	}
 }
 
-// tablesOf lists what is in the engine's place.
+// tablesOf returns the tables in the engine's place.
 func tablesOf(t *testing.T, e engine.Engine) []string {
 	t.Helper()
 	query := map[string]string{
@@ -128,7 +128,7 @@ func tablesOf(t *testing.T, e engine.Engine) []string {
 	return list
 }
 
-// wantPositive makes sure that values has names, each above 0.
+// wantPositive verifies that values has all names, each above 0.
 func wantPositive(t *testing.T, kind string, values map[string]float64, names ...string) {
 	t.Helper()
 	for _, name := range names {

@@ -23,13 +23,13 @@ func (r *reader) lookup(ctx context.Context) error {
 	return nil
 }
 
-// join sums over all children with their parents.
+// join computes a sum over all children and their parents.
 func (r *reader) join(ctx context.Context) error {
 	return r.millis(ctx, "join", 1, fmt.Sprintf(
 		"SELECT sum(c.amount - p.amount) FROM %s c JOIN %s p ON p.id = c.parent_id", r.child, r.table))
 }
 
-// newestKey reads the rows that came last, by the key.
+// newestKey reads the newest rows by key.
 func (r *reader) newestKey(ctx context.Context) error { return r.newest(ctx, "newest_key", "id") }
 
 // newestTime reads them by created_at, which has an index.
@@ -47,8 +47,8 @@ func (r *reader) newest(ctx context.Context, name, column string) error {
 	return nil
 }
 
-// rangeKey reads one row in a hundred as a range of keys. A program makes the bounds of two times where keys have one in
-// them; auto-increment has none, and its bounds are those of known rows.
+// rangeKey reads 1 % of the rows as a range of keys. If keys contain a time, the bounds are made from two times; for
+// auto-increment they are those of known rows.
 func (r *reader) rangeKey(ctx context.Context) error {
 	first, rows := r.part()
 	return r.millis(ctx, "range_key", rows, fmt.Sprintf("SELECT id, name, amount FROM %s WHERE id >= %s AND id <= %s",
@@ -58,7 +58,7 @@ func (r *reader) rangeKey(ctx context.Context) error {
 // scanTime reads the same rows by a column without an index.
 func (r *reader) scanTime(ctx context.Context) error { return r.byTime(ctx, "range_scan") }
 
-// rangeTime reads them by the index on that column.
+// rangeTime reads them with an index on that column.
 func (r *reader) rangeTime(ctx context.Context) error { return r.byTime(ctx, "range_time") }
 
 func (r *reader) byTime(ctx context.Context, name string) error {
@@ -71,7 +71,7 @@ func (r *reader) timeRange() string {
 		r.table, r.b.Placeholder(1), r.b.Placeholder(2))
 }
 
-// millis puts the median time of a query into values.
+// millis adds the median time of a query to values.
 func (r *reader) millis(ctx context.Context, name string, rows int, text string, args ...any) error {
 	took, err := r.times(ctx, text, repeats, rows, func() []any { return args })
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *reader) addIndex(ctx context.Context) error {
 	return r.b.Settle(ctx, r.table)
 }
 
-// neighbours counts the pages of rows whose keys follow each other.
+// neighbours counts the pages of rows with neighbouring keys.
 func (r *reader) neighbours(ctx context.Context) error {
 	if len(r.ids) < neighbours {
 		return nil
@@ -99,7 +99,7 @@ func (r *reader) neighbours(ctx context.Context) error {
 	return r.pages(ctx, "pages_key", text, r.b.Value(r.sorted[(len(r.sorted)-neighbours)/2]))
 }
 
-// together counts the pages of rows that came one after the other.
+// together counts the pages of rows that arrived together.
 func (r *reader) together(ctx context.Context) error {
 	if len(r.ids) < neighbours {
 		return nil
@@ -108,14 +108,15 @@ func (r *reader) together(ctx context.Context) error {
 	return r.pages(ctx, "pages_time", r.timeRange(), r.moment(first), r.moment(first+neighbours-1))
 }
 
-// pages puts how many pages a query looks at into values, where the database counts them.
+// pages adds the number of pages that a query accesses to values, if the database counts them.
 func (r *reader) pages(ctx context.Context, name, text string, args ...any) error {
-	const times = 20 // so that what the counting itself looks at is little
+	const times = 20 // so that the accesses of the counting itself are few
 	before, err := r.b.Usage(ctx)
 	if err != nil || before.Hits < 0 {
 		return err
 	}
-	// The connection goes back to the pool before the counters are read: a server may know only of idle ones.
+	// The connection returns to the pool before the counters are read, because a server may count idle connections
+	// only.
 	if _, err := r.times(ctx, text, times, neighbours, func() []any { return args }); err != nil {
 		return err
 	}

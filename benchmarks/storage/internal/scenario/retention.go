@@ -20,8 +20,8 @@ var retention = Scenario{
 	Run: runRetention,
 }
 
-// runRetention deletes by a range of keys where keys rise with time. Where they do not, only an index on created_at finds
-// the oldest rows: such tables have it, and what it costs belongs to the kind of key.
+// runRetention deletes by a range of keys if keys rise with time. Otherwise the oldest rows can only be found by an
+// index on created_at; such tables have one, and its cost is part of that of the key.
 func runRetention(ctx context.Context, b *Bench) (map[string]float64, error) {
 	ordered, err := b.inTimeOrder()
 	if err != nil {
@@ -62,7 +62,7 @@ func runRetention(ctx context.Context, b *Bench) (map[string]float64, error) {
 		return nil, err
 	}
 	cost.Into(values, oldest)
-	delete(values, "rate") // of rows a second of two things together
+	delete(values, "rate") // the rate covers two tables
 	after, err := b.pagesInUse(ctx, table.Name)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func runRetention(ctx context.Context, b *Bench) (map[string]float64, error) {
 		values["freed"] = float64(before - after)
 		values["freed_share"] = 100 * float64(before-after) / float64(max(before, 1))
 	}
-	if b.Name() == "sqlite" { // what the pages that were freed need to leave the file
+	if b.Name() == "sqlite" { // SQLite needs this to remove freed pages from the file
 		values["vacuum"], err = b.timed(func() error {
 			_, err := b.DB().ExecContext(ctx, "VACUUM")
 			return err
@@ -80,7 +80,7 @@ func runRetention(ctx context.Context, b *Bench) (map[string]float64, error) {
 	return values, err
 }
 
-// firstKept is the key or the time of the oldest row that stays.
+// firstKept returns the key or the time of the oldest row that stays.
 func (b *Bench) firstKept(ctx context.Context, table, column string, oldest int) (any, error) {
 	if column == "created_at" {
 		row := make([]any, len(account))
@@ -95,7 +95,8 @@ func (b *Bench) firstKept(ctx context.Context, table, column string, oldest int)
 	return cut, nil
 }
 
-// deleteOldest deletes and has the database clean up after it. MariaDB does so by itself, and its time is not told.
+// deleteOldest deletes and makes the database clean up. MariaDB does so in the background, and its time is not
+// reported.
 func (b *Bench) deleteOldest(
 	ctx context.Context, table, column string, cut any, oldest int, values map[string]float64,
 ) (err error) {
@@ -118,7 +119,7 @@ func (b *Bench) deleteOldest(
 		if err := b.waitForReaders(ctx); err != nil {
 			return err
 		}
-		counted, err := b.Usage(ctx) // has the sessions hand in what they have counted, so that VACUUM has the last word
+		counted, err := b.Usage(ctx) // makes the sessions report their counts, so that VACUUM reports last
 		if err != nil {
 			return err
 		}
@@ -126,7 +127,7 @@ func (b *Bench) deleteOldest(
 			_, err := b.DB().ExecContext(ctx, "VACUUM (INDEX_CLEANUP ON) "+table)
 			return err
 		})
-		if err != nil || counted.Hits < 0 { // of older servers counts come late
+		if err != nil || counted.Hits < 0 { // the counts of older servers are late
 			return err
 		}
 		return b.vacuumed(ctx, table)
@@ -136,7 +137,8 @@ func (b *Bench) deleteOldest(
 	return err
 }
 
-// waitForReaders waits until no transaction of the database is older than this moment: VACUUM leaves what one still sees.
+// waitForReaders waits until no transaction of the database is older than now, because VACUUM keeps rows that a
+// transaction can still see.
 func (b *Bench) waitForReaders(ctx context.Context) error {
 	var now int64
 	if err := b.DB().QueryRowContext(ctx, "SELECT txid_current()").Scan(&now); err != nil {
@@ -153,10 +155,10 @@ func (b *Bench) waitForReaders(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil // VACUUM will tell
+	return nil // VACUUM will report it
 }
 
-// vacuumed returns an error if a transaction elsewhere has kept VACUUM from removing the rows.
+// vacuumed returns an error if another transaction prevented VACUUM from removing the rows.
 func (b *Bench) vacuumed(ctx context.Context, table string) error {
 	var dead int
 	if err := b.DB().QueryRowContext(ctx, "SELECT pg_stat_get_dead_tuples($1::regclass)", table).Scan(&dead); err != nil {
@@ -169,7 +171,7 @@ func (b *Bench) vacuumed(ctx context.Context, table string) error {
 	return nil
 }
 
-// timed returns how long f takes, in ms.
+// timed returns the duration of f in ms.
 func (b *Bench) timed(f func() error) (float64, error) {
 	start := time.Now()
 	err := f()

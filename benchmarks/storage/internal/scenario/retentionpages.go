@@ -12,11 +12,11 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 )
 
-// purgeTimeout is how long InnoDB gets to remove deleted rows: other transactions of the server may hold it up.
+// purgeTimeout is how long InnoDB may take to remove deleted rows. Other transactions of the server may delay it.
 const purgeTimeout = 30 * time.Second
 
-// waitForPurge waits until InnoDB has removed deleted rows in the background. How long that takes can't be told: the server
-// says how far it has read its undo log, not how far its threads have come with the rows.
+// waitForPurge waits until InnoDB has removed deleted rows in the background. Its duration cannot be measured: the
+// server reports how far it has read its undo log, not which rows its threads have removed.
 func (b *Bench) waitForPurge(ctx context.Context, table string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, purgeTimeout, errPurge)
 	defer cancel()
@@ -36,7 +36,7 @@ func (b *Bench) waitForPurge(ctx context.Context, table string) error {
 			return err
 		}
 	}
-	for last := int64(-1); ; { // until the threads have done what was read
+	for last := int64(-1); ; { // until the threads have processed what was read
 		pages, err := b.pagesInUse(ctx, table)
 		if err != nil || pages == last {
 			return err
@@ -52,7 +52,8 @@ var errPurge = engine.Unsupported("InnoDB has not removed the deleted rows withi
 	"still see them",
 	purgeTimeout)
 
-// purge returns the number of the next transaction, up to which one InnoDB has purged, and the length of its list.
+// purge returns the number of the next transaction, the transaction up to which InnoDB has purged, and the length of
+// its history list.
 func (b *Bench) purge(ctx context.Context) (next, done, history int64, err error) {
 	var kind, name, text string
 	if err := b.DB().QueryRowContext(ctx, "SHOW ENGINE INNODB STATUS").Scan(&kind, &name, &text); err != nil {
@@ -70,7 +71,7 @@ func (b *Bench) purge(ctx context.Context) (next, done, history int64, err error
 	return next, done, history, nil
 }
 
-// purgeStatus are the lines of the status that purge reads: https://mariadb.com/kb/en/show-engine-innodb-status/.
+// purgeStatus matches the lines of the status that purge reads: https://mariadb.com/kb/en/show-engine-innodb-status/.
 var purgeStatus = [3]*regexp.Regexp{
 	regexp.MustCompile(`Trx id counter (\d+)`),
 	regexp.MustCompile(`Purge done for trx's n:o < (\d+)`),
@@ -86,8 +87,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// pagesInUse counts the pages of the rows and the primary key that hold something; -1 if that is not known. PostgreSQL's
-// files do not shrink, so there it is those of the key's index, without pages that wait to be used again.
+// pagesInUse counts the non-empty pages of the rows and the primary key; -1 if unknown. PostgreSQL's files do not
+// shrink, so there it counts the pages of the key's index, without free pages.
 func (b *Bench) pagesInUse(ctx context.Context, table string) (int64, error) {
 	trees, err := b.Trees(ctx, table)
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	dirPrefix = "sqlflake-srv-" // short, since the path of a socket in it has about a hundred bytes
-	lockName  = "lock"          // held while the process lives
-	sweepAge  = time.Minute     // younger folders may not have their lock yet
+	dirPrefix = "sqlflake-srv-" // short, because the path of a socket in it has a limit of about 100 bytes
+	lockName  = "lock"          // locked while the process lives
+	sweepAge  = time.Minute     // younger folders may not be locked yet
 )
 
-// newDir makes a folder that nobody else can read, and takes its lock.
+// newDir creates a folder that only its owner can read, and locks it.
 func newDir() (string, *os.File, error) {
 	dir, err := os.MkdirTemp("", dirPrefix)
 	if err != nil {
@@ -37,7 +37,7 @@ func flock(file *os.File) error {
 	return syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
 
-// sweep removes what processes have left behind that were killed: folders whose lock nobody holds.
+// sweep removes the folders of killed processes: those that are not locked.
 func sweep() {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*")) // fails for a bad pattern only
 	for _, dir := range dirs {
@@ -47,7 +47,7 @@ func sweep() {
 		}
 		lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
 		if err != nil {
-			continue // somebody else's, or none of ours
+			continue // in use, or not a folder of this package
 		}
 		if flock(lock) == nil {
 			_ = os.RemoveAll(dir) // best effort
@@ -56,7 +56,7 @@ func sweep() {
 	}
 }
 
-// findBeside returns two programs of one folder.
+// findBeside finds two programs in the same folder.
 func findBeside(folders []string, first, second string) (string, string, bool) {
 	for _, dir := range folders {
 		a, b := filepath.Join(dir, first), filepath.Join(dir, second)
@@ -67,7 +67,7 @@ func findBeside(folders []string, first, second string) (string, string, bool) {
 	return "", "", false
 }
 
-// findIn returns the first program of a name.
+// findIn finds the first program with a name.
 func findIn(folders []string, name string) (string, bool) {
 	for _, dir := range folders {
 		if path := filepath.Join(dir, name); isProgram(path) {
@@ -82,7 +82,7 @@ func isProgram(path string) bool {
 	return err == nil && filepath.IsAbs(path)
 }
 
-// folders are those of PATH and those that match patterns.
+// folders returns those of PATH and those that match patterns.
 func folders(patterns ...string) []string {
 	list := filepath.SplitList(os.Getenv("PATH"))
 	for _, pattern := range patterns {

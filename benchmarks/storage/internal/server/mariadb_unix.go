@@ -62,5 +62,5 @@ func (mariadb) answers(ctx context.Context, dsn string) error {
 	return db.PingContext(ctx)
 }
 
-// end: mariadbd would write all pages before it ended in order.
+// end is SIGKILL: after SIGTERM mariadbd would write all pages first.
 func (mariadb) end() syscall.Signal { return syscall.SIGKILL }

@@ -36,7 +36,7 @@ func startOrSkip(t *testing.T, name string) *Server {
 	return s
 }
 
-// shortTemp is a folder that any user may enter, unlike that of t.TempDir, and with a name short enough for a socket's path.
+// shortTemp returns a folder that any user may enter, unlike t.TempDir, with a name short enough for a socket's path.
 func shortTemp(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "srv") //nolint:usetesting // t.TempDir is too long, and closed to others
@@ -106,7 +106,7 @@ func TestNothingIsLeftOfAStartThatIsCancelled(t *testing.T) {
 				switch {
 				case errors.Is(err, ErrNotInstalled):
 					t.Skip(err)
-				case err == nil: // it was faster
+				case err == nil: // the server was faster
 					err = s.Stop()
 				case errors.Is(err, context.DeadlineExceeded):
 					err = nil

@@ -1,5 +1,6 @@
-// Package tempdir makes temporary folders of which it can be told later whether their process lives: it holds a lock until
-// it ends. Where there are no locks, on Windows, a folder in use can't be removed, since a file in it is open.
+// Package tempdir creates temporary folders and finds those whose process has ended: a process holds a lock in its
+// folder until it ends. On Windows, which has no such locks, a folder in use cannot be removed because a file in it is
+// open.
 package tempdir
 
 import (
@@ -15,7 +16,7 @@ import (
 const (
 	prefix   = "sqlflake-storage-"
 	lockName = "lock"
-	// young folders may not have their lock yet.
+	// young is the age below which a folder may not be locked yet.
 	young = time.Minute
 )
 
@@ -27,7 +28,7 @@ type Dir struct {
 	lock *os.File
 }
 
-// New makes a folder in parent; empty: where temporary folders are.
+// New creates a folder in parent; empty: in the system's folder for temporary files.
 func New(parent string) (*Dir, error) {
 	path, err := os.MkdirTemp(parent, prefix)
 	if err != nil {
@@ -46,14 +47,14 @@ func New(parent string) (*Dir, error) {
 // Remove removes the folder.
 func (d *Dir) Remove() error { return errors.Join(os.RemoveAll(d.Path), d.lock.Close()) }
 
-// Left are the folders in parent whose processes have ended without removing them.
+// Left returns the folders in parent that ended processes did not remove.
 func Left(parent string) []string {
 	var left []string
 	each(parent, func(path string) { left = append(left, path) })
 	return left
 }
 
-// Clean removes them and returns which they were.
+// Clean removes those folders and returns their paths.
 func Clean(parent string) (removed []string, err error) {
 	each(parent, func(path string) {
 		if failed := os.RemoveAll(path); failed != nil {
@@ -65,7 +66,7 @@ func Clean(parent string) (removed []string, err error) {
 	return removed, err
 }
 
-// each calls f with each folder of New's whose lock nobody holds, and holds it meanwhile.
+// each calls f with each folder of New that is not locked, and holds the lock meanwhile.
 func each(parent string, f func(path string)) {
 	if parent == "" {
 		parent = os.TempDir()
@@ -82,7 +83,7 @@ func each(parent string, f func(path string)) {
 		path := filepath.Join(parent, entry.Name())
 		file, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR, 0)
 		if err != nil {
-			continue // somebody else's, or none of New's
+			continue // in use, or not a folder of New
 		}
 		if filelock.Lock(file) == nil {
 			f(path)
