@@ -68,7 +68,7 @@ func adviceFor(ctx context.Context, args []string, out, help io.Writer) error {
 		return fmt.Errorf("unknown argument %q; -advise -h explains", flags.Arg(0))
 	}
 	if *format != "text" && *format != "json" {
-		return fmt.Errorf("-format: no format is called %q; there are text, json", *format)
+		return fmt.Errorf("-format: unknown format %q; there are text, json", *format)
 	}
 	answer, err := advise.Ask(ctx, q)
 	if err != nil {

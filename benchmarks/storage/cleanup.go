@@ -22,7 +22,7 @@ func (s settings) clean(ctx context.Context, out io.Writer) error {
 		}
 		for _, one := range kept {
 			n++
-			fmt.Fprintf(out, "Left alone on %s: %s, since %s.\n", name, one.Place, one.Why)
+			fmt.Fprintf(out, "Kept on %s: %s; %s.\n", name, one.Place, one.Why)
 		}
 		if err != nil {
 			return err

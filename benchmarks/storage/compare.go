@@ -92,7 +92,7 @@ func (s settings) compare(ctx context.Context, out, progress io.Writer) (err err
 		failed = errors.Join(failed, report.SaveEnvironment(dir, env), s.write(r, out, progress))
 	}
 	if r.Unfinished > 0 && s.out != "" {
-		fmt.Fprintf(progress, "%d of %d runs are still to do. The same command, with -out %s, goes on from there.\n",
+		fmt.Fprintf(progress, "%d of %d runs are not done. Run the same command with -out %s to continue.\n",
 			r.Unfinished, len(steps), s.out)
 	}
 	return failed

@@ -46,11 +46,11 @@ func (s settings) render(_ context.Context, out, progress io.Writer) error {
 		return fmt.Errorf("-report: %w", err)
 	}
 	if len(records) == 0 {
-		return fmt.Errorf("-report: there are no results in %s", s.report)
+		return fmt.Errorf("-report: %s contains no results", s.report)
 	}
 	env, err := report.LoadEnvironment(s.report)
 	if err != nil {
-		fmt.Fprintf(progress, "The report will not say where its figures are from: %v\n", err)
+		fmt.Fprintf(progress, "The report has no section on its environment: %v\n", err)
 	}
 	baseline := s.baseline
 	if env.Baseline != "" && !s.baselineSet {

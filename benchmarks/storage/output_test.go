@@ -88,10 +88,10 @@ func TestEndedReportGoesOn(t *testing.T) {
 		t.Fatalf("the error is %v, want context.Canceled", err)
 	}
 	if !strings.Contains(out.String(), "30 rows, 1 a statement") ||
-		!strings.Contains(out.String(), "Unfinished: 2 runs are still to do.") {
+		!strings.Contains(out.String(), "Unfinished: 2 runs are not done.") {
 		t.Errorf("what was finished is not reported:\n%s", &out)
 	}
-	if !strings.Contains(progress.String(), "2 of 4 runs are still to do. The same command, with -out "+dir) {
+	if !strings.Contains(progress.String(), "2 of 4 runs are not done. Run the same command with -out "+dir) {
 		t.Errorf("nothing says how to go on:\n%s", &progress.Builder)
 	}
 	text, _, err := call(t, t.Context(), again...)

@@ -29,10 +29,10 @@ func (s *settings) startServers(ctx context.Context, progress io.Writer) (stop f
 		if dsn == nil || *dsn != newServer {
 			continue
 		}
-		fmt.Fprintf(progress, "A server of %s is started, with a cache of %d MB.\n", name, server.CacheMiB)
+		fmt.Fprintf(progress, "Starting a %s server with a cache of %d MB.\n", name, server.CacheMiB)
 		one, err := server.Start(ctx, name)
 		if errors.Is(err, server.ErrNotInstalled) {
-			err = fmt.Errorf("%w; install it, or give the DSN of one that runs", err)
+			err = fmt.Errorf("%w; install it, or set the DSN of a running one", err)
 		}
 		if err != nil {
 			return stop, errors.Join(fmt.Errorf("-%s %s: %w", name, newServer, err), stop())

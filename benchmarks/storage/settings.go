@@ -119,7 +119,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 	s.engines = split(*engines)
 	for _, name := range s.engines {
 		if !slices.Contains(engine.Names(), name) {
-			note("db", fmt.Errorf("no database is called %q; there are %s", name, strings.Join(engine.Names(), ", ")))
+			note("db", fmt.Errorf("unknown database %q; there are %s", name, strings.Join(engine.Names(), ", ")))
 		}
 	}
 	if s.options.Batch, err = numbers(*batches, mostBatch); err != nil {
@@ -152,10 +152,10 @@ func parse(args []string, out io.Writer) (settings, error) {
 		note("db", fmt.Errorf("no database; there are %s", strings.Join(engine.Names(), ", ")))
 	}
 	if !slices.Contains([]string{"table", "csv", "json"}, s.format) {
-		note("format", fmt.Errorf("no format is called %q; there are table, csv, json", s.format))
+		note("format", fmt.Errorf("unknown format %q; there are table, csv, json", s.format))
 	}
 	if s.report != "" && s.out != "" {
-		note("report", errors.New("it measures nothing, so there is nothing for -out"))
+		note("report", errors.New("-out cannot be combined with it, because it measures nothing"))
 	}
 	return s, failed
 }
@@ -215,7 +215,7 @@ func numbers(list string, most int) ([]int, error) {
 	for _, part := range split(list) {
 		n, err := strconv.Atoi(part)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no number", part)
+			return nil, fmt.Errorf("%q is not a number", part)
 		}
 		if n < 1 || n > most {
 			return nil, fmt.Errorf("%d is out of range [1, %d]", n, most)

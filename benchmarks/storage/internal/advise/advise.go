@@ -82,7 +82,7 @@ func (q *Question) check() error {
 		q.Database = name
 	}
 	if !slices.Contains(Databases(), q.Database) {
-		return fmt.Errorf("db: no database is called %q; there is advice for %s", q.Database, strings.Join(Databases(), ", "))
+		return fmt.Errorf("db: unknown database %q; there is advice for %s", q.Database, strings.Join(Databases(), ", "))
 	}
 	if q.Key == "" {
 		q.Key = arrival.Layouts()[0].Name

@@ -89,7 +89,7 @@ func TestWarningsComeWhenTheyApply(t *testing.T) {
 				}
 			}
 			for _, advice := range a.Advice { // no advice that the answer does not have
-				if strings.Contains(advice.Text, "fill factor that is given") && a.Best.Fill == a.Expected.Fill {
+				if strings.Contains(advice.Text, "fill factor above") && a.Best.Fill == a.Expected.Fill {
 					t.Errorf("%s: %s, but there is none to set", advice.Name, advice.Text)
 				}
 			}
@@ -167,23 +167,23 @@ func TestStatementsRun(t *testing.T) {
 
 func TestAskNamesWhatIsWrong(t *testing.T) {
 	for want, change := range map[string]func(*Question){
-		"db: no database is called \"oracle\"": func(q *Question) { q.Database = "oracle" },
-		"db: no database is called \"\"":       func(q *Question) { q.Database = "" },
-		"workers: 0":                           func(q *Question) { q.Workers = 0 },
-		"rate: -5":                             func(q *Question) { q.Rate = -5 },
-		"rate: NaN":                            func(q *Question) { q.Rate = math.NaN() },
-		"rate: +Inf":                           func(q *Question) { q.Rate = math.Inf(1) },
-		"skew: -1s":                            func(q *Question) { q.Skew = -time.Second },
-		"lag: -1s":                             func(q *Question) { q.Lag = -time.Second },
-		"batch: 0":                             func(q *Question) { q.Batch = 0 },
-		"batch: 1000001":                       func(q *Question) { q.Batch = 1_000_001 },
-		"row: 0":                               func(q *Question) { q.Row = 0 },
-		"row: 2001":                            func(q *Question) { q.Row = 2001 },
-		"key: no layout":                       func(q *Question) { q.Key = "uuidv4" },
-		"fill: 9 is out of range":              func(q *Question) { q.Fill = 9 },
-		"fill: 101 is out of range":            func(q *Question) { q.Fill = 101 },
-		"fill: sqlite has no fill factor":      func(q *Question) { q.Database, q.Fill = "sqlite", 90 },
-		"table: ":                              func(q *Question) { q.Table = "a; DROP TABLE b" },
+		"db: unknown database \"oracle\"": func(q *Question) { q.Database = "oracle" },
+		"db: unknown database \"\"":       func(q *Question) { q.Database = "" },
+		"workers: 0":                      func(q *Question) { q.Workers = 0 },
+		"rate: -5":                        func(q *Question) { q.Rate = -5 },
+		"rate: NaN":                       func(q *Question) { q.Rate = math.NaN() },
+		"rate: +Inf":                      func(q *Question) { q.Rate = math.Inf(1) },
+		"skew: -1s":                       func(q *Question) { q.Skew = -time.Second },
+		"lag: -1s":                        func(q *Question) { q.Lag = -time.Second },
+		"batch: 0":                        func(q *Question) { q.Batch = 0 },
+		"batch: 1000001":                  func(q *Question) { q.Batch = 1_000_001 },
+		"row: 0":                          func(q *Question) { q.Row = 0 },
+		"row: 2001":                       func(q *Question) { q.Row = 2001 },
+		"key: unknown layout":             func(q *Question) { q.Key = "uuidv4" },
+		"fill: 9 is out of range":         func(q *Question) { q.Fill = 9 },
+		"fill: 101 is out of range":       func(q *Question) { q.Fill = 101 },
+		"fill: sqlite has no fill factor": func(q *Question) { q.Database, q.Fill = "sqlite", 90 },
+		"table: ":                         func(q *Question) { q.Table = "a; DROP TABLE b" },
 	} {
 		q := usual("postgres")
 		change(&q)

@@ -190,7 +190,7 @@ func fillStatements(table string, size, fill int) []string {
 		"CREATE TABLE " + quoted(table, "") + " (id " + column + " PRIMARY KEY WITH (fillfactor = " + itoa(fill) + "), ...);" +
 			"  -- a new table",
 		"ALTER INDEX " + index + " SET (fillfactor = " + itoa(fill) + ");" +
-			"  -- one that is there: for pages that are split from now on",
-		"REINDEX INDEX CONCURRENTLY " + index + ";  -- and for those that it has; from PostgreSQL 12 on",
+			"  -- an existing index: for later page splits",
+		"REINDEX INDEX CONCURRENTLY " + index + ";  -- and for its pages; PostgreSQL 12 or later",
 	}
 }

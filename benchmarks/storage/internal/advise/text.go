@@ -60,10 +60,10 @@ func (a Answer) writeFills(b *strings.Builder) {
 		return
 	}
 	if a.Best.Fill == a.Expected.Fill {
-		fmt.Fprintf(b, "Set     nothing: fillfactor = %d is the best for it\n", a.Best.Fill)
+		fmt.Fprintf(b, "Set     nothing: fillfactor = %d is the best\n", a.Best.Fill)
 	} else {
 		fmt.Fprintf(b, "Set     fillfactor = %d: %.0f %% full, %.1f bytes a key, %.2f times auto-increment;\n"+
-			"        chosen to be good also if skew and lag grow by half\n",
+			"        also good if skew and lag grow by half\n",
 			a.Best.Fill, 100*a.Best.Density, a.Best.Bytes, a.Best.Ratio)
 		for _, statement := range a.Statements {
 			b.WriteString("            " + statement + "\n")

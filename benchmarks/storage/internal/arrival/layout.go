@@ -41,7 +41,7 @@ func FindLayout(name string) (Layout, error) {
 		}
 		names[i] = l.Name
 	}
-	return Layout{}, fmt.Errorf("no layout is called %q; there are %s", name, strings.Join(names, ", "))
+	return Layout{}, fmt.Errorf("unknown layout %q; there are %s", name, strings.Join(names, ", "))
 }
 
 // age is the time after the epoch at which the simulation begins, so that keys have their full length.

@@ -24,7 +24,7 @@ func Cleanup(ctx context.Context, name string, c Config) (removed []string, kept
 	case "mariadb":
 		return cleanMariaDB(ctx, c)
 	default:
-		return nil, nil, fmt.Errorf("no database is called %q; there are %v", name, Names())
+		return nil, nil, fmt.Errorf("unknown database %q; there are %v", name, Names())
 	}
 }
 
@@ -69,7 +69,7 @@ func cleanPostgres(ctx context.Context, c Config) ([]string, []Kept, error) {
 	defer cancel()
 	admin, err := pgx.ConnectConfig(connecting, config)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s can't be reached; start it or correct the DSN: %w", e.where(), err)
+		return nil, nil, fmt.Errorf("%s cannot be reached; start it or correct the DSN: %w", e.where(), err)
 	}
 	defer closeConn(admin)
 	rows, err := admin.Query(ctx, `SELECT n.nspname, coalesce(obj_description(n.oid, 'pg_namespace'), ''),
@@ -106,7 +106,7 @@ func cleanMariaDB(ctx context.Context, c Config) ([]string, []Kept, error) {
 			ON t.table_schema = s.schema_name AND t.table_name = ?
 		WHERE s.schema_name REGEXP ? ORDER BY 1`, OwnerTable, placePattern)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s can't be reached; start it or correct the DSN: %w", e.where(), err)
+		return nil, nil, fmt.Errorf("%s cannot be reached; start it or correct the DSN: %w", e.where(), err)
 	}
 	defer rows.Close()
 	var places []found

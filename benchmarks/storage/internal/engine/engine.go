@@ -151,6 +151,6 @@ func Open(ctx context.Context, name string, c Config) (Engine, error) {
 	case "mariadb":
 		return openMariaDB(ctx, c)
 	default:
-		return nil, fmt.Errorf("no database is called %q; there are %v", name, Names())
+		return nil, fmt.Errorf("unknown database %q; there are %v", name, Names())
 	}
 }

@@ -103,7 +103,7 @@ func (e *mariadb) makeDatabase(ctx context.Context) error {
 	}
 	defer admin.Close()
 	if err := admin.PingContext(ctx); err != nil {
-		return fmt.Errorf("%s can't be reached; start it or correct the DSN: %w", e.where(), err)
+		return fmt.Errorf("%s cannot be reached; start it or correct the DSN: %w", e.where(), err)
 	}
 	rows, err := admin.QueryContext(ctx,
 		"SELECT schema_name FROM information_schema.schemata WHERE schema_name REGEXP ? ORDER BY 1", placePattern)
@@ -126,19 +126,19 @@ func (e *mariadb) makeDatabase(ctx context.Context) error {
 	e.made = true
 	_, err = admin.ExecContext(ctx, "CREATE DATABASE "+backQuoted(e.name)+" CHARACTER SET utf8mb4")
 	if isNumber(err, 1044, 1227) { // access denied to the database, or a missing privilege
-		return fmt.Errorf("%s: the user may not make a database; "+
-			"an administrator can allow it by GRANT ALL ON `%s%%`.* TO the user: %w",
+		return fmt.Errorf("%s: the user may not create a database; "+
+			"an administrator can allow it with GRANT ALL ON `%s%%`.* TO the user: %w",
 			e.where(), strings.ReplaceAll(placePrefix, "_", `\_`), err)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: make a database: %w", e.where(), err)
+		return fmt.Errorf("%s: create a database: %w", e.where(), err)
 	}
 	// A comment of a table, because MySQL has no comments of databases.
 	comment := strings.NewReplacer("'", "''", `\`, `\\`).Replace(ownComment())
 	_, err = admin.ExecContext(ctx, fmt.Sprintf("CREATE TABLE %s.%s (id INT PRIMARY KEY) ENGINE=InnoDB COMMENT='%s'",
 		backQuoted(e.name), OwnerTable, comment))
 	if err != nil {
-		return fmt.Errorf("%s: make a table: %w", e.where(), err)
+		return fmt.Errorf("%s: create a table: %w", e.where(), err)
 	}
 	return nil
 }
@@ -294,7 +294,7 @@ func (e *mariadb) Settle(ctx context.Context, tables ...string) (err error) {
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	_, err = conn.ExecContext(ctx, "FLUSH TABLES "+strings.Join(quoted, ", ")+" FOR EXPORT")
 	if denied(err) {
-		e.add("The user may not run FLUSH TABLES ... FOR EXPORT (GRANT RELOAD), so pages may be written at any time.")
+		e.add("The user may not run FLUSH TABLES ... FOR EXPORT (GRANT RELOAD), so pages may be written during a measurement.")
 		return nil
 	}
 	if err != nil {
@@ -332,7 +332,7 @@ func (e *mariadb) Close() error {
 	}
 	if e.made {
 		if err := e.dropDatabase(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("%s: the database is left behind, to drop it: DROP DATABASE IF EXISTS %s: %w",
+			errs = append(errs, fmt.Errorf("%s: the database was not dropped; drop it with DROP DATABASE IF EXISTS %s: %w",
 				e.where(), backQuoted(e.name), err))
 		}
 	}

@@ -145,7 +145,7 @@ func (e *mariadb) pooled(ctx context.Context, table string) (map[string]poolPage
 		JOIN information_schema.INNODB_BUFFER_PAGE p ON p.SPACE = i.SPACE AND p.INDEX_NAME = i.NAME
 		WHERE t.NAME = ? AND p.PAGE_TYPE = 'INDEX' GROUP BY i.NAME`, e.name+"/"+table)
 	if denied(err) {
-		e.add("How full the pages are is not known on %s: the user may not look into the buffer pool (GRANT PROCESS).",
+		e.add("How full the pages are is not known on %s: the user may not read the buffer pool's contents (GRANT PROCESS).",
 			e.product())
 		return nil, nil
 	}
@@ -200,7 +200,7 @@ func (e *mariadb) cpu() time.Duration {
 	}
 	used, err := processCPU(e.server)
 	if err != nil {
-		e.add("%s's CPU time is not known any more: %v.", e.product(), err)
+		e.add("%s's CPU time is no longer known: %v.", e.product(), err)
 		return -1
 	}
 	return used
@@ -223,10 +223,10 @@ func serverProcess(pidFile string) (int, error) {
 	}
 	switch len(list) {
 	case 0:
-		return 0, errors.New("its process can't be seen from here")
+		return 0, errors.New("its process is not visible from here")
 	case 1:
 		return list[0].pid, nil
 	default:
-		return 0, fmt.Errorf("there are %d servers here, and %s can't be read to tell which it is", len(list), pidFile)
+		return 0, fmt.Errorf("there are %d servers here, and %s, which would identify it, cannot be read", len(list), pidFile)
 	}
 }

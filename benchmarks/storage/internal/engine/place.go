@@ -58,7 +58,7 @@ func (n *notes) Notes() []string {
 // leftovers adds a note about places of other runs.
 func (n *notes) leftovers(what string, quoted []string, drop string) {
 	if len(quoted) > 0 {
-		n.add("There are %s of other runs, which go on or were killed: %s. -cleanup drops those of killed ones; to drop one: %s.",
+		n.add("There are %s of other runs, which are running or were killed: %s. -cleanup drops those of killed runs; to drop one: %s.",
 			what, strings.Join(quoted, ", "), fmt.Sprintf(drop, quoted[0]))
 	}
 }
@@ -74,7 +74,7 @@ func (e *badDSN) Unwrap() error { return e.cause }
 
 // commentOf returns the comment of a place. Cleanup and administrators read it.
 func commentOf(pid int, host string) string {
-	return fmt.Sprintf("sqlflake storage benchmark, process %d on %s; may be dropped when that has ended", pid, host)
+	return fmt.Sprintf("sqlflake storage benchmark, process %d on %s; may be dropped after it has ended", pid, host)
 }
 
 func ownComment() string {
@@ -83,18 +83,18 @@ func ownComment() string {
 }
 
 var commentPattern = regexp.MustCompile(
-	`^sqlflake storage benchmark, process (\d+) on (.*); may be dropped when that has ended$`)
+	`^sqlflake storage benchmark, process (\d+) on (.*); may be dropped after it has ended$`)
 
 // inUse returns why a place must be kept: the comment is not the tool's, or its process may be alive. It is empty if
 // the process has ended.
 func inUse(comment string) string {
 	found := commentPattern.FindStringSubmatch(comment)
 	if found == nil {
-		return "it has no comment of this tool"
+		return "its comment is not by this tool"
 	}
 	host, err := os.Hostname()
 	if err != nil || host == "" || found[2] != host {
-		return fmt.Sprintf("it is of a process on %q, which can't be looked up from here", found[2])
+		return fmt.Sprintf("its process is on %q and cannot be checked from here", found[2])
 	}
 	pid, err := strconv.Atoi(found[1])
 	if err != nil || alive(pid) {

@@ -74,7 +74,7 @@ func (e *postgres) open(ctx context.Context, durable bool) error {
 		return fmt.Errorf("%s: %w", e.where(), err)
 	}
 	if e.version < countersVersion {
-		e.add("PostgreSQL before 15 tells no exact counts of full-page images, reads, hits and bytes written; " +
+		e.add("PostgreSQL before 15 does not report exact counts of full-page images, reads, hits and bytes written; " +
 			"they are left out.")
 	}
 	e.findPostmaster(backend)
@@ -87,7 +87,7 @@ func (e *postgres) makeSchema(ctx context.Context) error {
 	defer cancel()
 	admin, err := pgx.ConnectConfig(ctx, e.config)
 	if err != nil {
-		return fmt.Errorf("%s can't be reached; start it or correct the DSN: %w", e.where(), err)
+		return fmt.Errorf("%s cannot be reached; start it or correct the DSN: %w", e.where(), err)
 	}
 	defer closeConn(admin)
 	others, err := names(ctx, admin, "SELECT quote_ident(nspname) FROM pg_namespace WHERE nspname ~ $1 ORDER BY 1",
@@ -99,12 +99,12 @@ func (e *postgres) makeSchema(ctx context.Context) error {
 	e.made = true
 	_, err = admin.Exec(ctx, "CREATE SCHEMA "+doubleQuoted(e.schema))
 	if isCode(err, "42501") { // insufficient_privilege
-		return fmt.Errorf("%s: the user may not make a schema; "+
-			"the database's owner can allow it by GRANT CREATE ON DATABASE %s TO %s: %w",
+		return fmt.Errorf("%s: the user may not create a schema; "+
+			"the database's owner can allow it with GRANT CREATE ON DATABASE %s TO %s: %w",
 			e.where(), doubleQuoted(e.config.Database), doubleQuoted(e.config.User), err)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: make a schema: %w", e.where(), err)
+		return fmt.Errorf("%s: create a schema: %w", e.where(), err)
 	}
 	_, err = admin.Exec(ctx, fmt.Sprintf("COMMENT ON SCHEMA %s IS '%s'",
 		doubleQuoted(e.schema), strings.ReplaceAll(ownComment(), "'", "''")))
@@ -238,7 +238,7 @@ func (e *postgres) Settle(ctx context.Context, tables ...string) error {
 	}
 	_, err := e.db.ExecContext(ctx, "CHECKPOINT")
 	if isCode(err, "42501") {
-		e.add("The user may not run CHECKPOINT, so checkpoints come at any time; GRANT pg_checkpoint allows it from " +
+		e.add("The user may not run CHECKPOINT, so checkpoints may run during a measurement; GRANT pg_checkpoint allows it from " +
 			"PostgreSQL 15 on.")
 		return nil
 	}
@@ -276,6 +276,6 @@ func (e *postgres) dropSchema(ctx context.Context) error {
 }
 
 func (e *postgres) left(err error) error {
-	return fmt.Errorf("%s: the schema is left behind, to drop it: DROP SCHEMA IF EXISTS %s CASCADE: %w",
+	return fmt.Errorf("%s: the schema was not dropped; drop it with DROP SCHEMA IF EXISTS %s CASCADE: %w",
 		e.where(), doubleQuoted(e.schema), err)
 }

@@ -48,7 +48,7 @@ func (e *postgres) statTuple(ctx context.Context) (string, error) {
 }
 
 func (e *postgres) noDensity(err error) {
-	e.add("How full the pages of indexes are is not known: pgstattuple can't be used (%s).", strings.TrimSpace(err.Error()))
+	e.add("How full the pages of indexes are is not known: pgstattuple is not available (%s).", strings.TrimSpace(err.Error()))
 }
 
 func isServerError(err error) bool {
@@ -218,7 +218,7 @@ func (e *postgres) findPostmaster(backend int) {
 			}
 		}
 	}
-	e.add("PostgreSQL's CPU time is not known: its processes can't be seen from here.")
+	e.add("PostgreSQL's CPU time is not known: its processes are not visible from here.")
 }
 
 func (e *postgres) cpu() time.Duration {
@@ -227,7 +227,7 @@ func (e *postgres) cpu() time.Duration {
 	}
 	used, err := familyCPU(e.postmaster)
 	if err != nil {
-		e.add("PostgreSQL's CPU time is not known any more: %v.", err)
+		e.add("PostgreSQL's CPU time is no longer known: %v.", err)
 		return -1
 	}
 	return used

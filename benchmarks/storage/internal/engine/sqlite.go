@@ -32,7 +32,7 @@ func openSQLite(ctx context.Context, c Config) (Engine, error) {
 	e := &sqlite{dir: dir}
 	e.add("SQLite runs inside the client, so its CPU time includes the client's.")
 	if left := tempdir.Left(c.SQLiteDir); len(left) > 0 {
-		e.add("There are folders of runs that were killed, %d. -cleanup removes them.", len(left))
+		e.add("There are %d folders of killed runs. -cleanup removes them.", len(left))
 	}
 	synchronous := "OFF"
 	if c.Durable {
@@ -154,7 +154,7 @@ func (e *sqlite) checkpoint(ctx context.Context) error {
 	var busy, pages, moved int
 	err := e.db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved)
 	if err == nil && busy != 0 {
-		err = errors.New("the write-ahead log can't be emptied: somebody reads")
+		err = errors.New("the write-ahead log cannot be emptied while it is read")
 	}
 	return err
 }

@@ -114,7 +114,7 @@ func (p *pages) walk(number int64, u *treeUsage, depth int) error {
 		}
 		return p.walk(int64(binary.BigEndian.Uint32(head[8:])), u, depth+1)
 	default:
-		return fmt.Errorf("page %d has the kind %d, which is no B-tree page", number, kind)
+		return fmt.Errorf("page %d has the kind %d, which is not a B-tree page", number, kind)
 	}
 }
 
@@ -125,7 +125,7 @@ func (p *pages) check(page, head []byte, offset int64, kind byte, cells int64) e
 		pointers = 12
 	}
 	if pointers+2*cells > p.usable-offset {
-		return fmt.Errorf("%d cells can't be on it", cells)
+		return fmt.Errorf("%d cells do not fit on it", cells)
 	}
 	for i := range cells {
 		if cell := int64(binary.BigEndian.Uint16(head[pointers+2*i:])); cell < pointers || cell >= p.usable {

@@ -85,7 +85,7 @@ func Find(names []string) ([]Kind, error) {
 	all := Kinds()
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(k Kind) bool { return k.Name == name }) {
-			return nil, fmt.Errorf("no kind of key is called %q; there are %s", name, strings.Join(Names(all), ", "))
+			return nil, fmt.Errorf("unknown kind of key %q; there are %s", name, strings.Join(Names(all), ", "))
 		}
 	}
 	return slices.DeleteFunc(all, func(k Kind) bool { return !slices.Contains(names, k.Name) }), nil

@@ -50,7 +50,7 @@ func (p *Progress) Start(steps, done int) {
 	defer p.mu.Unlock()
 	p.steps, p.done, p.shown = steps, done, p.now()
 	if done > 0 {
-		p.print(fmt.Sprintf("%d runs, of which %d are there from before", steps, done))
+		p.print(fmt.Sprintf("%d runs, %d of them done before", steps, done))
 	} else {
 		p.print(fmt.Sprintf("%d runs", steps))
 	}

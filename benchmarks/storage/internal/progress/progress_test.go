@@ -52,7 +52,7 @@ func TestPipeGetsALineEveryFewSeconds(t *testing.T) {
 	play(New(&b, list, nil), list, 2*time.Second)
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 	want := []string{
-		"12 runs, of which 2 are there from before",
+		"12 runs, 2 of them done before",
 		"4 of 12, 15 s left, sqlite load rows=1000 auto, 500 rows",
 		"7 of 12, 10 s left", "9 of 12, 5 s left, sqlite load rows=1000 auto, 500 rows", "12 of 12, 0 s left",
 		"12 of 12 runs are done",

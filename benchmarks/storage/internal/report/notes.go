@@ -118,7 +118,7 @@ func (r Report) remarks() []string {
 // runsLeft returns a sentence with the number of runs that are not done.
 func runsLeft(runs int) string {
 	if runs == 1 {
-		return "1 run is still to do."
+		return "1 run is not done."
 	}
-	return number(float64(runs), 0) + " runs are still to do."
+	return number(float64(runs), 0) + " runs are not done."
 }

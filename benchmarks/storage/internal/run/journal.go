@@ -37,7 +37,7 @@ func OpenJournal(dir string) (*Journal, error) {
 		return nil, err
 	}
 	if err := filelock.Lock(file); errors.Is(err, filelock.ErrHeld) { // other errors: a file system without locks
-		return nil, errors.Join(fmt.Errorf("%s: %w; wait for its end, or name another -out", dir, ErrInUse), file.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w; wait until it ends, or use another -out", dir, ErrInUse), file.Close())
 	}
 	records, size, err := load(path)
 	if err != nil {
@@ -91,7 +91,7 @@ func (j *Journal) Add(r measure.Record) error {
 		return err
 	}
 	if _, err := j.file.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("keep a result: %w", err)
+		return fmt.Errorf("store a result: %w", err)
 	}
 	j.records = append(j.records, r)
 	j.done[r.ID()] = true

@@ -173,7 +173,7 @@ type listed struct{ keys []any }
 // Draw takes the next keys of the list.
 func (l *listed) Draw(dst []any) error {
 	if len(dst) > len(l.keys) {
-		return fmt.Errorf("%d keys are left of the list, not %d", len(l.keys), len(dst))
+		return fmt.Errorf("the list has %d keys left, not %d", len(l.keys), len(dst))
 	}
 	l.keys = l.keys[copy(dst, l.keys):]
 	return nil

@@ -29,7 +29,7 @@ var gorms = Scenario{
 func runGorm(ctx context.Context, b *Bench) (values map[string]float64, err error) {
 	model, ok := gormModels[b.Kind.Name]
 	if !ok {
-		return nil, engine.Unsupported("there is no model of GORM for keys of the kind %s", b.Kind.Name)
+		return nil, engine.Unsupported("there is no GORM model for keys of the kind %s", b.Kind.Name)
 	}
 	table := b.Table("gorm", nil)
 	b.tables = append(b.tables, table.Name) // for Clean: GORM creates it, not the engine

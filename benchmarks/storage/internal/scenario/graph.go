@@ -72,7 +72,7 @@ var styles = map[string]func(s *saver, ctx context.Context) error{
 func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err error) {
 	save, ok := styles[b.Params.Get("style")]
 	if !ok {
-		return nil, fmt.Errorf("no style is called %q", b.Params.Get("style"))
+		return nil, fmt.Errorf("unknown style %q", b.Params.Get("style"))
 	}
 	if err := b.readsBack(); err != nil {
 		return nil, err

@@ -109,7 +109,7 @@ func read64(rows *sql.Rows, dst []any) error {
 		return err
 	}
 	if i != len(dst) {
-		return fmt.Errorf("%d keys came back, want %d", i, len(dst))
+		return fmt.Errorf("%d keys were returned, want %d", i, len(dst))
 	}
 	return nil
 }

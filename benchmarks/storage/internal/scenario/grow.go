@@ -60,7 +60,7 @@ func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 		}
 		cost, err := b.growBy(ctx, table, source, done, n, end)
 		if errors.Is(err, errSlow) && done > 0 {
-			return values, fmt.Errorf("%w: it has come to %d of %d rows", err, done, rows)
+			return values, fmt.Errorf("%w: after %d of %d rows", err, done, rows)
 		}
 		if err != nil {
 			return nil, err
@@ -95,7 +95,7 @@ func (b *Bench) growBy(ctx context.Context, table engine.Table, source key.Sourc
 }
 
 // errSlow turns a run into a record with a note and the values of its finished steps.
-var errSlow = engine.Unsupported("the time for one kind of key, %v, is over", growLimit)
+var errSlow = engine.Unsupported("the time limit for one kind of key, %v, is exceeded", growLimit)
 
 func (b *Bench) timedRows(ctx context.Context, table engine.Table, source key.Source, first, n int, end time.Time) (
 	took time.Duration, err error,

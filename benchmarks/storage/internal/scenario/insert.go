@@ -46,7 +46,7 @@ func (b *Bench) readsBack() error {
 	if !b.Kind.Counted || b.Returning() {
 		return nil
 	}
-	return engine.Unsupported("this server has no INSERT ... RETURNING, so a program can't read back the keys that it has " +
+	return engine.Unsupported("this server has no INSERT ... RETURNING, so a program cannot read back the keys that it has " +
 		"counted")
 }
 

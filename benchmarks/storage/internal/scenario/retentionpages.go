@@ -22,7 +22,7 @@ func (b *Bench) waitForPurge(ctx context.Context, table string) error {
 	defer cancel()
 	end, _, _, err := b.purge(ctx)
 	if err != nil {
-		return engine.Unsupported("the user may not see the status of InnoDB (GRANT PROCESS): %w", err)
+		return engine.Unsupported("the user may not read the status of InnoDB (GRANT PROCESS): %w", err)
 	}
 	for {
 		_, done, history, err := b.purge(ctx)

@@ -55,7 +55,7 @@ func Find(names []string) ([]Scenario, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("no scenario is called %q; there are %s", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("unknown scenario %q; there are %s", name, strings.Join(known, ", "))
 		}
 	}
 	return slices.DeleteFunc(all, func(s Scenario) bool { return !slices.Contains(names, s.Name) }), nil

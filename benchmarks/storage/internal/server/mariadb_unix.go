@@ -22,7 +22,7 @@ func (mariadb) find() (install, serve string, err error) {
 	install, ok := findIn(all, "mariadb-install-db")
 	serve, found := findIn(all, "mariadbd")
 	if !ok || !found {
-		return "", "", fmt.Errorf("%w: mariadb-install-db and mariadbd are neither in PATH nor where packages put them",
+		return "", "", fmt.Errorf("%w: mariadb-install-db and mariadbd are neither in PATH nor in the folders of packages",
 			ErrNotInstalled)
 	}
 	return install, serve, nil

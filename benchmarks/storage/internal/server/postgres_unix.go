@@ -21,7 +21,7 @@ func (postgres) find() (install, serve string, err error) {
 	install, serve, ok := findBeside(folders("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin",
 		"/opt/homebrew/opt/postgresql@*/bin", "/usr/local/opt/postgresql@*/bin"), "initdb", "postgres")
 	if !ok {
-		return "", "", fmt.Errorf("%w: initdb and postgres are neither in PATH nor where packages put them", ErrNotInstalled)
+		return "", "", fmt.Errorf("%w: initdb and postgres are neither in PATH nor in the folders of packages", ErrNotInstalled)
 	}
 	return install, serve, nil
 }

@@ -36,6 +36,6 @@ func Start(ctx context.Context, name string) (*Server, error) {
 	case "mariadb":
 		return start(ctx, mariadb{})
 	default:
-		return nil, fmt.Errorf("no server is called %q; there are postgres, mariadb", name)
+		return nil, fmt.Errorf("unknown server %q; there are postgres, mariadb", name)
 	}
 }
