@@ -20,7 +20,7 @@ import (
 func (s settings) compare(ctx context.Context, out, progress io.Writer) (err error) {
 	dir := s.out
 	if dir == "" {
-		temporary, failed := tempdir.New("")
+		temporary, failed := tempdir.New("", tempdir.Files)
 		if failed != nil {
 			return failed
 		}

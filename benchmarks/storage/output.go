@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+
+	"golang.org/x/term"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
 	runner "github.com/sqlflake/sqlflake/benchmarks/storage/internal/run"
@@ -57,4 +60,31 @@ func (s settings) render(_ context.Context, out, progress io.Writer) error {
 		baseline = env.Baseline
 	}
 	return s.write(report.New(env, records, baseline), out, progress)
+}
+
+// leastWidth is used if a terminal reports no width or an impossible one.
+const leastWidth = 40
+
+// widthOf returns a function for the width of a terminal; nil for a pipe, a file, or a terminal that cannot redraw.
+func widthOf(w io.Writer) func() int {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {
+		return nil
+	}
+	return func() int {
+		width, _, err := term.GetSize(int(file.Fd()))
+		if err != nil {
+			width = 80
+		}
+		return max(width, leastWidth)
+	}
+}
+
+// styleOf returns how to write tables to w.
+func styleOf(w io.Writer) report.Style {
+	width := widthOf(w)
+	if width == nil {
+		return report.Style{}
+	}
+	return report.Style{Width: width(), Color: os.Getenv("NO_COLOR") == ""}
 }

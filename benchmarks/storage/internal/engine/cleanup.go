@@ -17,7 +17,7 @@ type Kept struct{ Place, Why string }
 func Cleanup(ctx context.Context, name string, c Config) (removed []string, kept []Kept, err error) {
 	switch name {
 	case "sqlite":
-		removed, err = tempdir.Clean(c.SQLiteDir)
+		removed, err = tempdir.Clean(c.SQLiteDir, tempdir.Files)
 		return removed, nil, err
 	case "postgres":
 		return cleanPostgres(ctx, c)

@@ -4,6 +4,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -154,3 +155,12 @@ func Open(ctx context.Context, name string, c Config) (Engine, error) {
 		return nil, fmt.Errorf("unknown database %q; there are %v", name, Names())
 	}
 }
+
+// Unsupported returns an error that is errors.ErrUnsupported: something that a database or its user cannot do. Its text
+// is for a report.
+func Unsupported(format string, args ...any) error { return unsupported{fmt.Errorf(format, args...)} }
+
+type unsupported struct{ error }
+
+func (unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
+func (u unsupported) Unwrap() error      { return u.error }

@@ -25,13 +25,13 @@ type sqlite struct {
 }
 
 func openSQLite(ctx context.Context, c Config) (Engine, error) {
-	dir, err := tempdir.New(c.SQLiteDir)
+	dir, err := tempdir.New(c.SQLiteDir, tempdir.Files)
 	if err != nil {
 		return nil, fmt.Errorf("a folder for SQLite: %w", err)
 	}
 	e := &sqlite{dir: dir}
 	e.add("SQLite runs inside the client, so its CPU time includes the client's.")
-	if left := tempdir.Left(c.SQLiteDir); len(left) > 0 {
+	if left := tempdir.Left(c.SQLiteDir, tempdir.Files); len(left) > 0 {
 		e.add("There are %d folders of killed runs. -cleanup removes them.", len(left))
 	}
 	synchronous := "OFF"

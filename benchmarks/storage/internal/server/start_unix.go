@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/tempdir"
 )
 
 // kind is a kind of server.
@@ -40,11 +42,11 @@ const (
 // instance is a server that starts, runs or ends.
 type instance struct {
 	kind
-	dir    string
-	lock   *os.File
-	owner  *syscall.Credential // nil: the user of this process
-	server *os.Process
-	exited chan struct{} // closed when the server has ended
+	dir       string
+	temporary *tempdir.Dir
+	owner     *syscall.Credential // nil: the user of this process
+	server    *os.Process
+	exited    chan struct{} // closed when the server has ended
 }
 
 func start(ctx context.Context, k kind) (*Server, error) {
@@ -52,19 +54,19 @@ func start(ctx context.Context, k kind) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	sweep()
-	dir, lock, err := newDir()
+	_, _ = tempdir.Clean("", tempdir.Server) // best effort
+	dir, err := tempdir.New("", tempdir.Server)
 	if err != nil {
 		return nil, err
 	}
-	i := &instance{kind: k, dir: dir, lock: lock, exited: make(chan struct{})}
+	i := &instance{kind: k, dir: dir.Path, temporary: dir, exited: make(chan struct{})}
 	if err := i.start(ctx, install, serve); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
 		return nil, errors.Join(err, i.stop())
 	}
-	return &Server{DSN: k.dsn(dir), Dir: dir, stop: i.stop}, nil
+	return &Server{DSN: k.dsn(i.dir), Dir: i.dir, stop: i.stop}, nil
 }
 
 func (i *instance) start(ctx context.Context, install, serve string) error {
@@ -136,7 +138,7 @@ func (i *instance) stop() error {
 			<-i.exited
 		}
 	}
-	return errors.Join(os.RemoveAll(i.dir), i.lock.Close())
+	return i.temporary.Remove()
 }
 
 // output runs a program and its children in a process group that is killed with ctx.

@@ -13,14 +13,17 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/filelock"
 )
 
+// The prefixes of the folders' names: of a database file or a report, and of a server.
 const (
-	prefix   = "sqlflake-storage-"
+	Files  = "sqlflake-storage-"
+	Server = "sqlflake-srv-" // short, because the path of a socket in it has a limit of about 100 bytes
+)
+
+const (
 	lockName = "lock"
 	// young is the age below which a folder may not be locked yet.
 	young = time.Minute
 )
-
-var pattern = regexp.MustCompile("^" + prefix + "[0-9]+$")
 
 // Dir is a folder with its lock.
 type Dir struct {
@@ -29,7 +32,7 @@ type Dir struct {
 }
 
 // New creates a folder in parent; empty: in the system's folder for temporary files.
-func New(parent string) (*Dir, error) {
+func New(parent, prefix string) (*Dir, error) {
 	path, err := os.MkdirTemp(parent, prefix)
 	if err != nil {
 		return nil, err
@@ -48,15 +51,15 @@ func New(parent string) (*Dir, error) {
 func (d *Dir) Remove() error { return errors.Join(os.RemoveAll(d.Path), d.lock.Close()) }
 
 // Left returns the folders in parent that ended processes did not remove.
-func Left(parent string) []string {
+func Left(parent, prefix string) []string {
 	var left []string
-	each(parent, func(path string) { left = append(left, path) })
+	each(parent, prefix, func(path string) { left = append(left, path) })
 	return left
 }
 
 // Clean removes those folders and returns their paths.
-func Clean(parent string) (removed []string, err error) {
-	each(parent, func(path string) {
+func Clean(parent, prefix string) (removed []string, err error) {
+	each(parent, prefix, func(path string) {
 		if failed := os.RemoveAll(path); failed != nil {
 			err = errors.Join(err, failed)
 			return
@@ -67,17 +70,18 @@ func Clean(parent string) (removed []string, err error) {
 }
 
 // each calls f with each folder of New that is not locked, and holds the lock meanwhile.
-func each(parent string, f func(path string)) {
+func each(parent, prefix string, f func(path string)) {
 	if parent == "" {
 		parent = os.TempDir()
 	}
+	name := regexp.MustCompile("^" + prefix + "[0-9]+$")
 	entries, err := os.ReadDir(parent)
 	if err != nil {
 		return
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()
-		if err != nil || !entry.IsDir() || !pattern.MatchString(entry.Name()) || time.Since(info.ModTime()) < young {
+		if err != nil || !entry.IsDir() || !name.MatchString(entry.Name()) || time.Since(info.ModTime()) < young {
 			continue
 		}
 		path := filepath.Join(parent, entry.Name())

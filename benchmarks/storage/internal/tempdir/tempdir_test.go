@@ -11,16 +11,16 @@ import (
 
 func TestCleanRemovesOnlyWhatWasLeft(t *testing.T) {
 	parent := t.TempDir()
-	used, err := New(parent)
+	used, err := New(parent, Files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	killed, err := New(parent)
+	killed, err := New(parent, Files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = killed.lock.Close() // as the kernel does
-	fresh, err := New(parent)
+	fresh, err := New(parent, Files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,10 +45,10 @@ func TestCleanRemovesOnlyWhatWasLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if left := Left(parent); len(left) != 1 || left[0] != killed.Path {
+	if left := Left(parent, Files); len(left) != 1 || left[0] != killed.Path {
 		t.Errorf("left: %v, want %s", left, killed.Path)
 	}
-	removed, err := Clean(parent)
+	removed, err := Clean(parent, Files)
 	if err != nil || len(removed) != 1 || removed[0] != killed.Path {
 		t.Errorf("removed: %v, %v", removed, err)
 	}
