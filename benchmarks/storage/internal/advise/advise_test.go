@@ -24,9 +24,7 @@ func usual(database string) Question {
 func ask(t *testing.T, q Question) Answer {
 	t.Helper()
 	a, err := Ask(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return a
 }
 
@@ -223,9 +221,7 @@ func TestAnswerAsTextAndJSON(t *testing.T) {
 	q.Rate, q.Skew, q.Workers = 10_000, 40*ms, 16
 	a := ask(t, q)
 	var text bytes.Buffer
-	if err := a.WriteText(&text); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.WriteText(&text))
 	for _, want := range []string{
 		"PostgreSQL, time/worker/sequence keys: 16 workers at 10000 rows/s, clocks apart by 400 rows, a mean lag of 10 rows",
 		"Expect  pages of the key's index", "(fillfactor = 90)", "Set     fillfactor = ", "ALTER INDEX orders_pkey", "Warning: " +
@@ -241,9 +237,7 @@ func TestAnswerAsTextAndJSON(t *testing.T) {
 		}
 	}
 	data, err := json.Marshal(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var again Answer
 	if err := json.Unmarshal(data, &again); err != nil || *again.Best != *a.Best || len(again.Advice) != len(a.Advice) {
 		t.Errorf("%s\n%v", data, err)

@@ -18,6 +18,13 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
 const ms = time.Millisecond
@@ -33,9 +40,7 @@ func open(t *testing.T, name string) engine.Engine {
 		c.MariaDB = testdb.MariaDB(t).DSN
 	}
 	e, err := engine.Open(t.Context(), name, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Error(err)
@@ -62,25 +67,17 @@ func load(t *testing.T, e engine.Engine, q Question, fill int) (density, bytes f
 		kind, layout = "uuidv7", ""
 	}
 	kinds, err := key.Find([]string{kind})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	arrival, err := scenario.Find([]string{"arrival"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b := &scenario.Bench{
 		Engine: e, Options: scenario.Options{Seed: 7}, Kind: kinds[0], Round: 1, Progress: func(int) {},
 		Params: measure.P("rows", rowsFor(q), "workers", q.Workers, "rate", int(q.Rate), "skew", q.Skew, "lag", q.Lag,
 			"drawn", q.Batch, "layout", layout, "fill", fill),
 	}
 	values, err := arrival[0].Run(t.Context(), b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Clean(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, b.Clean(t.Context()))
 	bytes = values["bytes_rows"]
 	if e.Name() == "postgres" || q.Key == "uuidv7" && e.Name() == "sqlite" {
 		bytes = values["bytes_primary"]
@@ -126,9 +123,7 @@ func holds(t *testing.T, database string) {
 	e := open(t, database)
 	for _, q := range cases(database) {
 		a, err := Ask(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		density, bytes := load(t, e, q, a.Expected.Fill)
 		if density == 0 {
 			t.Skip("the database does not tell how full its pages are")

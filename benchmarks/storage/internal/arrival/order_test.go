@@ -12,12 +12,17 @@ import (
 	"github.com/google/uuid"
 )
 
-func simulate(t *testing.T, o Order) []Row {
+func must(t *testing.T, err error) {
 	t.Helper()
-	rows, err := o.Simulate()
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func simulate(t *testing.T, o Order) []Row {
+	t.Helper()
+	rows, err := o.Simulate()
+	must(t, err)
 	if len(rows) != o.Rows {
 		t.Fatalf("%d rows, want %d", len(rows), o.Rows)
 	}
@@ -27,13 +32,9 @@ func simulate(t *testing.T, o Order) []Row {
 func ranks(t *testing.T, o Order, layout string) []int32 {
 	t.Helper()
 	l, err := FindLayout(layout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	list, err := l.Ranks(simulate(t, o))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return list
 }
 
@@ -46,9 +47,7 @@ func TestSameSeedGivesTheSameKeys(t *testing.T) {
 	for _, o := range []Order{disordered, batches} {
 		for _, l := range Layouts() {
 			first, err := l.Keys(simulate(t, o))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			again, _ := l.Keys(simulate(t, o))
 			if !reflect.DeepEqual(first, again) {
 				t.Errorf("%s, batch %d: the same seed gave other keys", l.Name, o.Batch)
@@ -70,9 +69,7 @@ func TestKeysAreUnique(t *testing.T) {
 	for _, o := range []Order{disordered, fast, bulk} {
 		for _, l := range Layouts() {
 			keys, err := l.Keys(simulate(t, o))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			seen := map[any]bool{}
 			for _, k := range keys {
 				seen[k] = true
@@ -174,9 +171,7 @@ func TestBatchesAreDrawnAtOnceAndInterleave(t *testing.T) {
 
 func TestUUIDsAreOfVersion7(t *testing.T) {
 	keys, err := Layouts()[3].Keys(simulate(t, disordered))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, k := range keys {
 		if id := uuid.UUID(k.([16]byte)); id.Version() != 7 || id.Variant() != uuid.RFC4122 {
 			t.Fatalf("%s has version %d, variant %s", id, id.Version(), id.Variant())
@@ -187,9 +182,7 @@ func TestUUIDsAreOfVersion7(t *testing.T) {
 // TestKeysHaveTheirFullLength: SQLite stores small numbers in fewer bytes.
 func TestKeysHaveTheirFullLength(t *testing.T) {
 	keys, err := Layouts()[0].Keys(simulate(t, disordered))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, k := range keys {
 		if k.(int64) < 1<<56 {
 			t.Fatalf("key %d is below 2^56", k)
@@ -199,9 +192,7 @@ func TestKeysHaveTheirFullLength(t *testing.T) {
 
 func TestOrderNamesWhatIsWrong(t *testing.T) {
 	good := Order{Rows: 1, Rate: 1, Workers: 1}
-	if err := good.Check(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, good.Check())
 	for want, change := range map[string]func(*Order){
 		"rows: 0":       func(o *Order) { o.Rows = 0 },
 		"rate: -1":      func(o *Order) { o.Rate = -1 },

@@ -15,6 +15,13 @@ type values map[string]float64
 // rounds3 has the values of a metric in three rounds.
 type rounds3 [3]float64
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // groupOf makes a group: the rounds of a metric by kind, and other values of kinds in each round.
 func groupOf(engine, scenario, metric string, kinds map[string]rounds3, more ...measure.Record) measure.Group {
 	byKind := map[string][3]values{}
@@ -107,8 +114,6 @@ func sample() Report {
 func written(t *testing.T, write func(w *strings.Builder) error) string {
 	t.Helper()
 	var b strings.Builder
-	if err := write(&b); err != nil {
-		t.Fatal(err)
-	}
+	must(t, write(&b))
 	return b.String()
 }

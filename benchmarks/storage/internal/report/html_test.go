@@ -20,9 +20,7 @@ import (
 func walk(t *testing.T, page string, f func(n *html.Node)) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for n := range root.Descendants() {
 		if n.Type == html.ElementNode {
 			f(n)
@@ -215,9 +213,7 @@ func TestPageHasItsData(t *testing.T) {
 			return
 		}
 		var d data
-		if err := json.Unmarshal([]byte(n.FirstChild.Data), &d); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(n.FirstChild.Data), &d))
 		if len(d.Groups) != len(sample().Groups) || d.Environment.Command == "" {
 			t.Errorf("%d groups, command %q", len(d.Groups), d.Environment.Command)
 		}
@@ -226,14 +222,10 @@ func TestPageHasItsData(t *testing.T) {
 
 func TestPictures(t *testing.T) {
 	dir := t.TempDir()
-	if err := sample().WriteDocs(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sample().WriteDocs(dir))
 	for _, name := range []string{"bytes.svg", "rate.svg"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		wellFormed(t, string(text))
 		for _, want := range []string{"PostgreSQL", "SQLite", "prefers-color-scheme:dark", `xmlns="http://www.w3.org/2000/svg"`} {
 			if !strings.Contains(string(text), want) {

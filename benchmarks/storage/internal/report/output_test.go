@@ -20,9 +20,7 @@ func TestCSVReadsBack(t *testing.T) {
 	r := sample()
 	lines, err := csv.NewReader(strings.NewReader(written(t,
 		func(w *strings.Builder) error { return r.WriteCSV(w) }))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	column := map[string]int{}
 	for i, name := range lines[0] {
 		column[name] = i
@@ -160,9 +158,7 @@ func TestResumeTellsWhatChanged(t *testing.T) {
 	if env, changed, err := Resume(dir, first); err != nil || changed != nil || env.Time != first.Time {
 		t.Fatalf("a new folder: %v, %v, %v", env, changed, err)
 	}
-	if err := SaveEnvironment(dir, first); err != nil {
-		t.Fatal(err)
-	}
+	must(t, SaveEnvironment(dir, first))
 	second := sample().Environment
 	second.Time = "2027-01-01T00:00:00Z"
 	second.Machine = []measure.Setting{{Name: "cores", Value: "64"}, {Name: loadName, Value: "9"}}
@@ -171,9 +167,7 @@ func TestResumeTellsWhatChanged(t *testing.T) {
 		"sqlite":   {{Name: "version", Value: "3"}},
 	}
 	env, changed, err := Resume(dir, second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := []string{
 		"PostgreSQL: version was PostgreSQL 15 when the report was begun and PostgreSQL 16 when it went on.",
 		"The machine: cores was 2 when the report was begun and 64 when it went on.",
@@ -193,9 +187,7 @@ func TestResumeTellsWhatChanged(t *testing.T) {
 func TestFailedWriteKeepsTheOldFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "index.html")
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("old"), 0o600))
 	err := writeFile(path, func(w io.Writer) error {
 		_, _ = w.Write([]byte("half"))
 		return fs.ErrClosed

@@ -16,9 +16,7 @@ func TestReadUsesTheIndexesThatItNames(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine.Engine) {
 		for _, name := range []string{"snowflake", "uuidv7"} {
 			kinds, err := key.Find([]string{name})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			b := &Bench{
 				Engine: e, Options: testOptions, Kind: kinds[0], Round: 1, Progress: func(int) {},
 				Params: measure.P("rows", 10_000),
@@ -29,9 +27,7 @@ func TestReadUsesTheIndexesThatItNames(t *testing.T) {
 				}
 			})
 			r, err := b.fillRead(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			first, rows := r.part()
 			low, high := b.Value(r.sorted[first]), b.Value(r.sorted[first+rows-1])
 			keys := fmt.Sprintf("SELECT id, name, amount FROM %s WHERE id >= %s AND id <= %s", r.table, b.Placeholder(1),
@@ -53,9 +49,7 @@ func TestReadUsesTheIndexesThatItNames(t *testing.T) {
 				}
 			}
 			want(explain(t, b, r.timeRange(), r.moment(first), r.moment(first+rows-1)), false)
-			if err := r.addIndex(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.addIndex(t.Context()))
 			plan := explain(t, b, r.timeRange(), r.moment(first), r.moment(first+rows-1))
 			want(plan, true)
 			noScan(plan)
@@ -68,9 +62,7 @@ func TestReadUsesTheIndexesThatItNames(t *testing.T) {
 					noScan(plan)
 				}
 			}
-			if err := b.Clean(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.Clean(t.Context()))
 		}
 	})
 }
@@ -83,23 +75,17 @@ func explain(t *testing.T, b *Bench, query string, args ...any) string {
 		prefix = "EXPLAIN QUERY PLAN "
 	}
 	rows, err := b.DB().QueryContext(t.Context(), prefix+query, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer rows.Close()
 	names, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var plan strings.Builder
 	for rows.Next() {
 		values := make([]any, len(names))
 		for i := range values {
 			values[i] = new([]byte)
 		}
-		if err := rows.Scan(values...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(values...))
 		for i, v := range values {
 			if text := string(*v.(*[]byte)); names[i] != "possible_keys" {
 				plan.WriteString(text + " ")
@@ -107,8 +93,6 @@ func explain(t *testing.T, b *Bench, query string, args ...any) string {
 		}
 		plan.WriteString("\n")
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Err())
 	return plan.String()
 }

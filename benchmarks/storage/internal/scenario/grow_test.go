@@ -31,23 +31,17 @@ func TestGrowMeasuresEachStep(t *testing.T) {
 func TestGrowEndsWhenItsTimeIsOver(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine.Engine) {
 		kinds, err := key.Find([]string{"snowflake"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		b := &Bench{Engine: e, Options: testOptions, Kind: kinds[0], Progress: func(int) {}}
 		table := b.Table("slow", account)
-		if err := b.Create(t.Context(), table); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Create(t.Context(), table))
 		defer func() {
 			if err := b.Clean(t.Context()); err != nil {
 				t.Error(err)
 			}
 		}()
 		source, err := b.Kind.New(key.Config{Clients: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = b.growBy(t.Context(), table, source, 0, 10, time.Now().Add(-time.Second))
 		if !errors.Is(err, errSlow) || !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%v, want errSlow, which makes a note", err)

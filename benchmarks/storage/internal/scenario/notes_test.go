@@ -20,9 +20,7 @@ func sqliteEngine(t *testing.T, c engine.Config) engine.Engine {
 	t.Helper()
 	c.SQLiteDir = t.TempDir()
 	e, err := engine.Open(t.Context(), "sqlite", c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = e.Close() })
 	return e
 }
@@ -78,9 +76,7 @@ func TestAGeneratorThatWaitsIsNoted(t *testing.T) {
 		Progress: func(int) {},
 	}
 	kinds, err := key.Find([]string{"snowflake", "snowflake-53"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, kind := range kinds {
 		b.Kind = kind
 		values, err := load.Run(context.WithoutCancel(t.Context()), b)

@@ -37,9 +37,7 @@ func TestReadMeasuresAllWaysToFindRows(t *testing.T) {
 		for again := 0; e.Name() == "postgres" && pages["uuidv4"] < 3*pages["snowflake"] && again < 5; again++ {
 			for _, kind := range []string{"snowflake", "uuidv4"} {
 				values, err := runCase(t, e, read, read.Cases(testOptions, e)[0], kind)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				pages[kind] = min(pages[kind], values["pages_key"])
 			}
 		}

@@ -13,6 +13,13 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // eachEngine runs f on all available databases in parallel, because most of the time is spent waiting for disks. It
 // returns when all have ended.
 func eachEngine(t *testing.T, f func(t *testing.T, e engine.Engine)) {
@@ -38,9 +45,7 @@ func openEngine(t *testing.T, name string) engine.Engine {
 		c.MariaDB = testdb.MariaDB(t).DSN
 	}
 	e, err := engine.Open(t.Context(), name, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Error(err)
@@ -63,9 +68,7 @@ func runWith(ctx context.Context, t *testing.T, e engine.Engine, s Scenario, par
 ) {
 	t.Helper()
 	kinds, err := key.Find([]string{kindName})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b := &Bench{Engine: e, Options: testOptions, Kind: kinds[0], Params: params, Round: 1, Progress: func(int) {}}
 	values, err := s.Run(ctx, b)
 	if err := b.Clean(ctx); err != nil {
@@ -110,21 +113,15 @@ func tablesOf(t *testing.T, e engine.Engine) []string {
 			engine.OwnerTable + "'",
 	}[e.Name()]
 	rows, err := e.DB().QueryContext(context.WithoutCancel(t.Context()), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer rows.Close()
 	var list []string
 	for rows.Next() {
 		var name string
-		if err := rows.Scan(&name); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(&name))
 		list = append(list, name)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Err())
 	return list
 }
 

@@ -24,6 +24,13 @@ import (
 
 var names = map[string]string{"postgres": "pgx", "mariadb": "mysql"} // and their drivers
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func startOrSkip(t *testing.T, name string) *Server {
 	t.Helper()
 	t.Setenv("TMPDIR", shortTemp(t))
@@ -31,9 +38,7 @@ func startOrSkip(t *testing.T, name string) *Server {
 	if errors.Is(err, ErrNotInstalled) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = s.Stop() })
 	return s
 }
@@ -42,9 +47,7 @@ func startOrSkip(t *testing.T, name string) *Server {
 func shortTemp(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "srv") //nolint:usetesting // t.TempDir is too long, and closed to others
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // the server's user has to pass
 		t.Fatal(err)
@@ -55,14 +58,10 @@ func shortTemp(t *testing.T) string {
 func value(t *testing.T, name, dsn, query string) string {
 	t.Helper()
 	db, err := sql.Open(names[name], dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	var v string
-	if err := db.QueryRowContext(t.Context(), query).Scan(&v); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.QueryRowContext(t.Context(), query).Scan(&v))
 	return v
 }
 
@@ -132,9 +131,7 @@ func TestWithoutBinariesTheErrorSaysSo(t *testing.T) {
 		t.Error("found programs in an empty folder")
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "mariadbd"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "mariadbd"), nil, 0o600))
 	if path, ok := findIn([]string{dir}, "mariadbd"); ok {
 		t.Errorf("%s is no program", path)
 	}
@@ -179,9 +176,7 @@ func TestChildStartsAServer(t *testing.T) {
 		t.Skip("it is for a child")
 	}
 	s, err := Start(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	fmt.Println("dir:", s.Dir)
 	select {}
 }
@@ -198,12 +193,8 @@ func TestAServerEndsWithItsProcessAndTheNextSweeps(t *testing.T) {
 				"-test.v") //nolint:gosec // this program
 			cmd.Env = append(os.Environ(), "SERVER_CHILD="+name)
 			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, cmd.Start())
 			var dir string
 			lines := bufio.NewScanner(out)
 			for dir == "" && lines.Scan() {
@@ -222,9 +213,7 @@ func TestAServerEndsWithItsProcessAndTheNextSweeps(t *testing.T) {
 				}
 			}
 			old := time.Now().Add(-time.Hour)
-			if err := os.Chtimes(dir, old, old); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Chtimes(dir, old, old))
 			if _, err := tempdir.Clean("", tempdir.Server); err != nil {
 				t.Fatal(err)
 			}
