@@ -38,7 +38,7 @@ func open(ctx context.Context, dsn, file string, opts ...gorm.Option) (*gorm.DB,
 	return db.WithContext(ctx), nil
 }
 
-// ownTables reports an error if the tables of this example are there already: they may be somebody's.
+// ownTables returns an error if the tables of this example exist, because they may not be from this example.
 func ownTables(db *gorm.DB) error {
 	for _, model := range []any{&oldUser{}, &oldOrder{}} {
 		if db.Migrator().HasTable(model) {

@@ -21,13 +21,13 @@ const (
 	ordersPerUser = 5
 )
 
-// migration is one run of the example. The first error in writing stays in err.
+// migration is one run of the example. err is the first error of an output.
 type migration struct {
 	out    io.Writer
-	old    *gorm.DB // the handle of the old version of the program
-	db     *gorm.DB // that of the new one, with the plugin
+	old    *gorm.DB // handle of the old version of the program
+	db     *gorm.DB // handle of the new version, with the plugin
 	layout snowflake.Layout
-	before []row // what was there before anything was changed
+	before []row // the rows before any change
 	err    error
 }
 
@@ -37,7 +37,7 @@ func (m *migration) printf(format string, args ...any) {
 	}
 }
 
-// row is one row of a table, read past the models.
+// row is one row of a table, read without the models.
 type row struct {
 	Kind                    string
 	ID, Reference, Cents    int64
@@ -47,7 +47,7 @@ type row struct {
 	UserExists, UserDeleted bool
 }
 
-// rows reads both tables, with what a join finds.
+// rows reads both tables, and the users that the orders refer to.
 func rows(db *gorm.DB) (all []row, err error) {
 	err = db.Raw(`
 		SELECT 'user' AS kind, u.id, 0 AS reference, 0 AS cents, concat(u.name, u.email) AS text, u.created_at,
@@ -65,7 +65,7 @@ func rows(db *gorm.DB) (all []row, err error) {
 	return all, err
 }
 
-// shopAsItIs fills the tables as the old version of the program has done over two months.
+// shopAsItIs fills the tables with two months of rows, as the old version of the program would.
 func (m *migration) shopAsItIs() error {
 	if err := m.old.AutoMigrate(&oldUser{}, &oldOrder{}); err != nil {
 		return fmt.Errorf("make the tables: %w", err)
@@ -105,7 +105,7 @@ func (m *migration) shopAsItIs() error {
 	return m.count()
 }
 
-// count prints how many rows there are, by what kind of key.
+// count prints the number of rows by kind of key.
 func (m *migration) count() error {
 	all, err := rows(m.old)
 	if err != nil {
@@ -134,7 +134,7 @@ func (m *migration) count() error {
 	return nil
 }
 
-// newModels reads the old rows with the new models. The tables need no change for that.
+// newModels reads the old rows with the new models, which needs no change of the tables.
 func (m *migration) newModels() error {
 	n, err := countChanges(m.db, func(db *gorm.DB) error { return db.AutoMigrate(&User{}, &Order{}) })
 	if err != nil {
@@ -152,9 +152,9 @@ func (m *migration) newModels() error {
 
 var errUndo = errors.New("undo")
 
-// oldBesideNew shows why, on some databases, the old processes must have ended before the first new one writes: their
-// counter follows the largest key, into the numbers that a generator issues next. Their inserts, or those of the
-// generator, then fail with a duplicate key. PostgreSQL's sequences do not look at the keys.
+// oldBesideNew shows why on some databases the old processes must end before the first new one writes: their counter
+// continues after the largest key, among numbers that a generator issues next. Inserts then fail with a duplicate key.
+// PostgreSQL's sequences do not depend on the keys.
 func (m *migration) oldBesideNew() error {
 	var created User
 	var late oldUser
@@ -186,7 +186,7 @@ func (m *migration) oldBesideNew() error {
 	return nil
 }
 
-// dropCounters is the migration proper: the last step of the deployment, when no old process is left.
+// dropCounters is the last step of the deployment, when no old process is left.
 func (m *migration) dropCounters() error {
 	drop := func(db *gorm.DB) error { return gormplugin.DropAutoIncrement(db, &User{}, &Order{}) }
 	first, err := countChanges(m.db, drop)
@@ -216,7 +216,7 @@ func (m *migration) dropCounters() error {
 	return m.count()
 }
 
-// goOn creates rows as the new version of the program does: for new users and for old ones.
+// goOn creates rows with the new version of the program, for new and for old users.
 func (m *migration) goOn() error {
 	news := make([]User, 100)
 	for i := range news {
@@ -270,7 +270,7 @@ func (m *migration) goOn() error {
 	return m.layout.Validate(order.ID)
 }
 
-// withoutKey inserts a row as a forgotten old process would.
+// withoutKey inserts a row as a remaining old process would.
 func (m *migration) withoutKey() error {
 	var before, made int64
 	if err := m.old.Raw("SELECT max(id) FROM adopt_users").Scan(&before).Error; err != nil {

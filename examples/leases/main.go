@@ -1,5 +1,4 @@
-// Leases shows who holds which worker of which namespace, from the table that
-// package lease keeps in a database.
+// Leases prints who holds which worker of which namespace, from the table of leases in a database.
 package main
 
 import (
@@ -41,7 +40,7 @@ type config struct {
 	json                 bool
 }
 
-// run is main with its surroundings as arguments; it returns the exit code.
+// run is main with injectable arguments and output; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cfg, err := parseArgs(args)
 	switch {

@@ -15,8 +15,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// open connects to the database of the command line. GORM stands in for three
-// imports of drivers; the store needs no more than the *sql.DB.
+// open connects to the database. It uses GORM only for its three drivers; the store needs just the *sql.DB.
 func open(ctx context.Context, cfg config) (store *lease.SQL, closeStore func(), err error) {
 	dialector, dialect := sqlite.Open("file:"+cfg.file+"?mode=ro"), lease.SQLite
 	switch {
@@ -46,7 +45,7 @@ func open(ctx context.Context, cfg config) (store *lease.SQL, closeStore func(),
 	return store, closeStore, nil
 }
 
-// demonstrate takes three workers of two namespaces and gives one back.
+// demonstrate leases three workers of two namespaces and gives one back.
 func demonstrate(ctx context.Context, store *lease.SQL) error {
 	if err := store.Migrate(ctx); err != nil {
 		return err

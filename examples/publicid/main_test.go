@@ -38,7 +38,7 @@ After a change of keys old links work, and new ones are given out:
   200 {"id":"6YHDAY1GRHE9A05XB8KZ5PS9NT","name":"Ada","orders":[{"id":"74F3BZ7C3PWD29V7MTBC5HPXS5","article":"paper"}]}
 `
 
-// With a generator and a key that are the same in each run, so is the output.
+// The generator and the keys are fixed, so the output is the same in each run.
 func TestOutput(t *testing.T) {
 	list, err := publicid.ParseKeys("2026b:f0e1d2c3b4a5968778695a4b3c2d1e0f,2026a:000102030405060708090a0b0c0d0e0f")
 	if err != nil {

@@ -1,5 +1,6 @@
-// Quickstart stores the countries of the world and their time zones with GORM. Nothing in it makes a key: gormplugin.Open
-// leases a worker in the database, and from then on each Create fills the keys, here also of the zones and the join table.
+// Quickstart stores the countries of the world and their time zones with GORM. Nothing in it makes a key:
+// gormplugin.Open leases a worker in the database, and each Create then fills the keys, also those of the zones and the
+// join table.
 package main
 
 import (

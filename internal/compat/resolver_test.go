@@ -36,7 +36,7 @@ type order struct {
 	Lines []line
 }
 
-// each runs f on every kind of database, with a function that makes more databases of that kind.
+// each runs f on every kind of database, with a function that creates more databases of that kind.
 func each(t *testing.T, f func(t *testing.T, target testdb.Target, more func() testdb.Target)) {
 	t.Helper()
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
@@ -47,7 +47,7 @@ func each(t *testing.T, f func(t *testing.T, target testdb.Target, more func() t
 	})
 }
 
-// open returns a handle that is closed, with the pools of its plugins, at the end of the test.
+// open returns a handle. It and the pools of its plugins are closed when the test ends.
 func open(t *testing.T, target testdb.Target, config gorm.Config, plugins ...gorm.Plugin) *gorm.DB {
 	t.Helper()
 	config.Logger = logger.Discard
@@ -91,7 +91,7 @@ func leased(t *testing.T, db *gorm.DB) *gormplugin.Plugin {
 	return keys
 }
 
-// migrate creates the tables in a database, without any plugin.
+// migrate creates the tables in a database, without plugins.
 func migrate(t *testing.T, target testdb.Target, models ...any) {
 	t.Helper()
 	if err := open(t, target, gorm.Config{}).AutoMigrate(models...); err != nil {
@@ -105,7 +105,7 @@ func hasLeases(t *testing.T, target testdb.Target) bool {
 	return open(t, target, gorm.Config{}).Migrator().HasTable(leases)
 }
 
-// create creates an order with lines through the handle, and reads it from the database where it should be.
+// create creates an order with lines through the handle, and reads it from the database that should contain it.
 func create(t *testing.T, db *gorm.DB, where testdb.Target) order {
 	t.Helper()
 	o := order{Name: "a", Lines: make([]line, 3)}

@@ -38,7 +38,7 @@ func generator(t *testing.T) *snowflake.Generator {
 	return gen
 }
 
-// connect returns a client whose tables are there.
+// connect returns a client after creating the tables.
 func connect(t *testing.T, target testdb.Target, hooks ...ent.Hook) *ent.Client {
 	t.Helper()
 	name := dialect.SQLite

@@ -7,24 +7,14 @@ import (
 	"testing"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
 func arrivalRun(t *testing.T, e engine.Engine, kind string, params ...any) (map[string]float64, error) {
 	t.Helper()
-	kinds, err := key.Find([]string{kind})
-	must(t, err)
-	b := &Bench{
-		Engine: e, Options: Options{Seed: 1}, Kind: kinds[0], Params: measure.P(params...), Round: 1,
-		Progress: func(int) {},
-	}
-	defer func() {
-		if err := b.Clean(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
-	return runArrival(t.Context(), b)
+	b := benchOf(t, e, kind, params...)
+	values, err := runArrival(t.Context(), b)
+	must(t, b.Clean(t.Context())) // so that the next run of a test finds the same place
+	return values, err
 }
 
 func TestArrivalRepeatsToThePage(t *testing.T) {
@@ -65,14 +55,9 @@ func TestArrivalOutOfOrderTakesMoreRoom(t *testing.T) {
 // of arrival.
 func TestArrivalKeepsTheOrderOfRows(t *testing.T) {
 	e := openEngine(t, "postgres")
-	kinds, _ := key.Find([]string{"snowflake"})
-	b := &Bench{
-		Engine: e, Options: Options{Seed: 1}, Kind: kinds[0], Round: 1, Progress: func(int) {},
-		Params: measure.P("rows", 2500, "workers", 4, "rate", 10_000, "skew", "20ms"),
-	}
-	if _, err := runArrival(t.Context(), b); err != nil {
-		t.Fatal(err)
-	}
+	b := benchOf(t, e, "snowflake", "rows", 2500, "workers", 4, "rate", 10_000, "skew", "20ms")
+	_, err := runArrival(t.Context(), b)
+	must(t, err)
 	source, err := b.arriving()
 	must(t, err)
 	want := make([]any, 2500)
@@ -88,9 +73,6 @@ func TestArrivalKeepsTheOrderOfRows(t *testing.T) {
 	}
 	if rows.Err() != nil || !slices.Equal(got, want) {
 		t.Errorf("%d rows are not in the order of arrival: %v", len(got), rows.Err())
-	}
-	if err := b.Clean(t.Context()); err != nil {
-		t.Error(err)
 	}
 }
 

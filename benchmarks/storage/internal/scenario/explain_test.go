@@ -1,31 +1,18 @@
 package scenario
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
 // TestReadUsesTheIndexesThatItNames checks the plans of the queries.
 func TestReadUsesTheIndexesThatItNames(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine.Engine) {
 		for _, name := range []string{"snowflake", "uuidv7"} {
-			kinds, err := key.Find([]string{name})
-			must(t, err)
-			b := &Bench{
-				Engine: e, Options: testOptions, Kind: kinds[0], Round: 1, Progress: func(int) {},
-				Params: measure.P("rows", 10_000),
-			}
-			t.Cleanup(func() {
-				if err := b.Clean(context.WithoutCancel(t.Context())); err != nil {
-					t.Error(err)
-				}
-			})
+			b := benchOf(t, e, name, "rows", 10_000)
 			r, err := b.fillRead(t.Context())
 			must(t, err)
 			first, rows := r.part()
@@ -62,7 +49,6 @@ func TestReadUsesTheIndexesThatItNames(t *testing.T) {
 					noScan(plan)
 				}
 			}
-			must(t, b.Clean(t.Context()))
 		}
 	})
 }

@@ -30,16 +30,9 @@ func TestGrowMeasuresEachStep(t *testing.T) {
 
 func TestGrowEndsWhenItsTimeIsOver(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine.Engine) {
-		kinds, err := key.Find([]string{"snowflake"})
-		must(t, err)
-		b := &Bench{Engine: e, Options: testOptions, Kind: kinds[0], Progress: func(int) {}}
+		b := benchOf(t, e, "snowflake")
 		table := b.Table("slow", account)
 		must(t, b.Create(t.Context(), table))
-		defer func() {
-			if err := b.Clean(t.Context()); err != nil {
-				t.Error(err)
-			}
-		}()
 		source, err := b.Kind.New(key.Config{Clients: 1})
 		must(t, err)
 		_, err = b.growBy(t.Context(), table, source, 0, 10, time.Now().Add(-time.Second))

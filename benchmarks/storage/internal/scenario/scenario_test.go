@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,8 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
+
+func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -52,6 +55,20 @@ func openEngine(t *testing.T, name string) engine.Engine {
 		}
 	})
 	return e
+}
+
+// benchOf returns a bench for a kind of key. Its tables are removed when the test ends.
+func benchOf(t *testing.T, e engine.Engine, kind string, params ...any) *Bench {
+	t.Helper()
+	kinds, err := key.Find([]string{kind})
+	must(t, err)
+	b := &Bench{Engine: e, Options: testOptions, Kind: kinds[0], Params: measure.P(params...), Round: 1, Progress: func(int) {}}
+	t.Cleanup(func() {
+		if err := b.Clean(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
 }
 
 // testOptions are the options of the runs below.
