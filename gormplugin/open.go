@@ -86,7 +86,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	if p.lease, err = lease.Open(ctx, store, options...); err != nil {
 		return nil, fmt.Errorf("gormplugin: open a lease: %w", err)
 	}
-	p.gen = &leasedGenerator{Generator: p.lease.Generator(), patience: p.lease.Patience(), store: store}
+	p.gen = &leasedGenerator{Generator: p.lease.Generator(), patience: 5 * time.Second, store: store}
 	if err := db.Use(p); err != nil {
 		return nil, errors.Join(fmt.Errorf("gormplugin: register: %w", err), p.Close(ended()))
 	}
