@@ -1,6 +1,6 @@
 //go:build race
 
-package lease_test
+package simulator
 
 // raceEnabled says whether the race detector is on, which makes schedules ten
 // times slower.

@@ -1,4 +1,4 @@
-package lease_test
+package simulator
 
 import (
 	"fmt"
@@ -52,8 +52,8 @@ type simWorld struct {
 	slots    []*simProcess // the process that runs at each place, or did
 	started  int
 
-	memory *leasetest.Memory
-	backup *leasetest.Memory
+	memory lease.Store
+	backup lease.Store
 	store  lease.Store // what all processes share
 	caller *simProcess // whose call the store is working on
 	down   time.Time   // until when it is

@@ -1,4 +1,4 @@
-package lease_test
+package simulator
 
 import (
 	"context"
@@ -6,14 +6,13 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 // simStore is the store as it is meant to be: at the moment, the memory that it
 // has not failed over from.
 type simStore struct{ w *simWorld }
 
-func (s simStore) memory() *leasetest.Memory { return s.w.memory }
+func (s simStore) memory() lease.Store { return s.w.memory }
 
 func (s simStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	return s.memory().Acquire(ctx, r)

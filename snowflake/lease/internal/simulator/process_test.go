@@ -1,4 +1,4 @@
-package lease_test
+package simulator
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/stepwise"
 )
 
 // simProcess is one life of a process, from its start to its crash or close.
@@ -16,8 +17,9 @@ type simProcess struct {
 	w     *simWorld
 	name  string
 	host  *simHost
-	lease lease.Stepwise
-	gen   *snowflake.Generator
+	lease *lease.Lease
+	stepwise.Controls
+	gen *snowflake.Generator
 
 	doing  []simActivity // what it is in the middle of, innermost last
 	opened bool          // Open would have returned
@@ -77,11 +79,12 @@ func (w *simWorld) start(host *simHost) *simProcess {
 			w.note(p, "knows that it has lost worker %d, epoch %d", e.Worker, e.Epoch)
 		}
 	}))
-	l, err := lease.NewStepwise(simPort{p}, opts...)
+	l, controls, err := stepwise.New(simPort{p}, opts)
 	if err != nil {
 		w.fail(p, "does not start: %v", err)
 	}
-	p.lease, p.gen = l, l.Generator()
+	p.lease, p.Controls = l.(*lease.Lease), controls
+	p.gen = p.lease.Generator()
 	w.note(p, "starts")
 	return p
 }
@@ -95,7 +98,7 @@ func (p *simProcess) step() {
 	}
 	p.enter(simInStep)
 	defer p.leave()
-	wait, err := p.lease.Step(context.Background())
+	wait, err := p.Step(context.Background())
 	switch {
 	case p.dead || w.violation != "":
 		return
@@ -105,14 +108,14 @@ func (p *simProcess) step() {
 		}
 		w.tally[simStopped]++
 		w.note(p, "stops: %v", err)
-		p.lease.Fail(err)
+		p.Fail(err)
 		p.failed = true
 	case err != nil:
 		p.refused(err)
-	case p.lease.Holds():
+	case p.State().Held:
 		p.opened = true
 		p.due = w.now.Add(w.choices.jitter(w.plan.window / 2))
-		if retries := p.lease.Retries(); retries > 0 {
+		if retries := p.State().Retries; retries > 0 {
 			p.due = w.now.Add(w.choices.jitter(w.plan.window / 64 << min(retries, 4)))
 		}
 	default:
@@ -136,14 +139,14 @@ func (p *simProcess) refused(err error) {
 
 func (p *simProcess) giveUp(err error) {
 	p.w.note(p, "gives up: %v", err)
-	p.lease.GiveUp()
+	p.GiveUp()
 	p.dead = true
 }
 
 // notYet is called when there is no worker yet, or none any more.
 func (p *simProcess) notYet(wait time.Duration) {
 	w := p.w
-	if retries := p.lease.Retries(); retries > 0 {
+	if retries := p.State().Retries; retries > 0 {
 		wait = w.choices.jitter(w.plan.window / 64 << min(retries, 4)) // reproducible, unlike the lease's own
 		if !p.opened && p.host.mono-p.begin > w.plan.window {
 			w.tally[simGivenUp]++
@@ -171,10 +174,13 @@ func (p *simProcess) close() {
 	w.tally[simClosed]++
 	p.ending = true
 	p.enter(simInStep)
-	if w.kind.early && p.lease.Holds() {
+	if w.kind.early && p.State().Held {
 		p.releaseFirst()
 	}
 	err := p.lease.Close(context.Background())
+	for err != nil && w.choices.oneIn(2) {
+		err = p.lease.Close(context.Background()) // which repeats the release
+	}
 	p.leave()
 	p.closed = err == nil
 	p.dead = true

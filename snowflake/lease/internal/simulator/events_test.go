@@ -1,6 +1,10 @@
-package lease_test
+package simulator
 
-import "time"
+import (
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
 
 // simEvent is one kind of what may happen next.
 type simEvent struct {
@@ -216,7 +220,7 @@ func (w *simWorld) eventFailover() {
 	case !w.kind.forgets:
 	case w.backup == nil:
 		w.note(nil, "the store is copied")
-		w.backup = w.memory.Clone()
+		w.backup = w.memory.(interface{ Clone() lease.Store }).Clone()
 	default:
 		w.tally[simFailovers]++
 		w.note(nil, "the store falls back to the copy")

@@ -1,4 +1,4 @@
-package lease_test
+package simulator
 
 import (
 	"context"
@@ -78,8 +78,8 @@ func (p *simProcess) failedCall(err error) {
 // hurry makes the next step due, as a call that waits does.
 func (p *simProcess) hurry() {
 	select {
-	case <-p.lease.Wanted():
-		if p.lease.Retries() == 0 {
+	case <-p.Lessee.Wanted():
+		if p.State().Retries == 0 {
 			p.due = p.w.now
 		}
 	default:

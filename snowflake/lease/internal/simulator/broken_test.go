@@ -1,4 +1,4 @@
-package lease_test
+package simulator
 
 import (
 	"context"
@@ -106,7 +106,7 @@ func (s simReleasesForAnybody) Release(ctx context.Context, c lease.Claim, h int
 // releaseFirst breaks the rule that the generator is frozen before a release: it
 // gives back what is above the last ID that was returned, and then closes.
 func (p *simProcess) releaseFirst() {
-	claim, from := p.lease.Claim()
+	claim, from := p.State().Claim.(lease.Claim), p.State().From
 	_ = simPort{p}.Release(context.Background(), claim, max(from, p.highest>>sequenceBits+1))
 }
 
@@ -122,11 +122,11 @@ func (s simStartsAtNow) Acquire(ctx context.Context, r lease.Request) (lease.Gra
 // extendByExpiry breaks the rule that the horizon is the right to issue: it takes
 // the expiry for that, as the process's wall clock shows it.
 func (p *simProcess) extendByExpiry() bool {
-	tick, err := p.lease.Lessee().Tick()
+	tick, err := p.Lessee.Tick()
 	if err != nil || !p.host.wall.Before(p.expires) {
 		return false
 	}
-	p.lease.Lessee().Extend(tick + p.w.ticks(snowflake.MaxLead+24*time.Hour))
+	p.Lessee.Extend(tick + p.w.ticks(snowflake.MaxLead+24*time.Hour))
 	return true
 }
 

@@ -1,5 +1,5 @@
 //go:build !race
 
-package lease_test
+package simulator
 
 const raceEnabled = false

@@ -1,4 +1,4 @@
-package lease_test
+package simulator
 
 import (
 	"context"
@@ -59,7 +59,7 @@ func TestAWaitForTheClockLooksAtTheWallClockOnTheWay(t *testing.T) {
 	other.close()
 	p.step() // lost
 	p.step() // has another worker, whose horizon is 10 hours ahead of its clock
-	if !p.lease.Holds() {
+	if !p.State().Held {
 		t.Fatal("no worker")
 	}
 	p.call()
