@@ -9,8 +9,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// simAnyoneExtends breaks the rule that an extension is the owner's: it takes
-// one from anybody.
+// simAnyoneExtends breaks the rule that only the owner extends: it accepts an extension from anybody.
 type simAnyoneExtends struct {
 	lease.Store
 	owners map[int64]lease.Claim
@@ -28,8 +27,8 @@ func (s simAnyoneExtends) Extend(ctx context.Context, c lease.Claim, h int64, tt
 	return s.Store.Extend(ctx, s.owners[c.Worker], h, ttl)
 }
 
-// simCommitsLater breaks the rule that a horizon is committed before it is used:
-// it says that it is, and commits it some time, or never.
+// simCommitsLater breaks the rule that a horizon is committed before it is used: it confirms a horizon and commits it
+// later, or never.
 type simCommitsLater struct {
 	lease.Store
 	w *simWorld
@@ -44,9 +43,8 @@ func (s simCommitsLater) Extend(ctx context.Context, c lease.Claim, h int64, ttl
 	return s.w.storeNow, nil
 }
 
-// simLowersHorizon breaks the rule that a release lowers the horizon to what was
-// asked and no further: it lowers it to the tick that the releasing process's clock
-// shows.
+// simLowersHorizon breaks the rule that a release lowers the horizon only to the tick that was asked for: it lowers it
+// to the tick of the releasing process's clock.
 type simLowersHorizon struct {
 	lease.Store
 	w        *simWorld
@@ -83,16 +81,15 @@ func (s simLowersHorizon) List(ctx context.Context, namespace string) ([]lease.E
 	return entries, err
 }
 
-// simReleasesLast breaks the rule that a release asks for a tick above all that were
-// issued: it asks for the last one.
+// simReleasesLast breaks the rule that a release asks for a tick above all that were issued: it asks for the last one
+// issued.
 type simReleasesLast struct{ lease.Store }
 
 func (s simReleasesLast) Release(ctx context.Context, c lease.Claim, h int64) error {
 	return s.Store.Release(ctx, c, h-1)
 }
 
-// simReleasesForAnybody breaks the rule that a release is the owner's: it takes one
-// from anybody.
+// simReleasesForAnybody breaks the rule that only the owner releases: it accepts a release from anybody.
 type simReleasesForAnybody struct{ simAnyoneExtends }
 
 func (s simReleasesForAnybody) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
@@ -103,8 +100,8 @@ func (s simReleasesForAnybody) Release(ctx context.Context, c lease.Claim, h int
 	return s.Store.Release(ctx, s.owners[c.Worker], h)
 }
 
-// releaseFirst breaks the rule that the generator is frozen before a release: it
-// gives back what is above the last ID that was returned, and then closes.
+// releaseFirst breaks the rule that the generator is frozen before a release: it gives back what is above the last ID
+// that was returned, and then closes.
 func (p *simProcess) releaseFirst() {
 	claim, from := p.State().Claim.(lease.Claim), p.State().From
 	_ = simPort{p}.Release(context.Background(), claim, max(from, p.highest>>sequenceBits+1))
@@ -119,8 +116,8 @@ func (s simStartsAtNow) Acquire(ctx context.Context, r lease.Request) (lease.Gra
 	return grant, err
 }
 
-// extendByExpiry breaks the rule that the horizon is the right to issue: it takes
-// the expiry for that, as the process's wall clock shows it.
+// extendByExpiry breaks the rule that the horizon decides what may be issued: it uses the expiry instead, by the
+// process's wall clock.
 func (p *simProcess) extendByExpiry() bool {
 	tick, err := p.Lessee.Tick()
 	if err != nil || !p.host.wall.Before(p.expires) {
@@ -130,10 +127,9 @@ func (p *simProcess) extendByExpiry() bool {
 	return true
 }
 
-// TestTheSimulatorCatchesEveryBrokenRule breaks one rule after the other. Each
-// time there have to be schedules in which an invariant fails, and some in which
-// an ID comes twice if nothing else is looked at: otherwise the simulator, or the
-// rule, would be of no use.
+// TestTheSimulatorCatchesEveryBrokenRule breaks one rule after the other. Each time there must be schedules in which an
+// invariant fails, and some in which an ID comes twice if only that is checked. Otherwise the simulator, or the rule,
+// would be useless.
 func TestTheSimulatorCatchesEveryBrokenRule(t *testing.T) {
 	const (
 		soonest = 100  // schedules for an invariant to fail

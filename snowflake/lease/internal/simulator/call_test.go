@@ -9,7 +9,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// call asks the generator for IDs. Everything else may happen meanwhile.
+// call asks the generator for IDs. Any other event may happen meanwhile.
 func (p *simProcess) call() {
 	w := p.w
 	w.tally[simCalls]++
@@ -59,7 +59,7 @@ func (p *simProcess) draw() ([]snowflake.ID, error) {
 	return ids, err
 }
 
-// failedCall looks at the error of a call.
+// failedCall checks the error of a call.
 func (p *simProcess) failedCall(err error) {
 	w := p.w
 	w.note(p, "issues nothing: %v", err)
@@ -86,8 +86,7 @@ func (p *simProcess) hurry() {
 	}
 }
 
-// checkIssued compares the generator's own count with what calls have returned:
-// no ID is lost.
+// checkIssued compares the generator's counter with what calls have returned: no ID is lost.
 func (p *simProcess) checkIssued() {
 	if len(p.doing) > 0 || p.dead || p.w.kind.unique {
 		return
@@ -97,7 +96,7 @@ func (p *simProcess) checkIssued() {
 	}
 }
 
-// resume ends a pause: the calls return what they drew before.
+// resume ends a pause: the pending calls return what they have drawn.
 func (p *simProcess) resume() {
 	p.w.note(p, "goes on")
 	p.paused = false

@@ -12,8 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
-// newSimCase returns a world in which nothing happens by itself, with the Default
-// layout, the default window and lead, and two hosts.
+// newSimCase returns a world without events, with the Default layout, the default window and lead, and two hosts.
 func newSimCase(tb testing.TB, workers int64) *simWorld {
 	plan := simPlan{
 		layout: snowflake.Default(), workers: workers, hosts: 2, slots: 2,
@@ -28,7 +27,7 @@ func newSimCase(tb testing.TB, workers int64) *simWorld {
 	return w
 }
 
-func TestQuickRestartsDoNotPutTheHorizonFurtherAhead(t *testing.T) {
+func TestQuickRestartsDoNotMoveTheHorizonFurtherAhead(t *testing.T) {
 	w := newSimCase(t, 1)
 	for i := range 10 {
 		p := w.start(w.hosts[0])
@@ -49,7 +48,7 @@ func TestQuickRestartsDoNotPutTheHorizonFurtherAhead(t *testing.T) {
 	}
 }
 
-func TestAWaitForTheClockLooksAtTheWallClockOnTheWay(t *testing.T) {
+func TestAWaitReadsTheWallClockAtLeastOnceASecond(t *testing.T) {
 	w := newSimCase(t, 1)
 	p := w.start(w.hosts[0])
 	p.step()
@@ -69,7 +68,7 @@ func TestAWaitForTheClockLooksAtTheWallClockOnTheWay(t *testing.T) {
 	}
 }
 
-func TestCloseEndsCallsWithItsErrorAlsoAfterAFailure(t *testing.T) {
+func TestCloseReplacesTheErrorOfAFailure(t *testing.T) {
 	l, err := snowflake.NewLessee(0, nil)
 	if err != nil {
 		t.Fatal(err)

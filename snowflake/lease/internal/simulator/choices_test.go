@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// simChoices makes all decisions of a schedule: from a script as long as it
-// lasts, which is what a fuzzer changes, then from a seed.
+// simChoices makes all decisions of a schedule: first from a script, which a fuzzer changes, then from a seed.
 type simChoices struct {
 	script []byte
 	random *rand.Rand
@@ -31,12 +30,10 @@ func (c *simChoices) below(n int) int {
 	return value % n
 }
 
-// oneIn is true once in n times. It is false for a script of zeros, which is to
-// be a schedule in which little happens.
+// oneIn is true once in n times. It is always false for a script of zeros, which is a schedule with few events.
 func (c *simChoices) oneIn(n int) bool { return c.below(n) == n-1 }
 
-// span returns a duration in [least, most): short ones as often as ones that are
-// twice as long.
+// span returns a duration in [least, most), short ones as often as ones that are twice as long.
 func (c *simChoices) span(least, most time.Duration) time.Duration {
 	if most <= least {
 		return least
@@ -46,7 +43,7 @@ func (c *simChoices) span(least, most time.Duration) time.Duration {
 	return min(d+d/16*time.Duration(c.below(16)), most-1)
 }
 
-// jitter returns d, give or take a tenth.
+// jitter returns d, plus or minus a tenth.
 func (c *simChoices) jitter(d time.Duration) time.Duration {
 	return d*9/10 + d/80*time.Duration(c.below(17))
 }

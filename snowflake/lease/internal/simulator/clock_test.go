@@ -30,16 +30,14 @@ func (w *simWorld) advance(d time.Duration) {
 	}
 }
 
-// suspend lets time pass while a host sleeps, and its monotonic clock stands
-// still.
+// suspend lets time pass while a host sleeps and its monotonic clock stands still.
 func (w *simWorld) suspend(h *simHost, d time.Duration) {
 	mono := h.mono
 	w.advance(d)
 	h.mono = mono
 }
 
-// simClock is the clock of a process. Nobody ever waits for it: either time
-// passes in no time, or the caller is told that it would have to wait.
+// simClock is the clock of a process. It never waits: either the simulated time passes, or the caller gets an error.
 type simClock struct{ p *simProcess }
 
 var _ snowflake.Clock = simClock{}
@@ -48,8 +46,8 @@ var errSimWait = errors.New("the simulator does not wait")
 
 func (c simClock) Now() time.Time { return c.p.host.wall }
 
-// Elapsed is called by every call of the generator, also between the draw of an ID
-// that is not due yet and its return. So this is where other things happen.
+// Elapsed is called by every call of the generator, also between the draw of an ID that is not due yet and its return.
+// So other events happen here.
 func (c simClock) Elapsed() time.Duration {
 	if c.p.calling() {
 		c.p.w.interleave(20)
@@ -76,7 +74,7 @@ func (c simClock) Sleep(_ context.Context, d time.Duration) error {
 	return nil
 }
 
-// interleave lets something else happen, once in n times.
+// interleave lets another event happen, once in n times.
 func (w *simWorld) interleave(n int) {
 	const deepest = 3
 	if w.depth >= deepest || w.over() || !w.choices.oneIn(n) {

@@ -9,10 +9,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// TestTheLastOf1025AskersWaitsForOneOf1024Workers lets 1,025 processes ask for
-// the workers of the Default layout. The last one gets none until another one is
-// given back, which it can use at once, or until the owner of another one has died,
-// whose horizon it then waits for.
+// TestTheLastOf1025AskersWaitsForOneOf1024Workers lets 1,025 processes ask for the workers of the Default layout. The
+// last one gets none until another one is given back, which it can use at once, or until the owner of another one has
+// died, whose horizon it then waits for.
 func TestTheLastOf1025AskersWaitsForOneOf1024Workers(t *testing.T) {
 	const workers = 1024
 	for _, leave := range []struct {
@@ -25,8 +24,8 @@ func TestTheLastOf1025AskersWaitsForOneOf1024Workers(t *testing.T) {
 	} {
 		t.Run(leave.name, func(t *testing.T) {
 			w := newSimCase(t, workers)
-			w.kind.unique = true                   // to look at 1,024 rows after each call takes long
-			w.choices.script = make([]byte, 1<<16) // nothing happens beside
+			w.kind.unique = true                   // checking 1,024 rows after each call would take long
+			w.choices.script = make([]byte, 1<<16) // no other events
 			var crowd []*simProcess
 			for range workers + 1 {
 				p := w.start(w.hosts[0])
@@ -58,7 +57,7 @@ func TestTheLastOf1025AskersWaitsForOneOf1024Workers(t *testing.T) {
 			if leave.wait == 0 && err != nil {
 				t.Fatalf("the first ID after a clean end: %v", err)
 			}
-			for errors.Is(err, errSimWait) || errors.Is(err, snowflake.ErrLeaseStalled) { // the horizon before is ahead
+			for errors.Is(err, errSimWait) || errors.Is(err, snowflake.ErrLeaseStalled) { // the old horizon is ahead
 				w.advance(lease.DefaultWindow / 4)
 				last.step()
 				id, err = last.gen.Next()

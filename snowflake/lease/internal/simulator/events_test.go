@@ -6,15 +6,15 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// simEvent is one kind of what may happen next.
+// simEvent is a kind of event.
 type simEvent struct {
 	name   string
 	weight int
-	clocks bool // puts clocks wrong
+	clocks bool // makes clocks wrong
 	do     func(w *simWorld)
 }
 
-// simEvents is set in init, since events may happen inside of events.
+// simEvents is set in init, since events may contain events.
 var (
 	simEvents  []simEvent
 	simWeights int
@@ -46,7 +46,7 @@ func init() {
 	}
 }
 
-// event lets something happen.
+// event makes an event happen.
 func (w *simWorld) event() {
 	w.events++
 	if w.healing {
@@ -63,8 +63,7 @@ func (w *simWorld) event() {
 	}
 }
 
-// process picks a place where one runs that meets the condition, nil if the
-// one picked does not.
+// process picks one of the slots and returns its process if that meets the condition, else nil.
 func (w *simWorld) process(is func(*simProcess) bool) *simProcess {
 	p := w.slots[w.choices.below(len(w.slots))]
 	if p == nil || p.dead || !is(p) {
@@ -86,7 +85,7 @@ func (w *simWorld) eventAdvance() {
 	w.runDue()
 }
 
-// runDue makes the steps that are due. Some come later, as in life.
+// runDue makes the steps that are due. Some are delayed.
 func (w *simWorld) runDue() {
 	for _, p := range w.slots {
 		if p != nil && !p.dead && !p.paused && !p.failed && !p.stepping() && !w.now.Before(p.due) && !w.over() &&

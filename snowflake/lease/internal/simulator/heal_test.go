@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// heal puts everything right and checks that all processes can issue again
-// within bounded time.
+// heal corrects all faults and checks that all processes can issue again within bounded time.
 func (w *simWorld) heal() {
 	w.healing = true
 	w.note(nil, "everything is put right")
@@ -36,8 +35,7 @@ func (w *simWorld) heal() {
 	w.awaitAll(max(1, live))
 }
 
-// skipAhead lets the time of the latest horizon and expiry come: clocks that
-// were wrong may have put these far ahead, and nobody can know that they were.
+// skipAhead lets time pass up to the latest horizon and expiry: clocks that were wrong may have put these far ahead.
 func (w *simWorld) skipAhead() {
 	entries, err := w.store.List(context.Background(), "")
 	if err != nil {
@@ -56,17 +54,17 @@ func (w *simWorld) skipAhead() {
 	w.advance(latest.Sub(w.now))
 }
 
-// awaitAll makes all live processes, of which there are no more than workers, and
-// a new one in the place of each that gives up, issue an ID.
+// awaitAll makes all live processes, of which there are no more than workers, issue an ID, and a new process in the
+// place of each that gives up.
 func (w *simWorld) awaitAll(want int64) {
-	// Expiry, an extension, the lead, and the look at the wall clock.
+	// Expiry, an extension, the lead, and the reading of the wall clock.
 	bound := 6*w.plan.window + 2*w.plan.lead + 4*w.plan.layout.Tick() + 4*time.Second
 	end := w.now.Add(bound)
 	for w.violation == "" {
 		ready := int64(0)
 		for i, p := range w.slots {
 			if p != nil && p.failed && !p.dead {
-				p.crash() // as it is to, having stopped
+				p.crash() // it has stopped for good
 			}
 			if ready < want && (p == nil || p.dead) {
 				p = w.start(w.hosts[0])

@@ -10,7 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// simLedger knows what the store has committed and what was issued.
+// simLedger records what the store has committed and what was issued.
 type simLedger struct {
 	rows   map[int64]simRow
 	grants map[int64][]*simGrant // by worker, in the order of their epochs
@@ -33,14 +33,14 @@ func newSimLedger() simLedger {
 	return simLedger{rows: map[int64]simRow{}, grants: map[int64][]*simGrant{}, issued: map[snowflake.ID]string{}}
 }
 
-// granted notes that the store has given a worker to a process.
+// granted records that the store has lent a worker to a process.
 func (w *simWorld) granted(p *simProcess, c lease.Claim) {
 	l := &w.ledger
 	grants := l.grants[c.Worker]
 	if n := len(grants); n > 0 {
 		last := grants[n-1]
 		if last.owner == p && last.epoch == c.Epoch {
-			return // once more: the reply was lost
+			return // a repeated call, since the reply was lost
 		}
 		if !last.owner.closed {
 			w.tally[simTakeovers]++
@@ -53,7 +53,7 @@ func (w *simWorld) granted(p *simProcess, c lease.Claim) {
 	w.note(p, "is granted worker %d, epoch %d, from tick %d", c.Worker, c.Epoch, l.rows[c.Worker].horizon)
 }
 
-// audit looks at what the store has committed after a call of p.
+// audit checks what the store has committed after a call of p.
 func (w *simWorld) audit(p *simProcess) {
 	if w.kind.unique {
 		return
@@ -84,15 +84,15 @@ func (w *simWorld) audit(p *simProcess) {
 	}
 }
 
-// committed notes a horizon that a call of p has raised.
+// committed records a horizon that a call of p has raised.
 func (w *simWorld) committed(p *simProcess, worker int64, row simRow) {
 	if g := w.grantOf(p, worker, row.epoch); g != nil {
 		g.below = max(g.below, row.horizon)
 	}
 }
 
-// lowered notes a horizon that a call of p has lowered, which must be the owner's
-// release of what it has not issued and, from now on, will not issue.
+// lowered records a horizon that a call of p has lowered. It must be the owner's release of what it has not issued and
+// will not issue.
 func (w *simWorld) lowered(p *simProcess, worker int64, row, was simRow) {
 	w.tally[simLowered]++
 	g := w.grantOf(p, worker, row.epoch)
@@ -103,8 +103,7 @@ func (w *simWorld) lowered(p *simProcess, worker int64, row, was simRow) {
 	g.end = min(g.end, row.horizon)
 }
 
-// grantOf returns the grant of an epoch, that of p if a store that forgets has
-// given it to several owners.
+// grantOf returns the grant of an epoch, that of p if a store that forgets has lent it to several owners.
 func (w *simWorld) grantOf(p *simProcess, worker, epoch int64) (grant *simGrant) {
 	for _, g := range w.ledger.grants[worker] {
 		if g.epoch == epoch && (grant == nil || grant.owner != p || g.owner == p) {
@@ -120,8 +119,8 @@ func (w *simWorld) forget() {
 	w.audit(nil)
 }
 
-// issue notes the IDs that a call of p has returned. No call that had returned
-// when it began got an ID beyond the position low.
+// issue records the IDs that a call of p has returned. No call that had returned when it began got an ID beyond the
+// position low.
 func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64) {
 	layout := w.plan.layout
 	for _, id := range ids {
@@ -147,7 +146,7 @@ func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64) {
 // sequenceBits is more than the sequences of the simulated layouts have.
 const sequenceBits = 16
 
-// checkGrant looks for the claim under which p may issue the tick.
+// checkGrant searches the claim under which p may issue the tick.
 func (w *simWorld) checkGrant(p *simProcess, worker, tick int64) {
 	grants := w.ledger.grants[worker]
 	if n := len(grants); n > 0 && grants[n-1].owner != p {

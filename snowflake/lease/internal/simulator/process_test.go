@@ -28,7 +28,7 @@ type simProcess struct {
 	closed bool
 	ending bool // is being closed
 	dead   bool // crashed or closed
-	healed bool // has issued since everything was put right
+	healed bool // has issued since heal began
 
 	begin   time.Duration // of Open, by the monotonic clock
 	due     time.Time     // of the next step
@@ -48,8 +48,8 @@ const (
 	simInStep
 )
 
-// calling reports whether the process is in a call of its generator, so that
-// everything may happen beside it, also its own next step.
+// calling reports whether the process is in a call of its generator, so that any event may happen at the same time,
+// also its own next step.
 func (p *simProcess) calling() bool {
 	return len(p.doing) > 0 && p.doing[len(p.doing)-1] == simInCall
 }
@@ -159,7 +159,7 @@ func (p *simProcess) notYet(wait time.Duration) {
 	p.due = w.now.Add(wait)
 }
 
-// crash ends a process without a word.
+// crash ends a process without a Close.
 func (p *simProcess) crash() {
 	p.w.note(p, "crashes")
 	p.w.tally[simCrashes]++
@@ -167,7 +167,7 @@ func (p *simProcess) crash() {
 	p.pending = nil
 }
 
-// close ends a process as it should. Calls that are on their way may return.
+// close ends a process properly. Calls that have drawn IDs may still return.
 func (p *simProcess) close() {
 	w := p.w
 	w.note(p, "closes")

@@ -2,6 +2,5 @@
 
 package simulator
 
-// raceEnabled says whether the race detector is on, which makes schedules ten
-// times slower.
+// raceEnabled reports whether the race detector is on, which makes schedules ten times slower.
 const raceEnabled = true

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// schedules returns how many to make: twenty times as many with
-// SNOWFLAKE_TEST_LONG=1 in the environment.
+// schedules returns how many to make: twenty times as many with SNOWFLAKE_TEST_LONG=1 in the environment.
 func schedules(normal int) int {
 	if os.Getenv("SNOWFLAKE_TEST_LONG") != "" {
 		return 20 * normal
@@ -23,9 +22,9 @@ func report(t testing.TB, w *simWorld, seed uint64) {
 	t.Fatalf("seed %d: %s\nthe last of %d lines:\n%s", seed, w.violation, w.trace.length, &w.trace)
 }
 
-// TestNoScheduleRepeatsAnID is the proof by trial: whatever clocks, pauses,
-// crashes and networks do, no ID comes twice, and when all is put right everybody
-// issues again. SNOWFLAKE_TEST_SEED makes the one schedule of a seed.
+// TestNoScheduleRepeatsAnID tries thousands of random schedules: whatever clocks, pauses, crashes and networks do, no
+// ID comes twice, and when all faults are corrected every process issues again. SNOWFLAKE_TEST_SEED makes the one
+// schedule of a seed.
 func TestNoScheduleRepeatsAnID(t *testing.T) {
 	first := uint64(1)
 	n := schedules(8000)

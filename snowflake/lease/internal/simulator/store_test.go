@@ -8,8 +8,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// simStore is the store as it is meant to be: at the moment, the memory that it
-// has not failed over from.
+// simStore is the correct store: the memory, or after a failover the backup.
 type simStore struct{ w *simWorld }
 
 func (s simStore) memory() lease.Store { return s.w.memory }
@@ -30,9 +29,9 @@ func (s simStore) List(ctx context.Context, namespace string) ([]lease.Entry, er
 	return s.memory().List(ctx, namespace)
 }
 
-// simGuard answers a store that forgets: owners start beyond what a lost
-// horizon can have been, if the clocks are right. An owner whose claim has expired
-// has to acquire again, since another one's takeover may have been forgotten.
+// simGuard is a store that forgets, with a guard: owners start above all that a lost horizon can have been, if the
+// clocks are right. An owner whose claim has expired must acquire again, since another owner's takeover may have been
+// forgotten.
 type simGuard struct {
 	lease.Store
 	w *simWorld
@@ -60,7 +59,7 @@ func (s simGuard) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.D
 	return s.Store.Extend(ctx, c, h, ttl)
 }
 
-// simPort is the store as a process sees it: through a network.
+// simPort is the store as a process reaches it, through a network.
 type simPort struct{ p *simProcess }
 
 var (
@@ -79,8 +78,7 @@ const (
 	simLateRequest
 )
 
-// call makes a call of the store. The request may be late: then it is made after
-// the caller has gone on.
+// call makes a call of the store. A late request is executed after the caller has given up.
 func (s simPort) call(name string, lostReply simCount, do func() error) error {
 	p, w := s.p, s.p.w
 	w.interleave(10)
@@ -127,7 +125,7 @@ func (s simPort) call(name string, lostReply simCount, do func() error) error {
 }
 
 func (s simPort) Acquire(ctx context.Context, r lease.Request) (grant lease.Grant, err error) {
-	ctx = context.WithoutCancel(ctx) // whose deadline is in real time
+	ctx = context.WithoutCancel(ctx) // its deadline is in real time
 	err = s.call("acquire", simLostAcquires, func() error {
 		grant, err = s.p.w.store.Acquire(ctx, r)
 		if err == nil {

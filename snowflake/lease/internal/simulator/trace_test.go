@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// simCount is something that a schedule counts. All of these have to happen in
-// a thousand schedules, or the simulator tests less than it seems to.
+// simCount is something that a schedule counts. Each must happen in a thousand schedules, or the simulator tests less
+// than it should.
 type simCount int
 
 const (
 	simIDs          simCount = iota // IDs issued
 	simZombieIDs                    // IDs issued after another process took the worker over
 	simCalls                        // calls of a generator
-	simStalls                       // calls that came to the horizon
+	simStalls                       // calls that reached the horizon
 	simRefusedWait                  // calls that ended in a wait
 	simSlept                        // waits during which time passed
 	simPausedCalls                  // calls that returned only after a pause of their process
 	simDeadCalls                    // calls that did not return before their process died
 	simSteps                        // steps of the protocol
-	simStepsInCalls                 // of them, inside of a call of the same generator
-	simCallsInSteps                 // and calls inside of a step
+	simStepsInCalls                 // of them, during a call of the same generator
+	simCallsInSteps                 // calls during a step
 	simAcquired                     // workers taken
 	simTakeovers                    // of them, from an owner that did not give it back
 	simLost                         // losses noticed
@@ -49,7 +49,7 @@ const (
 	simDropped                      // requests that never arrived
 	simLate                         // requests that arrived after their caller gave up
 	simHeals                        // schedules after which everybody could issue again
-	simFailovers                    // of a store that forgets; schedules of their own
+	simFailovers                    // of a store that forgets; they have schedules of their own
 	simCounts
 )
 
@@ -77,7 +77,7 @@ func (t *simTally) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// simTrace is what happened last.
+// simTrace keeps the last events.
 type simTrace struct {
 	lines   [80]simLine
 	length  int
@@ -85,7 +85,7 @@ type simTrace struct {
 	digests bool
 }
 
-// simLine is formatted only if somebody wants to read it.
+// simLine is formatted only when it is printed.
 type simLine struct {
 	at     time.Duration
 	depth  int

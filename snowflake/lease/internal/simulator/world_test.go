@@ -10,21 +10,21 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
-// simStart is when each schedule begins.
+// simStart is the time at which each schedule begins.
 var simStart = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// simKind says which schedules to make.
+// simKind selects which schedules to make.
 type simKind struct {
 	forgets bool                                     // the store fails over to a backup, and the clocks are right
 	guard   bool                                     // grants start a window beyond the store's clock
 	wrap    func(*simWorld, lease.Store) lease.Store // breaks the store
-	expiry  bool                                     // expiry is by the client's clock, and the right to issue, too
+	expiry  bool                                     // the client's clock decides the expiry and what may be issued
 	early   bool                                     // processes give back before they freeze the generator
-	unique  bool                                     // nothing else is checked
+	unique  bool                                     // only repeated IDs are checked
 	digest  bool                                     // of the trace is wanted
 }
 
-// simPlan is what a schedule draws at its beginning.
+// simPlan is what a schedule chooses at its beginning.
 type simPlan struct {
 	layout     snowflake.Layout
 	workers    int64
@@ -33,13 +33,13 @@ type simPlan struct {
 	window     time.Duration
 	lead       time.Duration
 	stopOnLoss bool
-	blind      bool // the store does not tell its time
-	wild       bool // its clock steps, too
+	blind      bool // the store does not return its time
+	wild       bool // the store's clock steps
 	events     int
 }
 
-// simWorld is a schedule: hosts and their clocks, the store and its clock, and
-// the processes. There are no goroutines in it, and no time but its own.
+// simWorld is a schedule: hosts and their clocks, the store and its clock, and the processes. It has no goroutines and
+// no real time.
 type simWorld struct {
 	kind    simKind
 	plan    simPlan
@@ -56,7 +56,7 @@ type simWorld struct {
 	backup lease.Store
 	store  lease.Store // what all processes share
 	caller *simProcess // whose call the store is working on
-	down   time.Time   // until when it is
+	down   time.Time   // the end of its outage
 	late   []func()    // requests that may still arrive
 	ledger simLedger
 
@@ -150,7 +150,7 @@ func (w *simWorld) over() bool {
 	return w.violation != "" || !w.healing && w.events >= w.plan.events
 }
 
-// fail notes what must not happen, unless only repeated IDs count.
+// fail records a violation, unless only repeated IDs count.
 func (w *simWorld) fail(p *simProcess, format string, args ...any) {
 	if !w.kind.unique {
 		w.violate(p, format, args...)
