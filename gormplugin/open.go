@@ -25,7 +25,7 @@ const ServerWindow = time.Minute
 //	...
 //	defer keys.Close(context.Background())
 //
-// It creates the table snowflake_leases if that is not there ([WithLeaseTable] names another, [lease.SQL.Schema] has the
+// It creates the table snowflake_leases if that is not there ([WithLeaseTable] names another, [sqllease.Store.Schema] has the
 // statement for migrations of your own), takes a worker, and from then on extends the lease in the background, with one
 // UPDATE each half [ServerWindow]. The user of the connection needs the right to SELECT, INSERT and UPDATE the table, and to
 // create it only if it is not there. The rows of the table must never be deleted: in them is what keeps the next owner of a
@@ -65,7 +65,7 @@ const ServerWindow = time.Minute
 // gorm.ErrInvalidDB for a handle that is nil or has no pool, and inside db.Connection; the handle's error if it has one;
 // gorm.ErrInvalidTransaction inside a transaction; gorm.ErrRegistered if the handle has a [Plugin] already;
 // gorm.ErrUnsupportedDriver for another dialect, where [lease.Open] with a store of your own, or snowflake.New, and [New]
-// do the same; [ErrOption] for options; the errors of [lease.SQL.Migrate] and of [lease.Open]. After an error no worker is
+// do the same; [ErrOption] for options; the errors of [sqllease.Store.Migrate] and of [lease.Open]. After an error no worker is
 // held and no plugin is registered.
 func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	p := New(nil, opts...)
@@ -86,7 +86,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	if p.lease, err = lease.Open(ctx, store, options...); err != nil {
 		return nil, fmt.Errorf("gormplugin: open a lease: %w", err)
 	}
-	p.gen = &leasedGenerator{Generator: p.lease.Generator(), patience: p.lease.Patience(), store: store}
+	p.gen = &leasedGenerator{Generator: p.lease.Generator(), patience: 5 * time.Second, store: store}
 	if err := db.Use(p); err != nil {
 		return nil, errors.Join(fmt.Errorf("gormplugin: register: %w", err), p.Close(ended()))
 	}

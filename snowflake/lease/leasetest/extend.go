@@ -28,7 +28,7 @@ var extendTests = []test{
 		}
 	}},
 	{promise: "the same extension many times in a row is never lost", run: func(f *fixture) {
-		// A database may say that nothing was changed: not even the millisecond.
+		// A database may report that nothing was changed if even the millisecond is the same.
 		claim := f.take(7, 7).Claim
 		for range 100 {
 			f.extend(claim, 1000, long)
@@ -97,9 +97,8 @@ var extendTests = []test{
 	}},
 }
 
-// unnamed reports whether the error is none of those that the interface names, so
-// that the caller has to ask again.
+// unnamed reports whether the error is none of those that the interface names, so that the caller must ask again.
 func unnamed(err error) bool {
 	return err != nil && !errors.Is(err, lease.ErrNoWorker) && !errors.Is(err, lease.ErrLost) &&
-		!errors.Is(err, lease.ErrLayout) && !errors.Is(err, lease.ErrConfig)
+		!errors.Is(err, lease.ErrLayout) && !errors.Is(err, lease.ErrOption)
 }

@@ -1,0 +1,164 @@
+package sqllease_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+)
+
+// TestNewTakesWhatRunsStatements leases a worker through each kind of handle that programs have. A single connection
+// would block if a call used two at a time.
+func TestNewTakesWhatRunsStatements(t *testing.T) {
+	withGORM := func(t *testing.T, target testdb.Target, prepare bool) sqllease.DB {
+		t.Helper()
+		db, err := gorm.Open(target.Dialector(), &gorm.Config{PrepareStmt: prepare, Logger: logger.Discard})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool, err := db.DB()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = pool.Close() })
+		return db.ConnPool
+	}
+	for name, open := range map[string]func(*testing.T, testdb.Target) sqllease.DB{
+		"*sql.DB": func(t *testing.T, target testdb.Target) sqllease.DB { t.Helper(); return target.Open(t) },
+		"*sql.Conn": func(t *testing.T, target testdb.Target) sqllease.DB {
+			t.Helper()
+			db := target.Open(t)
+			conn, err := db.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+			return conn
+		},
+		"gorm.ConnPool":                          func(t *testing.T, target testdb.Target) sqllease.DB { t.Helper(); return withGORM(t, target, false) },
+		"gorm.ConnPool with prepared statements": func(t *testing.T, target testdb.Target) sqllease.DB { t.Helper(); return withGORM(t, target, true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+				store := newSQL(t, open(t, target), dialect)
+				for epoch := range int64(3) {
+					grant, err := store.Acquire(t.Context(), sqlRequest("n", 5, 5))
+					if err != nil || grant.Worker != 5 || grant.Epoch != epoch+1 || grant.Horizon != 1000*epoch {
+						t.Fatalf("%+v, %v", grant, err)
+					}
+					if _, err := store.Acquire(t.Context(), sqlRequest("n", 5, 5)); !errors.Is(err, lease.ErrNoWorker) {
+						t.Errorf("a second owner: %v, want ErrNoWorker", err)
+					}
+					if _, err := store.Extend(t.Context(), grant.Claim, 1000*grant.Epoch, time.Hour); err != nil {
+						t.Fatal(err)
+					}
+					if err := store.Release(t.Context(), grant.Claim, math.MaxInt64); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestNewRejectsNilPointers(t *testing.T) {
+	var (
+		db     *sql.DB
+		conn   *sql.Conn
+		other  *unusable
+		values = []sqllease.DB{nil, db, conn, other}
+	)
+	for _, value := range values {
+		if store, err := sqllease.New(value, sqllease.Postgres); store != nil || !errors.Is(err, lease.ErrOption) {
+			t.Errorf("%T: %v, %v, want ErrOption", value, store, err)
+		}
+	}
+	if _, err := sqllease.New(unusable{}, sqllease.Postgres); err != nil {
+		t.Errorf("a value that is no pointer: %v", err)
+	}
+}
+
+// unusable is no database.
+type unusable struct{}
+
+func (unusable) ExecContext(context.Context, string, ...any) (sql.Result, error) {
+	return nil, errors.New("no database")
+}
+
+func (unusable) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {
+	return nil, errors.New("no database")
+}
+
+func TestMigrateRejectsConnectionsThatDoNotCommit(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		target := withDSN(testdb.MariaDB, map[bool]string{true: "&autocommit=1", false: "&autocommit=0"}[on])(t)
+		db, err := sql.Open("mysql", target.DSN)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		store, err := sqllease.New(db, sqllease.MySQL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Migrate(t.Context()); on != (err == nil) || !on && !errors.Is(err, lease.ErrOption) {
+			t.Errorf("autocommit %v: %v", on, err)
+		}
+	}
+}
+
+// forgetful is a server of the MySQL protocol that ignores LAST_INSERT_ID(x), as go-mysql-server does.
+type forgetful struct{ *sql.DB }
+
+func (f forgetful) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	result, err := f.DB.ExecContext(ctx, query, args...)
+	return noInsertID{result}, err
+}
+
+type noInsertID struct{ sql.Result }
+
+func (noInsertID) LastInsertId() (int64, error) { return 0, nil }
+
+func TestAServerThatIgnoresLastInsertIDIsRejectedWhenALeaseOpens(t *testing.T) {
+	db := testdb.MariaDB(t).Open(t)
+	store := newSQL(t, forgetful{db}, sqllease.MySQL)
+	_, err := lease.Open(t.Context(), store, lease.WithLogger(slog.New(slog.DiscardHandler)),
+		lease.WithHook(func(e lease.Event) { t.Errorf("Open tried again: %+v", e) }))
+	if !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "LAST_INSERT_ID") {
+		t.Errorf("Open: %v", err)
+	}
+	entries, err := store.List(t.Context(), "")
+	if err != nil || len(entries) != 1 || entries[0].Held {
+		t.Errorf("the worker was not given back: %+v, %v", entries, err)
+	}
+}
+
+func TestATakeoverOnSuchAServerReturnsTheStoredHorizon(t *testing.T) {
+	db := testdb.MariaDB(t).Open(t)
+	sound := newSQL(t, db, sqllease.MySQL)
+	grant, err := sound.Acquire(t.Context(), sqlRequest("n", 0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sound.Extend(t.Context(), grant.Claim, 4711, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if err := sound.Release(t.Context(), grant.Claim, math.MaxInt64); err != nil {
+		t.Fatal(err)
+	}
+	next, err := newSQL(t, forgetful{db}, sqllease.MySQL).Acquire(t.Context(), sqlRequest("n", 0, 0))
+	if err != nil || next.Horizon != 4711 || next.Epoch != 2 {
+		t.Errorf("%+v, %v, want horizon 4711", next, err)
+	}
+}

@@ -1,0 +1,220 @@
+package sqllease
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+const defaultTable = "snowflake_leases"
+
+// Store is a [lease.Store] in a table. It is safe for concurrent use.
+//
+// Once a *sql.DB was closed the errors wrap [os.ErrClosed], and leases end.
+type Store struct {
+	db      DB
+	dialect Dialect
+	table   string // quoted
+	queries queries
+}
+
+var _ lease.Store = (*Store)(nil)
+
+// DB is what a [Store] needs of a database: *sql.DB and gorm.ConnPool have it.
+//
+// A *sql.Conn has it too, and is one connection: for one lease, or one call of the store, at a time. A *sql.Tx has it and
+// MUST NOT be used: its horizon may be rolled back after IDs below it were issued.
+type DB interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Option is a setting of [New]. A nil Option is an error that matches lease.ErrOption.
+type Option interface{ apply(*config) error }
+
+type config struct {
+	dialect Dialect
+	table   string // quoted
+}
+
+type optionFunc func(*config) error
+
+func (f optionFunc) apply(c *config) error { return f(c) }
+
+// WithTable sets the table's name, table or schema.table; the default is snowflake_leases in the connection's schema. Each
+// part has 1 to 63 letters, digits and underscores. It is quoted, so its case counts.
+func WithTable(name string) Option {
+	return optionFunc(func(c *config) (err error) {
+		c.table, err = c.dialect.table(name)
+		return err
+	})
+}
+
+// New returns a store on the database. It does not talk to it. It returns [lease.ErrOption] for a nil db or a nil pointer
+// in it, an unknown dialect, and a bad option.
+func New(db DB, dialect Dialect, opts ...Option) (*Store, error) {
+	if v := reflect.ValueOf(db); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, fmt.Errorf("%w: the database is nil: %T", lease.ErrOption, db)
+	}
+	if !dialect.valid() {
+		return nil, fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", lease.ErrOption, string(dialect))
+	}
+	c := config{dialect: dialect, table: dialect.quote(defaultTable)}
+	for _, opt := range opts {
+		if opt == nil {
+			return nil, fmt.Errorf("%w: nil Option", lease.ErrOption)
+		}
+		if err := opt.apply(&c); err != nil {
+			return nil, err
+		}
+	}
+	return &Store{db: db, dialect: dialect, table: c.table, queries: newQueries(dialect, c.table)}, nil
+}
+
+// Extend is as [lease.Store] says; the time is the database's. It returns [lease.ErrOption] for a ttl below a millisecond,
+// and for a server of the MySQL protocol that ignores LAST_INSERT_ID(x), which the store needs.
+func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	if err := lease.ValidateTTL(ttl); err != nil {
+		return time.Time{}, err
+	}
+	if !possible(c) {
+		return time.Time{}, lostClaim(c)
+	}
+	now, ok, err := s.update(ctx, s.queries.extend, horizon, horizon, milliseconds(ttl), c.Namespace, c.Worker, c.Epoch, c.Token)
+	if err != nil {
+		return time.Time{}, s.failed("extend", err)
+	}
+	if !ok {
+		return time.Time{}, lostClaim(c)
+	}
+	if now <= 0 {
+		return time.Time{}, fmt.Errorf("%w: the server ignores LAST_INSERT_ID(x) in an UPDATE of table %s", lease.ErrOption, s.table)
+	}
+	return time.UnixMilli(now), nil
+}
+
+// Release is as [lease.Store] says. The row keeps the claim's token, so that a release whose reply was lost can be repeated.
+func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
+	if !possible(c) {
+		return lostClaim(c)
+	}
+	horizon = max(0, horizon)
+	result, err := s.db.ExecContext(ctx, s.queries.release, horizon, horizon, c.Namespace, c.Worker, c.Epoch, c.Token)
+	if err != nil {
+		return s.failed("release", err)
+	}
+	changed, err := result.RowsAffected()
+	if err != nil {
+		return s.failed("release", err)
+	}
+	if changed == 0 {
+		return lostClaim(c)
+	}
+	return nil
+}
+
+// List is as [lease.Store] says.
+func (s *Store) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
+	query, args := s.queries.listAll, []any(nil)
+	if namespace != "" {
+		query, args = s.queries.listNamespace, []any{namespace}
+	}
+	rows, err := s.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, s.failed("list", err)
+	}
+	defer rows.Close()
+	var entries []lease.Entry
+	for rows.Next() {
+		var e lease.Entry
+		var token string
+		var expires, revision, now int64
+		if err := rows.Scan(&e.Namespace, &e.Worker, &e.Epoch, &token, &e.Horizon, &expires, &revision, &e.Layout,
+			&e.Holder.Host, &e.Holder.PID, &e.Holder.Version, &now); err != nil {
+			return nil, s.failed("list", err)
+		}
+		e.Expires, e.Held = time.UnixMilli(expires), expires > now
+		entries = append(entries, e)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, s.failed("list", err)
+	}
+	// The database's order of texts would depend on its collation.
+	slices.SortFunc(entries, func(a, b lease.Entry) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Worker, b.Worker))
+	})
+	return entries, nil
+}
+
+// update runs an UPDATE of one row that answers with a number, and reports whether the row was found. It is one statement,
+// so nothing can happen in between.
+func (s *Store) update(ctx context.Context, query string, args ...any) (answer int64, found bool, err error) {
+	if !s.queries.lastInsertID {
+		return s.number(ctx, query, args...)
+	}
+	result, err := s.db.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, false, err
+	}
+	changed, err := result.RowsAffected()
+	if err != nil || changed == 0 {
+		return 0, false, err
+	}
+	answer, err = result.LastInsertId()
+	return answer, err == nil, err
+}
+
+// number runs a statement that answers with one row of one number, or none.
+func (s *Store) number(ctx context.Context, query string, args ...any) (answer int64, found bool, err error) {
+	rows, err := s.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return 0, false, err
+	}
+	defer rows.Close()
+	// Unlike QueryRow, read to the end: the commit comes after the row, and only the commit counts.
+	for rows.Next() {
+		if err := rows.Scan(&answer); err != nil {
+			return 0, false, err
+		}
+		found = true
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return 0, false, err
+	}
+	return answer, found, nil
+}
+
+// failed wraps an error so that a closed pool, which is final, differs from a database that does not answer.
+func (s *Store) failed(what string, err error) error {
+	if strings.HasSuffix(err.Error(), "sql: database is closed") { // database/sql does not export the error
+		err = poolClosedError{err}
+	}
+	return fmt.Errorf("lease: %s in table %s: %w", what, s.table, err)
+}
+
+// poolClosedError is database/sql's error. It matches os.ErrClosed without the text of that, which is about a file.
+type poolClosedError struct{ error }
+
+func (e poolClosedError) Unwrap() error      { return e.error }
+func (poolClosedError) Is(target error) bool { return target == os.ErrClosed }
+
+// possible is false for claims that Acquire never returns, such as one of the namespace's own row.
+func possible(c lease.Claim) bool { return c.Worker >= 0 && c.Token != "" }
+
+func lostClaim(c lease.Claim) error {
+	return fmt.Errorf("%w: worker %d in namespace %q, epoch %d", lease.ErrLost, c.Worker, c.Namespace, c.Epoch)
+}
+
+// milliseconds rounds up.
+func milliseconds(d time.Duration) int64 {
+	return int64((d-1)/time.Millisecond) + 1
+}
