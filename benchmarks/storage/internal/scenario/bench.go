@@ -41,15 +41,27 @@ func (b *Bench) Table(name string, columns []engine.Column, indexes ...[]string)
 	}
 }
 
-// Create creates a table that Clean drops.
+// Create creates tables that Clean drops.
 func (b *Bench) Create(ctx context.Context, tables ...engine.Table) error {
 	for _, t := range tables {
 		b.tables = append([]string{t.Name}, b.tables...) // children first
-		if err := b.Engine.Create(ctx, t); err != nil {
+		err := uncancelled(ctx, func(ctx context.Context) error { return b.Engine.Create(ctx, t) })
+		if err != nil {
 			return fmt.Errorf("create table %s: %w", t.Name, err)
 		}
 	}
 	return nil
+}
+
+// uncancelled calls f with a context that does not end with ctx, unless ctx has ended. A server may still finish a CREATE
+// TABLE that the client has cancelled, after Clean has looked for the table.
+func uncancelled(ctx context.Context, f func(ctx context.Context) error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	return f(ctx)
 }
 
 // Clean drops the tables, also if ctx has ended.

@@ -90,7 +90,9 @@ func (b *Bench) gorm(ctx context.Context, model gormModel, table string) (*gorm.
 		}
 	}
 	// Without prepared statements: with them the migrator of GORM 1.31 panics if ctx has ended.
-	err = db.WithContext(ctx).Table(table).Set("gorm:table_options", gormOptions[b.Name()]).AutoMigrate(model.new())
+	err = uncancelled(ctx, func(ctx context.Context) error {
+		return db.WithContext(ctx).Table(table).Set("gorm:table_options", gormOptions[b.Name()]).AutoMigrate(model.new())
+	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("AutoMigrate: %w", err)
 	}
