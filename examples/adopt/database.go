@@ -42,7 +42,7 @@ func open(ctx context.Context, dsn, file string, opts ...gorm.Option) (*gorm.DB,
 func ownTables(db *gorm.DB) error {
 	for _, model := range []any{&oldUser{}, &oldOrder{}} {
 		if db.Migrator().HasTable(model) {
-			return errors.New("the tables adopt_users and adopt_orders are there already; drop them, or take another database")
+			return errors.New("the tables adopt_users and adopt_orders exist already; drop them, or use another database")
 		}
 	}
 	return nil

@@ -21,10 +21,10 @@ import (
 
 const usage = `usage: go run ./examples/adopt [-dsn url]
 
-Takes a shop of 1,000 users and 5,000 orders from auto-increment keys to Snowflake keys, and reports each step.
+Moves a shop of 1,000 users and 5,000 orders from auto-increment keys to Snowflake keys, and reports each step.
 
-  -dsn url  PostgreSQL (postgres://...) or MySQL (user:password@tcp(host:port)/database) to do it in
-            (default a temporary SQLite file); the tables adopt_users and adopt_orders are made, and removed again
+  -dsn url  PostgreSQL (postgres://...) or MySQL (user:password@tcp(host:port)/database) to use (default a
+            temporary SQLite file); the tables adopt_users and adopt_orders are created and removed
 
 For example:
 

@@ -68,7 +68,7 @@ func rows(db *gorm.DB) (all []row, err error) {
 // shopAsItIs fills the tables with two months of rows, as the old version of the program would.
 func (m *migration) shopAsItIs() error {
 	if err := m.old.AutoMigrate(&oldUser{}, &oldOrder{}); err != nil {
-		return fmt.Errorf("make the tables: %w", err)
+		return fmt.Errorf("create the tables: %w", err)
 	}
 	at := time.Date(2024, 3, 1, 9, 0, 0, 0, time.UTC)
 	tick := func() gorm.Model {
@@ -101,7 +101,7 @@ func (m *migration) shopAsItIs() error {
 	if m.before, err = rows(m.old); err != nil {
 		return err
 	}
-	m.printf("\n1. The shop as it is: gorm.Model, the database counts up the keys.\n")
+	m.printf("\n1. The old shop: gorm.Model, the database makes the keys.\n")
 	return m.count()
 }
 
@@ -172,15 +172,15 @@ func (m *migration) oldBesideNew() error {
 	if !errors.Is(err, errUndo) {
 		return fmt.Errorf("write as both versions: %w", err)
 	}
-	m.printf("\n3. A new process writes a snowflake, then an old one lets the database make a key:\n")
+	m.printf("\n3. A new process inserts a snowflake, then an old one lets the database make a key:\n")
 	switch uint64(late.ID) {
 	case users + 1:
-		m.printf("   it gets %d. Both may write side by side for as long as it takes.\n", late.ID)
+		m.printf("   it gets %d. Both versions can write at the same time.\n", late.ID)
 	case uint64(created.ID) + 1:
 		m.printf("   it gets the snowflake + 1, which the generator may issue next.\n")
-		m.printf("   So end the old writers first, or let both try again after a duplicate key.\n")
+		m.printf("   So stop the old writers first, or retry after a duplicate key.\n")
 	default:
-		return fmt.Errorf("the old process got the key %d after %d", late.ID, created.ID)
+		return fmt.Errorf("unexpected key %d of the old process, after %d", late.ID, created.ID)
 	}
 	m.printf("   (Rolled back.)\n")
 	return nil
@@ -199,19 +199,19 @@ func (m *migration) dropCounters() error {
 	}
 	migrated, err := countChanges(m.db, func(db *gorm.DB) error { return db.AutoMigrate(&User{}, &Order{}) })
 	if err != nil {
-		return fmt.Errorf("migrate after the counters are gone: %w", err)
+		return fmt.Errorf("migrate without the counters: %w", err)
 	}
 	after, err := rows(m.db)
 	switch {
 	case err != nil:
 		return err
 	case first == 0:
-		return errors.New("DropAutoIncrement has found nothing to do")
+		return errors.New("DropAutoIncrement found nothing to do")
 	case !slices.Equal(after, m.before):
-		return errors.New("the rows are not those that were there before")
+		return errors.New("the rows have changed")
 	}
 	m.printf("\n4. DropAutoIncrement.\n")
-	m.printf("   rows as they were: %d of %d\n", len(after), len(m.before))
+	m.printf("   unchanged rows: %d of %d\n", len(after), len(m.before))
 	m.printf("   a second call: %d changes of the schema; AutoMigrate: %d\n", again, migrated)
 	return m.count()
 }
@@ -278,17 +278,17 @@ func (m *migration) withoutKey() error {
 	}
 	forgotten := oldUser{Name: "forgotten", Email: "forgotten@example.org"}
 	err := m.old.Create(&forgotten).Error
-	m.printf("\n6. An old process that was forgotten lets the database make a key:\n")
+	m.printf("\n6. A remaining old process lets the database make a key:\n")
 	if err != nil {
-		m.printf("   it is refused\n")
+		m.printf("   it is rejected\n")
 		return nil
 	}
 	if err := m.old.Raw("SELECT max(id) FROM adopt_users").Scan(&made).Error; err != nil {
 		return err
 	}
 	if m.old.Name() != "sqlite" || made != before+1 {
-		return fmt.Errorf("it got the key %d, the largest was %d", made, before)
+		return fmt.Errorf("unexpected key %d, the largest was %d", made, before)
 	}
-	m.printf("   SQLite gives it the largest + 1, with AUTOINCREMENT or without: see that there is none\n")
+	m.printf("   SQLite gives it the largest + 1, with or without AUTOINCREMENT: make sure that none is left\n")
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
 
-const want = `Tokens go out and come in:
+const want = `Requests and answers contain tokens:
   POST /users {"name":"Ada"}
   201 {"id":"2BN5D8MQNV4EBEF8WQ5QEYGZDA","name":"Ada"}
   POST /orders {"user_id":"2BN5D8MQNV4EBEF8WQ5QEYGZDA","article":"paper"}
@@ -18,7 +18,7 @@ const want = `Tokens go out and come in:
   GET /users/2BN5D8MQNV4EBEF8WQ5QEYGZDA
   200 {"id":"2BN5D8MQNV4EBEF8WQ5QEYGZDA","name":"Ada","orders":[{"id":"3SHWT8QHFQZ2GVKQ774MWHHZ9C","article":"paper"}]}
 
-The database knows the number alone:
+The database contains only the number:
   users.id = 153652455014400000, integer
 
 The number, the token of an order and a changed token are not found:
@@ -31,7 +31,7 @@ The number, the token of an order and a changed token are not found:
   GET /users/2BN5D8MQNV4EBEF8WQ5QEYGZD0
   404 {"error":"not found"}
 
-After a change of keys old links work, and new ones are given out:
+After a change of keys old tokens still work, and new ones are issued:
   GET /users/2BN5D8MQNV4EBEF8WQ5QEYGZDA
   200 {"id":"6YHDAY1GRHE9A05XB8KZ5PS9NT","name":"Ada","orders":[{"id":"74F3BZ7C3PWD29V7MTBC5HPXS5","article":"paper"}]}
   GET /users/6YHDAY1GRHE9A05XB8KZ5PS9NT

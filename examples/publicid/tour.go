@@ -51,7 +51,7 @@ func (c *client) call(method, path, body string, into any) {
 func tour(ctx context.Context, db *gorm.DB, keys keys, out io.Writer) error {
 	c := &client{ctx: ctx, server: httptest.NewServer(newAPI(db)), out: out}
 	var user, order struct{ ID string }
-	fmt.Fprintln(out, "Tokens go out and come in:")
+	fmt.Fprintln(out, "Requests and answers contain tokens:")
 	c.call("POST", "/users", `{"name":"Ada"}`, &user)
 	c.call("POST", "/orders", `{"user_id":"`+user.ID+`","article":"paper"}`, &order)
 	c.call("GET", "/users/"+user.ID, "", nil)
@@ -67,7 +67,7 @@ func tour(ctx context.Context, db *gorm.DB, keys keys, out io.Writer) error {
 	if err := db.WithContext(ctx).Raw("SELECT id, typeof(id) AS type FROM users").Scan(&row).Error; err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nThe database knows the number alone:\n  users.id = %d, %s\n", row.ID, row.Type)
+	fmt.Fprintf(out, "\nThe database contains only the number:\n  users.id = %d, %s\n", row.ID, row.Type)
 
 	c.server = httptest.NewServer(newAPI(db))
 	fmt.Fprintln(out, "\nThe number, the token of an order and a changed token are not found:")
@@ -86,7 +86,7 @@ func tour(ctx context.Context, db *gorm.DB, keys keys, out io.Writer) error {
 	}
 	c.server = httptest.NewServer(newAPI(db))
 	defer c.server.Close()
-	fmt.Fprintln(out, "\nAfter a change of keys old links work, and new ones are given out:")
+	fmt.Fprintln(out, "\nAfter a change of keys old tokens still work, and new ones are issued:")
 	c.call("GET", "/users/"+user.ID, "", &user)
 	c.call("GET", "/users/"+user.ID, "", nil)
 	return c.err

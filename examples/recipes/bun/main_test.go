@@ -62,7 +62,7 @@ const want = `customer Ada, made by worker 1
     }
   ]
 }
-guests made 2 orders, 2 of them are there
+guests made 2 orders, 2 of them found
 in March 2025: 7000 cents, at 2025-03-01 12:00:00
 Grace has 0 orders
 Ada Lovelace has 2 orders

@@ -111,7 +111,7 @@ func (s shop) find(ctx context.Context) error {
 	if err := s.db.NewSelect().Model(&old).Where("id >= ? AND id < ?", lo, hi).Scan(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "guests made %d orders, %d of them are there\n", len(guests), listed)
+	fmt.Fprintf(s.out, "guests made %d orders, %d of them found\n", len(guests), listed)
 	fmt.Fprintf(s.out, "in March 2025: %d cents, at %s\n", old.Cents, s.layout.Time(old.ID).Format(time.DateTime))
 	return nil
 }

@@ -73,7 +73,7 @@ const want = `customer Ada, made by worker 1
     ]
   }
 }
-guests made 2 orders, 2 of them are there
+guests made 2 orders, 2 of them found
 in March 2025: 7000 cents, at 2025-03-01 12:00:00
 Ada Lovelace has kept the key: true
 not an ID: true
