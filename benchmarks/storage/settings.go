@@ -16,23 +16,23 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
 )
 
-const usage = `storage compares auto-increment, snowflake and UUID primary keys: the bytes that they take in
-tables and indexes, and the speed at which rows with them are inserted, found and deleted.
+const usage = `storage compares auto-increment, snowflake and UUID primary keys: the bytes that they take in tables and
+indexes, and the speed of inserting, finding and deleting rows.
 
-	go run ./storage                                  SQLite, nothing to install, half a minute
+	go run ./storage                                  SQLite; needs no server, takes half a minute
 	go run ./storage -db sqlite,postgres,mariadb      also on servers, at 127.0.0.1 or -postgres, -mariadb
 	go run ./storage -keys auto,snowflake,uuidv4 -scenario load -rows 1000000 -rounds 5
 	go run ./storage -out report                      also writes report/index.html, RESULTS.md, summary.csv, summary.json;
-	                                                  after Ctrl-C the same command goes on where it was ended
-	go run ./storage -report report                   writes them again from what was measured
-	go run ./storage -report report -docs docs        and bytes.svg, rate.svg and table.md for a README
-	go run ./storage -advise -h                       says which density to expect and which fill factor to set
-	go run ./storage -db sqlite,postgres -cleanup     removes what killed runs have left behind
+	                                                  after Ctrl-C run the same command again to continue
+	go run ./storage -report report                   writes them again without measuring
+	go run ./storage -report report -docs docs        also writes bytes.svg, rate.svg and table.md for a README
+	go run ./storage -advise -h                       predicts density and fill factor
+	go run ./storage -db sqlite,postgres -cleanup     removes what killed runs left behind
 
-On a terminal and in a pipe it writes a table for each scenario, database and case: figures, and beside them how many times
-those of auto-increment they are. NO_COLOR switches colours off. The exit code is 0, 1 after an error, 130 after Ctrl-C.
+The output is a table for each scenario, database and case, with each figure's ratio to auto-increment. NO_COLOR disables
+colours. The exit code is 0, 1 after an error, 130 after Ctrl-C.
 
-It works in a schema, a database or a file of its own, which it removes. If it was killed, the next run names what is left.
+It works in a schema, a database or a file of its own, which it removes. After a kill the next run lists what is left.
 
 `
 
@@ -71,11 +71,11 @@ func parse(args []string, out io.Writer) (settings, error) {
 	}
 	engines := flags.String("db", "sqlite", "databases: sqlite, postgres, mariadb")
 	flags.StringVar(&s.config.Postgres, "postgres", "",
-		"`DSN` of PostgreSQL; new: a server of the tool's own with a small cache, from installed binaries\n"+
-			"(default that of SNOWFLAKE_TEST_POSTGRES, or "+defaultPostgres+")")
+		"`DSN` of PostgreSQL; new: a temporary server with a small cache, from installed binaries\n"+
+			"(default SNOWFLAKE_TEST_POSTGRES, or "+defaultPostgres+")")
 	flags.StringVar(&s.config.MariaDB, "mariadb", "",
 		"`DSN` of MariaDB or MySQL; new: as for PostgreSQL\n"+
-			"(default that of SNOWFLAKE_TEST_MYSQL, or "+defaultMariaDB+")")
+			"(default SNOWFLAKE_TEST_MYSQL, or "+defaultMariaDB+")")
 	flags.StringVar(&s.config.SQLiteDir, "dir", "", "`folder` for SQLite's file (default a temporary one)")
 	flags.BoolVar(&s.config.Durable, "durable", false, "flush each commit to the disk")
 	kinds := flags.String("keys", "",
@@ -83,15 +83,15 @@ func parse(args []string, out io.Writer) (settings, error) {
 	scenarios := flags.String("scenario", "", "scenarios (default all): "+scenarioNames())
 	flags.IntVar(&s.options.Rows, "rows", 50_000, "rows of a table, at least 1")
 	batches := flags.String("batch", "1,1000", "rows a statement")
-	clients := flags.String("clients", "1,4", "clients at the same time")
-	flags.IntVar(&s.options.Rounds, "rounds", 3, "how often each is measured, at least 1")
-	flags.Uint64Var(&s.options.Seed, "seed", 1, "of what is random")
+	clients := flags.String("clients", "1,4", "concurrent clients")
+	flags.IntVar(&s.options.Rounds, "rounds", 3, "how often each case is measured, at least 1")
+	flags.Uint64Var(&s.options.Seed, "seed", 1, "seed of the random numbers")
 	flags.StringVar(&s.baseline, "baseline", "auto", "the kind that the others are compared with")
-	flags.StringVar(&s.out, "out", "", "`folder` for the report; one that is there is resumed")
+	flags.StringVar(&s.out, "out", "", "`folder` for the report; an existing one is resumed")
 	flags.StringVar(&s.report, "report", "", "`folder` of a report to write again, without measuring")
 	flags.StringVar(&s.docs, "docs", "", "`folder` for the charts and the table of a README")
 	flags.StringVar(&s.format, "format", "table", "on standard output: table, csv, json")
-	flags.BoolVar(&s.cleanup, "cleanup", false, "remove what runs have left behind that were killed, and measure nothing")
+	flags.BoolVar(&s.cleanup, "cleanup", false, "remove what killed runs left behind, and measure nothing")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			explain()
@@ -107,7 +107,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 	}
 	flags.Visit(func(f *flag.Flag) { s.baselineSet = s.baselineSet || f.Name == "baseline" })
 	if flags.NArg() > 0 {
-		return s, fmt.Errorf("unknown argument %q; -h explains", flags.Arg(0))
+		return s, fmt.Errorf("unknown argument %q; see -h", flags.Arg(0))
 	}
 	s.command = commandLine(flags)
 	var err, failed error
@@ -223,7 +223,7 @@ func numbers(list string, most int) ([]int, error) {
 		ns = append(ns, n)
 	}
 	if len(ns) == 0 {
-		return nil, errors.New("no number")
+		return nil, errors.New("no number given")
 	}
 	return ns, nil
 }
