@@ -10,7 +10,6 @@ import (
 	"entgo.io/ent/dialect"
 
 	"github.com/sqlflake/sqlflake/examples/recipes/ent/ent"
-	"github.com/sqlflake/sqlflake/examples/recipes/ent/ent/customer"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -168,29 +167,6 @@ func TestTransactionsGetKeysToo(t *testing.T) {
 		must(t, tx.Commit())
 		if id := client.Order.Query().OnlyIDX(t.Context()); id != stored.ID || snowflake.Default().Validate(id) != nil {
 			t.Errorf("stored %v, returned %v", id, stored.ID)
-		}
-	})
-}
-
-func TestUpsertsKeepTheKey(t *testing.T) {
-	each(t, func(t *testing.T, target testdb.Target) {
-		client, ctx := connect(t, target, keys(generator(t))), t.Context()
-		first := client.Customer.Create().SetCode("ada").SetName("Ada").SaveX(ctx)
-
-		again := func(name string) *ent.CustomerCreate { return client.Customer.Create().SetCode("ada").SetName(name) }
-		id, err := again("Ada L.").OnConflictColumns(customer.FieldCode).UpdateNewValues().ID(ctx)
-		if err != nil || id != first.ID {
-			t.Errorf("upsert: ID %v, error %v, want %v", id, err, first.ID)
-		}
-		if got := client.Customer.Query().OnlyX(ctx); got.ID != first.ID || got.Name != "Ada L." {
-			t.Errorf("stored %v", got)
-		}
-		grace := client.Customer.Create().SetCode("grace").SetName("Grace")
-		must(t, client.Customer.CreateBulk(grace, again("Ada Lovelace")).
-			OnConflictColumns(customer.FieldCode).UpdateNewValues().Exec(ctx))
-		got := client.Customer.Query().Order(customer.ByCode()).AllX(ctx)
-		if len(got) != 2 || got[0].ID != first.ID || got[0].Name != "Ada Lovelace" || got[1].ID <= first.ID {
-			t.Errorf("stored %v", got)
 		}
 	})
 }

@@ -269,14 +269,6 @@ func TestSameSeedGivesTheSameBytes(t *testing.T) {
 	})
 }
 
-func TestMissingTableHasNoTrees(t *testing.T) {
-	each(t, func(t *testing.T, e Engine) {
-		if list, err := e.Trees(t.Context(), "nothing"); err == nil {
-			t.Errorf("%+v", list)
-		}
-	})
-}
-
 func TestEmptyTableHasTrees(t *testing.T) {
 	each(t, func(t *testing.T, e Engine) {
 		must(t, e.Create(t.Context(), accounts("empty", find(t, "uuidv4"))))

@@ -12,10 +12,8 @@ func pairs(engine, scenario, metric string, n int, auto, snowflake float64) []me
 	var records []measure.Record
 	for round := 1; round <= n; round++ {
 		for kind, v := range map[string]float64{"auto": auto, "snowflake": snowflake} {
-			records = append(records, measure.Record{
-				Engine: engine, Scenario: scenario, Params: measure.P("rows", 1_000_000), Kind: kind, Round: round,
-				Values: values{metric: v},
-			})
+			records = append(records, record(engine, scenario, measure.P("rows", 1_000_000), kind, values{metric: v}))
+			records[len(records)-1].Round = round
 		}
 	}
 	return records
@@ -45,12 +43,8 @@ func TestFewRoundsDecideNothing(t *testing.T) {
 		}
 	}
 	r := New(measure.Environment{}, pairs("postgres", "load", "rate", 2, 100, 80), "auto")
-	for name, text := range map[string]string{
-		"page":     pageOf(t, r),
-		"markdown": written(t, func(w *strings.Builder) error { return r.WriteMarkdown(w) }),
-		"text":     written(t, func(w *strings.Builder) error { return r.WriteText(w, Style{}) }),
-	} {
-		if !strings.Contains(text, "few rounds") {
+	for name, text := range forms(t, r) {
+		if name != "json" && name != "csv" && !strings.Contains(text, "few rounds") {
 			t.Errorf("%s does not say that there are few rounds", name)
 		}
 	}
@@ -96,13 +90,7 @@ func TestNotesBesideFiguresAreInAllReports(t *testing.T) {
 		Notes:    map[string][]string{"mariadb": {"a note"}},
 	}
 	r := New(env, records, "auto")
-	for name, text := range map[string]string{
-		"page":     pageOf(t, r),
-		"markdown": written(t, func(w *strings.Builder) error { return r.WriteMarkdown(w) }),
-		"text":     written(t, func(w *strings.Builder) error { return r.WriteText(w, Style{Width: 1000}) }),
-		"json":     written(t, func(w *strings.Builder) error { return r.WriteJSON(w) }),
-		"csv":      written(t, func(w *strings.Builder) error { return r.WriteCSV(w) }),
-	} {
+	for name, text := range forms(t, r) {
 		if !strings.Contains(text, "it waited") || !strings.Contains(text, "no RETURNING") {
 			t.Errorf("%s lacks a note", name)
 		}

@@ -124,20 +124,12 @@ func TestChartsAreReadableByMachines(t *testing.T) {
 
 // TestChartsHaveNoBadNumbers also draws impossible data: no rows, only zeros, ratios to zero.
 func TestChartsHaveNoBadNumbers(t *testing.T) {
+	none := measure.P("rows", 0)
 	zero := []measure.Record{
-		{
-			Engine: "sqlite", Scenario: "load", Params: measure.P("rows", 0), Kind: "auto", Round: 1,
-			Values: values{"rate": 0, "bytes_table": 0, "bytes_rows": 0, "log": 0},
-		},
-		{
-			Engine: "sqlite", Scenario: "load", Params: measure.P("rows", 0), Kind: "snowflake", Round: 1,
-			Values: values{"rate": 1, "bytes_table": 0, "bytes_rows": 0, "log": 0},
-		},
-		{Engine: "sqlite", Scenario: "grow", Params: nil, Kind: "auto", Round: 1, Values: values{"rate@0": 0, "rate@10": 0}},
-		{
-			Engine: "sqlite", Scenario: "grow", Params: nil, Kind: "snowflake", Round: 1,
-			Values: values{"rate@0": 0, "rate@x": 3, "rate@NaN": 3},
-		},
+		record("sqlite", "load", none, "auto", values{"rate": 0, "bytes_table": 0, "bytes_rows": 0, "log": 0}),
+		record("sqlite", "load", none, "snowflake", values{"rate": 1, "bytes_table": 0, "bytes_rows": 0, "log": 0}),
+		record("sqlite", "grow", nil, "auto", values{"rate@0": 0, "rate@10": 0}),
+		record("sqlite", "grow", nil, "snowflake", values{"rate@0": 0, "rate@x": 3, "rate@NaN": 3}),
 	}
 	bad := regexp.MustCompile(`NaN|Inf|="-\d`)
 	for name, r := range map[string]Report{
@@ -172,18 +164,11 @@ func TestHostileNamesAreText(t *testing.T) {
 	const evil = `"><script>alert(1)</script>'&</desc></svg>`
 	var records []measure.Record
 	for _, kind := range []string{"auto", evil} {
-		records = append(records, measure.Record{
-			Engine: evil, Scenario: evil, Params: measure.P(evil, evil), Kind: kind, Round: 1,
-			Values: values{"rate": 1, "rate@1": 1, "rate@2": 2, "bytes_table": 3, "bytes_rows": 3, evil: 4},
-		})
-		records = append(records, measure.Record{
-			Engine: evil, Scenario: "arrival", Params: measure.P("skew", evil),
-			Kind: kind, Round: 1, Values: values{"density": 50},
-		},
-			measure.Record{
-				Engine: evil, Scenario: "arrival", Params: measure.P("lag", evil), Kind: kind, Round: 1,
-				Values: values{"density": 50},
-			})
+		records = append(records,
+			record(evil, evil, measure.P(evil, evil), kind,
+				values{"rate": 1, "rate@1": 1, "rate@2": 2, "bytes_table": 3, "bytes_rows": 3, evil: 4}),
+			record(evil, "arrival", measure.P("skew", evil), kind, values{"density": 50}),
+			record(evil, "arrival", measure.P("lag", evil), kind, values{"density": 50}))
 	}
 	records = append(records, measure.Record{Engine: evil, Scenario: evil, Kind: evil, Note: evil})
 	env := measure.Environment{

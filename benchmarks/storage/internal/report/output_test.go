@@ -58,10 +58,7 @@ func TestCSVReadsBack(t *testing.T) {
 }
 
 func TestJSONWithoutBaseline(t *testing.T) {
-	r := New(measure.Environment{}, []measure.Record{{
-		Engine: "sqlite", Scenario: "load", Kind: "uuidv4", Round: 1,
-		Values: values{"rate": 3},
-	}}, "auto")
+	r := New(measure.Environment{}, []measure.Record{record("sqlite", "load", nil, "uuidv4", values{"rate": 3})}, "auto")
 	var d data
 	if err := json.Unmarshal([]byte(written(t, func(w *strings.Builder) error { return r.WriteJSON(w) })), &d); err != nil {
 		t.Fatal(err)
@@ -124,12 +121,10 @@ func TestTableMarks(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for want, got := range map[string]string{
-		"1,234,567": number(1234567, 0), "-1,234.5": number(-1234.5, 1), "999": number(999, 0), "-": number(math.NaN(),
-			1), "-999": number(-999, 0),
-		"1.84": factor(1.84), "12.3": factor(12.34), "104": factor(104.2), "0.039": factor(0.0388),
-		"0": factor(0), "1,000": factor(1000),
-		"100,000 rows, 1,000 a statement": paramText(measure.P("rows", 100000, "batch", 1000)), "1 " +
-			"client": paramText(measure.P("clients", 1)),
+		"1,234,567": number(1234567, 0), "-1,234.5": number(-1234.5, 1), "999": number(999, 0), "-": number(math.NaN(), 1),
+		"-999": number(-999, 0), "1.84": factor(1.84), "12.3": factor(12.34), "104": factor(104.2), "0.039": factor(0.0388),
+		"0": factor(0), "1,000": factor(1000), "1 client": paramText(measure.P("clients", 1)),
+		"100,000 rows, 1,000 a statement": paramText(measure.P("rows", 100000, "batch", 1000)),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -138,10 +133,9 @@ func TestNumbers(t *testing.T) {
 }
 
 func TestPointsAreInTheOrderOfSizes(t *testing.T) {
-	r := New(measure.Environment{}, []measure.Record{{
-		Engine: "sqlite", Scenario: "grow", Kind: "auto", Round: 1,
-		Values: values{"rate@1000000": 1, "rate@200000": 2, "rate@90000": 3, "cpu": 4},
-	}}, "auto")
+	r := New(measure.Environment{}, []measure.Record{
+		record("sqlite", "grow", nil, "auto", values{"rate@1000000": 1, "rate@200000": 2, "rate@90000": 3, "cpu": 4}),
+	}, "auto")
 	var names []string
 	for _, m := range r.Groups[0].Metrics {
 		names = append(names, m.Name)

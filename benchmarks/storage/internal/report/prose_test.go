@@ -1,7 +1,6 @@
 package report
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -138,12 +137,7 @@ func TestLongBatchesAreNotToldToLeaveRoom(t *testing.T) {
 		"auto":      {"bytes_primary": 22, "density": 90},
 		"snowflake": {"bytes_primary": 31, "density": 66},
 	} {
-		for round := range 3 {
-			records = append(records, measure.Record{
-				Engine: "postgres", Scenario: "clients", Params: measure.P("rows", 1_000_000, "batch", 1000),
-				Kind: kind, Round: round + 1, Values: v,
-			})
-		}
+		records = append(records, thrice(record("postgres", "clients", measure.P("rows", 1_000_000, "batch", 1000), kind, v))...)
 	}
 	check(t, prose(New(measure.Environment{}, records, "auto").Groups[0], "bytes_primary", "auto"),
 		"fewer rows a statement", "REINDEX", "!fill factor")
@@ -155,10 +149,7 @@ func TestATinyTableExplainsNothing(t *testing.T) {
 		"auto":      {"bytes_table": 61, "density": 94},
 		"snowflake": {"bytes_table": 82, "density": 75},
 	} {
-		records = append(records, measure.Record{
-			Engine: "sqlite", Scenario: "load", Params: measure.P("rows", 200),
-			Kind: kind, Round: 1, Values: v,
-		})
+		records = append(records, record("sqlite", "load", measure.P("rows", 200), kind, v))
 	}
 	check(t, prose(New(measure.Environment{}, records, "auto").Groups[0], "bytes_table", "auto"), "loses",
 		"The difference is a few pages", "!out of order", "!Remed")
@@ -166,12 +157,9 @@ func TestATinyTableExplainsNothing(t *testing.T) {
 
 func TestOneRoundIsSaidToBeOne(t *testing.T) {
 	records := []measure.Record{
-		{Engine: "sqlite", Scenario: "load", Kind: "auto", Round: 1, Values: values{"rate": 10}},
-		{Engine: "sqlite", Scenario: "load", Kind: "snowflake", Round: 1, Values: values{"rate": 8}},
+		record("sqlite", "load", nil, "auto", values{"rate": 10}), record("sqlite", "load", nil, "snowflake", values{"rate": 8}),
 	}
 	g := New(measure.Environment{}, records, "auto").Groups[0]
 	check(t, prose(g, "rate", "auto"), "(one round)", "There was one round", "!in 1 rounds")
-	if !slices.ContainsFunc(notes(g, "auto"), func(n string) bool { return strings.HasPrefix(n, "One round only") }) {
-		t.Errorf("the notes of the table don't say that there was one round: %q", notes(g, "auto"))
-	}
+	check(t, notes(g, "auto"), "One round only")
 }

@@ -13,10 +13,8 @@ func loaded(params ...measure.Params) Report {
 	var records []measure.Record
 	for _, p := range params {
 		for _, kind := range []string{"auto", "snowflake"} {
-			records = append(records, measure.Record{
-				Engine: "postgres", Scenario: "load", Params: p, Kind: kind, Round: 1,
-				Values: values{"rate": 10, "bytes_primary": 20, "bytes_rows": 90, "bytes_table": 90, "log": 100},
-			})
+			records = append(records, record("postgres", "load", p, kind,
+				values{"rate": 10, "bytes_primary": 20, "bytes_rows": 90, "bytes_table": 90, "log": 100}))
 		}
 	}
 	return New(measure.Environment{}, records, "auto")
@@ -46,8 +44,7 @@ func TestSizesAreDrawnOnceForTheLargestTable(t *testing.T) {
 // TestReadmeShowsTheLargestLoad: of those with INSERT statements, and of these the one with most rows a statement.
 func TestReadmeShowsTheLargestLoad(t *testing.T) {
 	r := loaded(measure.P("rows", 1000, "batch", 100), measure.P("rows", 1000, "batch", 1000),
-		measure.P("rows", 100, "batch", 5000),
-		measure.P("rows", 1000, "bulk", 10_000))
+		measure.P("rows", 100, "batch", 5000), measure.P("rows", 1000, "bulk", 10_000))
 	groups := r.loads()
 	if len(groups) != 1 || groups[0].Params.String() != "rows=1000 batch=1000" {
 		t.Errorf("%+v", groups)
