@@ -24,7 +24,7 @@ func readFiles() []*Country {
 	}
 	for _, fields := range rows(zonesFile) { // codes, coordinates, name, perhaps a comment
 		zone := &Zone{Name: fields[2], Comment: strings.Join(fields[3:], "")}
-		for _, code := range strings.Split(fields[0], ",") {
+		for code := range strings.SplitSeq(fields[0], ",") {
 			byCode[code].Zones = append(byCode[code].Zones, zone)
 		}
 	}

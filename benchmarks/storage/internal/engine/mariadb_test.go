@@ -24,7 +24,7 @@ func readInnoDB(t *testing.T, path string, pageSize int64) innodbFile {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	if os.IsPermission(err) {
-		t.Skipf("the server's files can't be read: %v", err)
+		t.Skipf("the server's files cannot be read: %v", err)
 	}
 	must(t, err)
 	const none, index = math.MaxUint32, 17855

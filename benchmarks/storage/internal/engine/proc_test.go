@@ -44,6 +44,6 @@ func TestProcessCPU(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	if _, err := processCPU(1 << 28); err == nil { // above the highest number that Linux allows
-		t.Error("a process that can't be has used CPU time")
+		t.Error("an impossible process has used CPU time")
 	}
 }

@@ -132,7 +132,7 @@ func Resume(dir string, now measure.Environment) (env measure.Environment, chang
 		for _, s := range old {
 			i := slices.IndexFunc(current, func(c measure.Setting) bool { return c.Name == s.Name })
 			if i >= 0 && current[i].Value != s.Value && s.Name != loadName {
-				changed = append(changed, fmt.Sprintf("%s: %s was %s when the report was begun and %s when it went on.",
+				changed = append(changed, fmt.Sprintf("%s: %s was %s when the report was started and %s when it was resumed.",
 					where, s.Name, s.Value, current[i].Value))
 			}
 		}

@@ -94,10 +94,14 @@ func sample() Report {
 		})
 		add("sqlite", "load", measure.P("rows", 1000, "batch", 100), kind,
 			values{"rate": 1e5 * speed, "bytes_rows": 60 + size, "bytes_table": 60 + size, "density": 90})
-		add("postgres", "children", measure.P("rows", 1000, "of", "recent"), kind, values{"rate": 1e5 * speed,
-			"bytes_primary": size, "bytes_rows": 60 + size, "bytes_secondary": size, "bytes_table": 60 + 2*size})
-		add("postgres", "grow", measure.P("rows", 1000), kind, values{"rate": 1e5, "rate@200": 1e5, "rate@1000": 1e5 * speed,
-			"written@200": 60, "written@1000": 60 / speed})
+		add("postgres", "children", measure.P("rows", 1000, "of", "recent"), kind, values{
+			"rate":          1e5 * speed,
+			"bytes_primary": size, "bytes_rows": 60 + size, "bytes_secondary": size, "bytes_table": 60 + 2*size,
+		})
+		add("postgres", "grow", measure.P("rows", 1000), kind, values{
+			"rate": 1e5, "rate@200": 1e5, "rate@1000": 1e5 * speed,
+			"written@200": 60, "written@1000": 60 / speed,
+		})
 		add("postgres", "graph", measure.P("delay", "1ms", "style", "rows"), kind, values{"round_trips": size, "time": size})
 		add("postgres", "commit", measure.P("rows", 1000, "clients", 1), kind, values{"p50": 40, "p99": 90})
 		add("postgres", "read", measure.P("rows", 1000), kind,

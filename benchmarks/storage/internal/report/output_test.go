@@ -163,8 +163,8 @@ func TestResumeTellsWhatChanged(t *testing.T) {
 	env, changed, err := Resume(dir, second)
 	must(t, err)
 	want := []string{
-		"PostgreSQL: version was PostgreSQL 15 when the report was begun and PostgreSQL 16 when it went on.",
-		"The machine: cores was 2 when the report was begun and 64 when it went on.",
+		"PostgreSQL: version was PostgreSQL 15 when the report was started and PostgreSQL 16 when it was resumed.",
+		"The machine: cores was 2 when the report was started and 64 when it was resumed.",
 	}
 	if strings.Join(changed, "\n") != strings.Join(want, "\n") {
 		t.Errorf("changed: %q", changed)

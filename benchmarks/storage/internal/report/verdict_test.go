@@ -103,8 +103,12 @@ func TestFewPagesAreNoReason(t *testing.T) {
 		snowflake float64
 		few       bool
 	}{
-		{"sqlite", 17, false}, {"sqlite", 11, true}, {"postgres", 12.8, true}, {"postgres", 14, false},
-		{"mariadb", 15, true}, {"mariadb", 17, false},
+		{"sqlite", 17, false},
+		{"sqlite", 11, true},
+		{"postgres", 12.8, true},
+		{"postgres", 14, false},
+		{"mariadb", 15, true},
+		{"mariadb", 17, false},
 	} {
 		var records []measure.Record
 		for kind, size := range map[string]float64{"auto": 10, "snowflake": test.snowflake} {

@@ -30,8 +30,14 @@ func TestWithoutReturningThereIsANote(t *testing.T) {
 		kind   string
 		denied bool
 	}{
-		{read, "auto", true}, {graph, "auto", true}, {children, "auto", true}, {load, "auto-readback", true},
-		{load, "auto", false}, {read, "snowflake", false}, {graph, "uuidv4", false}, {retention, "auto", false},
+		{read, "auto", true},
+		{graph, "auto", true},
+		{children, "auto", true},
+		{load, "auto-readback", true},
+		{load, "auto", false},
+		{read, "snowflake", false},
+		{graph, "uuidv4", false},
+		{retention, "auto", false},
 	} {
 		_, err := runCase(t, e, test.s, test.s.Cases(testOptions, e)[0], test.kind)
 		noted := errors.Is(err, errors.ErrUnsupported) && !strings.HasPrefix(err.Error(), "unsupported")
