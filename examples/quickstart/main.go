@@ -72,11 +72,11 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if pool, err := db.DB(); err == nil {
 		defer pool.Close()
 	}
-	keys, err := gormplugin.Open(ctx, db) // leases a worker in this database
+	plugin, err := gormplugin.Open(ctx, db) // leases a worker in this database
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, keys.Close(context.WithoutCancel(ctx))) }() // gives it back
+	defer func() { err = errors.Join(err, plugin.Close(context.WithoutCancel(ctx))) }() // gives it back
 
 	db = db.WithContext(ctx)
 	if err := load(db, out); err != nil {

@@ -123,11 +123,11 @@ func TestSeveralAtOnceStoreEveryRowOnce(t *testing.T) {
 // TestInterruptedImportStoresNothing interrupts after the first Create, then after the second, until none is left.
 func TestInterruptedImportStoresNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, _ []string, db *gorm.DB) {
-		keys, err := gormplugin.Open(t.Context(), db)
+		plugin, err := gormplugin.Open(t.Context(), db)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer keys.Close(context.Background()) //nolint:errcheck // the database is removed next
+		defer plugin.Close(context.Background()) //nolint:errcheck // the database is removed next
 		var after func()
 		if err := db.Callback().Create().After("gorm:create").Register("test:after", func(*gorm.DB) { after() }); err != nil {
 			t.Fatal(err)
