@@ -59,6 +59,14 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
+	flags.Visit(func(f *flag.Flag) { // such as -dsn "$URL" where URL is not set
+		if f.Value.String() == "" {
+			err = fmt.Errorf("-%s is empty", f.Name)
+		}
+	})
+	if err != nil {
+		return err
+	}
 	// Immediate: two transactions that read before they write would fail with "database is locked".
 	dialector := sqlite.Open(*file + "?_foreign_keys=on&_busy_timeout=10000&_txlock=immediate")
 	if *dsn != "" {

@@ -182,6 +182,8 @@ func TestFailuresAreErrorsWithoutThePassword(t *testing.T) {
 		want string
 	}{
 		{[]string{"file"}, `unexpected argument "file"`},
+		{[]string{"-db", ""}, "-db is empty"},
+		{[]string{"-dsn="}, "-dsn is empty"},
 		{[]string{"-worker", "1"}, "flag provided but not defined: -worker"},
 		{[]string{"-db", "none/quickstart.db"}, "unable to open database file"},
 		{[]string{"-dsn", "postgres://u:secret@127.0.0.1:1/test"}, "127.0.0.1"},
