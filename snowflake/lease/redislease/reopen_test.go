@@ -13,15 +13,14 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
 )
 
-// killed is a store whose releases free the worker and lower nothing, as the
-// expiry after a kill does.
+// killed is a store whose releases free the worker and lower nothing, like the expiry after a kill.
 type killed struct{ lease.Store }
 
 func (s killed) Release(ctx context.Context, c lease.Claim, _ int64) error {
 	return s.Store.Release(ctx, c, math.MaxInt64)
 }
 
-// handClock is a clock that goes only when it is moved or slept on.
+// handClock is a clock that advances only when it is moved or slept on.
 type handClock struct {
 	mu     sync.Mutex
 	wall   time.Time

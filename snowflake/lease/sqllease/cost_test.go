@@ -15,7 +15,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
-// counter is a connector that counts the statements that pass through it.
+// counter is a connector that counts statements.
 type counter struct {
 	driver     driver.Driver
 	dsn        string
@@ -39,8 +39,8 @@ func (c *counter) Connect(context.Context) (driver.Conn, error) {
 	return countedConn{conn, c}, nil
 }
 
-// countedConn shows database/sql the two methods that it tries first. What they
-// refuse with driver.ErrSkip is one statement still.
+// countedConn has the two methods that database/sql tries first. A call that the driver skips with driver.ErrSkip
+// counts as one statement, too.
 type countedConn struct {
 	driver.Conn
 	counter *counter

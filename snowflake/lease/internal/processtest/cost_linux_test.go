@@ -61,8 +61,7 @@ func TestExtensionIsOneRequest(t *testing.T) {
 	})
 }
 
-// TestThousandHoldersCostLittle measures what extensions of a thousand leases
-// with the default window cost PostgreSQL.
+// TestThousandHoldersCostLittle measures what extensions of a thousand leases with the default window cost PostgreSQL.
 func TestThousandHoldersCostLittle(t *testing.T) {
 	if Scale(0, 1) == 0 {
 		t.Skip("takes half a minute: run with SNOWFLAKE_TEST_LONG=1")
@@ -155,8 +154,8 @@ func eachOf(leases []*lease.Lease, f func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// backends returns the processes that serve the sessions of the test, and these
-// together with those that serve all: the writers of the log and the tables.
+// backends returns the processes that serve the sessions of the test, and these together with those that serve all
+// sessions: the writers of the log and of the tables.
 func backends(t *testing.T, db *sql.DB) (sessions, own map[int]bool) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), `SELECT pid, backend_type = 'client backend' FROM pg_stat_activity
@@ -206,8 +205,7 @@ func cpuTimes(t *testing.T) map[int]time.Duration {
 	return times
 }
 
-// cpuTime reads a line of /proc/[pid]/stat: see proc_pid_stat(5). Times are in
-// hundredths of a second.
+// cpuTime reads a line of /proc/[pid]/stat, see proc_pid_stat(5). Times are in hundredths of a second.
 func cpuTime(line string) (pid int, spent time.Duration, ok bool) {
 	before, after, ok := strings.Cut(line, " (postgres) ")
 	fields := strings.Fields(after)

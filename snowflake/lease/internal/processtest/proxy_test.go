@@ -13,7 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// proxy stands between issuers and their database, and harms connections.
+// proxy is between issuers and their database, and harms connections.
 type proxy struct {
 	network, address string // of the database
 	listener         net.Listener
@@ -30,7 +30,7 @@ type proxy struct {
 	wait  sync.WaitGroup
 }
 
-// faultCounts says how often which harm was done.
+// faultCounts counts each kind of harm.
 type faultCounts struct {
 	cut       atomic.Int64 // both directions closed, in the middle of a call
 	unheard   atomic.Int64 // closed after the database has committed, before the reply
@@ -40,7 +40,7 @@ type faultCounts struct {
 	refused   atomic.Int64 // while the database is gone
 }
 
-// link is a connection of a client and the one to the database.
+// link is a client's connection and its connection to the database.
 type link struct{ client, server net.Conn }
 
 func (l *link) close() {
@@ -48,8 +48,7 @@ func (l *link) close() {
 	_ = l.server.Close()
 }
 
-// through returns a proxy to the place's database, and the place as it is seen
-// through the proxy.
+// through returns a proxy to the place's database, and the place as clients reach it through the proxy.
 func through(t *testing.T, p place) (*proxy, place) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -147,7 +146,7 @@ func (x *proxy) drop(l *link) {
 	x.mu.Unlock()
 }
 
-// requests carries what the client says.
+// requests forwards from the client.
 func (x *proxy) requests(l *link) {
 	defer x.drop(l)
 	buffer := make([]byte, 1<<16)
@@ -185,7 +184,7 @@ func (x *proxy) requests(l *link) {
 	}
 }
 
-// replies carries what the database says.
+// replies forwards from the database.
 func (x *proxy) replies(l *link) {
 	defer x.drop(l)
 	buffer := make([]byte, 1<<16)
