@@ -197,33 +197,6 @@ func TestTwoProcessesNeverHoldOneWorker(t *testing.T) {
 	}
 }
 
-func TestAStoppedProcessKeepsItsWorker(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	f := newFile(t, dir)
-	c := startChild(t, "owner", dir)
-	c.line(t)
-	if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	for n := range 3 {
-		if g, err := f.Acquire(t.Context(), fileRequest(n, 0)); !errors.Is(err, lease.ErrNoWorker) {
-			t.Errorf("got %+v, %v, want ErrNoWorker", g, err)
-		}
-	}
-	if entries, err := f.List(t.Context(), "orders"); err != nil || len(entries) != 1 || !entries[0].Held {
-		t.Errorf("List: got %+v, %v, want the worker held", entries, err)
-	}
-	if err := c.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	c.line(t) // it extends again
-	c.kill()
-	if g := acquire(t, f, fileRequest(9, 0)); g.Epoch != 2 || g.Horizon == 0 {
-		t.Errorf("got %+v", g)
-	}
-}
-
 func TestAnInheritedLockDoesNotOutliveItsOwner(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -19,9 +19,8 @@ type proxy struct {
 	listener         net.Listener
 	committed        func(reply []byte) bool
 
-	harm   atomic.Bool  // now and then
-	gone   atomic.Bool  // refuses everything
-	asked  atomic.Int64 // what clients have sent, in pieces as they came: requests, as drivers write them at once
+	harm   atomic.Bool // now and then
+	gone   atomic.Bool // refuses everything
 	faults faultCounts
 
 	mu    sync.Mutex
@@ -156,7 +155,6 @@ func (x *proxy) requests(l *link) {
 		if err != nil {
 			return
 		}
-		x.asked.Add(1)
 		if x.harm.Load() && !swallow {
 			switch rand.N(60) {
 			case 0:
