@@ -147,11 +147,8 @@ func TestAWaitingCallEndsWithClose(t *testing.T) {
 }
 
 func TestCloseWithAnEndedContextGivesTheWorkerBack(t *testing.T) {
-	store, err := filelease.New(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
+	files, err := filelease.New(t.TempDir())
+	store := openFile(t, files, err)
 	l := mustOpen(t, store, lease.WithWorkers(0, 0), lease.WithWindow(50*time.Millisecond))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -47,7 +47,7 @@ var listTests = []test{
 		for len(r.Holder.Host) < 5000 {
 			r.Holder.Host += "äöü."
 		}
-		r.Holder.Version = r.Holder.Host[1:] + "\xff\x00" // nobody promises that it is text
+		r.Holder.Version = r.Holder.Host[1:] + "\xff\x00" // it may be any bytes
 		f.acquire(r)
 		f.list(f.namespace)
 	}},

@@ -12,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// memory keeps what the interface says as long as the process lives.
+// memory fulfills the interface as long as the process runs.
 type memory struct {
 	clock func() time.Time // the store's; nil: the process's
 
