@@ -90,7 +90,7 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 	if l.cfg.first, l.cfg.last, err = cfg.workers(l.layout); err != nil {
 		return nil, err
 	}
-	l.status.Namespace, l.status.Worker = cfg.namespace, -1
+	l.status.Namespace = cfg.namespace
 	return l, nil
 }
 
