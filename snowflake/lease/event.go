@@ -34,7 +34,7 @@ type Event struct {
 // Status is the state of a lease.
 type Status struct {
 	Namespace string
-	Worker    int64         // the last one if none is held
+	Worker    int64 // the last one if none is held
 	Epoch     int64
 	Held      bool          // false between a loss and the next worker
 	Horizon   time.Time     // up to which IDs may be issued
