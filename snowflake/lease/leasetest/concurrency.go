@@ -17,14 +17,14 @@ const (
 )
 
 var concurrencyTests = []test{
-	{promise: "40 askers get 40 workers, each its own, and the 41st gets none", run: func(f *fixture) {
+	{promise: "40 callers get 40 different workers, and the 41st gets none", run: func(f *fixture) {
 		claims := f.crowd(1) // never taken
 		for _, claim := range claims {
 			f.release(claim)
 		}
 		f.crowd(2) // taken over
 	}},
-	{promise: "of several askers for one free worker one gets it", run: func(f *fixture) {
+	{promise: "of several callers that ask for one free worker one gets it", run: func(f *fixture) {
 		f.release(f.take(7, 7).Claim)
 		for round := range 10 {
 			var mu sync.Mutex

@@ -15,8 +15,8 @@ import (
 // outage makes the database unreachable and reachable again.
 type outage struct{ begin, end func() }
 
-// outageOf returns the place for the lease and its outage: a proxy that refuses connections, or for SQLite another writer
-// that does not end.
+// outageOf returns the place for the lease and its outage: a proxy that refuses connections, or for SQLite another
+// writer that does not end.
 func outageOf(t *testing.T, p place) (place, outage) {
 	t.Helper()
 	if p.Kind != "sqlite" {
@@ -45,9 +45,8 @@ func outageOf(t *testing.T, p place) (place, outage) {
 	return p, outage{begin: func() { exec("BEGIN IMMEDIATE") }, end: func() { exec("ROLLBACK") }}
 }
 
-// TestGeneratorOutlivesAnOutageOfItsDatabase: it serves up to its horizon, then
-// calls wait on their contexts, those without an end for their Patience, and it
-// goes on by itself when the database is back.
+// The generator issues IDs up to its horizon. Then calls wait until their deadlines, calls without one for the patience
+// of the lease, and it continues by itself when the database is back.
 func TestGeneratorOutlivesAnOutageOfItsDatabase(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, p place) {
