@@ -1,4 +1,4 @@
-package gormplugin_test
+package adopt_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/gormplugin/adopt"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
@@ -116,7 +116,7 @@ func TestFailedRebuildChangesNothing(t *testing.T) {
 			must(t, db.Create(&oldGroup{Name: "a"}))
 			tables := []string{"odd-Table", "child", "log", "odd_view", "old_groups"}
 			rows, before := db.rows(t, tables...), db.statements(t)
-			if err := gormplugin.DropAutoIncrement(db.DB, &oldGroup{}, &odd{}); err == nil {
+			if err := adopt.DropAutoIncrement(db.DB, &oldGroup{}, &odd{}); err == nil {
 				t.Fatal("want an error")
 			}
 			equal(t, "rows", db.rows(t, tables...), rows)
@@ -150,7 +150,7 @@ func TestInterruptedRebuildChangesNothing(t *testing.T) {
 		must(t, &gorm.DB{Error: errors.Join(
 			db.Callback().Raw().Replace("test:count", count), db.Callback().Row().Replace("test:count", count),
 		)})
-		err := gormplugin.DropAutoIncrement(db.WithContext(ctx), &oldGroup{})
+		err := adopt.DropAutoIncrement(db.WithContext(ctx), &oldGroup{})
 		cancel()
 		left = 0
 		if err == nil {
@@ -183,8 +183,8 @@ func TestDropAutoIncrementNeedsAHandleWithoutTransaction(t *testing.T) {
 	for _, open := range []func(testing.TB) testdb.Target{testdb.SQLite, testdb.MariaDB} {
 		db := plain(t, open(t), &oldGroup{})
 		before, counted := db.definitions(t)
-		err := db.Transaction(func(tx *gorm.DB) error { return gormplugin.DropAutoIncrement(tx, &oldGroup{}) })
-		equal(t, "ErrAutoIncrementKept", errors.Is(err, gormplugin.ErrAutoIncrementKept), true)
+		err := db.Transaction(func(tx *gorm.DB) error { return adopt.DropAutoIncrement(tx, &oldGroup{}) })
+		equal(t, "ErrAutoIncrementKept", errors.Is(err, adopt.ErrAutoIncrementKept), true)
 		after, still := db.definitions(t)
 		equal(t, "definitions", after, before)
 		equal(t, "counters", len(still), len(counted))

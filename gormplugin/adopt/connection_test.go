@@ -1,4 +1,4 @@
-package gormplugin_test
+package adopt_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/gormplugin/adopt"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
@@ -24,7 +24,7 @@ func TestAnInterruptedChangeIsNotMadeLater(t *testing.T) {
 	must(t, tx.Model(&oldGroup{}).Count(&before))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- gormplugin.DropAutoIncrement(db.WithContext(ctx), &oldGroup{}) }()
+	go func() { ended <- adopt.DropAutoIncrement(db.WithContext(ctx), &oldGroup{}) }()
 	waiting := func() int64 {
 		must(t, db.Raw(`SELECT count(*) FROM information_schema.processlist
 			WHERE db = database() AND info LIKE 'ALTER%' AND state LIKE '%metadata lock'`).Scan(&waits))
@@ -77,7 +77,7 @@ func TestDropAutoIncrementUsesTheConnectionOfTheHandle(t *testing.T) {
 			if _, ok := tx.Statement.ConnPool.(*sql.Conn); !ok {
 				t.Errorf("the handle has a %T", tx.Statement.ConnPool)
 			}
-			return gormplugin.DropAutoIncrement(tx, oldModels()...)
+			return adopt.DropAutoIncrement(tx, oldModels()...)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func TestATransactionThatIsOpenIsNotRolledBack(t *testing.T) {
 	db := plain(t, testdb.SQLite(t), &oldGroup{})
 	oneConnection(t, db)
 	db.exec(t, "BEGIN", "INSERT INTO old_groups (name) VALUES ('a')")
-	if err := gormplugin.DropAutoIncrement(db.DB, &oldGroup{}); err == nil {
+	if err := adopt.DropAutoIncrement(db.DB, &oldGroup{}); err == nil {
 		t.Error("want an error")
 	}
 	db.exec(t, "COMMIT")
@@ -120,7 +120,7 @@ func TestDropAutoIncrementFindsAColumnInAnotherCase(t *testing.T) {
 	for _, open := range []func(testing.TB) testdb.Target{testdb.SQLite, testdb.MariaDB} {
 		db := plain(t, open(t), &oldGroup{})
 		before, _ := db.definitions(t)
-		if err := gormplugin.DropAutoIncrement(db.Table("old_groups"), &upper{}); err != nil {
+		if err := adopt.DropAutoIncrement(db.Table("old_groups"), &upper{}); err != nil {
 			t.Fatal(err)
 		}
 		after, counted := db.definitions(t)

@@ -1,7 +1,8 @@
-package gormplugin_test
+package adopt_test
 
 import (
 	"encoding/json"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -11,9 +12,22 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/gormplugin/adopt"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
+
+func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
+
+// firstID is a key far from what a database counts up to.
+const firstID snowflake.ID = 1_000_000_000_000_000_001
+
+// env is a database, with what it was asked.
+type env struct {
+	*gorm.DB
+	log    *recorder
+	target testdb.Target
+}
 
 // The models of an application before it has heard of snowflakes.
 type (
@@ -99,7 +113,7 @@ func eachPlain(t *testing.T, f func(t *testing.T, db *env), models ...any) {
 
 func (e *env) drop(t *testing.T, models ...any) {
 	t.Helper()
-	if err := gormplugin.DropAutoIncrement(e.DB, models...); err != nil {
+	if err := adopt.DropAutoIncrement(e.DB, models...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -215,4 +229,28 @@ func (e *env) wantRefused(t *testing.T, table, insert string) {
 	must(t, e.Raw("SELECT max(id) FROM "+table).Scan(&made))
 	equal(t, "key that SQLite makes up", made, largest+1)
 	e.exec(t, "DELETE FROM "+table+" WHERE id = "+strconv.FormatInt(made, 10))
+}
+
+// must fails the test on the error of a statement.
+func must(t testing.TB, result *gorm.DB) *gorm.DB {
+	t.Helper()
+	if result.Error != nil {
+		t.Fatal(result.Error)
+	}
+	return result
+}
+
+// count returns the number of rows that a condition finds in a table.
+func (e *env) count(t testing.TB, table, where string, args ...any) int64 {
+	t.Helper()
+	var n int64
+	must(t, e.Table(table).Where(where, args...).Count(&n))
+	return n
+}
+
+func equal[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
 }

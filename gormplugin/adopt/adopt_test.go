@@ -1,4 +1,4 @@
-package gormplugin_test
+package adopt_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/gormplugin/adopt"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -121,22 +122,22 @@ func TestDropAutoIncrementRefusesBeforeItChanges(t *testing.T) {
 			want  error
 			text  string
 		}{
-			{&missing{}, gormplugin.ErrNoTable, "missings"},
-			{&narrow{}, gormplugin.ErrNoIntegerKey, "narrows.id: the field is of type int32"},
-			{&named{}, gormplugin.ErrNoIntegerKey, "nameds.id: the column is of type"},
-			{&pair{}, gormplugin.ErrNoIntegerKey, "pair"},
-			{&keyless{}, gormplugin.ErrNoIntegerKey, "keyless"},
+			{&missing{}, adopt.ErrNoTable, "missings"},
+			{&narrow{}, adopt.ErrNoIntegerKey, "narrows.id: the field is of type int32"},
+			{&named{}, adopt.ErrNoIntegerKey, "nameds.id: the column is of type"},
+			{&pair{}, adopt.ErrNoIntegerKey, "pair"},
+			{&keyless{}, adopt.ErrNoIntegerKey, "keyless"},
 			{"text", nil, "unsupported data type"},
 		} {
-			err := gormplugin.DropAutoIncrement(db.DB, &oldGroup{}, tt.model)
+			err := adopt.DropAutoIncrement(db.DB, &oldGroup{}, tt.model)
 			if err == nil || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
 				t.Errorf("%T: error %v, want %v with %q", tt.model, err, tt.want, tt.text)
 			}
 		}
-		err := gormplugin.DropAutoIncrement(db.Session(&gorm.Session{DryRun: true}), &oldGroup{})
+		err := adopt.DropAutoIncrement(db.Session(&gorm.Session{DryRun: true}), &oldGroup{})
 		equal(t, "DryRun", errors.Is(err, gorm.ErrDryRunModeUnsupported), true)
-		equal(t, "nil", errors.Is(gormplugin.DropAutoIncrement(nil, &oldGroup{}), gorm.ErrInvalidDB), true)
-		equal(t, "no models", gormplugin.DropAutoIncrement(db.DB), nil)
+		equal(t, "nil", errors.Is(adopt.DropAutoIncrement(nil, &oldGroup{}), gorm.ErrInvalidDB), true)
+		equal(t, "no models", adopt.DropAutoIncrement(db.DB), nil)
 		after, counted := db.definitions(t)
 		equal(t, "definitions", after, before)
 		equal(t, "counters", len(counted), 2)
@@ -164,7 +165,7 @@ func TestDropAutoIncrementWorksOnPreparedStatements(t *testing.T) {
 	eachPlain(t, func(t *testing.T, db *env) {
 		prepared := db.Session(&gorm.Session{PrepareStmt: true})
 		must(t, prepared.Create(&oldGroup{Name: "a"}))
-		if err := gormplugin.DropAutoIncrement(prepared, &oldGroup{}); err != nil {
+		if err := adopt.DropAutoIncrement(prepared, &oldGroup{}); err != nil {
 			t.Fatal(err)
 		}
 		must(t, prepared.Create(&oldGroup{ID: 5, Name: "b"}))
@@ -200,7 +201,7 @@ func TestRowsWrittenMeanwhileAreKept(t *testing.T) {
 			}
 		}()
 		<-started
-		err := gormplugin.DropAutoIncrement(db.DB, oldModels()...)
+		err := adopt.DropAutoIncrement(db.DB, oldModels()...)
 		close(stop)
 		last := <-written
 		if err != nil {

@@ -1,4 +1,5 @@
-package gormplugin
+// Package adopt changes existing tables with auto-increment keys into tables whose keys the application fills.
+package adopt
 
 import (
 	"errors"
@@ -14,16 +15,16 @@ import (
 
 var (
 	// ErrNoTable is returned by [DropAutoIncrement] if a model has no table in the database, where AutoMigrate makes it
-	// without a counter if the key is a [snowflake.ID], and for a db.Table that is an expression.
-	ErrNoTable = errors.New("gormplugin: no such table")
+	// without a counter if the key is a snowflake.ID, and for a db.Table that is an expression.
+	ErrNoTable = errors.New("adopt: no such table")
 
 	// ErrNoIntegerKey is returned by [DropAutoIncrement] if a model has no key that could hold a snowflake: no prioritized
 	// primary field, one of less than 64 bits in Go, or one whose column is missing or holds no integers.
-	ErrNoIntegerKey = errors.New("gormplugin: no 64-bit integer key")
+	ErrNoIntegerKey = errors.New("adopt: no 64-bit integer key")
 
 	// ErrAutoIncrementKept is returned by [DropAutoIncrement] if something is in the way that it will not decide about. The
 	// message names it. The tables are as they were.
-	ErrAutoIncrementKept = errors.New("gormplugin: auto-increment kept")
+	ErrAutoIncrementKept = errors.New("adopt: auto-increment kept")
 )
 
 // DropAutoIncrement makes the keys of existing tables plain integers of 64 bits, which the application fills: it takes
@@ -40,7 +41,7 @@ var (
 //  1. Prepare the readers. A client that takes JSON keys for numbers rounds snowflakes, and old processes with keys of 32
 //     bits in Go cannot read them. Columns of 32 bits (serial, int) must be widened by hand, with those that refer to
 //     them, or the first snowflake is refused as out of range.
-//  2. Replace the processes by new ones, with the plugin and models whose key is a [snowflake.ID]. See below for a time
+//  2. Replace the processes by new ones, with the plugin and models whose key is a snowflake.ID. See below for a time
 //     in which both insert rows.
 //  3. When the last old process has ended, call DropAutoIncrement.
 //
@@ -83,7 +84,7 @@ var (
 //     the space of the rows. It waits for other writers as long as the driver's busy timeout says, whatever the context.
 //     Only tables of the main file are changed. What ANALYZE has found out about the table is lost. References of
 //     another type in the new models, such as the bigint of an ID without tag, make AutoMigrate rebuild the table as
-//     well, and GORM loses its triggers then: see [Model] for the tag of keys, whose references follow.
+//     well, and GORM loses its triggers then: see gormplugin.Model for the tag of keys, whose references follow.
 //
 // Everything is looked at before anything is changed. Errors are [ErrNoTable], [ErrNoIntegerKey], [ErrAutoIncrementKept]
 // (the default of the column is something else than a sequence, the sequence serves other columns too, a foreign key
@@ -91,13 +92,13 @@ var (
 // gorm.ErrUnsupportedDriver for other databases, gorm.ErrDryRunModeUnsupported, and those of the database.
 func DropAutoIncrement(db *gorm.DB, models ...any) error {
 	if db == nil || db.Config == nil || db.Dialector == nil {
-		return fmt.Errorf("gormplugin: drop auto-increment: %w", gorm.ErrInvalidDB)
+		return fmt.Errorf("adopt: drop auto-increment: %w", gorm.ErrInvalidDB)
 	}
 	if db.Error != nil {
 		return db.Error
 	}
 	if db.DryRun {
-		return fmt.Errorf("gormplugin: drop auto-increment: %w", gorm.ErrDryRunModeUnsupported)
+		return fmt.Errorf("adopt: drop auto-increment: %w", gorm.ErrDryRunModeUnsupported)
 	}
 	keys, err := countedKeys(db, models)
 	if err != nil || len(keys) == 0 {
@@ -112,7 +113,7 @@ func DropAutoIncrement(db *gorm.DB, models ...any) error {
 	case "sqlite":
 		return dropOnSQLite(session, keys)
 	default:
-		return fmt.Errorf("gormplugin: drop auto-increment on %s: %w", db.Name(), gorm.ErrUnsupportedDriver)
+		return fmt.Errorf("adopt: drop auto-increment on %s: %w", db.Name(), gorm.ErrUnsupportedDriver)
 	}
 }
 
@@ -149,7 +150,7 @@ func (k countedKey) failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("gormplugin: drop auto-increment of %s: %w", k, err)
+	return fmt.Errorf("adopt: drop auto-increment of %s: %w", k, err)
 }
 
 func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
@@ -160,7 +161,7 @@ func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
 			stmt.Table, stmt.TableExpr = db.Statement.Table, db.Statement.TableExpr
 		}
 		if err := stmt.ParseWithSpecialTableName(model, stmt.Table); err != nil {
-			return nil, fmt.Errorf("gormplugin: drop auto-increment: %w", err)
+			return nil, fmt.Errorf("adopt: drop auto-increment: %w", err)
 		}
 		space, err := spaceOf(stmt)
 		if err != nil {

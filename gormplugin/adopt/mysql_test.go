@@ -1,4 +1,4 @@
-package gormplugin_test
+package adopt_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/gormplugin/adopt"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
@@ -62,8 +62,8 @@ func TestForeignKeysThatForbidToWidenAreNamed(t *testing.T) {
 		"CREATE TABLE refers (id int PRIMARY KEY, line_id int, "+
 			"CONSTRAINT to_line FOREIGN KEY (line_id) REFERENCES old_lines (id))")
 	before, counted := db.definitions(t)
-	err := gormplugin.DropAutoIncrement(db.DB, &oldGroup{}, &oldLine{})
-	if !errors.Is(err, gormplugin.ErrAutoIncrementKept) || !strings.Contains(err.Error(), "refers.to_line") {
+	err := adopt.DropAutoIncrement(db.DB, &oldGroup{}, &oldLine{})
+	if !errors.Is(err, adopt.ErrAutoIncrementKept) || !strings.Contains(err.Error(), "refers.to_line") {
 		t.Errorf("error %v", err)
 	}
 	after, still := db.definitions(t)
@@ -74,8 +74,8 @@ func TestForeignKeysThatForbidToWidenAreNamed(t *testing.T) {
 func TestDefaultThatIsNoCounterIsNamed(t *testing.T) {
 	db := plain(t, testdb.MariaDB(t))
 	db.exec(t, "CREATE SEQUENCE s", "CREATE TABLE old_groups (id bigint PRIMARY KEY DEFAULT (NEXT VALUE FOR s))")
-	err := gormplugin.DropAutoIncrement(db.DB, &oldGroup{})
-	if !errors.Is(err, gormplugin.ErrAutoIncrementKept) || !strings.Contains(err.Error(), "nextval(") {
+	err := adopt.DropAutoIncrement(db.DB, &oldGroup{})
+	if !errors.Is(err, adopt.ErrAutoIncrementKept) || !strings.Contains(err.Error(), "nextval(") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -99,7 +99,7 @@ func TestTablesThatAreDoneAreNamedIfALaterOneFails(t *testing.T) {
 	db.exec(t, "CREATE TABLE old_lines (id int AUTO_INCREMENT PRIMARY KEY, n int CHECK (n > 0))",
 		"SET SESSION check_constraint_checks = 0", "INSERT INTO old_lines (n) VALUES (-1)",
 		"SET SESSION check_constraint_checks = 1")
-	err := gormplugin.DropAutoIncrement(db.DB, &oldGroup{}, &oldLine{})
+	err := adopt.DropAutoIncrement(db.DB, &oldGroup{}, &oldLine{})
 	if err == nil || !strings.Contains(err.Error(), "done before: old_groups.id") {
 		t.Errorf("error %v", err)
 	}
@@ -119,7 +119,7 @@ func TestForeignKeysAreCheckedAgainAfterAnInterrupt(t *testing.T) {
 			cancel()
 		}
 	})})
-	err := gormplugin.DropAutoIncrement(db.WithContext(ctx), &oldUser{})
+	err := adopt.DropAutoIncrement(db.WithContext(ctx), &oldUser{})
 	equal(t, "interrupted", errors.Is(err, context.Canceled), true)
 	must(t, db.Raw("SELECT @@SESSION.foreign_key_checks").Scan(&checked))
 	equal(t, "foreign_key_checks", checked, 1)

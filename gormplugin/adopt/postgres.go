@@ -1,4 +1,4 @@
-package gormplugin
+package adopt
 
 import (
 	"fmt"
@@ -148,12 +148,12 @@ func dropSequence(tx *gorm.DB, sequence string) error {
 		WHERE p.refclassid = 'pg_class'::regclass AND p.refobjid = ?::text::regclass ORDER BY 1`, sequence).Scan(&others).Error
 	switch {
 	case err != nil:
-		return fmt.Errorf("gormplugin: drop the sequence %s: %w", sequence, err)
+		return fmt.Errorf("adopt: drop the sequence %s: %w", sequence, err)
 	case len(others) > 0:
 		return fmt.Errorf("%w: the sequence %s also serves %s", ErrAutoIncrementKept, sequence, strings.Join(others, ", "))
 	}
 	if err := run(tx, "DROP SEQUENCE "+sequence); err != nil {
-		return fmt.Errorf("gormplugin: drop the sequence %s: %w", sequence, err)
+		return fmt.Errorf("adopt: drop the sequence %s: %w", sequence, err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package gormplugin_test
+package adopt_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/gormplugin/adopt"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
@@ -107,8 +107,8 @@ func TestWhatPostgresCannotKeepIsRefused(t *testing.T) {
 			db := plain(t, testdb.Postgres(t), &oldGroup{})
 			db.exec(t, strings.Split(tt.create, ";")...)
 			before, counted := db.definitions(t)
-			err := gormplugin.DropAutoIncrement(db.DB, &oldGroup{}, &oldLine{})
-			if err == nil || errors.Is(err, gormplugin.ErrAutoIncrementKept) != tt.kept || !strings.Contains(err.Error(), tt.text) {
+			err := adopt.DropAutoIncrement(db.DB, &oldGroup{}, &oldLine{})
+			if err == nil || errors.Is(err, adopt.ErrAutoIncrementKept) != tt.kept || !strings.Contains(err.Error(), tt.text) {
 				t.Errorf("error %v, want %q", err, tt.text)
 			}
 			after, still := db.definitions(t)
@@ -122,8 +122,8 @@ func TestWhatPostgresCannotKeepIsRefused(t *testing.T) {
 func TestTwoTablesMayShareASequenceIfBothAreNamed(t *testing.T) {
 	db := plain(t, testdb.Postgres(t), &oldGroup{})
 	db.exec(t, "CREATE TABLE old_lines (id bigint PRIMARY KEY DEFAULT nextval('old_groups_id_seq'))")
-	err := gormplugin.DropAutoIncrement(db.DB, &oldGroup{})
-	equal(t, "one alone", errors.Is(err, gormplugin.ErrAutoIncrementKept), true)
+	err := adopt.DropAutoIncrement(db.DB, &oldGroup{})
+	equal(t, "one alone", errors.Is(err, adopt.ErrAutoIncrementKept), true)
 	db.drop(t, &oldGroup{}, &oldLine{})
 	_, counted := db.definitions(t)
 	equal(t, "sequences", len(counted), 0)
@@ -137,7 +137,7 @@ func TestDropAutoIncrementJoinsTheTransactionOnPostgres(t *testing.T) {
 		if err := tx.Exec("SET LOCAL lock_timeout = '5s'").Error; err != nil {
 			return err
 		}
-		if err := gormplugin.DropAutoIncrement(tx, &oldGroup{}); err != nil {
+		if err := adopt.DropAutoIncrement(tx, &oldGroup{}); err != nil {
 			return err
 		}
 		return undone
@@ -155,8 +155,8 @@ func TestARefusalLeavesNothingInTheTransaction(t *testing.T) {
 		"CREATE TABLE other (n bigint DEFAULT nextval('old_lines_id_seq'))")
 	without := db.Session(&gorm.Session{DisableNestedTransaction: true})
 	must(t, &gorm.DB{Error: without.Transaction(func(tx *gorm.DB) error {
-		err := gormplugin.DropAutoIncrement(tx, &oldGroup{}, &oldLine{})
-		equal(t, "ErrAutoIncrementKept", errors.Is(err, gormplugin.ErrAutoIncrementKept), true)
+		err := adopt.DropAutoIncrement(tx, &oldGroup{}, &oldLine{})
+		equal(t, "ErrAutoIncrementKept", errors.Is(err, adopt.ErrAutoIncrementKept), true)
 		return nil
 	})})
 	equal(t, "old_groups.id", db.column(t, "old_groups", "id").Made, true)

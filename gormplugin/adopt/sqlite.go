@@ -1,4 +1,4 @@
-package gormplugin
+package adopt
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
 	if inTransaction(db) { // PRAGMA foreign_keys does nothing there, and DROP TABLE would delete what refers to the rows
 		return fmt.Errorf("%w: SQLite cannot rebuild a table in the handle's transaction; pass one without", ErrAutoIncrementKept)
 	}
-	fail := func(err error) error { return fmt.Errorf("gormplugin: drop auto-increment: %w", err) }
+	fail := func(err error) error { return fmt.Errorf("adopt: drop auto-increment: %w", err) }
 	return pinned(db, func(p *pin) error {
 		// Not yet in a transaction: a second call must not wait for a lock.
 		tables, err := tablesOnSQLite(p.DB, keys)

@@ -1,4 +1,4 @@
-package gormplugin
+package adopt
 
 import "strings"
 

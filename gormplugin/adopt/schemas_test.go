@@ -1,4 +1,4 @@
-package gormplugin_test
+package adopt_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
-	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/gormplugin/adopt"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
@@ -15,13 +15,13 @@ import (
 func TestDropAutoIncrementKeepsToTheSchema(t *testing.T) {
 	for name, call := range map[string]func(db *gorm.DB, space string) error{
 		"Table": func(db *gorm.DB, space string) error {
-			return gormplugin.DropAutoIncrement(db.Table(space+".old_groups"), &oldGroup{})
+			return adopt.DropAutoIncrement(db.Table(space+".old_groups"), &oldGroup{})
 		},
 		"prefix of the names": func(db *gorm.DB, space string) error {
 			db = db.Session(&gorm.Session{NewDB: true})
 			db.NamingStrategy = schema.NamingStrategy{TablePrefix: space + "."}
 			type OldGroup struct{ ID uint64 }
-			return gormplugin.DropAutoIncrement(db, &OldGroup{})
+			return adopt.DropAutoIncrement(db, &OldGroup{})
 		},
 	} {
 		for _, server := range []struct {
@@ -57,7 +57,7 @@ func TestDropAutoIncrementKeepsToTheSchema(t *testing.T) {
 func TestDropAutoIncrementTakesNoExpressionForATable(t *testing.T) {
 	eachPlain(t, func(t *testing.T, db *env) {
 		for _, table := range []*gorm.DB{db.Table("old_groups AS g"), db.Table("(?) AS old_groups", db.Model(&oldGroup{}))} {
-			if err := gormplugin.DropAutoIncrement(table, &oldGroup{}); !errors.Is(err, gormplugin.ErrNoTable) {
+			if err := adopt.DropAutoIncrement(table, &oldGroup{}); !errors.Is(err, adopt.ErrNoTable) {
 				t.Errorf("error %v, want ErrNoTable", err)
 			}
 		}
@@ -68,10 +68,10 @@ func TestDropAutoIncrementTakesNoExpressionForATable(t *testing.T) {
 func TestATableOfAnotherFileIsLeftAlone(t *testing.T) {
 	db := plain(t, testdb.SQLite(t), &oldGroup{})
 	before := db.statements(t)
-	err := gormplugin.DropAutoIncrement(db.Table("aux.old_groups"), &oldGroup{})
-	equal(t, "ErrAutoIncrementKept", errors.Is(err, gormplugin.ErrAutoIncrementKept), true)
+	err := adopt.DropAutoIncrement(db.Table("aux.old_groups"), &oldGroup{})
+	equal(t, "ErrAutoIncrementKept", errors.Is(err, adopt.ErrAutoIncrementKept), true)
 	equal(t, "statements", db.statements(t), before)
-	if err := gormplugin.DropAutoIncrement(db.Table("main.old_groups"), &oldGroup{}); err != nil {
+	if err := adopt.DropAutoIncrement(db.Table("main.old_groups"), &oldGroup{}); err != nil {
 		t.Fatal(err)
 	}
 	_, counted := db.definitions(t)

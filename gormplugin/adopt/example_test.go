@@ -1,4 +1,4 @@
-package gormplugin_test
+package adopt_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/gormplugin/adopt"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -35,7 +36,7 @@ func ExampleDropAutoIncrement() {
 		gormplugin.ModelSoftDelete
 		Cents int
 	}
-	if err := gormplugin.DropAutoIncrement(db, &Invoice{}); err != nil {
+	if err := adopt.DropAutoIncrement(db, &Invoice{}); err != nil {
 		panic(err)
 	}
 	db.Create(&Invoice{Cents: 300})

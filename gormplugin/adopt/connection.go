@@ -1,4 +1,4 @@
-package gormplugin
+package adopt
 
 import (
 	"context"
@@ -71,7 +71,7 @@ func (p *pin) restore() error {
 	for _, statement := range slices.Backward(p.undo) {
 		if err := run(p.uninterrupted(), statement); err != nil {
 			p.discard()
-			return fmt.Errorf("gormplugin: drop auto-increment: %s: %w", statement, err)
+			return fmt.Errorf("adopt: drop auto-increment: %s: %w", statement, err)
 		}
 	}
 	return nil
