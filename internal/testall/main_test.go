@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestMain turns the servers off: what is tested here are tests of made-up repositories.
+// TestMain turns the servers off: the tests here run tests of temporary repositories.
 func TestMain(m *testing.M) {
 	for _, variable := range []string{"SNOWFLAKE_TEST_POSTGRES", "SNOWFLAKE_TEST_MYSQL", "SNOWFLAKE_TEST_REDIS"} {
 		if err := os.Setenv(variable, "off"); err != nil {
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// repository makes a repository with the files and makes it the working directory.
+// repository creates a repository with the files and changes to its directory.
 func repository(t *testing.T, files map[string]string) {
 	t.Helper()
 	root := t.TempDir()
