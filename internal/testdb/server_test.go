@@ -66,16 +66,36 @@ func TestMissingServer(t *testing.T) {
 			result     string   // SKIP or FAIL
 			words      []string // on one line of the output
 		}{
-			{"at the default address skips", withoutServers, []string{"PATH="}, "SKIP",
-				[]string{"not found at " + tt.printed, "(set " + tt.variable + ")"}},
-			{"fails if all are required", withoutServers, []string{"PATH=", testdb.RequireVariable + "=all"}, "FAIL",
-				[]string{tt.printed, "SNOWFLAKE_TEST_REQUIRE=all", "set " + tt.variable}},
-			{"at a given address fails", asUsual, []string{tt.variable + "=" + tt.closed}, "FAIL",
-				[]string{"not found at " + tt.printed}},
-			{"at a malformed address fails without quoting it", asUsual, []string{tt.variable + "=no secret"}, "FAIL",
-				[]string{tt.variable + ": want ", "such as"}},
-			{"that is off skips", asUsual, []string{tt.variable + "=" + testdb.Off}, "SKIP",
-				[]string{"turned off by " + tt.variable + "=off"}},
+			{
+				"at the default address skips", withoutServers,
+				[]string{"PATH="},
+				"SKIP",
+				[]string{"not found at " + tt.printed, "(set " + tt.variable + ")"},
+			},
+			{
+				"fails if all are required", withoutServers,
+				[]string{"PATH=", testdb.RequireVariable + "=all"},
+				"FAIL",
+				[]string{tt.printed, "SNOWFLAKE_TEST_REQUIRE=all", "set " + tt.variable},
+			},
+			{
+				"at a given address fails", asUsual,
+				[]string{tt.variable + "=" + tt.closed},
+				"FAIL",
+				[]string{"not found at " + tt.printed},
+			},
+			{
+				"at a malformed address fails without quoting it", asUsual,
+				[]string{tt.variable + "=no secret"},
+				"FAIL",
+				[]string{tt.variable + ": want ", "such as"},
+			},
+			{
+				"that is off skips", asUsual,
+				[]string{tt.variable + "=" + testdb.Off},
+				"SKIP",
+				[]string{"turned off by " + tt.variable + "=off"},
+			},
 		} {
 			t.Run(tt.name+" "+outcome.name, func(t *testing.T) {
 				out, ok := runChild(t, outcome.mode, tt.test, outcome.env...)
