@@ -57,7 +57,7 @@
 // [IntegerKeys] fills the keys of models that have an int64 or a uint, gorm.Model among them. GORM takes such a key for
 // auto-increment, tagged ones too: it creates a sequence or an AUTO_INCREMENT column, from which rows that others insert
 // get numbers that may collide with IDs, and asks for the key after each Create. [AutoMigrate] creates plain columns
-// instead, [Prepare] serves tables that are made otherwise, and [DropAutoIncrement] changes those that are there. The tag
+// instead, [Prepare] serves tables that are made otherwise, and gormplugin/adopt changes those that are there. The tag
 // autoIncrement:false does the same for one model. Without any of these the plugin logs a warning for each such model, once
 // for a handle, and a []map[string]any cannot be created on databases with RETURNING, as without the plugin; a pointer to
 // one can.

@@ -13,7 +13,7 @@ import (
 
 // AutoMigrate is [Prepare] and then db.AutoMigrate: integer keys that the plugin fills become plain columns, without a
 // sequence on PostgreSQL and without AUTO_INCREMENT on MySQL and MariaDB; on SQLite they are the rowid, without
-// AUTOINCREMENT. Tables that are there keep what they have, since GORM does not compare it: see [DropAutoIncrement].
+// AUTOINCREMENT. Tables that are there keep what they have, since GORM does not compare it: see gormplugin/adopt.
 func AutoMigrate(db *gorm.DB, models ...any) error {
 	if err := Prepare(db, models...); err != nil {
 		return err

@@ -25,7 +25,7 @@ const ServerWindow = time.Minute
 //	...
 //	defer keys.Close(context.Background())
 //
-// It creates the table snowflake_leases if that is not there ([WithLeaseTable] names another, [lease.SQL.Schema] has the
+// It creates the table snowflake_leases if that is not there ([WithLeaseTable] names another, [sqllease.Store.Schema] has the
 // statement for migrations of your own), takes a worker, and from then on extends the lease in the background, with one
 // UPDATE each half [ServerWindow]. The user of the connection needs the right to SELECT, INSERT and UPDATE the table, and to
 // create it only if it is not there. The rows of the table must never be deleted: in them is what keeps the next owner of a
@@ -65,7 +65,7 @@ const ServerWindow = time.Minute
 // gorm.ErrInvalidDB for a handle that is nil or has no pool, and inside db.Connection; the handle's error if it has one;
 // gorm.ErrInvalidTransaction inside a transaction; gorm.ErrRegistered if the handle has a [Plugin] already;
 // gorm.ErrUnsupportedDriver for another dialect, where [lease.Open] with a store of your own, or snowflake.New, and [New]
-// do the same; [ErrOption] for options; the errors of [lease.SQL.Migrate] and of [lease.Open]. After an error no worker is
+// do the same; [ErrOption] for options; the errors of [sqllease.Store.Migrate] and of [lease.Open]. After an error no worker is
 // held and no plugin is registered.
 func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	p := New(nil, opts...)

@@ -14,6 +14,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
 // handle is a database without the plugin, as Open gets it.
@@ -68,10 +69,10 @@ func (h *handle) migrate(t testing.TB, models ...any) {
 }
 
 // entries returns the rows of the lease table.
-func (h *handle) entries(t testing.TB, opts ...lease.SQLOption) []lease.Entry {
+func (h *handle) entries(t testing.TB, opts ...sqllease.Option) []lease.Entry {
 	t.Helper()
-	dialect := map[string]lease.Dialect{"postgres": lease.Postgres, "mysql": lease.MySQL, "sqlite": lease.SQLite}[h.Name()]
-	store, err := lease.NewSQL(h.pool, dialect, opts...)
+	dialect := map[string]sqllease.Dialect{"postgres": sqllease.Postgres, "mysql": sqllease.MySQL, "sqlite": sqllease.SQLite}[h.Name()]
+	store, err := sqllease.New(h.pool, dialect, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +218,7 @@ func TestOpenWithOptions(t *testing.T) {
 		if ahead := time.Until(status.Horizon); ahead > 4*time.Second {
 			t.Errorf("the horizon is %v ahead, the window 3s", ahead)
 		}
-		entries := h.entries(t, lease.WithTable("my_leases"))
+		entries := h.entries(t, sqllease.WithTable("my_leases"))
 		equal(t, "rows", len(entries), 1)
 		equal(t, "layout", entries[0].Layout, snowflake.Wide().String())
 	})

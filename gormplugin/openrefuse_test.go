@@ -54,9 +54,9 @@ func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
 			db:   openHandle(t, foreign{testdb.SQLite(t).Dialector()}, gorm.Config{}).DB,
 			want: gorm.ErrUnsupportedDriver, text: `"clickhouse"`,
 		},
-		"a bad table":  {db: h.DB, opts: []gormplugin.Option{gormplugin.WithLeaseTable("a-b")}, want: lease.ErrConfig, text: `"a-b"`},
+		"a bad table":  {db: h.DB, opts: []gormplugin.Option{gormplugin.WithLeaseTable("a-b")}, want: lease.ErrOption, text: `"a-b"`},
 		"no table":     {db: h.DB, opts: []gormplugin.Option{gormplugin.WithLeaseTable("")}, want: gormplugin.ErrOption},
-		"a bad window": {db: h.DB, opts: []gormplugin.Option{gormplugin.WithLease(lease.WithWindow(1))}, want: lease.ErrConfig},
+		"a bad window": {db: h.DB, opts: []gormplugin.Option{gormplugin.WithLease(lease.WithWindow(1))}, want: lease.ErrOption},
 		"a bad option": {db: h.DB, opts: []gormplugin.Option{gormplugin.WithNamed("", newCounting())}, want: gormplugin.ErrOption},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestOpenRefusesConnectionsThatDoNotCommit(t *testing.T) {
 	target := testdb.MariaDB(t)
 	h := openHandle(t, mysql.Open(target.DSN+"&autocommit=0"), gorm.Config{})
 	keys, err := gormplugin.Open(t.Context(), h.DB)
-	if keys != nil || !errors.Is(err, lease.ErrConfig) || !strings.Contains(err.Error(), "autocommit") {
+	if keys != nil || !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "autocommit") {
 		t.Errorf("Open: %v, %v, want ErrConfig", keys, err)
 	}
 	openHandle(t, mysql.Open(target.DSN+"&autocommit=1"), gorm.Config{}).leased(t)

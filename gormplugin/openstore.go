@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
 const defaultLeaseTable = "snowflake_leases"
@@ -29,7 +30,7 @@ func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, tim
 	if err != nil {
 		return nil, 0, err
 	}
-	store, err := lease.NewSQL(pool, dialect, lease.WithTable(table))
+	store, err := sqllease.New(pool, dialect, sqllease.WithTable(table))
 	if err != nil {
 		return nil, 0, fmt.Errorf("gormplugin: %w", err)
 	}
@@ -37,10 +38,10 @@ func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, tim
 		return nil, 0, fmt.Errorf("gormplugin: %w", err)
 	}
 	window := ServerWindow
-	if dialect == lease.SQLite || hasOneConnection(pool) {
+	if dialect == sqllease.SQLite || hasOneConnection(pool) {
 		window = lease.MaxWindow
 	}
-	if dialect == lease.SQLite {
+	if dialect == sqllease.SQLite {
 		if file, err := hasFile(ctx, pool); err != nil {
 			return nil, 0, err
 		} else if !file {
@@ -50,14 +51,14 @@ func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, tim
 	return &leaseStore{Store: store}, window, nil
 }
 
-func leaseDialect(db *gorm.DB) (lease.Dialect, error) {
+func leaseDialect(db *gorm.DB) (sqllease.Dialect, error) {
 	switch name := db.Name(); name {
 	case "postgres":
-		return lease.Postgres, nil
+		return sqllease.Postgres, nil
 	case "mysql":
-		return lease.MySQL, nil
+		return sqllease.MySQL, nil
 	case "sqlite":
-		return lease.SQLite, nil
+		return sqllease.SQLite, nil
 	default:
 		return 0, fmt.Errorf("gormplugin: Open has no leases for the dialect %q, only for postgres, mysql and sqlite; "+
 			"give New a generator of lease.Open with another store, or of snowflake.New: %w", name, gorm.ErrUnsupportedDriver)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
@@ -25,16 +25,16 @@ func TestItShowsWhatIsHeld(t *testing.T) {
 
 func TestItReadsEveryDatabase(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		dialect, args := lease.SQLite, []string{"-db", target.DSN}
+		dialect, args := sqllease.SQLite, []string{"-db", target.DSN}
 		switch target.Name {
 		case "postgres":
-			dialect, args = lease.Postgres, []string{"-dsn", target.DSN}
+			dialect, args = sqllease.Postgres, []string{"-dsn", target.DSN}
 		case "mariadb":
-			dialect, args = lease.MySQL, []string{"-dsn", target.DSN}
+			dialect, args = sqllease.MySQL, []string{"-dsn", target.DSN}
 		default:
 			args[1], _, _ = strings.Cut(strings.TrimPrefix(target.DSN, "file:"), "?")
 		}
-		store, err := lease.NewSQL(target.Open(t), dialect)
+		store, err := sqllease.New(target.Open(t), dialect)
 		if err != nil {
 			t.Fatal(err)
 		}

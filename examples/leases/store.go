@@ -13,17 +13,18 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
 // open connects to the database of the command line. GORM stands in for three
 // imports of drivers; the store needs no more than the *sql.DB.
-func open(ctx context.Context, cfg config) (store *lease.SQL, closeStore func(), err error) {
-	dialector, dialect := sqlite.Open("file:"+cfg.file+"?mode=ro"), lease.SQLite
+func open(ctx context.Context, cfg config) (store *sqllease.Store, closeStore func(), err error) {
+	dialector, dialect := sqlite.Open("file:"+cfg.file+"?mode=ro"), sqllease.SQLite
 	switch {
 	case strings.HasPrefix(cfg.dsn, "postgres://"), strings.HasPrefix(cfg.dsn, "postgresql://"):
-		dialector, dialect = postgres.Open(cfg.dsn), lease.Postgres
+		dialector, dialect = postgres.Open(cfg.dsn), sqllease.Postgres
 	case cfg.dsn != "":
-		dialector, dialect = mysql.Open(cfg.dsn), lease.MySQL
+		dialector, dialect = mysql.Open(cfg.dsn), sqllease.MySQL
 	case cfg.file == "":
 		dialector = sqlite.Open("file:leases?mode=memory&cache=shared")
 	}
@@ -36,7 +37,7 @@ func open(ctx context.Context, cfg config) (store *lease.SQL, closeStore func(),
 		return nil, nil, err
 	}
 	closeStore = func() { _ = pool.Close() }
-	if store, err = lease.NewSQL(pool, dialect); err == nil && cfg.dsn == "" && cfg.file == "" {
+	if store, err = sqllease.New(pool, dialect); err == nil && cfg.dsn == "" && cfg.file == "" {
 		err = demonstrate(ctx, store)
 	}
 	if err != nil {
@@ -47,7 +48,7 @@ func open(ctx context.Context, cfg config) (store *lease.SQL, closeStore func(),
 }
 
 // demonstrate takes three workers of two namespaces and gives one back.
-func demonstrate(ctx context.Context, store *lease.SQL) error {
+func demonstrate(ctx context.Context, store *sqllease.Store) error {
 	if err := store.Migrate(ctx); err != nil {
 		return err
 	}

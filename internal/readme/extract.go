@@ -11,9 +11,9 @@ import (
 
 var outputComment = regexp.MustCompile(`(?im)^\s*//\s*(unordered )?output:`)
 
-// Extract returns the named parts of a Go file as they are to be shown; see the package comment for what is shown of
-// each. The filename is for messages. It returns an error when the file does not parse, a name is not declared at its
-// top level, or an Example function has no output comment.
+// Extract returns the named declarations of a Go file in the form that the package comment describes. The filename is for
+// messages. It returns an error when the file does not parse, a name is not declared at top level, or an Example function
+// has no output comment.
 func Extract(filename string, src []byte, names []string) (string, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, filename, src, parser.ParseComments)
@@ -42,7 +42,7 @@ func Extract(filename string, src []byte, names []string) (string, error) {
 	return strings.Join(parts, "\n"), nil
 }
 
-// find returns the top-level declaration of a name.
+// find returns the top-level declaration of name, or nil.
 func find(file *ast.File, name string) ast.Decl {
 	for _, decl := range file.Decls {
 		switch d := decl.(type) {
@@ -117,7 +117,7 @@ func (s source) body(fn *ast.FuncDecl) string {
 	return strings.Trim(out.String(), "\n") + "\n"
 }
 
-// rawStringLines returns the numbers of the lines that begin within a raw string, whose tabs belong to the string.
+// rawStringLines returns the numbers of the lines that begin inside a raw string. Their tabs are part of the string.
 func (s source) rawStringLines(fn *ast.FuncDecl) map[int]bool {
 	lines := map[int]bool{}
 	ast.Inspect(fn, func(node ast.Node) bool {

@@ -14,8 +14,8 @@ var (
 )
 
 // Include returns the Markdown text with what is between each "<!-- include: FILE.md -->" and its "<!-- end -->" replaced by
-// the file, and a line for each place that was different. Paths are relative to root. The error, one line for each fault,
-// tells of files that are not there and of includes without an end.
+// the file, and a line for each place that was different. Paths are relative to root. The error has one line for each
+// missing file and each include without an end.
 func Include(markdown string, root fs.FS) (updated string, different []string, err error) {
 	lines := strings.SplitAfter(markdown, "\n")
 	var out strings.Builder
@@ -41,7 +41,7 @@ func Include(markdown string, root fs.FS) (updated string, different []string, e
 		}
 		want := "\n" + strings.TrimSpace(string(text)) + "\n\n"
 		if strings.Join(lines[i+1:end], "") != want {
-			different = append(different, fmt.Sprintf("line %d: the text is not that of %s", i+1, m[1]))
+			different = append(different, fmt.Sprintf("line %d: the text differs from %s", i+1, m[1]))
 		}
 		out.WriteString(want + lines[end])
 		i = end

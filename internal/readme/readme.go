@@ -1,17 +1,17 @@
 // Package readme keeps the Go code in Markdown files equal to code that is compiled and run.
 //
-// A block of Go code is preceded by a comment that says where it comes from, by file and names:
+// A block of Go code is preceded by a comment that names the file and the declarations it is copied from:
 //
 //	<!-- example: snowflake/example_test.go Example_order -->
 //	```go
 //	...
 //	```
 //
-// Of an Example function the block holds the body with its "// Output:" comment, without which the function would not
-// be run; of any other function, type, variable or constant the whole declaration with its comment. Several names are
-// separated by an empty line. No name stands for the whole file.
+// For an Example function the block is the body with its "// Output:" comment; go test does not run an example without
+// one. For any other function, type, variable or constant it is the whole declaration with its comment. Several
+// declarations are separated by an empty line. Without a name it is the whole file.
 //
-// Text is included from another Markdown file, so that a table of figures is the one that a command has written:
+// Text can be included from another Markdown file, such as a table of figures that a command has written:
 //
 //	<!-- include: benchmarks/docs/table.md -->
 //	...
@@ -28,27 +28,17 @@ import (
 
 var (
 	reference = regexp.MustCompile(`^<!-- example: (\S+\.go)((?: \S+)*) -->$`)
-	almost    = regexp.MustCompile(`(?i)^<!--\s*example\b`) // a reference, but for a slip
+	almost    = regexp.MustCompile(`(?i)^<!--\s*example\b`) // a reference, perhaps misspelled
 )
 
-// Refers reports whether a Markdown text has a reference to code, so that Sync applies to it.
-func Refers(markdown string) bool {
-	for line := range strings.Lines(markdown) {
-		if almost.MatchString(line) {
-			return true
-		}
-	}
-	return false
-}
-
 // Sync returns the Markdown text with each block of Go code replaced by the code that it refers to, and a line for each
-// block that was different. Paths are relative to root. The error, one line for each fault, tells of blocks without a
-// reference, references without a block, malformed references and code that is not there.
+// block that was different. Paths are relative to root. The error has one line for each block without a reference,
+// reference without a block, malformed reference and missing file or declaration.
 func Sync(markdown string, root fs.FS) (updated string, different []string, err error) {
 	lines := strings.SplitAfter(markdown, "\n")
 	var out strings.Builder
 	var faults []error
-	var ref *ref // of the comment that waits for its block
+	var ref *ref // the reference whose block has not come yet
 	for i := 0; i < len(lines); i++ {
 		line, number := lines[i], i+1
 		info, fence := openFence(line)
@@ -66,7 +56,7 @@ func Sync(markdown string, root fs.FS) (updated string, different []string, err 
 				if err != nil {
 					faults = append(faults, fmt.Errorf("line %d: %w", ref.line, err))
 				} else if want != code {
-					different = append(different, fmt.Sprintf("line %d: the block is not what %s says", number, ref))
+					different = append(different, fmt.Sprintf("line %d: the block differs from %s", number, ref))
 					code = want
 				}
 			case info == "go":

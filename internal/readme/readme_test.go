@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,26 +17,15 @@ var update = flag.Bool("update", false, "rewrite the code and the tables in the 
 
 const root = "../.."
 
-// TestMarkdownShowsCompiledCode checks README.md and every other Markdown file that refers to code.
 func TestMarkdownShowsCompiledCode(t *testing.T) {
-	files := markdownFiles(t)
-	if len(files) == 0 || files[0] != "README.md" {
-		t.Fatalf("no README.md among %q", files)
-	}
-	for _, name := range files {
-		content, err := fs.ReadFile(os.DirFS(root), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		updated, different, err := readme.Include(string(content), os.DirFS(root))
-		if name == "README.md" || readme.Refers(string(content)) {
-			synced, code, fault := readme.Sync(updated, os.DirFS(root))
-			updated, different, err = synced, append(different, code...), errors.Join(err, fault)
-		}
-		if err != nil {
+	for _, name := range markdownFiles(t) {
+		content := read(t, name)
+		included, different, err := readme.Include(content, os.DirFS(root))
+		updated, code, fault := readme.Sync(included, os.DirFS(root))
+		if err := errors.Join(err, fault); err != nil {
 			t.Errorf("%s: %s", name, strings.ReplaceAll(err.Error(), "\n", "\n\t"+name+": "))
 		}
-		if len(different) == 0 {
+		if different = append(different, code...); len(different) == 0 {
 			continue
 		}
 		if !*update {
@@ -48,7 +38,31 @@ func TestMarkdownShowsCompiledCode(t *testing.T) {
 	}
 }
 
-// markdownFiles returns the paths of the repository's Markdown files, README.md first.
+func TestLinkTargetsExist(t *testing.T) {
+	for _, name := range markdownFiles(t) {
+		broken, err := readme.BrokenLinks(name, os.DirFS(root))
+		if err != nil || len(broken) > 0 {
+			t.Errorf("%s: %s, error %v", name, strings.Join(broken, "\n\t"), err)
+		}
+	}
+}
+
+func TestReadmeIsOnePage(t *testing.T) {
+	if n := strings.Count(read(t, "README.md"), "\n"); n > 220 {
+		t.Errorf("README.md has %d lines, want at most 220; details go into the README of the package they describe", n)
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// markdownFiles returns the paths of the repository's Markdown files.
 func markdownFiles(t *testing.T) []string {
 	t.Helper()
 	var files []string
@@ -58,8 +72,6 @@ func markdownFiles(t *testing.T) []string {
 			return err
 		case entry.IsDir() && path != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata"):
 			return fs.SkipDir
-		case path == "README.md":
-			files = append([]string{path}, files...)
 		case strings.HasSuffix(path, ".md"):
 			files = append(files, path)
 		}
@@ -67,6 +79,9 @@ func markdownFiles(t *testing.T) []string {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !slices.Contains(files, "README.md") {
+		t.Fatalf("no README.md among %q", files)
 	}
 	return files
 }

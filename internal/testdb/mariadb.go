@@ -28,7 +28,8 @@ var mariadbServer = &server{
 // connections that still use the database are ended and it is dropped.
 func MariaDB(tb testing.TB) Target {
 	tb.Helper()
-	base := mariadbServer.need(tb)
+	server := mariadbServer.need(tb)
+	base := server.dsn
 	config, err := mysql.ParseDSN(base)
 	if err != nil {
 		tb.Fatalf("testdb: %s: %v", mariadbName, err)
@@ -44,7 +45,12 @@ func MariaDB(tb testing.TB) Target {
 		})
 	})
 	create(tb, mariadbName, "mysql", base, "CREATE DATABASE "+config.DBName+" CHARACTER SET utf8mb4")
-	return Target{Name: mariadbName, Driver: "mysql", DSN: config.FormatDSN()}
+	return Target{
+		Name:    mariadbName,
+		Version: server.version,
+		Driver:  "mysql",
+		DSN:     config.FormatDSN(),
+	}
 }
 
 // killConnections ends the connections that use the database: an open transaction that a failed test has left behind

@@ -30,7 +30,8 @@ func Postgres(tb testing.TB) Target {
 	if !mainRuns.Load() {
 		tb.Fatal("testdb: Postgres needs func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) } in the test package")
 	}
-	base := postgresServer.need(tb)
+	server := postgresServer.need(tb)
+	base := server.dsn
 	name := newName()
 	removeAtEnd(tb, "schema "+name, func(ctx context.Context) error {
 		// An open transaction that a failed test has left behind would block DROP SCHEMA.
@@ -40,9 +41,10 @@ func Postgres(tb testing.TB) Target {
 	})
 	create(tb, postgresName, "pgx", base, "CREATE SCHEMA "+name)
 	return Target{
-		Name:   postgresName,
-		Driver: "pgx",
-		DSN:    withQuery(base, map[string]string{"search_path": name, "application_name": name}),
+		Name:    postgresName,
+		Version: server.version,
+		Driver:  "pgx",
+		DSN:     withQuery(base, map[string]string{"search_path": name, "application_name": name}),
 	}
 }
 

@@ -23,7 +23,7 @@ var redisServer = &server{
 // the prefix are deleted when the test ends.
 func Redis(tb testing.TB) (addr, prefix string) {
 	tb.Helper()
-	addr = redisServer.need(tb)
+	addr = redisServer.need(tb).dsn
 	prefix = newName() + ":"
 	removeAtEnd(tb, "redis keys "+prefix+"*", func(ctx context.Context) error { return deleteKeys(ctx, addr, prefix) })
 	return addr, prefix

@@ -100,8 +100,8 @@ func (s *server) launch() location {
 	return loc
 }
 
-// need returns the DSN of the server, or ends the test: by a skip, or by a failure where a skip would deceive.
-func (s *server) need(tb testing.TB) string {
+// need returns the server, or ends the test: by a skip, or by a failure where a skip would hide a missing server.
+func (s *server) need(tb testing.TB) location {
 	tb.Helper()
 	required, err := requireAll()
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *server) need(tb testing.TB) string {
 	default:
 		tb.Skipf("testdb: %s %v (set %s)", s.name, loc.err, s.variable)
 	}
-	return loc.dsn
+	return loc
 }
 
 // requireAll reports whether a missing server is a failure.

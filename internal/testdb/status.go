@@ -2,7 +2,7 @@ package testdb
 
 // Status tells where one kind of server is, for a program that reports it before the tests run.
 type Status struct {
-	Name     string // "postgres", "mariadb" or "redis"
+	Name     string // "postgres", "mariadb" ("mysql" if the server is MySQL) or "redis"
 	Variable string // the environment variable that names its address
 	Address  string // to print: without the password
 	Version  string // as the server says it
@@ -24,6 +24,9 @@ func Servers() ([]Status, error) {
 		loc := s.find()
 		status := Status{Name: s.name, Variable: s.variable, Err: loc.err, Needed: required || loc.asked}
 		if loc.err == nil {
+			if s == mariadbServer && isMySQL(loc.version) {
+				status.Name = "mysql"
+			}
 			status.Address, status.Version, status.Value = loc.printed, loc.version, loc.dsn
 		}
 		all = append(all, status)

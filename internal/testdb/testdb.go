@@ -20,6 +20,7 @@ package testdb
 import (
 	"database/sql"
 	"fmt"
+	"strings"
 	"testing"
 
 	"gorm.io/driver/mysql"
@@ -32,8 +33,25 @@ import (
 type Target struct {
 	Name   string // "sqlite", "postgres" or "mariadb"
 	Driver string // the name for [sql.Open]: "sqlite3", "pgx" or "mysql"
-	DSN    string // understood by sql.Open and by the GORM driver alike
+	DSN    string // accepted by sql.Open and by the GORM driver
+
+	Version string // as the server reports it, such as "11.8.2-MariaDB" or "9.7.4"; empty for SQLite
 }
+
+// IsMySQL reports whether the target is on a MySQL server. Its Name is "mariadb" even then.
+func (t Target) IsMySQL() bool { return t.Name == mariadbName && isMySQL(t.Version) }
+
+// NeedMariaDB skips the test if the target is on MySQL. Call it where a test uses a feature, such as "RETURNING", that
+// MariaDB has and MySQL lacks. It skips also when SNOWFLAKE_TEST_REQUIRE is "all": no server is missing.
+func (t Target) NeedMariaDB(tb testing.TB, feature string) {
+	tb.Helper()
+	if t.IsMySQL() {
+		tb.Skipf("testdb: %s needs MariaDB, and the server is MySQL %s", feature, t.Version)
+	}
+}
+
+// isMySQL reports whether the answer to SELECT VERSION() is that of MySQL. MariaDB's contains its name.
+func isMySQL(version string) bool { return !strings.Contains(version, "MariaDB") }
 
 // Open returns a pool of connections to the target and closes it when the test ends. The pool connects lazily.
 func (t Target) Open(tb testing.TB) *sql.DB {

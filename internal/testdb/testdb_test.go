@@ -72,6 +72,37 @@ func TestMariaDBScansTimes(t *testing.T) {
 	}
 }
 
+func TestATestThatNeedsMariaDBIsSkippedOnMySQLAlone(t *testing.T) {
+	for _, tt := range []struct {
+		target  testdb.Target
+		skipped bool
+	}{
+		{testdb.Target{Name: "mariadb", Version: "9.7.4-2"}, true},
+		{testdb.Target{Name: "mariadb", Version: "10.11.14-MariaDB-0+deb12u2"}, false},
+		{testdb.Target{Name: "postgres", Version: "18.0"}, false},
+		{testdb.Target{Name: "sqlite"}, false},
+	} {
+		var skipped bool
+		t.Run(tt.target.Name+" "+tt.target.Version, func(t *testing.T) {
+			defer func() { skipped = t.Skipped() }()
+			tt.target.NeedMariaDB(t, "RETURNING")
+		})
+		if skipped != tt.skipped {
+			t.Errorf("%v: skipped is %t", tt.target, skipped)
+		}
+	}
+}
+
+func TestMySQLIsToldFromMariaDB(t *testing.T) {
+	target := testdb.MariaDB(t)
+	db := target.Open(t)
+	mustExec(t, db, "CREATE TABLE t (id bigint)")
+	_, err := db.ExecContext(t.Context(), "INSERT INTO t VALUES (1) RETURNING id")
+	if (err != nil) != target.IsMySQL() {
+		t.Errorf("version %q: IsMySQL is %t, and INSERT ... RETURNING gives the error %v", target.Version, target.IsMySQL(), err)
+	}
+}
+
 // exists reports whether the schema or database that the DSN of a finished test names is there.
 func exists(t *testing.T, server testdb.Target, name string) bool {
 	t.Helper()

@@ -146,7 +146,7 @@ func TestACallInTheLineNoticesClose(t *testing.T) {
 
 func TestMoreStripesThanWorkersAreRefused(t *testing.T) {
 	store := leasetest.NewMemory(nil)
-	if _, err := lease.OpenStripes(t.Context(), store, 5, options(t)...); !errors.Is(err, lease.ErrConfig) {
+	if _, err := lease.OpenStripes(t.Context(), store, 5, options(t)...); !errors.Is(err, lease.ErrOption) {
 		t.Errorf("five stripes of four workers: %v", err)
 	}
 	if entry(t, store, 0).Held {

@@ -5,7 +5,7 @@
 // keeps the numbers in a store, a database for most, and gives each process one
 // for as long as it lives:
 //
-//	store, err := lease.NewSQL(db, lease.Postgres)
+//	store, err := sqllease.New(db, sqllease.Postgres)
 //	err = store.Migrate(ctx)
 //	l, err := lease.Open(ctx, store)
 //	defer l.Close(ctx)
@@ -37,7 +37,7 @@
 //
 // # Stores
 //
-// [NewSQL] keeps leases in PostgreSQL, MySQL, MariaDB or SQLite, [NewFile] in a
+// Package sqllease keeps leases in PostgreSQL, MySQL, MariaDB or SQLite, package filelease in a
 // folder for the processes of one host, and redislease, a module of its own, in
 // Redis. Others can be written against [Store] and tested with package leasetest.
 package lease

@@ -29,9 +29,13 @@ var (
 	// generator could issue nothing for that long.
 	ErrBehindHorizon = errors.New("lease: the clock is behind the horizon")
 
-	// ErrConfig is returned by Open and by the constructors of stores for
-	// settings that can't be.
-	ErrConfig = errors.New("lease: invalid setting")
+	// ErrOption is returned by Open and by the constructors of stores for invalid settings.
+	ErrOption = errors.New("lease: invalid setting")
+
+	// ErrDamaged is returned by a Store whose state of a worker can't be read: on files, one that was cut off,
+	// edited, copied from another worker, or removed. The error names it. The horizon is unknown then, so the
+	// worker is not handed out: restore the state, or lease other workers.
+	ErrDamaged = errors.New("lease: damaged state")
 )
 
 // NoWorkerError says that all workers are held, and until when at the most the

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
 // openDB stands for the sql.Open of the program.
@@ -30,7 +31,7 @@ func Example() {
 	ctx := context.Background()
 	slog.SetLogLoggerLevel(slog.LevelWarn) // a lease tells when it takes and gives back a worker
 
-	store, err := lease.NewSQL(openDB(), lease.SQLite) // or lease.Postgres, lease.MySQL
+	store, err := sqllease.New(openDB(), sqllease.SQLite) // or sqllease.Postgres, sqllease.MySQL
 	if err != nil {
 		panic(err)
 	}
@@ -58,7 +59,7 @@ func Example() {
 func ExampleWithWorkers() {
 	ctx := context.Background()
 	slog.SetLogLoggerLevel(slog.LevelWarn)
-	store, err := lease.NewSQL(openDB(), lease.SQLite)
+	store, err := sqllease.New(openDB(), sqllease.SQLite)
 	if err != nil {
 		panic(err)
 	}

@@ -73,7 +73,7 @@ type Status struct {
 // are held Open waits for one; ctx bounds that and every other wait of Open, not
 // the life of the lease.
 //
-// Errors: ErrConfig for bad settings, ErrLayout if the namespace is in use with
+// Errors: ErrOption for bad settings, ErrLayout if the namespace is in use with
 // another layout, ErrDamaged from a file, ErrNoWorker when ctx ends while all workers are held,
 // ErrClockSkew if the wall clock is away from the store's by more than the limit
 // (WithMaxSkew), ErrBehindHorizon if it is behind what IDs were issued for, the
@@ -98,7 +98,7 @@ func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
 // prepare returns a lease that holds nothing yet and has no goroutine.
 func prepare(store Store, opts []Option) (*Lease, error) {
 	if store == nil {
-		return nil, fmt.Errorf("%w: nil Store", ErrConfig)
+		return nil, fmt.Errorf("%w: nil Store", ErrOption)
 	}
 	cfg, err := configure(opts)
 	if err != nil {

@@ -129,23 +129,23 @@ func configure(opts []Option) (config, error) {
 	}
 	for _, opt := range opts {
 		if opt == nil {
-			return c, fmt.Errorf("%w: nil Option", ErrConfig)
+			return c, fmt.Errorf("%w: nil Option", ErrOption)
 		}
 		opt.apply(&c)
 	}
 	switch {
 	case c.namespace == "" || len(c.namespace) > 100:
-		return c, fmt.Errorf("%w: namespace %.110q has %d bytes, want 1 to 100", ErrConfig, c.namespace, len(c.namespace))
+		return c, fmt.Errorf("%w: namespace %.110q has %d bytes, want 1 to 100", ErrOption, c.namespace, len(c.namespace))
 	case c.window < MinWindow || c.window > MaxWindow:
-		return c, fmt.Errorf("%w: window %v out of range [%v, %v]", ErrConfig, c.window, MinWindow, MaxWindow)
+		return c, fmt.Errorf("%w: window %v out of range [%v, %v]", ErrOption, c.window, MinWindow, MaxWindow)
 	case c.maxSkew <= 0 || c.maxSkew > maxMaxSkew:
-		return c, fmt.Errorf("%w: skew %v out of range (0, %v]", ErrConfig, c.maxSkew, maxMaxSkew)
+		return c, fmt.Errorf("%w: skew %v out of range (0, %v]", ErrOption, c.maxSkew, maxMaxSkew)
 	case c.patience < 0:
-		return c, fmt.Errorf("%w: patience %v is negative", ErrConfig, c.patience)
+		return c, fmt.Errorf("%w: patience %v is negative", ErrOption, c.patience)
 	case c.clock == nil:
-		return c, fmt.Errorf("%w: nil Clock", ErrConfig)
+		return c, fmt.Errorf("%w: nil Clock", ErrOption)
 	case c.log == nil:
-		return c, fmt.Errorf("%w: nil Logger", ErrConfig)
+		return c, fmt.Errorf("%w: nil Logger", ErrOption)
 	}
 	c.ttl = 2 * c.window
 	return c, nil
@@ -157,7 +157,7 @@ func (c *config) workers(l snowflake.Layout) (first, last int64, err error) {
 		last = l.MaxWorker()
 	}
 	if c.first < 0 || last < c.first || last > l.MaxWorker() {
-		return 0, 0, fmt.Errorf("%w: workers %d to %d, the layout has 0 to %d", ErrConfig, c.first, last, l.MaxWorker())
+		return 0, 0, fmt.Errorf("%w: workers %d to %d, the layout has 0 to %d", ErrOption, c.first, last, l.MaxWorker())
 	}
 	return c.first, last, nil
 }

@@ -149,7 +149,7 @@ func (l *Lease) callAcquire(ctx context.Context, tick int64) (Grant, error) {
 func (l *Lease) refused(ctx context.Context, err error) (time.Duration, error) {
 	var none *NoWorkerError
 	switch {
-	case !l.running() && (errors.Is(err, ErrLayout) || errors.Is(err, ErrConfig) || errors.Is(err, ErrDamaged)):
+	case !l.running() && (errors.Is(err, ErrLayout) || errors.Is(err, ErrOption) || errors.Is(err, ErrDamaged)):
 		return 0, err
 	case errors.As(err, &none):
 		l.retries = 0 // it has answered

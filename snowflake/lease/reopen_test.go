@@ -15,7 +15,9 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
 // killed is a store whose releases free the worker and lower nothing, as the
@@ -96,6 +98,26 @@ func (r *restarts) life(t *testing.T, store lease.Store, ids int) snowflake.ID {
 	return batch[0]
 }
 
+// fileStore is what both stores of filelease are.
+type fileStore interface {
+	lease.Store
+	Close() error
+}
+
+func closing(t *testing.T, open func() (fileStore, error)) lease.Store {
+	t.Helper()
+	store, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
 // eachStore runs the test with stores in which one worker can be taken. open is
 // what a process that starts does.
 func eachStore(t *testing.T, f func(t *testing.T, open func() lease.Store)) {
@@ -108,25 +130,33 @@ func eachStore(t *testing.T, f func(t *testing.T, open func() lease.Store)) {
 		"file": func(t *testing.T) func() lease.Store {
 			t.Helper()
 			dir := t.TempDir()
-			return func() lease.Store { return newFile(t, dir) }
+			return func() lease.Store { return closing(t, func() (fileStore, error) { return filelease.New(dir) }) }
 		},
 		"state file": func(t *testing.T) func() lease.Store {
 			t.Helper()
 			path := filepath.Join(t.TempDir(), "worker.json")
-			return func() lease.Store { return newStateFile(t, path) }
+			return func() lease.Store {
+				return closing(t, func() (fileStore, error) { return filelease.NewStateFile(path) })
+			}
 		},
-		"sqlite":   inDatabase(testdb.SQLite, lease.SQLite),
-		"postgres": inDatabase(testdb.Postgres, lease.Postgres),
-		"mariadb":  inDatabase(testdb.MariaDB, lease.MySQL),
+		"sqlite":   inDatabase(testdb.SQLite, sqllease.SQLite),
+		"postgres": inDatabase(testdb.Postgres, sqllease.Postgres),
+		"mariadb":  inDatabase(testdb.MariaDB, sqllease.MySQL),
 	} {
 		t.Run(name, func(t *testing.T) { f(t, prepare(t)) })
 	}
 }
 
-func inDatabase(target func(testing.TB) testdb.Target, dialect lease.Dialect) func(*testing.T) func() lease.Store {
+func inDatabase(target func(testing.TB) testdb.Target, dialect sqllease.Dialect) func(*testing.T) func() lease.Store {
 	return func(t *testing.T) func() lease.Store {
 		t.Helper()
-		store := newSQL(t, target(t).Open(t), dialect)
+		store, err := sqllease.New(target(t).Open(t), dialect)
+		if err == nil {
+			err = store.Migrate(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		return func() lease.Store { return store }
 	}
 }

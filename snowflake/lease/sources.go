@@ -17,7 +17,7 @@ import (
 // WorkerFromEnv returns the worker in the environment variable name: canonical
 // decimal digits, 0 or more, no sign, no space, no leading zero. Whether it fits
 // the layout is checked where it is used. It returns an error that wraps
-// ErrConfig, and names the variable, if that is not set or anything else.
+// ErrOption, and names the variable, if that is not set or anything else.
 //
 // In Kubernetes the number of a StatefulSet's pod can be put there without any
 // parsing of names, from the label apps.kubernetes.io/pod-index
@@ -31,11 +31,11 @@ import (
 func WorkerFromEnv(name string) (int64, error) {
 	value, ok := os.LookupEnv(name)
 	if !ok {
-		return 0, fmt.Errorf("%w: the environment variable %q is not set, want a worker number", ErrConfig, name)
+		return 0, fmt.Errorf("%w: the environment variable %q is not set, want a worker number", ErrOption, name)
 	}
 	worker, err := parseWorker(value)
 	if err != nil {
-		return 0, fmt.Errorf("%w: environment variable %q: %w", ErrConfig, name, err)
+		return 0, fmt.Errorf("%w: environment variable %q: %w", ErrOption, name, err)
 	}
 	return worker, nil
 }
@@ -50,7 +50,7 @@ func WorkerFromEnv(name string) (int64, error) {
 // lease the number from a database if that may happen. The pods of two sets do
 // have the same ordinals.
 //
-// It returns an error that wraps ErrConfig for a name that is not a DNS label (1
+// It returns an error that wraps ErrOption for a name that is not a DNS label (1
 // to 63 small letters, digits and dashes) or does not end in a dash and an
 // ordinal without leading zeros. Pods of a Deployment end in five random letters
 // and digits; should these be digits only, the number is above what most layouts
@@ -58,15 +58,15 @@ func WorkerFromEnv(name string) (int64, error) {
 func WorkerFromOrdinal(podName string) (int64, error) {
 	if len(podName) > maxLabel {
 		return 0, fmt.Errorf("%w: pod name %.20q... has %d bytes, at most %d are allowed",
-			ErrConfig, podName, len(podName), maxLabel)
+			ErrOption, podName, len(podName), maxLabel)
 	}
 	dash := strings.LastIndexByte(podName, '-')
 	if dash <= 0 || podName[0] == '-' || strings.Trim(podName, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
-		return 0, fmt.Errorf("%w: pod name %q, want a name, a dash and an ordinal, such as \"web-12\"", ErrConfig, podName)
+		return 0, fmt.Errorf("%w: pod name %q, want a name, a dash and an ordinal, such as \"web-12\"", ErrOption, podName)
 	}
 	worker, err := parseWorker(podName[dash+1:])
 	if err != nil {
-		return 0, fmt.Errorf("%w: pod name %q, want a name, a dash and an ordinal, such as \"web-12\": %w", ErrConfig, podName, err)
+		return 0, fmt.Errorf("%w: pod name %q, want a name, a dash and an ordinal, such as \"web-12\": %w", ErrOption, podName, err)
 	}
 	return worker, nil
 }
@@ -77,7 +77,7 @@ func WorkerFromOrdinal(podName string) (int64, error) {
 func WorkerFromHostname() (int64, error) {
 	host, err := os.Hostname()
 	if err != nil {
-		return 0, fmt.Errorf("%w: the host's name: %w", ErrConfig, err)
+		return 0, fmt.Errorf("%w: the host's name: %w", ErrOption, err)
 	}
 	return workerFromHost(host)
 }
@@ -86,7 +86,7 @@ func workerFromHost(host string) (int64, error) {
 	label, _, _ := strings.Cut(host, ".")
 	if len(label) >= maxLabel {
 		return 0, fmt.Errorf("%w: host name %q has %d bytes: names are cut at %d, so its ordinal may be another",
-			ErrConfig, label, len(label), maxLabel)
+			ErrOption, label, len(label), maxLabel)
 	}
 	return WorkerFromOrdinal(label)
 }
@@ -107,17 +107,17 @@ func workerFromHost(host string) (int64, error) {
 // It is here for fleets where one process has one routed address, of one network
 // that fits into the bits, and to name what it is. Lease a number instead.
 //
-// It returns an error that wraps ErrConfig if bits is out of range, and for an
+// It returns an error that wraps ErrOption if bits is out of range, and for an
 // address that can't be a host's own: none, unspecified, loopback, multicast, or
 // link-local.
 func UnsafeWorkerFromIP(addr netip.Addr, bits int) (int64, error) {
 	if bits < 1 || bits > 32 {
-		return 0, fmt.Errorf("%w: %d bits of an IP address out of range [1, 32]", ErrConfig, bits)
+		return 0, fmt.Errorf("%w: %d bits of an IP address out of range [1, 32]", ErrOption, bits)
 	}
 	addr = addr.Unmap()
 	switch {
 	case !addr.IsValid(), addr.IsUnspecified(), addr.IsLoopback(), addr.IsMulticast(), addr.IsLinkLocalUnicast():
-		return 0, fmt.Errorf("%w: %v is not an address that one host alone has", ErrConfig, addr)
+		return 0, fmt.Errorf("%w: %v is not an address that one host alone has", ErrOption, addr)
 	}
 	b := addr.AsSlice()
 	var low int64

@@ -47,7 +47,7 @@ func TestWorkerFromEnvNamesTheVariableThatIsNotSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := lease.WorkerFromEnv(name)
-	if !errors.Is(err, lease.ErrConfig) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "not set") {
+	if !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "not set") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -128,7 +128,7 @@ func TestUnsafeWorkerFromIPTakesTheLowestBits(t *testing.T) {
 		got, err := lease.UnsafeWorkerFromIP(addr, tc.bits)
 		checkWorker(t, tc.addr, got, err, tc.want, "")
 	}
-	if _, err := lease.UnsafeWorkerFromIP(netip.Addr{}, 10); !errors.Is(err, lease.ErrConfig) {
+	if _, err := lease.UnsafeWorkerFromIP(netip.Addr{}, 10); !errors.Is(err, lease.ErrOption) {
 		t.Errorf("the zero Addr: got %v", err)
 	}
 }
@@ -139,8 +139,8 @@ func checkWorker(t *testing.T, input string, got int64, err error, want int64, n
 	switch {
 	case want >= 0 && (err != nil || got != want):
 		t.Errorf("%q: got %d, %v, want %d", input, got, err, want)
-	case want < 0 && !errors.Is(err, lease.ErrConfig):
-		t.Errorf("%q: got %d, %v, want ErrConfig", input, got, err)
+	case want < 0 && !errors.Is(err, lease.ErrOption):
+		t.Errorf("%q: got %d, %v, want ErrOption", input, got, err)
 	case want < 0 && !strings.Contains(err.Error(), names):
 		t.Errorf("%q: the error does not name %q: %v", input, names, err)
 	}

@@ -20,7 +20,7 @@ type Stripes struct{ leases []*Lease }
 // it returns. It takes all or none.
 func OpenStripes(ctx context.Context, store Store, n int, opts ...Option) (*Stripes, error) {
 	if n < 1 {
-		return nil, fmt.Errorf("%w: %d stripes, want at least 1", ErrConfig, n)
+		return nil, fmt.Errorf("%w: %d stripes, want at least 1", ErrOption, n)
 	}
 	s := &Stripes{}
 	for range n {
@@ -34,7 +34,7 @@ func OpenStripes(ctx context.Context, store Store, n int, opts ...Option) (*Stri
 		if first, last := l.cfg.first, l.cfg.last; int64(n) > last-first+1 {
 			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTimeout)
 			defer cancel()
-			return nil, errors.Join(fmt.Errorf("%w: %d stripes of the workers %d to %d", ErrConfig, n, first, last), s.Close(closing))
+			return nil, errors.Join(fmt.Errorf("%w: %d stripes of the workers %d to %d", ErrOption, n, first, last), s.Close(closing))
 		}
 	}
 	return s, nil

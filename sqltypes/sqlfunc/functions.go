@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
 // Functions is the SQL of one layout. Make it with [New]. It is immutable and
@@ -93,11 +93,11 @@ func (f *Functions) Names() []string {
 //
 // It returns [ErrDialect] for SQLite, which takes functions from the driver
 // ([Functions.RegisterSQLite]), and for unknown dialects.
-func (f *Functions) Statements(dialect lease.Dialect) ([]string, error) {
+func (f *Functions) Statements(dialect sqllease.Dialect) ([]string, error) {
 	switch dialect {
-	case lease.Postgres:
+	case sqllease.Postgres:
 		return f.postgres(), nil
-	case lease.MySQL:
+	case sqllease.MySQL:
 		return f.mariadb()
 	}
 	return nil, dialectError(dialect)
@@ -105,11 +105,11 @@ func (f *Functions) Statements(dialect lease.Dialect) ([]string, error) {
 
 // Script returns the same as one text for the database's own client, psql or
 // mariadb, and for migration files. Its errors are those of Statements.
-func (f *Functions) Script(dialect lease.Dialect) (string, error) {
+func (f *Functions) Script(dialect sqllease.Dialect) (string, error) {
 	switch dialect {
-	case lease.Postgres:
+	case sqllease.Postgres:
 		return joinScript(f.postgres()), nil
-	case lease.MySQL:
+	case sqllease.MySQL:
 		return f.mariadbScript()
 	}
 	return "", dialectError(dialect)
@@ -120,18 +120,18 @@ func (f *Functions) Script(dialect lease.Dialect) (string, error) {
 // install nothing with the same layout and worker within the lead from then.
 // Tables whose columns have the functions as their default must be altered
 // first. The row in the table of leases stays. Its errors are those of Statements.
-func (f *Functions) Drop(dialect lease.Dialect) ([]string, error) {
+func (f *Functions) Drop(dialect sqllease.Dialect) ([]string, error) {
 	switch dialect {
-	case lease.Postgres:
+	case sqllease.Postgres:
 		return f.postgresDrop(), nil
-	case lease.MySQL:
+	case sqllease.MySQL:
 		return f.mariadbDrop()
 	}
 	return nil, dialectError(dialect)
 }
 
-func dialectError(dialect lease.Dialect) error {
-	if dialect == lease.SQLite {
+func dialectError(dialect sqllease.Dialect) error {
+	if dialect == sqllease.SQLite {
 		return fmt.Errorf("%w: %v has functions from its driver only, see RegisterSQLite", ErrDialect, dialect)
 	}
 	return fmt.Errorf("%w: %v, want Postgres or MySQL", ErrDialect, dialect)

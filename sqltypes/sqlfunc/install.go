@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
 // Install runs the statements on the database: in one transaction if db can begin
@@ -21,7 +21,7 @@ import (
 //
 // It returns [ErrDialect] as Statements does, and the database's errors with the
 // number of the statement.
-func (f *Functions) Install(ctx context.Context, db lease.DB, dialect lease.Dialect) error {
+func (f *Functions) Install(ctx context.Context, db sqllease.DB, dialect sqllease.Dialect) error {
 	statements, err := f.Statements(dialect)
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func (f *Functions) Install(ctx context.Context, db lease.DB, dialect lease.Dial
 }
 
 // Uninstall runs the statements of Drop in the same way.
-func (f *Functions) Uninstall(ctx context.Context, db lease.DB, dialect lease.Dialect) error {
+func (f *Functions) Uninstall(ctx context.Context, db sqllease.DB, dialect sqllease.Dialect) error {
 	statements, err := f.Drop(dialect)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (f *Functions) Uninstall(ctx context.Context, db lease.DB, dialect lease.Di
 	return run(ctx, db, "uninstall", statements)
 }
 
-func run(ctx context.Context, db lease.DB, what string, statements []string) error {
+func run(ctx context.Context, db sqllease.DB, what string, statements []string) error {
 	beginner, ok := db.(interface {
 		BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
 	})
@@ -59,7 +59,7 @@ func run(ctx context.Context, db lease.DB, what string, statements []string) err
 	return nil
 }
 
-func runAll(ctx context.Context, db lease.DB, what string, statements []string) error {
+func runAll(ctx context.Context, db sqllease.DB, what string, statements []string) error {
 	for i, statement := range statements {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("sqlfunc: %s: statement %d of %d: %w", what, i+1, len(statements), err)

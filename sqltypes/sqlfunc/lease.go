@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
 // leaseTable says where the worker is reserved.
@@ -13,7 +14,7 @@ type leaseTable struct{ table, namespace string }
 
 // WithLeaseTable reserves the worker in a table of leases: the statements then add
 // a row for it in the namespace, as if it were held until the year 2200, so that
-// no lease of the namespace ever gets it. table is as for lease.WithTable, "" for
+// no lease of the namespace ever gets it. table is as for sqllease.WithTable, "" for
 // its default; it is made if it is not there. The namespace is that of
 // lease.WithNamespace.
 //
@@ -26,7 +27,7 @@ func WithLeaseTable(table, namespace string) Option {
 		if table == "" {
 			table = defaultLeaseTable
 		}
-		if _, err := lease.NewSQL(noDatabase{}, lease.Postgres, lease.WithTable(table)); err != nil {
+		if _, err := sqllease.New(noDatabase{}, sqllease.Postgres, sqllease.WithTable(table)); err != nil {
 			return fmt.Errorf("%w: %w", ErrOption, err)
 		}
 		request := lease.Request{Namespace: namespace, Layout: c.layout.String(), Token: strings.Repeat("0", 32), TTL: time.Second}
@@ -39,7 +40,7 @@ func WithLeaseTable(table, namespace string) Option {
 }
 
 const (
-	defaultLeaseTable = "snowflake_leases" // of lease.NewSQL
+	defaultLeaseTable = "snowflake_leases" // of sqllease.New
 
 	// leaseToken is none that a lease can have: those are 32 hexadecimal digits.
 	leaseToken = "reserved for the server"
@@ -54,8 +55,8 @@ const (
 
 // schema returns the statement that makes the table, and the table's name in
 // quotes.
-func (t *leaseTable) schema(dialect lease.Dialect) (statement, table string) {
-	store, err := lease.NewSQL(noDatabase{}, dialect, lease.WithTable(t.table))
+func (t *leaseTable) schema(dialect sqllease.Dialect) (statement, table string) {
+	store, err := sqllease.New(noDatabase{}, dialect, sqllease.WithTable(t.table))
 	if err != nil {
 		return "", "" // WithLeaseTable has made one
 	}
@@ -66,4 +67,4 @@ func (t *leaseTable) schema(dialect lease.Dialect) (statement, table string) {
 }
 
 // noDatabase lets a store tell its schema.
-type noDatabase struct{ lease.DB }
+type noDatabase struct{ sqllease.DB }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -26,7 +26,7 @@ func TestMariaDBScriptIsAsReviewed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		script, err := f.Script(lease.MySQL)
+		script, err := f.Script(sqllease.MySQL)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,13 +8,14 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
 func TestMariaDBReservesItsWorkerInTheTableOfLeases(t *testing.T) {
 	db := openMariaDB(t)
 	layout := snowflake.JavaScriptSafe()
-	store, err := lease.NewSQL(db, lease.MySQL)
+	store, err := sqllease.New(db, sqllease.MySQL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,7 @@ func TestMariaDBReservesItsWorkerInTheTableOfLeases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Install(t.Context(), db, lease.MySQL); err == nil || !strings.Contains(err.Error(), "is leased") {
+	if err := f.Install(t.Context(), db, sqllease.MySQL); err == nil || !strings.Contains(err.Error(), "is leased") {
 		t.Fatalf("a worker that is leased was reserved: %v", err)
 	}
 	if err := held.Close(t.Context()); err != nil {
@@ -45,7 +46,7 @@ func TestMariaDBReservesItsWorkerInTheTableOfLeases(t *testing.T) {
 	horizon := int64(time.Since(layout.Epoch())/layout.Tick()) + 5000
 	db.exec(t, "UPDATE snowflake_leases SET horizon = ? WHERE worker = ?", horizon, worker)
 	for range 2 {
-		if err := f.Install(t.Context(), db, lease.MySQL); err != nil {
+		if err := f.Install(t.Context(), db, sqllease.MySQL); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -71,7 +72,7 @@ func TestMariaDBReservesAWorkerForOneFunctionOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return f.Install(t.Context(), db, lease.MySQL)
+		return f.Install(t.Context(), db, sqllease.MySQL)
 	}
 	if err := install(5); err != nil {
 		t.Fatal(err)

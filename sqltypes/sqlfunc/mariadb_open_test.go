@@ -5,7 +5,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -22,7 +22,7 @@ func (s server) installMariaDB(tb testing.TB, layout snowflake.Layout, options .
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := f.Install(tb.Context(), s, lease.MySQL); err != nil {
+	if err := f.Install(tb.Context(), s, sqllease.MySQL); err != nil {
 		tb.Fatalf("%s: %v", layout, err)
 	}
 	return f

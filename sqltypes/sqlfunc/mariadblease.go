@@ -4,12 +4,12 @@ import (
 	"encoding/hex"
 	"strconv"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
 // mariadbReserve returns the statements of WithLeaseTable.
 func (f *Functions) mariadbReserve() []string {
-	schema, table := f.leases.schema(lease.MySQL)
+	schema, table := f.leases.schema(sqllease.MySQL)
 	return []string{
 		schema,
 		f.mariadbFill(mariadbReserve,

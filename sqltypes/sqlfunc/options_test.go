@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -49,7 +50,7 @@ func TestNewRefusesWhatCannotBe(t *testing.T) {
 		"a lead below 0":            {twitter, with(sqlfunc.WithLead(-1)), sqlfunc.ErrOption},
 		"a lead above a day":        {twitter, with(sqlfunc.WithLead(sqlfunc.MaxLead + 1)), sqlfunc.ErrOption},
 		"a lease table injected":    {twitter, with(worker(1), sqlfunc.WithLeaseTable(`x"; --`, "n")), sqlfunc.ErrOption},
-		"no namespace":              {twitter, with(worker(1), sqlfunc.WithLeaseTable("", "")), lease.ErrConfig},
+		"no namespace":              {twitter, with(worker(1), sqlfunc.WithLeaseTable("", "")), lease.ErrOption},
 		"a lease without a worker":  {twitter, with(sqlfunc.WithLeaseTable("", "n")), sqlfunc.ErrOption},
 	} {
 		if f, err := sqlfunc.New(test.layout, test.options...); f != nil || !errors.Is(err, test.want) {
@@ -84,7 +85,7 @@ func TestNamesAreThoseThatAreMade(t *testing.T) {
 		if got := f.Names(); !slices.Equal(got, strings.Fields(want)) {
 			t.Errorf("%v, want %s", got, want)
 		}
-		statements, err := f.Statements(lease.Postgres)
+		statements, err := f.Statements(sqllease.Postgres)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,13 +100,13 @@ func TestOtherDialectsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dialect := range []lease.Dialect{0, lease.SQLite, 99, -1} {
+	for _, dialect := range []sqllease.Dialect{0, sqllease.SQLite, 99, -1} {
 		_, one := f.Statements(dialect)
 		_, two := f.Script(dialect)
 		_, three := f.Drop(dialect)
 		four, five := f.Install(t.Context(), nil, dialect), f.Uninstall(t.Context(), nil, dialect)
 		for _, err := range []error{one, two, three, four, five} {
-			if !errors.Is(err, sqlfunc.ErrDialect) || dialect == lease.SQLite && !strings.Contains(err.Error(), "RegisterSQLite") {
+			if !errors.Is(err, sqlfunc.ErrDialect) || dialect == sqllease.SQLite && !strings.Contains(err.Error(), "RegisterSQLite") {
 				t.Errorf("%v: %v, want ErrDialect", dialect, err)
 			}
 		}

@@ -3,12 +3,12 @@ package sqlfunc
 import (
 	"strconv"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
 // postgresReserve returns the statements of WithLeaseTable.
 func (f *Functions) postgresReserve() []string {
-	schema, table := f.leases.schema(lease.Postgres)
+	schema, table := f.leases.schema(sqllease.Postgres)
 	low, _ := f.wordBits()
 	return []string{
 		schema,

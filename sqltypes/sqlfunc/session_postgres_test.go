@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -33,7 +33,7 @@ func TestPostgresFunctionsDoNotDependOnTheSession(t *testing.T) {
 			}
 			for name, layout := range map[string]snowflake.Layout{"a": snowflake.Default(), "b": snowflake.Mastodon(), "c": long} {
 				f := db.functions(t, layout, sqlfunc.WithName(name), sqlfunc.WithWorker(0))
-				if err := f.Install(t.Context(), tx, lease.Postgres); err != nil {
+				if err := f.Install(t.Context(), tx, sqllease.Postgres); err != nil {
 					t.Fatal(err)
 				}
 				// Around the changes of the clocks in New York and Casablanca.
@@ -64,7 +64,7 @@ func TestInstallInATransactionIsRolledBackWithIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Install(t.Context(), tx, lease.Postgres); err != nil {
+		if err := f.Install(t.Context(), tx, sqllease.Postgres); err != nil {
 			t.Fatal(err)
 		}
 		end := tx.Rollback
@@ -86,7 +86,7 @@ func TestInstallSaysWhichStatementFailed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = f.Install(t.Context(), db, lease.Postgres)
+	err = f.Install(t.Context(), db, sqllease.Postgres)
 	if err == nil || !strings.Contains(err.Error(), "sqlfunc: install: statement 2 of 5: ") {
 		t.Errorf("error %v", err)
 	}

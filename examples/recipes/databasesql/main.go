@@ -20,6 +20,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
@@ -54,7 +55,7 @@ func run(ctx context.Context, file string, out io.Writer) (err error) {
 		return err
 	}
 	defer db.Close()
-	store, err := lease.NewSQL(db, lease.SQLite)
+	store, err := sqllease.New(db, sqllease.SQLite)
 	if err != nil {
 		return err
 	}

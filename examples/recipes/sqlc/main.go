@@ -25,6 +25,7 @@ import (
 	"github.com/sqlflake/sqlflake/examples/recipes/sqlc/messages"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
@@ -49,7 +50,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	defer pool.Close()
 	db := stdlib.OpenDBFromPool(pool) // the same connections for package lease
 	defer db.Close()
-	store, err := lease.NewSQL(db, lease.Postgres)
+	store, err := sqllease.New(db, sqllease.Postgres)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
@@ -55,7 +56,7 @@ func run(ctx context.Context, file string, out io.Writer) (err error) {
 		return err
 	}
 	defer db.Close()
-	store, err := lease.NewSQL(db.DB, lease.SQLite) // sqlx.DB embeds the *sql.DB
+	store, err := sqllease.New(db.DB, sqllease.SQLite) // sqlx.DB embeds the *sql.DB
 	if err != nil {
 		return err
 	}

@@ -101,5 +101,5 @@ var extendTests = []test{
 // that the caller has to ask again.
 func unnamed(err error) bool {
 	return err != nil && !errors.Is(err, lease.ErrNoWorker) && !errors.Is(err, lease.ErrLost) &&
-		!errors.Is(err, lease.ErrLayout) && !errors.Is(err, lease.ErrConfig)
+		!errors.Is(err, lease.ErrLayout) && !errors.Is(err, lease.ErrOption)
 }

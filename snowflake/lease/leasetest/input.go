@@ -10,7 +10,7 @@ import (
 )
 
 var inputTests = []test{
-	{promise: "bad requests are ErrConfig and change nothing", run: func(f *fixture) {
+	{promise: "bad requests are ErrOption and change nothing", run: func(f *fixture) {
 		for what, spoil := range map[string]func(r *lease.Request){
 			"an empty namespace":     func(r *lease.Request) { r.Namespace = "" },
 			"a namespace too long":   func(r *lease.Request) { r.Namespace += strings.Repeat("x", 101-len(r.Namespace)) },
@@ -25,8 +25,8 @@ var inputTests = []test{
 		} {
 			r := f.request(0, 9)
 			spoil(&r)
-			if _, err := f.store.Acquire(f.Context(), r); !errors.Is(err, lease.ErrConfig) {
-				f.Errorf("Acquire with %s: error %v, want ErrConfig", what, err)
+			if _, err := f.store.Acquire(f.Context(), r); !errors.Is(err, lease.ErrOption) {
+				f.Errorf("Acquire with %s: error %v, want ErrOption", what, err)
 			}
 			if entries := f.list(f.namespace); len(entries) > 0 {
 				f.Fatalf("Acquire with %s made %+v", what, entries)
@@ -35,8 +35,8 @@ var inputTests = []test{
 		claim := f.take(0, 9).Claim
 		before := f.entry(claim.Worker)
 		for _, ttl := range []time.Duration{0, time.Millisecond - 1, -time.Hour} {
-			if _, err := f.store.Extend(f.Context(), claim, 1000, ttl); !errors.Is(err, lease.ErrConfig) {
-				f.Errorf("Extend by %v: error %v, want ErrConfig", ttl, err)
+			if _, err := f.store.Extend(f.Context(), claim, 1000, ttl); !errors.Is(err, lease.ErrOption) {
+				f.Errorf("Extend by %v: error %v, want ErrOption", ttl, err)
 			}
 		}
 		if after := f.entry(claim.Worker); !sameEntry(before, after) {

@@ -17,6 +17,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
 // TestExtensionIsOneRequest counts what a lease sends to its database.
@@ -71,7 +72,7 @@ func TestThousandHoldersCostLittle(t *testing.T) {
 	db := target.Open(t)
 	db.SetMaxOpenConns(16)
 	db.SetMaxIdleConns(16)
-	store, err := lease.NewSQL(db, lease.Postgres)
+	store, err := sqllease.New(db, sqllease.Postgres)
 	if err != nil {
 		t.Fatal(err)
 	}

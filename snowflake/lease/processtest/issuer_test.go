@@ -137,7 +137,7 @@ func (o order) lease(ctx context.Context, out *notes) (*lease.Lease, error) {
 				return l, nil
 			}
 		}
-		for _, final := range []error{ctx.Err(), lease.ErrConfig, lease.ErrLayout, lease.ErrClockSkew, lease.ErrBehindHorizon} {
+		for _, final := range []error{ctx.Err(), lease.ErrOption, lease.ErrLayout, lease.ErrClockSkew, lease.ErrBehindHorizon} {
 			if final != nil && errors.Is(err, final) {
 				return nil, err
 			}

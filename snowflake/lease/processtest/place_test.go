@@ -8,6 +8,8 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
 // place is where a store keeps its leases, in a form that can be told to another
@@ -54,14 +56,14 @@ func eachServer(t *testing.T, f func(t *testing.T, p place)) {
 	}
 }
 
-func (p place) dialect() lease.Dialect {
-	return map[string]lease.Dialect{"postgres": lease.Postgres, "mariadb": lease.MySQL, "sqlite": lease.SQLite}[p.Kind]
+func (p place) dialect() sqllease.Dialect {
+	return map[string]sqllease.Dialect{"postgres": sqllease.Postgres, "mariadb": sqllease.MySQL, "sqlite": sqllease.SQLite}[p.Kind]
 }
 
-// open returns the store, which still has to be migrated if it is an *lease.SQL.
+// open returns the store, which still has to be migrated if it is an *sqllease.Store.
 func (p place) open() (store lease.Store, closeStore func() error, err error) {
 	if p.Kind == fileKind {
-		f, err := lease.NewFile(p.DSN)
+		f, err := filelease.New(p.DSN)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -72,7 +74,7 @@ func (p place) open() (store lease.Store, closeStore func() error, err error) {
 		return nil, nil, err
 	}
 	db.SetMaxOpenConns(1)
-	s, err := lease.NewSQL(db, p.dialect())
+	s, err := sqllease.New(db, p.dialect())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,7 +82,7 @@ func (p place) open() (store lease.Store, closeStore func() error, err error) {
 }
 
 func migrate(ctx context.Context, store lease.Store) error {
-	if s, ok := store.(*lease.SQL); ok {
+	if s, ok := store.(*sqllease.Store); ok {
 		return s.Migrate(ctx)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 
 const policySetting = "maxmemory-policy"
 
-// checkEviction returns lease.ErrConfig if Redis may drop keys without a time to
+// checkEviction returns lease.ErrOption if Redis may drop keys without a time to
 // live, and with them the horizons, when its memory is full. The result of the first
 // look that finds nothing is kept.
 func (s *Store) checkEviction(ctx context.Context) error {
@@ -42,7 +42,7 @@ func (s *Store) checkEviction(ctx context.Context) error {
 func checkPolicy(policy string) error {
 	if strings.HasPrefix(policy, "allkeys-") {
 		return fmt.Errorf("%w: Redis has the %s %s and may drop the horizons; "+
-			"set noeviction or one of the volatile policies", lease.ErrConfig, policySetting, policy)
+			"set noeviction or one of the volatile policies", lease.ErrOption, policySetting, policy)
 	}
 	return nil
 }

@@ -140,8 +140,8 @@ func TestGuardNeedsALayoutWithATick(t *testing.T) {
 	store := open(t, client, redislease.WithPrefix(prefix), redislease.WithGuard(time.Second))
 	r := request("orders", 0, 0, 0)
 	r.Layout = "anything"
-	if _, err := store.Acquire(t.Context(), r); !errors.Is(err, lease.ErrConfig) {
-		t.Errorf("error %v, want ErrConfig", err)
+	if _, err := store.Acquire(t.Context(), r); !errors.Is(err, lease.ErrOption) {
+		t.Errorf("error %v, want ErrOption", err)
 	}
 	if entries, err := store.List(t.Context(), ""); err != nil || len(entries) > 0 {
 		t.Errorf("List: %+v, %v; want nothing", entries, err)

@@ -14,7 +14,7 @@ import (
 // Acquire is as [lease.Store] says, and raises the horizon if [WithGuard] is used.
 // Among workers with a horizon above the tick it takes the one with the lowest
 // horizon. Before the first worker it looks whether Redis would evict the keys, and
-// returns lease.ErrConfig if so.
+// returns lease.ErrOption if so.
 func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	if err := r.Validate(); err != nil {
 		return lease.Grant{}, err
@@ -78,7 +78,7 @@ func (s *Store) start(r lease.Request) (int64, error) {
 	}
 	layout, err := snowflake.ParseLayout(r.Layout)
 	if err != nil {
-		return 0, fmt.Errorf("%w: the guard needs the length of a tick: %w", lease.ErrConfig, err)
+		return 0, fmt.Errorf("%w: the guard needs the length of a tick: %w", lease.ErrOption, err)
 	}
 	ticks := int64((s.guard-1)/layout.Tick()) + 1
 	if r.Tick > math.MaxInt64-ticks {

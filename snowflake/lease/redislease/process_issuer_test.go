@@ -136,7 +136,7 @@ func (i *issuer) lease(ctx context.Context) (*lease.Lease, error) {
 		if err == nil {
 			return l, nil
 		}
-		for _, final := range []error{ctx.Err(), lease.ErrConfig, lease.ErrLayout, lease.ErrClockSkew, lease.ErrBehindHorizon} {
+		for _, final := range []error{ctx.Err(), lease.ErrOption, lease.ErrLayout, lease.ErrClockSkew, lease.ErrBehindHorizon} {
 			if final != nil && errors.Is(err, final) {
 				return nil, err
 			}

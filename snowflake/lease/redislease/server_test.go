@@ -123,7 +123,7 @@ func TestTheServersOwnPolicyIsRead(t *testing.T) {
 	for _, step := range []struct {
 		policy string
 		want   error
-	}{{"allkeys-lru", lease.ErrConfig}, {"volatile-lru", nil}} {
+	}{{"allkeys-lru", lease.ErrOption}, {"volatile-lru", nil}} {
 		if err := client.ConfigSet(t.Context(), "maxmemory-policy", step.policy).Err(); err != nil {
 			t.Fatal(err)
 		}

@@ -54,23 +54,23 @@ func WithPrefix(prefix string) Option { return func(s *Store) { s.prefix = prefi
 // is so far behind that the expiry has not come for it.
 //
 // The guard is 0 if the option is not used. The length of a tick is read from the
-// text of the layout, so Acquire returns lease.ErrConfig for a layout that
+// text of the layout, so Acquire returns lease.ErrOption for a layout that
 // snowflake.ParseLayout does not know.
 func WithGuard(guard time.Duration) Option { return func(s *Store) { s.guard = guard } }
 
 // New returns a store that uses the client, which stays the caller's to close. It
-// does not talk to Redis. It returns lease.ErrConfig for a nil client and for a
+// does not talk to Redis. It returns lease.ErrOption for a nil client and for a
 // negative guard.
 func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, fmt.Errorf("%w: the Redis client is nil", lease.ErrConfig)
+		return nil, fmt.Errorf("%w: the Redis client is nil", lease.ErrOption)
 	}
 	s := &Store{client: client, prefix: DefaultPrefix}
 	for _, opt := range opts {
 		opt(s)
 	}
 	if s.guard < 0 {
-		return nil, fmt.Errorf("%w: the guard is %v, the lowest is 0", lease.ErrConfig, s.guard)
+		return nil, fmt.Errorf("%w: the guard is %v, the lowest is 0", lease.ErrOption, s.guard)
 	}
 	return s, nil
 }

@@ -24,8 +24,8 @@ func TestNewRefusesWhatCannotBe(t *testing.T) {
 		"a nil pointer":    func() (*redislease.Store, error) { return redislease.New(none) },
 		"a negative guard": func() (*redislease.Store, error) { return redislease.New(client, redislease.WithGuard(-1)) },
 	} {
-		if store, err := open(); !errors.Is(err, lease.ErrConfig) || store != nil {
-			t.Errorf("New with %s: %v, %v; want ErrConfig", name, store, err)
+		if store, err := open(); !errors.Is(err, lease.ErrOption) || store != nil {
+			t.Errorf("New with %s: %v, %v; want ErrOption", name, store, err)
 		}
 	}
 }

@@ -1,0 +1,92 @@
+package filelease_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
+)
+
+// The processes of one host share a folder: each gets a worker of its own, and a
+// killed one's is free at once.
+func ExampleNew() {
+	dir, err := os.MkdirTemp("", "leases") // in real life, for example, /var/lib/orders/leases
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	quiet := lease.WithLogger(slog.New(slog.DiscardHandler))
+	var leases []*lease.Lease
+	for range 2 { // as two processes would
+		store, err := filelease.New(dir)
+		if err != nil {
+			log.Fatal(err)
+		}
+		l, err := lease.Open(ctx, store, quiet)
+		if err != nil {
+			log.Fatal(err)
+		}
+		leases = append(leases, l)
+		id := l.Generator().MustNext()
+		fmt.Println("worker", l.Generator().Layout().Decompose(id).Worker)
+	}
+	for _, l := range leases {
+		if err := l.Close(ctx); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := os.RemoveAll(dir); err != nil { // in real life it stays: it keeps the horizons
+		log.Fatal(err)
+	}
+	// Output:
+	// worker 0
+	// worker 1
+}
+
+// A process whose worker number is given to it keeps its horizon in a file, so
+// that no ID comes twice if it is restarted after its clock was set back.
+func ExampleNewStateFile() {
+	dir, err := os.MkdirTemp("", "worker") // in real life a folder that outlives the process
+	if err != nil {
+		log.Fatal(err)
+	}
+	worker, err := lease.WorkerFromOrdinal("web-12") // or WorkerFromEnv("WORKER"), WorkerFromHostname()
+	if err != nil {
+		log.Fatal(err)
+	}
+	store, err := filelease.NewStateFile(filepath.Join(dir, "worker.json"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	l, err := lease.Open(ctx, store, lease.WithWorkers(worker, worker), lease.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	id := l.Generator().MustNext()
+	fmt.Println("worker", l.Generator().Layout().Decompose(id).Worker)
+
+	if err := l.Close(ctx); err != nil {
+		log.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil { // in real life it stays: it keeps the horizon
+		log.Fatal(err)
+	}
+	// Output:
+	// worker 12
+}
+
+func ExampleWorkerFromEnv() {
+	if err := os.Setenv("WORKER", "0012"); err != nil {
+		log.Fatal(err)
+	}
+	_, err := lease.WorkerFromEnv("WORKER")
+	fmt.Println(err)
+	// Output:
+	// lease: invalid setting: environment variable "WORKER": worker "0012" is not a decimal number from 0 to 9223372036854775807 without sign or leading zeros
+}

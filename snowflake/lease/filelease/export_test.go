@@ -1,0 +1,14 @@
+package filelease
+
+// NamespaceFolder lets tests find the files of a namespace.
+var NamespaceFolder = namespaceFolder
+
+// DecodeStateFile reads a state file's text, and returns what encode makes of it.
+func DecodeStateFile(text []byte) (epoch, horizon int64, again []byte, err error) {
+	s, err := decodeState(text)
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	again, err = s.encode()
+	return s.Epoch, s.Horizon, again, err
+}

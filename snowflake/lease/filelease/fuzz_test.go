@@ -1,0 +1,80 @@
+package filelease_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
+)
+
+// goodState returns the text of a state file with the horizon 4711.
+func goodState(f *testing.F) []byte {
+	f.Helper()
+	path := filepath.Join(f.TempDir(), "worker.json")
+	s, err := filelease.NewStateFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	g, err := s.Acquire(f.Context(), workerRequest(1, 12))
+	if err != nil {
+		f.Fatal(err)
+	}
+	if _, err := s.Extend(f.Context(), g.Claim, 4711, workerRequest(1, 12).TTL); err != nil {
+		f.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		f.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return text
+}
+
+// Whatever is in a state file, it is refused or it is, byte for byte, a state
+// that the store writes.
+func FuzzStateFile(f *testing.F) {
+	good := goodState(f)
+	f.Add(good)
+	for _, damage := range damages {
+		f.Add(damage(good))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		epoch, horizon, again, err := filelease.DecodeStateFile(text)
+		if err != nil {
+			return
+		}
+		if !bytes.Equal(again, text) {
+			t.Errorf("accepted %q, which is written as %q", text, again)
+		}
+		if epoch < 1 || horizon < 0 {
+			t.Errorf("accepted the epoch %d and the horizon %d", epoch, horizon)
+		}
+	})
+}
+
+// A single changed, missing or additional byte is noticed.
+func FuzzStateFileEdit(f *testing.F) {
+	good := goodState(f)
+	f.Add(uint16(90), byte('0'), byte(0))
+	f.Add(uint16(1), byte(' '), byte(1))
+	f.Add(uint16(200), byte('9'), byte(2))
+	f.Fuzz(func(t *testing.T, at uint16, c, kind byte) {
+		i := int(at) % len(good)
+		edited := bytes.Clone(good)
+		switch kind % 3 {
+		case 0:
+			edited[i] = c
+		case 1:
+			edited = append(edited[:i], append([]byte{c}, good[i:]...)...)
+		case 2:
+			edited = append(edited[:i], good[i+1:]...)
+		}
+		if _, horizon, _, err := filelease.DecodeStateFile(edited); err == nil && !bytes.Equal(edited, good) {
+			t.Errorf("accepted %q with the horizon %d", edited, horizon)
+		}
+	})
+}

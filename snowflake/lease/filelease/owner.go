@@ -1,0 +1,237 @@
+package filelease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// fileOwners are the rows that one File or StateFile owns, with their open locks.
+type fileOwners struct {
+	mu     sync.Mutex
+	rows   map[string]*fileOwner // by path
+	closed bool
+}
+
+type fileOwner struct {
+	row   fileRow
+	claim lease.Claim
+
+	mu      sync.Mutex
+	lock    *os.File // nil: given up
+	durable int64    // the horizon that is known to be on the disk
+	idle    bool     // nothing was written since the lock was taken
+}
+
+// take makes the caller of Acquire the owner of a row whose lock it has, and whose
+// state is s. The lock is closed if that fails.
+func (o *fileOwners) take(row fileRow, lock *os.File, s fileState, r lease.Request) (lease.Grant, error) {
+	s.Epoch++
+	s.Token, s.Holder = r.Token, fileHolder(r.Holder)
+	err := row.write(s)
+	if err == nil {
+		err = row.mark(lock)
+	}
+	owner := &fileOwner{row: row, claim: s.claim(), lock: lock, durable: s.Horizon}
+	if err == nil {
+		err = o.add(owner)
+	}
+	if err != nil {
+		return lease.Grant{}, errors.Join(fmt.Errorf("lease: taking worker %d: %w", s.Worker, err), lock.Close())
+	}
+	return lease.Grant{Claim: owner.claim, Horizon: s.Horizon}, nil
+}
+
+// again returns the grant of an earlier Acquire with the token.
+func (o *fileOwners) again(r lease.Request) (grant lease.Grant, ok bool, err error) {
+	owner := o.byToken(r.Namespace, r.Token)
+	if owner == nil {
+		return lease.Grant{}, false, nil
+	}
+	err = o.use(owner.row, owner.claim, func(_ *fileOwner, s fileState) error {
+		grant = lease.Grant{Claim: s.claim(), Horizon: s.Horizon}
+		return nil
+	})
+	if errors.Is(err, lease.ErrLost) {
+		return lease.Grant{}, false, nil
+	}
+	return grant, err == nil, err
+}
+
+func (o *fileOwners) extend(ctx context.Context, row fileRow, c lease.Claim, horizon int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return o.use(row, c, func(owner *fileOwner, s fileState) error {
+		if horizon <= owner.durable && !owner.idle {
+			return nil // there is no expiry to move
+		}
+		// What is in the file need not be on the disk: an earlier write of it may have failed half-way.
+		s.Horizon = max(s.Horizon, owner.durable, horizon)
+		if err := row.write(s); err != nil {
+			return fmt.Errorf("lease: extending worker %d: %w", c.Worker, err)
+		}
+		owner.durable, owner.idle = s.Horizon, false
+		return nil
+	})
+}
+
+func (o *fileOwners) release(ctx context.Context, row fileRow, c lease.Claim, horizon int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return o.use(row, c, func(owner *fileOwner, s fileState) error {
+		var err error
+		if horizon = max(0, horizon); !owner.idle || horizon < s.Horizon {
+			// What a failed write leaves may be either horizon. Nothing is issued any more, so both are right.
+			s.Horizon = min(max(s.Horizon, owner.durable), horizon)
+			if err = row.write(s); err != nil { // its time says since when the worker is free
+				err = fmt.Errorf("lease: releasing worker %d: %w", c.Worker, err)
+			}
+		}
+		return errors.Join(err, o.drop(owner))
+	})
+}
+
+// use calls f with the claim's row locked, its owner and its state, or returns
+// ErrLost.
+func (o *fileOwners) use(row fileRow, c lease.Claim, f func(*fileOwner, fileState) error) error {
+	for {
+		owner, err := o.get(row, c)
+		if err != nil {
+			return err
+		}
+		done, err := o.try(owner, c, f)
+		if done {
+			return err
+		}
+	}
+}
+
+// try is use for an owner that may have been given up meanwhile; then it is not done.
+func (o *fileOwners) try(owner *fileOwner, c lease.Claim, f func(*fileOwner, fileState) error) (done bool, err error) {
+	owner.mu.Lock()
+	defer owner.mu.Unlock()
+	if owner.lock == nil {
+		return false, nil
+	}
+	if !owner.row.locks(owner.lock) { // the lock file was removed: another process may have a new one
+		err := o.drop(owner)
+		return err != nil, err
+	}
+	s, ok, err := owner.row.load(owner.lock)
+	switch {
+	case err != nil:
+		return true, err
+	case !ok || s.claim() != owner.claim: // the state was replaced from outside
+		return true, errors.Join(lostFile(c), o.drop(owner))
+	case s.claim() != c:
+		return true, lostFile(c)
+	}
+	return true, f(owner, s)
+}
+
+// get returns the row's owner. If it has none, but the state has the claim, the
+// worker was released, or the process that owned it ended, and nobody has taken
+// it over: the claim still holds.
+func (o *fileOwners) get(row fileRow, c lease.Claim) (*fileOwner, error) {
+	o.mu.Lock()
+	owner, closed := o.rows[row.path], o.closed
+	o.mu.Unlock()
+	if closed {
+		return nil, errClosed(row)
+	}
+	if owner != nil {
+		return owner, nil
+	}
+	s, ok, err := row.read()
+	if err != nil {
+		return nil, err
+	}
+	if !ok || s.claim() != c {
+		return nil, lostFile(c)
+	}
+	lock, err := row.lock()
+	if err != nil {
+		return nil, err
+	}
+	if lock == nil {
+		return nil, fmt.Errorf("lease: worker %d in namespace %q is held by another process or store value", c.Worker, c.Namespace)
+	}
+	owner = &fileOwner{row: row, claim: c, lock: lock, idle: true}
+	if err := o.add(owner); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return owner, nil
+}
+
+func (o *fileOwners) add(owner *fileOwner) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return errClosed(owner.row)
+	}
+	if o.rows == nil {
+		o.rows = map[string]*fileOwner{}
+	}
+	o.rows[owner.row.path] = owner
+	return nil
+}
+
+// drop gives the lock up. The owner's mutex is held.
+func (o *fileOwners) drop(owner *fileOwner) error {
+	o.mu.Lock()
+	if o.rows[owner.row.path] == owner {
+		delete(o.rows, owner.row.path)
+	}
+	o.mu.Unlock()
+	err := errors.Join(unlockFile(owner.lock), owner.lock.Close())
+	owner.lock = nil
+	return err
+}
+
+func (o *fileOwners) byToken(namespace, token string) *fileOwner {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, owner := range o.rows {
+		if owner.claim.Namespace == namespace && owner.claim.Token == token {
+			return owner
+		}
+	}
+	return nil
+}
+
+// owns reports whether the row is among them.
+func (o *fileOwners) owns(row fileRow) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.rows[row.path] != nil
+}
+
+// close gives all locks up, for good.
+func (o *fileOwners) close() error {
+	o.mu.Lock()
+	o.closed = true
+	owners := o.rows
+	o.rows = nil
+	o.mu.Unlock()
+	var errs []error
+	for _, owner := range owners {
+		owner.mu.Lock()
+		if owner.lock != nil {
+			errs = append(errs, o.drop(owner))
+		}
+		owner.mu.Unlock()
+	}
+	return errors.Join(errs...)
+}
+
+func lostFile(c lease.Claim) error {
+	return fmt.Errorf("%w: worker %d in namespace %q, epoch %d", lease.ErrLost, c.Worker, c.Namespace, c.Epoch)
+}
+
+func errClosed(row fileRow) error { return fmt.Errorf("lease: %s: %w", row.path, os.ErrClosed) }

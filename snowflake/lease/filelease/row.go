@@ -1,0 +1,155 @@
+package filelease
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+const (
+	stateSuffix = ".json"
+	lockSuffix  = ".lock"
+	tempSuffix  = ".tmp"
+
+	folderMode = 0o700
+	fileMode   = 0o600 // the token is the owner's secret
+)
+
+// fileRow is a worker on disk: the state file at path, and beside it the lock
+// file. The two differ because a state is replaced by a rename, and a lock stays
+// with the file that was opened. The lock file is never removed.
+type fileRow struct {
+	path string
+	// Whose state it has to be; if namespace is "", anybody's.
+	namespace string
+	worker    int64
+}
+
+// lock takes the row's lock, for as long as the file is open. It returns nil if
+// somebody else has it.
+func (r fileRow) lock() (*os.File, error) {
+	for {
+		f, err := os.OpenFile(r.path+lockSuffix, os.O_RDWR|os.O_CREATE, fileMode)
+		if err != nil {
+			return nil, err
+		}
+		ok, err := lockFile(f)
+		if err != nil || !ok {
+			return nil, errors.Join(err, f.Close())
+		}
+		if r.locks(f) {
+			return f, nil
+		}
+		// Somebody removed the lock file between the two calls.
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// locks reports whether f, which is locked, still is the row's lock file.
+func (r fileRow) locks(f *os.File) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Stat(r.path + lockSuffix)
+	return err == nil && os.SameFile(mine, named)
+}
+
+// read returns the state, and false if there is none. Since states are replaced
+// by a rename it sees a whole one, with and without the lock.
+func (r fileRow) read() (s fileState, ok bool, err error) {
+	f, err := os.Open(r.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, false, nil
+	}
+	if err != nil {
+		return s, false, err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	text, err := io.ReadAll(io.LimitReader(f, longestState+1))
+	if err != nil {
+		return s, false, err
+	}
+	s, err = decodeState(text)
+	if err != nil {
+		return s, false, fmt.Errorf("%w: %s: %w", lease.ErrDamaged, r.path, err)
+	}
+	if r.namespace != "" && (s.Namespace != r.namespace || s.Worker != r.worker) {
+		return s, false, fmt.Errorf("%w: %s is the state of worker %d in namespace %q, not of worker %d in namespace %q",
+			lease.ErrDamaged, r.path, s.Worker, s.Namespace, r.worker, r.namespace)
+	}
+	return s, true, nil
+}
+
+// load is read for the owner of the lock. A row that was used once and has no
+// state is an error: it would begin at the horizon 0 again.
+func (r fileRow) load(lock *os.File) (s fileState, ok bool, err error) {
+	s, ok, err = r.read()
+	if ok || err != nil {
+		return s, ok, err
+	}
+	info, err := lock.Stat()
+	if err == nil && info.Size() > 0 {
+		err = fmt.Errorf("%w: %s is gone: %s says that there was one", lease.ErrDamaged, r.path, lock.Name())
+	}
+	return s, false, err
+}
+
+// write makes the state durable. If it fails the state may be the one before or
+// this one.
+func (r fileRow) write(s fileState) error {
+	text, err := s.encode()
+	if err != nil {
+		return err
+	}
+	return writeDurably(r.path, text)
+}
+
+// mark notes in the lock file that there is a state, for load.
+func (r fileRow) mark(lock *os.File) error {
+	info, err := lock.Stat()
+	if err != nil || info.Size() > 0 {
+		return err
+	}
+	_, err = lock.WriteAt([]byte("The state is in "+filepath.Base(r.path)+".\n"), 0)
+	return err
+}
+
+// writeDurably replaces the file at path: whoever reads it, even after a power
+// cut, finds the old text or the new one.
+func writeDurably(path string, text []byte) error {
+	temp := path + tempSuffix // one name is enough: there is one writer, the owner of the lock
+	err := writeSynced(temp, text)
+	if err == nil {
+		err = replaceFile(temp, path)
+	}
+	if err != nil {
+		_ = os.Remove(temp) // gives a full disk its space back; the error is the other one
+	}
+	return err
+}
+
+func writeSynced(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(text); err == nil {
+		// The order of Acquire goes by this time. Left to itself, a kernel takes
+		// it from a clock that moves every few milliseconds.
+		now := time.Now()
+		err = os.Chtimes(path, now, now)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}

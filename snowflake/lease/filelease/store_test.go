@@ -1,0 +1,342 @@
+package filelease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
+)
+
+const fileLayout = "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"
+
+func newFile(t *testing.T, dir string) *filelease.Store {
+	t.Helper()
+	f, err := filelease.New(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// fileRequest asks for one of the first workers; n makes the token.
+func fileRequest(n int, last int64) lease.Request {
+	return lease.Request{
+		Namespace: "orders", Layout: fileLayout, Last: last, Token: fmt.Sprintf("%032x", n), TTL: time.Second,
+		Tick: 1000, Holder: lease.Holder{Host: "h", PID: 7, Version: "v1"},
+	}
+}
+
+func acquire(t *testing.T, s lease.Store, r lease.Request) lease.Grant {
+	t.Helper()
+	g, err := s.Acquire(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func extend(t *testing.T, s lease.Store, c lease.Claim, horizon int64) {
+	t.Helper()
+	if _, err := s.Extend(t.Context(), c, horizon, time.Second); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func release(t *testing.T, s lease.Store, c lease.Claim) {
+	t.Helper()
+	if err := s.Release(t.Context(), c, math.MaxInt64); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func stateOf(dir string, worker int64) string {
+	return filepath.Join(dir, filelease.NamespaceFolder("orders"), fmt.Sprintf("%d.json", worker))
+}
+
+func TestFileValuesOfOneProcessExcludeEachOther(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a, b := newFile(t, dir), newFile(t, dir)
+	first := acquire(t, a, fileRequest(1, 0))
+	var none *lease.NoWorkerError
+	for name, s := range map[string]lease.Store{"the same File": a, "another File": b} {
+		if _, err := s.Acquire(t.Context(), fileRequest(2, 0)); !errors.As(err, &none) {
+			t.Errorf("%s: got %v, want NoWorkerError", name, err)
+		}
+	}
+	if _, err := b.Extend(t.Context(), first.Claim, 5, time.Second); err == nil || errors.Is(err, lease.ErrLost) {
+		t.Errorf("a claim of another File: got %v, want an error that is not final", err)
+	}
+	release(t, a, first.Claim)
+	if second := acquire(t, b, fileRequest(2, 0)); second.Epoch != first.Epoch+1 {
+		t.Errorf("epoch %d after %d", second.Epoch, first.Epoch)
+	}
+	for name, s := range map[string]lease.Store{"the old File": a, "the new File": b} {
+		if _, err := s.Extend(t.Context(), first.Claim, 5, time.Second); !errors.Is(err, lease.ErrLost) {
+			t.Errorf("%s: got %v, want ErrLost", name, err)
+		}
+	}
+}
+
+func TestFileGivesManyGoroutinesDifferentWorkers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const workers = 12
+	stores := []*filelease.Store{newFile(t, dir), newFile(t, dir), newFile(t, dir)}
+	var (
+		mu    sync.Mutex
+		owner = map[int64]int{}
+		none  int
+		group sync.WaitGroup
+	)
+	for n := range workers + 3 {
+		group.Go(func() {
+			g, err := stores[n%len(stores)].Acquire(t.Context(), fileRequest(n, workers-1))
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case errors.Is(err, lease.ErrNoWorker):
+				none++
+			case err != nil:
+				t.Error(err)
+			default:
+				if other, ok := owner[g.Worker]; ok {
+					t.Errorf("%d and %d got worker %d", other, n, g.Worker)
+				}
+				owner[g.Worker] = n
+			}
+		})
+	}
+	group.Wait()
+	if len(owner) != workers || none != 3 {
+		t.Errorf("%d workers and %d refusals, want %d and 3", len(owner), none, workers)
+	}
+}
+
+func TestFileTakesTheWorkerThatIsFreeForTheLongestTime(t *testing.T) {
+	t.Parallel()
+	f := newFile(t, t.TempDir())
+	var grants []lease.Grant
+	for n := range 4 {
+		g := acquire(t, f, fileRequest(n, 9))
+		if g.Worker != int64(n) || g.Epoch != 1 || g.Horizon != 0 {
+			t.Fatalf("never taken: got %+v, want worker %d", g, n)
+		}
+		grants = append(grants, g)
+	}
+	extend(t, f, grants[3].Claim, 5000) // above the tick 1000
+	extend(t, f, grants[1].Claim, 3000)
+	for _, n := range []int{3, 2, 1, 0} {
+		release(t, f, grants[n].Claim)
+	}
+	// 2 was released before 0; 4 and 5 were never taken; the rest is ahead, the lower first.
+	for n, want := range []int64{2, 0, 4, 5, 1, 3} {
+		if g := acquire(t, f, fileRequest(10+n, 5)); g.Worker != want {
+			t.Errorf("acquisition %d: got worker %d, want %d", n, g.Worker, want)
+		}
+	}
+}
+
+func TestFileRepeatsTheGrantOfAToken(t *testing.T) {
+	t.Parallel()
+	f := newFile(t, t.TempDir())
+	first := acquire(t, f, fileRequest(1, 5))
+	extend(t, f, first.Claim, 77)
+	again := acquire(t, f, fileRequest(1, 5))
+	if again.Claim != first.Claim || again.Horizon != 77 {
+		t.Errorf("got %+v after %+v", again, first)
+	}
+	release(t, f, first.Claim)
+	if third := acquire(t, f, fileRequest(1, 5)); third.Epoch != 2 || third.Horizon != 77 {
+		t.Errorf("after the release: got %+v", third)
+	}
+}
+
+func TestFileExtendNeverLowersTheHorizon(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f := newFile(t, dir)
+	c := acquire(t, f, fileRequest(1, 0)).Claim
+	for _, horizon := range []int64{10, 500, 3, 500, 0} {
+		extend(t, f, c, horizon)
+	}
+	if err := f.Close(); err != nil { // as a crash
+		t.Fatal(err)
+	}
+	g := acquire(t, newFile(t, dir), fileRequest(2, 0))
+	if g.Horizon != 500 || g.Epoch != 2 {
+		t.Errorf("got %+v, want the horizon 500", g)
+	}
+}
+
+func TestFileReleaseIsRepeatableUntilATakeover(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a, b := newFile(t, dir), newFile(t, dir)
+	c := acquire(t, a, fileRequest(1, 0)).Claim
+	extend(t, a, c, 9)
+	release(t, a, c)
+	release(t, a, c) // the reply was lost
+	release(t, b, c) // even by another process
+	extend(t, b, c, 20)
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if g := acquire(t, a, fileRequest(2, 0)); g.Horizon != 20 {
+		t.Errorf("horizon %d, want 20", g.Horizon)
+	}
+	if err := a.Release(t.Context(), c, math.MaxInt64); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("after the takeover: got %v, want ErrLost", err)
+	}
+}
+
+func TestFileIsGivenBackByAnotherProcess(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a, b := newFile(t, dir), newFile(t, dir)
+	c := acquire(t, a, fileRequest(1, 0)).Claim
+	extend(t, a, c, 9)
+	release(t, a, c)
+	for _, asked := range []int64{12, 4, 7} { // in the end, the lowest
+		if err := b.Release(t.Context(), c, asked); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if g := acquire(t, a, fileRequest(2, 0)); g.Horizon != 4 {
+		t.Errorf("horizon %d, want 4", g.Horizon)
+	}
+}
+
+func TestFileRefusesAnotherLayout(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f := newFile(t, dir)
+	release(t, f, acquire(t, f, fileRequest(1, 0)).Claim)
+	other := fileRequest(2, 0)
+	other.Layout = "epoch=2020-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"
+	if _, err := newFile(t, dir).Acquire(t.Context(), other); !errors.Is(err, lease.ErrLayout) {
+		t.Errorf("got %v, want ErrLayout", err)
+	}
+	other.Namespace = "invoices"
+	acquire(t, newFile(t, dir), other)
+	other.Layout = "\xff"
+	if _, err := newFile(t, dir).Acquire(t.Context(), other); !errors.Is(err, lease.ErrOption) {
+		t.Errorf("a layout that JSON can't hold: got %v, want ErrOption", err)
+	}
+}
+
+func TestFileListShowsAllNamespacesInOrder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f, other := newFile(t, dir), newFile(t, dir)
+	for n, namespace := range []string{"b", "B", "a/../b", "orders.v2."} {
+		r := fileRequest(n, 3)
+		r.Namespace = namespace
+		c := acquire(t, f, r).Claim
+		extend(t, f, c, int64(n)+1)
+		if namespace == "B" {
+			release(t, f, c)
+		}
+	}
+	r := fileRequest(9, 3)
+	r.Namespace = "b"
+	acquire(t, other, r)
+	var got []string
+	for _, s := range []*filelease.Store{f, other} {
+		entries, err := s.List(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = got[:0]
+		for _, e := range entries {
+			if e.Token != "" || !e.Expires.IsZero() || e.Layout != fileLayout || e.Holder != r.Holder {
+				t.Errorf("got %+v", e)
+			}
+			got = append(got, fmt.Sprintf("%s %d %d %v", e.Namespace, e.Worker, e.Horizon, e.Held))
+		}
+		if want := "B 0 2 false, a/../b 0 3 true, b 0 1 true, b 1 0 true, orders.v2. 0 4 true"; strings.Join(got, ", ") != want {
+			t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
+		}
+	}
+	if entries, err := f.List(t.Context(), "b"); err != nil || len(entries) != 2 {
+		t.Errorf("one namespace: %v, %v", entries, err)
+	}
+	if entries, err := f.List(t.Context(), "unknown"); err != nil || len(entries) != 0 {
+		t.Errorf("an unknown namespace: %v, %v", entries, err)
+	}
+}
+
+func TestFileKeepsAllNamespacesApart(t *testing.T) {
+	t.Parallel()
+	names := []string{
+		"a", "A", "%41", "%61", "a.", "a%2e", ".", "..", "/", "a/b", "a\\b", "con", "=", "ä", "a b", "-", "namespace",
+		strings.Repeat("a", 100), strings.Repeat("A", 100), strings.Repeat("A", 99) + "B", strings.Repeat("\x01", 100),
+	}
+	seen := map[string]string{}
+	for _, name := range names {
+		folder := filelease.NamespaceFolder(name)
+		if other, ok := seen[strings.ToLower(folder)]; ok {
+			t.Errorf("%q and %q have the folder %q", name, other, folder)
+		}
+		seen[strings.ToLower(folder)] = name
+		if len(folder) > 200 || strings.ContainsAny(folder, `/\:*?"<>|`) || strings.HasSuffix(folder, ".") {
+			t.Errorf("%q has the folder %q", name, folder)
+		}
+	}
+	f := newFile(t, t.TempDir())
+	for n, name := range names {
+		r := fileRequest(n, 0)
+		r.Namespace = name
+		acquire(t, f, r)
+	}
+}
+
+func TestFileEndsItsWaitsWithTheContext(t *testing.T) {
+	t.Parallel()
+	f := newFile(t, t.TempDir())
+	c := acquire(t, f, fileRequest(1, 3)).Claim
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := f.Acquire(ended, fileRequest(2, 3)); !errors.Is(err, context.Canceled) {
+		t.Errorf("Acquire: %v", err)
+	}
+	if _, err := f.Extend(ended, c, 1, time.Second); !errors.Is(err, context.Canceled) {
+		t.Errorf("Extend: %v", err)
+	}
+	if err := f.Release(ended, c, math.MaxInt64); !errors.Is(err, context.Canceled) {
+		t.Errorf("Release: %v", err)
+	}
+	if _, err := f.List(ended, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("List: %v", err)
+	}
+	extend(t, f, c, 1) // and nothing was changed
+}
+
+func TestFileIsUselessAfterClose(t *testing.T) {
+	t.Parallel()
+	f := newFile(t, t.TempDir())
+	c := acquire(t, f, fileRequest(1, 3)).Claim
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Extend(t.Context(), c, 1, time.Second); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Extend: %v", err)
+	}
+	if _, err := f.Acquire(t.Context(), fileRequest(2, 3)); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Acquire: %v", err)
+	}
+}

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package lease
-
-// networkFileSystem knows none: what statfs(2) says differs from system to system.
-func networkFileSystem(string) (string, error) { return "", nil }

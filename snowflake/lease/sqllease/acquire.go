@@ -1,0 +1,183 @@
+package sqllease
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// acquireAttempts bounds how often Acquire looks again because others were
+// faster. It is reached only if what is read never matches what is updated,
+// as with a pool that leads to a replica for reading.
+const acquireAttempts = 100
+
+// maxDoublings bounds among how many workers a loser chooses: 2 to the power of it.
+const maxDoublings = 6
+
+// view is what look has found.
+type view struct {
+	known  bool   // the namespace is in use
+	layout string // of the namespace
+	mine   *candidate
+	free   []candidate // in the order of Acquire
+	now    time.Time   // of the database
+	at     time.Time   // of this process, when it asked
+}
+
+type candidate struct{ worker, epoch, horizon int64 }
+
+// Acquire is as [lease.Store] says. Among workers with a horizon above the tick it takes
+// the one with the lowest horizon. When others ask at the same time and are
+// faster, it no longer insists on the first in the order.
+func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	if err := r.Validate(); err != nil {
+		return lease.Grant{}, err
+	}
+	for attempt := range acquireAttempts {
+		grant, ok, err := s.try(ctx, r, attempt)
+		if ok || err != nil {
+			return grant, err
+		}
+	}
+	return lease.Grant{}, fmt.Errorf("lease: acquire in table %s: others were faster %d times in namespace %q",
+		s.table, acquireAttempts, r.Namespace)
+}
+
+// try looks once and takes what it chooses; false if somebody was faster.
+func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Grant, bool, error) {
+	v, err := s.look(ctx, r)
+	if err == nil && !v.known {
+		if _, err = s.db.ExecContext(ctx, s.queries.addNamespace, r.Namespace, r.Layout); err == nil {
+			v, err = s.look(ctx, r) // somebody may have been faster, with another layout
+		}
+	}
+	switch {
+	case err != nil:
+		return lease.Grant{}, false, s.failed("acquire", err)
+	case !v.known:
+		return lease.Grant{}, false, fmt.Errorf("lease: acquire in table %s: the record of namespace %q is not to be seen after its insertion",
+			s.table, r.Namespace)
+	case v.layout != r.Layout:
+		return lease.Grant{}, false, fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, v.layout, r.Layout)
+	case v.mine != nil:
+		return v.grant(r, *v.mine), true, nil
+	}
+	// Some want the same row. The first attempt keeps to the order; whoever lost a race then
+	// chooses among more and more, so that a hundred starters do not fight for each row in turn.
+	spread := 1 << min(attempt, maxDoublings)
+	preferred := 0
+	for preferred < len(v.free) && v.free[preferred].horizon <= r.Tick {
+		preferred++
+	}
+	if preferred > 0 {
+		return s.takeOver(ctx, r, v, v.free[rand.N(min(preferred, spread))])
+	}
+	worker, wait, err := s.gap(ctx, r)
+	switch {
+	case err != nil:
+		return lease.Grant{}, false, s.failed("acquire", err)
+	case worker >= 0:
+		// What follows the lowest may be taken, so small steps, and none, stay likely.
+		step := rand.Int64N(1 << rand.N(min(attempt, maxDoublings)+1))
+		return s.add(ctx, r, v, worker+min(step, r.Last-worker))
+	case len(v.free) > 0:
+		return s.takeOver(ctx, r, v, v.free[rand.N(min(len(v.free), spread))])
+	case wait <= 0:
+		return lease.Grant{}, false, nil // one has expired in between
+	}
+	return lease.Grant{}, false, &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: wait}
+}
+
+// look reads the namespace, the row of the token, and some free workers.
+func (s *Store) look(ctx context.Context, r lease.Request) (view, error) {
+	v := view{at: time.Now()}
+	rows, err := s.db.QueryContext(ctx, s.queries.look,
+		r.Namespace, r.Token, r.First, r.Last, r.Tick, r.Tick, 2+maxCandidates)
+	if err != nil {
+		return v, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var c candidate
+		var expires, now int64
+		var layout string
+		if err := rows.Scan(&c.worker, &c.epoch, &c.horizon, &expires, &layout, &now); err != nil {
+			return v, err
+		}
+		v.now = time.UnixMilli(now)
+		switch {
+		case c.worker < 0:
+			v.known, v.layout = true, layout
+		case expires <= now:
+			v.free = append(v.free, c)
+		case v.mine == nil:
+			v.mine = &c
+		}
+	}
+	return v, rows.Err()
+}
+
+// gap returns the lowest worker that was never taken, -1 if there is none, and how
+// long it is until the first expiry.
+func (s *Store) gap(ctx context.Context, r lease.Request) (worker int64, wait time.Duration, err error) {
+	rows, err := s.db.QueryContext(ctx, s.queries.gap,
+		r.First, r.Namespace, r.First, r.Last-1, r.Namespace, r.Namespace, r.First, r.Last)
+	if err != nil {
+		return -1, 0, err
+	}
+	defer rows.Close()
+	var lowest, expires sql.NullInt64
+	var now int64
+	for rows.Next() { // one row
+		if err := rows.Scan(&lowest, &expires, &now); err != nil {
+			return -1, 0, err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return -1, 0, err
+	}
+	if lowest.Valid {
+		return lowest.Int64, 0, nil
+	}
+	return -1, time.Duration(expires.Int64-now) * time.Millisecond, nil
+}
+
+// takeOver makes the row ours if it is free and has the epoch that was seen.
+func (s *Store) takeOver(ctx context.Context, r lease.Request, v view, c candidate) (lease.Grant, bool, error) {
+	// The horizon comes with the UPDATE, not from what was seen before: the owner of then could
+	// have extended in between. From the new epoch on, no owner before can raise it any more.
+	horizon, ok, err := s.update(ctx, s.queries.takeover, r.Token, milliseconds(r.TTL),
+		holderText(r.Holder.Host), r.Holder.PID, holderText(r.Holder.Version), r.Namespace, c.worker, c.epoch)
+	if err != nil {
+		return lease.Grant{}, false, s.failed("acquire", err)
+	}
+	return v.grant(r, candidate{c.worker, c.epoch + 1, horizon}), ok, nil
+}
+
+// add makes a row for a worker that has none.
+func (s *Store) add(ctx context.Context, r lease.Request, v view, worker int64) (lease.Grant, bool, error) {
+	result, err := s.db.ExecContext(ctx, s.queries.addWorker, r.Namespace, worker, r.Token, milliseconds(r.TTL),
+		r.Layout, holderText(r.Holder.Host), r.Holder.PID, holderText(r.Holder.Version))
+	if err != nil {
+		return lease.Grant{}, false, s.failed("acquire", err)
+	}
+	added, err := result.RowsAffected()
+	if err != nil {
+		return lease.Grant{}, false, s.failed("acquire", err)
+	}
+	return v.grant(r, candidate{worker, 1, 0}), added == 1, nil
+}
+
+// grant returns the worker. The time is that of look, moved on by what has passed
+// since: a statement may have waited for a lock.
+func (v view) grant(r lease.Request, c candidate) lease.Grant {
+	return lease.Grant{
+		Claim:   lease.Claim{Namespace: r.Namespace, Worker: c.worker, Epoch: c.epoch, Token: r.Token},
+		Horizon: c.horizon,
+		Now:     v.now.Add(time.Since(v.at)),
+	}
+}

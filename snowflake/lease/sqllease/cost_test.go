@@ -1,0 +1,184 @@
+package sqllease_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"math"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+)
+
+// counter is a connector that counts the statements that pass through it.
+type counter struct {
+	driver     driver.Driver
+	dsn        string
+	before     func(n int64) // called with the number of a statement before it is run; may be nil
+	statements atomic.Int64
+}
+
+func (c *counter) count() {
+	if n := c.statements.Add(1); c.before != nil {
+		c.before(n)
+	}
+}
+
+func (c *counter) Driver() driver.Driver { return c.driver }
+
+func (c *counter) Connect(context.Context) (driver.Conn, error) {
+	conn, err := c.driver.Open(c.dsn)
+	if err != nil {
+		return nil, err
+	}
+	return countedConn{conn, c}, nil
+}
+
+// countedConn shows database/sql the two methods that it tries first. What they
+// refuse with driver.ErrSkip is one statement still.
+type countedConn struct {
+	driver.Conn
+	counter *counter
+}
+
+func (c countedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	c.counter.count()
+	return c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+}
+
+func (c countedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	c.counter.count()
+	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+}
+
+func (c countedConn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
+	panic("a transaction was begun") // in a test: no store may do that
+}
+
+func TestStatementsPerCall(t *testing.T) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+		count := &counter{driver: target.Open(t).Driver(), dsn: target.DSN}
+		db := sql.OpenDB(count)
+		t.Cleanup(func() {
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		store := newSQL(t, db, dialect)
+		var claim lease.Claim
+		acquire := func() {
+			grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			claim = grant.Claim
+		}
+		for _, step := range []struct {
+			what string
+			want int64
+			call func()
+		}{
+			{"Migrate when the table is there", map[bool]int64{true: 2, false: 1}[dialect == sqllease.MySQL], func() {
+				if err := store.Migrate(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}},
+			{"Acquire, the first of a namespace", 5, acquire},
+			{"Extend", 1, func() {
+				if _, err := store.Extend(t.Context(), claim, 10, time.Hour); err != nil {
+					t.Error(err)
+				}
+			}},
+			{"Release", 1, func() {
+				if err := store.Release(t.Context(), claim, math.MaxInt64); err != nil {
+					t.Error(err)
+				}
+			}},
+			{"Acquire that takes over", 2, acquire},
+			{"Acquire when all are held", 2, func() {
+				if _, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0)); err == nil {
+					t.Error("no error")
+				}
+			}},
+			{"Acquire of a number never taken", 3, func() {
+				if _, err := store.Acquire(t.Context(), sqlRequest("n", 1, 1)); err != nil {
+					t.Error(err)
+				}
+			}},
+			{"Acquire with the same token", 1, func() {
+				r := sqlRequest("n", 0, 0)
+				r.Token = claim.Token
+				if _, err := store.Acquire(t.Context(), r); err != nil {
+					t.Error(err)
+				}
+			}},
+			{"List", 1, func() {
+				if _, err := store.List(t.Context(), ""); err != nil {
+					t.Error(err)
+				}
+			}},
+		} {
+			before := count.statements.Load()
+			step.call()
+			if got := count.statements.Load() - before; got != step.want {
+				t.Errorf("%s: %d statements, want %d", step.what, got, step.want)
+			}
+		}
+	})
+}
+
+func BenchmarkSQLExtend(b *testing.B) {
+	for _, target := range sqlTargets {
+		b.Run(target.name, func(b *testing.B) {
+			store, claim := benchmarkStore(b, target)
+			horizon := int64(0)
+			for b.Loop() {
+				horizon++
+				if _, err := store.Extend(b.Context(), claim, horizon, time.Hour); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkSQLTakeover(b *testing.B) {
+	for _, target := range sqlTargets {
+		b.Run(target.name, func(b *testing.B) {
+			store, claim := benchmarkStore(b, target)
+			for b.Loop() {
+				if err := store.Release(b.Context(), claim, math.MaxInt64); err != nil {
+					b.Fatal(err)
+				}
+				grant, err := store.Acquire(b.Context(), sqlRequest("n", 0, 0))
+				if err != nil {
+					b.Fatal(err)
+				}
+				claim = grant.Claim
+			}
+		})
+	}
+}
+
+func benchmarkStore(b *testing.B, target sqlTarget) (*sqllease.Store, lease.Claim) {
+	b.Helper()
+	store, err := sqllease.New(target.open(b).Open(b), target.dialect)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := store.Migrate(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	grant, err := store.Acquire(b.Context(), lease.Request{
+		Namespace: "n", Token: leasetest.NewToken(), TTL: time.Hour,
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return store, grant.Claim
+}

@@ -1,0 +1,110 @@
+package sqllease
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// Dialect is the SQL that a database speaks. The zero value is none.
+type Dialect int
+
+// The dialects of [New].
+const (
+	Postgres Dialect = iota + 1 // PostgreSQL 10 and later; CockroachDB and YugabyteDB speak it too
+	MySQL                       // MySQL 5.7 and later, MariaDB 10.2 and later, with InnoDB
+	SQLite                      // SQLite 3.35 and later
+)
+
+// String returns "postgres", "mysql" or "sqlite", else "Dialect(n)".
+func (d Dialect) String() string {
+	switch d {
+	case Postgres:
+		return "postgres"
+	case MySQL:
+		return "mysql"
+	case SQLite:
+		return "sqlite"
+	}
+	return "Dialect(" + strconv.Itoa(int(d)) + ")"
+}
+
+func (d Dialect) valid() bool { return d >= Postgres && d <= SQLite }
+
+// now is the database's time in milliseconds since 1970.
+func (d Dialect) now() string {
+	switch d {
+	case MySQL:
+		// UTC_TIMESTAMP does not depend on the session's time zone, where an hour comes twice in
+		// autumn, nor ends in 2038 as UNIX_TIMESTAMP does before MySQL 8.0.28. It is the time at which
+		// the statement began: if that then waits for a lock, it takes no worker too early, and unlike
+		// SYSDATE it is the same on replicas.
+		return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000"
+	case SQLite:
+		// unixepoch('subsec') needs 3.42. A Julian day in a double is exact to 40 microseconds.
+		return "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"
+	default:
+		// now() would be the start of the transaction.
+		return "CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)"
+	}
+}
+
+// bigint is the name for CAST.
+func (d Dialect) bigint() string {
+	if d == MySQL {
+		return "SIGNED"
+	}
+	return "BIGINT"
+}
+
+// insert returns the words around an INSERT that does nothing if the row is
+// there: no driver has to be asked what its error means.
+func (d Dialect) insert() (before, after string) {
+	if d == MySQL {
+		return "INSERT IGNORE INTO", ""
+	}
+	return "INSERT INTO", "ON CONFLICT DO NOTHING"
+}
+
+// quote returns the name in the quotes of identifiers. Names have no quotes in
+// them, see tableName.
+func (d Dialect) quote(name string) string {
+	if d == MySQL {
+		return "`" + name + "`"
+	}
+	return `"` + name + `"`
+}
+
+// rebind numbers the parameters where the dialect wants that. Our statements have
+// no question mark but those of parameters.
+func (d Dialect) rebind(query string) string {
+	if d != Postgres {
+		return query
+	}
+	parts := strings.Split(query, "?")
+	var b strings.Builder
+	b.WriteString(parts[0])
+	for i, part := range parts[1:] {
+		b.WriteString("$" + strconv.Itoa(i+1) + part)
+	}
+	return b.String()
+}
+
+// 63 bytes are PostgreSQL's limit, MySQL's is 64.
+var tableName = regexp.MustCompile(`^(?:[A-Za-z_][A-Za-z0-9_]{0,62}\.)?[A-Za-z_][A-Za-z0-9_]{0,62}$`)
+
+// table checks the name, with a schema or without, and quotes it.
+func (d Dialect) table(name string) (string, error) {
+	if !tableName.MatchString(name) {
+		return "", fmt.Errorf("%w: the table %q is not table or schema.table, each of 1 to 63 letters (a to z), "+
+			"digits and underscores, the first no digit", lease.ErrOption, name)
+	}
+	parts := strings.Split(name, ".")
+	for i, part := range parts {
+		parts[i] = d.quote(part)
+	}
+	return strings.Join(parts, "."), nil
+}

@@ -1,0 +1,180 @@
+package sqllease_test
+
+import (
+	"context"
+	"database/sql"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+)
+
+// exec runs a statement of the test's own, as an owner or a person might.
+func exec(t *testing.T, db interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}, query string,
+) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), query); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+// The owner before raises the horizon after Acquire has looked and before it takes
+// the worker over: a transaction holds the row meanwhile.
+func TestTheHorizonOfAGrantIsReadAfterTheTakeover(t *testing.T) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+		owner := target.Open(t)
+		store := newSQL(t, owner, dialect)
+		grant, err := store.Acquire(t.Context(), sqlRequest("n", 7, 7))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Release(t.Context(), grant.Claim, math.MaxInt64); err != nil {
+			t.Fatal(err)
+		}
+		looked := make(chan struct{})
+		count := &counter{driver: owner.Driver(), dsn: target.DSN, before: func(n int64) {
+			if n == 2 { // the first one has looked
+				close(looked)
+			}
+		}}
+		db := sql.OpenDB(count)
+		defer db.Close()
+		asker, err := sqllease.New(db, dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tx, err := owner.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exec(t, tx, "UPDATE snowflake_leases SET horizon = 5000, revision = revision + 1 WHERE worker = 7")
+		type answer struct {
+			grant lease.Grant
+			err   error
+		}
+		answers := make(chan answer, 1)
+		go func() {
+			next, err := asker.Acquire(t.Context(), sqlRequest("n", 7, 7))
+			answers <- answer{next, err}
+		}()
+		<-looked
+		select {
+		case got := <-answers:
+			t.Fatalf("Acquire did not wait for the row: %+v, %v", got.grant, got.err)
+		case <-time.After(20 * time.Millisecond): // most likely it waits for the row by now
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		got := <-answers
+		if got.err != nil || got.grant.Horizon != 5000 || got.grant.Epoch != 2 {
+			t.Errorf("horizon %d, epoch %d, error %v; want 5000, 2", got.grant.Horizon, got.grant.Epoch, got.err)
+		}
+	})
+}
+
+// As above, but the owner before comes back to life: its row is not free any more.
+func TestAWorkerThatWasExtendedMeanwhileIsNotTakenOver(t *testing.T) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+		db := target.Open(t)
+		store := newSQL(t, db, dialect)
+		grant, err := store.Acquire(t.Context(), sqlRequest("n", 7, 8))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Release(t.Context(), grant.Claim, math.MaxInt64); err != nil {
+			t.Fatal(err)
+		}
+		count := &counter{driver: db.Driver(), dsn: target.DSN, before: func(n int64) {
+			if n == 2 {
+				if _, err := store.Extend(t.Context(), grant.Claim, 10, time.Hour); err != nil {
+					t.Error(err)
+				}
+			}
+		}}
+		pool := sql.OpenDB(count)
+		defer pool.Close()
+		asker, err := sqllease.New(pool, dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, err := asker.Acquire(t.Context(), sqlRequest("n", 7, 8))
+		if err != nil || next.Worker != 8 {
+			t.Errorf("worker %d, error %v; want 8, since 7 is held again", next.Worker, err)
+		}
+		if _, err := store.Extend(t.Context(), grant.Claim, 20, time.Hour); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Sessions differ in their time zones, and databases in their default isolation.
+func TestSessionsDoNotMatter(t *testing.T) {
+	const (
+		postgres = "&TimeZone=Asia/Kathmandu&default_transaction_isolation=serializable"
+		mariadb  = "&time_zone=%27-07:30%27&tx_isolation=%27SERIALIZABLE%27&sql_mode=%27%27"
+	)
+	for _, target := range []sqlTarget{
+		{"postgres", sqllease.Postgres, withDSN(testdb.Postgres, postgres)},
+		{"mariadb", sqllease.MySQL, withDSN(testdb.MariaDB, mariadb)},
+	} {
+		t.Run(target.name, func(t *testing.T) {
+			store := newSQL(t, target.open(t).Open(t), target.dialect)
+			grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			now, err := store.Extend(t.Context(), grant.Claim, 1, time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The server is expected to have the right time within minutes, which zones exceed.
+			for what, got := range map[string]time.Time{"Acquire": grant.Now, "Extend": now} {
+				if d := time.Since(got).Abs(); d > 10*time.Minute {
+					t.Errorf("%s returned %v, which is off by %v", what, got, d)
+				}
+			}
+		})
+	}
+}
+
+func TestTheNamespacesOwnRowCannotBeClaimed(t *testing.T) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+		db := target.Open(t)
+		store := newSQL(t, db, dialect)
+		if _, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0)); err != nil {
+			t.Fatal(err)
+		}
+		claim := lease.Claim{Namespace: "n", Worker: -1}
+		if _, err := store.Extend(t.Context(), claim, 5, time.Hour); err == nil {
+			t.Error("Extend: no error")
+		}
+		if err := store.Release(t.Context(), claim, math.MaxInt64); err == nil {
+			t.Error("Release: no error")
+		}
+		var horizon, revision int64
+		row := db.QueryRowContext(t.Context(), "SELECT horizon, revision FROM snowflake_leases WHERE worker = -1")
+		if err := row.Scan(&horizon, &revision); err != nil || horizon != 0 || revision != 0 {
+			t.Errorf("horizon %d, revision %d, error %v; want 0, 0", horizon, revision, err)
+		}
+	})
+}
+
+func TestMigrateTakesATableOfItsOwnOnly(t *testing.T) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+		db := target.Open(t)
+		exec(t, db, "CREATE TABLE snowflake_leases (id bigint)")
+		store, err := sqllease.New(db, dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Migrate(t.Context()); err == nil {
+			t.Error("a table with other columns was taken")
+		}
+	})
+}

@@ -1,0 +1,134 @@
+package sqllease
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+const (
+	migrateAttempts = 10
+	migratePause    = 20 * time.Millisecond // at the most, times the attempt
+)
+
+// The columns are the same everywhere, in this order; List, and people, read
+// them. A row with the worker -1 stands for the namespace: it was there first.
+//
+// revision counts the changes, so that each UPDATE changes something: MySQL
+// tells how many rows were changed rather than found, and two extensions within a
+// millisecond could otherwise look like a lost lease.
+const (
+	columnNames = "namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version"
+
+	// Text is compared byte by byte in each of these: as VARCHAR, MySQL would take
+	// "a", "A" and "a " for one namespace.
+	columnsPostgres = `namespace text NOT NULL,
+	worker bigint NOT NULL,
+	epoch bigint NOT NULL,
+	token text NOT NULL,
+	horizon bigint NOT NULL,
+	expires_ms bigint NOT NULL,
+	revision bigint NOT NULL,
+	layout text NOT NULL,
+	host text NOT NULL,
+	pid bigint NOT NULL,
+	version text NOT NULL,
+	PRIMARY KEY (namespace, worker)`
+	columnsSQLite = columnsPostgres // bigint has integer affinity
+	columnsMySQL  = `namespace VARBINARY(100) NOT NULL,
+	worker BIGINT NOT NULL,
+	epoch BIGINT NOT NULL,
+	token VARBINARY(32) NOT NULL,
+	horizon BIGINT NOT NULL,
+	expires_ms BIGINT NOT NULL,
+	revision BIGINT NOT NULL,
+	layout VARBINARY(1000) NOT NULL,
+	host VARCHAR(255) CHARACTER SET utf8mb4 NOT NULL,
+	pid BIGINT NOT NULL,
+	version VARCHAR(255) CHARACTER SET utf8mb4 NOT NULL,
+	PRIMARY KEY (namespace, worker)`
+)
+
+// Schema returns the statement that Migrate uses, for migrations of your own:
+// CREATE TABLE IF NOT EXISTS for the table's name, without a semicolon.
+//
+// Rows must not be deleted: with a row goes the horizon of its worker, and with
+// that the promise that no ID comes twice.
+func (s *Store) Schema() string {
+	columns, after := columnsPostgres, ""
+	switch s.dialect {
+	case MySQL:
+		columns, after = columnsMySQL, " ENGINE=InnoDB" // MyISAM survives no crash
+	case SQLite:
+		columns = columnsSQLite
+	}
+	return "CREATE TABLE IF NOT EXISTS " + s.table + " (\n\t" + columns + "\n)" + after
+}
+
+// Migrate creates the table if it is not there; if it is, it issues one SELECT (on
+// MySQL two) and no DDL, so it needs no right to create tables then. It may run at the same time
+// in any number of processes. It returns the database's errors if the table can't
+// be made or has other columns, and ErrOption for connections with autocommit = 0
+// (MySQL), on which nothing that a lease stores would ever be committed.
+func (s *Store) Migrate(ctx context.Context) error {
+	if s.dialect == MySQL {
+		switch on, _, err := s.number(ctx, "SELECT @@autocommit"); {
+		case err != nil:
+			return s.failed("migrate", err)
+		case on == 0:
+			return fmt.Errorf("%w: the connections to table %s have autocommit = 0", lease.ErrOption, s.table)
+		}
+	}
+	var created, missing error
+	for attempt := range migrateAttempts {
+		if missing = s.usable(ctx); missing == nil {
+			return nil
+		}
+		// IF NOT EXISTS is no lock: on PostgreSQL the slower of two at the same time gets a
+		// unique violation of the catalogue. So errors say little until the table was looked for.
+		if _, created = s.db.ExecContext(ctx, s.Schema()); created == nil {
+			continue
+		}
+		if err := sleep(ctx, rand.N(migratePause*time.Duration(attempt+1))); err != nil {
+			return fmt.Errorf("lease: migrate table %s: %w after %w", s.table, err, created)
+		}
+	}
+	if created == nil {
+		return fmt.Errorf("lease: the table %s is not as it should be: %w", s.table, missing)
+	}
+	return fmt.Errorf("lease: migrate table %s: %w; it is not there either: %w", s.table, created, missing)
+}
+
+// usable returns an error unless all columns can be read.
+func (s *Store) usable(ctx context.Context) error {
+	rows, err := s.db.QueryContext(ctx, "SELECT "+columnNames+" FROM "+s.table+" WHERE 1 = 0")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+	}
+	return rows.Err()
+}
+
+// holderText returns text as every dialect stores it, cut to 255 bytes.
+func holderText(s string) string {
+	const limit = 255
+	s = strings.ReplaceAll(s, "\x00", "")
+	return strings.ToValidUTF8(s[:min(len(s), limit)], "") // also drops a rune that was cut through
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

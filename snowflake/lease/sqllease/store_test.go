@@ -1,0 +1,184 @@
+package sqllease_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+)
+
+// sqlTarget is a database as a DSN reaches it.
+type sqlTarget struct {
+	name    string
+	dialect sqllease.Dialect
+	open    func(tb testing.TB) testdb.Target
+}
+
+func withDSN(open func(testing.TB) testdb.Target, more string) func(tb testing.TB) testdb.Target {
+	return func(tb testing.TB) testdb.Target {
+		tb.Helper()
+		target := open(tb)
+		target.DSN += more
+		return target
+	}
+}
+
+var sqlTargets = []sqlTarget{
+	{"sqlite", sqllease.SQLite, withDSN(testdb.SQLite, "")},
+	{"sqlite with a rollback journal", sqllease.SQLite, func(tb testing.TB) testdb.Target {
+		target := testdb.SQLite(tb)
+		target.DSN = strings.Replace(target.DSN, "_journal_mode=WAL", "_journal_mode=DELETE", 1)
+		return target
+	}},
+	{"postgres", sqllease.Postgres, withDSN(testdb.Postgres, "")},
+	{"postgres with the simple protocol", sqllease.Postgres, withDSN(testdb.Postgres, "&default_query_exec_mode=simple_protocol")},
+	{"postgres without prepared statements", sqllease.Postgres, withDSN(testdb.Postgres, "&default_query_exec_mode=exec")},
+	{"mariadb", sqllease.MySQL, withDSN(testdb.MariaDB, "")},
+	{"mariadb that counts found rows", sqllease.MySQL, withDSN(testdb.MariaDB, "&clientFoundRows=true")},
+	{"mariadb with interpolated parameters", sqllease.MySQL, withDSN(testdb.MariaDB, "&interpolateParams=true")},
+}
+
+func eachSQL(t *testing.T, f func(t *testing.T, target testdb.Target, dialect sqllease.Dialect)) {
+	t.Helper()
+	for _, target := range sqlTargets {
+		t.Run(target.name, func(t *testing.T) { f(t, target.open(t), target.dialect) })
+	}
+}
+
+func newSQL(t *testing.T, db sqllease.DB, dialect sqllease.Dialect, opts ...sqllease.Option) *sqllease.Store {
+	t.Helper()
+	store, err := sqllease.New(db, dialect, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func sqlRequest(namespace string, first, last int64) lease.Request {
+	return lease.Request{Namespace: namespace, First: first, Last: last, Token: leasetest.NewToken(), TTL: time.Hour, Tick: 1000}
+}
+
+func TestSQLKeepsWhatAStorePromises(t *testing.T) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+		t.Parallel() // it waits, most of the time
+		db := target.Open(t)
+		db.SetMaxOpenConns(10) // servers allow a hundred or so
+		store := newSQL(t, db, dialect)
+		leasetest.Run(t, func(*testing.T) lease.Store { return store }, leasetest.Settings{})
+	})
+}
+
+// With a second connection that is needed while the first is busy, this would
+// wait for ever; with a transaction left open too.
+func TestSQLNeedsOneConnection(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		t.Parallel()
+		db := target.Open(t)
+		db.SetMaxOpenConns(1)
+		dialect := map[string]sqllease.Dialect{"sqlite": sqllease.SQLite, "postgres": sqllease.Postgres, "mariadb": sqllease.MySQL}
+		store := newSQL(t, db, dialect[target.Name])
+		leasetest.Run(t, func(*testing.T) lease.Store { return store }, leasetest.Settings{})
+	})
+}
+
+func TestManyProcessesMigrateAndAcquireAtOnce(t *testing.T) {
+	const starters = 32
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+		var mu sync.Mutex
+		claims := map[int64]lease.Claim{}
+		var wg sync.WaitGroup
+		for range starters {
+			db := target.Open(t) // a pool of its own, as a process has
+			db.SetMaxOpenConns(1)
+			wg.Go(func() {
+				store, err := sqllease.New(db, dialect)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := store.Migrate(t.Context()); err != nil {
+					t.Error(err)
+					return
+				}
+				grant, err := store.Acquire(t.Context(), sqlRequest("starters", 0, starters-1))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := store.Extend(t.Context(), grant.Claim, 5000, time.Hour); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				claims[grant.Worker] = grant.Claim
+			})
+		}
+		wg.Wait()
+		if len(claims) != starters {
+			t.Errorf("%d workers for %d starters", len(claims), starters)
+		}
+	})
+}
+
+func TestTwoSQLStoresInOneTableAreOne(t *testing.T) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+		first, second := newSQL(t, target.Open(t), dialect), newSQL(t, target.Open(t), dialect)
+		grant, err := first.Acquire(t.Context(), sqlRequest("n", 0, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := second.Acquire(t.Context(), sqlRequest("n", 0, 0)); !errors.Is(err, lease.ErrNoWorker) {
+			t.Errorf("error %v, want ErrNoWorker", err)
+		}
+		if err := second.Release(t.Context(), grant.Claim, math.MaxInt64); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTableIsConfigurable(t *testing.T) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+		db := target.Open(t)
+		schema := "main" // of SQLite
+		query := map[sqllease.Dialect]string{sqllease.Postgres: "SELECT current_schema()", sqllease.MySQL: "SELECT DATABASE()"}[dialect]
+		if query != "" {
+			if err := db.QueryRowContext(t.Context(), query).Scan(&schema); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, name := range []string{"Leases", schema + ".select", "_1", strings.Repeat("x", 63)} {
+			store := newSQL(t, db, dialect, sqllease.WithTable(name))
+			for want := range int64(2) { // none of the others' rows is in it
+				if grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 9)); err != nil || grant.Worker != want {
+					t.Errorf("table %s: worker %d, error %v; want %d", name, grant.Worker, err, want)
+				}
+			}
+		}
+	})
+}
+
+func TestNewSQLRefusesWhatCannotBe(t *testing.T) {
+	db := testdb.SQLite(t).Open(t)
+	for _, table := range []string{
+		"", ".", "a.", ".a", "a.b.c", "1a", "a-b", "a b", `a"b`, "a`b", "a;b", "ä", "a\n", "a.1b", strings.Repeat("x", 64),
+	} {
+		if _, err := sqllease.New(db, sqllease.SQLite, sqllease.WithTable(table)); !errors.Is(err, lease.ErrOption) {
+			t.Errorf("table %q: error %v, want ErrOption", table, err)
+		}
+	}
+	for _, dialect := range []sqllease.Dialect{-1, 0, 4} {
+		if _, err := sqllease.New(db, dialect); !errors.Is(err, lease.ErrOption) {
+			t.Errorf("%v: error %v, want ErrOption", dialect, err)
+		}
+	}
+}
