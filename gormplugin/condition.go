@@ -1,9 +1,8 @@
 package gormplugin
 
 import (
+	"database/sql/driver"
 	"fmt"
-	"reflect"
-	"regexp"
 	"strings"
 
 	"gorm.io/gorm"
@@ -15,7 +14,7 @@ import (
 type target struct {
 	stmt   *gorm.Statement
 	column clause.Column
-	field  *schema.Field // nil if the column is none of the model's, or there is no model
+	field  *schema.Field // nil if the model has no such column, or there is no model
 }
 
 // targetOf finds a column by the name of a column or field, or GORM's prioritized primary field if the name is empty.
@@ -29,7 +28,7 @@ func targetOf(builder clause.Builder, name string) (target, error) {
 	case name == "" && stmt.Schema == nil:
 		return t, fmt.Errorf("gormplugin: a condition on the primary key: %w", gorm.ErrModelValueRequired)
 	case name == "":
-		// Not clause.PrimaryKey: GORM takes the first column for it if no key is prioritized.
+		// Not clause.PrimaryKey: if no key is prioritized, GORM takes the first column for it.
 		if t.field = stmt.Schema.PrioritizedPrimaryField; t.field == nil {
 			return t, fmt.Errorf("gormplugin: %s has no key of its own: %w", stmt.Schema.Name, gorm.ErrPrimaryKeyRequired)
 		}
@@ -58,24 +57,23 @@ func (t target) String() string {
 	return t.stmt.Table + "." + t.column.Name
 }
 
-// textType matches the types of columns that sort by their characters or bytes.
-var textType = regexp.MustCompile(`(?i)char|text|clob|string|byte|binary|blob|uuid`)
-
-// isNumber reports whether the field's column sorts as its IDs do.
-func isNumber(field *schema.Field) bool {
-	switch {
-	case field.Serializer != nil,
-		textType.MatchString(string(field.GORMDataType)), textType.MatchString(string(field.DataType)):
-		return false
-	}
-	return isKeyType(field.FieldType) || isInteger(field.FieldType) || field.GORMDataType == "bigint" // sqltypes.Null
+// fail makes the statement that is being built return err instead of being executed. GORM builds a subquery on a handle of
+// its own and drops that handle's error, so that the outer statement would run without the condition. Hence the second
+// guard: an argument that cannot be sent.
+func fail(builder clause.Builder, err error) {
+	_ = builder.AddError(err)
+	builder.AddVar(builder, unsendable{err})
 }
 
-// isKeyType reports whether t, or what it points to, is made for IDs.
-func isKeyType(t reflect.Type) bool { return kindOfKey(indirect(t)) != notAKey }
+// unsendable is an argument that database/sql and the drivers refuse with its error.
+type unsendable struct{ err error }
 
-// isInteger reports whether t is an integer or a pointer to one.
-func isInteger(t reflect.Type) bool {
-	kind := indirect(t).Kind()
-	return reflect.Int <= kind && kind <= reflect.Uint64
-}
+func (u unsendable) Value() (driver.Value, error) { return nil, u.err }
+
+// failure is the expression that makes a statement fail.
+type failure struct{ err error }
+
+func (f failure) Build(builder clause.Builder) { fail(builder, f.err) }
+
+// write writes to a statement in memory, which never fails.
+func write(builder clause.Builder, s string) { _, _ = builder.WriteString(s) }
