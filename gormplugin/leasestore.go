@@ -67,7 +67,7 @@ func leaseDialect(db *gorm.DB) (sqllease.Dialect, error) {
 	case "sqlite":
 		return sqllease.SQLite, nil
 	default:
-		return 0, fmt.Errorf("gormplugin: Open has no leases for the dialect %q, only for postgres, mysql and sqlite; "+
+		return "", fmt.Errorf("gormplugin: Open has no leases for the dialect %q, only for postgres, mysql and sqlite; "+
 			"give New a generator of lease.Open with another store, or of snowflake.New: %w", name, gorm.ErrUnsupportedDriver)
 	}
 }

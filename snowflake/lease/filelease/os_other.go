@@ -9,9 +9,9 @@ import (
 	"runtime"
 )
 
-// lockFile fails: without a lock that dies with its process there is no file store.
+// lockFile fails: a file store needs a lock that ends with its process.
 func lockFile(f *os.File) (bool, error) {
-	return false, fmt.Errorf("lease: no file locks on %s, so no file store: %s: %w",
+	return false, fmt.Errorf("lease: file stores need locks, which %s does not have: %s: %w",
 		runtime.GOOS, f.Name(), errors.ErrUnsupported)
 }
 

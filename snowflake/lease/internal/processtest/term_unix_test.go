@@ -1,6 +1,6 @@
 //go:build unix
 
-package processtest_test
+package processtest
 
 import (
 	"math/rand/v2"
@@ -19,32 +19,30 @@ func TestProcessesThatAreAskedToEndAreReplacedAtOnce(t *testing.T) {
 	t.Parallel()
 	eachPlace(t, func(t *testing.T, p place) {
 		store := p.store(t)
-		o := order{Place: p, First: 5, Last: 5, Window: lease.MaxWindow}
-		rounds := scale(8, 40)
-		var processes []*process
+		o := Order{Place: p.String(), First: 5, Last: 5, Window: lease.MaxWindow}
+		rounds := Scale(8, 40)
+		var processes []*Process
 		for round := range rounds {
-			q := mustStart(t, o)
+			q := MustStart(t, o)
 			processes = append(processes, q)
-			if err := firstID(q); err != nil {
+			if err := q.AwaitID(); err != nil {
 				t.Fatalf("round %d: %v", round+1, err)
 			}
 			time.Sleep(rand.N(30 * time.Millisecond))
 			if err := q.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatalf("round %d: %v", round+1, err)
 			}
-			<-q.ended
-			if code := q.cmd.ProcessState.ExitCode(); code != exitDone {
+			if code := q.ExitCode(); code != ExitDone {
 				t.Fatalf("round %d: ended with %d: %s", round+1, code, q)
 			}
 		}
-		c := takeCensus(processes)
-		rows := entries(t, store)
-		c.check(t, rows)
-		if c.takeovers != rounds-1 || c.notes[string(lease.Released)] != rounds {
-			t.Errorf("%d takeovers, notes %v", c.takeovers, c.notes)
+		c := TakeCensus(processes)
+		c.Check(t, store)
+		if c.Takeovers != rounds-1 || c.Notes[lease.Released] != rounds {
+			t.Errorf("%d takeovers, notes %v", c.Takeovers, c.Notes)
 		}
-		last := tickOf(processes[rounds-1].ids.last)
-		if row := rows[5]; row.Held || row.Horizon-last > 45 { // the lead, and a handful drawn for nothing
+		last := processes[rounds-1].LastTick()
+		if row := Entries(t, store)[5]; row.Held || row.Horizon-last > 45 { // the lead, and a handful drawn for nothing
 			t.Errorf("the last tick is %d, the row %+v", last, row)
 		}
 	})

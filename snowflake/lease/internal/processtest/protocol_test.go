@@ -1,4 +1,4 @@
-package processtest_test
+package processtest
 
 import (
 	"bytes"

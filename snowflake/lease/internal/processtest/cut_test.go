@@ -1,4 +1,4 @@
-package processtest_test
+package processtest
 
 import (
 	"context"
@@ -14,8 +14,7 @@ import (
 
 const cutWindow = 300 * time.Millisecond
 
-// sessions ends the sessions of the test, and of nobody else: all are in a schema
-// or a database that has a random name.
+// sessions ends the sessions of the test and no others: all are in a schema or a database with a random name.
 type sessions struct {
 	kind string
 	db   *sql.DB
@@ -77,29 +76,29 @@ func (s *sessions) end(ctx context.Context) (n int, err error) {
 }
 
 // busy starts two issuers and waits until both issue.
-func busy(t *testing.T, p place) []*process {
+func busy(t *testing.T, p place) []*Process {
 	t.Helper()
-	o := order{Place: p, First: 0, Last: 3, Window: cutWindow}
-	processes := []*process{mustStart(t, o), mustStart(t, o)}
+	o := Order{Place: p.String(), First: 0, Last: 3, Window: cutWindow}
+	processes := []*Process{MustStart(t, o), MustStart(t, o)}
 	for _, q := range processes {
-		eventually(t, "the first ID", func() bool { return q.count() > 0 || q.hasEnded() }, q)
+		Eventually(t, "the first ID", func() bool { return q.Count() > 0 || q.HasEnded() }, q)
 	}
 	return processes
 }
 
-// unharmed requires that the issuers go on, and end well: no call has failed.
-func unharmed(t *testing.T, processes []*process, p place) {
+// unharmed requires that the issuers continue and end without an error: no call has failed.
+func unharmed(t *testing.T, processes []*Process, p place) {
 	t.Helper()
 	for _, q := range processes {
-		count, extended := q.count(), len(q.noted(string(lease.Extended)))
-		eventually(t, "more IDs and extensions", func() bool {
-			return q.hasEnded() || q.count() > count+100 && len(q.noted(string(lease.Extended))) > extended+1
+		count, extended := q.Count(), len(q.Noted(lease.Extended))
+		Eventually(t, "more IDs and extensions", func() bool {
+			return q.HasEnded() || q.Count() > count+100 && len(q.Noted(lease.Extended)) > extended+1
 		}, q)
-		if err := q.finish(); err != nil {
+		if err := q.Finish(); err != nil {
 			t.Error(err)
 		}
 	}
-	takeCensus(processes).check(t, entries(t, p.store(t)))
+	TakeCensus(processes).Check(t, p.store(t))
 }
 
 func TestEndedSessionsCostNoError(t *testing.T) {
@@ -108,7 +107,7 @@ func TestEndedSessionsCostNoError(t *testing.T) {
 		s := openSessions(t, p)
 		processes := busy(t, p)
 		ended := 0
-		for target := scale(40, 400); ended < target && !processes[0].hasEnded() && !processes[1].hasEnded(); time.Sleep(10 * time.Millisecond) {
+		for target := Scale(40, 400); ended < target && !processes[0].HasEnded() && !processes[1].HasEnded(); time.Sleep(10 * time.Millisecond) {
 			n, err := s.end(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -127,14 +126,14 @@ func TestHarmedConnectionsCostNoError(t *testing.T) {
 		x.harm.Store(true) // also while they start: they may have to take a worker twice
 		processes := busy(t, far)
 		f := &x.faults
-		enough := int64(scale(1, 8))
-		eventually(t, "all kinds of harm", func() bool {
+		enough := int64(Scale(1, 8))
+		Eventually(t, "all kinds of harm", func() bool {
 			return f.cut.Load() >= enough && f.unheard.Load() >= 2*enough && f.half.Load() >= enough &&
 				f.swallowed.Load() >= enough && f.delayed.Load() >= enough
 		}, processes...)
 		x.gone.Store(true)
 		links := x.closeAll()
-		eventually(t, "attempts while the database is gone", func() bool { return f.refused.Load() > 1 }, processes...)
+		Eventually(t, "attempts while the database is gone", func() bool { return f.refused.Load() > 1 }, processes...)
 		time.Sleep(2 * cutWindow) // beyond the horizon, and the expiry
 		x.gone.Store(false)
 		x.harm.Store(false)

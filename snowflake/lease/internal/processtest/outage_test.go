@@ -1,4 +1,4 @@
-package processtest_test
+package processtest
 
 import (
 	"context"
@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
@@ -17,8 +15,8 @@ import (
 // outage makes the database unreachable and reachable again.
 type outage struct{ begin, end func() }
 
-// outageOf returns the place as the lease has to see it, and its outage: a proxy
-// that refuses, or for SQLite another writer that does not end.
+// outageOf returns the place for the lease and its outage: a proxy that refuses connections, or for SQLite another writer
+// that does not end.
 func outageOf(t *testing.T, p place) (place, outage) {
 	t.Helper()
 	if p.Kind != "sqlite" {
@@ -48,10 +46,9 @@ func outageOf(t *testing.T, p place) (place, outage) {
 }
 
 // TestGeneratorOutlivesAnOutageOfItsDatabase: it serves up to its horizon, then
-// calls wait on their contexts, those without an end for their patience, and it
+// calls wait on their contexts, those without an end for their Patience, and it
 // goes on by itself when the database is back.
 func TestGeneratorOutlivesAnOutageOfItsDatabase(t *testing.T) {
-	_ = mysql.SetLogger(&mysql.NopLogger{}) // fails for nil only; the harm is meant
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, p place) {
 		near := p.store(t)
@@ -84,7 +81,7 @@ func TestGeneratorOutlivesAnOutageOfItsDatabase(t *testing.T) {
 			last = max(last, id)
 			return err
 		}
-		horizon := entries(t, near)[l.Status().Worker].Horizon
+		horizon := Entries(t, near)[l.Status().Worker].Horizon
 		served := 0
 		for begin := time.Now(); ; served++ {
 			id, err := g.Next()
@@ -97,7 +94,7 @@ func TestGeneratorOutlivesAnOutageOfItsDatabase(t *testing.T) {
 			if tick := tickOf(id); tick >= horizon {
 				t.Fatalf("ID %d has tick %d, the horizon is %d", id, tick, horizon)
 			}
-			if time.Since(begin) > patience {
+			if time.Since(begin) > Patience {
 				t.Fatal("no end of IDs")
 			}
 		}
@@ -110,13 +107,15 @@ func TestGeneratorOutlivesAnOutageOfItsDatabase(t *testing.T) {
 		if _, err := g.NextContext(short); !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("NextContext with a deadline: %v, want ErrLeaseStalled and DeadlineExceeded", err)
 		}
+		long, stop := context.WithTimeout(t.Context(), Patience)
+		defer stop()
 		type result struct {
 			id  snowflake.ID
 			err error
 		}
 		waiting := make(chan result, 1)
 		go func() {
-			id, err := g.NextContext(t.Context())
+			id, err := g.NextContext(long)
 			waiting <- result{id, err}
 		}()
 		select {
@@ -130,7 +129,7 @@ func TestGeneratorOutlivesAnOutageOfItsDatabase(t *testing.T) {
 			if next(r.err, r.id) != nil {
 				t.Errorf("NextContext after the outage: %v", r.err)
 			}
-		case <-time.After(patience):
+		case <-time.After(Patience):
 			t.Fatal("NextContext still waits after the outage")
 		}
 		id, err := g.Next()

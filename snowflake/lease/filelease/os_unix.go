@@ -9,10 +9,9 @@ import (
 	"syscall"
 )
 
-// lockFile takes an exclusive lock on f without waiting, and reports whether it
-// did. It is flock(2): the lock belongs to the open file, not to the process, so
-// that a second open of the same process is refused too, and it ends when the
-// last descriptor is closed, which a killed process's kernel does for it.
+// lockFile takes an exclusive lock on f without waiting, and reports whether it did. It is flock(2): the lock belongs to
+// the open file and not to the process, so it excludes a second open of the same process too. It ends when the last
+// descriptor is closed, which the kernel does for a killed process.
 func lockFile(f *os.File) (bool, error) {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -28,13 +27,13 @@ func lockFile(f *os.File) (bool, error) {
 	}
 }
 
-// unlockFile ends the lock at once. Closing alone would not, while a child that was
-// forked a moment ago has not yet come to its exec, which closes its copy.
+// unlockFile ends the lock at once. Closing alone does not do so while a child that was just forked has not reached its
+// exec, which closes its copy.
 func unlockFile(f *os.File) error {
 	return os.NewSyscallError("flock", syscall.Flock(int(f.Fd()), syscall.LOCK_UN))
 }
 
-// replaceFile renames from to to, in one folder, and returns when that is on the disk.
+// replaceFile renames a file within its folder and returns when that is on the disk.
 func replaceFile(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
@@ -42,8 +41,7 @@ func replaceFile(from, to string) error {
 	return syncFolder(filepath.Dir(to))
 }
 
-// syncFolder makes the names in a folder durable: fsync(2) of a file does not
-// cover the entry in its folder.
+// syncFolder makes the names in a folder durable: fsync(2) of a file does not cover its folder's entry.
 func syncFolder(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {

@@ -1,9 +1,8 @@
-package processtest_test
+package processtest
 
 import (
-	"context"
 	"database/sql"
-	"fmt"
+	"encoding/json"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
@@ -12,8 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
-// place is where a store keeps its leases, in a form that can be told to another
-// process.
+// place is where a store keeps its leases.
 type place struct {
 	Kind   string // "postgres", "mariadb", "sqlite" or "file"
 	Driver string // of database/sql
@@ -21,6 +19,17 @@ type place struct {
 }
 
 const fileKind = "file"
+
+// String is for Order.Place, parsePlace reads it.
+func (p place) String() string {
+	text, _ := json.Marshal(p) // three strings never fail
+	return string(text)
+}
+
+func parsePlace(text string) (p place) {
+	_ = json.Unmarshal([]byte(text), &p) // the zero place can't be opened
+	return p
+}
 
 func placeOf(target testdb.Target) place {
 	return place{Kind: target.Name, Driver: target.Driver, DSN: target.DSN}
@@ -56,11 +65,7 @@ func eachServer(t *testing.T, f func(t *testing.T, p place)) {
 	}
 }
 
-func (p place) dialect() sqllease.Dialect {
-	return map[string]sqllease.Dialect{"postgres": sqllease.Postgres, "mariadb": sqllease.MySQL, "sqlite": sqllease.SQLite}[p.Kind]
-}
-
-// open returns the store, which still has to be migrated if it is an *sqllease.Store.
+// open returns the store, without its table.
 func (p place) open() (store lease.Store, closeStore func() error, err error) {
 	if p.Kind == fileKind {
 		f, err := filelease.New(p.DSN)
@@ -74,18 +79,12 @@ func (p place) open() (store lease.Store, closeStore func() error, err error) {
 		return nil, nil, err
 	}
 	db.SetMaxOpenConns(1)
-	s, err := sqllease.New(db, p.dialect())
+	dialect := map[string]sqllease.Dialect{"postgres": sqllease.Postgres, "mariadb": sqllease.MySQL, "sqlite": sqllease.SQLite}
+	s, err := sqllease.New(db, dialect[p.Kind])
 	if err != nil {
 		return nil, nil, err
 	}
 	return s, db.Close, nil
-}
-
-func migrate(ctx context.Context, store lease.Store) error {
-	if s, ok := store.(*sqllease.Store); ok {
-		return s.Migrate(ctx)
-	}
-	return nil
 }
 
 // store opens the store for the test itself.
@@ -104,18 +103,4 @@ func (p place) store(tb testing.TB) lease.Store {
 		tb.Fatal(err)
 	}
 	return s
-}
-
-// entries returns the rows by worker.
-func entries(tb testing.TB, s lease.Store) map[int64]lease.Entry {
-	tb.Helper()
-	list, err := s.List(tb.Context(), lease.DefaultNamespace)
-	if err != nil {
-		tb.Fatal(fmt.Errorf("list: %w", err))
-	}
-	rows := make(map[int64]lease.Entry, len(list))
-	for _, e := range list {
-		rows[e.Worker] = e
-	}
-	return rows
 }

@@ -1,4 +1,4 @@
-package redislease_test
+package processtest
 
 import (
 	"cmp"
@@ -7,21 +7,18 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
 )
 
-// span is a run of IDs without a gap, both ends included.
+// span is a sequence of IDs without a gap, both ends included.
 type span struct {
 	first, last snowflake.ID
 	by          int // the process
 }
 
-// record has all IDs that a process has printed, in spans: a busy generator uses
-// up whole ticks, so these are a thousand times fewer.
+// record has all IDs that a process has written, in spans: a busy generator uses up whole ticks, so there are a thousand
+// times fewer spans than IDs.
 type record struct {
 	spans []span
 	count int
@@ -29,7 +26,7 @@ type record struct {
 	err   error // the first ID that was not above the one before
 }
 
-// add takes whole IDs in the form in which issuers write them.
+// add adds whole IDs in the form in which issuers write them.
 func (r *record) add(text []byte) {
 	for ; len(text) > 0; text = text[idBytes:] {
 		id := snowflake.ID(binary.LittleEndian.Uint64(text))
@@ -46,30 +43,32 @@ func (r *record) add(text []byte) {
 	}
 }
 
-// census is the set of the IDs that all processes have ever printed.
-type census struct {
+// Census is the set of the IDs that all processes have ever written.
+type Census struct {
+	IDs       int
+	Takeovers int
+	Notes     map[lease.EventKind]int
+
 	spans     []span
-	ids       int
 	processes int
 	workers   map[int64]bool
-	notes     map[string]int
-	takeovers int
 	reigns    map[[2]int64]int // by worker and epoch: the process
 	errs      []error
 }
 
-func takeCensus(processes []*process) *census {
-	c := &census{workers: map[int64]bool{}, notes: map[string]int{}, reigns: map[[2]int64]int{}}
+// TakeCensus waits for the end of all processes.
+func TakeCensus(processes []*Process) *Census {
+	c := &Census{workers: map[int64]bool{}, Notes: map[lease.EventKind]int{}, reigns: map[[2]int64]int{}}
 	for by, p := range processes {
 		c.add(by, p)
 	}
 	return c
 }
 
-func (c *census) add(by int, p *process) {
-	<-p.ended
+func (c *Census) add(by int, p *Process) {
+	<-p.Ended
 	c.processes++
-	c.ids += p.ids.count
+	c.IDs += p.ids.count
 	for _, err := range []error{p.ids.err, p.err} {
 		if err != nil {
 			c.errs = append(c.errs, fmt.Errorf("process %d: %w", by, err))
@@ -81,13 +80,13 @@ func (c *census) add(by int, p *process) {
 	}
 	var horizon int64
 	for _, n := range p.notes {
-		c.notes[n.Kind]++
+		c.Notes[n.Kind]++
 		switch n.Kind {
-		case string(lease.Acquired):
+		case lease.Acquired:
 			c.acquired(by, n)
 			horizon = 0
 			fallthrough
-		case string(lease.Extended):
+		case lease.Extended:
 			if n.Horizon < horizon {
 				c.errs = append(c.errs, fmt.Errorf("process %d: the horizon %d comes after %d", by, n.Horizon, horizon))
 			}
@@ -96,10 +95,10 @@ func (c *census) add(by int, p *process) {
 	}
 }
 
-func (c *census) acquired(by int, n note) {
+func (c *Census) acquired(by int, n Note) {
 	c.workers[n.Worker] = true
 	if n.Epoch > 1 {
-		c.takeovers++
+		c.Takeovers++
 	}
 	reign := [2]int64{n.Worker, n.Epoch}
 	if other, ok := c.reigns[reign]; ok {
@@ -108,12 +107,12 @@ func (c *census) acquired(by int, n note) {
 	c.reigns[reign] = by
 }
 
-// check fails the test if an ID came twice, was out of order within its process,
-// or is at or above the horizon that the store has at the end.
-func (c *census) check(t *testing.T, addr, prefix string) {
+// Check fails the test if an ID came twice, was out of order within its process, or is at or above the horizon that the
+// store has at the end.
+func (c *Census) Check(t *testing.T, store lease.Store) {
 	t.Helper()
-	horizons := storedHorizons(t, addr, prefix)
-	if c.ids == 0 {
+	rows := Entries(t, store)
+	if c.IDs == 0 {
 		t.Error("no IDs at all")
 	}
 	for _, err := range c.errs {
@@ -129,32 +128,30 @@ func (c *census) check(t *testing.T, addr, prefix string) {
 		}
 		before = s
 		worker := layout.Decompose(s.last).Worker
-		if horizon := horizons[worker]; tickOf(s.last) >= horizon {
+		if row := rows[worker]; tickOf(s.last) >= row.Horizon {
 			t.Fatalf("process %d: ID %d (%v) has tick %d, the store's horizon is %d",
-				s.by, s.last, layout.Decompose(s.last), tickOf(s.last), horizon)
+				s.by, s.last, layout.Decompose(s.last), tickOf(s.last), row.Horizon)
 		}
 	}
 	t.Logf("%d IDs of %d processes under %d workers and %d epochs, %d takeovers, notes %v",
-		c.ids, c.processes, len(c.workers), len(c.reigns), c.takeovers, c.notes)
+		c.IDs, c.processes, len(c.workers), len(c.reigns), c.Takeovers, c.Notes)
+}
+
+// Entries returns the rows of the default namespace by worker.
+func Entries(tb testing.TB, s lease.Store) map[int64]lease.Entry {
+	tb.Helper()
+	list, err := s.List(tb.Context(), lease.DefaultNamespace)
+	if err != nil {
+		tb.Fatalf("list: %v", err)
+	}
+	rows := make(map[int64]lease.Entry, len(list))
+	for _, e := range list {
+		rows[e.Worker] = e
+	}
+	return rows
 }
 
 func tickOf(id snowflake.ID) int64 {
 	layout := snowflake.Default()
 	return int64(layout.Time(id).Sub(layout.Epoch()) / layout.Tick())
-}
-
-// storedHorizons returns what Redis has at the end, by worker.
-func storedHorizons(t *testing.T, addr, prefix string) map[int64]int64 {
-	t.Helper()
-	client := redis.NewClient(&redis.Options{Addr: addr})
-	defer func() { _ = client.Close() }()
-	rows, err := open(t, client, redislease.WithPrefix(prefix)).List(t.Context(), lease.DefaultNamespace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	horizons := make(map[int64]int64, len(rows))
-	for _, row := range rows {
-		horizons[row.Worker] = row.Horizon
-	}
-	return horizons
 }

@@ -1,4 +1,4 @@
-package processtest_test
+package processtest
 
 import (
 	"context"
@@ -41,11 +41,11 @@ func TestExtensionIsOneRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		more := int64(scale(8, 100))
-		eventually(t, "the first extensions", func() bool { return extended.Load() >= 2 }) // statements are prepared by now
+		more := int64(Scale(8, 100))
+		Eventually(t, "the first extensions", func() bool { return extended.Load() >= 2 }) // statements are prepared by now
 		before, asked := extended.Load(), x.asked.Load()
 		begin := time.Now()
-		eventually(t, "more extensions", func() bool { return extended.Load() >= before+more })
+		Eventually(t, "more extensions", func() bool { return extended.Load() >= before+more })
 		n, requests, windows := extended.Load()-before, x.asked.Load()-asked, time.Since(begin).Seconds()/0.2
 		if err := l.Close(t.Context()); err != nil {
 			t.Error(err)
@@ -64,8 +64,8 @@ func TestExtensionIsOneRequest(t *testing.T) {
 // TestThousandHoldersCostLittle measures what extensions of a thousand leases
 // with the default window cost PostgreSQL.
 func TestThousandHoldersCostLittle(t *testing.T) {
-	if !*long {
-		t.Skip("takes half a minute: run with -long or SNOWFLAKE_TEST_LONG=1")
+	if Scale(0, 1) == 0 {
+		t.Skip("takes half a minute: run with SNOWFLAKE_TEST_LONG=1")
 	}
 	const holders = 1000
 	target := testdb.Postgres(t)

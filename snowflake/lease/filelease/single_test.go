@@ -12,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 )
 
-func newStateFile(t *testing.T, path string) *filelease.StateFile {
+func newStateFile(t *testing.T, path string) *filelease.Store {
 	t.Helper()
 	f, err := filelease.NewStateFile(path)
 	if err != nil {

@@ -1,9 +1,7 @@
-package processtest_test
+package processtest
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -17,7 +15,6 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
@@ -27,8 +24,7 @@ const (
 	privatePort   = "5433" // of which the leases do not know
 )
 
-// cluster is a PostgreSQL of one test, which may restart it. Unlike that of testdb
-// it keeps what was committed.
+// cluster is a PostgreSQL server of one test, which may restart it. Unlike that of testdb it keeps what was committed.
 type cluster struct {
 	bin, dir string
 	owner    *syscall.Credential // PostgreSQL refuses to run as root
@@ -106,7 +102,7 @@ func (c *cluster) stop(t *testing.T, s syscall.Signal) {
 	if err := c.server.Process.Signal(s); err != nil {
 		t.Errorf("the server has ended by itself: %v", err)
 	}
-	defer time.AfterFunc(patience, func() { t.Errorf("the server did not end after %v", s); _ = c.server.Process.Kill() }).Stop()
+	defer time.AfterFunc(Patience, func() { t.Errorf("the server did not end after %v", s); _ = c.server.Process.Kill() }).Stop()
 	<-c.exited
 	c.server = nil
 }
@@ -121,28 +117,25 @@ func (c *cluster) rows(t *testing.T, port string) map[int64]lease.Entry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "an answer of the server", func() bool { return migrate(t.Context(), store) == nil })
+	Eventually(t, "an answer of the server", func() bool { return migrate(t.Context(), store) == nil })
 	defer func() { _ = closeStore() }() // it has only been read
-	return entries(t, store)
+	return Entries(t, store)
 }
 
-// tenant is a lease of the test's own process and what its generator has issued;
-// there is no other process behind it.
+// tenant is a lease of the test's own process and what its generator has issued.
 type tenant struct {
-	*process
+	*Process
 	lease *lease.Lease
 }
 
 func newTenant(ctx context.Context, t *testing.T, p place) *tenant {
 	in, out := io.Pipe()
-	x := &tenant{process: &process{ended: make(chan struct{})}}
-	opts := order{First: 0, Last: 15, Window: restartWindow}.options(snowflake.Default(), &notes{out: json.NewEncoder(out)})
-	go func() { x.readNotes(in); close(x.ended) }()
+	x := &tenant{Process: Observe(in)}
 	var err error
-	if x.lease, err = lease.Open(ctx, p.store(t), opts...); err != nil {
+	if x.lease, err = lease.Open(ctx, p.store(t), Order{First: 0, Last: 15, Window: restartWindow}.Options(out)...); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { <-x.ended }) // the context has ended
+	t.Cleanup(func() { <-x.Ended }) // the context has ended
 	go func() {
 		defer func() { _ = out.Close() }() // never fails; ends the notes
 		for x.issue(ctx, t) {
@@ -165,9 +158,7 @@ func (x *tenant) issue(ctx context.Context, t *testing.T) bool {
 			}
 			return false
 		}
-		x.mu.Lock()
-		x.ids.add(binary.LittleEndian.AppendUint64(nil, uint64(id)))
-		x.mu.Unlock()
+		x.Add(id)
 	}
 	return ctx.Err() == nil
 }
@@ -183,35 +174,34 @@ func TestRestartsOfTheServerCostNoErrorAndNoID(t *testing.T) {
 	for i := range tenants {
 		tenants[i] = newTenant(ctx, t, c.place(publicPort))
 	}
-	for i := range scale(8, 40) {
+	for i := range Scale(8, 40) {
 		s := [...]syscall.Signal{syscall.SIGINT, syscall.SIGQUIT}[i%2] // fast; immediate, with a recovery afterwards
 		c.restart(t, tenants, s, i%4 > 1)
 	}
 	stop()
-	var processes []*process
+	var processes []*Process
 	for _, x := range tenants {
-		processes = append(processes, x.process)
+		processes = append(processes, x.Process)
 	}
-	takeCensus(processes).check(t, c.rows(t, publicPort))
-	t.Logf("%d restarts", scale(8, 40))
+	c.rows(t, publicPort) // waits until the server answers
+	TakeCensus(processes).Check(t, c.place(publicPort).store(t))
+	t.Logf("%d restarts", Scale(8, 40))
 }
 
-// restart stops the server at a random instant, for longer than the window or for
-// as short as it can, and waits until all go on by themselves.
+// restart stops the server at a random instant, for longer than the window or as shortly as possible, and waits until all
+// tenants continue by themselves.
 func (c *cluster) restart(t *testing.T, tenants []*tenant, s syscall.Signal, long bool) {
 	least := c.rows(t, publicPort)
 	time.Sleep(rand.N(restartWindow / 2)) // there may be extensions that these rows do not show
 	c.stop(t, s)
 	if long {
 		for _, x := range tenants {
-			eventually(t, "a failure", func() bool { return x.lease.Status().Failures > 0 })
+			Eventually(t, "a failure", func() bool { return x.lease.Status().Failures > 0 })
 		}
 		time.Sleep(restartWindow * 3 / 2)
 	}
 	for _, x := range tenants {
-		x.mu.Lock()
-		used := tickOf(x.ids.last)
-		x.mu.Unlock()
+		used := x.LastTick()
 		row := least[x.lease.Status().Worker]
 		row.Horizon = max(row.Horizon, x.highest(row.Epoch), used+1) // what the store has confirmed, and what was issued
 		least[row.Worker] = row
@@ -224,10 +214,10 @@ func (c *cluster) restart(t *testing.T, tenants []*tenant, s syscall.Signal, lon
 	c.start(t, publicPort)
 	survived(t, least, c.rows(t, publicPort))
 	for _, x := range tenants {
-		extended := func() int { return len(x.noted(string(lease.Extended))) }
-		ids, extensions := x.count(), extended()
-		eventually(t, "more IDs and extensions after a restart", func() bool {
-			return x.count() > ids && extended() > extensions && x.lease.Status().Failures == 0
+		extended := func() int { return len(x.Noted(lease.Extended)) }
+		ids, extensions := x.Count(), extended()
+		Eventually(t, "more IDs and extensions after a restart", func() bool {
+			return x.Count() > ids && extended() > extensions && x.lease.Status().Failures == 0
 		})
 	}
 }

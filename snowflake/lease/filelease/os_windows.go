@@ -22,9 +22,8 @@ const (
 	errorLockViolation = syscall.Errno(33)
 )
 
-// lockFile takes an exclusive lock on f without waiting, and reports whether it
-// did. The lock belongs to the handle and ends with it. It covers one byte far
-// behind the end, since a lock of Windows would keep others from reading.
+// lockFile takes an exclusive lock on f without waiting, and reports whether it did. The lock belongs to the handle and ends
+// with it. It covers one byte far behind the end, since a lock of Windows also prevents reading.
 func lockFile(f *os.File) (bool, error) {
 	at := syscall.Overlapped{Offset: 0xFFFFFFFE, OffsetHigh: 0x7FFFFFFF}
 	ok, _, err := lockFileEx.Call(f.Fd(), lockfileExclusiveLock|lockfileFailImmediately, 0, 1, 0,
@@ -39,7 +38,7 @@ func lockFile(f *os.File) (bool, error) {
 	}
 }
 
-// replaceFile renames from to to, in one folder, and returns when that is on the disk.
+// replaceFile renames a file within its folder and returns when that is on the disk.
 func replaceFile(from, to string) error {
 	source, err := syscall.UTF16PtrFromString(from)
 	if err != nil {
