@@ -97,7 +97,7 @@ func ExampleBefore() {
 	fmt.Println(db.Delete(&Visit{}, gormplugin.Before(forgotten)).Error)
 	// Output:
 	// deleted: 1
-	// gormplugin: zero time: as a bound of visits.id
+	// gormplugin: invalid condition: a bound of visits.id is the zero time
 }
 
 // A column that is no key, and a layout that is not the generator's.

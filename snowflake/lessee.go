@@ -12,8 +12,8 @@ import (
 
 // ErrLeaseStalled is returned by the Next calls and Fill of a generator with a
 // lease when the IDs asked for lie at or above the horizon and that did not rise
-// in time: before the context ended, or within the patience for calls whose
-// context never ends. The next call may succeed.
+// in time: before the context ended, or within the patience if the context has no
+// deadline. The next call may succeed.
 var ErrLeaseStalled = errors.New("snowflake: the lease was not extended in time")
 
 // Lessee is a generator's side of a lease: package lease drives it, and so can a
@@ -36,8 +36,9 @@ type Lessee struct {
 }
 
 // NewLessee returns a lessee whose generator has the given options. Calls whose
-// context never ends wait for the horizon to rise no longer than patience, which
-// may be 0; it must not be negative (ErrOption). trust confirms steps forward of
+// context has no deadline wait for the horizon to rise no longer than patience,
+// which may be 0; it must not be negative (ErrOption). Other calls wait until
+// their context ends. trust confirms steps forward of
 // the wall clock before the generator follows them; nil confirms all. The errors
 // are those of New.
 func NewLessee(patience time.Duration, trust func(wall time.Time) bool, opts ...Option) (*Lessee, error) {
@@ -189,7 +190,7 @@ func (c *core) setHorizon(horizon int64) {
 // look again.
 func (l *Lessee) await(ctx context.Context, c *core, state uint64) error {
 	var patience <-chan time.Time
-	if ctx.Done() == nil {
+	if _, limited := ctx.Deadline(); !limited {
 		timer := time.NewTimer(l.patience)
 		defer timer.Stop()
 		patience = timer.C

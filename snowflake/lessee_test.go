@@ -169,30 +169,34 @@ func TestAStepForwardWaitsForConfirmation(t *testing.T) {
 	}
 }
 
-func TestCallsWaitForTheHorizonAsLongAsTheirContext(t *testing.T) {
+func TestCallsWithoutADeadlineWaitForTheHorizonAsLongAsThePatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		layout := snowflake.WithLayout(snowflake.Mastodon())
-		l := newLessee(t, 3*time.Second, layout)
+		l := newLessee(t, 3*time.Second, snowflake.WithLayout(snowflake.Mastodon()))
 		g := l.Generator()
 		start := time.Now()
 		if _, err := g.Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || time.Since(start) != 3*time.Second {
 			t.Errorf("Next: %v after %v, want ErrLeaseStalled after its patience", err, time.Since(start))
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		request, cancel := context.WithCancel(t.Context()) // can be canceled, but has no deadline
+		start = time.Now()
+		_, err := g.NextContext(request)
+		if !errors.Is(err, snowflake.ErrLeaseStalled) || errors.Is(err, context.Canceled) || time.Since(start) != 3*time.Second {
+			t.Errorf("NextContext: %v after %v, want only ErrLeaseStalled after its patience", err, time.Since(start))
+		}
+		start = time.Now()
+		time.AfterFunc(time.Second, cancel)
+		_, err = g.NextContext(request)
+		if !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, context.Canceled) || time.Since(start) != time.Second {
+			t.Errorf("NextContext: %v after %v, want both errors when its context is canceled", err, time.Since(start))
+		}
+		deadline, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		_, err := g.NextContext(ctx)
-		if !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 63*time.Second {
+		start = time.Now()
+		_, err = g.NextContext(deadline)
+		if !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Hour {
 			t.Errorf("NextContext: %v after %v, want both errors after the deadline", err, time.Since(start))
 		}
-		time.AfterFunc(time.Hour, func() {
-			now, err := l.Tick()
-			if err != nil {
-				t.Error(err)
-			}
-			if err := l.Move(0, now, now+1000); err != nil {
-				t.Error(err)
-			}
-		})
+		time.AfterFunc(2*time.Second, func() { mustMove(t, l, 0, mustTick(t, l), mustTick(t, l)+1000) })
 		if id, err := g.NextContext(t.Context()); id == 0 || err != nil {
 			t.Errorf("when a worker came: %d, %v", id, err)
 		}

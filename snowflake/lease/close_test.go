@@ -143,13 +143,3 @@ func TestACallInTheLineNoticesClose(t *testing.T) {
 		time.Sleep(5 * time.Second)
 	})
 }
-
-func TestMoreStripesThanWorkersAreRefused(t *testing.T) {
-	store := leasetest.NewMemory(nil)
-	if _, err := lease.OpenStripes(t.Context(), store, 5, options(t)...); !errors.Is(err, lease.ErrOption) {
-		t.Errorf("five stripes of four workers: %v", err)
-	}
-	if entry(t, store, 0).Held {
-		t.Error("a worker is still held")
-	}
-}

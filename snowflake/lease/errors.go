@@ -7,43 +7,41 @@ import (
 )
 
 var (
-	// ErrLost is returned by Extend and Release of a Store when another owner has
-	// taken the worker over.
-	ErrLost = errors.New("lease: worker was taken over")
-
-	// ErrNoWorker is returned by Acquire of a Store, and by Open when the context
-	// ends, when all workers of the namespace are held. The error is a
-	// *NoWorkerError.
-	ErrNoWorker = errors.New("lease: no free worker")
-
-	// ErrLayout is returned by Acquire of a Store and by Open when the namespace
-	// is in use with another layout: IDs of the two could be the same.
-	ErrLayout = errors.New("lease: the namespace has another layout")
-
-	// ErrClockSkew is returned by Open when the wall clock and the store's differ
-	// by more than the limit.
-	ErrClockSkew = errors.New("lease: the clock differs from the store's")
-
-	// ErrBehindHorizon is returned by Open when the clock is behind the horizon
-	// of the worker it got by more than a window and twice the greatest skew: the
-	// generator could issue nothing for that long.
-	ErrBehindHorizon = errors.New("lease: the clock is behind the horizon")
-
-	// ErrOption is returned by Open and by the constructors of stores for invalid settings.
+	// ErrOption is returned by Open, by the constructors of stores and by the methods of stores for invalid settings.
 	ErrOption = errors.New("lease: invalid setting")
 
-	// ErrDamaged is returned by a Store whose state of a worker can't be read: on files, one that was cut off,
-	// edited, copied from another worker, or removed. The error names it. The horizon is unknown then, so the
-	// worker is not handed out: restore the state, or lease other workers.
+	// ErrClosed is returned by the generator of a Lease after Close.
+	ErrClosed = errors.New("lease: closed")
+
+	// ErrLost is returned by Extend and Release of a Store if another owner has taken the worker over.
+	ErrLost = errors.New("lease: worker was taken over")
+
+	// ErrNoWorker is returned by Acquire of a Store if all workers that were asked for are held, and by Open if its
+	// context ends before one is free. The error is a *NoWorkerError.
+	ErrNoWorker = errors.New("lease: no free worker")
+
+	// ErrLayout is returned by Acquire of a Store and by Open if the namespace is in use with another layout, since IDs
+	// of two layouts can be equal.
+	ErrLayout = errors.New("lease: the namespace has another layout")
+
+	// ErrClockSkew is returned by Open if the generator's clock and the store's differ by more than the limit.
+	ErrClockSkew = errors.New("lease: the clock differs from the store's")
+
+	// ErrBehindHorizon is returned by Open if the clock is behind the horizon of the worker by more than a window and
+	// twice the limit of the skew. The generator could issue nothing for that long.
+	ErrBehindHorizon = errors.New("lease: the clock is behind the horizon")
+
+	// ErrDamaged is returned by a Store that can't read the state of a worker, for example from a file that was cut off,
+	// edited, copied from another worker, or removed. The error names the file. The horizon is unknown then, so the
+	// worker is not lent: restore the state, or lease other workers.
 	ErrDamaged = errors.New("lease: damaged state")
 )
 
-// NoWorkerError says that all workers are held, and until when at the most the
-// first of them is if its owner is gone. It wraps ErrNoWorker.
+// NoWorkerError says that all workers are held. It wraps ErrNoWorker.
 type NoWorkerError struct {
 	Namespace   string
 	First, Last int64         // the workers that were asked for
-	Wait        time.Duration // until the first expiry; 0 if unknown
+	Wait        time.Duration // until the first of them expires unless it is extended; 0 if unknown
 }
 
 // Error names the namespace, the workers and the wait.

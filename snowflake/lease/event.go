@@ -13,10 +13,10 @@ type EventKind string
 const (
 	Acquired EventKind = "acquired" // a worker was taken, at the start or after a loss
 	Extended EventKind = "extended" // the horizon has risen
-	Failed   EventKind = "failed"   // the store could not be asked; the horizon stays as it was, and it is tried again
+	Failed   EventKind = "failed"   // a call of the store has failed and will be repeated; the horizon stays as it was
 	Lost     EventKind = "lost"     // another owner has taken the worker over
 	Released EventKind = "released" // the worker was given back
-	Stepped  EventKind = "stepped"  // the wall clock was found away from the generator's, by Skew
+	Stepped  EventKind = "stepped"  // the wall clock differs from the generator's clock, by Skew
 )
 
 // Event is something that happened to a lease.
@@ -24,37 +24,90 @@ type Event struct {
 	Kind      EventKind
 	Time      time.Time // by the wall clock
 	Namespace string
-	Worker    int64
-	Epoch     int64
-	Horizon   time.Time     // up to which IDs may be issued
-	Skew      time.Duration // of the wall clock against the store's, or for Stepped against the generator's
+	Worker    int64         // -1 as long as the lease has no worker: before the first one, and after a loss
+	Epoch     int64         // 0 as long as the lease has no worker
+	Horizon   time.Time     // up to which IDs may be issued; zero before the first horizon
+	Skew      time.Duration // of the wall clock against the store's; for Stepped, against the generator's
 	Err       error         // of Failed and Lost
 }
 
-func (l *Lease) tell(kind EventKind, err error) {
+// Status is the state of a lease.
+type Status struct {
+	Namespace string
+	Worker    int64         // -1 before the first one
+	Epoch     int64         // 0 before the first worker
+	Held      bool          // false between a loss and the next worker
+	Horizon   time.Time     // up to which IDs may be issued
+	Extended  time.Time     // when the store has last answered
+	Failures  int           // in a row, since then
+	Skew      time.Duration // of the wall clock against the store's; 0 if the store has no clock of its own
+}
+
+// tell reports an event to the logger and to the hook.
+func (l *Lease) tell(kind EventKind, err error) { l.report(l.event(kind, err)) }
+
+func (l *Lease) event(kind EventKind, err error) Event {
 	e := Event{
 		Kind: kind, Time: l.cfg.clock.Now(), Namespace: l.cfg.namespace,
-		Worker: l.claim.Worker, Epoch: l.claim.Epoch, Horizon: l.horizonTime(), Skew: l.skew, Err: err,
+		Worker: -1, Horizon: l.horizonTime(), Skew: l.skew, Err: err,
 	}
+	if l.claim.Epoch > 0 {
+		e.Worker, e.Epoch = l.claim.Worker, l.claim.Epoch
+	}
+	return e
+}
+
+func (l *Lease) report(e Event) {
 	level := slog.LevelInfo
-	switch kind {
+	switch e.Kind {
 	case Extended:
 		level = slog.LevelDebug
 	case Failed, Lost, Stepped:
 		level = slog.LevelWarn
 	}
-	attrs := []slog.Attr{
-		slog.String("namespace", e.Namespace), slog.Int64("worker", e.Worker),
-		slog.Int64("epoch", e.Epoch), slog.Time("horizon", e.Horizon),
+	attrs := []slog.Attr{slog.String("namespace", e.Namespace)}
+	if e.Worker >= 0 {
+		attrs = append(attrs, slog.Int64("worker", e.Worker), slog.Int64("epoch", e.Epoch))
+	}
+	if !e.Horizon.IsZero() {
+		attrs = append(attrs, slog.Time("horizon", e.Horizon))
 	}
 	if e.Skew != 0 {
 		attrs = append(attrs, slog.Duration("skew", e.Skew))
 	}
+	if e.Err != nil {
+		attrs = append(attrs, slog.Any("error", e.Err))
+	}
+	l.cfg.log.LogAttrs(context.Background(), level, "snowflake lease "+string(e.Kind), attrs...)
+	l.cfg.hook(e)
+}
+
+// Status returns the state of the lease.
+func (l *Lease) Status() Status {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.status
+}
+
+// note updates the status after an answer of the store, or after an error.
+func (l *Lease) note(err error) {
+	now := l.cfg.clock.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := &l.status
+	s.Held, s.Skew = l.held, l.skew
 	if err != nil {
-		attrs = append(attrs, slog.Any("error", err))
+		s.Failures++
+		l.lastErr = err
+		return
 	}
-	l.cfg.log.LogAttrs(context.Background(), level, "snowflake lease "+string(kind), attrs...)
-	if l.cfg.hook != nil {
-		l.cfg.hook(e)
+	s.Worker, s.Epoch, s.Horizon = l.claim.Worker, l.claim.Epoch, l.horizonTime()
+	s.Extended, s.Failures = now, 0
+}
+
+func (l *Lease) horizonTime() time.Time {
+	if l.horizon <= 0 {
+		return time.Time{}
 	}
+	return l.layout.Start(l.horizon)
 }

@@ -12,74 +12,50 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// ErrClosed is returned by the generator of a Lease after Close.
-var ErrClosed = errors.New("lease: closed")
+// closeTimeout bounds the call that gives a worker back when the caller's context has ended or Open has failed.
+const closeTimeout = time.Second
 
-// Lease holds a worker for this process, extends its horizon in the background,
-// and takes another worker when that one is lost. Its methods are safe for
-// concurrent use.
+// Lease holds a worker for this process, extends its horizon in the background, and takes another worker if that one is
+// lost. Its methods are safe for concurrent use.
 type Lease struct {
 	store  Store
 	cfg    config
 	lessee *snowflake.Lessee
 	layout snowflake.Layout
 
-	stop context.CancelFunc
-	done chan struct{}
+	stop context.CancelFunc // ends run
+	done chan struct{}      // closed when run has ended
 
-	closing  chan struct{} // has an element while a call of Close asks the store
-	released bool          // the store was asked
-	err      error         // what it said
+	// State of the protocol. It belongs to Open, then to the goroutine of run, and after the end of that to the call of
+	// Close that has taken the element of closing.
+	claim    Claim         // without an Epoch: none
+	held     bool          // the generator uses the worker
+	token    string        // of an acquisition whose outcome is unknown
+	from     int64         // the horizon that the claim started at
+	horizon  int64         // committed by the store under the claim
+	skew     time.Duration // of the wall clock against the store's
+	retries  int           // calls in a row that the store has not answered
+	denied   int           // acquisitions in a row for which all workers were held
+	lastErr  error         // the last one that was not final
+	released bool          // nothing is left to give back
+	closing  chan struct{}
 
-	// The protocol's state, which only the goroutine of run has after Open.
-	claim   Claim
-	held    bool
-	token   string // of an acquisition under way
-	from    int64  // the horizon that the claim started at
-	horizon int64  // committed by the store under claim
-	skew    time.Duration
-	retries int   // calls in a row that the store has not answered
-	denied  int   // acquisitions in a row for which all workers were held
-	lastErr error // the last that was not final
-
-	mu     sync.Mutex // guards what status and trust read
+	mu     sync.Mutex // guards what other goroutines read
 	status Status
 	seen   storeTime
 }
 
-// storeTime is what the store's clock showed, and when that was by a clock that
-// does not step.
-type storeTime struct {
-	now time.Time
-	at  time.Duration
-}
-
-// Status is how a lease stands.
-type Status struct {
-	Namespace string
-	Worker    int64
-	Epoch     int64
-	Held      bool          // false between a loss and the next worker
-	Horizon   time.Time     // up to which IDs may be issued
-	Extended  time.Time     // the last time that the store has answered
-	Failures  int           // in a row, since then
-	Skew      time.Duration // of the wall clock against the store's; 0 if that is the same
-}
-
-// Open takes a worker from the store, commits a horizon for it, and returns a
-// lease whose generator is ready. If the owner before was not closed, and there is
-// no other worker than its own, the first ID is due when the clock has reached the
-// old horizon: up to a window later. After a Close it is due at once. If all workers
-// are held Open waits for one; ctx bounds that and every other wait of Open, not
-// the life of the lease.
+// Open takes a worker from the store, commits a horizon for it, and returns a lease whose generator is ready. If all
+// workers are held, it waits for one. ctx bounds every wait of Open, not the life of the lease.
 //
-// Errors: ErrOption for bad settings, ErrLayout if the namespace is in use with
-// another layout, ErrDamaged from a file, ErrNoWorker when ctx ends while all workers are held,
-// ErrClockSkew if the wall clock is away from the store's by more than the limit
-// (WithMaxSkew), ErrBehindHorizon if it is behind what IDs were issued for, the
-// store's errors if it has not answered for a window, at most DefaultWindow, and those of snowflake.New
-// for the generator's options. When it returns an error it holds no worker, unless
-// the store could not be told: that one is free after two windows.
+// If the worker was given back by Close, the first ID is due at once. If its owner has died, and no other worker is free,
+// the first ID is due when the clock has reached the old horizon, up to a window later.
+//
+// Errors: ErrOption for invalid settings, and those of snowflake.New for the generator's options; ErrLayout if the
+// namespace is in use with another layout; ErrDamaged if the store can't read its state; ErrNoWorker if ctx ends while
+// all workers are held; ErrClockSkew if the clock differs from the store's by more than WithMaxSkew; ErrBehindHorizon if
+// the clock is far behind the horizon; and the store's errors if it has not answered for a window, at most DefaultWindow.
+// After an error Open holds no worker, unless the store could not be told: that worker is free after two windows.
 func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
 	l, err := prepare(store, opts)
 	if err != nil {
@@ -105,6 +81,7 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 		return nil, err
 	}
 	l := &Lease{store: store, cfg: cfg, closing: make(chan struct{}, 1)}
+	l.closing <- struct{}{}
 	if l.lessee, err = snowflake.NewLessee(cfg.patience, l.trusts, cfg.generator...); err != nil {
 		return nil, err
 	}
@@ -112,74 +89,82 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 	if l.cfg.first, l.cfg.last, err = cfg.workers(l.layout); err != nil {
 		return nil, err
 	}
-	l.status.Namespace = cfg.namespace
+	l.status.Namespace, l.status.Worker = cfg.namespace, -1
 	return l, nil
 }
 
-// Generator returns the generator of the leased worker. It stays the same when
-// the worker changes.
+// Generator returns the generator of the leased worker. It stays the same when the worker changes.
 func (l *Lease) Generator() *snowflake.Generator { return l.lessee.Generator() }
 
-// Patience returns how long calls whose context never ends wait for a horizon (WithPatience).
-func (l *Lease) Patience() time.Duration { return l.cfg.patience }
-
-// Status returns how the lease stands.
-func (l *Lease) Status() Status {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.status
-}
-
-// Close ends the use of the worker and gives it back, with what is left of its
-// horizon: the next owner starts above the last ID drawn here, and need not wait
-// for the clock. Calls of the generator return ErrClosed from then on; calls that
-// wait for an ID of theirs to be due may still return it. ctx bounds the wait for
-// the store; without its answer the worker is free after two windows, at the old
-// horizon. Once the store was asked, further calls return what it said.
+// Close ends the use of the worker and gives it back with the unused part of its horizon: the next owner starts above the
+// last ID that was drawn here, and does not have to wait for the clock. From then on calls of the generator return
+// ErrClosed; calls that are waiting for their ID to be due may still return it.
+//
+// ctx bounds the wait for the store. If ctx has already ended, Close still asks the store, for at most a second. After an
+// error Close can be called again. If it never succeeds, the worker is free after two windows, at the old horizon; on
+// files, when the store is closed or the process ends. It is no error if the worker was lost.
 func (l *Lease) Close(ctx context.Context) error {
-	next := l.lessee.Close(ErrClosed) // before all else: what was given back must not be issued
+	next := l.lessee.Close(ErrClosed) // first, since what is given back must not be issued
 	l.stop()
-	select {
-	case <-l.done: // and the protocol's state is this goroutine's
-	case <-ctx.Done():
-		return fmt.Errorf("lease: close: %w: the store is still busy with an extension", ctx.Err())
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
 	}
-	select {
-	case l.closing <- struct{}{}:
-	case <-ctx.Done():
-		return fmt.Errorf("lease: close: %w: another call is at it", ctx.Err())
+	if err := receive(ctx, l.done); err != nil {
+		return fmt.Errorf("lease: close: a call of the store has not returned yet: %w", err)
 	}
-	defer func() { <-l.closing }()
-	if !l.released {
-		l.released, l.err = true, l.release(ctx, next)
+	if err := receive(ctx, l.closing); err != nil {
+		return fmt.Errorf("lease: close: another Close is waiting for the store: %w", err)
 	}
-	return l.err
+	defer func() { l.closing <- struct{}{} }()
+	if l.released {
+		return nil
+	}
+	err := l.release(ctx, next)
+	l.released = err == nil
+	return err
 }
 
-// release gives the worker back, also one that was acquired but not yet used. The
-// generator is closed: it has drawn no tick from next on, and draws nothing more.
+// receive receives from the channel, or returns the context's error. If both are possible it receives.
+func receive(ctx context.Context, from <-chan struct{}) error {
+	select {
+	case <-from:
+		return nil
+	case <-ctx.Done():
+	}
+	select {
+	case <-from:
+		return nil
+	default:
+		return ctx.Err()
+	}
+}
+
+// release gives the worker back, also one that was acquired but not used yet. The generator is closed and has drawn
+// nothing from the tick next on.
 func (l *Lease) release(ctx context.Context, next int64) error {
-	if l.claim.Token == "" {
+	if l.claim.Epoch == 0 {
 		return nil
 	}
 	unused := l.unused(next)
 	err := l.store.Release(ctx, l.claim, unused)
-	l.held = false
 	switch {
 	case errors.Is(err, ErrLost):
-		return nil // nothing to give back
+		l.held = false
+		l.note(err)
+		return nil
 	case err != nil:
 		return fmt.Errorf("lease: release worker %d: %w", l.claim.Worker, err)
 	}
-	l.horizon = min(l.horizon, unused)
+	l.held, l.horizon = false, min(l.horizon, unused)
 	l.note(nil)
 	l.tell(Released, nil)
 	return nil
 }
 
-// unused returns the first tick that no ID can have been issued for under the
-// claim. The generator has no ID of a claim that it was not given, and those that
-// it had for workers before say nothing about this one.
+// unused returns the first tick that no ID can have been issued for under the claim. next counts only if the generator
+// has used the claim: otherwise it is about an earlier worker.
 func (l *Lease) unused(next int64) int64 {
 	if !l.held {
 		return l.from
@@ -192,7 +177,7 @@ func (l *Lease) start(ctx context.Context) error {
 	for answered := l.cfg.clock.Elapsed(); ; {
 		wait, err := l.step(ctx)
 		if err != nil && ctx.Err() != nil {
-			return errors.Join(err, l.lastErr) // what it has waited for
+			return errors.Join(err, l.lastErr) // the latter says what Open was waiting for
 		}
 		if err != nil || l.held {
 			return err
@@ -209,19 +194,15 @@ func (l *Lease) start(ctx context.Context) error {
 	}
 }
 
-// giveUpTimeout bounds the try to give a worker back when something else has
-// failed.
-const giveUpTimeout = time.Second
-
 // giveUp releases what Open has taken before it failed.
 func (l *Lease) giveUp() {
 	next := l.lessee.Close(ErrClosed)
-	if l.claim.Token == "" {
+	if l.claim.Epoch == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), giveUpTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	_ = l.store.Release(ctx, l.claim, l.unused(next)) // the expiry does the rest
+	_ = l.store.Release(ctx, l.claim, l.unused(next)) // if it fails, the worker expires
 }
 
 // run extends the lease until ctx ends.
@@ -232,7 +213,7 @@ func (l *Lease) run(ctx context.Context) {
 		var err error
 		if wait, err = l.step(ctx); err != nil {
 			if ctx.Err() == nil {
-				if !errors.Is(err, ErrLost) { // which has been told
+				if !errors.Is(err, ErrLost) { // lost has reported that
 					l.note(err)
 					l.tell(Failed, err)
 				}
@@ -243,9 +224,9 @@ func (l *Lease) run(ctx context.Context) {
 	}
 }
 
-// pause waits for d, or until a call wants the horizon to rise: after the sleep
-// of a laptop, say. Calls can hurry neither a store that does not answer, nor one
-// that has just answered: there are bursts that no horizon is enough for.
+// pause waits for d, or until a call wants the horizon to rise, for example after the sleep of a laptop. A call can
+// hurry neither a store that does not answer nor one that has answered within an eighth of the window: no horizon is
+// high enough for every burst.
 func (l *Lease) pause(ctx context.Context, d time.Duration) error {
 	calm := min(d, l.cfg.window/8)
 	if l.retries > 0 {

@@ -1,7 +1,6 @@
 package lease_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -34,6 +33,8 @@ func TestBadSettingsAreRefusedWithTheValueAndTheLimit(t *testing.T) {
 		{"workers below 0", store, lease.WithWorkers(-1, 2), lease.ErrOption, "workers -1 to 2, the layout has 0 to 3"},
 		{"no workers", store, lease.WithWorkers(3, 2), lease.ErrOption, "workers 3 to 2, the layout has 0 to 3"},
 		{"a bad option of the generator", store, lease.WithGenerator(snowflake.WithLead(-1)), snowflake.ErrOption, "lead -1ns"},
+		{"no hook", store, lease.WithHook(nil), lease.ErrOption, "nil hook"},
+		{"no option of the generator", store, lease.WithGenerator(nil), lease.ErrOption, "nil Option"},
 		{"no clock", store, lease.WithClock(nil), lease.ErrOption, "nil Clock"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -45,53 +46,6 @@ func TestBadSettingsAreRefusedWithTheValueAndTheLimit(t *testing.T) {
 	}
 	if entries, err := store.List(t.Context(), ""); len(entries) != 0 || err != nil {
 		t.Errorf("a lease that was refused left %v, %v", entries, err)
-	}
-}
-
-func TestStripesHoldAWorkerEach(t *testing.T) {
-	store := leasetest.NewMemory(nil)
-	s, err := lease.OpenStripes(t.Context(), store, 3, options(t)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[snowflake.ID]bool{}
-	workers := map[int64]int{}
-	batch := make([]snowflake.ID, 10)
-	for range 1000 {
-		id, err := s.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Fill(t.Context(), batch); err != nil {
-			t.Fatal(err)
-		}
-		for _, id := range append(batch, id) {
-			if seen[id] {
-				t.Fatalf("%d came twice", id)
-			}
-			seen[id] = true
-			workers[four(t).Decompose(id).Worker]++
-		}
-	}
-	if len(workers) != 3 || len(s.Leases()) != 3 {
-		t.Errorf("IDs by worker: %v", workers)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := lease.OpenStripes(ctx, store, 2, options(t)...); !errors.Is(err, lease.ErrNoWorker) {
-		t.Errorf("two more of four: %v", err)
-	}
-	if e := entry(t, store, 3); e.Held {
-		t.Error("stripes that could not be had kept a worker")
-	}
-	if err := s.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if _, err := s.NextContext(t.Context()); !errors.Is(err, lease.ErrClosed) {
-		t.Errorf("after Close: %v", err)
-	}
-	if _, err := lease.OpenStripes(t.Context(), store, 0); !errors.Is(err, lease.ErrOption) {
-		t.Errorf("no stripes: %v", err)
 	}
 }
 

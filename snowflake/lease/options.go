@@ -10,19 +10,26 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Bounds and defaults of the settings.
 const (
+	// DefaultNamespace is used without [WithNamespace].
 	DefaultNamespace = "default"
-	DefaultWindow    = 10 * time.Second
-	MinWindow        = 10 * time.Millisecond
-	MaxWindow        = 10 * time.Minute
-	DefaultMaxSkew   = 10 * time.Second
-	DefaultPatience  = 5 * time.Second
+
+	// DefaultWindow is used without [WithWindow].
+	DefaultWindow = 10 * time.Second
+
+	// MaxWindow is the longest window.
+	MaxWindow = 10 * time.Minute
+
+	minWindow       = 10 * time.Millisecond
+	defaultMaxSkew  = 10 * time.Second
+	limitMaxSkew    = 365 * 24 * time.Hour // clocks that differ by more have nothing in common
+	defaultPatience = 5 * time.Second
+	anyWorker       = math.MinInt64 // as the last of a range: the layout's greatest
 )
 
-// Option is a setting for Open. Options are made by the With functions of this
-// package.
-type Option interface{ apply(*config) }
+// Option is a setting for Open. The With functions and StopOnLoss return options. A nil Option, and a nil argument of a
+// With function, is an error that matches ErrOption.
+type Option interface{ apply(*config) error }
 
 type config struct {
 	namespace   string
@@ -39,78 +46,136 @@ type config struct {
 	generator   []snowflake.Option
 }
 
-// maxMaxSkew bounds WithMaxSkew: beyond, clocks have nothing to do with each other.
-const maxMaxSkew = 365 * 24 * time.Hour
+type optionFunc func(*config) error
 
-// anyWorker as the last of a range stands for the layout's greatest.
-const anyWorker = math.MinInt64
+func (f optionFunc) apply(c *config) error { return f(c) }
 
-type optionFunc func(*config)
-
-func (f optionFunc) apply(c *config) { f(c) }
-
-// WithNamespace sets whose workers are leased: 1 to 100 bytes. All processes
-// whose IDs must differ have the same namespace and the same layout. Defaults to
-// DefaultNamespace.
-func WithNamespace(name string) Option { return optionFunc(func(c *config) { c.namespace = name }) }
-
-// WithGenerator sets options of the generator: its layout, its lead, its clock.
-func WithGenerator(opts ...snowflake.Option) Option {
-	return optionFunc(func(c *config) { c.generator = append(c.generator, opts...) })
-}
-
-// WithClock puts a clock in the place of the system clock, for the lease and for
-// its generator, for tests.
-func WithClock(clock snowflake.Clock) Option {
-	return optionFunc(func(c *config) {
-		c.clock = clock
-		c.generator = append(c.generator, snowflake.WithClock(clock))
+// WithNamespace sets whose workers are leased: 1 to 100 bytes, DefaultNamespace by default. All processes whose IDs must
+// differ use the same namespace and the same layout.
+func WithNamespace(name string) Option {
+	return optionFunc(func(c *config) error {
+		if name == "" || len(name) > maxNamespace {
+			return fmt.Errorf("%w: namespace %.110q has %d bytes, want 1 to %d", ErrOption, name, len(name), maxNamespace)
+		}
+		c.namespace = name
+		return nil
 	})
 }
 
-// WithWindow sets how far ahead of the clock the horizon is put at each
-// extension, MinWindow to MaxWindow. Extensions come at half of it, so a
-// generator survives an outage of the store of half a window to a whole one. A
-// worker whose owner died is free after two windows, and its next owner may have to
-// wait up to one for its first ID; one that was given back by Close costs no wait,
-// however long the window. Defaults to DefaultWindow.
-func WithWindow(d time.Duration) Option { return optionFunc(func(c *config) { c.window = d }) }
-
-// WithWorkers sets the range of workers to choose from, both inclusive. Defaults
-// to all that the layout has. Numbers outside may be given to processes by hand.
-func WithWorkers(first, last int64) Option {
-	return optionFunc(func(c *config) { c.first, c.last = first, last })
+// WithGenerator sets options of the generator, such as its layout and its lead. A clock of the generator's own is
+// compared with the store's clock like the system clock.
+func WithGenerator(opts ...snowflake.Option) Option {
+	return optionFunc(func(c *config) error {
+		for _, opt := range opts {
+			if opt == nil {
+				return fmt.Errorf("%w: WithGenerator: nil Option", ErrOption)
+			}
+		}
+		c.generator = append(c.generator, opts...)
+		return nil
+	})
 }
 
-// WithMaxSkew sets how far the wall clock may be from the store's when Open takes
-// a worker, at most a year, and how far ahead of it when a generator follows a
-// step forward. Stores without a clock of their own, on files and on SQLite, can't
-// tell; their steps forward are followed. Defaults to DefaultMaxSkew, the figure of Twitter's servers of 2010.
-func WithMaxSkew(d time.Duration) Option { return optionFunc(func(c *config) { c.maxSkew = d }) }
+// WithClock replaces the system clock, for the lease and for its generator. It is for tests.
+func WithClock(clock snowflake.Clock) Option {
+	return optionFunc(func(c *config) error {
+		if clock == nil {
+			return fmt.Errorf("%w: nil Clock", ErrOption)
+		}
+		c.clock = clock
+		c.generator = append(c.generator, snowflake.WithClock(clock))
+		return nil
+	})
+}
 
-// WithPatience sets how long calls whose context never ends, such as Next, wait
-// for a horizon that has not risen before they return
-// snowflake.ErrLeaseStalled. Defaults to DefaultPatience; 0 is not at all.
-func WithPatience(d time.Duration) Option { return optionFunc(func(c *config) { c.patience = d }) }
+// WithWindow sets how far ahead of the clock each extension puts the horizon: 10 ms to MaxWindow, DefaultWindow by
+// default. Extensions come at half of the window, so a generator survives an outage of the store of half a window to a
+// whole one. A worker whose owner died is free after two windows, and its next owner may have to wait up to one window
+// for its first ID. A worker that was given back by Close causes no wait, however long the window is.
+func WithWindow(d time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		if d < minWindow || d > MaxWindow {
+			return fmt.Errorf("%w: window %v out of range [%v, %v]", ErrOption, d, minWindow, MaxWindow)
+		}
+		c.window = d
+		return nil
+	})
+}
 
-// StopOnLoss makes a generator whose worker was taken over stop at its horizon
-// with ErrLost, instead of going on under another worker.
-func StopOnLoss() Option { return optionFunc(func(c *config) { c.stopOnLoss = true }) }
+// WithWorkers sets the range of workers to choose from, both inclusive; by default all that the layout has. Numbers
+// outside of the range may be assigned to processes by hand.
+func WithWorkers(first, last int64) Option {
+	return optionFunc(func(c *config) error {
+		c.first, c.last = first, last
+		return nil
+	})
+}
+
+// WithMaxSkew sets how far the clock may be from the store's when Open takes a worker, and how far ahead of the store's
+// it may be when a generator follows a step forward of the wall clock: more than 0 and at most a year, 10 s by default.
+// Stores without a clock of their own, on files and on SQLite, can't tell; with them every step forward is followed.
+func WithMaxSkew(d time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		if d <= 0 || d > limitMaxSkew {
+			return fmt.Errorf("%w: skew %v out of range (0, %v]", ErrOption, d, limitMaxSkew)
+		}
+		c.maxSkew = d
+		return nil
+	})
+}
+
+// WithPatience sets how long calls whose context has no deadline, such as Next, wait for a horizon that does not rise
+// before they return snowflake.ErrLeaseStalled: 5 s by default, 0 for no wait.
+func WithPatience(d time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		if d < 0 {
+			return fmt.Errorf("%w: patience %v is negative", ErrOption, d)
+		}
+		c.patience = d
+		return nil
+	})
+}
+
+// StopOnLoss makes a generator whose worker was taken over stop at its horizon with ErrLost, instead of continuing with
+// another worker.
+func StopOnLoss() Option {
+	return optionFunc(func(c *config) error {
+		c.stopOnLoss = true
+		return nil
+	})
+}
 
 // WithVersion sets what List shows as the version of the program.
 func WithVersion(version string) Option {
-	return optionFunc(func(c *config) { c.holder.Version = version })
+	return optionFunc(func(c *config) error {
+		c.holder.Version = version
+		return nil
+	})
 }
 
-// WithLogger sets where the lease tells what happens to it: workers that are
-// taken and released at level Info, lost workers, failed extensions and clock
-// steps at level Warn, extensions at level Debug. Defaults to slog.Default().
-func WithLogger(log *slog.Logger) Option { return optionFunc(func(c *config) { c.log = log }) }
+// WithLogger sets where the lease logs its events: workers that are taken and given back at level Info, lost workers,
+// failed calls of the store and clock steps at level Warn, extensions at level Debug. The default is slog.Default().
+func WithLogger(log *slog.Logger) Option {
+	return optionFunc(func(c *config) error {
+		if log == nil {
+			return fmt.Errorf("%w: nil Logger", ErrOption)
+		}
+		c.log = log
+		return nil
+	})
+}
 
-// WithHook sets a function that is told of each event, one call after the other:
-// by Open, by the lease's own goroutine, and by Close. It must not take long, nor
-// call Close, which waits for it.
-func WithHook(hook func(Event)) Option { return optionFunc(func(c *config) { c.hook = hook }) }
+// WithHook sets a function that receives each event, one call at a time: from Open, from the lease's own goroutine and
+// from Close. It must return quickly, and must not call Close, which waits for it.
+func WithHook(hook func(Event)) Option {
+	return optionFunc(func(c *config) error {
+		if hook == nil {
+			return fmt.Errorf("%w: nil hook", ErrOption)
+		}
+		c.hook = hook
+		return nil
+	})
+}
 
 func configure(opts []Option) (config, error) {
 	host, err := os.Hostname()
@@ -120,32 +185,21 @@ func configure(opts []Option) (config, error) {
 	c := config{
 		namespace: DefaultNamespace,
 		window:    DefaultWindow,
-		maxSkew:   DefaultMaxSkew,
-		patience:  DefaultPatience,
+		maxSkew:   defaultMaxSkew,
+		patience:  defaultPatience,
 		last:      anyWorker,
 		holder:    Holder{Host: host, PID: os.Getpid()},
 		log:       slog.Default(),
+		hook:      func(Event) {},
 		clock:     systemClock{},
 	}
 	for _, opt := range opts {
 		if opt == nil {
 			return c, fmt.Errorf("%w: nil Option", ErrOption)
 		}
-		opt.apply(&c)
-	}
-	switch {
-	case c.namespace == "" || len(c.namespace) > 100:
-		return c, fmt.Errorf("%w: namespace %.110q has %d bytes, want 1 to 100", ErrOption, c.namespace, len(c.namespace))
-	case c.window < MinWindow || c.window > MaxWindow:
-		return c, fmt.Errorf("%w: window %v out of range [%v, %v]", ErrOption, c.window, MinWindow, MaxWindow)
-	case c.maxSkew <= 0 || c.maxSkew > maxMaxSkew:
-		return c, fmt.Errorf("%w: skew %v out of range (0, %v]", ErrOption, c.maxSkew, maxMaxSkew)
-	case c.patience < 0:
-		return c, fmt.Errorf("%w: patience %v is negative", ErrOption, c.patience)
-	case c.clock == nil:
-		return c, fmt.Errorf("%w: nil Clock", ErrOption)
-	case c.log == nil:
-		return c, fmt.Errorf("%w: nil Logger", ErrOption)
+		if err := opt.apply(&c); err != nil {
+			return c, err
+		}
 	}
 	c.ttl = 2 * c.window
 	return c, nil
@@ -160,12 +214,4 @@ func (c *config) workers(l snowflake.Layout) (first, last int64, err error) {
 		return 0, 0, fmt.Errorf("%w: workers %d to %d, the layout has 0 to %d", ErrOption, c.first, last, l.MaxWorker())
 	}
 	return c.first, last, nil
-}
-
-// ticks returns how many ticks d has, rounded up.
-func ticks(d time.Duration, l snowflake.Layout) int64 {
-	if d <= 0 {
-		return 0
-	}
-	return min(int64((d+l.Tick()-1)/l.Tick()), math.MaxInt32)
 }

@@ -9,33 +9,32 @@ import (
 	"time"
 )
 
-// The protocol. One rule keeps the IDs of two owners of a worker apart:
+// The protocol. One rule separates the IDs of two owners of a worker:
 //
-//	An ID may be issued only if its tick lies below a horizon that the store has
-//	committed before under this owner's epoch, and not below the horizon that the
-//	acquisition of the epoch has read. Only an owner that issues nothing more lowers
-//	the horizon: to a tick above all that it has issued, and not below where it
-//	started. A takeover raises the epoch and starts at the horizon of the row.
+//	An ID may be issued only if its tick lies below a horizon that the store has committed before under this owner's
+//	epoch, and not below the horizon that the acquisition of the epoch has read. Only an owner that issues nothing more
+//	lowers the horizon: to a tick above all that it has issued, and not below where it started. A takeover raises the
+//	epoch and starts at the horizon of the row.
 //
-// Extensions and releases under the epoch e change the row only until it has the
-// epoch e+1, and the acquisition of e+1 reads the horizon after that. What it reads
-// is above each tick issued under e:
+// Extensions and releases under the epoch e change the row only until it has the epoch e+1, and the acquisition of e+1
+// reads the horizon after that. What it reads is above each tick issued under e:
 //
-//   - Without a release it is at or above all horizons committed under e, so above
-//     all that may be issued under e, then or later.
-//   - With one, the owner had frozen its generator before it asked: what it has
-//     issued is all that it ever will, and lies below the tick it has asked for.
-//     That number never changes, so a repeated release writes the same. A late
+//   - Without a release it is at or above all horizons committed under e, so above all that may be issued under e.
+//   - With a release, the owner had frozen its generator before it asked: what it has issued lies below the tick it has
+//     asked for, and it issues nothing more. The tick never changes, so a repeated release writes the same. A late
 //     extension can only raise the horizon.
 //
-// It is also at or above what the acquisition of e has read, thus above each tick
-// issued under the epochs before. So the ticks of two owners never meet, whatever
-// clocks, pauses, kills and expiries do; these decide when a worker changes hands,
-// not whether that is safe. A claim that the store has called lost, or that it has
-// not confirmed, lowers nothing. The model in model/lease.pml has the same names.
+// It is also at or above what the acquisition of e has read, thus above each tick issued under the epochs before. So the
+// ticks of two owners never overlap, whatever clocks, pauses, kills and expiries do; these decide when a worker changes
+// hands. A claim that the store has called lost, or that it has not confirmed, lowers nothing. The model in
+// model/lease.pml uses the same names.
 
-// step does what is due: acquire a worker or extend the one that is held. It
-// returns how long to wait before the next step. An error is final.
+// maxBackoff bounds how long the lease waits before it asks again: long windows are for outages, and a store that is
+// back should not have to wait for one.
+const maxBackoff = DefaultWindow / 4
+
+// step does what is due: it acquires a worker or extends the one that is held, and returns how long to wait before the
+// next step. An error is final.
 func (l *Lease) step(ctx context.Context) (time.Duration, error) {
 	if !l.held {
 		return l.acquire(ctx)
@@ -43,16 +42,16 @@ func (l *Lease) step(ctx context.Context) (time.Duration, error) {
 	return l.extend(ctx)
 }
 
-// acquire takes a worker, commits a first horizon, and only then lets the
-// generator use it.
+// acquire takes a worker, commits a first horizon, and only then lets the generator use it.
 func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 	tick, err := l.lessee.Tick()
 	if err != nil {
-		if l.running() { // clocks may be set right
+		if l.running() { // the clock may be corrected
 			return l.failed(ctx, err)
 		}
 		return 0, err
 	}
+	gap := l.clockGap(tick)
 	if l.token == "" {
 		l.token = newToken()
 	}
@@ -60,17 +59,16 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return l.refused(ctx, err)
 	}
-	if grant.Claim != l.claim {
+	if grant.Claim != l.claim { // if equal, an earlier reply was lost, and what was committed since is the lease's own
 		l.claim, l.from = grant.Claim, grant.Horizon
-	} // else its reply was lost: what has been committed since is the lease's own
-	if err := l.checkClocks(grant, tick); err != nil {
+	}
+	if err := l.checkClocks(grant, tick, gap); err != nil {
 		return 0, err
 	}
-	// By the clock, not by the horizon it starts at: that would put the horizon
-	// another window ahead with each owner. Until the clock has come near, nothing
-	// can be issued and extensions do no harm.
+	// The new horizon depends on the clock and not on the old horizon, which would move it a window further with each
+	// owner. Until the clock has come near the old horizon nothing can be issued, and extensions do no harm.
 	if err := l.commit(ctx, tick); err != nil {
-		if errors.Is(err, ErrLost) { // so slow that another has it by now
+		if errors.Is(err, ErrLost) { // the call was so slow that the worker expired
 			l.token, l.claim = "", Claim{}
 		}
 		return l.failed(ctx, err)
@@ -84,8 +82,8 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 	return l.period(), nil
 }
 
-// extend commits a higher horizon and then lets the generator go up to it. If the
-// outcome is unknown the old horizon stays in force.
+// extend commits a higher horizon and then lets the generator go up to it. If the outcome is unknown the old horizon
+// stays in force.
 func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
 	tick, err := l.lessee.Tick()
 	if err == nil {
@@ -101,10 +99,9 @@ func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
 	l.note(nil)
 	l.tell(Extended, nil)
 	if drift := l.Generator().Stats().Drift; drift.Abs() > l.cfg.maxSkew {
-		skew := l.skew
-		l.skew = drift
-		l.tell(Stepped, nil)
-		l.skew = skew
+		stepped := l.event(Stepped, nil)
+		stepped.Skew = drift
+		l.report(stepped)
 	}
 	return l.period(), nil
 }
@@ -124,8 +121,7 @@ func (l *Lease) commit(ctx context.Context, tick int64) error {
 	return nil
 }
 
-// horizonOf returns the horizon to commit: a window beyond all that may be issued
-// at the tick.
+// horizonOf returns the horizon to commit: a window beyond all that may be issued at the tick.
 func (l *Lease) horizonOf(tick int64) int64 {
 	return tick + l.lessee.Lead() + max(1, ticks(l.cfg.window, l.layout))
 }
@@ -139,7 +135,7 @@ func (l *Lease) callAcquire(ctx context.Context, tick int64) (Grant, error) {
 		Token: l.token, TTL: l.cfg.ttl, Tick: tick, Holder: l.cfg.holder,
 	})
 	if err == nil {
-		l.horizon = 0 // of this claim nothing is committed yet
+		l.horizon = 0 // nothing is committed under this claim yet
 		l.observe(grant.Now, before)
 	}
 	return grant, err
@@ -148,31 +144,30 @@ func (l *Lease) callAcquire(ctx context.Context, tick int64) (Grant, error) {
 // refused handles the errors of Acquire.
 func (l *Lease) refused(ctx context.Context, err error) (time.Duration, error) {
 	var none *NoWorkerError
-	switch {
-	case !l.running() && (errors.Is(err, ErrLayout) || errors.Is(err, ErrOption) || errors.Is(err, ErrDamaged)):
-		return 0, err
-	case errors.As(err, &none):
-		l.retries = 0 // it has answered
-		l.note(err)
-		if l.denied++; l.denied == 1 {
-			l.tell(Failed, err) // once, not at each try
-		}
-		wait := none.Wait
-		if wait <= 0 { // unknown
-			wait = l.cfg.window / 64 << min(l.denied, 4)
-		}
-		// No later than after a default window, however long this one is: workers are given back, too.
-		return min(max(wait, 10*time.Millisecond), l.cfg.window, DefaultWindow), nil
+	if !errors.As(err, &none) {
+		return l.failed(ctx, err)
 	}
-	return l.failed(ctx, err)
+	l.retries = 0 // the store has answered
+	l.note(err)
+	if l.denied++; l.denied == 1 {
+		l.tell(Failed, err) // once, not at each attempt
+	}
+	wait := none.Wait
+	if wait <= 0 { // unknown
+		wait = l.cfg.window / 64 << min(l.denied, 4)
+	}
+	// At most a default window, however long this one is: a worker may be given back before it expires.
+	return min(max(wait, 10*time.Millisecond), l.cfg.window, DefaultWindow), nil
 }
 
-// failed handles an unknown outcome: the same again, soon.
+// failed handles other errors. The outcome is unknown, so the same is tried again soon, unless the error is final.
 func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return 0, errors.Join(ctx.Err(), err)
-	}
-	if errors.Is(err, os.ErrClosed) { // the store, for good
+	case errors.Is(err, os.ErrClosed): // the store, for good
+		return 0, err
+	case !l.running() && (errors.Is(err, ErrLayout) || errors.Is(err, ErrOption) || errors.Is(err, ErrDamaged)):
 		return 0, err
 	}
 	l.note(err)
@@ -182,24 +177,24 @@ func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
 	return jitter(min(backoff, maxBackoff)), nil
 }
 
-// maxBackoff bounds how long a store that is back waits for the lease: long windows
-// are for outages, and do not make a question cost more.
-const maxBackoff = DefaultWindow / 4
-
-// lost handles a takeover: the generator may use what is left below its horizon,
-// and goes on under another worker as soon as there is one.
+// lost handles a takeover: the generator may use what is left below its horizon, and continues with another worker as
+// soon as there is one. There is nothing to give back.
 func (l *Lease) lost(err error) (time.Duration, error) {
-	l.held, l.claim.Token = false, "" // nothing to give back: the generator may go on below its horizon
+	l.held = false
 	l.note(err)
 	l.tell(Lost, err)
+	worker := l.claim.Worker
+	l.claim = Claim{}
 	if l.cfg.stopOnLoss {
-		return 0, fmt.Errorf("lease: worker %d of namespace %q: %w", l.claim.Worker, l.cfg.namespace, err)
+		return 0, fmt.Errorf("lease: worker %d of namespace %q: %w", worker, l.cfg.namespace, err)
 	}
 	return 0, nil
 }
 
-// period is half a window, give or take a tenth, so that many processes that were
-// started together do not ask together.
+// running reports whether the lease has had a worker.
+func (l *Lease) running() bool { return l.status.Epoch > 0 }
+
+// period returns half a window, plus or minus a tenth, so that processes that were started together do not ask together.
 func (l *Lease) period() time.Duration {
 	l.retries = 0
 	return jitter(l.cfg.window / 2)
@@ -209,6 +204,6 @@ func jitter(d time.Duration) time.Duration {
 	return d*9/10 + rand.N(d/5+1)
 }
 
-// timeout is how long one call of the store may take: two fit into what is left
-// of a window when an extension is due, if that is not very short.
+// timeout is how long one call of the store may take. Two fit into what is left of a window when an extension is due, if
+// the window is not very short.
 func (l *Lease) timeout() time.Duration { return max(l.cfg.window/5, 50*time.Millisecond) }

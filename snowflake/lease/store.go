@@ -2,81 +2,73 @@ package lease
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
-// Store keeps the leases: one row for each worker of a namespace, with its epoch,
-// the token of its owner, its horizon and its expiry. Package leasetest tests
-// whether a Store keeps what is written here; implementations must be safe for
-// concurrent use by many goroutines and by many processes.
+// Store keeps the leases: one row for each worker of a namespace, with its epoch, the token of its owner, its horizon
+// and its expiry. It must be safe for concurrent use by many goroutines and by many processes. Package leasetest tests
+// whether a Store keeps what is written here.
 //
-// A method that returns any other error than those it names leaves open whether
-// the store was changed: the caller asks again, with the same token. One that wraps os.ErrClosed
-// says that the store was closed for good: a lease then stops asking.
+// After any other error than those named here it is unknown whether the store was changed; the caller asks again with
+// the same token. An error that wraps os.ErrClosed says that the store was closed for good: a lease then stops asking.
 type Store interface {
-	// Acquire takes a worker that nobody holds: it raises the row's epoch by
-	// one, puts in the token and the holder, sets the expiry to TTL from now by
-	// the store's own clock, and leaves the horizon as it is. Only after that it
-	// reads the horizon that it returns, so that no owner before can raise it any
-	// more. A worker that was never taken has the epoch 1 and the horizon 0.
+	// Acquire takes a worker that nobody holds: it raises the row's epoch by one, stores the token and the holder, sets
+	// the expiry to TTL from now by the store's own clock, and leaves the horizon as it is. It reads the horizon that it
+	// returns only after that, so that no earlier owner can raise it any more. A worker that was never taken gets the
+	// epoch 1 and the horizon 0.
 	//
-	// A worker is free if it was never taken or if the store's clock has reached
-	// its expiry. Of the free ones it takes those whose horizon is not above
-	// Request.Tick before the others, and of these the one that has been free for
-	// the longest time; numbers that were never taken come after them, lowest
-	// first, and before those with a horizon above Tick.
+	// A worker is free if it was never taken, or if the store's clock has reached its expiry. Acquire takes, in this
+	// order: free workers whose horizon is not above Request.Tick, the one that has been free for the longest time
+	// first; workers that were never taken, the lowest first; free workers whose horizon is above Tick.
 	//
-	// If a row of the namespace has the token of the request already, and is not
-	// expired, Acquire returns that one: the reply to an earlier call was lost.
+	// If a row of the namespace has the token of the request and has not expired, Acquire returns that one: the reply to
+	// an earlier call was lost.
 	//
-	// It returns a *NoWorkerError (ErrNoWorker) if all are held, and ErrLayout if
-	// the namespace was first used with another layout, without a change.
+	// It returns a *NoWorkerError (ErrNoWorker) if all workers are held, and ErrLayout, without a change, if the
+	// namespace was first used with another layout.
 	Acquire(ctx context.Context, r Request) (Grant, error)
 
-	// Extend raises the horizon to at least the given tick, never lowers it, and
-	// sets the expiry to ttl from now by the store's clock, if and only if the
-	// row still has the claim's epoch and token; an expiry that has passed is no
-	// obstacle as long as nobody has taken the worker over. When it returns
-	// without an error the horizon is durable. It returns the store's time, or
-	// the zero Time if the store's clock is the caller's.
+	// Extend raises the horizon to at least the given tick, never lowers it, and sets the expiry to ttl from now by the
+	// store's clock, if and only if the row still has the claim's epoch and token. It does so after the expiry, too, as
+	// long as nobody has taken the worker over. When it returns without an error the horizon is durable. It returns the
+	// store's time, or the zero Time if the store's clock is the caller's.
 	//
-	// It returns ErrLost, without a change, if the row has another epoch or
-	// token. That is final: no later call for the claim will succeed.
+	// It returns ErrLost, without a change, if the row has another epoch or token. That is final: no later call for the
+	// claim will succeed.
 	Extend(ctx context.Context, c Claim, horizon int64, ttl time.Duration) (now time.Time, err error)
 
-	// Release makes the worker free at once, keeps its epoch, and lowers its
-	// horizon to the given tick, at least 0, if it is above that; it never raises
-	// it. So the owner gives back what it has not used, and whoever takes the worker
-	// next starts there. When it returns without an error the horizon is durable.
+	// Release makes the worker free at once, keeps its epoch, and lowers its horizon to the given tick, at least 0, if it
+	// is above that; it never raises it. So the owner gives back what it has not used, and the next owner starts there.
+	// When it returns without an error the horizon is durable.
 	//
-	// The owner calls it when it has issued its last ID, never before, with a tick
-	// above that of each of its IDs and not below Grant.Horizon, and asks with the
-	// same tick again if the outcome is unknown. That is what makes it safe: a
-	// release that comes once more changes nothing, one that is late finds the next
-	// owner's epoch, and an extension that is late raises the horizon again, which
-	// costs the next owner a wait at most.
+	// The owner calls it after its last ID, with a tick above those of all its IDs and not below Grant.Horizon, and with
+	// the same tick again if the outcome is unknown. Therefore a repeated release changes nothing, a late one finds the
+	// next owner's epoch, and a late extension only raises the horizon, which costs the next owner at most a wait.
 	//
-	// It may be called again until somebody has taken the worker. It returns
-	// ErrLost, without a change, if the row has another epoch or token.
+	// It can be repeated until somebody has taken the worker. It returns ErrLost, without a change, if the row has
+	// another epoch or token.
 	Release(ctx context.Context, c Claim, horizon int64) error
 
-	// List returns the rows of a namespace in the order of their workers, those
-	// of all namespaces for "", by namespace first. Expired ones are among them.
+	// List returns the rows of a namespace in the order of their workers, or for "" the rows of all namespaces, ordered
+	// by namespace first. Expired rows are included.
 	List(ctx context.Context, namespace string) ([]Entry, error)
 }
 
 // Request is what Acquire asks for.
 type Request struct {
-	Namespace   string        // whose workers; 1 to 100 bytes
-	Layout      string        // text of the layout, the same for all of a namespace
-	First, Last int64         // the workers that may be taken, both inclusive
-	Token       string        // 32 hexadecimal digits, random; the same again after an unknown outcome
+	Namespace   string        // whose workers; 1 to 100 bytes of UTF-8 without a zero byte
+	Layout      string        // text of the layout, the same for all of a namespace; at most 1000 bytes
+	First, Last int64         // the workers that may be taken, both inclusive, from 0
+	Token       string        // 32 random hexadecimal digits, 0-9 and a-f; the same again after an unknown outcome
 	TTL         time.Duration // until the expiry, at least a millisecond
-	Tick        int64         // of the caller's clock, in ticks since the layout's epoch
+	Tick        int64         // of the caller's clock, since the layout's epoch; any value
 	Holder      Holder        // who asks, for List
 }
 
-// Claim is what an owner proves its ownership with.
+// Claim proves an ownership.
 type Claim struct {
 	Namespace string
 	Worker    int64
@@ -87,23 +79,69 @@ type Claim struct {
 // Grant is a worker that was acquired.
 type Grant struct {
 	Claim
-	Horizon int64     // first tick that no owner before can have issued an ID for
+	Horizon int64     // first tick that no earlier owner can have issued an ID for
 	Now     time.Time // of the store's clock; zero if that is the caller's
 }
 
-// Holder says which process holds a worker, for people.
+// Holder identifies a process, for people.
 type Holder struct {
 	Host    string
 	PID     int
-	Version string // of the program, as it likes to be called
+	Version string // of the program (WithVersion)
 }
 
 // Entry is a row, for people.
 type Entry struct {
-	Claim   // the token is empty: it is the owner's secret
+	Claim   // without the token, which is the owner's secret
 	Layout  string
 	Horizon int64     // in ticks since the layout's epoch
 	Expires time.Time // by the store's clock; zero for stores without an expiry
 	Held    bool      // not expired, by the store's clock
 	Holder  Holder    // the last one
+}
+
+const (
+	maxNamespace = 100  // bytes
+	maxLayout    = 1000 // bytes
+	tokenDigits  = 32   // hexadecimal, so 128 bits
+	minTTL       = time.Millisecond
+)
+
+// Validate returns an error that matches [ErrOption] and names the value and the limit if a field is not as [Request]
+// says. Every Store calls it first in Acquire.
+func (r Request) Validate() error {
+	switch {
+	case r.Namespace == "":
+		return fmt.Errorf("%w: the namespace is empty", ErrOption)
+	case len(r.Namespace) > maxNamespace:
+		return fmt.Errorf("%w: the namespace %.20q... has %d bytes, at most %d are allowed",
+			ErrOption, r.Namespace, len(r.Namespace), maxNamespace)
+	case !utf8.ValidString(r.Namespace), strings.ContainsRune(r.Namespace, 0): // some databases can't store them
+		return fmt.Errorf("%w: the namespace %q is not UTF-8 without zero bytes", ErrOption, r.Namespace)
+	case len(r.Layout) > maxLayout:
+		return fmt.Errorf("%w: the layout's text has %d bytes, at most %d are allowed", ErrOption, len(r.Layout), maxLayout)
+	case r.First < 0:
+		return fmt.Errorf("%w: the first worker is %d, the lowest is 0", ErrOption, r.First)
+	case r.Last < r.First:
+		return fmt.Errorf("%w: the last worker, %d, is below the first, %d", ErrOption, r.Last, r.First)
+	case !isToken(r.Token):
+		// The value is not printed: it may be a mistyped secret.
+		return fmt.Errorf("%w: the token has %d characters or other digits than 0-9 and a-f, want %d of these",
+			ErrOption, len(r.Token), tokenDigits)
+	}
+	return ValidateTTL(r.TTL)
+}
+
+// ValidateTTL returns an error that matches [ErrOption] if the time to live is below a millisecond, the unit in which
+// stores keep an expiry. Every Store calls it first in Extend.
+func ValidateTTL(ttl time.Duration) error {
+	if ttl < minTTL {
+		return fmt.Errorf("%w: the TTL is %v, at least %v is needed", ErrOption, ttl, minTTL)
+	}
+	return nil
+}
+
+// isToken rejects capitals: a database that ignores case would take two tokens for the same.
+func isToken(s string) bool {
+	return len(s) == tokenDigits && strings.Trim(s, "0123456789abcdef") == ""
 }

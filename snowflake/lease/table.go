@@ -10,9 +10,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// WriteTable writes entries, as List returns them, as a table for people: who
-// holds which worker, since how many owners, up to which time it may issue IDs,
-// and when the lease ends unless it is extended. Times are in UTC.
+// WriteTable writes entries, as List returns them, as a table: who holds which worker, how many owners it has had, up to
+// which time the owner may issue IDs, and when the lease expires unless it is extended. Times are in UTC.
 func WriteTable(w io.Writer, entries []Entry) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAMESPACE\tWORKER\tSTATE\tEPOCH\tHORIZON\tEXPIRES\tHOST\tPID\tVERSION")
@@ -27,8 +26,7 @@ func WriteTable(w io.Writer, entries []Entry) error {
 	return table.Flush()
 }
 
-// HorizonTime returns the horizon as a time, and false if the layout's text can't
-// be read.
+// HorizonTime returns the horizon as a time, and false if snowflake.ParseLayout does not know the layout's text.
 func (e Entry) HorizonTime() (time.Time, bool) {
 	layout, err := snowflake.ParseLayout(e.Layout)
 	if err != nil {

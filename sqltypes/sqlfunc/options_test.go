@@ -100,7 +100,7 @@ func TestOtherDialectsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dialect := range []sqllease.Dialect{0, sqllease.SQLite, 99, -1} {
+	for _, dialect := range []sqllease.Dialect{"", sqllease.SQLite, "oracle"} {
 		_, one := f.Statements(dialect)
 		_, two := f.Script(dialect)
 		_, three := f.Drop(dialect)

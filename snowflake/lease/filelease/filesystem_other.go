@@ -2,5 +2,5 @@
 
 package filelease
 
-// networkFileSystem knows none: what statfs(2) says differs from system to system.
+// networkFileSystem knows none: the result of statfs(2) differs between systems.
 func networkFileSystem(string) (string, error) { return "", nil }

@@ -3,49 +3,57 @@ package filelease
 import (
 	"bytes"
 	"context"
+	"encoding/base32"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/pause"
 )
 
-// Option is a setting for New and NewStateFile.
-type Option interface{ applyFile(*fileConfig) }
+// Option is a setting for New and NewStateFile. A nil Option is an error that matches lease.ErrOption.
+type Option interface{ apply(*config) error }
 
-type fileConfig struct{ network bool }
+type config struct{ network bool }
 
-type fileOption func(*fileConfig)
+type optionFunc func(*config) error
 
-func (f fileOption) applyFile(c *fileConfig) { f(c) }
+func (f optionFunc) apply(c *config) error { return f(c) }
 
-// AllowNetworkFolder lets the folder be on a network file system, for a host
-// whose only disk is one. Processes of this one host may then use it. Those of
-// several must not: over NFS, flock is a lock of the server's (flock(2), "NFS
-// details") with a lease of its own, which the server gives to others after a cut
-// of the network (RFC 7530, section 9.6.3) before the owner notices. Use a
-// database for them.
-func AllowNetworkFolder() Option { return fileOption(func(c *fileConfig) { c.network = true }) }
+// AllowNetworkFolder permits a folder on a network file system, for a host whose only disk is one. Only processes of this
+// one host may use it: over NFS, flock is a lock of the server (flock(2), "NFS details") with a lease of its own, which the
+// server gives to others after a network failure (RFC 7530, section 9.6.3) before the owner notices. Processes of several
+// hosts need a database.
+func AllowNetworkFolder() Option {
+	return optionFunc(func(c *config) error {
+		c.network = true
+		return nil
+	})
+}
 
-// prepareFolder creates the folder and returns its absolute path, if it can hold
-// a store.
+// prepareFolder creates the folder and returns its absolute path, if it can hold a store.
 func prepareFolder(dir string, opts []Option) (string, error) {
-	var c fileConfig
+	var c config
 	for _, opt := range opts {
 		if opt == nil {
 			return "", fmt.Errorf("%w: nil Option", lease.ErrOption)
 		}
-		opt.applyFile(&c)
+		if err := opt.apply(&c); err != nil {
+			return "", err
+		}
 	}
 	if dir == "" {
 		return "", fmt.Errorf("%w: the path of the file store is empty", lease.ErrOption)
 	}
-	// A process that changes its folder later keeps its store.
+	// Absolute, so that a process that changes its working directory keeps its store.
 	dir, err := filepath.Abs(dir)
 	if err == nil {
 		err = makeFolder(dir)
@@ -56,7 +64,7 @@ func prepareFolder(dir string, opts []Option) (string, error) {
 	if name, err := networkFileSystem(dir); err != nil {
 		return "", fmt.Errorf("lease: file store: %w", err)
 	} else if name != "" && !c.network {
-		return "", fmt.Errorf("%w: %s is on a network file system (%s), whose locks can be lost unnoticed",
+		return "", fmt.Errorf("%w: %s is on a network file system (%s), whose locks can be lost without notice",
 			lease.ErrOption, dir, name)
 	}
 	if err := probeLocks(dir); err != nil {
@@ -65,8 +73,8 @@ func prepareFolder(dir string, opts []Option) (string, error) {
 	return dir, nil
 }
 
-// probeLocks finds out whether files can be written in the folder and whether a
-// lock keeps others out: some file systems say yes to everybody.
+// probeLocks checks that files can be written in the folder, and that a lock keeps others out: some file systems grant
+// every lock.
 func probeLocks(dir string) (err error) {
 	first, err := os.CreateTemp(dir, ".probe-*")
 	if err != nil {
@@ -89,7 +97,7 @@ func probeLocks(dir string) (err error) {
 	return nil
 }
 
-// makeFolder creates a folder, and those above it, and makes that durable.
+// makeFolder creates a folder and its parents, and makes that durable.
 func makeFolder(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -108,7 +116,7 @@ func makeFolder(dir string) error {
 	return syncFolder(parent)
 }
 
-// namespaceFile says which namespace a folder is for, and with which layout.
+// namespaceFile records which namespace a folder is for, and its layout.
 type namespaceFile struct {
 	Namespace string `json:"namespace"`
 	Layout    string `json:"layout"`
@@ -120,8 +128,8 @@ const (
 	pollLast          = 25 * time.Millisecond
 )
 
-// useNamespace notes the request's layout at the first use of a namespace, and
-// compares it at every other. The namespace is locked.
+// useNamespace records the request's layout at the first use of a namespace, and compares it later. The namespace is
+// locked.
 func useNamespace(folder string, r lease.Request) error {
 	used, err := readNamespace(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -161,7 +169,7 @@ func readNamespace(folder string) (used namespaceFile, err error) {
 	return used, nil
 }
 
-// turn waits until no other goroutine acquires or lists.
+// turn waits until no other goroutine of the process acquires or lists.
 func (f *Store) turn(ctx context.Context) (done func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -184,9 +192,9 @@ func (f *Store) lockNamespace(ctx context.Context, namespace string) (unlock fun
 	return func() { _ = lock.Close() }, nil // nothing was written to it
 }
 
-// waitForLock asks again and again, since a wait in the kernel knows no context.
+// waitForLock polls, since a wait in the kernel can't be ended by a context.
 func waitForLock(ctx context.Context, row fileRow) (*os.File, error) {
-	for pause := pollFirst; ; pause = min(2*pause, pollLast) {
+	for wait := pollFirst; ; wait = min(2*wait, pollLast) {
 		lock, err := row.lock()
 		if err != nil {
 			return nil, fmt.Errorf("lease: file store: %w", err)
@@ -194,32 +202,59 @@ func waitForLock(ctx context.Context, row fileRow) (*os.File, error) {
 		if lock != nil {
 			return lock, nil
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := pause.For(ctx, wait); err != nil {
 			return nil, fmt.Errorf("lease: waiting for %s, which another process has locked: %w", row.path+lockSuffix, err)
 		}
 	}
 }
 
-func checkFileRequest(ctx context.Context, r lease.Request) error {
+func checkRequest(ctx context.Context, r lease.Request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if err := r.Validate(); err != nil {
 		return err
 	}
-	if !utf8.ValidString(r.Layout) { // JSON would change it
+	if !utf8.ValidString(r.Layout) { // JSON would store another text
 		return fmt.Errorf("%w: the layout %q is not UTF-8", lease.ErrOption, r.Layout)
 	}
 	return nil
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
+const (
+	namespacePrefix = "ns-" // so that no name is ".", "..", or one that Windows reserves, such as "con"
+	longestName     = 200   // of a folder, in bytes; file systems allow 255
+)
+
+// namespaceFolder returns the name of the folder of a namespace. No two namespaces have the same, even if file names
+// ignore case: small letters, digits, '-', '_' and '.' stay, other bytes are "%" and two hexadecimal digits; if that is too
+// long for a file name, all of it is base32.
+func namespaceFolder(namespace string) string {
+	const digits = "0123456789abcdef"
+	name := []byte(namespacePrefix)
+	for i := range len(namespace) {
+		c := namespace[i]
+		switch {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '_',
+			c == '.' && i < len(namespace)-1: // Windows drops a dot at the end
+			name = append(name, c)
+		default:
+			name = append(name, '%', digits[c>>4], digits[c&15])
+		}
 	}
+	if len(name) <= longestName {
+		return string(name)
+	}
+	code := base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString([]byte(namespace))
+	return namespacePrefix + "=" + strings.ToLower(code)
+}
+
+// workerOfFile returns the worker whose state a file holds, by the file's name.
+func workerOfFile(name string) (int64, bool) {
+	digits, ok := strings.CutSuffix(name, stateSuffix)
+	if !ok {
+		return 0, false
+	}
+	worker, err := strconv.ParseInt(digits, 10, 64)
+	return worker, err == nil && worker >= 0 && strconv.FormatInt(worker, 10) == digits
 }

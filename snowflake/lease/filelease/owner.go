@@ -10,8 +10,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// fileOwners are the rows that one File or StateFile owns, with their open locks.
+// fileOwners are the rows that one Store owns, with their open locks.
 type fileOwners struct {
+	relock sync.Mutex // held while a goroutine takes the lock of a released claim again
 	mu     sync.Mutex
 	rows   map[string]*fileOwner // by path
 	closed bool
@@ -22,13 +23,13 @@ type fileOwner struct {
 	claim lease.Claim
 
 	mu      sync.Mutex
-	lock    *os.File // nil: given up
+	lock    *os.File // nil after drop
 	durable int64    // the horizon that is known to be on the disk
 	idle    bool     // nothing was written since the lock was taken
 }
 
-// take makes the caller of Acquire the owner of a row whose lock it has, and whose
-// state is s. The lock is closed if that fails.
+// take makes the caller of Acquire the owner of a row whose lock it holds and whose state is s. If that fails it closes the
+// lock.
 func (o *fileOwners) take(row fileRow, lock *os.File, s fileState, r lease.Request) (lease.Grant, error) {
 	s.Epoch++
 	s.Token, s.Holder = r.Token, fileHolder(r.Holder)
@@ -70,7 +71,7 @@ func (o *fileOwners) extend(ctx context.Context, row fileRow, c lease.Claim, hor
 		if horizon <= owner.durable && !owner.idle {
 			return nil // there is no expiry to move
 		}
-		// What is in the file need not be on the disk: an earlier write of it may have failed half-way.
+		// What the file shows need not be on the disk: an earlier write may have failed before its flush.
 		s.Horizon = max(s.Horizon, owner.durable, horizon)
 		if err := row.write(s); err != nil {
 			return fmt.Errorf("lease: extending worker %d: %w", c.Worker, err)
@@ -87,9 +88,9 @@ func (o *fileOwners) release(ctx context.Context, row fileRow, c lease.Claim, ho
 	return o.use(row, c, func(owner *fileOwner, s fileState) error {
 		var err error
 		if horizon = max(0, horizon); !owner.idle || horizon < s.Horizon {
-			// What a failed write leaves may be either horizon. Nothing is issued any more, so both are right.
+			// A failed write may leave either horizon. Nothing is issued any more, so both are right.
 			s.Horizon = min(max(s.Horizon, owner.durable), horizon)
-			if err = row.write(s); err != nil { // its time says since when the worker is free
+			if err = row.write(s); err != nil { // its modification time tells since when the worker is free
 				err = fmt.Errorf("lease: releasing worker %d: %w", c.Worker, err)
 			}
 		}
@@ -97,8 +98,7 @@ func (o *fileOwners) release(ctx context.Context, row fileRow, c lease.Claim, ho
 	})
 }
 
-// use calls f with the claim's row locked, its owner and its state, or returns
-// ErrLost.
+// use calls f with the owner of the claim's row, locked, and its state, or returns ErrLost.
 func (o *fileOwners) use(row fileRow, c lease.Claim, f func(*fileOwner, fileState) error) error {
 	for {
 		owner, err := o.get(row, c)
@@ -112,14 +112,14 @@ func (o *fileOwners) use(row fileRow, c lease.Claim, f func(*fileOwner, fileStat
 	}
 }
 
-// try is use for an owner that may have been given up meanwhile; then it is not done.
+// try is use for an owner that another goroutine may have dropped; then it is not done.
 func (o *fileOwners) try(owner *fileOwner, c lease.Claim, f func(*fileOwner, fileState) error) (done bool, err error) {
 	owner.mu.Lock()
 	defer owner.mu.Unlock()
 	if owner.lock == nil {
 		return false, nil
 	}
-	if !owner.row.locks(owner.lock) { // the lock file was removed: another process may have a new one
+	if !owner.row.locks(owner.lock) { // the lock file was removed, and another process may hold a new one
 		err := o.drop(owner)
 		return err != nil, err
 	}
@@ -135,18 +135,16 @@ func (o *fileOwners) try(owner *fileOwner, c lease.Claim, f func(*fileOwner, fil
 	return true, f(owner, s)
 }
 
-// get returns the row's owner. If it has none, but the state has the claim, the
-// worker was released, or the process that owned it ended, and nobody has taken
-// it over: the claim still holds.
+// get returns the row's owner. If it has none, but the state has the claim, the worker was released, or the process that
+// owned it has ended, and nobody has taken it over. The claim is still valid then, and get takes the lock again.
 func (o *fileOwners) get(row fileRow, c lease.Claim) (*fileOwner, error) {
-	o.mu.Lock()
-	owner, closed := o.rows[row.path], o.closed
-	o.mu.Unlock()
-	if closed {
-		return nil, errClosed(row)
+	if owner, err := o.find(row); owner != nil || err != nil {
+		return owner, err
 	}
-	if owner != nil {
-		return owner, nil
+	o.relock.Lock()
+	defer o.relock.Unlock()
+	if owner, err := o.find(row); owner != nil || err != nil { // another goroutine was faster
+		return owner, err
 	}
 	s, ok, err := row.read()
 	if err != nil {
@@ -160,13 +158,23 @@ func (o *fileOwners) get(row fileRow, c lease.Claim) (*fileOwner, error) {
 		return nil, err
 	}
 	if lock == nil {
-		return nil, fmt.Errorf("lease: worker %d in namespace %q is held by another process or store value", c.Worker, c.Namespace)
+		return nil, fmt.Errorf("lease: worker %d in namespace %q is held by another process or Store", c.Worker, c.Namespace)
 	}
-	owner = &fileOwner{row: row, claim: c, lock: lock, idle: true}
+	owner := &fileOwner{row: row, claim: c, lock: lock, idle: true}
 	if err := o.add(owner); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return owner, nil
+}
+
+// find returns the row's owner, nil if there is none.
+func (o *fileOwners) find(row fileRow) (*fileOwner, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return nil, errClosed(row)
+	}
+	return o.rows[row.path], nil
 }
 
 func (o *fileOwners) add(owner *fileOwner) error {
@@ -182,7 +190,7 @@ func (o *fileOwners) add(owner *fileOwner) error {
 	return nil
 }
 
-// drop gives the lock up. The owner's mutex is held.
+// drop ends the lock. The owner's mutex is held.
 func (o *fileOwners) drop(owner *fileOwner) error {
 	o.mu.Lock()
 	if o.rows[owner.row.path] == owner {
@@ -205,14 +213,14 @@ func (o *fileOwners) byToken(namespace, token string) *fileOwner {
 	return nil
 }
 
-// owns reports whether the row is among them.
+// owns reports whether the row has an owner.
 func (o *fileOwners) owns(row fileRow) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.rows[row.path] != nil
 }
 
-// close gives all locks up, for good.
+// close ends all locks, for good.
 func (o *fileOwners) close() error {
 	o.mu.Lock()
 	o.closed = true

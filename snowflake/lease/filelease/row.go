@@ -21,18 +21,16 @@ const (
 	fileMode   = 0o600 // the token is the owner's secret
 )
 
-// fileRow is a worker on disk: the state file at path, and beside it the lock
-// file. The two differ because a state is replaced by a rename, and a lock stays
-// with the file that was opened. The lock file is never removed.
+// fileRow is a worker on disk: the state file at path, and the lock file beside it. There are two files because a state is
+// replaced by a rename, and a lock stays with the file that was opened. The lock file is never removed.
 type fileRow struct {
 	path string
-	// Whose state it has to be; if namespace is "", anybody's.
+	// Whose state it must be; any if namespace is "".
 	namespace string
 	worker    int64
 }
 
-// lock takes the row's lock, for as long as the file is open. It returns nil if
-// somebody else has it.
+// lock takes the row's lock, which is held as long as the returned file is open. It returns nil if the lock is held.
 func (r fileRow) lock() (*os.File, error) {
 	for {
 		f, err := os.OpenFile(r.path+lockSuffix, os.O_RDWR|os.O_CREATE, fileMode)
@@ -46,14 +44,14 @@ func (r fileRow) lock() (*os.File, error) {
 		if r.locks(f) {
 			return f, nil
 		}
-		// Somebody removed the lock file between the two calls.
+		// The lock file was removed between the two calls.
 		if err := f.Close(); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// locks reports whether f, which is locked, still is the row's lock file.
+// locks reports whether f, which is locked, is still the row's lock file.
 func (r fileRow) locks(f *os.File) bool {
 	mine, err := f.Stat()
 	if err != nil {
@@ -63,8 +61,8 @@ func (r fileRow) locks(f *os.File) bool {
 	return err == nil && os.SameFile(mine, named)
 }
 
-// read returns the state, and false if there is none. Since states are replaced
-// by a rename it sees a whole one, with and without the lock.
+// read returns the state, and false if there is none. States are replaced by a rename, so it reads a complete one, with or
+// without the lock.
 func (r fileRow) read() (s fileState, ok bool, err error) {
 	f, err := os.Open(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,8 +87,8 @@ func (r fileRow) read() (s fileState, ok bool, err error) {
 	return s, true, nil
 }
 
-// load is read for the owner of the lock. A row that was used once and has no
-// state is an error: it would begin at the horizon 0 again.
+// load is read for the owner of the lock. A row that was used once and has no state is an error, since it would start at
+// the horizon 0 again.
 func (r fileRow) load(lock *os.File) (s fileState, ok bool, err error) {
 	s, ok, err = r.read()
 	if ok || err != nil {
@@ -98,13 +96,12 @@ func (r fileRow) load(lock *os.File) (s fileState, ok bool, err error) {
 	}
 	info, err := lock.Stat()
 	if err == nil && info.Size() > 0 {
-		err = fmt.Errorf("%w: %s is gone: %s says that there was one", lease.ErrDamaged, r.path, lock.Name())
+		err = fmt.Errorf("%w: %s is missing: %s says that there was one", lease.ErrDamaged, r.path, lock.Name())
 	}
 	return s, false, err
 }
 
-// write makes the state durable. If it fails the state may be the one before or
-// this one.
+// write makes the state durable. After an error the file may hold the old state or this one.
 func (r fileRow) write(s fileState) error {
 	text, err := s.encode()
 	if err != nil {
@@ -113,7 +110,7 @@ func (r fileRow) write(s fileState) error {
 	return writeDurably(r.path, text)
 }
 
-// mark notes in the lock file that there is a state, for load.
+// mark records in the lock file that there is a state, for load.
 func (r fileRow) mark(lock *os.File) error {
 	info, err := lock.Stat()
 	if err != nil || info.Size() > 0 {
@@ -123,16 +120,15 @@ func (r fileRow) mark(lock *os.File) error {
 	return err
 }
 
-// writeDurably replaces the file at path: whoever reads it, even after a power
-// cut, finds the old text or the new one.
+// writeDurably replaces the file at path. A reader, even after a power cut, finds the old text or the new one.
 func writeDurably(path string, text []byte) error {
-	temp := path + tempSuffix // one name is enough: there is one writer, the owner of the lock
+	temp := path + tempSuffix // one name is enough, since only the owner of the lock writes
 	err := writeSynced(temp, text)
 	if err == nil {
 		err = replaceFile(temp, path)
 	}
 	if err != nil {
-		_ = os.Remove(temp) // gives a full disk its space back; the error is the other one
+		_ = os.Remove(temp) // frees space on a full disk; the first error is returned
 	}
 	return err
 }
@@ -143,8 +139,8 @@ func writeSynced(path string, text []byte) error {
 		return err
 	}
 	if _, err = f.Write(text); err == nil {
-		// The order of Acquire goes by this time. Left to itself, a kernel takes
-		// it from a clock that moves every few milliseconds.
+		// The order of Acquire depends on this time. The kernel would set it from a clock that moves every few
+		// milliseconds.
 		now := time.Now()
 		err = os.Chtimes(path, now, now)
 	}

@@ -20,8 +20,7 @@ type usedWorker struct {
 	horizon int64
 }
 
-// used returns the workers of a namespace that have a state, in no order. It
-// opens none of the files.
+// used returns the workers of a namespace that have a state, in no order. It opens none of the files.
 func (f *Store) used(namespace string) ([]usedWorker, error) {
 	found, err := os.ReadDir(f.folder(namespace))
 	if err != nil {
@@ -35,7 +34,7 @@ func (f *Store) used(namespace string) ([]usedWorker, error) {
 		}
 		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed meanwhile: the lock file still tells
+			continue // removed meanwhile; load finds out from the lock file
 		}
 		if err != nil {
 			return nil, fmt.Errorf("lease: file store: %w", err)
@@ -45,9 +44,8 @@ func (f *Store) used(namespace string) ([]usedWorker, error) {
 	return workers, nil
 }
 
-// scan returns a free row in the order that Store.Acquire names. Those that were
-// not written for the longest time come first, so that it rarely opens the files
-// of the many that are held and extended every few seconds.
+// scan returns a free row in the order of lease.Store.Acquire. It begins with those that were not written for the longest
+// time, so that it rarely opens the files of workers that are held and extended every few seconds.
 func (f *Store) scan(ctx context.Context, r lease.Request) (row fileRow, lock *os.File, s fileState, err error) {
 	used, err := f.used(r.Namespace)
 	if err != nil {
@@ -61,7 +59,7 @@ func (f *Store) scan(ctx context.Context, r lease.Request) (row fileRow, lock *o
 	slices.SortFunc(used, func(a, b usedWorker) int {
 		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.worker, b.worker))
 	})
-	var ahead []usedWorker // of the clock: only if there is no other
+	var ahead []usedWorker // of the clock: taken only if there is no other
 	for _, u := range used {
 		row, lock, s, err = f.claimRow(ctx, r, u.worker)
 		if err != nil {
@@ -79,7 +77,7 @@ func (f *Store) scan(ctx context.Context, r lease.Request) (row fileRow, lock *o
 			return row, nil, s, err
 		}
 	}
-	for worker := r.First; worker <= r.Last && worker >= r.First; worker++ { // Last may be the greatest number there is
+	for worker := r.First; worker <= r.Last && worker >= r.First; worker++ { // the second condition: Last may be the greatest int64
 		if taken[worker] {
 			continue
 		}
@@ -98,8 +96,7 @@ func (f *Store) scan(ctx context.Context, r lease.Request) (row fileRow, lock *o
 	return row, nil, s, &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last}
 }
 
-// claimRow returns the lock of a worker's row, nil if it is held, and its state,
-// which has the epoch 0 if there is none.
+// claimRow returns the lock of a worker's row, nil if it is held, and its state, which has the epoch 0 if there is none.
 func (f *Store) claimRow(ctx context.Context, r lease.Request, worker int64) (row fileRow, lock *os.File, s fileState, err error) {
 	row = f.row(r.Namespace, worker)
 	if err := ctx.Err(); err != nil {
@@ -125,7 +122,7 @@ func (f *Store) claimRow(ctx context.Context, r lease.Request, worker int64) (ro
 	return row, lock, s, nil
 }
 
-// entries lists a namespace, which is locked.
+// entries returns the entries of a namespace, which is locked.
 func (f *Store) entries(ctx context.Context, namespace string) ([]lease.Entry, error) {
 	used, err := f.used(namespace)
 	if err != nil {
@@ -155,7 +152,7 @@ func (f *Store) entries(ctx context.Context, namespace string) ([]lease.Entry, e
 	return entries, errors.Join(errs...)
 }
 
-// held reports whether somebody has the row's lock, by trying to take it.
+// held reports whether the row's lock is held, by trying to take it.
 func (r fileRow) held(own *fileOwners) (bool, error) {
 	if own.owns(r) {
 		return true, nil

@@ -14,11 +14,11 @@ import (
 
 const (
 	stateFormat  = 1
-	longestState = 64 << 10 // bytes of a state file: far more than any has
+	longestState = 64 << 10 // bytes; real state files have less than 2 KiB
 )
 
-// fileState is what a state file holds. Its JSON is for people to read, not to
-// edit: the checksum covers all other fields.
+// fileState is the content of a state file. People may read its JSON but not edit it: the checksum covers all other
+// fields.
 type fileState struct {
 	Format    int        `json:"format"`
 	Namespace string     `json:"namespace"`
@@ -40,7 +40,7 @@ type fileHolder struct {
 // encode returns the text of the state file.
 func (s fileState) encode() ([]byte, error) {
 	s.Format, s.Checksum = stateFormat, ""
-	// JSON can't hold other bytes, and would read back as something else.
+	// JSON would replace invalid UTF-8, and the text would not read back as it was.
 	s.Holder.Host = strings.ToValidUTF8(s.Holder.Host, "?")
 	s.Holder.Version = strings.ToValidUTF8(s.Holder.Version, "?")
 	text, err := encodeJSON(s)
@@ -55,9 +55,8 @@ func (s fileState) encode() ([]byte, error) {
 	return text, err
 }
 
-// decodeState is the inverse of encode, and accepts nothing else: a state that
-// was cut off, edited, or put together from two must not pass for another
-// horizon.
+// decodeState is the inverse of encode and accepts nothing else: a state that was cut off, edited, or mixed from two must
+// not be read as another horizon.
 func decodeState(text []byte) (fileState, error) {
 	if len(text) > longestState {
 		return fileState{}, fmt.Errorf("longer than %d bytes", longestState)
@@ -105,7 +104,7 @@ func (s fileState) entry(held bool) lease.Entry {
 	}
 }
 
-// encodeJSON is json.MarshalIndent that leaves '<', '>' and '&' readable.
+// encodeJSON is json.MarshalIndent without escapes for '<', '>' and '&'.
 func encodeJSON(v any) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)

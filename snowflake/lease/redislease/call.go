@@ -33,8 +33,8 @@ var (
 // key returns the key of a namespace's hash.
 func (s *Store) key(namespace string) string { return s.prefix + "{" + namespace + "}" }
 
-// call runs a script, by its hash or, if Redis does not have it yet, by its text,
-// and returns the word that it begins its reply with, and the rest.
+// call runs a script, by its hash or, if Redis does not have it yet, by its text. It returns the first word of the reply, and
+// the rest.
 func (s *Store) call(ctx context.Context, script *redis.Script, namespace string, args ...any) (string, []any, error) {
 	reply, err := await(ctx, func() ([]any, error) {
 		return script.Run(ctx, s.client, []string{s.key(namespace)}, args...).Slice()
@@ -50,8 +50,7 @@ func (s *Store) call(ctx context.Context, script *redis.Script, namespace string
 	return "", nil, s.unexpected(namespace, reply)
 }
 
-// claim runs a script that begins with the arguments of a claim, and returns
-// lease.ErrLost if the row has another epoch or token.
+// claim runs a script whose arguments begin with a claim, and returns lease.ErrLost if the row has another epoch or token.
 func (s *Store) claim(ctx context.Context, script *redis.Script, c lease.Claim, args ...any) ([]any, error) {
 	args = append([]any{digits(c.Worker), digits(c.Epoch), c.Token}, args...)
 	word, reply, err := s.call(ctx, script, c.Namespace, args...)
@@ -66,9 +65,8 @@ func (s *Store) unexpected(namespace string, reply any) error {
 	return fmt.Errorf("redislease: key %q: unexpected reply %v", s.key(namespace), reply)
 }
 
-// await returns when the call or the context ends. A client of go-redis goes by its
-// own timeouts while it reads from a server that says nothing, unless
-// ContextTimeoutEnabled is set; what it still gets then is a reply that was lost.
+// await returns when the call or the context ends. While a client of go-redis reads from a server that does not answer, it
+// uses its own timeouts, unless ContextTimeoutEnabled is set. A later reply counts as lost.
 func await[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -91,16 +89,15 @@ func await[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	}
 }
 
-// digits returns a number as the scripts compare it: as text, exact up to the last
-// digit, which a number of Lua is not beyond 2^53.
+// digits returns a number as the scripts compare it: as text, since numbers of Lua are not exact above 2^53.
 func digits(n int64) string { return fmt.Sprintf("%019d", n) }
 
-// milliseconds returns a duration as the scripts add it to the clock, rounded up.
+// milliseconds returns a duration for the scripts, rounded up.
 func milliseconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d-1)/time.Millisecond)+1, 10)
 }
 
-// number returns an integer out of a reply.
+// number returns an integer of a reply.
 func number(reply []any, i int) (int64, bool) {
 	if i >= len(reply) {
 		return 0, false
@@ -110,7 +107,7 @@ func number(reply []any, i int) (int64, bool) {
 	return n, ok && err == nil
 }
 
-// clock returns the time that Redis told as seconds and microseconds.
+// clock returns a time that a reply has as seconds and microseconds.
 func clock(reply []any, i int) (time.Time, bool) {
 	seconds, ok := number(reply, i)
 	micros, ok2 := number(reply, i+1)

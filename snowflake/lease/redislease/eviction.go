@@ -13,9 +13,8 @@ import (
 
 const policySetting = "maxmemory-policy"
 
-// checkEviction returns lease.ErrOption if Redis may drop keys without a time to
-// live, and with them the horizons, when its memory is full. The result of the first
-// look that finds nothing is kept.
+// checkEviction returns lease.ErrOption if Redis may drop keys without a time to live, and with them the horizons, when its
+// memory is full. It asks until it has found once that Redis does not.
 func (s *Store) checkEviction(ctx context.Context) error {
 	if s.safe.Load() {
 		return nil
@@ -24,7 +23,7 @@ func (s *Store) checkEviction(ctx context.Context) error {
 		settings, err := node.ConfigGet(ctx, policySetting).Result()
 		var refused redis.Error
 		if errors.As(err, &refused) {
-			return nil // managed servers and users with few rights don't let it be read
+			return nil // managed servers, and users with few rights, can't read it
 		}
 		if err != nil {
 			return fmt.Errorf("redislease: read %s: %w", policySetting, err)
@@ -37,7 +36,7 @@ func (s *Store) checkEviction(ctx context.Context) error {
 	return err
 }
 
-// checkPolicy judges a value of maxmemory-policy:
+// checkPolicy checks a value of maxmemory-policy:
 // https://redis.io/docs/latest/develop/reference/eviction/
 func checkPolicy(policy string) error {
 	if strings.HasPrefix(policy, "allkeys-") {

@@ -11,10 +11,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// Acquire is as [lease.Store] says, and raises the horizon if [WithGuard] is used.
-// Among workers with a horizon above the tick it takes the one with the lowest
-// horizon. Before the first worker it looks whether Redis would evict the keys, and
-// returns lease.ErrOption if so.
+// Acquire is as [lease.Store] says, and raises the horizon if [WithGuard] is used. Among workers with a horizon above the
+// tick it takes the one with the lowest horizon. The first call checks whether Redis would evict the keys, and returns
+// lease.ErrOption if so.
 func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	if err := r.Validate(); err != nil {
 		return lease.Grant{}, err
@@ -55,7 +54,7 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 	case "layout":
 		return lease.Grant{}, fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, reply[0], r.Layout)
 	case "corrupt":
-		return lease.Grant{}, fmt.Errorf("redislease: key %q: the field %q is no row of a lease", s.key(r.Namespace), reply[0])
+		return lease.Grant{}, fmt.Errorf("redislease: key %q: the field %q is not a row of a lease", s.key(r.Namespace), reply[0])
 	}
 	return lease.Grant{}, s.unexpected(r.Namespace, word)
 }
@@ -87,8 +86,7 @@ func (s *Store) start(r lease.Request) (int64, error) {
 	return r.Tick + ticks, nil
 }
 
-// Extend is as [lease.Store] says, except that with [WithGuard] an expiry that has
-// passed is lease.ErrLost.
+// Extend is as [lease.Store] says, except that with [WithGuard] it returns lease.ErrLost after the expiry.
 func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if err := lease.ValidateTTL(ttl); err != nil {
 		return time.Time{}, err

@@ -17,12 +17,11 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// scanCount is how many keys Redis looks at in one step of SCAN.
+// scanCount is how many keys Redis visits in one step of SCAN.
 const scanCount = 1000
 
-// List is as [lease.Store] says. For "" it walks through all keys of Redis with
-// SCAN, in many small steps: there is no list of the namespaces that could be wrong.
-// A namespace that is first used meanwhile may be missing.
+// List is as [lease.Store] says. For "" it reads all keys of Redis with SCAN, in many small steps, so that no list of the
+// namespaces has to be kept. A namespace that is first used meanwhile may be missing.
 func (s *Store) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
 	if namespace != "" {
 		return s.rows(ctx, namespace)
@@ -63,7 +62,7 @@ func (s *Store) rows(ctx context.Context, namespace string) ([]lease.Entry, erro
 		}
 		e, ok := entry(namespace, field, value, now)
 		if !ok {
-			return nil, fmt.Errorf("redislease: key %q: the field %q is no row of a lease", s.key(namespace), field)
+			return nil, fmt.Errorf("redislease: key %q: the field %q is not a row of a lease", s.key(namespace), field)
 		}
 		entries = append(entries, e)
 	}
@@ -74,7 +73,7 @@ func (s *Store) rows(ctx context.Context, namespace string) ([]lease.Entry, erro
 	return entries, nil
 }
 
-// entry reads a row as lua/row.lua writes it. The token stays where it is.
+// entry reads a row as lua/row.lua writes it, without the token.
 func entry(namespace, field, text string, now int64) (lease.Entry, bool) {
 	columns := strings.SplitN(text, " ", 5)
 	if len(columns) != 5 || len(columns[3]) != 32 {

@@ -9,10 +9,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
 )
 
-// durable starts a server of the test's own, which keeps in the folder all that
-// it has answered. It returns when the server answers.
+// durable starts a server of the test's own, which keeps in the folder all that it has confirmed. It returns when the
+// server answers.
 func durable(t *testing.T, port int, folder string) *exec.Cmd {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")
@@ -30,49 +31,48 @@ func durable(t *testing.T, port int, folder string) *exec.Cmd {
 	})
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + strconv.Itoa(port)})
 	defer func() { _ = client.Close() }()
-	eventually(t, "an answer of the server", func() bool { return client.Ping(t.Context()).Err() == nil })
+	processtest.Eventually(t, "an answer of the server", func() bool { return client.Ping(t.Context()).Err() == nil })
 	return server
 }
 
-// TestRestartsOfADurableRedisCostNoError: callers wait while Redis is gone, longer
-// than the expiry, and go on by themselves when it is back.
+// Callers wait while Redis is gone, longer than the expiry, and continue by themselves when it is back.
 func TestRestartsOfADurableRedisCostNoError(t *testing.T) {
 	t.Parallel()
 	const window = 300 * time.Millisecond
 	addr, folder := freeAddr(t), t.TempDir()
 	server := durable(t, addr.Port, folder)
-	o := order{Addr: addr.String(), Prefix: "restarts:", First: 0, Last: 3, Window: window}
-	processes := []*process{mustStart(t, o), mustStart(t, o)}
+	o := processtest.Order{Place: addr.String() + " restarts:", First: 0, Last: 3, Window: window}
+	processes := []*processtest.Process{processtest.MustStart(t, o), processtest.MustStart(t, o)}
 	for _, p := range processes {
-		eventually(t, "the first ID", func() bool { return p.count() > 0 || p.hasEnded() }, p)
+		processtest.Eventually(t, "the first ID", func() bool { return p.Count() > 0 || p.HasEnded() }, p)
 	}
-	restarts := scale(3, 20)
+	restarts := processtest.Scale(3, 20)
 	for range restarts {
 		failed := make([]int, len(processes))
 		for i, p := range processes {
-			failed[i] = len(p.noted(lease.Failed))
+			failed[i] = len(p.Noted(lease.Failed))
 		}
-		if err := server.Process.Kill(); err != nil { // even so nothing is lost, with appendfsync always
+		if err := server.Process.Kill(); err != nil { // with appendfsync always nothing is lost
 			t.Fatal(err)
 		}
-		_ = server.Wait() // killed, as it was meant
+		_ = server.Wait() // it was killed
 		for i, p := range processes {
-			eventually(t, "a failed extension", func() bool { return len(p.noted(lease.Failed)) > failed[i] || p.hasEnded() }, p)
+			processtest.Eventually(t, "a failed extension", func() bool { return len(p.Noted(lease.Failed)) > failed[i] || p.HasEnded() }, p)
 		}
 		time.Sleep(2 * window) // beyond the horizon, and the expiry
 		server = durable(t, addr.Port, folder)
 		for _, p := range processes {
-			count, extended := p.count(), len(p.noted(lease.Extended))
-			eventually(t, "more IDs and extensions", func() bool {
-				return p.hasEnded() || p.count() > count+100 && len(p.noted(lease.Extended)) > extended+1
+			count, extended := p.Count(), len(p.Noted(lease.Extended))
+			processtest.Eventually(t, "more IDs and extensions", func() bool {
+				return p.HasEnded() || p.Count() > count+100 && len(p.Noted(lease.Extended)) > extended+1
 			}, p)
 		}
 	}
 	for _, p := range processes {
-		if err := p.finish(); err != nil {
+		if err := p.Finish(); err != nil {
 			t.Error(err)
 		}
 	}
-	takeCensus(processes).check(t, o.Addr, o.Prefix)
+	processtest.TakeCensus(processes).Check(t, openAt(t, addr.String(), "restarts:"))
 	t.Logf("%d restarts", restarts)
 }

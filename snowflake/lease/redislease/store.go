@@ -11,66 +11,80 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// DefaultPrefix is what the keys begin with.
-const DefaultPrefix = "snowflake:lease:"
+const defaultPrefix = "snowflake:lease:"
 
-// Store is a [lease.Store] in Redis. Make it with [New]. It is safe for concurrent
-// use, and many may use the same keys.
+// Store is a [lease.Store] in Redis. It is safe for concurrent use, and several may use the same keys.
 type Store struct {
 	client redis.UniversalClient
-	prefix string
-	guard  time.Duration
-	safe   atomic.Bool // no policy evicts the keys, as far as can be known
+	config
+	safe atomic.Bool // no policy evicts the keys, as far as it is known
 }
 
 var _ lease.Store = (*Store)(nil)
 
-// Option is a setting of [New].
-type Option func(*Store)
+// Option is a setting of [New]. A nil Option is an error that matches lease.ErrOption.
+type Option interface{ apply(*config) error }
 
-// WithPrefix sets what the keys begin with, [DefaultPrefix] if it is not used. Stores
-// of another prefix do not see each other's workers. It may be empty.
-func WithPrefix(prefix string) Option { return func(s *Store) { s.prefix = prefix } }
+type config struct {
+	prefix string
+	guard  time.Duration
+}
 
-// WithGuard is for a Redis that may forget what it has answered. Acquire then
-// returns the horizon
+type optionFunc func(*config) error
+
+func (f optionFunc) apply(c *config) error { return f(c) }
+
+// WithPrefix sets what the keys begin with, "snowflake:lease:" by default; it may be empty. Stores with different prefixes
+// do not see each other's workers.
+func WithPrefix(prefix string) Option {
+	return optionFunc(func(c *config) error {
+		c.prefix = prefix
+		return nil
+	})
+}
+
+// WithGuard is for a Redis that may forget what it has confirmed. Acquire then returns the horizon
 //
 //	max(horizon of the row, Request.Tick + guard in ticks, rounded up)
 //
-// so that an owner starts beyond all that an owner before can have been granted,
-// even if Redis knows nothing about that one any more. For that the guard has to be
-// at least the window of the lease (lease.DefaultWindow), plus the lead of the
-// generator (snowflake.DefaultLead), plus what the clocks of two processes may
-// differ by, plus two ticks. It relies on owners that commit horizons by their
-// clock, a window and a lead ahead, as lease.Lease does.
+// so that an owner starts above all that an earlier owner can have been granted, even if Redis has forgotten that one. For
+// this the guard must be at least the window of the lease (lease.DefaultWindow), plus the lead of the generator
+// (snowflake.DefaultLead), plus the greatest difference between the clocks of two processes, plus two ticks. It relies on
+// owners that commit horizons by their clock, a window and a lead ahead, as lease.Lease does.
 //
-// An owner waits as long as the guard before its first ID; calls whose context
-// never ends return snowflake.ErrLeaseStalled until then, unless lease.WithPatience
-// is longer.
+// An owner waits for the guard before its first ID; calls whose context has no deadline return snowflake.ErrLeaseStalled
+// until then, unless lease.WithPatience is longer.
 //
-// An Extend after the expiry is lease.ErrLost with a guard, other than [lease.Store]
-// says: a takeover that Redis has forgotten came after the expiry, and whoever took
-// over still uses the worker. That leaves one gap: a promoted replica whose clock
-// is so far behind that the expiry has not come for it.
+// With a guard, an Extend after the expiry is lease.ErrLost, which differs from [lease.Store]: if Redis has forgotten a
+// takeover, that came after the expiry, and the new owner still uses the worker. One gap remains: a promoted replica whose
+// clock is so far behind that the expiry has not come for it.
 //
-// The guard is 0 if the option is not used. The length of a tick is read from the
-// text of the layout, so Acquire returns lease.ErrOption for a layout that
-// snowflake.ParseLayout does not know.
-func WithGuard(guard time.Duration) Option { return func(s *Store) { s.guard = guard } }
+// The guard is 0 by default and must not be negative. The length of a tick is read from the text of the layout, so Acquire
+// returns lease.ErrOption for a layout that snowflake.ParseLayout does not know.
+func WithGuard(guard time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		if guard < 0 {
+			return fmt.Errorf("%w: the guard is %v, the lowest is 0", lease.ErrOption, guard)
+		}
+		c.guard = guard
+		return nil
+	})
+}
 
-// New returns a store that uses the client, which stays the caller's to close. It
-// does not talk to Redis. It returns lease.ErrOption for a nil client and for a
-// negative guard.
+// New returns a store that uses the client, which the caller closes. It does not talk to Redis. It returns lease.ErrOption
+// for a nil client and for a bad option.
 func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("%w: the Redis client is nil", lease.ErrOption)
 	}
-	s := &Store{client: client, prefix: DefaultPrefix}
+	s := &Store{client: client, config: config{prefix: defaultPrefix}}
 	for _, opt := range opts {
-		opt(s)
-	}
-	if s.guard < 0 {
-		return nil, fmt.Errorf("%w: the guard is %v, the lowest is 0", lease.ErrOption, s.guard)
+		if opt == nil {
+			return nil, fmt.Errorf("%w: nil Option", lease.ErrOption)
+		}
+		if err := opt.apply(&s.config); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }

@@ -22,6 +22,7 @@ func TestNewRefusesWhatCannotBe(t *testing.T) {
 	for name, open := range map[string]func() (*redislease.Store, error){
 		"nil":              func() (*redislease.Store, error) { return redislease.New(nil) },
 		"a nil pointer":    func() (*redislease.Store, error) { return redislease.New(none) },
+		"a nil option":     func() (*redislease.Store, error) { return redislease.New(client, nil) },
 		"a negative guard": func() (*redislease.Store, error) { return redislease.New(client, redislease.WithGuard(-1)) },
 	} {
 		if store, err := open(); !errors.Is(err, lease.ErrOption) || store != nil {

@@ -10,15 +10,14 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// acquireAttempts bounds how often Acquire looks again because others were
-// faster. It is reached only if what is read never matches what is updated,
-// as with a pool that leads to a replica for reading.
+// acquireAttempts bounds how often Acquire looks again because others were faster. It is reached only if what is read
+// never matches what is updated, for example with a pool that reads from a replica.
 const acquireAttempts = 100
 
-// maxDoublings bounds among how many workers a loser chooses: 2 to the power of it.
+// maxDoublings bounds among how many workers a caller that was too slow chooses: 2 to the power of it.
 const maxDoublings = 6
 
-// view is what look has found.
+// view is what look has read.
 type view struct {
 	known  bool   // the namespace is in use
 	layout string // of the namespace
@@ -30,9 +29,8 @@ type view struct {
 
 type candidate struct{ worker, epoch, horizon int64 }
 
-// Acquire is as [lease.Store] says. Among workers with a horizon above the tick it takes
-// the one with the lowest horizon. When others ask at the same time and are
-// faster, it no longer insists on the first in the order.
+// Acquire is as [lease.Store] says. Among workers with a horizon above the tick it takes the one with the lowest horizon.
+// If others ask at the same time and are faster, it no longer takes the first one in the order.
 func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	if err := r.Validate(); err != nil {
 		return lease.Grant{}, err
@@ -59,15 +57,15 @@ func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Gr
 	case err != nil:
 		return lease.Grant{}, false, s.failed("acquire", err)
 	case !v.known:
-		return lease.Grant{}, false, fmt.Errorf("lease: acquire in table %s: the record of namespace %q is not to be seen after its insertion",
+		return lease.Grant{}, false, fmt.Errorf("lease: acquire in table %s: the row of namespace %q is not visible after its insertion",
 			s.table, r.Namespace)
 	case v.layout != r.Layout:
 		return lease.Grant{}, false, fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, v.layout, r.Layout)
 	case v.mine != nil:
 		return v.grant(r, *v.mine), true, nil
 	}
-	// Some want the same row. The first attempt keeps to the order; whoever lost a race then
-	// chooses among more and more, so that a hundred starters do not fight for each row in turn.
+	// Several callers may want the same row. The first attempt keeps the order; later ones choose among more and more
+	// rows, so that a hundred processes that start together do not compete for each row in turn.
 	spread := 1 << min(attempt, maxDoublings)
 	preferred := 0
 	for preferred < len(v.free) && v.free[preferred].horizon <= r.Tick {
@@ -81,7 +79,7 @@ func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Gr
 	case err != nil:
 		return lease.Grant{}, false, s.failed("acquire", err)
 	case worker >= 0:
-		// What follows the lowest may be taken, so small steps, and none, stay likely.
+		// The numbers after the lowest may be taken, so small steps, and none, stay likely.
 		step := rand.Int64N(1 << rand.N(min(attempt, maxDoublings)+1))
 		return s.add(ctx, r, v, worker+min(step, r.Last-worker))
 	case len(v.free) > 0:
@@ -121,8 +119,7 @@ func (s *Store) look(ctx context.Context, r lease.Request) (view, error) {
 	return v, rows.Err()
 }
 
-// gap returns the lowest worker that was never taken, -1 if there is none, and how
-// long it is until the first expiry.
+// gap returns the lowest worker that was never taken, -1 if there is none, and how long it is until the first expiry.
 func (s *Store) gap(ctx context.Context, r lease.Request) (worker int64, wait time.Duration, err error) {
 	rows, err := s.db.QueryContext(ctx, s.queries.gap,
 		r.First, r.Namespace, r.First, r.Last-1, r.Namespace, r.Namespace, r.First, r.Last)
@@ -146,19 +143,24 @@ func (s *Store) gap(ctx context.Context, r lease.Request) (worker int64, wait ti
 	return -1, time.Duration(expires.Int64-now) * time.Millisecond, nil
 }
 
-// takeOver makes the row ours if it is free and has the epoch that was seen.
+// takeOver takes the row if it is free and has the epoch that was seen.
 func (s *Store) takeOver(ctx context.Context, r lease.Request, v view, c candidate) (lease.Grant, bool, error) {
-	// The horizon comes with the UPDATE, not from what was seen before: the owner of then could
-	// have extended in between. From the new epoch on, no owner before can raise it any more.
+	// The horizon comes from the UPDATE, since the earlier owner may have extended after the look. From the new epoch on
+	// it can't.
 	horizon, ok, err := s.update(ctx, s.queries.takeover, r.Token, milliseconds(r.TTL),
 		holderText(r.Holder.Host), r.Holder.PID, holderText(r.Holder.Version), r.Namespace, c.worker, c.epoch)
 	if err != nil {
 		return lease.Grant{}, false, s.failed("acquire", err)
 	}
+	if ok && horizon < c.horizon {
+		// Either a late release has lowered it, or the server ignores LAST_INSERT_ID(x). The row has the token, so another
+		// look returns it as it is stored.
+		return lease.Grant{}, false, nil
+	}
 	return v.grant(r, candidate{c.worker, c.epoch + 1, horizon}), ok, nil
 }
 
-// add makes a row for a worker that has none.
+// add inserts a row for a worker that has none.
 func (s *Store) add(ctx context.Context, r lease.Request, v view, worker int64) (lease.Grant, bool, error) {
 	result, err := s.db.ExecContext(ctx, s.queries.addWorker, r.Namespace, worker, r.Token, milliseconds(r.TTL),
 		r.Layout, holderText(r.Holder.Host), r.Holder.PID, holderText(r.Holder.Version))
@@ -172,8 +174,7 @@ func (s *Store) add(ctx context.Context, r lease.Request, v view, worker int64) 
 	return v.grant(r, candidate{worker, 1, 0}), added == 1, nil
 }
 
-// grant returns the worker. The time is that of look, moved on by what has passed
-// since: a statement may have waited for a lock.
+// grant returns the worker. The time is that of look plus what has passed since: a statement may have waited for a lock.
 func (v view) grant(r lease.Request, c candidate) lease.Grant {
 	return lease.Grant{
 		Claim:   lease.Claim{Namespace: r.Namespace, Worker: c.worker, Epoch: c.epoch, Token: r.Token},

@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,10 +18,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
-// TestNewSQLTakesWhatRunsStatements leases a worker through all that programs have
-// in their hands, a connection among them, which a second statement at a time would
-// stop.
-func TestNewSQLTakesWhatRunsStatements(t *testing.T) {
+// TestNewTakesWhatRunsStatements leases a worker through each kind of handle that programs have. A single connection
+// would block if a call used two at a time.
+func TestNewTakesWhatRunsStatements(t *testing.T) {
 	withGORM := func(t *testing.T, target testdb.Target, prepare bool) sqllease.DB {
 		t.Helper()
 		db, err := gorm.Open(target.Dialector(), &gorm.Config{PrepareStmt: prepare, Logger: logger.Discard})
@@ -71,7 +72,7 @@ func TestNewSQLTakesWhatRunsStatements(t *testing.T) {
 	}
 }
 
-func TestNewSQLRefusesNilPointers(t *testing.T) {
+func TestNewRejectsNilPointers(t *testing.T) {
 	var (
 		db     *sql.DB
 		conn   *sql.Conn
@@ -99,7 +100,7 @@ func (unusable) QueryContext(context.Context, string, ...any) (*sql.Rows, error)
 	return nil, errors.New("no database")
 }
 
-func TestMigrateRefusesConnectionsThatDoNotCommit(t *testing.T) {
+func TestMigrateRejectsConnectionsThatDoNotCommit(t *testing.T) {
 	for _, on := range []bool{true, false} {
 		target := withDSN(testdb.MariaDB, map[bool]string{true: "&autocommit=1", false: "&autocommit=0"}[on])(t)
 		db, err := sql.Open("mysql", target.DSN)
@@ -114,5 +115,50 @@ func TestMigrateRefusesConnectionsThatDoNotCommit(t *testing.T) {
 		if err := store.Migrate(t.Context()); on != (err == nil) || !on && !errors.Is(err, lease.ErrOption) {
 			t.Errorf("autocommit %v: %v", on, err)
 		}
+	}
+}
+
+// forgetful is a server of the MySQL protocol that ignores LAST_INSERT_ID(x), as go-mysql-server does.
+type forgetful struct{ *sql.DB }
+
+func (f forgetful) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	result, err := f.DB.ExecContext(ctx, query, args...)
+	return noInsertID{result}, err
+}
+
+type noInsertID struct{ sql.Result }
+
+func (noInsertID) LastInsertId() (int64, error) { return 0, nil }
+
+func TestAServerThatIgnoresLastInsertIDIsRejectedWhenALeaseOpens(t *testing.T) {
+	db := testdb.MariaDB(t).Open(t)
+	store := newSQL(t, forgetful{db}, sqllease.MySQL)
+	_, err := lease.Open(t.Context(), store, lease.WithLogger(slog.New(slog.DiscardHandler)),
+		lease.WithHook(func(e lease.Event) { t.Errorf("Open tried again: %+v", e) }))
+	if !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "LAST_INSERT_ID") {
+		t.Errorf("Open: %v", err)
+	}
+	entries, err := store.List(t.Context(), "")
+	if err != nil || len(entries) != 1 || entries[0].Held {
+		t.Errorf("the worker was not given back: %+v, %v", entries, err)
+	}
+}
+
+func TestATakeoverOnSuchAServerReturnsTheStoredHorizon(t *testing.T) {
+	db := testdb.MariaDB(t).Open(t)
+	sound := newSQL(t, db, sqllease.MySQL)
+	grant, err := sound.Acquire(t.Context(), sqlRequest("n", 0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sound.Extend(t.Context(), grant.Claim, 4711, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if err := sound.Release(t.Context(), grant.Claim, math.MaxInt64); err != nil {
+		t.Fatal(err)
+	}
+	next, err := newSQL(t, forgetful{db}, sqllease.MySQL).Acquire(t.Context(), sqlRequest("n", 0, 0))
+	if err != nil || next.Horizon != 4711 || next.Epoch != 2 {
+		t.Errorf("%+v, %v, want horizon 4711", next, err)
 	}
 }

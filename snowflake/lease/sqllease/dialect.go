@@ -9,39 +9,25 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// Dialect is the SQL that a database speaks. The zero value is none.
-type Dialect int
+// Dialect is the SQL that a database understands. The zero value is invalid.
+type Dialect string
 
 // The dialects of [New].
 const (
-	Postgres Dialect = iota + 1 // PostgreSQL 10 and later; CockroachDB and YugabyteDB speak it too
-	MySQL                       // MySQL 5.7 and later, MariaDB 10.2 and later, with InnoDB
-	SQLite                      // SQLite 3.35 and later
+	Postgres Dialect = "postgres" // PostgreSQL 10 and later, CockroachDB, YugabyteDB
+	MySQL    Dialect = "mysql"    // MySQL 5.7 and later, MariaDB 10.2 and later, with InnoDB
+	SQLite   Dialect = "sqlite"   // SQLite 3.35 and later
 )
 
-// String returns "postgres", "mysql" or "sqlite", else "Dialect(n)".
-func (d Dialect) String() string {
-	switch d {
-	case Postgres:
-		return "postgres"
-	case MySQL:
-		return "mysql"
-	case SQLite:
-		return "sqlite"
-	}
-	return "Dialect(" + strconv.Itoa(int(d)) + ")"
-}
-
-func (d Dialect) valid() bool { return d >= Postgres && d <= SQLite }
+func (d Dialect) valid() bool { return d == Postgres || d == MySQL || d == SQLite }
 
 // now is the database's time in milliseconds since 1970.
 func (d Dialect) now() string {
 	switch d {
 	case MySQL:
-		// UTC_TIMESTAMP does not depend on the session's time zone, where an hour comes twice in
-		// autumn, nor ends in 2038 as UNIX_TIMESTAMP does before MySQL 8.0.28. It is the time at which
-		// the statement began: if that then waits for a lock, it takes no worker too early, and unlike
-		// SYSDATE it is the same on replicas.
+		// UTC_TIMESTAMP depends neither on the session's time zone, where an hour is repeated in autumn, nor ends in
+		// 2038 as UNIX_TIMESTAMP does before MySQL 8.0.28. It is the time at which the statement began, so a statement
+		// that then waits for a lock takes no worker too early; and unlike SYSDATE it is the same on replicas.
 		return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000"
 	case SQLite:
 		// unixepoch('subsec') needs 3.42. A Julian day in a double is exact to 40 microseconds.
@@ -52,7 +38,7 @@ func (d Dialect) now() string {
 	}
 }
 
-// bigint is the name for CAST.
+// bigint is the type's name in CAST.
 func (d Dialect) bigint() string {
 	if d == MySQL {
 		return "SIGNED"
@@ -60,8 +46,8 @@ func (d Dialect) bigint() string {
 	return "BIGINT"
 }
 
-// insert returns the words around an INSERT that does nothing if the row is
-// there: no driver has to be asked what its error means.
+// insert returns the words around an INSERT that does nothing if the row exists. So no error of a driver has to be
+// interpreted.
 func (d Dialect) insert() (before, after string) {
 	if d == MySQL {
 		return "INSERT IGNORE INTO", ""
@@ -69,8 +55,7 @@ func (d Dialect) insert() (before, after string) {
 	return "INSERT INTO", "ON CONFLICT DO NOTHING"
 }
 
-// quote returns the name in the quotes of identifiers. Names have no quotes in
-// them, see tableName.
+// quote quotes an identifier that has no quotes in it, see tableName.
 func (d Dialect) quote(name string) string {
 	if d == MySQL {
 		return "`" + name + "`"
@@ -78,8 +63,7 @@ func (d Dialect) quote(name string) string {
 	return `"` + name + `"`
 }
 
-// rebind numbers the parameters where the dialect wants that. Our statements have
-// no question mark but those of parameters.
+// rebind numbers the parameters if the dialect needs that. The statements have question marks for parameters only.
 func (d Dialect) rebind(query string) string {
 	if d != Postgres {
 		return query
@@ -96,7 +80,7 @@ func (d Dialect) rebind(query string) string {
 // 63 bytes are PostgreSQL's limit, MySQL's is 64.
 var tableName = regexp.MustCompile(`^(?:[A-Za-z_][A-Za-z0-9_]{0,62}\.)?[A-Za-z_][A-Za-z0-9_]{0,62}$`)
 
-// table checks the name, with a schema or without, and quotes it.
+// table checks the name, with or without a schema, and quotes it.
 func (d Dialect) table(name string) (string, error) {
 	if !tableName.MatchString(name) {
 		return "", fmt.Errorf("%w: the table %q is not table or schema.table, each of 1 to 63 letters (a to z), "+

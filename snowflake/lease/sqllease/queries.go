@@ -2,24 +2,23 @@ package sqllease
 
 import "strings"
 
-// maxCandidates is how many free workers are looked at, so how many that ask at
-// the same time find a row each in the second round.
+// maxCandidates is how many free workers one look returns. So many that ask at the same time find a row each in the
+// second round.
 const maxCandidates = 1 << maxDoublings
 
-// queries are the statements of a store, in the words of its dialect. Each is
-// atomic by itself, and no lock lives longer than one of them: they need no
-// transaction, session or isolation level, so they may go through a pooler, and
-// the database may be one that restarts transactions.
+// queries are the statements of a store in its dialect. Each is atomic by itself, and no lock outlives its statement. They
+// need no transaction, session or isolation level, so they may go through a pooler, and the database may be one that
+// restarts transactions.
 type queries struct {
 	look, gap                 string
 	addNamespace, addWorker   string
 	takeover, extend, release string
 	listAll, listNamespace    string
-	lastInsertID              bool // takeover and extend answer so, else with a row
+	lastInsertID              bool // takeover and extend answer with LAST_INSERT_ID, else with a row
 }
 
-// The conditions that make the store what it is: only the owner extends and
-// releases, and only a row that is still as it was seen, and free, is taken.
+// The conditions that the protocol needs: only the owner extends and releases, and only a row that is free and still has
+// the epoch that was seen is taken.
 const (
 	ifOwned = " WHERE namespace = ? AND worker = ? AND epoch = ? AND token = ?"
 	ifFree  = " WHERE namespace = ? AND worker = ? AND epoch = ? AND expires_ms <= {now}"
@@ -31,9 +30,9 @@ func newQueries(d Dialect, table string) queries {
 		"{if absent}", after, "{columns}", columnNames)
 	text := func(query string) string { return d.rebind(strings.TrimSpace(fill.Replace(query))) }
 	q := queries{
-		// The time is in a subquery so that it is one and the same for all rows and conditions. First come
-		// the namespace, and the row of the token if it is held; then the free ones in the order of
-		// Acquire. Among those with a horizon above the tick the lowest horizon is the first.
+		// The time is in a subquery so that it is the same for all rows and conditions. The result begins with the row
+		// of the namespace and the row of the token, if that is held; then come the free rows in the order of Acquire,
+		// those with a horizon above the tick by their horizons.
 		look: text(`SELECT worker, epoch, horizon, expires_ms, layout, now_ms
 FROM {table} CROSS JOIN (SELECT {now} AS now_ms) clock
 WHERE namespace = ? AND (worker = -1 OR (token = ? AND expires_ms > now_ms)
@@ -58,8 +57,8 @@ LIMIT ?`),
 		raise = "UPDATE {table} SET horizon = CASE WHEN horizon < ? THEN ? ELSE horizon END, revision = revision + 1, expires_ms = "
 	)
 	if d == MySQL {
-		// MySQL has no RETURNING here. LAST_INSERT_ID(x) is x, and puts it into the reply of this very
-		// statement: https://dev.mysql.com/doc/refman/8.4/en/information-functions.html#function_last-insert-id
+		// MySQL has no RETURNING here. LAST_INSERT_ID(x) is x, and also the insert ID in the reply to the statement:
+		// https://dev.mysql.com/doc/refman/8.4/en/information-functions.html#function_last-insert-id
 		q.lastInsertID = true
 		q.takeover = text(own + ", horizon = LAST_INSERT_ID(horizon)" + ifFree)
 		q.extend = text(raise + "LAST_INSERT_ID({now}) + ?" + ifOwned)

@@ -23,8 +23,8 @@ func exec(t *testing.T, db interface {
 	}
 }
 
-// The owner before raises the horizon after Acquire has looked and before it takes
-// the worker over: a transaction holds the row meanwhile.
+// The earlier owner raises the horizon after Acquire has looked and before it takes the worker over. A transaction holds
+// the row meanwhile.
 func TestTheHorizonOfAGrantIsReadAfterTheTakeover(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
 		owner := target.Open(t)
@@ -78,7 +78,7 @@ func TestTheHorizonOfAGrantIsReadAfterTheTakeover(t *testing.T) {
 	})
 }
 
-// As above, but the owner before comes back to life: its row is not free any more.
+// As above, but the earlier owner is alive and extends, so the row is not free any more.
 func TestAWorkerThatWasExtendedMeanwhileIsNotTakenOver(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
 		db := target.Open(t)
@@ -117,11 +117,15 @@ func TestAWorkerThatWasExtendedMeanwhileIsNotTakenOver(t *testing.T) {
 func TestSessionsDoNotMatter(t *testing.T) {
 	const (
 		postgres = "&TimeZone=Asia/Kathmandu&default_transaction_isolation=serializable"
-		mariadb  = "&time_zone=%27-07:30%27&tx_isolation=%27SERIALIZABLE%27&sql_mode=%27%27"
+		mariadb  = "&time_zone=%27-07:30%27&sql_mode=%27%27"
 	)
+	isolation := "&tx_isolation=%27SERIALIZABLE%27"
+	if testdb.MariaDB(t).IsMySQL() {
+		isolation = "&transaction_isolation=%27SERIALIZABLE%27"
+	}
 	for _, target := range []sqlTarget{
 		{"postgres", sqllease.Postgres, withDSN(testdb.Postgres, postgres)},
-		{"mariadb", sqllease.MySQL, withDSN(testdb.MariaDB, mariadb)},
+		{"mariadb", sqllease.MySQL, withDSN(testdb.MariaDB, mariadb+isolation)},
 	} {
 		t.Run(target.name, func(t *testing.T) {
 			store := newSQL(t, target.open(t).Open(t), target.dialect)

@@ -8,24 +8,23 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/pause"
 )
 
 const (
 	migrateAttempts = 10
-	migratePause    = 20 * time.Millisecond // at the most, times the attempt
+	migratePause    = 20 * time.Millisecond // at most, times the attempt
 )
 
-// The columns are the same everywhere, in this order; List, and people, read
-// them. A row with the worker -1 stands for the namespace: it was there first.
+// The columns have the same names and order in all dialects. The row with the worker -1 stands for the namespace; it is
+// inserted first and holds the layout.
 //
-// revision counts the changes, so that each UPDATE changes something: MySQL
-// tells how many rows were changed rather than found, and two extensions within a
-// millisecond could otherwise look like a lost lease.
+// revision counts the changes, so that each UPDATE changes something: MySQL reports how many rows were changed, not how
+// many were found, and a second extension within a millisecond would look like a lost lease.
 const (
 	columnNames = "namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version"
 
-	// Text is compared byte by byte in each of these: as VARCHAR, MySQL would take
-	// "a", "A" and "a " for one namespace.
+	// Text is compared byte by byte in each of these. As VARCHAR, "a", "A" and "a " would be one namespace in MySQL.
 	columnsPostgres = `namespace text NOT NULL,
 	worker bigint NOT NULL,
 	epoch bigint NOT NULL,
@@ -53,11 +52,10 @@ const (
 	PRIMARY KEY (namespace, worker)`
 )
 
-// Schema returns the statement that Migrate uses, for migrations of your own:
-// CREATE TABLE IF NOT EXISTS for the table's name, without a semicolon.
+// Schema returns the statement with which Migrate creates the table, for migrations of your own: CREATE TABLE IF NOT EXISTS
+// without a semicolon.
 //
-// Rows must not be deleted: with a row goes the horizon of its worker, and with
-// that the promise that no ID comes twice.
+// Rows must not be deleted: a row holds the horizon of its worker, and without that IDs may come twice.
 func (s *Store) Schema() string {
 	columns, after := columnsPostgres, ""
 	switch s.dialect {
@@ -69,11 +67,10 @@ func (s *Store) Schema() string {
 	return "CREATE TABLE IF NOT EXISTS " + s.table + " (\n\t" + columns + "\n)" + after
 }
 
-// Migrate creates the table if it is not there; if it is, it issues one SELECT (on
-// MySQL two) and no DDL, so it needs no right to create tables then. It may run at the same time
-// in any number of processes. It returns the database's errors if the table can't
-// be made or has other columns, and ErrOption for connections with autocommit = 0
-// (MySQL), on which nothing that a lease stores would ever be committed.
+// Migrate creates the table if it does not exist. If it exists, Migrate issues one SELECT (on MySQL two) and no DDL, so it
+// needs no right to create tables then. It may run at the same time in any number of processes. It returns the database's
+// errors if the table can't be created or has other columns, and lease.ErrOption for connections with autocommit = 0
+// (MySQL), on which nothing that a lease stores would be committed.
 func (s *Store) Migrate(ctx context.Context) error {
 	if s.dialect == MySQL {
 		switch on, _, err := s.number(ctx, "SELECT @@autocommit"); {
@@ -88,19 +85,19 @@ func (s *Store) Migrate(ctx context.Context) error {
 		if missing = s.usable(ctx); missing == nil {
 			return nil
 		}
-		// IF NOT EXISTS is no lock: on PostgreSQL the slower of two at the same time gets a
-		// unique violation of the catalogue. So errors say little until the table was looked for.
+		// IF NOT EXISTS is no lock: on PostgreSQL the slower of two at the same time gets a unique violation of the
+		// catalogue. So an error counts only if the table is still missing.
 		if _, created = s.db.ExecContext(ctx, s.Schema()); created == nil {
 			continue
 		}
-		if err := sleep(ctx, rand.N(migratePause*time.Duration(attempt+1))); err != nil {
+		if err := pause.For(ctx, rand.N(migratePause*time.Duration(attempt+1))); err != nil {
 			return fmt.Errorf("lease: migrate table %s: %w after %w", s.table, err, created)
 		}
 	}
 	if created == nil {
-		return fmt.Errorf("lease: the table %s is not as it should be: %w", s.table, missing)
+		return fmt.Errorf("lease: the table %s has other columns: %w", s.table, missing)
 	}
-	return fmt.Errorf("lease: migrate table %s: %w; it is not there either: %w", s.table, created, missing)
+	return fmt.Errorf("lease: migrate table %s: %w; reading it fails with: %w", s.table, created, missing)
 }
 
 // usable returns an error unless all columns can be read.
@@ -115,20 +112,9 @@ func (s *Store) usable(ctx context.Context) error {
 	return rows.Err()
 }
 
-// holderText returns text as every dialect stores it, cut to 255 bytes.
+// holderText returns the text without what some dialect can't store, cut to 255 bytes.
 func holderText(s string) string {
 	const limit = 255
 	s = strings.ReplaceAll(s, "\x00", "")
-	return strings.ToValidUTF8(s[:min(len(s), limit)], "") // also drops a rune that was cut through
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+	return strings.ToValidUTF8(s[:min(len(s), limit)], "") // also drops a rune that was cut in two
 }

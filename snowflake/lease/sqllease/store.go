@@ -1,4 +1,3 @@
-// Package sqllease keeps leases in a table of PostgreSQL, MySQL, MariaDB or SQLite, through database/sql.
 package sqllease
 
 import (
@@ -18,22 +17,7 @@ import (
 
 const defaultTable = "snowflake_leases"
 
-// Store is a [lease.Store] in a table of PostgreSQL, MySQL, MariaDB or SQLite. Make it with
-// [New], and the table with [Store.Migrate]. It is safe for concurrent use.
-//
-// Workers expire by the database's clock alone, kept in milliseconds; a SQLite
-// file has the clock of its host, and of that host only. An extension is one
-// statement, an acquisition is two or three (five for the first of a namespace) if
-// nobody else asks at the same time. None needs a transaction, more than one
-// connection, or the same connection as the last, so the pool may be small,
-// shared, and behind a pooler.
-//
-// A horizon is as durable as a commit of the database. With synchronous_commit =
-// off (PostgreSQL), innodb_flush_log_at_trx_commit other than 1 (MySQL),
-// synchronous = OFF, or NORMAL with a write-ahead log (SQLite), or a failover to
-// a replica that lags behind, a crash can take back what was answered.
-// The pool must lead to the primary: a replica can't be extended. Its connections
-// must commit each statement: with autocommit = 0 (MySQL) nothing is ever promised.
+// Store is a [lease.Store] in a table. It is safe for concurrent use.
 //
 // Once a *sql.DB was closed the errors wrap [os.ErrClosed], and leases end.
 type Store struct {
@@ -47,48 +31,57 @@ var _ lease.Store = (*Store)(nil)
 
 // DB is what a [Store] needs of a database: *sql.DB and gorm.ConnPool have it.
 //
-// A *sql.Conn has it too, and is one connection: for one lease, or one call of
-// the store, at a time. So has a *sql.Tx, which MUST NOT be used: a horizon
-// counts when it is committed, and that of a transaction may be rolled back
-// after IDs below it were issued.
+// A *sql.Conn has it too, and is one connection: for one lease, or one call of the store, at a time. A *sql.Tx has it and
+// MUST NOT be used: its horizon may be rolled back after IDs below it were issued.
 type DB interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Option is a setting of [New].
-type Option func(*config)
+// Option is a setting of [New]. A nil Option is an error that matches lease.ErrOption.
+type Option interface{ apply(*config) error }
 
-type config struct{ table string }
+type config struct {
+	dialect Dialect
+	table   string // quoted
+}
 
-// WithTable sets the table's name, table or schema.table; the default is
-// snowflake_leases in the connection's schema. It is quoted, so its case counts.
-func WithTable(name string) Option { return func(c *config) { c.table = name } }
+type optionFunc func(*config) error
 
-// New returns a store on the database. It does not talk to it. It returns
-// [ErrOption] for a nil db or a nil pointer in it, an unknown dialect, and a table's
-// name with other characters than letters, digits and underscores in its one or two
-// parts.
+func (f optionFunc) apply(c *config) error { return f(c) }
+
+// WithTable sets the table's name, table or schema.table; the default is snowflake_leases in the connection's schema. Each
+// part has 1 to 63 letters, digits and underscores. It is quoted, so its case counts.
+func WithTable(name string) Option {
+	return optionFunc(func(c *config) (err error) {
+		c.table, err = c.dialect.table(name)
+		return err
+	})
+}
+
+// New returns a store on the database. It does not talk to it. It returns [lease.ErrOption] for a nil db or a nil pointer
+// in it, an unknown dialect, and a bad option.
 func New(db DB, dialect Dialect, opts ...Option) (*Store, error) {
 	if v := reflect.ValueOf(db); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("%w: the database is nil: %T", lease.ErrOption, db)
 	}
 	if !dialect.valid() {
-		return nil, fmt.Errorf("%w: %v is no dialect, want Postgres, MySQL or SQLite", lease.ErrOption, dialect)
+		return nil, fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", lease.ErrOption, string(dialect))
 	}
-	config := config{table: defaultTable}
+	c := config{dialect: dialect, table: dialect.quote(defaultTable)}
 	for _, opt := range opts {
-		opt(&config)
+		if opt == nil {
+			return nil, fmt.Errorf("%w: nil Option", lease.ErrOption)
+		}
+		if err := opt.apply(&c); err != nil {
+			return nil, err
+		}
 	}
-	table, err := dialect.table(config.table)
-	if err != nil {
-		return nil, err
-	}
-	return &Store{db: db, dialect: dialect, table: table, queries: newQueries(dialect, table)}, nil
+	return &Store{db: db, dialect: dialect, table: c.table, queries: newQueries(dialect, c.table)}, nil
 }
 
-// Extend is as [lease.Store] says; the time is the database's. It returns [ErrOption]
-// for a ttl below a millisecond.
+// Extend is as [lease.Store] says; the time is the database's. It returns [lease.ErrOption] for a ttl below a millisecond,
+// and for a server of the MySQL protocol that ignores LAST_INSERT_ID(x), which the store needs.
 func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if err := lease.ValidateTTL(ttl); err != nil {
 		return time.Time{}, err
@@ -103,11 +96,13 @@ func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 	if !ok {
 		return time.Time{}, lostClaim(c)
 	}
+	if now <= 0 {
+		return time.Time{}, fmt.Errorf("%w: the server ignores LAST_INSERT_ID(x) in an UPDATE of table %s", lease.ErrOption, s.table)
+	}
 	return time.UnixMilli(now), nil
 }
 
-// Release is as [lease.Store] says. The row keeps the claim's token, so that a release
-// whose reply was lost can be repeated until somebody takes the worker.
+// Release is as [lease.Store] says. The row keeps the claim's token, so that a release whose reply was lost can be repeated.
 func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
 	if !possible(c) {
 		return lostClaim(c)
@@ -153,16 +148,15 @@ func (s *Store) List(ctx context.Context, namespace string) ([]lease.Entry, erro
 	if err := rows.Err(); err != nil {
 		return nil, s.failed("list", err)
 	}
-	// Not by the database, whose order of texts depends on its collation.
+	// The database's order of texts would depend on its collation.
 	slices.SortFunc(entries, func(a, b lease.Entry) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Worker, b.Worker))
 	})
 	return entries, nil
 }
 
-// update runs an UPDATE of one row that answers with a number, and tells whether
-// the row was found. There is no second statement between which and the first
-// something could happen.
+// update runs an UPDATE of one row that answers with a number, and reports whether the row was found. It is one statement,
+// so nothing can happen in between.
 func (s *Store) update(ctx context.Context, query string, args ...any) (answer int64, found bool, err error) {
 	if !s.queries.lastInsertID {
 		return s.number(ctx, query, args...)
@@ -186,7 +180,7 @@ func (s *Store) number(ctx context.Context, query string, args ...any) (answer i
 		return 0, false, err
 	}
 	defer rows.Close()
-	// To the end, unlike QueryRow: the commit comes after the row, and it is the commit that counts.
+	// Unlike QueryRow, read to the end: the commit comes after the row, and only the commit counts.
 	for rows.Next() {
 		if err := rows.Scan(&answer); err != nil {
 			return 0, false, err
@@ -199,22 +193,21 @@ func (s *Store) number(ctx context.Context, query string, args ...any) (answer i
 	return answer, found, nil
 }
 
-// failed tells a pool that was closed for good from a database that is away.
+// failed wraps an error so that a closed pool, which is final, differs from a database that does not answer.
 func (s *Store) failed(what string, err error) error {
-	if strings.HasSuffix(err.Error(), "sql: database is closed") { // which database/sql does not export
+	if strings.HasSuffix(err.Error(), "sql: database is closed") { // database/sql does not export the error
 		err = poolClosedError{err}
 	}
 	return fmt.Errorf("lease: %s in table %s: %w", what, s.table, err)
 }
 
-// poolClosedError is database/sql's error as an os.ErrClosed, whose text speaks of a file.
+// poolClosedError is database/sql's error. It matches os.ErrClosed without the text of that, which is about a file.
 type poolClosedError struct{ error }
 
 func (e poolClosedError) Unwrap() error      { return e.error }
 func (poolClosedError) Is(target error) bool { return target == os.ErrClosed }
 
-// possible is false for claims that Acquire never hands out; the namespace's
-// own row must not be taken for a worker's.
+// possible is false for claims that Acquire never returns, such as one of the namespace's own row.
 func possible(c lease.Claim) bool { return c.Worker >= 0 && c.Token != "" }
 
 func lostClaim(c lease.Claim) error {

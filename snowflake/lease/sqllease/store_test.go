@@ -2,7 +2,6 @@ package sqllease_test
 
 import (
 	"errors"
-	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -68,7 +67,7 @@ func sqlRequest(namespace string, first, last int64) lease.Request {
 	return lease.Request{Namespace: namespace, First: first, Last: last, Token: leasetest.NewToken(), TTL: time.Hour, Tick: 1000}
 }
 
-func TestSQLKeepsWhatAStorePromises(t *testing.T) {
+func TestStoreKeepsTheContract(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
 		t.Parallel() // it waits, most of the time
 		db := target.Open(t)
@@ -78,9 +77,8 @@ func TestSQLKeepsWhatAStorePromises(t *testing.T) {
 	})
 }
 
-// With a second connection that is needed while the first is busy, this would
-// wait for ever; with a transaction left open too.
-func TestSQLNeedsOneConnection(t *testing.T) {
+// A store that needed a second connection, or left a transaction open, would wait for ever.
+func TestOneConnectionIsEnough(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		t.Parallel()
 		db := target.Open(t)
@@ -130,22 +128,6 @@ func TestManyProcessesMigrateAndAcquireAtOnce(t *testing.T) {
 	})
 }
 
-func TestTwoSQLStoresInOneTableAreOne(t *testing.T) {
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
-		first, second := newSQL(t, target.Open(t), dialect), newSQL(t, target.Open(t), dialect)
-		grant, err := first.Acquire(t.Context(), sqlRequest("n", 0, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := second.Acquire(t.Context(), sqlRequest("n", 0, 0)); !errors.Is(err, lease.ErrNoWorker) {
-			t.Errorf("error %v, want ErrNoWorker", err)
-		}
-		if err := second.Release(t.Context(), grant.Claim, math.MaxInt64); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 func TestTableIsConfigurable(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
 		db := target.Open(t)
@@ -167,7 +149,7 @@ func TestTableIsConfigurable(t *testing.T) {
 	})
 }
 
-func TestNewSQLRefusesWhatCannotBe(t *testing.T) {
+func TestNewRejectsBadSettings(t *testing.T) {
 	db := testdb.SQLite(t).Open(t)
 	for _, table := range []string{
 		"", ".", "a.", ".a", "a.b.c", "1a", "a-b", "a b", `a"b`, "a`b", "a;b", "ä", "a\n", "a.1b", strings.Repeat("x", 64),
@@ -176,9 +158,12 @@ func TestNewSQLRefusesWhatCannotBe(t *testing.T) {
 			t.Errorf("table %q: error %v, want ErrOption", table, err)
 		}
 	}
-	for _, dialect := range []sqllease.Dialect{-1, 0, 4} {
+	for _, dialect := range []sqllease.Dialect{"", "oracle", "Postgres"} {
 		if _, err := sqllease.New(db, dialect); !errors.Is(err, lease.ErrOption) {
 			t.Errorf("%v: error %v, want ErrOption", dialect, err)
 		}
+	}
+	if _, err := sqllease.New(db, sqllease.SQLite, nil); !errors.Is(err, lease.ErrOption) {
+		t.Errorf("nil option: error %v, want ErrOption", err)
 	}
 }

@@ -1,0 +1,86 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/pause"
+)
+
+// systemClock is the clock of a lease without WithClock. Generators have their own.
+type systemClock struct{}
+
+var origin = time.Now()
+
+func (systemClock) Now() time.Time                                   { return time.Now() }
+func (systemClock) Elapsed() time.Duration                           { return time.Since(origin) }
+func (systemClock) Sleep(ctx context.Context, d time.Duration) error { return pause.For(ctx, d) }
+
+// storeTime is what the store's clock showed, and when by the monotonic clock.
+type storeTime struct {
+	now time.Time
+	at  time.Duration
+}
+
+// observe records the store's time, which was read at some instant since before.
+func (l *Lease) observe(now, before time.Time) {
+	if now.IsZero() {
+		return
+	}
+	l.skew = l.cfg.clock.Now().Round(0).Sub(now)
+	if early := before.Round(0).Sub(now); early.Abs() < l.skew.Abs() {
+		l.skew = early // the store's clock was read in between: take the smaller difference
+	}
+	seen := storeTime{now: now, at: l.cfg.clock.Elapsed()}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen = seen
+}
+
+// checkClocks rejects a clock that differs from the store's, and a worker whose horizon the clock will not reach for a
+// long time. tick is what the generator's clock showed before the acquisition, gap its clockGap.
+func (l *Lease) checkClocks(grant Grant, tick int64, gap time.Duration) error {
+	if l.running() {
+		return nil // a generator that has started keeps its clock, which does not step back
+	}
+	if skew := l.skew + gap; !grant.Now.IsZero() && skew.Abs() > l.cfg.maxSkew {
+		return fmt.Errorf("%w by %v, more than %v", ErrClockSkew, skew, l.cfg.maxSkew)
+	}
+	// The owner before may have had the greatest skew in the other direction.
+	limit := l.cfg.window + 2*l.cfg.maxSkew + time.Duration(l.lessee.Lead())*l.layout.Tick()
+	if ahead := grant.Horizon - tick; ahead > ticks(limit, l.layout) {
+		return fmt.Errorf("%w of worker %d by %v, more than %v", ErrBehindHorizon, grant.Worker,
+			time.Duration(ahead)*l.layout.Tick(), limit)
+	}
+	return nil
+}
+
+// clockGap returns by how much the generator's clock, which shows the tick, is at least ahead of the lease's: 0 unless
+// the generator has a clock of its own, or the wall clock has stepped since the generator was made.
+func (l *Lease) clockGap(tick int64) time.Duration {
+	from := l.layout.Start(tick).Sub(l.cfg.clock.Now().Round(0))
+	to := from + l.layout.Tick()
+	return max(from, 0) + min(to, 0)
+}
+
+// trusts reports whether the store's clock confirms what the wall clock shows after a step forward.
+func (l *Lease) trusts(wall time.Time) bool {
+	l.mu.Lock()
+	seen := l.seen
+	l.mu.Unlock()
+	if seen.now.IsZero() {
+		return true // the store has no clock of its own
+	}
+	return wall.Sub(seen.now.Add(l.cfg.clock.Elapsed()-seen.at)) <= l.cfg.maxSkew
+}
+
+// ticks returns how many ticks d has, rounded up.
+func ticks(d time.Duration, l snowflake.Layout) int64 {
+	if d <= 0 {
+		return 0
+	}
+	return min(int64((d+l.Tick()-1)/l.Tick()), math.MaxInt32)
+}

@@ -1,4 +1,0 @@
-package lease
-
-// WorkerFromHost lets tests give the host's name.
-var WorkerFromHost = workerFromHost

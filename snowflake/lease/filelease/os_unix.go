@@ -1,0 +1,51 @@
+//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
+
+package filelease
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// lockFile takes an exclusive lock on f without waiting, and reports whether it did. It is flock(2): the lock belongs to
+// the open file and not to the process, so it excludes a second open of the same process too. It ends when the last
+// descriptor is closed, which the kernel does for a killed process.
+func lockFile(f *os.File) (bool, error) {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, syscall.EINTR):
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return false, nil
+		default:
+			return false, &os.PathError{Op: "flock", Path: f.Name(), Err: err}
+		}
+	}
+}
+
+// unlockFile ends the lock at once. Closing alone does not do so while a child that was just forked has not reached its
+// exec, which closes its copy.
+func unlockFile(f *os.File) error {
+	return os.NewSyscallError("flock", syscall.Flock(int(f.Fd()), syscall.LOCK_UN))
+}
+
+// replaceFile renames a file within its folder and returns when that is on the disk.
+func replaceFile(from, to string) error {
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(to))
+}
+
+// syncFolder makes the names in a folder durable: fsync(2) of a file does not cover its folder's entry.
+func syncFolder(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

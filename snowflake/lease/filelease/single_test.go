@@ -1,0 +1,139 @@
+package filelease_test
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
+)
+
+func newStateFile(t *testing.T, path string) *filelease.Store {
+	t.Helper()
+	f, err := filelease.NewStateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// workerRequest asks for one worker.
+func workerRequest(n int, worker int64) lease.Request {
+	r := fileRequest(n, worker)
+	r.First = worker
+	return r
+}
+
+func TestStateFileKeepsTheHorizonOfItsWorker(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "below", "worker.json")
+	f := newStateFile(t, path)
+	g := acquire(t, f, workerRequest(1, 12))
+	if g.Worker != 12 || g.Epoch != 1 || g.Horizon != 0 {
+		t.Errorf("got %+v", g)
+	}
+	extend(t, f, g.Claim, 5000)
+	if err := f.Close(); err != nil { // as a crash
+		t.Fatal(err)
+	}
+	next := acquire(t, newStateFile(t, path), workerRequest(2, 12)) // the clock stands at 1000 again
+	if next.Worker != 12 || next.Epoch != 2 || next.Horizon != 5000 {
+		t.Errorf("got %+v", next)
+	}
+}
+
+func TestStateFileHasOneOwner(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "worker.json")
+	a, b := newStateFile(t, path), newStateFile(t, path)
+	g := acquire(t, a, workerRequest(1, 3))
+	if again := acquire(t, a, workerRequest(1, 3)); again.Claim != g.Claim {
+		t.Errorf("the same token: got %+v", again)
+	}
+	for _, s := range []lease.Store{a, b} {
+		if _, err := s.Acquire(t.Context(), workerRequest(2, 3)); !errors.Is(err, lease.ErrNoWorker) {
+			t.Errorf("got %v, want ErrNoWorker", err)
+		}
+		entries, err := s.List(t.Context(), "")
+		if err != nil || len(entries) != 1 || !entries[0].Held || entries[0].Worker != 3 || entries[0].Token != "" {
+			t.Errorf("List: got %+v, %v", entries, err)
+		}
+	}
+	release(t, a, g.Claim)
+	entries, err := b.List(t.Context(), "orders")
+	if err != nil || len(entries) != 1 || entries[0].Held {
+		t.Errorf("List: got %+v, %v", entries, err)
+	}
+	acquire(t, b, workerRequest(2, 3))
+	if err := a.Release(t.Context(), g.Claim, math.MaxInt64); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("got %v, want ErrLost", err)
+	}
+}
+
+func TestStateFileRefusesWhatItIsNotFor(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "worker.json")
+	f := newStateFile(t, path)
+	if _, err := f.Acquire(t.Context(), fileRequest(1, 1023)); !errors.Is(err, lease.ErrOption) {
+		t.Errorf("many workers at first: got %v, want ErrOption", err)
+	}
+	release(t, f, acquire(t, f, workerRequest(1, 12)).Claim)
+	for name, tc := range map[string]struct {
+		change func(*lease.Request)
+		want   error
+	}{
+		"another worker":    {func(r *lease.Request) { r.First, r.Last = 13, 13 }, lease.ErrOption},
+		"another namespace": {func(r *lease.Request) { r.Namespace = "x" }, lease.ErrOption},
+		"another layout":    {func(r *lease.Request) { r.Layout = "x" }, lease.ErrLayout},
+		"no token":          {func(r *lease.Request) { r.Token = "" }, lease.ErrOption},
+		"a range":           {func(r *lease.Request) { r.First, r.Last = 0, 1023 }, nil},
+	} {
+		r := workerRequest(2, 12)
+		tc.change(&r)
+		g, err := f.Acquire(t.Context(), r)
+		if !errors.Is(err, tc.want) || (tc.want != nil) != (err != nil) {
+			t.Errorf("%s: got %v, want %v", name, err, tc.want)
+		}
+		if err == nil {
+			release(t, f, g.Claim)
+		}
+	}
+}
+
+func TestStateFileRefusesADamagedFileAndNamesIt(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "worker.json")
+	f := newStateFile(t, path)
+	release(t, f, acquire(t, f, workerRequest(1, 12)).Claim)
+	for name, damage := range map[string]func() error{
+		"cut off": func() error { return os.Truncate(path, 20) },
+		"empty":   func() error { return os.Truncate(path, 0) },
+		"gone":    func() error { return os.Remove(path) },
+	} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := damage(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Acquire(t.Context(), workerRequest(2, 12)); !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: got %v, want ErrDamaged", name, err)
+		}
+	}
+}
+
+func TestNewStateFileRefusesAnEmptyPath(t *testing.T) {
+	t.Parallel()
+	if _, err := filelease.NewStateFile(""); !errors.Is(err, lease.ErrOption) {
+		t.Errorf("got %v, want ErrOption", err)
+	}
+}

@@ -1,0 +1,157 @@
+package processtest
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// span is a sequence of IDs without a gap, both ends included.
+type span struct {
+	first, last snowflake.ID
+	by          int // the process
+}
+
+// record has all IDs that a process has written, in spans: a busy generator uses up whole ticks, so there are a thousand
+// times fewer spans than IDs.
+type record struct {
+	spans []span
+	count int
+	last  snowflake.ID
+	err   error // the first ID that was not above the one before
+}
+
+// add adds whole IDs in the form in which issuers write them.
+func (r *record) add(text []byte) {
+	for ; len(text) > 0; text = text[idBytes:] {
+		id := snowflake.ID(binary.LittleEndian.Uint64(text))
+		if id <= r.last && r.err == nil {
+			r.err = fmt.Errorf("ID %d came after %d", id, r.last)
+		}
+		r.count++
+		if n := len(r.spans); n > 0 && id == r.last+1 {
+			r.spans[n-1].last = id
+		} else {
+			r.spans = append(r.spans, span{first: id, last: id})
+		}
+		r.last = id
+	}
+}
+
+// Census is the set of the IDs that all processes have ever written.
+type Census struct {
+	IDs       int
+	Takeovers int
+	Notes     map[lease.EventKind]int
+
+	spans     []span
+	processes int
+	workers   map[int64]bool
+	reigns    map[[2]int64]int // by worker and epoch: the process
+	errs      []error
+}
+
+// TakeCensus waits for the end of all processes.
+func TakeCensus(processes []*Process) *Census {
+	c := &Census{workers: map[int64]bool{}, Notes: map[lease.EventKind]int{}, reigns: map[[2]int64]int{}}
+	for by, p := range processes {
+		c.add(by, p)
+	}
+	return c
+}
+
+func (c *Census) add(by int, p *Process) {
+	<-p.Ended
+	c.processes++
+	c.IDs += p.ids.count
+	for _, err := range []error{p.ids.err, p.err} {
+		if err != nil {
+			c.errs = append(c.errs, fmt.Errorf("process %d: %w", by, err))
+		}
+	}
+	for _, s := range p.ids.spans {
+		s.by = by
+		c.spans = append(c.spans, s)
+	}
+	var horizon int64
+	for _, n := range p.notes {
+		c.Notes[n.Kind]++
+		switch n.Kind {
+		case lease.Acquired:
+			c.acquired(by, n)
+			horizon = 0
+			fallthrough
+		case lease.Extended:
+			if n.Horizon < horizon {
+				c.errs = append(c.errs, fmt.Errorf("process %d: the horizon %d comes after %d", by, n.Horizon, horizon))
+			}
+			horizon = n.Horizon
+		}
+	}
+}
+
+func (c *Census) acquired(by int, n Note) {
+	c.workers[n.Worker] = true
+	if n.Epoch > 1 {
+		c.Takeovers++
+	}
+	reign := [2]int64{n.Worker, n.Epoch}
+	if other, ok := c.reigns[reign]; ok {
+		c.errs = append(c.errs, fmt.Errorf("processes %d and %d both had worker %d under epoch %d", other, by, n.Worker, n.Epoch))
+	}
+	c.reigns[reign] = by
+}
+
+// Check fails the test if an ID came twice, was out of order within its process, or is at or above the horizon that the
+// store has at the end.
+func (c *Census) Check(t *testing.T, store lease.Store) {
+	t.Helper()
+	rows := Entries(t, store)
+	if c.IDs == 0 {
+		t.Error("no IDs at all")
+	}
+	for _, err := range c.errs {
+		t.Error(err)
+	}
+	slices.SortFunc(c.spans, func(a, b span) int { return cmp.Compare(a.first, b.first) })
+	layout := snowflake.Default()
+	var before span
+	for _, s := range c.spans {
+		if s.first <= before.last {
+			t.Fatalf("ID %d (%v) came twice: from process %d and process %d",
+				s.first, layout.Decompose(s.first), before.by, s.by)
+		}
+		before = s
+		worker := layout.Decompose(s.last).Worker
+		if row := rows[worker]; tickOf(s.last) >= row.Horizon {
+			t.Fatalf("process %d: ID %d (%v) has tick %d, the store's horizon is %d",
+				s.by, s.last, layout.Decompose(s.last), tickOf(s.last), row.Horizon)
+		}
+	}
+	t.Logf("%d IDs of %d processes under %d workers and %d epochs, %d takeovers, notes %v",
+		c.IDs, c.processes, len(c.workers), len(c.reigns), c.Takeovers, c.Notes)
+}
+
+// Entries returns the rows of the default namespace by worker.
+func Entries(tb testing.TB, s lease.Store) map[int64]lease.Entry {
+	tb.Helper()
+	list, err := s.List(tb.Context(), lease.DefaultNamespace)
+	if err != nil {
+		tb.Fatalf("list: %v", err)
+	}
+	rows := make(map[int64]lease.Entry, len(list))
+	for _, e := range list {
+		rows[e.Worker] = e
+	}
+	return rows
+}
+
+func tickOf(id snowflake.ID) int64 {
+	layout := snowflake.Default()
+	return int64(layout.Time(id).Sub(layout.Epoch()) / layout.Tick())
+}

@@ -1,0 +1,218 @@
+package processtest
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// orderVariable makes the test binary an issuer; it holds an Order.
+const orderVariable = "SNOWFLAKE_PROCESSTEST_ISSUER"
+
+// Order tells an issuer what to do.
+type Order struct {
+	Place       string // where the store is, for the function given to Main
+	First, Last int64  // the workers to choose from
+	Window      time.Duration
+	StopOnLoss  bool
+	Gate        bool // begin after Process.Go
+	Limit       int  // stop after so many IDs and keep the worker; 0 is no limit
+}
+
+// Note is a line on the standard error of an issuer: an event of its lease, or one of the kinds below.
+type Note struct {
+	Kind    lease.EventKind
+	Worker  int64
+	Epoch   int64
+	Horizon int64 // in ticks
+	Err     string
+	Lost    bool // the error is lease.ErrLost
+}
+
+// Kinds of notes that are no events.
+const (
+	Ready   lease.EventKind = "ready"   // waits at the gate
+	NotOpen lease.EventKind = "no open" // Open has failed and is tried again
+	Refused lease.EventKind = "refused" // a call of the generator has failed: the end
+)
+
+// Exit codes of an issuer.
+const (
+	ExitDone    = 0 // the standard input has ended, or SIGTERM came
+	ExitRefused = 3 // a call of the generator has failed
+	exitBroken  = 4
+)
+
+const idBytes = 8
+
+// Main is for TestMain. In an issuer it does not return: open returns the store at a place, and if that has a method
+// Migrate, it is called before each attempt to open a lease.
+func Main(open func(place string) (lease.Store, error)) {
+	text, ok := os.LookupEnv(orderVariable)
+	if !ok {
+		return
+	}
+	out := &notes{out: json.NewEncoder(os.Stderr)}
+	var o Order
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		out.add(Note{Kind: Refused}, err)
+		os.Exit(exitBroken)
+	}
+	os.Exit(o.issue(open, out))
+}
+
+// notes writes to the standard error.
+type notes struct {
+	mu  sync.Mutex
+	out *json.Encoder
+}
+
+func (n *notes) add(x Note, err error) {
+	if err != nil {
+		x.Err, x.Lost = err.Error(), errors.Is(err, lease.ErrLost)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_ = n.out.Encode(x) // the test may have ended
+}
+
+// issue writes IDs, 8 bytes each, to the standard output until the standard input ends, and returns the exit code.
+func (o Order) issue(open func(place string) (lease.Store, error), out *notes) int {
+	in := bufio.NewReader(os.Stdin)
+	if o.Gate {
+		out.add(Note{Kind: Ready}, nil)
+		if _, err := in.ReadByte(); err != nil {
+			return ExitDone
+		}
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer cancel()
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		cancel()
+	}()
+	l, err := o.lease(ctx, open, out)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ExitDone
+		}
+		out.add(Note{Kind: Refused}, err)
+		return exitBroken
+	}
+	if err := o.write(ctx, l.Generator()); err != nil && ctx.Err() == nil {
+		out.add(Note{Kind: Refused}, err)
+		return ExitRefused
+	}
+	closing, done := context.WithTimeout(context.Background(), 10*time.Second)
+	defer done()
+	if err := l.Close(closing); err != nil {
+		out.add(Note{Kind: Refused}, err)
+		return exitBroken
+	}
+	return ExitDone
+}
+
+// lease opens the store and the lease, again and again while the database does not answer, as a service that is restarted
+// does.
+func (o Order) lease(ctx context.Context, open func(string) (lease.Store, error), out *notes) (*lease.Lease, error) {
+	store, err := open(o.Place)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := migrate(ctx, store)
+		if err == nil {
+			var l *lease.Lease
+			if l, err = lease.Open(ctx, store, o.options(out)...); err == nil {
+				return l, nil
+			}
+		}
+		for _, final := range []error{ctx.Err(), lease.ErrOption, lease.ErrLayout, lease.ErrClockSkew, lease.ErrBehindHorizon} {
+			if final != nil && errors.Is(err, final) {
+				return nil, err
+			}
+		}
+		out.add(Note{Kind: NotOpen}, err)
+		time.Sleep(rand.N(20 * time.Millisecond))
+	}
+}
+
+// migrate creates the table if the store has one. It does not wait for ever for a connection that is stuck.
+func migrate(ctx context.Context, store lease.Store) error {
+	s, ok := store.(interface {
+		Migrate(ctx context.Context) error
+	})
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	return s.Migrate(ctx)
+}
+
+// Options returns the options of the order's lease. Its events are written to notes.
+func (o Order) Options(notesTo io.Writer) []lease.Option {
+	return o.options(&notes{out: json.NewEncoder(notesTo)})
+}
+
+func (o Order) options(out *notes) []lease.Option {
+	layout := snowflake.Default()
+	opts := []lease.Option{
+		lease.WithGenerator(snowflake.WithLayout(layout)),
+		lease.WithWorkers(o.First, o.Last),
+		lease.WithWindow(o.Window),
+		lease.WithPatience(Patience),
+		lease.WithLogger(slog.New(slog.DiscardHandler)),
+		lease.WithHook(func(e lease.Event) {
+			x := Note{Kind: e.Kind, Worker: e.Worker, Epoch: e.Epoch}
+			if !e.Horizon.IsZero() {
+				x.Horizon = int64(e.Horizon.Sub(layout.Epoch()) / layout.Tick())
+			}
+			out.add(x, e.Err)
+		}),
+	}
+	if o.StopOnLoss {
+		opts = append(opts, lease.StopOnLoss())
+	}
+	return opts
+}
+
+// write writes a handful of IDs at a time: IDs that a kill finds in a buffer would never reach the test.
+func (o Order) write(ctx context.Context, g *snowflake.Generator) error {
+	var text []byte
+	for n := 0; ; {
+		text = text[:0]
+		for range 1 + rand.N(64) {
+			if o.Limit > 0 && n == o.Limit {
+				break
+			}
+			id, err := g.NextContext(ctx)
+			if err != nil {
+				_, _ = os.Stdout.Write(text)
+				return err
+			}
+			text = binary.LittleEndian.AppendUint64(text, uint64(id))
+			n++
+		}
+		if _, err := os.Stdout.Write(text); err != nil {
+			return err
+		}
+		if o.Limit > 0 && n == o.Limit {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+	}
+}

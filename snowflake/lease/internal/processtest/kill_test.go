@@ -1,0 +1,18 @@
+package processtest
+
+import (
+	"testing"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+func TestKilledProcessesNeverRepeatAnID(t *testing.T) {
+	t.Parallel()
+	eachPlace(t, func(t *testing.T, p place) { KilledProcesses(t, p.String(), p.store(t)) })
+}
+
+func TestProcessesThatStartAtOnceHaveDifferentWorkers(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p place) {
+		ProcessesStartedTogether(t, p.String(), func() lease.Store { return p.store(t) })
+	})
+}

@@ -1,0 +1,148 @@
+package processtest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// outage makes the database unreachable and reachable again.
+type outage struct{ begin, end func() }
+
+// outageOf returns the place for the lease and its outage: a proxy that refuses connections, or for SQLite another writer
+// that does not end.
+func outageOf(t *testing.T, p place) (place, outage) {
+	t.Helper()
+	if p.Kind != "sqlite" {
+		x, far := through(t, p)
+		return far, outage{
+			begin: func() { x.gone.Store(true); x.closeAll() },
+			end:   func() { x.gone.Store(false) },
+		}
+	}
+	db, err := sql.Open(p.Driver, p.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	db.SetMaxOpenConns(1)
+	exec := func(text string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p, outage{begin: func() { exec("BEGIN IMMEDIATE") }, end: func() { exec("ROLLBACK") }}
+}
+
+// TestGeneratorOutlivesAnOutageOfItsDatabase: it serves up to its horizon, then
+// calls wait on their contexts, those without an end for their Patience, and it
+// goes on by itself when the database is back.
+func TestGeneratorOutlivesAnOutageOfItsDatabase(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, p place) {
+		near := p.store(t)
+		far, database := outageOf(t, p)
+		extended := make(chan struct{}, 1)
+		l, err := lease.Open(t.Context(), far.store(t),
+			lease.WithGenerator(snowflake.WithLayout(snowflake.Default())),
+			lease.WithWindow(600*time.Millisecond),
+			lease.WithPatience(50*time.Millisecond),
+			lease.WithLogger(slog.New(slog.DiscardHandler)),
+			lease.WithHook(func(e lease.Event) {
+				if e.Kind == lease.Extended {
+					select {
+					case extended <- struct{}{}:
+					default:
+					}
+				}
+			}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := l.Generator()
+		<-extended // so that there is half a window left at least
+		database.begin()
+		var last snowflake.ID
+		next := func(err error, id snowflake.ID) error {
+			if err == nil && id <= last {
+				t.Fatalf("ID %d came after %d", id, last)
+			}
+			last = max(last, id)
+			return err
+		}
+		horizon := Entries(t, near)[l.Status().Worker].Horizon
+		served := 0
+		for begin := time.Now(); ; served++ {
+			id, err := g.Next()
+			if next(err, id) != nil {
+				if !errors.Is(err, snowflake.ErrLeaseStalled) {
+					t.Fatalf("Next during the outage: %v, want ErrLeaseStalled", err)
+				}
+				break
+			}
+			if tick := tickOf(id); tick >= horizon {
+				t.Fatalf("ID %d has tick %d, the horizon is %d", id, tick, horizon)
+			}
+			if time.Since(begin) > Patience {
+				t.Fatal("no end of IDs")
+			}
+		}
+		if served == 0 {
+			t.Error("no ID during the outage")
+		}
+
+		short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		if _, err := g.NextContext(short); !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("NextContext with a deadline: %v, want ErrLeaseStalled and DeadlineExceeded", err)
+		}
+		long, stop := context.WithTimeout(t.Context(), Patience)
+		defer stop()
+		type result struct {
+			id  snowflake.ID
+			err error
+		}
+		waiting := make(chan result, 1)
+		go func() {
+			id, err := g.NextContext(long)
+			waiting <- result{id, err}
+		}()
+		select {
+		case r := <-waiting:
+			t.Fatalf("NextContext did not wait: %v, %v", r.id, r.err)
+		case <-time.After(time.Second): // the outage is longer than the window and than the lease's expiry
+		}
+		database.end()
+		select {
+		case r := <-waiting:
+			if next(r.err, r.id) != nil {
+				t.Errorf("NextContext after the outage: %v", r.err)
+			}
+		case <-time.After(Patience):
+			t.Fatal("NextContext still waits after the outage")
+		}
+		id, err := g.Next()
+		if next(err, id) != nil {
+			t.Errorf("Next after the outage: %v", err)
+		}
+		status := l.Status()
+		if err := l.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if status.Epoch != 1 {
+			t.Errorf("epoch %d after the outage: nobody has taken the worker over", status.Epoch)
+		}
+		t.Logf("%d IDs served during the outage", served)
+	})
+}

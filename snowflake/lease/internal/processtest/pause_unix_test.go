@@ -1,0 +1,158 @@
+//go:build unix
+
+package processtest
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+const pauseWindow = 250 * time.Millisecond
+
+// stopped starts an issuer and stops it right after an extension, so that it holds no lock of the database (SQLite's would
+// exclude all others) and has IDs left.
+func stopped(t *testing.T, o Order) *Process {
+	t.Helper()
+	p := MustStart(t, o)
+	Eventually(t, "the first ID", func() bool { return p.Count() > 0 })
+	before := len(p.Noted(lease.Extended))
+	Eventually(t, "an extension", func() bool { return len(p.Noted(lease.Extended)) > before })
+	p.Signal(t, syscall.SIGSTOP)
+	return p
+}
+
+// highest returns the highest horizon that the process has had under the epoch.
+func (p *Process) highest(epoch int64) (horizon int64) {
+	for _, kind := range []lease.EventKind{lease.Acquired, lease.Extended} {
+		for _, n := range p.Noted(kind) {
+			if n.Epoch == epoch {
+				horizon = max(horizon, n.Horizon)
+			}
+		}
+	}
+	return horizon
+}
+
+// takenOver returns a process that was stopped past its expiry and continued, and the process that took its worker
+// meanwhile.
+func takenOver(t *testing.T, o Order) (zombie, heir *Process) {
+	t.Helper()
+	zombie = stopped(t, o)
+	heir = MustStart(t, Order{Place: o.Place, First: o.First, Last: o.Last, Window: o.Window})
+	Eventually(t, "an ID of the heir", func() bool {
+		return heir.Count() > 0 && len(heir.Noted(lease.Acquired)) > 0
+	}, zombie, heir)
+	if len(zombie.Noted(lease.Lost)) > 0 {
+		t.Fatalf("the stopped process has noticed: %s", zombie)
+	}
+	zombie.Signal(t, syscall.SIGCONT)
+	Eventually(t, "the loss", func() bool { return len(zombie.Noted(lease.Lost)) > 0 })
+	if acquired := heir.Noted(lease.Acquired)[0]; acquired.Worker != 5 || acquired.Epoch < 2 {
+		t.Fatalf("the heir has %+v, want worker 5 under epoch 2 or, if a start was slow, later", acquired)
+	}
+	return zombie, heir
+}
+
+// checkReigns requires that the zombie's IDs lie below the horizon of its first epoch (which is not 1 if a slow start took
+// the worker twice) or, if it has got the worker back, above all of the heir's, and that the heir's lie at or above that
+// horizon. A zombie that was killed may not have noted its last horizon: its IDs must lie below the heir's first.
+func checkReigns(t *testing.T, zombie, heir *Process, killed bool) {
+	t.Helper()
+	<-zombie.Ended
+	<-heir.Ended
+	if len(heir.Noted(lease.Lost)) > 0 {
+		t.Log("the machine is so slow that the heir has lost the worker, too: only the set of IDs is checked")
+		return
+	}
+	horizon := zombie.highest(zombie.Noted(lease.Acquired)[0].Epoch)
+	begin := tickOf(heir.ids.spans[0].first)
+	if begin < horizon {
+		t.Errorf("the heir begins at tick %d, below the horizon %d", begin, horizon)
+	}
+	limit := horizon
+	if killed {
+		limit = begin
+	}
+	for _, s := range zombie.ids.spans {
+		if tickOf(s.last) >= limit && s.first <= heir.ids.last {
+			t.Errorf("the zombie has issued %d to %d: its limit is tick %d, last ID of the heir %d", s.first, s.last, limit, heir.ids.last)
+			return // and see whether one of them came twice
+		}
+	}
+}
+
+func TestStoppedProcessLosesItsWorkerAndWaitsForOne(t *testing.T) {
+	t.Parallel()
+	for range Scale(1, 10) {
+		eachDatabase(t, func(t *testing.T, p place) {
+			store := p.store(t)
+			zombie, heir := takenOver(t, Order{Place: p.String(), First: 5, Last: 5, Window: pauseWindow})
+			count := heir.Count()
+			Eventually(t, "more IDs of the heir", func() bool { return heir.Count() > count+100 })
+			if err := heir.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			count = zombie.Count()
+			Eventually(t, "an ID after the loss", func() bool {
+				return zombie.Count() > count && len(zombie.Noted(lease.Acquired)) > 1
+			}, zombie, heir)
+			if err := zombie.Finish(); err != nil {
+				t.Fatal(err)
+			}
+			checkReigns(t, zombie, heir, false)
+			TakeCensus([]*Process{zombie, heir}).Check(t, store)
+		})
+	}
+}
+
+func TestStoppedProcessWithStopOnLossEndsWithErrLost(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, p place) {
+		o := Order{Place: p.String(), First: 5, Last: 5, Window: pauseWindow, StopOnLoss: true}
+		store := p.store(t)
+		zombie, heir := takenOver(t, o)
+		Eventually(t, "the end of the zombie", zombie.HasEnded, zombie)
+		refused := zombie.Noted(Refused)
+		if code := zombie.ExitCode(); code != ExitRefused || len(refused) != 1 || !refused[0].Lost {
+			t.Errorf("exit code %d after %+v, want %d after ErrLost", code, refused, ExitRefused)
+		}
+		if err := heir.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		checkReigns(t, zombie, heir, false)
+		TakeCensus([]*Process{zombie, heir}).Check(t, store)
+	})
+}
+
+// The lock of a file ends with its process; it does not expire.
+func TestStoppedProcessKeepsItsFile(t *testing.T) {
+	t.Parallel()
+	p := place{Kind: fileKind, DSN: t.TempDir()}
+	o := Order{Place: p.String(), First: 5, Last: 5, Window: pauseWindow}
+	first := stopped(t, o)
+	second := MustStart(t, o)
+	Eventually(t, "a refusal", func() bool { return len(second.Noted(lease.Failed)) > 0 }) // it is reported once
+	time.Sleep(4 * pauseWindow)                                                            // and it tries again, past every expiry
+	count := first.Count()
+	first.Signal(t, syscall.SIGCONT)
+	Eventually(t, "IDs as if nothing had been", func() bool { return first.Count() > count+100 })
+	if n := second.Count(); n > 0 {
+		t.Errorf("the second process has issued %d IDs", n)
+	}
+	first.Signal(t, syscall.SIGSTOP)
+	if err := first.Kill(); err != nil { // a stopped process can be killed, too
+		t.Fatal(err)
+	}
+	Eventually(t, "a takeover", func() bool { return second.Count() > 0 })
+	if err := second.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	if lost := first.Noted(lease.Lost); len(lost) > 0 {
+		t.Errorf("the first process has lost its worker: %+v", lost)
+	}
+	checkReigns(t, first, second, true)
+	TakeCensus([]*Process{first, second}).Check(t, p.store(t))
+}

@@ -1,0 +1,106 @@
+package processtest
+
+import (
+	"database/sql"
+	"encoding/json"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+)
+
+// place is where a store keeps its leases.
+type place struct {
+	Kind   string // "postgres", "mariadb", "sqlite" or "file"
+	Driver string // of database/sql
+	DSN    string // or the folder
+}
+
+const fileKind = "file"
+
+// String is for Order.Place, parsePlace reads it.
+func (p place) String() string {
+	text, _ := json.Marshal(p) // three strings never fail
+	return string(text)
+}
+
+func parsePlace(text string) (p place) {
+	_ = json.Unmarshal([]byte(text), &p) // the zero place can't be opened
+	return p
+}
+
+func placeOf(target testdb.Target) place {
+	return place{Kind: target.Name, Driver: target.Driver, DSN: target.DSN}
+}
+
+// eachPlace runs f as a parallel subtest on every store.
+func eachPlace(t *testing.T, f func(t *testing.T, p place)) {
+	t.Helper()
+	eachDatabase(t, f)
+	t.Run(fileKind, func(t *testing.T) {
+		t.Parallel()
+		f(t, place{Kind: fileKind, DSN: t.TempDir()})
+	})
+}
+
+// eachDatabase leaves the file store out.
+func eachDatabase(t *testing.T, f func(t *testing.T, p place)) {
+	t.Helper()
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		t.Parallel()
+		f(t, placeOf(target))
+	})
+}
+
+// eachServer has only what is reached over a connection that can be cut.
+func eachServer(t *testing.T, f func(t *testing.T, p place)) {
+	t.Helper()
+	for name, open := range map[string]func(testing.TB) testdb.Target{"postgres": testdb.Postgres, "mariadb": testdb.MariaDB} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f(t, placeOf(open(t)))
+		})
+	}
+}
+
+// open returns the store, without its table.
+func (p place) open() (store lease.Store, closeStore func() error, err error) {
+	if p.Kind == fileKind {
+		f, err := filelease.New(p.DSN)
+		if err != nil {
+			return nil, nil, err
+		}
+		return f, f.Close, nil
+	}
+	db, err := sql.Open(p.Driver, p.DSN)
+	if err != nil {
+		return nil, nil, err
+	}
+	db.SetMaxOpenConns(1)
+	dialect := map[string]sqllease.Dialect{"postgres": sqllease.Postgres, "mariadb": sqllease.MySQL, "sqlite": sqllease.SQLite}
+	s, err := sqllease.New(db, dialect[p.Kind])
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, db.Close, nil
+}
+
+// store opens the store for the test itself.
+func (p place) store(tb testing.TB) lease.Store {
+	tb.Helper()
+	s, closeStore, err := p.open()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := closeStore(); err != nil {
+			tb.Errorf("close the store: %v", err)
+		}
+	})
+	if err := migrate(tb.Context(), s); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}

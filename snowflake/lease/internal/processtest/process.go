@@ -1,0 +1,256 @@
+// Package processtest starts processes that issue IDs under a lease, and checks that no ID comes twice. The processes are
+// the test binary, started again with an Order: see Main.
+package processtest
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// Patience is how long a test waits for an event. It is no promise: the machine may be busy, the race detector may be on.
+const Patience = time.Minute
+
+// Scale returns how often something is done: atLength with SNOWFLAKE_TEST_LONG in the environment.
+func Scale(usually, atLength int) int {
+	if os.Getenv("SNOWFLAKE_TEST_LONG") != "" {
+		return atLength
+	}
+	return usually
+}
+
+// Eventually waits until the condition holds, and shows the processes if it never does.
+func Eventually(tb testing.TB, what string, condition func() bool, processes ...*Process) {
+	tb.Helper()
+	for begin := time.Now(); !condition(); time.Sleep(time.Millisecond) {
+		if time.Since(begin) > Patience {
+			tb.Fatalf("%s: not after %v; %v", what, Patience, processes)
+		}
+	}
+}
+
+// Process is a source of IDs and notes: an issuer that was started, or the test itself (Observe).
+type Process struct {
+	Ended chan struct{} // closed when all that it has written was read, and it was waited for
+
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+
+	mu    sync.Mutex
+	ids   record
+	notes []Note
+	err   error // of reading
+}
+
+// Start starts an issuer. It is killed at the end of the test at the latest.
+func Start(t *testing.T, o Order) (*Process, error) {
+	text, err := json.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	// Without t.Context(), whose end would look like one of the kills.
+	p := &Process{cmd: exec.Command(self), Ended: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), orderVariable+"="+string(text), "GORACE=atexit_sleep_ms=0")
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill() // most have ended
+		<-p.Ended
+	})
+	var readers sync.WaitGroup
+	readers.Go(func() { p.readIDs(stdout) })
+	readers.Go(func() { p.readNotes(stderr) })
+	go func() {
+		readers.Wait()
+		_ = p.cmd.Wait() // tests look at the exit code
+		close(p.Ended)
+	}()
+	return p, nil
+}
+
+// MustStart is Start that ends the test on an error.
+func MustStart(t *testing.T, o Order) *Process {
+	t.Helper()
+	p, err := Start(t, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Observe returns a Process for a lease in the test's own process. The notes are what Order.Options has written; the IDs
+// are added with Add.
+func Observe(notes io.Reader) *Process {
+	p := &Process{Ended: make(chan struct{})}
+	go func() {
+		p.readNotes(notes)
+		close(p.Ended)
+	}()
+	return p
+}
+
+// Add adds an ID of an observed process.
+func (p *Process) Add(id snowflake.ID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ids.add(binary.LittleEndian.AppendUint64(nil, uint64(id)))
+}
+
+func (p *Process) readIDs(r io.Reader) {
+	buffer := make([]byte, 1<<16)
+	kept := 0 // bytes of an ID whose rest has not come yet, and after a kill may never come
+	for {
+		n, err := r.Read(buffer[kept:])
+		n += kept
+		whole := n - n%idBytes
+		p.mu.Lock()
+		p.ids.add(buffer[:whole])
+		p.mu.Unlock()
+		kept = copy(buffer, buffer[whole:n])
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (p *Process) readNotes(r io.Reader) {
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil { // a line without an end was cut off
+			return
+		}
+		var n Note
+		p.mu.Lock()
+		if err := json.Unmarshal(line, &n); err == nil {
+			p.notes = append(p.notes, n)
+		} else if p.err == nil {
+			p.err = fmt.Errorf("unexpected on the standard error: %s", line) // for example a panic
+		}
+		p.mu.Unlock()
+	}
+}
+
+// Count returns how many IDs have come.
+func (p *Process) Count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ids.count
+}
+
+// LastTick returns the tick of the last ID.
+func (p *Process) LastTick() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return tickOf(p.ids.last)
+}
+
+// FirstTick returns the tick of the first ID of a process that has ended.
+func (p *Process) FirstTick() int64 {
+	<-p.Ended
+	return tickOf(p.ids.spans[0].first)
+}
+
+// Noted returns the notes of the kind.
+func (p *Process) Noted(kind lease.EventKind) []Note {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(p.notes), func(n Note) bool { return n.Kind != kind })
+}
+
+// HasEnded reports whether Ended is closed.
+func (p *Process) HasEnded() bool {
+	select {
+	case <-p.Ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Go lets an issuer with a Gate begin.
+func (p *Process) Go() error {
+	_, err := p.stdin.Write([]byte{1})
+	return err
+}
+
+// Signal sends a signal.
+func (p *Process) Signal(t *testing.T, s os.Signal) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ExitCode waits for the end.
+func (p *Process) ExitCode() int {
+	<-p.Ended
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// Kill is kill -9. It returns when the process is gone and all it wrote was read.
+func (p *Process) Kill() error {
+	if err := p.cmd.Process.Kill(); err != nil {
+		return fmt.Errorf("kill: %w: %s", err, p)
+	}
+	<-p.Ended
+	return nil
+}
+
+// Finish asks the process to give its worker back and to end.
+func (p *Process) Finish() error {
+	_ = p.stdin.Close() // fails if it has ended already, which its exit code shows
+	select {
+	case <-p.Ended:
+	case <-time.After(Patience):
+		return fmt.Errorf("does not end: %s", p)
+	}
+	if code := p.ExitCode(); code != ExitDone {
+		return fmt.Errorf("ended with %d: %s", code, p)
+	}
+	return nil
+}
+
+// AwaitID waits for the first ID.
+func (p *Process) AwaitID() error {
+	for begin := time.Now(); p.Count() == 0; time.Sleep(time.Millisecond) {
+		if p.HasEnded() || time.Since(begin) > Patience {
+			return fmt.Errorf("no ID: %s", p)
+		}
+	}
+	return nil
+}
+
+// String shows the last notes.
+func (p *Process) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return fmt.Sprintf("%d IDs, %v, notes %+v", p.ids.count, p.err, p.notes[max(0, len(p.notes)-5):])
+}

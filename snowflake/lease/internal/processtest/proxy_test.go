@@ -1,0 +1,205 @@
+package processtest
+
+import (
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// proxy stands between issuers and their database, and harms connections.
+type proxy struct {
+	network, address string // of the database
+	listener         net.Listener
+	committed        func(reply []byte) bool
+
+	harm   atomic.Bool  // now and then
+	gone   atomic.Bool  // refuses everything
+	asked  atomic.Int64 // what clients have sent, in pieces as they came: requests, as drivers write them at once
+	faults faultCounts
+
+	mu    sync.Mutex
+	links map[*link]bool
+	ended bool
+	wait  sync.WaitGroup
+}
+
+// faultCounts says how often which harm was done.
+type faultCounts struct {
+	cut       atomic.Int64 // both directions closed, in the middle of a call
+	unheard   atomic.Int64 // closed after the database has committed, before the reply
+	half      atomic.Int64 // the database sees the end, the client does not
+	swallowed atomic.Int64 // nothing comes through any more, and nothing is closed
+	delayed   atomic.Int64
+	refused   atomic.Int64 // while the database is gone
+}
+
+// link is a connection of a client and the one to the database.
+type link struct{ client, server net.Conn }
+
+func (l *link) close() {
+	_ = l.client.Close() // the other side may have been faster
+	_ = l.server.Close()
+}
+
+// through returns a proxy to the place's database, and the place as it is seen
+// through the proxy.
+func through(t *testing.T, p place) (*proxy, place) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &proxy{listener: listener, links: map[*link]bool{}}
+	if p.Kind == "mariadb" {
+		config, err := mysql.ParseDSN(p.DSN)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.network, x.address, x.committed = config.Net, config.Addr, mysqlCommitted
+		config.Net, config.Addr = "tcp", listener.Addr().String()
+		p.DSN = config.FormatDSN()
+	} else {
+		u, err := url.Parse(p.DSN)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.committed = postgresCommitted
+		x.network, x.address = "tcp", net.JoinHostPort(u.Hostname(), orElse(u.Port(), "5432"))
+		query := u.Query()
+		if folder := query.Get("host"); u.Hostname() == "" && folder != "" {
+			x.network, x.address = "unix", filepath.Join(folder, ".s.PGSQL."+orElse(query.Get("port"), "5432"))
+		}
+		query.Del("host")
+		query.Del("port")
+		u.Host, u.RawQuery = listener.Addr().String(), query.Encode()
+		p.DSN = u.String()
+	}
+	x.wait.Go(x.accept)
+	t.Cleanup(func() {
+		_ = listener.Close() // ends accept
+		x.mu.Lock()
+		x.ended = true
+		x.mu.Unlock()
+		x.closeAll()
+		x.wait.Wait()
+	})
+	return x, p
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+func (x *proxy) accept() {
+	for {
+		client, err := x.listener.Accept()
+		if err != nil {
+			return
+		}
+		if x.gone.Load() {
+			x.faults.refused.Add(1)
+			_ = client.Close() // that is the harm
+			continue
+		}
+		server, err := net.Dial(x.network, x.address)
+		if err != nil {
+			_ = client.Close() // the client sees it
+			continue
+		}
+		l := &link{client, server}
+		x.mu.Lock()
+		if x.ended {
+			l.close()
+		}
+		x.links[l] = true
+		x.mu.Unlock()
+		x.wait.Go(func() { x.requests(l) })
+		x.wait.Go(func() { x.replies(l) })
+	}
+}
+
+// closeAll cuts all connections and returns how many there were.
+func (x *proxy) closeAll() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	n := len(x.links)
+	for l := range x.links {
+		l.close()
+	}
+	clear(x.links)
+	return n
+}
+
+func (x *proxy) drop(l *link) {
+	l.close()
+	x.mu.Lock()
+	delete(x.links, l)
+	x.mu.Unlock()
+}
+
+// requests carries what the client says.
+func (x *proxy) requests(l *link) {
+	defer x.drop(l)
+	buffer := make([]byte, 1<<16)
+	swallow := false
+	for {
+		n, err := l.client.Read(buffer)
+		if err != nil {
+			return
+		}
+		x.asked.Add(1)
+		if x.harm.Load() && !swallow {
+			switch rand.N(60) {
+			case 0:
+				x.faults.cut.Add(1)
+				return
+			case 1:
+				x.faults.swallowed.Add(1)
+				swallow = true
+			case 2:
+				if half, ok := l.server.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+					x.faults.half.Add(1)
+					swallow = true
+				}
+			case 3, 4, 5:
+				x.faults.delayed.Add(1)
+				time.Sleep(rand.N(150 * time.Millisecond))
+			}
+		}
+		if swallow {
+			continue
+		}
+		if _, err := l.server.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// replies carries what the database says.
+func (x *proxy) replies(l *link) {
+	defer x.drop(l)
+	buffer := make([]byte, 1<<16)
+	for {
+		n, err := l.server.Read(buffer)
+		if err != nil {
+			return
+		}
+		if x.harm.Load() && x.committed(buffer[:n]) && rand.N(6) == 0 {
+			x.faults.unheard.Add(1)
+			return
+		}
+		if _, err := l.client.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}

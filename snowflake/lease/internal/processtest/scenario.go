@@ -1,0 +1,124 @@
+package processtest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// KilledProcesses kills issuers at random instants, while they start or while they issue, and starts the next one at once.
+// There are fewer workers than processes that have died within two windows, so each one is taken over again and again.
+func KilledProcesses(t *testing.T, place string, store lease.Store) {
+	const side = 2 // so many at a time
+	kills := Scale(15, 50)
+	o := Order{Place: place, First: 0, Last: 3, Window: 200 * time.Millisecond}
+	var (
+		mu        sync.Mutex
+		processes []*Process
+		wait      sync.WaitGroup
+		left      = make(chan struct{}, kills)
+	)
+	for range kills {
+		left <- struct{}{}
+	}
+	close(left)
+	for range side {
+		wait.Go(func() {
+			for more := true; more; {
+				p, err := Start(t, o)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				processes = append(processes, p)
+				mu.Unlock()
+				end := lastOne
+				if _, more = <-left; more {
+					end = killAtRandom
+				}
+				if err := end(p); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	c := TakeCensus(processes)
+	c.Check(t, store)
+	if c.Takeovers == 0 {
+		t.Error("no worker was ever taken over")
+	}
+	t.Logf("%d kills", kills)
+}
+
+// killAtRandom kills one in five while it starts, the others after the first ID.
+func killAtRandom(p *Process) error {
+	if rand.N(5) == 0 {
+		time.Sleep(rand.N(60 * time.Millisecond))
+	} else {
+		if err := p.AwaitID(); err != nil {
+			return err
+		}
+		time.Sleep(rand.N(250 * time.Millisecond))
+	}
+	if p.HasEnded() {
+		return fmt.Errorf("ended by itself: %s", p)
+	}
+	return p.Kill()
+}
+
+func lastOne(p *Process) error {
+	if err := p.AwaitID(); err != nil {
+		return errors.Join(err, p.Kill())
+	}
+	return p.Finish()
+}
+
+// ProcessesStartedTogether starts 32 processes at the same instant on an empty store: they also create its table, and each
+// must get a worker of its own.
+func ProcessesStartedTogether(t *testing.T, place string, open func() lease.Store) {
+	const count = 32
+	o := Order{Place: place, First: 0, Last: count - 1, Window: 5 * time.Second, Gate: true, Limit: 2000}
+	processes := make([]*Process, count)
+	for i := range processes {
+		processes[i] = MustStart(t, o)
+	}
+	for _, p := range processes {
+		Eventually(t, "a process at the gate", func() bool { return len(p.Noted(Ready)) > 0 }, p)
+	}
+	for _, p := range processes {
+		if err := p.Go(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	workers := map[int64]bool{}
+	for _, p := range processes {
+		Eventually(t, "a worker and all IDs", func() bool {
+			return p.Count() == o.Limit && len(p.Noted(lease.Acquired)) > 0 || p.HasEnded()
+		}, p)
+		for _, n := range p.Noted(lease.Acquired) {
+			workers[n.Worker] = true
+		}
+	}
+	// They live and hold their workers until now.
+	if len(workers) != count {
+		t.Errorf("%d processes have %d workers", count, len(workers))
+	}
+	for _, p := range processes {
+		if err := p.Finish(); err != nil {
+			t.Error(err)
+		}
+	}
+	c := TakeCensus(processes)
+	c.Check(t, open())
+	if c.IDs != count*o.Limit {
+		t.Errorf("%d IDs, want %d", c.IDs, count*o.Limit)
+	}
+}

@@ -1,0 +1,77 @@
+package lease
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// WorkerFromEnv returns the worker in the environment variable name, which must have canonical decimal digits: no sign,
+// no space, no leading zero. Open checks whether it fits the layout. The error matches ErrOption and names the variable.
+//
+// A number alone does not keep IDs apart after a restart with a clock that was set back, nor from a second process with
+// the same number. Use it with a filelease.StateFile, or lease that very number from a database with WithWorkers(n, n),
+// which also notices the second process.
+//
+// In Kubernetes the label apps.kubernetes.io/pod-index holds the number of a StatefulSet's pod
+// (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#pod-index-label):
+//
+//	env:
+//	- name: WORKER
+//	  valueFrom:
+//	    fieldRef:
+//	      fieldPath: metadata.labels['apps.kubernetes.io/pod-index']
+func WorkerFromEnv(name string) (int64, error) {
+	value, ok := os.LookupEnv(name)
+	if !ok {
+		return 0, fmt.Errorf("%w: the environment variable %q is not set, want a worker number", ErrOption, name)
+	}
+	worker, err := parseWorker(value)
+	if err != nil {
+		return 0, fmt.Errorf("%w: environment variable %q: %w", ErrOption, name, err)
+	}
+	return worker, nil
+}
+
+// WorkerFromOrdinal returns the ordinal in the name of a pod of a Kubernetes StatefulSet, or in its host name up to the
+// first dot, which os.Hostname returns: "web-12" is 12
+// (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#stable-network-id).
+//
+// Two pods of a set have the same ordinal at the same time only if one is deleted by force while its node can't be
+// reached (https://kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod/). If that may happen, lease the
+// number from a database. Pods of two sets do have the same ordinals.
+//
+// The error matches ErrOption: for a name that is not a DNS label of 1 to 62 small letters, digits and dashes, or does
+// not end in a dash and an ordinal without leading zeros. Kubernetes cuts host names at 63 bytes, so in a name of that
+// length "-1" may have been "-12". Pods of a Deployment end in five random letters and digits; if all are digits, the
+// number is above what most layouts allow, and Open rejects it.
+func WorkerFromOrdinal(name string) (int64, error) {
+	label, _, _ := strings.Cut(name, ".")
+	if len(label) >= maxLabel {
+		return 0, fmt.Errorf("%w: pod name %.20q... has %d bytes: names are cut at %d, so its ordinal may be another one",
+			ErrOption, label, len(label), maxLabel)
+	}
+	dash := strings.LastIndexByte(label, '-')
+	if dash <= 0 || label[0] == '-' || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		return 0, fmt.Errorf("%w: pod name %q, want a name, a dash and an ordinal, such as \"web-12\"", ErrOption, name)
+	}
+	worker, err := parseWorker(label[dash+1:])
+	if err != nil {
+		return 0, fmt.Errorf("%w: pod name %q, want a name, a dash and an ordinal, such as \"web-12\": %w", ErrOption, name, err)
+	}
+	return worker, nil
+}
+
+const maxLabel = 63 // bytes of a DNS label, RFC 1035, section 2.3.4
+
+// parseWorker accepts what strconv.FormatInt prints for numbers from 0.
+func parseWorker(text string) (int64, error) {
+	worker, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || worker < 0 || strconv.FormatInt(worker, 10) != text {
+		return 0, fmt.Errorf("worker %.40q is not a decimal number from 0 to %d without sign or leading zeros",
+			text, int64(math.MaxInt64))
+	}
+	return worker, nil
+}
