@@ -19,11 +19,11 @@ func (user) Prefix() string { return "user" }
 func (user) Codec() *publicid.Codec { return users }
 
 var users = func() *publicid.Codec {
-	key, err := publicid.ParseKey("k1:000102030405060708090a0b0c0d0e0f")
+	keys, err := publicid.ParseKeys("k1:000102030405060708090a0b0c0d0e0f")
 	if err != nil {
 		panic(err)
 	}
-	codec, err := publicid.New("user", []publicid.Key{key})
+	codec, err := publicid.New("user", keys)
 	if err != nil {
 		panic(err)
 	}
