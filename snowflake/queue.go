@@ -13,6 +13,13 @@ type queue struct {
 	waiting list.List // of chan struct{}, one for each waiting call, closed when it gets the turn
 }
 
+// idle reports whether no call has the turn, so none waits for it.
+func (q *queue) idle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return !q.busy
+}
+
 // enter returns when the call has the turn; it must then call leave. On an error, that of a context that ended, the call
 // is out of the queue.
 func (q *queue) enter(ctx context.Context) error {

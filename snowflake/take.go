@@ -27,7 +27,7 @@ func (c *core) take(ctx context.Context, r reach, now nanos, count uint64) (stat
 	if err := c.checkDeadline(ctx, r.lead, start, last); err != nil {
 		return 0, err
 	}
-	if first, err = c.takeTurn(ctx, r, count); err != nil {
+	if first, err = c.takeTurn(ctx, r, start, count); err != nil {
 		return first, err
 	}
 	last = first + state(count) - 1
@@ -39,14 +39,16 @@ func (c *core) take(ctx context.Context, r reach, now nanos, count uint64) (stat
 }
 
 // takeTurn takes count states that may not be due yet, in the order of the calls, when there is room for them.
-func (c *core) takeTurn(ctx context.Context, r reach, count uint64) (state, error) {
-	if err := c.queue.enter(ctx); err != nil {
-		return 0, err
-	}
-	defer c.queue.leave()
-	now, err := c.awaitRoom(ctx, r.lead)
-	if err != nil {
-		return 0, err
+func (c *core) takeTurn(ctx context.Context, r reach, now nanos, count uint64) (state, error) {
+	if !c.queue.idle() || c.untilRoom(r.lead, now) > 0 {
+		if err := c.queue.enter(ctx); err != nil {
+			return 0, err
+		}
+		defer c.queue.leave()
+		var err error
+		if now, err = c.awaitRoom(ctx, r.lead); err != nil {
+			return 0, err
+		}
 	}
 	first, _, err := c.step(r, now, count, true)
 	return first, err

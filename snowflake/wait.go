@@ -26,14 +26,18 @@ func (c *core) awaitRoom(ctx context.Context, lead ticks) (nanos, error) {
 	if err != nil {
 		return 0, err
 	}
+	return c.sleepUntil(ctx, lead, now, queuePoll, func(now nanos) time.Duration { return c.untilRoom(lead, now) })
+}
+
+// untilRoom returns how long it takes until less than maxQueue is taken above the lead; not positive if it is so, or if
+// the state is frozen.
+func (c *core) untilRoom(lead ticks, now nanos) time.Duration {
 	room := state(max(1, maxQueue/c.layout.tick)) << c.bits
-	return c.sleepUntil(ctx, lead, now, queuePoll, func(now nanos) time.Duration {
-		last := c.state.Load()
-		if last == frozen || last <= room {
-			return 0
-		}
-		return c.untilDue(lead, now, last-room)
-	})
+	last := c.state.Load()
+	if last == frozen || last <= room {
+		return 0
+	}
+	return c.untilDue(lead, now, last-room)
 }
 
 // awaitDue returns when the state is due. If it has to wait, it counts that as a wait since start.
