@@ -28,7 +28,7 @@ func usedLayout(t *testing.T, db *gorm.DB, cond gormplugin.Created, model any) (
 		return "", tx.Error
 	}
 	for name, layout := range map[string]snowflake.Layout{
-		"default": snowflake.Default(), "twitter": snowflake.Twitter(), "discord": snowflake.Discord(),
+		"default": snowflake.Default(), "twitter": snowflake.Twitter(), "discord": preset("discord"),
 		"javascript": snowflake.JavaScriptSafe(),
 	} {
 		if lo, err := layout.MinAt(newYear); err == nil && tx.Statement.Vars[0] == lo {
@@ -62,7 +62,7 @@ func TestCreatedReadsAColumnAsItsGeneratorWroteIt(t *testing.T) {
 	}
 	gen := func(l snowflake.Layout) *gormtest.Generator { return hourly(gormtest.WithLayout(l)) }
 	base, twitter := gen(snowflake.Default()), gen(snowflake.Twitter())
-	discord, narrow := gen(snowflake.Discord()), gen(snowflake.JavaScriptSafe())
+	discord, narrow := gen(preset("discord")), gen(snowflake.JavaScriptSafe())
 	one := gormplugin.New(base)
 	several := gormplugin.New(base, gormplugin.WithModel(&customer{}, twitter), gormplugin.WithNamed("public", discord))
 	since := gormplugin.Since(newYear)
@@ -133,8 +133,8 @@ func TestCreatedInASessionWithAWrongGeneratorFails(t *testing.T) {
 // Every preset whose time is the highest field selects what its own Time says, also with coarse ticks.
 func TestCreatedWorksWithEveryLayout(t *testing.T) {
 	for name, layout := range map[string]snowflake.Layout{
-		"default": snowflake.Default(), "javascript": snowflake.JavaScriptSafe(), "seconds": snowflake.Seconds(),
-		"sonyflake": snowflake.Sonyflake(), "mastodon": snowflake.Mastodon(),
+		"default": snowflake.Default(), "javascript": snowflake.JavaScriptSafe(), "seconds": preset("seconds"),
+		"sonyflake": preset("sonyflake"), "mastodon": preset("mastodon"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, _ := openWith(t, testdb.SQLite(t), gormplugin.New(hourly(gormtest.WithLayout(layout))), &parcel{}, &label{})
@@ -154,4 +154,12 @@ func TestCreatedNamesTheColumnThatItCannotRead(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "for parcels.id: a gormplugin_test.opaque has no method Layout") {
 		t.Errorf("error %v does not name the column and the generator", err)
 	}
+}
+
+func preset(name string) snowflake.Layout {
+	l, err := snowflake.Preset(name)
+	if err != nil {
+		panic(err)
+	}
+	return l
 }

@@ -55,8 +55,8 @@ func TestNothingIsIssuedBeforeTheFirstWorker(t *testing.T) {
 	if err := g.Fill(t.Context(), nil); !errors.Is(err, snowflake.ErrEmptyFill) {
 		t.Errorf("Fill: %v", err)
 	}
-	if s := g.Stats(); s.Issued != 0 || s.Lead != 0 {
-		t.Errorf("%+v", s)
+	if s := g.Stats(); s.Issued != 0 || s.Lead != 0 || g.Worker() != -1 {
+		t.Errorf("%+v, worker %d", s, g.Worker())
 	}
 	select {
 	case <-l.Wanted():
@@ -169,30 +169,34 @@ func TestAStepForwardWaitsForConfirmation(t *testing.T) {
 	}
 }
 
-func TestCallsWaitForTheHorizonAsLongAsTheirContext(t *testing.T) {
+func TestCallsWithoutADeadlineWaitForTheHorizonAsLongAsThePatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		layout := snowflake.WithLayout(snowflake.Mastodon())
-		l := newLessee(t, 3*time.Second, layout)
+		l := newLessee(t, 3*time.Second, snowflake.WithLayout(preset("mastodon")))
 		g := l.Generator()
 		start := time.Now()
 		if _, err := g.Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || time.Since(start) != 3*time.Second {
 			t.Errorf("Next: %v after %v, want ErrLeaseStalled after its patience", err, time.Since(start))
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		request, cancel := context.WithCancel(t.Context()) // can be canceled, but has no deadline
+		start = time.Now()
+		_, err := g.NextContext(request)
+		if !errors.Is(err, snowflake.ErrLeaseStalled) || errors.Is(err, context.Canceled) || time.Since(start) != 3*time.Second {
+			t.Errorf("NextContext: %v after %v, want only ErrLeaseStalled after its patience", err, time.Since(start))
+		}
+		start = time.Now()
+		time.AfterFunc(time.Second, cancel)
+		_, err = g.NextContext(request)
+		if !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, context.Canceled) || time.Since(start) != time.Second {
+			t.Errorf("NextContext: %v after %v, want both errors when its context is canceled", err, time.Since(start))
+		}
+		deadline, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		_, err := g.NextContext(ctx)
-		if !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 63*time.Second {
+		start = time.Now()
+		_, err = g.NextContext(deadline)
+		if !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Hour {
 			t.Errorf("NextContext: %v after %v, want both errors after the deadline", err, time.Since(start))
 		}
-		time.AfterFunc(time.Hour, func() {
-			now, err := l.Tick()
-			if err != nil {
-				t.Error(err)
-			}
-			if err := l.Move(0, now, now+1000); err != nil {
-				t.Error(err)
-			}
-		})
+		time.AfterFunc(2*time.Second, func() { mustMove(t, l, 0, mustTick(t, l), mustTick(t, l)+1000) })
 		if id, err := g.NextContext(t.Context()); id == 0 || err != nil {
 			t.Errorf("when a worker came: %d, %v", id, err)
 		}
@@ -235,7 +239,7 @@ func TestFailLetsTheRestBelowTheHorizonBeUsedAndCloseDoesNot(t *testing.T) {
 
 func TestViewsFollowTheWorker(t *testing.T) {
 	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l := newLessee(t, 0, snowflake.WithLayout(snowflake.Resource()), snowflake.WithClock(clock), snowflake.WithField("region", 9))
+	l := newLessee(t, 0, snowflake.WithLayout(preset("resource")), snowflake.WithClock(clock), snowflake.WithField("region", 9))
 	view, err := l.Generator().With("type", 77)
 	if err != nil {
 		t.Fatal(err)
