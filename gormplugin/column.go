@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"reflect"
+	"strings"
 
 	"gorm.io/gorm/schema"
 )
@@ -15,10 +16,10 @@ type column struct {
 	kind    keyKind
 	pointer bool         // the field is a pointer to what kind says
 	elem    reflect.Type // of the field, or of what it points to
-	gen     Generator    // the one that the tag names, or nil
+	gen     Generator    // the one that the tag names, nil for the default one
 
-	// path leads to a field in embedded structs none of which is a pointer; nil if one is. It is the common case, and
-	// worth its own way.
+	// path leads to the field if none of the embedded structs around it is a pointer; nil if one is. This is the common
+	// case, and faster.
 	path []int
 }
 
@@ -44,8 +45,8 @@ func (c *column) what() string {
 	return "field " + c.field.Name
 }
 
-// position finds the field in a struct, by the position that it has in the model, without making the embedded structs on
-// the way. It returns the zero Value if one of these is a nil pointer.
+// position finds the field in a struct by its position in the model. It makes no embedded struct: it returns the zero Value
+// if one is a nil pointer.
 func (c *column) position(record reflect.Value) reflect.Value {
 	if c.path != nil {
 		for _, index := range c.path {
@@ -85,12 +86,12 @@ func (c *column) loadField(field reflect.Value) value {
 	return c.kind.load(field)
 }
 
-// store sets the field of a record, which is an addressable struct. A pointer gets a new variable: rows may share the old
-// one.
+// store sets the field of a record, which is an addressable struct. A pointer gets a new variable, since several records
+// may share the old one.
 func (c *column) store(ctx context.Context, record reflect.Value, x value) {
 	field := c.position(record)
 	if !field.IsValid() {
-		field = c.field.ReflectValueOf(ctx, record) // makes the embedded structs on the way
+		field = c.field.ReflectValueOf(ctx, record) // makes the embedded structs
 	}
 	switch {
 	case !c.pointer:
@@ -125,7 +126,7 @@ func (c *column) fromTarget(target any) value {
 	return c.kind.load(scanned.Elem())
 }
 
-// convert returns what a value of a driver stands for in a type that has its own form in the database.
+// convert returns the value that a value of a driver stands for, in a type with a form of its own in the database.
 func (c *column) convert(driverValue any) (x value, ok bool) {
 	variable := reflect.New(c.elem)
 	scanner, ok := reflect.TypeAssert[sql.Scanner](variable)
@@ -135,8 +136,8 @@ func (c *column) convert(driverValue any) (x value, ok bool) {
 	return c.kind.load(variable.Elem()), true
 }
 
-// typeAt returns the type of the field that position would find in a struct of type t, nil if there is none that position
-// could return. GORM addresses all values by the positions of the model, also those of another type:
+// typeAt returns the type of the field that position would find in a struct of type t, nil if it would find none. GORM
+// addresses the fields of all values by their positions in the model, also in values of another type, as in
 // db.Model(&User{}).Create(&dto).
 func (c *column) typeAt(t reflect.Type) reflect.Type {
 	for _, index := range c.field.StructField.Index {
@@ -160,4 +161,44 @@ func (c *column) typeAt(t reflect.Type) reflect.Type {
 		}
 	}
 	return t
+}
+
+// takes reports whether GORM stores the ID that a field of type t has in the column's place, nil for none.
+func (c *column) takes(t reflect.Type) bool {
+	if t == nil {
+		return false
+	}
+	kind := kindOfAny(indirect(t))
+	if c.kind == text || kind == text {
+		return c.kind == kind
+	}
+	return kind != notAKey && isNumber(c.field)
+}
+
+// isNumber reports whether the field's column holds numbers, and so sorts as its IDs do.
+func isNumber(field *schema.Field) bool {
+	if field.Serializer != nil || isTextType(field.GORMDataType) || isTextType(field.DataType) {
+		return false
+	}
+	return isKeyType(field.FieldType) || isInteger(field.FieldType) || field.GORMDataType == "bigint" // sqltypes.Null
+}
+
+// isTextType reports whether a column of the type sorts by its characters or bytes.
+func isTextType(dataType schema.DataType) bool {
+	name := strings.ToLower(string(dataType))
+	for _, word := range [...]string{"char", "text", "clob", "string", "byte", "binary", "blob", "uuid"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// isKeyType reports whether t, or what it points to, is made for IDs.
+func isKeyType(t reflect.Type) bool { return kindOfKey(indirect(t)) != notAKey }
+
+// isInteger reports whether t is an integer or a pointer to one.
+func isInteger(t reflect.Type) bool {
+	kind := indirect(t).Kind()
+	return reflect.Int <= kind && kind <= reflect.Uint64
 }

@@ -2,77 +2,102 @@ package gormplugin
 
 import (
 	"slices"
-	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-	"gorm.io/gorm/schema"
 )
 
-// outcome says what a statement does with a record that meets a row with the same key or another unique value.
-type outcome uint8
+// # What an upsert does to the key
+//
+// A Create with a conflict clause may meet a row instead of inserting one. fill has given the record an ID by then, which no
+// row has. These are the rules, and what a user would lose without each:
+//
+//  1. A record that updated a row takes the key of that row. Otherwise a read by the record's key would find nothing, and
+//     the associations of the record, which GORM saves next, would refer to no row. SQLite stores such orphans.
+//  2. A record that was skipped (DO NOTHING, INSERT IGNORE) loses the ID that it got. Otherwise code that tests for the key
+//     0, as it does with auto-increment keys, would take the record for a new row.
+//  3. A row that is updated keeps what it has in the generated columns beside the key, and the record takes that over.
+//     Otherwise an upsert with UpdateAll would replace a public ID that others have written down.
+//  4. If the key of the row that was met cannot be found, the record has the key 0. If other rows are about to refer to it,
+//     Create fails with ErrKeyUnknown instead. Otherwise these rows would be orphans.
+//  5. Keys that the caller has set stay if the record was skipped: they are no invention of the plugin.
+//  6. A plain Create, and an upsert whose conflict target is the key, runs the same statement as without the plugin.
+//     Otherwise every association would take a RETURNING, since GORM saves them with conflict clauses.
+//
+// rewrite, which runs right before the statement, sees whether a record may meet a row (mayMislead), changes the clauses
+// for rule 3 (keepGenerated), and chooses how settle will learn the keys of the rows (source):
+//
+//	returned    RETURNING key: PostgreSQL, SQLite, MariaDB; not for slices of maps, into which GORM does not scan
+//	lastInsert  SET key = LAST_INSERT_ID(key): MySQL, one record or DO NOTHING, integer keys only: strict MySQL refuses a
+//	            text there, and without strict mode it would replace the row's key
+//	rowCount    the number of rows: DO NOTHING elsewhere
+//	ask         a query for the rows by their IDs, and one for each 100 records by the columns of the conflict target
+//
+// settle (settle.go) runs right after the statement. It finds out which records have no row of their own, looks for the rows
+// they met (lookup.go), and refuses orphans (relations.go).
+
+// source says how settle learns what became of the records.
+type source uint8
 
 const (
-	fails   outcome = iota // no conflict clause
-	skips                  // ON CONFLICT DO NOTHING, INSERT IGNORE
-	updates                // ON CONFLICT DO UPDATE, ON DUPLICATE KEY UPDATE
+	rowCount source = iota
+	returned
+	lastInsert
+	ask
 )
 
-// conflictOf returns the conflict clause that the statement will have.
-func (h *handle) conflictOf(stmt *gorm.Statement) (clause.OnConflict, outcome) {
-	c, ok := schemaConflict(stmt)
-	if !ok {
-		c, ok = stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
-	}
-	if ok {
-		if c.DoNothing && (!h.mysql || len(c.DoUpdates) == 0) { // MySQL's dialect puts the updates first
-			return c, skips
-		}
-		return c, updates
-	}
-	if insert, ok := stmt.Clauses["INSERT"].Expression.(clause.Insert); ok &&
-		strings.Contains(strings.ToUpper(insert.Modifier), "IGNORE") {
-		return clause.OnConflict{}, skips
-	}
-	return clause.OnConflict{}, fails
+// conflict is what rewrite leaves for settle.
+type conflict struct {
+	clause.OnConflict
+	does    outcome
+	source  source
+	records *records
+	before  []value // what the records had before the statement, for each record and column
 }
 
-// schemaConflict returns the conflict clause of a field's type, which GORM adds when it builds the statement. It replaces
-// the statement's own.
-func schemaConflict(stmt *gorm.Statement) (own clause.OnConflict, ok bool) {
-	if stmt.Unscoped {
-		return own, false
+// rewrite is the callback right before the statement is built. It changes the statement so that it writes the IDs and settle
+// can find the keys of the rows.
+func (h *handle) rewrite(db *gorm.DB) {
+	stmt := db.Statement
+	if db.Error != nil || stmt.Schema == nil {
+		return
 	}
-	for _, c := range stmt.Schema.CreateClauses {
-		if found, is := c.(clause.OnConflict); is {
-			own, ok = found, true
-		}
+	s, c := stmt.Schema, creationOf(stmt)
+	if c == nil || (s.BeforeCreate || s.BeforeSave) && !stmt.SkipHooks {
+		// Again: a hook may have cleared a key, or the application has removed the callback that fill has its place before.
+		h.fill(db)
+		c = creationOf(stmt)
 	}
-	return own, ok
+	p := h.planOf(s)
+	if db.Error != nil || len(p.columns) == 0 ||
+		len(stmt.Selects) == 0 && len(stmt.Clauses) == 0 && len(s.CreateClauses) == 0 {
+		return
+	}
+	if c == nil {
+		c = &creation{stmt: stmt, columns: p.active(stmt)}
+	}
+	r := &records{plan: p, columns: c.columns}
+	if ok, err := r.of(stmt); !ok || err != nil {
+		return // fill has reported the error
+	}
+	c.selectColumns()
+	own, does := h.conflictOf(stmt)
+	if does == updates && c.keepGenerated() {
+		own, does = h.conflictOf(stmt)
+	}
+	if h.mayMislead(p, own, does, c) {
+		h.watch(c, own, does, r)
+	}
+	if c.changes != nil || c.conflict != nil {
+		remember(c)
+	}
 }
 
-// hasOwnConflict reports whether the conflict clause can be changed: it is there, and GORM will not replace it.
-func hasOwnConflict(stmt *gorm.Statement) bool {
-	_, there := stmt.Clauses["ON CONFLICT"]
-	_, replaced := schemaConflict(stmt)
-	return there && !replaced
-}
-
-// mayConflict reports whether the callbacks after fill will have to know which IDs it gave: any at all, and any to other
-// columns than the key.
-func (h *handle) mayConflict(stmt *gorm.Statement, p *plan, gave, gaveOthers bool) bool {
-	if len(stmt.Clauses) > 0 || len(stmt.Schema.CreateClauses) > 0 { // mostly not, and the clause is large
-		if c, does := h.conflictOf(stmt); h.mayMislead(p, c, does, gave, gaveOthers) {
-			return true
-		}
-	}
-	hooks := stmt.Schema.BeforeCreate || stmt.Schema.BeforeSave
-	return hooks && !stmt.SkipHooks // a hook may add a clause to the statement
-}
-
-// mayMislead reports whether a record may end up with an ID that its row does not have. Of the clauses that GORM gives to
-// associations these are DO NOTHING with new records, and on MySQL all with new records; elsewhere the target is the key.
-func (h *handle) mayMislead(p *plan, c clause.OnConflict, does outcome, gave, gaveOthers bool) bool {
+// mayMislead reports whether a record may end up with an ID that its row does not have. For the conflict clauses that GORM
+// gives to associations that is DO NOTHING with new records; on MySQL it is any clause with new records. The other clauses
+// have the key as their target.
+func (h *handle) mayMislead(p *plan, own clause.OnConflict, does outcome, c *creation) bool {
+	gave := len(c.given) > 0
 	switch does {
 	case skips:
 		return gave
@@ -80,8 +105,8 @@ func (h *handle) mayMislead(p *plan, c clause.OnConflict, does outcome, gave, ga
 		if p.key == nil {
 			return gave
 		}
-		if targetsKey(p, c) { // then the row that is met has the record's key
-			return gaveOthers || h.mysql && gave // but MySQL ignores targets
+		if targetsKey(p, own) { // then the row that is met has the record's key
+			return c.gaveToOthers() || h.mysql && gave // but MySQL ignores targets
 		}
 		return true
 	default:
@@ -90,16 +115,126 @@ func (h *handle) mayMislead(p *plan, c clause.OnConflict, does outcome, gave, ga
 }
 
 // targetsKey reports whether only rows with the record's key, which the plugin fills, conflict with it.
-func targetsKey(p *plan, c clause.OnConflict) bool {
-	return p.key != nil && c.OnConstraint == "" && namesKey(c, p.key.field)
+func targetsKey(p *plan, own clause.OnConflict) bool {
+	switch {
+	case p.key == nil, own.OnConstraint != "":
+		return false
+	case len(own.Columns) == 0:
+		return own.UpdateAll // GORM makes the primary key the target
+	}
+	return slices.ContainsFunc(own.Columns, func(column clause.Column) bool {
+		return column.Name == p.key.field.DBName || column.Name == clause.PrimaryKey
+	})
 }
 
-// namesKey reports whether a field, which is the model's key, is part of the conflict target.
-func namesKey(c clause.OnConflict, key *schema.Field) bool {
-	if len(c.Columns) == 0 {
-		return c.UpdateAll // GORM adds the primary key
+// watch chooses the source for settle, and changes the clauses for it.
+func (h *handle) watch(c *creation, own clause.OnConflict, does outcome, r *records) {
+	key := r.plan.key
+	returning, all := h.returningOf(c.stmt)
+	if does == skips && all && r.list && !h.mysql {
+		return // GORM replaces the slice by the rows that were inserted
 	}
-	return slices.ContainsFunc(c.Columns, func(column clause.Column) bool {
-		return column.Name == key.DBName || column.Name == clause.PrimaryKey
+	c.conflict = &conflict{OnConflict: own, does: does, records: r, before: r.loadAll()}
+	switch {
+	case does == updates && h.canReturn(r):
+		c.returnColumns()
+		c.conflict.source = returned
+	case h.mysql && !returning && hasOwnConflict(c.stmt) && key != nil && isNumber(key.field) && !c.gaveToOthers():
+		c.noteRowsMet(key)
+		c.conflict.source = lastInsert
+	case does == updates, h.mysql, returning: // GORM counts rows wrongly when DO NOTHING meets RETURNING
+		c.conflict.source = ask
+	}
+}
+
+// canReturn reports whether RETURNING can put the columns of each row into its record. GORM does not scan into slices of
+// maps. It assigns the rows to the records in order; settle notices if a WHERE of DO UPDATE has left out rows.
+func (h *handle) canReturn(r *records) bool {
+	unreadable := func(c *column) bool { return !c.field.Readable }
+	return h.returning && r.settable() && !r.manyMaps && !slices.ContainsFunc(r.columns, unreadable)
+}
+
+// returnColumns adds the columns to RETURNING.
+func (c *creation) returnColumns() {
+	var own []clause.Column
+	was, there := c.stmt.Clauses["RETURNING"]
+	if there {
+		expression, _ := was.Expression.(clause.Returning)
+		if own = expression.Columns; len(own) == 0 {
+			return // all
+		}
+	}
+	columns := slices.Clone(own)
+	add := func(name string) {
+		named := func(column clause.Column) bool { return column.Name == name || column.Name == "*" }
+		if !slices.ContainsFunc(columns, named) {
+			columns = append(columns, clause.Column{Name: name})
+		}
+	}
+	for _, column := range c.columns {
+		add(column.field.DBName)
+	}
+	if !there {
+		for _, field := range c.stmt.Schema.FieldsWithDefaultDBValue { // what GORM would have returned
+			if field.Readable {
+				add(field.DBName)
+			}
+		}
+	}
+	if len(columns) > len(own) {
+		c.setClause("RETURNING", clause.Returning{Columns: columns})
+	}
+}
+
+// noteRowsMet makes MySQL keep the key of a row that is met as the last AUTO_INCREMENT value, which the driver returns:
+// https://dev.mysql.com/doc/refman/8.4/en/insert-on-duplicate.html. It changes nothing in the row if the key is a number.
+func (c *creation) noteRowsMet(key *column) {
+	name := clause.Column{Name: key.field.DBName}
+	changed := c.conflict.OnConflict
+	changed.DoNothing = false
+	changed.DoUpdates = append(clause.Set{
+		{Column: name, Value: clause.Expr{SQL: "LAST_INSERT_ID(?)", Vars: []any{name}}},
+	}, changed.DoUpdates...)
+	c.setClause("ON CONFLICT", changed)
+	if c.stmt.Result == nil {
+		c.stmt.Result, c.changes.resultMade = gorm.WithResult(), true
+	}
+}
+
+// keepGenerated changes the conflict clause for rule 3: it removes the assignments of the columns beside the key that got
+// IDs. It reports whether it has changed anything.
+func (c *creation) keepGenerated() bool {
+	if !c.gaveToOthers() || !hasOwnConflict(c.stmt) {
+		return false
+	}
+	own, ok := c.stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
+	if !ok {
+		return false
+	}
+	changed := c.saveClause("ON CONFLICT")
+	if own.UpdateAll {
+		own = expandUpdateAll(c.stmt)
+	}
+	var last clause.Column
+	own.DoUpdates = slices.DeleteFunc(slices.Clone(own.DoUpdates), func(set clause.Assignment) bool {
+		from, ok := set.Value.(clause.Column)
+		if !ok || from.Table != "excluded" || !c.generated(from.Name) || from.Name != set.Column.Name {
+			return false
+		}
+		last = set.Column
+		return true
 	})
+	if len(own.DoUpdates) == 0 && last.Name != "" { // DO NOTHING would return nothing
+		current := clause.Column{Table: clause.CurrentTable, Name: last.Name}
+		own.DoUpdates, own.DoNothing = clause.Set{{Column: last, Value: current}}, false
+	}
+	changed.Expression = own
+	c.stmt.Clauses["ON CONFLICT"] = changed
+	return true
+}
+
+// generated reports whether the column is not the key and got IDs.
+func (c *creation) generated(name string) bool {
+	j := slices.IndexFunc(c.columns, func(column *column) bool { return column.field.DBName == name })
+	return j >= 0 && !c.columns[j].isKey && c.gaveTo(j)
 }

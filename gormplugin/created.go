@@ -1,8 +1,9 @@
 package gormplugin
 
 import (
-	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"gorm.io/gorm/clause"
@@ -10,16 +11,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// ErrZeroTime is wrapped by the error of a statement with a [Created] condition one of whose bounds is the zero time.Time.
-var ErrZeroTime = errors.New("gormplugin: zero time")
-
-// ErrNoLayout is wrapped by the error of a statement with a [Created] condition that cannot know what the bits of the
-// column mean: the handle has no plugin, the generator has no method Layout, or the plugin does not fill the column and
-// has generators of different layouts. [Created.In] tells.
-var ErrNoLayout = errors.New("gormplugin: no layout")
-
-// Created is a condition on the time that is in a key: rows created in some time, found by the index of the primary key,
-// without a created_at column. [CreatedBetween], [Since] and [Before] make it. It goes wherever GORM takes a condition:
+// Created is a condition on the time in a key. It finds the rows that were created in a span of time by the index of the
+// primary key, without a created_at column. [CreatedBetween], [Since] and [Before] make it. It goes wherever GORM takes a
+// condition:
 //
 //	db.Where(gormplugin.Since(yesterday)).Find(&orders)
 //	db.Delete(&Session{}, gormplugin.Before(cutoff))
@@ -29,31 +23,28 @@ var ErrNoLayout = errors.New("gormplugin: no layout")
 // primary field of the statement's model, qualified with its table; [Created.On] names another. In a condition of a join,
 // as in Joins("Customer", db.Where(cond)), GORM does not tell the model, and On("id") is needed.
 //
-// The layout is that of the generator that fills the column on this handle: by the field's tag, the session, [WithModel]
-// or the default, in this order. The generator has to have a method Layout() snowflake.Layout, as *snowflake.Generator
-// has. WithModel holds for one Go type: through another struct for the same table, use db.Model or [Created.In]. A foreign
-// key of a belongs-to relation has the layout of the key it refers to. For other columns that the plugin
-// does not fill, and without a model, any layout will do if all generators of the plugin have the same; else, and without
-// a plugin, [Created.In] is needed. A key that the plugin would never fill, such as an auto-increment one, needs it too.
+// The layout is that of the generator that fills the column on this handle: the one that the field's tag names, or the
+// default one. The generator must have a method Layout() snowflake.Layout, as *snowflake.Generator has. For other columns
+// of an ID type, such as foreign keys, and without a model, the layout is that of all generators of the plugin if they have
+// the same. Otherwise, without a plugin, and for other columns that the plugin does not fill, [Created.In] is needed.
 //
-// The time of an ID is the start of the tick in which it was made, as the generator saw it: see [snowflake.Layout.Time].
-// Times before the epoch and beyond the last tick are bounds like others: all keys are since the one and before the
-// other. Numbers below the first tick, as keys from an auto-increment column before a migration, count as made at the
-// epoch; negative ones were never made, and no Created finds them.
+// The time of an ID is the start of its tick: see [snowflake.Layout.Time]. Bounds before the epoch or after the last tick
+// are valid: all keys are since the former and before the latter. Numbers below the first tick, such as keys from an
+// auto-increment column before a migration, count as made at the epoch. No Created finds negative numbers.
 //
 // The statement fails, and nothing is executed, with an error that wraps
 //
 //   - [snowflake.ErrInvalidRange] if from is after to;
-//   - [ErrZeroTime] if a bound is the zero Time, which mostly is one that was forgotten, and would make a deletion of some
-//     rows one of all: for "no bound" there are Since and Before;
+//   - [ErrCondition] if a bound is the zero Time, which is mostly one that was forgotten and would turn a deletion of some
+//     rows into one of all (without a bound, use Since or Before); and if the layout is not known: [Created.In] sets it;
 //   - [snowflake.ErrFieldOrder] if the time is not the highest field of the layout, so that keys do not sort by it;
-//   - [ErrNoLayout], [ErrTag]; gorm.ErrModelValueRequired or gorm.ErrPrimaryKeyRequired without a column; and
-//     schema.ErrUnsupportedDataType for a column of text or bytes, also by a tag as type:varchar(20), which does not sort
-//     as numbers do.
+//   - [ErrTag]; gorm.ErrModelValueRequired or gorm.ErrPrimaryKeyRequired without a column; and
+//     schema.ErrUnsupportedDataType for a column of text or bytes, also by a tag such as type:varchar(20), which does not
+//     sort as numbers do.
 //
-// That holds for a condition in a subquery as well, where GORM drops the errors of other conditions.
+// That is also true of a condition in a subquery, where GORM drops the errors of other conditions.
 //
-// A Created is an immutable value, safe for concurrent use. The zero Created has no bound and fails with ErrZeroTime.
+// A Created is an immutable value, safe for concurrent use. The zero Created has no bound and fails with ErrCondition.
 type Created struct {
 	from, to *time.Time
 	layout   *snowflake.Layout
@@ -76,8 +67,8 @@ func (c Created) In(l snowflake.Layout) Created {
 	return c
 }
 
-// On returns the condition on another column that has IDs, a field or column of the model, such as "order_id", or one of
-// a joined table, such as "orders.id".
+// On returns the condition on another column that has IDs: a field or column of the model, such as "order_id", or a column
+// of a joined table, such as "orders.id".
 func (c Created) On(column string) Created {
 	c.column = column
 	return c
@@ -135,11 +126,11 @@ func (c Created) resolve(builder clause.Builder) (column clause.Column, lo, hi s
 // bounds returns the least key and, if there is an upper bound, the least key above the last.
 func (c Created) bounds(layout snowflake.Layout, t target) (lo, hi snowflake.ID, err error) {
 	if c.from == nil && c.to == nil {
-		return 0, 0, fmt.Errorf("%w: no bound of %s", ErrZeroTime, t)
+		return 0, 0, fmt.Errorf("%w: no bound of %s", ErrCondition, t)
 	}
 	for _, bound := range []*time.Time{c.from, c.to} {
 		if bound != nil && bound.IsZero() {
-			return 0, 0, fmt.Errorf("%w: as a bound of %s", ErrZeroTime, t)
+			return 0, 0, fmt.Errorf("%w: a bound of %s is the zero time", ErrCondition, t)
 		}
 	}
 	var from time.Time // before every epoch
@@ -154,4 +145,52 @@ func (c Created) bounds(layout snowflake.Layout, t target) (lo, hi snowflake.ID,
 		return 0, 0, fmt.Errorf("gormplugin: times of %s: %w", t, err)
 	}
 	return lo, hi, nil
+}
+
+// layouter is a [Generator] that tells the layout of its IDs.
+type layouter interface{ Layout() snowflake.Layout }
+
+// layout returns the layout of the IDs in the column, from the plugin of the handle.
+func (t target) layout() (snowflake.Layout, error) {
+	p := of(t.stmt.DB)
+	if p == nil {
+		return snowflake.Layout{}, t.noLayout("the handle has no plugin")
+	}
+	generators := []Generator{p.gen}
+	if t.field != nil {
+		switch column, err := p.columnOf(t.field.Schema, t.field); {
+		case err != nil:
+			return snowflake.Layout{}, err
+		case column != nil:
+			return t.commonLayout([]Generator{p.generatorOf(column)})
+		case isInteger(t.field.FieldType) && !isKeyType(t.field.FieldType):
+			return snowflake.Layout{}, t.noLayout("the plugin does not fill it (%s)", t.field.FieldType)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.named)) {
+		generators = append(generators, p.named[name])
+	}
+	return t.commonLayout(generators)
+}
+
+// commonLayout returns the layout of all the generators.
+func (t target) commonLayout(generators []Generator) (common snowflake.Layout, err error) {
+	for i, gen := range generators {
+		l, ok := gen.(layouter)
+		if !ok {
+			return snowflake.Layout{}, t.noLayout("a %T has no method Layout", gen)
+		}
+		switch layout := l.Layout(); {
+		case i == 0:
+			common = layout
+		case layout != common:
+			return snowflake.Layout{}, t.noLayout("the generators have %s and %s", common, layout)
+		}
+	}
+	return common, nil
+}
+
+func (t target) noLayout(format string, args ...any) error {
+	return fmt.Errorf("%w: the layout of %s is not known, since "+format+"; use Created.In",
+		append([]any{ErrCondition, t}, args...)...)
 }

@@ -20,16 +20,16 @@ var badTimes = map[string]struct {
 	want error
 }{
 	"from after to":    {gormplugin.CreatedBetween(hour(2), hour(1)), snowflake.ErrInvalidRange},
-	"zero from":        {gormplugin.CreatedBetween(time.Time{}, hour(1)), gormplugin.ErrZeroTime},
-	"zero to":          {gormplugin.CreatedBetween(hour(1), time.Time{}), gormplugin.ErrZeroTime},
-	"since zero":       {gormplugin.Since(time.Time{}), gormplugin.ErrZeroTime},
-	"before zero":      {gormplugin.Before(time.Time{}), gormplugin.ErrZeroTime},
-	"zero Created":     {gormplugin.Created{}, gormplugin.ErrZeroTime},
+	"zero from":        {gormplugin.CreatedBetween(time.Time{}, hour(1)), gormplugin.ErrCondition},
+	"zero to":          {gormplugin.CreatedBetween(hour(1), time.Time{}), gormplugin.ErrCondition},
+	"since zero":       {gormplugin.Since(time.Time{}), gormplugin.ErrCondition},
+	"before zero":      {gormplugin.Before(time.Time{}), gormplugin.ErrCondition},
+	"zero Created":     {gormplugin.Created{}, gormplugin.ErrCondition},
 	"zero layout":      {gormplugin.Since(hour(1)).In(snowflake.Layout{}), snowflake.ErrLayout},
 	"time not on top":  {gormplugin.Since(hour(1)).In(shardFirst), snowflake.ErrFieldOrder},
 	"no number":        {gormplugin.Since(hour(1)).On("name"), schema.ErrUnsupportedDataType},
 	"no number, In":    {gormplugin.Since(hour(1)).On("name").In(snowflake.Default()), schema.ErrUnsupportedDataType},
-	"not the plugin's": {gormplugin.Since(hour(1)).On("weight"), gormplugin.ErrNoLayout},
+	"not the plugin's": {gormplugin.Since(hour(1)).On("weight"), gormplugin.ErrCondition},
 }
 
 var shardFirst = snowflake.MustLayout(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,

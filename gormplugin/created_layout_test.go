@@ -28,7 +28,7 @@ func usedLayout(t *testing.T, db *gorm.DB, cond gormplugin.Created, model any) (
 		return "", tx.Error
 	}
 	for name, layout := range map[string]snowflake.Layout{
-		"default": snowflake.Default(), "twitter": snowflake.Twitter(), "discord": snowflake.Discord(),
+		"default": snowflake.Default(), "twitter": snowflake.Twitter(),
 		"javascript": snowflake.JavaScriptSafe(),
 	} {
 		if lo, err := layout.MinAt(newYear); err == nil && tx.Statement.Vars[0] == lo {
@@ -62,58 +62,46 @@ func TestCreatedReadsAColumnAsItsGeneratorWroteIt(t *testing.T) {
 	}
 	gen := func(l snowflake.Layout) *gormtest.Generator { return hourly(gormtest.WithLayout(l)) }
 	base, twitter := gen(snowflake.Default()), gen(snowflake.Twitter())
-	discord, narrow := gen(snowflake.Discord()), gen(snowflake.JavaScriptSafe())
-	one := gormplugin.New(base)
-	several := gormplugin.New(base, gormplugin.WithModel(&customer{}, twitter), gormplugin.WithNamed("public", discord))
-	since := gormplugin.Since(newYear)
-
-	safe, noLayout := snowflake.JavaScriptSafe(), gormplugin.ErrNoLayout
-	opaquely, integers := gormplugin.New(opaque{}), gormplugin.New(base, gormplugin.IntegerKeys())
-	partly := gormplugin.New(base, gormplugin.WithModel(&invoice{}, opaque{}))
-	var none *gormtest.Generator
+	one, integers := gormplugin.New(base), gormplugin.New(base, gormplugin.IntegerKeys())
+	several := gormplugin.New(base, gormplugin.WithNamed("public", twitter))
+	opaquely := gormplugin.New(opaque{})
+	partly := gormplugin.New(base, gormplugin.WithNamed("public", opaque{}))
+	since, safe, noLayout := gormplugin.Since(newYear), snowflake.JavaScriptSafe(), gormplugin.ErrCondition
 
 	for _, tt := range []struct {
-		what    string
-		plugin  *gormplugin.Plugin
-		session gormplugin.Generator
-		cond    gormplugin.Created
-		model   any
-		want    string // or an error
-		err     error
+		what   string
+		plugin *gormplugin.Plugin
+		cond   gormplugin.Created
+		model  any
+		want   string // or an error
+		err    error
 	}{
-		{"default", one, nil, since, &invoice{}, "default", nil},
-		{"WithModel", several, nil, since, &customer{}, "twitter", nil},
-		{"WithModel for another", several, nil, since, &invoice{}, "default", nil},
-		{"session", several, narrow, since, &customer{}, "javascript", nil},
-		{"In", several, nil, since.In(safe), &customer{}, "javascript", nil},
-		{"named", several, narrow, since.On("PublicID"), &customer{}, "discord", nil},
-		{"a tagged integer", several, nil, since.On("number"), &customer{}, "twitter", nil},
-		{"a tagged integer key", one, nil, since, &tagged{}, "default", nil},
-		{"foreign key", several, nil, since.On("customer_id"), &invoice{}, "twitter", nil},
-		{"key that is a foreign key", several, nil, since, &profile{}, "twitter", nil},
-		{"unknown ID, one layout", one, nil, since.On("other_id"), &invoice{}, "default", nil},
-		{"unknown ID, several layouts", several, nil, since.On("other_id"), &invoice{}, "", noLayout},
-		{"unknown ID, several layouts, In", several, nil, since.On("other_id").In(safe), &invoice{}, "javascript", nil},
-		{"other table, one layout", one, nil, since.On("customers.id"), &invoice{}, "default", nil},
-		{"other table, several layouts", several, nil, since.On("customers.id"), &invoice{}, "", noLayout},
-		{"other table, session of a layout", one, narrow, since.On("customers.id"), &invoice{}, "", noLayout},
-		{"auto-increment key", one, nil, since, &counted{}, "", noLayout},
-		{"auto-increment key, In", one, nil, since.In(safe), &counted{}, "javascript", nil},
-		{"integer that is no ID", one, nil, since.On("cents"), &invoice{}, "", noLayout},
-		{"integer keys", integers, nil, since, &counted{}, "default", nil},
-		{"generator without a layout", opaquely, nil, since, &invoice{}, "", noLayout},
-		{"generator without a layout, In", opaquely, nil, since.In(safe), &invoice{}, "javascript", nil},
-		{"another generator without a layout", partly, nil, since, &customer{}, "default", nil},
-		{"no plugin", nil, nil, since, &invoice{}, "", noLayout},
-		{"no plugin, exactly", nil, nil, since, &invoice{}, "", gormplugin.ErrNoPlugin},
-		{"no plugin, In", nil, nil, since.In(snowflake.Twitter()), &invoice{}, "twitter", nil},
-		{"session with a generator of no kind", one, none, since, &invoice{}, "", gormplugin.ErrNilGenerator},
+		{"default", one, since, &invoice{}, "default", nil},
+		{"key beside a named generator", several, since, &customer{}, "default", nil},
+		{"In", several, since.In(safe), &customer{}, "javascript", nil},
+		{"named", several, since.On("PublicID"), &customer{}, "twitter", nil},
+		{"a tagged integer", several, since.On("number"), &customer{}, "default", nil},
+		{"a tagged integer key", one, since, &tagged{}, "default", nil},
+		{"foreign key, one layout", one, since.On("customer_id"), &invoice{}, "default", nil},
+		{"foreign key, several layouts", several, since.On("customer_id"), &invoice{}, "", noLayout},
+		{"key that is a foreign key", one, since, &profile{}, "default", nil},
+		{"unknown ID, one layout", one, since.On("other_id"), &invoice{}, "default", nil},
+		{"unknown ID, several layouts", several, since.On("other_id"), &invoice{}, "", noLayout},
+		{"unknown ID, several layouts, In", several, since.On("other_id").In(safe), &invoice{}, "javascript", nil},
+		{"other table, one layout", one, since.On("customers.id"), &invoice{}, "default", nil},
+		{"other table, several layouts", several, since.On("customers.id"), &invoice{}, "", noLayout},
+		{"auto-increment key", one, since, &counted{}, "", noLayout},
+		{"auto-increment key, In", one, since.In(safe), &counted{}, "javascript", nil},
+		{"integer that is no ID", one, since.On("cents"), &invoice{}, "", noLayout},
+		{"integer keys", integers, since, &counted{}, "default", nil},
+		{"generator without a layout", opaquely, since, &invoice{}, "", noLayout},
+		{"generator without a layout, In", opaquely, since.In(safe), &invoice{}, "javascript", nil},
+		{"another generator without a layout", partly, since, &customer{}, "default", nil},
+		{"no plugin", nil, since, &invoice{}, "", noLayout},
+		{"no plugin, In", nil, since.In(snowflake.Twitter()), &invoice{}, "twitter", nil},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			db, _ := openWith(t, testdb.SQLite(t), tt.plugin)
-			if tt.session != nil {
-				db = db.Set(gormplugin.SessionGenerator, tt.session)
-			}
 			got, err := usedLayout(t, db, tt.cond, tt.model)
 			if got != tt.want || !errors.Is(err, tt.err) {
 				t.Errorf("layout %q, error %v, want %q, %v", got, err, tt.want, tt.err)
@@ -122,19 +110,11 @@ func TestCreatedReadsAColumnAsItsGeneratorWroteIt(t *testing.T) {
 	}
 }
 
-func TestCreatedInASessionWithAWrongGeneratorFails(t *testing.T) {
-	db, _ := openWith(t, testdb.SQLite(t), gormplugin.New(hourly()))
-	_, err := usedLayout(t, db.Set(gormplugin.SessionGenerator, "x"), gormplugin.Since(newYear), &parcel{})
-	if !errors.Is(err, gormplugin.ErrOption) {
-		t.Errorf("error %v, want ErrOption", err)
-	}
-}
-
 // Every preset whose time is the highest field selects what its own Time says, also with coarse ticks.
 func TestCreatedWorksWithEveryLayout(t *testing.T) {
 	for name, layout := range map[string]snowflake.Layout{
-		"default": snowflake.Default(), "javascript": snowflake.JavaScriptSafe(), "seconds": snowflake.Seconds(),
-		"sonyflake": snowflake.Sonyflake(), "mastodon": snowflake.Mastodon(),
+		"default": snowflake.Default(), "javascript": snowflake.JavaScriptSafe(), "seconds": preset("seconds"),
+		"sonyflake": preset("sonyflake"), "mastodon": preset("mastodon"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, _ := openWith(t, testdb.SQLite(t), gormplugin.New(hourly(gormtest.WithLayout(layout))), &parcel{}, &label{})
@@ -151,7 +131,15 @@ func TestCreatedWorksWithEveryLayout(t *testing.T) {
 func TestCreatedNamesTheColumnThatItCannotRead(t *testing.T) {
 	db, _ := openWith(t, testdb.SQLite(t), gormplugin.New(opaque{}))
 	_, err := usedLayout(t, db, gormplugin.Since(newYear), &parcel{})
-	if err == nil || !strings.Contains(err.Error(), "for parcels.id: a gormplugin_test.opaque has no method Layout") {
+	if err == nil || !strings.Contains(err.Error(), "the layout of parcels.id is not known, since a gormplugin_test.opaque has no method Layout") {
 		t.Errorf("error %v does not name the column and the generator", err)
 	}
+}
+
+func preset(name string) snowflake.Layout {
+	l, err := snowflake.Preset(name)
+	if err != nil {
+		panic(err)
+	}
+	return l
 }

@@ -18,8 +18,11 @@ import (
 func explain(t *testing.T, db *gorm.DB, find func(db *gorm.DB) *gorm.DB) string {
 	t.Helper()
 	words := "EXPLAIN "
-	if db.Name() == "sqlite" {
+	switch db.Name() {
+	case "sqlite":
 		words = "EXPLAIN QUERY PLAN "
+	case "mysql":
+		words = "EXPLAIN FORMAT=TRADITIONAL " // MySQL 9 prints a tree by default
 	}
 	var rows []map[string]any
 	must(t, db.Raw(words+db.ToSQL(find)).Scan(&rows))

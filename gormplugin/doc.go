@@ -1,16 +1,18 @@
-// Package gormplugin fills the primary keys of GORM models with Snowflake IDs.
+// Package gormplugin fills the primary keys of GORM models with Snowflake IDs:
 //
-//	gen, err := snowflake.New(1)
+//	plugin, err := gormplugin.Open(ctx, db) // db of gorm.Open; it leases a worker in this database
 //	...
-//	db, err := gorm.Open(dialector, gormplugin.New(gen)) // or db.Use(gormplugin.New(gen))
+//	defer plugin.Close(context.Background())
 //
 //	type User struct {
 //		gormplugin.Model // ID, CreatedAt, UpdatedAt
 //		Name string
 //	}
+//	db.Create(&users) // the keys are set before the rows are written
 //
-// A model whose primary key is a [snowflake.ID] needs no hook and no other line, with or without [Model]. The key is there
-// before the row is: hooks see it, associations refer to it, and no database has to be asked for it.
+// With a generator of your own, use gorm.Open(dialector, gormplugin.New(gen)) or db.Use(gormplugin.New(gen)). A model whose
+// primary key is a [snowflake.ID] needs no hook and no other line, with or without [Model]. The key is set before the row
+// exists: hooks see it, associations refer to it, and the database is not asked for it.
 //
 // # What is filled
 //
@@ -20,14 +22,18 @@
 // statement, and they ascend in the order of the records. If the generator fails, Create fails with its error, no key is
 // set, and the parents of an association are rolled back.
 //
-// A key that is set stays, also a negative one: only 0 means "no ID yet". So a record whose transaction was rolled back
-// keeps its key when it is created again.
+// A key that is set stays, also a negative one: only 0 means "no ID yet". If a statement fails, its records lose the keys
+// that it gave them, also if an association or an AfterCreate hook fails and the statement's own transaction is rolled
+// back. They keep them if the failure comes later, as GORM's auto-increment keys do: in a transaction that the caller
+// rolls back, in associations whose own statement succeeded, and if the commit itself fails. A record whose transaction was
+// rolled back therefore has the same key when it is created again.
 //
 // The key is GORM's prioritized primary field: the field ID, or the only primary key. Of the key (TenantID, ID) that is ID,
 // and of two ID fields with other names neither. Never filled are:
 //
 //   - keys that are the foreign key of a belongs-to relation, halves of join tables, and ID columns that are no key;
-//   - keys with a default or autoIncrement tag, without permission to create, or omitted by Omit: the database makes them;
+//   - keys with a default or autoIncrement tag, without permission to create, or omitted by Omit: the database makes them. A
+//     default that is a number, such as default:0, is an error ([ErrTag]);
 //   - keys of other types, such as int64 or a UUID, without a tag or [IntegerKeys];
 //   - keys with `gorm:"snowflake:-"`. A child whose primary key is its parent's needs this if only the parent declares
 //     the relation.
@@ -43,31 +49,39 @@
 //		Number   int64  `gorm:"snowflake:invoices"` // from the generator of WithNamed("invoices", gen)
 //	}
 //
-// All fields of a statement that have one generator share one call; within a record the key comes first, and then the
-// fields in their order. If one of several generators fails, no field of the statement is set. A tag that cannot be
-// followed is an error that wraps [ErrTag], at every Create of the model: on a type that cannot hold an ID or a column that
-// is too small, beside default or autoIncrement, on the foreign key of a belongs-to relation, on a field that GORM does not
-// write, on an embedded struct instead of a field of it, or with the name of no generator.
+// Fields whose tag names no generator have that of [New] or [Open]. All fields of a statement that have one generator share
+// one call; within a record the key comes first, and then the fields in their order. If one of several generators fails, no
+// field of the statement is set. A tag that the plugin cannot follow is an error that wraps [ErrTag], at every Create of the
+// model: on a type that cannot hold an ID or a column that is too small, beside default or autoIncrement, on the foreign key
+// of a belongs-to relation, on a field that GORM does not write, on an embedded struct instead of a field of it, or with the
+// name of no generator.
 //
-// Which generator makes the ID of a field: the one that its tag names, else that of the session ([SessionGenerator]), else
-// that of the model ([WithModel]), else that of [New] or [Open].
+// # References
+//
+// Make foreign keys a snowflake.ID, the parent's own key type, or a uint64. A column of text, such as the OwnerID string of a
+// polymorphic relation, or of less than 64 bits cannot hold the key: GORM would convert the ID to a single character, or drop
+// its high bits, and store that without an error. Create and Update of the model that declares the relation return an error
+// that wraps schema.ErrUnsupportedDataType.
 //
 // # Integer keys
 //
-// [IntegerKeys] fills the keys of models that have an int64 or a uint, gorm.Model among them. GORM takes such a key for
+// [IntegerKeys] fills the keys of models that have an int64 or a uint, such as gorm.Model. GORM treats such a key as
 // auto-increment, tagged ones too: it creates a sequence or an AUTO_INCREMENT column, from which rows that others insert
-// get numbers that may collide with IDs, and asks for the key after each Create. [AutoMigrate] creates plain columns
-// instead, [Prepare] serves tables that are made otherwise, and [DropAutoIncrement] changes those that are there. The tag
-// autoIncrement:false does the same for one model. Without any of these the plugin logs a warning for each such model, once
-// for a handle, and a []map[string]any cannot be created on databases with RETURNING, as without the plugin; a pointer to
-// one can.
+// get numbers that may collide with IDs, and reads the key back after each Create. [AutoMigrate] creates plain columns
+// instead, [DisableAutoIncrement] serves tables that are made otherwise, and package gormplugin/adopt changes existing ones.
+// The tag autoIncrement:false does the same for one model. Without any of these the plugin logs a warning for each such
+// model, once for a handle, and Create of a []map[string]any is an error that wraps gorm.ErrInvalidData.
 //
 // # Values
 //
 // Maps are filled in place, under the name of the column; they may hold a key under the name of the column or the field.
 // Select("Name") still writes the key. SkipHooks skips hooks, not keys. Structs and arrays by value cannot take a key, and
 // get an error that wraps gorm.ErrInvalidValue instead of a row; so do nil maps, and values of another type than the
-// model that have no key at the position of the model's.
+// model that have no ID at the position of the model's key.
+//
+// A pointer that is more than once in a slice is one record, and one record has one key. Create returns an error that wraps
+// gorm.ErrInvalidData, where auto-increment keys would make several rows of it. With a DO UPDATE clause, as in Save, it
+// becomes one row.
 //
 // # Conflicts
 //
@@ -75,10 +89,10 @@
 // associations refer to it. After DO NOTHING or INSERT IGNORE has skipped a record, its key is 0 again if it came from the
 // plugin.
 //
-// The same goes for generated fields beside the key, a public ID for instance: they are as much the identity of a row. If
-// the plugin has filled such a field in a statement, an update leaves its column as it is in the row, whether UpdateAll or
+// The same is true of generated fields beside the key, such as a public ID, by which others know the row. If the plugin has
+// filled such a field in a statement, an update leaves its column as it is in the row, whether UpdateAll or
 // AssignmentColumns names it, for all records of the statement; and the record has the row's value afterwards.
-// Assignments of other values, and fields that are set in all records, are the caller's wish and stay.
+// Assignments of other values, and fields that are set in all records, are written as the caller says.
 //
 // If other rows are about to refer by such a key or field to a record whose row is not known, Create fails with
 // [ErrKeyUnknown] before they are written. That concerns the associations of such a record, and the records of a
@@ -88,24 +102,25 @@
 //
 // On SQLite, PostgreSQL and MariaDB the key comes back with the statement itself (RETURNING), and without a conflict no
 // other statement is run. One query is run when records were skipped. For slices of maps, and when the WHERE of a DO
-// UPDATE has excluded rows, it takes one query for the keys and one for each 100 of the updated rows. MySQL takes the same
-// when a row was met. These queries find rows by the columns of the clause's target and its TargetWhere, so a batch on
-// MySQL needs clause.OnConflict.Columns. The key of an updated row is 0 if they cannot find it:
+// UPDATE has excluded rows, there is one query for the keys and one for each 100 of the updated rows. On MySQL it is the
+// same when a row was met, except that a single record with an integer key needs no query. These queries find rows by the
+// columns of the clause's target and its TargetWhere, so on MySQL batches, and records whose key is text or binary, need
+// clause.OnConflict.Columns. The key of an updated row is 0 if they cannot find it:
 //
 //   - without such columns, as in Save of a slice on MySQL whose record meets another unique column than the key;
 //   - if the target has a column that was left to the database to fill with a default;
-//   - if the row has another value than Go, as a time with more digits than its column.
+//   - if the row has another value than Go, such as a time with more digits than its column.
 //
 // Generated fields beside the key are 0, or empty, in the same cases.
 //
 // # Limits
 //
 // A table that is written without its model, as in db.Table("users").Create(map), is not filled, nor is a struct without
-// the key: db.Table("users").Create(&dto). Save of a record that is there writes all its fields, as GORM does, also a
+// the key: db.Table("users").Create(&dto). Save of an existing record writes all its fields, as GORM does, also a
 // generated one that is 0. A key that a client sent in JSON is a key that is set: decode requests into a type without it.
 //
-// Keys that the database counts up should not be made by the application as well: on MySQL and SQLite the counter follows
-// the largest key, and then hands out numbers that the generator will use.
+// Do not make keys in the application that the database counts as well: on MySQL and SQLite the counter follows the largest
+// key, and then hands out numbers that the generator will use.
 //
 // Reading needs no plugin. But First, Find, Take, Last and Delete take a string that is not a number for SQL:
 //

@@ -97,7 +97,7 @@ func ExampleBefore() {
 	fmt.Println(db.Delete(&Visit{}, gormplugin.Before(forgotten)).Error)
 	// Output:
 	// deleted: 1
-	// gormplugin: zero time: as a bound of visits.id
+	// gormplugin: invalid condition: a bound of visits.id is the zero time
 }
 
 // A column that is no key, and a layout that is not the generator's.
@@ -113,7 +113,11 @@ func ExampleCreated_On() {
 	db.Create(&Message{DiscordID: 175928847299117063}) // sent on 2016-04-30, see Discord's documentation
 
 	april := time.Date(2016, 4, 1, 0, 0, 0, 0, time.UTC)
-	inApril := gormplugin.CreatedBetween(april, april.AddDate(0, 1, 0)).On("DiscordID").In(snowflake.Discord())
+	discord, err := snowflake.Preset("discord")
+	if err != nil {
+		panic(err)
+	}
+	inApril := gormplugin.CreatedBetween(april, april.AddDate(0, 1, 0)).On("DiscordID").In(discord)
 	n, err := gorm.G[Message](db).Where(inApril).Count(context.Background(), "*")
 	if err != nil {
 		panic(err)

@@ -37,42 +37,22 @@ func eachWithOptions(t *testing.T, f func(t *testing.T, db *env), models []any, 
 	})
 }
 
-func TestTheTagComesBeforeTheSessionBeforeTheModelBeforeTheDefault(t *testing.T) {
+func TestATagNamesTheGenerator(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		named, ofModel, ofSession := from(1000), from(2000), from(3000)
-		db := open(t, target, target.Dialector(), withoutConstraints, []any{&order{}, &line{}},
-			gormplugin.WithNamed("numbers", named), gormplugin.WithModel(order{}, ofModel))
-
+		named := from(1000)
+		db := open(t, target, target.Dialector(), withoutConstraints, []any{&order{}, &line{}}, gormplugin.WithNamed("numbers", named))
 		o := order{Lines: []line{{}, {}}}
 		must(t, db.Create(&o))
-		equal(t, "key of the model's generator", o.ID, 2000)
-		equal(t, "tagged field of the model's generator", o.Public, 2001)
+		equal(t, "key", o.ID, firstID)
+		equal(t, "tagged field", o.Public, int64(firstID+1))
 		equal(t, "number of the named one", o.Number, 1000)
-		equal(t, "key of another model", o.Lines[1].ID, firstID+1)
-
-		session := db.Set(gormplugin.SessionGenerator, ofSession).Session(&gorm.Session{})
-		o = order{Lines: []line{{}}}
-		must(t, session.Create(&o))
-		equal(t, "key of the session's generator", o.ID, 3000)
-		equal(t, "tagged field of the session's generator", o.Public, 3001)
-		equal(t, "number", o.Number, 1001)
-		equal(t, "key of an association in the session", o.Lines[0].ID, 3002)
-
-		single := line{}
-		must(t, session.Create(&single)) // the short way
-		equal(t, "key in the session", single.ID, 3003)
+		equal(t, "key of another model", o.Lines[1].ID, firstID+3)
 		m := map[string]any{}
 		must(t, db.Model(&order{}).Create(m))
-		equal(t, "key in a map", m["id"], any(snowflake.ID(2002)))
-		equal(t, "number in a map", m["number"], any(int64(1002)))
-		must(t, db.Create(&line{}))
-		wantCalls(t, named, 1, 1, 1)
-		wantCalls(t, ofModel, 2, 2)
-		wantCalls(t, ofSession, 2, 1, 1)
-		wantCalls(t, db.gen, 2, 1)
-		if got := db.Plugins[gormplugin.Name].(*gormplugin.Plugin).Generator(); got != gormplugin.Generator(db.gen) {
-			t.Errorf("Generator returns %v, want the default one", got)
-		}
+		equal(t, "key in a map", m["id"], any(firstID+4))
+		equal(t, "number in a map", m["number"], any(int64(1001)))
+		wantCalls(t, named, 1, 1)
+		wantCalls(t, db.gen, 2, 2, 2)
 	})
 }
 
@@ -99,8 +79,8 @@ func (f function) Fill(_ context.Context, dst []snowflake.ID) error { f(dst); re
 
 func TestGeneratorsThatCannotBeComparedWork(t *testing.T) {
 	type pair struct {
-		ID   snowflake.ID
-		A, B int64 `gorm:"snowflake:f"`
+		ID   snowflake.ID `gorm:"snowflake:f"`
+		A, B int64        `gorm:"snowflake:f"`
 	}
 	next := snowflake.ID(0)
 	f := function(func(dst []snowflake.ID) {
@@ -112,7 +92,7 @@ func TestGeneratorsThatCannotBeComparedWork(t *testing.T) {
 	target := testdb.SQLite(t)
 	db := open(t, target, target.Dialector(), gorm.Config{}, []any{&pair{}}, gormplugin.WithNamed("f", f))
 	p := pair{}
-	must(t, db.Set(gormplugin.SessionGenerator, f).Create(&p))
+	must(t, db.Create(&p))
 	if p.ID == 0 || p.A == 0 || p.B == 0 || p.A == p.B {
 		t.Errorf("record %+v", p)
 	}
@@ -140,52 +120,22 @@ func TestAFailingSecondGeneratorLeavesNothingOfTheFirst(t *testing.T) {
 	})
 }
 
-func TestASessionsSettingThatIsNoGeneratorIsAnErrorOfCreate(t *testing.T) {
-	db := onSQLite(t, &user{})
-	var none *counting
-	for _, c := range []struct {
-		setting any
-		want    error
-		text    string
-	}{
-		{"worker 7", gormplugin.ErrOption, "snowflake:generator is a string"},
-		{nil, gormplugin.ErrNilGenerator, "snowflake:generator"},
-		{none, gormplugin.ErrNilGenerator, "snowflake:generator"},
-	} {
-		u := user{Name: "a"}
-		err := db.Set(gormplugin.SessionGenerator, c.setting).Create(&u).Error
-		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
-			t.Errorf("%#v: error %v, want %v with %q", c.setting, err, c.want, c.text)
-		}
-		equal(t, "key", u.ID, 0)
-	}
-	db.wantKeys(t, "users")
-}
-
 func TestOptionsThatCannotBeRightAreErrorsOfInitialize(t *testing.T) {
 	gen := newCounting()
-	var none *counting
 	for name, c := range map[string]struct {
 		opts []gormplugin.Option
 		want error
 	}{
-		"nil model":               {[]gormplugin.Option{gormplugin.WithModel(nil, gen)}, gormplugin.ErrOption},
-		"model that is no struct": {[]gormplugin.Option{gormplugin.WithModel(7, gen)}, gormplugin.ErrOption},
-		"slice as a model":        {[]gormplugin.Option{gormplugin.WithModel([]user{}, gen)}, gormplugin.ErrOption},
-		"model twice": {
-			[]gormplugin.Option{gormplugin.WithModel(user{}, gen), gormplugin.WithModel(&user{}, gen)}, gormplugin.ErrOption,
-		},
-		"model without a generator": {[]gormplugin.Option{gormplugin.WithModel(user{}, nil)}, gormplugin.ErrNilGenerator},
-		"model with a nil pointer":  {[]gormplugin.Option{gormplugin.WithModel(user{}, none)}, gormplugin.ErrNilGenerator},
-		"empty name":                {[]gormplugin.Option{gormplugin.WithNamed("", gen)}, gormplugin.ErrOption},
-		"name that opts out":        {[]gormplugin.Option{gormplugin.WithNamed("-", gen)}, gormplugin.ErrOption},
-		"name of the tag":           {[]gormplugin.Option{gormplugin.WithNamed("SNOWFLAKE", gen)}, gormplugin.ErrOption},
-		"name with a semicolon":     {[]gormplugin.Option{gormplugin.WithNamed("a;b", gen)}, gormplugin.ErrOption},
-		"name with a space":         {[]gormplugin.Option{gormplugin.WithNamed(" a", gen)}, gormplugin.ErrOption},
+		"nil":                   {[]gormplugin.Option{gormplugin.IntegerKeys(), nil}, gormplugin.ErrOption},
+		"empty name":            {[]gormplugin.Option{gormplugin.WithNamed("", gen)}, gormplugin.ErrOption},
+		"name that opts out":    {[]gormplugin.Option{gormplugin.WithNamed("-", gen)}, gormplugin.ErrOption},
+		"name of the tag":       {[]gormplugin.Option{gormplugin.WithNamed("SNOWFLAKE", gen)}, gormplugin.ErrOption},
+		"name with a semicolon": {[]gormplugin.Option{gormplugin.WithNamed("a;b", gen)}, gormplugin.ErrOption},
+		"name with a space":     {[]gormplugin.Option{gormplugin.WithNamed(" a", gen)}, gormplugin.ErrOption},
 		"name twice": {
 			[]gormplugin.Option{gormplugin.WithNamed("a", gen), gormplugin.WithNamed("a", gen)}, gormplugin.ErrOption,
 		},
-		"name without a generator": {[]gormplugin.Option{gormplugin.WithNamed("a", nil)}, gormplugin.ErrNilGenerator},
+		"name without a generator": {[]gormplugin.Option{gormplugin.WithNamed("a", nil)}, gormplugin.ErrOption},
 		"lease in New":             {[]gormplugin.Option{gormplugin.WithLease()}, nil},
 		"lease option in New":      {[]gormplugin.Option{gormplugin.WithLeaseTable("workers")}, gormplugin.ErrOption},
 	} {

@@ -5,8 +5,6 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/sqlflake/sqlflake/gormplugin"
-	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -33,24 +31,6 @@ func TestHooksSeeTheKey(t *testing.T) {
 	}, &audited{})
 }
 
-func TestAfterHooksFillsAfterTheHooks(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		db := open(t, target, target.Dialector(), gorm.Config{}, []any{&audited{}}, gormplugin.AfterHooks())
-		r := audited{Name: "a"}
-		must(t, db.Create(&r))
-		equal(t, "record", r, audited{ID: firstID, Name: "a", InAfter: firstID})
-	})
-}
-
-func TestAfterHooksComesBeforeAssociations(t *testing.T) {
-	target := testdb.SQLite(t)
-	db := open(t, target, target.Dialector(), gorm.Config{}, []any{&parent{}, &child{}}, gormplugin.AfterHooks())
-	p := parent{Children: []child{{Name: "c"}}}
-	must(t, db.Create(&p))
-	equal(t, "parent of the child", p.Children[0].ParentID, firstID)
-	equal(t, "key of the child", p.Children[0].ID, firstID+1)
-}
-
 // slugged sets its own key.
 type slugged struct {
 	ID   snowflake.ID `gorm:"primaryKey"`
@@ -65,17 +45,12 @@ func (s *slugged) BeforeCreate(*gorm.DB) error {
 }
 
 func TestAKeyThatAHookSetsWins(t *testing.T) {
-	for name, opts := range map[string][]gormplugin.Option{"default": nil, "AfterHooks": {gormplugin.AfterHooks()}} {
-		t.Run(name, func(t *testing.T) {
-			testdb.Each(t, func(t *testing.T, target testdb.Target) {
-				db := open(t, target, target.Dialector(), gorm.Config{}, []any{&slugged{}}, opts...)
-				s := slugged{Name: "own"}
-				must(t, db.Create(&s))
-				equal(t, "key", s.ID, 12)
-				db.wantKeys(t, "sluggeds", 12)
-			})
-		})
-	}
+	each(t, func(t *testing.T, db *env) {
+		s := slugged{Name: "own"}
+		must(t, db.Create(&s))
+		equal(t, "key", s.ID, 12)
+		db.wantKeys(t, "sluggeds", 12)
+	}, &slugged{})
 }
 
 func TestSkippedHooksDoNotSkipTheKey(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
@@ -69,7 +68,7 @@ func TestIntegerKeysLeavesOtherKeysToTheDatabase(t *testing.T) {
 		Name string
 	}
 	type defaulted struct {
-		ID   int64 `gorm:"primaryKey;autoIncrement:false;default:7"`
+		ID   int64 `gorm:"primaryKey;autoIncrement:false;default:(7)"`
 		Name string
 	}
 	type out struct {
@@ -108,7 +107,7 @@ func TestIntegerKeysLeavesOtherKeysToTheDatabase(t *testing.T) {
 	})
 }
 
-// Without Prepare GORM takes the keys for auto-increment: the rows are right all the same, and there is one warning.
+// Without DisableAutoIncrement GORM treats the keys as auto-increment: the rows are right, and there is one warning.
 func TestAnAutoIncrementKeyThatIsFilledIsWarnedOfOnce(t *testing.T) {
 	type tagged struct {
 		ID   uint64 `gorm:"primaryKey;column:number;snowflake"`
@@ -126,7 +125,7 @@ func TestAnAutoIncrementKeyThatIsFilledIsWarnedOfOnce(t *testing.T) {
 		must(t, db.Create(&customer{Name: "b"}))
 		equal(t, "warnings", len(db.log.warnings), 2)
 		warning := db.log.warnings[0]
-		for _, part := range []string{"tagged", "number", "gormplugin.Prepare", "gormplugin.AutoMigrate", "autoIncrement:false"} {
+		for _, part := range []string{"tagged", "number", "gormplugin.DisableAutoIncrement", "gormplugin.AutoMigrate", "autoIncrement:false"} {
 			if !strings.Contains(warning, part) {
 				t.Errorf("the warning does not say %s: %s", part, warning)
 			}
@@ -134,7 +133,8 @@ func TestAnAutoIncrementKeyThatIsFilledIsWarnedOfOnce(t *testing.T) {
 	})
 }
 
-func TestMapsKeepTheirKeysOnAutoIncrementColumns(t *testing.T) {
+// GORM writes LAST_INSERT_ID into every map on MySQL, and appends maps where there is RETURNING.
+func TestSeveralMapsWithAnAutoIncrementKeyAreRefused(t *testing.T) {
 	withIntegerKeys(t, func(t *testing.T, db *env) {
 		if err := db.AutoMigrate(&purchase{}); err != nil {
 			t.Fatal(err)
@@ -142,24 +142,13 @@ func TestMapsKeepTheirKeysOnAutoIncrementColumns(t *testing.T) {
 		m := map[string]any{"What": "a"}
 		must(t, db.Model(&purchase{}).Create(m))
 		equal(t, "key in a map", m["id"], any(int64(firstID)))
-		many := []map[string]any{{"What": "b"}, {"What": "c", "id": int64(5)}, {"What": "d"}}
-		must(t, db.Model(&purchase{}).Create(&many))
-		equal(t, "maps", len(many), 3)
-		for i, want := range []int64{int64(firstID + 1), 5, int64(firstID + 2)} {
-			equal(t, fmt.Sprintf("key of map %d", i), many[i]["id"], any(want))
-			equal(t, "rows", db.count(t, "purchases", "id = ? AND what = ?", want, many[i]["What"]), 1)
-		}
-	})
-	t.Run("mysql", func(t *testing.T) { // GORM writes LAST_INSERT_ID into every map
-		target := testdb.MariaDB(t)
-		db := open(t, target, withoutReturning(target), gorm.Config{}, []any{&purchase{}}, gormplugin.IntegerKeys())
-		for _, clauses := range [][]clause.Expression{nil, {nothing}, {clause.OnConflict{UpdateAll: true}}} {
-			many := []map[string]any{{"What": "b"}, {"What": "c"}}
-			must(t, db.Model(&purchase{}).Clauses(clauses...).Create(many))
-			for _, m := range many {
-				equal(t, "rows", db.count(t, "purchases", "id = ? AND what = ?", m["id"], m["What"]), 1)
+		many := []map[string]any{{"What": "b"}, {"What": "c", "id": int64(5)}}
+		for _, maps := range []any{many, &many} {
+			if err := db.Model(&purchase{}).Create(maps).Error; !errors.Is(err, gorm.ErrInvalidData) {
+				t.Errorf("error %v, want gorm.ErrInvalidData", err)
 			}
 		}
+		equal(t, "rows", db.count(t, "purchases", "1 = 1"), 1)
 	})
 }
 
@@ -212,7 +201,7 @@ func wantSkipped(t *testing.T, db *env, c customer) {
 	}
 }
 
-func TestPrepareCreatesPlainColumns(t *testing.T) {
+func TestDisableAutoIncrementCreatesPlainColumns(t *testing.T) {
 	type unsigned struct {
 		ID   uint64 `gorm:"primaryKey;snowflake"`
 		Name string
@@ -266,7 +255,7 @@ func TestPrepareCreatesPlainColumns(t *testing.T) {
 	})
 }
 
-func TestPrepareRefusesWhatItCannotPrepare(t *testing.T) {
+func TestDisableAutoIncrementRefusesKeysThatAreTooSmall(t *testing.T) {
 	type small struct {
 		ID   int32
 		Name string
@@ -298,12 +287,12 @@ func TestPrepareRefusesWhatItCannotPrepare(t *testing.T) {
 	if db.Migrator().HasTable(&customer{}) {
 		t.Error("a table was created in spite of the error")
 	}
-	if err := gormplugin.Prepare(db.DB, &left{}, "a_table"); err != nil {
+	if err := gormplugin.DisableAutoIncrement(db.DB, &left{}, "a_table"); err != nil {
 		t.Errorf("a key that opts out: %v", err)
 	}
 	for _, model := range []any{7, nil} {
-		if err := gormplugin.Prepare(db.DB, model); err == nil {
-			t.Errorf("%T is prepared", model)
+		if err := gormplugin.DisableAutoIncrement(db.DB, model); err == nil {
+			t.Errorf("%T: no error", model)
 		}
 	}
 	without, err := gorm.Open(testdb.SQLite(t).Dialector(), &gorm.Config{})
@@ -311,11 +300,11 @@ func TestPrepareRefusesWhatItCannotPrepare(t *testing.T) {
 		t.Fatal(err)
 	}
 	closeAtEnd(t, without)
-	if err := gormplugin.Prepare(without, &customer{}); !errors.Is(err, gormplugin.ErrNoPlugin) {
-		t.Errorf("error %v, want ErrNoPlugin", err)
+	if err := gormplugin.DisableAutoIncrement(without, &customer{}); !errors.Is(err, gorm.ErrInvalidDB) {
+		t.Errorf("error %v, want gorm.ErrInvalidDB", err)
 	}
-	if err := gormplugin.AutoMigrate(without, &customer{}); !errors.Is(err, gormplugin.ErrNoPlugin) {
-		t.Errorf("error %v, want ErrNoPlugin", err)
+	if err := gormplugin.AutoMigrate(without, &customer{}); !errors.Is(err, gorm.ErrInvalidDB) {
+		t.Errorf("error %v, want gorm.ErrInvalidDB", err)
 	}
 }
 

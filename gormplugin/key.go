@@ -6,10 +6,10 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Key is implemented by pointers to key types other than [snowflake.ID], so that the plugin fills them as well: a type
-// of its own for each model, say, that embeds or wraps an ID. For GORM such a type also needs Scan, Value and a
-// GormDataType that returns "bigint"; a struct that embeds a snowflake.ID has all three. GORM takes the size of a column
-// from the kind of its field, so a struct needs `size:64` beside `type:int`.
+// Key is implemented by pointers to key types other than [snowflake.ID]. The plugin fills such types as well: for example
+// a type for each model that wraps an ID. For GORM the type also needs Scan, Value and a GormDataType that returns
+// "bigint"; a struct that embeds a snowflake.ID has all three. GORM takes the size of a column from the kind of its field,
+// so a struct needs `size:64` beside `type:int`.
 type Key interface {
 	// SnowflakeID returns the ID, 0 if there is none yet.
 	SnowflakeID() snowflake.ID
@@ -33,7 +33,7 @@ var (
 	keyType = reflect.TypeFor[Key]()
 )
 
-// kindOfKey returns the kind of a type that is made for IDs.
+// kindOfKey returns the kind of a type that is made for IDs, notAKey for other types.
 func kindOfKey(t reflect.Type) keyKind {
 	switch {
 	case t == idType:
@@ -45,7 +45,7 @@ func kindOfKey(t reflect.Type) keyKind {
 	}
 }
 
-// kindOfAny returns the kind of any type that can hold an ID, which a tag asks for.
+// kindOfAny returns the kind of any type that can hold an ID. A field of such a type is filled if its tag asks for it.
 func kindOfAny(t reflect.Type) keyKind {
 	if kind := kindOfKey(t); kind != notAKey {
 		return kind
@@ -65,7 +65,15 @@ func kindOfAny(t reflect.Type) keyKind {
 	return notAKey
 }
 
-// value is what a field holds: an ID, or a text that is none. The zero value means that there is no ID yet.
+// indirect returns the type that a pointer type points to, and other types as they are.
+func indirect(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}
+
+// value is what a field holds: an ID, or a text that is no ID. The zero value means that there is no ID yet.
 type value struct {
 	id   snowflake.ID
 	text string

@@ -137,7 +137,7 @@ func TestWhatIsNoKeyOfTheApplicationIsNotFilled(t *testing.T) {
 		ParentID *snowflake.ID
 	}
 	type made struct {
-		ID   snowflake.ID `gorm:"primaryKey;default:7"`
+		ID   snowflake.ID `gorm:"primaryKey;default:(7)"`
 		Name string
 	}
 	type zeroed struct {
@@ -153,7 +153,7 @@ func TestWhatIsNoKeyOfTheApplicationIsNotFilled(t *testing.T) {
 		Name string
 	}
 	type readOnly struct {
-		ID   snowflake.ID `gorm:"primaryKey;<-:update;default:7"`
+		ID   snowflake.ID `gorm:"primaryKey;<-:update;default:(7)"`
 		Name string
 	}
 	each(t, func(t *testing.T, db *env) {

@@ -10,8 +10,8 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// leaseLog is a slog.Handler that hands records to GORM's logger, which decides by its own level. Attributes follow the
-// message as text. Records below Info are dropped: GORM has no level for them.
+// leaseLog is a slog.Handler that passes records to GORM's logger, which filters by its own level. Attributes follow the
+// message as text. It drops records below Info, for which GORM has no level.
 type leaseLog struct {
 	to   logger.Interface
 	with []func(slog.Handler) slog.Handler // WithAttrs and WithGroup, in their order

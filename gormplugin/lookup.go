@@ -15,14 +15,14 @@ import (
 // https://www.sqlite.org/limits.html#max_compound_select.
 const lookupSize = 100
 
-// absent returns those of the records that are not the rows which the statement would have inserted. A row is known by an
-// ID that fill gave the record, or by the key.
-func (u *undo) absent(records []int) ([]int, error) {
-	byColumn := make([][]int, len(u.columns))
+// absent returns those of the records that have no row of their own: no row has an ID that fill gave the record or, if it
+// gave none, the record's key.
+func (s *settlement) absent(records []int) ([]int, error) {
+	byColumn := make([][]int, len(s.columns))
 	for _, i := range records {
-		if given := u.gave(i); len(given) > 0 {
+		if given := s.gave(i); len(given) > 0 {
 			byColumn[given[0]] = append(byColumn[given[0]], i)
-		} else if u.columns[0].isKey {
+		} else if s.columns[0].isKey {
 			byColumn[0] = append(byColumn[0], i)
 		}
 	}
@@ -31,7 +31,7 @@ func (u *undo) absent(records []int) ([]int, error) {
 		if len(those) == 0 {
 			continue
 		}
-		missing, err := u.absentBy(j, those)
+		missing, err := s.absentBy(j, those)
 		if err != nil {
 			return nil, err
 		}
@@ -42,35 +42,34 @@ func (u *undo) absent(records []int) ([]int, error) {
 }
 
 // absentBy returns those of the records whose value of column j no row has.
-func (u *undo) absentBy(j int, records []int) ([]int, error) {
-	c := u.columns[j]
+func (s *settlement) absentBy(j int, records []int) ([]int, error) {
+	c := s.columns[j]
 	sought := make([]any, len(records))
 	for k, i := range records {
-		sought[k] = c.goValue(u.conflict.had(i, j))
+		sought[k] = c.goValue(s.had(i, j))
 	}
 	name := clause.Column{Name: c.field.DBName}
 	present := make(map[value]bool, len(records))
 	target := c.scanTarget()
-	err := u.query(func() { present[c.fromTarget(target)] = true }, []any{target},
+	err := s.query(func() { present[c.fromTarget(target)] = true }, []any{target},
 		"SELECT ? FROM ? WHERE ? IN ?", name, clause.Table{Name: clause.CurrentTable}, name, sought)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(records), func(i int) bool { return present[u.conflict.had(i, j)] }), nil
+	return slices.DeleteFunc(slices.Clone(records), func(i int) bool { return present[s.had(i, j)] }), nil
 }
 
 // findByTarget looks for the rows that records have met, by the columns of the conflict target, and takes over their
-// IDs. The database compares the values, so that its collations hold. It returns the records for which there is no row.
-func (u *undo) findByTarget(records []int) (unknown []int, err error) {
-	c := u.conflict
-	target := u.targetFields()
-	if target == nil || !c.records.settable() {
+// IDs. The database compares the values, by its own collation. It returns the records for which there is no row.
+func (s *settlement) findByTarget(records []int) (unknown []int, err error) {
+	target := s.targetFields()
+	if target == nil || !s.records.settable() {
 		return records, nil
 	}
-	sought := slices.DeleteFunc(slices.Clone(records), func(i int) bool { return c.records.leavesToDatabase(i, target) })
+	sought := slices.DeleteFunc(slices.Clone(records), func(i int) bool { return s.records.leavesToDatabase(i, target) })
 	found := make(map[int][]value, len(sought))
 	for part := range slices.Chunk(sought, lookupSize) {
-		if err := u.findPart(part, target, found); err != nil {
+		if err := s.findPart(part, target, found); err != nil {
 			return nil, err
 		}
 	}
@@ -80,30 +79,30 @@ func (u *undo) findByTarget(records []int) (unknown []int, err error) {
 			unknown = append(unknown, i)
 			continue
 		}
-		for j, column := range u.columns {
-			c.records.store(i, column, row[j])
+		for j, column := range s.columns {
+			s.records.store(i, column, row[j])
 		}
 	}
 	return unknown, nil
 }
 
-// targetFields returns the fields of the conflict target, nil if it is something else than columns. A target that is the
-// key finds nothing more if the key is all that there is to find.
-func (u *undo) targetFields() []*schema.Field {
-	c, s := u.conflict, u.statement.Schema
-	if c.OnConstraint != "" || targetsKey(c.records.plan, c.OnConflict) && !u.gaveToOthers() {
+// targetFields returns the fields of the conflict target, nil if it is something else than columns. A query by the key would
+// find nothing that absent has not found, unless other columns got IDs too.
+func (s *settlement) targetFields() []*schema.Field {
+	model := s.stmt.Schema
+	if s.OnConstraint != "" || targetsKey(s.records.plan, s.OnConflict) && !s.gaveToOthers() {
 		return nil
 	}
-	if len(c.Columns) == 0 && c.UpdateAll {
-		return s.PrimaryFields
+	if len(s.Columns) == 0 && s.UpdateAll {
+		return model.PrimaryFields
 	}
 	var fields []*schema.Field
-	for _, column := range c.Columns {
+	for _, column := range s.Columns {
 		name := column.Name
-		if name == clause.PrimaryKey && s.PrioritizedPrimaryField != nil {
-			name = s.PrioritizedPrimaryField.DBName
+		if name == clause.PrimaryKey && model.PrioritizedPrimaryField != nil {
+			name = model.PrioritizedPrimaryField.DBName
 		}
-		field := s.LookUpField(name)
+		field := model.LookUpField(name)
 		if field == nil {
 			return nil
 		}
@@ -112,29 +111,28 @@ func (u *undo) targetFields() []*schema.Field {
 	return fields
 }
 
-// findPart puts what the rows that some records have met have in the columns into found. The text depends on the number
-// of records only, since each text is a statement for the database to prepare.
-func (u *undo) findPart(records []int, target []*schema.Field, found map[int][]value) error {
-	c := u.conflict
-	text := "SELECT %d" + strings.Repeat(", ?", len(u.columns)) + " FROM ? WHERE " +
+// findPart puts into found the columns of the rows that some records have met. The text depends only on the number of
+// records, since the database prepares each text as a statement of its own.
+func (s *settlement) findPart(records []int, target []*schema.Field, found map[int][]value) error {
+	text := "SELECT %d" + strings.Repeat(", ?", len(s.columns)) + " FROM ? WHERE " +
 		strings.Join(slices.Repeat([]string{"? = ?"}, len(target)), " AND ")
-	condition := clause.And(c.TargetWhere.Exprs...) // of a partial index, whose other rows are not met
+	condition := clause.And(s.TargetWhere.Exprs...) // of a partial index, whose other rows are not met
 	if condition != nil {
 		text += " AND (?)"
 	}
-	if u.db.Name() == "mysql" { // a plain read sees the snapshot of the transaction, which may be older than the row
+	if s.db.Name() == "mysql" { // a plain read sees the snapshot of the transaction, which may be older than the row
 		text = "(" + text + " LOCK IN SHARE MODE)"
 	}
 	parts := make([]string, len(records))
 	var vars []any
 	for k, i := range records {
 		parts[k] = fmt.Sprintf(text, k)
-		for _, column := range u.columns {
+		for _, column := range s.columns {
 			vars = append(vars, clause.Column{Name: column.field.DBName})
 		}
 		vars = append(vars, clause.Table{Name: clause.CurrentTable})
 		for _, field := range target {
-			vars = append(vars, clause.Column{Name: field.DBName}, c.records.fieldValue(i, field))
+			vars = append(vars, clause.Column{Name: field.DBName}, s.records.fieldValue(i, field))
 		}
 		if condition != nil {
 			vars = append(vars, condition)
@@ -142,23 +140,23 @@ func (u *undo) findPart(records []int, target []*schema.Field, found map[int][]v
 	}
 	var k int
 	dest := []any{&k}
-	for _, column := range u.columns {
+	for _, column := range s.columns {
 		dest = append(dest, column.scanTarget())
 	}
-	return u.query(func() {
-		row := make([]value, len(u.columns))
-		for j, column := range u.columns {
+	return s.query(func() {
+		row := make([]value, len(s.columns))
+		for j, column := range s.columns {
 			row[j] = column.fromTarget(dest[j+1])
 		}
 		found[records[k]] = row
 	}, dest, strings.Join(parts, " UNION ALL "), vars...)
 }
 
-// query runs a query on the statement's own connection: it has to see the rows that were just written, which a replica
-// of the database may not have yet.
-func (u *undo) query(row func(), dest []any, text string, vars ...any) (err error) {
-	stmt := u.statement
-	q := u.db.Session(&gorm.Session{NewDB: true, Initialized: true})
+// query runs a query on the connection of the statement: it has to see the rows that were just written, which a replica of
+// the database may not have yet.
+func (s *settlement) query(row func(), dest []any, text string, vars ...any) (err error) {
+	stmt := s.stmt
+	q := s.db.Session(&gorm.Session{NewDB: true, Initialized: true})
 	q.Statement.Table, q.Statement.TableExpr = stmt.Table, stmt.TableExpr
 	q = q.Raw(text, vars...)
 	if q.Error != nil {

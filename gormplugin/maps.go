@@ -9,8 +9,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// loadMap returns what a map has in the column, under any name that GORM resolves to the field: the column, the field of
-// the struct. taken is true if there is a value other than nil, 0 and the empty string; the ID of one that is none is 0.
+// loadMap returns what a map has in the column, under the name of the column or of the field, as GORM resolves them. taken
+// is true if there is a value other than nil, 0 and the empty string; x is zero if that value is no ID.
 func (c *column) loadMap(m map[string]any) (x value, taken bool) {
 	for name, entry := range m {
 		if !names(c.field, name) {
@@ -24,7 +24,7 @@ func (c *column) loadMap(m map[string]any) (x value, taken bool) {
 }
 
 // storeMap puts an ID into a map, under the column's name as GORM does with keys from the database, and in the type that
-// a struct of the model has. Other spellings go, since each would be a column of the statement.
+// a struct of the model has. It deletes other spellings, since each would be a column of the statement.
 func (c *column) storeMap(m map[string]any, x value) {
 	for name := range m {
 		if name != c.field.DBName && names(c.field, name) {
@@ -42,7 +42,7 @@ func names(field *schema.Field, name string) bool {
 	return found != nil && found.DBName == field.DBName
 }
 
-// fromMap reports whether an entry of a map stands for an ID: anything that the database would not see as NULL, 0 or an
+// fromMap reports whether an entry of a map is taken: whether the database would see something else than NULL, 0 or an
 // empty string.
 func (c *column) fromMap(entry any) (x value, taken bool) {
 	for {
@@ -62,7 +62,7 @@ func (c *column) fromMap(entry any) (x value, taken bool) {
 			}
 			inner, err := v.Value()
 			if err != nil {
-				return value{}, true // the driver will say so
+				return value{}, true // the driver returns the error
 			}
 			if _, again := inner.(driver.Valuer); again {
 				return value{}, true

@@ -3,7 +3,6 @@ package gormplugin
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -11,31 +10,32 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// AutoMigrate is [Prepare] and then db.AutoMigrate: integer keys that the plugin fills become plain columns, without a
-// sequence on PostgreSQL and without AUTO_INCREMENT on MySQL and MariaDB; on SQLite they are the rowid, without
-// AUTOINCREMENT. Tables that are there keep what they have, since GORM does not compare it: see [DropAutoIncrement].
+// AutoMigrate is [DisableAutoIncrement] and then db.AutoMigrate: integer keys that the plugin fills become plain columns,
+// without a sequence on PostgreSQL and without AUTO_INCREMENT on MySQL and MariaDB; on SQLite they are the rowid, without
+// AUTOINCREMENT. Existing tables keep their counters, since GORM does not compare those: package gormplugin/adopt drops them.
 func AutoMigrate(db *gorm.DB, models ...any) error {
-	if err := Prepare(db, models...); err != nil {
+	if err := DisableAutoIncrement(db, models...); err != nil {
 		return err
 	}
 	return db.AutoMigrate(models...)
 }
 
-// Prepare takes auto-increment off the integer keys that the plugin fills, in what GORM knows about the models and those
-// related to them. It changes no table. From then on db.AutoMigrate creates plain columns, and Create reads no key back.
-// Models are given as for AutoMigrate. Keys of the type [snowflake.ID] need none of this, except that on SQLite their
-// columns become NOT NULL: a key that is not the rowid allows NULL there.
+// DisableAutoIncrement takes auto-increment off the integer keys that the plugin fills, in what GORM knows about the models
+// and those related to them. It changes no table. From then on db.AutoMigrate creates plain columns, and Create reads no key
+// back. Models are given as for AutoMigrate. For keys of the type [snowflake.ID] it only checks the tags and references, and
+// makes their columns NOT NULL on SQLite, where a key that is not the rowid allows NULL.
 //
 // Call it at the start of the program, after gorm.Open and before anything else uses the handle or one of its sessions: it
-// changes what they share, without a lock. Handles that were opened apart are prepared apart.
+// changes what they share, without a lock. Each handle of gorm.Open needs a call of its own.
 //
-// It returns [ErrNoPlugin], an error that wraps that of GORM for a model that it cannot parse, and [ErrTag], also for a
-// key that [IntegerKeys] should fill but whose type or size tag is too small for an ID. All models are checked before any
-// is changed.
-func Prepare(db *gorm.DB, models ...any) error {
+// It returns an error that wraps gorm.ErrInvalidDB for a handle without a [Plugin], GORM's error for a model that it cannot
+// parse, [ErrTag], also for a key that [IntegerKeys] should fill but that is too small for an ID, and
+// schema.ErrUnsupportedDataType for a foreign key that cannot hold the key it refers to. It checks all models before it
+// changes any.
+func DisableAutoIncrement(db *gorm.DB, models ...any) error {
 	p := of(db)
 	if p == nil {
-		return ErrNoPlugin
+		return fmt.Errorf("gormplugin: the handle has no plugin: %w", gorm.ErrInvalidDB)
 	}
 	schemas, err := parseAll(db, models)
 	if err != nil {
@@ -52,7 +52,7 @@ func Prepare(db *gorm.DB, models ...any) error {
 	}
 	for i, s := range schemas {
 		if key := plans[i].key; key != nil {
-			takeOffAutoIncrement(s, key.field)
+			clearAutoIncrement(s, key.field)
 			if db.Name() == "sqlite" && !isRowid(key.field) {
 				key.field.NotNull = true
 			}
@@ -61,8 +61,8 @@ func Prepare(db *gorm.DB, models ...any) error {
 	return nil
 }
 
-// parseAll returns what GORM knows about the models, and about all that their relations lead to: AutoMigrate creates
-// tables of these as well.
+// parseAll returns what GORM knows about the models and about all that their relations lead to, whose tables AutoMigrate
+// creates as well.
 func parseAll(db *gorm.DB, models []any) ([]*schema.Schema, error) {
 	var found []*schema.Schema
 	var visit func(s *schema.Schema)
@@ -87,20 +87,12 @@ func parseAll(db *gorm.DB, models []any) ([]*schema.Schema, error) {
 		for _, name := range names {
 			stmt := &gorm.Statement{DB: db}
 			if err := stmt.ParseWithSpecialTableName(model, name); err != nil {
-				return nil, fmt.Errorf("gormplugin: prepare %T: %w", model, err)
+				return nil, fmt.Errorf("gormplugin: parse %T: %w", model, err)
 			}
 			visit(stmt.Schema)
 		}
 	}
 	return found, nil
-}
-
-// takeOffAutoIncrement undoes what GORM's parser does at its end to an integer key without the tag autoIncrement.
-func takeOffAutoIncrement(s *schema.Schema, key *schema.Field) {
-	key.AutoIncrement, key.HasDefaultValue = false, false
-	s.FieldsWithDefaultDBValue = slices.DeleteFunc(s.FieldsWithDefaultDBValue, func(field *schema.Field) bool {
-		return field == key
-	})
 }
 
 // isRowid reports whether the key is SQLite's rowid, which is never NULL: the only column of the key, of type integer.
@@ -110,19 +102,13 @@ func isRowid(key *schema.Field) bool {
 }
 
 // checkSize returns an error for an integer key that IntegerKeys is meant for but that cannot hold an ID.
-func (p *Plugin) checkSize(s *schema.Schema) error {
+func (c *config) checkSize(s *schema.Schema) error {
 	field := s.PrioritizedPrimaryField
-	if field == nil || !p.integerKeys || !field.Creatable || field.Serializer != nil {
-		return nil
-	}
-	switch indirect(field.FieldType).Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-	default:
+	if field == nil || !c.integerKeys || !field.Creatable || field.Serializer != nil || !isInteger(field.FieldType) {
 		return nil
 	}
 	t := tagOf(field)
-	if t.out || t.in || t.databaseMakes() || isLargeInteger(field) || isReference(s, field) {
+	if t.out || t.in || t.databaseMakes() || isLargeInteger(field) || isForeignKey(s, field) {
 		return nil
 	}
 	return fmt.Errorf("%w: the key %s.%s of type %s, size %d, is too small for IntegerKeys, which needs 64 bits; "+

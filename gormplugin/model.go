@@ -8,8 +8,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Model is what gorm.Model is for auto-increment keys, with a key made by the application and without soft deletion. It
-// is meant for embedding:
+// Model is like gorm.Model, with a key that the application makes and without soft deletion. It is meant for embedding:
 //
 //	type User struct {
 //		gormplugin.Model
@@ -17,9 +16,9 @@ import (
 //	}
 //
 // The column of the key is integer on SQLite, where it is the rowid itself, and bigint on PostgreSQL, MySQL and MariaDB,
-// without a sequence or AUTO_INCREMENT. The tag that does this is `gorm:"primaryKey;type:int"`; it serves any field of
-// type [snowflake.ID]. Without the tag the column is bigint everywhere: right too, but a second B-tree beside the rowid
-// of SQLite (https://www.sqlite.org/lang_createtable.html#rowid).
+// without a sequence or AUTO_INCREMENT. The tag `gorm:"primaryKey;type:int"` does this; it works on any field of type
+// [snowflake.ID]. Without the tag the column is bigint everywhere, which on SQLite is a second B-tree beside the rowid
+// (https://www.sqlite.org/lang_createtable.html#rowid).
 //
 // In JSON the key is a string, since JavaScript numbers are exact to 2^53-1 only.
 type Model struct {

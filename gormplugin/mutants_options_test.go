@@ -5,25 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"gorm.io/gorm"
-
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake"
 )
-
-func TestWithModelTakesPointers(t *testing.T) {
-	own, target := newCounting(), testdb.SQLite(t)
-	db := open(t, target, target.Dialector(), gorm.Config{}, []any{&user{}}, gormplugin.WithModel(&user{}, own))
-	must(t, db.Create(&user{Name: "a"}))
-	wantCalls(t, own, 1)
-	wantCalls(t, db.gen)
-}
 
 func TestANilPointerIsNoNamedGenerator(t *testing.T) {
 	p := gormplugin.New(newCounting(), gormplugin.WithNamed("numbers", (*counting)(nil)))
-	if err := p.Initialize(onSQLite(t).DB); !errors.Is(err, gormplugin.ErrNilGenerator) {
-		t.Errorf("error %v, want ErrNilGenerator", err)
+	if err := p.Initialize(onSQLite(t).DB); !errors.Is(err, gormplugin.ErrOption) {
+		t.Errorf("error %v, want ErrOption", err)
 	}
 }
 
@@ -34,7 +23,7 @@ func withIntegers(t *testing.T) *env {
 	return open(t, target, target.Dialector(), withoutConstraints, nil, gormplugin.IntegerKeys())
 }
 
-func TestPrepareMakesPartsOfACompositeKeyNotNull(t *testing.T) {
+func TestDisableAutoIncrementMakesPartsOfACompositeKeyNotNull(t *testing.T) {
 	type line struct {
 		OrderID int64 `gorm:"primaryKey"`
 		ID      int64 `gorm:"primaryKey"`
@@ -48,7 +37,7 @@ func TestPrepareMakesPartsOfACompositeKeyNotNull(t *testing.T) {
 	equal(t, "NOT NULL", notNull, 1)
 }
 
-func TestPrepareReachesJoinTablesOfTheCallers(t *testing.T) {
+func TestDisableAutoIncrementReachesJoinTablesOfTheCallers(t *testing.T) {
 	type link struct {
 		ID      int64 `gorm:"primaryKey"`
 		LeftID  int64
@@ -76,7 +65,7 @@ func TestPrepareReachesJoinTablesOfTheCallers(t *testing.T) {
 	equal(t, "warnings", len(db.log.warnings), 0)
 }
 
-func TestPrepareHoldsForTheTableOfTheHandle(t *testing.T) {
+func TestDisableAutoIncrementHoldsForTheTableOfTheHandle(t *testing.T) {
 	type entry struct{ ID int64 }
 	db := withIntegers(t)
 	if err := gormplugin.AutoMigrate(db.Table("archive"), &entry{}); err != nil {
@@ -89,20 +78,15 @@ func TestPrepareHoldsForTheTableOfTheHandle(t *testing.T) {
 	}
 }
 
-func TestPrepareLetsKeysPassThatIntegerKeysLeaves(t *testing.T) {
+func TestDisableAutoIncrementLetsKeysPassThatIntegerKeysLeaves(t *testing.T) {
 	type counted struct {
 		ID uint32 `gorm:"primaryKey;autoIncrement"`
-	}
-	type member struct{ ID snowflake.ID }
-	type profile struct {
-		MemberID int32 `gorm:"primaryKey"`
-		Member   *member
 	}
 	type text struct {
 		ID string `gorm:"primaryKey;size:20"`
 	}
-	for _, model := range []any{&counted{}, &profile{}, &text{}} {
-		if err := gormplugin.Prepare(withIntegers(t).DB, model); err != nil {
+	for _, model := range []any{&counted{}, &text{}} {
+		if err := gormplugin.DisableAutoIncrement(withIntegers(t).DB, model); err != nil {
 			t.Errorf("%T: %v", model, err)
 		}
 	}

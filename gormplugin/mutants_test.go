@@ -18,27 +18,6 @@ import (
 
 // The tests here hold what no other test noticed when one line of the package was changed.
 
-func TestAfterHooksAFailingGeneratorSavesNoAssociation(t *testing.T) {
-	type vendor struct {
-		ID   snowflake.ID
-		Name string
-	}
-	type product struct {
-		ID       snowflake.ID
-		VendorID snowflake.ID
-		Vendor   *vendor
-	}
-	target := testdb.SQLite(t)
-	config := gorm.Config{SkipDefaultTransaction: true}
-	db := open(t, target, target.Dialector(), config, []any{&vendor{}, &product{}}, gormplugin.AfterHooks())
-	db.gen.err = errors.New("no IDs")
-	p := product{Vendor: &vendor{ID: 7, Name: "acme"}}
-	if err := db.Create(&p).Error; !errors.Is(err, db.gen.err) {
-		t.Errorf("error %v, want %v", err, db.gen.err)
-	}
-	db.wantKeys(t, "vendors")
-}
-
 func TestModelsOfOneNameAreToldApart(t *testing.T) {
 	db := onSQLite(t)
 	tx := db.Session(&gorm.Session{DryRun: true})
@@ -161,14 +140,16 @@ func (skipping) Fill(_ context.Context, ids []snowflake.ID) error {
 }
 
 func TestAZeroAmongOtherIDsIsAnError(t *testing.T) {
-	db := onSQLite(t, &user{})
+	db, err := gorm.Open(testdb.SQLite(t).Dialector(), &gorm.Config{DryRun: true}, gormplugin.New(skipping{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeAtEnd(t, db)
 	users := named("a", "b", "c")
-	err := db.Set(gormplugin.SessionGenerator, skipping{}).Create(&users).Error
-	if !errors.Is(err, gormplugin.ErrZeroID) {
-		t.Errorf("error %v, want ErrZeroID", err)
+	if err := db.Create(&users).Error; err == nil || !strings.Contains(err.Error(), "the ID 0") {
+		t.Errorf("error %v, want one about the ID 0", err)
 	}
 	equal(t, "key of the last", users[2].ID, 0)
-	db.wantKeys(t, "users")
 }
 
 func TestNegativeKeysStayInEveryStatement(t *testing.T) {
@@ -300,7 +281,7 @@ func TestAGeneratedColumnThatGORMDoesNotReadFollowsTheRow(t *testing.T) {
 	equal(t, "code", again.Code, first.Code)
 }
 
-func TestAFailedUpsertKeepsTheKeyAndAsksNothing(t *testing.T) {
+func TestAFailedUpsertTakesTheKeyBackAndAsksNothing(t *testing.T) {
 	db := onSQLite(t, &vault{})
 	db.log.take()
 	v := vault{Name: "a", Level: 10}
@@ -309,7 +290,7 @@ func TestAFailedUpsertKeepsTheKeyAndAsksNothing(t *testing.T) {
 		t.Fatal("the CHECK let 10 in")
 	}
 	equal(t, "mentions in "+err.Error(), strings.Count(err.Error(), "CHECK"), 1)
-	equal(t, "key", v.ID, firstID)
+	equal(t, "key", v.ID, 0)
 	if extra := db.log.takeLike("SELECT"); len(extra) > 0 {
 		t.Errorf("extra statements: %v", extra)
 	}

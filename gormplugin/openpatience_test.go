@@ -19,7 +19,7 @@ func TestThePatienceIsForTheLeaseOnly(t *testing.T) {
 	h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
 	keys := h.leased(t, gormplugin.WithLease(lease.WithPatience(0)))
 	for name, ctx := range map[string]context.Context{"no context": context.Background(), "the context of a request": t.Context()} {
-		if err := keys.Generator().Fill(ctx, make([]snowflake.ID, 200_000)); err != nil { // about 40 ms
+		if err := keys.Lease().Generator().Fill(ctx, make([]snowflake.ID, 200_000)); err != nil { // about 40 ms
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -55,26 +55,5 @@ func TestAWaitingCreateEndsWhenItsContextIsCanceled(t *testing.T) {
 	err := h.WithContext(ctx).Create(&user{}).Error
 	if !errors.Is(err, context.Canceled) || !errors.Is(err, gone) {
 		t.Errorf("Create: %v, want Canceled and the cause", err)
-	}
-}
-
-// selfKeyed takes its keys elsewhere.
-type selfKeyed struct {
-	ID   snowflake.ID
-	Name string
-}
-
-func (s *selfKeyed) BeforeCreate(*gorm.DB) error { s.ID = 77; return nil }
-
-func TestAHookThatSetsTheKeyNeedsNoLease(t *testing.T) {
-	target := testdb.SQLite(t)
-	h := openHandle(t, target.Dialector(), gorm.Config{})
-	keys := h.leased(t, gormplugin.AfterHooks(), quick(lease.WithPatience(20*time.Millisecond)))
-	h.migrate(t, &selfKeyed{})
-	defer setAside(t, openHandle(t, target.Dialector(), gorm.Config{}))()
-	eventually(t, "the horizon", func() bool { return time.Until(keys.Lease().Status().Horizon) < -time.Second/10 })
-	must(t, h.Create(&selfKeyed{Name: "a"}))
-	if err := h.Session(&gorm.Session{SkipHooks: true}).Create(&selfKeyed{Name: "b"}).Error; !errors.Is(err, snowflake.ErrLeaseStalled) {
-		t.Errorf("Create without hooks: %v, want ErrLeaseStalled", err)
 	}
 }

@@ -121,7 +121,7 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	}
 	if _, err := gormplugin.Open(t.Context(), other.DB); err != nil {
 		t.Errorf("Open after it has failed: %v", err)
-	} else if err := other.Plugins[gormplugin.Name].(*gormplugin.Plugin).Close(t.Context()); err != nil {
+	} else if err := other.Plugins["snowflake"].(*gormplugin.Plugin).Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

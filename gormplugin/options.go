@@ -1,104 +1,139 @@
 package gormplugin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// SessionGenerator is the name of the setting for the generator of a session:
-//
-//	db.Set(gormplugin.SessionGenerator, gen).Create(&orders)
-//
-// The statements of the session, those for associations included, take their IDs from gen, which must be a [Generator],
-// or Create fails with [ErrOption]. It comes before the generators of [WithModel] and [New]; fields whose tag names a
-// generator keep theirs. A handle that is used several times needs a session:
-//
-//	imported := db.Set(gormplugin.SessionGenerator, gen).Session(&gorm.Session{})
-const SessionGenerator = Name + ":generator"
-
-// Option changes what [New] returns. Options are made by the functions of this package only.
-type Option interface{ apply(p *Plugin) }
-
-type optionFunc func(p *Plugin)
-
-func (f optionFunc) apply(p *Plugin) { f(p) }
-
-// AfterHooks fills keys after the model's BeforeSave and BeforeCreate hooks instead of before them. The hooks then see
-// the key 0, and a key that a hook sets is kept as it is without the option.
-//
-// It is for hooks that insert a copy of the record they belong to: by default both have the same key.
-func AfterHooks() Option {
-	return optionFunc(func(p *Plugin) { p.afterHooks = true })
+// Generator makes IDs. *snowflake.Generator is one.
+type Generator interface {
+	// Fill sets every element of dst to a new ID, in ascending order, or returns an error and leaves dst as it was. It ends
+	// any wait when ctx, the context of the statement, is done. It must be safe for concurrent use.
+	Fill(ctx context.Context, dst []snowflake.ID) error
 }
 
-// IntegerKeys fills keys of the types int64, uint64, int and uint without a tag as well, those of gorm.Model among them.
-// On 32-bit platforms int and uint are too small and stay with the database. So do keys that have an autoIncrement or
-// default tag, or `gorm:"snowflake:-"`.
+// Option changes what [New] and [Open] return. The functions of this package are the only way to make one.
+type Option interface{ apply(c *config) error }
+
+type optionFunc func(c *config) error
+
+func (f optionFunc) apply(c *config) error { return f(c) }
+
+// config is what the options set. It never changes afterwards.
+type config struct {
+	gen         Generator            // the default one
+	named       map[string]Generator // of WithNamed
+	integerKeys bool
+
+	leaseOptions []lease.Option // of WithLease
+	leaseTable   string         // of WithLeaseTable
+}
+
+// newConfig returns what the options set, and the errors of all of them.
+func newConfig(gen Generator, opts []Option) (*config, error) {
+	c := &config{gen: gen}
+	var errs []error
+	for i, opt := range opts {
+		if opt == nil {
+			errs = append(errs, fmt.Errorf("%w: option %d is nil", ErrOption, i))
+			continue
+		}
+		errs = append(errs, opt.apply(c))
+	}
+	return c, errors.Join(errs...)
+}
+
+// IntegerKeys also fills keys of the types int64, uint64, int and uint that have no snowflake tag, such as that of
+// gorm.Model. On 32-bit platforms int and uint are too small, and the database makes these keys. It also makes those with
+// an autoIncrement or default tag, or `gorm:"snowflake:-"`.
 //
-// GORM takes such keys for auto-increment ones and creates their columns so; see [AutoMigrate] for new tables and
-// [Prepare] for tables that are there.
+// GORM treats such keys as auto-increment and creates their columns so: see [AutoMigrate] and [DisableAutoIncrement].
 func IntegerKeys() Option {
-	return optionFunc(func(p *Plugin) { p.integerKeys = true })
-}
-
-// WithModel gives the model a generator of its own, in place of that of [New]. model is a struct or a pointer to one.
-// [Plugin.Initialize] returns [ErrOption] for anything else and for a model that is named twice, and [ErrNilGenerator].
-func WithModel(model any, gen Generator) Option {
-	return optionFunc(func(p *Plugin) {
-		t := reflect.TypeOf(model)
-		for t != nil && t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
-		switch {
-		case t == nil || t.Kind() != reflect.Struct:
-			p.refuse("WithModel: %T is not a struct", model)
-		case isNil(gen):
-			p.errs = append(p.errs, fmt.Errorf("%w for the model %s", ErrNilGenerator, t))
-		case p.models[t] != nil:
-			p.refuse("WithModel: the model %s has a generator already", t)
-		default:
-			if p.models == nil {
-				p.models = make(map[reflect.Type]Generator)
-			}
-			p.models[t] = gen
-		}
+	return optionFunc(func(c *config) error {
+		c.integerKeys = true
+		return nil
 	})
 }
 
-// WithNamed adds a generator for the fields with the tag `gorm:"snowflake:name"`. The case of letters matters.
-// [Plugin.Initialize] returns [ErrOption] for a name that is empty, used twice, or cannot be written in a tag, and
-// [ErrNilGenerator].
+// WithNamed adds a generator for the fields with the tag `gorm:"snowflake:name"`. The name is case-sensitive. It is an
+// [ErrOption] if name is empty, used twice, or cannot be written in a tag, and if gen is nil.
 func WithNamed(name string, gen Generator) Option {
-	return optionFunc(func(p *Plugin) {
+	return optionFunc(func(c *config) error {
 		switch {
 		case name == "":
-			p.refuse("WithNamed: empty name")
+			return fmt.Errorf("%w: WithNamed: empty name", ErrOption)
 		case name == tagOptOut, name == tagName, strings.ContainsAny(name, ";\"\\`"), strings.TrimSpace(name) != name:
-			p.refuse("WithNamed: the tag snowflake cannot have the name %q", name)
+			return fmt.Errorf("%w: WithNamed: the name %q cannot be written in a tag", ErrOption, name)
 		case isNil(gen):
-			p.errs = append(p.errs, fmt.Errorf("%w for the name %q", ErrNilGenerator, name))
-		case p.named[name] != nil:
-			p.refuse("WithNamed: the name %q is used twice", name)
-		default:
-			if p.named == nil {
-				p.named = make(map[string]Generator)
-			}
-			p.named[name] = gen
+			return fmt.Errorf("%w: WithNamed: nil generator for the name %q", ErrOption, name)
+		case c.named[name] != nil:
+			return fmt.Errorf("%w: WithNamed: the name %q is used twice", ErrOption, name)
+		case c.named == nil:
+			c.named = make(map[string]Generator)
 		}
+		c.named[name] = gen
+		return nil
 	})
 }
 
-func (p *Plugin) refuse(format string, args ...any) {
-	p.errs = append(p.errs, fmt.Errorf("%w: "+format, append([]any{ErrOption}, args...)...))
+// WithLease sets options of the lease that [Open] takes: its namespace, the layout of the IDs, the window, and so on.
+//
+//	gormplugin.WithLease(lease.WithGenerator(snowflake.WithLayout(snowflake.Wide())))
+//
+// It may be given several times; the last of two that set the same counts. [New] does not take it ([ErrOption]).
+func WithLease(opts ...lease.Option) Option {
+	return optionFunc(func(c *config) error {
+		c.leaseOptions = append(c.leaseOptions, opts...)
+		return nil
+	})
 }
 
-// validate returns what is wrong with the options.
-func (p *Plugin) validate() error {
-	err := errors.Join(p.errs...)
-	if p.lease == nil && (len(p.leaseOptions) > 0 || p.leaseTable != "") {
-		err = errors.Join(err, fmt.Errorf("%w: WithLease and WithLeaseTable are for Open", ErrOption))
+// WithLeaseTable sets the name of the table that [Open] keeps its lease in, table or schema.table, instead of
+// snowflake_leases. All processes whose IDs must differ have to use the same table. It is an [ErrOption] if the name is
+// empty. [New] does not take it ([ErrOption]).
+func WithLeaseTable(name string) Option {
+	return optionFunc(func(c *config) error {
+		if name == "" {
+			return fmt.Errorf("%w: WithLeaseTable: empty name", ErrOption)
+		}
+		c.leaseTable = name
+		return nil
+	})
+}
+
+// isNil reports whether gen is nil or an interface around a nil pointer.
+func isNil(gen Generator) bool {
+	if gen == nil {
+		return true
 	}
-	return err
+	switch v := reflect.ValueOf(gen); v.Kind() {
+	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan:
+		return v.IsNil()
+	default:
+		return false
+	}
+}
+
+// isSame reports whether two generators are one. Generators that Go cannot compare, such as functions, never are.
+func isSame(a, b Generator) bool {
+	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
+}
+
+// draw fills ids in one call of the generator.
+func draw(ctx context.Context, gen Generator, ids []snowflake.ID, model string) error {
+	err := gen.Fill(ctx, ids)
+	if err == nil && slices.Contains(ids, 0) {
+		err = errors.New("the generator returned the ID 0")
+	}
+	if err != nil {
+		return fmt.Errorf("gormplugin: IDs for %s: %w", model, err)
+	}
+	return nil
 }

@@ -57,18 +57,18 @@ func TestAStatementThatIsNoPageIsRefused(t *testing.T) {
 			"preload":              {db.Preload("Labels", page).Find(&rows), "is no condition"},
 			"subquery of a delete": {db.Where("id IN (?)", subquery).Delete(&parcel{}), "Limit is 0"},
 		} {
-			if !errors.Is(tt.tx.Error, gormplugin.ErrPage) || !strings.Contains(tt.tx.Error.Error(), tt.message) {
-				t.Errorf("%s: error %v, want ErrPage, %q", what, tt.tx.Error, tt.message)
+			if !errors.Is(tt.tx.Error, gormplugin.ErrCondition) || !strings.Contains(tt.tx.Error.Error(), tt.message) {
+				t.Errorf("%s: error %v, want ErrCondition, %q", what, tt.tx.Error, tt.message)
 			}
 			if tt.tx.RowsAffected != 0 && what != "preload" {
 				t.Errorf("%s: %d rows", what, tt.tx.RowsAffected)
 			}
 		}
-		if _, err := gorm.G[parcel](db, page).Order("name").Find(t.Context()); !errors.Is(err, gormplugin.ErrPage) {
-			t.Errorf("generics: error %v, want ErrPage", err)
+		if _, err := gorm.G[parcel](db, page).Order("name").Find(t.Context()); !errors.Is(err, gormplugin.ErrCondition) {
+			t.Errorf("generics: error %v, want ErrCondition", err)
 		}
-		if _, err := gorm.G[parcel](db, page).Count(t.Context(), "*"); !errors.Is(err, gormplugin.ErrPage) {
-			t.Errorf("generics, count: error %v, want ErrPage", err)
+		if _, err := gorm.G[parcel](db, page).Count(t.Context(), "*"); !errors.Is(err, gormplugin.ErrCondition) {
+			t.Errorf("generics, count: error %v, want ErrCondition", err)
 		}
 		equal(t, "the rows that are left", names(t, db), "abcde")
 	}, &parcel{}, &label{})

@@ -49,7 +49,7 @@ func TestNextPageFollowsTheLastRow(t *testing.T) {
 		next, more, err := gormplugin.NextPage(tt.page, tt.rows, parcelKey)
 		want := tt.page
 		want.After = tt.next
-		if next != want || more != tt.more || errors.Is(err, gormplugin.ErrPage) != tt.bad {
+		if next != want || more != tt.more || errors.Is(err, gormplugin.ErrCondition) != tt.bad {
 			t.Errorf("after %+v with %v: %+v, %v, %v; want after %d, %v", tt.page, tt.rows, next, more, err, tt.next, tt.more)
 		}
 	}
@@ -177,11 +177,11 @@ func TestEachReadsOtherStructsAndKeys(t *testing.T) {
 		}
 	}
 	n, err := rounds(gormplugin.Each[noKey](ctx, db.Model(&parcel{}), page))
-	wantError("a struct without the key", n, err, gormplugin.ErrPage)
+	wantError("a struct without the key", n, err, gormplugin.ErrCondition)
 	n, err = rounds(gormplugin.Each[parcel](ctx, db.Select("name"), page))
-	wantError("the key is not selected", n, err, gormplugin.ErrPage)
+	wantError("the key is not selected", n, err, gormplugin.ErrCondition)
 	n, err = rounds(gormplugin.Each[parcel](ctx, db, gormplugin.Page{}))
-	wantError("limit 0", n, err, gormplugin.ErrPage)
+	wantError("limit 0", n, err, gormplugin.ErrCondition)
 	n, err = rounds(gormplugin.Each[map[string]any](ctx, db.Model(&parcel{}), page))
 	wantError("maps", n, err, schema.ErrUnsupportedDataType)
 	ctx, cancel := context.WithCancel(ctx)

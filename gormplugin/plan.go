@@ -1,23 +1,43 @@
 package gormplugin
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
+	"gorm.io/gorm/utils"
 )
 
-// plan is what the plugin has found out about a model. It is computed once for a handle and never changes; the schema,
-// which all users of the handle share, is only read.
+// handle is what the callbacks of one database share.
+type handle struct {
+	*config
+	returning bool                 // the dialect has INSERT ... RETURNING
+	mysql     bool                 // conflicts are handled by ON DUPLICATE KEY UPDATE, which has no conflict target
+	plans     sync.Map             // *schema.Schema to *plan
+	last      atomic.Pointer[plan] // the plan that was used last, mostly the next one too
+	warned    sync.Map             // reflect.Type of models
+	announces atomic.Bool          // a model has relations to announce
+}
+
+// plan is what the plugin knows about a model. It is computed once for a handle and never changes. The schema, which all
+// users of the handle share, is only read.
 type plan struct {
 	schema  *schema.Schema
-	columns []*column // to fill, the key first; empty if the model is none of the plugin's business
+	columns []*column // to fill, the key first; empty if the plugin fills nothing of the model
 	key     *column   // the prioritized key, nil if the plugin does not fill it
-	gen     Generator // for columns whose tags name none
-	err     error     // of a tag: every Create fails with it
+	err     error     // every Create fails with it
 
-	plain *column // the only column, if it is one for the short way in fill
+	plain *column // the only column, if fillPlain can fill it
+
+	badReference error                  // every Create and Update fails with it
+	belongsTo    []*schema.Relationship // that refer to a column of the associated model that the plugin fills
+	many2Many    []*schema.Relationship // the same
 }
 
 func (h *handle) planOf(s *schema.Schema) *plan {
@@ -26,87 +46,56 @@ func (h *handle) planOf(s *schema.Schema) *plan {
 	}
 	found, ok := h.plans.Load(s)
 	if !ok {
-		found, _ = h.plans.LoadOrStore(s, h.plugin.planOf(s))
+		found, _ = h.plans.LoadOrStore(s, h.config.planOf(s))
 	}
 	p := found.(*plan)
+	if len(p.belongsTo)+len(p.many2Many) > 0 {
+		h.announces.Store(true)
+	}
 	h.last.Store(p)
 	return p
 }
 
-func (p *Plugin) planOf(s *schema.Schema) *plan {
-	made := &plan{schema: s, gen: p.generatorFor(s.ModelType)}
+func (c *config) planOf(s *schema.Schema) *plan {
+	if err := badReference(s); err != nil {
+		return &plan{schema: s, err: err, badReference: err}
+	}
+	made := &plan{
+		schema:    s,
+		belongsTo: slices.DeleteFunc(slices.Clone(s.Relationships.BelongsTo), c.refersToOthers),
+		many2Many: slices.DeleteFunc(slices.Clone(s.Relationships.Many2Many), c.refersToOthers),
+	}
 	for _, field := range s.Fields {
-		c, err := p.columnOf(s, field)
+		column, err := c.columnOf(s, field)
 		switch {
 		case err != nil:
-			return &plan{schema: s, err: err}
-		case c == nil:
-		case c.isKey:
-			made.key = c
-			made.columns = slices.Insert(made.columns, 0, c)
+			made.err = err
+			return made
+		case column == nil:
+		case column.isKey:
+			made.key = column
+			made.columns = slices.Insert(made.columns, 0, column)
 		default:
-			made.columns = append(made.columns, c)
+			made.columns = append(made.columns, column)
 		}
 	}
 	if len(made.columns) == 1 {
-		if c := made.columns[0]; c.kind == signed && !c.pointer && c.path != nil {
-			made.plain = c
+		if only := made.columns[0]; only.kind == signed && !only.pointer && only.path != nil {
+			made.plain = only
 		}
 	}
 	return made
 }
 
-// columnOf returns how a field is filled, nil if it is not.
-func (p *Plugin) columnOf(s *schema.Schema, field *schema.Field) (*column, error) {
-	if shadowing, ok := s.FieldsByDBName[field.DBName]; ok && shadowing != field {
-		return nil, nil // of an embedded struct, and GORM takes the one that is nearer
-	}
-	t, isKey := tagOf(field), field == s.PrioritizedPrimaryField
-	switch {
-	case t.out:
-		return nil, nil
-	case t.in:
-		return p.taggedColumn(s, field, t)
-	case t.inherited(field):
-		return nil, tagError(s, field, "is on an embedded struct, and belongs to one of its fields")
-	case !isKey, field.DBName == "", !field.Creatable, isReference(s, field):
-		return nil, nil
-	}
-	if kind := kindOfKey(indirect(field.FieldType)); kind != notAKey {
-		if field.HasDefaultValue { // default:, autoIncrement: the database makes it
-			return nil, nil
+// refersToOthers reports whether rel refers to no column of the associated model that the plugin fills.
+func (c *config) refersToOthers(rel *schema.Relationship) bool {
+	return !slices.ContainsFunc(rel.References, func(ref *schema.Reference) bool {
+		if ref.OwnPrimaryKey || ref.PrimaryKey == nil {
+			return false
 		}
-		return newColumn(field, kind, isKey), nil
-	}
-	if p.integerKeys && !t.databaseMakes() && isLargeInteger(field) {
-		return newColumn(field, kindOfAny(indirect(field.FieldType)), isKey), nil
-	}
-	return nil, nil
-}
-
-// isLargeInteger reports whether field is an integer of 64 bits, in Go and as far as GORM knows in the database.
-func isLargeInteger(field *schema.Field) bool {
-	kind := kindOfAny(indirect(field.FieldType))
-	return (kind == signed || kind == unsigned) && field.Serializer == nil && (field.Size == 0 || field.Size >= 64)
-}
-
-// isReference reports whether the field is the foreign key of a belongs-to relation, or half of a join table: another
-// row's key, that GORM sets when it saves the association.
-func isReference(s *schema.Schema, field *schema.Field) bool {
-	s.Relationships.Mux.RLock()
-	defer s.Relationships.Mux.RUnlock()
-	for name, rel := range s.Relationships.Relations {
-		// Models that have this one add relations of such names, and may still be writing to them.
-		if strings.HasPrefix(name, "_") || rel.Type != schema.BelongsTo {
-			continue
-		}
-		for _, ref := range rel.References {
-			if !ref.OwnPrimaryKey && ref.ForeignKey == field {
-				return true
-			}
-		}
-	}
-	return false
+		column, _ := c.columnOf(rel.FieldSchema, ref.PrimaryKey)
+		return column != nil
+	})
 }
 
 // active returns the columns without those that Omit names: the database makes these.
@@ -117,4 +106,148 @@ func (p *plan) active(stmt *gorm.Statement) []*column {
 	return slices.DeleteFunc(slices.Clone(p.columns), func(c *column) bool {
 		return selectionOf(stmt, c.field) == omitted
 	})
+}
+
+// columnOf returns how a field is filled, nil if it is not.
+func (c *config) columnOf(s *schema.Schema, field *schema.Field) (*column, error) {
+	if shadowing, ok := s.FieldsByDBName[field.DBName]; ok && shadowing != field {
+		return nil, nil // a field of an embedded struct; GORM takes the one that is less deeply nested
+	}
+	t, isKey := tagOf(field), field == s.PrioritizedPrimaryField
+	switch {
+	case t.out:
+		return nil, nil
+	case t.in:
+		return c.taggedColumn(s, field, t)
+	case t.inherited(field):
+		return nil, tagError(s, field, "is on an embedded struct; put it on a field of that struct")
+	case !isKey, field.DBName == "", !field.Creatable, isForeignKey(s, field):
+		return nil, nil
+	}
+	kind, byDatabase := kindOfKey(indirect(field.FieldType)), field.HasDefaultValue
+	if kind == notAKey && c.integerKeys && isLargeInteger(field) {
+		kind, byDatabase = kindOfAny(indirect(field.FieldType)), t.databaseMakes()
+	}
+	switch {
+	case kind == notAKey:
+		return nil, nil
+	case !byDatabase:
+		return newColumn(field, kind, isKey), nil
+	case isNumeral(field.DefaultValue): // as default:0, by which the first row would get the key 0
+		return nil, fmt.Errorf("%w: by default:%s all rows of %s would get the same key %s; remove it",
+			ErrTag, field.DefaultValue, s.Name, field.Name)
+	}
+	return nil, nil
+}
+
+func isNumeral(text string) bool {
+	_, err := strconv.ParseInt(strings.Trim(text, `'"`), 10, 64)
+	return err == nil
+}
+
+// isLargeInteger reports whether field is an integer of 64 bits, in Go and as far as GORM knows in the database.
+func isLargeInteger(field *schema.Field) bool {
+	kind := kindOfAny(indirect(field.FieldType))
+	return (kind == signed || kind == unsigned) && field.Serializer == nil && (field.Size == 0 || field.Size >= 64)
+}
+
+// badReference returns an error if GORM would put a key into a foreign key of the schema's relations that cannot hold it.
+// GORM converts between Go types there: a snowflake.ID becomes a string of one character, and loses its high bits in an
+// int32. No database reports that, and the association is never found again.
+func badReference(s *schema.Schema) error {
+	for _, rel := range ownRelations(s) {
+		for _, ref := range rel.References {
+			from, to := ref.PrimaryKey, ref.ForeignKey
+			if from == nil || to == nil || !isKeyType(from.FieldType) || !isInteger(from.FieldType) || to.Serializer != nil {
+				continue
+			}
+			switch kind := indirect(to.FieldType).Kind(); {
+			case isInteger(to.FieldType) && indirect(to.FieldType).Bits() == 64:
+			case isInteger(to.FieldType), kind == reflect.String, kind == reflect.Float32, kind == reflect.Float64:
+				return fmt.Errorf("gormplugin: %s.%s of type %s cannot hold the key %s.%s of type %s that it refers to in %s.%s; "+
+					"make it a snowflake.ID or a uint64: %w", to.Schema.Name, to.Name, to.FieldType,
+					from.Schema.Name, from.Name, from.FieldType, s.Name, rel.Name, schema.ErrUnsupportedDataType)
+			}
+		}
+	}
+	return nil
+}
+
+const (
+	tagName   = "SNOWFLAKE" // as GORM writes the names of settings, and the value of one that has none
+	tagOptOut = "-"
+)
+
+// tag is what the field's own tag says: `gorm:"snowflake"`, `gorm:"snowflake:name"` or `gorm:"snowflake:-"`. The settings
+// that GORM has parsed do not tell, since GORM copies those of an embedded struct into each of its fields.
+type tag struct {
+	in, out   bool
+	name      string            // of a generator
+	settings  map[string]string // all settings of the field's own tag
+	malformed bool              // snowflake: without a name
+}
+
+// maxDigits is the length of the largest ID as text.
+const maxDigits = 19
+
+func tagOf(field *schema.Field) tag {
+	t := tag{settings: schema.ParseTagSetting(field.StructField.Tag.Get("gorm"), ";")}
+	value, ok := t.settings[tagName]
+	switch value = strings.TrimSpace(value); {
+	case !ok:
+	case value == tagOptOut:
+		t.out = true
+	case value == tagName:
+		t.in = true
+	default:
+		t.in, t.name, t.malformed = true, value, value == ""
+	}
+	return t
+}
+
+// databaseMakes reports whether the field's own tag leaves it to the database.
+func (t tag) databaseMakes() bool {
+	_, hasDefault := t.settings["DEFAULT"]
+	return hasDefault || utils.CheckTruth(t.settings["AUTOINCREMENT"])
+}
+
+// inherited reports whether GORM has copied a snowflake tag to the field from an embedded struct around it.
+func (t tag) inherited(field *schema.Field) bool {
+	value, ok := field.TagSettings[tagName]
+	return ok && strings.TrimSpace(value) != tagOptOut && len(field.StructField.Index) > 1
+}
+
+// taggedColumn returns how a field with a tag is filled, or why it cannot be.
+func (c *config) taggedColumn(s *schema.Schema, field *schema.Field, t tag) (*column, error) {
+	kind := kindOfAny(indirect(field.FieldType))
+	switch {
+	case t.malformed:
+		return nil, tagError(s, field, "has an empty name")
+	case t.name != "" && c.named[t.name] == nil:
+		return nil, tagError(s, field, "names the generator %q, which no WithNamed has added", t.name)
+	case kind == notAKey || field.Serializer != nil:
+		return nil, tagError(s, field, "needs snowflake.ID, int64, uint64, string or a type with the methods of Key, "+
+			"without a serializer, and the type is %s", field.FieldType)
+	case field.DBName == "" || !field.Creatable:
+		return nil, tagError(s, field, "is on a field that GORM does not write when it creates a row")
+	case t.databaseMakes():
+		return nil, tagError(s, field, "is beside default or autoIncrement, by which the database makes the value")
+	case kind == text && field.Size > 0 && field.Size < maxDigits:
+		return nil, tagError(s, field, "needs a string of size %d, and the size is %d", maxDigits, field.Size)
+	case kind != text && kind != custom && field.Size > 0 && field.Size < 64:
+		return nil, tagError(s, field, "needs an integer of size 64, and the size is %d", field.Size)
+	}
+	if isForeignKey(s, field) {
+		if s.ModelType.Name() == "" { // a join table, to which GORM has copied the tags of the keys
+			return nil, nil
+		}
+		return nil, tagError(s, field, "is on the foreign key of a belongs-to relation, which is the key of another row")
+	}
+	column := newColumn(field, kind, field == s.PrioritizedPrimaryField)
+	column.gen = c.named[t.name]
+	return column, nil
+}
+
+func tagError(s *schema.Schema, field *schema.Field, format string, args ...any) error {
+	return fmt.Errorf("%w: the snowflake tag of %s.%s "+format, append([]any{ErrTag, s.Name, field.Name}, args...)...)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// records gives access to the columns of what a statement creates, whatever its shape: a struct, a slice or array of
-// structs or of pointers to them, or one of the four kinds of maps that GORM takes.
+// records gives access to the columns of what a statement creates: a struct, a slice or array of structs or of pointers to
+// them, or one of the four kinds of maps that GORM takes.
 type records struct {
 	plan    *plan
 	columns []*column // those of the plan that the statement writes
@@ -26,8 +26,8 @@ type records struct {
 	isMap, manyMaps bool
 }
 
-// of sets r to the records of a statement. ok is false if the plugin has nothing to do with them: shapes that GORM itself
-// refuses, or does not know.
+// of sets r to the records of a statement. ok is false if the plugin leaves them alone: they are of a shape that GORM
+// refuses or does not know.
 func (r *records) of(stmt *gorm.Statement) (ok bool, err error) {
 	r.ctx = stmt.Context
 	switch dest := stmt.Dest.(type) {
@@ -49,6 +49,11 @@ func (r *records) of(stmt *gorm.Statement) (ok bool, err error) {
 		return r.ofStructs(stmt)
 	}
 	r.n = len(r.maps)
+	if key := r.plan.key; r.manyMaps && key != nil && key.field.HasDefaultValue {
+		// GORM writes the numbers of the database's counter over the keys, and appends maps (callbacks.Create, gorm.Scan).
+		return false, fmt.Errorf("gormplugin: GORM treats the key %s of %s as auto-increment and cannot create several maps; "+
+			"call DisableAutoIncrement at the start: %w", key.field.Name, stmt.Schema.Name, gorm.ErrInvalidData)
+	}
 	return r.n > 0, nil
 }
 
@@ -69,27 +74,27 @@ func (r *records) ofStructs(stmt *gorm.Statement) (ok bool, err error) {
 		return false, fmt.Errorf("gormplugin: %s is no list of records of %s: %w",
 			r.value.Type(), stmt.Schema.Name, gorm.ErrInvalidData)
 	}
-	if element != stmt.Schema.ModelType {
-		for _, c := range r.columns {
-			if c.typeAt(element) == c.field.FieldType {
-				continue
-			}
-			return false, r.refuseStrangers(stmt, c, element)
+	if element == stmt.Schema.ModelType {
+		return true, nil
+	}
+	for _, c := range r.columns {
+		if c.typeAt(element) != c.field.FieldType {
+			return false, r.checkStrangers(stmt, c, element)
 		}
 	}
 	return true, nil
 }
 
-// refuseStrangers returns an error if GORM would take a zero, or nothing at all, for a column: what a value of another
-// type than the model has at the position of the model's field.
-func (r *records) refuseStrangers(stmt *gorm.Statement, c *column, element reflect.Type) error {
-	reachable := c.typeAt(element) != nil
+// checkStrangers returns an error if the records, which are structs of another type than the model, do not all have an ID
+// at the position of the column's field. GORM would store what is there, a title for example, as the key.
+func (r *records) checkStrangers(stmt *gorm.Statement, c *column, element reflect.Type) error {
+	takes := c.takes(c.typeAt(element))
 	for i := range r.n {
 		record := r.at(i)
 		if !record.IsValid() {
 			continue
 		}
-		if reachable {
+		if takes {
 			if field := c.position(record); field.IsValid() && !field.IsZero() {
 				continue
 			}
@@ -121,8 +126,8 @@ func (r *records) load(i int, c *column) value {
 	return c.load(r.at(i))
 }
 
-// lacks reports whether record i has nothing in a column. A map may have something else than an ID, an SQL expression
-// for one.
+// lacks reports whether record i has nothing in a column. A map may have something else than an ID, such as an SQL
+// expression.
 func (r *records) lacks(i int, c *column) bool {
 	if r.isMap {
 		_, taken := c.loadMap(r.maps[i])
@@ -157,7 +162,7 @@ func (r *records) store(i int, c *column, x value) {
 	}
 }
 
-// settable reports whether columns can be stored: not in structs that were passed by value.
+// settable reports whether columns can be stored, which is impossible in structs that were passed by value.
 func (r *records) settable() bool { return r.isMap || r.at(0).CanAddr() }
 
 // lacking counts for each column the records without an ID. ok is false if there is a nil pointer among the records, for
@@ -177,8 +182,8 @@ func (r *records) lacking() (counts []int, ok bool) {
 	return counts, true
 }
 
-// fill gives IDs to the columns without one, in the order of the records, and notes in given, unless it is nil, which
-// record got which. unused reports whether IDs are left over, which happens if a pointer is there twice.
+// fill gives IDs to the columns without one, in the order of the records, and notes in given which record got which. unused
+// reports whether IDs are left over, which happens if a pointer is there twice.
 func (r *records) fill(batches []*batch, given []snowflake.ID) (unused bool) {
 	for i := range r.n {
 		for j, c := range r.columns {
@@ -189,18 +194,10 @@ func (r *records) fill(batches []*batch, given []snowflake.ID) (unused bool) {
 			id := b.ids[0]
 			b.ids = b.ids[1:]
 			r.store(i, c, value{id: id})
-			if given != nil {
-				given[i*len(r.columns)+j] = id
-			}
+			given[i*len(r.columns)+j] = id
 		}
 	}
 	return slices.ContainsFunc(batches, func(b *batch) bool { return b != nil && len(b.ids) > 0 })
-}
-
-// mayBeBackFilled reports whether GORM writes keys of the database's own counter into the records after the statement:
-// into maps it writes them over others.
-func (r *records) mayBeBackFilled() bool {
-	return r.isMap && r.plan.key != nil && r.plan.key.field.HasDefaultValue
 }
 
 // fieldValue returns what record i has in any field.
@@ -217,7 +214,7 @@ func (r *records) fieldValue(i int, field *schema.Field) any {
 	return x
 }
 
-// leavesToDatabase reports whether record i lacks one of the fields, so that the database puts the column's default there.
+// leavesToDatabase reports whether record i lacks one of the fields, so that the database sets the column's default.
 func (r *records) leavesToDatabase(i int, fields []*schema.Field) bool {
 	return !r.isMap && slices.ContainsFunc(fields, func(field *schema.Field) bool {
 		if !field.HasDefaultValue || field.DefaultValueInterface != nil { // GORM sets a constant in the record itself

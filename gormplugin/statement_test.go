@@ -30,7 +30,7 @@ func TestDryRunShowsTheKey(t *testing.T) {
 	}, &user{})
 }
 
-func TestPreparedStatementsAndMissingTransactionsMakeNoDifference(t *testing.T) {
+func TestDisableAutoIncrementdStatementsAndMissingTransactionsMakeNoDifference(t *testing.T) {
 	configs := map[string]gorm.Config{
 		"PrepareStmt":            {PrepareStmt: true},
 		"SkipDefaultTransaction": {SkipDefaultTransaction: true},

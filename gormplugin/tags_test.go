@@ -261,7 +261,7 @@ func TestTagsThatCannotBeFollowedAreErrorsOfCreate(t *testing.T) {
 		{&small{}, "small.Value needs an integer of size 64, and the size is 32"},
 		{&short{}, "short.Value needs a string of size 19, and the size is 18"},
 		{&serialized{}, "serialized.Value needs"},
-		{&unnamed{}, `unnamed.Value names the generator "nobody", which WithNamed has not given`},
+		{&unnamed{}, `unnamed.Value names the generator "nobody", which no WithNamed has added`},
 		{&empty{}, "empty.Value has an empty name"},
 		{&defaulted{}, "defaulted.Value is beside default or autoIncrement"},
 		{&counted{}, "counted.ID is beside default or autoIncrement"},
@@ -274,7 +274,7 @@ func TestTagsThatCannotBeFollowedAreErrorsOfCreate(t *testing.T) {
 		if err := db.DryRun().Create(c.model).Error; !errors.Is(err, gormplugin.ErrTag) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%T: error %v, want ErrTag with %q", c.model, err, c.want)
 		}
-		if err := gormplugin.Prepare(db.DB, c.model); !errors.Is(err, gormplugin.ErrTag) {
+		if err := gormplugin.DisableAutoIncrement(db.DB, c.model); !errors.Is(err, gormplugin.ErrTag) {
 			t.Errorf("Prepare(%T): error %v, want ErrTag", c.model, err)
 		}
 	}

@@ -56,15 +56,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "adopt: %v\n\n%s", err, usage)
 		return 2
 	}
-	if err := adopt(ctx, dsn, stdout); err != nil {
+	if err := migrate(ctx, dsn, stdout); err != nil {
 		fmt.Fprintf(stderr, "adopt: %v\n", err)
 		return 1
 	}
 	return 0
 }
 
-// adopt is the program.
-func adopt(ctx context.Context, dsn string, out io.Writer) (err error) {
+// migrate is the program.
+func migrate(ctx context.Context, dsn string, out io.Writer) (err error) {
 	file := ""
 	if dsn == "" {
 		dir, tempErr := os.MkdirTemp("", "adopt-")

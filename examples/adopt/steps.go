@@ -12,7 +12,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/gormplugin/adopt"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -188,7 +188,7 @@ func (m *migration) oldBesideNew() error {
 
 // dropCounters is the last step of the deployment, when no old process is left.
 func (m *migration) dropCounters() error {
-	drop := func(db *gorm.DB) error { return gormplugin.DropAutoIncrement(db, &User{}, &Order{}) }
+	drop := func(db *gorm.DB) error { return adopt.DropAutoIncrement(db, &User{}, &Order{}) }
 	first, err := countChanges(m.db, drop)
 	if err != nil {
 		return err

@@ -1,0 +1,183 @@
+package adopt_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin/adopt"
+)
+
+func TestDropAutoIncrementRemovesTheCounterAndNothingElse(t *testing.T) {
+	eachPlain(t, func(t *testing.T, db *env) {
+		db.fillOld(t)
+		rows := db.rows(t, oldTables...)
+		definitions, counted := db.definitions(t)
+		equal(t, "counters before", len(counted), 4)
+
+		db.drop(t, oldModels()...)
+		after, counted := db.definitions(t)
+		equal(t, "counters", len(counted), 0)
+		equal(t, "rows", db.rows(t, oldTables...), rows)
+		equal(t, "definitions", after, definitions)
+		db.log.take()
+		db.drop(t, oldModels()...)
+		for _, statement := range db.log.take() {
+			if word := strings.Fields(statement)[0]; !slices.Contains([]string{"SELECT", "WITH", "SHOW"}, word) {
+				t.Errorf("the second call ran %s", statement)
+			}
+		}
+		for _, table := range oldTables {
+			if table != "old_user_groups" {
+				equal(t, table+".id", db.column(t, table, "id").Made, false)
+			}
+		}
+
+		db.wantRefused(t, "old_users", "INSERT INTO old_users (email) VALUES ('x')")
+		db.wantRefused(t, "old_orders", "INSERT INTO old_orders (user_id, number) VALUES (1, 'x')")
+		for _, refused := range []string{
+			"INSERT INTO old_orders (id, user_id, number) VALUES (900, 777, 'x')", // no such user
+			"INSERT INTO old_orders (id, user_id, number) VALUES (900, 1, '0')",   // the number exists
+			"INSERT INTO old_orders (id, user_id, cents, number) VALUES (900, 1, -1, 'x')",
+			"INSERT INTO old_users (id, email) VALUES (1, 'x')",
+			"UPDATE old_users SET boss_id = 777 WHERE id = 1",
+			"DELETE FROM old_groups WHERE id = 1",
+		} {
+			if err := db.Exec(refused).Error; err == nil {
+				t.Errorf("%s: want an error", refused)
+			}
+		}
+		db.exec(t, "DELETE FROM old_user_groups WHERE user_id = 30", "DELETE FROM old_users WHERE id = 30")
+		equal(t, "orders of a deleted user", db.count(t, "old_orders", "user_id = 30"), 0)
+	}, oldModels()...)
+}
+
+func TestAutoMigrateDoesNotBringTheCounterBack(t *testing.T) {
+	eachPlain(t, func(t *testing.T, db *env) {
+		db.fillOld(t)
+		db.drop(t, &oldUser{}, &newUser{}, &newOrder{}, &oldGroup{}, &oldLine{}) // one table twice, by its old and new model
+		rows := db.rows(t, oldTables...)
+		definitions, _ := db.definitions(t)
+		for _, models := range [][]any{oldModels(), {&newUser{}, &newOrder{}}} {
+			if err := db.AutoMigrate(models...); err != nil {
+				t.Fatal(err)
+			}
+			after, counted := db.definitions(t)
+			equal(t, "counters", len(counted), 0)
+			equal(t, "definitions", after, definitions)
+			equal(t, "rows", db.rows(t, oldTables...), rows)
+		}
+	}, oldModels()...)
+}
+
+func TestDropAutoIncrementRefusesBeforeItChanges(t *testing.T) {
+	type missing struct{ ID uint }
+	type narrow struct{ ID int32 }
+	type named struct {
+		ID string `gorm:"size:20"`
+	}
+	type pair struct {
+		A uint `gorm:"primaryKey;autoIncrement:false"`
+		B uint `gorm:"primaryKey;autoIncrement:false"`
+	}
+	type keyless struct{ Name string }
+	eachPlain(t, func(t *testing.T, db *env) {
+		before, _ := db.definitions(t)
+		for _, tt := range []struct {
+			model any
+			want  error
+			text  string
+		}{
+			{&missing{}, adopt.ErrNoTable, "missings"},
+			{&narrow{}, adopt.ErrNoIntegerKey, "narrows.id: the field is of type int32"},
+			{&named{}, adopt.ErrNoIntegerKey, "nameds.id: the column is of type"},
+			{&pair{}, adopt.ErrNoIntegerKey, "pair"},
+			{&keyless{}, adopt.ErrNoIntegerKey, "keyless"},
+			{"text", nil, "unsupported data type"},
+		} {
+			err := adopt.DropAutoIncrement(db.DB, &oldGroup{}, tt.model)
+			if err == nil || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
+				t.Errorf("%T: error %v, want %v with %q", tt.model, err, tt.want, tt.text)
+			}
+		}
+		err := adopt.DropAutoIncrement(db.Session(&gorm.Session{DryRun: true}), &oldGroup{})
+		equal(t, "DryRun", errors.Is(err, gorm.ErrDryRunModeUnsupported), true)
+		equal(t, "nil", errors.Is(adopt.DropAutoIncrement(nil, &oldGroup{}), gorm.ErrInvalidDB), true)
+		equal(t, "no models", adopt.DropAutoIncrement(db.DB), nil)
+		after, counted := db.definitions(t)
+		equal(t, "definitions", after, before)
+		equal(t, "counters", len(counted), 2)
+	}, &oldGroup{}, &narrow{}, &named{}, &pair{}, &keyless{})
+}
+
+// The package comment warns of these hazards.
+func TestOldWritersCollideWithNewOnesExceptOnPostgres(t *testing.T) {
+	eachPlain(t, func(t *testing.T, db *env) {
+		must(t, db.Create(&oldGroup{Name: "old"}))
+		must(t, db.Create(&oldGroup{ID: uint64(firstID), Name: "new"})) // as the plugin does
+		next := oldGroup{Name: "old"}
+		must(t, db.Create(&next))
+		want := uint64(firstID) + 1 // the counter follows to where the generator will be
+		if db.target.Name == "postgres" {
+			want = 2
+		}
+		equal(t, "key of the old writer", next.ID, want)
+		err := db.Create(&oldGroup{ID: uint64(firstID) + 1}).Error
+		equal(t, "collision of the new one", errors.Is(err, gorm.ErrDuplicatedKey), db.target.Name != "postgres")
+	}, &oldGroup{})
+}
+
+func TestDropAutoIncrementWorksOnPreparedStatements(t *testing.T) {
+	eachPlain(t, func(t *testing.T, db *env) {
+		prepared := db.Session(&gorm.Session{PrepareStmt: true})
+		must(t, prepared.Create(&oldGroup{Name: "a"}))
+		if err := adopt.DropAutoIncrement(prepared, &oldGroup{}); err != nil {
+			t.Fatal(err)
+		}
+		must(t, prepared.Create(&oldGroup{ID: 5, Name: "b"}))
+		_, counted := db.definitions(t)
+		equal(t, "counters", len(counted), 0)
+		equal(t, "rows", db.count(t, "old_groups", ""), 2)
+	}, &oldGroup{})
+}
+
+func TestConcurrentRowsAreKept(t *testing.T) {
+	eachPlain(t, func(t *testing.T, db *env) {
+		db.fillOld(t)
+		stop, written := make(chan struct{}), make(chan uint64)
+		started := make(chan struct{})
+		go func() {
+			id := uint64(firstID)
+			defer func() { written <- id }()
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := db.Create(&oldGroup{ID: id, Name: "new"}).Error; err != nil {
+					t.Error(err)
+					return
+				}
+				id++
+				if n == 10 {
+					close(started)
+				}
+			}
+		}()
+		<-started
+		err := adopt.DropAutoIncrement(db.DB, oldModels()...)
+		close(stop)
+		last := <-written
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "new rows", db.count(t, "old_groups", "id >= ?", firstID), int64(last-uint64(firstID)))
+		equal(t, "old rows", db.count(t, "old_groups", "id < ?", firstID), 30)
+		_, counted := db.definitions(t)
+		equal(t, "counters", len(counted), 0)
+	}, oldModels()...)
+}

@@ -1,0 +1,53 @@
+package adopt_test
+
+import (
+	"fmt"
+
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/gormplugin/adopt"
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func ExampleDropAutoIncrement() {
+	gen, err := snowflake.New(1)
+	if err != nil {
+		panic(err)
+	}
+	db, err := gorm.Open(sqlite.Open("file:adopted?mode=memory&cache=shared"), gormplugin.New(gen))
+	if err != nil {
+		panic(err)
+	}
+
+	// The table that is there, and its rows.
+	type OldInvoice struct {
+		gorm.Model
+		Cents int
+	}
+	if err := db.Table("invoices").AutoMigrate(&OldInvoice{}); err != nil {
+		panic(err)
+	}
+	db.Table("invoices").Create([]*OldInvoice{{Cents: 100}, {Cents: 200}})
+
+	// The new version of the program.
+	type Invoice struct {
+		gormplugin.ModelSoftDelete
+		Cents int
+	}
+	if err := adopt.DropAutoIncrement(db, &Invoice{}); err != nil {
+		panic(err)
+	}
+	db.Create(&Invoice{Cents: 300})
+
+	var invoices []Invoice
+	db.Order("id").Find(&invoices)
+	for _, invoice := range invoices {
+		fmt.Println(invoice.ID < 3, invoice.Cents)
+	}
+	// Output:
+	// true 100
+	// true 200
+	// false 300
+}

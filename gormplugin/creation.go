@@ -1,0 +1,158 @@
+package gormplugin
+
+import (
+	"slices"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// creation is what the callbacks of one Create tell each other: which IDs the records got, and what was changed in the
+// statement, to be changed back.
+type creation struct {
+	stmt    *gorm.Statement
+	columns []*column      // that the statement writes
+	given   []snowflake.ID // for each record and column the ID it got, or 0; nil if none got one
+	one     [1]snowflake.ID
+
+	settled  bool      // settle has run
+	failed   bool      // before settle ran: no row was written
+	changes  *changes  // nil if the statement is as it was
+	conflict *conflict // nil if no record can have met a row
+}
+
+// creationKey is the key of a creation among the settings of a statement.
+type creationKey struct{}
+
+func remember(c *creation) { c.stmt.Settings.Store(creationKey{}, c) }
+
+func forget(stmt *gorm.Statement) { stmt.Settings.Delete(creationKey{}) }
+
+// creationOf returns the creation of the statement, or nil.
+func creationOf(stmt *gorm.Statement) *creation {
+	if c := inherited[*creation](stmt, creationKey{}); c != nil && c.stmt == stmt {
+		return c
+	}
+	return nil
+}
+
+// gaveID returns the ID that column j of record i got, or 0.
+func (c *creation) gaveID(i, j int) snowflake.ID {
+	if at := i*len(c.columns) + j; at < len(c.given) {
+		return c.given[at]
+	}
+	return 0
+}
+
+// gaveTo reports whether column j got an ID in any record.
+func (c *creation) gaveTo(j int) bool {
+	for at := j; at < len(c.given); at += len(c.columns) {
+		if c.given[at] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// gaveToOthers reports whether another column than the key got an ID.
+func (c *creation) gaveToOthers() bool {
+	for j, column := range c.columns {
+		if !column.isKey && c.gaveTo(j) {
+			return true
+		}
+	}
+	return false
+}
+
+// takeBack clears the fields that still have the IDs they got: the statement has failed, so no row has them. A record that
+// kept its key would be updated by the next Save instead of created: without its create hooks, and with children that
+// refer to no row.
+func (c *creation) takeBack(p *plan) {
+	r := &records{plan: p, columns: c.columns}
+	if ok, err := r.of(c.stmt); !ok || err != nil {
+		return
+	}
+	for i := range r.n {
+		for j, column := range c.columns {
+			if id := c.gaveID(i, j); id != 0 && r.load(i, column).id == id {
+				r.store(i, column, value{})
+			}
+		}
+	}
+}
+
+// changes is how a statement was before it was changed.
+type changes struct {
+	selects    []string
+	clauses    []savedClause // in the order of the changes
+	resultMade bool
+}
+
+type savedClause struct {
+	name   string
+	clause clause.Clause
+	there  bool
+}
+
+// change returns where changes of the statement are noted. It must be called before the first change.
+func (c *creation) change() *changes {
+	if c.changes == nil {
+		c.changes = &changes{selects: c.stmt.Selects}
+	}
+	return c.changes
+}
+
+// selectColumns adds the columns that Select does not name to the selected ones, in a copy, since sessions may share the
+// slice. Without it Select("Name") would store a row without a key.
+func (c *creation) selectColumns() {
+	if len(c.stmt.Selects) == 0 {
+		return
+	}
+	var missing []string
+	for _, column := range c.columns {
+		if selectionOf(c.stmt, column.field) == notSelected {
+			missing = append(missing, column.field.DBName)
+		}
+	}
+	if missing != nil {
+		c.change()
+		c.stmt.Selects = slices.Concat(c.stmt.Selects, missing)
+	}
+}
+
+// saveClause keeps a clause of the statement, to be restored, and returns it.
+func (c *creation) saveClause(name string) clause.Clause {
+	old, there := c.stmt.Clauses[name]
+	changes := c.change()
+	changes.clauses = append(changes.clauses, savedClause{name, old, there})
+	return old
+}
+
+// setClause replaces a clause of the statement.
+func (c *creation) setClause(name string, expression clause.Expression) {
+	changed := c.saveClause(name)
+	changed.Name, changed.Expression = name, expression
+	c.stmt.Clauses[name] = changed
+}
+
+// restore takes all changes back, so that a handle that is used again finds its statement as it was.
+func (c *creation) restore() {
+	changed := c.changes
+	if changed == nil {
+		return
+	}
+	c.changes = nil
+	c.stmt.Selects = changed.selects
+	for _, saved := range slices.Backward(changed.clauses) {
+		if saved.there {
+			c.stmt.Clauses[saved.name] = saved.clause
+		} else {
+			delete(c.stmt.Clauses, saved.name)
+		}
+	}
+	if changed.resultMade {
+		c.stmt.Result = nil
+	}
+}

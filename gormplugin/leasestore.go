@@ -1,0 +1,276 @@
+package gormplugin
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"sync/atomic"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+)
+
+const (
+	defaultLeaseTable = "snowflake_leases"
+
+	// serverWindow is the window of the leases in a server's database. Creates survive an outage of half of it at least.
+	serverWindow = time.Minute
+)
+
+// openStore returns the store for the leases of a handle, whose table is there, and the window that suits the database.
+func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, time.Duration, error) {
+	dialect, err := leaseDialect(db)
+	if err != nil {
+		return nil, 0, err
+	}
+	if table == "" {
+		table = defaultLeaseTable
+	}
+	pool, err := writePool(ctx, db, table)
+	if err != nil {
+		return nil, 0, err
+	}
+	store, err := sqllease.New(pool, dialect, sqllease.WithTable(table))
+	if err != nil {
+		return nil, 0, fmt.Errorf("gormplugin: %w", err)
+	}
+	if err := store.Migrate(ctx); err != nil {
+		return nil, 0, fmt.Errorf("gormplugin: %w", err)
+	}
+	window := serverWindow
+	if dialect == sqllease.SQLite || hasOneConnection(pool) {
+		window = lease.MaxWindow
+	}
+	if dialect == sqllease.SQLite {
+		if file, err := hasFile(ctx, pool); err != nil {
+			return nil, 0, err
+		} else if !file {
+			return &leaseStore{Store: memoryStore{store, pool}}, window, nil
+		}
+	}
+	return &leaseStore{Store: store}, window, nil
+}
+
+func leaseDialect(db *gorm.DB) (sqllease.Dialect, error) {
+	switch name := db.Name(); name {
+	case "postgres":
+		return sqllease.Postgres, nil
+	case "mysql":
+		return sqllease.MySQL, nil
+	case "sqlite":
+		return sqllease.SQLite, nil
+	default:
+		return "", fmt.Errorf("gormplugin: Open has no leases for the dialect %q, only for postgres, mysql and sqlite; "+
+			"give New a generator of lease.Open with another store, or of snowflake.New: %w", name, gorm.ErrUnsupportedDriver)
+	}
+}
+
+// hasFile reports whether the main database of a SQLite connection is a file. One that is not belongs to a single
+// connection, or to those of this process that share its cache.
+func hasFile(ctx context.Context, pool gorm.ConnPool) (has bool, err error) {
+	rows, err := pool.QueryContext(ctx, "PRAGMA database_list")
+	if err != nil {
+		return false, fmt.Errorf("gormplugin: where is the SQLite database: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var number int
+		var name string
+		var file sql.NullString
+		if err := rows.Scan(&number, &name, &file); err != nil {
+			return false, fmt.Errorf("gormplugin: where is the SQLite database: %w", err)
+		}
+		has = has || name == "main" && file.String != ""
+	}
+	if err := rows.Err(); err != nil {
+		return false, fmt.Errorf("gormplugin: where is the SQLite database: %w", err)
+	}
+	return has, nil
+}
+
+// leaseStore keeps the result of the last extension, for creates that wait for one.
+type leaseStore struct {
+	lease.Store
+	failure atomic.Pointer[error]     // nil after a success
+	until   atomic.Pointer[time.Time] // about when the clock reaches the horizon
+}
+
+// isFresh reports whether the horizon is ahead of the clock, about: of the wall clock, since the monotonic one stands still
+// while a laptop sleeps, and of the monotonic one, since the wall clock may have been set back.
+func (s *leaseStore) isFresh() bool {
+	until, now := s.until.Load(), time.Now()
+	return until != nil && now.Before(*until) && now.Round(0).Before(*until)
+}
+
+func (s *leaseStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	grant, err := s.Store.Acquire(ctx, r)
+	s.note(err)
+	return grant, err
+}
+
+func (s *leaseStore) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	begin := time.Now()
+	now, err := s.Store.Extend(ctx, c, horizon, ttl)
+	s.note(err)
+	if err == nil {
+		until := begin.Add(ttl / 2) // the expiry is two windows ahead, the horizon one
+		s.until.Store(&until)
+	}
+	return now, err
+}
+
+func (s *leaseStore) note(err error) {
+	if err == nil {
+		s.failure.Store(nil)
+		return
+	}
+	s.failure.Store(&err)
+}
+
+// memoryStore is for SQLite databases without a file. A statement that finds the pool's connection in use would open
+// another one, and with it another database, so only Acquire and Release use the database. In between the worker is held
+// without an end: nobody outside of this process could take it.
+type memoryStore struct {
+	lease.Store
+	pool gorm.ConnPool
+}
+
+// forever is how long a worker is held in a database that ends with its process: a century, which every dialect can add.
+const forever = 100 * 365 * 24 * time.Hour
+
+func (s memoryStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	r.TTL = forever
+	return s.Store.Acquire(ctx, r)
+}
+
+// Extend only checks whether the pool was closed. The horizon need not be stored as long as nobody can take the worker.
+func (s memoryStore) Extend(_ context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	return time.Time{}, s.closed(c, horizon, ttl)
+}
+
+// Release stores the horizon before it gives the worker back.
+func (s memoryStore) Release(ctx context.Context, c lease.Claim, unused int64) error {
+	if err := s.closed(c, unused, forever); err != nil {
+		return err
+	}
+	if db, ok := s.pool.(*sql.DB); ok {
+		if stats := db.Stats(); stats.Idle == 0 && stats.MaxOpenConnections != 1 {
+			return fmt.Errorf("gormplugin: worker %d of a SQLite database without a file stays held: "+
+				"its connection is in use, and another one may have another database", c.Worker)
+		}
+	}
+	if _, err := s.Store.Extend(ctx, c, unused, forever); err != nil {
+		return err
+	}
+	return s.Store.Release(ctx, c, unused)
+}
+
+// closed returns an error if the pool was closed. database/sql checks that first, and the context before it takes or opens a
+// connection.
+func (s memoryStore) closed(c lease.Claim, horizon int64, ttl time.Duration) error {
+	if _, err := s.Store.Extend(ended(), c, horizon, ttl); errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// checkHandle returns an error if Open cannot keep a lease through the handle.
+func checkHandle(db *gorm.DB) error {
+	if db == nil || db.Config == nil || db.Statement == nil || db.Dialector == nil || db.Statement.ConnPool == nil {
+		return fmt.Errorf("gormplugin: Open needs a handle of gorm.Open: %w", gorm.ErrInvalidDB)
+	}
+	if db.Error != nil {
+		return fmt.Errorf("gormplugin: Open with a handle that has failed: %w", db.Error)
+	}
+	if _, ok := db.Plugins[pluginName]; ok {
+		return fmt.Errorf("gormplugin: %s: %w", pluginName, gorm.ErrRegistered)
+	}
+	if db.DryRun {
+		return fmt.Errorf("gormplugin: Open: %w", gorm.ErrDryRunModeUnsupported)
+	}
+	return checkPool(db.Statement.ConnPool)
+}
+
+// checkPool refuses a pool that ends before the lease does.
+func checkPool(pool gorm.ConnPool) error {
+	switch pool.(type) {
+	case gorm.TxCommitter:
+		return fmt.Errorf("gormplugin: Open in a transaction, which would undo the lease: %w", gorm.ErrInvalidTransaction)
+	case *sql.Conn:
+		return fmt.Errorf("gormplugin: Open on a single connection, which ends before the lease: %w", gorm.ErrInvalidDB)
+	case nil:
+		return fmt.Errorf("gormplugin: Open on a handle without a pool of connections: %w", gorm.ErrInvalidDB)
+	}
+	return nil
+}
+
+// poolTries is how often a resolver is asked. If it chooses between two sources at random, it gives the same one each time
+// with a probability of 2^-31.
+const poolTries = 32
+
+// writePool returns the pool of statements that write to the table. Plugins such as dbresolver choose it in a callback, so
+// it runs a statement as a dry run and looks which pool that gets.
+func writePool(ctx context.Context, db *gorm.DB, table string) (gorm.ConnPool, error) {
+	var first gorm.ConnPool
+	for range poolTries {
+		tx := db.Session(&gorm.Session{Context: ctx, DryRun: true, Logger: logger.Discard}).
+			Exec("UPDATE " + table + " SET revision = revision WHERE worker < -1")
+		if tx.Error != nil {
+			return nil, fmt.Errorf("gormplugin: find the pool for writing: %w", tx.Error)
+		}
+		pool := unprepared(tx.Statement.ConnPool)
+		if err := checkPool(pool); err != nil {
+			return nil, err
+		}
+		switch {
+		case first == nil:
+			first = pool
+		case !samePool(first, pool):
+			return nil, fmt.Errorf("gormplugin: writes to the table %s go to several databases, and leases must be in one: "+
+				"register a resolver with one source for this table: %w", table, gorm.ErrInvalidDB)
+		}
+	}
+	return first, nil
+}
+
+// unprepared returns the pool below GORM's cache of prepared statements.
+func unprepared(pool gorm.ConnPool) gorm.ConnPool {
+	for {
+		prepared, ok := pool.(*gorm.PreparedStmtDB)
+		if !ok || prepared == nil {
+			return pool
+		}
+		pool = prepared.ConnPool
+	}
+}
+
+// samePool reports whether two pools are one. It assumes so for pools that Go cannot compare.
+func samePool(a, b gorm.ConnPool) bool {
+	if !reflect.ValueOf(a).Comparable() || !reflect.ValueOf(b).Comparable() {
+		return reflect.TypeOf(a) == reflect.TypeOf(b)
+	}
+	return a == b
+}
+
+// hasOneConnection reports whether the pool is limited to one connection.
+func hasOneConnection(pool gorm.ConnPool) bool {
+	db, ok := pool.(*sql.DB)
+	if !ok {
+		connector, has := pool.(gorm.GetDBConnector)
+		if !has {
+			return false
+		}
+		var err error
+		if db, err = connector.GetDBConn(); err != nil || db == nil {
+			return false
+		}
+	}
+	return db.Stats().MaxOpenConnections == 1
+}
