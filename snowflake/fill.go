@@ -80,6 +80,13 @@ func (g *Generator) write(dst []ID, c *core, first state) {
 		n := min(uint64(len(dst)), uint64(c.mask-first&c.mask+1)) // as many as are left in the tick
 		id := g.compose(c, first)
 		run := dst[:n]
+		for len(run) >= 8 { // eight additions that do not depend on each other
+			to := (*[8]ID)(run)
+			to[0], to[1], to[2], to[3] = id, id+step, id+2*step, id+3*step
+			to[4], to[5], to[6], to[7] = id+4*step, id+5*step, id+6*step, id+7*step
+			id += 8 * step
+			run = run[8:]
+		}
 		for i := range run {
 			run[i] = id
 			id += step

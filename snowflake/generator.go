@@ -192,7 +192,7 @@ func (g *Generator) Next() (ID, error) {
 		return g.nextAt(c, now)
 	}
 	if !c.state.CompareAndSwap(last, next) {
-		backOff()
+		c.backOff(last)
 		return g.nextAt(c, now)
 	}
 	return g.compose(c, next), nil

@@ -72,7 +72,7 @@ func (c *core) step(r reach, now nanos, count uint64, ahead bool) (first state, 
 			return first, true, nil
 		}
 		if !c.state.CompareAndSwap(last, next) {
-			backOff() // the clock need not be read again: the state is in order whatever its time
+			c.backOff(last) // the clock need not be read again: the state is in order whatever its time
 			continue
 		}
 		if first != last+1 {
@@ -87,15 +87,5 @@ func (c *core) step(r reach, now nanos, count uint64, ahead bool) (first state, 
 func (c *core) giveBack(first, last state) {
 	if !c.state.CompareAndSwap(last, first-1) {
 		c.abandoned.Add(uint64(last - first + 1))
-	}
-}
-
-// backOff keeps a caller that lost the race for the state away from it for about
-// a microsecond, in which the winner can take several IDs out of its own cache:
-// under contention the cache line's way between processors is the cost.
-//
-//go:noinline
-func backOff() {
-	for i := 0; i < 3000; i++ { //nolint:modernize // the loop is the point
 	}
 }
