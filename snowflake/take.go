@@ -27,7 +27,7 @@ func (c *core) take(ctx context.Context, r reach, now nanos, count uint64) (stat
 	if err := c.checkDeadline(ctx, r.lead, start, last); err != nil {
 		return 0, err
 	}
-	if first, err = c.takeTurn(ctx, r, start, count); err != nil {
+	if first, err = c.takeInTurn(ctx, r, start, count); err != nil {
 		return first, err
 	}
 	last = first + state(count) - 1
@@ -36,22 +36,6 @@ func (c *core) take(ctx context.Context, r reach, now nanos, count uint64) (stat
 		return 0, err
 	}
 	return first, nil
-}
-
-// takeTurn takes count states that may not be due yet, in the order of the calls, when there is room for them.
-func (c *core) takeTurn(ctx context.Context, r reach, now nanos, count uint64) (state, error) {
-	if !c.queue.idle() || c.untilRoom(r.lead, now) > 0 {
-		if err := c.queue.enter(ctx); err != nil {
-			return 0, err
-		}
-		defer c.queue.leave()
-		var err error
-		if now, err = c.awaitRoom(ctx, r.lead); err != nil {
-			return 0, err
-		}
-	}
-	first, _, err := c.step(r, now, count, true)
-	return first, err
 }
 
 // step moves the state up by count and returns the first of these states. Unless ahead is set it takes nothing that leads
