@@ -31,39 +31,61 @@ type request struct {
 	first  state
 	err    error
 	served bool // first and err are set
+	place  *list.Element
 }
 
 // takeInTurn takes count states that may not be due yet, after the calls that wait for room already.
 func (c *core) takeInTurn(ctx context.Context, r reach, now nanos, count uint64) (state, error) {
-	q := &c.queue
-	q.mu.Lock()
-	defer q.mu.Unlock() // it is not held while the call sleeps
-	if q.waiting.Len() == 0 && c.untilRoom(r.lead, now) <= 0 {
-		first, _, err := c.step(r, now, count, true)
+	first, own, err := c.join(r, now, count)
+	if own == nil {
 		return first, err
 	}
-	own := &request{reach: r, count: count}
-	place := q.waiting.PushBack(own)
 	for {
-		left := c.serve(now)
-		if own.served {
+		left, served := c.look(own, now)
+		if served {
 			return own.first, own.err
 		}
-		q.mu.Unlock()
 		err := c.sleep(ctx, r.lead, min(left, queuePoll))
 		if err == nil {
 			now, err = c.read()
 		}
-		q.mu.Lock()
-		switch {
-		case err == nil:
-			continue
-		case !own.served:
-			q.waiting.Remove(place)
-		case own.err == nil:
-			c.giveBack(own.first, own.first+state(count)-1)
+		if err != nil {
+			c.withdraw(own)
+			return 0, err
 		}
-		return 0, err
+	}
+}
+
+// join takes the states if there is room and no call waits, or else puts the request into the queue and returns it.
+func (c *core) join(r reach, now nanos, count uint64) (first state, own *request, err error) {
+	q := &c.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.waiting.Len() == 0 && c.untilRoom(r.lead, now) <= 0 {
+		first, _, err = c.step(r, now, count, true)
+		return first, nil, err
+	}
+	own = &request{reach: r, count: count}
+	own.place = q.waiting.PushBack(own)
+	return 0, own, nil
+}
+
+// look serves the queue and reports whether own was served, or else after which time there is room for the first request.
+func (c *core) look(own *request, now nanos) (left time.Duration, served bool) {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	left = c.serve(now)
+	return left, own.served
+}
+
+// withdraw takes back a request, or what it was served.
+func (c *core) withdraw(own *request) {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	if !own.served {
+		c.queue.waiting.Remove(own.place)
+	} else if own.err == nil {
+		c.giveBack(own.first, own.first+state(own.count)-1)
 	}
 }
 
@@ -71,17 +93,17 @@ func (c *core) takeInTurn(ctx context.Context, r reach, now nanos, count uint64)
 // room for the next one.
 func (c *core) serve(now nanos) time.Duration {
 	for {
-		place := c.queue.waiting.Front()
-		if place == nil {
+		front := c.queue.waiting.Front()
+		if front == nil {
 			return 0
 		}
-		first := place.Value.(*request)
+		first := front.Value.(*request)
 		if left := c.untilRoom(first.reach.lead, now); left > 0 {
 			return left
 		}
 		first.first, _, first.err = c.step(first.reach, now, first.count, true)
 		first.served = true
-		c.queue.waiting.Remove(place)
+		c.queue.waiting.Remove(front)
 	}
 }
 
