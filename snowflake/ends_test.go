@@ -171,31 +171,3 @@ func TestALeadLongerThanTheLayoutDoesNotWrapAround(t *testing.T) {
 		t.Errorf("New: %v: the fence is beyond the end", err)
 	}
 }
-
-func TestNumbersOfTheJavaScriptLayoutNeverExceed53Bits(t *testing.T) {
-	l := snowflake.JavaScriptSafe()
-	const maxSafeInteger = 1<<53 - 1
-	clock := newFakeClock(l.End().Add(-time.Second))
-	g := mustNew(t, l.MaxWorker(), snowflake.WithLayout(l), snowflake.WithClock(clock))
-	var last snowflake.ID
-	for {
-		id, err := g.Next()
-		if err != nil {
-			break
-		}
-		if id > maxSafeInteger || int64(float64(id)) != int64(id) {
-			t.Fatalf("%d is no safe integer", id)
-		}
-		last = id
-	}
-	if last != maxSafeInteger {
-		t.Errorf("the last of all IDs is %d, want %d", last, int64(maxSafeInteger))
-	}
-}
-
-func TestBaiduIsOver(t *testing.T) {
-	if _, err := snowflake.New(0, snowflake.WithLayout(preset("baidu"))); !errors.Is(err, snowflake.ErrTimeExhausted) ||
-		!strings.Contains(err.Error(), "2024-11-20T13:24:16Z") {
-		t.Errorf("New: %v, want ErrTimeExhausted with the end", err)
-	}
-}

@@ -63,18 +63,6 @@ func BenchmarkNextAgainstClock(b *testing.B) {
 	)
 }
 
-func BenchmarkNextAgainstNow(b *testing.B) {
-	g := mustNew(b, 0, snowflake.WithLayout(widest()))
-	takeTurns(b,
-		subject{"time.Now", func(n int) {
-			for range n {
-				sinkTime = time.Now()
-			}
-		}},
-		nextSubject("Next", g),
-	)
-}
-
 func BenchmarkFillAgainstStores(b *testing.B) {
 	g := mustNew(b, 0, snowflake.WithLayout(widest()))
 	ctx := context.Background()

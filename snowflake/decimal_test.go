@@ -29,52 +29,32 @@ var acceptedTexts = map[string]snowflake.ID{
 	"-9223372036854775808": math.MinInt64,
 }
 
-// refusedTexts are texts that String does not print, with the error that all readers of decimal text return. Some are
-// short and some long, since the parser takes different ways.
-var refusedTexts = map[string]error{
-	"":    snowflake.ErrSyntax,
-	"-":   snowflake.ErrSyntax,
-	"+":   snowflake.ErrSyntax,
-	"-0":  snowflake.ErrSyntax,
-	"+5":  snowflake.ErrSyntax,
-	"--5": snowflake.ErrSyntax,
-	"5-":  snowflake.ErrSyntax,
-	"00":  snowflake.ErrSyntax,
-	"007": snowflake.ErrSyntax,
-	"-07": snowflake.ErrSyntax,
-	" 5":  snowflake.ErrSyntax,
-	"5 ":  snowflake.ErrSyntax,
-	"5\n": snowflake.ErrSyntax,
-	"\t5": snowflake.ErrSyntax,
-	"5.0": snowflake.ErrSyntax,
-	"1e3": snowflake.ErrSyntax, "1e18": snowflake.ErrSyntax, "1_000": snowflake.ErrSyntax, "1,000": snowflake.ErrSyntax,
-	"0x10": snowflake.ErrSyntax, "ff": snowflake.ErrSyntax, "null": snowflake.ErrSyntax, "NaN": snowflake.ErrSyntax,
-	`"5"`: snowflake.ErrSyntax, "5\x00": snowflake.ErrSyntax, "\x005": snowflake.ErrSyntax, "٣": snowflake.ErrSyntax,
-	"012345678":              snowflake.ErrSyntax,
-	"-012345678":             snowflake.ErrSyntax,
-	"0000000000000005":       snowflake.ErrSyntax,
-	"0175928847299117063":    snowflake.ErrSyntax,
-	"-0175928847299117063":   snowflake.ErrSyntax,
-	"00000000000000000000":   snowflake.ErrSyntax,
-	"+175928847299117063":    snowflake.ErrSyntax,
-	" 175928847299117063":    snowflake.ErrSyntax,
-	"175928847299117063 ":    snowflake.ErrSyntax,
-	"17592884729911706.0":    snowflake.ErrSyntax,
-	"1.75928847299117e17":    snowflake.ErrSyntax,
-	"1234567890123456789O":   snowflake.ErrSyntax,
-	"9223372036854775808":    snowflake.ErrRange,
-	"9999999999999999999":    snowflake.ErrRange,
-	"18446744073709551616":   snowflake.ErrRange,
-	"-9223372036854775809":   snowflake.ErrRange,
-	"-9999999999999999999":   snowflake.ErrRange,
-	"-18446744073709551615":  snowflake.ErrRange,
-	"1" + hundredZeros:       snowflake.ErrRange,
-	"-1" + hundredZeros:      snowflake.ErrRange,
-	"0" + hundredZeros:       snowflake.ErrSyntax,
-	"1" + hundredZeros + "x": snowflake.ErrSyntax,
-}
+// syntaxErrors and rangeErrors are texts that String does not print. Some are short and some long, since the parser has a
+// branch for each length.
+var (
+	hundredZeros = strings.Repeat("0", 100)
+	syntaxErrors = []string{
+		"", "-", "+", "-0", "+5", "--5", "5-", "00", "007", "-07", " 5", "5 ", "5\n", "\t5", "5.0", "1e3", "1e18", "1_000", "1,000",
+		"0x10", "ff", "null", "NaN", `"5"`, "5\x00", "\x005", "\u0663", "012345678", "-012345678", "0000000000000005",
+		"0175928847299117063", "-0175928847299117063", "00000000000000000000", "+175928847299117063", " 175928847299117063",
+		"175928847299117063 ", "17592884729911706.0", "1.75928847299117e17", "1234567890123456789O", "0" + hundredZeros,
+		"1" + hundredZeros + "x",
+	}
+	rangeErrors = []string{
+		"9223372036854775808", "9999999999999999999", "18446744073709551616", "-9223372036854775809", "-9999999999999999999",
+		"-18446744073709551615", "1" + hundredZeros, "-1" + hundredZeros,
+	}
+)
 
-var hundredZeros = strings.Repeat("0", 100)
+// eachRefused calls test with the texts and the error that all readers of decimal text return for them.
+func eachRefused(test func(text string, want error)) {
+	for _, text := range syntaxErrors {
+		test(text, snowflake.ErrSyntax)
+	}
+	for _, text := range rangeErrors {
+		test(text, snowflake.ErrRange)
+	}
+}
 
 // wantError checks that an error is of the kind that is wanted, and that it is a *ParseError.
 func wantError(t *testing.T, what string, err, want error) {
@@ -84,6 +64,16 @@ func wantError(t *testing.T, what string, err, want error) {
 	}
 	if parseError := (*snowflake.ParseError)(nil); !errors.As(err, &parseError) {
 		t.Errorf("%s: error %T, want a *ParseError", what, err)
+	}
+}
+
+// checkParse compares Parse with strconv.
+func checkParse(t *testing.T, text string) {
+	t.Helper()
+	want, ok := canonical(text)
+	id, err := snowflake.Parse(text)
+	if (err == nil) != ok || ok && (id != want || id.String() != text) {
+		t.Fatalf("Parse(%q) = %d, %v, want %d, ok %v", text, id, err, want, ok)
 	}
 }
 
@@ -101,13 +91,13 @@ func TestParseTakesWhatStringPrints(t *testing.T) {
 }
 
 func TestParseRefusesWhatStringDoesNotPrint(t *testing.T) {
-	for text, want := range refusedTexts {
+	eachRefused(func(text string, want error) {
 		id, err := snowflake.Parse(text)
 		wantError(t, strconv.Quote(text), err, want)
 		if id != 0 {
 			t.Errorf("Parse(%q) = %d with an error, want 0", text, id)
 		}
-	}
+	})
 }
 
 // Each byte value at each place of a text of each length: the tests of eight characters at a time must not let one pass.
@@ -117,12 +107,7 @@ func TestParseRefusesEveryWrongByteAtEveryPlace(t *testing.T) {
 		for at := range length {
 			for c := range 256 {
 				text := digits[:at] + string([]byte{byte(c)}) + digits[at+1:]
-				want, wantErr := strconv.ParseInt(text, 10, 64)
-				ok := wantErr == nil && strconv.FormatInt(want, 10) == text
-				id, err := snowflake.Parse(text)
-				if (err == nil) != ok || ok && id.Int64() != want {
-					t.Fatalf("Parse(%q) = %d, %v, want %d, ok %v", text, id, err, want, ok)
-				}
+				checkParse(t, text)
 			}
 		}
 	}
@@ -137,12 +122,7 @@ func TestParseRefusesWrongBytesBesideEachOther(t *testing.T) {
 		for range 1 + random.IntN(4) {
 			text[random.IntN(len(text))] = interesting[random.IntN(len(interesting))]
 		}
-		want, wantErr := strconv.ParseInt(string(text), 10, 64)
-		ok := wantErr == nil && strconv.FormatInt(want, 10) == string(text)
-		id, err := snowflake.Parse(string(text))
-		if (err == nil) != ok || ok && id.Int64() != want {
-			t.Fatalf("Parse(%q) = %d, %v, want %d, ok %v", text, id, err, want, ok)
-		}
+		checkParse(t, string(text))
 	}
 }
 
@@ -158,4 +138,41 @@ func TestMustParseReturnsTheIDOrPanics(t *testing.T) {
 		wantError(t, "MustParse of 007", err, snowflake.ErrSyntax)
 	}()
 	snowflake.MustParse("007")
+}
+
+func TestIDPrintsWhatStrconvPrints(t *testing.T) {
+	for _, id := range sampleIDs() {
+		want := strconv.FormatInt(int64(id), 10)
+		if got := id.String(); got != want {
+			t.Fatalf("String of %s = %q", want, got)
+		}
+		text, err := id.MarshalText()
+		if string(text) != want || err != nil {
+			t.Fatalf("MarshalText of %s = %q, %v", want, text, err)
+		}
+		text, err = id.AppendText([]byte("id="))
+		if string(text) != "id="+want || err != nil {
+			t.Fatalf("AppendText of %s = %q, %v", want, text, err)
+		}
+	}
+}
+
+// The digits are stored eight at a time, so what lies behind them must be seen to stay.
+func TestAppendTextWritesNothingBehindItsText(t *testing.T) {
+	for _, id := range sampleIDs() {
+		want := strconv.FormatInt(int64(id), 10)
+		buf := []byte("........................................")
+		got, _ := id.AppendText(buf[: 2 : 2+len(want)])
+		if string(got) != ".."+want {
+			t.Fatalf("AppendText of %s = %q", want, got)
+		}
+		if &got[0] != &buf[0] {
+			t.Fatalf("AppendText of %s allocated although the text fits exactly", want)
+		}
+		for i, c := range buf[len(got):] {
+			if c != '.' {
+				t.Fatalf("AppendText of %s wrote %q to byte %d behind the text", want, c, i)
+			}
+		}
+	}
 }
