@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A processor that takes IDs in a row keeps the state in its cache; moving the state between processors takes longer than
-// the rest of a call. So a call that lost a race for the state stays away from it: first for backOffLook, and then, if
-// other calls have taken at least backOffTaken IDs meanwhile, for backOffAway.
+// A processor that takes IDs in a row keeps the state in its cache; moving the state between processors takes longer
+// than the rest of a call. So a call that lost a race for the state stays away from it: first for backOffLook, and
+// then, if other calls have taken at least backOffTaken IDs meanwhile, for backOffAway.
 const (
 	backOffLook  = 500 * time.Nanosecond
 	backOffTaken = 12

@@ -11,10 +11,10 @@ const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 var crockfordValues = digitValues(crockford)
 
 // Base32 returns the ID in Crockford's Base 32: always 13 characters, digits and upper-case letters. It is the form for
-// text columns and file names: its texts sort as the IDs do, in byte order, under Unicode's root collation and under those
-// of most languages. Some order two letters differently (Danish AA, Croatian NJ, Estonian Z; 84 of the 806 ICU collations of
-// PostgreSQL 15): there give the column the collation "C". Negative IDs, which no generator issues, are written as uint64(id)
-// and so sort after the others. [ParseBase32] is the exact inverse.
+// text columns and file names: its texts sort as the IDs do, in byte order, under Unicode's root collation and under
+// those of most languages. Some order two letters differently (Danish AA, Croatian NJ, Estonian Z; 84 of the 806 ICU
+// collations of PostgreSQL 15): there give the column the collation "C". Negative IDs, which no generator issues, are
+// written as uint64(id) and so sort after the others. [ParseBase32] is the exact inverse.
 func (id ID) Base32() string {
 	var buf [base32Len]byte
 	return string(id.AppendBase32(buf[:0]))

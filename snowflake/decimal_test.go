@@ -29,8 +29,8 @@ var acceptedTexts = map[string]snowflake.ID{
 	"-9223372036854775808": math.MinInt64,
 }
 
-// syntaxErrors and rangeErrors are texts that String does not print. Some are short and some long, since the parser has a
-// branch for each length.
+// syntaxErrors and rangeErrors are texts that String does not print. Some are short and some long, since the parser has
+// a branch for each length.
 var (
 	hundredZeros = strings.Repeat("0", 100)
 	syntaxErrors = []string{
@@ -100,7 +100,8 @@ func TestParseRefusesWhatStringDoesNotPrint(t *testing.T) {
 	})
 }
 
-// Each byte value at each place of a text of each length: the tests of eight characters at a time must not let one pass.
+// Each byte value at each place of a text of each length: the tests of eight characters at a time must not let one
+// pass.
 func TestParseRefusesEveryWrongByteAtEveryPlace(t *testing.T) {
 	for length := 1; length <= 20; length++ {
 		digits := "12345678901234567890"[:length]

@@ -32,8 +32,7 @@ func TestNoIDIsIssuedBeforeTheEpoch(t *testing.T) {
 	}
 }
 
-// Every preset is driven over its end: each ID of the last ticks is issued once,
-// then there is an error for ever.
+// Every preset is driven over its end: each ID of the last ticks is issued once, then there is an error for ever.
 func TestTheEndOfTimeIsAnErrorForEver(t *testing.T) {
 	layouts := []snowflake.Layout{
 		snowflake.Default(), snowflake.Wide(), snowflake.JavaScriptSafe(), snowflake.Twitter(), preset("discord"),

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Fill sets every element of dst to a new ID, in the order of their time and sequence, which is ascending (see Generator).
-// It takes all of them in one step, at about the cost of a store for each. A slice that is longer than what a burst may
-// hold (45,056 IDs on the Default layout) takes several steps, and other calls may take IDs in between.
+// Fill sets every element of dst to a new ID, in the order of their time and sequence, which is ascending (see
+// Generator). It takes all of them in one step, at about the cost of a store for each. A slice that is longer than what
+// a burst may hold (45,056 IDs on the Default layout) takes several steps, and other calls may take IDs in between.
 //
 // It returns the errors of NextContext, and ErrEmptyFill for a slice without elements. On an error dst is unchanged.
 func (g *Generator) Fill(ctx context.Context, dst []ID) error {
@@ -51,8 +51,8 @@ func (g *Generator) Fill(ctx context.Context, dst []ID) error {
 	return nil
 }
 
-// checkAll rejects a batch of several steps before the first of them if its last ID would be past the layout's end or due
-// after the deadline of ctx, even without other calls.
+// checkAll rejects a batch of several steps before the first of them if its last ID would be past the layout's end or
+// due after the deadline of ctx, even without other calls.
 func (g *Generator) checkAll(ctx context.Context, count uint64) error {
 	if ctx.Err() != nil {
 		return waitError(ctx)

@@ -182,8 +182,8 @@ func TestGeneratorsForOneWorkerShareTheirState(t *testing.T) {
 	}
 }
 
-// The start fence stands on the first lead: a process that had a longer one later
-// could die and be started again below its last ID.
+// The start fence stands on the first lead: a process that had a longer one later could die and be started again below
+// its last ID.
 func TestALongerLeadCanNotJoinLater(t *testing.T) {
 	l := snowflake.Wide()
 	mustNew(t, 99, snowflake.WithLayout(l), snowflake.WithLead(time.Second))

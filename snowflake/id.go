@@ -9,8 +9,8 @@ import "cmp"
 // Order: IDs compare as integers, with <, == and [ID.Compare]. Of two IDs of one layout the larger one is the younger,
 // to the accuracy of the clocks that made them.
 //
-// Range: a generator issues 1 to 2^63-1, since a layout leaves the sign bit 0. The type itself holds every int64, so that
-// old rows with other numbers can be read; [Layout.Validate] is the place to refuse them.
+// Range: a generator issues 1 to 2^63-1, since a layout leaves the sign bit 0. The type itself holds every int64, so
+// that old rows with other numbers can be read; [Layout.Validate] is the place to refuse them.
 //
 // Concurrency: an ID is a plain value. Its methods with a value receiver may run at any time; those with a pointer
 // receiver write to the ID as an assignment does.
@@ -23,8 +23,8 @@ import "cmp"
 //     2^53-1 (Number.MAX_SAFE_INTEGER in ECMA-262). Each kind of text is accepted if and only if it is what the ID prints.
 //   - SQL writes an int64, for a column of type BIGINT (INTEGER on SQLite).
 //
-// To leave an absent ID out of a JSON object use the option omitzero: encoding/json version 2 does not take "0" for empty,
-// so that omitempty would write it there.
+// To leave an absent ID out of a JSON object use the option omitzero: encoding/json version 2 does not take "0" for
+// empty, so that omitempty would write it there.
 //
 // A defined type such as
 //

@@ -254,8 +254,8 @@ func TestViewsFollowTheWorker(t *testing.T) {
 	}
 }
 
-// Workers change all the time under many callers; each worker is given ticks from
-// where its last use had its horizon, as a store would do it.
+// Workers change all the time under many callers; each worker is given ticks from where its last use had its horizon,
+// as a store would do it.
 func TestChangingWorkersMixNothing(t *testing.T) {
 	l := newLessee(t, time.Minute, snowflake.WithLayout(snowflake.Wide()))
 	g := l.Generator()

@@ -11,16 +11,16 @@ func (id ID) AppendText(b []byte) ([]byte, error) {
 	return appendDecimal(b, id), nil
 }
 
-// MarshalText returns the text of [ID.String], for [encoding.TextMarshaler]. Through it JSON values and the keys of JSON
-// objects are strings, and YAML, TOML, XML and [flag.TextVar] know the type. The error is always nil.
+// MarshalText returns the text of [ID.String], for [encoding.TextMarshaler]. Through it JSON values and the keys of
+// JSON objects are strings, and YAML, TOML, XML and [flag.TextVar] know the type. The error is always nil.
 //
 // There is no MarshalJSON: encoding/json checks and copies what that method returns and trusts the text of this one.
 func (id ID) MarshalText() ([]byte, error) {
 	return appendDecimal(make([]byte, 0, maxDecimalLen), id), nil
 }
 
-// UnmarshalText reads the text that [Parse] reads, with the same errors, for [encoding.TextUnmarshaler]. On an error the
-// ID is unchanged.
+// UnmarshalText reads the text that [Parse] reads, with the same errors, for [encoding.TextUnmarshaler]. On an error
+// the ID is unchanged.
 func (id *ID) UnmarshalText(text []byte) error {
 	parsed, ok := parseDecimal(text)
 	if !ok {
@@ -47,8 +47,8 @@ func (id ID) LogValue() slog.Value {
 }
 
 // UnmarshalJSON reads a JSON string with the text that [Parse] reads, or a bare integer of the same digits, which older
-// clients send and which the JSON option string passes on. The value null leaves the ID as it is, as is the convention of
-// encoding/json; read a nullable value into a sqltypes.Null or a *ID.
+// clients send and which the JSON option string passes on. The value null leaves the ID as it is, as is the convention
+// of encoding/json; read a nullable value into a sqltypes.Null or a *ID.
 //
 // Other text, the empty string and numbers with a fraction or an exponent are refused with [ErrSyntax], numbers beyond
 // int64 with [ErrRange], and booleans, objects and arrays with [ErrType]; the error is a [*ParseError]. On an error the

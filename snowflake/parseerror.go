@@ -6,17 +6,17 @@ import (
 	"strconv"
 )
 
-// Reasons for which input is not an ID. [Parse] and the other functions and methods that read IDs return them inside
-// a [*ParseError]; match them with errors.Is.
+// Reasons for which input is not an ID. [Parse] and the other functions and methods that read IDs return them inside a
+// [*ParseError]; match them with errors.Is.
 var (
-	// ErrSyntax means that the text is not what an ID prints in the form that is read: a wrong character, a wrong length,
-	// a leading zero. All readers of text and JSON return it, and Scan for text.
+	// ErrSyntax means that the text is not what an ID prints in the form that is read: a wrong character, a wrong
+	// length, a leading zero. All readers of text and JSON return it, and Scan for text.
 	ErrSyntax = errors.New("snowflake: not the text of an ID")
 	// ErrRange means that the number does not fit into 64 bits (for decimals and numbers: into an int64). All readers
 	// return it.
 	ErrRange = errors.New("snowflake: ID out of range")
-	// ErrNull means that Scan met an SQL NULL or a nil *ID, for which ID has no value. A nullable column is read into
-	// a sqltypes.Null or a *ID.
+	// ErrNull means that Scan met an SQL NULL or a nil *ID, for which ID has no value. A nullable column is read into a
+	// sqltypes.Null or a *ID.
 	ErrNull = errors.New("snowflake: NULL is not an ID")
 	// ErrType means that the source is of a type that holds no ID: Scan returns it for floats, bool, time.Time and
 	// others, UnmarshalJSON for booleans, objects and arrays.
@@ -52,8 +52,8 @@ func (e *ParseError) Error() string {
 // Unwrap returns e.Err.
 func (e *ParseError) Unwrap() error { return e.Err }
 
-// newParseError copies at most maxErrorInput bytes of the input. Because it copies, the input of a successful parse need
-// not live on the heap.
+// newParseError copies at most maxErrorInput bytes of the input. Because it copies, the input of a successful parse
+// need not live on the heap.
 func newParseError[T ~string | ~[]byte](err error, source string, input T, reason string) *ParseError {
 	var buf [maxErrorInput]byte
 	n := copy(buf[:], input)

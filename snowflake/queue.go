@@ -12,13 +12,13 @@ const (
 	// waited behind them. A call that finds more taken waits for room before it takes anything.
 	maxQueue = time.Second
 
-	// queuePoll is how often such a call looks whether it was served, which happens about maxQueue before its IDs are due,
-	// and whether the state was frozen, as when a lease is closed.
+	// queuePoll is how often such a call looks whether it was served, which happens about maxQueue before its IDs are
+	// due, and whether the state was frozen, as when a lease is closed.
 	queuePoll = 20 * time.Millisecond
 )
 
-// queue holds the calls that wait for room, in the order in which they came. Any of them serves the first ones when there
-// is room; the lock is not held while a call waits or reads the clock.
+// queue holds the calls that wait for room, in the order in which they came. Any of them serves the first ones when
+// there is room; the lock is not held while a call waits or reads the clock.
 type queue struct {
 	mu      sync.Mutex
 	waiting list.List // of *request
@@ -70,7 +70,8 @@ func (c *core) join(r reach, now nanos, count uint64) (first state, own *request
 	return 0, own, nil
 }
 
-// look serves the queue and reports whether own was served, or else after which time there is room for the first request.
+// look serves the queue and reports whether own was served, or else after which time there is room for the first
+// request.
 func (c *core) look(own *request, now nanos) (left time.Duration, served bool) {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()

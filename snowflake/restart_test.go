@@ -31,8 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Each process dies as soon as it has issued a burst that leads the clock, and
-// the next one starts at once.
+// Each process dies as soon as it has issued a burst that leads the clock, and the next one starts at once.
 func TestFiftyProcessesInARowRepeatNothing(t *testing.T) {
 	seen := make(map[string]bool)
 	last := ""
@@ -60,8 +59,8 @@ func TestFiftyProcessesInARowRepeatNothing(t *testing.T) {
 	t.Logf("%d IDs of 50 processes", len(seen))
 }
 
-// A crash right after the greatest burst, and a restart before the clock has
-// moved at all: the worst that can happen without a step of the clock.
+// A crash right after the greatest burst, and a restart before the clock has moved at all: the worst that can happen
+// without a step of the clock.
 func TestAProcessStartsAboveAllThatADeadOneCanHaveLedTo(t *testing.T) {
 	for _, l := range []snowflake.Layout{snowflake.Default(), snowflake.Wide(), preset("sonyflake"), preset("seconds"), preset("instagram")} {
 		for _, lead := range []time.Duration{0, time.Millisecond, snowflake.DefaultLead, snowflake.MaxLead} {

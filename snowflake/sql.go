@@ -14,9 +14,9 @@ func (id ID) Value() (driver.Value, error) {
 	return int64(id), nil
 }
 
-// Scan reads a column, for [sql.Scanner]. It takes the integers that drivers hand over (int64, and int, int32 and uint64
-// from a few), the text that [Parse] reads as string or []byte (from columns of type TEXT or NUMERIC, and from the text
-// protocol of MySQL), and an ID or a *ID, which ent passes from one builder to the next.
+// Scan reads a column, for [sql.Scanner]. It takes the integers that drivers hand over (int64, and int, int32 and
+// uint64 from a few), the text that [Parse] reads as string or []byte (from columns of type TEXT or NUMERIC, and from
+// the text protocol of MySQL), and an ID or a *ID, which ent passes from one builder to the next.
 //
 // It refuses, with a [*ParseError] that names the source's type:
 //   - NULL and a nil *ID, with [ErrNull]: read a nullable column into a sqltypes.Null or a *ID;

@@ -38,8 +38,8 @@ func (c *core) take(ctx context.Context, r reach, now nanos, count uint64) (stat
 	return first, nil
 }
 
-// step moves the state up by count and returns the first of these states. Unless ahead is set it takes nothing that leads
-// the clock by more than the reach, and reports it as early.
+// step moves the state up by count and returns the first of these states. Unless ahead is set it takes nothing that
+// leads the clock by more than the reach, and reports it as early.
 func (c *core) step(r reach, now nanos, count uint64, ahead bool) (first state, early bool, err error) {
 	floor := c.floor(now)
 	for {

@@ -44,8 +44,8 @@ func (w *witness) fail(format string, args ...any) {
 	}
 }
 
-// call lets issue draw IDs into batch and checks what a single ID can be held
-// against: those returned before, and the clock before and after.
+// call lets issue draw IDs into batch and checks what a single ID can be held against: those returned before, and the
+// clock before and after.
 func (w *witness) call(batch []snowflake.ID, issue func([]snowflake.ID) error) {
 	returned, before := w.highest.Load(), w.g.NowTick()
 	if err := issue(batch); err != nil {

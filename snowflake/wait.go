@@ -53,8 +53,8 @@ func (c *core) checkDeadline(ctx context.Context, lead ticks, now nanos, s state
 	return fmt.Errorf("snowflake: an ID is due in %v, after the context's deadline: %w", wait, context.DeadlineExceeded)
 }
 
-// sleep waits for about d. A sleep takes sleepGrain or longer, which the lead makes up for. A generator with a short lead
-// would lose most of its rate, so it yields its processor instead of sleeping when d is short.
+// sleep waits for about d. A sleep takes sleepGrain or longer, which the lead makes up for. A generator with a short
+// lead would lose most of its rate, so it yields its processor instead of sleeping when d is short.
 func (c *core) sleep(ctx context.Context, lead ticks, d time.Duration) error {
 	if ctx.Err() != nil { // for clocks whose Sleep does not look
 		return waitError(ctx)
