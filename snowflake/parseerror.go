@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Reasons for which input is not an ID. [Parse] and the other functions and methods that read IDs return them inside a
-// [*ParseError]; match them with errors.Is.
+// Reasons why input is not an ID. [Parse] and the other readers of IDs return them inside a [*ParseError]; match them
+// with errors.Is.
 var (
 	// ErrSyntax means that the text is not what an ID prints in the form that is read: a wrong character, a wrong
 	// length, a leading zero. All readers of text and JSON return it, and Scan for text.
@@ -23,11 +23,10 @@ var (
 	ErrType = errors.New("snowflake: not a type that holds an ID")
 )
 
-// maxErrorInput is the number of bytes of rejected input that an error keeps. Input may be long and may be an attack on
-// a log.
+// maxErrorInput is how many bytes of rejected input an error keeps: input may be long, and errors are logged.
 const maxErrorInput = 40
 
-// ParseError says which input is not an ID, and why.
+// ParseError describes input that is not an ID.
 type ParseError struct {
 	// Source is what was read: "text", "JSON", "base32", "base58", "base62", or for Scan the Go type of the driver's
 	// value, such as "string" or "float64", or "NULL".
@@ -63,7 +62,7 @@ func newParseError[T ~string | ~[]byte](err error, source string, input T, reaso
 	return &ParseError{Source: source, Input: string(buf[:n]), Reason: reason, Err: err}
 }
 
-// decimalError explains why parseDecimal refused the input.
+// decimalError explains why parseDecimal rejected the input.
 func decimalError[T ~string | ~[]byte](source string, input T) *ParseError {
 	digits := input
 	if len(digits) > 0 && digits[0] == '-' {
