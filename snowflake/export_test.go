@@ -1,5 +1,7 @@
 package snowflake
 
+import "time"
+
 // ErrForeignClock is returned in a testing/synctest bubble that the generator was not created in, and outside of its
 // own.
 var ErrForeignClock = errForeignClock
@@ -25,3 +27,6 @@ func (g *Generator) LimitToIssued() {
 	c.last = c.state.Load()
 	c.limit.Store(c.last)
 }
+
+// Spin is what a call does that lost a race.
+func Spin(d time.Duration) { spin(d) }

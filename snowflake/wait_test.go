@@ -298,14 +298,15 @@ func TestAClockThatDoesNotSleepEndsTheWait(t *testing.T) {
 	broken := errors.New("no alarm clock")
 	for _, want := range []error{context.Canceled, broken} {
 		ctx, cancel := context.WithCancel(t.Context())
-		sleep := func() error {
+		clock := newFakeClock(epoch2025)
+		clock.onSleep = func() error {
 			if want == broken {
 				return broken
 			}
 			cancel()
-			return nil
+			return errAwake
 		}
-		g := mustNew(t, 0, slow(t), snowflake.WithClock(sleeplessClock{newFakeClock(epoch2025), sleep}))
+		g := mustNew(t, 0, slow(t), snowflake.WithClock(clock))
 		id, err := g.NextContext(ctx) // the start fence waits
 		cancel()
 		if id != 0 || !errors.Is(err, want) {
@@ -314,14 +315,12 @@ func TestAClockThatDoesNotSleepEndsTheWait(t *testing.T) {
 	}
 }
 
-type sleeplessClock struct {
-	*fakeClock
-	sleep func() error
+// As that of a bubble does, while a generator from outside is called in it.
+func TestASpinEndsIfTheClockStandsStill(t *testing.T) {
+	synctest.Test(t, func(*testing.T) { snowflake.Spin(time.Hour) })
 }
 
-func (c sleeplessClock) Sleep(context.Context, time.Duration) error { return c.sleep() }
-
-func TestGeneratorsDoNotCrossTheWallOfABubble(t *testing.T) {
+func TestGeneratorsDoNotCrossTheBorderOfABubble(t *testing.T) {
 	outside := mustNew(t, 500)
 	unix := mustNew(t, 0, snowflake.WithLayout(preset("mastodon"))) // whose epoch is before the bubble's time
 	var inside *snowflake.Generator
