@@ -87,47 +87,48 @@ func TestWaitingCallsReturnInTheOrderInWhichTheyCame(t *testing.T) {
 	})
 }
 
-// Every tenth call is canceled while it waits, at once for its turn or for its IDs to be due.
+// Each caller takes 11 ms, so about 90 fit into the second that may be taken above the lead. Some are canceled at once,
+// while they wait for room; others at any time, also after they were served and before they look.
 func TestALongQueueIsServedInTheOrderInWhichItCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := mustNew(t, 0, slow(t))
 		var wg sync.WaitGroup
-		firsts := make([]snowflake.ID, 250) // 11 ms each: about 90 fit into the second that may be taken above the lead
-		canceled, cancel := context.WithCancel(t.Context())
+		start := time.Now()
+		firsts := make([]snowflake.ID, 250)
 		for i := range firsts {
-			ctx := t.Context()
-			if i%10 == 5 {
-				ctx = canceled
+			end := time.Hour
+			if i > 200 && i%2 == 1 {
+				end = time.Millisecond
+			} else if i%10 == 5 {
+				end = time.Duration(i*37%250) * 10 * time.Millisecond
 			}
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(end, cancel)
 			wg.Go(func() {
 				ids := make([]snowflake.ID, 44)
-				start := time.Now()
-				err := g.Fill(ctx, ids)
-				switch {
-				case ctx == t.Context() && err != nil:
-					t.Error(err)
-				case ctx == canceled && (!errors.Is(err, context.Canceled) || time.Since(start) != time.Millisecond):
-					t.Errorf("caller %d was canceled and returned after %v: %v", i, time.Since(start), err)
+				if err := g.Fill(ctx, ids); err != nil && (!errors.Is(err, context.Canceled) || time.Since(start) != end) {
+					t.Errorf("caller %d was canceled after %v and returned after %v: %v", i, end, time.Since(start), err)
 				}
 				firsts[i] = ids[0]
 			})
 			synctest.Wait()
 		}
-		time.Sleep(time.Millisecond)
-		cancel()
 		wg.Wait()
-		last := 0
+		if d := time.Since(start); d > 230*11*time.Millisecond {
+			t.Errorf("225 callers took %v: some waited for those that were canceled", d)
+		}
+		served, last := 0, 0
 		for i, id := range firsts {
-			if i%10 == 5 {
+			if id == 0 {
 				continue
 			}
 			if id < firsts[last] {
 				t.Fatalf("caller %d was served before caller %d, which came first", i, last)
 			}
-			last = i
+			served, last = served+1, i
 		}
-		if issued := g.Stats().Issued; issued != 225*44 {
-			t.Errorf("%d issued, want %d", issued, 225*44)
+		if issued := g.Stats().Issued; issued != uint64(served)*44 {
+			t.Errorf("Stats counts %d issued, want %d", issued, served*44)
 		}
 	})
 }
