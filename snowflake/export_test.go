@@ -30,3 +30,12 @@ func (g *Generator) LimitToIssued() {
 
 // Spin is what a call does that lost a race.
 func Spin(d time.Duration) { spin(d) }
+
+// ServeAndWithdraw is a call whose context ends after another call has served it.
+func (g *Generator) ServeAndWithdraw(count uint64) {
+	c := g.current()
+	own := &request{reach: g.reach, count: count}
+	own.place = c.queue.PushBack(own)
+	c.look(own, c.now())
+	c.withdraw(own)
+}
