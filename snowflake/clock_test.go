@@ -41,7 +41,7 @@ func (c *fakeClock) Elapsed() time.Duration {
 
 func (c *fakeClock) Sleep(ctx context.Context, d time.Duration) error {
 	if c.onSleep != nil {
-		if err := c.onSleep(); err == errAwake {
+		if err := c.onSleep(); errors.Is(err, errAwake) {
 			return nil
 		} else if err != nil {
 			return err

@@ -291,7 +291,7 @@ func TestAClockThatDoesNotSleepEndsTheWait(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		clock := newFakeClock(epoch2025)
 		clock.onSleep = func() error {
-			if want == broken {
+			if errors.Is(want, broken) {
 				return broken
 			}
 			cancel()
