@@ -2,25 +2,32 @@ package snowflake_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// fakeClock is a wall clock and a monotonic one that a test sets. Its Sleep lets
-// them run.
+// fakeClock is a wall clock and a monotonic one that a test sets. Its Sleep lets them run.
 type fakeClock struct {
 	mu      sync.Mutex
 	wall    time.Time
 	elapsed time.Duration
 	slept   []time.Duration
-	onSleep func() // called before each sleep
+	onSleep func() error // called before each sleep, which its error replaces
+	onNow   func()       // called before the wall clock is read
 }
+
+// errAwake makes a Sleep return at once, without an error and without a look at its context.
+var errAwake = errors.New("awake")
 
 func newFakeClock(at time.Time) *fakeClock { return &fakeClock{wall: at, elapsed: time.Hour} }
 
 func (c *fakeClock) Now() time.Time {
+	if c.onNow != nil {
+		c.onNow()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.wall
@@ -34,7 +41,11 @@ func (c *fakeClock) Elapsed() time.Duration {
 
 func (c *fakeClock) Sleep(ctx context.Context, d time.Duration) error {
 	if c.onSleep != nil {
-		c.onSleep()
+		if err := c.onSleep(); errors.Is(err, errAwake) {
+			return nil
+		} else if err != nil {
+			return err
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -54,8 +65,7 @@ func (c *fakeClock) Advance(d time.Duration) {
 	c.elapsed += d
 }
 
-// Step sets the wall clock forward or back, which the monotonic one does not
-// see.
+// Step sets the wall clock forward or back, which the monotonic one does not see.
 func (c *fakeClock) Step(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,8 +1,10 @@
 package snowflake
 
 import (
+	"container/list"
 	"math"
 	"math/bits"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -62,7 +64,9 @@ type core struct {
 	state atomicOf[state] // of the last ID taken
 	_     [cacheLine]byte
 
-	queue queue
+	queueLock sync.Mutex
+	queue     list.List // of *request: calls that wait for room
+
 	*counters
 }
 
@@ -115,8 +119,8 @@ func openCore(l Layout, clock Clock) (c *core, now nanos, err error) {
 	return c, now, nil
 }
 
-// newCore returns the core of a fixed worker with a start fence: the state is the greatest that a process that ended just
-// now can have issued, so the first ID is above all of its IDs.
+// newCore returns the core of a fixed worker with a start fence: the state is the greatest that a process that ended
+// just now can have issued, so the first ID is above all of its IDs.
 func newCore(l Layout, worker int64, clock Clock, lead ticks) (*core, error) {
 	c, now, err := openCore(l, clock)
 	if err != nil {

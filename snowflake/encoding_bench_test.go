@@ -19,13 +19,6 @@ func benchmarkIDs() [1024]snowflake.ID {
 	return ids
 }
 
-func benchmarkTexts(format func(snowflake.ID) string) (texts [1024]string) {
-	for i, id := range benchmarkIDs() {
-		texts[i] = format(id)
-	}
-	return texts
-}
-
 // keepID and keepBytes hold results, so that the compiler does not drop the calls that are measured.
 var (
 	keepID    snowflake.ID
@@ -35,10 +28,13 @@ var (
 // The subjects call their functions directly and not through a table, so that inlining is as in a program.
 
 func BenchmarkParse(b *testing.B) {
-	texts := benchmarkTexts(snowflake.ID.String)
-	var raw [1024][]byte
-	for i, text := range texts {
-		raw[i] = []byte(text)
+	var (
+		texts [1024]string
+		raw   [1024][]byte
+	)
+	for i, id := range benchmarkIDs() {
+		texts[i] = id.String()
+		raw[i] = []byte(texts[i])
 	}
 	takeTurns(b,
 		subject{"strconv", func(n int) {
@@ -50,13 +46,6 @@ func BenchmarkParse(b *testing.B) {
 		subject{"Parse", func(n int) {
 			for i := range n {
 				id, _ := snowflake.Parse(texts[i%1024])
-				keepID ^= id
-			}
-		}},
-		subject{"UnmarshalText", func(n int) {
-			var id snowflake.ID
-			for i := range n {
-				_ = id.UnmarshalText(raw[i%1024])
 				keepID ^= id
 			}
 		}},
@@ -108,53 +97,6 @@ func BenchmarkAppendText(b *testing.B) {
 			}
 			keepBytes = buf
 		}},
-		subject{"Base58", func(n int) {
-			buf := make([]byte, 0, 32)
-			for i := range n {
-				buf = append(buf[:0], ids[i%1024].Base58()...)
-			}
-			keepBytes = buf
-		}},
-		subject{"Base62", func(n int) {
-			buf := make([]byte, 0, 32)
-			for i := range n {
-				buf = append(buf[:0], ids[i%1024].Base62()...)
-			}
-			keepBytes = buf
-		}},
-	)
-}
-
-func BenchmarkParseEncodings(b *testing.B) {
-	decimal := benchmarkTexts(snowflake.ID.String)
-	base32 := benchmarkTexts(snowflake.ID.Base32)
-	base58 := benchmarkTexts(snowflake.ID.Base58)
-	base62 := benchmarkTexts(snowflake.ID.Base62)
-	takeTurns(b,
-		subject{"Parse", func(n int) {
-			for i := range n {
-				id, _ := snowflake.Parse(decimal[i%1024])
-				keepID ^= id
-			}
-		}},
-		subject{"ParseBase32", func(n int) {
-			for i := range n {
-				id, _ := snowflake.ParseBase32(base32[i%1024])
-				keepID ^= id
-			}
-		}},
-		subject{"ParseBase58", func(n int) {
-			for i := range n {
-				id, _ := snowflake.ParseBase58(base58[i%1024])
-				keepID ^= id
-			}
-		}},
-		subject{"ParseBase62", func(n int) {
-			for i := range n {
-				id, _ := snowflake.ParseBase62(base62[i%1024])
-				keepID ^= id
-			}
-		}},
 	)
 }
 
@@ -164,41 +106,27 @@ type benchmarkRecord[T any] struct {
 	Name              string
 }
 
-func benchmarkRecords() (benchmarkRecord[snowflake.ID], benchmarkRecord[int64]) {
-	return benchmarkRecord[snowflake.ID]{1234567890123456789, 1234567890123456780, 987654321098765432, "alice"},
-		benchmarkRecord[int64]{1234567890123456789, 1234567890123456780, 987654321098765432, "alice"}
-}
-
-func BenchmarkMarshalJSON(b *testing.B) {
-	record, numbers := benchmarkRecords()
-	takeTurns(b,
-		subject{"int64", func(n int) {
-			for range n {
-				keepBytes, _ = json.Marshal(numbers)
-			}
-		}},
-		subject{"ID", func(n int) {
-			for range n {
-				keepBytes, _ = json.Marshal(record)
-			}
-		}},
-	)
-}
-
-func BenchmarkUnmarshalJSON(b *testing.B) {
-	record, numbers := benchmarkRecords()
+func BenchmarkJSON(b *testing.B) {
+	record := benchmarkRecord[snowflake.ID]{1234567890123456789, 1234567890123456780, 987654321098765432, "alice"}
+	numbers := benchmarkRecord[int64]{1234567890123456789, 1234567890123456780, 987654321098765432, "alice"}
 	text, _ := json.Marshal(record)
 	numberText, _ := json.Marshal(numbers)
-	takeTurns(b,
-		subject{"int64", func(n int) {
+	marshal := func(name string, v any) subject {
+		return subject{name, func(n int) {
 			for range n {
-				_ = json.Unmarshal(numberText, &numbers)
+				keepBytes, _ = json.Marshal(v)
 			}
-		}},
-		subject{"ID", func(n int) {
+		}}
+	}
+	unmarshal := func(name string, text []byte, v any) subject {
+		return subject{name, func(n int) {
 			for range n {
-				_ = json.Unmarshal(text, &record)
+				_ = json.Unmarshal(text, v)
 			}
-		}},
-	)
+		}}
+	}
+	b.Run("Marshal", func(b *testing.B) { takeTurns(b, marshal("int64", &numbers), marshal("ID", &record)) })
+	b.Run("Unmarshal", func(b *testing.B) {
+		takeTurns(b, unmarshal("int64", numberText, &numbers), unmarshal("ID", text, &record))
+	})
 }

@@ -22,18 +22,9 @@ type textForm struct {
 }
 
 var encodings = []textForm{
-	{
-		"base32", "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 13,
-		snowflake.ID.Base32, snowflake.ParseBase32,
-	},
-	{
-		"base58", "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 11,
-		snowflake.ID.Base58, snowflake.ParseBase58,
-	},
-	{
-		"base62", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 11,
-		snowflake.ID.Base62, snowflake.ParseBase62,
-	},
+	{"base32", "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 13, snowflake.ID.Base32, snowflake.ParseBase32},
+	{"base58", "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", 11, snowflake.ID.Base58, snowflake.ParseBase58},
+	{"base62", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 11, snowflake.ID.Base62, snowflake.ParseBase62},
 }
 
 // digits writes a number in the encoding's base and width, the slow way.
@@ -62,7 +53,6 @@ func TestEncodingsOfKnownIDs(t *testing.T) {
 	}{
 		{0, "0000000000000", "11111111111", "00000000000"},
 		{1, "0000000000001", "11111111112", "00000000001"},
-		{57, "000000000001S", "1111111111z", "0000000000v"},
 		{175928847299117063, "04W86BB0G4007", "1QgmVVkniES", "0Czks0tP37X"},
 		{math.MaxInt64, "7ZZZZZZZZZZZZ", "NQm6nKp8qFC", "AzL8n0Y58m7"},
 		{math.MinInt64, "8000000000000", "NQm6nKp8qFD", "AzL8n0Y58m8"},
@@ -108,7 +98,7 @@ func TestEncodingsSortAsTheIDsDo(t *testing.T) {
 	})
 }
 
-func TestEncodingsRefuseOtherLengths(t *testing.T) {
+func TestEncodingsRejectOtherLengths(t *testing.T) {
 	eachEncoding(t, func(t *testing.T, e textForm) {
 		text := e.format(175928847299117063)
 		zero := e.alphabet[:1]
@@ -122,7 +112,7 @@ func TestEncodingsRefuseOtherLengths(t *testing.T) {
 	})
 }
 
-func TestEncodingsRefuseEveryCharacterOutsideOfTheAlphabet(t *testing.T) {
+func TestEncodingsRejectEveryCharacterOutsideOfTheAlphabet(t *testing.T) {
 	eachEncoding(t, func(t *testing.T, e textForm) {
 		text := e.format(1)
 		for at := range text {
@@ -138,15 +128,7 @@ func TestEncodingsRefuseEveryCharacterOutsideOfTheAlphabet(t *testing.T) {
 	})
 }
 
-// Crockford's own decoder takes these; here one ID has one text.
-func TestBase32RefusesLowerCaseAndLookAlikes(t *testing.T) {
-	for _, in := range []string{"04w86bb0g4007", "04W86BB0G400h", "O4W86BB0G4007", "04W86BBOG4007", "I4W86BB0G4007", "04W86BB0G400L", "04W86-B0G4007", "U4W86BB0G4007"} {
-		_, err := snowflake.ParseBase32(in)
-		wantError(t, in, err, snowflake.ErrSyntax)
-	}
-}
-
-func TestEncodingsRefuseMoreThan64Bits(t *testing.T) {
+func TestEncodingsRejectMoreThan64Bits(t *testing.T) {
 	eachEncoding(t, func(t *testing.T, e textForm) {
 		limit := new(big.Int).Lsh(big.NewInt(1), 64)
 		last := new(big.Int).Sub(limit, big.NewInt(1))
