@@ -21,8 +21,8 @@ import (
 
 var drivers atomic.Int64
 
-// openSQLite opens a database whose connections have the functions; the driver's name is new.
-func openSQLite(tb testing.TB, layout snowflake.Layout, next sqlfunc.Issuer) (db server, driver, dsn string) {
+// openSQLite opens a database whose connections have the functions, under a new driver name.
+func openSQLite(tb testing.TB, layout snowflake.Layout, gen *snowflake.Generator) (db server, driver, dsn string) {
 	tb.Helper()
 	f, err := sqlfunc.New(layout)
 	if err != nil {
@@ -30,7 +30,7 @@ func openSQLite(tb testing.TB, layout snowflake.Layout, next sqlfunc.Issuer) (db
 	}
 	driver = fmt.Sprint("sqlite3_sqlfunc_", drivers.Add(1))
 	sql.Register(driver, &sqlite3.SQLiteDriver{
-		ConnectHook: func(conn *sqlite3.SQLiteConn) error { return f.RegisterSQLite(conn, next) },
+		ConnectHook: func(conn *sqlite3.SQLiteConn) error { return f.RegisterSQLite(conn, gen) },
 	})
 	target := testdb.SQLite(tb)
 	target.Driver = driver
@@ -106,7 +106,7 @@ func TestSQLiteDateFunctionsReadTheTime(t *testing.T) {
 	db.exec(t, "CREATE INDEX visits_day ON visits (date(snowflake_time(id)))")
 }
 
-func TestSQLiteFunctionsTakeNullAndRefuseWhatIsNoID(t *testing.T) {
+func TestSQLiteFunctionsTakeNullAndRefuseOtherArguments(t *testing.T) {
 	db, _, _ := openSQLite(t, snowflake.Default(), nil)
 	for _, call := range []string{"time(NULL)", "parts(NULL)", "min(NULL)"} {
 		if got := scan[sql.NullString](t, db, "SELECT snowflake_"+call); got.Valid {
@@ -171,14 +171,15 @@ func TestSQLiteNeverRepeatsAnIDOnEightConnections(t *testing.T) {
 	}
 }
 
-type brokenIssuer struct{}
-
-func (brokenIssuer) Next() (snowflake.ID, error) { return 0, errors.New("no worker is leased") }
-
 func TestSQLiteNextFailsAsTheGeneratorDoes(t *testing.T) {
-	db, _, _ := openSQLite(t, snowflake.Default(), brokenIssuer{})
+	lessee, err := snowflake.NewLessee(time.Minute, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lessee.Close(errors.New("no worker is leased"))
+	db, _, _ := openSQLite(t, snowflake.Default(), lessee.Generator())
 	db.exec(t, "CREATE TABLE t (id BIGINT PRIMARY KEY NOT NULL DEFAULT (snowflake_next()), n INT)")
-	_, err := db.ExecContext(t.Context(), "INSERT INTO t (n) VALUES (1)")
+	_, err = db.ExecContext(t.Context(), "INSERT INTO t (n) VALUES (1)")
 	if err == nil || !strings.Contains(err.Error(), "no worker is leased") {
 		t.Errorf("error %v, want that of the generator", err)
 	}
