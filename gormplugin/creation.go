@@ -28,11 +28,18 @@ type creationKey struct{}
 
 func remember(c *creation) { c.stmt.Settings.Store(creationKey{}, c) }
 
-func forget(stmt *gorm.Statement) { stmt.Settings.Delete(creationKey{}) }
-
 // creationOf returns the creation of the statement, or nil.
 func creationOf(stmt *gorm.Statement) *creation {
 	if c := inherited[*creation](stmt, creationKey{}); c != nil && c.stmt == stmt {
+		return c
+	}
+	return nil
+}
+
+// forget returns the creation of the statement, or nil, and removes it: the statement may be used again.
+func forget(stmt *gorm.Statement) *creation {
+	value, ok := stmt.Settings.LoadAndDelete(creationKey{})
+	if c, _ := value.(*creation); ok && c.stmt == stmt {
 		return c
 	}
 	return nil

@@ -59,9 +59,9 @@ func (c *config) generatorOf(column *column) Generator {
 	return c.gen
 }
 
-// fillPlain fills structs of the model with one integer field, in a statement without clauses, selections and hooks. That is
-// what most statements are, and a fifth of the time of fillAny (go test -bench 'Fill$' ./gormplugin). done is false if a
-// statement is something else.
+// fillPlain is fillAny for structs of the model with one integer field, in a statement without clauses, selections and hooks.
+// Most statements are such, and it keeps them within 5 % of the time that they take with keys set before
+// (go test -run '^$' -bench 'Create$' -benchtime 10000x ./gormplugin). done is false for other statements.
 func (h *handle) fillPlain(p *plan, stmt *gorm.Statement) (done bool, err error) {
 	s := stmt.Schema
 	if p.plain == nil || len(stmt.Clauses) > 0 || len(stmt.Selects) > 0 || len(stmt.Omits) > 0 || len(s.CreateClauses) > 0 ||

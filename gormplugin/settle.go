@@ -12,8 +12,13 @@ import (
 // IDs of the records those of their rows: a record that was skipped gives back the IDs that it got, one that updated a row
 // takes the row's. See conflict.go for the rules.
 func (h *handle) settle(db *gorm.DB) {
-	c := creationOf(db.Statement)
-	if c == nil || c.settled {
+	if c := creationOf(db.Statement); c != nil {
+		c.settle(db)
+	}
+}
+
+func (c *creation) settle(db *gorm.DB) {
+	if c.settled {
 		return
 	}
 	insertID, hasInsertID := c.lastInsertID()
@@ -38,12 +43,11 @@ func (h *handle) settle(db *gorm.DB) {
 // the IDs that they got. Its rows are there if it failed later, in a transaction that goes on.
 func (h *handle) finish(db *gorm.DB) {
 	h.withdraw(db)
-	c := creationOf(db.Statement)
+	c := forget(db.Statement)
 	if c == nil {
 		return
 	}
-	h.settle(db) // if the application has removed the callback that settle has its place before
-	forget(db.Statement)
+	c.settle(db) // if it has not run yet: the application has removed the callback that it has its place before
 	if db.Error != nil && (c.failed || hasTransaction(db)) {
 		c.takeBack(h.planOf(db.Statement.Schema))
 	}
