@@ -15,35 +15,28 @@ import (
 //  1. A record that updated a row takes the key of that row. Otherwise a read by the record's key would find nothing, and
 //     the associations of the record, which GORM saves next, would refer to no row. SQLite stores such orphans.
 //  2. A record that was skipped (DO NOTHING, INSERT IGNORE) loses the ID that it got. Otherwise code that tests for the key
-//     0, as it does with auto-increment keys, would take the record for a new row.
+//     0, as it does with auto-increment keys, would take the record for a new row. Keys that the caller has set stay.
 //  3. A row that is updated keeps what it has in the generated columns beside the key, and the record takes that over.
 //     Otherwise an upsert with UpdateAll would replace a public ID that others have written down.
-//  4. If the key of the row that was met cannot be found, the record has the key 0. If other rows are about to refer to it,
-//     Create fails with ErrKeyUnknown instead. Otherwise these rows would be orphans.
-//  5. Keys that the caller has set stay if the record was skipped: they are no invention of the plugin.
-//  6. A plain Create, and an upsert whose conflict target is the key, runs the same statement as without the plugin.
+//  4. If the key of the row cannot be found, the record has the key 0. If other rows are about to refer to it, Create fails
+//     with ErrKeyUnknown instead. Otherwise these rows would be orphans.
+//  5. A plain Create, and an upsert whose conflict target is the key, runs the same statement as without the plugin.
 //     Otherwise every association would take a RETURNING, since GORM saves them with conflict clauses.
 //
-// rewrite, which runs right before the statement, sees whether a record may meet a row (mayMislead), changes the clauses
-// for rule 3 (keepGenerated), and chooses how settle will learn the keys of the rows (source):
-//
-//	returned    RETURNING key: PostgreSQL, SQLite, MariaDB; not for slices of maps, into which GORM does not scan
-//	lastInsert  SET key = LAST_INSERT_ID(key): MySQL, one record or DO NOTHING, integer keys only: strict MySQL refuses a
-//	            text there, and without strict mode it would replace the row's key
-//	rowCount    the number of rows: DO NOTHING elsewhere
-//	ask         a query for the rows by their IDs, and one for each 100 records by the columns of the conflict target
-//
-// settle (settle.go) runs right after the statement. It finds out which records have no row of their own, looks for the rows
-// they met (lookup.go), and refuses orphans (relations.go).
+// rewrite runs right before the statement. It sees whether a record may meet a row (mayMislead), changes the clauses for
+// rule 3 (keepGenerated), and chooses how settle will learn the keys of the rows (watch): the sources below. settle
+// (settle.go) runs right after the statement. It finds out which records have no row of their own, looks for the rows they
+// met (lookup.go), and refuses orphans (relations.go).
 
 // source says how settle learns what became of the records.
 type source uint8
 
 const (
-	rowCount source = iota
-	returned
-	lastInsert
-	ask
+	rowCount   source = iota // the number of rows, for DO NOTHING on other databases than MySQL
+	returned                 // RETURNING key, except for slices of maps, into which GORM does not scan
+	lastInsert               // SET key = LAST_INSERT_ID(key) on MySQL. For integer keys only: MySQL refuses a text there in
+	// strict mode, and stores its leading digits as the key of the row without strict mode
+	ask // a query for the rows by their IDs, and others by the columns of the conflict target
 )
 
 // conflict is what rewrite leaves for settle.

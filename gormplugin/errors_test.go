@@ -155,7 +155,7 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 	cases := []struct{ value, want any }{
 		{user{}, "gormplugin: gormplugin_test.user by value cannot take its key, pass a pointer: "},
 		{map[string]any(nil), "gormplugin: a nil map cannot take the key of user: "},
-		{&dto{}, "gormplugin: gormplugin_test.dto has no snowflake.ID where the model user has its key ID: "},
+		{&dto{}, "gormplugin: gormplugin_test.dto has no snowflake.ID where the model user has ID: "},
 	}
 	for _, c := range cases {
 		err := db.Model(&user{}).Create(c.value).Error

@@ -74,25 +74,13 @@ func leaseDialect(db *gorm.DB) (sqllease.Dialect, error) {
 
 // hasFile reports whether the main database of a SQLite connection is a file. One that is not belongs to a single
 // connection, or to those of this process that share its cache.
-func hasFile(ctx context.Context, pool gorm.ConnPool) (has bool, err error) {
-	rows, err := pool.QueryContext(ctx, "PRAGMA database_list")
-	if err != nil {
-		return false, fmt.Errorf("gormplugin: where is the SQLite database: %w", err)
+func hasFile(ctx context.Context, pool gorm.ConnPool) (bool, error) {
+	var file string
+	row := pool.QueryRowContext(ctx, "SELECT coalesce(file, '') FROM pragma_database_list WHERE name = 'main'")
+	if err := row.Scan(&file); err != nil {
+		return false, fmt.Errorf("gormplugin: find the file of the SQLite database: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var number int
-		var name string
-		var file sql.NullString
-		if err := rows.Scan(&number, &name, &file); err != nil {
-			return false, fmt.Errorf("gormplugin: where is the SQLite database: %w", err)
-		}
-		has = has || name == "main" && file.String != ""
-	}
-	if err := rows.Err(); err != nil {
-		return false, fmt.Errorf("gormplugin: where is the SQLite database: %w", err)
-	}
-	return has, nil
+	return file != "", nil
 }
 
 // leaseStore keeps the result of the last extension, for creates that wait for one.

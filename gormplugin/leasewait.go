@@ -27,46 +27,13 @@ func (g *leasedGenerator) Fill(ctx context.Context, dst []snowflake.ID) error {
 	return err
 }
 
-// wait returns the callback that waits for a lease whose horizon has passed, after an outage or the sleep of a laptop, before
-// GORM takes a connection for the transaction. If all waiting calls held one, there might be none left for the extension.
+// wait returns the callback that fills keys before GORM takes a connection for the transaction, if the horizon of the lease
+// has passed, after an outage or the sleep of a laptop: fill then waits for it to rise. If all waiting calls held a
+// connection, there might be none left for the extension.
 func (h *handle) wait(gen *leasedGenerator) func(db *gorm.DB) {
 	return func(db *gorm.DB) {
-		stmt := db.Statement
-		if gen.store.isFresh() || db.Error != nil || stmt.Schema == nil {
-			return
-		}
-		if _, inTransaction := stmt.ConnPool.(gorm.TxCommitter); inTransaction || !h.takesFrom(gen, stmt) {
-			return
-		}
-		var unused [1]snowflake.ID // comes when the horizon has risen
-		if err := draw(stmt.Context, gen, unused[:], stmt.Schema.Name); err != nil {
-			_ = db.AddError(err)
+		if _, inTransaction := db.Statement.ConnPool.(gorm.TxCommitter); !inTransaction && !gen.store.isFresh() {
+			h.fill(db)
 		}
 	}
-}
-
-// takesFrom reports whether fill will take IDs for the statement from gen. For statements with an error, which fill reports,
-// it returns false.
-func (h *handle) takesFrom(gen Generator, stmt *gorm.Statement) bool {
-	p := h.planOf(stmt.Schema)
-	if p.err != nil {
-		return false
-	}
-	r := records{plan: p, columns: p.active(stmt)}
-	if len(r.columns) == 0 {
-		return false
-	}
-	if ok, err := r.of(stmt); !ok || err != nil {
-		return false
-	}
-	lacking, ok := r.lacking()
-	if !ok || !r.settable() {
-		return false
-	}
-	for j, n := range lacking {
-		if n > 0 && isSame(h.generatorOf(r.columns[j]), gen) {
-			return true
-		}
-	}
-	return false
 }

@@ -99,8 +99,8 @@ func (r *records) checkStrangers(stmt *gorm.Statement, c *column, element reflec
 				continue
 			}
 		}
-		return fmt.Errorf("gormplugin: %s has no %s where the model %s has its %s: %w", element,
-			c.field.FieldType, stmt.Schema.Name, c.what(), gorm.ErrInvalidValue)
+		return fmt.Errorf("gormplugin: %s has no %s where the model %s has %s: %w", element,
+			c.field.FieldType, stmt.Schema.Name, c.field.Name, gorm.ErrInvalidValue)
 	}
 	return nil
 }

@@ -79,8 +79,7 @@ func (s *settlement) settleSkipped(insertID int64, hasInsertID bool) error {
 		return nil // all were inserted
 	}
 	// A count of 0 does not say that nothing was inserted: a trigger that moves rows to a partition counts none.
-	given := s.recordsWhere(func(i int) bool { return len(s.gave(i)) > 0 })
-	skipped, err := s.absent(given)
+	skipped, err := s.absent(true)
 	if err != nil {
 		return err
 	}
@@ -101,7 +100,7 @@ func (s *settlement) settleUpdated(insertID int64, hasInsertID bool) error {
 	case s.source == returned:
 		s.restoreRecords() // rows are missing, so GORM has assigned them to the wrong records
 	}
-	unknown, err := s.absent(s.recordsWhere(func(int) bool { return true }))
+	unknown, err := s.absent(false)
 	if err != nil {
 		return err
 	}
@@ -132,16 +131,6 @@ func (s *settlement) clear(unknown []int, doubtful bool) error {
 		}
 	}
 	return s.refuseOrphans(unknown, columns)
-}
-
-func (s *settlement) recordsWhere(is func(i int) bool) []int {
-	var found []int
-	for i := range s.records.n {
-		if is(i) {
-			found = append(found, i)
-		}
-	}
-	return found
 }
 
 // had returns what record i had in column j when the statement was built.
