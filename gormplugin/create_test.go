@@ -130,14 +130,6 @@ func TestBatchesTakeOneCallEach(t *testing.T) {
 	}, &user{})
 }
 
-func TestAThousandRowsTakeOneCall(t *testing.T) {
-	db := onSQLite(t, &user{})
-	users := make([]user, 1000)
-	must(t, db.Create(&users))
-	wantCalls(t, db.gen, 1000)
-	equal(t, "last key", users[999].ID, firstID+999)
-}
-
 func TestStructsByValueGetAnErrorAndNoRow(t *testing.T) {
 	values := map[string]any{
 		"struct":          user{Name: "ada"},

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
@@ -163,18 +162,4 @@ func TestWhatGORMRefusesLeavesTheConnectionFree(t *testing.T) {
 		}
 		wantCalls(t, gen)
 	})
-}
-
-func TestAnUpsertOfAFailedGeneratorChangesNoRow(t *testing.T) {
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		old := withArticle(t, db)
-		db.gen.err = errEmpty
-		a := article{Slug: "a", Title: "new"}
-		err := db.Clauses(clause.OnConflict{Columns: bySlug, UpdateAll: true}).Create(&a).Error
-		if !errors.Is(err, errEmpty) {
-			t.Errorf("error %v, want the generator's", err)
-		}
-		equal(t, "record", a, article{Slug: "a", Title: "new"})
-		wantRow(t, db, old)
-	}, &article{})
 }

@@ -9,7 +9,6 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // document has a UUID that its own hook makes.
@@ -64,23 +63,6 @@ func TestAnInt64KeyStaysWithTheDatabase(t *testing.T) {
 		must(t, db.Create(&legacy{ID: 5}))
 		wantCalls(t, db.gen)
 	}, &legacy{}, &auto{})
-}
-
-func TestUUIDModelsMayReferToSnowflakeModels(t *testing.T) {
-	type attachment struct {
-		ID     uuid.UUID `gorm:"primaryKey;type:varchar(36)"`
-		UserID snowflake.ID
-		User   user
-	}
-	each(t, func(t *testing.T, db *env) {
-		a := attachment{ID: uuid.New(), User: user{Name: "ada"}}
-		must(t, db.Create(&a))
-		equal(t, "user of the attachment", a.UserID, firstID)
-		var back attachment
-		must(t, db.Joins("User").First(&back, "attachments.id = ?", a.ID))
-		equal(t, "name", back.User.Name, "ada")
-		wantCalls(t, db.gen, 1)
-	}, &user{}, &attachment{})
 }
 
 func TestTheModelsAreReadableJSON(t *testing.T) {

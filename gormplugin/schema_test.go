@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"gorm.io/gorm"
-
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -143,22 +141,4 @@ func TestASecondMigrationChangesNothing(t *testing.T) {
 		}
 		equal(t, "rows", db.count(t, "users", "id = ?", firstID), 1)
 	}, models...)
-}
-
-func TestASoftDeletedRecordIsHidden(t *testing.T) {
-	type entry struct {
-		gormplugin.ModelSoftDelete
-		Name string
-	}
-	each(t, func(t *testing.T, db *env) {
-		entries := []entry{{Name: "a"}, {Name: "b"}}
-		must(t, db.Create(&entries))
-		must(t, db.Delete(&entries[0]))
-		var left []entry
-		must(t, db.Find(&left))
-		equal(t, "entries", len(left), 1)
-		equal(t, "key", left[0].ID, firstID+1)
-		must(t, db.Unscoped().Session(&gorm.Session{}).Find(&left))
-		equal(t, "entries with the deleted one", len(left), 2)
-	}, &entry{})
 }

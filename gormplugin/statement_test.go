@@ -72,28 +72,6 @@ func TestARetryKeepsTheKey(t *testing.T) {
 	}, &user{})
 }
 
-func TestSavepointsRollBackToTheRowsBefore(t *testing.T) {
-	each(t, func(t *testing.T, db *env) {
-		u, v := user{Name: "u"}, user{Name: "v"}
-		err := db.Transaction(func(tx *gorm.DB) error {
-			must(t, tx.Create(&u))
-			inner := tx.Transaction(func(tx *gorm.DB) error {
-				must(t, tx.Create(&v))
-				return errEmpty
-			})
-			if !errors.Is(inner, errEmpty) {
-				t.Errorf("inner transaction: %v", inner)
-			}
-			return tx.Create(&v).Error
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		db.wantKeys(t, "users", firstID, firstID+1)
-		wantCalls(t, db.gen, 1, 1)
-	}, &user{})
-}
-
 func TestConcurrentCreatesGetKeysOfTheirOwn(t *testing.T) {
 	each(t, func(t *testing.T, db *env) {
 		if db.target.Name == "sqlite" {

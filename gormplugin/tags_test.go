@@ -283,26 +283,6 @@ func TestTagsThatCannotBeFollowedAreErrorsOfCreate(t *testing.T) {
 
 func (e *env) DryRun() *gorm.DB { return e.Session(&gorm.Session{DryRun: true}) }
 
-func TestATagErrorRollsTheParentBack(t *testing.T) {
-	type bad struct {
-		ID     snowflake.ID
-		GoodID snowflake.ID
-		Value  int32 `gorm:"snowflake"`
-	}
-	type good struct {
-		ID   snowflake.ID
-		Bads []bad
-	}
-	each(t, func(t *testing.T, db *env) {
-		g := good{Bads: []bad{{}}}
-		if err := db.Create(&g).Error; !errors.Is(err, gormplugin.ErrTag) {
-			t.Errorf("error %v, want ErrTag", err)
-		}
-		db.wantKeys(t, "goods")
-		equal(t, "key of the child", g.Bads[0].ID, 0)
-	}, &good{}, &bad{})
-}
-
 func TestSelectWritesTaggedFieldsAndOmitLeavesThemOut(t *testing.T) {
 	type voucher struct {
 		ID   snowflake.ID
