@@ -24,21 +24,6 @@ func named(names ...string) []user {
 	return users
 }
 
-func TestCreateFillsAStruct(t *testing.T) {
-	each(t, func(t *testing.T, db *env) {
-		u := user{Name: "ada"}
-		must(t, db.Create(&u))
-		equal(t, "key", u.ID, firstID)
-		wantCalls(t, db.gen, 1)
-		var back user
-		must(t, db.First(&back, "id = ?", u.ID))
-		equal(t, "name of the row", back.Name, "ada")
-		if back.CreatedAt.IsZero() || back.UpdatedAt.IsZero() {
-			t.Error("Model has no times")
-		}
-	}, &user{})
-}
-
 func TestCreateFillsEveryShapeInOrderWithOneCall(t *testing.T) {
 	shapes := map[string]func() (value any, keys func() []snowflake.ID){
 		"slice": func() (any, func() []snowflake.ID) {

@@ -132,34 +132,3 @@ func (c *cancelling) Fill(ctx context.Context, dst []snowflake.ID) error {
 	}
 	return c.counting.Fill(ctx, dst)
 }
-
-func TestWhatGORMRefusesLeavesTheConnectionFree(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		gen := newCounting()
-		db := onOneConnection(t, target, gen, &article{})
-		for name, value := range map[string]any{
-			"by value":        article{Slug: "a"},
-			"array by value":  [1]article{{Slug: "a"}},
-			"nil element":     []*article{{Slug: "a"}, nil},
-			"empty slice":     []article{},
-			"nil pointer":     (*article)(nil),
-			"nil map":         map[string]any(nil),
-			"number":          7,
-			"slice of anys":   []any{1, 2},
-			"slice of values": &[]int{1},
-		} {
-			t.Run(name, func(t *testing.T) {
-				defer func() {
-					if p := recover(); p != nil {
-						t.Errorf("panic: %v", p)
-					}
-				}()
-				if err := db.Model(&article{}).Create(value).Error; err == nil {
-					t.Error("no error")
-				}
-				wantUsable(t, db, "articles")
-			})
-		}
-		wantCalls(t, gen)
-	})
-}

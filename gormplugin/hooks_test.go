@@ -72,13 +72,3 @@ func TestSkippedHooksDoNotSkipTheKey(t *testing.T) {
 		db.wantKeys(t, "children", firstID+2, firstID+3)
 	}, &audited{}, &parent{}, &child{})
 }
-
-// logged inserts a record of another kind in its hook.
-type logged struct {
-	ID   snowflake.ID `gorm:"primaryKey"`
-	Name string
-}
-
-func (l *logged) BeforeCreate(tx *gorm.DB) error {
-	return tx.Create(&child{Name: "log of " + l.Name, ParentID: l.ID}).Error
-}

@@ -125,20 +125,3 @@ func TestForeignKeysAndJoinColumnsHaveTheTypeOfTheKey(t *testing.T) {
 		equal(t, "rows without a user", db.count(t, "remarks", "user_id IS NULL"), 1)
 	}, append(people(), &user{}, &item{}, &remark{})...)
 }
-
-func TestASecondMigrationChangesNothing(t *testing.T) {
-	models := append(people(), &user{}, &keyed{}, &item{}, &city{}, &street{}, &audited{})
-	each(t, func(t *testing.T, db *env) {
-		must(t, db.Create(&user{Name: "a"}))
-		db.log.take()
-		if err := db.AutoMigrate(models...); err != nil {
-			t.Fatal(err)
-		}
-		for _, statement := range db.log.take() {
-			if !strings.HasPrefix(strings.ToUpper(strings.TrimSpace(statement)), "SELECT") {
-				t.Errorf("a second migration runs %s", statement)
-			}
-		}
-		equal(t, "rows", db.count(t, "users", "id = ?", firstID), 1)
-	}, models...)
-}

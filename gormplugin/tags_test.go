@@ -275,7 +275,7 @@ func TestTagsThatCannotBeFollowedAreErrorsOfCreate(t *testing.T) {
 			t.Errorf("%T: error %v, want ErrTag with %q", c.model, err, c.want)
 		}
 		if err := gormplugin.DisableAutoIncrement(db.DB, c.model); !errors.Is(err, gormplugin.ErrTag) {
-			t.Errorf("Prepare(%T): error %v, want ErrTag", c.model, err)
+			t.Errorf("DisableAutoIncrement(%T): error %v, want ErrTag", c.model, err)
 		}
 	}
 	wantCalls(t, db.gen)
