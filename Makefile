@@ -1,4 +1,4 @@
-# Shortcuts. Nothing here is needed: each target is one or two commands that work without make.
+# Shortcuts: each target is one or two commands that also work without make.
 
 FUZZ ?= 30s
 COUNT ?= 6
@@ -11,11 +11,11 @@ help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: test
-test: ## run the tests of every module, on the databases that are there
+test: ## run the tests of every module, on the servers that are running
 	go run ./internal/testall
 
 .PHONY: race
-race: ## the same under the race detector
+race: ## the same with the race detector
 	go run ./internal/testall -race
 
 .PHONY: lint
@@ -23,25 +23,25 @@ lint: ## gofmt, go vet and golangci-lint (installs it into a cache)
 	.ci/run fmt vet lint
 
 .PHONY: fmt
-fmt: ## format the Go code as the linter wants it (needs golangci-lint in PATH)
+fmt: ## format the Go code (needs golangci-lint in PATH)
 	@for module in $(MODULES); do (cd $$module && golangci-lint fmt) || exit 1; done
 
 .PHONY: fuzz
-fuzz: ## fuzz each decoder (FUZZ=30s or FUZZ=5000x for each target)
+fuzz: ## run each fuzz target (FUZZ=30s or FUZZ=5000x)
 	go run ./internal/testall -fuzz $(FUZZ)
 
 .PHONY: bench
-bench: ## run the benchmarks as they are quoted (COUNT=6 times; benchstat reads the output)
+bench: ## run the benchmarks COUNT=6 times, for benchstat
 	@for module in $(MODULES); do (cd $$module && go test -run='^$$' -bench=. -count=$(COUNT) ./...) || exit 1; done
 
 .PHONY: cover
-cover: ## show how much of each package the root module's tests cover
+cover: ## show the coverage of the root module's tests
 	go test -coverprofile=coverage.out -coverpkg=./... ./...
 	go tool cover -func=coverage.out | tail -n 1
-	@echo "read it with: go tool cover -html=coverage.out"
+	@echo "details: go tool cover -html=coverage.out"
 
 .PHONY: tidy-check
-tidy-check: ## check that go mod tidy would change nothing
+tidy-check: ## check that go mod tidy changes nothing
 	.ci/run tidy
 
 .PHONY: quickstart

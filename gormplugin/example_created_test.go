@@ -113,7 +113,11 @@ func ExampleCreated_On() {
 	db.Create(&Message{DiscordID: 175928847299117063}) // sent on 2016-04-30, see Discord's documentation
 
 	april := time.Date(2016, 4, 1, 0, 0, 0, 0, time.UTC)
-	inApril := gormplugin.CreatedBetween(april, april.AddDate(0, 1, 0)).On("DiscordID").In(snowflake.Discord())
+	discord, err := snowflake.Preset("discord")
+	if err != nil {
+		panic(err)
+	}
+	inApril := gormplugin.CreatedBetween(april, april.AddDate(0, 1, 0)).On("DiscordID").In(discord)
 	n, err := gorm.G[Message](db).Where(inApril).Count(context.Background(), "*")
 	if err != nil {
 		panic(err)

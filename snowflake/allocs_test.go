@@ -41,8 +41,8 @@ func TestReadingAndWritingIDsDoesNotAllocate(t *testing.T) {
 		"Scan of a local []byte":      func() { check(got.Scan(raw)) },
 		"AppendText":                  func() { buf, _ = id.AppendText(buf[:0]) },
 		"AppendBase32":                func() { buf = id.AppendBase32(buf[:0]) },
-		"AppendBase58":                func() { buf = id.AppendBase58(buf[:0]) },
-		"AppendBase62":                func() { buf = id.AppendBase62(buf[:0]) },
+		"Base58 appended":             func() { buf = append(buf[:0], id.Base58()...) },
+		"Base62 appended":             func() { buf = append(buf[:0], id.Base62()...) },
 		"Value": func() {
 			if v, err := id.Value(); v != int64(id) || err != nil {
 				t.Fatal(v, err)

@@ -208,7 +208,7 @@ func TestComposeRefusesWhatDoesNotFit(t *testing.T) {
 }
 
 func TestTimesBeyondADurationAreExact(t *testing.T) {
-	l := snowflake.Mastodon() // lasts 4,459 years, a time.Duration 292
+	l := preset("mastodon") // lasts 4,459 years, a time.Duration 292
 	for range 10_000 {
 		ms := rand.Int64N(1 << 47)
 		at := time.UnixMilli(ms).UTC()

@@ -6,15 +6,13 @@ import (
 	"time"
 )
 
-// Clock is where a generator takes its time from. The system clock is built in;
-// WithClock puts another in its place, so that tests own the time. Its methods
-// must be safe for concurrent use.
+// Clock is a generator's source of time. Generators use the system clock unless WithClock sets another one, for tests.
+// Its methods must be safe for concurrent use.
 type Clock interface {
 	// Now returns the wall clock's time, which may step in both directions.
 	Now() time.Time
 
-	// Elapsed returns the time since any fixed instant by a clock that keeps on
-	// going: it neither steps nor goes back. It is read for every ID.
+	// Elapsed returns the time since any fixed instant by a monotonic clock. It is called for every ID.
 	Elapsed() time.Duration
 
 	// Sleep waits for d, or until ctx is done, and then returns ctx.Err().
@@ -24,15 +22,7 @@ type Clock interface {
 // origin is what the system clock's Elapsed counts from. It never changes.
 var origin = time.Now()
 
-// inBubble reports whether the caller runs in a testing/synctest bubble, whose
-// clock starts in the year 2000: only there, until the year 2157, does time.Now
-// return a time without a monotonic reading.
-func inBubble() bool {
-	now := time.Now()
-	return now == now.Round(0) //nolint:staticcheck // Equal would not see the reading
-}
-
-// systemClock is the built-in Clock.
+// systemClock is the Clock of generators without WithClock.
 type systemClock struct{}
 
 func (systemClock) Now() time.Time         { return time.Now() }
@@ -40,7 +30,7 @@ func (systemClock) Elapsed() time.Duration { return time.Since(origin) }
 
 func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Done() == nil {
-		time.Sleep(d)
+		time.Sleep(d) // allocates no timer
 		return nil
 	}
 	timer := time.NewTimer(d)
@@ -53,15 +43,37 @@ func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// bubbleClock is the system clock for a generator that was made in a
-// testing/synctest bubble.
+// inBubble reports whether the caller runs in a testing/synctest bubble. Its clock starts in the year 2000, and only
+// before the year 2157 of a bubble's clock does time.Now return a time without a monotonic reading.
+func inBubble() bool {
+	now := time.Now()
+	return now == now.Round(0) //nolint:staticcheck // Equal ignores the monotonic reading
+}
+
+// bubbleClock is the system clock of a generator that was created in a testing/synctest bubble.
 type bubbleClock struct{ systemClock }
 
-// Elapsed returns a time before every epoch outside a bubble, where the rest of
-// the clock is decades off.
+// Elapsed returns a time before every epoch outside of bubbles, where the bubble's clock is decades off.
 func (c bubbleClock) Elapsed() time.Duration {
 	if !inBubble() {
 		return math.MinInt64
 	}
 	return c.systemClock.Elapsed()
 }
+
+// readBoth reads the wall clock and the elapsed time at one instant. It retries if the goroutine loses its processor
+// between the two, because the pair would look like a step of the wall clock. The elapsed time is read last, so that the
+// remaining error looks like a step back, which is not followed.
+func readBoth(clock Clock) (wall time.Time, elapsed time.Duration) {
+	for range 4 {
+		before := clock.Elapsed()
+		wall, elapsed = clock.Now(), clock.Elapsed()
+		if elapsed-before < stepTolerance/10 {
+			break
+		}
+	}
+	return wall.Round(0), elapsed
+}
+
+// stepTolerance is how far the wall clock may differ from the generator's before it counts as a step.
+const stepTolerance = 10 * time.Millisecond

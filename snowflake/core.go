@@ -8,73 +8,77 @@ import (
 )
 
 const (
-	// resyncEvery is how often the wall clock is compared with the generator's
-	// own, in the call that comes next.
-	resyncEvery = uint64(time.Second)
+	// resyncEvery is how often a call compares the wall clock with the generator's.
+	resyncEvery = nanos(time.Second)
 
-	// stepTolerance is how far the wall clock may be from the generator's own
-	// before that counts as a step.
-	stepTolerance = 10 * time.Millisecond
-
-	// cacheLine is a multiple of every common cache line's size, so that the
-	// word that all callers write to has one for itself.
+	// cacheLine is a multiple of the cache line's size on all common processors. It pads the word that all calls write.
 	cacheLine = 128
+
+	// frozen is the state of a core that issues no IDs any more. It is above every limit.
+	frozen state = 1 << 63
+
+	// noWorker is the number of a core that has no worker yet.
+	noWorker = -1
 )
 
-// core is the state of one worker of one layout in this process, shared by all
-// generators for it. Times in it are "now": nanoseconds since the layout's
-// epoch, as unsigned numbers, so that a time before the epoch is a huge one.
+// nanos is a time in nanoseconds since the layout's epoch. It is unsigned, so a time before the epoch is a huge number.
+type nanos uint64
+
+// state is a position in a worker's sequence of IDs: tick<<bits | sequence.
+type state uint64
+
+// atomicOf is an atomic.Uint64 with a unit.
+type atomicOf[T ~uint64] struct{ word atomic.Uint64 }
+
+func (a *atomicOf[T]) Load() T    { return T(a.word.Load()) }
+func (a *atomicOf[T]) Store(v T)  { a.word.Store(uint64(v)) }
+func (a *atomicOf[T]) Swap(v T) T { return T(a.word.Swap(uint64(v))) }
+func (a *atomicOf[T]) CompareAndSwap(old, next T) bool {
+	return a.word.CompareAndSwap(uint64(old), uint64(next))
+}
+
+// core is what this process knows about one worker of one layout. All generators for the worker share it.
 type core struct {
 	layout Layout
-	clock  Clock // nil for the system clock, which is read without a call through it
+	clock  Clock // nil for the system clock, which the fast path reads without an interface call
 	bubble bool  // the clock is that of a testing/synctest bubble
 	ticker divider
-	bits   uint8  // width of the sequence
-	mask   uint64 // greatest sequence
-	lead   uint64 // in ticks, the longest that a generator may have
-	end    uint64 // the layout's End as a now, or the greatest int64: 292 years
-	last   uint64 // greatest state that the layout has
-	worker ID     // the worker's bits in an ID
-	start  uint64 // the state at the start
+	bits   uint8 // width of the sequence
+	mask   state // greatest sequence
+	end    nanos // the layout's End, or 292 years after the epoch if that is earlier
+	last   state // the greatest state of the layout
+	lead   ticks // greatest lead that a generator may have
+	start  state // the state at the start
+	worker int64 // or noWorker
+	stamp  ID    // the worker's bits in an ID
 
-	trust func(wall time.Time) bool // nil: a step forward of the wall clock needs no confirmation
+	trust func(wall time.Time) bool // confirms a step forward of the wall clock; nil confirms all
 
-	offset atomic.Int64  // now = the clock's Elapsed + offset; only grows
-	syncAt atomic.Uint64 // the now from which resync is due
-	limit  atomic.Uint64 // greatest state that may be issued
+	offset atomic.Int64    // nanos = the clock's Elapsed + offset; never decreases
+	syncAt atomicOf[nanos] // when the next resync is due
+	limit  atomicOf[state] // greatest state that may be issued
 
 	_     [cacheLine]byte
-	state atomic.Uint64 // tick<<bits | sequence of the last ID taken
+	state atomicOf[state] // of the last ID taken
 	_     [cacheLine]byte
 
+	queue queue
 	*counters
 }
 
-// frozen is the state of a core from which no ID may be taken any more. It is
-// above every limit.
-const frozen = 1 << 63
-
-// newCore returns the core of a fixed worker and sets the start fence: the state
-// is what a process that died just now could have led the clock to, so that the
-// first ID is above all of its IDs.
-func newCore(l Layout, worker int64, clock Clock, lead uint64) (*core, error) {
-	c, now, err := openCore(l, clock)
-	if err != nil {
-		return nil, err
-	}
-	c.lead = lead
-	c.worker = l.worker.put(worker)
-	c.start = (c.ticker.div(now)+lead)<<c.bits | c.mask
-	if c.start >= c.last {
-		return nil, c.exhausted(c.wall(now))
-	}
-	c.limit.Store(c.last)
-	c.state.Store(c.start)
-	return c, nil
+// counters are not written by the fast path, except for skipped: once a tick.
+type counters struct {
+	retired   atomic.Uint64 // states of earlier workers of a lease, used or not
+	skipped   atomic.Uint64 // states passed over at the beginning of a tick
+	abandoned atomic.Uint64 // states taken by calls that failed
+	waits     atomic.Uint64
+	waited    atomic.Int64 // nanoseconds
+	steps     atomic.Uint64
+	drift     atomic.Int64 // nanoseconds
 }
 
-// openCore reads the clock and returns a frozen core.
-func openCore(l Layout, clock Clock) (c *core, now uint64, err error) {
+// openCore reads the clock and returns a core without a worker, which issues nothing.
+func openCore(l Layout, clock Clock) (c *core, now nanos, err error) {
 	bubble := clock == nil && inBubble()
 	if bubble {
 		clock = bubbleClock{}
@@ -85,8 +89,9 @@ func openCore(l Layout, clock Clock) (c *core, now uint64, err error) {
 		bubble: bubble,
 		ticker: newDivider(uint64(l.tick)),
 		bits:   l.sequence.width,
-		mask:   uint64(l.sequence.max()),
+		mask:   state(l.sequence.max()),
 		last:   1<<(l.time.width+l.sequence.width) - 1,
+		worker: noWorker,
 
 		counters: new(counters),
 	}
@@ -94,15 +99,15 @@ func openCore(l Layout, clock Clock) (c *core, now uint64, err error) {
 	if hi != 0 || end > math.MaxInt64 {
 		end = math.MaxInt64
 	}
-	c.end = end
+	c.end = nanos(end)
 	c.state.Store(frozen)
 
-	wall, elapsed := c.readBoth()
+	wall, elapsed := readBoth(c.anyClock())
 	if wall.Before(l.Epoch()) {
 		return nil, 0, l.beforeEpoch(wall)
 	}
-	now = uint64(wall.Sub(l.Epoch()))
-	if now >= end {
+	now = nanos(wall.Sub(l.Epoch()))
+	if now >= c.end {
 		return nil, 0, c.exhausted(wall)
 	}
 	c.offset.Store(int64(now) - int64(elapsed))
@@ -110,56 +115,57 @@ func openCore(l Layout, clock Clock) (c *core, now uint64, err error) {
 	return c, now, nil
 }
 
-// now reads the clock. It must be below syncAt to be used; read does both.
-func (c *core) now() uint64 {
+// newCore returns the core of a fixed worker with a start fence: the state is the greatest that a process that ended just
+// now can have issued, so the first ID is above all of its IDs.
+func newCore(l Layout, worker int64, clock Clock, lead ticks) (*core, error) {
+	c, now, err := openCore(l, clock)
+	if err != nil {
+		return nil, err
+	}
+	c.lead = lead
+	c.worker, c.stamp = worker, l.worker.put(worker)
+	c.start = state(c.tick(now)+lead)<<c.bits | c.mask
+	if c.start >= c.last {
+		return nil, c.exhausted(c.wall(now))
+	}
+	c.limit.Store(c.last)
+	c.state.Store(c.start)
+	return c, nil
+}
+
+// anyClock returns the clock, also if it is the system clock.
+func (c *core) anyClock() Clock {
 	if c.clock != nil {
-		return uint64(int64(c.clock.Elapsed()) + c.offset.Load())
+		return c.clock
 	}
-	return uint64(int64(time.Since(origin)) + c.offset.Load())
+	return systemClock{}
 }
 
-// read reads the clock and follows the wall clock when that is due.
-func (c *core) read() (uint64, error) {
-	now := c.now()
-	if now < c.syncAt.Load() {
-		return now, nil
+// now reads the clock. The result is valid only below syncAt; see read.
+func (c *core) now() nanos {
+	if c.clock != nil {
+		return nanos(int64(c.clock.Elapsed()) + c.offset.Load())
 	}
-	return c.resync(now)
+	return nanos(int64(time.Since(origin)) + c.offset.Load())
 }
 
-// floor returns the least state of the tick that now lies in.
-func (c *core) floor(now uint64) uint64 { return c.ticker.div(now) << (c.bits & 63) }
+// tick returns the tick that contains now.
+func (c *core) tick(now nanos) ticks { return ticks(c.ticker.div(uint64(now))) }
 
-// wall returns a now that is below the greatest int64 as a time.
-func (c *core) wall(now uint64) time.Time { return c.layout.Epoch().Add(time.Duration(now)) }
+// floor returns the least state of the tick that contains now.
+func (c *core) floor(now nanos) state { return state(c.tick(now)) << (c.bits & 63) }
 
-// tickSpan returns the duration of n ticks.
-func (c *core) tickSpan(n uint64) time.Duration { return time.Duration(n) * c.layout.tick }
+// tickOf returns the tick of a state.
+func (c *core) tickOf(s state) ticks { return ticks(s >> (c.bits & 63)) }
 
-// foreign reports whether the caller's clock is not the core's, being on the
-// other side of a testing/synctest bubble's wall.
+// wall returns a time below 1<<63 as a time.Time.
+func (c *core) wall(now nanos) time.Time { return c.layout.Epoch().Add(time.Duration(now)) }
+
+// span returns the duration of n ticks.
+func (c *core) span(n ticks) time.Duration { return time.Duration(n) * c.layout.tick }
+
+// foreign reports whether the caller and the core are not in the same testing/synctest bubble, or not both outside.
 func (c *core) foreign() bool { return (c.clock == nil || c.bubble) && c.bubble != inBubble() }
 
-// exhausted says that there is no ID left for t.
+// exhausted returns the error for a time that has no ID left.
 func (c *core) exhausted(t time.Time) error { return exhausted(t, c.wall(c.end)) }
-
-// divider divides by a number that is not known at compile time with a
-// multiplication and a shift, several times faster than the DIV instruction.
-// It is exact for every dividend below 1<<63 (Granlund and Montgomery, "Division
-// by Invariant Integers using Multiplication", PLDI 1994).
-type divider struct {
-	magic uint64
-	shift uint8
-}
-
-// newDivider returns the divider by d, which is at least 2.
-func newDivider(d uint64) divider {
-	width := bits.Len64(d - 1) // 1<<(width-1) < d <= 1<<width
-	magic, _ := bits.Div64(1<<(width-1), 0, d)
-	return divider{magic: magic + 1, shift: uint8(width - 1)}
-}
-
-func (d divider) div(n uint64) uint64 {
-	hi, _ := bits.Mul64(n, d.magic)
-	return hi >> (d.shift & 63)
-}

@@ -108,17 +108,17 @@ func BenchmarkAppendText(b *testing.B) {
 			}
 			keepBytes = buf
 		}},
-		subject{"AppendBase58", func(n int) {
+		subject{"Base58", func(n int) {
 			buf := make([]byte, 0, 32)
 			for i := range n {
-				buf = ids[i%1024].AppendBase58(buf[:0])
+				buf = append(buf[:0], ids[i%1024].Base58()...)
 			}
 			keepBytes = buf
 		}},
-		subject{"AppendBase62", func(n int) {
+		subject{"Base62", func(n int) {
 			buf := make([]byte, 0, 32)
 			for i := range n {
-				buf = ids[i%1024].AppendBase62(buf[:0])
+				buf = append(buf[:0], ids[i%1024].Base62()...)
 			}
 			keepBytes = buf
 		}},

@@ -36,8 +36,8 @@ func TestNoIDIsIssuedBeforeTheEpoch(t *testing.T) {
 // then there is an error for ever.
 func TestTheEndOfTimeIsAnErrorForEver(t *testing.T) {
 	layouts := []snowflake.Layout{
-		snowflake.Default(), snowflake.Wide(), snowflake.JavaScriptSafe(), snowflake.Twitter(), snowflake.Discord(),
-		snowflake.Instagram(), snowflake.Sonyflake(), snowflake.Resource(), snowflake.ManyWorkers(), snowflake.MultiClock(),
+		snowflake.Default(), snowflake.Wide(), snowflake.JavaScriptSafe(), snowflake.Twitter(), preset("discord"),
+		preset("instagram"), preset("sonyflake"), preset("resource"), preset("manyworkers"), preset("multiclock"),
 		snowflake.MustLayout(epoch2025, time.Millisecond, fields("shard", 4, "time", 20, "sequence", 2)...),
 		snowflake.MustLayout(epoch2025, time.Hour, fields("time", 2, "sequence", 3)...),
 	}
@@ -102,7 +102,7 @@ func TestAGeneratorCanUse292YearsFromItsEpoch(t *testing.T) {
 		t.Errorf("New: %v, want %q", err, end)
 	}
 	clock := newFakeClock(time.Date(2262, 4, 11, 0, 0, 0, 0, time.UTC))
-	g := mustNew(t, 0, snowflake.WithLayout(snowflake.Mastodon()), snowflake.WithClock(clock))
+	g := mustNew(t, 0, snowflake.WithLayout(preset("mastodon")), snowflake.WithClock(clock))
 	for range 3 {
 		clock.Advance(24 * time.Hour)
 		if id, err := g.Next(); id != 0 || !errors.Is(err, snowflake.ErrTimeExhausted) || !strings.Contains(err.Error(), clock.Now().Format(time.DateOnly)) {
@@ -194,7 +194,7 @@ func TestNumbersOfTheJavaScriptLayoutNeverExceed53Bits(t *testing.T) {
 }
 
 func TestBaiduIsOver(t *testing.T) {
-	if _, err := snowflake.New(0, snowflake.WithLayout(snowflake.Baidu())); !errors.Is(err, snowflake.ErrTimeExhausted) ||
+	if _, err := snowflake.New(0, snowflake.WithLayout(preset("baidu"))); !errors.Is(err, snowflake.ErrTimeExhausted) ||
 		!strings.Contains(err.Error(), "2024-11-20T13:24:16Z") {
 		t.Errorf("New: %v, want ErrTimeExhausted with the end", err)
 	}

@@ -26,10 +26,3 @@ func ExampleParseBase32() {
 	// 175928847299117063 <nil>
 	// snowflake: base32 "O4W86BB0G4007" is not an ID: byte 0 is "O", which is not in the alphabet
 }
-
-func ExampleID_AppendBase58() {
-	url := []byte("https://example.com/orders/")
-	fmt.Println(string(snowflake.ID(175928847299117063).AppendBase58(url)))
-	// Output:
-	// https://example.com/orders/1QgmVVkniES
-}

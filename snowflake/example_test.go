@@ -39,7 +39,7 @@ func ExampleGenerator_Fill() {
 }
 
 func ExampleGenerator_With() {
-	gen, err := snowflake.New(2, snowflake.WithLayout(snowflake.Resource()), snowflake.WithField("region", 7))
+	gen, err := snowflake.New(2, snowflake.WithLayout(preset("resource")), snowflake.WithField("region", 7))
 	if err != nil {
 		log.Fatal(err)
 	}

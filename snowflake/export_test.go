@@ -1,22 +1,26 @@
 package snowflake
 
+// ErrForeignClock is returned in a testing/synctest bubble that the generator was not created in, and outside of its own.
+var ErrForeignClock = errForeignClock
+
 // NowTick returns the tick that the generator's clock shows.
 func (g *Generator) NowTick() int64 {
 	c := g.current()
-	return int64(c.ticker.div(c.now()))
+	return int64(c.tick(c.now()))
 }
 
 // LeadTicks returns how many ticks the generator may lead.
-func (g *Generator) LeadTicks() int64 { return int64(g.lead) }
+func (g *Generator) LeadTicks() int64 { return int64(g.reach.lead) }
 
 // Shares reports whether two generators draw from the same state.
-func (g *Generator) Shares(other *Generator) bool { return g.core == other.core }
+func (g *Generator) Shares(other *Generator) bool { return g.current() == other.current() }
 
 // Divide divides with a divider.
 func Divide(n, d uint64) uint64 { return newDivider(d).div(n) }
 
-// LimitToIssued lets no ID be issued that is not issued yet.
+// LimitToIssued makes the last ID taken the last that the generator issues.
 func (g *Generator) LimitToIssued() {
-	g.core.last = g.core.state.Load()
-	g.core.limit.Store(g.core.last)
+	c := g.current()
+	c.last = c.state.Load()
+	c.limit.Store(c.last)
 }

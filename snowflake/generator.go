@@ -2,74 +2,142 @@ package snowflake
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
-// Generator issues the IDs of one worker. Its methods are safe for any number of
-// goroutines. Make one with New; the methods of the zero Generator and of a nil
-// one return ErrNoGenerator.
+// Generator issues the IDs of one worker. Its methods are safe for concurrent use. Create one with New; the methods of the
+// zero Generator and of a nil *Generator return ErrNoGenerator.
 //
-// # Why no ID comes twice
+// # Why no ID is issued twice
 //
-// All that changes is one word: the tick and the sequence of the last ID taken.
-// A call reads the clock, then the word, and takes the greater of "one more than
-// the word" and "the first sequence of the clock's tick" by a compare-and-swap
-// from the old word to the new. An ID belongs to the call whose swap moved the
-// word to it or over it. The word grows; only a call that gives up its wait may
-// swap it back to what it was before, and only while nobody has moved it since,
-// so what it takes back was in no other hands. Hence:
+// All mutable state is one word: the tick and sequence of the last ID taken. A call reads the clock, then the word, and
+// replaces the word by the greater of "the word plus one" and "the first sequence of the clock's tick", with a
+// compare-and-swap. The ID belongs to the call whose swap succeeded. The word never decreases, with one exception: a call
+// that gives up its wait swaps it back if no other call has moved it since, so nobody has seen those IDs. Therefore:
 //
-//   - No two calls get one ID, however many goroutines there are, and for however
-//     long one of them is paused between any two steps: if another call was faster
-//     the swap fails and is tried again above it.
-//   - IDs are in order. If one call returned before another began, its ID is the
-//     earlier one by time and sequence: the swaps are the linearization points
-//     (Herlihy and Wing, 1990). Earlier is smaller if the layout has the time
-//     first and the sequence last but for the worker, as all presets have, and as
-//     long as With does not stamp different values.
-//   - The clock is monotonic, so a wall clock that steps back, an NTP correction or
-//     a leap second can't be seen. A wall clock that steps forward is followed
-//     within a second of use, as after the sleep of a laptop.
-//   - When the sequence of a tick is spent it carries into the tick, so the
-//     generator leads the clock, by no more than the lead (WithLead). A call that
-//     would lead further takes its value first and then sleeps until it is due: the
-//     waiting are served in the order in which they came, and no lock is held.
-//   - Every limit is compared before the swap.
-//   - A new process starts above what one that died the moment before could have
-//     led to: the first ID is past clock + lead.
+//   - No two calls get the same ID, however many goroutines there are and wherever one of them is paused: if another call
+//     was faster, the swap fails and is tried again above it.
+//   - IDs are in order. If one call returned before another began, its ID is earlier by time and sequence; the swaps are
+//     the linearization points (Herlihy and Wing, 1990). Earlier means smaller if the layout has the time first and the
+//     sequence last except for the worker, as all presets have, and if With does not set different values.
+//   - The clock is monotonic, so steps back of the wall clock, corrections by NTP and leap seconds have no effect. Steps
+//     forward are followed within a second of use, for example after a laptop was suspended.
+//   - When the sequence of a tick is used up, it carries into the next tick, so the generator leads the clock by at most
+//     the lead (WithLead). A call that would lead further takes its ID first and then sleeps until it is due. Calls that
+//     wait for the clock are served in the order in which they came, and no lock is held while they wait. Calls that wait
+//     for a lease have no order.
+//   - Every limit is checked before the swap.
+//   - A new process starts above every ID that a process which ended just before can have issued: its first ID is past
+//     clock + lead.
 //
-// All generators of one process for the same bits of a layout and the same
-// worker share the word, for the life of the process. Those with a clock of
-// their own (WithClock) and those that are made in a testing/synctest bubble do
-// not: two of them repeat each other's IDs.
+// All generators of a process for the same bits of a layout and the same worker share the word, as long as the process
+// lives. Generators with WithClock and those created in a testing/synctest bubble do not: two of them issue the same IDs.
 //
-// Not covered by a fixed worker number: two live processes with the same one; a
-// process that is started again after the wall clock was set back, in its last
-// run or since; and a virtual machine that is cloned while it runs.
+// A fixed worker does not protect against two live processes with the same worker, a restart after the wall clock was set
+// back, or a clone of a running virtual machine.
 type Generator struct {
-	core   *core   // nil with a lease
-	lessee *Lessee // nil with a fixed worker
+	source *source
+	reach  reach
 	layout Layout
-	fixed  ID     // the fields besides time, worker and sequence
-	span   uint64 // how far a state may be above the clock's: lead<<bits | mask
-	lead   uint64 // in ticks
+	fixed  ID // the fields except time, worker and sequence
 	pinned []pin
 
-	// Copied from the layout, since Next uses them.
+	// Copied from the layout for Next.
 	timeShift, seqShift uint8
 }
 
-// current returns the state that the generator draws from at the moment; nil if
-// it was not made by New.
-func (g *Generator) current() *core {
-	switch {
-	case g == nil:
-		return nil
-	case g.core == nil && g.lessee != nil:
-		return g.lessee.current.Load()
-	default:
-		return g.core
+// New returns a generator for the worker, a number in [0, MaxWorker()] of the layout: Default(), unless WithLayout sets
+// another. The worker is not an option because 0 is a worker like any other. No two processes may use the same worker at
+// the same time.
+//
+// New returns ErrFieldRange for a worker or a pinned value that does not fit into its field, ErrUnknownField and
+// ErrFieldOwned for a field that cannot be pinned, ErrLayout for the zero Layout, ErrOption for other invalid options, and
+// ErrBeforeEpoch or ErrTimeExhausted if the clock is outside the layout's time, of which a generator can use the first 292
+// years.
+func New(worker int64, opts ...Option) (*Generator, error) {
+	g, cfg, err := build(opts)
+	if err != nil {
+		return nil, err
 	}
+	l := cfg.layout
+	if err := l.worker.check(l.workerLabel(), worker); err != nil {
+		return nil, err
+	}
+	c, err := coreFor(l, worker, cfg.clock, g.reach.lead)
+	if err != nil {
+		return nil, err
+	}
+	g.source.current.Store(c)
+	return g, nil
+}
+
+// build returns a generator with the options, whose source has no core.
+func build(opts []Option) (*Generator, config, error) {
+	cfg := config{layout: Default(), lead: DefaultLead}
+	for _, opt := range opts {
+		if opt == nil {
+			return nil, cfg, fmt.Errorf("%w: nil Option", ErrOption)
+		}
+		if err := opt.apply(&cfg); err != nil {
+			return nil, cfg, err
+		}
+	}
+	l := cfg.layout
+	g := &Generator{
+		source:    new(source),
+		layout:    l,
+		timeShift: l.time.shift,
+		seqShift:  l.sequence.shift,
+	}
+	for _, p := range cfg.pinned {
+		if err := g.set(p.field, p.value); err != nil {
+			return nil, cfg, err
+		}
+	}
+	g.pinned = cfg.pinned
+	g.reach.lead = ticks(min(int64(cfg.lead/l.tick), l.time.max()))
+	g.reach.span = state(g.reach.lead)<<l.sequence.width | state(l.sequence.max())
+	return g, cfg, nil
+}
+
+// With returns a generator that sets the named field of each ID to value and shares everything else with g. Time and
+// sequence come from the same word, so no ID of the two is equal, whatever the values. Use it for what an ID stands for,
+// such as a type or a region. Use WithField for what distinguishes processes with the same worker, such as a datacenter.
+//
+// It returns ErrUnknownField, ErrFieldRange, and ErrFieldOwned for the time, the sequence, the worker and pinned fields,
+// whose other values may belong to another process.
+func (g *Generator) With(field string, value int64) (*Generator, error) {
+	if g == nil || g.source == nil {
+		return nil, ErrNoGenerator
+	}
+	for _, p := range g.pinned {
+		if p.field == field {
+			return nil, fmt.Errorf("%w: %q is pinned to %d", ErrFieldOwned, field, p.value)
+		}
+	}
+	view := *g
+	if err := view.set(field, value); err != nil {
+		return nil, err
+	}
+	return &view, nil
+}
+
+// set sets a field other than time, sequence and worker.
+func (g *Generator) set(field string, value int64) error {
+	l := g.layout
+	at, ok := l.find(field)
+	switch {
+	case !ok:
+		return l.unknownField(field)
+	case at == l.time || at == l.sequence || at == l.worker:
+		return fmt.Errorf("%w: %q is set by the generator", ErrFieldOwned, field)
+	}
+	if err := at.check(field, value); err != nil {
+		return err
+	}
+	g.fixed = g.fixed&^at.put(at.max()) | at.put(value)
+	return nil
 }
 
 // Layout returns the layout of the generator's IDs.
@@ -80,83 +148,85 @@ func (g *Generator) Layout() Layout {
 	return g.layout
 }
 
-// Worker returns the worker whose IDs the generator issues at the moment: always
-// the same unless it has a lease.
+// Worker returns the worker whose IDs the generator issues. It is constant unless the generator has a lease, and -1 if
+// there is none: before the lease has got its first worker, and for a nil or zero Generator.
 func (g *Generator) Worker() int64 {
-	c := g.current()
-	if c == nil {
-		return 0
+	if c := g.current(); c != nil {
+		return c.worker
 	}
-	return g.layout.worker.get(c.worker)
+	return noWorker
 }
 
-// Next returns the next ID. When the lead is used up it waits until those who
-// wait already and then itself are due: 1 ms for each 4,096 IDs on the Default
-// layout. The first ID of a new generator is due within a tick. NextContext can
-// be interrupted.
+// current returns the core that the generator takes IDs from; nil if the generator was not made by New.
+func (g *Generator) current() *core {
+	if g == nil || g.source == nil {
+		return nil
+	}
+	return g.source.current.Load()
+}
+
+// Next returns the next ID. When the lead is used up it waits until its ID is due, after those of calls that wait
+// already: 1 ms for each 4,096 IDs on the Default layout. The first ID of a new generator is due within a tick. Use
+// NextContext to limit the wait.
 //
-// It returns ErrTimeExhausted when no ID is left, ErrBeforeEpoch or
-// ErrForeignClock when the clock is out of order, and ErrNoGenerator.
+// It returns ErrTimeExhausted when no ID is left, ErrBeforeEpoch if the clock is before the epoch, ErrLeaseStalled, and
+// ErrNoGenerator. It fails as well if it is called inside a testing/synctest bubble that the generator was not created in,
+// or outside of the one it was created in.
 func (g *Generator) Next() (ID, error) {
-	if g == nil {
+	if g == nil || g.source == nil {
 		return 0, ErrNoGenerator
 	}
-	c := g.core
-	if c == nil {
-		if g.lessee == nil {
-			return 0, ErrNoGenerator
-		}
-		c = g.lessee.current.Load()
-	}
+	c := g.source.current.Load()
 	if c.clock != nil {
 		return g.NextContext(context.Background())
 	}
-	// The way of nearly all calls that come faster than one a tick. It is
-	// written out because functions of this size are not inlined.
-	now := uint64(int64(time.Since(origin)) + c.offset.Load())
+	// Fast path: more than one call per tick. It repeats now, read and step, which the compiler does not inline.
+	now := nanos(int64(time.Since(origin)) + c.offset.Load())
 	if now >= c.syncAt.Load() {
 		return g.NextContext(context.Background())
 	}
 	last, floor := c.state.Load(), c.floor(now)
 	next := last + 1
-	// Below the floor, when a new tick has begun, the difference wraps around.
-	if next-floor > g.span || next > c.limit.Load() {
-		return g.nextAt(context.Background(), c, now)
+	// If next is below the floor, when a new tick has begun, the difference wraps around.
+	if next-floor > g.reach.span || next > c.limit.Load() {
+		return g.nextAt(c, now)
 	}
 	if !c.state.CompareAndSwap(last, next) {
 		backOff()
-		return g.nextAt(context.Background(), c, now)
+		return g.nextAt(c, now)
 	}
 	return g.compose(c, next), nil
 }
 
-// NextContext is Next with a wait that ends when ctx is done: it then returns
-// an error that wraps ctx.Err(). With a context that is done already, or whose
-// deadline is earlier than the ID would be due, it returns at once and takes
-// nothing; deadlines are compared by the system clock, and not at all with
-// another (WithClock).
-func (g *Generator) NextContext(ctx context.Context) (ID, error) {
-	c, state, err := g.draw(ctx, 1)
-	if err != nil {
-		return 0, err
-	}
-	return g.compose(c, state), nil
-}
-
-// nextAt is NextContext after a look at the clock.
-func (g *Generator) nextAt(ctx context.Context, c *core, now uint64) (ID, error) {
-	state, err := g.take(ctx, c, now, 1)
+// nextAt is Next with the core and the time that it has read.
+func (g *Generator) nextAt(c *core, now nanos) (ID, error) {
+	ctx := context.Background()
+	first, err := c.take(ctx, g.reach, now, 1)
 	if err != nil {
 		if err == errBeyond { //nolint:errorlint // never wrapped
 			return g.NextContext(ctx)
 		}
 		return 0, err
 	}
-	return g.compose(c, state), nil
+	return g.compose(c, first), nil
 }
 
-// MustNext is Next for places that can't take an error, such as the default
-// functions of ORMs. It panics where Next returns one.
+// NextContext is Next with a wait that ends when ctx is done; the error then wraps ctx.Err(). If ctx is done already, or
+// its deadline is before the ID would be due, it returns at once and takes no ID. The deadline is compared with the system
+// clock, and is not compared under WithClock.
+func (g *Generator) NextContext(ctx context.Context) (ID, error) {
+	if g == nil || g.source == nil {
+		return 0, ErrNoGenerator
+	}
+	c, first, err := g.source.draw(ctx, g.reach, 1)
+	if err != nil {
+		return 0, err
+	}
+	return g.compose(c, first), nil
+}
+
+// MustNext is like Next but panics on an error. It is for callers that cannot return one, such as default functions of
+// ORMs.
 func (g *Generator) MustNext() ID {
 	id, err := g.Next()
 	if err != nil {
@@ -166,6 +236,6 @@ func (g *Generator) MustNext() ID {
 }
 
 // compose returns the ID for a state of c.
-func (g *Generator) compose(c *core, state uint64) ID {
-	return ID(state>>(c.bits&63)<<(g.timeShift&63)|state&c.mask<<(g.seqShift&63)) | c.worker | g.fixed
+func (g *Generator) compose(c *core, s state) ID {
+	return ID(s>>(c.bits&63)<<(g.timeShift&63)|s&c.mask<<(g.seqShift&63)) | c.stamp | g.fixed
 }

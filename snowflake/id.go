@@ -45,9 +45,3 @@ func (id ID) IsZero() bool { return id == 0 }
 // Compare returns -1 if id is smaller than other, 0 if they are equal, and +1 if it is larger. It fits
 // [slices.SortFunc] as the method expression ID.Compare.
 func (id ID) Compare(other ID) int { return cmp.Compare(id, other) }
-
-// String returns the ID in decimal digits, with a minus sign if it is negative. [Parse] takes this text and no other.
-func (id ID) String() string {
-	var buf [maxDecimalLen]byte
-	return string(appendDecimal(buf[:0], id))
-}

@@ -9,58 +9,48 @@ import (
 	"time"
 )
 
-// Names of the fields with a meaning of their own. All others are free: a
-// datacenter, a region, a shard above the time.
+// Names of the fields with a meaning of their own. All other names are free, such as "datacenter" or "region".
 const (
 	FieldTime     = "time"     // ticks since the epoch; every layout has it
-	FieldSequence = "sequence" // counts within a tick; every layout has it
-	FieldWorker   = "worker"   // the number that New takes
+	FieldSequence = "sequence" // counts the IDs of a tick; every layout has it
+	FieldWorker   = "worker"   // the number given to New
 )
 
-// workerNames are the fields that can hold the worker, best first: published
-// layouts name it differently.
+// workerNames are the fields that can hold the worker, in order of preference: published layouts differ in the name.
 var workerNames = [...]string{FieldWorker, "machine", "shard"}
 
+// Limits of a layout.
 const (
-	// MaxLayoutBits is the most that the fields of a layout may add up to: the
-	// sign bit of the int64 stays 0, so that every ID is positive.
-	MaxLayoutBits = 63
-
-	// MaxLayoutFields is the most fields that a layout may have.
-	MaxLayoutFields = 8
-
-	// MinTick is the shortest tick, bounded by what system clocks resolve.
-	MinTick = time.Microsecond
+	maxBits   = 63 // the sign bit of the int64 stays 0, so every ID is positive
+	maxFields = 8
+	minTick   = time.Microsecond // system clocks resolve no less
 )
 
-// Field is one run of bits in a layout.
+// Field is a run of bits in a layout.
 type Field struct {
-	Name string // lower case letters, digits and underscores, a letter first
+	Name string // lower case letters, digits and underscores; begins with a letter
 	Bits int    // width, 1 to 62
 }
 
-// Layout says which bits of an ID mean what: the epoch that time counts from,
-// the length of a tick, and the fields from the highest bit to the lowest.
-// Fields may stand in any order. With the time first, IDs sort by time; with the
-// sequence below all fields but the worker, those of a generator also sort by
-// their order within a tick.
+// Layout defines the bits of an ID: the epoch that its time counts from, the length of a tick, and the fields from the
+// highest bit to the lowest. With the time first, IDs sort by time. With the sequence below all fields except the worker,
+// the IDs of one generator also sort in order of issue within a tick.
 //
-// A Layout is a small value that == compares and that can be a map key. It is
-// immutable and safe for concurrent use. The zero Layout has no fields and is
-// refused by New and Compose with ErrLayout; make one with NewLayout, ParseLayout
-// or a preset such as Default.
+// A Layout is a small immutable value: it can be compared with ==, used as a map key and read concurrently. The zero
+// Layout has no fields, and New and Compose reject it with ErrLayout. Make a Layout with NewLayout, ParseLayout, Preset or
+// a function such as Default.
 type Layout struct {
 	epoch  int64 // Unix nanoseconds
 	tick   time.Duration
-	names  string // of the fields, high to low, joined by spaces
-	widths [MaxLayoutFields]uint8
+	names  string // of the fields, high to low, separated by spaces
+	widths [maxFields]uint8
 
-	// Found from the above once, so that reading an ID is shifts and masks.
+	// Derived from the above, so that reading an ID is shifts and masks.
 	bits                   uint8
 	time, sequence, worker slot
 }
 
-// slot is where a field stands in an ID.
+// slot is the place of a field in an ID.
 type slot struct{ shift, width uint8 }
 
 // max returns the greatest value that fits.
@@ -71,28 +61,34 @@ func (s slot) get(id ID) int64 {
 	return int64(uint64(id) >> (s.shift & 63) & (1<<(s.width&63) - 1))
 }
 
-// put returns the bits of an ID whose field has the value.
+// put returns an ID in which the field has the value and all other bits are 0.
 func (s slot) put(value int64) ID { return ID(value) << (s.shift & 63) }
 
-// NewLayout returns the layout with the given epoch, tick and fields, listed
-// from the highest bit to the lowest.
+// check returns an error that matches ErrFieldRange if the value does not fit.
+func (s slot) check(name string, value int64) error {
+	if value < 0 || value > s.max() {
+		return &fieldError{name, value, s.max()}
+	}
+	return nil
+}
+
+// NewLayout returns the layout with the given epoch, tick and fields, listed from the highest bit to the lowest.
 //
-// The epoch is any instant that fits into Unix nanoseconds (years 1678 to 2262);
-// it may lie in the future, but New refuses to issue IDs before it. The tick is
-// at least MinTick; a generator may wait that long for its first ID. Exactly one field is named "time" and one "sequence". The
-// worker that New takes goes into the field named "worker", or else "machine",
-// or else "shard"; a layout may have none of them. The widths add up to
-// MaxLayoutBits at the most. Anything else is an error wrapping ErrLayout.
+// The epoch is any time in the range of Unix nanoseconds (years 1678 to 2262). It may lie in the future, but New rejects
+// the layout until then. The tick is at least 1 µs; a generator may wait one tick for its first ID. There are at most 8
+// fields: one named "time", one named "sequence", and any others. The worker given to New is stored in the field named
+// "worker", or else "machine", or else "shard"; a layout may have none of them. The widths add up to at most 63 bits. All
+// other input is an error that matches ErrLayout.
 func NewLayout(epoch time.Time, tick time.Duration, fields ...Field) (Layout, error) {
 	l := Layout{epoch: epoch.UnixNano(), tick: tick}
 	if !time.Unix(0, l.epoch).Equal(epoch) {
 		return Layout{}, layoutError("epoch %s outside the years 1678 to 2262", epoch.Format(time.RFC3339))
 	}
-	if tick < MinTick {
-		return Layout{}, layoutError("tick %v below %v", tick, MinTick)
+	if tick < minTick {
+		return Layout{}, layoutError("tick %v below %v", tick, minTick)
 	}
-	if len(fields) > MaxLayoutFields {
-		return Layout{}, layoutError("%d fields, more than %d", len(fields), MaxLayoutFields)
+	if len(fields) > maxFields {
+		return Layout{}, layoutError("%d fields, more than %d", len(fields), maxFields)
 	}
 	total := 0
 	names := make([]string, len(fields))
@@ -103,14 +99,14 @@ func NewLayout(epoch time.Time, tick time.Duration, fields ...Field) (Layout, er
 		if slices.Contains(names[:i], f.Name) {
 			return Layout{}, layoutError("field %q twice", f.Name)
 		}
-		if f.Bits < 1 || f.Bits >= MaxLayoutBits {
-			return Layout{}, layoutError("field %q has %d bits, want 1 to %d", f.Name, f.Bits, MaxLayoutBits-1)
+		if f.Bits < 1 || f.Bits >= maxBits {
+			return Layout{}, layoutError("field %q has %d bits, want 1 to %d", f.Name, f.Bits, maxBits-1)
 		}
 		names[i], l.widths[i] = f.Name, uint8(f.Bits)
 		total += f.Bits
 	}
-	if total > MaxLayoutBits {
-		return Layout{}, layoutError("%d bits, more than %d", total, MaxLayoutBits)
+	if total > maxBits {
+		return Layout{}, layoutError("%d bits, more than %d", total, maxBits)
 	}
 	l.bits = uint8(total)
 	l.names = strings.Join(names, " ")
@@ -128,8 +124,7 @@ func NewLayout(epoch time.Time, tick time.Duration, fields ...Field) (Layout, er
 	return l, nil
 }
 
-// MustLayout is NewLayout for layouts that are written down in code. It panics
-// on an error.
+// MustLayout is like NewLayout but panics on an error. It is for layouts that are written in code.
 func MustLayout(epoch time.Time, tick time.Duration, fields ...Field) Layout {
 	l, err := NewLayout(epoch, tick, fields...)
 	if err != nil {
@@ -159,8 +154,8 @@ func (l Layout) Fields() []Field {
 	return fields
 }
 
-// WorkerField returns the name of the field that holds the worker given to New:
-// "worker", or else "machine", or else "shard"; "" if the layout has none.
+// WorkerField returns the name of the field that holds the worker given to New: "worker", or else "machine", or else
+// "shard"; "" if the layout has none.
 func (l Layout) WorkerField() string {
 	for _, name := range workerNames {
 		if _, ok := l.find(name); ok {
@@ -170,15 +165,14 @@ func (l Layout) WorkerField() string {
 	return ""
 }
 
-// MaxWorker returns the greatest worker: 1023 for 10 bits, 0 for a layout
-// without a worker field. The least is 0, which is as good as any other.
+// MaxWorker returns the greatest worker: 1023 for 10 bits, 0 for a layout without a worker field. The least is 0, which
+// is a worker like any other.
 func (l Layout) MaxWorker() int64 { return l.worker.max() }
 
-// MaxSequence returns the greatest sequence: a tick holds MaxSequence + 1 IDs
-// for each worker.
+// MaxSequence returns the greatest sequence: a worker issues MaxSequence + 1 IDs a tick.
 func (l Layout) MaxSequence() int64 { return l.sequence.max() }
 
-// find returns where the named field stands.
+// find returns the place of the named field.
 func (l Layout) find(name string) (slot, bool) {
 	for field, at := range l.slots() {
 		if field == name {
@@ -203,6 +197,18 @@ func (l Layout) slots() iter.Seq2[string, slot] {
 	}
 }
 
+// workerLabel names the worker in errors, also for a layout without a worker field.
+func (l Layout) workerLabel() string {
+	if name := l.WorkerField(); name != "" {
+		return name
+	}
+	return FieldWorker
+}
+
+func (l Layout) unknownField(name string) error {
+	return fmt.Errorf("%w: %q is not among %s", ErrUnknownField, name, strings.ReplaceAll(l.names, " ", ", "))
+}
+
 func validName(s string) bool {
 	for i, c := range []byte(s) {
 		letter := 'a' <= c && c <= 'z'
@@ -211,8 +217,4 @@ func validName(s string) bool {
 		}
 	}
 	return s != ""
-}
-
-func layoutError(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrLayout, fmt.Sprintf(format, args...))
 }

@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// String returns the layout's text form, for configuration files and logs; the
-// same layout always has the same text:
+// String returns the layout's text form, for configuration files and logs:
 //
 //	epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12
 //
-// Fields go from the highest bit to the lowest, each with its width in bits.
-// The zero Layout is "".
+// Fields are listed from the highest bit to the lowest, each with its width in bits. Equal layouts have equal texts. The
+// zero Layout is "".
 func (l Layout) String() string {
 	if l.IsZero() {
 		return ""
@@ -31,14 +30,10 @@ func (l Layout) String() string {
 	return string(b)
 }
 
-// AppendText appends the text form of String.
-func (l Layout) AppendText(b []byte) ([]byte, error) { return append(b, l.String()...), nil }
-
-// MarshalText returns the text form of String.
+// MarshalText returns the text of String. The error is always nil.
 func (l Layout) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// UnmarshalText is ParseLayout; the empty text is the zero Layout. On an error
-// the layout is unchanged.
+// UnmarshalText is ParseLayout, but the empty text is the zero Layout. On an error the layout is unchanged.
 func (l *Layout) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*l = Layout{}
@@ -51,21 +46,13 @@ func (l *Layout) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ParseLayout reads what String prints, and more: the words may stand in any
-// order as long as the fields keep theirs, the epoch is any time of RFC 3339, the
-// tick whatever time.ParseDuration takes. A text of one word is the name of a preset in
-// lower case, such as "twitter". An error wraps ErrLayout.
+// ParseLayout reads the text of String, and more: epoch and tick may stand anywhere among the fields, the epoch is any
+// time of RFC 3339, and the tick anything that time.ParseDuration takes. A text of one word is the name of a preset, such
+// as "twitter" (see Preset). An error matches ErrLayout.
 func ParseLayout(text string) (Layout, error) {
-	words := strings.Fields(text)
-	if len(words) == 1 {
-		if preset, ok := presets()[words[0]]; ok {
-			return preset, nil
-		}
+	if words := strings.Fields(text); len(words) == 1 && !strings.ContainsAny(words[0], "=:") {
+		return Preset(words[0])
 	}
-	return parseLayout(text)
-}
-
-func parseLayout(text string) (Layout, error) {
 	var (
 		epoch  time.Time
 		tick   time.Duration
@@ -93,7 +80,7 @@ func parseLayout(text string) (Layout, error) {
 		case "tick":
 			tick, err = time.ParseDuration(value)
 		default:
-			return Layout{}, layoutError("%q: want epoch=, tick=, name:bits or the name of a preset", word)
+			return Layout{}, layoutError("%q: want epoch=, tick= or name:bits", word)
 		}
 		if err != nil {
 			return Layout{}, fmt.Errorf("%w: %s: %w", ErrLayout, key, err)
@@ -111,7 +98,7 @@ func parseField(word string) (Field, error) {
 	name, width, ok := strings.Cut(word, ":")
 	bits, err := strconv.ParseUint(width, 10, 8)
 	if !ok || err != nil {
-		return Field{}, layoutError("%q: want epoch=, tick=, name:bits or the name of a preset", word)
+		return Field{}, layoutError("%q: want epoch=, tick= or name:bits", word)
 	}
 	return Field{Name: name, Bits: int(bits)}, nil
 }

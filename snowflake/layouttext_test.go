@@ -47,7 +47,8 @@ func TestParseLayoutTakesWordsInAnyOrderAndPresets(t *testing.T) {
 func TestParseLayoutNamesWhatIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		"":        `no epoch= in ""`,
-		"Twitter": `"Twitter": want epoch=`,
+		"Twitter": `no preset "Twitter"`,
+		"time:41": `no epoch=`,
 		"epoch=2025-01-01T00:00:00Z time:41 sequence:12":                      "no tick=",
 		"tick=1ms time:41 sequence:12":                                        "no epoch=",
 		"epoch=yesterday tick=1ms time:41 sequence:12":                        `cannot parse "yesterday"`,

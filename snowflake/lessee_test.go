@@ -55,8 +55,8 @@ func TestNothingIsIssuedBeforeTheFirstWorker(t *testing.T) {
 	if err := g.Fill(t.Context(), nil); !errors.Is(err, snowflake.ErrEmptyFill) {
 		t.Errorf("Fill: %v", err)
 	}
-	if s := g.Stats(); s.Issued != 0 || s.Lead != 0 {
-		t.Errorf("%+v", s)
+	if s := g.Stats(); s.Issued != 0 || s.Lead != 0 || g.Worker() != -1 {
+		t.Errorf("%+v, worker %d", s, g.Worker())
 	}
 	select {
 	case <-l.Wanted():
@@ -171,7 +171,7 @@ func TestAStepForwardWaitsForConfirmation(t *testing.T) {
 
 func TestCallsWithoutADeadlineWaitForTheHorizonAsLongAsThePatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLessee(t, 3*time.Second, snowflake.WithLayout(snowflake.Mastodon()))
+		l := newLessee(t, 3*time.Second, snowflake.WithLayout(preset("mastodon")))
 		g := l.Generator()
 		start := time.Now()
 		if _, err := g.Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || time.Since(start) != 3*time.Second {
@@ -239,7 +239,7 @@ func TestFailLetsTheRestBelowTheHorizonBeUsedAndCloseDoesNot(t *testing.T) {
 
 func TestViewsFollowTheWorker(t *testing.T) {
 	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l := newLessee(t, 0, snowflake.WithLayout(snowflake.Resource()), snowflake.WithClock(clock), snowflake.WithField("region", 9))
+	l := newLessee(t, 0, snowflake.WithLayout(preset("resource")), snowflake.WithClock(clock), snowflake.WithField("region", 9))
 	view, err := l.Generator().With("type", 77)
 	if err != nil {
 		t.Fatal(err)

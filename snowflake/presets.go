@@ -1,111 +1,90 @@
 package snowflake
 
-import "sync"
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
 
-// Default returns the layout that New uses: 41 bits of milliseconds since
-// 2025-01-01, 1,024 workers, 4,096 IDs a millisecond and worker, until
-// 2094-09-07.
+// Default returns the layout that New uses: 41 bits of milliseconds since 2025-01-01, 1,024 workers, 4,096 IDs per
+// millisecond and worker, until 2094-09-07.
 func Default() Layout { return presets()["default"] }
 
-// Wide returns the layout for workers that are leased rather than numbered by
-// hand: 256 workers with 16,384 IDs a millisecond each, four times the rate of
+// Wide returns a layout for leased workers: 256 workers with 16,384 IDs per millisecond each, four times the rate of
 // Default, over the same years.
 func Wide() Layout { return presets()["wide"] }
 
-// JavaScriptSafe returns a layout of 53 bits, whose IDs never exceed
-// Number.MAX_SAFE_INTEGER, 2^53 - 1 (ECMA-262, section 21.1.2.8): 41 bits of
-// milliseconds since 2025-01-01, 16 workers, 256 IDs a millisecond and worker.
-// It is for clients that insist on numbers; JSON strings need no such layout.
+// JavaScriptSafe returns a layout of 53 bits, whose IDs never exceed Number.MAX_SAFE_INTEGER, 2^53 - 1 (ECMA-262, section
+// 21.1.2.8): 41 bits of milliseconds since 2025-01-01, 16 workers, 256 IDs per millisecond and worker. It is for clients
+// that need numbers in JSON; strings, which ID writes, need no such layout.
 func JavaScriptSafe() Layout { return presets()["javascriptsafe"] }
 
-// Seconds returns a layout with ticks of a second, for rows that arrive in
-// bulk: 136 years since 2025-01-01, 1,024 workers, 2,097,152 IDs a second and
-// worker. A generator may wait a second for its first ID.
-func Seconds() Layout { return presets()["seconds"] }
-
-// Twitter returns the layout of Twitter and X: milliseconds since
-// 2010-11-04T01:42:54.657Z, 32 datacenters, 32 workers in each
-// (twitter-archive/snowflake, IdWorker.scala, tag snowflake-2010). The worker is
-// that of New; say which datacenter with WithField, or it is 0 everywhere.
+// Twitter returns the layout of Twitter and X: milliseconds since 2010-11-04T01:42:54.657Z, 32 datacenters with 32
+// workers each (twitter-archive/snowflake, IdWorker.scala, tag snowflake-2010). The worker is that of New; set the
+// datacenter with WithField, or it is 0.
 func Twitter() Layout { return presets()["twitter"] }
 
-// Discord returns Discord's layout: milliseconds since 2015, a worker, a process
-// and an increment (Discord's API reference, "Snowflakes"). Discord's numbers
-// are unsigned; this layout has the lower 41 of its 42 time bits and so ends in
-// 2084.
-func Discord() Layout { return presets()["discord"] }
+// Preset returns the layout with the given name: one of those above in lower case, or one of
+//
+//   - seconds: ticks of 1 s for rows that arrive in bulk; 136 years since 2025-01-01, 1,024 workers, 2,097,152 IDs per
+//     second and worker. A generator may wait a second for its first ID.
+//   - discord: milliseconds since 2015, a worker, a process and an increment (Discord's API reference, "Snowflakes").
+//     Discord's numbers are unsigned; this layout has the lower 41 of its 42 time bits and ends in 2084.
+//   - instagram: milliseconds since 2011-08-24T21:07:01.721Z, 8,192 shards, 1,024 IDs per millisecond and shard
+//     ("Sharding & IDs at Instagram", 2012). The published function has 41 bits of time; without the sign bit 40 are
+//     left, which end in 2046.
+//   - sonyflake: sony/sonyflake version 1; 39 bits of 10 ms since 2014-09-01, the sequence above the machine, 65,536
+//     machines. Version 2 counts from 2025-01-01: make that one with NewLayout.
+//   - mastodon: Mastodon's statuses; Unix milliseconds and 16 bits that Mastodon fills with a hash plus a counter, here a
+//     sequence (mastodon/mastodon, lib/mastodon/snowflake.rb). It has no worker.
+//   - baidu: baidu/uid-generator; seconds since 2016-05-20 in China, 22 bits of worker, 13 of sequence. Its time ended on
+//     2024-11-20T13:24:16Z: New rejects it, but old IDs can be read.
+//   - datacenter: Twitter's bits since 2021-01-01, with numbered datacenters. Set the datacenter with WithField, or it
+//     is 0.
+//   - resource: a region of 6 bits and a resource type of 14 below the time, then 4 machines with 8 IDs per millisecond
+//     each; 38 bits of milliseconds since 2025-01-01, until 2033-09-17.
+//   - manyworkers: 32,768 workers with 1,024 IDs per millisecond each, for services that take another worker when a clock
+//     steps back; 38 bits of milliseconds since 2025-01-01, until 2033-09-17.
+//   - multiclock: a clock field of 4 bits, for services that increment it when their clock steps back; milliseconds since
+//     2022-03-15, 256 workers, 1,024 IDs per millisecond. Generators of this package do not follow the clock back and
+//     need no such field.
+//
+// Another name is an error that matches ErrLayout and lists these.
+func Preset(name string) (Layout, error) {
+	l, ok := presets()[name]
+	if !ok {
+		return Layout{}, layoutError("no preset %q, want one of %s", name,
+			strings.Join(slices.Sorted(maps.Keys(presets())), ", "))
+	}
+	return l, nil
+}
 
-// Instagram returns Instagram's layout: milliseconds since
-// 2011-08-24T21:07:01.721Z, 8,192 shards, 1,024 IDs a millisecond and shard
-// ("Sharding & IDs at Instagram", 2012). The published function shifts 41 bits
-// of time to the very top; without the sign bit 40 are left, which end in 2046.
-func Instagram() Layout { return presets()["instagram"] }
-
-// Sonyflake returns the default layout of sony/sonyflake, version 1: 39 bits of
-// 10 ms since 2014-09-01, the sequence above the machine, 65,536 machines.
-// Version 2 counts from 2025-01-01: make that one with NewLayout.
-func Sonyflake() Layout { return presets()["sonyflake"] }
-
-// Mastodon returns the layout of Mastodon's statuses: Unix milliseconds and 16
-// bits that Mastodon fills with a hash plus a counter, here a plain sequence
-// (mastodon/mastodon, lib/mastodon/snowflake.rb). It has no worker.
-func Mastodon() Layout { return presets()["mastodon"] }
-
-// Baidu returns the default layout of baidu/uid-generator: seconds since
-// 2016-05-20 in China, 22 bits of worker, 13 of sequence. Its time ended on
-// 2024-11-20T13:24:16Z, so that New refuses it; it is here to read old IDs.
-func Baidu() Layout { return presets()["baidu"] }
-
-// Datacenter returns Twitter's bits with a newer epoch, 2021-01-01, as used by
-// many services that number datacenters and workers apart. Say which datacenter
-// with WithField, or it is 0 everywhere.
-func Datacenter() Layout { return presets()["datacenter"] }
-
-// Resource returns a layout that says what an ID stands for: a region of 6 bits
-// and a resource type of 14 below the time, then 4 machines with 8 IDs a
-// millisecond each. Its 38 bits of milliseconds since 2025-01-01 last until
-// 2033-09-17.
-func Resource() Layout { return presets()["resource"] }
-
-// ManyWorkers returns the layout with a pool of 32,768 workers, for services
-// that take another worker when a clock steps back: 1,024 IDs a millisecond and
-// worker. Its 38 bits of milliseconds since 2025-01-01 last until 2033-09-17.
-func ManyWorkers() Layout { return presets()["manyworkers"] }
-
-// MultiClock returns a layout with a clock field of 4 bits, for services that
-// count it up when their clock steps back (with WithField; generators here need
-// no such field, as they do not follow the clock back): milliseconds since 2022-03-15, 256 workers, 1,024 IDs a
-// millisecond.
-func MultiClock() Layout { return presets()["multiclock"] }
-
-// presets are the layouts by the names that ParseLayout knows. Functions hand out
-// the values, because an exported variable could be changed for everybody.
+// presets returns the layouts by name. They are values behind functions because an exported variable could be changed.
 var presets = sync.OnceValue(func() map[string]Layout {
-	texts := map[string]string{
-		"default":        "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12",
-		"wide":           "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:8 sequence:14",
-		"javascriptsafe": "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:4 sequence:8",
-		"seconds":        "epoch=2025-01-01T00:00:00Z tick=1s time:32 worker:10 sequence:21",
-
-		"twitter":   "epoch=2010-11-04T01:42:54.657Z tick=1ms time:41 datacenter:5 worker:5 sequence:12",
-		"discord":   "epoch=2015-01-01T00:00:00Z tick=1ms time:41 worker:5 process:5 sequence:12",
-		"instagram": "epoch=2011-08-24T21:07:01.721Z tick=1ms time:40 shard:13 sequence:10",
-		"sonyflake": "epoch=2014-09-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16",
-		"mastodon":  "epoch=1970-01-01T00:00:00Z tick=1ms time:47 sequence:16",
-		"baidu":     "epoch=2016-05-20T00:00:00+08:00 tick=1s time:28 worker:22 sequence:13",
-
-		"datacenter":  "epoch=2021-01-01T00:00:00Z tick=1ms time:41 datacenter:5 worker:5 sequence:12",
-		"resource":    "epoch=2025-01-01T00:00:00Z tick=1ms time:38 region:6 type:14 machine:2 sequence:3",
-		"manyworkers": "epoch=2025-01-01T00:00:00Z tick=1ms time:38 worker:15 sequence:10",
-		"multiclock":  "epoch=2022-03-15T00:00:00Z tick=1ms time:41 clock:4 worker:8 sequence:10",
+	const ms = time.Millisecond
+	since := func(year int, month time.Month, day int) time.Time {
+		return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	}
-	layouts := make(map[string]Layout, len(texts))
-	for name, text := range texts {
-		layout, err := parseLayout(text)
-		if err != nil {
-			panic(err)
-		}
-		layouts[name] = layout
+	twitter, instagram := time.UnixMilli(1288834974657), time.UnixMilli(1314220021721)
+	china := since(2016, 5, 20).Add(-8 * time.Hour)
+	return map[string]Layout{
+		"default":        MustLayout(since(2025, 1, 1), ms, Field{"time", 41}, Field{"worker", 10}, Field{"sequence", 12}),
+		"wide":           MustLayout(since(2025, 1, 1), ms, Field{"time", 41}, Field{"worker", 8}, Field{"sequence", 14}),
+		"javascriptsafe": MustLayout(since(2025, 1, 1), ms, Field{"time", 41}, Field{"worker", 4}, Field{"sequence", 8}),
+		"seconds":        MustLayout(since(2025, 1, 1), time.Second, Field{"time", 32}, Field{"worker", 10}, Field{"sequence", 21}),
+
+		"twitter":   MustLayout(twitter, ms, Field{"time", 41}, Field{"datacenter", 5}, Field{"worker", 5}, Field{"sequence", 12}),
+		"discord":   MustLayout(since(2015, 1, 1), ms, Field{"time", 41}, Field{"worker", 5}, Field{"process", 5}, Field{"sequence", 12}),
+		"instagram": MustLayout(instagram, ms, Field{"time", 40}, Field{"shard", 13}, Field{"sequence", 10}),
+		"sonyflake": MustLayout(since(2014, 9, 1), 10*ms, Field{"time", 39}, Field{"sequence", 8}, Field{"machine", 16}),
+		"mastodon":  MustLayout(since(1970, 1, 1), ms, Field{"time", 47}, Field{"sequence", 16}),
+		"baidu":     MustLayout(china, time.Second, Field{"time", 28}, Field{"worker", 22}, Field{"sequence", 13}),
+
+		"datacenter":  MustLayout(since(2021, 1, 1), ms, Field{"time", 41}, Field{"datacenter", 5}, Field{"worker", 5}, Field{"sequence", 12}),
+		"resource":    MustLayout(since(2025, 1, 1), ms, Field{"time", 38}, Field{"region", 6}, Field{"type", 14}, Field{"machine", 2}, Field{"sequence", 3}),
+		"manyworkers": MustLayout(since(2025, 1, 1), ms, Field{"time", 38}, Field{"worker", 15}, Field{"sequence", 10}),
+		"multiclock":  MustLayout(since(2022, 3, 15), ms, Field{"time", 41}, Field{"clock", 4}, Field{"worker", 8}, Field{"sequence", 10}),
 	}
-	return layouts
 })

@@ -1,6 +1,8 @@
 package snowflake_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,28 +27,28 @@ func TestPresetsReadPublishedIDs(t *testing.T) {
 		},
 		{
 			source: "Discord's API reference, snowflakes in the documentation",
-			layout: snowflake.Discord(), id: 175928847299117063,
+			layout: preset("discord"), id: 175928847299117063,
 			time: "2016-04-30T11:18:25.796Z", worker: 1, seq: 7, fields: map[string]int64{"process": 0},
 		},
 		{
 			source: "a Discord user in the documentation of twilight",
-			layout: snowflake.Discord(), id: 105484726235607040,
+			layout: preset("discord"), id: 105484726235607040,
 			time: "2015-10-19T01:58:38.546Z", fields: map[string]int64{"process": 11},
 		},
 		{
 			source: "the worked example of Sharding & IDs at Instagram: 1387263000 ms, shard 31341 % 2000, sequence 5001 % 1024",
-			layout: snowflake.Instagram(), id: 11637205501278089,
+			layout: preset("instagram"), id: 11637205501278089,
 			time: "2011-09-09T22:28:04.721Z", worker: 1341, seq: 905,
 		},
 		{
 			// The entity says created_at 03:48:33.901Z: the row was inserted 52 ms before.
 			source: "the Status entity in Mastodon's documentation",
-			layout: snowflake.Mastodon(), id: 103270115826048975,
+			layout: preset("mastodon"), id: 103270115826048975,
 			time: "2019-12-08T03:48:33.849Z", seq: 40911,
 		},
 		{
 			source: "made and decomposed by sony/sonyflake v1.2.1: time 38566040163, sequence 5, machine 4660",
-			layout: snowflake.Sonyflake(), id: 647030786079658548,
+			layout: preset("sonyflake"), id: 647030786079658548,
 			time: "2026-11-20T15:53:21.63Z", worker: 4660, seq: 5,
 		},
 		{
@@ -88,17 +90,17 @@ func TestPresetsHaveTheirShape(t *testing.T) {
 		{"default", snowflake.Default(), 63, 1024, 4096, "2094-09-07T15:47:35.552Z"},
 		{"wide", snowflake.Wide(), 63, 256, 16384, "2094-09-07T15:47:35.552Z"},
 		{"javascriptsafe", snowflake.JavaScriptSafe(), 53, 16, 256, "2094-09-07T15:47:35.552Z"},
-		{"seconds", snowflake.Seconds(), 63, 1024, 2097152, "2161-02-07T06:28:16Z"},
+		{"seconds", preset("seconds"), 63, 1024, 2097152, "2161-02-07T06:28:16Z"},
 		{"twitter", snowflake.Twitter(), 63, 32, 4096, "2080-07-10T17:30:30.209Z"},
-		{"discord", snowflake.Discord(), 63, 32, 4096, "2084-09-06T15:47:35.552Z"},
-		{"instagram", snowflake.Instagram(), 63, 8192, 1024, "2046-06-27T17:00:49.497Z"},
-		{"sonyflake", snowflake.Sonyflake(), 63, 65536, 256, "2188-11-16T03:28:58.88Z"},
-		{"mastodon", snowflake.Mastodon(), 63, 1, 65536, "6429-10-17T02:45:55.328Z"},
-		{"baidu", snowflake.Baidu(), 63, 4194304, 8192, "2024-11-20T13:24:16Z"},
-		{"datacenter", snowflake.Datacenter(), 63, 32, 4096, "2090-09-07T15:47:35.552Z"},
-		{"resource", snowflake.Resource(), 63, 4, 8, "2033-09-17T10:58:26.944Z"},
-		{"manyworkers", snowflake.ManyWorkers(), 63, 32768, 1024, "2033-09-17T10:58:26.944Z"},
-		{"multiclock", snowflake.MultiClock(), 63, 256, 1024, "2091-11-19T15:47:35.552Z"},
+		{"discord", preset("discord"), 63, 32, 4096, "2084-09-06T15:47:35.552Z"},
+		{"instagram", preset("instagram"), 63, 8192, 1024, "2046-06-27T17:00:49.497Z"},
+		{"sonyflake", preset("sonyflake"), 63, 65536, 256, "2188-11-16T03:28:58.88Z"},
+		{"mastodon", preset("mastodon"), 63, 1, 65536, "6429-10-17T02:45:55.328Z"},
+		{"baidu", preset("baidu"), 63, 4194304, 8192, "2024-11-20T13:24:16Z"},
+		{"datacenter", preset("datacenter"), 63, 32, 4096, "2090-09-07T15:47:35.552Z"},
+		{"resource", preset("resource"), 63, 4, 8, "2033-09-17T10:58:26.944Z"},
+		{"manyworkers", preset("manyworkers"), 63, 32768, 1024, "2033-09-17T10:58:26.944Z"},
+		{"multiclock", preset("multiclock"), 63, 256, 1024, "2091-11-19T15:47:35.552Z"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -121,7 +123,7 @@ func TestPresetsHaveTheirShape(t *testing.T) {
 }
 
 func TestTheClassicExampleCounts1512000123Milliseconds(t *testing.T) {
-	l := snowflake.MultiClock() // counts from 2022-03-15T00:00Z
+	l := preset("multiclock") // counts from 2022-03-15T00:00Z
 	id, err := l.Compose(snowflake.Parts{Time: mustTime(t, "2022-04-01T12:00:00.123Z"), Worker: 5})
 	if err != nil {
 		t.Fatal(err)
@@ -132,9 +134,25 @@ func TestTheClassicExampleCounts1512000123Milliseconds(t *testing.T) {
 }
 
 func TestTheClassicEpochIs2021(t *testing.T) {
-	if ms := snowflake.Datacenter().Epoch().UnixMilli(); ms != 1609459200000 {
+	if ms := preset("datacenter").Epoch().UnixMilli(); ms != 1609459200000 {
 		t.Errorf("epoch %d, want 1609459200000", ms)
 	}
+}
+
+func TestPresetListsTheNamesThatItKnows(t *testing.T) {
+	l, err := snowflake.Preset("Twitter")
+	if !errors.Is(err, snowflake.ErrLayout) || !l.IsZero() || !strings.Contains(err.Error(),
+		`no preset "Twitter", want one of baidu, datacenter, default, discord, instagram, javascriptsafe, manyworkers, mastodon,`) {
+		t.Errorf("Preset: %v, %v", l, err)
+	}
+}
+
+func preset(name string) snowflake.Layout {
+	l, err := snowflake.Preset(name)
+	if err != nil {
+		panic(err)
+	}
+	return l
 }
 
 func mustTime(tb testing.TB, s string) time.Time {

@@ -18,6 +18,44 @@ const (
 // noDigit is the value of a character that is not in an alphabet.
 const noDigit = 0xff
 
+// base58 has the alphabet of Bitcoin addresses (https://datatracker.ietf.org/doc/html/draft-msporny-base58): digits and
+// letters without 0, O, I and l, which look alike.
+var base58 = newRadix("base58", "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz")
+
+// Base58 returns the ID in base 58: always 11 characters, none of which are easily mistaken for another. It is a form
+// for URLs. Its texts sort as the IDs do in byte order only (collation "C" or binary): linguistic (ICU) collations put
+// upper and lower case elsewhere, so use [ID.Base32] in a text column. Negative IDs, which no generator issues, are
+// written as uint64(id) and so sort after the others. [ParseBase58] is the exact inverse.
+//
+// The alphabet is Bitcoin's; the fixed width, with '1' as the leading zero, is not.
+func (id ID) Base58() string {
+	var buf [radixLen]byte
+	return string(base58.append(buf[:0], id))
+}
+
+// ParseBase58 reads the text of [ID.Base58] and nothing else: one ID has one text. Another length and characters outside
+// of the alphabet are refused with [ErrSyntax], numbers of more than 64 bits with [ErrRange]; the error is
+// a [*ParseError].
+func ParseBase58(s string) (ID, error) { return base58.parse(s) }
+
+// base62 has the digits and letters in ASCII order. There is no standard for base 62; other programs order the letters
+// differently.
+var base62 = newRadix("base62", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+
+// Base62 returns the ID in base 62: always 11 characters, digits and letters. It is a form for URLs. Its texts sort as
+// the IDs do in byte order only (collation "C" or binary): linguistic (ICU) collations put upper and lower case
+// elsewhere, so use [ID.Base32] in a text column. Negative IDs, which no generator issues, are written as uint64(id) and
+// so sort after the others. [ParseBase62] is the exact inverse.
+func (id ID) Base62() string {
+	var buf [radixLen]byte
+	return string(base62.append(buf[:0], id))
+}
+
+// ParseBase62 reads the text of [ID.Base62] and nothing else: one ID has one text. Another length and characters outside
+// of the alphabet are refused with [ErrSyntax], numbers of more than 64 bits with [ErrRange]; the error is
+// a [*ParseError].
+func ParseBase62(s string) (ID, error) { return base62.parse(s) }
+
 // radix writes IDs as numbers of fixed width in base 58 or 62.
 type radix struct {
 	name       string

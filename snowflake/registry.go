@@ -6,20 +6,17 @@ import (
 	"time"
 )
 
-// registry holds the state of every worker that this process has issued IDs
-// for. Two generators for one worker share it, so they can't repeat each other's
-// IDs, nobody has to close anything, and a generator that is made again goes on
-// above the last ID even if the clock has stepped back in between. An entry is
-// a few hundred bytes and is kept for ever: what it remembers is the very thing
-// that must not be lost.
+// registry holds the core of every worker for which this process has created a generator. Generators for one worker share
+// it, so they cannot issue the same ID, no Close is needed, and a generator that is created again continues above the
+// last ID even if the wall clock was set back in between. Entries take a few hundred bytes and are never removed, because
+// a forgotten state could be issued again.
 var registry struct {
 	sync.Mutex
 	cores map[coreKey]*core
 }
 
-// coreKey is what makes the IDs of two generators alike: where a layout has the
-// time, the sequence and the worker, whatever it calls them, and the worker.
-// Other fields are left out because With can stamp any value into them.
+// coreKey identifies generators whose IDs could be equal: by the places of time, sequence and worker in the layout,
+// whatever their names, and by the worker. Other fields do not count because With can set them to any value.
 type coreKey struct {
 	epoch                  int64
 	tick                   time.Duration
@@ -27,10 +24,9 @@ type coreKey struct {
 	number                 int64
 }
 
-// coreFor returns the state of the worker. Generators with a clock of their own
-// and those in a testing/synctest bubble keep theirs to themselves: their times
-// have nothing to do with each other.
-func coreFor(l Layout, worker int64, clock Clock, lead uint64) (*core, error) {
+// coreFor returns the core of a fixed worker. Generators with WithClock and those in a testing/synctest bubble have one of
+// their own, because their times are unrelated.
+func coreFor(l Layout, worker int64, clock Clock, lead ticks) (*core, error) {
 	if clock != nil || inBubble() {
 		return newCore(l, worker, clock, lead)
 	}
@@ -39,8 +35,8 @@ func coreFor(l Layout, worker int64, clock Clock, lead uint64) (*core, error) {
 	defer registry.Unlock()
 	if c := registry.cores[key]; c != nil {
 		if lead > c.lead {
-			return nil, fmt.Errorf("%w: a lead of %v is longer than the %v of the first generator for %s %d in this process, on which the start fence stands",
-				ErrOption, c.tickSpan(lead), c.tickSpan(c.lead), l.workerLabel(), worker)
+			return nil, fmt.Errorf("%w: a lead of %v is longer than the %v of the first generator for %s %d in this process",
+				ErrOption, c.span(lead), c.span(c.lead), l.workerLabel(), worker)
 		}
 		return c, nil
 	}

@@ -1,72 +1,53 @@
 package snowflake
 
-import (
-	"fmt"
-	"time"
-)
-
-var errForeignClock = fmt.Errorf("%w: a generator can't be used on the other side of a testing/synctest bubble's wall", ErrForeignClock)
-
-// readBoth reads the wall clock and the elapsed time at one instant. If the
-// goroutine loses its processor between the two it tries again: the pair would
-// look like a step of the wall clock. The elapsed time is the later one, so that
-// what is left of that error looks like a step back, which is not followed.
-func (c *core) readBoth() (wall time.Time, elapsed time.Duration) {
-	var clock Clock = systemClock{}
-	if c.clock != nil {
-		clock = c.clock
+// read reads the clock and compares it with the wall clock when that is due.
+func (c *core) read() (nanos, error) {
+	now := c.now()
+	if now < c.syncAt.Load() {
+		return now, nil
 	}
-	for range 4 {
-		before := clock.Elapsed()
-		wall, elapsed = clock.Now(), clock.Elapsed()
-		if elapsed-before < stepTolerance/10 {
-			break
-		}
-	}
-	return wall.Round(0), elapsed
+	return c.resync(now)
 }
 
-// resync is read for a now that is at or beyond syncAt: once a second, and when
-// the clock is out of order.
+// resync compares the generator's clock with the wall clock. It is called for a now at or above syncAt: once a second, and
+// when the clock is before the epoch or past the layout's end.
 //
-// The wall clock is followed forward only: a monotonic clock stands still while
-// a laptop or a virtual machine sleeps, and IDs would be hours old for ever
-// after. A wall clock that stepped back is not followed, since order matters
-// more; Stats reports the drift.
-func (c *core) resync(now uint64) (uint64, error) {
+// Steps forward of the wall clock are followed: a monotonic clock stops while a laptop or a virtual machine is suspended,
+// and all later IDs would have times in the past. Steps back are not followed, to keep the order of IDs; Stats reports
+// the difference as Drift.
+func (c *core) resync(now nanos) (nanos, error) {
 	if c.foreign() {
 		return 0, errForeignClock
 	}
 	due := c.syncAt.Load()
 	if now >= c.end {
-		wall, _ := c.readBoth()
+		wall, _ := readBoth(c.anyClock())
 		if wall.Before(c.layout.Epoch()) {
 			return 0, c.layout.beforeEpoch(wall)
 		}
 		return 0, c.exhausted(wall)
 	}
-	// One caller looks at the wall clock; the others go on with what they have.
+	// One call reads the wall clock; the others continue with the time they have.
 	if now < due || !c.syncAt.CompareAndSwap(due, now+resyncEvery) {
 		return now, nil
 	}
 	offset := c.offset.Load()
-	wall, elapsed := c.readBoth()
-	now = uint64(int64(elapsed) + offset)
+	wall, elapsed := readBoth(c.anyClock())
+	now = nanos(int64(elapsed) + offset)
 	drift := wall.Sub(c.wall(now))
 	switch {
 	case drift <= stepTolerance, c.trust != nil && !c.trust(wall):
 		c.drift.Store(int64(drift))
 	case int64(drift) >= int64(c.end-now):
-		// The step is not followed, so that a wall clock that was wrong does no
-		// lasting harm, and the next call looks again.
+		// A wall clock past the layout's end is not followed, because that could not be undone. The next call compares
+		// again.
 		c.syncAt.Store(due)
 		return 0, c.exhausted(wall)
 	case c.offset.CompareAndSwap(offset, offset+int64(drift)):
-		// Unless another caller, a second later than this one that was paused,
-		// has made the step already.
+		// The swap fails if this call was paused and a later one has followed the step already.
 		c.drift.Store(0)
 		c.steps.Add(1)
-		now += uint64(drift)
+		now += nanos(drift)
 	}
 	return now, nil
 }

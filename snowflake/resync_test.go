@@ -122,7 +122,7 @@ func TestAWallClockBeyondTheEndIsAnErrorUntilItIsCorrected(t *testing.T) {
 		step   time.Duration
 	}{
 		{snowflake.Default(), snowflake.Default().End().Add(-time.Hour), 2 * time.Hour},
-		{snowflake.Mastodon(), epoch2025, 250 * 365 * 24 * time.Hour},
+		{preset("mastodon"), epoch2025, 250 * 365 * 24 * time.Hour},
 	} {
 		clock := newFakeClock(test.start)
 		g := mustNew(t, 0, snowflake.WithLayout(test.layout), snowflake.WithClock(clock))

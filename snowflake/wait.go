@@ -8,116 +8,104 @@ import (
 	"time"
 )
 
-// maxLine is how much time the calls that wait may have taken ahead of the lead,
-// with those that gave up while others waited behind them. A call that finds the
-// line longer waits for it to get shorter before it takes anything.
-const maxLine = time.Second
+const (
+	// maxQueue is how much time above the lead waiting calls may have taken, including calls that gave up while others
+	// waited behind them. A call that finds more taken waits before it takes anything.
+	maxQueue = time.Second
 
-// linePiece is how long a call sleeps at a time that waits for the line.
-const linePiece = 20 * time.Millisecond
+	// queuePoll is how often such a call looks whether the state was frozen, as when a lease is closed.
+	queuePoll = 20 * time.Millisecond
 
-// checkWait is called before a wait: it reads the clock again, and refuses what
-// can't end well. While the line is too long it does not return.
-func (g *Generator) checkWait(ctx context.Context, c *core, state uint64) (now uint64, err error) {
-	if c.foreign() {
-		return 0, errForeignClock
-	}
-	if now, err = c.read(); err != nil {
+	// sleepGrain is the shortest sleep of Go on Linux, whatever shorter time is asked for.
+	sleepGrain = 1200 * time.Microsecond
+)
+
+// awaitRoom returns the time at which less than maxQueue is taken above the lead.
+func (c *core) awaitRoom(ctx context.Context, lead ticks) (nanos, error) {
+	now, err := c.read()
+	if err != nil {
 		return 0, err
 	}
-	if err := g.checkDeadline(ctx, c, now, state); err != nil {
-		return 0, err
-	}
-	line := uint64(max(1, maxLine/c.layout.tick)) << c.bits
-	for {
-		last := c.state.Load()
-		left := g.untilDue(c, now, last-line)
-		if last == frozen || last <= line || left <= 0 {
-			return now, nil
-		}
-		if ctx.Err() != nil {
-			return 0, waitError(ctx)
-		}
-		// In pieces: the line may end at once, when a lease is closed.
-		if err := g.sleep(ctx, c, min(left, linePiece)); err != nil {
-			return 0, err
-		}
-		if now, err = c.read(); err != nil {
-			return 0, err
-		}
-	}
+	return c.sleepUntil(ctx, lead, now, queuePoll, func(now nanos) time.Duration { return c.untilRoom(lead, now) })
 }
 
-// checkDeadline refuses a wait that ctx can't live to see the end of, before
-// anything is taken.
-func (g *Generator) checkDeadline(ctx context.Context, c *core, now, state uint64) error {
+// untilRoom returns how long it takes until less than maxQueue is taken above the lead; not positive if it is so, or if
+// the state is frozen.
+func (c *core) untilRoom(lead ticks, now nanos) time.Duration {
+	room := state(max(1, maxQueue/c.layout.tick)) << c.bits
+	last := c.state.Load()
+	if last == frozen || last <= room {
+		return 0
+	}
+	return c.untilDue(lead, now, last-room)
+}
+
+// awaitDue returns when the state is due. If it has to wait, it counts that as a wait since start.
+func (c *core) awaitDue(ctx context.Context, lead ticks, s state, start nanos) error {
+	begin, err := c.read()
+	if err != nil {
+		return err
+	}
+	// The period is short enough to notice that the wall clock is ahead.
+	end, err := c.sleepUntil(ctx, lead, begin, time.Duration(resyncEvery), func(now nanos) time.Duration {
+		return c.untilDue(lead, now, s)
+	})
+	if err != nil {
+		return err
+	}
+	if end > begin {
+		c.waits.Add(1)
+		c.waited.Add(int64(end - start))
+	}
+	return nil
+}
+
+// untilDue returns how long it takes until the state leads the clock by no more than lead; not positive if it is due.
+func (c *core) untilDue(lead ticks, now nanos, s state) time.Duration {
+	return c.span(c.tickOf(s)-lead) - time.Duration(now)
+}
+
+// checkDeadline returns an error if the state is due only after the deadline of ctx.
+func (c *core) checkDeadline(ctx context.Context, lead ticks, now nanos, s state) error {
 	deadline, ok := ctx.Deadline()
-	if !ok || c.clock != nil && !c.bubble { // whose times are not those of contexts
+	if !ok || c.clock != nil && !c.bubble { // the deadline is a time of the system clock
 		return nil
 	}
-	wait := g.untilDue(c, now, state)
+	wait := c.untilDue(lead, now, s)
 	if time.Until(deadline) >= wait {
 		return nil
 	}
 	return fmt.Errorf("snowflake: an ID is due in %v, after the context's deadline: %w", wait, context.DeadlineExceeded)
 }
 
-// untilDue returns how long it is until the clock has come within the lead of
-// the state's tick; not positive if it has.
-func (g *Generator) untilDue(c *core, now, state uint64) time.Duration {
-	return c.tickSpan(state>>c.bits-g.lead) - time.Duration(now)
-}
-
-// wait returns when the state is due.
-func (g *Generator) wait(ctx context.Context, c *core, state uint64) error {
-	start, err := c.read()
-	if err != nil {
-		return err
-	}
-	now := start
+// sleepUntil sleeps until left returns no positive duration, which it asks at least once a period, and returns the time.
+func (c *core) sleepUntil(ctx context.Context, lead ticks, now nanos, period time.Duration, left func(nanos) time.Duration) (nanos, error) {
 	for {
-		left := g.untilDue(c, now, state)
-		if left <= 0 {
-			break
+		d := left(now)
+		if d <= 0 {
+			return now, nil
 		}
-		if ctx.Err() != nil { // for clocks whose Sleep does not look
-			return waitError(ctx)
+		if err := c.sleep(ctx, lead, min(d, period)); err != nil {
+			return 0, err
 		}
-		// In pieces, since the wall clock may turn out to be ahead on the way.
-		if err := g.sleep(ctx, c, min(left, time.Duration(resyncEvery))); err != nil {
-			return err
-		}
+		var err error
 		if now, err = c.read(); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	if now > start {
-		c.waits.Add(1)
-		c.waited.Add(now - start)
-	}
-	return nil
 }
 
-// sleepGrain is the shortest sleep that the scheduler keeps: whatever is asked
-// for below it, Linux and Go together take 1.1 ms.
-const sleepGrain = 1200 * time.Microsecond
-
-// sleep waits for about d. Sleeping overshoots, which the lead makes up for; a
-// generator whose lead is short would lose most of its rate, and yields its
-// processor instead of sleeping when the end is near.
-func (g *Generator) sleep(ctx context.Context, c *core, d time.Duration) error {
-	if c.clock == nil && d < sleepGrain && c.tickSpan(g.lead) < 2*sleepGrain {
+// sleep waits for about d. A sleep takes sleepGrain or longer, which the lead makes up for. A generator with a short lead
+// would lose most of its rate, so it yields its processor instead of sleeping when d is short.
+func (c *core) sleep(ctx context.Context, lead ticks, d time.Duration) error {
+	if ctx.Err() != nil { // for clocks whose Sleep does not look
+		return waitError(ctx)
+	}
+	if c.clock == nil && d < sleepGrain && c.span(lead) < 2*sleepGrain {
 		runtime.Gosched()
-		if ctx.Err() != nil {
-			return waitError(ctx)
-		}
 		return nil
 	}
-	var clock Clock = systemClock{}
-	if c.clock != nil {
-		clock = c.clock
-	}
-	if err := clock.Sleep(ctx, d); err != nil {
+	if err := c.anyClock().Sleep(ctx, d); err != nil {
 		if ctx.Err() == nil {
 			return fmt.Errorf("snowflake: waiting for the clock: %w", err)
 		}
@@ -126,6 +114,7 @@ func (g *Generator) sleep(ctx context.Context, c *core, d time.Duration) error {
 	return nil
 }
 
+// waitError returns the error of a call whose context has ended.
 func waitError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {

@@ -59,7 +59,7 @@ func TestALeadOfZeroIsNeverAheadOfTheClock(t *testing.T) {
 	})
 }
 
-func TestTheWaitingAreServedInTheOrderInWhichTheyCame(t *testing.T) {
+func TestWaitingCallsAreServedInTheOrderInWhichTheyCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := mustNew(t, 0, slow(t))
 		var (
@@ -92,6 +92,79 @@ func TestTheWaitingAreServedInTheOrderInWhichTheyCame(t *testing.T) {
 				t.Errorf("callers returned in the order %v", order)
 				break
 			}
+		}
+	})
+}
+
+// Every tenth call is canceled while it waits, at once for its turn or for its IDs to be due.
+func TestALongQueueIsServedInTheOrderInWhichItCame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := mustNew(t, 0, slow(t))
+		var wg sync.WaitGroup
+		firsts := make([]snowflake.ID, 250) // 11 ms each: about 90 fit into the second that may be taken above the lead
+		canceled, cancel := context.WithCancel(t.Context())
+		for i := range firsts {
+			ctx := t.Context()
+			if i%10 == 5 {
+				ctx = canceled
+			}
+			wg.Go(func() {
+				ids := make([]snowflake.ID, 44)
+				start := time.Now()
+				err := g.Fill(ctx, ids)
+				switch {
+				case ctx == t.Context() && err != nil:
+					t.Error(err)
+				case ctx == canceled && (!errors.Is(err, context.Canceled) || time.Since(start) != time.Millisecond):
+					t.Errorf("caller %d was canceled and returned after %v: %v", i, time.Since(start), err)
+				}
+				firsts[i] = ids[0]
+			})
+			synctest.Wait()
+		}
+		time.Sleep(time.Millisecond)
+		cancel()
+		wg.Wait()
+		last := 0
+		for i, id := range firsts {
+			if i%10 == 5 {
+				continue
+			}
+			if id < firsts[last] {
+				t.Fatalf("caller %d was served before caller %d, which came first", i, last)
+			}
+			last = i
+		}
+		if issued := g.Stats().Issued; issued != 225*44 {
+			t.Errorf("%d issued, want %d", issued, 225*44)
+		}
+	})
+}
+
+func TestALongQueueEndsWithItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLessee(t, time.Minute, slow(t))
+		mustMove(t, l, 3, 0, 1<<40)
+		closed := errors.New("closed")
+		var wg sync.WaitGroup
+		start := time.Now()
+		for range 250 {
+			wg.Go(func() {
+				err := l.Generator().Fill(t.Context(), make([]snowflake.ID, 44))
+				if err == nil {
+					return // had taken its IDs
+				}
+				if !errors.Is(err, closed) || time.Since(start) > 130*time.Millisecond {
+					t.Errorf("after %v: %v", time.Since(start), err)
+				}
+			})
+			synctest.Wait()
+		}
+		time.Sleep(100 * time.Millisecond)
+		l.Close(closed)
+		wg.Wait()
+		if issued := l.Generator().Stats().Issued; issued < 90*44 || issued > 110*44 {
+			t.Errorf("%d issued", issued)
 		}
 	})
 }
@@ -189,9 +262,8 @@ func TestCancelledWaitsDoNotPushTheOthersBack(t *testing.T) {
 	})
 }
 
-// Where each call that gives up has another behind it, nothing can be given
-// back; the line has an end nevertheless.
-func TestTheLineOfTheWaitingHasAnEnd(t *testing.T) {
+// Where each call that gives up has another behind it, nothing can be given back.
+func TestTheQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := mustNew(t, 0, slow(t))
 		var previous context.CancelFunc
@@ -266,7 +338,7 @@ func (c brokenClock) Sleep(context.Context, time.Duration) error { return c.err 
 
 func TestGeneratorsDoNotCrossTheWallOfABubble(t *testing.T) {
 	outside := mustNew(t, 500)
-	unix := mustNew(t, 0, snowflake.WithLayout(snowflake.Mastodon())) // whose epoch is before the bubble's time
+	unix := mustNew(t, 0, snowflake.WithLayout(preset("mastodon"))) // whose epoch is before the bubble's time
 	var inside *snowflake.Generator
 	synctest.Test(t, func(t *testing.T) {
 		for _, g := range []*snowflake.Generator{outside, unix} {

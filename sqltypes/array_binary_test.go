@@ -43,7 +43,7 @@ func binaryArray(oid int32, elements ...[]byte) []byte {
 	return append(words(1, 0, oid, int32(len(elements)), 1), slices.Concat(elements...)...)
 }
 
-// binaryImage is what PostgreSQL sends for an Array that is not NULL.
+// binaryImage is the image that PostgreSQL sends for an Array that is not NULL.
 func binaryImage(array sqltypes.Array) []byte {
 	if len(array) == 0 {
 		return words(0, 0, int8OID)
@@ -84,7 +84,7 @@ func TestArrayReadsOtherElementTypes(t *testing.T) {
 			sqltypes.Array{9007199254740993, -5},
 		},
 		"varchar": {binaryArray(varcharOID, element([]byte("7"))), sqltypes.Array{7}},
-		// The flag says that there may be NULLs, the elements say that there are none.
+		// The flag allows NULLs, but no element is NULL.
 		"flag of NULLs":    {append(words(1, 1, int8OID, 1, 1), int8Element(7)...), sqltypes.Array{7}},
 		"first subscript":  {append(words(1, 0, int8OID, 1, -3), int8Element(7)...), sqltypes.Array{7}},
 		"a dimension of 0": {words(1, 0, int8OID, 0, 1), sqltypes.Array{}},
@@ -155,8 +155,8 @@ func TestArrayRefusesEveryTruncation(t *testing.T) {
 	}
 }
 
-// A header that announces 2^31-1 elements must not make room for them.
-func TestArrayTakesNoMemoryForAForgedHeader(t *testing.T) {
+// A header with 2^31-1 elements must not make Scan allocate them.
+func TestArrayAllocatesNothingForAForgedHeader(t *testing.T) {
 	for name, image := range map[string][]byte{
 		"no element":  words(1, 0, int8OID, math.MaxInt32, 1),
 		"one element": append(words(1, 0, int8OID, math.MaxInt32, 1), int8Element(1)...),
@@ -172,6 +172,6 @@ func TestArrayTakesNoMemoryForAForgedHeader(t *testing.T) {
 	_, _ = scanArray(words(1, 0, int8OID, math.MaxInt32, 1))
 	runtime.ReadMemStats(&after)
 	if taken := after.TotalAlloc - before.TotalAlloc; taken > 1<<20 {
-		t.Errorf("%d bytes were taken", taken)
+		t.Errorf("%d bytes were allocated", taken)
 	}
 }

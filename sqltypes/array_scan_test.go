@@ -10,7 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// scanArray reads src into an Array that holds something else.
+// scanArray reads src into an Array with an earlier value.
 func scanArray(src any) (sqltypes.Array, error) {
 	got := staleArray()
 	err := got.Scan(src)
@@ -27,8 +27,8 @@ func TestArrayReadsWhatPostgreSQLPrints(t *testing.T) {
 	}
 }
 
-// PostgreSQL prints the bounds if the first subscript is not 1, as after '[2:3]={1,2}'::bigint[] or 0 || '[0:0]={1}'.
-func TestArrayReadsOtherFirstSubscripts(t *testing.T) {
+// PostgreSQL prints the bounds if the first subscript is not 1, as for '[2:3]={1,2}'::bigint[] or 0 || '[0:0]={1}'.
+func TestArrayDropsTheFirstSubscript(t *testing.T) {
 	for text, want := range map[string]sqltypes.Array{
 		"[2:3]={1,2}":                   {1, 2},
 		"[0:0]={7}":                     {7},
@@ -131,13 +131,13 @@ func TestArrayRefusesOtherSources(t *testing.T) {
 	}
 }
 
-func TestArrayErrorsNameTheSourceAndWhatIsWrong(t *testing.T) {
+func TestArrayErrorsNameTheSourceAndTheRule(t *testing.T) {
 	for _, test := range []struct {
 		src  any
 		want string
 	}{
 		{"{1,NULL}", `sqltypes: string "{1,NULL}" is not an array of IDs: ` +
-			`the element at index 1 is NULL, array_remove(ids, NULL) leaves it out`},
+			`the element at index 1 is NULL, remove it with array_remove(ids, NULL)`},
 		{[]byte("{{1}}"), `sqltypes: []byte "{{1}}" is not an array of IDs: it has more than one dimension`},
 		{"", `sqltypes: string "" is not an array of IDs: want IDs in braces, such as {1,2}`},
 		{"[2:3]={1}", `sqltypes: string "[2:3]={1}" is not an array of IDs: its bounds announce 2 elements, it has 1`},

@@ -13,7 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// What an Array has to be for the packages that handle it.
+// The interfaces of Array.
 var (
 	_ json.Unmarshaler                   = (*sqltypes.Array)(nil)
 	_ driver.Valuer                      = sqltypes.Array{}
@@ -35,10 +35,10 @@ var someArrays = []struct {
 	{sqltypes.Array{math.MaxInt64, math.MinInt64}, "{9223372036854775807,-9223372036854775808}"},
 }
 
-// staleArray returns what an Array may hold when something is read into it.
+// staleArray returns the value of an earlier row.
 func staleArray() sqltypes.Array { return sqltypes.Array{42, 43, 44, 45} }
 
-// sameArray tells nil, which is NULL, from empty.
+// sameArray distinguishes nil, which is NULL, from empty.
 func sameArray(a, b sqltypes.Array) bool {
 	return slices.Equal(a, b) && (a == nil) == (b == nil)
 }
@@ -61,7 +61,7 @@ func TestArrayValueIsTheTextOfPostgreSQLOrNil(t *testing.T) {
 	}
 }
 
-func TestArrayJSONIsThatOfASliceOfIDs(t *testing.T) {
+func TestArrayHasTheJSONOfASliceOfIDs(t *testing.T) {
 	for _, test := range someArrays {
 		want, err := json.Marshal([]snowflake.ID(test.array))
 		if err != nil {
@@ -89,8 +89,8 @@ func TestArrayReadsJSONNumbersAndSpaces(t *testing.T) {
 	}
 }
 
-// encoding/json leaves the element of a slice 0 where the JSON has null.
-func TestArrayRefusesJSONOfOtherKindsAndResets(t *testing.T) {
+// encoding/json sets the element of a slice to 0 for null.
+func TestArrayRefusesOtherJSONAndIsReset(t *testing.T) {
 	for text, want := range map[string]error{
 		`[null]`:                  snowflake.ErrNull,
 		`["1",null,"3"]`:          snowflake.ErrNull,
@@ -113,7 +113,7 @@ func TestArrayRefusesJSONOfOtherKindsAndResets(t *testing.T) {
 			t.Errorf("Unmarshal(%s) = %#v, %v, want nil and %v", text, got, err, want)
 		}
 	}
-	// What encoding/json refuses before it asks an Array.
+	// encoding/json refuses these before it calls Array.
 	for _, text := range []string{``, `[`, `[1`, `[1,]`, `[1]]`, `[1] [2]`, `[1}`} {
 		got := staleArray()
 		if err := got.UnmarshalJSON([]byte(text)); got != nil || !errors.Is(err, snowflake.ErrSyntax) {
@@ -150,7 +150,7 @@ func TestArrayJSONNumbers(t *testing.T) {
 		array sqltypes.Array
 		want  string
 	}{
-		{nil, "[]"}, // null would be a row of its own
+		{nil, "[]"}, // null would be a row
 		{sqltypes.Array{}, "[]"},
 		{sqltypes.Array{5}, "[5]"},
 		{sqltypes.Array{9007199254740993, math.MinInt64}, "[9007199254740993,-9223372036854775808]"},
@@ -162,6 +162,47 @@ func TestArrayJSONNumbers(t *testing.T) {
 		var back sqltypes.Array
 		if err := json.Unmarshal([]byte(got), &back); !slices.Equal(back, test.array) || err != nil {
 			t.Errorf("%s is read back as %v, %v", got, back, err)
+		}
+	}
+}
+
+// thousandIDs have the length of most IDs of an epoch.
+func thousandIDs() sqltypes.Array {
+	ids := make(sqltypes.Array, 1000)
+	for i := range ids {
+		ids[i] = 1234567890123456789 + snowflake.ID(i)<<12
+	}
+	return ids
+}
+
+func TestArrayOf1000IDsTakesFewAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	ids := thousandIDs()
+	value, err := ids.Value()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := value.(string)
+	bytes, image := any([]byte(text)), any(binaryImage(ids))
+	var target sqltypes.Array
+	for name, test := range map[string]struct {
+		limit float64
+		run   func() error
+	}{
+		"Value":       {3, func() error { _, err := ids.Value(); return err }}, // buffer, string, interface
+		"Scan text":   {1, func() error { return target.Scan(any(text)) }},
+		"Scan bytes":  {2, func() error { return target.Scan(bytes) }}, // a copy as a string
+		"Scan binary": {1, func() error { return target.Scan(image) }},
+	} {
+		got := testing.AllocsPerRun(10, func() {
+			if err := test.run(); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if got > test.limit {
+			t.Errorf("%s: %v allocations, want at most %v", name, got, test.limit)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// The numbers of PostgreSQL's types (pg_type.dat in its source) whose elements are read.
+// OIDs of the element types that can be read (pg_type.dat in the source of PostgreSQL).
 const (
 	int8OID    = 20
 	int2OID    = 21
@@ -22,15 +22,15 @@ const (
 	maxDimensions = 6  // MAXDIM in PostgreSQL
 )
 
-// isArrayBinary reports whether src can only be PostgreSQL's binary image. It starts with the number of dimensions, an
-// int4 of at most 6, so its first byte is 0. Text starts with a brace or a bracket.
+// isArrayBinary tells the binary image from text. The image starts with the number of dimensions, an int4 of at most 6, so
+// its first byte is 0. Text starts with a brace or a bracket.
 func isArrayBinary[T string | []byte](src T) bool {
 	return len(src) > 0 && src[0] == 0
 }
 
-// readArrayBinary reads what array_send of PostgreSQL writes (array_send in src/backend/utils/adt/arrayfuncs.c): big
-// endian, a header, the bounds, then each element after its length. The header is not trusted: memory is only taken for
-// elements that can be in the rest of the image.
+// readArrayBinary reads the image that array_send of PostgreSQL writes (src/backend/utils/adt/arrayfuncs.c), in big endian:
+// a header, the bounds, then each element after its length. It does not trust the header: it allocates only for elements
+// that fit into the rest of the image.
 func readArrayBinary[T ~int64](source string, image []byte) ([]T, error) {
 	size, oid, elements, err := readArrayHeader(source, image)
 	if err != nil {
@@ -64,11 +64,11 @@ func readArrayHeader(source string, image []byte) (size int, oid uint32, element
 		return malformed("its header is cut off")
 	}
 	dimensions := binary.BigEndian.Uint32(image)
-	flags := binary.BigEndian.Uint32(image[4:]) // 1 if there may be a NULL, which the elements tell for certain
+	flags := binary.BigEndian.Uint32(image[4:]) // 1 if there may be a NULL; the elements decide
 	oid = binary.BigEndian.Uint32(image[8:])
 	switch {
 	case dimensions > maxDimensions || flags > 1:
-		return malformed("its header is not one of an array")
+		return malformed("its header is not the header of an array")
 	case !readsElements(oid):
 		return 0, 0, nil, newArrayError(snowflake.ErrType, source, image, fmt.Sprintf(
 			"its elements have the type of OID %d; read column::bigint[] instead", oid))
@@ -81,13 +81,13 @@ func readArrayHeader(source string, image []byte) (size int, oid uint32, element
 	}
 	announced := int32(binary.BigEndian.Uint32(image[arrayHeader:]))
 	elements = image[arrayHeader+arrayBounds:]
-	if announced < 0 || int(announced) > len(elements)/4 { // the length of an element alone has four bytes
+	if announced < 0 || int(announced) > len(elements)/4 { // each element has at least a length of four bytes
 		return malformed(fmt.Sprintf("it announces %d elements in %d bytes", announced, len(elements)))
 	}
 	return int(announced), oid, elements, nil
 }
 
-// cutElement returns the bytes of the element at the start of elements and what follows them.
+// cutElement returns the bytes of the first element and the rest.
 func cutElement(source string, image, elements []byte, index int) (element, rest []byte, err error) {
 	if len(elements) < 4 {
 		return nil, nil, newArrayError(snowflake.ErrSyntax, source, image,
@@ -113,7 +113,7 @@ func readsElements(oid uint32) bool {
 	return false
 }
 
-// readElement reads one element of a type that readsElements knows.
+// readElement reads an element of a type that readsElements accepts.
 func readElement(source string, image []byte, oid uint32, element []byte, index int) (snowflake.ID, error) {
 	switch {
 	case oid == textOID || oid == varcharOID:
@@ -130,5 +130,5 @@ func readElement(source string, image []byte, oid uint32, element []byte, index 
 		return snowflake.ID(int16(binary.BigEndian.Uint16(element))), nil
 	}
 	return 0, newArrayError(snowflake.ErrSyntax, source, image,
-		fmt.Sprintf("the element at index %d has %d bytes, which its type has not", index, len(element)))
+		fmt.Sprintf("the element at index %d has %d bytes, which does not fit its type", index, len(element)))
 }

@@ -1,14 +1,17 @@
 package sqltypes
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/internal/refuse"
 )
 
-// appendArray appends what PostgreSQL prints for a bigint[], such as {1,2,3}.
+// appendArray appends a bigint[] as PostgreSQL prints it, such as {1,2,3}.
 func appendArray[T ~int64](b []byte, ids []T) []byte {
 	b = append(b, '{')
 	b = appendList(b, ids)
@@ -26,10 +29,10 @@ func appendList[T ~int64](b []byte, ids []T) []byte {
 	return b
 }
 
-// listSize is enough for the text of n IDs, commas and brackets; a negative ID of 19 digits has a byte more.
+// listSize is enough for the text of n IDs, commas and brackets; a negative ID of 19 digits takes one byte more.
 func listSize(n int) int { return 2 + 20*n }
 
-// readArrayText reads what PostgreSQL prints for a one-dimensional array.
+// readArrayText reads a one-dimensional array as PostgreSQL prints it.
 func readArrayText[T ~int64](source, text string) ([]T, error) {
 	body, size, err := cutBounds(source, text)
 	if err != nil {
@@ -39,7 +42,7 @@ func readArrayText[T ~int64](source, text string) ([]T, error) {
 		return nil, newArrayError(snowflake.ErrSyntax, source, text, "want IDs in braces, such as {1,2}")
 	}
 	list := body[1 : len(body)-1]
-	ids := []T{} // not nil: the array is there and is empty
+	ids := []T{} // {} is not NULL
 	if list != "" {
 		if ids, err = readList[T](source, text, list); err != nil {
 			return nil, err
@@ -71,7 +74,7 @@ func readList[T ~int64](source, text, list string) ([]T, error) {
 	return ids, nil
 }
 
-// cutBounds takes the bounds off an array whose first subscript is not 1, such as [2:3]={1,2}, and returns the size that
+// cutBounds removes the bounds of an array whose first subscript is not 1, such as [2:3]={1,2}, and returns the size that
 // they announce, or -1 if there are none.
 func cutBounds(source, text string) (body string, size int64, err error) {
 	if !strings.HasPrefix(text, "[") {
@@ -90,8 +93,39 @@ func cutBounds(source, text string) (body string, size int64, err error) {
 	return body, last - first + 1, nil
 }
 
-// parseSubscript reads a subscript, an int4 in PostgreSQL, in the one form that it is printed in.
+// parseSubscript reads a subscript, an int4, in the form that PostgreSQL prints.
 func parseSubscript(text string) (n int64, ok bool) {
 	id, err := snowflake.Parse(text)
 	return id.Int64(), err == nil && id >= math.MinInt32 && id <= math.MaxInt32
+}
+
+// arrayError says which input is not an array of IDs, and why.
+type arrayError struct {
+	source string // "JSON" or the Go type of the driver's value
+	input  string // cut
+	reason string
+	err    error // snowflake.ErrSyntax, ErrRange, ErrNull or ErrType
+}
+
+func (e *arrayError) Error() string {
+	if e.input == "" && errors.Is(e.err, snowflake.ErrType) {
+		return "sqltypes: " + e.source + " is not an array of IDs: " + e.reason
+	}
+	return "sqltypes: " + e.source + " " + strconv.Quote(e.input) + " is not an array of IDs: " + e.reason
+}
+
+func (e *arrayError) Unwrap() error { return e.err }
+
+func newArrayError[T string | []byte](err error, source string, input T, reason string) error {
+	return &arrayError{source: source, input: refuse.Cut(input), reason: reason, err: err}
+}
+
+// elementError adds the index of an element to its error.
+func elementError(index int, err error) error {
+	return fmt.Errorf("sqltypes: array element at index %d: %w", index, err)
+}
+
+func nullElement[T string | []byte](source string, input T, index int) error {
+	return newArrayError(snowflake.ErrNull, source, input, fmt.Sprintf(
+		"the element at index %d is NULL, remove it with array_remove(ids, NULL)", index))
 }

@@ -40,7 +40,7 @@ func TestBinaryRefusesOtherLengths(t *testing.T) {
 	}
 }
 
-// Drivers reuse the slice that they hand to Scan, and may keep the one that Value gave them.
+// Drivers reuse the slice that they pass to Scan, and may keep the slice of Value.
 func TestBinarySharesNoMemory(t *testing.T) {
 	var binary sqltypes.Binary
 	raw := []byte{0, 0, 0, 0, 0, 0, 0, 5}

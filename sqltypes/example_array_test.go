@@ -11,7 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// What PostgreSQL gets, and what a browser gets.
+// The text for PostgreSQL and the JSON for a browser.
 func ExampleArray() {
 	ids := []snowflake.ID{175928847299117063, 175928847303311367}
 	parameter, err := sqltypes.Array(ids).Value()
@@ -41,11 +41,11 @@ func ExampleArray_Scan() {
 	// [7 8] false
 	// [] false
 	// [] true
-	// sqltypes: string "{7,NULL}" is not an array of IDs: the element at index 1 is NULL, array_remove(ids, NULL) leaves it out
+	// sqltypes: string "{7,NULL}" is not an array of IDs: the element at index 1 is NULL, remove it with array_remove(ids, NULL)
 	// [] true
 }
 
-// SQLite has no arrays. A parameter of IDs is JSON there, and a column of IDs too.
+// SQLite has no arrays. There, a parameter or a column of IDs is JSON.
 func ExampleArray_JSONNumbers() {
 	type Team struct {
 		ID      snowflake.ID

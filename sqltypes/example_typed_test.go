@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
@@ -18,51 +20,65 @@ type invoice struct{}
 
 func (invoice) Prefix() string { return "invoice" }
 
-// The types that a program uses everywhere. Aliases keep all methods.
+// The types that the program uses. Aliases keep all methods.
 type (
 	AccountID = sqltypes.Typed[account]
 	InvoiceID = sqltypes.Typed[invoice]
 )
 
-// An invoice of an account: the compiler refuses Invoice{ID: accountID}.
+// The compiler refuses Invoice{ID: accountID}. A pointer may be NULL.
 func ExampleTyped() {
 	type Invoice struct {
-		ID        InvoiceID                   `json:"id"`
-		AccountID AccountID                   `json:"account_id"`
-		Replaces  sqltypes.TypedNull[invoice] `json:"replaces"`
+		ID        InvoiceID  `json:"id"`
+		AccountID AccountID  `json:"account_id"`
+		Replaces  *InvoiceID `json:"replaces"`
 	}
-	i := Invoice{ID: 175928847303311367, AccountID: 175928847299117063}
-	if err := json.NewEncoder(os.Stdout).Encode(i); err != nil {
-		fmt.Println(err)
+	db, err := gorm.Open(sqlite.Open(":memory:"), &gorm.Config{})
+	if err != nil {
+		panic(err)
 	}
-	column, err := i.ID.Value()
-	fmt.Println(column, err)
+	if err := db.AutoMigrate(&Invoice{}); err != nil {
+		panic(err)
+	}
+	first := Invoice{ID: 175928847303311367, AccountID: 175928847299117063}
+	second := Invoice{ID: 175928847303311368, AccountID: first.AccountID, Replaces: &first.ID}
+	db.Create([]*Invoice{&first, &second})
+
+	var invoices []Invoice
+	err = db.Order("id").Find(&invoices).Error
+	for _, i := range invoices {
+		text, _ := json.Marshal(i)
+		fmt.Println(string(text))
+	}
+	var columns []int64
+	db.Model(&Invoice{}).Order("id").Pluck("id", &columns)
+	fmt.Println(columns, err)
 	// Output:
 	// {"id":"invoice_04W86BB0M4007","account_id":"account_04W86BB0G4007","replaces":null}
-	// 175928847303311367 <nil>
+	// {"id":"invoice_04W86BB0M4008","account_id":"account_04W86BB0G4007","replaces":"invoice_04W86BB0M4007"}
+	// [175928847303311367 175928847303311368] <nil>
 }
 
-// A handler of GET /invoices/{id} tells a mistake of its caller from nonsense.
+// A handler of GET /invoices/{id} distinguishes an ID of another kind from other text.
 func ExampleParseTyped() {
 	for _, param := range []string{"invoice_04W86BB0M4007", "account_04W86BB0G4007", "175928847303311367"} {
 		id, err := sqltypes.ParseTyped[invoice](param)
-		var wrong *sqltypes.PrefixError
 		switch {
 		case err == nil:
 			fmt.Println("invoice", snowflake.ID(id))
-		case errors.As(err, &wrong):
-			fmt.Printf("404: this is the ID of an %s, not of an invoice\n", wrong.Got)
+		case errors.Is(err, sqltypes.ErrPrefix):
+			fmt.Println("404:", err)
 		default:
 			fmt.Println("400:", err)
 		}
 	}
 	// Output:
 	// invoice 175928847303311367
-	// 404: this is the ID of an account, not of an invoice
+	// 404: snowflake: text "account_04W86BB0G4007" is not an ID: it has the prefix "account", want "invoice"
 	// 400: snowflake: text "175928847303311367" is not an ID: it has no prefix, want "invoice_" and 13 characters of base 32
 }
 
-// The number of the row that a text stands for, to look at it with SQL: only the last 13 characters count.
+// The last 13 characters are the number of the row, to look at it with SQL.
 func ExampleTyped_text() {
 	text := AccountID(175928847299117063).String()
 	id, err := snowflake.ParseBase32(text[len(text)-13:])

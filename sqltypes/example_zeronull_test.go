@@ -11,7 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// A folder without a parent is at the top. A foreign key takes NULL for that, but not 0.
+// A folder at the top has no parent: NULL for the foreign key, not 0.
 func ExampleZeroNull() {
 	type Folder struct {
 		ID       snowflake.ID      `json:"id"`
@@ -35,7 +35,7 @@ func ExampleZeroNull() {
 	// Output: [{"id":"1001","parent_id":null}] <nil>
 }
 
-// A model may hold a plain ID if the database is asked with a conversion.
+// A model may hold a plain ID and be converted for Scan.
 func ExampleZeroNull_Scan() {
 	parent := snowflake.ID(42)
 	for _, column := range []any{int64(7), nil, "x"} {

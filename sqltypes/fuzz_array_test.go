@@ -10,8 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// checkArray fails if a result breaks what Array promises of all input: nil on an error, and what was read is written in
-// a form that is read as the same.
+// checkArray checks that a result is nil on an error, and otherwise is written in a form that is read as the same.
 func checkArray(t *testing.T, array sqltypes.Array, err error) {
 	t.Helper()
 	if err != nil {
@@ -35,7 +34,7 @@ func checkArray(t *testing.T, array sqltypes.Array, err error) {
 	}
 }
 
-// Text that is read is what is written, but for the bounds before it.
+// Text that is read is written the same, except for the bounds.
 func FuzzArrayText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		array, err := scanArray(text)
@@ -56,8 +55,8 @@ func FuzzArrayText(f *testing.F) {
 	})
 }
 
-// An image of int8 that is read is what PostgreSQL sends, but for the flag, the first subscript and the form of an empty
-// array.
+// An image of int8 that is read is the image that PostgreSQL sends, except for the flag, the first subscript and the form
+// of an empty array.
 func FuzzArrayBinary(f *testing.F) {
 	f.Fuzz(func(t *testing.T, image []byte) {
 		before := bytes.Clone(image)
@@ -78,7 +77,7 @@ func FuzzArrayBinary(f *testing.F) {
 	})
 }
 
-// An Array reads what a slice of IDs reads, but for null elements.
+// An Array reads what a slice of IDs reads, except for null elements.
 func FuzzArrayJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		array := staleArray()
@@ -89,7 +88,7 @@ func FuzzArrayJSON(f *testing.F) {
 		for _, pointer := range pointers {
 			want = want && pointer != nil
 		}
-		// encoding/json takes the spaces off before it calls UnmarshalJSON.
+		// encoding/json removes spaces before it calls UnmarshalJSON.
 		if trimmed := bytes.TrimSpace(data); len(trimmed) == len(data) && want != (err == nil) {
 			t.Fatalf("read %v, %v, but a slice of pointers is %v", array, err, pointers)
 		}

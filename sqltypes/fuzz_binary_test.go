@@ -6,7 +6,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// Any 8 bytes are a Binary, and no others.
+// A Binary is any 8 bytes.
 func FuzzBinary(f *testing.F) {
 	f.Fuzz(func(t *testing.T, column []byte, number int64) {
 		fuzzColumn[sqltypes.Binary](t, string(column), number)

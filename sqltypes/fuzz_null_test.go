@@ -23,7 +23,7 @@ func wantAsID(t *testing.T, what string, got sqltypes.Null, err error, id snowfl
 	}
 }
 
-// Where there is an ID, Null reads as ID does; the texts that mean NULL, and what is left after an error, are its own.
+// Null reads an ID as ID does; only NULL and the value after an error differ.
 func FuzzNull(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, number int64) {
 		n, id := sqltypes.NullFrom(42), snowflake.ID(42)

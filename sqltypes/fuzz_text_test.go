@@ -7,7 +7,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// What Scan takes is what Value writes, and outside of the column a Text reads as an ID does.
+// Scan reads exactly what Value writes; outside of the column a Text reads as an ID does.
 func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, column string, number int64) {
 		fuzzColumn[sqltypes.Text](t, column, number)
@@ -15,7 +15,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// fuzzColumn checks that Scan and Value are exact inverses: what one takes, the other writes.
+// fuzzColumn checks that Scan and Value are exact inverses.
 func fuzzColumn[T storedValue, P storedPointer[T]](t *testing.T, column string, number int64) {
 	t.Helper()
 	for _, src := range []any{column, []byte(column)} {
@@ -39,7 +39,7 @@ func fuzzColumn[T storedValue, P storedPointer[T]](t *testing.T, column string, 
 	}
 }
 
-// fuzzOutside compares what is read with what an ID reads from the same input.
+// fuzzOutside compares the readers of text with those of an ID.
 func fuzzOutside[T storedValue, P storedPointer[T]](t *testing.T, text string) {
 	t.Helper()
 	for name, read := range map[string]func(v P, id *snowflake.ID) (error, error){

@@ -2,30 +2,20 @@ package sqltypes
 
 import (
 	"database/sql/driver"
-	"log/slog"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Null is an ID that may be NULL. The zero value is NULL. It keeps NULL and the ID 0 apart: 0 is a value here, although
-// no generator issues it.
+// Null is an ID that may be NULL. The zero value is NULL. NULL and the ID 0 are different values, although no generator
+// issues 0.
 //
-// NULL is null in JSON, the empty text in other text formats and in parameters, and nil for [log/slog]. An ID is written
-// as [snowflake.ID] writes it, "123" in a JSON string.
+// NULL is null in JSON, and the empty text in other text formats and in parameters. An ID is written as [snowflake.ID]
+// writes it, "123" in a JSON string. The JSON option omitzero omits a NULL.
 //
-// Whatever a method reads replaces all of Null: it is NULL after an error too, never the value of an earlier row. Two
-// Nulls may be compared with ==, as all functions and methods here leave ID 0 where Valid is false.
-//
-// In a JSON object the option omitzero leaves a NULL out.
-//
-// GORM does not call Scan for NULL: a struct that it reads into again keeps the ID of the row before. Read each row into a
-// new variable.
-//
-// A Null is a plain value: its methods with a pointer receiver write to it as an assignment does, the others may run at
-// any time.
+// All functions and methods here set ID to 0 where Valid is false, so Nulls may be compared with ==.
 type Null struct {
 	ID    snowflake.ID // 0 if Valid is false
-	Valid bool         // whether there is an ID; false means NULL
+	Valid bool         // false means NULL
 }
 
 // NullFrom returns a Null that holds id, even if it is 0.
@@ -33,23 +23,7 @@ func NullFrom(id snowflake.ID) Null {
 	return Null{ID: id, Valid: true}
 }
 
-// NullFromPtr returns a Null that holds *id, or NULL if the pointer is nil.
-func NullFromPtr(id *snowflake.ID) Null {
-	if id == nil {
-		return Null{}
-	}
-	return NullFrom(*id)
-}
-
-// Ptr returns a pointer to a copy of the ID, or nil for NULL.
-func (n Null) Ptr() *snowflake.ID {
-	if !n.Valid {
-		return nil
-	}
-	return &n.ID
-}
-
-// IsZero reports whether n is NULL. The JSON option omitzero asks it. The ID 0 is not NULL.
+// IsZero reports whether n is NULL, for the JSON option omitzero. The ID 0 is not NULL.
 func (n Null) IsZero() bool { return !n.Valid }
 
 // String returns the ID in decimal digits, or the empty string for NULL.
@@ -60,15 +34,7 @@ func (n Null) String() string {
 	return n.ID.String()
 }
 
-// LogValue returns the ID's text, or nil for NULL, as a [slog.Value].
-func (n Null) LogValue() slog.Value {
-	if !n.Valid {
-		return slog.AnyValue(nil)
-	}
-	return n.ID.LogValue()
-}
-
-// Value returns the ID as an int64, or nil for NULL, for [driver.Valuer]. The error is always nil.
+// Value returns the ID as an int64, or nil for NULL. The error is always nil.
 func (n Null) Value() (driver.Value, error) {
 	if !n.Valid {
 		return nil, nil // NULL
@@ -76,15 +42,15 @@ func (n Null) Value() (driver.Value, error) {
 	return n.ID.Value()
 }
 
-// Scan reads a column, for [sql.Scanner]: NULL and a nil *snowflake.ID make n NULL, a Null or *Null is copied (bulk
-// builders hand those over), all else is read and refused as [snowflake.ID.Scan] does it. On an error n is NULL.
+// Scan reads a column, for [sql.Scanner]. NULL and a nil *snowflake.ID make n NULL. A Null or *Null, which bulk builders
+// pass, is copied. Everything else is read or refused as [snowflake.ID.Scan] does it. On an error n is NULL.
 func (n *Null) Scan(src any) error {
 	var read Null
 	var err error
 	switch src := src.(type) {
 	case nil:
 	case Null:
-		if src.Valid { // else an ID may be left over in it
+		if src.Valid { // a NULL may hold an ID that the caller has set
 			read = src
 		}
 	case *Null:
@@ -92,7 +58,9 @@ func (n *Null) Scan(src any) error {
 			read = *src
 		}
 	case *snowflake.ID:
-		read = NullFromPtr(src)
+		if src != nil {
+			read = NullFrom(*src)
+		}
 	default:
 		err = read.set(read.ID.Scan(src))
 	}
@@ -113,8 +81,8 @@ func (n Null) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads null as NULL and all else as [snowflake.ID.UnmarshalJSON] does: the empty string is an error. On
-// an error n is NULL.
+// UnmarshalJSON reads null as NULL and everything else as [snowflake.ID.UnmarshalJSON] does: the empty string is an error.
+// On an error n is NULL.
 func (n *Null) UnmarshalJSON(data []byte) error {
 	*n = Null{}
 	if string(data) == "null" {
@@ -123,21 +91,15 @@ func (n *Null) UnmarshalJSON(data []byte) error {
 	return n.set(n.ID.UnmarshalJSON(data))
 }
 
-// AppendText appends the text of [Null.String] to b, for [encoding.TextAppender]. The error is always nil.
-func (n Null) AppendText(b []byte) ([]byte, error) {
-	if !n.Valid {
-		return b, nil
-	}
-	return n.ID.AppendText(b)
-}
-
-// MarshalText returns the text of [Null.String], for [encoding.TextMarshaler]. The error is always nil.
+// MarshalText returns the text of [Null.String]. The error is always nil.
 func (n Null) MarshalText() ([]byte, error) {
-	return n.AppendText([]byte{})
+	if !n.Valid {
+		return []byte{}, nil
+	}
+	return n.ID.MarshalText()
 }
 
-// UnmarshalText reads the empty text as NULL and all else as [snowflake.Parse] does, for [encoding.TextUnmarshaler]. On
-// an error n is NULL.
+// UnmarshalText reads the empty text as NULL and everything else as [snowflake.Parse] does. On an error n is NULL.
 func (n *Null) UnmarshalText(text []byte) error {
 	*n = Null{}
 	if len(text) == 0 {
@@ -146,8 +108,8 @@ func (n *Null) UnmarshalText(text []byte) error {
 	return n.set(n.ID.UnmarshalText(text))
 }
 
-// UnmarshalParam reads a parameter of a URL or a form as [Null.UnmarshalText] does: an empty one is NULL. The web
-// frameworks gin and echo look for this method when they bind a request.
+// UnmarshalParam reads a parameter of a URL or form as [Null.UnmarshalText] does: an empty one is NULL. The web
+// frameworks gin and echo call this method when they bind a request.
 func (n *Null) UnmarshalParam(param string) error {
 	*n = Null{}
 	if param == "" {
@@ -156,7 +118,7 @@ func (n *Null) UnmarshalParam(param string) error {
 	return n.set(n.ID.UnmarshalParam(param))
 }
 
-// set makes n valid if there was no error reading into n.ID, which an error leaves unchanged, that is 0.
+// set makes n valid unless there was an error, after which n.ID is 0.
 func (n *Null) set(err error) error {
 	n.Valid = err == nil
 	return err

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"strings"
 	"testing"
@@ -16,17 +15,15 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// What a Null has to be for the packages that handle it.
+// The interfaces of Null.
 var (
 	_ fmt.Stringer                              = sqltypes.Null{}
-	_ encoding.TextAppender                     = sqltypes.Null{}
 	_ encoding.TextMarshaler                    = sqltypes.Null{}
 	_ encoding.TextUnmarshaler                  = (*sqltypes.Null)(nil)
 	_ json.Marshaler                            = sqltypes.Null{}
 	_ json.Unmarshaler                          = (*sqltypes.Null)(nil)
 	_ driver.Valuer                             = sqltypes.Null{}
 	_ sql.Scanner                               = (*sqltypes.Null)(nil)
-	_ slog.LogValuer                            = sqltypes.Null{}
 	_ interface{ UnmarshalParam(string) error } = (*sqltypes.Null)(nil) // gin and echo
 	_ interface{ GormDataType() string }        = sqltypes.Null{}       // GORM
 )
@@ -41,29 +38,13 @@ var someNulls = []sqltypes.Null{
 	sqltypes.NullFrom(math.MinInt64),
 }
 
-func TestZeroNullIsNULL(t *testing.T) {
+func TestZeroValueOfNullIsNULL(t *testing.T) {
 	var n sqltypes.Null
-	if n.Valid || !n.IsZero() || n.Ptr() != nil || n.String() != "" {
-		t.Errorf("the zero value is %+v, IsZero %v, Ptr %v, String %q", n, n.IsZero(), n.Ptr(), n)
+	if n.Valid || !n.IsZero() || n.String() != "" {
+		t.Errorf("the zero value is %+v, IsZero %v, String %q", n, n.IsZero(), n)
 	}
 	if n == sqltypes.NullFrom(0) || sqltypes.NullFrom(0).IsZero() {
-		t.Error("the ID 0 is taken for NULL")
-	}
-}
-
-func TestNullFromPtrAndPtrAreInverse(t *testing.T) {
-	if n := sqltypes.NullFromPtr(nil); n != (sqltypes.Null{}) {
-		t.Errorf("NullFromPtr(nil) = %+v, want NULL", n)
-	}
-	for _, n := range someNulls {
-		if back := sqltypes.NullFromPtr(n.Ptr()); back != n {
-			t.Errorf("NullFromPtr of Ptr of %+v = %+v", n, back)
-		}
-	}
-	n := sqltypes.NullFrom(5)
-	*n.Ptr() = 6
-	if n.ID != 5 {
-		t.Error("Ptr points into the Null, want a copy")
+		t.Error("the ID 0 is NULL")
 	}
 }
 
@@ -82,15 +63,6 @@ func TestNullValueIsAnInt64OrNil(t *testing.T) {
 		if got, err := n.Value(); got != want || err != nil {
 			t.Errorf("Value of %+v = %T %v, %v, want %v", n, got, got, err, want)
 		}
-	}
-}
-
-func TestNullLogsItsTextOrNil(t *testing.T) {
-	if v := (sqltypes.Null{}).LogValue(); v.Any() != nil {
-		t.Errorf("LogValue of NULL = %v, want nil", v)
-	}
-	if v := sqltypes.NullFrom(5).LogValue(); v.Kind() != slog.KindString || v.String() != "5" {
-		t.Errorf("LogValue of 5 = %v of kind %v, want the string 5", v, v.Kind())
 	}
 }
 
@@ -172,9 +144,6 @@ func TestNullTextIsEmptyForNULL(t *testing.T) {
 		if err != nil || string(text) != want.String() || text == nil {
 			t.Errorf("MarshalText of %+v = %q, %v", want, text, err)
 		}
-		if appended, err := want.AppendText([]byte("id=")); string(appended) != "id="+want.String() || err != nil {
-			t.Errorf("AppendText of %+v = %q, %v", want, appended, err)
-		}
 		n := sqltypes.NullFrom(42)
 		if err := n.UnmarshalText(text); n != want || err != nil {
 			t.Errorf("UnmarshalText(%q) = %+v, %v, want %+v", text, n, err, want)
@@ -203,7 +172,7 @@ func TestNullJSONIsNullOrAString(t *testing.T) {
 	}
 }
 
-func TestNullJSONOfOtherKindsIsAnErrorAndResets(t *testing.T) {
+func TestNullRefusesOtherJSONAndIsReset(t *testing.T) {
 	for in, want := range map[string]error{
 		`""`: snowflake.ErrSyntax, `"null"`: snowflake.ErrSyntax, `" 5"`: snowflake.ErrSyntax, `"007"`: snowflake.ErrSyntax,
 		`true`: snowflake.ErrType, `[]`: snowflake.ErrType, `{"ID":"5","Valid":true}`: snowflake.ErrType,
@@ -242,14 +211,14 @@ func TestNullInAJSONObject(t *testing.T) {
 			t.Errorf("Unmarshal(%s) = %+v, %v", text, out, err)
 		}
 	}
-	// A key that is missing leaves the field alone, as for every type.
+	// A missing key leaves the field unchanged, as for every type.
 	out := node{Parent: five}
 	if err := json.Unmarshal([]byte(`{}`), &out); err != nil || out.Parent != five {
 		t.Errorf("Unmarshal({}) = %+v, %v", out, err)
 	}
 }
 
-func TestNullErrorsDoNotAdviseToUseNull(t *testing.T) {
+func TestNullErrorsDoNotRecommendNull(t *testing.T) {
 	var n sqltypes.Null
 	for _, src := range []any{7.5, true, "x"} {
 		if err := n.Scan(src); err == nil || strings.Contains(err.Error(), "sqltypes.Null") {

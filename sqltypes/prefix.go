@@ -6,55 +6,40 @@ import (
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/internal/refuse"
 )
 
-// Kind tells the IDs of one thing from those of another: the type parameter of [Typed] and its relatives. It is an empty
-// struct with the method Prefix, usually not exported:
+// Kind is the type parameter of [Typed] and [TypedArray]: an empty struct with the method Prefix, usually not exported.
 //
 //	type user struct{}
 //
 //	func (user) Prefix() string { return "user" }
 //
-// The prefix is a constant of 1 to 63 lower-case letters, with underscores between them: [a-z]([a-z_]*[a-z])? as in the
-// specification of TypeID (https://github.com/jetify-com/typeid/tree/main/spec), except that it may not be empty. Who
-// splits a text elsewhere does so at its last underscore, as a prefix may have some.
+// The prefix is a constant of 1 to 63 lower-case letters with underscores between them, [a-z]([a-z_]*[a-z])?, as in the
+// specification of TypeID (https://github.com/jetify-com/typeid/tree/main/spec), which also allows an empty one. The last
+// underscore of a text ends the prefix.
 //
-// The prefix is part of all links to your rows, so it stays as it is, and no two kinds should share one: nothing but the
-// prefix tells their texts apart.
+// The prefix is part of every link to a row, so do not change it, and give no two kinds the same one.
 type Kind interface {
 	~struct{}
-	// Prefix returns what the texts of these IDs start with, without the underscore that follows.
+	// Prefix returns the start of the texts of these IDs, without the underscore that follows.
 	Prefix() string
 }
 
-// ErrKind means that the Prefix of a [Kind] breaks the rule for prefixes. Everything that reads or writes the text of a
-// [Typed] returns it, with the type and the prefix in its message; what has no error to return prints the mark described
-// at [Typed.String]. It is a mistake in the program: a test that prints one ID finds it.
+// ErrKind means that the Prefix of a [Kind] is invalid, which is a mistake in the program. Everything that reads or writes
+// the text of a [Typed] returns it; the message has the type and the prefix. [Typed.String] prints a mark instead.
 var ErrKind = errors.New("sqltypes: invalid kind of ID")
 
-// ErrPrefix means that a text is an ID of another kind, as "order_..." where "user_..." is wanted. All readers of the text
-// of a [Typed] return it, inside a [*PrefixError]. A text that is no ID of any kind is a [snowflake.ErrSyntax] instead.
+// ErrPrefix means that a text is an ID of another kind, such as "order_..." instead of "user_...". All readers of the text
+// of a [Typed] return it, inside a [*snowflake.ParseError] whose reason names both prefixes. Text that is not an ID of any
+// kind is [snowflake.ErrSyntax].
 var ErrPrefix = errors.New("sqltypes: ID of another kind")
 
-// PrefixError says which text is an ID of another kind than the one that is read. It wraps [ErrPrefix].
-type PrefixError struct {
-	// Source is what was read: "text" or "JSON".
-	Source string
-	// Got is the prefix of the text, of at most 63 letters and underscores.
-	Got string
-	// Want is the prefix of the kind that is read.
-	Want string
-}
-
-// Error returns one line that names both prefixes.
-func (e *PrefixError) Error() string {
-	return "sqltypes: " + e.Source + ` has the prefix "` + e.Got + `", want an ID with the prefix "` + e.Want + `"`
-}
-
-// Unwrap returns [ErrPrefix].
-func (e *PrefixError) Unwrap() error { return ErrPrefix }
-
-const maxPrefixLen = 63
+const (
+	maxPrefixLen   = 63
+	suffixLen      = 13 // of an ID in base 32
+	maxPrefixedLen = maxPrefixLen + 1 + suffixLen
+)
 
 func prefixOf[K Kind]() string { return K{}.Prefix() }
 
@@ -73,16 +58,37 @@ func isPrefix(p string) bool {
 
 func inPrefix(c byte) bool { return c-'a' <= 'z'-'a' || c == '_' }
 
+func appendPrefixed(b []byte, prefix string, id snowflake.ID) []byte {
+	b = append(b, prefix...)
+	b = append(b, '_')
+	return id.AppendBase32(b)
+}
+
+// parsePrefixed reads the text that appendPrefixed writes for a valid prefix. If ok is false, prefixedError says why.
+func parsePrefixed[T ~string | ~[]byte](prefix string, text T) (id snowflake.ID, ok bool) {
+	n := len(prefix)
+	if n == 0 || n > maxPrefixLen || len(text) != n+1+suffixLen || text[n] != '_' || prefix[0] == '_' || prefix[n-1] == '_' {
+		return 0, false
+	}
+	for i := range n { // isPrefix and the comparison in one loop
+		if c := prefix[i]; c != text[i] || !inPrefix(c) {
+			return 0, false
+		}
+	}
+	id, err := snowflake.ParseBase32(string(text[n+1:]))
+	return id, err == nil
+}
+
 // prefixedError explains why parsePrefixed refused the text.
 func prefixedError[K Kind](source, text string) error {
 	want := prefixOf[K]()
 	if !isPrefix(want) {
 		return kindError[K]()
 	}
-	// Base 32 has no underscore, so the last one ends the prefix, whatever underscores are in that.
+	// Base 32 has no underscore, so the last one ends the prefix.
 	at := strings.LastIndexByte(text, '_')
 	if at < 0 {
-		return inputError(snowflake.ErrSyntax, source, text,
+		return refuse.Input(snowflake.ErrSyntax, source, text,
 			`it has no prefix, want "`+want+`_" and 13 characters of base 32`)
 	}
 	got, suffix := text[:at], text[at+1:]
@@ -90,14 +96,14 @@ func prefixedError[K Kind](source, text string) error {
 	var of *snowflake.ParseError
 	switch {
 	case errors.As(err, &of):
-		return inputError(of.Err, source, text, "in the base 32 after its last underscore: "+of.Reason)
+		return refuse.Input(of.Err, source, text, "in the base 32 after its last underscore: "+of.Reason)
 	case !isPrefix(got):
-		return inputError(snowflake.ErrSyntax, source, text, `want the prefix "`+want+`", this one is of no kind at all`)
+		return refuse.Input(snowflake.ErrSyntax, source, text, `want the prefix "`+want+`", this one is invalid`)
 	}
-	return &PrefixError{Source: source, Got: got, Want: want}
+	return refuse.Input(ErrPrefix, source, text, `it has the prefix "`+got+`", want "`+want+`"`)
 }
 
-// kindError is the error for a kind whose prefix is none.
+// kindError is the error for a kind with an invalid prefix.
 func kindError[K Kind]() error {
 	return fmt.Errorf(
 		"%w: %T has the prefix %.40q of length %d, want 1 to %d letters a to z, with underscores only between them",

@@ -10,27 +10,24 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-func TestAWrongPrefixIsAnErrorOfItsOwnThatNamesBoth(t *testing.T) {
+func TestErrPrefixNamesBothPrefixes(t *testing.T) {
 	for name, read := range map[string]func(id *userID) error{
 		"text": func(id *userID) error { return id.UnmarshalText([]byte("order_0000000000007")) },
 		"JSON": func(id *userID) error { return json.Unmarshal([]byte(`"order_0000000000007"`), id) },
 	} {
 		var id userID
 		err := read(&id)
-		var wrong *sqltypes.PrefixError
-		if !errors.As(err, &wrong) || *wrong != (sqltypes.PrefixError{Source: name, Got: "order", Want: "user"}) {
-			t.Errorf("%s: %#v", name, wrong)
-		}
 		if !errors.Is(err, sqltypes.ErrPrefix) || errors.Is(err, snowflake.ErrSyntax) {
-			t.Errorf("%s: %v, want an ErrPrefix and no ErrSyntax", name, err)
+			t.Errorf("%s: %v, want an ErrPrefix and not an ErrSyntax", name, err)
 		}
-		if want := "sqltypes: " + name + ` has the prefix "order", want an ID with the prefix "user"`; err.Error() != want {
+		want := "snowflake: " + name + ` "order_0000000000007" is not an ID: it has the prefix "order", want "user"`
+		if err.Error() != want {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}
 }
 
-func TestOtherErrorsOfTypedNameTheInputAndTheRule(t *testing.T) {
+func TestTypedErrorsNameTheInputAndTheRule(t *testing.T) {
 	for text, want := range map[string]string{
 		"7": `snowflake: text "7" is not an ID: it has no prefix, want "user_" and 13 characters of base 32`,
 		"user_7": `snowflake: text "user_7" is not an ID: in the base 32 after its last underscore: ` +
@@ -38,7 +35,7 @@ func TestOtherErrorsOfTypedNameTheInputAndTheRule(t *testing.T) {
 		"user_000000000000o": `snowflake: text "user_000000000000o" is not an ID: in the base 32 after its last underscore: ` +
 			`byte 12 is "o", which is not in the alphabet`,
 		"User_0000000000007": `snowflake: text "User_0000000000007" is not an ID: want the prefix "user", ` +
-			`this one is of no kind at all`,
+			`this one is invalid`,
 		strings.Repeat("z", 1000): `snowflake: text "` + strings.Repeat("z", 37) + `..." is not an ID: ` +
 			`it has no prefix, want "user_" and 13 characters of base 32`,
 	} {
@@ -71,7 +68,7 @@ func textOf[K sqltypes.Kind]() typedText {
 	}
 }
 
-// A prefix may have underscores, so a text is split at its last.
+// A prefix may have underscores, so the last one ends it.
 func TestPrefixesWithUnderscoresAreReadBack(t *testing.T) {
 	for want, kind := range map[string]typedText{
 		"my_api__key_0000000000007":                       textOf[apiKeyKind](),
@@ -86,16 +83,15 @@ func TestPrefixesWithUnderscoresAreReadBack(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 		if err := kind.parse("user_" + text); strings.HasPrefix(want, "a_") {
-			if !errors.Is(err, snowflake.ErrSyntax) { // 64 characters and more are no prefix
+			if !errors.Is(err, snowflake.ErrSyntax) { // a prefix has at most 63 characters
 				t.Errorf("%q: %v, want an ErrSyntax", "user_"+text, err)
 			}
 		} else if !errors.Is(err, sqltypes.ErrPrefix) {
 			t.Errorf("%q: %v, want an ErrPrefix", "user_"+text, err)
 		}
 	}
-	var wrong *sqltypes.PrefixError
 	_, err := sqltypes.ParseTyped[userKind]("my_api__key_0000000000007")
-	if !errors.As(err, &wrong) || wrong.Got != "my_api__key" {
+	if !errors.Is(err, sqltypes.ErrPrefix) || !strings.Contains(err.Error(), `"my_api__key", want`) {
 		t.Errorf("error %v, want one that names the prefix my_api__key", err)
 	}
 }
@@ -120,7 +116,7 @@ func (accentKind) Prefix() string   { return "usér" }
 func (longKind) Prefix() string     { return strings.Repeat("a", 64) }
 func (blankKind) Prefix() string    { return "_" }
 
-func TestAKindWithABadPrefixIsAnErrorAndNoPanic(t *testing.T) {
+func TestInvalidPrefixIsErrKind(t *testing.T) {
 	t.Run("empty", func(t *testing.T) { testBadKind[emptyKind](t) })
 	t.Run("upper case", func(t *testing.T) { testBadKind[upperKind](t) })
 	t.Run("digit", func(t *testing.T) { testBadKind[digitKind](t) })
@@ -142,7 +138,7 @@ func testBadKind[K interface {
 		if !errors.Is(err, sqltypes.ErrKind) || len(err.Error()) > 400 {
 			t.Errorf("%s: error %v, want an ErrKind", what, err)
 		} else if !strings.Contains(err.Error(), "Kind has the prefix \"") {
-			t.Errorf("%s: error %v names neither the type nor the prefix", what, err)
+			t.Errorf("%s: error %v does not name the type and the prefix", what, err)
 		}
 	}
 	_, err := id.MarshalText()
@@ -154,8 +150,6 @@ func testBadKind[K interface {
 	}
 	_, err = json.Marshal(id)
 	check("Marshal", err)
-	_, err = json.Marshal(sqltypes.TypedNullFrom(id))
-	check("Marshal of a TypedNull", err)
 	_, err = sqltypes.ParseTyped[K](text)
 	check("ParseTyped", err)
 	check("UnmarshalText", id.UnmarshalText([]byte(text)))
@@ -172,9 +166,6 @@ func testBadKind[K interface {
 	}
 	if _, err := sqltypes.ParseTyped[userKind](printed); !errors.Is(err, snowflake.ErrSyntax) {
 		t.Errorf("%q: %v, want an ErrSyntax", printed, err)
-	}
-	if got := sqltypes.Typed[K](7).LogValue().String(); got != printed {
-		t.Errorf("logged as %q", got)
 	}
 	// The database does not see the prefix.
 	value, err := sqltypes.Typed[K](7).Value()

@@ -155,7 +155,7 @@ func testGORMKeys[K storedValue, P storedPointer[K]](t *testing.T, target testdb
 		t.Errorf("after Save: %+v", reread)
 	}
 
-	// The key of a row that an upsert meets comes back from the database.
+	// An upsert that finds a row returns its key.
 	met := storedAuthor[K]{Email: "b"}
 	upsert := clause.OnConflict{
 		Columns: []clause.Column{{Name: "email"}}, DoUpdates: clause.AssignmentColumns([]string{"email"}),
@@ -183,8 +183,8 @@ func testGORMKeys[K storedValue, P storedPointer[K]](t *testing.T, target testdb
 	}
 }
 
-// The documented trap of Binary.
-func TestGORMTakesABareKeyOfBytesForEightKeys(t *testing.T) {
+// The comment of Binary warns of it.
+func TestGORMTreatsABareBinaryAsEightKeys(t *testing.T) {
 	target := testdb.SQLite(t)
 	db, _ := openGORM(t, target, &storedAuthor[sqltypes.Binary]{})
 	sql := db.ToSQL(func(db *gorm.DB) *gorm.DB {
@@ -201,7 +201,7 @@ func TestGORMTakesABareKeyOfBytesForEightKeys(t *testing.T) {
 	}
 }
 
-// What gormplugin writes are integers, so it has to refuse other columns.
+// The conditions of gormplugin are integers.
 func TestConditionsOnIntegersRefuseStoredTypes(t *testing.T) {
 	t.Run("Text", testConditions[sqltypes.Text])
 	t.Run("Binary", testConditions[sqltypes.Binary])
@@ -219,7 +219,7 @@ func testConditions[K any](t *testing.T) {
 	}
 }
 
-// The types that the documentation promises, with tags and without.
+// The documented column types, with and without tags.
 func TestStoredTypesHaveTheirColumnsInGORM(t *testing.T) {
 	type plain struct {
 		ID     sqltypes.Text

@@ -12,8 +12,8 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// orderIDs has the edges, some thousand random IDs, and for each pair of Base 32 characters an ID that has them next to
-// each other: languages that sort a pair as one letter would misplace it.
+// orderIDs has the limits, random IDs, and for each pair of Base 32 characters an ID in which they are adjacent: languages
+// that sort a pair as one letter would misplace it.
 func orderIDs() []snowflake.ID {
 	ids := []snowflake.ID{0, 1, 31, 32, math.MaxInt64 - 1, math.MaxInt64}
 	random := rand.New(rand.NewPCG(3, 4))
@@ -44,8 +44,7 @@ func storeForOrder(t *testing.T, db database, uuidColumn, binaryColumn string) {
 	}
 }
 
-// misordered returns how many rows come after a larger ID when they are sorted by the expression, which is to be
-// collated.
+// misordered returns how many rows follow a larger ID when they are sorted by the expression.
 func misordered(t *testing.T, db database, by string) int {
 	t.Helper()
 	var n int
@@ -90,7 +89,7 @@ func TestStoredTypesSortAsIDsInPostgres(t *testing.T) {
 			t.Errorf("%s sorts decimal text too: the test cannot fail", collation)
 		}
 	}
-	// The languages that the documentation of Text warns of.
+	// The comment of Text names these languages.
 	for _, collation := range []string{
 		"hr-x-icu", "cs-x-icu", "sk-x-icu", "da-x-icu", "nb-x-icu", "et-x-icu", "hu-x-icu", "lv-x-icu", "lt-x-icu",
 	} {
@@ -99,7 +98,7 @@ func TestStoredTypesSortAsIDsInPostgres(t *testing.T) {
 		}
 	}
 	if n := misordered(t, db, `(as_text COLLATE "cs-x-icu") COLLATE "C"`); n != 0 {
-		t.Errorf("the documented way out puts %d IDs out of order", n)
+		t.Errorf("the documented remedy puts %d IDs out of order", n)
 	}
 }
 
@@ -124,7 +123,7 @@ func TestStoredTypesSortAsIDsInMariaDB(t *testing.T) {
 	}
 }
 
-// MariaDB's type uuid refuses UUIDs of version 8 whose ninth byte is 80, as that of one ID in 16 might be.
+// MariaDB's type uuid rejects UUIDs of version 8 whose ninth byte is 80, as it might be for one ID in 16.
 func TestMariaDBTakesTheUUIDOfEveryID(t *testing.T) {
 	db := openDatabase(t, testdb.MariaDB(t))
 	db.mustExec(t, "CREATE TABLE ids (id uuid PRIMARY KEY)")

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -22,15 +21,12 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// storedValue and storedPointer are what Text, Binary and UUID have to be for the packages that handle them.
+// storedValue and storedPointer are the interfaces of Text, Binary and UUID.
 type storedValue interface {
 	~int64
 	fmt.Stringer
-	encoding.TextAppender
 	encoding.TextMarshaler
 	driver.Valuer
-	slog.LogValuer
-	IsZero() bool
 	SnowflakeID() snowflake.ID
 	GormDataType() string
 }
@@ -44,7 +40,7 @@ type storedPointer[T any] interface {
 	UnmarshalParam(string) error // gin and echo
 }
 
-// storedIDs are the edges, and IDs that differ from their neighbours in each bit.
+// storedIDs are the limits, IDs that differ in each bit, and random ones.
 func storedIDs() []snowflake.ID {
 	ids := []snowflake.ID{0, 1, -1, -5, 9007199254740993, 1234567890123456789, math.MaxInt64, math.MinInt64}
 	for bit := range 64 {
@@ -70,7 +66,7 @@ func testRoundTrip[T storedValue, P storedPointer[T]](t *testing.T) {
 		if err != nil || !driver.IsValue(value) {
 			t.Fatalf("Value of %d = %T %v, %v", id, value, value, err)
 		}
-		for _, src := range []any{value, toString(value), []byte(toString(value))} { // drivers hand over either
+		for _, src := range []any{value, toString(value), []byte(toString(value))} { // drivers pass either
 			got := T(42)
 			if err := P(&got).Scan(src); got != T(id) || err != nil {
 				t.Fatalf("%d was read back from %T %q as %d, %v", id, src, src, got, err)
@@ -111,7 +107,7 @@ func testStoredOrder[T storedValue](t *testing.T) {
 	}
 }
 
-func TestStoredTypesLookLikeIDsOutside(t *testing.T) {
+func TestStoredTypesAreDecimalOutsideOfTheColumn(t *testing.T) {
 	t.Run("Text", testOutside[sqltypes.Text])
 	t.Run("Binary", testOutside[sqltypes.Binary])
 	t.Run("UUID", testOutside[sqltypes.UUID])
@@ -122,16 +118,14 @@ func testOutside[T storedValue, P storedPointer[T]](t *testing.T) {
 		v, text := T(id), id.String()
 		for what, got := range map[string]string{
 			"String": v.String(), "%v": fmt.Sprintf("%v", v), "%d": fmt.Sprintf("%d", v), "%s": fmt.Sprintf("%s", v),
-			"LogValue": v.LogValue().String(),
 		} {
 			if got != text {
 				t.Errorf("%s of %s = %s", what, text, got)
 			}
 		}
 		marshaled, err := v.MarshalText()
-		appended, err2 := v.AppendText([]byte("id="))
-		if string(marshaled) != text || string(appended) != "id="+text || err != nil || err2 != nil {
-			t.Errorf("MarshalText, AppendText of %s = %s, %s, %v, %v", text, marshaled, appended, err, err2)
+		if string(marshaled) != text || err != nil {
+			t.Errorf("MarshalText of %s = %s, %v", text, marshaled, err)
 		}
 		object, err := json.Marshal(map[T]T{v: v})
 		if want := `{"` + text + `":"` + text + `"}`; string(object) != want || err != nil {
@@ -147,8 +141,8 @@ func testOutside[T storedValue, P storedPointer[T]](t *testing.T) {
 				t.Errorf("%s of %s = %d, %v", name, text, got, err)
 			}
 		}
-		if v.SnowflakeID() != id || v.IsZero() != (id == 0) {
-			t.Errorf("SnowflakeID of %d = %d, IsZero %v", id, v.SnowflakeID(), v.IsZero())
+		if v.SnowflakeID() != id {
+			t.Errorf("SnowflakeID of %d = %d", id, v.SnowflakeID())
 		}
 		P(&v).SetSnowflakeID(7)
 		if v != 7 {
@@ -157,7 +151,7 @@ func testOutside[T storedValue, P storedPointer[T]](t *testing.T) {
 	}
 }
 
-// storedReaders are the methods that read what is outside of the database.
+// storedReaders are the methods that read text, JSON and parameters.
 func storedReaders[T storedValue, P storedPointer[T]]() map[string]func(v *T, text string) error {
 	return map[string]func(v *T, text string) error{
 		"UnmarshalText":         func(v *T, text string) error { return P(v).UnmarshalText([]byte(text)) },
@@ -192,7 +186,7 @@ func testZeroAfterErrors[T storedValue, P storedPointer[T]](t *testing.T) {
 	}
 	v := T(42)
 	if err := json.Unmarshal([]byte("null"), &v); v != 42 || err != nil {
-		t.Errorf("Unmarshal(null) = %d, %v, want it left alone", v, err)
+		t.Errorf("Unmarshal(null) = %d, %v, want it unchanged", v, err)
 	}
 	name := reflect.TypeFor[T]().String()
 	for _, test := range []struct {
@@ -244,7 +238,7 @@ func testScanOwn[T storedValue, P storedPointer[T]](t *testing.T) {
 	}
 }
 
-func TestStoredTypesAllocateOnlyWhatTheyHandOver(t *testing.T) {
+func TestStoredTypesAllocateOnlyWhatTheyReturn(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates on its own")
 	}
@@ -270,5 +264,35 @@ func testStoredAllocs[T storedValue, P storedPointer[T]](t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { value, err = want.Value() }); n > 2 { // the bytes, and the interface
 		t.Errorf("Value: %v allocations, want 2", n)
+	}
+}
+
+// The package comment warns: after an error a sql.Null has Valid true and the ID 0.
+func TestSQLNullOfStoredTypes(t *testing.T) {
+	t.Run("Text", testSQLNull[sqltypes.Text])
+	t.Run("Binary", testSQLNull[sqltypes.Binary])
+	t.Run("UUID", testSQLNull[sqltypes.UUID])
+}
+
+func testSQLNull[T storedValue, P storedPointer[T]](t *testing.T) {
+	value, err := T(7).Value()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := sql.Null[T]{V: 42, Valid: true}
+	if err := n.Scan(value); err != nil || n != (sql.Null[T]{V: 7, Valid: true}) {
+		t.Errorf("Scan of a value: %+v, %v", n, err)
+	}
+	if back, err := n.Value(); err != nil || toString(back) != toString(value) {
+		t.Errorf("Value = %v, %v, want %v", back, err, value)
+	}
+	if err := n.Scan("bad"); !errors.Is(err, snowflake.ErrSyntax) || n != (sql.Null[T]{V: 0, Valid: true}) {
+		t.Errorf("after an error: %+v, %v", n, err)
+	}
+	if err := n.Scan(nil); err != nil || n != (sql.Null[T]{}) {
+		t.Errorf("Scan of NULL: %+v, %v", n, err)
+	}
+	if back, err := n.Value(); err != nil || back != nil {
+		t.Errorf("Value of NULL = %v, %v", back, err)
 	}
 }

@@ -43,8 +43,8 @@ func TestTextRefusesWhatItDoesNotWrite(t *testing.T) {
 	}
 }
 
-// The documented trap.
-func TestTextTakesThirteenDecimalDigitsForAnotherID(t *testing.T) {
+// The comment of Text warns of it.
+func TestTextReadsThirteenDecimalDigitsAsAnotherID(t *testing.T) {
 	decimal := snowflake.ID(1234567890123)
 	var text sqltypes.Text
 	if err := text.Scan(decimal.String()); err != nil || text == sqltypes.Text(decimal) {

@@ -1,15 +1,18 @@
 package sqltypes
 
 import (
-	"cmp"
+	"bytes"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"log/slog"
+	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/internal/refuse"
 )
 
-// Typed is an ID of one kind of thing, which the compiler keeps apart from those of others, and which names its kind
-// wherever people and other programs see it:
+// Typed is an ID of one kind of row. The compiler distinguishes it from IDs of other kinds, and its text names the kind:
 //
 //	type user struct{}
 //
@@ -17,37 +20,24 @@ import (
 //
 //	type UserID = sqltypes.Typed[user]
 //
-// A UserID is not an OrderID: neither can be assigned to, passed for or compared with the other. Only a conversion that is
-// written out, OrderID(userID), goes across. UserID(id) and snowflake.ID(userID) convert from and to a [snowflake.ID].
+// A UserID cannot be assigned to, passed as or compared with an OrderID without an explicit conversion, OrderID(userID).
+// UserID(id) and snowflake.ID(userID) convert from and to a [snowflake.ID]. The zero value means "no ID yet"; the GORM
+// plugin fills a key that holds it. A nullable column is a *UserID.
 //
-// Zero value: 0 means "no ID yet", as for [snowflake.ID]; the GORM plugin fills a key that holds it.
+// Text, JSON, parameters and logs have the prefix, an underscore and the 13 characters of [snowflake.ID.Base32]:
+// "user_04W86BB0G4007", and "user_0000000000000" for 0. Only this text is accepted. All texts of a kind have the same
+// length, need no escaping in URLs, and sort as the IDs do, except that negative IDs, which no generator issues, come last.
+// [snowflake.ParseBase32] of the last 13 characters returns the number. The verb %d prints the number, %v and %s the text.
 //
-// Outside, that is in text, JSON, parameters and logs, it is the prefix, an underscore, and the ID in Crockford's base 32
-// as [snowflake.ID.Base32] writes it: "user_04W86BB0G4007", 0 being "user_0000000000000". A text is accepted if and only
-// if it is what the ID prints. The texts of a kind are all of one length, nothing in them needs escaping in a URL, and
-// a double click selects the whole. They sort as the IDs do, which decimal digits would not, except that negative IDs,
-// which no generator issues, come last. The letters are upper-case because those of Base32 are: there is one base 32 in
-// this module. The price is that the number of the row is not seen in the text: [snowflake.ParseBase32] of the last 13
-// characters tells it.
+// The column is a BIGINT (INTEGER on SQLite) without the prefix, as for snowflake.ID, so a field may change from one type
+// to the other at any time.
 //
-// Inside it is a BIGINT (INTEGER on SQLite), as snowflake.ID is: no table shows the prefix, the prefix costs nothing
-// there, and a column may change from the one type to the other at any time.
-//
-// A text of another kind is [ErrPrefix], of which a program can tell its user; other texts are [snowflake.ErrSyntax] or
-// [snowflake.ErrRange]. Where the prefix of the kind itself is invalid, texts are neither written nor read: [ErrKind].
-//
-// Whatever a method reads replaces the ID: it is 0 after an error, never the value of an earlier row. JSON's null alone
-// leaves it as it is, which is the convention of [encoding/json].
-//
-// For a column that may be NULL there is [TypedNull], for an array [TypedArray]. The JSON option omitzero leaves 0 out. As
-// with every ID, %d prints the number, and %v and %s the text.
-//
-// A Typed is a plain value: its methods with a pointer receiver write to it as an assignment does, the others may run at
-// any time.
+// Errors of text: the ID of another kind is [ErrPrefix], other text is [snowflake.ErrSyntax] or [snowflake.ErrRange]. If the
+// prefix of the kind itself is invalid, no text is written or read: [ErrKind].
 type Typed[K Kind] snowflake.ID
 
-// ParseTyped reads the text that [Typed.String] prints and nothing else. The error is a [*PrefixError] (an ID of another
-// kind), a [*snowflake.ParseError] with [snowflake.ErrSyntax] or [snowflake.ErrRange], or [ErrKind]; the ID is then 0.
+// ParseTyped reads the text of [Typed.String]. The error is a [*snowflake.ParseError] with [ErrPrefix],
+// [snowflake.ErrSyntax] or [snowflake.ErrRange], or it is [ErrKind]; the ID is then 0.
 func ParseTyped[K Kind](s string) (Typed[K], error) {
 	if id, ok := parsePrefixed(prefixOf[K](), s); ok {
 		return Typed[K](id), nil
@@ -55,35 +45,14 @@ func ParseTyped[K Kind](s string) (Typed[K], error) {
 	return 0, prefixedError[K]("text", s)
 }
 
-// MustParseTyped is like [ParseTyped] but panics if s is not the text of an ID of the kind. It is for constants and tests.
-func MustParseTyped[K Kind](s string) Typed[K] {
-	id, err := ParseTyped[K](s)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
-
-// SnowflakeID returns the ID without its kind, which Page and NextPage of the GORM plugin take. With
-// [Typed.SetSnowflakeID] it is what the plugin asks of a key.
+// SnowflakeID returns the ID without its kind, for gormplugin.Key and for Page and NextPage of the GORM plugin.
 func (t Typed[K]) SnowflakeID() snowflake.ID { return snowflake.ID(t) }
 
-// SetSnowflakeID replaces the ID.
+// SetSnowflakeID replaces the ID, for gormplugin.Key: the plugin fills a primary key of this type.
 func (t *Typed[K]) SetSnowflakeID(id snowflake.ID) { *t = Typed[K](id) }
 
-// Int64 returns the ID as an integer, for APIs that know nothing of the type.
-func (t Typed[K]) Int64() int64 { return int64(t) }
-
-// IsZero reports whether t is 0, which means "no ID yet". The JSON option omitzero asks it.
-func (t Typed[K]) IsZero() bool { return t == 0 }
-
-// Compare returns -1 if t is smaller than other, 0 if they are equal, and +1 if it is larger. It fits
-// [slices.SortFunc] as the method expression UserID.Compare.
-func (t Typed[K]) Compare(other Typed[K]) int { return cmp.Compare(t, other) }
-
-// String returns the prefix, an underscore and the 13 characters of [snowflake.ID.Base32]. [ParseTyped] takes this text
-// and no other. If the prefix of the kind is invalid it is "!", the Go type of the kind in parentheses, an underscore and
-// the 13 characters, which is the text of no ID.
+// String returns the text that [ParseTyped] reads. If the prefix of the kind is invalid, it returns "!", the Go type of the
+// kind in parentheses, an underscore and the 13 characters, which nothing reads.
 func (t Typed[K]) String() string {
 	prefix := prefixOf[K]()
 	if !isPrefix(prefix) {
@@ -93,10 +62,7 @@ func (t Typed[K]) String() string {
 	return string(appendPrefixed(buf[:0], prefix, snowflake.ID(t)))
 }
 
-// LogValue returns the text of [Typed.String] as a [slog.Value].
-func (t Typed[K]) LogValue() slog.Value { return slog.StringValue(t.String()) }
-
-// AppendText appends the text of [Typed.String] to b, for [encoding.TextAppender]. The only error is [ErrKind].
+// AppendText appends the text of [Typed.String] to b. The only error is [ErrKind].
 func (t Typed[K]) AppendText(b []byte) ([]byte, error) {
 	prefix := prefixOf[K]()
 	if !isPrefix(prefix) {
@@ -105,8 +71,7 @@ func (t Typed[K]) AppendText(b []byte) ([]byte, error) {
 	return appendPrefixed(b, prefix, snowflake.ID(t)), nil
 }
 
-// MarshalText returns the text of [Typed.String], for [encoding.TextMarshaler]. Through it JSON values and the keys of JSON
-// objects are strings. The only error is [ErrKind].
+// MarshalText returns the text of [Typed.String]. JSON values and keys of JSON objects use it. The only error is [ErrKind].
 func (t Typed[K]) MarshalText() ([]byte, error) {
 	prefix := prefixOf[K]()
 	if !isPrefix(prefix) {
@@ -115,8 +80,7 @@ func (t Typed[K]) MarshalText() ([]byte, error) {
 	return appendPrefixed(make([]byte, 0, len(prefix)+1+suffixLen), prefix, snowflake.ID(t)), nil
 }
 
-// UnmarshalText reads the text that [ParseTyped] reads, with the same errors, for [encoding.TextUnmarshaler]. On an error
-// t is 0.
+// UnmarshalText reads text as [ParseTyped] does, with the same errors. On an error t is 0.
 func (t *Typed[K]) UnmarshalText(text []byte) error {
 	id, ok := parsePrefixed(prefixOf[K](), text)
 	*t = Typed[K](id)
@@ -126,10 +90,127 @@ func (t *Typed[K]) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalParam reads a parameter of a URL or a form as [ParseTyped] does, with the same errors. The web frameworks gin
-// and echo look for this method when they bind a request. On an error t is 0.
+// UnmarshalParam reads a parameter of a URL or form as [ParseTyped] does, with the same errors. The web frameworks gin and
+// echo call this method when they bind a request. On an error t is 0.
 func (t *Typed[K]) UnmarshalParam(param string) error {
 	id, err := ParseTyped[K](param)
 	*t = id
 	return err
 }
+
+// UnmarshalJSON reads a JSON string with the text of [Typed.String]; null leaves the ID unchanged.
+//
+// Numbers are refused with [snowflake.ErrType] and strings of digits with [snowflake.ErrSyntax], although [snowflake.ID]
+// reads both: without a prefix they may be an ID of any kind. The other errors are those of [ParseTyped], and ErrType for
+// booleans, objects and arrays. On an error t is 0.
+//
+// The JSON option string has no effect, with one exception: if the prefix starts with n, version 1 of encoding/json takes
+// the text of a pointer field for a misspelled null and returns an error of its own.
+func (t *Typed[K]) UnmarshalJSON(data []byte) error {
+	text := data
+	if len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"' {
+		text = data[1 : len(data)-1]
+	}
+	// With the option string, the text comes without its quotes.
+	if id, ok := parsePrefixed(prefixOf[K](), text); ok {
+		*t = Typed[K](id)
+		return nil
+	}
+	return t.unmarshalUnusualJSON(data, text)
+}
+
+// unmarshalUnusualJSON handles null, strings with escapes, and errors.
+func (t *Typed[K]) unmarshalUnusualJSON(data, text []byte) error {
+	const source = "JSON"
+	if string(data) == "null" {
+		return nil
+	}
+	*t = 0
+	quoted := len(text) < len(data)
+	switch {
+	case len(data) == 0:
+		return refuse.Input(snowflake.ErrSyntax, source, "", "there is no value")
+	case quoted && bytes.IndexByte(text, '\\') >= 0:
+		var unescaped string
+		if err := json.Unmarshal(data, &unescaped); err != nil {
+			return refuse.Input(snowflake.ErrSyntax, source, data, "it is not a JSON string")
+		}
+		id, ok := parsePrefixed(prefixOf[K](), unescaped)
+		if !ok {
+			return prefixedError[K](source, unescaped)
+		}
+		*t = Typed[K](id)
+		return nil
+	case !quoted && isOtherJSON(data) && isPrefix(prefixOf[K]()):
+		return refuse.Input(snowflake.ErrType, source, data, `want a string that starts with "`+prefixOf[K]()+`_"`)
+	}
+	return prefixedError[K](source, string(text))
+}
+
+// isOtherJSON reports whether data, which is not empty, is a JSON value other than a string.
+func isOtherJSON(data []byte) bool {
+	switch data[0] {
+	case '{', '[', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		return true
+	}
+	return string(data) == "true" || string(data) == "false"
+}
+
+// Value returns the ID as an int64, 0 for the zero ID. The error is always nil, since the column has no prefix.
+func (t Typed[K]) Value() (driver.Value, error) { return int64(t), nil }
+
+// Scan reads a column, for [sql.Scanner]: what [snowflake.ID.Scan] reads, with the same errors, and a Typed of the same
+// kind or a pointer to one, which bulk builders pass. A Typed of another kind is refused with [snowflake.ErrType], NULL and
+// a nil pointer with [snowflake.ErrNull]: read a nullable column into a pointer. Text with a prefix is refused, since
+// columns hold the number. On an error t is 0.
+func (t *Typed[K]) Scan(src any) error {
+	switch src := src.(type) {
+	case int64:
+		*t = Typed[K](src)
+		return nil
+	case string, []byte: // not a Typed
+	case Typed[K]:
+		*t = src
+		return nil
+	case *Typed[K]:
+		if src == nil {
+			*t = 0
+			return typedNullError(src)
+		}
+		*t = *src
+		return nil
+	}
+	var id snowflake.ID
+	err := id.Scan(src)
+	*t = Typed[K](id) // 0 after an error
+	if err != nil {
+		return scanError(src, err)
+	}
+	return nil
+}
+
+// scanError replaces those errors of an ID that name the wrong remedy: for NULL, and for text with a prefix.
+func scanError(src any, err error) error {
+	var text string
+	switch src := src.(type) {
+	case string:
+		text = src
+	case []byte:
+		text = string(src)
+	}
+	switch {
+	case errors.Is(err, snowflake.ErrNull):
+		return typedNullError(src)
+	case strings.Contains(text, "_"):
+		return refuse.Input(snowflake.ErrSyntax, refuse.Source(src), text,
+			"the column holds text with a prefix, want the number; make the column BIGINT (INTEGER on SQLite)")
+	}
+	return err
+}
+
+func typedNullError(src any) error {
+	return refuse.Input(snowflake.ErrNull, refuse.Source(src), "", "use a pointer for a column that may be NULL")
+}
+
+// GormDataType returns "bigint", as [snowflake.ID.GormDataType] does.
+func (Typed[K]) GormDataType() string { return "bigint" }

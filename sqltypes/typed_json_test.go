@@ -26,7 +26,7 @@ func TestTypedJSONIsAStringAndIsReadBack(t *testing.T) {
 	}
 }
 
-func TestTypedJSONRefusesWhatMayBeAnotherKindAndIsReset(t *testing.T) {
+func TestTypedJSONRefusesNumbersAndOtherKindsAndIsReset(t *testing.T) {
 	for in, want := range map[string]error{
 		`7`:                          snowflake.ErrType,
 		`175928847299117063`:         snowflake.ErrType,
@@ -51,7 +51,7 @@ func TestTypedJSONRefusesWhatMayBeAnotherKindAndIsReset(t *testing.T) {
 			t.Errorf("Unmarshal(%s) = %d, %v, want 0, %v", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"", `"`, `"\x"`, "order_04W86BB0G4007", "tru", "nul"} { // what no package of JSON passes on
+	for _, in := range []string{"", `"`, `"\x"`, "order_04W86BB0G4007", "tru", "nul"} { // encoding/json never passes these
 		got := userID(42)
 		if err := got.UnmarshalJSON([]byte(in)); err == nil || got != 0 {
 			t.Errorf("UnmarshalJSON(%s) = %d, %v", in, got, err)
@@ -94,15 +94,15 @@ func TestTypedInAJSONObject(t *testing.T) {
 			t.Errorf("Unmarshal(%s): %v, want %v", in, err, wantErr)
 		}
 	}
-	// encoding/json passes on what it has taken out of its quotes, and as version 2 the string.
+	// Version 1 of encoding/json passes the text without its quotes, version 2 the string.
 	err = json.Unmarshal([]byte(`{"quoted":"1"}`), &got)
 	if !errors.Is(err, snowflake.ErrType) && !errors.Is(err, snowflake.ErrSyntax) {
 		t.Errorf("Unmarshal of a quoted number: %v, want %v or %v", err, snowflake.ErrType, snowflake.ErrSyntax)
 	}
 }
 
-// As for all types that are not NULL, encoding/json leaves the value as it is.
-func TestTypedJSONNullIsNoID(t *testing.T) {
+// encoding/json prescribes it for all types that have no NULL.
+func TestTypedJSONNullLeavesTheIDUnchanged(t *testing.T) {
 	got := userID(42)
 	if err := json.Unmarshal([]byte(`null`), &got); got != 42 || err != nil {
 		t.Errorf("Unmarshal(null) = %d, %v, want it unchanged", got, err)
@@ -113,7 +113,7 @@ func TestTypedJSONNullIsNoID(t *testing.T) {
 	}
 }
 
-// The one case in which the option string does harm, which the doc names. It is version 1 of encoding/json that refuses.
+// The only effect of the option string, which the comment documents: version 1 of encoding/json refuses the text.
 func TestTypedPointerWithOptionStringAndPrefixN(t *testing.T) {
 	var got struct {
 		Note *sqltypes.Typed[noteKind] `json:"note,string"`

@@ -6,7 +6,6 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
@@ -26,7 +25,7 @@ type apiKeyKind struct{}
 
 func (apiKeyKind) Prefix() string { return "my_api__key" }
 
-// noteKind has the first letter of null, at which encoding/json looks.
+// noteKind has the first letter of null, which encoding/json looks at.
 type noteKind struct{}
 
 func (noteKind) Prefix() string { return "note" }
@@ -44,7 +43,7 @@ type (
 	orderID = sqltypes.Typed[orderKind]
 )
 
-// What a Typed has to be for the packages that handle it.
+// The interfaces of Typed and TypedArray.
 var (
 	_ fmt.Stringer                              = userID(0)
 	_ encoding.TextAppender                     = userID(0)
@@ -53,30 +52,14 @@ var (
 	_ json.Unmarshaler                          = (*userID)(nil)
 	_ driver.Valuer                             = userID(0)
 	_ sql.Scanner                               = (*userID)(nil)
-	_ slog.LogValuer                            = userID(0)
 	_ interface{ UnmarshalParam(string) error } = (*userID)(nil) // gin and echo
 	_ interface{ GormDataType() string }        = userID(0)      // GORM
 	_ gormplugin.Key                            = (*userID)(nil)
 )
 
-type (
-	userNull  = sqltypes.TypedNull[userKind]
-	userArray = sqltypes.TypedArray[userKind]
-)
+type userArray = sqltypes.TypedArray[userKind]
 
 var (
-	_ fmt.Stringer                              = userNull{}
-	_ encoding.TextAppender                     = userNull{}
-	_ encoding.TextMarshaler                    = userNull{}
-	_ encoding.TextUnmarshaler                  = (*userNull)(nil)
-	_ json.Marshaler                            = userNull{}
-	_ json.Unmarshaler                          = (*userNull)(nil)
-	_ driver.Valuer                             = userNull{}
-	_ sql.Scanner                               = (*userNull)(nil)
-	_ slog.LogValuer                            = userNull{}
-	_ interface{ UnmarshalParam(string) error } = (*userNull)(nil)
-	_ interface{ GormDataType() string }        = userNull{}
-
 	_ json.Unmarshaler                   = (*userArray)(nil)
 	_ driver.Valuer                      = userArray{}
 	_ sql.Scanner                        = (*userArray)(nil)

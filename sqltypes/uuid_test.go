@@ -12,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-func TestUUIDHasTheBitsOfTheDocumentation(t *testing.T) {
+func TestUUIDHasTheDocumentedBits(t *testing.T) {
 	for id, want := range map[snowflake.ID]string{
 		0:                  "00000000-0000-8000-8200-000000000000",
 		1:                  "00000000-0000-8000-8600-000000000000",
@@ -29,26 +29,28 @@ func TestUUIDHasTheBitsOfTheDocumentation(t *testing.T) {
 	}
 }
 
-func TestUUIDIsOfVersion8ForOthers(t *testing.T) {
+func TestUUIDHasVersion8(t *testing.T) {
 	for _, id := range storedIDs() {
 		u := sqltypes.UUID(id).UUID()
 		if u.Version() != 8 || u.Variant() != uuid.RFC4122 {
 			t.Fatalf("%s has version %d and variant %s", u, u.Version(), u.Variant())
 		}
-		if back, err := sqltypes.UUIDFrom(u); back != sqltypes.UUID(id) || err != nil {
-			t.Fatalf("UUIDFrom(%s) = %d, %v, want %d", u, back, err, id)
+		var back sqltypes.UUID
+		if err := back.Scan(u); back != sqltypes.UUID(id) || err != nil {
+			t.Fatalf("Scan(%s) = %d, %v, want %d", u, back, err, id)
 		}
 	}
 }
 
-// One ID has one UUID: change any bit and it is another ID's or nobody's.
-func TestUUIDRefusesEveryBitThatIsNotTheIDs(t *testing.T) {
+// With any bit changed it is the UUID of another ID, or refused.
+func TestUUIDRefusesEveryBitOutsideOfTheID(t *testing.T) {
 	for _, id := range []snowflake.ID{0, 1234567890123456789, math.MaxInt64} {
 		taken := 0
 		for bit := range 128 {
 			u := sqltypes.UUID(id).UUID()
 			u[bit/8] ^= 0x80 >> (bit % 8)
-			back, err := sqltypes.UUIDFrom(u)
+			back := sqltypes.UUID(42)
+			err := back.Scan(u)
 			switch {
 			case err == nil && back != sqltypes.UUID(id):
 				taken++
@@ -57,7 +59,7 @@ func TestUUIDRefusesEveryBitThatIsNotTheIDs(t *testing.T) {
 			}
 		}
 		if taken != 64 {
-			t.Errorf("%d of 128 bits are the ID's, want 64", taken)
+			t.Errorf("%d of 128 bits belong to the ID, want 64", taken)
 		}
 	}
 }
@@ -94,7 +96,7 @@ func TestUUIDRefusesForeignUUIDs(t *testing.T) {
 	}
 }
 
-func TestUUIDScansEveryFormThatDriversHaveForIt(t *testing.T) {
+func TestUUIDScansEveryFormOfDrivers(t *testing.T) {
 	want := sqltypes.UUID(0x0123456789ABCDEF)
 	u := want.UUID()
 	text := u.String()
@@ -106,7 +108,7 @@ func TestUUIDScansEveryFormThatDriversHaveForIt(t *testing.T) {
 	}
 }
 
-func TestUUIDRefusesTextThatIsNoUUID(t *testing.T) {
+func TestUUIDRefusesOtherText(t *testing.T) {
 	text := sqltypes.UUID(5).UUID().String()
 	for _, src := range []any{
 		"", "5", "175928847299117063", text[:35], text + " ", "{" + text + "}", "urn:uuid:" + text,

@@ -19,7 +19,7 @@ func TestAnAnswerDoesNotDependOnThoseBefore(t *testing.T) {
 	if err := useKeys(keys); err != nil {
 		t.Fatal(err)
 	}
-	token, err := UserID(5).Token()
+	text, err := UserID(5).MarshalText()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestAnAnswerDoesNotDependOnThoseBefore(t *testing.T) {
 		err := json.NewDecoder(r.Body).Decode(&in)
 		return in, err
 	})
-	good := `{"id":"` + token + `","name":"Ada"}`
+	good := `{"id":"` + string(text) + `","name":"Ada"}`
 	for _, test := range []struct {
 		body   string
 		status int

@@ -15,7 +15,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-// TestAnInterruptedChangeIsNotMadeLater interrupts the change while it waits for another transaction, and then ends that.
+// It cancels the change while it waits for another transaction, and then ends that transaction.
 func TestAnInterruptedChangeIsNotMadeLater(t *testing.T) {
 	db := plain(t, testdb.MariaDB(t), &oldGroup{})
 	must(t, db.Create(&oldGroup{Name: "a"}))
@@ -32,7 +32,7 @@ func TestAnInterruptedChangeIsNotMadeLater(t *testing.T) {
 	}
 	for waiting() == 0 {
 		if len(ended) > 0 {
-			t.Fatalf("it has not waited: %v", <-ended)
+			t.Fatalf("it did not wait: %v", <-ended)
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -43,7 +43,7 @@ func TestAnInterruptedChangeIsNotMadeLater(t *testing.T) {
 	equal(t, "old_groups.id", db.column(t, "old_groups", "id").Made, true)
 }
 
-// TestAResolverDoesNotSendStatementsElsewhere has a plugin choose the pool for each statement outside of transactions.
+// A plugin replaces the pool of each statement outside of transactions, as dbresolver does.
 func TestAResolverDoesNotSendStatementsElsewhere(t *testing.T) {
 	for _, open := range []func(testing.TB) testdb.Target{testdb.SQLite, testdb.MariaDB} {
 		db := plain(t, open(t), oldModels()...)
@@ -70,7 +70,7 @@ func TestAResolverDoesNotSendStatementsElsewhere(t *testing.T) {
 
 func TestDropAutoIncrementUsesTheConnectionOfTheHandle(t *testing.T) {
 	eachPlain(t, func(t *testing.T, db *env) {
-		oneConnection(t, db) // a second one would be waited for
+		oneConnection(t, db) // a second connection would deadlock
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		err := db.WithContext(ctx).Connection(func(tx *gorm.DB) error {

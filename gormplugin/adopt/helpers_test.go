@@ -1,15 +1,20 @@
 package adopt_test
 
 import (
+	"context"
+	"database/sql"
 	"encoding/json"
 	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/gormplugin/adopt"
@@ -22,14 +27,39 @@ func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 // firstID is a key far from what a database counts up to.
 const firstID snowflake.ID = 1_000_000_000_000_000_001
 
-// env is a database, with what it was asked.
+// recorder keeps the statements that GORM runs.
+type recorder struct {
+	logger.Interface
+	mu         sync.Mutex
+	statements []string
+}
+
+func (r *recorder) LogMode(logger.LogLevel) logger.Interface { return r }
+
+func (r *recorder) Trace(_ context.Context, _ time.Time, fc func() (string, int64), _ error) {
+	statement, _ := fc()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.statements = append(r.statements, statement)
+}
+
+// take returns the statements since the last call.
+func (r *recorder) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	statements := r.statements
+	r.statements = nil
+	return statements
+}
+
+// env is a database and the statements that it was sent.
 type env struct {
 	*gorm.DB
 	log    *recorder
 	target testdb.Target
 }
 
-// The models of an application before it has heard of snowflakes.
+// The models of an application before it uses snowflakes.
 type (
 	oldUser struct {
 		gorm.Model
@@ -81,10 +111,10 @@ var oldTables = []string{"old_users", "old_orders", "old_groups", "old_user_grou
 
 func oldModels() []any { return []any{&oldUser{}, &oldOrder{}, &oldGroup{}, &oldLine{}} }
 
-// plain opens a handle without the plugin, and makes the tables of the models.
+// plain opens a handle without the plugin and creates the tables of the models.
 func plain(t *testing.T, target testdb.Target, models ...any) *env {
 	t.Helper()
-	e := &env{log: &recorder{}, target: target}
+	e := &env{log: &recorder{Interface: logger.Discard}, target: target}
 	db, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: e.log, TranslateError: true})
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +155,7 @@ func (e *env) exec(t *testing.T, statements ...string) {
 	}
 }
 
-// fillOld stores some rows with gaps between their keys, and deletes the last: its key must not come back.
+// fillOld stores rows with gaps between their keys and deletes the last one, whose key must not come back.
 func (e *env) fillOld(t *testing.T) {
 	t.Helper()
 	var boss *uint
@@ -170,7 +200,7 @@ func (e *env) rows(t *testing.T, tables ...string) string {
 
 var counters = regexp.MustCompile(`(?i) AUTO_?INCREMENT(=\d+)?\b(, '?|,|$)?`)
 
-// definitions returns what a database says of all its tables, but for counters, and which of them have one.
+// definitions returns how a database describes all its tables, without counters, and the tables that have a counter.
 func (e *env) definitions(t *testing.T) (all string, counted []string) {
 	t.Helper()
 	var queries, lines []string
@@ -212,8 +242,8 @@ func (e *env) definitions(t *testing.T) (all string, counted []string) {
 	return counters.ReplaceAllString(strings.Join(lines, "\n"), "$2"), counted
 }
 
-// wantRefused checks that a row without a key is not stored, or that SQLite, which cannot be kept from it, makes up the
-// key that is documented.
+// wantRefused checks that a row without a key is rejected, or that SQLite, which cannot reject it, assigns the documented
+// key.
 func (e *env) wantRefused(t *testing.T, table, insert string) {
 	t.Helper()
 	before := e.rows(t, table)
@@ -227,7 +257,7 @@ func (e *env) wantRefused(t *testing.T, table, insert string) {
 		return
 	}
 	must(t, e.Raw("SELECT max(id) FROM "+table).Scan(&made))
-	equal(t, "key that SQLite makes up", made, largest+1)
+	equal(t, "key that SQLite assigns", made, largest+1)
 	e.exec(t, "DELETE FROM "+table+" WHERE id = "+strconv.FormatInt(made, 10))
 }
 
@@ -253,4 +283,29 @@ func equal[T comparable](t testing.TB, what string, got, want T) {
 	if got != want {
 		t.Errorf("%s: %v, want %v", what, got, want)
 	}
+}
+
+// column is what a database says of a column.
+type column struct {
+	Type string // in lower case, without a width
+	Made bool   // by a sequence, AUTO_INCREMENT or a default
+}
+
+// column asks the database itself, not GORM's migrator.
+func (e *env) column(t *testing.T, table, name string) (c column) {
+	t.Helper()
+	query := map[string]string{
+		"sqlite": `SELECT type, dflt_value IS NOT NULL OR (SELECT sql LIKE '%AUTOINCREMENT%' FROM sqlite_master WHERE name = @table)
+			FROM pragma_table_info(@table) WHERE name = @name`,
+		"postgres": `SELECT data_type, column_default IS NOT NULL OR is_identity = 'YES' FROM information_schema.columns
+			WHERE table_schema = current_schema() AND table_name = @table AND column_name = @name`,
+		"mariadb": `SELECT data_type, extra <> '' OR column_default IS NOT NULL AND column_default <> 'NULL'
+			FROM information_schema.columns WHERE table_schema = database() AND table_name = @table AND column_name = @name`,
+	}[e.target.Name]
+	row := e.Raw(query, sql.Named("table", table), sql.Named("name", name)).Row()
+	if err := row.Scan(&c.Type, &c.Made); err != nil {
+		t.Fatalf("column %s of %s: %v", name, table, err)
+	}
+	c.Type = strings.ToLower(c.Type)
+	return c
 }

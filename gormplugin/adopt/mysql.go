@@ -13,23 +13,23 @@ import (
 	"gorm.io/gorm"
 )
 
-// mysqlKey is what MySQL says of a key column, and what is to become of it.
+// mysqlKey is a key column as MySQL describes it, and its new definition.
 type mysqlKey struct {
-	Name    string // as the table has it
+	Name    string // in the case of the table
 	Kind    string // data_type: bigint
 	Extra   string
 	Default *string
 
-	references []string // the foreign keys that refer to it or that it is in
+	references []string // the foreign keys that refer to the column or contain it
 	referred   bool
-	definition string // for MODIFY; "" if there is nothing to do
+	definition string // for MODIFY; "" if nothing has to change
 }
 
 func dropOnMySQL(db *gorm.DB, keys []countedKey) error {
 	if inTransaction(db) {
-		return fmt.Errorf("%w: MySQL would commit the transaction of the handle; pass one without", ErrAutoIncrementKept)
+		return fmt.Errorf("%w: the handle is in a transaction, which MySQL would commit; pass a handle outside of one", ErrAutoIncrementKept)
 	}
-	var lost int64 // the connection, if it was given up
+	var lost int64 // the number of an unusable connection
 	err := pinned(db, func(p *pin) error {
 		var connection int64
 		if err := p.Raw("SELECT connection_id()").Row().Scan(&connection); err != nil {
@@ -80,7 +80,7 @@ func modifyAll(p *pin, keys []countedKey) error {
 	return nil
 }
 
-// onMySQL looks at the column, and refuses what must not be changed.
+// onMySQL reads the column and refuses what must not be changed.
 func (k countedKey) onMySQL(db *gorm.DB) (mysqlKey, error) {
 	var there int
 	err := db.Raw(`SELECT count(*) FROM information_schema.tables
@@ -116,8 +116,8 @@ func (k countedKey) onMySQL(db *gorm.DB) (mysqlKey, error) {
 	case !counts && key.Default != nil && *key.Default != "NULL":
 		return key, k.kept("its default is %s", *key.Default)
 	case narrow && len(key.references) > 0:
-		return key, k.kept("the column is %s, and these foreign keys keep it from becoming bigint: %s; "+
-			"drop them, call DropAutoIncrement, widen the columns that refer to it, and let AutoMigrate make them again",
+		return key, k.kept("the column is %s, and these foreign keys prevent it from becoming bigint: %s; "+
+			"drop them, call DropAutoIncrement, widen the columns that refer to it, and let AutoMigrate create them again",
 			key.Kind, strings.Join(key.references, ", "))
 	case counts || narrow:
 		key.definition, err = k.withoutCounter(db, key.Name, counts, narrow)
@@ -125,7 +125,7 @@ func (k countedKey) onMySQL(db *gorm.DB) (mysqlKey, error) {
 	return key, err
 }
 
-// foreignKeysOnMySQL names the foreign keys that the column takes part in, with what they do.
+// foreignKeysOnMySQL returns the names and rules of the foreign keys that the column takes part in.
 func (k countedKey) foreignKeysOnMySQL(db *gorm.DB) (all []string, referred bool, err error) {
 	space := k.space
 	if space == "" {
@@ -161,7 +161,7 @@ func (k countedKey) foreignKeysOnMySQL(db *gorm.DB) (all []string, referred bool
 
 var narrowType = regexp.MustCompile(`^(tiny|small|medium)?int(\(\d+\))?`)
 
-// withoutCounter returns the column's definition, as the server writes it, without AUTO_INCREMENT and of 64 bits.
+// withoutCounter returns the server's own definition of the column without AUTO_INCREMENT and with 64 bits.
 func (k countedKey) withoutCounter(db *gorm.DB, column string, counts, narrow bool) (string, error) {
 	var table, statement string
 	if err := db.Raw("SHOW CREATE TABLE "+db.Statement.Quote(k.name())).Row().Scan(&table, &statement); err != nil {
@@ -187,12 +187,12 @@ func (k countedKey) withoutCounter(db *gorm.DB, column string, counts, narrow bo
 		}
 	}
 	if !ok {
-		return "", k.kept("the definition of the column is not understood: %q", definition)
+		return "", k.kept("cannot parse the definition of the column: %q", definition)
 	}
 	return definition, nil
 }
 
-// modify changes the column, and checks what has become of it.
+// modify changes the column and checks the result.
 func (k countedKey) modify(db *gorm.DB, before mysqlKey) error {
 	statement := "ALTER TABLE " + db.Statement.Quote(k.name()) + " MODIFY COLUMN " + db.Statement.Quote(before.Name) + " "
 	if err := run(db, statement+before.definition); err != nil {
@@ -210,14 +210,14 @@ func (k countedKey) modify(db *gorm.DB, before mysqlKey) error {
 	return nil
 }
 
-// setForModify sets what a session needs to take the definitions of SHOW CREATE TABLE.
+// setForModify prepares the session to accept the definitions of SHOW CREATE TABLE.
 func setForModify(p *pin, unchecked bool) error {
 	var checks int
 	var modes string
 	if err := p.Raw("SELECT @@SESSION.foreign_key_checks, @@SESSION.sql_mode").Row().Scan(&checks, &modes); err != nil {
 		return err
 	}
-	// The server writes a backslash in a comment as two, whatever the mode, and this mode reads two.
+	// The server doubles each backslash of a comment in every mode, and this mode would read two.
 	const literal = "NO_BACKSLASH_ESCAPES"
 	if all := strings.Split(modes, ","); slices.Contains(all, literal) {
 		others := slices.DeleteFunc(all, func(mode string) bool { return mode == literal })
@@ -229,15 +229,15 @@ func setForModify(p *pin, unchecked bool) error {
 	if !unchecked {
 		return nil
 	}
-	// MySQL takes the loss of AUTO_INCREMENT for a change of type, which foreign keys forbid.
+	// MySQL treats the loss of AUTO_INCREMENT as a change of type, which foreign keys forbid.
 	return p.set("SET SESSION foreign_key_checks = 0", fmt.Sprintf("SET SESSION foreign_key_checks = %d", checks))
 }
 
-// killTime bounds the time in which kill does its work.
+// killTime bounds one call of kill.
 const killTime = 10 * time.Second
 
-// kill ends a connection that was given up, and waits for that: the driver only hangs up, and a statement that waits for a
-// lock goes on for a while, and may change the table when nobody expects it any more.
+// kill ends a connection that the driver has dropped and waits for its end. The driver only closes its socket: a statement
+// that waits for a lock continues on the server for a while and could still change the table.
 func kill(db *gorm.DB, connection int64) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(db.Statement.Context), killTime)
 	defer cancel()
@@ -245,14 +245,14 @@ func kill(db *gorm.DB, connection int64) error {
 	for prepared, ok := pool.(*gorm.PreparedStmtDB); ok; prepared, ok = pool.(*gorm.PreparedStmtDB) {
 		pool = prepared.ConnPool
 	}
-	_, err := pool.ExecContext(ctx, fmt.Sprintf("KILL %d", connection)) // an error if it has ended already
+	_, err := pool.ExecContext(ctx, fmt.Sprintf("KILL %d", connection)) // an error if the connection has already ended
 	for {
 		left := 0
 		row := pool.QueryRowContext(ctx, "SELECT count(*) FROM information_schema.processlist WHERE id = ?", connection)
 		if failed := row.Scan(&left); failed == nil && left == 0 {
 			return nil
 		} else if err = errors.Join(err, failed); err != nil {
-			return fmt.Errorf("adopt: the interrupted change of a table may still be made: kill %d: %w", connection, err)
+			return fmt.Errorf("adopt: the interrupted change of a table may still happen: kill %d: %w", connection, err)
 		}
 		select {
 		case <-ctx.Done():

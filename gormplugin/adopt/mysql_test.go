@@ -12,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-func TestDefinitionsOfMySQLStayWordForWord(t *testing.T) {
+func TestMySQLKeepsTheColumnDefinition(t *testing.T) {
 	const create = "CREATE TABLE old_groups (name varchar(20), `id` %s)"
 	for _, tt := range []struct{ before, after string }{
 		{"bigint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY", "bigint(20) unsigned NOT NULL"},
@@ -29,7 +29,7 @@ func TestDefinitionsOfMySQLStayWordForWord(t *testing.T) {
 		must(t, db.Create(&oldGroup{ID: 5, Name: "a"}))
 		db.drop(t, &oldGroup{})
 		got, _ := db.definitions(t)
-		// In the words of the server, a table that is made like this:
+		// The server describes a table that is created like this in the same words.
 		want := strings.ReplaceAll(create, "old_groups", "wanted")
 		db.runRaw(t, strings.Replace(want, "%s", tt.after+", PRIMARY KEY (`id`)", 1))
 		var name, wanted string
@@ -44,7 +44,7 @@ func TestDefinitionsOfMySQLStayWordForWord(t *testing.T) {
 	}
 }
 
-// runRaw runs a statement in which there may be question marks.
+// runRaw runs a statement that may contain question marks.
 func (e *env) runRaw(t *testing.T, statement string) {
 	t.Helper()
 	pool, err := e.DB.DB()
@@ -71,8 +71,10 @@ func TestForeignKeysThatForbidToWidenAreNamed(t *testing.T) {
 	equal(t, "counters", len(still), len(counted))
 }
 
-func TestDefaultThatIsNoCounterIsNamed(t *testing.T) {
-	db := plain(t, testdb.MariaDB(t))
+func TestDefaultThatIsNotACounterIsNamed(t *testing.T) {
+	target := testdb.MariaDB(t)
+	target.NeedMariaDB(t, "CREATE SEQUENCE")
+	db := plain(t, target)
 	db.exec(t, "CREATE SEQUENCE s", "CREATE TABLE old_groups (id bigint PRIMARY KEY DEFAULT (NEXT VALUE FOR s))")
 	err := adopt.DropAutoIncrement(db.DB, &oldGroup{})
 	if !errors.Is(err, adopt.ErrAutoIncrementKept) || !strings.Contains(err.Error(), "nextval(") {
@@ -92,10 +94,12 @@ func TestForeignKeysAreCheckedAgainAfterwards(t *testing.T) {
 	equal(t, "old_users.id", db.column(t, "old_users", "id").Made, false)
 }
 
-func TestTablesThatAreDoneAreNamedIfALaterOneFails(t *testing.T) {
-	db := plain(t, testdb.MariaDB(t), &oldGroup{})
+func TestErrorNamesTheTablesThatAreDone(t *testing.T) {
+	target := testdb.MariaDB(t)
+	target.NeedMariaDB(t, "check_constraint_checks")
+	db := plain(t, target, &oldGroup{})
 	oneConnection(t, db)
-	// The CHECK refuses a row that came in before it, as soon as the table is copied.
+	// The CHECK rejects the stored row as soon as the table is copied.
 	db.exec(t, "CREATE TABLE old_lines (id int AUTO_INCREMENT PRIMARY KEY, n int CHECK (n > 0))",
 		"SET SESSION check_constraint_checks = 0", "INSERT INTO old_lines (n) VALUES (-1)",
 		"SET SESSION check_constraint_checks = 1")
@@ -104,7 +108,7 @@ func TestTablesThatAreDoneAreNamedIfALaterOneFails(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	equal(t, "old_groups.id", db.column(t, "old_groups", "id").Made, false)
-	equal(t, "old_lines.id", db.column(t, "old_lines", "id"), column{Type: "int", Made: true, InKey: true})
+	equal(t, "old_lines.id", db.column(t, "old_lines", "id"), column{Type: "int", Made: true})
 	equal(t, "rows", db.count(t, "old_lines", ""), 1)
 }
 

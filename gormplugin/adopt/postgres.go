@@ -8,18 +8,18 @@ import (
 	"gorm.io/gorm"
 )
 
-// postgresKey is what PostgreSQL's catalogue says of a key column.
+// postgresKey is a key column as PostgreSQL's catalog describes it.
 type postgresKey struct {
 	Relation int64  // oid of the table
-	Number   int    // of the column, 0 if there is none
-	Type     string // as format_type writes it
+	Number   int    // of the column, 0 if it does not exist
+	Type     string // in the form of format_type
 	Identity bool
 	Default  string
 	Drawn    bool // the default depends on a sequence
 }
 
 func dropOnPostgres(db *gorm.DB, keys []countedKey) error {
-	db.DisableNestedTransaction = false // of this session: a refusal must leave nothing in the transaction of the handle
+	db.DisableNestedTransaction = false // so that a refusal leaves nothing in the transaction of the handle
 	return db.Transaction(func(tx *gorm.DB) error {
 		found := make([]postgresKey, len(keys))
 		for i, k := range keys {
@@ -29,7 +29,7 @@ func dropOnPostgres(db *gorm.DB, keys []countedKey) error {
 			}
 		}
 		var owned []string
-		for i, k := range keys { // all defaults first: two tables may share a sequence
+		for i, k := range keys { // all defaults first, since two tables may share a sequence
 			sequences, err := k.dropDefault(tx, found[i])
 			if err != nil {
 				return err
@@ -59,7 +59,7 @@ func dropOnPostgres(db *gorm.DB, keys []countedKey) error {
 	})
 }
 
-// onPostgres looks at the column, and refuses what must not be changed.
+// onPostgres reads the column and refuses what must not be changed.
 func (k countedKey) onPostgres(tx *gorm.DB) (postgresKey, error) {
 	var found []postgresKey
 	err := tx.Raw(`
@@ -86,15 +86,15 @@ func (k countedKey) onPostgres(tx *gorm.DB) (postgresKey, error) {
 	case !slices.Contains([]string{"smallint", "integer", "bigint"}, key.Type):
 		return key, k.noInteger("the column is of type %s", key.Type)
 	case key.Default != "" && !key.Drawn && !strings.HasPrefix(key.Default, "nextval("):
-		return key, k.kept("its default is no sequence but %s", key.Default)
+		return key, k.kept("its default is not a sequence but %s", key.Default)
 	}
 	return key, nil
 }
 
-// dropDefault takes the default or the identity, and returns the sequences that are left over.
+// dropDefault drops the default or the identity and returns the sequences that the column owned.
 func (k countedKey) dropDefault(tx *gorm.DB, key postgresKey) (owned []string, err error) {
 	change := "ALTER TABLE " + tx.Statement.Quote(k.name()) + " ALTER COLUMN " + tx.Statement.Quote(k.column)
-	if key.Identity { // its sequence goes with it
+	if key.Identity { // drops its sequence too
 		err = run(tx, change+" DROP IDENTITY")
 	} else if key.Default != "" {
 		err = run(tx, change+" DROP DEFAULT")
@@ -110,7 +110,7 @@ func (k countedKey) dropDefault(tx *gorm.DB, key postgresKey) (owned []string, e
 	return owned, k.failed(err)
 }
 
-// widenOnPostgres makes the column a bigint, and those that refer to it, and those that refer to these.
+// widenOnPostgres changes the column and all that refer to it, directly or through others, to bigint.
 func (k countedKey) widenOnPostgres(tx *gorm.DB, key postgresKey) error {
 	var narrow []struct{ Relation, Name string }
 	err := tx.Raw(`
@@ -138,7 +138,7 @@ func (k countedKey) widenOnPostgres(tx *gorm.DB, key postgresKey) error {
 	return nil
 }
 
-// dropSequence drops what a serial column has left, unless other columns draw from it.
+// dropSequence drops the sequence of a serial column unless other columns use it.
 func dropSequence(tx *gorm.DB, sequence string) error {
 	var others []string
 	err := tx.Raw(`

@@ -45,7 +45,7 @@ func TestDropAutoIncrementOnKindsOfCountersOfPostgres(t *testing.T) {
 			db.drop(t, &oldGroup{})
 			db = plain(t, db.target) // "cached plan must not change result type"
 			equal(t, "rows", db.rows(t, "old_groups"), rows)
-			equal(t, "column", db.column(t, "old_groups", "id"), column{Type: "bigint", InKey: true})
+			equal(t, "column", db.column(t, "old_groups", "id"), column{Type: "bigint"})
 			_, counted := db.definitions(t)
 			equal(t, "sequences left", len(counted), tt.left)
 			db.wantRefused(t, "old_groups", "INSERT INTO old_groups (name) VALUES ('x')")
@@ -86,14 +86,14 @@ func TestNarrowKeysAreWidenedWithTheirReferences(t *testing.T) {
 	}
 }
 
-func TestWhatPostgresCannotKeepIsRefused(t *testing.T) {
+func TestRefusalOnPostgresChangesNothing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		create, text string
 		kept         bool // ErrAutoIncrementKept, else an error of the database
 	}{
-		"a default that is no sequence": {
+		"a default that is not a sequence": {
 			"CREATE TABLE old_lines (id bigint PRIMARY KEY DEFAULT (random() * 1000)::bigint)",
-			"its default is no sequence but ", true,
+			"its default is not a sequence but ", true,
 		},
 		"a sequence that serves another column": {
 			"CREATE TABLE old_lines (id bigserial PRIMARY KEY);" +
@@ -148,7 +148,7 @@ func TestDropAutoIncrementJoinsTheTransactionOnPostgres(t *testing.T) {
 	equal(t, "counters", len(still), len(counted))
 }
 
-// TestARefusalLeavesNothingInTheTransaction commits what a refusal has left, with a handle that makes no savepoints.
+// It commits after the refusal, on a handle that makes no savepoints.
 func TestARefusalLeavesNothingInTheTransaction(t *testing.T) {
 	db := plain(t, testdb.Postgres(t), &oldGroup{})
 	db.exec(t, "CREATE TABLE old_lines (id bigserial PRIMARY KEY)",

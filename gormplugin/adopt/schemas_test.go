@@ -11,7 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-// TestDropAutoIncrementKeepsToTheSchema has a table of the same name where the database looks first.
+// The default schema has a table of the same name.
 func TestDropAutoIncrementKeepsToTheSchema(t *testing.T) {
 	for name, call := range map[string]func(db *gorm.DB, space string) error{
 		"Table": func(db *gorm.DB, space string) error {
@@ -47,14 +47,14 @@ func TestDropAutoIncrementKeepsToTheSchema(t *testing.T) {
 				}
 				equal(t, "the table that was not named", db.column(t, "old_groups", "id").Made, true)
 				if err := db.Exec("INSERT INTO " + space + ".old_groups (name) VALUES ('x')").Error; err == nil {
-					t.Error("the table that was named still makes keys")
+					t.Error("the named table still makes keys")
 				}
 			})
 		}
 	}
 }
 
-func TestDropAutoIncrementTakesNoExpressionForATable(t *testing.T) {
+func TestDropAutoIncrementRefusesAnExpressionAsTable(t *testing.T) {
 	eachPlain(t, func(t *testing.T, db *env) {
 		for _, table := range []*gorm.DB{db.Table("old_groups AS g"), db.Table("(?) AS old_groups", db.Model(&oldGroup{}))} {
 			if err := adopt.DropAutoIncrement(table, &oldGroup{}); !errors.Is(err, adopt.ErrNoTable) {
@@ -65,7 +65,7 @@ func TestDropAutoIncrementTakesNoExpressionForATable(t *testing.T) {
 	}, &oldGroup{})
 }
 
-func TestATableOfAnotherFileIsLeftAlone(t *testing.T) {
+func TestTableOfAnAttachedFileIsRefused(t *testing.T) {
 	db := plain(t, testdb.SQLite(t), &oldGroup{})
 	before := db.statements(t)
 	err := adopt.DropAutoIncrement(db.Table("aux.old_groups"), &oldGroup{})

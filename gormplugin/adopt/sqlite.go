@@ -8,24 +8,24 @@ import (
 	"gorm.io/gorm"
 )
 
-// sqliteTable is a table that is to be rebuilt.
+// sqliteTable is a table to be rebuilt.
 type sqliteTable struct {
 	key     countedKey
-	name    string // as the file has it
-	create  string // the statement without AUTOINCREMENT, for a table called replacement
+	name    string // in the case of the file
+	create  string // the statement that creates replacement, without AUTOINCREMENT
 	columns []string
-	others  []string // statements of its indexes and triggers
+	others  []string // statements that create its indexes and triggers
 
 	replacement string
 }
 
 func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
-	if inTransaction(db) { // PRAGMA foreign_keys does nothing there, and DROP TABLE would delete what refers to the rows
-		return fmt.Errorf("%w: SQLite cannot rebuild a table in the handle's transaction; pass one without", ErrAutoIncrementKept)
+	if inTransaction(db) { // PRAGMA foreign_keys has no effect there, so DROP TABLE would delete rows that refer to it
+		return fmt.Errorf("%w: the handle is in a transaction, in which SQLite cannot rebuild a table; pass a handle outside of one", ErrAutoIncrementKept)
 	}
 	fail := func(err error) error { return fmt.Errorf("adopt: drop auto-increment: %w", err) }
 	return pinned(db, func(p *pin) error {
-		// Not yet in a transaction: a second call must not wait for a lock.
+		// Outside of a transaction, so that a call with nothing to do waits for no lock.
 		tables, err := tablesOnSQLite(p.DB, keys)
 		if err != nil || len(tables) == 0 {
 			return err
@@ -46,7 +46,7 @@ func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
 		if err := p.set("BEGIN IMMEDIATE", "ROLLBACK"); err != nil {
 			return fail(err)
 		}
-		if tables, err = tablesOnSQLite(p.DB, keys); err != nil { // again, now that nobody else changes them
+		if tables, err = tablesOnSQLite(p.DB, keys); err != nil { // again, under the lock
 			return err
 		}
 		broken, err := brokenReferences(p.DB)
@@ -63,7 +63,7 @@ func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
 		case err != nil:
 			return fail(err)
 		case after != broken:
-			return fail(fmt.Errorf("%d foreign keys without a row, %d before", after, broken))
+			return fail(fmt.Errorf("%d rows break a foreign key, %d before", after, broken))
 		}
 		if err := p.commit(); err != nil {
 			return fail(err)
@@ -72,7 +72,7 @@ func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
 	})
 }
 
-// tablesOnSQLite returns those tables of the keys that have an AUTOINCREMENT.
+// tablesOnSQLite returns the tables of the keys that have an AUTOINCREMENT.
 func tablesOnSQLite(db *gorm.DB, keys []countedKey) ([]sqliteTable, error) {
 	var tables []sqliteTable
 	for _, k := range keys {
@@ -87,7 +87,7 @@ func tablesOnSQLite(db *gorm.DB, keys []countedKey) ([]sqliteTable, error) {
 	return tables, nil
 }
 
-// onSQLite looks at the table, and refuses what must not be changed.
+// onSQLite reads the table and refuses what must not be changed.
 func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, counts bool, err error) {
 	t.key = k
 	if k.space != "" && !strings.EqualFold(k.space, "main") {
@@ -127,7 +127,7 @@ func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, counts bool, err error
 		return t, false, k.noInteger("the column is of type %q", columns[at].Type)
 	}
 	statement, counts := withoutWord(found[0].SQL, "AUTOINCREMENT")
-	if !counts || columns[at].PK != 1 { // the one of another column is no business of this key
+	if !counts || columns[at].PK != 1 { // a counter of another column stays
 		return t, false, nil
 	}
 
@@ -140,9 +140,9 @@ func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, counts bool, err error
 	words := tokens(statement)
 	switch {
 	case taken > 0:
-		return t, false, k.kept("there is a table %s, whose name is needed", t.replacement)
+		return t, false, k.kept("the name %s is needed and already used", t.replacement)
 	case len(words) < 4 || !strings.EqualFold(statement[words[1].start:words[1].end], "TABLE"):
-		return t, false, k.kept("the statement that made the table is not understood: %s", statement)
+		return t, false, k.kept("cannot parse the statement that created the table: %s", statement)
 	}
 	t.create = statement[:words[2].start] + quoteSQLite(t.replacement) + statement[words[2].end:]
 	t.others, err = t.indexesAndTriggers(db)
@@ -151,11 +151,11 @@ func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, counts bool, err error
 
 func (t sqliteTable) indexesAndTriggers(db *gorm.DB) (statements []string, err error) {
 	return statements, db.Raw(`SELECT sql FROM sqlite_master WHERE type IN ('index', 'trigger') AND tbl_name = ? COLLATE NOCASE
-		AND sql IS NOT NULL ORDER BY rowid`, t.name).Scan(&statements).Error // without SQL are those of UNIQUE and PRIMARY KEY
+		AND sql IS NOT NULL ORDER BY rowid`, t.name).Scan(&statements).Error // indexes of UNIQUE and PRIMARY KEY have no SQL
 }
 
-// rebuild copies the table into a new one and puts that in its place. References of other tables, of views and triggers
-// are by name, and stay as they are while legacy_alter_table is on.
+// rebuild replaces the table by a copy. Other tables, views and triggers refer to it by name, and legacy_alter_table keeps
+// these references as they are.
 func (t sqliteTable) rebuild(db *gorm.DB) error {
 	var before, after int64
 	if err := db.Raw("SELECT count(*) FROM " + quoteSQLite(t.name)).Row().Scan(&before); err != nil {
@@ -186,7 +186,7 @@ func (t sqliteTable) rebuild(db *gorm.DB) error {
 	case err != nil:
 		return err
 	case before != after:
-		return t.key.failed(fmt.Errorf("%d rows were copied, %d were there", after, before))
+		return t.key.failed(fmt.Errorf("%d rows were copied, want %d", after, before))
 	case !slices.Equal(others, t.others):
 		return t.key.failed(fmt.Errorf("the indexes and triggers are %q now, were %q", others, t.others))
 	case counts:
@@ -195,7 +195,7 @@ func (t sqliteTable) rebuild(db *gorm.DB) error {
 	return nil
 }
 
-// brokenReferences counts the rows whose foreign key finds nothing.
+// brokenReferences counts the rows that break a foreign key.
 func brokenReferences(db *gorm.DB) (n int64, err error) {
 	return n, db.Raw("SELECT count(*) FROM pragma_foreign_key_check").Row().Scan(&n)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-// odd is a table whose statement is hard to read.
+// odd is a table whose statement is hard to parse.
 type odd struct {
 	ID   int64 `gorm:"column:The Id"`
 	Name string
@@ -28,7 +28,7 @@ const oddTable = `CREATE TABLE
 	"loud ""name" TEXT AS (upper(name)) STORED, quiet AS (lower(name)),
 	up INTEGER REFERENCES "odd-Table" ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED, UNIQUE (name, up))`
 
-// oddities are the other things in the file: what refers to the table, and what a rebuild may lose.
+// oddities are what refers to the table and what a rebuild might lose.
 var oddities = []string{
 	oddTable,
 	`CREATE INDEX "odd part" ON "odd-Table" (name DESC) WHERE up IS NOT NULL`,
@@ -51,7 +51,7 @@ func (e *env) pragma(t *testing.T, name string) (value int) {
 	return value
 }
 
-func TestRebuildKeepsWhatIsAroundATable(t *testing.T) {
+func TestRebuildKeepsIndexesTriggersViewsAndReferences(t *testing.T) {
 	db := plain(t, testdb.SQLite(t))
 	oneConnection(t, db)
 	db.exec(t, oddities...)
@@ -77,7 +77,7 @@ func TestRebuildKeepsWhatIsAroundATable(t *testing.T) {
 	equal(t, "children left", db.count(t, "child", ""), 2)
 	equal(t, "logged", db.count(t, "log", "what = '-b'"), 1)
 	if err := db.Exec(`INSERT INTO child (odd) VALUES (99)`).Error; err == nil {
-		t.Error("a child of nobody was stored")
+		t.Error("a child without a parent was stored")
 	}
 }
 
@@ -102,11 +102,11 @@ func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func TestFailedRebuildChangesNothing(t *testing.T) {
 	for name, spoil := range map[string][]string{
-		"a row that its CHECK refuses": {
+		"a row that its CHECK rejects": {
 			"PRAGMA ignore_check_constraints = 1", `INSERT INTO "odd-Table" (name) VALUES ('AUTOINCREMENT')`,
 			"PRAGMA ignore_check_constraints = 0",
 		},
-		"the name is taken": {`CREATE TABLE "sqlflake_new_ODD-TABLE" (id)`},
+		"the name is already used": {`CREATE TABLE "sqlflake_new_ODD-TABLE" (id)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := plain(t, testdb.SQLite(t), &oldGroup{})
@@ -128,8 +128,7 @@ func TestFailedRebuildChangesNothing(t *testing.T) {
 	}
 }
 
-// TestInterruptedRebuildChangesNothing cancels the context at every statement. The database is in memory, so that it would
-// be gone if the connection were given up.
+// It cancels the context at every statement. The database is in memory, so it would be lost with the connection.
 func TestInterruptedRebuildChangesNothing(t *testing.T) {
 	db := plain(t, testdb.Target{Name: "sqlite", Driver: "sqlite3", DSN: ":memory:?_foreign_keys=on"})
 	oneConnection(t, db)
@@ -191,8 +190,8 @@ func TestDropAutoIncrementNeedsAHandleWithoutTransaction(t *testing.T) {
 	}
 }
 
-// TestNobodyWritesBetweenTheCopyAndTheExchange has another connection try to, as soon as the rows are copied.
-func TestNobodyWritesBetweenTheCopyAndTheExchange(t *testing.T) {
+// Another connection tries to write as soon as the rows are copied.
+func TestWritersWaitUntilTheCopyReplacesTheTable(t *testing.T) {
 	db := plain(t, testdb.SQLite(t), &oldGroup{})
 	must(t, db.Create(&oldGroup{Name: "a"}))
 	other := plain(t, db.target)
@@ -207,7 +206,7 @@ func TestNobodyWritesBetweenTheCopyAndTheExchange(t *testing.T) {
 			written <- other.Create(&oldGroup{ID: uint64(firstID)}).Error
 		}()
 		select {
-		case <-done: // it did not have to wait
+		case <-done: // it did not wait
 		case <-time.After(50 * time.Millisecond):
 		}
 	})})

@@ -5,8 +5,8 @@ import "strings"
 // token is a word, a quoted name or text, or a single other character of an SQL statement.
 type token struct{ start, end int }
 
-// tokens splits a statement as SQLite and SHOW CREATE TABLE write it, without spaces and comments. Quotes are doubled
-// within quotes; a backslash, which MySQL doubles too, means nothing.
+// tokens splits a statement in the form of SQLite and SHOW CREATE TABLE and omits spaces and comments. A quote within quotes
+// is doubled. Backslashes have no meaning here, since MySQL doubles them.
 func tokens(statement string) []token {
 	var all []token
 	for i := 0; i < len(statement); {
@@ -45,7 +45,7 @@ func through(text, mark string) int {
 	return len(text)
 }
 
-// quoted returns the length of what begins with a quote.
+// quoted returns the length of the quoted name or text at the start.
 func quoted(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch {
@@ -63,7 +63,7 @@ func isWord(c byte) bool {
 	return c == '_' || c == '$' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// withoutWord takes a keyword out of a statement, and reports whether it was there exactly once.
+// withoutWord removes a keyword from a statement and reports whether the statement had it exactly once.
 func withoutWord(statement, keyword string) (string, bool) {
 	var found []token
 	for _, t := range tokens(statement) {

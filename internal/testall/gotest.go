@@ -15,7 +15,7 @@ import (
 
 const (
 	longTimeout = time.Hour        // of a package's tests with -long; go test's own default is ten minutes
-	stopTimeout = 30 * time.Second // for the tests to end after an interrupt, before they are killed
+	stopTimeout = 30 * time.Second // between an interrupt and a kill of the tests
 )
 
 // goTester runs the go command.
@@ -44,12 +44,12 @@ func (g goTester) test(ctx context.Context, s suite) (code int, err error) {
 	return g.run(ctx, s.module, append(args, s.packages...), g.stdout)
 }
 
-// fuzz runs one fuzz target after another: the go command takes only one at a time.
+// fuzz runs the fuzz targets in order: the go command runs only one at a time.
 func (g goTester) fuzz(ctx context.Context, s suite, args []string) (code int, err error) {
 	var list bytes.Buffer
 	code, err = g.run(ctx, s.module, append([]string{"test", "-list=^Fuzz"}, s.packages...), &list)
 	if code != 0 || err != nil {
-		_, _ = g.stdout.Write(list.Bytes()) // why the list could not be made
+		_, _ = g.stdout.Write(list.Bytes()) // with the reason
 		return code, err
 	}
 	for _, target := range parseTargets(list.String()) {
@@ -68,7 +68,7 @@ func (g goTester) fuzz(ctx context.Context, s suite, args []string) (code int, e
 
 type fuzzTarget struct{ pkg, name string }
 
-// parseTargets reads what "go test -list" prints: the names of a package's targets, then a line with the package.
+// parseTargets reads the output of "go test -list": the names of the targets of a package, then a line with its path.
 func parseTargets(list string) []fuzzTarget {
 	var targets []fuzzTarget
 	var names []string
@@ -87,7 +87,7 @@ func parseTargets(list string) []fuzzTarget {
 	return targets
 }
 
-// checkCompiler returns an error when SQLite cannot be built: its tests would each fail with a riddle.
+// checkCompiler returns an error if cgo is off, which the SQLite driver needs.
 func (g goTester) checkCompiler(ctx context.Context) error {
 	var out bytes.Buffer
 	cmd := g.command(ctx, ".", []string{"env", "CGO_ENABLED"})
@@ -101,7 +101,7 @@ func (g goTester) checkCompiler(ctx context.Context) error {
 	return nil
 }
 
-// run prints the command, runs it and returns its exit code. The error tells why it could not run.
+// run prints the command, runs it and returns its exit code. It returns an error if the command does not run.
 func (g goTester) run(ctx context.Context, module string, args []string, stdout io.Writer) (code int, err error) {
 	fmt.Fprintf(g.stdout, "\n%s: go %s\n", module, strings.Join(args, " "))
 	cmd := g.command(ctx, module, args)
@@ -110,7 +110,7 @@ func (g goTester) run(ctx context.Context, module string, args []string, stdout 
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) || ctx.Err() != nil {
-		return max(cmd.ProcessState.ExitCode(), 1), nil // -1 when a signal has ended it
+		return max(cmd.ProcessState.ExitCode(), 1), nil // ExitCode is -1 after a signal
 	}
 	return 0, err
 }

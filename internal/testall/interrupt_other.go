@@ -4,5 +4,5 @@ package main
 
 import "os/exec"
 
-// interruptTogether leaves all as it is: Ctrl-C reaches every process of a Windows console by itself.
+// interruptTogether does nothing: Ctrl-C reaches every process of a Windows console.
 func interruptTogether(*exec.Cmd) {}

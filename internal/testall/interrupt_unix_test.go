@@ -52,7 +52,7 @@ func TestInterruptEndsTheTests(t *testing.T) {
 	}
 }
 
-// waitForProcess returns the process number in a file as soon as the file is there.
+// waitForProcess waits for a file and returns the process number in it.
 func waitForProcess(ctx context.Context, path string) int {
 	for ctx.Err() == nil {
 		if content, err := os.ReadFile(path); err == nil {

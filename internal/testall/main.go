@@ -1,5 +1,9 @@
-// Testall runs the tests of every module of the repository, and says first which database servers they will use: the
-// plain "go test ./..." tests one module only and hides why the tests of a passing package were skipped.
+// Testall runs the tests of every module of the repository. It first prints which database servers they use.
+//
+//	go run ./internal/testall                    # everything
+//	go run ./internal/testall -race ./gormplugin # one package, with the race detector
+//
+// "go test ./..." tests one module only and does not print which servers are missing.
 package main
 
 import (
@@ -20,25 +24,25 @@ import (
 
 const usage = `usage: go run ./internal/testall [flags] [packages]
 
-Runs go test in every module of the repository, with these flags:
+Runs go test in every module of the repository. Flags:
 
-  -race          look for data races
+  -race          enable the race detector
   -v             print every test
-  -long          run the long versions of the tests too (sets SNOWFLAKE_TEST_LONG=1)
-  -fuzz 10s      instead of the tests, run each fuzz target for this long, or this often: 5000x
+  -long          also run the long tests (sets SNOWFLAKE_TEST_LONG=1)
+  -fuzz 10s      instead of the tests, run each fuzz target for a duration or a number of runs: 5000x
 
-Packages are paths such as ./snowflake/... (default: ./..., which is everything).
+Packages are paths such as ./snowflake/... (default: ./...).
 
-The tests use SQLite, and the servers that they find through these environment variables, or else at the usual addresses:
+The tests use SQLite and the servers at the addresses in these environment variables. The defaults are:
 
   SNOWFLAKE_TEST_POSTGRES=postgres://postgres@127.0.0.1:5432/test
-  SNOWFLAKE_TEST_MYSQL='root@tcp(127.0.0.1:3306)/'
+  SNOWFLAKE_TEST_MYSQL='root@tcp(127.0.0.1:3306)/'                  (MariaDB or MySQL)
   SNOWFLAKE_TEST_REDIS=127.0.0.1:6379
 
-"off" as the value means that there is none. Tests that need a missing server are skipped, or fail when
-SNOWFLAKE_TEST_REQUIRE=all. Without a PostgreSQL server a throwaway one is started if its programs are installed.
+The value "off" turns a server off. The tests of a missing server are skipped; with SNOWFLAKE_TEST_REQUIRE=all they fail.
+If no PostgreSQL answers and its programs are installed, a temporary one is started.
 
-For example, the tests of one package under the race detector:
+Example, the tests of one package with the race detector:
 
   go run ./internal/testall -race ./gormplugin
 `
@@ -52,7 +56,7 @@ const (
 // options is the command line.
 type options struct {
 	race, verbose, long bool
-	fuzz                string // how long or how often each target runs, as -fuzztime of go test; "": run the tests
+	fuzz                string // -fuzztime of go test; "" runs the tests
 	packages            []string
 }
 
@@ -60,7 +64,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is main with its surroundings as arguments; it returns the exit code.
+// run is main with arguments and outputs as parameters. It returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	opts, err := parse(args)
 	switch {
@@ -105,7 +109,7 @@ func parse(args []string) (options, error) {
 	return opts, nil
 }
 
-// isFuzzTime reports whether go test takes the text as -fuzztime.
+// isFuzzTime reports whether go test accepts the text as -fuzztime.
 func isFuzzTime(text string) bool {
 	if runs, ok := strings.CutSuffix(text, "x"); ok {
 		n, err := strconv.Atoi(runs)
@@ -115,7 +119,7 @@ func isFuzzTime(text string) bool {
 	return err == nil && d > 0
 }
 
-// testAll returns the exit code of the first command that failed, 0 if none did.
+// testAll returns the exit code of the first command that failed, or 0.
 func testAll(ctx context.Context, opts options, stdout, stderr io.Writer) (int, error) {
 	root, err := findRoot()
 	if err != nil {

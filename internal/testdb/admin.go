@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// adminTimeout bounds the work before and after one test.
+// adminTimeout bounds the setup and the cleanup of one test.
 const adminTimeout = time.Minute
 
-// create runs a statement that makes what a test was promised, and fails the test if that fails.
+// create runs the statement that makes a schema or database. An error fails the test.
 func create(tb testing.TB, name, driver, dsn, statement string) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), adminTimeout)
@@ -22,7 +22,7 @@ func create(tb testing.TB, name, driver, dsn, statement string) {
 	}
 }
 
-// admin runs work on a connection of its own, outside what the test sees.
+// admin runs work on its own connection to the server.
 func admin(ctx context.Context, driver, dsn string, work func(ctx context.Context, db *sql.DB) error) error {
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
@@ -32,7 +32,7 @@ func admin(ctx context.Context, driver, dsn string, work func(ctx context.Contex
 	return work(ctx, db)
 }
 
-// execAll returns work for admin: the statements one after another.
+// execAll returns work for admin that executes the statements in order.
 func execAll(statements ...string) func(context.Context, *sql.DB) error {
 	return func(ctx context.Context, db *sql.DB) error {
 		for _, statement := range statements {
@@ -44,7 +44,7 @@ func execAll(statements ...string) func(context.Context, *sql.DB) error {
 	}
 }
 
-// askVersion runs a query that answers with the server's version.
+// askVersion returns the result of a query for the server's version.
 func askVersion(ctx context.Context, driver, dsn, query string) (string, error) {
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
@@ -56,9 +56,9 @@ func askVersion(ctx context.Context, driver, dsn, query string) (string, error) 
 	return version, err
 }
 
-// newName returns a name that no other test has, valid as an identifier in every database here.
+// newName returns a random name that is a valid identifier in every database here.
 func newName() string {
 	var b [10]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	_, _ = rand.Read(b[:]) // never returns an error
 	return "sqlflake_test_" + hex.EncodeToString(b[:])
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-// Whether a test is skipped, failed or killed can only be seen from outside, so the tests here start the test binary
-// again with one of the functions below.
+// The tests of skips, failures and interrupts run the test binary again, with one of the TestChild functions. It is the
+// value of this variable that makes the functions do something.
 const childVariable = "TESTDB_CHILD"
 
-// What a child process is told to do differently.
+// Values of the variable.
 const (
 	asUsual        = "as usual"
 	withoutMain    = "without Main"
-	withoutServers = "without servers" // closed ports as the default addresses, no installed PostgreSQL
-	withoutDefault = "without default" // closed ports as the default addresses
+	withoutServers = "without servers" // nothing answers at the default addresses, and PostgreSQL is not installed
+	withoutDefault = "without default" // nothing answers at the default addresses
 )
 
 func TestMain(m *testing.M) {
@@ -43,8 +43,8 @@ func closePorts() {
 
 func inChild() bool { return os.Getenv(childVariable) != "" }
 
-// child returns a command that runs the named test in a process of its own. Variables of this package that are set for
-// this process do not reach it, but those given here do.
+// child returns a command that runs the named test in a new process. Of the variables of this package, it gets those in
+// env only.
 func child(t *testing.T, mode, test string, env ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -57,7 +57,7 @@ func child(t *testing.T, mode, test string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// runChild runs the named test to its end and returns what it printed.
+// runChild runs the named test in a new process and returns its output.
 func runChild(t *testing.T, mode, test string, env ...string) (output string, ok bool) {
 	t.Helper()
 	var out bytes.Buffer
@@ -70,7 +70,7 @@ func runChild(t *testing.T, mode, test string, env ...string) (output string, ok
 	return out.String(), err == nil
 }
 
-// printed returns what a child has logged after the word.
+// printed returns what a child has logged after the word and a colon.
 func printed(t *testing.T, output, word string) string {
 	t.Helper()
 	for line := range strings.Lines(output) {
@@ -101,7 +101,7 @@ func TestChildUsesRedis(t *testing.T) {
 	}
 }
 
-// TestChildFailsWithinATransaction leaves a locked table behind on every kind of database.
+// TestChildFailsWithinATransaction fails with a locked table on every kind of database.
 func TestChildFailsWithinATransaction(t *testing.T) {
 	if !inChild() {
 		return
@@ -109,7 +109,7 @@ func TestChildFailsWithinATransaction(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		db := target.Open(t)
 		mustExec(t, db, "CREATE TABLE t (id bigint)")
-		ctx := context.WithoutCancel(t.Context()) // the end of t.Context() would roll the transaction back
+		ctx := context.WithoutCancel(t.Context()) // the end of t.Context() would roll back the transaction
 		tx, err := db.BeginTx(ctx, nil)
 		if err != nil {
 			t.Fatal(err)

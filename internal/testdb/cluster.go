@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -23,9 +24,9 @@ const (
 	clusterTimeout = time.Minute    // for initdb and the first answer, and again for the shutdown
 )
 
-// cluster is a PostgreSQL server of this process, reachable through a socket in its own directory only.
+// cluster is a PostgreSQL server that this process has started. It listens on a socket in its directory only.
 type cluster struct {
-	dir    string // a temporary directory: socket, data, log
+	dir    string // temporary, with the socket, the data and the log
 	bin    string // the directory of the binaries
 	owner  *syscall.Credential
 	server *os.Process
@@ -37,7 +38,7 @@ var (
 	running   *cluster // nil when there is none
 )
 
-// startCluster starts the one cluster of this process and returns its DSN.
+// startCluster starts the cluster of this process and returns its DSN. [server.find] calls it at most once.
 func startCluster() (dsn string, err error) {
 	clusterMu.Lock()
 	defer clusterMu.Unlock()
@@ -88,18 +89,18 @@ func (c *cluster) start() error {
 		return err
 	}
 	defer func() { _ = log.Close() }() // the server holds a copy
-	// No network, and no care for the disk: the data need not survive the process.
+	// Without network, and without waiting for the disk: nothing is read after a crash.
 	server := c.command(context.Background(), "postgres", "-D", data, "-k", c.dir, "-c", "listen_addresses=",
 		"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "max_connections=200")
 	server.Stdout, server.Stderr = log, log
 	started := make(chan error)
 	go func() {
-		// The kernel signals a child when the thread that started it ends, so this thread has to stay.
+		// Linux sends Pdeathsig when the thread that started the child ends, so this thread must live as long.
 		runtime.LockOSThread()
 		err := server.Start()
 		started <- err
 		if err == nil {
-			_ = server.Wait() // the exit code says nothing that the log does not
+			_ = server.Wait() // the log has the reason
 			close(c.exited)
 		}
 	}()
@@ -130,10 +131,10 @@ func (c *cluster) waitUntilReady(ctx context.Context) error {
 	}
 }
 
-// stop shuts the server down without a checkpoint and removes everything.
+// stop shuts the server down without a checkpoint and removes its directory.
 func (c *cluster) stop() error {
 	if c.server != nil {
-		_ = c.server.Signal(syscall.SIGQUIT) // an error says that it has ended already
+		_ = c.server.Signal(syscall.SIGQUIT) // fails only if it has ended
 		select {
 		case <-c.exited:
 		case <-time.After(clusterTimeout):
@@ -144,7 +145,7 @@ func (c *cluster) stop() error {
 	return os.RemoveAll(c.dir)
 }
 
-// chooseOwner gives the directory to an unprivileged user when this process is root: PostgreSQL refuses to run as root.
+// chooseOwner gives the directory to an unprivileged user if this process is root: PostgreSQL refuses to run as root.
 func (c *cluster) chooseOwner() error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -169,10 +170,45 @@ func (c *cluster) chooseOwner() error {
 
 func (c *cluster) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, name), args...)
-	cmd.Dir = c.dir // the working directory of the tests may be closed to the owner
+	cmd.Dir = c.dir // the owner may have no access to the working directory of the tests
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
-	// A group of its own: Ctrl-C in the terminal reaches this process, which then stops the server in order.
+	// In its own process group the server does not get the Ctrl-C of the terminal. This process does, and stops it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.owner, Setpgid: true}
 	endWithParent(cmd.SysProcAttr)
 	return cmd
+}
+
+// findBinaries returns a directory that holds initdb and postgres.
+func findBinaries() (string, error) {
+	candidates := filepath.SplitList(os.Getenv("PATH"))
+	for _, pattern := range binaryFolders {
+		matches, _ := filepath.Glob(pattern) // fails for a bad pattern only
+		candidates = append(candidates, matches...)
+	}
+	for _, dir := range candidates {
+		if isProgram(filepath.Join(dir, "initdb")) && isProgram(filepath.Join(dir, "postgres")) {
+			return dir, nil
+		}
+	}
+	return "", errors.New("initdb and postgres are not installed")
+}
+
+func isProgram(path string) bool {
+	_, err := exec.LookPath(path)
+	return err == nil && filepath.IsAbs(path)
+}
+
+// sweepClusters removes the directories of killed processes. The name of a directory contains the process number.
+func sweepClusters() {
+	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), clusterPrefix+"*")) // fails for a bad pattern only
+	for _, dir := range dirs {
+		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), clusterPrefix), "-")
+		pid, err := strconv.Atoi(number)
+		if err != nil || pid <= 0 {
+			continue
+		}
+		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			_ = os.RemoveAll(dir) // fails if another user owns it
+		}
+	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-// TestChildWaitsWithAThrowawayCluster says where the cluster is and waits to be killed.
+// TestChildWaitsWithAThrowawayCluster logs the DSN of a cluster and waits for a signal.
 func TestChildWaitsWithAThrowawayCluster(t *testing.T) {
 	if !inChild() {
 		return
@@ -68,7 +68,7 @@ func gone(path string) bool {
 	return os.IsNotExist(err)
 }
 
-// waitingChild starts a process with a cluster and returns both.
+// waitingChild starts a process that starts a cluster. It returns the process and the directory of the cluster.
 func waitingChild(t *testing.T) (process *os.Process, wait func() error, dir string) {
 	t.Helper()
 	cmd := child(t, asUsual, "TestChildWaitsWithAThrowawayCluster", "SNOWFLAKE_TEST_POSTGRES=throwaway")

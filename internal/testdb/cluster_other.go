@@ -8,5 +8,5 @@ func startCluster() (string, error) {
 	return "", errors.New("a throwaway PostgreSQL needs Unix")
 }
 
-// Stop does nothing on this system, where no throwaway cluster is ever started.
+// Stop does nothing: this system has no throwaway clusters.
 func Stop() {}

@@ -6,10 +6,13 @@ import (
 	"strings"
 )
 
-// SetFallbacks replaces the default addresses. It works before the first use of a server.
+// SetFallbacks replaces the default addresses. Call it before the first use of a server.
 func SetFallbacks(postgres, mariadb, redis string) {
 	postgresServer.fallback, mariadbServer.fallback, redisServer.fallback = postgres, mariadb, redis
 }
+
+// HideBinaries stops the search for PostgreSQL binaries outside of PATH.
+func HideBinaries() { binaryFolders = nil }
 
 // DoRedis sends one command to a server.
 func DoRedis(ctx context.Context, addr string, args ...string) (any, error) {

@@ -24,8 +24,8 @@ var mariadbServer = &server{
 	},
 }
 
-// MariaDB returns a new database on a MariaDB or MySQL server, with parseTime=true in the DSN. When the test ends, the
-// connections that still use the database are ended and it is dropped.
+// MariaDB returns a new database on the server of SNOWFLAKE_TEST_MYSQL, which is MariaDB or MySQL. Its DSN contains
+// parseTime=true. When the test ends, connections that still use the database are killed and it is dropped.
 func MariaDB(tb testing.TB) Target {
 	tb.Helper()
 	server := mariadbServer.need(tb)
@@ -39,7 +39,7 @@ func MariaDB(tb testing.TB) Target {
 	removeAtEnd(tb, "database "+config.DBName, func(ctx context.Context) error {
 		return admin(ctx, "mysql", base, func(ctx context.Context, db *sql.DB) error {
 			if err := killConnections(ctx, db, config.DBName); err != nil {
-				return fmt.Errorf("end its connections: %w", err)
+				return fmt.Errorf("kill its connections: %w", err)
 			}
 			return execAll("DROP DATABASE IF EXISTS "+config.DBName)(ctx, db)
 		})
@@ -53,8 +53,8 @@ func MariaDB(tb testing.TB) Target {
 	}
 }
 
-// killConnections ends the connections that use the database: an open transaction that a failed test has left behind
-// would block DROP DATABASE.
+// killConnections kills the connections that use the database: DROP DATABASE would wait for an open transaction of a
+// failed test.
 func killConnections(ctx context.Context, db *sql.DB, database string) error {
 	rows, err := db.QueryContext(ctx, "SELECT id FROM information_schema.processlist WHERE db = ?", database)
 	if err != nil {
@@ -70,7 +70,7 @@ func killConnections(ctx context.Context, db *sql.DB, database string) error {
 		ids = append(ids, id)
 	}
 	for _, id := range ids {
-		// Not checked: the connection may have ended by itself. If it lives on, DROP DATABASE says so.
+		// The connection may have ended meanwhile. Otherwise DROP DATABASE reports it.
 		_, _ = db.ExecContext(ctx, fmt.Sprintf("KILL CONNECTION %d", id))
 	}
 	return rows.Err()
@@ -79,7 +79,7 @@ func killConnections(ctx context.Context, db *sql.DB, database string) error {
 func parseMariaDB(value string) (dsn, printed string, err error) {
 	config, err := mysql.ParseDSN(value)
 	if err != nil {
-		// The value is not quoted: it may hold a password.
+		// Without the value, which may contain a password.
 		return "", "", fmt.Errorf("want a DSN such as %s: %w", mariadbFallback, err)
 	}
 	return value, config.Addr, nil

@@ -23,8 +23,16 @@ var postgresServer = &server{
 	start: startCluster,
 }
 
-// Postgres returns a new schema, which is alone in the DSN's search_path. When the test ends, the sessions that still use
-// the schema are ended and it is dropped. The package's TestMain must call [Main].
+// binaryFolders are the directories outside of PATH where Debian, Red Hat and Homebrew install PostgreSQL.
+var binaryFolders = []string{
+	"/usr/lib/postgresql/*/bin",
+	"/usr/pgsql-*/bin",
+	"/opt/homebrew/opt/postgresql@*/bin",
+	"/usr/local/opt/postgresql@*/bin",
+}
+
+// Postgres returns a new schema, the only one in the search_path of the DSN. When the test ends, sessions that still use
+// the schema are terminated and it is dropped. The package's TestMain must call [Main].
 func Postgres(tb testing.TB) Target {
 	tb.Helper()
 	if !mainRuns.Load() {
@@ -34,7 +42,7 @@ func Postgres(tb testing.TB) Target {
 	base := server.dsn
 	name := newName()
 	removeAtEnd(tb, "schema "+name, func(ctx context.Context) error {
-		// An open transaction that a failed test has left behind would block DROP SCHEMA.
+		// DROP SCHEMA would wait for an open transaction of a failed test.
 		return admin(ctx, "pgx", base, execAll(
 			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '"+name+"'",
 			"DROP SCHEMA IF EXISTS "+name+" CASCADE"))
@@ -48,11 +56,11 @@ func Postgres(tb testing.TB) Target {
 	}
 }
 
-// parsePostgres takes a URL and turns TLS off in it, unless it speaks of TLS itself.
+// parsePostgres accepts a URL, and adds sslmode=disable if the URL has no sslmode.
 func parsePostgres(value string) (dsn, printed string, err error) {
 	u, err := url.Parse(value)
 	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
-		// The value is not quoted: it may hold a password.
+		// Without the value, which may contain a password.
 		return "", "", fmt.Errorf("want a URL such as %s", postgresFallback)
 	}
 	if !u.Query().Has("sslmode") {
@@ -61,7 +69,7 @@ func parsePostgres(value string) (dsn, printed string, err error) {
 	return value, u.Redacted(), nil
 }
 
-// withQuery sets parameters of a URL that parsePostgres has accepted.
+// withQuery sets parameters in a URL.
 func withQuery(dsn string, parameters map[string]string) string {
 	u, err := url.Parse(dsn)
 	if err != nil {

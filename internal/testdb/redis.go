@@ -19,8 +19,8 @@ var redisServer = &server{
 	version:  redisVersion,
 }
 
-// Redis returns the address of a server, as host:port, and a prefix for keys that no other test has. Keys that begin with
-// the prefix are deleted when the test ends.
+// Redis returns the address of a server, as host:port, and a random prefix for keys. Keys with the prefix are deleted
+// when the test ends.
 func Redis(tb testing.TB) (addr, prefix string) {
 	tb.Helper()
 	addr = redisServer.need(tb).dsn
@@ -31,7 +31,7 @@ func Redis(tb testing.TB) (addr, prefix string) {
 
 func parseRedis(value string) (addr, printed string, err error) {
 	if _, _, err := net.SplitHostPort(value); err != nil {
-		// Neither the value nor the error, which quotes it: a URL may hold a password.
+		// Neither the value nor the error, which quotes it: the value may contain a password.
 		return "", "", fmt.Errorf("want an address such as %s", redisFallback)
 	}
 	return value, value, nil
@@ -53,7 +53,7 @@ func redisVersion(ctx context.Context, addr string) (string, error) {
 			return version, nil
 		}
 	}
-	return "", errors.New("the answer to INFO names no redis_version")
+	return "", errors.New("INFO returned no redis_version")
 }
 
 func deleteKeys(ctx context.Context, addr, prefix string) error {
@@ -69,7 +69,7 @@ func deleteKeys(ctx context.Context, addr, prefix string) error {
 		}
 		page, _ := reply.([]any)
 		if len(page) != 2 {
-			return fmt.Errorf("unexpected answer to SCAN: %v", reply)
+			return fmt.Errorf("unexpected reply to SCAN: %v", reply)
 		}
 		keys, _ := page[1].([]any)
 		for _, key := range keys {

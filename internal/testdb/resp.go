@@ -14,14 +14,15 @@ import (
 
 const maxReply = 1 << 20 // bytes of a string, elements of a list
 
-// resp speaks as much of the Redis serialization protocol, version 2, as a version check and a cleanup need
-// (https://redis.io/docs/latest/develop/reference/protocol-spec/). A client library would enter the go.mod of everybody.
+// resp is a client of the Redis serialization protocol, version 2, for the version check and the cleanup
+// (https://redis.io/docs/latest/develop/reference/protocol-spec/). A client library would be a dependency of the root
+// module.
 type resp struct {
 	conn net.Conn
 	in   *bufio.Reader
 }
 
-// dialRESP connects. The deadline of the context bounds everything on the connection.
+// dialRESP connects. The deadline of the context applies to all commands of the connection.
 func dialRESP(ctx context.Context, addr string) (*resp, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", addr)
@@ -80,7 +81,7 @@ func (c *resp) reply() (any, error) {
 	case n > maxReply:
 		return nil, fmt.Errorf("reply of %d bytes or elements, at most %d are read", n, maxReply)
 	case kind == '$':
-		data := make([]byte, n+2) // with the line's end
+		data := make([]byte, n+2) // with \r\n
 		if _, err := io.ReadFull(c.in, data); err != nil {
 			return nil, err
 		}

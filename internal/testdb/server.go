@@ -11,42 +11,43 @@ import (
 )
 
 const (
-	// RequireVariable names the environment variable that turns every skip into a failure when it is "all".
+	// RequireVariable names an environment variable. If its value is "all", the tests of a missing server fail instead
+	// of being skipped.
 	RequireVariable = "SNOWFLAKE_TEST_REQUIRE"
-	// Off as the value of a server's variable says that there is no such server.
+	// Off is the value of a server's variable that turns the server off.
 	Off = "off"
 
 	throwaway = "throwaway"
 
-	// findTimeout bounds the wait for a server's first answer, on a busy machine.
+	// findTimeout bounds the wait for the first answer of a server.
 	findTimeout = 10 * time.Second
 )
 
-// server is one kind of server: how to find it, and what was found.
+// server is a kind of server: how to find it, and the result.
 type server struct {
 	name     string // as in Target.Name
 	variable string
 	fallback string // the address tried while the variable is unset
 
-	// parse checks an address and returns the DSN to use and the form to print, without the password.
+	// parse checks an address. It returns the DSN, and the address without the password.
 	parse   func(value string) (dsn, printed string, err error)
 	version func(ctx context.Context, dsn string) (string, error)
-	start   func() (dsn string, err error) // starts a throwaway server; nil where there is no such thing
+	start   func() (dsn string, err error) // starts a throwaway server; nil if there are none of this kind
 
 	once  sync.Once
 	found location
 }
 
-// location says where a server is, or why there is none.
+// location is where a server was found, or why it was not.
 type location struct {
 	dsn     string
 	printed string
 	version string
 	err     error
-	asked   bool // the variable names a server, so somebody counts on it
+	asked   bool // the variable is set, so a missing server is a failure
 }
 
-// find looks for the server at the first call and gives the same answer ever after.
+// find looks for the server. Later calls return the result of the first.
 func (s *server) find() location {
 	s.once.Do(func() { s.found = s.look(os.Getenv(s.variable)) })
 	return s.found
@@ -96,11 +97,11 @@ func (s *server) launch() location {
 		return location{err: err}
 	}
 	loc := s.ask(dsn)
-	loc.printed = "a socket of its own (a throwaway server of this run)"
+	loc.printed = "a socket (a throwaway server of this run)"
 	return loc
 }
 
-// need returns the server, or ends the test: by a skip, or by a failure where a skip would hide a missing server.
+// need returns the server. If it is missing, the test is skipped, or fails if the server was asked for.
 func (s *server) need(tb testing.TB) location {
 	tb.Helper()
 	required, err := requireAll()
@@ -132,7 +133,41 @@ func requireAll() (bool, error) {
 	}
 }
 
-// oneLine makes the report of a driver, which may list every attempt on a line, fit into a line.
+// Status is where the tests find a kind of server, for a report before they run.
+type Status struct {
+	Name     string // "postgres", "mariadb" ("mysql" if the server is MySQL) or "redis"
+	Variable string // the environment variable that names its address
+	Address  string // without the password
+	Version  string // as the server reports it
+	Value    string // for Variable, so that other processes use the same server; may contain a password
+
+	Err    error // why it was not found, on one line; Address, Version and Value are then empty
+	Needed bool  // without it, its tests fail instead of being skipped
+}
+
+// Servers looks for every kind of server, as the tests do. It may start a throwaway PostgreSQL: call [Stop] at the end.
+// It returns an error if the value of SNOWFLAKE_TEST_REQUIRE is unknown.
+func Servers() ([]Status, error) {
+	required, err := requireAll()
+	if err != nil {
+		return nil, err
+	}
+	var all []Status
+	for _, s := range []*server{postgresServer, mariadbServer, redisServer} {
+		loc := s.find()
+		status := Status{Name: s.name, Variable: s.variable, Err: loc.err, Needed: required || loc.asked}
+		if loc.err == nil {
+			if s == mariadbServer && isMySQL(loc.version) {
+				status.Name = "mysql"
+			}
+			status.Address, status.Version, status.Value = loc.printed, loc.version, loc.dsn
+		}
+		all = append(all, status)
+	}
+	return all, nil
+}
+
+// oneLine joins the lines of an error: a driver may print each attempt on its own line.
 func oneLine(err error) string {
 	return strings.Join(strings.Fields(err.Error()), " ")
 }

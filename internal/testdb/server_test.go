@@ -10,7 +10,7 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// sameServers returns the environment under which a child finds the servers that this process has found.
+// sameServers returns the environment that makes a child use the servers of this process.
 func sameServers(t *testing.T) []string {
 	t.Helper()
 	servers, err := testdb.Servers()
@@ -40,7 +40,7 @@ var serverTests = []struct {
 	{"redis", "TestChildUsesRedis", "SNOWFLAKE_TEST_REDIS", "127.0.0.1:1", "127.0.0.1:1"},
 }
 
-// checkLine checks that one line of the output says what is missing.
+// checkLine checks that one line of the output contains all the words, and that no password is printed.
 func checkLine(t *testing.T, output string, words ...string) {
 	t.Helper()
 	for line := range strings.Lines(output) {
@@ -58,63 +58,27 @@ func checkLine(t *testing.T, output string, words ...string) {
 	t.Errorf("no line with all of %q in:\n%s", words, output)
 }
 
-func TestMissingServerAtTheDefaultAddressSkips(t *testing.T) {
+func TestMissingServer(t *testing.T) {
 	for _, tt := range serverTests {
-		t.Run(tt.name, func(t *testing.T) {
-			out, ok := runChild(t, withoutServers, tt.test, "PATH=")
-			if !ok || !strings.Contains(out, "--- SKIP: "+tt.test) {
-				t.Fatalf("want a skip:\n%s", out)
-			}
-			checkLine(t, out, "testdb: "+tt.name, "not found at "+tt.printed, "(set "+tt.variable+")")
-		})
-	}
-}
-
-func TestMissingServerFailsWhenAllAreRequired(t *testing.T) {
-	for _, tt := range serverTests {
-		t.Run(tt.name, func(t *testing.T) {
-			out, ok := runChild(t, withoutServers, tt.test, "PATH=", testdb.RequireVariable+"=all")
-			if ok || !strings.Contains(out, "--- FAIL: "+tt.test) {
-				t.Fatalf("want a failure:\n%s", out)
-			}
-			checkLine(t, out, "testdb: "+tt.name, tt.printed, "SNOWFLAKE_TEST_REQUIRE=all", "set "+tt.variable)
-		})
-	}
-}
-
-func TestServerAtAGivenAddressMustAnswer(t *testing.T) {
-	for _, tt := range serverTests {
-		t.Run(tt.name, func(t *testing.T) {
-			out, ok := runChild(t, asUsual, tt.test, tt.variable+"="+tt.closed)
-			if ok || !strings.Contains(out, "--- FAIL: "+tt.test) {
-				t.Fatalf("want a failure:\n%s", out)
-			}
-			checkLine(t, out, "testdb: "+tt.name, "not found at "+tt.printed)
-		})
-	}
-}
-
-func TestMalformedAddressFailsAndIsNotQuoted(t *testing.T) {
-	for _, tt := range serverTests {
-		t.Run(tt.name, func(t *testing.T) {
-			out, ok := runChild(t, asUsual, tt.test, tt.variable+"=no secret")
-			if ok {
-				t.Fatalf("want a failure:\n%s", out)
-			}
-			checkLine(t, out, "testdb: "+tt.name, tt.variable+": want ", "such as")
-		})
-	}
-}
-
-func TestServerThatIsOffSkips(t *testing.T) {
-	for _, tt := range serverTests {
-		t.Run(tt.name, func(t *testing.T) {
-			out, ok := runChild(t, asUsual, tt.test, tt.variable+"="+testdb.Off)
-			if !ok || !strings.Contains(out, "--- SKIP: "+tt.test) {
-				t.Fatalf("want a skip:\n%s", out)
-			}
-			checkLine(t, out, "testdb: "+tt.name, "turned off by "+tt.variable+"=off")
-		})
+		for _, outcome := range []struct {
+			name, mode, env string
+			result          string // SKIP or FAIL
+			words           string // on one line of the output, separated by |
+		}{
+			{"at the default address skips", withoutServers, testdb.RequireVariable + "=", "SKIP", "not found at " + tt.printed + "|(set " + tt.variable + ")"},
+			{"fails if all are required", withoutServers, testdb.RequireVariable + "=all", "FAIL", tt.printed + "|=all|set " + tt.variable},
+			{"at a given address fails", asUsual, tt.variable + "=" + tt.closed, "FAIL", "not found at " + tt.printed},
+			{"at a malformed address fails without quoting it", asUsual, tt.variable + "=no secret", "FAIL", tt.variable + ": want |such as"},
+			{"that is off skips", asUsual, tt.variable + "=" + testdb.Off, "SKIP", "turned off by " + tt.variable + "=off"},
+		} {
+			t.Run(tt.name+" "+outcome.name, func(t *testing.T) {
+				out, ok := runChild(t, outcome.mode, tt.test, outcome.env, "PATH=")
+				if ok != (outcome.result == "SKIP") || !strings.Contains(out, "--- "+outcome.result+": "+tt.test) {
+					t.Fatalf("want %s:\n%s", outcome.result, out)
+				}
+				checkLine(t, out, append(strings.Split(outcome.words, "|"), "testdb: "+tt.name)...)
+			})
+		}
 	}
 }
 

@@ -9,13 +9,12 @@ import (
 
 const sqliteName = "sqlite"
 
-// SQLite returns a new database file in tb.TempDir(). Foreign keys are enforced, the journal is a write-ahead log, and
-// nothing is synced to the disk: a test's file need not survive a power cut.
+// SQLite returns a new database file in tb.TempDir(), with foreign keys enforced, a write-ahead log and synchronous=OFF.
 func SQLite(tb testing.TB) Target {
 	tb.Helper()
-	// Not a "file:" URI: go-sqlite3 then splits at the first '?', and the path needs no escaping on any system.
+	// Without "file:", go-sqlite3 cuts the DSN at the first '?' and does not unescape the path.
 	dir := tb.TempDir()
-	removeAtEnd(tb, dir, func(context.Context) error { return os.RemoveAll(dir) }) // tb does it only at a test's end
+	removeAtEnd(tb, dir, func(context.Context) error { return os.RemoveAll(dir) }) // tb does not do it after an interrupt
 	path := filepath.Join(dir, "test.db")
 	return Target{
 		Name:   sqliteName,

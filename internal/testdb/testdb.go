@@ -1,20 +1,30 @@
-// Package testdb gives a test a database of its own: SQLite always, PostgreSQL, MariaDB and Redis when there is a server.
+// Package testdb gives each test its own database: on SQLite always, on PostgreSQL, MariaDB or MySQL, and Redis if the
+// server runs.
 //
-// A server is looked for at the address in its environment variable, else at its default address:
+//	func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 //
-//	PostgreSQL  SNOWFLAKE_TEST_POSTGRES  postgres://postgres@127.0.0.1:5432/test
-//	MariaDB     SNOWFLAKE_TEST_MYSQL     root@tcp(127.0.0.1:3306)/   (MySQL speaks the same protocol)
-//	Redis       SNOWFLAKE_TEST_REDIS     127.0.0.1:6379
+//	func TestInsert(t *testing.T) {
+//		testdb.Each(t, func(t *testing.T, target testdb.Target) {
+//			db := target.Open(t)
+//			...
+//		})
+//	}
 //
-// The value "off" says that there is none. For PostgreSQL the value "throwaway" starts a cluster from the installed
-// binaries, in a temporary directory; so does an unset variable when nothing usable answers at the default address.
+// The address of a server is the value of its environment variable, or the default:
 //
-// A test whose server is missing is skipped with one line that names the server, the address and the variable. It fails
-// instead when the variable holds an address, since somebody asked for that server, and always when
-// SNOWFLAKE_TEST_REQUIRE is "all".
+//	PostgreSQL      SNOWFLAKE_TEST_POSTGRES  postgres://postgres@127.0.0.1:5432/test
+//	MariaDB, MySQL  SNOWFLAKE_TEST_MYSQL     root@tcp(127.0.0.1:3306)/
+//	Redis           SNOWFLAKE_TEST_REDIS     127.0.0.1:6379
 //
-// What a test gets has a random name, so any number of tests and processes may share the servers. It is removed when
-// the test ends. That needs [Main] if the run is interrupted; a killed process leaves it behind.
+// The value "off" turns a server off. The value "throwaway" starts a PostgreSQL cluster from the installed binaries in a
+// temporary directory. An unset variable does the same if no PostgreSQL answers at the default address.
+//
+// The test of a missing server is skipped, with one line that names the server, the address and the variable. It fails
+// instead if the variable contains an address, or if SNOWFLAKE_TEST_REQUIRE is "all". A test of a feature that MySQL lacks
+// calls [Target.NeedMariaDB].
+//
+// Databases, schemas and key prefixes have random names, so tests and processes can share a server. They are removed
+// when the test ends, and after an interrupt if TestMain calls [Main]. A killed process leaves them behind.
 package testdb
 
 import (
@@ -29,7 +39,7 @@ import (
 	"gorm.io/gorm"
 )
 
-// Target is an empty database that belongs to one test. Its methods are safe for concurrent use.
+// Target is an empty database for one test. Its methods are safe for concurrent use.
 type Target struct {
 	Name   string // "sqlite", "postgres" or "mariadb"
 	Driver string // the name for [sql.Open]: "sqlite3", "pgx" or "mysql"
@@ -68,8 +78,7 @@ func (t Target) Open(tb testing.TB) *sql.DB {
 	return db
 }
 
-// Dialector returns what gorm.Open takes. It panics when Name is not one of the three, so for a Target that did not come
-// from this package.
+// Dialector returns the argument of gorm.Open. It panics if the Target does not come from this package.
 func (t Target) Dialector() gorm.Dialector {
 	switch t.Name {
 	case sqliteName:
@@ -82,7 +91,7 @@ func (t Target) Dialector() gorm.Dialector {
 	panic(fmt.Sprintf("testdb: no GORM driver for target %q", t.Name))
 }
 
-// Each runs f as a subtest on SQLite, PostgreSQL and MariaDB, in this order; a missing server skips its subtest alone.
+// Each runs f as a subtest on SQLite, PostgreSQL and MariaDB or MySQL, in this order. A missing server skips its subtest.
 func Each(t *testing.T, f func(t *testing.T, target Target)) {
 	t.Helper()
 	for _, kind := range []struct {

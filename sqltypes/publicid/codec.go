@@ -5,20 +5,21 @@ import (
 	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
-	"slices"
 	"strings"
+	"sync"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/internal/refuse"
 )
 
 // infoPrefix starts the info of HKDF; the domain follows.
 const infoPrefix = "sqlflake publicid v1 "
 
-// Codec makes and reads the tokens of one domain. Make it with [New], once for each kind of row. Any number of goroutines
-// may use it. Printing it shows its domain and the IDs of its keys.
+// Codec makes and reads the tokens of one domain. Create one with [New] for each kind of row. It is safe for concurrent use.
+// Printing it reveals no secret.
 type Codec struct {
-	domain  string
 	base62  bool
 	keys    []codecKey // the first one encrypts
 	foreign string     // the reason of the error for a block that no key opens
@@ -29,47 +30,52 @@ type codecKey struct {
 	secret *codecSecret
 }
 
-// codecSecret is behind a pointer, and what it has behind another, for the reason that secret is.
+// codecSecret is behind a pointer and contains another: fmt follows one pointer in a field that is not exported.
 type codecSecret struct{ cipher.Block }
 
-// Option is a setting for [New]. Options are made by the With functions of this package.
-type Option interface{ apply(*Codec) }
+// Option is a setting for [New].
+type Option interface{ apply(*Codec) error }
 
-type optionFunc func(*Codec)
+type optionFunc func(*Codec) error
 
-func (f optionFunc) apply(c *Codec) { f(c) }
+func (f optionFunc) apply(c *Codec) error { return f(c) }
 
-// WithBase62 makes tokens of 22 digits and letters, in place of 26 digits and upper-case letters. They are shorter, but
-// not for people: upper and lower case differ, and 0 and O, 1, I and l are all there.
+// WithBase62 makes tokens of 22 digits and letters instead of 26 digits and upper-case letters. They are shorter, but hard
+// to read aloud or to type: case matters, and 0 and O, 1, I and l all occur.
 func WithBase62() Option {
-	return optionFunc(func(c *Codec) { c.base62 = true })
+	return optionFunc(func(c *Codec) error {
+		c.base62 = true
+		return nil
+	})
 }
 
-// New returns a codec for a domain, which is the kind of row that its tokens are for, such as "user". It makes tokens with
-// the first key and accepts those of all; the package comment tells how to change keys. Codecs of several domains share
-// the same keys. The slice may be changed afterwards.
+// New returns a codec for a domain, the kind of row that its tokens are for, such as "user". It encrypts with the first key
+// and accepts tokens of all; the package comment tells how to change keys. Codecs of several domains may have the same
+// keys. The slice may be changed afterwards.
 //
-// It returns [ErrDomain] if the domain is empty, and [ErrKey] if there is no key, if one is the zero Key, and if an ID or
-// a secret comes twice. A nil Option changes nothing.
+// It returns [ErrOption] for an empty domain and a nil Option, and [ErrKey] if there is no key, for the zero Key, and if an
+// ID or a secret occurs twice.
 func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 	if domain == "" {
-		return nil, ErrDomain
+		return nil, fmt.Errorf("%w: the domain is empty", ErrOption)
 	}
 	if err := checkKeys(keys); err != nil {
 		return nil, err
 	}
 	c := &Codec{
-		domain:  strings.Clone(domain),
 		keys:    make([]codecKey, len(keys)),
-		foreign: fmt.Sprintf("no key of domain %q has made it", shorten(domain)),
+		foreign: fmt.Sprintf("no key of domain %q opens it", refuse.Cut(domain)),
 	}
 	for _, option := range options {
-		if option != nil {
-			option.apply(c)
+		if option == nil {
+			return nil, fmt.Errorf("%w: nil", ErrOption)
+		}
+		if err := option.apply(c); err != nil {
+			return nil, err
 		}
 	}
 	for i, key := range keys {
-		derived, err := hkdf.Key(sha256.New, key.secret.bytes[:], nil, infoPrefix+domain, SecretSize)
+		derived, err := hkdf.Key(sha256.New, key.secret.bytes[:], nil, infoPrefix+domain, secretSize)
 		if err != nil {
 			return nil, fmt.Errorf("publicid: derive a key from %q: %w", key.id, err)
 		}
@@ -77,76 +83,28 @@ func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 		if err != nil {
 			return nil, fmt.Errorf("publicid: make a cipher from %q: %w", key.id, err)
 		}
-		c.keys[i] = codecKey{id: key.id, secret: &codecSecret{block}}
+		c.keys[i] = codecKey{id: strings.Clone(key.id), secret: &codecSecret{block}}
 	}
 	return c, nil
 }
 
-// Domain returns the domain, and "" for a nil Codec.
-func (c *Codec) Domain() string {
-	if c == nil {
-		return ""
-	}
-	return c.domain
-}
-
-// KeyIDs returns the IDs of the keys. The first makes tokens. It returns nil for a nil Codec.
-func (c *Codec) KeyIDs() []string {
-	if c == nil {
-		return nil
-	}
-	ids := make([]string, len(c.keys))
-	for i, key := range c.keys {
-		ids[i] = key.id
-	}
-	return ids
-}
-
-// Format prints the domain and the IDs of the keys for every verb, for [fmt.Formatter].
-func (c *Codec) Format(state fmt.State, _ rune) {
-	fmt.Fprintf(state, "publicid.Codec(%q, keys %q)", c.Domain(), c.KeyIDs())
-}
-
-// Len returns the number of characters of a token: 26, or 22 with [WithBase62].
-func (c *Codec) Len() int {
-	if c != nil && c.base62 {
-		return base62Len
-	}
-	return crockfordLen
-}
-
-// Append appends the token of an ID to b. It allocates nothing if b has room for [Codec.Len] more characters. It returns b
-// as it is, with [ErrNoToken], if the ID is 0 or negative, and with [ErrNoCodec] if c is nil or not made by New.
-func (c *Codec) Append(b []byte, id snowflake.ID) ([]byte, error) {
-	if err := c.check(id); err != nil {
-		return b, err
-	}
-	n := len(b)
-	b = slices.Grow(b, c.Len())[:n+c.Len()]
-	c.write(b[n:], id)
-	return b, nil
-}
-
-// Token returns the token of an ID. It returns the errors of [Codec.Append].
+// Token returns the token of an ID. It returns [ErrNoToken] if the ID is 0 or negative, and [ErrNoCodec] if c is nil or not
+// made by New.
 func (c *Codec) Token(id snowflake.ID) (string, error) {
-	if err := c.check(id); err != nil {
-		return "", err
-	}
 	var buf [crockfordLen]byte
-	text := buf[:c.Len()]
-	c.write(text, id)
-	return string(text), nil
+	text, err := c.append(buf[:0], id)
+	return string(text), err
 }
 
-// Parse returns the ID of a token. It returns [ErrToken] for all other text, whatever it is, and [ErrNoCodec] if c is nil
-// or not made by New; the ID is then 0.
+// Parse returns the ID of a token. It returns [ErrToken] for all other text, and [ErrNoCodec] if c is nil or not made by
+// New; the ID is then 0.
 func (c *Codec) Parse(token string) (snowflake.ID, error) {
 	id, _, err := parse(c, token)
 	return id, err
 }
 
-// Open is [Codec.Parse] that also returns the ID of the key that made the token. Count them to see when a key is no longer
-// in use.
+// Open is [Codec.Parse] that also returns the ID of the key that made the token. Count these to see when a key is no longer
+// used.
 func (c *Codec) Open(token string) (id snowflake.ID, keyID string, err error) {
 	id, i, err := parse(c, token)
 	if err != nil {
@@ -155,24 +113,31 @@ func (c *Codec) Open(token string) (id snowflake.ID, keyID string, err error) {
 	return id, c.keys[i].id, nil
 }
 
-func (c *Codec) check(id snowflake.ID) error {
-	if c == nil || len(c.keys) == 0 {
-		return ErrNoCodec
+// length returns the number of characters of a token.
+func (c *Codec) length() int {
+	if c.base62 {
+		return base62Len
 	}
-	if id <= 0 {
-		return fmt.Errorf("%w: %d is outside of [1, 9223372036854775807]", ErrNoToken, id)
-	}
-	return nil
+	return crockfordLen
 }
 
-// write writes the token of a valid ID to out, which is as long as a token is.
-func (c *Codec) write(out []byte, id snowflake.ID) {
+// append appends the token of an ID. On an error it returns b unchanged.
+func (c *Codec) append(b []byte, id snowflake.ID) ([]byte, error) {
+	if c == nil || len(c.keys) == 0 {
+		return b, ErrNoCodec
+	}
+	if id <= 0 {
+		return b, fmt.Errorf("%w: %d is outside of [1, 9223372036854775807]", ErrNoToken, id)
+	}
 	high, low := c.seal(id)
 	if c.base62 {
-		writeBase62((*[base62Len]byte)(out), high, low)
-	} else {
-		writeCrockford((*[crockfordLen]byte)(out), high, low)
+		var text [base62Len]byte
+		writeBase62(&text, high, low)
+		return append(b, text[:]...), nil
 	}
+	var text [crockfordLen]byte
+	writeCrockford(&text, high, low)
+	return append(b, text[:]...), nil
 }
 
 // parse returns the ID of a token and the index of its key.
@@ -198,8 +163,8 @@ func parse[T ~string | ~[]byte](c *Codec, token T) (id snowflake.ID, key int, er
 // tokenError explains why parse refused the text, as far as that is public.
 func tokenError[T ~string | ~[]byte](c *Codec, token T) error {
 	const source = "token"
-	if len(token) != c.Len() {
-		return parseError(ErrToken, source, token, fmt.Sprintf("want %d characters, got %d", c.Len(), len(token)))
+	if len(token) != c.length() {
+		return refuse.Input(ErrToken, source, token, fmt.Sprintf("want %d characters, got %d", c.length(), len(token)))
 	}
 	values, largest := &crockfordValues, crockfordMax
 	if c.base62 {
@@ -207,12 +172,50 @@ func tokenError[T ~string | ~[]byte](c *Codec, token T) error {
 	}
 	for i := range len(token) {
 		if values[token[i]] == noDigit {
-			return parseError(ErrToken, source, token,
+			return refuse.Input(ErrToken, source, token,
 				fmt.Sprintf("byte %d is %q, which is not in the alphabet", i, []byte{token[i]}))
 		}
 	}
 	if string(token) > largest {
-		return parseError(ErrToken, source, token, fmt.Sprintf("it is above %q, the largest number of 128 bits", largest))
+		return refuse.Input(ErrToken, source, token, fmt.Sprintf("it is above %q, the largest number of 128 bits", largest))
 	}
-	return parseError(ErrToken, source, token, c.foreign)
+	return refuse.Input(ErrToken, source, token, c.foreign)
+}
+
+// blocks has buffers for the cipher: an argument of an interface's method escapes to the heap.
+var blocks = sync.Pool{New: func() any { return new([aes.BlockSize]byte) }}
+
+// seal encrypts 64 zero bits and the ID with the first key.
+func (c *Codec) seal(id snowflake.ID) (high, low uint64) {
+	block := blocks.Get().(*[aes.BlockSize]byte)
+	store(block, 0, uint64(id))
+	c.keys[0].secret.Encrypt(block[:], block[:])
+	high, low = load(block)
+	blocks.Put(block)
+	return high, low
+}
+
+// open decrypts with each key until there are 64 zero bits and an ID.
+func (c *Codec) open(high, low uint64) (id snowflake.ID, key int, ok bool) {
+	block := blocks.Get().(*[aes.BlockSize]byte)
+	for i := range c.keys {
+		store(block, high, low)
+		c.keys[i].secret.Decrypt(block[:], block[:])
+		zero, number := load(block)
+		if zero == 0 && snowflake.ID(number) > 0 {
+			id, key, ok = snowflake.ID(number), i, true
+			break
+		}
+	}
+	blocks.Put(block)
+	return id, key, ok
+}
+
+func store(block *[aes.BlockSize]byte, high, low uint64) {
+	binary.BigEndian.PutUint64(block[:8], high)
+	binary.BigEndian.PutUint64(block[8:], low)
+}
+
+func load(block *[aes.BlockSize]byte) (high, low uint64) {
+	return binary.BigEndian.Uint64(block[:8]), binary.BigEndian.Uint64(block[8:])
 }

@@ -33,10 +33,10 @@ func Example() {
 	// 2BN5D8MQNV4EBEF8WQ5QEYGZDA 153652455014400000 <nil>
 	// 5M0CB0638NB0HP3C5MB7B6NNGY 153652455014400001 <nil>
 	// 1Y9WR5G0VA1FPEYC7VJYXH2PK5 153652455014400002 <nil>
-	// true snowflake: token "2BN5D8MQNV4EBEF8WQ5QEYGZDB" is not an ID: no key of domain "user" has made it
+	// true snowflake: token "2BN5D8MQNV4EBEF8WQ5QEYGZDB" is not an ID: no key of domain "user" opens it
 }
 
-// The ID of an article, in a program that has the key in a variable.
+// The ID of an article.
 type (
 	articleKind struct{}
 	ArticleID   = publicid.ID[articleKind]
@@ -46,7 +46,7 @@ var articles = mustCodec("article", "2026a:000102030405060708090a0b0c0d0e0f")
 
 func (articleKind) Codec() *publicid.Codec { return articles }
 
-// The type of a field makes an API speak in tokens: in both directions, and with null.
+// A field of this type reads and writes tokens, and null with a pointer.
 func ExampleID() {
 	type Article struct {
 		ID       ArticleID  `json:"id"`
@@ -71,7 +71,7 @@ func ExampleID() {
 	// 153652455014400000 <nil>
 }
 
-// The new key makes tokens, those of the old one are still read.
+// The new key makes tokens, and tokens of the old one are still read.
 func ExampleCodec_Open() {
 	before, err := publicid.ParseKeys("2026a:000102030405060708090a0b0c0d0e0f")
 	if err != nil {
@@ -82,7 +82,7 @@ func ExampleCodec_Open() {
 		panic(err)
 	}
 	for _, keys := range [][]publicid.Key{before, after} {
-		maker, err := publicid.New("user", keys, publicid.WithBase62())
+		maker, err := publicid.New("user", keys)
 		if err != nil {
 			panic(err)
 		}
@@ -90,7 +90,7 @@ func ExampleCodec_Open() {
 		if err != nil {
 			panic(err)
 		}
-		reader, err := publicid.New("user", after, publicid.WithBase62())
+		reader, err := publicid.New("user", after)
 		if err != nil {
 			panic(err)
 		}
@@ -98,19 +98,38 @@ func ExampleCodec_Open() {
 		fmt.Println(token, id, key, err)
 	}
 	// Output:
-	// 2IlonedbxFO0y7YeGf8fuc 153652455014400000 2026a <nil>
-	// 6lvyKUvWkHLFEQ8NRuHvpa 153652455014400000 2026b <nil>
+	// 2BN5D8MQNV4EBEF8WQ5QEYGZDA 153652455014400000 2026a <nil>
+	// 6YHDAY1GRHE9A05XB8KZ5PS9NT 153652455014400000 2026b <nil>
 }
 
-// A key is printed without its secret, unless that is what the program wants.
+// Only Reveal shows the secret of a key.
 func ExampleKey() {
-	key, err := publicid.ParseKey("2026a:000102030405060708090a0b0c0d0e0f")
+	keys, err := publicid.ParseKeys("2026a:000102030405060708090a0b0c0d0e0f")
 	if err != nil {
 		panic(err)
 	}
-	fmt.Printf("%v %+v %#v\n", key, key, []publicid.Key{key})
-	fmt.Println(key.Reveal())
+	fmt.Printf("%v %+v %#v\n", keys[0], keys[0], keys)
+	fmt.Println(keys[0].Reveal())
 	// Output:
 	// publicid.Key("2026a") publicid.Key("2026a") []publicid.Key{publicid.Key("2026a")}
 	// 2026a:000102030405060708090a0b0c0d0e0f
+}
+
+// A URL shortener prefers 22 characters, since nobody types its links.
+func ExampleWithBase62() {
+	keys, err := publicid.ParseKeys("2026a:000102030405060708090a0b0c0d0e0f")
+	if err != nil {
+		panic(err)
+	}
+	links, err := publicid.New("link", keys, publicid.WithBase62())
+	if err != nil {
+		panic(err)
+	}
+	token, err := links.Token(153652455014400000)
+	fmt.Println("https://go.example/"+token, err)
+	id, err := links.Parse(token)
+	fmt.Println(id, err)
+	// Output:
+	// https://go.example/0mHGHIPZ622q9YhTt4xWK6 <nil>
+	// 153652455014400000 <nil>
 }

@@ -2,7 +2,7 @@ package publicid
 
 import "crypto/aes"
 
-// SealForTest encrypts any block, also one that Token does not make. The codec is one of Crockford's alphabet.
+// SealForTest encrypts any block, also one that Token never makes, in base 32.
 func SealForTest(c *Codec, high, low uint64) string {
 	var block [aes.BlockSize]byte
 	store(&block, high, low)
@@ -35,3 +35,6 @@ var (
 		Read: readBase62[string],
 	}
 )
+
+// ParseKeyForTest reads one key.
+func ParseKeyForTest(text string) (Key, error) { return parseKey(text) }

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,7 +16,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
 
-// All of the random tokens are well-formed, so that each is decrypted with both keys.
+// The random tokens are well-formed, so each is decrypted with both keys.
 func TestNoneOfTenMillionRandomTokensIsAccepted(t *testing.T) {
 	eachForm(t, func(t *testing.T, f form) {
 		n := 10_000_000
@@ -44,7 +45,7 @@ func TestNoneOfTenMillionRandomTokensIsAccepted(t *testing.T) {
 					switch {
 					case err == nil || id != 0 || !errors.As(err, &parseError):
 						accepted.Add(1)
-					case parseError.Reason != `no key of domain "user" has made it`:
+					case parseError.Reason != `no key of domain "user" opens it`:
 						malformed.Add(1)
 					}
 				}
@@ -103,24 +104,13 @@ func TestTokensOfNeighboursHaveNothingInCommon(t *testing.T) {
 	})
 }
 
-func TestTheSameIDHasAnotherTokenInEachDomain(t *testing.T) {
-	seen := map[string]string{}
-	for _, domain := range []string{"user", "order", "User", "user ", "u", "user\x00", "用户"} {
-		token := mustToken(t, mustCodec(domain, oldKey), 5)
-		if other, there := seen[token]; there {
-			t.Errorf("%q and %q have the token %q", other, domain, token)
-		}
-		seen[token] = domain
-	}
-}
-
-// Changing keys as the package comment tells: at each step, whatever a process sends is accepted by all others.
+// At each step of the rotation, all processes accept what any of them sends.
 func TestNoTokenIsRefusedWhileKeysChange(t *testing.T) {
 	eachForm(t, func(t *testing.T, f form) {
 		steps := []string{oldKey, oldKey + "," + newKey, newKey + " " + oldKey, newKey}
 		for i := 1; i < len(steps); i++ {
 			before, after := f.codec(steps[i-1]), f.codec(steps[i])
-			if i < 3 { // in the last step old tokens die, as was decided
+			if i < 3 { // the last step ends the old tokens
 				wantRead(t, after, mustToken(t, before, 5))
 			}
 			wantRead(t, before, mustToken(t, after, 5))
@@ -131,7 +121,7 @@ func TestNoTokenIsRefusedWhileKeysChange(t *testing.T) {
 func wantRead(t *testing.T, codec *publicid.Codec, token string) {
 	t.Helper()
 	if id, err := codec.Parse(token); id != 5 || err != nil {
-		t.Errorf("%v reads %q as %d, %v", codec, token, id, err)
+		t.Errorf("%q is read as %d, %v", token, id, err)
 	}
 }
 
@@ -140,12 +130,12 @@ func TestOpenTellsWhichKeyMadeAToken(t *testing.T) {
 	for _, key := range []string{oldKey, newKey, otherKey} {
 		maker := mustCodec("user", key)
 		id, keyID, err := both.Open(mustToken(t, maker, 5))
-		if id != 5 || keyID != maker.KeyIDs()[0] || err != nil {
-			t.Errorf("a token of %s: %d, %q, %v", maker, id, keyID, err)
+		if want, _, _ := strings.Cut(key, ":"); id != 5 || keyID != want || err != nil {
+			t.Errorf("a token of %s: %d, %q, %v", want, id, keyID, err)
 		}
 	}
 	if got := mustToken(t, both, 5); got != mustToken(t, mustCodec("user", newKey), 5) {
-		t.Errorf("the first of three keys does not make the tokens: %q", got)
+		t.Errorf("the first of three keys must make the tokens: %q", got)
 	}
 	wantRefused(t, mustCodec("user", newKey+","+otherKey), mustToken(t, mustCodec("user", oldKey), 5), "no key of domain")
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
 
-// fuzzCodec checks that an ID has one token, and that whatever is read is that token. The zero bits make it hopeless for
-// the fuzzer to find a token; so each text that is a number of 128 bits is also taken as a token with changes, bit for bit.
+// fuzzCodec checks that an ID has one token and that only this token is read. The fuzzer cannot find a token by itself, so
+// each text that is a number of 128 bits is also used as a mask of changed bits of a token.
 func fuzzCodec(f *testing.F, form form) {
 	f.Helper()
 	codec := form.codec(newKey + "," + oldKey)
@@ -42,7 +42,7 @@ func fuzzCodec(f *testing.F, form form) {
 			return
 		}
 		mask := form.number(text)
-		mixed := form.text(new(big.Int).Xor(form.number(token), mask)) // cut to the length where it is too large
+		mixed := form.text(new(big.Int).Xor(form.number(token), mask)) // cut to the length if it is too large
 		if back, err := codec.Parse(mixed); err == nil && int64(back) == number && mixed != token {
 			t.Fatalf("%q and %q are both read as %d", token, mixed, number)
 		}
@@ -79,8 +79,8 @@ func fuzzBlock(f *testing.F, form form, block publicid.BlockForm) {
 	})
 }
 
-// What is read from JSON is a string with a token, null, or, since the option string takes quotes away, a bare token.
-// encoding/json passes values on without the space around them.
+// JSON is read if it is a string with a token, null, or a token without quotes, which the option string removes.
+// encoding/json removes spaces around a value.
 func FuzzIDJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		id := UserID(42)
@@ -102,7 +102,7 @@ func FuzzIDJSON(f *testing.F) {
 	})
 }
 
-// A key that is read is what it reveals, and no error shows the secret.
+// A key reveals the text that it was read from.
 func FuzzParseKey(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		keys, err := publicid.ParseKeys(text)
@@ -113,13 +113,13 @@ func FuzzParseKey(f *testing.F) {
 			return
 		}
 		for _, key := range keys {
-			again, err := publicid.ParseKey(key.Reveal())
+			again, err := publicid.ParseKeyForTest(key.Reveal())
 			if err != nil || again.Reveal() != key.Reveal() || again.ID() != key.ID() {
 				t.Fatalf("%q of %q is read as %v, %v", key.Reveal(), text, again, err)
 			}
 		}
 		if _, err := publicid.New("user", keys); err != nil {
-			t.Fatalf("the keys of %q make no codec: %v", text, err)
+			t.Fatalf("New refuses the keys of %q: %v", text, err)
 		}
 	})
 }

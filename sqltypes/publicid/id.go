@@ -1,92 +1,183 @@
 package publicid
 
 import (
-	"cmp"
+	"bytes"
+	"database/sql/driver"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/internal/refuse"
 )
 
-// Kind says which rows an [ID] is for, by the codec of its tokens. It is implemented by an empty struct of the program:
+// Kind connects an [ID] with the codec of its tokens. It is an empty struct of the program:
 //
 //	type userKind struct{}
 //
-//	func (userKind) Codec() *publicid.Codec { return users } // which main has set
+//	func (userKind) Codec() *publicid.Codec { return users } // a variable that main sets
 //
 //	type UserID = publicid.ID[userKind]
 //
-// Codec is called for each token that is written or read, by any number of goroutines. It may return nil as long as there
-// are no keys; the ID's methods then return [ErrNoCodec].
+// Codec is called for each token that is written or read, by any number of goroutines. It may return nil while there are no
+// keys; methods of the ID then return [ErrNoCodec].
 type Kind interface {
-	~struct{} // so that no pointer or interface, which could be nil, is a kind
+	~struct{} // a pointer or an interface could be nil
 	Codec() *Codec
 }
 
-// ID is a snowflake ID whose text is a token. In JSON, in other text formats, in parameters of URLs, in logs and with the
-// verbs %v and %s of fmt it is the token of K's codec; nothing of these reads or shows the number. The column in the
-// database is a bigint, as that of [snowflake.ID], and holds the number.
+// ID is a snowflake ID whose text is a token. JSON, other text formats, parameters of URLs, logs and the verbs %v and %s
+// write and read the token of K's codec and never the number. The column is a bigint with the number, as for
+// [snowflake.ID].
 //
-// It is an int64: a map key, compared with == and <, and converted with publicid.ID[K](id), snowflake.ID(id) and
-// [ID.SnowflakeID]. Those who need the number get it by these, and with the verb %d. The same goes for all that looks
-// at kinds and not at methods for text: encoding/gob, the verb %#v, fmt for a field that is not exported (it calls no
-// methods there), and logs of SQL statements with their parameters, such as GORM's.
+// It is an int64: it is compared with == and <, can be the key of a map, and converts with publicid.ID[K](id),
+// snowflake.ID(id) and [ID.SnowflakeID]. Besides these conversions, the verb %d shows the number, and so does everything
+// that looks at kinds instead of text methods: encoding/gob, the verb %#v, fmt for a field that is not exported, and logs of
+// SQL statements with their parameters, such as GORM's.
 //
-// The zero value means "no ID yet" and has no token: writing it as JSON or text is [ErrNoToken], as it would else be
-// a name that all new rows share. Leave an unset ID out with the JSON option omitzero. IDs of different kinds are of
-// different types and can't be mixed up.
+// The zero value means "no ID yet" and has no token: writing it as JSON or text is [ErrNoToken], since all new rows would
+// share it. Omit an unset ID with the JSON option omitzero. IDs of different kinds have different types.
 //
-// A column or JSON value that may be NULL is a *ID, which GORM, database/sql and encoding/json know; sql.Null takes an ID
-// for the column as well, and has Valid true and the ID 0 after an error of Scan. Scan refuses NULL for a plain ID. GORM
-// does not call Scan for it: a plain field is 0 then, without an error, and a pointer or a sql.Null is as it was, so read
-// into a struct that is new.
+// Read a nullable column or JSON value into a *ID. Scan refuses NULL for a plain ID. GORM does not call Scan for NULL: a
+// plain field becomes 0, and a pointer keeps its old value, so read each row into a new variable.
 //
-// After an error of Scan, UnmarshalJSON, UnmarshalText or UnmarshalParam the ID is 0, never an earlier one. The plugin of
-// GORM fills primary keys of this type.
-//
-// An ID is a plain value: its methods with a pointer receiver write to it as an assignment does, the others may run at
-// any time.
+// After an error of Scan, UnmarshalJSON, UnmarshalText or UnmarshalParam the ID is 0. The GORM plugin fills primary keys of
+// this type. An ID is a plain value: methods with a pointer receiver write to it, all others are safe for concurrent use.
 type ID[K Kind] snowflake.ID
 
-// ParseID reads a token of K's codec. It returns the errors of [Codec.Parse], and 0 with them.
+// ParseID reads a token of K's codec, with the errors of [Codec.Parse].
 func ParseID[K Kind](token string) (ID[K], error) {
-	var id ID[K]
-	err := id.UnmarshalParam(token)
-	return id, err
+	return read[K](token)
 }
 
-// SnowflakeID returns the ID with the number as its text.
+// SnowflakeID returns the ID as a number, for gormplugin.Key.
 func (id ID[K]) SnowflakeID() snowflake.ID { return snowflake.ID(id) }
 
-// SetSnowflakeID replaces the ID.
+// SetSnowflakeID replaces the ID, for gormplugin.Key.
 func (id *ID[K]) SetSnowflakeID(number snowflake.ID) { *id = ID[K](number) }
 
-// IsZero reports whether id is 0, which means "no ID yet". The JSON option omitzero asks it.
-func (id ID[K]) IsZero() bool { return id == 0 }
-
-// Compare returns -1 if id is smaller than other, 0 if they are equal, and +1 if it is larger: the order of the column,
-// which is not that of the tokens. It fits [slices.SortFunc] as the method expression ID[K].Compare.
-func (id ID[K]) Compare(other ID[K]) int { return cmp.Compare(id, other) }
-
-// Token returns the token. It returns [ErrNoToken] for 0 and negative IDs, and [ErrNoCodec] if K has no codec.
-func (id ID[K]) Token() (string, error) {
-	token, err := codec[K]().Token(snowflake.ID(id))
-	return token, explain[K](err)
-}
-
-// String returns the token, and "" if there is none: [ID.Token] says why.
+// String returns the token, or "" if there is none; [ID.MarshalText] returns the error.
 func (id ID[K]) String() string {
 	token, _ := codec[K]().Token(snowflake.ID(id))
 	return token
 }
 
+// AppendText appends the token to b. It returns [ErrNoToken] for 0 and negative IDs and [ErrNoCodec] if K has no codec; b is
+// then unchanged.
+func (id ID[K]) AppendText(b []byte) ([]byte, error) {
+	b, err := codec[K]().append(b, snowflake.ID(id))
+	return b, explain[K](err)
+}
+
+// MarshalText returns the token, with the errors of [ID.AppendText]. JSON values and keys of JSON objects use it.
+func (id ID[K]) MarshalText() ([]byte, error) {
+	b, err := id.AppendText(make([]byte, 0, crockfordLen))
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// UnmarshalText reads a token. It returns [ErrToken] for all other text, also for the number, and [ErrNoCodec] if K has no
+// codec; the ID is then 0.
+func (id *ID[K]) UnmarshalText(text []byte) (err error) {
+	*id, err = read[K](text)
+	return err
+}
+
+// UnmarshalParam reads a parameter of a URL or form as [ID.UnmarshalText] does. The web frameworks gin and echo call this
+// method when they bind a request.
+func (id *ID[K]) UnmarshalParam(param string) (err error) {
+	*id, err = read[K](param)
+	return err
+}
+
+// UnmarshalJSON reads a JSON string with a token, with the errors of [ID.UnmarshalText], and refuses numbers and other values
+// with [ErrToken]; the ID is then 0. The value null leaves the ID unchanged, as encoding/json prescribes.
+func (id *ID[K]) UnmarshalJSON(data []byte) (err error) {
+	if len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"' {
+		text := data[1 : len(data)-1]
+		if !bytes.Contains(text, []byte{'\\'}) {
+			*id, err = read[K](text)
+			return err
+		}
+		var unescaped string
+		if err := json.Unmarshal(data, &unescaped); err == nil {
+			*id, err = read[K](unescaped)
+			return err
+		}
+	}
+	if string(data) == "null" {
+		return nil
+	}
+	// The JSON option string removes the quotes; no other value is a token.
+	*id, err = read[K](data)
+	if errors.Is(err, ErrToken) {
+		return refuse.Input(ErrToken, "JSON", data, "want a string with a token")
+	}
+	return err
+}
+
+// LogValue returns the token, the empty string for the ID 0, and the text of the error if there is no token for another
+// reason. Log [ID.SnowflakeID] for the number.
+func (id ID[K]) LogValue() slog.Value {
+	if id == 0 {
+		return slog.StringValue("")
+	}
+	token, err := id.MarshalText()
+	if err != nil {
+		return slog.StringValue(err.Error())
+	}
+	return slog.StringValue(string(token))
+}
+
+// Value returns the number as an int64, 0 for the zero ID. The error is always nil.
+func (id ID[K]) Value() (driver.Value, error) {
+	return int64(id), nil
+}
+
+// Scan reads a column, for [sql.Scanner]: what [snowflake.ID.Scan] reads, with the same errors, and an ID[K] or *ID[K], which
+// bulk builders pass. It does not read tokens, which no column holds. NULL and nil pointers are refused with
+// [snowflake.ErrNull]. On an error the ID is 0.
+func (id *ID[K]) Scan(src any) error {
+	var number snowflake.ID
+	var err error
+	switch src := src.(type) {
+	case ID[K]:
+		number = snowflake.ID(src)
+	case *ID[K]:
+		if src == nil {
+			err = snowflake.ErrNull
+		} else {
+			number = snowflake.ID(*src)
+		}
+	default:
+		err = number.Scan(src)
+	}
+	*id = ID[K](number)
+	if errors.Is(err, snowflake.ErrNull) {
+		return refuse.Input(snowflake.ErrNull, refuse.Source(src), "", "use *publicid.ID for a column that may be NULL")
+	}
+	return err
+}
+
+// GormDataType returns "bigint", as [snowflake.ID.GormDataType] does.
+func (ID[K]) GormDataType() string { return "bigint" }
+
 func codec[K Kind]() *Codec {
 	return K{}.Codec()
 }
 
+func read[K Kind, T ~string | ~[]byte](token T) (ID[K], error) {
+	id, _, err := parse(codec[K](), token)
+	return ID[K](id), explain[K](err)
+}
+
 // explain names the kind that has no codec.
 func explain[K Kind](err error) error {
-	if err == ErrNoCodec { //nolint:errorlint // this very error, so that it is explained once
-		return fmt.Errorf("%w: %T.Codec has returned none", ErrNoCodec, K{})
+	if err == ErrNoCodec { //nolint:errorlint // only the error itself, so that it is explained once
+		return fmt.Errorf("%w: %T.Codec returned none", ErrNoCodec, K{})
 	}
 	return err
 }

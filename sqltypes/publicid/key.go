@@ -2,100 +2,63 @@ package publicid
 
 import (
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"io"
-	"log/slog"
+	"strconv"
 	"strings"
+	"unicode"
+
+	"github.com/sqlflake/sqlflake/sqltypes/internal/refuse"
 )
 
-// SecretSize is the number of bytes of a key's secret: 128 bits.
-const SecretSize = 16
+const (
+	secretSize = 16 // bytes: 128 bits
+	maxKeyID   = 32 // bytes
+)
 
-// maxKeyID is the greatest length of a key's ID, in bytes.
-const maxKeyID = 32
-
-// Key is a secret of 16 random bytes with an ID, a name by which people tell keys apart: "2026b", "k7". IDs have 1 to 32
+// Key is a secret of 16 random bytes with an ID, a name by which people distinguish keys: "2026b", "k7". IDs have 1 to 32
 // letters, digits, dots, hyphens and underscores. They are not secret and do not influence tokens.
 //
-// Printing a Key shows its ID and never its secret: with every verb of fmt, in log/slog, and as text and JSON. Only
-// [Key.Reveal] returns the secret. Programs that read foreign memory by reflection and unsafe, as some debuggers and
-// dumpers do, find it nevertheless.
+// Printing a Key with any verb of fmt, with log/slog or as JSON never shows its secret; only [Key.Reveal] returns it.
+// Debuggers and dumpers that read memory with unsafe find it nevertheless.
 //
-// The zero Key is no key; all functions that take keys refuse it. A Key is a plain value that any number of goroutines may
-// use, apart from UnmarshalText, which writes to it.
+// The zero Key is invalid; everything that takes keys refuses it. A Key is immutable and safe for concurrent use.
 type Key struct {
 	id     string
 	secret *secret
 }
 
-// secret is behind two pointers: fmt follows one in a field that is not exported, where it calls no methods.
-type secret struct{ bytes *[SecretSize]byte }
+// secret is behind two pointers: fmt follows one pointer in a field that is not exported and calls no methods there.
+type secret struct{ bytes *[secretSize]byte }
 
-// NewKey returns a key whose secret is a copy of the random bytes. It returns [ErrKey] for an ID that is none, for more or
-// less than 16 bytes, and for 16 equal bytes (all zeros, say), which are not random.
-func NewKey(id string, random []byte) (Key, error) {
+// GenerateKey returns a key with a secret from crypto/rand. It returns [ErrKey] for an invalid ID. Store the key, see
+// [Key.Reveal]: tokens live as long as their key.
+func GenerateKey(id string) (Key, error) {
+	random := make([]byte, secretSize)
+	if _, err := rand.Read(random); err != nil { // never, since Go 1.24
+		return Key{}, fmt.Errorf("publicid: random bytes for key %q: %w", refuse.Cut(id), err)
+	}
+	return newKey(id, random)
+}
+
+// newKey refuses an invalid ID, a secret that is not 16 bytes long, and 16 equal bytes, which are not random.
+func newKey(id string, random []byte) (Key, error) {
 	if err := checkKeyID(id); err != nil {
 		return Key{}, err
 	}
-	if len(random) != SecretSize {
-		return Key{}, keyErrorf("the secret of %q has %d bytes, want %d", id, len(random), SecretSize)
+	if len(random) != secretSize {
+		return Key{}, keyErrorf("the secret of %q has %d bytes, want %d", id, len(random), secretSize)
 	}
-	bytes := [SecretSize]byte(random)
+	bytes := [secretSize]byte(random)
 	if allEqual(bytes) {
-		return Key{}, keyErrorf("the secret of %q has %d equal bytes, want random ones", id, SecretSize)
+		return Key{}, keyErrorf("the secret of %q has %d equal bytes, want random ones", id, secretSize)
 	}
 	return Key{id: strings.Clone(id), secret: &secret{&bytes}}, nil
 }
 
-// GenerateKey returns a key with a secret from crypto/rand. It returns [ErrKey] for an ID that is none. The program has to
-// keep the key, see [Key.Reveal]: tokens are as long-lived as keys are.
-func GenerateKey(id string) (Key, error) {
-	random := make([]byte, SecretSize)
-	if _, err := rand.Read(random); err != nil { // never, since Go 1.24
-		return Key{}, fmt.Errorf("publicid: random bytes for key %q: %w", shorten(id), err)
-	}
-	return NewKey(id, random)
-}
-
-// ID returns the name of the key, and "" for the zero Key.
-func (k Key) ID() string { return k.id }
-
-// Reveal returns the key with its secret, in the form that [ParseKey] reads: the ID, a colon and 32 hexadecimal digits. It
-// is for storing a new key. It returns "" for the zero Key.
-func (k Key) Reveal() string {
-	if k.secret == nil {
-		return ""
-	}
-	return k.id + ":" + hex.EncodeToString(k.secret.bytes[:])
-}
-
-// Format prints publicid.Key("2026b") for every verb, for [fmt.Formatter].
-func (k Key) Format(state fmt.State, _ rune) {
-	_, _ = io.WriteString(state, k.redacted())
-}
-
-// LogValue returns what Format prints, for [slog.LogValuer].
-func (k Key) LogValue() slog.Value { return slog.StringValue(k.redacted()) }
-
-func (k Key) redacted() string { return fmt.Sprintf("publicid.Key(%q)", k.id) }
-
-// MarshalText returns the ID, a colon and the word REDACTED, for [encoding.TextMarshaler]: it is what a program that prints
-// its settings as JSON shows. Nothing reads this text. The error is always nil.
-func (k Key) MarshalText() ([]byte, error) {
-	return []byte(k.id + ":REDACTED"), nil
-}
-
-// UnmarshalText reads a key as [ParseKey] does, for [encoding.TextUnmarshaler]: for settings in JSON, YAML or TOML. On an
-// error, which is that of ParseKey, k is the zero Key. [flag.TextVar] takes a *Key too, but is no place for one: all users
-// of a machine may see the arguments of its programs, and package flag prints an argument that it refuses.
-func (k *Key) UnmarshalText(text []byte) error {
-	key, err := ParseKey(string(text))
-	*k = key
-	return err
-}
-
-func allEqual(bytes [SecretSize]byte) bool {
+func allEqual(bytes [secretSize]byte) bool {
 	var different byte
 	for _, b := range bytes {
 		different |= b ^ bytes[0]
@@ -113,6 +76,103 @@ func checkKeyID(id string) error {
 		default:
 			return keyErrorf("byte %d of its ID is %q, want letters, digits, '.', '-' and '_'", i, []byte{c})
 		}
+	}
+	return nil
+}
+
+// ID returns the name of the key, or "" for the zero Key.
+func (k Key) ID() string { return k.id }
+
+// Reveal returns the key with its secret in the form that [ParseKeys] reads, to store a new key: the ID, a colon and 32
+// hexadecimal digits. It returns "" for the zero Key.
+func (k Key) Reveal() string {
+	if k.secret == nil {
+		return ""
+	}
+	return k.id + ":" + hex.EncodeToString(k.secret.bytes[:])
+}
+
+// Format prints publicid.Key("2026b") for every verb.
+func (k Key) Format(state fmt.State, _ rune) {
+	_, _ = io.WriteString(state, "publicid.Key("+strconv.Quote(k.id)+")")
+}
+
+// ParseKeys reads the keys of a codec from an environment variable or a file: one or more keys, separated by commas, white
+// space or both. The first makes tokens, the others are accepted. A key is an ID, a colon and the secret, which is 32
+// hexadecimal digits or 24 characters of standard Base64. The shell creates one with
+//
+//	echo "2026b:$(openssl rand -hex 16)"
+//
+// It returns [ErrKey] if there is no key, if one is invalid, and if an ID or a secret occurs twice. The message shows no part
+// of a text that may be a secret.
+func ParseKeys(text string) ([]Key, error) {
+	fields := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	keys := make([]Key, 0, len(fields))
+	for _, field := range fields {
+		key, err := parseKey(field)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	if err := checkKeys(keys); err != nil {
+		return nil, err
+	}
+	return keys, nil
+}
+
+func parseKey(text string) (Key, error) {
+	id, encoded, found := strings.Cut(text, ":")
+	if !found {
+		return Key{}, keyErrorf("a text of %d bytes has no colon, want an ID, a colon and the secret", len(text))
+	}
+	if err := checkKeyID(id); err != nil {
+		return Key{}, err
+	}
+	var random []byte
+	var err error
+	switch len(encoded) {
+	case hex.EncodedLen(secretSize):
+		random, err = hex.DecodeString(encoded)
+	case base64.StdEncoding.EncodedLen(secretSize):
+		random, err = base64.StdEncoding.Strict().DecodeString(encoded)
+	default:
+		return Key{}, keyErrorf("the secret of %s has %d characters, want 32 hexadecimal digits or 24 characters of Base64",
+			quoteUnlessSecret(id), len(encoded))
+	}
+	if err != nil { // err may quote a part of the secret
+		return Key{}, keyErrorf("the secret of %q has characters that are neither hexadecimal digits nor Base64", id)
+	}
+	return newKey(id, random)
+}
+
+// quoteUnlessSecret quotes the text before the colon. If the text after it is not a secret, this one may be: a secret has
+// at least 22 characters (Base64 without padding).
+func quoteUnlessSecret(id string) string {
+	if len(id) < base64.RawStdEncoding.EncodedLen(secretSize) {
+		return strconv.Quote(id)
+	}
+	return fmt.Sprintf("an ID of %d characters", len(id))
+}
+
+// checkKeys checks the keys of a codec.
+func checkKeys(keys []Key) error {
+	if len(keys) == 0 {
+		return keyErrorf("there is none, want at least one")
+	}
+	ids := make(map[string]bool, len(keys))
+	secrets := make(map[[secretSize]byte]string, len(keys))
+	for i, key := range keys {
+		if key.secret == nil {
+			return keyErrorf("number %d is the zero Key", i)
+		}
+		if ids[key.id] {
+			return keyErrorf("the ID %q occurs twice", key.id)
+		}
+		if other, there := secrets[*key.secret.bytes]; there {
+			return keyErrorf("%q and %q have the same secret", other, key.id)
+		}
+		ids[key.id], secrets[*key.secret.bytes] = true, key.id
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func BenchmarkPostgresInsert(b *testing.B) {
 			b.Run(key.name+"/"+kind, func(b *testing.B) {
 				db := openPostgres(b)
 				db.install(b, snowflake.Default(), sqlfunc.WithWorker(1))
-				db.install(b, snowflake.Mastodon(), sqlfunc.WithWorker(0), sqlfunc.WithName("status"))
+				db.install(b, preset("mastodon"), sqlfunc.WithWorker(0), sqlfunc.WithName("status"))
 				db.exec(b, "CREATE TABLE events ("+key.column+constraint+", n int)")
 				b.ResetTimer()
 				db.exec(b, "INSERT INTO events (n) SELECT generate_series(1, $1::int)", b.N)

@@ -24,8 +24,8 @@ func (s server) setClock(tb testing.TB, at time.Time) {
 
 func TestPostgresNextGoesOnWhenTheClockIsSetBack(t *testing.T) {
 	for name, layout := range map[string]snowflake.Layout{
-		"javascriptsafe": snowflake.JavaScriptSafe(), "sonyflake": snowflake.Sonyflake(), "mastodon": snowflake.Mastodon(),
-		"seconds": snowflake.Seconds(),
+		"javascriptsafe": snowflake.JavaScriptSafe(), "sonyflake": preset("sonyflake"), "mastodon": preset("mastodon"),
+		"seconds": preset("seconds"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := openPostgres(t)

@@ -64,10 +64,10 @@ func scan[T any](tb testing.TB, s server, query string, args ...any) T {
 // presets are the layouts of package snowflake.
 var presets = map[string]snowflake.Layout{
 	"default": snowflake.Default(), "wide": snowflake.Wide(), "javascriptsafe": snowflake.JavaScriptSafe(),
-	"seconds": snowflake.Seconds(), "twitter": snowflake.Twitter(), "discord": snowflake.Discord(),
-	"instagram": snowflake.Instagram(), "sonyflake": snowflake.Sonyflake(), "mastodon": snowflake.Mastodon(),
-	"baidu": snowflake.Baidu(), "datacenter": snowflake.Datacenter(), "resource": snowflake.Resource(),
-	"manyworkers": snowflake.ManyWorkers(), "multiclock": snowflake.MultiClock(),
+	"seconds": preset("seconds"), "twitter": snowflake.Twitter(), "discord": preset("discord"),
+	"instagram": preset("instagram"), "sonyflake": preset("sonyflake"), "mastodon": preset("mastodon"),
+	"baidu": preset("baidu"), "datacenter": preset("datacenter"), "resource": preset("resource"),
+	"manyworkers": preset("manyworkers"), "multiclock": preset("multiclock"),
 }
 
 // clean runs statements after a test, whose context is done by then.
@@ -83,4 +83,12 @@ func (s server) clean(tb testing.TB, queries ...string) {
 func (s server) cleanRole(tb testing.TB, role string) {
 	tb.Helper()
 	s.clean(tb, "DROP OWNED BY "+role, "DROP ROLE "+role)
+}
+
+func preset(name string) snowflake.Layout {
+	l, err := snowflake.Preset(name)
+	if err != nil {
+		panic(err)
+	}
+	return l
 }

@@ -38,8 +38,8 @@ func (p place) max() int64 { return 1<<p.bits - 1 }
 // function that issues IDs.
 //
 // It returns snowflake.ErrLayout for the zero Layout and for field names of more
-// than 63 bytes, the limit of PostgreSQL; a *snowflake.FieldError
-// (snowflake.ErrFieldRange) for a worker or value that does not fit,
+// than 63 bytes, the limit of PostgreSQL;
+// snowflake.ErrFieldRange for a worker or value that does not fit,
 // snowflake.ErrUnknownField and snowflake.ErrFieldOwned for WithField as
 // snowflake.New does, and [ErrOption] for other options that can't be.
 func New(layout snowflake.Layout, options ...Option) (*Functions, error) {

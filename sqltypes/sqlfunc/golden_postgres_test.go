@@ -43,10 +43,10 @@ func TestPostgresScriptIsAsInTestdata(t *testing.T) {
 		options []sqlfunc.Option
 	}{
 		"default": {snowflake.Default(), []sqlfunc.Option{sqlfunc.WithWorker(1023)}},
-		"sonyflake": {snowflake.Sonyflake(), []sqlfunc.Option{
+		"sonyflake": {preset("sonyflake"), []sqlfunc.Option{
 			sqlfunc.WithWorker(65535), sqlfunc.WithLeaseTable("jobs.leases", "o'clock"),
 		}},
-		"mastodon": {snowflake.Mastodon(), []sqlfunc.Option{
+		"mastodon": {preset("mastodon"), []sqlfunc.Option{
 			sqlfunc.WithWorker(0), sqlfunc.WithName("status"), sqlfunc.WithSchema("Social"),
 		}},
 		"odd": {odd, nil},

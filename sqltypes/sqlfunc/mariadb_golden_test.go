@@ -19,7 +19,7 @@ func TestMariaDBScriptIsAsReviewed(t *testing.T) {
 		options []sqlfunc.Option
 	}{
 		"default":   {snowflake.Default(), []sqlfunc.Option{sqlfunc.WithWorker(1023), sqlfunc.WithLeaseTable("", "it's")}},
-		"sonyflake": {snowflake.Sonyflake(), []sqlfunc.Option{sqlfunc.WithWorker(65535), sqlfunc.WithName("sony")}},
+		"sonyflake": {preset("sonyflake"), []sqlfunc.Option{sqlfunc.WithWorker(65535), sqlfunc.WithName("sony")}},
 		"reading":   {snowflake.Twitter(), nil},
 	} {
 		f, err := sqlfunc.New(tt.layout, tt.options...)

@@ -254,7 +254,7 @@ func TestMariaDBInstallsAgainAndBesideAnotherLayout(t *testing.T) {
 	db := openMariaDB(t)
 	stand := sqlfunc.WithClock("1800000000000000")
 	db.installMariaDB(t, snowflake.Default(), sqlfunc.WithWorker(1), stand)
-	other := db.installMariaDB(t, snowflake.Sonyflake(), sqlfunc.WithWorker(9), sqlfunc.WithName("sony"))
+	other := db.installMariaDB(t, preset("sonyflake"), sqlfunc.WithWorker(9), sqlfunc.WithName("sony"))
 	var ids []snowflake.ID
 	for worker := range int64(3) {
 		db.installMariaDB(t, snowflake.Default(), sqlfunc.WithWorker(worker), stand)
@@ -267,7 +267,7 @@ func TestMariaDBInstallsAgainAndBesideAnotherLayout(t *testing.T) {
 	if !slices.IsSorted(ids) || ids[0] == ids[1] || ids[1] == ids[2] {
 		t.Errorf("installing again lost the state: %d", ids)
 	}
-	if worker := snowflake.Sonyflake().Decompose(scan[snowflake.ID](t, db, "SELECT sony_next()")).Worker; worker != 9 {
+	if worker := preset("sonyflake").Decompose(scan[snowflake.ID](t, db, "SELECT sony_next()")).Worker; worker != 9 {
 		t.Errorf("worker %d of the other layout, want 9", worker)
 	}
 	wrong, err := sqlfunc.New(snowflake.Twitter(), sqlfunc.WithName("sony"))

@@ -41,7 +41,7 @@ func askConn[T any](tb testing.TB, conn *sql.Conn, query string) T {
 // INSERT_ID says which number AUTO_INCREMENT gives next, and every user may set it.
 func TestMariaDBInsertIDSetsNoID(t *testing.T) {
 	db := openMariaDB(t)
-	layout := snowflake.Mastodon() // without a worker the ID is the word of the state
+	layout := preset("mastodon") // without a worker the ID is the word of the state
 	db.installMariaDB(t, layout, sqlfunc.WithWorker(0), sqlfunc.WithClock("1800000000000000"))
 	db.exec(t, "CREATE TABLE others (n BIGINT AUTO_INCREMENT PRIMARY KEY, id BIGINT) ENGINE=InnoDB")
 	conn := db.settings(t)
@@ -73,7 +73,7 @@ func TestMariaDBInsertIDSetsNoID(t *testing.T) {
 // The step of AUTO_INCREMENT would leave out numbers: 65,535 are 16 ticks.
 func TestMariaDBSessionChangesNoStepOfIDs(t *testing.T) {
 	db := openMariaDB(t)
-	db.installMariaDB(t, snowflake.Mastodon(), sqlfunc.WithWorker(0), sqlfunc.WithClock("1800000000000000"))
+	db.installMariaDB(t, preset("mastodon"), sqlfunc.WithWorker(0), sqlfunc.WithClock("1800000000000000"))
 	step := scan[int64](t, db, "SELECT @@GLOBAL.auto_increment_increment")
 	last := scan[int64](t, db, "SELECT snowflake_next()")
 	for _, setting := range []string{

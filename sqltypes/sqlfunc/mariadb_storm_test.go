@@ -13,7 +13,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -27,7 +26,7 @@ const noAutoIncrement = 1467
 // but the counter keeps IDs apart.
 func TestMariaDBNeverRepeatsAnIDUnderKillQuery(t *testing.T) {
 	db := openMariaDB(t)
-	db.installMariaDB(t, snowflake.Mastodon(), sqlfunc.WithWorker(0), sqlfunc.WithClock("1800000000000000"))
+	db.installMariaDB(t, preset("mastodon"), sqlfunc.WithWorker(0), sqlfunc.WithClock("1800000000000000"))
 	db.exec(t, "CREATE TABLE kept (id BIGINT NOT NULL PRIMARY KEY) ENGINE=InnoDB")
 	db.exec(t, "CREATE TABLE numbers (n INT PRIMARY KEY) ENGINE=InnoDB")
 	db.exec(t, "INSERT INTO numbers SELECT seq FROM seq_1_to_300")

@@ -167,9 +167,9 @@ func TestPostgresNextIsUniqueWithFewNumbersATick(t *testing.T) {
 	const connections, each = 8, 2_000
 	for name, layout := range map[string]snowflake.Layout{
 		"javascriptsafe": snowflake.JavaScriptSafe(),
-		"sonyflake":      snowflake.Sonyflake(),
-		"resource":       snowflake.Resource(),
-		"mastodon":       snowflake.Mastodon(), // without the draw
+		"sonyflake":      preset("sonyflake"),
+		"resource":       preset("resource"),
+		"mastodon":       preset("mastodon"), // without the draw
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

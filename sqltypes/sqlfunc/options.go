@@ -158,7 +158,7 @@ func (c *config) stamp() error {
 
 func (c *config) put(at place, value int64) error {
 	if value < 0 || value > at.max() {
-		return &snowflake.FieldError{Field: at.name, Value: value, Max: at.max()}
+		return fmt.Errorf("%w: %s %d is not in [0, %d]", snowflake.ErrFieldRange, at.name, value, at.max())
 	}
 	c.fixed |= value << at.shift
 	return nil

@@ -30,7 +30,7 @@ func TestNewRefusesWhatCannotBe(t *testing.T) {
 		"a nil option":              {twitter, with(nil), sqlfunc.ErrOption},
 		"a worker above":            {twitter, with(worker(32)), snowflake.ErrFieldRange},
 		"a worker below 0":          {twitter, with(worker(-1)), snowflake.ErrFieldRange},
-		"a worker, and no field":    {snowflake.Mastodon(), with(worker(1)), snowflake.ErrFieldRange},
+		"a worker, and no field":    {preset("mastodon"), with(worker(1)), snowflake.ErrFieldRange},
 		"a value above":             {twitter, with(worker(1), field("datacenter", 32)), snowflake.ErrFieldRange},
 		"a value below 0":           {twitter, with(field("datacenter", -1)), snowflake.ErrFieldRange},
 		"an unknown field":          {twitter, with(field("region", 1)), snowflake.ErrUnknownField},

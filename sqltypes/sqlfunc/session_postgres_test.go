@@ -31,7 +31,7 @@ func TestPostgresFunctionsDoNotDependOnTheSession(t *testing.T) {
 			if _, err := tx.ExecContext(t.Context(), "SET LOCAL "+setting); err != nil {
 				t.Fatal(err)
 			}
-			for name, layout := range map[string]snowflake.Layout{"a": snowflake.Default(), "b": snowflake.Mastodon(), "c": long} {
+			for name, layout := range map[string]snowflake.Layout{"a": snowflake.Default(), "b": preset("mastodon"), "c": long} {
 				f := db.functions(t, layout, sqlfunc.WithName(name), sqlfunc.WithWorker(0))
 				if err := f.Install(t.Context(), tx, sqllease.Postgres); err != nil {
 					t.Fatal(err)

@@ -23,10 +23,10 @@ func TestPostgresNextSurvivesAStormOfCancels(t *testing.T) {
 		layout snowflake.Layout
 		clock  string
 	}{
-		"with the draw":    {snowflake.Resource(), "clock_timestamp()"}, // 8 a tick, so often under the lock
-		"without the draw": {snowflake.Mastodon(), "clock_timestamp()"},
+		"with the draw":    {preset("resource"), "clock_timestamp()"}, // 8 a tick, so often under the lock
+		"without the draw": {preset("mastodon"), "clock_timestamp()"},
 		// Few cancels meet the few microseconds under the lock; here they meet it nearly always.
-		"slow under the lock": {snowflake.Mastodon(), "(SELECT clock_timestamp() FROM pg_sleep(0.002))"},
+		"slow under the lock": {preset("mastodon"), "(SELECT clock_timestamp() FROM pg_sleep(0.002))"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

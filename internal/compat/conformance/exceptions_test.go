@@ -19,7 +19,7 @@ func (e exception) covers(subject, target string, check check) bool {
 
 var (
 	arrayTypes  = []string{arrayKind.label, typedArrayKind.label}
-	nullStructs = []string{nullKind.label, typedNullKind.label}
+	nullStructs = []string{nullKind.label}
 	integerLike = []string{ // GORM sees integers
 		idKind.label, textKind.label, binaryKind.label, uuidKind.label, typedKind.label, publicKind.label,
 	}
@@ -55,7 +55,7 @@ const (
 		"it, `conn.TypeMap().RegisterDefaultPgType([]snowflake.ID{}, \"_int8\")`, or take a " + arrayTypesHelp
 
 	gormNull = "GORM does not call `Scan` for NULL. It reads NULL into a type of integers as 0, without an error: a column " +
-		"that may be NULL is a `sqltypes.Null`, `sqltypes.ZeroNull`, `sqltypes.TypedNull[K]` or a pointer."
+		"that may be NULL is a `sqltypes.Null`, `sqltypes.ZeroNull` or a pointer."
 	gormReuse = "`First`, `Take` and `Find` of GORM leave a field of a row that holds values as it is where the column is " +
 		"NULL, if it is a struct, a slice or a pointer, of this or any other package. Read into a new variable; `Scan`, " +
 		"`ScanRows` and slices of rows are not affected."

@@ -19,11 +19,11 @@ func (user) Prefix() string { return "user" }
 func (user) Codec() *publicid.Codec { return users }
 
 var users = func() *publicid.Codec {
-	key, err := publicid.ParseKey("k1:000102030405060708090a0b0c0d0e0f")
+	keys, err := publicid.ParseKeys("k1:000102030405060708090a0b0c0d0e0f")
 	if err != nil {
 		panic(err)
 	}
-	codec, err := publicid.New("user", []publicid.Key{key})
+	codec, err := publicid.New("user", keys)
 	if err != nil {
 		panic(err)
 	}
@@ -31,7 +31,7 @@ var users = func() *publicid.Codec {
 }()
 
 var subjects = []subject{
-	idKind, nullKind, zeroNullKind, textKind, binaryKind, uuidKind, typedKind, typedNullKind, publicKind,
+	idKind, nullKind, zeroNullKind, textKind, binaryKind, uuidKind, typedKind, publicKind,
 	arrayKind, typedArrayKind,
 }
 
@@ -46,10 +46,6 @@ var (
 		func(id snowflake.ID) sqltypes.ZeroNull { return sqltypes.ZeroNull(id) }, digits))
 	typedKind = integers("sqltypes.Typed", ids,
 		func(id snowflake.ID) sqltypes.Typed[user] { return sqltypes.Typed[user](id) }, prefixed)
-	typedNullKind = nullable(integers("sqltypes.TypedNull", ids,
-		func(id snowflake.ID) sqltypes.TypedNull[user] {
-			return sqltypes.TypedNullFrom(sqltypes.Typed[user](id))
-		}, prefixed))
 	publicKind = integers("publicid.ID", ids,
 		func(id snowflake.ID) publicid.ID[user] { return publicid.ID[user](id) }, token)
 )

@@ -91,8 +91,8 @@ func TestGuardIsAddedToTheTickAndRoundedUp(t *testing.T) {
 		{time.Second, snowflake.Default(), 1000, 2001, 2001},
 		{time.Nanosecond, snowflake.Default(), 1000, 0, 1001},
 		{time.Second + 1, snowflake.Default(), 1000, 0, 2001},
-		{time.Second, snowflake.Sonyflake(), 1000, 0, 1100},
-		{time.Second, snowflake.Seconds(), 1000, 0, 1001},
+		{time.Second, preset("sonyflake"), 1000, 0, 1100},
+		{time.Second, preset("seconds"), 1000, 0, 1001},
 		{time.Second, snowflake.Default(), -5000, 0, 0},
 		{time.Second, snowflake.Default(), math.MaxInt64 - 999, 0, math.MaxInt64},
 		{time.Second, snowflake.Default(), math.MaxInt64 - 1000, 0, math.MaxInt64},
@@ -146,4 +146,12 @@ func TestGuardNeedsALayoutWithATick(t *testing.T) {
 	if entries, err := store.List(t.Context(), ""); err != nil || len(entries) > 0 {
 		t.Errorf("List: %+v, %v; want nothing", entries, err)
 	}
+}
+
+func preset(name string) snowflake.Layout {
+	l, err := snowflake.Preset(name)
+	if err != nil {
+		panic(err)
+	}
+	return l
 }

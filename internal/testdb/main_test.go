@@ -10,7 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-// TestChildWaitsWithTargets has something on every server and a transaction on each database, and waits to be ended.
+// TestChildWaitsWithTargets opens a transaction on every kind of database and waits for an interrupt.
 func TestChildWaitsWithTargets(t *testing.T) {
 	if !inChild() {
 		return

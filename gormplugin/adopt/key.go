@@ -1,0 +1,98 @@
+package adopt
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+)
+
+// countedKey is the key column of a model.
+type countedKey struct {
+	space  string // the schema, or the database on MySQL; "" for the default one
+	table  string
+	column string
+}
+
+func (k countedKey) String() string { return k.name() + "." + k.column }
+
+// name returns the table with its schema if it has one.
+func (k countedKey) name() string {
+	if k.space == "" {
+		return k.table
+	}
+	return k.space + "." + k.table
+}
+
+// kept is the error for what DropAutoIncrement refuses to do.
+func (k countedKey) kept(format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %s", ErrAutoIncrementKept, k, fmt.Sprintf(format, args...))
+}
+
+func (k countedKey) noInteger(format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %s", ErrNoIntegerKey, k, fmt.Sprintf(format, args...))
+}
+
+func (k countedKey) noTable() error { return fmt.Errorf("%w: %s", ErrNoTable, k.name()) }
+
+// failed wraps an error of the database.
+func (k countedKey) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("adopt: drop auto-increment of %s: %w", k, err)
+}
+
+// countedKeys returns the key columns of the models, each once.
+func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
+	var keys []countedKey
+	for _, model := range models {
+		stmt := &gorm.Statement{DB: db}
+		if db.Statement != nil { // db.Table("...")
+			stmt.Table, stmt.TableExpr = db.Statement.Table, db.Statement.TableExpr
+		}
+		if err := stmt.ParseWithSpecialTableName(model, stmt.Table); err != nil {
+			return nil, fmt.Errorf("adopt: drop auto-increment: %w", err)
+		}
+		space, err := spaceOf(stmt)
+		if err != nil {
+			return nil, err
+		}
+		field := stmt.Schema.PrioritizedPrimaryField
+		if field == nil || field.DBName == "" {
+			return nil, fmt.Errorf("%w: model %s has no primary key called ID and no single one", ErrNoIntegerKey, stmt.Schema)
+		}
+		if key := (countedKey{space, stmt.Table, field.DBName}); isNarrow(field) {
+			return nil, key.noInteger("the field is of type %s", field.FieldType)
+		} else if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
+// spaceOf returns the schema of the statement's table. GORM keeps it only in the table's expression.
+func spaceOf(stmt *gorm.Statement) (string, error) {
+	if stmt.TableExpr == nil || stmt.TableExpr.SQL == stmt.Quote(stmt.Table) {
+		return "", nil
+	}
+	space, ok := strings.CutSuffix(stmt.TableExpr.SQL, "."+stmt.Quote(stmt.Table))
+	if len(space) < 2 || !ok || stmt.Quote(space[1:len(space)-1]) != space {
+		return "", fmt.Errorf("%w: %s is an expression, want a table name", ErrNoTable, stmt.TableExpr.SQL)
+	}
+	return space[1 : len(space)-1], nil
+}
+
+// isNarrow reports whether the field is an integer that cannot hold all snowflakes.
+func isNarrow(field *schema.Field) bool {
+	switch t := field.IndirectFieldType; t.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32:
+		return t.Bits() < 64
+	default:
+		return false
+	}
+}

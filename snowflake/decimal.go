@@ -1,0 +1,166 @@
+package snowflake
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// maxDecimalLen is the length of the longest decimal text of an ID, "-9223372036854775808".
+const maxDecimalLen = 20
+
+// asciiZeros is the text "00000000" in a word; adding it turns eight digits into eight characters.
+const asciiZeros = 0x3030303030303030
+
+// String returns the ID in decimal digits, with a minus sign if it is negative. [Parse] accepts this text and no other.
+func (id ID) String() string {
+	var buf [maxDecimalLen]byte
+	return string(appendDecimal(buf[:0], id))
+}
+
+// Parse reads the decimal text of an ID: exactly what [ID.String] returns, over the whole range of int64, so that one ID
+// has one text and one row has one URL. It returns a [*ParseError]: [ErrSyntax] for other text, such as a plus sign,
+// leading zeros, spaces, "-0", an exponent or the empty string, and [ErrRange] for a number beyond int64.
+func Parse(s string) (ID, error) {
+	id, ok := parseDecimal(s)
+	if !ok {
+		return 0, decimalError("text", s)
+	}
+	return id, nil
+}
+
+// MustParse is like [Parse] but panics if s is not the text of an ID. It is for constants and tests.
+func MustParse(s string) ID {
+	id, err := Parse(s)
+	if err != nil {
+		panic(err)
+	}
+	return id
+}
+
+// appendDecimal is strconv.AppendInt(b, int64(id), 10) in steps of eight digits instead of two.
+func appendDecimal(b []byte, id ID) []byte {
+	u := uint64(id)
+	if id < 0 {
+		b = append(b, '-')
+		u = -u
+	}
+	if u < 1e8 {
+		head, n := headDigits(u)
+		var buf [8]byte
+		binary.LittleEndian.PutUint64(buf[:], head)
+		return append(b, buf[:n]...)
+	}
+	// The head is stored as eight bytes, of which n count; the digits that follow overwrite the others.
+	if u < 1e16 {
+		head, n := headDigits(u / 1e8)
+		b, out := extend(b, n+8)
+		binary.LittleEndian.PutUint64(out, head)
+		binary.LittleEndian.PutUint64(out[n:], eightDigits(u%1e8)+asciiZeros)
+		return b
+	}
+	head, n := headDigits(u / 1e16)
+	u %= 1e16
+	b, out := extend(b, n+16)
+	binary.LittleEndian.PutUint64(out, head)
+	binary.LittleEndian.PutUint64(out[n:], eightDigits(u/1e8)+asciiZeros)
+	binary.LittleEndian.PutUint64(out[n+8:], eightDigits(u%1e8)+asciiZeros)
+	return b
+}
+
+// extend lengthens b by n bytes and returns it together with the new part.
+func extend(b []byte, n int) (all, added []byte) {
+	all = slices.Grow(b, n)[:len(b)+n]
+	return all, all[len(b):]
+}
+
+// headDigits returns the characters of u < 10^8 without leading zeros, the first one in the lowest byte, and their
+// number, 1 to 8.
+func headDigits(u uint64) (word uint64, n int) {
+	digits := eightDigits(u)
+	zeros := bits.TrailingZeros64(digits|1<<56) / 8 // the last digit stays even if it is a zero
+	return (digits + asciiZeros) >> (8 * zeros), 8 - zeros
+}
+
+// eightDigits spreads the eight digits of u < 10^8 over the bytes of a word, the first digit in the lowest byte. It splits
+// all groups of digits in half at once, three times: eight into fours, fours into twos, twos into ones. Each step computes
+// the upper halves by a multiplication and a shift (exact for x < 10^8, 10^4 and 10^2) and then moves the lower halves
+// x-upper*n up: x<<k - upper*(n<<k-1) is upper + (x-upper*n)<<k.
+func eightDigits(u uint64) uint64 {
+	upper := u * 109951163 >> 40 // u / 10^4
+	fours := u<<32 - upper*(10000<<32-1)
+	upper = fours * 10486 >> 20 & 0x0000007f_0000007f // / 100
+	twos := fours<<16 - upper*(100<<16-1)
+	upper = twos * 103 >> 10 & 0x000f_000f_000f_000f // / 10
+	return twos<<8 - upper*(10<<8-1)
+}
+
+// parseDecimal reads decimal text. It only reports whether the text is valid; decimalError finds the reason.
+//
+// It tests and converts eight digits at a time, as the bytes of a word. The up to seven digits at the start that fill no
+// word are the upper part of another word, so the lengths 16 to 19 take the same branches: most IDs have 17 to 19 digits,
+// and a loop over their first digits would be mispredicted.
+func parseDecimal[T ~string | ~[]byte](s T) (id ID, ok bool) {
+	negative := len(s) > 0 && s[0] == '-'
+	if negative {
+		s = s[1:]
+	}
+	n := len(s)
+	var u uint64
+	switch {
+	case n > 19: // 19 digits fit into u
+		return 0, false
+	case n >= 16:
+		first, middle, last := loadDigits(s), loadDigits(s[n-16:]), loadDigits(s[n-8:])
+		head := first << (64 - 8*(n-16))
+		if aboveNine(head)|aboveNine(middle)|aboveNine(last) != 0 || byte(first) == 0 {
+			return 0, false
+		}
+		u = joinDigits(head)*1e16 + joinDigits(middle)*1e8 + joinDigits(last)
+	case n >= 8:
+		first, last := loadDigits(s), loadDigits(s[n-8:])
+		head := first << (64 - 8*(n-8))
+		if aboveNine(head)|aboveNine(last) != 0 || byte(first) == 0 {
+			return 0, false
+		}
+		u = joinDigits(head)*1e8 + joinDigits(last)
+	case n == 0, s[0] == '0' && (n > 1 || negative):
+		return 0, false
+	default:
+		for i := range n {
+			digit := s[i] - '0'
+			if digit > 9 {
+				return 0, false
+			}
+			u = u*10 + uint64(digit)
+		}
+	}
+	if negative {
+		return ID(-u), u <= -math.MinInt64
+	}
+	return ID(u), u <= math.MaxInt64
+}
+
+// loadDigits returns the values of the first eight characters of s, the first of them in the lowest byte. Characters that
+// are not digits have values above 9.
+func loadDigits[T ~string | ~[]byte](s T) uint64 {
+	_ = s[7] // one bounds check, so that the compiler merges the eight loads into one
+	return asciiZeros ^ (uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56)
+}
+
+// aboveNine returns 0 if all bytes of digits are at most 9. The addition raises 10 and more to 0x80 and more. A byte that
+// overflows, and so changes the next, has its top bit set before the addition.
+func aboveNine(digits uint64) uint64 {
+	return (digits | (digits + 0x7676767676767676)) & 0x8080808080808080
+}
+
+// joinDigits returns the number of eight digits, the first of them in the lowest byte. It joins neighbors three times:
+// digits into pairs, pairs into fours, fours into the number
+// (https://johnnylee-sde.github.io/Fast-numeric-string-to-int).
+func joinDigits(digits uint64) uint64 {
+	pairs := digits * (10<<8 + 1) >> 8 & 0x00ff00ff00ff00ff
+	fours := pairs * (100<<16 + 1) >> 16 & 0x0000ffff0000ffff
+	return fours * (10000<<32 + 1) >> 32
+}

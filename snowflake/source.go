@@ -1,0 +1,94 @@
+package snowflake
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// source gives a generator the core of its current worker. New grants its worker until the layout's end; a Lessee changes
+// the worker and its limit.
+type source struct {
+	current atomic.Pointer[core]
+
+	// The rest is for a lease.
+	patience time.Duration
+	wanted   chan struct{} // has an element when a call waits
+
+	mu      sync.Mutex
+	changed chan struct{} // closed when current, its limit or err changes
+	last    ticks         // of the last ID that an earlier worker may have issued
+	err     error         // for calls beyond a limit that does not rise any more
+}
+
+// draw takes count states from the current core, when they are below its limit.
+func (s *source) draw(ctx context.Context, r reach, count uint64) (*core, state, error) {
+	for {
+		if ctx.Err() != nil {
+			return nil, 0, waitError(ctx)
+		}
+		c := s.current.Load()
+		now, err := c.read()
+		if err != nil {
+			return nil, 0, err
+		}
+		first, err := c.take(ctx, r, now, count)
+		if err == errBeyond { //nolint:errorlint // never wrapped
+			if err := s.await(ctx, c, first); err != nil {
+				return nil, 0, err
+			}
+			continue
+		}
+		return c, first, err
+	}
+}
+
+// await returns when a call that found the limit of c below the state should try again.
+func (s *source) await(ctx context.Context, c *core, wanted state) error {
+	var patience <-chan time.Time
+	if _, limited := ctx.Deadline(); !limited {
+		timer := time.NewTimer(s.patience)
+		defer timer.Stop()
+		patience = timer.C
+	}
+	for {
+		s.mu.Lock()
+		current, changed, err := s.current.Load(), s.changed, s.err
+		s.mu.Unlock()
+		if current != c || wanted <= c.limit.Load() {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case s.wanted <- struct{}{}:
+		default:
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ErrLeaseStalled, waitError(ctx))
+		case <-patience:
+			return fmt.Errorf("%w: waited %v", ErrLeaseStalled, s.patience)
+		}
+	}
+}
+
+// retire freezes the current core, after which no call can take IDs from it, and records how far it came.
+func (s *source) retire() *core {
+	old := s.current.Load()
+	if last := old.state.Swap(frozen); last != frozen {
+		s.last = old.tickOf(last)
+		old.retired.Add(uint64(last - old.start))
+	}
+	return old
+}
+
+// broadcast wakes the calls in await.
+func (s *source) broadcast() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
