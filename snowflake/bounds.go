@@ -25,9 +25,9 @@ func (l Layout) MaxAt(t time.Time) (ID, error) {
 	return lo | (1<<l.time.shift - 1), nil
 }
 
-// Range returns bounds for `id >= lo AND id < hi` that select the IDs with !Time(id).Before(from) && Time(id).Before(to):
-// the index of the primary key serves as an index on the time of creation. A time outside the layout counts as its
-// nearest end, so Range(time.Time{}, t) covers everything before t.
+// Range returns bounds for `id >= lo AND id < hi` that select the IDs with !Time(id).Before(from) &&
+// Time(id).Before(to): the index of the primary key serves as an index on the time of creation. A time outside the
+// layout counts as its nearest end, so Range(time.Time{}, t) covers everything before t.
 //
 // It returns ErrFieldOrder if the time is not the highest field, and ErrInvalidRange if from is after to. If the layout
 // uses all 63 bits and to is at or after End, hi is the greatest int64, and the range does not contain that number.

@@ -51,8 +51,7 @@ func TestEveryIDOfSmallLayoutsKeepsItsOrderAndParts(t *testing.T) {
 	}
 }
 
-// The instants are every tick's start and its neighbours, so that each way of
-// rounding wrongly is seen.
+// The instants are every tick's start and its neighbours, so that each way of rounding wrongly is seen.
 func TestBoundsAreExactForEveryInstantOfSmallLayouts(t *testing.T) {
 	for _, l := range smallLayouts() {
 		ids := int64(1) << l.Bits()

@@ -62,8 +62,8 @@ func (c bubbleClock) Elapsed() time.Duration {
 }
 
 // readBoth reads the wall clock and the elapsed time at one instant. It retries if the goroutine loses its processor
-// between the two, because the pair would look like a step of the wall clock. The elapsed time is read last, so that the
-// remaining error looks like a step back, which is not followed.
+// between the two, because the pair would look like a step of the wall clock. The elapsed time is read last, so that
+// the remaining error looks like a step back, which is not followed.
 func readBoth(clock Clock) (wall time.Time, elapsed time.Duration) {
 	for range 4 {
 		before := clock.Elapsed()

@@ -8,8 +8,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// fakeClock is a wall clock and a monotonic one that a test sets. Its Sleep lets
-// them run.
+// fakeClock is a wall clock and a monotonic one that a test sets. Its Sleep lets them run.
 type fakeClock struct {
 	mu      sync.Mutex
 	wall    time.Time
@@ -54,8 +53,7 @@ func (c *fakeClock) Advance(d time.Duration) {
 	c.elapsed += d
 }
 
-// Step sets the wall clock forward or back, which the monotonic one does not
-// see.
+// Step sets the wall clock forward or back, which the monotonic one does not see.
 func (c *fakeClock) Step(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

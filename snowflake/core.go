@@ -115,8 +115,8 @@ func openCore(l Layout, clock Clock) (c *core, now nanos, err error) {
 	return c, now, nil
 }
 
-// newCore returns the core of a fixed worker with a start fence: the state is the greatest that a process that ended just
-// now can have issued, so the first ID is above all of its IDs.
+// newCore returns the core of a fixed worker with a start fence: the state is the greatest that a process that ended
+// just now can have issued, so the first ID is above all of its IDs.
 func newCore(l Layout, worker int64, clock Clock, lead ticks) (*core, error) {
 	c, now, err := openCore(l, clock)
 	if err != nil {

@@ -19,8 +19,8 @@ func (id ID) String() string {
 	return string(appendDecimal(buf[:0], id))
 }
 
-// Parse reads the decimal text of an ID: exactly what [ID.String] returns, over the whole range of int64, so that one ID
-// has one text and one row has one URL. It returns a [*ParseError]: [ErrSyntax] for other text, such as a plus sign,
+// Parse reads the decimal text of an ID: exactly what [ID.String] returns, over the whole range of int64, so that one
+// ID has one text and one row has one URL. It returns a [*ParseError]: [ErrSyntax] for other text, such as a plus sign,
 // leading zeros, spaces, "-0", an exponent or the empty string, and [ErrRange] for a number beyond int64.
 func Parse(s string) (ID, error) {
 	id, ok := parseDecimal(s)
@@ -83,10 +83,10 @@ func headDigits(u uint64) (word uint64, n int) {
 	return (digits + asciiZeros) >> (8 * zeros), 8 - zeros
 }
 
-// eightDigits spreads the eight digits of u < 10^8 over the bytes of a word, the first digit in the lowest byte. It splits
-// all groups of digits in half at once, three times: eight into fours, fours into twos, twos into ones. Each step computes
-// the upper halves by a multiplication and a shift (exact for x < 10^8, 10^4 and 10^2) and then moves the lower halves
-// x-upper*n up: x<<k - upper*(n<<k-1) is upper + (x-upper*n)<<k.
+// eightDigits spreads the eight digits of u < 10^8 over the bytes of a word, the first digit in the lowest byte. It
+// splits all groups of digits in half at once, three times: eight into fours, fours into twos, twos into ones. Each
+// step computes the upper halves by a multiplication and a shift (exact for x < 10^8, 10^4 and 10^2) and then moves the
+// lower halves x-upper*n up: x<<k - upper*(n<<k-1) is upper + (x-upper*n)<<k.
 func eightDigits(u uint64) uint64 {
 	upper := u * 109951163 >> 40 // u / 10^4
 	fours := u<<32 - upper*(10000<<32-1)
@@ -98,9 +98,9 @@ func eightDigits(u uint64) uint64 {
 
 // parseDecimal reads decimal text. It only reports whether the text is valid; decimalError finds the reason.
 //
-// It tests and converts eight digits at a time, as the bytes of a word. The up to seven digits at the start that fill no
-// word are the upper part of another word, so the lengths 16 to 19 take the same branches: most IDs have 17 to 19 digits,
-// and a loop over their first digits would be mispredicted.
+// It tests and converts eight digits at a time, as the bytes of a word. The up to seven digits at the start that fill
+// no word are the upper part of another word, so the lengths 16 to 19 take the same branches: most IDs have 17 to 19
+// digits, and a loop over their first digits would be mispredicted.
 func parseDecimal[T ~string | ~[]byte](s T) (id ID, ok bool) {
 	negative := len(s) > 0 && s[0] == '-'
 	if negative {
@@ -142,16 +142,16 @@ func parseDecimal[T ~string | ~[]byte](s T) (id ID, ok bool) {
 	return ID(u), u <= math.MaxInt64
 }
 
-// loadDigits returns the values of the first eight characters of s, the first of them in the lowest byte. Characters that
-// are not digits have values above 9.
+// loadDigits returns the values of the first eight characters of s, the first of them in the lowest byte. Characters
+// that are not digits have values above 9.
 func loadDigits[T ~string | ~[]byte](s T) uint64 {
 	_ = s[7] // one bounds check, so that the compiler merges the eight loads into one
 	return asciiZeros ^ (uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56)
 }
 
-// aboveNine returns 0 if all bytes of digits are at most 9. The addition raises 10 and more to 0x80 and more. A byte that
-// overflows, and so changes the next, has its top bit set before the addition.
+// aboveNine returns 0 if all bytes of digits are at most 9. The addition raises 10 and more to 0x80 and more. A byte
+// that overflows, and so changes the next, has its top bit set before the addition.
 func aboveNine(digits uint64) uint64 {
 	return (digits | (digits + 0x7676767676767676)) & 0x8080808080808080
 }

@@ -1,43 +1,41 @@
-// Package snowflake makes and reads Snowflake IDs: 64-bit primary keys that an
-// application draws by itself, that sort by the time of their creation, and that
-// fit into a bigint column.
+// Package snowflake generates and reads Snowflake IDs: 64-bit primary keys that an application generates itself, that sort
+// by time of creation, and that fit into a bigint column.
+//
+//	gen, err := snowflake.New(1) // a worker that no other running process has
+//	if err != nil {
+//		return err
+//	}
+//	id, err := gen.Next()
+//
+// Package lease assigns worker numbers to processes.
+//
+// The bits of an ID are defined by a [Layout]. That of [Default]:
 //
 //	 63                                        22        12            0
 //	+-+-----------------------------------------+---------+------------+
 //	|0|           time, 41 bits of 1 ms         | worker  |  sequence  |
 //	+-+-----------------------------------------+---------+------------+
 //
-// That is the [Default] layout. A [Layout] can have other widths, fields, orders,
-// ticks and epochs; [Twitter], [Discord], [Instagram], [Sonyflake] and others are
-// there by name.
+// [Preset] has the layouts of Twitter, Discord, Instagram, Sonyflake and others; [NewLayout] makes new ones.
 //
-// # Making IDs
+// # Generating
 //
-// [New] returns a [Generator] for a worker, a number that no other process has at
-// the same time. [Generator.Next] returns one ID, [Generator.Fill] a batch:
+// [New] returns a [Generator] for a worker. [Generator.Next] returns one ID, [Generator.Fill] a batch. The IDs of a
+// generator are unique and in order, also when the wall clock steps back; the comment of [Generator] gives the reasons and
+// the limits of a fixed worker. The IDs of several workers are in order as far as their clocks agree.
 //
-//	gen, err := snowflake.New(1)
-//	id, err := gen.Next()
+// # Reading and storing
 //
-// The IDs of a generator are unique and in order, whatever the wall clock does;
-// the comment of [Generator] says why, and what a fixed worker number can't
-// cover. IDs of several workers are ascending only as far as their clocks agree.
+// An [ID] is an int64 with the methods that databases, JSON, web frameworks and loggers use. In JSON it is a string,
+// because JavaScript's numbers have 53 bits and larger ones are rounded. [Parse] accepts only the text that String
+// returns.
 //
-// # Reading and storing IDs
+// A layout reads IDs: [Layout.Time] returns when an ID was issued, [Layout.Decompose] all its fields, [Layout.Range] the
+// bounds of a span of time for a query by primary key, and [Layout.Validate] rejects input that no generator can have
+// issued.
 //
-// An [ID] is an int64 with the methods that databases, JSON, web frameworks and
-// loggers look for. In JSON it is a string, because JavaScript's numbers have 53
-// bits and round larger ones without a word. As text it is accepted if and only
-// if it is what String prints.
+// # What IDs reveal
 //
-// What an ID means only its layout knows: [Layout.Time] tells when it was made,
-// [Layout.Decompose] takes it apart, [Layout.Range] turns a span of time into
-// bounds for the primary key, and [Layout.Validate] refuses numbers from outside
-// that no generator can have issued.
-//
-// # What IDs give away
-//
-// Whoever sees an ID learns when the row was made, by which worker, and from two
-// of them how fast rows are made. IDs are not secret and can be guessed; they are
-// no substitute for an access check.
+// An ID shows when it was issued and by which worker, and two IDs show the rate. IDs are not secret and can be guessed;
+// they do not replace an access check. Package publicid encrypts IDs for the outside.
 package snowflake

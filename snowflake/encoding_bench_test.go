@@ -19,13 +19,6 @@ func benchmarkIDs() [1024]snowflake.ID {
 	return ids
 }
 
-func benchmarkTexts(format func(snowflake.ID) string) (texts [1024]string) {
-	for i, id := range benchmarkIDs() {
-		texts[i] = format(id)
-	}
-	return texts
-}
-
 // keepID and keepBytes hold results, so that the compiler does not drop the calls that are measured.
 var (
 	keepID    snowflake.ID
@@ -35,10 +28,13 @@ var (
 // The subjects call their functions directly and not through a table, so that inlining is as in a program.
 
 func BenchmarkParse(b *testing.B) {
-	texts := benchmarkTexts(snowflake.ID.String)
-	var raw [1024][]byte
-	for i, text := range texts {
-		raw[i] = []byte(text)
+	var (
+		texts [1024]string
+		raw   [1024][]byte
+	)
+	for i, id := range benchmarkIDs() {
+		texts[i] = id.String()
+		raw[i] = []byte(texts[i])
 	}
 	takeTurns(b,
 		subject{"strconv", func(n int) {
@@ -50,13 +46,6 @@ func BenchmarkParse(b *testing.B) {
 		subject{"Parse", func(n int) {
 			for i := range n {
 				id, _ := snowflake.Parse(texts[i%1024])
-				keepID ^= id
-			}
-		}},
-		subject{"UnmarshalText", func(n int) {
-			var id snowflake.ID
-			for i := range n {
-				_ = id.UnmarshalText(raw[i%1024])
 				keepID ^= id
 			}
 		}},
@@ -107,53 +96,6 @@ func BenchmarkAppendText(b *testing.B) {
 				buf = ids[i%1024].AppendBase32(buf[:0])
 			}
 			keepBytes = buf
-		}},
-		subject{"Base58", func(n int) {
-			buf := make([]byte, 0, 32)
-			for i := range n {
-				buf = append(buf[:0], ids[i%1024].Base58()...)
-			}
-			keepBytes = buf
-		}},
-		subject{"Base62", func(n int) {
-			buf := make([]byte, 0, 32)
-			for i := range n {
-				buf = append(buf[:0], ids[i%1024].Base62()...)
-			}
-			keepBytes = buf
-		}},
-	)
-}
-
-func BenchmarkParseEncodings(b *testing.B) {
-	decimal := benchmarkTexts(snowflake.ID.String)
-	base32 := benchmarkTexts(snowflake.ID.Base32)
-	base58 := benchmarkTexts(snowflake.ID.Base58)
-	base62 := benchmarkTexts(snowflake.ID.Base62)
-	takeTurns(b,
-		subject{"Parse", func(n int) {
-			for i := range n {
-				id, _ := snowflake.Parse(decimal[i%1024])
-				keepID ^= id
-			}
-		}},
-		subject{"ParseBase32", func(n int) {
-			for i := range n {
-				id, _ := snowflake.ParseBase32(base32[i%1024])
-				keepID ^= id
-			}
-		}},
-		subject{"ParseBase58", func(n int) {
-			for i := range n {
-				id, _ := snowflake.ParseBase58(base58[i%1024])
-				keepID ^= id
-			}
-		}},
-		subject{"ParseBase62", func(n int) {
-			for i := range n {
-				id, _ := snowflake.ParseBase62(base62[i%1024])
-				keepID ^= id
-			}
 		}},
 	)
 }

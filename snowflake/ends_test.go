@@ -32,8 +32,7 @@ func TestNoIDIsIssuedBeforeTheEpoch(t *testing.T) {
 	}
 }
 
-// Every preset is driven over its end: each ID of the last ticks is issued once,
-// then there is an error for ever.
+// Every preset is driven over its end: each ID of the last ticks is issued once, then there is an error for ever.
 func TestTheEndOfTimeIsAnErrorForEver(t *testing.T) {
 	layouts := []snowflake.Layout{
 		snowflake.Default(), snowflake.Wide(), snowflake.JavaScriptSafe(), snowflake.Twitter(), preset("discord"),
@@ -169,33 +168,5 @@ func TestALeadLongerThanTheLayoutDoesNotWrapAround(t *testing.T) {
 	_, err := snowflake.New(0, snowflake.WithLayout(l), snowflake.WithLead(1<<21*time.Microsecond), snowflake.WithClock(newFakeClock(epoch2025.Add(time.Millisecond))))
 	if !errors.Is(err, snowflake.ErrTimeExhausted) {
 		t.Errorf("New: %v: the fence is beyond the end", err)
-	}
-}
-
-func TestNumbersOfTheJavaScriptLayoutNeverExceed53Bits(t *testing.T) {
-	l := snowflake.JavaScriptSafe()
-	const maxSafeInteger = 1<<53 - 1
-	clock := newFakeClock(l.End().Add(-time.Second))
-	g := mustNew(t, l.MaxWorker(), snowflake.WithLayout(l), snowflake.WithClock(clock))
-	var last snowflake.ID
-	for {
-		id, err := g.Next()
-		if err != nil {
-			break
-		}
-		if id > maxSafeInteger || int64(float64(id)) != int64(id) {
-			t.Fatalf("%d is no safe integer", id)
-		}
-		last = id
-	}
-	if last != maxSafeInteger {
-		t.Errorf("the last of all IDs is %d, want %d", last, int64(maxSafeInteger))
-	}
-}
-
-func TestBaiduIsOver(t *testing.T) {
-	if _, err := snowflake.New(0, snowflake.WithLayout(preset("baidu"))); !errors.Is(err, snowflake.ErrTimeExhausted) ||
-		!strings.Contains(err.Error(), "2024-11-20T13:24:16Z") {
-		t.Errorf("New: %v, want ErrTimeExhausted with the end", err)
 	}
 }

@@ -9,8 +9,8 @@ import (
 // limit.
 var (
 	// ErrLayout is returned by NewLayout, ParseLayout and Layout.UnmarshalText for an invalid layout: no time or no
-	// sequence, more than 63 bits, a field twice, a tick below 1 µs. Preset returns it for an unknown name. New, Compose,
-	// Validate, MinAt, MaxAt and Range return it for the zero Layout.
+	// sequence, more than 63 bits, a field twice, a tick below 1 µs. Preset returns it for an unknown name. New,
+	// Compose, Validate, MinAt, MaxAt and Range return it for the zero Layout.
 	ErrLayout = errors.New("snowflake: invalid layout")
 
 	// ErrUnknownField is returned by Field, Compose, With, and New for WithField, for a name that the layout does not
@@ -24,8 +24,8 @@ var (
 	// sequence and worker, and by With for a field that is set by WithField.
 	ErrFieldOwned = errors.New("snowflake: field is not free")
 
-	// ErrFieldOrder is returned by MinAt, MaxAt and Range for a layout whose time is not its highest field: the IDs of a
-	// span of time are then not one range of numbers.
+	// ErrFieldOrder is returned by MinAt, MaxAt and Range for a layout whose time is not its highest field: the IDs of
+	// a span of time are then not one range of numbers.
 	ErrFieldOrder = errors.New("snowflake: time is not the highest field")
 
 	// ErrInvalidRange is returned by Range if from is after to.
@@ -34,13 +34,13 @@ var (
 	// ErrInvalidID is returned by Validate for a number that no generator of the layout can have issued by now.
 	ErrInvalidID = errors.New("snowflake: invalid ID")
 
-	// ErrBeforeEpoch is returned by New, Next, NextContext and Fill when the clock shows a time before the layout's epoch,
-	// and by Compose, MinAt and MaxAt for such a time.
+	// ErrBeforeEpoch is returned by New, Next, NextContext and Fill when the clock shows a time before the layout's
+	// epoch, and by Compose, MinAt and MaxAt for such a time.
 	ErrBeforeEpoch = errors.New("snowflake: time before the epoch")
 
 	// ErrTimeExhausted is returned by New, Next, NextContext and Fill when the layout has fewer IDs left than the call
-	// asks for: at its End, or earlier by the lead. Compose, MinAt and MaxAt return it for a time at or after End. No ID
-	// is ever negative, masked or issued again.
+	// asks for: at its End, or earlier by the lead. Compose, MinAt and MaxAt return it for a time at or after End. No
+	// ID is ever negative, masked or issued again.
 	ErrTimeExhausted = errors.New("snowflake: time exhausted")
 
 	// ErrOption is returned by New and NewLessee for an invalid option: a negative lead, a lead longer than that of an

@@ -1,6 +1,7 @@
 package snowflake
 
-// ErrForeignClock is returned in a testing/synctest bubble that the generator was not created in, and outside of its own.
+// ErrForeignClock is returned in a testing/synctest bubble that the generator was not created in, and outside of its
+// own.
 var ErrForeignClock = errForeignClock
 
 // NowTick returns the tick that the generator's clock shows.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Fill sets every element of dst to a new ID, in the order of their time and sequence, which is ascending (see Generator).
-// It takes all of them in one step, at about the cost of a store for each. A slice that is longer than what a burst may
-// hold (45,056 IDs on the Default layout) takes several steps, and other calls may take IDs in between.
+// Fill sets every element of dst to a new ID, in the order of their time and sequence, which is ascending (see
+// Generator). It takes all of them in one step, at about the cost of a store for each. A slice that is longer than what
+// a burst may hold (45,056 IDs on the Default layout) takes several steps, and other calls may take IDs in between.
 //
 // It returns the errors of NextContext, and ErrEmptyFill for a slice without elements. On an error dst is unchanged.
 func (g *Generator) Fill(ctx context.Context, dst []ID) error {
@@ -51,8 +51,8 @@ func (g *Generator) Fill(ctx context.Context, dst []ID) error {
 	return nil
 }
 
-// checkAll rejects a batch of several steps before the first of them if its last ID would be past the layout's end or due
-// after the deadline of ctx, even without other calls.
+// checkAll rejects a batch of several steps before the first of them if its last ID would be past the layout's end or
+// due after the deadline of ctx, even without other calls.
 func (g *Generator) checkAll(ctx context.Context, count uint64) error {
 	if ctx.Err() != nil {
 		return waitError(ctx)
@@ -80,6 +80,13 @@ func (g *Generator) write(dst []ID, c *core, first state) {
 		n := min(uint64(len(dst)), uint64(c.mask-first&c.mask+1)) // as many as are left in the tick
 		id := g.compose(c, first)
 		run := dst[:n]
+		for len(run) >= 8 { // eight additions that do not depend on each other
+			to := (*[8]ID)(run)
+			to[0], to[1], to[2], to[3] = id, id+step, id+2*step, id+3*step
+			to[4], to[5], to[6], to[7] = id+4*step, id+5*step, id+6*step, id+7*step
+			id += 8 * step
+			run = run[8:]
+		}
 		for i := range run {
 			run[i] = id
 			id += step

@@ -3,7 +3,9 @@ package snowflake_test
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -15,21 +17,27 @@ func canonical(text string) (snowflake.ID, bool) {
 	return snowflake.ID(number), err == nil && strconv.FormatInt(number, 10) == text
 }
 
+// addTexts adds one seed for each branch of a reader of decimal text.
+func addTexts(add func(text string)) {
+	for _, text := range []string{"", "-", "0", "-0", "5", "-5", "+5", "007", "1234567", "12345678", "175928847299117063",
+		"9223372036854775807", "-9223372036854775808", "9223372036854775808", "12345678/0123456789", "1e18", "77.00"} {
+		add(text)
+	}
+}
+
 func FuzzParse(f *testing.F) {
-	f.Fuzz(func(t *testing.T, text string) {
-		want, ok := canonical(text)
-		id, err := snowflake.Parse(text)
-		if (err == nil) != ok {
-			t.Fatalf("Parse(%q) = %d, %v, want success: %v", text, id, err, ok)
-		}
-		if ok && (id != want || id.String() != text) {
-			t.Fatalf("Parse(%q) = %d, which prints as %q", text, want, id.String())
-		}
-	})
+	addTexts(func(text string) { f.Add(text) })
+	f.Fuzz(func(t *testing.T, text string) { checkParse(t, text) })
 }
 
 func fuzzEncoding(f *testing.F, e textForm) {
 	f.Helper()
+	f.Add("", int64(0))
+	for _, id := range []snowflake.ID{1, 175928847299117063, math.MaxInt64, math.MinInt64, -1} {
+		f.Add(e.format(id), int64(id))
+		f.Add(strings.ToLower(e.format(id)), int64(id))
+	}
+	f.Add(strings.Repeat(e.alphabet[len(e.alphabet)-1:], e.length), int64(0)) // more than 64 bits
 	f.Fuzz(func(t *testing.T, text string, number int64) {
 		id := snowflake.ID(number)
 		if back, err := e.parse(e.format(id)); back != id || err != nil {
@@ -47,6 +55,13 @@ func FuzzParseBase62(f *testing.F) { fuzzEncoding(f, encodings[2]) }
 
 // The oracle reads the JSON value as what it is, a string or a number, and applies the rule for text to it.
 func FuzzIDJSON(f *testing.F) {
+	addTexts(func(text string) {
+		f.Add([]byte(text))
+		f.Add([]byte(`"` + text + `"`))
+	})
+	for _, text := range []string{"null", "true", "[1]", `{"id":"1"}`, `"\u0031\u00320"`, `"\u003"`, `"`, ` "5" `, "1 2"} {
+		f.Add([]byte(text))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		const before = 42
 		want, ok := snowflake.ID(before), false
@@ -84,6 +99,7 @@ func FuzzIDJSON(f *testing.F) {
 }
 
 func FuzzIDScan(f *testing.F) {
+	addTexts(func(text string) { f.Add(text, int64(-1), uint64(math.MaxUint64), 77.5) })
 	f.Fuzz(func(t *testing.T, text string, signed int64, unsigned uint64, float float64) {
 		const before = 42
 		want, ok := canonical(text)

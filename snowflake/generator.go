@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// Generator issues the IDs of one worker. Its methods are safe for concurrent use. Create one with New; the methods of the
-// zero Generator and of a nil *Generator return ErrNoGenerator.
+// Generator issues the IDs of one worker. Its methods are safe for concurrent use. Create one with New; the methods of
+// the zero Generator and of a nil *Generator return ErrNoGenerator.
 //
 // # Why no ID is issued twice
 //
 // All mutable state is one word: the tick and sequence of the last ID taken. A call reads the clock, then the word, and
 // replaces the word by the greater of "the word plus one" and "the first sequence of the clock's tick", with a
-// compare-and-swap. The ID belongs to the call whose swap succeeded. The word never decreases, with one exception: a call
-// that gives up its wait swaps it back if no other call has moved it since, so nobody has seen those IDs. Therefore:
+// compare-and-swap. The ID belongs to the call whose swap succeeded. The word never decreases, with one exception: a
+// call that gives up its wait swaps it back if no other call has moved it since, so nobody has seen those IDs.
+// Therefore:
 //
 //   - No two calls get the same ID, however many goroutines there are and wherever one of them is paused: if another call
 //     was faster, the swap fails and is tried again above it.
@@ -32,10 +33,11 @@ import (
 //     clock + lead.
 //
 // All generators of a process for the same bits of a layout and the same worker share the word, as long as the process
-// lives. Generators with WithClock and those created in a testing/synctest bubble do not: two of them issue the same IDs.
+// lives. Generators with WithClock and those created in a testing/synctest bubble do not: two of them issue the same
+// IDs.
 //
-// A fixed worker does not protect against two live processes with the same worker, a restart after the wall clock was set
-// back, or a clone of a running virtual machine.
+// A fixed worker does not protect against two live processes with the same worker, a restart after the wall clock was
+// set back, or a clone of a running virtual machine.
 type Generator struct {
 	source *source
 	reach  reach
@@ -48,13 +50,13 @@ type Generator struct {
 }
 
 // New returns a generator for the worker, a number in [0, MaxWorker()] of the layout: Default(), unless WithLayout sets
-// another. The worker is not an option because 0 is a worker like any other. No two processes may use the same worker at
-// the same time.
+// another. The worker is not an option because 0 is a worker like any other. No two processes may use the same worker
+// at the same time.
 //
 // New returns ErrFieldRange for a worker or a pinned value that does not fit into its field, ErrUnknownField and
-// ErrFieldOwned for a field that cannot be pinned, ErrLayout for the zero Layout, ErrOption for other invalid options, and
-// ErrBeforeEpoch or ErrTimeExhausted if the clock is outside the layout's time, of which a generator can use the first 292
-// years.
+// ErrFieldOwned for a field that cannot be pinned, ErrLayout for the zero Layout, ErrOption for other invalid options,
+// and ErrBeforeEpoch or ErrTimeExhausted if the clock is outside the layout's time, of which a generator can use the
+// first 292 years.
 func New(worker int64, opts ...Option) (*Generator, error) {
 	g, cfg, err := build(opts)
 	if err != nil {
@@ -102,11 +104,12 @@ func build(opts []Option) (*Generator, config, error) {
 }
 
 // With returns a generator that sets the named field of each ID to value and shares everything else with g. Time and
-// sequence come from the same word, so no ID of the two is equal, whatever the values. Use it for what an ID stands for,
-// such as a type or a region. Use WithField for what distinguishes processes with the same worker, such as a datacenter.
+// sequence come from the same word, so no ID of the two is equal, whatever the values. Use it for what an ID stands
+// for, such as a type or a region. Use WithField for what distinguishes processes with the same worker, such as a
+// datacenter.
 //
-// It returns ErrUnknownField, ErrFieldRange, and ErrFieldOwned for the time, the sequence, the worker and pinned fields,
-// whose other values may belong to another process.
+// It returns ErrUnknownField, ErrFieldRange, and ErrFieldOwned for the time, the sequence, the worker and pinned
+// fields, whose other values may belong to another process.
 func (g *Generator) With(field string, value int64) (*Generator, error) {
 	if g == nil || g.source == nil {
 		return nil, ErrNoGenerator
@@ -170,8 +173,8 @@ func (g *Generator) current() *core {
 // NextContext to limit the wait.
 //
 // It returns ErrTimeExhausted when no ID is left, ErrBeforeEpoch if the clock is before the epoch, ErrLeaseStalled, and
-// ErrNoGenerator. It fails as well if it is called inside a testing/synctest bubble that the generator was not created in,
-// or outside of the one it was created in.
+// ErrNoGenerator. It fails as well if it is called inside a testing/synctest bubble that the generator was not created
+// in, or outside of the one it was created in.
 func (g *Generator) Next() (ID, error) {
 	if g == nil || g.source == nil {
 		return 0, ErrNoGenerator
@@ -192,7 +195,7 @@ func (g *Generator) Next() (ID, error) {
 		return g.nextAt(c, now)
 	}
 	if !c.state.CompareAndSwap(last, next) {
-		backOff()
+		c.backOff(last)
 		return g.nextAt(c, now)
 	}
 	return g.compose(c, next), nil
@@ -211,9 +214,9 @@ func (g *Generator) nextAt(c *core, now nanos) (ID, error) {
 	return g.compose(c, first), nil
 }
 
-// NextContext is Next with a wait that ends when ctx is done; the error then wraps ctx.Err(). If ctx is done already, or
-// its deadline is before the ID would be due, it returns at once and takes no ID. The deadline is compared with the system
-// clock, and is not compared under WithClock.
+// NextContext is Next with a wait that ends when ctx is done; the error then wraps ctx.Err(). If ctx is done already,
+// or its deadline is before the ID would be due, it returns at once and takes no ID. The deadline is compared with the
+// system clock, and is not compared under WithClock.
 func (g *Generator) NextContext(ctx context.Context) (ID, error) {
 	if g == nil || g.source == nil {
 		return 0, ErrNoGenerator

@@ -63,18 +63,6 @@ func BenchmarkNextAgainstClock(b *testing.B) {
 	)
 }
 
-func BenchmarkNextAgainstNow(b *testing.B) {
-	g := mustNew(b, 0, snowflake.WithLayout(widest()))
-	takeTurns(b,
-		subject{"time.Now", func(n int) {
-			for range n {
-				sinkTime = time.Now()
-			}
-		}},
-		nextSubject("Next", g),
-	)
-}
-
 func BenchmarkFillAgainstStores(b *testing.B) {
 	g := mustNew(b, 0, snowflake.WithLayout(widest()))
 	ctx := context.Background()
@@ -99,8 +87,8 @@ func BenchmarkFillAgainstStores(b *testing.B) {
 	)
 }
 
-// BenchmarkNextContended has several goroutines at one generator and compares
-// with as many that take turns at a mutex around a counter.
+// BenchmarkNextContended has several goroutines at one generator and compares with as many that take turns at a mutex
+// around a counter.
 func BenchmarkNextContended(b *testing.B) {
 	g := mustNew(b, 0, snowflake.WithLayout(widest()))
 	var (
@@ -132,9 +120,8 @@ func BenchmarkNextContended(b *testing.B) {
 	)
 }
 
-// BenchmarkCeiling runs the Default layout as fast as it goes, 4,096 IDs a
-// millisecond, and reports the share of that rate which is reached, the
-// processor time it takes and the waits.
+// BenchmarkCeiling runs the Default layout as fast as it goes, 4,096 IDs a millisecond, and reports the share of that
+// rate which is reached, the processor time it takes and the waits.
 func BenchmarkCeiling(b *testing.B) {
 	g := mustNew(b, 77)
 	for range 200_000 { // uses up the lead, which is not part of the rate

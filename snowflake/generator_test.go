@@ -99,29 +99,6 @@ func TestIDsCarryTheirWorkerAndTheClocksTime(t *testing.T) {
 	}
 }
 
-func TestTheSequenceCarriesIntoTheTick(t *testing.T) {
-	l := preset("resource") // 8 IDs a millisecond
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	g := mustNew(t, 1, snowflake.WithLayout(l), snowflake.WithClock(clock))
-	if _, err := g.Next(); err != nil {
-		t.Fatal(err)
-	}
-	clock.Advance(time.Minute)
-	for i := range 8 * 11 {
-		id, err := g.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := l.Decompose(id)
-		if p.Sequence != int64(i%8) || !p.Time.Equal(clock.Now().Add(time.Duration(i/8)*time.Millisecond)) || p.Worker != 1 {
-			t.Fatalf("ID %d of the burst: %v", i, p)
-		}
-	}
-	if _, times := clock.Slept(); times > 1 {
-		t.Errorf("a burst within the lead slept %d times", times)
-	}
-}
-
 func TestViewsStampTheirFieldAndNeverCollide(t *testing.T) {
 	l := preset("resource")
 	clock := newFakeClock(epoch2025.Add(time.Hour))
@@ -205,8 +182,8 @@ func TestGeneratorsForOneWorkerShareTheirState(t *testing.T) {
 	}
 }
 
-// The start fence stands on the first lead: a process that had a longer one later
-// could die and be started again below its last ID.
+// The start fence stands on the first lead: a process that had a longer one later could die and be started again below
+// its last ID.
 func TestALongerLeadCanNotJoinLater(t *testing.T) {
 	l := snowflake.Wide()
 	mustNew(t, 99, snowflake.WithLayout(l), snowflake.WithLead(time.Second))
@@ -243,15 +220,6 @@ func TestFillIsOneStepForTheWholeBatch(t *testing.T) {
 			if want := first.Time.Add(time.Duration(i/4096) * time.Millisecond); p.Sequence != int64(i%4096) || !p.Time.Equal(want) || p.Worker != 5 {
 				t.Fatalf("ID %d of %d is %v, want one of %v", i, n, p, want)
 			}
-		}
-	}
-}
-
-func TestFillOfNothingIsAnError(t *testing.T) {
-	g := mustNew(t, 5)
-	for _, dst := range [][]snowflake.ID{nil, {}, make([]snowflake.ID, 0, 10)} {
-		if err := g.Fill(t.Context(), dst); !errors.Is(err, snowflake.ErrEmptyFill) || !strings.Contains(err.Error(), "length 0") {
-			t.Errorf("Fill of %v: %v, want ErrEmptyFill", dst, err)
 		}
 	}
 }

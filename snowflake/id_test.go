@@ -1,6 +1,7 @@
 package snowflake_test
 
 import (
+	"cmp"
 	"database/sql"
 	"database/sql/driver"
 	"encoding"
@@ -9,7 +10,6 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -41,11 +41,8 @@ func sampleIDs() []snowflake.ID {
 	for bit := range 63 {
 		around(1 << bit)
 	}
-	for power := int64(1); power <= 1e18; power *= 10 {
+	for power := int64(1e18); power > 0; power /= 10 {
 		around(power)
-		if power == 1e18 {
-			break // the next one overflows
-		}
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for shift := range 64 {
@@ -57,59 +54,28 @@ func sampleIDs() []snowflake.ID {
 	return ids
 }
 
-func TestIDIsZeroOnlyForZero(t *testing.T) {
-	var id snowflake.ID
-	if !id.IsZero() {
-		t.Error("the zero value is not zero")
-	}
-	for _, id := range []snowflake.ID{1, -1, math.MaxInt64, math.MinInt64} {
-		if id.IsZero() {
-			t.Errorf("%d is zero", id)
-		}
-	}
-}
-
 func TestIDComparesAsItsInteger(t *testing.T) {
 	ids := []snowflake.ID{math.MinInt64, -1, 0, 1, 2, math.MaxInt64}
 	for i, a := range ids {
 		for j, b := range ids {
-			want := 0
-			if i < j {
-				want = -1
-			} else if i > j {
-				want = 1
-			}
-			if got := a.Compare(b); got != want {
-				t.Errorf("ID(%d).Compare(%d) = %d, want %d", a, b, got, want)
-			}
-			if got := a.Int64() < b.Int64(); got != (a < b) {
-				t.Errorf("Int64 of %d and %d compare differently", a, b)
+			if got := a.Compare(b); got != cmp.Compare(i, j) {
+				t.Errorf("ID(%d).Compare(%d) = %d", a, b, got)
 			}
 		}
-	}
-	shuffled := []snowflake.ID{2, math.MaxInt64, -1, 1, math.MinInt64, 0}
-	slices.SortFunc(shuffled, snowflake.ID.Compare)
-	if !slices.Equal(shuffled, ids) {
-		t.Errorf("sorted with ID.Compare: %v, want %v", shuffled, ids)
+		if a.IsZero() != (a.Int64() == 0) {
+			t.Errorf("ID(%d).IsZero() = %v", a, a.IsZero())
+		}
 	}
 }
 
 func TestIDPrintsAsDigits(t *testing.T) {
-	id := snowflake.ID(255)
 	for format, want := range map[string]string{
-		"%d": "255", "%v": "255", "%s": "255", "%q": `"255"`, "%08d": "00000255", "%b": "11111111",
-		"%x": "323535", // documented: ID is a Stringer
+		"%d": "255", "%v": "255", "%s": "255", "%q": `"255"`, "%08d": "00000255", "%x": "323535", // documented: ID is a Stringer
 	} {
-		if got := fmt.Sprintf(format, id); got != want {
+		if got := fmt.Sprintf(format, snowflake.ID(255)); got != want {
 			t.Errorf("Sprintf(%q) = %q, want %q", format, got, want)
 		}
 	}
-	if got := fmt.Sprintf("%x", id.Int64()); got != "ff" {
-		t.Errorf("%%x of Int64 = %q, want ff", got)
-	}
-}
-
-func TestIDIsABigintForGORM(t *testing.T) {
 	if got := snowflake.ID(0).GormDataType(); got != "bigint" {
 		t.Errorf("GormDataType() = %q, want bigint", got)
 	}

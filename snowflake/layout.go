@@ -33,12 +33,12 @@ type Field struct {
 }
 
 // Layout defines the bits of an ID: the epoch that its time counts from, the length of a tick, and the fields from the
-// highest bit to the lowest. With the time first, IDs sort by time. With the sequence below all fields except the worker,
-// the IDs of one generator also sort in order of issue within a tick.
+// highest bit to the lowest. With the time first, IDs sort by time. With the sequence below all fields except the
+// worker, the IDs of one generator also sort in order of issue within a tick.
 //
 // A Layout is a small immutable value: it can be compared with ==, used as a map key and read concurrently. The zero
-// Layout has no fields, and New and Compose reject it with ErrLayout. Make a Layout with NewLayout, ParseLayout, Preset or
-// a function such as Default.
+// Layout has no fields, and New and Compose reject it with ErrLayout. Make a Layout with NewLayout, ParseLayout, Preset
+// or a function such as Default.
 type Layout struct {
 	epoch  int64 // Unix nanoseconds
 	tick   time.Duration
@@ -74,11 +74,11 @@ func (s slot) check(name string, value int64) error {
 
 // NewLayout returns the layout with the given epoch, tick and fields, listed from the highest bit to the lowest.
 //
-// The epoch is any time in the range of Unix nanoseconds (years 1678 to 2262). It may lie in the future, but New rejects
-// the layout until then. The tick is at least 1 µs; a generator may wait one tick for its first ID. There are at most 8
-// fields: one named "time", one named "sequence", and any others. The worker given to New is stored in the field named
-// "worker", or else "machine", or else "shard"; a layout may have none of them. The widths add up to at most 63 bits. All
-// other input is an error that matches ErrLayout.
+// The epoch is any time in the range of Unix nanoseconds (years 1678 to 2262). It may lie in the future, but New
+// rejects the layout until then. The tick is at least 1 µs; a generator may wait one tick for its first ID. There are
+// at most 8 fields: one named "time", one named "sequence", and any others. The worker given to New is stored in the
+// field named "worker", or else "machine", or else "shard"; a layout may have none of them. The widths add up to at
+// most 63 bits. All other input is an error that matches ErrLayout.
 func NewLayout(epoch time.Time, tick time.Duration, fields ...Field) (Layout, error) {
 	l := Layout{epoch: epoch.UnixNano(), tick: tick}
 	if !time.Unix(0, l.epoch).Equal(epoch) {

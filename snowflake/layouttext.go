@@ -11,8 +11,8 @@ import (
 //
 //	epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12
 //
-// Fields are listed from the highest bit to the lowest, each with its width in bits. Equal layouts have equal texts. The
-// zero Layout is "".
+// Fields are listed from the highest bit to the lowest, each with its width in bits. Equal layouts have equal texts.
+// The zero Layout is "".
 func (l Layout) String() string {
 	if l.IsZero() {
 		return ""
@@ -47,8 +47,8 @@ func (l *Layout) UnmarshalText(text []byte) error {
 }
 
 // ParseLayout reads the text of String, and more: epoch and tick may stand anywhere among the fields, the epoch is any
-// time of RFC 3339, and the tick anything that time.ParseDuration takes. A text of one word is the name of a preset, such
-// as "twitter" (see Preset). An error matches ErrLayout.
+// time of RFC 3339, and the tick anything that time.ParseDuration takes. A text of one word is the name of a preset,
+// such as "twitter" (see Preset). An error matches ErrLayout.
 func ParseLayout(text string) (Layout, error) {
 	if words := strings.Fields(text); len(words) == 1 && !strings.ContainsAny(words[0], "=:") {
 		return Preset(words[0])

@@ -74,6 +74,7 @@ func TestParseLayoutNamesWhatIsWrong(t *testing.T) {
 func FuzzParseLayout(f *testing.F) {
 	f.Add("twitter")
 	f.Add("epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12")
+	f.Add("tick=1us epoch=2024-01-01T00:00:00Z time:9 sequence:1 a:1 b:1 c:1 d:1 e:1 f:1")
 	f.Add("tick=1us epoch=1678-01-01T00:00:00Z sequence:1 time:62")
 	f.Add("epoch=2262-04-11T23:47:16.854775807Z tick=2562047h47m16.854775807s time:1 sequence:1")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -18,8 +18,8 @@ type Lessee struct {
 
 // NewLessee returns a lessee whose generator has the given options. Calls whose context has no deadline wait for the
 // horizon to rise for at most patience, which may be 0; other calls wait until their context ends. trust confirms steps
-// forward of the wall clock before the generator follows them; nil confirms all. The errors are those of New, and ErrOption
-// for a negative patience.
+// forward of the wall clock before the generator follows them; nil confirms all. The errors are those of New, and
+// ErrOption for a negative patience.
 func NewLessee(patience time.Duration, trust func(wall time.Time) bool, opts ...Option) (*Lessee, error) {
 	if patience < 0 {
 		return nil, fmt.Errorf("%w: negative patience %v", ErrOption, patience)
@@ -53,14 +53,14 @@ func (l *Lessee) Tick() (int64, error) {
 	return int64(c.tick(now)), nil
 }
 
-// Move makes the generator issue IDs of the worker, from the tick from on and below the horizon. It first ends the use of
-// the previous worker and raises from, if necessary, above all of its IDs.
+// Move makes the generator issue IDs of the worker, from the tick from on and below the horizon. It first ends the use
+// of the previous worker and raises from, if necessary, above all of its IDs.
 //
-// No ID mixes the two: a call that has taken its IDs from the previous worker returns those, below the previous horizon; a
-// call that has not takes them from the new one.
+// No ID mixes the two: a call that has taken its IDs from the previous worker returns those, below the previous
+// horizon; a call that has not takes them from the new one.
 //
-// It returns ErrFieldRange for a worker that does not fit into its field or a negative tick, and the error of an earlier
-// Fail or Close.
+// It returns ErrFieldRange for a worker that does not fit into its field or a negative tick, and the error of an
+// earlier Fail or Close.
 func (l *Lessee) Move(worker, from, horizon int64) error {
 	layout := l.gen.layout
 	if err := layout.worker.check(layout.workerLabel(), worker); err != nil {
@@ -100,12 +100,12 @@ func (l *Lessee) Extend(horizon int64) {
 	s.broadcast()
 }
 
-// Lead returns by how many ticks an ID may be ahead of the clock (WithLead). A horizon should be ahead of the clock by that
-// much and the time until it is raised again.
+// Lead returns by how many ticks an ID may be ahead of the clock (WithLead). A horizon should be ahead of the clock by
+// that much and the time until it is raised again.
 func (l *Lessee) Lead() int64 { return int64(l.gen.reach.lead) }
 
-// Wanted returns a channel that has an element when a call waits for the horizon to rise. A lease should then extend it,
-// unless it is doing so already.
+// Wanted returns a channel that has an element when a call waits for the horizon to rise. A lease should then extend
+// it, unless it is doing so already.
 func (l *Lessee) Wanted() <-chan struct{} { return l.source.wanted }
 
 // Fail makes calls for IDs at or above the horizon return err, ErrLeaseStalled if err is nil, instead of waiting.
@@ -122,8 +122,8 @@ func (l *Lessee) Fail(err error) {
 // Close makes all later calls return err, ErrLeaseStalled if err is nil. After it returns no call takes IDs; calls that
 // wait for theirs to be due may still return them.
 //
-// It returns the first tick, 1 or higher, above those of all IDs taken, whether returned or not. This generator does not
-// use the ticks from there to the horizon, so they may be given to another. Further calls return the same.
+// It returns the first tick, 1 or higher, above those of all IDs taken, whether returned or not. This generator does
+// not use the ticks from there to the horizon, so they may be given to another. Further calls return the same.
 func (l *Lessee) Close(err error) (next int64) {
 	s := l.source
 	s.mu.Lock()

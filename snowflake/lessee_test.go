@@ -254,8 +254,8 @@ func TestViewsFollowTheWorker(t *testing.T) {
 	}
 }
 
-// Workers change all the time under many callers; each worker is given ticks from
-// where its last use had its horizon, as a store would do it.
+// Workers change all the time under many callers; each worker is given ticks from where its last use had its horizon,
+// as a store would do it.
 func TestChangingWorkersMixNothing(t *testing.T) {
 	l := newLessee(t, time.Minute, snowflake.WithLayout(snowflake.Wide()))
 	g := l.Generator()
@@ -283,23 +283,28 @@ func TestChangingWorkersMixNothing(t *testing.T) {
 		}
 	}()
 	var (
-		mu   sync.Mutex
-		seen = make(map[snowflake.ID]bool)
-		wg   sync.WaitGroup
+		mu      sync.Mutex
+		seen    = make(map[snowflake.ID]bool)
+		highest int64 // tick of all IDs that were returned
+		wg      sync.WaitGroup
 	)
-	witness := newWitnessOfOrder(t)
 	for range 8 {
 		wg.Go(func() {
 			batch := make([]snowflake.ID, 50)
 			for range 400 {
 				ids := batch[:1+rand.IntN(len(batch))]
-				returned := witness.before()
+				mu.Lock()
+				returned := highest
+				mu.Unlock()
 				if err := g.Fill(t.Context(), ids); err != nil {
 					t.Error(err)
 					return
 				}
-				witness.after(returned, ids, g.Layout())
 				mu.Lock()
+				if first := tickOf(t, g, ids[0]); first < returned {
+					t.Errorf("tick %d after one of tick %d had returned", first, returned)
+				}
+				highest = max(highest, tickOf(t, g, ids[len(ids)-1]))
 				for _, id := range ids {
 					if seen[id] {
 						t.Errorf("%d came twice", id)
@@ -316,33 +321,6 @@ func TestChangingWorkersMixNothing(t *testing.T) {
 	if issued := g.Stats().Issued; issued != uint64(len(seen)) {
 		t.Errorf("Stats counts %d, %d were issued", issued, len(seen))
 	}
-}
-
-// orderWitness checks that a call's IDs are above all that returned before it
-// began, by time.
-type orderWitness struct {
-	t       *testing.T
-	mu      sync.Mutex
-	highest int64 // tick
-}
-
-func newWitnessOfOrder(t *testing.T) *orderWitness { return &orderWitness{t: t} }
-
-func (w *orderWitness) before() int64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.highest
-}
-
-func (w *orderWitness) after(returned int64, ids []snowflake.ID, l snowflake.Layout) {
-	first, _ := l.Field(ids[0], snowflake.FieldTime)
-	last, _ := l.Field(ids[len(ids)-1], snowflake.FieldTime)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if first < returned {
-		w.t.Errorf("tick %d after one of tick %d had returned", first, returned)
-	}
-	w.highest = max(w.highest, last)
 }
 
 func BenchmarkNextWithALease(b *testing.B) {

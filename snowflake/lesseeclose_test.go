@@ -56,8 +56,8 @@ func TestCloseTellsTheFirstTickThatIsUnused(t *testing.T) {
 	}
 }
 
-// A call that has drawn and waits for its IDs to be due has issued them: Close
-// must not give their ticks away, though nobody has seen them yet.
+// A call that has drawn and waits for its IDs to be due has issued them: Close must not give their ticks away, though
+// nobody has seen them yet.
 func TestCloseCountsWhatCallsAreWaitingFor(t *testing.T) {
 	clock := &heldClock{fakeClock: newFakeClock(epoch2025.Add(time.Hour)), waiting: make(chan struct{}), let: make(chan struct{})}
 	l := newLessee(t, 0, snowflake.WithClock(clock))

@@ -11,16 +11,15 @@ func (id ID) AppendText(b []byte) ([]byte, error) {
 	return appendDecimal(b, id), nil
 }
 
-// MarshalText returns the text of [ID.String], for [encoding.TextMarshaler]. Through it JSON values and the keys of JSON
-// objects are strings, and YAML, TOML, XML and [flag.TextVar] know the type. The error is always nil.
+// MarshalText returns the text of [ID.String], for [encoding.TextMarshaler]. It makes JSON values and keys of JSON objects
+// strings, and is used for YAML, TOML, XML and [flag.TextVar]. The error is always nil.
 //
-// There is no MarshalJSON: encoding/json checks and copies what that method returns and trusts the text of this one.
+// There is no MarshalJSON because encoding/json validates and copies its result, but not that of MarshalText.
 func (id ID) MarshalText() ([]byte, error) {
 	return appendDecimal(make([]byte, 0, maxDecimalLen), id), nil
 }
 
-// UnmarshalText reads the text that [Parse] reads, with the same errors, for [encoding.TextUnmarshaler]. On an error the
-// ID is unchanged.
+// UnmarshalText is [Parse] for [encoding.TextUnmarshaler]. On an error the ID is unchanged.
 func (id *ID) UnmarshalText(text []byte) error {
 	parsed, ok := parseDecimal(text)
 	if !ok {
@@ -30,8 +29,8 @@ func (id *ID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalParam reads a parameter of a URL or a form as [Parse] does, with the same errors. The web frameworks gin and
-// echo look for this method when they bind a request. On an error the ID is unchanged.
+// UnmarshalParam is [Parse] for a parameter of a URL or a form: gin and echo call it when they bind a request. On an error
+// the ID is unchanged.
 func (id *ID) UnmarshalParam(param string) error {
 	parsed, err := Parse(param)
 	if err != nil {
@@ -41,18 +40,17 @@ func (id *ID) UnmarshalParam(param string) error {
 	return nil
 }
 
-// LogValue returns the text of [ID.String] as a [slog.Value], so that a log in JSON holds a string too.
+// LogValue returns the text of [ID.String] as a [slog.Value], so that an ID is a string in JSON logs too.
 func (id ID) LogValue() slog.Value {
 	return slog.StringValue(id.String())
 }
 
-// UnmarshalJSON reads a JSON string with the text that [Parse] reads, or a bare integer of the same digits, which older
-// clients send and which the JSON option string passes on. The value null leaves the ID as it is, as is the convention of
-// encoding/json; read a nullable value into a sqltypes.Null or a *ID.
+// UnmarshalJSON reads a JSON string with the text that [Parse] accepts, or an integer of the same digits, which older
+// clients send and which the JSON option string passes on. The value null leaves the ID unchanged, as usual in encoding/json;
+// read a nullable value into a sqltypes.Null or a *ID.
 //
-// Other text, the empty string and numbers with a fraction or an exponent are refused with [ErrSyntax], numbers beyond
-// int64 with [ErrRange], and booleans, objects and arrays with [ErrType]; the error is a [*ParseError]. On an error the
-// ID is unchanged.
+// It returns a [*ParseError]: [ErrSyntax] for other text, the empty string and numbers with a fraction or an exponent,
+// [ErrRange] for numbers beyond int64, and [ErrType] for booleans, objects and arrays. On an error the ID is unchanged.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	text := data
 	if len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"' {
@@ -66,8 +64,7 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return id.unmarshalUnusualJSON(data, text)
 }
 
-// unmarshalUnusualJSON handles what is neither a plain string of digits nor a number: null, strings with escapes, and
-// errors.
+// unmarshalUnusualJSON reads null and strings with escapes, and explains errors.
 func (id *ID) unmarshalUnusualJSON(data, text []byte) error {
 	const source = "JSON"
 	switch {

@@ -44,13 +44,13 @@ func WithLayout(l Layout) Option {
 	})
 }
 
-// WithLead sets how far the time of an ID may be ahead of the clock, 0 to MaxLead, rounded down to whole ticks. Defaults
-// to DefaultLead, 10 ms.
+// WithLead sets how far the time of an ID may be ahead of the clock, 0 to MaxLead, rounded down to whole ticks.
+// Defaults to DefaultLead, 10 ms.
 //
-// When the sequence of a tick is used up, a generator continues with the next tick until it leads by that much, and only
-// then waits: the default serves bursts of 45,056 IDs on the Default layout without a wait, and keeps the full rate
-// although a sleep takes longer than asked for. With a lead of 0 no ID is ahead of the clock. With a lead below 2.4 ms,
-// calls do not sleep for the last 1.2 ms of a wait but yield the processor.
+// When the sequence of a tick is used up, a generator continues with the next tick until it leads by that much, and
+// only then waits: the default serves bursts of 45,056 IDs on the Default layout without a wait, and keeps the full
+// rate although a sleep takes longer than asked for. With a lead of 0 no ID is ahead of the clock. With a lead below
+// 2.4 ms, calls do not sleep for the last 1.2 ms of a wait but yield the processor.
 //
 // The lead is part of the protection of a restart: the first ID of a process is above all that its own lead can have
 // reached. A process must not have a shorter lead than its predecessor, and the first generator for a worker must have
@@ -77,9 +77,9 @@ func WithClock(clock Clock) Option {
 	})
 }
 
-// WithField sets a field other than time, sequence and worker for every ID of the generator, such as the datacenter that
-// the process runs in. It identifies the process together with the worker, so With refuses to set another value. Fields
-// that are not set are 0.
+// WithField sets a field other than time, sequence and worker for every ID of the generator, such as the datacenter
+// that the process runs in. It identifies the process together with the worker, so With refuses to set another value.
+// Fields that are not set are 0.
 func WithField(name string, value int64) Option {
 	return optionFunc(func(c *config) error {
 		for _, p := range c.pinned {

@@ -6,28 +6,27 @@ import (
 	"strconv"
 )
 
-// Reasons for which input is not an ID. [Parse] and the other functions and methods that read IDs return them inside
-// a [*ParseError]; match them with errors.Is.
+// Reasons why input is not an ID. [Parse] and the other readers of IDs return them inside a [*ParseError]; match them
+// with errors.Is.
 var (
-	// ErrSyntax means that the text is not what an ID prints in the form that is read: a wrong character, a wrong length,
-	// a leading zero. All readers of text and JSON return it, and Scan for text.
+	// ErrSyntax means that the text is not what an ID prints in the form that is read: a wrong character, a wrong
+	// length, a leading zero. All readers of text and JSON return it, and Scan for text.
 	ErrSyntax = errors.New("snowflake: not the text of an ID")
 	// ErrRange means that the number does not fit into 64 bits (for decimals and numbers: into an int64). All readers
 	// return it.
 	ErrRange = errors.New("snowflake: ID out of range")
-	// ErrNull means that Scan met an SQL NULL or a nil *ID, for which ID has no value. A nullable column is read into
-	// a sqltypes.Null or a *ID.
+	// ErrNull means that Scan met an SQL NULL or a nil *ID, for which ID has no value. A nullable column is read into a
+	// sqltypes.Null or a *ID.
 	ErrNull = errors.New("snowflake: NULL is not an ID")
 	// ErrType means that the source is of a type that holds no ID: Scan returns it for floats, bool, time.Time and
 	// others, UnmarshalJSON for booleans, objects and arrays.
 	ErrType = errors.New("snowflake: not a type that holds an ID")
 )
 
-// maxErrorInput is the number of bytes of rejected input that an error keeps. Input may be long and may be an attack on
-// a log.
+// maxErrorInput is how many bytes of rejected input an error keeps: input may be long, and errors are logged.
 const maxErrorInput = 40
 
-// ParseError says which input is not an ID, and why.
+// ParseError describes input that is not an ID.
 type ParseError struct {
 	// Source is what was read: "text", "JSON", "base32", "base58", "base62", or for Scan the Go type of the driver's
 	// value, such as "string" or "float64", or "NULL".
@@ -52,8 +51,8 @@ func (e *ParseError) Error() string {
 // Unwrap returns e.Err.
 func (e *ParseError) Unwrap() error { return e.Err }
 
-// newParseError copies at most maxErrorInput bytes of the input. Because it copies, the input of a successful parse need
-// not live on the heap.
+// newParseError copies at most maxErrorInput bytes of the input. Because it copies, the input of a successful parse
+// need not live on the heap.
 func newParseError[T ~string | ~[]byte](err error, source string, input T, reason string) *ParseError {
 	var buf [maxErrorInput]byte
 	n := copy(buf[:], input)
@@ -63,7 +62,7 @@ func newParseError[T ~string | ~[]byte](err error, source string, input T, reaso
 	return &ParseError{Source: source, Input: string(buf[:n]), Reason: reason, Err: err}
 }
 
-// decimalError explains why parseDecimal refused the input.
+// decimalError explains why parseDecimal rejected the input.
 func decimalError[T ~string | ~[]byte](source string, input T) *ParseError {
 	digits := input
 	if len(digits) > 0 && digits[0] == '-' {

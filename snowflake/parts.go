@@ -17,8 +17,8 @@ type Parts struct {
 	Fields   map[string]int64 // all other fields by name; nil if there are none
 }
 
-// String returns the parts on one line, the other fields sorted by name:
-// "2022-06-28T16:07:40.105Z worker=26 sequence=0 datacenter=11".
+// String returns the parts on one line, the other fields sorted by name: "2022-06-28T16:07:40.105Z worker=26 sequence=0
+// datacenter=11".
 func (p Parts) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s worker=%d sequence=%d", p.Time.Format(time.RFC3339Nano), p.Worker, p.Sequence)
@@ -28,8 +28,8 @@ func (p Parts) String() string {
 	return b.String()
 }
 
-// Decompose returns the parts of an ID. It accepts any number and ignores bits above the layout; Validate rejects numbers
-// that the layout cannot have issued. The zero Layout returns the zero Parts.
+// Decompose returns the parts of an ID. It accepts any number and ignores bits above the layout; Validate rejects
+// numbers that the layout cannot have issued. The zero Layout returns the zero Parts.
 func (l Layout) Decompose(id ID) Parts {
 	if l.IsZero() {
 		return Parts{}

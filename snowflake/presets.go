@@ -16,9 +16,9 @@ func Default() Layout { return presets()["default"] }
 // Default, over the same years.
 func Wide() Layout { return presets()["wide"] }
 
-// JavaScriptSafe returns a layout of 53 bits, whose IDs never exceed Number.MAX_SAFE_INTEGER, 2^53 - 1 (ECMA-262, section
-// 21.1.2.8): 41 bits of milliseconds since 2025-01-01, 16 workers, 256 IDs per millisecond and worker. It is for clients
-// that need numbers in JSON; strings, which ID writes, need no such layout.
+// JavaScriptSafe returns a layout of 53 bits, whose IDs never exceed Number.MAX_SAFE_INTEGER, 2^53 - 1 (ECMA-262,
+// section 21.1.2.8): 41 bits of milliseconds since 2025-01-01, 16 workers, 256 IDs per millisecond and worker. It is
+// for clients that need numbers in JSON; strings, which ID writes, need no such layout.
 func JavaScriptSafe() Layout { return presets()["javascriptsafe"] }
 
 // Twitter returns the layout of Twitter and X: milliseconds since 2010-11-04T01:42:54.657Z, 32 datacenters with 32

@@ -4,62 +4,117 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"time"
 )
 
-// queue gives turns to calls in the order in which they enter. No lock is held while a call waits for its turn or has it.
+const (
+	// maxQueue is how much time above the lead waiting calls may have taken, including calls that gave up while others
+	// waited behind them. A call that finds more taken waits for room before it takes anything.
+	maxQueue = time.Second
+
+	// queuePoll is how often such a call looks whether it was served, which happens about maxQueue before its IDs are
+	// due, and whether the state was frozen, as when a lease is closed.
+	queuePoll = 20 * time.Millisecond
+)
+
+// queue holds the calls that wait for room, in the order in which they came. Any of them serves the first ones when
+// there is room; the lock is not held while a call waits or reads the clock.
 type queue struct {
 	mu      sync.Mutex
-	busy    bool      // a call has the turn
-	waiting list.List // of chan struct{}, one for each waiting call, closed when it gets the turn
+	waiting list.List // of *request
 }
 
-// idle reports whether no call has the turn, so none waits for it.
-func (q *queue) idle() bool {
+// request is a call that waits for room.
+type request struct {
+	reach  reach
+	count  uint64
+	first  state
+	err    error
+	served bool // first and err are set
+	place  *list.Element
+}
+
+// takeInTurn takes count states that may not be due yet, after the calls that wait for room already.
+func (c *core) takeInTurn(ctx context.Context, r reach, now nanos, count uint64) (state, error) {
+	first, own, err := c.join(r, now, count)
+	if own == nil {
+		return first, err
+	}
+	for {
+		left, served := c.look(own, now)
+		if served {
+			return own.first, own.err
+		}
+		err := c.sleep(ctx, r.lead, min(left, queuePoll))
+		if err == nil {
+			now, err = c.read()
+		}
+		if err != nil {
+			c.withdraw(own)
+			return 0, err
+		}
+	}
+}
+
+// join takes the states if there is room and no call waits, or else puts the request into the queue and returns it.
+func (c *core) join(r reach, now nanos, count uint64) (first state, own *request, err error) {
+	q := &c.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return !q.busy
+	if q.waiting.Len() == 0 && c.untilRoom(r.lead, now) <= 0 {
+		first, _, err = c.step(r, now, count, true)
+		return first, nil, err
+	}
+	own = &request{reach: r, count: count}
+	own.place = q.waiting.PushBack(own)
+	return 0, own, nil
 }
 
-// enter returns when the call has the turn; it must then call leave. On an error, that of a context that ended, the call
-// is out of the queue.
-func (q *queue) enter(ctx context.Context) error {
-	q.mu.Lock()
-	if !q.busy {
-		q.busy = true
-		q.mu.Unlock()
-		return nil
-	}
-	turn := make(chan struct{})
-	place := q.waiting.PushBack(turn)
-	q.mu.Unlock()
-	select {
-	case <-turn:
-		return nil
-	case <-ctx.Done():
-	}
-	q.mu.Lock()
-	select {
-	case <-turn: // at the same time as the context ended
-		q.next()
-	default:
-		q.waiting.Remove(place)
-	}
-	q.mu.Unlock()
-	return waitError(ctx)
+// look serves the queue and reports whether own was served, or else after which time there is room for the first
+// request.
+func (c *core) look(own *request, now nanos) (left time.Duration, served bool) {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	left = c.serve(now)
+	return left, own.served
 }
 
-// leave gives the turn to the next call.
-func (q *queue) leave() {
-	q.mu.Lock()
-	q.next()
-	q.mu.Unlock()
+// withdraw takes back a request, or what it was served.
+func (c *core) withdraw(own *request) {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	if !own.served {
+		c.queue.waiting.Remove(own.place)
+	} else if own.err == nil {
+		c.giveBack(own.first, own.first+state(own.count)-1)
+	}
 }
 
-func (q *queue) next() {
-	first := q.waiting.Front()
-	if first == nil {
-		q.busy = false
-		return
+// serve takes the states of the first waiting calls while there is room, and returns how long it takes until there is
+// room for the next one.
+func (c *core) serve(now nanos) time.Duration {
+	for {
+		front := c.queue.waiting.Front()
+		if front == nil {
+			return 0
+		}
+		first := front.Value.(*request)
+		if left := c.untilRoom(first.reach.lead, now); left > 0 {
+			return left
+		}
+		first.first, _, first.err = c.step(first.reach, now, first.count, true)
+		first.served = true
+		c.queue.waiting.Remove(front)
 	}
-	close(q.waiting.Remove(first).(chan struct{}))
+}
+
+// untilRoom returns how long it takes until less than maxQueue is taken above the lead; not positive if it is so, or if
+// the state is frozen.
+func (c *core) untilRoom(lead ticks, now nanos) time.Duration {
+	room := state(max(1, maxQueue/c.layout.tick)) << c.bits
+	last := c.state.Load()
+	if last == frozen || last <= room {
+		return 0
+	}
+	return c.untilDue(lead, now, last-room)
 }

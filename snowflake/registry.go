@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// registry holds the core of every worker for which this process has created a generator. Generators for one worker share
-// it, so they cannot issue the same ID, no Close is needed, and a generator that is created again continues above the
-// last ID even if the wall clock was set back in between. Entries take a few hundred bytes and are never removed, because
-// a forgotten state could be issued again.
+// registry holds the core of every worker for which this process has created a generator. Generators for one worker
+// share it, so they cannot issue the same ID, no Close is needed, and a generator that is created again continues above
+// the last ID even if the wall clock was set back in between. Entries take a few hundred bytes and are never removed,
+// because a forgotten state could be issued again.
 var registry struct {
 	sync.Mutex
 	cores map[coreKey]*core
@@ -24,8 +24,8 @@ type coreKey struct {
 	number                 int64
 }
 
-// coreFor returns the core of a fixed worker. Generators with WithClock and those in a testing/synctest bubble have one of
-// their own, because their times are unrelated.
+// coreFor returns the core of a fixed worker. Generators with WithClock and those in a testing/synctest bubble have one
+// of their own, because their times are unrelated.
 func coreFor(l Layout, worker int64, clock Clock, lead ticks) (*core, error) {
 	if clock != nil || inBubble() {
 		return newCore(l, worker, clock, lead)

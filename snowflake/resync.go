@@ -9,12 +9,12 @@ func (c *core) read() (nanos, error) {
 	return c.resync(now)
 }
 
-// resync compares the generator's clock with the wall clock. It is called for a now at or above syncAt: once a second, and
-// when the clock is before the epoch or past the layout's end.
+// resync compares the generator's clock with the wall clock. It is called for a now at or above syncAt: once a second,
+// and when the clock is before the epoch or past the layout's end.
 //
-// Steps forward of the wall clock are followed: a monotonic clock stops while a laptop or a virtual machine is suspended,
-// and all later IDs would have times in the past. Steps back are not followed, to keep the order of IDs; Stats reports
-// the difference as Drift.
+// Steps forward of the wall clock are followed: a monotonic clock stops while a laptop or a virtual machine is
+// suspended, and all later IDs would have times in the past. Steps back are not followed, to keep the order of IDs;
+// Stats reports the difference as Drift.
 func (c *core) resync(now nanos) (nanos, error) {
 	if c.foreign() {
 		return 0, errForeignClock

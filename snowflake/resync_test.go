@@ -79,8 +79,8 @@ func TestDriftBelowTheToleranceIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A goroutine that loses its processor between the two clocks, on either side of
-// the wall clock's, must not take the pause for a step.
+// A goroutine that loses its processor between the two clocks, on either side of the wall clock's, must not take the
+// pause for a step.
 func TestAPauseBetweenTheClocksIsNoStep(t *testing.T) {
 	clock := &pausedClock{fakeClock: newFakeClock(epoch2025.Add(time.Hour))}
 	g := mustNew(t, 1, snowflake.WithClock(clock))
@@ -146,8 +146,8 @@ func TestAWallClockBeyondTheEndIsAnErrorUntilItIsCorrected(t *testing.T) {
 	}
 }
 
-// A caller that was paused between a look at the wall clock and the step must not
-// make the step that another has made meanwhile.
+// A caller that was paused between a look at the wall clock and the step must not make the step that another has made
+// meanwhile.
 func TestAStepIsFollowedOnce(t *testing.T) {
 	clock := &reentrantClock{fakeClock: newFakeClock(epoch2025.Add(time.Hour))}
 	g := mustNew(t, 1, snowflake.WithClock(clock))

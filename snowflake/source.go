@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// source gives a generator the core of its current worker. New grants its worker until the layout's end; a Lessee changes
-// the worker and its limit.
+// source gives a generator the core of its current worker. New grants its worker until the layout's end; a Lessee
+// changes the worker and its limit.
 type source struct {
 	current atomic.Pointer[core]
 

@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Value returns the ID as an int64, for [driver.Valuer]: 0 for the zero ID and never NULL, since ORMs infer the type of
-// the column from the value of a zero ID. The error is always nil.
+// Value returns the ID as an int64, for [driver.Valuer]. The zero ID is 0 and not NULL, because ORMs infer the type of a
+// column from it. The error is always nil.
 func (id ID) Value() (driver.Value, error) {
 	return int64(id), nil
 }
 
-// Scan reads a column, for [sql.Scanner]. It takes the integers that drivers hand over (int64, and int, int32 and uint64
-// from a few), the text that [Parse] reads as string or []byte (from columns of type TEXT or NUMERIC, and from the text
-// protocol of MySQL), and an ID or a *ID, which ent passes from one builder to the next.
+// Scan reads a column, for [sql.Scanner]. It accepts integers (int64, and int, int32 and uint64, which a few drivers
+// return), the text that [Parse] accepts as string or []byte (from columns of type TEXT or NUMERIC, and from MySQL's text
+// protocol), and an ID or a *ID, which ent's bulk builders pass.
 //
-// It refuses, with a [*ParseError] that names the source's type:
-//   - NULL and a nil *ID, with [ErrNull]: read a nullable column into a sqltypes.Null or a *ID;
-//   - other text with [ErrSyntax], integers beyond int64 with [ErrRange];
-//   - float64 and float32 with [ErrType], even without a fraction: a float64 holds integers exactly up to 2^53 only, so
-//     the last digits of most IDs were lost when the row was written;
-//   - bool, time.Time and all other types with [ErrType].
+// It returns a [*ParseError] that names the type of src:
+//   - [ErrNull] for NULL and a nil *ID: read a nullable column into a sqltypes.Null or a *ID;
+//   - [ErrSyntax] for other text, [ErrRange] for integers beyond int64;
+//   - [ErrType] for float64 and float32, even without a fraction: a float64 holds integers exactly only up to 2^53, so the
+//     last digits of most IDs were lost when the row was written;
+//   - [ErrType] for bool, time.Time and all other types.
 //
 // On an error the ID is unchanged.
 func (id *ID) Scan(src any) error {
@@ -64,15 +64,15 @@ func (id *ID) Scan(src any) error {
 	return nil
 }
 
-// GormDataType returns "bigint": GORM makes a column of that type for an ID and never takes it for auto-increment.
+// GormDataType returns "bigint", the type of a column for IDs. GORM does not treat such a column as auto-increment.
 func (ID) GormDataType() string { return "bigint" }
 
 func nullError(source string) *ParseError {
 	return newParseError(ErrNull, source, "", "use sqltypes.Null or *snowflake.ID for a column that may be NULL")
 }
 
-// typeError explains why a value of this type, which Scan does not take, holds no ID. Where a driver makes such values
-// from the declared type of the column, it names that type.
+// typeError explains why Scan does not accept a value of this type. If drivers make such values from the declared type of a
+// column, the error names that type.
 func typeError(src any) *ParseError {
 	switch src := src.(type) {
 	case nil:

@@ -14,8 +14,8 @@ type Stats struct {
 	Remaining time.Duration // until the layout's End; at most 292 years
 }
 
-// Stats returns the counters. Issued is exact while no call is running, and includes IDs that running calls wait for. The
-// zero Generator returns the zero Stats.
+// Stats returns the counters. Issued is exact while no call is running, and includes IDs that running calls wait for.
+// The zero Generator returns the zero Stats.
 func (g *Generator) Stats() Stats {
 	c := g.current()
 	if c == nil {

@@ -27,7 +27,7 @@ func (c *core) take(ctx context.Context, r reach, now nanos, count uint64) (stat
 	if err := c.checkDeadline(ctx, r.lead, start, last); err != nil {
 		return 0, err
 	}
-	if first, err = c.takeTurn(ctx, r, start, count); err != nil {
+	if first, err = c.takeInTurn(ctx, r, start, count); err != nil {
 		return first, err
 	}
 	last = first + state(count) - 1
@@ -38,24 +38,8 @@ func (c *core) take(ctx context.Context, r reach, now nanos, count uint64) (stat
 	return first, nil
 }
 
-// takeTurn takes count states that may not be due yet, in the order of the calls, when there is room for them.
-func (c *core) takeTurn(ctx context.Context, r reach, now nanos, count uint64) (state, error) {
-	if !c.queue.idle() || c.untilRoom(r.lead, now) > 0 {
-		if err := c.queue.enter(ctx); err != nil {
-			return 0, err
-		}
-		defer c.queue.leave()
-		var err error
-		if now, err = c.awaitRoom(ctx, r.lead); err != nil {
-			return 0, err
-		}
-	}
-	first, _, err := c.step(r, now, count, true)
-	return first, err
-}
-
-// step moves the state up by count and returns the first of these states. Unless ahead is set it takes nothing that leads
-// the clock by more than the reach, and reports it as early.
+// step moves the state up by count and returns the first of these states. Unless ahead is set it takes nothing that
+// leads the clock by more than the reach, and reports it as early.
 func (c *core) step(r reach, now nanos, count uint64, ahead bool) (first state, early bool, err error) {
 	floor := c.floor(now)
 	for {
@@ -72,7 +56,7 @@ func (c *core) step(r reach, now nanos, count uint64, ahead bool) (first state, 
 			return first, true, nil
 		}
 		if !c.state.CompareAndSwap(last, next) {
-			backOff() // the clock need not be read again: the state is in order whatever its time
+			c.backOff(last) // the clock need not be read again: the state is in order whatever its time
 			continue
 		}
 		if first != last+1 {
@@ -87,15 +71,5 @@ func (c *core) step(r reach, now nanos, count uint64, ahead bool) (first state, 
 func (c *core) giveBack(first, last state) {
 	if !c.state.CompareAndSwap(last, first-1) {
 		c.abandoned.Add(uint64(last - first + 1))
-	}
-}
-
-// backOff keeps a caller that lost the race for the state away from it for about
-// a microsecond, in which the winner can take several IDs out of its own cache:
-// under contention the cache line's way between processors is the cost.
-//
-//go:noinline
-func backOff() {
-	for i := 0; i < 3000; i++ { //nolint:modernize // the loop is the point
 	}
 }

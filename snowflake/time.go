@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Time returns the start of the tick in which id was issued, in UTC. The true instant is up to one tick later, or earlier
-// by up to the generator's lead. The zero Layout returns the zero Time.
+// Time returns the start of the tick in which id was issued, in UTC. The true instant is up to one tick later, or
+// earlier by up to the generator's lead. The zero Layout returns the zero Time.
 func (l Layout) Time(id ID) time.Time {
 	if l.IsZero() {
 		return time.Time{}
@@ -16,8 +16,8 @@ func (l Layout) Time(id ID) time.Time {
 	return l.start(ticks(l.time.get(id)))
 }
 
-// Start returns the start of the tick with the given number since the epoch, in UTC. A number beyond the last tick counts
-// as the one after it, a negative one as 0. The zero Layout returns the zero Time.
+// Start returns the start of the tick with the given number since the epoch, in UTC. A number beyond the last tick
+// counts as the one after it, a negative one as 0. The zero Layout returns the zero Time.
 func (l Layout) Start(tick int64) time.Time {
 	if l.IsZero() {
 		return time.Time{}
@@ -25,8 +25,8 @@ func (l Layout) Start(tick int64) time.Time {
 	return l.start(min(ticks(max(tick, 0)), 1<<l.time.width))
 }
 
-// End returns the end of the last tick; from then on generators return ErrTimeExhausted. The zero Layout returns the zero
-// Time.
+// End returns the end of the last tick; from then on generators return ErrTimeExhausted. The zero Layout returns the
+// zero Time.
 func (l Layout) End() time.Time {
 	if l.IsZero() {
 		return time.Time{}

@@ -12,13 +12,13 @@ type subject struct {
 	run  func(n int) // does the operation n times
 }
 
-// turnTime is about how long a subject runs when it is its turn: long against the resolution of the clock, short against
-// the time in which a shared machine changes its speed.
+// turnTime is about how long a subject runs when it is its turn: long against the resolution of the clock, short
+// against the time in which a shared machine changes its speed.
 const turnTime = time.Millisecond
 
-// takeTurns compares subjects on a machine whose speed varies. It goes by rounds, one for each iteration of b: in a round
-// every subject runs once for about a millisecond, and each round begins with another subject. So what slows the machine
-// down slows all of them down.
+// takeTurns compares subjects on a machine whose speed varies. It goes by rounds, one for each iteration of b: in a
+// round every subject runs once for about a millisecond, and each round begins with another subject. So what slows the
+// machine down slows all of them down.
 //
 // For each subject it reports the median time of an operation, with the unit "<name>-ns", and for all but the first the
 // median over the rounds of its time divided by that of the first subject, with the unit "<name>/<first name>".

@@ -44,8 +44,8 @@ func (w *witness) fail(format string, args ...any) {
 	}
 }
 
-// call lets issue draw IDs into batch and checks what a single ID can be held
-// against: those returned before, and the clock before and after.
+// call lets issue draw IDs into batch and checks what a single ID can be held against: those returned before, and the
+// clock before and after.
 func (w *witness) call(batch []snowflake.ID, issue func([]snowflake.ID) error) {
 	returned, before := w.highest.Load(), w.g.NowTick()
 	if err := issue(batch); err != nil {
@@ -93,6 +93,29 @@ func (w *witness) mark(id snowflake.ID, tick int64) {
 	}
 }
 
+// storm draws total IDs by goroutines that call all methods in turn.
+func (w *witness) storm(goroutines int, total int64, maxBatch int) {
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			ctx := context.Background()
+			batch := make([]snowflake.ID, maxBatch)
+			for w.count.Load() < total && !w.failed.Load() {
+				w.call(batch[:1], func(ids []snowflake.ID) (err error) {
+					ids[0], err = w.g.Next()
+					return err
+				})
+				w.call(batch[:1], func(ids []snowflake.ID) (err error) {
+					ids[0], err = w.g.NextContext(ctx)
+					return err
+				})
+				w.call(batch[:1+rand.IntN(maxBatch)], func(ids []snowflake.ID) error { return w.g.Fill(ctx, ids) })
+			}
+		})
+	}
+	wg.Wait()
+}
+
 func TestNoIDComesTwiceNorOutOfOrderNorOutOfTime(t *testing.T) {
 	total := int64(2_000_000)
 	if *long {
@@ -104,25 +127,7 @@ func TestNoIDComesTwiceNorOutOfOrderNorOutOfTime(t *testing.T) {
 			g := mustNew(t, int64(200+i), snowflake.WithLayout(snowflake.Wide()))
 			w := newWitness(t, g)
 			start := g.Stats().Issued
-			var wg sync.WaitGroup
-			for range 64 {
-				wg.Go(func() {
-					ctx := context.Background()
-					batch := make([]snowflake.ID, 400)
-					for w.count.Load() < total && !w.failed.Load() {
-						w.call(batch[:1], func(ids []snowflake.ID) (err error) {
-							ids[0], err = g.Next()
-							return err
-						})
-						w.call(batch[:1], func(ids []snowflake.ID) (err error) {
-							ids[0], err = g.NextContext(ctx)
-							return err
-						})
-						w.call(batch[:1+rand.IntN(len(batch))], func(ids []snowflake.ID) error { return g.Fill(ctx, ids) })
-					}
-				})
-			}
-			wg.Wait()
+			w.storm(64, total, 400)
 			if issued := int64(g.Stats().Issued - start); issued != w.count.Load() {
 				t.Errorf("Stats counts %d IDs, %d were issued", issued, w.count.Load())
 			}
@@ -139,19 +144,6 @@ func TestLayoutsWithSmallSequencesKeepTheirPromiseUnderLoad(t *testing.T) {
 	for i, lead := range []snowflake.Option{snowflake.WithLead(0), snowflake.WithLead(3e6), snowflake.WithLead(snowflake.DefaultLead)} {
 		g := mustNew(t, int64(i), snowflake.WithLayout(layout), lead)
 		w := newWitness(t, g)
-		var wg sync.WaitGroup
-		for range 16 {
-			wg.Go(func() {
-				batch := make([]snowflake.ID, 100)
-				for w.count.Load() < 3_000 && !w.failed.Load() {
-					w.call(batch[:1], func(ids []snowflake.ID) (err error) {
-						ids[0], err = g.Next()
-						return err
-					})
-					w.call(batch[:1+rand.IntN(len(batch))], func(ids []snowflake.ID) error { return g.Fill(context.Background(), ids) })
-				}
-			})
-		}
-		wg.Wait()
+		w.storm(16, 3_000, 100)
 	}
 }

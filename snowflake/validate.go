@@ -9,9 +9,9 @@ import (
 // start if their clocks were further than 10 s from their peers' (SnowflakeServer.scala, 2010).
 const futureTolerance = 10 * time.Second
 
-// Validate returns nil if a generator of this layout can have issued id by now, by the system clock. Use it for IDs from
-// untrusted input. It returns an error that matches ErrInvalidID for 0, for a negative number, for one with bits above
-// the layout, and for one whose time is more than 10 s ahead.
+// Validate returns nil if a generator of this layout can have issued id by now, by the system clock. Use it for IDs
+// from untrusted input. It returns an error that matches ErrInvalidID for 0, for a negative number, for one with bits
+// above the layout, and for one whose time is more than 10 s ahead.
 func (l Layout) Validate(id ID) error { return l.ValidateAt(id, time.Now()) }
 
 // ValidateAt is Validate with now in place of the system clock.

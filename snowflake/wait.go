@@ -8,55 +8,30 @@ import (
 	"time"
 )
 
-const (
-	// maxQueue is how much time above the lead waiting calls may have taken, including calls that gave up while others
-	// waited behind them. A call that finds more taken waits before it takes anything.
-	maxQueue = time.Second
-
-	// queuePoll is how often such a call looks whether the state was frozen, as when a lease is closed.
-	queuePoll = 20 * time.Millisecond
-
-	// sleepGrain is the shortest sleep of Go on Linux, whatever shorter time is asked for.
-	sleepGrain = 1200 * time.Microsecond
-)
-
-// awaitRoom returns the time at which less than maxQueue is taken above the lead.
-func (c *core) awaitRoom(ctx context.Context, lead ticks) (nanos, error) {
-	now, err := c.read()
-	if err != nil {
-		return 0, err
-	}
-	return c.sleepUntil(ctx, lead, now, queuePoll, func(now nanos) time.Duration { return c.untilRoom(lead, now) })
-}
-
-// untilRoom returns how long it takes until less than maxQueue is taken above the lead; not positive if it is so, or if
-// the state is frozen.
-func (c *core) untilRoom(lead ticks, now nanos) time.Duration {
-	room := state(max(1, maxQueue/c.layout.tick)) << c.bits
-	last := c.state.Load()
-	if last == frozen || last <= room {
-		return 0
-	}
-	return c.untilDue(lead, now, last-room)
-}
+// sleepGrain is the shortest sleep of Go on Linux, whatever shorter time is asked for.
+const sleepGrain = 1200 * time.Microsecond
 
 // awaitDue returns when the state is due. If it has to wait, it counts that as a wait since start.
 func (c *core) awaitDue(ctx context.Context, lead ticks, s state, start nanos) error {
-	begin, err := c.read()
+	now, err := c.read()
 	if err != nil {
 		return err
 	}
-	// The period is short enough to notice that the wall clock is ahead.
-	end, err := c.sleepUntil(ctx, lead, begin, time.Duration(resyncEvery), func(now nanos) time.Duration {
-		return c.untilDue(lead, now, s)
-	})
-	if err != nil {
-		return err
+	left := c.untilDue(lead, now, s)
+	if left <= 0 {
+		return nil
 	}
-	if end > begin {
-		c.waits.Add(1)
-		c.waited.Add(int64(end - start))
+	for ; left > 0; left = c.untilDue(lead, now, s) {
+		// Not longer than a second, to notice that the wall clock is ahead.
+		if err := c.sleep(ctx, lead, min(left, time.Duration(resyncEvery))); err != nil {
+			return err
+		}
+		if now, err = c.read(); err != nil {
+			return err
+		}
 	}
+	c.waits.Add(1)
+	c.waited.Add(int64(now - start))
 	return nil
 }
 
@@ -78,25 +53,8 @@ func (c *core) checkDeadline(ctx context.Context, lead ticks, now nanos, s state
 	return fmt.Errorf("snowflake: an ID is due in %v, after the context's deadline: %w", wait, context.DeadlineExceeded)
 }
 
-// sleepUntil sleeps until left returns no positive duration, which it asks at least once a period, and returns the time.
-func (c *core) sleepUntil(ctx context.Context, lead ticks, now nanos, period time.Duration, left func(nanos) time.Duration) (nanos, error) {
-	for {
-		d := left(now)
-		if d <= 0 {
-			return now, nil
-		}
-		if err := c.sleep(ctx, lead, min(d, period)); err != nil {
-			return 0, err
-		}
-		var err error
-		if now, err = c.read(); err != nil {
-			return 0, err
-		}
-	}
-}
-
-// sleep waits for about d. A sleep takes sleepGrain or longer, which the lead makes up for. A generator with a short lead
-// would lose most of its rate, so it yields its processor instead of sleeping when d is short.
+// sleep waits for about d. A sleep takes sleepGrain or longer, which the lead makes up for. A generator with a short
+// lead would lose most of its rate, so it yields its processor instead of sleeping when d is short.
 func (c *core) sleep(ctx context.Context, lead ticks, d time.Duration) error {
 	if ctx.Err() != nil { // for clocks whose Sleep does not look
 		return waitError(ctx)

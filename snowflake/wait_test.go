@@ -59,22 +59,19 @@ func TestALeadOfZeroIsNeverAheadOfTheClock(t *testing.T) {
 	})
 }
 
-func TestWaitingCallsAreServedInTheOrderInWhichTheyCame(t *testing.T) {
+func TestWaitingCallsReturnInTheOrderInWhichTheyCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := mustNew(t, 0, slow(t))
 		var (
 			mu    sync.Mutex
 			order []int
 			wg    sync.WaitGroup
-			ids   [40]snowflake.ID
 		)
-		for i := range ids {
+		for i := range 40 {
 			wg.Go(func() {
-				id, err := g.Next()
-				if err != nil {
+				if _, err := g.Next(); err != nil {
 					t.Error(err)
 				}
-				ids[i] = id
 				mu.Lock()
 				defer mu.Unlock()
 				order = append(order, i)
@@ -82,15 +79,9 @@ func TestWaitingCallsAreServedInTheOrderInWhichTheyCame(t *testing.T) {
 			synctest.Wait()
 		}
 		wg.Wait()
-		for i := 1; i < len(ids); i++ {
-			if ids[i] <= ids[i-1] {
-				t.Errorf("caller %d got %d, the one before it %d", i, ids[i], ids[i-1])
-			}
-		}
 		for i, caller := range order {
 			if i/4 != caller/4 { // those of one millisecond wake together
-				t.Errorf("callers returned in the order %v", order)
-				break
+				t.Fatalf("callers returned in the order %v", order)
 			}
 		}
 	})
@@ -290,24 +281,6 @@ func TestTheQueueIsBounded(t *testing.T) {
 	})
 }
 
-func TestAClockThatDoesNotSleepCanNotHoldACallerPastItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	g := mustNew(t, 0, slow(t), snowflake.WithClock(sleeplessClock{newFakeClock(epoch2025), cancel}))
-	if id, err := g.NextContext(ctx); id != 0 || !errors.Is(err, context.Canceled) {
-		t.Errorf("NextContext = %d, %v", id, err)
-	}
-}
-
-type sleeplessClock struct {
-	*fakeClock
-	cancel context.CancelFunc
-}
-
-func (c sleeplessClock) Sleep(context.Context, time.Duration) error {
-	c.cancel()
-	return nil
-}
-
 func TestACallerThatWaitsSleeps(t *testing.T) {
 	clock := newFakeClock(epoch2025)
 	g := mustNew(t, 0, slow(t), snowflake.WithClock(clock))
@@ -321,20 +294,32 @@ func TestACallerThatWaitsSleeps(t *testing.T) {
 	}
 }
 
-func TestAClockThatFailsToSleepIsReported(t *testing.T) {
+func TestAClockThatDoesNotSleepEndsTheWait(t *testing.T) {
 	broken := errors.New("no alarm clock")
-	g := mustNew(t, 0, slow(t), snowflake.WithClock(brokenClock{newFakeClock(epoch2025), broken}))
-	if id, err := g.Next(); id != 0 || !errors.Is(err, broken) { // the start fence waits
-		t.Errorf("Next() = %d, %v, want the clock's error", id, err)
+	for _, want := range []error{context.Canceled, broken} {
+		ctx, cancel := context.WithCancel(t.Context())
+		sleep := func() error {
+			if want == broken {
+				return broken
+			}
+			cancel()
+			return nil
+		}
+		g := mustNew(t, 0, slow(t), snowflake.WithClock(sleeplessClock{newFakeClock(epoch2025), sleep}))
+		id, err := g.NextContext(ctx) // the start fence waits
+		cancel()
+		if id != 0 || !errors.Is(err, want) {
+			t.Errorf("NextContext = %d, %v, want %v", id, err, want)
+		}
 	}
 }
 
-type brokenClock struct {
+type sleeplessClock struct {
 	*fakeClock
-	err error
+	sleep func() error
 }
 
-func (c brokenClock) Sleep(context.Context, time.Duration) error { return c.err }
+func (c sleeplessClock) Sleep(context.Context, time.Duration) error { return c.sleep() }
 
 func TestGeneratorsDoNotCrossTheWallOfABubble(t *testing.T) {
 	outside := mustNew(t, 500)

@@ -1,0 +1,179 @@
+package snowflake_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// acceptedTexts are texts that String prints.
+var acceptedTexts = map[string]snowflake.ID{
+	"0":                    0,
+	"7":                    7,
+	"-5":                   -5,
+	"10":                   10,
+	"1234567":              1234567,
+	"12345678":             12345678,
+	"123456789":            123456789,
+	"-123456789012345":     -123456789012345,
+	"1000000000000000":     1000000000000000,
+	"99999999999999999":    99999999999999999,
+	"175928847299117063":   175928847299117063,
+	"1234567890123456789":  1234567890123456789,
+	"9223372036854775807":  math.MaxInt64,
+	"-9223372036854775808": math.MinInt64,
+}
+
+// syntaxErrors and rangeErrors are texts that String does not print. Some are short and some long, since the parser has
+// a branch for each length.
+var (
+	hundredZeros = strings.Repeat("0", 100)
+	syntaxErrors = []string{
+		"", "-", "+", "-0", "+5", "--5", "5-", "00", "007", "-07", " 5", "5 ", "5\n", "\t5", "5.0", "1e3", "1e18", "1_000", "1,000",
+		"0x10", "ff", "null", "NaN", `"5"`, "5\x00", "\x005", "\u0663", "012345678", "-012345678", "0000000000000005",
+		"0175928847299117063", "-0175928847299117063", "00000000000000000000", "+175928847299117063", " 175928847299117063",
+		"175928847299117063 ", "17592884729911706.0", "1.75928847299117e17", "1234567890123456789O", "0" + hundredZeros,
+		"1" + hundredZeros + "x",
+	}
+	rangeErrors = []string{
+		"9223372036854775808", "9999999999999999999", "18446744073709551616", "-9223372036854775809", "-9999999999999999999",
+		"-18446744073709551615", "1" + hundredZeros, "-1" + hundredZeros,
+	}
+)
+
+// eachRefused calls test with the texts and the error that all readers of decimal text return for them.
+func eachRefused(test func(text string, want error)) {
+	for _, text := range syntaxErrors {
+		test(text, snowflake.ErrSyntax)
+	}
+	for _, text := range rangeErrors {
+		test(text, snowflake.ErrRange)
+	}
+}
+
+// wantError checks that an error is of the kind that is wanted, and that it is a *ParseError.
+func wantError(t *testing.T, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: error %v, want %v", what, err, want)
+	}
+	if parseError := (*snowflake.ParseError)(nil); !errors.As(err, &parseError) {
+		t.Errorf("%s: error %T, want a *ParseError", what, err)
+	}
+}
+
+// checkParse compares Parse with strconv.
+func checkParse(t *testing.T, text string) {
+	t.Helper()
+	want, ok := canonical(text)
+	id, err := snowflake.Parse(text)
+	if (err == nil) != ok || ok && (id != want || id.String() != text) {
+		t.Fatalf("Parse(%q) = %d, %v, want %d, ok %v", text, id, err, want, ok)
+	}
+}
+
+func TestParseTakesWhatStringPrints(t *testing.T) {
+	for text, want := range acceptedTexts {
+		if id, err := snowflake.Parse(text); id != want || err != nil {
+			t.Errorf("Parse(%q) = %d, %v, want %d", text, id, err, want)
+		}
+	}
+	for _, id := range sampleIDs() {
+		if got, err := snowflake.Parse(id.String()); got != id || err != nil {
+			t.Fatalf("Parse(%q) = %d, %v", id.String(), got, err)
+		}
+	}
+}
+
+func TestParseRefusesWhatStringDoesNotPrint(t *testing.T) {
+	eachRefused(func(text string, want error) {
+		id, err := snowflake.Parse(text)
+		wantError(t, strconv.Quote(text), err, want)
+		if id != 0 {
+			t.Errorf("Parse(%q) = %d with an error, want 0", text, id)
+		}
+	})
+}
+
+// Each byte value at each place of a text of each length: the tests of eight characters at a time must not let one
+// pass.
+func TestParseRefusesEveryWrongByteAtEveryPlace(t *testing.T) {
+	for length := 1; length <= 20; length++ {
+		digits := "12345678901234567890"[:length]
+		for at := range length {
+			for c := range 256 {
+				text := digits[:at] + string([]byte{byte(c)}) + digits[at+1:]
+				checkParse(t, text)
+			}
+		}
+	}
+}
+
+// Wrong bytes beside each other: a carry out of one may make the next look right.
+func TestParseRefusesWrongBytesBesideEachOther(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	interesting := []byte{0x00, '/', '0', '9', ':', '?', 0x7f, 0x80, 0xb0, 0xb9, 0xba, 0xff}
+	for range 200_000 {
+		text := []byte("1234567890123456789")[:1+random.IntN(19)]
+		for range 1 + random.IntN(4) {
+			text[random.IntN(len(text))] = interesting[random.IntN(len(interesting))]
+		}
+		checkParse(t, string(text))
+	}
+}
+
+func TestMustParseReturnsTheIDOrPanics(t *testing.T) {
+	if id := snowflake.MustParse("175928847299117063"); id != 175928847299117063 {
+		t.Errorf("MustParse = %d", id)
+	}
+	defer func() {
+		err, ok := recover().(error)
+		if !ok {
+			t.Fatal("MustParse of 007 did not panic with an error")
+		}
+		wantError(t, "MustParse of 007", err, snowflake.ErrSyntax)
+	}()
+	snowflake.MustParse("007")
+}
+
+func TestIDPrintsWhatStrconvPrints(t *testing.T) {
+	for _, id := range sampleIDs() {
+		want := strconv.FormatInt(int64(id), 10)
+		if got := id.String(); got != want {
+			t.Fatalf("String of %s = %q", want, got)
+		}
+		text, err := id.MarshalText()
+		if string(text) != want || err != nil {
+			t.Fatalf("MarshalText of %s = %q, %v", want, text, err)
+		}
+		text, err = id.AppendText([]byte("id="))
+		if string(text) != "id="+want || err != nil {
+			t.Fatalf("AppendText of %s = %q, %v", want, text, err)
+		}
+	}
+}
+
+// The digits are stored eight at a time, so what lies behind them must be seen to stay.
+func TestAppendTextWritesNothingBehindItsText(t *testing.T) {
+	for _, id := range sampleIDs() {
+		want := strconv.FormatInt(int64(id), 10)
+		buf := []byte("........................................")
+		got, _ := id.AppendText(buf[: 2 : 2+len(want)])
+		if string(got) != ".."+want {
+			t.Fatalf("AppendText of %s = %q", want, got)
+		}
+		if &got[0] != &buf[0] {
+			t.Fatalf("AppendText of %s allocated although the text fits exactly", want)
+		}
+		for i, c := range buf[len(got):] {
+			if c != '.' {
+				t.Fatalf("AppendText of %s wrote %q to byte %d behind the text", want, c, i)
+			}
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package snowflake_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func TestJSONIsAStringAndIntegersAreReadToo(t *testing.T) {
+	read := func(in string, want snowflake.ID) {
+		id := snowflake.ID(42)
+		if err := json.Unmarshal([]byte(in), &id); id != want || err != nil {
+			t.Errorf("Unmarshal(%s) = %d, %v, want %d", in, id, err, want)
+		}
+	}
+	for text, id := range acceptedTexts {
+		out, err := json.Marshal(id)
+		if string(out) != `"`+text+`"` || err != nil {
+			t.Errorf("Marshal(%d) = %s, %v", id, out, err)
+		}
+		read(string(out), id)
+		read(" "+text+"\n", id)
+	}
+	read(`"1\u0032\u0033"`, 123)
+	read(`"\u002d5"`, -5)
+	read(`"175928847299117\u00306\u0033"`, 175928847299117063)
+}
+
+func TestJSONNullLeavesTheIDAlone(t *testing.T) {
+	id := snowflake.ID(42)
+	if err := json.Unmarshal([]byte("null"), &id); id != 42 || err != nil {
+		t.Errorf("Unmarshal(null) = %d, %v, want 42", id, err)
+	}
+	pointer := &id
+	if err := json.Unmarshal([]byte("null"), &pointer); pointer != nil || err != nil {
+		t.Errorf("Unmarshal(null) into *ID = %v, %v, want nil", pointer, err)
+	}
+}
+
+func TestJSONOfOtherKindsIsRefusedAndKeepsTheID(t *testing.T) {
+	for want, inputs := range map[error][]string{
+		snowflake.ErrSyntax: {
+			`""`, `" "`, `1.5`, `5.0`, `1e3`, `1E+18`, `-0`, `"-0"`, `"+5"`, `"007"`, `" 5"`, `"5\n"`, `"\u0035\u0020"`, `"\"5\""`,
+			`"null"`, `"\u006eull"`, `"\ud800"`,
+		},
+		snowflake.ErrRange: {`9223372036854775808`, `-9223372036854775809`, `"9223372036854775808"`, `"922337203685477580\u0038"`},
+		snowflake.ErrType:  {`true`, `false`, `[]`, `[1]`, `{}`, `{"id":"1"}`},
+	} {
+		for _, in := range inputs {
+			id := snowflake.ID(42)
+			wantError(t, in, json.Unmarshal([]byte(in), &id), want)
+			if id != 42 {
+				t.Errorf("Unmarshal(%s) changed the ID to %d on an error", in, id)
+			}
+		}
+	}
+}
+
+// Callers other than encoding/json may pass what is not JSON.
+func TestUnmarshalJSONRefusesWhatIsNotJSON(t *testing.T) {
+	for _, in := range []string{``, `"`, `""`, `"5`, `5"`, `15"`, `"15`, `'15"`, `'5'`, ` 5`, `"5" `, `007`, `+5`, `nul`, `nulll`, `NULL`, `"\u003"`, `"\5"`, `"1\"`} {
+		id := snowflake.ID(42)
+		wantError(t, strconv.Quote(in), id.UnmarshalJSON([]byte(in)), snowflake.ErrSyntax)
+		if id != 42 {
+			t.Errorf("UnmarshalJSON(%q) changed the ID to %d on an error", in, id)
+		}
+	}
+}
+
+// encoding/json takes the quotes off a value of a field with this option before it calls UnmarshalJSON.
+func TestJSONTagStringRoundTrips(t *testing.T) {
+	type record struct {
+		ID     snowflake.ID  `json:"id,string"`
+		Parent *snowflake.ID `json:"parent,string"`
+	}
+	parent := snowflake.ID(9007199254740993)
+	for _, in := range []record{{ID: 1234567890123456789, Parent: &parent}, {ID: 0}, {ID: -5}} {
+		text, err := json.Marshal(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out record
+		if err := json.Unmarshal(text, &out); err != nil {
+			t.Fatalf("Unmarshal(%s): %v", text, err)
+		}
+		if out.ID != in.ID || (out.Parent == nil) != (in.Parent == nil) || in.Parent != nil && *out.Parent != *in.Parent {
+			t.Errorf("%s was read back as %+v", text, out)
+		}
+	}
+}
+
+func TestJSONLeavesOutAbsentIDsWithOmitzero(t *testing.T) {
+	type record struct {
+		ID snowflake.ID `json:"id,omitzero"`
+	}
+	for in, want := range map[snowflake.ID]string{0: `{}`, 5: `{"id":"5"}`} {
+		if out, err := json.Marshal(record{in}); string(out) != want || err != nil {
+			t.Errorf("Marshal of %d = %s, %v, want %s", in, out, err, want)
+		}
+	}
+}
+
+func TestJSONKeysAreIDs(t *testing.T) {
+	in := map[snowflake.ID]string{1234567890123456789: "a", -5: "b", 0: "c"}
+	text, err := json.Marshal(in)
+	if want := `{"-5":"b","0":"c","1234567890123456789":"a"}`; string(text) != want || err != nil {
+		t.Fatalf("Marshal = %s, %v, want %s", text, err, want)
+	}
+	var out map[snowflake.ID]string
+	if err := json.Unmarshal(text, &out); err != nil || len(out) != 3 || out[1234567890123456789] != "a" || out[-5] != "b" {
+		t.Errorf("Unmarshal = %v, %v", out, err)
+	}
+	err = json.Unmarshal([]byte(`{"007":"a"}`), &out)
+	if !errors.Is(err, snowflake.ErrSyntax) {
+		t.Errorf("key 007: error %v, want ErrSyntax", err)
+	}
+}
+
+// textReaders are the methods that read the text of an ID into an ID.
+var textReaders = map[string]func(id *snowflake.ID, text string) error{
+	"UnmarshalText":  func(id *snowflake.ID, text string) error { return id.UnmarshalText([]byte(text)) },
+	"UnmarshalParam": func(id *snowflake.ID, text string) error { return id.UnmarshalParam(text) },
+	"Scan string":    func(id *snowflake.ID, text string) error { return id.Scan(text) },
+	"Scan []byte":    func(id *snowflake.ID, text string) error { return id.Scan([]byte(text)) },
+}
+
+func TestTextReadersTakeWhatStringPrints(t *testing.T) {
+	for name, read := range textReaders {
+		for text, want := range acceptedTexts {
+			id := snowflake.ID(42)
+			if err := read(&id, text); id != want || err != nil {
+				t.Errorf("%s(%q) = %d, %v, want %d", name, text, id, err, want)
+			}
+		}
+	}
+}
+
+func TestTextReadersRefuseOtherTextAndKeepTheID(t *testing.T) {
+	for name, read := range textReaders {
+		eachRefused(func(text string, want error) {
+			id := snowflake.ID(42)
+			err := read(&id, text)
+			wantError(t, name+" of "+strconv.Quote(text), err, want)
+			if id != 42 {
+				t.Errorf("%s(%q) changed the ID to %d on an error", name, text, id)
+			}
+		})
+	}
+}
