@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,13 +11,14 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
-// slowStore makes extensions only when it is let go, whatever the context says.
+// slowStore blocks extensions until something is received from the channel, and ignores their context.
 type slowStore struct {
 	lease.Store
-	block atomic.Pointer[chan struct{}] // nil: it is quick
+	block atomic.Pointer[chan struct{}] // nil: do not block
 }
 
 func (s *slowStore) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
@@ -34,7 +36,7 @@ func TestCloseEndsWithItsContextAndStopsTheGeneratorAtOnce(t *testing.T) {
 		l := mustOpen(t, store)
 		block := make(chan struct{})
 		store.block.Store(&block)
-		time.Sleep(6 * time.Second) // an extension is under way
+		time.Sleep(6 * time.Second) // an extension is in progress
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
@@ -45,14 +47,14 @@ func TestCloseEndsWithItsContextAndStopsTheGeneratorAtOnce(t *testing.T) {
 			t.Errorf("Next: %v", err)
 		}
 		close(block)
-		mustClose(t, l) // now it can
+		mustClose(t, l)
 		if entry(t, memory, 0).Held {
 			t.Error("the worker was not given back")
 		}
 	})
 }
 
-// stuckStore releases only when it is let go.
+// stuckStore blocks releases until the channel is closed or the context ends.
 type stuckStore struct {
 	lease.Store
 	block chan struct{}
@@ -104,31 +106,31 @@ func TestCloseGivesBackAWorkerThatIsNotInUseYet(t *testing.T) {
 		defer mustClose(t, thief)
 		store.setDown(false)
 		block := make(chan struct{}, 1)
-		block <- struct{}{} // for the extension that finds the loss; the first one of worker 1 hangs
+		block <- struct{}{} // for the extension that notices the loss; the first one of worker 1 blocks
 		slow.block.Store(&block)
-		time.Sleep(5 * time.Second) // and so it is acquired only
+		time.Sleep(5 * time.Second) // so worker 1 is acquired and not used yet
 		if !entry(t, memory, 1).Held {
 			t.Fatal("worker 1 is not held")
 		}
 		time.AfterFunc(time.Second, func() { close(block) })
 		mustClose(t, l)
-		if e := entry(t, memory, 1); e.Held || e.Epoch != 1 || e.Horizon != 0 { // as it was granted: no ID of it came out
+		if e := entry(t, memory, 1); e.Held || e.Epoch != 1 || e.Horizon != 0 { // as it was granted, since no ID was issued
 			t.Errorf("worker 1 was not given back: %+v", e)
 		}
 	})
 }
 
-func TestACallInTheLineNoticesClose(t *testing.T) {
+func TestAWaitingCallEndsWithClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		layout, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:2 sequence:1")
 		if err != nil {
 			t.Fatal(err)
 		}
 		l := mustOpen(t, leasetest.NewMemory(time.Now), lease.WithGenerator(snowflake.WithLayout(layout)))
-		for range 400 { // each takes 5 ms, so that the line is 2 s long
+		for range 400 { // each takes 5 ms, so the queue is 2 s long
 			go func() { _ = l.Generator().Fill(context.Background(), make([]snowflake.ID, 10)) }()
 		}
-		synctest.Wait() // no time has passed, so none of the line is over
+		synctest.Wait() // no time has passed, so all are in the queue
 		done := make(chan error)
 		go func() {
 			_, err := l.Generator().Next()
@@ -141,5 +143,66 @@ func TestACallInTheLineNoticesClose(t *testing.T) {
 			t.Errorf("Next: %v, %v after Close", err, time.Since(start))
 		}
 		time.Sleep(5 * time.Second)
+	})
+}
+
+func TestCloseWithAnEndedContextGivesTheWorkerBack(t *testing.T) {
+	files, err := filelease.New(t.TempDir())
+	store := openFile(t, files, err)
+	l := mustOpen(t, store, lease.WithWorkers(0, 0), lease.WithWindow(50*time.Millisecond))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.Close(ended); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	if e := entry(t, store, 0); e.Held {
+		t.Errorf("after Close the worker is held: %+v", e)
+	}
+	if err := l.Close(ended); err != nil {
+		t.Errorf("the second Close: %v", err)
+	}
+}
+
+func TestCloseCanBeRepeatedAfterAFailureAndTellsTheTruth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory(time.Now)
+		store := &stuckStore{Store: memory, block: make(chan struct{})}
+		l := mustOpen(t, store)
+		last := mustNext(t, l)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 20 {
+			start := time.Now()
+			err := l.Close(ended)
+			if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "lease: release worker 0") ||
+				time.Since(start) != time.Second {
+				t.Fatalf("Close: %v after %v, want the store's error after a second", err, time.Since(start))
+			}
+		}
+		close(store.block)
+		mustClose(t, l)
+		tick := l.Generator().Layout().Decompose(last).Time
+		if e := entry(t, memory, 0); e.Held || !l.Generator().Layout().Start(e.Horizon).Equal(tick.Add(time.Millisecond)) {
+			t.Errorf("after Close: %+v, the last ID is of %v", e, tick)
+		}
+	})
+}
+
+func TestCloseAfterALostReplyAndATakeoverIsNoError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory(time.Now)
+		store := newFaulty(memory)
+		l := mustOpen(t, store, lease.WithWorkers(0, 0))
+		store.loseNext("release", 1)
+		if err := l.Close(t.Context()); !errors.Is(err, errLostReply) {
+			t.Errorf("the first Close: %v", err)
+		}
+		next := mustOpen(t, memory, lease.WithWorkers(0, 0))
+		defer mustClose(t, next)
+		mustClose(t, l)
+		mustClose(t, l)
+		if n := store.count("release"); n != 2 || l.Status().Held {
+			t.Errorf("%d releases, %+v", n, l.Status())
+		}
 	})
 }

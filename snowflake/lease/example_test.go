@@ -14,7 +14,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
-// openDB stands for the sql.Open of the program.
+// openDB stands for sql.Open of the program.
 func openDB() *sql.DB {
 	db, err := gorm.Open(sqlite.Open("file:example?mode=memory&cache=shared"), &gorm.Config{})
 	if err != nil {
@@ -29,13 +29,13 @@ func openDB() *sql.DB {
 
 func Example() {
 	ctx := context.Background()
-	slog.SetLogLoggerLevel(slog.LevelWarn) // a lease tells when it takes and gives back a worker
+	slog.SetLogLoggerLevel(slog.LevelWarn) // a lease logs when it takes and gives back a worker
 
 	store, err := sqllease.New(openDB(), sqllease.SQLite) // or sqllease.Postgres, sqllease.MySQL
 	if err != nil {
 		panic(err)
 	}
-	if err := store.Migrate(ctx); err != nil { // makes the table if it is not there
+	if err := store.Migrate(ctx); err != nil { // creates the table if it does not exist
 		panic(err)
 	}
 	l, err := lease.Open(ctx, store)
@@ -43,7 +43,7 @@ func Example() {
 		panic(err)
 	}
 
-	gen := l.Generator() // as snowflake.New returns it: for gormplugin.New, for Next and Fill
+	gen := l.Generator() // like that of snowflake.New: for gormplugin.New, for Next and Fill
 	id, err := gen.Next()
 	if err != nil {
 		panic(err)
@@ -66,7 +66,7 @@ func ExampleWithWorkers() {
 	if err := store.Migrate(ctx); err != nil {
 		panic(err)
 	}
-	// Workers 0 to 99 stay with the servers that have theirs in a configuration file.
+	// Workers 0 to 99 are assigned by configuration files.
 	l, err := lease.Open(ctx, store, lease.WithNamespace("orders"), lease.WithWorkers(100, 255),
 		lease.WithGenerator(snowflake.WithLayout(snowflake.Wide())))
 	if err != nil {

@@ -14,12 +14,12 @@ var (
 	errLostReply = errors.New("the reply was lost")
 )
 
-// faulty is a store that fails when a test wants it to, and counts.
+// faulty is a store that fails on demand, and counts calls.
 type faulty struct {
 	lease.Store
 	mu       sync.Mutex
-	down     bool           // nothing is done
-	lose     map[string]int // how many replies of a method are lost, after it is done
+	down     bool           // calls fail without an effect
+	lose     map[string]int // how many replies of a method are lost after its effect
 	calls    map[string]int
 	requests []lease.Request
 }
@@ -46,8 +46,7 @@ func (f *faulty) count(method string) int {
 	return f.calls[method]
 }
 
-// begin returns an error if the call is not to be made, and whether its reply is
-// to be lost.
+// begin returns an error if the call must not be made, and whether its reply must be lost.
 func (f *faulty) begin(method string) (lost bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -55,7 +55,7 @@ type Lease struct {
 // namespace is in use with another layout; ErrDamaged if the store can't read its state; ErrNoWorker if ctx ends while
 // all workers are held; ErrClockSkew if the clock differs from the store's by more than WithMaxSkew; ErrBehindHorizon if
 // the clock is far behind the horizon; and the store's errors if it has not answered for a window, at most DefaultWindow.
-// After an error Open holds no worker, unless the store could not be told: that worker is free after two windows.
+// After an error Open holds no worker, unless the store did not answer: that worker is free after two windows.
 func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
 	l, err := prepare(store, opts)
 	if err != nil {

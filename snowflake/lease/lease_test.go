@@ -5,8 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +14,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
-// four has four workers, and an epoch before the time of synctest's bubbles.
+// four has four workers, and an epoch before the time of synctest bubbles.
 func four(tb testing.TB) snowflake.Layout {
 	tb.Helper()
 	l, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:2 sequence:12")
@@ -24,30 +22,6 @@ func four(tb testing.TB) snowflake.Layout {
 		tb.Fatal(err)
 	}
 	return l
-}
-
-// recorder keeps the events of a lease.
-type recorder struct {
-	mu     sync.Mutex
-	events []lease.Event
-}
-
-func (r *recorder) hook(e lease.Event) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.events = append(r.events, e)
-}
-
-func (r *recorder) kinds() []lease.EventKind {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var kinds []lease.EventKind
-	for _, e := range r.events {
-		if e.Kind != lease.Extended {
-			kinds = append(kinds, e.Kind)
-		}
-	}
-	return kinds
 }
 
 func options(tb testing.TB, more ...lease.Option) []lease.Option {
@@ -123,7 +97,7 @@ func TestALeaseIsTakenExtendedAndGivenBack(t *testing.T) {
 			t.Errorf("%+v, status %+v", e, status)
 		}
 		mustClose(t, l)
-		mustClose(t, l) // twice is once
+		mustClose(t, l) // no second release
 		after := g.Layout().Time(last).Add(time.Millisecond)
 		if e := entry(t, store, 0); e.Held || !g.Layout().Start(e.Horizon).Equal(after) || store.count("release") != 1 {
 			t.Errorf("after Close: %+v, %d releases, the last ID is of the tick before %v", e, store.count("release"), after)
@@ -140,30 +114,7 @@ func TestALeaseIsTakenExtendedAndGivenBack(t *testing.T) {
 	})
 }
 
-func TestTheNextOwnerAfterAKillStartsAtTheOldHorizon(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := killed{leasetest.NewMemory(time.Now)}
-		first := mustOpen(t, store, lease.WithWorkers(2, 2))
-		last := mustNext(t, first)
-		horizon := entry(t, store, 2).Horizon
-		mustClose(t, first)
-		second := mustOpen(t, store, lease.WithWorkers(2, 2))
-		defer mustClose(t, second)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		id, err := second.Generator().NextContext(ctx) // waits for the clock to get there
-		if err != nil || second.Generator().Layout().Time(id).Before(second.Generator().Layout().Start(horizon)) || id <= last {
-			t.Errorf("the first ID of the second owner is of %v, the horizon was %v: %v",
-				second.Generator().Layout().Time(id), second.Generator().Layout().Start(horizon), err)
-		}
-		if s := second.Status(); s.Epoch != 2 {
-			t.Errorf("%+v", s)
-		}
-	})
-}
-
-// The store is away for longer than the lease is good for, and gives the worker to
-// somebody else.
+// The store does not answer for longer than the lease lasts, and lends the worker to another process.
 func TestALostWorkerIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)
@@ -247,8 +198,8 @@ func TestWithoutTheStoreItServesUntilTheHorizonAndRecovers(t *testing.T) {
 	})
 }
 
-// 300 ms of IDs at the greatest rate, six windows: the horizon rises with the
-// clock, and calls that wait for it do not flood the store.
+// 300 ms of IDs at the greatest rate, six windows: the horizon rises with the clock, and calls that wait for it do not
+// flood the store.
 func TestABurstBeyondTheHorizonWaitsForTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFaulty(leasetest.NewMemory(time.Now))
@@ -291,7 +242,7 @@ func TestLostRepliesLoseNothing(t *testing.T) {
 			t.Errorf("%+v, %v: an acquisition was repeated", entries, err)
 		}
 		mustNext(t, l)
-		if waited := time.Since(start); waited > 8*time.Second { // not for the horizon that its own extension made
+		if waited := time.Since(start); waited > 8*time.Second { // it does not wait for the horizon of its own extension
 			t.Errorf("the first ID came after %v", waited)
 		}
 		store.loseNext("extend", 3)
@@ -338,33 +289,6 @@ func TestOpenWaitsForAWorkerAsLongAsItsContext(t *testing.T) {
 	})
 }
 
-func TestOpenRefusesClocksThatAreOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, off := range []time.Duration{-11 * time.Second, 11 * time.Second} {
-			store := leasetest.NewMemory(func() time.Time { return time.Now().Add(off) })
-			_, err := lease.Open(t.Context(), store, options(t)...)
-			if !errors.Is(err, lease.ErrClockSkew) || !strings.Contains(err.Error(), "more than 10s") {
-				t.Errorf("Open with a store's clock that is off by %v: %v", off, err)
-			}
-			if e := entry(t, store, 0); e.Held {
-				t.Error("the worker was not given back")
-			}
-			l := mustOpen(t, store, lease.WithMaxSkew(time.Minute))
-			if skew := l.Status().Skew; skew != -off {
-				t.Errorf("skew %v, want %v", skew, -off)
-			}
-			mustClose(t, l)
-		}
-		store := killed{leasetest.NewMemory(nil)}
-		ahead := mustOpen(t, store, lease.WithWindow(5*time.Minute), lease.WithWorkers(0, 0))
-		mustClose(t, ahead)
-		_, err := lease.Open(t.Context(), store, options(t, lease.WithWorkers(0, 0))...)
-		if !errors.Is(err, lease.ErrBehindHorizon) || !strings.Contains(err.Error(), "more than 30.01s") {
-			t.Errorf("Open behind a horizon: %v", err)
-		}
-	})
-}
-
 func TestOpenGivesUpOnAStoreThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFaulty(leasetest.NewMemory(time.Now))
@@ -397,4 +321,69 @@ func TestANamespaceHasOneLayout(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustClose(t, other)
+}
+
+func TestOpenReturnsAFinalErrorOfAnExtensionAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		_, err := lease.Open(t.Context(), refusing{leasetest.NewMemory(time.Now)}, options(t)...)
+		if !errors.Is(err, lease.ErrOption) || time.Since(start) > 0 {
+			t.Errorf("Open: %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// refusing is a store that is unusable, which only an extension shows.
+type refusing struct{ lease.Store }
+
+func (refusing) Extend(context.Context, lease.Claim, int64, time.Duration) (time.Time, error) {
+	return time.Time{}, lease.ErrOption
+}
+
+func TestALeaseWithALongWindowIsSoonBackAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFaulty(leasetest.NewMemory(time.Now))
+		l := mustOpen(t, store, lease.WithWindow(lease.MaxWindow))
+		store.setDown(true)
+		time.Sleep(3 * lease.MaxWindow) // far beyond the horizon
+		store.setDown(false)
+		start := time.Now()
+		if _, err := l.Generator().NextContext(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if waited := time.Since(start); waited > 3*time.Second {
+			t.Errorf("the first ID came %v after the store was back", waited)
+		}
+		mustClose(t, l)
+	})
+}
+
+func TestOpenWithALongWindowSoonGivesUpOnAStoreThatDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFaulty(leasetest.NewMemory(time.Now))
+		store.setDown(true)
+		start := time.Now()
+		_, err := lease.Open(t.Context(), store, options(t, lease.WithWindow(lease.MaxWindow))...)
+		if waited := time.Since(start); !errors.Is(err, errDown) || waited > 15*time.Second {
+			t.Errorf("Open: %v after %v", err, waited)
+		}
+	})
+}
+
+func TestAWorkerWithALongWindowIsSoonTakenWhenItIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory(time.Now)
+		only := []lease.Option{lease.WithWindow(lease.MaxWindow), lease.WithWorkers(0, 0)}
+		first := mustOpen(t, store, only...)
+		var closed time.Time
+		time.AfterFunc(time.Minute, func() {
+			closed = time.Now()
+			mustClose(t, first)
+		})
+		second := mustOpen(t, store, only...)
+		if waited := time.Since(closed); waited > lease.DefaultWindow {
+			t.Errorf("the worker was taken %v after it was given back", waited)
+		}
+		mustClose(t, second)
+	})
 }

@@ -20,15 +20,14 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
-// killed is a store whose releases free the worker and lower nothing, as the
-// expiry after a kill does.
+// killed is a store whose releases free the worker and lower nothing, like the expiry after a kill.
 type killed struct{ lease.Store }
 
 func (s killed) Release(ctx context.Context, c lease.Claim, _ int64) error {
 	return s.Store.Release(ctx, c, math.MaxInt64)
 }
 
-// handClock is a clock that goes only when it is moved or slept on.
+// handClock is a clock that advances only when it is moved or slept on.
 type handClock struct {
 	mu     sync.Mutex
 	wall   time.Time
@@ -68,15 +67,13 @@ func (c *handClock) slept() int {
 	return c.sleeps
 }
 
-// restarts are lives of a process that is the only one to have worker 5, for ten
-// minutes at a time.
+// restarts are lives of a process that alone has worker 5, with a window of ten minutes.
 type restarts struct {
 	clock *handClock
 	last  snowflake.ID
 }
 
-// life opens the lease, draws IDs and closes it. It returns the first ID, which
-// has to be above all of the lives before.
+// life opens the lease, draws IDs and closes it. It returns the first ID, which must be above all of the earlier lives.
 func (r *restarts) life(t *testing.T, store lease.Store, ids int) snowflake.ID {
 	t.Helper()
 	l, err := lease.Open(t.Context(), store, lease.WithWorkers(5, 5), lease.WithWindow(lease.MaxWindow),
@@ -98,15 +95,8 @@ func (r *restarts) life(t *testing.T, store lease.Store, ids int) snowflake.ID {
 	return batch[0]
 }
 
-// fileStore is what both stores of filelease are.
-type fileStore interface {
-	lease.Store
-	Close() error
-}
-
-func closing(t *testing.T, open func() (fileStore, error)) lease.Store {
+func openFile(t *testing.T, store *filelease.Store, err error) lease.Store {
 	t.Helper()
-	store, err := open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,8 +108,7 @@ func closing(t *testing.T, open func() (fileStore, error)) lease.Store {
 	return store
 }
 
-// eachStore runs the test with stores in which one worker can be taken. open is
-// what a process that starts does.
+// eachStore runs the test with stores in which one worker can be taken. open is what a process does when it starts.
 func eachStore(t *testing.T, f func(t *testing.T, open func() lease.Store)) {
 	t.Helper()
 	for name, prepare := range map[string]func(t *testing.T) func() lease.Store{
@@ -130,13 +119,17 @@ func eachStore(t *testing.T, f func(t *testing.T, open func() lease.Store)) {
 		"file": func(t *testing.T) func() lease.Store {
 			t.Helper()
 			dir := t.TempDir()
-			return func() lease.Store { return closing(t, func() (fileStore, error) { return filelease.New(dir) }) }
+			return func() lease.Store {
+				store, err := filelease.New(dir)
+				return openFile(t, store, err)
+			}
 		},
 		"state file": func(t *testing.T) func() lease.Store {
 			t.Helper()
 			path := filepath.Join(t.TempDir(), "worker.json")
 			return func() lease.Store {
-				return closing(t, func() (fileStore, error) { return filelease.NewStateFile(path) })
+				store, err := filelease.NewStateFile(path)
+				return openFile(t, store, err)
 			}
 		},
 		"sqlite":   inDatabase(testdb.SQLite, sqllease.SQLite),
@@ -169,7 +162,7 @@ func TestACleanRestartOfTheOnlyOwnerNeedsNoWait(t *testing.T) {
 			if n := r.clock.slept(); n > 0 {
 				t.Fatalf("round %d: %d waits", round+1, n)
 			}
-			r.clock.move(2 * time.Millisecond) // as many as it may use
+			r.clock.move(2 * time.Millisecond) // as many ticks as it may use
 		}
 	})
 }
@@ -191,12 +184,12 @@ func TestARestartAfterAKillWaitsForTheOldHorizon(t *testing.T) {
 	})
 }
 
-func TestAClaimThatWasNotUsedGivesAllBack(t *testing.T) {
+func TestAClaimThatWasNotUsedGivesBackAllOfIt(t *testing.T) {
 	store := newFaulty(leasetest.NewMemory(nil))
 	r := restarts{clock: &handClock{wall: time.Now()}}
 	r.life(t, killed{store}, 1)
 	before := entry(t, store, 5)
-	// Extended, as far as the store knows, but the lease never heard of it and never used it.
+	// Extended in the store, but the lease never got the reply and never used it.
 	store.loseNext("extend", 1000)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -211,7 +204,7 @@ func TestAClaimThatWasNotUsedGivesAllBack(t *testing.T) {
 	}
 }
 
-// counting keeps the horizons of the releases.
+// counting records the horizons of the releases.
 type counting struct {
 	lease.Store
 	mu       sync.Mutex
@@ -237,7 +230,7 @@ func TestALostLeaseGivesNothingBack(t *testing.T) {
 		thief := mustOpen(t, memory, lease.WithWorkers(2, 2))
 		defer mustClose(t, thief)
 		away.setDown(false)
-		time.Sleep(10 * time.Second) // and it knows
+		time.Sleep(10 * time.Second) // it notices the loss
 		mustClose(t, l)
 		if len(store.releases) > 0 || l.Status().Held {
 			t.Errorf("released to %d, %+v", store.releases, l.Status())
@@ -248,8 +241,8 @@ func TestALostLeaseGivesNothingBack(t *testing.T) {
 	})
 }
 
-// TestCloseAmongCallsGivesBackNothingThatIsIssued closes under the load of many
-// callers. Calls that were on their way return during Close and after it.
+// TestCloseAmongCallsGivesBackNothingThatIsIssued closes while many callers draw IDs. Calls that have drawn return
+// during Close and after it.
 func TestCloseAmongCallsGivesBackNothingThatIsIssued(t *testing.T) {
 	store := &counting{Store: leasetest.NewMemory(nil)}
 	var last snowflake.ID

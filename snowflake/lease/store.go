@@ -48,7 +48,7 @@ type Store interface {
 	// the same tick again if the outcome is unknown. Therefore a repeated release changes nothing, a late one finds the
 	// next owner's epoch, and a late extension only raises the horizon, which costs the next owner at most a wait.
 	//
-	// It can be repeated until somebody has taken the worker. It returns ErrLost, without a change, if the row has
+	// It can be repeated until another owner has taken the worker. It returns ErrLost, without a change, if the row has
 	// another epoch or token.
 	Release(ctx context.Context, c Claim, horizon int64) error
 

@@ -14,7 +14,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 )
 
-// damages are what may have become of a good state file.
+// damages are what can happen to a state file.
 var damages = map[string]func(good []byte) []byte{
 	"empty":               func([]byte) []byte { return nil },
 	"cut off":             func(b []byte) []byte { return b[:len(b)/2] },

@@ -16,7 +16,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 )
 
-// tmpfs mounts a file system, or skips the test where that is not allowed.
+// tmpfs mounts a file system, or skips the test if that is not permitted.
 func tmpfs(t *testing.T, options string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -114,7 +114,7 @@ func extendWithoutSpace(t *testing.T, s lease.Store) {
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
 		t.Fatal(err)
 	}
-	// Each file may have 100 bytes: the state is torn in its middle.
+	// Each file may have 100 bytes, so the state is cut off in the middle.
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 100, Max: before.Max}); err != nil {
 		t.Fatal(err)
 	}

@@ -12,17 +12,17 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 )
 
-// The processes of one host share a folder: each gets a worker of its own, and a
-// killed one's is free at once.
+// The processes of one host share a folder. Each gets a worker of its own, and the worker of a killed process is free at
+// once.
 func ExampleNew() {
-	dir, err := os.MkdirTemp("", "leases") // in real life, for example, /var/lib/orders/leases
+	dir, err := os.MkdirTemp("", "leases") // for example /var/lib/orders/leases
 	if err != nil {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
 	quiet := lease.WithLogger(slog.New(slog.DiscardHandler))
 	var leases []*lease.Lease
-	for range 2 { // as two processes would
+	for range 2 { // like two processes
 		store, err := filelease.New(dir)
 		if err != nil {
 			log.Fatal(err)
@@ -40,7 +40,7 @@ func ExampleNew() {
 			log.Fatal(err)
 		}
 	}
-	if err := os.RemoveAll(dir); err != nil { // in real life it stays: it keeps the horizons
+	if err := os.RemoveAll(dir); err != nil { // a program keeps the folder, which holds the horizons
 		log.Fatal(err)
 	}
 	// Output:
@@ -48,14 +48,14 @@ func ExampleNew() {
 	// worker 1
 }
 
-// A process whose worker number is given to it keeps its horizon in a file, so
-// that no ID comes twice if it is restarted after its clock was set back.
+// A process whose worker number is given to it keeps its horizon in a file, so that no ID comes twice if it is restarted
+// after its clock was set back.
 func ExampleNewStateFile() {
-	dir, err := os.MkdirTemp("", "worker") // in real life a folder that outlives the process
+	dir, err := os.MkdirTemp("", "worker") // a program uses a folder that outlives the process
 	if err != nil {
 		log.Fatal(err)
 	}
-	worker, err := lease.WorkerFromOrdinal("web-12") // or WorkerFromEnv("WORKER"), WorkerFromHostname()
+	worker, err := lease.WorkerFromOrdinal("web-12") // or os.Hostname(), or lease.WorkerFromEnv("WORKER")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func ExampleNewStateFile() {
 	if err := l.Close(ctx); err != nil {
 		log.Fatal(err)
 	}
-	if err := os.RemoveAll(dir); err != nil { // in real life it stays: it keeps the horizon
+	if err := os.RemoveAll(dir); err != nil { // a program keeps the file, which holds the horizon
 		log.Fatal(err)
 	}
 	// Output:

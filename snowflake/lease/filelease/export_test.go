@@ -3,7 +3,7 @@ package filelease
 // NamespaceFolder lets tests find the files of a namespace.
 var NamespaceFolder = namespaceFolder
 
-// DecodeStateFile reads a state file's text, and returns what encode makes of it.
+// DecodeStateFile decodes a state file's text and encodes the result again.
 func DecodeStateFile(text []byte) (epoch, horizon int64, again []byte, err error) {
 	s, err := decodeState(text)
 	if err != nil {

@@ -34,8 +34,7 @@ func goodState(f *testing.F) []byte {
 	return text
 }
 
-// Whatever is in a state file, it is refused or it is, byte for byte, a state
-// that the store writes.
+// Any content of a state file is either rejected or is, byte for byte, a state that the store writes.
 func FuzzStateFile(f *testing.F) {
 	good := goodState(f)
 	f.Add(good)

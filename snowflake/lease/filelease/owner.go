@@ -90,7 +90,7 @@ func (o *fileOwners) release(ctx context.Context, row fileRow, c lease.Claim, ho
 		if horizon = max(0, horizon); !owner.idle || horizon < s.Horizon {
 			// A failed write may leave either horizon. Nothing is issued any more, so both are right.
 			s.Horizon = min(max(s.Horizon, owner.durable), horizon)
-			if err = row.write(s); err != nil { // its modification time tells since when the worker is free
+			if err = row.write(s); err != nil { // its modification time is when the worker became free
 				err = fmt.Errorf("lease: releasing worker %d: %w", c.Worker, err)
 			}
 		}

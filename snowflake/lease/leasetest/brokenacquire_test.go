@@ -9,19 +9,19 @@ import (
 )
 
 type startsAt struct {
-	*Memory
+	*memory
 	horizon func(lease.Request) int64
 }
 
 func (s startsAt) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	grant, err := s.Memory.Acquire(ctx, r)
+	grant, err := s.memory.Acquire(ctx, r)
 	if grant.Epoch > 1 {
 		grant.Horizon = s.horizon(r)
 	}
 	return grant, err
 }
 
-type readsBefore struct{ *Memory }
+type readsBefore struct{ *memory }
 
 func (s readsBefore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	before := map[int64]int64{}
@@ -29,17 +29,17 @@ func (s readsBefore) Acquire(ctx context.Context, r lease.Request) (lease.Grant,
 	for start := time.Now(); time.Since(start) < time.Millisecond; {
 		runtime.Gosched() // as long as a database takes
 	}
-	grant, err := s.Memory.Acquire(ctx, r)
+	grant, err := s.memory.Acquire(ctx, r)
 	if err == nil {
 		grant.Horizon = before[grant.Worker]
 	}
 	return grant, err
 }
 
-type keepsEpoch struct{ *Memory }
+type keepsEpoch struct{ *memory }
 
 func (s keepsEpoch) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	grant, err := s.Memory.Acquire(ctx, r)
+	grant, err := s.memory.Acquire(ctx, r)
 	s.rowsOf(r.Namespace, func(worker int64, r *row) {
 		if err == nil && worker == grant.Worker {
 			r.epoch = 1
@@ -49,7 +49,7 @@ func (s keepsEpoch) Acquire(ctx context.Context, r lease.Request) (lease.Grant, 
 	return grant, err
 }
 
-type takesHeld struct{ *Memory }
+type takesHeld struct{ *memory }
 
 func (s takesHeld) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	s.rowsOf(r.Namespace, func(_ int64, found *row) {
@@ -57,17 +57,17 @@ func (s takesHeld) Acquire(ctx context.Context, r lease.Request) (lease.Grant, e
 			found.expires = time.Time{}
 		}
 	})
-	return s.Memory.Acquire(ctx, r)
+	return s.memory.Acquire(ctx, r)
 }
 
-type ignoresToken struct{ *Memory }
+type ignoresToken struct{ *memory }
 
 func (s ignoresToken) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	token := r.Token
 	if r.Validate() == nil {
 		r.Token = NewToken()
 	}
-	grant, err := s.Memory.Acquire(ctx, r)
+	grant, err := s.memory.Acquire(ctx, r)
 	s.rowsOf(r.Namespace, func(worker int64, r *row) {
 		if err == nil && worker == grant.Worker {
 			r.token = token
@@ -77,7 +77,7 @@ func (s ignoresToken) Acquire(ctx context.Context, r lease.Request) (lease.Grant
 	return grant, err
 }
 
-type honoursExpired struct{ *Memory }
+type honoursExpired struct{ *memory }
 
 func (s honoursExpired) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	s.rowsOf(r.Namespace, func(_ int64, found *row) {
@@ -85,29 +85,29 @@ func (s honoursExpired) Acquire(ctx context.Context, r lease.Request) (lease.Gra
 			found.expires = s.now().Add(r.TTL)
 		}
 	})
-	return s.Memory.Acquire(ctx, r)
+	return s.memory.Acquire(ctx, r)
 }
 
-type ignoresLayout struct{ *Memory }
+type ignoresLayout struct{ *memory }
 
 func (s ignoresLayout) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	if r.Layout != "" {
 		r.Layout = "any"
 	}
-	return s.Memory.Acquire(ctx, r)
+	return s.memory.Acquire(ctx, r)
 }
 
-type ignoresTick struct{ *Memory }
+type ignoresTick struct{ *memory }
 
 func (s ignoresTick) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	r.Tick = 1<<63 - 1
-	return s.Memory.Acquire(ctx, r)
+	return s.memory.Acquire(ctx, r)
 }
 
-type showsTokens struct{ *Memory }
+type showsTokens struct{ *memory }
 
 func (s showsTokens) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
-	entries, err := s.Memory.List(ctx, namespace)
+	entries, err := s.memory.List(ctx, namespace)
 	for i, e := range entries {
 		entries[i].Token = s.owner(e.Claim).Token
 	}

@@ -9,12 +9,12 @@ import (
 
 // releasesTo leaves another horizon than the one that was asked for.
 type releasesTo struct {
-	*Memory
+	*memory
 	horizon func(was, asked int64) int64
 }
 
 func (s releasesTo) Release(ctx context.Context, c lease.Claim, h int64) error {
-	err := s.Memory.Release(ctx, c, math.MaxInt64)
+	err := s.memory.Release(ctx, c, math.MaxInt64)
 	if err == nil {
 		s.rowsOf(c.Namespace, func(worker int64, r *row) {
 			if worker == c.Worker {
@@ -25,9 +25,9 @@ func (s releasesTo) Release(ctx context.Context, c lease.Claim, h int64) error {
 	return err
 }
 
-type releaseIgnoresEpoch struct{ *Memory }
+type releaseIgnoresEpoch struct{ *memory }
 
 func (s releaseIgnoresEpoch) Release(ctx context.Context, c lease.Claim, h int64) error {
 	c.Epoch = s.owner(c).Epoch
-	return s.Memory.Release(ctx, c, h)
+	return s.memory.Release(ctx, c, h)
 }

@@ -17,14 +17,14 @@ const (
 )
 
 var concurrencyTests = []test{
-	{promise: "40 askers get 40 workers, each its own, and the 41st gets none", run: func(f *fixture) {
+	{promise: "40 callers get 40 different workers, and the 41st gets none", run: func(f *fixture) {
 		claims := f.crowd(1) // never taken
 		for _, claim := range claims {
 			f.release(claim)
 		}
 		f.crowd(2) // taken over
 	}},
-	{promise: "of several askers for one free worker one gets it", run: func(f *fixture) {
+	{promise: "of several callers that ask for one free worker one gets it", run: func(f *fixture) {
 		f.release(f.take(7, 7).Claim)
 		for round := range 10 {
 			var mu sync.Mutex
@@ -91,7 +91,7 @@ var concurrencyTests = []test{
 	}},
 }
 
-// crowd has as many ask as there are workers, and one more.
+// crowd lets one goroutine more ask than there are workers.
 func (f *fixture) crowd(wantEpoch int64) []lease.Claim {
 	f.Helper()
 	var mu sync.Mutex
@@ -126,8 +126,8 @@ func (f *fixture) crowd(wantEpoch int64) []lease.Claim {
 	return all
 }
 
-// ask is Acquire as it is to be used: after an error that leaves the outcome open
-// it asks again with the same token. It may run in any goroutine.
+// ask is Acquire as a lease uses it: after an error that leaves the outcome open it asks again with the same token. It
+// may run in any goroutine.
 func (f *fixture) ask(r lease.Request) (grant lease.Grant, err error) {
 	for range unnamedLimit {
 		grant, err = f.store.Acquire(f.Context(), r)
@@ -152,15 +152,14 @@ func (f *fixture) together(n int, work func()) {
 	wg.Wait()
 }
 
-// span is what one owner may use: the ticks from the horizon it got to the last
-// one that was committed for it, or to the one that it has asked to go down to.
+// span is what one owner may use: the ticks from the horizon it got to the last one that was committed for it, or to
+// the one it has asked to lower it to.
 type span struct {
 	worker, epoch, from, to int64
 }
 
-// own takes one of two workers for so short that others are waiting for it, extends
-// it with pauses in which it may expire, and then gives back a part of it or forgets
-// it.
+// own takes one of two workers for so short a time that others are waiting for it, extends it with pauses in which it
+// may expire, and then gives a part of it back or abandons it.
 func (f *fixture) own() (s span, ok bool) {
 	const ttl = 2 * time.Millisecond
 	r := f.request(0, 1)

@@ -1,9 +1,8 @@
-// Package leasetest tests whether a lease.Store keeps what that interface
-// promises. Run is the suite, for a store of your own:
+// Package leasetest tests whether a lease.Store keeps what that interface promises:
 //
 //	func TestStore(t *testing.T) {
 //		leasetest.Run(t, func(t *testing.T) lease.Store { return mystore.New(newDatabase(t)) }, leasetest.Settings{})
 //	}
 //
-// [Memory] is a store that passes it, for tests of what uses a store.
+// [NewMemory] is a store that passes it, for tests of what uses a store.
 package leasetest

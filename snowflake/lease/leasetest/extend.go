@@ -8,7 +8,7 @@ import (
 )
 
 var extendTests = []test{
-	{promise: "the horizon is raised and there for all to see", run: func(f *fixture) {
+	{promise: "the raised horizon is visible to all", run: func(f *fixture) {
 		claim := f.take(7, 7).Claim
 		for _, horizon := range []int64{1, 1000, 1<<62 + 1} {
 			f.extend(claim, horizon, long)
@@ -28,13 +28,13 @@ var extendTests = []test{
 		}
 	}},
 	{promise: "the same extension many times in a row is never lost", run: func(f *fixture) {
-		// A database may say that nothing was changed: not even the millisecond.
+		// A database may report that nothing was changed if even the millisecond is the same.
 		claim := f.take(7, 7).Claim
 		for range 100 {
 			f.extend(claim, 1000, long)
 		}
 	}},
-	{promise: "the expiry is set to ttl from now, be it later or earlier", expiry: true, run: func(f *fixture) {
+	{promise: "the expiry is set to ttl from now, later or earlier than before", expiry: true, run: func(f *fixture) {
 		claim := f.take(7, 7).Claim
 		for _, ttl := range []time.Duration{3 * long, long} {
 			now := f.extend(claim, 0, ttl)
@@ -49,7 +49,7 @@ var extendTests = []test{
 		f.waitFree(7)
 		f.take(7, 7)
 	}},
-	{promise: "an expiry that has passed is no obstacle before a takeover", expiry: true, run: func(f *fixture) {
+	{promise: "it still succeeds after the expiry, before a takeover", expiry: true, run: func(f *fixture) {
 		claim := f.take(7, 7).Claim
 		f.extend(claim, 1000, f.settings.TTL)
 		f.waitFree(7)
@@ -59,7 +59,7 @@ var extendTests = []test{
 		}
 		f.wantNone(7, 7)
 	}},
-	{promise: "after a takeover it is ErrLost, for good, and changes nothing", run: func(f *fixture) {
+	{promise: "after a takeover it is always ErrLost and changes nothing", run: func(f *fixture) {
 		before := f.take(7, 7)
 		f.extend(before.Claim, 1000, long)
 		after := f.takeOver(before.Claim)
@@ -97,8 +97,7 @@ var extendTests = []test{
 	}},
 }
 
-// unnamed reports whether the error is none of those that the interface names, so
-// that the caller has to ask again.
+// unnamed reports whether the error is none of those that the interface names, so that the caller must ask again.
 func unnamed(err error) bool {
 	return err != nil && !errors.Is(err, lease.ErrNoWorker) && !errors.Is(err, lease.ErrLost) &&
 		!errors.Is(err, lease.ErrLayout) && !errors.Is(err, lease.ErrOption)

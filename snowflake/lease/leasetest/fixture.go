@@ -14,9 +14,9 @@ import (
 
 const (
 	layout = "time:41 worker:10 sequence:12"
-	tick   = 1_000_000             // of all requests, unless a test says otherwise
+	tick   = 1_000_000             // of all requests unless a test sets another
 	long   = time.Hour             // does not expire during a test
-	pause  = 20 * time.Millisecond // sets two expiries apart in whatever unit a store keeps them
+	pause  = 20 * time.Millisecond // separates two expiries in any unit that a store keeps
 )
 
 var holder = lease.Holder{Host: "a.example.com", PID: 4711, Version: "v1.2.3"}
@@ -28,7 +28,7 @@ func NewToken() string {
 	return hex.EncodeToString(b[:])
 }
 
-// fixture is what a test has: a store, and a namespace in it that nobody else uses.
+// fixture is what a test has: a store, and a namespace of its own in it.
 type fixture struct {
 	*testing.T
 	store     lease.Store
@@ -78,7 +78,7 @@ func (f *fixture) wantNone(first, last int64) {
 	f.refusal(first, last)
 }
 
-// refusal asks for one of the workers, which are all held, and returns the answer.
+// refusal asks for one of the workers, which are all held, and returns the error.
 func (f *fixture) refusal(first, last int64) lease.NoWorkerError {
 	f.Helper()
 	grant, err := f.store.Acquire(f.Context(), f.request(first, last))
@@ -140,7 +140,7 @@ func (f *fixture) waitFree(worker int64) {
 	f.waitUntil("the expiry has passed", func() bool { return !f.entry(worker).Held })
 }
 
-// waitUntil asks again and again until it is so.
+// waitUntil polls until the condition holds.
 func (f *fixture) waitUntil(what string, isSo func() bool) {
 	f.Helper()
 	for deadline := time.Now().Add(f.settings.Patience); !isSo(); time.Sleep(time.Millisecond) {
@@ -150,7 +150,7 @@ func (f *fixture) waitUntil(what string, isSo func() bool) {
 	}
 }
 
-// free has the claim expire, or releases it if the store has no expiry.
+// free waits until the claim expires, or releases it if the store has no expiry.
 func (f *fixture) free(c lease.Claim) {
 	f.Helper()
 	if f.settings.NoExpiry {
@@ -161,14 +161,14 @@ func (f *fixture) free(c lease.Claim) {
 	f.waitFree(c.Worker)
 }
 
-// takeOver has another owner take the worker of the claim.
+// takeOver lets another owner take the worker of the claim.
 func (f *fixture) takeOver(c lease.Claim) lease.Grant {
 	f.Helper()
 	f.free(c)
 	return f.take(c.Worker, c.Worker)
 }
 
-// wantLost checks that the call says ErrLost and changes nothing.
+// wantLost checks that the call returns ErrLost and changes nothing.
 func (f *fixture) wantLost(what string, call func() error) {
 	f.Helper()
 	before := f.list(f.namespace)
@@ -186,7 +186,7 @@ func sameEntry(a, b lease.Entry) bool {
 	return sameExpiry && a == b
 }
 
-// others are claims that look like the given one and are not.
+// others are claims that differ from the given one in one field.
 func others(c lease.Claim) map[string]lease.Claim {
 	token, before, after, worker, namespace := c, c, c, c, c
 	token.Token = NewToken()

@@ -43,7 +43,7 @@ var inputTests = []test{
 			f.Errorf("the row was\n%+v\nand is now\n%+v", before, after)
 		}
 	}},
-	{promise: "values at the limits are taken", run: func(f *fixture) {
+	{promise: "values at the limits are accepted", run: func(f *fixture) {
 		f.namespace += strings.Repeat("ä", (100-len(f.namespace))/2)
 		r := f.request(1<<62, 1<<63-1)
 		r.TTL = time.Millisecond

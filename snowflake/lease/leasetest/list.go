@@ -5,7 +5,7 @@ import (
 )
 
 var listTests = []test{
-	{promise: "each row says all but the token, in the order of the workers", run: func(f *fixture) {
+	{promise: "each row shows all but the token, in the order of the workers", run: func(f *fixture) {
 		r := f.request(9, 9)
 		r.Holder = lease.Holder{Host: "ä.example.com", PID: 1, Version: ""}
 		f.acquire(r)
@@ -47,11 +47,11 @@ var listTests = []test{
 		for len(r.Holder.Host) < 5000 {
 			r.Holder.Host += "äöü."
 		}
-		r.Holder.Version = r.Holder.Host[1:] + "\xff\x00" // nobody promises that it is text
+		r.Holder.Version = r.Holder.Host[1:] + "\xff\x00" // it may be any bytes
 		f.acquire(r)
 		f.list(f.namespace)
 	}},
-	{promise: "no namespace means all, one after another", run: func(f *fixture) {
+	{promise: "no namespace means all of them, one after another", run: func(f *fixture) {
 		first, second := f.namespace, f.namespace+"-2"
 		for _, namespace := range []string{second, first, second, first} {
 			f.namespace = namespace

@@ -1,6 +1,7 @@
 package leasetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -11,31 +12,29 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// Memory is a [lease.Store] in the memory of the process, for tests. It keeps
-// what the interface says as long as the process lives. It is safe for concurrent
-// use; make it with [NewMemory].
-type Memory struct {
+// memory fulfills the interface as long as the process runs.
+type memory struct {
 	clock func() time.Time // the store's; nil: the process's
 
 	mu         sync.Mutex
 	namespaces map[string]*namespace
 }
 
-var _ lease.Store = (*Memory)(nil)
+// NewMemory returns an empty store in the memory of the process, for tests of what uses a store. Its expiries go by the
+// clock, which must be safe for concurrent use and may differ from that of its callers. With nil it is time.Now, thus the
+// caller's, and the store returns the zero Time for its time. It is safe for concurrent use.
+func NewMemory(clock func() time.Time) lease.Store { return newMemory(clock) }
 
-// NewMemory returns an empty store whose expiries go by the clock, which must be
-// safe for concurrent use and may differ from that of its callers. With nil it is
-// time.Now, thus the caller's, and the store returns zero for its time.
-func NewMemory(clock func() time.Time) *Memory {
-	return &Memory{clock: clock, namespaces: map[string]*namespace{}}
+func newMemory(clock func() time.Time) *memory {
+	return &memory{clock: clock, namespaces: map[string]*namespace{}}
 }
 
-// Clone returns a store with the same clock and a copy of what is in this one:
-// the backup, or the replica, to which a store that forgets falls back.
-func (m *Memory) Clone() *Memory {
+// Clone returns a store with the same clock and a copy of what is in this one, such as a backup or a replica to which a
+// store that forgets falls back. The simulator uses it.
+func (m *memory) Clone() lease.Store {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	clone := NewMemory(m.clock)
+	clone := newMemory(m.clock)
 	for name, ns := range m.namespaces {
 		rows := make(map[int64]*row, len(ns.rows))
 		for worker, r := range ns.rows {
@@ -47,9 +46,8 @@ func (m *Memory) Clone() *Memory {
 	return clone
 }
 
-// Acquire is as [lease.Store] says. Among workers with a horizon above the tick
-// it takes the one with the lowest horizon.
-func (m *Memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+// Acquire is as [lease.Store] says. Among workers with a horizon above the tick it takes the one with the lowest horizon.
+func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	if err := ctx.Err(); err != nil {
 		return lease.Grant{}, err
 	}
@@ -85,7 +83,7 @@ func (m *Memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, err
 }
 
 // Extend is as [lease.Store] says.
-func (m *Memory) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+func (m *memory) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if err := ctx.Err(); err != nil {
 		return time.Time{}, err
 	}
@@ -104,9 +102,8 @@ func (m *Memory) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl t
 	return m.told(now), nil
 }
 
-// Release is as [lease.Store] says. The row keeps the claim's token, so that a
-// release whose reply was lost can be repeated until somebody takes the worker.
-func (m *Memory) Release(ctx context.Context, c lease.Claim, horizon int64) error {
+// Release is as [lease.Store] says. The row keeps the claim's token, so that a release can be repeated.
+func (m *memory) Release(ctx context.Context, c lease.Claim, horizon int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -124,7 +121,7 @@ func (m *Memory) Release(ctx context.Context, c lease.Claim, horizon int64) erro
 }
 
 // List is as [lease.Store] says.
-func (m *Memory) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
+func (m *memory) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -152,22 +149,22 @@ func (m *Memory) List(ctx context.Context, namespace string) ([]lease.Entry, err
 	return entries, nil
 }
 
-func (m *Memory) now() time.Time {
+func (m *memory) now() time.Time {
 	if m.clock == nil {
 		return time.Now()
 	}
 	return m.clock()
 }
 
-// told returns the time as callers get it: the zero Time if the clock is theirs.
-func (m *Memory) told(now time.Time) time.Time {
+// told returns the time for callers: the zero Time if the clock is theirs.
+func (m *memory) told(now time.Time) time.Time {
 	if m.clock == nil {
 		return time.Time{}
 	}
 	return now
 }
 
-func (m *Memory) grant(r lease.Request, worker int64, taken *row, now time.Time) lease.Grant {
+func (m *memory) grant(r lease.Request, worker int64, taken *row, now time.Time) lease.Grant {
 	return lease.Grant{
 		Claim:   lease.Claim{Namespace: r.Namespace, Worker: worker, Epoch: taken.epoch, Token: taken.token},
 		Horizon: taken.horizon,
@@ -175,8 +172,8 @@ func (m *Memory) grant(r lease.Request, worker int64, taken *row, now time.Time)
 	}
 }
 
-// owned returns the claim's row, nil if it is another owner's.
-func (m *Memory) owned(c lease.Claim) *row {
+// owned returns the claim's row, nil if another owner has it.
+func (m *memory) owned(c lease.Claim) *row {
 	ns := m.namespaces[c.Namespace]
 	if ns == nil {
 		return nil
@@ -189,4 +186,77 @@ func (m *Memory) owned(c lease.Claim) *row {
 
 func lost(c lease.Claim) error {
 	return fmt.Errorf("%w: worker %d in namespace %q, epoch %d", lease.ErrLost, c.Worker, c.Namespace, c.Epoch)
+}
+
+type namespace struct {
+	layout string
+	rows   map[int64]*row // by worker
+}
+
+type row struct {
+	epoch   int64
+	token   string
+	horizon int64
+	expires time.Time
+	holder  lease.Holder
+}
+
+// held reports whether the clock has not reached the expiry.
+func (r *row) held(now time.Time) bool { return now.Before(r.expires) }
+
+// find returns the lowest worker that is held with the token.
+func (ns *namespace) find(token string, now time.Time) (worker int64, ok bool) {
+	for candidate, found := range ns.rows {
+		if found.token == token && found.held(now) && (!ok || candidate < worker) {
+			worker, ok = candidate, true
+		}
+	}
+	return worker, ok
+}
+
+// choose returns the free worker to take next, false if there is none.
+func (ns *namespace) choose(r lease.Request, now time.Time) (worker int64, ok bool) {
+	var free []int64
+	taken := int64(0) // rows in the range
+	for worker, found := range ns.rows {
+		if worker < r.First || worker > r.Last {
+			continue
+		}
+		taken++
+		if !found.held(now) {
+			free = append(free, worker)
+		}
+	}
+	slices.SortFunc(free, func(a, b int64) int {
+		x, y := ns.rows[a], ns.rows[b]
+		return cmp.Or(
+			// Horizons that are not above the tick are equal.
+			cmp.Compare(max(x.horizon, r.Tick), max(y.horizon, r.Tick)),
+			x.expires.Compare(y.expires),
+			cmp.Compare(a, b))
+	})
+	if len(free) > 0 && ns.rows[free[0]].horizon <= r.Tick {
+		return free[0], true
+	}
+	if taken <= r.Last-r.First {
+		worker = r.First
+		for ns.rows[worker] != nil {
+			worker++
+		}
+		return worker, true
+	}
+	if len(free) > 0 {
+		return free[0], true
+	}
+	return 0, false
+}
+
+func (ns *namespace) noWorker(r lease.Request, now time.Time) error {
+	e := &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last}
+	for worker, found := range ns.rows {
+		if wait := found.expires.Sub(now); worker >= r.First && worker <= r.Last && (e.Wait == 0 || wait < e.Wait) {
+			e.Wait = wait
+		}
+	}
+	return e
 }

@@ -21,7 +21,7 @@ func TestMemoryKeepsWhatAStorePromises(t *testing.T) {
 	}
 }
 
-// everlasting is a store whose leases end when they are released, and never else.
+// everlasting is a store whose leases end only when they are released.
 type everlasting struct{ lease.Store }
 
 func (s everlasting) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
@@ -34,7 +34,7 @@ func (s everlasting) List(ctx context.Context, namespace string) ([]lease.Entry,
 
 func TestSuiteTakesAStoreWithoutExpiry(t *testing.T) {
 	var calls atomic.Int64
-	clock := func() time.Time { return time.UnixMicro(calls.Add(1)) } // no waiting brings it on
+	clock := func() time.Time { return time.UnixMicro(calls.Add(1)) } // it does not advance by waiting
 	open := func(*testing.T) lease.Store { return everlasting{leasetest.NewMemory(clock)} }
 	leasetest.Run(t, open, leasetest.Settings{NoExpiry: true})
 }
@@ -77,7 +77,7 @@ func TestCloneOfMemoryForgetsWhatCameAfter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	backup := store.Clone()
+	backup := store.(interface{ Clone() lease.Store }).Clone()
 	if _, err := store.Extend(t.Context(), grant.Claim, 50, time.Minute); err != nil {
 		t.Fatal(err)
 	}

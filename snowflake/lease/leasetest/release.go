@@ -3,7 +3,7 @@ package leasetest
 import "github.com/sqlflake/sqlflake/snowflake/lease"
 
 var releaseTests = []test{
-	{promise: "the worker is free at once, and keeps its epoch and a horizon that is as asked", run: func(f *fixture) {
+	{promise: "the worker is free at once, and keeps its epoch and a horizon equal to the one asked for", run: func(f *fixture) {
 		claim := f.take(7, 7).Claim
 		f.extend(claim, 1000, long)
 		f.giveBack(claim, 1000)
@@ -22,7 +22,7 @@ var releaseTests = []test{
 			f.Errorf("horizon %d, want %d", grant.Horizon, tick+1000)
 		}
 	}},
-	{promise: "the horizon is lowered to what is asked, and the next owner starts there", run: func(f *fixture) {
+	{promise: "the horizon is lowered to the one asked for, and the next owner starts there", run: func(f *fixture) {
 		for _, step := range []struct{ from, to int64 }{
 			{1000, 999}, {tick + 1000, tick + 1}, {1<<62 + 3, 1<<62 + 2}, {2 * tick, tick}, {tick, 0},
 		} {
@@ -74,7 +74,7 @@ var releaseTests = []test{
 			f.Errorf("horizon %d, want 0", grant.Horizon)
 		}
 	}},
-	{promise: "an extension that comes after it raises the horizon again", run: func(f *fixture) {
+	{promise: "a later extension raises the horizon again", run: func(f *fixture) {
 		claim := f.take(7, 7).Claim
 		f.extend(claim, 1000, long)
 		f.giveBack(claim, 500)
@@ -87,7 +87,7 @@ var releaseTests = []test{
 			f.Errorf("the next one has horizon %d, epoch %d; want 500, 2", grant.Horizon, grant.Epoch)
 		}
 	}},
-	{promise: "an expiry that has passed is no obstacle before a takeover", expiry: true, run: func(f *fixture) {
+	{promise: "it still succeeds after the expiry, before a takeover", expiry: true, run: func(f *fixture) {
 		claim := f.take(7, 7).Claim
 		f.extend(claim, 1000, f.settings.TTL)
 		f.waitFree(7)

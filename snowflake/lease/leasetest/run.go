@@ -7,27 +7,24 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// Settings says what a store can't do, and how patient the suite is. The zero
-// value is right for a store on a server.
+// Settings says what a store can't do, and how long the suite waits. The zero value is right for a store on a server.
 type Settings struct {
-	// NoExpiry is for stores whose workers are free when their process has ended
-	// and not at a time: the tests of an expiry are skipped, and where another
-	// test needs a free worker it releases one.
+	// NoExpiry is for stores whose workers become free with the end of their process and not at a time. The tests of an
+	// expiry are skipped, and other tests that need a free worker release one.
 	NoExpiry bool
 
-	// TTL is what expires during a test; 30 ms if it is 0. Nothing fails if the
-	// store is slower than that, but the tests then prove less.
+	// TTL is for leases that expire during a test; 30 ms if it is 0. Nothing fails if the store is slower than that,
+	// but the tests then prove less.
 	TTL time.Duration
 
-	// Patience is how long a test waits for what has to happen; 30 s if it is 0.
+	// Patience is how long a test waits for an event; 30 s if it is 0.
 	Patience time.Duration
 }
 
-// Run runs the suite, a subtest for each promise of [lease.Store]. It calls open
-// for each subtest; open may return the same store or different ones, on the same
-// data or on new data, since each subtest uses namespaces of its own, with random
-// names that begin with "leasetest-". What it needs closed or removed is for
-// t.Cleanup. Subtests do not run in parallel; one of them uses 40 goroutines.
+// Run runs the suite, a subtest for each promise of [lease.Store]. It calls open for each subtest. open may return the
+// same store or different ones, on the same data or on new data, since each subtest uses namespaces of its own, with
+// random names that begin with "leasetest-". Use t.Cleanup to close or remove what open creates. Subtests do not run in
+// parallel; one of them uses 40 goroutines.
 func Run(t *testing.T, open func(t *testing.T) lease.Store, settings Settings) {
 	t.Helper()
 	if settings.TTL == 0 {

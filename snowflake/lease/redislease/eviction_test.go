@@ -12,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
 )
 
-// config answers CONFIG GET in the place of the server: the server is not the test's alone.
+// config answers CONFIG GET instead of the server, which other tests use, too.
 type config struct {
 	policy string
 	err    error
@@ -41,7 +41,7 @@ func (c *config) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// refusal is an error that a server answers with.
+// refusal is an error reply of a server.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }

@@ -15,13 +15,13 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
 )
 
-// The lease of these tests extends to a window and a lead beyond its clock.
+// The leases of these tests extend to a window and a lead ahead of their clock.
 const (
 	window = lease.DefaultWindow
 	reach  = window + snowflake.DefaultLead
 )
 
-// forget deletes what Redis has of the test, as FLUSHALL does with everything.
+// forget deletes the test's data in Redis, like FLUSHALL does with everything.
 func forget(t *testing.T, client redis.UniversalClient, key string) {
 	t.Helper()
 	if n, err := client.Del(t.Context(), key).Result(); err != nil || n != 1 {
@@ -54,7 +54,7 @@ func TestAfterRedisForgotAnOwnerWithAGuardStartsAboveAllThatWasGranted(t *testin
 			store := open(t, client, redislease.WithPrefix(prefix), redislease.WithGuard(test.guard))
 			first := acquire(t, store, request("orders", 7, 7, start))
 			now := start + test.after.Milliseconds()
-			// As lease.Lease commits at its start and extends: by the clock.
+			// Horizons as lease.Lease commits them: by its clock.
 			committed := now + reach.Milliseconds()
 			extend(t, store, first.Claim, committed)
 			forget(t, client, prefix+"{orders}")

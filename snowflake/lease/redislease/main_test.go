@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(testdb.Main(m))
 }
 
-// newPlace returns a place of the test's own, as issuers and as the test use it.
+// newPlace returns a place of the test's own for issuers, and its store.
 func newPlace(t *testing.T) (place string, store *redislease.Store) {
 	t.Helper()
 	addr, prefix := testdb.Redis(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
 )
 
-// cluster starts a server that is a cluster of one, for what may not be done to a server that others use.
+// cluster starts a server that is a cluster of one node, for settings that a shared server can't have.
 func cluster(t *testing.T) *redis.ClusterClient {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")
@@ -50,7 +50,7 @@ func cluster(t *testing.T) *redis.ClusterClient {
 	return client
 }
 
-// freeAddr returns an address that nobody listens on, with a port to which Redis can add 10000 for its second one.
+// freeAddr returns an unused address, with a port to which Redis can add 10000 for its second one.
 func freeAddr(t *testing.T) *net.TCPAddr {
 	t.Helper()
 	for {

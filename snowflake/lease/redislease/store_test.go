@@ -37,7 +37,7 @@ func TestAServerThatSaysNothingDoesNotOutlastTheContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	// The client itself would wait for an hour.
+	// The client's own timeout is an hour.
 	client := redis.NewClient(&redis.Options{Addr: listener.Addr().String(), ReadTimeout: time.Hour, MaxRetries: -1})
 	defer func() { _ = client.Close() }()
 	store := open(t, client)

@@ -45,12 +45,12 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 		s.table, acquireAttempts, r.Namespace)
 }
 
-// try looks once and takes what it chooses; false if somebody was faster.
+// try looks once and takes what it chooses; false if another caller was faster.
 func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Grant, bool, error) {
 	v, err := s.look(ctx, r)
 	if err == nil && !v.known {
 		if _, err = s.db.ExecContext(ctx, s.queries.addNamespace, r.Namespace, r.Layout); err == nil {
-			v, err = s.look(ctx, r) // somebody may have been faster, with another layout
+			v, err = s.look(ctx, r) // another caller may have been faster, with another layout
 		}
 	}
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
-// TestALeaseEndsWhenItsPoolIsClosed: no goroutine asks a pool for ever that can't come back.
+// A lease stops asking a pool that was closed for good.
 func TestALeaseEndsWhenItsPoolIsClosed(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
 		db := target.Open(t)

@@ -8,7 +8,7 @@
 //
 // Workers expire by the database's clock alone, in milliseconds. A SQLite file has the clock of its host, so only
 // processes of that host may use it. An extension is one statement; an acquisition is two or three, five for the first
-// one of a namespace, if nobody else asks at the same time. No call needs a transaction, a second connection, or the
+// one of a namespace, if no other process asks at the same time. No call needs a transaction, a second connection, or the
 // connection of an earlier call, so the pool may be small, shared, and behind a pooler.
 //
 // A horizon is as durable as a commit of the database. With synchronous_commit = off (PostgreSQL),

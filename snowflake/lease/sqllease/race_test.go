@@ -12,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
-// exec runs a statement of the test's own, as an owner or a person might.
+// exec runs a statement of the test's own.
 func exec(t *testing.T, db interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }, query string,
@@ -113,7 +113,7 @@ func TestAWorkerThatWasExtendedMeanwhileIsNotTakenOver(t *testing.T) {
 	})
 }
 
-// Sessions differ in their time zones, and databases in their default isolation.
+// Sessions have different time zones, and databases different default isolation levels.
 func TestSessionsDoNotMatter(t *testing.T) {
 	const (
 		postgres = "&TimeZone=Asia/Kathmandu&default_transaction_isolation=serializable"
@@ -137,7 +137,7 @@ func TestSessionsDoNotMatter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The server is expected to have the right time within minutes, which zones exceed.
+			// The server's time must be right within minutes; time zones differ by more.
 			for what, got := range map[string]time.Time{"Acquire": grant.Now, "Extend": now} {
 				if d := time.Since(got).Abs(); d > 10*time.Minute {
 					t.Errorf("%s returned %v, which is off by %v", what, got, d)

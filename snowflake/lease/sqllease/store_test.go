@@ -13,7 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
-// sqlTarget is a database as a DSN reaches it.
+// sqlTarget is a database and how it is connected to.
 type sqlTarget struct {
 	name    string
 	dialect sqllease.Dialect

@@ -45,9 +45,8 @@ func outageOf(t *testing.T, p place) (place, outage) {
 	return p, outage{begin: func() { exec("BEGIN IMMEDIATE") }, end: func() { exec("ROLLBACK") }}
 }
 
-// TestGeneratorOutlivesAnOutageOfItsDatabase: it serves up to its horizon, then
-// calls wait on their contexts, those without an end for their Patience, and it
-// goes on by itself when the database is back.
+// The generator issues IDs up to its horizon. Then calls wait until their deadlines, calls without one for the patience
+// of the lease, and it continues by itself when the database is back.
 func TestGeneratorOutlivesAnOutageOfItsDatabase(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, p place) {

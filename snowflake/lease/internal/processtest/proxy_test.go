@@ -13,15 +13,14 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// proxy stands between issuers and their database, and harms connections.
+// proxy is between issuers and their database, and harms connections.
 type proxy struct {
 	network, address string // of the database
 	listener         net.Listener
 	committed        func(reply []byte) bool
 
-	harm   atomic.Bool  // now and then
-	gone   atomic.Bool  // refuses everything
-	asked  atomic.Int64 // what clients have sent, in pieces as they came: requests, as drivers write them at once
+	harm   atomic.Bool // now and then
+	gone   atomic.Bool // refuses everything
 	faults faultCounts
 
 	mu    sync.Mutex
@@ -30,7 +29,7 @@ type proxy struct {
 	wait  sync.WaitGroup
 }
 
-// faultCounts says how often which harm was done.
+// faultCounts counts each kind of harm.
 type faultCounts struct {
 	cut       atomic.Int64 // both directions closed, in the middle of a call
 	unheard   atomic.Int64 // closed after the database has committed, before the reply
@@ -40,7 +39,7 @@ type faultCounts struct {
 	refused   atomic.Int64 // while the database is gone
 }
 
-// link is a connection of a client and the one to the database.
+// link is a client's connection and its connection to the database.
 type link struct{ client, server net.Conn }
 
 func (l *link) close() {
@@ -48,8 +47,7 @@ func (l *link) close() {
 	_ = l.server.Close()
 }
 
-// through returns a proxy to the place's database, and the place as it is seen
-// through the proxy.
+// through returns a proxy to the place's database, and the place as clients reach it through the proxy.
 func through(t *testing.T, p place) (*proxy, place) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -147,7 +145,7 @@ func (x *proxy) drop(l *link) {
 	x.mu.Unlock()
 }
 
-// requests carries what the client says.
+// requests forwards from the client.
 func (x *proxy) requests(l *link) {
 	defer x.drop(l)
 	buffer := make([]byte, 1<<16)
@@ -157,7 +155,6 @@ func (x *proxy) requests(l *link) {
 		if err != nil {
 			return
 		}
-		x.asked.Add(1)
 		if x.harm.Load() && !swallow {
 			switch rand.N(60) {
 			case 0:
@@ -185,7 +182,7 @@ func (x *proxy) requests(l *link) {
 	}
 }
 
-// replies carries what the database says.
+// replies forwards from the database.
 func (x *proxy) replies(l *link) {
 	defer x.drop(l)
 	buffer := make([]byte, 1<<16)

@@ -44,7 +44,7 @@ func newCluster(t *testing.T) *cluster {
 		}
 		skip("no PostgreSQL to restart: initdb is neither in PATH nor in /usr/lib/postgresql, or SNOWFLAKE_TEST_POSTGRES=off")
 	}
-	// With this name, testdb removes what a killed test has left behind.
+	// testdb removes folders with this name that a killed test has left.
 	dir, err := os.MkdirTemp("", fmt.Sprintf("sqlflake-pg-%d-", os.Getpid())) //nolint:usetesting // t.TempDir lets no other user in
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func (c *cluster) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start starts the server, which may still refuse when it returns.
+// start starts the server, which may still refuse connections when it returns.
 func (c *cluster) start(t *testing.T, port string) {
 	server := c.command("postgres", "-k", c.dir, "-p", port, "-c", "listen_addresses=",
 		"-c", "fsync=on", "-c", "synchronous_commit=on", "-c", "logging_collector=off")
@@ -222,7 +222,7 @@ func (c *cluster) restart(t *testing.T, tenants []*tenant, s syscall.Signal, lon
 	}
 }
 
-// survived requires that no row is behind the least that it can be.
+// survived requires that no row is below its lower bound.
 func survived(t *testing.T, least, rows map[int64]lease.Entry) {
 	t.Helper()
 	for worker, want := range least {

@@ -11,10 +11,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// TestProcessesThatAreAskedToEndAreReplacedAtOnce starts one process after the other
-// for the only worker, with the longest window, and ends each with SIGTERM while
-// it issues, as a supervisor does. If one of them left its horizon as it was, the
-// next would have its first ID ten minutes later, and the test would give up.
+// TestProcessesThatAreAskedToEndAreReplacedAtOnce starts one process after the other for the only worker, with the
+// longest window, and ends each with SIGTERM while it issues, as a supervisor does. If one did not lower its horizon,
+// the next one would have its first ID ten minutes later, and the test would fail.
 func TestProcessesThatAreAskedToEndAreReplacedAtOnce(t *testing.T) {
 	t.Parallel()
 	eachPlace(t, func(t *testing.T, p place) {

@@ -1,7 +1,0 @@
-//go:build race
-
-package lease_test
-
-// raceEnabled says whether the race detector is on, which makes schedules ten
-// times slower.
-const raceEnabled = true
