@@ -83,7 +83,10 @@ func TestStoredTypesAreKeysOfGORMModels(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		t.Run("Text", func(t *testing.T) { testGORMKeys[sqltypes.Text](t, target) })
 		t.Run("Binary", func(t *testing.T) { testGORMKeys[sqltypes.Binary](t, target) })
-		t.Run("UUID", func(t *testing.T) { testGORMKeys[sqltypes.UUID](t, target) })
+		t.Run("UUID", func(t *testing.T) {
+			target.NeedMariaDB(t, "the type uuid")
+			testGORMKeys[sqltypes.UUID](t, target)
+		})
 	})
 }
 
@@ -250,6 +253,9 @@ func TestStoredTypesHaveTheirColumnsInGORM(t *testing.T) {
 	}
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		for model, types := range want[target.Name] {
+			if _, ok := model.(*tagged); target.IsMySQL() && !ok {
+				continue // MySQL has no type uuid
+			}
 			db, log := openGORM(t, target, model)
 			columns, err := db.Migrator().ColumnTypes(model)
 			if err != nil {

@@ -1,4 +1,7 @@
 package sqlfunc
 
-// WithClock is for tests that own the time of the server.
+// MaxLead is the largest lead.
+const MaxLead = maxLead
+
+// WithClock replaces the server's clock.
 func WithClock(expression string) Option { return withClock(expression) }

@@ -1,6 +1,8 @@
 package sqlfunc
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
 	"time"
 
@@ -8,25 +10,24 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
-// Functions is the SQL of one layout. Make it with [New]. It is immutable and
-// safe for concurrent use.
+// Functions is the SQL of one layout. Create it with [New]. It is immutable and safe for concurrent use.
 type Functions struct {
 	layout snowflake.Layout
 	places []place // of the fields, high to low
 
-	name   string // what the names in the database start with
+	name   string // the start of the names in the database
 	schema string // PostgreSQL only
 
-	next   bool // there is a worker, so that IDs can be issued
+	next   bool // a worker is set, so IDs can be issued
 	worker int64
 	fixed  int64 // the bits of the fields besides time and sequence
 	lead   time.Duration
 
 	leases *leaseTable // nil: the worker is not reserved
-	clock  string      // SQL for the time, in the place of the server's clock; for tests
+	clock  string      // SQL for the time instead of the server's clock; for tests
 }
 
-// place is where a field stands in an ID.
+// place is the position of a field in an ID.
 type place struct {
 	name        string
 	shift, bits int
@@ -34,19 +35,16 @@ type place struct {
 
 func (p place) max() int64 { return 1<<p.bits - 1 }
 
-// New returns the functions of the layout. Without [WithWorker] there is no
-// function that issues IDs.
+// New returns the functions of the layout. Without [WithWorker] there is no function that issues IDs.
 //
-// It returns snowflake.ErrLayout for the zero Layout and for field names of more
-// than 63 bytes, the limit of PostgreSQL;
-// snowflake.ErrFieldRange for a worker or value that does not fit,
-// snowflake.ErrUnknownField and snowflake.ErrFieldOwned for WithField as
-// snowflake.New does, and [ErrOption] for other options that can't be.
+// It returns [snowflake.ErrLayout] for the zero Layout and for field names of more than 63 bytes, the limit of PostgreSQL;
+// [snowflake.ErrFieldRange] for a worker or value that does not fit; [snowflake.ErrUnknownField] and
+// [snowflake.ErrFieldOwned] for WithField, as [snowflake.New] does; and [ErrOption] for other invalid options and a nil one.
 func New(layout snowflake.Layout, options ...Option) (*Functions, error) {
 	if layout.IsZero() {
 		return nil, fmt.Errorf("%w: the zero Layout has no fields", snowflake.ErrLayout)
 	}
-	f := &Functions{layout: layout, name: defaultName, schema: defaultSchema, lead: DefaultLead}
+	f := &Functions{layout: layout, name: defaultName, schema: defaultSchema, lead: defaultLead}
 	shift := layout.Bits()
 	for _, field := range layout.Fields() {
 		if len(field.Name) > maxIdentifier {
@@ -71,12 +69,8 @@ func New(layout snowflake.Layout, options ...Option) (*Functions, error) {
 	return f, nil
 }
 
-// Layout returns the layout of the functions.
-func (f *Functions) Layout() snowflake.Layout { return f.layout }
-
-// Names returns the names that the functions have in a database, without a
-// schema: snowflake_layout, snowflake_time, snowflake_parts; snowflake_min if the
-// time is the highest field; snowflake_next if there is a worker.
+// Names returns the names of the functions in a database, without a schema: snowflake_layout, snowflake_time and
+// snowflake_parts; snowflake_min if the time is the highest field; snowflake_next if there is a worker.
 func (f *Functions) Names() []string {
 	names := []string{f.called("layout"), f.called("time"), f.called("parts")}
 	if f.ordered() {
@@ -88,11 +82,10 @@ func (f *Functions) Names() []string {
 	return names
 }
 
-// Statements returns what makes the functions, one statement each, to be sent to
-// the driver in this order. All of it may be run again.
+// Statements returns the statements that create the functions, to be run in this order. They may be run again.
 //
-// It returns [ErrDialect] for SQLite, which takes functions from the driver
-// ([Functions.RegisterSQLite]), and for unknown dialects.
+// It returns [ErrDialect] for SQLite, whose functions come from the program ([Functions.RegisterSQLite]), and for unknown
+// dialects.
 func (f *Functions) Statements(dialect sqllease.Dialect) ([]string, error) {
 	switch dialect {
 	case sqllease.Postgres:
@@ -103,8 +96,8 @@ func (f *Functions) Statements(dialect sqllease.Dialect) ([]string, error) {
 	return nil, dialectError(dialect)
 }
 
-// Script returns the same as one text for the database's own client, psql or
-// mariadb, and for migration files. Its errors are those of Statements.
+// Script returns the statements as one text for the database's own client, psql or mariadb, and for migration files. Its
+// errors are those of Statements.
 func (f *Functions) Script(dialect sqllease.Dialect) (string, error) {
 	switch dialect {
 	case sqllease.Postgres:
@@ -115,11 +108,10 @@ func (f *Functions) Script(dialect sqllease.Dialect) (string, error) {
 	return "", dialectError(dialect)
 }
 
-// Drop returns the statements that remove all that Statements makes, also what is
-// not there any more. With the state goes the knowledge of which IDs were issued:
-// install nothing with the same layout and worker within the lead from then.
-// Tables whose columns have the functions as their default must be altered
-// first. The row in the table of leases stays. Its errors are those of Statements.
+// Drop returns the statements that remove everything that Statements creates, also what no longer exists. They also remove
+// the state, so the database forgets which IDs it has issued: do not install functions with the same layout and worker
+// again before the lead has passed. Tables whose columns have the functions as their default must be altered first. The row
+// in the table of leases stays. The errors are those of Statements.
 func (f *Functions) Drop(dialect sqllease.Dialect) ([]string, error) {
 	switch dialect {
 	case sqllease.Postgres:
@@ -132,15 +124,15 @@ func (f *Functions) Drop(dialect sqllease.Dialect) ([]string, error) {
 
 func dialectError(dialect sqllease.Dialect) error {
 	if dialect == sqllease.SQLite {
-		return fmt.Errorf("%w: %v has functions from its driver only, see RegisterSQLite", ErrDialect, dialect)
+		return fmt.Errorf("%w: %v has functions only from its driver, see RegisterSQLite", ErrDialect, dialect)
 	}
 	return fmt.Errorf("%w: %v, want Postgres or MySQL", ErrDialect, dialect)
 }
 
-// called returns the name of a function, or of the state.
+// called returns the name of a function or of the state.
 func (f *Functions) called(what string) string { return f.name + "_" + what }
 
-// place returns where a field stands; the zero place if there is none.
+// place returns the position of a field, or the zero place if there is none.
 func (f *Functions) place(name string) place {
 	for _, p := range f.places {
 		if p.name == name {
@@ -155,3 +147,59 @@ func (f *Functions) ordered() bool { return f.places[0].name == snowflake.FieldT
 
 // leadTicks returns the lead in whole ticks.
 func (f *Functions) leadTicks() int64 { return int64(f.lead / f.layout.Tick()) }
+
+// Install runs the statements on the database: in one transaction if db can begin one (*sql.DB, *sql.Conn), otherwise
+// directly (*sql.Tx, which the caller commits). On MariaDB each statement commits by itself, as all DDL does.
+//
+// It may be called again, for example at each start of a program, and concurrently. The state of the function that issues
+// IDs stays, so IDs continue where they were; a new worker, lead or fixed field takes effect. Functions of another layout
+// are not replaced: the database returns an error (SQLSTATE 42723, in MariaDB 45000). In PostgreSQL the same holds for
+// functions or a state of another role (42501, see the package comment).
+//
+// It returns [ErrDialect] as Statements does, and errors of the database with the number of the statement.
+func (f *Functions) Install(ctx context.Context, db sqllease.DB, dialect sqllease.Dialect) error {
+	statements, err := f.Statements(dialect)
+	if err != nil {
+		return err
+	}
+	return run(ctx, db, "install", statements)
+}
+
+// Uninstall runs the statements of Drop as Install does.
+func (f *Functions) Uninstall(ctx context.Context, db sqllease.DB, dialect sqllease.Dialect) error {
+	statements, err := f.Drop(dialect)
+	if err != nil {
+		return err
+	}
+	return run(ctx, db, "uninstall", statements)
+}
+
+func run(ctx context.Context, db sqllease.DB, what string, statements []string) error {
+	beginner, ok := db.(interface {
+		BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
+	})
+	if !ok {
+		return runAll(ctx, db, what, statements)
+	}
+	tx, err := beginner.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("sqlfunc: %s: %w", what, err)
+	}
+	defer func() { _ = tx.Rollback() }() // no effect after a commit
+	if err := runAll(ctx, tx, what, statements); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("sqlfunc: %s: commit: %w", what, err)
+	}
+	return nil
+}
+
+func runAll(ctx context.Context, db sqllease.DB, what string, statements []string) error {
+	for i, statement := range statements {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("sqlfunc: %s: statement %d of %d: %w", what, i+1, len(statements), err)
+		}
+	}
+	return nil
+}

@@ -1,7 +1,9 @@
 package sqlfunc
 
 import (
+	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -9,19 +11,16 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
-// leaseTable says where the worker is reserved.
+// leaseTable is where the worker is reserved.
 type leaseTable struct{ table, namespace string }
 
-// WithLeaseTable reserves the worker in a table of leases: the statements then add
-// a row for it in the namespace, as if it were held until the year 2200, so that
-// no lease of the namespace ever gets it. table is as for sqllease.WithTable, "" for
-// its default; it is made if it is not there. The namespace is that of
-// lease.WithNamespace.
+// WithLeaseTable reserves the worker in a table of leases: the statements add a row for it to the namespace that is held
+// until the year 2200, so no lease of the namespace gets it. table is as for [sqllease.WithTable], "" for its default; it is
+// created if it does not exist. The namespace is that of lease.WithNamespace.
 //
-// The statements fail if the worker is held by a lease, if the namespace has
-// another layout, and if the worker is reserved for functions of another schema,
-// database or name. If it was held before, the first ID that is issued is
-// above all that its last owner could have issued.
+// The statements fail if a lease holds the worker, if the namespace has another layout, and if the worker is reserved for
+// functions of another schema, database or name. If it was held before, the first ID is larger than all that its last
+// owner could have issued.
 func WithLeaseTable(table, namespace string) Option {
 	return optionFunc(func(c *config) error {
 		if table == "" {
@@ -42,23 +41,21 @@ func WithLeaseTable(table, namespace string) Option {
 const (
 	defaultLeaseTable = "snowflake_leases" // of sqllease.New
 
-	// leaseToken is none that a lease can have: those are 32 hexadecimal digits.
+	// leaseToken differs from all tokens of leases, which are 32 hexadecimal digits.
 	leaseToken = "reserved for the server"
 
-	// leaseExpires is 2200-01-01 in Unix milliseconds: beyond the years that count
-	// here, and near enough for the time until then to be a time.Duration.
+	// leaseExpires is 2200-01-01 in Unix milliseconds: late enough, and the time until then fits a time.Duration.
 	leaseExpires = "7258118400000"
 
 	leaseHost    = "database server"
 	leaseVersion = "sqlfunc"
 )
 
-// schema returns the statement that makes the table, and the table's name in
-// quotes.
+// schema returns the statement that creates the table, and the table's name in quotes.
 func (t *leaseTable) schema(dialect sqllease.Dialect) (statement, table string) {
 	store, err := sqllease.New(noDatabase{}, dialect, sqllease.WithTable(t.table))
 	if err != nil {
-		return "", "" // WithLeaseTable has made one
+		return "", "" // WithLeaseTable has created one
 	}
 	statement = store.Schema()
 	_, rest, _ := strings.Cut(statement, "CREATE TABLE IF NOT EXISTS ")
@@ -66,5 +63,131 @@ func (t *leaseTable) schema(dialect sqllease.Dialect) (statement, table string) 
 	return statement, table
 }
 
-// noDatabase lets a store tell its schema.
+// noDatabase is enough for a store to return its schema.
 type noDatabase struct{ sqllease.DB }
+
+// postgresReserve returns the statements of WithLeaseTable.
+func (f *Functions) postgresReserve() []string {
+	schema, table := f.leases.schema(sqllease.Postgres)
+	low, _ := f.wordBits()
+	return []string{
+		schema,
+		f.fill(postgresReserve,
+			"{leases}", table,
+			"{namespace}", literalSQL(f.leases.namespace),
+			"{worker}", strconv.FormatInt(f.worker, 10),
+			"{token}", literalSQL(leaseToken),
+			"{expires}", leaseExpires,
+			"{host}", literalSQL(leaseHost+", "+f.qualified("next")),
+			"{version}", literalSQL(leaseVersion),
+			"{low}", strconv.Itoa(low)),
+	}
+}
+
+// The lock is that of the function that issues IDs, which does not wait for it in the usual case. The horizon is the first
+// tick without an ID of the last owner. The word is set to the last sequence of the tick before, so that the next ID is of
+// the horizon, and calls of nextval that come first end in the guard.
+const postgresReserve = `DO {quote}
+DECLARE
+	layout_found text;
+	row_found record;
+	now_ms bigint;
+	spent bigint;
+BEGIN
+	INSERT INTO {leases} (namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version)
+		VALUES ({namespace}, -1, 0, '', 0, 0, 0, {definition}, '', 0, '') ON CONFLICT DO NOTHING;
+	SELECT layout INTO STRICT layout_found FROM {leases} WHERE namespace = {namespace} AND worker = -1;
+	IF layout_found <> {definition} THEN
+		RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
+			MESSAGE = '{name}: the namespace ' || {namespace} || ' has leases of another layout: ' || layout_found;
+	END IF;
+	INSERT INTO {leases} (namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version)
+		VALUES ({namespace}, {worker}, 1, {token}, 0, {expires}, 0, {definition}, {host}, 0, {version})
+		ON CONFLICT DO NOTHING;
+	SELECT token, expires_ms, horizon, host INTO STRICT row_found
+		FROM {leases} WHERE namespace = {namespace} AND worker = {worker} FOR UPDATE;
+	now_ms := pg_catalog.floor(extract(epoch FROM pg_catalog.clock_timestamp()) * 1000);
+	IF row_found.token = {token} AND row_found.host = {host} THEN
+		RETURN;
+	ELSIF row_found.token = {token} THEN
+		RAISE EXCEPTION USING ERRCODE = 'object_in_use',
+			MESSAGE = '{name}: worker {worker} is reserved in the namespace ' || {namespace} || ' for the ' || row_found.host,
+			HINT = 'Two functions that issue IDs need two workers.';
+	ELSIF row_found.expires_ms > now_ms THEN
+		RAISE EXCEPTION USING ERRCODE = 'object_in_use',
+			MESSAGE = '{name}: worker {worker} is leased in the namespace ' || {namespace} || ' for another '
+				|| row_found.expires_ms - now_ms || ' ms at least';
+	END IF;
+	UPDATE {leases} SET epoch = epoch + 1, token = {token}, expires_ms = {expires}, revision = revision + 1,
+		host = {host}, pid = 0, version = {version} WHERE namespace = {namespace} AND worker = {worker};
+	PERFORM pg_catalog.pg_advisory_xact_lock('pg_catalog.pg_class'::regclass::oid::int, {state text}::regclass::oid::int);
+	spent := ((row_found.horizon - 1) << {low}) | {sequence max};
+	IF spent > (SELECT last_value FROM {state}) THEN
+		PERFORM pg_catalog.setval({state text}, spent);
+	END IF;
+END {quote}`
+
+// mariadbReserve returns the statements of WithLeaseTable.
+func (f *Functions) mariadbReserve() []string {
+	schema, table := f.leases.schema(sqllease.MySQL)
+	return []string{
+		schema,
+		f.mariadbFill(mariadbReserve,
+			"{leases}", table,
+			// Digits mean the same in every sql_mode and character set.
+			"{namespace}", "X'"+hex.EncodeToString([]byte(f.leases.namespace))+"'",
+			"{worker}", strconv.FormatInt(f.worker, 10),
+			"{token}", "'"+leaseToken+"'",
+			"{expires}", leaseExpires,
+			"{host}", "CONCAT('"+leaseHost+", ', DATABASE(), '."+f.called("next")+"')",
+			"{version}", "'"+leaseVersion+"'",
+			"{name}", f.name),
+	}
+}
+
+// The horizon is the first tick without an ID of the last owner. The counter is set to the word before it.
+const mariadbReserve = `BEGIN NOT ATOMIC
+	DECLARE layout_found VARBINARY(1000);
+	DECLARE token_found VARBINARY(32);
+	DECLARE owner, owner_found VARCHAR(255) DEFAULT {host};
+	DECLARE expires_found, horizon_found, now_ms BIGINT;
+	DECLARE problem TEXT;
+	DECLARE EXIT HANDLER FOR SQLEXCEPTION
+	BEGIN
+		ROLLBACK;
+		RESIGNAL;
+	END;
+	START TRANSACTION;
+	INSERT IGNORE INTO {leases} (namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version)
+		VALUES ({namespace}, -1, 0, '', 0, 0, 0, {definition}, '', 0, '');
+	SELECT layout INTO layout_found FROM {leases} WHERE namespace = {namespace} AND worker = -1;
+	IF layout_found <> {definition} THEN
+		SET problem = LEFT(CONCAT('{name}: the namespace has leases of another layout: ', layout_found), 128);
+		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = problem;
+	END IF;
+	INSERT IGNORE INTO {leases} (namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version)
+		VALUES ({namespace}, {worker}, 1, {token}, 0, {expires}, 0, {definition}, owner, 0, {version});
+	SELECT token, expires_ms, horizon, host INTO token_found, expires_found, horizon_found, owner_found
+		FROM {leases} WHERE namespace = {namespace} AND worker = {worker} FOR UPDATE;
+	SET now_ms = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000;
+	IF token_found = {token} AND owner_found <> owner THEN
+		SET problem = LEFT(CONCAT('{name}: worker {worker} is reserved in the namespace for the ', owner_found), 128);
+		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = problem;
+	END IF;
+	IF token_found <> {token} THEN
+		IF expires_found > now_ms THEN
+			SET problem = CONCAT('{name}: worker {worker} is leased in the namespace for another ',
+				expires_found - now_ms, ' ms at least');
+			SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = problem;
+		END IF;
+		UPDATE {leases} SET epoch = epoch + 1, token = {token}, expires_ms = {expires}, revision = revision + 1,
+			host = owner, pid = 0, version = {version} WHERE namespace = {namespace} AND worker = {worker};
+		IF horizon_found > 0 THEN
+			INSERT INTO {state} (zone, word, connection)
+				VALUES (0, (horizon_found << {sequence bits}) - 1, CONNECTION_ID());
+			DELETE own FROM {state} AS own FORCE INDEX (PRIMARY)
+				WHERE own.zone = 0 AND own.word = (horizon_found << {sequence bits}) - 1 AND own.connection = CONNECTION_ID();
+		END IF;
+	END IF;
+	COMMIT;
+END`

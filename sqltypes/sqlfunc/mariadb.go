@@ -5,13 +5,13 @@ import (
 	"hash/fnv"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// mariadb returns the statements for MariaDB in the order in which they need each
-// other. The first is a syntax error on MySQL, which has no compound statements
-// outside of routines, so nothing of it is half installed there.
+// mariadb returns the statements for MariaDB in the order of their dependencies. The first is a syntax error on MySQL, which
+// has no compound statements outside of routines, so nothing is installed partially there.
 func (f *Functions) mariadb() ([]string, error) {
 	statements := []string{f.mariadbFill(mariadbGuard)}
 	if f.next {
@@ -33,8 +33,7 @@ func (f *Functions) mariadb() ([]string, error) {
 	return statements, nil
 }
 
-// mariadbScript is for the client mariadb, which cuts at semicolons unless it is
-// told another delimiter.
+// mariadbScript is for the client mariadb, which splits at semicolons unless another delimiter is set.
 func (f *Functions) mariadbScript() (string, error) {
 	statements, err := f.mariadb()
 	if err != nil {
@@ -58,13 +57,13 @@ func (f *Functions) mariadbDrop() ([]string, error) {
 	}, nil
 }
 
-// mariadbMode makes the meaning of the text, of overflows and of wrong arguments
-// the same whatever the session's sql_mode is: a routine keeps that of its making.
+// mariadbMode fixes the meaning of text, overflows and wrong arguments for every sql_mode of the session: a routine keeps the
+// mode of its creation.
 const mariadbMode = `SET STATEMENT sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE' FOR
 `
 
-// mariadbGuard keeps functions of the same names that mean something else: the
-// state counts in the layout's ticks. The layout is in the comment of a function.
+// mariadbGuard rejects existing functions of the same names that mean something else: the state counts in the layout's ticks.
+// The layout is the comment of a function.
 const mariadbGuard = `BEGIN NOT ATOMIC
 	DECLARE found, problem TEXT;
 	SET found = (SELECT routine_comment FROM information_schema.routines
@@ -72,7 +71,7 @@ const mariadbGuard = `BEGIN NOT ATOMIC
 	IF found IS NULL AND EXISTS (SELECT 1 FROM information_schema.routines
 		WHERE routine_schema = DATABASE() AND routine_type = 'FUNCTION'
 			AND routine_name IN ({time text}, {parts text}, {min text}, {next text})) THEN
-		SET found = 'not known';
+		SET found = 'unknown';
 	END IF;
 	IF found <> {definition} THEN
 		SET problem = LEFT(CONCAT({name text}, ' functions of another layout are installed: ', found), 128);
@@ -84,7 +83,7 @@ const mariadbLayout = mariadbMode + `CREATE OR REPLACE FUNCTION {layout}() RETUR
 DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT {definition}
 RETURN {definition}`
 
-// mariadbSummed puts a sum of the definition into the comment of a function.
+// mariadbSummed adds a checksum of the definition as the comment of a function.
 func (f *Functions) mariadbSummed(what, definition string) string {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(definition)) // never fails
@@ -92,10 +91,9 @@ func (f *Functions) mariadbSummed(what, definition string) string {
 	return f.mariadbRoutine(what, strings.Replace(definition, "{comment}", "'"+comment+"'", 1), comment)
 }
 
-// mariadbRoutine makes a function unless it is there with this comment. Making it again would wait for all
-// transactions that have used it, and let all others wait that are to use it. A routine can't be made
-// within a compound statement but by EXECUTE IMMEDIATE. There is no backslash in the
-// text, so only quotes have a meaning in the literal, under every sql_mode.
+// mariadbRoutine creates a function unless it exists with this comment. To replace it would wait for all transactions that
+// have used it and block all that want to. Within a compound statement only EXECUTE IMMEDIATE can create a routine. The text
+// contains no backslash, so only quotes have a meaning in the literal, in every sql_mode.
 func (f *Functions) mariadbRoutine(what, definition, comment string) string {
 	return f.mariadbFill(`BEGIN NOT ATOMIC
 	IF NOT EXISTS (SELECT 1 FROM information_schema.routines WHERE routine_schema = DATABASE() AND routine_type = 'FUNCTION'
@@ -106,8 +104,8 @@ func (f *Functions) mariadbRoutine(what, definition, comment string) string {
 END`, "{routine}", "'"+f.called(what)+"'", "{comment}", "'"+comment+"'")
 }
 
-// mariadbFill puts names and numbers into a template for MariaDB. No name or text
-// of ours has a quote or a backslash in it, see WithName and snowflake.NewLayout.
+// mariadbFill inserts names and numbers into a template for MariaDB. None of our names and texts contains a quote or a
+// backslash, see WithName and snowflake.NewLayout.
 func (f *Functions) mariadbFill(template string, more ...string) string {
 	at, sequence := f.place(snowflake.FieldTime), f.place(snowflake.FieldSequence)
 	pairs := append([]string{
@@ -131,5 +129,100 @@ func (f *Functions) mariadbFill(template string, more ...string) string {
 	return strings.NewReplacer(pairs...).Replace(template)
 }
 
-// backquoted returns a name in the quotes that MariaDB knows under every sql_mode.
+// backquoted returns a name in the quotes that MariaDB accepts in every sql_mode.
 func backquoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+
+// mariadbEnd is the first instant after the range of DATETIME.
+var mariadbEnd = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// mariadbTime counts from a DATETIME, which has no time zone. A TIMESTAMP would be printed in the session's time zone and
+// covers only 1970 to 2038.
+func (f *Functions) mariadbTime() string {
+	body := "\tRETURN TIMESTAMPADD(MICROSECOND, {microseconds}, '1970-01-01 00:00:00.000000');"
+	if f.layout.End().After(mariadbEnd) {
+		body = `	DECLARE problem TEXT;
+	IF {microseconds} > {last} THEN
+		SET problem = CONCAT({time text}, ': the time of ', id, ' is after the year 9999, the last of DATETIME');
+		SIGNAL SQLSTATE '22003' SET MESSAGE_TEXT = problem;
+	END IF;
+` + body
+	}
+	return f.mariadbFill(strings.NewReplacer(
+		"{microseconds}", f.mariadbMicroseconds("id"),
+		"{last}", strconv.FormatInt(mariadbEnd.UnixMicro()-1, 10),
+	).Replace(mariadbMode + `CREATE OR REPLACE FUNCTION {time}(id BIGINT) RETURNS DATETIME(6)
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT {comment}
+BEGIN
+` + body + `
+END`))
+}
+
+// mariadbTick returns the number of the tick of an ID. Shifts and masks are unsigned in MariaDB.
+func (f *Functions) mariadbTick(id string) string {
+	return f.mariadbFill("((" + id + " >> {time shift}) & {time max})")
+}
+
+// mariadbMicroseconds returns the microseconds from 1970 to the start of an ID's tick, as a DECIMAL, which is exact to 65
+// digits.
+func (f *Functions) mariadbMicroseconds(id string) string {
+	tick, epoch := int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
+	ticks := "CAST(" + f.mariadbTick(id) + " AS DECIMAL(20))"
+	if tick%1000 == 0 && epoch%1000 == 0 {
+		return "(" + ticks + " * " + strconv.FormatInt(tick/1000, 10) + " + (" + strconv.FormatInt(epoch/1000, 10) + "))"
+	}
+	return "FLOOR((" + ticks + " * " + strconv.FormatInt(tick, 10) + " + (" + strconv.FormatInt(epoch, 10) + ")) * 0.001)"
+}
+
+// mariadbTicks returns the whole ticks from the epoch to a time that is not before it, in microseconds since 1970.
+func (f *Functions) mariadbTicks(microseconds string) string {
+	tick, epoch := int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
+	if tick%1000 == 0 && epoch%1000 == 0 {
+		return "(" + microseconds + " - (" + strconv.FormatInt(epoch/1000, 10) + ")) DIV " + strconv.FormatInt(tick/1000, 10)
+	}
+	return "(CAST(" + microseconds + " AS DECIMAL(30)) * 1000 - (" + strconv.FormatInt(epoch, 10) + ")) DIV " +
+		strconv.FormatInt(tick, 10)
+}
+
+// mariadbParts returns an object with the fields in the layout's order. The time is text in the form of RFC 3339.
+func (f *Functions) mariadbParts() string {
+	var values []string
+	for _, p := range f.places {
+		value := "CONCAT(DATE_FORMAT({time}(id), '%Y-%m-%dT%H:%i:%s.%f'), 'Z')"
+		if p.name != "time" {
+			value = "(id >> " + strconv.Itoa(p.shift) + ") & " + strconv.FormatInt(p.max(), 10)
+		}
+		values = append(values, "'"+p.name+"', "+value)
+	}
+	return f.mariadbFill(mariadbMode + `CREATE OR REPLACE FUNCTION {parts}(id BIGINT) RETURNS TEXT CHARACTER SET utf8mb4
+DETERMINISTIC CONTAINS SQL SQL SECURITY INVOKER COMMENT {comment}
+BEGIN
+	IF id IS NULL THEN
+		RETURN NULL;
+	END IF;
+	RETURN JSON_OBJECT(` + strings.Join(values, ",\n\t\t") + `);
+END`)
+}
+
+func (f *Functions) mariadbMin() string {
+	const plain = mariadbMode + `CREATE OR REPLACE FUNCTION {min}(at DATETIME(6)) RETURNS BIGINT
+DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT {comment}
+BEGIN
+	DECLARE microseconds BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00.000000', at);
+	DECLARE problem TEXT;
+	IF at IS NOT NULL AND (microseconds IS NULL OR microseconds < {first}) THEN
+		SET problem = CONCAT({min text}, ': ', at, ' is before the epoch, {epoch} UTC');
+		SIGNAL SQLSTATE '22003' SET MESSAGE_TEXT = problem;
+	END IF;
+	IF {ticks} > {time max} THEN
+		SET problem = CONCAT({min text}, ': ', at, ' is not before the end, {end} UTC');
+		SIGNAL SQLSTATE '22003' SET MESSAGE_TEXT = problem;
+	END IF;
+	RETURN ({ticks}) << {time shift};
+END`
+	return f.mariadbFill(strings.ReplaceAll(plain, "{ticks}", f.mariadbTicks("microseconds")),
+		"{first}", strconv.FormatInt(ceilMicroseconds(f.layout.Epoch()).UnixMicro(), 10),
+		"{epoch}", f.layout.Epoch().Format(mariadbFormat),
+		"{end}", f.layout.End().Format(mariadbFormat))
+}
+
+const mariadbFormat = "2006-01-02 15:04:05.999999999"

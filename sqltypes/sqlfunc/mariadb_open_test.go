@@ -1,6 +1,7 @@
 package sqlfunc_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
@@ -12,7 +13,9 @@ import (
 // openMariaDB returns a database of one test.
 func openMariaDB(tb testing.TB) server {
 	tb.Helper()
-	return server{DB: testdb.MariaDB(tb).Open(tb)}
+	target := testdb.MariaDB(tb)
+	target.NeedMariaDB(tb, "the functions of sqlfunc")
+	return server{DB: target.Open(tb)}
 }
 
 // installMariaDB installs functions in the database.
@@ -26,4 +29,20 @@ func (s server) installMariaDB(tb testing.TB, layout snowflake.Layout, options .
 		tb.Fatalf("%s: %v", layout, err)
 	}
 	return f
+}
+
+// The package comment promises it: nothing is installed partially.
+func TestMySQLRejectsTheFirstStatement(t *testing.T) {
+	target := testdb.MariaDB(t)
+	if !target.IsMySQL() {
+		t.Skip("the server is MariaDB")
+	}
+	f, err := sqlfunc.New(snowflake.Default(), sqlfunc.WithWorker(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = f.Install(t.Context(), target.Open(t), sqllease.MySQL)
+	if err == nil || !strings.Contains(err.Error(), "statement 1 of ") {
+		t.Errorf("error %v, want that of the first statement", err)
+	}
 }

@@ -1,37 +1,32 @@
 package sqlfunc
 
 import (
+	"fmt"
+	"hash/fnv"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
-// The state is one word: the tick above, the sequence below. It is the
-// AUTO_INCREMENT counter of a table of InnoDB, which is what a stored function can
-// reach outside of transactions: SETVAL of a SEQUENCE takes a literal only
+// The state is one word: the tick above, the sequence below. It is the AUTO_INCREMENT counter of an InnoDB table, which a
+// stored function can change outside of transactions: SETVAL of a SEQUENCE takes only a literal
 // (https://mariadb.com/kb/en/setval/), and dynamic SQL is not allowed there
 // (https://mariadb.com/kb/en/stored-function-limitations/).
 //
-// The counter only grows. A row without a number takes the next one and no other
-// session gets it; a row with a number above the counter puts the counter after
-// it; neither is undone by ROLLBACK, and the counter is written to the redo log with the
-// row, so before the transaction that uses the ID commits
-// (https://mariadb.com/kb/en/auto_increment-handling-in-innodb/). So an ID is a number
-// that was given once, of tick and sequence together, and the clock says only when the
-// counter has to be put forward.
+// The counter only grows. A row without a number takes the next one, and no other session gets it. A row with a number above
+// the counter moves the counter after it. ROLLBACK undoes neither, and the counter is written to the redo log with the row, so
+// before the transaction that uses the ID commits (https://mariadb.com/kb/en/auto_increment-handling-in-innodb/). So an ID is
+// a number of tick and sequence together that was issued once, and the clock only decides when the counter moves forward.
 //
-// A session has a say in that number (insert_id, auto_increment_increment), and every user may set it: insert_id
-// would be the ID, of somebody else or so far ahead that nothing could be issued any more. So both are put aside for
-// the statement; the caller finds them as they were.
+// Every user may set insert_id and auto_increment_increment, which change that number: insert_id would be the ID itself, of
+// another row or so far ahead that no more IDs could be issued. So the statement overrides both; the session keeps them.
 //
-// The row is removed at once by its whole key, in a DELETE of several tables for the
-// sake of FORCE INDEX: by way of the other index it would lock the end of that, where
-// all sessions insert. That may still leave a gap lock (the first
-// row of a page is found by way of the page before; a statement that fails leaves the
-// locks of its rows on the gap), so the sessions are in zones, which are apart by a row that
-// is always there: no session inserts into a gap that a session of another zone has
-// locked. Hence nobody waits here for a transaction, but for one of a
-// connection whose number is the same modulo 4096. The row that is always there also keeps
-// InnoDB from its bulk insert into empty tables, which locks the whole table.
+// The row is deleted at once by its whole key, with a multi-table DELETE because only that allows FORCE INDEX: through the
+// other index it would lock the end of the index, where all sessions insert. A gap lock may still remain (the first row of a
+// page is found through the page before, and a statement that fails leaves locks on the gap), so sessions use zones that are
+// separated by a permanent row: no session inserts into a gap that a session of another zone has locked. Hence a session
+// waits only for a transaction whose connection number is equal modulo 4096. The permanent row also prevents InnoDB's bulk
+// insert into empty tables, which locks the whole table.
 const (
 	mariadbZoneBits = 12
 
@@ -41,7 +36,7 @@ const (
 	connection BIGINT UNSIGNED NOT NULL,
 	PRIMARY KEY (zone, word, connection),
 	KEY (word)
-) ENGINE=InnoDB COMMENT='state of {next}: never empty, never change'`
+) ENGINE=InnoDB COMMENT='state of {next}: do not truncate or alter'`
 
 	mariadbZones = `BEGIN NOT ATOMIC
 	IF (SELECT COUNT(*) FROM {state} WHERE word = 0) < 4096 THEN
@@ -53,19 +48,17 @@ const (
 END`
 )
 
-// mariadbClock is the time in microseconds since 1970, from the 100 ns since
-// 1582-10-15 in a UUID of version 1 (RFC 9562, section 5.1). Of all clocks in
-// MariaDB it alone is UTC, moves within a statement, and is moved by nobody: NOW and
-// UTC_TIMESTAMP stand still from the start of the statement, SET timestamp and
-// --sysdate-is-now stop them for good, and SYSDATE is local time, of which an
-// hour comes twice in autumn.
+// mariadbClock is the time in microseconds since 1970, from the 100 ns since 1582-10-15 in a UUID of version 1 (RFC 9562,
+// section 5.1). It is the only clock of MariaDB that is UTC, advances within a statement and cannot be set by a user: NOW and
+// UTC_TIMESTAMP stand still from the start of the statement, SET timestamp and --sysdate-is-now stop them, and SYSDATE is
+// local time, which repeats an hour in autumn.
 const mariadbClock = `CAST(CONV(CONCAT(SUBSTRING(stamp, 16, 3), SUBSTRING(stamp, 10, 4), SUBSTRING(stamp, 1, 8)), 16, 10)
 		AS UNSIGNED) DIV 10 - 12219292800000000`
 
-// The function says that it reads only, as a server with a binary log takes no other that is not deterministic without
-// log_bin_trust_function_creators (error 1418). MariaDB makes no other use of that
-// (https://mariadb.com/kb/en/create-function/#contains-sql--no-sql--reads-sql-data--modifies-sql-data). The error is
-// there for replicas that run the statements again, which the function refuses itself.
+// The function declares READS SQL DATA because a server with a binary log otherwise rejects a function that is not
+// deterministic without log_bin_trust_function_creators (error 1418). MariaDB does not use the declaration for anything else
+// (https://mariadb.com/kb/en/create-function/#contains-sql--no-sql--reads-sql-data--modifies-sql-data). Error 1418 is meant
+// for replicas that run the statements again, which the function itself rejects.
 const mariadbNext = mariadbMode + `CREATE OR REPLACE FUNCTION {next}() RETURNS BIGINT
 NOT DETERMINISTIC READS SQL DATA SQL SECURITY DEFINER COMMENT {comment}
 BEGIN
@@ -141,4 +134,57 @@ func (f *Functions) mariadbCompose() string {
 		id += " | " + strconv.FormatInt(f.fixed, 10)
 	}
 	return id
+}
+
+// MariaDBTrigger returns the statement that makes MariaDB fill a key with a trigger, since the DEFAULT of a column cannot call
+// a stored function (https://mariadb.com/kb/en/create-table/#default-column-option). The table is in the connection's
+// database. The statement may be run again.
+//
+// The column must be BIGINT NOT NULL DEFAULT 0 without AUTO_INCREMENT: without a DEFAULT, strict mode rejects statements that
+// omit the column before the trigger runs. The trigger sets the key of rows that are inserted with 0, NULL or without a key,
+// by INSERT, INSERT ... SELECT, REPLACE and LOAD DATA; other keys stay. LAST_INSERT_ID() does not return the key, INSERT ...
+// RETURNING does (MariaDB 10.5). So Create of GORM would leave the field 0: let GORM's rows get their IDs in Go, and use the
+// trigger for all others.
+//
+// The trigger has the rights of its creator, as snowflake_next does: callers need no right to the state. CREATE TRIGGER needs
+// the right TRIGGER on the table, and with a binary log SUPER or log_bin_trust_function_creators, as CREATE FUNCTION does
+// (https://mariadb.com/kb/en/binary-logging-of-stored-routines/). With binlog_format=STATEMENT no IDs are issued, since
+// replicas would have others.
+//
+// DROP TABLE drops the trigger. [Functions.Drop] does not, and without the functions every insert into the table fails.
+//
+// It returns [ErrOption] without [WithWorker], and for an invalid table or column: a name has 1 to 64 characters and no NUL.
+func (f *Functions) MariaDBTrigger(table, column string) (string, error) {
+	if !f.next {
+		return "", fmt.Errorf("%w: MariaDBTrigger without WithWorker", ErrOption)
+	}
+	for _, name := range []struct{ what, text string }{{"table", table}, {"column", column}} {
+		n := utf8.RuneCountInString(name.text)
+		if n == 0 || n > maxMariaDBName || !utf8.ValidString(name.text) || strings.ContainsRune(name.text, 0) {
+			return "", fmt.Errorf("%w: the %s %s, want 1 to %d characters without NUL", ErrOption,
+				name.what, quoteShort(name.text), maxMariaDBName)
+		}
+	}
+	return f.mariadbFill(mariadbTrigger,
+		"{trigger}", backquoted(f.triggerName(table, column)),
+		"{table}", backquoted(table),
+		"{column}", backquoted(column)), nil
+}
+
+const maxMariaDBName = 64 // characters
+
+const mariadbTrigger = mariadbMode + `CREATE OR REPLACE TRIGGER {trigger} BEFORE INSERT ON {table} FOR EACH ROW
+IF NEW.{column} IS NULL OR NEW.{column} = 0 THEN
+	SET NEW.{column} = {next}();
+END IF`
+
+// triggerName is readable if it fits. All triggers of a database share one name space.
+func (f *Functions) triggerName(table, column string) string {
+	name := f.called(table + "_" + column)
+	if utf8.RuneCountInString(name) <= maxMariaDBName {
+		return name
+	}
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(table + "\x00" + column)) // never fails
+	return fmt.Sprintf("%s_%016x", f.called("key"), sum.Sum64())
 }

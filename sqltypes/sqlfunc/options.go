@@ -8,33 +8,29 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/internal/refuse"
 )
 
 var (
-	// ErrOption is returned by New for an option with a value that it can't take.
+	// ErrOption means that an option is nil or has an invalid value.
 	ErrOption = errors.New("sqlfunc: invalid option")
 
-	// ErrDialect is returned for a dialect that the call has no SQL for.
+	// ErrDialect means that there is no SQL for a dialect.
 	ErrDialect = errors.New("sqlfunc: unsupported dialect")
 )
 
 const (
-	// DefaultLead is how far the IDs of a server may be ahead of its clock unless
-	// WithLead says otherwise. It is what snowflake.Layout.Validate tolerates.
-	DefaultLead = snowflake.MaxLead
-
-	// MaxLead is the greatest lead.
-	MaxLead = 24 * time.Hour
+	defaultLead = snowflake.MaxLead // Layout.Validate tolerates it
+	maxLead     = 24 * time.Hour
 
 	defaultName   = "snowflake"
 	defaultSchema = "public"
 
 	maxIdentifier = 63 // bytes, in PostgreSQL; MariaDB has 64
-	maxName       = 48 // leaves room for what is appended
+	maxName       = 48 // leaves room for suffixes
 )
 
-// Option is a setting for New. Options are made by the With functions of this
-// package.
+// Option is a setting for New.
 type Option interface{ apply(*config) error }
 
 type config struct {
@@ -46,10 +42,9 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
 
-// WithWorker adds the function that issues IDs, with this worker in them, 0 to
-// the layout's MaxWorker. No generator in Go may have the worker at any time:
-// leases must be kept away from it with lease.WithWorkers, or with
-// [WithLeaseTable]. For a layout without a worker field it is 0.
+// WithWorker adds the function that issues IDs with this worker, 0 to the layout's MaxWorker. No generator in Go may ever
+// have the worker: keep leases away from it with lease.WithWorkers or with [WithLeaseTable]. For a layout without a worker
+// field it is 0.
 func WithWorker(worker int64) Option {
 	return optionFunc(func(c *config) error {
 		c.next, c.worker = true, worker
@@ -57,8 +52,8 @@ func WithWorker(worker int64) Option {
 	})
 }
 
-// WithField sets the value of a field besides time, sequence and worker, in the
-// IDs that are issued. Fields that are not set are 0.
+// WithField sets the value of another field than time, sequence and worker in the IDs that are issued. Fields that are not
+// set are 0.
 func WithField(name string, value int64) Option {
 	return optionFunc(func(c *config) error {
 		if _, twice := c.pinned[name]; twice {
@@ -72,27 +67,25 @@ func WithField(name string, value int64) Option {
 	})
 }
 
-// identifier is narrower than databases are: such names need no quotes anywhere.
+// identifier matches names that need no quotes in any database.
 var identifier = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
-// WithName sets what the names of the functions start with, for two layouts in
-// one database: "orders" makes orders_time and so on. The default is "snowflake".
-// It has 1 to 48 bytes: lower case letters (a to z), digits and underscores, the
-// first no digit.
+// WithName sets the start of the names of the functions, for two layouts in one database: "orders" makes orders_time and so
+// on. The default is "snowflake". A name has 1 to 48 bytes, lower-case letters (a to z), digits and underscores, and does not
+// start with a digit.
 func WithName(name string) Option {
 	return optionFunc(func(c *config) error {
 		if len(name) > maxName || !identifier.MatchString(name) {
-			return fmt.Errorf("%w: the name %s, want 1 to %d lower case letters (a to z), digits and underscores, "+
-				"the first no digit", ErrOption, quoteShort(name), maxName)
+			return fmt.Errorf("%w: the name %s, want 1 to %d lower-case letters (a to z), digits and underscores, "+
+				"not starting with a digit", ErrOption, quoteShort(name), maxName)
 		}
 		c.name = name
 		return nil
 	})
 }
 
-// WithSchema sets the schema of the functions in PostgreSQL; the default is
-// "public". It must be there. It is quoted, so its case counts, and has 1 to 63
-// bytes without a NUL. In MariaDB the functions are in the connection's database.
+// WithSchema sets the schema of the functions in PostgreSQL, which must exist; the default is "public". It is quoted, so its
+// case matters, and has 1 to 63 bytes without a NUL. In MariaDB the functions are in the connection's database.
 func WithSchema(schema string) Option {
 	return optionFunc(func(c *config) error {
 		if err := checkIdentifier("schema", schema); err != nil {
@@ -103,23 +96,22 @@ func WithSchema(schema string) Option {
 	})
 }
 
-// WithLead sets how far the time in an issued ID may be ahead of the server's clock, 0
-// to [MaxLead], counted in whole ticks. The default is [DefaultLead].
+// WithLead sets how far the time in an issued ID may be ahead of the server's clock, from 0 to 24 hours, in whole ticks. The
+// default is [snowflake.MaxLead].
 //
-// The time in the IDs runs ahead when more rows are inserted than the layout has
-// numbers for, and when the clock is set back. Beyond the lead an insert waits
-// while that is for a second at the most, and else fails.
+// The time in the IDs is ahead when more rows are inserted than the layout has numbers for, and when the clock is set back.
+// Beyond the lead an insert waits if the wait is at most a second, and fails otherwise.
 func WithLead(lead time.Duration) Option {
 	return optionFunc(func(c *config) error {
-		if lead < 0 || lead > MaxLead {
-			return fmt.Errorf("%w: lead %v out of range [0, %v]", ErrOption, lead, MaxLead)
+		if lead < 0 || lead > maxLead {
+			return fmt.Errorf("%w: lead %v out of range [0, %v]", ErrOption, lead, maxLead)
 		}
 		c.lead = lead
 		return nil
 	})
 }
 
-// withClock puts an SQL expression in the place of the server's clock.
+// withClock replaces the server's clock by an SQL expression.
 func withClock(expression string) Option {
 	return optionFunc(func(c *config) error {
 		c.clock = expression
@@ -127,7 +119,7 @@ func withClock(expression string) Option {
 	})
 }
 
-// stamp finds the bits that are the same in all issued IDs.
+// stamp computes the bits that all issued IDs have in common.
 func (c *config) stamp() error {
 	workerField := c.layout.WorkerField()
 	for name, value := range c.pinned {
@@ -165,10 +157,4 @@ func (c *config) put(at place, value int64) error {
 }
 
 // quoteShort quotes a name for a message and cuts it.
-func quoteShort(name string) string {
-	const limit = 40
-	if len(name) > limit {
-		return strconv.Quote(name[:limit]) + "..."
-	}
-	return strconv.Quote(name)
-}
+func quoteShort(name string) string { return strconv.Quote(refuse.Cut(name)) }

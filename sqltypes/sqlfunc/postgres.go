@@ -8,8 +8,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// postgres returns the statements for PostgreSQL in the order in which they need
-// each other.
+// postgres returns the statements for PostgreSQL in the order of their dependencies.
 func (f *Functions) postgres() []string {
 	statements := []string{
 		f.fill(postgresGuard),
@@ -40,13 +39,13 @@ func (f *Functions) postgresDrop() []string {
 	}
 }
 
-// postgresGuard keeps functions of the same names that mean something else:
-// indexes and views may rest on them, and the state counts in the layout's ticks.
-// The lock is for two migrations at the same time, of which CREATE OR REPLACE fails one.
+// postgresGuard rejects existing functions of the same names that mean something else: indexes and views may depend on them,
+// and the state counts in the layout's ticks. The lock is for two concurrent migrations, of which CREATE OR REPLACE would fail
+// one.
 //
-// Where others may create in the schema, what is there can be a trap. So the layout
-// is read from the source of its function, which is not called, and what others own is not
-// taken over: they would go on owning it, and a superuser gets no error for that.
+// Where others may create objects in the schema, existing ones can be a trap. So the layout is read from the source of its
+// function without calling it, and objects of others are not replaced: they would keep their owner, and a superuser would get
+// no error.
 const postgresGuard = `DO {quote}
 DECLARE
 	layout_found text;
@@ -57,11 +56,11 @@ BEGIN
 			MESSAGE = '{name}: the functions need PostgreSQL 14, whose EXTRACT is exact';
 	END IF;
 	PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended({layout text}, 0));
-	SELECT coalesce(substring(prosrc FROM '^[[:space:]]*SELECT ''([^'']*)''::text[[:space:]]*$'), 'not known') INTO layout_found
+	SELECT coalesce(substring(prosrc FROM '^[[:space:]]*SELECT ''([^'']*)''::text[[:space:]]*$'), 'unknown') INTO layout_found
 		FROM pg_catalog.pg_proc WHERE oid = pg_catalog.to_regprocedure({layout text});
 	IF layout_found IS NULL AND coalesce(pg_catalog.to_regprocedure({time text}), pg_catalog.to_regprocedure({parts text}),
 		pg_catalog.to_regprocedure({min text}), pg_catalog.to_regprocedure({next text})) IS NOT NULL THEN
-		layout_found := 'not known';
+		layout_found := 'unknown';
 	END IF;
 	IF layout_found <> {definition} THEN
 		RAISE EXCEPTION USING ERRCODE = 'duplicate_function',
@@ -80,13 +79,13 @@ BEGIN
 	IF other IS NOT NULL THEN
 		RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
 			MESSAGE = '{name}: functions or the state belong to the role ' || other,
-			HINT = 'Install as that role, or drop them first if they are not to be trusted.';
+			HINT = 'Install as that role, or drop them first if you do not trust them.';
 	END IF;
 	IF EXISTS (SELECT FROM pg_catalog.pg_class LEFT JOIN pg_catalog.pg_sequence ON seqrelid = oid
 		WHERE oid = pg_catalog.to_regclass({state text}) AND (relpersistence <> 'p' OR seqrelid IS NULL
 			OR seqincrement <> 1 OR seqcache <> 1 OR seqcycle OR seqmin > 1 OR seqmax < 9223372036854775807)) THEN
 		RAISE EXCEPTION USING ERRCODE = 'duplicate_object',
-			MESSAGE = '{name}_state is there, and not as the sequence that the functions count with';
+			MESSAGE = '{name}_state exists and is not the sequence that the functions use';
 	END IF;
 END {quote}`
 
@@ -97,7 +96,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS {quote}
 
 const postgresState = `CREATE SEQUENCE IF NOT EXISTS {state}`
 
-// fill puts names and numbers into a template for PostgreSQL.
+// fill inserts names and numbers into a template for PostgreSQL.
 func (f *Functions) fill(template string, more ...string) string {
 	at, sequence := f.place(snowflake.FieldTime), f.place(snowflake.FieldSequence)
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
@@ -128,19 +127,127 @@ func (f *Functions) fill(template string, more ...string) string {
 	return strings.NewReplacer(pairs...).Replace(template)
 }
 
-// qualified returns the name of a function, or of the state, with its schema.
+// qualified returns the name of a function or of the state with its schema.
 func (f *Functions) qualified(what string) string {
 	return identifierSQL(f.schema) + "." + f.called(what)
 }
 
 const timestampFormat = "2006-01-02 15:04:05.999999"
 
-// epochMicroseconds returns the epoch without what is below a microsecond.
+// epochMicroseconds returns the epoch truncated to microseconds.
 func (f *Functions) epochMicroseconds() time.Time {
 	return floorMicroseconds(f.layout.Epoch())
 }
 
-// floorMicroseconds is Truncate for times that may be before the year 1 as well.
+// floorMicroseconds is Truncate that also works before the year 1.
 func floorMicroseconds(t time.Time) time.Time {
 	return t.Add(-time.Duration(t.Nanosecond() % 1000))
+}
+
+// postgresTime adds to a timestamp without time zone: adding to one with a time zone is not immutable in PostgreSQL, since
+// days may have 23 hours, and could neither be inlined nor be used in an index. Days are added separately because the product
+// is computed with a double, which is exact to 2^53.
+const postgresTime = `CREATE OR REPLACE FUNCTION {time}(id bigint) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS {quote}
+	SELECT (timestamp '{epoch}'
+		+ make_interval(days => ({microseconds} / 86400000000)::int)
+		+ interval '1 microsecond' * ({microseconds} % 86400000000)) AT TIME ZONE 'UTC'
+{quote}`
+
+// microsecondsSQL returns the microseconds from the epoch to the start of the tick of $1. The nanoseconds of a tick are added
+// separately, a thousand ticks at a time, so that nothing overflows before the sum does.
+func (f *Functions) microsecondsSQL() string {
+	at := f.place(snowflake.FieldTime)
+	ticks := bitsSQL(at)
+	whole, rest := int64(f.layout.Tick()/time.Microsecond), int64(f.layout.Tick()%time.Microsecond)
+	sum := ticks + " * " + strconv.FormatInt(whole, 10)
+	if rest != 0 {
+		nanoseconds := int64(f.layout.Epoch().Nanosecond() % 1000)
+		sum += " + " + ticks + " / 1000 * " + strconv.FormatInt(rest, 10) +
+			" + (" + ticks + " % 1000 * " + strconv.FormatInt(rest, 10) + " + " + strconv.FormatInt(nanoseconds, 10) + ") / 1000"
+	}
+	return "(" + sum + ")"
+}
+
+// bitsSQL returns the value of a field of $1.
+func bitsSQL(p place) string {
+	id := "$1"
+	if p.shift > 0 {
+		id = "($1 >> " + strconv.Itoa(p.shift) + ")"
+	}
+	return "(" + id + " & " + strconv.FormatInt(p.max(), 10) + ")"
+}
+
+// postgresParts has a column for each field. No field can have the parameter's name.
+func (f *Functions) postgresParts() string {
+	var columns, values []string
+	for _, p := range f.places {
+		name := identifierSQL(p.name)
+		if p.name == snowflake.FieldTime {
+			columns = append(columns, "OUT "+name+" timestamptz")
+			values = append(values, f.qualified("time")+"($1)")
+			continue
+		}
+		columns = append(columns, "OUT "+name+" bigint")
+		values = append(values, bitsSQL(p))
+	}
+	return f.fill(`CREATE OR REPLACE FUNCTION {parts}(_id bigint, `+strings.Join(columns, ", ")+`)
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS {quote}
+	SELECT {values}
+{quote}`, "{values}", strings.Join(values, ", "))
+}
+
+// postgresMin is PL/pgSQL because of its errors. It is immutable, so the planner still runs it once for a constant and
+// compares the index with a number.
+func (f *Functions) postgresMin() string {
+	const plain = `CREATE OR REPLACE FUNCTION {min}(instant timestamptz) RETURNS bigint
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
+BEGIN
+	IF instant < timestamptz '{first}+00' THEN
+		RAISE EXCEPTION USING ERRCODE = 'datetime_field_overflow',
+			MESSAGE = format('{min name}: %s is before the epoch, {first} UTC', instant AT TIME ZONE 'UTC');
+	END IF;{end}
+	RETURN {ticks} << {time shift};
+END {quote}`
+	const end = `
+	IF instant >= timestamptz '{last}+00' THEN
+		RAISE EXCEPTION USING ERRCODE = 'datetime_field_overflow',
+			MESSAGE = format('{min name}: %s is not before the end, {last} UTC', instant AT TIME ZONE 'UTC');
+	END IF;`
+	text := strings.Replace(plain, "{end}", "", 1)
+	if f.layout.End().Year() < maxPostgresYear {
+		text = strings.Replace(plain, "{end}", end, 1)
+	}
+	return f.fill(text,
+		"{min name}", f.called("min"),
+		"{first}", ceilMicroseconds(f.layout.Epoch()).Format(timestampFormat),
+		"{last}", ceilMicroseconds(f.layout.End()).Format(timestampFormat),
+		"{ticks}", f.ticksSQL("instant AT TIME ZONE 'UTC'"))
+}
+
+// maxPostgresYear is the last complete year of PostgreSQL's timestamps.
+const maxPostgresYear = 294276
+
+// ticksSQL returns the whole ticks from the epoch to the time, a timestamp with or without time zone. EXTRACT is exact since
+// PostgreSQL 14, where it is numeric.
+func (f *Functions) ticksSQL(at string) string {
+	tick, epoch := int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
+	if tick%1000 == 0 && epoch%1000 == 0 {
+		return "(((extract(epoch FROM " + at + ") * 1000000)::bigint" + minusSQL(epoch/1000) + ") / " +
+			strconv.FormatInt(tick/1000, 10) + ")"
+	}
+	return "div(extract(epoch FROM " + at + ") * 1000000000" + minusSQL(epoch) + ", " +
+		strconv.FormatInt(tick, 10) + ")::bigint"
+}
+
+// minusSQL returns the subtraction of the number; "--" would begin a comment.
+func minusSQL(n int64) string {
+	if n < 0 {
+		return " + " + strconv.FormatUint(-uint64(n), 10)
+	}
+	return " - " + strconv.FormatInt(n, 10)
+}
+
+func ceilMicroseconds(t time.Time) time.Time {
+	return floorMicroseconds(t.Add(time.Microsecond - time.Nanosecond))
 }

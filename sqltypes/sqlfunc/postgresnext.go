@@ -8,12 +8,11 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// guardBits are so many that 1<<guardBits is above the number of sessions that a
-// PostgreSQL server can have at a time: MAX_BACKENDS is 0x3FFFF in its sources.
+// guardBits makes 1<<guardBits larger than the number of concurrent sessions of a PostgreSQL server: MAX_BACKENDS is 0x3FFFF
+// in its source.
 const guardBits = 18
 
-// wordBits returns how many bits of the word are below its tick, and whether
-// sessions may draw from the sequence without the lock.
+// wordBits returns the number of bits of the word below its tick, and whether sessions may call nextval without the lock.
 func (f *Functions) wordBits() (low int, draw bool) {
 	at, sequence := f.place(snowflake.FieldTime), f.place(snowflake.FieldSequence)
 	if low = max(sequence.bits, guardBits) + 1; at.bits+low <= 63 {
@@ -22,38 +21,31 @@ func (f *Functions) wordBits() (low int, draw bool) {
 	return sequence.bits, false
 }
 
-// The state is one word, the value of a sequence object: the tick above, below it
-// a count, in which the layout's sequences come first and then the guard, numbers
-// that no ID has. Sequences are what PostgreSQL has outside of transactions: a value
-// is there for all sessions at once, and stays when a transaction rolls back
+// The state is one word, the value of a sequence object: the tick above, and below it a count, in which the layout's
+// sequence numbers come first and then the guard, numbers that no ID has. Sequences are not part of transactions in
+// PostgreSQL: a value is visible to all sessions at once and stays when a transaction rolls back
 // (https://www.postgresql.org/docs/current/functions-sequence.html).
 //
-// An ID is made from the value that one call of nextval or setval has put
-// there, so tick and sequence are claimed together. No value comes twice:
+// An ID is made from the value that one call of nextval or setval has stored, so tick and sequence are claimed together. No
+// value occurs twice:
 //
-//   - nextval gives each value to one session.
-//   - setval is called under the lock only, with the first value of a later tick than
-//     the word has at that moment. For what the word was read as under the lock can
-//     only have been changed by nextval since, and nextval does not reach the next
-//     tick: a session calls it only after it has seen the count below the last
-//     sequence (outside the lock, and once for each look; or under it), so at most one
-//     call for each session comes after the count has got there. The guard is
-//     longer than the number of sessions that a server can have.
-//   - A value in the guard makes no ID. Its session goes for the lock.
+//   - nextval returns each value to one session.
+//   - setval is called only under the lock, with the first value of a later tick than the word has at that moment. After the
+//     word was read under the lock only nextval can have changed it, and nextval does not reach the next tick: a session calls
+//     it only after it has seen the count below the last sequence number (once for each look outside of the lock, or under
+//     it), so at most one call of each session comes after the count has reached that number. The guard is longer than the
+//     number of sessions that a server can have.
+//   - A value in the guard makes no ID. Its session takes the lock.
 //
-// This does not depend on what the clock shows. The clock says only when a word is
-// out of date, so that a later tick has to begin.
+// This does not depend on the clock. The clock only decides when a later tick begins.
 //
-// The lock is a transaction's, and is taken in a subtransaction that always ends in
-// an error, ours (SF001) or another: its end gives the lock back, however it comes to
-// it. A lock of the session would be kept by a statement that is cancelled between
-// taking it and giving it back, and by one whose handler is cancelled as well. Whoever
-// holds the lock waits for nothing else (the sequence's own lock, which ALTER SEQUENCE
-// competes for, was taken with the look before), so it makes no deadlock.
-// The key is the sequence's OID below that of pg_class: nobody else has reason to use it.
+// The lock belongs to a transaction and is taken in a subtransaction that always ends with an error, ours (SF001) or another,
+// so its end releases the lock in every case. A session lock would stay if a statement is cancelled between taking and
+// releasing it, or in its handler. The holder of the lock waits for nothing else (it has already taken the sequence's own
+// lock, which ALTER SEQUENCE competes for), so there is no deadlock. The key is the OID of the sequence below that of pg_class,
+// which nothing else has a reason to use.
 //
-// Where the bits of the layout leave no room for the guard, each ID is claimed
-// under the lock.
+// If the bits of the layout leave no room for the guard, each ID is claimed under the lock.
 const postgresNext = `CREATE OR REPLACE FUNCTION {next}() RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS {quote}
 DECLARE
@@ -98,13 +90,13 @@ BEGIN
 			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
 				MESSAGE = format('{next name}: the IDs are %s s ahead of the clock, {lead text} is the lead',
 					(tick - now_tick) * {tick seconds}),
-				HINT = 'Was the clock set back? IDs come again when it has caught up.';
+				HINT = 'Was the clock set back? IDs are issued again when it has caught up.';
 		END IF;
 		PERFORM pg_sleep(((tick - now_tick - {lead}) * {tick seconds})::double precision);
 	END LOOP;
 END {quote}`
 
-// postgresDraw is the way of nearly all calls that come faster than one a tick.
+// postgresDraw is the fast path: more than one call per tick.
 const postgresDraw = `		IF now_tick >= 0 AND (word >> {low}) BETWEEN now_tick AND now_tick + {lead}
 			AND (word & {low max}) < {sequence max} THEN
 			word := nextval({state text});
@@ -140,7 +132,7 @@ func (f *Functions) postgresNext() string {
 		"{end}", f.layout.End().Format(timestampFormat))
 }
 
-// patience is how long a call waits for the clock.
+// patience bounds the wait of a call for the clock.
 const patience = time.Second
 
 // composeSQL returns the ID for a word.

@@ -17,9 +17,8 @@ func checkIdentifier(what, name string) error {
 // identifierSQL returns the name in the quotes of standard SQL.
 func identifierSQL(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// literalSQL returns the text as a literal of PostgreSQL. None of ours has a
-// backslash but a schema's name, and that has the meaning of a backslash with
-// standard_conforming_strings only, hence E.
+// literalSQL returns the text as a literal of PostgreSQL. Only the name of a schema may contain a backslash, whose meaning
+// depends on standard_conforming_strings, hence E.
 func literalSQL(text string) string {
 	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
 	if strings.Contains(text, `\`) {
@@ -28,8 +27,8 @@ func literalSQL(text string) string {
 	return quoted
 }
 
-// dollarQuote returns a quote for the bodies of functions that is in no name
-// within them. https://www.postgresql.org/docs/current/sql-syntax-lexical.html
+// dollarQuote returns a quote for the bodies of functions that occurs in no name within them
+// (https://www.postgresql.org/docs/current/sql-syntax-lexical.html).
 func (f *Functions) dollarQuote() string {
 	names := f.schema
 	if f.leases != nil {

@@ -10,50 +10,38 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// SQLiteConn is a connection of SQLite that takes functions. *sqlite3.SQLiteConn of
-// github.com/mattn/go-sqlite3 is one.
+// SQLiteConn is a connection of SQLite, such as *sqlite3.SQLiteConn of github.com/mattn/go-sqlite3.
 type SQLiteConn interface {
-	// RegisterFunc makes the Go function impl an SQL function of this connection; pure means that
-	// equal arguments give equal results.
+	// RegisterFunc makes the Go function impl an SQL function of this connection. If pure is true, equal arguments give
+	// equal results.
 	RegisterFunc(name string, impl any, pure bool) error
 }
 
-// Issuer issues IDs: a *[snowflake.Generator].
-type Issuer interface {
-	Next() (snowflake.ID, error)
-}
-
-// RegisterSQLite registers the functions on a connection, as SQLite has its
-// functions from the program. They have to be registered on each
-// connection that is opened: with mattn's driver in a ConnectHook, under a driver
-// name of its own, see the example.
+// RegisterSQLite registers the functions on a connection, since SQLite has functions only from the program. Register them on
+// each connection: with mattn's driver in a ConnectHook, under a driver name of its own, as the example shows.
 //
-//   - snowflake_layout() is the layout's text.
-//   - snowflake_time(id) is the time in UTC as text that SQLite's date functions read
-//     (https://sqlite.org/lang_datefunc.html): "2026-01-02 03:04:05.678", with nine digits of
-//     a second where the layout does not count in whole milliseconds. Times after the year 9999 are an error.
-//   - snowflake_parts(id) is a JSON object of the fields, in the layout's order; the time is
-//     "2026-01-02T03:04:05.678000Z", cut to microseconds, all others are numbers.
-//   - snowflake_min(time) is the least ID of the tick of a time in UTC, which is given as text
-//     in one of SQLite's forms that have a date. It is there if the time is the highest field.
-//   - snowflake_next() is the next ID of the generator. It is there if next is not nil. The
-//     generator is that of the process, with its worker: the worker and fields of the options,
-//     [WithLead] and [WithLeaseTable] mean nothing here.
+//   - snowflake_layout() returns the layout's text.
+//   - snowflake_time(id) returns the time in UTC as text that SQLite's date functions read
+//     (https://sqlite.org/lang_datefunc.html): "2026-01-02 03:04:05.678", with nine digits of a second if the layout does
+//     not count in whole milliseconds. Times after the year 9999 are an error.
+//   - snowflake_parts(id) returns a JSON object with the fields in the layout's order. The time is
+//     "2026-01-02T03:04:05.678000Z", truncated to microseconds; the others are numbers.
+//   - snowflake_min(time) returns the smallest ID of the tick of a time in UTC, which is text in one of SQLite's forms that
+//     have a date. It exists if the time is the highest field.
+//   - snowflake_next() returns the next ID of the generator. It exists if gen is not nil. The worker is that of the
+//     generator; the worker and fields of the options, [WithLead] and [WithLeaseTable] have no effect here.
 //
-// All but the last are deterministic, so they may be used in indexes and generated columns. NULL
-// gives NULL; an argument that is no integer, or no text for snowflake_min, is an error.
+// All but the last are deterministic, so indexes and generated columns may use them. NULL gives NULL. An argument that is
+// not an integer, or not text for snowflake_min, is an error.
 //
-// A column may have DEFAULT (snowflake_next()), but for INTEGER PRIMARY KEY, which is the row's
-// number: there SQLite ignores the DEFAULT and takes the largest key plus 1. A table
-// WITHOUT ROWID, or a BIGINT PRIMARY KEY, does use it.
-// Programs that have not registered the functions, the sqlite3 shell among them, can't insert into such a table
-// without a key.
+// A column may have DEFAULT (snowflake_next()), except an INTEGER PRIMARY KEY, for which SQLite ignores the DEFAULT and
+// assigns the largest key plus 1. A table WITHOUT ROWID, or a BIGINT PRIMARY KEY, uses it. Programs without the functions,
+// such as the sqlite3 shell, cannot insert a row without a key into such a table.
 //
-// It returns the errors of RegisterFunc, and [ErrOption] for a generator of another
-// layout.
-func (f *Functions) RegisterSQLite(conn SQLiteConn, next Issuer) error {
-	if g, ok := next.(interface{ Layout() snowflake.Layout }); ok && g.Layout() != f.layout {
-		return fmt.Errorf("%w: the generator's layout is %s, the functions' %s", ErrOption, g.Layout(), f.layout)
+// It returns the errors of RegisterFunc, and [ErrOption] for a generator of another layout.
+func (f *Functions) RegisterSQLite(conn SQLiteConn, gen *snowflake.Generator) error {
+	if gen != nil && gen.Layout() != f.layout {
+		return fmt.Errorf("%w: the generator's layout is %s, want %s", ErrOption, gen.Layout(), f.layout)
 	}
 	register := func(what string, impl any, pure bool) error {
 		if err := conn.RegisterFunc(f.called(what), impl, pure); err != nil {
@@ -68,9 +56,9 @@ func (f *Functions) RegisterSQLite(conn SQLiteConn, next Issuer) error {
 	if f.ordered() {
 		err = errors.Join(err, register("min", f.sqliteMin, true))
 	}
-	if next != nil {
+	if gen != nil {
 		err = errors.Join(err, register("next", func() (int64, error) {
-			id, err := next.Next()
+			id, err := gen.Next()
 			return int64(id), err
 		}, false))
 	}
@@ -88,7 +76,7 @@ func (f *Functions) sqliteID(what string, arg any) (id snowflake.ID, null bool, 
 	return 0, false, f.sqliteType(what, arg, "an integer")
 }
 
-// isNull knows NULL as nil, and as mattn's driver gives it.
+// isNull recognizes NULL as nil and as mattn's driver passes it.
 func isNull(arg any) bool {
 	b, ok := arg.([]byte)
 	return arg == nil || ok && b == nil
@@ -99,7 +87,7 @@ func (f *Functions) sqliteType(what string, arg any, want string) error {
 	if b, ok := arg.([]byte); ok {
 		text = string(b)
 	}
-	return fmt.Errorf("%s: %s is no argument, want %s", f.called(what), quoteShort(text), want)
+	return fmt.Errorf("%s: invalid argument %s, want %s", f.called(what), quoteShort(text), want)
 }
 
 const maxSQLiteYear = 9999
@@ -148,8 +136,8 @@ func (f *Functions) sqliteParts(arg any) (any, error) {
 	return b.String() + "}", nil
 }
 
-// sqliteForms are the forms of SQLite that have a date, but for Julian days. Go
-// reads a fraction of a second after any of them that has seconds.
+// sqliteForms are the forms of SQLite that have a date, except Julian days. Go reads a fraction of a second after seconds in
+// each of them.
 var sqliteForms = []string{
 	"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02",
 	"2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05Z07:00", "2006-01-02 15:04Z07:00", "2006-01-02T15:04Z07:00",

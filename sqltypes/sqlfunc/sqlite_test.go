@@ -22,7 +22,7 @@ import (
 var drivers atomic.Int64
 
 // openSQLite opens a database whose connections have the functions; the driver's name is new.
-func openSQLite(tb testing.TB, layout snowflake.Layout, next sqlfunc.Issuer) (db server, driver, dsn string) {
+func openSQLite(tb testing.TB, layout snowflake.Layout, gen *snowflake.Generator) (db server, driver, dsn string) {
 	tb.Helper()
 	f, err := sqlfunc.New(layout)
 	if err != nil {
@@ -30,7 +30,7 @@ func openSQLite(tb testing.TB, layout snowflake.Layout, next sqlfunc.Issuer) (db
 	}
 	driver = fmt.Sprint("sqlite3_sqlfunc_", drivers.Add(1))
 	sql.Register(driver, &sqlite3.SQLiteDriver{
-		ConnectHook: func(conn *sqlite3.SQLiteConn) error { return f.RegisterSQLite(conn, next) },
+		ConnectHook: func(conn *sqlite3.SQLiteConn) error { return f.RegisterSQLite(conn, gen) },
 	})
 	target := testdb.SQLite(tb)
 	target.Driver = driver
@@ -171,14 +171,15 @@ func TestSQLiteNeverRepeatsAnIDOnEightConnections(t *testing.T) {
 	}
 }
 
-type brokenIssuer struct{}
-
-func (brokenIssuer) Next() (snowflake.ID, error) { return 0, errors.New("no worker is leased") }
-
 func TestSQLiteNextFailsAsTheGeneratorDoes(t *testing.T) {
-	db, _, _ := openSQLite(t, snowflake.Default(), brokenIssuer{})
+	lessee, err := snowflake.NewLessee(time.Minute, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lessee.Close(errors.New("no worker is leased"))
+	db, _, _ := openSQLite(t, snowflake.Default(), lessee.Generator())
 	db.exec(t, "CREATE TABLE t (id BIGINT PRIMARY KEY NOT NULL DEFAULT (snowflake_next()), n INT)")
-	_, err := db.ExecContext(t.Context(), "INSERT INTO t (n) VALUES (1)")
+	_, err = db.ExecContext(t.Context(), "INSERT INTO t (n) VALUES (1)")
 	if err == nil || !strings.Contains(err.Error(), "no worker is leased") {
 		t.Errorf("error %v, want that of the generator", err)
 	}

@@ -7,7 +7,7 @@ BEGIN NOT ATOMIC
 	IF found IS NULL AND EXISTS (SELECT 1 FROM information_schema.routines
 		WHERE routine_schema = DATABASE() AND routine_type = 'FUNCTION'
 			AND routine_name IN ('snowflake_time', 'snowflake_parts', 'snowflake_min', 'snowflake_next')) THEN
-		SET found = 'not known';
+		SET found = 'unknown';
 	END IF;
 	IF found <> 'epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12' THEN
 		SET problem = LEFT(CONCAT('snowflake', ' functions of another layout are installed: ', found), 128);
@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS `snowflake_state` (
 	connection BIGINT UNSIGNED NOT NULL,
 	PRIMARY KEY (zone, word, connection),
 	KEY (word)
-) ENGINE=InnoDB COMMENT='state of `snowflake_next`: never empty, never change'//
+) ENGINE=InnoDB COMMENT='state of `snowflake_next`: do not truncate or alter'//
 
 BEGIN NOT ATOMIC
 	IF (SELECT COUNT(*) FROM `snowflake_state` WHERE word = 0) < 4096 THEN

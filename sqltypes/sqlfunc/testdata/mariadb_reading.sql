@@ -7,7 +7,7 @@ BEGIN NOT ATOMIC
 	IF found IS NULL AND EXISTS (SELECT 1 FROM information_schema.routines
 		WHERE routine_schema = DATABASE() AND routine_type = 'FUNCTION'
 			AND routine_name IN ('snowflake_time', 'snowflake_parts', 'snowflake_min', 'snowflake_next')) THEN
-		SET found = 'not known';
+		SET found = 'unknown';
 	END IF;
 	IF found <> 'epoch=2010-11-04T01:42:54.657Z tick=1ms time:41 datacenter:5 worker:5 sequence:12' THEN
 		SET problem = LEFT(CONCAT('snowflake', ' functions of another layout are installed: ', found), 128);

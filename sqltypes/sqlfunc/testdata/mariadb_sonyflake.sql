@@ -7,7 +7,7 @@ BEGIN NOT ATOMIC
 	IF found IS NULL AND EXISTS (SELECT 1 FROM information_schema.routines
 		WHERE routine_schema = DATABASE() AND routine_type = 'FUNCTION'
 			AND routine_name IN ('sony_time', 'sony_parts', 'sony_min', 'sony_next')) THEN
-		SET found = 'not known';
+		SET found = 'unknown';
 	END IF;
 	IF found <> 'epoch=2014-09-01T00:00:00Z tick=10ms time:39 sequence:8 machine:16' THEN
 		SET problem = LEFT(CONCAT('sony', ' functions of another layout are installed: ', found), 128);
@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS `sony_state` (
 	connection BIGINT UNSIGNED NOT NULL,
 	PRIMARY KEY (zone, word, connection),
 	KEY (word)
-) ENGINE=InnoDB COMMENT='state of `sony_next`: never empty, never change'//
+) ENGINE=InnoDB COMMENT='state of `sony_next`: do not truncate or alter'//
 
 BEGIN NOT ATOMIC
 	IF (SELECT COUNT(*) FROM `sony_state` WHERE word = 0) < 4096 THEN

@@ -8,11 +8,11 @@ BEGIN
 			MESSAGE = 'snowflake: the functions need PostgreSQL 14, whose EXTRACT is exact';
 	END IF;
 	PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('"public".snowflake_layout()', 0));
-	SELECT coalesce(substring(prosrc FROM '^[[:space:]]*SELECT ''([^'']*)''::text[[:space:]]*$'), 'not known') INTO layout_found
+	SELECT coalesce(substring(prosrc FROM '^[[:space:]]*SELECT ''([^'']*)''::text[[:space:]]*$'), 'unknown') INTO layout_found
 		FROM pg_catalog.pg_proc WHERE oid = pg_catalog.to_regprocedure('"public".snowflake_layout()');
 	IF layout_found IS NULL AND coalesce(pg_catalog.to_regprocedure('"public".snowflake_time(bigint)'), pg_catalog.to_regprocedure('"public".snowflake_parts(bigint)'),
 		pg_catalog.to_regprocedure('"public".snowflake_min(timestamptz)'), pg_catalog.to_regprocedure('"public".snowflake_next()')) IS NOT NULL THEN
-		layout_found := 'not known';
+		layout_found := 'unknown';
 	END IF;
 	IF layout_found <> 'epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12' THEN
 		RAISE EXCEPTION USING ERRCODE = 'duplicate_function',
@@ -31,13 +31,13 @@ BEGIN
 	IF other IS NOT NULL THEN
 		RAISE EXCEPTION USING ERRCODE = 'insufficient_privilege',
 			MESSAGE = 'snowflake: functions or the state belong to the role ' || other,
-			HINT = 'Install as that role, or drop them first if they are not to be trusted.';
+			HINT = 'Install as that role, or drop them first if you do not trust them.';
 	END IF;
 	IF EXISTS (SELECT FROM pg_catalog.pg_class LEFT JOIN pg_catalog.pg_sequence ON seqrelid = oid
 		WHERE oid = pg_catalog.to_regclass('"public".snowflake_state') AND (relpersistence <> 'p' OR seqrelid IS NULL
 			OR seqincrement <> 1 OR seqcache <> 1 OR seqcycle OR seqmin > 1 OR seqmax < 9223372036854775807)) THEN
 		RAISE EXCEPTION USING ERRCODE = 'duplicate_object',
-			MESSAGE = 'snowflake_state is there, and not as the sequence that the functions count with';
+			MESSAGE = 'snowflake_state exists and is not the sequence that the functions use';
 	END IF;
 END $sqlfunc$;
 
@@ -125,7 +125,7 @@ BEGIN
 			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
 				MESSAGE = format('snowflake_next: the IDs are %s s ahead of the clock, 10s is the lead',
 					(tick - now_tick) * 0.001),
-				HINT = 'Was the clock set back? IDs come again when it has caught up.';
+				HINT = 'Was the clock set back? IDs are issued again when it has caught up.';
 		END IF;
 		PERFORM pg_sleep(((tick - now_tick - 10000) * 0.001)::double precision);
 	END LOOP;

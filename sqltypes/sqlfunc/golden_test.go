@@ -13,7 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
-var update = flag.Bool("update", false, "write the files in testdata anew")
+var update = flag.Bool("update", false, "rewrite the files in testdata")
 
 // golden compares the text with that of a file in testdata.
 func golden(t *testing.T, name, got string) {
@@ -29,7 +29,7 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s differs (go test -update writes it anew):\n%s", path, got)
+		t.Errorf("%s differs (go test -update rewrites it):\n%s", path, got)
 	}
 }
 
@@ -86,5 +86,26 @@ func TestPostgresScriptRuns(t *testing.T) {
 	}
 	if id := scan[snowflake.ID](t, db, "SELECT snowflake_next()"); snowflake.Default().Validate(id) != nil {
 		t.Errorf("%d: %v", id, snowflake.Default().Validate(id))
+	}
+}
+
+func TestMariaDBScriptIsAsReviewed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		layout  snowflake.Layout
+		options []sqlfunc.Option
+	}{
+		"default":   {snowflake.Default(), []sqlfunc.Option{sqlfunc.WithWorker(1023), sqlfunc.WithLeaseTable("", "it's")}},
+		"sonyflake": {preset("sonyflake"), []sqlfunc.Option{sqlfunc.WithWorker(65535), sqlfunc.WithName("sony")}},
+		"reading":   {snowflake.Twitter(), nil},
+	} {
+		f, err := sqlfunc.New(tt.layout, tt.options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script, err := f.Script(sqllease.MySQL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "mariadb_"+name+".sql", script)
 	}
 }
