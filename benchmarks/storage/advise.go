@@ -15,15 +15,15 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
 )
 
-const adviseUsage = `storage -advise says how full the pages of a primary key's index will become, which fill factor to set,
-and what to look out for. It connects to nothing: the order in which keys arrive is simulated, and inserted into a model of
-the database's B-tree. The scenario arrival checks the same on the database itself.
+const adviseUsage = `storage -advise predicts how full the pages of a primary key's index will be, and recommends a fill
+factor and other settings. It needs no database: it simulates the order in which keys arrive, and inserts them into a model
+of the database's B-tree. The scenario arrival measures the same on a database.
 
 	go run ./storage -advise -db postgres -workers 16 -rate 10000 -skew 20ms -lag 5ms -batch 1
 
 `
 
-// withoutAdvise reports whether -advise is among the flags, and returns the others.
+// withoutAdvise reports whether -advise is among the flags, and returns the other flags.
 func withoutAdvise(args []string) ([]string, bool) {
 	at := slices.IndexFunc(args, func(arg string) bool { return arg == "-advise" || arg == "--advise" })
 	if at < 0 {
@@ -32,7 +32,7 @@ func withoutAdvise(args []string) ([]string, bool) {
 	return slices.Delete(slices.Clone(args), at, at+1), true
 }
 
-// adviceFor reads the flags of -advise and answers.
+// adviceFor parses the flags of -advise and prints the answer.
 func adviceFor(ctx context.Context, args []string, out, help io.Writer) error {
 	var q advise.Question
 	flags := flag.NewFlagSet("storage -advise", flag.ContinueOnError)
@@ -43,20 +43,20 @@ func adviceFor(ctx context.Context, args []string, out, help io.Writer) error {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&q.Database, "db", "postgres", strings.Join(advise.Databases(), ", "))
-	flags.IntVar(&q.Workers, "workers", 1, "processes that make keys, each with a generator of its own")
-	flags.Float64Var(&q.Rate, "rate", 1000, "rows a second into the table, of all workers, at the busiest time")
-	flags.DurationVar(&q.Skew, "skew", 10*time.Millisecond, "from the clock that is most behind to the one that is most ahead")
+	flags.IntVar(&q.Workers, "workers", 1, "processes that make keys, each with a generator")
+	flags.Float64Var(&q.Rate, "rate", 1000, "rows a second inserted by all workers at peak load")
+	flags.DurationVar(&q.Skew, "skew", 10*time.Millisecond, "difference between the slowest and the fastest clock")
 	flags.DurationVar(&q.Lag, "lag", time.Millisecond,
-		"mean `time` from the drawing of a key to its INSERT; 0 for one connection, in order")
-	flags.IntVar(&q.Batch, "batch", 1, "keys that a worker draws at once and writes one after the other")
+		"mean `time` between drawing a key and its INSERT; 0 for one connection, in order")
+	flags.IntVar(&q.Batch, "batch", 1, "keys that a worker draws together and inserts one after the other")
 	var layouts []string
 	for _, l := range arrival.Layouts() {
 		layouts = append(layouts, l.Name)
 	}
 	flags.StringVar(&q.Key, "key", layouts[0], strings.Join(layouts, ", "))
-	flags.IntVar(&q.Row, "row", 100, "`bytes` of a row beside its key (MariaDB, MySQL, SQLite: rows are in the key's tree)")
-	flags.IntVar(&q.Fill, "fill", 0, "fill factor that the index has, in `percent` (PostgreSQL; default the default, 90)")
-	flags.StringVar(&q.Table, "table", "orders", "`name` of the table, for statements")
+	flags.IntVar(&q.Row, "row", 100, "`bytes` of a row without its key (MariaDB, MySQL, SQLite store rows in the key's tree)")
+	flags.IntVar(&q.Fill, "fill", 0, "current fill factor of the index in `percent` (PostgreSQL; default 90)")
+	flags.StringVar(&q.Table, "table", "orders", "`name` of the table in statements")
 	format := flags.String("format", "text", "text, json")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -65,17 +65,17 @@ func adviceFor(ctx context.Context, args []string, out, help io.Writer) error {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("unknown argument %q; -advise -h explains", flags.Arg(0))
+		return fmt.Errorf("unknown argument %q; see -advise -h", flags.Arg(0))
 	}
 	if *format != "text" && *format != "json" {
-		return fmt.Errorf("-format: no format is called %q; there are text, json", *format)
+		return fmt.Errorf("-format: unknown format %q; there are text, json", *format)
 	}
 	answer, err := advise.Ask(ctx, q)
 	if err != nil {
 		if ctx.Err() != nil {
 			return err
 		}
-		return fmt.Errorf("-%w", err) // the message begins with the flag's name
+		return fmt.Errorf("-%w", err) // the message begins with the name of the flag
 	}
 	if *format == "json" {
 		encoder := json.NewEncoder(out)

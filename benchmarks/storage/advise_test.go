@@ -13,9 +13,9 @@ func TestAdviseFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"-rate -1":       "-rate: -1 rows a second is not above 0",
 		"-workers 0":     "-workers: 0 is out of range [1, 1000]",
-		"-db oracle":     `-db: no database is called "oracle"`,
+		"-db oracle":     `-db: unknown database "oracle"`,
 		"-skew 20":       `invalid value "20" for flag -skew`,
-		"-format xml":    `-format: no format is called "xml"`,
+		"-format xml":    `-format: unknown format "xml"`,
 		"postgres":       `unknown argument "postgres"`,
 		"-rows 100":      "flag provided but not defined: -rows",
 		"-db spanner -h": flag.ErrHelp.Error(),

@@ -16,11 +16,11 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/tempdir"
 )
 
-// compare measures and reports. What is finished is also reported after an error or Ctrl-C.
+// compare measures and reports. Finished runs are reported also after an error or Ctrl-C.
 func (s settings) compare(ctx context.Context, out, progress io.Writer) (err error) {
 	dir := s.out
 	if dir == "" {
-		temporary, failed := tempdir.New("")
+		temporary, failed := tempdir.New("", tempdir.Files)
 		if failed != nil {
 			return failed
 		}
@@ -92,13 +92,13 @@ func (s settings) compare(ctx context.Context, out, progress io.Writer) (err err
 		failed = errors.Join(failed, report.SaveEnvironment(dir, env), s.write(r, out, progress))
 	}
 	if r.Unfinished > 0 && s.out != "" {
-		fmt.Fprintf(progress, "%d of %d runs are still to do. The same command, with -out %s, goes on from there.\n",
+		fmt.Fprintf(progress, "%d of %d runs are not done. Run the same command with -out %s to continue.\n",
 			r.Unfinished, len(steps), s.out)
 	}
 	return failed
 }
 
-// environment is where and how this run measures, but for the databases.
+// environment describes this run and machine, without the databases.
 func (s settings) environment(ctx context.Context) measure.Environment {
 	return measure.Environment{
 		Time: time.Now().Format(time.RFC3339), Command: s.command,

@@ -1,11 +1,11 @@
-// Command storage compares primary keys by what they cost a database: the bytes that auto-increment, snowflake and UUID keys
-// take in tables and indexes, and the speed at which rows with them are inserted, found and deleted.
+// Command storage compares what primary keys cost a database: the bytes of auto-increment, snowflake and UUID keys in
+// tables and indexes, and the speed of inserting, finding and deleting rows.
 //
 //	go run ./storage -rows 20000 -rounds 3 -scenario load
 //
-// loads SQLite tables with each kind of key and writes a table of figures; each speed also as a ratio to auto-increment in
-// the same round. With -out it writes a report as HTML, Markdown, CSV and JSON, and can be resumed. -h lists the flags, and
-// the README of this module says how to read the figures.
+// loads SQLite tables with each kind of key and prints a table of figures, with the ratio of each speed to
+// auto-increment in the same round. With -out it writes a report as HTML, Markdown, CSV and JSON, and can be resumed.
+// -h lists the flags; the README of this module explains the figures.
 package main
 
 import (
@@ -38,7 +38,7 @@ func exit() int {
 	return 1
 }
 
-// sentence writes an error in one line, without what it says twice.
+// sentence writes an error in one line, without duplicate lines.
 func sentence(err error) string {
 	var parts []string
 	seen := map[string]bool{}

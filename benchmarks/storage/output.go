@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+
+	"golang.org/x/term"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
 	runner "github.com/sqlflake/sqlflake/benchmarks/storage/internal/run"
 )
 
-// write writes a report to standard output, and to the folders of -out, -report and -docs.
+// write writes a report to standard output and to the folders of -out, -report and -docs.
 func (s settings) write(r report.Report, out, progress io.Writer) error {
 	var err error
 	switch s.format {
@@ -24,7 +27,7 @@ func (s settings) write(r report.Report, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if dir := s.out + s.report; dir != "" { // one of them
+	if dir := s.out + s.report; dir != "" { // at most one is set
 		if err := r.WriteFolder(dir); err != nil {
 			return err
 		}
@@ -46,15 +49,42 @@ func (s settings) render(_ context.Context, out, progress io.Writer) error {
 		return fmt.Errorf("-report: %w", err)
 	}
 	if len(records) == 0 {
-		return fmt.Errorf("-report: there are no results in %s", s.report)
+		return fmt.Errorf("-report: %s contains no results", s.report)
 	}
 	env, err := report.LoadEnvironment(s.report)
 	if err != nil {
-		fmt.Fprintf(progress, "The report will not say where its figures are from: %v\n", err)
+		fmt.Fprintf(progress, "The report has no section on its environment: %v\n", err)
 	}
 	baseline := s.baseline
 	if env.Baseline != "" && !s.baselineSet {
 		baseline = env.Baseline
 	}
 	return s.write(report.New(env, records, baseline), out, progress)
+}
+
+// leastWidth is used if a terminal reports no width or an impossible one.
+const leastWidth = 40
+
+// widthOf returns a function for the width of a terminal; nil for a pipe, a file, or a terminal that cannot redraw.
+func widthOf(w io.Writer) func() int {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {
+		return nil
+	}
+	return func() int {
+		width, _, err := term.GetSize(int(file.Fd()))
+		if err != nil {
+			width = 80
+		}
+		return max(width, leastWidth)
+	}
+}
+
+// styleOf returns how to write tables to w.
+func styleOf(w io.Writer) report.Style {
+	width := widthOf(w)
+	if width == nil {
+		return report.Style{}
+	}
+	return report.Style{Width: width(), Color: os.Getenv("NO_COLOR") == ""}
 }

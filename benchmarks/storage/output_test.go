@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// call runs the tool as its user does.
+// call runs the tool with arguments.
 func call(t *testing.T, ctx context.Context, args ...string) (out, progress string, err error) {
 	t.Helper()
 	var o, p strings.Builder
@@ -58,7 +58,7 @@ func read(t *testing.T, dir, name string) string {
 	return string(text)
 }
 
-// ended ends a context when a number of lines has been written to it.
+// ended cancels a context after a number of writes.
 type ended struct {
 	strings.Builder
 	lines int
@@ -78,7 +78,7 @@ func TestEndedReportGoesOn(t *testing.T) {
 		"-batch", "1", "-out", dir); err != nil {
 		t.Fatal(err)
 	}
-	// One batch size is there, and Ctrl-C comes as the next begins.
+	// One batch size is measured, and Ctrl-C comes when the next begins.
 	ctx, cancel := context.WithCancel(t.Context())
 	progress := &ended{lines: 1, end: cancel}
 	var out strings.Builder
@@ -88,10 +88,10 @@ func TestEndedReportGoesOn(t *testing.T) {
 		t.Fatalf("the error is %v, want context.Canceled", err)
 	}
 	if !strings.Contains(out.String(), "30 rows, 1 a statement") ||
-		!strings.Contains(out.String(), "Unfinished: 2 runs are still to do.") {
+		!strings.Contains(out.String(), "Unfinished: 2 runs are not done.") {
 		t.Errorf("what was finished is not reported:\n%s", &out)
 	}
-	if !strings.Contains(progress.String(), "2 of 4 runs are still to do. The same command, with -out "+dir) {
+	if !strings.Contains(progress.String(), "2 of 4 runs are not done. Run the same command with -out "+dir) {
 		t.Errorf("nothing says how to go on:\n%s", &progress.Builder)
 	}
 	text, _, err := call(t, t.Context(), again...)

@@ -16,30 +16,30 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
 )
 
-const usage = `storage compares auto-increment, snowflake and UUID primary keys: the bytes that they take in
-tables and indexes, and the speed at which rows with them are inserted, found and deleted.
+const usage = `storage compares auto-increment, snowflake and UUID primary keys: the bytes that they take in tables and
+indexes, and the speed of inserting, finding and deleting rows.
 
-	go run ./storage                                  SQLite, nothing to install, half a minute
+	go run ./storage                                  SQLite; needs no server, takes half a minute
 	go run ./storage -db sqlite,postgres,mariadb      also on servers, at 127.0.0.1 or -postgres, -mariadb
 	go run ./storage -keys auto,snowflake,uuidv4 -scenario load -rows 1000000 -rounds 5
 	go run ./storage -out report                      also writes report/index.html, RESULTS.md, summary.csv, summary.json;
-	                                                  after Ctrl-C the same command goes on where it was ended
-	go run ./storage -report report                   writes them again from what was measured
-	go run ./storage -report report -docs docs        and bytes.svg, rate.svg and table.md for a README
-	go run ./storage -advise -h                       says which density to expect and which fill factor to set
-	go run ./storage -db sqlite,postgres -cleanup     removes what killed runs have left behind
+	                                                  after Ctrl-C run the same command again to continue
+	go run ./storage -report report                   writes them again without measuring
+	go run ./storage -report report -docs docs        also writes bytes.svg, rate.svg and table.md for a README
+	go run ./storage -advise -h                       predicts density and fill factor
+	go run ./storage -db sqlite,postgres -cleanup     removes what killed runs left behind
 
-On a terminal and in a pipe it writes a table for each scenario, database and case: figures, and beside them how many times
-those of auto-increment they are. NO_COLOR switches colours off. The exit code is 0, 1 after an error, 130 after Ctrl-C.
+The output is a table for each scenario, database and case, with each figure's ratio to auto-increment. NO_COLOR disables
+colours. The exit code is 0, 1 after an error, 130 after Ctrl-C.
 
-It works in a schema, a database or a file of its own, which it removes. If it was killed, the next run names what is left.
+It works in a schema, a database or a file of its own, which it removes. After a kill the next run lists what is left.
 
 `
 
 const (
 	defaultPostgres = "postgres://postgres@127.0.0.1:5432/test"
 	defaultMariaDB  = "root@tcp(127.0.0.1:3306)/test"
-	// mostBatch is how many rows of four columns fit into the 32,766 parameters of a statement of SQLite.
+	// mostBatch is the number of rows with four columns for which a SQLite statement has enough parameters (32,766).
 	mostBatch = 8000
 )
 
@@ -54,10 +54,10 @@ type settings struct {
 	format    string
 	report    string // folder to render again
 	docs      string // folder for a README's charts
-	command   string // the flags, without what may have passwords
+	command   string // the flags without DSNs, which may contain passwords
 	cleanup   bool
 
-	baselineSet bool // by a flag
+	baselineSet bool // set by a flag
 }
 
 func parse(args []string, out io.Writer) (settings, error) {
@@ -71,11 +71,11 @@ func parse(args []string, out io.Writer) (settings, error) {
 	}
 	engines := flags.String("db", "sqlite", "databases: sqlite, postgres, mariadb")
 	flags.StringVar(&s.config.Postgres, "postgres", "",
-		"`DSN` of PostgreSQL; new: a server of the tool's own with a small cache, from installed binaries\n"+
-			"(default that of SNOWFLAKE_TEST_POSTGRES, or "+defaultPostgres+")")
+		"`DSN` of PostgreSQL; new: a temporary server with a small cache, from installed binaries\n"+
+			"(default SNOWFLAKE_TEST_POSTGRES, or "+defaultPostgres+")")
 	flags.StringVar(&s.config.MariaDB, "mariadb", "",
 		"`DSN` of MariaDB or MySQL; new: as for PostgreSQL\n"+
-			"(default that of SNOWFLAKE_TEST_MYSQL, or "+defaultMariaDB+")")
+			"(default SNOWFLAKE_TEST_MYSQL, or "+defaultMariaDB+")")
 	flags.StringVar(&s.config.SQLiteDir, "dir", "", "`folder` for SQLite's file (default a temporary one)")
 	flags.BoolVar(&s.config.Durable, "durable", false, "flush each commit to the disk")
 	kinds := flags.String("keys", "",
@@ -83,22 +83,22 @@ func parse(args []string, out io.Writer) (settings, error) {
 	scenarios := flags.String("scenario", "", "scenarios (default all): "+scenarioNames())
 	flags.IntVar(&s.options.Rows, "rows", 50_000, "rows of a table, at least 1")
 	batches := flags.String("batch", "1,1000", "rows a statement")
-	clients := flags.String("clients", "1,4", "clients at the same time")
-	flags.IntVar(&s.options.Rounds, "rounds", 3, "how often each is measured, at least 1")
-	flags.Uint64Var(&s.options.Seed, "seed", 1, "of what is random")
+	clients := flags.String("clients", "1,4", "concurrent clients")
+	flags.IntVar(&s.options.Rounds, "rounds", 3, "how often each case is measured, at least 1")
+	flags.Uint64Var(&s.options.Seed, "seed", 1, "seed of the random numbers")
 	flags.StringVar(&s.baseline, "baseline", "auto", "the kind that the others are compared with")
-	flags.StringVar(&s.out, "out", "", "`folder` for the report; one that is there is resumed")
+	flags.StringVar(&s.out, "out", "", "`folder` for the report; an existing one is resumed")
 	flags.StringVar(&s.report, "report", "", "`folder` of a report to write again, without measuring")
 	flags.StringVar(&s.docs, "docs", "", "`folder` for the charts and the table of a README")
 	flags.StringVar(&s.format, "format", "table", "on standard output: table, csv, json")
-	flags.BoolVar(&s.cleanup, "cleanup", false, "remove what runs have left behind that were killed, and measure nothing")
+	flags.BoolVar(&s.cleanup, "cleanup", false, "remove what killed runs left behind, and measure nothing")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			explain()
 		}
 		return s, err
 	}
-	// Not as defaults of the flags: -h would print a password.
+	// Not defaults of the flags: -h would print a password.
 	if s.config.Postgres == "" {
 		s.config.Postgres = env("SNOWFLAKE_TEST_POSTGRES", defaultPostgres)
 	}
@@ -107,7 +107,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 	}
 	flags.Visit(func(f *flag.Flag) { s.baselineSet = s.baselineSet || f.Name == "baseline" })
 	if flags.NArg() > 0 {
-		return s, fmt.Errorf("unknown argument %q; -h explains", flags.Arg(0))
+		return s, fmt.Errorf("unknown argument %q; see -h", flags.Arg(0))
 	}
 	s.command = commandLine(flags)
 	var err, failed error
@@ -119,7 +119,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 	s.engines = split(*engines)
 	for _, name := range s.engines {
 		if !slices.Contains(engine.Names(), name) {
-			note("db", fmt.Errorf("no database is called %q; there are %s", name, strings.Join(engine.Names(), ", ")))
+			note("db", fmt.Errorf("unknown database %q; there are %s", name, strings.Join(engine.Names(), ", ")))
 		}
 	}
 	if s.options.Batch, err = numbers(*batches, mostBatch); err != nil {
@@ -152,16 +152,16 @@ func parse(args []string, out io.Writer) (settings, error) {
 		note("db", fmt.Errorf("no database; there are %s", strings.Join(engine.Names(), ", ")))
 	}
 	if !slices.Contains([]string{"table", "csv", "json"}, s.format) {
-		note("format", fmt.Errorf("no format is called %q; there are table, csv, json", s.format))
+		note("format", fmt.Errorf("unknown format %q; there are table, csv, json", s.format))
 	}
 	if s.report != "" && s.out != "" {
-		note("report", errors.New("it measures nothing, so there is nothing for -out"))
+		note("report", errors.New("-out cannot be combined with it, because it measures nothing"))
 	}
 	return s, failed
 }
 
-// commandLine returns the flags that were given, for reports that others read: of folders it has the last name only, and a
-// DSN, which may have a password, is left out.
+// commandLine returns the given flags for the report: folders by their last name only, and no DSN, which may contain a
+// password.
 func commandLine(flags *flag.FlagSet) string {
 	line := "go run ./storage"
 	flags.Visit(func(f *flag.Flag) {
@@ -215,7 +215,7 @@ func numbers(list string, most int) ([]int, error) {
 	for _, part := range split(list) {
 		n, err := strconv.Atoi(part)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no number", part)
+			return nil, fmt.Errorf("%q is not a number", part)
 		}
 		if n < 1 || n > most {
 			return nil, fmt.Errorf("%d is out of range [1, %d]", n, most)
@@ -223,7 +223,7 @@ func numbers(list string, most int) ([]int, error) {
 		ns = append(ns, n)
 	}
 	if len(ns) == 0 {
-		return nil, errors.New("no number")
+		return nil, errors.New("no number given")
 	}
 	return ns, nil
 }

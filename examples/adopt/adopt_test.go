@@ -11,14 +11,14 @@ import (
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
 const (
-	sideBySide = `   it gets 1001. Both may write side by side for as long as it takes.`
+	sideBySide = `   it gets 1001. Both versions can write at the same time.`
 	collide    = `   it gets the snowflake + 1, which the generator may issue next.
-   So end the old writers first, or let both try again after a duplicate key.`
-	refused = `   it is refused`
-	madeUp  = `   SQLite gives it the largest + 1, with AUTOINCREMENT or without: see that there is none`
+   So stop the old writers first, or retry after a duplicate key.`
+	refused = `   it is rejected`
+	madeUp  = `   SQLite gives it the largest + 1, with or without AUTOINCREMENT: make sure that none is left`
 
 	report = `
-1. The shop as it is: gorm.Model, the database counts up the keys.
+1. The old shop: gorm.Model, the database makes the keys.
    users:  1000 with small keys,   0 with snowflakes; 10 of them soft-deleted
    orders: 5000 with small keys,   0 with snowflakes; 500 of them soft-deleted
 
@@ -26,12 +26,12 @@ const (
    AutoMigrate: 0 changes of the schema
    user 17: user 17, with 5 orders that are not deleted
 
-3. A new process writes a snowflake, then an old one lets the database make a key:
+3. A new process inserts a snowflake, then an old one lets the database make a key:
 BESIDE
    (Rolled back.)
 
 4. DropAutoIncrement.
-   rows as they were: 6000 of 6000
+   unchanged rows: 6000 of 6000
    a second call: 0 changes of the schema; AutoMigrate: 0
    users:  1000 with small keys,   0 with snowflakes; 10 of them soft-deleted
    orders: 5000 with small keys,   0 with snowflakes; 500 of them soft-deleted
@@ -43,7 +43,7 @@ BESIDE
    an order of user 17 in JSON: {"id":"289","user_id":"17"}
    an order of user 17 in JSON: {"id":"(18 digits)","user_id":"17"}
 
-6. An old process that was forgotten lets the database make a key:
+6. A remaining old process lets the database make a key:
 AFTERWARDS
 `
 )
@@ -87,7 +87,7 @@ func TestTheShopIsAdoptedOnEveryDatabase(t *testing.T) {
 		if err := db.AutoMigrate(&User{}); err != nil {
 			t.Fatal(err)
 		}
-		if code := run(t.Context(), args, &out, &errs); code != 1 || !strings.Contains(errs.String(), "are there already") {
+		if code := run(t.Context(), args, &out, &errs); code != 1 || !strings.Contains(errs.String(), "exist already") {
 			t.Errorf("with a table of somebody: exit code %d, %s", code, errs.String())
 		}
 		if !db.Migrator().HasTable(&User{}) {

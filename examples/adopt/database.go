@@ -38,11 +38,11 @@ func open(ctx context.Context, dsn, file string, opts ...gorm.Option) (*gorm.DB,
 	return db.WithContext(ctx), nil
 }
 
-// ownTables reports an error if the tables of this example are there already: they may be somebody's.
+// ownTables returns an error if the tables of this example exist, because they may not be from this example.
 func ownTables(db *gorm.DB) error {
 	for _, model := range []any{&oldUser{}, &oldOrder{}} {
 		if db.Migrator().HasTable(model) {
-			return errors.New("the tables adopt_users and adopt_orders are there already; drop them, or take another database")
+			return errors.New("the tables adopt_users and adopt_orders exist already; drop them, or use another database")
 		}
 	}
 	return nil

@@ -1,5 +1,5 @@
-// Adopt takes a shop whose database counts up the keys of its rows (gorm.Model) to Snowflake keys, without touching a
-// row: it builds the shop as it was, exchanges the models, drops the counters, goes on creating rows, and checks each step.
+// Adopt moves a shop from auto-increment keys (gorm.Model) to Snowflake keys without changing a row. It builds the old
+// shop, replaces the models, removes the counters and creates more rows, and it checks each step.
 package main
 
 import (
@@ -21,10 +21,10 @@ import (
 
 const usage = `usage: go run ./examples/adopt [-dsn url]
 
-Takes a shop of 1,000 users and 5,000 orders from auto-increment keys to Snowflake keys, and reports each step.
+Moves a shop of 1,000 users and 5,000 orders from auto-increment keys to Snowflake keys, and reports each step.
 
-  -dsn url  PostgreSQL (postgres://...) or MySQL (user:password@tcp(host:port)/database) to do it in
-            (default a temporary SQLite file); the tables adopt_users and adopt_orders are made, and removed again
+  -dsn url  PostgreSQL (postgres://...) or MySQL (user:password@tcp(host:port)/database) to use (default a
+            temporary SQLite file); the tables adopt_users and adopt_orders are created and removed
 
 For example:
 
@@ -38,7 +38,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is main with its surroundings as arguments; it returns the exit code.
+// run is main with injectable arguments and output; it returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var dsn string
 	flags := flag.NewFlagSet("adopt", flag.ContinueOnError)
@@ -90,8 +90,8 @@ func migrate(ctx context.Context, dsn string, out io.Writer) (err error) {
 		return err
 	}
 
-	// This is the new version of the program. Its processes need different worker numbers, or none: gormplugin.Open
-	// leases one from the database.
+	// The new version of the program. Each of its processes needs its own worker number; gormplugin.Open would lease
+	// one from the database.
 	gen, err := snowflake.New(1)
 	if err != nil {
 		return err

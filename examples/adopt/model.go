@@ -7,7 +7,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// The models as the application has them today: gorm.Model has a key of type uint, and the database counts it up.
+// The old models: gorm.Model has a key of type uint, and the database makes the keys.
 
 type oldUser struct {
 	gorm.Model
@@ -25,9 +25,9 @@ type oldOrder struct {
 func (oldUser) TableName() string  { return "adopt_users" }
 func (oldOrder) TableName() string { return "adopt_orders" }
 
-// The models of the new version. The embedded struct and the types of the references are all that differs: the columns,
-// indexes and foreign keys are the same, so AutoMigrate finds nothing to do. Models that must stay as they are, with keys
-// of type uint, are for gormplugin.IntegerKeys and gormplugin.Prepare; their keys are numbers in JSON, which browsers round.
+// The new models. Only the embedded struct and the types of the references differ. Columns, indexes and foreign keys
+// stay the same, so AutoMigrate has nothing to do. For models that must keep keys of type uint there is
+// gormplugin.IntegerKeys; their keys are numbers in JSON, which browsers round.
 
 // User is a customer of the shop.
 type User struct {

@@ -21,13 +21,13 @@ const (
 	ordersPerUser = 5
 )
 
-// migration is one run of the example. The first error in writing stays in err.
+// migration is one run of the example. err is the first error of an output.
 type migration struct {
 	out    io.Writer
-	old    *gorm.DB // the handle of the old version of the program
-	db     *gorm.DB // that of the new one, with the plugin
+	old    *gorm.DB // handle of the old version of the program
+	db     *gorm.DB // handle of the new version, with the plugin
 	layout snowflake.Layout
-	before []row // what was there before anything was changed
+	before []row // the rows before any change
 	err    error
 }
 
@@ -37,7 +37,7 @@ func (m *migration) printf(format string, args ...any) {
 	}
 }
 
-// row is one row of a table, read past the models.
+// row is one row of a table, read without the models.
 type row struct {
 	Kind                    string
 	ID, Reference, Cents    int64
@@ -47,7 +47,7 @@ type row struct {
 	UserExists, UserDeleted bool
 }
 
-// rows reads both tables, with what a join finds.
+// rows reads both tables, and the users that the orders refer to.
 func rows(db *gorm.DB) (all []row, err error) {
 	err = db.Raw(`
 		SELECT 'user' AS kind, u.id, 0 AS reference, 0 AS cents, concat(u.name, u.email) AS text, u.created_at,
@@ -65,10 +65,10 @@ func rows(db *gorm.DB) (all []row, err error) {
 	return all, err
 }
 
-// shopAsItIs fills the tables as the old version of the program has done over two months.
+// shopAsItIs fills the tables with two months of rows, as the old version of the program would.
 func (m *migration) shopAsItIs() error {
 	if err := m.old.AutoMigrate(&oldUser{}, &oldOrder{}); err != nil {
-		return fmt.Errorf("make the tables: %w", err)
+		return fmt.Errorf("create the tables: %w", err)
 	}
 	at := time.Date(2024, 3, 1, 9, 0, 0, 0, time.UTC)
 	tick := func() gorm.Model {
@@ -101,11 +101,11 @@ func (m *migration) shopAsItIs() error {
 	if m.before, err = rows(m.old); err != nil {
 		return err
 	}
-	m.printf("\n1. The shop as it is: gorm.Model, the database counts up the keys.\n")
+	m.printf("\n1. The old shop: gorm.Model, the database makes the keys.\n")
 	return m.count()
 }
 
-// count prints how many rows there are, by what kind of key.
+// count prints the number of rows by kind of key.
 func (m *migration) count() error {
 	all, err := rows(m.old)
 	if err != nil {
@@ -134,7 +134,7 @@ func (m *migration) count() error {
 	return nil
 }
 
-// newModels reads the old rows with the new models. The tables need no change for that.
+// newModels reads the old rows with the new models, which needs no change of the tables.
 func (m *migration) newModels() error {
 	n, err := countChanges(m.db, func(db *gorm.DB) error { return db.AutoMigrate(&User{}, &Order{}) })
 	if err != nil {
@@ -152,9 +152,9 @@ func (m *migration) newModels() error {
 
 var errUndo = errors.New("undo")
 
-// oldBesideNew shows why, on some databases, the old processes must have ended before the first new one writes: their
-// counter follows the largest key, into the numbers that a generator issues next. Their inserts, or those of the
-// generator, then fail with a duplicate key. PostgreSQL's sequences do not look at the keys.
+// oldBesideNew shows why on some databases the old processes must end before the first new one writes: their counter
+// continues after the largest key, among numbers that a generator issues next. Inserts then fail with a duplicate key.
+// PostgreSQL's sequences do not depend on the keys.
 func (m *migration) oldBesideNew() error {
 	var created User
 	var late oldUser
@@ -172,21 +172,21 @@ func (m *migration) oldBesideNew() error {
 	if !errors.Is(err, errUndo) {
 		return fmt.Errorf("write as both versions: %w", err)
 	}
-	m.printf("\n3. A new process writes a snowflake, then an old one lets the database make a key:\n")
+	m.printf("\n3. A new process inserts a snowflake, then an old one lets the database make a key:\n")
 	switch uint64(late.ID) {
 	case users + 1:
-		m.printf("   it gets %d. Both may write side by side for as long as it takes.\n", late.ID)
+		m.printf("   it gets %d. Both versions can write at the same time.\n", late.ID)
 	case uint64(created.ID) + 1:
 		m.printf("   it gets the snowflake + 1, which the generator may issue next.\n")
-		m.printf("   So end the old writers first, or let both try again after a duplicate key.\n")
+		m.printf("   So stop the old writers first, or retry after a duplicate key.\n")
 	default:
-		return fmt.Errorf("the old process got the key %d after %d", late.ID, created.ID)
+		return fmt.Errorf("unexpected key %d of the old process, after %d", late.ID, created.ID)
 	}
 	m.printf("   (Rolled back.)\n")
 	return nil
 }
 
-// dropCounters is the migration proper: the last step of the deployment, when no old process is left.
+// dropCounters is the last step of the deployment, when no old process is left.
 func (m *migration) dropCounters() error {
 	drop := func(db *gorm.DB) error { return adopt.DropAutoIncrement(db, &User{}, &Order{}) }
 	first, err := countChanges(m.db, drop)
@@ -199,24 +199,24 @@ func (m *migration) dropCounters() error {
 	}
 	migrated, err := countChanges(m.db, func(db *gorm.DB) error { return db.AutoMigrate(&User{}, &Order{}) })
 	if err != nil {
-		return fmt.Errorf("migrate after the counters are gone: %w", err)
+		return fmt.Errorf("migrate without the counters: %w", err)
 	}
 	after, err := rows(m.db)
 	switch {
 	case err != nil:
 		return err
 	case first == 0:
-		return errors.New("DropAutoIncrement has found nothing to do")
+		return errors.New("DropAutoIncrement found nothing to do")
 	case !slices.Equal(after, m.before):
-		return errors.New("the rows are not those that were there before")
+		return errors.New("the rows have changed")
 	}
 	m.printf("\n4. DropAutoIncrement.\n")
-	m.printf("   rows as they were: %d of %d\n", len(after), len(m.before))
+	m.printf("   unchanged rows: %d of %d\n", len(after), len(m.before))
 	m.printf("   a second call: %d changes of the schema; AutoMigrate: %d\n", again, migrated)
 	return m.count()
 }
 
-// goOn creates rows as the new version of the program does: for new users and for old ones.
+// goOn creates rows with the new version of the program, for new and for old users.
 func (m *migration) goOn() error {
 	news := make([]User, 100)
 	for i := range news {
@@ -270,7 +270,7 @@ func (m *migration) goOn() error {
 	return m.layout.Validate(order.ID)
 }
 
-// withoutKey inserts a row as a forgotten old process would.
+// withoutKey inserts a row as a remaining old process would.
 func (m *migration) withoutKey() error {
 	var before, made int64
 	if err := m.old.Raw("SELECT max(id) FROM adopt_users").Scan(&before).Error; err != nil {
@@ -278,17 +278,17 @@ func (m *migration) withoutKey() error {
 	}
 	forgotten := oldUser{Name: "forgotten", Email: "forgotten@example.org"}
 	err := m.old.Create(&forgotten).Error
-	m.printf("\n6. An old process that was forgotten lets the database make a key:\n")
+	m.printf("\n6. A remaining old process lets the database make a key:\n")
 	if err != nil {
-		m.printf("   it is refused\n")
+		m.printf("   it is rejected\n")
 		return nil
 	}
 	if err := m.old.Raw("SELECT max(id) FROM adopt_users").Scan(&made).Error; err != nil {
 		return err
 	}
 	if m.old.Name() != "sqlite" || made != before+1 {
-		return fmt.Errorf("it got the key %d, the largest was %d", made, before)
+		return fmt.Errorf("unexpected key %d, the largest was %d", made, before)
 	}
-	m.printf("   SQLite gives it the largest + 1, with AUTOINCREMENT or without: see that there is none\n")
+	m.printf("   SQLite gives it the largest + 1, with or without AUTOINCREMENT: make sure that none is left\n")
 	return nil
 }

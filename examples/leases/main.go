@@ -1,5 +1,4 @@
-// Leases shows who holds which worker of which namespace, from the table that
-// package lease keeps in a database.
+// Leases prints who holds which worker of which namespace, from the table of leases in a database.
 package main
 
 import (
@@ -8,89 +7,93 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
-
-const usage = `usage: go run ./examples/leases [-dsn url | -db file] [-namespace name] [-json]
-
-Prints the leases of snowflake workers: who holds which, how many owners it has had, up to which time it may issue IDs,
-and when the lease ends unless it is extended. Without a database it fills one in memory to show how that looks.
-
-  -dsn url         PostgreSQL (postgres://...) or MySQL (user:password@tcp(host:port)/database)
-  -db file         SQLite file
-  -namespace name  only this one (default all)
-  -json            JSON instead of a table
-
-For example:
-
-  go run ./examples/leases -dsn postgres://postgres@localhost/test -json
-`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
-	os.Exit(code)
-}
-
-type config struct {
-	dsn, file, namespace string
-	json                 bool
-}
-
-// run is main with its surroundings as arguments; it returns the exit code.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	cfg, err := parseArgs(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stdout, usage)
-		return 0
-	case err != nil:
-		fmt.Fprintf(stderr, "leases: %v\n\n%s", err, usage)
-		return 2
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "leases:", err)
+		os.Exit(1)
 	}
-	if err := show(ctx, cfg, stdout); err != nil {
-		fmt.Fprintf(stderr, "leases: %v\n", err)
-		return 1
-	}
-	return 0
 }
 
-func parseArgs(args []string) (config, error) {
-	var cfg config
-	flags := flag.NewFlagSet("leases", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // run prints the error and the usage
-	flags.StringVar(&cfg.dsn, "dsn", "", "")
-	flags.StringVar(&cfg.file, "db", "", "")
-	flags.StringVar(&cfg.namespace, "namespace", "", "")
-	flags.BoolVar(&cfg.json, "json", false, "")
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("go run ./examples/leases", flag.ContinueOnError)
+	flags.SetOutput(out)
+	file := flags.String("db", "", "SQLite `file`; without -db and -dsn, an example in memory")
+	dsn := flags.String("dsn", "", "PostgreSQL `DSN`, such as postgres://postgres@localhost/test,\n"+
+		"or MySQL, such as user:password@tcp(host:port)/database")
+	namespace := flags.String("namespace", "", "show only this one (default all)")
 	if err := flags.Parse(args); err != nil {
-		return config{}, err
+		return err
 	}
-	switch {
-	case flags.NArg() > 0:
-		return config{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case cfg.dsn != "" && cfg.file != "":
-		return config{}, errors.New("-db and -dsn exclude each other")
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	return cfg, nil
-}
 
-func show(ctx context.Context, cfg config, out io.Writer) error {
-	store, closeStore, err := open(ctx, cfg)
+	// GORM serves here for its three drivers only; the store needs just the *sql.DB.
+	dialector, dialect := sqlite.Open("file:"+*file+"?mode=ro"), sqllease.SQLite
+	switch {
+	case strings.HasPrefix(*dsn, "postgres"):
+		dialector, dialect = postgres.Open(*dsn), sqllease.Postgres
+	case *dsn != "":
+		dialector, dialect = mysql.Open(*dsn), sqllease.MySQL
+	case *file == "":
+		dialector = sqlite.Open("file:leases?mode=memory&cache=shared")
+	}
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		return fmt.Errorf("open the database: %w", err)
+	}
+	pool, err := db.DB()
 	if err != nil {
 		return err
 	}
-	defer closeStore()
-	entries, err := store.List(ctx, cfg.namespace)
+	defer pool.Close()
+	store, err := sqllease.New(pool, dialect)
 	if err != nil {
 		return err
 	}
-	if cfg.json {
-		return writeJSON(out, entries)
+	if *dsn == "" && *file == "" {
+		if err := demonstrate(ctx, store); err != nil {
+			return err
+		}
+	}
+	entries, err := store.List(ctx, *namespace)
+	if err != nil {
+		return err
 	}
 	return lease.WriteTable(out, entries)
+}
+
+// demonstrate leases three workers of two namespaces and gives one back.
+func demonstrate(ctx context.Context, store *sqllease.Store) error {
+	if err := store.Migrate(ctx); err != nil {
+		return err
+	}
+	quiet := lease.WithLogger(slog.New(slog.DiscardHandler))
+	var leases []*lease.Lease
+	for _, namespace := range []string{"orders", "orders", "users"} {
+		l, err := lease.Open(ctx, store, lease.WithNamespace(namespace), lease.WithVersion("v1.0.0"), quiet)
+		if err != nil {
+			return err
+		}
+		leases = append(leases, l)
+	}
+	return leases[1].Close(ctx)
 }

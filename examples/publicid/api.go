@@ -11,7 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
 
-// newAPI returns the handler. The types of the models read and write the tokens; it has to do so for paths alone.
+// newAPI returns the handler. The types of the models read and write the tokens; only tokens in paths are parsed here.
 func newAPI(db *gorm.DB) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /users", serve(http.StatusCreated, func(r *http.Request) (any, error) {
@@ -49,8 +49,8 @@ func newAPI(db *gorm.DB) http.Handler {
 	return mux
 }
 
-// serve answers with the value in JSON, or with the status of the error. A token that is none gets the answer of a row
-// that is not there: it tells nobody which of the two it was.
+// serve answers with the value as JSON, or with the status of the error. An invalid token gets the same answer as a
+// missing row, so that the answer does not tell them apart.
 func serve(success int, handle func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		value, err := handle(r)
@@ -64,7 +64,7 @@ func serve(success int, handle func(*http.Request) (any, error)) http.HandlerFun
 			status, text = http.StatusNotFound, []byte(`{"error":"not found"}`)
 		case isBadJSON(err):
 			status, text = http.StatusBadRequest, []byte(`{"error":"bad JSON"}`)
-		default: // a program would log it
+		default: // a real program would log it
 			status, text = http.StatusInternalServerError, []byte(`{"error":"internal"}`)
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -73,7 +73,7 @@ func serve(success int, handle func(*http.Request) (any, error)) http.HandlerFun
 	}
 }
 
-// isBadJSON reports whether the body was no JSON, or that of something else.
+// isBadJSON reports whether the body was not JSON, or JSON of another type.
 func isBadJSON(err error) bool {
 	var syntax *json.SyntaxError
 	var wrongType *json.UnmarshalTypeError

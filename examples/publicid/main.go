@@ -1,8 +1,8 @@
-// Publicid is a JSON API whose users and orders have tokens for IDs: nobody outside sees a number, and no number is taken.
-// The tables in SQLite have Snowflake keys, in integer columns, and nothing else.
+// Publicid is a JSON API that shows users and orders by tokens only and accepts no numbers. The tables in SQLite have
+// Snowflake keys in integer columns and no column for the tokens.
 //
-// The keys of the tokens come from the environment variable PUBLICID_KEYS ("2026a:" and 32 hexadecimal digits); without
-// it the program makes one that is gone when it ends, and all tokens with it. That is fit for a demonstration only.
+// The token keys are read from the environment variable PUBLICID_KEYS ("2026a:" and 32 hexadecimal digits). Without it
+// the program makes a key that is lost when it ends, and with it all tokens: use that for a demonstration only.
 package main
 
 import (
@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// start runs the program with a key of the environment and a database in a temporary folder.
+// start runs the program with keys from the environment and a database in a temporary folder.
 func start(ctx context.Context, out io.Writer) error {
 	keys, err := loadKeys()
 	if err != nil {
@@ -46,7 +46,7 @@ func start(ctx context.Context, out io.Writer) error {
 	return errors.Join(run(ctx, filepath.Join(dir, "shop.db"), keys, gen, out), os.RemoveAll(dir))
 }
 
-// keys are what the API starts with, and the key that it gets later.
+// keys are the keys at the start, and the key that is added later.
 type keys struct {
 	now  []publicid.Key
 	next publicid.Key
@@ -65,7 +65,7 @@ func loadKeys() (k keys, err error) {
 	return k, err
 }
 
-// run is the program with its surroundings as arguments.
+// run is the program with injectable keys, generator and output.
 func run(ctx context.Context, file string, keys keys, gen gormplugin.Generator, out io.Writer) error {
 	if err := useKeys(keys.now); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
 
-const want = `Tokens go out and come in:
+const want = `Requests and answers contain tokens:
   POST /users {"name":"Ada"}
   201 {"id":"2BN5D8MQNV4EBEF8WQ5QEYGZDA","name":"Ada"}
   POST /orders {"user_id":"2BN5D8MQNV4EBEF8WQ5QEYGZDA","article":"paper"}
@@ -18,7 +18,7 @@ const want = `Tokens go out and come in:
   GET /users/2BN5D8MQNV4EBEF8WQ5QEYGZDA
   200 {"id":"2BN5D8MQNV4EBEF8WQ5QEYGZDA","name":"Ada","orders":[{"id":"3SHWT8QHFQZ2GVKQ774MWHHZ9C","article":"paper"}]}
 
-The database knows the number alone:
+The database contains only the number:
   users.id = 153652455014400000, integer
 
 The number, the token of an order and a changed token are not found:
@@ -31,14 +31,14 @@ The number, the token of an order and a changed token are not found:
   GET /users/2BN5D8MQNV4EBEF8WQ5QEYGZD0
   404 {"error":"not found"}
 
-After a change of keys old links work, and new ones are given out:
+After a change of keys old tokens still work, and new ones are issued:
   GET /users/2BN5D8MQNV4EBEF8WQ5QEYGZDA
   200 {"id":"6YHDAY1GRHE9A05XB8KZ5PS9NT","name":"Ada","orders":[{"id":"74F3BZ7C3PWD29V7MTBC5HPXS5","article":"paper"}]}
   GET /users/6YHDAY1GRHE9A05XB8KZ5PS9NT
   200 {"id":"6YHDAY1GRHE9A05XB8KZ5PS9NT","name":"Ada","orders":[{"id":"74F3BZ7C3PWD29V7MTBC5HPXS5","article":"paper"}]}
 `
 
-// With a generator and a key that are the same in each run, so is the output.
+// The generator and the keys are fixed, so the output is the same in each run.
 func TestOutput(t *testing.T) {
 	list, err := publicid.ParseKeys("2026b:f0e1d2c3b4a5968778695a4b3c2d1e0f,2026a:000102030405060708090a0b0c0d0e0f")
 	if err != nil {

@@ -2,10 +2,10 @@ package main
 
 import "github.com/sqlflake/sqlflake/sqltypes/publicid"
 
-// codecs are set by useKeys before a server starts, and not while one runs.
+// codecs is set by useKeys before a server starts, and not changed while it runs.
 var codecs struct{ users, orders *publicid.Codec }
 
-// useKeys makes the codecs. Both have the same keys; the domain keeps their tokens apart.
+// useKeys makes the codecs. Both have the same keys; the domain separates their tokens.
 func useKeys(keys []publicid.Key) (err error) {
 	if codecs.users, err = publicid.New("user", keys); err != nil {
 		return err
@@ -28,14 +28,14 @@ type (
 	OrderID = publicid.ID[orderKind]
 )
 
-// User is a row, and the JSON of one.
+// User is a row and its JSON.
 type User struct {
-	ID     UserID  `gorm:"primaryKey;type:int" json:"id"` // on SQLite the row's own place in the file
+	ID     UserID  `gorm:"primaryKey;type:int" json:"id"` // the rowid on SQLite
 	Name   string  `json:"name"`
 	Orders []Order `json:"orders,omitempty"`
 }
 
-// Order is a row, and the JSON of one.
+// Order is a row and its JSON.
 type Order struct {
 	ID      OrderID `gorm:"primaryKey;type:int" json:"id"`
 	UserID  UserID  `json:"-"`

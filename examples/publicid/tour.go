@@ -15,7 +15,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
 
-// client calls the API over HTTP and prints what is said. After an error it does nothing.
+// client calls the API over HTTP and prints requests and answers. After an error it does nothing.
 type client struct {
 	ctx    context.Context
 	server *httptest.Server
@@ -23,7 +23,7 @@ type client struct {
 	err    error
 }
 
-// call prints the status and the answer, and reads the answer into what is given, unless that is nil.
+// call prints the status and the answer, and decodes the answer into the last argument unless that is nil.
 func (c *client) call(method, path, body string, into any) {
 	if c.err != nil {
 		return
@@ -47,11 +47,11 @@ func (c *client) call(method, path, body string, into any) {
 	fmt.Fprintf(c.out, "  %s\n  %d %s\n", strings.TrimSpace(method+" "+path+" "+body), response.StatusCode, text)
 }
 
-// tour uses the API as a browser would, looks into the database, and changes the keys.
+// tour uses the API as a browser would, reads the database, and changes the keys.
 func tour(ctx context.Context, db *gorm.DB, keys keys, out io.Writer) error {
 	c := &client{ctx: ctx, server: httptest.NewServer(newAPI(db)), out: out}
 	var user, order struct{ ID string }
-	fmt.Fprintln(out, "Tokens go out and come in:")
+	fmt.Fprintln(out, "Requests and answers contain tokens:")
 	c.call("POST", "/users", `{"name":"Ada"}`, &user)
 	c.call("POST", "/orders", `{"user_id":"`+user.ID+`","article":"paper"}`, &order)
 	c.call("GET", "/users/"+user.ID, "", nil)
@@ -67,7 +67,7 @@ func tour(ctx context.Context, db *gorm.DB, keys keys, out io.Writer) error {
 	if err := db.WithContext(ctx).Raw("SELECT id, typeof(id) AS type FROM users").Scan(&row).Error; err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nThe database knows the number alone:\n  users.id = %d, %s\n", row.ID, row.Type)
+	fmt.Fprintf(out, "\nThe database contains only the number:\n  users.id = %d, %s\n", row.ID, row.Type)
 
 	c.server = httptest.NewServer(newAPI(db))
 	fmt.Fprintln(out, "\nThe number, the token of an order and a changed token are not found:")
@@ -80,13 +80,13 @@ func tour(ctx context.Context, db *gorm.DB, keys keys, out io.Writer) error {
 		return c.err
 	}
 
-	// As after a restart. If other processes run, they need the new key before this one makes tokens with it.
+	// As after a restart. Other running processes need the new key before this one makes tokens with it.
 	if err := useKeys(append([]publicid.Key{keys.next}, keys.now...)); err != nil {
 		return err
 	}
 	c.server = httptest.NewServer(newAPI(db))
 	defer c.server.Close()
-	fmt.Fprintln(out, "\nAfter a change of keys old links work, and new ones are given out:")
+	fmt.Fprintln(out, "\nAfter a change of keys old tokens still work, and new ones are issued:")
 	c.call("GET", "/users/"+user.ID, "", &user)
 	c.call("GET", "/users/"+user.ID, "", nil)
 	return c.err

@@ -1,141 +1,150 @@
-// Quickstart fills a database with the countries and time zones of the tz database, under Snowflake keys that the
-// GORM plugin makes, and shows what came out: rows, JSON, a query by time on the primary key alone, and bytes.
+// Quickstart stores the countries of the world and their time zones with GORM. Nothing in it makes a key:
+// gormplugin.Open leases a worker in the database, and each Create then fills the keys, also those of the zones and the
+// join table.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"syscall"
+	"time"
+
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-const usage = `usage: go run ./examples/quickstart [-db file | -dsn url] [-worker number]
+// Country is a country or territory of ISO 3166.
+type Country struct {
+	gormplugin.Model         // the key, and the times of creation and update
+	Code             string  `gorm:"size:2;uniqueIndex;not null" json:"code"`
+	Name             string  `gorm:"not null" json:"name"`
+	Zones            []*Zone `gorm:"many2many:country_zones" json:"zones"`
+}
 
-Imports 249 countries and their time zones into a database and prints some of them. A second run finds them there.
-
-  -db file        SQLite file to use (default quickstart.db, here)
-  -dsn url        PostgreSQL database to use instead
-  -worker number  worker of the generator, 0 to 1023 (default 1); processes that run at the same time
-                  and fill the same tables need different ones
-
-For example, in a local PostgreSQL:
-
-  go run ./examples/quickstart -dsn postgres://postgres@localhost/test
-`
-
-// Exit codes.
-const (
-	exitFailure     = 1
-	exitUsage       = 2
-	exitInterrupted = 130 // 128 + SIGINT, as shells count
-)
-
-// config is the command line.
-type config struct {
-	file   string // of SQLite
-	dsn    string // of PostgreSQL; "": use the file
-	worker int64
+// Zone is a time zone of the tz database. It may be used by several countries.
+type Zone struct {
+	gormplugin.Model
+	Name    string `gorm:"size:64;uniqueIndex;not null" json:"name"`
+	Comment string `json:"comment,omitempty"`
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
-	os.Exit(code)
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "quickstart:", err)
+		os.Exit(1)
+	}
 }
 
-// run is main with its surroundings as arguments; it returns the exit code.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	cfg, err := parseArgs(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stdout, usage)
-		return 0
-	case err != nil:
-		fmt.Fprintf(stderr, "quickstart: %v\n\n%s", err, usage)
-		return exitUsage
-	}
-	err = quickstart(ctx, cfg, stdout)
-	switch {
-	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "quickstart: interrupted; an import that was under way has been rolled back")
-		return exitInterrupted
-	case err != nil:
-		fmt.Fprintf(stderr, "quickstart: %v\n", err)
-		return exitFailure
-	}
-	return 0
-}
-
-func parseArgs(args []string) (config, error) {
-	var cfg config
-	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // run prints the error and the usage
-	flags.StringVar(&cfg.file, "db", "quickstart.db", "")
-	flags.StringVar(&cfg.dsn, "dsn", "", "")
-	flags.Int64Var(&cfg.worker, "worker", 1, "")
+func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	flags := flag.NewFlagSet("go run ./examples/quickstart", flag.ContinueOnError)
+	flags.SetOutput(out)
+	file := flags.String("db", "quickstart.db", "SQLite `file`, created if it does not exist")
+	dsn := flags.String("dsn", "", "PostgreSQL `URL` to use instead, such as postgres://postgres@localhost/test")
 	if err := flags.Parse(args); err != nil {
-		return config{}, err
+		return err
 	}
-	given := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	switch {
-	case flags.NArg() > 0:
-		return config{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case given["db"] && given["dsn"]:
-		return config{}, errors.New("-db and -dsn exclude each other")
-	case cfg.file == "":
-		return config{}, errors.New("-db is empty")
-	case given["dsn"] && cfg.dsn == "":
-		return config{}, errors.New("-dsn is empty")
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	return cfg, nil
+	// Immediate: two transactions that read before they write would fail with "database is locked".
+	dialector := sqlite.Open(*file + "?_foreign_keys=on&_busy_timeout=10000&_txlock=immediate")
+	if *dsn != "" {
+		dialector = postgres.Open(*dsn)
+	}
+	config := &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true} // the ping has no context
+	db, err := gorm.Open(dialector, config)
+	if err != nil {
+		return err
+	}
+	if pool, err := db.DB(); err == nil {
+		defer pool.Close()
+	}
+	keys, err := gormplugin.Open(ctx, db) // leases a worker in this database
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, keys.Close(context.WithoutCancel(ctx))) }() // gives it back
+
+	db = db.WithContext(ctx)
+	if err := load(db, out); err != nil {
+		return err
+	}
+	return show(db, out)
 }
 
-// quickstart is the program: open, import, check, report.
-func quickstart(ctx context.Context, cfg config, out io.Writer) error {
-	data, err := embeddedData()
-	if err != nil {
-		return err
-	}
-
-	// From here to the nested Create in load.go is all that Snowflake keys take.
-	generator, err := snowflake.New(cfg.worker)
-	if err != nil {
-		return err
-	}
-	db, err := open(ctx, cfg, gormplugin.New(generator))
-	if err != nil {
-		return err
-	}
-	pool, err := db.DB()
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
-
-	added, err := load(db, data)
-	if err != nil {
-		return err
-	}
-	r := report{db: db, out: out, layout: generator.Layout()}
-	r.printf("database: %s\n\n", cfg.describe(db))
-	r.added(added)
-	if err := r.check(data); err != nil {
-		return err
-	}
-	for _, print := range []func() error{r.countries, r.json, r.timeRange, r.size} {
-		r.printf("\n")
-		if err := print(); err != nil {
+// load creates the tables and all rows in one transaction, unless they exist.
+func load(db *gorm.DB, out io.Writer) error {
+	return db.Transaction(func(tx *gorm.DB) error {
+		if tx.Name() == "postgres" { // two transactions at a time must not create the same table
+			if err := tx.Exec("SELECT pg_advisory_xact_lock(7205759403792794)").Error; err != nil {
+				return err
+			}
+		}
+		if err := tx.AutoMigrate(&Country{}, &Zone{}); err != nil {
 			return err
 		}
+		var stored int64
+		if err := tx.Model(&Country{}).Count(&stored).Error; err != nil {
+			return err
+		}
+		if stored > 0 {
+			fmt.Fprintln(out, "The rows are there from an earlier run.")
+			return nil
+		}
+		fmt.Fprintln(out, "Storing the countries, their zones and the join table with one Create.")
+		return tx.Create(readFiles()).Error
+	})
+}
+
+// show reads back: how many rows there are, the first by key, one as JSON, and those of a day by the time in their keys.
+func show(db *gorm.DB, out io.Writer) error {
+	for _, table := range []string{"countries", "zones", "country_zones"} {
+		var n int64
+		if err := db.Table(table).Count(&n).Error; err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%5d rows in %s\n", n, table)
 	}
-	return r.err
+
+	var first []Country
+	if err := db.Preload("Zones").Order("id").Limit(5).Find(&first).Error; err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nThe first keys, and what is in them:\n\n")
+	for _, c := range first {
+		parts := snowflake.Default().Decompose(c.ID)
+		fmt.Fprintf(out, "%d  time %s, worker %d, sequence %d  %s: %d zones\n",
+			c.ID, parts.Time.Format("15:04:05.000"), parts.Worker, parts.Sequence, c.Name, len(c.Zones))
+	}
+
+	var germany Country
+	if err := db.Preload("Zones").Take(&germany, "code = ?", "DE").Error; err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(germany, "", "  ")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nIn JSON keys are strings, because JavaScript would round such numbers:\n\n%s\n", text)
+
+	day := snowflake.Default().Time(first[0].ID).Truncate(24 * time.Hour)
+	ofDay := func(db *gorm.DB) *gorm.DB {
+		return db.Where(gormplugin.CreatedBetween(day, day.AddDate(0, 0, 1))).Find(&[]Country{})
+	}
+	found := ofDay(db)
+	fmt.Fprintf(out, "\nThe rows of a day are a range of keys:\n\n%s\n%d rows\n", db.ToSQL(ofDay), found.RowsAffected)
+	return found.Error
 }

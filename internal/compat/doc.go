@@ -1,4 +1,4 @@
-// Package compat holds tests of sqlflake together with what only a test needs: gormplugin beside other plugins of GORM here,
-// and in conformance each ID type through each driver. It is a module of its own, so that nobody who uses sqlflake gets them
-// with it.
+// Package compat has tests that need modules that sqlflake does not: gormplugin with other plugins of GORM here, and
+// each ID type with each driver in conformance. It is a module of its own, so that users of sqlflake do not download
+// those modules.
 package compat

@@ -16,6 +16,13 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
 type line struct {
@@ -29,7 +36,7 @@ type order struct {
 	Lines []line
 }
 
-// each runs f on every kind of database, with a function that makes more databases of that kind.
+// each runs f on every kind of database, with a function that creates more databases of that kind.
 func each(t *testing.T, f func(t *testing.T, target testdb.Target, more func() testdb.Target)) {
 	t.Helper()
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
@@ -40,19 +47,15 @@ func each(t *testing.T, f func(t *testing.T, target testdb.Target, more func() t
 	})
 }
 
-// open returns a handle that is closed, with the pools of its plugins, at the end of the test.
+// open returns a handle. It and the pools of its plugins are closed when the test ends.
 func open(t *testing.T, target testdb.Target, config gorm.Config, plugins ...gorm.Plugin) *gorm.DB {
 	t.Helper()
 	config.Logger = logger.Discard
 	db, err := gorm.Open(target.Dialector(), &config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { closePool(t, db.ConnPool) })
 	for _, plugin := range plugins {
-		if err := db.Use(plugin); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.Use(plugin))
 		if resolver, ok := plugin.(*dbresolver.DBResolver); ok {
 			t.Cleanup(func() {
 				if err := resolver.Call(func(pool gorm.ConnPool) error { closePool(t, pool); return nil }); err != nil {
@@ -79,9 +82,7 @@ func closePool(t *testing.T, pool gorm.ConnPool) {
 func leased(t *testing.T, db *gorm.DB) *gormplugin.Plugin {
 	t.Helper()
 	keys, err := gormplugin.Open(t.Context(), db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := keys.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -90,7 +91,7 @@ func leased(t *testing.T, db *gorm.DB) *gormplugin.Plugin {
 	return keys
 }
 
-// migrate creates the tables in a database, without any plugin.
+// migrate creates the tables in a database, without plugins.
 func migrate(t *testing.T, target testdb.Target, models ...any) {
 	t.Helper()
 	if err := open(t, target, gorm.Config{}).AutoMigrate(models...); err != nil {
@@ -104,13 +105,11 @@ func hasLeases(t *testing.T, target testdb.Target) bool {
 	return open(t, target, gorm.Config{}).Migrator().HasTable(leases)
 }
 
-// create creates an order with lines through the handle, and reads it from the database where it should be.
+// create creates an order with lines through the handle, and reads it from the database that should contain it.
 func create(t *testing.T, db *gorm.DB, where testdb.Target) order {
 	t.Helper()
 	o := order{Name: "a", Lines: make([]line, 3)}
-	if err := db.Create(&o).Error; err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.Create(&o).Error)
 	var found order
 	if err := open(t, where, gorm.Config{}).Preload("Lines").First(&found, o.ID).Error; err != nil {
 		t.Fatalf("the order %d is not in its database: %v", o.ID, err)
@@ -151,9 +150,7 @@ func TestKeysAreFilledWithAResolverInBothOrders(t *testing.T) {
 		each(t, func(t *testing.T, source testdb.Target, more func() testdb.Target) {
 			migrate(t, source, &order{}, &line{})
 			gen, err := snowflake.New(5)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			r := func() gorm.Plugin { return resolver(nil, targets(more(), more())) }
 			for _, plugins := range [][]gorm.Plugin{{r(), gormplugin.New(gen)}, {gormplugin.New(gen), r()}} {
 				create(t, open(t, source, c, plugins...), source)
@@ -210,9 +207,7 @@ func TestAResolverRegisteredLaterLeavesTheLeaseWhereItIs(t *testing.T) {
 		migrate(t, source, &order{}, &line{})
 		db := open(t, main, gorm.Config{})
 		leased(t, db)
-		if err := db.Use(resolver(targets(source), nil)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.Use(resolver(targets(source), nil)))
 		same(t, "leases in main", hasLeases(t, main), true)
 		same(t, "leases in the source", hasLeases(t, source), false)
 		create(t, db, source)

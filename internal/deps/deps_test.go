@@ -21,8 +21,8 @@ func rootDir(t *testing.T) string {
 	return root
 }
 
-// readSources opens what the go command will read. The go command does not see what its children read, so it would take
-// the result of these tests from its cache although the sources have changed.
+// readSources opens the files that the go command reads. The cache of go test does not see files that child processes
+// read, so without this it would use an old result after a change.
 func readSources(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"go.mod", "snowflake"} {
@@ -38,8 +38,8 @@ func readSources(t *testing.T) {
 	}
 }
 
-// foreignImports returns a line for each import, by a package below the pattern or by what it imports in turn, that is
-// neither in the standard library nor in snowflake/.
+// foreignImports returns a line for each direct or indirect import of the pattern's packages that is neither in the
+// standard library nor in snowflake/.
 func foreignImports(t *testing.T, pattern string) []string {
 	t.Helper()
 	readSources(t)
@@ -79,7 +79,7 @@ func TestSnowflakeImportsTheStandardLibraryOnly(t *testing.T) {
 	}
 }
 
-// TestForeignImportsAreSeen guards the test above: GORM's plugin does import GORM.
+// TestForeignImportsAreSeen proves that the test above can fail: gormplugin imports GORM.
 func TestForeignImportsAreSeen(t *testing.T) {
 	want := module + "/gormplugin imports gorm.io/gorm"
 	foreign := foreignImports(t, "./gormplugin")
@@ -88,8 +88,8 @@ func TestForeignImportsAreSeen(t *testing.T) {
 	}
 }
 
-// buildOutside builds a program in a module of its own, which imports one package of this module, without any network
-// and with an empty module cache. It returns the program's path or what the go command said.
+// buildOutside builds a program in a separate module that imports one package of this module, without network and with
+// an empty module cache. It returns the program's path or the output of the go command.
 func buildOutside(t *testing.T, main string) (program, output string, err error) {
 	t.Helper()
 	readSources(t)
@@ -103,7 +103,7 @@ func buildOutside(t *testing.T, main string) (program, output string, err error)
 			t.Fatal(err)
 		}
 	}
-	program = filepath.Join(dir, "outside.exe") // the ending is for Windows
+	program = filepath.Join(dir, "outside.exe") // the extension is for Windows
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOMODCACHE="+cache, "GOPROXY=off", "GOFLAGS=-mod=mod -modcacherw", "GOWORK=off")
@@ -137,7 +137,7 @@ func main() { fmt.Println(snowflake.MustParse("175928847299117063")) }
 	}
 }
 
-// TestProgramWithMoreDoesDownload guards the test above: GORM cannot be had without the network.
+// TestProgramWithMoreDoesDownload proves that the test above can fail: GORM needs the network.
 func TestProgramWithMoreDoesDownload(t *testing.T) {
 	_, out, err := buildOutside(t, "package main\n\nimport _ \"github.com/sqlflake/sqlflake/gormplugin\"\n\nfunc main() {}\n")
 	if err == nil || !strings.Contains(out, "gorm.io/gorm") {

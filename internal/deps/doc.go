@@ -1,2 +1,2 @@
-// Package deps holds the tests of what a program gets into its build with each package of this module.
+// Package deps tests which modules a program depends on with each package of this module.
 package deps

@@ -16,13 +16,13 @@ type Key struct {
 	ID snowflake.ID `bun:",pk" json:"id"`
 }
 
-var ( // bun calls hooks by their names and parameters, and says nothing about one that does not fit
+var ( // bun finds hooks by name and parameters, and ignores one that does not match
 	_ bun.BeforeAppendModelHook = (*Key)(nil)
 	_ bun.BeforeCreateTableHook = (*Key)(nil)
 )
 
-// BeforeAppendModel is called by bun for every row of a statement. An error of the generator is what Exec returns. A model
-// with a BeforeAppendModel of its own has to call this one.
+// BeforeAppendModel is called by bun for every row of a statement. Exec returns the generator's error. A model with its
+// own BeforeAppendModel must call this one.
 func (k *Key) BeforeAppendModel(ctx context.Context, query bun.Query) error {
 	insert, ok := query.(*bun.InsertQuery)
 	if !ok || !k.ID.IsZero() {
@@ -36,19 +36,19 @@ func (k *Key) BeforeAppendModel(ctx context.Context, query bun.Query) error {
 	return err
 }
 
-// BeforeCreateTable is called by bun for every table. It makes the database refuse the 0 of an insert that calls no
-// BeforeAppendModel: one within WITH, or that of a model which hides it behind its own.
+// BeforeCreateTable is called by bun for every table. It adds a constraint that rejects the key 0 of inserts that do
+// not call BeforeAppendModel: those within WITH, and those of a model with its own BeforeAppendModel.
 func (*Key) BeforeCreateTable(_ context.Context, query *bun.CreateTableQuery) error {
 	query.ColumnExpr("CHECK (id > 0)")
 	return nil
 }
 
-// fillKeys is for the BeforeInsert of a model T of which many rows are stored at once. It draws their keys in one step,
-// and none if there are not enough.
+// fillKeys is for the BeforeInsert of a model T of which many rows are inserted together. It draws their keys in one
+// step, or none after an error.
 func fillKeys[T any](ctx context.Context, query *bun.InsertQuery, id func(*T) *snowflake.ID) error {
 	rows, ok := query.GetModel().Value().(*[]T)
 	if !ok {
-		return nil // a single row, or a slice of pointers: BeforeAppendModel takes care of these
+		return nil // for a single row or a slice of pointers BeforeAppendModel does it
 	}
 	var missing []*snowflake.ID
 	for i := range *rows {
@@ -73,8 +73,9 @@ func fillKeys[T any](ctx context.Context, query *bun.InsertQuery, id func(*T) *s
 	return nil
 }
 
-// The hooks of a model get the database with the query, and the database has the dialect that it was opened with. So the
-// generator goes there: it is no global variable, no context has to carry it, and two databases may have two generators.
+// The hooks of a model get the database from the query, and the database has the dialect that it was opened with. The
+// generator is stored there: no global variable is needed, no context has to carry it, and two databases can have two
+// generators.
 type (
 	sqliteKeys struct {
 		*sqlitedialect.Dialect

@@ -23,9 +23,7 @@ func insert(ctx context.Context, db bun.IDB, model any) error {
 func count(t *testing.T, db *bun.DB, model any) int64 {
 	t.Helper()
 	n, err := db.NewSelect().Model(model).Count(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n
 }
 
@@ -36,11 +34,9 @@ func TestKeyColumnsArePlain(t *testing.T) {
 			t.Fatal(err)
 		}
 		var counters, apart int
-		if err := db.QueryRow(`SELECT
+		must(t, db.QueryRow(`SELECT
 			(SELECT count(*) FROM sqlite_master WHERE sql LIKE '%AUTOINCREMENT%' OR name = 'sqlite_sequence'),
-			(SELECT count(*) FROM orders WHERE rowid <> id)`).Scan(&counters, &apart); err != nil {
-			t.Fatal(err)
-		}
+			(SELECT count(*) FROM orders WHERE rowid <> id)`).Scan(&counters, &apart))
 		if counters != 0 || apart != 0 {
 			t.Errorf("%d tables count by themselves, %d keys are not the row's place in the file", counters, apart)
 		}
@@ -50,11 +46,9 @@ func TestKeyColumnsArePlain(t *testing.T) {
 		for _, column := range [][2]string{{"customers", "id"}, {"orders", "id"}, {"orders", "customer_id"}} {
 			var kind, identity string
 			var preset sql.NullString
-			if err := db.QueryRow(`SELECT data_type, is_identity, column_default FROM information_schema.columns
+			must(t, db.QueryRow(`SELECT data_type, is_identity, column_default FROM information_schema.columns
 				WHERE table_schema = current_schema() AND table_name = ? AND column_name = ?`, column[0], column[1]).
-				Scan(&kind, &identity, &preset); err != nil {
-				t.Fatal(err)
-			}
+				Scan(&kind, &identity, &preset))
 			if kind != "bigint" || identity != "NO" || preset.Valid {
 				t.Errorf("%v is %s, identity %s, default %v", column, kind, identity, preset)
 			}
@@ -69,18 +63,14 @@ func TestOnlyMissingKeysAreMade(t *testing.T) {
 		pointers := []*Order{{}, {Key: Key{ID: 8}}}
 		single := Order{}
 		for _, model := range []any{&values, &pointers, &single} {
-			if err := insert(t.Context(), db, model); err != nil {
-				t.Fatal(err)
-			}
+			must(t, insert(t.Context(), db, model))
 		}
 		given := []snowflake.ID{pointers[1].ID, values[0].ID, values[1].ID, values[2].ID, pointers[0].ID, single.ID}
 		if given[0] != 8 || given[1] != 7 {
 			t.Errorf("keys that were set have become %v", given[:2])
 		}
 		var stored []snowflake.ID
-		if err := db.NewSelect().Model((*Order)(nil)).Column("id").Order("id").Scan(t.Context(), &stored); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.NewSelect().Model((*Order)(nil)).Column("id").Order("id").Scan(t.Context(), &stored))
 		slices.Sort(given)
 		if !slices.Equal(stored, given) {
 			t.Errorf("stored %v, the structs have %v", stored, given)
@@ -111,21 +101,15 @@ func (c *counter) Fill(ctx context.Context, dst []snowflake.ID) error {
 
 func TestASliceIsOneDraw(t *testing.T) {
 	gen, err := snowflake.New(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	draws := &counter{Generator: gen}
 	db := bun.NewDB(testdb.SQLite(t).Open(t), struct {
 		*sqlitedialect.Dialect
 		*counter
 	}{sqlitedialect.New(), draws})
-	if err := createTables(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	must(t, createTables(t.Context(), db))
 	orders := make([]Order, 100)
-	if err := insert(t.Context(), db, &orders); err != nil {
-		t.Fatal(err)
-	}
+	must(t, insert(t.Context(), db, &orders))
 	if draws.fill != 1 || draws.next != 0 {
 		t.Errorf("a slice took %d batches and %d single keys, want 1 and 0", draws.fill, draws.next)
 	}
@@ -153,9 +137,7 @@ func TestErrorsOfTheGeneratorAreReturned(t *testing.T) {
 
 func TestADialectWithoutAGeneratorIsAnError(t *testing.T) {
 	db := bun.NewDB(testdb.SQLite(t).Open(t), sqlitedialect.New())
-	if err := createTables(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	must(t, createTables(t.Context(), db))
 	for _, model := range []any{&Order{}, &[]Order{{}}} {
 		if err := insert(t.Context(), db, model); err == nil || !strings.Contains(err.Error(), "without a generator") {
 			t.Errorf("%T: error %v", model, err)
@@ -197,13 +179,9 @@ func TestMapsBringTheirKeys(t *testing.T) {
 	each(t, func(t *testing.T, target testdb.Target) {
 		db, ctx := connect(t, target), t.Context()
 		gen, err := generator(db)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		id, err := gen.NextContext(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		row := map[string]any{"id": id, "cents": 1}
 		if _, err := db.NewInsert().Model(&row).Table("orders").Exec(ctx); err != nil {
 			t.Fatal(err)
@@ -220,58 +198,9 @@ func TestMapsBringTheirKeys(t *testing.T) {
 			}
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := db.NewSelect().Table("orders").ColumnExpr("max(id)").Scan(ctx, &stored); err != nil || stored != id+1 {
 			t.Errorf("SQLite stored %v, error %v, want %v as the comment of main says", stored, err, id+1)
-		}
-	})
-}
-
-func TestUpsertsReturnTheKeysThatAreStored(t *testing.T) {
-	each(t, func(t *testing.T, target testdb.Target) {
-		db, ctx := connect(t, target), t.Context()
-		first := []Customer{{Code: "a"}, {Code: "b"}}
-		if err := insert(ctx, db, &first); err != nil {
-			t.Fatal(err)
-		}
-		again := []Customer{{Code: "c", Name: "C"}, {Code: "b", Name: "B"}, {Code: "a", Name: "A"}}
-		if _, err := db.NewInsert().Model(&again).
-			On("CONFLICT (code) DO UPDATE").Set("name = EXCLUDED.name").Returning("*").Exec(ctx); err != nil {
-			t.Fatal(err)
-		}
-		if again[1].ID != first[1].ID || again[2].ID != first[0].ID {
-			t.Errorf("known customers have got other keys: %v, before %v", again, first)
-		}
-		var stored []Customer
-		if err := db.NewSelect().Model(&stored).Order("code DESC").Scan(ctx); err != nil {
-			t.Fatal(err)
-		}
-		for i, who := range stored {
-			if len(stored) != 3 || who.Key != again[i].Key || who.Name != again[i].Name {
-				t.Errorf("stored %v, the structs have %v", stored, again)
-			}
-		}
-	})
-}
-
-func TestDoNothingWithReturningMixesRowsUp(t *testing.T) {
-	each(t, func(t *testing.T, target testdb.Target) {
-		db, ctx := connect(t, target), t.Context()
-		if err := insert(ctx, db, &Customer{Code: "a"}); err != nil {
-			t.Fatal(err)
-		}
-		again := []Customer{{Code: "a"}, {Code: "b"}}
-		if _, err := db.NewInsert().Model(&again).On("CONFLICT (code) DO NOTHING").Returning("id").Exec(ctx); err != nil {
-			t.Fatal(err)
-		}
-		var b Customer
-		if err := db.NewSelect().Model(&b).Where("code = ?", "b").Scan(ctx); err != nil {
-			t.Fatal(err)
-		}
-		if len(again) != 1 || again[0].Code != "a" || again[0].ID != b.ID {
-			t.Errorf("bun returns %v now: change the comment of upsert", again)
 		}
 	})
 }

@@ -1,9 +1,9 @@
-// Bun shows Snowflake IDs as the primary keys of bun: a small shop that stores, reads and upserts customers and orders.
+// Bun uses Snowflake IDs as primary keys with bun: a small shop that stores, reads and upserts customers and orders.
 //
-// Two things have to be done: embed the Key of key.go in the models, and open the database with a dialect that has the
-// generator beside it. The columns are plain bigint (integer on SQLite), and inserts of structs and slices need no
-// further line. Bun calls no hook for a map, so a map has to bring its key: SQLite stores one without under the greatest
-// key plus one, which a generator may issue as well.
+// Two steps are needed: embed the Key of key.go in the models, and open the database with a dialect that also holds the
+// generator. The columns are plain bigint (integer on SQLite), and inserts of structs and slices need nothing else. Bun
+// calls no hooks for a map, so a map must contain its key: SQLite stores a row without one under the largest key plus
+// 1, which a generator may issue too.
 //
 //	go run .                                      # SQLite, in memory
 //	go run . postgres://postgres@localhost/empty  # a PostgreSQL database without the tables customers and orders
@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// run is main with its surroundings as arguments.
+// run is main with injectable arguments and output.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	driver, dsn := "sqlite3", "file:shop?mode=memory&cache=shared&_foreign_keys=on"
 	if len(args) > 0 {
@@ -46,14 +46,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer pool.Close()
-	gen, err := snowflake.New(1) // this process is worker 1; package lease finds a free number by itself
+	gen, err := snowflake.New(1) // this process is worker 1; package lease can assign the number
 	if err != nil {
 		return err
 	}
 	return shop{db: open(pool, driver, gen), layout: gen.Layout(), out: out}.demonstrate(ctx)
 }
 
-// open returns the database with gen beside its dialect, where the hooks of key.go look for it.
+// open returns the database with gen in its dialect, where the hooks of key.go find it.
 func open(pool *sql.DB, driver string, gen *snowflake.Generator) *bun.DB {
 	if driver == "pgx" {
 		return bun.NewDB(pool, postgresKeys{pgdialect.New(), gen})

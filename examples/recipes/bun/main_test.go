@@ -12,6 +12,13 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
 // each runs f on SQLite and on PostgreSQL.
@@ -25,18 +32,14 @@ func each(t *testing.T, f func(t *testing.T, target testdb.Target)) {
 func connect(t *testing.T, target testdb.Target) *bun.DB {
 	t.Helper()
 	gen, err := snowflake.New(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return connectWith(t, target, gen)
 }
 
 func connectWith(t *testing.T, target testdb.Target, gen *snowflake.Generator) *bun.DB {
 	t.Helper()
 	db := open(target.Open(t), target.Driver, gen)
-	if err := createTables(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	must(t, createTables(t.Context(), db))
 	return db
 }
 
@@ -59,7 +62,7 @@ const want = `customer Ada, made by worker 1
     }
   ]
 }
-guests made 2 orders, 2 of them are there
+guests made 2 orders, 2 of them found
 in March 2025: 7000 cents, at 2025-03-01 12:00:00
 Grace has 0 orders
 Ada Lovelace has 2 orders
@@ -76,9 +79,7 @@ func TestItPrintsWhatIsStored(t *testing.T) {
 			args = append(args, target.DSN)
 		}
 		var out bytes.Buffer
-		if err := run(t.Context(), args, &out); err != nil {
-			t.Fatal(err)
-		}
+		must(t, run(t.Context(), args, &out))
 		if got := regexp.MustCompile(`"[0-9]{18,19}"`).ReplaceAllString(out.String(), `"<ID>"`); got != want {
 			t.Errorf("printed\n%s\nwant\n%s", got, want)
 		}

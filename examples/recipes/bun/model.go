@@ -16,8 +16,8 @@ type Customer struct {
 	Orders []Order `bun:"rel:has-many,join:id=customer_id" json:"orders,omitempty"`
 }
 
-// Order belongs to a customer, or to nobody if a guest made it: then its customer_id is NULL. A sqltypes.Null would do
-// instead of the pointer, with the tag type:bigint, since bun makes JSONB columns for structs that it does not know.
+// Order belongs to a customer, or is a guest's: then its customer_id is NULL. Instead of the pointer it could use
+// sqltypes.Null with the tag type:bigint; without the tag bun makes JSONB columns for structs.
 type Order struct {
 	Key
 	CustomerID *snowflake.ID `json:"customer_id"`
@@ -27,7 +27,7 @@ type Order struct {
 
 var _ bun.BeforeInsertHook = (*Order)(nil)
 
-// BeforeInsert is not needed for the keys. It spares a draw for each row where thousands are stored at once.
+// BeforeInsert is not needed for the keys. It avoids a draw per row where thousands are inserted together.
 func (*Order) BeforeInsert(ctx context.Context, query *bun.InsertQuery) error {
 	return fillKeys(ctx, query, func(o *Order) *snowflake.ID { return &o.ID })
 }

@@ -75,7 +75,7 @@ func (s shop) archive(ctx context.Context) error {
 	return err
 }
 
-// print reads a customer with the orders, and writes them as JSON: the keys are strings, which no browser rounds.
+// print reads a customer with the orders and writes them as JSON. The keys are strings, so browsers do not round them.
 func (s shop) print(ctx context.Context) error {
 	var ada Customer
 	err := s.db.NewSelect().Model(&ada).Where("code = ?", "ada").
@@ -111,13 +111,13 @@ func (s shop) find(ctx context.Context) error {
 	if err := s.db.NewSelect().Model(&old).Where("id >= ? AND id < ?", lo, hi).Scan(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "guests made %d orders, %d of them are there\n", len(guests), listed)
+	fmt.Fprintf(s.out, "guests made %d orders, %d of them found\n", len(guests), listed)
 	fmt.Fprintf(s.out, "in March 2025: %d cents, at %s\n", old.Cents, s.layout.Time(old.ID).Format(time.DateTime))
 	return nil
 }
 
-// upsert stores customers of whom one is known already: that one keeps its key. Returning brings it back into the struct,
-// which otherwise shows the key that was drawn for it. Leave Returning out with DO NOTHING: fewer rows come back then, and
+// upsert stores customers, one of whom exists and keeps its key. Returning reads that key into the struct; otherwise
+// the struct has the key that was drawn for it. Do not use Returning with DO NOTHING: fewer rows are returned then, and
 // bun writes them into the first structs of the slice, whichever they belong to.
 func (s shop) upsert(ctx context.Context) error {
 	people := []Customer{{Code: "grace", Name: "Grace"}, {Code: "ada", Name: "Ada Lovelace"}}
@@ -155,7 +155,7 @@ func (s shop) fail(ctx context.Context) error {
 	return nil
 }
 
-// isForeignKey tells whether a row was refused because what it refers to is not there. Bun returns the driver's errors.
+// isForeignKey reports whether the referenced row does not exist. Bun returns the driver's errors.
 func isForeignKey(err error) bool {
 	var lite sqlite3.Error
 	var postgres *pgconn.PgError

@@ -1,6 +1,6 @@
-// Databasesql keeps messages and their replies in SQLite with database/sql and nothing above it. Nothing has to be done
-// for the keys: a snowflake.ID is an argument of any statement and a destination of Scan, a sqltypes.Null where the column
-// may be NULL.
+// Databasesql stores messages and their replies in SQLite with database/sql alone. The keys need nothing special: a
+// snowflake.ID is an argument of any statement and a destination of Scan, and a sqltypes.Null is for columns that may
+// be NULL.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// INTEGER PRIMARY KEY makes the key the row's own place in the file; BIGINT would be a second index.
+// INTEGER PRIMARY KEY makes the key the rowid; BIGINT would add a second index.
 const schema = `CREATE TABLE messages (
 	id       INTEGER PRIMARY KEY,
 	reply_to INTEGER REFERENCES messages (id),
@@ -34,7 +34,7 @@ const schema = `CREATE TABLE messages (
 // Message is a row.
 type Message struct {
 	ID      snowflake.ID  `json:"id"`
-	ReplyTo sqltypes.Null `json:"reply_to"` // NULL: it is no reply
+	ReplyTo sqltypes.Null `json:"reply_to"` // NULL if it is not a reply
 	Body    string        `json:"body"`
 }
 
@@ -48,7 +48,7 @@ func main() {
 	}
 }
 
-// run opens the database and leases a worker number from it, so that any number of processes may run this program.
+// run opens the database and leases a worker number from it, so that several processes can run this program.
 func run(ctx context.Context, file string, out io.Writer) (err error) {
 	db, err := sql.Open("sqlite3", file+"?_foreign_keys=on&_journal_mode=WAL&_busy_timeout=5000&_txlock=immediate")
 	if err != nil {
@@ -59,7 +59,7 @@ func run(ctx context.Context, file string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := store.Migrate(ctx); err != nil { // makes the table of leases
+	if err := store.Migrate(ctx); err != nil { // creates the table of leases
 		return err
 	}
 	l, err := lease.Open(ctx, store)
@@ -78,7 +78,7 @@ func run(ctx context.Context, file string, out io.Writer) (err error) {
 	return read(ctx, db, l.Generator().Layout(), messages, out)
 }
 
-// write stores a question, and its replies in one transaction. All keys are known before any row is there.
+// write stores a question, and its replies in one transaction. All keys are known before the rows are inserted.
 func write(ctx context.Context, db *sql.DB, gen *snowflake.Generator) ([]Message, error) {
 	question := Message{Body: "Is there tea?"}
 	var err error
@@ -90,7 +90,7 @@ func write(ctx context.Context, db *sql.DB, gen *snowflake.Generator) ([]Message
 	}
 	replies := []Message{{Body: "Yes."}, {Body: "Green or black?"}, {Body: "No, coffee."}}
 	ids := make([]snowflake.ID, len(replies))
-	if err := gen.Fill(ctx, ids); err != nil { // one draw for all; before the transaction, as it may have to wait
+	if err := gen.Fill(ctx, ids); err != nil { // one draw for all; before the transaction, because it may wait
 		return nil, err
 	}
 	for i := range replies {
@@ -99,10 +99,10 @@ func write(ctx context.Context, db *sql.DB, gen *snowflake.Generator) ([]Message
 	return append([]Message{question}, replies...), insert(ctx, db, replies...)
 }
 
-// read asks for rows by time and by key, and shows the errors of a key that is there already and of a NULL.
+// read queries rows by time and by key, and shows the errors for an existing key and for NULL.
 func read(ctx context.Context, db *sql.DB, layout snowflake.Layout, messages []Message, out io.Writer) error {
 	now := time.Now()
-	lo, hi, err := layout.Range(now.Add(-time.Hour), now.Add(time.Minute)) // in a burst, IDs are ahead of the clock
+	lo, hi, err := layout.Range(now.Add(-time.Hour), now.Add(time.Minute)) // in a burst, IDs lead the clock
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func read(ctx context.Context, db *sql.DB, layout snowflake.Layout, messages []M
 		return fmt.Errorf("stored twice: %w", err)
 	}
 	fmt.Fprintln(out, "again:", sqliteErr)
-	var parent snowflake.ID // sqltypes.Null or *snowflake.ID would take it; this refuses it instead of becoming 0
+	var parent snowflake.ID // an ID refuses NULL; sqltypes.Null or *snowflake.ID would accept it
 	err = db.QueryRowContext(ctx, "SELECT reply_to FROM messages WHERE id = ?", messages[0].ID).Scan(&parent)
 	fmt.Fprintln(out, "NULL:", errors.Is(err, snowflake.ErrNull))
 	return nil

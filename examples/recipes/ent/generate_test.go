@@ -24,9 +24,7 @@ func generated(t *testing.T, dir string) map[string]string {
 		files[path] = string(content)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return files
 }
 
@@ -34,20 +32,12 @@ func TestTheGeneratedCodeIsThatOfTheSchemas(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"go.mod", "go.sum"} {
 		content, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 	}
-	if err := os.CopyFS(filepath.Join(dir, "ent", "schema"), os.DirFS("ent/schema")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(filepath.Join(dir, "ent", "schema"), os.DirFS("ent/schema")))
 	root, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, args := range [][]string{
 		{"mod", "edit", "-replace=github.com/sqlflake/sqlflake=" + root},
 		{"tool", "ent", "generate", "--feature", "sql/upsert", "./ent/schema"}, // as in main.go

@@ -9,12 +9,12 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// keys returns a hook that gives every new row an ID of gen, unless the program has set one. Client.Use takes it, for the
-// client and its transactions. It draws with the context of the call and returns the generator's error: the default
-// function of a schema can do neither, so that there only a generator in a global variable and its MustNext would be left.
+// keys returns a hook that gives every new row an ID of gen, unless the program has set one. Client.Use registers it
+// for the client and its transactions. It draws with the context of the call and returns the generator's error. The
+// default function of a schema can do neither; it would need a global generator and MustNext.
 //
-// Ent runs hooks row by row, in CreateBulk too. Who wants the keys of a batch before the rows, to refer to them, draws
-// them with Fill and hands them to SetID.
+// Ent runs hooks row by row, also in CreateBulk. To know the keys of a batch before the rows, for references, draw them
+// with Fill and pass them to SetID.
 func keys(gen *snowflake.Generator) ent.Hook {
 	return hook.On(func(next ent.Mutator) ent.Mutator {
 		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {

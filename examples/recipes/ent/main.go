@@ -1,8 +1,8 @@
-// Ent shows Snowflake IDs as the primary keys of ent: a small shop that stores, reads and upserts customers and orders.
+// Ent uses Snowflake IDs as primary keys with ent: a small shop that stores, reads and upserts customers and orders.
 //
-// Two things have to be done: put the mixin of ent/schema/key.go into the schemas and generate, and give the client the
-// hook of keys.go. The generated types then have ID fields of type snowflake.ID, the columns are plain bigint (integer
-// on SQLite), and Create, CreateBulk and upserts need no further line.
+// Two steps are needed: use the mixin of ent/schema/key.go in the schemas and generate the code, and register the hook
+// of keys.go with the client. The generated types then have ID fields of type snowflake.ID, the columns are plain
+// bigint (integer on SQLite), and Create, CreateBulk and upserts need nothing else.
 //
 //	go run .                                      # SQLite, in memory
 //	go run . postgres://postgres@localhost/empty  # a PostgreSQL database without the tables customers and orders
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// run is main with its surroundings as arguments.
+// run is main with injectable arguments and output.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	driver, name, dsn := "sqlite3", dialect.SQLite, "file:shop?mode=memory&cache=shared&_foreign_keys=on"
 	if len(args) > 0 {
@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer db.Close()
-	gen, err := snowflake.New(1) // this process is worker 1; package lease finds a free number by itself
+	gen, err := snowflake.New(1) // this process is worker 1; package lease can assign the number
 	if err != nil {
 		return err
 	}

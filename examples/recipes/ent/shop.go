@@ -67,7 +67,7 @@ func (s shop) archive(ctx context.Context) error {
 	return s.client.Order.Create().SetID(id).SetCents(7000).Exec(ctx)
 }
 
-// print reads a customer with the orders, and writes them as JSON: the keys are strings, which no browser rounds.
+// print reads a customer with the orders and writes them as JSON. The keys are strings, so browsers do not round them.
 func (s shop) print(ctx context.Context) error {
 	ada, err := s.client.Customer.Query().Where(customer.Code("ada")).
 		WithOrders(func(q *ent.OrderQuery) { q.Order(order.ByID()) }).Only(ctx)
@@ -101,13 +101,13 @@ func (s shop) find(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "guests made %d orders, %d of them are there\n", len(guests), listed)
+	fmt.Fprintf(s.out, "guests made %d orders, %d of them found\n", len(guests), listed)
 	fmt.Fprintf(s.out, "in March 2025: %d cents, at %s\n", old.Cents, s.layout.Time(old.ID).Format(time.DateTime))
 	return nil
 }
 
-// upsert stores customers of whom some are known already: those keep their keys. ID asks the database which key it is;
-// the bulk form reports none, so its customers are read afterwards.
+// upsert stores customers, some of whom exist and keep their keys. ID returns the stored key. The bulk form does not,
+// so the customers are read afterwards.
 func (s shop) upsert(ctx context.Context) error {
 	before, err := s.client.Customer.Query().Where(customer.Code("ada")).OnlyID(ctx)
 	if err != nil {

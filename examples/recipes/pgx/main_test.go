@@ -26,7 +26,8 @@ by key: ["Yes." "Green or black?"]
 again: duplicate key value violates unique constraint "messages_pkey"
 `
 
-// TestOutput runs the program in each of pgx's ways to send arguments: the last two do not ask the server for their types.
+// TestOutput runs the program in each mode in which pgx sends arguments. The last two do not ask the server for their
+// types.
 func TestOutput(t *testing.T) {
 	for _, mode := range []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"} {
 		t.Run(mode, func(t *testing.T) {

@@ -1,6 +1,6 @@
-// Sqlc keeps messages and their replies in PostgreSQL with code that sqlc generates from SQL. What has to be done is in
-// sqlc.yaml: two overrides make each bigint a snowflake.ID, or a sqltypes.Null where it may be NULL, and a third names the
-// bigint column that is no ID.
+// Sqlc stores messages and their replies in PostgreSQL with code that sqlc generates from SQL. The types are set in
+// sqlc.yaml: two overrides make each bigint a snowflake.ID, or a sqltypes.Null if it may be NULL, and a third names the
+// bigint column that is not an ID.
 package main
 
 //go:generate go run github.com/sqlc-dev/sqlc/cmd/sqlc@v1.31.1 generate
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// run connects to the database and leases a worker number from it, so that any number of processes may run this program.
+// run connects to the database and leases a worker number from it, so that several processes can run this program.
 func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	pool, err := pgxpool.New(ctx, dsn)
 	if err != nil {
@@ -54,7 +54,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := store.Migrate(ctx); err != nil { // makes the table of leases
+	if err := store.Migrate(ctx); err != nil { // creates the table of leases
 		return err
 	}
 	l, err := lease.Open(ctx, store)
@@ -67,7 +67,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 		return err
 	}
 	ids := make([]snowflake.ID, 7)
-	if err := l.Generator().Fill(ctx, ids); err != nil { // one draw for all: the keys are there before the rows
+	if err := l.Generator().Fill(ctx, ids); err != nil { // one draw for all: the keys are known before the rows are inserted
 		return err
 	}
 	q := messages.New(pool)
@@ -93,12 +93,12 @@ func write(ctx context.Context, q *messages.Queries, ids, users []snowflake.ID) 
 	return err
 }
 
-// read asks for rows by time, by key and by an array, and shows the errors of a key that is there already or not at all.
+// read queries rows by time, by key and by an array, and shows the errors for an existing and for a missing key.
 func read(
 	ctx context.Context, q *messages.Queries, layout snowflake.Layout, ids, users []snowflake.ID, out io.Writer,
 ) error {
 	now := time.Now()
-	lo, hi, err := layout.Range(now.Add(-time.Hour), now.Add(time.Minute)) // in a burst, IDs are ahead of the clock
+	lo, hi, err := layout.Range(now.Add(-time.Hour), now.Add(time.Minute)) // in a burst, IDs lead the clock
 	if err != nil {
 		return err
 	}

@@ -52,8 +52,8 @@ func numbered(text string) string {
 	})
 }
 
-// TestGeneratedCodeIsCurrent compares the queries and what sqlc has made of them with the sum that "go generate" leaves:
-// it builds sqlc, which takes too long for a test.
+// TestGeneratedCodeIsCurrent compares a checksum of the queries and the generated code with the one that "go generate"
+// wrote. Running sqlc, which has to be built first, takes too long for a test.
 func TestGeneratedCodeIsCurrent(t *testing.T) {
 	generated, err := filepath.Glob("messages/*.go")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Sqlx keeps messages and their replies in SQLite with sqlx. Nothing has to be done for the keys: a field of a struct with a
-// db tag is a snowflake.ID, or a sqltypes.Null where the column may be NULL, and sqlx.In spreads a slice of IDs.
+// Sqlx stores messages and their replies in SQLite with sqlx. The keys need nothing special: a field with a db tag is a
+// snowflake.ID, or a sqltypes.Null if the column may be NULL, and sqlx.In expands a slice of IDs.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// INTEGER PRIMARY KEY makes the key the row's own place in the file; BIGINT would be a second index.
+// INTEGER PRIMARY KEY makes the key the rowid; BIGINT would add a second index.
 const schema = `CREATE TABLE messages (
 	id       INTEGER PRIMARY KEY,
 	reply_to INTEGER REFERENCES messages (id),
@@ -35,7 +35,7 @@ const insert = "INSERT INTO messages (id, reply_to, body) VALUES (:id, :reply_to
 // Message is a row.
 type Message struct {
 	ID      snowflake.ID  `db:"id"       json:"id"`
-	ReplyTo sqltypes.Null `db:"reply_to" json:"reply_to"` // NULL: it is no reply
+	ReplyTo sqltypes.Null `db:"reply_to" json:"reply_to"` // NULL if it is not a reply
 	Body    string        `db:"body"     json:"body"`
 }
 
@@ -49,7 +49,7 @@ func main() {
 	}
 }
 
-// run opens the database and leases a worker number from it, so that any number of processes may run this program.
+// run opens the database and leases a worker number from it, so that several processes can run this program.
 func run(ctx context.Context, file string, out io.Writer) (err error) {
 	db, err := sqlx.Open("sqlite3", file+"?_foreign_keys=on&_journal_mode=WAL&_busy_timeout=5000&_txlock=immediate")
 	if err != nil {
@@ -60,7 +60,7 @@ func run(ctx context.Context, file string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := store.Migrate(ctx); err != nil { // makes the table of leases
+	if err := store.Migrate(ctx); err != nil { // creates the table of leases
 		return err
 	}
 	l, err := lease.Open(ctx, store)
@@ -79,7 +79,7 @@ func run(ctx context.Context, file string, out io.Writer) (err error) {
 	return read(ctx, db, l.Generator().Layout(), messages, out)
 }
 
-// write stores a question, and its replies in one statement. All keys are known before any row is there.
+// write stores a question, and its replies in one statement. All keys are known before the rows are inserted.
 func write(ctx context.Context, db *sqlx.DB, gen *snowflake.Generator) ([]Message, error) {
 	question := Message{Body: "Is there tea?"}
 	var err error
@@ -101,10 +101,10 @@ func write(ctx context.Context, db *sqlx.DB, gen *snowflake.Generator) ([]Messag
 	return append([]Message{question}, replies...), err
 }
 
-// read asks for rows by time and by key, and shows the errors of a key that is there already and of one that is not.
+// read queries rows by time and by key, and shows the errors for an existing and for a missing key.
 func read(ctx context.Context, db *sqlx.DB, layout snowflake.Layout, messages []Message, out io.Writer) error {
 	now := time.Now()
-	lo, hi, err := layout.Range(now.Add(-time.Hour), now.Add(time.Minute)) // in a burst, IDs are ahead of the clock
+	lo, hi, err := layout.Range(now.Add(-time.Hour), now.Add(time.Minute)) // in a burst, IDs lead the clock
 	if err != nil {
 		return err
 	}

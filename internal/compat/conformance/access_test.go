@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The functions here work with the column v of a table (n integer PRIMARY KEY, v ...), as a program that uses the
-// target would: with a model in GORM, with statements else.
+// The functions here use the column v of a table (n integer PRIMARY KEY, v ...) as an application of the target would:
+// with a model in GORM, otherwise with statements.
 
 // model is a row in GORM.
 type model[T any] struct {
@@ -49,7 +49,7 @@ func read[T any](s *session, dest *T, table string, n int) error {
 	return s.scan(dest, "SELECT v FROM "+table+" WHERE n = ?", n)
 }
 
-// readPlain is read without a parameter: drivers then may use another protocol.
+// readPlain is read without a parameter, for which drivers may use another protocol.
 func readPlain[T any](s *session, dest *T, table string, n int) error {
 	query := "SELECT v FROM " + table + " WHERE n = " + decimal(n)
 	if s.gorm != nil {
@@ -73,7 +73,7 @@ func walk[T any](s *session, dest *T, table string, f func()) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = cursor.Close() }() // the rows have been read, or Err says why not
+	defer func() { _ = cursor.Close() }() // the rows have been read, or Err returns the reason
 	row := model[T]{V: *dest}
 	for cursor.Next() {
 		if err := s.gorm.ScanRows(cursor, &row); err != nil {
@@ -85,7 +85,7 @@ func walk[T any](s *session, dest *T, table string, f func()) error {
 	return cursor.Err()
 }
 
-// insertAll writes rows 0, 1, and so on in one go: GORM's batch, COPY of native pgx, one INSERT else.
+// insertAll writes rows 0, 1, and so on together: a batch of GORM, COPY with native pgx, otherwise one INSERT.
 func insertAll[T any](s *session, table string, values []T) error {
 	switch {
 	case s.gorm != nil:

@@ -10,7 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// The types here are broken, each in one way. They prove that the checks find what they are for.
+// The types here are broken, each in one way, to prove that the checks find it.
 
 // stale keeps its value on an error.
 type stale int64
@@ -24,7 +24,7 @@ func (b *stale) Scan(src any) error {
 	return nil
 }
 
-// staleNull leaves all as it is for NULL.
+// staleNull does not change on NULL.
 type staleNull struct{ sqltypes.Null }
 
 func (b *staleNull) Scan(src any) error {
@@ -34,7 +34,7 @@ func (b *staleNull) Scan(src any) error {
 	return b.Null.Scan(src)
 }
 
-// halfNull forgets the ID of the row before, but not that there was one.
+// halfNull forgets the ID of the previous row, but not that there was one.
 type halfNull struct{ sqltypes.Null }
 
 func (b *halfNull) Scan(src any) error {
@@ -54,7 +54,7 @@ func (b *validOnError) Scan(src any) error {
 	return err
 }
 
-// zeroForNull takes NULL for the ID 0, without an error.
+// zeroForNull reads NULL as the ID 0, without an error.
 type zeroForNull int64
 
 func (b *zeroForNull) Scan(src any) error {
@@ -68,7 +68,7 @@ func (b *zeroForNull) Scan(src any) error {
 	return err
 }
 
-// otherNullError returns an error for NULL that nobody can recognize.
+// otherNullError returns an error for NULL that does not match any sentinel.
 type otherNullError int64
 
 func (b *otherNullError) Scan(src any) error {
@@ -97,7 +97,7 @@ func (b *viaFloat) Scan(src any) error {
 	return fmt.Errorf("a %T", src)
 }
 
-// asText writes the digits, as some other packages do, which SQLite and pgx do not compare with a number.
+// asText writes the digits, as some other packages do; SQLite and pgx do not compare them with a number.
 type asText int64
 
 func (b asText) Value() (driver.Value, error) { return "id " + decimal(b), nil }
@@ -108,7 +108,7 @@ type asNumber int64
 // staleJSON keeps its value on an error in JSON.
 type staleJSON struct{ snowflake.ID }
 
-// ignoredNull leaves all as it is for null in JSON.
+// ignoredNull does not change on null in JSON.
 type ignoredNull struct{ sqltypes.Null }
 
 func (b *ignoredNull) UnmarshalJSON(data []byte) error {
@@ -118,7 +118,7 @@ func (b *ignoredNull) UnmarshalJSON(data []byte) error {
 	return b.Null.UnmarshalJSON(data)
 }
 
-// otherKey has another text as the key of a map than as a value.
+// otherKey has different texts as map key and as value.
 type otherKey int64
 
 func (b otherKey) MarshalText() ([]byte, error) { return []byte("key " + decimal(b)), nil }
@@ -135,7 +135,7 @@ func (b *lenientArray) Scan(src any) error {
 	return (*sqltypes.Array)(b).Scan(src)
 }
 
-// emptyArray does not tell NULL from an empty array.
+// emptyArray does not distinguish NULL from an empty array.
 type emptyArray []snowflake.ID
 
 func (b emptyArray) Value() (driver.Value, error) { return sqltypes.Array(b).Value() }
@@ -148,7 +148,7 @@ func (b *emptyArray) Scan(src any) error {
 	return err
 }
 
-// shortArray loses the last element where it is a parameter.
+// shortArray loses the last element as a parameter.
 type shortArray []snowflake.ID
 
 func (b shortArray) Value() (driver.Value, error) {

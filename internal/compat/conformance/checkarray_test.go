@@ -1,7 +1,7 @@
 package conformance
 
-// array writes and reads a column of PostgreSQL's arrays. For a type of single IDs this is a plain slice, for an array type
-// the type.
+// array writes and reads a column of PostgreSQL's arrays. For a type of single IDs it uses a plain slice, for an array
+// type the type.
 func (c *cell[T]) array() {
 	if c.kind.isArray {
 		c.ownArray()
@@ -26,7 +26,7 @@ func (c *cell[T]) array() {
 	}
 }
 
-// ownArray tells an empty array from NULL and refuses what the type cannot hold.
+// ownArray distinguishes an empty array from NULL and rejects values that the type cannot hold.
 func (c *cell[T]) ownArray() {
 	table, err := create[T](c.session, c.kind.column)
 	if !c.ok(err, "create a table") {

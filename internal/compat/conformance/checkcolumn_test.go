@@ -7,7 +7,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// insert writes values of the type and asks the database what it holds.
+// insert writes values of the type and compares what the database contains.
 func (c *cell[T]) insert() {
 	table, err := create[T](c.session, c.kind.column)
 	if !c.ok(err, "create a table") {
@@ -27,7 +27,7 @@ func (c *cell[T]) insert() {
 	c.insertMany()
 }
 
-// isStored asks the database for what is in a row.
+// isStored compares a row in the database.
 func (c *cell[T]) isStored(table string, n int, want string) {
 	var got sql.NullString
 	err := c.session.scan(&got, "SELECT "+c.kind.text[c.session.dialect]+" FROM "+table+" WHERE n = "+decimal(n))
@@ -36,7 +36,7 @@ func (c *cell[T]) isStored(table string, n int, want string) {
 	}
 }
 
-// insertMany writes all samples at once, in the way that the target has for it.
+// insertMany writes all samples together, in the way of the target.
 func (c *cell[T]) insertMany() {
 	table, err := create[T](c.session, c.kind.column)
 	if !c.ok(err, "create a table") {
@@ -54,7 +54,7 @@ func (c *cell[T]) insertMany() {
 	}
 }
 
-// read reads what was written without the type.
+// read reads values that were written without the type.
 func (c *cell[T]) read() {
 	table, ok := c.filled()
 	if !ok {
@@ -88,7 +88,7 @@ func (c *cell[T]) read() {
 	}
 }
 
-// null reads and writes NULL. A variable never keeps what it held.
+// null reads and writes NULL. A variable must not keep its previous value.
 func (c *cell[T]) null() {
 	table, err := create[T](c.session, c.kind.column)
 	if !c.ok(err, "create a table") {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// document is a JSON object as a program has them.
+// document is a JSON object of an application.
 type document[T any] struct {
 	Value   T   `json:"value"`
 	Pointer *T  `json:"pointer"`
@@ -58,7 +58,7 @@ func (c *cell[T]) rereads(table string, n int, sample sample[T]) {
 	}
 }
 
-// badJSON reads JSON that holds no ID, and null.
+// badJSON reads JSON without an ID, and null.
 func (c *cell[T]) badJSON() {
 	for _, text := range []string{
 		`"garbage"`, `""`, `" 5"`, `1.5`, `1e3`, `true`, `{}`, `[null]`, `"9223372036854775808"`, `"order_0000000000005"`,
@@ -68,7 +68,7 @@ func (c *cell[T]) badJSON() {
 			c.failf("JSON %s is read as %v, %v", text, got.Value, err)
 		}
 	}
-	got, want := document[T]{Value: c.kind.old, Pointer: &c.kind.old}, c.kind.old // a no-op, as encoding/json has it
+	got, want := document[T]{Value: c.kind.old, Pointer: &c.kind.old}, c.kind.old // a no-op, as encoding/json documents
 	if c.kind.null {
 		want = *new(T)
 	}
@@ -89,7 +89,7 @@ func (c *cell[T]) mapKey() {
 	if !ok {
 		return
 	}
-	// By reflection: here T may be of any type.
+	// By reflection, because T may be any type.
 	names := reflect.MakeMap(reflect.MapOf(key, reflect.TypeFor[string]()))
 	texts := map[string]string{} // the JSON object
 	for n, sample := range c.kind.samples {

@@ -29,7 +29,7 @@ func (c *cell[T]) in() {
 	}
 }
 
-// listOf writes the condition, one parameter for each value. GORM takes the slice.
+// listOf writes the condition with a parameter for each value. GORM takes the slice.
 func (c *cell[T]) listOf(values []T) string {
 	if c.session.gorm != nil {
 		return "v IN ?"
@@ -48,7 +48,7 @@ func (c *cell[T]) argsOf(values []T) []any {
 	return args
 }
 
-// any looks for values with one parameter for all of them: = ANY. For a type of single IDs this is a plain slice.
+// any looks for values with a single parameter for all: = ANY. For a type of single IDs this is a plain slice.
 func (c *cell[T]) any() {
 	if c.kind.isArray {
 		c.anyOfArray()

@@ -2,11 +2,11 @@ package conformance
 
 import "slices"
 
-// wrongColumn is a column with a value that is no ID.
+// wrongColumn is a column with a value that is not an ID.
 type wrongColumn struct {
-	column  columns // a database that is not named has no such column
+	column  columns // databases without an entry have no such column
 	literal string
-	// integers says that the types of numbers read it, and rightly so.
+	// integers is set if numeric types correctly read it.
 	integers bool
 }
 
@@ -38,7 +38,7 @@ var wrongColumns = []wrongColumn{
 	{onPostgres("bytea"), `'\x0102030405060708090a0b0c0d0e0f1011'`, false},
 	{onPostgres("bytea"), `'\x0102030405060708090a0b0c0d0e0f10'`, false},
 	{columns{postgres: "uuid", mariadb: "uuid"}, "'9b2f0a5e-4c1d-4e7b-8a53-6f1d2c3b4a59'", false}, // a random one
-	// One of version 4 and one with a bit too many, which are those of an ID else.
+	// One of version 4, and one of an ID with an additional bit.
 	{everywhere("varchar(60)"), "'11223344-5566-4778-9600-000000000000'", false},
 	{everywhere("varchar(60)"), "'11223344-5566-8778-9600-000000000001'", false},
 	{columns{postgres: "uuid", mariadb: "uuid"}, "'11223344-5566-4778-9600-000000000000'", false},
@@ -58,7 +58,7 @@ var wrongColumns = []wrongColumn{
 	{everywhere("decimal(30,0)"), "5", true},
 }
 
-// makeWrong makes a table for each of the wrong columns that the database has; the others have the name "".
+// makeWrong creates a table for each wrong column that the database supports; the others have the name "".
 func (s *session) makeWrong() error {
 	s.wrongs = make([]string, len(wrongColumns))
 	for i, wrong := range wrongColumns {
@@ -78,7 +78,8 @@ func (s *session) makeWrong() error {
 	return nil
 }
 
-// wrongType reads columns that hold no ID into a variable that holds one: an error, and nothing of the value before.
+// wrongType reads columns without an ID into a variable with one: it must return an error and not keep the previous
+// value.
 func (c *cell[T]) wrongType() {
 	if c.session.wrongs == nil && !c.ok(c.session.makeWrong(), "make the tables") {
 		return

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	logger.Default = logger.Discard // on which GORM complains about models, whatever a handle's own logger is
+	logger.Default = logger.Discard // GORM writes complaints about models to it regardless of the handle's logger
 	os.Exit(testdb.Main(m))
 }
 
@@ -73,7 +73,7 @@ func runTarget(t *testing.T, target target, seen *reasons) {
 	seen.done()
 }
 
-// reasons collects which of the failures that the exceptions name have come.
+// reasons collects the failures of the exceptions that occurred.
 type reasons struct {
 	mu      sync.Mutex
 	seen    map[string]bool
@@ -96,7 +96,7 @@ func (r *reasons) done() {
 	r.targets++
 }
 
-// report fails the test for what no cell has shown, unless a target was left out.
+// report fails the test for exceptions that no cell has shown, unless a target was left out.
 func (r *reasons) report(t *testing.T) {
 	if r.targets < len(targets) {
 		return

@@ -2,7 +2,7 @@ package conformance
 
 import "slices"
 
-// exception lists cells that do not pass, with the reason. An empty list of types, targets or checks stands for all.
+// exception lists cells that do not pass, with the reason. An empty list of types, targets or checks means all.
 type exception struct {
 	types   []string
 	targets []string

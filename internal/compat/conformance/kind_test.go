@@ -17,25 +17,25 @@ type kind[T any] struct {
 	text    columns // an expression for what the column v holds, as text
 	samples []sample[T]
 	old     T    // what a variable holds before something is read into it
-	absent  T    // a value that is in no column
+	absent  T    // a value that no column contains
 	null    bool // the zero value is NULL
-	integer bool // the column holds the number of the ID
-	keeps   bool // a variable keeps its value on an error, where others become zero
+	integer bool // the column contains the number of the ID
+	keeps   bool // a variable keeps its value on an error, where other types become zero
 	isArray bool
 }
 
-// sample is a value and what it looks like elsewhere.
+// sample is a value and its other forms.
 type sample[T any] struct {
 	value   T
-	stored  string  // what the expression kind.text gives
+	stored  string  // result of the expression kind.text
 	literal columns // in SQL
-	json    string  // "" for a value that has no text
+	json    string  // "" for a value without a text form
 }
 
 // subject is a kind of any type: a row of the tables.
 type subject interface {
 	name() string
-	// run puts the type to a check and returns what is wrong.
+	// run runs a check on the type and returns the failures.
 	run(check check, s *session) []string
 }
 
@@ -96,7 +96,7 @@ func (c *cell[T]) failf(format string, args ...any) {
 	c.failures = append(c.failures, fmt.Sprintf(format, args...))
 }
 
-// ok notes an error and reports whether there was none.
+// ok records an error and reports whether there was none.
 func (c *cell[T]) ok(err error, format string, args ...any) bool {
 	if err != nil {
 		c.failf("%s: %v", fmt.Sprintf(format, args...), err)
@@ -104,11 +104,11 @@ func (c *cell[T]) ok(err error, format string, args ...any) bool {
 	return err == nil
 }
 
-// same tells nil slices from empty ones, as NULL is told from {}.
+// same distinguishes nil slices from empty ones, like NULL and {}.
 func same[T any](a, b T) bool { return reflect.DeepEqual(a, b) }
 
-// fresh reports whether v is what a variable has to hold after an error: nothing of the value before. If the type leaves it
-// alone, GORM may have set it to zero.
+// fresh reports whether v has a permitted value after an error: not the previous one. If the type does not change it,
+// GORM may have set it to zero.
 func (c *cell[T]) fresh(v T) bool {
 	var zero T
 	return same(v, zero) || c.kind.keeps && same(v, c.kind.old)

@@ -12,7 +12,8 @@ const pagePath = "../CONFORMANCE.md"
 
 var updatePage = flag.Bool("update", false, "write "+pagePath)
 
-// TestPageIsCurrent compares the page with the table and the exceptions, which TestConformance holds against the databases.
+// TestPageIsCurrent compares the page with the table and the exceptions, which TestConformance verifies on the
+// databases.
 func TestPageIsCurrent(t *testing.T) {
 	want := page()
 	if *updatePage {
@@ -29,7 +30,7 @@ func TestPageIsCurrent(t *testing.T) {
 	}
 }
 
-// explanations say what a check does, in the order of the columns.
+// explanations describe the checks in the order of the columns.
 var explanations = []struct {
 	check check
 	text  string

@@ -8,7 +8,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// The remedies in the notes that no cell of the table shows.
+// The remedies of the notes that no cell of the table tests.
 
 func TestARegisteredSliceIsUnderstoodInEveryModeOfPgx(t *testing.T) {
 	for _, target := range targets {
@@ -77,7 +77,7 @@ func TestGORMReadsNULLIntoANewRow(t *testing.T) {
 			if err := read(s, &pointer, table, 0); err != nil || pointer != nil {
 				t.Errorf("read %v, %v, want a nil pointer", pointer, err)
 			}
-			// What the note says of other packages: if GORM changes this, the note may go.
+			// The note describes other packages: if GORM changes this, remove the note.
 			other := sql.NullInt64{Int64: oldID, Valid: true}
 			if err := read(s, &other, table, 0); err != nil || !other.Valid {
 				t.Errorf("a used sql.NullInt64 is %v, %v: GORM does not leave it alone any more", other, err)

@@ -11,7 +11,7 @@ import (
 	"gorm.io/gorm"
 )
 
-// session is an open target. Of its handles the one of the target's driver is set, and db beside gorm.
+// session is an open target. It has a handle for the target's driver, and db in addition to gorm.
 type session struct {
 	ctx     context.Context // of the test
 	dialect dialect
@@ -20,10 +20,10 @@ type session struct {
 	gorm    *gorm.DB
 	noUUID  bool     // whether the server has no such type
 	tables  int      // made so far
-	wrongs  []string // tables of the columns that hold no ID, by their order
+	wrongs  []string // tables of the columns without an ID, in their order
 }
 
-// table returns a new name. Drivers remember statements and the types of their results, so no table is made twice.
+// table returns a new name. Drivers cache statements and their result types, so each table has its own.
 func (s *session) table() string {
 	s.tables++
 	return "t" + strconv.Itoa(s.tables)
@@ -40,7 +40,7 @@ func (s *session) placeholders(query string) string {
 	return query
 }
 
-// exec runs a statement through the driver, below GORM.
+// exec runs a statement with the driver, without GORM.
 func (s *session) exec(query string, args ...any) error {
 	var err error
 	if s.conn != nil {
@@ -58,7 +58,7 @@ type rows interface {
 	Err() error
 }
 
-// query calls f for each row, through the driver, below GORM.
+// query calls f for each row, with the driver, without GORM.
 func (s *session) query(f func(rows) error, query string, args ...any) error {
 	if s.conn != nil {
 		cursor, err := s.conn.Query(s.ctx, s.placeholders(query), args...)
@@ -98,8 +98,8 @@ func (s *session) scan(dest any, query string, args ...any) error {
 	return err
 }
 
-// numbers returns the column n of the rows that meet the condition, in their order. GORM writes the condition itself, as it
-// treats slices in its own way.
+// numbers returns the column n of the rows that meet the condition, in their order. GORM writes the condition itself,
+// because it handles slices differently.
 func (s *session) numbers(table, condition string, args ...any) ([]int, error) {
 	var found []int
 	if s.gorm != nil {

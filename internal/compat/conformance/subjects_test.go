@@ -50,8 +50,8 @@ var (
 		func(id snowflake.ID) publicid.ID[user] { return publicid.ID[user](id) }, token)
 )
 
-// ids are the samples: 0, small ones, one that a float64 and JavaScript would round, one with a node and a sequence, and the
-// ends of the range.
+// ids are the samples: 0, small ones, one that a float64 and JavaScript would round, one with a worker and a sequence,
+// and the limits of the range.
 var ids = []snowflake.ID{0, 1, 42, 1<<53 + 1, 1234567890123456789, math.MaxInt64, -5, math.MinInt64}
 
 const (
@@ -84,7 +84,7 @@ func integers[T any](label string, ids []snowflake.ID, from func(snowflake.ID) T
 		label:  label,
 		column: everywhere("bigint"),
 		array:  "bigint[]",
-		// SQLite's columns take values of any type.
+		// SQLite's columns accept values of any type.
 		text: columns{
 			sqlite:   "CASE typeof(v) WHEN 'integer' THEN CAST(v AS TEXT) ELSE typeof(v) END",
 			postgres: "CAST(v AS text)",
@@ -156,7 +156,7 @@ var uuidKind = func() kind[sqltypes.UUID] {
 	return k
 }()
 
-// uuidText is the UUID of an ID as the comment of sqltypes.UUID draws it.
+// uuidText returns the UUID of an ID as the comment of sqltypes.UUID describes it.
 func uuidText(id snowflake.ID) string {
 	const variant, spare = 0b10 << 6, 0b10
 	h := fmt.Sprintf("%016x", uint64(id))
@@ -170,13 +170,13 @@ var (
 		func(ids []sqltypes.Typed[user]) sqltypes.TypedArray[user] { return sqltypes.TypedArray[user](ids) })
 )
 
-// arrays describes a type whose column is a bigint[]. SQLite and MariaDB have none; a column of text is the next best.
+// arrays describes a type with a column of type bigint[]. SQLite and MariaDB have no arrays; text is the closest type.
 func arrays[E ~int64, T any](label string, json func(snowflake.ID) string, from func([]E) T) kind[T] {
 	k := kind[T]{
 		label:  label,
 		column: columns{sqlite: "text", postgres: "bigint[]", mariadb: "text"},
 		array:  "bigint[]",
-		// The number of elements shows that the database knows them for an array.
+		// The number of elements proves that the database reads it as an array.
 		text: columns{
 			sqlite:   "json_array_length(v) || ':' || v",
 			postgres: "cardinality(v) || ':' || CAST(v AS text)",

@@ -13,7 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-// dialect names a kind of database as testdb does.
+// dialect is a kind of database, named as in testdb.
 type dialect string
 
 const (
@@ -22,7 +22,7 @@ const (
 	mariadb  dialect = "mariadb"
 )
 
-// target is a database through one driver or ORM in one of its modes: a row of the tables.
+// target is a database with one driver or ORM in one of its modes: a row of the tables.
 type target struct {
 	name    string
 	dialect dialect
@@ -54,13 +54,13 @@ var targets = []target{
 	{"GORM on MariaDB", mariadb, viaGORM, ""},
 }
 
-// connect opens the target on a database that belongs to the test.
+// connect opens the target on a database of the test.
 func connect(t *testing.T, target target) *session {
 	t.Helper()
 	database := map[dialect]func(testing.TB) testdb.Target{
 		sqlite: testdb.SQLite, postgres: testdb.Postgres, mariadb: testdb.MariaDB,
 	}[target.dialect](t)
-	// What is stored need not survive a power cut.
+	// The data need not survive a power failure.
 	database.DSN += target.options + map[dialect]string{
 		postgres: "&synchronous_commit=off", mariadb: "&default_storage_engine=MyISAM",
 	}[target.dialect]

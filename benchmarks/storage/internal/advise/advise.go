@@ -1,6 +1,6 @@
-// Package advise says how full the pages of a primary key's index will become, what to set, and what to look out for. The
-// figures come from a simulation of the order in which keys arrive (package arrival) and models of the B-trees of
-// PostgreSQL, InnoDB and SQLite, which tests compare with the databases themselves.
+// Package advise predicts how full the pages of a primary key's index will be, and recommends settings. The figures
+// come from a simulation of the order of arrival (package arrival) and from models of the B-trees of PostgreSQL, InnoDB
+// and SQLite. Tests compare the models with the databases.
 package advise
 
 import (
@@ -14,56 +14,56 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
 )
 
-// Question is how keys are made and where they go.
+// Question describes how keys are made and stored.
 type Question struct {
 	Database string        // one of Databases
-	Workers  int           // processes with a generator of their own, at least 1
-	Rate     float64       // rows a second into the table, of all workers
-	Skew     time.Duration // from the clock that is most behind to the one that is most ahead
-	Lag      time.Duration // mean time from the drawing of a key to its INSERT
-	Batch    int           // keys that are drawn at once, at least 1
+	Workers  int           // processes, each with a generator, at least 1
+	Rate     float64       // rows a second inserted into the table by all workers
+	Skew     time.Duration // between the slowest and the fastest clock
+	Lag      time.Duration // mean time between drawing a key and its INSERT
+	Batch    int           // keys that are drawn together, at least 1
 	Key      string        // a layout's name; empty: time/worker/sequence
-	Row      int           // bytes of a row beside its key, on databases that keep rows in the key's tree; at least 1
-	Fill     int           // the fill factor that the index has, on PostgreSQL, 10 to 100; 0: the default
+	Row      int           // bytes of a row without its key, on databases that store rows in the key's tree; at least 1
+	Fill     int           // fill factor of the index, on PostgreSQL, 10 to 100; 0: the default
 	Table    string        // for statements
 }
 
-// Answer is what is to be expected, and what to do.
+// Answer is a prediction with recommendations.
 type Answer struct {
 	Database string  `json:"database"`
 	Key      string  `json:"key"`
 	Workers  int     `json:"workers"`
 	Rate     float64 `json:"rate"`
-	SkewRows float64 `json:"skew_rows"`  // that come while the clocks are apart
-	LagRows  float64 `json:"lag_rows"`   // ... during the mean lag
-	Batch    int     `json:"batch_rows"` // drawn at once
-	// Expected is what comes as it is; nil for databases whose trees are not modelled.
+	SkewRows float64 `json:"skew_rows"`  // rows that arrive within the skew
+	LagRows  float64 `json:"lag_rows"`   // rows that arrive within the mean lag
+	Batch    int     `json:"batch_rows"` // keys that are drawn together
+	// Expected is the prediction for the current settings; nil for databases without a model.
 	Expected *Figures `json:"expected,omitempty"`
-	// Fills are what other fill factors give, and Best is the one to set; PostgreSQL only.
+	// Fills are the predictions for other fill factors, and Best is the recommended one; PostgreSQL only.
 	Fills      []Figures `json:"fills,omitempty"`
 	Best       *Figures  `json:"best,omitempty"`
 	Statements []string  `json:"statements,omitempty"`
 	Advice     []Advice  `json:"advice"`
 }
 
-// Figures are what a tree comes to.
+// Figures are the predicted size of a tree.
 type Figures struct {
 	Fill    int     `json:"fill,omitempty"`
 	Density float64 `json:"density"`         // of the leaves, 0 to 1
-	Bytes   float64 `json:"bytes,omitempty"` // a key, in an index that has nothing else
-	// Ratio is the bytes of the tree by those of the same rows with auto-increment keys and the database's default settings.
+	Bytes   float64 `json:"bytes,omitempty"` // bytes of a key in an index without other columns
+	// Ratio compares the bytes with those of the same rows with auto-increment keys and default settings.
 	Ratio float64 `json:"ratio"`
 }
 
-// Advice is a sentence or two with where they come from.
+// Advice is a recommendation and its source.
 type Advice struct {
 	Name    string `json:"name"`
 	Warning bool   `json:"warning"`
 	Text    string `json:"text"`
-	Source  string `json:"source"` // an address, or what was measured
+	Source  string `json:"source"` // a URL, or a measurement
 }
 
-// Databases are those that there is advice for.
+// Databases returns the databases that Ask knows.
 func Databases() []string {
 	return []string{"postgres", "mariadb", "mysql", "sqlite", "cockroachdb", "tidb", "spanner", "yugabytedb"}
 }
@@ -75,14 +75,14 @@ const defaultFill = 90
 
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?$`)
 
-// check fills in defaults and returns an error that names the field.
+// check sets defaults and returns an error that names the wrong field.
 func (q *Question) check() error {
 	q.Database = strings.ToLower(q.Database)
 	if name, ok := aliases[q.Database]; ok {
 		q.Database = name
 	}
 	if !slices.Contains(Databases(), q.Database) {
-		return fmt.Errorf("db: no database is called %q; there is advice for %s", q.Database, strings.Join(Databases(), ", "))
+		return fmt.Errorf("db: unknown database %q; there is advice for %s", q.Database, strings.Join(Databases(), ", "))
 	}
 	if q.Key == "" {
 		q.Key = arrival.Layouts()[0].Name
@@ -108,10 +108,10 @@ func (q *Question) check() error {
 	return q.order(1).Check()
 }
 
-// maxRow is how long a row may be that is not kept outside of the tree.
+// maxRow is the length up to which databases store a row inside the tree.
 const maxRow = 2000
 
-// order is the simulation of the question, with clocks and lags that are larger by a factor.
+// order returns the simulation of the question, with skew and lag multiplied by factor.
 func (q *Question) order(factor float64) arrival.Order {
 	return arrival.Order{
 		Rows: q.rows(), Rate: q.Rate, Workers: q.Workers, Batch: q.Batch, Seed: 1,
@@ -119,10 +119,10 @@ func (q *Question) order(factor float64) arrival.Order {
 	}
 }
 
-// ordered reports whether every key arrives behind all others.
+// ordered reports whether each key arrives after all smaller ones.
 func (q *Question) ordered() bool { return q.Workers == 1 && q.Lag == 0 }
 
-// Ask answers a question. It takes about a second, and ends early with ctx. Its errors name what of the question is wrong.
+// Ask answers a question in about a second, or earlier with an error if ctx ends. Its errors name the wrong field.
 func Ask(ctx context.Context, q Question) (Answer, error) {
 	if err := q.check(); err != nil {
 		return Answer{}, err

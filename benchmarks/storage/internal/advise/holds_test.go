@@ -1,6 +1,6 @@
 //go:build !race
 
-// The models of B-trees are arithmetic in one goroutine, which the race detector makes ten times slower. CI runs these tests
+// The models of B-trees are arithmetic in one goroutine, ten times slower under the race detector. CI runs these tests
 // without it.
 package advise
 
@@ -18,11 +18,18 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
 const ms = time.Millisecond
 
-// open opens an engine, or skips the test if there is no such database.
+// open opens an engine, or skips the test if the database is not available.
 func open(t *testing.T, name string) engine.Engine {
 	t.Helper()
 	c := engine.Config{SQLiteDir: t.TempDir()}
@@ -33,9 +40,7 @@ func open(t *testing.T, name string) engine.Engine {
 		c.MariaDB = testdb.MariaDB(t).DSN
 	}
 	e, err := engine.Open(t.Context(), name, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Error(err)
@@ -44,8 +49,8 @@ func open(t *testing.T, name string) engine.Engine {
 	return e
 }
 
-// rowsFor are fewer than are simulated, since the figures do not depend on how many there are; but each of many places of
-// appending has a page that is not full yet.
+// rowsFor returns fewer rows than the simulation uses: the figures do not depend on the number, except that each of
+// many append positions has a page that is not full.
 func rowsFor(q Question) int {
 	if q.Key == firstLayout {
 		return simulated
@@ -53,7 +58,7 @@ func rowsFor(q Question) int {
 	return 60_000
 }
 
-// load inserts the keys of a question into the database itself, and returns density and bytes a row.
+// load inserts the keys of a question into the database and returns the density and the bytes a key.
 func load(t *testing.T, e engine.Engine, q Question, fill int) (density, bytes float64) {
 	t.Helper()
 	kind := "snowflake"
@@ -62,25 +67,17 @@ func load(t *testing.T, e engine.Engine, q Question, fill int) (density, bytes f
 		kind, layout = "uuidv7", ""
 	}
 	kinds, err := key.Find([]string{kind})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	arrival, err := scenario.Find([]string{"arrival"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b := &scenario.Bench{
 		Engine: e, Options: scenario.Options{Seed: 7}, Kind: kinds[0], Round: 1, Progress: func(int) {},
 		Params: measure.P("rows", rowsFor(q), "workers", q.Workers, "rate", int(q.Rate), "skew", q.Skew, "lag", q.Lag,
 			"drawn", q.Batch, "layout", layout, "fill", fill),
 	}
 	values, err := arrival[0].Run(t.Context(), b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Clean(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, b.Clean(t.Context()))
 	bytes = values["bytes_rows"]
 	if e.Name() == "postgres" || q.Key == "uuidv7" && e.Name() == "sqlite" {
 		bytes = values["bytes_primary"]
@@ -88,11 +85,11 @@ func load(t *testing.T, e engine.Engine, q Question, fill int) (density, bytes f
 	return values["density"] / 100, bytes
 }
 
-// tolerance is by how much a density may differ from the prediction, as a share of the pages, and bytes as a share of
-// themselves.
+// tolerance is the largest difference from the prediction: of densities as a share of the pages, of bytes relative to
+// the bytes.
 const tolerance = 0.03
 
-// cases are away from the places where a little more disorder changes much; there a prediction can be off by more.
+// cases avoid points where a little more disorder changes much; predictions are less exact there.
 func cases(database string) []Question {
 	list := []Question{
 		{Workers: 1, Rate: 10_000},
@@ -108,12 +105,12 @@ func cases(database string) []Question {
 		{Workers: 16, Rate: 10_000, Key: firstLayout},
 		{Workers: 16, Rate: 10_000, Skew: 10 * ms, Key: "uuidv7"},
 	}
-	if database == "sqlite" { // which stores these keys in 8 bytes, since the numbers of the workers are small
+	if database == "sqlite" { // SQLite stores these keys in 8 bytes, because the workers' numbers are small
 		list = slices.DeleteFunc(list, func(q Question) bool { return q.Key == firstLayout })
 	}
 	for i := range list {
 		list[i].Database, list[i].Batch = database, max(list[i].Batch, 1)
-		list[i].Row = 8 // what the scenario has beside the key
+		list[i].Row = 8 // what the scenario stores beside the key
 		if database == "sqlite" {
 			list[i].Row = 1
 		}
@@ -126,9 +123,7 @@ func holds(t *testing.T, database string) {
 	e := open(t, database)
 	for _, q := range cases(database) {
 		a, err := Ask(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		density, bytes := load(t, e, q, a.Expected.Fill)
 		if density == 0 {
 			t.Skip("the database does not tell how full its pages are")
@@ -142,7 +137,7 @@ func holds(t *testing.T, database string) {
 		if a.Best == nil || a.Best.Fill == a.Expected.Fill {
 			continue
 		}
-		// What is advised is as good as said, and better than what is there.
+		// The recommended fill factor is as good as predicted, and better than the current one.
 		_, best := load(t, e, q, a.Best.Fill)
 		if math.Abs(best/a.Best.Bytes-1) > tolerance || best > bytes {
 			t.Errorf("%+v: with fillfactor %d %.2f bytes a key, predicted %.2f; without %.2f", q, a.Best.Fill, best,
@@ -163,8 +158,8 @@ func TestAdviceHoldsOnSQLite(t *testing.T) {
 	holds(t, "sqlite")
 }
 
-// TestFillFactorCarriesWhatTheRulesSay on the database: up to the rule's disorder pages stay as full as the fill factor, and
-// with twice as much they do not.
+// TestFillFactorCarriesWhatTheRulesSay checks on the database that pages stay as full as the fill factor up to the
+// disorder of the rule, and not with twice as much.
 func TestFillFactorCarriesWhatTheRulesSay(t *testing.T) {
 	e := open(t, "postgres")
 	const rate = 10_000

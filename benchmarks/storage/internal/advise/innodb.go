@@ -1,26 +1,26 @@
 package advise
 
-// InnoDB's B-tree, as btr0btr.cc of MariaDB 10.11 splits it:
-// https://github.com/MariaDB/server/blob/10.11/storage/innobase/btr/btr0btr.cc (btr_page_split_and_insert). If a key comes
-// right after the one that the page got last, InnoDB takes that for a series and splits there, however few keys are on one
-// side: a latecomer then meets a page that is closed. https://bugs.mysql.com/bug.php?id=67718.
+// InnoDB's B-tree with the page splits of btr0btr.cc of MariaDB 10.11:
+// https://github.com/MariaDB/server/blob/10.11/storage/innobase/btr/btr0btr.cc (btr_page_split_and_insert). If a key is
+// inserted right after the page's previous insert, InnoDB expects a sequence and splits there, even if one side is
+// nearly empty. A late key then finds a full page. https://bugs.mysql.com/bug.php?id=67718.
 
 const (
-	innodbSpace    = 16252.0   // of a page of 16 KiB, for entries
-	innodbReserved = 15.0 / 16 // of it is filled by a series; the rest is for updates
-	innodbHeader   = 5 + 13    // bytes of a row beside its columns: header, transaction, undo pointer
-	innodbSlot     = 0.5       // of the page's directory
-	innodbBranch   = 700.0     // leaves of a page above them
+	innodbSpace    = 16252.0   // bytes for entries in a page of 16 KiB
+	innodbReserved = 15.0 / 16 // the part that sequential inserts fill; the rest is for updates
+	innodbHeader   = 5 + 13    // bytes of a row without its columns: header, transaction, undo pointer
+	innodbSlot     = 0.5       // of the page directory, per row
+	innodbBranch   = 700.0     // leaves per page of the level above
 )
 
-// innodbTree is a table with a key of so many bytes and other columns of so many.
+// innodbTree returns a table with keys and other columns of the given sizes in bytes.
 func innodbTree(key, row int) *tree {
 	entry := float64(innodbHeader + key + row)
 	place := entry + innodbSlot
 	return newTree(room{most: innodbSpace / place, page: 16384, share: entry / place, branch: innodbBranch}, innodbSplit)
 }
 
-// sequential reports whether a key at a position is beside the one that the page got last.
+// sequential reports whether a position is next to the page's previous insert.
 func sequential(l *leaf, position int) bool { return after(l, position) || before(l, position) }
 
 func after(l *leaf, position int) bool {
@@ -43,7 +43,7 @@ func innodbSplit(t *tree, at, position int, key int32) {
 	}
 	split := n / 2
 	switch {
-	case after(l, position): // btr_page_get_split_rec_to_right: all but one of the keys behind go
+	case after(l, position): // btr_page_get_split_rec_to_right: moves all but one of the following keys
 		split = position + 1
 		if position == n || position+1 == n {
 			split = position
@@ -54,11 +54,11 @@ func innodbSplit(t *tree, at, position int, key int32) {
 			split = position - 1
 		}
 	}
-	if split >= n { // the new key goes alone
+	if split >= n { // the new key is alone in its page
 		t.add(at, &leaf{low: key, keys: []int32{key}, last: key})
 		return
 	}
-	if split == position && after(l, position) { // ... with the one key behind it
+	if split == position && after(l, position) { // ... with the one key after it
 		right := t.cut(at, position)
 		right.low = key
 		right.add(0, key)

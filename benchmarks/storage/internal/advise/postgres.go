@@ -2,19 +2,19 @@ package advise
 
 import "math"
 
-// PostgreSQL's B-tree, as nbtsplitloc.c of PostgreSQL 12 to 18 splits it:
-// https://github.com/postgres/postgres/blob/REL_15_STABLE/src/backend/access/nbtree/nbtsplitloc.c. The last leaf is split so
-// that the left part is as full as the fill factor says. All others are split in the middle: the rule that finds a second
-// place of appending, _bt_afternewitemoff, is for indexes of several columns only.
+// PostgreSQL's B-tree with the page splits of nbtsplitloc.c of PostgreSQL 12 to 18:
+// https://github.com/postgres/postgres/blob/REL_15_STABLE/src/backend/access/nbtree/nbtsplitloc.c. When the last leaf
+// is split, its left part is filled to the fill factor. All other leaves are split in the middle: the rule for a second
+// append position, _bt_afternewitemoff, applies to indexes of several columns only.
 
-// postgresRoom is the room of a page of 8 KiB for an entry of so many bytes, with its line pointer and header.
+// postgresRoom returns the room of a page of 8 KiB for keys of the given size, with line pointer and header.
 func postgresRoom(key int) room {
 	entry := float64(8 + key + 4)
-	// All but the last leaf have a high key, which is one entry.
+	// All leaves but the last have a high key, which takes one entry.
 	return room{most: postgresSpace/entry - 1, last: 1, page: 8192, share: 1, branch: 0.7 * postgresSpace / entry}
 }
 
-const postgresSpace = 8192 - 24 - 16 // without the header and what is at the end of a page
+const postgresSpace = 8192 - 24 - 16 // without the page header and the special space
 
 func postgresTree(key, fill int) *tree {
 	room := postgresRoom(key)
@@ -27,7 +27,7 @@ func postgresTree(key, fill int) *tree {
 		rightmost := at == len(t.leaves)-1
 		best, least := n/2, math.Inf(1)
 		for left := 1; left < n; left++ {
-			// The left page gets a high key, which may hold a row's place as well.
+			// The left page gets a high key, which may contain a row's TID as well.
 			leftFree := postgresSpace - entry*float64(left+1) - 8
 			rightFree := postgresSpace - entry*float64(n-left)
 			if !rightmost {

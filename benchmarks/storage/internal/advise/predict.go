@@ -7,10 +7,10 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
 )
 
-// simulated is how many rows are simulated: what density comes to does not change with more.
+// simulated is the number of simulated rows. More rows do not change the density.
 const simulated = 200_000
 
-// rows are fewer where pages hold few rows.
+// rows returns fewer rows if pages hold few.
 func (q *Question) rows() int {
 	if q.Database == "postgres" {
 		return simulated
@@ -19,23 +19,24 @@ func (q *Question) rows() int {
 	return min(max(bytes/(innodbHeader+q.Row), 2*farthest), simulated)
 }
 
-// farthest is how many rows the simulated disorder is wide at most. What is wider than many pages is as good as random.
+// farthest is the largest disorder, in rows, that is simulated. Disorder over many pages has the same effect as random
+// keys.
 const farthest = 20_000
 
-// safety is by how much larger clocks and lags may become before the fill factor to set is a bad choice.
+// safety is the factor by which skew and lag may grow without making the recommended fill factor a bad choice.
 const safety = 1.5
 
-// worthwhile is how much smaller an index has to be than with the default for a fill factor to be advised. Where none helps,
-// as with large batches, they differ by some percent, without a pattern.
+// worthwhile is the size, relative to the default's, below which another fill factor is recommended. If none helps, as
+// with large batches, sizes differ by a few percent without a pattern.
 const worthwhile = 0.93
 
-// candidates are the fill factors that are tried, the default first; 100 as well if all keys come in order.
+// candidates are the fill factors to try, the default first; 100 is added if all keys come in order.
 var candidates = []int{defaultFill, 85, 80, 75, 70}
 
-// ranks are the keys of a simulation, as models take them.
+// ranks returns the simulated keys in the form that the models take.
 func (q *Question) ranks(factor float64) ([]int32, error) {
 	o := q.order(factor)
-	if o.Rate < 1 { // years for all rows: the same number of rows in less time
+	if o.Rate < 1 { // would take years: the same rows in less time
 		o.Skew, o.Lag, o.Rate = scale(o.Skew, o.Rate), scale(o.Lag, o.Rate), 1
 	}
 	near := func(rows float64) float64 { return min(farthest/max(rows, 1), 1) }
@@ -55,7 +56,7 @@ func (q *Question) ranks(factor float64) ([]int32, error) {
 
 func scale[T ~int64](value T, factor float64) T { return T(float64(value) * factor) }
 
-// size is the bytes of a key.
+// size returns the bytes of a key.
 func (q *Question) size() int {
 	if layout, err := arrival.FindLayout(q.Key); err == nil && layout.UUID {
 		return 16
@@ -106,7 +107,7 @@ func (q *Question) predict(ctx context.Context, a *Answer) error {
 	return q.choose(a, keys, figures)
 }
 
-// choose finds the fill factor whose index is the smallest, also if the disorder becomes larger than said.
+// choose finds the fill factor with the smallest index, also if skew and lag are larger than given.
 func (q *Question) choose(a *Answer, keys []int32, figures func(fill int, keys []int32) (Figures, error)) error {
 	wider, err := q.ranks(safety)
 	if err != nil {
@@ -141,7 +142,7 @@ func (q *Question) choose(a *Answer, keys []int32, figures func(fill int, keys [
 	return nil
 }
 
-// baseline is the bytes that a row has in a tree of auto-increment keys with default settings.
+// baseline returns the bytes of a row in a tree with auto-increment keys and default settings.
 func (q *Question) baseline() float64 {
 	var t *tree
 	switch q.Database {
@@ -160,17 +161,18 @@ func (q *Question) baseline() float64 {
 	return t.bytes()
 }
 
-// The bytes of a rowid: 3 for numbers of 16,384 to 2,097,151, 9 from 2^56 on, which the default layout reaches 198 days
-// after its epoch. https://www.sqlite.org/fileformat2.html#varint.
+// The bytes of a rowid: 3 for 16,384 to 2,097,151, 9 from 2^56 on, which the default layout reaches 198 days after its
+// epoch. https://www.sqlite.org/fileformat2.html#varint.
 const (
 	autoRowid      = 3
 	snowflakeRowid = 9
 )
 
-// sqliteEntry is the bytes of a row: its place, length and header, the rowid, the type of the key, and the rest.
+// sqliteEntry returns the bytes of a row: its pointer, length and header, the rowid, the type of the key, and the other
+// columns.
 func sqliteEntry(rowid, row int) float64 { return float64(2 + 2 + 1 + rowid + 1 + row) }
 
-// sqlite is the tree of a table whose key is the rowid, or of the index that a UUID key has beside the rows.
+// sqlite returns the tree of a table whose key is the rowid, or of the separate index of a UUID key.
 func (q *Question) sqlite() *tree {
 	if q.size() == 16 {
 		return sqliteTree(2+1+3+16+autoRowid, false)
@@ -188,7 +190,7 @@ func fillStatements(table string, size, fill int) []string {
 		"CREATE TABLE " + quoted(table, "") + " (id " + column + " PRIMARY KEY WITH (fillfactor = " + itoa(fill) + "), ...);" +
 			"  -- a new table",
 		"ALTER INDEX " + index + " SET (fillfactor = " + itoa(fill) + ");" +
-			"  -- one that is there: for pages that are split from now on",
-		"REINDEX INDEX CONCURRENTLY " + index + ";  -- and for those that it has; from PostgreSQL 12 on",
+			"  -- an existing index: for later page splits",
+		"REINDEX INDEX CONCURRENTLY " + index + ";  -- and for its pages; PostgreSQL 12 or later",
 	}
 }

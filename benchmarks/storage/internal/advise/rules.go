@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// rule is a piece of advice and when it is given.
+// rule is a piece of advice and its condition.
 type rule struct {
 	name      string
 	databases []string // empty: all
@@ -33,11 +33,11 @@ const (
 	onSQLite    = "measured: scenario arrival, 100,000 keys, SQLite"
 )
 
-// carries is how many rows of skew, of mean lag and of overlapping batches (batch x workers) a fill factor carries on
-// PostgreSQL: while it does, the density stays at the fill factor or above. The factors are the least that the model gave
-// for fill factors of 70, 80 and 90 and 2 to 64 workers: 1,200 to 1,600 times the slack for two workers, 1,800 to 2,300 for
-// three, 2,000 to 3,200 for more; lags 900 to 1,600; batches 2,000 to 4,000. A test checks them on PostgreSQL itself at 80
-// and 90. For UUIDs, of which fewer share a page, the model gave about two thirds; that was not checked there.
+// carries returns how many rows of skew, of mean lag and of overlapping batches (batch x workers) a fill factor
+// tolerates on PostgreSQL: up to these the density stays at or above the fill factor. The factors are the lowest of the
+// model for fill factors of 70, 80 and 90 and 2 to 64 workers: 1,200 to 1,600 times the slack for two workers, 1,800 to
+// 2,300 for three, 2,000 to 3,200 for more; lags 900 to 1,600; batches 2,000 to 4,000. A test checks them on PostgreSQL
+// at 80 and 90. For UUIDs, of which fewer fit in a page, the model gives about two thirds; no test checks this.
 func carries(workers, size, fill int) (skew, lag, batch float64) {
 	slack := 1 - float64(fill)/100
 	if size == 16 {
@@ -64,22 +64,17 @@ var rules = []rule{
 	{
 		name: "fill-100", databases: []string{"postgres"}, warning: true, source: fullPages,
 		when: func(q *Question, _ *Answer) bool { return q.Fill == 100 && !q.ordered() },
-		text: say("fillfactor = 100 leaves no room for latecomers: each splits a full page in two halves, and the index " +
-			"becomes 1.5 to 1.8 times as large as with the default. It pays for one writer whose keys come strictly " +
-			"in order, where it saves a tenth."),
+		text: say("fillfactor = 100 leaves no room for late keys: each splits a full page into halves, and the index becomes 1.5 to 1.8 times as large as with the default. For one writer that inserts keys strictly in order it saves a tenth."),
 	},
 	{
 		name: "fill-100", databases: []string{"postgres"}, source: fullPages,
 		when: func(q *Question, _ *Answer) bool { return q.Fill != 100 && !q.ordered() },
-		text: say("Do not set fillfactor = 100 here: with latecomers the index becomes 1.5 to 1.8 times as large, since " +
-			"each splits a full page in two halves. It saves a tenth where one writer inserts keys strictly in order."),
+		text: say("Do not set fillfactor = 100 here: each late key splits a full page into halves, and the index becomes 1.5 to 1.8 times as large. It saves a tenth if one writer inserts keys strictly in order."),
 	},
 	{
 		name: "in-order", databases: []string{"postgres"}, source: onPostgres + ": 0.90x of fillfactor 90",
 		when: func(q *Question, _ *Answer) bool { return q.ordered() },
-		text: say("Keys come in order, so fillfactor = 100 saves a tenth of the index, as long as there is one writer that " +
-			"inserts each key before it draws the next. A second process, or a pool of connections, and it costs half " +
-			"as much again: then leave 90."),
+		text: say("Keys arrive in order, so fillfactor = 100 saves a tenth of the index, as long as there is one writer that inserts each key before it draws the next. With a second process or a pool of connections the index becomes half as large again: then keep 90."),
 	},
 	{
 		name: "skew", databases: []string{"postgres"}, warning: true, source: modelled,
@@ -89,8 +84,7 @@ var rules = []rule{
 		},
 		text: func(q *Question, a *Answer) string {
 			skew, _, _ := carries(q.Workers, q.size(), a.Expected.Fill)
-			return fmt.Sprintf("Clocks that are %v apart are %.0f rows at this rate; fillfactor = %d carries about "+
-				"%.0f, which is %v. Bring the clocks together, or draw keys from one process.%s",
+			return fmt.Sprintf("Clocks that are %v apart mean %.0f rows at this rate; fillfactor = %d has room for about %.0f, or %v. Synchronize the clocks, or draw keys in one process.%s",
 				q.Skew, a.SkewRows, a.Expected.Fill, skew, q.during(skew), orFill(a))
 		},
 	},
@@ -102,8 +96,7 @@ var rules = []rule{
 		},
 		text: func(q *Question, a *Answer) string {
 			_, lag, _ := carries(q.Workers, q.size(), a.Expected.Fill)
-			return fmt.Sprintf("Rows come %v after their keys were drawn on average, which is %.0f rows at this rate; "+
-				"fillfactor = %d carries about %.0f, which is %v. Draw the key right before the INSERT, not when the request begins.",
+			return fmt.Sprintf("Rows arrive on average %v after their keys were drawn, which means %.0f rows at this rate; fillfactor = %d has room for about %.0f, or %v. Draw the key right before the INSERT, not when the request begins.",
 				q.Lag, a.LagRows, a.Expected.Fill, lag, q.during(lag))
 		},
 	},
@@ -115,24 +108,18 @@ var rules = []rule{
 			_, _, batch := carries(q.Workers, q.size(), a.Expected.Fill)
 			return q.Workers > 1 && (q.Batch >= 100 || q.Batch > 1 && float64(q.Batch*q.Workers) > batch)
 		},
-		text: say("Batches of several workers that are written at the same time leave pages half full, and from some 100 " +
-			"rows on a fill factor does not help. Use batches of up to 10 rows, or one loader, or one COPY; or run " +
-			"REINDEX INDEX CONCURRENTLY after the load."),
+		text: say("Batches that several workers write at the same time leave pages half full, and from about 100 rows on no fill factor helps. Use batches of up to 10 rows, one loader or one COPY, or run REINDEX INDEX CONCURRENTLY after the load."),
 	},
 	{
 		name: "worker-first", databases: []string{"postgres"}, warning: true,
 		source: onPostgres + ", 16 workers: 1.74x, density 52 %; rule _bt_afternewitemoff of nbtsplitloc.c",
 		when:   func(q *Question, _ *Answer) bool { return q.Key == firstLayout && q.Workers > 1 },
-		text: say("Worker bits above the time give each worker a place of its own to append, and PostgreSQL splits all but " +
-			"the last page of an index of one column in two halves: 1.75 times the size for good, at any fill factor. " +
-			"Put the time first."),
+		text:   say("With the worker bits above the time each worker appends in its own part of the index, and PostgreSQL splits all pages but the last into halves: permanently 1.75 times the size, with any fill factor. Put the time first."),
 	},
 	{
 		name: "worker-first", databases: innodb, warning: true, source: onMariaDB + ", 16 workers: 1.03x",
 		when: func(q *Question, _ *Answer) bool { return q.Key == firstLayout },
-		text: say("Worker bits above the time keep InnoDB's pages dense, since each worker appends at a place of its own, " +
-			"but the keys are no longer in the order of time: newest rows, ranges of time and keyset pages by key are " +
-			"lost."),
+		text: say("With the worker bits above the time InnoDB's pages stay dense, because each worker appends in its own part of the index, but keys are not in the order of time: queries by key for the newest rows, ranges of time and pages are not possible."),
 	},
 	{
 		name: "innodb-workers", databases: innodb, warning: true,
@@ -140,33 +127,26 @@ var rules = []rule{
 			"1.33x at 10,000, 1.85x at 100,000; skew of 2 ms at 10,000 1.69x, of " +
 			"6 ms 1.90x",
 		when: func(q *Question, _ *Answer) bool { return q.Workers > 1 && q.Batch == 1 && q.Key != firstLayout },
-		text: say("Several workers with single rows: when two neighbouring keys arrive one after the other InnoDB takes " +
-			"them for a series and splits the page right there, however empty one side is. Keys that come a little " +
-			"late then find closed pages. Use one generator for a process and few processes for a table, statements " +
-			"of 1,000 rows where there are many, and OPTIMIZE TABLE now and then."),
+		text: say("Several workers insert single rows: when two neighbouring keys arrive in a row InnoDB expects a sequence and splits the page there, even if one side is nearly empty. Keys that arrive a little later find full pages. Use one generator per process, few processes per table, statements of 1,000 rows where possible, and OPTIMIZE TABLE from time to time."),
 	},
 	{
 		name: "innodb-lag", databases: innodb, warning: true,
 		source: onMariaDB + ", 10,000 rows/s: mean lag of 1 ms 1.48x, 5 ms 1.96x, 20 ms 1.64x, 500 ms 1.30x",
 		when:   func(q *Question, a *Answer) bool { return a.LagRows >= 1 && q.Batch == 1 },
-		text: say("Rows that overtake each other do the same, also those of one process: draw the key right before the " +
-			"INSERT."),
+		text:   say("Rows of one process that overtake each other have the same effect: draw the key right before the INSERT."),
 	},
 	{
 		name: "innodb-batches", databases: innodb, warning: true,
 		source: onMariaDB + ", rows that interleave one by one, 4 workers: batches of 10 1.87x, of 100 1.92x, of 1,000 1.45x; " +
 			"an earlier study, real clients with 1,000 rows a statement: 1.04x to 1.16x",
 		when: func(q *Question, _ *Answer) bool { return q.Workers > 1 && q.Batch > 1 && q.Key != firstLayout },
-		text: say("The figure is for batches whose rows interleave one by one. Statements of 1,000 rows mostly go in one " +
-			"after the other, and then cost 4 to 16 percent; batches of 10 to 100 rows from several workers are the " +
-			"worst."),
+		text: say("The figure is for batches whose rows interleave one by one. Statements of 1,000 rows are mostly executed one after the other and then cost 4 to 16 percent; batches of 10 to 100 rows from several workers are the worst case."),
 	},
 	{
 		name: "mysql", databases: []string{"mysql"},
 		source: "https://github.com/mysql/mysql-server/blob/8.0/storage/innobase/btr/btr0btr.cc",
 		when:   always,
-		text: say("The figures are those of MariaDB 10.11. MySQL has the same heuristics as far as is known, " +
-			"but was not measured."),
+		text:   say("The figures are those of MariaDB 10.11. MySQL was not measured; its source has the same heuristics."),
 	},
 	{
 		name: "sequence-first", databases: []string{"postgres"},
@@ -175,32 +155,26 @@ var rules = []rule{
 		when: func(q *Question, _ *Answer) bool {
 			return q.Rate >= 150_000 && q.Rate <= 600_000 && q.Workers > 1 && q.Key == "time/worker/sequence"
 		},
-		text: say("At hundreds of rows a millisecond the order within the millisecond matters. The layout " +
-			"time/sequence/worker keeps workers that take turns in order; above some 1,000 rows a millisecond it is " +
-			"the worse one."),
+		text: say("At hundreds of rows a millisecond the order within the millisecond matters. The layout time/sequence/worker keeps keys of workers that take turns in order; above about 1,000 rows a millisecond it is worse."),
 	},
 	{
 		name: "uuidv7", databases: local,
-		source: onPostgres + ": 31.7 B against 22.6 B in order; that it carries two thirds of the skew is from the model",
+		source: onPostgres + ": 31.7 B against 22.6 B in order; the tolerated skew, two thirds, is from the model",
 		when:   func(q *Question, _ *Answer) bool { return q.Key == "uuidv7" },
-		text: say("A UUIDv7 takes 16 bytes where a snowflake takes 8, in each index and each foreign key; in an index of " +
-			"PostgreSQL 1.4 times as much, and as fewer share a page they stand less disorder."),
+		text:   say("A UUIDv7 takes 16 bytes instead of 8 in each index and foreign key, 1.4 times as much in an index of PostgreSQL. As fewer keys share a page, it tolerates less disorder."),
 	},
 	{
 		name: "sqlite-type", databases: []string{"sqlite"}, warning: true,
 		source: "https://www.sqlite.org/lang_createtable.html#rowid; scenario load, kinds snowflake and snowflake-bigint",
 		when:   func(q *Question, _ *Answer) bool { return q.Key != "uuidv7" },
-		text: say("Declare the key as INTEGER PRIMARY KEY, in exactly these words. BIGINT PRIMARY KEY makes a table with a " +
-			"row number of its own and an index beside it: the key is stored twice."),
+		text:   say("Declare the key as INTEGER PRIMARY KEY, in exactly these words. With BIGINT PRIMARY KEY the table has a rowid and a separate index: the key is stored twice."),
 	},
 	{
 		name: "sqlite-varint", databases: []string{"sqlite"},
 		source: "https://www.sqlite.org/fileformat2.html#varint; " + onSQLite +
-			": 16.2 B a row against 9.9 B, with nothing but a number beside the key",
+			": 16.2 B a row against 9.9 B, with the key and one number",
 		when: func(q *Question, _ *Answer) bool { return q.Key != "uuidv7" },
-		text: say("SQLite stores a row number in as few bytes as it needs: 9 for a snowflake (from 2^56 on, 198 days after " +
-			"the epoch), 1 to 3 for auto-increment up to two million rows. A foreign key takes 8 bytes against 1 to " +
-			"3. Layouts with fewer bits need fewer bytes: 8 below 2^56, and 6 in foreign keys below 2^47."),
+		text: say("SQLite stores a rowid in as few bytes as possible: 9 for a snowflake (from 2^56 on, 198 days after the epoch), 1 to 3 for auto-increment up to two million rows. A foreign key takes 8 bytes instead of 1 to 3. Layouts with fewer bits take fewer bytes: 8 below 2^56, and 6 in foreign keys below 2^47."),
 	},
 	{
 		name: "sqlite-order", databases: []string{"sqlite"},
@@ -215,8 +189,7 @@ var rules = []rule{
 		source: "https://www.cockroachlabs.com/docs/stable/hash-sharded-indexes",
 		when:   always,
 		text: func(q *Question, _ *Answer) string {
-			return "Keys that begin with the time all go to the last range, so one node does all the writing. Shard the " +
-				"index by a hash: CREATE TABLE " + q.Table + " (id INT8 PRIMARY KEY USING HASH, ...); " +
+			return "Keys that begin with the time are all inserted into the last range, so one node receives all writes. Shard the index by a hash: CREATE TABLE " + q.Table + " (id INT8 PRIMARY KEY USING HASH, ...); " +
 				"ranges of keys are then read from all shards."
 		},
 	},
@@ -225,8 +198,7 @@ var rules = []rule{
 		source: "https://docs.pingcap.com/tidb/stable/auto-random; https://docs.pingcap.com/tidb/stable/shard-row-id-bits",
 		when:   always,
 		text: func(q *Question, _ *Answer) string {
-			return "Keys that begin with the time all go to the last region. Put a shard field of some 4 or 5 bits above the " +
-				"time (snowflake.NewLayout), which is what AUTO_RANDOM does with numbers of its own, or spread the rows: " +
+			return "Keys that begin with the time are all inserted into the last region. Put a shard field of 4 or 5 bits above the time (snowflake.NewLayout), as AUTO_RANDOM does with its numbers, or spread the rows: " +
 				"CREATE TABLE " +
 				q.Table + " (id BIGINT PRIMARY KEY NONCLUSTERED, ...) SHARD_ROW_ID_BITS = 4; the index of the key stays in one " +
 				"region."
@@ -236,7 +208,7 @@ var rules = []rule{
 		name: "range-spanner", databases: []string{"spanner"}, warning: true,
 		source: "https://cloud.google.com/spanner/docs/schema-design",
 		when:   always,
-		text: say("Keys that begin with the time all go to the last split. Reverse the bits of the key before it is stored " +
+		text: say("Keys that begin with the time are all inserted into the last split. Reverse the bits of the key before it is stored " +
 			"(bits.Reverse64, shifted right by one to stay positive), or put a shard column before it in the primary " +
 			"key."),
 	},
@@ -247,32 +219,31 @@ var rules = []rule{
 		text: func(q *Question, _ *Answer) string {
 			return "Leave the primary key to hash sharding, the default: CREATE TABLE " + q.Table +
 				" (id bigint, ..., PRIMARY KEY (id HASH)). With id ASC, and in each secondary index that begins with the " +
-				"key in ascending order, all rows go to the last tablet."
+				"key in ascending order, all rows are inserted into the last tablet."
 		},
 	},
 	{
 		name: "auto-increment", databases: local, source: "scenarios load, children, clients",
 		when: func(q *Question, _ *Answer) bool { return q.Key != "uuidv7" },
 		text: func(q *Question, _ *Answer) string {
-			text := "Auto-increment is the better key if one database counts it, nobody needs a key before the INSERT, and " +
-				"its time and the number of rows that it gives away do not matter: "
+			text := "Auto-increment is the better key if one database makes all keys, no key is needed before its INSERT, and the number of rows may be public: "
 			if q.Database == "sqlite" {
 				return text + "it is 6 bytes shorter here in each row and 5 or more in each foreign key."
 			}
-			return text + "it has the same 8 bytes, and the server draws it when it inserts, so that it never comes late."
+			return text + "it has the same 8 bytes, and the server draws it at the insert, so that it is never late."
 		},
 	},
 }
 
-// orFill mentions the fill factor, if another one than that which is there helps.
+// orFill mentions the fill factor if a better one than the current one exists.
 func orFill(a *Answer) string {
 	if a.Best == nil || a.Best.Fill == a.Expected.Fill {
 		return ""
 	}
-	return " Or set the fill factor that is given above."
+	return " Or set the fill factor above."
 }
 
-// during is the time in which so many rows come.
+// during returns the time in which the given number of rows arrives.
 func (q *Question) during(rows float64) time.Duration {
 	d := time.Duration(rows / q.Rate * float64(time.Second))
 	if d > 10*time.Millisecond {
@@ -283,11 +254,11 @@ func (q *Question) during(rows float64) time.Duration {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// quoted is the name of a table, with something behind it.
+// quoted returns the name of a table with a suffix.
 func quoted(table, behind string) string {
 	parts := strings.Split(table+behind, ".")
 	for i, part := range parts {
-		if part != strings.ToLower(part) { // else PostgreSQL takes it for lower case
+		if part != strings.ToLower(part) { // PostgreSQL folds unquoted names to lower case
 			parts[i] = `"` + part + `"`
 		}
 	}

@@ -2,16 +2,16 @@ package advise
 
 import "slices"
 
-// SQLite's B-tree, as balance_quick and balance_nonroot of btree.c split it: https://www.sqlite.org/src/file/src/btree.c. A
-// row behind all others gets a page of its own; in all other cases a full page shares its entries with its two neighbours
-// and, if need be, with a new page.
+// SQLite's B-tree with the page splits of balance_quick and balance_nonroot of btree.c:
+// https://www.sqlite.org/src/file/src/btree.c. A row after all others gets a page of its own. In all other cases a full
+// page shares its entries with its two neighbours and, if needed, a new page.
 
 const (
 	sqliteSpace  = 4096.0 - 8
 	sqliteBranch = 250.0
 )
 
-// sqliteTree is a tree with entries of so many bytes; a table if rows is true, else an index.
+// sqliteTree returns a tree with entries of the given size; a table if rows is true, else an index.
 func sqliteTree(entry float64, rows bool) *tree {
 	room := room{most: float64(int(sqliteSpace / entry)), page: 4096, share: 1, branch: sqliteBranch}
 	return newTree(room, func(t *tree, at, position int, key int32) {
@@ -29,7 +29,7 @@ func sqliteTree(entry float64, rows bool) *tree {
 	})
 }
 
-// share spreads the entries of neighbours: full from the left, then evenly from the right.
+// share distributes the entries of neighbours: full from the left, then evenly from the right.
 func (t *tree) share(first, end int) {
 	var all []int32
 	for _, l := range t.leaves[first:end] {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// titles are the names of databases as people write them.
+// titles are the names of databases in text.
 var titles = map[string]string{
 	"postgres": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL", "sqlite": "SQLite",
 	"cockroachdb": "CockroachDB", "tidb": "TiDB", "spanner": "Spanner", "yugabytedb": "YugabyteDB",
 }
 
-// WriteText writes an answer for people to read.
+// WriteText writes the answer as text.
 func (a Answer) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s keys: %s at %.0f rows/s", titles[a.Database], a.Key, count(a.Workers, "worker"), a.Rate)
@@ -60,10 +60,10 @@ func (a Answer) writeFills(b *strings.Builder) {
 		return
 	}
 	if a.Best.Fill == a.Expected.Fill {
-		fmt.Fprintf(b, "Set     nothing: fillfactor = %d is the best for it\n", a.Best.Fill)
+		fmt.Fprintf(b, "Set     nothing: fillfactor = %d is the best\n", a.Best.Fill)
 	} else {
 		fmt.Fprintf(b, "Set     fillfactor = %d: %.0f %% full, %.1f bytes a key, %.2f times auto-increment;\n"+
-			"        chosen to be good also if skew and lag grow by half\n",
+			"        also good if skew and lag grow by half\n",
 			a.Best.Fill, 100*a.Best.Density, a.Best.Bytes, a.Best.Ratio)
 		for _, statement := range a.Statements {
 			b.WriteString("            " + statement + "\n")

@@ -5,30 +5,29 @@ import (
 	"sort"
 )
 
-// tree is a model of the leaves of a B-tree: which keys share a page, and nothing else. Keys are their ranks among all
-// keys. It is enough to know how full the pages become, since that depends on where pages are split and on nothing above
-// them.
+// tree is a model of the leaves of a B-tree: which keys share a page. Keys are represented by their ranks. This
+// determines how full the pages are, because page splits depend on the leaves only.
 type tree struct {
 	leaves []*leaf
 	room   room
-	split  func(t *tree, at, position int, key int32) // puts a key into a leaf that is full
+	split  func(t *tree, at, position int, key int32) // inserts a key into a full leaf
 }
 
-// room is how many entries pages hold.
+// room is the capacity of pages.
 type room struct {
-	most float64 // entries that fit into a leaf
-	last float64 // ... and how many more into the last one
+	most float64 // entries of a leaf
+	last float64 // ... and further entries of the last leaf
 	page float64 // bytes of a page
-	// share is how much of a full leaf are entries: the rest is a directory of them.
+	// share is the part of a full leaf that entries take; the rest is their directory.
 	share float64
-	// branch is how many leaves a page above them has.
+	// branch is the number of leaves per page of the level above.
 	branch float64
 }
 
 type leaf struct {
-	low  int32 // the least key that belongs here
+	low  int32 // the least key of this leaf's range
 	keys []int32
-	last int32 // the key that was inserted last; none if that is not known. InnoDB only.
+	last int32 // the latest inserted key; none if unknown. InnoDB only.
 }
 
 const none = -1
@@ -37,7 +36,7 @@ func newTree(room room, split func(t *tree, at, position int, key int32)) *tree 
 	return &tree{leaves: []*leaf{{last: none}}, room: room, split: split}
 }
 
-// insert puts keys into the tree in their order.
+// insert inserts keys in the given order.
 func (t *tree) insert(keys []int32) {
 	for _, key := range keys {
 		at := len(t.leaves) - 1
@@ -60,7 +59,7 @@ func (l *leaf) add(position int, key int32) {
 	l.last = key
 }
 
-// fits reports whether a leaf takes one key more.
+// fits reports whether a leaf has room for another key.
 func (t *tree) fits(at, position int) bool {
 	n := float64(len(t.leaves[at].keys) + 1)
 	if t.room.branch == innodbBranch && sequential(t.leaves[at], position) {
@@ -72,10 +71,10 @@ func (t *tree) fits(at, position int) bool {
 	return n <= t.room.most
 }
 
-// add puts a leaf behind another.
+// add inserts a leaf after another.
 func (t *tree) add(behind int, l *leaf) { t.leaves = slices.Insert(t.leaves, behind+1, l) }
 
-// cut moves the keys from a position on to a new leaf behind.
+// cut moves the keys from a position on to a new leaf after this one.
 func (t *tree) cut(at, position int) *leaf {
 	l := t.leaves[at]
 	right := &leaf{low: l.keys[position], keys: slices.Clone(l.keys[position:]), last: none}
@@ -91,7 +90,7 @@ func (t *tree) keys() (n int) {
 	return n
 }
 
-// density is the share of the leaves that holds entries, 0 to 1. The last leaf is still being filled, and left out if there
+// density returns the used share of the leaves, 0 to 1. The last leaf is still being filled, so it is left out if there
 // are others.
 func (t *tree) density() float64 {
 	leaves := t.leaves
@@ -105,7 +104,7 @@ func (t *tree) density() float64 {
 	return float64(n) / float64(len(leaves)) / t.room.most * t.room.share
 }
 
-// bytes is what a key takes in the tree.
+// bytes returns the bytes of a key in the tree.
 func (t *tree) bytes() float64 {
 	pages := float64(len(t.leaves))
 	return t.room.page * pages * (1 + 1/t.room.branch) / float64(max(t.keys(), 1))

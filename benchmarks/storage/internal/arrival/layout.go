@@ -11,15 +11,15 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Layout is what stands where in a key.
+// Layout describes the bits of a key.
 type Layout struct {
-	Name string // in parameters
+	Name string // for parameters
 	// UUID keys have 16 bytes, the others 8.
 	UUID   bool
 	fields []snowflake.Field // of a snowflake, the highest first
 }
 
-// Layouts returns all layouts; the first is the default of the library.
+// Layouts returns all layouts; the first is the library's default.
 func Layouts() []Layout {
 	clock := snowflake.Field{Name: "time", Bits: 41}
 	worker, sequence := snowflake.Field{Name: "worker", Bits: 10}, snowflake.Field{Name: "sequence", Bits: 12}
@@ -31,7 +31,7 @@ func Layouts() []Layout {
 	}
 }
 
-// FindLayout returns the layout of a name.
+// FindLayout returns the layout with a name.
 func FindLayout(name string) (Layout, error) {
 	all := Layouts()
 	names := make([]string, len(all))
@@ -41,13 +41,13 @@ func FindLayout(name string) (Layout, error) {
 		}
 		names[i] = l.Name
 	}
-	return Layout{}, fmt.Errorf("no layout is called %q; there are %s", name, strings.Join(names, ", "))
+	return Layout{}, fmt.Errorf("unknown layout %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// age is how long after the epoch the simulation begins: long enough that keys have their full length where it grows.
+// age is the time after the epoch at which the simulation begins, so that keys have their full length.
 const age = 2 * 365 * 24 * time.Hour
 
-// Keys returns the keys of rows, in their order, as values for a driver: int64 or [16]byte.
+// Keys returns the keys of rows in their order, as values for a driver: int64 or [16]byte.
 func (l Layout) Keys(rows []Row) ([]any, error) {
 	keys := make([]any, len(rows))
 	if l.UUID {
@@ -71,7 +71,8 @@ func (l Layout) Keys(rows []Row) ([]any, error) {
 	return keys, nil
 }
 
-// uuid is a UUIDv7 whose 12 bits after the version are a fraction of the millisecond: RFC 9562, section 6.2, method 3.
+// uuid returns a UUIDv7 whose 12 bits after the version are a fraction of the millisecond: RFC 9562, section 6.2,
+// method 3.
 func (r Row) uuid(start int64) [16]byte {
 	var id [16]byte
 	binary.BigEndian.PutUint64(id[:], uint64(start+r.fine>>12)<<16|0x7000|uint64(r.fine&0xfff))
@@ -79,8 +80,7 @@ func (r Row) uuid(start int64) [16]byte {
 	return id
 }
 
-// Ranks returns for each row, in the order of arrival, how many keys of all are smaller: what a model of a B-tree needs to
-// know of a key.
+// Ranks returns for each row, in the order of arrival, the number of smaller keys. A model of a B-tree needs no more.
 func (l Layout) Ranks(rows []Row) ([]int32, error) {
 	keys, err := l.Keys(rows)
 	if err != nil {

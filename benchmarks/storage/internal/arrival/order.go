@@ -1,5 +1,5 @@
-// Package arrival simulates the order in which keys reach a B-tree: workers whose clocks disagree, rows that are written
-// some time after their keys were drawn, batches of several workers that overlap.
+// Package arrival simulates the order in which keys reach a B-tree: workers with different clocks, rows that are
+// written some time after their keys were drawn, overlapping batches of several workers.
 package arrival
 
 import (
@@ -11,20 +11,19 @@ import (
 	"time"
 )
 
-// Order says how rows come to be. The same Order always gives the same keys in the same order.
+// Order describes how rows are made. The same Order always gives the same keys in the same order.
 type Order struct {
 	Rows    int     // at least 1
-	Rate    float64 // rows a second, of all workers together
+	Rate    float64 // rows a second of all workers
 	Workers int     // [1, MaxWorkers]; they take turns at random
-	// Skew is how far the clocks are apart: from the one that is most behind to the one that is most ahead. The others are
-	// spread evenly between them.
+	// Skew is the difference between the slowest and the fastest clock. The others are evenly spread between them.
 	Skew time.Duration
-	// Lag is the mean time from the drawing of a key, or of a batch, to its reaching the tree. The times are distributed
-	// exponentially, so that rows of one worker overtake each other too.
+	// Lag is the mean time between drawing a key, or a batch, and its insert. The times are distributed exponentially,
+	// so that rows of one worker overtake each other too.
 	Lag time.Duration
-	// Batch is how many keys a worker draws at once. From 2 on it writes the rows one after the other at its share of the
-	// rate and draws the next batch when it is done, as a loader does, so that batches of several workers interleave.
-	// 0 stands for 1.
+	// Batch is the number of keys that a worker draws together. From 2 on it writes the rows one after the other at its
+	// share of the rate and then draws the next batch, as a loader does, so that batches of several workers interleave.
+	// 0 means 1.
 	Batch int
 	Seed  uint64
 }
@@ -33,11 +32,11 @@ type Order struct {
 const (
 	MaxWorkers = 1000
 	MaxBatch   = 1_000_000
-	maxRate    = 4_096_000 // keys a second that one worker can make: 4,096 in each millisecond
+	maxRate    = 4_096_000 // keys a second of one worker: 4,096 per millisecond
 	maxTime    = 24 * time.Hour
 )
 
-// Check returns an error that names the first field that is out of its range.
+// Check returns an error that names the first field that is out of range.
 func (o Order) Check() error {
 	switch {
 	case o.Rows < 1:
@@ -59,7 +58,7 @@ func (o Order) Check() error {
 	return nil
 }
 
-// SkewRows is how many rows come while the clocks are apart.
+// SkewRows returns the number of rows that arrive within the skew.
 func (o Order) SkewRows() float64 {
 	if o.Workers < 2 {
 		return 0
@@ -67,10 +66,10 @@ func (o Order) SkewRows() float64 {
 	return o.Skew.Seconds() * o.Rate
 }
 
-// LagRows is how many rows come during the mean lag.
+// LagRows returns the number of rows that arrive within the mean lag.
 func (o Order) LagRows() float64 { return o.Lag.Seconds() * o.Rate }
 
-// BatchRows is how many rows come while the rows of one batch are written: those of all workers.
+// BatchRows returns the number of rows of all workers that arrive while one batch is written.
 func (o Order) BatchRows() float64 {
 	if o.Workers < 2 {
 		return 0
@@ -78,13 +77,13 @@ func (o Order) BatchRows() float64 {
 	return float64(max(o.Batch, 1) * o.Workers)
 }
 
-// Row is a row on its way: what its key is made of.
+// Row has the data that a row's key is made of.
 type Row struct {
 	tick, sequence int64 // of a snowflake; the tick is a millisecond
 	worker         int64
 	fine           int64  // time of a UUIDv7, with 12 bits below the millisecond
 	random         uint64 // of a UUIDv7
-	at             int64  // when it reaches the tree, in nanoseconds
+	at             int64  // when it is inserted, in nanoseconds
 }
 
 // worker is a process with a clock and a generator.
@@ -92,19 +91,19 @@ type worker struct {
 	id                         int64
 	offset                     int64 // of its clock, in nanoseconds
 	lastTick, lastSeq, lastLow int64
-	next                       float64 // when it draws again; of loaders
+	next                       float64 // when a loader draws again
 }
 
 const maxSequence = 1<<12 - 1
 
-// draw makes a key at a time of the true clock.
+// draw makes a key at the given true time.
 func (w *worker) draw(now int64, random uint64) Row {
 	clock := now + w.offset
 	tick := clock / int64(time.Millisecond)
 	switch {
 	case tick > w.lastTick:
 		w.lastTick, w.lastSeq = tick, 0
-	case w.lastSeq == maxSequence: // spent: it goes ahead of the clock
+	case w.lastSeq == maxSequence: // exhausted: it leads the clock
 		w.lastTick, w.lastSeq = w.lastTick+1, 0
 	default:
 		w.lastSeq++
@@ -122,7 +121,7 @@ type simulation struct {
 	rows    []Row
 }
 
-// Simulate returns the rows in the order in which they reach the tree.
+// Simulate returns the rows in the order in which they are inserted.
 func (o Order) Simulate() ([]Row, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -142,12 +141,12 @@ func (o Order) Simulate() ([]Row, error) {
 	} else {
 		s.singles()
 	}
-	// Rows that arrive at the same time keep the order in which they were drawn.
+	// Rows that arrive at the same time keep the order of their keys.
 	slices.SortStableFunc(s.rows, func(a, b Row) int { return cmp.Compare(a.at, b.at) })
 	return s.rows, nil
 }
 
-// singles are requests that come at random (a Poisson process) to any worker.
+// singles simulates requests that arrive at random (a Poisson process) at any worker.
 func (s *simulation) singles() {
 	now := 0.0
 	mean := float64(time.Second) / s.Rate
@@ -159,10 +158,10 @@ func (s *simulation) singles() {
 	}
 }
 
-// load has all workers write batch after batch. What one row takes varies by half.
+// load simulates workers that write batch after batch. The time for a row varies by half.
 func (s *simulation) load() {
 	each := float64(time.Second) * float64(s.Workers) / s.Rate
-	for i := range s.workers { // not all at the same moment
+	for i := range s.workers { // not all at the same time
 		s.workers[i].next = s.random.Float64() * each * float64(s.Batch)
 	}
 	for len(s.rows) < s.Rows {

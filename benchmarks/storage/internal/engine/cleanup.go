@@ -9,32 +9,32 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/tempdir"
 )
 
-// Kept is a place that Cleanup has left alone, and why.
+// Kept is a place that Cleanup did not remove, and the reason.
 type Kept struct{ Place, Why string }
 
-// Cleanup removes the places of runs that were killed. It takes only those whose name and comment are the tool's, whose
-// process on this machine has ended, and in which no session is.
+// Cleanup removes the places of killed runs: those with the tool's name and comment whose process on this machine has
+// ended and in which no session is open.
 func Cleanup(ctx context.Context, name string, c Config) (removed []string, kept []Kept, err error) {
 	switch name {
 	case "sqlite":
-		removed, err = tempdir.Clean(c.SQLiteDir)
+		removed, err = tempdir.Clean(c.SQLiteDir, tempdir.Files)
 		return removed, nil, err
 	case "postgres":
 		return cleanPostgres(ctx, c)
 	case "mariadb":
 		return cleanMariaDB(ctx, c)
 	default:
-		return nil, nil, fmt.Errorf("no database is called %q; there are %v", name, Names())
+		return nil, nil, fmt.Errorf("unknown database %q; there are %v", name, Names())
 	}
 }
 
-// found is a place with what is known about it.
+// found is a place and what is known about it.
 type found struct {
 	name, comment string
 	sessions      int
 }
 
-// why is why it must stay; empty: it may go.
+// why returns the reason for keeping the place, empty if it can be removed.
 func (f found) why() string {
 	if f.sessions > 0 {
 		return "a session is in it"
@@ -69,7 +69,7 @@ func cleanPostgres(ctx context.Context, c Config) ([]string, []Kept, error) {
 	defer cancel()
 	admin, err := pgx.ConnectConfig(connecting, config)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s can't be reached; start it or correct the DSN: %w", e.where(), err)
+		return nil, nil, fmt.Errorf("%s cannot be reached; start it or correct the DSN: %w", e.where(), err)
 	}
 	defer closeConn(admin)
 	rows, err := admin.Query(ctx, `SELECT n.nspname, coalesce(obj_description(n.oid, 'pg_namespace'), ''),
@@ -106,7 +106,7 @@ func cleanMariaDB(ctx context.Context, c Config) ([]string, []Kept, error) {
 			ON t.table_schema = s.schema_name AND t.table_name = ?
 		WHERE s.schema_name REGEXP ? ORDER BY 1`, OwnerTable, placePattern)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s can't be reached; start it or correct the DSN: %w", e.where(), err)
+		return nil, nil, fmt.Errorf("%s cannot be reached; start it or correct the DSN: %w", e.where(), err)
 	}
 	defer rows.Close()
 	var places []found

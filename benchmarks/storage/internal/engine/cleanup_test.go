@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// deadProcess is the number of a process that has ended.
+// deadProcess returns the ID of a process that has ended.
 func deadProcess(t *testing.T) int {
 	t.Helper()
 	cmd := osexec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
@@ -17,7 +17,7 @@ func deadProcess(t *testing.T) int {
 	return cmd.Process.Pid
 }
 
-// TestCleanupRemovesOnlyWhatWasLeft has a place in use, one that was left, and some that only look like it.
+// TestCleanupRemovesOnlyWhatWasLeft has a place in use, one of a killed run, and some with similar names.
 func TestCleanupRemovesOnlyWhatWasLeft(t *testing.T) {
 	host, err := os.Hostname()
 	must(t, err)

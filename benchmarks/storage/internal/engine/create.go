@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// words are what a dialect says for the parts of CREATE TABLE.
+// words are the parts of CREATE TABLE that differ between dialects.
 type words struct {
 	quote   func(name string) string
 	key     func(t Table) string // the key column's type and constraint
 	columns map[Type]string
 	like    func(t Table) string // the type of a column that refers to the key
-	after   string               // behind the closing parenthesis
+	after   string               // after the closing parenthesis
 }
 
 // statements returns CREATE TABLE and CREATE INDEX for a table.

@@ -1,63 +1,64 @@
-// Package engine drives the databases on which keys are compared: tables, bulk loading, sizes and what the server counts.
+// Package engine drives the databases that keys are compared on: tables, bulk loading, sizes and server counters.
 package engine
 
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 )
 
-// ErrNoBulk is returned by Bulk of an engine that has nothing faster than INSERT.
+// ErrNoBulk is returned by Bulk of an engine that has no faster way than INSERT.
 var ErrNoBulk = Unsupported("no bulk load on this database")
 
-// Engine is a database in which the tool has a place of its own: a schema, a database or a file that nobody else uses, made
-// by Open and removed by Close. It is safe for concurrent use, except Close.
+// Engine is a database with a place for this run only: a schema, a database or a file, created by Open and removed by
+// Close. It is safe for concurrent use, except Close.
 type Engine interface {
 	// Name is "sqlite", "postgres" or "mariadb".
 	Name() string
 	// DB is the pool, with that place as its default.
 	DB() *sql.DB
-	// Settings returns the version and what else decides the figures, in a fixed order.
+	// Settings returns the version and the settings that influence the figures, in a fixed order.
 	Settings(ctx context.Context) ([]Setting, error)
-	// Notes says what can't be measured here, and why; a sentence each.
+	// Notes returns a sentence for each thing that cannot be measured here, with the reason.
 	Notes() []string
 
-	// Create makes a table; see Table.
+	// Create creates a table; see Table.
 	Create(ctx context.Context, t Table) error
-	// Drop removes tables, in the order given, and what they left behind.
+	// Drop removes tables in the order given, and their pages.
 	Drop(ctx context.Context, names ...string) error
-	// Placeholder is the parameter n of a statement, from 1.
+	// Placeholder returns the parameter n of a statement, from 1.
 	Placeholder(n int) string
-	// Value is a key as a parameter for the driver.
+	// Value converts a key to a parameter of the driver.
 	Value(v any) any
-	// Returning reports whether INSERT can return the keys that the database has counted.
+	// Returning reports whether INSERT can return the keys that the database has made.
 	Returning() bool
-	// Bulk loads rows by the fastest way that the database has for a client, or returns ErrNoBulk.
+	// Bulk loads rows by the fastest way that a client of the database has, or returns ErrNoBulk.
 	Bulk(ctx context.Context, conn *sql.Conn, table string, columns []string, rows [][]any) error
 
-	// Settle makes the state before a run the same: dirty pages written, statistics of planners fresh.
+	// Settle brings the database into the same state before each run: dirty pages written, planner statistics fresh.
 	Settle(ctx context.Context, tables ...string) error
-	// Trees returns the B-trees (and heaps) of a table, exact as of now.
+	// Trees returns the B-trees (and heaps) of a table with their exact current sizes.
 	Trees(ctx context.Context, table string) ([]Tree, error)
-	// Usage returns what has been used since the server started.
+	// Usage returns what the server has used since its start.
 	Usage(ctx context.Context) (Usage, error)
-	// Close removes all that Open and Create have made, also after ctx has ended.
+	// Close removes everything that Open and Create made, also after ctx has ended.
 	Close() error
 }
 
-// Setting is a name and a value of the server or the machine.
+// Setting is a setting of the server or the machine.
 type Setting struct{ Name, Value string }
 
-// Table is a table to be made: the key column is called id and comes first.
+// Table is a table to create. The key column is called id and comes first.
 type Table struct {
 	Name    string
 	Kind    key.Kind
 	Columns []Column
 	Indexes [][]string
-	// Fill is PostgreSQL's fillfactor of the primary key, in percent; 0 for the default.
+	// Fill is PostgreSQL's fillfactor of the primary key in percent; 0 is the default.
 	Fill int
 }
 
@@ -65,7 +66,7 @@ type Table struct {
 type Column struct {
 	Name string
 	Type Type
-	// References is the table whose key the column has; of the same kind as the table's own.
+	// References is the table that the column refers to. Its keys are of the same kind as the table's own.
 	References string
 }
 
@@ -77,7 +78,7 @@ const (
 	Bigint Type = iota
 	Name        // short text
 	Moment      // a time
-	Key         // as the primary key
+	Key         // of the kind of the primary key
 )
 
 // Role is what a B-tree is for.
@@ -85,9 +86,9 @@ type Role string
 
 // The roles.
 const (
-	Rows      Role = "rows"      // the rows, without a key of their own
-	Clustered Role = "clustered" // the rows in the order of the primary key, which is the index as well
-	Primary   Role = "primary"   // the index of the primary key beside the rows
+	Rows      Role = "rows"      // the rows, stored without a key
+	Clustered Role = "clustered" // the rows in the order of the primary key: table and index in one
+	Primary   Role = "primary"   // the index of the primary key, separate from the rows
 	Secondary Role = "secondary"
 )
 
@@ -96,13 +97,13 @@ type Tree struct {
 	Name  string
 	Role  Role
 	Bytes int64
-	// Density is the share of the leaf pages that holds entries, 0 to 1; -1 if the database does not tell.
+	// Density is the used share of the leaf pages, 0 to 1; -1 if the database does not report it.
 	Density float64
 	// Fragmentation is the share of leaf pages that are not in order on disk, 0 to 1; -1 if unknown.
 	Fragmentation float64
 }
 
-// Usage is what a server has used. Differences count; -1 stands for what is not known.
+// Usage is what a server has used. Only differences are meaningful; -1 is unknown.
 type Usage struct {
 	Log        int64         // bytes of the write-ahead or redo log
 	PageImages int64         // full pages in it
@@ -112,7 +113,7 @@ type Usage struct {
 	CPU        time.Duration // of the server's processes; 0 if it is part of this one
 }
 
-// Since returns what was used between before and u.
+// Since returns the usage between before and u.
 func (u Usage) Since(before Usage) Usage {
 	return Usage{
 		Log: since(u.Log, before.Log), PageImages: since(u.PageImages, before.PageImages),
@@ -128,20 +129,20 @@ func since[T ~int64](now, before T) T {
 	return now - before
 }
 
-// Names are the engines.
+// Names returns the names of the engines.
 func Names() []string { return []string{"sqlite", "postgres", "mariadb"} }
 
-// Config says how to reach the databases.
+// Config tells how to reach the databases.
 type Config struct {
-	SQLiteDir string // where its files go; empty: a temporary folder
+	SQLiteDir string // folder of its files; empty: a temporary folder
 	Postgres  string // DSN
 	MariaDB   string // DSN of github.com/go-sql-driver/mysql
-	// Durable keeps the database's own settings for commits. Without it commits are not flushed where a session may choose
-	// that, so that the figures are those of the B-trees and not of the disk.
+	// Durable keeps the database's own settings for commits. Without it commits are not flushed, if a session can
+	// choose, so that the figures are those of the B-trees and not of the disk.
 	Durable bool
 }
 
-// Open opens an engine and makes its place.
+// Open opens an engine and creates its place.
 func Open(ctx context.Context, name string, c Config) (Engine, error) {
 	switch name {
 	case "sqlite":
@@ -151,6 +152,15 @@ func Open(ctx context.Context, name string, c Config) (Engine, error) {
 	case "mariadb":
 		return openMariaDB(ctx, c)
 	default:
-		return nil, fmt.Errorf("no database is called %q; there are %v", name, Names())
+		return nil, fmt.Errorf("unknown database %q; there are %v", name, Names())
 	}
 }
+
+// Unsupported returns an error that is errors.ErrUnsupported: something that a database or its user cannot do. Its text
+// is for a report.
+func Unsupported(format string, args ...any) error { return unsupported{fmt.Errorf(format, args...)} }
+
+type unsupported struct{ error }
+
+func (unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
+func (u unsupported) Unwrap() error      { return u.error }

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
-// config is how to reach a test's database; the test is skipped if there is none.
+// config returns the configuration of a test's database, and skips the test if there is none.
 func config(t *testing.T, name string) Config {
 	t.Helper()
 	c := Config{SQLiteDir: t.TempDir()}
@@ -72,7 +72,7 @@ func exec(t *testing.T, e Engine, query string, args ...any) {
 	}
 }
 
-// one is the only value of a query.
+// one returns the only value of a query.
 func one[T any](t *testing.T, db interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }, query string, args ...any,
@@ -111,7 +111,7 @@ func columnsOf(t Table) []string {
 	return list
 }
 
-// rowsOf makes rows of accounts, and their keys, which are nil if the database makes them.
+// rowsOf makes rows of accounts and their keys; the keys are nil if the database makes them.
 func rowsOf(t *testing.T, e Engine, k key.Kind, n int) (rows [][]any, keys []any) {
 	t.Helper()
 	source, err := k.New(key.Config{Seed: 1, Clients: 1})
@@ -148,7 +148,7 @@ func insert(t *testing.T, e Engine, table string, columns []string, rows [][]any
 	}
 }
 
-// fill makes a table and puts n rows into it.
+// fill creates a table with n rows.
 func fill(t *testing.T, e Engine, table Table, n int) (keys []any) {
 	t.Helper()
 	must(t, e.Create(t.Context(), table))
@@ -238,7 +238,7 @@ func TestEveryKindOnEveryEngine(t *testing.T) {
 	})
 }
 
-// strange is a key that no row has.
+// strange returns a key that no row has.
 func strange(k key.Kind) any {
 	switch k.Store {
 	case key.UUID:
@@ -265,14 +265,6 @@ func TestSameSeedGivesTheSameBytes(t *testing.T) {
 				}
 				must(t, e.Drop(t.Context(), table.Name))
 			}
-		}
-	})
-}
-
-func TestMissingTableHasNoTrees(t *testing.T) {
-	each(t, func(t *testing.T, e Engine) {
-		if list, err := e.Trees(t.Context(), "nothing"); err == nil {
-			t.Errorf("%+v", list)
 		}
 	})
 }

@@ -15,17 +15,17 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 )
 
-// mariadb is a database of its own on a server of MariaDB or MySQL. Tables are InnoDB's.
+// mariadb is a database of its own on a MariaDB or MySQL server. Tables use InnoDB.
 type mariadb struct {
 	notes
 	db       *sql.DB
 	config   *mysql.Config // without a database
 	name     string
-	made     bool   // the database, or tried to
-	version  string // as the server says it
+	made     bool   // the database was created, or creating it was tried
+	version  string // as reported by the server
 	pageSize int64
 	local    bool // LOAD DATA LOCAL is allowed
-	server   int  // its process; 0 if it can't be observed
+	server   int  // its process ID; 0 if it cannot be observed
 }
 
 func newMariaDB(c Config) (*mariadb, error) {
@@ -33,7 +33,7 @@ func newMariaDB(c Config) (*mariadb, error) {
 	if err != nil {
 		return nil, &badDSN{"MariaDB: the DSN is not understood; it looks like user:password@tcp(host:3306)/", err}
 	}
-	config.DBName = "" // it need not exist
+	config.DBName = "" // it may not exist
 	config.Logger = &mysql.NopLogger{}
 	if config.Timeout == 0 {
 		config.Timeout = connectTimeout
@@ -103,7 +103,7 @@ func (e *mariadb) makeDatabase(ctx context.Context) error {
 	}
 	defer admin.Close()
 	if err := admin.PingContext(ctx); err != nil {
-		return fmt.Errorf("%s can't be reached; start it or correct the DSN: %w", e.where(), err)
+		return fmt.Errorf("%s cannot be reached; start it or correct the DSN: %w", e.where(), err)
 	}
 	rows, err := admin.QueryContext(ctx,
 		"SELECT schema_name FROM information_schema.schemata WHERE schema_name REGEXP ? ORDER BY 1", placePattern)
@@ -125,25 +125,25 @@ func (e *mariadb) makeDatabase(ctx context.Context) error {
 	e.leftovers("databases", others, "DROP DATABASE %s")
 	e.made = true
 	_, err = admin.ExecContext(ctx, "CREATE DATABASE "+backQuoted(e.name)+" CHARACTER SET utf8mb4")
-	if isNumber(err, 1044, 1227) { // access denied to the database, or for want of a privilege
-		return fmt.Errorf("%s: the user may not make a database; "+
-			"an administrator can allow it by GRANT ALL ON `%s%%`.* TO the user: %w",
+	if isNumber(err, 1044, 1227) { // access denied to the database, or a missing privilege
+		return fmt.Errorf("%s: the user may not create a database; "+
+			"an administrator can allow it with GRANT ALL ON `%s%%`.* TO the user: %w",
 			e.where(), strings.ReplaceAll(placePrefix, "_", `\_`), err)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: make a database: %w", e.where(), err)
+		return fmt.Errorf("%s: create a database: %w", e.where(), err)
 	}
-	// The comment of a table, since MySQL has none of databases.
+	// A comment of a table, because MySQL has no comments of databases.
 	comment := strings.NewReplacer("'", "''", `\`, `\\`).Replace(ownComment())
 	_, err = admin.ExecContext(ctx, fmt.Sprintf("CREATE TABLE %s.%s (id INT PRIMARY KEY) ENGINE=InnoDB COMMENT='%s'",
 		backQuoted(e.name), OwnerTable, comment))
 	if err != nil {
-		return fmt.Errorf("%s: make a table: %w", e.where(), err)
+		return fmt.Errorf("%s: create a table: %w", e.where(), err)
 	}
 	return nil
 }
 
-// OwnerTable is a table in each database of the tool whose comment names the process.
+// OwnerTable is a table in each database of the tool. Its comment names the process.
 const OwnerTable = "sqlflake_owner"
 
 func isNumber(err error, numbers ...uint16) bool {
@@ -151,7 +151,7 @@ func isNumber(err error, numbers ...uint16) bool {
 	return errors.As(err, &my) && slices.Contains(numbers, my.Number)
 }
 
-// denied reports whether a statement failed for want of rights.
+// denied reports whether a statement failed because of missing rights.
 func denied(err error) bool { return isNumber(err, 1044, 1045, 1142, 1143, 1227) }
 
 func (e *mariadb) Name() string           { return "mariadb" }
@@ -165,7 +165,7 @@ func (e *mariadb) Value(v any) any {
 	return v
 }
 
-// mariadbSettings are the variables of Settings, in its order.
+// mariadbSettings are the variables that Settings returns, in its order.
 var mariadbSettings = []string{
 	"innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit", "innodb_flush_method",
 	"innodb_page_size", "sync_binlog", "log_bin", "innodb_doublewrite",
@@ -175,7 +175,7 @@ func (e *mariadb) variables(ctx context.Context) (map[string]string, error) {
 	return e.pairs(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('"+strings.Join(mariadbSettings, "', '")+"')")
 }
 
-// pairs are the rows of a statement that gives names and values.
+// pairs returns the result of a query for names and values.
 func (e *mariadb) pairs(ctx context.Context, query string) (map[string]string, error) {
 	rows, err := e.db.QueryContext(ctx, query)
 	if err != nil {
@@ -211,7 +211,7 @@ func (e *mariadb) Settings(ctx context.Context) ([]Setting, error) {
 	return settings, nil
 }
 
-// words: statistics are made when Settle and Trees ask for them, not in the middle of a measurement.
+// words disables automatic statistics: Settle and Trees collect them, outside of measurements.
 func (e *mariadb) words(length int) words {
 	keyTypes := map[key.Store]string{
 		key.Integer: "BIGINT", key.UUID: "BINARY(16)",
@@ -232,7 +232,7 @@ func (e *mariadb) words(length int) words {
 	}
 }
 
-// textLength is how long the keys of a kind are: 36 characters for UUIDs, 26 for ULIDs.
+// textLength returns the length of the keys of a kind: 36 characters for UUIDs, 26 for ULIDs.
 func textLength(k key.Kind) (int, error) {
 	source, err := k.New(key.Config{Clients: 1})
 	if err != nil || source == nil {
@@ -274,8 +274,8 @@ func (e *mariadb) Drop(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// Settle writes the dirty pages of the tables through FLUSH TABLES ... FOR EXPORT, the server's only way to ask for that
-// without changing the server's settings.
+// Settle writes the dirty pages of the tables with FLUSH TABLES ... FOR EXPORT, the only way that does not change the
+// server's settings.
 func (e *mariadb) Settle(ctx context.Context, tables ...string) (err error) {
 	if len(tables) == 0 {
 		return nil
@@ -294,13 +294,13 @@ func (e *mariadb) Settle(ctx context.Context, tables ...string) (err error) {
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	_, err = conn.ExecContext(ctx, "FLUSH TABLES "+strings.Join(quoted, ", ")+" FOR EXPORT")
 	if denied(err) {
-		e.add("The user may not run FLUSH TABLES ... FOR EXPORT (GRANT RELOAD), so pages may be written at any time.")
+		e.add("The user may not run FLUSH TABLES ... FOR EXPORT (GRANT RELOAD), so pages may be written during a measurement.")
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("write the pages of %s: %w", strings.Join(tables, ", "), err)
 	}
-	_, err = conn.ExecContext(context.WithoutCancel(ctx), "UNLOCK TABLES") // else the connection would go back locked
+	_, err = conn.ExecContext(context.WithoutCancel(ctx), "UNLOCK TABLES") // otherwise the connection would return to the pool locked
 	return err
 }
 
@@ -322,7 +322,7 @@ func (e *mariadb) analyze(ctx context.Context, table string) error {
 	return rows.Err()
 }
 
-// Close also ends connections that still work in the database, since they may hold locks.
+// Close also ends connections that still use the database, because they may hold locks.
 func (e *mariadb) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
@@ -332,7 +332,7 @@ func (e *mariadb) Close() error {
 	}
 	if e.made {
 		if err := e.dropDatabase(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("%s: the database is left behind, to drop it: DROP DATABASE IF EXISTS %s: %w",
+			errs = append(errs, fmt.Errorf("%s: the database was not dropped; drop it with DROP DATABASE IF EXISTS %s: %w",
 				e.where(), backQuoted(e.name), err))
 		}
 	}
@@ -368,7 +368,7 @@ func (e *mariadb) dropDatabase(ctx context.Context) error {
 		}
 	}
 	_, err = admin.ExecContext(ctx, "DROP DATABASE IF EXISTS "+backQuoted(e.name))
-	if denied(err) { // as it was when it should have been made
+	if denied(err) { // reported when creating it failed
 		var n int
 		query := "SELECT count(*) FROM information_schema.schemata WHERE schema_name = ?"
 		if admin.QueryRowContext(ctx, query, e.name).Scan(&n) == nil && n == 0 {
@@ -378,7 +378,7 @@ func (e *mariadb) dropDatabase(ctx context.Context) error {
 	return err
 }
 
-// findServer looks for the server's process.
+// findServer finds the server's process.
 func (e *mariadb) findServer(pidFile string) {
 	host, _, err := net.SplitHostPort(e.config.Addr)
 	if e.config.Net != "unix" && (err != nil || !isLocal(host)) {

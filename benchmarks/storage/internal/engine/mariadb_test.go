@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// innodbFile are the B-trees of a table's file, by the number of the index.
+// innodbFile maps the number of an index to its B-tree in a table's file.
 type innodbFile map[uint64]*innodbTree
 
 type innodbTree struct {
@@ -18,13 +18,13 @@ type innodbTree struct {
 	back                         int64
 }
 
-// readInnoDB reads the file of a table, following the leaves from left to right. The format is that of storage/innobase:
-// fil0types.h and page0types.h.
+// readInnoDB reads the file of a table, following the leaves from left to right. The format is defined in
+// storage/innobase, fil0types.h and page0types.h.
 func readInnoDB(t *testing.T, path string, pageSize int64) innodbFile {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	if os.IsPermission(err) {
-		t.Skipf("the server's files can't be read: %v", err)
+		t.Skipf("the server's files cannot be read: %v", err)
 	}
 	must(t, err)
 	const none, index = math.MaxUint32, 17855

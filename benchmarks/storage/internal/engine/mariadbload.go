@@ -15,15 +15,15 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// loads numbers the readers, whose names the driver keeps for the whole process.
+// loads numbers the readers. The driver keeps their names for the life of the process.
 var loads atomic.Int64
 
-// Bulk is LOAD DATA LOCAL, which the server has to allow by local_infile.
+// Bulk uses LOAD DATA LOCAL, which the server must allow with local_infile.
 func (e *mariadb) Bulk(ctx context.Context, conn *sql.Conn, table string, columns []string, rows [][]any) error {
 	if !e.local {
 		return fmt.Errorf("%w: the server's local_infile is off", ErrNoBulk)
 	}
-	// All of it now: if a value can't be written, no row has been sent.
+	// The text is complete before anything is sent, so a value that cannot be written stores no row.
 	text, err := loadText(rows)
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (e *mariadb) Bulk(ctx context.Context, conn *sql.Conn, table string, column
 	for i, column := range columns {
 		quoted[i] = backQuoted(column)
 	}
-	// The bytes are those of the columns: utf8mb4 for text, 16 bytes for UUIDs.
+	// Bytes are not converted: utf8mb4 for text, 16 bytes for UUIDs.
 	result, err := conn.ExecContext(ctx, fmt.Sprintf(
 		"LOAD DATA LOCAL INFILE 'Reader::%s' INTO TABLE %s CHARACTER SET binary (%s)",
 		reader, backQuoted(table), strings.Join(quoted, ", ")))
@@ -45,7 +45,7 @@ func (e *mariadb) Bulk(ctx context.Context, conn *sql.Conn, table string, column
 	return loaded(ctx, conn, result, len(rows))
 }
 
-// loaded finds what LOCAL has made a warning: rows that were left out since their key was there, values that were cut.
+// loaded finds what LOCAL reports only as a warning: rows left out because their key exists, and truncated values.
 func loaded(ctx context.Context, conn *sql.Conn, result sql.Result, rows int) error {
 	var level, message string
 	var code int
@@ -63,8 +63,8 @@ func loaded(ctx context.Context, conn *sql.Conn, result sql.Result, rows int) er
 	return err
 }
 
-// loadText writes rows as LOAD DATA reads them without further clauses: columns end with a tab, rows with a line feed,
-// and a backslash escapes.
+// loadText writes rows in the default format of LOAD DATA: tabs between columns, a line feed after each row, backslash
+// as escape.
 func loadText(rows [][]any) ([]byte, error) {
 	var text []byte
 	for _, row := range rows {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Trees counts the pages in use. InnoDB reserves more: whole extents of 1 MiB and up to four of them ahead, which would hide
-// the difference of keys in all but big tables.
+// Trees counts the pages in use. InnoDB also reserves extents of 1 MiB, up to four ahead, which would hide the
+// differences between keys in all but large tables.
 func (e *mariadb) Trees(ctx context.Context, table string) ([]Tree, error) {
 	if err := e.analyze(ctx, table); err != nil {
 		return nil, err
@@ -47,11 +47,12 @@ func (e *mariadb) Trees(ctx context.Context, table string) ([]Tree, error) {
 	return trees, nil
 }
 
-// indexPages is what mysql.innodb_index_stats has of an index: exact counts, not estimates as the rest of it.
+// indexPages is the entry of an index in mysql.innodb_index_stats. Its page counts are exact; other statistics there
+// are estimates.
 type indexPages struct {
 	name     string
 	reserved int64 // for pages of all kinds
-	leaves   int64 // in use; but MariaDB 10.11 says 1 for indexes of up to some 40 pages
+	leaves   int64 // in use; MariaDB 10.11 reports 1 for indexes of up to about 40 pages
 }
 
 // poolPages are the pages of an index in the buffer pool.
@@ -60,12 +61,13 @@ type poolPages struct {
 	data, rootData int64 // bytes of records
 }
 
-// measure returns the pages in use and how full the leaves are. If all pages are in the buffer pool the first is exact; else
-// pages between the root and the leaves are missing, about one in three hundred. Density leaves the root out and takes those
-// between for leaves. It is -1 if too few of the leaves are in the pool: they are not any, but the last used.
+// measure returns the pages in use and how full the leaves are. The page count is exact if all pages are in the buffer
+// pool. Otherwise pages between the root and the leaves are missing, about one in three hundred. The density leaves out
+// the root and counts inner pages as leaves. It is -1 if too few leaves are in the pool: those are the last used, not a
+// random sample.
 func (x indexPages) measure(pool poolPages, pageSize int64) (pages int64, density float64) {
 	leaves := x.leaves
-	if leaves <= 1 && x.reserved > 1 { // it can't be: the root is a page of its own
+	if leaves <= 1 && x.reserved > 1 { // impossible: the root is a page of its own
 		leaves = x.reserved - 1
 		if below := pool.pages - pool.roots; pool.roots == 1 && x.reserved > fragmentPages+1 {
 			leaves = min(leaves, below)
@@ -85,10 +87,10 @@ func (x indexPages) measure(pool poolPages, pageSize int64) (pages int64, densit
 	return pages, float64(data) / float64(inPool*(pageSize-pageOverhead))
 }
 
-// fragmentPages is how many pages a segment gets one by one, before it gets extents.
+// fragmentPages is the number of single pages that a segment gets before it gets extents.
 const fragmentPages = 32
 
-// indexes has the clustered one first.
+// indexes returns the clustered index first.
 func (e *mariadb) indexes(ctx context.Context, table string) ([]indexPages, error) {
 	rows, err := e.db.QueryContext(ctx, `SELECT index_name, MAX(IF(stat_name = 'size', stat_value, 0)),
 			MAX(IF(stat_name = 'n_leaf_pages', stat_value, 0))
@@ -109,7 +111,7 @@ func (e *mariadb) indexes(ctx context.Context, table string) ([]indexPages, erro
 	return list, rows.Err()
 }
 
-// wholeTrees is Trees for users who may not read the statistics' table.
+// wholeTrees implements Trees for users without access to the statistics table.
 func (e *mariadb) wholeTrees(ctx context.Context, table string) ([]Tree, error) {
 	e.add("The user may not read mysql.innodb_index_stats, so sizes on %s include pages that are reserved but empty, "+
 		"and those of several indexes are one figure.", e.product())
@@ -126,11 +128,11 @@ func (e *mariadb) wholeTrees(ctx context.Context, table string) ([]Tree, error) 
 	return trees, nil
 }
 
-// pageOverhead is what is not for records in a page: 38 bytes of header, 56 of the index's, 26 for the records that stand
-// for the lowest and the highest, and 8 at the end. The page's directory, 2 bytes for 4 to 8 records, counts as free.
+// pageOverhead is the part of a page that holds no records: a header of 38 bytes, the index header of 56, 26 for the
+// infimum and supremum records, and a trailer of 8. The page directory, 2 bytes for 4 to 8 records, counts as free.
 const pageOverhead = 38 + 56 + 26 + 8
 
-// pooled looks up which pages of a table the buffer pool has, by the names of indexes; nil if the user may not.
+// pooled returns the pages of a table in the buffer pool, by index name; nil without the right to read it.
 func (e *mariadb) pooled(ctx context.Context, table string) (map[string]poolPages, error) {
 	prefix := "INNODB_"
 	if strings.Contains(e.version, "MariaDB") {
@@ -143,7 +145,7 @@ func (e *mariadb) pooled(ctx context.Context, table string) (map[string]poolPage
 		JOIN information_schema.INNODB_BUFFER_PAGE p ON p.SPACE = i.SPACE AND p.INDEX_NAME = i.NAME
 		WHERE t.NAME = ? AND p.PAGE_TYPE = 'INDEX' GROUP BY i.NAME`, e.name+"/"+table)
 	if denied(err) {
-		e.add("How full the pages are is not known on %s: the user may not look into the buffer pool (GRANT PROCESS).",
+		e.add("How full the pages are is not known on %s: the user may not read the buffer pool's contents (GRANT PROCESS).",
 			e.product())
 		return nil, nil
 	}
@@ -163,8 +165,8 @@ func (e *mariadb) pooled(ctx context.Context, table string) (map[string]poolPage
 	return pools, rows.Err()
 }
 
-// Usage is of the whole server. Written includes the doublewrite buffer; pages are written long after they were changed, so
-// it is that of the work only if Settle comes before the second call.
+// Usage is that of the whole server. Written includes the doublewrite buffer. Pages are written long after their
+// change, so Written measures the work only if Settle ran before the second call.
 func (e *mariadb) Usage(ctx context.Context) (Usage, error) {
 	values, err := e.pairs(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_os_log_written',
 		'Innodb_data_written', 'Innodb_buffer_pool_reads', 'Innodb_buffer_pool_read_requests')`)
@@ -182,7 +184,7 @@ func (e *mariadb) Usage(ctx context.Context) (Usage, error) {
 		PageImages: -1, Hits: -1, CPU: e.cpu(),
 		Written: number("Innodb_data_written"), Reads: number("Innodb_buffer_pool_reads"),
 	}
-	// MariaDB tells how much log was made, MySQL how much of it was written.
+	// MariaDB reports how much log was made, MySQL how much of it was written.
 	if u.Log = number("Innodb_lsn_current"); u.Log < 0 {
 		u.Log = number("Innodb_os_log_written")
 	}
@@ -198,14 +200,14 @@ func (e *mariadb) cpu() time.Duration {
 	}
 	used, err := processCPU(e.server)
 	if err != nil {
-		e.add("%s's CPU time is not known any more: %v.", e.product(), err)
+		e.add("%s's CPU time is no longer known: %v.", e.product(), err)
 		return -1
 	}
 	return used
 }
 
-// serverProcess finds the process of a server that says where its number is written down. If that can't be read, the only
-// server on this machine is the one.
+// serverProcess finds the process of a server that reports its PID file. If the file cannot be read, it is the only
+// server process on this machine.
 func serverProcess(pidFile string) (int, error) {
 	isServer := func(p process) bool { return p.name == "mariadbd" || p.name == "mysqld" }
 	if text, err := os.ReadFile(pidFile); err == nil {
@@ -221,10 +223,10 @@ func serverProcess(pidFile string) (int, error) {
 	}
 	switch len(list) {
 	case 0:
-		return 0, errors.New("its process can't be seen from here")
+		return 0, errors.New("its process is not visible from here")
 	case 1:
 		return list[0].pid, nil
 	default:
-		return 0, fmt.Errorf("there are %d servers here, and %s can't be read to tell which it is", len(list), pidFile)
+		return 0, fmt.Errorf("there are %d servers here, and %s, which would identify it, cannot be read", len(list), pidFile)
 	}
 }

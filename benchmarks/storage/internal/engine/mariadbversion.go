@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// product is what the server is, as far as it has said so.
+// product names the server, as far as it is known.
 func (e *mariadb) product() string {
 	switch {
 	case e.version == "":

@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// placePrefix begins the names of schemas and databases that the tool makes; eight random hexadecimal digits follow.
+// placePrefix is the prefix of the schemas and databases of the tool; eight random hexadecimal digits follow.
 const placePrefix = "sqlflake_storage_"
 
-const placePattern = "^" + placePrefix + "[0-9a-f]{8}$" // a regular expression of PostgreSQL and MariaDB alike
+const placePattern = "^" + placePrefix + "[0-9a-f]{8}$" // valid in PostgreSQL and MariaDB
 
 func newPlace() string {
 	var b [4]byte
@@ -30,10 +30,10 @@ func newPlace() string {
 const (
 	connectTimeout = 15 * time.Second // for the first answer of a server
 	closeTimeout   = time.Minute      // for removing a place
-	idleConns      = 64               // kept by a pool, so that a run with many clients does not connect anew
+	idleConns      = 64               // kept by a pool, so that a run with many clients does not reconnect
 )
 
-// notes are the sentences of Engine.Notes, each once.
+// notes collects the sentences of Engine.Notes without duplicates.
 type notes struct {
 	mu   sync.Mutex
 	list []string
@@ -55,15 +55,15 @@ func (n *notes) Notes() []string {
 	return slices.Clone(n.list)
 }
 
-// leftovers adds a note about places that other runs have made.
+// leftovers adds a note about places of other runs.
 func (n *notes) leftovers(what string, quoted []string, drop string) {
 	if len(quoted) > 0 {
-		n.add("There are %s of other runs, which go on or were killed: %s. -cleanup drops those of killed ones; to drop one: %s.",
+		n.add("There are %s of other runs, which are running or were killed: %s. -cleanup drops those of killed runs; to drop one: %s.",
 			what, strings.Join(quoted, ", "), fmt.Sprintf(drop, quoted[0]))
 	}
 }
 
-// badDSN is an error in a DSN. Its text is not the driver's, which may repeat parts of the password.
+// badDSN is an error in a DSN. It does not contain the driver's message, which may repeat parts of the password.
 type badDSN struct {
 	text  string
 	cause error
@@ -72,28 +72,29 @@ type badDSN struct {
 func (e *badDSN) Error() string { return e.text }
 func (e *badDSN) Unwrap() error { return e.cause }
 
-// commentOf is written beside a place, for Cleanup and for whoever finds it.
+// commentOf returns the comment of a place. Cleanup and administrators read it.
 func commentOf(pid int, host string) string {
-	return fmt.Sprintf("sqlflake storage benchmark, process %d on %s; may be dropped when that has ended", pid, host)
+	return fmt.Sprintf("sqlflake storage benchmark, process %d on %s; may be dropped after it has ended", pid, host)
 }
 
 func ownComment() string {
-	host, _ := os.Hostname() // without one Cleanup leaves the place alone
+	host, _ := os.Hostname() // without it Cleanup keeps the place
 	return commentOf(os.Getpid(), host)
 }
 
 var commentPattern = regexp.MustCompile(
-	`^sqlflake storage benchmark, process (\d+) on (.*); may be dropped when that has ended$`)
+	`^sqlflake storage benchmark, process (\d+) on (.*); may be dropped after it has ended$`)
 
-// inUse says why a place must stay: its comment is not ours, or its process may live. Empty: it has ended.
+// inUse returns why a place must be kept: the comment is not the tool's, or its process may be alive. It is empty if
+// the process has ended.
 func inUse(comment string) string {
 	found := commentPattern.FindStringSubmatch(comment)
 	if found == nil {
-		return "it has no comment of this tool"
+		return "its comment is not by this tool"
 	}
 	host, err := os.Hostname()
 	if err != nil || host == "" || found[2] != host {
-		return fmt.Sprintf("it is of a process on %q, which can't be looked up from here", found[2])
+		return fmt.Sprintf("its process is on %q and cannot be checked from here", found[2])
 	}
 	pid, err := strconv.Atoi(found[1])
 	if err != nil || alive(pid) {
@@ -102,9 +103,9 @@ func inUse(comment string) string {
 	return ""
 }
 
-// alive reports whether there is a process of a number, or may be.
+// alive reports whether a process with this ID exists or may exist.
 func alive(pid int) bool {
-	if runtime.GOOS == "windows" { // which knows no signal 0
+	if runtime.GOOS == "windows" { // which has no signal 0
 		return true
 	}
 	p, err := os.FindProcess(pid)

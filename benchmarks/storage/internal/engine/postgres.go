@@ -24,12 +24,12 @@ type postgres struct {
 	db         *sql.DB
 	config     *pgx.ConnConfig
 	schema     string
-	made       bool  // the schema, or tried to
-	version    int   // as server_version_num: 150004 is 15.4
+	made       bool  // the schema was created, or creating it was tried
+	version    int   // in the form of server_version_num: 150004 is 15.4
 	blockSize  int64 // of a page
-	postmaster int   // the server's first process; 0 if it can't be observed
+	postmaster int   // ID of the server's first process; 0 if it cannot be observed
 
-	dropped atomic.Int64 // how many times tables were dropped, see refresh
+	dropped atomic.Int64 // how often tables were dropped, see refresh
 }
 
 const postgresForm = "PostgreSQL: the DSN is not understood; it looks like postgres://user:password@host:5432/database " +
@@ -61,7 +61,7 @@ func (e *postgres) open(ctx context.Context, durable bool) error {
 	}
 	config := e.config.Copy()
 	config.RuntimeParams["search_path"] = e.schema
-	config.RuntimeParams["application_name"] = e.schema // by which Close finds what still runs
+	config.RuntimeParams["application_name"] = e.schema // by which Close finds running statements
 	if !durable {
 		config.RuntimeParams["synchronous_commit"] = "off"
 	}
@@ -74,7 +74,7 @@ func (e *postgres) open(ctx context.Context, durable bool) error {
 		return fmt.Errorf("%s: %w", e.where(), err)
 	}
 	if e.version < countersVersion {
-		e.add("PostgreSQL before 15 tells no exact counts of full-page images, reads, hits and bytes written; " +
+		e.add("PostgreSQL before 15 does not report exact counts of full-page images, reads, hits and bytes written; " +
 			"they are left out.")
 	}
 	e.findPostmaster(backend)
@@ -87,7 +87,7 @@ func (e *postgres) makeSchema(ctx context.Context) error {
 	defer cancel()
 	admin, err := pgx.ConnectConfig(ctx, e.config)
 	if err != nil {
-		return fmt.Errorf("%s can't be reached; start it or correct the DSN: %w", e.where(), err)
+		return fmt.Errorf("%s cannot be reached; start it or correct the DSN: %w", e.where(), err)
 	}
 	defer closeConn(admin)
 	others, err := names(ctx, admin, "SELECT quote_ident(nspname) FROM pg_namespace WHERE nspname ~ $1 ORDER BY 1",
@@ -99,12 +99,12 @@ func (e *postgres) makeSchema(ctx context.Context) error {
 	e.made = true
 	_, err = admin.Exec(ctx, "CREATE SCHEMA "+doubleQuoted(e.schema))
 	if isCode(err, "42501") { // insufficient_privilege
-		return fmt.Errorf("%s: the user may not make a schema; "+
-			"the database's owner can allow it by GRANT CREATE ON DATABASE %s TO %s: %w",
+		return fmt.Errorf("%s: the user may not create a schema; "+
+			"the database's owner can allow it with GRANT CREATE ON DATABASE %s TO %s: %w",
 			e.where(), doubleQuoted(e.config.Database), doubleQuoted(e.config.User), err)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: make a schema: %w", e.where(), err)
+		return fmt.Errorf("%s: create a schema: %w", e.where(), err)
 	}
 	_, err = admin.Exec(ctx, fmt.Sprintf("COMMENT ON SCHEMA %s IS '%s'",
 		doubleQuoted(e.schema), strings.ReplaceAll(ownComment(), "'", "''")))
@@ -114,7 +114,7 @@ func (e *postgres) makeSchema(ctx context.Context) error {
 func closeConn(conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 	defer cancel()
-	_ = conn.Close(ctx) // nothing depends on it any more
+	_ = conn.Close(ctx) // nothing else uses it
 }
 
 func names(ctx context.Context, conn *pgx.Conn, query string, args ...any) ([]string, error) {
@@ -130,8 +130,8 @@ func isCode(err error, codes ...string) bool {
 	return errors.As(err, &pg) && slices.Contains(codes, pg.Code)
 }
 
-// refresh makes a connection forget the types of statements after tables were dropped: the driver remembers them by their
-// text, and the next table of a name may have other types.
+// refresh clears a connection's cache of statements after tables were dropped: the driver caches column types by
+// statement, and a new table of the same name may have other types.
 func (e *postgres) refresh(ctx context.Context, conn *pgx.Conn) error {
 	const known = "sqlflake.dropped"
 	data, now := conn.PgConn().CustomData(), e.dropped.Load()
@@ -169,8 +169,8 @@ func (e *postgres) Settings(ctx context.Context) ([]Setting, error) {
 	return settings, nil
 }
 
-// words: autovacuum is off on the tables, so that it does not run in the middle of a measurement. Text is plain text in
-// the database's collation, as programs have it; an index under a collation other than C compares more slowly.
+// words turns autovacuum off for the tables, so that it does not run during a measurement. Text uses the database's
+// collation, as in applications; an index with a collation other than C compares more slowly.
 func (e *postgres) words() words {
 	keyTypes := map[key.Store]string{key.Integer: "bigint", key.UUID: "uuid", key.Text: "text"}
 	return words{
@@ -211,7 +211,7 @@ func (e *postgres) Drop(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// Bulk is COPY in the binary format.
+// Bulk uses COPY in the binary format.
 func (e *postgres) Bulk(ctx context.Context, conn *sql.Conn, table string, columns []string, rows [][]any) error {
 	return conn.Raw(func(driver any) error {
 		std, ok := driver.(*stdlib.Conn)
@@ -229,7 +229,7 @@ func (e *postgres) Bulk(ctx context.Context, conn *sql.Conn, table string, colum
 	})
 }
 
-// Settle also sets hint bits and the visibility map, which the first readers would do otherwise.
+// Settle also sets hint bits and the visibility map; otherwise the first readers would.
 func (e *postgres) Settle(ctx context.Context, tables ...string) error {
 	for _, table := range tables {
 		if _, err := e.db.ExecContext(ctx, "VACUUM (ANALYZE) "+doubleQuoted(table)); err != nil {
@@ -238,14 +238,14 @@ func (e *postgres) Settle(ctx context.Context, tables ...string) error {
 	}
 	_, err := e.db.ExecContext(ctx, "CHECKPOINT")
 	if isCode(err, "42501") {
-		e.add("The user may not run CHECKPOINT, so checkpoints come at any time; GRANT pg_checkpoint allows it from " +
+		e.add("The user may not run CHECKPOINT, so checkpoints may run during a measurement; GRANT pg_checkpoint allows it from " +
 			"PostgreSQL 15 on.")
 		return nil
 	}
 	return err
 }
 
-// Close also ends statements of its connections that still run, since they may hold locks.
+// Close also ends running statements of its connections, because they may hold locks.
 func (e *postgres) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
@@ -276,6 +276,6 @@ func (e *postgres) dropSchema(ctx context.Context) error {
 }
 
 func (e *postgres) left(err error) error {
-	return fmt.Errorf("%s: the schema is left behind, to drop it: DROP SCHEMA IF EXISTS %s CASCADE: %w",
+	return fmt.Errorf("%s: the schema was not dropped; drop it with DROP SCHEMA IF EXISTS %s CASCADE: %w",
 		e.where(), doubleQuoted(e.schema), err)
 }

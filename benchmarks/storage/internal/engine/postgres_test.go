@@ -31,8 +31,8 @@ func TestPostgresSizesAgree(t *testing.T) {
 			if bytes != tree.Bytes {
 				t.Errorf("%s: %d bytes by pgstatindex, %d by size", tree.Name, bytes, tree.Bytes)
 			}
-			// An entry is a header of 8 bytes, the key in steps of 8 and a pointer of 4; a page has 24+16 bytes of its own,
-			// and its high key counts as used.
+			// An entry is a header of 8 bytes, the key in steps of 8 and a pointer of 4. A page has an overhead of
+			// 24+16 bytes, and its high key counts as used.
 			entry = map[string]int64{"explicit": 20, "uuidv4": 28, "uuidv4-text": 8 + 40 + 4}[name]
 			if tree.Role == Secondary {
 				entry = 20
@@ -51,7 +51,7 @@ func TestPostgresSizesAgree(t *testing.T) {
 	}
 }
 
-// TestExtensionOfAnotherRun: the first engine makes it in its schema, and takes it away.
+// TestExtensionOfAnotherRun: the first engine creates the extension in its schema and removes it.
 func TestExtensionOfAnotherRun(t *testing.T) {
 	c := config(t, "postgres")
 	first, err := Open(t.Context(), "postgres", c)

@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// countersVersion is the first PostgreSQL whose counters can be had without the delay of a collector's process.
+// countersVersion is the first PostgreSQL version without a separate statistics collector, which reports late.
 const countersVersion = 150000
 
-// What another run does to the extension at the same moment can hit a statement anywhere: PostgreSQL then says that it can't
-// find a row of its catalog (internal_error).
+// When another run creates or drops the extension at the same time, any statement can fail: PostgreSQL does not find a
+// row of its catalog (internal_error).
 const (
 	goneMeanwhile = "XX000"
 	tries         = 5
 )
 
-// statTuple returns the schema of the extension pgstattuple, which it makes in the engine's own if it is not there; empty
-// if that can't be. https://www.postgresql.org/docs/current/pgstattuple.html.
+// statTuple returns the schema of the extension pgstattuple. If it is missing it is created in the engine's schema; the
+// result is empty if that fails. https://www.postgresql.org/docs/current/pgstattuple.html.
 func (e *postgres) statTuple(ctx context.Context) (string, error) {
-	for range tries { // another run may make or drop it at this moment
+	for range tries { // another run may create or drop it at the same time
 		var schema string
 		err := e.db.QueryRowContext(ctx, `SELECT quote_ident(n.nspname) FROM pg_extension x
 			JOIN pg_namespace n ON n.oid = x.extnamespace WHERE x.extname = 'pgstattuple'`).Scan(&schema)
@@ -35,7 +35,7 @@ func (e *postgres) statTuple(ctx context.Context) (string, error) {
 			return schema, err
 		}
 		_, err = e.db.ExecContext(ctx, "CREATE EXTENSION pgstattuple SCHEMA "+doubleQuoted(e.schema))
-		// What another session has made meanwhile shows as a duplicate of the name or of the catalog's row.
+		// If another session has created it meanwhile, the error is a duplicate name or catalog row.
 		if err != nil && !isCode(err, "42710", "23505", goneMeanwhile) {
 			if isServerError(err) {
 				e.noDensity(err)
@@ -48,7 +48,7 @@ func (e *postgres) statTuple(ctx context.Context) (string, error) {
 }
 
 func (e *postgres) noDensity(err error) {
-	e.add("How full the pages of indexes are is not known: pgstattuple can't be used (%s).", strings.TrimSpace(err.Error()))
+	e.add("How full the pages of indexes are is not known: pgstattuple is not available (%s).", strings.TrimSpace(err.Error()))
 }
 
 func isServerError(err error) bool {
@@ -56,13 +56,13 @@ func isServerError(err error) bool {
 	return errors.As(err, &coded)
 }
 
-// Trees: sizes are those of the main fork, without the maps of free space and visibility and without TOAST.
+// Trees returns the sizes of the main fork, without the free space map, the visibility map and TOAST.
 func (e *postgres) Trees(ctx context.Context, table string) ([]Tree, error) {
 	list, err := e.relations(ctx, table)
 	if err != nil {
 		return nil, err
 	}
-	for range tries { // the extension of another run goes when that closes
+	for range tries { // the extension of another run disappears when that run closes
 		if err = e.densities(ctx, list); !isCode(err, "3F000", "42883", goneMeanwhile) {
 			break
 		}
@@ -110,8 +110,8 @@ func (e *postgres) relations(ctx context.Context, table string) ([]relation, err
 	return list, nil
 }
 
-// densities reads all pages: of indexes the share of the leaves' room that is used, of the heap the share of live rows.
-// Fragmentation is the share of leaves whose right neighbour comes before them in the file.
+// densities reads all pages. For indexes it returns the used share of the leaves, for the heap the share of live rows.
+// Fragmentation is the share of leaves whose right neighbour is before them in the file.
 func (e *postgres) densities(ctx context.Context, list []relation) error {
 	schema, err := e.statTuple(ctx)
 	if err != nil || schema == "" {
@@ -137,16 +137,16 @@ func (e *postgres) densities(ctx context.Context, list []relation) error {
 		if err != nil {
 			return err
 		}
-		if !math.IsNaN(density) { // as it is for an index without leaves
+		if !math.IsNaN(density) { // NaN for an index without leaves
 			r.Density, r.Fragmentation = density/100, fragmentation/100
 		}
 	}
 	return nil
 }
 
-// Usage: the log is exact. The counts of pages are of the whole database; sessions hand them in when they are idle, so
-// connections in use at this moment may hold back what they have counted. Pages are written long after they were changed, so
-// Written is that of the work only if Settle comes before the second call.
+// Usage: the log is exact. Page counts are of the whole database; sessions report them when idle, so connections in use
+// may not have reported yet. Pages are written long after their change, so Written measures the work only if Settle ran
+// before the second call.
 func (e *postgres) Usage(ctx context.Context) (Usage, error) {
 	u := Usage{PageImages: -1, Written: -1, Reads: -1, Hits: -1, CPU: e.cpu()}
 	if e.version >= countersVersion {
@@ -163,7 +163,8 @@ func (e *postgres) Usage(ctx context.Context) (Usage, error) {
 	return u, err
 }
 
-// written is the expression for the bytes that all processes have written or added to data files, as far as the kernel.
+// written is the SQL expression for the bytes that all processes have written to data files or added to them, passed to
+// the kernel.
 func (e *postgres) written() string {
 	size := strconv.FormatInt(e.blockSize, 10)
 	switch {
@@ -178,8 +179,8 @@ func (e *postgres) written() string {
 	}
 }
 
-// flushCounters makes the idle connections of the pool hand in what they have counted; they would do so after up to ten
-// seconds.
+// flushCounters makes the idle connections of the pool report their counts, which they would do up to ten seconds
+// later.
 func (e *postgres) flushCounters(ctx context.Context) error {
 	var conns []*sql.Conn
 	defer func() {
@@ -187,7 +188,7 @@ func (e *postgres) flushCounters(ctx context.Context) error {
 			_ = conn.Close() // back to the pool
 		}
 	}()
-	for range max(e.db.Stats().Idle, 1) { // all at once, else the pool gives the same one again
+	for range max(e.db.Stats().Idle, 1) { // all at once, otherwise the pool returns the same connection again
 		conn, err := e.db.Conn(ctx)
 		if err != nil {
 			return err
@@ -200,7 +201,7 @@ func (e *postgres) flushCounters(ctx context.Context) error {
 	return nil
 }
 
-// findPostmaster looks for the parent of the process that serves a connection.
+// findPostmaster finds the parent of the process that serves a connection.
 func (e *postgres) findPostmaster(backend int) {
 	if !isLocal(e.config.Host) {
 		e.add("PostgreSQL's CPU time is not known: it runs on another machine.")
@@ -208,7 +209,7 @@ func (e *postgres) findPostmaster(backend int) {
 	}
 	child, err := readProcess(backend)
 	if err == nil && child.name == "postgres" {
-		// In another container the same number would be another process.
+		// The number could be that of another process if the server is in a container.
 		parent, err := readProcess(child.parent)
 		if err == nil && parent.name == "postgres" {
 			if _, err = familyCPU(parent.pid); err == nil {
@@ -217,7 +218,7 @@ func (e *postgres) findPostmaster(backend int) {
 			}
 		}
 	}
-	e.add("PostgreSQL's CPU time is not known: its processes can't be seen from here.")
+	e.add("PostgreSQL's CPU time is not known: its processes are not visible from here.")
 }
 
 func (e *postgres) cpu() time.Duration {
@@ -226,7 +227,7 @@ func (e *postgres) cpu() time.Duration {
 	}
 	used, err := familyCPU(e.postmaster)
 	if err != nil {
-		e.add("PostgreSQL's CPU time is not known any more: %v.", err)
+		e.add("PostgreSQL's CPU time is no longer known: %v.", err)
 		return -1
 	}
 	return used

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// bytesWritten is what this process has handed to write and its kind, by Linux's account (proc(5), /proc/PID/io); -1
-// elsewhere.
+// bytesWritten returns the bytes that this process and its children have passed to write on Linux (proc(5),
+// /proc/PID/io); -1 elsewhere.
 func bytesWritten() int64 {
 	text, err := os.ReadFile("/proc/self/io")
 	if err != nil {
@@ -28,8 +28,8 @@ func bytesWritten() int64 {
 	return -1
 }
 
-// isLocal reports whether a host, or the folder of a socket, is on this machine as far as its name says. A server in a
-// container may still be behind it.
+// isLocal reports whether a host, or the folder of a socket, is on this machine by its name. The server may still be in
+// a container.
 func isLocal(host string) bool {
 	if host == "" || host == "localhost" || strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") {
 		return true
@@ -38,10 +38,10 @@ func isLocal(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// process is what Linux tells about a process: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html.
+// process is Linux's information about a process: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html.
 type process struct {
 	pid      int
-	name     string // of the program, 15 bytes at most
+	name     string // of the program, at most 15 bytes
 	parent   int
 	children time.Duration // CPU time of the children that have ended, in steps of 10 ms
 }
@@ -55,7 +55,7 @@ func readProcess(pid int) (process, error) {
 	if err != nil {
 		return process{}, err
 	}
-	// The name stands in parentheses and may contain some.
+	// The name is in parentheses and may contain parentheses.
 	open, end := strings.IndexByte(string(text), '('), strings.LastIndexByte(string(text), ')')
 	if open < 0 || end < open {
 		return process{}, fmt.Errorf("%s has an unknown form", path)
@@ -75,7 +75,7 @@ func readProcess(pid int) (process, error) {
 	return p, errors.Join(errs[:]...)
 }
 
-// processes are those that match, of all that this process may see.
+// processes returns the visible processes that match.
 func processes(match func(process) bool) ([]process, error) {
 	paths, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -87,16 +87,17 @@ func processes(match func(process) bool) ([]process, error) {
 		if err != nil {
 			continue
 		}
-		if p, err := readProcess(pid); err == nil && match(p) { // an error says that it has ended
+		if p, err := readProcess(pid); err == nil && match(p) { // an error means that it has ended
 			list = append(list, p)
 		}
 	}
 	return list, nil
 }
 
-// familyCPU is the CPU time of a process, its children and those of its children that have ended.
+// familyCPU returns the CPU time of a process, its children, and its children that have ended.
 func familyCPU(pid int) (time.Duration, error) {
-	// In this order a child that ends meanwhile is missed, not counted twice; that is at most what one child has used.
+	// In this order a child that ends meanwhile is missed rather than counted twice. The error is at most the time of
+	// one child.
 	parent, err := readProcess(pid)
 	if err != nil {
 		return 0, err
@@ -123,5 +124,5 @@ func familyCPU(pid int) (time.Duration, error) {
 	return total, nil
 }
 
-// errEnded is returned by processCPU for a process that is not there.
+// errEnded is returned by processCPU for a process that does not exist.
 var errEnded = errors.New("the process has ended")

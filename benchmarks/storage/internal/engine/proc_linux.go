@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// processCPU is the CPU time of a process with all its threads, also of those that have ended, which
-// /proc/PID/task/*/schedstat leaves out. It is what clock_getcpuclockid(3) gives, to the nanosecond, and needs no rights.
+// processCPU returns the CPU time of a process with all its threads, including ended ones, which
+// /proc/PID/task/*/schedstat omits. It is the clock of clock_getcpuclockid(3), in nanoseconds, and needs no rights.
 func processCPU(pid int) (time.Duration, error) {
 	const scheduled = 2 // CPUCLOCK_SCHED of the kernel's posix-timers_types.h
 	clock := ^int32(pid)<<3 | scheduled

@@ -26,7 +26,7 @@ func TestProcessCPU(t *testing.T) {
 	before, err := processCPU(os.Getpid())
 	must(t, err)
 	done := make(chan struct{})
-	go func() { // on a thread that ends with it
+	go func() { // on a thread that ends with the goroutine
 		defer close(done)
 		runtime.LockOSThread()
 		for start := time.Now(); time.Since(start) < 50*time.Millisecond; {
@@ -44,6 +44,6 @@ func TestProcessCPU(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	if _, err := processCPU(1 << 28); err == nil { // above the highest number that Linux allows
-		t.Error("a process that can't be has used CPU time")
+		t.Error("an impossible process has used CPU time")
 	}
 }

@@ -58,7 +58,7 @@ func TestErrorsSayWhereAndKeepThePassword(t *testing.T) {
 	}
 }
 
-// account makes a user without rights and returns the configuration to be that.
+// account creates a user without rights and returns the configuration to connect as that user.
 func account(t *testing.T, name string) (user string, c Config) {
 	t.Helper()
 	user = "sqlflake_t_" + newPlace()[len(placePrefix):]
@@ -92,7 +92,7 @@ func account(t *testing.T, name string) (user string, c Config) {
 	return user, c
 }
 
-// grant runs a statement as the administrator.
+// grant runs a statement as administrator.
 func grant(t *testing.T, name, statement string) {
 	t.Helper()
 	target := map[string]func(testing.TB) testdb.Target{"postgres": testdb.Postgres, "mariadb": testdb.MariaDB}[name](t)

@@ -33,7 +33,7 @@ func conn(t *testing.T, e Engine) *sql.Conn {
 	t.Helper()
 	c, err := e.DB().Conn(t.Context())
 	must(t, err)
-	t.Cleanup(func() { _ = c.Close() }) // closed by the test, or not
+	t.Cleanup(func() { _ = c.Close() }) // the test may have closed it already
 	return c
 }
 
@@ -95,7 +95,7 @@ func TestBulkRefusesWhatItCannotWrite(t *testing.T) {
 	})
 }
 
-// TestNameComesBackWithOtherTypes: drivers remember statements by their text.
+// TestNameComesBackWithOtherTypes: drivers cache statements by their text.
 func TestNameComesBackWithOtherTypes(t *testing.T) {
 	eachServer(t, func(t *testing.T, e Engine) {
 		held := conn(t, e)
@@ -142,7 +142,7 @@ func TestUsageCounts(t *testing.T) {
 	})
 }
 
-// TestUsageCountsOtherConnections: a session of PostgreSQL keeps its counts for a second or more.
+// TestUsageCountsOtherConnections: a session of PostgreSQL reports its counts after a second or more.
 func TestUsageCountsOtherConnections(t *testing.T) {
 	e := open(t, "postgres")
 	fill(t, e, accounts("t", find(t, "explicit")), 3000)
@@ -152,7 +152,7 @@ func TestUsageCountsOtherConnections(t *testing.T) {
 	for range 5 {
 		c := conn(t, e)
 		held = append(held, c)
-		one[int](t, c, "SELECT count(*) FROM t") // ... which reports it at once if the session has not reported lately
+		one[int](t, c, "SELECT count(*) FROM t") // ... which reports it at once if the session has not reported recently
 		for range 10 {
 			one[int](t, c, "SELECT count(*) FROM t")
 		}
@@ -206,18 +206,18 @@ func TestCPUOfClosedConnectionsCounts(t *testing.T) {
 		must(t, c.Close())
 		e.DB().SetMaxIdleConns(-1) // closes them
 		time.Sleep(200 * time.Millisecond)
-		const rounding = 30 * time.Millisecond // what has ended is counted in steps of 10 ms
+		const rounding = 30 * time.Millisecond // ended processes are counted in steps of 10 ms
 		if used := usage(t, e).CPU - before; used < enough-rounding {
 			t.Errorf("%v after the connections were closed", used)
 		}
 	})
 }
 
-// exists looks for a place over a connection of its own.
+// exists looks for a place on a connection of its own.
 func exists(t *testing.T, name, place string) bool {
 	t.Helper()
 	target := map[string]func(testing.TB) testdb.Target{"postgres": testdb.Postgres, "mariadb": testdb.MariaDB}[name](t)
-	// The name is one of the tests'.
+	// The name is set by the test.
 	return one[int](t, target.Open(t), "SELECT count(*) FROM information_schema.schemata WHERE schema_name = '"+place+"'") > 0
 }
 
@@ -231,7 +231,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 			if !exists(t, name, place(e)) {
 				t.Fatal("it was not there")
 			}
-			// Somebody has forgotten a transaction, and somebody is at work when the program is interrupted.
+			// One transaction is left open and one statement runs when the program is interrupted.
 			tx, err := e.DB().BeginTx(context.WithoutCancel(ctx), nil)
 			must(t, err)
 			defer func() { _ = tx.Rollback() }()

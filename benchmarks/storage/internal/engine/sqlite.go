@@ -16,7 +16,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/tempdir"
 )
 
-// sqlite is a database file in a folder of its own, with a write-ahead log.
+// sqlite is a database file in its own folder, with a write-ahead log.
 type sqlite struct {
 	notes
 	db       *sql.DB
@@ -25,14 +25,14 @@ type sqlite struct {
 }
 
 func openSQLite(ctx context.Context, c Config) (Engine, error) {
-	dir, err := tempdir.New(c.SQLiteDir)
+	dir, err := tempdir.New(c.SQLiteDir, tempdir.Files)
 	if err != nil {
 		return nil, fmt.Errorf("a folder for SQLite: %w", err)
 	}
 	e := &sqlite{dir: dir}
 	e.add("SQLite runs inside the client, so its CPU time includes the client's.")
-	if left := tempdir.Left(c.SQLiteDir); len(left) > 0 {
-		e.add("There are folders of runs that were killed, %d. -cleanup removes them.", len(left))
+	if left := tempdir.Left(c.SQLiteDir, tempdir.Files); len(left) > 0 {
+		e.add("There are %d folders of killed runs. -cleanup removes them.", len(left))
 	}
 	synchronous := "OFF"
 	if c.Durable {
@@ -52,7 +52,7 @@ func openSQLite(ctx context.Context, c Config) (Engine, error) {
 	return e, nil
 }
 
-// inURI escapes what has a meaning in a file's URI: https://www.sqlite.org/uri.html.
+// inURI escapes the special characters of a file URI: https://www.sqlite.org/uri.html.
 var inURI = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23")
 
 func (e *sqlite) path() string { return filepath.Join(e.dir.Path, "storage.db") }
@@ -61,7 +61,7 @@ func (e *sqlite) Name() string             { return "sqlite" }
 func (e *sqlite) DB() *sql.DB              { return e.db }
 func (e *sqlite) Placeholder(n int) string { return fmt.Sprintf("?%d", n) }
 
-func (e *sqlite) Returning() bool { return true } // since 3.35, and it is compiled in
+func (e *sqlite) Returning() bool { return true } // since 3.35
 
 func (e *sqlite) Value(v any) any {
 	if id, ok := v.([16]byte); ok {
@@ -94,7 +94,7 @@ func (e *sqlite) words() words {
 			case t.Kind.Strict:
 				return "INTEGER PRIMARY KEY AUTOINCREMENT"
 			case t.Kind.Store == key.Integer && !t.Kind.Beside:
-				return "INTEGER PRIMARY KEY" // the rowid itself: https://www.sqlite.org/lang_createtable.html#rowid
+				return "INTEGER PRIMARY KEY" // the rowid: https://www.sqlite.org/lang_createtable.html#rowid
 			default:
 				return e.like(t.Kind) + " PRIMARY KEY NOT NULL"
 			}
@@ -126,7 +126,7 @@ func (e *sqlite) Create(ctx context.Context, t Table) error {
 	return nil
 }
 
-// Drop also gives the pages back, so that the next table starts in a file of the same size.
+// Drop also frees the pages, so that the next table starts in a file of the same size.
 func (e *sqlite) Drop(ctx context.Context, names ...string) error {
 	for _, name := range names {
 		if _, err := e.db.ExecContext(ctx, "DROP TABLE IF EXISTS "+doubleQuoted(name)); err != nil {
@@ -154,7 +154,7 @@ func (e *sqlite) checkpoint(ctx context.Context) error {
 	var busy, pages, moved int
 	err := e.db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved)
 	if err == nil && busy != 0 {
-		err = errors.New("the write-ahead log can't be emptied: somebody reads")
+		err = errors.New("the write-ahead log cannot be emptied while it is read")
 	}
 	return err
 }
@@ -163,13 +163,13 @@ func (e *sqlite) Trees(ctx context.Context, table string) ([]Tree, error) {
 	if err := e.checkpoint(ctx); err != nil {
 		return nil, err
 	}
-	// Closing the file gives up this process's locks on it (https://www.sqlite.org/howtocorrupt.html, section 2.2). No other
-	// process uses it, and connections of this one do not need them.
+	// Closing the file releases this process's locks on it (https://www.sqlite.org/howtocorrupt.html, section 2.2). No
+	// other process uses it, and connections of this one do not need the locks.
 	file, err := openPages(e.path())
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // only read
+	defer func() { _ = file.Close() }() // read only
 	rows, err := e.db.QueryContext(ctx,
 		`SELECT type, name, rootpage, coalesce(sql, '') FROM sqlite_schema WHERE tbl_name = ? AND rootpage > 0
 		ORDER BY rowid`, table)
@@ -197,7 +197,7 @@ func (e *sqlite) Trees(ctx context.Context, table string) ([]Tree, error) {
 			tree.Role = Clustered
 		case kind == "table":
 			tree.Role = Rows
-		case text == "": // the index that a PRIMARY KEY makes has no statement
+		case text == "": // the index of a PRIMARY KEY has no statement
 			tree.Role = Primary
 		}
 		trees = append(trees, tree)
@@ -209,7 +209,7 @@ func (e *sqlite) Trees(ctx context.Context, table string) ([]Tree, error) {
 }
 
 func (e *sqlite) Usage(context.Context) (Usage, error) {
-	// The log is written over from its start, so its length says little; but nothing else in this process writes much.
+	// The log is overwritten from its start, so its length is no measure, but nothing else in this process writes much.
 	return Usage{Log: -1, PageImages: -1, Written: bytesWritten(), Reads: -1, Hits: -1}, nil
 }
 

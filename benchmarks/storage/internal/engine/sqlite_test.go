@@ -16,7 +16,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 )
 
-// wholeFile compares what the trees of a file take with the file.
+// wholeFile compares the sizes of the trees with that of the file.
 func wholeFile(t *testing.T, e *sqlite) map[string]treeUsage {
 	t.Helper()
 	must(t, e.checkpoint(t.Context()))
@@ -99,7 +99,7 @@ func TestSQLitePagesAddUpToTheFile(t *testing.T) {
 	}
 }
 
-// TestSQLiteDeletedRowsAreFree: they leave free blocks in the leaves.
+// TestSQLiteDeletedRowsAreFree: deleted rows leave free blocks in the leaves.
 func TestSQLiteDeletedRowsAreFree(t *testing.T) {
 	e := open(t, "sqlite").(*sqlite)
 	fill(t, e, accounts("t", find(t, "explicit")), 3000)
@@ -111,14 +111,14 @@ func TestSQLiteDeletedRowsAreFree(t *testing.T) {
 	}
 }
 
-// TestSQLiteDensityIsThatOfTheRows: what a row of the table takes is known.
+// TestSQLiteDensityIsThatOfTheRows: the size of a row of the table is known.
 func TestSQLiteDensityIsThatOfTheRows(t *testing.T) {
 	e := open(t, "sqlite").(*sqlite)
 	const n = 10_000
 	exec(t, e, "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT)")
 	exec(t, e, "WITH RECURSIVE n(i) AS (SELECT 100001 UNION ALL SELECT i + 1 FROM n WHERE i < 110000) "+
 		"INSERT INTO t SELECT i, 'twenty characters it' FROM n")
-	// A pointer of 2 bytes, the size in 1, the rowid in 3, a header of 3 and the text.
+	// A pointer of 2 bytes, the size in 1, the rowid in 3, a header of 3, and the text.
 	const row = 2 + 1 + 3 + 3 + 20
 	u := wholeFile(t, e)["t"]
 	if want := float64(n*row) / float64(u.leaves*(e.pageSize-8)); math.Abs(u.density()-want) > 1e-9 {
@@ -164,7 +164,7 @@ func TestSQLiteOverflowPages(t *testing.T) {
 	}
 }
 
-// reserve keeps bytes at the end of each page, as extensions for checksums and encryption do.
+// reserve reserves bytes at the end of each page, as extensions for checksums and encryption do.
 func reserve(t *testing.T, e *sqlite, bytes int) {
 	t.Helper()
 	conn, err := e.db.Conn(t.Context())

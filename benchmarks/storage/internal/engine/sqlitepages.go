@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// pages reads the B-trees of a SQLite file, whose format is settled: https://www.sqlite.org/fileformat2.html. The extension
-// dbstat tells the same but is not part of every build.
+// pages reads the B-trees of a SQLite file (https://www.sqlite.org/fileformat2.html). The extension dbstat reports the
+// same but is not part of every build.
 type pages struct {
 	*os.File
 	size     int64 // of a page
@@ -16,15 +16,15 @@ type pages struct {
 	reserved int64
 }
 
-// treeUsage is what a B-tree takes.
+// treeUsage is the size of a B-tree.
 type treeUsage struct {
 	pages    int64 // of all kinds
 	leaves   int64
 	overflow int64
 	free     int64 // bytes in the leaves
-	room     int64 // bytes of the leaves without their headers
+	room     int64 // bytes of the leaves without headers
 	cells    int64 // in the leaves
-	back     int64 // leaves that come before their left neighbour in the file, as pgstattuple counts fragments
+	back     int64 // leaves that are before their left neighbour in the file, which pgstattuple counts as fragments
 	last     int64
 }
 
@@ -72,13 +72,13 @@ func (p *pages) tree(root int64) (treeUsage, error) {
 	return u, p.walk(root, &u, 0)
 }
 
-const maxDepth = 32 // no B-tree is that deep; a loop in a broken file is
+const maxDepth = 32 // deeper means a loop in a damaged file
 
 func (p *pages) walk(number int64, u *treeUsage, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("page %d is deeper than %d levels", number, maxDepth)
 	}
-	const margin = 4 + 9 + 9 // so that the numbers that begin a cell can be read at the end of a broken page, too
+	const margin = 4 + 9 + 9 // so that the numbers at the start of a cell can be read at the end of a damaged page too
 	page := make([]byte, p.size, p.size+margin)
 	if _, err := p.ReadAt(page, (number-1)*p.size); err != nil {
 		return fmt.Errorf("page %d: %w", number, err)
@@ -86,7 +86,7 @@ func (p *pages) walk(number int64, u *treeUsage, depth int) error {
 	page = page[:cap(page)]
 	head := page
 	offset := int64(0)
-	if number == 1 { // the file's header comes first
+	if number == 1 { // after the file's header
 		offset = 100
 		head = page[100:]
 	}
@@ -114,18 +114,18 @@ func (p *pages) walk(number int64, u *treeUsage, depth int) error {
 		}
 		return p.walk(int64(binary.BigEndian.Uint32(head[8:])), u, depth+1)
 	default:
-		return fmt.Errorf("page %d has the kind %d, which is no B-tree page", number, kind)
+		return fmt.Errorf("page %d has the kind %d, which is not a B-tree page", number, kind)
 	}
 }
 
-// check makes sure that what a page points to is on it.
+// check verifies that the pointers of a page stay on the page.
 func (p *pages) check(page, head []byte, offset int64, kind byte, cells int64) error {
 	pointers := int64(8)
 	if kind == indexInterior || kind == tableInterior {
 		pointers = 12
 	}
 	if pointers+2*cells > p.usable-offset {
-		return fmt.Errorf("%d cells can't be on it", cells)
+		return fmt.Errorf("%d cells do not fit on it", cells)
 	}
 	for i := range cells {
 		if cell := int64(binary.BigEndian.Uint16(head[pointers+2*i:])); cell < pointers || cell >= p.usable {
@@ -152,7 +152,7 @@ func (u *treeUsage) leaf(number, cells, free, room int64) {
 	u.room += room
 }
 
-// free is the gap between the cell pointers and the cells, the free blocks and the fragments.
+// free counts the gap between the cell pointers and the cells, the free blocks and the fragments.
 func (p *pages) free(page, head []byte, offset, headerSize, cells int64) int64 {
 	content := int64(binary.BigEndian.Uint16(head[5:]))
 	if content == 0 {
@@ -165,7 +165,7 @@ func (p *pages) free(page, head []byte, offset, headerSize, cells int64) int64 {
 	return free
 }
 
-// overflows counts the pages of cells that do not fit.
+// overflows counts the overflow pages of cells.
 func (p *pages) overflows(page, pointers []byte, kind byte, cells int64, u *treeUsage) error {
 	for i := range cells {
 		cell := page[binary.BigEndian.Uint16(pointers[2*i:]):]
@@ -192,7 +192,7 @@ func (p *pages) overflows(page, pointers []byte, kind byte, cells int64, u *tree
 	return nil
 }
 
-// varint reads a number of one to nine bytes, seven bits each but for the ninth.
+// varint reads a number of one to nine bytes with seven bits each, eight in the ninth.
 func varint(b []byte) (value int64, n int) {
 	for n = range 8 {
 		value = value<<7 | int64(b[n]&0x7f)

@@ -13,14 +13,15 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Dial connects to a server, which the engine finds at that address.
+// Dial connects to a server at the address that the engine expects.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Remote is an engine behind a network.
+// Remote is an engine on a network.
 type Remote interface {
 	Engine
-	// Through returns another pool in the engine's place that connects by dial, and what closes it. MariaDB's sends the
-	// parameters of statements that are not prepared within their text, which may be several statements.
+	// Through returns another pool for the engine's place that connects with dial, and a function that closes it.
+	// MariaDB's sends parameters of unprepared statements in the statement's text, which may contain several
+	// statements.
 	Through(ctx context.Context, dial Dial) (db *sql.DB, done func() error, err error)
 }
 
@@ -49,7 +50,7 @@ func (e *postgres) Through(ctx context.Context, dial Dial) (*sql.DB, func() erro
 	return db, db.Close, nil
 }
 
-// networks numbers the networks of Through, whose names the driver keeps for the whole process.
+// networks numbers the networks of Through. The driver keeps their names for the life of the process.
 var networks atomic.Int64
 
 func (e *mariadb) Through(_ context.Context, dial Dial) (*sql.DB, func() error, error) {

@@ -4,5 +4,5 @@ package filelock
 
 import "os"
 
-// Lock does nothing: these systems have no lock of this kind in the standard library.
+// Lock does nothing: for these systems the standard library has no file locks.
 func Lock(*os.File) error { return nil }

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Lock locks a file until it is closed; it does not wait. The error is ErrHeld if another process, or this one through
-// another os.File, holds the lock, and something else where the file system has no locks.
+// Lock locks a file until it is closed, without waiting. The error is ErrHeld if another process, or this one through
+// another os.File, holds the lock, and another error if the file system has no locks.
 func Lock(file *os.File) error {
 	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

@@ -1,4 +1,4 @@
-// Package key has the kinds of primary keys that are compared: how each is made, and as what it is stored.
+// Package key has the kinds of primary keys to compare: how each is made and stored.
 package key
 
 import (
@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Store is how a key is stored. What column that is on a database, the engine says.
+// Store is how a key is stored. The engine chooses the column type.
 type Store int
 
 // The stores.
 const (
 	Integer Store = iota // 8 bytes
-	UUID                 // 16 bytes, or the database's type for them
-	Text                 // as people read it
+	UUID                 // 16 bytes, or the database's own type
+	Text                 // as readable text
 )
 
 // Kind is a way to make keys and to store them.
@@ -23,13 +23,13 @@ type Kind struct {
 	Title string // in tables and charts
 	Store Store
 
-	Counted  bool // the database counts it up, and no key is sent
-	ReadBack bool // ... and the program asks which it was
-	// Strict is SQLite's AUTOINCREMENT, which never gives a number again and writes down the last.
+	Counted  bool // the database makes the key, and none is sent
+	ReadBack bool // ... and the program reads it back
+	// Strict is SQLite's AUTOINCREMENT, which never reuses a number and stores the last one.
 	Strict bool
-	// Beside makes the key of a SQLite table a B-tree beside the rows, as every type but INTEGER does.
+	// Beside makes the key of a SQLite table a separate B-tree, as every type but INTEGER does.
 	Beside bool
-	// Only is the engine that has it; empty: all have.
+	// Only is the engine that has this kind; empty: all.
 	Only string
 
 	source func(Config) (Source, error)
@@ -41,14 +41,14 @@ type Source interface {
 	Draw(dst []any) error
 }
 
-// Config says for whom a Source makes keys.
+// Config describes the client of a Source.
 type Config struct {
-	Seed    uint64 // of what is random
-	Client  int    // 0, 1, ...: clients have keys of their own
-	Clients int    // how many there are, at least 1
+	Seed    uint64 // seed of the random numbers
+	Client  int    // 0, 1, ...: each client has keys of its own
+	Clients int    // the number of clients, at least 1
 }
 
-// New returns a source of keys, nil for keys that the database counts.
+// New returns a source of keys, nil for keys that the database makes.
 func (k Kind) New(c Config) (Source, error) {
 	if k.source == nil {
 		return nil, nil
@@ -59,7 +59,7 @@ func (k Kind) New(c Config) (Source, error) {
 // OnEngine reports whether the kind exists on an engine.
 func (k Kind) OnEngine(name string) bool { return k.Only == "" || k.Only == name }
 
-// Kinds returns all kinds, in the order of reports. The first is what the others are compared with.
+// Kinds returns all kinds in the order of reports. The others are compared with the first.
 func Kinds() []Kind {
 	return []Kind{
 		{Name: "auto", Title: "auto-increment", Counted: true},
@@ -80,12 +80,12 @@ func Kinds() []Kind {
 	}
 }
 
-// Find returns the kinds of a list of names, in the order of Kinds. It returns an error that lists what there is.
+// Find returns the kinds with the given names, in the order of Kinds. The error for an unknown name lists all names.
 func Find(names []string) ([]Kind, error) {
 	all := Kinds()
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(k Kind) bool { return k.Name == name }) {
-			return nil, fmt.Errorf("no kind of key is called %q; there are %s", name, strings.Join(Names(all), ", "))
+			return nil, fmt.Errorf("unknown kind of key %q; there are %s", name, strings.Join(Names(all), ", "))
 		}
 	}
 	return slices.DeleteFunc(all, func(k Kind) bool { return !slices.Contains(names, k.Name) }), nil

@@ -8,7 +8,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// counting sends the numbers that auto-increment would give: it tells what sending a key costs from what the key costs.
+// counting sends the numbers that auto-increment would assign. It separates the cost of sending a key from that of its
+// value.
 func counting(c Config) (Source, error) {
 	return &counter{next: int64(c.Client) + 1, step: int64(max(c.Clients, 1))}, nil
 }
@@ -23,10 +24,10 @@ func (c *counter) Draw(dst []any) error {
 	return nil
 }
 
-// snowflakes are the keys of one process: all clients draw from the generator of worker 1.
+// snowflakes are the keys of one process: all clients use the generator of worker 1.
 func snowflakes(Config) (Source, error) { return fromWorkers(snowflake.Default(), 1) }
 
-// workersInTurn are the keys of four processes whose rows come in turn, with clocks that agree. Of several clients each
+// workersInTurn are the keys of four processes with equal clocks whose rows arrive in turn. With several clients each
 // has a worker of its own.
 func workersInTurn(c Config) (Source, error) {
 	if c.Clients > 1 {
@@ -35,10 +36,10 @@ func workersInTurn(c Config) (Source, error) {
 	return fromWorkers(snowflake.Default(), 1, 2, 3, 4)
 }
 
-// safeSnowflakes are those that a JavaScript number holds.
+// safeSnowflakes are those that JavaScript numbers represent exactly.
 func safeSnowflakes(Config) (Source, error) { return fromWorkers(snowflake.JavaScriptSafe(), 1) }
 
-// workerFirst has the worker above the time: each worker appends at a place of its own.
+// workerFirst has the worker above the time: each worker appends in its own part of the index.
 func workerFirst(Config) (Source, error) {
 	layout, err := WorkerFirst()
 	if err != nil {
@@ -47,15 +48,15 @@ func workerFirst(Config) (Source, error) {
 	return fromWorkers(layout, 1, 2, 3, 4)
 }
 
-// WorkerFirst is the default layout with the worker's bits on top.
+// WorkerFirst is the default layout with the worker's bits above the time.
 func WorkerFirst() (snowflake.Layout, error) {
 	return snowflake.NewLayout(snowflake.Default().Epoch(), time.Millisecond,
 		snowflake.Field{Name: "worker", Bits: 10}, snowflake.Field{Name: "time", Bits: 41},
 		snowflake.Field{Name: "sequence", Bits: 12})
 }
 
-// generators draws a key from each generator in turn. All sources for one worker share the state of the process, so any
-// number of clients can't meet.
+// generators draws a key from each generator in turn. All sources for one worker share the state of the process, so
+// clients do not get duplicates.
 type generators struct {
 	list    []*snowflake.Generator
 	next    int
@@ -97,7 +98,7 @@ func (g *generators) Draw(dst []any) error {
 		}
 	}
 	for i, id := range ids {
-		if g.reverse { // of 63 bits: the sign stays 0
+		if g.reverse { // of 63 bits: the sign bit stays 0
 			id = snowflake.ID(bits.Reverse64(uint64(id)) >> 1)
 		}
 		dst[i] = int64(id)
@@ -105,7 +106,7 @@ func (g *generators) Draw(dst []any) error {
 	return nil
 }
 
-// reversed spreads the keys over the whole range, as Spanner's users are told to:
+// reversed spreads the keys over the whole range, as Spanner's documentation recommends:
 // https://cloud.google.com/spanner/docs/schema-design#bit_reverse_primary_key.
 func reversed(Config) (Source, error) {
 	g, err := fromWorkers(snowflake.Default(), 1)

@@ -10,8 +10,8 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// random is the source of randomness of a client. It is a cipher's stream, as fast as what programs use, and the same for
-// the same seed.
+// random is a client's source of randomness: a cipher's stream that is as fast as a usual source and repeats for the
+// same seed.
 func random(c Config) io.Reader {
 	var seed [32]byte
 	binary.LittleEndian.PutUint64(seed[:], c.Seed)
@@ -39,12 +39,13 @@ func uuidV4(c Config) (Source, error) {
 	return uuids{random(c), uuid.NewRandomFromReader}, nil
 }
 
-// uuidV7 are in order within a process, by the twelve bits below the millisecond (RFC 9562, section 6.2, method 3).
+// uuidV7 keys are in order within a process, by the twelve bits below the millisecond (RFC 9562, section 6.2, method
+// 3).
 func uuidV7(c Config) (Source, error) {
 	return uuids{random(c), uuid.NewV7FromReader}, nil
 }
 
-// asText is a source of UUIDs in their text form of 36 characters.
+// asText returns a source of UUIDs as text of 36 characters.
 func asText(source func(Config) (Source, error)) func(Config) (Source, error) {
 	return func(c Config) (Source, error) {
 		inner, err := source(c)
@@ -64,7 +65,7 @@ func (t text) Draw(dst []any) error {
 	return nil
 }
 
-// ulids are monotonic within a client, and of 26 characters.
+// ulids are monotonic within a client and have 26 characters.
 func ulids(c Config) (Source, error) {
 	return &ulidSource{ulid.Monotonic(random(c), 0)}, nil
 }

@@ -1,4 +1,4 @@
-// Package measure has what is measured: records of single runs, and the figures that are made of them.
+// Package measure has the records of single runs and the figures computed from them.
 package measure
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Record is one run: one kind of key, in one scenario, with one set of parameters, on one database, once.
+// Record is one run: one kind of key in one scenario with one set of parameters on one database, once.
 type Record struct {
 	Engine   string             `json:"engine"`
 	Scenario string             `json:"scenario"`
@@ -16,10 +16,10 @@ type Record struct {
 	Kind     string             `json:"kind"`
 	Round    int                `json:"round"` // from 1
 	Values   map[string]float64 `json:"values"`
-	Note     string             `json:"note,omitempty"` // why there are no values, or what is special about them
+	Note     string             `json:"note,omitempty"` // why there are no values, or a remark on them
 }
 
-// Params are the settings of a run, in the order in which people read them.
+// Params are the settings of a run, in reading order.
 type Params []Param
 
 // Param is a setting.
@@ -28,7 +28,7 @@ type Param struct {
 	Value string `json:"value"`
 }
 
-// P makes Params of names and values in turn.
+// P makes Params from alternating names and values.
 func P(pairs ...any) Params {
 	var p Params
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -46,7 +46,7 @@ func (p Params) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Get returns the value of a setting, "" if it is not there.
+// Get returns the value of a setting, "" if it is missing.
 func (p Params) Get(name string) string {
 	for _, param := range p {
 		if param.Name == name {
@@ -56,17 +56,17 @@ func (p Params) Get(name string) string {
 	return ""
 }
 
-// ID names a run among all of a report: the same run of a resumed report has the same.
+// ID identifies a run in a report; it is the same when the report is resumed.
 func (r Record) ID() string {
 	return strings.Join([]string{r.Engine, r.Scenario, r.Params.String(), r.Kind, strconv.Itoa(r.Round)}, "/")
 }
 
-// Environment is where the figures come from.
+// Environment describes where the figures come from.
 type Environment struct {
 	Time     string               `json:"time"`               // of the start, RFC 3339
 	Command  string               `json:"command"`            // the flags
 	Baseline string               `json:"baseline,omitempty"` // the kind that the others are compared with
-	Settings []Setting            `json:"settings"`           // of the tool, that decide the figures: seed, durable
+	Settings []Setting            `json:"settings"`           // of the tool: seed, durable
 	Machine  []Setting            `json:"machine"`
 	Database map[string][]Setting `json:"database"` // by engine
 	Notes    map[string][]string  `json:"notes"`    // by engine: what could not be measured
@@ -78,19 +78,19 @@ type Setting struct {
 	Value string `json:"value"`
 }
 
-// Metric is something that is measured.
+// Metric is a quantity that is measured.
 type Metric struct {
 	Name  string // in files: "bytes_primary"
 	Title string // "index of the primary key, bytes a row"
 	Unit  string
-	// More is true if more is better, as for rows a second.
+	// More is true if more is better, as with rows a second.
 	More bool
-	// Exact figures repeat; the others depend on how busy the machine is, and are compared within a round.
+	// Exact figures repeat. Others depend on the load of the machine and are compared within a round.
 	Exact  bool
 	Digits int
 }
 
-// Find returns the metric of a name. A name may end in @ and a number of rows: the same, when the table had so many.
+// Find returns the metric with a name. A name may end in @ and a number of rows, the size of the table at that moment.
 func Find(name string) Metric {
 	if base, rows, ok := strings.Cut(name, "@"); ok {
 		m := Find(base)
@@ -104,7 +104,7 @@ func Find(name string) Metric {
 	return metrics[i]
 }
 
-// Metrics returns all metrics, in the order of reports.
+// Metrics returns all metrics in the order of reports.
 func Metrics() []Metric { return slices.Clone(metrics) }
 
 var metrics = []Metric{
@@ -128,7 +128,7 @@ var metrics = []Metric{
 	{Name: "round_trips", Title: "round trips", Exact: true, Digits: 1},
 	{Name: "time", Title: "time", Unit: "ms", Digits: 2},
 	{Name: "freed", Title: "pages given back", More: true, Exact: true},
-	{Name: "freed_share", Title: "pages given back, share of all", Unit: "%", More: true, Exact: true, Digits: 1},
+	{Name: "freed_share", Title: "pages freed, share of all", Unit: "%", More: true, Exact: true, Digits: 1},
 	{Name: "ping", Title: "one round trip", Unit: "ms", Digits: 2},
 	{Name: "vacuum", Title: "vacuum or purge", Unit: "ms", Digits: 1},
 	{Name: "lookup", Title: "a row by its key, median", Unit: "µs", Digits: 1},
@@ -139,6 +139,6 @@ var metrics = []Metric{
 	{Name: "range_key", Title: "1 % of the rows by a range of keys", Unit: "ms", Digits: 2},
 	{Name: "range_time", Title: "1 % of the rows by an index on created_at", Unit: "ms", Digits: 2},
 	{Name: "range_scan", Title: "1 % of the rows by created_at, no index", Unit: "ms", Digits: 1},
-	{Name: "pages_key", Title: "pages looked at for 1,000 rows with neighbouring keys", Digits: 0},
-	{Name: "pages_time", Title: "pages looked at for 1,000 rows that came together", Digits: 0},
+	{Name: "pages_key", Title: "pages accessed for 1,000 rows with neighbouring keys", Digits: 0},
+	{Name: "pages_time", Title: "pages accessed for 1,000 rows that arrived together", Digits: 0},
 }

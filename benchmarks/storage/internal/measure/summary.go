@@ -6,40 +6,40 @@ import (
 	"slices"
 )
 
-// Figure is what all rounds say about one metric of one kind of key.
+// Figure is the result of all rounds for one metric of one kind of key.
 type Figure struct {
 	Engine, Scenario string
 	Params           Params
 	Kind             string
-	// Metric is what it is a figure of. It is Exact only if the rounds agree.
+	// Metric is Exact only if the rounds agree.
 	Metric Metric
 
 	N                int
 	Median, Min, Max float64
-	// Ratio is the median of the ratios to the baseline of the same round; NaN without a baseline.
+	// Ratio is the median of the ratios to the baseline in the same round; NaN without a baseline.
 	Ratio              float64
 	RatioMin, RatioMax float64
-	Pairs              int // rounds that the baseline has as well
+	Pairs              int // rounds that the baseline has too
 }
 
-// enough is how many rounds it takes to tell a difference from chance.
+// enough is the number of rounds needed to distinguish a difference from chance.
 const enough = 3
 
-// Thin reports whether so few rounds are too few to tell a difference from chance.
+// Thin reports whether there are too few rounds to distinguish a difference from chance.
 func Thin(rounds int) bool { return rounds < enough }
 
 // Few reports whether there are too few rounds to call the ratio a tie, a win or a loss.
 func (f Figure) Few() bool { return !f.Metric.Exact && !math.IsNaN(f.Ratio) && Thin(f.Pairs) }
 
-// agree is how far exact figures may be apart: random keys of another round fill pages a little differently.
+// agree is how far exact figures may differ: random keys of another round fill pages a little differently.
 const agree = 0.01
 
 func agrees(least, most float64) bool { return most-least <= agree*math.Abs(most) }
 
-// Same is how far a ratio may be from 1 and still be that of a tie.
+// Same is how far the ratio of a tie may be from 1.
 const Same = 0.02
 
-// Tie reports whether the ratio says nothing: its rounds lie on both sides of 1, or it is within 2 %.
+// Tie reports whether the ratio shows no difference: its rounds are on both sides of 1, or it is within 2 %.
 func (f Figure) Tie() bool {
 	if math.IsNaN(f.Ratio) {
 		return false
@@ -47,21 +47,20 @@ func (f Figure) Tie() bool {
 	return math.Abs(f.Ratio-1) < Same || !f.Metric.Exact && f.Pairs > 1 && f.RatioMin <= 1 && f.RatioMax >= 1
 }
 
-// noisy is how far the rounds of one figure may be apart.
+// noisy is the largest factor between the rounds of a figure.
 const noisy = 1.5
 
-// Noisy reports whether the rounds disagree so much that the ratio should not be quoted. Rounds of which some are nothing
-// and some are not disagree by any factor.
+// Noisy reports whether the rounds differ too much to quote the ratio. Zero and nonzero rounds differ by any factor.
 func (f Figure) Noisy() bool {
 	return !f.Metric.Exact && f.Pairs > 1 && f.RatioMax > f.RatioMin && (f.RatioMin <= 0 || f.RatioMax/f.RatioMin > noisy)
 }
 
-// Group is the figures of one scenario with one set of parameters on one engine: a table of a report.
+// Group is the figures of one scenario with one set of parameters on one engine: one table of a report.
 type Group struct {
 	Engine, Scenario string
 	Params           Params
 	Kinds            []string // in the order of the records
-	Metrics          []Metric // that at least one kind has, in the order of Metrics
+	Metrics          []Metric // of at least one kind, in the order of Metrics
 	figures          map[figureKey]Figure
 }
 
@@ -73,8 +72,8 @@ func (g Group) Figure(kind, metric string) (Figure, bool) {
 	return f, ok
 }
 
-// Summarize makes the figures of records. The baseline is the kind that the others are divided by; where it was not
-// measured there are no ratios. In the timed scenarios also what is exact elsewhere depends on when things happen.
+// Summarize computes the figures of records. The others are divided by the baseline; where it was not measured there
+// are no ratios. In the timed scenarios metrics that are exact elsewhere depend on timing.
 func Summarize(records []Record, baseline string, timed ...string) []Group {
 	var order []string
 	byGroup := map[string][]Record{}
@@ -134,7 +133,7 @@ func summarize(records []Record, baseline string, timed bool) Group {
 			delete(seen, m.Name)
 		}
 	}
-	for name := range seen { // not in the list: at the end, by name
+	for name := range seen { // unknown metrics are last, by name
 		g.Metrics = append(g.Metrics, Find(name))
 	}
 	known := len(g.Metrics) - len(seen)
@@ -142,7 +141,7 @@ func summarize(records []Record, baseline string, timed bool) Group {
 	return g
 }
 
-// spread returns the median, the least and the greatest; NaN of nothing.
+// spread returns the median, the minimum and the maximum; NaN without values.
 func spread(values []float64) (median, least, greatest float64) {
 	if len(values) == 0 {
 		return math.NaN(), math.NaN(), math.NaN()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// rounds makes records of a metric: the values of the baseline and those of another kind, round by round.
+// rounds makes records of a metric from the baseline's values and those of another kind, round by round.
 func rounds(metric string, base, other []float64) []Record {
 	var records []Record
 	add := func(kind string, values []float64) {

@@ -7,8 +7,8 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/run"
 )
 
-// estimate foretells how long steps take from those that are finished: from steps with the same parameters if there are
-// any, else from the same scenario by the number of rows, else from all.
+// estimate predicts the duration of steps from finished ones: from steps with the same parameters if there are any,
+// else from the same scenario by the number of rows, else from all.
 type estimate struct {
 	ahead                  map[string]pending // by engine, scenario and parameters
 	cases, scenarios, ways map[string]spent
@@ -19,11 +19,11 @@ type estimate struct {
 type pending struct {
 	scenario string // with the engine
 	name     string // of the scenario
-	rows     int    // of a step
+	rows     int    // of each step
 	steps    int
 }
 
-// spent is how long steps took.
+// spent is the total duration of steps.
 type spent struct {
 	time  time.Duration
 	rows  int
@@ -34,7 +34,7 @@ func (s spent) add(d time.Duration, rows int) spent {
 	return spent{s.time + d, s.rows + rows, s.steps + 1}
 }
 
-// of foretells a step with a number of rows.
+// of predicts the duration of a step with a number of rows.
 func (s spent) of(rows int) time.Duration {
 	if rows > 0 && s.rows > 0 {
 		return time.Duration(float64(s.time) * float64(rows) / float64(s.rows))
@@ -61,7 +61,7 @@ func caseOf(s run.Step) (string, pending) {
 	return scenario + "/" + s.Params.String(), pending{scenario: scenario, name: s.Scenario.Name, rows: rows}
 }
 
-// finished takes a step off.
+// finished removes a step.
 func (e *estimate) finished(s run.Step, took time.Duration) {
 	if s.Engine == nil {
 		return
@@ -77,7 +77,8 @@ func (e *estimate) finished(s run.Step, took time.Duration) {
 	e.all = e.all.add(took, p.rows)
 }
 
-// left returns the time for the steps that are to do, less what the running one has taken; false until one is finished.
+// left returns the time for the remaining steps, without the part of the running one that has passed; false until one
+// is finished.
 func (e *estimate) left(running time.Duration) (time.Duration, bool) {
 	if e.all.steps == 0 {
 		return 0, false

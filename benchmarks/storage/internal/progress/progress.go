@@ -1,4 +1,4 @@
-// Package progress shows on standard error how far a comparison has come: a bar on a terminal, lines elsewhere.
+// Package progress shows the progress of a comparison on standard error: a bar on a terminal, lines elsewhere.
 package progress
 
 import (
@@ -16,11 +16,11 @@ import (
 
 const (
 	redrawEvery = 100 * time.Millisecond
-	tickEvery   = time.Second // a bar is also redrawn when no rows come
+	tickEvery   = time.Second // a bar is also redrawn without new rows
 	lineEvery   = 5 * time.Second
 )
 
-// Progress is a run.Progress. It is safe for concurrent use.
+// Progress implements run.Progress. It is safe for concurrent use.
 type Progress struct {
 	w     io.Writer
 	width func() int // of the terminal; nil: not a terminal
@@ -30,27 +30,27 @@ type Progress struct {
 	estimate *estimate
 	steps    int
 	done     int
-	measured int // of done, in this run
+	measured int // finished in this run
 	step     run.Step
-	began    time.Time // the step
+	began    time.Time // start of the step
 	rows     int       // of the step
 	shown    time.Time
 	stop     chan struct{}
 	stopped  sync.WaitGroup
 }
 
-// New makes a progress for the steps that are still to do. A width makes it a bar: it returns the columns of the terminal.
+// New returns a progress display for the given steps. If width is not nil it draws a bar with that many columns.
 func New(w io.Writer, ahead []run.Step, width func() int) *Progress {
 	return &Progress{w: w, width: width, now: time.Now, estimate: newEstimate(ahead), stop: make(chan struct{})}
 }
 
-// Start says how much there is to do.
+// Start sets the number of runs.
 func (p *Progress) Start(steps, done int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.steps, p.done, p.shown = steps, done, p.now()
 	if done > 0 {
-		p.print(fmt.Sprintf("%d runs, of which %d are there from before", steps, done))
+		p.print(fmt.Sprintf("%d runs, %d of them done before", steps, done))
 	} else {
 		p.print(fmt.Sprintf("%d runs", steps))
 	}
@@ -59,7 +59,7 @@ func (p *Progress) Start(steps, done int) {
 	}
 }
 
-// tick redraws the bar so that its time goes on.
+// tick redraws the bar to update its time.
 func (p *Progress) tick() {
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
@@ -85,7 +85,7 @@ func (p *Progress) Step(s run.Step) {
 	}
 }
 
-// Rows counts rows of the step.
+// Rows adds rows to the step.
 func (p *Progress) Rows(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,7 +118,7 @@ func (p *Progress) Stop() {
 	p.print(fmt.Sprintf("%d of %d runs are done", p.done, p.steps))
 }
 
-// show writes the state if enough time has gone by since the last.
+// show writes the state if enough time has passed since the last write.
 func (p *Progress) show() {
 	every := lineEvery
 	if p.width != nil {
@@ -137,7 +137,7 @@ func (p *Progress) show() {
 
 func (p *Progress) print(line string) { _, _ = fmt.Fprintln(p.w, line) }
 
-// parts are what is told: runs, rows of the step, time left, the step's name.
+// parts returns the displayed texts: runs, rows of the step, time left, the step's name.
 func (p *Progress) parts() []string {
 	parts := []string{fmt.Sprintf("%d of %d", p.done, p.steps)}
 	if left, ok := p.left(); ok {
@@ -153,7 +153,7 @@ func (p *Progress) parts() []string {
 	return parts
 }
 
-// left is the time until the end.
+// left returns the time until the end.
 func (p *Progress) left() (time.Duration, bool) {
 	var spent time.Duration
 	if p.step.Engine != nil {
@@ -164,7 +164,7 @@ func (p *Progress) left() (time.Duration, bool) {
 
 const barWidth = 24
 
-// draw draws the bar over the last one.
+// draw draws the bar over the previous one.
 func (p *Progress) draw() {
 	p.shown = p.now()
 	share := 0.0
@@ -190,7 +190,7 @@ func cut(line string, width int) string {
 	return string([]rune(line)[:width])
 }
 
-// duration rounds to what an estimate can mean.
+// duration rounds to the precision of an estimate.
 func duration(d time.Duration) string {
 	switch {
 	case d < time.Minute:

@@ -12,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
 )
 
-// named is an engine that has nothing but its name.
+// named is an engine that has only a name.
 type named struct {
 	engine.Engine
 	name string
@@ -31,7 +31,7 @@ func steps(n, rows int) []run.Step {
 	return list
 }
 
-// play works through steps that take as long as given, with a clock of its own.
+// play runs steps of the given durations with its own clock.
 func play(p *Progress, list []run.Step, took time.Duration) {
 	now := time.Unix(0, 0)
 	p.now = func() time.Time { return now }
@@ -52,7 +52,7 @@ func TestPipeGetsALineEveryFewSeconds(t *testing.T) {
 	play(New(&b, list, nil), list, 2*time.Second)
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 	want := []string{
-		"12 runs, of which 2 are there from before",
+		"12 runs, 2 of them done before",
 		"4 of 12, 15 s left, sqlite load rows=1000 auto, 500 rows",
 		"7 of 12, 10 s left", "9 of 12, 5 s left, sqlite load rows=1000 auto, 500 rows", "12 of 12, 0 s left",
 		"12 of 12 runs are done",

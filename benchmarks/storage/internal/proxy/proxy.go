@@ -1,5 +1,5 @@
-// Package proxy puts a network between a client and a server: it delays what they send each other and counts how often the
-// client has to wait for an answer.
+// Package proxy puts a network between a client and a server: it delays the traffic and counts how often the client
+// waits for an answer.
 package proxy
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Proxy passes bytes on. It is safe for concurrent use.
+// Proxy forwards bytes. It is safe for concurrent use.
 type Proxy struct {
 	delay    time.Duration
 	listener net.Listener
@@ -24,9 +24,8 @@ type Proxy struct {
 	all    sync.WaitGroup
 }
 
-// Listen starts a proxy on a port of this machine. A question takes delay/2 to the server, and its answer as long back;
-// bytes that follow each other closely are not delayed one after the other. target connects to the server.
-// It ends with Close, not with ctx.
+// Listen starts a proxy on a local port. A request takes delay/2 to the server, and its answer as long to the client;
+// consecutive chunks are delayed together. target connects to the server. Close ends the proxy; ctx does not.
 func Listen(delay time.Duration, target func(ctx context.Context) (net.Conn, error)) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -38,17 +37,17 @@ func Listen(delay time.Duration, target func(ctx context.Context) (net.Conn, err
 	return p, nil
 }
 
-// Dial connects to the server, through the proxy.
+// Dial connects to the server through the proxy.
 func (p *Proxy) Dial(ctx context.Context) (net.Conn, error) {
 	var d net.Dialer
 	return d.DialContext(ctx, "tcp", p.listener.Addr().String())
 }
 
-// Trips returns how many round trips there were, over all connections: how often the client has sent something after it
-// was the server's turn. The first bytes of a connection are one.
+// Trips returns the number of round trips on all connections: how often the client sent something after the server had
+// its turn. The first bytes of a connection count as one.
 func (p *Proxy) Trips() int64 { return p.trips.Load() }
 
-// Close ends all connections and waits until nothing of the proxy runs.
+// Close ends all connections and waits until all goroutines have ended.
 func (p *Proxy) Close() error {
 	p.cancel()
 	err := p.listener.Close()
@@ -63,7 +62,7 @@ func (p *Proxy) accept() {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			continue // of one connection; its client sees it
+			continue // of one connection; its client sees the error
 		}
 		p.all.Go(func() { p.serve(client) })
 	}
@@ -78,7 +77,7 @@ func (p *Proxy) serve(client net.Conn) {
 	defer server.Close()
 	stop := context.AfterFunc(p.ctx, func() { _ = client.Close(); _ = server.Close() })
 	defer stop()
-	asked := &atomic.Bool{} // whose turn it was last
+	asked := &atomic.Bool{} // the client was the last to send
 	var both sync.WaitGroup
 	both.Go(func() {
 		p.pass(server, client, func() {
@@ -91,13 +90,13 @@ func (p *Proxy) serve(client net.Conn) {
 	both.Wait()
 }
 
-// chunk is what one Read has brought, and when it is to be passed on.
+// chunk is the result of one Read and the time at which it is forwarded.
 type chunk struct {
 	bytes []byte
 	due   time.Time
 }
 
-// pass passes on what one side sends until it has ended, then closes the other.
+// pass forwards what one side sends until it ends, then closes the other side.
 func (p *Proxy) pass(to io.WriteCloser, from io.Reader, arrived func()) {
 	chunks := make(chan chunk, 1024)
 	p.all.Go(func() {
@@ -105,7 +104,7 @@ func (p *Proxy) pass(to io.WriteCloser, from io.Reader, arrived func()) {
 		for c := range chunks {
 			wait(time.Until(c.due))
 			if _, err := to.Write(c.bytes); err != nil {
-				for range chunks { // the reader must not wait for ever
+				for range chunks { // so that the reader does not block forever
 				}
 				return
 			}

@@ -14,13 +14,18 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/proxy"
 )
 
-// echo answers lines with themselves until the test ends.
-func echo(t *testing.T) func(context.Context) (net.Conn, error) {
+func must(t *testing.T, err error) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// echo returns each line until the test ends.
+func echo(t *testing.T) func(context.Context) (net.Conn, error) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for {
@@ -52,18 +57,12 @@ func echo(t *testing.T) func(context.Context) (net.Conn, error) {
 func start(t *testing.T, delay time.Duration) (*proxy.Proxy, net.Conn, *bufio.Reader) {
 	t.Helper()
 	p, err := proxy.Listen(delay, echo(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = p.Close() })
 	conn, err := p.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	return p, conn, bufio.NewReader(conn)
 }
 
@@ -103,7 +102,7 @@ func TestDelaysAQuestionAndItsAnswer(t *testing.T) {
 	}
 }
 
-// TestDelaysAreNotAddedUp sends what would take 1.5 seconds if each line had to wait for the one before.
+// TestDelaysAreNotAddedUp sends lines that would take 1.5 seconds if each waited for the one before.
 func TestDelaysAreNotAddedUp(t *testing.T) {
 	const delay, lines = 100 * time.Millisecond, 30
 	_, conn, answers := start(t, delay)
@@ -121,7 +120,7 @@ func TestDelaysAreNotAddedUp(t *testing.T) {
 	}
 }
 
-// sendSlowly sends lines so that each comes in a chunk of its own.
+// sendSlowly sends lines so that each is a chunk of its own.
 func sendSlowly(t *testing.T, conn net.Conn, lines int) {
 	t.Helper()
 	for range lines {
@@ -137,14 +136,10 @@ func TestAQuestionInPartsIsOneTrip(t *testing.T) {
 	client, server := net.Pipe()
 	t.Cleanup(func() { _ = client.Close() })
 	p, err := proxy.Listen(0, func(context.Context) (net.Conn, error) { return server, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = p.Close() }()
 	conn, err := p.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	var sent sync.WaitGroup
 	sent.Go(func() { sendSlowly(t, conn, lines) })
@@ -176,9 +171,7 @@ func TestBytesArriveAsTheyWereSent(t *testing.T) {
 func TestCloseEndsConnections(t *testing.T) {
 	p, conn, answers := start(t, 0)
 	ask(t, conn, answers, "one\n")
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.Close())
 	if line, err := answers.ReadString('\n'); err == nil {
 		t.Errorf("read %q through a closed proxy", line)
 	}
@@ -189,18 +182,12 @@ func TestCloseEndsConnections(t *testing.T) {
 
 func TestAServerThatIsNotThereClosesTheConnection(t *testing.T) {
 	p, err := proxy.Listen(0, func(context.Context) (net.Conn, error) { return nil, net.ErrClosed })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = p.Close() }()
 	conn, err := p.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	if _, err := conn.Read(make([]byte, 1)); err == nil {
 		t.Error("the connection stays open")
 	}

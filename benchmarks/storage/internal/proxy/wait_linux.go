@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// wait sleeps in the kernel, to about 60 µs: Go's timers wake up to a millisecond late when nothing else happens, which
-// would double a delay of one.
+// wait sleeps in the kernel, accurate to about 60 µs: Go's timers wake up to a millisecond late in an idle process,
+// which would double a delay of 1 ms.
 func wait(d time.Duration) {
 	for d > 0 {
 		spec := syscall.NsecToTimespec(d.Nanoseconds())

@@ -6,20 +6,20 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// mark is how a ratio is marked in tables.
+// mark is the sign after a ratio in tables.
 type mark string
 
 const (
 	tied mark = "="
-	loud mark = "~" // the rounds disagree
-	thin mark = "?" // there are too few rounds
+	loud mark = "~" // the rounds differ too much
+	thin mark = "?" // too few rounds
 )
 
 // cell is a figure in a table.
 type cell struct {
 	Value, Ratio string
 	Mark         mark
-	Good, Bad    bool // beyond a tie and not noisy
+	Good, Bad    bool // neither a tie nor noisy
 }
 
 func cellOf(f measure.Figure, baseline string) cell {
@@ -47,16 +47,16 @@ func cellOf(f measure.Figure, baseline string) cell {
 	return c
 }
 
-// verdict is what a figure says against the baseline.
+// verdict is the result of comparing a figure with the baseline.
 type verdict int
 
 const (
-	unknown verdict = iota // there is nothing to compare with
+	unknown verdict = iota // nothing to compare with
 	tie
 	better
 	worse
-	noisy // the rounds disagree too much to tell by how much
-	few   // there are too few rounds to tell anything
+	noisy // the rounds differ too much to quote the ratio
+	few   // too few rounds for any verdict
 )
 
 func verdictOf(f measure.Figure) verdict {
@@ -65,7 +65,7 @@ func verdictOf(f measure.Figure) verdict {
 		return unknown
 	case f.Few():
 		return few
-	case f.Noisy(): // before a tie: rounds of 0.5 and 1.5 say nothing, not that there is no difference
+	case f.Noisy(): // before the tie: rounds of 0.5 and 1.5 are noise, not equality
 		return noisy
 	case f.Tie():
 		return tie

@@ -2,14 +2,15 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// part is a piece of a stacked bar.
+// part is a segment of a stacked bar.
 type part struct {
 	Name  string
-	Class string // beside the family's
+	Class string // in addition to the family's
 	Hatch bool
 	Value float64
 }
@@ -17,10 +18,10 @@ type part struct {
 // bar is a row of a bar chart.
 type bar struct {
 	Kind  string
-	Label string // before the bar; empty: the kind's title
+	Label string // left of the bar; empty: the kind's title
 	Parts []part
 	Total float64
-	Text  string // after the bar
+	Text  string // right of the bar
 }
 
 func (b bar) label() string {
@@ -30,7 +31,7 @@ func (b bar) label() string {
 	return kindTitle(b.Kind)
 }
 
-// barChart draws bars beneath each other, with a legend if they have several parts.
+// barChart draws bars below each other, with a legend if they have several parts.
 func barChart(id, heading, axis string, bars []bar) Chart {
 	s := &svg{id: id}
 	label, value, most := 0.0, 0.0, 0.0
@@ -87,7 +88,7 @@ func drawLegend(s *svg, parts []part) {
 	}
 }
 
-// drawAxis draws lines down the chart with their numbers below.
+// drawAxis draws vertical lines with their numbers below.
 func drawAxis(s *svg, marks []float64, x func(float64) float64, top, bottom float64, name string) {
 	for _, v := range marks {
 		s.line("grid", x(v), top, x(v), bottom)
@@ -96,7 +97,7 @@ func drawAxis(s *svg, marks []float64, x func(float64) float64, top, bottom floa
 	s.text("axis", "end", chartWidth-4, bottom+34, name)
 }
 
-// stackChart draws the bytes of a row: in the rows, in the index of the key, in other indexes. False without sizes.
+// stackChart draws the bytes of a row: rows, index of the key, other indexes. It returns false without sizes.
 func stackChart(id string, g measure.Group, kinds []string, baseline string) (Chart, bool) {
 	var bars []bar
 	for _, kind := range kinds {
@@ -104,7 +105,7 @@ func stackChart(id string, g measure.Group, kinds []string, baseline string) (Ch
 		if !ok {
 			continue
 		}
-		rows, _ := g.Figure(kind, "bytes_rows") // the key's index is in it
+		rows, _ := g.Figure(kind, "bytes_rows") // it contains the key's index
 		secondary, _ := g.Figure(kind, "bytes_secondary")
 		b := bar{Kind: kind, Total: total.Median, Text: number(total.Median, 1) + " B"}
 		if kind != baseline && hasRatio(total.Metric) && verdictOf(total) != unknown {
@@ -170,4 +171,54 @@ func markText(f measure.Figure) string {
 		return " ? few rounds"
 	}
 	return ""
+}
+
+// styled reports whether the groups are different ways to do the same, which share a chart.
+func styled(groups []measure.Group) bool { return groups[0].Params.Get("style") != "" }
+
+// graphCharts draws the round trips of all styles, which do not depend on the delay, and the time of all styles for
+// each delay.
+func (r Report) graphCharts(groups []measure.Group, add func(c Chart, ok bool, text []string), id func() string) {
+	var delays []string
+	for _, g := range groups {
+		if delay := g.Params.Get("delay"); !slices.Contains(delays, delay) {
+			delays = append(delays, delay)
+		}
+	}
+	for _, metric := range []string{"round_trips", "time"} {
+		for i, delay := range delays {
+			if metric == "round_trips" && i > 0 {
+				continue
+			}
+			r.graphChart(groups, metric, delay, add, id)
+		}
+	}
+}
+
+func (r Report) graphChart(
+	groups []measure.Group, metric, delay string, add func(c Chart, ok bool, text []string), id func() string,
+) {
+	m := measure.Find(metric)
+	var bars []bar
+	var text []string
+	for _, g := range groups {
+		if g.Params.Get("delay") != delay {
+			continue
+		}
+		style := paramWords(measure.Param{Name: "style", Value: g.Params.Get("style")})
+		for _, b := range valueBars(g, m, r.Baseline) {
+			b.Label = kindTitle(b.Kind) + ", " + style
+			bars = append(bars, b)
+		}
+		f, ok := g.Figure(focus, metric)
+		base, ok2 := g.Figure(r.Baseline, metric)
+		if ok && ok2 && verdictOf(f) != unknown && r.Baseline != focus {
+			text = append(text, capital(style)+": "+lower(aboutFocus(f, base)))
+		}
+	}
+	heading := fmt.Sprintf("%s on %s", capital(m.Title), engineTitle(groups[0].Engine))
+	if delay != "" && metric == "time" {
+		heading += ", network delay " + delay
+	}
+	add(barChart(id(), heading, axisName(m), bars), len(bars) > 1, text)
 }

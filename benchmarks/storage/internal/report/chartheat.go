@@ -8,7 +8,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// grid is a table of one metric over what disorders the arrival of keys, and over the fill factor or the kinds.
+// grid is a table of one metric: disorders as rows, fill factors or kinds as columns.
 type grid struct {
 	Rows, Columns []string
 	Cells         map[[2]string]measure.Figure
@@ -20,12 +20,12 @@ func (g *grid) put(row, column string, f measure.Figure) {
 	}
 	if !slices.Contains(g.Columns, column) {
 		g.Columns = append(g.Columns, column)
-		slices.SortStableFunc(g.Columns, func(a, b string) int { return fillOf(a) - fillOf(b) }) // kinds stay as they are
+		slices.SortStableFunc(g.Columns, func(a, b string) int { return fillOf(a) - fillOf(b) }) // kinds keep their order
 	}
 	g.Cells[[2]string{row, column}] = f
 }
 
-// disorder writes the parameters of a case but for the fill factor and those that all cases share.
+// disorder writes the parameters of a case without the fill factor and those that all cases share.
 func disorder(p measure.Params, shared map[string]bool) string {
 	var parts []string
 	for _, param := range p {
@@ -39,7 +39,7 @@ func disorder(p measure.Params, shared map[string]bool) string {
 	return strings.Join(parts, ", ")
 }
 
-// shared are the parameters that are the same in all groups.
+// shared returns the parameters that are equal in all groups.
 func shared(groups []measure.Group) map[string]bool {
 	same := map[string]bool{}
 	for _, param := range groups[0].Params {
@@ -101,7 +101,7 @@ func (g *grid) table(title string) Table {
 	return t
 }
 
-// heatChart draws a grid of densities; the fuller, the darker, and each with its number. False without cells.
+// heatChart draws a grid of densities with numbers, darker where fuller. It returns false without cells.
 func heatChart(id, heading string, g *grid) (Chart, bool) {
 	s := &svg{id: id}
 	const top, cellHeight = 30.0, 28.0
@@ -136,7 +136,7 @@ func heatChart(id, heading string, g *grid) (Chart, bool) {
 	return s.chart(heading, desc), len(desc) > 0
 }
 
-// heat is the shade of a density in percent: 0 (about half empty) to 4 (full).
+// heat returns the shade of a density in percent: 0 (about half empty) to 4 (full).
 func heat(density float64) int {
 	shade := 0
 	for _, from := range []float64{60, 70, 80, dense} {
@@ -147,7 +147,7 @@ func heat(density float64) int {
 	return shade
 }
 
-// short20 cuts a head that is wider than its column.
+// short20 cuts a heading that is wider than its column.
 func short20(text string, width float64) string {
 	if n := int(width / charWidth); len([]rune(text)) > n && n > 1 {
 		return string([]rune(text)[:n-1]) + "…"

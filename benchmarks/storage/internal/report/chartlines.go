@@ -10,7 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// point is a figure at a size of the table.
+// point is a figure at a table size.
 type point struct {
 	Rows   float64
 	Figure measure.Figure
@@ -31,8 +31,7 @@ func curve(g measure.Group, kind, base string) []point {
 	return points
 }
 
-// lineChart draws a metric over the size of the table; false with fewer than two sizes, or of nothing but
-// zeros.
+// lineChart draws a metric over the size of the table; false with fewer than two sizes, or if all values are zero.
 func lineChart(id string, g measure.Group, base string) (Chart, bool) {
 	m := measure.Find(base)
 	const top, bottom, left, right, gap = 14.0, 314.0, 64.0, 560.0, 15.0
@@ -81,7 +80,7 @@ func lineChart(id string, g measure.Group, base string) (Chart, bool) {
 		}
 		ends = append(ends, end{kind, line[len(line)-1][1]})
 	}
-	// Names stand at the ends of their lines, pushed apart where lines end together.
+	// Names are at the ends of the lines, moved apart where lines end close together.
 	slices.SortFunc(ends, func(a, b end) int { return cmp.Compare(a.y, b.y) })
 	for i := range ends {
 		at := ends[i].y

@@ -8,8 +8,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// ratioChart draws the ratio of a metric to the baseline as dots, with the spread of the rounds as whiskers; false
-// without ratios.
+// ratioChart draws the ratios of a metric to the baseline as dots with the range of the rounds; false without ratios.
 func ratioChart(id string, g measure.Group, metric string, kinds []string, baseline string) (Chart, bool) {
 	m := measure.Find(metric)
 	var figures []measure.Figure
@@ -60,7 +59,7 @@ func ratioChart(id string, g measure.Group, metric string, kinds []string, basel
 	return s.chart(heading, desc), len(figures) > 1
 }
 
-// direction says what a ratio below and above 1 means.
+// direction returns the meaning of ratios below and above 1.
 func direction(m measure.Metric) (less, more string) {
 	switch {
 	case m.Name == "rate":
@@ -71,7 +70,7 @@ func direction(m measure.Metric) (less, more string) {
 	return "less", "more"
 }
 
-// ratioScale is linear from 0, or by powers when ratios are too far apart for that.
+// ratioScale is linear from 0, or logarithmic if the ratios are too far apart.
 func ratioScale(least, most, from, to float64) ([]float64, func(float64) float64) {
 	if most <= 4 {
 		marks := ticks(max(most, 1.2), 6)

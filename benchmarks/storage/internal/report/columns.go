@@ -8,8 +8,8 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// columns are the metrics that answer the question of a scenario, the most telling first. A table has those that were
-// measured, as many as fit.
+// columns are the metrics that answer the question of a scenario, the most important first. A table has the measured
+// ones, as many as fit.
 var columns = map[string][]string{
 	"load":      {"rate", "cpu", "generator", "bytes_primary", "bytes_table", "density", "log", "written"},
 	"clients":   {"rate", "cpu", "bytes_primary", "bytes_table", "density", "log"},
@@ -23,10 +23,10 @@ var columns = map[string][]string{
 	"grow":      {"rate", "written", "reads", "log"},
 }
 
-// mostColumns is how many a table has at most.
+// mostColumns is the largest number of columns of a table.
 const mostColumns = 7
 
-// headings are short titles for the heads of columns, at most two lines.
+// headings are short titles for columns, at most two lines.
 var headings = map[string]string{
 	"rate": "rows/s", "bytes_primary": "key index\nB/row", "bytes_rows": "rows+key\nB/row",
 	"bytes_secondary": "indexes\nB/row", "bytes_table": "table\nB/row", "density": "leaves\nfull %",
@@ -40,7 +40,7 @@ var headings = map[string]string{
 	"time": "time\nms", "freed": "pages\nfreed", "freed_share": "pages\nfreed %",
 }
 
-// plain are metrics whose ratio says less than their value. A larger table gives more pages back for the same rows.
+// plain are metrics whose value matters, not their ratio. A larger table frees more pages for the same rows.
 var plain = []string{"density", "fragmentation", "generator", "ping", "freed", "freed_share"}
 
 func hasRatio(m measure.Metric) bool {
@@ -64,13 +64,13 @@ func heading(m measure.Metric) string {
 	return text
 }
 
-// columnsOf returns the metrics of a group's table. What the baseline does not have, as a key's index of its own on SQLite,
-// can't be compared and is left out, unless there is no baseline.
+// columnsOf returns the metrics of a group's table. Metrics that the baseline does not have, such as the key's own
+// index on SQLite, are left out unless there is no baseline.
 func columnsOf(g measure.Group, baseline string) []measure.Metric {
 	return someColumns(g, baseline, mostColumns)
 }
 
-// someColumns returns at most so many. Of a curve its ends are always among them.
+// someColumns returns at most n columns. The ends of a curve are always among them.
 func someColumns(g measure.Group, baseline string, most int) []measure.Metric {
 	wanted := columns[g.Scenario]
 	if wanted == nil {
@@ -88,7 +88,7 @@ func someColumns(g measure.Group, baseline string, most int) []measure.Metric {
 	return append(chosen, points(g, most-len(chosen))...)
 }
 
-// says reports whether a metric tells anything: a column of zeros does not.
+// says reports whether a metric is useful: a column of zeros is not.
 func says(g measure.Group, m measure.Metric) bool {
 	return slices.ContainsFunc(g.Kinds, func(kind string) bool {
 		f, ok := g.Figure(kind, m.Name)
@@ -101,7 +101,7 @@ func hasBaseline(g measure.Group, metric, baseline string) bool {
 	return ok || !slices.Contains(g.Kinds, baseline)
 }
 
-// points returns up to n metrics "...@..." of the first such name that is not among the columns, evenly spread with the
+// points returns up to n metrics "...@..." of the first such name that is not among the columns, evenly spaced with the
 // first and the last.
 func points(g measure.Group, n int) []measure.Metric {
 	var all []measure.Metric

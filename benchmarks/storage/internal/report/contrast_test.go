@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// luminance is that of WCAG 2, of a colour "#rgb" or "#rrggbb".
+// luminance is that of WCAG 2 for a colour "#rgb" or "#rrggbb".
 func luminance(t *testing.T, color string) float64 {
 	t.Helper()
 	hex := strings.TrimPrefix(color, "#")
@@ -32,7 +32,7 @@ func luminance(t *testing.T, color string) float64 {
 	return sum
 }
 
-// TestTextCanBeRead has texts at 4.5 to 1 against what is behind them, and shapes at 3 to 1, as WCAG 2.2 has it at level AA.
+// TestTextCanBeRead requires contrasts of 4.5 to 1 for text and 3 to 1 for shapes, as WCAG 2.2 does at level AA.
 func TestTextCanBeRead(t *testing.T) {
 	variable := regexp.MustCompile(`--(\w+):(#\w+)`)
 	themes := func(style, block string) (all []map[string]string) {

@@ -15,7 +15,7 @@ var csvHead = []string{
 	"tie", "noisy", "few_rounds", "note",
 }
 
-// WriteCSV writes a line for each figure. What is not known, as a ratio without a baseline, is empty.
+// WriteCSV writes a line for each figure. Unknown values, such as a ratio without a baseline, are empty.
 func (r Report) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(csvHead); err != nil {
@@ -47,7 +47,7 @@ func (r Report) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// noteOf is what to know about the runs that a figure is from.
+// noteOf returns the notes on the runs of a figure.
 func (r Report) noteOf(f measure.Figure) string {
 	for _, one := range r.Noted {
 		if one.Engine == f.Engine && one.Scenario == f.Scenario && one.Kind == f.Kind && one.Params.String() == f.Params.String() {
@@ -64,7 +64,7 @@ func exact(value float64) string {
 	return strconv.FormatFloat(value, 'g', -1, 64)
 }
 
-// known is nil for what JSON has no word for. Eight figures are more than any measurement has.
+// known returns nil for values that JSON cannot represent. It rounds to eight digits, more than any measurement has.
 func known(value float64) *float64 {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return nil
@@ -73,7 +73,7 @@ func known(value float64) *float64 {
 	return &value
 }
 
-// figures are those of a group, by kind and metric.
+// figures returns the figures of a group, by kind and metric.
 func figures(g measure.Group) []measure.Figure {
 	var all []measure.Figure
 	for _, kind := range g.Kinds {
@@ -111,7 +111,7 @@ type dataMetric struct {
 	Title string `json:"title"`
 	Unit  string `json:"unit,omitempty"`
 	More  bool   `json:"more_is_better"`
-	Exact bool   `json:"exact"` // the same in each run, except where a figure says otherwise
+	Exact bool   `json:"exact"` // the same in each run, unless a figure says otherwise
 }
 
 type dataFigure struct {

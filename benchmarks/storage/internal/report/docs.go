@@ -12,14 +12,14 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// docsKinds are the kinds that a README shows.
+// docsKinds are the kinds of keys in a README.
 var docsKinds = []string{"auto", "snowflake", "uuidv7", "uuidv4", "uuidv4-text"}
 
-// WriteDocs writes what a README shows: bytes.svg and rate.svg, each with a chart a database, and table.md.
+// WriteDocs writes the figures of a README: bytes.svg and rate.svg, with one chart per database, and table.md.
 func (r Report) WriteDocs(dir string) error {
 	groups := r.loads()
 	if len(groups) == 0 {
-		return errors.New("a README's charts are those of the scenario load, which this report has no sizes of")
+		return errors.New("the charts of a README show the sizes of the scenario load, which this report does not have")
 	}
 	return writeFiles(dir, []file{
 		{"bytes.svg", func(w io.Writer) error {
@@ -35,7 +35,7 @@ func (r Report) WriteDocs(dir string) error {
 	})
 }
 
-// loads is the largest load of each engine by INSERT, with most rows a statement.
+// loads returns the largest load of each engine by INSERT, with most rows a statement.
 func (r Report) loads() []measure.Group {
 	best := map[string]measure.Group{}
 	var engines []string
@@ -66,7 +66,7 @@ func shown(g measure.Group) []string {
 	return slices.DeleteFunc(slices.Clone(docsKinds), func(kind string) bool { return !slices.Contains(g.Kinds, kind) })
 }
 
-// writePictures writes one SVG with a chart for each group beneath the other.
+// writePictures writes one SVG with the charts of the groups below each other.
 func writePictures(
 	w io.Writer, heading string, groups []measure.Group, draw func(id string, g measure.Group) (Chart, bool),
 ) error {
@@ -80,7 +80,7 @@ func writePictures(
 		}
 		s := &svg{}
 		s.text("heading", "start", 4, height+16, c.Title)
-		// A picture in a picture has its own place and keeps its own size.
+		// A nested SVG needs a position and a size.
 		inner := strings.Replace(c.SVG, "<svg ", fmt.Sprintf(`<svg y="%s" width="%d" height="%s" `,
 			coordinate(height+26), chartWidth, coordinate(heightOf(c))), 1)
 		b.WriteString(s.b.String() + inner + "\n")
@@ -98,7 +98,7 @@ func writePictures(
 	return err
 }
 
-// heightOf reads the height of a chart out of its viewBox.
+// heightOf reads the height of a chart from its viewBox.
 func heightOf(c Chart) float64 {
 	_, box, _ := strings.Cut(c.SVG, `viewBox="`)
 	box, _, _ = strings.Cut(box, `"`)
@@ -110,7 +110,7 @@ func heightOf(c Chart) float64 {
 	return height
 }
 
-// writeDocsTable writes kinds as rows, and for each engine the bytes a row and the rate.
+// writeDocsTable writes a row per kind, with bytes a row and rate of inserts for each engine.
 func (r Report) writeDocsTable(w io.Writer, groups []measure.Group) error {
 	head := []string{"Key"}
 	for _, g := range groups {
@@ -133,8 +133,7 @@ func (r Report) writeDocsTable(w io.Writer, groups []measure.Group) error {
 		fmt.Fprintf(&b, "* %s: %s, table with its primary key; %s rounds.\n",
 			engineTitle(g.Engine), paramText(g.Params), number(float64(rounds(g)), 0))
 	}
-	fmt.Fprintf(&b, "* Rates are how many times that of %s it is, in the same round; `=` is a tie, `~` too noisy to quote, "+
-		"`?` few rounds.\n",
+	fmt.Fprintf(&b, "* Rates are ratios to %s in the same round; `=` is a tie, `~` is too noisy to quote, `?` has too few rounds.\n",
 		plainText.Replace(kindTitle(r.Baseline)))
 	_, err := io.WriteString(w, b.String())
 	return err

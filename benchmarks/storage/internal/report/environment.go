@@ -23,7 +23,7 @@ import (
 
 const environmentName = "environment.json"
 
-// Machine describes the computer and the program. What the system does not tell is left out.
+// Machine describes the computer and the program. What the system does not report is left out.
 func Machine(ctx context.Context) []measure.Setting {
 	settings := []measure.Setting{{Name: "system", Value: runtime.GOOS + "/" + runtime.GOARCH}}
 	add := func(name, value string) {
@@ -49,13 +49,13 @@ const loadName = "load average at the start"
 
 func first(list []string, n int) []string { return list[:min(n, len(list))] }
 
-// field returns what follows "name:" in a file of Linux.
+// field returns the value after "name:" in a file of Linux.
 func field(path, name string) string {
 	in, err := os.Open(path)
 	if err != nil {
 		return ""
 	}
-	defer func() { _ = in.Close() }() // only read
+	defer func() { _ = in.Close() }() // read only
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(key) == name {
 			return strings.TrimSpace(value)
@@ -64,7 +64,8 @@ func field(path, name string) string {
 	return ""
 }
 
-// commit is that of the program, or, as go run does not keep it, of the folder if that is the tool's module.
+// commit returns that of the program or, because go run does not record it, that of the folder if it is the tool's
+// module.
 func commit(ctx context.Context) string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		var revision, modified string
@@ -116,9 +117,9 @@ func SaveEnvironment(dir string, env measure.Environment) error {
 	}}})
 }
 
-// Resume returns the environment of a report that goes on: that of its begin, with what is new, and a sentence for each
-// setting that has changed since. The sentences are also among its notes, since figures from before and after are not to
-// be compared.
+// Resume returns the environment of a resumed report: that of its start, with additions, and a sentence for each
+// setting that has changed since. The sentences are also added to its notes, because figures from before and after are
+// not comparable.
 func Resume(dir string, now measure.Environment) (env measure.Environment, changed []string, err error) {
 	env, err = LoadEnvironment(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -131,7 +132,7 @@ func Resume(dir string, now measure.Environment) (env measure.Environment, chang
 		for _, s := range old {
 			i := slices.IndexFunc(current, func(c measure.Setting) bool { return c.Name == s.Name })
 			if i >= 0 && current[i].Value != s.Value && s.Name != loadName {
-				changed = append(changed, fmt.Sprintf("%s: %s was %s when the report was begun and %s when it went on.",
+				changed = append(changed, fmt.Sprintf("%s: %s was %s when the report was started and %s when it was resumed.",
 					where, s.Name, s.Value, current[i].Value))
 			}
 		}
@@ -155,14 +156,14 @@ func Resume(dir string, now measure.Environment) (env measure.Environment, chang
 		}
 	}
 	if now.Baseline != "" {
-		env.Baseline = now.Baseline // it decides about the report, not about what is measured
+		env.Baseline = now.Baseline // it affects the report, not the measurements
 	}
 	slices.Sort(changed)
 	AddNotes(env, "report", changed)
 	return env, changed, nil
 }
 
-// AddNotes adds notes that are not there.
+// AddNotes adds notes without duplicates.
 func AddNotes(env measure.Environment, name string, notes []string) {
 	for _, note := range notes {
 		if !slices.Contains(env.Notes[name], note) {

@@ -7,15 +7,13 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// pairs are records of auto and snowflake with a metric, in n rounds.
+// pairs makes records of auto and snowflake with a metric, in n rounds.
 func pairs(engine, scenario, metric string, n int, auto, snowflake float64) []measure.Record {
 	var records []measure.Record
 	for round := 1; round <= n; round++ {
 		for kind, v := range map[string]float64{"auto": auto, "snowflake": snowflake} {
-			records = append(records, measure.Record{
-				Engine: engine, Scenario: scenario, Params: measure.P("rows", 1_000_000), Kind: kind, Round: round,
-				Values: values{metric: v},
-			})
+			records = append(records, record(engine, scenario, measure.P("rows", 1_000_000), kind, values{metric: v}))
+			records[len(records)-1].Round = round
 		}
 	}
 	return records
@@ -31,7 +29,7 @@ func TestFewRoundsDecideNothing(t *testing.T) {
 		{"load", "rate", 2, few},
 		{"load", "rate", 3, worse},
 		{"load", "density", 1, worse},    // exact
-		{"clients", "density", 2, few},   // depends on when things happen
+		{"clients", "density", 2, few},   // depends on timing
 		{"clients", "density", 3, worse}, // ...
 	} {
 		r := New(measure.Environment{}, pairs("postgres", test.scenario, test.metric, test.rounds, 100, 80), "auto")
@@ -45,16 +43,12 @@ func TestFewRoundsDecideNothing(t *testing.T) {
 		}
 	}
 	r := New(measure.Environment{}, pairs("postgres", "load", "rate", 2, 100, 80), "auto")
-	for name, text := range map[string]string{
-		"page":     pageOf(t, r),
-		"markdown": written(t, func(w *strings.Builder) error { return r.WriteMarkdown(w) }),
-		"text":     written(t, func(w *strings.Builder) error { return r.WriteText(w, Style{}) }),
-	} {
-		if !strings.Contains(text, "few rounds") {
+	for name, text := range forms(t, r) {
+		if name != "json" && name != "csv" && !strings.Contains(text, "few rounds") {
 			t.Errorf("%s does not say that there are few rounds", name)
 		}
 	}
-	// Three rounds of the kind are of no use with one of the baseline.
+	// Three rounds of the kind do not help with one round of the baseline.
 	records := pairs("postgres", "load", "rate", 3, 100, 80)
 	for i := range records {
 		if records[i].Kind == "auto" && records[i].Round > 1 {
@@ -72,7 +66,7 @@ func TestSizesOfSeveralClientsHaveASpread(t *testing.T) {
 	for i := range records {
 		records[i].Values["bytes_primary"] += float64(records[i].Round)
 	}
-	for _, scenario := range []string{"clients", "load"} { // in load they should repeat, and it shows if they do not
+	for _, scenario := range []string{"clients", "load"} { // in load the sizes should repeat, and differences show
 		for i := range records {
 			records[i].Scenario = scenario
 		}
@@ -96,17 +90,11 @@ func TestNotesBesideFiguresAreInAllReports(t *testing.T) {
 		Notes:    map[string][]string{"mariadb": {"a note"}},
 	}
 	r := New(env, records, "auto")
-	for name, text := range map[string]string{
-		"page":     pageOf(t, r),
-		"markdown": written(t, func(w *strings.Builder) error { return r.WriteMarkdown(w) }),
-		"text":     written(t, func(w *strings.Builder) error { return r.WriteText(w, Style{Width: 1000}) }),
-		"json":     written(t, func(w *strings.Builder) error { return r.WriteJSON(w) }),
-		"csv":      written(t, func(w *strings.Builder) error { return r.WriteCSV(w) }),
-	} {
+	for name, text := range forms(t, r) {
 		if !strings.Contains(text, "it waited") || !strings.Contains(text, "no RETURNING") {
 			t.Errorf("%s lacks a note", name)
 		}
-		if name != "csv" && strings.Count(text, "it waited") > 2 { // the page has it as data as well
+		if name != "csv" && strings.Count(text, "it waited") > 2 { // the page also contains it as data
 			t.Errorf("%s has the note of each round", name)
 		}
 		if strings.Contains(text, "MariaDB") || strings.Contains(text, "mariadb") {

@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 )
 
-// file is a name and who writes what is in it.
+// file is a name and a function that writes its content.
 type file struct {
 	name  string
 	write func(io.Writer) error
 }
 
-// WriteFolder writes index.html, RESULTS.md, summary.csv and summary.json into a folder, over those of before.
+// WriteFolder writes index.html, RESULTS.md, summary.csv and summary.json into a folder and replaces existing ones.
 func (r Report) WriteFolder(dir string) error {
 	return writeFiles(dir, []file{
 		{"index.html", r.WriteHTML}, {"RESULTS.md", r.WriteMarkdown}, {"summary.csv", r.WriteCSV}, {"summary.json", r.WriteJSON},
@@ -32,7 +32,7 @@ func writeFiles(dir string, files []file) error {
 	return nil
 }
 
-// writeFile replaces a file when the new one is whole, so that a full disk leaves the old one.
+// writeFile replaces a file when the new one is complete, so that a full disk keeps the old one.
 func writeFile(path string, write func(io.Writer) error) error {
 	out, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// number writes a value with commas between thousands.
+// number formats a value with commas between thousands.
 func number(value float64, digits int) string {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return "-"
@@ -28,7 +28,7 @@ func number(value float64, digits int) string {
 	return sign + whole
 }
 
-// factor writes a ratio: "1.84", "12.3", "104", and small ones with two figures that count.
+// factor formats a ratio: "1.84", "12.3", "104", and small ones with two significant digits.
 func factor(ratio float64) string {
 	switch {
 	case math.IsNaN(ratio) || math.IsInf(ratio, 0):
@@ -45,7 +45,7 @@ func factor(ratio float64) string {
 	return number(ratio, 2)
 }
 
-// withUnit writes a value as in a sentence or at a bar.
+// withUnit formats a value for a sentence or a bar.
 func withUnit(m measure.Metric, value float64) string {
 	text := number(value, m.Digits)
 	switch m.Unit {
@@ -59,7 +59,7 @@ func withUnit(m measure.Metric, value float64) string {
 	return text + " " + m.Unit
 }
 
-// paramText writes the parameters of a group: "100,000 rows, 1,000 a statement".
+// paramText formats the parameters of a group: "100,000 rows, 1,000 a statement".
 func paramText(p measure.Params) string {
 	parts := make([]string, len(p))
 	for i, param := range p {
@@ -116,7 +116,7 @@ func list(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// capital begins a sentence.
+// capital makes the first letter upper case.
 func capital(s string) string {
 	if s == "" {
 		return s

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -12,10 +13,17 @@ import (
 // values are those of one kind in one round.
 type values map[string]float64
 
-// rounds3 are the values of a metric in three rounds.
+// rounds3 has the values of a metric in three rounds.
 type rounds3 [3]float64
 
-// groupOf makes a group: the rounds of a metric by kind, and what else kinds have in each round.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// groupOf makes a group: the rounds of a metric by kind, and other values of kinds in each round.
 func groupOf(engine, scenario, metric string, kinds map[string]rounds3, more ...measure.Record) measure.Group {
 	byKind := map[string][3]values{}
 	of := func(kind string) [3]values {
@@ -37,13 +45,27 @@ func groupOf(engine, scenario, metric string, kinds map[string]rounds3, more ...
 	var records []measure.Record
 	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
 		for i, v := range byKind[kind] {
-			records = append(records, measure.Record{
-				Engine: engine, Scenario: scenario, Params: measure.P("rows", 1_000_000),
-				Kind: kind, Round: i + 1, Values: v,
-			})
+			records = append(records, record(engine, scenario, measure.P("rows", 1_000_000), kind, v))
+			records[len(records)-1].Round = i + 1
 		}
 	}
 	return New(measure.Environment{}, records, "auto").Groups[0]
+}
+
+// record is a run in the first round.
+func record(engine, scenario string, p measure.Params, kind string, v values) measure.Record {
+	return measure.Record{Engine: engine, Scenario: scenario, Params: p, Kind: kind, Round: 1, Values: v}
+}
+
+// thrice repeats records in three rounds.
+func thrice(records ...measure.Record) (all []measure.Record) {
+	for round := range 3 {
+		for _, r := range records {
+			r.Round = round + 1
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 func same(v float64) rounds3 { return rounds3{v, v, v} }
@@ -60,24 +82,21 @@ func sample() Report {
 				}
 				one[name] = value
 			}
-			records = append(records, measure.Record{
-				Engine: engine, Scenario: scenario, Params: p, Kind: kind, Round: round + 1,
-				Values: one,
-			})
+			records = append(records, record(engine, scenario, p, kind, one))
+			records[len(records)-1].Round = round + 1
 		}
 	}
 	for kind, size := range map[string]float64{"auto": 22.5, "snowflake": 22.5, "uuidv4": 39.4, "uuidv4-text": 77} {
 		speed := 22.5 / size
 		add("postgres", "load", measure.P("rows", 1000, "batch", 100), kind, values{
-			"rate": 1e5 * speed, "bytes_primary": size,
-			"bytes_rows": 60 + size, "bytes_table": 60 + size, "density": 90 * speed,
-			"log": 200 / speed, "cpu": 5 / speed, "page_images": 0,
+			"rate": 1e5 * speed, "bytes_primary": size, "bytes_rows": 60 + size, "bytes_table": 60 + size,
+			"density": 90 * speed, "log": 200 / speed, "cpu": 5 / speed, "page_images": 0,
 		})
 		add("sqlite", "load", measure.P("rows", 1000, "batch", 100), kind,
 			values{"rate": 1e5 * speed, "bytes_rows": 60 + size, "bytes_table": 60 + size, "density": 90})
 		add("postgres", "children", measure.P("rows", 1000, "of", "recent"), kind, values{
-			"rate": 1e5 * speed, "bytes_primary": size,
-			"bytes_rows": 60 + size, "bytes_secondary": size, "bytes_table": 60 + 2*size,
+			"rate":          1e5 * speed,
+			"bytes_primary": size, "bytes_rows": 60 + size, "bytes_secondary": size, "bytes_table": 60 + 2*size,
 		})
 		add("postgres", "grow", measure.P("rows", 1000), kind, values{
 			"rate": 1e5, "rate@200": 1e5, "rate@1000": 1e5 * speed,
@@ -103,12 +122,23 @@ func sample() Report {
 	return New(env, records, "auto")
 }
 
+// forms returns a report in each form.
+func forms(t *testing.T, r Report) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for name, write := range map[string]func(io.Writer) error{
+		"page": r.WriteHTML, "markdown": r.WriteMarkdown, "json": r.WriteJSON, "csv": r.WriteCSV,
+		"text": func(w io.Writer) error { return r.WriteText(w, Style{Width: 1000}) },
+	} {
+		all[name] = written(t, func(w *strings.Builder) error { return write(w) })
+	}
+	return all
+}
+
 // written returns what a function writes.
 func written(t *testing.T, write func(w *strings.Builder) error) string {
 	t.Helper()
 	var b strings.Builder
-	if err := write(&b); err != nil {
-		t.Fatal(err)
-	}
+	must(t, write(&b))
 	return b.String()
 }

@@ -18,7 +18,7 @@ var pageText string
 var pageStyle string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"picture": func(c Chart) template.HTML { return template.HTML(c.SVG) }, // made by svg, which escapes all texts
+	"picture": func(c Chart) template.HTML { return template.HTML(c.SVG) }, // safe: svg escapes all texts
 	"style":   func() template.CSS { return template.CSS(pageStyle + chartStyle) },
 	"join":    func(sentences []string) string { return strings.Join(sentences, " ") },
 	"engine":  engineTitle,
@@ -39,7 +39,7 @@ func (r Report) WriteHTML(w io.Writer) error {
 	})
 }
 
-// database is the settings of one.
+// database is the settings of a database.
 type database struct {
 	Name     string
 	Settings []measure.Setting

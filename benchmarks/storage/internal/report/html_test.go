@@ -16,13 +16,11 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// walk calls f with all elements of a page.
+// walk calls f for all elements of a page.
 func walk(t *testing.T, page string, f func(n *html.Node)) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for n := range root.Descendants() {
 		if n.Type == html.ElementNode {
 			f(n)
@@ -77,7 +75,7 @@ func TestPageHasAChartForEachKindOfFigure(t *testing.T) {
 		"Rows a second as the table grows, on PostgreSQL", "Bytes written a row as the table grows, on PostgreSQL",
 		"Leaves full, %, on PostgreSQL, snowflake", "Round trips on PostgreSQL", "Time on PostgreSQL, network delay " +
 			"1ms", "Median time on PostgreSQL",
-		"A row by its key, median on PostgreSQL", "Pages looked at for 1,000 rows with neighbouring keys on PostgreSQL",
+		"A row by its key, median on PostgreSQL", "Pages accessed for 1,000 rows with neighbouring keys on PostgreSQL",
 	} {
 		if !strings.Contains(text, "<figcaption>"+want) {
 			t.Errorf("there is no chart %q", want)
@@ -124,22 +122,14 @@ func TestChartsAreReadableByMachines(t *testing.T) {
 	}
 }
 
-// TestChartsHaveNoBadNumbers also draws what can't be drawn: no rows, nothing but zeros, ratios to zero.
+// TestChartsHaveNoBadNumbers also draws impossible data: no rows, only zeros, ratios to zero.
 func TestChartsHaveNoBadNumbers(t *testing.T) {
+	none := measure.P("rows", 0)
 	zero := []measure.Record{
-		{
-			Engine: "sqlite", Scenario: "load", Params: measure.P("rows", 0), Kind: "auto", Round: 1,
-			Values: values{"rate": 0, "bytes_table": 0, "bytes_rows": 0, "log": 0},
-		},
-		{
-			Engine: "sqlite", Scenario: "load", Params: measure.P("rows", 0), Kind: "snowflake", Round: 1,
-			Values: values{"rate": 1, "bytes_table": 0, "bytes_rows": 0, "log": 0},
-		},
-		{Engine: "sqlite", Scenario: "grow", Params: nil, Kind: "auto", Round: 1, Values: values{"rate@0": 0, "rate@10": 0}},
-		{
-			Engine: "sqlite", Scenario: "grow", Params: nil, Kind: "snowflake", Round: 1,
-			Values: values{"rate@0": 0, "rate@x": 3, "rate@NaN": 3},
-		},
+		record("sqlite", "load", none, "auto", values{"rate": 0, "bytes_table": 0, "bytes_rows": 0, "log": 0}),
+		record("sqlite", "load", none, "snowflake", values{"rate": 1, "bytes_table": 0, "bytes_rows": 0, "log": 0}),
+		record("sqlite", "grow", nil, "auto", values{"rate@0": 0, "rate@10": 0}),
+		record("sqlite", "grow", nil, "snowflake", values{"rate@0": 0, "rate@x": 3, "rate@NaN": 3}),
 	}
 	bad := regexp.MustCompile(`NaN|Inf|="-\d`)
 	for name, r := range map[string]Report{
@@ -174,18 +164,11 @@ func TestHostileNamesAreText(t *testing.T) {
 	const evil = `"><script>alert(1)</script>'&</desc></svg>`
 	var records []measure.Record
 	for _, kind := range []string{"auto", evil} {
-		records = append(records, measure.Record{
-			Engine: evil, Scenario: evil, Params: measure.P(evil, evil), Kind: kind, Round: 1,
-			Values: values{"rate": 1, "rate@1": 1, "rate@2": 2, "bytes_table": 3, "bytes_rows": 3, evil: 4},
-		})
-		records = append(records, measure.Record{
-			Engine: evil, Scenario: "arrival", Params: measure.P("skew", evil),
-			Kind: kind, Round: 1, Values: values{"density": 50},
-		},
-			measure.Record{
-				Engine: evil, Scenario: "arrival", Params: measure.P("lag", evil), Kind: kind, Round: 1,
-				Values: values{"density": 50},
-			})
+		records = append(records,
+			record(evil, evil, measure.P(evil, evil), kind,
+				values{"rate": 1, "rate@1": 1, "rate@2": 2, "bytes_table": 3, "bytes_rows": 3, evil: 4}),
+			record(evil, "arrival", measure.P("skew", evil), kind, values{"density": 50}),
+			record(evil, "arrival", measure.P("lag", evil), kind, values{"density": 50}))
 	}
 	records = append(records, measure.Record{Engine: evil, Scenario: evil, Kind: evil, Note: evil})
 	env := measure.Environment{
@@ -215,9 +198,7 @@ func TestPageHasItsData(t *testing.T) {
 			return
 		}
 		var d data
-		if err := json.Unmarshal([]byte(n.FirstChild.Data), &d); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(n.FirstChild.Data), &d))
 		if len(d.Groups) != len(sample().Groups) || d.Environment.Command == "" {
 			t.Errorf("%d groups, command %q", len(d.Groups), d.Environment.Command)
 		}
@@ -226,14 +207,10 @@ func TestPageHasItsData(t *testing.T) {
 
 func TestPictures(t *testing.T) {
 	dir := t.TempDir()
-	if err := sample().WriteDocs(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sample().WriteDocs(dir))
 	for _, name := range []string{"bytes.svg", "rate.svg"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		wellFormed(t, string(text))
 		for _, want := range []string{"PostgreSQL", "SQLite", "prefers-color-scheme:dark", `xmlns="http://www.w3.org/2000/svg"`} {
 			if !strings.Contains(string(text), want) {

@@ -10,20 +10,20 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// plainText escapes what Markdown and HTML would take for marks.
+// plainText escapes the special characters of Markdown and HTML.
 var plainText = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;",
 	"*", "\\*", "_", "\\_", "`", "\\`", "~", "\\~", "[", "\\[", "]", "\\]",
 	"\n", " ", "\r", " ")
 
-// WriteMarkdown writes the report as one document: environment, tables and what they say.
+// WriteMarkdown writes the report as one document: environment, tables and sentences.
 func (r Report) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("# Primary keys compared\n")
 	line("What auto-increment, snowflake and UUID keys cost a database in bytes and in time. Speeds are ratios to")
-	line("%s of the same round; sizes of one client repeat for the same seed. The sentences are made from the figures.\n",
+	line("%s of the same round; sizes of one client repeat for the same seed. The sentences are generated from the figures.\n",
 		plainText.Replace(kindTitle(r.Baseline)))
-	line("`x` is times %s, `=` a tie, `~` too noisy to quote, `?` few rounds.\n", plainText.Replace(r.Baseline))
+	line("`x` is the ratio to %s, `=` a tie, `~` too noisy to quote, `?` few rounds.\n", plainText.Replace(r.Baseline))
 	if r.Unfinished > 0 {
 		line("**Unfinished:** %s\n", runsLeft(r.Unfinished))
 	}
@@ -69,7 +69,7 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		settings(d.Settings)
 	}
 	if remarks := r.remarks(); len(remarks) > 0 {
-		line("\n### What could not be measured, and what else to know\n")
+		line("\n### What could not be measured, and other notes\n")
 		for _, remark := range remarks {
 			line("* %s", plainText.Replace(remark))
 		}
@@ -78,7 +78,7 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
-// text is "rows/s 0.75x (0.71 to 0.79), loses".
+// text returns a form such as "rows/s 0.75x (0.71 to 0.79), loses".
 func (o Outcome) text() string {
 	if o.Word == "" {
 		return ""
@@ -86,7 +86,7 @@ func (o Outcome) text() string {
 	return o.Short + " " + o.Ratio + ", " + o.Word
 }
 
-// tables returns those of a scenario, with the columns that answer its question.
+// tables returns the tables of a scenario with the columns that answer its question.
 func (r Report) tables(scenario string) []Table {
 	var tables []Table
 	for _, groups := range r.parts() {
@@ -119,7 +119,7 @@ func (t Table) cells() [][]string {
 	return rows
 }
 
-// writeTable writes a table of Markdown; the columns from right to end are aligned to the right.
+// writeTable writes a Markdown table; the columns from right to end are aligned to the right.
 func writeTable(b *strings.Builder, rows [][]string, right, end int) {
 	for i, row := range rows {
 		b.WriteString("|")

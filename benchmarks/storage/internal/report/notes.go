@@ -8,12 +8,12 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// notes are what to know about the figures of a table: what its marks mean, where it has them.
+// notes returns remarks on the figures of a table: the marks that it uses, and where they are.
 func notes(g measure.Group, baseline string) []string {
 	var notes []string
 	var ties, thin bool
 	noisyBy := map[string][]string{}
-	var metrics []measure.Metric // that are noisy for some kind
+	var metrics []measure.Metric // noisy for some kind
 	for _, m := range columnsOf(g, baseline) {
 		for _, kind := range g.Kinds {
 			f, ok := g.Figure(kind, m.Name)
@@ -39,7 +39,7 @@ func notes(g measure.Group, baseline string) []string {
 			note += " =: a tie, within 2 % or rounds on both sides of 1."
 		}
 		if thin {
-			note += " ?: few rounds, fewer than three, so that a difference may be chance."
+			note += " ?: few rounds (fewer than three), so a difference may be chance."
 		}
 		notes = append(notes, note)
 	} else {
@@ -57,7 +57,7 @@ func notes(g measure.Group, baseline string) []string {
 		notes = append(notes, "~: rounds that differ by more than half, too noisy to quote: "+strings.Join(parts, "; ")+".")
 	}
 	if slices.ContainsFunc(g.Metrics, func(m measure.Metric) bool { return !m.Exact }) && rounds(g) == 1 {
-		notes = append(notes, "One round only: nobody knows how far speeds would differ in a second one.")
+		notes = append(notes, "One round only: the spread of the speeds is not known.")
 	}
 	return notes
 }
@@ -74,7 +74,7 @@ func firstMetric(g measure.Group) string {
 	return g.Metrics[0].Name
 }
 
-// rounds is how often the kinds of a group were measured at most.
+// rounds returns the largest number of rounds of a kind.
 func rounds(g measure.Group) int {
 	most := 0
 	for _, kind := range g.Kinds {
@@ -92,7 +92,7 @@ func remark(r measure.Record) string {
 	return strings.TrimSuffix(text, ".") + "."
 }
 
-// remarks are what to know about the whole report.
+// remarks returns the remarks on the whole report.
 func (r Report) remarks() []string {
 	var remarks []string
 	for _, one := range r.Missing {
@@ -115,10 +115,10 @@ func (r Report) remarks() []string {
 	return remarks
 }
 
-// runsLeft says how many runs are not done.
+// runsLeft returns a sentence with the number of runs that are not done.
 func runsLeft(runs int) string {
 	if runs == 1 {
-		return "1 run is still to do."
+		return "1 run is not done."
 	}
-	return number(float64(runs), 0) + " runs are still to do."
+	return number(float64(runs), 0) + " runs are not done."
 }

@@ -20,9 +20,7 @@ func TestCSVReadsBack(t *testing.T) {
 	r := sample()
 	lines, err := csv.NewReader(strings.NewReader(written(t,
 		func(w *strings.Builder) error { return r.WriteCSV(w) }))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	column := map[string]int{}
 	for i, name := range lines[0] {
 		column[name] = i
@@ -60,10 +58,7 @@ func TestCSVReadsBack(t *testing.T) {
 }
 
 func TestJSONWithoutBaseline(t *testing.T) {
-	r := New(measure.Environment{}, []measure.Record{{
-		Engine: "sqlite", Scenario: "load", Kind: "uuidv4", Round: 1,
-		Values: values{"rate": 3},
-	}}, "auto")
+	r := New(measure.Environment{}, []measure.Record{record("sqlite", "load", nil, "uuidv4", values{"rate": 3})}, "auto")
 	var d data
 	if err := json.Unmarshal([]byte(written(t, func(w *strings.Builder) error { return r.WriteJSON(w) })), &d); err != nil {
 		t.Fatal(err)
@@ -99,7 +94,7 @@ func TestColorsDoNotMoveColumns(t *testing.T) {
 	for _, code := range []string{"0", bold, faint, red, green} {
 		colored = strings.ReplaceAll(colored, "\x1b["+code+"m", "")
 	}
-	trim := func(text string) string { // the spaces before an escape sequence are not at the end of a line
+	trim := func(text string) string { // spaces before an escape sequence are not at the end of a line
 		lines := strings.Split(text, "\n")
 		for i := range lines {
 			lines[i] = strings.TrimRight(lines[i], " ")
@@ -126,12 +121,10 @@ func TestTableMarks(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for want, got := range map[string]string{
-		"1,234,567": number(1234567, 0), "-1,234.5": number(-1234.5, 1), "999": number(999, 0), "-": number(math.NaN(),
-			1), "-999": number(-999, 0),
-		"1.84": factor(1.84), "12.3": factor(12.34), "104": factor(104.2), "0.039": factor(0.0388),
-		"0": factor(0), "1,000": factor(1000),
-		"100,000 rows, 1,000 a statement": paramText(measure.P("rows", 100000, "batch", 1000)), "1 " +
-			"client": paramText(measure.P("clients", 1)),
+		"1,234,567": number(1234567, 0), "-1,234.5": number(-1234.5, 1), "999": number(999, 0), "-": number(math.NaN(), 1),
+		"-999": number(-999, 0), "1.84": factor(1.84), "12.3": factor(12.34), "104": factor(104.2), "0.039": factor(0.0388),
+		"0": factor(0), "1,000": factor(1000), "1 client": paramText(measure.P("clients", 1)),
+		"100,000 rows, 1,000 a statement": paramText(measure.P("rows", 100000, "batch", 1000)),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -140,10 +133,9 @@ func TestNumbers(t *testing.T) {
 }
 
 func TestPointsAreInTheOrderOfSizes(t *testing.T) {
-	r := New(measure.Environment{}, []measure.Record{{
-		Engine: "sqlite", Scenario: "grow", Kind: "auto", Round: 1,
-		Values: values{"rate@1000000": 1, "rate@200000": 2, "rate@90000": 3, "cpu": 4},
-	}}, "auto")
+	r := New(measure.Environment{}, []measure.Record{
+		record("sqlite", "grow", nil, "auto", values{"rate@1000000": 1, "rate@200000": 2, "rate@90000": 3, "cpu": 4}),
+	}, "auto")
 	var names []string
 	for _, m := range r.Groups[0].Metrics {
 		names = append(names, m.Name)
@@ -160,9 +152,7 @@ func TestResumeTellsWhatChanged(t *testing.T) {
 	if env, changed, err := Resume(dir, first); err != nil || changed != nil || env.Time != first.Time {
 		t.Fatalf("a new folder: %v, %v, %v", env, changed, err)
 	}
-	if err := SaveEnvironment(dir, first); err != nil {
-		t.Fatal(err)
-	}
+	must(t, SaveEnvironment(dir, first))
 	second := sample().Environment
 	second.Time = "2027-01-01T00:00:00Z"
 	second.Machine = []measure.Setting{{Name: "cores", Value: "64"}, {Name: loadName, Value: "9"}}
@@ -171,12 +161,10 @@ func TestResumeTellsWhatChanged(t *testing.T) {
 		"sqlite":   {{Name: "version", Value: "3"}},
 	}
 	env, changed, err := Resume(dir, second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := []string{
-		"PostgreSQL: version was PostgreSQL 15 when the report was begun and PostgreSQL 16 when it went on.",
-		"The machine: cores was 2 when the report was begun and 64 when it went on.",
+		"PostgreSQL: version was PostgreSQL 15 when the report was started and PostgreSQL 16 when it was resumed.",
+		"The machine: cores was 2 when the report was started and 64 when it was resumed.",
 	}
 	if strings.Join(changed, "\n") != strings.Join(want, "\n") {
 		t.Errorf("changed: %q", changed)
@@ -189,13 +177,11 @@ func TestResumeTellsWhatChanged(t *testing.T) {
 	}
 }
 
-// TestFailedWriteKeepsTheOldFile writes a report that can't be written whole.
+// TestFailedWriteKeepsTheOldFile writes a report that cannot be written completely.
 func TestFailedWriteKeepsTheOldFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "index.html")
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("old"), 0o600))
 	err := writeFile(path, func(w io.Writer) error {
 		_, _ = w.Write([]byte("half"))
 		return fs.ErrClosed

@@ -10,23 +10,23 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// focus is the kind that sentences are about first.
+// focus is the kind that sentences begin with.
 const focus = "snowflake"
 
 // phrase has the words for a metric: "With UUIDv4 [the index of the primary key takes] 1.75 times [the bytes] of ...".
 type phrase struct{ what, of string }
 
 var phrases = map[string]phrase{
-	"rate":            {"rows go in at", "the rate"},
+	"rate":            {"rows are inserted at", "the rate"},
 	"bytes_primary":   {"the index of the primary key takes", "the bytes"},
 	"bytes_rows":      {"the rows with their key take", "the bytes"},
 	"bytes_secondary": {"the secondary indexes take", "the bytes"},
 	"bytes_table":     {"the table with all indexes takes", "the bytes"},
 	"log":             {"the log takes", "the bytes"},
 	"page_images":     {"the log has", "the full pages"},
-	"written":         {"the disk gets", "the bytes"},
+	"written":         {"the disk receives", "the bytes"},
 	"reads":           {"there are", "the reads from outside the cache"},
-	"hits":            {"the database looks at", "the pages"},
+	"hits":            {"the database accesses", "the pages"},
 	"cpu":             {"a row takes", "the CPU time"},
 	"cpu_server":      {"a row takes", "the server's CPU time"},
 	"p50":             {"the median wait is", "that"},
@@ -42,8 +42,8 @@ var phrases = map[string]phrase{
 	"range_key":       {"a range of keys is read in", "the time"},
 	"range_time":      {"a range of time is read by an index on created_at in", "the time"},
 	"range_scan":      {"a range of time is read without an index in", "the time"},
-	"pages_key":       {"for rows with neighbouring keys the database looks at", "the pages"},
-	"pages_time":      {"for rows that came together the database looks at", "the pages"},
+	"pages_key":       {"for rows with neighbouring keys the database accesses", "the pages"},
+	"pages_time":      {"for rows that arrived together the database accesses", "the pages"},
 	"density":         {"the leaves are", "as full, against those"},
 }
 
@@ -54,11 +54,11 @@ func phraseOf(m measure.Metric) phrase {
 	return phrase{"the figure (" + m.Title + ") is", "that"}
 }
 
-// prose says what one metric of a group shows: how the focus stands to the baseline and why, then the others.
+// prose describes one metric of a group: the focus against the baseline, with reasons, then the other kinds.
 func prose(g measure.Group, metric, baseline string) []string {
 	base, ok := g.Figure(baseline, metric)
 	if !ok {
-		return []string{fmt.Sprintf("%s was not measured on %s, so there is nothing to compare with.",
+		return []string{fmt.Sprintf("%s was not measured on %s, so there are no ratios.",
 			capital(kindText(baseline)), engineTitle(g.Engine))}
 	}
 	var sentences []string
@@ -68,12 +68,12 @@ func prose(g measure.Group, metric, baseline string) []string {
 	}
 	sentences = append(sentences, aboutOthers(g, base)...)
 	if !base.Metric.Exact && base.N == 1 {
-		sentences = append(sentences, "There was one round, so how far these figures differ from one to the next is not known.")
+		sentences = append(sentences, "There was one round, so the spread of these figures is not known.")
 	}
 	return sentences
 }
 
-// valueProse says what the values are, of a metric whose ratios say nothing.
+// valueProse lists the values of a metric whose ratios are not useful.
 func valueProse(g measure.Group, m measure.Metric) []string {
 	var parts []string
 	for _, kind := range g.Kinds {
@@ -84,7 +84,7 @@ func valueProse(g measure.Group, m measure.Metric) []string {
 	return []string{fmt.Sprintf("On %s it is %s.", engineTitle(g.Engine), list(parts))}
 }
 
-// aboutFocus is the sentence of whether the focus loses, ties or wins.
+// aboutFocus returns the sentence about whether the focus loses, ties or wins.
 func aboutFocus(f, base measure.Figure) string {
 	p, us, them, where := phraseOf(f.Metric), capital(kindText(f.Kind)), kindText(base.Kind), engineTitle(f.Engine)
 	if p.of == "that" {
@@ -93,32 +93,32 @@ func aboutFocus(f, base measure.Figure) string {
 	times := p.what + " " + factor(f.Ratio) + " times " + p.of
 	switch verdictOf(f) {
 	case few:
-		return fmt.Sprintf("Whether %s or %s is ahead on %s can't be told from fewer than three rounds: %s%s.",
+		return fmt.Sprintf("Whether %s or %s is ahead on %s is not known from fewer than three rounds: %s%s.",
 			kindText(f.Kind), them, where, times, evidence(f, base))
 	case worse:
 		return fmt.Sprintf("%s loses to %s on %s: %s%s.", us, them, where, times, evidence(f, base))
 	case better:
 		return fmt.Sprintf("%s wins against %s on %s: %s%s.", us, them, where, times, evidence(f, base))
 	case tie:
-		if !f.Metric.Exact && math.Abs(f.Ratio-1) >= measure.Same { // a median beyond that reads like a difference
+		if !f.Metric.Exact && math.Abs(f.Ratio-1) >= measure.Same { // a larger median ratio would read like a difference
 			return fmt.Sprintf("%s and %s tie on %s: %s %s to %s times %s in %d rounds, on both sides of 1.",
 				us, them, where, p.what, factor(f.RatioMin), factor(f.RatioMax), p.of, f.Pairs)
 		}
 		return fmt.Sprintf("%s and %s tie on %s: %s%s.", us, them, where, times, evidence(f, base))
 	}
-	side := fmt.Sprintf("Whether %s or %s is ahead on %s can't be told", kindText(f.Kind), them, where)
+	side := fmt.Sprintf("Whether %s or %s is ahead on %s is not known", kindText(f.Kind), them, where)
 	if f.RatioMin > 1 || f.RatioMax < 1 {
 		verb := "loses to"
 		if f.Metric.More == (f.RatioMin > 1) {
 			verb = "wins against"
 		}
-		side = fmt.Sprintf("%s %s %s on %s, but by how much can't be told", us, verb, them, where)
+		side = fmt.Sprintf("%s %s %s on %s, but the size of the difference is not known", us, verb, them, where)
 	}
 	return fmt.Sprintf("%s: %s between %s and %s times %s in %d rounds.",
 		side, p.what, factor(f.RatioMin), factor(f.RatioMax), p.of, f.Pairs)
 }
 
-// evidence is what a ratio was made of: the two figures if they repeat, else the range of the rounds.
+// evidence returns the basis of a ratio: the two figures if they repeat, else the range of the rounds.
 func evidence(f, base measure.Figure) string {
 	switch {
 	case f.Metric.Exact:
@@ -139,10 +139,10 @@ func perRow(m measure.Metric) string {
 	return ""
 }
 
-// mostNamed is how many kinds a sentence names before it sums up the rest.
+// mostNamed is how many kinds a sentence names before it summarizes the others.
 const mostNamed = 4
 
-// aboutOthers has a sentence each for the kinds that are worse, equal, better, and too noisy.
+// aboutOthers returns a sentence each for the kinds that are worse, better, equal, and too noisy.
 func aboutOthers(g measure.Group, base measure.Figure) []string {
 	by := map[verdict][]measure.Figure{}
 	for _, kind := range g.Kinds {
@@ -173,7 +173,7 @@ func aboutOthers(g measure.Group, base measure.Figure) []string {
 		for _, f := range thin {
 			parts = append(parts, fmt.Sprintf("%s times with %s", factor(f.Ratio), kindText(f.Kind)))
 		}
-		sentences = append(sentences, fmt.Sprintf("From fewer than three rounds, too few to tell: %s.", list(parts)))
+		sentences = append(sentences, fmt.Sprintf("Fewer than three rounds, so no verdict: %s.", list(parts)))
 	}
 	if noisy := by[noisy]; len(noisy) > 0 {
 		var parts []string
@@ -181,8 +181,7 @@ func aboutOthers(g measure.Group, base measure.Figure) []string {
 			parts = append(parts, fmt.Sprintf("%s to %s times with %s",
 				factor(f.RatioMin), factor(f.RatioMax), kindText(f.Kind)))
 		}
-		sentences = append(sentences, fmt.Sprintf("Too noisy to quote: %s; more -rounds on a machine that does nothing else "+
-			"would tell.",
+		sentences = append(sentences, fmt.Sprintf("Too noisy to quote: %s; run more -rounds on an idle machine.",
 			list(parts)))
 	}
 	return sentences
@@ -196,13 +195,13 @@ func titles(figures []measure.Figure) []string {
 	return names
 }
 
-// ranked names kinds by how far they are from the baseline, the farthest first.
+// ranked names kinds by their distance from the baseline, the largest first.
 func ranked(figures []measure.Figure, base measure.Figure) string {
 	far := func(f measure.Figure) float64 { return max(f.Ratio, 1/f.Ratio) }
 	slices.SortStableFunc(figures, func(a, b measure.Figure) int { return cmp.Compare(far(b), far(a)) })
 	p := phraseOf(base.Metric)
 	named := figures
-	if len(figures) > mostNamed+1 { // one more is named rather than called the other one
+	if len(figures) > mostNamed+1 { // a single remaining kind is named too
 		named = figures[:mostNamed]
 	}
 	var parts []string

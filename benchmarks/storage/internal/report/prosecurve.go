@@ -9,22 +9,22 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// change is how a metric of a kind went from small tables to large ones.
+// change is the development of a metric from small tables to large ones.
 type change struct {
 	kind   string
 	factor float64
 	last   point
 }
 
-// steady is how far a metric may go up or down and still be called unchanged.
+// steady is the largest change of a metric that still counts as unchanged.
 const steady = 0.15
 
-// edge is how many of n points at each end of a curve are taken together: a single step may have the checkpoint that
-// wrote what others had changed.
+// edge returns how many of n points at each end of a curve are averaged: a single step may contain the checkpoint that
+// wrote the changes of others.
 func edge(n int) int { return max(n/3, 1) }
 
-// changeOf compares the ends of a curve; false if there is nothing to compare, or nothing to divide by. Rough are
-// rounds that differ too much.
+// changeOf compares the ends of a curve; ok is false if there is nothing to compare or to divide by. rough means that
+// the rounds differ too much.
 func changeOf(kind string, points []point) (c change, rough, ok bool) {
 	n := edge(len(points))
 	if len(points) < 2 {
@@ -39,7 +39,7 @@ func changeOf(kind string, points []point) (c change, rough, ok bool) {
 	return change{kind, last / first, points[len(points)-1]}, rough, first > 0
 }
 
-// curveProse says which kinds slow down, or write more, as the table grows.
+// curveProse names the kinds that slow down, or write more, as the table grows.
 func curveProse(g measure.Group, base, baseline string) []string {
 	m := measure.Find(base)
 	var changed, kept []change
@@ -96,17 +96,17 @@ func curveProse(g measure.Group, base, baseline string) []string {
 	}
 	switch baseChanged := slices.ContainsFunc(changed, func(c change) bool { return c.kind == baseline }); {
 	case len(changed) == 0:
-		sentences = append(sentences, "The table may still fit into the cache: a larger -rows would show where that ends.")
-	case baseChanged && counted(baseline): // whose keys are not the reason
-		sentences = append(sentences, fmt.Sprintf("It %ss with %s too, so not all of it is due to the keys.",
+		sentences = append(sentences, "The table may still fit into the cache; try a larger -rows.")
+	case baseChanged && counted(baseline): // the baseline's keys are not the reason
+		sentences = append(sentences, fmt.Sprintf("It %ss with %s too, so the keys are not the only reason.",
 			verb, kindText(baseline)))
 	}
 	if len(rough) > 0 {
-		sentences = append(sentences, fmt.Sprintf("The rounds differ by more than half at the ends of %s, so that is rough; more "+
-			"-rounds on a machine that does nothing else would tell.", list(rough)))
+		sentences = append(sentences, fmt.Sprintf("The rounds differ by more than half at the ends of the curves of %s, so this is an estimate; run more "+
+			"-rounds on an idle machine.", list(rough)))
 	}
 	if thin {
-		sentences = append(sentences, "There are fewer than three rounds, so that part of it may be chance.")
+		sentences = append(sentences, "There are fewer than three rounds, so part of it may be chance.")
 	}
 	if base != "rate" {
 		return sentences
@@ -114,7 +114,7 @@ func curveProse(g measure.Group, base, baseline string) []string {
 	return append(sentences, atEnd(g, append(kept, changed...), baseline)...)
 }
 
-// fromNothing is about curves that all begin at zero, as of bytes that the database keeps for a checkpoint.
+// fromNothing describes curves that begin at zero, such as bytes that the database keeps for a checkpoint.
 func fromNothing(g measure.Group, m measure.Metric) []string {
 	var parts []string
 	for _, kind := range g.Kinds {
@@ -128,11 +128,11 @@ func fromNothing(g measure.Group, m measure.Metric) []string {
 	if len(parts) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("On %s the steps begin at zero, so there is no factor of growth; the most in one step is %s.",
+	return []string{fmt.Sprintf("On %s the first steps are zero, so there is no growth factor; the largest step is %s.",
 		engineTitle(g.Engine), list(parts))}
 }
 
-// nounOf names what a curve shows.
+// nounOf returns the noun for what a curve shows.
 func nounOf(m measure.Metric) string {
 	if m.Name == "rate" {
 		return "the rate of inserts"
@@ -140,7 +140,7 @@ func nounOf(m measure.Metric) string {
 	return "the figure (" + m.Title + ")"
 }
 
-// lower begins a sentence in the middle of one: only the word that was made large is made small again.
+// lower makes the first letter lower case where a sentence continues, but not the letters of names.
 func lower(s string) string {
 	for _, word := range []string{capital(kindText(focus)), "Whether"} {
 		if strings.HasPrefix(s, word) {
@@ -150,7 +150,7 @@ func lower(s string) string {
 	return s
 }
 
-// atEnd compares the kinds at the largest size.
+// atEnd compares the focus with the baseline at the largest size.
 func atEnd(g measure.Group, all []change, baseline string) []string {
 	var sentences []string
 	for _, c := range all {

@@ -12,10 +12,10 @@ import (
 
 func cutPoint(name string) (base, rows string, found bool) { return strings.Cut(name, "@") }
 
-// dense is what leaves of a tree that grows at its end are filled to at least, in percent.
+// dense is the minimum fill, in percent, of the leaves of a tree that grows at its end.
 const dense = 85
 
-// gridProse says where the leaves stay full, where they are emptiest, and which fill factor is best where it matters.
+// gridProse describes where the leaves stay full, where they are emptiest, and which fill factor is best there.
 func gridProse(g *grid, subject string) []string {
 	type named struct {
 		row, column string
@@ -43,10 +43,10 @@ func gridProse(g *grid, subject string) []string {
 		subject, dense, full, len(all))}
 	least, most := number(worst.figure.Median, m.Digits), withUnit(m, best.figure.Median)
 	if withUnit(m, worst.figure.Median) == most {
-		return append(sentences, fmt.Sprintf("The order in which keys arrive does not matter here: they are %s full.", most))
+		return append(sentences, fmt.Sprintf("The order of arrival makes no difference here: the leaves are %s full.", most))
 	}
 	if best.figure.Median-worst.figure.Median < 5 {
-		return append(sentences, fmt.Sprintf("The order in which keys arrive hardly matters here: they are %s to %s full.",
+		return append(sentences, fmt.Sprintf("The order of arrival makes little difference here: the leaves are %s to %s full.",
 			least, most))
 	}
 	sentences = append(sentences, fmt.Sprintf("They are emptiest with %s and %s, %s full, and fullest with %s and %s, %s.",
@@ -64,7 +64,7 @@ func sign(v float64) int {
 	return 0
 }
 
-// bestFill compares the fill factors of a grid that has them.
+// bestFill compares the fill factors of a grid that has several.
 func bestFill(g *grid) []string {
 	highest := 0
 	for _, column := range g.Columns {
@@ -72,7 +72,7 @@ func bestFill(g *grid) []string {
 	}
 	by := map[int][]string{}
 	cases := 0
-	tight, tightLoses := 0, 0 // cases with a fill factor of 100 and 90, and those in which 100 is emptier
+	tight, tightLoses := 0, 0 // cases with fill factors of 100 and 90, and those in which 100 is emptier
 	for _, row := range g.Rows {
 		best, least, most := 0, 101.0, -1.0
 		for _, column := range g.Columns {
@@ -111,14 +111,13 @@ func bestFill(g *grid) []string {
 	}
 	sentences := []string{"The fill factor that leaves the fullest pages is " + strings.Join(parts, "; ") + "."}
 	if tightLoses > 0 {
-		sentences = append(sentences, fmt.Sprintf("A fill factor of 100 leaves emptier pages than 90 in %d of %d cases: it "+
-			"has no room for a late key.",
+		sentences = append(sentences, fmt.Sprintf("A fill factor of 100 leaves emptier pages than 90 in %d of %d cases: it leaves no room for late keys.",
 			tightLoses, tight))
 	}
 	return sentences
 }
 
-// fillOf returns the fill factor of a column; 0 if it is none.
+// fillOf returns the fill factor of a column; 0 if it is another column.
 func fillOf(column string) int {
 	text, _ := strings.CutPrefix(column, "fill ")
 	fill, _ := strconv.Atoi(text)

@@ -1,4 +1,4 @@
-// Package report turns figures into what people read: tables, charts with what they say, and files for other programs.
+// Package report turns figures into tables, charts with sentences, and files for other programs.
 package report
 
 import (
@@ -14,20 +14,20 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
 )
 
-// Report is what all forms of output are made of.
+// Report is the content of all forms of output.
 type Report struct {
 	Environment measure.Environment
-	Baseline    string // the kind that ratios are to
+	Baseline    string // the kind that ratios refer to
 	Groups      []measure.Group
-	// Missing are runs that an engine can't do, with the reason.
+	// Missing are runs that an engine does not support, with the reason.
 	Missing []measure.Record
-	// Noted are runs with figures about which there is something to know; of several rounds the first.
+	// Noted are runs with figures and a note; of several rounds the first.
 	Noted []measure.Record
-	// Unfinished is the number of runs that are still to do, as after Ctrl-C.
+	// Unfinished is the number of runs that are not done, as after Ctrl-C.
 	Unfinished int
 }
 
-// New makes a report of records.
+// New makes a report from records.
 func New(env measure.Environment, records []measure.Record, baseline string) Report {
 	env, records = asMySQL(env, records)
 	r := Report{Environment: env, Baseline: baseline}
@@ -52,7 +52,7 @@ func New(env measure.Environment, records []measure.Record, baseline string) Rep
 		sortMetrics(r.Groups[i].Metrics)
 	}
 	names := scenarioNames()
-	for _, g := range r.Groups { // of another version of the tool: at the end
+	for _, g := range r.Groups { // of another version of the tool: last
 		if !slices.Contains(names, g.Scenario) {
 			names = append(names, g.Scenario)
 		}
@@ -66,7 +66,7 @@ func New(env measure.Environment, records []measure.Record, baseline string) Rep
 	return r
 }
 
-// sortKinds puts kinds in the order of key.Kinds; unknown ones, of another version, stay at the end.
+// sortKinds sorts kinds in the order of key.Kinds. Unknown ones, of another version, are last.
 func sortKinds(kinds []string) {
 	known := key.Names(key.Kinds())
 	slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Compare(place(known, a), place(known, b)) })
@@ -87,7 +87,7 @@ func scenarioNames() []string {
 	return names
 }
 
-// timed are the scenarios whose sizes depend on when things happen.
+// timed returns the scenarios whose sizes depend on timing.
 func timed() []string {
 	var names []string
 	for _, s := range scenario.All() {
@@ -98,7 +98,7 @@ func timed() []string {
 	return names
 }
 
-// asMySQL gives the engine for MariaDB and MySQL the name of the server that it was.
+// asMySQL renames the engine for MariaDB and MySQL if the server was MySQL.
 func asMySQL(env measure.Environment, records []measure.Record) (measure.Environment, []measure.Record) {
 	const from, to = "mariadb", "mysql"
 	settings := env.Database[from]
@@ -152,7 +152,7 @@ func sortMetrics(metrics []measure.Metric) {
 	})
 }
 
-// scenarioOf returns the scenario of a group, one with the name alone if this version has none.
+// scenarioOf returns the scenario of a group, one with only a name if this version does not have it.
 func scenarioOf(name string) scenario.Scenario {
 	for _, s := range scenario.All() {
 		if s.Name == name {
@@ -162,7 +162,7 @@ func scenarioOf(name string) scenario.Scenario {
 	return scenario.Scenario{Name: name, Title: name}
 }
 
-// parts cuts the groups into those of one scenario on one engine.
+// parts splits the groups into those of one scenario on one engine.
 func (r Report) parts() [][]measure.Group {
 	var parts [][]measure.Group
 	for at := 0; at < len(r.Groups); {
@@ -176,7 +176,7 @@ func (r Report) parts() [][]measure.Group {
 	return parts
 }
 
-// engineTitle is what people call a database.
+// engineTitle returns the usual name of a database.
 func engineTitle(name string) string {
 	titles := map[string]string{"sqlite": "SQLite", "postgres": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL"}
 	if title := titles[name]; title != "" {
@@ -185,7 +185,7 @@ func engineTitle(name string) string {
 	return name
 }
 
-// kindTitle is what people call a kind of key.
+// kindTitle returns the title of a kind of key.
 func kindTitle(name string) string {
 	for _, k := range key.Kinds() {
 		if k.Name == name {
@@ -195,7 +195,7 @@ func kindTitle(name string) string {
 	return name
 }
 
-// kindText is the same in a sentence, where a comma would end it.
+// kindText returns the title in a form without a comma, for sentences.
 func kindText(name string) string {
 	if name == "explicit" {
 		return "numbers sent by the client"
@@ -206,7 +206,7 @@ func kindText(name string) string {
 	return kindTitle(name)
 }
 
-// family is the class of CSS that gives a kind its colour.
+// family returns the CSS class for the colour of a kind.
 func family(name string) string {
 	for _, k := range key.Kinds() {
 		if k.Name != name {

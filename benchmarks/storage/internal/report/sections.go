@@ -17,18 +17,18 @@ type Section struct {
 
 // Block is a scenario on one engine.
 type Block struct {
-	Engine string // as people call it
+	Engine string // title, not name
 	Charts []Said
 	Tables []Table
 }
 
-// Said is a chart with what its figures say.
+// Said is a chart with its sentences.
 type Said struct {
 	Chart
 	Text []string // sentences
 }
 
-// Sections returns the charts and tables of all scenarios, in the order of reports.
+// Sections returns the charts and tables of all scenarios in the order of reports.
 func (r Report) Sections() []Section {
 	var sections []Section
 	last := ""
@@ -44,7 +44,7 @@ func (r Report) Sections() []Section {
 	return sections
 }
 
-// block makes what there is to see of the groups of one scenario on one engine.
+// block makes the charts and tables of one scenario on one engine.
 func (r Report) block(groups []measure.Group) Block {
 	b := Block{Engine: engineTitle(groups[0].Engine)}
 	prefix := identifier(groups[0].Scenario + "-" + groups[0].Engine)
@@ -107,7 +107,7 @@ func (r Report) block(groups []measure.Group) Block {
 	return b
 }
 
-// disordered reports whether the groups are about the order in which keys arrive.
+// disordered reports whether the groups are about the order of arrival.
 func disordered(groups []measure.Group) bool {
 	return len(groups) > 1 && slices.ContainsFunc(groups, func(g measure.Group) bool {
 		return g.Params.Get("skew") != "" || g.Params.Get("lag") != ""
@@ -120,7 +120,7 @@ func wanted(g measure.Group, metric string) bool {
 	return names == nil || slices.Contains(names, metric)
 }
 
-// ratioCharts are the metrics to draw against the baseline: the rate, or the wait where that comes first.
+// ratioCharts returns the metrics to draw as ratios: the rate, or the wait if that is first.
 func ratioCharts(g measure.Group, baseline string) []string {
 	if g.Scenario == "read" {
 		return []string{"lookup", "join", "range_key"}
@@ -138,7 +138,7 @@ func ratioCharts(g measure.Group, baseline string) []string {
 	return nil
 }
 
-// largest reports whether a group's sizes say something that those of a larger table in the same scenario do not.
+// largest reports whether a group's sizes add something to those of a larger table in the same scenario.
 func largest(g measure.Group, groups []measure.Group) bool {
 	rows := func(g measure.Group) int {
 		n, _ := strconv.Atoi(g.Params.Get("rows"))
@@ -155,8 +155,8 @@ func largest(g measure.Group, groups []measure.Group) bool {
 	return true
 }
 
-// sizeProse is about the tree in which the kinds differ: secondary indexes if there are some, the index of the key if the
-// baseline and the focus have one, else the rows.
+// sizeProse describes the tree in which the kinds differ: secondary indexes if there are any, the index of the key if
+// the baseline and the focus have one, else the rows.
 func sizeProse(g measure.Group, baseline string) []string {
 	if _, ok := g.Figure(baseline, "bytes_secondary"); ok {
 		sentences := prose(g, "bytes_secondary", baseline)
@@ -173,7 +173,7 @@ func sizeProse(g measure.Group, baseline string) []string {
 	return prose(g, "bytes_table", baseline)
 }
 
-// identifier makes a word of HTML of a name.
+// identifier turns a name into an HTML identifier.
 func identifier(name string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' {
@@ -183,10 +183,10 @@ func identifier(name string) string {
 	}, strings.ToLower(name))
 }
 
-// Table is a group as cells.
+// Table is a group in cells.
 type Table struct {
 	Title  string
-	Corner string // over the names of the rows
+	Corner string // above the names of the rows
 	Heads  []string
 	Rows   []Row
 	Notes  []string
@@ -198,7 +198,7 @@ type Row struct {
 	Cells []cell
 }
 
-// Text is a cell in one piece: "22.5, 1.00x =".
+// Text returns a cell as one text: "22.5, 1.00x =".
 func (c cell) Text() string {
 	text := c.Value
 	if c.Ratio != "" && c.Ratio != "1" {

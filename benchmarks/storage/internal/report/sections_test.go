@@ -8,21 +8,20 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// loaded has a load of each of some parameters.
+// loaded has a load for each of the parameters.
 func loaded(params ...measure.Params) Report {
 	var records []measure.Record
 	for _, p := range params {
 		for _, kind := range []string{"auto", "snowflake"} {
-			records = append(records, measure.Record{
-				Engine: "postgres", Scenario: "load", Params: p, Kind: kind, Round: 1,
-				Values: values{"rate": 10, "bytes_primary": 20, "bytes_rows": 90, "bytes_table": 90, "log": 100},
-			})
+			records = append(records, record("postgres", "load", p, kind,
+				values{"rate": 10, "bytes_primary": 20, "bytes_rows": 90, "bytes_table": 90, "log": 100}))
 		}
 	}
 	return New(measure.Environment{}, records, "auto")
 }
 
-// TestSizesAreDrawnOnceForTheLargestTable: smaller ones, and the same rows by another way, have the same bytes a row.
+// TestSizesAreDrawnOnceForTheLargestTable: smaller tables, and the same rows inserted in another way, have the same
+// bytes a row.
 func TestSizesAreDrawnOnceForTheLargestTable(t *testing.T) {
 	r := loaded(measure.P("rows", 100, "batch", 1), measure.P("rows", 1000, "batch", 1000),
 		measure.P("rows", 1000, "bulk", 10_000))
@@ -42,18 +41,17 @@ func TestSizesAreDrawnOnceForTheLargestTable(t *testing.T) {
 	}
 }
 
-// TestReadmeShowsTheLargestLoad of those with statements, and of these with most rows in one.
+// TestReadmeShowsTheLargestLoad: of those with INSERT statements, and of these the one with most rows a statement.
 func TestReadmeShowsTheLargestLoad(t *testing.T) {
 	r := loaded(measure.P("rows", 1000, "batch", 100), measure.P("rows", 1000, "batch", 1000),
-		measure.P("rows", 100, "batch", 5000),
-		measure.P("rows", 1000, "bulk", 10_000))
+		measure.P("rows", 100, "batch", 5000), measure.P("rows", 1000, "bulk", 10_000))
 	groups := r.loads()
 	if len(groups) != 1 || groups[0].Params.String() != "rows=1000 batch=1000" {
 		t.Errorf("%+v", groups)
 	}
 }
 
-// TestBarsAddUp has the pieces of a bar sum up to the table.
+// TestBarsAddUp: the segments of a bar add up to the table.
 func TestBarsAddUp(t *testing.T) {
 	g := loaded(measure.P("rows", 1000, "batch", 1000)).Groups[0]
 	c, ok := stackChart("c", g, g.Kinds, "auto")

@@ -9,18 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// Chart is a picture with its words.
+// Chart is a picture with its text.
 type Chart struct {
 	ID    string // of the element in a page
 	Title string
-	Desc  string // all its figures, for those who can't see it
+	Desc  string // all its figures, for screen readers
 	SVG   string
 }
 
 const (
 	chartWidth = 760
 	rowHeight  = 26
-	charWidth  = 7.2 // about, of the 13 px type
+	charWidth  = 7.2 // approximate width of 13 px type
 )
 
 // svg writes the elements of a chart.
@@ -30,10 +30,10 @@ type svg struct {
 	height float64
 }
 
-// coordinate writes a position with one decimal, without ".0".
+// coordinate formats a position with one decimal, without ".0".
 func coordinate(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		v = 0 // callers leave such figures out; a path that browsers refuse would hide the others
+		v = 0 // callers leave such figures out; an invalid path would hide the others
 	}
 	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
 }
@@ -43,7 +43,7 @@ func (s *svg) rect(class string, x, y, width, height float64, hover string) {
 		class, coordinate(x), coordinate(y), coordinate(max(width, 0)), coordinate(height), title(hover))
 }
 
-// hatch is a rectangle with lines over whatever is there.
+// hatch draws lines over a rectangle.
 func (s *svg) hatch(x, y, width, height float64) {
 	fmt.Fprintf(&s.b, `<rect class="quiet" fill="url(#%s-hatch)" x="%s" y="%s" width="%s" height="%s"/>`+"\n",
 		s.id, coordinate(x), coordinate(y), coordinate(max(width, 0)), coordinate(height))
@@ -59,7 +59,7 @@ func (s *svg) circle(class string, x, y, r float64, hover string) {
 		class, coordinate(x), coordinate(y), coordinate(r), title(hover))
 }
 
-// text writes a text; the anchor is start, middle or end.
+// text writes a text; anchor is start, middle or end.
 func (s *svg) text(class, anchor string, x, y float64, text string) {
 	fmt.Fprintf(&s.b, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`+"\n",
 		class, anchor, coordinate(x), coordinate(y), html.EscapeString(text))
@@ -74,7 +74,7 @@ func (s *svg) path(class string, points [][2]float64) {
 	fmt.Fprintf(&s.b, `<path class="%s" d="%s"/>`+"\n", class, d.String())
 }
 
-// shape writes one of several marks of a point, so that lines can be told apart without colour.
+// shape draws one of several marks of a point, so that lines can be distinguished without colour.
 func (s *svg) shape(n int, class string, x, y float64, hover string) {
 	const r = 4.5
 	var d string
@@ -102,10 +102,11 @@ func title(hover string) string {
 	return "<title>" + html.EscapeString(hover) + "</title>"
 }
 
-// chart ends the picture.
+// chart finishes the picture.
 func (s *svg) chart(heading string, desc []string) Chart {
 	text := strings.Join(desc, "; ") + "."
-	// The heading is no <title>: browsers would show it over the whole chart while one looks for the value of a bar.
+	// The heading is not a <title>: browsers would show it as a tooltip of the whole chart, instead of the value of a
+	// bar.
 	head := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 %d %s" role="img" `+
 		`aria-label="%s" aria-describedby="%s-desc"><desc id="%s-desc">%s</desc>`+"\n"+
 		`<defs><pattern id="%s-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">`+
@@ -116,7 +117,7 @@ func (s *svg) chart(heading string, desc []string) Chart {
 
 func textWidth(text string) float64 { return float64(utf8.RuneCountInString(text)) * charWidth }
 
-// ticks are about n round numbers from 0 to at least most.
+// ticks returns about n round numbers from 0 to at least most.
 func ticks(most float64, n int) []float64 {
 	if most <= 0 || math.IsNaN(most) || math.IsInf(most, 0) {
 		return []float64{0, 1}
@@ -135,7 +136,7 @@ func ticks(most float64, n int) []float64 {
 	return all
 }
 
-// short writes the number of a tick: "200k", "1.5M", "0.2".
+// short formats the number of a tick: "200k", "1.5M", "0.2".
 func short(v float64) string {
 	switch {
 	case v >= 1e6:
@@ -145,3 +146,41 @@ func short(v float64) string {
 	}
 	return strconv.FormatFloat(v, 'g', 6, 64)
 }
+
+// The colours of kinds differ in lightness, so that colour-blind readers can distinguish them. They are variables, so
+// that one SVG works on white, on black and on paper.
+const chartColors = `
+.chart{--ink:#1b1f24;--soft:#57606a;--grid:#d8dee4;--paper:#fff;
+--auto:#6e7781;--snow:#0b6bcb;--uuid:#c2570c;--text:#a3265f;
+--h0:#fbe3d3;--h1:#dbe9f8;--h2:#a9cdf0;--h3:#5b9fdd;--h4:#0b5cad;--on3:#1b1f24}
+@media (prefers-color-scheme:dark){.chart{--ink:#e6edf3;--soft:#9aa5b1;--grid:#30363d;--paper:#0d1117;
+--auto:#9aa5b1;--snow:#58a6ff;--uuid:#f0883e;--text:#f778ba;
+--h0:#5a2d14;--h1:#12283f;--h2:#174a7a;--h3:#3d8ad6;--h4:#79b8ff;--on3:#0d1117}}
+@media print{.chart{--ink:#000;--soft:#333;--grid:#ccc;--paper:#fff;
+--auto:#6e7781;--snow:#0b6bcb;--uuid:#c2570c;--text:#a3265f;
+--h0:#fbe3d3;--h1:#dbe9f8;--h2:#a9cdf0;--h3:#5b9fdd;--h4:#0b5cad;--on3:#000}}
+`
+
+const chartStyle = chartColors + `
+.chart text{font:13px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;fill:var(--ink)}
+.chart .tick,.chart .axis{fill:var(--soft);font-size:12px}
+.chart .value{font-variant-numeric:tabular-nums}
+.chart .grid{stroke:var(--grid);stroke-width:1}
+.chart .base,.chart .one{stroke:var(--soft);stroke-width:1.5}
+.chart .whisker{stroke:var(--ink);stroke-width:1.3}
+.chart .stem{stroke-width:3;opacity:.45}
+.chart .hatch{stroke:var(--paper);stroke-width:4}
+.chart .quiet{pointer-events:none}
+.chart .f-auto{fill:var(--auto)}.chart .f-snow{fill:var(--snow)}
+.chart .f-uuid{fill:var(--uuid)}.chart .f-text{fill:var(--text)}
+.chart .s-auto{stroke:var(--auto)}.chart .s-snow{stroke:var(--snow)}
+.chart .s-uuid{stroke:var(--uuid)}.chart .s-text{stroke:var(--text)}
+.chart .f-legend{fill:var(--soft)}
+.chart .pale{opacity:.35}.chart .middle{opacity:.7}
+.chart .dot{stroke-width:2}.chart .hollow{fill:var(--paper)}
+.chart .curve{fill:none;stroke-width:2}
+.chart .dash1{stroke-dasharray:7 3}.chart .dash2{stroke-dasharray:2 3}.chart .dash3{stroke-dasharray:9 3 2 3}
+.chart .heat0{fill:var(--h0)}.chart .heat1{fill:var(--h1)}.chart .heat2{fill:var(--h2)}
+.chart .heat3{fill:var(--h3)}.chart .heat4{fill:var(--h4)}
+.chart .on3{fill:var(--on3)}.chart .on4{fill:var(--paper)}
+`

@@ -2,19 +2,23 @@ package report
 
 import (
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// Style is how a terminal is written to.
+// Style describes a terminal.
 type Style struct {
 	Width int  // columns; 0: defaultWidth
-	Color bool // escape sequences may be used
+	Color bool // whether escape sequences are used
 }
 
 const defaultWidth = 120
 
-// WriteText writes a table for each group, with its question above and what to know about its figures below.
+// WriteText writes a table for each group, with its question above and remarks below.
 func (r Report) WriteText(w io.Writer, style Style) error {
 	if style.Width == 0 {
 		style.Width = defaultWidth
@@ -99,7 +103,7 @@ func colorOf(c cell) string {
 	return faint
 }
 
-// invisible is the width of the escape sequences around a ratio.
+// invisible returns the length of the escape sequences around a ratio.
 func invisible(t *terminal, c cell) int {
 	return len(t.paint(colorOf(c), c.Ratio)) - len(c.Ratio)
 }
@@ -110,4 +114,120 @@ func pad(text string, width int) string {
 
 func left(text string, width int) string {
 	return strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0)) + text
+}
+
+// column is a formatted column: a value and a ratio with its mark for each kind.
+type column struct {
+	head          []string
+	cells         []cell
+	value, ratio  int // widths
+	headings, gap int
+}
+
+func (c column) width() int { return c.gap + max(c.value+c.ratio, c.headings) }
+
+func columnOf(g measure.Group, m measure.Metric, baseline string) column {
+	c := column{head: strings.Split(heading(m), "\n"), gap: 2}
+	for _, line := range c.head {
+		c.headings = max(c.headings, utf8.RuneCountInString(line))
+	}
+	for _, kind := range g.Kinds {
+		var one cell
+		if f, ok := g.Figure(kind, m.Name); ok {
+			one = cellOf(f, baseline)
+		} else {
+			one.Value = "-"
+		}
+		c.cells = append(c.cells, one)
+		c.value = max(c.value, utf8.RuneCountInString(one.Value))
+		if one.Ratio != "" {
+			c.ratio = max(c.ratio, 1+utf8.RuneCountInString(one.Ratio)+1)
+		}
+	}
+	return c
+}
+
+// table writes as many columns as fit.
+func (t *terminal) table(g measure.Group, baseline string) {
+	label := utf8.RuneCountInString("key")
+	for _, kind := range g.Kinds {
+		label = max(label, utf8.RuneCountInString(kind))
+	}
+	shown := t.fitting(g, baseline, 2+label)
+	for line := range 2 {
+		name := "key"
+		if line == 1 {
+			name = ""
+		}
+		var text strings.Builder
+		text.WriteString("  " + pad(name, label))
+		for _, c := range shown {
+			head := ""
+			if line < len(c.head) {
+				head = c.head[line]
+			}
+			right := c.width() - c.ratio // above the value
+			if missing := utf8.RuneCountInString(head) + c.gap - right; missing > 0 {
+				right += missing
+			}
+			text.WriteString(left(head, right) + strings.Repeat(" ", c.width()-right))
+		}
+		t.line(t.paint(faint, strings.TrimRight(text.String(), " ")))
+	}
+	for i, kind := range g.Kinds {
+		var text strings.Builder
+		text.WriteString("  " + pad(kind, label))
+		for _, c := range shown {
+			one := c.cells[i]
+			text.WriteString(left(one.Value, c.width()-c.ratio))
+			if c.ratio > 0 {
+				text.WriteString(left(t.paint(colorOf(one), one.Ratio), c.ratio-1+invisible(t, one)) + pad(string(one.Mark), 1))
+			}
+		}
+		t.line(text.String())
+	}
+}
+
+// fitting returns as many columns as fit beside a label.
+func (t *terminal) fitting(g measure.Group, baseline string, label int) []column {
+	for most := mostColumns; ; most-- {
+		var columns []column
+		width := label
+		for _, m := range someColumns(g, baseline, most) {
+			c := columnOf(g, m, baseline)
+			columns = append(columns, c)
+			width += c.width()
+		}
+		if width <= t.style.Width || most <= 1 {
+			return columns
+		}
+	}
+}
+
+// grids writes cases of disorder: a line each, with the kinds or the fill factors as columns.
+func (t *terminal) grids(groups []measure.Group) {
+	all := grids(groups, "density")
+	for _, kind := range slices.Sorted(maps.Keys(all)) {
+		table := all[kind].table(gridTitle(groups[0].Engine, kind))
+		t.line(t.paint(bold, table.Title))
+		label := 0
+		for _, row := range table.Rows {
+			label = max(label, utf8.RuneCountInString(row.Kind))
+		}
+		var text strings.Builder
+		text.WriteString("  " + pad("", label))
+		for _, head := range table.Heads {
+			text.WriteString("  " + head)
+		}
+		t.line(t.paint(faint, text.String()))
+		for _, row := range table.Rows {
+			text.Reset()
+			text.WriteString("  " + pad(row.Kind, label))
+			for i, c := range row.Cells {
+				text.WriteString("  " + left(c.Value, utf8.RuneCountInString(table.Heads[i])))
+			}
+			t.line(text.String())
+		}
+		t.line("")
+	}
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// Verdict is a line of the summary: how the focus stands in a case of a scenario.
+// Verdict is a line of the summary: the result of the focus in one case of a scenario.
 type Verdict struct {
 	Engine, Scenario, Case string
 	Speed, Size            Outcome
 }
 
-// Outcome is a figure of the summary: of which metric, as a title and in a word or two, the ratio, and how the focus does.
+// Outcome is a figure of the summary: its metric as title and short form, the ratio, and the verdict.
 type Outcome struct{ Metric, Short, Ratio, Word string }
 
 var outcomeWords = map[verdict]string{worse: "loses", better: "wins", tie: "tie", noisy: "noisy", few: "few rounds"}
 
-// Verdicts sums up how the focus stands against the baseline: for each case the first speed and the first size of its
-// table. Cases of disorder are left to their charts.
+// Verdicts summarizes the focus against the baseline: for each case the first speed and the first size of its table.
+// Cases of disorder have charts instead.
 func (r Report) Verdicts() []Verdict {
 	var all []Verdict
 	for _, groups := range r.parts() {
@@ -29,7 +29,7 @@ func (r Report) Verdicts() []Verdict {
 		for _, g := range groups {
 			v := Verdict{Engine: engineTitle(g.Engine), Scenario: scenarioOf(g.Scenario).Title, Case: paramText(g.Params)}
 			for _, m := range columnsOf(g, r.Baseline) {
-				if m.Name == "round_trips" { // no speed, and the same for each delay; they have a chart
+				if m.Name == "round_trips" { // not a speed, and the same for each delay; it has a chart
 					continue
 				}
 				f, ok := g.Figure(focus, m.Name)
@@ -37,7 +37,7 @@ func (r Report) Verdicts() []Verdict {
 				if strings.HasPrefix(m.Name, "bytes_") {
 					place = &v.Size
 				}
-				_, _, point := cutPoint(m.Name) // of a curve its end, which comes last
+				_, _, point := cutPoint(m.Name) // the last point of a curve replaces the others
 				if ok && (place.Word == "" || point) && hasRatio(m) && verdictOf(f) != unknown {
 					*place = outcome(f)
 				}
@@ -60,7 +60,7 @@ func outcome(f measure.Figure) Outcome {
 	return o
 }
 
-// shortOf is a metric's heading without its unit.
+// shortOf returns a metric's heading without its unit.
 func shortOf(m measure.Metric) string {
 	text := strings.ReplaceAll(heading(m), "\n", " ")
 	for _, unit := range []string{" B/row", " µs/row", " µs", " ms"} {
@@ -69,7 +69,7 @@ func shortOf(m measure.Metric) string {
 	return text
 }
 
-// tally is a sentence for each engine: how often the focus loses, ties and wins.
+// tally returns a sentence for each engine: how often the focus loses, ties and wins.
 func tally(verdicts []Verdict, baseline string) []string {
 	var engines []string
 	counts := map[string]map[string]int{}
@@ -94,10 +94,10 @@ func tally(verdicts []Verdict, baseline string) []string {
 		sentence := fmt.Sprintf("On %s %s loses to %s in %d of %d figures, ties in %d and wins in %d",
 			engine, kindText(focus), kindText(baseline), c["loses"], sum, c["tie"], c["wins"])
 		if noisy := c["noisy"]; noisy > 0 {
-			sentence += fmt.Sprintf("; too noisy to tell: %d", noisy)
+			sentence += fmt.Sprintf("; too noisy: %d", noisy)
 		}
 		if few := c["few rounds"]; few > 0 {
-			sentence += fmt.Sprintf("; of fewer than three rounds, too few to tell: %d", few)
+			sentence += fmt.Sprintf("; fewer than three rounds: %d", few)
 		}
 		sentences = append(sentences, sentence+".")
 	}

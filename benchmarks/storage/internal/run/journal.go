@@ -12,10 +12,10 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// journalName is the file of a report's folder that has one line of JSON for each run.
+// journalName is the file in a report's folder with one line of JSON for each run.
 const journalName = "results.jsonl"
 
-// Journal keeps records in a file, so that a run that was ended can be resumed.
+// Journal keeps records in a file, so that an interrupted run can be resumed.
 type Journal struct {
 	file    *os.File
 	records []measure.Record
@@ -25,8 +25,8 @@ type Journal struct {
 // ErrInUse is returned by OpenJournal if another run writes to the folder.
 var ErrInUse = errors.New("another run is writing to this folder")
 
-// OpenJournal opens the journal of a folder, which it makes if it is not there. Until Close no other can be opened there:
-// the error is ErrInUse. A process that was killed has closed its own.
+// OpenJournal opens the journal of a folder, which it creates if needed. Until Close, or the end of the process, a
+// second call for the folder returns ErrInUse.
 func OpenJournal(dir string) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -37,13 +37,13 @@ func OpenJournal(dir string) (*Journal, error) {
 		return nil, err
 	}
 	if err := filelock.Lock(file); errors.Is(err, filelock.ErrHeld) { // other errors: a file system without locks
-		return nil, errors.Join(fmt.Errorf("%s: %w; wait for its end, or name another -out", dir, ErrInUse), file.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w; wait until it ends, or use another -out", dir, ErrInUse), file.Close())
 	}
 	records, size, err := load(path)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	if err := file.Truncate(size); err != nil { // else the next record would be glued to half a line
+	if err := file.Truncate(size); err != nil { // otherwise the next record would be appended to half a line
 		return nil, errors.Join(err, file.Close())
 	}
 	j := &Journal{file: file, records: records, done: map[string]bool{}}
@@ -53,13 +53,13 @@ func OpenJournal(dir string) (*Journal, error) {
 	return j, nil
 }
 
-// Load returns the records of a folder. A last line that was cut off, by a full disk or a kill, is left out.
+// Load returns the records of a folder. An incomplete last line, after a full disk or a kill, is left out.
 func Load(dir string) ([]measure.Record, error) {
 	records, _, err := load(filepath.Join(dir, journalName))
 	return records, err
 }
 
-// load also returns how long the file is up to the end of its last whole line.
+// load also returns the length of the file up to the end of its last complete line.
 func load(path string) (records []measure.Record, size int64, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -81,7 +81,7 @@ func load(path string) (records []measure.Record, size int64, err error) {
 	return records, size, nil
 }
 
-// Done reports whether a run has its record.
+// Done reports whether a run has a record.
 func (j *Journal) Done(r measure.Record) bool { return j.done[r.ID()] }
 
 // Add appends a record.
@@ -91,14 +91,14 @@ func (j *Journal) Add(r measure.Record) error {
 		return err
 	}
 	if _, err := j.file.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("keep a result: %w", err)
+		return fmt.Errorf("store a result: %w", err)
 	}
 	j.records = append(j.records, r)
 	j.done[r.ID()] = true
 	return nil
 }
 
-// Records returns all records, in their order.
+// Records returns all records in their order.
 func (j *Journal) Records() []measure.Record { return j.records }
 
 // Close closes the file.

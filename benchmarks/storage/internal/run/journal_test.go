@@ -14,6 +14,13 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
 )
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func record(round int) measure.Record {
 	return measure.Record{Engine: "sqlite", Scenario: "load", Kind: "auto", Round: round, Values: map[string]float64{"rate": 1}}
 }
@@ -24,32 +31,20 @@ func TestJournalGoesOnAfterAKill(t *testing.T) {
 	path := filepath.Join(dir, journalName)
 	add := func(rounds ...int) {
 		j, err := OpenJournal(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, round := range rounds {
-			if err := j.Add(record(round)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, j.Add(record(round)))
 		}
-		if err := j.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.Close())
 	}
 	add(1, 2)
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	first := strings.Index(string(whole), "\n") + 1
 	for size := first; size < len(whole); size++ {
-		if err := os.WriteFile(path, whole[:size], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, whole[:size], 0o600))
 		j, err := OpenJournal(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if !j.Done(record(1)) || j.Done(record(2)) {
 			t.Errorf("cut at %d: %v", size, j.Records())
 		}
@@ -67,7 +62,7 @@ func TestJournalGoesOnAfterAKill(t *testing.T) {
 	}
 }
 
-// silent is a Progress that tells nobody.
+// silent is a Progress that does nothing.
 type silent struct{}
 
 func (silent) Start(int, int)          {}
@@ -83,9 +78,7 @@ func (limited) Is(target error) bool { return target == errors.ErrUnsupported }
 
 func TestValuesBesideANoteAreKept(t *testing.T) {
 	j, err := OpenJournal(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = j.Close() })
 	s := scenario.Scenario{Name: "some", Run: func(context.Context, *scenario.Bench) (map[string]float64, error) {
 		return map[string]float64{"rate": 7}, limited{"it took too long"}
@@ -123,28 +116,20 @@ func TestAFolderHasOneRunAtATime(t *testing.T) {
 	}
 	dir := t.TempDir()
 	first, err := OpenJournal(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Add(record(1)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, first.Add(record(1)))
 	before, err := os.ReadFile(filepath.Join(dir, journalName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := OpenJournal(dir); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("the second: %v, want ErrInUse with the folder", err)
 	}
 	if after, err := os.ReadFile(filepath.Join(dir, journalName)); err != nil || string(after) != string(before) {
 		t.Errorf("the file was changed: %q, %v", after, err)
 	}
-	if records, err := Load(dir); err != nil || len(records) != 1 { // a report may be made meanwhile
+	if records, err := Load(dir); err != nil || len(records) != 1 { // a report may be written meanwhile
 		t.Errorf("%d records, %v", len(records), err)
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.Close())
 	next, err := OpenJournal(dir)
 	if err != nil || !next.Done(record(1)) {
 		t.Fatalf("after its end: %v", err)

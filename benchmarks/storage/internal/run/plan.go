@@ -1,4 +1,4 @@
-// Package run works through scenarios, kinds of keys and rounds, and keeps what it has measured.
+// Package run works through scenarios, kinds of keys and rounds, and stores the results.
 package run
 
 import (
@@ -25,8 +25,8 @@ func (s Step) Record() measure.Record {
 	}
 }
 
-// Plan returns the steps on one engine. Kinds take turns in each round, and another one begins each time: what a machine
-// does beside, and what the run before has left in its caches, then falls on all of them alike.
+// Plan returns the steps on one engine. The kinds take turns in each round, and each round begins with another kind.
+// Other load of the machine, and caches of the previous run, then affect all kinds alike.
 func Plan(e engine.Engine, scenarios []scenario.Scenario, o scenario.Options) []Step {
 	var steps []Step
 	for _, s := range scenarios {

@@ -10,9 +10,9 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
 )
 
-// Progress is told how far the work has come.
+// Progress is called as the work proceeds.
 type Progress interface {
-	// Start is called once with the number of all steps and of those that need no run.
+	// Start is called once with the number of all steps and of those that are done already.
 	Start(steps, done int)
 	// Step is called before each step.
 	Step(s Step)
@@ -24,9 +24,9 @@ type Progress interface {
 	Stop()
 }
 
-// Do works through the steps and adds their records to the journal. It ends when ctx does, or with the first error; what
-// was measured until then is in the journal. A step that an engine can't do (errors.ErrUnsupported) gets a record with
-// a note, and with the values that it has nevertheless.
+// Do runs the steps and adds their records to the journal. It ends when ctx does, or with the first error; earlier
+// results are in the journal. A step that an engine does not support (errors.ErrUnsupported) gets a record with a note
+// and the values that it returned.
 func Do(ctx context.Context, steps []Step, o scenario.Options, j *Journal, p Progress) error {
 	done := 0
 	for _, s := range steps {
@@ -46,7 +46,7 @@ func Do(ctx context.Context, steps []Step, o scenario.Options, j *Journal, p Pro
 		switch {
 		case ctx.Err() != nil:
 			return errors.Join(context.Cause(ctx), left)
-		case left != nil: // a full disk, or a connection that is gone: nothing that follows could be trusted
+		case left != nil: // a full disk or a closed connection: later results could not be trusted
 			if err != nil && strings.Contains(err.Error(), left.Error()) {
 				return named(s, err)
 			}
@@ -65,7 +65,7 @@ func Do(ctx context.Context, steps []Step, o scenario.Options, j *Journal, p Pro
 	return nil
 }
 
-// named says in which step an error came.
+// named adds the step to an error.
 func named(s Step, err error) error {
 	if err == nil || errors.Is(err, errors.ErrUnsupported) {
 		return nil
@@ -73,7 +73,7 @@ func named(s Step, err error) error {
 	return fmt.Errorf("%s on %s, %s, %s: %w", s.Scenario.Name, s.Engine.Name(), s.Kind.Name, s.Params, err)
 }
 
-// measureStep returns what a step has measured, and what kept its tables from being dropped.
+// measureStep returns the values of a step, and an error if its tables could not be dropped.
 func measureStep(ctx context.Context, s Step, o scenario.Options, p Progress) (values map[string]float64, left, err error) {
 	b := &scenario.Bench{Engine: s.Engine, Options: o, Kind: s.Kind, Params: s.Params, Round: s.Round, Progress: p.Rows}
 	values, err = s.Scenario.Run(ctx, b)

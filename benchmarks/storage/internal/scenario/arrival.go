@@ -14,33 +14,33 @@ import (
 )
 
 var arrivals = Scenario{
-	Name:  "arrival",
-	Title: "The order of arrival",
-	Question: "What happens to the index when keys do not arrive in their order: clocks that disagree, workers that take " +
-		"turns, batches drawn early and written late?",
-	Kinds: []string{"auto", "snowflake", "uuidv7"},
-	Cases: arrivalCases,
-	Run:   runArrival,
-	Once:  true,
+	Name:     "arrival",
+	Title:    "The order of arrival",
+	Question: "What happens to the index when keys do not arrive in order: clocks that differ, workers that take turns, batches that are drawn early and written late?",
+	Kinds:    []string{"auto", "snowflake", "uuidv7"},
+	Cases:    arrivalCases,
+	Run:      runArrival,
+	Once:     true,
 }
 
-// fullGrid is from how many rows on the scenario runs its large grid, and on servers only.
+// fullGrid is the number of rows from which the scenario runs its large grid, on servers only.
 const fullGrid = 500_000
 
-// arrivalRows is how many rows are inserted at most: more change nothing, since density is the same everywhere in the tree.
+// arrivalRows is the most rows that are inserted. More do not change the density, which is the same throughout the
+// tree.
 const arrivalRows = 200_000
 
-// disorder is one way of not arriving in order.
+// disorder is one reason why keys arrive out of order.
 type disorder struct {
 	workers, rate int
 	skew, lag     string
-	batch         int    // keys that a worker draws at once
+	batch         int    // keys that a worker draws together
 	layout        string // of snowflakes; empty: the library's default
-	inGrid        bool   // with all fill factors in the large grid; elsewhere they change little
+	inGrid        bool   // in the large grid with all fill factors; elsewhere they make little difference
 }
 
-// disorders show what there is, in few runs: one process; workers with equal clocks; a skew and a lag of 200 rows; a skew
-// of 2,000; batches that overlap; batches that overlap and come late.
+// disorders cover each kind of disorder in few runs: one process; workers with equal clocks; a skew and a lag of 200
+// rows; a skew of 2,000; batches that overlap; batches that overlap and are late.
 var disorders = []disorder{
 	{workers: 1, rate: 10_000},
 	{workers: 16, rate: 10_000, inGrid: true},
@@ -51,7 +51,7 @@ var disorders = []disorder{
 	{workers: 4, rate: 10_000, batch: 100, lag: "50ms"},
 }
 
-// more are added in the large grid: the lines of the heat maps, and the two layouts at rates that tell them apart.
+// more cases of the large grid: the rows of the heat maps, and the two layouts at rates at which they differ.
 var more = []disorder{
 	{workers: 16, rate: 10_000, skew: "2ms", inGrid: true},
 	{workers: 16, rate: 10_000, skew: "6ms", inGrid: true},
@@ -69,7 +69,7 @@ var more = []disorder{
 	{workers: 16, rate: 10_000, layout: "worker/time/sequence"},
 }
 
-// fills are PostgreSQL's fill factors that are compared, and the default.
+// fills are the PostgreSQL fill factors to compare with the default.
 var fills = []int{70, 80, 100}
 
 const defaultFill = 90
@@ -112,7 +112,7 @@ func (d disorder) params(rows, fill int) measure.Params {
 	return p
 }
 
-// order is the simulation that the parameters describe.
+// order returns the simulation for the parameters.
 func (b *Bench) order() (arrival.Order, error) {
 	o := arrival.Order{
 		Rows: b.Number("rows"), Workers: b.Number("workers"), Rate: float64(b.Number("rate")),
@@ -134,7 +134,7 @@ func (b *Bench) order() (arrival.Order, error) {
 	return o, errors.Join(failed, o.Check())
 }
 
-// arriving is the source of the kind's keys in the order of arrival.
+// arriving returns the keys of the kind in their order of arrival.
 func (b *Bench) arriving() (key.Source, error) {
 	o, err := b.order()
 	if err != nil {
@@ -142,7 +142,7 @@ func (b *Bench) arriving() (key.Source, error) {
 	}
 	name := arrival.Layouts()[0].Name
 	switch b.Kind.Name {
-	case "auto", "autoincrement", "explicit", "uuidv4": // the order in which rows come changes nothing
+	case "auto", "autoincrement", "explicit", "uuidv4": // the order of rows makes no difference
 		return b.Kind.New(key.Config{Seed: b.Options.Seed, Clients: 1})
 	case "snowflake", "snowflake-bigint":
 		if asked := b.Params.Get("layout"); asked != "" {
@@ -167,20 +167,20 @@ func (b *Bench) arriving() (key.Source, error) {
 	return &listed{keys}, err
 }
 
-// listed are keys that are made already.
+// listed is a source of prepared keys.
 type listed struct{ keys []any }
 
 // Draw takes the next keys of the list.
 func (l *listed) Draw(dst []any) error {
 	if len(dst) > len(l.keys) {
-		return fmt.Errorf("%d keys are left of the list, not %d", len(l.keys), len(dst))
+		return fmt.Errorf("the list has %d keys left, not %d", len(l.keys), len(dst))
 	}
 	l.keys = l.keys[copy(dst, l.keys):]
 	return nil
 }
 
-// runArrival has one writer insert the rows one after the other, so that nothing but the order of the keys decides. The
-// baseline has the default fill factor whatever the others have.
+// runArrival inserts the rows with one writer, one after the other, so that only the order of the keys matters. The
+// baseline always has the default fill factor.
 func runArrival(ctx context.Context, b *Bench) (map[string]float64, error) {
 	source, err := b.arriving()
 	if err != nil {
@@ -201,7 +201,7 @@ func runArrival(ctx context.Context, b *Bench) (map[string]float64, error) {
 	const batch = 1000
 	w := &writer{b: b, conn: conn, source: source, in: Insert{
 		Table: table, Fill: func(row []any, _ int) { row[0] = int64(100) },
-		// COPY keeps the order of its rows and is the fastest. Not LOAD DATA, of which that is not documented.
+		// COPY keeps the order of its rows and is fastest. The order of LOAD DATA is not documented.
 		Bulk: b.Name() == "postgres",
 	}}
 	defer w.close()

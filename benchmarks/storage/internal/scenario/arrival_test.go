@@ -7,26 +7,14 @@ import (
 	"testing"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
 func arrivalRun(t *testing.T, e engine.Engine, kind string, params ...any) (map[string]float64, error) {
 	t.Helper()
-	kinds, err := key.Find([]string{kind})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &Bench{
-		Engine: e, Options: Options{Seed: 1}, Kind: kinds[0], Params: measure.P(params...), Round: 1,
-		Progress: func(int) {},
-	}
-	defer func() {
-		if err := b.Clean(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
-	return runArrival(t.Context(), b)
+	b := benchOf(t, e, kind, params...)
+	values, err := runArrival(t.Context(), b)
+	must(t, b.Clean(t.Context())) // so that the next run of a test finds the same place
+	return values, err
 }
 
 func TestArrivalRepeatsToThePage(t *testing.T) {
@@ -34,9 +22,7 @@ func TestArrivalRepeatsToThePage(t *testing.T) {
 		for _, kind := range []string{"auto", "snowflake", "uuidv7", "uuidv4"} {
 			run := func() map[string]float64 {
 				values, err := arrivalRun(t, e, kind, "rows", 5001, "workers", 4, "rate", 10_000, "skew", "20ms", "lag", "5ms")
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				return values
 			}
 			first, again := run(), run()
@@ -52,9 +38,7 @@ func TestArrivalOutOfOrderTakesMoreRoom(t *testing.T) {
 		bytes := map[string]float64{}
 		for workers, skew := range map[int]string{1: "0s", 4: "40ms"} {
 			values, err := arrivalRun(t, e, "snowflake", "rows", 30_000, "workers", workers, "rate", 10_000, "skew", skew)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			bytes[skew] = values["bytes_rows"]
 			if e.Name() == "postgres" {
 				bytes[skew] = values["bytes_primary"]
@@ -67,43 +51,28 @@ func TestArrivalOutOfOrderTakesMoreRoom(t *testing.T) {
 	})
 }
 
-// TestArrivalKeepsTheOrderOfRows within statements and of the statements: the heap of PostgreSQL has rows as they came.
+// TestArrivalKeepsTheOrderOfRows within a statement and between statements: the heap of PostgreSQL keeps rows in order
+// of arrival.
 func TestArrivalKeepsTheOrderOfRows(t *testing.T) {
 	e := openEngine(t, "postgres")
-	kinds, _ := key.Find([]string{"snowflake"})
-	b := &Bench{
-		Engine: e, Options: Options{Seed: 1}, Kind: kinds[0], Round: 1, Progress: func(int) {},
-		Params: measure.P("rows", 2500, "workers", 4, "rate", 10_000, "skew", "20ms"),
-	}
-	if _, err := runArrival(t.Context(), b); err != nil {
-		t.Fatal(err)
-	}
+	b := benchOf(t, e, "snowflake", "rows", 2500, "workers", 4, "rate", 10_000, "skew", "20ms")
+	_, err := runArrival(t.Context(), b)
+	must(t, err)
 	source, err := b.arriving()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := make([]any, 2500)
-	if err := source.Draw(want); err != nil {
-		t.Fatal(err)
-	}
+	must(t, source.Draw(want))
 	rows, err := e.DB().QueryContext(t.Context(), "SELECT id FROM "+b.tables[0]+" ORDER BY ctid")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer rows.Close()
 	var got []any
 	for rows.Next() {
 		var id int64
-		if err := rows.Scan(&id); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(&id))
 		got = append(got, id)
 	}
 	if rows.Err() != nil || !slices.Equal(got, want) {
 		t.Errorf("%d rows are not in the order of arrival: %v", len(got), rows.Err())
-	}
-	if err := b.Clean(t.Context()); err != nil {
-		t.Error(err)
 	}
 }
 

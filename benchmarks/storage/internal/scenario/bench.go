@@ -20,20 +20,20 @@ type Bench struct {
 	Kind    key.Kind
 	Params  measure.Params
 	Round   int
-	// Progress is told about finished work, for a bar; never nil.
+	// Progress is called with the number of finished rows; never nil.
 	Progress func(rows int)
 
 	tables []string
 }
 
-// Number returns a parameter that is a number; 0 if there is none.
+// Number returns a numeric parameter; 0 if it is missing.
 func (b *Bench) Number(name string) int {
 	n, _ := strconv.Atoi(b.Params.Get(name))
 	return n
 }
 
-// Table returns a table of this kind of key with a name of its own: drivers remember the types of statements by their text,
-// so a name must not come back with other types.
+// Table returns a table for this kind of key with a unique name: drivers cache column types by statement text, so a
+// name must not be used again with other types.
 func (b *Bench) Table(name string, columns []engine.Column, indexes ...[]string) engine.Table {
 	return engine.Table{
 		Name: name + "_" + strings.ReplaceAll(b.Kind.Name, "-", "_"),
@@ -41,15 +41,27 @@ func (b *Bench) Table(name string, columns []engine.Column, indexes ...[]string)
 	}
 }
 
-// Create makes a table, to be dropped by Clean.
+// Create creates tables that Clean drops.
 func (b *Bench) Create(ctx context.Context, tables ...engine.Table) error {
 	for _, t := range tables {
 		b.tables = append([]string{t.Name}, b.tables...) // children first
-		if err := b.Engine.Create(ctx, t); err != nil {
+		err := uncancelled(ctx, func(ctx context.Context) error { return b.Engine.Create(ctx, t) })
+		if err != nil {
 			return fmt.Errorf("create table %s: %w", t.Name, err)
 		}
 	}
 	return nil
+}
+
+// uncancelled calls f with a context that does not end with ctx, unless ctx has ended. A server may still finish a CREATE
+// TABLE that the client has cancelled, after Clean has looked for the table.
+func uncancelled(ctx context.Context, f func(ctx context.Context) error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	return f(ctx)
 }
 
 // Clean drops the tables, also if ctx has ended.
@@ -64,14 +76,14 @@ func (b *Bench) Clean(ctx context.Context) error {
 	return err
 }
 
-// Cost is what a piece of work took.
+// Cost is the resources that a piece of work used.
 type Cost struct {
 	Elapsed time.Duration
 	Usage   engine.Usage
-	Client  time.Duration // CPU of this process
+	Client  time.Duration // CPU time of this process
 }
 
-// Measure runs f after the state of the tables has settled.
+// Measure runs f after the tables have settled.
 func (b *Bench) Measure(ctx context.Context, tables []string, f func() error) (Cost, error) {
 	if err := b.Settle(ctx, tables...); err != nil {
 		return Cost{}, fmt.Errorf("before the run: %w", err)
@@ -95,8 +107,8 @@ func (b *Bench) Measure(ctx context.Context, tables []string, f func() error) (C
 	return cost, err
 }
 
-// written is what has been written since before. Servers write pages long after they were changed: theirs is that of when
-// all of them are on the disk; -1 if the server has written nothing even then.
+// written returns the bytes written since before. Servers write pages long after they change, so it waits until all are
+// on disk; -1 if the server has still written nothing.
 func (b *Bench) written(ctx context.Context, tables []string, before engine.Usage, so int64) (int64, error) {
 	if so < 0 || b.Name() == "sqlite" {
 		return so, nil
@@ -114,7 +126,7 @@ func (b *Bench) written(ctx context.Context, tables []string, before engine.Usag
 	return so, nil
 }
 
-// Into puts the cost of n rows into values.
+// Into adds the cost of n rows to values.
 func (c Cost) Into(values map[string]float64, n int) {
 	rows := float64(max(n, 1))
 	values["rate"] = rows / c.Elapsed.Seconds()
@@ -136,7 +148,7 @@ func (c Cost) Into(values map[string]float64, n int) {
 	}
 }
 
-// Sizes puts the bytes of a table with n rows into values.
+// Sizes adds the bytes of a table with n rows to values.
 func (b *Bench) Sizes(ctx context.Context, values map[string]float64, table string, n int) error {
 	trees, err := b.Trees(ctx, table)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 var children = Scenario{
 	Name:     "children",
-	Title:    "Rows that refer to others",
-	Question: "What does a foreign key with its index cost, if the new rows belong to recent parents, and if to any?",
+	Title:    "Rows with a foreign key",
+	Question: "What does a foreign key with its index cost if the new rows belong to recent parents, or to random ones?",
 	Cases: func(o Options, _ engine.Engine) []measure.Params {
 		parents := max(o.Rows/5, 1)
 		return []measure.Params{
@@ -22,7 +22,7 @@ var children = Scenario{
 	Run: runChildren,
 }
 
-// recent is how far back the parents of new rows are.
+// recent is the number of rows among which a recent parent is chosen.
 const recent = 1000
 
 func runChildren(ctx context.Context, b *Bench) (map[string]float64, error) {
@@ -45,7 +45,7 @@ func runChildren(ctx context.Context, b *Bench) (map[string]float64, error) {
 	rows := b.Number("rows")
 	in := Insert{Table: child, Rows: rows, Batch: 1000, Fill: func(row []any, i int) {
 		at := random.IntN(len(parents))
-		if b.Params.Get("of") == "recent" { // the parents come slowly, and rows belong to the last ones
+		if b.Params.Get("of") == "recent" { // parents are added slowly, and rows belong to the latest ones
 			newest := i * len(parents) / rows
 			at = max(newest-random.IntN(recent), 0)
 		}

@@ -10,7 +10,7 @@ import (
 var clients = Scenario{
 	Name:     "clients",
 	Title:    "Several clients at once",
-	Question: "What do keys cost when several clients insert at the same time, so that their batches overlap?",
+	Question: "What do keys cost when several clients insert at the same time and their batches overlap?",
 	Kinds:    []string{"auto", "explicit", "snowflake", "snowflake-workers", "uuidv7", "uuidv4", "uuidv4-text"},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		if e.Name() == "sqlite" {

@@ -14,7 +14,7 @@ import (
 var commit = Scenario{
 	Name:     "commit",
 	Title:    "One row a commit, flushed to the disk",
-	Question: "How long does a program wait for a row that is safe on the disk?",
+	Question: "How long does a program wait until a row is safe on the disk?",
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		var cases []measure.Params
 		for _, n := range o.Clients {
@@ -27,8 +27,8 @@ var commit = Scenario{
 	Run: runCommit,
 }
 
-// durably returns the statements by which a connection waits for the disk, and by which it does as before again. On MariaDB
-// that is the server's setting.
+// durably returns the statements that make a connection wait for the disk and that restore its setting. On MariaDB this
+// is the server's setting.
 func (b *Bench) durably(ctx context.Context) (session, after string, err error) {
 	switch b.Name() {
 	case "sqlite":
@@ -36,12 +36,12 @@ func (b *Bench) durably(ctx context.Context) (session, after string, err error) 
 		err = b.DB().QueryRowContext(ctx, "PRAGMA synchronous").Scan(&before)
 		return "PRAGMA synchronous = FULL", fmt.Sprintf("PRAGMA synchronous = %d", before), err
 	case "postgres":
-		return "SET synchronous_commit = on", "RESET synchronous_commit", nil // to what the connection began with
+		return "SET synchronous_commit = on", "RESET synchronous_commit", nil // to the connection's initial value
 	}
 	return "", "", nil
 }
 
-// unflushed returns a note if the server does not flush commits whatever a connection asks for.
+// unflushed returns a note if the server does not flush commits regardless of the connection's setting.
 func (b *Bench) unflushed(ctx context.Context) error {
 	setting, query, safe := "", "", ""
 	switch b.Name() {

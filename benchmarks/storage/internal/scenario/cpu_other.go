@@ -4,5 +4,5 @@ package scenario
 
 import "time"
 
-// processCPU is not known here.
+// processCPU is unknown on this system.
 func processCPU() time.Duration { return 0 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// processCPU is the CPU time that this process has used.
+// processCPU returns the CPU time that this process has used.
 func processCPU() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -1,37 +1,20 @@
 package scenario
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// TestReadUsesTheIndexesThatItNames asks the planners.
+// TestReadUsesTheIndexesThatItNames checks the plans of the queries.
 func TestReadUsesTheIndexesThatItNames(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine.Engine) {
 		for _, name := range []string{"snowflake", "uuidv7"} {
-			kinds, err := key.Find([]string{name})
-			if err != nil {
-				t.Fatal(err)
-			}
-			b := &Bench{
-				Engine: e, Options: testOptions, Kind: kinds[0], Round: 1, Progress: func(int) {},
-				Params: measure.P("rows", 10_000),
-			}
-			t.Cleanup(func() {
-				if err := b.Clean(context.WithoutCancel(t.Context())); err != nil {
-					t.Error(err)
-				}
-			})
+			b := benchOf(t, e, name, "rows", 10_000)
 			r, err := b.fillRead(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			first, rows := r.part()
 			low, high := b.Value(r.sorted[first]), b.Value(r.sorted[first+rows-1])
 			keys := fmt.Sprintf("SELECT id, name, amount FROM %s WHERE id >= %s AND id <= %s", r.table, b.Placeholder(1),
@@ -53,9 +36,7 @@ func TestReadUsesTheIndexesThatItNames(t *testing.T) {
 				}
 			}
 			want(explain(t, b, r.timeRange(), r.moment(first), r.moment(first+rows-1)), false)
-			if err := r.addIndex(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.addIndex(t.Context()))
 			plan := explain(t, b, r.timeRange(), r.moment(first), r.moment(first+rows-1))
 			want(plan, true)
 			noScan(plan)
@@ -64,12 +45,9 @@ func TestReadUsesTheIndexesThatItNames(t *testing.T) {
 			noScan(plan)
 			for _, plan := range []string{explain(t, b, keys, low, high), explain(t, b, fmt.Sprintf(newest, "id"))} {
 				want(plan, false)
-				if e.Name() != "sqlite" || !strings.Contains(plan, "SCAN") { // a scan in the order of the rowid is one by the key
+				if e.Name() != "sqlite" || !strings.Contains(plan, "SCAN") { // a scan in rowid order is a scan by key
 					noScan(plan)
 				}
-			}
-			if err := b.Clean(t.Context()); err != nil {
-				t.Fatal(err)
 			}
 		}
 	})
@@ -83,23 +61,17 @@ func explain(t *testing.T, b *Bench, query string, args ...any) string {
 		prefix = "EXPLAIN QUERY PLAN "
 	}
 	rows, err := b.DB().QueryContext(t.Context(), prefix+query, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer rows.Close()
 	names, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var plan strings.Builder
 	for rows.Next() {
 		values := make([]any, len(names))
 		for i := range values {
 			values[i] = new([]byte)
 		}
-		if err := rows.Scan(values...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(values...))
 		for i, v := range values {
 			if text := string(*v.(*[]byte)); names[i] != "possible_keys" {
 				plan.WriteString(text + " ")
@@ -107,8 +79,6 @@ func explain(t *testing.T, b *Bench, query string, args ...any) string {
 		}
 		plan.WriteString("\n")
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Err())
 	return plan.String()
 }

@@ -2,24 +2,33 @@ package scenario
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/google/uuid"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 var gorms = Scenario{
 	Name:  "gorm",
 	Title: "Through GORM",
-	Question: "What is left of the difference if GORM writes the rows: gorm.Model, gormplugin's, and UUIDs that a " +
+	Question: "How large is the difference if GORM writes the rows: gorm.Model, gormplugin's, and UUIDs that a " +
 		"BeforeCreate sets?",
 	Kinds: []string{"auto", "snowflake", "uuidv7-text", "uuidv4-text"},
 	Cases: func(o Options, _ engine.Engine) []measure.Params {
 		return []measure.Params{
-			measure.P("rows", max(o.Rows/20, 1), "create", 1), // one at a time is slow
+			measure.P("rows", max(o.Rows/20, 1), "create", 1), // single rows are slow
 			measure.P("rows", max(o.Rows/5, 1), "create", 100),
 		}
 	},
@@ -29,10 +38,10 @@ var gorms = Scenario{
 func runGorm(ctx context.Context, b *Bench) (values map[string]float64, err error) {
 	model, ok := gormModels[b.Kind.Name]
 	if !ok {
-		return nil, engine.Unsupported("there is no model of GORM for keys of the kind %s", b.Kind.Name)
+		return nil, engine.Unsupported("there is no GORM model for keys of the kind %s", b.Kind.Name)
 	}
 	table := b.Table("gorm", nil)
-	b.tables = append(b.tables, table.Name) // for Clean: GORM makes it, not the engine
+	b.tables = append(b.tables, table.Name) // for Clean: GORM creates it, not the engine
 	db, done, err := b.gorm(ctx, model, table.Name)
 	if err != nil {
 		return nil, err
@@ -64,7 +73,8 @@ func runGorm(ctx context.Context, b *Bench) (values map[string]float64, err erro
 	return values, b.Sizes(ctx, values, table.Name, rows)
 }
 
-// gorm opens GORM over the engine's pool, makes the table, and returns what closes GORM's prepared statements.
+// gorm opens GORM on the engine's pool, creates the table, and returns a function that closes GORM's prepared
+// statements.
 func (b *Bench) gorm(ctx context.Context, model gormModel, table string) (*gorm.DB, func() error, error) {
 	db, err := gorm.Open(dialectors[b.Name()](b.DB()), &gorm.Config{Logger: quiet})
 	if err != nil {
@@ -80,7 +90,9 @@ func (b *Bench) gorm(ctx context.Context, model gormModel, table string) (*gorm.
 		}
 	}
 	// Without prepared statements: with them the migrator of GORM 1.31 panics if ctx has ended.
-	err = db.WithContext(ctx).Table(table).Set("gorm:table_options", gormOptions[b.Name()]).AutoMigrate(model.new())
+	err = uncancelled(ctx, func(ctx context.Context) error {
+		return db.WithContext(ctx).Table(table).Set("gorm:table_options", gormOptions[b.Name()]).AutoMigrate(model.new())
+	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("AutoMigrate: %w", err)
 	}
@@ -93,4 +105,105 @@ func (b *Bench) gorm(ctx context.Context, model gormModel, table string) (*gorm.
 		prepared.Close() // has nothing to return
 		return nil
 	}, nil
+}
+
+// quiet is a logger that prints nothing, not even slow statements.
+var quiet = logger.Discard
+
+var dialectors = map[string]func(*sql.DB) gorm.Dialector{
+	"sqlite":   func(db *sql.DB) gorm.Dialector { return sqlite.New(sqlite.Config{Conn: db}) },
+	"postgres": func(db *sql.DB) gorm.Dialector { return postgres.New(postgres.Config{Conn: db}) },
+	"mariadb":  func(db *sql.DB) gorm.Dialector { return mysql.New(mysql.Config{Conn: db}) },
+}
+
+// gormOptions are the table options that the engines use.
+var gormOptions = map[string]string{
+	"postgres": "WITH (autovacuum_enabled=false)", "mariadb": "ENGINE=InnoDB STATS_PERSISTENT=1 STATS_AUTO_RECALC=0",
+}
+
+// gormModel is a model as an application would write it.
+type gormModel struct {
+	new    func() any
+	create func(db *gorm.DB, first, n int) error
+	plugin func() (gorm.Plugin, error) // nil: none
+}
+
+// gormModels have the columns of gorm.Model, with the index on deleted_at, and those of an account.
+var gormModels = map[string]gormModel{
+	"auto":        modelOf(func(a GormAccount) gormAuto { return gormAuto{GormAccount: a} }),
+	"snowflake":   snowflakeModel(),
+	"uuidv4-text": modelOf(func(a GormAccount) gormUUIDv4 { return gormUUIDv4{GormUUID: GormUUID{GormAccount: a}} }),
+	"uuidv7-text": modelOf(func(a GormAccount) gormUUIDv7 { return gormUUIDv7{GormUUID: GormUUID{GormAccount: a}} }),
+}
+
+// GormAccount is exported because GORM skips embedded structs of unexported types.
+type GormAccount struct {
+	Name   string `gorm:"size:255"`
+	Amount int64
+}
+
+type gormAuto struct {
+	gorm.Model
+	GormAccount
+}
+
+type gormSnowflake struct {
+	gormplugin.ModelSoftDelete
+	GormAccount
+}
+
+// GormUUID is gorm.Model with a UUID key.
+type GormUUID struct {
+	ID        string `gorm:"primaryKey;size:36"`
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	DeletedAt gorm.DeletedAt `gorm:"index"`
+	GormAccount
+}
+
+type gormUUIDv4 struct{ GormUUID }
+
+// BeforeCreate sets the key.
+func (u *gormUUIDv4) BeforeCreate(*gorm.DB) error {
+	id, err := uuid.NewRandom()
+	u.ID = id.String()
+	return err
+}
+
+type gormUUIDv7 struct{ GormUUID }
+
+// BeforeCreate sets the key.
+func (u *gormUUIDv7) BeforeCreate(*gorm.DB) error {
+	id, err := uuid.NewV7()
+	u.ID = id.String()
+	return err
+}
+
+func snowflakeModel() gormModel {
+	model := modelOf(func(a GormAccount) gormSnowflake { return gormSnowflake{GormAccount: a} })
+	model.plugin = func() (gorm.Plugin, error) {
+		generator, err := snowflake.New(1)
+		return gormplugin.New(generator), err
+	}
+	return model
+}
+
+func modelOf[T any](row func(GormAccount) T) gormModel {
+	numbered := func(i int) T {
+		return row(GormAccount{Name: fmt.Sprintf("account number %06d", i%1_000_000), Amount: int64(i%10_000) * 100})
+	}
+	return gormModel{
+		new: func() any { return new(T) },
+		create: func(db *gorm.DB, first, n int) error {
+			if n == 1 {
+				one := numbered(first)
+				return db.Create(&one).Error
+			}
+			rows := make([]T, n)
+			for i := range rows {
+				rows[i] = numbered(first + i)
+			}
+			return db.Create(&rows).Error
+		},
+	}
 }

@@ -38,36 +38,33 @@ var graph = Scenario{
 	Run: runGraph,
 }
 
-// An order has lines, and each of them tags.
+// An order has lines, and each line has tags.
 const (
 	graphLines = 10
 	graphTags  = 2
 )
 
-// graphWarm is how many graphs are saved first, so that all statements are prepared.
+// graphWarm is the number of graphs that are saved first, so that all statements are prepared.
 const graphWarm = 3
 
-// saver saves graphs over one connection.
+// saver saves graphs on one connection.
 type saver struct {
 	b      *Bench
 	conn   *sql.Conn
-	source key.Source // nil: the database counts
+	source key.Source // nil: the database makes the keys
 	levels [3]level
 }
 
 // level is a table of a graph.
 type level struct {
 	table  engine.Table
-	rows   int // a graph
+	rows   int // of a graph
 	parent int // of row i is row i/parent of the level above
 }
 
-// styles are the ways to save a graph.
-//
-//   - rows: a statement for each row, as object-relational mappers write them that read keys back row by row.
-//   - statements: a statement for each level.
-//   - pipelined: as many of these statements at once as are known. Keys that the client has made are all known; those of
-//     auto-increment only when the level above has come back.
+// styles are the ways to save a graph. rows: a statement for each row, as object-relational mappers do that read keys
+// back row by row. statements: a statement for each level. pipelined: all statements together whose keys are known.
+// Keys made by the client are all known; those of auto-increment are known when the level above has been returned.
 var styles = map[string]func(s *saver, ctx context.Context) error{
 	"rows": (*saver).byRow, "statements": (*saver).byLevel, "pipelined": (*saver).pipelined,
 }
@@ -75,7 +72,7 @@ var styles = map[string]func(s *saver, ctx context.Context) error{
 func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err error) {
 	save, ok := styles[b.Params.Get("style")]
 	if !ok {
-		return nil, fmt.Errorf("no style is called %q", b.Params.Get("style"))
+		return nil, fmt.Errorf("unknown style %q", b.Params.Get("style"))
 	}
 	if err := b.readsBack(); err != nil {
 		return nil, err
@@ -123,7 +120,7 @@ func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err err
 	return values, s.check(ctx, graphWarm+n)
 }
 
-// saver makes the tables.
+// saver creates the tables.
 func (b *Bench) saver(ctx context.Context) (*saver, error) {
 	s := &saver{b: b}
 	order := b.Table("graph_order", []engine.Column{{Name: "amount"}})
@@ -142,7 +139,7 @@ func (b *Bench) saver(ctx context.Context) (*saver, error) {
 	return s, b.Create(ctx, order, line, tag)
 }
 
-// network returns a pool behind a network of the wanted delay and the count of its round trips.
+// network returns a pool on a network with the given delay, and a counter of its round trips.
 func (b *Bench) network(ctx context.Context) (db *sql.DB, trips func() int64, done func() error, err error) {
 	remote, ok := b.Engine.(engine.Remote)
 	if !ok {
@@ -152,7 +149,7 @@ func (b *Bench) network(ctx context.Context) (db *sql.DB, trips func() int64, do
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	// The server's address is known when the driver dials it; all connections have the same.
+	// The server's address is known when the driver dials it. It is the same for all connections.
 	type place struct{ network, address string }
 	var server atomic.Pointer[place]
 	p, err := proxy.Listen(delay, func(ctx context.Context) (net.Conn, error) {
@@ -170,7 +167,7 @@ func (b *Bench) network(ctx context.Context) (db *sql.DB, trips func() int64, do
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, p.Close())
 	}
-	db.SetMaxOpenConns(1) // so that all trips are of the one that is measured
+	db.SetMaxOpenConns(1) // so that all trips are on the measured connection
 	return db, p.Trips, func() error { return errors.Join(closeDB(), p.Close()) }, nil
 }
 
@@ -189,7 +186,7 @@ func (s *saver) ping(ctx context.Context) (float64, error) {
 	return milliseconds(took[n/2]), nil
 }
 
-// check makes sure that all graphs are there.
+// check verifies that all graphs are stored.
 func (s *saver) check(ctx context.Context, graphs int) error {
 	text := fmt.Sprintf("SELECT count(*), count(DISTINCT t.line_id) FROM %s t JOIN %s l ON l.id = t.line_id JOIN %s o ON "+
 		"o.id = l.order_id",

@@ -22,7 +22,7 @@ func TestGraphCountsRoundTrips(t *testing.T) {
 				"pipelined":  1,
 			}[params.Get("style")]
 			if kind == "auto" && params.Get("style") == "pipelined" {
-				want = 3 // the keys of two levels have to come back before the next can be sent
+				want = 3 // the keys of two levels must be returned before the next level can be sent
 			}
 			if got := values["round_trips"]; got != want {
 				t.Errorf("%s, %s: %v round trips, want %v", params, kind, got, want)

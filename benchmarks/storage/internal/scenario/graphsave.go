@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// insert is the statement that inserts rows of a level.
+// insert returns the statement that inserts rows of a level.
 func (s *saver) insert(at, rows int) string {
 	t := s.levels[at].table
 	var names []string
@@ -41,10 +41,10 @@ func (s *saver) insert(at, rows int) string {
 	return text.String()
 }
 
-// readsBack reports whether the keys of a level have to come from the database: those of the last nobody refers to.
+// readsBack reports whether the keys of a level are read from the database. Nothing refers to those of the last level.
 func (s *saver) readsBack(at int) bool { return s.source == nil && at < len(s.levels)-1 }
 
-// keys returns the keys of all levels that the client makes: all or none.
+// keys returns the keys of all levels if the client makes them, otherwise none.
 func (s *saver) keys() ([3][]any, error) {
 	var keys [3][]any
 	for at, l := range s.levels {
@@ -59,7 +59,7 @@ func (s *saver) keys() ([3][]any, error) {
 	return keys, nil
 }
 
-// args are the values of n rows of a level, from row first on.
+// args returns the values of n rows of a level, beginning with row first.
 func (s *saver) args(keys [3][]any, at, first, n int) []any {
 	var args []any
 	for i := first; i < first+n; i++ {
@@ -80,7 +80,7 @@ type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// write inserts n rows of a level, from row first on, and sets their keys if the database makes them.
+// write inserts n rows of a level, beginning with row first, and sets their keys if the database makes them.
 func (s *saver) write(ctx context.Context, tx queryer, keys *[3][]any, at, first, n int) error {
 	text, args := s.insert(at, n), s.args(*keys, at, first, n)
 	if !s.readsBack(at) {
@@ -94,7 +94,7 @@ func (s *saver) write(ctx context.Context, tx queryer, keys *[3][]any, at, first
 	return read64(rows, keys[at][first:first+n])
 }
 
-// read64 sets dst to numbers that a statement has returned.
+// read64 sets dst to the numbers that a statement returned.
 func read64(rows *sql.Rows, dst []any) error {
 	defer rows.Close()
 	i := 0
@@ -109,7 +109,7 @@ func read64(rows *sql.Rows, dst []any) error {
 		return err
 	}
 	if i != len(dst) {
-		return fmt.Errorf("%d keys came back, want %d", i, len(dst))
+		return fmt.Errorf("%d keys were returned, want %d", i, len(dst))
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (s *saver) pipelined(ctx context.Context) error {
 	})
 }
 
-// inBatches sends PostgreSQL batches: one, or one for each level whose keys have to come back.
+// inBatches sends batches to PostgreSQL: one, or one for each level whose keys are read back.
 func (s *saver) inBatches(ctx context.Context, conn *pgx.Conn, keys *[3][]any) error {
 	batch := &pgx.Batch{}
 	batch.Queue("BEGIN")
@@ -202,7 +202,7 @@ func (s *saver) inBatches(ctx context.Context, conn *pgx.Conn, keys *[3][]any) e
 	return nil
 }
 
-// inOneText sends MariaDB texts of several statements: one, or one for each level whose keys have to come back.
+// inOneText sends texts of several statements to MariaDB: one, or one for each level whose keys are read back.
 func (s *saver) inOneText(ctx context.Context, keys *[3][]any) error {
 	text, args := "BEGIN; ", []any(nil)
 	for at, l := range s.levels {

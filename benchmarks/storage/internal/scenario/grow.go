@@ -22,22 +22,22 @@ var grow = Scenario{
 		if e.Name() == "sqlite" {
 			return []measure.Params{measure.P("rows", o.Rows, "cache", "2 MB")}
 		}
-		return []measure.Params{measure.P("rows", o.Rows)} // the cache is the server's, and among its settings
+		return []measure.Params{measure.P("rows", o.Rows)} // the cache is a setting of the server
 	},
 	Run: runGrow,
 }
 
 const (
 	growSteps   = 10
-	growLimit   = time.Minute // for one kind: what has become a hundred times slower by then need not go on
-	sqliteCache = -2000       // KiB, SQLite's default; the system keeps more of the file in its own cache
+	growLimit   = time.Minute // per kind; a hundredfold slowdown needs no more rows
+	sqliteCache = -2000       // KiB, SQLite's default; the system caches more of the file
 )
 
-// grownMetrics are what is measured of each step, under the name of the metric, "@" and the rows at the end of the step.
+// grownMetrics are measured at each step. Their names end in "@" and the number of rows after the step.
 var grownMetrics = []string{"rate", "log", "written", "reads"}
 
-// runGrow inserts in steps. Between them nothing is written or settled by the tool: pages that a step has changed and the
-// database writes later are counted in the step in which they are written.
+// runGrow inserts in steps. The tool writes and settles nothing between them, so pages that the database writes later
+// count in the step in which they are written.
 func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 	table := b.Table("grow", account)
 	if err := b.Create(ctx, table); err != nil {
@@ -56,11 +56,11 @@ func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 	for step := 1; step <= growSteps; step++ {
 		n := rows*step/growSteps - done
 		if n == 0 {
-			continue // there are fewer rows than steps
+			continue // fewer rows than steps
 		}
 		cost, err := b.growBy(ctx, table, source, done, n, end)
 		if errors.Is(err, errSlow) && done > 0 {
-			return values, fmt.Errorf("%w: it has come to %d of %d rows", err, done, rows)
+			return values, fmt.Errorf("%w: after %d of %d rows", err, done, rows)
 		}
 		if err != nil {
 			return nil, err
@@ -77,8 +77,8 @@ func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 	return values, nil
 }
 
-// growBy inserts n rows from row first on. Its connection goes back to the pool before the counters are read: a server may
-// know only of idle ones.
+// growBy inserts n rows, beginning with row first. Its connection returns to the pool before the counters are read,
+// because a server may count idle connections only.
 func (b *Bench) growBy(ctx context.Context, table engine.Table, source key.Source, first, n int, end time.Time) (
 	Cost, error,
 ) {
@@ -94,8 +94,8 @@ func (b *Bench) growBy(ctx context.Context, table engine.Table, source key.Sourc
 	return Cost{Elapsed: took, Usage: after.Since(before)}, err
 }
 
-// errSlow makes a run a record with a note beside the values of the steps that it has finished.
-var errSlow = engine.Unsupported("the time for one kind of key, %v, is over", growLimit)
+// errSlow turns a run into a record with a note and the values of its finished steps.
+var errSlow = engine.Unsupported("the time limit for one kind of key, %v, is exceeded", growLimit)
 
 func (b *Bench) timedRows(ctx context.Context, table engine.Table, source key.Source, first, n int, end time.Time) (
 	took time.Duration, err error,

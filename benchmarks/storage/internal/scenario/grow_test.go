@@ -18,7 +18,7 @@ func TestGrowMeasuresEachStep(t *testing.T) {
 				wantPositive(t, kind, values, fmt.Sprintf("rate@%d", 2000*step/growSteps))
 			}
 			last := map[string]string{"sqlite": "written@2000", "postgres": "log@2000", "mariadb": "log@2000"}[e.Name()]
-			if e.Name() != "sqlite" || values[last] != 0 { // only Linux tells what a process has written
+			if e.Name() != "sqlite" || values[last] != 0 { // only Linux reports what a process has written
 				wantPositive(t, kind, values, last)
 			}
 			if cache := params.Get("cache"); (cache == "2 MB") != (e.Name() == "sqlite") {
@@ -30,24 +30,11 @@ func TestGrowMeasuresEachStep(t *testing.T) {
 
 func TestGrowEndsWhenItsTimeIsOver(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine.Engine) {
-		kinds, err := key.Find([]string{"snowflake"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b := &Bench{Engine: e, Options: testOptions, Kind: kinds[0], Progress: func(int) {}}
+		b := benchOf(t, e, "snowflake")
 		table := b.Table("slow", account)
-		if err := b.Create(t.Context(), table); err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			if err := b.Clean(t.Context()); err != nil {
-				t.Error(err)
-			}
-		}()
+		must(t, b.Create(t.Context(), table))
 		source, err := b.Kind.New(key.Config{Clients: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = b.growBy(t.Context(), table, source, 0, 10, time.Now().Add(-time.Second))
 		if !errors.Is(err, errSlow) || !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%v, want errSlow, which makes a note", err)

@@ -13,40 +13,40 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 )
 
-// account is the table that most scenarios fill: a short name, an amount and a time beside the key.
+// account is the table that most scenarios fill: key, short name, amount and time.
 var account = []engine.Column{{Name: "name", Type: engine.Name}, {Name: "amount"}, {Name: "created_at"}}
 
-// fillAccount sets what comes after the key of row i.
+// fillAccount sets the columns after the key of row i.
 func fillAccount(row []any, i int) {
 	row[0] = fmt.Sprintf("account number %06d", i%1_000_000)
 	row[1] = int64(i%10_000) * 100
 	row[2] = int64(1_800_000_000_000 + i)
 }
 
-// Insert is a load: rows to insert into a table.
+// Insert describes rows to insert into a table.
 type Insert struct {
 	Table engine.Table
 	Rows  int
 	Batch int  // rows a statement
-	Bulk  bool // COPY and its kind, Batch rows at a time
-	// Clients work at the same time, with a connection and a source of keys each; at least 1.
+	Bulk  bool // COPY or the like, Batch rows at a time
+	// Clients insert concurrently, each with its own connection and source of keys; at least 1.
 	Clients int
 	First   int                      // number of the first row, for Fill
 	Fill    func(row []any, i int)   // sets the columns after the key
-	Keep    func(client int, id any) // is told each key that the program knows; nil: nobody wants them
-	Took    func(d time.Duration)    // is told how long each statement took, from any goroutine
-	Drew    func(d time.Duration)    // is told how long the drawing of its keys took, from any goroutine
-	// Session and After are statements for each connection, before and after its work; empty: none. Connections go back
-	// to the pool.
+	Keep    func(client int, id any) // called with each key that the program knows; may be nil
+	Took    func(d time.Duration)    // called with the duration of each statement, from any goroutine
+	Drew    func(d time.Duration)    // called with the time to draw its keys, from any goroutine
+	// Session and After are statements that each connection runs before and after its work; empty: none. Connections
+	// return to the pool.
 	Session, After string
 }
 
-// readsBack returns an error if a database that counts keys can't say which they were.
+// readsBack returns an error if the database makes the keys and cannot return them.
 func (b *Bench) readsBack() error {
 	if !b.Kind.Counted || b.Returning() {
 		return nil
 	}
-	return engine.Unsupported("this server has no INSERT ... RETURNING, so a program can't read back the keys that it has " +
+	return engine.Unsupported("this server has no INSERT ... RETURNING, so a program cannot read back the keys that it has " +
 		"counted")
 }
 
@@ -136,7 +136,7 @@ func (w *writer) close() {
 	}
 }
 
-// write inserts size rows, of which the first has the number first and the others follow in steps.
+// write inserts size rows. The first is row first, and the others follow in steps.
 func (w *writer) write(ctx context.Context, size, first, step int) error {
 	width := len(w.in.Table.Columns)
 	sent := 0

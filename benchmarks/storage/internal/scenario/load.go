@@ -13,7 +13,7 @@ import (
 var load = Scenario{
 	Name:     "load",
 	Title:    "Loading an empty table",
-	Question: "How fast do rows go into a table, and how many bytes does each key take there?",
+	Question: "How fast are rows inserted, and how many bytes does each key take?",
 	Kinds: []string{
 		"auto", "auto-readback", "autoincrement", "explicit", "snowflake", "snowflake-workers", "snowflake-53",
 		"snowflake-first", "snowflake-reversed", "snowflake-bigint", "uuidv7", "uuidv4", "uuidv7-text", "uuidv4-text", "ulid-text",
@@ -65,22 +65,20 @@ func runLoad(ctx context.Context, b *Bench) (map[string]float64, error) {
 	return values, b.waited(drew-made*time.Duration(in.Rows), cost.Elapsed)
 }
 
-// waited returns a note if snowflakes ran out for so long that the rate shows it.
+// waited returns a note if the generator waited long enough to lower the rate.
 func (b *Bench) waited(d, of time.Duration) error {
 	const (
 		shows = 0.1
-		long  = 100 * time.Millisecond // less begins and ends with a tick
+		long  = 100 * time.Millisecond // a shorter run begins and ends with a tick
 	)
 	share := d.Seconds() / of.Seconds()
 	if share < shows || of < long || !strings.HasPrefix(b.Kind.Name, "snowflake") {
 		return nil
 	}
-	return engine.Unsupported("the generator had no IDs left for %.0f %% of the time and waited for the next tick, which "+
-		"shows in "+
-		"the rate", 100*share)
+	return engine.Unsupported("the generator waited %.0f %% of the time for the next tick, which lowers the rate", 100*share)
 }
 
-// making is the CPU time of making one key, in batches of a size.
+// making returns the CPU time to make a key in batches of the given size.
 func (b *Bench) making(batch int) (time.Duration, error) {
 	source, err := b.Kind.New(key.Config{Seed: b.Options.Seed, Clients: 1})
 	if source == nil || err != nil {

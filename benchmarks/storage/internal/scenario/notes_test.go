@@ -1,17 +1,15 @@
 package scenario
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// noReturning is a server without INSERT ... RETURNING, as MySQL is.
+// noReturning is a server without INSERT ... RETURNING, such as MySQL.
 type noReturning struct{ engine.Engine }
 
 func (noReturning) Returning() bool { return false }
@@ -20,9 +18,7 @@ func sqliteEngine(t *testing.T, c engine.Config) engine.Engine {
 	t.Helper()
 	c.SQLiteDir = t.TempDir()
 	e, err := engine.Open(t.Context(), "sqlite", c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = e.Close() })
 	return e
 }
@@ -44,14 +40,9 @@ func TestWithoutReturningThereIsANote(t *testing.T) {
 		{retention, "auto", false},
 	} {
 		_, err := runCase(t, e, test.s, test.s.Cases(testOptions, e)[0], test.kind)
-		if !test.denied {
-			if err != nil {
-				t.Errorf("%s, %s: %v", test.s.Name, test.kind, err)
-			}
-			continue
-		}
-		if !errors.Is(err, errors.ErrUnsupported) || strings.HasPrefix(err.Error(), "unsupported") {
-			t.Errorf("%s, %s: %v, want a note", test.s.Name, test.kind, err)
+		noted := errors.Is(err, errors.ErrUnsupported) && !strings.HasPrefix(err.Error(), "unsupported")
+		if noted != test.denied || !noted && err != nil {
+			t.Errorf("%s, %s: %v, want a note: %t", test.s.Name, test.kind, err, test.denied)
 		}
 	}
 }
@@ -60,10 +51,8 @@ func TestCommitLeavesConnectionsAsTheyWere(t *testing.T) {
 	for durable, want := range map[bool]int{true: 2, false: 0} { // FULL, OFF
 		e := sqliteEngine(t, engine.Config{Durable: durable})
 		e.DB().SetMaxOpenConns(1)
-		params := measure.P("rows", 3, "clients", 1)
-		if _, err := runCase(t, e, commit, params, "snowflake"); err != nil {
-			t.Fatal(err)
-		}
+		_, err := runCase(t, e, commit, measure.P("rows", 3, "clients", 1), "snowflake")
+		must(t, err)
 		var got int
 		if err := e.DB().QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&got); err != nil || got != want {
 			t.Errorf("durable %t: synchronous = %d, %v, want %d", durable, got, err, want)
@@ -73,27 +62,13 @@ func TestCommitLeavesConnectionsAsTheyWere(t *testing.T) {
 
 func TestAGeneratorThatWaitsIsNoted(t *testing.T) {
 	e := sqliteEngine(t, engine.Config{})
-	b := &Bench{
-		Engine: e, Options: testOptions, Params: measure.P("rows", 30_000, "batch", 2000), Round: 1,
-		Progress: func(int) {},
-	}
-	kinds, err := key.Find([]string{"snowflake", "snowflake-53"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, kind := range kinds {
-		b.Kind = kind
-		values, err := load.Run(context.WithoutCancel(t.Context()), b)
-		if err := b.Clean(t.Context()); err != nil {
-			t.Error(err)
+	for _, kind := range []string{"snowflake", "snowflake-53"} {
+		values, err := load.Run(t.Context(), benchOf(t, e, kind, "rows", 30_000, "batch", 2000))
+		if err != nil && (kind == "snowflake" || !errors.Is(err, errors.ErrUnsupported)) {
+			t.Errorf("%s: %v", kind, err)
 		}
-		if err != nil && !errors.Is(err, errors.ErrUnsupported) || values["rate"] <= 0 || values["generator"] <= 0 {
-			t.Fatalf("%s: %v, %v", kind.Name, values, err)
-		}
-		if kind.Name == "snowflake" && err != nil {
-			t.Errorf("%s: %v", kind.Name, err)
-		}
-		t.Logf("%s: %v, %.0f rows/s, generator %.1f %%", kind.Name, err, values["rate"], values["generator"])
+		wantPositive(t, kind, values, "rate", "generator")
+		t.Logf("%s: %v, %.0f rows/s, generator %.1f %%", kind, err, values["rate"], values["generator"])
 	}
 }
 

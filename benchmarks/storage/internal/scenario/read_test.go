@@ -17,7 +17,7 @@ func TestReadMeasuresAllWaysToFindRows(t *testing.T) {
 		pages := map[string]float64{}
 		eachKind(t, e, read, func(t *testing.T, _ measure.Params, kind string, values map[string]float64) {
 			wantPositive(t, kind, values, "lookup", "lookup_p99", "join", "newest_time", "range_time", "range_scan")
-			if slices.Contains([]string{"uuidv4", "uuidv4-text"}, kind) { // a range of them is not one of time
+			if slices.Contains([]string{"uuidv4", "uuidv4-text"}, kind) { // a range of them is not a range of time
 				wantNone(t, kind, values, "newest_key", "range_key")
 			} else {
 				wantPositive(t, kind, values, "newest_key", "range_key")
@@ -32,13 +32,12 @@ func TestReadMeasuresAllWaysToFindRows(t *testing.T) {
 			}
 			pages[kind] = values["pages_key"]
 		})
-		// The pages are those of all sessions in the database, and other tests may work there: the fewest of some runs count.
+		// The pages are those of all sessions of the database, and other tests may use it: the lowest of some runs
+		// counts.
 		for again := 0; e.Name() == "postgres" && pages["uuidv4"] < 3*pages["snowflake"] && again < 5; again++ {
 			for _, kind := range []string{"snowflake", "uuidv4"} {
 				values, err := runCase(t, e, read, read.Cases(testOptions, e)[0], kind)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				pages[kind] = min(pages[kind], values["pages_key"])
 			}
 		}
@@ -60,14 +59,14 @@ func TestInTimeOrderTellsKindsApart(t *testing.T) {
 	}
 }
 
-// TestKindsOutOfOrderCanBeRead: keys of several workers are in the order of their rows only roughly.
+// TestKindsOutOfOrderCanBeRead: keys of several workers are only roughly in the order of their rows.
 func TestKindsOutOfOrderCanBeRead(t *testing.T) {
 	few := testOptions
 	few.Rows = 500
 	eachEngine(t, func(t *testing.T, e engine.Engine) {
 		for _, s := range []Scenario{read, retention} {
 			for _, kind := range key.Kinds() {
-				// On servers those whose order is their own; the others are read by the tests above.
+				// On servers only kinds with an order of their own; the tests above read the others.
 				special := slices.Contains([]string{"snowflake-workers", "snowflake-first", "ulid-text"}, kind.Name)
 				if !kind.OnEngine(e.Name()) || e.Name() != "sqlite" && !special {
 					continue
@@ -80,7 +79,7 @@ func TestKindsOutOfOrderCanBeRead(t *testing.T) {
 	})
 }
 
-// TestCancelledRunsEndAndLeaveNothing ends runs at some moment of each scenario.
+// TestCancelledRunsEndAndLeaveNothing cancels runs at some point of each scenario.
 func TestCancelledRunsEndAndLeaveNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine.Engine) {
 		for _, s := range []Scenario{read, graph, retention, gorms, grow} {

@@ -2,8 +2,11 @@ package scenario
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
@@ -13,15 +16,15 @@ import (
 var retention = Scenario{
 	Name:     "retention",
 	Title:    "Deleting the oldest tenth",
-	Question: "What does it cost to delete the oldest tenth of the rows, and does the database get its pages back?",
+	Question: "What does it cost to delete the oldest tenth of the rows, and are the pages freed?",
 	Cases: func(o Options, _ engine.Engine) []measure.Params {
 		return []measure.Params{measure.P("rows", max(half(o.Rows), 10))}
 	},
 	Run: runRetention,
 }
 
-// runRetention deletes by a range of keys where keys rise with time. Where they do not, only an index on created_at finds
-// the oldest rows: such tables have it, and what it costs belongs to the kind of key.
+// runRetention deletes by a range of keys if keys rise with time. Otherwise the oldest rows can only be found by an
+// index on created_at; such tables have one, and its cost is part of that of the key.
 func runRetention(ctx context.Context, b *Bench) (map[string]float64, error) {
 	ordered, err := b.inTimeOrder()
 	if err != nil {
@@ -62,7 +65,7 @@ func runRetention(ctx context.Context, b *Bench) (map[string]float64, error) {
 		return nil, err
 	}
 	cost.Into(values, oldest)
-	delete(values, "rate") // of rows a second of two things together
+	delete(values, "rate") // the rate covers two tables
 	after, err := b.pagesInUse(ctx, table.Name)
 	if err != nil {
 		return nil, err
@@ -71,7 +74,7 @@ func runRetention(ctx context.Context, b *Bench) (map[string]float64, error) {
 		values["freed"] = float64(before - after)
 		values["freed_share"] = 100 * float64(before-after) / float64(max(before, 1))
 	}
-	if b.Name() == "sqlite" { // what the pages that were freed need to leave the file
+	if b.Name() == "sqlite" { // SQLite needs this to remove freed pages from the file
 		values["vacuum"], err = b.timed(func() error {
 			_, err := b.DB().ExecContext(ctx, "VACUUM")
 			return err
@@ -80,7 +83,7 @@ func runRetention(ctx context.Context, b *Bench) (map[string]float64, error) {
 	return values, err
 }
 
-// firstKept is the key or the time of the oldest row that stays.
+// firstKept returns the key or the time of the oldest row that stays.
 func (b *Bench) firstKept(ctx context.Context, table, column string, oldest int) (any, error) {
 	if column == "created_at" {
 		row := make([]any, len(account))
@@ -95,7 +98,8 @@ func (b *Bench) firstKept(ctx context.Context, table, column string, oldest int)
 	return cut, nil
 }
 
-// deleteOldest deletes and has the database clean up after it. MariaDB does so by itself, and its time is not told.
+// deleteOldest deletes and makes the database clean up. MariaDB does so in the background, and its time is not
+// reported.
 func (b *Bench) deleteOldest(
 	ctx context.Context, table, column string, cut any, oldest int, values map[string]float64,
 ) (err error) {
@@ -118,7 +122,7 @@ func (b *Bench) deleteOldest(
 		if err := b.waitForReaders(ctx); err != nil {
 			return err
 		}
-		counted, err := b.Usage(ctx) // has the sessions hand in what they have counted, so that VACUUM has the last word
+		counted, err := b.Usage(ctx) // makes the sessions report their counts, so that VACUUM reports last
 		if err != nil {
 			return err
 		}
@@ -126,7 +130,7 @@ func (b *Bench) deleteOldest(
 			_, err := b.DB().ExecContext(ctx, "VACUUM (INDEX_CLEANUP ON) "+table)
 			return err
 		})
-		if err != nil || counted.Hits < 0 { // of older servers counts come late
+		if err != nil || counted.Hits < 0 { // the counts of older servers are late
 			return err
 		}
 		return b.vacuumed(ctx, table)
@@ -136,7 +140,8 @@ func (b *Bench) deleteOldest(
 	return err
 }
 
-// waitForReaders waits until no transaction of the database is older than this moment: VACUUM leaves what one still sees.
+// waitForReaders waits until no transaction of the database is older than now, because VACUUM keeps rows that a
+// transaction can still see.
 func (b *Bench) waitForReaders(ctx context.Context) error {
 	var now int64
 	if err := b.DB().QueryRowContext(ctx, "SELECT txid_current()").Scan(&now); err != nil {
@@ -153,10 +158,10 @@ func (b *Bench) waitForReaders(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil // VACUUM will tell
+	return nil // VACUUM will report it
 }
 
-// vacuumed returns an error if a transaction elsewhere has kept VACUUM from removing the rows.
+// vacuumed returns an error if another transaction prevented VACUUM from removing the rows.
 func (b *Bench) vacuumed(ctx context.Context, table string) error {
 	var dead int
 	if err := b.DB().QueryRowContext(ctx, "SELECT pg_stat_get_dead_tuples($1::regclass)", table).Scan(&dead); err != nil {
@@ -169,9 +174,140 @@ func (b *Bench) vacuumed(ctx context.Context, table string) error {
 	return nil
 }
 
-// timed returns how long f takes, in ms.
+// timed returns the duration of f in ms.
 func (b *Bench) timed(f func() error) (float64, error) {
 	start := time.Now()
 	err := f()
 	return milliseconds(time.Since(start)), err
+}
+
+// purgeTimeout is how long InnoDB may take to remove deleted rows. Other transactions of the server may delay it.
+const purgeTimeout = 30 * time.Second
+
+// waitForPurge waits until InnoDB has removed deleted rows in the background. Its duration cannot be measured: the
+// server reports how far it has read its undo log, not which rows its threads have removed.
+func (b *Bench) waitForPurge(ctx context.Context, table string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, purgeTimeout, errPurge)
+	defer cancel()
+	end, _, _, err := b.purge(ctx)
+	if err != nil {
+		return engine.Unsupported("the user may not read the status of InnoDB (GRANT PROCESS): %w", err)
+	}
+	for {
+		_, done, history, err := b.purge(ctx)
+		if err != nil {
+			return err
+		}
+		if done >= end || history == 0 {
+			break
+		}
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	for last := int64(-1); ; { // until the threads have processed what was read
+		pages, err := b.pagesInUse(ctx, table)
+		if err != nil || pages == last {
+			return err
+		}
+		last = pages
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+var errPurge = engine.Unsupported("InnoDB has not removed the deleted rows within %v; a transaction on the server may "+
+	"still see them",
+	purgeTimeout)
+
+// purge returns the number of the next transaction, the transaction up to which InnoDB has purged, and the length of
+// its history list.
+func (b *Bench) purge(ctx context.Context) (next, done, history int64, err error) {
+	var kind, name, text string
+	if err := b.DB().QueryRowContext(ctx, "SHOW ENGINE INNODB STATUS").Scan(&kind, &name, &text); err != nil {
+		return 0, 0, 0, err
+	}
+	for i, dst := range []*int64{&next, &done, &history} {
+		found := purgeStatus[i].FindStringSubmatch(text)
+		if found == nil {
+			return 0, 0, 0, errors.New("the status of InnoDB has an unknown form")
+		}
+		if *dst, err = strconv.ParseInt(found[1], 10, 64); err != nil {
+			return 0, 0, 0, fmt.Errorf("the status of InnoDB: %w", err)
+		}
+	}
+	return next, done, history, nil
+}
+
+// purgeStatus matches the lines of the status that purge reads: https://mariadb.com/kb/en/show-engine-innodb-status/.
+var purgeStatus = [3]*regexp.Regexp{
+	regexp.MustCompile(`Trx id counter (\d+)`),
+	regexp.MustCompile(`Purge done for trx's n:o < (\d+)`),
+	regexp.MustCompile(`History list length (\d+)`),
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// pagesInUse counts the non-empty pages of the rows and the primary key; -1 if unknown. PostgreSQL's files do not
+// shrink, so there it counts the pages of the key's index, without free pages.
+func (b *Bench) pagesInUse(ctx context.Context, table string) (int64, error) {
+	trees, err := b.Trees(ctx, table)
+	if err != nil {
+		return 0, err
+	}
+	switch b.Name() {
+	case "postgres":
+		return b.indexPages(ctx, trees)
+	case "mariadb":
+		return b.treePages(ctx, trees, "SELECT @@innodb_page_size")
+	default:
+		return b.treePages(ctx, trees, "PRAGMA page_size")
+	}
+}
+
+func (b *Bench) treePages(ctx context.Context, trees []engine.Tree, pageSize string) (int64, error) {
+	var size, total int64
+	if err := b.DB().QueryRowContext(ctx, pageSize).Scan(&size); err != nil {
+		return 0, err
+	}
+	for _, t := range trees {
+		if t.Role != engine.Secondary {
+			total += t.Bytes
+		}
+	}
+	return total / size, nil
+}
+
+func (b *Bench) indexPages(ctx context.Context, trees []engine.Tree) (int64, error) {
+	var schema string
+	err := b.DB().QueryRowContext(ctx, `SELECT quote_ident(n.nspname) FROM pg_extension x
+		JOIN pg_namespace n ON n.oid = x.extnamespace WHERE x.extname = 'pgstattuple'`).Scan(&schema)
+	if errors.Is(err, sql.ErrNoRows) {
+		return -1, nil // the engine has a note about it
+	}
+	if err != nil {
+		return 0, err
+	}
+	var total int64
+	for _, t := range trees {
+		if t.Role != engine.Primary {
+			continue
+		}
+		var pages int64
+		err := b.DB().QueryRowContext(ctx, `SELECT internal_pages + leaf_pages FROM `+schema+`.pgstatindex($1)`,
+			t.Name).Scan(&pages)
+		if err != nil {
+			return 0, err
+		}
+		total += pages
+	}
+	return total, nil
 }

@@ -10,7 +10,7 @@ import (
 func TestRetentionGivesPagesBackWhereKeysAreInOrder(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine.Engine) {
 		options := testOptions
-		options.Rows = 40_000 // the tenth of fewer is on few pages
+		options.Rows = 40_000 // a tenth of fewer rows is on few pages
 		cases := retention.Cases(options, e)
 		for _, kind := range []string{"auto", "snowflake", "uuidv7", "uuidv4"} {
 			values, err := runCase(t, e, retention, cases[0], kind)

@@ -1,4 +1,4 @@
-// Package scenario has the questions that the tool answers: each fills tables in some way and measures what came of it.
+// Package scenario has the questions that the tool answers. Each fills tables in some way and measures the result.
 package scenario
 
 import (
@@ -12,26 +12,26 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// Scenario is a question and how it is answered.
+// Scenario is a question and the way to answer it.
 type Scenario struct {
-	Name     string // in -scenario
+	Name     string // for -scenario
 	Title    string
-	Question string // that the figures answer, one sentence
+	Question string // the question that the figures answer, one sentence
 
-	// Kinds are the names of the kinds of keys that it compares if the user has not named any; nil: Options.Kinds' default.
+	// Kinds are the kinds of keys to compare if the user names none; nil: DefaultKinds.
 	Kinds []string
-	// Cases are the parameters under which each kind is measured.
+	// Cases returns the parameters for which each kind is measured.
 	Cases func(o Options, e engine.Engine) []measure.Params
-	// Once is for scenarios whose figures are all exact: further rounds would repeat them.
+	// Once is set if all figures are exact, so that further rounds would repeat them.
 	Once bool
-	// Timed is for scenarios in which sizes depend on when things happen, as those of several clients do.
+	// Timed is set if sizes depend on timing, as with several clients.
 	Timed bool
-	// Run measures one kind once. It makes its tables through the bench, which drops them. Values beside an error that is
-	// errors.ErrUnsupported are kept, and the error's text is a note about them.
+	// Run measures one kind once. It creates its tables through the bench, which drops them. Values returned with an
+	// error that is errors.ErrUnsupported are kept, and the error's text is a note about them.
 	Run func(ctx context.Context, b *Bench) (map[string]float64, error)
 }
 
-// Options are what the user wants.
+// Options are the user's settings.
 type Options struct {
 	Rows    int
 	Batch   []int // rows a statement
@@ -41,12 +41,12 @@ type Options struct {
 	Kinds   []key.Kind // nil: those of the scenario
 }
 
-// All returns the scenarios in the order of reports.
+// All returns the scenarios in the order of the report.
 func All() []Scenario {
 	return []Scenario{load, clients, children, commit, arrivals, read, graph, retention, gorms, grow}
 }
 
-// Find returns the scenarios of a list of names, in the order of All.
+// Find returns the scenarios with the given names, in the order of All.
 func Find(names []string) ([]Scenario, error) {
 	all := All()
 	known := make([]string, len(all))
@@ -55,13 +55,13 @@ func Find(names []string) ([]Scenario, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("no scenario is called %q; there are %s", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("unknown scenario %q; there are %s", name, strings.Join(known, ", "))
 		}
 	}
 	return slices.DeleteFunc(all, func(s Scenario) bool { return !slices.Contains(names, s.Name) }), nil
 }
 
-// DefaultKinds are compared where the scenario and the user say nothing else.
+// DefaultKinds are compared unless the scenario or the user names others.
 var DefaultKinds = []string{"auto", "explicit", "snowflake", "uuidv7", "uuidv4", "uuidv4-text"}
 
 // KindsOn returns the kinds to compare on an engine.
@@ -72,7 +72,7 @@ func (s Scenario) KindsOn(o Options, engineName string) []key.Kind {
 		if names == nil {
 			names = DefaultKinds
 		}
-		kinds, _ = key.Find(names) // the names are ours; a test looks them all up
+		kinds, _ = key.Find(names) // the names are constants; a test looks them all up
 	}
 	return slices.DeleteFunc(slices.Clone(kinds), func(k key.Kind) bool { return !k.OnEngine(engineName) })
 }

@@ -22,7 +22,7 @@ func (mariadb) find() (install, serve string, err error) {
 	install, ok := findIn(all, "mariadb-install-db")
 	serve, found := findIn(all, "mariadbd")
 	if !ok || !found {
-		return "", "", fmt.Errorf("%w: mariadb-install-db and mariadbd are neither in PATH nor where packages put them",
+		return "", "", fmt.Errorf("%w: mariadb-install-db and mariadbd are neither in PATH nor in the folders of packages",
 			ErrNotInstalled)
 	}
 	return install, serve, nil
@@ -62,5 +62,5 @@ func (mariadb) answers(ctx context.Context, dsn string) error {
 	return db.PingContext(ctx)
 }
 
-// end: mariadbd would write all pages before it ended in order.
+// end is SIGKILL: after SIGTERM mariadbd would write all pages first.
 func (mariadb) end() syscall.Signal { return syscall.SIGKILL }

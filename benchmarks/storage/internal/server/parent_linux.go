@@ -2,5 +2,5 @@ package server
 
 import "syscall"
 
-// endWithParent has the kernel end the server when the process that started it dies, even by SIGKILL.
+// endWithParent makes the kernel end the server when the process that started it dies, even by SIGKILL.
 func endWithParent(attr *syscall.SysProcAttr, signal syscall.Signal) { attr.Pdeathsig = signal }

@@ -16,12 +16,12 @@ type postgres struct{}
 
 func (postgres) users() []string { return []string{"postgres"} }
 
-// find looks where packages put the binaries that they keep out of PATH: Debian, Red Hat, Homebrew.
+// find also looks where packages install the binaries outside of PATH: Debian, Red Hat, Homebrew.
 func (postgres) find() (install, serve string, err error) {
 	install, serve, ok := findBeside(folders("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin",
 		"/opt/homebrew/opt/postgresql@*/bin", "/usr/local/opt/postgresql@*/bin"), "initdb", "postgres")
 	if !ok {
-		return "", "", fmt.Errorf("%w: initdb and postgres are neither in PATH nor where packages put them", ErrNotInstalled)
+		return "", "", fmt.Errorf("%w: initdb and postgres are neither in PATH nor in the folders of packages", ErrNotInstalled)
 	}
 	return install, serve, nil
 }
@@ -50,5 +50,5 @@ func (postgres) answers(ctx context.Context, dsn string) error {
 	return conn.Close(ctx)
 }
 
-// end is what PostgreSQL calls an immediate shutdown.
+// end is the signal of PostgreSQL's immediate shutdown.
 func (postgres) end() syscall.Signal { return syscall.SIGQUIT }

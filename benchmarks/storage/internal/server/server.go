@@ -1,5 +1,5 @@
-// Package server starts throwaway database servers with small caches from the binaries that are installed: in a temporary
-// folder, reachable through a socket in it only, and removed at the end.
+// Package server starts temporary database servers with small caches from installed binaries. A server's files and its
+// socket are in a temporary folder, which is removed at the end.
 package server
 
 import (
@@ -8,15 +8,15 @@ import (
 	"fmt"
 )
 
-// CacheMiB is the cache of the servers: shared_buffers, innodb_buffer_pool_size.
+// CacheMiB is the size of shared_buffers or innodb_buffer_pool_size.
 const CacheMiB = 16
 
-// ErrNotInstalled is returned by Start if the binaries of a server are not there.
+// ErrNotInstalled is returned by Start if the binaries of a server are missing.
 var ErrNotInstalled = errors.New("the server is not installed")
 
 // Server is a running server.
 type Server struct {
-	// DSN is how to reach it: for pgx or for github.com/go-sql-driver/mysql.
+	// DSN is for pgx or github.com/go-sql-driver/mysql.
 	DSN string
 	// Dir is its folder.
 	Dir string
@@ -24,11 +24,11 @@ type Server struct {
 	stop func() error
 }
 
-// Stop ends the server and removes its folder. It need not be called after an error of Start.
+// Stop ends the server and removes its folder. After an error of Start it need not be called.
 func (s *Server) Stop() error { return s.stop() }
 
-// Start starts a server, "postgres" or "mariadb", and returns when it answers. If ctx ends before, all is removed again. The
-// server does not end with ctx but with Stop, and on Linux with this process.
+// Start starts a server, "postgres" or "mariadb", and returns when it accepts connections. If ctx ends before,
+// everything is removed. Later the server ends with Stop, and on Linux also with this process, but not with ctx.
 func Start(ctx context.Context, name string) (*Server, error) {
 	switch name {
 	case "postgres":
@@ -36,6 +36,6 @@ func Start(ctx context.Context, name string) (*Server, error) {
 	case "mariadb":
 		return start(ctx, mariadb{})
 	default:
-		return nil, fmt.Errorf("no server is called %q; there are postgres, mariadb", name)
+		return nil, fmt.Errorf("unknown server %q; there are postgres, mariadb", name)
 	}
 }

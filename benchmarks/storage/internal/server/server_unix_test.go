@@ -18,9 +18,18 @@ import (
 
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/tempdir"
 )
 
 var names = map[string]string{"postgres": "pgx", "mariadb": "mysql"} // and their drivers
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 func startOrSkip(t *testing.T, name string) *Server {
 	t.Helper()
@@ -29,20 +38,16 @@ func startOrSkip(t *testing.T, name string) *Server {
 	if errors.Is(err, ErrNotInstalled) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = s.Stop() })
 	return s
 }
 
-// shortTemp is a folder that any user may enter, unlike that of t.TempDir, and with a name short enough for a socket's path.
+// shortTemp returns a folder that any user may enter, unlike t.TempDir, with a name short enough for a socket's path.
 func shortTemp(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "srv") //nolint:usetesting // t.TempDir is too long, and closed to others
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // the server's user has to pass
 		t.Fatal(err)
@@ -53,14 +58,10 @@ func shortTemp(t *testing.T) string {
 func value(t *testing.T, name, dsn, query string) string {
 	t.Helper()
 	db, err := sql.Open(names[name], dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	var v string
-	if err := db.QueryRowContext(t.Context(), query).Scan(&v); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.QueryRowContext(t.Context(), query).Scan(&v))
 	return v
 }
 
@@ -106,7 +107,7 @@ func TestNothingIsLeftOfAStartThatIsCancelled(t *testing.T) {
 				switch {
 				case errors.Is(err, ErrNotInstalled):
 					t.Skip(err)
-				case err == nil: // it was faster
+				case err == nil: // the server was faster
 					err = s.Stop()
 				case errors.Is(err, context.DeadlineExceeded):
 					err = nil
@@ -130,9 +131,7 @@ func TestWithoutBinariesTheErrorSaysSo(t *testing.T) {
 		t.Error("found programs in an empty folder")
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "mariadbd"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "mariadbd"), nil, 0o600))
 	if path, ok := findIn([]string{dir}, "mariadbd"); ok {
 		t.Errorf("%s is no program", path)
 	}
@@ -177,9 +176,7 @@ func TestChildStartsAServer(t *testing.T) {
 		t.Skip("it is for a child")
 	}
 	s, err := Start(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	fmt.Println("dir:", s.Dir)
 	select {}
 }
@@ -196,12 +193,8 @@ func TestAServerEndsWithItsProcessAndTheNextSweeps(t *testing.T) {
 				"-test.v") //nolint:gosec // this program
 			cmd.Env = append(os.Environ(), "SERVER_CHILD="+name)
 			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, cmd.Start())
 			var dir string
 			lines := bufio.NewScanner(out)
 			for dir == "" && lines.Scan() {
@@ -219,15 +212,11 @@ func TestAServerEndsWithItsProcessAndTheNextSweeps(t *testing.T) {
 					t.Fatalf("process %d has outlived the one that started it", pid)
 				}
 			}
-			sweep()
-			if gone(dir) {
-				t.Error("a young folder was swept: another process may be about to lock it")
-			}
 			old := time.Now().Add(-time.Hour)
-			if err := os.Chtimes(dir, old, old); err != nil {
+			must(t, os.Chtimes(dir, old, old))
+			if _, err := tempdir.Clean("", tempdir.Server); err != nil {
 				t.Fatal(err)
 			}
-			sweep()
 			if !gone(dir) {
 				t.Errorf("%s is still there", dir)
 			}
@@ -250,27 +239,4 @@ func serverPID(t *testing.T, dir string) int {
 	}
 	t.Fatal("no file with the server's number")
 	return 0
-}
-
-func TestSweepLeavesWhatIsInUse(t *testing.T) {
-	t.Setenv("TMPDIR", shortTemp(t))
-	dir, lock, err := newDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(dir, old, old); err != nil {
-		t.Fatal(err)
-	}
-	sweep()
-	if gone(dir) {
-		t.Error("a folder in use was removed")
-	}
-	if err := lock.Close(); err != nil {
-		t.Fatal(err)
-	}
-	sweep()
-	if !gone(dir) {
-		t.Error("a folder that nobody uses is still there")
-	}
 }

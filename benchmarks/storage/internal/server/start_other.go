@@ -13,5 +13,5 @@ type (
 )
 
 func start(context.Context, any) (*Server, error) {
-	return nil, fmt.Errorf("%w: a server of the tool's own needs Unix", ErrNotInstalled)
+	return nil, fmt.Errorf("%w: temporary servers need Unix", ErrNotInstalled)
 }

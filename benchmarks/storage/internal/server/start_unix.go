@@ -15,23 +15,25 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/tempdir"
 )
 
 // kind is a kind of server.
 type kind interface {
-	// find returns the paths of the programs that make the files and that serve.
+	// find returns the paths of the programs that create the files and that serve.
 	find() (install, serve string, err error)
-	// users are the accounts that the server may run as if this process is root's, the best first.
+	// users returns the accounts that the server may use if this process runs as root, the best first.
 	users() []string
 	install(dir string) []string // arguments
 	serve(dir string) []string
 	dsn(dir string) string
 	answers(ctx context.Context, dsn string) error
-	end() syscall.Signal // what ends it at once, whatever becomes of its files
+	end() syscall.Signal // ends it at once, with no regard to its files
 }
 
 const (
-	startTimeout = time.Minute // for the files and the first answer
+	startTimeout = time.Minute // to create the files and accept a connection
 	stopTimeout  = 10 * time.Second
 	logName      = "log"
 	maxLog       = 2000 // bytes of it in an error
@@ -40,11 +42,11 @@ const (
 // instance is a server that starts, runs or ends.
 type instance struct {
 	kind
-	dir    string
-	lock   *os.File
-	owner  *syscall.Credential // nil: the user of this process
-	server *os.Process
-	exited chan struct{} // closed when it has ended
+	dir       string
+	temporary *tempdir.Dir
+	owner     *syscall.Credential // nil: the user of this process
+	server    *os.Process
+	exited    chan struct{} // closed when the server has ended
 }
 
 func start(ctx context.Context, k kind) (*Server, error) {
@@ -52,19 +54,19 @@ func start(ctx context.Context, k kind) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	sweep()
-	dir, lock, err := newDir()
+	_, _ = tempdir.Clean("", tempdir.Server) // best effort
+	dir, err := tempdir.New("", tempdir.Server)
 	if err != nil {
 		return nil, err
 	}
-	i := &instance{kind: k, dir: dir, lock: lock, exited: make(chan struct{})}
+	i := &instance{kind: k, dir: dir.Path, temporary: dir, exited: make(chan struct{})}
 	if err := i.start(ctx, install, serve); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
 		return nil, errors.Join(err, i.stop())
 	}
-	return &Server{DSN: k.dsn(dir), Dir: dir, stop: i.stop}, nil
+	return &Server{DSN: k.dsn(i.dir), Dir: i.dir, stop: i.stop}, nil
 }
 
 func (i *instance) start(ctx context.Context, install, serve string) error {
@@ -81,18 +83,18 @@ func (i *instance) start(ctx context.Context, install, serve string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = log.Close() }() // the server holds a copy
+	defer func() { _ = log.Close() }() // the server has its own descriptor
 	server := i.command(serve, i.serve(i.dir)...)
 	server.Stdout, server.Stderr = log, log
 	endWithParent(server.SysProcAttr, i.end())
 	started := make(chan error)
 	go func() {
-		// The kernel signals a child when the thread that started it ends, so this thread has to stay.
+		// The kernel signals a child when the thread that started it ends, so this thread must live.
 		runtime.LockOSThread()
 		err := server.Start()
 		started <- err
 		if err == nil {
-			_ = server.Wait() // the log says more than the exit code
+			_ = server.Wait() // the log is more useful than the exit code
 			close(i.exited)
 		}
 	}()
@@ -103,7 +105,7 @@ func (i *instance) start(ctx context.Context, install, serve string) error {
 	return i.wait(ctx, filepath.Base(serve))
 }
 
-// wait returns when the server answers.
+// wait returns when the server accepts connections.
 func (i *instance) wait(ctx context.Context, name string) error {
 	for {
 		err := i.answers(ctx, i.dsn(i.dir))
@@ -121,14 +123,14 @@ func (i *instance) wait(ctx context.Context, name string) error {
 	}
 }
 
-// end is the end of what a program has said.
+// end returns the end of a program's output.
 func end(out []byte) string {
 	return strings.TrimSpace(string(out[max(len(out)-maxLog, 0):]))
 }
 
 func (i *instance) stop() error {
 	if i.server != nil {
-		_ = i.server.Signal(i.end()) // an error says that it has ended
+		_ = i.server.Signal(i.end()) // an error means that it has ended
 		select {
 		case <-i.exited:
 		case <-time.After(stopTimeout):
@@ -136,10 +138,10 @@ func (i *instance) stop() error {
 			<-i.exited
 		}
 	}
-	return errors.Join(os.RemoveAll(i.dir), i.lock.Close())
+	return i.temporary.Remove()
 }
 
-// output runs a program with all that it starts, in a process group that ctx ends.
+// output runs a program and its children in a process group that is killed with ctx.
 func (i *instance) output(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -158,14 +160,15 @@ func (i *instance) output(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 
 func (i *instance) command(path string, args ...string) *exec.Cmd {
 	cmd := exec.Command(path, args...) //nolint:gosec // a program that find has found
-	cmd.Dir = i.dir                    // the working directory may be closed to the owner
+	cmd.Dir = i.dir                    // the owner may have no access to the working directory
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "TMPDIR="+i.dir)
-	// A group of its own: Ctrl-C in the terminal reaches this process, which then stops the server in order.
+	// In its own process group: Ctrl-C in the terminal reaches only this process, which then stops the server.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: i.owner, Setpgid: true}
 	return cmd
 }
 
-// chooseOwner gives the folder to an account without rights if this process is root's: servers refuse to run as root.
+// chooseOwner gives the folder to an unprivileged account if this process runs as root, because servers refuse to run
+// as root.
 func (i *instance) chooseOwner() error {
 	if os.Geteuid() != 0 {
 		return nil

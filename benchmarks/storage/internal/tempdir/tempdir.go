@@ -1,5 +1,6 @@
-// Package tempdir makes temporary folders of which it can be told later whether their process lives: it holds a lock until
-// it ends. Where there are no locks, on Windows, a folder in use can't be removed, since a file in it is open.
+// Package tempdir creates temporary folders and finds those whose process has ended: a process holds a lock in its
+// folder until it ends. On Windows, which has no such locks, a folder in use cannot be removed because a file in it is
+// open.
 package tempdir
 
 import (
@@ -12,14 +13,17 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/filelock"
 )
 
+// The prefixes of the folders' names: of a database file or a report, and of a server.
 const (
-	prefix   = "sqlflake-storage-"
-	lockName = "lock"
-	// young folders may not have their lock yet.
-	young = time.Minute
+	Files  = "sqlflake-storage-"
+	Server = "sqlflake-srv-" // short, because the path of a socket in it has a limit of about 100 bytes
 )
 
-var pattern = regexp.MustCompile("^" + prefix + "[0-9]+$")
+const (
+	lockName = "lock"
+	// young is the age below which a folder may not be locked yet.
+	young = time.Minute
+)
 
 // Dir is a folder with its lock.
 type Dir struct {
@@ -27,8 +31,8 @@ type Dir struct {
 	lock *os.File
 }
 
-// New makes a folder in parent; empty: where temporary folders are.
-func New(parent string) (*Dir, error) {
+// New creates a folder in parent; empty: in the system's folder for temporary files.
+func New(parent, prefix string) (*Dir, error) {
 	path, err := os.MkdirTemp(parent, prefix)
 	if err != nil {
 		return nil, err
@@ -46,16 +50,16 @@ func New(parent string) (*Dir, error) {
 // Remove removes the folder.
 func (d *Dir) Remove() error { return errors.Join(os.RemoveAll(d.Path), d.lock.Close()) }
 
-// Left are the folders in parent whose processes have ended without removing them.
-func Left(parent string) []string {
+// Left returns the folders in parent that ended processes did not remove.
+func Left(parent, prefix string) []string {
 	var left []string
-	each(parent, func(path string) { left = append(left, path) })
+	each(parent, prefix, func(path string) { left = append(left, path) })
 	return left
 }
 
-// Clean removes them and returns which they were.
-func Clean(parent string) (removed []string, err error) {
-	each(parent, func(path string) {
+// Clean removes those folders and returns their paths.
+func Clean(parent, prefix string) (removed []string, err error) {
+	each(parent, prefix, func(path string) {
 		if failed := os.RemoveAll(path); failed != nil {
 			err = errors.Join(err, failed)
 			return
@@ -65,24 +69,25 @@ func Clean(parent string) (removed []string, err error) {
 	return removed, err
 }
 
-// each calls f with each folder of New's whose lock nobody holds, and holds it meanwhile.
-func each(parent string, f func(path string)) {
+// each calls f with each folder of New that is not locked, and holds the lock meanwhile.
+func each(parent, prefix string, f func(path string)) {
 	if parent == "" {
 		parent = os.TempDir()
 	}
+	name := regexp.MustCompile("^" + prefix + "[0-9]+$")
 	entries, err := os.ReadDir(parent)
 	if err != nil {
 		return
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()
-		if err != nil || !entry.IsDir() || !pattern.MatchString(entry.Name()) || time.Since(info.ModTime()) < young {
+		if err != nil || !entry.IsDir() || !name.MatchString(entry.Name()) || time.Since(info.ModTime()) < young {
 			continue
 		}
 		path := filepath.Join(parent, entry.Name())
 		file, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR, 0)
 		if err != nil {
-			continue // somebody else's, or none of New's
+			continue // in use, or not a folder of New
 		}
 		if filelock.Lock(file) == nil {
 			f(path)

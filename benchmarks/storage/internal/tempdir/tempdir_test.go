@@ -9,46 +9,39 @@ import (
 	"time"
 )
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestCleanRemovesOnlyWhatWasLeft(t *testing.T) {
 	parent := t.TempDir()
-	used, err := New(parent)
-	if err != nil {
-		t.Fatal(err)
-	}
-	killed, err := New(parent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	used, err := New(parent, Files)
+	must(t, err)
+	killed, err := New(parent, Files)
+	must(t, err)
 	_ = killed.lock.Close() // as the kernel does
-	fresh, err := New(parent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fresh, err := New(parent, Files)
+	must(t, err)
 	_ = fresh.lock.Close()
 	others := []string{"sqlflake-storage-mine", "sqlflake-storage-123", "precious"} // without a lock, or with another name
 	for _, name := range others {
-		if err := os.Mkdir(filepath.Join(parent, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(filepath.Join(parent, name), 0o755))
 	}
 	outside := t.TempDir()
-	if err := os.WriteFile(filepath.Join(outside, lockName), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(outside, lockName), nil, 0o600))
 	link := filepath.Join(parent, "sqlflake-storage-7")
-	if err := os.Symlink(outside, link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(outside, link))
 	old := time.Now().Add(-time.Hour)
 	for _, path := range []string{used.Path, killed.Path, filepath.Join(parent, others[1])} {
-		if err := os.Chtimes(path, old, old); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chtimes(path, old, old))
 	}
-	if left := Left(parent); len(left) != 1 || left[0] != killed.Path {
+	if left := Left(parent, Files); len(left) != 1 || left[0] != killed.Path {
 		t.Errorf("left: %v, want %s", left, killed.Path)
 	}
-	removed, err := Clean(parent)
+	removed, err := Clean(parent, Files)
 	if err != nil || len(removed) != 1 || removed[0] != killed.Path {
 		t.Errorf("removed: %v, %v", removed, err)
 	}

@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +14,17 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-// eachEngine runs f on all databases that are there, at the same time: most of it is waiting for their disks. It returns
-// when all have ended.
+func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eachEngine runs f on all available databases in parallel, because most of the time is spent waiting for disks. It
+// returns when all have ended.
 func eachEngine(t *testing.T, f func(t *testing.T, e engine.Engine)) {
 	t.Helper()
 	t.Run("on", func(t *testing.T) {
@@ -27,7 +37,7 @@ func eachEngine(t *testing.T, f func(t *testing.T, e engine.Engine)) {
 	})
 }
 
-// openEngine opens an engine, or skips the test if there is no such database.
+// openEngine opens an engine, or skips the test if the database is not available.
 func openEngine(t *testing.T, name string) engine.Engine {
 	t.Helper()
 	c := engine.Config{SQLiteDir: t.TempDir()}
@@ -38,9 +48,7 @@ func openEngine(t *testing.T, name string) engine.Engine {
 		c.MariaDB = testdb.MariaDB(t).DSN
 	}
 	e, err := engine.Open(t.Context(), name, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Error(err)
@@ -49,10 +57,24 @@ func openEngine(t *testing.T, name string) engine.Engine {
 	return e
 }
 
-// testOptions are those of the runs below.
+// benchOf returns a bench for a kind of key. Its tables are removed when the test ends.
+func benchOf(t *testing.T, e engine.Engine, kind string, params ...any) *Bench {
+	t.Helper()
+	kinds, err := key.Find([]string{kind})
+	must(t, err)
+	b := &Bench{Engine: e, Options: testOptions, Kind: kinds[0], Params: measure.P(params...), Round: 1, Progress: func(int) {}}
+	t.Cleanup(func() {
+		if err := b.Clean(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// testOptions are the options of the runs below.
 var testOptions = Options{Rows: 2000, Rounds: 1, Seed: 1, Batch: []int{100}, Clients: []int{1}}
 
-// runCase runs a scenario once with a kind of key, and makes sure that its tables are gone afterwards.
+// runCase runs a scenario once with a kind of key and verifies that its tables are removed.
 func runCase(t *testing.T, e engine.Engine, s Scenario, params measure.Params, kindName string) (map[string]float64, error) {
 	t.Helper()
 	return runWith(t.Context(), t, e, s, params, kindName)
@@ -63,9 +85,7 @@ func runWith(ctx context.Context, t *testing.T, e engine.Engine, s Scenario, par
 ) {
 	t.Helper()
 	kinds, err := key.Find([]string{kindName})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b := &Bench{Engine: e, Options: testOptions, Kind: kinds[0], Params: params, Round: 1, Progress: func(int) {}}
 	values, err := s.Run(ctx, b)
 	if err := b.Clean(ctx); err != nil {
@@ -100,7 +120,7 @@ func eachKind(t *testing.T, e engine.Engine, s Scenario,
 	}
 }
 
-// tablesOf lists what is in the engine's place.
+// tablesOf returns the tables in the engine's place.
 func tablesOf(t *testing.T, e engine.Engine) []string {
 	t.Helper()
 	query := map[string]string{
@@ -110,25 +130,19 @@ func tablesOf(t *testing.T, e engine.Engine) []string {
 			engine.OwnerTable + "'",
 	}[e.Name()]
 	rows, err := e.DB().QueryContext(context.WithoutCancel(t.Context()), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer rows.Close()
 	var list []string
 	for rows.Next() {
 		var name string
-		if err := rows.Scan(&name); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(&name))
 		list = append(list, name)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Err())
 	return list
 }
 
-// wantPositive makes sure that values has names, each above 0.
+// wantPositive verifies that values has all names, each above 0.
 func wantPositive(t *testing.T, kind string, values map[string]float64, names ...string) {
 	t.Helper()
 	for _, name := range names {
