@@ -57,8 +57,8 @@ func TestIDsAscendAndBelongToTheLayout(t *testing.T) {
 		"default":      {gormtest.New(start), time.Millisecond},
 		"hours":        {gormtest.New(start, gormtest.WithStep(time.Hour)), time.Hour},
 		"within ticks": {gormtest.New(start, gormtest.WithStep(time.Microsecond)), time.Microsecond},
-		"seconds":      {gormtest.New(start, gormtest.WithLayout(snowflake.Seconds())), time.Second},
-		"sonyflake":    {gormtest.New(start, gormtest.WithLayout(snowflake.Sonyflake())), 10 * time.Millisecond},
+		"seconds":      {gormtest.New(start, gormtest.WithLayout(preset("seconds"))), time.Second},
+		"sonyflake":    {gormtest.New(start, gormtest.WithLayout(preset("sonyflake"))), 10 * time.Millisecond},
 		"javascript":   {gormtest.New(start, gormtest.WithLayout(snowflake.JavaScriptSafe())), snowflake.JavaScriptSafe().Tick()},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -237,4 +237,12 @@ func TestGoroutinesShareAGenerator(t *testing.T) {
 	if want := take(t, gormtest.New(start, gormtest.WithStep(0)), len(all)); !slices.Equal(all, want) {
 		t.Error("the IDs are not those that one goroutine gets")
 	}
+}
+
+func preset(name string) snowflake.Layout {
+	l, err := snowflake.Preset(name)
+	if err != nil {
+		panic(err)
+	}
+	return l
 }
