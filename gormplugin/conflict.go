@@ -99,7 +99,7 @@ func (h *handle) mayMislead(p *plan, own clause.OnConflict, does outcome, c *cre
 			return gave
 		}
 		if targetsKey(p, own) { // then the row that is met has the record's key
-			return c.gaveToOthers() || h.mysql && gave // but MySQL ignores targets
+			return c.generated() != nil || h.mysql && gave // but MySQL ignores targets
 		}
 		return true
 	default:
@@ -132,7 +132,7 @@ func (h *handle) watch(c *creation, own clause.OnConflict, does outcome, r *reco
 	case does == updates && h.canReturn(r):
 		c.returnColumns()
 		c.conflict.source = returned
-	case h.mysql && !returning && hasOwnConflict(c.stmt) && key != nil && isNumber(key.field) && !c.gaveToOthers():
+	case h.mysql && !returning && hasOwnConflict(c.stmt) && key != nil && isNumber(key.field) && c.generated() == nil:
 		c.noteRowsMet(key)
 		c.conflict.source = lastInsert
 	case does == updates, h.mysql, returning: // GORM counts rows wrongly when DO NOTHING meets RETURNING
@@ -197,7 +197,8 @@ func (c *creation) noteRowsMet(key *column) {
 // keepGenerated changes the conflict clause for rule 3: it removes the assignments of the columns beside the key that got
 // IDs. It reports whether it has changed anything.
 func (c *creation) keepGenerated() bool {
-	if !c.gaveToOthers() || !hasOwnConflict(c.stmt) {
+	generated := c.generated()
+	if generated == nil || !hasOwnConflict(c.stmt) {
 		return false
 	}
 	own, ok := c.stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
@@ -211,7 +212,7 @@ func (c *creation) keepGenerated() bool {
 	var last clause.Column
 	own.DoUpdates = slices.DeleteFunc(slices.Clone(own.DoUpdates), func(set clause.Assignment) bool {
 		from, ok := set.Value.(clause.Column)
-		if !ok || from.Table != "excluded" || !c.generated(from.Name) || from.Name != set.Column.Name {
+		if !ok || from.Table != "excluded" || !slices.Contains(generated, from.Name) || from.Name != set.Column.Name {
 			return false
 		}
 		last = set.Column
@@ -224,10 +225,4 @@ func (c *creation) keepGenerated() bool {
 	changed.Expression = own
 	c.stmt.Clauses["ON CONFLICT"] = changed
 	return true
-}
-
-// generated reports whether the column is not the key and got IDs.
-func (c *creation) generated(name string) bool {
-	j := slices.IndexFunc(c.columns, func(column *column) bool { return column.field.DBName == name })
-	return j >= 0 && !c.columns[j].isKey && c.gaveTo(j)
 }

@@ -53,24 +53,17 @@ func (c *creation) gaveID(i, j int) snowflake.ID {
 	return 0
 }
 
-// gaveTo reports whether column j got an ID in any record.
-func (c *creation) gaveTo(j int) bool {
-	for at := j; at < len(c.given); at += len(c.columns) {
-		if c.given[at] != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// gaveToOthers reports whether another column than the key got an ID.
-func (c *creation) gaveToOthers() bool {
+// generated returns the columns beside the key that got an ID in any record.
+func (c *creation) generated() (names []string) {
 	for j, column := range c.columns {
-		if !column.isKey && c.gaveTo(j) {
-			return true
+		for at := j; at < len(c.given) && !column.isKey; at += len(c.columns) {
+			if c.given[at] != 0 {
+				names = append(names, column.field.DBName)
+				break
+			}
 		}
 	}
-	return false
+	return names
 }
 
 // takeBack clears the fields that still have the IDs they got: the statement has failed, so no row has them. A record that

@@ -11,8 +11,7 @@
 //	db.Create(&users) // the keys are set before the rows are written
 //
 // With a generator of your own, use gorm.Open(dialector, gormplugin.New(gen)) or db.Use(gormplugin.New(gen)). A model whose
-// primary key is a [snowflake.ID] needs no hook and no other line, with or without [Model]. The key is set before the row
-// exists: hooks see it, associations refer to it, and the database is not asked for it.
+// primary key is a [snowflake.ID] needs no hook, with or without [Model]. Hooks see the key, and associations refer to it.
 //
 // # What is filled
 //
@@ -24,9 +23,8 @@
 //
 // A key that is set stays, also a negative one: only 0 means "no ID yet". If a statement fails, its records lose the keys
 // that it gave them, also if an association or an AfterCreate hook fails and the statement's own transaction is rolled
-// back. They keep them if the failure comes later, as GORM's auto-increment keys do: in a transaction that the caller
-// rolls back, in associations whose own statement succeeded, and if the commit itself fails. A record whose transaction was
-// rolled back therefore has the same key when it is created again.
+// back. As GORM's auto-increment keys do, they stay after a rollback by the caller, in associations whose own statement
+// succeeded, and if the commit itself fails.
 //
 // The key is GORM's prioritized primary field: the field ID, or the only primary key. Of the key (TenantID, ID) that is ID,
 // and of two ID fields with other names neither. Never filled are:

@@ -90,7 +90,7 @@ func (s *settlement) findByTarget(records []int) (unknown []int, err error) {
 // find nothing that absent has not found, unless other columns got IDs too.
 func (s *settlement) targetFields() []*schema.Field {
 	model := s.stmt.Schema
-	if s.OnConstraint != "" || targetsKey(s.records.plan, s.OnConflict) && !s.gaveToOthers() {
+	if s.OnConstraint != "" || targetsKey(s.records.plan, s.OnConflict) && s.generated() == nil {
 		return nil
 	}
 	if len(s.Columns) == 0 && s.UpdateAll {

@@ -110,15 +110,8 @@ func WithLeaseTable(name string) Option {
 
 // isNil reports whether gen is nil or an interface around a nil pointer.
 func isNil(gen Generator) bool {
-	if gen == nil {
-		return true
-	}
-	switch v := reflect.ValueOf(gen); v.Kind() {
-	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan:
-		return v.IsNil()
-	default:
-		return false
-	}
+	v := reflect.ValueOf(gen)
+	return !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
 }
 
 // isSame reports whether two generators are one. Generators that Go cannot compare, such as functions, never are.
