@@ -59,18 +59,21 @@ func (t target) String() string {
 
 // fail makes the statement that is being built return err instead of being executed. GORM builds a subquery on a handle of
 // its own and drops that handle's error, so that the outer statement would run without the condition. Hence the second
-// guard: an argument that database/sql and the drivers refuse with its error.
+// guard: an argument that cannot be sent.
 func fail(builder clause.Builder, err error) {
 	_ = builder.AddError(err)
-	builder.AddVar(builder, failure{err})
+	builder.AddVar(builder, unsendable{err})
 }
 
-// failure is an expression that makes a statement fail, and the argument that cannot be sent.
+// unsendable is an argument that database/sql and the drivers refuse with its error.
+type unsendable struct{ err error }
+
+func (u unsendable) Value() (driver.Value, error) { return nil, u.err }
+
+// failure is the expression that makes a statement fail.
 type failure struct{ err error }
 
 func (f failure) Build(builder clause.Builder) { fail(builder, f.err) }
-
-func (f failure) Value() (driver.Value, error) { return nil, f.err }
 
 // write writes to a statement in memory, which never fails.
 func write(builder clause.Builder, s string) { _, _ = builder.WriteString(s) }
