@@ -33,7 +33,7 @@ type source uint8
 
 const (
 	rowCount   source = iota // the number of rows, for DO NOTHING on other databases than MySQL
-	returned                 // RETURNING key, except for slices of maps, into which GORM does not scan
+	returned                 // RETURNING key, where the dialect has it; not for slices of maps, into which GORM does not scan
 	lastInsert               // SET key = LAST_INSERT_ID(key) on MySQL. For integer keys only: MySQL refuses a text there in
 	// strict mode, and stores its leading digits as the key of the row without strict mode
 	ask // a query for the rows by their IDs, and others by the columns of the conflict target
@@ -57,7 +57,7 @@ func (h *handle) rewrite(db *gorm.DB) {
 	}
 	s, c := stmt.Schema, creationOf(stmt)
 	if c == nil || (s.BeforeCreate || s.BeforeSave) && !stmt.SkipHooks {
-		// Again: a hook may have cleared a key, or the application has removed the callback that fill has its place before.
+		// Again: a hook may have cleared a key, or the application has removed the callback before which fill runs.
 		h.fill(db)
 		c = creationOf(stmt)
 	}

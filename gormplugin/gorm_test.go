@@ -170,7 +170,7 @@ func TestGORMStoresOneCharacterForAKey(t *testing.T) { // badReference
 	db := dry(t, tests.DummyDialector{}, gorm.Config{})
 	field := schemaOf(t, db, &textNote{}).LookUpField("OwnerID")
 	note := textNote{}
-	if err := field.Set(t.Context(), reflect.ValueOf(&note).Elem(), snowflake.ID(firstID)); err != nil {
+	if err := field.Set(t.Context(), reflect.ValueOf(&note).Elem(), firstID); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "owner", note.OwnerID, "\uFFFD")

@@ -47,7 +47,7 @@ func (h *handle) finish(db *gorm.DB) {
 	if c == nil {
 		return
 	}
-	c.settle(db) // if it has not run yet: the application has removed the callback that it has its place before
+	c.settle(db) // if it has not run yet: the application has removed the callback before which it runs
 	if db.Error != nil && (c.failed || hasTransaction(db)) {
 		c.takeBack(h.planOf(db.Statement.Schema))
 	}
