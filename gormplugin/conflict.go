@@ -24,29 +24,9 @@ import (
 //     Otherwise every association would take a RETURNING, since GORM saves them with conflict clauses.
 //
 // rewrite runs right before the statement. It sees whether a record may meet a row (mayMislead), changes the clauses for
-// rule 3 (keepGenerated), and chooses how settle will learn the keys of the rows (watch): the sources below. settle
+// rule 3 (keepGenerated), and chooses how settle will learn the keys of the rows (watch): see source. settle
 // (settle.go) runs right after the statement. It finds out which records have no row of their own, looks for the rows they
 // met (lookup.go), and refuses orphans (relations.go).
-
-// source says how settle learns what became of the records.
-type source uint8
-
-const (
-	rowCount   source = iota // the number of rows, for DO NOTHING on other databases than MySQL
-	returned                 // RETURNING key, where the dialect has it; not for slices of maps, into which GORM does not scan
-	lastInsert               // SET key = LAST_INSERT_ID(key) on MySQL. For integer keys only: MySQL refuses a text there in
-	// strict mode, and stores its leading digits as the key of the row without strict mode
-	ask // a query for the rows by their IDs, and others by the columns of the conflict target
-)
-
-// conflict is what rewrite leaves for settle.
-type conflict struct {
-	clause.OnConflict
-	does    outcome
-	source  source
-	records *records
-	before  []value // what the records had before the statement, for each record and column
-}
 
 // rewrite is the callback right before the statement is built. It changes the statement so that it writes the IDs and settle
 // can find the keys of the rows.
@@ -74,9 +54,9 @@ func (h *handle) rewrite(db *gorm.DB) {
 		return // fill has reported the error
 	}
 	c.selectColumns()
-	own, does := h.conflictOf(stmt)
+	own, does := conflictOf(stmt, h.mysql)
 	if does == updates && c.keepGenerated() {
-		own, does = h.conflictOf(stmt)
+		own, does = conflictOf(stmt, h.mysql)
 	}
 	if h.mayMislead(p, own, does, c) {
 		h.watch(c, own, does, r)
@@ -123,7 +103,7 @@ func targetsKey(p *plan, own clause.OnConflict) bool {
 // watch chooses the source for settle, and changes the clauses for it.
 func (h *handle) watch(c *creation, own clause.OnConflict, does outcome, r *records) {
 	key := r.plan.key
-	returning, all := h.returningOf(c.stmt)
+	returning, all := returningOf(c.stmt, h.returning)
 	if does == skips && all && r.list && !h.mysql {
 		return // GORM replaces the slice by the rows that were inserted
 	}

@@ -156,3 +156,44 @@ func (c *creation) restore() {
 		c.stmt.Result = nil
 	}
 }
+
+// source says how settle learns what became of the records.
+type source uint8
+
+const (
+	rowCount   source = iota // the number of rows, for DO NOTHING on other databases than MySQL
+	returned                 // RETURNING key, where the dialect has it; not for slices of maps, into which GORM does not scan
+	lastInsert               // SET key = LAST_INSERT_ID(key) on MySQL. For integer keys only: MySQL refuses a text there in
+	// strict mode, and stores its leading digits as the key of the row without strict mode
+	ask // a query for the rows by their IDs, and others by the columns of the conflict target
+)
+
+// conflict is what rewrite leaves for settle.
+type conflict struct {
+	clause.OnConflict
+	does    outcome
+	source  source
+	records *records
+	before  []value // what the records had before the statement, for each record and column
+}
+
+// settlement is the work of settle on one statement.
+type settlement struct {
+	*creation
+	*conflict
+	db *gorm.DB
+}
+
+// had returns what record i had in column j when the statement was built.
+func (s *settlement) had(i, j int) value { return s.before[i*len(s.columns)+j] }
+
+// gave returns the columns that record i had in the statement as fill left them; a hook may have replaced an ID.
+func (s *settlement) gave(i int) []int {
+	var columns []int
+	for j := range s.columns {
+		if id := s.gaveID(i, j); id != 0 && s.had(i, j).id == id {
+			columns = append(columns, j)
+		}
+	}
+	return columns
+}

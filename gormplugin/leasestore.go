@@ -185,6 +185,13 @@ func (s memoryStore) closed(c lease.Claim, horizon int64, ttl time.Duration) err
 	return nil
 }
 
+// ended returns a context that is done, with which Close makes one short attempt.
+func ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
 // checkHandle returns an error if Open cannot keep a lease through the handle.
 func checkHandle(db *gorm.DB) error {
 	if db == nil || db.Config == nil || db.Statement == nil || db.Dialector == nil || db.Statement.ConnPool == nil {

@@ -86,13 +86,6 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	return p, nil
 }
 
-// ended returns a context that is done, with which Close makes one short attempt.
-func ended() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
-}
-
 // Close gives back the worker that [Open] has leased. From then on creates fail with an error that wraps [lease.ErrClosed],
 // also on other handles that the plugin was given to. The next process can have the worker at once.
 //

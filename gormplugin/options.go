@@ -62,6 +62,11 @@ func IntegerKeys() Option {
 	})
 }
 
+const (
+	tagName   = "SNOWFLAKE" // as GORM writes the names of settings, and the value of one that has none
+	tagOptOut = "-"
+)
+
 // WithNamed adds a generator for the fields with the tag `gorm:"snowflake:name"`. The name is case-sensitive. It is an
 // [ErrOption] if name is empty, used twice, or cannot be written in a tag, and if gen is nil.
 func WithNamed(name string, gen Generator) Option {

@@ -53,13 +53,6 @@ func (h *handle) finish(db *gorm.DB) {
 	}
 }
 
-// settlement is the work of settle on one statement.
-type settlement struct {
-	*creation
-	*conflict
-	db *gorm.DB
-}
-
 // lastInsertID returns what noteRowsMet has made MySQL keep, 0 if no row was met.
 func (c *creation) lastInsertID() (id int64, ok bool) {
 	if c.conflict == nil || c.conflict.source != lastInsert {
@@ -131,20 +124,6 @@ func (s *settlement) clear(unknown []int, doubtful bool) error {
 		}
 	}
 	return s.refuseOrphans(unknown, columns)
-}
-
-// had returns what record i had in column j when the statement was built.
-func (s *settlement) had(i, j int) value { return s.before[i*len(s.columns)+j] }
-
-// gave returns the columns that record i had in the statement as fill left them; a hook may have replaced an ID.
-func (s *settlement) gave(i int) []int {
-	var columns []int
-	for j := range s.columns {
-		if id := s.gaveID(i, j); id != 0 && s.had(i, j).id == id {
-			columns = append(columns, j)
-		}
-	}
-	return columns
 }
 
 // isChanged reports whether GORM has set a column of record i to what a row has.
