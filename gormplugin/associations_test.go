@@ -108,13 +108,6 @@ func TestAssociationsOfEveryKindAreFilled(t *testing.T) {
 	}, people()...)
 }
 
-func TestANestedCreateTakesOneCallForEachTable(t *testing.T) {
-	db := onSQLite(t, &parent{}, &child{})
-	parents := []parent{{Children: []child{{}, {}}}, {Children: []child{{}, {ID: 5}, {}}}}
-	must(t, db.Create(&parents))
-	wantCalls(t, db.gen, 2, 4)
-}
-
 func TestRecordsThatExistAreAttachedWithoutNewKeys(t *testing.T) {
 	each(t, func(t *testing.T, db *env) {
 		tags := []tag{{Name: "red"}, {Name: "blue"}}

@@ -49,38 +49,6 @@ func BenchmarkFill(b *testing.B) {
 	}
 }
 
-// BenchmarkFillAgainstInsert compares the callback with what GORM takes to build the INSERT of the same records, without
-// running it. They take turns, so that a busy machine slows both. The metric is the ratio of the medians.
-func BenchmarkFillAgainstInsert(b *testing.B) {
-	for _, n := range []int{1, 1000} {
-		b.Run(fmt.Sprintf("records=%d", n), func(b *testing.B) {
-			value, reset := flats(n)
-			fill, statement := fillCallback(b, &bare{}, value)
-			build := inMemory(b).Session(&gorm.Session{DryRun: true, SkipDefaultTransaction: true})
-			times := max(1, 200/n) // of what is too short for a clock
-			var fills, builds []time.Duration
-			for b.Loop() {
-				start := time.Now()
-				for range times {
-					reset()
-					fill(statement)
-				}
-				between := time.Now()
-				for range times {
-					if err := build.Create(value).Error; err != nil {
-						b.Fatal(err)
-					}
-				}
-				fills, builds = append(fills, between.Sub(start)), append(builds, time.Since(between))
-			}
-			slices.Sort(fills)
-			slices.Sort(builds)
-			b.ReportMetric(float64(fills[len(fills)/2])/float64(builds[len(builds)/2]), "fill/insert")
-			b.ReportMetric(0, "ns/op")
-		})
-	}
-}
-
 // flats returns n records in the shape that they are mostly created in, and what takes their keys.
 func flats(n int) (value any, reset func()) {
 	records := make([]flat, n)

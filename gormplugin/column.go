@@ -37,14 +37,6 @@ func newColumn(field *schema.Field, kind keyKind, isKey bool) *column {
 	return c
 }
 
-// what names the column in errors.
-func (c *column) what() string {
-	if c.isKey {
-		return "key " + c.field.Name
-	}
-	return "field " + c.field.Name
-}
-
 // position finds the field in a struct by its position in the model. It makes no embedded struct: it returns the zero Value
 // if one is a nil pointer.
 func (c *column) position(record reflect.Value) reflect.Value {

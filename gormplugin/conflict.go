@@ -15,45 +15,18 @@ import (
 //  1. A record that updated a row takes the key of that row. Otherwise a read by the record's key would find nothing, and
 //     the associations of the record, which GORM saves next, would refer to no row. SQLite stores such orphans.
 //  2. A record that was skipped (DO NOTHING, INSERT IGNORE) loses the ID that it got. Otherwise code that tests for the key
-//     0, as it does with auto-increment keys, would take the record for a new row.
+//     0, as it does with auto-increment keys, would take the record for a new row. Keys that the caller has set stay.
 //  3. A row that is updated keeps what it has in the generated columns beside the key, and the record takes that over.
 //     Otherwise an upsert with UpdateAll would replace a public ID that others have written down.
-//  4. If the key of the row that was met cannot be found, the record has the key 0. If other rows are about to refer to it,
-//     Create fails with ErrKeyUnknown instead. Otherwise these rows would be orphans.
-//  5. Keys that the caller has set stay if the record was skipped: they are no invention of the plugin.
-//  6. A plain Create, and an upsert whose conflict target is the key, runs the same statement as without the plugin.
+//  4. If the key of the row cannot be found, the record has the key 0. If other rows are about to refer to it, Create fails
+//     with ErrKeyUnknown instead. Otherwise these rows would be orphans.
+//  5. A plain Create, and an upsert whose conflict target is the key, runs the same statement as without the plugin.
 //     Otherwise every association would take a RETURNING, since GORM saves them with conflict clauses.
 //
-// rewrite, which runs right before the statement, sees whether a record may meet a row (mayMislead), changes the clauses
-// for rule 3 (keepGenerated), and chooses how settle will learn the keys of the rows (source):
-//
-//	returned    RETURNING key: PostgreSQL, SQLite, MariaDB; not for slices of maps, into which GORM does not scan
-//	lastInsert  SET key = LAST_INSERT_ID(key): MySQL, one record or DO NOTHING, integer keys only: strict MySQL refuses a
-//	            text there, and without strict mode it would replace the row's key
-//	rowCount    the number of rows: DO NOTHING elsewhere
-//	ask         a query for the rows by their IDs, and one for each 100 records by the columns of the conflict target
-//
-// settle (settle.go) runs right after the statement. It finds out which records have no row of their own, looks for the rows
-// they met (lookup.go), and refuses orphans (relations.go).
-
-// source says how settle learns what became of the records.
-type source uint8
-
-const (
-	rowCount source = iota
-	returned
-	lastInsert
-	ask
-)
-
-// conflict is what rewrite leaves for settle.
-type conflict struct {
-	clause.OnConflict
-	does    outcome
-	source  source
-	records *records
-	before  []value // what the records had before the statement, for each record and column
-}
+// rewrite runs right before the statement. It sees whether a record may meet a row (mayMislead), changes the clauses for
+// rule 3 (keepGenerated), and chooses how settle will learn the keys of the rows (watch): see source. settle
+// (settle.go) runs right after the statement. It finds out which records have no row of their own, looks for the rows they
+// met (lookup.go), and refuses orphans (relations.go).
 
 // rewrite is the callback right before the statement is built. It changes the statement so that it writes the IDs and settle
 // can find the keys of the rows.
@@ -64,7 +37,7 @@ func (h *handle) rewrite(db *gorm.DB) {
 	}
 	s, c := stmt.Schema, creationOf(stmt)
 	if c == nil || (s.BeforeCreate || s.BeforeSave) && !stmt.SkipHooks {
-		// Again: a hook may have cleared a key, or the application has removed the callback that fill has its place before.
+		// Again: a hook may have cleared a key, or the application has removed the callback before which fill runs.
 		h.fill(db)
 		c = creationOf(stmt)
 	}
@@ -81,9 +54,9 @@ func (h *handle) rewrite(db *gorm.DB) {
 		return // fill has reported the error
 	}
 	c.selectColumns()
-	own, does := h.conflictOf(stmt)
+	own, does := conflictOf(stmt, h.mysql)
 	if does == updates && c.keepGenerated() {
-		own, does = h.conflictOf(stmt)
+		own, does = conflictOf(stmt, h.mysql)
 	}
 	if h.mayMislead(p, own, does, c) {
 		h.watch(c, own, does, r)
@@ -106,7 +79,7 @@ func (h *handle) mayMislead(p *plan, own clause.OnConflict, does outcome, c *cre
 			return gave
 		}
 		if targetsKey(p, own) { // then the row that is met has the record's key
-			return c.gaveToOthers() || h.mysql && gave // but MySQL ignores targets
+			return c.generated() != nil || h.mysql && gave // but MySQL ignores targets
 		}
 		return true
 	default:
@@ -130,7 +103,7 @@ func targetsKey(p *plan, own clause.OnConflict) bool {
 // watch chooses the source for settle, and changes the clauses for it.
 func (h *handle) watch(c *creation, own clause.OnConflict, does outcome, r *records) {
 	key := r.plan.key
-	returning, all := h.returningOf(c.stmt)
+	returning, all := returningOf(c.stmt, h.returning)
 	if does == skips && all && r.list && !h.mysql {
 		return // GORM replaces the slice by the rows that were inserted
 	}
@@ -139,7 +112,7 @@ func (h *handle) watch(c *creation, own clause.OnConflict, does outcome, r *reco
 	case does == updates && h.canReturn(r):
 		c.returnColumns()
 		c.conflict.source = returned
-	case h.mysql && !returning && hasOwnConflict(c.stmt) && key != nil && isNumber(key.field) && !c.gaveToOthers():
+	case h.mysql && !returning && hasOwnConflict(c.stmt) && key != nil && isNumber(key.field) && c.generated() == nil:
 		c.noteRowsMet(key)
 		c.conflict.source = lastInsert
 	case does == updates, h.mysql, returning: // GORM counts rows wrongly when DO NOTHING meets RETURNING
@@ -204,7 +177,8 @@ func (c *creation) noteRowsMet(key *column) {
 // keepGenerated changes the conflict clause for rule 3: it removes the assignments of the columns beside the key that got
 // IDs. It reports whether it has changed anything.
 func (c *creation) keepGenerated() bool {
-	if !c.gaveToOthers() || !hasOwnConflict(c.stmt) {
+	generated := c.generated()
+	if generated == nil || !hasOwnConflict(c.stmt) {
 		return false
 	}
 	own, ok := c.stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
@@ -218,7 +192,7 @@ func (c *creation) keepGenerated() bool {
 	var last clause.Column
 	own.DoUpdates = slices.DeleteFunc(slices.Clone(own.DoUpdates), func(set clause.Assignment) bool {
 		from, ok := set.Value.(clause.Column)
-		if !ok || from.Table != "excluded" || !c.generated(from.Name) || from.Name != set.Column.Name {
+		if !ok || from.Table != "excluded" || !slices.Contains(generated, from.Name) || from.Name != set.Column.Name {
 			return false
 		}
 		last = set.Column
@@ -231,10 +205,4 @@ func (c *creation) keepGenerated() bool {
 	changed.Expression = own
 	c.stmt.Clauses["ON CONFLICT"] = changed
 	return true
-}
-
-// generated reports whether the column is not the key and got IDs.
-func (c *creation) generated(name string) bool {
-	j := slices.IndexFunc(c.columns, func(column *column) bool { return column.field.DBName == name })
-	return j >= 0 && !c.columns[j].isKey && c.gaveTo(j)
 }

@@ -24,21 +24,6 @@ func named(names ...string) []user {
 	return users
 }
 
-func TestCreateFillsAStruct(t *testing.T) {
-	each(t, func(t *testing.T, db *env) {
-		u := user{Name: "ada"}
-		must(t, db.Create(&u))
-		equal(t, "key", u.ID, firstID)
-		wantCalls(t, db.gen, 1)
-		var back user
-		must(t, db.First(&back, "id = ?", u.ID))
-		equal(t, "name of the row", back.Name, "ada")
-		if back.CreatedAt.IsZero() || back.UpdatedAt.IsZero() {
-			t.Error("Model has no times")
-		}
-	}, &user{})
-}
-
 func TestCreateFillsEveryShapeInOrderWithOneCall(t *testing.T) {
 	shapes := map[string]func() (value any, keys func() []snowflake.ID){
 		"slice": func() (any, func() []snowflake.ID) {
@@ -128,14 +113,6 @@ func TestBatchesTakeOneCallEach(t *testing.T) {
 		wantCalls(t, db.gen, 2, 1)
 		equal(t, "rows", db.count(t, "users", "id >= ?", firstID), 8)
 	}, &user{})
-}
-
-func TestAThousandRowsTakeOneCall(t *testing.T) {
-	db := onSQLite(t, &user{})
-	users := make([]user, 1000)
-	must(t, db.Create(&users))
-	wantCalls(t, db.gen, 1000)
-	equal(t, "last key", users[999].ID, firstID+999)
 }
 
 func TestStructsByValueGetAnErrorAndNoRow(t *testing.T) {

@@ -81,22 +81,11 @@ func (c Created) Build(builder clause.Builder) {
 		fail(builder, err)
 		return
 	}
-	if c.to == nil {
-		builder.WriteQuoted(column)
-		write(builder, " >= ")
-		builder.AddVar(builder, lo)
-		return
+	bounds := []clause.Expression{clause.Gte{Column: column, Value: lo}}
+	if c.to != nil {
+		bounds = append(bounds, clause.Lt{Column: column, Value: hi})
 	}
-	// In parentheses, since GORM's Not and Or add none.
-	write(builder, "(")
-	builder.WriteQuoted(column)
-	write(builder, " >= ")
-	builder.AddVar(builder, lo)
-	write(builder, " AND ")
-	builder.WriteQuoted(column)
-	write(builder, " < ")
-	builder.AddVar(builder, hi)
-	write(builder, ")")
+	clause.And(bounds...).Build(builder) // two in parentheses, since GORM's Not and Or add none
 }
 
 // NegationBuild writes the opposite of the condition, which also finds negative keys. GORM calls it.
@@ -125,21 +114,16 @@ func (c Created) resolve(builder clause.Builder) (column clause.Column, lo, hi s
 
 // bounds returns the least key and, if there is an upper bound, the least key above the last.
 func (c Created) bounds(layout snowflake.Layout, t target) (lo, hi snowflake.ID, err error) {
-	if c.from == nil && c.to == nil {
-		return 0, 0, fmt.Errorf("%w: no bound of %s", ErrCondition, t)
-	}
-	for _, bound := range []*time.Time{c.from, c.to} {
-		if bound != nil && bound.IsZero() {
-			return 0, 0, fmt.Errorf("%w: a bound of %s is the zero time", ErrCondition, t)
-		}
-	}
-	var from time.Time // before every epoch
+	from := time.Time{} // before every epoch
 	if c.from != nil {
 		from = *c.from
 	}
 	to := from // hi is not used
 	if c.to != nil {
 		to = *c.to
+	}
+	if to.IsZero() || c.from != nil && from.IsZero() {
+		return 0, 0, fmt.Errorf("%w: a bound of %s is the zero time", ErrCondition, t)
 	}
 	if lo, hi, err = layout.Range(from, to); err != nil {
 		return 0, 0, fmt.Errorf("gormplugin: times of %s: %w", t, err)

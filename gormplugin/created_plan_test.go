@@ -17,13 +17,7 @@ import (
 // explain returns the plan of the query that find makes, as the database prints it, on one line a row.
 func explain(t *testing.T, db *gorm.DB, find func(db *gorm.DB) *gorm.DB) string {
 	t.Helper()
-	words := "EXPLAIN "
-	switch db.Name() {
-	case "sqlite":
-		words = "EXPLAIN QUERY PLAN "
-	case "mysql":
-		words = "EXPLAIN FORMAT=TRADITIONAL " // MySQL 9 prints a tree by default
-	}
+	words := map[string]string{"sqlite": "EXPLAIN QUERY PLAN ", "mysql": "EXPLAIN FORMAT=TRADITIONAL ", "postgres": "EXPLAIN "}[db.Name()]
 	var rows []map[string]any
 	must(t, db.Raw(words+db.ToSQL(find)).Scan(&rows))
 	var plan strings.Builder

@@ -28,11 +28,18 @@ type creationKey struct{}
 
 func remember(c *creation) { c.stmt.Settings.Store(creationKey{}, c) }
 
-func forget(stmt *gorm.Statement) { stmt.Settings.Delete(creationKey{}) }
-
 // creationOf returns the creation of the statement, or nil.
 func creationOf(stmt *gorm.Statement) *creation {
 	if c := inherited[*creation](stmt, creationKey{}); c != nil && c.stmt == stmt {
+		return c
+	}
+	return nil
+}
+
+// forget returns the creation of the statement, or nil, and removes it: the statement may be used again.
+func forget(stmt *gorm.Statement) *creation {
+	value, ok := stmt.Settings.LoadAndDelete(creationKey{})
+	if c, _ := value.(*creation); ok && c.stmt == stmt {
 		return c
 	}
 	return nil
@@ -46,24 +53,17 @@ func (c *creation) gaveID(i, j int) snowflake.ID {
 	return 0
 }
 
-// gaveTo reports whether column j got an ID in any record.
-func (c *creation) gaveTo(j int) bool {
-	for at := j; at < len(c.given); at += len(c.columns) {
-		if c.given[at] != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// gaveToOthers reports whether another column than the key got an ID.
-func (c *creation) gaveToOthers() bool {
+// generated returns the columns beside the key that got an ID in any record.
+func (c *creation) generated() (names []string) {
 	for j, column := range c.columns {
-		if !column.isKey && c.gaveTo(j) {
-			return true
+		for at := j; at < len(c.given) && !column.isKey; at += len(c.columns) {
+			if c.given[at] != 0 {
+				names = append(names, column.field.DBName)
+				break
+			}
 		}
 	}
-	return false
+	return names
 }
 
 // takeBack clears the fields that still have the IDs they got: the statement has failed, so no row has them. A record that
@@ -155,4 +155,45 @@ func (c *creation) restore() {
 	if changed.resultMade {
 		c.stmt.Result = nil
 	}
+}
+
+// source says how settle learns what became of the records.
+type source uint8
+
+const (
+	rowCount   source = iota // the number of rows, for DO NOTHING on other databases than MySQL
+	returned                 // RETURNING key, where the dialect has it; not for slices of maps, into which GORM does not scan
+	lastInsert               // SET key = LAST_INSERT_ID(key) on MySQL. For integer keys only: MySQL refuses a text there in
+	// strict mode, and stores its leading digits as the key of the row without strict mode
+	ask // a query for the rows by their IDs, and others by the columns of the conflict target
+)
+
+// conflict is what rewrite leaves for settle.
+type conflict struct {
+	clause.OnConflict
+	does    outcome
+	source  source
+	records *records
+	before  []value // what the records had before the statement, for each record and column
+}
+
+// settlement is the work of settle on one statement.
+type settlement struct {
+	*creation
+	*conflict
+	db *gorm.DB
+}
+
+// had returns what record i had in column j when the statement was built.
+func (s *settlement) had(i, j int) value { return s.before[i*len(s.columns)+j] }
+
+// gave returns the columns that record i had in the statement as fill left them; a hook may have replaced an ID.
+func (s *settlement) gave(i int) []int {
+	var columns []int
+	for j := range s.columns {
+		if id := s.gaveID(i, j); id != 0 && s.had(i, j).id == id {
+			columns = append(columns, j)
+		}
+	}
+	return columns
 }

@@ -11,8 +11,7 @@
 //	db.Create(&users) // the keys are set before the rows are written
 //
 // With a generator of your own, use gorm.Open(dialector, gormplugin.New(gen)) or db.Use(gormplugin.New(gen)). A model whose
-// primary key is a [snowflake.ID] needs no hook and no other line, with or without [Model]. The key is set before the row
-// exists: hooks see it, associations refer to it, and the database is not asked for it.
+// primary key is a [snowflake.ID] needs no hook, with or without [Model]. Hooks see the key, and associations refer to it.
 //
 // # What is filled
 //
@@ -24,9 +23,8 @@
 //
 // A key that is set stays, also a negative one: only 0 means "no ID yet". If a statement fails, its records lose the keys
 // that it gave them, also if an association or an AfterCreate hook fails and the statement's own transaction is rolled
-// back. They keep them if the failure comes later, as GORM's auto-increment keys do: in a transaction that the caller
-// rolls back, in associations whose own statement succeeded, and if the commit itself fails. A record whose transaction was
-// rolled back therefore has the same key when it is created again.
+// back. As GORM's auto-increment keys do, they stay after a rollback by the caller, in associations whose own statement
+// succeeded, and if the commit itself fails.
 //
 // The key is GORM's prioritized primary field: the field ID, or the only primary key. Of the key (TenantID, ID) that is ID,
 // and of two ID fields with other names neither. Never filled are:
@@ -87,40 +85,30 @@
 //
 // After ON CONFLICT DO UPDATE (ON DUPLICATE KEY UPDATE) has updated a row, the record has the key of that row, and its
 // associations refer to it. After DO NOTHING or INSERT IGNORE has skipped a record, its key is 0 again if it came from the
-// plugin.
-//
-// The same is true of generated fields beside the key, such as a public ID, by which others know the row. If the plugin has
-// filled such a field in a statement, an update leaves its column as it is in the row, whether UpdateAll or
-// AssignmentColumns names it, for all records of the statement; and the record has the row's value afterwards.
+// plugin. The same is true of generated fields beside the key, such as a public ID: if the plugin has filled such a field in
+// a statement, UpdateAll and AssignmentColumns leave its column as it is in the rows, and the records have the rows' values.
 // Assignments of other values, and fields that are set in all records, are written as the caller says.
 //
 // If other rows are about to refer by such a key or field to a record whose row is not known, Create fails with
-// [ErrKeyUnknown] before they are written. That concerns the associations of such a record, and the records of a
-// belongs-to or many-to-many relation, which GORM saves with DO NOTHING: new ones that meet another unique value. It does
-// not concern relations by columns that the plugin has not filled (the tag references), nor children that were skipped, to
-// which nothing refers.
+// [ErrKeyUnknown] before they are written. That concerns the associations of such a record, and new records of a belongs-to
+// or many-to-many relation, which GORM saves with DO NOTHING, that meet another unique value. It does not concern relations
+// by columns that the plugin has not filled, nor children that were skipped, to which nothing refers.
 //
-// On SQLite, PostgreSQL and MariaDB the key comes back with the statement itself (RETURNING), and without a conflict no
-// other statement is run. One query is run when records were skipped. For slices of maps, and when the WHERE of a DO
-// UPDATE has excluded rows, there is one query for the keys and one for each 100 of the updated rows. On MySQL it is the
-// same when a row was met, except that a single record with an integer key needs no query. These queries find rows by the
-// columns of the clause's target and its TargetWhere, so on MySQL batches, and records whose key is text or binary, need
-// clause.OnConflict.Columns. The key of an updated row is 0 if they cannot find it:
+// On SQLite, PostgreSQL and MariaDB the key comes back with the statement itself (RETURNING). Further queries are run only
+// if records were skipped (one), and for slices of maps and if the WHERE of a DO UPDATE has excluded rows (one for the keys,
+// and one for each 100 of the updated rows). On MySQL it is the same if a row was met, except that a single record with an
+// integer key needs no query. These queries find rows by the columns of the clause's target and its TargetWhere. If they
+// cannot find a row, the key of the record is 0, and generated fields beside it are 0 or empty:
 //
-//   - without such columns, as in Save of a slice on MySQL whose record meets another unique column than the key;
+//   - without such columns on MySQL, for batches, as in Save of a slice, and for records whose key is text or binary;
 //   - if the target has a column that was left to the database to fill with a default;
 //   - if the row has another value than Go, such as a time with more digits than its column.
-//
-// Generated fields beside the key are 0, or empty, in the same cases.
 //
 // # Limits
 //
 // A table that is written without its model, as in db.Table("users").Create(map), is not filled, nor is a struct without
 // the key: db.Table("users").Create(&dto). Save of an existing record writes all its fields, as GORM does, also a
 // generated one that is 0. A key that a client sent in JSON is a key that is set: decode requests into a type without it.
-//
-// Do not make keys in the application that the database counts as well: on MySQL and SQLite the counter follows the largest
-// key, and then hands out numbers that the generator will use.
 //
 // Reading needs no plugin. But First, Find, Take, Last and Delete take a string that is not a number for SQL:
 //

@@ -8,8 +8,6 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/sqlflake/sqlflake/gormplugin"
-	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -52,40 +50,6 @@ func TestTheGeneratorsErrorStopsCreateAndNothingIsSet(t *testing.T) {
 	}, &user{})
 }
 
-// failingLater fails from the second call on.
-type failingLater struct{ counting }
-
-func (f *failingLater) Fill(ctx context.Context, dst []snowflake.ID) error {
-	if len(f.calls) == 1 {
-		f.err = errEmpty
-	}
-	return f.counting.Fill(ctx, dst)
-}
-
-func TestAnErrorForAssociationsRollsTheParentBack(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		db := open(t, target, target.Dialector(), gorm.Config{}, []any{&parent{}, &child{}})
-		gen := &failingLater{counting{next: firstID}}
-		second, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: db.log}, gormplugin.New(gen))
-		if err != nil {
-			t.Fatal(err)
-		}
-		pool, err := second.DB()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer pool.Close()
-		p := parent{Name: "p", Children: []child{{Name: "c"}}}
-		if err := second.Create(&p).Error; !errors.Is(err, errEmpty) {
-			t.Errorf("error %v, want the generator's", err)
-		}
-		wantCalls(t, &gen.counting, 1, 1)
-		equal(t, "key of the child", p.Children[0].ID, 0)
-		db.wantKeys(t, "parents")
-		db.wantKeys(t, "children")
-	})
-}
-
 func TestAnEarlierErrorOfTheHandleDrawsNoIDs(t *testing.T) {
 	each(t, func(t *testing.T, db *env) {
 		tx := db.Session(&gorm.Session{})
@@ -98,33 +62,6 @@ func TestAnEarlierErrorOfTheHandleDrawsNoIDs(t *testing.T) {
 		wantCalls(t, db.gen)
 		db.wantKeys(t, "users")
 	}, &user{})
-}
-
-// lazy reports success without doing anything.
-type lazy struct{}
-
-func (lazy) Fill(context.Context, []snowflake.ID) error { return nil }
-
-func TestAGeneratorThatLeavesZerosGetsAnErrorInsteadOfRows(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		db, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: &recorder{}}, gormplugin.New(lazy{}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if pool, err := db.DB(); err == nil {
-			defer pool.Close()
-		}
-		if err := db.AutoMigrate(&user{}); err != nil {
-			t.Fatal(err)
-		}
-		users := named("a", "b")
-		if err := db.Create(&users).Error; err == nil || !strings.Contains(err.Error(), "the ID 0") {
-			t.Errorf("error %v, want one about the ID 0", err)
-		}
-		var n int64
-		must(t, db.Model(&user{}).Count(&n))
-		equal(t, "rows", n, 0)
-	})
 }
 
 type contextKey struct{}
@@ -155,7 +92,7 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 	cases := []struct{ value, want any }{
 		{user{}, "gormplugin: gormplugin_test.user by value cannot take its key, pass a pointer: "},
 		{map[string]any(nil), "gormplugin: a nil map cannot take the key of user: "},
-		{&dto{}, "gormplugin: gormplugin_test.dto has no snowflake.ID where the model user has its key ID: "},
+		{&dto{}, "gormplugin: gormplugin_test.dto has no snowflake.ID where the model user has ID: "},
 	}
 	for _, c := range cases {
 		err := db.Model(&user{}).Create(c.value).Error

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
@@ -132,49 +131,4 @@ func (c *cancelling) Fill(ctx context.Context, dst []snowflake.ID) error {
 		<-ctx.Done()
 	}
 	return c.counting.Fill(ctx, dst)
-}
-
-func TestWhatGORMRefusesLeavesTheConnectionFree(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		gen := newCounting()
-		db := onOneConnection(t, target, gen, &article{})
-		for name, value := range map[string]any{
-			"by value":        article{Slug: "a"},
-			"array by value":  [1]article{{Slug: "a"}},
-			"nil element":     []*article{{Slug: "a"}, nil},
-			"empty slice":     []article{},
-			"nil pointer":     (*article)(nil),
-			"nil map":         map[string]any(nil),
-			"number":          7,
-			"slice of anys":   []any{1, 2},
-			"slice of values": &[]int{1},
-		} {
-			t.Run(name, func(t *testing.T) {
-				defer func() {
-					if p := recover(); p != nil {
-						t.Errorf("panic: %v", p)
-					}
-				}()
-				if err := db.Model(&article{}).Create(value).Error; err == nil {
-					t.Error("no error")
-				}
-				wantUsable(t, db, "articles")
-			})
-		}
-		wantCalls(t, gen)
-	})
-}
-
-func TestAnUpsertOfAFailedGeneratorChangesNoRow(t *testing.T) {
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		old := withArticle(t, db)
-		db.gen.err = errEmpty
-		a := article{Slug: "a", Title: "new"}
-		err := db.Clauses(clause.OnConflict{Columns: bySlug, UpdateAll: true}).Create(&a).Error
-		if !errors.Is(err, errEmpty) {
-			t.Errorf("error %v, want the generator's", err)
-		}
-		equal(t, "record", a, article{Slug: "a", Title: "new"})
-		wantRow(t, db, old)
-	}, &article{})
 }

@@ -198,20 +198,6 @@ func TestRowsThatHaveNoGeneratedValueYetAreRead(t *testing.T) {
 	}, &page{})
 }
 
-func TestTheStatementIsAsItWasAfterAnUpsertOfGeneratedColumns(t *testing.T) {
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		conflict := clause.OnConflict{Columns: bySlug, UpdateAll: true}
-		tx := db.Clauses(conflict)
-		must(t, tx.Create(&article{Slug: "a"}))
-		c, ok := tx.Statement.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
-		if !ok || !c.UpdateAll || c.DoNothing {
-			t.Errorf("clause %+v", c)
-		}
-		_, there := tx.Statement.Clauses["RETURNING"]
-		equal(t, "RETURNING is left", there, false)
-	}, &article{})
-}
-
 func TestSaveUpdatesAllButGeneratedColumns(t *testing.T) {
 	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
 		old := withArticle(t, db)

@@ -101,7 +101,7 @@ const (
 )
 
 // conflictOf returns the conflict clause that the statement will have.
-func (h *handle) conflictOf(stmt *gorm.Statement) (clause.OnConflict, outcome) {
+func conflictOf(stmt *gorm.Statement, mysql bool) (clause.OnConflict, outcome) {
 	if len(stmt.Clauses) == 0 && len(stmt.Schema.CreateClauses) == 0 {
 		return clause.OnConflict{}, fails
 	}
@@ -111,7 +111,7 @@ func (h *handle) conflictOf(stmt *gorm.Statement) (clause.OnConflict, outcome) {
 	}
 	if ok {
 		// The clause builder of the MySQL dialect writes the updates if there are any; clause.OnConflict writes DO NOTHING.
-		if c.DoNothing && (!h.mysql || len(c.DoUpdates) == 0) {
+		if c.DoNothing && (!mysql || len(c.DoUpdates) == 0) {
 			return c, skips
 		}
 		return c, updates
@@ -154,8 +154,8 @@ func expandUpdateAll(stmt *gorm.Statement) clause.OnConflict {
 
 // returningOf reports whether the statement will have a RETURNING clause, and whether that names all columns, as
 // callbacks.Create decides.
-func (h *handle) returningOf(stmt *gorm.Statement) (there, all bool) {
-	if !h.returning {
+func returningOf(stmt *gorm.Statement, dialectHas bool) (there, all bool) {
+	if !dialectHas {
 		return false, false
 	}
 	if c, ok := stmt.Clauses["RETURNING"]; ok {

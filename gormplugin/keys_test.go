@@ -140,10 +140,6 @@ func TestWhatIsNoKeyOfTheApplicationIsNotFilled(t *testing.T) {
 		ID   snowflake.ID `gorm:"primaryKey;default:(7)"`
 		Name string
 	}
-	type zeroed struct {
-		ID   snowflake.ID `gorm:"primaryKey;default:0"`
-		Name string
-	}
 	type counted struct {
 		ID   snowflake.ID `gorm:"primaryKey;type:int;autoIncrement"`
 		Name string
@@ -168,7 +164,6 @@ func TestWhatIsNoKeyOfTheApplicationIsNotFilled(t *testing.T) {
 		m := made{}
 		must(t, db.Create(&m))
 		equal(t, "key with a default", db.count(t, "mades", "id = 7"), 1)
-		must(t, db.Create(&zeroed{}))
 		c := counted{}
 		must(t, db.Create(&c))
 		equal(t, "autoIncrement", c.ID, 1)
@@ -177,7 +172,7 @@ func TestWhatIsNoKeyOfTheApplicationIsNotFilled(t *testing.T) {
 		equal(t, "opted out", o.ID, 0)
 		must(t, db.Create(&readOnly{}))
 		wantCalls(t, db.gen)
-	}, &note{}, &made{}, &zeroed{}, &counted{}, &out{}, &readOnly{})
+	}, &note{}, &made{}, &counted{}, &out{}, &readOnly{})
 }
 
 func TestAKeyThatMayNotBeCreatedIsNotFilled(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"slices"
 	"strings"
+	"sync"
 
 	"gorm.io/gorm/logger"
 )
@@ -13,35 +13,19 @@ import (
 // leaseLog is a slog.Handler that passes records to GORM's logger, which filters by its own level. Attributes follow the
 // message as text. It drops records below Info, for which GORM has no level.
 type leaseLog struct {
-	to   logger.Interface
-	with []func(slog.Handler) slog.Handler // WithAttrs and WithGroup, in their order
+	slog.Handler // writes attributes to text
+	text         *lockedText
+	to           logger.Interface
 }
 
-func newLeaseLog(to logger.Interface) *leaseLog { return &leaseLog{to: to} }
+type lockedText struct {
+	sync.Mutex
+	bytes.Buffer
+}
 
-// Enabled is as slog.Handler says.
-func (*leaseLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
-
-// Handle is as slog.Handler says.
-func (h *leaseLog) Handle(ctx context.Context, record slog.Record) error {
-	var text bytes.Buffer
-	var attributes slog.Handler = slog.NewTextHandler(&text, &slog.HandlerOptions{ReplaceAttr: withoutBuiltIn})
-	for _, with := range h.with {
-		attributes = with(attributes)
-	}
-	if err := attributes.Handle(ctx, record); err != nil {
-		return err
-	}
-	line := strings.TrimSpace(record.Message + " " + text.String())
-	switch {
-	case record.Level >= slog.LevelError:
-		h.to.Error(ctx, "%s", line)
-	case record.Level >= slog.LevelWarn:
-		h.to.Warn(ctx, "%s", line)
-	default:
-		h.to.Info(ctx, "%s", line)
-	}
-	return nil
+func newLeaseLog(to logger.Interface) *leaseLog {
+	text := &lockedText{}
+	return &leaseLog{slog.NewTextHandler(text, &slog.HandlerOptions{ReplaceAttr: withoutBuiltIn}), text, to}
 }
 
 // withoutBuiltIn drops what GORM's logger writes itself.
@@ -52,16 +36,32 @@ func withoutBuiltIn(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
+// Handle is as slog.Handler says.
+func (h *leaseLog) Handle(ctx context.Context, record slog.Record) error {
+	h.text.Lock()
+	h.text.Reset()
+	err := h.Handler.Handle(ctx, record)
+	line := strings.TrimSpace(record.Message + " " + h.text.String())
+	h.text.Unlock()
+	log := h.to.Info
+	switch {
+	case err != nil:
+		return err
+	case record.Level >= slog.LevelError:
+		log = h.to.Error
+	case record.Level >= slog.LevelWarn:
+		log = h.to.Warn
+	}
+	log(ctx, "%s", line)
+	return nil
+}
+
 // WithAttrs is as slog.Handler says.
 func (h *leaseLog) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return h.and(func(to slog.Handler) slog.Handler { return to.WithAttrs(attrs) })
+	return &leaseLog{h.Handler.WithAttrs(attrs), h.text, h.to}
 }
 
 // WithGroup is as slog.Handler says.
 func (h *leaseLog) WithGroup(name string) slog.Handler {
-	return h.and(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
-}
-
-func (h *leaseLog) and(with func(slog.Handler) slog.Handler) *leaseLog {
-	return &leaseLog{to: h.to, with: append(slices.Clone(h.with), with)}
+	return &leaseLog{h.Handler.WithGroup(name), h.text, h.to}
 }

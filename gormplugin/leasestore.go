@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
@@ -26,9 +27,10 @@ const (
 
 // openStore returns the store for the leases of a handle, whose table is there, and the window that suits the database.
 func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, time.Duration, error) {
-	dialect, err := leaseDialect(db)
-	if err != nil {
-		return nil, 0, err
+	dialect := sqllease.Dialect(db.Name()) // GORM and sqllease have the same names for them
+	if dialect != sqllease.Postgres && dialect != sqllease.MySQL && dialect != sqllease.SQLite {
+		return nil, 0, fmt.Errorf("gormplugin: Open has no leases for the dialect %q, only for postgres, mysql and sqlite; "+
+			"give New a generator of lease.Open with another store, or of snowflake.New: %w", dialect, gorm.ErrUnsupportedDriver)
 	}
 	if table == "" {
 		table = defaultLeaseTable
@@ -58,41 +60,15 @@ func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, tim
 	return &leaseStore{Store: store}, window, nil
 }
 
-func leaseDialect(db *gorm.DB) (sqllease.Dialect, error) {
-	switch name := db.Name(); name {
-	case "postgres":
-		return sqllease.Postgres, nil
-	case "mysql":
-		return sqllease.MySQL, nil
-	case "sqlite":
-		return sqllease.SQLite, nil
-	default:
-		return "", fmt.Errorf("gormplugin: Open has no leases for the dialect %q, only for postgres, mysql and sqlite; "+
-			"give New a generator of lease.Open with another store, or of snowflake.New: %w", name, gorm.ErrUnsupportedDriver)
-	}
-}
-
 // hasFile reports whether the main database of a SQLite connection is a file. One that is not belongs to a single
 // connection, or to those of this process that share its cache.
-func hasFile(ctx context.Context, pool gorm.ConnPool) (has bool, err error) {
-	rows, err := pool.QueryContext(ctx, "PRAGMA database_list")
-	if err != nil {
-		return false, fmt.Errorf("gormplugin: where is the SQLite database: %w", err)
+func hasFile(ctx context.Context, pool gorm.ConnPool) (bool, error) {
+	var file string
+	row := pool.QueryRowContext(ctx, "SELECT coalesce(file, '') FROM pragma_database_list WHERE name = 'main'")
+	if err := row.Scan(&file); err != nil {
+		return false, fmt.Errorf("gormplugin: find the file of the SQLite database: %w", err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var number int
-		var name string
-		var file sql.NullString
-		if err := rows.Scan(&number, &name, &file); err != nil {
-			return false, fmt.Errorf("gormplugin: where is the SQLite database: %w", err)
-		}
-		has = has || name == "main" && file.String != ""
-	}
-	if err := rows.Err(); err != nil {
-		return false, fmt.Errorf("gormplugin: where is the SQLite database: %w", err)
-	}
-	return has, nil
+	return file != "", nil
 }
 
 // leaseStore keeps the result of the last extension, for creates that wait for one.
@@ -132,6 +108,34 @@ func (s *leaseStore) note(err error) {
 		return
 	}
 	s.failure.Store(&err)
+}
+
+// leasedGenerator is the generator of a lease.
+type leasedGenerator struct {
+	*snowflake.Generator
+	store *leaseStore
+}
+
+// Fill adds the reason to snowflake.ErrLeaseStalled, if one is known.
+func (g *leasedGenerator) Fill(ctx context.Context, dst []snowflake.ID) error {
+	err := g.Generator.Fill(ctx, dst)
+	if errors.Is(err, snowflake.ErrLeaseStalled) {
+		if failure := g.store.failure.Load(); failure != nil {
+			return fmt.Errorf("%w; the extension fails: %v", err, *failure) //nolint:errorlint // its context is not the caller's
+		}
+	}
+	return err
+}
+
+// wait returns the callback that fills keys before GORM takes a connection for the transaction, if the horizon of the lease
+// has passed, after an outage or the sleep of a laptop: fill then waits for it to rise. If all waiting calls held a
+// connection, there might be none left for the extension.
+func (h *handle) wait(gen *leasedGenerator) func(db *gorm.DB) {
+	return func(db *gorm.DB) {
+		if _, inTransaction := db.Statement.ConnPool.(gorm.TxCommitter); !inTransaction && !gen.store.isFresh() {
+			h.fill(db)
+		}
+	}
 }
 
 // memoryStore is for SQLite databases without a file. A statement that finds the pool's connection in use would open
@@ -179,6 +183,13 @@ func (s memoryStore) closed(c lease.Claim, horizon int64, ttl time.Duration) err
 		return err
 	}
 	return nil
+}
+
+// ended returns a context that is done, with which Close makes one short attempt.
+func ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
 }
 
 // checkHandle returns an error if Open cannot keep a lease through the handle.

@@ -15,14 +15,14 @@ import (
 // https://www.sqlite.org/limits.html#max_compound_select.
 const lookupSize = 100
 
-// absent returns those of the records that have no row of their own: no row has an ID that fill gave the record or, if it
-// gave none, the record's key.
-func (s *settlement) absent(records []int) ([]int, error) {
+// absent returns the records that have no row of their own: no row has an ID that fill gave the record or, if it gave none,
+// the record's key. It leaves out the latter records if onlyGiven is true.
+func (s *settlement) absent(onlyGiven bool) ([]int, error) {
 	byColumn := make([][]int, len(s.columns))
-	for _, i := range records {
+	for i := range s.records.n {
 		if given := s.gave(i); len(given) > 0 {
 			byColumn[given[0]] = append(byColumn[given[0]], i)
-		} else if s.columns[0].isKey {
+		} else if s.columns[0].isKey && !onlyGiven {
 			byColumn[0] = append(byColumn[0], i)
 		}
 	}
@@ -90,7 +90,7 @@ func (s *settlement) findByTarget(records []int) (unknown []int, err error) {
 // find nothing that absent has not found, unless other columns got IDs too.
 func (s *settlement) targetFields() []*schema.Field {
 	model := s.stmt.Schema
-	if s.OnConstraint != "" || targetsKey(s.records.plan, s.OnConflict) && !s.gaveToOthers() {
+	if s.OnConstraint != "" || targetsKey(s.records.plan, s.OnConflict) && s.generated() == nil {
 		return nil
 	}
 	if len(s.Columns) == 0 && s.UpdateAll {

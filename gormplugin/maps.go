@@ -49,8 +49,6 @@ func (c *column) fromMap(entry any) (x value, taken bool) {
 		switch v := entry.(type) {
 		case nil:
 			return value{}, false
-		case snowflake.ID:
-			return value{id: v}, v != 0
 		case driver.Valuer:
 			rv := reflect.ValueOf(v)
 			if rv.Kind() == reflect.Pointer && rv.IsNil() {

@@ -1,20 +1,12 @@
 package gormplugin_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
-
-func TestANilPointerIsNoNamedGenerator(t *testing.T) {
-	p := gormplugin.New(newCounting(), gormplugin.WithNamed("numbers", (*counting)(nil)))
-	if err := p.Initialize(onSQLite(t).DB); !errors.Is(err, gormplugin.ErrOption) {
-		t.Errorf("error %v, want ErrOption", err)
-	}
-}
 
 // withIntegers returns a handle on SQLite whose plugin fills integer keys.
 func withIntegers(t *testing.T) *env {

@@ -232,20 +232,6 @@ func TestAnUpsertByTheKeyReturnsNothing(t *testing.T) {
 	}
 }
 
-func TestAConstraintComesBeforeTheColumnsOfTheTarget(t *testing.T) {
-	target := testdb.Postgres(t)
-	db := open(t, target, target.Dialector(), withoutConstraints, []any{&city{}, &street{}})
-	key := withBerlin(t, db)
-	must(t, db.Exec("ALTER TABLE cities ADD CONSTRAINT cities_code UNIQUE (code)"))
-	c := city{Code: "BER", Name: "Berlin, Stadt"}
-	others := clause.OnConflict{
-		OnConstraint: "cities_code", DoUpdates: clause.AssignmentColumns([]string{"name"}),
-		Columns: []clause.Column{{Name: "id"}},
-	} // which ON CONSTRAINT replaces
-	must(t, db.Clauses(others).Create(&c))
-	equal(t, "key", c.ID, key)
-}
-
 // vault has a field that GORM writes and never reads, and one that the database fills.
 type vault struct {
 	ID     snowflake.ID `gorm:"type:int"`

@@ -90,16 +90,3 @@ func TestGeneratedColumnsOfMapsFollowTheRowWithTheKey(t *testing.T) {
 		})
 	}
 }
-
-func TestATextKeyThatIsNoNumberIsTakenFromTheRow(t *testing.T) {
-	type topic struct {
-		ID   string `gorm:"primaryKey;size:20;snowflake"`
-		Name string `gorm:"uniqueIndex;size:20"`
-	}
-	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-		must(t, db.Create(&topic{ID: "mine", Name: "a"}))
-		again := topic{Name: "a"}
-		must(t, db.Clauses(byNameSetting("name")).Create(&again))
-		equal(t, "key", again.ID, "mine")
-	}, &topic{})
-}

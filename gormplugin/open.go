@@ -40,15 +40,12 @@ import (
 // On SQLite, and with one connection, a transaction that writes keeps the extension out until it ends. The window is
 // therefore [lease.MaxWindow] there, so that a transaction may last at least five minutes and create rows all the time; call
 // SetMaxOpenConns(1) before Open. In a transaction that lasts longer, Create returns snowflake.ErrLeaseStalled after
-// [lease.WithPatience], unless its context has a deadline, since it would wait for itself; after a rollback Create works
-// again. An extension is a write like any other: a deferred transaction that reads before it writes may fail with
-// SQLITE_BUSY because of it.
+// [lease.WithPatience], unless its context has a deadline; after a rollback Create works again. An extension is a write like
+// any other: a deferred transaction that reads before it writes may fail with SQLITE_BUSY because of it. In a SQLite database
+// without a file, such as ":memory:", the lease does not extend in the background, and its worker is held until Close.
 //
 // Several databases, or schemas, of one program have a lease table each, so their IDs may be equal. If those are to differ
 // as well, open the plugin on one handle and give it to the others with db.Use.
-//
-// In a SQLite database that has no file, such as ":memory:", each further connection would open another, empty database.
-// There the lease does not extend in the background, and its worker is held until Close.
 //
 // # Logging
 //
@@ -87,13 +84,6 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 		return nil, errors.Join(fmt.Errorf("gormplugin: register: %w", err), p.Close(ended()))
 	}
 	return p, nil
-}
-
-// ended returns a context that is done, with which Close makes one short attempt.
-func ended() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
 }
 
 // Close gives back the worker that [Open] has leased. From then on creates fail with an error that wraps [lease.ErrClosed],

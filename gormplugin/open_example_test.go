@@ -21,11 +21,11 @@ func ExampleOpen() {
 	if err != nil {
 		panic(err)
 	}
-	keys, err := gormplugin.Open(ctx, db) // leases a worker in this database
+	plugin, err := gormplugin.Open(ctx, db) // leases a worker in this database
 	if err != nil {
 		panic(err)
 	}
-	defer func() { _ = keys.Close(ctx) }() // gives it back
+	defer func() { _ = plugin.Close(ctx) }() // gives it back
 
 	type User struct {
 		gormplugin.Model
@@ -56,16 +56,16 @@ func ExampleOpen_twoPrograms() {
 		if err != nil {
 			panic(err)
 		}
-		keys, err := gormplugin.Open(context.Background(), db)
+		plugin, err := gormplugin.Open(context.Background(), db)
 		if err != nil {
 			panic(err)
 		}
-		return keys
+		return plugin
 	}
 	a, b := program(), program()
 	fmt.Println("workers", a.Lease().Status().Worker, "and", b.Lease().Status().Worker)
-	for _, keys := range []*gormplugin.Plugin{a, b} {
-		if err := keys.Close(context.Background()); err != nil {
+	for _, plugin := range []*gormplugin.Plugin{a, b} {
+		if err := plugin.Close(context.Background()); err != nil {
 			panic(err)
 		}
 	}
@@ -80,7 +80,7 @@ func ExampleWithLease() {
 		panic(err)
 	}
 	ctx := context.Background()
-	keys, err := gormplugin.Open(ctx, db, gormplugin.WithLease(
+	plugin, err := gormplugin.Open(ctx, db, gormplugin.WithLease(
 		lease.WithNamespace("billing"),
 		lease.WithWorkers(16, 31), // the others are given to programs by hand
 		lease.WithGenerator(snowflake.WithLayout(snowflake.Wide())),
@@ -88,9 +88,9 @@ func ExampleWithLease() {
 	if err != nil {
 		panic(err)
 	}
-	status := keys.Lease().Status()
+	status := plugin.Lease().Status()
 	fmt.Println(status.Namespace, status.Worker)
-	if err := keys.Close(ctx); err != nil {
+	if err := plugin.Close(ctx); err != nil {
 		panic(err)
 	}
 	// Output: billing 16

@@ -1,10 +1,8 @@
 package gormplugin_test
 
 import (
-	"context"
 	"errors"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -53,47 +51,6 @@ func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
 	})
 }
 
-// goroutines returns how many leases run.
-func goroutines() int {
-	stacks := make([]byte, 1<<24)
-	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "lease.(*Lease).run(")
-}
-
-func TestHundredsOfHandlesLeaveNoGoroutine(t *testing.T) {
-	target := testdb.SQLite(t)
-	before := goroutines()
-	for i := range 300 {
-		h, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: &recorder{}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		keys, err := gormplugin.Open(t.Context(), h, quick(lease.WithWindow(time.Second)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if i%2 == 0 { // the others forget it
-			if err := keys.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		pool, err := h.DB()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := pool.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if goroutines() == before {
-		t.Error("the leases that were forgotten do not run, so this tests nothing")
-	}
-	for begin := time.Now(); goroutines() > before; time.Sleep(50 * time.Millisecond) {
-		if time.Since(begin) > time.Minute {
-			t.Fatalf("%d leases run, %d before", goroutines(), before)
-		}
-	}
-}
-
 // setAside hides the lease table, and brings it back.
 func setAside(t *testing.T, h *handle) (back func()) {
 	t.Helper()
@@ -129,47 +86,6 @@ func TestAStoreThatIsGoneIsAnErrorOfCreateAndComesBack(t *testing.T) {
 		back()
 		eventually(t, "the recovery", func() bool { return h.Create(&user{Name: "after"}).Error == nil })
 	})
-}
-
-func TestALostLeaseGoesOnUnderAnotherWorker(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		t.Parallel()
-		h := openHandle(t, target.Dialector(), gorm.Config{})
-		h.leased(t, quick())
-		h.migrate(t, &user{})
-		a := user{Name: "a"}
-		must(t, h.Create(&a))
-		must(t, h.Exec("UPDATE snowflake_leases SET epoch = epoch + 1, token = 'another', expires_ms = expires_ms + 1000000 WHERE worker >= 0"))
-		b := user{Name: "b"}
-		eventually(t, "another worker", func() bool {
-			b.ID = 0
-			must(t, h.Create(&b))
-			return workerOf(b.ID) != workerOf(a.ID)
-		})
-		if b.ID <= a.ID {
-			t.Errorf("key %d comes after %d", b.ID, a.ID)
-		}
-	})
-}
-
-func TestALeaseThatStopsOnLossFailsCreates(t *testing.T) {
-	h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
-	h.leased(t, quick(lease.StopOnLoss()))
-	h.migrate(t, &user{})
-	must(t, h.Exec("UPDATE snowflake_leases SET epoch = epoch + 1, token = 'another' WHERE worker >= 0"))
-	var err error
-	eventually(t, "the loss", func() bool {
-		err = h.Create(&user{Name: "a"}).Error
-		return err != nil
-	})
-	if !errors.Is(err, lease.ErrLost) {
-		t.Errorf("Create: %v, want ErrLost", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	if err := h.WithContext(ctx).Create(&user{Name: "a"}).Error; !errors.Is(err, lease.ErrLost) {
-		t.Errorf("Create with a context: %v, want ErrLost", err)
-	}
 }
 
 // eventually waits until the condition holds.

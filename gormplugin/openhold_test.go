@@ -60,28 +60,6 @@ func TestATransactionThatKeepsExtensionsOutDoesNotDeadlock(t *testing.T) {
 	}
 }
 
-func TestATransactionOfMinutesWorksWithTheDefaultWindow(t *testing.T) {
-	eachHeld(t, func(t *testing.T, h *handle) {
-		keys := h.leased(t)
-		h.migrate(t, &user{})
-		err := h.Transaction(func(tx *gorm.DB) error {
-			for range 300 {
-				if err := tx.Create(&user{Name: "a"}).Error; err != nil {
-					return err
-				}
-			}
-			// The time that is left is what the next extension comes at: half a window.
-			if left := time.Until(keys.Lease().Status().Horizon); left < lease.MaxWindow*9/10 {
-				t.Errorf("creates work for %v only", left)
-			}
-			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // TestACreateWaitsForTheLeaseWithoutAConnection: after an outage, or the sleep of a laptop, the first creates find the
 // horizon passed. If they held all connections while they wait, the extension could not get one.
 func TestACreateWaitsForTheLeaseWithoutAConnection(t *testing.T) {

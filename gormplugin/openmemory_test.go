@@ -3,7 +3,6 @@ package gormplugin_test
 import (
 	"errors"
 	"os"
-	"sync"
 	"testing"
 	"time"
 
@@ -94,47 +93,6 @@ func TestCloseOpensNoSecondDatabaseInMemory(t *testing.T) {
 	must(t, tx.Rollback())
 	equal(t, "connections", h.pool.Stats().OpenConnections, 1)
 	equal(t, "workers held", h.held(t), 1)
-}
-
-func TestHandlesOfOneDatabaseInMemoryHaveTheirOwnWorkers(t *testing.T) {
-	for _, dsn := range []string{"file::memory:?cache=shared", "file:common?mode=memory&cache=shared", "file:/common?vfs=memdb"} {
-		t.Run(dsn, func(t *testing.T) {
-			keeper := openHandle(t, sqlite.Open(dsn), gorm.Config{}) // the database ends with its last connection
-			keeper.migrate(t, &user{})
-			var mu sync.Mutex
-			seen := map[snowflake.ID]bool{}
-			create := func(h *handle) (worker int64) {
-				for range 20 {
-					u := user{Name: "a"}
-					must(t, h.Create(&u))
-					mu.Lock()
-					if seen[u.ID] {
-						t.Errorf("key %d came twice", u.ID)
-					}
-					seen[u.ID] = true
-					mu.Unlock()
-					worker = workerOf(u.ID)
-				}
-				return worker
-			}
-			for range 4 { // the workers are given back and taken again
-				a, b := openHandle(t, sqlite.Open(dsn), gorm.Config{}), openHandle(t, sqlite.Open(dsn), gorm.Config{})
-				ours := lease.WithWorkers(0, 1)
-				keysA, keysB := a.leased(t, quick(ours)), b.leased(t, quick(ours))
-				if first, second := create(a), create(b); first == second {
-					t.Errorf("both handles have worker %d", first)
-				}
-				for _, keys := range []*gormplugin.Plugin{keysB, keysA} {
-					if err := keys.Close(t.Context()); err != nil {
-						t.Error(err)
-					}
-				}
-			}
-			var rows int64
-			must(t, keeper.Model(&user{}).Count(&rows))
-			equal(t, "rows", rows, int64(len(seen)))
-		})
-	}
 }
 
 func TestALeaseInMemoryEndsWithItsPool(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"gorm.io/driver/mysql"
-	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
@@ -123,23 +122,5 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 		t.Errorf("Open after it has failed: %v", err)
 	} else if err := other.Plugins["snowflake"].(*gormplugin.Plugin).Close(t.Context()); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestTheLeaseOptionsAreForOpen(t *testing.T) {
-	for name, opt := range map[string]gormplugin.Option{
-		"WithLease":      gormplugin.WithLease(lease.StopOnLoss()),
-		"WithLeaseTable": gormplugin.WithLeaseTable("t"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			db, err := gorm.Open(sqlite.Open(":memory:"), &gorm.Config{Logger: &recorder{}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			closeAtEnd(t, db)
-			if err := db.Use(gormplugin.New(newCounting(), opt)); !errors.Is(err, gormplugin.ErrOption) {
-				t.Errorf("New with an option of Open: %v, want ErrOption", err)
-			}
-		})
 	}
 }

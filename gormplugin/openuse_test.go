@@ -8,13 +8,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
@@ -47,95 +45,6 @@ func TestOpenWithAnyConfiguration(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestOpenOnASessionRegistersForAll(t *testing.T) {
-	h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
-	keys, err := gormplugin.Open(t.Context(), h.Session(&gorm.Session{PrepareStmt: true, SkipHooks: true}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.migrate(t, &user{})
-	u := user{Name: "a"}
-	must(t, h.Create(&u))
-	equal(t, "worker", workerOf(u.ID), keys.Lease().Status().Worker)
-	if err := keys.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestNestedTransactionsAndSavepointsKeepTheLease(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		h := openHandle(t, target.Dialector(), gorm.Config{})
-		h.leased(t, quick())
-		h.migrate(t, &user{})
-		undone := errors.New("undone")
-		seen := map[snowflake.ID]bool{}
-		create := func(db *gorm.DB) {
-			t.Helper()
-			u := user{Name: "a"}
-			must(t, db.Create(&u))
-			if seen[u.ID] {
-				t.Errorf("key %d came twice", u.ID)
-			}
-			seen[u.ID] = true
-		}
-		err := h.Transaction(func(tx *gorm.DB) error {
-			create(tx)
-			if err := tx.Transaction(func(nested *gorm.DB) error { create(nested); return undone }); !errors.Is(err, undone) {
-				t.Error(err)
-			}
-			must(t, tx.SavePoint("s"))
-			create(tx)
-			must(t, tx.RollbackTo("s"))
-			create(tx)
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := h.Transaction(func(tx *gorm.DB) error { create(tx); return undone }); !errors.Is(err, undone) {
-			t.Error(err)
-		}
-		create(h.DB)
-		var rows int64
-		must(t, h.Model(&user{}).Count(&rows))
-		equal(t, "rows", rows, 3)
-		equal(t, "workers held", h.held(t), 1) // no rollback has undone the lease
-	})
-}
-
-func TestManyGoroutinesOfSeveralHandlesRepeatNoKey(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		const handles, routines, each = 3, 4, 30
-		var (
-			wait sync.WaitGroup
-			errs = make(chan error, handles*routines*each)
-		)
-		first := openHandle(t, target.Dialector(), gorm.Config{})
-		first.migrate(t, &user{})
-		for range handles {
-			h := openHandle(t, target.Dialector(), gorm.Config{})
-			h.leased(t, quick(lease.WithWindow(time.Second)))
-			for range routines {
-				wait.Go(func() {
-					for range each {
-						errs <- h.Create(&user{Name: "a"}).Error // a key that came twice is an error of the primary key
-					}
-				})
-			}
-		}
-		wait.Wait()
-		close(errs)
-		for err := range errs {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		var rows int64
-		must(t, first.Model(&user{}).Count(&rows))
-		equal(t, "rows", rows, handles*routines*each)
-	})
 }
 
 // wrapped is a pool of the user's own, as one for tracing. It keeps the statements of ExecContext.

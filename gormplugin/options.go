@@ -62,6 +62,11 @@ func IntegerKeys() Option {
 	})
 }
 
+const (
+	tagName   = "SNOWFLAKE" // as GORM writes the names of settings, and the value of one that has none
+	tagOptOut = "-"
+)
+
 // WithNamed adds a generator for the fields with the tag `gorm:"snowflake:name"`. The name is case-sensitive. It is an
 // [ErrOption] if name is empty, used twice, or cannot be written in a tag, and if gen is nil.
 func WithNamed(name string, gen Generator) Option {
@@ -110,15 +115,8 @@ func WithLeaseTable(name string) Option {
 
 // isNil reports whether gen is nil or an interface around a nil pointer.
 func isNil(gen Generator) bool {
-	if gen == nil {
-		return true
-	}
-	switch v := reflect.ValueOf(gen); v.Kind() {
-	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan:
-		return v.IsNil()
-	default:
-		return false
-	}
+	v := reflect.ValueOf(gen)
+	return !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
 }
 
 // isSame reports whether two generators are one. Generators that Go cannot compare, such as functions, never are.

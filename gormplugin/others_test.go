@@ -1,15 +1,11 @@
 package gormplugin_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-
-	"github.com/sqlflake/sqlflake/gormplugin"
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // document has a UUID that its own hook makes.
@@ -64,41 +60,4 @@ func TestAnInt64KeyStaysWithTheDatabase(t *testing.T) {
 		must(t, db.Create(&legacy{ID: 5}))
 		wantCalls(t, db.gen)
 	}, &legacy{}, &auto{})
-}
-
-func TestUUIDModelsMayReferToSnowflakeModels(t *testing.T) {
-	type attachment struct {
-		ID     uuid.UUID `gorm:"primaryKey;type:varchar(36)"`
-		UserID snowflake.ID
-		User   user
-	}
-	each(t, func(t *testing.T, db *env) {
-		a := attachment{ID: uuid.New(), User: user{Name: "ada"}}
-		must(t, db.Create(&a))
-		equal(t, "user of the attachment", a.UserID, firstID)
-		var back attachment
-		must(t, db.Joins("User").First(&back, "attachments.id = ?", a.ID))
-		equal(t, "name", back.User.Name, "ada")
-		wantCalls(t, db.gen, 1)
-	}, &user{}, &attachment{})
-}
-
-func TestTheModelsAreReadableJSON(t *testing.T) {
-	type soft struct {
-		gormplugin.ModelSoftDelete
-		Name string `json:"name"`
-	}
-	var s soft
-	s.ID, s.Name = firstID, "a"
-	text, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `{"id":"1000000000000000001","created_at":"0001-01-01T00:00:00Z","updated_at":"0001-01-01T00:00:00Z","name":"a"}`
-	equal(t, "JSON", string(text), want)
-	var back soft
-	if err := json.Unmarshal(text, &back); err != nil {
-		t.Fatal(err)
-	}
-	equal(t, "key", back.ID, firstID)
 }

@@ -164,13 +164,11 @@ func (b beyond) Build(builder clause.Builder) {
 		b.others.Build(builder)
 		write(builder, ") AND ")
 	}
-	builder.WriteQuoted(b.key)
 	if b.page.Desc {
-		write(builder, " < ")
+		clause.Lt{Column: b.key, Value: b.page.After}.Build(builder)
 	} else {
-		write(builder, " > ")
+		clause.Gt{Column: b.key, Value: b.page.After}.Build(builder)
 	}
-	builder.AddVar(builder, b.page.After)
 }
 
 // NextPage returns the page after p, whose rows are given in their order, and whether there may be one. There is none if

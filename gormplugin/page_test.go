@@ -1,7 +1,6 @@
 package gormplugin_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -159,75 +158,6 @@ func TestPageIsQualifiedWithItsTable(t *testing.T) {
 			t.Errorf("with a preload: %+v", rows)
 		}
 	}, &parcel{}, &label{}, &box{})
-}
-
-func TestPagesOfAssociationsAndPreloads(t *testing.T) {
-	type tag struct {
-		ID   snowflake.ID `gorm:"primaryKey;type:int"`
-		Text string       `gorm:"size:20"`
-	}
-	type post struct {
-		ID   snowflake.ID `gorm:"primaryKey;type:int"`
-		Tags []tag        `gorm:"many2many:post_tags"`
-	}
-	eachHourly(t, func(t *testing.T, db *gorm.DB) {
-		p := parcel{Name: "a", Labels: []label{{Text: "1"}, {Text: "2"}, {Text: "3"}}}
-		other := parcel{Name: "b", Labels: []label{{Text: "4"}}}
-		must(t, db.Create(&p))
-		must(t, db.Create(&other))
-		page := gormplugin.Page{After: p.Labels[0].ID, Limit: 5}
-		var labels []label
-		if err := db.Model(&p).Clauses(page).Association("Labels").Find(&labels); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "labels of the association", len(labels), 2)
-		var got parcel
-		preload := func(db *gorm.DB) *gorm.DB { return db.Clauses(gormplugin.Page{Limit: 2, Desc: true}) }
-		must(t, db.Preload("Labels", preload).First(&got, p.ID))
-		if len(got.Labels) != 2 || got.Labels[0].Text != "3" {
-			t.Errorf("preloaded %+v, want 3 and 2", got.Labels)
-		}
-		w := post{Tags: []tag{{Text: "1"}, {Text: "2"}, {Text: "3"}}}
-		must(t, db.Create(&w))
-		var tags []tag
-		page = gormplugin.Page{After: w.Tags[0].ID, Limit: 1}
-		if err := db.Model(&w).Clauses(page).Association("Tags").Find(&tags); err != nil {
-			t.Fatal(err)
-		}
-		if len(tags) != 1 || tags[0].Text != "2" {
-			t.Errorf("tags %+v, want the second", tags)
-		}
-	}, &parcel{}, &label{}, &tag{}, &post{})
-}
-
-func TestPageWorksInQueriesOfAllKinds(t *testing.T) {
-	eachHourly(t, func(t *testing.T, db *gorm.DB) {
-		p := createParcels(t, db, 6)
-		page := gormplugin.Page{After: p[1].ID, Limit: 2}
-		or := func() *gorm.DB { return db.Model(&parcel{}).Where("weight = 0").Or("weight > 0").Clauses(page) }
-		var texts []string
-		must(t, or().Pluck("name", &texts))
-		if !slices.Equal(texts, []string{"c", "d"}) {
-			t.Errorf("pluck: %v", texts)
-		}
-		texts = nil
-		must(t, or().Select("name").Scan(&texts))
-		if !slices.Equal(texts, []string{"c", "d"}) {
-			t.Errorf("scan: %v", texts)
-		}
-		var maps []map[string]any
-		must(t, or().Find(&maps))
-		equal(t, "maps", len(maps), 2)
-		if n, err := countRows(or()); err != nil || n != 2 {
-			t.Errorf("%d rows, error %v, want 2", n, err)
-		}
-		if db.Name() != "mysql" { // "doesn't yet support 'LIMIT & IN/ALL/ANY/SOME subquery'"
-			equal(t, "a subquery", found(t, db.Where("id IN (?)", or().Select("id")).Order("id")), "cd")
-		}
-		if db.Name() != "sqlite" {
-			equal(t, "for update", found(t, or().Clauses(clause.Locking{Strength: "UPDATE"})), "cd")
-		}
-	}, &parcel{}, &label{})
 }
 
 func TestPageLeavesASharedHandleAlone(t *testing.T) {

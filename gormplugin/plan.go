@@ -173,11 +173,6 @@ func badReference(s *schema.Schema) error {
 	return nil
 }
 
-const (
-	tagName   = "SNOWFLAKE" // as GORM writes the names of settings, and the value of one that has none
-	tagOptOut = "-"
-)
-
 // tag is what the field's own tag says: `gorm:"snowflake"`, `gorm:"snowflake:name"` or `gorm:"snowflake:-"`. The settings
 // that GORM has parsed do not tell, since GORM copies those of an embedded struct into each of its fields.
 type tag struct {

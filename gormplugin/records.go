@@ -8,8 +8,6 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
-
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // records gives access to the columns of what a statement creates: a struct, a slice or array of structs or of pointers to
@@ -99,8 +97,8 @@ func (r *records) checkStrangers(stmt *gorm.Statement, c *column, element reflec
 				continue
 			}
 		}
-		return fmt.Errorf("gormplugin: %s has no %s where the model %s has its %s: %w", element,
-			c.field.FieldType, stmt.Schema.Name, c.what(), gorm.ErrInvalidValue)
+		return fmt.Errorf("gormplugin: %s has no %s where the model %s has %s: %w", element,
+			c.field.FieldType, stmt.Schema.Name, c.field.Name, gorm.ErrInvalidValue)
 	}
 	return nil
 }
@@ -180,24 +178,6 @@ func (r *records) lacking() (counts []int, ok bool) {
 		}
 	}
 	return counts, true
-}
-
-// fill gives IDs to the columns without one, in the order of the records, and notes in given which record got which. unused
-// reports whether IDs are left over, which happens if a pointer is there twice.
-func (r *records) fill(batches []*batch, given []snowflake.ID) (unused bool) {
-	for i := range r.n {
-		for j, c := range r.columns {
-			b := batches[j]
-			if b == nil || !r.lacks(i, c) {
-				continue
-			}
-			id := b.ids[0]
-			b.ids = b.ids[1:]
-			r.store(i, c, value{id: id})
-			given[i*len(r.columns)+j] = id
-		}
-	}
-	return slices.ContainsFunc(batches, func(b *batch) bool { return b != nil && len(b.ids) > 0 })
 }
 
 // fieldValue returns what record i has in any field.

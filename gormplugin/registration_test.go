@@ -64,21 +64,6 @@ func TestEveryWayOfRegisteringFillsOnce(t *testing.T) {
 	}
 }
 
-func TestTheOptionAloneIsEnough(t *testing.T) {
-	target := testdb.SQLite(t)
-	db, err := gorm.Open(target.Dialector(), gormplugin.New(newCounting()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	closeAtEnd(t, db)
-	if err := db.AutoMigrate(&user{}); err != nil {
-		t.Fatal(err)
-	}
-	u := user{Name: "a"}
-	must(t, db.Create(&u))
-	equal(t, "key", u.ID, firstID)
-}
-
 func TestASecondPluginInTheConfigurationIsRefused(t *testing.T) {
 	first, second := gormplugin.New(newCounting()), gormplugin.New(newCounting())
 	config := &gorm.Config{Plugins: map[string]gorm.Plugin{first.Name(): first}}
@@ -174,17 +159,6 @@ func TestOnePluginServesSeveralDatabases(t *testing.T) {
 	})
 	for i, id := range ids {
 		equal(t, "key", id, firstID+snowflake.ID(i))
-	}
-}
-
-func TestTheCallbacksHaveTheirPlaces(t *testing.T) {
-	for _, skip := range []bool{false, true} {
-		target := testdb.SQLite(t)
-		db := open(t, target, target.Dialector(), gorm.Config{SkipDefaultTransaction: skip}, []any{&user{}})
-		u := user{Name: "a"}
-		must(t, db.Create(&u))
-		equal(t, "key", u.ID, firstID)
-		db.wantKeys(t, "users", firstID)
 	}
 }
 

@@ -25,16 +25,15 @@ type parentKey struct{}
 
 // announceBefore is the callback before GORM saves the associations that the rows of the statement refer to.
 func (h *handle) announceBefore(db *gorm.DB) {
-	if db.Error == nil && db.Statement.Schema != nil {
-		relations := &db.Statement.Schema.Relationships
-		h.announce(db.Statement, h.planOf(db.Statement.Schema).belongsTo, len(relations.BelongsTo) > 0)
+	if s := db.Statement.Schema; db.Error == nil && s != nil && len(s.Relationships.BelongsTo) > 0 {
+		h.announce(db.Statement, h.planOf(s).belongsTo)
 	}
 }
 
-// announceBeforeUpdate is announceBefore for updates, which fill does not check.
+// announceBeforeUpdate is announceBefore for updates, whose models fill does not check.
 func (h *handle) announceBeforeUpdate(db *gorm.DB) {
-	if db.Error == nil && db.Statement.Schema != nil {
-		if err := h.planOf(db.Statement.Schema).badReference; err != nil {
+	if s := db.Statement.Schema; db.Error == nil && s != nil {
+		if err := h.planOf(s).badReference; err != nil {
 			_ = db.AddError(err)
 		}
 	}
@@ -43,17 +42,16 @@ func (h *handle) announceBeforeUpdate(db *gorm.DB) {
 
 // announceAfter is the callback before GORM saves the other associations.
 func (h *handle) announceAfter(db *gorm.DB) {
-	if db.Error == nil && db.Statement.Schema != nil {
-		relations := &db.Statement.Schema.Relationships
-		h.announce(db.Statement, h.planOf(db.Statement.Schema).many2Many,
-			len(relations.HasOne)+len(relations.HasMany)+len(relations.Many2Many) > 0)
+	if s := db.Statement.Schema; db.Error == nil && s != nil &&
+		len(s.Relationships.HasOne)+len(s.Relationships.HasMany)+len(s.Relationships.Many2Many) > 0 {
+		h.announce(db.Statement, h.planOf(s).many2Many)
 	}
 }
 
-// announce stores the relations. If there are none but the statement has associations, it stores that for the case that the
-// statement's own parent has announced some, which would otherwise seem to be about these associations.
-func (h *handle) announce(stmt *gorm.Statement, relations []*schema.Relationship, hasAssociations bool) {
-	if h.announces.Load() && (len(relations) > 0 || hasAssociations && inherited[*parent](stmt, parentKey{}) != nil) {
+// announce stores the relations. It stores that there are none if the statement's own parent has announced some, which
+// would otherwise seem to be about the associations of the statement.
+func (h *handle) announce(stmt *gorm.Statement, relations []*schema.Relationship) {
+	if h.announces.Load() && (len(relations) > 0 || inherited[*parent](stmt, parentKey{}) != nil) {
 		stmt.Settings.Store(parentKey{}, &parent{stmt, relations, parentOf(stmt)})
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"gorm.io/gorm"
-
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -126,39 +124,4 @@ func TestForeignKeysAndJoinColumnsHaveTheTypeOfTheKey(t *testing.T) {
 		must(t, db.Create(&remark{Item: &item{Name: "a"}})) // a foreign key may be NULL
 		equal(t, "rows without a user", db.count(t, "remarks", "user_id IS NULL"), 1)
 	}, append(people(), &user{}, &item{}, &remark{})...)
-}
-
-func TestASecondMigrationChangesNothing(t *testing.T) {
-	models := append(people(), &user{}, &keyed{}, &item{}, &city{}, &street{}, &audited{})
-	each(t, func(t *testing.T, db *env) {
-		must(t, db.Create(&user{Name: "a"}))
-		db.log.take()
-		if err := db.AutoMigrate(models...); err != nil {
-			t.Fatal(err)
-		}
-		for _, statement := range db.log.take() {
-			if !strings.HasPrefix(strings.ToUpper(strings.TrimSpace(statement)), "SELECT") {
-				t.Errorf("a second migration runs %s", statement)
-			}
-		}
-		equal(t, "rows", db.count(t, "users", "id = ?", firstID), 1)
-	}, models...)
-}
-
-func TestASoftDeletedRecordIsHidden(t *testing.T) {
-	type entry struct {
-		gormplugin.ModelSoftDelete
-		Name string
-	}
-	each(t, func(t *testing.T, db *env) {
-		entries := []entry{{Name: "a"}, {Name: "b"}}
-		must(t, db.Create(&entries))
-		must(t, db.Delete(&entries[0]))
-		var left []entry
-		must(t, db.Find(&left))
-		equal(t, "entries", len(left), 1)
-		equal(t, "key", left[0].ID, firstID+1)
-		must(t, db.Unscoped().Session(&gorm.Session{}).Find(&left))
-		equal(t, "entries with the deleted one", len(left), 2)
-	}, &entry{})
 }

@@ -12,8 +12,13 @@ import (
 // IDs of the records those of their rows: a record that was skipped gives back the IDs that it got, one that updated a row
 // takes the row's. See conflict.go for the rules.
 func (h *handle) settle(db *gorm.DB) {
-	c := creationOf(db.Statement)
-	if c == nil || c.settled {
+	if c := creationOf(db.Statement); c != nil {
+		c.settle(db)
+	}
+}
+
+func (c *creation) settle(db *gorm.DB) {
+	if c.settled {
 		return
 	}
 	insertID, hasInsertID := c.lastInsertID()
@@ -38,22 +43,14 @@ func (h *handle) settle(db *gorm.DB) {
 // the IDs that they got. Its rows are there if it failed later, in a transaction that goes on.
 func (h *handle) finish(db *gorm.DB) {
 	h.withdraw(db)
-	c := creationOf(db.Statement)
+	c := forget(db.Statement)
 	if c == nil {
 		return
 	}
-	h.settle(db) // if the application has removed the callback that settle has its place before
-	forget(db.Statement)
+	c.settle(db) // if it has not run yet: the application has removed the callback before which it runs
 	if db.Error != nil && (c.failed || hasTransaction(db)) {
 		c.takeBack(h.planOf(db.Statement.Schema))
 	}
-}
-
-// settlement is the work of settle on one statement.
-type settlement struct {
-	*creation
-	*conflict
-	db *gorm.DB
 }
 
 // lastInsertID returns what noteRowsMet has made MySQL keep, 0 if no row was met.
@@ -75,8 +72,7 @@ func (s *settlement) settleSkipped(insertID int64, hasInsertID bool) error {
 		return nil // all were inserted
 	}
 	// A count of 0 does not say that nothing was inserted: a trigger that moves rows to a partition counts none.
-	given := s.recordsWhere(func(i int) bool { return len(s.gave(i)) > 0 })
-	skipped, err := s.absent(given)
+	skipped, err := s.absent(true)
 	if err != nil {
 		return err
 	}
@@ -97,7 +93,7 @@ func (s *settlement) settleUpdated(insertID int64, hasInsertID bool) error {
 	case s.source == returned:
 		s.restoreRecords() // rows are missing, so GORM has assigned them to the wrong records
 	}
-	unknown, err := s.absent(s.recordsWhere(func(int) bool { return true }))
+	unknown, err := s.absent(false)
 	if err != nil {
 		return err
 	}
@@ -128,30 +124,6 @@ func (s *settlement) clear(unknown []int, doubtful bool) error {
 		}
 	}
 	return s.refuseOrphans(unknown, columns)
-}
-
-func (s *settlement) recordsWhere(is func(i int) bool) []int {
-	var found []int
-	for i := range s.records.n {
-		if is(i) {
-			found = append(found, i)
-		}
-	}
-	return found
-}
-
-// had returns what record i had in column j when the statement was built.
-func (s *settlement) had(i, j int) value { return s.before[i*len(s.columns)+j] }
-
-// gave returns the columns that record i had in the statement as fill left them; a hook may have replaced an ID.
-func (s *settlement) gave(i int) []int {
-	var columns []int
-	for j := range s.columns {
-		if id := s.gaveID(i, j); id != 0 && s.had(i, j).id == id {
-			columns = append(columns, j)
-		}
-	}
-	return columns
 }
 
 // isChanged reports whether GORM has set a column of record i to what a row has.

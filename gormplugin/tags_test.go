@@ -275,33 +275,13 @@ func TestTagsThatCannotBeFollowedAreErrorsOfCreate(t *testing.T) {
 			t.Errorf("%T: error %v, want ErrTag with %q", c.model, err, c.want)
 		}
 		if err := gormplugin.DisableAutoIncrement(db.DB, c.model); !errors.Is(err, gormplugin.ErrTag) {
-			t.Errorf("Prepare(%T): error %v, want ErrTag", c.model, err)
+			t.Errorf("DisableAutoIncrement(%T): error %v, want ErrTag", c.model, err)
 		}
 	}
 	wantCalls(t, db.gen)
 }
 
 func (e *env) DryRun() *gorm.DB { return e.Session(&gorm.Session{DryRun: true}) }
-
-func TestATagErrorRollsTheParentBack(t *testing.T) {
-	type bad struct {
-		ID     snowflake.ID
-		GoodID snowflake.ID
-		Value  int32 `gorm:"snowflake"`
-	}
-	type good struct {
-		ID   snowflake.ID
-		Bads []bad
-	}
-	each(t, func(t *testing.T, db *env) {
-		g := good{Bads: []bad{{}}}
-		if err := db.Create(&g).Error; !errors.Is(err, gormplugin.ErrTag) {
-			t.Errorf("error %v, want ErrTag", err)
-		}
-		db.wantKeys(t, "goods")
-		equal(t, "key of the child", g.Bads[0].ID, 0)
-	}, &good{}, &bad{})
-}
 
 func TestSelectWritesTaggedFieldsAndOmitLeavesThemOut(t *testing.T) {
 	type voucher struct {

@@ -36,7 +36,7 @@ func TestAReturningClauseOfTheCallerIsKept(t *testing.T) {
 
 				skipped, cities := city{Code: "BER"}, []city{{Code: "BER"}, {Code: "PAR", Name: "Paris"}, {Code: "BER"}}
 				must(t, db.Clauses(nothing, own).Create(&skipped))
-				if db.mysql && db.returning() && name != "other columns" { // the row that was met is returned
+				if db.mysql && db.returning() && name != "other columns" { // MariaDB returns the row that was met
 					equal(t, "key of the skipped record", skipped.ID, key)
 				}
 				must(t, db.Clauses(nothing, own).Create(&cities))
@@ -177,7 +177,7 @@ func TestColumnsThatTheDatabaseFillsAreStillReadBack(t *testing.T) {
 		j := job{Code: "a", Name: "again"}
 		must(t, db.Clauses(byCode).Create(&j))
 		equal(t, "key", j.ID, 7)
-		if db.returning() { // GORM reads no defaults on MySQL
+		if db.returning() {
 			equal(t, "state", j.State, "done")
 		}
 	}, &job{})

@@ -92,25 +92,6 @@ func TestAttachingExistingAndNewRecordsTogetherTakesOneQueryToBeSure(t *testing.
 	}, people()...)
 }
 
-func TestAppendOfASkippedRecordIsAnErrorAndNoOrphan(t *testing.T) {
-	type keyword struct {
-		ID   snowflake.ID `gorm:"primaryKey;type:int"`
-		Word string       `gorm:"uniqueIndex;size:20"`
-	}
-	type article struct {
-		ID       snowflake.ID `gorm:"primaryKey;type:int"`
-		Keywords []keyword    `gorm:"many2many:article_keywords"`
-	}
-	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-		must(t, db.Create(&keyword{Word: "go"}))
-		a := article{}
-		must(t, db.Create(&a))
-		wantKeyUnknown(t, db.Model(&a).Association("Keywords").Append(&keyword{Word: "go"}))
-		equal(t, "join rows", db.count(t, "article_keywords", "1 = 1"), 0)
-		equal(t, "keywords", db.count(t, "keywords", "1 = 1"), 1)
-	}, &keyword{}, &article{})
-}
-
 func TestAnUpsertWorksWithoutDefaultTransactionsAndInPreparedStatements(t *testing.T) {
 	config := gorm.Config{
 		SkipDefaultTransaction: true, PrepareStmt: true,

@@ -126,17 +126,6 @@ func TestARowThatIsMetByARecordWithAnotherKeyGivesItsOwn(t *testing.T) {
 	}, &city{}, &street{})
 }
 
-func TestUpdateAllTakesTheKeyOfTheRow(t *testing.T) {
-	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-		key := withBerlin(t, db)
-		all := clause.OnConflict{Columns: []clause.Column{{Name: "code"}}, UpdateAll: true}
-		c := city{Code: "BER", Name: "Berlin, Stadt", Streets: []street{{Name: "Allee"}}}
-		must(t, db.Clauses(all).Create(&c))
-		equal(t, "key", c.ID, key)
-		wantCities(t, db, c)
-	}, &city{}, &street{})
-}
-
 func TestAConflictTargetOfSeveralColumnsIsFollowed(t *testing.T) {
 	type plot struct {
 		ID    snowflake.ID `gorm:"primaryKey;type:int"`

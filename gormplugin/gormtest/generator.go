@@ -4,12 +4,13 @@
 //	gen := gormtest.New(time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC))
 //	db, err := gorm.Open(dialector, &gorm.Config{NowFunc: gen.Now}, gormplugin.New(gen))
 //
-// It also sets the time of rows, pins single IDs, and fails on demand, for the paths that a real generator takes once a
-// year. Never use it for data that are kept: the next run makes the same IDs again.
+// It also sets the time of rows, pins single IDs, and fails on demand, to test paths that a real generator rarely takes.
+// Never use it for data that are kept: the next run makes the same IDs again.
 package gormtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -19,36 +20,65 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Generator makes IDs of a layout as a function of its settings and of the calls so far, with no clock. The IDs differ
-// from each other, save pinned ones, and ascend as long as the time is not set back.
+// Generator makes IDs of a layout as a function of its settings and of the calls so far, without a clock. The IDs differ
+// from each other, except pinned ones, and ascend as long as the time is not set back. The worker and all other fields are 0.
 //
-// Its methods are safe for concurrent use; which goroutine gets which ID is then up to the scheduler. Make one with [New].
+// Its methods are safe for concurrent use; the scheduler then decides which goroutine gets which ID. Make one with [New].
 type Generator struct {
 	layout snowflake.Layout // these never change
 	step   time.Duration
-	parts  snowflake.Parts // the worker and other fields of every ID
-	err    error           // of the options
+	err    error // of the options
 
 	mu     sync.Mutex
 	at     time.Time              // of the next ID
 	now    time.Time              // of the last one
 	next   map[snowflake.ID]int64 // by the first ID of a tick, the sequence that comes next in it
-	pinned []snowflake.ID         // to hand out first
+	pinned []snowflake.ID         // to issue first
 	fails  error                  // once left is used up; nil if it does not fail
 	left   int
 }
 
 var _ gormplugin.Generator = (*Generator)(nil)
 
-// New returns a generator whose first ID has the time start, or that of the tick in which start lies. Without options the
-// IDs are of [snowflake.Default] and worker 0, and each is one tick (1 ms) later than the one before. Options that are
-// nil are ignored. A start or an option that does not fit the layout is reported by the first call that makes an ID.
+// Option changes what [New] returns. The functions of this package are the only way to make one.
+type Option interface{ apply(g *Generator) error }
+
+type optionFunc func(g *Generator) error
+
+func (f optionFunc) apply(g *Generator) error { return f(g) }
+
+// WithLayout makes IDs of the layout l instead of snowflake.Default().
+func WithLayout(l snowflake.Layout) Option {
+	return optionFunc(func(g *Generator) error {
+		g.layout = l
+		return nil
+	})
+}
+
+// WithStep makes each ID d later than the one before, instead of one tick. IDs of one tick differ in their sequence; when
+// that is used up, the next tick follows. With 0 all IDs have one time as far as there is room. A negative d is
+// snowflake.ErrOption.
+func WithStep(d time.Duration) Option {
+	return optionFunc(func(g *Generator) error {
+		if d < 0 {
+			return fmt.Errorf("%w: the step is %v, want 0 or more", snowflake.ErrOption, d)
+		}
+		g.step = d
+		return nil
+	})
+}
+
+// New returns a generator whose first ID has the time start, or that of the tick that contains start. Without options the
+// IDs are of [snowflake.Default], and each is one tick (1 ms) later than the one before. The first call of Fill reports a
+// start that does not fit the layout, and invalid options.
 func New(start time.Time, opts ...Option) *Generator {
 	g := &Generator{layout: snowflake.Default(), step: -1, at: start, now: start, next: make(map[snowflake.ID]int64)}
-	for _, opt := range opts {
+	for i, opt := range opts {
+		err := fmt.Errorf("%w: option %d is nil", snowflake.ErrOption, i)
 		if opt != nil {
-			opt.apply(g)
+			err = opt.apply(g)
 		}
+		g.err = errors.Join(g.err, err)
 	}
 	if g.step < 0 {
 		g.step = g.layout.Tick()
@@ -56,22 +86,15 @@ func New(start time.Time, opts ...Option) *Generator {
 	return g
 }
 
-// Layout returns the layout of the IDs. By it gormplugin.CreatedBetween reads their times.
+// Layout returns the layout of the IDs. gormplugin.CreatedBetween needs it.
 func (g *Generator) Layout() snowflake.Layout { return g.layout }
-
-// Next returns the next ID. Its errors are those of Fill.
-func (g *Generator) Next() (snowflake.ID, error) {
-	var ids [1]snowflake.ID
-	err := g.Fill(context.Background(), ids[:])
-	return ids[0], err
-}
 
 // Fill sets every element of dst to the next ID, or returns an error and leaves dst and the generator as they were. It
 // never waits.
 //
 // It returns the error of [Generator.FailAfter] when that is due; ctx.Err() if ctx is done; snowflake.ErrEmptyFill for an
 // empty dst; snowflake.ErrBeforeEpoch or snowflake.ErrTimeExhausted for a time outside the layout; and
-// snowflake.ErrOption, ErrLayout, ErrUnknownField or ErrFieldRange for options that cannot be right.
+// snowflake.ErrOption or ErrLayout for invalid options.
 func (g *Generator) Fill(ctx context.Context, dst []snowflake.ID) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -106,11 +129,10 @@ func (g *Generator) Fill(ctx context.Context, dst []snowflake.ID) error {
 	return nil
 }
 
-// one returns an ID of the time that is set, and moves that time on.
+// one returns an ID of the time that is set, and advances that time.
 func (g *Generator) one() (snowflake.ID, error) {
 	for {
-		parts := g.parts
-		parts.Time = g.at
+		parts := snowflake.Parts{Time: g.at}
 		first, err := g.layout.Compose(parts)
 		if err != nil {
 			return 0, err
@@ -133,7 +155,7 @@ func (g *Generator) one() (snowflake.ID, error) {
 	}
 }
 
-// forget makes the IDs those that come next again.
+// forget makes the IDs come next again.
 func (g *Generator) forget(ids []snowflake.ID) {
 	for _, id := range ids {
 		parts := g.layout.Decompose(id)
@@ -145,32 +167,31 @@ func (g *Generator) forget(ids []snowflake.ID) {
 }
 
 // SetTime sets the time of the next ID; those after it follow in steps. The time may be set back, for rows that are to be
-// older than the ones there are: the IDs still differ from all others, but are smaller than some.
+// older than existing ones: the IDs still differ from all others, but are smaller than some.
 func (g *Generator) SetTime(t time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.at = t
 }
 
-// Now returns the time of the last ID in UTC, to the tick, or that of [New] before there is one. As gorm.Config.NowFunc it
-// makes the times that GORM sets, such as CreatedAt, the same in every run too.
+// Now returns the time of the last ID in UTC, rounded down to the tick, or that of [New] before the first ID. As
+// gorm.Config.NowFunc it makes the times that GORM sets, such as CreatedAt, the same in every run.
 func (g *Generator) Now() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.now.UTC()
 }
 
-// Pin makes ids the next ones, in this order, whatever they are: the key of a row that a golden file knows from elsewhere,
-// a key that is there already, or 0, to see what an error does. After them come the IDs that would have come now. IDs that
-// are pinned already come first.
+// Pin makes ids the next ones, in this order: the key of a row in a golden file, a key that exists already, or 0, to test
+// an error. After them come the IDs that would have come now. IDs that are pinned already come first.
 func (g *Generator) Pin(ids ...snowflake.ID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.pinned = append(slices.Clone(g.pinned), ids...)
 }
 
-// FailAfter hands out n more IDs and then fails: the first call that wants more gets err and no ID, as does every call
-// after it. With err nil the generator works again.
+// FailAfter issues n more IDs and then fails: the first call that wants more gets err and no ID, as does every call after
+// it. With err nil the generator works again.
 func (g *Generator) FailAfter(n int, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -3,7 +3,6 @@ package gormtest_test
 import (
 	"context"
 	"errors"
-	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -15,13 +14,20 @@ import (
 
 var start = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 
+// one returns the next ID.
+func one(gen *gormtest.Generator) (snowflake.ID, error) {
+	var ids [1]snowflake.ID
+	err := gen.Fill(context.Background(), ids[:])
+	return ids[0], err
+}
+
 // take returns the next n IDs, one by one.
 func take(t *testing.T, gen *gormtest.Generator, n int) []snowflake.ID {
 	t.Helper()
 	ids := make([]snowflake.ID, n)
 	for i := range ids {
 		var err error
-		if ids[i], err = gen.Next(); err != nil {
+		if ids[i], err = one(gen); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,16 +93,6 @@ func TestOneTimeIsLeftWhenItsSequenceIsUsedUp(t *testing.T) {
 	}
 }
 
-func TestFieldsAreTheSameInAllIDs(t *testing.T) {
-	gen := gormtest.New(start, gormtest.WithLayout(preset("datacenter")),
-		gormtest.WithWorker(3), gormtest.WithField("datacenter", 5))
-	for _, id := range take(t, gen, 3) {
-		if p := gen.Layout().Decompose(id); p.Worker != 3 || p.Fields["datacenter"] != 5 {
-			t.Errorf("parts %v, want worker 3 and datacenter 5", p)
-		}
-	}
-}
-
 func TestSetTimeGoesBothWaysAndRepeatsNothing(t *testing.T) {
 	gen := gormtest.New(start)
 	layout := gen.Layout()
@@ -152,7 +148,7 @@ func TestFailAfterFailsUntilItIsToldOtherwise(t *testing.T) {
 	if err := gen.Fill(t.Context(), batch); !errors.Is(err, down) || batch[0] != -1 || batch[1] != -1 {
 		t.Errorf("a batch beyond the limit: %v, error %v", batch, err)
 	}
-	if id, err := gen.Next(); !errors.Is(err, down) || id != 0 {
+	if id, err := one(gen); !errors.Is(err, down) || id != 0 {
 		t.Errorf("after it: %d, error %v", id, err)
 	}
 	gen.FailAfter(0, nil)
@@ -161,7 +157,7 @@ func TestFailAfterFailsUntilItIsToldOtherwise(t *testing.T) {
 		t.Errorf("IDs %v, want %v: a failed call uses none up", got, want)
 	}
 	gen.FailAfter(0, down)
-	if _, err := gen.Next(); !errors.Is(err, down) {
+	if _, err := one(gen); !errors.Is(err, down) {
 		t.Errorf("at once: error %v", err)
 	}
 }
@@ -180,12 +176,10 @@ func TestWhatCannotBeIsReportedByTheFirstCall(t *testing.T) {
 		"after the end":    {gormtest.New(layout.End()), t.Context(), 1, snowflake.ErrTimeExhausted},
 		"over the end":     {gormtest.New(layout.End().Add(-layout.Tick())), t.Context(), 2, snowflake.ErrTimeExhausted},
 		"negative step":    {gormtest.New(start, gormtest.WithStep(-1)), t.Context(), 1, snowflake.ErrOption},
-		"worker":           {gormtest.New(start, gormtest.WithWorker(math.MaxInt64)), t.Context(), 1, snowflake.ErrFieldRange},
-		"no such field":    {gormtest.New(start, gormtest.WithField("shard", 1)), t.Context(), 1, snowflake.ErrUnknownField},
 		"zero layout":      {gormtest.New(start, gormtest.WithLayout(snowflake.Layout{})), t.Context(), 1, snowflake.ErrLayout},
 		"context":          {gormtest.New(start), canceled, 1, context.Canceled},
 		"nothing":          {gormtest.New(start), t.Context(), 0, snowflake.ErrEmptyFill},
-		"a nil option":     {gormtest.New(start, nil), t.Context(), 1, nil},
+		"a nil option":     {gormtest.New(start, nil), t.Context(), 1, snowflake.ErrOption},
 	} {
 		if err := tt.gen.Fill(tt.ctx, make([]snowflake.ID, tt.n)); !errors.Is(err, tt.want) {
 			t.Errorf("%s: error %v, want %v", name, err, tt.want)
