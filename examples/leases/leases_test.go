@@ -1,11 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
@@ -48,11 +50,20 @@ func TestItReadsEveryDatabase(t *testing.T) {
 		if held, free := shown(t, append(args, "-namespace", "orders")...); held != 1 || free != 1 {
 			t.Errorf("%d held and %d free workers, want 1 and 1", held, free)
 		}
+		var out strings.Builder
+		var entries []lease.Entry
+		if err := run(t.Context(), append(args, "-json"), &out); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(out.String()), &entries); err != nil || len(entries) != 3 || !entries[0].Held || entries[0].Token != "" {
+			t.Errorf("error %v, printed\n%s", err, out.String())
+		}
 	})
 }
 
 func TestBadArgumentsAreExplained(t *testing.T) {
 	for args, want := range map[string]string{
+		"-db a -dsn b":       "exclude each other",
 		"extra":              `unexpected argument "extra"`,
 		"-colour":            "flag provided but not defined",
 		"-db /nowhere/at/al": "open the database",

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -39,11 +40,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	dsn := flags.String("dsn", "", "PostgreSQL `DSN`, such as postgres://postgres@localhost/test,\n"+
 		"or MySQL, such as user:password@tcp(host:port)/database")
 	namespace := flags.String("namespace", "", "show only this one (default all)")
+	asJSON := flags.Bool("json", false, "print JSON instead of a table")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if *file != "" && *dsn != "" {
+		return errors.New("-db and -dsn exclude each other")
 	}
 
 	// GORM serves here for its three drivers only; the store needs just the *sql.DB.
@@ -77,6 +82,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	entries, err := store.List(ctx, *namespace)
 	if err != nil {
 		return err
+	}
+	if *asJSON {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(entries)
 	}
 	return lease.WriteTable(out, entries)
 }
