@@ -35,11 +35,11 @@ func (h *handle) rewrite(db *gorm.DB) {
 	if db.Error != nil || stmt.Schema == nil {
 		return
 	}
-	s, c := stmt.Schema, creationOf(stmt)
+	s, c := stmt.Schema, h.creationOf(stmt)
 	if c == nil || (s.BeforeCreate || s.BeforeSave) && !stmt.SkipHooks {
 		// Again: a hook may have cleared a key, or the application has removed the callback before which fill runs.
 		h.fill(db)
-		c = creationOf(stmt)
+		c = h.creationOf(stmt)
 	}
 	p := h.planOf(s)
 	if db.Error != nil || len(p.columns) == 0 ||
@@ -62,7 +62,7 @@ func (h *handle) rewrite(db *gorm.DB) {
 		h.watch(c, own, does, r)
 	}
 	if c.changes != nil || c.conflict != nil {
-		remember(c)
+		h.remember(c)
 	}
 }
 

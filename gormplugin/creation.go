@@ -2,12 +2,43 @@ package gormplugin
 
 import (
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
+
+// handle is what the callbacks of one database share.
+type handle struct {
+	*config
+	returning bool                     // the dialect has INSERT ... RETURNING
+	mysql     bool                     // conflicts are handled by ON DUPLICATE KEY UPDATE, which has no conflict target
+	plans     sync.Map                 // *schema.Schema to *plan
+	last      atomic.Pointer[plan]     // the plan that was used last, mostly the next one too
+	warned    sync.Map                 // reflect.Type of models
+	announces atomic.Bool              // a model has relations to announce
+	running   atomic.Pointer[creation] // of the Create that runs, or of one of several
+}
+
+func (h *handle) planOf(s *schema.Schema) *plan {
+	if p := h.last.Load(); p != nil && p.schema == s {
+		return p
+	}
+	found, ok := h.plans.Load(s)
+	if !ok {
+		found, _ = h.plans.LoadOrStore(s, h.config.planOf(s))
+	}
+	p := found.(*plan)
+	if len(p.belongsTo)+len(p.many2Many) > 0 {
+		h.announces.Store(true)
+	}
+	h.last.Store(p)
+	return p
+}
 
 // creation is what the callbacks of one Create tell each other: which IDs the records got, and what was changed in the
 // statement, to be changed back.
@@ -17,6 +48,7 @@ type creation struct {
 	given   []snowflake.ID // for each record and column the ID it got, or 0; nil if none got one
 	one     [1]snowflake.ID
 
+	kept     bool      // remember has run
 	settled  bool      // settle has run
 	failed   bool      // before settle ran: no row was written
 	changes  *changes  // nil if the statement is as it was
@@ -26,10 +58,20 @@ type creation struct {
 // creationKey is the key of a creation among the settings of a statement.
 type creationKey struct{}
 
-func remember(c *creation) { c.stmt.Settings.Store(creationKey{}, c) }
+// remember keeps a creation for the next callbacks: in the handle if no other Create runs, which saves 2 % of a Create
+// (go test -run '^$' -bench 'Create$' -benchtime 10000x ./gormplugin), else in the settings. A statement has one at most.
+func (h *handle) remember(c *creation) {
+	if !c.kept && !h.running.CompareAndSwap(nil, c) {
+		c.stmt.Settings.Store(creationKey{}, c)
+	}
+	c.kept = true
+}
 
 // creationOf returns the creation of the statement, or nil.
-func creationOf(stmt *gorm.Statement) *creation {
+func (h *handle) creationOf(stmt *gorm.Statement) *creation {
+	if c := h.running.Load(); c != nil && c.stmt == stmt {
+		return c
+	}
 	if c := inherited[*creation](stmt, creationKey{}); c != nil && c.stmt == stmt {
 		return c
 	}
@@ -37,12 +79,12 @@ func creationOf(stmt *gorm.Statement) *creation {
 }
 
 // forget returns the creation of the statement, or nil, and removes it: the statement may be used again.
-func forget(stmt *gorm.Statement) *creation {
-	value, ok := stmt.Settings.LoadAndDelete(creationKey{})
-	if c, _ := value.(*creation); ok && c.stmt == stmt {
-		return c
+func (h *handle) forget(stmt *gorm.Statement) *creation {
+	c := h.creationOf(stmt)
+	if c != nil && !h.running.CompareAndSwap(c, nil) {
+		stmt.Settings.Delete(creationKey{})
 	}
-	return nil
+	return c
 }
 
 // gaveID returns the ID that column j of record i got, or 0.

@@ -84,7 +84,7 @@ func (h *handle) fillPlain(p *plan, stmt *gorm.Statement) (done bool, err error)
 			return true, err
 		}
 		field.SetInt(int64(c.given[0]))
-		remember(c)
+		h.remember(c)
 		return true, nil
 	case reflect.Slice:
 		switch element := value.Type().Elem(); {
@@ -133,7 +133,7 @@ func (h *handle) fillPlainList(p *plan, stmt *gorm.Statement, pointers bool) err
 	if len(ids) > 0 {
 		return h.settleRepeated(c, p)
 	}
-	remember(c)
+	h.remember(c)
 	return nil
 }
 
@@ -157,16 +157,19 @@ func (h *handle) fillAny(p *plan, stmt *gorm.Statement) error {
 	if err != nil {
 		return err
 	}
-	c := creationOf(stmt)
-	if size := r.n * len(r.columns); c == nil || len(c.given) != size {
-		c = &creation{stmt: stmt, columns: r.columns, given: make([]snowflake.ID, size)}
+	c := h.creationOf(stmt)
+	if c == nil {
+		c = &creation{stmt: stmt}
+	}
+	if size := r.n * len(r.columns); len(c.given) != size {
+		c.columns, c.given = r.columns, make([]snowflake.ID, size)
 	}
 	if unused := r.fill(batches, c.given); unused {
 		if err := h.settleRepeated(c, p); err != nil {
 			return err
 		}
 	}
-	remember(c)
+	h.remember(c)
 	return nil
 }
 

@@ -6,24 +6,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 	"gorm.io/gorm/utils"
 )
-
-// handle is what the callbacks of one database share.
-type handle struct {
-	*config
-	returning bool                 // the dialect has INSERT ... RETURNING
-	mysql     bool                 // conflicts are handled by ON DUPLICATE KEY UPDATE, which has no conflict target
-	plans     sync.Map             // *schema.Schema to *plan
-	last      atomic.Pointer[plan] // the plan that was used last, mostly the next one too
-	warned    sync.Map             // reflect.Type of models
-	announces atomic.Bool          // a model has relations to announce
-}
 
 // plan is what the plugin knows about a model. It is computed once for a handle and never changes. The schema, which all
 // users of the handle share, is only read.
@@ -38,22 +25,6 @@ type plan struct {
 	badReference error                  // every Create and Update fails with it
 	belongsTo    []*schema.Relationship // that refer to a column of the associated model that the plugin fills
 	many2Many    []*schema.Relationship // the same
-}
-
-func (h *handle) planOf(s *schema.Schema) *plan {
-	if p := h.last.Load(); p != nil && p.schema == s {
-		return p
-	}
-	found, ok := h.plans.Load(s)
-	if !ok {
-		found, _ = h.plans.LoadOrStore(s, h.config.planOf(s))
-	}
-	p := found.(*plan)
-	if len(p.belongsTo)+len(p.many2Many) > 0 {
-		h.announces.Store(true)
-	}
-	h.last.Store(p)
-	return p
 }
 
 func (c *config) planOf(s *schema.Schema) *plan {

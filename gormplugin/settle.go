@@ -12,7 +12,7 @@ import (
 // IDs of the records those of their rows: a record that was skipped gives back the IDs that it got, one that updated a row
 // takes the row's. See conflict.go for the rules.
 func (h *handle) settle(db *gorm.DB) {
-	if c := creationOf(db.Statement); c != nil {
+	if c := h.creationOf(db.Statement); c != nil {
 		c.settle(db)
 	}
 }
@@ -43,7 +43,7 @@ func (c *creation) settle(db *gorm.DB) {
 // the IDs that they got. Its rows are there if it failed later, in a transaction that goes on.
 func (h *handle) finish(db *gorm.DB) {
 	h.withdraw(db)
-	c := forget(db.Statement)
+	c := h.forget(db.Statement)
 	if c == nil {
 		return
 	}
