@@ -2,6 +2,7 @@ package snowflake_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -14,12 +15,19 @@ type fakeClock struct {
 	wall    time.Time
 	elapsed time.Duration
 	slept   []time.Duration
-	onSleep func() // called before each sleep
+	onSleep func() error // called before each sleep, which its error replaces
+	onNow   func()       // called before the wall clock is read
 }
+
+// errAwake makes a Sleep return at once, without an error and without a look at its context.
+var errAwake = errors.New("awake")
 
 func newFakeClock(at time.Time) *fakeClock { return &fakeClock{wall: at, elapsed: time.Hour} }
 
 func (c *fakeClock) Now() time.Time {
+	if c.onNow != nil {
+		c.onNow()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.wall
@@ -33,7 +41,11 @@ func (c *fakeClock) Elapsed() time.Duration {
 
 func (c *fakeClock) Sleep(ctx context.Context, d time.Duration) error {
 	if c.onSleep != nil {
-		c.onSleep()
+		if err := c.onSleep(); errors.Is(err, errAwake) {
+			return nil
+		} else if err != nil {
+			return err
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return err

@@ -1,8 +1,10 @@
 package snowflake
 
 import (
+	"container/list"
 	"math"
 	"math/bits"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -62,7 +64,9 @@ type core struct {
 	state atomicOf[state] // of the last ID taken
 	_     [cacheLine]byte
 
-	queue queue
+	queueLock sync.Mutex
+	queue     list.List // of *request: calls that wait for room
+
 	*counters
 }
 

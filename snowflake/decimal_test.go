@@ -82,6 +82,9 @@ func TestParseTakesWhatStringPrints(t *testing.T) {
 		if id, err := snowflake.Parse(text); id != want || err != nil {
 			t.Errorf("Parse(%q) = %d, %v, want %d", text, id, err, want)
 		}
+		if id := snowflake.MustParse(text); id != want {
+			t.Errorf("MustParse(%q) = %d, want %d", text, id, want)
+		}
 	}
 	for _, id := range sampleIDs() {
 		if got, err := snowflake.Parse(id.String()); got != id || err != nil {
@@ -90,19 +93,25 @@ func TestParseTakesWhatStringPrints(t *testing.T) {
 	}
 }
 
-func TestParseRefusesWhatStringDoesNotPrint(t *testing.T) {
+func TestParseRejectsWhatStringDoesNotPrint(t *testing.T) {
 	eachRefused(func(text string, want error) {
 		id, err := snowflake.Parse(text)
 		wantError(t, strconv.Quote(text), err, want)
 		if id != 0 {
 			t.Errorf("Parse(%q) = %d with an error, want 0", text, id)
 		}
+		defer func() {
+			if again, ok := recover().(error); !ok || again.Error() != err.Error() {
+				t.Errorf("MustParse(%q): recovered %v", text, again)
+			}
+		}()
+		snowflake.MustParse(text)
 	})
 }
 
 // Each byte value at each place of a text of each length: the tests of eight characters at a time must not let one
 // pass.
-func TestParseRefusesEveryWrongByteAtEveryPlace(t *testing.T) {
+func TestParseRejectsEveryWrongByteAtEveryPlace(t *testing.T) {
 	for length := 1; length <= 20; length++ {
 		digits := "12345678901234567890"[:length]
 		for at := range length {
@@ -115,7 +124,7 @@ func TestParseRefusesEveryWrongByteAtEveryPlace(t *testing.T) {
 }
 
 // Wrong bytes beside each other: a carry out of one may make the next look right.
-func TestParseRefusesWrongBytesBesideEachOther(t *testing.T) {
+func TestParseRejectsWrongBytesBesideEachOther(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	interesting := []byte{0x00, '/', '0', '9', ':', '?', 0x7f, 0x80, 0xb0, 0xb9, 0xba, 0xff}
 	for range 200_000 {
@@ -125,20 +134,6 @@ func TestParseRefusesWrongBytesBesideEachOther(t *testing.T) {
 		}
 		checkParse(t, string(text))
 	}
-}
-
-func TestMustParseReturnsTheIDOrPanics(t *testing.T) {
-	if id := snowflake.MustParse("175928847299117063"); id != 175928847299117063 {
-		t.Errorf("MustParse = %d", id)
-	}
-	defer func() {
-		err, ok := recover().(error)
-		if !ok {
-			t.Fatal("MustParse of 007 did not panic with an error")
-		}
-		wantError(t, "MustParse of 007", err, snowflake.ErrSyntax)
-	}()
-	snowflake.MustParse("007")
 }
 
 func TestIDPrintsWhatStrconvPrints(t *testing.T) {

@@ -106,41 +106,27 @@ type benchmarkRecord[T any] struct {
 	Name              string
 }
 
-func benchmarkRecords() (benchmarkRecord[snowflake.ID], benchmarkRecord[int64]) {
-	return benchmarkRecord[snowflake.ID]{1234567890123456789, 1234567890123456780, 987654321098765432, "alice"},
-		benchmarkRecord[int64]{1234567890123456789, 1234567890123456780, 987654321098765432, "alice"}
-}
-
-func BenchmarkMarshalJSON(b *testing.B) {
-	record, numbers := benchmarkRecords()
-	takeTurns(b,
-		subject{"int64", func(n int) {
-			for range n {
-				keepBytes, _ = json.Marshal(numbers)
-			}
-		}},
-		subject{"ID", func(n int) {
-			for range n {
-				keepBytes, _ = json.Marshal(record)
-			}
-		}},
-	)
-}
-
-func BenchmarkUnmarshalJSON(b *testing.B) {
-	record, numbers := benchmarkRecords()
+func BenchmarkJSON(b *testing.B) {
+	record := benchmarkRecord[snowflake.ID]{1234567890123456789, 1234567890123456780, 987654321098765432, "alice"}
+	numbers := benchmarkRecord[int64]{1234567890123456789, 1234567890123456780, 987654321098765432, "alice"}
 	text, _ := json.Marshal(record)
 	numberText, _ := json.Marshal(numbers)
-	takeTurns(b,
-		subject{"int64", func(n int) {
+	marshal := func(name string, v any) subject {
+		return subject{name, func(n int) {
 			for range n {
-				_ = json.Unmarshal(numberText, &numbers)
+				keepBytes, _ = json.Marshal(v)
 			}
-		}},
-		subject{"ID", func(n int) {
+		}}
+	}
+	unmarshal := func(name string, text []byte, v any) subject {
+		return subject{name, func(n int) {
 			for range n {
-				_ = json.Unmarshal(text, &record)
+				_ = json.Unmarshal(text, v)
 			}
-		}},
-	)
+		}}
+	}
+	b.Run("Marshal", func(b *testing.B) { takeTurns(b, marshal("int64", &numbers), marshal("ID", &record)) })
+	b.Run("Unmarshal", func(b *testing.B) {
+		takeTurns(b, unmarshal("int64", numberText, &numbers), unmarshal("ID", text, &record))
+	})
 }

@@ -39,7 +39,11 @@ func ExampleGenerator_Fill() {
 }
 
 func ExampleGenerator_With() {
-	gen, err := snowflake.New(2, snowflake.WithLayout(preset("resource")), snowflake.WithField("region", 7))
+	layout, err := snowflake.Preset("resource")
+	if err != nil {
+		log.Fatal(err)
+	}
+	gen, err := snowflake.New(2, snowflake.WithLayout(layout), snowflake.WithField("region", 7))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,5 +1,7 @@
 package snowflake
 
+import "time"
+
 // ErrForeignClock is returned in a testing/synctest bubble that the generator was not created in, and outside of its
 // own.
 var ErrForeignClock = errForeignClock
@@ -24,4 +26,16 @@ func (g *Generator) LimitToIssued() {
 	c := g.current()
 	c.last = c.state.Load()
 	c.limit.Store(c.last)
+}
+
+// Spin is what a call does that lost a race.
+func Spin(d time.Duration) { spin(d) }
+
+// ServeAndWithdraw is a call whose context ends after another call has served it.
+func (g *Generator) ServeAndWithdraw(count uint64) {
+	c := g.current()
+	own := &request{reach: g.reach, count: count}
+	own.place = c.queue.PushBack(own)
+	c.look(own, c.now())
+	c.withdraw(own)
 }

@@ -19,8 +19,8 @@ func canonical(text string) (snowflake.ID, bool) {
 
 // addTexts adds one seed for each branch of a reader of decimal text.
 func addTexts(add func(text string)) {
-	for _, text := range []string{"", "-", "0", "-0", "5", "-5", "+5", "007", "1234567", "12345678", "175928847299117063",
-		"9223372036854775807", "-9223372036854775808", "9223372036854775808", "12345678/0123456789", "1e18", "77.00"} {
+	for text := range strings.FieldsSeq("- 0 -0 5 -5 +5 007 1234567 12345678 175928847299117063 9223372036854775807 " +
+		"-9223372036854775808 9223372036854775808 12345678/0123456789 1e18 77.00") {
 		add(text)
 	}
 }

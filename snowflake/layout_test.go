@@ -19,7 +19,7 @@ func fields(pairs ...any) []snowflake.Field {
 	return list
 }
 
-func TestBadLayoutsAreRefusedWithTheValueAndTheLimit(t *testing.T) {
+func TestBadLayoutsAreRejectedWithTheValueAndTheLimit(t *testing.T) {
 	tests := []struct {
 		name   string
 		epoch  time.Time
@@ -30,18 +30,14 @@ func TestBadLayoutsAreRefusedWithTheValueAndTheLimit(t *testing.T) {
 		{"over 63 bits", epoch2025, time.Millisecond, fields("time", 42, "worker", 10, "sequence", 12), "64 bits, more than 63"},
 		{"no time", epoch2025, time.Millisecond, fields("worker", 10, "sequence", 12), `no field "time"`},
 		{"no sequence", epoch2025, time.Millisecond, fields("time", 41, "worker", 10), `no field "sequence"`},
-		{"no fields", epoch2025, time.Millisecond, nil, `no field "time"`},
 		{"field twice", epoch2025, time.Millisecond, fields("time", 41, "sequence", 4, "time", 5), `field "time" twice`},
 		{"zero width", epoch2025, time.Millisecond, fields("time", 41, "worker", 0, "sequence", 12), `field "worker" has 0 bits, want 1 to 62`},
-		{"negative width", epoch2025, time.Millisecond, fields("time", 41, "sequence", -12), `field "sequence" has -12 bits, want 1 to 62`},
 		{"width that wraps a byte", epoch2025, time.Millisecond, fields("time", 41, "sequence", 268), `field "sequence" has 268 bits, want 1 to 62`},
 		{"bad name", epoch2025, time.Millisecond, fields("time", 41, "Worker", 5, "sequence", 12), `field name "Worker"`},
-		{"name with a space", epoch2025, time.Millisecond, fields("time", 41, "a b", 5, "sequence", 12), `field name "a b"`},
 		{"empty name", epoch2025, time.Millisecond, fields("time", 41, "", 5, "sequence", 12), `field name ""`},
 		{"too many fields", epoch2025, time.Millisecond, fields("time", 9, "sequence", 1, "a", 1, "b", 1, "c", 1, "d", 1, "e", 1, "f", 1, "g", 1), "9 fields, more than 8"},
 		{"longer than time itself", epoch2025, 1 << 62, fields("time", 40, "sequence", 12), "last longer than 146 billion years"},
 		{"tick of zero", epoch2025, 0, fields("time", 41, "sequence", 12), "tick 0s below 1µs"},
-		{"negative tick", epoch2025, -time.Second, fields("time", 41, "sequence", 12), "tick -1s below 1µs"},
 		{"tick below the clock's grain", epoch2025, 10 * time.Nanosecond, fields("time", 41, "sequence", 12), "tick 10ns below 1µs"},
 		{"epoch too early", time.Time{}, time.Millisecond, fields("time", 41, "sequence", 12), "epoch 0001-01-01T00:00:00Z outside"},
 		{"epoch too late", time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, fields("time", 41, "sequence", 12), "epoch 2300-01-01T00:00:00Z outside"},
@@ -81,7 +77,7 @@ func TestWorkerFieldGoesByTheNamesOfPublishedLayouts(t *testing.T) {
 	}
 }
 
-func TestTheZeroLayoutIsRefusedOrSaysNothing(t *testing.T) {
+func TestTheZeroLayoutIsRejectedOrSaysNothing(t *testing.T) {
 	var l snowflake.Layout
 	if _, err := snowflake.New(0, snowflake.WithLayout(l)); !errors.Is(err, snowflake.ErrLayout) {
 		t.Errorf("New: %v", err)

@@ -69,7 +69,7 @@ func TestEveryIDLiesBelowTheHorizon(t *testing.T) {
 	clock := newFakeClock(epoch2025.Add(time.Hour))
 	l := newLessee(t, 0, snowflake.WithClock(clock))
 	g := l.Generator()
-	horizon := mustTick(t, l) + 5
+	horizon := mustTick(t, l) + l.Lead()/2
 	mustMove(t, l, 3, 0, horizon)
 	last := snowflake.ID(0)
 	for range 3 {

@@ -1,7 +1,6 @@
 package snowflake_test
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -59,7 +58,7 @@ func TestCloseTellsTheFirstTickThatIsUnused(t *testing.T) {
 // A call that has drawn and waits for its IDs to be due has issued them: Close must not give their ticks away, though
 // nobody has seen them yet.
 func TestCloseCountsWhatCallsAreWaitingFor(t *testing.T) {
-	clock := &heldClock{fakeClock: newFakeClock(epoch2025.Add(time.Hour)), waiting: make(chan struct{}), let: make(chan struct{})}
+	clock := newFakeClock(epoch2025.Add(time.Hour))
 	l := newLessee(t, 0, snowflake.WithClock(clock))
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+10_000)
@@ -68,7 +67,13 @@ func TestCloseCountsWhatCallsAreWaitingFor(t *testing.T) {
 	if err := g.Fill(t.Context(), full); err != nil {
 		t.Fatal(err)
 	}
-	drawn := make(chan snowflake.ID)
+	waiting, let, drawn := make(chan struct{}), make(chan struct{}), make(chan snowflake.ID)
+	var once sync.Once
+	clock.onSleep = func() error {
+		once.Do(func() { close(waiting) })
+		<-let
+		return nil
+	}
 	go func() {
 		id, err := g.Next()
 		if err != nil {
@@ -76,24 +81,10 @@ func TestCloseCountsWhatCallsAreWaitingFor(t *testing.T) {
 		}
 		drawn <- id
 	}()
-	<-clock.waiting
+	<-waiting
 	next := l.Close(errors.New("ended"))
-	close(clock.let)
+	close(let)
 	if tick := tickOf(t, g, <-drawn); tick >= next || next > tick+1 {
 		t.Errorf("an ID of the tick %d came out after Close had said %d", tick, next)
 	}
-}
-
-// heldClock sleeps when it is let.
-type heldClock struct {
-	*fakeClock
-	once    sync.Once
-	waiting chan struct{}
-	let     chan struct{}
-}
-
-func (c *heldClock) Sleep(ctx context.Context, d time.Duration) error {
-	c.once.Do(func() { close(c.waiting) })
-	<-c.let
-	return c.fakeClock.Sleep(ctx, d)
 }

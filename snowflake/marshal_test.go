@@ -40,7 +40,7 @@ func TestJSONNullLeavesTheIDAlone(t *testing.T) {
 	}
 }
 
-func TestJSONOfOtherKindsIsRefusedAndKeepsTheID(t *testing.T) {
+func TestJSONOfOtherKindsIsRejectedAndKeepsTheID(t *testing.T) {
 	for want, inputs := range map[error][]string{
 		snowflake.ErrSyntax: {
 			`""`, `" "`, `1.5`, `5.0`, `1e3`, `1E+18`, `-0`, `"-0"`, `"+5"`, `"007"`, `" 5"`, `"5\n"`, `"\u0035\u0020"`, `"\"5\""`,
@@ -60,7 +60,7 @@ func TestJSONOfOtherKindsIsRefusedAndKeepsTheID(t *testing.T) {
 }
 
 // Callers other than encoding/json may pass what is not JSON.
-func TestUnmarshalJSONRefusesWhatIsNotJSON(t *testing.T) {
+func TestUnmarshalJSONRejectsWhatIsNotJSON(t *testing.T) {
 	for _, in := range []string{``, `"`, `""`, `"5`, `5"`, `15"`, `"15`, `'15"`, `'5'`, ` 5`, `"5" `, `007`, `+5`, `nul`, `nulll`, `NULL`, `"\u003"`, `"\5"`, `"1\"`} {
 		id := snowflake.ID(42)
 		wantError(t, strconv.Quote(in), id.UnmarshalJSON([]byte(in)), snowflake.ErrSyntax)
@@ -138,7 +138,7 @@ func TestTextReadersTakeWhatStringPrints(t *testing.T) {
 	}
 }
 
-func TestTextReadersRefuseOtherTextAndKeepTheID(t *testing.T) {
+func TestTextReadersRejectOtherTextAndKeepTheID(t *testing.T) {
 	for name, read := range textReaders {
 		eachRefused(func(text string, want error) {
 			id := snowflake.ID(42)

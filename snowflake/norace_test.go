@@ -2,5 +2,5 @@
 
 package snowflake_test
 
-// raceEnabled says whether the race detector is on. It allocates on its own, so that tests cannot count.
+// raceEnabled reports whether the race detector is on, which allocates.
 const raceEnabled = false

@@ -11,20 +11,16 @@ import (
 func TestParseErrorsReadAsOneSentence(t *testing.T) {
 	var id snowflake.ID
 	parse := func(s string) error { _, err := snowflake.Parse(s); return err }
-	base32 := func(s string) error { _, err := snowflake.ParseBase32(s); return err }
 	base58 := func(s string) error { _, err := snowflake.ParseBase58(s); return err }
 	for want, err := range map[string]error{
 		`snowflake: text "" is not an ID: it has no digits`:                                     parse(""),
 		`snowflake: text "12x4" is not an ID: want decimal digits only, byte 2 is "x"`:          parse("12x4"),
-		`snowflake: text "-1.5" is not an ID: want decimal digits only, byte 2 is "."`:          parse("-1.5"),
 		`snowflake: text "1\xd9" is not an ID: want decimal digits only, byte 1 is "\xd9"`:      parse("1\xd9"),
-		`snowflake: text "+5" is not an ID: want decimal digits only, byte 0 is "+"`:            parse("+5"),
 		`snowflake: text "007" is not an ID: a number starts without a zero, and 0 has no sign`: parse("007"),
 		`snowflake: text "9223372036854775808" is not an ID: ` +
 			`it is outside of [-9223372036854775808, 9223372036854775807]`: parse("9223372036854775808"),
 		`snowflake: JSON "true" is not an ID: want a string or an integer`:                                       id.UnmarshalJSON([]byte("true")),
 		`snowflake: NULL is not an ID: use sqltypes.Null or *snowflake.ID for a column that may be NULL`:         id.Scan(nil),
-		`snowflake: base32 "12" is not an ID: want 13 characters, got 2`:                                         base32("12"),
 		`snowflake: base58 "1111111111l" is not an ID: byte 10 is "l", which is not in the alphabet`:             base58("1111111111l"),
 		`snowflake: base58 "zzzzzzzzzzz" is not an ID: it is above "jpXCZedGfVQ", the largest number of 64 bits`: base58("zzzzzzzzzzz"),
 	} {

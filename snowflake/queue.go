@@ -3,7 +3,6 @@ package snowflake
 import (
 	"container/list"
 	"context"
-	"sync"
 	"time"
 )
 
@@ -17,14 +16,8 @@ const (
 	queuePoll = 20 * time.Millisecond
 )
 
-// queue holds the calls that wait for room, in the order in which they came. Any of them serves the first ones when
-// there is room; the lock is not held while a call waits or reads the clock.
-type queue struct {
-	mu      sync.Mutex
-	waiting list.List // of *request
-}
-
-// request is a call that waits for room.
+// request is a call that waits for room. The core's queue has them in the order in which they came. Any of them serves
+// the first ones when there is room; the lock is not held while a call sleeps or reads the clock.
 type request struct {
 	reach  reach
 	count  uint64
@@ -58,33 +51,32 @@ func (c *core) takeInTurn(ctx context.Context, r reach, now nanos, count uint64)
 
 // join takes the states if there is room and no call waits, or else puts the request into the queue and returns it.
 func (c *core) join(r reach, now nanos, count uint64) (first state, own *request, err error) {
-	q := &c.queue
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.waiting.Len() == 0 && c.untilRoom(r.lead, now) <= 0 {
+	c.queueLock.Lock()
+	defer c.queueLock.Unlock()
+	if c.queue.Len() == 0 && c.untilRoom(r.lead, now) <= 0 {
 		first, _, err = c.step(r, now, count, true)
 		return first, nil, err
 	}
 	own = &request{reach: r, count: count}
-	own.place = q.waiting.PushBack(own)
+	own.place = c.queue.PushBack(own)
 	return 0, own, nil
 }
 
 // look serves the queue and reports whether own was served, or else after which time there is room for the first
 // request.
 func (c *core) look(own *request, now nanos) (left time.Duration, served bool) {
-	c.queue.mu.Lock()
-	defer c.queue.mu.Unlock()
+	c.queueLock.Lock()
+	defer c.queueLock.Unlock()
 	left = c.serve(now)
 	return left, own.served
 }
 
 // withdraw takes back a request, or what it was served.
 func (c *core) withdraw(own *request) {
-	c.queue.mu.Lock()
-	defer c.queue.mu.Unlock()
+	c.queueLock.Lock()
+	defer c.queueLock.Unlock()
 	if !own.served {
-		c.queue.waiting.Remove(own.place)
+		c.queue.Remove(own.place)
 	} else if own.err == nil {
 		c.giveBack(own.first, own.first+state(own.count)-1)
 	}
@@ -94,7 +86,7 @@ func (c *core) withdraw(own *request) {
 // room for the next one.
 func (c *core) serve(now nanos) time.Duration {
 	for {
-		front := c.queue.waiting.Front()
+		front := c.queue.Front()
 		if front == nil {
 			return 0
 		}
@@ -104,7 +96,7 @@ func (c *core) serve(now nanos) time.Duration {
 		}
 		first.first, _, first.err = c.step(first.reach, now, first.count, true)
 		first.served = true
-		c.queue.waiting.Remove(front)
+		c.queue.Remove(front)
 	}
 }
 

@@ -2,5 +2,4 @@
 
 package snowflake_test
 
-// raceEnabled says whether the race detector is on. It allocates on its own, so that tests cannot count.
 const raceEnabled = true

@@ -149,12 +149,12 @@ func TestAWallClockBeyondTheEndIsAnErrorUntilItIsCorrected(t *testing.T) {
 // A caller that was paused between a look at the wall clock and the step must not make the step that another has made
 // meanwhile.
 func TestAStepIsFollowedOnce(t *testing.T) {
-	clock := &reentrantClock{fakeClock: newFakeClock(epoch2025.Add(time.Hour))}
+	clock := newFakeClock(epoch2025.Add(time.Hour))
 	g := mustNew(t, 1, snowflake.WithClock(clock))
 	clock.Advance(time.Second)
 	clock.Step(8 * time.Hour)
-	clock.inNow = func() {
-		clock.inNow = nil
+	clock.onNow = func() {
+		clock.onNow = nil
 		clock.Advance(2 * time.Second)
 		if _, err := g.Next(); err != nil {
 			t.Error(err)
@@ -167,16 +167,4 @@ func TestAStepIsFollowedOnce(t *testing.T) {
 	if ahead := g.Layout().Time(id).Sub(clock.Now()); ahead > snowflake.DefaultLead || g.Stats().Steps != 1 {
 		t.Errorf("an ID %v ahead of the clock, %+v", ahead, g.Stats())
 	}
-}
-
-type reentrantClock struct {
-	*fakeClock
-	inNow func()
-}
-
-func (c *reentrantClock) Now() time.Time {
-	if c.inNow != nil {
-		c.inNow()
-	}
-	return c.fakeClock.Now()
 }

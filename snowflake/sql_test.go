@@ -25,13 +25,11 @@ func TestScanTakesIntegersTextAndIDs(t *testing.T) {
 		want snowflake.ID
 	}{
 		{int64(77), 77},
-		{int64(0), 0},
 		{int64(-5), -5},
 		{int64(math.MaxInt64), math.MaxInt64},
 		{int64(math.MinInt64), math.MinInt64},
 		{int(77), 77},
 		{int32(math.MinInt32), math.MinInt32},
-		{uint64(77), 77},
 		{uint64(math.MaxInt64), math.MaxInt64},
 		{"1234567890123456789", 1234567890123456789},
 		{[]byte("1234567890123456789"), 1234567890123456789},
@@ -45,7 +43,7 @@ func TestScanTakesIntegersTextAndIDs(t *testing.T) {
 	}
 }
 
-func TestScanRefusesOtherTypesNamesThemAndKeepsTheID(t *testing.T) {
+func TestScanRejectsOtherTypesNamesThemAndKeepsTheID(t *testing.T) {
 	for _, test := range []struct {
 		src      any
 		want     error
@@ -54,20 +52,16 @@ func TestScanRefusesOtherTypesNamesThemAndKeepsTheID(t *testing.T) {
 		{nil, snowflake.ErrNull, []string{"NULL", "sqltypes.Null"}},
 		{(*snowflake.ID)(nil), snowflake.ErrNull, []string{"nil *snowflake.ID", "sqltypes.Null"}},
 		{float64(77), snowflake.ErrType, []string{"float64", `"77"`, "DOUBLE", "BIGINT"}},
-		{1.2e18, snowflake.ErrType, []string{"float64", "1.2e+18", "BIGINT"}},
 		{math.NaN(), snowflake.ErrType, []string{"float64", "NaN"}},
 		{float32(77), snowflake.ErrType, []string{"float32", `"77"`, "FLOAT", "BIGINT"}},
 		{true, snowflake.ErrType, []string{"bool", "true", "BOOLEAN", "BIGINT"}},
 		{time.Unix(0, 0).UTC(), snowflake.ErrType, []string{"time.Time", "1970-01-01T00:00:00Z", "DATETIME", "BIGINT"}},
 		{uint64(math.MaxInt64 + 1), snowflake.ErrRange, []string{"uint64", "9223372036854775808", "9223372036854775807"}},
-		{uint64(math.MaxUint64), snowflake.ErrRange, []string{"uint64", "18446744073709551615"}},
 		{struct{}{}, snowflake.ErrType, []string{"struct {}"}},
 		{[]int64{1}, snowflake.ErrType, []string{"[]int64"}},
-		{[8]byte{}, snowflake.ErrType, []string{"[8]uint8"}},
 		{"", snowflake.ErrSyntax, []string{"string", `""`}},
 		{"77  ", snowflake.ErrSyntax, []string{"string", `"77  "`}}, // char(4) pads
 		{"77.00", snowflake.ErrSyntax, []string{"string", `"77.00"`}},
-		{[]byte{}, snowflake.ErrSyntax, []string{"[]byte", `""`}},
 		{[]byte(nil), snowflake.ErrSyntax, []string{"[]byte"}},
 		{[]byte("9223372036854775808"), snowflake.ErrRange, []string{"[]byte", `"9223372036854775808"`}},
 	} {

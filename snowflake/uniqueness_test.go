@@ -131,7 +131,6 @@ func TestNoIDComesTwiceNorOutOfOrderNorOutOfTime(t *testing.T) {
 			if issued := int64(g.Stats().Issued - start); issued != w.count.Load() {
 				t.Errorf("Stats counts %d IDs, %d were issued", issued, w.count.Load())
 			}
-			t.Logf("%d IDs, %d waits", w.count.Load(), g.Stats().Waits)
 		})
 	}
 }

@@ -3,6 +3,7 @@ package snowflake_test
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -59,77 +60,67 @@ func TestALeadOfZeroIsNeverAheadOfTheClock(t *testing.T) {
 	})
 }
 
-func TestWaitingCallsReturnInTheOrderInWhichTheyCame(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := mustNew(t, 0, slow(t))
-		var (
-			mu    sync.Mutex
-			order []int
-			wg    sync.WaitGroup
-		)
-		for i := range 40 {
-			wg.Go(func() {
-				if _, err := g.Next(); err != nil {
-					t.Error(err)
+// Each caller takes 11 ms, so about 90 fit into the second that may be taken above the lead. Some are canceled at once,
+// while they wait for room, or from the second round on at any time, also after they were served and before they look.
+func TestALongQueueIsServedInTheOrderInWhichItCame(t *testing.T) {
+	for round := range 20 {
+		random := rand.New(rand.NewPCG(1, uint64(round)))
+		synctest.Test(t, func(t *testing.T) {
+			g := mustNew(t, 0, slow(t))
+			var wg sync.WaitGroup
+			start := time.Now()
+			firsts := make([]snowflake.ID, 250)
+			for i := range firsts {
+				end := time.Hour
+				if i > 200 && i%2 == 1 {
+					end = time.Millisecond
+				} else if round > 0 && i%2 == 1 {
+					end = time.Duration(random.IntN(1500)) * time.Millisecond
 				}
-				mu.Lock()
-				defer mu.Unlock()
-				order = append(order, i)
-			})
-			synctest.Wait()
-		}
-		wg.Wait()
-		for i, caller := range order {
-			if i/4 != caller/4 { // those of one millisecond wake together
-				t.Fatalf("callers returned in the order %v", order)
+				if round > 0 && i > 150 {
+					time.Sleep(time.Duration(random.IntN(12)) * time.Millisecond)
+				}
+				came := time.Now()
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(end, cancel)
+				wg.Go(func() {
+					ids := make([]snowflake.ID, 44)
+					err := g.Fill(ctx, ids)
+					canceled := errors.Is(err, context.Canceled) && time.Since(came) == end
+					if err != nil && !canceled || (err == nil) != (ids[0] != 0) {
+						t.Errorf("caller %d, canceled after %v, returned after %v: %d, %v", i, end, time.Since(came), ids[0], err)
+					}
+					firsts[i] = ids[0]
+				})
+				synctest.Wait()
 			}
-		}
-	})
+			wg.Wait()
+			if d := time.Since(start); round == 0 && d > 230*11*time.Millisecond {
+				t.Errorf("225 callers took %v: some waited for those that were canceled", d)
+			}
+			served, last := 0, 0
+			for i, id := range firsts {
+				if id != 0 && id < firsts[last] {
+					t.Fatalf("round %d: caller %d was served before caller %d, which came first", round, i, last)
+				} else if id != 0 {
+					served, last = served+1, i
+				}
+			}
+			if issued := g.Stats().Issued; issued != uint64(served)*44 {
+				t.Errorf("round %d: Stats counts %d issued, want %d", round, issued, served*44)
+			}
+		})
+	}
 }
 
-// Every tenth call is canceled while it waits, at once for its turn or for its IDs to be due.
-func TestALongQueueIsServedInTheOrderInWhichItCame(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := mustNew(t, 0, slow(t))
-		var wg sync.WaitGroup
-		firsts := make([]snowflake.ID, 250) // 11 ms each: about 90 fit into the second that may be taken above the lead
-		canceled, cancel := context.WithCancel(t.Context())
-		for i := range firsts {
-			ctx := t.Context()
-			if i%10 == 5 {
-				ctx = canceled
-			}
-			wg.Go(func() {
-				ids := make([]snowflake.ID, 44)
-				start := time.Now()
-				err := g.Fill(ctx, ids)
-				switch {
-				case ctx == t.Context() && err != nil:
-					t.Error(err)
-				case ctx == canceled && (!errors.Is(err, context.Canceled) || time.Since(start) != time.Millisecond):
-					t.Errorf("caller %d was canceled and returned after %v: %v", i, time.Since(start), err)
-				}
-				firsts[i] = ids[0]
-			})
-			synctest.Wait()
-		}
-		time.Sleep(time.Millisecond)
-		cancel()
-		wg.Wait()
-		last := 0
-		for i, id := range firsts {
-			if i%10 == 5 {
-				continue
-			}
-			if id < firsts[last] {
-				t.Fatalf("caller %d was served before caller %d, which came first", i, last)
-			}
-			last = i
-		}
-		if issued := g.Stats().Issued; issued != 225*44 {
-			t.Errorf("%d issued, want %d", issued, 225*44)
-		}
-	})
+func TestACallThatIsServedAndCanceledGivesItsIDsBack(t *testing.T) {
+	g := mustNew(t, 0, slow(t), snowflake.WithClock(newFakeClock(epoch2025)))
+	first, err := g.Next()
+	g.ServeAndWithdraw(44)
+	second, _ := g.Next()
+	if s := g.Stats(); err != nil || second != first+1 || s.Issued != 2 {
+		t.Errorf("%d, then %d, %v, %+v", first, second, err, s)
+	}
 }
 
 func TestALongQueueEndsWithItsLease(t *testing.T) {
@@ -298,14 +289,15 @@ func TestAClockThatDoesNotSleepEndsTheWait(t *testing.T) {
 	broken := errors.New("no alarm clock")
 	for _, want := range []error{context.Canceled, broken} {
 		ctx, cancel := context.WithCancel(t.Context())
-		sleep := func() error {
-			if want == broken {
+		clock := newFakeClock(epoch2025)
+		clock.onSleep = func() error {
+			if errors.Is(want, broken) {
 				return broken
 			}
 			cancel()
-			return nil
+			return errAwake
 		}
-		g := mustNew(t, 0, slow(t), snowflake.WithClock(sleeplessClock{newFakeClock(epoch2025), sleep}))
+		g := mustNew(t, 0, slow(t), snowflake.WithClock(clock))
 		id, err := g.NextContext(ctx) // the start fence waits
 		cancel()
 		if id != 0 || !errors.Is(err, want) {
@@ -314,14 +306,12 @@ func TestAClockThatDoesNotSleepEndsTheWait(t *testing.T) {
 	}
 }
 
-type sleeplessClock struct {
-	*fakeClock
-	sleep func() error
+// As that of a bubble does, while a generator from outside is called in it.
+func TestASpinEndsIfTheClockStandsStill(t *testing.T) {
+	synctest.Test(t, func(*testing.T) { snowflake.Spin(time.Hour) })
 }
 
-func (c sleeplessClock) Sleep(context.Context, time.Duration) error { return c.sleep() }
-
-func TestGeneratorsDoNotCrossTheWallOfABubble(t *testing.T) {
+func TestGeneratorsDoNotCrossTheBorderOfABubble(t *testing.T) {
 	outside := mustNew(t, 500)
 	unix := mustNew(t, 0, snowflake.WithLayout(preset("mastodon"))) // whose epoch is before the bubble's time
 	var inside *snowflake.Generator
