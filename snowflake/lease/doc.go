@@ -15,18 +15,18 @@
 // An ID may be issued only if its tick lies below a horizon that the store has committed before under this owner's
 // epoch. A takeover raises the epoch and starts at the old horizon. So the ticks of two owners of one worker never
 // overlap. The lease extends the horizon in the background, at half of its window; a call compares one number. Close
-// stops the generator and then lowers the horizon to the tick after its last ID, so that the next owner does not have to
-// wait. After a crash it may have to wait up to a window, if no other worker is free.
+// stops the generator and then lowers the horizon to the tick after its last ID, so that the next owner does not have
+// to wait. After a crash it may have to wait up to a window, if no other worker is free.
 //
-// Clocks, pauses and expiry times decide when a worker changes hands. Safety does not depend on them: a process that was
-// stopped for an hour while another one took its worker finds all its ticks used up or above its horizon, and continues
-// with another worker.
+// Clocks, pauses and expiry times decide when a worker changes hands. Safety does not depend on them: a process that
+// was stopped for an hour while another one took its worker finds all its ticks used up or above its horizon, and
+// continues with another worker.
 //
 // # What is promised
 //
 // No ID comes twice in a namespace, as long as the store keeps what it has committed. Not covered are: a store that
-// forgets committed writes, after a failover to a replica that lagged behind or a restore from a backup, together with a
-// wrong clock or an owner that still runs; a virtual machine that is cloned while it runs, since both copies are one
+// forgets committed writes, after a failover to a replica that lagged behind or a restore from a backup, together with
+// a wrong clock or an owner that still runs; a virtual machine that is cloned while it runs, since both copies are one
 // owner to the store; and processes that use a worker of the namespace without a lease.
 //
 // # Stores

@@ -31,9 +31,9 @@ var (
 	// twice the limit of the skew. The generator could issue nothing for that long.
 	ErrBehindHorizon = errors.New("lease: the clock is behind the horizon")
 
-	// ErrDamaged is returned by a Store that can't read the state of a worker, for example from a file that was cut off,
-	// edited, copied from another worker, or removed. The error names the file. The horizon is unknown then, so the
-	// worker is not lent: restore the state, or lease other workers.
+	// ErrDamaged is returned by a Store that can't read the state of a worker, for example from a file that was cut
+	// off, edited, copied from another worker, or removed. The error names the file. The horizon is unknown then, so
+	// the worker is not lent: restore the state, or lease other workers.
 	ErrDamaged = errors.New("lease: damaged state")
 )
 

@@ -34,8 +34,8 @@ type Event struct {
 // Status is the state of a lease.
 type Status struct {
 	Namespace string
-	Worker    int64         // -1 before the first one
-	Epoch     int64         // 0 before the first worker
+	Worker    int64 // the last one if none is held
+	Epoch     int64
 	Held      bool          // false between a loss and the next worker
 	Horizon   time.Time     // up to which IDs may be issued
 	Extended  time.Time     // when the store has last answered

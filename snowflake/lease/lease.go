@@ -48,14 +48,15 @@ type Lease struct {
 // Open takes a worker from the store, commits a horizon for it, and returns a lease whose generator is ready. If all
 // workers are held, it waits for one. ctx bounds every wait of Open, not the life of the lease.
 //
-// If the worker was given back by Close, the first ID is due at once. If its owner has died, and no other worker is free,
-// the first ID is due when the clock has reached the old horizon, up to a window later.
+// If the worker was given back by Close, the first ID is due at once. If its owner has died, and no other worker is
+// free, the first ID is due when the clock has reached the old horizon, up to a window later.
 //
 // Errors: ErrOption for invalid settings, and those of snowflake.New for the generator's options; ErrLayout if the
 // namespace is in use with another layout; ErrDamaged if the store can't read its state; ErrNoWorker if ctx ends while
-// all workers are held; ErrClockSkew if the clock differs from the store's by more than WithMaxSkew; ErrBehindHorizon if
-// the clock is far behind the horizon; and the store's errors if it has not answered for a window, at most DefaultWindow.
-// After an error Open holds no worker, unless the store did not answer: that worker is free after two windows.
+// all workers are held; ErrClockSkew if the clock differs from the store's by more than WithMaxSkew; ErrBehindHorizon
+// if the clock is far behind the horizon; and the store's errors if it has not answered for a window, at most
+// DefaultWindow. After an error Open holds no worker, unless the store did not answer: that worker is free after two
+// windows.
 func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
 	l, err := prepare(store, opts)
 	if err != nil {
@@ -89,20 +90,20 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 	if l.cfg.first, l.cfg.last, err = cfg.workers(l.layout); err != nil {
 		return nil, err
 	}
-	l.status.Namespace, l.status.Worker = cfg.namespace, -1
+	l.status.Namespace = cfg.namespace
 	return l, nil
 }
 
 // Generator returns the generator of the leased worker. It stays the same when the worker changes.
 func (l *Lease) Generator() *snowflake.Generator { return l.lessee.Generator() }
 
-// Close ends the use of the worker and gives it back with the unused part of its horizon: the next owner starts above the
-// last ID that was drawn here, and does not have to wait for the clock. From then on calls of the generator return
+// Close ends the use of the worker and gives it back with the unused part of its horizon: the next owner starts above
+// the last ID that was drawn here, and does not have to wait for the clock. From then on calls of the generator return
 // ErrClosed; calls that are waiting for their ID to be due may still return it.
 //
-// ctx bounds the wait for the store. If ctx has already ended, Close still asks the store, for at most a second. After an
-// error Close can be called again. If it never succeeds, the worker is free after two windows, at the old horizon; on
-// files, when the store is closed or the process ends. It is no error if the worker was lost.
+// ctx bounds the wait for the store. If ctx has already ended, Close still asks the store, for at most a second. After
+// an error Close can be called again. If it never succeeds, the worker is free after two windows, at the old horizon;
+// on files, when the store is closed or the process ends. It is no error if the worker was lost.
 func (l *Lease) Close(ctx context.Context) error {
 	next := l.lessee.Close(ErrClosed) // first, since what is given back must not be issued
 	l.stop()

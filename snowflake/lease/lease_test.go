@@ -387,3 +387,31 @@ func TestAWorkerWithALongWindowIsSoonTakenWhenItIsGivenBack(t *testing.T) {
 		mustClose(t, second)
 	})
 }
+
+// hanging is a store whose second Acquire does not return before its context ends.
+type hanging struct {
+	lease.Store
+	calls int
+}
+
+func (s *hanging) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	if s.calls++; s.calls == 2 {
+		<-ctx.Done()
+		return lease.Grant{}, ctx.Err()
+	}
+	return s.Store.Acquire(ctx, r)
+}
+
+func TestOpenSaysWhatItWaitedForIfItsContextEndsDuringACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := leasetest.NewMemory(time.Now)
+		holder := mustOpen(t, store, lease.WithWorkers(0, 0))
+		defer mustClose(t, holder)
+		ctx, cancel := context.WithTimeout(t.Context(), 11*time.Second) // the second call comes after ten
+		defer cancel()
+		_, err := lease.Open(ctx, &hanging{Store: store}, options(t, lease.WithWorkers(0, 0))...)
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, lease.ErrNoWorker) {
+			t.Errorf("Open: %v, want DeadlineExceeded and ErrNoWorker", err)
+		}
+	})
+}

@@ -50,8 +50,8 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
 
-// WithNamespace sets whose workers are leased: 1 to 100 bytes, DefaultNamespace by default. All processes whose IDs must
-// differ use the same namespace and the same layout.
+// WithNamespace sets whose workers are leased: 1 to 100 bytes, DefaultNamespace by default. All processes whose IDs
+// must differ use the same namespace and the same layout.
 func WithNamespace(name string) Option {
 	return optionFunc(func(c *config) error {
 		if name == "" || len(name) > maxNamespace {
@@ -113,7 +113,8 @@ func WithWorkers(first, last int64) Option {
 
 // WithMaxSkew sets how far the clock may be from the store's when Open takes a worker, and how far ahead of the store's
 // it may be when a generator follows a step forward of the wall clock: more than 0 and at most a year, 10 s by default.
-// Stores without a clock of their own, on files and on SQLite, can't confirm a step; with them every step forward is followed.
+// Stores without a clock of their own, on files and on SQLite, can't confirm a step; with them every step forward is
+// followed.
 func WithMaxSkew(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if d <= 0 || d > limitMaxSkew {

@@ -24,9 +24,9 @@ import (
 //     asked for, and it issues nothing more. The tick never changes, so a repeated release writes the same. A late
 //     extension can only raise the horizon.
 //
-// It is also at or above what the acquisition of e has read, thus above each tick issued under the epochs before. So the
-// ticks of two owners never overlap, whatever clocks, pauses, kills and expiries do; these decide when a worker changes
-// hands. A claim that the store has called lost, or that it has not confirmed, lowers nothing. The model in
+// It is also at or above what the acquisition of e has read, thus above each tick issued under the epochs before. So
+// the ticks of two owners never overlap, whatever clocks, pauses, kills and expiries do; these decide when a worker
+// changes hands. A claim that the store has called lost, or that it has not confirmed, lowers nothing. The model in
 // model/lease.pml uses the same names.
 
 // maxBackoff bounds how long the lease waits before it asks again: long windows are for outages, and a store that is
@@ -194,7 +194,8 @@ func (l *Lease) lost(err error) (time.Duration, error) {
 // running reports whether the lease has had a worker.
 func (l *Lease) running() bool { return l.status.Epoch > 0 }
 
-// period returns half a window, plus or minus a tenth, so that processes that were started together do not ask together.
+// period returns half a window, plus or minus a tenth, so that processes that were started together do not ask
+// together.
 func (l *Lease) period() time.Duration {
 	l.retries = 0
 	return jitter(l.cfg.window / 2)
@@ -204,6 +205,6 @@ func jitter(d time.Duration) time.Duration {
 	return d*9/10 + rand.N(d/5+1)
 }
 
-// timeout is how long one call of the store may take. Two fit into what is left of a window when an extension is due, if
-// the window is not very short.
+// timeout is how long one call of the store may take. Two fit into what is left of a window when an extension is due,
+// if the window is not very short.
 func (l *Lease) timeout() time.Duration { return max(l.cfg.window/5, 50*time.Millisecond) }

@@ -16,16 +16,16 @@ import (
 // the same token. An error that wraps os.ErrClosed says that the store was closed for good: a lease then stops asking.
 type Store interface {
 	// Acquire takes a worker that nobody holds: it raises the row's epoch by one, stores the token and the holder, sets
-	// the expiry to TTL from now by the store's own clock, and leaves the horizon as it is. It reads the horizon that it
-	// returns only after that, so that no earlier owner can raise it any more. A worker that was never taken gets the
-	// epoch 1 and the horizon 0.
+	// the expiry to TTL from now by the store's own clock, and leaves the horizon as it is. It reads the horizon that
+	// it returns only after that, so that no earlier owner can raise it any more. A worker that was never taken gets
+	// the epoch 1 and the horizon 0.
 	//
 	// A worker is free if it was never taken, or if the store's clock has reached its expiry. Acquire takes, in this
 	// order: free workers whose horizon is not above Request.Tick, the one that has been free for the longest time
 	// first; workers that were never taken, the lowest first; free workers whose horizon is above Tick.
 	//
-	// If a row of the namespace has the token of the request and has not expired, Acquire returns that one: the reply to
-	// an earlier call was lost.
+	// If a row of the namespace has the token of the request and has not expired, Acquire returns that one: the reply
+	// to an earlier call was lost.
 	//
 	// It returns a *NoWorkerError (ErrNoWorker) if all workers are held, and ErrLayout, without a change, if the
 	// namespace was first used with another layout.
@@ -40,13 +40,14 @@ type Store interface {
 	// claim will succeed.
 	Extend(ctx context.Context, c Claim, horizon int64, ttl time.Duration) (now time.Time, err error)
 
-	// Release makes the worker free at once, keeps its epoch, and lowers its horizon to the given tick, at least 0, if it
-	// is above that; it never raises it. So the owner gives back what it has not used, and the next owner starts there.
-	// When it returns without an error the horizon is durable.
+	// Release makes the worker free at once, keeps its epoch, and lowers its horizon to the given tick, at least 0, if
+	// it is above that; it never raises it. So the owner gives back what it has not used, and the next owner starts
+	// there. When it returns without an error the horizon is durable.
 	//
-	// The owner calls it after its last ID, with a tick above those of all its IDs and not below Grant.Horizon, and with
-	// the same tick again if the outcome is unknown. Therefore a repeated release changes nothing, a late one finds the
-	// next owner's epoch, and a late extension only raises the horizon, which costs the next owner at most a wait.
+	// The owner calls it after its last ID, with a tick above those of all its IDs and not below Grant.Horizon, and
+	// with the same tick again if the outcome is unknown. Therefore a repeated release changes nothing, a late one
+	// finds the next owner's epoch, and a late extension only raises the horizon, which costs the next owner at most a
+	// wait.
 	//
 	// It can be repeated until another owner has taken the worker. It returns ErrLost, without a change, if the row has
 	// another epoch or token.

@@ -10,8 +10,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// WriteTable writes entries, as List returns them, as a table: who holds which worker, how many owners it has had, up to
-// which time the owner may issue IDs, and when the lease expires unless it is extended. Times are in UTC.
+// WriteTable writes entries, as List returns them, as a table: who holds which worker, how many owners it has had, up
+// to which time the owner may issue IDs, and when the lease expires unless it is extended. Times are in UTC.
 func WriteTable(w io.Writer, entries []Entry) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAMESPACE\tWORKER\tSTATE\tEPOCH\tHORIZON\tEXPIRES\tHOST\tPID\tVERSION")

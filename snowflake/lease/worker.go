@@ -9,7 +9,8 @@ import (
 )
 
 // WorkerFromEnv returns the worker in the environment variable name, which must have canonical decimal digits: no sign,
-// no space, no leading zero. Open checks whether it fits the layout. The error matches ErrOption and names the variable.
+// no space, no leading zero. Open checks whether it fits the layout. The error matches ErrOption and names the
+// variable.
 //
 // A number alone does not keep IDs apart after a restart with a clock that was set back, nor from a second process with
 // the same number. Use it with a filelease.StateFile, or lease that very number from a database with WithWorkers(n, n),
@@ -40,8 +41,8 @@ func WorkerFromEnv(name string) (int64, error) {
 // (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#stable-network-id).
 //
 // Two pods of a set have the same ordinal at the same time only if one is deleted by force while its node can't be
-// reached (https://kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod/). If that may happen, lease the
-// number from a database. Pods of two sets do have the same ordinals.
+// reached (https://kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod/). If that may happen, lease
+// the number from a database. Pods of two sets do have the same ordinals.
 //
 // The error matches ErrOption: for a name that is not a DNS label of 1 to 62 small letters, digits and dashes, or does
 // not end in a dash and an ordinal without leading zeros. Kubernetes cuts host names at 63 bytes, so in a name of that

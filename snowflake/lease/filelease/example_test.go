@@ -12,8 +12,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 )
 
-// The processes of one host share a folder. Each gets a worker of its own, and the worker of a killed process is free at
-// once.
+// The processes of one host share a folder. Each gets a worker of its own, and the worker of a killed process is free
+// at once.
 func ExampleNew() {
 	dir, err := os.MkdirTemp("", "leases") // for example /var/lib/orders/leases
 	if err != nil {
@@ -48,8 +48,8 @@ func ExampleNew() {
 	// worker 1
 }
 
-// A process whose worker number is given to it keeps its horizon in a file, so that no ID comes twice if it is restarted
-// after its clock was set back.
+// A process whose worker number is given to it keeps its horizon in a file, so that no ID comes twice if it is
+// restarted after its clock was set back.
 func ExampleNewStateFile() {
 	dir, err := os.MkdirTemp("", "worker") // a program uses a folder that outlives the process
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// networkFileSystem returns the name of the network file system that path is on, "" for others. The numbers are those of
-// statfs(2) and linux/magic.h. FUSE is not among them, since it may be local.
+// networkFileSystem returns the name of the network file system that path is on, "" for others. The numbers are those
+// of statfs(2) and linux/magic.h. FUSE is not among them, since it may be local.
 func networkFileSystem(path string) (string, error) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(path, &fs); err != nil {

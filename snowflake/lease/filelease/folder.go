@@ -28,10 +28,10 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
 
-// AllowNetworkFolder permits a folder on a network file system, for a host whose only disk is one. Only processes of this
-// one host may use it: over NFS, flock is a lock of the server (flock(2), "NFS details") with a lease of its own, which the
-// server gives to others after a network failure (RFC 7530, section 9.6.3) before the owner notices. Processes of several
-// hosts need a database.
+// AllowNetworkFolder permits a folder on a network file system, for a host whose only disk is one. Only processes of
+// this one host may use it: over NFS, flock is a lock of the server (flock(2), "NFS details") with a lease of its own,
+// which the server gives to others after a network failure (RFC 7530, section 9.6.3) before the owner notices.
+// Processes of several hosts need a database.
 func AllowNetworkFolder() Option {
 	return optionFunc(func(c *config) error {
 		c.network = true
@@ -227,8 +227,8 @@ const (
 )
 
 // namespaceFolder returns the name of the folder of a namespace. No two namespaces have the same, even if file names
-// ignore case: small letters, digits, '-', '_' and '.' stay, other bytes are "%" and two hexadecimal digits; if that is too
-// long for a file name, all of it is base32.
+// ignore case: small letters, digits, '-', '_' and '.' stay, other bytes are "%" and two hexadecimal digits; if that is
+// too long for a file name, all of it is base32.
 func namespaceFolder(namespace string) string {
 	const digits = "0123456789abcdef"
 	name := []byte(namespacePrefix)

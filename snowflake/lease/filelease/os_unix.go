@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// lockFile takes an exclusive lock on f without waiting, and reports whether it did. It is flock(2): the lock belongs to
-// the open file and not to the process, so it excludes a second open of the same process too. It ends when the last
+// lockFile takes an exclusive lock on f without waiting, and reports whether it did. It is flock(2): the lock belongs
+// to the open file and not to the process, so it excludes a second open of the same process too. It ends when the last
 // descriptor is closed, which the kernel does for a killed process.
 func lockFile(f *os.File) (bool, error) {
 	for {

@@ -22,8 +22,8 @@ const (
 	errorLockViolation = syscall.Errno(33)
 )
 
-// lockFile takes an exclusive lock on f without waiting, and reports whether it did. The lock belongs to the handle and ends
-// with it. It covers one byte far behind the end, since a lock of Windows also prevents reading.
+// lockFile takes an exclusive lock on f without waiting, and reports whether it did. The lock belongs to the handle and
+// ends with it. It covers one byte far behind the end, since a lock of Windows also prevents reading.
 func lockFile(f *os.File) (bool, error) {
 	at := syscall.Overlapped{Offset: 0xFFFFFFFE, OffsetHigh: 0x7FFFFFFF}
 	ok, _, err := lockFileEx.Call(f.Fd(), lockfileExclusiveLock|lockfileFailImmediately, 0, 1, 0,

@@ -28,8 +28,8 @@ type fileOwner struct {
 	idle    bool     // nothing was written since the lock was taken
 }
 
-// take makes the caller of Acquire the owner of a row whose lock it holds and whose state is s. If that fails it closes the
-// lock.
+// take makes the caller of Acquire the owner of a row whose lock it holds and whose state is s. If that fails it closes
+// the lock.
 func (o *fileOwners) take(row fileRow, lock *os.File, s fileState, r lease.Request) (lease.Grant, error) {
 	s.Epoch++
 	s.Token, s.Holder = r.Token, fileHolder(r.Holder)
@@ -135,8 +135,8 @@ func (o *fileOwners) try(owner *fileOwner, c lease.Claim, f func(*fileOwner, fil
 	return true, f(owner, s)
 }
 
-// get returns the row's owner. If it has none, but the state has the claim, the worker was released, or the process that
-// owned it has ended, and nobody has taken it over. The claim is still valid then, and get takes the lock again.
+// get returns the row's owner. If it has none, but the state has the claim, the worker was released, or the process
+// that owned it has ended, and nobody has taken it over. The claim is still valid then, and get takes the lock again.
 func (o *fileOwners) get(row fileRow, c lease.Claim) (*fileOwner, error) {
 	if owner, err := o.find(row); owner != nil || err != nil {
 		return owner, err

@@ -21,8 +21,8 @@ const (
 	fileMode   = 0o600 // the token is the owner's secret
 )
 
-// fileRow is a worker on disk: the state file at path, and the lock file beside it. There are two files because a state is
-// replaced by a rename, and a lock stays with the file that was opened. The lock file is never removed.
+// fileRow is a worker on disk: the state file at path, and the lock file beside it. There are two files because a state
+// is replaced by a rename, and a lock stays with the file that was opened. The lock file is never removed.
 type fileRow struct {
 	path string
 	// Whose state it must be; any if namespace is "".
@@ -61,8 +61,8 @@ func (r fileRow) locks(f *os.File) bool {
 	return err == nil && os.SameFile(mine, named)
 }
 
-// read returns the state, and false if there is none. States are replaced by a rename, so it reads a complete one, with or
-// without the lock.
+// read returns the state, and false if there is none. States are replaced by a rename, so it reads a complete one, with
+// or without the lock.
 func (r fileRow) read() (s fileState, ok bool, err error) {
 	f, err := os.Open(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,8 +87,8 @@ func (r fileRow) read() (s fileState, ok bool, err error) {
 	return s, true, nil
 }
 
-// load is read for the owner of the lock. A row that was used once and has no state is an error, since it would start at
-// the horizon 0 again.
+// load is read for the owner of the lock. A row that was used once and has no state is an error, since it would start
+// at the horizon 0 again.
 func (r fileRow) load(lock *os.File) (s fileState, ok bool, err error) {
 	s, ok, err = r.read()
 	if ok || err != nil {

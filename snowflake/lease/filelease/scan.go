@@ -44,8 +44,8 @@ func (f *Store) used(namespace string) ([]usedWorker, error) {
 	return workers, nil
 }
 
-// scan returns a free row in the order of lease.Store.Acquire. It begins with those that were not written for the longest
-// time, so that it rarely opens the files of workers that are held and extended every few seconds.
+// scan returns a free row in the order of lease.Store.Acquire. It begins with those that were not written for the
+// longest time, so that it rarely opens the files of workers that are held and extended every few seconds.
 func (f *Store) scan(ctx context.Context, r lease.Request) (row fileRow, lock *os.File, s fileState, err error) {
 	used, err := f.used(r.Namespace)
 	if err != nil {
@@ -96,7 +96,8 @@ func (f *Store) scan(ctx context.Context, r lease.Request) (row fileRow, lock *o
 	return row, nil, s, &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last}
 }
 
-// claimRow returns the lock of a worker's row, nil if it is held, and its state, which has the epoch 0 if there is none.
+// claimRow returns the lock of a worker's row, nil if it is held, and its state, which has the epoch 0 if there is
+// none.
 func (f *Store) claimRow(ctx context.Context, r lease.Request, worker int64) (row fileRow, lock *os.File, s fileState, err error) {
 	row = f.row(r.Namespace, worker)
 	if err := ctx.Err(); err != nil {

@@ -55,8 +55,8 @@ func (s fileState) encode() ([]byte, error) {
 	return text, err
 }
 
-// decodeState is the inverse of encode and accepts nothing else: a state that was cut off, edited, or mixed from two must
-// not be read as another horizon.
+// decodeState is the inverse of encode and accepts nothing else: a state that was cut off, edited, or mixed from two
+// must not be read as another horizon.
 func decodeState(text []byte) (fileState, error) {
 	if len(text) > longestState {
 		return fileState{}, fmt.Errorf("longer than %d bytes", longestState)

@@ -17,9 +17,9 @@ import (
 )
 
 // Store is a [lease.Store] on files. It is safe for concurrent use, and several of one process exclude each other like
-// processes do. A claim is known only to the Store that acquired it, so a repeated Acquire with the same token must go to
-// the same Store. On Windows an Extend can fail while another process reads that state; it is to be repeated, as after
-// every failure.
+// processes do. A claim is known only to the Store that acquired it, so a repeated Acquire with the same token must go
+// to the same Store. On Windows an Extend can fail while another process reads that state; it is to be repeated, as
+// after every failure.
 //
 // An owner holds a lock on a file for as long as it owns the worker, and the operating system ends that lock with the
 // process, however that ends. So a worker is free as soon as its owner is dead, and never while it is only slow or
@@ -36,13 +36,13 @@ type Store struct {
 
 var _ lease.Store = (*Store)(nil)
 
-// New returns a store in the folder dir, which it creates if need be. It returns an error that matches lease.ErrOption if
-// the folder is on a network file system (known on Linux only) or on one that does not keep locks, and the operating
+// New returns a store in the folder dir, which it creates if need be. It returns an error that matches lease.ErrOption
+// if the folder is on a network file system (known on Linux only) or on one that does not keep locks, and the operating
 // system's if it can't be written.
 //
-// The folder belongs to the store. If a file in it is removed or restored from a backup, the store forgets horizons, and
-// only clocks then keep the IDs apart. All processes must see the same folder (containers of a host mount it) and write it
-// as the same user.
+// The folder belongs to the store. If a file in it is removed or restored from a backup, the store forgets horizons,
+// and only clocks then keep the IDs apart. All processes must see the same folder (containers of a host mount it) and
+// write it as the same user.
 func New(dir string, opts ...Option) (*Store, error) {
 	dir, err := prepareFolder(dir, opts)
 	if err != nil {
@@ -51,18 +51,18 @@ func New(dir string, opts ...Option) (*Store, error) {
 	return &Store{dir: dir, turns: make(chan struct{}, 1)}, nil
 }
 
-// NewStateFile returns a store with exactly one worker, in the file at path, for a process whose worker number is given to
-// it, for example by lease.WorkerFromEnv or lease.WorkerFromOrdinal. The number alone does not keep IDs apart if the
+// NewStateFile returns a store with exactly one worker, in the file at path, for a process whose worker number is given
+// to it, for example by lease.WorkerFromEnv or lease.WorkerFromOrdinal. The number alone does not keep IDs apart if the
 // process is restarted after its clock was set back. The file does: it holds the horizon, and no ID below it is issued
-// again. After Close of the lease a restart waits for nothing; after a crash the first ID waits for the horizon, up to a
-// window.
+// again. After Close of the lease a restart waits for nothing; after a crash the first ID waits for the horizon, up to
+// a window.
 //
-// The folder of the file is created now if need be, the file by the first Acquire, and a lock file beside it. The errors
-// are those of New. The folder must outlive the process: in a container it is a volume.
+// The folder of the file is created now if need be, the file by the first Acquire, and a lock file beside it. The
+// errors are those of New. The folder must outlive the process: in a container it is a volume.
 //
-// The first Acquire writes the namespace, the worker and the layout into the file, and others are rejected later. It must
-// ask for one worker (lease.WithWorkers(n, n)); later ones may ask for a range that includes it. A second process with the
-// same file finds the worker held. A process with the same number and another file is not noticed.
+// The first Acquire writes the namespace, the worker and the layout into the file, and others are rejected later. It
+// must ask for one worker (lease.WithWorkers(n, n)); later ones may ask for a range that includes it. A second process
+// with the same file finds the worker held. A process with the same number and another file is not noticed.
 func NewStateFile(path string, opts ...Option) (*Store, error) {
 	if path == "" {
 		return nil, fmt.Errorf("%w: the path of the state file is empty", lease.ErrOption)
@@ -75,8 +75,8 @@ func NewStateFile(path string, opts ...Option) (*Store, error) {
 }
 
 // Acquire is as [lease.Store] says; how long a worker has been free counts from its last extension or release. Among
-// workers with a horizon above the tick it takes the one with the lowest horizon. It returns lease.ErrDamaged for a file
-// that can't be read, and lease.ErrOption if a state file is for another namespace or worker.
+// workers with a horizon above the tick it takes the one with the lowest horizon. It returns lease.ErrDamaged for a
+// file that can't be read, and lease.ErrOption if a state file is for another namespace or worker.
 func (f *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	if err := checkRequest(ctx, r); err != nil {
 		return lease.Grant{}, err
@@ -102,8 +102,8 @@ func (f *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 	return f.owners.take(row, lock, s, r)
 }
 
-// choose returns a row with its lock and its state. If the token has a worker already it returns that one's state and no
-// lock.
+// choose returns a row with its lock and its state. If the token has a worker already it returns that one's state and
+// no lock.
 func (f *Store) choose(ctx context.Context, r lease.Request) (row fileRow, lock *os.File, s fileState, err error) {
 	unlock, err := f.lockNamespace(ctx, r.Namespace)
 	if err != nil {
@@ -132,8 +132,8 @@ func (f *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 	return time.Time{}, f.owners.extend(ctx, f.row(c.Namespace, c.Worker), c, horizon)
 }
 
-// Release is as [lease.Store] says; what it lowers is flushed like an extension. If the write fails, for example on a full
-// disk, the worker is free nevertheless, most likely with the old horizon.
+// Release is as [lease.Store] says; what it lowers is flushed like an extension. If the write fails, for example on a
+// full disk, the worker is free nevertheless, most likely with the old horizon.
 func (f *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
 	return f.owners.release(ctx, f.row(c.Namespace, c.Worker), c, horizon)
 }
@@ -191,8 +191,8 @@ func (f *Store) listFolder(ctx context.Context, folder string) ([]lease.Entry, e
 	return f.entries(ctx, used.Namespace)
 }
 
-// Close frees all workers at once, as the end of the process would. Later calls that need one return an error that wraps
-// os.ErrClosed. Close the leases first.
+// Close frees all workers at once, as the end of the process would. Later calls that need one return an error that
+// wraps os.ErrClosed. Close the leases first.
 func (f *Store) Close() error { return f.owners.close() }
 
 func (f *Store) folder(namespace string) string {

@@ -21,8 +21,8 @@ type memory struct {
 }
 
 // NewMemory returns an empty store in the memory of the process, for tests of what uses a store. Its expiries go by the
-// clock, which must be safe for concurrent use and may differ from that of its callers. With nil it is time.Now, thus the
-// caller's, and the store returns the zero Time for its time. It is safe for concurrent use.
+// clock, which must be safe for concurrent use and may differ from that of its callers. With nil it is time.Now, thus
+// the caller's, and the store returns the zero Time for its time. It is safe for concurrent use.
 func NewMemory(clock func() time.Time) lease.Store { return newMemory(clock) }
 
 func newMemory(clock func() time.Time) *memory {
@@ -46,7 +46,8 @@ func (m *memory) Clone() lease.Store {
 	return clone
 }
 
-// Acquire is as [lease.Store] says. Among workers with a horizon above the tick it takes the one with the lowest horizon.
+// Acquire is as [lease.Store] says. Among workers with a horizon above the tick it takes the one with the lowest
+// horizon.
 func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	if err := ctx.Err(); err != nil {
 		return lease.Grant{}, err

@@ -33,8 +33,8 @@ var (
 // key returns the key of a namespace's hash.
 func (s *Store) key(namespace string) string { return s.prefix + "{" + namespace + "}" }
 
-// call runs a script, by its hash or, if Redis does not have it yet, by its text. It returns the first word of the reply, and
-// the rest.
+// call runs a script, by its hash or, if Redis does not have it yet, by its text. It returns the first word of the
+// reply, and the rest.
 func (s *Store) call(ctx context.Context, script *redis.Script, namespace string, args ...any) (string, []any, error) {
 	reply, err := await(ctx, func() ([]any, error) {
 		return script.Run(ctx, s.client, []string{s.key(namespace)}, args...).Slice()
@@ -50,7 +50,8 @@ func (s *Store) call(ctx context.Context, script *redis.Script, namespace string
 	return "", nil, s.unexpected(namespace, reply)
 }
 
-// claim runs a script whose arguments begin with a claim, and returns lease.ErrLost if the row has another epoch or token.
+// claim runs a script whose arguments begin with a claim, and returns lease.ErrLost if the row has another epoch or
+// token.
 func (s *Store) claim(ctx context.Context, script *redis.Script, c lease.Claim, args ...any) ([]any, error) {
 	args = append([]any{digits(c.Worker), digits(c.Epoch), c.Token}, args...)
 	word, reply, err := s.call(ctx, script, c.Namespace, args...)
@@ -65,8 +66,8 @@ func (s *Store) unexpected(namespace string, reply any) error {
 	return fmt.Errorf("redislease: key %q: unexpected reply %v", s.key(namespace), reply)
 }
 
-// await returns when the call or the context ends. While a client of go-redis reads from a server that does not answer, it
-// uses its own timeouts, unless ContextTimeoutEnabled is set. A later reply counts as lost.
+// await returns when the call or the context ends. While a client of go-redis reads from a server that does not answer,
+// it uses its own timeouts, unless ContextTimeoutEnabled is set. A later reply counts as lost.
 func await[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	type result struct {
 		value T

@@ -8,9 +8,9 @@
 //
 // Each call is one Lua script on one key, so the store works with a single server, Sentinel, Cluster and Ring. It needs
 // Redis 5 or newer. A namespace is one hash, whose key is the prefix and the namespace in braces, with a field for each
-// worker that was ever taken and one for the layout. Workers expire by the clock of Redis (the command TIME) and not by a
-// time to live of the key, since a row holds the horizon and must not vanish. An acquisition reads the whole hash, and
-// Redis does nothing else meanwhile.
+// worker that was ever taken and one for the layout. Workers expire by the clock of Redis (the command TIME) and not by
+// a time to live of the key, since a row holds the horizon and must not vanish. An acquisition reads the whole hash,
+// and Redis does nothing else meanwhile.
 //
 // # A Redis that forgets
 //
@@ -25,11 +25,11 @@
 //   - FLUSHALL, and an eviction policy that drops keys without a time to live
 //
 // The next owner of a worker then starts at a horizon that is too low, or at none, and may issue the IDs of the earlier
-// owner again. [WithGuard] prevents that: an owner starts so far ahead of its clock that it is above all that an earlier
-// owner can have been granted. An ID then comes twice only if Redis forgets and, at the same time, a clock is wrong by more
-// than the guard allows for. Use a guard, or a Redis that does not forget, or sqllease.
+// owner again. [WithGuard] prevents that: an owner starts so far ahead of its clock that it is above all that an
+// earlier owner can have been granted. An ID then comes twice only if Redis forgets and, at the same time, a clock is
+// wrong by more than the guard allows for. Use a guard, or a Redis that does not forget, or sqllease.
 //
-// With allkeys-lru and the other eviction policies on all keys Acquire returns an error, if the client may read the setting
-// with CONFIG GET. If it may not, set maxmemory-policy to noeviction or to one of the volatile policies, which never drop
-// keys without a time to live.
+// With allkeys-lru and the other eviction policies on all keys Acquire returns an error, if the client may read the
+// setting with CONFIG GET. If it may not, set maxmemory-policy to noeviction or to one of the volatile policies, which
+// never drop keys without a time to live.
 package redislease

@@ -13,8 +13,8 @@ import (
 
 const policySetting = "maxmemory-policy"
 
-// checkEviction returns lease.ErrOption if Redis may drop keys without a time to live, and with them the horizons, when its
-// memory is full. It asks until it has found once that Redis does not.
+// checkEviction returns lease.ErrOption if Redis may drop keys without a time to live, and with them the horizons, when
+// its memory is full. It asks until it has found once that Redis does not.
 func (s *Store) checkEviction(ctx context.Context) error {
 	if s.safe.Load() {
 		return nil
@@ -36,8 +36,7 @@ func (s *Store) checkEviction(ctx context.Context) error {
 	return err
 }
 
-// checkPolicy checks a value of maxmemory-policy:
-// https://redis.io/docs/latest/develop/reference/eviction/
+// checkPolicy checks a value of maxmemory-policy: https://redis.io/docs/latest/develop/reference/eviction/
 func checkPolicy(policy string) error {
 	if strings.HasPrefix(policy, "allkeys-") {
 		return fmt.Errorf("%w: Redis has the %s %s and may drop the horizons; "+

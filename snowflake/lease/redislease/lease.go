@@ -11,9 +11,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// Acquire is as [lease.Store] says, and raises the horizon if [WithGuard] is used. Among workers with a horizon above the
-// tick it takes the one with the lowest horizon. The first call checks whether Redis would evict the keys, and returns
-// lease.ErrOption if so.
+// Acquire is as [lease.Store] says, and raises the horizon if [WithGuard] is used. Among workers with a horizon above
+// the tick it takes the one with the lowest horizon. The first call checks whether Redis would evict the keys, and
+// returns lease.ErrOption if so.
 func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	if err := r.Validate(); err != nil {
 		return lease.Grant{}, err

@@ -11,7 +11,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
 )
 
-// Of two workers one is taken over while its owner is stopped. The other one becomes free only after the owner has noticed.
+// Of two workers one is taken over while its owner is stopped. The other one becomes free only after the owner has
+// noticed.
 func TestStoppedProcessLosesItsWorkerAndGoesOnUnderAnother(t *testing.T) {
 	t.Parallel()
 	for range processtest.Scale(1, 10) {

@@ -34,8 +34,8 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
 
-// WithPrefix sets what the keys begin with, "snowflake:lease:" by default; it may be empty. Stores with different prefixes
-// do not see each other's workers.
+// WithPrefix sets what the keys begin with, "snowflake:lease:" by default; it may be empty. Stores with different
+// prefixes do not see each other's workers.
 func WithPrefix(prefix string) Option {
 	return optionFunc(func(c *config) error {
 		c.prefix = prefix
@@ -47,20 +47,20 @@ func WithPrefix(prefix string) Option {
 //
 //	max(horizon of the row, Request.Tick + guard in ticks, rounded up)
 //
-// so that an owner starts above all that an earlier owner can have been granted, even if Redis has forgotten that one. For
-// this the guard must be at least the window of the lease (lease.DefaultWindow), plus the lead of the generator
-// (snowflake.DefaultLead), plus the greatest difference between the clocks of two processes, plus two ticks. It relies on
-// owners that commit horizons by their clock, a window and a lead ahead, as lease.Lease does.
+// so that an owner starts above all that an earlier owner can have been granted, even if Redis has forgotten that one.
+// For this the guard must be at least the window of the lease (lease.DefaultWindow), plus the lead of the generator
+// (snowflake.DefaultLead), plus the greatest difference between the clocks of two processes, plus two ticks. It relies
+// on owners that commit horizons by their clock, a window and a lead ahead, as lease.Lease does.
 //
-// An owner waits for the guard before its first ID; calls whose context has no deadline return snowflake.ErrLeaseStalled
-// until then, unless lease.WithPatience is longer.
+// An owner waits for the guard before its first ID; calls whose context has no deadline return
+// snowflake.ErrLeaseStalled until then, unless lease.WithPatience is longer.
 //
 // With a guard, an Extend after the expiry is lease.ErrLost, which differs from [lease.Store]: if Redis has forgotten a
-// takeover, that came after the expiry, and the new owner still uses the worker. One gap remains: a promoted replica whose
-// clock is so far behind that the expiry has not come for it.
+// takeover, that came after the expiry, and the new owner still uses the worker. One gap remains: a promoted replica
+// whose clock is so far behind that the expiry has not come for it.
 //
-// The guard is 0 by default and must not be negative. The length of a tick is read from the text of the layout, so Acquire
-// returns lease.ErrOption for a layout that snowflake.ParseLayout does not know.
+// The guard is 0 by default and must not be negative. The length of a tick is read from the text of the layout, so
+// Acquire returns lease.ErrOption for a layout that snowflake.ParseLayout does not know.
 func WithGuard(guard time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if guard < 0 {
@@ -71,8 +71,8 @@ func WithGuard(guard time.Duration) Option {
 	})
 }
 
-// New returns a store that uses the client, which the caller closes. It does not talk to Redis. It returns lease.ErrOption
-// for a nil client and for a bad option.
+// New returns a store that uses the client, which the caller closes. It does not talk to Redis. It returns
+// lease.ErrOption for a nil client and for a bad option.
 func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("%w: the Redis client is nil", lease.ErrOption)

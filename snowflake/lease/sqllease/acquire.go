@@ -29,8 +29,8 @@ type view struct {
 
 type candidate struct{ worker, epoch, horizon int64 }
 
-// Acquire is as [lease.Store] says. Among workers with a horizon above the tick it takes the one with the lowest horizon.
-// If others ask at the same time and are faster, it no longer takes the first one in the order.
+// Acquire is as [lease.Store] says. Among workers with a horizon above the tick it takes the one with the lowest
+// horizon. If others ask at the same time and are faster, it no longer takes the first one in the order.
 func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	if err := r.Validate(); err != nil {
 		return lease.Grant{}, err
@@ -145,16 +145,16 @@ func (s *Store) gap(ctx context.Context, r lease.Request) (worker int64, wait ti
 
 // takeOver takes the row if it is free and has the epoch that was seen.
 func (s *Store) takeOver(ctx context.Context, r lease.Request, v view, c candidate) (lease.Grant, bool, error) {
-	// The horizon comes from the UPDATE, since the earlier owner may have extended after the look. From the new epoch on
-	// it can't.
+	// The horizon comes from the UPDATE, since the earlier owner may have extended after the look. From the new epoch
+	// on it can't.
 	horizon, ok, err := s.update(ctx, s.queries.takeover, r.Token, milliseconds(r.TTL),
 		holderText(r.Holder.Host), r.Holder.PID, holderText(r.Holder.Version), r.Namespace, c.worker, c.epoch)
 	if err != nil {
 		return lease.Grant{}, false, s.failed("acquire", err)
 	}
 	if ok && horizon < c.horizon {
-		// Either a late release has lowered it, or the server ignores LAST_INSERT_ID(x). The row has the token, so another
-		// look returns it as it is stored.
+		// Either a late release has lowered it, or the server ignores LAST_INSERT_ID(x). The row has the token, so
+		// another look returns it as it is stored.
 		return lease.Grant{}, false, nil
 	}
 	return v.grant(r, candidate{c.worker, c.epoch + 1, horizon}), ok, nil
@@ -174,7 +174,8 @@ func (s *Store) add(ctx context.Context, r lease.Request, v view, worker int64) 
 	return v.grant(r, candidate{worker, 1, 0}), added == 1, nil
 }
 
-// grant returns the worker. The time is that of look plus what has passed since: a statement may have waited for a lock.
+// grant returns the worker. The time is that of look plus what has passed since: a statement may have waited for a
+// lock.
 func (v view) grant(r lease.Request, c candidate) lease.Grant {
 	return lease.Grant{
 		Claim:   lease.Claim{Namespace: r.Namespace, Worker: c.worker, Epoch: c.epoch, Token: r.Token},

@@ -6,9 +6,9 @@ import "strings"
 // second round.
 const maxCandidates = 1 << maxDoublings
 
-// queries are the statements of a store in its dialect. Each is atomic by itself, and no lock outlives its statement. They
-// need no transaction, session or isolation level, so they may go through a pooler, and the database may be one that
-// restarts transactions.
+// queries are the statements of a store in its dialect. Each is atomic by itself, and no lock outlives its statement.
+// They need no transaction, session or isolation level, so they may go through a pooler, and the database may be one
+// that restarts transactions.
 type queries struct {
 	look, gap                 string
 	addNamespace, addWorker   string
@@ -17,8 +17,8 @@ type queries struct {
 	lastInsertID              bool // takeover and extend answer with LAST_INSERT_ID, else with a row
 }
 
-// The conditions that the protocol needs: only the owner extends and releases, and only a row that is free and still has
-// the epoch that was seen is taken.
+// The conditions that the protocol needs: only the owner extends and releases, and only a row that is free and still
+// has the epoch that was seen is taken.
 const (
 	ifOwned = " WHERE namespace = ? AND worker = ? AND epoch = ? AND token = ?"
 	ifFree  = " WHERE namespace = ? AND worker = ? AND epoch = ? AND expires_ms <= {now}"

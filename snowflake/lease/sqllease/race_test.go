@@ -23,8 +23,8 @@ func exec(t *testing.T, db interface {
 	}
 }
 
-// The earlier owner raises the horizon after Acquire has looked and before it takes the worker over. A transaction holds
-// the row meanwhile.
+// The earlier owner raises the horizon after Acquire has looked and before it takes the worker over. A transaction
+// holds the row meanwhile.
 func TestTheHorizonOfAGrantIsReadAfterTheTakeover(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
 		owner := target.Open(t)

@@ -52,8 +52,8 @@ const (
 	PRIMARY KEY (namespace, worker)`
 )
 
-// Schema returns the statement with which Migrate creates the table, for migrations of your own: CREATE TABLE IF NOT EXISTS
-// without a semicolon.
+// Schema returns the statement with which Migrate creates the table, for migrations of your own: CREATE TABLE IF NOT
+// EXISTS without a semicolon.
 //
 // Rows must not be deleted: a row holds the horizon of its worker, and without that IDs may come twice.
 func (s *Store) Schema() string {
@@ -67,10 +67,10 @@ func (s *Store) Schema() string {
 	return "CREATE TABLE IF NOT EXISTS " + s.table + " (\n\t" + columns + "\n)" + after
 }
 
-// Migrate creates the table if it does not exist. If it exists, Migrate issues one SELECT (on MySQL two) and no DDL, so it
-// needs no right to create tables then. It may run at the same time in any number of processes. It returns the database's
-// errors if the table can't be created or has other columns, and lease.ErrOption for connections with autocommit = 0
-// (MySQL), on which nothing that a lease stores would be committed.
+// Migrate creates the table if it does not exist. If it exists, Migrate issues one SELECT (on MySQL two) and no DDL, so
+// it needs no right to create tables then. It may run at the same time in any number of processes. It returns the
+// database's errors if the table can't be created or has other columns, and lease.ErrOption for connections with
+// autocommit = 0 (MySQL), on which nothing that a lease stores would be committed.
 func (s *Store) Migrate(ctx context.Context) error {
 	if s.dialect == MySQL {
 		switch on, _, err := s.number(ctx, "SELECT @@autocommit"); {

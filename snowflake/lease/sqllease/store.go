@@ -31,8 +31,8 @@ var _ lease.Store = (*Store)(nil)
 
 // DB is what a [Store] needs of a database: *sql.DB and gorm.ConnPool have it.
 //
-// A *sql.Conn has it too, and is one connection: for one lease, or one call of the store, at a time. A *sql.Tx has it and
-// MUST NOT be used: its horizon may be rolled back after IDs below it were issued.
+// A *sql.Conn has it too, and is one connection: for one lease, or one call of the store, at a time. A *sql.Tx has it
+// and MUST NOT be used: its horizon may be rolled back after IDs below it were issued.
 type DB interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -50,8 +50,8 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
 
-// WithTable sets the table's name, table or schema.table; the default is snowflake_leases in the connection's schema. Each
-// part has 1 to 63 letters, digits and underscores. It is quoted, so its case counts.
+// WithTable sets the table's name, table or schema.table; the default is snowflake_leases in the connection's schema.
+// Each part has 1 to 63 letters, digits and underscores. It is quoted, so its case counts.
 func WithTable(name string) Option {
 	return optionFunc(func(c *config) (err error) {
 		c.table, err = c.dialect.table(name)
@@ -59,8 +59,8 @@ func WithTable(name string) Option {
 	})
 }
 
-// New returns a store on the database. It does not talk to it. It returns [lease.ErrOption] for a nil db or a nil pointer
-// in it, an unknown dialect, and a bad option.
+// New returns a store on the database. It does not talk to it. It returns [lease.ErrOption] for a nil db or a nil
+// pointer in it, an unknown dialect, and a bad option.
 func New(db DB, dialect Dialect, opts ...Option) (*Store, error) {
 	if v := reflect.ValueOf(db); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("%w: the database is nil: %T", lease.ErrOption, db)
@@ -80,8 +80,8 @@ func New(db DB, dialect Dialect, opts ...Option) (*Store, error) {
 	return &Store{db: db, dialect: dialect, table: c.table, queries: newQueries(dialect, c.table)}, nil
 }
 
-// Extend is as [lease.Store] says; the time is the database's. It returns [lease.ErrOption] for a ttl below a millisecond,
-// and for a server of the MySQL protocol that ignores LAST_INSERT_ID(x), which the store needs.
+// Extend is as [lease.Store] says; the time is the database's. It returns [lease.ErrOption] for a ttl below a
+// millisecond, and for a server of the MySQL protocol that ignores LAST_INSERT_ID(x), which the store needs.
 func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if err := lease.ValidateTTL(ttl); err != nil {
 		return time.Time{}, err
@@ -102,7 +102,8 @@ func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 	return time.UnixMilli(now), nil
 }
 
-// Release is as [lease.Store] says. The row keeps the claim's token, so that a release whose reply was lost can be repeated.
+// Release is as [lease.Store] says. The row keeps the claim's token, so that a release whose reply was lost can be
+// repeated.
 func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
 	if !possible(c) {
 		return lostClaim(c)
@@ -155,8 +156,8 @@ func (s *Store) List(ctx context.Context, namespace string) ([]lease.Entry, erro
 	return entries, nil
 }
 
-// update runs an UPDATE of one row that answers with a number, and reports whether the row was found. It is one statement,
-// so nothing can happen in between.
+// update runs an UPDATE of one row that answers with a number, and reports whether the row was found. It is one
+// statement, so nothing can happen in between.
 func (s *Store) update(ctx context.Context, query string, args ...any) (answer int64, found bool, err error) {
 	if !s.queries.lastInsertID {
 		return s.number(ctx, query, args...)

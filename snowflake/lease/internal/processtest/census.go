@@ -17,8 +17,8 @@ type span struct {
 	by          int // the process
 }
 
-// record has all IDs that a process has written, in spans: a busy generator uses up whole ticks, so there are a thousand
-// times fewer spans than IDs.
+// record has all IDs that a process has written, in spans: a busy generator uses up whole ticks, so there are a
+// thousand times fewer spans than IDs.
 type record struct {
 	spans []span
 	count int

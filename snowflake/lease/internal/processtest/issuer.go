@@ -125,8 +125,8 @@ func (o Order) issue(open func(place string) (lease.Store, error), out *notes) i
 	return ExitDone
 }
 
-// lease opens the store and the lease, again and again while the database does not answer, as a service that is restarted
-// does.
+// lease opens the store and the lease, again and again while the database does not answer, as a service that is
+// restarted does.
 func (o Order) lease(ctx context.Context, open func(string) (lease.Store, error), out *notes) (*lease.Lease, error) {
 	store, err := open(o.Place)
 	if err != nil {

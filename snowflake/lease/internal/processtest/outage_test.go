@@ -15,8 +15,8 @@ import (
 // outage makes the database unreachable and reachable again.
 type outage struct{ begin, end func() }
 
-// outageOf returns the place for the lease and its outage: a proxy that refuses connections, or for SQLite another writer
-// that does not end.
+// outageOf returns the place for the lease and its outage: a proxy that refuses connections, or for SQLite another
+// writer that does not end.
 func outageOf(t *testing.T, p place) (place, outage) {
 	t.Helper()
 	if p.Kind != "sqlite" {

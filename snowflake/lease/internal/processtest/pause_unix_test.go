@@ -12,8 +12,8 @@ import (
 
 const pauseWindow = 250 * time.Millisecond
 
-// stopped starts an issuer and stops it right after an extension, so that it holds no lock of the database (SQLite's would
-// exclude all others) and has IDs left.
+// stopped starts an issuer and stops it right after an extension, so that it holds no lock of the database (SQLite's
+// would exclude all others) and has IDs left.
 func stopped(t *testing.T, o Order) *Process {
 	t.Helper()
 	p := MustStart(t, o)
@@ -56,9 +56,10 @@ func takenOver(t *testing.T, o Order) (zombie, heir *Process) {
 	return zombie, heir
 }
 
-// checkReigns requires that the zombie's IDs lie below the horizon of its first epoch (which is not 1 if a slow start took
-// the worker twice) or, if it has got the worker back, above all of the heir's, and that the heir's lie at or above that
-// horizon. A zombie that was killed may not have noted its last horizon: its IDs must lie below the heir's first.
+// checkReigns requires that the zombie's IDs lie below the horizon of its first epoch (which is not 1 if a slow start
+// took the worker twice) or, if it has got the worker back, above all of the heir's, and that the heir's lie at or
+// above that horizon. A zombie that was killed may not have noted its last horizon: its IDs must lie below the heir's
+// first.
 func checkReigns(t *testing.T, zombie, heir *Process, killed bool) {
 	t.Helper()
 	<-zombie.Ended

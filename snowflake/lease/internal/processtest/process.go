@@ -1,5 +1,5 @@
-// Package processtest starts processes that issue IDs under a lease, and checks that no ID comes twice. The processes are
-// the test binary, started again with an Order: see Main.
+// Package processtest starts processes that issue IDs under a lease, and checks that no ID comes twice. The processes
+// are the test binary, started again with an Order: see Main.
 package processtest
 
 import (
@@ -19,7 +19,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// Patience is how long a test waits for an event. It is no promise: the machine may be busy, the race detector may be on.
+// Patience is how long a test waits for an event. It is no promise: the machine may be busy, the race detector may be
+// on.
 const Patience = time.Minute
 
 // Scale returns how often something is done: atLength with SNOWFLAKE_TEST_LONG in the environment.
@@ -105,8 +106,8 @@ func MustStart(t *testing.T, o Order) *Process {
 	return p
 }
 
-// Observe returns a Process for a lease in the test's own process. The notes are what Order.Options has written; the IDs
-// are added with Add.
+// Observe returns a Process for a lease in the test's own process. The notes are what Order.Options has written; the
+// IDs are added with Add.
 func Observe(notes io.Reader) *Process {
 	p := &Process{Ended: make(chan struct{})}
 	go func() {

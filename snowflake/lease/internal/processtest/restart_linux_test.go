@@ -188,8 +188,8 @@ func TestRestartsOfTheServerCostNoErrorAndNoID(t *testing.T) {
 	t.Logf("%d restarts", Scale(8, 40))
 }
 
-// restart stops the server at a random instant, for longer than the window or as shortly as possible, and waits until all
-// tenants continue by themselves.
+// restart stops the server at a random instant, for longer than the window or as shortly as possible, and waits until
+// all tenants continue by themselves.
 func (c *cluster) restart(t *testing.T, tenants []*tenant, s syscall.Signal, long bool) {
 	least := c.rows(t, publicPort)
 	time.Sleep(rand.N(restartWindow / 2)) // there may be extensions that these rows do not show

@@ -11,8 +11,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// KilledProcesses kills issuers at random instants, while they start or while they issue, and starts the next one at once.
-// There are fewer workers than processes that have died within two windows, so each one is taken over again and again.
+// KilledProcesses kills issuers at random instants, while they start or while they issue, and starts the next one at
+// once. There are fewer workers than processes that have died within two windows, so each one is taken over again and
+// again.
 func KilledProcesses(t *testing.T, place string, store lease.Store) {
 	const side = 2 // so many at a time
 	kills := Scale(15, 50)
@@ -81,8 +82,8 @@ func lastOne(p *Process) error {
 	return p.Finish()
 }
 
-// ProcessesStartedTogether starts 32 processes at the same instant on an empty store: they also create its table, and each
-// must get a worker of its own.
+// ProcessesStartedTogether starts 32 processes at the same instant on an empty store: they also create its table, and
+// each must get a worker of its own.
 func ProcessesStartedTogether(t *testing.T, place string, open func() lease.Store) {
 	const count = 32
 	o := Order{Place: place, First: 0, Last: count - 1, Window: 5 * time.Second, Gate: true, Limit: 2000}

@@ -19,8 +19,8 @@ type simLedger struct {
 
 type simRow struct{ epoch, horizon int64 }
 
-// simGrant is a worker under one epoch: its owner may issue the ticks in
-// [from, below), and once it has given a part of them back only those below end.
+// simGrant is a worker under one epoch: its owner may issue the ticks in [from, below), and once it has given a part of
+// them back only those below end.
 type simGrant struct {
 	owner       *simProcess
 	epoch       int64

@@ -8,8 +8,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// New returns what lease.Open has before its first step: a *lease.Lease without a goroutine, and its controls. store is a
-// lease.Store, options are of type []lease.Option.
+// New returns what lease.Open has before its first step: a *lease.Lease without a goroutine, and its controls. store is
+// a lease.Store, options are of type []lease.Option.
 var New func(store, options any) (lease any, controls Controls, err error)
 
 // Controls are what the goroutine of a lease does, and what it knows.
