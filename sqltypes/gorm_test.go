@@ -1,12 +1,12 @@
 package sqltypes_test
 
 import (
-	"github.com/sqlflake/sqlflake/gormplugin"
 	"testing"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"

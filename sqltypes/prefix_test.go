@@ -45,6 +45,23 @@ func TestTypedErrorsNameTheInputAndTheRule(t *testing.T) {
 	}
 }
 
+func TestRefusedInputIsCutTo40Bytes(t *testing.T) {
+	for n, want := range map[int]string{
+		40: strings.Repeat("z", 40),
+		41: strings.Repeat("z", 37) + "...",
+	} {
+		_, err := sqltypes.ParseTyped[userKind](strings.Repeat("z", n))
+		var parse *snowflake.ParseError
+		if !errors.As(err, &parse) || parse.Input != want {
+			t.Errorf("%d bytes: %v, want the input %q", n, err, want)
+		}
+	}
+	_, err := sqltypes.ParseTyped[userKind]("_0000000000007")
+	if err == nil || !strings.HasSuffix(err.Error(), `want the prefix "user", this one is invalid`) {
+		t.Errorf("an empty prefix: %v", err)
+	}
+}
+
 // typedText writes and reads an ID of any kind.
 type typedText struct {
 	format func() (text string, err error)

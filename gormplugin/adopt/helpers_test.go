@@ -262,12 +262,11 @@ func (e *env) wantRefused(t *testing.T, table, insert string) {
 }
 
 // must fails the test on the error of a statement.
-func must(t testing.TB, result *gorm.DB) *gorm.DB {
+func must(t testing.TB, result *gorm.DB) {
 	t.Helper()
 	if result.Error != nil {
 		t.Fatal(result.Error)
 	}
-	return result
 }
 
 // count returns the number of rows that a condition finds in a table.

@@ -2,7 +2,7 @@ package publicid
 
 import "math/bits"
 
-// base62Len is the length of a token in base 62: the least n with 62^n >= 2^128.
+// base62Len is the length of a token in base 62: the smallest n with 62^n >= 2^128.
 const base62Len = 22
 
 // base62 is the alphabet of snowflake.ID.Base62: digits and letters in ASCII order.
@@ -23,7 +23,7 @@ func writeBase62(out *[base62Len]byte, high, low uint64) {
 	quotient, last := bits.Div64(high%pow10, low, pow10)
 	top, middle := bits.Div64(high/pow10, quotient, pow10)
 	out[0], out[1] = base62[top/62], base62[top%62]
-	// Four short chains of divisions run side by side.
+	// Four short chains of divisions run in parallel in the processor.
 	a, b, c, d := middle/pow5, middle%pow5, last/pow5, last%pow5
 	for i := 6; i >= 2; i-- {
 		out[i], out[i+5], out[i+10], out[i+15] = base62[a%62], base62[b%62], base62[c%62], base62[d%62]
@@ -37,7 +37,7 @@ func readBase62[T ~string | ~[]byte](text T) (high, low uint64, ok bool) {
 		return 0, 0, false
 	}
 	first, second := base62Values[text[0]], base62Values[text[1]]
-	all := first | second // the union of the values: the top bit is that of noDigit
+	all := first | second // the union of the values: only noDigit has the top bit
 	var middle, last uint64
 	for i := 2; i < 12; i++ {
 		upper, lower := base62Values[text[i]], base62Values[text[i+10]]

@@ -25,7 +25,7 @@ func digitValues(alphabet string) (values [256]byte) {
 	return values
 }
 
-// writeCrockford writes 128 bits: 3 and 60 bits of the upper word, then its last with 4 of the lower, then 60.
+// writeCrockford writes 128 bits: 3 and 60 bits of high, the last bit of high with 4 of low, and 60 bits of low.
 func writeCrockford(out *[crockfordLen]byte, high, low uint64) {
 	out[0] = crockford[high>>61]
 	out[13] = crockford[high<<4&31|low>>60]
@@ -42,7 +42,7 @@ func readCrockford[T ~string | ~[]byte](text T) (high, low uint64, ok bool) {
 		return 0, 0, false
 	}
 	first, middle := crockfordValues[text[0]], crockfordValues[text[13]]
-	all := middle // the union of the values: the top bit is that of noDigit
+	all := middle // the union of the values: only noDigit has the top bit
 	high, low = uint64(first), uint64(middle)&15
 	for i := 1; i <= 12; i++ {
 		upper, lower := crockfordValues[text[i]], crockfordValues[text[i+13]]

@@ -7,13 +7,13 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
-// BenchmarkPostgresInsert inserts rows in one statement, whose keys the server makes.
+// BenchmarkPostgresInsert inserts rows in one statement; the server makes the keys.
 func BenchmarkPostgresInsert(b *testing.B) {
 	for _, key := range []struct{ name, column string }{
 		{"none", "id bigint DEFAULT 1"},
 		{"bigserial", "id bigserial"},
 		{"snowflake", "id bigint DEFAULT snowflake_next()"},
-		{"mastodon", "id bigint DEFAULT status_next()"}, // each under the lock
+		{"mastodon", "id bigint DEFAULT status_next()"}, // each ID under the lock
 		{"uuid", "id uuid DEFAULT gen_random_uuid()"},
 	} {
 		for kind, constraint := range map[string]string{"heap": "", "key": " PRIMARY KEY"} {

@@ -9,7 +9,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
-// withTable makes the server's clock a table's only row.
+// withTable replaces the server's clock by the only row of a table.
 func (s server) withTable(tb testing.TB, at time.Time) sqlfunc.Option {
 	tb.Helper()
 	s.exec(tb, "CREATE TABLE clock (at timestamptz)")
@@ -22,7 +22,7 @@ func (s server) setClock(tb testing.TB, at time.Time) {
 	s.exec(tb, "UPDATE clock SET at = $1", at)
 }
 
-func TestPostgresNextGoesOnWhenTheClockIsSetBack(t *testing.T) {
+func TestPostgresNextContinuesWhenTheClockIsSetBack(t *testing.T) {
 	for name, layout := range map[string]snowflake.Layout{
 		"javascriptsafe": snowflake.JavaScriptSafe(), "sonyflake": preset("sonyflake"), "mastodon": preset("mastodon"),
 		"seconds": preset("seconds"),
@@ -78,7 +78,7 @@ func TestPostgresNextGoesOnWhenTheClockIsSetBack(t *testing.T) {
 	}
 }
 
-func TestPostgresNextWaitsForAShortWhile(t *testing.T) {
+func TestPostgresNextWaitsAtMostASecond(t *testing.T) {
 	db := openPostgres(t)
 	layout := snowflake.Default()
 	db.install(t, layout, sqlfunc.WithWorker(1), sqlfunc.WithLead(0))
@@ -139,9 +139,9 @@ func TestPostgresNextDoesNotStartBeforeTheEpoch(t *testing.T) {
 	}
 }
 
-// What is drawn past the last sequence comes out of the guard, which is to last for
-// one draw of each session: waiting takes nothing of it, also by many calls.
-func TestPostgresNextLeavesAFullTickAlone(t *testing.T) {
+// Calls of nextval past the last sequence number use up the guard, which lasts for one call of each session. Waiting calls
+// use nothing of it.
+func TestPostgresNextDoesNotUseUpTheGuardWhileItWaits(t *testing.T) {
 	db := openPostgres(t)
 	layout := snowflake.Default()
 	db.install(t, layout, sqlfunc.WithWorker(1), sqlfunc.WithLead(0), db.withTable(t, layout.Epoch().Add(time.Hour)))

@@ -24,7 +24,7 @@ func openPostgres(tb testing.TB) server {
 	return s
 }
 
-// functions returns functions that go into the schema.
+// functions returns functions for the schema.
 func (s server) functions(tb testing.TB, layout snowflake.Layout, options ...sqlfunc.Option) *sqlfunc.Functions {
 	tb.Helper()
 	f, err := sqlfunc.New(layout, append([]sqlfunc.Option{sqlfunc.WithSchema(s.schema)}, options...)...)
@@ -70,7 +70,7 @@ var presets = map[string]snowflake.Layout{
 	"manyworkers": preset("manyworkers"), "multiclock": preset("multiclock"),
 }
 
-// clean runs statements after a test, whose context is done by then.
+// clean runs statements after a test, whose context has ended by then.
 func (s server) clean(tb testing.TB, queries ...string) {
 	tb.Helper()
 	for _, query := range queries {

@@ -10,9 +10,9 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
-// The script for a migration. It can be run again.
+// The script for a migration. It may be run again.
 func ExampleFunctions_Script() {
-	functions, err := sqlfunc.New(snowflake.Default(), sqlfunc.WithWorker(1023)) // the server's
+	functions, err := sqlfunc.New(snowflake.Default(), sqlfunc.WithWorker(1023)) // reserved for the server
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func ExampleFunctions_Script() {
 	// 5
 }
 
-// Two layouts in one database have names of their own.
+// Two layouts in one database need two names.
 func ExampleWithName() {
 	functions, err := sqlfunc.New(snowflake.Twitter(), sqlfunc.WithName("tweet"),
 		sqlfunc.WithWorker(31), sqlfunc.WithField("datacenter", 7))

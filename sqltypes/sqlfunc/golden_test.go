@@ -33,7 +33,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func TestPostgresScriptIsAsInTestdata(t *testing.T) {
+func TestPostgresScriptIsUnchanged(t *testing.T) {
 	odd, err := snowflake.ParseLayout("epoch=1969-12-31T23:59:59.123456789Z tick=7.919µs worker:3 time:52 sequence:8")
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestPostgresScriptIsAsInTestdata(t *testing.T) {
 	}
 }
 
-// A script is sent as psql and migration tools send a file's text.
+// The script is sent as psql and migration tools send the text of a file.
 func TestPostgresScriptRuns(t *testing.T) {
 	db := openPostgres(t)
 	f := db.functions(t, snowflake.Default(), sqlfunc.WithWorker(1), sqlfunc.WithLeaseTable("", "shop"))
@@ -89,7 +89,7 @@ func TestPostgresScriptRuns(t *testing.T) {
 	}
 }
 
-func TestMariaDBScriptIsAsReviewed(t *testing.T) {
+func TestMariaDBScriptIsUnchanged(t *testing.T) {
 	for name, tt := range map[string]struct {
 		layout  snowflake.Layout
 		options []sqlfunc.Option

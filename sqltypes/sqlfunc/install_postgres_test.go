@@ -15,7 +15,7 @@ func TestPostgresInstallAgainKeepsTheState(t *testing.T) {
 	layout := snowflake.Default()
 	db.install(t, layout, sqlfunc.WithWorker(1))
 	db.exec(t, "CREATE TABLE events (id bigint PRIMARY KEY DEFAULT snowflake_next())")
-	// Ahead of the clock, so that only the state can tell what comes next.
+	// Ahead of the clock, so that only the state determines the next ID.
 	db.exec(t, "SELECT snowflake_next()")
 	db.exec(t, "SELECT setval('snowflake_state', last_value + (5000::bigint << 19)) FROM snowflake_state")
 	before := scan[snowflake.ID](t, db, "INSERT INTO events DEFAULT VALUES RETURNING id")
@@ -52,7 +52,7 @@ func TestPostgresInstallRefusesAnotherLayout(t *testing.T) {
 func TestPostgresDropLeavesNothing(t *testing.T) {
 	db := openPostgres(t)
 	f := db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
-	for range 2 { // it may be repeated
+	for range 2 { // Drop may be repeated
 		if err := f.Uninstall(t.Context(), db, sqllease.Postgres); err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestPostgresDropLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestPostgresInstallAtTheSameTime(t *testing.T) {
+func TestPostgresInstallRunsConcurrently(t *testing.T) {
 	db := openPostgres(t)
 	f := db.functions(t, snowflake.Default(), sqlfunc.WithWorker(1))
 	var group sync.WaitGroup
@@ -82,7 +82,7 @@ func TestPostgresInstallAtTheSameTime(t *testing.T) {
 	group.Wait()
 }
 
-// A role that may insert needs no right to the state, and has none to set it back.
+// A role that inserts needs no right to the state and cannot set it back.
 func TestPostgresNextNeedsNoRightsToTheState(t *testing.T) {
 	db := openPostgres(t)
 	db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
@@ -115,8 +115,7 @@ func TestPostgresNextNeedsNoRightsToTheState(t *testing.T) {
 	}
 }
 
-// Objects in the caller's path are not taken for those of the system, as the
-// function has the rights of its owner.
+// The function has the rights of its owner, so it must not use objects of the caller's search_path.
 func TestPostgresNextDoesNotFollowTheSearchPath(t *testing.T) {
 	db := openPostgres(t)
 	db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))

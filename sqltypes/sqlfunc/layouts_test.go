@@ -11,7 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// layouts returns the presets, layouts with odd ticks and epochs, and random ones.
+// layouts returns the presets, layouts with unusual ticks and epochs, and random ones.
 func layouts(tb testing.TB, random int) map[string]snowflake.Layout {
 	tb.Helper()
 	all := maps.Clone(presets)
@@ -39,7 +39,7 @@ func layouts(tb testing.TB, random int) map[string]snowflake.Layout {
 	return all
 }
 
-// randomLayout returns a layout that databases have timestamps for, mostly.
+// randomLayout returns a layout whose times are mostly in the range of timestamps.
 func randomLayout() snowflake.Layout {
 	ticks := []time.Duration{
 		time.Microsecond, 1001, 7919, 100 * time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second,
@@ -60,7 +60,7 @@ func randomLayout() snowflake.Layout {
 	}
 }
 
-// idsOf returns edges and random IDs of the layout, and numbers that are none.
+// idsOf returns limits and random IDs of the layout, and numbers that are not IDs.
 func idsOf(tb testing.TB, layout snowflake.Layout, random int) []int64 {
 	tb.Helper()
 	greatest := int64(1)<<layout.Bits() - 1
@@ -82,7 +82,7 @@ func idsOf(tb testing.TB, layout snowflake.Layout, random int) []int64 {
 	return ids
 }
 
-// timesOf returns edges and random times of the layout, in microseconds, and times outside.
+// timesOf returns limits and random times of the layout in microseconds, and times outside of it.
 func timesOf(layout snowflake.Layout, random int) []time.Time {
 	epoch, end := layout.Epoch(), layout.End()
 	times := []time.Time{

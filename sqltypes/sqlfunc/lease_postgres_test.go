@@ -78,7 +78,7 @@ func TestReservingAHeldWorkerFails(t *testing.T) {
 	if got := scan[bool](t, db, "SELECT to_regprocedure('snowflake_next()') IS NULL"); !got {
 		t.Error("the function is there all the same")
 	}
-	// Once it is free, IDs start above those that its owner may have issued.
+	// After its release, IDs start above all that its owner may have issued.
 	horizon := int64(time.Since(layout.Epoch())/layout.Tick()) + 5000
 	if _, err := store.Extend(t.Context(), grant.Claim, horizon, time.Hour); err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestReservingInANamespaceOfAnotherLayoutFails(t *testing.T) {
 }
 
 // The same worker in two schemas of one database would be issued twice.
-func TestAWorkerIsReservedForOneFunctionOnly(t *testing.T) {
+func TestWorkerIsReservedForOnlyOneFunction(t *testing.T) {
 	db := openPostgres(t)
 	layout := snowflake.Default()
 	db.install(t, layout, sqlfunc.WithWorker(5), sqlfunc.WithLeaseTable("", "shop"))
@@ -122,7 +122,7 @@ func TestAWorkerIsReservedForOneFunctionOnly(t *testing.T) {
 	db.install(t, layout, append(second, sqlfunc.WithWorker(6))...)
 }
 
-// The horizon of a worker's owner before can be below what was issued already, by another worker.
+// The horizon of the last owner may be below IDs that the function has issued for another worker.
 func TestReservingNeverSetsTheStateBack(t *testing.T) {
 	db := openPostgres(t)
 	layout := snowflake.Default()
@@ -138,7 +138,7 @@ func TestReservingNeverSetsTheStateBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.install(t, layout, sqlfunc.WithWorker(1))
-	// Ahead of the clock, which alone would not tell what comes next.
+	// Ahead of the clock, so that only the state determines the next ID.
 	db.exec(t, "SELECT setval('snowflake_state', (snowflake_next() >> 22) + 5000 << 19)")
 	before := scan[snowflake.ID](t, db, "SELECT snowflake_next()")
 	db.install(t, layout, sqlfunc.WithWorker(7), sqlfunc.WithLeaseTable("", "shop"))

@@ -42,7 +42,7 @@ func TestMariaDBReservesItsWorkerInTheTableOfLeases(t *testing.T) {
 	if err := held.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// As a process leaves it that died five seconds of IDs ahead.
+	// A process left this row when it died five seconds ahead of the clock.
 	horizon := int64(time.Since(layout.Epoch())/layout.Tick()) + 5000
 	db.exec(t, "UPDATE snowflake_leases SET horizon = ? WHERE worker = ?", horizon, worker)
 	for range 2 {
@@ -65,7 +65,7 @@ func TestMariaDBReservesItsWorkerInTheTableOfLeases(t *testing.T) {
 	}
 }
 
-func TestMariaDBReservesAWorkerForOneFunctionOnly(t *testing.T) {
+func TestMariaDBReservesAWorkerForOnlyOneFunction(t *testing.T) {
 	db := openMariaDB(t)
 	install := func(worker int64, options ...sqlfunc.Option) error {
 		f, err := sqlfunc.New(snowflake.Default(), append(options, sqlfunc.WithWorker(worker), sqlfunc.WithLeaseTable("", "shop"))...)

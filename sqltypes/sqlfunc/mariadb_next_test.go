@@ -47,8 +47,8 @@ func TestMariaDBIssuesIDsOfTheLayoutInOrder(t *testing.T) {
 	}
 }
 
-// In one statement, so that a clock that stands still within a statement, as NOW does, shows.
-func TestMariaDBTimeMovesWithinAStatement(t *testing.T) {
+// NOW would stand still within one statement.
+func TestMariaDBTimeAdvancesWithinAStatement(t *testing.T) {
 	db := openMariaDB(t)
 	layout := snowflake.Default()
 	db.installMariaDB(t, layout, sqlfunc.WithWorker(1))
@@ -90,7 +90,7 @@ func TestMariaDBClaimsTickAndSequenceTogether(t *testing.T) {
 	layout := snowflake.Default()
 	db.installMariaDB(t, layout, sqlfunc.WithWorker(7), sqlfunc.WithLead(time.Minute))
 	db.exec(t, "CREATE TABLE rows_of_all (id BIGINT NOT NULL PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB")
-	// All of the transactions are open until each has inserted its rows: none waits for another's commit.
+	// All transactions stay open until each has inserted its rows, so none waits for the commit of another.
 	var inserted, done sync.WaitGroup
 	inserted.Add(connections)
 	for range connections {
@@ -124,7 +124,7 @@ func TestMariaDBClaimsTickAndSequenceTogether(t *testing.T) {
 	}
 }
 
-// A statement that fails in a transaction that stays open keeps its locks.
+// A failed statement keeps its locks while the transaction is open.
 func TestMariaDBFailedStatementBlocksNobody(t *testing.T) {
 	db := openMariaDB(t)
 	db.installMariaDB(t, snowflake.Default(), sqlfunc.WithWorker(7))
@@ -161,7 +161,7 @@ func TestMariaDBFailedStatementBlocksNobody(t *testing.T) {
 
 func TestMariaDBNeverRepeatsAnIDAfterRollback(t *testing.T) {
 	db := openMariaDB(t)
-	// The clock stands still, so that the counter alone keeps IDs apart.
+	// The clock stands still, so only the counter prevents duplicates.
 	db.installMariaDB(t, snowflake.Default(), sqlfunc.WithWorker(7), sqlfunc.WithClock("1800000000000000"))
 	seen := map[int64]bool{}
 	for range 50 {
@@ -183,7 +183,7 @@ func TestMariaDBNeverRepeatsAnIDAfterRollback(t *testing.T) {
 	}
 }
 
-func TestMariaDBClockSetBackAndLimits(t *testing.T) {
+func TestMariaDBLeadAndLimitsOfTheClock(t *testing.T) {
 	db := openMariaDB(t)
 	layout := snowflake.Default()
 	install := func(clock time.Time, lead time.Duration) {

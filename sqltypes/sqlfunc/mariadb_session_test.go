@@ -38,8 +38,8 @@ func askConn[T any](tb testing.TB, conn *sql.Conn, query string) T {
 	return value
 }
 
-// INSERT_ID says which number AUTO_INCREMENT gives next, and every user may set it.
-func TestMariaDBInsertIDSetsNoID(t *testing.T) {
+// INSERT_ID sets the next number of AUTO_INCREMENT, and every user may set it.
+func TestMariaDBInsertIDDoesNotChangeIDs(t *testing.T) {
 	db := openMariaDB(t)
 	layout := preset("mastodon") // without a worker the ID is the word of the state
 	db.installMariaDB(t, layout, sqlfunc.WithWorker(0), sqlfunc.WithClock("1800000000000000"))
@@ -56,7 +56,7 @@ func TestMariaDBInsertIDSetsNoID(t *testing.T) {
 			t.Errorf("with insert_id = %d: %d after %d", set, id, last)
 		}
 		last = id
-		// It stays for the statement that it was meant for.
+		// It still applies to the statement that it was set for.
 		for i := range int64(2) {
 			if _, err := conn.ExecContext(t.Context(), "INSERT INTO others (id) VALUES (snowflake_next())"); err != nil {
 				t.Fatal(err)
@@ -70,8 +70,8 @@ func TestMariaDBInsertIDSetsNoID(t *testing.T) {
 	}
 }
 
-// The step of AUTO_INCREMENT would leave out numbers: 65,535 are 16 ticks.
-func TestMariaDBSessionChangesNoStepOfIDs(t *testing.T) {
+// An increment of 65,535 would skip 16 ticks.
+func TestMariaDBIncrementDoesNotChangeIDs(t *testing.T) {
 	db := openMariaDB(t)
 	db.installMariaDB(t, preset("mastodon"), sqlfunc.WithWorker(0), sqlfunc.WithClock("1800000000000000"))
 	step := scan[int64](t, db, "SELECT @@GLOBAL.auto_increment_increment")
@@ -91,8 +91,8 @@ func TestMariaDBSessionChangesNoStepOfIDs(t *testing.T) {
 	}
 }
 
-// What a caller reads after the statement is its own.
-func TestMariaDBNextLeavesTheSessionAlone(t *testing.T) {
+// The variables and LAST_INSERT_ID of the caller stay.
+func TestMariaDBNextDoesNotChangeTheSession(t *testing.T) {
 	db := openMariaDB(t)
 	db.installMariaDB(t, snowflake.Default(), sqlfunc.WithWorker(1))
 	conn := db.settings(t, "auto_increment_increment = 7", "insert_id = 100", "last_insert_id = 5", "sql_mode = 'ANSI_QUOTES'")
@@ -105,7 +105,7 @@ func TestMariaDBNextLeavesTheSessionAlone(t *testing.T) {
 	}
 }
 
-// Undone rows keep their locks until the transaction ends, those of others don't wait for it.
+// Rows that were rolled back keep their locks until the transaction ends; other sessions do not wait for it.
 func TestMariaDBSavepointsBlockNobody(t *testing.T) {
 	for _, isolation := range []sql.IsolationLevel{sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable} {
 		db := openMariaDB(t)
@@ -137,8 +137,8 @@ func TestMariaDBSavepointsBlockNobody(t *testing.T) {
 	}
 }
 
-// The name of a function is in its messages.
-func TestMariaDBLongNamesLeaveTheMessagesWhole(t *testing.T) {
+// Messages contain the name of the function.
+func TestMariaDBLongNamesDoNotCutMessages(t *testing.T) {
 	db := openMariaDB(t)
 	layout := snowflake.MustLayout(time.Unix(1, 123456789), 1001,
 		snowflake.Field{Name: "time", Bits: 52}, snowflake.Field{Name: "sequence", Bits: 8})
@@ -165,8 +165,8 @@ func TestMariaDBLongNamesLeaveTheMessagesWhole(t *testing.T) {
 	}
 }
 
-// A replica would run the statement again, with a counter and at a time of its own.
-func TestMariaDBIssuesNothingIntoABinaryLogOfStatements(t *testing.T) {
+// A replica would run the statement again with another counter and time.
+func TestMariaDBIssuesNothingWithBinlogFormatStatement(t *testing.T) {
 	db := openMariaDB(t)
 	db.installMariaDB(t, snowflake.Default(), sqlfunc.WithWorker(1))
 	logs := scan[bool](t, db, "SELECT @@log_bin")
@@ -185,7 +185,7 @@ func TestMariaDBIssuesNothingIntoABinaryLogOfStatements(t *testing.T) {
 	}
 }
 
-// With a lead the IDs come to the end of the layout before the clock does.
+// With a lead the IDs reach the end of the layout before the clock does.
 func TestMariaDBIssuesNoIDPastTheEndOfTheLayout(t *testing.T) {
 	db := openMariaDB(t)
 	layout := snowflake.MustLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,

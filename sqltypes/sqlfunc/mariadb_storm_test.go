@@ -22,8 +22,7 @@ const queryInterrupted = 1317
 // noAutoIncrement is ER_AUTOINC_READ_FAILED, of a wait that is killed with innodb_autoinc_lock_mode=0.
 const noAutoIncrement = 1467
 
-// Statements are killed at any point, and the clock stands still, so that nothing
-// but the counter keeps IDs apart.
+// Statements are killed at any point, and the clock stands still, so only the counter prevents duplicates.
 func TestMariaDBNeverRepeatsAnIDUnderKillQuery(t *testing.T) {
 	db := openMariaDB(t)
 	db.installMariaDB(t, preset("mastodon"), sqlfunc.WithWorker(0), sqlfunc.WithClock("1800000000000000"))
@@ -73,7 +72,7 @@ func TestMariaDBNeverRepeatsAnIDUnderKillQuery(t *testing.T) {
 				case <-working:
 					return
 				case <-time.After(time.Duration(rand.IntN(20_000)) * time.Microsecond):
-					_, _ = db.ExecContext(t.Context(), fmt.Sprintf("KILL QUERY %d", id)) // fails when nothing runs
+					_, _ = db.ExecContext(t.Context(), fmt.Sprintf("KILL QUERY %d", id)) // fails if nothing runs
 				}
 			}
 		})
@@ -82,7 +81,7 @@ func TestMariaDBNeverRepeatsAnIDUnderKillQuery(t *testing.T) {
 	if killed.Load() == 0 || inserted.Load() == 0 {
 		t.Fatalf("%d statements were killed, %d rows inserted: nothing is tested", killed.Load(), inserted.Load())
 	}
-	// A repeated ID would have failed a statement with a duplicate; what was inserted must all be there.
+	// A duplicate ID would have failed its statement, so all inserted rows must exist.
 	if n := scan[int64](t, db, "SELECT COUNT(*) FROM kept"); n != inserted.Load() {
 		t.Errorf("%d rows, want %d", n, inserted.Load())
 	}

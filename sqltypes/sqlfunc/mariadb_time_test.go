@@ -8,7 +8,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
-// The time comes out of a UUID, which counts from 1582: it is held against the server's own clock, read around it.
+// The time comes from a UUID, which counts from 1582. It must lie between two readings of the server's clock.
 func TestMariaDBIDsHaveTheTimeOfTheServersClock(t *testing.T) {
 	db := openMariaDB(t)
 	layout := snowflake.Default()
@@ -29,7 +29,7 @@ func TestMariaDBIDsHaveTheTimeOfTheServersClock(t *testing.T) {
 		if err := row.Scan(&before, &id, &after); err != nil {
 			t.Fatal(err)
 		}
-		const slack = 10 * time.Millisecond // the ID has whole milliseconds, and UUIDs count on where the clock stands still
+		const slack = 10 * time.Millisecond // IDs have whole milliseconds, and UUIDs advance while the clock stands still
 		from, to := time.UnixMicro(before).Add(-slack), time.UnixMicro(after).Add(slack)
 		if at := layout.Time(id); at.Before(from) || at.After(to) {
 			t.Fatalf("an ID of %s, made between %s and %s", at.UTC(), from.UTC(), to.UTC())

@@ -13,7 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
-func TestMariaDBTriggerFillsWhatHasNoKey(t *testing.T) {
+func TestMariaDBTriggerFillsRowsWithoutAKey(t *testing.T) {
 	db := openMariaDB(t)
 	f := db.installMariaDB(t, snowflake.Default(), sqlfunc.WithWorker(7))
 	const table, column = "the `order's\" \\ lines", "select`"
@@ -23,7 +23,7 @@ func TestMariaDBTriggerFillsWhatHasNoKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // it may be run again
+	for range 2 { // the statement may be run again
 		db.exec(t, trigger)
 	}
 	rows := 0
@@ -63,8 +63,8 @@ func TestMariaDBTriggerFillsWhatHasNoKey(t *testing.T) {
 	}
 }
 
-// InnoDB fills empty tables in another way then, which a rollback to a savepoint within a function
-// crashes a server with (10.11.19).
+// Imports into empty tables use a bulk insert of InnoDB, in which a rollback to a savepoint within a function crashes the
+// server (10.11.19).
 func TestMariaDBTriggerWorksInImports(t *testing.T) {
 	db := openMariaDB(t)
 	f := db.installMariaDB(t, snowflake.Default(), sqlfunc.WithWorker(7))
@@ -126,7 +126,7 @@ func TestMariaDBTriggerFillsLoadDataBesideOtherTriggers(t *testing.T) {
 	}
 }
 
-func TestMariaDBTriggerRefusesWhatIsNoName(t *testing.T) {
+func TestMariaDBTriggerRefusesInvalidNames(t *testing.T) {
 	reading, err := sqlfunc.New(snowflake.Default())
 	if err != nil {
 		t.Fatal(err)
@@ -147,8 +147,8 @@ func TestMariaDBTriggerRefusesWhatIsNoName(t *testing.T) {
 	}
 }
 
-// MariaDB's limit for a name is 64 characters, and a cut name could be another table's.
-func TestMariaDBTriggersOfLongNamesStayApart(t *testing.T) {
+// A name has at most 64 characters, and a truncated one could belong to another table.
+func TestMariaDBTriggersOfLongNamesDiffer(t *testing.T) {
 	db := openMariaDB(t)
 	f := db.installMariaDB(t, snowflake.Default(), sqlfunc.WithWorker(7))
 	for i := range 2 {

@@ -26,7 +26,7 @@ func sqlState(err error) string {
 	return ""
 }
 
-func TestPostgresNextIsAColumnsDefault(t *testing.T) {
+func TestPostgresNextIsTheDefaultOfAColumn(t *testing.T) {
 	db := openPostgres(t)
 	for name, layout := range presets {
 		if name == "baidu" {
@@ -78,7 +78,7 @@ func TestPostgresNextIsAColumnsDefault(t *testing.T) {
 	}
 }
 
-func TestPostgresNextFillsInWhatCopyLeavesOut(t *testing.T) {
+func TestPostgresNextFillsColumnsThatCopyOmits(t *testing.T) {
 	db := openPostgres(t)
 	db.install(t, snowflake.Default(), sqlfunc.WithWorker(5))
 	db.exec(t, "CREATE TABLE events (id bigint PRIMARY KEY DEFAULT snowflake_next(), n int)")
@@ -100,12 +100,11 @@ func TestPostgresNextFillsInWhatCopyLeavesOut(t *testing.T) {
 	}
 }
 
-// The inserts of all connections are done before the first of them commits: no
-// one waits for the end of another's transaction.
+// All connections have inserted before the first of them commits, so none waits for the end of another transaction.
 func TestPostgresNextIsUniqueUnderEightConnections(t *testing.T) {
 	const connections, each = 8, 100_000
 	db := openPostgres(t)
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute) // for one that would wait
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute) // if one waited
 	defer stop()
 	layout := snowflake.Default()
 	db.install(t, layout, sqlfunc.WithWorker(1023))
@@ -161,15 +160,14 @@ func TestPostgresNextIsUniqueUnderEightConnections(t *testing.T) {
 	}
 }
 
-// These layouts have so few numbers a tick that the lead and the waits come into
-// play, and that the guard is reached all the time.
+// These layouts have few numbers a tick, so calls reach the lead, wait, and use the guard all the time.
 func TestPostgresNextIsUniqueWithFewNumbersATick(t *testing.T) {
 	const connections, each = 8, 2_000
 	for name, layout := range map[string]snowflake.Layout{
 		"javascriptsafe": snowflake.JavaScriptSafe(),
 		"sonyflake":      preset("sonyflake"),
 		"resource":       preset("resource"),
-		"mastodon":       preset("mastodon"), // without the draw
+		"mastodon":       preset("mastodon"), // each ID under the lock
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -217,7 +215,7 @@ func TestPostgresNextOfTwoLayoutsSideBySide(t *testing.T) {
 	}
 }
 
-func TestPostgresNextWritesSoItFailsWhereNothingMayBeWritten(t *testing.T) {
+func TestPostgresNextFailsInReadOnlyTransactions(t *testing.T) {
 	db := openPostgres(t)
 	db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
 	tx, err := db.BeginTx(t.Context(), nil)

@@ -97,7 +97,7 @@ func WithSchema(schema string) Option {
 }
 
 // WithLead sets how far the time in an issued ID may be ahead of the server's clock, from 0 to 24 hours, in whole ticks. The
-// default is [snowflake.MaxLead].
+// default is [snowflake.MaxLead], 10 seconds.
 //
 // The time in the IDs is ahead when more rows are inserted than the layout has numbers for, and when the clock is set back.
 // Beyond the lead an insert waits if the wait is at most a second, and fails otherwise.

@@ -14,7 +14,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
-func TestNewRefusesWhatCannotBe(t *testing.T) {
+func TestNewRefusesInvalidArguments(t *testing.T) {
 	long := snowflake.MustLayout(time.Unix(0, 0), time.Millisecond, snowflake.Field{Name: "time", Bits: 41},
 		snowflake.Field{Name: "sequence", Bits: 8}, snowflake.Field{Name: strings.Repeat("f", 64), Bits: 3})
 	with := func(options ...sqlfunc.Option) []sqlfunc.Option { return options }
@@ -63,7 +63,7 @@ func TestNewRefusesWhatCannotBe(t *testing.T) {
 	}
 }
 
-func TestNamesAreThoseThatAreMade(t *testing.T) {
+func TestNamesAreTheFunctionsOfTheStatements(t *testing.T) {
 	last := snowflake.MustLayout(time.Unix(0, 0), time.Millisecond, snowflake.Field{Name: "sequence", Bits: 8},
 		snowflake.Field{Name: "time", Bits: 41})
 	for want, options := range map[string][]sqlfunc.Option{
@@ -90,7 +90,7 @@ func TestNamesAreThoseThatAreMade(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := strings.Count(strings.Join(statements, "\n"), "CREATE OR REPLACE FUNCTION"); got != len(f.Names()) {
-			t.Errorf("%d functions are made, want %v", got, f.Names())
+			t.Errorf("%d functions are created, want %v", got, f.Names())
 		}
 	}
 }

@@ -11,11 +11,10 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
-// lastPostgresYear is the last year that PostgreSQL's timestamps have completely.
+// lastPostgresYear is the last complete year of PostgreSQL's timestamps.
 const lastPostgresYear = 294275
 
-// postgresHas reports whether the functions of the layout have the time: timestamps and
-// microseconds from the epoch have their ends.
+// postgresHas reports whether the time is in the range of timestamps and of microseconds from the epoch.
 func postgresHas(layout snowflake.Layout, at time.Time) bool {
 	return at.Year() <= lastPostgresYear && at.Unix()-layout.Epoch().Unix() < math.MaxInt64/1_000_000
 }
@@ -158,7 +157,7 @@ func TestPostgresMinNamesTheLimit(t *testing.T) {
 	}
 }
 
-// The range on the key uses its index, and the time can be indexed itself.
+// A range of the key uses its index, and the time can be indexed too.
 func TestPostgresRangeOfTimeUsesThePrimaryKey(t *testing.T) {
 	db := openPostgres(t)
 	db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))

@@ -10,7 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
-// Days of 23 hours and the order of day and month are the session's business.
+// The session's time zone and date style must not matter.
 func TestPostgresFunctionsDoNotDependOnTheSession(t *testing.T) {
 	db := openPostgres(t)
 	long, err := snowflake.ParseLayout("epoch=1999-10-11T02:30:00.5Z tick=1ms time:51 sequence:12")
@@ -36,7 +36,7 @@ func TestPostgresFunctionsDoNotDependOnTheSession(t *testing.T) {
 				if err := f.Install(t.Context(), tx, sqllease.Postgres); err != nil {
 					t.Fatal(err)
 				}
-				// Around the changes of the clocks in New York and Casablanca.
+				// Around the changes of daylight saving time in New York and Casablanca.
 				for hour := range 3 * 24 {
 					at := time.Date(2026, 3, 7+hour/24*8, hour%24, 30, 1, 5000000, time.UTC)
 					want, err := layout.MinAt(at)
@@ -55,7 +55,7 @@ func TestPostgresFunctionsDoNotDependOnTheSession(t *testing.T) {
 	}
 }
 
-// A transaction of the caller's is what Install works in.
+// Install works in a transaction of the caller.
 func TestInstallInATransactionIsRolledBackWithIt(t *testing.T) {
 	db := openPostgres(t)
 	f := db.functions(t, snowflake.Default(), sqlfunc.WithWorker(1))
@@ -80,7 +80,7 @@ func TestInstallInATransactionIsRolledBackWithIt(t *testing.T) {
 	}
 }
 
-func TestInstallSaysWhichStatementFailed(t *testing.T) {
+func TestInstallNamesTheStatementThatFailed(t *testing.T) {
 	db := openPostgres(t)
 	f, err := sqlfunc.New(snowflake.Default(), sqlfunc.WithSchema(db.schema+"_missing"))
 	if err != nil {

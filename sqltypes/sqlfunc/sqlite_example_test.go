@@ -13,7 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
-// The functions are registered on each connection, under a driver name of their own. GORM takes that name as well.
+// Register the functions on each connection, under a new driver name, which GORM takes too.
 func ExampleFunctions_RegisterSQLite() {
 	functions, err := sqlfunc.New(snowflake.Default())
 	if err != nil {
@@ -32,7 +32,7 @@ func ExampleFunctions_RegisterSQLite() {
 		panic(err)
 	}
 	defer func() { _ = db.Close() }()
-	db.SetMaxOpenConns(1) // each would have a memory of its own
+	db.SetMaxOpenConns(1) // each connection has its own :memory:
 	ctx := context.Background()
 	for _, statement := range []string{
 		"CREATE TABLE visits (id BIGINT PRIMARY KEY NOT NULL DEFAULT (snowflake_next()), page TEXT)",

@@ -21,7 +21,7 @@ import (
 
 var drivers atomic.Int64
 
-// openSQLite opens a database whose connections have the functions; the driver's name is new.
+// openSQLite opens a database whose connections have the functions, under a new driver name.
 func openSQLite(tb testing.TB, layout snowflake.Layout, gen *snowflake.Generator) (db server, driver, dsn string) {
 	tb.Helper()
 	f, err := sqlfunc.New(layout)
@@ -106,7 +106,7 @@ func TestSQLiteDateFunctionsReadTheTime(t *testing.T) {
 	db.exec(t, "CREATE INDEX visits_day ON visits (date(snowflake_time(id)))")
 }
 
-func TestSQLiteFunctionsTakeNullAndRefuseWhatIsNoID(t *testing.T) {
+func TestSQLiteFunctionsTakeNullAndRefuseOtherArguments(t *testing.T) {
 	db, _, _ := openSQLite(t, snowflake.Default(), nil)
 	for _, call := range []string{"time(NULL)", "parts(NULL)", "min(NULL)"} {
 		if got := scan[sql.NullString](t, db, "SELECT snowflake_"+call); got.Valid {

@@ -15,24 +15,23 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
-// Statements are cancelled, time out and lose their sessions at random moments. No lock is left
-// behind that would stop others, and no ID comes twice, also of those that no
-// transaction has committed: they are recorded as they are drawn.
+// Statements are cancelled, time out and lose their sessions at random moments. No lock may remain that blocks others, and no
+// ID may occur twice, including those of transactions that did not commit: each ID is recorded when it is read.
 func TestPostgresNextSurvivesAStormOfCancels(t *testing.T) {
 	for name, storm := range map[string]struct {
 		layout snowflake.Layout
 		clock  string
 	}{
-		"with the draw":    {preset("resource"), "clock_timestamp()"}, // 8 a tick, so often under the lock
+		"with the draw":    {preset("resource"), "clock_timestamp()"}, // 8 IDs a tick, so often under the lock
 		"without the draw": {preset("mastodon"), "clock_timestamp()"},
-		// Few cancels meet the few microseconds under the lock; here they meet it nearly always.
+		// The lock is held for microseconds, so few cancels hit it; here most do.
 		"slow under the lock": {preset("mastodon"), "(SELECT clock_timestamp() FROM pg_sleep(0.002))"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := openPostgres(t)
 			db.install(t, storm.layout, sqlfunc.WithWorker(0), sqlfunc.WithLead(time.Hour), sqlfunc.WithClock(storm.clock))
-			db.SetMaxIdleConns(20) // sessions that end take their locks with them
+			db.SetMaxIdleConns(20) // the end of a session would release its locks
 			end := time.Now().Add(stormTime())
 			ctx, stop := context.WithDeadline(t.Context(), end.Add(20*time.Second))
 			defer stop()
@@ -69,7 +68,7 @@ func TestPostgresNextSurvivesAStormOfCancels(t *testing.T) {
 			if len(drawn) == 0 || lost == 0 {
 				t.Error("the storm was none")
 			}
-			waitForOthers(t, db) // a backend goes on for a while after its client has gone
+			waitForOthers(t, db) // a backend continues for a while after its client has left
 			if got := scan[int](t, db, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
 				AND objid = 'snowflake_state'::regclass::oid`); got != 0 {
 				t.Errorf("%d locks are left", got)
@@ -84,8 +83,7 @@ func TestPostgresNextSurvivesAStormOfCancels(t *testing.T) {
 	}
 }
 
-// stormTime is how long a storm takes. SNOWFLAKE_TEST_LONG=1 is for changes of the
-// functions that issue IDs.
+// stormTime is the duration of a storm. Set SNOWFLAKE_TEST_LONG=1 after changes of the functions that issue IDs.
 func stormTime() time.Duration {
 	if os.Getenv("SNOWFLAKE_TEST_LONG") != "" {
 		return 20 * time.Second
@@ -93,14 +91,14 @@ func stormTime() time.Duration {
 	return 1500 * time.Millisecond
 }
 
-// drawUntilCancelled draws IDs in one statement, whose rows arrive one by one, after a
-// savepoint, until it is cut off or at its end, and goes on in the transaction after it.
+// drawUntilCancelled issues IDs in one statement after a savepoint, reads its rows one by one until it is cancelled or ends,
+// and continues in the transaction.
 func drawUntilCancelled(ctx context.Context, db server, client int) (ids []int64, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	defer func() { _ = tx.Rollback() }() // no effect after a commit
 	timeout := "SET LOCAL statement_timeout = " + strconv.Itoa(1+rand.IntN(20))
 	if client%2 == 0 {
 		timeout = "SET LOCAL statement_timeout = 0"
@@ -121,7 +119,7 @@ func drawUntilCancelled(ctx context.Context, db server, client int) (ids []int64
 	return append(ids, more...), errors.Join(cut, err)
 }
 
-// drawAll returns the IDs that arrived, also when an error comes after them.
+// drawAll returns the IDs that arrived, also if an error follows.
 func drawAll(ctx context.Context, tx *sql.Tx, count int) (ids []int64, err error) {
 	rows, err := tx.QueryContext(ctx, "SELECT snowflake_next() FROM generate_series(1, $1::int)", count)
 	if err != nil {
@@ -138,7 +136,7 @@ func drawAll(ctx context.Context, tx *sql.Tx, count int) (ids []int64, err error
 	return ids, rows.Err()
 }
 
-// cancelAtRandom cancels and, now and then, ends the sessions of the test but its own.
+// cancelAtRandom cancels and sometimes ends the other sessions of the test.
 func cancelAtRandom(ctx context.Context, t *testing.T, db server, end time.Time) {
 	t.Helper()
 	conn, err := db.Conn(ctx)

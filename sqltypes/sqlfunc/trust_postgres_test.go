@@ -10,7 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
-// role makes a role that may create in the schema, as everybody may in PostgreSQL 14's public.
+// role creates a role that may create objects in the schema, as everybody may in the schema public of PostgreSQL 14.
 func (s server) role(t *testing.T) string {
 	t.Helper()
 	role := s.schema + "_role"
@@ -20,8 +20,8 @@ func (s server) role(t *testing.T) string {
 	return role
 }
 
-// What another role has left in the schema is neither called nor taken over.
-func TestPostgresInstallFallsIntoNoTrap(t *testing.T) {
+// Objects of another role in the schema are neither called nor replaced.
+func TestPostgresInstallRefusesObjectsOfOthers(t *testing.T) {
 	db := openPostgres(t)
 	role := db.role(t)
 	f := db.functions(t, snowflake.Default(), sqlfunc.WithWorker(1))
@@ -68,7 +68,7 @@ func TestPostgresInstallFallsIntoNoTrap(t *testing.T) {
 	db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
 }
 
-// A role with few rights installs, and again; others may not in its place.
+// A role with few rights installs twice; other roles may not replace its functions.
 func TestPostgresInstallBelongsToItsRole(t *testing.T) {
 	db := openPostgres(t)
 	role := db.role(t)
@@ -105,8 +105,8 @@ func TestPostgresInstallBelongsToItsRole(t *testing.T) {
 	}
 }
 
-// A clock that was far ahead for a moment leaves the state there. Another worker's IDs begin anew.
-func TestPostgresNextStartsAnewWithAnotherWorker(t *testing.T) {
+// The state stays where a clock was far ahead for a moment. With another worker it can start again.
+func TestPostgresNextStartsAgainWithAnotherWorker(t *testing.T) {
 	db := openPostgres(t)
 	layout := snowflake.Default()
 	db.install(t, layout, sqlfunc.WithWorker(1))
