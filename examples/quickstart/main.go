@@ -59,6 +59,14 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
+	flags.Visit(func(f *flag.Flag) { // such as -dsn "$URL" where URL is not set
+		if f.Value.String() == "" {
+			err = fmt.Errorf("-%s is empty", f.Name)
+		}
+	})
+	if err != nil {
+		return err
+	}
 	// Immediate: two transactions that read before they write would fail with "database is locked".
 	dialector := sqlite.Open(*file + "?_foreign_keys=on&_busy_timeout=10000&_txlock=immediate")
 	if *dsn != "" {
@@ -72,11 +80,11 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if pool, err := db.DB(); err == nil {
 		defer pool.Close()
 	}
-	keys, err := gormplugin.Open(ctx, db) // leases a worker in this database
+	plugin, err := gormplugin.Open(ctx, db) // leases a worker in this database
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, keys.Close(context.WithoutCancel(ctx))) }() // gives it back
+	defer func() { err = errors.Join(err, plugin.Close(context.WithoutCancel(ctx))) }() // gives it back
 
 	db = db.WithContext(ctx)
 	if err := load(db, out); err != nil {

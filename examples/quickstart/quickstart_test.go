@@ -123,11 +123,11 @@ func TestSeveralAtOnceStoreEveryRowOnce(t *testing.T) {
 // TestInterruptedImportStoresNothing interrupts after the first Create, then after the second, until none is left.
 func TestInterruptedImportStoresNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, _ []string, db *gorm.DB) {
-		keys, err := gormplugin.Open(t.Context(), db)
+		plugin, err := gormplugin.Open(t.Context(), db)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer keys.Close(context.Background()) //nolint:errcheck // the database is removed next
+		defer plugin.Close(context.Background()) //nolint:errcheck // the database is removed next
 		var after func()
 		if err := db.Callback().Create().After("gorm:create").Register("test:after", func(*gorm.DB) { after() }); err != nil {
 			t.Fatal(err)
@@ -182,6 +182,8 @@ func TestFailuresAreErrorsWithoutThePassword(t *testing.T) {
 		want string
 	}{
 		{[]string{"file"}, `unexpected argument "file"`},
+		{[]string{"-db", ""}, "-db is empty"},
+		{[]string{"-dsn="}, "-dsn is empty"},
 		{[]string{"-worker", "1"}, "flag provided but not defined: -worker"},
 		{[]string{"-db", "none/quickstart.db"}, "unable to open database file"},
 		{[]string{"-dsn", "postgres://u:secret@127.0.0.1:1/test"}, "127.0.0.1"},

@@ -131,7 +131,7 @@ func TestChartsHaveNoBadNumbers(t *testing.T) {
 		record("sqlite", "grow", nil, "auto", values{"rate@0": 0, "rate@10": 0}),
 		record("sqlite", "grow", nil, "snowflake", values{"rate@0": 0, "rate@x": 3, "rate@NaN": 3}),
 	}
-	bad := regexp.MustCompile(`NaN|Inf|="-\d`)
+	bad := regexp.MustCompile(`NaN|Inf|="-\d| d="[^M]`)
 	for name, r := range map[string]Report{
 		"sample": sample(), "zeros": New(measure.Environment{}, zero, "auto"),
 		"no baseline": New(measure.Environment{}, zero, "uuidv4"),

@@ -36,8 +36,10 @@ func TestProseSaysWhatFiguresSay(t *testing.T) {
 		"Snowflake wins against auto-increment", "takes 0.57 times the bytes",
 		"With UUIDv4 it is the same within 2 %.", "!loses", "!tie on")
 	says("long numbers", "sqlite", "bytes_table",
-		map[string]rounds3{"auto": same(40), "explicit": same(40), "snowflake": same(48),
-		"snowflake-53": same(46)}, density(99, 98),
+		map[string]rounds3{
+			"auto": same(40), "explicit": same(40), "snowflake": same(48),
+			"snowflake-53": same(46),
+		}, density(99, 98),
 		"loses", "in fewer bytes", "the 8.0 B stay", "53 bits reduces it to 1.15 times", "!wins", "!tie on", "!out of order")
 	says("long numbers that are not: sent small ones are as large", "sqlite", "bytes_table",
 		map[string]rounds3{"auto": same(40), "explicit": same(48), "snowflake": same(48)}, density(99, 98),
@@ -84,8 +86,10 @@ func TestProseSaysWhatFiguresSay(t *testing.T) {
 	says("a reason that was not measured", "postgres", "rate", map[string]rounds3{"auto": same(1000), "snowflake": same(700)}, nil,
 		"whether sending a key is the reason.")
 	says("pages that are written again and again", "sqlite", "rate",
-		map[string]rounds3{"auto": same(1000), "snowflake": same(700), "uuidv7": same(500), "uuidv4": same(100),
-		"uuidv4-text": same(80)},
+		map[string]rounds3{
+			"auto": same(1000), "snowflake": same(700), "uuidv7": same(500), "uuidv4": same(100),
+			"uuidv4-text": same(80),
+		},
 		bytes(map[string]float64{"auto": 96, "uuidv7": 200, "uuidv4": 7400, "uuidv4-text": 9120}),
 		"With UUIDv4 as text 95.0 times the bytes are written: pages are evicted", "!With UUIDv7 2.08 times the bytes")
 	says("pages that are written once", "sqlite", "rate",

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
 )
@@ -89,24 +88,6 @@ func TestValuesBesideANoteAreKept(t *testing.T) {
 	}
 	if r := j.Records()[0]; r.Values["rate"] != 7 || r.Note != "it took too long" {
 		t.Errorf("%+v", r)
-	}
-}
-
-func TestKindsTakeTurnsAtTheBegin(t *testing.T) {
-	s := scenario.Scenario{
-		Name: "turns", Kinds: []string{"auto", "snowflake", "uuidv4"},
-		Cases: func(scenario.Options, engine.Engine) []measure.Params {
-			return []measure.Params{measure.P("rows", 1)}
-		},
-	}
-	var begins []string
-	for _, step := range Plan(onlyName{}, []scenario.Scenario{s}, scenario.Options{Rounds: 3}) {
-		if len(begins) < step.Round {
-			begins = append(begins, step.Kind.Name)
-		}
-	}
-	if got := strings.Join(begins, " "); got != "auto snowflake uuidv4" {
-		t.Errorf("rounds begin with %s", got)
 	}
 }
 

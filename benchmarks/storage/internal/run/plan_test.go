@@ -1,6 +1,7 @@
 package run
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
@@ -26,5 +27,23 @@ func TestExactScenariosAreMeasuredOnce(t *testing.T) {
 		if steps := Plan(onlyName{}, []scenario.Scenario{s}, o); len(steps) != want {
 			t.Errorf("once %v: %d steps, want %d", once, len(steps), want)
 		}
+	}
+}
+
+func TestKindsTakeTurnsAtTheBegin(t *testing.T) {
+	s := scenario.Scenario{
+		Name: "turns", Kinds: []string{"auto", "snowflake", "uuidv4"},
+		Cases: func(scenario.Options, engine.Engine) []measure.Params {
+			return []measure.Params{measure.P("rows", 1)}
+		},
+	}
+	var begins []string
+	for _, step := range Plan(onlyName{}, []scenario.Scenario{s}, scenario.Options{Rounds: 3}) {
+		if len(begins) < step.Round {
+			begins = append(begins, step.Kind.Name)
+		}
+	}
+	if got := strings.Join(begins, " "); got != "auto snowflake uuidv4" {
+		t.Errorf("rounds begin with %s", got)
 	}
 }
