@@ -10,11 +10,11 @@ const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 // crockfordValues has the value of each character of the alphabet and noDigit for all others.
 var crockfordValues = digitValues(crockford)
 
-// Base32 returns the ID in Crockford's Base 32, for text columns and file names: always 13 characters, digits and upper-case
-// letters. Its texts sort like the IDs in byte order, in Unicode's root collation and in that of most languages. Some
-// languages order two letters differently (Danish AA, Croatian NJ, Estonian Z; 84 of the 806 ICU collations of PostgreSQL
-// 15): use the collation "C" there. Negative IDs, which no generator issues, are written as uint64(id) and sort after the
-// others. [ParseBase32] is the exact inverse.
+// Base32 returns the ID in Crockford's Base 32, for text columns and file names: always 13 characters, digits and
+// upper-case letters. Its texts sort like the IDs in byte order, in Unicode's root collation and in that of most
+// languages. Some languages order two letters differently (Danish AA, Croatian NJ, Estonian Z; 84 of the 806 ICU
+// collations of PostgreSQL 15): use the collation "C" there. Negative IDs, which no generator issues, are written as
+// uint64(id) and sort after the others. [ParseBase32] is the exact inverse.
 func (id ID) Base32() string {
 	var buf [base32Len]byte
 	return string(id.AppendBase32(buf[:0]))
@@ -29,9 +29,9 @@ func (id ID) AppendBase32(b []byte) []byte {
 		crockford[u>>10&31], crockford[u>>5&31], crockford[u&31])
 }
 
-// ParseBase32 reads the text of [ID.Base32] and nothing else, so one ID has one text. It returns a [*ParseError]: [ErrSyntax]
-// for another length, lower-case letters, hyphens and the letters that Crockford's decoder reads as digits (I, L and O), and
-// [ErrRange] for a first character above 'F', which would need more than 64 bits.
+// ParseBase32 reads the text of [ID.Base32] and nothing else, so one ID has one text. It returns a [*ParseError]:
+// [ErrSyntax] for another length, lower-case letters, hyphens and the letters that Crockford's decoder reads as digits
+// (I, L and O), and [ErrRange] for a first character above 'F', which would need more than 64 bits.
 func ParseBase32(s string) (ID, error) {
 	if len(s) != base32Len {
 		return 0, lengthError("base32", s, base32Len)

@@ -1,5 +1,5 @@
-// Package snowflake generates and reads Snowflake IDs: 64-bit primary keys that an application generates itself, that sort
-// by time of creation, and that fit into a bigint column.
+// Package snowflake generates and reads Snowflake IDs: 64-bit primary keys that an application generates itself, that
+// sort by time of creation, and that fit into a bigint column.
 //
 //	gen, err := snowflake.New(1) // a worker that no other running process has
 //	if err != nil {
@@ -21,8 +21,8 @@
 // # Generating
 //
 // [New] returns a [Generator] for a worker. [Generator.Next] returns one ID, [Generator.Fill] a batch. The IDs of a
-// generator are unique and in order, also when the wall clock steps back; the comment of [Generator] gives the reasons and
-// the limits of a fixed worker. The IDs of several workers are in order as far as their clocks agree.
+// generator are unique and in order, also when the wall clock steps back; the comment of [Generator] gives the reasons
+// and the limits of a fixed worker. The IDs of several workers are in order as far as their clocks agree.
 //
 // # Reading and storing
 //
@@ -30,9 +30,9 @@
 // because JavaScript's numbers have 53 bits and larger ones are rounded. [Parse] accepts only the text that String
 // returns.
 //
-// A layout reads IDs: [Layout.Time] returns when an ID was issued, [Layout.Decompose] all its fields, [Layout.Range] the
-// bounds of a span of time for a query by primary key, and [Layout.Validate] rejects input that no generator can have
-// issued.
+// A layout reads IDs: [Layout.Time] returns when an ID was issued, [Layout.Decompose] all its fields, [Layout.Range]
+// the bounds of a span of time for a query by primary key, and [Layout.Validate] rejects input that no generator can
+// have issued.
 //
 // # What IDs reveal
 //

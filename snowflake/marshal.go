@@ -11,8 +11,8 @@ func (id ID) AppendText(b []byte) ([]byte, error) {
 	return appendDecimal(b, id), nil
 }
 
-// MarshalText returns the text of [ID.String], for [encoding.TextMarshaler]. It makes JSON values and keys of JSON objects
-// strings, and is used for YAML, TOML, XML and [flag.TextVar]. The error is always nil.
+// MarshalText returns the text of [ID.String], for [encoding.TextMarshaler]. It makes JSON values and keys of JSON
+// objects strings, and is used for YAML, TOML, XML and [flag.TextVar]. The error is always nil.
 //
 // There is no MarshalJSON because encoding/json validates and copies its result, but not that of MarshalText.
 func (id ID) MarshalText() ([]byte, error) {
@@ -29,8 +29,8 @@ func (id *ID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalParam is [Parse] for a parameter of a URL or a form: gin and echo call it when they bind a request. On an error
-// the ID is unchanged.
+// UnmarshalParam is [Parse] for a parameter of a URL or a form: gin and echo call it when they bind a request. On an
+// error the ID is unchanged.
 func (id *ID) UnmarshalParam(param string) error {
 	parsed, err := Parse(param)
 	if err != nil {
@@ -46,8 +46,8 @@ func (id ID) LogValue() slog.Value {
 }
 
 // UnmarshalJSON reads a JSON string with the text that [Parse] accepts, or an integer of the same digits, which older
-// clients send and which the JSON option string passes on. The value null leaves the ID unchanged, as usual in encoding/json;
-// read a nullable value into a sqltypes.Null or a *ID.
+// clients send and which the JSON option string passes on. The value null leaves the ID unchanged, as usual in
+// encoding/json; read a nullable value into a sqltypes.Null or a *ID.
 //
 // It returns a [*ParseError]: [ErrSyntax] for other text, the empty string and numbers with a fraction or an exponent,
 // [ErrRange] for numbers beyond int64, and [ErrType] for booleans, objects and arrays. On an error the ID is unchanged.

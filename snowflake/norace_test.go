@@ -2,5 +2,4 @@
 
 package snowflake_test
 
-// raceEnabled reports whether the race detector is on, which allocates.
 const raceEnabled = false

@@ -22,10 +22,10 @@ const noDigit = 0xff
 // letters without 0, O, I and l, which look alike.
 var base58 = newRadix("base58", "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz")
 
-// Base58 returns the ID in base 58, for URLs: always 11 characters, without those that look alike. Its texts sort like the IDs
-// only in byte order (collation "C" or binary): ICU collations order upper and lower case differently, so use [ID.Base32]
-// in a text column. Negative IDs, which no generator issues, are written as uint64(id) and sort after the others.
-// [ParseBase58] is the exact inverse.
+// Base58 returns the ID in base 58, for URLs: always 11 characters, without those that look alike. Its texts sort like
+// the IDs only in byte order (collation "C" or binary): ICU collations order upper and lower case differently, so use
+// [ID.Base32] in a text column. Negative IDs, which no generator issues, are written as uint64(id) and sort after the
+// others. [ParseBase58] is the exact inverse.
 //
 // The alphabet is Bitcoin's. The fixed width, with leading '1' as zeros, is not.
 func (id ID) Base58() string {
@@ -33,25 +33,25 @@ func (id ID) Base58() string {
 	return string(base58.append(buf[:0], id))
 }
 
-// ParseBase58 reads the text of [ID.Base58] and nothing else. It returns a [*ParseError]: [ErrSyntax] for another length or a
-// character outside the alphabet, [ErrRange] for a number of more than 64 bits.
+// ParseBase58 reads the text of [ID.Base58] and nothing else. It returns a [*ParseError]: [ErrSyntax] for another
+// length or a character outside the alphabet, [ErrRange] for a number of more than 64 bits.
 func ParseBase58(s string) (ID, error) { return base58.parse(s) }
 
 // base62 has the digits and letters in ASCII order. There is no standard for base 62; other programs order the letters
 // differently.
 var base62 = newRadix("base62", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
-// Base62 returns the ID in base 62, for URLs: always 11 characters, digits and letters. Its texts sort like the IDs only in
-// byte order (collation "C" or binary): ICU collations order upper and lower case differently, so use [ID.Base32] in a text
-// column. Negative IDs, which no generator issues, are written as uint64(id) and sort after the others. [ParseBase62] is the
-// exact inverse.
+// Base62 returns the ID in base 62, for URLs: always 11 characters, digits and letters. Its texts sort like the IDs
+// only in byte order (collation "C" or binary): ICU collations order upper and lower case differently, so use
+// [ID.Base32] in a text column. Negative IDs, which no generator issues, are written as uint64(id) and sort after the
+// others. [ParseBase62] is the exact inverse.
 func (id ID) Base62() string {
 	var buf [radixLen]byte
 	return string(base62.append(buf[:0], id))
 }
 
-// ParseBase62 reads the text of [ID.Base62] and nothing else. It returns a [*ParseError]: [ErrSyntax] for another length or a
-// character outside the alphabet, [ErrRange] for a number of more than 64 bits.
+// ParseBase62 reads the text of [ID.Base62] and nothing else. It returns a [*ParseError]: [ErrSyntax] for another
+// length or a character outside the alphabet, [ErrRange] for a number of more than 64 bits.
 func ParseBase62(s string) (ID, error) { return base62.parse(s) }
 
 // radix writes IDs as numbers of fixed width in base 58 or 62.

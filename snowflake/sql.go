@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Value returns the ID as an int64, for [driver.Valuer]. The zero ID is 0 and not NULL, because ORMs infer the type of a
-// column from it. The error is always nil.
+// Value returns the ID as an int64, for [driver.Valuer]. The zero ID is 0 and not NULL, because ORMs infer the type of
+// a column from it. The error is always nil.
 func (id ID) Value() (driver.Value, error) {
 	return int64(id), nil
 }
 
 // Scan reads a column, for [sql.Scanner]. It accepts integers (int64, and int, int32 and uint64, which a few drivers
-// return), the text that [Parse] accepts as string or []byte (from columns of type TEXT or NUMERIC, and from MySQL's text
-// protocol), and an ID or a *ID, which ent's bulk builders pass.
+// return), the text that [Parse] accepts as string or []byte (from columns of type TEXT or NUMERIC, and from MySQL's
+// text protocol), and an ID or a *ID, which ent's bulk builders pass.
 //
 // It returns a [*ParseError] that names the type of src:
 //   - [ErrNull] for NULL and a nil *ID: read a nullable column into a sqltypes.Null or a *ID;
@@ -71,8 +71,8 @@ func nullError(source string) *ParseError {
 	return newParseError(ErrNull, source, "", "use sqltypes.Null or *snowflake.ID for a column that may be NULL")
 }
 
-// typeError explains why Scan does not accept a value of this type. If drivers make such values from the declared type of a
-// column, the error names that type.
+// typeError explains why Scan does not accept a value of this type. If drivers make such values from the declared type
+// of a column, the error names that type.
 func typeError(src any) *ParseError {
 	switch src := src.(type) {
 	case nil:

@@ -54,9 +54,13 @@ func takeTurns(b *testing.B, subjects ...subject) {
 func turnCount(s subject) int {
 	s.run(1) // page in the code and the data
 	for n := 1; ; n *= 2 {
-		start := time.Now()
-		s.run(n)
-		if took := time.Since(start); took > turnTime/4 {
+		took := time.Hour
+		for range 3 { // the least of three, as another program may take the processor
+			start := time.Now()
+			s.run(n)
+			took = min(took, time.Since(start))
+		}
+		if took > turnTime/4 {
 			return max(1, int(int64(n)*int64(turnTime)/int64(took)))
 		}
 	}
