@@ -29,8 +29,8 @@ import (
 // the same. Otherwise, without a plugin, and for other columns that the plugin does not fill, [Created.In] is needed.
 //
 // The time of an ID is the start of its tick: see [snowflake.Layout.Time]. Bounds before the epoch or after the last tick
-// are valid: all keys are since the former and before the latter. Numbers below the first tick, such as keys from an
-// auto-increment column before a migration, count as made at the epoch. No Created finds negative numbers.
+// are valid. Numbers below the first tick, such as keys from an auto-increment column before a migration, count as made at
+// the epoch. No Created finds negative numbers.
 //
 // The statement fails, and nothing is executed, with an error that wraps
 //
@@ -42,9 +42,8 @@ import (
 //     schema.ErrUnsupportedDataType for a column of text or bytes, also by a tag such as type:varchar(20), which does not
 //     sort as numbers do.
 //
-// That is also true of a condition in a subquery, where GORM drops the errors of other conditions.
-//
-// A Created is an immutable value, safe for concurrent use. The zero Created has no bound and fails with ErrCondition.
+// That is also true of a condition in a subquery, where GORM drops the errors of other conditions. A Created is an immutable
+// value, safe for concurrent use. The zero Created has no bound and fails with ErrCondition.
 type Created struct {
 	from, to *time.Time
 	layout   *snowflake.Layout

@@ -175,22 +175,28 @@ func TestKeysAreFilledWhateverCallbacksAreRemoved(t *testing.T) {
 	}
 }
 
-// forgetful takes its key away in a hook.
 type forgetful struct {
 	ID   snowflake.ID `gorm:"primaryKey;type:int"`
-	Name string
+	Name string       `gorm:"uniqueIndex"`
 }
 
 func (f *forgetful) BeforeCreate(*gorm.DB) error {
-	f.ID = 0
+	if f.Name == "b" {
+		f.ID = 0
+	}
 	return nil
 }
 
 func TestAHookThatTakesTheKeyAwayGetsAnother(t *testing.T) {
 	db := onSQLite(t, &forgetful{})
-	f := []forgetful{{}, {}}
+	f := []forgetful{{Name: "a"}, {Name: "b"}}
 	must(t, db.Create(&f))
 	db.wantKeys(t, "forgetfuls", f[0].ID, f[1].ID)
+	again := []forgetful{{Name: "c"}, {Name: "b"}}
+	if err := db.Create(&again).Error; err == nil {
+		t.Error("no violation")
+	}
+	equal(t, "keys after the violation", again[0].ID+again[1].ID, 0)
 }
 
 func TestOpenOnADryRunHandleWritesNothing(t *testing.T) {
@@ -213,7 +219,6 @@ func TestOpenOnADryRunHandleWritesNothing(t *testing.T) {
 	}
 }
 
-// ledger counts its hooks.
 type (
 	ledger struct {
 		ID      snowflake.ID `gorm:"primaryKey;type:int"`

@@ -56,10 +56,9 @@
 //
 // # References
 //
-// Make foreign keys a snowflake.ID, the parent's own key type, or a uint64. A column of text, such as the OwnerID string of a
-// polymorphic relation, or of less than 64 bits cannot hold the key: GORM would convert the ID to a single character, or drop
-// its high bits, and store that without an error. Create and Update of the model that declares the relation return an error
-// that wraps schema.ErrUnsupportedDataType.
+// Make foreign keys a snowflake.ID, the parent's own key type, or a uint64. GORM would convert the ID to a single character in
+// a string, such as the OwnerID of a polymorphic relation, drop its high bits in a smaller integer, and store that without
+// an error. Create and Update of the model that declares such a relation fail with schema.ErrUnsupportedDataType.
 //
 // # Integer keys
 //

@@ -39,9 +39,6 @@ func (h *handle) fill(db *gorm.DB) {
 
 // warn logs once for each model that GORM treats a key as auto-increment that the plugin fills.
 func (h *handle) warn(stmt *gorm.Statement, key *column) {
-	if _, again := h.warned.Load(stmt.Schema.ModelType); again {
-		return
-	}
 	if _, again := h.warned.LoadOrStore(stmt.Schema.ModelType, true); again {
 		return
 	}

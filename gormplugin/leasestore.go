@@ -18,12 +18,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
-const (
-	defaultLeaseTable = "snowflake_leases"
-
-	// serverWindow is the window of the leases in a server's database. Creates survive an outage of half of it at least.
-	serverWindow = time.Minute
-)
+// serverWindow is the window of the leases in a server's database. Creates survive an outage of half of it at least.
+const serverWindow = time.Minute
 
 // openStore returns the store for the leases of a handle, whose table is there, and the window that suits the database.
 func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, time.Duration, error) {
@@ -33,7 +29,7 @@ func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, tim
 			"give New a generator of lease.Open with another store, or of snowflake.New: %w", dialect, gorm.ErrUnsupportedDriver)
 	}
 	if table == "" {
-		table = defaultLeaseTable
+		table = "snowflake_leases"
 	}
 	pool, err := writePool(ctx, db, table)
 	if err != nil {
