@@ -62,8 +62,8 @@ func flats(n int) (value any, reset func()) {
 	}
 }
 
-// BenchmarkCreate compares a create in memory with the plugin to one whose keys were set before. They take turns, so that
-// a busy machine slows both. The metric is the ratio of the medians.
+// BenchmarkCreate compares a create in memory with the plugin to one whose keys were set before. They take turns, so
+// that a busy machine slows both. The metric is the ratio of the medians.
 func BenchmarkCreate(b *testing.B) {
 	for _, n := range []int{1, 100} {
 		b.Run(fmt.Sprintf("records=%d", n), func(b *testing.B) {

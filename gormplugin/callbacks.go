@@ -8,8 +8,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// register puts the callbacks of the plugin among GORM's. Each has a place before one of GORM's; GORM runs a callback last
-// if the one it names is not there. They run in this order:
+// register puts the callbacks of the plugin among GORM's. Each has a place before one of GORM's; GORM runs a callback
+// last if the one it names is not there. They run in this order:
 //
 //	snowflake:wait              before a connection is taken: if all connections waited for the lease, its extension would
 //	                            get none. Only with a lease and default transactions, without which there is no such moment

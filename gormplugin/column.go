@@ -37,8 +37,8 @@ func newColumn(field *schema.Field, kind keyKind, isKey bool) *column {
 	return c
 }
 
-// position finds the field in a struct by its position in the model. It makes no embedded struct: it returns the zero Value
-// if one is a nil pointer.
+// position finds the field in a struct by its position in the model. It makes no embedded struct: it returns the zero
+// Value if one is a nil pointer.
 func (c *column) position(record reflect.Value) reflect.Value {
 	if c.path != nil {
 		for _, index := range c.path {
@@ -78,8 +78,8 @@ func (c *column) loadField(field reflect.Value) value {
 	return c.kind.load(field)
 }
 
-// store sets the field of a record, which is an addressable struct. A pointer gets a new variable, since several records
-// may share the old one.
+// store sets the field of a record, which is an addressable struct. A pointer gets a new variable, since several
+// records may share the old one.
 func (c *column) store(ctx context.Context, record reflect.Value, x value) {
 	field := c.position(record)
 	if !field.IsValid() {

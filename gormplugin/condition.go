@@ -57,9 +57,9 @@ func (t target) String() string {
 	return t.stmt.Table + "." + t.column.Name
 }
 
-// fail makes the statement that is being built return err instead of being executed. GORM builds a subquery on a handle of
-// its own and drops that handle's error, so that the outer statement would run without the condition. Hence the second
-// guard: an argument that cannot be sent.
+// fail makes the statement that is being built return err instead of being executed. GORM builds a subquery on a handle
+// of its own and drops that handle's error, so that the outer statement would run without the condition. Hence the
+// second guard: an argument that cannot be sent.
 func fail(builder clause.Builder, err error) {
 	_ = builder.AddError(err)
 	builder.AddVar(builder, unsendable{err})

@@ -9,8 +9,8 @@ import (
 
 // # What an upsert does to the key
 //
-// A Create with a conflict clause may meet a row instead of inserting one. fill has given the record an ID by then, which no
-// row has. These are the rules, and what a user would lose without each:
+// A Create with a conflict clause may meet a row instead of inserting one. fill has given the record an ID by then,
+// which no row has. These are the rules, and what a user would lose without each:
 //
 //  1. A record that updated a row takes the key of that row. Otherwise a read by the record's key would find nothing, and
 //     the associations of the record, which GORM saves next, would refer to no row. SQLite stores such orphans.
@@ -23,13 +23,13 @@ import (
 //  5. A plain Create, and an upsert whose conflict target is the key, runs the same statement as without the plugin.
 //     Otherwise every association would take a RETURNING, since GORM saves them with conflict clauses.
 //
-// rewrite runs right before the statement. It sees whether a record may meet a row (mayMislead), changes the clauses for
-// rule 3 (keepGenerated), and chooses how settle will learn the keys of the rows (watch): see source. settle
-// (settle.go) runs right after the statement. It finds out which records have no row of their own, looks for the rows they
-// met (lookup.go), and refuses orphans (relations.go).
+// rewrite runs right before the statement. It sees whether a record may meet a row (mayMislead), changes the clauses
+// for rule 3 (keepGenerated), and chooses how settle will learn the keys of the rows (watch): see source. settle
+// (settle.go) runs right after the statement. It finds out which records have no row of their own, looks for the rows
+// they met (lookup.go), and refuses orphans (relations.go).
 
-// rewrite is the callback right before the statement is built. It changes the statement so that it writes the IDs and settle
-// can find the keys of the rows.
+// rewrite is the callback right before the statement is built. It changes the statement so that it writes the IDs and
+// settle can find the keys of the rows.
 func (h *handle) rewrite(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil {
@@ -66,9 +66,9 @@ func (h *handle) rewrite(db *gorm.DB) {
 	}
 }
 
-// mayMislead reports whether a record may end up with an ID that its row does not have. For the conflict clauses that GORM
-// gives to associations that is DO NOTHING with new records; on MySQL it is any clause with new records. The other clauses
-// have the key as their target.
+// mayMislead reports whether a record may end up with an ID that its row does not have. For the conflict clauses that
+// GORM gives to associations that is DO NOTHING with new records; on MySQL it is any clause with new records. The other
+// clauses have the key as their target.
 func (h *handle) mayMislead(p *plan, own clause.OnConflict, does outcome, c *creation) bool {
 	gave := len(c.given) > 0
 	switch does {
@@ -120,8 +120,8 @@ func (h *handle) watch(c *creation, own clause.OnConflict, does outcome, r *reco
 	}
 }
 
-// canReturn reports whether RETURNING can put the columns of each row into its record. GORM does not scan into slices of
-// maps. It assigns the rows to the records in order; settle notices if a WHERE of DO UPDATE has left out rows.
+// canReturn reports whether RETURNING can put the columns of each row into its record. GORM does not scan into slices
+// of maps. It assigns the rows to the records in order; settle notices if a WHERE of DO UPDATE has left out rows.
 func (h *handle) canReturn(r *records) bool {
 	unreadable := func(c *column) bool { return !c.field.Readable }
 	return h.returning && r.settable() && !r.manyMaps && !slices.ContainsFunc(r.columns, unreadable)
@@ -160,7 +160,8 @@ func (c *creation) returnColumns() {
 }
 
 // noteRowsMet makes MySQL keep the key of a row that is met as the last AUTO_INCREMENT value, which the driver returns:
-// https://dev.mysql.com/doc/refman/8.4/en/insert-on-duplicate.html. It changes nothing in the row if the key is a number.
+// https://dev.mysql.com/doc/refman/8.4/en/insert-on-duplicate.html. It changes nothing in the row if the key is a
+// number.
 func (c *creation) noteRowsMet(key *column) {
 	name := clause.Column{Name: key.field.DBName}
 	changed := c.conflict.OnConflict
@@ -174,8 +175,8 @@ func (c *creation) noteRowsMet(key *column) {
 	}
 }
 
-// keepGenerated changes the conflict clause for rule 3: it removes the assignments of the columns beside the key that got
-// IDs. It reports whether it has changed anything.
+// keepGenerated changes the conflict clause for rule 3: it removes the assignments of the columns beside the key that
+// got IDs. It reports whether it has changed anything.
 func (c *creation) keepGenerated() bool {
 	generated := c.generated()
 	if generated == nil || !hasOwnConflict(c.stmt) {

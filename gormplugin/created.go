@@ -11,26 +11,27 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Created is a condition on the time in a key. It finds the rows that were created in a span of time by the index of the
-// primary key, without a created_at column. [CreatedBetween], [Since] and [Before] make it. It goes wherever GORM takes a
-// condition:
+// Created is a condition on the time in a key. It finds the rows that were created in a span of time by the index of
+// the primary key, without a created_at column. [CreatedBetween], [Since] and [Before] make it. It goes wherever GORM
+// takes a condition:
 //
 //	db.Where(gormplugin.Since(yesterday)).Find(&orders)
 //	db.Delete(&Session{}, gormplugin.Before(cutoff))
 //	gorm.G[Order](db).Where(gormplugin.CreatedBetween(monday, sunday)).Count(ctx, "*")
 //
-// and into Not, Or, Clauses, scopes, Preload, and conditions of updates and subqueries. The column is GORM's prioritized
-// primary field of the statement's model, qualified with its table; [Created.On] names another. In a condition of a join,
-// as in Joins("Customer", db.Where(cond)), GORM does not tell the model, and On("id") is needed.
+// and into Not, Or, Clauses, scopes, Preload, and conditions of updates and subqueries. The column is GORM's
+// prioritized primary field of the statement's model, qualified with its table; [Created.On] names another. In a
+// condition of a join, as in Joins("Customer", db.Where(cond)), GORM does not tell the model, and On("id") is needed.
 //
 // The layout is that of the generator that fills the column on this handle: the one that the field's tag names, or the
-// default one. The generator must have a method Layout() snowflake.Layout, as *snowflake.Generator has. For other columns
-// of an ID type, such as foreign keys, and without a model, the layout is that of all generators of the plugin if they have
-// the same. Otherwise, without a plugin, and for other columns that the plugin does not fill, [Created.In] is needed.
+// default one. The generator must have a method Layout() snowflake.Layout, as *snowflake.Generator has. For other
+// columns of an ID type, such as foreign keys, and without a model, the layout is that of all generators of the plugin
+// if they have the same. Otherwise, without a plugin, and for other columns that the plugin does not fill, [Created.In]
+// is needed.
 //
-// The time of an ID is the start of its tick: see [snowflake.Layout.Time]. Bounds before the epoch or after the last tick
-// are valid. Numbers below the first tick, such as keys from an auto-increment column before a migration, count as made at
-// the epoch. No Created finds negative numbers.
+// The time of an ID is the start of its tick: see [snowflake.Layout.Time]. Bounds before the epoch or after the last
+// tick are valid. Numbers below the first tick, such as keys from an auto-increment column before a migration, count as
+// made at the epoch. No Created finds negative numbers.
 //
 // The statement fails, and nothing is executed, with an error that wraps
 //
@@ -42,8 +43,8 @@ import (
 //     schema.ErrUnsupportedDataType for a column of text or bytes, also by a tag such as type:varchar(20), which does not
 //     sort as numbers do.
 //
-// That is also true of a condition in a subquery, where GORM drops the errors of other conditions. A Created is an immutable
-// value, safe for concurrent use. The zero Created has no bound and fails with ErrCondition.
+// That is also true of a condition in a subquery, where GORM drops the errors of other conditions. A Created is an
+// immutable value, safe for concurrent use. The zero Created has no bound and fails with ErrCondition.
 type Created struct {
 	from, to *time.Time
 	layout   *snowflake.Layout
@@ -66,8 +67,8 @@ func (c Created) In(l snowflake.Layout) Created {
 	return c
 }
 
-// On returns the condition on another column that has IDs: a field or column of the model, such as "order_id", or a column
-// of a joined table, such as "orders.id".
+// On returns the condition on another column that has IDs: a field or column of the model, such as "order_id", or a
+// column of a joined table, such as "orders.id".
 func (c Created) On(column string) Created {
 	c.column = column
 	return c

@@ -59,7 +59,8 @@ type creation struct {
 type creationKey struct{}
 
 // remember keeps a creation for the next callbacks: in the handle if no other Create runs, which saves 2 % of a Create
-// (go test -run '^$' -bench 'Create$' -benchtime 10000x ./gormplugin), else in the settings. A statement has one at most.
+// (go test -run '^$' -bench 'Create$' -benchtime 10000x ./gormplugin), else in the settings. A statement has one at
+// most.
 func (h *handle) remember(c *creation) {
 	if !c.kept && !h.running.CompareAndSwap(nil, c) {
 		c.stmt.Settings.Store(creationKey{}, c)
@@ -108,9 +109,9 @@ func (c *creation) generated() (names []string) {
 	return names
 }
 
-// takeBack clears the fields that still have the IDs they got: the statement has failed, so no row has them. A record that
-// kept its key would be updated by the next Save instead of created: without its create hooks, and with children that
-// refer to no row.
+// takeBack clears the fields that still have the IDs they got: the statement has failed, so no row has them. A record
+// that kept its key would be updated by the next Save instead of created: without its create hooks, and with children
+// that refer to no row.
 func (c *creation) takeBack(p *plan) {
 	r := &records{plan: p, columns: c.columns}
 	if ok, err := r.of(c.stmt); !ok || err != nil {
@@ -146,8 +147,8 @@ func (c *creation) change() *changes {
 	return c.changes
 }
 
-// selectColumns adds the columns that Select does not name to the selected ones, in a copy, since sessions may share the
-// slice. Without it Select("Name") would store a row without a key.
+// selectColumns adds the columns that Select does not name to the selected ones, in a copy, since sessions may share
+// the slice. Without it Select("Name") would store a row without a key.
 func (c *creation) selectColumns() {
 	if len(c.stmt.Selects) == 0 {
 		return

@@ -10,7 +10,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// openPlugin opens a database in memory. The generators of the examples count, so that the output is the same each time.
+// openPlugin opens a database in memory. The generators of the examples count, so that the output is the same each
+// time.
 func openPlugin(p *gormplugin.Plugin) *gorm.DB {
 	db, err := gorm.Open(sqlite.Open(":memory:"), p)
 	if err != nil {

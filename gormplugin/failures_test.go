@@ -110,7 +110,8 @@ func TestACanceledContextEndsCreateWithoutAKey(t *testing.T) {
 		gen := &cancelling{counting: counting{next: firstID}, cancel: cancel}
 		db := onOneConnection(t, target, gen, &parent{}, &child{})
 		p := parent{Name: "p", Children: []child{{Name: "c"}}}
-		// Not errors.Is: GORM wraps the last error only, and database/sql may have ended the transaction before GORM does.
+		// Not errors.Is: GORM wraps the last error only, and database/sql may have ended the transaction before GORM
+		// does.
 		if err := db.WithContext(ctx).Create(&p).Error; err == nil || !strings.Contains(err.Error(), context.Canceled.Error()) {
 			t.Errorf("error %v, want context.Canceled", err)
 		}

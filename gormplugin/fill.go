@@ -10,8 +10,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// fill is the callback that gives IDs to records. It sets either all fields that the records of a statement lack or none.
-// Fields that have a value stay, so a second call only fills what a hook has cleared.
+// fill is the callback that gives IDs to records. It sets either all fields that the records of a statement lack or
+// none. Fields that have a value stay, so a second call only fills what a hook has cleared.
 func (h *handle) fill(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil || isBuilt(stmt) {
@@ -56,9 +56,9 @@ func (c *config) generatorOf(column *column) Generator {
 	return c.gen
 }
 
-// fillPlain is fillAny for structs of the model with one integer field, in a statement without clauses, selections and hooks.
-// Most statements are such, and it keeps them within 5 % of the time that they take with keys set before
-// (go test -run '^$' -bench 'Create$' -benchtime 10000x ./gormplugin). done is false for other statements.
+// fillPlain is fillAny for structs of the model with one integer field, in a statement without clauses, selections and
+// hooks. Most statements are such, and it keeps them within 5 % of the time that they take with keys set before (go
+// test -run '^$' -bench 'Create$' -benchtime 10000x ./gormplugin). done is false for other statements.
 func (h *handle) fillPlain(p *plan, stmt *gorm.Statement) (done bool, err error) {
 	s := stmt.Schema
 	if p.plain == nil || len(stmt.Clauses) > 0 || len(stmt.Selects) > 0 || len(stmt.Omits) > 0 || len(s.CreateClauses) > 0 ||
@@ -170,10 +170,10 @@ func (h *handle) fillAny(p *plan, stmt *gorm.Statement) error {
 	return nil
 }
 
-// settleRepeated is called if a pointer without a key is more than once in a slice. One record has one key, so it cannot
-// become several rows, which GORM makes of it with auto-increment keys. Without a conflict clause that is an error. With
-// DO UPDATE the record is left in once: GORM puts a record there twice if several owners share it in a has-many relation, and
-// PostgreSQL refuses to update a row twice in a statement (SQLSTATE 21000).
+// settleRepeated is called if a pointer without a key is more than once in a slice. One record has one key, so it
+// cannot become several rows, which GORM makes of it with auto-increment keys. Without a conflict clause that is an
+// error. With DO UPDATE the record is left in once: GORM puts a record there twice if several owners share it in a
+// has-many relation, and PostgreSQL refuses to update a row twice in a statement (SQLSTATE 21000).
 func (h *handle) settleRepeated(c *creation, p *plan) error {
 	list := c.stmt.ReflectValue
 	switch _, does := conflictOf(c.stmt, h.mysql); {
@@ -207,8 +207,8 @@ type batch struct {
 	ids     []snowflake.ID
 }
 
-// batches returns for each column the batch that its IDs come from. Columns of one generator share a batch, so that the IDs
-// ascend in the order of the records, and within a record in that of the columns.
+// batches returns for each column the batch that its IDs come from. Columns of one generator share a batch, so that the
+// IDs ascend in the order of the records, and within a record in that of the columns.
 func (h *handle) batches(r *records, lacking []int) (ofColumn []*batch, err error) {
 	ofColumn = make([]*batch, len(r.columns))
 	for j, column := range r.columns {
@@ -237,8 +237,8 @@ func (h *handle) batches(r *records, lacking []int) (ofColumn []*batch, err erro
 	return ofColumn, nil
 }
 
-// fill gives IDs to the columns without one, in the order of the records, and notes in given which record got which. unused
-// reports whether IDs are left over, which happens if a pointer is there twice.
+// fill gives IDs to the columns without one, in the order of the records, and notes in given which record got which.
+// unused reports whether IDs are left over, which happens if a pointer is there twice.
 func (r *records) fill(batches []*batch, given []snowflake.ID) (unused bool) {
 	for i := range r.n {
 		for j, c := range r.columns {

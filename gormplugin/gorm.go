@@ -15,8 +15,8 @@ import (
 
 // ownRelations returns the relations that a model declares, sorted by their names.
 //
-// Models that have this one in a has-many relation add relations to it whose names begin with "_", and may be writing to
-// those at this moment (schema.Schema.guessRelation, parseRelation).
+// Models that have this one in a has-many relation add relations to it whose names begin with "_", and may be writing
+// to those at this moment (schema.Schema.guessRelation, parseRelation).
 func ownRelations(s *schema.Schema) []*schema.Relationship {
 	s.Relationships.Mux.RLock()
 	defer s.Relationships.Mux.RUnlock()
@@ -84,8 +84,8 @@ func savesRelation(stmt *gorm.Statement, rel *schema.Relationship) bool {
 // isBuilt reports whether callbacks.Create has built the statement, which it does right before it runs it.
 func isBuilt(stmt *gorm.Statement) bool { return stmt.SQL.Len() > 0 }
 
-// hasTransaction reports whether callbacks.BeginTransaction has begun a transaction for the statement alone, which is rolled
-// back if the statement fails.
+// hasTransaction reports whether callbacks.BeginTransaction has begun a transaction for the statement alone, which is
+// rolled back if the statement fails.
 func hasTransaction(db *gorm.DB) bool {
 	_, started := db.InstanceGet("gorm:started_transaction")
 	return started
@@ -110,7 +110,8 @@ func conflictOf(stmt *gorm.Statement, mysql bool) (clause.OnConflict, outcome) {
 		c, ok = stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
 	}
 	if ok {
-		// The clause builder of the MySQL dialect writes the updates if there are any; clause.OnConflict writes DO NOTHING.
+		// The clause builder of the MySQL dialect writes the updates if there are any; clause.OnConflict writes DO
+		// NOTHING.
 		if c.DoNothing && (!mysql || len(c.DoUpdates) == 0) {
 			return c, skips
 		}
@@ -123,7 +124,8 @@ func conflictOf(stmt *gorm.Statement, mysql bool) (clause.OnConflict, outcome) {
 	return clause.OnConflict{}, fails
 }
 
-// schemaConflict returns the conflict clause of a field's type. callbacks.Create puts it in the place of the statement's own.
+// schemaConflict returns the conflict clause of a field's type. callbacks.Create puts it in the place of the
+// statement's own.
 func schemaConflict(stmt *gorm.Statement) (own clause.OnConflict, ok bool) {
 	if stmt.Unscoped {
 		return own, false
@@ -143,8 +145,9 @@ func hasOwnConflict(stmt *gorm.Statement) bool {
 	return there && !replaced
 }
 
-// expandUpdateAll returns the conflict clause with the assignments that UpdateAll stands for. callbacks.ConvertToCreateValues
-// adds them to the clause when it makes the values; it is called once more when the statement is built.
+// expandUpdateAll returns the conflict clause with the assignments that UpdateAll stands for.
+// callbacks.ConvertToCreateValues adds them to the clause when it makes the values; it is called once more when the
+// statement is built.
 func expandUpdateAll(stmt *gorm.Statement) clause.OnConflict {
 	callbacks.ConvertToCreateValues(stmt)
 	c, _ := stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
@@ -165,8 +168,8 @@ func returningOf(stmt *gorm.Statement, dialectHas bool) (there, all bool) {
 	return len(stmt.Schema.FieldsWithDefaultDBValue) > 0, false
 }
 
-// inherited returns what a callback has stored under the key in the settings of the statement. saveAssociations copies the
-// settings into the statements of associations, so the value may be another statement's.
+// inherited returns what a callback has stored under the key in the settings of the statement. saveAssociations copies
+// the settings into the statements of associations, so the value may be another statement's.
 func inherited[T any](stmt *gorm.Statement, key any) T {
 	value, _ := stmt.Settings.Load(key)
 	found, _ := value.(T)

@@ -16,8 +16,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// The tests of this file hold GORM, without the plugin, to what gorm.go repeats of it. If one fails after an update of GORM,
-// the function of gorm.go that it names has to change.
+// The tests of this file hold GORM, without the plugin, to what gorm.go repeats of it. If one fails after an update of
+// GORM, the function of gorm.go that it names has to change.
 
 // dry returns a handle that only builds statements.
 func dry(t *testing.T, dialector gorm.Dialector, config gorm.Config) *gorm.DB {

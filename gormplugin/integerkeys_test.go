@@ -192,8 +192,8 @@ func followRows(t *testing.T, target testdb.Target, dialector gorm.Dialector, pr
 	equal(t, "rows of dan", db.count(t, "customers", "id = ? AND name = ?", batch[1].ID, "dan"), 1)
 }
 
-// wantSkipped checks that a skipped record has no key, or the row's: MariaDB returns that where GORM asks for a key that it
-// takes for auto-increment.
+// wantSkipped checks that a skipped record has no key, or the row's: MariaDB returns that where GORM asks for a key
+// that it takes for auto-increment.
 func wantSkipped(t *testing.T, db *env, c customer) {
 	t.Helper()
 	if c.ID != 0 {

@@ -10,8 +10,8 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// leaseLog is a slog.Handler that passes records to GORM's logger, which filters by its own level. Attributes follow the
-// message as text. It drops records below Info, for which GORM has no level.
+// leaseLog is a slog.Handler that passes records to GORM's logger, which filters by its own level. Attributes follow
+// the message as text. It drops records below Info, for which GORM has no level.
 type leaseLog struct {
 	slog.Handler // writes attributes to text
 	text         *lockedText

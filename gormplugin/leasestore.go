@@ -74,8 +74,8 @@ type leaseStore struct {
 	until   atomic.Pointer[time.Time] // about when the clock reaches the horizon
 }
 
-// isFresh reports whether the horizon is ahead of the clock, about: of the wall clock, since the monotonic one stands still
-// while a laptop sleeps, and of the monotonic one, since the wall clock may have been set back.
+// isFresh reports whether the horizon is ahead of the clock, about: of the wall clock, since the monotonic one stands
+// still while a laptop sleeps, and of the monotonic one, since the wall clock may have been set back.
 func (s *leaseStore) isFresh() bool {
 	until, now := s.until.Load(), time.Now()
 	return until != nil && now.Before(*until) && now.Round(0).Before(*until)
@@ -123,9 +123,9 @@ func (g *leasedGenerator) Fill(ctx context.Context, dst []snowflake.ID) error {
 	return err
 }
 
-// wait returns the callback that fills keys before GORM takes a connection for the transaction, if the horizon of the lease
-// has passed, after an outage or the sleep of a laptop: fill then waits for it to rise. If all waiting calls held a
-// connection, there might be none left for the extension.
+// wait returns the callback that fills keys before GORM takes a connection for the transaction, if the horizon of the
+// lease has passed, after an outage or the sleep of a laptop: fill then waits for it to rise. If all waiting calls held
+// a connection, there might be none left for the extension.
 func (h *handle) wait(gen *leasedGenerator) func(db *gorm.DB) {
 	return func(db *gorm.DB) {
 		if _, inTransaction := db.Statement.ConnPool.(gorm.TxCommitter); !inTransaction && !gen.store.isFresh() {
@@ -135,14 +135,15 @@ func (h *handle) wait(gen *leasedGenerator) func(db *gorm.DB) {
 }
 
 // memoryStore is for SQLite databases without a file. A statement that finds the pool's connection in use would open
-// another one, and with it another database, so only Acquire and Release use the database. In between the worker is held
-// without an end: nobody outside of this process could take it.
+// another one, and with it another database, so only Acquire and Release use the database. In between the worker is
+// held without an end: nobody outside of this process could take it.
 type memoryStore struct {
 	lease.Store
 	pool gorm.ConnPool
 }
 
-// forever is how long a worker is held in a database that ends with its process: a century, which every dialect can add.
+// forever is how long a worker is held in a database that ends with its process: a century, which every dialect can
+// add.
 const forever = 100 * 365 * 24 * time.Hour
 
 func (s memoryStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
@@ -172,8 +173,8 @@ func (s memoryStore) Release(ctx context.Context, c lease.Claim, unused int64) e
 	return s.Store.Release(ctx, c, unused)
 }
 
-// closed returns an error if the pool was closed. database/sql checks that first, and the context before it takes or opens a
-// connection.
+// closed returns an error if the pool was closed. database/sql checks that first, and the context before it takes or
+// opens a connection.
 func (s memoryStore) closed(c lease.Claim, horizon int64, ttl time.Duration) error {
 	if _, err := s.Store.Extend(ended(), c, horizon, ttl); errors.Is(err, os.ErrClosed) {
 		return err
@@ -218,12 +219,12 @@ func checkPool(pool gorm.ConnPool) error {
 	return nil
 }
 
-// poolTries is how often a resolver is asked. If it chooses between two sources at random, it gives the same one each time
-// with a probability of 2^-31.
+// poolTries is how often a resolver is asked. If it chooses between two sources at random, it gives the same one each
+// time with a probability of 2^-31.
 const poolTries = 32
 
-// writePool returns the pool of statements that write to the table. Plugins such as dbresolver choose it in a callback, so
-// it runs a statement as a dry run and looks which pool that gets.
+// writePool returns the pool of statements that write to the table. Plugins such as dbresolver choose it in a callback,
+// so it runs a statement as a dry run and looks which pool that gets.
 func writePool(ctx context.Context, db *gorm.DB, table string) (gorm.ConnPool, error) {
 	var first gorm.ConnPool
 	for range poolTries {

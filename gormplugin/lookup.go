@@ -15,8 +15,8 @@ import (
 // https://www.sqlite.org/limits.html#max_compound_select.
 const lookupSize = 100
 
-// absent returns the records that have no row of their own: no row has an ID that fill gave the record or, if it gave none,
-// the record's key. It leaves out the latter records if onlyGiven is true.
+// absent returns the records that have no row of their own: no row has an ID that fill gave the record or, if it gave
+// none, the record's key. It leaves out the latter records if onlyGiven is true.
 func (s *settlement) absent(onlyGiven bool) ([]int, error) {
 	byColumn := make([][]int, len(s.columns))
 	for i := range s.records.n {
@@ -86,8 +86,8 @@ func (s *settlement) findByTarget(records []int) (unknown []int, err error) {
 	return unknown, nil
 }
 
-// targetFields returns the fields of the conflict target, nil if it is something else than columns. A query by the key would
-// find nothing that absent has not found, unless other columns got IDs too.
+// targetFields returns the fields of the conflict target, nil if it is something else than columns. A query by the key
+// would find nothing that absent has not found, unless other columns got IDs too.
 func (s *settlement) targetFields() []*schema.Field {
 	model := s.stmt.Schema
 	if s.OnConstraint != "" || targetsKey(s.records.plan, s.OnConflict) && s.generated() == nil {
@@ -152,8 +152,8 @@ func (s *settlement) findPart(records []int, target []*schema.Field, found map[i
 	}, dest, strings.Join(parts, " UNION ALL "), vars...)
 }
 
-// query runs a query on the connection of the statement: it has to see the rows that were just written, which a replica of
-// the database may not have yet.
+// query runs a query on the connection of the statement: it has to see the rows that were just written, which a replica
+// of the database may not have yet.
 func (s *settlement) query(row func(), dest []any, text string, vars ...any) (err error) {
 	stmt := s.stmt
 	q := s.db.Session(&gorm.Session{NewDB: true, Initialized: true})

@@ -9,8 +9,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// loadMap returns what a map has in the column, under the name of the column or of the field, as GORM resolves them. taken
-// is true if there is a value other than nil, 0 and the empty string; x is zero if that value is no ID.
+// loadMap returns what a map has in the column, under the name of the column or of the field, as GORM resolves them.
+// taken is true if there is a value other than nil, 0 and the empty string; x is zero if that value is no ID.
 func (c *column) loadMap(m map[string]any) (x value, taken bool) {
 	for name, entry := range m {
 		if !names(c.field, name) {
@@ -23,8 +23,8 @@ func (c *column) loadMap(m map[string]any) (x value, taken bool) {
 	return value{}, false
 }
 
-// storeMap puts an ID into a map, under the column's name as GORM does with keys from the database, and in the type that
-// a struct of the model has. It deletes other spellings, since each would be a column of the statement.
+// storeMap puts an ID into a map, under the column's name as GORM does with keys from the database, and in the type
+// that a struct of the model has. It deletes other spellings, since each would be a column of the statement.
 func (c *column) storeMap(m map[string]any, x value) {
 	for name := range m {
 		if name != c.field.DBName && names(c.field, name) {

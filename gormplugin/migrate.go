@@ -10,9 +10,10 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// AutoMigrate is [DisableAutoIncrement] and then db.AutoMigrate: integer keys that the plugin fills become plain columns,
-// without a sequence on PostgreSQL and without AUTO_INCREMENT on MySQL and MariaDB; on SQLite they are the rowid, without
-// AUTOINCREMENT. Existing tables keep their counters, since GORM does not compare those: package gormplugin/adopt drops them.
+// AutoMigrate is [DisableAutoIncrement] and then db.AutoMigrate: integer keys that the plugin fills become plain
+// columns, without a sequence on PostgreSQL and without AUTO_INCREMENT on MySQL and MariaDB; on SQLite they are the
+// rowid, without AUTOINCREMENT. Existing tables keep their counters, since GORM does not compare those: package
+// gormplugin/adopt drops them.
 func AutoMigrate(db *gorm.DB, models ...any) error {
 	if err := DisableAutoIncrement(db, models...); err != nil {
 		return err
@@ -20,16 +21,16 @@ func AutoMigrate(db *gorm.DB, models ...any) error {
 	return db.AutoMigrate(models...)
 }
 
-// DisableAutoIncrement takes auto-increment off the integer keys that the plugin fills, in what GORM knows about the models
-// and those related to them. It changes no table. From then on db.AutoMigrate creates plain columns, and Create reads no key
-// back. Models are given as for AutoMigrate. For keys of the type [snowflake.ID] it only checks the tags and references, and
-// makes their columns NOT NULL on SQLite, where a key that is not the rowid allows NULL.
+// DisableAutoIncrement takes auto-increment off the integer keys that the plugin fills, in what GORM knows about the
+// models and those related to them. It changes no table. From then on db.AutoMigrate creates plain columns, and Create
+// reads no key back. Models are given as for AutoMigrate. For keys of the type [snowflake.ID] it only checks the tags
+// and references, and makes their columns NOT NULL on SQLite, where a key that is not the rowid allows NULL.
 //
-// Call it at the start of the program, after gorm.Open and before anything else uses the handle or one of its sessions: it
-// changes what they share, without a lock. Each handle of gorm.Open needs a call of its own.
+// Call it at the start of the program, after gorm.Open and before anything else uses the handle or one of its sessions:
+// it changes what they share, without a lock. Each handle of gorm.Open needs a call of its own.
 //
-// It returns an error that wraps gorm.ErrInvalidDB for a handle without a [Plugin], GORM's error for a model that it cannot
-// parse, [ErrTag], also for a key that [IntegerKeys] should fill but that is too small for an ID, and
+// It returns an error that wraps gorm.ErrInvalidDB for a handle without a [Plugin], GORM's error for a model that it
+// cannot parse, [ErrTag], also for a key that [IntegerKeys] should fill but that is too small for an ID, and
 // schema.ErrUnsupportedDataType for a foreign key that cannot hold the key it refers to. It checks all models before it
 // changes any.
 func DisableAutoIncrement(db *gorm.DB, models ...any) error {
@@ -61,8 +62,8 @@ func DisableAutoIncrement(db *gorm.DB, models ...any) error {
 	return nil
 }
 
-// parseAll returns what GORM knows about the models and about all that their relations lead to, whose tables AutoMigrate
-// creates as well.
+// parseAll returns what GORM knows about the models and about all that their relations lead to, whose tables
+// AutoMigrate creates as well.
 func parseAll(db *gorm.DB, models []any) ([]*schema.Schema, error) {
 	var found []*schema.Schema
 	var visit func(s *schema.Schema)

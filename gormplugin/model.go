@@ -15,10 +15,10 @@ import (
 //		Name string
 //	}
 //
-// The column of the key is integer on SQLite, where it is the rowid itself, and bigint on PostgreSQL, MySQL and MariaDB,
-// without a sequence or AUTO_INCREMENT. The tag `gorm:"primaryKey;type:int"` does this; it works on any field of type
-// [snowflake.ID]. Without the tag the column is bigint everywhere, which on SQLite is a second B-tree beside the rowid
-// (https://www.sqlite.org/lang_createtable.html#rowid).
+// The column of the key is integer on SQLite, where it is the rowid itself, and bigint on PostgreSQL, MySQL and
+// MariaDB, without a sequence or AUTO_INCREMENT. The tag `gorm:"primaryKey;type:int"` does this; it works on any field
+// of type [snowflake.ID]. Without the tag the column is bigint everywhere, which on SQLite is a second B-tree beside
+// the rowid (https://www.sqlite.org/lang_createtable.html#rowid).
 //
 // In JSON the key is a string, since JavaScript numbers are exact to 2^53-1 only.
 type Model struct {

@@ -14,7 +14,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// quick makes a lease extend several times a second. A shorter window would leave Open too little time on a busy machine.
+// quick makes a lease extend several times a second. A shorter window would leave Open too little time on a busy
+// machine.
 func quick(opts ...lease.Option) gormplugin.Option {
 	return gormplugin.WithLease(append([]lease.Option{lease.WithWindow(400 * time.Millisecond)}, opts...)...)
 }

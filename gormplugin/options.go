@@ -14,8 +14,8 @@ import (
 
 // Generator makes IDs. *snowflake.Generator is one.
 type Generator interface {
-	// Fill sets every element of dst to a new ID, in ascending order, or returns an error and leaves dst as it was. It ends
-	// any wait when ctx, the context of the statement, is done. It must be safe for concurrent use.
+	// Fill sets every element of dst to a new ID, in ascending order, or returns an error and leaves dst as it was. It
+	// ends any wait when ctx, the context of the statement, is done. It must be safe for concurrent use.
 	Fill(ctx context.Context, dst []snowflake.ID) error
 }
 
@@ -51,8 +51,8 @@ func newConfig(gen Generator, opts []Option) (*config, error) {
 }
 
 // IntegerKeys also fills keys of the types int64, uint64, int and uint that have no snowflake tag, such as that of
-// gorm.Model. On 32-bit platforms int and uint are too small, and the database makes these keys. It also makes those with
-// an autoIncrement or default tag, or `gorm:"snowflake:-"`.
+// gorm.Model. On 32-bit platforms int and uint are too small, and the database makes these keys. It also makes those
+// with an autoIncrement or default tag, or `gorm:"snowflake:-"`.
 //
 // GORM treats such keys as auto-increment and creates their columns so: see [AutoMigrate] and [DisableAutoIncrement].
 func IntegerKeys() Option {

@@ -12,8 +12,8 @@ import (
 	"gorm.io/gorm/utils"
 )
 
-// plan is what the plugin knows about a model. It is computed once for a handle and never changes. The schema, which all
-// users of the handle share, is only read.
+// plan is what the plugin knows about a model. It is computed once for a handle and never changes. The schema, which
+// all users of the handle share, is only read.
 type plan struct {
 	schema  *schema.Schema
 	columns []*column // to fill, the key first; empty if the plugin fills nothing of the model
@@ -122,9 +122,9 @@ func isLargeInteger(field *schema.Field) bool {
 	return (kind == signed || kind == unsigned) && field.Serializer == nil && (field.Size == 0 || field.Size >= 64)
 }
 
-// badReference returns an error if GORM would put a key into a foreign key of the schema's relations that cannot hold it.
-// GORM converts between Go types there: a snowflake.ID becomes a string of one character, and loses its high bits in an
-// int32. No database reports that, and the association is never found again.
+// badReference returns an error if GORM would put a key into a foreign key of the schema's relations that cannot hold
+// it. GORM converts between Go types there: a snowflake.ID becomes a string of one character, and loses its high bits
+// in an int32. No database reports that, and the association is never found again.
 func badReference(s *schema.Schema) error {
 	for _, rel := range ownRelations(s) {
 		for _, ref := range rel.References {
@@ -144,8 +144,8 @@ func badReference(s *schema.Schema) error {
 	return nil
 }
 
-// tag is what the field's own tag says: `gorm:"snowflake"`, `gorm:"snowflake:name"` or `gorm:"snowflake:-"`. The settings
-// that GORM has parsed do not tell, since GORM copies those of an embedded struct into each of its fields.
+// tag is what the field's own tag says: `gorm:"snowflake"`, `gorm:"snowflake:name"` or `gorm:"snowflake:-"`. The
+// settings that GORM has parsed do not tell, since GORM copies those of an embedded struct into each of its fields.
 type tag struct {
 	in, out   bool
 	name      string            // of a generator

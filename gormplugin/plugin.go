@@ -11,9 +11,9 @@ import (
 
 const pluginName = "snowflake"
 
-// Plugin fills primary keys and tagged fields before rows are created; see the package comment. It is a gorm.Plugin, for
-// db.Use and gorm.Config.Plugins, and a gorm.Option, for gorm.Open. It may serve several handles and be used concurrently.
-// The zero Plugin has no generator: make one with [New] or [Open].
+// Plugin fills primary keys and tagged fields before rows are created; see the package comment. It is a gorm.Plugin,
+// for db.Use and gorm.Config.Plugins, and a gorm.Option, for gorm.Open. It may serve several handles and be used
+// concurrently. The zero Plugin has no generator: make one with [New] or [Open].
 type Plugin struct {
 	*config
 	err   error        // of the options
@@ -67,9 +67,9 @@ func (p *Plugin) Apply(config *gorm.Config) error {
 // AfterInitialize does nothing: GORM initializes the plugins that [Plugin.Apply] put into the configuration.
 func (*Plugin) AfterInitialize(*gorm.DB) error { return nil }
 
-// Initialize registers the callbacks with a handle. GORM calls it. The second call does nothing. It returns an error that
-// wraps [ErrOption] for a nil generator or an invalid option, or gorm.ErrInvalidDB if the handle has no callbacks for
-// Create, which every dialect registers.
+// Initialize registers the callbacks with a handle. GORM calls it. The second call does nothing. It returns an error
+// that wraps [ErrOption] for a nil generator or an invalid option, or gorm.ErrInvalidDB if the handle has no callbacks
+// for Create, which every dialect registers.
 func (p *Plugin) Initialize(db *gorm.DB) error {
 	switch {
 	case p == nil || p.config == nil:

@@ -10,8 +10,8 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// records gives access to the columns of what a statement creates: a struct, a slice or array of structs or of pointers to
-// them, or one of the four kinds of maps that GORM takes.
+// records gives access to the columns of what a statement creates: a struct, a slice or array of structs or of pointers
+// to them, or one of the four kinds of maps that GORM takes.
 type records struct {
 	plan    *plan
 	columns []*column // those of the plan that the statement writes
@@ -48,7 +48,8 @@ func (r *records) of(stmt *gorm.Statement) (ok bool, err error) {
 	}
 	r.n = len(r.maps)
 	if key := r.plan.key; r.manyMaps && key != nil && key.field.HasDefaultValue {
-		// GORM writes the numbers of the database's counter over the keys, and appends maps (callbacks.Create, gorm.Scan).
+		// GORM writes the numbers of the database's counter over the keys, and appends maps (callbacks.Create,
+		// gorm.Scan).
 		return false, fmt.Errorf("gormplugin: GORM treats the key %s of %s as auto-increment and cannot create several maps; "+
 			"call DisableAutoIncrement at the start: %w", key.field.Name, stmt.Schema.Name, gorm.ErrInvalidData)
 	}
@@ -83,8 +84,8 @@ func (r *records) ofStructs(stmt *gorm.Statement) (ok bool, err error) {
 	return true, nil
 }
 
-// checkStrangers returns an error if the records, which are structs of another type than the model, do not all have an ID
-// at the position of the column's field. GORM would store what is there, a title for example, as the key.
+// checkStrangers returns an error if the records, which are structs of another type than the model, do not all have an
+// ID at the position of the column's field. GORM would store what is there, a title for example, as the key.
 func (r *records) checkStrangers(stmt *gorm.Statement, c *column, element reflect.Type) error {
 	takes := c.takes(c.typeAt(element))
 	for i := range r.n {
@@ -163,8 +164,8 @@ func (r *records) store(i int, c *column, x value) {
 // settable reports whether columns can be stored, which is impossible in structs that were passed by value.
 func (r *records) settable() bool { return r.isMap || r.at(0).CanAddr() }
 
-// lacking counts for each column the records without an ID. ok is false if there is a nil pointer among the records, for
-// which GORM returns gorm.ErrInvalidData later.
+// lacking counts for each column the records without an ID. ok is false if there is a nil pointer among the records,
+// for which GORM returns gorm.ErrInvalidData later.
 func (r *records) lacking() (counts []int, ok bool) {
 	counts = make([]int, len(r.columns))
 	for i := range r.n {

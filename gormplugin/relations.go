@@ -9,9 +9,9 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// The callbacks of this file tell settle which rows refer to the records of a statement (rule 4 in conflict.go). A statement
-// announces the relations by which it is about to refer to its associations, and GORM copies the settings of the statement
-// into those of the statements that save the associations.
+// The callbacks of this file tell settle which rows refer to the records of a statement (rule 4 in conflict.go). A
+// statement announces the relations by which it is about to refer to its associations, and GORM copies the settings of
+// the statement into those of the statements that save the associations.
 
 // parent is what a statement announces.
 type parent struct {
@@ -89,8 +89,8 @@ func neededBy(stmt *gorm.Statement, columns []*column) *schema.Relationship {
 	return nil
 }
 
-// refersTo reports whether the relation refers to one of the columns: of the model that declares it if own is true, else
-// of the associated one.
+// refersTo reports whether the relation refers to one of the columns: of the model that declares it if own is true,
+// else of the associated one.
 func refersTo(rel *schema.Relationship, columns []*column, own bool) bool {
 	return slices.ContainsFunc(rel.References, func(ref *schema.Reference) bool {
 		return ref.OwnPrimaryKey == own && ref.PrimaryKey != nil && slices.ContainsFunc(columns, func(c *column) bool {
@@ -99,8 +99,8 @@ func refersTo(rel *schema.Relationship, columns []*column, own bool) bool {
 	})
 }
 
-// refuseOrphans returns ErrKeyUnknown if other rows are about to refer to one of the records by one of the columns, which
-// are not known.
+// refuseOrphans returns ErrKeyUnknown if other rows are about to refer to one of the records by one of the columns,
+// which are not known.
 func (s *settlement) refuseOrphans(records []int, unknown []*column) error {
 	if len(records) == 0 || len(unknown) == 0 {
 		return nil

@@ -8,9 +8,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// settle is the callback right after the statement, before the associations that refer to its rows are saved. It makes the
-// IDs of the records those of their rows: a record that was skipped gives back the IDs that it got, one that updated a row
-// takes the row's. See conflict.go for the rules.
+// settle is the callback right after the statement, before the associations that refer to its rows are saved. It makes
+// the IDs of the records those of their rows: a record that was skipped gives back the IDs that it got, one that
+// updated a row takes the row's. See conflict.go for the rules.
 func (h *handle) settle(db *gorm.DB) {
 	if c := h.creationOf(db.Statement); c != nil {
 		c.settle(db)
@@ -39,8 +39,8 @@ func (c *creation) settle(db *gorm.DB) {
 	}
 }
 
-// finish is the callback at the end of a Create. If the statement has failed, and its rows are not there, the records lose
-// the IDs that they got. Its rows are there if it failed later, in a transaction that goes on.
+// finish is the callback at the end of a Create. If the statement has failed, and its rows are not there, the records
+// lose the IDs that they got. Its rows are there if it failed later, in a transaction that goes on.
 func (h *handle) finish(db *gorm.DB) {
 	h.withdraw(db)
 	c := h.forget(db.Statement)
@@ -107,8 +107,8 @@ func (s *settlement) settleUpdated(insertID int64, hasInsertID bool) error {
 	return s.clear(unknown, true)
 }
 
-// clear takes back the IDs that the records got, whose rows are not known, and returns ErrKeyUnknown if other rows are about
-// to refer to them. Their keys are in doubt as well if doubtful is true, also those that the caller has set.
+// clear takes back the IDs that the records got, whose rows are not known, and returns ErrKeyUnknown if other rows are
+// about to refer to them. Their keys are in doubt as well if doubtful is true, also those that the caller has set.
 func (s *settlement) clear(unknown []int, doubtful bool) error {
 	lost := make([]bool, len(s.columns)) // by any record
 	for _, i := range unknown {

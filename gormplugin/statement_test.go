@@ -79,8 +79,9 @@ func TestConcurrentCreatesGetKeysOfTheirOwn(t *testing.T) {
 	}, &parent{}, &child{})
 }
 
-// GORM writes to the relations of child when it parses parent, partly without a lock. The race detector sees if the plan of
-// child reads those parts. Nothing here may order the two goroutines: no transaction, and no create of a parent.
+// GORM writes to the relations of child when it parses parent, partly without a lock. The race detector sees if the
+// plan of child reads those parts. Nothing here may order the two goroutines: no transaction, and no create of a
+// parent.
 func TestModelsMayBeParsedWhileOthersAreCreated(t *testing.T) {
 	db := onSQLite(t)
 	tx := db.Session(&gorm.Session{DryRun: true, SkipDefaultTransaction: true, NewDB: true})

@@ -12,13 +12,14 @@ import (
 
 // Array is a column of type bigint[] on PostgreSQL, and a parameter for = ANY($1) and unnest($1). It is a slice of IDs:
 // sqltypes.Array(ids) and []snowflake.ID(array) convert without copying. It works in all modes of pgx, with and without
-// database/sql, in GORM, and with other drivers that pass PostgreSQL's text or binary image, while a plain []snowflake.ID
-// works only in some modes of pgx.
+// database/sql, in GORM, and with other drivers that pass PostgreSQL's text or binary image, while a plain
+// []snowflake.ID works only in some modes of pgx.
 //
-// NULL is the nil Array, and {} is an empty one that is not nil. An array with a NULL element is refused. In JSON an Array
-// is an array of strings, or null if it is nil.
+// NULL is the nil Array, and {} is an empty one that is not nil. An array with a NULL element is refused. In JSON an
+// Array is an array of strings, or null if it is nil.
 //
-// In GORM a field of type Array has the column type bigint[]. GORM expands a plain slice and passes an Array as one value:
+// In GORM a field of type Array has the column type bigint[]. GORM expands a plain slice and passes an Array as one
+// value:
 //
 //	db.Where("id = ANY(?)", sqltypes.Array(ids)) // PostgreSQL: one parameter for any number of IDs
 //	db.Where("id IN ?", ids)                     // every database: a plain []snowflake.ID, one parameter for each
@@ -27,17 +28,18 @@ import (
 // SQLite (https://sqlite.org/limits.html).
 //
 // SQLite, MariaDB and MySQL have no arrays. There one parameter holds the IDs as JSON, see [Array.JSONNumbers]. For a
-// column, use a []snowflake.ID with GORM's tag serializer:json, or the text of encoding/json; JSON functions cannot read
-// the text that an Array writes.
+// column, use a []snowflake.ID with GORM's tag serializer:json, or the text of encoding/json; JSON functions cannot
+// read the text that an Array writes.
 type Array []snowflake.ID
 
-// Value returns the text of a bigint[], such as {1,2} or {}, as a string, or nil for a nil Array. The error is always nil.
+// Value returns the text of a bigint[], such as {1,2} or {}, as a string, or nil for a nil Array. The error is always
+// nil.
 func (a Array) Value() (driver.Value, error) { return arrayValue(a) }
 
 // Scan reads a column, for [sql.Scanner]. It takes the text or the binary image of a bigint[], int[] or smallint[] of
-// PostgreSQL, as a string or []byte; of a text[] or varchar[] if [snowflake.Parse] reads its elements; and a slice of IDs
-// or int64 or a *Array, which it copies. NULL and nil slices make a nil Array. The first subscript, which PostgreSQL lets
-// a user choose, is dropped: [2:3]={1,2} is read as {1,2}.
+// PostgreSQL, as a string or []byte; of a text[] or varchar[] if [snowflake.Parse] reads its elements; and a slice of
+// IDs or int64 or a *Array, which it copies. NULL and nil slices make a nil Array. The first subscript, which
+// PostgreSQL lets a user choose, is dropped: [2:3]={1,2} is read as {1,2}.
 //
 // It refuses
 //   - a NULL element with [snowflake.ErrNull]: remove such elements in the query with array_remove(ids, NULL);
@@ -65,9 +67,9 @@ func (a *Array) Scan(src any) error {
 // GormDataType returns "bigint[]", the type of the column on PostgreSQL.
 func (Array) GormDataType() string { return "bigint[]" }
 
-// UnmarshalJSON reads null as a nil Array, and otherwise an array whose elements [snowflake.ID.UnmarshalJSON] reads. A null
-// element is refused with [snowflake.ErrNull], a value other than an array with [snowflake.ErrType]. On an error the Array
-// is nil.
+// UnmarshalJSON reads null as a nil Array, and otherwise an array whose elements [snowflake.ID.UnmarshalJSON] reads. A
+// null element is refused with [snowflake.ErrNull], a value other than an array with [snowflake.ErrType]. On an error
+// the Array is nil.
 func (a *Array) UnmarshalJSON(data []byte) error {
 	ids, err := unmarshalArray[snowflake.ID](data)
 	*a = ids
@@ -80,22 +82,23 @@ func (a *Array) UnmarshalJSON(data []byte) error {
 //	id IN (SELECT value FROM json_each(?))                                             -- SQLite
 //	id IN (SELECT id FROM JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$')) AS ids)   -- MariaDB 10.6, MySQL 8
 //
-// These databases read JSON integers exactly over the whole of int64. JavaScript does not, so send the Array itself to a
-// browser: its JSON has strings. SQLite compares numbers with integer columns and expressions, but strings only with TEXT
-// and integer columns (section 4.2 of https://sqlite.org/datatype3.html).
+// These databases read JSON integers exactly over the whole of int64. JavaScript does not, so send the Array itself to
+// a browser: its JSON has strings. SQLite compares numbers with integer columns and expressions, but strings only with
+// TEXT and integer columns (section 4.2 of https://sqlite.org/datatype3.html).
 func (a Array) JSONNumbers() string { return jsonNumbers(a) }
 
 // TypedArray is an [Array] of IDs of one kind; everything that is said there holds here. The database does not see the
-// kind. TypedArray[user](ids) and []UserID(array) convert without copying. In JSON it is an array of the texts of [Typed],
-// or null if it is nil.
+// kind. TypedArray[user](ids) and []UserID(array) convert without copying. In JSON it is an array of the texts of
+// [Typed], or null if it is nil.
 type TypedArray[K Kind] []Typed[K]
 
-// Value returns the text of a bigint[], such as {1,2} or {}, as a string, or nil for a nil TypedArray. The error is always
-// nil.
+// Value returns the text of a bigint[], such as {1,2} or {}, as a string, or nil for a nil TypedArray. The error is
+// always nil.
 func (a TypedArray[K]) Value() (driver.Value, error) { return arrayValue(a) }
 
-// Scan reads a column as [Array.Scan] does, with the same errors. It copies a slice of IDs of the kind, of [snowflake.ID]
-// or int64, or a *TypedArray, and refuses slices of other kinds with [snowflake.ErrType]. On an error the TypedArray is nil.
+// Scan reads a column as [Array.Scan] does, with the same errors. It copies a slice of IDs of the kind, of
+// [snowflake.ID] or int64, or a *TypedArray, and refuses slices of other kinds with [snowflake.ErrType]. On an error
+// the TypedArray is nil.
 func (a *TypedArray[K]) Scan(src any) error {
 	switch other := src.(type) {
 	case TypedArray[K]:
@@ -116,9 +119,9 @@ func (a *TypedArray[K]) Scan(src any) error {
 // GormDataType returns "bigint[]", the type of the column on PostgreSQL.
 func (TypedArray[K]) GormDataType() string { return "bigint[]" }
 
-// UnmarshalJSON reads null as a nil TypedArray, and otherwise an array whose elements [Typed.UnmarshalJSON] reads. A null
-// element is refused with [snowflake.ErrNull], a value other than an array with [snowflake.ErrType]. On an error the
-// TypedArray is nil.
+// UnmarshalJSON reads null as a nil TypedArray, and otherwise an array whose elements [Typed.UnmarshalJSON] reads. A
+// null element is refused with [snowflake.ErrNull], a value other than an array with [snowflake.ErrType]. On an error
+// the TypedArray is nil.
 func (a *TypedArray[K]) UnmarshalJSON(data []byte) error {
 	ids, err := unmarshalArray[Typed[K]](data)
 	*a = ids

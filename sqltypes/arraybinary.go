@@ -22,15 +22,15 @@ const (
 	maxDimensions = 6  // MAXDIM in PostgreSQL
 )
 
-// isArrayBinary tells the binary image from text. The image starts with the number of dimensions, an int4 of at most 6, so
-// its first byte is 0. Text starts with a brace or a bracket.
+// isArrayBinary tells the binary image from text. The image starts with the number of dimensions, an int4 of at most 6,
+// so its first byte is 0. Text starts with a brace or a bracket.
 func isArrayBinary[T string | []byte](src T) bool {
 	return len(src) > 0 && src[0] == 0
 }
 
-// readArrayBinary reads the image that array_send of PostgreSQL writes (src/backend/utils/adt/arrayfuncs.c), in big endian:
-// a header, the bounds, then each element after its length. It does not trust the header: it allocates only for elements
-// that fit into the rest of the image.
+// readArrayBinary reads the image that array_send of PostgreSQL writes (src/backend/utils/adt/arrayfuncs.c), in big
+// endian: a header, the bounds, then each element after its length. It does not trust the header: it allocates only for
+// elements that fit into the rest of the image.
 func readArrayBinary[T ~int64](source string, image []byte) ([]T, error) {
 	size, oid, elements, err := readArrayHeader(source, image)
 	if err != nil {

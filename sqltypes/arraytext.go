@@ -74,8 +74,8 @@ func readList[T ~int64](source, text, list string) ([]T, error) {
 	return ids, nil
 }
 
-// cutBounds removes the bounds of an array whose first subscript is not 1, such as [2:3]={1,2}, and returns the size that
-// they announce, or -1 if there are none.
+// cutBounds removes the bounds of an array whose first subscript is not 1, such as [2:3]={1,2}, and returns the size
+// that they announce, or -1 if there are none.
 func cutBounds(source, text string) (body string, size int64, err error) {
 	if !strings.HasPrefix(text, "[") {
 		return text, -1, nil

@@ -9,28 +9,28 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/internal/refuse"
 )
 
-// Binary is an ID in a column of 8 bytes, big endian. It is for schemas and stores whose keys are bytes; otherwise use a
-// [snowflake.ID] in a bigint, which is as short.
+// Binary is an ID in a column of 8 bytes, big endian. It is for schemas and stores whose keys are bytes; otherwise use
+// a [snowflake.ID] in a bigint, which is as short.
 //
 //	Binary(id)            // in
 //	snowflake.ID(binary)  // and out
 //
-// Only the column differs: JSON, URLs, logs and String have the decimal digits of the ID. The zero value is the ID 0, "no
-// ID yet".
+// Only the column differs: JSON, URLs, logs and String have the decimal digits of the ID. The zero value is the ID 0,
+// "no ID yet".
 //
-// Column: bytea on PostgreSQL, BINARY(8) on MariaDB and MySQL, BLOB on SQLite. GORM creates bytea, blob, and on MariaDB and
-// MySQL varbinary(64), also for a primary key; with the tag `gorm:"size:8"` it is varbinary(8) there, and the same on the
-// others. `gorm:"type:binary(8);size:8"` makes it BINARY(8), which PostgreSQL does not have.
+// Column: bytea on PostgreSQL, BINARY(8) on MariaDB and MySQL, BLOB on SQLite. GORM creates bytea, blob, and on MariaDB
+// and MySQL varbinary(64), also for a primary key; with the tag `gorm:"size:8"` it is varbinary(8) there, and the same
+// on the others. `gorm:"type:binary(8);size:8"` makes it BINARY(8), which PostgreSQL does not have.
 //
-// Order: the bytes sort as the IDs do. (Negative IDs, which no generator issues, are stored too, in two's complement, and
-// come last.) Rows of a time range are between Binary(lo) and Binary(hi) of [snowflake.Layout.Range]. The conditions of
-// gormplugin (CreatedBetween, Page) are for integers and refuse such a column.
+// Order: the bytes sort as the IDs do. (Negative IDs, which no generator issues, are stored too, in two's complement,
+// and come last.) Rows of a time range are between Binary(lo) and Binary(hi) of [snowflake.Layout.Range]. The
+// conditions of gormplugin (CreatedBetween, Page) are for integers and refuse such a column.
 //
 // Caution: any 8 bytes are a Binary, also little-endian ones and a text of 8 characters.
 //
-// Caution: GORM treats a bare key of bytes as a list of keys, so db.First(&row, key) and db.Delete(&row, key) look for the
-// keys 0 to 255, and MariaDB finds rows with them, since it compares bytes with numbers. Write
-// db.First(&row, "id = ?", key) or db.First(&row, []sqltypes.Binary{key}).
+// Caution: GORM treats a bare key of bytes as a list of keys, so db.First(&row, key) and db.Delete(&row, key) look for
+// the keys 0 to 255, and MariaDB finds rows with them, since it compares bytes with numbers. Write db.First(&row, "id =
+// ?", key) or db.First(&row, []sqltypes.Binary{key}).
 type Binary snowflake.ID
 
 // binaryLen is the length of an ID in bytes.
@@ -46,8 +46,8 @@ func (b Binary) Value() (driver.Value, error) {
 // Scan reads a column, for [sql.Scanner]. It takes 8 bytes as a []byte or a string, and an ID, a Binary or a pointer to
 // one, which bulk builders pass. It keeps no reference to the slice.
 //
-// It refuses another number of bytes with [snowflake.ErrSyntax]; NULL and nil pointers with [snowflake.ErrNull]; all other
-// types, numbers too, with [snowflake.ErrType]. On an error b is 0.
+// It refuses another number of bytes with [snowflake.ErrSyntax]; NULL and nil pointers with [snowflake.ErrNull]; all
+// other types, numbers too, with [snowflake.ErrType]. On an error b is 0.
 func (b *Binary) Scan(src any) error {
 	id, err := scanBinary(src)
 	*b = Binary(id)
@@ -97,8 +97,8 @@ func (b *Binary) UnmarshalText(text []byte) error {
 	return (*snowflake.ID)(b).UnmarshalText(text)
 }
 
-// UnmarshalJSON reads a string of decimal digits or an integer as [snowflake.ID.UnmarshalJSON] does, with the same errors;
-// null leaves b unchanged. On an error b is 0.
+// UnmarshalJSON reads a string of decimal digits or an integer as [snowflake.ID.UnmarshalJSON] does, with the same
+// errors; null leaves b unchanged. On an error b is 0.
 func (b *Binary) UnmarshalJSON(data []byte) error {
 	return unmarshalJSON((*snowflake.ID)(b), data)
 }

@@ -31,19 +31,19 @@
 // types refuses NULL with [snowflake.ErrNull]. sql.Null works too, but after an error of Scan it has Valid true and the
 // ID 0, and its JSON is an object with V and Valid.
 //
-// GORM does not call Scan for NULL: a plain field becomes 0 without an error, while a pointer, a Null or an Array keeps its
-// old value if the struct already held a row. Read each row into a new variable.
+// GORM does not call Scan for NULL: a plain field becomes 0 without an error, while a pointer, a Null or an Array keeps
+// its old value if the struct already held a row. Read each row into a new variable.
 //
 // # Errors and concurrency
 //
-// Every method that reads replaces the value: after an error it is 0, NULL or nil, never the value of an earlier row. The
-// only exception is JSON null, which leaves a Typed, Text, Binary or UUID unchanged, as encoding/json prescribes. Unless a
-// comment says otherwise, errors are a [*snowflake.ParseError]; match them with errors.Is and [snowflake.ErrSyntax],
-// ErrRange, ErrNull or ErrType.
+// Every method that reads replaces the value: after an error it is 0, NULL or nil, never the value of an earlier row.
+// The only exception is JSON null, which leaves a Typed, Text, Binary or UUID unchanged, as encoding/json prescribes.
+// Unless a comment says otherwise, errors are a [*snowflake.ParseError]; match them with errors.Is and
+// [snowflake.ErrSyntax], ErrRange, ErrNull or ErrType.
 //
 // All types are plain values. Methods with a pointer receiver write to the value, as an assignment does; all others are
 // safe for concurrent use.
 //
-// Package publicid has IDs whose text is an encrypted token. Package sqlfunc has SQL functions that read and issue IDs in
-// the database. The table internal/compat/CONFORMANCE.md of the repository lists how each type passes each driver.
+// Package publicid has IDs whose text is an encrypted token. Package sqlfunc has SQL functions that read and issue IDs
+// in the database. The table internal/compat/CONFORMANCE.md of the repository lists how each type passes each driver.
 package sqltypes

@@ -55,8 +55,8 @@ func FuzzArrayText(f *testing.F) {
 	})
 }
 
-// An image of int8 that is read is the image that PostgreSQL sends, except for the flag, the first subscript and the form
-// of an empty array.
+// An image of int8 that is read is the image that PostgreSQL sends, except for the flag, the first subscript and the
+// form of an empty array.
 func FuzzArrayBinary(f *testing.F) {
 	f.Fuzz(func(t *testing.T, image []byte) {
 		before := bytes.Clone(image)

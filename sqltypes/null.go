@@ -42,8 +42,8 @@ func (n Null) Value() (driver.Value, error) {
 	return n.ID.Value()
 }
 
-// Scan reads a column, for [sql.Scanner]. NULL and a nil *snowflake.ID make n NULL. A Null or *Null, which bulk builders
-// pass, is copied. Everything else is read or refused as [snowflake.ID.Scan] does it. On an error n is NULL.
+// Scan reads a column, for [sql.Scanner]. NULL and a nil *snowflake.ID make n NULL. A Null or *Null, which bulk
+// builders pass, is copied. Everything else is read or refused as [snowflake.ID.Scan] does it. On an error n is NULL.
 func (n *Null) Scan(src any) error {
 	var read Null
 	var err error
@@ -81,8 +81,8 @@ func (n Null) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads null as NULL and everything else as [snowflake.ID.UnmarshalJSON] does: the empty string is an error.
-// On an error n is NULL.
+// UnmarshalJSON reads null as NULL and everything else as [snowflake.ID.UnmarshalJSON] does: the empty string is an
+// error. On an error n is NULL.
 func (n *Null) UnmarshalJSON(data []byte) error {
 	*n = Null{}
 	if string(data) == "null" {

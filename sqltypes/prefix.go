@@ -16,8 +16,8 @@ import (
 //	func (user) Prefix() string { return "user" }
 //
 // The prefix is a constant of 1 to 63 lower-case letters with underscores between them, [a-z]([a-z_]*[a-z])?, as in the
-// specification of TypeID (https://github.com/jetify-com/typeid/tree/main/spec), which also allows an empty one. The last
-// underscore of a text ends the prefix.
+// specification of TypeID (https://github.com/jetify-com/typeid/tree/main/spec), which also allows an empty one. The
+// last underscore of a text ends the prefix.
 //
 // The prefix is part of every link to a row, so do not change it, and give no two kinds the same one.
 type Kind interface {
@@ -26,13 +26,14 @@ type Kind interface {
 	Prefix() string
 }
 
-// ErrKind means that the Prefix of a [Kind] is invalid, which is a mistake in the program. Everything that reads or writes
-// the text of a [Typed] returns it; the message has the type and the prefix. [Typed.String] prints a mark instead.
+// ErrKind means that the Prefix of a [Kind] is invalid, which is a mistake in the program. Everything that reads or
+// writes the text of a [Typed] returns it; the message has the type and the prefix. [Typed.String] prints a mark
+// instead.
 var ErrKind = errors.New("sqltypes: invalid kind of ID")
 
-// ErrPrefix means that a text is an ID of another kind, such as "order_..." instead of "user_...". All readers of the text
-// of a [Typed] return it, inside a [*snowflake.ParseError] whose reason names both prefixes. Text that is not an ID of any
-// kind is [snowflake.ErrSyntax].
+// ErrPrefix means that a text is an ID of another kind, such as "order_..." instead of "user_...". All readers of the
+// text of a [Typed] return it, inside a [*snowflake.ParseError] whose reason names both prefixes. Text that is not an
+// ID of any kind is [snowflake.ErrSyntax].
 var ErrPrefix = errors.New("sqltypes: ID of another kind")
 
 const (

@@ -12,8 +12,8 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// orderIDs has the limits, random IDs, and for each pair of Base 32 characters an ID in which they are adjacent: languages
-// that sort a pair as one letter would misplace it.
+// orderIDs has the limits, random IDs, and for each pair of Base 32 characters an ID in which they are adjacent:
+// languages that sort a pair as one letter would misplace it.
 func orderIDs() []snowflake.ID {
 	ids := []snowflake.ID{0, 1, 31, 32, math.MaxInt64 - 1, math.MaxInt64}
 	random := rand.New(rand.NewPCG(3, 4))

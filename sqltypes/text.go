@@ -12,21 +12,22 @@ import (
 //	Text(id)            // in
 //	snowflake.ID(text)  // and out
 //
-// Only the column differs: JSON, URLs, logs and String have the decimal digits of the ID. The zero value is the ID 0, "no
-// ID yet".
+// Only the column differs: JSON, URLs, logs and String have the decimal digits of the ID. The zero value is the ID 0,
+// "no ID yet".
 //
-// Column: char(13), varchar(13) or text. GORM creates varchar(64) on PostgreSQL, MariaDB and MySQL, also for a primary key,
-// and text on SQLite; with the tag `gorm:"size:13"` it is varchar(13). For char(13) write `gorm:"type:char(13);size:13"`:
-// without the size, AutoMigrate would alter the table in each run. On SQLite do not declare the column as STRING or another
-// word that does not mean text (CHAR, CLOB, TEXT): it would convert "0000000000012" to the number 12
-// (https://www.sqlite.org/datatype3.html#determination_of_column_affinity).
+// Column: char(13), varchar(13) or text. GORM creates varchar(64) on PostgreSQL, MariaDB and MySQL, also for a primary
+// key, and text on SQLite; with the tag `gorm:"size:13"` it is varchar(13). For char(13) write
+// `gorm:"type:char(13);size:13"`: without the size, AutoMigrate would alter the table in each run. On SQLite do not
+// declare the column as STRING or another word that does not mean text (CHAR, CLOB, TEXT): it would convert
+// "0000000000012" to the number 12 (https://www.sqlite.org/datatype3.html#determination_of_column_affinity).
 //
-// Order: the texts sort as the IDs do, unlike decimal digits. (Negative IDs, which no generator issues, are stored too and
-// come last.) This needs a collation in which digits come before letters and the letters are in the order of the English
-// alphabet: "C" and every binary one, Unicode's root collation, and those of most languages. It fails where a letter or a
-// pair of letters has another place: Croatian (NJ), Czech and Slovak (CH), Danish and Norwegian (AA), Estonian (Z),
-// Hungarian (CS), Latvian and Lithuanian (Y) and others, 84 of the 806 ICU collations of PostgreSQL 15. There, give the
-// column COLLATE "C" on PostgreSQL or COLLATE ascii_bin on MariaDB and MySQL. Equality holds under every collation.
+// Order: the texts sort as the IDs do, unlike decimal digits. (Negative IDs, which no generator issues, are stored too
+// and come last.) This needs a collation in which digits come before letters and the letters are in the order of the
+// English alphabet: "C" and every binary one, Unicode's root collation, and those of most languages. It fails where a
+// letter or a pair of letters has another place: Croatian (NJ), Czech and Slovak (CH), Danish and Norwegian (AA),
+// Estonian (Z), Hungarian (CS), Latvian and Lithuanian (Y) and others, 84 of the 806 ICU collations of PostgreSQL 15.
+// There, give the column COLLATE "C" on PostgreSQL or COLLATE ascii_bin on MariaDB and MySQL. Equality holds under
+// every collation.
 //
 // Rows of a time range are between Text(lo) and Text(hi) of [snowflake.Layout.Range]. The conditions of gormplugin
 // (CreatedBetween, Page) are for integers and refuse such a column.
@@ -41,12 +42,12 @@ func (t Text) Value() (driver.Value, error) {
 	return snowflake.ID(t).Base32(), nil
 }
 
-// Scan reads a column, for [sql.Scanner]. It takes exactly what Value writes, as a string or a []byte, and an ID, a Text or
-// a pointer to one, which bulk builders pass.
+// Scan reads a column, for [sql.Scanner]. It takes exactly what Value writes, as a string or a []byte, and an ID, a
+// Text or a pointer to one, which bulk builders pass.
 //
-// It refuses other text with [snowflake.ErrSyntax], also lower-case letters and the spaces of a char(n) column that is too
-// wide; text of more than 64 bits with [snowflake.ErrRange]; NULL and nil pointers with [snowflake.ErrNull]; all other
-// types, numbers too, with [snowflake.ErrType]. On an error t is 0.
+// It refuses other text with [snowflake.ErrSyntax], also lower-case letters and the spaces of a char(n) column that is
+// too wide; text of more than 64 bits with [snowflake.ErrRange]; NULL and nil pointers with [snowflake.ErrNull]; all
+// other types, numbers too, with [snowflake.ErrType]. On an error t is 0.
 func (t *Text) Scan(src any) error {
 	id, err := scanText(src)
 	*t = Text(id)
@@ -84,8 +85,8 @@ func (t *Text) UnmarshalText(text []byte) error {
 	return (*snowflake.ID)(t).UnmarshalText(text)
 }
 
-// UnmarshalJSON reads a string of decimal digits or an integer as [snowflake.ID.UnmarshalJSON] does, with the same errors;
-// null leaves t unchanged. On an error t is 0.
+// UnmarshalJSON reads a string of decimal digits or an integer as [snowflake.ID.UnmarshalJSON] does, with the same
+// errors; null leaves t unchanged. On an error t is 0.
 func (t *Text) UnmarshalJSON(data []byte) error {
 	return unmarshalJSON((*snowflake.ID)(t), data)
 }

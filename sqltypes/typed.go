@@ -12,7 +12,8 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/internal/refuse"
 )
 
-// Typed is an ID of one kind of row. The compiler distinguishes it from IDs of other kinds, and its text names the kind:
+// Typed is an ID of one kind of row. The compiler distinguishes it from IDs of other kinds, and its text names the
+// kind:
 //
 //	type user struct{}
 //
@@ -20,20 +21,21 @@ import (
 //
 //	type UserID = sqltypes.Typed[user]
 //
-// A UserID cannot be assigned to, passed as or compared with an OrderID without an explicit conversion, OrderID(userID).
-// UserID(id) and snowflake.ID(userID) convert from and to a [snowflake.ID]. The zero value means "no ID yet"; the GORM
-// plugin fills a key that holds it. A nullable column is a *UserID.
+// A UserID cannot be assigned to, passed as or compared with an OrderID without an explicit conversion,
+// OrderID(userID). UserID(id) and snowflake.ID(userID) convert from and to a [snowflake.ID]. The zero value means "no
+// ID yet"; the GORM plugin fills a key that holds it. A nullable column is a *UserID.
 //
 // Text, JSON, parameters and logs have the prefix, an underscore and the 13 characters of [snowflake.ID.Base32]:
 // "user_04W86BB0G4007", and "user_0000000000000" for 0. Only this text is accepted. All texts of a kind have the same
-// length, need no escaping in URLs, and sort as the IDs do, except that negative IDs, which no generator issues, come last.
-// [snowflake.ParseBase32] of the last 13 characters returns the number. The verb %d prints the number, %v and %s the text.
+// length, need no escaping in URLs, and sort as the IDs do, except that negative IDs, which no generator issues, come
+// last. [snowflake.ParseBase32] of the last 13 characters returns the number. The verb %d prints the number, %v and %s
+// the text.
 //
-// The column is a BIGINT (INTEGER on SQLite) without the prefix, as for snowflake.ID, so a field may change from one type
-// to the other at any time.
+// The column is a BIGINT (INTEGER on SQLite) without the prefix, as for snowflake.ID, so a field may change from one
+// type to the other at any time.
 //
-// Errors of text: the ID of another kind is [ErrPrefix], other text is [snowflake.ErrSyntax] or [snowflake.ErrRange]. If the
-// prefix of the kind itself is invalid, no text is written or read: [ErrKind].
+// Errors of text: the ID of another kind is [ErrPrefix], other text is [snowflake.ErrSyntax] or [snowflake.ErrRange].
+// If the prefix of the kind itself is invalid, no text is written or read: [ErrKind].
 type Typed[K Kind] snowflake.ID
 
 // ParseTyped reads the text of [Typed.String]. The error is a [*snowflake.ParseError] with [ErrPrefix],
@@ -51,8 +53,8 @@ func (t Typed[K]) SnowflakeID() snowflake.ID { return snowflake.ID(t) }
 // SetSnowflakeID replaces the ID, for gormplugin.Key: the plugin fills a primary key of this type.
 func (t *Typed[K]) SetSnowflakeID(id snowflake.ID) { *t = Typed[K](id) }
 
-// String returns the text that [ParseTyped] reads. If the prefix of the kind is invalid, it returns "!", the Go type of the
-// kind in parentheses, an underscore and the 13 characters, which nothing reads.
+// String returns the text that [ParseTyped] reads. If the prefix of the kind is invalid, it returns "!", the Go type of
+// the kind in parentheses, an underscore and the 13 characters, which nothing reads.
 func (t Typed[K]) String() string {
 	prefix := prefixOf[K]()
 	if !isPrefix(prefix) {
@@ -71,7 +73,8 @@ func (t Typed[K]) AppendText(b []byte) ([]byte, error) {
 	return appendPrefixed(b, prefix, snowflake.ID(t)), nil
 }
 
-// MarshalText returns the text of [Typed.String]. JSON values and keys of JSON objects use it. The only error is [ErrKind].
+// MarshalText returns the text of [Typed.String]. JSON values and keys of JSON objects use it. The only error is
+// [ErrKind].
 func (t Typed[K]) MarshalText() ([]byte, error) {
 	prefix := prefixOf[K]()
 	if !isPrefix(prefix) {
@@ -90,8 +93,8 @@ func (t *Typed[K]) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalParam reads a parameter of a URL or form as [ParseTyped] does, with the same errors. The web frameworks gin and
-// echo call this method when they bind a request. On an error t is 0.
+// UnmarshalParam reads a parameter of a URL or form as [ParseTyped] does, with the same errors. The web frameworks gin
+// and echo call this method when they bind a request. On an error t is 0.
 func (t *Typed[K]) UnmarshalParam(param string) error {
 	id, err := ParseTyped[K](param)
 	*t = id
@@ -100,12 +103,12 @@ func (t *Typed[K]) UnmarshalParam(param string) error {
 
 // UnmarshalJSON reads a JSON string with the text of [Typed.String]; null leaves the ID unchanged.
 //
-// Numbers are refused with [snowflake.ErrType] and strings of digits with [snowflake.ErrSyntax], although [snowflake.ID]
-// reads both: without a prefix they may be an ID of any kind. The other errors are those of [ParseTyped], and ErrType for
-// booleans, objects and arrays. On an error t is 0.
+// Numbers are refused with [snowflake.ErrType] and strings of digits with [snowflake.ErrSyntax], although
+// [snowflake.ID] reads both: without a prefix they may be an ID of any kind. The other errors are those of
+// [ParseTyped], and ErrType for booleans, objects and arrays. On an error t is 0.
 //
-// The JSON option string has no effect, with one exception: if the prefix starts with n, version 1 of encoding/json takes
-// the text of a pointer field for a misspelled null and returns an error of its own.
+// The JSON option string has no effect, with one exception: if the prefix starts with n, version 1 of encoding/json
+// takes the text of a pointer field for a misspelled null and returns an error of its own.
 func (t *Typed[K]) UnmarshalJSON(data []byte) error {
 	text := data
 	if len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"' {
@@ -160,9 +163,9 @@ func isOtherJSON(data []byte) bool {
 func (t Typed[K]) Value() (driver.Value, error) { return int64(t), nil }
 
 // Scan reads a column, for [sql.Scanner]: what [snowflake.ID.Scan] reads, with the same errors, and a Typed of the same
-// kind or a pointer to one, which bulk builders pass. A Typed of another kind is refused with [snowflake.ErrType], NULL and
-// a nil pointer with [snowflake.ErrNull]: read a nullable column into a pointer. Text with a prefix is refused, since
-// columns hold the number. On an error t is 0.
+// kind or a pointer to one, which bulk builders pass. A Typed of another kind is refused with [snowflake.ErrType], NULL
+// and a nil pointer with [snowflake.ErrNull]: read a nullable column into a pointer. Text with a prefix is refused,
+// since columns hold the number. On an error t is 0.
 func (t *Typed[K]) Scan(src any) error {
 	switch src := src.(type) {
 	case int64:

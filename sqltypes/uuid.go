@@ -12,18 +12,18 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/internal/refuse"
 )
 
-// ErrForeignUUID means that a UUID does not hold an ID in the form of [UUID]: it has another version or variant, or other
-// bits outside of the ID. [UUID.Scan] returns it, inside a [*snowflake.ParseError].
+// ErrForeignUUID means that a UUID does not hold an ID in the form of [UUID]: it has another version or variant, or
+// other bits outside of the ID. [UUID.Scan] returns it, inside a [*snowflake.ParseError].
 var ErrForeignUUID = errors.New("sqltypes: not the UUID of an ID")
 
-// UUID is an ID in a column of UUIDs, for schemas that require them; otherwise use a [snowflake.ID] in a bigint, which is
-// half as long.
+// UUID is an ID in a column of UUIDs, for schemas that require them; otherwise use a [snowflake.ID] in a bigint, which
+// is half as long.
 //
 //	UUID(id)            // in
 //	snowflake.ID(uuid)  // and out
 //
-// Only the column differs: JSON, URLs, logs and String have the decimal digits of the ID. [UUID.UUID] returns the UUID. The
-// zero value is the ID 0, "no ID yet".
+// Only the column differs: JSON, URLs, logs and String have the decimal digits of the ID. [UUID.UUID] returns the UUID.
+// The zero value is the ID 0, "no ID yet".
 //
 // The UUID has version 8, whose bits RFC 9562 leaves to the application
 // (https://www.rfc-editor.org/rfc/rfc9562#section-5.8):
@@ -32,25 +32,25 @@ var ErrForeignUUID = errors.New("sqltypes: not the UUID of an ID")
 //	field  custom_a       version  custom_b      variant  custom_c
 //	holds  ID, high 48    1000     ID, next 12   10       ID, last 4   1    0
 //
-// Each ID has one UUID, and no other UUID is read. So a random UUID in such a column is the error [ErrForeignUUID] and never
-// a wrong ID. If a column has both, read it into a uuid.UUID and pass that to [UUID.Scan]. These UUIDs are as easy to guess
-// as the ID and reveal as much.
+// Each ID has one UUID, and no other UUID is read. So a random UUID in such a column is the error [ErrForeignUUID] and
+// never a wrong ID. If a column has both, read it into a uuid.UUID and pass that to [UUID.Scan]. These UUIDs are as
+// easy to guess as the ID and reveal as much.
 //
-// Column: uuid on PostgreSQL and MariaDB, which GORM creates, also for a primary key. On SQLite GORM declares the column
-// uuid, and it holds the text. MySQL has no such type: use the tag `gorm:"type:char(36);size:36"`. Scan reads BINARY(16)
-// too; to write it, pass the bytes of [UUID.UUID].
+// Column: uuid on PostgreSQL and MariaDB, which GORM creates, also for a primary key. On SQLite GORM declares the
+// column uuid, and it holds the text. MySQL has no such type: use the tag `gorm:"type:char(36);size:36"`. Scan reads
+// BINARY(16) too; to write it, pass the bytes of [UUID.UUID].
 //
 // Order: the UUIDs sort as the IDs do, as bytes and as text; in MariaDB's type uuid from 10.9.8, 10.10.6, 10.11.5 and
-// 11.0.3 (https://jira.mariadb.org/browse/MDEV-29959). (Negative IDs, which no generator issues, are stored too and come
-// last.) Rows of a time range are between UUID(lo) and UUID(hi) of [snowflake.Layout.Range]. The conditions of gormplugin
-// (CreatedBetween, Page) are for integers and refuse such a column.
+// 11.0.3 (https://jira.mariadb.org/browse/MDEV-29959). (Negative IDs, which no generator issues, are stored too and
+// come last.) Rows of a time range are between UUID(lo) and UUID(hi) of [snowflake.Layout.Range]. The conditions of
+// gormplugin (CreatedBetween, Page) are for integers and refuse such a column.
 type UUID snowflake.ID
 
 const uuidColumn = "UUID or CHAR(36)"
 
-// The bits of the two halves outside of the ID. RFC 9562 defines the places of the version and the variant (sections 4.1
-// and 4.2). The bit after the ID is 1 because MariaDB's type uuid rejects version 8 if the ninth byte is 80, as it would be
-// for each ID whose last four bits are 0 (since https://jira.mariadb.org/browse/MDEV-29959).
+// The bits of the two halves outside of the ID. RFC 9562 defines the places of the version and the variant (sections
+// 4.1 and 4.2). The bit after the ID is 1 because MariaDB's type uuid rejects version 8 if the ninth byte is 80, as it
+// would be for each ID whose last four bits are 0 (since https://jira.mariadb.org/browse/MDEV-29959).
 const (
 	uuidVersion = 0x8000               // in the high half: the four bits above the last twelve
 	uuidVariant = 0x80 << 56           // in the low half: the top two bits, 10
@@ -74,9 +74,9 @@ func (u UUID) Value() (driver.Value, error) {
 	return u.UUID().String(), nil
 }
 
-// Scan reads a column, for [sql.Scanner]. It takes the UUIDs that Value writes: 36 characters as a string or a []byte, with
-// hexadecimal digits in either case; 16 bytes as a []byte or a [16]byte; a uuid.UUID of google/uuid; and an ID, a UUID or a
-// pointer to one, which bulk builders pass.
+// Scan reads a column, for [sql.Scanner]. It takes the UUIDs that Value writes: 36 characters as a string or a []byte,
+// with hexadecimal digits in either case; 16 bytes as a []byte or a [16]byte; a uuid.UUID of google/uuid; and an ID, a
+// UUID or a pointer to one, which bulk builders pass.
 //
 // It refuses other UUIDs with [ErrForeignUUID]; other text, also the other forms that google/uuid reads, with
 // [snowflake.ErrSyntax]; NULL and nil pointers with [snowflake.ErrNull]; all other types, numbers too, with
@@ -167,8 +167,8 @@ func (u *UUID) UnmarshalText(text []byte) error {
 	return (*snowflake.ID)(u).UnmarshalText(text)
 }
 
-// UnmarshalJSON reads a string of decimal digits or an integer as [snowflake.ID.UnmarshalJSON] does, with the same errors;
-// null leaves u unchanged. On an error u is 0.
+// UnmarshalJSON reads a string of decimal digits or an integer as [snowflake.ID.UnmarshalJSON] does, with the same
+// errors; null leaves u unchanged. On an error u is 0.
 func (u *UUID) UnmarshalJSON(data []byte) error {
 	return unmarshalJSON((*snowflake.ID)(u), data)
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// ZeroNull is an ID that is stored as NULL if it is 0, for models in which 0 means "none": an optional foreign key, or a
-// column that bun's tag nullzero sets to NULL, which a plain [snowflake.ID] could not read back. Use [Null] to distinguish
-// the ID 0 from NULL.
+// ZeroNull is an ID that is stored as NULL if it is 0, for models in which 0 means "none": an optional foreign key, or
+// a column that bun's tag nullzero sets to NULL, which a plain [snowflake.ID] could not read back. Use [Null] to
+// distinguish the ID 0 from NULL.
 //
 // It is an int64, as [snowflake.ID] is, so it can be a field, or a conversion where an ID meets the database:
 //
@@ -29,9 +29,9 @@ func (n ZeroNull) String() string { return n.null().String() }
 // Value returns the ID as an int64, or nil for 0. The error is always nil.
 func (n ZeroNull) Value() (driver.Value, error) { return n.null().Value() }
 
-// Scan reads a column, for [sql.Scanner]. NULL and a nil pointer to an ID or a ZeroNull are read as 0. A ZeroNull, a Null
-// or a pointer to one, which bulk builders pass, is copied. Everything else is read or refused as [snowflake.ID.Scan] does
-// it. On an error n is 0.
+// Scan reads a column, for [sql.Scanner]. NULL and a nil pointer to an ID or a ZeroNull are read as 0. A ZeroNull, a
+// Null or a pointer to one, which bulk builders pass, is copied. Everything else is read or refused as
+// [snowflake.ID.Scan] does it. On an error n is 0.
 func (n *ZeroNull) Scan(src any) error {
 	switch other := src.(type) {
 	case ZeroNull:
@@ -51,8 +51,8 @@ func (ZeroNull) GormDataType() string { return "bigint" }
 // MarshalJSON returns the ID in a JSON string, or null for 0. The error is always nil.
 func (n ZeroNull) MarshalJSON() ([]byte, error) { return n.null().MarshalJSON() }
 
-// UnmarshalJSON reads null as 0 and everything else as [snowflake.ID.UnmarshalJSON] does. The empty string is an error; in
-// version 1 of encoding/json this holds for keys of objects too, so 0 cannot be a key there. On an error n is 0.
+// UnmarshalJSON reads null as 0 and everything else as [snowflake.ID.UnmarshalJSON] does. The empty string is an error;
+// in version 1 of encoding/json this holds for keys of objects too, so 0 cannot be a key there. On an error n is 0.
 func (n *ZeroNull) UnmarshalJSON(data []byte) error {
 	var read Null
 	err := read.UnmarshalJSON(data)

@@ -117,7 +117,8 @@ func load(db *gorm.DB, out io.Writer) error {
 	})
 }
 
-// show reads back: how many rows there are, the first by key, one as JSON, and those of a day by the time in their keys.
+// show reads back: how many rows there are, the first by key, one as JSON, and those of a day by the time in their
+// keys.
 func show(db *gorm.DB, out io.Writer) error {
 	for _, table := range []string{"countries", "zones", "country_zones"} {
 		var n int64

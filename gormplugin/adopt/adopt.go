@@ -15,24 +15,25 @@ var (
 	// field has less than 64 bits in Go, or its column is missing or holds no integers.
 	ErrNoIntegerKey = errors.New("adopt: no 64-bit integer key")
 
-	// ErrAutoIncrementKept means that DropAutoIncrement changed nothing because of something that the caller has to decide
-	// about. The message names it: the column's default is not a sequence, the sequence serves other columns too, a foreign
-	// key prevents the column from becoming bigint, the handle is in a transaction on MySQL or SQLite, or the table is in
-	// an attached file on SQLite.
+	// ErrAutoIncrementKept means that DropAutoIncrement changed nothing because of something that the caller has to
+	// decide about. The message names it: the column's default is not a sequence, the sequence serves other columns
+	// too, a foreign key prevents the column from becoming bigint, the handle is in a transaction on MySQL or SQLite,
+	// or the table is in an attached file on SQLite.
 	ErrAutoIncrementKept = errors.New("adopt: auto-increment kept")
 )
 
 // DropAutoIncrement makes the keys of existing tables plain 64-bit integers that the application fills: it removes the
 // sequence, AUTO_INCREMENT or AUTOINCREMENT of the column of each model's key (GORM's prioritized primary field). Rows,
-// foreign keys, indexes, comments, triggers and views stay. The package comment says when to call it and what it does on
-// each database.
+// foreign keys, indexes, comments, triggers and views stay. The package comment says when to call it and what it does
+// on each database.
 //
-// The models may be the old or the new ones, and their tables may be in another schema ("audit.events"). The handle needs
-// no plugin. A second call changes nothing. AutoMigrate, with the old or the new models, does not add a counter again,
-// since GORM never changes the type of a key.
+// The models may be the old or the new ones, and their tables may be in another schema ("audit.events"). The handle
+// needs no plugin. A second call changes nothing. AutoMigrate, with the old or the new models, does not add a counter
+// again, since GORM never changes the type of a key.
 //
-// All models are checked before anything is changed. Errors are [ErrNoTable], [ErrNoIntegerKey], [ErrAutoIncrementKept],
-// gorm.ErrUnsupportedDriver for other databases, gorm.ErrDryRunModeUnsupported, and errors of the database.
+// All models are checked before anything is changed. Errors are [ErrNoTable], [ErrNoIntegerKey],
+// [ErrAutoIncrementKept], gorm.ErrUnsupportedDriver for other databases, gorm.ErrDryRunModeUnsupported, and errors of
+// the database.
 func DropAutoIncrement(db *gorm.DB, models ...any) error {
 	if db == nil || db.Config == nil || db.Dialector == nil {
 		return fmt.Errorf("adopt: drop auto-increment: %w", gorm.ErrInvalidDB)

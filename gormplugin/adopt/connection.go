@@ -19,8 +19,8 @@ type pin struct {
 	undo []string // statements that restore the settings, run from the last to the first
 }
 
-// held is a connection that looks like a transaction. Plugins such as dbresolver leave transactions alone and replace the
-// pool of other handles for each statement.
+// held is a connection that looks like a transaction. Plugins such as dbresolver leave transactions alone and replace
+// the pool of other handles for each statement.
 type held struct{ *sql.Conn }
 
 func (held) Commit() error   { return sql.ErrTxDone }

@@ -22,8 +22,8 @@
 // On PostgreSQL old and new processes may insert rows side by side for any time: given keys do not change the sequence,
 // which goes on with small numbers.
 //
-// On MySQL, MariaDB and SQLite the counter follows the largest key. After a new process has written a snowflake, rows of
-// old processes get the numbers after it, and a generator issues the same numbers in that millisecond. No row is
+// On MySQL, MariaDB and SQLite the counter follows the largest key. After a new process has written a snowflake, rows
+// of old processes get the numbers after it, and a generator issues the same numbers in that millisecond. No row is
 // overwritten, but one of the two inserts fails with a duplicate key. So stop the old writers before the first new one
 // starts, or let both retry on gorm.ErrDuplicatedKey. The counter never comes down: processes that are rolled back to
 // the old version continue above the largest snowflake.
@@ -33,9 +33,9 @@
 // # Rows without a key
 //
 // Afterwards PostgreSQL rejects a row without a key (a NOT NULL violation). MySQL and MariaDB reject it in strict mode,
-// their default; in other modes they store the key 0, once. SQLite cannot reject it: a key of type integer is the rowid,
-// and SQLite assigns the largest rowid plus 1, with or without AUTOINCREMENT. A key without AUTOINCREMENT needs no change
-// on SQLite.
+// their default; in other modes they store the key 0, once. SQLite cannot reject it: a key of type integer is the
+// rowid, and SQLite assigns the largest rowid plus 1, with or without AUTOINCREMENT. A key without AUTOINCREMENT needs
+// no change on SQLite.
 //
 // # What it does
 //

@@ -154,8 +154,8 @@ func (t sqliteTable) indexesAndTriggers(db *gorm.DB) (statements []string, err e
 		AND sql IS NOT NULL ORDER BY rowid`, t.name).Scan(&statements).Error // indexes of UNIQUE and PRIMARY KEY have no SQL
 }
 
-// rebuild replaces the table by a copy. Other tables, views and triggers refer to it by name, and legacy_alter_table keeps
-// these references as they are.
+// rebuild replaces the table by a copy. Other tables, views and triggers refer to it by name, and legacy_alter_table
+// keeps these references as they are.
 func (t sqliteTable) rebuild(db *gorm.DB) error {
 	var before, after int64
 	if err := db.Raw("SELECT count(*) FROM " + quoteSQLite(t.name)).Row().Scan(&before); err != nil {

@@ -5,8 +5,8 @@ import "strings"
 // token is a word, a quoted name or text, or a single other character of an SQL statement.
 type token struct{ start, end int }
 
-// tokens splits a statement in the form of SQLite and SHOW CREATE TABLE and omits spaces and comments. A quote within quotes
-// is doubled. Backslashes have no meaning here, since MySQL doubles them.
+// tokens splits a statement in the form of SQLite and SHOW CREATE TABLE and omits spaces and comments. A quote within
+// quotes is doubled. Backslashes have no meaning here, since MySQL doubles them.
 func tokens(statement string) []token {
 	var all []token
 	for i := 0; i < len(statement); {

@@ -11,9 +11,9 @@ import (
 
 var outputComment = regexp.MustCompile(`(?im)^\s*//\s*(unordered )?output:`)
 
-// Extract returns the named declarations of a Go file in the form that the package comment describes. The filename is for
-// messages. It returns an error when the file does not parse, a name is not declared at top level, or an Example function
-// has no output comment.
+// Extract returns the named declarations of a Go file in the form that the package comment describes. The filename is
+// for messages. It returns an error when the file does not parse, a name is not declared at top level, or an Example
+// function has no output comment.
 func Extract(filename string, src []byte, names []string) (string, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, filename, src, parser.ParseComments)

@@ -13,9 +13,9 @@ var (
 	included = "<!-- end -->"
 )
 
-// Include returns the Markdown text with what is between each "<!-- include: FILE.md -->" and its "<!-- end -->" replaced by
-// the file, and a line for each place that was different. Paths are relative to root. The error has one line for each
-// missing file and each include without an end.
+// Include returns the Markdown text with what is between each "<!-- include: FILE.md -->" and its "<!-- end -->"
+// replaced by the file, and a line for each place that was different. Paths are relative to root. The error has one
+// line for each missing file and each include without an end.
 func Include(markdown string, root fs.FS) (updated string, different []string, err error) {
 	lines := strings.SplitAfter(markdown, "\n")
 	var out strings.Builder

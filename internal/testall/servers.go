@@ -10,8 +10,8 @@ import (
 )
 
 // report prints a line for each server and returns the environment of the tests, with the address of each server. With
-// the addresses fixed, go test does not reuse cached results of other servers. It returns an error if a needed server is
-// missing.
+// the addresses fixed, go test does not reuse cached results of other servers. It returns an error if a needed server
+// is missing.
 func report(w io.Writer, servers []testdb.Status) (env []string, err error) {
 	env = os.Environ()
 	for _, s := range servers {

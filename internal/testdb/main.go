@@ -14,8 +14,9 @@ import (
 // mainRuns is true from the first call of Main on.
 var mainRuns atomic.Bool
 
-// Main runs the tests of a package and returns the exit code. Call it in TestMain: os.Exit(testdb.Main(m)). At the end it
-// stops the throwaway cluster, if a test has started one. After an interrupt it also removes what the tests have created.
+// Main runs the tests of a package and returns the exit code. Call it in TestMain: os.Exit(testdb.Main(m)). At the end
+// it stops the throwaway cluster, if a test has started one. After an interrupt it also removes what the tests have
+// created.
 func Main(m *testing.M) int {
 	mainRuns.Store(true)
 	defer Stop()

@@ -31,8 +31,8 @@ var binaryFolders = []string{
 	"/usr/local/opt/postgresql@*/bin",
 }
 
-// Postgres returns a new schema, the only one in the search_path of the DSN. When the test ends, sessions that still use
-// the schema are terminated and it is dropped. The package's TestMain must call [Main].
+// Postgres returns a new schema, the only one in the search_path of the DSN. When the test ends, sessions that still
+// use the schema are terminated and it is dropped. The package's TestMain must call [Main].
 func Postgres(tb testing.TB) Target {
 	tb.Helper()
 	if !mainRuns.Load() {

@@ -9,7 +9,8 @@ import (
 
 const sqliteName = "sqlite"
 
-// SQLite returns a new database file in tb.TempDir(), with foreign keys enforced, a write-ahead log and synchronous=OFF.
+// SQLite returns a new database file in tb.TempDir(), with foreign keys enforced, a write-ahead log and
+// synchronous=OFF.
 func SQLite(tb testing.TB) Target {
 	tb.Helper()
 	// Without "file:", go-sqlite3 cuts the DSN at the first '?' and does not unescape the path.

@@ -16,12 +16,12 @@
 //	MariaDB, MySQL  SNOWFLAKE_TEST_MYSQL     root@tcp(127.0.0.1:3306)/
 //	Redis           SNOWFLAKE_TEST_REDIS     127.0.0.1:6379
 //
-// The value "off" turns a server off. The value "throwaway" starts a PostgreSQL cluster from the installed binaries in a
-// temporary directory. An unset variable does the same if no PostgreSQL answers at the default address.
+// The value "off" turns a server off. The value "throwaway" starts a PostgreSQL cluster from the installed binaries in
+// a temporary directory. An unset variable does the same if no PostgreSQL answers at the default address.
 //
 // The test of a missing server is skipped, with one line that names the server, the address and the variable. It fails
-// instead if the variable contains an address, or if SNOWFLAKE_TEST_REQUIRE is "all". A test of a feature that MySQL lacks
-// calls [Target.NeedMariaDB].
+// instead if the variable contains an address, or if SNOWFLAKE_TEST_REQUIRE is "all". A test of a feature that MySQL
+// lacks calls [Target.NeedMariaDB].
 //
 // Databases, schemas and key prefixes have random names, so tests and processes can share a server. They are removed
 // when the test ends, and after an interrupt if TestMain calls [Main]. A killed process leaves them behind.
@@ -91,7 +91,8 @@ func (t Target) Dialector() gorm.Dialector {
 	panic(fmt.Sprintf("testdb: no GORM driver for target %q", t.Name))
 }
 
-// Each runs f as a subtest on SQLite, PostgreSQL and MariaDB or MySQL, in this order. A missing server skips its subtest.
+// Each runs f as a subtest on SQLite, PostgreSQL and MariaDB or MySQL, in this order. A missing server skips its
+// subtest.
 func Each(t *testing.T, f func(t *testing.T, target Target)) {
 	t.Helper()
 	for _, kind := range []struct {

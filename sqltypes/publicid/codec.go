@@ -17,8 +17,8 @@ import (
 // infoPrefix starts the info of HKDF; the domain follows.
 const infoPrefix = "sqlflake publicid v1 "
 
-// Codec makes and reads the tokens of one domain. Create one with [New] for each kind of row. It is safe for concurrent use.
-// Printing it reveals no secret.
+// Codec makes and reads the tokens of one domain. Create one with [New] for each kind of row. It is safe for concurrent
+// use. Printing it reveals no secret.
 type Codec struct {
 	base62  bool
 	keys    []codecKey // the first one encrypts
@@ -40,8 +40,8 @@ type optionFunc func(*Codec) error
 
 func (f optionFunc) apply(c *Codec) error { return f(c) }
 
-// WithBase62 makes tokens of 22 digits and letters instead of 26 digits and upper-case letters. They are shorter, but hard
-// to read aloud or to type: case matters, and 0 and O, 1, I and l all occur.
+// WithBase62 makes tokens of 22 digits and letters instead of 26 digits and upper-case letters. They are shorter, but
+// hard to read aloud or to type: case matters, and 0 and O, 1, I and l all occur.
 func WithBase62() Option {
 	return optionFunc(func(c *Codec) error {
 		c.base62 = true
@@ -49,12 +49,12 @@ func WithBase62() Option {
 	})
 }
 
-// New returns a codec for a domain, the kind of row that its tokens are for, such as "user". It encrypts with the first key
-// and accepts tokens of all; the package comment tells how to change keys. Codecs of several domains may have the same
-// keys. The slice may be changed afterwards.
+// New returns a codec for a domain, the kind of row that its tokens are for, such as "user". It encrypts with the first
+// key and accepts tokens of all; the package comment tells how to change keys. Codecs of several domains may have the
+// same keys. The slice may be changed afterwards.
 //
-// It returns [ErrOption] for an empty domain and a nil Option, and [ErrKey] if there is no key, for the zero Key, and if an
-// ID or a secret occurs twice.
+// It returns [ErrOption] for an empty domain and a nil Option, and [ErrKey] if there is no key, for the zero Key, and
+// if an ID or a secret occurs twice.
 func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 	if domain == "" {
 		return nil, fmt.Errorf("%w: the domain is empty", ErrOption)
@@ -88,23 +88,23 @@ func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 	return c, nil
 }
 
-// Token returns the token of an ID. It returns [ErrNoToken] if the ID is 0 or negative, and [ErrNoCodec] if c is nil or not
-// made by New.
+// Token returns the token of an ID. It returns [ErrNoToken] if the ID is 0 or negative, and [ErrNoCodec] if c is nil or
+// not made by New.
 func (c *Codec) Token(id snowflake.ID) (string, error) {
 	var buf [crockfordLen]byte
 	text, err := c.append(buf[:0], id)
 	return string(text), err
 }
 
-// Parse returns the ID of a token. It returns [ErrToken] for all other text, and [ErrNoCodec] if c is nil or not made by
-// New; the ID is then 0.
+// Parse returns the ID of a token. It returns [ErrToken] for all other text, and [ErrNoCodec] if c is nil or not made
+// by New; the ID is then 0.
 func (c *Codec) Parse(token string) (snowflake.ID, error) {
 	id, _, err := parse(c, token)
 	return id, err
 }
 
-// Open is [Codec.Parse] that also returns the ID of the key that made the token. Count these to see when a key is no longer
-// used.
+// Open is [Codec.Parse] that also returns the ID of the key that made the token. Count these to see when a key is no
+// longer used.
 func (c *Codec) Open(token string) (id snowflake.ID, keyID string, err error) {
 	id, i, err := parse(c, token)
 	if err != nil {

@@ -3,7 +3,8 @@ package publicid
 // crockfordLen is the length of a token in base 32: 128 bits in groups of five, the first of which has three.
 const crockfordLen = 26
 
-// crockford is the alphabet of snowflake.ID.Base32: digits and upper-case letters without I, L, O and U, in ASCII order.
+// crockford is the alphabet of snowflake.ID.Base32: digits and upper-case letters without I, L, O and U, in ASCII
+// order.
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 // crockfordMax is the text of 2^128-1.

@@ -14,16 +14,16 @@ var (
 	// [*snowflake.ParseError] that also matches [snowflake.ErrSyntax]. "Not found" is the best answer to a client.
 	ErrToken = fmt.Errorf("publicid: not a token: %w", snowflake.ErrSyntax)
 
-	// ErrNoToken means that the ID is 0, "no ID yet", or negative, which no generator issues. Everything that makes tokens
-	// returns it.
+	// ErrNoToken means that the ID is 0, "no ID yet", or negative, which no generator issues. Everything that makes
+	// tokens returns it.
 	ErrNoToken = errors.New("publicid: the ID has no token")
 
 	// ErrNoCodec means that a Codec is nil or did not come from New, usually because it is used before the program has
 	// loaded its keys. Methods of Codec return it, and methods of an ID whose kind returns such a codec.
 	ErrNoCodec = errors.New("publicid: no codec")
 
-	// ErrKey means that keys are invalid: none at all, a bad ID, a secret of a wrong length or of equal bytes, an ID or a
-	// secret that occurs twice. New, GenerateKey and ParseKeys return it. The message never shows a secret.
+	// ErrKey means that keys are invalid: none at all, a bad ID, a secret of a wrong length or of equal bytes, an ID or
+	// a secret that occurs twice. New, GenerateKey and ParseKeys return it. The message never shows a secret.
 	ErrKey = errors.New("publicid: invalid key")
 
 	// ErrOption means that New got an empty domain or a nil Option.

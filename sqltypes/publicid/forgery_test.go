@@ -58,7 +58,8 @@ func TestNoneOfTenMillionRandomTokensIsAccepted(t *testing.T) {
 	})
 }
 
-// fillRandom makes a token at random. The first character is 0 to 6, so that the number is below 2^128 in both alphabets.
+// fillRandom makes a token at random. The first character is 0 to 6, so that the number is below 2^128 in both
+// alphabets.
 func fillRandom(random *rand.Rand, token []byte, f form) {
 	token[0] = f.alphabet[random.Uint32N(7)]
 	for i := 1; i < len(token); i++ {
@@ -90,8 +91,9 @@ func TestTokensOfNeighboursHaveNothingInCommon(t *testing.T) {
 			}
 			before = token
 		}
-		// Of a random permutation: half of 128 bits (a standard deviation is 0.09 here), half of the neighbours in order
-		// (18), and a common prefix of 6 characters in one of 100,000 such tests at most. The key is fixed, so the outcome is.
+		// Of a random permutation: half of 128 bits (a standard deviation is 0.09 here), half of the neighbours in
+		// order (18), and a common prefix of 6 characters in one of 100,000 such tests at most. The key is fixed, so
+		// the outcome is.
 		if mean := float64(differing) / (n - 1); mean < 63.5 || mean > 64.5 {
 			t.Errorf("tokens of neighbours differ in %.2f bits on average, want 64", mean)
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
 
-// fuzzCodec checks that an ID has one token and that only this token is read. The fuzzer cannot find a token by itself, so
-// each text that is a number of 128 bits is also used as a mask of changed bits of a token.
+// fuzzCodec checks that an ID has one token and that only this token is read. The fuzzer cannot find a token by itself,
+// so each text that is a number of 128 bits is also used as a mask of changed bits of a token.
 func fuzzCodec(f *testing.F, form form) {
 	f.Helper()
 	codec := form.codec(newKey + "," + oldKey)

@@ -20,30 +20,31 @@ import (
 //
 //	type UserID = publicid.ID[userKind]
 //
-// Codec is called for each token that is written or read, by any number of goroutines. It may return nil while there are no
-// keys; methods of the ID then return [ErrNoCodec].
+// Codec is called for each token that is written or read, by any number of goroutines. It may return nil while there
+// are no keys; methods of the ID then return [ErrNoCodec].
 type Kind interface {
 	~struct{} // a pointer or an interface could be nil
 	Codec() *Codec
 }
 
-// ID is a snowflake ID whose text is a token. JSON, other text formats, parameters of URLs, logs and the verbs %v and %s
-// write and read the token of K's codec and never the number. The column is a bigint with the number, as for
+// ID is a snowflake ID whose text is a token. JSON, other text formats, parameters of URLs, logs and the verbs %v and
+// %s write and read the token of K's codec and never the number. The column is a bigint with the number, as for
 // [snowflake.ID].
 //
 // It is an int64: it is compared with == and <, can be the key of a map, and converts with publicid.ID[K](id),
-// snowflake.ID(id) and [ID.SnowflakeID]. Besides these conversions, the verb %d shows the number, and so does everything
-// that looks at kinds instead of text methods: encoding/gob, the verb %#v, fmt for a field that is not exported, and logs of
-// SQL statements with their parameters, such as GORM's.
+// snowflake.ID(id) and [ID.SnowflakeID]. Besides these conversions, the verb %d shows the number, and so does
+// everything that looks at kinds instead of text methods: encoding/gob, the verb %#v, fmt for a field that is not
+// exported, and logs of SQL statements with their parameters, such as GORM's.
 //
-// The zero value means "no ID yet" and has no token: writing it as JSON or text is [ErrNoToken], since all new rows would
-// share it. Omit an unset ID with the JSON option omitzero. IDs of different kinds have different types.
+// The zero value means "no ID yet" and has no token: writing it as JSON or text is [ErrNoToken], since all new rows
+// would share it. Omit an unset ID with the JSON option omitzero. IDs of different kinds have different types.
 //
-// Read a nullable column or JSON value into a *ID. Scan refuses NULL for a plain ID. GORM does not call Scan for NULL: a
-// plain field becomes 0, and a pointer keeps its old value, so read each row into a new variable.
+// Read a nullable column or JSON value into a *ID. Scan refuses NULL for a plain ID. GORM does not call Scan for NULL:
+// a plain field becomes 0, and a pointer keeps its old value, so read each row into a new variable.
 //
-// After an error of Scan, UnmarshalJSON, UnmarshalText or UnmarshalParam the ID is 0. The GORM plugin fills primary keys of
-// this type. An ID is a plain value: methods with a pointer receiver write to it, all others are safe for concurrent use.
+// After an error of Scan, UnmarshalJSON, UnmarshalText or UnmarshalParam the ID is 0. The GORM plugin fills primary
+// keys of this type. An ID is a plain value: methods with a pointer receiver write to it, all others are safe for
+// concurrent use.
 type ID[K Kind] snowflake.ID
 
 // ParseID reads a token of K's codec, with the errors of [Codec.Parse].
@@ -63,8 +64,8 @@ func (id ID[K]) String() string {
 	return token
 }
 
-// AppendText appends the token to b. It returns [ErrNoToken] for 0 and negative IDs and [ErrNoCodec] if K has no codec; b is
-// then unchanged.
+// AppendText appends the token to b. It returns [ErrNoToken] for 0 and negative IDs and [ErrNoCodec] if K has no codec;
+// b is then unchanged.
 func (id ID[K]) AppendText(b []byte) ([]byte, error) {
 	b, err := codec[K]().append(b, snowflake.ID(id))
 	return b, explain[K](err)
@@ -79,22 +80,22 @@ func (id ID[K]) MarshalText() ([]byte, error) {
 	return b, nil
 }
 
-// UnmarshalText reads a token. It returns [ErrToken] for all other text, also for the number, and [ErrNoCodec] if K has no
-// codec; the ID is then 0.
+// UnmarshalText reads a token. It returns [ErrToken] for all other text, also for the number, and [ErrNoCodec] if K has
+// no codec; the ID is then 0.
 func (id *ID[K]) UnmarshalText(text []byte) (err error) {
 	*id, err = read[K](text)
 	return err
 }
 
-// UnmarshalParam reads a parameter of a URL or form as [ID.UnmarshalText] does. The web frameworks gin and echo call this
-// method when they bind a request.
+// UnmarshalParam reads a parameter of a URL or form as [ID.UnmarshalText] does. The web frameworks gin and echo call
+// this method when they bind a request.
 func (id *ID[K]) UnmarshalParam(param string) (err error) {
 	*id, err = read[K](param)
 	return err
 }
 
-// UnmarshalJSON reads a JSON string with a token, with the errors of [ID.UnmarshalText], and refuses numbers and other values
-// with [ErrToken]; the ID is then 0. The value null leaves the ID unchanged, as encoding/json prescribes.
+// UnmarshalJSON reads a JSON string with a token, with the errors of [ID.UnmarshalText], and refuses numbers and other
+// values with [ErrToken]; the ID is then 0. The value null leaves the ID unchanged, as encoding/json prescribes.
 func (id *ID[K]) UnmarshalJSON(data []byte) (err error) {
 	if len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"' {
 		text := data[1 : len(data)-1]
@@ -137,8 +138,8 @@ func (id ID[K]) Value() (driver.Value, error) {
 	return int64(id), nil
 }
 
-// Scan reads a column, for [sql.Scanner]: what [snowflake.ID.Scan] reads, with the same errors, and an ID[K] or *ID[K], which
-// bulk builders pass. It does not read tokens, which no column holds. NULL and nil pointers are refused with
+// Scan reads a column, for [sql.Scanner]: what [snowflake.ID.Scan] reads, with the same errors, and an ID[K] or *ID[K],
+// which bulk builders pass. It does not read tokens, which no column holds. NULL and nil pointers are refused with
 // [snowflake.ErrNull]. On an error the ID is 0.
 func (id *ID[K]) Scan(src any) error {
 	var number snowflake.ID

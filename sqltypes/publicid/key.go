@@ -18,8 +18,8 @@ const (
 	maxKeyID   = 32 // bytes
 )
 
-// Key is a secret of 16 random bytes with an ID, a name by which people distinguish keys: "2026b", "k7". IDs have 1 to 32
-// letters, digits, dots, hyphens and underscores. They are not secret and do not influence tokens.
+// Key is a secret of 16 random bytes with an ID, a name by which people distinguish keys: "2026b", "k7". IDs have 1 to
+// 32 letters, digits, dots, hyphens and underscores. They are not secret and do not influence tokens.
 //
 // Printing a Key with any verb of fmt, with log/slog or as JSON never shows its secret; only [Key.Reveal] returns it.
 // Debuggers and dumpers that read memory with unsafe find it nevertheless.
@@ -97,14 +97,14 @@ func (k Key) Format(state fmt.State, _ rune) {
 	_, _ = io.WriteString(state, "publicid.Key("+strconv.Quote(k.id)+")")
 }
 
-// ParseKeys reads the keys of a codec from an environment variable or a file: one or more keys, separated by commas, white
-// space or both. The first makes tokens, the others are accepted. A key is an ID, a colon and the secret, which is 32
-// hexadecimal digits or 24 characters of standard Base64. The shell creates one with
+// ParseKeys reads the keys of a codec from an environment variable or a file: one or more keys, separated by commas,
+// white space or both. The first makes tokens, the others are accepted. A key is an ID, a colon and the secret, which
+// is 32 hexadecimal digits or 24 characters of standard Base64. The shell creates one with
 //
 //	echo "2026b:$(openssl rand -hex 16)"
 //
-// It returns [ErrKey] if there is no key, if one is invalid, and if an ID or a secret occurs twice. The message shows no part
-// of a text that may be a secret.
+// It returns [ErrKey] if there is no key, if one is invalid, and if an ID or a secret occurs twice. The message shows
+// no part of a text that may be a secret.
 func ParseKeys(text string) ([]Key, error) {
 	fields := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 	keys := make([]Key, 0, len(fields))
@@ -146,8 +146,8 @@ func parseKey(text string) (Key, error) {
 	return newKey(id, random)
 }
 
-// quoteUnlessSecret quotes the text before the colon. If the text after it is not a secret, this one may be: a secret has
-// at least 22 characters (Base64 without padding).
+// quoteUnlessSecret quotes the text before the colon. If the text after it is not a secret, this one may be: a secret
+// has at least 22 characters (Base64 without padding).
 func quoteUnlessSecret(id string) string {
 	if len(id) < base64.RawStdEncoding.EncodedLen(secretSize) {
 		return strconv.Quote(id)

@@ -139,8 +139,8 @@ func TestPostgresNextDoesNotStartBeforeTheEpoch(t *testing.T) {
 	}
 }
 
-// Calls of nextval past the last sequence number use up the guard, which lasts for one call of each session. Waiting calls
-// use nothing of it.
+// Calls of nextval past the last sequence number use up the guard, which lasts for one call of each session. Waiting
+// calls use nothing of it.
 func TestPostgresNextDoesNotUseUpTheGuardWhileItWaits(t *testing.T) {
 	db := openPostgres(t)
 	layout := snowflake.Default()

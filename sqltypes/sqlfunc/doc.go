@@ -18,9 +18,9 @@
 //
 // snowflake_min exists only if the time is the layout's highest field, and snowflake_next only with [WithWorker].
 //
-// The worker belongs to the server: no generator in Go may ever have it. Keep leases away from it with lease.WithWorkers, or
-// reserve its row with [WithLeaseTable]. Each database that issues IDs needs a worker of its own, also a copy that is
-// restored beside its original. A standby has the worker of its primary, since it issues nothing.
+// The worker belongs to the server: no generator in Go may ever have it. Keep leases away from it with
+// lease.WithWorkers, or reserve its row with [WithLeaseTable]. Each database that issues IDs needs a worker of its own,
+// also a copy that is restored beside its original. A standby has the worker of its primary, since it issues nothing.
 //
 // # MariaDB
 //
@@ -29,15 +29,16 @@
 // rejects the first one.
 //
 // The tick and the sequence are claimed together as the AUTO_INCREMENT counter of the table snowflake_state, which no
-// rollback undoes. No insert waits for another transaction, with one exception: a transaction whose connection number is
-// equal modulo 4096 and in which a statement failed or was undone. That wait ends like any lock wait, with error 1205.
-// insert_id and the session's auto_increment_increment do not change an ID. Issuing an ID takes about twenty times as long
-// as AUTO_INCREMENT, 28 instead of 1.5 microseconds a row (BenchmarkMariaDBInsert): use Go for bulk loads.
+// rollback undoes. No insert waits for another transaction, with one exception: a transaction whose connection number
+// is equal modulo 4096 and in which a statement failed or was undone. That wait ends like any lock wait, with error
+// 1205. insert_id and the session's auto_increment_increment do not change an ID. Issuing an ID takes about twenty
+// times as long as AUTO_INCREMENT, 28 instead of 1.5 microseconds a row (BenchmarkMariaDBInsert): use Go for bulk
+// loads.
 //
-// Callers need only EXECUTE. With a binary log, installing needs SUPER or log_bin_trust_function_creators, and snowflake_next
-// needs binlog_format MIXED or ROW: with STATEMENT it fails, since replicas would have other IDs. In a cluster or with two
-// primaries all servers have the same worker, so write to only one. Install in a session whose sql_mode is not ORACLE.
-// TRUNCATE or ALTER of snowflake_state loses the record of issued IDs; a dump includes it.
+// Callers need only EXECUTE. With a binary log, installing needs SUPER or log_bin_trust_function_creators, and
+// snowflake_next needs binlog_format MIXED or ROW: with STATEMENT it fails, since replicas would have other IDs. In a
+// cluster or with two primaries all servers have the same worker, so write to only one. Install in a session whose
+// sql_mode is not ORACLE. TRUNCATE or ALTER of snowflake_state loses the record of issued IDs; a dump includes it.
 //
 // # SQLite
 //
@@ -52,18 +53,18 @@
 //
 //	SELECT o.*, p.time, p.worker FROM orders AS o, snowflake_parts(o.id) AS p
 //
-// snowflake_time and snowflake_min are immutable: "id >= snowflake_min('2026-01-01')" is a range of the primary key's index,
-// and snowflake_time(id) may be indexed or be a generated column. Like the functions in Go they read any number, with
-// integers and exact decimals only. Times are in whole microseconds, as in a timestamptz: nanoseconds of a layout's epoch or
-// tick are truncated, and several ticks within a microsecond have the same time. Times after the year 294276, and 2^63
-// microseconds (292,277 years) or more after the epoch, are an error of PostgreSQL. snowflake_min fails with SQLSTATE 22008
-// for a time outside of the layout.
+// snowflake_time and snowflake_min are immutable: "id >= snowflake_min('2026-01-01')" is a range of the primary key's
+// index, and snowflake_time(id) may be indexed or be a generated column. Like the functions in Go they read any number,
+// with integers and exact decimals only. Times are in whole microseconds, as in a timestamptz: nanoseconds of a
+// layout's epoch or tick are truncated, and several ticks within a microsecond have the same time. Times after the year
+// 294276, and 2^63 microseconds (292,277 years) or more after the epoch, are an error of PostgreSQL. snowflake_min
+// fails with SQLSTATE 22008 for a time outside of the layout.
 //
 // # Issuing
 //
 // The tick and the sequence of an ID are claimed together, as one value of the sequence object snowflake_state. The
-// well-known combination of clock_timestamp() and nextval modulo 4096 claims them separately: a session that is paused in
-// between continues with an old tick and a sequence number that another session has used in that tick.
+// well-known combination of clock_timestamp() and nextval modulo 4096 claims them separately: a session that is paused
+// in between continues with an old tick and a sequence number that another session has used in that tick.
 //
 //   - No ID is issued twice, however many sessions insert, roll back, are cancelled or killed. This does not depend on the
 //     clock.
@@ -81,34 +82,34 @@
 // After a crash of the server the state is what the write-ahead log has, as for every sequence
 // (https://www.postgresql.org/docs/current/sql-createsequence.html). IDs of committed rows are below it. An ID of a
 // transaction that never committed can be issued again if its log record was lost and the clock has not passed its time
-// since, because IDs were ahead of the clock or the clock was set back. So do not publish an ID before the commit, as with
-// nextval. With synchronous_commit = off the same holds for commits that the crash loses.
+// since, because IDs were ahead of the clock or the clock was set back. So do not publish an ID before the commit, as
+// with nextval. With synchronous_commit = off the same holds for commits that the crash loses.
 //
 // pg_dump saves the state with the tables. A failover to a standby that lags behind is like a crash that loses what the
-// standby had not received. Logical replication omits sequences: a server that takes over that way starts at its clock, so
-// switch when the clock has passed the largest ID.
+// standby had not received. Logical replication omits sequences: a server that takes over that way starts at its clock,
+// so switch when the clock has passed the largest ID.
 //
 // Only its owner can set the state back: snowflake_next has the rights of its owner (SECURITY DEFINER, with a fixed
-// search_path), so roles that insert need no rights to snowflake_state. EXECUTE is granted to PUBLIC, as for all functions;
-// revoke it if not everybody may issue IDs. Read an ID with RETURNING: after an insert, lastval() is a number of the state
-// or of another sequence.
+// search_path), so roles that insert need no rights to snowflake_state. EXECUTE is granted to PUBLIC, as for all
+// functions; revoke it if not everybody may issue IDs. Read an ID with RETURNING: after an insert, lastval() is a
+// number of the state or of another sequence.
 //
-// If the clock was years ahead for a moment, so is the state, and inserts fail until then. Install a worker that no ID has,
-// and let the owner run "SELECT setval('snowflake_state', 1)".
+// If the clock was years ahead for a moment, so is the state, and inserts fail until then. Install a worker that no ID
+// has, and let the owner run "SELECT setval('snowflake_state', 1)".
 //
-// An insert takes two to three times as long as one with bigserial, and somewhat longer than one with gen_random_uuid(), in
-// one session with 200,000 rows a statement and a primary key (BenchmarkPostgresInsert). Layouts whose time and sequence have
-// more than 62 bits, where a sequence counts for at least 18, claim each ID under the lock, at a third of the rate; of the
-// presets this is mastodon.
+// An insert takes two to three times as long as one with bigserial, and somewhat longer than one with
+// gen_random_uuid(), in one session with 200,000 rows a statement and a primary key (BenchmarkPostgresInsert). Layouts
+// whose time and sequence have more than 62 bits, where a sequence counts for at least 18, claim each ID under the
+// lock, at a third of the rate; of the presets this is mastodon.
 //
 // # Installing again
 //
-// All statements can be repeated; the state stays and never goes back. Another worker, field or lead takes effect. Another
-// layout under the same name is refused with 42723, since indexes and stored times depend on the meaning of the functions:
-// use another name with [WithName], or drop the functions first.
+// All statements can be repeated; the state stays and never goes back. Another worker, field or lead takes effect.
+// Another layout under the same name is refused with 42723, since indexes and stored times depend on the meaning of the
+// functions: use another name with [WithName], or drop the functions first.
 //
-// Existing functions must belong to the role that installs, to the schema's owner, to a superuser, or to a role of which the
-// installing role is a member (a superuser is a member of none). Otherwise they are refused with 42501, and a state that
-// Install did not create with 42710: where others may create objects, as everybody may in the schema public of
-// PostgreSQL 14, they could be a trap.
+// Existing functions must belong to the role that installs, to the schema's owner, to a superuser, or to a role of
+// which the installing role is a member (a superuser is a member of none). Otherwise they are refused with 42501, and a
+// state that Install did not create with 42710: where others may create objects, as everybody may in the schema public
+// of PostgreSQL 14, they could be a trap.
 package sqlfunc

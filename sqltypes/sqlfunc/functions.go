@@ -37,9 +37,10 @@ func (p place) max() int64 { return 1<<p.bits - 1 }
 
 // New returns the functions of the layout. Without [WithWorker] there is no function that issues IDs.
 //
-// It returns [snowflake.ErrLayout] for the zero Layout and for field names of more than 63 bytes, the limit of PostgreSQL;
-// [snowflake.ErrFieldRange] for a worker or value that does not fit; [snowflake.ErrUnknownField] and
-// [snowflake.ErrFieldOwned] for WithField, as [snowflake.New] does; and [ErrOption] for other invalid options and a nil one.
+// It returns [snowflake.ErrLayout] for the zero Layout and for field names of more than 63 bytes, the limit of
+// PostgreSQL; [snowflake.ErrFieldRange] for a worker or value that does not fit; [snowflake.ErrUnknownField] and
+// [snowflake.ErrFieldOwned] for WithField, as [snowflake.New] does; and [ErrOption] for other invalid options and a nil
+// one.
 func New(layout snowflake.Layout, options ...Option) (*Functions, error) {
 	if layout.IsZero() {
 		return nil, fmt.Errorf("%w: the zero Layout has no fields", snowflake.ErrLayout)
@@ -84,8 +85,8 @@ func (f *Functions) Names() []string {
 
 // Statements returns the statements that create the functions, to be run in this order. They may be run again.
 //
-// It returns [ErrDialect] for SQLite, whose functions come from the program ([Functions.RegisterSQLite]), and for unknown
-// dialects.
+// It returns [ErrDialect] for SQLite, whose functions come from the program ([Functions.RegisterSQLite]), and for
+// unknown dialects.
 func (f *Functions) Statements(dialect sqllease.Dialect) ([]string, error) {
 	switch dialect {
 	case sqllease.Postgres:
@@ -96,8 +97,8 @@ func (f *Functions) Statements(dialect sqllease.Dialect) ([]string, error) {
 	return nil, dialectError(dialect)
 }
 
-// Script returns the statements as one text for the database's own client, psql or mariadb, and for migration files. Its
-// errors are those of Statements.
+// Script returns the statements as one text for the database's own client, psql or mariadb, and for migration files.
+// Its errors are those of Statements.
 func (f *Functions) Script(dialect sqllease.Dialect) (string, error) {
 	switch dialect {
 	case sqllease.Postgres:
@@ -108,10 +109,10 @@ func (f *Functions) Script(dialect sqllease.Dialect) (string, error) {
 	return "", dialectError(dialect)
 }
 
-// Drop returns the statements that remove everything that Statements creates, also what no longer exists. They also remove
-// the state, so the database forgets which IDs it has issued: do not install functions with the same layout and worker
-// again before the lead has passed. Tables whose columns have the functions as their default must be altered first. The row
-// in the table of leases stays. The errors are those of Statements.
+// Drop returns the statements that remove everything that Statements creates, also what no longer exists. They also
+// remove the state, so the database forgets which IDs it has issued: do not install functions with the same layout and
+// worker again before the lead has passed. Tables whose columns have the functions as their default must be altered
+// first. The row in the table of leases stays. The errors are those of Statements.
 func (f *Functions) Drop(dialect sqllease.Dialect) ([]string, error) {
 	switch dialect {
 	case sqllease.Postgres:
@@ -151,10 +152,10 @@ func (f *Functions) leadTicks() int64 { return int64(f.lead / f.layout.Tick()) }
 // Install runs the statements on the database: in one transaction if db can begin one (*sql.DB, *sql.Conn), otherwise
 // directly (*sql.Tx, which the caller commits). On MariaDB each statement commits by itself, as all DDL does.
 //
-// It may be called again, for example at each start of a program, and concurrently. The state of the function that issues
-// IDs stays, so IDs continue where they were; a new worker, lead or fixed field takes effect. Functions of another layout
-// are not replaced: the database returns an error (SQLSTATE 42723, in MariaDB 45000). In PostgreSQL the same holds for
-// functions or a state of another role (42501, see the package comment).
+// It may be called again, for example at each start of a program, and concurrently. The state of the function that
+// issues IDs stays, so IDs continue where they were; a new worker, lead or fixed field takes effect. Functions of
+// another layout are not replaced: the database returns an error (SQLSTATE 42723, in MariaDB 45000). In PostgreSQL the
+// same holds for functions or a state of another role (42501, see the package comment).
 //
 // It returns [ErrDialect] as Statements does, and errors of the database with the number of the statement.
 func (f *Functions) Install(ctx context.Context, db sqllease.DB, dialect sqllease.Dialect) error {

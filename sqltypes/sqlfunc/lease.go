@@ -14,13 +14,13 @@ import (
 // leaseTable is where the worker is reserved.
 type leaseTable struct{ table, namespace string }
 
-// WithLeaseTable reserves the worker in a table of leases: the statements add a row for it to the namespace that is held
-// until the year 2200, so no lease of the namespace gets it. table is as for [sqllease.WithTable], "" for its default; it is
-// created if it does not exist. The namespace is that of lease.WithNamespace.
+// WithLeaseTable reserves the worker in a table of leases: the statements add a row for it to the namespace that is
+// held until the year 2200, so no lease of the namespace gets it. table is as for [sqllease.WithTable], "" for its
+// default; it is created if it does not exist. The namespace is that of lease.WithNamespace.
 //
-// The statements fail if a lease holds the worker, if the namespace has another layout, and if the worker is reserved for
-// functions of another schema, database or name. If it was held before, the first ID is larger than all that its last
-// owner could have issued.
+// The statements fail if a lease holds the worker, if the namespace has another layout, and if the worker is reserved
+// for functions of another schema, database or name. If it was held before, the first ID is larger than all that its
+// last owner could have issued.
 func WithLeaseTable(table, namespace string) Option {
 	return optionFunc(func(c *config) error {
 		if table == "" {
@@ -84,9 +84,9 @@ func (f *Functions) postgresReserve() []string {
 	}
 }
 
-// The lock is that of the function that issues IDs, which does not wait for it in the usual case. The horizon is the first
-// tick without an ID of the last owner. The word is set to the last sequence of the tick before, so that the next ID is of
-// the horizon, and calls of nextval that come first end in the guard.
+// The lock is that of the function that issues IDs, which does not wait for it in the usual case. The horizon is the
+// first tick without an ID of the last owner. The word is set to the last sequence of the tick before, so that the next
+// ID is of the horizon, and calls of nextval that come first end in the guard.
 const postgresReserve = `DO {quote}
 DECLARE
 	layout_found text;

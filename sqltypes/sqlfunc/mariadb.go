@@ -10,8 +10,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// mariadb returns the statements for MariaDB in the order of their dependencies. The first is a syntax error on MySQL, which
-// has no compound statements outside of routines, so nothing is installed partially there.
+// mariadb returns the statements for MariaDB in the order of their dependencies. The first is a syntax error on MySQL,
+// which has no compound statements outside of routines, so nothing is installed partially there.
 func (f *Functions) mariadb() ([]string, error) {
 	statements := []string{f.mariadbFill(mariadbGuard)}
 	if f.next {
@@ -57,13 +57,13 @@ func (f *Functions) mariadbDrop() ([]string, error) {
 	}, nil
 }
 
-// mariadbMode fixes the meaning of text, overflows and wrong arguments for every sql_mode of the session: a routine keeps the
-// mode of its creation.
+// mariadbMode fixes the meaning of text, overflows and wrong arguments for every sql_mode of the session: a routine
+// keeps the mode of its creation.
 const mariadbMode = `SET STATEMENT sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE' FOR
 `
 
-// mariadbGuard rejects existing functions of the same names that mean something else: the state counts in the layout's ticks.
-// The layout is the comment of a function.
+// mariadbGuard rejects existing functions of the same names that mean something else: the state counts in the layout's
+// ticks. The layout is the comment of a function.
 const mariadbGuard = `BEGIN NOT ATOMIC
 	DECLARE found, problem TEXT;
 	SET found = (SELECT routine_comment FROM information_schema.routines
@@ -91,9 +91,9 @@ func (f *Functions) mariadbSummed(what, definition string) string {
 	return f.mariadbRoutine(what, strings.Replace(definition, "{comment}", "'"+comment+"'", 1), comment)
 }
 
-// mariadbRoutine creates a function unless it exists with this comment. To replace it would wait for all transactions that
-// have used it and block all that want to. Within a compound statement only EXECUTE IMMEDIATE can create a routine. The text
-// contains no backslash, so only quotes have a meaning in the literal, in every sql_mode.
+// mariadbRoutine creates a function unless it exists with this comment. To replace it would wait for all transactions
+// that have used it and block all that want to. Within a compound statement only EXECUTE IMMEDIATE can create a
+// routine. The text contains no backslash, so only quotes have a meaning in the literal, in every sql_mode.
 func (f *Functions) mariadbRoutine(what, definition, comment string) string {
 	return f.mariadbFill(`BEGIN NOT ATOMIC
 	IF NOT EXISTS (SELECT 1 FROM information_schema.routines WHERE routine_schema = DATABASE() AND routine_type = 'FUNCTION'

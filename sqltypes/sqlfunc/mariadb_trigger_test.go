@@ -63,8 +63,8 @@ func TestMariaDBTriggerFillsRowsWithoutAKey(t *testing.T) {
 	}
 }
 
-// Imports into empty tables use a bulk insert of InnoDB, in which a rollback to a savepoint within a function crashes the
-// server (10.11.19).
+// Imports into empty tables use a bulk insert of InnoDB, in which a rollback to a savepoint within a function crashes
+// the server (10.11.19).
 func TestMariaDBTriggerWorksInImports(t *testing.T) {
 	db := openMariaDB(t)
 	f := db.installMariaDB(t, snowflake.Default(), sqlfunc.WithWorker(7))

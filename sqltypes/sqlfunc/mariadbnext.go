@@ -8,25 +8,27 @@ import (
 	"unicode/utf8"
 )
 
-// The state is one word: the tick above, the sequence below. It is the AUTO_INCREMENT counter of an InnoDB table, which a
-// stored function can change outside of transactions: SETVAL of a SEQUENCE takes only a literal
+// The state is one word: the tick above, the sequence below. It is the AUTO_INCREMENT counter of an InnoDB table, which
+// a stored function can change outside of transactions: SETVAL of a SEQUENCE takes only a literal
 // (https://mariadb.com/kb/en/setval/), and dynamic SQL is not allowed there
 // (https://mariadb.com/kb/en/stored-function-limitations/).
 //
-// The counter only grows. A row without a number takes the next one, and no other session gets it. A row with a number above
-// the counter moves the counter after it. ROLLBACK undoes neither, and the counter is written to the redo log with the row, so
-// before the transaction that uses the ID commits (https://mariadb.com/kb/en/auto_increment-handling-in-innodb/). So an ID is
-// a number of tick and sequence together that was issued once, and the clock only decides when the counter moves forward.
+// The counter only grows. A row without a number takes the next one, and no other session gets it. A row with a number
+// above the counter moves the counter after it. ROLLBACK undoes neither, and the counter is written to the redo log
+// with the row, so before the transaction that uses the ID commits
+// (https://mariadb.com/kb/en/auto_increment-handling-in-innodb/). So an ID is a number of tick and sequence together
+// that was issued once, and the clock only decides when the counter moves forward.
 //
-// Every user may set insert_id and auto_increment_increment, which change that number: insert_id would be the ID itself, of
-// another row or so far ahead that no more IDs could be issued. So the statement overrides both; the session keeps them.
+// Every user may set insert_id and auto_increment_increment, which change that number: insert_id would be the ID
+// itself, of another row or so far ahead that no more IDs could be issued. So the statement overrides both; the session
+// keeps them.
 //
-// The row is deleted at once by its whole key, with a multi-table DELETE because only that allows FORCE INDEX: through the
-// other index it would lock the end of the index, where all sessions insert. A gap lock may still remain (the first row of a
-// page is found through the page before, and a statement that fails leaves locks on the gap), so sessions use zones that are
-// separated by a permanent row: no session inserts into a gap that a session of another zone has locked. Hence a session
-// waits only for a transaction whose connection number is equal modulo 4096. The permanent row also prevents InnoDB's bulk
-// insert into empty tables, which locks the whole table.
+// The row is deleted at once by its whole key, with a multi-table DELETE because only that allows FORCE INDEX: through
+// the other index it would lock the end of the index, where all sessions insert. A gap lock may still remain (the first
+// row of a page is found through the page before, and a statement that fails leaves locks on the gap), so sessions use
+// zones that are separated by a permanent row: no session inserts into a gap that a session of another zone has locked.
+// Hence a session waits only for a transaction whose connection number is equal modulo 4096. The permanent row also
+// prevents InnoDB's bulk insert into empty tables, which locks the whole table.
 const (
 	mariadbZoneBits = 12
 
@@ -48,17 +50,17 @@ const (
 END`
 )
 
-// mariadbClock is the time in microseconds since 1970, from the 100 ns since 1582-10-15 in a UUID of version 1 (RFC 9562,
-// section 5.1). It is the only clock of MariaDB that is UTC, advances within a statement and cannot be set by a user: NOW and
-// UTC_TIMESTAMP stand still from the start of the statement, SET timestamp and --sysdate-is-now stop them, and SYSDATE is
-// local time, which repeats an hour in autumn.
+// mariadbClock is the time in microseconds since 1970, from the 100 ns since 1582-10-15 in a UUID of version 1 (RFC
+// 9562, section 5.1). It is the only clock of MariaDB that is UTC, advances within a statement and cannot be set by a
+// user: NOW and UTC_TIMESTAMP stand still from the start of the statement, SET timestamp and --sysdate-is-now stop
+// them, and SYSDATE is local time, which repeats an hour in autumn.
 const mariadbClock = `CAST(CONV(CONCAT(SUBSTRING(stamp, 16, 3), SUBSTRING(stamp, 10, 4), SUBSTRING(stamp, 1, 8)), 16, 10)
 		AS UNSIGNED) DIV 10 - 12219292800000000`
 
 // The function declares READS SQL DATA because a server with a binary log otherwise rejects a function that is not
-// deterministic without log_bin_trust_function_creators (error 1418). MariaDB does not use the declaration for anything else
-// (https://mariadb.com/kb/en/create-function/#contains-sql--no-sql--reads-sql-data--modifies-sql-data). Error 1418 is meant
-// for replicas that run the statements again, which the function itself rejects.
+// deterministic without log_bin_trust_function_creators (error 1418). MariaDB does not use the declaration for anything
+// else (https://mariadb.com/kb/en/create-function/#contains-sql--no-sql--reads-sql-data--modifies-sql-data). Error 1418
+// is meant for replicas that run the statements again, which the function itself rejects.
 const mariadbNext = mariadbMode + `CREATE OR REPLACE FUNCTION {next}() RETURNS BIGINT
 NOT DETERMINISTIC READS SQL DATA SQL SECURITY DEFINER COMMENT {comment}
 BEGIN
@@ -136,24 +138,25 @@ func (f *Functions) mariadbCompose() string {
 	return id
 }
 
-// MariaDBTrigger returns the statement that makes MariaDB fill a key with a trigger, since the DEFAULT of a column cannot call
-// a stored function (https://mariadb.com/kb/en/create-table/#default-column-option). The table is in the connection's
-// database. The statement may be run again.
+// MariaDBTrigger returns the statement that makes MariaDB fill a key with a trigger, since the DEFAULT of a column
+// cannot call a stored function (https://mariadb.com/kb/en/create-table/#default-column-option). The table is in the
+// connection's database. The statement may be run again.
 //
-// The column must be BIGINT NOT NULL DEFAULT 0 without AUTO_INCREMENT: without a DEFAULT, strict mode rejects statements that
-// omit the column before the trigger runs. The trigger sets the key of rows that are inserted with 0, NULL or without a key,
-// by INSERT, INSERT ... SELECT, REPLACE and LOAD DATA; other keys stay. LAST_INSERT_ID() does not return the key, INSERT ...
-// RETURNING does (MariaDB 10.5). So Create of GORM would leave the field 0: let GORM's rows get their IDs in Go, and use the
-// trigger for all others.
+// The column must be BIGINT NOT NULL DEFAULT 0 without AUTO_INCREMENT: without a DEFAULT, strict mode rejects
+// statements that omit the column before the trigger runs. The trigger sets the key of rows that are inserted with 0,
+// NULL or without a key, by INSERT, INSERT ... SELECT, REPLACE and LOAD DATA; other keys stay. LAST_INSERT_ID() does
+// not return the key, INSERT ... RETURNING does (MariaDB 10.5). So Create of GORM would leave the field 0: let GORM's
+// rows get their IDs in Go, and use the trigger for all others.
 //
-// The trigger has the rights of its creator, as snowflake_next does: callers need no right to the state. CREATE TRIGGER needs
-// the right TRIGGER on the table, and with a binary log SUPER or log_bin_trust_function_creators, as CREATE FUNCTION does
-// (https://mariadb.com/kb/en/binary-logging-of-stored-routines/). With binlog_format=STATEMENT no IDs are issued, since
-// replicas would have others.
+// The trigger has the rights of its creator, as snowflake_next does: callers need no right to the state. CREATE TRIGGER
+// needs the right TRIGGER on the table, and with a binary log SUPER or log_bin_trust_function_creators, as CREATE
+// FUNCTION does (https://mariadb.com/kb/en/binary-logging-of-stored-routines/). With binlog_format=STATEMENT no IDs are
+// issued, since replicas would have others.
 //
 // DROP TABLE drops the trigger. [Functions.Drop] does not, and without the functions every insert into the table fails.
 //
-// It returns [ErrOption] without [WithWorker], and for an invalid table or column: a name has 1 to 64 characters and no NUL.
+// It returns [ErrOption] without [WithWorker], and for an invalid table or column: a name has 1 to 64 characters and no
+// NUL.
 func (f *Functions) MariaDBTrigger(table, column string) (string, error) {
 	if !f.next {
 		return "", fmt.Errorf("%w: MariaDBTrigger without WithWorker", ErrOption)

@@ -42,9 +42,9 @@ type optionFunc func(*config) error
 
 func (f optionFunc) apply(c *config) error { return f(c) }
 
-// WithWorker adds the function that issues IDs with this worker, 0 to the layout's MaxWorker. No generator in Go may ever
-// have the worker: keep leases away from it with lease.WithWorkers or with [WithLeaseTable]. For a layout without a worker
-// field it is 0.
+// WithWorker adds the function that issues IDs with this worker, 0 to the layout's MaxWorker. No generator in Go may
+// ever have the worker: keep leases away from it with lease.WithWorkers or with [WithLeaseTable]. For a layout without
+// a worker field it is 0.
 func WithWorker(worker int64) Option {
 	return optionFunc(func(c *config) error {
 		c.next, c.worker = true, worker
@@ -52,8 +52,8 @@ func WithWorker(worker int64) Option {
 	})
 }
 
-// WithField sets the value of another field than time, sequence and worker in the IDs that are issued. Fields that are not
-// set are 0.
+// WithField sets the value of another field than time, sequence and worker in the IDs that are issued. Fields that are
+// not set are 0.
 func WithField(name string, value int64) Option {
 	return optionFunc(func(c *config) error {
 		if _, twice := c.pinned[name]; twice {
@@ -70,9 +70,9 @@ func WithField(name string, value int64) Option {
 // identifier matches names that need no quotes in any database.
 var identifier = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
-// WithName sets the start of the names of the functions, for two layouts in one database: "orders" makes orders_time and so
-// on. The default is "snowflake". A name has 1 to 48 bytes, lower-case letters (a to z), digits and underscores, and does not
-// start with a digit.
+// WithName sets the start of the names of the functions, for two layouts in one database: "orders" makes orders_time
+// and so on. The default is "snowflake". A name has 1 to 48 bytes, lower-case letters (a to z), digits and underscores,
+// and does not start with a digit.
 func WithName(name string) Option {
 	return optionFunc(func(c *config) error {
 		if len(name) > maxName || !identifier.MatchString(name) {
@@ -84,8 +84,8 @@ func WithName(name string) Option {
 	})
 }
 
-// WithSchema sets the schema of the functions in PostgreSQL, which must exist; the default is "public". It is quoted, so its
-// case matters, and has 1 to 63 bytes without a NUL. In MariaDB the functions are in the connection's database.
+// WithSchema sets the schema of the functions in PostgreSQL, which must exist; the default is "public". It is quoted,
+// so its case matters, and has 1 to 63 bytes without a NUL. In MariaDB the functions are in the connection's database.
 func WithSchema(schema string) Option {
 	return optionFunc(func(c *config) error {
 		if err := checkIdentifier("schema", schema); err != nil {
@@ -96,11 +96,11 @@ func WithSchema(schema string) Option {
 	})
 }
 
-// WithLead sets how far the time in an issued ID may be ahead of the server's clock, from 0 to 24 hours, in whole ticks. The
-// default is [snowflake.MaxLead], 10 seconds.
+// WithLead sets how far the time in an issued ID may be ahead of the server's clock, from 0 to 24 hours, in whole
+// ticks. The default is [snowflake.MaxLead], 10 seconds.
 //
-// The time in the IDs is ahead when more rows are inserted than the layout has numbers for, and when the clock is set back.
-// Beyond the lead an insert waits if the wait is at most a second, and fails otherwise.
+// The time in the IDs is ahead when more rows are inserted than the layout has numbers for, and when the clock is set
+// back. Beyond the lead an insert waits if the wait is at most a second, and fails otherwise.
 func WithLead(lead time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if lead < 0 || lead > maxLead {

@@ -39,13 +39,13 @@ func (f *Functions) postgresDrop() []string {
 	}
 }
 
-// postgresGuard rejects existing functions of the same names that mean something else: indexes and views may depend on them,
-// and the state counts in the layout's ticks. The lock is for two concurrent migrations, of which CREATE OR REPLACE would fail
-// one.
+// postgresGuard rejects existing functions of the same names that mean something else: indexes and views may depend on
+// them, and the state counts in the layout's ticks. The lock is for two concurrent migrations, of which CREATE OR
+// REPLACE would fail one.
 //
-// Where others may create objects in the schema, existing ones can be a trap. So the layout is read from the source of its
-// function without calling it, and objects of others are not replaced: they would keep their owner, and a superuser would get
-// no error.
+// Where others may create objects in the schema, existing ones can be a trap. So the layout is read from the source of
+// its function without calling it, and objects of others are not replaced: they would keep their owner, and a superuser
+// would get no error.
 const postgresGuard = `DO {quote}
 DECLARE
 	layout_found text;
@@ -144,9 +144,9 @@ func floorMicroseconds(t time.Time) time.Time {
 	return t.Add(-time.Duration(t.Nanosecond() % 1000))
 }
 
-// postgresTime adds to a timestamp without time zone: adding to one with a time zone is not immutable in PostgreSQL, since
-// days may have 23 hours, and could neither be inlined nor be used in an index. Days are added separately because the product
-// is computed with a double, which is exact to 2^53.
+// postgresTime adds to a timestamp without time zone: adding to one with a time zone is not immutable in PostgreSQL,
+// since days may have 23 hours, and could neither be inlined nor be used in an index. Days are added separately because
+// the product is computed with a double, which is exact to 2^53.
 const postgresTime = `CREATE OR REPLACE FUNCTION {time}(id bigint) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS {quote}
 	SELECT (timestamp '{epoch}'
@@ -154,8 +154,8 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS {quote}
 		+ interval '1 microsecond' * ({microseconds} % 86400000000)) AT TIME ZONE 'UTC'
 {quote}`
 
-// microsecondsSQL returns the microseconds from the epoch to the start of the tick of $1. The nanoseconds of a tick are added
-// separately, a thousand ticks at a time, so that nothing overflows before the sum does.
+// microsecondsSQL returns the microseconds from the epoch to the start of the tick of $1. The nanoseconds of a tick are
+// added separately, a thousand ticks at a time, so that nothing overflows before the sum does.
 func (f *Functions) microsecondsSQL() string {
 	at := f.place(snowflake.FieldTime)
 	ticks := bitsSQL(at)
@@ -228,8 +228,8 @@ END {quote}`
 // maxPostgresYear is the last complete year of PostgreSQL's timestamps.
 const maxPostgresYear = 294276
 
-// ticksSQL returns the whole ticks from the epoch to the time, a timestamp with or without time zone. EXTRACT is exact since
-// PostgreSQL 14, where it is numeric.
+// ticksSQL returns the whole ticks from the epoch to the time, a timestamp with or without time zone. EXTRACT is exact
+// since PostgreSQL 14, where it is numeric.
 func (f *Functions) ticksSQL(at string) string {
 	tick, epoch := int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
 	if tick%1000 == 0 && epoch%1000 == 0 {

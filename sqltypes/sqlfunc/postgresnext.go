@@ -8,11 +8,12 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// guardBits makes 1<<guardBits larger than the number of concurrent sessions of a PostgreSQL server: MAX_BACKENDS is 0x3FFFF
-// in its source.
+// guardBits makes 1<<guardBits larger than the number of concurrent sessions of a PostgreSQL server: MAX_BACKENDS is
+// 0x3FFFF in its source.
 const guardBits = 18
 
-// wordBits returns the number of bits of the word below its tick, and whether sessions may call nextval without the lock.
+// wordBits returns the number of bits of the word below its tick, and whether sessions may call nextval without the
+// lock.
 func (f *Functions) wordBits() (low int, draw bool) {
 	at, sequence := f.place(snowflake.FieldTime), f.place(snowflake.FieldSequence)
 	if low = max(sequence.bits, guardBits) + 1; at.bits+low <= 63 {
@@ -26,8 +27,8 @@ func (f *Functions) wordBits() (low int, draw bool) {
 // PostgreSQL: a value is visible to all sessions at once and stays when a transaction rolls back
 // (https://www.postgresql.org/docs/current/functions-sequence.html).
 //
-// An ID is made from the value that one call of nextval or setval has stored, so tick and sequence are claimed together. No
-// value occurs twice:
+// An ID is made from the value that one call of nextval or setval has stored, so tick and sequence are claimed
+// together. No value occurs twice:
 //
 //   - nextval returns each value to one session.
 //   - setval is called only under the lock, with the first value of a later tick than the word has at that moment. After the
@@ -39,11 +40,11 @@ func (f *Functions) wordBits() (low int, draw bool) {
 //
 // This does not depend on the clock. The clock only decides when a later tick begins.
 //
-// The lock belongs to a transaction and is taken in a subtransaction that always ends with an error, ours (SF001) or another,
-// so its end releases the lock in every case. A session lock would stay if a statement is cancelled between taking and
-// releasing it, or in its handler. The holder of the lock waits for nothing else (it has already taken the sequence's own
-// lock, which ALTER SEQUENCE competes for), so there is no deadlock. The key is the OID of the sequence below that of pg_class,
-// which nothing else has a reason to use.
+// The lock belongs to a transaction and is taken in a subtransaction that always ends with an error, ours (SF001) or
+// another, so its end releases the lock in every case. A session lock would stay if a statement is cancelled between
+// taking and releasing it, or in its handler. The holder of the lock waits for nothing else (it has already taken the
+// sequence's own lock, which ALTER SEQUENCE competes for), so there is no deadlock. The key is the OID of the sequence
+// below that of pg_class, which nothing else has a reason to use.
 //
 // If the bits of the layout leave no room for the guard, each ID is claimed under the lock.
 const postgresNext = `CREATE OR REPLACE FUNCTION {next}() RETURNS bigint

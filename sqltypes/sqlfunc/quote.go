@@ -17,8 +17,8 @@ func checkIdentifier(what, name string) error {
 // identifierSQL returns the name in the quotes of standard SQL.
 func identifierSQL(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// literalSQL returns the text as a literal of PostgreSQL. Only the name of a schema may contain a backslash, whose meaning
-// depends on standard_conforming_strings, hence E.
+// literalSQL returns the text as a literal of PostgreSQL. Only the name of a schema may contain a backslash, whose
+// meaning depends on standard_conforming_strings, hence E.
 func literalSQL(text string) string {
 	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
 	if strings.Contains(text, `\`) {

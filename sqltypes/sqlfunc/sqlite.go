@@ -17,8 +17,8 @@ type SQLiteConn interface {
 	RegisterFunc(name string, impl any, pure bool) error
 }
 
-// RegisterSQLite registers the functions on a connection, since SQLite has functions only from the program. Register them on
-// each connection: with mattn's driver in a ConnectHook, under a driver name of its own, as the example shows.
+// RegisterSQLite registers the functions on a connection, since SQLite has functions only from the program. Register
+// them on each connection: with mattn's driver in a ConnectHook, under a driver name of its own, as the example shows.
 //
 //   - snowflake_layout() returns the layout's text.
 //   - snowflake_time(id) returns the time in UTC as text that SQLite's date functions read
@@ -31,12 +31,12 @@ type SQLiteConn interface {
 //   - snowflake_next() returns the next ID of the generator. It exists if gen is not nil. The worker is that of the
 //     generator; the worker and fields of the options, [WithLead] and [WithLeaseTable] have no effect here.
 //
-// All but the last are deterministic, so indexes and generated columns may use them. NULL gives NULL. An argument that is
-// not an integer, or not text for snowflake_min, is an error.
+// All but the last are deterministic, so indexes and generated columns may use them. NULL gives NULL. An argument that
+// is not an integer, or not text for snowflake_min, is an error.
 //
 // A column may have DEFAULT (snowflake_next()), except an INTEGER PRIMARY KEY, for which SQLite ignores the DEFAULT and
-// assigns the largest key plus 1. A table WITHOUT ROWID, or a BIGINT PRIMARY KEY, uses it. Programs without the functions,
-// such as the sqlite3 shell, cannot insert a row without a key into such a table.
+// assigns the largest key plus 1. A table WITHOUT ROWID, or a BIGINT PRIMARY KEY, uses it. Programs without the
+// functions, such as the sqlite3 shell, cannot insert a row without a key into such a table.
 //
 // It returns the errors of RegisterFunc, and [ErrOption] for a generator of another layout.
 func (f *Functions) RegisterSQLite(conn SQLiteConn, gen *snowflake.Generator) error {
@@ -136,8 +136,8 @@ func (f *Functions) sqliteParts(arg any) (any, error) {
 	return b.String() + "}", nil
 }
 
-// sqliteForms are the forms of SQLite that have a date, except Julian days. Go reads a fraction of a second after seconds in
-// each of them.
+// sqliteForms are the forms of SQLite that have a date, except Julian days. Go reads a fraction of a second after
+// seconds in each of them.
 var sqliteForms = []string{
 	"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02",
 	"2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05Z07:00", "2006-01-02 15:04Z07:00", "2006-01-02T15:04Z07:00",

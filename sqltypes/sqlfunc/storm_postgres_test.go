@@ -15,8 +15,8 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
-// Statements are cancelled, time out and lose their sessions at random moments. No lock may remain that blocks others, and no
-// ID may occur twice, including those of transactions that did not commit: each ID is recorded when it is read.
+// Statements are cancelled, time out and lose their sessions at random moments. No lock may remain that blocks others,
+// and no ID may occur twice, including those of transactions that did not commit: each ID is recorded when it is read.
 func TestPostgresNextSurvivesAStormOfCancels(t *testing.T) {
 	for name, storm := range map[string]struct {
 		layout snowflake.Layout
@@ -91,8 +91,8 @@ func stormTime() time.Duration {
 	return 1500 * time.Millisecond
 }
 
-// drawUntilCancelled issues IDs in one statement after a savepoint, reads its rows one by one until it is cancelled or ends,
-// and continues in the transaction.
+// drawUntilCancelled issues IDs in one statement after a savepoint, reads its rows one by one until it is cancelled or
+// ends, and continues in the transaction.
 func drawUntilCancelled(ctx context.Context, db server, client int) (ids []int64, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

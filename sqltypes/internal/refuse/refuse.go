@@ -1,5 +1,5 @@
-// Package refuse makes the errors for input that is not an ID. It is the one place of sqltypes and the packages below it
-// that cuts rejected input.
+// Package refuse makes the errors for input that is not an ID. It is the one place of sqltypes and the packages below
+// it that cuts rejected input.
 package refuse
 
 import (

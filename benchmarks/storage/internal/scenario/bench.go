@@ -53,8 +53,8 @@ func (b *Bench) Create(ctx context.Context, tables ...engine.Table) error {
 	return nil
 }
 
-// uncancelled calls f with a context that does not end with ctx, unless ctx has ended. A server may still finish a CREATE
-// TABLE that the client has cancelled, after Clean has looked for the table.
+// uncancelled calls f with a context that does not end with ctx, unless ctx has ended. A server may still finish a
+// CREATE TABLE that the client has cancelled, after Clean has looked for the table.
 func uncancelled(ctx context.Context, f func(ctx context.Context) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

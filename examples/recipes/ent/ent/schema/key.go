@@ -12,9 +12,9 @@ import (
 
 // Key gives a schema a Snowflake ID as its primary key.
 //
-// The default is 0, "no ID yet", and the hook of the client replaces it: a default function of the schema has no context
-// and no error result, and could use a global generator only. Without the hook Positive rejects the row. Otherwise SQLite
-// would store it under a number of its own.
+// The default is 0, "no ID yet", and the hook of the client replaces it: a default function of the schema has no
+// context and no error result, and could use a global generator only. Without the hook Positive rejects the row.
+// Otherwise SQLite would store it under a number of its own.
 type Key struct{ mixin.Schema }
 
 // Fields returns the key.
