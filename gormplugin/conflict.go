@@ -12,14 +12,15 @@ import (
 // A Create with a conflict clause may meet a row instead of inserting one. fill has given the record an ID by then,
 // which no row has. These are the rules, and what a user would lose without each:
 //
-//  1. A record that updated a row takes the key of that row. Otherwise a read by the record's key would find nothing, and
-//     the associations of the record, which GORM saves next, would refer to no row. SQLite stores such orphans.
-//  2. A record that was skipped (DO NOTHING, INSERT IGNORE) loses the ID that it got. Otherwise code that tests for the key
-//     0, as it does with auto-increment keys, would take the record for a new row. Keys that the caller has set stay.
+//  1. A record that updated a row takes the key of that row. Otherwise a read by the record's key would find nothing,
+//     and the associations of the record, which GORM saves next, would refer to no row. SQLite stores such orphans.
+//  2. A record that was skipped (DO NOTHING, INSERT IGNORE) loses the ID that it got. Otherwise code that tests for the
+//     key 0, as it does with auto-increment keys, would take the record for a new row. Keys that the caller has set
+//     stay.
 //  3. A row that is updated keeps what it has in the generated columns beside the key, and the record takes that over.
 //     Otherwise an upsert with UpdateAll would replace a public ID that others have written down.
-//  4. If the key of the row cannot be found, the record has the key 0. If other rows are about to refer to it, Create fails
-//     with ErrKeyUnknown instead. Otherwise these rows would be orphans.
+//  4. If the key of the row cannot be found, the record has the key 0. If other rows are about to refer to it, Create
+//     fails with ErrKeyUnknown instead. Otherwise these rows would be orphans.
 //  5. A plain Create, and an upsert whose conflict target is the key, runs the same statement as without the plugin.
 //     Otherwise every association would take a RETURNING, since GORM saves them with conflict clauses.
 //

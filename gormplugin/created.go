@@ -36,12 +36,13 @@ import (
 // The statement fails, and nothing is executed, with an error that wraps
 //
 //   - [snowflake.ErrInvalidRange] if from is after to;
-//   - [ErrCondition] if a bound is the zero Time, which is mostly one that was forgotten and would turn a deletion of some
-//     rows into one of all (without a bound, use Since or Before); and if the layout is not known: [Created.In] sets it;
+//   - [ErrCondition] if a bound is the zero Time, which is mostly one that was forgotten and would turn a deletion of
+//     some rows into one of all (without a bound, use Since or Before); and if the layout is not known: [Created.In]
+//     sets it;
 //   - [snowflake.ErrFieldOrder] if the time is not the highest field of the layout, so that keys do not sort by it;
 //   - [ErrTag]; gorm.ErrModelValueRequired or gorm.ErrPrimaryKeyRequired without a column; and
-//     schema.ErrUnsupportedDataType for a column of text or bytes, also by a tag such as type:varchar(20), which does not
-//     sort as numbers do.
+//     schema.ErrUnsupportedDataType for a column of text or bytes, also by a tag such as type:varchar(20), which does
+//     not sort as numbers do.
 //
 // That is also true of a condition in a subquery, where GORM drops the errors of other conditions. A Created is an
 // immutable value, safe for concurrent use. The zero Created has no bound and fails with ErrCondition.

@@ -31,8 +31,8 @@
 // ID, and of two ID fields with other names neither. Never filled are:
 //
 //   - keys that are the foreign key of a belongs-to relation, halves of join tables, and ID columns that are no key;
-//   - keys with a default or autoIncrement tag, without permission to create, or omitted by Omit: the database makes them. A
-//     default that is a number, such as default:0, is an error ([ErrTag]);
+//   - keys with a default or autoIncrement tag, without permission to create, or omitted by Omit: the database makes
+//     them. A default that is a number, such as default:0, is an error ([ErrTag]);
 //   - keys of other types, such as int64 or a UUID, without a tag or [IntegerKeys];
 //   - keys with `gorm:"snowflake:-"`. A child whose primary key is its parent's needs this if only the parent declares
 //     the relation.

@@ -34,9 +34,9 @@ import (
 //
 // A statement with a Page fails, and is not executed, with an error that wraps
 //
-//   - [ErrCondition] if Limit is not positive; if the statement has another order, limit, offset or Page (First, Last, Take
-//     and FindInBatches add one); or if it is not a query for rows: Count before the Page is added, and do not delete or
-//     update by pages, since most databases have no LIMIT there;
+//   - [ErrCondition] if Limit is not positive; if the statement has another order, limit, offset or Page (First, Last,
+//     Take and FindInBatches add one); or if it is not a query for rows: Count before the Page is added, and do not
+//     delete or update by pages, since most databases have no LIMIT there;
 //   - gorm.ErrModelValueRequired or gorm.ErrPrimaryKeyRequired if there is no key, schema.ErrUnsupportedDataType if the
 //     key is a column of text or bytes.
 //

@@ -17,17 +17,17 @@ import (
 // call that gives up its wait swaps it back if no other call has moved it since, so nobody has seen those IDs.
 // Therefore:
 //
-//   - No two calls get the same ID, however many goroutines there are and wherever one of them is paused: if another call
-//     was faster, the swap fails and is tried again above it.
-//   - IDs are in order. If one call returned before another began, its ID is earlier by time and sequence; the swaps are
-//     the linearization points (Herlihy and Wing, 1990). Earlier means smaller if the layout has the time first and the
-//     sequence last except for the worker, as all presets have, and if With does not set different values.
-//   - The clock is monotonic, so steps back of the wall clock, corrections by NTP and leap seconds have no effect. Steps
-//     forward are followed within a second of use, for example after a laptop was suspended.
-//   - When the sequence of a tick is used up, it carries into the next tick, so the generator leads the clock by at most
-//     the lead (WithLead). A call that would lead further takes its ID first and then sleeps until it is due. Calls that
-//     wait for the clock are served in the order in which they came, and no lock is held while they wait. Calls that wait
-//     for a lease have no order.
+//   - No two calls get the same ID, however many goroutines there are and wherever one of them is paused: if another
+//     call was faster, the swap fails and is tried again above it.
+//   - IDs are in order. If one call returned before another began, its ID is earlier by time and sequence; the swaps
+//     are the linearization points (Herlihy and Wing, 1990). Earlier means smaller if the layout has the time first and
+//     the sequence last except for the worker, as all presets have, and if With does not set different values.
+//   - The clock is monotonic, so steps back of the wall clock, corrections by NTP and leap seconds have no effect.
+//     Steps forward are followed within a second of use, for example after a laptop was suspended.
+//   - When the sequence of a tick is used up, it carries into the next tick, so the generator leads the clock by at
+//     most the lead (WithLead). A call that would lead further takes its ID first and then sleeps until it is due.
+//     Calls that wait for the clock are served in the order in which they came, and no lock is held while they wait.
+//     Calls that wait for a lease have no order.
 //   - Every limit is checked before the swap.
 //   - A new process starts above every ID that a process which ended just before can have issued: its first ID is past
 //     clock + lead.

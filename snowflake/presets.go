@@ -37,19 +37,19 @@ func Twitter() Layout { return presets()["twitter"] }
 //     left, which end in 2046.
 //   - sonyflake: sony/sonyflake version 1; 39 bits of 10 ms since 2014-09-01, the sequence above the machine, 65,536
 //     machines. Version 2 counts from 2025-01-01: make that one with NewLayout.
-//   - mastodon: Mastodon's statuses; Unix milliseconds and 16 bits that Mastodon fills with a hash plus a counter, here a
-//     sequence (mastodon/mastodon, lib/mastodon/snowflake.rb). It has no worker.
-//   - baidu: baidu/uid-generator; seconds since 2016-05-20 in China, 22 bits of worker, 13 of sequence. Its time ended on
-//     2024-11-20T13:24:16Z: New rejects it, but old IDs can be read.
+//   - mastodon: Mastodon's statuses; Unix milliseconds and 16 bits that Mastodon fills with a hash plus a counter, here
+//     a sequence (mastodon/mastodon, lib/mastodon/snowflake.rb). It has no worker.
+//   - baidu: baidu/uid-generator; seconds since 2016-05-20 in China, 22 bits of worker, 13 of sequence. Its time ended
+//     on 2024-11-20T13:24:16Z: New rejects it, but old IDs can be read.
 //   - datacenter: Twitter's bits since 2021-01-01, with numbered datacenters. Set the datacenter with WithField, or it
 //     is 0.
 //   - resource: a region of 6 bits and a resource type of 14 below the time, then 4 machines with 8 IDs per millisecond
 //     each; 38 bits of milliseconds since 2025-01-01, until 2033-09-17.
-//   - manyworkers: 32,768 workers with 1,024 IDs per millisecond each, for services that take another worker when a clock
-//     steps back; 38 bits of milliseconds since 2025-01-01, until 2033-09-17.
-//   - multiclock: a clock field of 4 bits, for services that increment it when their clock steps back; milliseconds since
-//     2022-03-15, 256 workers, 1,024 IDs per millisecond. Generators of this package do not follow the clock back and
-//     need no such field.
+//   - manyworkers: 32,768 workers with 1,024 IDs per millisecond each, for services that take another worker when a
+//     clock steps back; 38 bits of milliseconds since 2025-01-01, until 2033-09-17.
+//   - multiclock: a clock field of 4 bits, for services that increment it when their clock steps back; milliseconds
+//     since 2022-03-15, 256 workers, 1,024 IDs per millisecond. Generators of this package do not follow the clock back
+//     and need no such field.
 //
 // Another name is an error that matches ErrLayout and lists these.
 func Preset(name string) (Layout, error) {

@@ -21,8 +21,8 @@ func (id ID) Value() (driver.Value, error) {
 // It returns a [*ParseError] that names the type of src:
 //   - [ErrNull] for NULL and a nil *ID: read a nullable column into a sqltypes.Null or a *ID;
 //   - [ErrSyntax] for other text, [ErrRange] for integers beyond int64;
-//   - [ErrType] for float64 and float32, even without a fraction: a float64 holds integers exactly only up to 2^53, so the
-//     last digits of most IDs were lost when the row was written;
+//   - [ErrType] for float64 and float32, even without a fraction: a float64 holds integers exactly only up to 2^53, so
+//     the last digits of most IDs were lost when the row was written;
 //   - [ErrType] for bool, time.Time and all other types.
 //
 // On an error the ID is unchanged.

@@ -12,9 +12,9 @@
 //
 // Call it last: afterwards a process that leaves the key to the database can insert no row. The safe order is:
 //
-//  1. Prepare the readers. A client that reads JSON keys as numbers rounds snowflakes, and old processes with 32-bit keys
-//     in Go cannot read them. Widen columns of 32 bits (serial, int) by hand, together with the columns that refer to
-//     them; otherwise the first snowflake is out of range.
+//  1. Prepare the readers. A client that reads JSON keys as numbers rounds snowflakes, and old processes with 32-bit
+//     keys in Go cannot read them. Widen columns of 32 bits (serial, int) by hand, together with the columns that refer
+//     to them; otherwise the first snowflake is out of range.
 //  2. Replace the processes by new ones that use the plugin and models whose key is a snowflake.ID. The next paragraphs
 //     cover the time in which both versions insert rows.
 //  3. After the last old process has ended, call DropAutoIncrement.
@@ -39,10 +39,10 @@
 //
 // # What it does
 //
-//   - PostgreSQL: DROP DEFAULT and DROP SEQUENCE for a serial key, DROP IDENTITY for an identity column, for all tables in
-//     one transaction, or in the transaction of the handle. A sequence that the column does not own is kept. The lock is
-//     exclusive but short. A column of 16 or 32 bits becomes a bigint, and so do the columns that refer to it by a
-//     foreign key. This rewrites these tables under the lock, and prepared statements of other processes fail once
+//   - PostgreSQL: DROP DEFAULT and DROP SEQUENCE for a serial key, DROP IDENTITY for an identity column, for all tables
+//     in one transaction, or in the transaction of the handle. A sequence that the column does not own is kept. The
+//     lock is exclusive but short. A column of 16 or 32 bits becomes a bigint, and so do the columns that refer to it
+//     by a foreign key. This rewrites these tables under the lock, and prepared statements of other processes fail once
 //     ("cached plan must not change result type"). Tables that inherit from it lose the default too. To bound the wait
 //     for the locks, set lock_timeout in a transaction and pass that transaction.
 //   - MySQL, MariaDB: ALTER TABLE ... MODIFY with the column's own definition without AUTO_INCREMENT. The type stays,
@@ -53,11 +53,11 @@
 //     transactions that use the table, and later statements wait for the change. Bound this with a context, whose end
 //     takes the change back, or with lock_wait_timeout on the handle of db.Connection.
 //   - SQLite: copies the table into a new one with its indexes and triggers
-//     (https://www.sqlite.org/lang_altertable.html#otheralter), all tables in one transaction. This takes the time and the
-//     space of the rows. The wait for other writers is bounded by the driver's busy timeout, not by the context. Only
-//     tables of the main file are changed. Statistics of ANALYZE for the table are lost. References of another type in
-//     the new models, such as the bigint of an ID without a tag, make AutoMigrate rebuild the table again, and that
-//     rebuild of GORM loses triggers; see gormplugin.Model for the tag of keys, which references inherit.
+//     (https://www.sqlite.org/lang_altertable.html#otheralter), all tables in one transaction. This takes the time and
+//     the space of the rows. The wait for other writers is bounded by the driver's busy timeout, not by the context.
+//     Only tables of the main file are changed. Statistics of ANALYZE for the table are lost. References of another
+//     type in the new models, such as the bigint of an ID without a tag, make AutoMigrate rebuild the table again, and
+//     that rebuild of GORM loses triggers; see gormplugin.Model for the tag of keys, which references inherit.
 //
 // [snowflake.ID]: https://pkg.go.dev/github.com/sqlflake/sqlflake/snowflake#ID
 package adopt

@@ -43,18 +43,18 @@
 //
 // # Limits
 //
-//   - It does not authorize. Whoever has seen a token may use it: in logs, links, browser histories. Check that the caller
-//     may access the row, as with any ID.
-//   - It does not hide equality. A row has the same token for everybody as long as the first key stays, so two people can
-//     find out that they see the same row. In another domain the row has another token.
+//   - It does not authorize. Whoever has seen a token may use it: in logs, links, browser histories. Check that the
+//     caller may access the row, as with any ID.
+//   - It does not hide equality. A row has the same token for everybody as long as the first key stays, so two people
+//     can find out that they see the same row. In another domain the row has another token.
 //   - Tokens do not expire and cannot be revoked individually. Removing a key ends all tokens that it made.
-//   - Lost keys cannot be replaced: the rows remain, but each link and bookmark with a token of that key is dead. Store keys
-//     like those of a backup. Whoever obtains a key can read and make all its tokens, past and future.
-//   - It hides nothing from those who read the database, nor what the program shows otherwise: a creation date, the order of
-//     a list, a number in a page's title.
+//   - Lost keys cannot be replaced: the rows remain, but each link and bookmark with a token of that key is dead. Store
+//     keys like those of a backup. Whoever obtains a key can read and make all its tokens, past and future.
+//   - It hides nothing from those who read the database, nor what the program shows otherwise: a creation date, the
+//     order of a list, a number in a page's title.
 //   - Tokens are not ordered. Sort and page by the column, and do not store tokens.
-//   - It is not for numbers that are secret themselves. An attacker who can have IDs of his choice encrypted and sees the
-//     tokens can test a guess.
+//   - It is not for numbers that are secret themselves. An attacker who can have IDs of his choice encrypted and sees
+//     the tokens can test a guess.
 //
 // Timing. Which texts are well-formed is public, and malformed ones are refused at once. The zero bits are compared as
 // one machine word. Time may reveal which key opened a token, so roughly its age. The cipher takes constant time where

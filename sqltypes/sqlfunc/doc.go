@@ -66,16 +66,18 @@
 // well-known combination of clock_timestamp() and nextval modulo 4096 claims them separately: a session that is paused
 // in between continues with an old tick and a sequence number that another session has used in that tick.
 //
-//   - No ID is issued twice, however many sessions insert, roll back, are cancelled or killed. This does not depend on the
-//     clock.
-//   - If a statement begins after another has ended, its ID is larger, provided that the time is the highest field and the
-//     sequence is below the other fields that differ.
-//   - No transaction waits for the end of another. Like a sequence, the state is not part of the transaction, so a rollback
-//     loses its IDs (https://www.postgresql.org/docs/current/functions-sequence.html). For the first ID of a tick a session
-//     holds an advisory lock for some microseconds, in a subtransaction whose end releases it in every case.
-//   - If rows come faster than the layout's rate, or the clock is set back, IDs continue in the last tick and those after
-//     it, up to the lead ([WithLead]) ahead of the clock. Beyond the lead an insert waits for the clock if that takes at most
-//     a second (a tick, if ticks are longer). Otherwise it fails with SQLSTATE 55000 and a message that names the lead.
+//   - No ID is issued twice, however many sessions insert, roll back, are cancelled or killed. This does not depend on
+//     the clock.
+//   - If a statement begins after another has ended, its ID is larger, provided that the time is the highest field and
+//     the sequence is below the other fields that differ.
+//   - No transaction waits for the end of another. Like a sequence, the state is not part of the transaction, so a
+//     rollback loses its IDs (https://www.postgresql.org/docs/current/functions-sequence.html). For the first ID of a
+//     tick a session holds an advisory lock for some microseconds, in a subtransaction whose end releases it in every
+//     case.
+//   - If rows come faster than the layout's rate, or the clock is set back, IDs continue in the last tick and those
+//     after it, up to the lead ([WithLead]) ahead of the clock. Beyond the lead an insert waits for the clock if that
+//     takes at most a second (a tick, if ticks are longer). Otherwise it fails with SQLSTATE 55000 and a message that
+//     names the lead.
 //   - It fails with 55000 before the epoch, with 2200H after the end of the layout's time, and with 25006 in read-only
 //     transactions and on a standby.
 //

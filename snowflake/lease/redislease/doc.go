@@ -17,8 +17,8 @@
 // That no ID comes twice requires a store that keeps what it has confirmed. Redis does so with appendonly yes and
 // appendfsync always, as long as no replica is promoted. Otherwise it may forget:
 //
-//   - appendfsync everysec, the default of an append-only file, loses about a second when the machine crashes; snapshots
-//     alone lose minutes; without either, every restart loses all
+//   - appendfsync everysec, the default of an append-only file, loses about a second when the machine crashes;
+//     snapshots alone lose minutes; without either, every restart loses all
 //     (https://redis.io/docs/latest/operate/oss_and_stack/management/persistence/)
 //   - replication is asynchronous: a promoted replica lacks the last answers of the primary, in Sentinel and in Cluster
 //     (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/)
