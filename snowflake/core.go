@@ -1,7 +1,6 @@
 package snowflake
 
 import (
-	"container/list"
 	"math"
 	"math/bits"
 	"sync"
@@ -65,7 +64,7 @@ type core struct {
 	_     [cacheLine]byte
 
 	queueLock sync.Mutex
-	queue     list.List // of *request: calls that wait for room
+	queues    []*queue // one for each lead that a call has waited with
 
 	*counters
 }
@@ -168,8 +167,8 @@ func (c *core) wall(now nanos) time.Time { return c.layout.Epoch().Add(time.Dura
 // span returns the duration of n ticks.
 func (c *core) span(n ticks) time.Duration { return time.Duration(n) * c.layout.tick }
 
-// foreign reports whether the caller and the core are not in the same testing/synctest bubble, or not both outside.
-func (c *core) foreign() bool { return (c.clock == nil || c.bubble) && c.bubble != inBubble() }
+// inOtherBubble reports whether the caller and the core are not in the same testing/synctest bubble, or not both outside.
+func (c *core) inOtherBubble() bool { return (c.clock == nil || c.bubble) && c.bubble != inBubble() }
 
 // exhausted returns the error for a time that has no ID left.
 func (c *core) exhausted(t time.Time) error { return exhausted(t, c.wall(c.end)) }

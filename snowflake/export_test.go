@@ -34,8 +34,10 @@ func Spin(d time.Duration) { spin(d) }
 // ServeAndWithdraw is a call whose context ends after another call has served it.
 func (g *Generator) ServeAndWithdraw(count uint64) {
 	c := g.current()
-	own := &request{reach: g.reach, count: count}
-	own.place = c.queue.PushBack(own)
-	c.look(own, c.now())
-	c.withdraw(own)
+	q := c.queueOf(g.reach.lead)
+	own := &request{count: count}
+	own.place = q.waiting.PushBack(own)
+	q.count += count
+	c.look(g.reach, own, c.now())
+	c.withdraw(g.reach, own, c.now())
 }

@@ -6,8 +6,9 @@ import (
 )
 
 // Fill sets every element of dst to a new ID, in the order of their time and sequence, which is ascending (see
-// Generator). It takes all of them in one step, at about the cost of a store for each. A slice that is longer than what
-// a burst may hold (45,056 IDs on the Default layout) takes several steps, and other calls may take IDs in between.
+// Generator). It takes all of them at once, at about the cost of a store for each. Of a slice that is longer than what a
+// burst may hold (45,056 IDs on the Default layout) it takes one such part after the other, and other calls may take IDs
+// in between.
 //
 // It returns the errors of NextContext, and ErrEmptyFill for a slice without elements. On an error dst is unchanged.
 func (g *Generator) Fill(ctx context.Context, dst []ID) error {
@@ -29,7 +30,7 @@ func (g *Generator) Fill(ctx context.Context, dst []ID) error {
 	if err := g.checkAll(ctx, uint64(len(dst))); err != nil {
 		return err
 	}
-	// Nothing is written before all steps are taken.
+	// Nothing is written before all parts are taken.
 	type run struct {
 		core  *core
 		first state
@@ -51,7 +52,7 @@ func (g *Generator) Fill(ctx context.Context, dst []ID) error {
 	return nil
 }
 
-// checkAll rejects a batch of several steps before the first of them if its last ID would be past the layout's end or
+// checkAll rejects a batch of several parts before the first of them if its last ID would be past the layout's end or
 // due after the deadline of ctx, even without other calls.
 func (g *Generator) checkAll(ctx context.Context, count uint64) error {
 	if ctx.Err() != nil {

@@ -22,12 +22,14 @@ import (
 //   - IDs are in order. If one call returned before another began, its ID is earlier by time and sequence; the swaps
 //     are the linearization points (Herlihy and Wing, 1990). Earlier means smaller if the layout has the time first and
 //     the sequence last except for the worker, as all presets have, and if With does not set different values.
-//   - The clock is monotonic, so steps back of the wall clock, corrections by NTP and leap seconds have no effect.
-//     Steps forward are followed within a second of use, for example after a laptop was suspended.
+//   - The clock is monotonic, so steps back of the wall clock, corrections by NTP and leap seconds have no effect,
+//     also on calls that wait; Stats reports the drift. Steps forward are followed within a second of use, for example
+//     after a laptop was suspended.
 //   - When the sequence of a tick is used up, it carries into the next tick, so the generator leads the clock by at
-//     most the lead (WithLead). A call that would lead further takes its ID first and then sleeps until it is due.
-//     Calls that wait for the clock are served in the order in which they came, and no lock is held while they wait.
-//     Calls that wait for a lease have no order.
+//     most the lead (WithLead). A call that would lead further takes its ID first and then sleeps until it is due. If
+//     waiting calls have taken the IDs of a second already, it waits for its turn. Waiting calls of one lead are
+//     served in the order in which they came, and no lock is held while they sleep. Calls that wait for a lease have
+//     no order.
 //   - Every limit is checked before the swap.
 //   - A new process starts above every ID that a process which ended just before can have issued: its first ID is past
 //     clock + lead.
@@ -183,7 +185,7 @@ func (g *Generator) Next() (ID, error) {
 	if c.clock != nil {
 		return g.NextContext(context.Background())
 	}
-	// Fast path: more than one call per tick. It repeats now, read and step, which the compiler does not inline.
+	// Fast path: more than one call per tick. It repeats now, read and reserve, which the compiler does not inline.
 	now := nanos(int64(time.Since(origin)) + c.offset.Load())
 	if now >= c.syncAt.Load() {
 		return g.NextContext(context.Background())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -328,4 +329,27 @@ func BenchmarkNextWithALease(b *testing.B) {
 	l := newLessee(b, 0, snowflake.WithLayout(widest()))
 	mustMove(b, l, 0, mustTick(b, l), mustTick(b, l)+10_000_000)
 	takeTurns(b, nextSubject("fixed", fixed), nextSubject("leased", l.Generator()))
+}
+
+func TestIssuedNeverDecreasesWhileTheWorkerChanges(t *testing.T) {
+	l := newLessee(t, time.Minute)
+	mustMove(t, l, 3, 0, 1<<40)
+	var wg sync.WaitGroup
+	var done atomic.Bool
+	wg.Go(func() {
+		defer done.Store(true)
+		for range 500 {
+			mustMove(t, l, 3, 0, 1<<40)
+			l.Generator().MustNext()
+		}
+	})
+	for last := uint64(0); !done.Load(); {
+		issued := l.Generator().Stats().Issued
+		if issued < last {
+			t.Errorf("%d issued after %d", issued, last)
+			break
+		}
+		last = issued
+	}
+	wg.Wait()
 }

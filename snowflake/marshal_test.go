@@ -3,6 +3,8 @@ package snowflake_test
 import (
 	"encoding/json"
 	"errors"
+	"flag"
+	"io"
 	"strconv"
 	"testing"
 
@@ -148,5 +150,21 @@ func TestTextReadersRejectOtherTextAndKeepTheID(t *testing.T) {
 				t.Errorf("%s(%q) changed the ID to %d on an error", name, text, id)
 			}
 		})
+	}
+}
+
+func TestIDIsAFlag(t *testing.T) {
+	var id snowflake.ID
+	flags := flag.NewFlagSet("test", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.TextVar(&id, "id", snowflake.ID(7), "an ID")
+	if err := flags.Parse(nil); id != 7 || err != nil {
+		t.Errorf("default: %d, %v, want 7", id, err)
+	}
+	if err := flags.Parse([]string{"-id", "1234567890123456789"}); id != 1234567890123456789 || err != nil {
+		t.Errorf("-id: %d, %v", id, err)
+	}
+	if err := flags.Parse([]string{"-id", "007"}); err == nil {
+		t.Error("-id 007: no error")
 	}
 }

@@ -16,10 +16,16 @@ const (
 	queuePoll = 20 * time.Millisecond
 )
 
-// request is a call that waits for room. The core's queue has them in the order in which they came. Any of them serves
-// the first ones when there is room; the lock is not held while a call sleeps or reads the clock.
+// queue has the calls of one lead that wait for room, in the order in which they came. Calls of a longer lead have a
+// queue of their own, since they have room earlier. The lock of the core is not held while a call sleeps.
+type queue struct {
+	lead    ticks
+	waiting list.List // of *request
+	count   uint64    // that the requests want in all
+}
+
+// request is a call that waits for room. Any of the waiting calls serves the first ones when there is room.
 type request struct {
-	reach  reach
 	count  uint64
 	first  state
 	err    error
@@ -27,14 +33,14 @@ type request struct {
 	place  *list.Element
 }
 
-// takeInTurn takes count states that may not be due yet, after the calls that wait for room already.
+// takeInTurn takes count states that may not be due yet, after the calls of its lead that wait for room already.
 func (c *core) takeInTurn(ctx context.Context, r reach, now nanos, count uint64) (state, error) {
-	first, own, err := c.join(r, now, count)
+	first, own, err := c.join(ctx, r, now, count)
 	if own == nil {
 		return first, err
 	}
 	for {
-		left, served := c.look(own, now)
+		left, served := c.look(r, own, now)
 		if served {
 			return own.first, own.err
 		}
@@ -43,60 +49,100 @@ func (c *core) takeInTurn(ctx context.Context, r reach, now nanos, count uint64)
 			now, err = c.read()
 		}
 		if err != nil {
-			c.withdraw(own)
+			c.withdraw(r, own, now)
 			return 0, err
 		}
 	}
 }
 
-// join takes the states if there is room and no call waits, or else puts the request into the queue and returns it.
-func (c *core) join(r reach, now nanos, count uint64) (first state, own *request, err error) {
+// join takes the states if there is room and no call waits. Otherwise it puts a request into the queue and returns it. A
+// call that would be served too late gets an error: if it waited, nobody would issue its IDs, and the calls behind it
+// would be late too.
+func (c *core) join(ctx context.Context, r reach, now nanos, count uint64) (first state, own *request, err error) {
 	c.queueLock.Lock()
 	defer c.queueLock.Unlock()
-	if c.queue.Len() == 0 && c.untilRoom(r.lead, now) <= 0 {
-		first, _, err = c.step(r, now, count, true)
+	q := c.queueOf(r.lead)
+	if q.waiting.Len() == 0 && c.untilRoom(r.lead, now) <= 0 {
+		first, _, err = c.reserve(r, now, count, true)
 		return first, nil, err
 	}
-	own = &request{reach: r, count: count}
-	own.place = c.queue.PushBack(own)
+	if last := c.state.Load(); last != frozen {
+		last = max(last+1, c.floor(now)) + state(q.count+count) - 1
+		if err := c.checkDeadline(ctx, r.lead, now, last); err != nil {
+			return 0, nil, err
+		}
+	}
+	own = &request{count: count}
+	own.place = q.waiting.PushBack(own)
+	q.count += count
 	return 0, own, nil
 }
 
-// look serves the queue and reports whether own was served, or else after which time there is room for the first
-// request.
-func (c *core) look(own *request, now nanos) (left time.Duration, served bool) {
+// queueOf returns the queue of a lead.
+func (c *core) queueOf(lead ticks) *queue {
+	for _, q := range c.queues {
+		if q.lead == lead {
+			return q
+		}
+	}
+	q := &queue{lead: lead}
+	c.queues = append(c.queues, q)
+	return q
+}
+
+// look serves the queues and reports whether own was served, or else after which time there is room for the first
+// request of its queue.
+func (c *core) look(r reach, own *request, now nanos) (left time.Duration, served bool) {
 	c.queueLock.Lock()
 	defer c.queueLock.Unlock()
-	left = c.serve(now)
+	for _, q := range c.queues {
+		if until := c.serve(q, now); q.lead == r.lead {
+			left = until
+		}
+	}
 	return left, own.served
 }
 
 // withdraw takes back a request, or what it was served.
-func (c *core) withdraw(own *request) {
+func (c *core) withdraw(r reach, own *request, now nanos) {
 	c.queueLock.Lock()
 	defer c.queueLock.Unlock()
 	if !own.served {
-		c.queue.Remove(own.place)
+		c.queueOf(r.lead).remove(own)
 	} else if own.err == nil {
-		c.giveBack(own.first, own.first+state(own.count)-1)
+		c.handBack(own.first, own.first+state(own.count)-1, now)
 	}
 }
 
-// serve takes the states of the first waiting calls while there is room, and returns how long it takes until there is
-// room for the next one.
-func (c *core) serve(now nanos) time.Duration {
+// handBack gives states back and serves the waiting calls, before a later call finds that it need not wait. The caller
+// has the lock.
+func (c *core) handBack(first, last state, now nanos) {
+	c.giveBack(first, last)
+	for _, q := range c.queues {
+		c.serve(q, now)
+	}
+}
+
+func (q *queue) remove(r *request) {
+	q.waiting.Remove(r.place)
+	q.count -= r.count
+}
+
+// serve takes the states of the first requests while there is room, and returns how long it takes until there is room
+// for the next one.
+func (c *core) serve(q *queue, now nanos) time.Duration {
 	for {
-		front := c.queue.Front()
+		front := q.waiting.Front()
 		if front == nil {
 			return 0
 		}
-		first := front.Value.(*request)
-		if left := c.untilRoom(first.reach.lead, now); left > 0 {
+		if left := c.untilRoom(q.lead, now); left > 0 {
 			return left
 		}
-		first.first, _, first.err = c.step(first.reach, now, first.count, true)
+		first := front.Value.(*request)
+		first.first, _, first.err = c.reserve(reach{lead: q.lead}, now, first.count, true)
 		first.served = true
-		c.queue.Remove(front)
+		q.remove(first)
 	}
 }
 

@@ -16,7 +16,7 @@ func (c *core) read() (nanos, error) {
 // suspended, and all later IDs would have times in the past. Steps back are not followed, to keep the order of IDs;
 // Stats reports the difference as Drift.
 func (c *core) resync(now nanos) (nanos, error) {
-	if c.foreign() {
+	if c.inOtherBubble() {
 		return 0, errForeignClock
 	}
 	due := c.syncAt.Load()

@@ -2,6 +2,7 @@ package snowflake_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,7 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-func TestAWallClockThatStepsBackIsNotSeen(t *testing.T) {
+func TestAStepBackOfTheWallClockIsNotFollowed(t *testing.T) {
 	for _, step := range []time.Duration{5 * time.Millisecond, 5 * time.Second, 24 * time.Hour, 10 * 365 * 24 * time.Hour} {
 		clock := newFakeClock(epoch2025.Add(30 * 365 * 24 * time.Hour))
 		g := mustNew(t, 1, snowflake.WithClock(clock))
@@ -33,6 +34,28 @@ func TestAWallClockThatStepsBackIsNotSeen(t *testing.T) {
 		if s := g.Stats(); s.Drift != -step || s.Steps != 0 {
 			t.Errorf("after a step back of %v: %+v", step, s)
 		}
+	}
+}
+
+func TestAStepBackDuringAWaitDoesNotProlongIt(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	g := mustNew(t, 1, snowflake.WithClock(clock))
+	sleeps := 0
+	clock.onSleep = func() error {
+		if sleeps++; sleeps == 2 {
+			clock.Step(-24 * time.Hour)
+		}
+		return nil
+	}
+	ids := make([]snowflake.ID, 3*4_096_000) // three seconds
+	if err := g.Fill(t.Context(), ids); err != nil || !slices.IsSorted(ids) {
+		t.Fatalf("Fill: %v", err)
+	}
+	if slept, _ := clock.Slept(); sleeps < 3 || slept > 3100*time.Millisecond {
+		t.Errorf("%d sleeps of %v in all", sleeps, slept)
+	}
+	if s := g.Stats(); s.Drift != -24*time.Hour || s.Steps != 0 {
+		t.Errorf("%+v", s)
 	}
 }
 

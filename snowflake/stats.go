@@ -31,7 +31,13 @@ func (g *Generator) Stats() Stats {
 		unused = c.skipped.Load() + c.abandoned.Load()
 		retired := c.retired.Load()
 		taken = retired
-		if last = c.state.Load(); last != frozen {
+		if last = c.state.Load(); last == frozen { // perhaps not counted yet
+			g.source.mu.Lock()
+			c, taken = g.current(), c.retired.Load()
+			last, retired = c.state.Load(), taken
+			g.source.mu.Unlock()
+		}
+		if last != frozen {
 			taken += uint64(last - c.start)
 		}
 		if unused == c.skipped.Load()+c.abandoned.Load() && last == c.state.Load() && retired == c.retired.Load() && c == g.current() {

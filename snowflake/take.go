@@ -5,11 +5,11 @@ import "context"
 // take takes count states, at most r.span+1, and returns the first of them when all are due. On an error it has taken
 // none, or nobody issues them. With errBeyond it returns the state that is beyond the limit.
 func (c *core) take(ctx context.Context, r reach, now nanos, count uint64) (state, error) {
-	first, early, err := c.step(r, now, count, false)
+	first, early, err := c.reserve(r, now, count, false)
 	if err != nil || !early {
 		return first, err
 	}
-	if c.foreign() {
+	if c.inOtherBubble() {
 		return 0, errForeignClock
 	}
 	// The clock was read before the state, and perhaps long before if the goroutine was paused.
@@ -26,7 +26,9 @@ func (c *core) take(ctx context.Context, r reach, now nanos, count uint64) (stat
 	}
 	last = first + state(count) - 1
 	if err := c.awaitDue(ctx, r.lead, last, start); err != nil {
-		c.giveBack(first, last)
+		c.queueLock.Lock()
+		c.handBack(first, last, start)
+		c.queueLock.Unlock()
 		return 0, err
 	}
 	return first, nil

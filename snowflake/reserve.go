@@ -11,9 +11,9 @@ type reach struct {
 	span state // how far a state may be above the clock's floor: lead<<bits | mask
 }
 
-// step moves the state up by count and returns the first of these states. Unless ahead is set it takes nothing that
+// reserve moves the state up by count and returns the first of these states. Unless ahead is set it takes nothing that
 // leads the clock by more than the reach, and reports it as early.
-func (c *core) step(r reach, now nanos, count uint64, ahead bool) (first state, early bool, err error) {
+func (c *core) reserve(r reach, now nanos, count uint64, ahead bool) (first state, early bool, err error) {
 	floor := c.floor(now)
 	for {
 		last := c.state.Load()
@@ -29,7 +29,10 @@ func (c *core) step(r reach, now nanos, count uint64, ahead bool) (first state, 
 			return first, true, nil
 		}
 		if !c.state.CompareAndSwap(last, next) {
-			c.backOff(last) // the clock need not be read again: the state is in order whatever its time
+			// The clock need not be read again: the state is in order whatever its time.
+			if !ahead { // the others hold the lock of the queues
+				c.backOff(last)
+			}
 			continue
 		}
 		if first != last+1 {

@@ -1,0 +1,156 @@
+package snowflake_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// Twice as many IDs are wanted as the layout has. Calls that cannot have theirs in time are rejected at once, so that the
+// others get all there are.
+func TestUnderOverloadNoIDIsTakenForACallWhoseDeadlineIsTooEarly(t *testing.T) {
+	for _, timeout := range []time.Duration{500 * time.Millisecond, 1200 * time.Millisecond, 2500 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			g := mustNew(t, 0, slow(t))
+			var served, late atomic.Int64
+			var wg sync.WaitGroup
+			const calls = 1000
+			for range calls {
+				time.Sleep(5500 * time.Microsecond)
+				wg.Go(func() {
+					ctx, cancel := context.WithTimeout(t.Context(), timeout)
+					defer cancel()
+					came := time.Now()
+					if err := g.Fill(ctx, make([]snowflake.ID, 44)); err == nil { // 11 ms of IDs
+						served.Add(1)
+					} else if time.Since(came) > 0 {
+						late.Add(1)
+					}
+				})
+			}
+			wg.Wait()
+			if served.Load() < calls/2 || late.Load() > 0 {
+				t.Errorf("timeout %v: %d of %d calls served, %d failed after a wait", timeout, served.Load(), calls, late.Load())
+			}
+		})
+	}
+}
+
+func TestBehindAQueueACallWhoseDeadlineIsTooEarlyReturnsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := mustNew(t, 0, slow(t))
+		var wg sync.WaitGroup
+		for range 400 { // 4.4 s
+			wg.Go(func() { _ = g.Fill(t.Context(), make([]snowflake.ID, 44)) })
+		}
+		synctest.Wait()
+		for _, timeout := range []time.Duration{2 * time.Second, 4 * time.Second} {
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			came := time.Now()
+			if _, err := g.NextContext(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(came) > 0 {
+				t.Errorf("timeout %v: %v after %v", timeout, err, time.Since(came))
+			}
+			cancel()
+		}
+		wg.Wait()
+
+		// The calls before are gone, and must not be counted any more.
+		for range 100 {
+			wg.Go(func() { _ = g.Fill(t.Context(), make([]snowflake.ID, 44)) })
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		if _, err := g.NextContext(ctx); err != nil {
+			t.Errorf("behind 1.1 s with a timeout of 2 s: %v", err)
+		}
+		wg.Wait()
+	})
+}
+
+func TestACallOfAShortLeadDoesNotHoldUpThoseOfALongOne(t *testing.T) {
+	long := mustNew(t, 13, slow(t), snowflake.WithLead(10*time.Second)) // on the system clock, to share the worker
+	short := mustNew(t, 13, slow(t), snowflake.WithLead(0))
+	for long.Stats().Lead < 10*time.Second {
+		long.MustNext()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, err := short.NextContext(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("the call without a lead: %v", err)
+		}
+	})
+	for range 10 {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // the other call waits for 9 s
+		if err := long.Fill(ctx, make([]snowflake.ID, 40)); err != nil {
+			t.Errorf("the call of the long lead: %v", err)
+		}
+		cancel()
+	}
+	cancel()
+	wg.Wait()
+}
+
+// The calls before a waiting call give their IDs back. A call that comes later must not take them.
+func TestIDsThatAreGivenBackGoToTheFirstWaitingCall(t *testing.T) {
+	for calls := 93; calls < 97; calls++ {
+		for _, sleep := range []time.Duration{1, 10, 15} {
+			synctest.Test(t, func(t *testing.T) {
+				g := mustNew(t, 0, slow(t))
+				time.Sleep(time.Second)
+				var cancels []context.CancelFunc
+				var wg sync.WaitGroup
+				for i := range calls {
+					ctx, cancel := context.WithCancel(t.Context())
+					cancels = append(cancels, cancel)
+					wg.Go(func() { _ = g.Fill(ctx, make([]snowflake.ID, min(44, 1+43*i))) })
+					synctest.Wait()
+				}
+				time.Sleep(sleep * time.Millisecond)
+				var waiting snowflake.ID
+				wg.Go(func() { waiting = g.MustNext() })
+				synctest.Wait()
+				for _, cancel := range slices.Backward(cancels) {
+					cancel()
+					synctest.Wait()
+				}
+				later := g.MustNext()
+				wg.Wait()
+				if later < waiting {
+					t.Errorf("%d calls, %v ms: the waiting call got %d, a later one %d", calls, int64(sleep), waiting, later)
+				}
+			})
+		}
+	}
+}
+
+func TestAQueueBehindALongLeadEndsWithItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(26 * 365 * 24 * time.Hour) // the bubble begins before the epoch
+		l := newLessee(t, time.Minute, snowflake.WithLead(10*time.Second))
+		mustMove(t, l, 3, 0, 1<<40)
+		var wg sync.WaitGroup
+		for range 11 {
+			wg.Go(func() { _ = l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096*10_000/8)) })
+		}
+		synctest.Wait()
+		closed := errors.New("closed")
+		wg.Go(func() {
+			came := time.Now()
+			if _, err := l.Generator().Next(); !errors.Is(err, closed) || time.Since(came) > 20*time.Millisecond {
+				t.Errorf("a call that waits: %v after %v", err, time.Since(came))
+			}
+		})
+		synctest.Wait()
+		l.Close(closed)
+		wg.Wait()
+	})
+}
