@@ -52,7 +52,7 @@ type creation struct {
 	settled  bool      // settle has run
 	failed   bool      // before settle ran: no row was written
 	changes  *changes  // nil if the statement is as it was
-	conflict *conflict // nil if no record can have met a row
+	conflict *conflict // nil if no record can have conflicted with a row
 }
 
 // creationKey is the key of a creation among the settings of a statement.
