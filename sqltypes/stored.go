@@ -11,7 +11,7 @@ import (
 // nonInteger is an ID whose column is not an integer: Text, Binary or UUID.
 type nonInteger interface{ ~int64 }
 
-// scanStored reads a T or an ID, which the bulk builders of some ORMs pass to Scan, and refuses everything else. column
+// scanStored reads a T or an ID, which the bulk builders of some ORMs pass to Scan, and rejects everything else. column
 // is the column type for T.
 func scanStored[T nonInteger](src any, column string) (snowflake.ID, error) {
 	switch src := src.(type) {
