@@ -65,7 +65,7 @@ func fail(builder clause.Builder, err error) {
 	builder.AddVar(builder, unsendable{err})
 }
 
-// unsendable is an argument that database/sql and the drivers refuse with its error.
+// unsendable is an argument that database/sql and the drivers reject with its error.
 type unsendable struct{ err error }
 
 func (u unsendable) Value() (driver.Value, error) { return nil, u.err }

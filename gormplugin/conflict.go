@@ -9,25 +9,27 @@ import (
 
 // # What an upsert does to the key
 //
-// A Create with a conflict clause may meet a row instead of inserting one. fill has given the record an ID by then,
-// which no row has. These are the rules, and what a user would lose without each:
+// A Create with a conflict clause may conflict with an existing row instead of inserting one. fill has given the record
+// an ID by then, which no row has. These are the rules, and what a user would lose without each:
 //
-//  1. A record that updated a row takes the key of that row. Otherwise a read by the record's key would find nothing,
-//     and the associations of the record, which GORM saves next, would refer to no row. SQLite stores such orphans.
-//  2. A record that was skipped (DO NOTHING, INSERT IGNORE) loses the ID that it got. Otherwise code that tests for the
-//     key 0, as it does with auto-increment keys, would take the record for a new row. Keys that the caller has set
-//     stay.
+//  1. A record that updated a row, or whose update a WHERE excluded, takes the key of that row. Otherwise a read by
+//     the record's key would find nothing, and the associations of the record, which GORM saves next, would refer to
+//     no row. SQLite stores such orphans.
+//  2. If a record was skipped (DO NOTHING, INSERT IGNORE), the ID that it got is cleared. Otherwise code that tests for
+//     the key 0, as it does with auto-increment keys, would take the record for a new row. Keys that the caller has
+//     set stay.
 //  3. A row that is updated keeps what it has in the generated columns beside the key, and the record takes that over.
 //     Otherwise an upsert with UpdateAll would replace a public ID that others have written down.
-//  4. If the key of the row cannot be found, the record has the key 0. If other rows are about to refer to it, Create
-//     fails with ErrKeyUnknown instead. Otherwise these rows would be orphans.
+//  4. If the key of the row cannot be found, a key that the plugin gave becomes 0; one that the caller set stays,
+//     although no row may have it. If other rows are about to refer to the record, Create fails with ErrKeyUnknown
+//     instead. Otherwise these rows would be orphans.
 //  5. A plain Create, and an upsert whose conflict target is the key, runs the same statement as without the plugin.
 //     Otherwise every association would take a RETURNING, since GORM saves them with conflict clauses.
 //
-// rewrite runs right before the statement. It sees whether a record may meet a row (mayMislead), changes the clauses
-// for rule 3 (keepGenerated), and chooses how settle will learn the keys of the rows (watch): see source. settle
-// (settle.go) runs right after the statement. It finds out which records have no row of their own, looks for the rows
-// they met (lookup.go), and refuses orphans (relations.go).
+// rewrite runs right before the statement. It sees whether a record may conflict with an existing row (mayMislead),
+// changes the clauses for rule 3 (keepGenerated), and chooses how settle will learn the keys of the rows (watch): see
+// source. settle (settle.go) runs right after the statement. It finds out which records have no row of their own, looks
+// for the rows that they conflict with (lookup.go), and rejects orphans (relations.go).
 
 // rewrite is the callback right before the statement is built. It changes the statement so that it writes the IDs and
 // settle can find the keys of the rows.
@@ -79,7 +81,7 @@ func (h *handle) mayMislead(p *plan, own clause.OnConflict, does outcome, c *cre
 		if p.key == nil {
 			return gave
 		}
-		if targetsKey(p, own) { // then the row that is met has the record's key
+		if targetsKey(p, own) { // then the existing row has the record's key
 			return c.generated() != nil || h.mysql && gave // but MySQL ignores targets
 		}
 		return true
@@ -116,7 +118,7 @@ func (h *handle) watch(c *creation, own clause.OnConflict, does outcome, r *reco
 	case h.mysql && !returning && hasOwnConflict(c.stmt) && key != nil && isNumber(key.field) && c.generated() == nil:
 		c.noteRowsMet(key)
 		c.conflict.source = lastInsert
-	case does == updates, h.mysql, returning: // GORM counts rows wrongly when DO NOTHING meets RETURNING
+	case does == updates, h.mysql, returning: // GORM counts rows wrongly for DO NOTHING with RETURNING
 		c.conflict.source = ask
 	}
 }
@@ -160,7 +162,7 @@ func (c *creation) returnColumns() {
 	}
 }
 
-// noteRowsMet makes MySQL keep the key of a row that is met as the last AUTO_INCREMENT value, which the driver returns:
+// noteRowsMet makes MySQL keep the key of the existing row as the last AUTO_INCREMENT value, which the driver returns:
 // https://dev.mysql.com/doc/refman/8.4/en/insert-on-duplicate.html. It changes nothing in the row if the key is a
 // number.
 func (c *creation) noteRowsMet(key *column) {

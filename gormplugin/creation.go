@@ -52,7 +52,7 @@ type creation struct {
 	settled  bool      // settle has run
 	failed   bool      // before settle ran: no row was written
 	changes  *changes  // nil if the statement is as it was
-	conflict *conflict // nil if no record can have met a row
+	conflict *conflict // nil if no record can have conflicted with a row
 }
 
 // creationKey is the key of a creation among the settings of a statement.
@@ -206,7 +206,7 @@ type source uint8
 const (
 	rowCount   source = iota // the number of rows, for DO NOTHING on other databases than MySQL
 	returned                 // RETURNING key, where the dialect has it; not for slices of maps, into which GORM does not scan
-	lastInsert               // SET key = LAST_INSERT_ID(key) on MySQL. For integer keys only: MySQL refuses a text there in
+	lastInsert               // SET key = LAST_INSERT_ID(key) on MySQL. For integer keys only: MySQL rejects a text there in
 	// strict mode, and stores its leading digits as the key of the row without strict mode
 	ask // a query for the rows by their IDs, and others by the columns of the conflict target
 )

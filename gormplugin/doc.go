@@ -22,9 +22,9 @@
 // context of the statement, and they ascend in the order of the records. If the generator fails, Create fails with its
 // error, no key is set, and the parents of an association are rolled back.
 //
-// A key that is set stays, also a negative one: only 0 means "no ID yet". If a statement fails, its records lose the
-// keys that it gave them, also if an association or an AfterCreate hook fails and the statement's own transaction is
-// rolled back. As GORM's auto-increment keys do, they stay after a rollback by the caller, in associations whose own
+// A key that is set stays, also a negative one: only 0 means "no ID yet". If a statement fails, the keys that it gave
+// to its records are cleared, also if an association or an AfterCreate hook fails and the statement's own transaction
+// is rolled back. As GORM's auto-increment keys do, they stay after a rollback by the caller, in associations whose own
 // statement succeeded, and if the commit itself fails.
 //
 // The key is GORM's prioritized primary field: the field ID, or the only primary key. Of the key (TenantID, ID) that is
@@ -93,16 +93,20 @@
 //
 // If other rows are about to refer by such a key or field to a record whose row is not known, Create fails with
 // [ErrKeyUnknown] before they are written. That concerns the associations of such a record, and new records of a
-// belongs-to or many-to-many relation, which GORM saves with DO NOTHING, that meet another unique value. It does not
-// concern relations by columns that the plugin has not filled, nor children that were skipped, to which nothing refers.
+// belongs-to or many-to-many relation, which GORM saves with DO NOTHING, that conflict with an existing row by another
+// unique value. It does not concern relations by columns that the plugin has not filled, nor children that were
+// skipped, to which nothing refers.
 //
 // On SQLite, PostgreSQL and MariaDB the key comes back with the statement itself (RETURNING). Further queries are run
 // only if records were skipped (one), and for slices of maps and if the WHERE of a DO UPDATE has excluded rows (one for
-// the keys, and one for each 100 of the updated rows). On MySQL it is the same if a row was met, except that a single
-// record with an integer key needs no query. These queries find rows by the columns of the clause's target and its
-// TargetWhere. If they cannot find a row, the key of the record is 0, and generated fields beside it are 0 or empty:
+// the keys, and one for each 100 of the updated rows). On MySQL the same queries are run if a record conflicted with an
+// existing row, except that a single record with an integer key and no other generated field needs the first one only.
+// For text and binary keys and for records with another generated field the first one is always run. These queries find
+// rows by the columns of the clause's target and its TargetWhere. If they cannot find a row, a key that the plugin gave
+// is 0 again, one that was set stays, and generated fields beside it are 0 or empty:
 //
-//   - without such columns on MySQL, for batches, as in Save of a slice, and for records whose key is text or binary;
+//   - without such columns on MySQL, for batches, as in Save of a slice, for records whose key is text or binary, and
+//     for records with another generated field;
 //   - if the target has a column that was left to the database to fill with a default;
 //   - if the row has another value than Go, such as a time with more digits than its column.
 //

@@ -6,7 +6,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Invoice has a key that is the row's own place in a SQLite file.
+// Invoice has a key that is the rowid on SQLite.
 type Invoice struct {
 	ID    snowflake.ID `gorm:"primaryKey;type:int"`
 	Cents int64

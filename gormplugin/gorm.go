@@ -91,7 +91,8 @@ func hasTransaction(db *gorm.DB) bool {
 	return started
 }
 
-// outcome says what a statement does with a record that meets a row with the same key or another unique value.
+// outcome says what a statement does with a record that conflicts with an existing row, by its key or another unique
+// value.
 type outcome uint8
 
 const (

@@ -206,7 +206,7 @@ func checkHandle(db *gorm.DB) error {
 	return checkPool(db.Statement.ConnPool)
 }
 
-// checkPool refuses a pool that ends before the lease does.
+// checkPool rejects a pool that ends before the lease does.
 func checkPool(pool gorm.ConnPool) error {
 	switch pool.(type) {
 	case gorm.TxCommitter:

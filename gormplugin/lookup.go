@@ -59,8 +59,8 @@ func (s *settlement) absentBy(j int, records []int) ([]int, error) {
 	return slices.DeleteFunc(slices.Clone(records), func(i int) bool { return present[s.had(i, j)] }), nil
 }
 
-// findByTarget looks for the rows that records have met, by the columns of the conflict target, and takes over their
-// IDs. The database compares the values, by its own collation. It returns the records for which there is no row.
+// findByTarget looks for the rows that records conflict with, by the columns of the conflict target, and takes over
+// their IDs. The database compares the values, by its own collation. It returns the records for which there is no row.
 func (s *settlement) findByTarget(records []int) (unknown []int, err error) {
 	target := s.targetFields()
 	if target == nil || !s.records.settable() {
@@ -111,12 +111,12 @@ func (s *settlement) targetFields() []*schema.Field {
 	return fields
 }
 
-// findPart puts into found the columns of the rows that some records have met. The text depends only on the number of
-// records, since the database prepares each text as a statement of its own.
+// findPart puts into found the columns of the rows that some records conflict with. The text depends only on the number
+// of records, since the database prepares each text as a statement of its own.
 func (s *settlement) findPart(records []int, target []*schema.Field, found map[int][]value) error {
 	text := "SELECT %d" + strings.Repeat(", ?", len(s.columns)) + " FROM ? WHERE " +
 		strings.Join(slices.Repeat([]string{"? = ?"}, len(target)), " AND ")
-	condition := clause.And(s.TargetWhere.Exprs...) // of a partial index, whose other rows are not met
+	condition := clause.And(s.TargetWhere.Exprs...) // of a partial index, whose other rows do not conflict
 	if condition != nil {
 		text += " AND (?)"
 	}

@@ -45,7 +45,7 @@ func of(db *gorm.DB) *Plugin {
 	return p
 }
 
-// Name returns "snowflake". GORM refuses a second plugin of that name with gorm.ErrRegistered.
+// Name returns "snowflake". GORM rejects a second plugin of that name with gorm.ErrRegistered.
 func (*Plugin) Name() string { return pluginName }
 
 // Apply adds the plugin to the configuration of a handle that is being opened. It returns gorm.ErrRegistered if another

@@ -25,7 +25,7 @@ type records struct {
 }
 
 // of sets r to the records of a statement. ok is false if the plugin leaves them alone: they are of a shape that GORM
-// refuses or does not know.
+// rejects or does not know.
 func (r *records) of(stmt *gorm.Statement) (ok bool, err error) {
 	r.ctx = stmt.Context
 	switch dest := stmt.Dest.(type) {

@@ -9,8 +9,8 @@ import (
 )
 
 // settle is the callback right after the statement, before the associations that refer to its rows are saved. It makes
-// the IDs of the records those of their rows: a record that was skipped gives back the IDs that it got, one that
-// updated a row takes the row's. See conflict.go for the rules.
+// the IDs of the records those of their rows: the IDs that a skipped record got are cleared, one that updated a row
+// takes the row's. See conflict.go for the rules.
 func (h *handle) settle(db *gorm.DB) {
 	if c := h.creationOf(db.Statement); c != nil {
 		c.settle(db)
@@ -39,8 +39,8 @@ func (c *creation) settle(db *gorm.DB) {
 	}
 }
 
-// finish is the callback at the end of a Create. If the statement has failed, and its rows are not there, the records
-// lose the IDs that they got. Its rows are there if it failed later, in a transaction that goes on.
+// finish is the callback at the end of a Create. If the statement has failed, and its rows are not there, the IDs
+// that the records got are cleared. Its rows are there if it failed later, in a transaction that goes on.
 func (h *handle) finish(db *gorm.DB) {
 	h.withdraw(db)
 	c := h.forget(db.Statement)
@@ -53,7 +53,7 @@ func (h *handle) finish(db *gorm.DB) {
 	}
 }
 
-// lastInsertID returns what noteRowsMet has made MySQL keep, 0 if no row was met.
+// lastInsertID returns what noteRowsMet has made MySQL keep, 0 if no record conflicted with a row.
 func (c *creation) lastInsertID() (id int64, ok bool) {
 	if c.conflict == nil || c.conflict.source != lastInsert {
 		return 0, false
@@ -66,7 +66,7 @@ func (c *creation) lastInsertID() (id int64, ok bool) {
 	return id, err == nil
 }
 
-// settleSkipped takes back the IDs of the records that were not inserted.
+// settleSkipped clears the IDs of the records that were not inserted.
 func (s *settlement) settleSkipped(insertID int64, hasInsertID bool) error {
 	if hasInsertID && insertID == 0 || s.source == rowCount && s.db.RowsAffected == int64(s.records.n) {
 		return nil // all were inserted
@@ -77,7 +77,7 @@ func (s *settlement) settleSkipped(insertID int64, hasInsertID bool) error {
 		return err
 	}
 	skipped = slices.DeleteFunc(skipped, func(i int) bool {
-		return s.isChanged(i) // MariaDB returns the row that was met, if the caller asks for the key
+		return s.isChanged(i) // MariaDB returns the existing row, if the caller asks for the key
 	})
 	return s.clear(skipped, false)
 }
@@ -107,7 +107,7 @@ func (s *settlement) settleUpdated(insertID int64, hasInsertID bool) error {
 	return s.clear(unknown, true)
 }
 
-// clear takes back the IDs that the records got, whose rows are not known, and returns ErrKeyUnknown if other rows are
+// clear clears the IDs that the records got, whose rows are not known, and returns ErrKeyUnknown if other rows are
 // about to refer to them. Their keys are in doubt as well if doubtful is true, also those that the caller has set.
 func (s *settlement) clear(unknown []int, doubtful bool) error {
 	lost := make([]bool, len(s.columns)) // by any record

@@ -15,7 +15,7 @@ import (
 // database/sql, in GORM, and with other drivers that pass PostgreSQL's text or binary image, while a plain
 // []snowflake.ID works only in some modes of pgx.
 //
-// NULL is the nil Array, and {} is an empty one that is not nil. An array with a NULL element is refused. In JSON an
+// NULL is the nil Array, and {} is an empty one that is not nil. An array with a NULL element is rejected. In JSON an
 // Array is an array of strings, or null if it is nil.
 //
 // In GORM a field of type Array has the column type bigint[]. GORM expands a plain slice and passes an Array as one
@@ -41,7 +41,7 @@ func (a Array) Value() (driver.Value, error) { return arrayValue(a) }
 // IDs or int64 or a *Array, which it copies. NULL and nil slices make a nil Array. The first subscript, which
 // PostgreSQL lets a user choose, is dropped: [2:3]={1,2} is read as {1,2}.
 //
-// It refuses
+// It rejects
 //   - a NULL element with [snowflake.ErrNull]: remove such elements in the query with array_remove(ids, NULL);
 //   - more than one dimension, elements of other types and all other sources with [snowflake.ErrType];
 //   - what PostgreSQL does not print or send, such as spaces, quotes, missing or excess bytes, with
@@ -68,7 +68,7 @@ func (a *Array) Scan(src any) error {
 func (Array) GormDataType() string { return "bigint[]" }
 
 // UnmarshalJSON reads null as a nil Array, and otherwise an array whose elements [snowflake.ID.UnmarshalJSON] reads. A
-// null element is refused with [snowflake.ErrNull], a value other than an array with [snowflake.ErrType]. On an error
+// null element is rejected with [snowflake.ErrNull], a value other than an array with [snowflake.ErrType]. On an error
 // the Array is nil.
 func (a *Array) UnmarshalJSON(data []byte) error {
 	ids, err := unmarshalArray[snowflake.ID](data)
@@ -97,7 +97,7 @@ type TypedArray[K Kind] []Typed[K]
 func (a TypedArray[K]) Value() (driver.Value, error) { return arrayValue(a) }
 
 // Scan reads a column as [Array.Scan] does, with the same errors. It copies a slice of IDs of the kind, of
-// [snowflake.ID] or int64, or a *TypedArray, and refuses slices of other kinds with [snowflake.ErrType]. On an error
+// [snowflake.ID] or int64, or a *TypedArray, and rejects slices of other kinds with [snowflake.ErrType]. On an error
 // the TypedArray is nil.
 func (a *TypedArray[K]) Scan(src any) error {
 	switch other := src.(type) {
@@ -120,7 +120,7 @@ func (a *TypedArray[K]) Scan(src any) error {
 func (TypedArray[K]) GormDataType() string { return "bigint[]" }
 
 // UnmarshalJSON reads null as a nil TypedArray, and otherwise an array whose elements [Typed.UnmarshalJSON] reads. A
-// null element is refused with [snowflake.ErrNull], a value other than an array with [snowflake.ErrType]. On an error
+// null element is rejected with [snowflake.ErrNull], a value other than an array with [snowflake.ErrType]. On an error
 // the TypedArray is nil.
 func (a *TypedArray[K]) UnmarshalJSON(data []byte) error {
 	ids, err := unmarshalArray[Typed[K]](data)
@@ -212,7 +212,7 @@ type jsonElement[T any] interface {
 	json.Unmarshaler
 }
 
-// notNull refuses JSON null, for which encoding/json would leave the element 0.
+// notNull rejects JSON null, for which encoding/json would leave the element 0.
 type notNull[T any, P jsonElement[T]] struct{ value T }
 
 func (n *notNull[T, P]) UnmarshalJSON(data []byte) error {

@@ -113,7 +113,7 @@ func TestArrayRefusesOtherJSONAndIsReset(t *testing.T) {
 			t.Errorf("Unmarshal(%s) = %#v, %v, want nil and %v", text, got, err, want)
 		}
 	}
-	// encoding/json refuses these before it calls Array.
+	// encoding/json rejects these before it calls Array.
 	for _, text := range []string{``, `[`, `[1`, `[1,]`, `[1]]`, `[1] [2]`, `[1}`} {
 		got := staleArray()
 		if err := got.UnmarshalJSON([]byte(text)); got != nil || !errors.Is(err, snowflake.ErrSyntax) {

@@ -24,7 +24,7 @@ import (
 //
 // Order: the bytes sort as the IDs do. (Negative IDs, which no generator issues, are stored too, in two's complement,
 // and come last.) Rows of a time range are between Binary(lo) and Binary(hi) of [snowflake.Layout.Range]. The
-// conditions of gormplugin (CreatedBetween, Page) are for integers and refuse such a column.
+// conditions of gormplugin (CreatedBetween, Page) are for integers and reject such a column.
 //
 // Caution: any 8 bytes are a Binary, also little-endian ones and a text of 8 characters.
 //
@@ -46,7 +46,7 @@ func (b Binary) Value() (driver.Value, error) {
 // Scan reads a column, for [sql.Scanner]. It takes 8 bytes as a []byte or a string, and an ID, a Binary or a pointer to
 // one, which bulk builders pass. It keeps no reference to the slice.
 //
-// It refuses another number of bytes with [snowflake.ErrSyntax]; NULL and nil pointers with [snowflake.ErrNull]; all
+// It rejects another number of bytes with [snowflake.ErrSyntax]; NULL and nil pointers with [snowflake.ErrNull]; all
 // other types, numbers too, with [snowflake.ErrType]. On an error b is 0.
 func (b *Binary) Scan(src any) error {
 	id, err := scanBinary(src)

@@ -28,7 +28,7 @@
 // # NULL
 //
 // Read a nullable column into a pointer, such as *UserID or *Text, or into Null or ZeroNull. Scan into one of the other
-// types refuses NULL with [snowflake.ErrNull]. sql.Null works too, but after an error of Scan it has Valid true and the
+// types rejects NULL with [snowflake.ErrNull]. sql.Null works too, but after an error of Scan it has Valid true and the
 // ID 0, and its JSON is an object with V and Valid.
 //
 // GORM does not call Scan for NULL: a plain field becomes 0 without an error, while a pointer, a Null or an Array keeps

@@ -26,7 +26,7 @@ type (
 	InvoiceID = sqltypes.Typed[invoice]
 )
 
-// The compiler refuses Invoice{ID: accountID}. A pointer may be NULL.
+// The compiler rejects Invoice{ID: accountID}. A pointer may be NULL.
 func ExampleTyped() {
 	type Invoice struct {
 		ID        InvoiceID  `json:"id"`

@@ -28,7 +28,7 @@ func FuzzUUID(f *testing.F) {
 	})
 }
 
-// A UUID is read exactly or refused.
+// A UUID is read exactly or rejected.
 func FuzzUUIDBytes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, column []byte) {
 		read := sqltypes.UUID(42)

@@ -43,7 +43,7 @@ func (n Null) Value() (driver.Value, error) {
 }
 
 // Scan reads a column, for [sql.Scanner]. NULL and a nil *snowflake.ID make n NULL. A Null or *Null, which bulk
-// builders pass, is copied. Everything else is read or refused as [snowflake.ID.Scan] does it. On an error n is NULL.
+// builders pass, is copied. Everything else is read or rejected as [snowflake.ID.Scan] does it. On an error n is NULL.
 func (n *Null) Scan(src any) error {
 	var read Null
 	var err error

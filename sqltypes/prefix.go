@@ -80,7 +80,7 @@ func parsePrefixed[T ~string | ~[]byte](prefix string, text T) (id snowflake.ID,
 	return id, err == nil
 }
 
-// prefixedError explains why parsePrefixed refused the text.
+// prefixedError explains why parsePrefixed rejected the text.
 func prefixedError[K Kind](source, text string) error {
 	want := prefixOf[K]()
 	if !isPrefix(want) {

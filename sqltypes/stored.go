@@ -8,12 +8,12 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/internal/refuse"
 )
 
-// stored is an ID whose column is not an integer: Text, Binary or UUID.
-type stored interface{ ~int64 }
+// nonInteger is an ID whose column is not an integer: Text, Binary or UUID.
+type nonInteger interface{ ~int64 }
 
-// scanStored reads a T or an ID, which the bulk builders of some ORMs pass to Scan, and refuses everything else. column
+// scanStored reads a T or an ID, which the bulk builders of some ORMs pass to Scan, and rejects everything else. column
 // is the column type for T.
-func scanStored[T stored](src any, column string) (snowflake.ID, error) {
+func scanStored[T nonInteger](src any, column string) (snowflake.ID, error) {
 	switch src := src.(type) {
 	case snowflake.ID:
 		return src, nil
@@ -38,7 +38,7 @@ func scanStored[T stored](src any, column string) (snowflake.ID, error) {
 
 // storedTypeError says that the column has another type than T's. On SQLite this happens by mistake: a column with
 // numeric affinity converts text that looks like a number.
-func storedTypeError[T stored](src any, column string) error {
+func storedTypeError[T nonInteger](src any, column string) error {
 	input, reason := "", reflect.TypeFor[T]().String()+" is for a column of type "+column
 	switch src := src.(type) {
 	case int64:

@@ -30,7 +30,7 @@ import (
 // every collation.
 //
 // Rows of a time range are between Text(lo) and Text(hi) of [snowflake.Layout.Range]. The conditions of gormplugin
-// (CreatedBetween, Page) are for integers and refuse such a column.
+// (CreatedBetween, Page) are for integers and reject such a column.
 //
 // Caution: 13 decimal digits are a valid Text of another ID. Convert a column of decimal text in one step.
 type Text snowflake.ID
@@ -45,7 +45,7 @@ func (t Text) Value() (driver.Value, error) {
 // Scan reads a column, for [sql.Scanner]. It takes exactly what Value writes, as a string or a []byte, and an ID, a
 // Text or a pointer to one, which bulk builders pass.
 //
-// It refuses other text with [snowflake.ErrSyntax], also lower-case letters and the spaces of a char(n) column that is
+// It rejects other text with [snowflake.ErrSyntax], also lower-case letters and the spaces of a char(n) column that is
 // too wide; text of more than 64 bits with [snowflake.ErrRange]; NULL and nil pointers with [snowflake.ErrNull]; all
 // other types, numbers too, with [snowflake.ErrType]. On an error t is 0.
 func (t *Text) Scan(src any) error {

@@ -103,7 +103,7 @@ func (t *Typed[K]) UnmarshalParam(param string) error {
 
 // UnmarshalJSON reads a JSON string with the text of [Typed.String]; null leaves the ID unchanged.
 //
-// Numbers are refused with [snowflake.ErrType] and strings of digits with [snowflake.ErrSyntax], although
+// Numbers are rejected with [snowflake.ErrType] and strings of digits with [snowflake.ErrSyntax], although
 // [snowflake.ID] reads both: without a prefix they may be an ID of any kind. The other errors are those of
 // [ParseTyped], and ErrType for booleans, objects and arrays. On an error t is 0.
 //
@@ -163,9 +163,9 @@ func isOtherJSON(data []byte) bool {
 func (t Typed[K]) Value() (driver.Value, error) { return int64(t), nil }
 
 // Scan reads a column, for [sql.Scanner]: what [snowflake.ID.Scan] reads, with the same errors, and a Typed of the same
-// kind or a pointer to one, which bulk builders pass. A Typed of another kind is refused with [snowflake.ErrType], NULL
-// and a nil pointer with [snowflake.ErrNull]: read a nullable column into a pointer. Text with a prefix is refused,
-// since columns hold the number. On an error t is 0.
+// kind or a pointer to one, which bulk builders pass. A Typed of another kind is rejected with [snowflake.ErrType],
+// NULL and a nil pointer with [snowflake.ErrNull]: read a nullable column into a pointer. Text with a prefix is
+// rejected, since columns hold the number. On an error t is 0.
 func (t *Typed[K]) Scan(src any) error {
 	switch src := src.(type) {
 	case int64:

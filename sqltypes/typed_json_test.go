@@ -113,7 +113,7 @@ func TestTypedJSONNullLeavesTheIDUnchanged(t *testing.T) {
 	}
 }
 
-// The only effect of the option string, which the comment documents: version 1 of encoding/json refuses the text.
+// The only effect of the option string, which the comment documents: version 1 of encoding/json rejects the text.
 func TestTypedPointerWithOptionStringAndPrefixN(t *testing.T) {
 	var got struct {
 		Note *sqltypes.Typed[noteKind] `json:"note,string"`

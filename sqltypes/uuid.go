@@ -43,7 +43,7 @@ var ErrForeignUUID = errors.New("sqltypes: not the UUID of an ID")
 // Order: the UUIDs sort as the IDs do, as bytes and as text; in MariaDB's type uuid from 10.9.8, 10.10.6, 10.11.5 and
 // 11.0.3 (https://jira.mariadb.org/browse/MDEV-29959). (Negative IDs, which no generator issues, are stored too and
 // come last.) Rows of a time range are between UUID(lo) and UUID(hi) of [snowflake.Layout.Range]. The conditions of
-// gormplugin (CreatedBetween, Page) are for integers and refuse such a column.
+// gormplugin (CreatedBetween, Page) are for integers and reject such a column.
 type UUID snowflake.ID
 
 const uuidColumn = "UUID or CHAR(36)"
@@ -78,7 +78,7 @@ func (u UUID) Value() (driver.Value, error) {
 // with hexadecimal digits in either case; 16 bytes as a []byte or a [16]byte; a uuid.UUID of google/uuid; and an ID, a
 // UUID or a pointer to one, which bulk builders pass.
 //
-// It refuses other UUIDs with [ErrForeignUUID]; other text, also the other forms that google/uuid reads, with
+// It rejects other UUIDs with [ErrForeignUUID]; other text, also the other forms that google/uuid reads, with
 // [snowflake.ErrSyntax]; NULL and nil pointers with [snowflake.ErrNull]; all other types, numbers too, with
 // [snowflake.ErrType]. On an error u is 0.
 func (u *UUID) Scan(src any) error {

@@ -42,7 +42,7 @@ func TestUUIDHasVersion8(t *testing.T) {
 	}
 }
 
-// With any bit changed it is the UUID of another ID, or refused.
+// With any bit changed it is the UUID of another ID, or rejected.
 func TestUUIDRefusesEveryBitOutsideOfTheID(t *testing.T) {
 	for _, id := range []snowflake.ID{0, 1234567890123456789, math.MaxInt64} {
 		taken := 0

@@ -30,7 +30,7 @@ func (n ZeroNull) String() string { return n.null().String() }
 func (n ZeroNull) Value() (driver.Value, error) { return n.null().Value() }
 
 // Scan reads a column, for [sql.Scanner]. NULL and a nil pointer to an ID or a ZeroNull are read as 0. A ZeroNull, a
-// Null or a pointer to one, which bulk builders pass, is copied. Everything else is read or refused as
+// Null or a pointer to one, which bulk builders pass, is copied. Everything else is read or rejected as
 // [snowflake.ID.Scan] does it. On an error n is 0.
 func (n *ZeroNull) Scan(src any) error {
 	switch other := src.(type) {

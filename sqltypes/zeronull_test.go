@@ -167,7 +167,7 @@ func TestZeroNullInAJSONObject(t *testing.T) {
 	}
 }
 
-// Version 1 of encoding/json reads keys as JSON strings and refuses the empty one, version 2 reads them as text.
+// Version 1 of encoding/json reads keys as JSON strings and rejects the empty one, version 2 reads them as text.
 func TestZeroNullReadsAnEmptyJSONKeyAsZeroOrNotAtAll(t *testing.T) {
 	var names map[sqltypes.ZeroNull]string
 	err := json.Unmarshal([]byte(`{"":"none"}`), &names)

@@ -80,7 +80,7 @@ func modifyAll(p *pin, keys []countedKey) error {
 	return nil
 }
 
-// onMySQL reads the column and refuses what must not be changed.
+// onMySQL reads the column and rejects what must not be changed.
 func (k countedKey) onMySQL(db *gorm.DB) (mysqlKey, error) {
 	var there int
 	err := db.Raw(`SELECT count(*) FROM information_schema.tables
@@ -236,8 +236,8 @@ func setForModify(p *pin, unchecked bool) error {
 // killTime bounds one call of kill.
 const killTime = 10 * time.Second
 
-// kill ends a connection that the driver has dropped and waits for its end. The driver only closes its socket: a statement
-// that waits for a lock continues on the server for a while and could still change the table.
+// kill ends a connection that the driver has dropped and waits for its end. The driver only closes its socket: a
+// statement that waits for a lock continues on the server for a while and could still change the table.
 func kill(db *gorm.DB, connection int64) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(db.Statement.Context), killTime)
 	defer cancel()

@@ -59,7 +59,7 @@ func dropOnPostgres(db *gorm.DB, keys []countedKey) error {
 	})
 }
 
-// onPostgres reads the column and refuses what must not be changed.
+// onPostgres reads the column and rejects what must not be changed.
 func (k countedKey) onPostgres(tx *gorm.DB) (postgresKey, error) {
 	var found []postgresKey
 	err := tx.Raw(`

@@ -87,7 +87,7 @@ func tablesOnSQLite(db *gorm.DB, keys []countedKey) ([]sqliteTable, error) {
 	return tables, nil
 }
 
-// onSQLite reads the table and refuses what must not be changed.
+// onSQLite reads the table and rejects what must not be changed.
 func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, counts bool, err error) {
 	t.key = k
 	if k.space != "" && !strings.EqualFold(k.space, "main") {

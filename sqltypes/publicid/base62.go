@@ -31,7 +31,7 @@ func writeBase62(out *[base62Len]byte, high, low uint64) {
 	}
 }
 
-// readBase62 is the inverse of writeBase62. It refuses other characters and numbers of more than 128 bits.
+// readBase62 is the inverse of writeBase62. It rejects other characters and numbers of more than 128 bits.
 func readBase62[T ~string | ~[]byte](text T) (high, low uint64, ok bool) {
 	if len(text) != base62Len {
 		return 0, 0, false

@@ -160,7 +160,7 @@ func parse[T ~string | ~[]byte](c *Codec, token T) (id snowflake.ID, key int, er
 	return 0, 0, tokenError(c, token)
 }
 
-// tokenError explains why parse refused the text, as far as that is public.
+// tokenError explains why parse rejected the text, as far as that is public.
 func tokenError[T ~string | ~[]byte](c *Codec, token T) error {
 	const source = "token"
 	if len(token) != c.length() {

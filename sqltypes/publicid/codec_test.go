@@ -13,7 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
 
-// wantRefused checks that a codec refuses the text.
+// wantRefused checks that a codec rejects the text.
 func wantRefused(t *testing.T, codec *publicid.Codec, text, why string) {
 	t.Helper()
 	id, err := codec.Parse(text)

@@ -37,7 +37,7 @@ func writeCrockford(out *[crockfordLen]byte, high, low uint64) {
 	}
 }
 
-// readCrockford is the inverse of writeCrockford. It refuses other characters and numbers of more than 128 bits.
+// readCrockford is the inverse of writeCrockford. It rejects other characters and numbers of more than 128 bits.
 func readCrockford[T ~string | ~[]byte](text T) (high, low uint64, ok bool) {
 	if len(text) != crockfordLen {
 		return 0, 0, false

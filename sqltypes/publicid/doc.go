@@ -56,7 +56,7 @@
 //   - It is not for numbers that are secret themselves. An attacker who can have IDs of his choice encrypted and sees
 //     the tokens can test a guess.
 //
-// Timing. Which texts are well-formed is public, and malformed ones are refused at once. The zero bits are compared as
+// Timing. Which texts are well-formed is public, and malformed ones are rejected at once. The zero bits are compared as
 // one machine word. Time may reveal which key opened a token, so roughly its age. The cipher takes constant time where
 // crypto/aes uses instructions of the processor, as on amd64 and arm64; see its comment.
 //

@@ -39,7 +39,7 @@ type Kind interface {
 // The zero value means "no ID yet" and has no token: writing it as JSON or text is [ErrNoToken], since all new rows
 // would share it. Omit an unset ID with the JSON option omitzero. IDs of different kinds have different types.
 //
-// Read a nullable column or JSON value into a *ID. Scan refuses NULL for a plain ID. GORM does not call Scan for NULL:
+// Read a nullable column or JSON value into a *ID. Scan rejects NULL for a plain ID. GORM does not call Scan for NULL:
 // a plain field becomes 0, and a pointer keeps its old value, so read each row into a new variable.
 //
 // After an error of Scan, UnmarshalJSON, UnmarshalText or UnmarshalParam the ID is 0. The GORM plugin fills primary
@@ -94,7 +94,7 @@ func (id *ID[K]) UnmarshalParam(param string) (err error) {
 	return err
 }
 
-// UnmarshalJSON reads a JSON string with a token, with the errors of [ID.UnmarshalText], and refuses numbers and other
+// UnmarshalJSON reads a JSON string with a token, with the errors of [ID.UnmarshalText], and rejects numbers and other
 // values with [ErrToken]; the ID is then 0. The value null leaves the ID unchanged, as encoding/json prescribes.
 func (id *ID[K]) UnmarshalJSON(data []byte) (err error) {
 	if len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"' {
@@ -139,7 +139,7 @@ func (id ID[K]) Value() (driver.Value, error) {
 }
 
 // Scan reads a column, for [sql.Scanner]: what [snowflake.ID.Scan] reads, with the same errors, and an ID[K] or *ID[K],
-// which bulk builders pass. It does not read tokens, which no column holds. NULL and nil pointers are refused with
+// which bulk builders pass. It does not read tokens, which no column holds. NULL and nil pointers are rejected with
 // [snowflake.ErrNull]. On an error the ID is 0.
 func (id *ID[K]) Scan(src any) error {
 	var number snowflake.ID

@@ -24,7 +24,7 @@ const (
 // Printing a Key with any verb of fmt, with log/slog or as JSON never shows its secret; only [Key.Reveal] returns it.
 // Debuggers and dumpers that read memory with unsafe find it nevertheless.
 //
-// The zero Key is invalid; everything that takes keys refuses it. A Key is immutable and safe for concurrent use.
+// The zero Key is invalid; everything that takes keys rejects it. A Key is immutable and safe for concurrent use.
 type Key struct {
 	id     string
 	secret *secret
@@ -43,7 +43,7 @@ func GenerateKey(id string) (Key, error) {
 	return newKey(id, random)
 }
 
-// newKey refuses an invalid ID, a secret that is not 16 bytes long, and 16 equal bytes, which are not random.
+// newKey rejects an invalid ID, a secret that is not 16 bytes long, and 16 equal bytes, which are not random.
 func newKey(id string, random []byte) (Key, error) {
 	if err := checkKeyID(id); err != nil {
 		return Key{}, err

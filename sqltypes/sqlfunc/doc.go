@@ -107,11 +107,11 @@
 // # Installing again
 //
 // All statements can be repeated; the state stays and never goes back. Another worker, field or lead takes effect.
-// Another layout under the same name is refused with 42723, since indexes and stored times depend on the meaning of the
-// functions: use another name with [WithName], or drop the functions first.
+// Another layout under the same name is rejected with 42723, since indexes and stored times depend on the meaning of
+// the functions: use another name with [WithName], or drop the functions first.
 //
 // Existing functions must belong to the role that installs, to the schema's owner, to a superuser, or to a role of
-// which the installing role is a member (a superuser is a member of none). Otherwise they are refused with 42501, and a
-// state that Install did not create with 42710: where others may create objects, as everybody may in the schema public
-// of PostgreSQL 14, they could be a trap.
+// which the installing role is a member (a superuser is a member of none). Otherwise they are rejected with 42501, and
+// a state that Install did not create with 42710: where others may create objects, as everybody may in the schema
+// public of PostgreSQL 14, they could be a trap.
 package sqlfunc

@@ -38,7 +38,7 @@ func TestKeyColumnsArePlain(t *testing.T) {
 			(SELECT count(*) FROM sqlite_master WHERE sql LIKE '%AUTOINCREMENT%' OR name = 'sqlite_sequence'),
 			(SELECT count(*) FROM orders WHERE rowid <> id)`).Scan(&counters, &apart))
 		if counters != 0 || apart != 0 {
-			t.Errorf("%d tables count by themselves, %d keys are not the row's place in the file", counters, apart)
+			t.Errorf("%d tables count by themselves, %d keys are not the rowid", counters, apart)
 		}
 	})
 	t.Run("postgres", func(t *testing.T) {

@@ -132,7 +132,7 @@ func read(ctx context.Context, db *sql.DB, layout snowflake.Layout, messages []M
 		return fmt.Errorf("stored twice: %w", err)
 	}
 	fmt.Fprintln(out, "again:", sqliteErr)
-	var parent snowflake.ID // an ID refuses NULL; sqltypes.Null or *snowflake.ID would accept it
+	var parent snowflake.ID // an ID rejects NULL; sqltypes.Null or *snowflake.ID would accept it
 	err = db.QueryRowContext(ctx, "SELECT reply_to FROM messages WHERE id = ?", messages[0].ID).Scan(&parent)
 	fmt.Fprintln(out, "NULL:", errors.Is(err, snowflake.ErrNull))
 	return nil

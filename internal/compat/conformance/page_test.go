@@ -54,7 +54,7 @@ var explanations = []struct {
 	{
 		checkArray,
 		"A slice of the type is a parameter for a column of PostgreSQL's arrays, and the target of one. For an " +
-			"array type it is the type itself, which tells NULL from empty and refuses NULL elements and two " +
+			"array type it is the type itself, which tells NULL from empty and rejects NULL elements and two " +
 			"dimensions.",
 	},
 	{
