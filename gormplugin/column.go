@@ -160,11 +160,23 @@ func (c *column) takes(t reflect.Type) bool {
 	if t == nil {
 		return false
 	}
-	kind := kindOfAny(indirect(t))
-	if c.kind == text || kind == text {
+	t = indirect(t)
+	kind := kindOfAny(t)
+	switch {
+	case t == c.elem:
+		return true
+	case c.kind == text || kind == text:
 		return c.kind == kind
 	}
-	return kind != notAKey && isNumber(c.field)
+	return kind != notAKey && holdsNumbers(t) && isNumber(c.field)
+}
+
+// holdsID reports whether a field that a column takes has an ID; it is the zero Value within an embedded nil pointer.
+func holdsID(field reflect.Value) bool {
+	if field.Kind() == reflect.Pointer {
+		field = field.Elem()
+	}
+	return field.IsValid() && kindOfAny(field.Type()).load(field) != value{}
 }
 
 // isNumber reports whether the field's column holds numbers, and so sorts as its IDs do.
@@ -173,6 +185,16 @@ func isNumber(field *schema.Field) bool {
 		return false
 	}
 	return isKeyType(field.FieldType) || isInteger(field.FieldType) || field.GORMDataType == "bigint" // sqltypes.Null
+}
+
+// holdsNumbers reports whether the type t, or what it points to, gives the database numbers. The fields of a foreign key
+// do not tell: GORM copies the database's type from the key to which they refer.
+func holdsNumbers(t reflect.Type) bool {
+	t = indirect(t)
+	if typed, ok := reflect.TypeAssert[schema.GormDataTypeInterface](reflect.New(t)); ok {
+		return !isTextType(schema.DataType(typed.GormDataType()))
+	}
+	return isInteger(t) || isKeyType(t)
 }
 
 // isTextType reports whether a column of the type sorts by its characters or bytes.

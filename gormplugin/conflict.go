@@ -164,13 +164,13 @@ func (c *creation) returnColumns() {
 
 // noteRowsMet makes MySQL keep the key of the existing row as the last AUTO_INCREMENT value, which the driver returns:
 // https://dev.mysql.com/doc/refman/8.4/en/insert-on-duplicate.html. It changes nothing in the row if the key is a
-// number.
+// number: the key is set to itself, not to LAST_INSERT_ID, which is unsigned and would replace a negative key.
 func (c *creation) noteRowsMet(key *column) {
 	name := clause.Column{Name: key.field.DBName}
 	changed := c.conflict.OnConflict
 	changed.DoNothing = false
 	changed.DoUpdates = append(clause.Set{
-		{Column: name, Value: clause.Expr{SQL: "LAST_INSERT_ID(?)", Vars: []any{name}}},
+		{Column: name, Value: clause.Expr{SQL: "IF(LAST_INSERT_ID(?), ?, ?)", Vars: []any{name, name, name}}},
 	}, changed.DoUpdates...)
 	c.setClause("ON CONFLICT", changed)
 	if c.stmt.Result == nil {

@@ -206,9 +206,8 @@ type source uint8
 const (
 	rowCount   source = iota // the number of rows, for DO NOTHING on other databases than MySQL
 	returned                 // RETURNING key, where the dialect has it; not for slices of maps, into which GORM does not scan
-	lastInsert               // SET key = LAST_INSERT_ID(key) on MySQL. For integer keys only: MySQL rejects a text there in
-	// strict mode, and stores its leading digits as the key of the row without strict mode
-	ask // a query for the rows by their IDs, and others by the columns of the conflict target
+	lastInsert               // LAST_INSERT_ID(key) on MySQL; for integer keys only, since it is a number
+	ask                      // a query for the rows by their IDs, and others by the columns of the conflict target
 )
 
 // conflict is what rewrite leaves for settle.

@@ -57,10 +57,12 @@
 //
 // # References
 //
-// Make foreign keys a snowflake.ID, the parent's own key type, or a uint64. GORM would convert the ID to a single
-// character in a string, such as the OwnerID of a polymorphic relation, drop its high bits in a smaller integer, and
-// store that without an error. Create and Update of the model that declares such a relation fail with
-// schema.ErrUnsupportedDataType.
+// Make foreign keys the parent's own key type. For keys that are numbers in the database a snowflake.ID or a uint64
+// works as well, but not for a sqltypes.Text, Binary or UUID. GORM would convert the ID to a single character in a
+// string, such as the OwnerID of a polymorphic relation, drop its high bits in a smaller integer, write a number beside
+// a key of text, and store that without an error. Create and Update of the model that declares such a relation fail
+// with schema.ErrUnsupportedDataType, whatever they write: change the type, or remove the relation from the model, as
+// `gorm:"-"` does.
 //
 // # Integer keys
 //
@@ -76,8 +78,9 @@
 //
 // Maps are filled in place, under the name of the column; they may hold a key under the name of the column or the
 // field. Select("Name") still writes the key. SkipHooks skips hooks, not keys. Structs and arrays by value cannot take
-// a key, and get an error that wraps gorm.ErrInvalidValue instead of a row; so do nil maps, and values of another type
-// than the model that have no ID at the position of the model's key.
+// a key, and get an error that wraps gorm.ErrInvalidValue instead of a row; so do nil maps. So do values of another type
+// than the model, unless they have an ID wherever the model has a field to fill: GORM goes by the positions of the
+// fields, not by their names. The ID may be of another type there, but not text for a number or the reverse.
 //
 // A pointer that is more than once in a slice is one record, and one record has one key. Create returns an error that
 // wraps gorm.ErrInvalidData, where auto-increment keys would make several rows of it. With a DO UPDATE clause, as in

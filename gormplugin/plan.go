@@ -28,7 +28,7 @@ type plan struct {
 }
 
 func (c *config) planOf(s *schema.Schema) *plan {
-	if err := badReference(s); err != nil {
+	if err := c.badReference(s); err != nil {
 		return &plan{schema: s, err: err, badReference: err}
 	}
 	made := &plan{
@@ -122,26 +122,46 @@ func isLargeInteger(field *schema.Field) bool {
 	return (kind == signed || kind == unsigned) && field.Serializer == nil && (field.Size == 0 || field.Size >= 64)
 }
 
-// badReference returns an error if GORM would put a key into a foreign key of the schema's relations that cannot hold
-// it. GORM converts between Go types there: a snowflake.ID becomes a string of one character, and loses its high bits
-// in an int32. No database reports that, and the association is never found again.
-func badReference(s *schema.Schema) error {
+// badReference returns an error if GORM would put a key that the plugin fills into a foreign key of the schema's
+// relations that cannot hold it. No database reports that, and the association is never found again.
+func (c *config) badReference(s *schema.Schema) error {
 	for _, rel := range ownRelations(s) {
 		for _, ref := range rel.References {
 			from, to := ref.PrimaryKey, ref.ForeignKey
-			if from == nil || to == nil || !isKeyType(from.FieldType) || !isInteger(from.FieldType) || to.Serializer != nil {
+			if from == nil || to == nil || to.Serializer != nil || canHold(to.FieldType, from.FieldType) {
 				continue
 			}
-			switch kind := indirect(to.FieldType).Kind(); {
-			case isInteger(to.FieldType) && indirect(to.FieldType).Bits() == 64:
-			case isInteger(to.FieldType), kind == reflect.String, kind == reflect.Float32, kind == reflect.Float64:
-				return fmt.Errorf("gormplugin: %s.%s of type %s cannot hold the key %s.%s of type %s that it refers to in %s.%s; "+
-					"make it a snowflake.ID or a uint64: %w", to.Schema.Name, to.Name, to.FieldType,
-					from.Schema.Name, from.Name, from.FieldType, s.Name, rel.Name, schema.ErrUnsupportedDataType)
+			if column, _ := c.columnOf(from.Schema, from); column == nil && !isKeyType(from.FieldType) {
+				continue
 			}
+			remedy := "snowflake.ID or a uint64"
+			if !holdsNumbers(from.FieldType) {
+				remedy = indirect(from.FieldType).String()
+			}
+			return fmt.Errorf("gormplugin: %s.%s of type %s cannot hold the key %s.%s of type %s that it refers to in %s.%s; "+
+				"make it a %s: %w", to.Schema.Name, to.Name, to.FieldType,
+				from.Schema.Name, from.Name, from.FieldType, s.Name, rel.Name, remedy, schema.ErrUnsupportedDataType)
 		}
 	}
 	return nil
+}
+
+// canHold reports whether a foreign key of type to keeps the keys of type from. GORM converts between Go types there: a
+// snowflake.ID becomes a string of one character, loses its high bits in an int32, and has another form in the database
+// if it becomes a sqltypes.Text.
+func canHold(to, from reflect.Type) bool {
+	to, from = indirect(to), indirect(from)
+	switch kind := to.Kind(); {
+	case kind == reflect.Float32, kind == reflect.Float64, isInteger(to) && to.Bits() < 64:
+		return false
+	case kind == reflect.String:
+		return !isInteger(from) || from.PkgPath() == "" // of the integers GORM writes int64 and the like as digits
+	case !isInteger(to) && !isKeyType(to) && !holdsNumbers(to):
+		return true // a type of its own, such as sql.NullString
+	case holdsNumbers(to):
+		return holdsNumbers(from) || from.Kind() == reflect.String // of digits, which GORM parses
+	}
+	return to == from
 }
 
 // tag is what the field's own tag says: `gorm:"snowflake"`, `gorm:"snowflake:name"` or `gorm:"snowflake:-"`. The

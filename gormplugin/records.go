@@ -76,12 +76,15 @@ func (r *records) ofStructs(stmt *gorm.Statement) (ok bool, err error) {
 	if element == stmt.Schema.ModelType {
 		return true, nil
 	}
+	if !slices.ContainsFunc(r.columns, func(c *column) bool { return c.typeAt(element) != c.field.FieldType }) {
+		return true, nil
+	}
 	for _, c := range r.columns {
-		if c.typeAt(element) != c.field.FieldType {
-			return false, r.checkStrangers(stmt, c, element)
+		if err := r.checkStrangers(stmt, c, element); err != nil {
+			return false, err
 		}
 	}
-	return true, nil
+	return false, nil
 }
 
 // checkStrangers returns an error if the records, which are structs of another type than the model, do not all have an
@@ -90,13 +93,8 @@ func (r *records) checkStrangers(stmt *gorm.Statement, c *column, element reflec
 	takes := c.takes(c.typeAt(element))
 	for i := range r.n {
 		record := r.at(i)
-		if !record.IsValid() {
+		if !record.IsValid() || takes && holdsID(c.position(record)) {
 			continue
-		}
-		if takes {
-			if field := c.position(record); field.IsValid() && !field.IsZero() {
-				continue
-			}
 		}
 		return fmt.Errorf("gormplugin: %s has no %s where the model %s has %s: %w", element,
 			c.field.FieldType, stmt.Schema.Name, c.field.Name, gorm.ErrInvalidValue)

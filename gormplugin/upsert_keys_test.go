@@ -111,3 +111,38 @@ func TestAnUpsertWorksWithoutDefaultTransactionsAndInPreparedStatements(t *testi
 		equal(t, "cities", db.count(t, "cities", "1 = 1"), 3)
 	}, &city{}, &street{})
 }
+
+// LAST_INSERT_ID is unsigned on MySQL: a negative key that was set to it would become the largest key.
+func TestAnUpsertThatMeetsANegativeKeyLeavesIt(t *testing.T) {
+	type debt struct {
+		ID   snowflake.ID `gorm:"primaryKey;type:int"`
+		Name string       `gorm:"uniqueIndex;size:20"`
+		Note string
+	}
+	byName := clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.AssignmentColumns([]string{"note"})}
+	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
+		pool, err := db.DB.DB()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool.SetMaxOpenConns(1)
+		for _, mode := range []string{"", "STRICT_ALL_TABLES"} {
+			if db.mysql {
+				must(t, db.Exec("SET sql_mode = ?", mode))
+			}
+			must(t, db.Where("1 = 1").Delete(&debt{}))
+			must(t, db.Create(&[]debt{{ID: -5, Name: "a"}, {ID: -6, Name: "b"}}))
+			updated, skipped := debt{Name: "a", Note: "x"}, debt{Name: "a"}
+			must(t, db.Clauses(byName).Create(&updated))
+			must(t, db.Clauses(nothing).Create(&skipped))
+			several := []debt{{Name: "a", Note: "y"}, {Name: "c"}, {Name: "b", Note: "y"}}
+			must(t, db.Clauses(byName).Create(&several))
+			equal(t, "key of the record that updated a row", updated.ID, -5)
+			equal(t, "key of the record that was skipped", skipped.ID, 0)
+			equal(t, "key of the first of several", several[0].ID, -5)
+			equal(t, "key of the last of several", several[2].ID, -6)
+			db.wantKeys(t, "debts", -5, -6, several[1].ID)
+			equal(t, "rows that were updated", db.count(t, "debts", "note = ?", "y"), 2)
+		}
+	}, &debt{})
+}
