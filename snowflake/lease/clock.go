@@ -46,7 +46,8 @@ func (l *Lease) checkClocks(grant Grant, tick int64, gap time.Duration) error {
 	if l.running() {
 		return nil // a generator that has started keeps its clock, which does not step back
 	}
-	if skew := l.skew + gap; !grant.Now.IsZero() && skew.Abs() > l.cfg.maxSkew {
+	// The skew is 0 if the store has no clock of its own: its clock is then that of the lease.
+	if skew := l.skew + gap; skew.Abs() > l.cfg.maxSkew {
 		return fmt.Errorf("%w by %v, more than %v", ErrClockSkew, skew, l.cfg.maxSkew)
 	}
 	// The owner before may have had the greatest skew in the other direction.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
@@ -39,6 +40,7 @@ func TestOpenRefusesClocksThatAreOff(t *testing.T) {
 	})
 }
 
+// A store without a clock has that of the lease.
 func TestTheGeneratorsOwnClockIsComparedWithTheStores(t *testing.T) {
 	for name, test := range map[string]struct {
 		off  time.Duration
@@ -51,14 +53,32 @@ func TestTheGeneratorsOwnClockIsComparedWithTheStores(t *testing.T) {
 		"behind by the limit": {-9 * time.Second, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			clock := &handClock{wall: time.Now().Add(test.off)}
-			l, err := lease.Open(t.Context(), leasetest.NewMemory(time.Now), options(t, lease.WithGenerator(snowflake.WithClock(clock)))...)
-			if !errors.Is(err, test.want) {
-				t.Errorf("Open: %v, want %v", err, test.want)
-			}
-			if err == nil {
-				mustClose(t, l)
+			for kind, store := range map[string]lease.Store{
+				"a store": leasetest.NewMemory(time.Now), "a store without a clock": leasetest.NewMemory(nil),
+			} {
+				clock := &handClock{wall: time.Now().Add(test.off)}
+				l, err := lease.Open(t.Context(), store, options(t, lease.WithGenerator(snowflake.WithClock(clock)))...)
+				if !errors.Is(err, test.want) {
+					t.Errorf("Open on %s: %v, want %v", kind, err, test.want)
+				}
+				if err == nil {
+					mustClose(t, l)
+				}
 			}
 		})
 	}
+}
+
+func TestAClockThatIsAheadOfFilesHarmsNoLaterOpen(t *testing.T) {
+	files, err := filelease.New(t.TempDir())
+	store := openFile(t, files, err)
+	wrong := snowflake.WithClock(&handClock{wall: time.Now().Add(24 * time.Hour)})
+	l, err := lease.Open(t.Context(), store, options(t, lease.WithWorkers(0, 0), lease.WithGenerator(wrong))...)
+	if !errors.Is(err, lease.ErrClockSkew) {
+		t.Errorf("Open a day ahead: %v, want ErrClockSkew", err)
+	}
+	if err == nil {
+		mustClose(t, l)
+	}
+	mustClose(t, mustOpen(t, store, lease.WithWorkers(0, 0)))
 }

@@ -24,7 +24,8 @@ var (
 	// of two layouts can be equal.
 	ErrLayout = errors.New("lease: the namespace has another layout")
 
-	// ErrClockSkew is returned by Open if the generator's clock and the store's differ by more than the limit.
+	// ErrClockSkew is returned by Open if the generator's clock and the store's differ by more than the limit. A store
+	// without a clock of its own has the system clock, from which a generator with a clock of its own may differ.
 	ErrClockSkew = errors.New("lease: the clock differs from the store's")
 
 	// ErrBehindHorizon is returned by Open if the clock is behind the horizon of the worker by more than a window and

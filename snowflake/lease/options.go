@@ -63,7 +63,7 @@ func WithNamespace(name string) Option {
 }
 
 // WithGenerator sets options of the generator, such as its layout and its lead. A clock of the generator's own is
-// compared with the store's clock like the system clock.
+// compared with the store's clock like the system clock, and with the system clock if the store has none.
 func WithGenerator(opts ...snowflake.Option) Option {
 	return optionFunc(func(c *config) error {
 		for _, opt := range opts {
