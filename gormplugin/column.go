@@ -187,8 +187,8 @@ func isNumber(field *schema.Field) bool {
 	return isKeyType(field.FieldType) || isInteger(field.FieldType) || field.GORMDataType == "bigint" // sqltypes.Null
 }
 
-// holdsNumbers reports whether the type t, or what it points to, gives the database numbers. The fields of a foreign key
-// do not tell: GORM copies the database's type from the key to which they refer.
+// holdsNumbers reports whether the type t, or what it points to, gives the database numbers. The fields of a foreign
+// key do not tell: GORM copies the database's type from the key to which they refer.
 func holdsNumbers(t reflect.Type) bool {
 	t = indirect(t)
 	if typed, ok := reflect.TypeAssert[schema.GormDataTypeInterface](reflect.New(t)); ok {

@@ -78,8 +78,8 @@
 //
 // Maps are filled in place, under the name of the column; they may hold a key under the name of the column or the
 // field. Select("Name") still writes the key. SkipHooks skips hooks, not keys. Structs and arrays by value cannot take
-// a key, and get an error that wraps gorm.ErrInvalidValue instead of a row; so do nil maps. So do values of another type
-// than the model, unless they have an ID wherever the model has a field to fill: GORM goes by the positions of the
+// a key, and get an error that wraps gorm.ErrInvalidValue instead of a row; so do nil maps. So do values of another
+// type than the model, unless they have an ID wherever the model has a field to fill: GORM goes by the positions of the
 // fields, not by their names. The ID may be of another type there, but not text for a number or the reverse.
 //
 // A pointer that is more than once in a slice is one record, and one record has one key. Create returns an error that

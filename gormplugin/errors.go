@@ -14,9 +14,9 @@ var (
 	ErrTag = errors.New("gormplugin: invalid tag")
 
 	// ErrKeyUnknown is wrapped by the error of a Create whose conflict clause kept a record from being written under
-	// its own key, if other rows are about to refer to that record and the key of the existing row is not known.
-	// Those rows would be orphans: associations of the record, or the row or join row of a relation that has the record
-	// as its association. Create returns it before they are written. The default transaction is rolled back; under
+	// its own key, if other rows are about to refer to that record and the key of the existing row is not known. Those
+	// rows would be orphans: associations of the record, or the row or join row of a relation that has the record as
+	// its association. Create returns it before they are written. The default transaction is rolled back; under
 	// SkipDefaultTransaction the rows that were written before stay.
 	ErrKeyUnknown = errors.New("gormplugin: key unknown after a conflict")
 

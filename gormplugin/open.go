@@ -13,7 +13,7 @@ import (
 
 // Open makes a plugin that needs no worker number, and registers it with db: it leases a worker in db's own database
 // and fills keys with IDs of that worker. Any number of processes may do so, on any number of hosts: no two of them
-// have the same worker at a time, and no ID comes twice. See [lease] for how.
+// have the same worker at a time, and no ID is issued twice. See [lease] for how.
 //
 //	plugin, err := gormplugin.Open(ctx, db)
 //	...

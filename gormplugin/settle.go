@@ -39,8 +39,8 @@ func (c *creation) settle(db *gorm.DB) {
 	}
 }
 
-// finish is the callback at the end of a Create. If the statement has failed, and its rows are not there, the IDs
-// that the records got are cleared. Its rows are there if it failed later, in a transaction that goes on.
+// finish is the callback at the end of a Create. If the statement has failed, and its rows are not there, the IDs that
+// the records got are cleared. Its rows are there if it failed later, in a transaction that goes on.
 func (h *handle) finish(db *gorm.DB) {
 	h.withdraw(db)
 	c := h.forget(db.Statement)

@@ -167,7 +167,8 @@ func (c *core) wall(now nanos) time.Time { return c.layout.Epoch().Add(time.Dura
 // span returns the duration of n ticks.
 func (c *core) span(n ticks) time.Duration { return time.Duration(n) * c.layout.tick }
 
-// inOtherBubble reports whether the caller and the core are not in the same testing/synctest bubble, or not both outside.
+// inOtherBubble reports whether the caller and the core are not in the same testing/synctest bubble, or not both
+// outside.
 func (c *core) inOtherBubble() bool { return (c.clock == nil || c.bubble) && c.bubble != inBubble() }
 
 // exhausted returns the error for a time that has no ID left.

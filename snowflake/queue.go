@@ -55,8 +55,8 @@ func (c *core) takeInTurn(ctx context.Context, r reach, now nanos, count uint64)
 	}
 }
 
-// join takes the states if there is room and no call waits. Otherwise it puts a request into the queue and returns it. A
-// call that would be served too late gets an error: if it waited, nobody would issue its IDs, and the calls behind it
+// join takes the states if there is room and no call waits. Otherwise it puts a request into the queue and returns it.
+// A call that would be served too late gets an error: if it waited, nobody would issue its IDs, and the calls behind it
 // would be late too.
 func (c *core) join(ctx context.Context, r reach, now nanos, count uint64) (first state, own *request, err error) {
 	c.queueLock.Lock()

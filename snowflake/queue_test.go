@@ -13,8 +13,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Twice as many IDs are wanted as the layout has. Calls that cannot have theirs in time are rejected at once, so that the
-// others get all there are.
+// Twice as many IDs are wanted as the layout has. Calls that cannot have theirs in time are rejected at once, so that
+// the others get all there are.
 func TestUnderOverloadNoIDIsTakenForACallWhoseDeadlineIsTooEarly(t *testing.T) {
 	for _, timeout := range []time.Duration{500 * time.Millisecond, 1200 * time.Millisecond, 2500 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {

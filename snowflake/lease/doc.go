@@ -1,5 +1,5 @@
-// Package lease gives each process a worker number of its own, so that no ID comes twice whatever clocks, pauses, kills
-// and networks do:
+// Package lease gives each process a worker number of its own, so that no ID is issued twice whatever clocks, pauses,
+// kills and networks do:
 //
 //	store, err := sqllease.New(db, sqllease.Postgres) // or MySQL, SQLite
 //	err = store.Migrate(ctx)                          // creates the table if it does not exist
@@ -24,7 +24,7 @@
 //
 // # What is promised
 //
-// No ID comes twice in a namespace, as long as the store keeps what it has committed. Not covered are: a store that
+// No ID is issued twice in a namespace, as long as the store keeps what it has committed. Not covered are: a store that
 // forgets committed writes, after a failover to a replica that lagged behind or a restore from a backup, together with
 // a wrong clock or an owner that still runs; a virtual machine that is cloned while it runs, since both copies are one
 // owner to the store; and processes that use a worker of the namespace without a lease.

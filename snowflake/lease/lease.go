@@ -103,7 +103,8 @@ func (l *Lease) Generator() *snowflake.Generator { return l.lessee.Generator() }
 //
 // ctx bounds the wait for the store. If ctx has already ended, Close still asks the store, for at most a second. After
 // an error Close can be called again. If it never succeeds, the worker is free after two windows, at the old horizon;
-// on files, when the store is closed or the process ends. It is no error if the worker was lost.
+// on files, when the store is closed or the process ends. The same is true of a worker whose acquisition after a loss
+// Close has interrupted. It is no error if the worker was lost.
 func (l *Lease) Close(ctx context.Context) error {
 	next := l.lessee.Close(ErrClosed) // first, since what is given back must not be issued
 	l.stop()

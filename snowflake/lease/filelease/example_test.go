@@ -48,7 +48,7 @@ func ExampleNew() {
 	// worker 1
 }
 
-// A process whose worker number is given to it keeps its horizon in a file, so that no ID comes twice if it is
+// A process whose worker number is given to it keeps its horizon in a file, so that no ID is issued twice if it is
 // restarted after its clock was set back.
 func ExampleNewStateFile() {
 	dir, err := os.MkdirTemp("", "worker") // a program uses a folder that outlives the process

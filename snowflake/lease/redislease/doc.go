@@ -14,7 +14,7 @@
 //
 // # A Redis that forgets
 //
-// That no ID comes twice requires a store that keeps what it has confirmed. Redis does so with appendonly yes and
+// That no ID is issued twice requires a store that keeps what it has confirmed. Redis does so with appendonly yes and
 // appendfsync always, as long as no replica is promoted. Otherwise it may forget:
 //
 //   - appendfsync everysec, the default of an append-only file, loses about a second when the machine crashes;
@@ -26,8 +26,8 @@
 //
 // The next owner of a worker then starts at a horizon that is too low, or at none, and may issue the IDs of the earlier
 // owner again. [WithGuard] prevents that: an owner starts so far ahead of its clock that it is above all that an
-// earlier owner can have been granted. An ID then comes twice only if Redis forgets and, at the same time, a clock is
-// wrong by more than the guard allows for. Use a guard, or a Redis that does not forget, or sqllease.
+// earlier owner can have been granted. An ID is then issued twice only if Redis forgets and, at the same time, a clock
+// is wrong by more than the guard allows for. Use a guard, or a Redis that does not forget, or sqllease.
 //
 // With allkeys-lru and the other eviction policies on all keys Acquire returns an error, if the client may read the
 // setting with CONFIG GET. If it may not, set maxmemory-policy to noeviction or to one of the volatile policies, which

@@ -55,7 +55,7 @@ const (
 // Schema returns the statement with which Migrate creates the table, for migrations of your own: CREATE TABLE IF NOT
 // EXISTS without a semicolon.
 //
-// Rows must not be deleted: a row holds the horizon of its worker, and without that IDs may come twice.
+// Rows must not be deleted: a row holds the horizon of its worker, and without that IDs may repeat.
 func (s *Store) Schema() string {
 	columns, after := columnsPostgres, ""
 	switch s.dialect {

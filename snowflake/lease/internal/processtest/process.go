@@ -1,5 +1,5 @@
-// Package processtest starts processes that issue IDs under a lease, and checks that no ID comes twice. The processes
-// are the test binary, started again with an Order: see Main.
+// Package processtest starts processes that issue IDs under a lease, and checks that no ID is issued twice. The
+// processes are the test binary, started again with an Order: see Main.
 package processtest
 
 import (

@@ -128,12 +128,12 @@ func (p *simProcess) extendByExpiry() bool {
 }
 
 // TestTheSimulatorCatchesEveryBrokenRule breaks one rule after the other. Each time there must be schedules in which an
-// invariant fails, and some in which an ID comes twice if only that is checked. Otherwise the simulator, or the rule,
-// would be useless.
+// invariant fails, and some in which an ID is issued twice if only that is checked. Otherwise the simulator, or the
+// rule, would be useless.
 func TestTheSimulatorCatchesEveryBrokenRule(t *testing.T) {
 	const (
 		soonest = 100  // schedules for an invariant to fail
-		latest  = 4000 // for an ID to come twice
+		latest  = 4000 // for an ID to repeat
 	)
 	for _, rule := range []struct {
 		name string

@@ -3,13 +3,13 @@ package simulator
 import "testing"
 
 // TestAStoreThatForgetsIsOutsideThePromise shows what is not promised: with a store that falls back to a copy without
-// its last commits, as asynchronous replicas do, IDs come twice even if all clocks are right.
+// its last commits, as asynchronous replicas do, IDs repeat even if all clocks are right.
 func TestAStoreThatForgetsIsOutsideThePromise(t *testing.T) {
 	mustCatch(t, simKind{forgets: true, unique: true}, 2000)
 }
 
 // TestAGuardOfAWindowAnswersAStoreThatForgets shows the effect of a guard: if owners start above all that a lost
-// horizon can have been, those whose lease has expired must acquire again, and clocks are right, no ID comes twice.
+// horizon can have been, those whose lease has expired must acquire again, and clocks are right, no ID is issued twice.
 func TestAGuardOfAWindowAnswersAStoreThatForgets(t *testing.T) {
 	var total simTally
 	for seed := range uint64(schedules(2000)) {

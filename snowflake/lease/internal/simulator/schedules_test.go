@@ -23,7 +23,7 @@ func report(t testing.TB, w *simWorld, seed uint64) {
 }
 
 // TestNoScheduleRepeatsAnID tries thousands of random schedules: whatever clocks, pauses, crashes and networks do, no
-// ID comes twice, and when all faults are corrected every process issues again. SNOWFLAKE_TEST_SEED makes the one
+// ID is issued twice, and when all faults are corrected every process issues again. SNOWFLAKE_TEST_SEED makes the one
 // schedule of a seed.
 func TestNoScheduleRepeatsAnID(t *testing.T) {
 	first := uint64(1)
