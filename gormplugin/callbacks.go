@@ -49,7 +49,7 @@ func register(db *gorm.DB, c *config) error {
 	}
 	err := errors.Join(
 		wait,
-		create.Before("gorm:before_create").Register("snowflake:fill", h.fill),
+		create.Before("gorm:before_create").Register("snowflake:fill", h.start),
 		create.Before("gorm:save_before_associations").Register("snowflake:announce_before", h.announceBefore),
 		create.Before("gorm:create").Register("snowflake:rewrite", h.rewrite),
 		create.Before("gorm:save_after_associations").Register("snowflake:settle", h.settle),

@@ -44,9 +44,13 @@ func (h *handle) rewrite(db *gorm.DB) {
 		h.fill(db)
 		c = h.creationOf(stmt)
 	}
+	clauses := len(stmt.Clauses)
+	if c != nil {
+		clauses-- // its own
+	}
 	p := h.planOf(s)
 	if db.Error != nil || len(p.columns) == 0 ||
-		len(stmt.Selects) == 0 && len(stmt.Clauses) == 0 && len(s.CreateClauses) == 0 {
+		len(stmt.Selects) == 0 && clauses == 0 && len(s.CreateClauses) == 0 {
 		return
 	}
 	if c == nil {

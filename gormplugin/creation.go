@@ -15,13 +15,12 @@ import (
 // handle is what the callbacks of one database share.
 type handle struct {
 	*config
-	returning bool                     // the dialect has INSERT ... RETURNING
-	mysql     bool                     // conflicts are handled by ON DUPLICATE KEY UPDATE, which has no conflict target
-	plans     sync.Map                 // *schema.Schema to *plan
-	last      atomic.Pointer[plan]     // the plan that was used last, mostly the next one too
-	warned    sync.Map                 // reflect.Type of models
-	announces atomic.Bool              // a model has relations to announce
-	running   atomic.Pointer[creation] // of the Create that runs, or of one of several
+	returning bool                 // the dialect has INSERT ... RETURNING
+	mysql     bool                 // conflicts are handled by ON DUPLICATE KEY UPDATE, which has no conflict target
+	plans     sync.Map             // *schema.Schema to *plan
+	last      atomic.Pointer[plan] // the plan that was used last, mostly the next one too
+	warned    sync.Map             // reflect.Type of models
+	announces atomic.Bool          // a model has relations to announce
 }
 
 func (h *handle) planOf(s *schema.Schema) *plan {
@@ -48,32 +47,26 @@ type creation struct {
 	given   []snowflake.ID // for each record and column the ID it got, or 0; nil if none got one
 	one     [1]snowflake.ID
 
-	kept     bool      // remember has run
 	settled  bool      // settle has run
 	failed   bool      // before settle ran: no row was written
 	changes  *changes  // nil if the statement is as it was
 	conflict *conflict // nil if no record can have conflicted with a row
 }
 
-// creationKey is the key of a creation among the settings of a statement.
-type creationKey struct{}
+// creationKey is the name of a creation among the clauses of a statement.
+const creationKey = "snowflake:creation"
 
-// remember keeps a creation for the next callbacks: in the handle if no other Create runs, which saves 2 % of a Create
-// (go test -run '^$' -bench 'Create$' -benchtime 10000x ./gormplugin), else in the settings. A statement has one at
-// most.
-func (h *handle) remember(c *creation) {
-	if !c.kept && !h.running.CompareAndSwap(nil, c) {
-		c.stmt.Settings.Store(creationKey{}, c)
-	}
-	c.kept = true
-}
+// Build makes a creation a clause, which no statement has in its text.
+func (c *creation) Build(clause.Builder) {}
 
-// creationOf returns the creation of the statement, or nil.
+// remember keeps a creation for the next callbacks, among the clauses, since GORM's own Create makes that map anyway.
+// The settings are a sync.Map, and their first entry takes 2 % of a Create (go test -run '^$' -bench 'Create$'
+// -benchtime 10000x ./gormplugin). A statement has one creation at most.
+func (h *handle) remember(c *creation) { c.stmt.Clauses[creationKey] = clause.Clause{Expression: c} }
+
+// creationOf returns the creation of the statement, or nil. A copy of a statement has the clauses of the original.
 func (h *handle) creationOf(stmt *gorm.Statement) *creation {
-	if c := h.running.Load(); c != nil && c.stmt == stmt {
-		return c
-	}
-	if c := inherited[*creation](stmt, creationKey{}); c != nil && c.stmt == stmt {
+	if c, _ := stmt.Clauses[creationKey].Expression.(*creation); c != nil && c.stmt == stmt {
 		return c
 	}
 	return nil
@@ -82,10 +75,21 @@ func (h *handle) creationOf(stmt *gorm.Statement) *creation {
 // forget returns the creation of the statement, or nil, and removes it: the statement may be used again.
 func (h *handle) forget(stmt *gorm.Statement) *creation {
 	c := h.creationOf(stmt)
-	if c != nil && !h.running.CompareAndSwap(c, nil) {
-		stmt.Settings.Delete(creationKey{})
-	}
+	delete(stmt.Clauses, creationKey)
 	return c
+}
+
+// start is the callback before all others of a Create. A creation that is there is left over from a Create of the same
+// statement that a panic in a hook has ended, and so is the text, which GORM would run again.
+func (h *handle) start(db *gorm.DB) {
+	stmt := db.Statement
+	if c := h.creationOf(stmt); c != nil && (c.settled || !isBuilt(stmt)) {
+		h.forget(stmt)
+		c.restore()
+		stmt.SQL.Reset()
+		stmt.Vars = nil
+	}
+	h.fill(db)
 }
 
 // gaveID returns the ID that column j of record i got, or 0.
@@ -117,9 +121,13 @@ func (c *creation) takeBack(p *plan) {
 	if ok, err := r.of(c.stmt); !ok || err != nil {
 		return
 	}
-	for i := range r.n {
-		for j, column := range c.columns {
-			if id := c.gaveID(i, j); id != 0 && r.load(i, column).id == id {
+	for j, column := range c.columns {
+		given := make(map[snowflake.ID]bool, r.n) // by no record's place: GORM may put other records into the slice
+		for at := j; at < len(c.given); at += len(c.columns) {
+			given[c.given[at]] = c.given[at] != 0
+		}
+		for i := range r.n {
+			if (r.isMap || r.at(i).IsValid()) && given[r.load(i, column).id] {
 				r.store(i, column, value{})
 			}
 		}

@@ -24,8 +24,13 @@
 //
 // A key that is set stays, also a negative one: only 0 means "no ID yet". If a statement fails, the keys that it gave
 // to its records are cleared, also if an association or an AfterCreate hook fails and the statement's own transaction
-// is rolled back. As GORM's auto-increment keys do, they stay after a rollback by the caller, in associations whose own
-// statement succeeded, and if the commit itself fails.
+// is rolled back. As GORM's auto-increment keys do, they stay after a rollback by the caller, and if the commit itself
+// fails. They also stay, whether or not the rows are rolled back,
+//
+//   - in associations whose own INSERT succeeded, even if something fails after it: a hook of theirs, another
+//     association, or the statement that saves them;
+//   - in the batches of CreateInBatches or CreateBatchSize before the one that fails;
+//   - without any transaction, if the context has ended or the connection was lost: the row may be there.
 //
 // The key is GORM's prioritized primary field: the field ID, or the only primary key. Of the key (TenantID, ID) that is
 // ID, and of two ID fields with other names neither. Never filled are:

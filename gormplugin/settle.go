@@ -1,7 +1,13 @@
 package gormplugin
 
 import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
 	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 
@@ -43,14 +49,27 @@ func (c *creation) settle(db *gorm.DB) {
 // the records got are cleared. Its rows are there if it failed later, in a transaction that goes on.
 func (h *handle) finish(db *gorm.DB) {
 	h.withdraw(db)
-	c := h.forget(db.Statement)
-	if c == nil {
-		return
+	if c := h.forget(db.Statement); c != nil {
+		c.settle(db) // if it has not run yet: the application has removed the callback before which it runs
+		if db.Error != nil && (hasTransaction(db) || c.failed && !mayBeThere(db)) {
+			c.takeBack(h.planOf(db.Statement.Schema))
+		}
 	}
-	c.settle(db) // if it has not run yet: the application has removed the callback before which it runs
-	if db.Error != nil && (c.failed || hasTransaction(db)) {
-		c.takeBack(h.planOf(db.Statement.Schema))
+}
+
+// mayBeThere reports whether a statement that has failed may have written its rows all the same. Outside of a
+// transaction the server finishes what it has begun, also if the caller no longer waits for it or the connection is
+// lost.
+func mayBeThere(db *gorm.DB) bool {
+	if _, inside := db.Statement.ConnPool.(gorm.TxCommitter); inside {
+		return false
 	}
+	var network net.Error
+	err := db.Error
+	return db.Statement.Context.Err() != nil || errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		strings.Contains(err.Error(), "invalid connection") // mysql.ErrInvalidConn
 }
 
 // lastInsertID returns what noteRowsMet has made MySQL keep, 0 if no record conflicted with a row.
