@@ -1,6 +1,7 @@
 package gormplugin_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
@@ -95,5 +96,46 @@ func eventually(t testing.TB, what string, condition func() bool) {
 		if time.Since(begin) > time.Minute {
 			t.Fatalf("%s: not within a minute", what)
 		}
+	}
+}
+
+func TestALostLeaseGoesOnUnderAnotherWorker(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		t.Parallel()
+		h := openHandle(t, target.Dialector(), gorm.Config{})
+		h.leased(t, quick())
+		h.migrate(t, &user{})
+		a := user{Name: "a"}
+		must(t, h.Create(&a))
+		must(t, h.Exec("UPDATE snowflake_leases SET epoch = epoch + 1, token = 'another', expires_ms = expires_ms + 1000000 WHERE worker >= 0"))
+		b := user{Name: "b"}
+		eventually(t, "another worker", func() bool {
+			b.ID = 0
+			must(t, h.Create(&b))
+			return workerOf(b.ID) != workerOf(a.ID)
+		})
+		if b.ID <= a.ID {
+			t.Errorf("key %d comes after %d", b.ID, a.ID)
+		}
+	})
+}
+
+func TestALeaseThatStopsOnLossFailsCreates(t *testing.T) {
+	h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
+	h.leased(t, quick(lease.StopOnLoss()))
+	h.migrate(t, &user{})
+	must(t, h.Exec("UPDATE snowflake_leases SET epoch = epoch + 1, token = 'another' WHERE worker >= 0"))
+	var err error
+	eventually(t, "the loss", func() bool {
+		err = h.Create(&user{Name: "a"}).Error
+		return err != nil
+	})
+	if !errors.Is(err, lease.ErrLost) {
+		t.Errorf("Create: %v, want ErrLost", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if err := h.WithContext(ctx).Create(&user{Name: "a"}).Error; !errors.Is(err, lease.ErrLost) {
+		t.Errorf("Create with a context: %v, want ErrLost", err)
 	}
 }

@@ -8,11 +8,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
@@ -130,4 +132,78 @@ func TestAContextThatEndsEndsTheWaitForTheLease(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+func TestNestedTransactionsAndSavepointsKeepTheLease(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		h := openHandle(t, target.Dialector(), gorm.Config{})
+		h.leased(t, quick())
+		h.migrate(t, &user{})
+		undone := errors.New("undone")
+		seen := map[snowflake.ID]bool{}
+		create := func(db *gorm.DB) {
+			t.Helper()
+			u := user{Name: "a"}
+			must(t, db.Create(&u))
+			if seen[u.ID] {
+				t.Errorf("key %d was issued twice", u.ID)
+			}
+			seen[u.ID] = true
+		}
+		err := h.Transaction(func(tx *gorm.DB) error {
+			create(tx)
+			if err := tx.Transaction(func(nested *gorm.DB) error { create(nested); return undone }); !errors.Is(err, undone) {
+				t.Error(err)
+			}
+			must(t, tx.SavePoint("s"))
+			create(tx)
+			must(t, tx.RollbackTo("s"))
+			create(tx)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Transaction(func(tx *gorm.DB) error { create(tx); return undone }); !errors.Is(err, undone) {
+			t.Error(err)
+		}
+		create(h.DB)
+		var rows int64
+		must(t, h.Model(&user{}).Count(&rows))
+		equal(t, "rows", rows, 3)
+		equal(t, "workers held", h.held(t), 1) // no rollback has undone the lease
+	})
+}
+
+func TestManyGoroutinesOfSeveralHandlesRepeatNoKey(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		const handles, routines, each = 3, 4, 30
+		var (
+			wait sync.WaitGroup
+			errs = make(chan error, handles*routines*each)
+		)
+		first := openHandle(t, target.Dialector(), gorm.Config{})
+		first.migrate(t, &user{})
+		for range handles {
+			h := openHandle(t, target.Dialector(), gorm.Config{})
+			h.leased(t, quick(lease.WithWindow(time.Second)))
+			for range routines {
+				wait.Go(func() {
+					for range each {
+						errs <- h.Create(&user{Name: "a"}).Error // a key that was issued twice is an error of the primary key
+					}
+				})
+			}
+		}
+		wait.Wait()
+		close(errs)
+		for err := range errs {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		var rows int64
+		must(t, first.Model(&user{}).Count(&rows))
+		equal(t, "rows", rows, handles*routines*each)
+	})
 }

@@ -1,6 +1,7 @@
 package gormplugin_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -113,5 +114,62 @@ func TestAHandleThatIsUsedAgainHasItsStatementAsItWas(t *testing.T) {
 			return true
 		})
 		db.wantKeys(t, "users", firstID, firstID+1)
+	}, &user{})
+}
+
+func TestSavepointsRollBackToTheRowsBefore(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		u, v := user{Name: "u"}, user{Name: "v"}
+		err := db.Transaction(func(tx *gorm.DB) error {
+			must(t, tx.Create(&u))
+			inner := tx.Transaction(func(tx *gorm.DB) error {
+				must(t, tx.Create(&v))
+				return errEmpty
+			})
+			if !errors.Is(inner, errEmpty) {
+				t.Errorf("inner transaction: %v", inner)
+			}
+			return tx.Create(&v).Error
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		db.wantKeys(t, "users", firstID, firstID+1)
+		wantCalls(t, db.gen, 1, 1)
+	}, &user{})
+}
+
+func TestTheGenericsAPIIsFilledAsWell(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		ctx := context.Background()
+		u := user{Name: "a"}
+		if err := gorm.G[user](db.DB).Create(ctx, &u); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "Create", u.ID, firstID)
+		many := named("b", "c", "d")
+		if err := gorm.G[user](db.DB).CreateInBatches(ctx, &many, 2); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "CreateInBatches", many[2].ID, firstID+3)
+		v := user{Name: "e"}
+		if err := gorm.G[user](db.DB).Select("Name").Create(ctx, &v); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "Select", v.ID, firstID+4)
+		if err := gorm.G[user](db.DB).Table("users").Create(ctx, &user{Name: "f"}); err != nil {
+			t.Fatal(err)
+		}
+		result := gorm.WithResult()
+		if err := gorm.G[user](db.DB, result).Create(ctx, &user{Name: "g"}); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "rows of WithResult", result.RowsAffected, 1)
+		found, err := gorm.G[user](db.DB).Where("id = ?", firstID).First(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "First", found.Name, "a")
+		wantCalls(t, db.gen, 1, 2, 1, 1, 1, 1)
 	}, &user{})
 }
