@@ -20,7 +20,9 @@ func Cleanup(ctx context.Context, name string, c Config) (removed []string, kept
 		removed, err = tempdir.Clean(c.SQLiteDir, tempdir.Files)
 		return removed, nil, err
 	case "postgres":
-		return cleanPostgres(ctx, c)
+		return cleanPostgres(ctx, c.Postgres)
+	case "postgres18":
+		return cleanPostgres(ctx, c.Postgres18)
 	case "mariadb":
 		return cleanMariaDB(ctx, c)
 	default:
@@ -59,8 +61,8 @@ func drop(places []found, quote func(string) string, exec func(quoted string) er
 	return removed, kept, nil
 }
 
-func cleanPostgres(ctx context.Context, c Config) ([]string, []Kept, error) {
-	config, err := pgx.ParseConfig(c.Postgres)
+func cleanPostgres(ctx context.Context, dsn string) ([]string, []Kept, error) {
+	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, nil, &badDSN{postgresForm, err}
 	}

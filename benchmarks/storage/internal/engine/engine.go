@@ -17,8 +17,10 @@ var ErrNoBulk = Unsupported("no bulk load on this database")
 // Engine is a database with a place for this run only: a schema, a database or a file, created by Open and removed by
 // Close. It is safe for concurrent use, except Close.
 type Engine interface {
-	// Name is "sqlite", "postgres" or "mariadb".
+	// Name is one of Names.
 	Name() string
+	// Dialect is "sqlite", "postgres" or "mariadb".
+	Dialect() string
 	// DB is the pool, with that place as its default.
 	DB() *sql.DB
 	// Settings returns the version and the settings that influence the figures, in a fixed order.
@@ -130,13 +132,14 @@ func since[T ~int64](now, before T) T {
 }
 
 // Names returns the names of the engines.
-func Names() []string { return []string{"sqlite", "postgres", "mariadb"} }
+func Names() []string { return []string{"sqlite", "postgres", "postgres18", "mariadb"} }
 
 // Config tells how to reach the databases.
 type Config struct {
-	SQLiteDir string // folder of its files; empty: a temporary folder
-	Postgres  string // DSN
-	MariaDB   string // DSN of github.com/go-sql-driver/mysql
+	SQLiteDir  string // folder of its files; empty: a temporary folder
+	Postgres   string // DSN
+	Postgres18 string // DSN of a second PostgreSQL, of version 18 or later
+	MariaDB    string // DSN of github.com/go-sql-driver/mysql
 	// Durable keeps the database's own settings for commits. Without it commits are not flushed, if a session can
 	// choose, so that the figures are those of the B-trees and not of the disk.
 	Durable bool
@@ -148,7 +151,9 @@ func Open(ctx context.Context, name string, c Config) (Engine, error) {
 	case "sqlite":
 		return openSQLite(ctx, c)
 	case "postgres":
-		return openPostgres(ctx, c)
+		return openPostgres(ctx, name, c.Postgres, c.Durable)
+	case "postgres18":
+		return openPostgres(ctx, name, c.Postgres18, c.Durable)
 	case "mariadb":
 		return openMariaDB(ctx, c)
 	default:

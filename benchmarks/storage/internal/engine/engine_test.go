@@ -174,7 +174,7 @@ func roles(list []Tree) []Role {
 
 func wantRoles(e Engine, k key.Kind) []Role {
 	switch {
-	case e.Name() == "mariadb", e.Name() == "sqlite" && k.Store == key.Integer && !k.Beside:
+	case e.Dialect() == "mariadb", e.Name() == "sqlite" && k.Store == key.Integer && !k.Beside:
 		return []Role{Clustered, Secondary}
 	default:
 		return []Role{Rows, Primary, Secondary}

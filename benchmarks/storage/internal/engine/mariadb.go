@@ -155,6 +155,7 @@ func isNumber(err error, numbers ...uint16) bool {
 func denied(err error) bool { return isNumber(err, 1044, 1045, 1142, 1143, 1227) }
 
 func (e *mariadb) Name() string           { return "mariadb" }
+func (e *mariadb) Dialect() string        { return "mariadb" }
 func (e *mariadb) DB() *sql.DB            { return e.db }
 func (e *mariadb) Placeholder(int) string { return "?" }
 

@@ -21,6 +21,7 @@ import (
 // postgres is a schema of its own in a PostgreSQL database.
 type postgres struct {
 	notes
+	name       string // one of Names
 	db         *sql.DB
 	config     *pgx.ConnConfig
 	schema     string
@@ -35,13 +36,13 @@ type postgres struct {
 const postgresForm = "PostgreSQL: the DSN is not understood; it looks like postgres://user:password@host:5432/database " +
 	"or host=... user=... dbname=..."
 
-func openPostgres(ctx context.Context, c Config) (Engine, error) {
-	config, err := pgx.ParseConfig(c.Postgres)
+func openPostgres(ctx context.Context, name, dsn string, durable bool) (Engine, error) {
+	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, &badDSN{postgresForm, err}
 	}
-	e := &postgres{config: config, schema: newPlace()}
-	if err := e.open(ctx, c.Durable); err != nil {
+	e := &postgres{name: name, config: config, schema: newPlace()}
+	if err := e.open(ctx, durable); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
@@ -145,7 +146,8 @@ func (e *postgres) refresh(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-func (e *postgres) Name() string             { return "postgres" }
+func (e *postgres) Name() string             { return e.name }
+func (e *postgres) Dialect() string          { return "postgres" }
 func (e *postgres) DB() *sql.DB              { return e.db }
 func (e *postgres) Placeholder(n int) string { return "$" + strconv.Itoa(n) }
 func (e *postgres) Value(v any) any          { return v } // the driver sends [16]byte as uuid

@@ -47,7 +47,7 @@ func TestBulkKeepsEveryByte(t *testing.T) {
 			}
 			must(t, e.Create(t.Context(), table))
 			names := []string{"", "tab\tnew\nline\rback\\slash\\N", `"quoted", 'so'`, "Zürich 東京 🙂"}
-			if e.Name() == "mariadb" {
+			if e.Dialect() == "mariadb" {
 				names = append(names, "nul\x00byte")
 			}
 			made := time.Date(2026, 3, 4, 5, 6, 7, 890_123_000, time.UTC)
@@ -133,7 +133,7 @@ func TestUsageCounts(t *testing.T) {
 		if u.Hits < 20_000 {
 			t.Errorf("%d pages were in the cache; each row looks at one at least", u.Hits)
 		}
-		if e.Name() == "postgres" && u.PageImages < 0 || e.Name() == "mariadb" && u.PageImages != -1 {
+		if e.Name() == "postgres" && u.PageImages < 0 || e.Dialect() == "mariadb" && u.PageImages != -1 {
 			t.Errorf("%d page images", u.PageImages)
 		}
 		if u.Written < 0 || u.Reads < 0 {

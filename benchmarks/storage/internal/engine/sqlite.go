@@ -58,6 +58,7 @@ var inURI = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23")
 func (e *sqlite) path() string { return filepath.Join(e.dir.Path, "storage.db") }
 
 func (e *sqlite) Name() string             { return "sqlite" }
+func (e *sqlite) Dialect() string          { return "sqlite" }
 func (e *sqlite) DB() *sql.DB              { return e.db }
 func (e *sqlite) Placeholder(n int) string { return fmt.Sprintf("?%d", n) }
 

@@ -76,14 +76,14 @@ const defaultFill = 90
 
 func arrivalCases(o Options, e engine.Engine) []measure.Params {
 	list := disorders
-	full := o.Rows >= fullGrid && e.Name() != "sqlite"
+	full := o.Rows >= fullGrid && e.Dialect() != "sqlite"
 	if full {
 		list = append(slices.Clip(list), more...)
 	}
 	rows := min(o.Rows, arrivalRows)
 	var cases []measure.Params
 	for _, d := range list {
-		if e.Name() != "postgres" {
+		if e.Dialect() != "postgres" {
 			cases = append(cases, d.params(rows, 0))
 			continue
 		}
@@ -202,7 +202,7 @@ func runArrival(ctx context.Context, b *Bench) (map[string]float64, error) {
 	w := &writer{b: b, conn: conn, source: source, in: Insert{
 		Table: table, Fill: func(row []any, _ int) { row[0] = int64(100) },
 		// COPY keeps the order of its rows and is fastest. The order of LOAD DATA is not documented.
-		Bulk: b.Name() == "postgres",
+		Bulk: b.Dialect() == "postgres",
 	}}
 	defer w.close()
 	rows := b.Number("rows")

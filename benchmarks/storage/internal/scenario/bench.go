@@ -110,7 +110,7 @@ func (b *Bench) Measure(ctx context.Context, tables []string, f func() error) (C
 // written returns the bytes written since before. Servers write pages long after they change, so it waits until all are
 // on disk; -1 if the server has still written nothing.
 func (b *Bench) written(ctx context.Context, tables []string, before engine.Usage, so int64) (int64, error) {
-	if so < 0 || b.Name() == "sqlite" {
+	if so < 0 || b.Dialect() == "sqlite" {
 		return so, nil
 	}
 	if err := b.Settle(ctx, tables...); err != nil {

@@ -13,7 +13,7 @@ var clients = Scenario{
 	Question: "What do keys cost when several clients insert at the same time and their batches overlap?",
 	Kinds:    []string{"auto", "explicit", "snowflake", "snowflake-workers", "uuidv7", "uuidv4", "uuidv4-text"},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
-		if e.Name() == "sqlite" {
+		if e.Dialect() == "sqlite" {
 			return nil // one writer at a time
 		}
 		var cases []measure.Params

@@ -18,7 +18,7 @@ var commit = Scenario{
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		var cases []measure.Params
 		for _, n := range o.Clients {
-			if n == 1 || e.Name() != "sqlite" {
+			if n == 1 || e.Dialect() != "sqlite" {
 				cases = append(cases, measure.P("rows", min(max(o.Rows/100, n), 2000), "clients", n))
 			}
 		}
@@ -30,7 +30,7 @@ var commit = Scenario{
 // durably returns the statements that make a connection wait for the disk and that restore its setting. On MariaDB this
 // is the server's setting.
 func (b *Bench) durably(ctx context.Context) (session, after string, err error) {
-	switch b.Name() {
+	switch b.Dialect() {
 	case "sqlite":
 		var before int
 		err = b.DB().QueryRowContext(ctx, "PRAGMA synchronous").Scan(&before)
@@ -44,7 +44,7 @@ func (b *Bench) durably(ctx context.Context) (session, after string, err error) 
 // unflushed returns a note if the server does not flush commits regardless of the connection's setting.
 func (b *Bench) unflushed(ctx context.Context) error {
 	setting, query, safe := "", "", ""
-	switch b.Name() {
+	switch b.Dialect() {
 	case "postgres":
 		setting, query, safe = "fsync", "SHOW fsync", "on"
 	case "mariadb":

@@ -24,14 +24,14 @@ func TestReadUsesTheIndexesThatItNames(t *testing.T) {
 			want := func(plan string, uses bool) {
 				t.Helper()
 				if strings.Contains(plan, index) != uses {
-					t.Errorf("%s, %s: the index on created_at is used: %v, want %v:\n%s", e.Name(), name, !uses, uses, plan)
+					t.Errorf("%s, %s: the index on created_at is used: %v, want %v:\n%s", e.Dialect(), name, !uses, uses, plan)
 				}
 			}
 			noScan := func(plan string) {
 				t.Helper()
 				for _, scan := range []string{"Seq Scan", "SCAN " + r.table + "\n", "Sort", "TEMP B-TREE", " ALL "} {
 					if strings.Contains(plan, scan) {
-						t.Errorf("%s, %s: %q in the plan:\n%s", e.Name(), name, scan, plan)
+						t.Errorf("%s, %s: %q in the plan:\n%s", e.Dialect(), name, scan, plan)
 					}
 				}
 			}
@@ -45,7 +45,7 @@ func TestReadUsesTheIndexesThatItNames(t *testing.T) {
 			noScan(plan)
 			for _, plan := range []string{explain(t, b, keys, low, high), explain(t, b, fmt.Sprintf(newest, "id"))} {
 				want(plan, false)
-				if e.Name() != "sqlite" || !strings.Contains(plan, "SCAN") { // a scan in rowid order is a scan by key
+				if e.Dialect() != "sqlite" || !strings.Contains(plan, "SCAN") { // a scan in rowid order is a scan by key
 					noScan(plan)
 				}
 			}
@@ -57,7 +57,7 @@ func TestReadUsesTheIndexesThatItNames(t *testing.T) {
 func explain(t *testing.T, b *Bench, query string, args ...any) string {
 	t.Helper()
 	prefix := "EXPLAIN "
-	if b.Name() == "sqlite" {
+	if b.Dialect() == "sqlite" {
 		prefix = "EXPLAIN QUERY PLAN "
 	}
 	rows, err := b.DB().QueryContext(t.Context(), prefix+query, args...)

@@ -76,7 +76,7 @@ func runGorm(ctx context.Context, b *Bench) (values map[string]float64, err erro
 // gorm opens GORM on the engine's pool, creates the table, and returns a function that closes GORM's prepared
 // statements.
 func (b *Bench) gorm(ctx context.Context, model gormModel, table string) (*gorm.DB, func() error, error) {
-	db, err := gorm.Open(dialectors[b.Name()](b.DB()), &gorm.Config{Logger: quiet})
+	db, err := gorm.Open(dialectors[b.Dialect()](b.DB()), &gorm.Config{Logger: quiet})
 	if err != nil {
 		return nil, nil, fmt.Errorf("open GORM: %w", err)
 	}
@@ -91,7 +91,7 @@ func (b *Bench) gorm(ctx context.Context, model gormModel, table string) (*gorm.
 	}
 	// Without prepared statements: with them the migrator of GORM 1.31 panics if ctx has ended.
 	err = uncancelled(ctx, func(ctx context.Context) error {
-		return db.WithContext(ctx).Table(table).Set("gorm:table_options", gormOptions[b.Name()]).AutoMigrate(model.new())
+		return db.WithContext(ctx).Table(table).Set("gorm:table_options", gormOptions[b.Dialect()]).AutoMigrate(model.new())
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("AutoMigrate: %w", err)

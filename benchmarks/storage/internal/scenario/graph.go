@@ -24,7 +24,7 @@ var graph = Scenario{
 	Kinds: []string{"auto", "snowflake", "uuidv7", "uuidv4"},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		n := min(max(o.Rows/1000, 5), 200)
-		if e.Name() == "sqlite" { // there is no network
+		if e.Dialect() == "sqlite" { // there is no network
 			return []measure.Params{measure.P("style", "rows", "graphs", n), measure.P("style", "statements", "graphs", n)}
 		}
 		var cases []measure.Params
@@ -91,7 +91,7 @@ func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err err
 	}
 	defer func() { _ = s.conn.Close() }()
 	values = map[string]float64{}
-	if b.Name() != "sqlite" {
+	if b.Dialect() != "sqlite" {
 		if values["ping"], err = s.ping(ctx); err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err err
 			b.Progress(1 + graphLines + graphLines*graphTags)
 		}
 	}
-	if b.Name() != "sqlite" {
+	if b.Dialect() != "sqlite" {
 		values["round_trips"] = float64(trips()-before) / float64(n)
 	}
 	slices.Sort(took)

@@ -11,7 +11,7 @@ func TestGraphCountsRoundTrips(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine.Engine) {
 		eachKind(t, e, graph, func(t *testing.T, params measure.Params, kind string, values map[string]float64) {
 			wantPositive(t, kind, values, "time")
-			if e.Name() == "sqlite" {
+			if e.Dialect() == "sqlite" {
 				wantNone(t, kind, values, "round_trips", "ping")
 				return
 			}

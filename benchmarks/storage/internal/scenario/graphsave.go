@@ -158,7 +158,7 @@ func (s *saver) pipelined(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.b.Name() == "mariadb" {
+	if s.b.Dialect() == "mariadb" {
 		return s.inOneText(ctx, &keys)
 	}
 	return s.conn.Raw(func(driver any) error {

@@ -19,7 +19,7 @@ var grow = Scenario{
 	Question: "What happens to inserts when the table outgrows the database's cache?",
 	Kinds:    []string{"auto", "snowflake", "uuidv7", "uuidv4", "uuidv4-text"},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
-		if e.Name() == "sqlite" {
+		if e.Dialect() == "sqlite" {
 			return []measure.Params{measure.P("rows", o.Rows, "cache", "2 MB")}
 		}
 		return []measure.Params{measure.P("rows", o.Rows)} // the cache is a setting of the server
@@ -105,7 +105,7 @@ func (b *Bench) timedRows(ctx context.Context, table engine.Table, source key.So
 		return 0, err
 	}
 	defer func() { _ = conn.Close() }()
-	if b.Name() == "sqlite" {
+	if b.Dialect() == "sqlite" {
 		var usual int
 		if err := conn.QueryRowContext(ctx, "PRAGMA cache_size").Scan(&usual); err != nil {
 			return 0, err

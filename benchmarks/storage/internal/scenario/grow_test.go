@@ -17,11 +17,11 @@ func TestGrowMeasuresEachStep(t *testing.T) {
 			for step := 1; step <= growSteps; step++ {
 				wantPositive(t, kind, values, fmt.Sprintf("rate@%d", 2000*step/growSteps))
 			}
-			last := map[string]string{"sqlite": "written@2000", "postgres": "log@2000", "mariadb": "log@2000"}[e.Name()]
-			if e.Name() != "sqlite" || values[last] != 0 { // only Linux reports what a process has written
+			last := map[string]string{"sqlite": "written@2000", "postgres": "log@2000", "mariadb": "log@2000"}[e.Dialect()]
+			if e.Dialect() != "sqlite" || values[last] != 0 { // only Linux reports what a process has written
 				wantPositive(t, kind, values, last)
 			}
-			if cache := params.Get("cache"); (cache == "2 MB") != (e.Name() == "sqlite") {
+			if cache := params.Get("cache"); (cache == "2 MB") != (e.Dialect() == "sqlite") {
 				t.Errorf("a cache of %q", cache)
 			}
 		})

@@ -27,7 +27,7 @@ var load = Scenario{
 			}
 			cases = append(cases, measure.P("rows", rows, "batch", batch))
 		}
-		if e.Name() != "sqlite" {
+		if e.Dialect() != "sqlite" {
 			cases = append(cases, measure.P("rows", o.Rows, "bulk", 10_000))
 		}
 		return cases

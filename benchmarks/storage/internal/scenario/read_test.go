@@ -25,7 +25,7 @@ func TestReadMeasuresAllWaysToFindRows(t *testing.T) {
 			if values["lookup_p99"] < values["lookup"] {
 				t.Errorf("%s: the 99th percentile is below the median", kind)
 			}
-			if e.Name() == "sqlite" {
+			if e.Dialect() == "sqlite" {
 				wantNone(t, kind, values, "pages_key", "pages_time")
 			} else {
 				wantPositive(t, kind, values, "pages_key", "pages_time")
@@ -34,14 +34,14 @@ func TestReadMeasuresAllWaysToFindRows(t *testing.T) {
 		})
 		// The pages are those of all sessions of the database, and other tests may use it: the lowest of some runs
 		// counts.
-		for again := 0; e.Name() == "postgres" && pages["uuidv4"] < 3*pages["snowflake"] && again < 5; again++ {
+		for again := 0; e.Dialect() == "postgres" && pages["uuidv4"] < 3*pages["snowflake"] && again < 5; again++ {
 			for _, kind := range []string{"snowflake", "uuidv4"} {
 				values, err := runCase(t, e, read, read.Cases(testOptions, e)[0], kind)
 				must(t, err)
 				pages[kind] = min(pages[kind], values["pages_key"])
 			}
 		}
-		if e.Name() == "postgres" && pages["uuidv4"] < 3*pages["snowflake"] {
+		if e.Dialect() == "postgres" && pages["uuidv4"] < 3*pages["snowflake"] {
 			t.Errorf("1,000 neighbours are on %v pages with random keys and %v with keys in order, want three times as many",
 				pages["uuidv4"], pages["snowflake"])
 		}
@@ -68,7 +68,7 @@ func TestKindsOutOfOrderCanBeRead(t *testing.T) {
 			for _, kind := range key.Kinds() {
 				// On servers only kinds with an order of their own; the tests above read the others.
 				special := slices.Contains([]string{"snowflake-workers", "snowflake-first", "ulid-text"}, kind.Name)
-				if !kind.OnEngine(e.Name()) || e.Name() != "sqlite" && !special {
+				if !kind.OnEngine(e.Dialect()) || e.Dialect() != "sqlite" && !special {
 					continue
 				}
 				if _, err := runCase(t, e, s, s.Cases(few, e)[0], kind.Name); err != nil {

@@ -74,7 +74,7 @@ func runRetention(ctx context.Context, b *Bench) (map[string]float64, error) {
 		values["freed"] = float64(before - after)
 		values["freed_share"] = 100 * float64(before-after) / float64(max(before, 1))
 	}
-	if b.Name() == "sqlite" { // SQLite needs this to remove freed pages from the file
+	if b.Dialect() == "sqlite" { // SQLite needs this to remove freed pages from the file
 		values["vacuum"], err = b.timed(func() error {
 			_, err := b.DB().ExecContext(ctx, "VACUUM")
 			return err
@@ -117,7 +117,7 @@ func (b *Bench) deleteOldest(
 	if err != nil {
 		return err
 	}
-	switch b.Name() {
+	switch b.Dialect() {
 	case "postgres":
 		if err := b.waitForReaders(ctx); err != nil {
 			return err
@@ -263,7 +263,7 @@ func (b *Bench) pagesInUse(ctx context.Context, table string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	switch b.Name() {
+	switch b.Dialect() {
 	case "postgres":
 		return b.indexPages(ctx, trees)
 	case "mariadb":

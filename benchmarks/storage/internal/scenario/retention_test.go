@@ -27,7 +27,7 @@ func checkRetention(t *testing.T, e engine.Engine, kind string, values map[strin
 	t.Helper()
 	wantPositive(t, kind, values, "time")
 	wantNone(t, kind, values, "rate")
-	switch e.Name() {
+	switch e.Dialect() {
 	case "sqlite":
 		wantPositive(t, kind, values, "vacuum", "freed")
 	case "postgres":

@@ -18,8 +18,11 @@ type Scenario struct {
 	Title    string
 	Question string // the question that the figures answer, one sentence
 
-	// Kinds are the kinds of keys to compare if the user names none; nil: DefaultKinds.
+	// Kinds are the kinds of keys to compare if the user names none; nil: DefaultKinds. Each is measured in every round,
+	// beside the baseline.
 	Kinds []string
+	// Sizes are further kinds, measured once for their sizes. Their speeds have too few rounds for a verdict.
+	Sizes []string
 	// Cases returns the parameters for which each kind is measured.
 	Cases func(o Options, e engine.Engine) []measure.Params
 	// Once is set if all figures are exact, so that further rounds would repeat them.

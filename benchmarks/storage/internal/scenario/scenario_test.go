@@ -103,7 +103,7 @@ func eachKind(t *testing.T, e engine.Engine, s Scenario,
 ) {
 	t.Helper()
 	for _, params := range s.Cases(testOptions, e) {
-		for _, kind := range s.KindsOn(testOptions, e.Name()) {
+		for _, kind := range s.KindsOn(testOptions, e.Dialect()) {
 			values, err := runCase(t, e, s, params, kind.Name)
 			if err != nil {
 				t.Errorf("%s, %s: %v", params, kind.Name, err)
@@ -128,7 +128,7 @@ func tablesOf(t *testing.T, e engine.Engine) []string {
 		"postgres": "SELECT relname FROM pg_class WHERE relnamespace = current_schema::regnamespace AND relkind = 'r'",
 		"mariadb": "SELECT table_name FROM information_schema.tables WHERE table_schema = database() AND table_name <> '" +
 			engine.OwnerTable + "'",
-	}[e.Name()]
+	}[e.Dialect()]
 	rows, err := e.DB().QueryContext(context.WithoutCancel(t.Context()), query)
 	must(t, err)
 	defer rows.Close()
