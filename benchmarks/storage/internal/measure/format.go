@@ -96,6 +96,9 @@ func parse(path string, text []byte) (Data, error) {
 				return d, fmt.Errorf("%s:%d: %w", file, number, err)
 			}
 			for _, v := range line.Values {
+				if v.OrigUnit != "" { // it was converted, as from ns to s
+					v.Unit, v.Value = v.OrigUnit, v.OrigValue
+				}
 				r.Values[v.Unit] = v.Value
 			}
 			place[r.ID()] = len(d.Records)
