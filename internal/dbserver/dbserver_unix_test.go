@@ -174,7 +174,7 @@ func TestAServerEndsWithItsProcessAndIsRemovedLater(t *testing.T) {
 				t.Skip("no server")
 			}
 			pid := serverPID(t, dir)
-			if removed, err := tempdir.Clean("", prefix); err != nil || len(removed) > 0 {
+			if removed, err := tempdir.Clean("", tempdir.Server); err != nil || len(removed) > 0 {
 				t.Errorf("removed %v of a server that runs, %v", removed, err)
 			}
 			_ = cmd.Process.Kill()
@@ -184,7 +184,7 @@ func TestAServerEndsWithItsProcessAndIsRemovedLater(t *testing.T) {
 					t.Fatalf("process %d has outlived the one that started it", pid)
 				}
 			}
-			_, err = tempdir.Clean("", prefix) // as the next Start does
+			_, err = tempdir.Clean("", tempdir.Server) // as the next Start does
 			must(t, err)
 			wantEmpty(t, temp)
 		})

@@ -20,7 +20,6 @@ import (
 )
 
 const (
-	prefix       = "sqlflake-srv-" // short, because the path of a socket has a limit of about 100 bytes
 	startTimeout = time.Minute     // to create the files and answer
 	stopTimeout  = 10 * time.Second
 	maxLog       = 2000 // bytes of a log in an error
@@ -40,8 +39,8 @@ func start(ctx context.Context, k kind, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, _ = tempdir.Clean("", prefix) // best effort
-	dir, err := tempdir.New("", prefix)
+	_, _ = tempdir.Clean("", tempdir.Server) // best effort
+	dir, err := tempdir.New("", tempdir.Server)
 	if err != nil {
 		return nil, err
 	}

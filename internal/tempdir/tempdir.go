@@ -12,8 +12,11 @@ import (
 	"github.com/sqlflake/sqlflake/internal/filelock"
 )
 
-// Files is the prefix of the storage benchmark's folders.
-const Files = "sqlflake-storage-"
+// The prefixes of the folders' names: of a benchmark's files, and of a database server.
+const (
+	Files  = "sqlflake-storage-"
+	Server = "sqlflake-srv-" // short, because the path of a socket in it has a limit of about 100 bytes
+)
 
 const lockName = "lock"
 
