@@ -13,7 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/plan"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
 	runner "github.com/sqlflake/sqlflake/benchmarks/storage/internal/run"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/tempdir"
+	"github.com/sqlflake/sqlflake/internal/tempdir"
 )
 
 // measure measures and reports. Finished runs are reported also after an error or Ctrl-C.

@@ -13,7 +13,7 @@ import (
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/tempdir"
+	"github.com/sqlflake/sqlflake/internal/tempdir"
 )
 
 // sqlite is a database file in its own folder, with a write-ahead log.

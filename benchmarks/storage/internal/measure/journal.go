@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/filelock"
+	"github.com/sqlflake/sqlflake/internal/filelock"
 )
 
 // Journal keeps records in a file, so that an interrupted run can be resumed.

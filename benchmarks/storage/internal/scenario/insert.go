@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
@@ -61,9 +62,11 @@ func (b *Bench) Do(ctx context.Context, in Insert) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
+	var last atomic.Int64
+	last.Store(int64(in.First))
 	for client := range clients {
 		wg.Go(func() {
-			if err := b.client(ctx, in, client, clients); err != nil {
+			if err := b.client(ctx, in, client, clients, &last); err != nil {
 				cancel(err)
 			}
 		})
@@ -73,7 +76,7 @@ func (b *Bench) Do(ctx context.Context, in Insert) error {
 }
 
 // client inserts the rows first, first+clients, ... in batches.
-func (b *Bench) client(ctx context.Context, in Insert, client, clients int) (err error) {
+func (b *Bench) client(ctx context.Context, in Insert, client, clients int, last *atomic.Int64) (err error) {
 	conn, err := b.DB().Conn(ctx)
 	if err != nil {
 		return err
@@ -89,7 +92,8 @@ func (b *Bench) client(ctx context.Context, in Insert, client, clients int) (err
 			}
 		}()
 	}
-	source, err := b.Kind.New(key.Config{Seed: b.Options.Seed + uint64(b.Round), Client: client, Clients: clients})
+	seed := b.Options.Seed + uint64(b.Round)
+	source, err := b.Kind.New(key.Config{Seed: seed, Client: client, Clients: clients, Last: last})
 	if err != nil {
 		return err
 	}
@@ -221,7 +225,7 @@ func (w *writer) readBack(ctx context.Context) error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var id int64
+		var id any // int64, or a UUID as text
 		if err := rows.Scan(&id); err != nil {
 			return err
 		}
