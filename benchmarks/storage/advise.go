@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/advise"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
+	"github.com/sqlflake/sqlflake/benchmarks/advise"
+	"github.com/sqlflake/sqlflake/benchmarks/advise/arrival"
 )
 
 const adviseUsage = `storage -advise predicts how full the pages of a primary key's index will be, and recommends a fill

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
+	"github.com/sqlflake/sqlflake/benchmarks/advise/arrival"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
+	"github.com/sqlflake/sqlflake/benchmarks/advise/arrival"
 )
 
 // simulated is the number of simulated rows. More rows do not change the density.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
+	"github.com/sqlflake/sqlflake/benchmarks/advise/arrival"
 )
 
 // Question describes how keys are made and stored.

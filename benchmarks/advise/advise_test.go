@@ -13,8 +13,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
+	"github.com/sqlflake/sqlflake/benchmarks/advise/arrival"
 )
+
+const ms = time.Millisecond
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // usual returns a question with usual values.
 func usual(database string) Question {
@@ -147,23 +156,6 @@ func TestStatements(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\nis not in\n%s", want, got)
 		}
-	}
-}
-
-// TestStatementsRun executes the printed statements on PostgreSQL.
-func TestStatementsRun(t *testing.T) {
-	e := open(t, "postgres")
-	for _, s := range fillStatements("Sales", 8, 75) {
-		s = strings.Replace(s, ", ...)", ", note text)", 1)
-		if _, err := e.DB().ExecContext(t.Context(), s); err != nil {
-			t.Errorf("%s: %v", s, err)
-		}
-	}
-	var options string
-	if err := e.DB().QueryRowContext(t.Context(),
-		`SELECT array_to_string(reloptions, ',') FROM pg_class WHERE relname = 'Sales_pkey'`).Scan(&options); err != nil ||
-		options != "fillfactor=75" {
-		t.Errorf("options %q, %v", options, err)
 	}
 }
 
