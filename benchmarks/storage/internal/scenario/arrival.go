@@ -116,7 +116,7 @@ func (d disorder) params(rows, fill int) measure.Params {
 func (b *Bench) order() (arrival.Order, error) {
 	o := arrival.Order{
 		Rows: b.Number("rows"), Workers: b.Number("workers"), Rate: float64(b.Number("rate")),
-		Batch: b.Number("drawn"), Seed: b.Options.Seed,
+		Batch: b.Number("drawn"), Cores: b.Number("cores"), Seed: b.Options.Seed,
 	}
 	var failed error
 	duration := func(name string) time.Duration {
