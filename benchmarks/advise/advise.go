@@ -23,7 +23,7 @@ import (
 // Question describes how keys are made and stored.
 type Question struct {
 	Database string        // one of Databases
-	Workers  int           // processes, each with a generator, at least 1
+	Workers  int           // generators that insert at the same time, such as processes; at least 1
 	Rate     float64       // rows a second inserted into the table by all workers
 	Skew     time.Duration // between the slowest and the fastest clock
 	Lag      time.Duration // mean time between drawing a key and its INSERT

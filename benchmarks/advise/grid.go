@@ -2,15 +2,18 @@ package advise
 
 import (
 	"context"
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"time"
 )
 
 //go:generate go test -run TestGrid -update .
 
-// Cell is the prediction for a usual case: snowflakes, rows of 100 bytes beside the key, clocks within 1 ms, and 0.2 ms
-// on average between drawing a key and its INSERT.
+// GridAssumptions says in one sentence what all cells have in common.
+const GridAssumptions = "Predicted for snowflake keys that each worker draws with a generator of its own, clocks within 1 ms, " +
+	"0.2 ms on average from the draw to the INSERT, rows of 100 bytes beside the key, and a server with two cores."
+
+// Cell is the prediction for a usual case.
 type Cell struct {
 	Database string `json:"database"` // postgres, mariadb, sqlite
 	Workers  int    `json:"workers"`  // processes, each with a generator
@@ -19,12 +22,23 @@ type Cell struct {
 	// Ratio compares the bytes of the key's index (PostgreSQL) or of the table (MariaDB, SQLite) with those of
 	// auto-increment keys.
 	Ratio float64 `json:"ratio"`
-	// Advice is one sentence.
+	// Advice is a sentence.
 	Advice string `json:"-"`
 }
 
-//go:embed grid.json
-var gridFile []byte
+var (
+	//go:embed grid.json
+	gridFile []byte
+	//go:embed explain
+	explanations embed.FS
+)
+
+// Explanation returns a text in Markdown, paragraphs and a table, that says why the sizes of tables on a database are as
+// they are: "mariadb" or "sqlite". It is empty for others.
+func Explanation(database string) string {
+	text, _ := explanations.ReadFile("explain/" + database + ".md")
+	return string(text)
+}
 
 // Grid returns the predictions for three databases with 1 to 16 workers, 100 to 100,000 rows a second and 1 to 1,000
 // rows a statement. 100,000 rows a second are about the full speed of a load on two cores.
