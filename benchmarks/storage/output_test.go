@@ -211,7 +211,7 @@ func TestCompareFindsWhatDiffers(t *testing.T) {
 		}
 	}
 	for format, want := range map[string]string{
-		"table": "seed: 0 | 1", "csv": "rate,1004,2004,2.00,0.0022,better", "json": `"new/old": "2.00"`,
+		"table": "seed: 0 | 1", "csv": "rate,1004,2004,2.00,0.0022,better", "json": `"2.00"`,
 	} {
 		out, _, err := call(t, t.Context(), "-format", format, "-compare", dirs[0], dirs[1])
 		if err != nil || !strings.Contains(out, want) || strings.Contains(out, "bytes_rows") {
