@@ -1,4 +1,4 @@
-// Package report turns figures into tables, charts with sentences, and files for other programs.
+// Package report turns figures into a page, a document, tables and files for other programs.
 package report
 
 import (
@@ -17,60 +17,57 @@ import (
 // Report is the content of all forms of output.
 type Report struct {
 	Environment measure.Environment
-	Baseline    string // the kind that ratios refer to
-	Groups      []measure.Group
-	// Missing are runs that an engine does not support, with the reason.
-	Missing []measure.Record
-	// Noted are runs with figures and a note; of several rounds the first.
-	Noted []measure.Record
-	// Unfinished is the number of runs that are not done, as after Ctrl-C.
-	Unfinished int
+	Baseline    string          // the kind that ratios refer to
+	Groups      []measure.Group // by scenario and engine
+	Notes       []string        // what could not be measured, and remarks on runs
+	Unfinished  int             // runs that are not done, as after Ctrl-C
 }
+
+// again is the kind that measures the baseline a second time, to count wrong verdicts.
+const again = "again"
 
 // New makes a report from records.
 func New(env measure.Environment, records []measure.Record, baseline string) Report {
-	env, records = asMySQL(env, records)
 	r := Report{Environment: env, Baseline: baseline}
-	seen := map[string]bool{}
+	var timed, names []string // sizes that depend on timing; scenarios in order
+	for _, s := range scenario.All() {
+		names = append(names, s.Name)
+		if s.Timed {
+			timed = append(timed, s.Name)
+		}
+	}
 	var measured []measure.Record
-	for _, record := range records {
-		into := &r.Missing
-		if len(record.Values) > 0 {
-			measured = append(measured, record)
-			into = &r.Noted
+	for _, one := range records {
+		if len(one.Values) > 0 {
+			measured = append(measured, one)
 		}
-		record.Round, record.Values = 0, nil
-		id := fmt.Sprintf("%s/%t", record.ID(), into == &r.Noted)
-		if (record.Note != "" || into == &r.Missing) && !seen[id] {
-			seen[id] = true
-			*into = append(*into, record)
+		if one.Note == "" {
+			continue
+		}
+		note := fmt.Sprintf("%s, %s, %s, %s: %s", r.title(one.Engine), one.Scenario, caseText(one.Params), kindTitle(one.Kind), one.Note)
+		if !slices.Contains(r.Notes, note) {
+			r.Notes = append(r.Notes, note)
 		}
 	}
-	r.Groups = measure.Summarize(measured, baseline, timed()...)
-	for i := range r.Groups {
-		sortKinds(r.Groups[i].Kinds)
-		sortMetrics(r.Groups[i].Metrics)
-	}
-	names := scenarioNames()
-	for _, g := range r.Groups { // of another version of the tool: last
-		if !slices.Contains(names, g.Scenario) {
-			names = append(names, g.Scenario)
+	for _, name := range slices.Sorted(maps.Keys(env.Notes)) {
+		for _, note := range env.Notes[name] {
+			r.Notes = append(r.Notes, r.title(name)+": "+note)
 		}
+	}
+	r.Groups = measure.Summarize(measured, baseline, timed...)
+	known := append([]string{baseline, again}, key.Names(key.Kinds())...)
+	for _, g := range r.Groups {
+		slices.SortStableFunc(g.Kinds, func(a, b string) int { return cmp.Compare(place(known, a), place(known, b)) })
 	}
 	slices.SortStableFunc(r.Groups, func(a, b measure.Group) int {
-		return cmp.Or(
-			cmp.Compare(place(names, a.Scenario), place(names, b.Scenario)),
-			cmp.Compare(engineOrder(a.Engine), engineOrder(b.Engine)),
-		)
+		return cmp.Or(cmp.Compare(place(names, a.Scenario), place(names, b.Scenario)),
+			cmp.Compare(place(engines, a.Engine), place(engines, b.Engine)))
 	})
 	return r
 }
 
-// sortKinds sorts kinds in the order of key.Kinds. Unknown ones, of another version, are last.
-func sortKinds(kinds []string) {
-	known := key.Names(key.Kinds())
-	slices.SortStableFunc(kinds, func(a, b string) int { return cmp.Compare(place(known, a), place(known, b)) })
-}
+// engines are in the order of the page: most readers ask about the first.
+var engines = []string{"postgres", "postgres18", "mariadb", "sqlite"}
 
 func place(list []string, name string) int {
 	if i := slices.Index(list, name); i >= 0 {
@@ -79,80 +76,49 @@ func place(list []string, name string) int {
 	return len(list)
 }
 
-func scenarioNames() []string {
-	var names []string
-	for _, s := range scenario.All() {
-		names = append(names, s.Name)
-	}
-	return names
-}
-
-// timed returns the scenarios whose sizes depend on timing.
-func timed() []string {
-	var names []string
-	for _, s := range scenario.All() {
-		if s.Timed {
-			names = append(names, s.Name)
+// engines returns those with figures.
+func (r Report) engines() []string {
+	var found []string
+	for _, g := range r.Groups {
+		if !slices.Contains(found, g.Engine) {
+			found = append(found, g.Engine)
 		}
 	}
-	return names
+	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(place(engines, a), place(engines, b)) })
+	return found
 }
 
-// asMySQL renames the engine for MariaDB and MySQL if the server was MySQL.
-func asMySQL(env measure.Environment, records []measure.Record) (measure.Environment, []measure.Record) {
-	const from, to = "mariadb", "mysql"
-	settings := env.Database[from]
-	if !isMySQL(settings) {
-		return env, records
+// title returns the usual name of a database, with the version if there are two of PostgreSQL.
+func (r Report) title(engine string) string {
+	version := setting(r.Environment.Database[engine], "version")
+	switch engine {
+	case "sqlite":
+		return "SQLite"
+	case "mariadb":
+		if strings.HasPrefix(version, "MySQL ") {
+			return "MySQL"
+		}
+		return "MariaDB"
+	case "postgres", "postgres18":
+		if len(r.Environment.Database["postgres18"]) == 0 || len(r.Environment.Database["postgres"]) == 0 {
+			return "PostgreSQL"
+		}
+		major, _, _ := strings.Cut(strings.TrimPrefix(version, "PostgreSQL "), ".")
+		return strings.TrimSpace("PostgreSQL " + major)
 	}
-	env.Database, env.Notes = maps.Clone(env.Database), maps.Clone(env.Notes)
-	env.Database[to] = settings
-	delete(env.Database, from)
-	if notes, ok := env.Notes[from]; ok {
-		env.Notes[to] = notes
-		delete(env.Notes, from)
-	}
-	records = slices.Clone(records)
-	for i := range records {
-		if records[i].Engine == from {
-			records[i].Engine = to
+	return engine
+}
+
+func setting(list []measure.Setting, name string) string {
+	for _, s := range list {
+		if s.Name == name {
+			return s.Value
 		}
 	}
-	return env, records
+	return ""
 }
 
-// isMySQL reports whether settings are those of MySQL.
-func isMySQL(settings []measure.Setting) bool {
-	return slices.ContainsFunc(settings, func(s measure.Setting) bool {
-		return s.Name == "version" && strings.HasPrefix(s.Value, "MySQL ")
-	})
-}
-
-// isInnoDB reports whether an engine keeps its tables in InnoDB.
-func isInnoDB(engine string) bool { return engine == "mariadb" || engine == "mysql" }
-
-var engineNames = []string{"sqlite", "postgres", "mariadb", "mysql"}
-
-func engineOrder(name string) int { return place(engineNames, name) }
-
-// sortMetrics puts "rate@200000" before "rate@1000000", and such metrics after all others.
-func sortMetrics(metrics []measure.Metric) {
-	at := func(m measure.Metric) (string, int) {
-		base, point, found := strings.Cut(m.Name, "@")
-		if !found {
-			return "", 0
-		}
-		n, _ := strconv.Atoi(point)
-		return base, n
-	}
-	slices.SortStableFunc(metrics, func(a, b measure.Metric) int {
-		aBase, aPoint := at(a)
-		bBase, bPoint := at(b)
-		return cmp.Or(cmp.Compare(aBase, bBase), cmp.Compare(aPoint, bPoint))
-	})
-}
-
-// scenarioOf returns the scenario of a group, one with only a name if this version does not have it.
+// scenarioOf returns the scenario with a name, one with only a name if this version does not have it.
 func scenarioOf(name string) scenario.Scenario {
 	for _, s := range scenario.All() {
 		if s.Name == name {
@@ -162,27 +128,30 @@ func scenarioOf(name string) scenario.Scenario {
 	return scenario.Scenario{Name: name, Title: name}
 }
 
-// parts splits the groups into those of one scenario on one engine.
-func (r Report) parts() [][]measure.Group {
-	var parts [][]measure.Group
-	for at := 0; at < len(r.Groups); {
-		end := at
-		for end < len(r.Groups) && r.Groups[end].Scenario == r.Groups[at].Scenario && r.Groups[end].Engine == r.Groups[at].Engine {
-			end++
+// groups returns the groups of a scenario on an engine.
+func (r Report) groups(engine, scenario string) []measure.Group {
+	var found []measure.Group
+	for _, g := range r.Groups {
+		if g.Engine == engine && g.Scenario == scenario {
+			found = append(found, g)
 		}
-		parts = append(parts, r.Groups[at:end])
-		at = end
 	}
-	return parts
+	return found
 }
 
-// engineTitle returns the usual name of a database.
-func engineTitle(name string) string {
-	titles := map[string]string{"sqlite": "SQLite", "postgres": "PostgreSQL", "mariadb": "MariaDB", "mysql": "MySQL"}
-	if title := titles[name]; title != "" {
-		return title
+// group returns the largest group of a scenario whose parameters include where, such as "batch=1". Rows that are loaded
+// in bulk, by other means than INSERT, are found only by name.
+func (r Report) group(engine, scenario, where string) (measure.Group, bool) {
+	var best measure.Group
+	size := func(g measure.Group, name string) int { n, _ := strconv.Atoi(g.Params.Get(name)); return n }
+	for _, g := range r.groups(engine, scenario) {
+		bulk := strings.Contains(where, "bulk") || g.Params.Get("bulk") == ""
+		if bulk && (where == "" || slices.Contains(strings.Fields(g.Params.String()), where)) &&
+			(best.Kinds == nil || cmp.Or(size(g, "rows")-size(best, "rows"), size(g, "batch")-size(best, "batch")) > 0) {
+			best = g
+		}
 	}
-	return name
+	return best, best.Kinds != nil
 }
 
 // kindTitle returns the title of a kind of key.
@@ -192,34 +161,23 @@ func kindTitle(name string) string {
 			return k.Title
 		}
 	}
+	if name == again {
+		return "auto-increment, again"
+	}
 	return name
-}
-
-// kindText returns the title in a form without a comma, for sentences.
-func kindText(name string) string {
-	if name == "explicit" {
-		return "numbers sent by the client"
-	}
-	if title, detail, found := strings.Cut(kindTitle(name), ", "); found {
-		return title + " (" + detail + ")"
-	}
-	return kindTitle(name)
 }
 
 // family returns the CSS class for the colour of a kind.
 func family(name string) string {
-	for _, k := range key.Kinds() {
-		if k.Name != name {
-			continue
-		}
-		switch {
-		case k.Store == key.Text:
-			return "text"
-		case k.Store == key.UUID:
-			return "uuid"
-		case strings.HasPrefix(name, "snowflake"):
-			return "snow"
-		}
+	switch {
+	case strings.HasSuffix(name, "-text"):
+		return "text"
+	case strings.HasPrefix(name, "snowflake"):
+		return "snow"
+	case strings.HasPrefix(name, "uuidv7"):
+		return "v7"
+	case strings.HasPrefix(name, "uuidv4"):
+		return "v4"
 	}
 	return "auto"
 }

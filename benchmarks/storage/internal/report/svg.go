@@ -4,118 +4,159 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// Chart is a picture with its text.
-type Chart struct {
-	ID    string // of the element in a page
-	Title string
-	Desc  string // all its figures, for screen readers
-	SVG   string
-}
+// Charts are static SVG. Vega-Lite would make them interactive, but its script adds about 800 KB to the page, and a page
+// with it can't be printed or read without the script.
 
 const (
-	chartWidth = 760
-	rowHeight  = 26
-	charWidth  = 7.2 // approximate width of 13 px type
+	barsWidth = 420 // of a viewBox; narrow, so that text is readable on a phone
+	charWidth = 7.0 // of 13 px type, on average
 )
 
-// svg writes the elements of a chart.
-type svg struct {
-	b      strings.Builder
-	id     string
-	height float64
+// chart is a picture. Text has all its figures, for screen readers.
+type chart struct {
+	Title, Text, Body string
+	Width, Height     float64
 }
 
-// coordinate formats a position with one decimal, without ".0".
-func coordinate(v float64) string {
+// SVG returns the element. The id is that of its title, unique in the page.
+func (c chart) SVG(id string) string {
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 %s %s" role="img" `+
+		`aria-labelledby="%s %s-d"><title id="%s">%s</title><desc id="%s-d">%s</desc>`+"\n%s</svg>",
+		at(c.Width), at(c.Height), id, id, id, html.EscapeString(c.Title), id, html.EscapeString(c.Text), c.Body)
+}
+
+// at formats a coordinate.
+func at(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		v = 0 // callers leave such figures out; an invalid path would hide the others
+		v = 0 // an invalid number would hide the whole picture
 	}
 	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
 }
 
-func (s *svg) rect(class string, x, y, width, height float64, hover string) {
-	fmt.Fprintf(&s.b, `<rect class="%s" x="%s" y="%s" width="%s" height="%s">%s</rect>`+"\n",
-		class, coordinate(x), coordinate(y), coordinate(max(width, 0)), coordinate(height), title(hover))
+func text(b *strings.Builder, class, anchor string, x, y float64, s string) {
+	fmt.Fprintf(b, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`+"\n", class, anchor, at(x), at(y), html.EscapeString(s))
 }
 
-// hatch draws lines over a rectangle.
-func (s *svg) hatch(x, y, width, height float64) {
-	fmt.Fprintf(&s.b, `<rect class="quiet" fill="url(#%s-hatch)" x="%s" y="%s" width="%s" height="%s"/>`+"\n",
-		s.id, coordinate(x), coordinate(y), coordinate(max(width, 0)), coordinate(height))
+func rect(b *strings.Builder, class string, x, y, width, height float64) {
+	fmt.Fprintf(b, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`+"\n", class, at(x), at(y), at(max(width, 0)), at(height))
 }
 
-func (s *svg) line(class string, x1, y1, x2, y2 float64) {
-	fmt.Fprintf(&s.b, `<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>`+"\n",
-		class, coordinate(x1), coordinate(y1), coordinate(x2), coordinate(y2))
+func line(b *strings.Builder, class string, x1, y1, x2, y2 float64) {
+	fmt.Fprintf(b, `<path class="%s" d="M%s %sL%s %s"/>`+"\n", class, at(x1), at(y1), at(x2), at(y2))
 }
 
-func (s *svg) circle(class string, x, y, r float64, hover string) {
-	fmt.Fprintf(&s.b, `<circle class="%s" cx="%s" cy="%s" r="%s">%s</circle>`+"\n",
-		class, coordinate(x), coordinate(y), coordinate(r), title(hover))
+func width(s string) float64 { return float64(utf8.RuneCountInString(s)) * charWidth }
+
+// bar is a row of a bar chart. Part of its value is drawn in full colour, the rest pale.
+type bar struct {
+	label, class, text string
+	value, part        float64
 }
 
-// text writes a text; anchor is start, middle or end.
-func (s *svg) text(class, anchor string, x, y float64, text string) {
-	fmt.Fprintf(&s.b, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`+"\n",
-		class, anchor, coordinate(x), coordinate(y), html.EscapeString(text))
-}
-
-// path joins points.
-func (s *svg) path(class string, points [][2]float64) {
-	var d strings.Builder
-	for i, p := range points {
-		d.WriteString(map[bool]string{true: "M", false: "L"}[i == 0] + coordinate(p[0]) + " " + coordinate(p[1]))
+// barChart draws a bar for each row, from zero.
+func barChart(title string, bars []bar) chart {
+	const row, top = 25, 26
+	c := chart{Title: title, Width: barsWidth, Height: top + float64(len(bars)*row)}
+	left, right, most := 0.0, 0.0, 0.0
+	for _, one := range bars {
+		left, right = max(left, width(one.label)), max(right, width(one.text))
+		if !math.IsInf(one.value, 0) { // NaN compares as less
+			most = max(most, one.value)
+		}
 	}
-	fmt.Fprintf(&s.b, `<path class="%s" d="%s"/>`+"\n", class, d.String())
-}
-
-// shape draws one of several marks of a point, so that lines can be distinguished without colour.
-func (s *svg) shape(n int, class string, x, y float64, hover string) {
-	const r = 4.5
-	var d string
-	at := func(dx, dy float64) string { return coordinate(x+dx*r) + " " + coordinate(y+dy*r) }
-	switch n % 5 {
-	case 0:
-		s.circle(class, x, y, r, hover)
-		return
-	case 1:
-		d = "M" + at(-1, -1) + "L" + at(1, -1) + "L" + at(1, 1) + "L" + at(-1, 1) + "Z"
-	case 2:
-		d = "M" + at(0, -1.2) + "L" + at(1.1, 0.9) + "L" + at(-1.1, 0.9) + "Z"
-	case 3:
-		d = "M" + at(0, -1.3) + "L" + at(1.3, 0) + "L" + at(0, 1.3) + "L" + at(-1.3, 0) + "Z"
-	default:
-		d = "M" + at(0, 1.2) + "L" + at(1.1, -0.9) + "L" + at(-1.1, -0.9) + "Z"
+	left, right = left+8, right+6
+	var b strings.Builder
+	var figures []string
+	text(&b, "head", "start", 0, 14, title)
+	for i, one := range bars {
+		y := top + float64(i*row)
+		long := 0.0
+		if most > 0 && one.value > 0 {
+			long = one.value / most * (barsWidth - left - right)
+		}
+		text(&b, "", "end", left-8, y+16, one.label)
+		if part := one.part / one.value; part > 0 && part < 1 {
+			rect(&b, "f-"+one.class, left, y+3, long*part, row-6)
+			rect(&b, "pale f-"+one.class, left+long*part, y+3, long*(1-part), row-6)
+		} else {
+			rect(&b, "f-"+one.class, left, y+3, long, row-6)
+		}
+		text(&b, "", "start", left+long+6, y+16, one.text)
+		figures = append(figures, one.label+" "+one.text)
 	}
-	fmt.Fprintf(&s.b, `<path class="%s" d="%s">%s</path>`+"\n", class, d, title(hover))
+	line(&b, "axis", left, top, left, c.Height)
+	c.Text, c.Body = strings.Join(figures, "; ")+".", b.String()
+	return c
 }
 
-func title(hover string) string {
-	if hover == "" {
-		return ""
+// curve is a line of a line chart.
+type curve struct {
+	label, class string
+	points       [][2]float64
+}
+
+// lineChart draws curves from zero. The horizontal axis is logarithmic if it spans more than a factor of 20.
+func lineChart(title, below string, curves []curve) chart {
+	const left, top, bottom, high = 46, 30, 40, 300
+	c := chart{Title: title, Width: barsWidth + 40, Height: high}
+	low, far, most, right := math.Inf(1), 0.0, 0.0, 0.0
+	for _, one := range curves {
+		right = max(right, width(one.label)+10)
+		for _, p := range one.points {
+			low, far, most = min(low, p[0]), max(far, p[0]), max(most, p[1])
+		}
 	}
-	return "<title>" + html.EscapeString(hover) + "</title>"
+	scale := func(v float64) float64 { return v }
+	marks := ticks(far, 4)
+	if low > 0 && far/low > 20 {
+		scale, marks = math.Log10, nil
+		for v := math.Pow(10, math.Floor(math.Log10(low))); v <= far; v *= 10 {
+			marks = append(marks, v, 3*v)
+		}
+	}
+	if scale(far) <= scale(low) || math.IsInf(low, 0) { // one point
+		low = far / 2
+	}
+	x := func(v float64) float64 { return left + (scale(v)-scale(low))/(scale(far)-scale(low))*(c.Width-left-right) }
+	rows := ticks(most, 4)
+	y := func(v float64) float64 { return high - bottom - v/rows[len(rows)-1]*(high-top-bottom) }
+	var b strings.Builder
+	text(&b, "head", "start", 0, 14, title)
+	for _, v := range rows {
+		line(&b, "grid", left, y(v), c.Width-right, y(v))
+		text(&b, "tick", "end", left-6, y(v)+4, short(v))
+	}
+	for _, v := range marks {
+		if v >= low*0.999 && v <= far*1.001 {
+			line(&b, "grid", x(v), top, x(v), high-bottom)
+			text(&b, "tick", "middle", x(v), high-bottom+16, short(v))
+		}
+	}
+	text(&b, "tick", "middle", (left+c.Width-right)/2, high-6, below)
+	slices.SortStableFunc(curves, func(a, b curve) int { return int(1e6 * (y(last(a)) - y(last(b)))) })
+	var figures []string
+	floor := 0.0 // labels are 15 units apart
+	for _, one := range curves {
+		d := "M"
+		for i, p := range one.points {
+			d += map[bool]string{true: "L", false: ""}[i > 0] + at(x(p[0])) + " " + at(y(p[1]))
+			figures = append(figures, fmt.Sprintf("%s at %s: %s", one.label, short(p[0]), number(p[1], 0)))
+		}
+		fmt.Fprintf(&b, `<path class="curve s-%s" d="%s"/>`+"\n", one.class, d)
+		floor = max(floor+15, y(last(one))+4)
+		text(&b, "", "start", c.Width-right+8, floor, one.label)
+	}
+	c.Text, c.Body = strings.Join(figures, "; ")+".", b.String()
+	return c
 }
 
-// chart finishes the picture.
-func (s *svg) chart(heading string, desc []string) Chart {
-	text := strings.Join(desc, "; ") + "."
-	// The heading is not a <title>: browsers would show it as a tooltip of the whole chart, instead of the value of a
-	// bar.
-	head := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 %d %s" role="img" `+
-		`aria-label="%s" aria-describedby="%s-desc"><desc id="%s-desc">%s</desc>`+"\n"+
-		`<defs><pattern id="%s-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">`+
-		`<line class="hatch" x1="0" y1="0" x2="0" y2="6"/></pattern></defs>`+"\n",
-		chartWidth, coordinate(s.height), html.EscapeString(heading), s.id, s.id, html.EscapeString(text), s.id)
-	return Chart{ID: s.id, Title: heading, Desc: text, SVG: head + s.b.String() + "</svg>"}
-}
-
-func textWidth(text string) float64 { return float64(utf8.RuneCountInString(text)) * charWidth }
+func last(c curve) float64 { return c.points[len(c.points)-1][1] }
 
 // ticks returns about n round numbers from 0 to at least most.
 func ticks(most float64, n int) []float64 {
@@ -135,52 +176,3 @@ func ticks(most float64, n int) []float64 {
 	}
 	return all
 }
-
-// short formats the number of a tick: "200k", "1.5M", "0.2".
-func short(v float64) string {
-	switch {
-	case v >= 1e6:
-		return strconv.FormatFloat(v/1e6, 'g', 6, 64) + "M"
-	case v >= 1e4:
-		return strconv.FormatFloat(v/1e3, 'g', 6, 64) + "k"
-	}
-	return strconv.FormatFloat(v, 'g', 6, 64)
-}
-
-// The colours of kinds differ in lightness, so that colour-blind readers can distinguish them. They are variables, so
-// that one SVG works on white, on black and on paper.
-const chartColors = `
-.chart{--ink:#1b1f24;--soft:#57606a;--grid:#d8dee4;--paper:#fff;
---auto:#6e7781;--snow:#0b6bcb;--uuid:#c2570c;--text:#a3265f;
---h0:#fbe3d3;--h1:#dbe9f8;--h2:#a9cdf0;--h3:#5b9fdd;--h4:#0b5cad;--on3:#1b1f24}
-@media (prefers-color-scheme:dark){.chart{--ink:#e6edf3;--soft:#9aa5b1;--grid:#30363d;--paper:#0d1117;
---auto:#9aa5b1;--snow:#58a6ff;--uuid:#f0883e;--text:#f778ba;
---h0:#5a2d14;--h1:#12283f;--h2:#174a7a;--h3:#3d8ad6;--h4:#79b8ff;--on3:#0d1117}}
-@media print{.chart{--ink:#000;--soft:#333;--grid:#ccc;--paper:#fff;
---auto:#6e7781;--snow:#0b6bcb;--uuid:#c2570c;--text:#a3265f;
---h0:#fbe3d3;--h1:#dbe9f8;--h2:#a9cdf0;--h3:#5b9fdd;--h4:#0b5cad;--on3:#000}}
-`
-
-const chartStyle = chartColors + `
-.chart text{font:13px system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;fill:var(--ink)}
-.chart .tick,.chart .axis{fill:var(--soft);font-size:12px}
-.chart .value{font-variant-numeric:tabular-nums}
-.chart .grid{stroke:var(--grid);stroke-width:1}
-.chart .base,.chart .one{stroke:var(--soft);stroke-width:1.5}
-.chart .whisker{stroke:var(--ink);stroke-width:1.3}
-.chart .stem{stroke-width:3;opacity:.45}
-.chart .hatch{stroke:var(--paper);stroke-width:4}
-.chart .quiet{pointer-events:none}
-.chart .f-auto{fill:var(--auto)}.chart .f-snow{fill:var(--snow)}
-.chart .f-uuid{fill:var(--uuid)}.chart .f-text{fill:var(--text)}
-.chart .s-auto{stroke:var(--auto)}.chart .s-snow{stroke:var(--snow)}
-.chart .s-uuid{stroke:var(--uuid)}.chart .s-text{stroke:var(--text)}
-.chart .f-legend{fill:var(--soft)}
-.chart .pale{opacity:.35}.chart .middle{opacity:.7}
-.chart .dot{stroke-width:2}.chart .hollow{fill:var(--paper)}
-.chart .curve{fill:none;stroke-width:2}
-.chart .dash1{stroke-dasharray:7 3}.chart .dash2{stroke-dasharray:2 3}.chart .dash3{stroke-dasharray:9 3 2 3}
-.chart .heat0{fill:var(--h0)}.chart .heat1{fill:var(--h1)}.chart .heat2{fill:var(--h2)}
-.chart .heat3{fill:var(--h3)}.chart .heat4{fill:var(--h4)}
-.chart .on3{fill:var(--on3)}.chart .on4{fill:var(--paper)}
-`
