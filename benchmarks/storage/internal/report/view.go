@@ -211,6 +211,7 @@ func (r Report) tables(groups []measure.Group) []table {
 			}
 			for _, m := range g.Metrics {
 				c, _ := r.cell(g, kind, m.Name)
+				c.Head = heading(m)
 				one.Cells = append(one.Cells, c)
 			}
 			t.Rows = append(t.Rows, one)
