@@ -65,5 +65,5 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if s.report != "" {
 		return s.render(ctx, out, progress)
 	}
-	return s.compare(ctx, out, progress)
+	return s.measure(ctx, out, progress)
 }

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
-	runner "github.com/sqlflake/sqlflake/benchmarks/storage/internal/run"
 )
 
 // write writes a report to standard output and to the folders of -out, -report and -docs.
@@ -44,22 +44,18 @@ func (s settings) write(r report.Report, out, progress io.Writer) error {
 
 // render writes the report of a folder again, without measuring.
 func (s settings) render(_ context.Context, out, progress io.Writer) error {
-	records, err := runner.Load(s.report)
+	data, err := measure.ReadFolder(s.report)
 	if err != nil {
 		return fmt.Errorf("-report: %w", err)
 	}
-	if len(records) == 0 {
+	if len(data.Records) == 0 {
 		return fmt.Errorf("-report: %s contains no results", s.report)
 	}
-	env, err := report.LoadEnvironment(s.report)
-	if err != nil {
-		fmt.Fprintf(progress, "The report has no section on its environment: %v\n", err)
+	baseline := s.baseline.Name
+	if data.Environment.Baseline != "" && !s.baselineSet {
+		baseline = data.Environment.Baseline
 	}
-	baseline := s.baseline
-	if env.Baseline != "" && !s.baselineSet {
-		baseline = env.Baseline
-	}
-	return s.write(report.New(env, records, baseline), out, progress)
+	return s.write(report.New(data.Environment, data.Records, baseline), out, progress)
 }
 
 // leastWidth is used if a terminal reports no width or an impossible one.

@@ -49,7 +49,7 @@ type settings struct {
 	config    engine.Config
 	scenarios []scenario.Scenario
 	options   scenario.Options
-	baseline  string
+	baseline  key.Kind
 	out       string
 	format    string
 	report    string // folder to render again
@@ -84,9 +84,10 @@ func parse(args []string, out io.Writer) (settings, error) {
 	flags.IntVar(&s.options.Rows, "rows", 50_000, "rows of a table, at least 1")
 	batches := flags.String("batch", "1,1000", "rows a statement")
 	clients := flags.String("clients", "1,4", "concurrent clients")
-	flags.IntVar(&s.options.Rounds, "rounds", 3, "how often each case is measured, at least 1")
+	flags.IntVar(&s.options.Rounds, "rounds", 6, "how often each case is measured; a verdict on a speed needs 6")
 	flags.Uint64Var(&s.options.Seed, "seed", 1, "seed of the random numbers")
-	flags.StringVar(&s.baseline, "baseline", "auto", "the kind that the others are compared with")
+	baseline := flags.String("baseline", "auto",
+		"the kind that the others are compared with; it is measured also if -keys does not name it")
 	flags.StringVar(&s.out, "out", "", "`folder` for the report; an existing one is resumed")
 	flags.StringVar(&s.report, "report", "", "`folder` of a report to write again, without measuring")
 	flags.StringVar(&s.docs, "docs", "", "`folder` for the charts and the table of a README")
@@ -132,8 +133,10 @@ func parse(args []string, out io.Writer) (settings, error) {
 		s.options.Kinds, err = key.Find(split(*kinds))
 		note("keys", err)
 	}
-	if _, err := key.Find([]string{s.baseline}); err != nil {
+	if found, err := key.Find([]string{*baseline}); err != nil {
 		note("baseline", err)
+	} else {
+		s.baseline = found[0]
 	}
 	s.scenarios = scenario.All()
 	if *scenarios != "" {

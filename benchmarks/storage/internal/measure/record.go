@@ -1,4 +1,4 @@
-// Package measure has the records of single runs and the figures computed from them.
+// Package measure has the records of single runs, the file that keeps them, and the figures computed from them.
 package measure
 
 import (
@@ -8,25 +8,26 @@ import (
 	"strings"
 )
 
+// Again is the kind of the A/A row: the baseline measured once more, as if it were another kind. A difference between the
+// two is chance.
+const Again = "again"
+
 // Record is one run: one kind of key in one scenario with one set of parameters on one database, once.
 type Record struct {
-	Engine   string             `json:"engine"`
-	Scenario string             `json:"scenario"`
-	Params   Params             `json:"params"`
-	Kind     string             `json:"kind"`
-	Round    int                `json:"round"` // from 1
-	Values   map[string]float64 `json:"values"`
-	Note     string             `json:"note,omitempty"` // why there are no values, or a remark on them
+	Engine, Scenario string
+	Params           Params
+	Kind             string
+	Beside           string // of a run of the baseline: the kind that it was run beside
+	Round            int    // from 1
+	Values           map[string]float64
+	Note             string // why there are no values, or a remark on them
 }
 
 // Params are the settings of a run, in reading order.
 type Params []Param
 
 // Param is a setting.
-type Param struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
+type Param struct{ Name, Value string }
 
 // P makes Params from alternating names and values.
 func P(pairs ...any) Params {
@@ -56,27 +57,14 @@ func (p Params) Get(name string) string {
 	return ""
 }
 
+// Number returns a numeric setting; 0 if it is missing.
+func (p Params) Number(name string) int {
+	n, _ := strconv.Atoi(p.Get(name))
+	return n
+}
+
 // ID identifies a run in a report; it is the same when the report is resumed.
-func (r Record) ID() string {
-	return strings.Join([]string{r.Engine, r.Scenario, r.Params.String(), r.Kind, strconv.Itoa(r.Round)}, "/")
-}
-
-// Environment describes where the figures come from.
-type Environment struct {
-	Time     string               `json:"time"`               // of the start, RFC 3339
-	Command  string               `json:"command"`            // the flags
-	Baseline string               `json:"baseline,omitempty"` // the kind that the others are compared with
-	Settings []Setting            `json:"settings"`           // of the tool: seed, durable
-	Machine  []Setting            `json:"machine"`
-	Database map[string][]Setting `json:"database"` // by engine
-	Notes    map[string][]string  `json:"notes"`    // by engine: what could not be measured
-}
-
-// Setting is a name and a value.
-type Setting struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
+func (r Record) ID() string { return nameOf(r) }
 
 // Metric is a quantity that is measured.
 type Metric struct {
@@ -85,9 +73,11 @@ type Metric struct {
 	Unit  string
 	// More is true if more is better, as with rows a second.
 	More bool
-	// Exact figures repeat. Others depend on the load of the machine and are compared within a round.
-	Exact  bool
-	Digits int
+	// Exact figures repeat. Others depend on the load of the machine.
+	Exact bool
+	// Plain is set if the value matters, not its ratio to the baseline's.
+	Plain  bool
+	Digits int // after the decimal point; those of a Figure are more if its value is small
 }
 
 // Find returns the metric with a name. A name may end in @ and a number of rows, the size of the table at that moment.
@@ -113,8 +103,8 @@ var metrics = []Metric{
 	{Name: "bytes_rows", Title: "rows and primary key, bytes a row", Unit: "B", Exact: true, Digits: 1},
 	{Name: "bytes_secondary", Title: "secondary indexes, bytes a row", Unit: "B", Exact: true, Digits: 1},
 	{Name: "bytes_table", Title: "table with all indexes, bytes a row", Unit: "B", Exact: true, Digits: 1},
-	{Name: "density", Title: "density of the key's leaves", Unit: "%", More: true, Exact: true, Digits: 1},
-	{Name: "fragmentation", Title: "leaves out of order on disk", Unit: "%", Exact: true, Digits: 1},
+	{Name: "density", Title: "density of the key's leaves", Unit: "%", More: true, Exact: true, Digits: 1, Plain: true},
+	{Name: "fragmentation", Title: "leaves out of order on disk", Unit: "%", Exact: true, Digits: 1, Plain: true},
 	{Name: "log", Title: "write-ahead log, bytes a row", Unit: "B", Digits: 0},
 	{Name: "page_images", Title: "full pages in the log, for 1,000 rows", Digits: 1},
 	{Name: "written", Title: "bytes written a row", Unit: "B", Digits: 0},
@@ -122,14 +112,14 @@ var metrics = []Metric{
 	{Name: "hits", Title: "pages looked at, a row", Digits: 2},
 	{Name: "cpu", Title: "CPU a row, server and client", Unit: "µs", Digits: 2},
 	{Name: "cpu_server", Title: "CPU a row, server", Unit: "µs", Digits: 2},
-	{Name: "generator", Title: "making a key, share of the CPU", Unit: "%", Digits: 1},
+	{Name: "generator", Title: "making a key, share of the CPU", Unit: "%", Digits: 1, Plain: true},
 	{Name: "p50", Title: "median time", Unit: "µs", Digits: 0},
 	{Name: "p99", Title: "99th percentile", Unit: "µs", Digits: 0},
 	{Name: "round_trips", Title: "round trips", Exact: true, Digits: 1},
 	{Name: "time", Title: "time", Unit: "ms", Digits: 2},
-	{Name: "freed", Title: "pages given back", More: true, Exact: true},
-	{Name: "freed_share", Title: "pages freed, share of all", Unit: "%", More: true, Exact: true, Digits: 1},
-	{Name: "ping", Title: "one round trip", Unit: "ms", Digits: 2},
+	{Name: "freed", Title: "pages given back", More: true, Exact: true, Plain: true},
+	{Name: "freed_share", Title: "pages freed, share of all", Unit: "%", More: true, Exact: true, Digits: 1, Plain: true},
+	{Name: "ping", Title: "one round trip", Unit: "ms", Digits: 2, Plain: true},
 	{Name: "vacuum", Title: "vacuum or purge", Unit: "ms", Digits: 1},
 	{Name: "lookup", Title: "a row by its key, median", Unit: "µs", Digits: 1},
 	{Name: "lookup_p99", Title: "a row by its key, 99th percentile", Unit: "µs", Digits: 0},

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
+
+	"golang.org/x/perf/benchmath"
 )
 
 // Figure is the result of all rounds for one metric of one kind of key.
@@ -11,55 +14,21 @@ type Figure struct {
 	Engine, Scenario string
 	Params           Params
 	Kind             string
-	// Metric is Exact only if the rounds agree.
+	// Metric is Exact only if the rounds agree. Its Digits are those of the values below.
 	Metric Metric
 
-	N                int
-	Median, Min, Max float64
-	// Ratio is the median of the ratios to the baseline in the same round; NaN without a baseline.
-	Ratio              float64
-	RatioMin, RatioMax float64
-	Pairs              int // rounds that the baseline has too
-}
-
-// enough is the number of rounds needed to distinguish a difference from chance.
-const enough = 3
-
-// Thin reports whether there are too few rounds to distinguish a difference from chance.
-func Thin(rounds int) bool { return rounds < enough }
-
-// Few reports whether there are too few rounds to call the ratio a tie, a win or a loss.
-func (f Figure) Few() bool { return !f.Metric.Exact && !math.IsNaN(f.Ratio) && Thin(f.Pairs) }
-
-// agree is how far exact figures may differ: random keys of another round fill pages a little differently.
-const agree = 0.01
-
-func agrees(least, most float64) bool { return most-least <= agree*math.Abs(most) }
-
-// Same is how far the ratio of a tie may be from 1.
-const Same = 0.02
-
-// Tie reports whether the ratio shows no difference: its rounds are on both sides of 1, or it is within 2 %.
-func (f Figure) Tie() bool {
-	if math.IsNaN(f.Ratio) {
-		return false
-	}
-	return math.Abs(f.Ratio-1) < Same || !f.Metric.Exact && f.Pairs > 1 && f.RatioMin <= 1 && f.RatioMax >= 1
-}
-
-// noisy is the largest factor between the rounds of a figure.
-const noisy = 1.5
-
-// Noisy reports whether the rounds differ too much to quote the ratio. Zero and nonzero rounds differ by any factor.
-func (f Figure) Noisy() bool {
-	return !f.Metric.Exact && f.Pairs > 1 && f.RatioMax > f.RatioMin && (f.RatioMin <= 0 || f.RatioMax/f.RatioMin > noisy)
+	N                 int
+	Median, Low, High float64 // as printed; Low to High is the 95 % confidence interval, or all values of fewer than 6 runs
+	Ratio             float64 // of the printed median to the baseline's; NaN without a baseline, and if the metric is Plain
+	P                 float64 // of the Mann-Whitney test against the baseline's runs beside; NaN if not tested
+	Verdict           Verdict
 }
 
 // Group is the figures of one scenario with one set of parameters on one engine: one table of a report.
 type Group struct {
 	Engine, Scenario string
 	Params           Params
-	Kinds            []string // in the order of the records
+	Kinds            []string // the baseline first, then in the order of the records, Again last
 	Metrics          []Metric // of at least one kind, in the order of Metrics
 	figures          map[figureKey]Figure
 }
@@ -72,8 +41,8 @@ func (g Group) Figure(kind, metric string) (Figure, bool) {
 	return f, ok
 }
 
-// Summarize computes the figures of records. The others are divided by the baseline; where it was not measured there
-// are no ratios. In the timed scenarios metrics that are exact elsewhere depend on timing.
+// Summarize computes the figures of records. In the timed scenarios, and of the timed kinds, metrics that are exact
+// elsewhere depend on timing.
 func Summarize(records []Record, baseline string, timed ...string) []Group {
 	var order []string
 	byGroup := map[string][]Record{}
@@ -86,71 +55,103 @@ func Summarize(records []Record, baseline string, timed ...string) []Group {
 	}
 	groups := make([]Group, 0, len(order))
 	for _, id := range order {
-		groups = append(groups, summarize(byGroup[id], baseline, slices.Contains(timed, byGroup[id][0].Scenario)))
+		groups = append(groups, summarize(byGroup[id], baseline, timed))
 	}
 	return groups
 }
 
-func summarize(records []Record, baseline string, timed bool) Group {
+func summarize(records []Record, baseline string, timed []string) Group {
 	first := records[0]
 	g := Group{Engine: first.Engine, Scenario: first.Scenario, Params: first.Params, figures: map[figureKey]Figure{}}
-	base := map[int]map[string]float64{}
+	runs := map[figureKey][]float64{}
+	var names []string
 	for _, r := range records {
-		if r.Kind == baseline {
-			base[r.Round] = r.Values
-		}
 		if !slices.Contains(g.Kinds, r.Kind) {
 			g.Kinds = append(g.Kinds, r.Kind)
 		}
+		for name, value := range r.Values {
+			id := figureKey{r.Kind, name}
+			runs[id] = append(runs[id], value)
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
 	}
-	seen := map[string]bool{}
-	for _, kind := range g.Kinds {
-		values, ratios := map[string][]float64{}, map[string][]float64{}
-		for _, r := range records {
-			if r.Kind != kind {
+	place := map[string]int{baseline: -1, Again: 1}
+	slices.SortStableFunc(g.Kinds, func(a, b string) int { return cmp.Compare(place[a], place[b]) })
+	g.Metrics = inOrder(names)
+	for _, m := range g.Metrics {
+		base := figureOf(m, runs[figureKey{baseline, m.Name}])
+		for _, kind := range g.Kinds {
+			list, ok := runs[figureKey{kind, m.Name}]
+			if !ok {
 				continue
 			}
-			for name, value := range r.Values {
-				values[name] = append(values[name], value)
-				if b, ok := base[r.Round][name]; ok && b != 0 {
-					ratios[name] = append(ratios[name], value/b)
-				}
+			f := figureOf(m, list)
+			f.Engine, f.Scenario, f.Params, f.Kind = g.Engine, g.Scenario, g.Params, kind
+			f.Metric.Exact = f.Metric.Exact && (base.N == 0 || base.Metric.Exact) &&
+				!slices.Contains(timed, g.Scenario) && !slices.Contains(timed, kind)
+			if !m.Plain && base.Median != 0 {
+				f.Ratio = f.Median / base.Median // NaN without a baseline
 			}
-		}
-		for name, list := range values {
-			seen[name] = true
-			f := Figure{Engine: g.Engine, Scenario: g.Scenario, Params: g.Params, Kind: kind, Metric: Find(name), N: len(list)}
-			f.Median, f.Min, f.Max = spread(list)
-			f.Ratio, f.RatioMin, f.RatioMax = spread(ratios[name])
-			f.Pairs = len(ratios[name])
-			f.Metric.Exact = f.Metric.Exact && !timed && agrees(f.Min, f.Max)
-			g.figures[figureKey{kind, name}] = f
+			if kind != baseline {
+				f.judge(pairsOf(records, baseline, kind, m.Name))
+			}
+			g.figures[figureKey{kind, m.Name}] = f
 		}
 	}
-	for _, m := range metrics {
-		if seen[m.Name] {
-			g.Metrics = append(g.Metrics, m)
-			delete(seen, m.Name)
-		}
-	}
-	for name := range seen { // unknown metrics are last, by name
-		g.Metrics = append(g.Metrics, Find(name))
-	}
-	known := len(g.Metrics) - len(seen)
-	slices.SortFunc(g.Metrics[known:], func(a, b Metric) int { return cmp.Compare(a.Name, b.Name) })
 	return g
 }
 
-// spread returns the median, the minimum and the maximum; NaN without values.
-func spread(values []float64) (median, least, greatest float64) {
-	if len(values) == 0 {
-		return math.NaN(), math.NaN(), math.NaN()
+// inOrder returns the metrics with the given names in the order of Metrics, then the others by name.
+func inOrder(names []string) []Metric {
+	found := make([]Metric, 0, len(names))
+	for _, name := range names {
+		found = append(found, Find(name))
 	}
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	median = sorted[n/2]
-	if n%2 == 0 {
-		median = (sorted[n/2-1] + sorted[n/2]) / 2
+	place := func(m Metric) int {
+		if i := slices.IndexFunc(metrics, func(k Metric) bool { return k.Name == m.Name }); i >= 0 {
+			return i
+		}
+		return len(metrics)
 	}
-	return median, sorted[0], sorted[n-1]
+	slices.SortFunc(found, func(a, b Metric) int { return cmp.Or(place(a)-place(b), cmp.Compare(a.Name, b.Name)) })
+	return found
+}
+
+// agree is how far exact figures may differ: random keys of another round fill pages a little differently.
+const agree = 0.01
+
+// figureOf returns the values of a figure without its comparison; NaN without runs.
+func figureOf(m Metric, runs []float64) Figure {
+	f := Figure{Metric: m, N: len(runs), Median: math.NaN(), Ratio: math.NaN(), P: math.NaN()}
+	if len(runs) == 0 {
+		return f
+	}
+	s := sample(runs)
+	least, most := s.Values[0], s.Values[len(s.Values)-1]
+	f.Metric.Exact = m.Exact && most-least <= agree*math.Abs(most)
+	center := benchmath.AssumeNothing.Summary(s, 0.95)
+	f.Median, f.Low, f.High = center.Center, center.Lo, center.Hi
+	if math.IsInf(f.Low, 0) || math.IsInf(f.High, 0) { // too few runs
+		f.Low, f.High = least, most
+	}
+	f.Metric.Digits = digits(m.Digits, f.Median)
+	for _, v := range []*float64{&f.Median, &f.Low, &f.High} {
+		*v, _ = strconv.ParseFloat(strconv.FormatFloat(*v, 'f', f.Metric.Digits, 64), 64)
+	}
+	return f
+}
+
+func sample(values []float64) *benchmath.Sample {
+	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
+}
+
+// digits returns how many digits to print after the decimal point: up to two more than usual if the value has fewer than
+// three significant ones. Otherwise ratios of printed values would be too coarse.
+func digits(usual int, value float64) int {
+	if value == 0 {
+		return usual
+	}
+	return min(max(usual, 2-int(math.Floor(math.Log10(math.Abs(value))))), usual+2)
 }

@@ -2,92 +2,125 @@ package measure
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
-// rounds makes records of a metric from the baseline's values and those of another kind, round by round.
+// rounds makes the records of a metric from the runs of a kind and those of the baseline beside it.
 func rounds(metric string, base, other []float64) []Record {
-	var records []Record
-	add := func(kind string, values []float64) {
-		for i, v := range values {
-			records = append(records, Record{
-				Engine: "sqlite", Scenario: "load", Kind: kind, Round: i + 1, Values: map[string]float64{metric: v},
-			})
-		}
+	var all []Record
+	for i := range base {
+		r := Record{Engine: "sqlite", Scenario: "load", Kind: "auto", Beside: "other", Round: i + 1}
+		r.Values = map[string]float64{metric: base[i]}
+		all = append(all, r)
+		r.Kind, r.Beside, r.Values = "other", "", map[string]float64{metric: other[i]}
+		all = append(all, r)
 	}
-	add("auto", base)
-	add("other", other)
-	return records
+	return all
 }
 
-func TestRatiosAreThoseOfTheSameRound(t *testing.T) {
+func figure(t *testing.T, records []Record, metric string, timed ...string) Figure {
+	t.Helper()
+	f, ok := Summarize(records, "auto", timed...)[0].Figure("other", metric)
+	if !ok {
+		t.Fatalf("no figure of %s", metric)
+	}
+	return f
+}
+
+func TestVerdicts(t *testing.T) {
+	six := func(v float64) []float64 { return []float64{v, v * 1.001, v * 1.002, v * 1.003, v * 1.004, v * 1.005} }
 	for _, test := range []struct {
-		name                     string
-		base, other              []float64
-		median, ratio, low, high float64
-		pairs                    int
+		name        string
+		metric      string
+		base, other []float64
+		want        Verdict
 	}{
-		{"odd", []float64{10, 20, 40}, []float64{20, 20, 20}, 20, 1, 0.5, 2, 3},
-		{"even", []float64{10, 20, 10, 10}, []float64{10, 10, 30, 40}, 20, 2, 0.5, 4, 4},
-		{"the median of ratios is not the ratio of medians", []float64{1, 10, 100}, []float64{10, 1, 10}, 10, 0.1, 0.1, 10, 3},
-		{"rounds that the baseline lacks", []float64{10}, []float64{20, 80, 90}, 80, 2, 2, 2, 1},
-		{"nothing to divide by", []float64{0, 10, 10}, []float64{7, 10, 30}, 10, 2, 1, 3, 2},
+		{"faster", "rate", six(100), six(110), Better},
+		{"slower", "rate", six(100), six(90), Worse},
+		{"a longer time", "time", six(100), six(110), Worse},
+		{"within 2 %", "rate", six(100), six(101.2), Same},
+		{"five pairs", "rate", six(100)[:5], six(200)[:5], Few},
+		{"overlapping", "rate", []float64{90, 95, 100, 105, 110, 115}, []float64{98, 103, 108, 113, 118, 123}, Same},
+		{"two pairs show the opposite", "rate", []float64{1, 2, 3, 4, 50, 60}, []float64{11, 12, 13, 14, 15, 16}, Same},
+		{"exact, one run", "bytes_table", []float64{100}, []float64{103}, Worse},
+		{"exact, within 2 %", "bytes_table", []float64{100}, []float64{101.9}, Same},
+		{"sizes that differ between rounds", "bytes_table", six(100)[:2], []float64{110, 120}, Few},
+		{"of a baseline that differs between rounds", "bytes_table", []float64{100, 110}, []float64{120, 120}, Few},
+		{"nothing to divide by", "rate", six(0), six(100), Unknown},
+		{"a value without a meaning as ratio", "density", six(50), six(90), Unknown},
 	} {
-		g := Summarize(rounds("rate", test.base, test.other), "auto")[0]
-		f, ok := g.Figure("other", "rate")
-		if !ok || f.Median != test.median || f.Ratio != test.ratio || f.RatioMin != test.low || f.RatioMax != test.high ||
-			f.Pairs != test.pairs || f.N != len(test.other) {
-			t.Errorf("%s: %+v", test.name, f)
+		if f := figure(t, rounds(test.metric, test.base, test.other), test.metric); f.Verdict != test.want {
+			t.Errorf("%s: %q, want %q: %+v", test.name, f.Verdict, test.want, f)
 		}
 	}
-	f, _ := Summarize(rounds("rate", nil, []float64{3, 4, 5}), "auto")[0].Figure("other", "rate")
-	if !math.IsNaN(f.Ratio) || f.Tie() || f.Noisy() || f.Few() {
-		t.Errorf("without a baseline: %+v", f)
+	if f := figure(t, rounds("bytes_table", six(100), six(150)), "bytes_table", "load"); f.Metric.Exact || f.Verdict != Worse {
+		t.Errorf("a timed scenario: %+v", f)
+	}
+	if f := figure(t, rounds("bytes_table", []float64{1}, []float64{2}), "bytes_table", "other"); f.Verdict != Few {
+		t.Errorf("a timed kind: %+v", f)
 	}
 }
 
-func TestTiesAndNoise(t *testing.T) {
-	same := []float64{100, 100, 100}
+func TestRatiosAreThoseOfPrintedValues(t *testing.T) {
 	for _, test := range []struct {
-		name             string
-		metric           string
-		other            []float64
-		tie, noisy, thin bool
+		base, other []float64
+		want        float64
+		digits      int
 	}{
-		{"within 2 %", "rate", []float64{98.5, 98.6, 98.7}, true, false, false},
-		{"at 2 %", "rate", []float64{98, 98, 98}, false, false, false},
-		{"above by less", "rate", []float64{101.5, 101.6, 101.9}, true, false, false},
-		{"beyond 2 %, all on one side", "rate", []float64{97, 96, 95}, false, false, false},
-		{"on both sides", "rate", []float64{95, 110, 111}, true, false, false},
-		{"one round at 1", "rate", []float64{100, 110, 111}, true, false, false},
-		{"a half apart", "rate", []float64{200, 250, 300}, false, false, false},
-		{"more than a half apart", "rate", []float64{200, 250, 301}, false, true, false},
-		{"nothing in one round, something in others", "rate", []float64{0, 110, 300}, true, true, false},
-		{"nothing in all", "rate", []float64{0, 0, 0}, false, false, false},
-		{"two rounds", "rate", []float64{50, 50}, false, false, true},
-		{"an exact figure needs one", "bytes_table", []float64{150}, false, false, false},
-		{"exact, within 2 %", "bytes_table", []float64{101}, true, false, false},
-		{"exact, rounds agree within 1 %", "bytes_table", []float64{110, 110.5, 111}, false, false, false},
-		{"not exact: rounds do not agree", "bytes_table", []float64{95, 110, 120}, true, false, false},
+		{[]float64{0.2749}, []float64{0.3612}, 0.361 / 0.275, 3},
+		{[]float64{0.00112}, []float64{10}, 10 / 0.0011, 2},
+		{[]float64{1, 2, 3}, []float64{4, 400, 5}, 2.5, 2}, // medians of all runs, not of the pairs' ratios
 	} {
-		f, _ := Summarize(rounds(test.metric, same[:len(test.other)], test.other), "auto")[0].Figure("other", test.metric)
-		if f.Tie() != test.tie || f.Noisy() != test.noisy || f.Few() != test.thin {
-			t.Errorf("%s: tie %t, noisy %t, few %t: %+v", test.name, f.Tie(), f.Noisy(), f.Few(), f)
+		f := figure(t, rounds("time", test.base, test.other), "time")
+		if math.Abs(f.Ratio-test.want) > 1e-9 || f.Metric.Digits != test.digits {
+			t.Errorf("%v of %v: %v, %d digits; want %v, %d", test.other, test.base, f.Ratio, f.Metric.Digits, test.want, test.digits)
 		}
 	}
 }
 
-func TestSizesOfTimedScenariosAreNotExact(t *testing.T) {
-	records := rounds("density", []float64{90, 90, 90}, []float64{90, 90, 90})
-	for _, timed := range []bool{false, true} {
-		var names []string
-		if timed {
-			names = []string{"load"}
+func TestRowsOfATable(t *testing.T) {
+	all := rounds("rate", []float64{100, 102}, []float64{90, 91})
+	for i, r := range slices.Clone(all) {
+		if r.Kind == "other" {
+			r.Kind = Again
+		} else {
+			r.Beside = Again
 		}
-		if f, _ := Summarize(records, "auto", names...)[0].Figure("other", "density"); f.Metric.Exact == timed {
-			t.Errorf("timed %t: exact %t", timed, f.Metric.Exact)
+		r.Values = map[string]float64{"rate": 104 + float64(i), "of_its_own": 1, "bytes_table": 1}
+		all = append([]Record{r}, all...)
+	}
+	g := Summarize(all, "auto")[0]
+	if !slices.Equal(g.Kinds, []string{"auto", "other", Again}) {
+		t.Errorf("kinds %q", g.Kinds)
+	}
+	if len(g.Metrics) != 3 || g.Metrics[0].Name != "rate" || g.Metrics[2].Name != "of_its_own" {
+		t.Errorf("metrics %v", g.Metrics)
+	}
+	f, _ := g.Figure("auto", "rate")
+	if f.N != 4 || f.Median != 103 || f.Low != 100 || f.High != 106 || f.Ratio != 1 || f.Verdict != Unknown {
+		t.Errorf("baseline: %+v", f)
+	}
+	if called, tested := ByChance(Summarize(repeat(rounds("rate", []float64{100}, []float64{120}), 6), "auto")); called != 1 || tested != 1 {
+		t.Errorf("A/A: %d of %d", called, tested)
+	}
+}
+
+// repeat makes more rounds, and the A/A row of the other kind.
+func repeat(records []Record, n int) []Record {
+	var all []Record
+	for round := range n {
+		for _, r := range records {
+			r.Round = round + 1
+			if r.Beside != "" {
+				r.Beside = Again
+			} else {
+				r.Kind = Again
+			}
+			all = append(all, r)
 		}
 	}
+	return all
 }
 
 func TestMetricsOfSteps(t *testing.T) {

@@ -25,8 +25,10 @@ type Scenario struct {
 	Sizes []string
 	// Cases returns the parameters for which each kind is measured.
 	Cases func(o Options, e engine.Engine) []measure.Params
-	// Once is set if all figures are exact, so that further rounds would repeat them.
-	Once bool
+	// Once is set if all figures are exact, so that further rounds would repeat them. OnceFor reports the same of single
+	// cases, and of those that take too long to repeat; it may be nil.
+	Once    bool
+	OnceFor func(p measure.Params) bool
 	// Timed is set if sizes depend on timing, as with several clients.
 	Timed bool
 	// Run measures one kind once. It creates its tables through the bench, which drops them. Values returned with an
@@ -69,13 +71,29 @@ var DefaultKinds = []string{"auto", "explicit", "snowflake", "uuidv7", "uuidv4",
 
 // KindsOn returns the kinds to compare on an engine.
 func (s Scenario) KindsOn(o Options, engineName string) []key.Kind {
-	kinds := o.Kinds
-	if kinds == nil {
-		names := s.Kinds
-		if names == nil {
-			names = DefaultKinds
-		}
-		kinds, _ = key.Find(names) // the names are constants; a test looks them all up
+	if o.Kinds != nil {
+		return on(engineName, o.Kinds)
 	}
+	names := s.Kinds
+	if names == nil {
+		names = DefaultKinds
+	}
+	kinds, _ := key.Find(names) // the names are constants; a test looks them all up
+	return on(engineName, kinds)
+}
+
+// SizesOn returns the kinds to measure once on an engine; none if the user has named kinds.
+func (s Scenario) SizesOn(o Options, engineName string) []key.Kind {
+	if o.Kinds != nil {
+		return nil
+	}
+	kinds, _ := key.Find(s.Sizes)
+	return on(engineName, kinds)
+}
+
+func on(engineName string, kinds []key.Kind) []key.Kind {
 	return slices.DeleteFunc(slices.Clone(kinds), func(k key.Kind) bool { return !k.OnEngine(engineName) })
 }
+
+// RunsOnce reports whether a case has one round.
+func (s Scenario) RunsOnce(p measure.Params) bool { return s.Once || s.OnceFor != nil && s.OnceFor(p) }

@@ -10,14 +10,14 @@ import (
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
-	bar "github.com/sqlflake/sqlflake/benchmarks/storage/internal/progress"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/plan"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
 	runner "github.com/sqlflake/sqlflake/benchmarks/storage/internal/run"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/tempdir"
 )
 
-// compare measures and reports. Finished runs are reported also after an error or Ctrl-C.
-func (s settings) compare(ctx context.Context, out, progress io.Writer) (err error) {
+// measure measures and reports. Finished runs are reported also after an error or Ctrl-C.
+func (s settings) measure(ctx context.Context, out, progress io.Writer) (err error) {
 	dir := s.out
 	if dir == "" {
 		temporary, failed := tempdir.New("", tempdir.Files)
@@ -27,11 +27,12 @@ func (s settings) compare(ctx context.Context, out, progress io.Writer) (err err
 		defer func() { err = errors.Join(err, temporary.Remove()) }()
 		dir = temporary.Path
 	}
-	journal, err := runner.OpenJournal(dir)
+	journal, err := measure.OpenJournal(dir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, journal.Close()) }()
+	busy := runner.Busy() // before the servers start
 
 	stop, err := s.startServers(ctx, progress)
 	if err != nil {
@@ -41,7 +42,7 @@ func (s settings) compare(ctx context.Context, out, progress io.Writer) (err err
 
 	env := s.environment(ctx)
 	var engines []engine.Engine
-	var steps, ahead []runner.Step
+	var steps []plan.Step
 	for _, name := range s.engines {
 		e, err := engine.Open(ctx, name, s.config)
 		if err != nil {
@@ -60,53 +61,44 @@ func (s settings) compare(ctx context.Context, out, progress io.Writer) (err err
 			env.Database[name] = append(env.Database[name], measure.Setting(one))
 		}
 		engines = append(engines, e)
-		steps = append(steps, runner.Plan(e, s.scenarios, s.options)...)
+		steps = append(steps, plan.Steps(e, s.scenarios, s.options, s.baseline)...)
 	}
-	env, changed, err := report.Resume(dir, env)
-	if err != nil {
-		return err
+	if err := journal.Start(env); err != nil {
+		return fmt.Errorf("-out: %w", err)
 	}
-	for _, sentence := range changed {
-		fmt.Fprintln(progress, "Warning:", sentence)
+	ahead := runner.Ahead(steps, journal)
+	fmt.Fprintf(progress, "%d runs, %d of them done before\n", len(steps), len(steps)-len(ahead))
+	var failed error
+	if busy != "" && len(ahead) > 0 {
+		fmt.Fprintln(progress, "Warning:", busy)
+		failed = journal.AddNotes("machine", busy)
 	}
-	if err := report.SaveEnvironment(dir, env); err != nil {
-		return err
-	}
-	for _, step := range steps {
-		if !journal.Done(step.Record()) {
-			ahead = append(ahead, step)
-		}
-	}
-
-	failed := runner.Do(ctx, steps, s.options, journal, bar.New(progress, ahead, widthOf(progress)))
+	failed = errors.Join(failed, runner.Do(ctx, ahead, s.options, journal, progress, widthOf(progress) != nil))
 	for _, e := range engines {
-		report.AddNotes(env, e.Name(), e.Notes())
+		failed = errors.Join(failed, journal.AddNotes(e.Name(), e.Notes()...))
 	}
-	r := report.New(env, journal.Records(), s.baseline)
-	for _, step := range ahead {
-		if !journal.Done(step.Record()) {
-			r.Unfinished++
-		}
+	data := journal.Data()
+	if len(data.Records) == 0 {
+		return failed
 	}
-	if len(journal.Records()) > 0 {
-		failed = errors.Join(failed, report.SaveEnvironment(dir, env), s.write(r, out, progress))
-	}
+	r := report.New(data.Environment, data.Records, s.baseline.Name)
+	r.Unfinished = len(runner.Ahead(steps, journal))
 	if r.Unfinished > 0 && s.out != "" {
 		fmt.Fprintf(progress, "%d of %d runs are not done. Run the same command with -out %s to continue.\n",
 			r.Unfinished, len(steps), s.out)
 	}
-	return failed
+	return errors.Join(failed, s.write(r, out, progress))
 }
 
 // environment describes this run and machine, without the databases.
 func (s settings) environment(ctx context.Context) measure.Environment {
 	return measure.Environment{
-		Time: time.Now().Format(time.RFC3339), Command: s.command,
-		Baseline: s.baseline,
+		Time: time.Now().Format(time.RFC3339), Command: s.command, Baseline: s.baseline.Name,
 		Settings: []measure.Setting{
 			{Name: "seed", Value: strconv.FormatUint(s.options.Seed, 10)},
 			{Name: "durable", Value: strconv.FormatBool(s.config.Durable)},
+			{Name: "rows", Value: strconv.Itoa(s.options.Rows)},
 		},
-		Machine: report.Machine(ctx), Database: map[string][]measure.Setting{}, Notes: map[string][]string{},
+		Machine: runner.Machine(ctx), Database: map[string][]measure.Setting{},
 	}
 }

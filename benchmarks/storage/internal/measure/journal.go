@@ -1,0 +1,109 @@
+package measure
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/filelock"
+)
+
+// Journal keeps records in a file, so that an interrupted run can be resumed.
+type Journal struct {
+	dir   string
+	file  *os.File
+	data  Data
+	done  map[string]bool
+	known map[string]bool // metrics with a Unit line
+}
+
+// ErrInUse is returned by OpenJournal if another run writes to the folder.
+var ErrInUse = errors.New("another run is writing to this folder")
+
+// OpenJournal opens the journal of a folder, which it creates if needed. Until Close, or the end of the process, a
+// second call for the folder returns ErrInUse.
+func OpenJournal(dir string) (*Journal, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, resultsName)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := filelock.Lock(file); errors.Is(err, filelock.ErrHeld) { // other errors: a file system without locks
+		return nil, errors.Join(fmt.Errorf("%s: %w; wait until it ends, or use another -out", dir, ErrInUse), file.Close())
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	text = complete(text)
+	data, err := parse(path, text)
+	if err == nil { // otherwise the next record would be appended to half a line
+		err = file.Truncate(int64(len(text)))
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	j := &Journal{dir: dir, file: file, data: data, done: map[string]bool{}, known: map[string]bool{}}
+	for _, r := range data.Records {
+		j.done[r.ID()] = true
+		for name := range r.Values {
+			j.known[name] = true
+		}
+	}
+	return j, nil
+}
+
+// Start writes where the figures come from. Results of other settings are not comparable with those of the file, so they
+// are an error that names both values.
+func (j *Journal) Start(env Environment) error {
+	if differ := j.data.Environment.Differ(env); len(differ) > 0 {
+		return fmt.Errorf("%s has results of other settings: %s; use another -out, or the same settings", j.dir,
+			strings.Join(differ, "; "))
+	}
+	old := j.data.Environment.lines()
+	var text strings.Builder
+	for _, line := range env.lines() {
+		key, value, _ := strings.Cut(line, ": ")
+		if !slices.ContainsFunc(old, func(o string) bool { return strings.HasPrefix(o, key+": ") }) {
+			j.data.Environment.set(key, value)
+			fmt.Fprintln(&text, line)
+		}
+	}
+	_, err := j.file.WriteString(text.String())
+	return err
+}
+
+// Done reports whether a run has a record.
+func (j *Journal) Done(r Record) bool { return j.done[r.ID()] }
+
+// Add appends a record.
+func (j *Journal) Add(r Record) error {
+	if err := r.write(j.file, j.known); err != nil {
+		return fmt.Errorf("store a result: %w", err)
+	}
+	j.data.Records = append(j.data.Records, r)
+	j.done[r.ID()] = true
+	return nil
+}
+
+// AddNotes adds notes about an engine without duplicates.
+func (j *Journal) AddNotes(engine string, notes ...string) error {
+	for _, note := range j.data.Environment.AddNotes(engine, notes...) {
+		if _, err := fmt.Fprintf(j.file, "# %s: %s\n", engine, note); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Data returns all records in their order, and the environment.
+func (j *Journal) Data() Data { return j.data }
+
+// Close closes the file.
+func (j *Journal) Close() error { return j.file.Close() }

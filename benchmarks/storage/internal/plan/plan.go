@@ -1,0 +1,83 @@
+// Package plan lists the runs of a comparison in their order.
+package plan
+
+import (
+	"slices"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
+)
+
+// Step is one run of one kind of key.
+type Step struct {
+	Engine   engine.Engine
+	Scenario scenario.Scenario
+	Params   measure.Params
+	Kind     key.Kind
+	As       string // the kind in the record: that of Kind, or measure.Again
+	Beside   string // of a run of the baseline: the kind that it is compared with
+	Round    int
+}
+
+// Record returns the record of the step, without values.
+func (s Step) Record() measure.Record {
+	return measure.Record{
+		Engine: s.Engine.Name(), Scenario: s.Scenario.Name, Params: s.Params, Kind: s.As, Beside: s.Beside,
+		Round: s.Round,
+	}
+}
+
+// Steps returns the runs on one engine. In each round the baseline runs directly before or after each other kind, so
+// that load of the machine and caches of earlier runs affect both alike. Before and after alternate, and each round
+// begins with another kind. One of the kinds is the baseline itself, as measure.Again.
+func Steps(e engine.Engine, scenarios []scenario.Scenario, o scenario.Options, baseline key.Kind) []Step {
+	var steps []Step
+	isBaseline := func(k key.Kind) bool { return k.Name == baseline.Name }
+	for _, s := range scenarios {
+		kinds := slices.DeleteFunc(s.KindsOn(o, e.Name()), isBaseline)
+		sizes := slices.DeleteFunc(s.SizesOn(o, e.Name()), isBaseline)
+		for _, params := range s.Cases(o, e) {
+			one := Step{Engine: e, Scenario: s, Params: params, Kind: baseline, As: baseline.Name}
+			if s.RunsOnce(params) {
+				steps = append(steps, once(one, append([]key.Kind{baseline}, kinds...)...)...)
+			} else {
+				steps = append(steps, rounds(one, kinds, o.Rounds)...)
+			}
+			steps = append(steps, once(one, sizes...)...)
+		}
+	}
+	return steps
+}
+
+// rounds returns the runs of one case with the baseline that base has.
+func rounds(base Step, kinds []key.Kind, n int) []Step {
+	others := once(base, kinds...)
+	again := base
+	again.As, again.Round = measure.Again, 1
+	others = append([]Step{again}, others...)
+	var steps []Step
+	for round := range n {
+		for i := range others {
+			other, beside := others[(i+round)%len(others)], base
+			beside.Beside, beside.Round, other.Round = other.As, round+1, round+1
+			pair := []Step{beside, other}
+			if round%2 == 1 {
+				slices.Reverse(pair)
+			}
+			steps = append(steps, pair...)
+		}
+	}
+	return steps
+}
+
+// once returns one run of each kind.
+func once(like Step, kinds ...key.Kind) []Step {
+	steps := make([]Step, len(kinds))
+	for i, k := range kinds {
+		steps[i] = like
+		steps[i].Kind, steps[i].As, steps[i].Round = k, k.Name, 1
+	}
+	return steps
+}

@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
+)
+
+// named is an engine of which only the name is used.
+type named struct{ engine.Engine }
+
+func (named) Name() string { return "sqlite" }
+
+func kinds(t *testing.T, names ...string) []key.Kind {
+	t.Helper()
+	found, err := key.Find(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// machine has the noise of a computer: of each run by itself, a slow drift, and bursts of load by others that begin and end
+// at any time.
+type machine struct {
+	random       *rand.Rand
+	noise        float64
+	bursts       float64 // the share of runs at which one begins
+	drift, burst float64
+	left         int // runs of the burst
+}
+
+func (m *machine) rate(rate float64) float64 {
+	m.drift += 0.003 * m.random.NormFloat64()
+	if m.left--; m.left < 0 && m.random.Float64() < m.bursts {
+		m.left, m.burst = 1+m.random.IntN(12), 0.1+0.5*m.random.Float64()
+	}
+	if m.left >= 0 {
+		rate *= 1 - m.burst
+	}
+	return rate * math.Exp(m.drift+m.noise*m.random.NormFloat64())
+}
+
+// simulate returns the groups of many cases in which kinds have the given speeds, in the order of the plan.
+func simulate(t *testing.T, cases int, m machine, names []string, speed map[string]float64) []measure.Group {
+	t.Helper()
+	s := scenario.Scenario{
+		Name: "load", Kinds: names,
+		Cases: func(scenario.Options, engine.Engine) (all []measure.Params) {
+			for i := range cases {
+				all = append(all, measure.P("case", i))
+			}
+			return all
+		},
+	}
+	m.random = rand.New(rand.NewPCG(1, 2))
+	var records []measure.Record
+	for _, step := range Steps(named{}, []scenario.Scenario{s}, scenario.Options{Rounds: 6}, kinds(t, "auto")[0]) {
+		r := step.Record()
+		rate := 10_000.0
+		if factor, ok := speed[r.Kind]; ok {
+			rate *= factor
+		}
+		r.Values = map[string]float64{"rate": m.rate(rate)}
+		records = append(records, r)
+	}
+	return measure.Summarize(records, "auto")
+}
+
+func TestEqualKindsAreCalledDifferentInAtMost2PercentOfCases(t *testing.T) {
+	for _, m := range []machine{{noise: 0.03}, {noise: 0.05, bursts: 0.03}, {noise: 0.1, bursts: 0.03}, {noise: 0.1}} {
+		called, tested := 0, 0
+		for _, g := range simulate(t, 600, m, []string{"auto", "snowflake", "uuidv7"}, nil) {
+			for _, kind := range []string{measure.Again, "snowflake", "uuidv7"} {
+				f, _ := g.Figure(kind, "rate")
+				if f.Verdict == measure.Better || f.Verdict == measure.Worse {
+					called++
+				}
+				tested++
+			}
+		}
+		if tested != 1800 || called > tested/50 {
+			t.Errorf("with a noise of %.0f %%, %d of %d comparisons of equals show a difference", 100*m.noise, called, tested)
+		}
+	}
+}
+
+func TestDifferenceOf10PercentIsFound(t *testing.T) {
+	found := 0
+	groups := simulate(t, 300, machine{noise: 0.03}, []string{"auto", "snowflake"}, map[string]float64{"snowflake": 0.9})
+	for _, g := range groups {
+		if f, _ := g.Figure("snowflake", "rate"); f.Verdict == measure.Worse {
+			found++
+		} else if f.Verdict == measure.Better {
+			t.Errorf("%s: better at %.2f x", g.Params, f.Ratio)
+		}
+	}
+	if found < len(groups)*95/100 {
+		t.Errorf("found in %d of %d cases", found, len(groups))
+	}
+}

@@ -1,0 +1,99 @@
+package run
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/plan"
+)
+
+// lineEvery is how often a line is written if there is no terminal.
+const lineEvery = 5 * time.Second
+
+// progress shows a bar, or lines where there is no terminal. Its unit is a row, because runs take different times.
+type progress struct {
+	bar  *progressbar.ProgressBar
+	stop chan struct{}
+	wait sync.WaitGroup
+
+	mu    sync.Mutex // of all below
+	done  int        // runs
+	of    int
+	title string
+	begin int // rows before this run
+	size  int // rows of this run
+	count int // rows of this run that are done
+}
+
+// weight returns the rows of a run. Many runs use statements of one row or write twice, so it is an estimate.
+func weight(s plan.Step) int { return max(s.Params.Number("rows"), 1000) }
+
+func start(w io.Writer, terminal bool, steps []plan.Step) *progress {
+	total := 0
+	for _, s := range steps {
+		total += weight(s)
+	}
+	p := &progress{of: len(steps), stop: make(chan struct{})}
+	options := []progressbar.Option{
+		progressbar.OptionSetWriter(w), progressbar.OptionSetVisibility(terminal), progressbar.OptionClearOnFinish(),
+		progressbar.OptionThrottle(100 * time.Millisecond), progressbar.OptionFullWidth(),
+		progressbar.OptionSetPredictTime(true), progressbar.OptionSetElapsedTime(false),
+	}
+	p.bar = progressbar.NewOptions(total, options...)
+	if !terminal {
+		p.wait.Go(func() { p.lines(w) })
+	}
+	return p
+}
+
+// lines writes what runs and the time left, until end.
+func (p *progress) lines(w io.Writer) {
+	ticker := time.NewTicker(lineEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case <-ticker.C:
+			left := time.Duration(p.bar.State().SecondsLeft * float64(time.Second)).Round(time.Second)
+			p.mu.Lock()
+			_, _ = fmt.Fprintf(w, "%d of %d runs, about %s left, %s\n", p.done, p.of, left, p.title)
+			p.mu.Unlock()
+		}
+	}
+}
+
+// step begins a run.
+func (p *progress) step(s plan.Step) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.begin, p.size, p.count = p.begin+p.size, weight(s), 0
+	p.title = fmt.Sprintf("%s %s %s %s", s.Engine.Name(), s.Scenario.Name, s.Params, s.As)
+	p.bar.Describe(fmt.Sprintf("%d/%d %s", p.done, p.of, p.title))
+}
+
+// rows adds rows of the run, from any goroutine.
+func (p *progress) rows(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count = min(p.count+n, p.size)
+	_ = p.bar.Set(p.begin + p.count) // display only
+}
+
+// finished ends a run.
+func (p *progress) finished() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done++
+	_ = p.bar.Set(p.begin + p.size)
+}
+
+func (p *progress) end() {
+	close(p.stop)
+	p.wait.Wait()
+	_ = p.bar.Clear()
+}
