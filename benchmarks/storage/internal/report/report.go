@@ -23,13 +23,10 @@ type Report struct {
 	Unfinished  int             // runs that are not done, as after Ctrl-C
 }
 
-// again is the kind that measures the baseline a second time, to count wrong verdicts.
-const again = "again"
-
 // New makes a report from records.
 func New(env measure.Environment, records []measure.Record, baseline string) Report {
 	r := Report{Environment: env, Baseline: baseline}
-	var timed, names []string // sizes that depend on timing; scenarios in order
+	var timed, names []string // scenarios and kinds whose sizes depend on timing; scenarios in order
 	for _, s := range scenario.All() {
 		names = append(names, s.Name)
 		if s.Timed {
@@ -51,11 +48,14 @@ func New(env measure.Environment, records []measure.Record, baseline string) Rep
 	}
 	for _, name := range slices.Sorted(maps.Keys(env.Notes)) {
 		for _, note := range env.Notes[name] {
+			if name == machine { // a warning of its own
+				continue
+			}
 			r.Notes = append(r.Notes, r.title(name)+": "+note)
 		}
 	}
 	r.Groups = measure.Summarize(measured, baseline, timed...)
-	known := append([]string{baseline, again}, key.Names(key.Kinds())...)
+	known := append([]string{baseline, measure.Again}, key.Names(key.Kinds())...)
 	for _, g := range r.Groups {
 		slices.SortStableFunc(g.Kinds, func(a, b string) int { return cmp.Compare(place(known, a), place(known, b)) })
 	}
@@ -90,7 +90,7 @@ func (r Report) engines() []string {
 
 // title returns the usual name of a database, with the version if there are two of PostgreSQL.
 func (r Report) title(engine string) string {
-	version := setting(r.Environment.Database[engine], "version")
+	version := measure.Get(r.Environment.Database[engine], "version")
 	switch engine {
 	case "sqlite":
 		return "SQLite"
@@ -109,13 +109,13 @@ func (r Report) title(engine string) string {
 	return engine
 }
 
-func setting(list []measure.Setting, name string) string {
-	for _, s := range list {
-		if s.Name == name {
-			return s.Value
-		}
+// settingText lists settings: "cores 2, memory 23.5 GiB".
+func settingText(list []measure.Setting) string {
+	parts := make([]string, len(list))
+	for i, s := range list {
+		parts[i] = s.Name + " " + s.Value
 	}
-	return ""
+	return strings.Join(parts, ", ")
 }
 
 // scenarioOf returns the scenario with a name, one with only a name if this version does not have it.
@@ -161,7 +161,7 @@ func kindTitle(name string) string {
 			return k.Title
 		}
 	}
-	if name == again {
+	if name == measure.Again {
 		return "auto-increment, again"
 	}
 	return name

@@ -47,7 +47,7 @@ func rect(b *strings.Builder, class string, x, y, width, height float64) {
 	fmt.Fprintf(b, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`+"\n", class, at(x), at(y), at(max(width, 0)), at(height))
 }
 
-func line(b *strings.Builder, class string, x1, y1, x2, y2 float64) {
+func stroke(b *strings.Builder, class string, x1, y1, x2, y2 float64) {
 	fmt.Fprintf(b, `<path class="%s" d="M%s %sL%s %s"/>`+"\n", class, at(x1), at(y1), at(x2), at(y2))
 }
 
@@ -90,7 +90,7 @@ func barChart(title string, bars []bar) chart {
 		text(&b, "", "start", left+long+6, y+16, one.text)
 		figures = append(figures, one.label+" "+one.text)
 	}
-	line(&b, "axis", left, top, left, c.Height)
+	stroke(&b, "axis", left, top, left, c.Height)
 	c.Text, c.Body = strings.Join(figures, "; ")+".", b.String()
 	return c
 }
@@ -123,18 +123,20 @@ func lineChart(title, below string, curves []curve) chart {
 	if scale(far) <= scale(low) || math.IsInf(low, 0) { // one point
 		low = far / 2
 	}
-	x := func(v float64) float64 { return left + (scale(v)-scale(low))/(scale(far)-scale(low))*(c.Width-left-right) }
+	x := func(v float64) float64 {
+		return left + (scale(v)-scale(low))/(scale(far)-scale(low))*(c.Width-left-right)
+	}
 	rows := ticks(most, 4)
 	y := func(v float64) float64 { return high - bottom - v/rows[len(rows)-1]*(high-top-bottom) }
 	var b strings.Builder
 	text(&b, "head", "start", 0, 14, title)
 	for _, v := range rows {
-		line(&b, "grid", left, y(v), c.Width-right, y(v))
+		stroke(&b, "grid", left, y(v), c.Width-right, y(v))
 		text(&b, "tick", "end", left-6, y(v)+4, short(v))
 	}
 	for _, v := range marks {
 		if v >= low*0.999 && v <= far*1.001 {
-			line(&b, "grid", x(v), top, x(v), high-bottom)
+			stroke(&b, "grid", x(v), top, x(v), high-bottom)
 			text(&b, "tick", "middle", x(v), high-bottom+16, short(v))
 		}
 	}

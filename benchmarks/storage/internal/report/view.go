@@ -111,7 +111,7 @@ func (r Report) bars(g measure.Group, metric string, kinds []string) []bar {
 	var bars []bar
 	for _, kind := range kinds {
 		c, ok := r.cell(g, kind, metric)
-		if !ok || kind == again {
+		if !ok || kind == measure.Again {
 			continue
 		}
 		one := bar{label: kindTitle(kind), class: family(kind), value: c.Figure.Median, text: withUnit(c.Figure.Metric, c.Figure.Median)}
@@ -134,7 +134,7 @@ func (r Report) bars(g measure.Group, metric string, kinds []string) []bar {
 func (r Report) caseCharts(groups []measure.Group, metric string) []chart {
 	var all []chart
 	for _, kind := range groups[0].Kinds {
-		if kind == r.Baseline || kind == again {
+		if kind == r.Baseline || kind == measure.Again {
 			continue
 		}
 		var bars []bar
@@ -166,7 +166,7 @@ func curveCharts(g measure.Group, metric string) []chart {
 			}
 		}
 		slices.SortFunc(one.points, func(a, b [2]float64) int { return cmp.Compare(a[0], b[0]) })
-		if len(one.points) > 1 && kind != again {
+		if len(one.points) > 1 && kind != measure.Again {
 			curves = append(curves, one)
 		}
 	}
@@ -188,33 +188,75 @@ type row struct {
 	Cells []cell
 }
 
-// tables returns a table for each group, or one for all if there are many.
+// table returns the figures of a group.
+func (r Report) table(g measure.Group) table {
+	t := table{Title: r.title(g.Engine) + ", " + caseText(g.Params)}
+	for _, m := range g.Metrics {
+		if !strings.Contains(m.Name, "@") {
+			t.Heads = append(t.Heads, heading(m))
+		}
+	}
+	for _, kind := range g.Kinds {
+		one := row{Label: kindTitle(kind)}
+		for _, m := range g.Metrics {
+			if !strings.Contains(m.Name, "@") {
+				one.add(r, g, kind, m.Name, heading(m))
+			}
+		}
+		t.Rows = append(t.Rows, one)
+	}
+	return t
+}
+
+func (one *row) add(r Report, g measure.Group, kind, metric, head string) {
+	c, _ := r.cell(g, kind, metric)
+	c.Head = head
+	one.Cells = append(one.Cells, c)
+}
+
+// tables returns a table for each group, or one for all if there are many, and one for each curve.
 func (r Report) tables(groups []measure.Group) []table {
 	const many = 4
 	var all []table
-	for _, g := range groups {
-		joined := len(groups) > many
-		if !joined || len(all) == 0 {
-			all = append(all, table{Title: r.title(g.Engine) + ", " + caseText(g.Params)})
-			if joined {
-				all[0].Title = r.title(g.Engine) + ", all cases"
-			}
-			for _, m := range g.Metrics {
-				all[len(all)-1].Heads = append(all[len(all)-1].Heads, heading(m))
+	for i, g := range groups {
+		t := r.table(g)
+		if len(groups) > many {
+			t.Title = r.title(g.Engine) + ", all cases"
+			for j := range t.Rows {
+				t.Rows[j].Label += ", " + caseText(g.Params, "rows", "graphs")
 			}
 		}
-		t := &all[len(all)-1]
+		if i > 0 && len(groups) > many && slices.Equal(t.Heads, all[0].Heads) {
+			all[0].Rows = append(all[0].Rows, t.Rows...)
+			continue
+		}
+		all = append(all, t)
+		if viewOf(groups).lines {
+			all = append(all, r.curveTables(g, viewOf(groups).draw)...)
+		}
+	}
+	return all
+}
+
+// curveTables returns a table for each curve: a row for each size of the table, a column for each kind.
+func (r Report) curveTables(g measure.Group, metrics []string) []table {
+	var all []table
+	for _, metric := range metrics {
+		t := table{Title: pictureTitle(g, metric)}
+		for _, m := range g.Metrics {
+			if base, point, ok := strings.Cut(m.Name, "@"); ok && base == metric {
+				one := row{Label: short(parse(point)) + " rows"}
+				for _, kind := range g.Kinds {
+					one.add(r, g, kind, m.Name, kindTitle(kind))
+				}
+				t.Rows = append(t.Rows, one)
+			}
+		}
 		for _, kind := range g.Kinds {
-			one := row{Label: kindTitle(kind)}
-			if joined {
-				one.Label += ", " + caseText(g.Params, "rows", "graphs")
-			}
-			for _, m := range g.Metrics {
-				c, _ := r.cell(g, kind, m.Name)
-				c.Head = heading(m)
-				one.Cells = append(one.Cells, c)
-			}
-			t.Rows = append(t.Rows, one)
+			t.Heads = append(t.Heads, kindTitle(kind))
+		}
+		if len(t.Rows) > 0 {
+			all = append(all, t)
 		}
 	}
 	return all
@@ -223,7 +265,7 @@ func (r Report) tables(groups []measure.Group) []table {
 // compared are the kinds in the table of all scenarios, beside the baseline.
 var compared = []string{"snowflake", "snowflake-workers", "uuidv7", "uuidv4", "uuidv4-text"}
 
-// line is a row of the table of all scenarios.
+// comparison is a row of the table of all scenarios.
 type comparison struct {
 	Scenario, Title, What string
 	Base                  string
