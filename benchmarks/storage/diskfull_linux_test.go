@@ -17,7 +17,7 @@ func TestAFullDiskIsAClearErrorAndLeavesNothing(t *testing.T) {
 			t.Errorf("unmount %s: %v", dir, err)
 		}
 	})
-	_, _, err := call(t, t.Context(), "-dir", dir, "-scenario", "load", "-keys", "uuidv4-text",
+	_, _, err := call(t, t.Context(), "-dir", dir, "-scenario", "load", "-keys", "uuidv4-text", "-baseline", "uuidv4-text",
 		"-rows", "50000", "-batch", "1000", "-rounds", "1")
 	if err == nil || !strings.Contains(err.Error(), "disk is full") || !strings.Contains(err.Error(), "uuidv4-text") {
 		t.Errorf("error %v, want the key and that the disk is full", err)

@@ -1,10 +1,10 @@
 // Command storage compares what primary keys cost a database: the bytes of auto-increment, snowflake and UUID keys in
 // tables and indexes, and the speed of inserting, finding and deleting rows.
 //
-//	go run ./storage -rows 20000 -rounds 3 -scenario load
+//	go run ./storage -scenario load
 //
-// loads SQLite tables with each kind of key and prints a table of figures, with the ratio of each speed to
-// auto-increment in the same round. With -out it writes a report as HTML, Markdown, CSV and JSON, and can be resumed.
+// loads SQLite tables with each kind of key and prints a table of figures, with the ratio of each to auto-increment.
+// With -out it writes a report as HTML, Markdown, CSV and JSON, and can be resumed.
 // -h lists the flags; the README of this module explains the figures.
 package main
 
@@ -54,6 +54,9 @@ func sentence(err error) string {
 func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if rest, ok := withoutAdvise(args); ok {
 		return adviceFor(ctx, rest, out, progress)
+	}
+	if reports, rest, ok := withoutCompare(args); ok {
+		return compare(reports, rest, out, progress)
 	}
 	s, err := parse(args, progress)
 	if err != nil {

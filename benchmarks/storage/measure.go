@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
@@ -13,7 +14,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/plan"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
 	runner "github.com/sqlflake/sqlflake/benchmarks/storage/internal/run"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/tempdir"
+	"github.com/sqlflake/sqlflake/internal/tempdir"
 )
 
 // measure measures and reports. Finished runs are reported also after an error or Ctrl-C.
@@ -46,6 +47,9 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (err err
 	for _, name := range s.engines {
 		e, err := engine.Open(ctx, name, s.config)
 		if err != nil {
+			if strings.Contains(err.Error(), "requires cgo") {
+				return errors.New("SQLite needs a program built with CGO_ENABLED=1 and a C compiler; servers do not: -db postgres")
+			}
 			return err
 		}
 		defer func() {
@@ -62,6 +66,9 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (err err
 		}
 		engines = append(engines, e)
 		steps = append(steps, plan.Steps(e, s.scenarios, s.options, s.baseline)...)
+	}
+	if len(steps) == 0 {
+		return fmt.Errorf("-scenario: nothing to measure on %s", strings.Join(s.engines, ", "))
 	}
 	if err := journal.Start(env); err != nil {
 		return fmt.Errorf("-out: %w", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,11 +29,11 @@ func TestFolderOfAReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err, progress)
 	}
-	if !strings.Contains(out, "SQLite, 300 rows, 1,000 a statement") || !strings.Contains(progress, "12 of 12 runs are done") {
-		t.Errorf("out:\n%s\nprogress:\n%s", out, progress)
+	if !strings.Contains(progress, "24 runs, 0 of them done before") {
+		t.Errorf("progress:\n%s", progress)
 	}
 	before := read(t, dir, "index.html")
-	for _, name := range []string{"RESULTS.md", "summary.csv", "summary.json", "results.jsonl", "environment.json"} {
+	for _, name := range []string{"RESULTS.md", "summary.csv", "summary.json", "results.txt"} {
 		if read(t, dir, name) == "" {
 			t.Errorf("%s is empty", name)
 		}
@@ -87,16 +88,21 @@ func TestEndedReportGoesOn(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("the error is %v, want context.Canceled", err)
 	}
-	if !strings.Contains(out.String(), "30 rows, 1 a statement") ||
-		!strings.Contains(out.String(), "Unfinished: 2 runs are not done.") {
-		t.Errorf("what was finished is not reported:\n%s", &out)
-	}
-	if !strings.Contains(progress.String(), "2 of 4 runs are not done. Run the same command with -out "+dir) {
+	if !strings.Contains(progress.String(), "4 of 8 runs are not done. Run the same command with -out "+dir) {
 		t.Errorf("nothing says how to go on:\n%s", &progress.Builder)
 	}
-	text, _, err := call(t, t.Context(), again...)
-	if err != nil || strings.Contains(text, "Unfinished") || !strings.Contains(text, "300 rows, 1,000 a statement") {
+	_, text, err := call(t, t.Context(), again...)
+	if err != nil || !strings.Contains(text, "8 runs, 4 of them done before") || strings.Contains(text, "not done") {
 		t.Errorf("it did not go on: %v\n%s", err, text)
+	}
+	for flag, want := range map[string]string{
+		"-seed 2": "seed was 1 and is 2", "-durable": "durable was false and is true", "-rows 301": "rows was 300 and is 301",
+		"-baseline uuidv4": "baseline was auto and is uuidv4",
+	} {
+		_, _, err := call(t, t.Context(), append(again, strings.Fields(flag)...)...)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s in the same folder: %v, want %q", flag, err, want)
+		}
 	}
 }
 
@@ -124,7 +130,13 @@ func TestFormatsAndBadInput(t *testing.T) {
 		{"-batch", "0"},
 		{"-nothing"},
 		{"argument"},
+		{"-rows", "9000000000000000000"},
 		{"-baseline", "none"},
+		{"-baseline", "autoincrement", "-db", "sqlite,postgres"},
+		{"-db", "postgres", "-keys", "autoincrement"},
+		{"-db", "sqlite,postgres", "-keys", "autoincrement"},
+		{"-compare", t.TempDir(), t.TempDir()},
+		{"-compare", t.TempDir()},
 		{"-db", "postgres", "-postgres", "postgres://me:secret@127.0.0.1:1/x"},
 		{"-db", "mariadb", "-mariadb", "me:secret@tcp(127.0.0.1:1)/"},
 		{"-dir", filepath.Join(t.TempDir(), "missing")},
@@ -178,18 +190,36 @@ func TestOneRow(t *testing.T) {
 	}
 }
 
-func TestReportHasTheBaselineOfItsRun(t *testing.T) {
-	dir := t.TempDir()
-	if _, _, err := call(t, t.Context(), with("-out", dir, "-baseline", "snowflake")...); err != nil {
-		t.Fatal(err)
+func TestRepeatedNamesCountOnce(t *testing.T) {
+	_, progress, err := call(t, t.Context(), "-db", "sqlite,sqlite", "-keys", "uuidv4,uuidv4", "-batch", "9,9,09", "-rows", "30",
+		"-rounds", "1", "-scenario", "load,load")
+	if err != nil || !strings.Contains(progress, "4 runs, 0 of them") { // uuidv4 and the A/A row, each beside the baseline
+		t.Errorf("%v\n%s", err, progress)
 	}
-	out, _, err := call(t, t.Context(), "-report", dir)
-	if err != nil || !strings.Contains(out, "x: times snowflake of") {
-		t.Errorf("%v\n%s", err, out)
+}
+
+func TestCompareFindsWhatDiffers(t *testing.T) {
+	dirs := []string{t.TempDir(), t.TempDir()}
+	for i, dir := range dirs {
+		name := "BenchmarkLoad/db=sqlite/key=auto/round="
+		text := fmt.Sprintf("tool.seed: %d\n", i)
+		for round := 1; round <= 6; round++ {
+			text += fmt.Sprintf("%s%d 1 %d rate 40 bytes_rows\n", name, round, 1000*(i+1)+round)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "results.txt"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	out, _, err = call(t, t.Context(), "-report", dir, "-baseline", "auto")
-	if err != nil || !strings.Contains(out, "x: times auto of") {
-		t.Errorf("%v\n%s", err, out)
+	for format, want := range map[string]string{
+		"table": "seed: 0 | 1", "csv": "rate,1004,2004,2.00,0.0022,better", "json": `"new/old": "2.00"`,
+	} {
+		out, _, err := call(t, t.Context(), "-format", format, "-compare", dirs[0], dirs[1])
+		if err != nil || !strings.Contains(out, want) || strings.Contains(out, "bytes_rows") {
+			t.Errorf("%s: %v\n%s", format, err, out)
+		}
+		if out, _, _ = call(t, t.Context(), "-compare", dirs[0], dirs[1], "-all"); !strings.Contains(out, "bytes_rows") {
+			t.Errorf("-all:\n%s", out)
+		}
 	}
 }
 

@@ -17,15 +17,16 @@ import (
 )
 
 const usage = `storage compares auto-increment, snowflake and UUID primary keys: the bytes that they take in tables and
-indexes, and the speed of inserting, finding and deleting rows.
+indexes, and the speed of inserting, finding, changing and deleting rows.
 
-	go run ./storage                                  SQLite; needs no server, takes half a minute
+	go run ./storage                                  SQLite; needs no server, takes about a minute
 	go run ./storage -db sqlite,postgres,mariadb      also on servers, at 127.0.0.1 or -postgres, -mariadb
-	go run ./storage -keys auto,snowflake,uuidv4 -scenario load -rows 1000000 -rounds 5
-	go run ./storage -out report                      also writes report/index.html, RESULTS.md, summary.csv, summary.json;
-	                                                  after Ctrl-C run the same command again to continue
+	go run ./storage -keys snowflake,uuidv4 -scenario load -rows 1000000
+	go run ./storage -out report                      also writes report/index.html, RESULTS.md, results.txt, summary.csv,
+	                                                  summary.json; after Ctrl-C run the same command again to continue
 	go run ./storage -report report                   writes them again without measuring
 	go run ./storage -report report -docs docs        also writes bytes.svg, rate.svg and table.md for a README
+	go run ./storage -compare old new                 what differs between two folders; see -compare -h
 	go run ./storage -advise -h                       predicts density and fill factor
 	go run ./storage -db sqlite,postgres -cleanup     removes what killed runs left behind
 
@@ -41,6 +42,8 @@ const (
 	defaultMariaDB  = "root@tcp(127.0.0.1:3306)/test"
 	// mostBatch is the number of rows with four columns for which a SQLite statement has enough parameters (32,766).
 	mostBatch = 8000
+	// mostRows fill about 100 GB.
+	mostRows = 1_000_000_000
 )
 
 // settings are the flags.
@@ -57,47 +60,27 @@ type settings struct {
 	command   string // the flags without DSNs, which may contain passwords
 	cleanup   bool
 
-	baselineSet bool // set by a flag
+	baselineSet bool // by a flag
 }
+
+// lists are the flags that take several names or numbers.
+type lists struct{ engines, kinds, scenarios, batches, clients, baseline *string }
 
 func parse(args []string, out io.Writer) (settings, error) {
 	var s settings
 	flags := flag.NewFlagSet("storage", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error is one sentence; help follows below
-	explain := func() {
-		flags.SetOutput(out)
-		fmt.Fprint(out, usage)
-		flags.PrintDefaults()
-	}
-	engines := flags.String("db", "sqlite", "databases: sqlite, postgres, mariadb")
-	flags.StringVar(&s.config.Postgres, "postgres", "",
-		"`DSN` of PostgreSQL; new: a temporary server with a small cache, from installed binaries\n"+
-			"(default SNOWFLAKE_TEST_POSTGRES, or "+defaultPostgres+")")
-	flags.StringVar(&s.config.MariaDB, "mariadb", "",
-		"`DSN` of MariaDB or MySQL; new: as for PostgreSQL\n"+
-			"(default SNOWFLAKE_TEST_MYSQL, or "+defaultMariaDB+")")
-	flags.StringVar(&s.config.SQLiteDir, "dir", "", "`folder` for SQLite's file (default a temporary one)")
-	flags.BoolVar(&s.config.Durable, "durable", false, "flush each commit to the disk")
-	kinds := flags.String("keys", "",
-		"kinds of keys: "+strings.Join(key.Names(key.Kinds()), ", ")+" (default those of each scenario)")
-	scenarios := flags.String("scenario", "", "scenarios (default all): "+scenarioNames())
-	flags.IntVar(&s.options.Rows, "rows", 50_000, "rows of a table, at least 1")
-	batches := flags.String("batch", "1,1000", "rows a statement")
-	clients := flags.String("clients", "1,4", "concurrent clients")
-	flags.IntVar(&s.options.Rounds, "rounds", 6, "how often each case is measured; a verdict on a speed needs 6")
-	flags.Uint64Var(&s.options.Seed, "seed", 1, "seed of the random numbers")
-	baseline := flags.String("baseline", "auto",
-		"the kind that the others are compared with; it is measured also if -keys does not name it")
-	flags.StringVar(&s.out, "out", "", "`folder` for the report; an existing one is resumed")
-	flags.StringVar(&s.report, "report", "", "`folder` of a report to write again, without measuring")
-	flags.StringVar(&s.docs, "docs", "", "`folder` for the charts and the table of a README")
-	flags.StringVar(&s.format, "format", "table", "on standard output: table, csv, json")
-	flags.BoolVar(&s.cleanup, "cleanup", false, "remove what killed runs left behind, and measure nothing")
+	l := s.define(flags)
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			explain()
+			flags.SetOutput(out)
+			fmt.Fprint(out, usage)
+			flags.PrintDefaults()
 		}
 		return s, err
+	}
+	if flags.NArg() > 0 {
+		return s, fmt.Errorf("unknown argument %q; see -h", flags.Arg(0))
 	}
 	// Not defaults of the flags: -h would print a password.
 	if s.config.Postgres == "" {
@@ -107,60 +90,106 @@ func parse(args []string, out io.Writer) (settings, error) {
 		s.config.MariaDB = env("SNOWFLAKE_TEST_MYSQL", defaultMariaDB)
 	}
 	flags.Visit(func(f *flag.Flag) { s.baselineSet = s.baselineSet || f.Name == "baseline" })
-	if flags.NArg() > 0 {
-		return s, fmt.Errorf("unknown argument %q; see -h", flags.Arg(0))
-	}
 	s.command = commandLine(flags)
-	var err, failed error
+	return s, s.read(l)
+}
+
+func (s *settings) define(flags *flag.FlagSet) lists {
+	text := flags.String
+	names := make([]string, 0, len(scenario.All()))
+	for _, one := range scenario.All() {
+		names = append(names, one.Name)
+	}
+	l := lists{
+		engines: text("db", "sqlite", "databases: "+strings.Join(engine.Names(), ", ")),
+		kinds: text("keys", "", "kinds of keys: "+strings.Join(key.Names(key.Kinds()), ", ")+
+			" (default those of each scenario)"),
+		scenarios: text("scenario", "", "scenarios (default all): "+strings.Join(names, ", ")),
+		batches:   text("batch", "1,1000", "rows a statement"),
+		clients:   text("clients", "1,4", "concurrent clients"),
+		baseline: text("baseline", "auto",
+			"the `kind` that the others are compared with; it is measured also if -keys does not name it"),
+	}
+	flags.StringVar(&s.config.Postgres, "postgres", "",
+		"`DSN` of PostgreSQL; new: a temporary server with a small cache, from installed binaries;\n"+
+			"new:FOLDER: from the binaries of a folder (default SNOWFLAKE_TEST_POSTGRES, or "+defaultPostgres+")")
+	flags.StringVar(&s.config.Postgres18, "postgres18", newServer, "`DSN` of a second PostgreSQL, 18 or later, or new, or new:FOLDER")
+	flags.StringVar(&s.config.MariaDB, "mariadb", "",
+		"`DSN` of MariaDB or MySQL, or new, or new:FOLDER (default SNOWFLAKE_TEST_MYSQL, or "+defaultMariaDB+")")
+	flags.StringVar(&s.config.SQLiteDir, "dir", "", "`folder` for SQLite's file (default a temporary one)")
+	flags.BoolVar(&s.config.Durable, "durable", false, "flush each commit to the disk")
+	flags.IntVar(&s.options.Rows, "rows", 20_000, "rows of a table")
+	flags.IntVar(&s.options.Rounds, "rounds", 6, "how often each case is measured; a verdict on a speed needs 6")
+	flags.Uint64Var(&s.options.Seed, "seed", 1, "seed of the random numbers")
+	flags.StringVar(&s.out, "out", "", "`folder` for the report; an existing one is resumed, with the same settings")
+	flags.StringVar(&s.report, "report", "", "`folder` of a report to write again, without measuring")
+	flags.StringVar(&s.docs, "docs", "", "`folder` for the charts and the table of a README")
+	flags.StringVar(&s.format, "format", formats[0], "on standard output: "+strings.Join(formats, ", "))
+	flags.BoolVar(&s.cleanup, "cleanup", false, "remove what killed runs left behind, and measure nothing")
+	return l
+}
+
+// formats are those of standard output.
+var formats = []string{"table", "csv", "json"}
+
+// read checks the flags. A name or number that is repeated counts once.
+func (s *settings) read(l lists) (failed error) {
 	note := func(name string, err error) {
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("-%s: %w", name, err))
 		}
 	}
-	s.engines = split(*engines)
-	for _, name := range s.engines {
-		if !slices.Contains(engine.Names(), name) {
-			note("db", fmt.Errorf("unknown database %q; there are %s", name, strings.Join(engine.Names(), ", ")))
-		}
-	}
-	if s.options.Batch, err = numbers(*batches, mostBatch); err != nil {
-		note("batch", err)
-	}
-	if s.options.Clients, err = numbers(*clients, 1000); err != nil {
-		note("clients", err)
-	}
-	if *kinds != "" {
-		s.options.Kinds, err = key.Find(split(*kinds))
+	var err error
+	s.engines, err = oneOf("database", engine.Names(), split(*l.engines)...)
+	note("db", err)
+	s.options.Batch, err = numbers(*l.batches, mostBatch)
+	note("batch", err)
+	s.options.Clients, err = numbers(*l.clients, 1000)
+	note("clients", err)
+	if *l.kinds != "" {
+		s.options.Kinds, err = key.Find(split(*l.kinds))
 		note("keys", err)
 	}
-	if found, err := key.Find([]string{*baseline}); err != nil {
-		note("baseline", err)
-	} else {
-		s.baseline = found[0]
-	}
+	found, err := key.Find([]string{*l.baseline})
+	note("baseline", err)
+	s.baseline = append(found, key.Kind{})[0]
 	s.scenarios = scenario.All()
-	if *scenarios != "" {
-		s.scenarios, err = scenario.Find(split(*scenarios))
+	if *l.scenarios != "" {
+		s.scenarios, err = scenario.Find(split(*l.scenarios))
 		note("scenario", err)
 	}
-	for _, one := range []struct {
-		name string
-		n    int
-	}{{"rows", s.options.Rows}, {"rounds", s.options.Rounds}} {
-		if one.n < 1 {
-			note(one.name, fmt.Errorf("%d is less than 1", one.n))
-		}
-	}
-	if len(s.engines) == 0 {
-		note("db", fmt.Errorf("no database; there are %s", strings.Join(engine.Names(), ", ")))
-	}
-	if !slices.Contains([]string{"table", "csv", "json"}, s.format) {
-		note("format", fmt.Errorf("unknown format %q; there are table, csv, json", s.format))
-	}
+	_, err = inRange(s.options.Rows, mostRows)
+	note("rows", err)
+	_, err = inRange(s.options.Rounds, 1000)
+	note("rounds", err)
+	_, err = oneOf("format", formats, s.format)
+	note("format", err)
 	if s.report != "" && s.out != "" {
 		note("report", errors.New("-out cannot be combined with it, because it measures nothing"))
 	}
-	return s, failed
+	if failed == nil && s.report == "" {
+		failed = s.checkKinds()
+	}
+	return failed
+}
+
+// checkKinds returns an error if the databases lack the kinds that the flags name.
+func (s *settings) checkKinds() error {
+	for _, k := range s.options.Kinds {
+		if !slices.ContainsFunc(s.engines, k.OnEngine) {
+			return fmt.Errorf("-keys: %s is a kind of %s only; add it to -db", k.Name, k.Only)
+		}
+	}
+	for _, name := range s.engines {
+		has := func(k key.Kind) bool { return k.OnEngine(name) }
+		if !has(s.baseline) {
+			return fmt.Errorf("-baseline: %s is a kind of %s only, but -db has %s", s.baseline.Name, s.baseline.Only, name)
+		}
+		if s.options.Kinds != nil && !slices.ContainsFunc(s.options.Kinds, has) {
+			return fmt.Errorf("-keys: %s has none of these kinds", name)
+		}
+	}
+	return nil
 }
 
 // commandLine returns the given flags for the report: folders by their last name only, and no DSN, which may contain a
@@ -170,7 +199,7 @@ func commandLine(flags *flag.FlagSet) string {
 	flags.Visit(func(f *flag.Flag) {
 		value := f.Value.String()
 		switch f.Name {
-		case "postgres", "mariadb":
+		case "postgres", "postgres18", "mariadb":
 			value = "DSN"
 		case "out", "dir", "report", "docs":
 			value = filepath.Base(value)
@@ -194,22 +223,35 @@ func env(name, otherwise string) string {
 	return otherwise
 }
 
-func scenarioNames() string {
-	var names []string
-	for _, s := range scenario.All() {
-		names = append(names, s.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
+// split returns the parts of a list, each once.
 func split(list string) []string {
 	var parts []string
 	for part := range strings.SplitSeq(list, ",") {
-		if part = strings.TrimSpace(part); part != "" {
+		if part = strings.TrimSpace(part); part != "" && !slices.Contains(parts, part) {
 			parts = append(parts, part)
 		}
 	}
 	return parts
+}
+
+// oneOf returns the names, or an error if one is unknown or there is none.
+func oneOf(what string, known []string, names ...string) ([]string, error) {
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("unknown %s %q; there are %s", what, name, strings.Join(known, ", "))
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("no %s; there are %s", what, strings.Join(known, ", "))
+	}
+	return names, nil
+}
+
+func inRange(n, most int) (int, error) {
+	if n < 1 || n > most {
+		return 0, fmt.Errorf("%d is out of range [1, %d]", n, most)
+	}
+	return n, nil
 }
 
 // numbers reads a list of numbers from 1 to most.
@@ -220,10 +262,12 @@ func numbers(list string, most int) ([]int, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q is not a number", part)
 		}
-		if n < 1 || n > most {
-			return nil, fmt.Errorf("%d is out of range [1, %d]", n, most)
+		if n, err = inRange(n, most); err != nil {
+			return nil, err
 		}
-		ns = append(ns, n)
+		if !slices.Contains(ns, n) { // "1,01"
+			ns = append(ns, n)
+		}
 	}
 	if len(ns) == 0 {
 		return nil, errors.New("no number given")

@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/tempdir"
+	"github.com/sqlflake/sqlflake/internal/tempdir"
 )
 
 // Kept is a place that Cleanup did not remove, and the reason.

@@ -13,7 +13,7 @@ import (
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/tempdir"
+	"github.com/sqlflake/sqlflake/internal/tempdir"
 )
 
 // sqlite is a database file in its own folder, with a write-ahead log.
@@ -190,7 +190,7 @@ func (e *sqlite) Trees(ctx context.Context, table string) ([]Tree, error) {
 			return nil, fmt.Errorf("the pages of %s: %w", name, err)
 		}
 		tree := Tree{
-			Name: name, Role: Secondary, Bytes: usage.pages * file.size,
+			Name: name, Role: Secondary, Bytes: usage.pages * file.size, Pages: usage.pages,
 			Density: usage.density(), Fragmentation: usage.fragmentation(),
 		}
 		switch {

@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -99,22 +98,21 @@ func (e Environment) lines() []string {
 	return all
 }
 
-// varying are the settings that a resumed run may change.
-var varying = []string{"time", "command", "load", "commit"}
+// Difference is a setting with two values.
+type Difference struct{ Name, Old, New string }
 
-// Differ returns a sentence for each setting that both have with another value, except those that do not affect
-// figures.
-func (e Environment) Differ(other Environment) []string {
+// Differ returns the settings that both have, with another value.
+func (e Environment) Differ(other Environment) []Difference {
 	values := map[string]string{}
 	for _, line := range e.lines() {
 		key, value, _ := strings.Cut(line, ": ")
 		values[key] = value
 	}
-	var all []string
+	var all []Difference
 	for _, line := range other.lines() {
 		key, value, _ := strings.Cut(line, ": ")
-		if old, ok := values[key]; ok && old != value && !slices.Contains(varying, key) {
-			all = append(all, fmt.Sprintf("%s was %s and is %s", strings.TrimPrefix(key, tool+"."), old, value))
+		if old, ok := values[key]; ok && old != value {
+			all = append(all, Difference{strings.TrimPrefix(key, tool+"."), old, value})
 		}
 	}
 	return all

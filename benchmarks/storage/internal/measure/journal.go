@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/filelock"
+	"github.com/sqlflake/sqlflake/internal/filelock"
 )
 
 // Journal keeps records in a file, so that an interrupted run can be resumed.
@@ -59,11 +59,20 @@ func OpenJournal(dir string) (*Journal, error) {
 	return j, nil
 }
 
+// varying are the settings that may change when a run is resumed.
+var varying = []string{"time", "command", "load", "commit"}
+
 // Start writes where the figures come from. Results of other settings are not comparable with those of the file, so they
 // are an error that names both values.
 func (j *Journal) Start(env Environment) error {
-	if differ := j.data.Environment.Differ(env); len(differ) > 0 {
-		return fmt.Errorf("%s has results of other settings: %s; use another -out, or the same settings", j.dir,
+	var differ []string
+	for _, d := range j.data.Environment.Differ(env) {
+		if !slices.Contains(varying, d.Name) {
+			differ = append(differ, fmt.Sprintf("%s was %s and is %s", d.Name, d.Old, d.New))
+		}
+	}
+	if len(differ) > 0 {
+		return fmt.Errorf("%s has results of other settings: %s; use another folder, or the same settings", j.dir,
 			strings.Join(differ, "; "))
 	}
 	old := j.data.Environment.lines()

@@ -22,6 +22,8 @@ type Figure struct {
 	Ratio             float64 // of the printed median to the baseline's; NaN without a baseline, and if the metric is Plain
 	P                 float64 // of the Mann-Whitney test against the baseline's runs beside; NaN if not tested
 	Verdict           Verdict
+
+	runs []float64
 }
 
 // Group is the figures of one scenario with one set of parameters on one engine: one table of a report.
@@ -47,7 +49,7 @@ func Summarize(records []Record, baseline string, timed ...string) []Group {
 	var order []string
 	byGroup := map[string][]Record{}
 	for _, r := range records {
-		id := r.Engine + "/" + r.Scenario + "/" + r.Params.String()
+		id := Group{Engine: r.Engine, Scenario: r.Scenario, Params: r.Params}.id()
 		if _, ok := byGroup[id]; !ok {
 			order = append(order, id)
 		}
@@ -124,7 +126,7 @@ const agree = 0.01
 
 // figureOf returns the values of a figure without its comparison; NaN without runs.
 func figureOf(m Metric, runs []float64) Figure {
-	f := Figure{Metric: m, N: len(runs), Median: math.NaN(), Ratio: math.NaN(), P: math.NaN()}
+	f := Figure{Metric: m, runs: runs, N: len(runs), Median: math.NaN(), Ratio: math.NaN(), P: math.NaN()}
 	if len(runs) == 0 {
 		return f
 	}

@@ -41,7 +41,7 @@ func start(w io.Writer, terminal bool, steps []plan.Step) *progress {
 	options := []progressbar.Option{
 		progressbar.OptionSetWriter(w), progressbar.OptionSetVisibility(terminal), progressbar.OptionClearOnFinish(),
 		progressbar.OptionThrottle(100 * time.Millisecond), progressbar.OptionFullWidth(),
-		progressbar.OptionSetPredictTime(true), progressbar.OptionSetElapsedTime(false),
+		progressbar.OptionSetPredictTime(true),
 	}
 	p.bar = progressbar.NewOptions(total, options...)
 	if !terminal {
@@ -73,7 +73,7 @@ func (p *progress) step(s plan.Step) {
 	defer p.mu.Unlock()
 	p.begin, p.size, p.count = p.begin+p.size, weight(s), 0
 	p.title = fmt.Sprintf("%s %s %s %s", s.Engine.Name(), s.Scenario.Name, s.Params, s.As)
-	p.bar.Describe(fmt.Sprintf("%d/%d %s", p.done, p.of, p.title))
+	p.bar.Describe(fmt.Sprintf("%d/%d %s %s %s", p.done, p.of, s.Engine.Name(), s.Scenario.Name, s.As)) // fits on a line
 }
 
 // rows adds rows of the run, from any goroutine.

@@ -67,7 +67,7 @@ func Find(names []string) ([]Scenario, error) {
 }
 
 // DefaultKinds are compared unless the scenario or the user names others.
-var DefaultKinds = []string{"auto", "explicit", "snowflake", "uuidv7", "uuidv4", "uuidv4-text"}
+var DefaultKinds = []string{"auto", "snowflake", "uuidv7", "uuidv4"}
 
 // KindsOn returns the kinds to compare on an engine.
 func (s Scenario) KindsOn(o Options, engineName string) []key.Kind {
@@ -97,3 +97,21 @@ func on(engineName string, kinds []key.Kind) []key.Kind {
 
 // RunsOnce reports whether a case has one round.
 func (s Scenario) RunsOnce(p measure.Params) bool { return s.Once || s.OnceFor != nil && s.OnceFor(p) }
+
+// timedRows is the most rows of tables that are filled again for each run of a timed case. Larger ones are measured
+// once, for their sizes.
+const timedRows = 50_000
+
+// withLarge returns the numbers of rows of a scenario with such tables.
+func withLarge(rows int) []int {
+	if rows <= timedRows {
+		return []int{rows}
+	}
+	return []int{timedRows, rows}
+}
+
+// large reports whether a case is one of the large ones of withLarge.
+func large(p measure.Params) bool { return number(p, "rows") > timedRows }
+
+// share returns a part of the rows, for cases that are slow: at least the given number, or all.
+func share(rows, of, least int) int { return min(rows, max(rows/of, least)) }
