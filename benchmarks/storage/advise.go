@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/advise"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
+	"github.com/sqlflake/sqlflake/benchmarks/advise"
+	"github.com/sqlflake/sqlflake/benchmarks/advise/arrival"
 )
 
 const adviseUsage = `storage -advise predicts how full the pages of a primary key's index will be, and recommends a fill
@@ -43,12 +43,12 @@ func adviceFor(ctx context.Context, args []string, out, help io.Writer) error {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&q.Database, "db", "postgres", strings.Join(advise.Databases(), ", "))
-	flags.IntVar(&q.Workers, "workers", 1, "processes that make keys, each with a generator")
+	flags.IntVar(&q.Workers, "workers", 1, "generators that insert at the same time, such as processes")
 	flags.Float64Var(&q.Rate, "rate", 1000, "rows a second inserted by all workers at peak load")
 	flags.DurationVar(&q.Skew, "skew", 10*time.Millisecond, "difference between the slowest and the fastest clock")
 	flags.DurationVar(&q.Lag, "lag", time.Millisecond,
 		"mean `time` between drawing a key and its INSERT; 0 for one connection, in order")
-	flags.IntVar(&q.Batch, "batch", 1, "keys that a worker draws together and inserts one after the other")
+	flags.IntVar(&q.Batch, "batch", 1, "rows of a statement, whose keys are drawn together")
 	var layouts []string
 	for _, l := range arrival.Layouts() {
 		layouts = append(layouts, l.Name)

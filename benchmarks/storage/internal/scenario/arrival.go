@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
+	"github.com/sqlflake/sqlflake/benchmarks/advise/arrival"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
@@ -73,7 +73,7 @@ func arrivalCases(o Options, e engine.Engine) []measure.Params {
 func (b *Bench) order() (arrival.Order, error) {
 	o := arrival.Order{
 		Rows: b.Number("rows"), Workers: b.Number("workers"), Rate: float64(b.Number("rate")),
-		Batch: b.Number("drawn"), Seed: b.Options.Seed,
+		Batch: b.Number("drawn"), Cores: b.Number("cores"), Seed: b.Options.Seed,
 	}
 	for name, dst := range map[string]*time.Duration{"skew": &o.Skew, "lag": &o.Lag} {
 		if text := b.Params.Get(name); text != "" {

@@ -21,10 +21,13 @@ type Order struct {
 	// Lag is the mean time between drawing a key, or a batch, and its insert. The times are distributed exponentially,
 	// so that rows of one worker overtake each other too.
 	Lag time.Duration
-	// Batch is the number of keys that a worker draws together. From 2 on it writes the rows one after the other at its
-	// share of the rate and then draws the next batch, as a loader does, so that batches of several workers interleave.
-	// 0 means 1.
+	// Batch is the number of keys that a worker draws together; 0 means 1. From 2 on it writes batch after batch, as a
+	// loader does.
 	Batch int
+	// Cores is the number of statements that the database executes at the same time. From 1 on, a batch is one
+	// statement: its rows are inserted within milliseconds, whatever the rate. With 0 a worker writes the rows of a
+	// batch one by one at its share of the rate, so that batches of several workers interleave row by row.
+	Cores int
 	Seed  uint64
 }
 
@@ -54,6 +57,8 @@ func (o Order) Check() error {
 		return fmt.Errorf("lag: %v is out of range [0, %v]", o.Lag, maxTime)
 	case o.Batch < 0 || o.Batch > MaxBatch:
 		return fmt.Errorf("batch: %d is out of range [1, %d]", o.Batch, MaxBatch)
+	case o.Cores < 0:
+		return fmt.Errorf("cores: %d is less than 0", o.Cores)
 	}
 	return nil
 }
@@ -68,14 +73,6 @@ func (o Order) SkewRows() float64 {
 
 // LagRows returns the number of rows that arrive within the mean lag.
 func (o Order) LagRows() float64 { return o.Lag.Seconds() * o.Rate }
-
-// BatchRows returns the number of rows of all workers that arrive while one batch is written.
-func (o Order) BatchRows() float64 {
-	if o.Workers < 2 {
-		return 0
-	}
-	return float64(max(o.Batch, 1) * o.Workers)
-}
 
 // Row has the data that a row's key is made of.
 type Row struct {
@@ -137,7 +134,7 @@ func (o Order) Simulate() ([]Row, error) {
 	}
 	s.rows = make([]Row, 0, o.Rows)
 	if o.Batch > 1 {
-		s.load()
+		s.batches()
 	} else {
 		s.singles()
 	}
@@ -155,30 +152,6 @@ func (s *simulation) singles() {
 		row := s.workers[s.random.IntN(len(s.workers))].draw(int64(now), s.random.Uint64())
 		row.at = int64(now + s.lag())
 		s.rows = append(s.rows, row)
-	}
-}
-
-// load simulates workers that write batch after batch. The time for a row varies by half.
-func (s *simulation) load() {
-	each := float64(time.Second) * float64(s.Workers) / s.Rate
-	for i := range s.workers { // not all at the same time
-		s.workers[i].next = s.random.Float64() * each * float64(s.Batch)
-	}
-	for len(s.rows) < s.Rows {
-		w := &s.workers[0]
-		for i := range s.workers {
-			if s.workers[i].next < w.next {
-				w = &s.workers[i]
-			}
-		}
-		drawn, at, lag := int64(w.next), w.next, s.lag()
-		for range min(s.Batch, s.Rows-len(s.rows)) {
-			row := w.draw(drawn, s.random.Uint64())
-			row.at = int64(at + lag)
-			s.rows = append(s.rows, row)
-			at += each * (0.5 + s.random.Float64())
-		}
-		w.next = at
 	}
 }
 

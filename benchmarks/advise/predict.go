@@ -1,10 +1,11 @@
 package advise
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
+	"github.com/sqlflake/sqlflake/benchmarks/advise/arrival"
 )
 
 // simulated is the number of simulated rows. More rows do not change the density.
@@ -66,13 +67,7 @@ func (q *Question) size() int {
 
 // predict sets the figures of an answer.
 func (q *Question) predict(ctx context.Context, a *Answer) error {
-	grow := map[string]func(fill int) *tree{
-		"postgres": func(fill int) *tree { return postgresTree(q.size(), fill) },
-		"mariadb":  func(int) *tree { return innodbTree(q.size(), q.Row) },
-		"mysql":    func(int) *tree { return innodbTree(q.size(), q.Row) },
-		"sqlite":   func(int) *tree { return q.sqlite() },
-	}[q.Database]
-	if grow == nil {
+	if !slices.Contains(local, q.Database) {
 		return nil
 	}
 	keys, err := q.ranks(1)
@@ -81,30 +76,41 @@ func (q *Question) predict(ctx context.Context, a *Answer) error {
 	}
 	base := q.baseline()
 	figures := func(fill int, keys []int32) (Figures, error) {
-		t := grow(fill)
+		t := q.tree(fill)
 		t.insert(keys)
 		f := Figures{Fill: fill, Density: t.density(), Ratio: t.bytes() / base}
-		if q.Database == "postgres" {
+		if fill > 0 {
 			f.Bytes = t.bytes()
 		}
 		return f, context.Cause(ctx)
 	}
 	fill := 0
 	if q.Database == "postgres" {
-		fill = defaultFill
-		if q.Fill != 0 {
-			fill = q.Fill
-		}
+		fill = cmp.Or(q.Fill, defaultFill)
 	}
 	expected, err := figures(fill, keys)
 	if err != nil {
 		return err
 	}
 	a.Expected = &expected
-	if q.Database != "postgres" {
+	if fill == 0 || q.quick {
 		return nil
 	}
 	return q.choose(a, keys, figures)
+}
+
+// tree returns an empty tree for the question's keys.
+func (q *Question) tree(fill int) *tree {
+	switch {
+	case q.Database == "postgres":
+		return postgresTree(q.size(), fill)
+	case q.Database != "sqlite":
+		return innodbTree(q.size(), q.Row)
+	case q.size() == 16: // a separate index
+		return sqliteTree(2+1+3+16+autoRowid, false)
+	default:
+		return sqliteTree(sqliteEntry(snowflakeRowid, q.Row), true)
+	}
 }
 
 // choose finds the fill factor with the smallest index, also if skew and lag are larger than given.
@@ -171,14 +177,6 @@ const (
 // sqliteEntry returns the bytes of a row: its pointer, length and header, the rowid, the type of the key, and the other
 // columns.
 func sqliteEntry(rowid, row int) float64 { return float64(2 + 2 + 1 + rowid + 1 + row) }
-
-// sqlite returns the tree of a table whose key is the rowid, or of the separate index of a UUID key.
-func (q *Question) sqlite() *tree {
-	if q.size() == 16 {
-		return sqliteTree(2+1+3+16+autoRowid, false)
-	}
-	return sqliteTree(sqliteEntry(snowflakeRowid, q.Row), true)
-}
 
 func fillStatements(table string, size, fill int) []string {
 	column := "bigint"

@@ -13,8 +13,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
+	"github.com/sqlflake/sqlflake/benchmarks/advise/arrival"
 )
+
+const ms = time.Millisecond
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // usual returns a question with usual values.
 func usual(database string) Question {
@@ -35,7 +44,7 @@ func TestWarningsComeWhenTheyApply(t *testing.T) {
 		return q
 	}
 	ordered := func(q *Question) { q.Workers, q.Skew, q.Lag = 1, 0, 0 }
-	// With 16 workers fillfactor 90 holds 200 rows of skew, 90 of mean lag and 200 of batches.
+	// With 16 workers fillfactor 90 holds 200 rows of skew and 90 of mean lag.
 	limit := func(change func(*Question)) Question {
 		q := Question{Database: "postgres", Workers: 16, Rate: 10_000, Batch: 1, Row: 100}
 		change(&q)
@@ -46,37 +55,35 @@ func TestWarningsComeWhenTheyApply(t *testing.T) {
 		want      []string // warnings, in any order
 		also, not string   // names of other advice
 	}{
-		"usual":             {q: usual("postgres"), also: "fill-100"},
-		"postgresql":        {q: usual("PostgreSQL")},
-		"full pages":        {q: with("postgres", func(q *Question) { q.Fill = 100 }), want: []string{"fill-100", "skew", "lag"}},
-		"in order":          {q: with("postgres", ordered), also: "in-order", not: "fill-100"},
-		"skew":              {q: with("postgres", func(q *Question) { q.Skew = time.Second }), want: []string{"skew"}},
-		"lower fill":        {q: with("postgres", func(q *Question) { q.Skew, q.Fill = 300*ms, 80 }), not: "skew"},
-		"one clock":         {q: with("postgres", func(q *Question) { q.Workers, q.Skew = 1, time.Second })},
-		"lag":               {q: with("postgres", func(q *Question) { q.Lag = time.Second }), want: []string{"lag"}},
-		"batches":           {q: with("postgres", func(q *Question) { q.Batch = 1000 }), want: []string{"batches"}},
-		"one loader":        {q: with("postgres", func(q *Question) { q.Batch, q.Workers = 1000, 1 })},
-		"worker first":      {q: with("postgres", func(q *Question) { q.Key = firstLayout }), want: []string{"worker-first"}},
-		"fast":              {q: with("postgres", func(q *Question) { q.Rate, q.Skew, q.Lag, q.Workers = 300_000, 0, 0, 16 }), also: "sequence-first"},
-		"uuid":              {q: with("postgres", func(q *Question) { q.Key = "uuidv7" }), also: "uuidv7", not: "auto-increment"},
-		"mariadb":           {q: usual("mariadb"), want: []string{"innodb-workers", "innodb-lag"}, also: "auto-increment", not: "fill-100"},
-		"mariadb, one":      {q: with("mariadb", ordered)},
-		"mariadb, load":     {q: with("mariadb", func(q *Question) { q.Batch = 1000 }), want: []string{"innodb-batches"}},
-		"mariadb, first":    {q: with("mariadb", func(q *Question) { q.Key, q.Lag = firstLayout, 0 }), want: []string{"worker-first"}},
-		"mysql":             {q: with("mysql", ordered), also: "mysql"},
-		"sqlite":            {q: usual("sqlite"), want: []string{"sqlite-type"}, also: "sqlite-varint"},
-		"sqlite in order":   {q: with("sqlite", ordered), want: []string{"sqlite-type"}, not: "sqlite-order"},
-		"cockroachdb":       {q: usual("cockroachdb"), want: []string{"range-cockroachdb"}, not: "auto-increment"},
-		"tidb":              {q: usual("tidb"), want: []string{"range-tidb"}},
-		"spanner":           {q: usual("spanner"), want: []string{"range-spanner"}},
-		"yugabyte":          {q: usual("yugabyte"), want: []string{"range-yugabytedb"}},
-		"190 rows of skew":  {q: limit(func(q *Question) { q.Skew = 19 * ms })},
-		"210 rows of skew":  {q: limit(func(q *Question) { q.Skew = 21 * ms }), want: []string{"skew"}},
-		"80 rows of lag":    {q: limit(func(q *Question) { q.Lag = 8 * ms })},
-		"100 rows of lag":   {q: limit(func(q *Question) { q.Lag = 10 * ms }), want: []string{"lag"}},
-		"192 rows of batch": {q: limit(func(q *Question) { q.Batch = 12 })},
-		"208 rows of batch": {q: limit(func(q *Question) { q.Batch = 13 }), want: []string{"batches"}},
-		"long batches":      {q: limit(func(q *Question) { q.Workers, q.Batch = 2, 100 }), want: []string{"batches"}},
+		"usual":            {q: usual("postgres"), also: "fill-100"},
+		"postgresql":       {q: usual("PostgreSQL")},
+		"full pages":       {q: with("postgres", func(q *Question) { q.Fill = 100 }), want: []string{"fill-100", "skew", "lag"}},
+		"in order":         {q: with("postgres", ordered), also: "in-order", not: "fill-100"},
+		"skew":             {q: with("postgres", func(q *Question) { q.Skew = time.Second }), want: []string{"skew"}},
+		"lower fill":       {q: with("postgres", func(q *Question) { q.Skew, q.Fill = 300*ms, 80 }), not: "skew"},
+		"one clock":        {q: with("postgres", func(q *Question) { q.Workers, q.Skew = 1, time.Second })},
+		"lag":              {q: with("postgres", func(q *Question) { q.Lag = time.Second }), want: []string{"lag"}},
+		"batches":          {q: with("postgres", func(q *Question) { q.Batch, q.Rate = 100, 100_000; q.Skew, q.Lag = 0, 0 }), want: []string{"batches"}},
+		"slow batches":     {q: with("postgres", func(q *Question) { q.Batch = 100 }), not: "batches"},
+		"one loader":       {q: with("postgres", func(q *Question) { q.Batch, q.Workers = 1000, 1 })},
+		"worker first":     {q: with("postgres", func(q *Question) { q.Key = firstLayout }), want: []string{"worker-first"}},
+		"fast":             {q: with("postgres", func(q *Question) { q.Rate, q.Skew, q.Lag, q.Workers = 300_000, 0, 0, 16 }), also: "sequence-first"},
+		"uuid":             {q: with("postgres", func(q *Question) { q.Key = "uuidv7" }), also: "uuidv7", not: "auto-increment"},
+		"mariadb":          {q: usual("mariadb"), want: []string{"innodb-workers", "innodb-lag"}, also: "auto-increment", not: "fill-100"},
+		"mariadb, one":     {q: with("mariadb", ordered)},
+		"mariadb, load":    {q: with("mariadb", func(q *Question) { q.Batch, q.Rate = 100, 100_000 }), want: []string{"innodb-batches"}},
+		"mariadb, first":   {q: with("mariadb", func(q *Question) { q.Key, q.Lag = firstLayout, 0 }), want: []string{"worker-first"}},
+		"mysql":            {q: with("mysql", ordered), also: "mysql"},
+		"sqlite":           {q: usual("sqlite"), want: []string{"sqlite-type"}, also: "sqlite-varint"},
+		"sqlite in order":  {q: with("sqlite", ordered), want: []string{"sqlite-type"}, not: "sqlite-order"},
+		"cockroachdb":      {q: usual("cockroachdb"), want: []string{"range-cockroachdb"}, not: "auto-increment"},
+		"tidb":             {q: usual("tidb"), want: []string{"range-tidb"}},
+		"spanner":          {q: usual("spanner"), want: []string{"range-spanner"}},
+		"yugabyte":         {q: usual("yugabyte"), want: []string{"range-yugabytedb"}},
+		"190 rows of skew": {q: limit(func(q *Question) { q.Skew = 19 * ms })},
+		"210 rows of skew": {q: limit(func(q *Question) { q.Skew = 21 * ms }), want: []string{"skew"}},
+		"80 rows of lag":   {q: limit(func(q *Question) { q.Lag = 8 * ms })},
+		"100 rows of lag":  {q: limit(func(q *Question) { q.Lag = 10 * ms }), want: []string{"lag"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := ask(t, c.q)
@@ -107,6 +114,40 @@ func TestWarningsComeWhenTheyApply(t *testing.T) {
 	}
 }
 
+// TestConcurrentStatementsTakeWhatWasMeasured compares predictions with the least and the largest ratio of real clients
+// at full speed: go run ./storage -db postgres,mariadb -scenario clients -clients 4,8 -batch 10,100,1000 -rows 200000,
+// five times, on 2 cores. The rates are those that the clients reached.
+func TestConcurrentStatementsTakeWhatWasMeasured(t *testing.T) {
+	for _, c := range []struct {
+		database       string
+		workers, batch int
+		rate           float64
+		least, most    float64
+	}{
+		{"postgres", 4, 10, 80_000, 0.99, 1.00},
+		{"postgres", 8, 10, 80_000, 0.99, 1.09},
+		{"postgres", 4, 100, 1e6, 1.17, 1.33},
+		{"postgres", 8, 100, 1e6, 1.29, 1.36},
+		{"postgres", 4, 1000, 1e6, 1.29, 1.37},
+		{"postgres", 8, 1000, 1e6, 1.41, 1.48},
+		{"mariadb", 4, 1, 3000, 1.12, 1.14},
+		{"mariadb", 4, 10, 40_000, 1.81, 2.05},
+		{"mariadb", 8, 10, 40_000, 1.98, 2.21},
+		{"mariadb", 4, 100, 150_000, 1.43, 1.65},
+		{"mariadb", 8, 100, 150_000, 1.63, 1.72},
+		{"mariadb", 4, 1000, 200_000, 1.10, 1.16},
+		{"mariadb", 8, 1000, 200_000, 1.11, 1.17},
+	} {
+		a := ask(t, Question{Database: c.database, Workers: c.workers, Rate: c.rate, Batch: c.batch, Row: 39, Lag: ms / 5, quick: true})
+		if r := a.Expected.Ratio; r < 0.9*c.least || r > 1.1*c.most {
+			t.Errorf("%s, %d workers, %d rows a statement: %.2f, measured %.2f to %.2f", c.database, c.workers, c.batch, r,
+				c.least, c.most)
+		} else {
+			t.Logf("%+v %.2f", c, r)
+		}
+	}
+}
+
 func TestFillFactorToSet(t *testing.T) {
 	base := Question{Database: "postgres", Workers: 16, Rate: 10_000, Batch: 1, Row: 100}
 	for name, c := range map[string]struct {
@@ -118,7 +159,7 @@ func TestFillFactorToSet(t *testing.T) {
 		"skew of 100":     {func(q *Question) { q.Skew = 10 * ms }, 90, 90},
 		"skew of 400":     {func(q *Question) { q.Skew = 40 * ms }, 70, 80},
 		"lag of 150":      {func(q *Question) { q.Lag = 15 * ms }, 70, 85},
-		"nothing helps":   {func(q *Question) { q.Workers, q.Batch = 4, 1000 }, 90, 90},
+		"nothing helps":   {func(q *Question) { q.Workers, q.Batch, q.Rate = 4, 1000, 1e6 }, 90, 90},
 		"worker on top":   {func(q *Question) { q.Key = firstLayout }, 90, 90},
 		"it is set to 70": {func(q *Question) { q.Fill = 70 }, 90, 90},
 	} {
@@ -147,23 +188,6 @@ func TestStatements(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\nis not in\n%s", want, got)
 		}
-	}
-}
-
-// TestStatementsRun executes the printed statements on PostgreSQL.
-func TestStatementsRun(t *testing.T) {
-	e := open(t, "postgres")
-	for _, s := range fillStatements("Sales", 8, 75) {
-		s = strings.Replace(s, ", ...)", ", note text)", 1)
-		if _, err := e.DB().ExecContext(t.Context(), s); err != nil {
-			t.Errorf("%s: %v", s, err)
-		}
-	}
-	var options string
-	if err := e.DB().QueryRowContext(t.Context(),
-		`SELECT array_to_string(reloptions, ',') FROM pg_class WHERE relname = 'Sales_pkey'`).Scan(&options); err != nil ||
-		options != "fillfactor=75" {
-		t.Errorf("options %q, %v", options, err)
 	}
 }
 

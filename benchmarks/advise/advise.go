@@ -1,6 +1,12 @@
-// Package advise predicts how full the pages of a primary key's index will be, and recommends settings. The figures
-// come from a simulation of the order of arrival (package arrival) and from models of the B-trees of PostgreSQL, InnoDB
-// and SQLite. Tests compare the models with the databases.
+// Package advise predicts how full the pages of a primary key's index will be, and recommends settings. It needs no
+// database: package arrival simulates the order in which keys arrive, and models of the B-trees of PostgreSQL, InnoDB
+// and SQLite take them. Tests of the storage comparison compare the models with the databases.
+//
+//	answer, err := advise.Ask(ctx, advise.Question{
+//		Database: "postgres", Workers: 16, Rate: 10_000, Skew: 20 * time.Millisecond, Batch: 1, Row: 100,
+//	})
+//
+// Grid has answers for usual cases, and Explanation says why a database behaves as it does.
 package advise
 
 import (
@@ -11,21 +17,22 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
+	"github.com/sqlflake/sqlflake/benchmarks/advise/arrival"
 )
 
 // Question describes how keys are made and stored.
 type Question struct {
 	Database string        // one of Databases
-	Workers  int           // processes, each with a generator, at least 1
+	Workers  int           // generators that insert at the same time, such as processes; at least 1
 	Rate     float64       // rows a second inserted into the table by all workers
 	Skew     time.Duration // between the slowest and the fastest clock
 	Lag      time.Duration // mean time between drawing a key and its INSERT
-	Batch    int           // keys that are drawn together, at least 1
+	Batch    int           // rows of a statement, whose keys are drawn together; at least 1
 	Key      string        // a layout's name; empty: time/worker/sequence
 	Row      int           // bytes of a row without its key, on databases that store rows in the key's tree; at least 1
 	Fill     int           // fill factor of the index, on PostgreSQL, 10 to 100; 0: the default
 	Table    string        // for statements
+	quick    bool          // without other fill factors
 }
 
 // Answer is a prediction with recommendations.
@@ -113,10 +120,14 @@ const maxRow = 2000
 
 // order returns the simulation of the question, with skew and lag multiplied by factor.
 func (q *Question) order(factor float64) arrival.Order {
-	return arrival.Order{
-		Rows: q.rows(), Rate: q.Rate, Workers: q.Workers, Batch: q.Batch, Seed: 1,
-		Skew: time.Duration(float64(q.Skew) * factor), Lag: time.Duration(float64(q.Lag) * factor),
+	o := arrival.Order{
+		Rows: q.rows(), Rate: q.Rate, Workers: q.Workers, Batch: q.Batch, Cores: 2, Seed: 1,
+		Skew: scale(q.Skew, factor), Lag: scale(q.Lag, factor),
 	}
+	if q.Database == "sqlite" { // one writer at a time
+		o.Cores = 1
+	}
+	return o
 }
 
 // ordered reports whether each key arrives after all smaller ones.
@@ -142,14 +153,13 @@ func Ask(ctx context.Context, q Question) (Answer, error) {
 		a.Advice = append(a.Advice, Advice{Name: r.name, Warning: r.warning, Text: r.text(&q, &a), Source: r.source})
 	}
 	slices.SortStableFunc(a.Advice, func(x, y Advice) int { // warnings first
-		switch {
-		case x.Warning == y.Warning:
-			return 0
-		case x.Warning:
+		if x.Warning && !y.Warning {
 			return -1
-		default:
+		}
+		if y.Warning && !x.Warning {
 			return 1
 		}
+		return 0
 	})
 	return a, nil
 }
