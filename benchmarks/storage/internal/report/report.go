@@ -1,55 +1,183 @@
-// Package report writes figures as text.
+// Package report turns figures into a page, a document, tables and files for other programs.
 package report
 
 import (
+	"cmp"
 	"fmt"
-	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
 )
 
-// Report is the figures of a comparison.
+// Report is the content of all forms of output.
 type Report struct {
 	Environment measure.Environment
-	Baseline    string
-	Groups      []measure.Group
-	Unfinished  int
+	Baseline    string          // the kind that ratios refer to
+	Groups      []measure.Group // by scenario and engine
+	Notes       []string        // what could not be measured, and remarks on runs
+	Unfinished  int             // runs that are not done, as after Ctrl-C
 }
 
-// Style is how to write text.
-type Style struct {
-	Width int
-	Color bool
-}
-
-// New computes a report.
+// New makes a report from records.
 func New(env measure.Environment, records []measure.Record, baseline string) Report {
-	return Report{Environment: env, Baseline: baseline, Groups: measure.Summarize(records, baseline)}
-}
-
-// WriteText writes all figures.
-func (r Report) WriteText(w io.Writer, _ Style) error {
-	for _, g := range r.Groups {
-		fmt.Fprintf(w, "\n%s, %s, %s\n", g.Scenario, g.Engine, g.Params)
-		for _, m := range g.Metrics {
-			for _, kind := range g.Kinds {
-				if f, ok := g.Figure(kind, m.Name); ok {
-					fmt.Fprintf(w, "%-18s %-16s %12.*f  %6.2fx  %s\n", m.Name, kind, f.Metric.Digits, f.Median, f.Ratio, f.Verdict)
-				}
-			}
+	r := Report{Environment: env, Baseline: baseline}
+	var timed, names []string // scenarios and kinds whose sizes depend on timing; scenarios in order
+	for _, s := range scenario.All() {
+		names = append(names, s.Name)
+		if s.Timed {
+			timed = append(timed, s.Name)
 		}
 	}
-	return nil
+	var measured []measure.Record
+	for _, one := range records {
+		if len(one.Values) > 0 {
+			measured = append(measured, one)
+		}
+		if one.Note == "" {
+			continue
+		}
+		note := fmt.Sprintf("%s, %s, %s, %s: %s", r.title(one.Engine), one.Scenario, caseText(one.Params), kindTitle(one.Kind), one.Note)
+		if !slices.Contains(r.Notes, note) {
+			r.Notes = append(r.Notes, note)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(env.Notes)) {
+		for _, note := range env.Notes[name] {
+			if name == machine { // a warning of its own
+				continue
+			}
+			r.Notes = append(r.Notes, r.title(name)+": "+note)
+		}
+	}
+	r.Groups = measure.Summarize(measured, baseline, timed...)
+	known := append([]string{baseline, measure.Again}, key.Names(key.Kinds())...)
+	for _, g := range r.Groups {
+		slices.SortStableFunc(g.Kinds, func(a, b string) int { return cmp.Compare(place(known, a), place(known, b)) })
+	}
+	slices.SortStableFunc(r.Groups, func(a, b measure.Group) int {
+		return cmp.Or(cmp.Compare(place(names, a.Scenario), place(names, b.Scenario)),
+			cmp.Compare(place(engines, a.Engine), place(engines, b.Engine)))
+	})
+	return r
 }
 
-// WriteCSV is a stub.
-func (r Report) WriteCSV(w io.Writer) error { return r.WriteText(w, Style{}) }
+// engines are in the order of the page: most readers ask about the first.
+var engines = []string{"postgres", "postgres18", "mariadb", "sqlite"}
 
-// WriteJSON is a stub.
-func (r Report) WriteJSON(w io.Writer) error { return r.WriteText(w, Style{}) }
+func place(list []string, name string) int {
+	if i := slices.Index(list, name); i >= 0 {
+		return i
+	}
+	return len(list)
+}
 
-// WriteFolder is a stub.
-func (r Report) WriteFolder(string) error { return nil }
+// engines returns those with figures.
+func (r Report) engines() []string {
+	var found []string
+	for _, g := range r.Groups {
+		if !slices.Contains(found, g.Engine) {
+			found = append(found, g.Engine)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(place(engines, a), place(engines, b)) })
+	return found
+}
 
-// WriteDocs is a stub.
-func (r Report) WriteDocs(string) error { return nil }
+// title returns the usual name of a database, with the version if there are two of PostgreSQL.
+func (r Report) title(engine string) string {
+	version := measure.Get(r.Environment.Database[engine], "version")
+	switch engine {
+	case "sqlite":
+		return "SQLite"
+	case "mariadb":
+		if strings.HasPrefix(version, "MySQL ") {
+			return "MySQL"
+		}
+		return "MariaDB"
+	case "postgres", "postgres18":
+		if len(r.Environment.Database["postgres18"]) == 0 || len(r.Environment.Database["postgres"]) == 0 {
+			return "PostgreSQL"
+		}
+		major, _, _ := strings.Cut(strings.TrimPrefix(version, "PostgreSQL "), ".")
+		return strings.TrimSpace("PostgreSQL " + major)
+	}
+	return engine
+}
+
+// settingText lists settings: "cores 2, memory 23.5 GiB".
+func settingText(list []measure.Setting) string {
+	parts := make([]string, len(list))
+	for i, s := range list {
+		parts[i] = s.Name + " " + s.Value
+	}
+	return strings.Join(parts, ", ")
+}
+
+// scenarioOf returns the scenario with a name, one with only a name if this version does not have it.
+func scenarioOf(name string) scenario.Scenario {
+	for _, s := range scenario.All() {
+		if s.Name == name {
+			return s
+		}
+	}
+	return scenario.Scenario{Name: name, Title: name}
+}
+
+// groups returns the groups of a scenario on an engine.
+func (r Report) groups(engine, scenario string) []measure.Group {
+	var found []measure.Group
+	for _, g := range r.Groups {
+		if g.Engine == engine && g.Scenario == scenario {
+			found = append(found, g)
+		}
+	}
+	return found
+}
+
+// group returns the largest group of a scenario whose parameters include where, such as "batch=1". Rows that are loaded
+// in bulk, by other means than INSERT, are found only by name.
+func (r Report) group(engine, scenario, where string) (measure.Group, bool) {
+	var best measure.Group
+	size := func(g measure.Group, name string) int { n, _ := strconv.Atoi(g.Params.Get(name)); return n }
+	for _, g := range r.groups(engine, scenario) {
+		bulk := strings.Contains(where, "bulk") || g.Params.Get("bulk") == ""
+		if bulk && (where == "" || slices.Contains(strings.Fields(g.Params.String()), where)) &&
+			(best.Kinds == nil || cmp.Or(size(g, "rows")-size(best, "rows"), size(g, "batch")-size(best, "batch")) > 0) {
+			best = g
+		}
+	}
+	return best, best.Kinds != nil
+}
+
+// kindTitle returns the title of a kind of key.
+func kindTitle(name string) string {
+	for _, k := range key.Kinds() {
+		if k.Name == name {
+			return k.Title
+		}
+	}
+	if name == measure.Again {
+		return "auto-increment, again"
+	}
+	return name
+}
+
+// family returns the CSS class for the colour of a kind.
+func family(name string) string {
+	switch {
+	case strings.HasSuffix(name, "-text"):
+		return "text"
+	case strings.HasPrefix(name, "snowflake"):
+		return "snow"
+	case strings.HasPrefix(name, "uuidv7"):
+		return "v7"
+	case strings.HasPrefix(name, "uuidv4"):
+		return "v4"
+	}
+	return "auto"
+}

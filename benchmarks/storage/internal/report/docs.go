@@ -1,0 +1,95 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+// docsKinds are the kinds of keys in a README.
+var docsKinds = []string{"auto", "snowflake", "uuidv7", "uuidv4", "uuidv4-text"}
+
+// WriteDocs writes the figures of a README: bytes.svg and rate.svg, with a chart for each database, and table.md.
+func (r Report) WriteDocs(dir string) error {
+	var groups []measure.Group
+	for _, engine := range r.engines() {
+		if g, ok := r.group(engine, "load", ""); ok {
+			groups = append(groups, g)
+		}
+	}
+	if len(groups) == 0 {
+		return errors.New("the charts of a README show the sizes of the scenario load, which this report does not have")
+	}
+	return writeFiles(dir, []file{
+		{"bytes.svg", func(w io.Writer) error { return r.writeCharts(w, "Bytes a row", "bytes_table", groups) }},
+		{"rate.svg", func(w io.Writer) error { return r.writeCharts(w, "Rows a second", "rate", groups) }},
+		{"table.md", func(w io.Writer) error { return r.writeDocsTable(w, groups) }},
+	})
+}
+
+// docsStyle has the page's colours, which are variables of its root.
+func docsStyle() string {
+	var colors []string
+	for line := range strings.Lines(pageStyle) {
+		if strings.HasPrefix(line, "*{") {
+			break
+		}
+		colors = append(colors, line)
+	}
+	return strings.Join(colors, "") + chartStyle
+}
+
+// writeCharts writes one SVG with a chart for each group, below each other.
+func (r Report) writeCharts(w io.Writer, title, metric string, groups []measure.Group) error {
+	all := chart{Title: title + " by kind of primary key", Width: barsWidth + 20, Height: 10}
+	for _, g := range groups {
+		c := barChart(r.title(g.Engine)+": "+strings.ToLower(title), r.bars(g, metric, r.shown(g)))
+		all.Body += fmt.Sprintf(`<g transform="translate(10 %s)">%s</g>`+"\n", at(all.Height), c.Body)
+		all.Text += c.Title + ": " + c.Text + " "
+		all.Height += c.Height + 14
+	}
+	all.Body = fmt.Sprintf("<style>%s</style>\n"+`<rect style="fill:var(--back)" width="%s" height="%s"/>`+"\n%s",
+		docsStyle(), at(all.Width), at(all.Height), all.Body)
+	_, err := io.WriteString(w, all.SVG("title")+"\n")
+	return err
+}
+
+func (r Report) shown(g measure.Group) []string {
+	return slices.DeleteFunc(slices.Clone(docsKinds), func(kind string) bool { return !slices.Contains(g.Kinds, kind) })
+}
+
+// writeDocsTable writes a row for each kind, with bytes a row and the rate of inserts for each engine.
+func (r Report) writeDocsTable(w io.Writer, groups []measure.Group) error {
+	rows := [][]string{{"Key"}}
+	for _, kind := range docsKinds {
+		rows = append(rows, []string{kindTitle(kind)})
+	}
+	var b strings.Builder
+	var notes []string
+	for _, g := range groups {
+		rows[0] = append(rows[0], r.title(g.Engine)+", bytes a row", r.title(g.Engine)+", rate of inserts")
+		rounds := 0
+		for i, kind := range docsKinds {
+			size, _ := r.cell(g, kind, "bytes_table")
+			rate, _ := r.cell(g, kind, "rate")
+			text := strings.TrimSpace(rate.Ratio + " " + rate.Sign)
+			if kind == r.Baseline {
+				text = "1"
+			}
+			rows[i+1] = append(rows[i+1], size.Text(), text)
+			rounds = max(rounds, rate.Figure.N)
+		}
+		notes = append(notes, fmt.Sprintf("* %s: %s, table with its primary key.\n", r.title(g.Engine), caseText(g.Params)))
+	}
+	writeTable(&b, rows)
+	for _, note := range notes {
+		b.WriteString(note)
+	}
+	fmt.Fprintf(&b, "* Rates are ratios to %s, measured beside each key: ▼ worse, ▲ better, = no difference shown, ? too few rounds.\n", kindTitle(r.Baseline))
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,199 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+//go:embed page.html
+var pageText string
+
+//go:embed page.css
+var pageStyle string
+
+//go:embed chart.css
+var chartStyle string
+
+//go:embed page.js
+var pageScript string
+
+// WriteHTML writes a page that needs no other file.
+func (r Report) WriteHTML(w io.Writer) error {
+	pictures := 0
+	page, err := template.New("page").Funcs(template.FuncMap{
+		"picture": func(c chart) template.HTML {
+			pictures++
+			return template.HTML(c.SVG("c" + strconv.Itoa(pictures))) //nolint:gosec // SVG escapes all texts
+		},
+		"style":  func() template.CSS { return template.CSS(pageStyle + chartStyle) }, //nolint:gosec // a constant
+		"script": func() template.JS { return template.JS(pageScript) },               //nolint:gosec // a constant
+		"title":  r.title,
+	}).Parse(pageText)
+	if err != nil {
+		return err
+	}
+	var columns, asked []string
+	for _, kind := range compared {
+		columns = append(columns, kindTitle(kind))
+	}
+	for _, kind := range firstKinds {
+		asked = append(asked, kindTitle(kind))
+	}
+	data := map[string]any{
+		"Env": r.Environment, "Engines": r.engines(), "Unfinished": r.Unfinished, "Busy": r.Environment.Notes[machine],
+		"Answers": r.answers(), "Asked": asked, "Cases": r.choices(), "Columns": columns, "Compared": r.allCompared(),
+		"Sections": r.sections(), "Chance": r.chance(), "Notes": r.Notes,
+	}
+	return page.Execute(w, data)
+}
+
+// machine is the key of the notes on a busy machine.
+const machine = "machine"
+
+// chance tells how often the baseline, measured a second time, was called different from itself.
+func (r Report) chance() string {
+	called, tested := measure.ByChance(r.Groups)
+	if tested == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Of %d comparisons of %s with itself, %d were called a difference.", tested, kindTitle(r.Baseline), called)
+}
+
+// firstKinds are those of the first screen.
+var firstKinds = []string{"auto", "snowflake", "snowflake-workers", "uuidv7", "uuidv4"}
+
+// answer is a column of the first screen.
+type answer struct {
+	Engine, Title, Case string
+	Charts              []chart
+	Sentences           []string
+}
+
+// answers returns a column for each database. A second PostgreSQL is not a second database.
+func (r Report) answers() []answer {
+	var all []answer
+	for _, engine := range r.engines() {
+		g, ok := r.group(engine, "load", "")
+		if !ok || engine == "postgres18" && len(all) > 0 {
+			continue
+		}
+		a := answer{Engine: engine, Title: r.title(engine), Case: caseText(g.Params), Sentences: r.sentences("first", engine)}
+		kinds := firstKinds
+		if !r.several(g) {
+			kinds = slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return kind == "snowflake-workers" })
+		}
+		for _, metric := range []string{"bytes_table", "rate"} {
+			title := map[string]string{"bytes_table": "Bytes a row, table with its key", "rate": "Rows a second"}[metric]
+			if bars := r.bars(g, metric, kinds); len(bars) > 1 {
+				a.Charts = append(a.Charts, barChart(title, bars))
+			}
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// several reports whether the table is larger if several processes insert snowflakes.
+func (r Report) several(g measure.Group) bool {
+	one, _ := g.Figure("snowflake", "bytes_table")
+	more, ok := g.Figure("snowflake-workers", "bytes_table")
+	return ok && math.Abs(more.Ratio-one.Ratio) > 0.02
+}
+
+// choice is what the keys cost in one case of a reader.
+type choice struct {
+	Engine, Writers, Rows, Title string
+	Keys                         []chosen
+}
+
+type chosen struct {
+	Title       string
+	Bytes, Rate cell
+}
+
+// choices returns the cases that a reader can choose.
+func (r Report) choices() []choice {
+	var all []choice
+	for _, engine := range r.engines() {
+		for _, scenario := range []string{"load", "clients"} {
+			for _, rows := range []string{"one", "many"} {
+				g, ok := r.group(engine, scenario, map[string]string{"one": "batch=1"}[rows])
+				if !ok {
+					continue
+				}
+				one := choice{
+					Engine: engine, Writers: map[string]string{"load": "one", "clients": "several"}[scenario], Rows: rows,
+					Title: r.title(engine) + ", " + caseText(g.Params, "rows"),
+				}
+				switch {
+				case engine == "sqlite":
+					one.Writers, one.Title = "any", one.Title+" (SQLite has one writer at a time)"
+				case scenario == "load":
+					one.Title += ", 1 client"
+				}
+				_, metric := r.find([]measure.Group{g}, "bytes_primary|bytes_table *")
+				for _, kind := range firstKinds {
+					c := chosen{Title: kindTitle(kind)}
+					c.Bytes, _ = r.cell(g, kind, metric)
+					c.Rate, _ = r.cell(g, kind, "rate")
+					one.Keys = append(one.Keys, c)
+				}
+				all = append(all, one)
+			}
+		}
+	}
+	return all
+}
+
+type compareTable struct {
+	Engine, Title string
+	Rows          []comparison
+}
+
+func (r Report) allCompared() []compareTable {
+	var all []compareTable
+	for _, engine := range r.engines() {
+		all = append(all, compareTable{engine, r.title(engine), r.comparisons(engine)})
+	}
+	return all
+}
+
+// section is a scenario on the page.
+type section struct {
+	ID, Title, Question string
+	Blocks              []block
+}
+
+// block is a scenario on one engine.
+type block struct {
+	Engine, Title, Case string
+	Charts              []chart
+	Sentences           []string
+	Tables              []table
+}
+
+func (r Report) sections() []section {
+	var all []section
+	for _, name := range r.scenarios() {
+		s := scenarioOf(name)
+		one := section{ID: "s-" + name, Title: s.Title, Question: s.Question}
+		for _, engine := range r.engines() {
+			b := block{Engine: engine, Title: r.title(engine)}
+			if groups := r.groups(engine, name); len(groups) > 0 {
+				largest, _ := r.group(engine, name, "")
+				b.Case = caseText(largest.Params[:min(1, len(largest.Params))])
+				b.Charts, b.Sentences, b.Tables = r.pictures(groups), r.sentences(name, engine), r.tables(groups)
+			}
+			one.Blocks = append(one.Blocks, b)
+		}
+		all = append(all, one)
+	}
+	return all
+}

@@ -1,0 +1,180 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Charts are static SVG. Vega-Lite would make them interactive, but its script adds about 800 KB to the page, and a page
+// with it can't be printed or read without the script.
+
+const (
+	barsWidth = 420 // of a viewBox; narrow, so that text is readable on a phone
+	charWidth = 7.0 // of 13 px type, on average
+)
+
+// chart is a picture. Text has all its figures, for screen readers.
+type chart struct {
+	Title, Text, Body string
+	Width, Height     float64
+}
+
+// SVG returns the element. The id is that of its title, unique in the page.
+func (c chart) SVG(id string) string {
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 %s %s" role="img" `+
+		`aria-labelledby="%s %s-d"><title id="%s">%s</title><desc id="%s-d">%s</desc>`+"\n%s</svg>",
+		at(c.Width), at(c.Height), id, id, id, html.EscapeString(c.Title), id, html.EscapeString(c.Text), c.Body)
+}
+
+// at formats a coordinate.
+func at(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		v = 0 // an invalid number would hide the whole picture
+	}
+	return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
+}
+
+func text(b *strings.Builder, class, anchor string, x, y float64, s string) {
+	fmt.Fprintf(b, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`+"\n", class, anchor, at(x), at(y), html.EscapeString(s))
+}
+
+func rect(b *strings.Builder, class string, x, y, width, height float64) {
+	fmt.Fprintf(b, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`+"\n", class, at(x), at(y), at(max(width, 0)), at(height))
+}
+
+func stroke(b *strings.Builder, class string, x1, y1, x2, y2 float64) {
+	fmt.Fprintf(b, `<path class="%s" d="M%s %sL%s %s"/>`+"\n", class, at(x1), at(y1), at(x2), at(y2))
+}
+
+func width(s string) float64 { return float64(utf8.RuneCountInString(s)) * charWidth }
+
+// bar is a row of a bar chart. Part of its value is drawn in full colour, the rest pale.
+type bar struct {
+	label, class, text string
+	value, part        float64
+}
+
+// barChart draws a bar for each row, from zero.
+func barChart(title string, bars []bar) chart {
+	const row, top = 25, 26
+	c := chart{Title: title, Width: barsWidth, Height: top + float64(len(bars)*row)}
+	left, right, most := 0.0, 0.0, 0.0
+	for _, one := range bars {
+		left, right = max(left, width(one.label)), max(right, width(one.text))
+		if !math.IsInf(one.value, 0) { // NaN compares as less
+			most = max(most, one.value)
+		}
+	}
+	left, right = left+8, right+6
+	var b strings.Builder
+	var figures []string
+	text(&b, "head", "start", 0, 14, title)
+	for i, one := range bars {
+		y := top + float64(i*row)
+		long := 0.0
+		if most > 0 && one.value > 0 {
+			long = one.value / most * (barsWidth - left - right)
+		}
+		text(&b, "", "end", left-8, y+16, one.label)
+		if part := one.part / one.value; part > 0 && part < 1 {
+			rect(&b, "f-"+one.class, left, y+3, long*part, row-6)
+			rect(&b, "pale f-"+one.class, left+long*part, y+3, long*(1-part), row-6)
+		} else {
+			rect(&b, "f-"+one.class, left, y+3, long, row-6)
+		}
+		text(&b, "", "start", left+long+6, y+16, one.text)
+		figures = append(figures, one.label+" "+one.text)
+	}
+	stroke(&b, "axis", left, top, left, c.Height)
+	c.Text, c.Body = strings.Join(figures, "; ")+".", b.String()
+	return c
+}
+
+// curve is a line of a line chart.
+type curve struct {
+	label, class string
+	points       [][2]float64
+}
+
+// lineChart draws curves from zero. The horizontal axis is logarithmic if it spans more than a factor of 20.
+func lineChart(title, below string, curves []curve) chart {
+	const left, top, bottom, high = 46, 30, 40, 300
+	c := chart{Title: title, Width: barsWidth + 40, Height: high}
+	low, far, most, right := math.Inf(1), 0.0, 0.0, 0.0
+	for _, one := range curves {
+		right = max(right, width(one.label)+10)
+		for _, p := range one.points {
+			low, far, most = min(low, p[0]), max(far, p[0]), max(most, p[1])
+		}
+	}
+	scale := func(v float64) float64 { return v }
+	marks := ticks(far, 4)
+	if low > 0 && far/low > 20 {
+		scale, marks = math.Log10, nil
+		for v := math.Pow(10, math.Floor(math.Log10(low))); v <= far; v *= 10 {
+			marks = append(marks, v, 3*v)
+		}
+	}
+	if scale(far) <= scale(low) || math.IsInf(low, 0) { // one point
+		low = far / 2
+	}
+	x := func(v float64) float64 {
+		return left + (scale(v)-scale(low))/(scale(far)-scale(low))*(c.Width-left-right)
+	}
+	rows := ticks(most, 4)
+	y := func(v float64) float64 { return high - bottom - v/rows[len(rows)-1]*(high-top-bottom) }
+	var b strings.Builder
+	text(&b, "head", "start", 0, 14, title)
+	for _, v := range rows {
+		stroke(&b, "grid", left, y(v), c.Width-right, y(v))
+		text(&b, "tick", "end", left-6, y(v)+4, short(v))
+	}
+	for _, v := range marks {
+		if v >= low*0.999 && v <= far*1.001 {
+			stroke(&b, "grid", x(v), top, x(v), high-bottom)
+			text(&b, "tick", "middle", x(v), high-bottom+16, short(v))
+		}
+	}
+	text(&b, "tick", "middle", (left+c.Width-right)/2, high-6, below)
+	slices.SortStableFunc(curves, func(a, b curve) int { return int(1e6 * (y(last(a)) - y(last(b)))) })
+	var figures []string
+	floor := 0.0 // labels are 15 units apart
+	for _, one := range curves {
+		d := "M"
+		for i, p := range one.points {
+			d += map[bool]string{true: "L", false: ""}[i > 0] + at(x(p[0])) + " " + at(y(p[1]))
+			figures = append(figures, fmt.Sprintf("%s at %s: %s", one.label, short(p[0]), number(p[1], 0)))
+		}
+		fmt.Fprintf(&b, `<path class="curve s-%s" d="%s"/>`+"\n", one.class, d)
+		floor = max(floor+15, y(last(one))+4)
+		text(&b, "", "start", c.Width-right+8, floor, one.label)
+	}
+	c.Text, c.Body = strings.Join(figures, "; ")+".", b.String()
+	return c
+}
+
+func last(c curve) float64 { return c.points[len(c.points)-1][1] }
+
+// ticks returns about n round numbers from 0 to at least most.
+func ticks(most float64, n int) []float64 {
+	if most <= 0 || math.IsNaN(most) || math.IsInf(most, 0) {
+		return []float64{0, 1}
+	}
+	step := math.Pow(10, math.Floor(math.Log10(most/float64(n))))
+	for _, round := range []float64{1, 2, 5, 10} {
+		if step*round*float64(n) >= most {
+			step *= round
+			break
+		}
+	}
+	all := []float64{0}
+	for i := 1; all[len(all)-1] < most*(1-1e-9); i++ {
+		all = append(all, float64(i)*step)
+	}
+	return all
+}

@@ -1,0 +1,334 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+// view says what is shown of a scenario. An entry is a metric, or several of which the first that was measured counts, and
+// the cases: those with a parameter, * for all, and the largest if there is none.
+type view struct {
+	draw, compare []string
+	lines         bool // the metrics are curves: "rate@1000", "rate@2000"
+	cases         bool // the cases are compared, kind by kind, not the kinds
+}
+
+var views = map[string]view{
+	"load":      {draw: []string{"bytes_table", "rate"}, compare: []string{"bytes_primary|bytes_table *", "rate *"}},
+	"clients":   {draw: []string{"bytes_table *", "rate *"}, compare: []string{"bytes_primary|bytes_table *", "rate *"}},
+	"children":  {draw: []string{"bytes_table", "rate *"}, compare: []string{"bytes_secondary|bytes_table", "rate *"}},
+	"commit":    {draw: []string{"p50 *"}, compare: []string{"p50 *"}},
+	"arrival":   {draw: []string{"density fill=90"}, cases: true},
+	"read":      {draw: []string{"lookup", "join", "range_key", "pages_key"}, compare: []string{"lookup", "join", "range_key", "pages_key"}},
+	"graph":     {draw: []string{"time delay=1ms"}, compare: []string{"time *"}},
+	"retention": {draw: []string{"vacuum|time", "log", "freed_share"}, compare: []string{"time", "vacuum", "log"}},
+	"gorm":      {draw: []string{"bytes_table", "rate *"}, compare: []string{"bytes_table", "rate *"}},
+	"grow":      {draw: []string{"rate", "reads", "written"}, compare: []string{"rate"}, lines: true},
+}
+
+// viewOf returns the view of a scenario. Unlisted ones show all cases and the first metrics.
+func viewOf(groups []measure.Group) view {
+	if v, ok := views[groups[0].Scenario]; ok {
+		return v
+	}
+	const most = 3
+	var v view
+	for _, m := range groups[0].Metrics {
+		if len(v.draw) < most && m.Name != "cpu" && m.Name != "generator" {
+			v.draw = append(v.draw, m.Name+" *")
+		}
+	}
+	v.compare = v.draw
+	return v
+}
+
+// find returns the groups and the metric of an entry of a view.
+func (r Report) find(groups []measure.Group, entry string) ([]measure.Group, string) {
+	names, where, _ := strings.Cut(entry, " ")
+	var metric string
+	for name := range strings.SplitSeq(names, "|") {
+		has := func(g measure.Group) bool {
+			return slices.ContainsFunc(g.Metrics, func(m measure.Metric) bool { return m.Name == name || strings.HasPrefix(m.Name, name+"@") })
+		}
+		if metric == "" && slices.ContainsFunc(groups, has) {
+			metric = name
+		}
+	}
+	param, _, _ := strings.Cut(where, "=")
+	exists := func(g measure.Group) bool { return g.Params.Get(param) != "" }
+	switch {
+	case where == "*", where != "" && !slices.ContainsFunc(groups, exists):
+		return groups, metric
+	case where == "":
+		g, _ := r.group(groups[0].Engine, groups[0].Scenario, "")
+		return []measure.Group{g}, metric
+	}
+	return slices.DeleteFunc(slices.Clone(groups), func(g measure.Group) bool {
+		return !slices.Contains(strings.Fields(g.Params.String()), where)
+	}), metric
+}
+
+// pictures returns the charts of one scenario on one engine.
+func (r Report) pictures(groups []measure.Group) []chart {
+	var all []chart
+	v := viewOf(groups)
+	for _, entry := range v.draw {
+		found, metric := r.find(groups, entry)
+		if metric == "" {
+			continue
+		}
+		if v.cases {
+			all = append(all, r.caseCharts(found, metric)...)
+			continue
+		}
+		for _, g := range found {
+			if v.lines {
+				all = append(all, curveCharts(g, metric)...)
+			} else if bars := r.bars(g, metric, g.Kinds); len(bars) > 1 {
+				all = append(all, barChart(pictureTitle(g, metric), bars))
+			}
+		}
+	}
+	return all
+}
+
+// pictureTitle names the metric and the case, without what all cases of the scenario have in common.
+func pictureTitle(g measure.Group, metric string) string {
+	title := measure.Find(metric).Title
+	if what := caseText(g.Params, "rows", "graphs", "parents"); what != "" {
+		title += "; " + what
+	}
+	return strings.ToUpper(title[:1]) + title[1:]
+}
+
+// bars returns a bar for each kind that has the metric. The part of a table that its indexes take is drawn in full
+// colour.
+func (r Report) bars(g measure.Group, metric string, kinds []string) []bar {
+	var bars []bar
+	for _, kind := range kinds {
+		c, ok := r.cell(g, kind, metric)
+		if !ok || kind == measure.Again {
+			continue
+		}
+		one := bar{label: kindTitle(kind), class: family(kind), value: c.Figure.Median, text: withUnit(c.Figure.Metric, c.Figure.Median)}
+		if c.Ratio != "" {
+			one.text += "  " + c.Ratio + " " + c.Sign
+		}
+		if metric == "bytes_table" {
+			for _, index := range []string{"bytes_primary", "bytes_secondary"} {
+				if f, ok := g.Figure(kind, index); ok {
+					one.part += f.Median
+				}
+			}
+		}
+		bars = append(bars, one)
+	}
+	return bars
+}
+
+// caseCharts draws a chart for each kind but the baseline, with a bar for each case.
+func (r Report) caseCharts(groups []measure.Group, metric string) []chart {
+	var all []chart
+	for _, kind := range groups[0].Kinds {
+		if kind == r.Baseline || kind == measure.Again {
+			continue
+		}
+		var bars []bar
+		for _, g := range groups {
+			if f, ok := g.Figure(kind, metric); ok {
+				bars = append(bars, bar{
+					label: caseText(g.Params, "rows", "fill", "rate"), class: family(kind), value: f.Median,
+					text: withUnit(f.Metric, f.Median),
+				})
+			}
+		}
+		if len(bars) > 1 {
+			all = append(all, barChart(kindTitle(kind)+": "+measure.Find(metric).Title, bars))
+		}
+	}
+	return all
+}
+
+// curveCharts draws the metric's values at each size of the table.
+func curveCharts(g measure.Group, metric string) []chart {
+	var curves []curve
+	for _, kind := range g.Kinds {
+		one := curve{label: kindTitle(kind), class: family(kind)}
+		for _, m := range g.Metrics {
+			if base, point, ok := strings.Cut(m.Name, "@"); ok && base == metric {
+				if f, ok := g.Figure(kind, m.Name); ok && parse(point) > 0 && !math.IsNaN(f.Median) {
+					one.points = append(one.points, [2]float64{parse(point), f.Median})
+				}
+			}
+		}
+		slices.SortFunc(one.points, func(a, b [2]float64) int { return cmp.Compare(a[0], b[0]) })
+		if len(one.points) > 1 && kind != measure.Again {
+			curves = append(curves, one)
+		}
+	}
+	if len(curves) == 0 {
+		return nil
+	}
+	return []chart{lineChart(pictureTitle(g, metric), "rows in the table", curves)}
+}
+
+// table is figures in cells.
+type table struct {
+	Title string
+	Heads []string
+	Rows  []row
+}
+
+type row struct {
+	Label string
+	Cells []cell
+}
+
+// table returns the figures of a group.
+func (r Report) table(g measure.Group) table {
+	t := table{Title: r.title(g.Engine) + ", " + caseText(g.Params)}
+	for _, m := range g.Metrics {
+		if !strings.Contains(m.Name, "@") {
+			t.Heads = append(t.Heads, heading(m))
+		}
+	}
+	for _, kind := range g.Kinds {
+		one := row{Label: kindTitle(kind)}
+		for _, m := range g.Metrics {
+			if !strings.Contains(m.Name, "@") {
+				one.add(r, g, kind, m.Name, heading(m))
+			}
+		}
+		t.Rows = append(t.Rows, one)
+	}
+	return t
+}
+
+func (one *row) add(r Report, g measure.Group, kind, metric, head string) {
+	c, _ := r.cell(g, kind, metric)
+	c.Head = head
+	one.Cells = append(one.Cells, c)
+}
+
+// tables returns a table for each group, or one for all if there are many, and one for each curve.
+func (r Report) tables(groups []measure.Group) []table {
+	const many = 4
+	var all []table
+	for i, g := range groups {
+		t := r.table(g)
+		if len(groups) > many {
+			t.Title = r.title(g.Engine) + ", all cases"
+			for j := range t.Rows {
+				t.Rows[j].Label += ", " + caseText(g.Params, "rows", "graphs")
+			}
+		}
+		if i > 0 && len(groups) > many && slices.Equal(t.Heads, all[0].Heads) {
+			all[0].Rows = append(all[0].Rows, t.Rows...)
+			continue
+		}
+		all = append(all, t)
+		if viewOf(groups).lines {
+			all = append(all, r.curveTables(g, viewOf(groups).draw)...)
+		}
+	}
+	return all
+}
+
+// curveTables returns a table for each curve: a row for each size of the table, a column for each kind.
+func (r Report) curveTables(g measure.Group, metrics []string) []table {
+	var all []table
+	for _, metric := range metrics {
+		t := table{Title: pictureTitle(g, metric)}
+		for _, m := range g.Metrics {
+			if base, point, ok := strings.Cut(m.Name, "@"); ok && base == metric {
+				one := row{Label: short(parse(point)) + " rows"}
+				for _, kind := range g.Kinds {
+					one.add(r, g, kind, m.Name, kindTitle(kind))
+				}
+				t.Rows = append(t.Rows, one)
+			}
+		}
+		for _, kind := range g.Kinds {
+			t.Heads = append(t.Heads, kindTitle(kind))
+		}
+		if len(t.Rows) > 0 {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// compared are the kinds in the table of all scenarios, beside the baseline.
+var compared = []string{"snowflake", "snowflake-workers", "uuidv7", "uuidv4", "uuidv4-text"}
+
+// comparison is a row of the table of all scenarios.
+type comparison struct {
+	Scenario, Title, What string
+	Base                  string
+	Cells                 []cell
+	order                 float64
+}
+
+// comparisons returns the rows of the table for an engine: what a snowflake does worst comes first.
+func (r Report) comparisons(engine string) []comparison {
+	var all []comparison
+	for _, s := range r.scenarios() {
+		groups := r.groups(engine, s)
+		if len(groups) == 0 {
+			continue
+		}
+		for _, entry := range viewOf(groups).compare {
+			found, metric := r.find(groups, entry)
+			for _, g := range found {
+				if one, ok := r.compare(g, metric); ok {
+					all = append(all, one)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b comparison) int { return cmp.Compare(b.order, a.order) })
+	return all
+}
+
+func (r Report) compare(g measure.Group, metric string) (comparison, bool) {
+	base, ok := g.Figure(r.Baseline, metric)
+	if !ok {
+		return comparison{}, false
+	}
+	one := comparison{
+		Scenario: g.Scenario, Title: scenarioOf(g.Scenario).Title, What: pictureTitle(g, metric),
+		Base: withUnit(base.Metric, base.Median),
+	}
+	any := false
+	for i, kind := range compared {
+		c, _ := r.cell(g, kind, metric)
+		any = any || c.Ratio != ""
+		one.Cells = append(one.Cells, c)
+		if i == 0 {
+			switch c.Figure.Verdict { // what is not known is last
+			case measure.Worse:
+				one.order = 2 + cost(c.Figure)
+			case measure.Same:
+				one.order = 2
+			case measure.Better:
+				one.order = 1 + cost(c.Figure)
+			}
+		}
+	}
+	return one, any
+}
+
+// scenarios returns the names of those with figures.
+func (r Report) scenarios() []string {
+	var names []string
+	for _, g := range r.Groups {
+		if !slices.Contains(names, g.Scenario) {
+			names = append(names, g.Scenario)
+		}
+	}
+	return names
+}
