@@ -175,7 +175,7 @@ func (r Record) write(out io.Writer, known map[string]bool) error {
 				fmt.Fprintf(&text, "Unit %s assume=exact\n", name)
 			}
 		}
-		fmt.Fprintf(&line, " %.7g %s", r.Values[name], name)
+		fmt.Fprintf(&line, " %v %s", r.Values[name], name)
 	}
 	if len(r.Values) > 0 {
 		fmt.Fprintf(&text, "%s\n", &line)
