@@ -18,12 +18,9 @@ import (
 
 // mariadb is a database of its own on a MariaDB or MySQL server. Tables use InnoDB.
 type mariadb struct {
-	base
-	host     host
+	served
 	config   *mysql.Config // without a database
-	place    string
-	made     bool   // the database exists, or may exist
-	version  string // as reported by the server
+	version  string        // as reported by the server
 	pageSize int64
 	local    bool // LOAD DATA LOCAL is allowed
 }
@@ -42,7 +39,7 @@ func newMariaDB(dsn string) (*mariadb, error) {
 	if config.Timeout == 0 {
 		config.Timeout = connectTimeout
 	}
-	e := &mariadb{base: base{name: "mariadb", words: mariadbWords}, config: config, place: newPlace()}
+	e := &mariadb{served: served{base: base{name: "mariadb", words: mariadbWords}, place: newPlace()}, config: config}
 	e.host = host{
 		where:   func() string { return fmt.Sprintf("%s at %s, user %q", e.product(), config.Addr, config.User) },
 		connect: func() (*sql.DB, error) { return e.pool("") },
@@ -87,7 +84,7 @@ func (e *mariadb) pool(name string) (*sql.DB, error) {
 }
 
 func (e *mariadb) open(ctx context.Context, durable bool) (err error) {
-	if e.made, err = e.host.make(ctx, &e.notes, e.place); err != nil {
+	if err := e.make(ctx); err != nil {
 		return err
 	}
 	if e.db, err = e.pool(e.place); err != nil {
@@ -256,15 +253,4 @@ func (e *mariadb) analyze(ctx context.Context, table string) error {
 		return fmt.Errorf("analyze %s: %w", table, err)
 	}
 	return nil
-}
-
-func (e *mariadb) Close() error {
-	var errs []error
-	if e.db != nil {
-		errs = append(errs, e.db.Close())
-	}
-	if e.made {
-		errs = append(errs, e.host.remove(e.place))
-	}
-	return errors.Join(errs...)
 }

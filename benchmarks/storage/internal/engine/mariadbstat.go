@@ -2,9 +2,7 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 )
@@ -175,29 +173,4 @@ func (e *mariadb) Usage(ctx context.Context) (Usage, error) {
 		u.Hits = requests - u.Reads
 	}
 	return u, nil
-}
-
-// serverProcess finds the process of a server that reports its PID file. If the file cannot be read, it is the only
-// server process on this machine.
-func serverProcess(pidFile string) (int, error) {
-	isServer := func(p process) bool { return p.name == "mariadbd" || p.name == "mysqld" }
-	if text, err := os.ReadFile(pidFile); err == nil {
-		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
-			if p, err := readProcess(pid); err == nil && isServer(p) {
-				return pid, nil
-			}
-		}
-	}
-	list, err := processes(isServer)
-	if err != nil {
-		return 0, err
-	}
-	switch len(list) {
-	case 0:
-		return 0, errors.New("its process is not visible from here")
-	case 1:
-		return list[0].pid, nil
-	default:
-		return 0, fmt.Errorf("there are %d servers here, and %s, which would identify it, cannot be read", len(list), pidFile)
-	}
 }

@@ -20,13 +20,10 @@ import (
 
 // postgres is a schema of its own in a PostgreSQL database.
 type postgres struct {
-	base
-	host      host
+	served
 	config    *pgx.ConnConfig // of the schema's sessions
-	schema    string
-	made      bool  // the schema exists, or may exist
-	version   int   // in the form of server_version_num: 150004 is 15.4
-	blockSize int64 // of a page
+	version   int             // in the form of server_version_num: 150004 is 15.4
+	blockSize int64           // of a page
 
 	dropped atomic.Int64 // how often tables were dropped, see refresh
 }
@@ -42,7 +39,7 @@ func newPostgres(name, dsn string) (*postgres, error) {
 		address = config.Host
 	}
 	admin := config.Copy()
-	e := &postgres{base: base{name: name, words: postgresWords}, config: config, schema: newPlace()}
+	e := &postgres{served: served{base: base{name: name, words: postgresWords}, place: newPlace()}, config: config}
 	e.host = host{
 		where: func() string {
 			return fmt.Sprintf("PostgreSQL at %s, database %q, user %q", address, config.Database, config.User)
@@ -77,11 +74,11 @@ func openPostgres(ctx context.Context, name, dsn string, durable bool) (Engine, 
 }
 
 func (e *postgres) open(ctx context.Context, durable bool) (err error) {
-	if e.made, err = e.host.make(ctx, &e.notes, e.schema); err != nil {
+	if err := e.make(ctx); err != nil {
 		return err
 	}
-	e.config.RuntimeParams["search_path"] = e.schema
-	e.config.RuntimeParams["application_name"] = e.schema // by which Close finds running statements
+	e.config.RuntimeParams["search_path"] = e.place
+	e.config.RuntimeParams["application_name"] = e.place // by which Close finds running statements
 	if !durable {
 		e.config.RuntimeParams["synchronous_commit"] = "off"
 	}
@@ -204,15 +201,4 @@ func (e *postgres) Settle(ctx context.Context, tables ...string) error {
 		return nil
 	}
 	return err
-}
-
-func (e *postgres) Close() error {
-	var errs []error
-	if e.db != nil {
-		errs = append(errs, e.db.Close())
-	}
-	if e.made {
-		errs = append(errs, e.host.remove(e.schema))
-	}
-	return errors.Join(errs...)
 }

@@ -33,7 +33,7 @@ func (e *postgres) statTuple(ctx context.Context) (string, error) {
 		if !errors.Is(err, sql.ErrNoRows) {
 			return schema, err
 		}
-		_, err = e.db.ExecContext(ctx, "CREATE EXTENSION pgstattuple SCHEMA "+doubleQuoted(e.schema))
+		_, err = e.db.ExecContext(ctx, "CREATE EXTENSION pgstattuple SCHEMA "+doubleQuoted(e.place))
 		// If another session has created it meanwhile, the error is a duplicate name or catalog row.
 		if err != nil && !isCode(err, "42710", "23505", goneMeanwhile) {
 			if isServerError(err) {
@@ -88,7 +88,7 @@ func (e *postgres) relations(ctx context.Context, table string) ([]relation, err
 			CASE WHEN i.indexrelid IS NULL THEN 'rows' WHEN i.indisprimary THEN 'primary' ELSE 'secondary' END
 		FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid
 		WHERE to_regclass($1) IN (c.oid, i.indrelid)
-		ORDER BY i.indexrelid IS NOT NULL, i.indisprimary DESC, c.relname`, doubleQuoted(e.schema)+"."+doubleQuoted(table))
+		ORDER BY i.indexrelid IS NOT NULL, i.indisprimary DESC, c.relname`, doubleQuoted(e.place)+"."+doubleQuoted(table))
 	for i := range list {
 		list[i].Density, list[i].Fragmentation = -1, -1
 	}
@@ -186,16 +186,4 @@ func (e *postgres) flushCounters(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// postmaster returns the parent of the process that serves a connection.
-func postmaster(backend int) (int, error) {
-	// The number could be that of another process if the server is in a container.
-	child, err := readProcess(backend)
-	if err == nil && child.name == "postgres" {
-		if parent, err := readProcess(child.parent); err == nil && parent.name == "postgres" {
-			return parent.pid, nil
-		}
-	}
-	return 0, errors.New("its processes are not visible from here")
 }

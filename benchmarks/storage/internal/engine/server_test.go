@@ -24,7 +24,7 @@ func eachServer(t *testing.T, f func(t *testing.T, e Engine)) {
 
 func place(e Engine) string {
 	if p, ok := e.(*postgres); ok {
-		return p.schema
+		return p.place
 	}
 	return e.(*mariadb).place
 }
