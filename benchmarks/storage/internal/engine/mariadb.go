@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -103,13 +101,14 @@ func (e *mariadb) open(ctx context.Context, durable bool) (err error) {
 	if durable {
 		return nil
 	}
-	values, err := e.variables(ctx)
+	var flush, sync, binlog string
+	err = e.db.QueryRowContext(ctx, "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit, @@GLOBAL.sync_binlog, @@GLOBAL.log_bin").
+		Scan(&flush, &sync, &binlog)
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.host.where(), err)
 	}
 	e.add("%s has no way to commit without a flush for one session, and the server's settings are left as they are: "+
-		"innodb_flush_log_at_trx_commit=%s, sync_binlog=%s, log_bin=%s.",
-		e.product(), values["innodb_flush_log_at_trx_commit"], values["sync_binlog"], values["log_bin"])
+		"innodb_flush_log_at_trx_commit=%s, sync_binlog=%s, log_bin=%s.", e.product(), flush, sync, binlog)
 	return nil
 }
 
@@ -136,55 +135,21 @@ func (e *mariadb) product() string {
 	return "MySQL"
 }
 
-var mariadbVersion = regexp.MustCompile(`(\d+)\.(\d+)\.\d+-MariaDB`)
-
 // Returning: MariaDB since 10.5, MySQL never. https://mariadb.com/kb/en/insertreturning/.
 func (e *mariadb) Returning() bool {
-	parts := mariadbVersion.FindStringSubmatch(e.version)
-	if parts == nil {
-		return false
-	}
-	major, _ := strconv.Atoi(parts[1])
-	minor, _ := strconv.Atoi(parts[2])
-	return major > 10 || major == 10 && minor >= 5
-}
-
-// mariadbSettings are the variables that Settings returns, in its order.
-var mariadbSettings = []string{
-	"innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit", "innodb_flush_method",
-	"innodb_page_size", "sync_binlog", "log_bin", "innodb_doublewrite",
-}
-
-func (e *mariadb) variables(ctx context.Context) (map[string]string, error) {
-	return e.pairs(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('"+strings.Join(mariadbSettings, "', '")+"')")
-}
-
-// pairs returns the result of a query for names and values.
-func (e *mariadb) pairs(ctx context.Context, query string) (map[string]string, error) {
-	list, err := collect(ctx, e.db, func(s *Setting) []any { return []any{&s.Name, &s.Value} }, query)
-	pairs := map[string]string{}
-	for _, one := range list {
-		pairs[one.Name] = one.Value
-	}
-	return pairs, err
+	var major, minor int
+	// Old clients had to be told version 5.
+	_, err := fmt.Sscanf(strings.TrimPrefix(e.version, "5.5.5-"), "%d.%d", &major, &minor)
+	return err == nil && e.product() == "MariaDB" && (major > 10 || major == 10 && minor >= 5)
 }
 
 func (e *mariadb) Settings(ctx context.Context) ([]Setting, error) {
-	values, err := e.variables(ctx)
-	if err != nil {
-		return nil, err
-	}
 	version := e.version
 	if e.product() == "MySQL" {
 		version = "MySQL " + version
 	}
-	settings := []Setting{{"version", version}}
-	for _, name := range mariadbSettings {
-		if value, ok := values[name]; ok {
-			settings = append(settings, Setting{name, value})
-		}
-	}
-	return settings, nil
+	return e.settings(ctx, version, "SELECT @@GLOBAL.", "innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit",
+		"innodb_flush_method", "innodb_page_size", "sync_binlog", "log_bin", "innodb_doublewrite")
 }
 
 func mariadbKey(t Table) string {

@@ -149,17 +149,19 @@ func (e *mariadb) pooled(ctx context.Context, table string) (map[string]poolPage
 // Usage is that of the whole server. Written includes the doublewrite buffer. Pages are written long after their
 // change, so Written measures the work only if Settle ran before the second call.
 func (e *mariadb) Usage(ctx context.Context) (Usage, error) {
-	values, err := e.pairs(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_os_log_written',
-		'Innodb_data_written', 'Innodb_buffer_pool_reads', 'Innodb_buffer_pool_read_requests')`)
+	list, err := collect(ctx, e.db, func(s *Setting) []any { return []any{&s.Name, &s.Value} },
+		`SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_os_log_written', 'Innodb_data_written',
+		'Innodb_buffer_pool_reads', 'Innodb_buffer_pool_read_requests')`)
 	if err != nil {
 		return Usage{}, err
 	}
 	number := func(name string) int64 {
-		n, err := strconv.ParseInt(values[name], 10, 64)
-		if err != nil {
-			return -1
+		for _, one := range list {
+			if n, err := strconv.ParseInt(one.Value, 10, 64); err == nil && one.Name == name {
+				return n
+			}
 		}
-		return n
+		return -1
 	}
 	u := Usage{
 		PageImages: -1, Hits: -1, CPU: e.cpu(),

@@ -95,8 +95,7 @@ func (e *postgres) open(ctx context.Context, durable bool) (err error) {
 			"they are left out.")
 	}
 	e.observe("PostgreSQL", isLocal(e.config.Host), func() (int, error) { return postmaster(backend) }, familyCPU)
-	_, err = e.statTuple(ctx)
-	return err
+	return e.withStatTuple(ctx, func(string) error { return nil })
 }
 
 func isCode(err error, codes ...string) bool {
