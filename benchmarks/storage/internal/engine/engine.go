@@ -148,44 +148,52 @@ type Config struct {
 	Durable bool
 }
 
+// postgres returns the DSN of the PostgreSQL of that name.
+func (c Config) postgres(name string) string {
+	if name == "postgres18" {
+		return c.Postgres18
+	}
+	return c.Postgres
+}
+
 // Open opens an engine and creates its place.
 func Open(ctx context.Context, name string, c Config) (Engine, error) {
 	switch name {
 	case "sqlite":
 		return openSQLite(ctx, c)
-	case "postgres":
-		return openPostgres(ctx, name, c.Postgres, c.Durable)
-	case "postgres18":
-		return openPostgres(ctx, name, c.Postgres18, c.Durable)
+	case "postgres", "postgres18":
+		return openPostgres(ctx, name, c.postgres(name), c.Durable)
 	case "mariadb":
 		return openMariaDB(ctx, c)
-	default:
-		return nil, fmt.Errorf("unknown database %q; there are %v", name, Names())
 	}
+	return nil, unknown(name)
 }
 
 // Cleanup removes the places of killed runs: those with the tool's name and comment whose process on this machine has
 // ended and in which no session is open.
 func Cleanup(ctx context.Context, name string, c Config) (removed []string, kept []Kept, err error) {
-	dsn := c.Postgres
 	switch name {
 	case "sqlite":
 		removed, err = tempdir.Clean(c.SQLiteDir, tempdir.Files)
 		return removed, nil, err
+	case "postgres", "postgres18":
+		e, err := newPostgres(name, c.postgres(name))
+		if err != nil {
+			return nil, nil, err
+		}
+		return e.host.cleanup(ctx)
 	case "mariadb":
 		e, err := newMariaDB(c.MariaDB)
 		if err != nil {
 			return nil, nil, err
 		}
 		return e.host.cleanup(ctx)
-	case "postgres18":
-		dsn = c.Postgres18
 	}
-	e, err := newPostgres(name, dsn)
-	if err != nil {
-		return nil, nil, err
-	}
-	return e.host.cleanup(ctx)
+	return nil, nil, unknown(name)
+}
+
+func unknown(name string) error {
+	return fmt.Errorf("unknown database %q; there are %v", name, Names())
 }
 
 // Unsupported returns an error that is errors.ErrUnsupported: something that a database or its user cannot do. Its text

@@ -144,12 +144,13 @@ func (e *mariadb) Returning() bool {
 }
 
 func (e *mariadb) Settings(ctx context.Context) ([]Setting, error) {
-	version := e.version
+	product := "" // MariaDB's version contains its name
 	if e.product() == "MySQL" {
-		version = "MySQL " + version
+		product = "MySQL "
 	}
-	return e.settings(ctx, version, "SELECT @@GLOBAL.", "innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit",
-		"innodb_flush_method", "innodb_page_size", "sync_binlog", "log_bin", "innodb_doublewrite")
+	return e.settings(ctx, product, "SELECT VERSION()", "SELECT @@GLOBAL.", "innodb_buffer_pool_size",
+		"innodb_flush_log_at_trx_commit", "innodb_flush_method", "innodb_page_size", "sync_binlog", "log_bin",
+		"innodb_doublewrite")
 }
 
 func mariadbKey(t Table) string {

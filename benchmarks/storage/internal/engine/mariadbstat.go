@@ -20,10 +20,10 @@ func (e *mariadb) Trees(ctx context.Context, table string) ([]Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(indexes) == 0 {
-		return nil, fmt.Errorf("no table %s", table)
-	}
 	pooled, err := e.pooled(ctx, table)
+	if err == nil && len(indexes) == 0 {
+		err = fmt.Errorf("no table %s", table)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -106,11 +106,10 @@ func (e *mariadb) wholeTrees(ctx context.Context, table string) ([]Tree, error) 
 	if err != nil {
 		return nil, fmt.Errorf("the size of %s: %w", table, err)
 	}
-	trees := []Tree{{Name: "PRIMARY", Role: Clustered, Bytes: rows, Density: -1, Fragmentation: -1}}
-	if indexes > 0 {
-		trees = append(trees, Tree{Name: "indexes", Role: Secondary, Bytes: indexes, Density: -1, Fragmentation: -1})
-	}
-	return trees, nil
+	return []Tree{
+		{Name: "PRIMARY", Role: Clustered, Bytes: rows, Density: -1, Fragmentation: -1},
+		{Name: "indexes", Role: Secondary, Bytes: indexes, Density: -1, Fragmentation: -1},
+	}, nil
 }
 
 // pageOverhead is the part of a page that holds no records: a header of 38 bytes, the index header of 56, 26 for the

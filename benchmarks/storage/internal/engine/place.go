@@ -59,15 +59,14 @@ type served struct {
 	made  bool // the place exists, or may exist
 }
 
-func (s *served) Close() error {
-	var errs []error
+func (s *served) Close() (err error) {
 	if s.db != nil {
-		errs = append(errs, s.db.Close())
+		err = s.db.Close()
 	}
 	if s.made {
-		errs = append(errs, s.host.remove(s.place))
+		err = errors.Join(err, s.host.remove(s.place))
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // found is a place and what is known about it.

@@ -123,11 +123,7 @@ func (e *postgres) Placeholder(n int) string { return "$" + strconv.Itoa(n) }
 func (e *postgres) Value(v any) any          { return v } // the driver sends [16]byte as uuid
 
 func (e *postgres) Settings(ctx context.Context) ([]Setting, error) {
-	var version string
-	if err := e.db.QueryRowContext(ctx, "SHOW server_version").Scan(&version); err != nil {
-		return nil, err
-	}
-	return e.settings(ctx, "PostgreSQL "+version, "SHOW ", "shared_buffers", "fsync", "synchronous_commit",
+	return e.settings(ctx, "PostgreSQL ", "SHOW server_version", "SHOW ", "shared_buffers", "fsync", "synchronous_commit",
 		"full_page_writes", "wal_level", "max_wal_size", "block_size", "data_checksums")
 }
 

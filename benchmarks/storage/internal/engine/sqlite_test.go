@@ -50,6 +50,8 @@ func wholeFile(t *testing.T, e *sqlite) map[string]treeUsage {
 	return usages
 }
 
+func pageSize(t *testing.T, e *sqlite) int64 { return one[int64](t, e.db, "PRAGMA page_size") }
+
 // compareWithDBStat needs SQLite compiled with SQLITE_ENABLE_DBSTAT_VTAB.
 func compareWithDBStat(t *testing.T, e *sqlite, usages map[string]treeUsage) {
 	t.Helper()
@@ -117,7 +119,7 @@ func TestSQLiteDensityIsThatOfTheRows(t *testing.T) {
 	// A pointer of 2 bytes, the size in 1, the rowid in 3, a header of 3, and the text.
 	const row = 2 + 1 + 3 + 3 + 20
 	u := wholeFile(t, e)["t"]
-	if want := float64(n*row) / float64(u.leaves*(e.pageSize-8)); math.Abs(u.density()-want) > 1e-9 {
+	if want := float64(n*row) / float64(u.leaves*(pageSize(t, e)-8)); math.Abs(u.density()-want) > 1e-9 {
 		t.Errorf("filled to %.6f, want %.6f", u.density(), want)
 	}
 }
@@ -200,7 +202,7 @@ func TestSQLiteRefusesBrokenPages(t *testing.T) {
 		"far pointer": func(page []byte) { page[12], page[13] = 0xff, 0xff },
 	} {
 		broken := slices.Clone(content)
-		damage(broken[(root-1)*e.pageSize : root*e.pageSize])
+		damage(broken[(root-1)*pageSize(t, e) : root*pageSize(t, e)])
 		path := t.TempDir() + "/broken.db"
 		must(t, os.WriteFile(path, broken, 0o600))
 		file, err := openPages(path)
