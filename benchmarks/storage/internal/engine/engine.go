@@ -148,52 +148,52 @@ type Config struct {
 	Durable bool
 }
 
-// postgres returns the DSN of the PostgreSQL of that name.
-func (c Config) postgres(name string) string {
-	if name == "postgres18" {
-		return c.Postgres18
+// server is an engine on a server, connected by open.
+type server interface {
+	Engine
+	open(ctx context.Context, durable bool) error
+	cleanup(ctx context.Context) (removed []string, kept []Kept, err error)
+}
+
+func newServer(name string, c Config) (server, error) {
+	switch name {
+	case "postgres":
+		return newPostgres(name, c.Postgres)
+	case "postgres18":
+		return newPostgres(name, c.Postgres18)
+	case "mariadb":
+		return newMariaDB(c.MariaDB)
 	}
-	return c.Postgres
+	return nil, fmt.Errorf("unknown database %q; there are %v", name, Names())
 }
 
 // Open opens an engine and creates its place.
 func Open(ctx context.Context, name string, c Config) (Engine, error) {
-	switch name {
-	case "sqlite":
+	if name == "sqlite" {
 		return openSQLite(ctx, c)
-	case "postgres", "postgres18":
-		return openPostgres(ctx, name, c.postgres(name), c.Durable)
-	case "mariadb":
-		return openMariaDB(ctx, c)
 	}
-	return nil, unknown(name)
+	e, err := newServer(name, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.open(ctx, c.Durable); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
 }
 
 // Cleanup removes the places of killed runs: those with the tool's name and comment whose process on this machine has
 // ended and in which no session is open.
 func Cleanup(ctx context.Context, name string, c Config) (removed []string, kept []Kept, err error) {
-	switch name {
-	case "sqlite":
+	if name == "sqlite" {
 		removed, err = tempdir.Clean(c.SQLiteDir, tempdir.Files)
 		return removed, nil, err
-	case "postgres", "postgres18":
-		e, err := newPostgres(name, c.postgres(name))
-		if err != nil {
-			return nil, nil, err
-		}
-		return e.host.cleanup(ctx)
-	case "mariadb":
-		e, err := newMariaDB(c.MariaDB)
-		if err != nil {
-			return nil, nil, err
-		}
-		return e.host.cleanup(ctx)
 	}
-	return nil, nil, unknown(name)
-}
-
-func unknown(name string) error {
-	return fmt.Errorf("unknown database %q; there are %v", name, Names())
+	e, err := newServer(name, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return e.cleanup(ctx)
 }
 
 // Unsupported returns an error that is errors.ErrUnsupported: something that a database or its user cannot do. Its text

@@ -27,7 +27,7 @@ type mariadb struct {
 // databases.
 const OwnerTable = "sqlflake_owner"
 
-func newMariaDB(dsn string) (*mariadb, error) {
+func newMariaDB(dsn string) (server, error) {
 	config, err := mysql.ParseDSN(dsn)
 	if err != nil {
 		return nil, &badDSN{"MariaDB: the DSN is not understood; it looks like user:password@tcp(host:3306)/", err}
@@ -56,17 +56,6 @@ func newMariaDB(dsn string) (*mariadb, error) {
 			"%`.* TO the user",
 		denied: denied,
 		ended:  func(err error) bool { return isNumber(err, 1094) },
-	}
-	return e, nil
-}
-
-func openMariaDB(ctx context.Context, c Config) (Engine, error) {
-	e, err := newMariaDB(c.MariaDB)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.open(ctx, c.Durable); err != nil {
-		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
 }

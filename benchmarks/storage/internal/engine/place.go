@@ -153,7 +153,8 @@ func (h *host) remove(name string) error {
 type Kept struct{ Place, Why string }
 
 // cleanup removes the places of processes of this machine that have ended.
-func (h *host) cleanup(ctx context.Context) (removed []string, kept []Kept, err error) {
+func (s *served) cleanup(ctx context.Context) (removed []string, kept []Kept, err error) {
+	h := &s.host
 	admin, list, err := h.places(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -222,9 +223,8 @@ func alive(pid int) bool {
 		return true
 	}
 	p, err := os.FindProcess(pid)
-	if err != nil {
-		return !errors.Is(err, os.ErrProcessDone)
+	if err == nil {
+		err = p.Signal(syscall.Signal(0))
 	}
-	err = p.Signal(syscall.Signal(0))
 	return !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH)
 }

@@ -28,7 +28,7 @@ type postgres struct {
 	dropped atomic.Int64 // how often tables were dropped, see refresh
 }
 
-func newPostgres(name, dsn string) (*postgres, error) {
+func newPostgres(name, dsn string) (server, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, &badDSN{"PostgreSQL: the DSN is not understood; it looks like postgres://user:password@host:5432/database " +
@@ -58,17 +58,6 @@ func newPostgres(name, dsn string) (*postgres, error) {
 			doubleQuoted(config.Database), doubleQuoted(config.User)),
 		denied: func(err error) bool { return isCode(err, "42501") }, // insufficient_privilege
 		ended:  func(error) bool { return false },
-	}
-	return e, nil
-}
-
-func openPostgres(ctx context.Context, name, dsn string, durable bool) (Engine, error) {
-	e, err := newPostgres(name, dsn)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.open(ctx, durable); err != nil {
-		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
 }
