@@ -122,7 +122,7 @@ var metrics = []Metric{
 	{Name: "hits", Title: "pages looked at, a row", Digits: 2},
 	{Name: "cpu", Title: "CPU a row, server and client", Unit: "µs", Digits: 2},
 	{Name: "cpu_server", Title: "CPU a row, server", Unit: "µs", Digits: 2},
-	{Name: "generator", Title: "making a key, share of the CPU", Unit: "%", Digits: 1},
+	{Name: "generator", Title: "making keys, share of the time", Unit: "%", Digits: 1},
 	{Name: "p50", Title: "median time", Unit: "µs", Digits: 0},
 	{Name: "p99", Title: "99th percentile", Unit: "µs", Digits: 0},
 	{Name: "round_trips", Title: "round trips", Exact: true, Digits: 1},
