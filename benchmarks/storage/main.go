@@ -16,8 +16,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/sqlflake/sqlflake/benchmarks/advise"
 )
 
 func main() { os.Exit(exit()) }
@@ -52,21 +55,19 @@ func sentence(err error) string {
 }
 
 func run(ctx context.Context, args []string, out, progress io.Writer) error {
-	if rest, ok := withoutAdvise(args); ok {
-		return adviceFor(ctx, rest, out, progress)
-	}
-	if reports, rest, ok := withoutCompare(args); ok {
-		return compare(reports, rest, out, progress)
+	if at := slices.IndexFunc(args, func(arg string) bool { return arg == "-advise" || arg == "--advise" }); at >= 0 {
+		return advise.Command(ctx, slices.Delete(slices.Clone(args), at, at+1), out, progress)
 	}
 	s, err := parse(args, progress)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if s.cleanup {
+	case s.cleanup:
 		return s.clean(ctx, out)
-	}
-	if s.report != "" {
-		return s.render(ctx, out, progress)
+	case s.report != "":
+		return s.render(out, progress)
+	case s.old != "":
+		return s.compare(out)
 	}
 	return s.measure(ctx, out, progress)
 }

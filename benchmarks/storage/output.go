@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -43,7 +42,7 @@ func (s settings) write(r report.Report, out, progress io.Writer) error {
 }
 
 // render writes the report of a folder again, without measuring.
-func (s settings) render(_ context.Context, out, progress io.Writer) error {
+func (s settings) render(out, progress io.Writer) error {
 	data, err := measure.ReadFolder(s.report)
 	if err != nil {
 		return fmt.Errorf("-report: %w", err)

@@ -19,14 +19,14 @@ import (
 const usage = `storage compares auto-increment, snowflake and UUID primary keys: the bytes that they take in tables and
 indexes, and the speed of inserting, finding, changing and deleting rows.
 
-	go run ./storage                                  SQLite; needs no server, takes about a minute
+	go run ./storage                                  SQLite; needs no server, takes a minute and a half
 	go run ./storage -db sqlite,postgres,mariadb      also on servers, at 127.0.0.1 or -postgres, -mariadb
 	go run ./storage -keys snowflake,uuidv4 -scenario load -rows 1000000
 	go run ./storage -out report                      also writes report/index.html, RESULTS.md, results.txt, summary.csv,
 	                                                  summary.json; after Ctrl-C run the same command again to continue
 	go run ./storage -report report                   writes them again without measuring
 	go run ./storage -report report -docs docs        also writes bytes.svg, rate.svg and table.md for a README
-	go run ./storage -compare old new                 what differs between two folders; see -compare -h
+	go run ./storage -compare old new                 what differs between two folders, or .txt or .txt.gz files
 	go run ./storage -advise -h                       predicts density and fill factor
 	go run ./storage -db sqlite,postgres -cleanup     removes what killed runs left behind
 
@@ -34,6 +34,11 @@ The output is a table for each scenario, database and case, with each figure's r
 colours. The exit code is 0, 1 after an error, 130 after Ctrl-C.
 
 It works in a schema, a database or a file of its own, which it removes. After a kill the next run lists what is left.
+
+-compare prints what differs beyond noise: speeds of at least 6 rounds with p < 0.01 by the Mann-Whitney test and medians
+2 % apart, sizes 2 % apart. benchstat reads the same files:
+
+	benchstat -table goos -ignore .config,/round,/beside old/results.txt new/results.txt
 
 `
 
@@ -59,11 +64,13 @@ type settings struct {
 	docs      string // folder for a README's charts
 	command   string // the flags without DSNs, which may contain passwords
 	cleanup   bool
+	old, new  string // folders to compare
+	all       bool   // also what does not differ
 
 	baselineSet bool // by a flag
 }
 
-// lists are the flags that take several names or numbers.
+// lists are the flags that need reading.
 type lists struct{ engines, kinds, scenarios, batches, clients, baseline *string }
 
 func parse(args []string, out io.Writer) (settings, error) {
@@ -71,7 +78,12 @@ func parse(args []string, out io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("storage", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error is one sentence; help follows below
 	l := s.define(flags)
-	if err := flags.Parse(args); err != nil {
+	err := flags.Parse(args)
+	if s.old != "" && flags.NArg() > 0 {
+		s.new = flags.Arg(0)
+		err = errors.Join(err, flags.Parse(flags.Args()[1:]))
+	}
+	if err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			flags.SetOutput(out)
 			fmt.Fprint(out, usage)
@@ -125,6 +137,8 @@ func (s *settings) define(flags *flag.FlagSet) lists {
 	flags.StringVar(&s.report, "report", "", "`folder` of a report to write again, without measuring")
 	flags.StringVar(&s.docs, "docs", "", "`folder` for the charts and the table of a README")
 	flags.StringVar(&s.format, "format", formats[0], "on standard output: "+strings.Join(formats, ", "))
+	flags.StringVar(&s.old, "compare", "", "two `folders` to compare, without measuring")
+	flags.BoolVar(&s.all, "all", false, "with -compare: also what does not differ")
 	flags.BoolVar(&s.cleanup, "cleanup", false, "remove what killed runs left behind, and measure nothing")
 	return l
 }
@@ -158,14 +172,15 @@ func (s *settings) read(l lists) (failed error) {
 		s.scenarios, err = scenario.Find(split(*l.scenarios))
 		note("scenario", err)
 	}
-	_, err = inRange(s.options.Rows, mostRows)
-	note("rows", err)
-	_, err = inRange(s.options.Rounds, 1000)
-	note("rounds", err)
+	note("rows", inRange(s.options.Rows, mostRows))
+	note("rounds", inRange(s.options.Rounds, 1000))
 	_, err = oneOf("format", formats, s.format)
 	note("format", err)
 	if s.report != "" && s.out != "" {
 		note("report", errors.New("-out cannot be combined with it, because it measures nothing"))
+	}
+	if s.old != "" && s.new == "" {
+		note("compare", errors.New("a second folder is missing: -compare OLD NEW"))
 	}
 	if failed == nil && s.report == "" {
 		failed = s.checkKinds()
@@ -247,11 +262,11 @@ func oneOf(what string, known []string, names ...string) ([]string, error) {
 	return names, nil
 }
 
-func inRange(n, most int) (int, error) {
+func inRange(n, most int) error {
 	if n < 1 || n > most {
-		return 0, fmt.Errorf("%d is out of range [1, %d]", n, most)
+		return fmt.Errorf("%d is out of range [1, %d]", n, most)
 	}
-	return n, nil
+	return nil
 }
 
 // numbers reads a list of numbers from 1 to most.
@@ -262,7 +277,7 @@ func numbers(list string, most int) ([]int, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q is not a number", part)
 		}
-		if n, err = inRange(n, most); err != nil {
+		if err := inRange(n, most); err != nil {
 			return nil, err
 		}
 		if !slices.Contains(ns, n) { // "1,01"

@@ -1,15 +1,11 @@
 package measure
 
-import (
-	"math"
-
-	"golang.org/x/perf/benchmath"
-)
+import "math"
 
 // Change is a figure of two reports.
 type Change struct {
 	Old, New Figure
-	Ratio    float64 // of the new median to the old one; NaN if one is 0
+	Ratio    float64 // of the new median to the old one
 	P        float64 // of the Mann-Whitney test, as by benchstat; NaN if not tested
 	Verdict  Verdict // Better and Worse: the new one differs beyond noise
 }
@@ -44,24 +40,12 @@ func Compare(old, current []Group) (changes []Change, onlyOld, onlyNew int) {
 func (g Group) id() string { return g.Engine + "/" + g.Scenario + "/" + g.Params.String() }
 
 func change(old, current Figure) Change {
-	c := Change{Old: old, New: current, Ratio: math.NaN(), P: math.NaN(), Verdict: Same}
+	c := Change{Old: old, New: current, Ratio: current.Median / old.Median, P: math.NaN()}
 	exact := old.Metric.Exact && current.Metric.Exact
-	fewest := min(old.N, current.N)
-	if fewest >= enough && !exact {
-		c.P = benchmath.AssumeNothing.Compare(sample(current.runs), sample(old.runs)).P
+	runs := min(old.N, current.N)
+	if runs >= enough && !exact {
+		c.P = test(current.runs, old.runs)
 	}
-	if old.Median != 0 && current.Median != 0 {
-		c.Ratio = current.Median / old.Median
-	}
-	switch {
-	case old.Median == current.Median:
-	case !exact && fewest < enough:
-		c.Verdict = Few
-	case math.Abs(c.Ratio-1) < least, !exact && c.P >= chance: // not if one median is 0
-	case current.Metric.More == (current.Median > old.Median):
-		c.Verdict = Better
-	default:
-		c.Verdict = Worse
-	}
+	c.Verdict = current.Metric.verdict(exact, runs, c.Ratio, c.P)
 	return c
 }

@@ -162,11 +162,11 @@ func recordOf(name string) (Record, error) {
 
 // write writes a run: its note, the meanings of metrics that are new in the file, and its values.
 func (r Record) write(out io.Writer, known map[string]bool) error {
-	var text bytes.Buffer
+	var text, line bytes.Buffer
 	if r.Note != "" {
 		fmt.Fprintf(&text, "# %s: %s\n", nameOf(r), oneLine(r.Note))
 	}
-	line := nameOf(r) + " 1"
+	fmt.Fprintf(&line, "%s 1", nameOf(r))
 	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
 		if m := Find(name); !known[name] {
 			known[name] = true
@@ -175,10 +175,10 @@ func (r Record) write(out io.Writer, known map[string]bool) error {
 				fmt.Fprintf(&text, "Unit %s assume=exact\n", name)
 			}
 		}
-		line += " " + strconv.FormatFloat(r.Values[name], 'g', 7, 64) + " " + name
+		fmt.Fprintf(&line, " %v %s", r.Values[name], name)
 	}
 	if len(r.Values) > 0 {
-		fmt.Fprintln(&text, line)
+		fmt.Fprintf(&text, "%s\n", &line)
 	}
 	_, err := out.Write(text.Bytes())
 	return err

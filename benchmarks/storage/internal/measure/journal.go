@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sqlflake/sqlflake/internal/filelock"
@@ -91,8 +92,11 @@ func (j *Journal) Start(env Environment) error {
 // Done reports whether a run has a record.
 func (j *Journal) Done(r Record) bool { return j.done[r.ID()] }
 
-// Add appends a record.
+// Add appends a record, with its values rounded as in the file.
 func (j *Journal) Add(r Record) error {
+	for name, value := range r.Values {
+		r.Values[name], _ = strconv.ParseFloat(strconv.FormatFloat(value, 'g', 7, 64), 64)
+	}
 	if err := r.write(j.file, j.known); err != nil {
 		return fmt.Errorf("store a result: %w", err)
 	}

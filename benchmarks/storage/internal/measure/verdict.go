@@ -51,32 +51,41 @@ func pairsOf(records []Record, baseline, kind, metric string) []pair {
 	return pairs
 }
 
+// test returns the p value of the Mann-Whitney test, which benchstat uses too.
+func test(a, b []float64) float64 { return benchmath.AssumeNothing.Compare(sample(a), sample(b)).P }
+
 // judge sets P and Verdict.
 func (f *Figure) judge(pairs []pair) {
 	var kind, base []float64
 	agreeing := 0
 	for _, p := range pairs {
 		kind, base = append(kind, p.kind), append(base, p.base)
-		if p.kind > p.base == (f.Ratio > 1) && p.kind != p.base {
+		if p.kind != p.base && p.kind > p.base == (f.Ratio > 1) {
 			agreeing++
 		}
 	}
 	if len(pairs) >= enough && !f.Metric.Exact {
-		f.P = benchmath.AssumeNothing.Compare(sample(kind), sample(base)).P
+		f.P = test(kind, base)
 	}
-	switch {
-	case math.IsNaN(f.Ratio):
-		f.Verdict = Unknown
-	case !f.Metric.Exact && len(pairs) < enough:
-		f.Verdict = Few
-	case math.Abs(f.Ratio-1) < least,
-		!f.Metric.Exact && (f.P >= chance || agreeing < len(pairs)-len(pairs)/6):
+	f.Verdict = f.Metric.verdict(f.Metric.Exact, len(pairs), f.Ratio, f.P)
+	if f.Verdict > Same && !f.Metric.Exact && agreeing < len(pairs)-len(pairs)/6 {
 		f.Verdict = Same
-	case f.Metric.More == (f.Ratio > 1):
-		f.Verdict = Better
-	default:
-		f.Verdict = Worse
 	}
+}
+
+// verdict judges a ratio, with the number of runs and the p value if the metric is not exact.
+func (m Metric) verdict(exact bool, runs int, ratio, p float64) Verdict {
+	switch {
+	case math.IsNaN(ratio):
+		return Unknown
+	case !exact && runs < enough:
+		return Few
+	case math.Abs(ratio-1) < least, !exact && p >= chance:
+		return Same
+	case m.More == (ratio > 1):
+		return Better
+	}
+	return Worse
 }
 
 // ByChance returns how many figures of the A/A rows were called better or worse, of how many that were tested.

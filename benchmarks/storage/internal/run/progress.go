@@ -16,13 +16,15 @@ const lineEvery = 5 * time.Second
 
 // progress shows a bar, or lines where there is no terminal. Its unit is a row, because runs take different times.
 type progress struct {
-	bar  *progressbar.ProgressBar
-	stop chan struct{}
-	wait sync.WaitGroup
+	bar   *progressbar.ProgressBar
+	began time.Time
+	total int // rows
+	of    int // runs
+	stop  chan struct{}
+	wait  sync.WaitGroup
 
 	mu    sync.Mutex // of all below
 	done  int        // runs
-	of    int
 	title string
 	begin int // rows before this run
 	size  int // rows of this run
@@ -33,17 +35,12 @@ type progress struct {
 func weight(s plan.Step) int { return max(s.Params.Number("rows"), 1000) }
 
 func start(w io.Writer, terminal bool, steps []plan.Step) *progress {
-	total := 0
+	p := &progress{began: time.Now(), of: len(steps), stop: make(chan struct{})}
 	for _, s := range steps {
-		total += weight(s)
+		p.total += weight(s)
 	}
-	p := &progress{of: len(steps), stop: make(chan struct{})}
-	options := []progressbar.Option{
-		progressbar.OptionSetWriter(w), progressbar.OptionSetVisibility(terminal), progressbar.OptionClearOnFinish(),
-		progressbar.OptionThrottle(100 * time.Millisecond), progressbar.OptionFullWidth(),
-		progressbar.OptionSetPredictTime(true),
-	}
-	p.bar = progressbar.NewOptions(total, options...)
+	p.bar = progressbar.NewOptions(p.total, progressbar.OptionSetWriter(w), progressbar.OptionSetVisibility(terminal),
+		progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth(), progressbar.OptionThrottle(100*time.Millisecond))
 	if !terminal {
 		p.wait.Go(func() { p.lines(w) })
 	}
@@ -59,8 +56,9 @@ func (p *progress) lines(w io.Writer) {
 		case <-p.stop:
 			return
 		case <-ticker.C:
-			left := time.Duration(p.bar.State().SecondsLeft * float64(time.Second)).Round(time.Second)
 			p.mu.Lock()
+			share := float64(p.begin+p.count) / float64(p.total)
+			left := time.Duration(float64(time.Since(p.began)) * (1 - share) / max(share, 1e-6)).Round(time.Second)
 			_, _ = fmt.Fprintf(w, "%d of %d runs, about %s left, %s\n", p.done, p.of, left, p.title)
 			p.mu.Unlock()
 		}

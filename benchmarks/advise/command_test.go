@@ -1,4 +1,4 @@
-package main
+package advise
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ func TestAdviseFlags(t *testing.T) {
 		"-db spanner -h": flag.ErrHelp.Error(),
 	} {
 		var out, help bytes.Buffer
-		err := run(t.Context(), append([]string{"-advise"}, strings.Fields(args)...), &out, &help)
+		err := Command(t.Context(), strings.Fields(args), &out, &help)
 		if err == nil || !strings.HasPrefix(err.Error(), want) || out.Len() > 0 {
 			t.Errorf("%s: error %v, want one that begins with %q; output %q", args, err, want, &out)
 		}
@@ -33,7 +33,7 @@ func TestAdviseFlags(t *testing.T) {
 
 func TestAdviseAnswers(t *testing.T) {
 	var out, help bytes.Buffer
-	if err := run(t.Context(), strings.Fields("-db mariadb -workers 16 -advise -format json"), &out, &help); err != nil {
+	if err := Command(t.Context(), strings.Fields("-db mariadb -workers 16 -format json"), &out, &help); err != nil {
 		t.Fatal(err)
 	}
 	var answer struct {
@@ -45,7 +45,7 @@ func TestAdviseAnswers(t *testing.T) {
 		t.Errorf("%+v, %v, from\n%s", answer, err, &out)
 	}
 	out.Reset()
-	if err := run(t.Context(), []string{"--advise"}, &out, &help); err != nil || !strings.Contains(out.String(), "PostgreSQL") {
+	if err := Command(t.Context(), nil, &out, &help); err != nil || !strings.Contains(out.String(), "PostgreSQL") {
 		t.Errorf("%v\n%s", err, &out)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package advise
 
 import (
 	"context"
@@ -7,15 +7,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/benchmarks/advise"
 	"github.com/sqlflake/sqlflake/benchmarks/advise/arrival"
 )
 
-const adviseUsage = `storage -advise predicts how full the pages of a primary key's index will be, and recommends a fill
+const usage = `storage -advise predicts how full the pages of a primary key's index will be, and recommends a fill
 factor and other settings. It needs no database: it simulates the order in which keys arrive, and inserts them into a model
 of the database's B-tree. The scenario arrival measures the same on a database.
 
@@ -23,26 +21,17 @@ of the database's B-tree. The scenario arrival measures the same on a database.
 
 `
 
-// withoutAdvise reports whether -advise is among the flags, and returns the other flags.
-func withoutAdvise(args []string) ([]string, bool) {
-	at := slices.IndexFunc(args, func(arg string) bool { return arg == "-advise" || arg == "--advise" })
-	if at < 0 {
-		return args, false
-	}
-	return slices.Delete(slices.Clone(args), at, at+1), true
-}
-
-// adviceFor parses the flags of -advise and prints the answer.
-func adviceFor(ctx context.Context, args []string, out, help io.Writer) error {
-	var q advise.Question
+// Command parses the flags of storage -advise and prints the answer.
+func Command(ctx context.Context, args []string, out, help io.Writer) error {
+	var q Question
 	flags := flag.NewFlagSet("storage -advise", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error is one sentence; help follows below
-	usage := func() {
+	explain := func() {
 		flags.SetOutput(help)
-		fmt.Fprint(help, adviseUsage)
+		fmt.Fprint(help, usage)
 		flags.PrintDefaults()
 	}
-	flags.StringVar(&q.Database, "db", "postgres", strings.Join(advise.Databases(), ", "))
+	flags.StringVar(&q.Database, "db", "postgres", strings.Join(Databases(), ", "))
 	flags.IntVar(&q.Workers, "workers", 1, "generators that insert at the same time, such as processes")
 	flags.Float64Var(&q.Rate, "rate", 1000, "rows a second inserted by all workers at peak load")
 	flags.DurationVar(&q.Skew, "skew", 10*time.Millisecond, "difference between the slowest and the fastest clock")
@@ -60,7 +49,7 @@ func adviceFor(ctx context.Context, args []string, out, help io.Writer) error {
 	format := flags.String("format", "text", "text, json")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			usage()
+			explain()
 		}
 		return err
 	}
@@ -70,7 +59,7 @@ func adviceFor(ctx context.Context, args []string, out, help io.Writer) error {
 	if *format != "text" && *format != "json" {
 		return fmt.Errorf("-format: unknown format %q; there are text, json", *format)
 	}
-	answer, err := advise.Ask(ctx, q)
+	answer, err := Ask(ctx, q)
 	if err != nil {
 		if ctx.Err() != nil {
 			return err
