@@ -4,42 +4,35 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strconv"
-
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// line is a figure for other programs. Unknown numbers are nil.
-type line struct {
-	Engine   string   `json:"engine"`
-	Scenario string   `json:"scenario"`
-	Params   string   `json:"params"`
-	Kind     string   `json:"kind"`
-	Metric   string   `json:"metric"`
-	Unit     string   `json:"unit"`
-	More     bool     `json:"more_is_better"`
-	Exact    bool     `json:"exact"`
-	N        int      `json:"n"`
-	Median   *float64 `json:"median"`
-	Low      *float64 `json:"low"`
-	High     *float64 `json:"high"`
-	Ratio    *float64 `json:"ratio"`
-	P        *float64 `json:"p"`
-	Verdict  string   `json:"verdict"`
+// columns are those of summary.csv, and the names in summary.json.
+var columns = []string{
+	"engine", "scenario", "params", "kind", "metric", "unit", "more_is_better", "n", "median", "low", "high", "ratio", "p", "verdict",
 }
 
-func (r Report) lines() []line {
-	all := []line{}
+// figures returns a line for each figure, with the values of columns. Unknown numbers are nil.
+func (r Report) figures() [][]any {
+	known := func(v float64) any {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil
+		}
+		v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 8, 64), 64) // more than a measurement has
+		return v
+	}
+	var all [][]any
 	for _, g := range r.Groups {
 		for _, kind := range g.Kinds {
 			for _, m := range g.Metrics {
 				if f, ok := g.Figure(kind, m.Name); ok {
-					all = append(all, line{
-						f.Engine, f.Scenario, f.Params.String(), kind, m.Name, f.Metric.Unit, f.Metric.More, f.Metric.Exact, f.N,
+					all = append(all, []any{
+						f.Engine, f.Scenario, f.Params.String(), kind, m.Name, f.Metric.Unit, f.Metric.More, f.N,
 						known(f.Median), known(f.Low), known(f.High), known(f.Ratio), known(f.P), f.Verdict.String(),
 					})
 				}
@@ -49,46 +42,36 @@ func (r Report) lines() []line {
 	return all
 }
 
-// known returns nil for numbers that JSON does not have. It rounds to eight digits, more than a measurement has.
-func known(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 8, 64), 64)
-	return &v
-}
-
 // WriteJSON writes the environment, all figures and the notes.
 func (r Report) WriteJSON(w io.Writer) error {
+	figures := []map[string]any{}
+	for _, line := range r.figures() {
+		one := map[string]any{}
+		for i, name := range columns {
+			one[name] = line[i]
+		}
+		figures = append(figures, one)
+	}
 	out := json.NewEncoder(w)
-	out.SetIndent("", "\t")
-	return out.Encode(struct {
-		Environment measure.Environment `json:"environment"`
-		Baseline    string              `json:"baseline"`
-		Figures     []line              `json:"figures"`
-		Notes       []string            `json:"notes,omitempty"`
-		Unfinished  int                 `json:"unfinished,omitempty"`
-	}{r.Environment, r.Baseline, r.lines(), r.Notes, r.Unfinished})
+	out.SetIndent("", " ")
+	return out.Encode(map[string]any{
+		"environment": r.Environment, "baseline": r.Baseline, "figures": figures, "notes": r.Notes, "unfinished": r.Unfinished,
+	})
 }
 
 // WriteCSV writes a line for each figure. Unknown numbers are empty.
 func (r Report) WriteCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	rows := [][]string{{
-		"engine", "scenario", "params", "kind", "metric", "unit", "n", "median", "low", "high", "ratio", "p", "verdict",
-	}}
-	for _, l := range r.lines() {
-		row := []string{l.Engine, l.Scenario, l.Params, l.Kind, l.Metric, l.Unit, strconv.Itoa(l.N)}
-		for _, v := range []*float64{l.Median, l.Low, l.High, l.Ratio, l.P} {
-			text := ""
+	rows := [][]string{columns}
+	for _, line := range r.figures() {
+		row := make([]string, len(line))
+		for i, v := range line {
 			if v != nil {
-				text = strconv.FormatFloat(*v, 'g', -1, 64)
+				row[i] = fmt.Sprint(v)
 			}
-			row = append(row, text)
 		}
-		rows = append(rows, append(row, l.Verdict))
+		rows = append(rows, row)
 	}
-	return out.WriteAll(rows)
+	return csv.NewWriter(w).WriteAll(rows)
 }
 
 // file is a name and a function that writes its content.

@@ -25,41 +25,27 @@ func (r Report) WriteDocs(dir string) error {
 		return errors.New("the charts of a README show the sizes of the scenario load, which this report does not have")
 	}
 	return writeFiles(dir, []file{
-		{"bytes.svg", func(w io.Writer) error { return r.writeCharts(w, "Bytes a row", "bytes_table", groups) }},
-		{"rate.svg", func(w io.Writer) error { return r.writeCharts(w, "Rows a second", "rate", groups) }},
+		{"bytes.svg", func(w io.Writer) error { return r.writeCharts(w, "bytes a row", "bytes_table", groups) }},
+		{"rate.svg", func(w io.Writer) error { return r.writeCharts(w, "rows a second", "rate", groups) }},
 		{"table.md", func(w io.Writer) error { return r.writeDocsTable(w, groups) }},
 	})
-}
-
-// docsStyle has the page's colours, which are variables of its root.
-func docsStyle() string {
-	var colors []string
-	for line := range strings.Lines(pageStyle) {
-		if strings.HasPrefix(line, "*{") {
-			break
-		}
-		colors = append(colors, line)
-	}
-	return strings.Join(colors, "") + chartStyle
 }
 
 // writeCharts writes one SVG with a chart for each group, below each other.
 func (r Report) writeCharts(w io.Writer, title, metric string, groups []measure.Group) error {
 	all := chart{Title: title + " by kind of primary key", Width: barsWidth + 20, Height: 10}
 	for _, g := range groups {
-		c := barChart(r.title(g.Engine)+": "+strings.ToLower(title), r.bars(g, metric, r.shown(g)))
+		kinds := slices.DeleteFunc(slices.Clone(docsKinds), func(kind string) bool { return !slices.Contains(g.Kinds, kind) })
+		c := barChart(r.title(g.Engine)+": "+title, r.bars(g, metric, kinds))
 		all.Body += fmt.Sprintf(`<g transform="translate(10 %s)">%s</g>`+"\n", at(all.Height), c.Body)
 		all.Text += c.Title + ": " + c.Text + " "
 		all.Height += c.Height + 14
 	}
+	colors, _, _ := strings.Cut(pageStyle, "*{") // variables of the root
 	all.Body = fmt.Sprintf("<style>%s</style>\n"+`<rect style="fill:var(--back)" width="%s" height="%s"/>`+"\n%s",
-		docsStyle(), at(all.Width), at(all.Height), all.Body)
+		colors+chartStyle, at(all.Width), at(all.Height), all.Body)
 	_, err := io.WriteString(w, all.SVG("title")+"\n")
 	return err
-}
-
-func (r Report) shown(g measure.Group) []string {
-	return slices.DeleteFunc(slices.Clone(docsKinds), func(kind string) bool { return !slices.Contains(g.Kinds, kind) })
 }
 
 // writeDocsTable writes a row for each kind, with bytes a row and the rate of inserts for each engine.
@@ -68,28 +54,20 @@ func (r Report) writeDocsTable(w io.Writer, groups []measure.Group) error {
 	for _, kind := range docsKinds {
 		rows = append(rows, []string{kindTitle(kind)})
 	}
-	var b strings.Builder
-	var notes []string
+	notes := ""
 	for _, g := range groups {
 		rows[0] = append(rows[0], r.title(g.Engine)+", bytes a row", r.title(g.Engine)+", rate of inserts")
-		rounds := 0
 		for i, kind := range docsKinds {
 			size, _ := r.cell(g, kind, "bytes_table")
 			rate, _ := r.cell(g, kind, "rate")
-			text := strings.TrimSpace(rate.Ratio + " " + rate.Sign)
 			if kind == r.Baseline {
-				text = "1"
+				rate.Ratio = "1"
 			}
-			rows[i+1] = append(rows[i+1], size.Text(), text)
-			rounds = max(rounds, rate.Figure.N)
+			rows[i+1] = append(rows[i+1], size.Text(), strings.TrimSpace(rate.Ratio+" "+rate.Sign))
 		}
-		notes = append(notes, fmt.Sprintf("* %s: %s, table with its primary key.\n", r.title(g.Engine), caseText(g.Params)))
+		notes += fmt.Sprintf("* %s: %s, table with its primary key.\n", r.title(g.Engine), caseText(g.Params))
 	}
-	writeTable(&b, rows)
-	for _, note := range notes {
-		b.WriteString(note)
-	}
-	fmt.Fprintf(&b, "* Rates are ratios to %s, measured beside each key: ▼ worse, ▲ better, = no difference shown, ? too few rounds.\n", kindTitle(r.Baseline))
-	_, err := io.WriteString(w, b.String())
+	_, err := fmt.Fprintf(w, "%s\n%s* Rates are ratios to %s, which is measured beside each key: %s.\n", tableText(rows), notes,
+		kindTitle(r.Baseline), "▼ worse, ▲ better, = no difference shown, ? too few rounds")
 	return err
 }

@@ -123,7 +123,8 @@ func caseText(p measure.Params, without ...string) string {
 
 var paramForms = map[string]string{
 	"batch": "# a statement", "rate": "# rows/s", "drawn": "# drawn at once", "create": "# a Create",
-	"bulk": "in bulk, # at a time", "of": "of # parents", "style": "#", "fill": "fill factor #", "delay": "# to the server",
+	"bulk": "in bulk, # at a time", "of": "of # ones", "style": "#", "fill": "fill factor #", "delay": "# to the server",
+	"by": "by #", "added": "# added",
 }
 
 func paramText(p measure.Param) string {

@@ -8,7 +8,9 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/sqlflake/sqlflake/benchmarks/advise"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
@@ -32,26 +34,64 @@ func (r Report) WriteHTML(w io.Writer) error {
 			pictures++
 			return template.HTML(c.SVG("c" + strconv.Itoa(pictures))) //nolint:gosec // SVG escapes all texts
 		},
-		"style":  func() template.CSS { return template.CSS(pageStyle + chartStyle) }, //nolint:gosec // a constant
-		"script": func() template.JS { return template.JS(pageScript) },               //nolint:gosec // a constant
-		"title":  r.title,
+		"style":   func() template.CSS { return template.CSS(pageStyle + chartStyle) }, //nolint:gosec // a constant
+		"script":  func() template.JS { return template.JS(pageScript) },               //nolint:gosec // a constant
+		"title":   r.title,
+		"explain": func(engine string) template.HTML { return markup(explanation(engine)) },
 	}).Parse(pageText)
 	if err != nil {
 		return err
 	}
-	var columns, asked []string
-	for _, kind := range compared {
-		columns = append(columns, kindTitle(kind))
+	return page.Execute(w, r.content())
+}
+
+// content is what both the page and the document show.
+func (r Report) content() map[string]any {
+	warnings := slices.Clone(r.Environment.Notes[machine])
+	if r.Unfinished > 0 {
+		warnings = append(warnings, fmt.Sprintf("Unfinished: %d runs are not done. Run the same command to continue.", r.Unfinished))
 	}
-	for _, kind := range firstKinds {
-		asked = append(asked, kindTitle(kind))
+	return map[string]any{
+		"Env": r.Environment, "Engines": r.engines(), "Warnings": warnings, "Answers": r.answers(), "Asked": titles(firstKinds),
+		"Cases": r.choices(), "Predictions": r.predictions(), "Assumptions": advise.GridAssumptions, "Columns": titles(compared),
+		"Compared": r.allCompared(), "Sections": r.sections(), "Chance": r.chance(), "Notes": r.Notes,
 	}
-	data := map[string]any{
-		"Env": r.Environment, "Engines": r.engines(), "Unfinished": r.Unfinished, "Busy": r.Environment.Notes[machine],
-		"Answers": r.answers(), "Asked": asked, "Cases": r.choices(), "Columns": columns, "Compared": r.allCompared(),
-		"Sections": r.sections(), "Chance": r.chance(), "Notes": r.Notes,
+}
+
+func titles(kinds []string) []string {
+	all := make([]string, len(kinds))
+	for i, kind := range kinds {
+		all[i] = kindTitle(kind)
 	}
-	return page.Execute(w, data)
+	return all
+}
+
+// explanation says why sizes on an engine are what they are, "" if it needs no explanation.
+func explanation(engine string) string { return advise.Explanation(engine) }
+
+// prediction is what the advisor expects of a number of processes and of rows a statement, at several rates.
+type prediction struct {
+	Engine, Title string
+	Cells         []advise.Cell
+}
+
+func (r Report) predictions() []prediction {
+	var all []prediction
+	for _, engine := range r.engines() {
+		for _, c := range advise.Grid() {
+			if c.Database != strings.TrimSuffix(engine, "18") {
+				continue
+			}
+			title := fmt.Sprintf("%s, %s", caseText(measure.P("processes", c.Workers)), caseText(measure.P("batch", c.Batch)))
+			i := slices.IndexFunc(all, func(p prediction) bool { return p.Engine == engine && p.Title == title })
+			if i < 0 {
+				i = len(all)
+				all = append(all, prediction{Engine: engine, Title: title})
+			}
+			all[i].Cells = append(all[i].Cells, c)
+		}
+	}
+	return all
 }
 
 // machine is the key of the notes on a busy machine.
@@ -74,6 +114,7 @@ type answer struct {
 	Engine, Title, Case string
 	Charts              []chart
 	Sentences           []string
+	Main                [][]string
 }
 
 // answers returns a column for each database. A second PostgreSQL is not a second database.
@@ -95,9 +136,32 @@ func (r Report) answers() []answer {
 				a.Charts = append(a.Charts, barChart(title, bars))
 			}
 		}
+		a.Main = r.mainTable(engine)
 		all = append(all, a)
 	}
 	return all
+}
+
+// mainTable has the main figures of the keys: a row for each metric.
+func (r Report) mainTable(engine string) [][]string {
+	kinds := append(slices.Clone(firstKinds), "uuidv4-text")
+	rows := [][]string{append([]string{r.title(engine)}, titles(kinds)...)}
+	for _, entry := range [][2]string{
+		{"load", "bytes_primary"}, {"load", "bytes_table"}, {"load", "rate"}, {"clients", "bytes_table"}, {"clients", "rate"},
+		{"children", "bytes_secondary"},
+	} {
+		g, ok := r.group(engine, entry[0], "")
+		if _, known := g.Figure(r.Baseline, entry[1]); !ok || !known {
+			continue
+		}
+		row := []string{measure.Find(entry[1]).Title + "; " + caseText(g.Params)}
+		for _, kind := range kinds {
+			c, _ := r.cell(g, kind, entry[1])
+			row = append(row, c.Text())
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // several reports whether the table is larger if several processes insert snowflakes.
@@ -114,7 +178,7 @@ type choice struct {
 }
 
 type chosen struct {
-	Title       string
+	Title, Rule string
 	Bytes, Rate cell
 }
 
@@ -140,7 +204,7 @@ func (r Report) choices() []choice {
 				}
 				_, metric := r.find([]measure.Group{g}, "bytes_primary|bytes_table *")
 				for _, kind := range firstKinds {
-					c := chosen{Title: kindTitle(kind)}
+					c := chosen{Title: kindTitle(kind), Rule: family(kind)}
 					c.Bytes, _ = r.cell(g, kind, metric)
 					c.Rate, _ = r.cell(g, kind, "rate")
 					one.Keys = append(one.Keys, c)
@@ -157,6 +221,19 @@ type compareTable struct {
 	Rows          []comparison
 }
 
+// Text returns the table as text.
+func (c compareTable) Text() [][]string {
+	rows := [][]string{append([]string{c.Title, "auto-increment"}, titles(compared)...)}
+	for _, one := range c.Rows {
+		row := []string{one.Title + ": " + one.What, one.Base}
+		for _, cell := range one.Cells {
+			row = append(row, strings.TrimSpace(cell.Ratio+" "+cell.Sign))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
 func (r Report) allCompared() []compareTable {
 	var all []compareTable
 	for _, engine := range r.engines() {
@@ -169,6 +246,7 @@ func (r Report) allCompared() []compareTable {
 type section struct {
 	ID, Title, Question string
 	Blocks              []block
+	Said                bool // there are sentences
 }
 
 // block is a scenario on one engine.
@@ -188,10 +266,10 @@ func (r Report) sections() []section {
 			b := block{Engine: engine, Title: r.title(engine)}
 			if groups := r.groups(engine, name); len(groups) > 0 {
 				largest, _ := r.group(engine, name, "")
-				b.Case = caseText(largest.Params[:min(1, len(largest.Params))])
+				b.Case = caseText(slices.DeleteFunc(slices.Clone(largest.Params), func(p measure.Param) bool { return p.Name != "rows" }))
 				b.Charts, b.Sentences, b.Tables = r.pictures(groups), r.sentences(name, engine), r.tables(groups)
 			}
-			one.Blocks = append(one.Blocks, b)
+			one.Blocks, one.Said = append(one.Blocks, b), one.Said || len(b.Sentences) > 0
 		}
 		all = append(all, one)
 	}

@@ -12,15 +12,22 @@ function rule(ask) {
 function show() {
   const ask = Object.fromEntries(new FormData(form));
   const answer = rule(ask);
+  const database = document.querySelector("input[name=db]:checked");
+  const writers = ask.writers === "1" ? "one" : "several";
   for (const line of document.querySelectorAll("#rules li")) line.classList.toggle("hit", line.dataset.rule === answer);
   for (const row of document.querySelectorAll("#cases tbody tr")) {
-    const writers = row.dataset.writers === "any" || row.dataset.writers === ask.writers;
-    row.classList.toggle("miss", !writers || row.dataset.rows !== ask.rows);
+    const fits = row.dataset.writers === "any" || row.dataset.writers === writers;
+    row.classList.toggle("miss", !fits || (row.dataset.rows === "one") !== (ask.rows === "1"));
+    for (const cell of row.querySelectorAll("td")) cell.classList.toggle("pick", cell.dataset.rule === answer);
   }
+  const cell = document.querySelector(`.${database.value} [data-case="${ask.writers} ${ask.rows} ${ask.rate}"]`);
+  document.getElementById("prediction").textContent = cell && answer === "snow"
+    ? `Predicted for ${ask.writers} processes at this rate: snowflakes take ${cell.textContent} the bytes. ${cell.dataset.advice}`
+    : "";
 }
 
 form.hidden = false;
 section.classList.add("asked");
-form.addEventListener("change", show);
+document.addEventListener("change", show);
 form.addEventListener("submit", (event) => event.preventDefault());
 show();

@@ -61,7 +61,11 @@ type bar struct {
 
 // barChart draws a bar for each row, from zero.
 func barChart(title string, bars []bar) chart {
-	const row, top = 25, 26
+	const row = 25
+	top, head, below := 26.0, title, ""
+	if what, where, ok := strings.Cut(title, "; "); ok { // the case has a line of its own
+		top, head, below = 42, what, where
+	}
 	c := chart{Title: title, Width: barsWidth, Height: top + float64(len(bars)*row)}
 	left, right, most := 0.0, 0.0, 0.0
 	for _, one := range bars {
@@ -73,7 +77,8 @@ func barChart(title string, bars []bar) chart {
 	left, right = left+8, right+6
 	var b strings.Builder
 	var figures []string
-	text(&b, "head", "start", 0, 14, title)
+	text(&b, "head", "start", 0, 14, head)
+	text(&b, "tick", "start", 0, 31, below)
 	for i, one := range bars {
 		y := top + float64(i*row)
 		long := 0.0
@@ -143,15 +148,15 @@ func lineChart(title, below string, curves []curve) chart {
 	text(&b, "tick", "middle", (left+c.Width-right)/2, high-6, below)
 	slices.SortStableFunc(curves, func(a, b curve) int { return int(1e6 * (y(last(a)) - y(last(b)))) })
 	var figures []string
-	floor := 0.0 // labels are 15 units apart
-	for _, one := range curves {
+	floor := 0.0 // labels are 15 units apart, and the last is above the axis
+	for i, one := range curves {
 		d := "M"
 		for i, p := range one.points {
 			d += map[bool]string{true: "L", false: ""}[i > 0] + at(x(p[0])) + " " + at(y(p[1]))
 			figures = append(figures, fmt.Sprintf("%s at %s: %s", one.label, short(p[0]), number(p[1], 0)))
 		}
 		fmt.Fprintf(&b, `<path class="curve s-%s" d="%s"/>`+"\n", one.class, d)
-		floor = max(floor+15, y(last(one))+4)
+		floor = max(floor+15, min(y(last(one))+4, high-bottom-15*float64(len(curves)-1-i)))
 		text(&b, "", "start", c.Width-right+8, floor, one.label)
 	}
 	c.Text, c.Body = strings.Join(figures, "; ")+".", b.String()

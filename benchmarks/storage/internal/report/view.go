@@ -18,16 +18,23 @@ type view struct {
 }
 
 var views = map[string]view{
-	"load":      {draw: []string{"bytes_table", "rate"}, compare: []string{"bytes_primary|bytes_table *", "rate *"}},
-	"clients":   {draw: []string{"bytes_table *", "rate *"}, compare: []string{"bytes_primary|bytes_table *", "rate *"}},
-	"children":  {draw: []string{"bytes_table", "rate *"}, compare: []string{"bytes_secondary|bytes_table", "rate *"}},
-	"commit":    {draw: []string{"p50 *"}, compare: []string{"p50 *"}},
-	"arrival":   {draw: []string{"density fill=90"}, cases: true},
-	"read":      {draw: []string{"lookup", "join", "range_key", "pages_key"}, compare: []string{"lookup", "join", "range_key", "pages_key"}},
-	"graph":     {draw: []string{"time delay=1ms"}, compare: []string{"time *"}},
-	"retention": {draw: []string{"vacuum|time", "log", "freed_share"}, compare: []string{"time", "vacuum", "log"}},
-	"gorm":      {draw: []string{"bytes_table", "rate *"}, compare: []string{"bytes_table", "rate *"}},
-	"grow":      {draw: []string{"rate", "reads", "written"}, compare: []string{"rate"}, lines: true},
+	"load":       {draw: []string{"bytes_table", "rate"}, compare: []string{"bytes_primary|bytes_table *", "rate *"}},
+	"clients":    {draw: []string{"bytes_table *", "rate *"}, compare: []string{"bytes_primary|bytes_table *", "rate *"}},
+	"children":   {draw: []string{"bytes_table", "rate *"}, compare: []string{"bytes_secondary|bytes_table", "rate *"}},
+	"commit":     {draw: []string{"p50 *"}, compare: []string{"p50 *"}},
+	"arrival":    {draw: []string{"density fill=90"}, cases: true},
+	"read":       {draw: []string{"lookup", "join", "range_key", "pages_key"}, compare: []string{"lookup", "join", "range_key", "pages_key"}},
+	"graph":      {draw: []string{"time delay=1ms"}, compare: []string{"time delay=1ms"}},
+	"retention":  {draw: []string{"vacuum|time", "log", "freed_share"}, compare: []string{"time", "vacuum", "log"}},
+	"gorm":       {draw: []string{"bytes_table", "rate *"}, compare: []string{"bytes_table", "rate *"}},
+	"grow":       {draw: []string{"rate", "reads|written"}, compare: []string{"rate"}, lines: true},
+	"update":     {draw: []string{"log *"}, compare: []string{"log *"}},
+	"mixed":      {draw: []string{"operations", "p99"}, compare: []string{"operations", "p99"}},
+	"change":     {draw: []string{"bytes_primary|bytes_table", "bytes_added"}, compare: []string{"bytes_added"}},
+	"maintain":   {draw: []string{"bytes_table", "rebuilt_table", "rebuilt_later", "dump_gzip"}, compare: []string{"rebuilt_table", "dump_gzip"}},
+	"ranges":     {draw: []string{"pages *", "remove *"}, compare: []string{"pages by=key", "remove by=key"}, cases: true},
+	"replica":    {draw: []string{"replica", "log"}, compare: []string{"replica"}},
+	"serverkeys": {draw: []string{"bytes_primary", "rate"}, compare: []string{"bytes_primary", "rate"}},
 }
 
 // viewOf returns the view of a scenario. Unlisted ones show all cases and the first metrics.
@@ -114,7 +121,11 @@ func (r Report) bars(g measure.Group, metric string, kinds []string) []bar {
 		if !ok || kind == measure.Again {
 			continue
 		}
-		one := bar{label: kindTitle(kind), class: family(kind), value: c.Figure.Median, text: withUnit(c.Figure.Metric, c.Figure.Median)}
+		label := kindTitle(kind)
+		if len(bars) > 0 {
+			label = strings.Replace(label, "snowflake, ", "… ", 1) // below the bar of snowflake
+		}
+		one := bar{label: label, class: family(kind), value: c.Figure.Median, text: withUnit(c.Figure.Metric, c.Figure.Median)}
 		if c.Ratio != "" {
 			one.text += "  " + c.Ratio + " " + c.Sign
 		}
@@ -230,7 +241,9 @@ func (r Report) tables(groups []measure.Group) []table {
 			all[0].Rows = append(all[0].Rows, t.Rows...)
 			continue
 		}
-		all = append(all, t)
+		if len(t.Heads) > 0 {
+			all = append(all, t)
+		}
 		if viewOf(groups).lines {
 			all = append(all, r.curveTables(g, viewOf(groups).draw)...)
 		}
