@@ -147,19 +147,11 @@ func Ask(ctx context.Context, q Question) (Answer, error) {
 		return Answer{}, err
 	}
 	for _, r := range rules {
-		if len(r.databases) > 0 && !slices.Contains(r.databases, q.Database) || !r.when(&q, &a) {
-			continue
+		if slices.Contains(r.databases, q.Database) && (r.when == nil || r.when(&q, &a)) {
+			a.Advice = append(a.Advice, Advice{Name: r.name, Warning: r.warning, Text: q.replaced(r.text, &a), Source: r.source})
 		}
-		a.Advice = append(a.Advice, Advice{Name: r.name, Warning: r.warning, Text: r.text(&q, &a), Source: r.source})
 	}
-	slices.SortStableFunc(a.Advice, func(x, y Advice) int { // warnings first
-		if x.Warning && !y.Warning {
-			return -1
-		}
-		if y.Warning && !x.Warning {
-			return 1
-		}
-		return 0
-	})
+	warnings := map[bool]int{false: 1}
+	slices.SortStableFunc(a.Advice, func(x, y Advice) int { return warnings[x.Warning] - warnings[y.Warning] })
 	return a, nil
 }

@@ -3,7 +3,9 @@ package advise
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sqlflake/sqlflake/benchmarks/advise/arrival"
 )
@@ -179,16 +181,22 @@ const (
 func sqliteEntry(rowid, row int) float64 { return float64(2 + 2 + 1 + rowid + 1 + row) }
 
 func fillStatements(table string, size, fill int) []string {
-	column := "bigint"
-	if size == 16 {
-		column = "uuid"
-	}
-	index := quoted(table, "_pkey")
+	column := map[int]string{8: "bigint", 16: "uuid"}[size]
+	index := quoted(table + "_pkey")
 	return []string{
-		"CREATE TABLE " + quoted(table, "") + " (id " + column + " PRIMARY KEY WITH (fillfactor = " + itoa(fill) + "), ...);" +
-			"  -- a new table",
-		"ALTER INDEX " + index + " SET (fillfactor = " + itoa(fill) + ");" +
-			"  -- an existing index: for later page splits",
-		"REINDEX INDEX CONCURRENTLY " + index + ";  -- and for its pages; PostgreSQL 12 or later",
+		fmt.Sprintf("CREATE TABLE %s (id %s PRIMARY KEY WITH (fillfactor = %d), ...);  -- a new table", quoted(table), column, fill),
+		fmt.Sprintf("ALTER INDEX %s SET (fillfactor = %d);  -- an existing index: for later page splits", index, fill),
+		fmt.Sprintf("REINDEX INDEX CONCURRENTLY %s;  -- and for its pages; PostgreSQL 12 or later", index),
 	}
+}
+
+// quoted quotes the parts of a name that PostgreSQL would fold to lower case.
+func quoted(name string) string {
+	parts := strings.Split(name, ".")
+	for i, part := range parts {
+		if part != strings.ToLower(part) {
+			parts[i] = `"` + part + `"`
+		}
+	}
+	return strings.Join(parts, ".")
 }
