@@ -165,21 +165,11 @@ func sqliteEntry(rowid, row int) float64 { return float64(2 + 2 + 1 + rowid + 1 
 
 func fillStatements(table string, size, fill int) []string {
 	column := map[int]string{8: "bigint", 16: "uuid"}[size]
+	quoted := func(name string) string { return `"` + strings.ReplaceAll(name, ".", `"."`) + `"` }
 	index := quoted(table + "_pkey")
 	return []string{
 		fmt.Sprintf("CREATE TABLE %s (id %s PRIMARY KEY WITH (fillfactor = %d), ...);  -- a new table", quoted(table), column, fill),
 		fmt.Sprintf("ALTER INDEX %s SET (fillfactor = %d);  -- an existing index: for later page splits", index, fill),
 		fmt.Sprintf("REINDEX INDEX CONCURRENTLY %s;  -- and for its pages; PostgreSQL 12 or later", index),
 	}
-}
-
-// quoted quotes the parts of a name that PostgreSQL would fold to lower case.
-func quoted(name string) string {
-	parts := strings.Split(name, ".")
-	for i, part := range parts {
-		if part != strings.ToLower(part) {
-			parts[i] = `"` + part + `"`
-		}
-	}
-	return strings.Join(parts, ".")
 }

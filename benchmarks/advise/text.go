@@ -31,7 +31,11 @@ func (a Answer) WriteText(w io.Writer) error {
 		if e.Bytes > 0 || a.Database == "sqlite" && a.Key == "uuidv7" {
 			what = "index"
 		}
-		fmt.Fprintf(&b, "\nExpect  pages of the key's %s %s\n", what, e)
+		fmt.Fprintf(&b, "\nExpect  pages of the key's %s %s", what, e)
+		if e.Fill > 0 {
+			fmt.Fprintf(&b, " (fillfactor = %d)", e.Fill)
+		}
+		b.WriteString("\n")
 	}
 	a.writeFills(&b)
 	for _, advice := range a.Advice {
@@ -46,7 +50,7 @@ func (a Answer) WriteText(w io.Writer) error {
 func (f Figures) String() string {
 	text := fmt.Sprintf("%.0f %% full, %.2f times auto-increment", 100*f.Density, f.Ratio)
 	if f.Bytes > 0 {
-		text += fmt.Sprintf(", %.1f bytes a key (fillfactor = %d)", f.Bytes, f.Fill)
+		text += fmt.Sprintf(", %.1f bytes a key", f.Bytes)
 	}
 	return text
 }
