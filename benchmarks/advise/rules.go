@@ -3,6 +3,7 @@ package advise
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -111,7 +112,9 @@ var rules = []rule{
 		fullSpeed + "MariaDB 10.11.19: 10 rows a statement 1.81x to 2.21x, 100 rows 1.43x to 1.72x, 1,000 rows 1.10x to 1.17x",
 		"Statements of several workers run at the same time, and late keys find full pages. 10 to 100 rows a statement are the worst case. Use statements of 1,000 rows with their rows in the order of the keys, or one process; OPTIMIZE TABLE fills the pages again. The size depends on timing: expect 10 percent more or less.",
 	}, {
-		"mysql", []string{"mysql"}, false, nil,
+		"mysql",
+		[]string{"mysql"},
+		false, nil,
 		"measured: go test -C benchmarks -run TestWhatHelpsInnoDB -v ./advise, MySQL 9.7.4 and MariaDB 10.11.19",
 		"The figures are those of MariaDB 10.11. MySQL 9.7 has the same page splits.",
 	}, {
@@ -136,17 +139,25 @@ var rules = []rule{
 		onSQLite + ": density 99.6 % in order, 93 % with 16 workers, 90 % with a skew of 20 ms",
 		"Disorder costs little: a full page shares its rows with its neighbours. Keys in order, from one process, fill pages to 99 percent.",
 	}, {
-		"range-cockroachdb", []string{"cockroachdb"}, true, nil, "https://www.cockroachlabs.com/docs/stable/hash-sharded-indexes",
+		"range-cockroachdb",
+		[]string{"cockroachdb"},
+		true, nil, "https://www.cockroachlabs.com/docs/stable/hash-sharded-indexes",
 		"Keys that begin with the time are all inserted into the last range, so one node receives all writes. Shard the index by a hash: CREATE TABLE {table} (id INT8 PRIMARY KEY USING HASH, ...). Ranges of keys are then read from all shards.",
 	}, {
-		"range-tidb", []string{"tidb"}, true, nil,
+		"range-tidb",
+		[]string{"tidb"},
+		true, nil,
 		"https://docs.pingcap.com/tidb/stable/auto-random; https://docs.pingcap.com/tidb/stable/shard-row-id-bits",
 		"Keys that begin with the time are all inserted into the last region. Put a shard field of 4 or 5 bits above the time (snowflake.NewLayout), as AUTO_RANDOM does. Or spread the rows: CREATE TABLE {table} (id BIGINT PRIMARY KEY NONCLUSTERED, ...) SHARD_ROW_ID_BITS = 4; the index of the key stays in one region.",
 	}, {
-		"range-spanner", []string{"spanner"}, true, nil, "https://cloud.google.com/spanner/docs/schema-design",
+		"range-spanner",
+		[]string{"spanner"},
+		true, nil, "https://cloud.google.com/spanner/docs/schema-design",
 		"Keys that begin with the time are all inserted into the last split. Reverse the bits of the key before it is stored (bits.Reverse64, shifted right by one to stay positive), or put a shard column before it in the primary key.",
 	}, {
-		"range-yugabytedb", []string{"yugabytedb"}, true, nil,
+		"range-yugabytedb",
+		[]string{"yugabytedb"},
+		true, nil,
 		"https://docs.yugabyte.com/stable/explore/going-beyond-sql/data-sharding",
 		"Leave the primary key to hash sharding, the default: CREATE TABLE {table} (id bigint, ..., PRIMARY KEY (id HASH)). With id ASC, and in a secondary index that begins with the key in ascending order, all rows are inserted into the last tablet.",
 	}, {
@@ -167,7 +178,7 @@ func (q *Question) replaced(text string, a *Answer) string {
 		if a.Best.Fill != a.Expected.Fill {
 			or = " Or set the fill factor above."
 		}
-		values = append(values, "{or fill}", or, "{fill}", fmt.Sprint(a.Expected.Fill),
+		values = append(values, "{or fill}", or, "{fill}", strconv.Itoa(a.Expected.Fill),
 			"{skew}", q.Skew.String(), "{skew rows}", fmt.Sprintf("%.0f", a.SkewRows), "{skew room}", q.room(skew),
 			"{lag}", q.Lag.String(), "{lag rows}", fmt.Sprintf("%.0f", a.LagRows), "{lag room}", q.room(lag))
 	}

@@ -89,7 +89,7 @@ func count(n float64, what string) string {
 func wrap(text string) string {
 	var b strings.Builder
 	length := 0
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		separator := " "
 		switch {
 		case length == 0:

@@ -146,9 +146,14 @@ func TestAdviceOnFillFactorsHolds(t *testing.T) {
 		fill, workers int
 		skew, lag     float64 // the most rows without a warning
 	}{
-		{fill: 80, workers: 2, skew: 240}, {fill: 80, workers: 3, skew: 360}, {fill: 80, workers: 16, skew: 400},
-		{fill: 90, workers: 2, skew: 120}, {fill: 90, workers: 3, skew: 180}, {fill: 90, workers: 16, skew: 200},
-		{fill: 80, workers: 4, lag: 180}, {fill: 90, workers: 4, lag: 90},
+		{fill: 80, workers: 2, skew: 240},
+		{fill: 80, workers: 3, skew: 360},
+		{fill: 80, workers: 16, skew: 400},
+		{fill: 90, workers: 2, skew: 120},
+		{fill: 90, workers: 3, skew: 180},
+		{fill: 90, workers: 16, skew: 200},
+		{fill: 80, workers: 4, lag: 180},
+		{fill: 90, workers: 4, lag: 90},
 	} {
 		q := advise.Question{
 			Database: "postgres", Workers: c.workers, Rate: rate, Skew: during(c.skew), Lag: during(c.lag),
