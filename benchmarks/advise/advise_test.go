@@ -181,9 +181,9 @@ func TestStatements(t *testing.T) {
 	q := Question{Database: "postgres", Workers: 1, Rate: 10, Batch: 1, Row: 1, Table: "app.Orders", Key: "uuidv7"}
 	got := strings.Join(ask(t, q).Statements, "\n")
 	for _, want := range []string{
-		`CREATE TABLE app."Orders" (id uuid PRIMARY KEY WITH (fillfactor = 100), ...);`,
-		`ALTER INDEX app."Orders_pkey" SET (fillfactor = 100);`,
-		`REINDEX INDEX CONCURRENTLY app."Orders_pkey";`,
+		`CREATE TABLE "app"."Orders" (id uuid PRIMARY KEY WITH (fillfactor = 100), ...);`,
+		`ALTER INDEX "app"."Orders_pkey" SET (fillfactor = 100);`,
+		`REINDEX INDEX CONCURRENTLY "app"."Orders_pkey";`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\nis not in\n%s", want, got)
@@ -252,7 +252,7 @@ func TestAnswerAsTextAndJSON(t *testing.T) {
 	must(t, a.WriteText(&text))
 	for _, want := range []string{
 		"PostgreSQL, time/worker/sequence keys: 16 workers at 10000 rows/s, clocks apart by 400 rows, a mean lag of 10 rows",
-		"Expect  pages of the key's index", "(fillfactor = 90)", "Set     fillfactor = ", "ALTER INDEX orders_pkey", "Warning: " +
+		"Expect  pages of the key's index", "(fillfactor = 90)", "Set     fillfactor = ", "ALTER INDEX \"orders_pkey\"", "Warning: " +
 			"Clocks that are 40ms apart",
 	} {
 		if !strings.Contains(text.String(), want) {
