@@ -65,7 +65,7 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 	files.Cancel = func() error { return syscall.Kill(-files.Process.Pid, syscall.SIGKILL) } // its children too
 	files.WaitDelay = time.Second
 	if out, err := files.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", i.kind.install, err, tail(out))
+		return fmt.Errorf("%s: %w: %s", i.install, err, tail(out))
 	}
 	log, err := os.Create(filepath.Join(i.dir.Path, "log"))
 	if err != nil {
@@ -101,9 +101,9 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 		select {
 		case <-i.exited:
 			out, _ := os.ReadFile(log.Name())
-			return fmt.Errorf("%s has ended: %s", i.kind.serve, tail(out))
+			return fmt.Errorf("%s has ended: %s", i.serve, tail(out))
 		case <-ctx.Done():
-			return fmt.Errorf("%s does not answer: %w", i.kind.serve, ctx.Err())
+			return fmt.Errorf("%s does not answer: %w", i.serve, ctx.Err())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
