@@ -74,6 +74,8 @@ func Kinds() []Kind {
 		{Name: "snowflake-bigint", Title: "snowflake in a bigint key", Beside: true, Only: "sqlite", source: snowflakes},
 		{Name: "uuidv7", Title: "UUIDv7", Store: UUID, source: uuidV7},
 		{Name: "uuidv4", Title: "UUIDv4", Store: UUID, source: uuidV4},
+		// Scenario change goes on with UUIDv7 after half of the rows.
+		{Name: "uuidv4-to-v7", Title: "UUIDv4, then UUIDv7", Store: UUID, source: uuidV4},
 		{Name: "uuidv7-text", Title: "UUIDv7 as text", Store: Text, source: asText(uuidV7)},
 		{Name: "uuidv4-text", Title: "UUIDv4 as text", Store: Text, source: asText(uuidV4)},
 		{Name: "ulid-text", Title: "ULID as text", Store: Text, source: ulids},

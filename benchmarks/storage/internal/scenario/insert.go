@@ -31,11 +31,13 @@ type Insert struct {
 	Bulk  bool // COPY or the like, Batch rows at a time
 	// Clients insert concurrently, each with its own connection and source of keys; at least 1.
 	Clients int
-	First   int                      // number of the first row, for Fill
-	Fill    func(row []any, i int)   // sets the columns after the key
-	Keep    func(client int, id any) // called with each key that the program knows; may be nil
-	Took    func(d time.Duration)    // called with the duration of each statement, from any goroutine
-	Drew    func(d time.Duration)    // called with the time to draw its keys, from any goroutine
+	// Source has the keys if one client's keys go on from an earlier insert; nil: a new one of the kind for each client.
+	Source key.Source
+	First  int                      // number of the first row, for Fill
+	Fill   func(row []any, i int)   // sets the columns after the key
+	Keep   func(client int, id any) // called with each key that the program knows; may be nil
+	Took   func(d time.Duration)    // called with the duration of each statement, from any goroutine
+	Drew   func(d time.Duration)    // called with the time to draw its keys, from any goroutine
 	// Session and After are statements that each connection runs before and after its work; empty: none. Connections
 	// return to the pool.
 	Session, After string
@@ -89,9 +91,12 @@ func (b *Bench) client(ctx context.Context, in Insert, client, clients int) (err
 			}
 		}()
 	}
-	source, err := b.Kind.New(key.Config{Seed: b.Options.Seed + uint64(b.Round), Client: client, Clients: clients})
-	if err != nil {
-		return err
+	source := in.Source
+	if source == nil {
+		source, err = b.Kind.New(key.Config{Seed: b.Options.Seed + uint64(b.Round), Client: client, Clients: clients})
+		if err != nil {
+			return err
+		}
 	}
 	w := &writer{b: b, in: in, conn: conn, source: source, client: client}
 	defer w.close()

@@ -1,0 +1,177 @@
+package scenario
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+var replica = Scenario{
+	Name:     "replica",
+	Title:    "Bytes for a replica",
+	Question: "How many bytes does a replica receive for each inserted row?",
+	Kinds:    []string{"auto", "snowflake", "uuidv7", "uuidv4"},
+	Cases: func(o Options, e engine.Engine) []measure.Params {
+		if e.Dialect() == "sqlite" {
+			return nil
+		}
+		return []measure.Params{measure.P("rows", o.Rows, "batch", 1000)}
+	},
+	Once: true,
+	Run:  runReplica,
+}
+
+// runReplica counts what PostgreSQL sends to a physical replica, and what MariaDB writes to its binary log for replicas.
+// Both are of the whole server.
+func runReplica(ctx context.Context, b *Bench) (map[string]float64, error) {
+	table := b.Table("replica", account)
+	if err := b.Create(ctx, table); err != nil {
+		return nil, err
+	}
+	if err := b.Settle(ctx, table.Name); err != nil {
+		return nil, err
+	}
+	in := Insert{Table: table, Rows: b.Number("rows"), Batch: b.Number("batch"), Fill: fillAccount}
+	if b.Dialect() == "mariadb" {
+		return b.binlog(ctx, in)
+	}
+	start, err := b.position(ctx, "pg_current_wal_flush_lsn")
+	if err != nil {
+		return nil, err
+	}
+	r, refused := b.replicate(ctx, start)
+	if refused != nil && !errors.Is(refused, errors.ErrUnsupported) {
+		return nil, refused
+	}
+	if refused == nil {
+		defer r.close()
+	}
+	if err := b.Do(ctx, in); err != nil {
+		return nil, err
+	}
+	end, err := b.position(ctx, "pg_current_wal_insert_lsn")
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]float64{"log": float64(end-start) / float64(in.Rows)}
+	if refused != nil {
+		return values, refused
+	}
+	r.end.Store(end)
+	if err := b.Settle(ctx, table.Name); err != nil { // so that the server writes and sends the log to its end
+		return nil, err
+	}
+	select {
+	case err = <-r.done:
+	case <-time.After(time.Minute):
+		err = errors.New("the server has not sent its log within a minute")
+	}
+	values["replica"] = float64(r.received) / float64(in.Rows)
+	return values, err
+}
+
+// position returns a position of the write-ahead log, in bytes since its beginning.
+func (b *Bench) position(ctx context.Context, function string) (at int64, err error) {
+	err = b.DB().QueryRowContext(ctx, "SELECT ("+function+"() - '0/0')::bigint").Scan(&at)
+	return at, err
+}
+
+// receiver receives the write-ahead log as a replica does: https://www.postgresql.org/docs/current/protocol-replication.html.
+type receiver struct {
+	conn     *pgconn.PgConn
+	end      atomic.Int64 // where to stop, once it is known
+	done     chan error
+	received int64 // bytes until end
+}
+
+// replicate starts to receive from a position.
+func (b *Bench) replicate(ctx context.Context, start int64) (*receiver, error) {
+	var config *pgx.ConnConfig
+	err := b.pgx(ctx, func(conn *pgx.Conn) error { config = conn.Config(); return nil })
+	if err != nil {
+		return nil, err
+	}
+	config.RuntimeParams["replication"] = "true"
+	conn, err := pgconn.ConnectConfig(ctx, &config.Config)
+	if err != nil {
+		text := err.Error()
+		return nil, engine.Unsupported("the server accepts no replica from here, which would receive the write-ahead log: %s",
+			strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]))
+	}
+	r := &receiver{conn: conn, done: make(chan error, 1)}
+	r.end.Store(math.MaxInt64)
+	conn.Frontend().Send(&pgproto3.Query{String: fmt.Sprintf("START_REPLICATION PHYSICAL %X/%X", start>>32, uint32(start))})
+	if err := conn.Frontend().Flush(); err != nil {
+		r.close()
+		return nil, err
+	}
+	go func() { r.done <- r.receive(ctx, start) }()
+	return r, nil
+}
+
+func (r *receiver) receive(ctx context.Context, at int64) error {
+	for at < r.end.Load() {
+		message, err := r.conn.ReceiveMessage(ctx)
+		if err != nil {
+			return fmt.Errorf("receive the log: %w", err)
+		}
+		copied, ok := message.(*pgproto3.CopyData)
+		if failed, is := message.(*pgproto3.ErrorResponse); is {
+			return fmt.Errorf("receive the log: %w", pgconn.ErrorResponseToPgError(failed))
+		} else if !ok {
+			continue
+		}
+		const header = 1 + 3*8 // type, start of the data, end of the log, time
+		switch data := copied.Data; data[0] {
+		case 'w':
+			r.received += int64(len(data) - header)
+			at = int64(binary.BigEndian.Uint64(data[1:])) + int64(len(data)-header) //nolint:gosec // below 2^63
+		case 'k': // the server may ask whether the replica lives
+			reply := binary.BigEndian.AppendUint64([]byte{'r'}, uint64(at)) //nolint:gosec // positive
+			r.conn.Frontend().Send(&pgproto3.CopyData{Data: append(reply, make([]byte, 3*8+1)...)})
+			if err := r.conn.Frontend().Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	r.received -= at - r.end.Load()
+	return nil
+}
+
+func (r *receiver) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = r.conn.Close(ctx) // the server ends the session
+}
+
+func (b *Bench) binlog(ctx context.Context, in Insert) (map[string]float64, error) {
+	var on bool
+	var before, after int64
+	count := func(bytes *int64) error {
+		return b.DB().QueryRowContext(ctx, `SELECT @@log_bin, variable_value FROM information_schema.global_status
+			WHERE variable_name = 'BINLOG_BYTES_WRITTEN'`).Scan(&on, bytes)
+	}
+	if err := count(&before); err != nil {
+		return nil, engine.Unsupported("the server does not count the bytes of its binary log: %w", err)
+	}
+	if !on {
+		return nil, engine.Unsupported("the server writes no binary log, so it has no replicas (log_bin)")
+	}
+	if err := b.Do(ctx, in); err != nil {
+		return nil, err
+	}
+	err := count(&after)
+	return map[string]float64{"replica": float64(after-before) / float64(in.Rows)}, err
+}
