@@ -99,6 +99,7 @@ type Tree struct {
 	Name  string
 	Role  Role
 	Bytes int64
+	Pages int64 // in use, without empty ones; 0: unknown
 	// Density is the used share of the leaf pages, 0 to 1; -1 if the database does not report it.
 	Density float64
 	// Fragmentation is the share of leaf pages that are not in order on disk, 0 to 1; -1 if unknown.

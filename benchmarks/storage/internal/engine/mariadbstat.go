@@ -38,7 +38,7 @@ func (e *mariadb) Trees(ctx context.Context, table string) ([]Tree, error) {
 		}
 		var pages int64
 		pages, trees[i].Density = x.measure(pooled[x.name], e.pageSize)
-		trees[i].Bytes = pages * e.pageSize
+		trees[i].Pages, trees[i].Bytes = pages, pages*e.pageSize
 		if pooled != nil && trees[i].Density < 0 {
 			e.add("How full the pages are is known on %s only for tables that fit into the buffer pool (innodb_buffer_pool_size).",
 				e.product())

@@ -132,8 +132,8 @@ func (e *postgres) densities(ctx context.Context, list []relation) error {
 			continue
 		}
 		var density, fragmentation float64
-		query := "SELECT avg_leaf_density, leaf_fragmentation FROM " + schema + ".pgstatindex($1::oid::regclass)"
-		err := e.db.QueryRowContext(ctx, query, r.oid).Scan(&density, &fragmentation)
+		query := "SELECT avg_leaf_density, leaf_fragmentation, internal_pages + leaf_pages FROM " + schema + ".pgstatindex($1::oid::regclass)"
+		err := e.db.QueryRowContext(ctx, query, r.oid).Scan(&density, &fragmentation, &r.Pages)
 		if err != nil {
 			return err
 		}

@@ -190,7 +190,7 @@ func (e *sqlite) Trees(ctx context.Context, table string) ([]Tree, error) {
 			return nil, fmt.Errorf("the pages of %s: %w", name, err)
 		}
 		tree := Tree{
-			Name: name, Role: Secondary, Bytes: usage.pages * file.size,
+			Name: name, Role: Secondary, Bytes: usage.pages * file.size, Pages: usage.pages,
 			Density: usage.density(), Fragmentation: usage.fragmentation(),
 		}
 		switch {

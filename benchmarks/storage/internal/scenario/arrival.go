@@ -2,9 +2,9 @@ package scenario
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
@@ -15,101 +15,58 @@ import (
 
 var arrivals = Scenario{
 	Name:     "arrival",
-	Title:    "The order of arrival",
-	Question: "What happens to the index when keys do not arrive in order: clocks that differ, workers that take turns, batches that are drawn early and written late?",
+	Title:    "Keys that arrive out of order",
+	Question: "How much larger does the index become if keys do not arrive in order?",
 	Kinds:    []string{"auto", "snowflake", "uuidv7"},
 	Cases:    arrivalCases,
 	Run:      runArrival,
 	Once:     true,
 }
 
-// fullGrid is the number of rows from which the scenario runs its large grid, on servers only.
-const fullGrid = 500_000
+const (
+	// arrivalRows is the most rows that are inserted. More do not change the density, which is the same throughout the
+	// tree.
+	arrivalRows = 200_000
+	defaultFill = 90
+)
 
-// arrivalRows is the most rows that are inserted. More do not change the density, which is the same throughout the
-// tree.
-const arrivalRows = 200_000
+// fills are the PostgreSQL fill factors to compare with the default in the cases of withFills.
+var (
+	fills     = []int{70, 80, 100}
+	withFills = []string{"workers=1", "workers=16 skew=20ms"}
+)
 
-// disorder is one reason why keys arrive out of order.
-type disorder struct {
-	workers, rate int
-	skew, lag     string
-	batch         int    // keys that a worker draws together
-	layout        string // of snowflakes; empty: the library's default
-	inGrid        bool   // in the large grid with all fill factors; elsewhere they make little difference
+// disorders are reasons why keys arrive out of order, as settings of arrival.Order. They cover each kind of disorder in
+// few runs: one process; workers with equal clocks; a skew and a lag of 200 rows; a skew of 2,000; batches that overlap;
+// batches that overlap and are late.
+var disorders = []string{
+	"workers=1", "workers=16", "workers=16 skew=20ms", "workers=16 skew=200ms", "workers=16 lag=20ms",
+	"workers=4 drawn=1000", "workers=4 lag=50ms drawn=100",
 }
-
-// disorders cover each kind of disorder in few runs: one process; workers with equal clocks; a skew and a lag of 200
-// rows; a skew of 2,000; batches that overlap; batches that overlap and are late.
-var disorders = []disorder{
-	{workers: 1, rate: 10_000},
-	{workers: 16, rate: 10_000, inGrid: true},
-	{workers: 16, rate: 10_000, skew: "20ms", inGrid: true},
-	{workers: 16, rate: 10_000, skew: "200ms", inGrid: true},
-	{workers: 16, rate: 10_000, lag: "20ms", inGrid: true},
-	{workers: 4, rate: 10_000, batch: 1000},
-	{workers: 4, rate: 10_000, batch: 100, lag: "50ms"},
-}
-
-// more cases of the large grid: the rows of the heat maps, and the two layouts at rates at which they differ.
-var more = []disorder{
-	{workers: 16, rate: 10_000, skew: "2ms", inGrid: true},
-	{workers: 16, rate: 10_000, skew: "6ms", inGrid: true},
-	{workers: 16, rate: 10_000, skew: "40ms", inGrid: true},
-	{workers: 16, rate: 10_000, skew: "60ms", inGrid: true},
-	{workers: 16, rate: 10_000, skew: "2s"},
-	{workers: 16, rate: 10_000, lag: "1ms", inGrid: true},
-	{workers: 16, rate: 10_000, lag: "5ms", inGrid: true},
-	{workers: 16, rate: 10_000, lag: "50ms", inGrid: true},
-	{workers: 16, rate: 10_000, lag: "500ms"},
-	{workers: 4, rate: 10_000, batch: 10},
-	{workers: 4, rate: 10_000, batch: 100},
-	{workers: 16, rate: 300_000},
-	{workers: 16, rate: 300_000, layout: "time/sequence/worker"},
-	{workers: 16, rate: 10_000, layout: "worker/time/sequence"},
-}
-
-// fills are the PostgreSQL fill factors to compare with the default.
-var fills = []int{70, 80, 100}
-
-const defaultFill = 90
 
 func arrivalCases(o Options, e engine.Engine) []measure.Params {
-	list := disorders
-	full := o.Rows >= fullGrid && e.Dialect() != "sqlite"
-	if full {
-		list = append(slices.Clip(list), more...)
-	}
-	rows := min(o.Rows, arrivalRows)
 	var cases []measure.Params
-	for _, d := range list {
+	for _, text := range disorders {
+		p := measure.P("rows", min(o.Rows, arrivalRows))
+		for _, setting := range strings.Fields(text) {
+			name, value, _ := strings.Cut(setting, "=")
+			p = append(p, measure.Param{Name: name, Value: value})
+			if name == "workers" {
+				p = append(p, measure.P("rate", 10_000)...)
+			}
+		}
 		if e.Dialect() != "postgres" {
-			cases = append(cases, d.params(rows, 0))
+			cases = append(cases, p)
 			continue
 		}
-		cases = append(cases, d.params(rows, defaultFill))
-		if full && d.inGrid || d.skew == "20ms" || d.workers == 1 {
-			for _, fill := range fills {
-				cases = append(cases, d.params(rows, fill))
+		cases = append(cases, append(slices.Clip(p), measure.P("fill", defaultFill)...))
+		for _, fill := range fills {
+			if slices.Contains(withFills, text) {
+				cases = append(cases, append(slices.Clip(p), measure.P("fill", fill)...))
 			}
 		}
 	}
 	return cases
-}
-
-func (d disorder) params(rows, fill int) measure.Params {
-	p := measure.P("rows", rows, "workers", d.workers, "rate", d.rate)
-	add := func(name string, value any, there bool) {
-		if there {
-			p = append(p, measure.P(name, value)...)
-		}
-	}
-	add("skew", d.skew, d.skew != "")
-	add("lag", d.lag, d.lag != "")
-	add("drawn", d.batch, d.batch > 0)
-	add("layout", d.layout, d.layout != "")
-	add("fill", fill, fill > 0)
-	return p
 }
 
 // order returns the simulation for the parameters.
@@ -118,20 +75,16 @@ func (b *Bench) order() (arrival.Order, error) {
 		Rows: b.Number("rows"), Workers: b.Number("workers"), Rate: float64(b.Number("rate")),
 		Batch: b.Number("drawn"), Seed: b.Options.Seed,
 	}
-	var failed error
-	duration := func(name string) time.Duration {
-		text := b.Params.Get(name)
-		if text == "" {
-			return 0
+	for name, dst := range map[string]*time.Duration{"skew": &o.Skew, "lag": &o.Lag} {
+		if text := b.Params.Get(name); text != "" {
+			d, err := time.ParseDuration(text)
+			if err != nil {
+				return o, fmt.Errorf("%s: %w", name, err)
+			}
+			*dst = d
 		}
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("%s: %w", name, err))
-		}
-		return d
 	}
-	o.Skew, o.Lag = duration("skew"), duration("lag")
-	return o, errors.Join(failed, o.Check())
+	return o, o.Check()
 }
 
 // arriving returns the keys of the kind in their order of arrival.
@@ -193,27 +146,15 @@ func runArrival(ctx context.Context, b *Bench) (map[string]float64, error) {
 	if err := b.Create(ctx, table); err != nil {
 		return nil, err
 	}
-	conn, err := b.DB().Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = conn.Close() }()
-	const batch = 1000
-	w := &writer{b: b, conn: conn, source: source, in: Insert{
-		Table: table, Fill: func(row []any, _ int) { row[0] = int64(100) },
+	in := Insert{
+		Table: table, Rows: b.Number("rows"), Batch: 1000, Source: source,
+		Fill: func(row []any, _ int) { row[0] = int64(100) },
 		// COPY keeps the order of its rows and is fastest. The order of LOAD DATA is not documented.
 		Bulk: b.Dialect() == "postgres",
-	}}
-	defer w.close()
-	rows := b.Number("rows")
-	for done := 0; done < rows; {
-		size := min(batch, rows-done)
-		if err := w.write(ctx, size, done, 1); err != nil {
-			return nil, err
-		}
-		b.Progress(size)
-		done += size
+	}
+	if err := b.Do(ctx, in); err != nil {
+		return nil, err
 	}
 	values := map[string]float64{}
-	return values, b.Sizes(ctx, values, table.Name, rows)
+	return values, b.Sizes(ctx, values, table.Name, in.Rows)
 }

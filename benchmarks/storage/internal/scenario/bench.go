@@ -23,12 +23,15 @@ type Bench struct {
 	// Progress is called with the number of finished rows; never nil.
 	Progress func(rows int)
 
-	tables []string
+	tables    []string
+	growLimit time.Duration // of grow; 0: by the number of rows
 }
 
 // Number returns a numeric parameter; 0 if it is missing.
-func (b *Bench) Number(name string) int {
-	n, _ := strconv.Atoi(b.Params.Get(name))
+func (b *Bench) Number(name string) int { return number(b.Params, name) }
+
+func number(p measure.Params, name string) int {
+	n, _ := strconv.Atoi(p.Get(name))
 	return n
 }
 
@@ -103,27 +106,39 @@ func (b *Bench) Measure(ctx context.Context, tables []string, f func() error) (C
 		return Cost{}, err
 	}
 	cost.Usage = after.Since(before)
-	cost.Usage.Written, err = b.written(ctx, tables, before, cost.Usage.Written)
-	return cost, err
+	if b.Dialect() == "sqlite" || cost.Usage.Written < 0 {
+		return cost, nil
+	}
+	// Servers write pages long after they change.
+	if err := b.Settle(ctx, tables...); err != nil {
+		return Cost{}, fmt.Errorf("after the run: %w", err)
+	}
+	if after, err = b.Usage(ctx); err != nil {
+		return Cost{}, err
+	}
+	if cost.Usage.Written = after.Since(before).Written; cost.Usage.Written == 0 {
+		cost.Usage.Written = -1 // not yet
+	}
+	return cost, nil
 }
 
-// written returns the bytes written since before. Servers write pages long after they change, so it waits until all are
-// on disk; -1 if the server has still written nothing.
-func (b *Bench) written(ctx context.Context, tables []string, before engine.Usage, so int64) (int64, error) {
-	if so < 0 || b.Dialect() == "sqlite" {
-		return so, nil
-	}
-	if err := b.Settle(ctx, tables...); err != nil {
-		return -1, fmt.Errorf("after the run: %w", err)
-	}
-	after, err := b.Usage(ctx)
+// MeasureRows runs f, which adds n rows to a table, and returns its cost and the table's sizes. The others are tables
+// that f reads.
+func (b *Bench) MeasureRows(ctx context.Context, table string, n int, f func() error, others ...string) (
+	map[string]float64, error,
+) {
+	cost, err := b.Measure(ctx, append(others, table), f)
 	if err != nil {
-		return -1, err
+		return nil, err
 	}
-	if so = after.Since(before).Written; so == 0 {
-		so = -1
-	}
-	return so, nil
+	values := map[string]float64{}
+	cost.Into(values, n)
+	return values, b.Sizes(ctx, values, table, n)
+}
+
+// InsertAndMeasure inserts rows and returns the cost and the table's sizes.
+func (b *Bench) InsertAndMeasure(ctx context.Context, in Insert, others ...string) (map[string]float64, error) {
+	return b.MeasureRows(ctx, in.Table.Name, in.Rows, func() error { return b.Do(ctx, in) }, others...)
 }
 
 // Into adds the cost of n rows to values.

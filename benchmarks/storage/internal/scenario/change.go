@@ -27,7 +27,7 @@ func runChange(ctx context.Context, b *Bench) (map[string]float64, error) {
 	if err := b.Create(ctx, table); err != nil {
 		return nil, err
 	}
-	source, err := b.Kind.New(b.keys())
+	source, err := b.source(0, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func runChange(ctx context.Context, b *Bench) (map[string]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		if in.Source, err = v7[0].New(b.keys()); err != nil {
+		if in.Source, err = v7[0].New(key.Config{Seed: b.Options.Seed + uint64(b.Round), Clients: 1}); err != nil {
 			return nil, err
 		}
 	}

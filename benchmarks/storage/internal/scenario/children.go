@@ -10,52 +10,58 @@ import (
 
 var children = Scenario{
 	Name:     "children",
-	Title:    "Rows with a foreign key",
-	Question: "What does a foreign key with its index cost if the new rows belong to recent parents, or to random ones?",
+	Title:    "Rows that refer to others",
+	Question: "What does a key cost in the tables that refer to it?",
+	Sizes:    []string{"explicit", "uuidv4-text"},
 	Cases: func(o Options, _ engine.Engine) []measure.Params {
-		parents := max(o.Rows/5, 1)
-		return []measure.Params{
-			measure.P("parents", parents, "rows", o.Rows, "of", "recent"),
-			measure.P("parents", parents, "rows", o.Rows, "of", "random"),
+		var cases []measure.Params
+		for _, rows := range withLarge(o.Rows) {
+			for _, of := range []string{"recent", "random"} {
+				cases = append(cases, measure.P("parents", max(rows/5, 1), "rows", rows, "of", of))
+			}
 		}
+		return cases
 	},
-	Run: runChildren,
+	OnceFor: large,
+	Run:     runChildren,
 }
 
 // recent is the number of rows among which a recent parent is chosen.
 const recent = 1000
 
 func runChildren(ctx context.Context, b *Bench) (map[string]float64, error) {
-	parent := b.Table("parent", account)
-	child := b.Table("child", []engine.Column{
-		{Name: "parent_id", Type: engine.Key, References: parent.Name}, {Name: "amount"},
-	}, []string{"parent_id"})
-	if err := b.Create(ctx, parent, child); err != nil {
-		return nil, err
-	}
-	parents := make([]any, 0, b.Number("parents"))
-	err := b.Do(ctx, Insert{
-		Table: parent, Rows: b.Number("parents"), Batch: 1000, Fill: fillAccount,
-		Keep: func(_ int, id any) { parents = append(parents, id) },
-	})
+	parent, child, parents, err := b.family(ctx, "children", b.Number("parents"))
 	if err != nil {
 		return nil, err
 	}
-	random := rand.New(rand.NewPCG(b.Options.Seed, uint64(b.Round))) //nolint:gosec // a benchmark's choice of rows
-	rows := b.Number("rows")
-	in := Insert{Table: child, Rows: rows, Batch: 1000, Fill: func(row []any, i int) {
+	random, rows := b.random(), b.Number("rows")
+	return b.InsertAndMeasure(ctx, Insert{Table: child, Rows: rows, Batch: 1000, Fill: func(row []any, i int) {
 		at := random.IntN(len(parents))
 		if b.Params.Get("of") == "recent" { // parents are added slowly, and rows belong to the latest ones
 			newest := i * len(parents) / rows
 			at = max(newest-random.IntN(recent), 0)
 		}
 		row[0], row[1] = b.Value(parents[at]), int64(i)
-	}}
-	cost, err := b.Measure(ctx, []string{parent.Name, child.Name}, func() error { return b.Do(ctx, in) })
-	if err != nil {
-		return nil, err
+	}}, parent.Name)
+}
+
+// family creates two tables, fills the parents, and returns their keys. Children have an index on parent_id.
+func (b *Bench) family(ctx context.Context, name string, n int) (parent, child engine.Table, keys []any, err error) {
+	parent = b.Table(name+"_parent", account)
+	child = b.Table(name, []engine.Column{
+		{Name: "parent_id", Type: engine.Key, References: parent.Name}, {Name: "amount"},
+	}, []string{"parent_id"})
+	if err := b.Create(ctx, parent, child); err != nil {
+		return parent, child, nil, err
 	}
-	values := map[string]float64{}
-	cost.Into(values, rows)
-	return values, b.Sizes(ctx, values, child.Name, rows)
+	keys = make([]any, 0, n)
+	err = b.Do(ctx, Insert{
+		Table: parent, Rows: n, Batch: 1000, Fill: fillAccount, Keep: func(_ int, id any) { keys = append(keys, id) },
+	})
+	return parent, child, keys, err
+}
+
+// random returns numbers that are the same for all kinds of keys in a round.
+func (b *Bench) random() *rand.Rand {
+	return rand.New(rand.NewPCG(b.Options.Seed, uint64(b.Round))) //nolint:gosec // a benchmark's choice of rows
 }

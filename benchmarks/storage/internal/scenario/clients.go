@@ -10,8 +10,9 @@ import (
 var clients = Scenario{
 	Name:     "clients",
 	Title:    "Several clients at once",
-	Question: "What do keys cost when several clients insert at the same time and their batches overlap?",
-	Kinds:    []string{"auto", "explicit", "snowflake", "snowflake-workers", "uuidv7", "uuidv4", "uuidv4-text"},
+	Question: "What changes if several clients insert at the same time?",
+	Kinds:    []string{"auto", "explicit", "snowflake", "snowflake-workers", "uuidv7", "uuidv4"},
+	Sizes:    []string{"uuidv4-text"},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		if e.Dialect() == "sqlite" {
 			return nil // one writer at a time
@@ -22,9 +23,9 @@ var clients = Scenario{
 				if n > 1 {
 					rows := o.Rows
 					if batch == 1 {
-						rows = max(rows/5, n)
+						rows = share(rows, 16, 5000)
 					}
-					cases = append(cases, measure.P("rows", rows, "clients", n, "batch", batch))
+					cases = append(cases, measure.P("rows", max(rows, n), "clients", n, "batch", batch))
 				}
 			}
 		}
@@ -36,15 +37,8 @@ var clients = Scenario{
 		if err := b.Create(ctx, table); err != nil {
 			return nil, err
 		}
-		in := Insert{
+		return b.InsertAndMeasure(ctx, Insert{
 			Table: table, Rows: b.Number("rows"), Batch: b.Number("batch"), Clients: b.Number("clients"), Fill: fillAccount,
-		}
-		cost, err := b.Measure(ctx, []string{table.Name}, func() error { return b.Do(ctx, in) })
-		if err != nil {
-			return nil, err
-		}
-		values := map[string]float64{}
-		cost.Into(values, in.Rows)
-		return values, b.Sizes(ctx, values, table.Name, in.Rows)
+		})
 	},
 }

@@ -5,97 +5,93 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 )
 
-// insert returns the statement that inserts rows of a level.
-func (s *saver) insert(at, rows int) string {
-	t := s.levels[at].table
-	var names []string
-	if s.source != nil {
-		names = append(names, "id")
+// styles are the ways to save a graph. rows: a statement for each row, as object-relational mappers do that read keys
+// back row by row. statements: a statement for each level. pipelined: all statements together whose keys are known.
+// Keys made by the client are all known; those of auto-increment are known when the level above has been returned.
+var styles = map[string]func(s *saver, ctx context.Context) error{
+	"rows":       func(s *saver, ctx context.Context) error { return s.oneByOne(ctx, true) },
+	"statements": func(s *saver, ctx context.Context) error { return s.oneByOne(ctx, false) },
+	"pipelined":  (*saver).pipelined,
+}
+
+// saver saves graphs on one connection.
+type saver struct {
+	b      *Bench
+	conn   *sql.Conn
+	source key.Source // nil: the database makes the keys
+	levels [3]level
+}
+
+// level is a table of a graph.
+type level struct {
+	table  engine.Table
+	rows   int   // of a graph
+	parent int   // of row i is row i/parent of the level above
+	keys   []any // of the graph that is being saved
+}
+
+// saver creates the tables.
+func (b *Bench) saver(ctx context.Context) (*saver, error) {
+	s := &saver{b: b}
+	order := b.Table("graph_order", []engine.Column{{Name: "amount"}})
+	line := b.Table("graph_line", []engine.Column{
+		{Name: "order_id", Type: engine.Key, References: order.Name}, {Name: "amount"},
+	}, []string{"order_id"})
+	tag := b.Table("graph_tag", []engine.Column{
+		{Name: "line_id", Type: engine.Key, References: line.Name}, {Name: "amount"},
+	}, []string{"line_id"})
+	for i, l := range []level{{order, 1, 1, nil}, {line, graphLines, graphLines, nil}, {tag, graphLines * graphTags, graphTags, nil}} {
+		l.keys = make([]any, l.rows)
+		s.levels[i] = l
 	}
-	for _, c := range t.Columns {
-		names = append(names, c.Name)
+	var err error
+	if s.source, err = b.source(0, 1); err != nil {
+		return nil, err
 	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "INSERT INTO %s (%s) VALUES ", t.Name, strings.Join(names, ", "))
-	n := 0
-	for i := range rows {
-		if i > 0 {
-			text.WriteString(", ")
-		}
-		for j := range names {
-			n++
-			text.WriteString(map[bool]string{true: "(", false: ", "}[j == 0])
-			text.WriteString(s.b.Placeholder(n))
-		}
-		text.WriteByte(')')
-	}
-	if s.readsBack(at) {
-		text.WriteString(" RETURNING id")
-	}
-	return text.String()
+	return s, b.Create(ctx, order, line, tag)
 }
 
 // readsBack reports whether the keys of a level are read from the database. Nothing refers to those of the last level.
 func (s *saver) readsBack(at int) bool { return s.source == nil && at < len(s.levels)-1 }
 
-// keys returns the keys of all levels if the client makes them, otherwise none.
-func (s *saver) keys() ([3][]any, error) {
-	var keys [3][]any
-	for at, l := range s.levels {
-		keys[at] = make([]any, l.rows)
+// draw sets the keys of all levels if the client makes them.
+func (s *saver) draw() error {
+	for _, l := range s.levels {
 		if s.source == nil {
-			continue
+			return nil
 		}
-		if err := s.source.Draw(keys[at]); err != nil {
-			return keys, err
+		if err := s.source.Draw(l.keys); err != nil {
+			return err
 		}
 	}
-	return keys, nil
+	return nil
 }
 
-// args returns the values of n rows of a level, beginning with row first.
-func (s *saver) args(keys [3][]any, at, first, n int) []any {
-	var args []any
+// insert returns the statement for n rows of a level, and its values, beginning with those of row first.
+func (s *saver) insert(at, first, n int) (text string, args []any) {
+	l := s.levels[at]
 	for i := first; i < first+n; i++ {
 		if s.source != nil {
-			args = append(args, s.b.Value(keys[at][i]))
+			args = append(args, s.b.Value(l.keys[i]))
 		}
 		if at > 0 {
-			args = append(args, s.b.Value(keys[at-1][i/s.levels[at].parent]))
+			args = append(args, s.b.Value(s.levels[at-1].keys[i/l.parent]))
 		}
 		args = append(args, int64(i))
 	}
-	return args
+	return s.b.insertText(l.table, n, s.source != nil, s.readsBack(at)), args
 }
 
-// queryer is a connection or a transaction.
-type queryer interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// write inserts n rows of a level, beginning with row first, and sets their keys if the database makes them.
-func (s *saver) write(ctx context.Context, tx queryer, keys *[3][]any, at, first, n int) error {
-	text, args := s.insert(at, n), s.args(*keys, at, first, n)
-	if !s.readsBack(at) {
-		_, err := tx.ExecContext(ctx, text, args...)
-		return err
-	}
-	rows, err := tx.QueryContext(ctx, text, args...)
-	if err != nil {
-		return err
-	}
-	return read64(rows, keys[at][first:first+n])
-}
-
-// read64 sets dst to the numbers that a statement returned.
-func read64(rows *sql.Rows, dst []any) error {
+// returned sets dst to the keys that a statement returned.
+func returned(rows *sql.Rows, dst []any) error {
 	defer rows.Close()
 	i := 0
 	for ; rows.Next() && i < len(dst); i++ {
@@ -114,116 +110,99 @@ func read64(rows *sql.Rows, dst []any) error {
 	return nil
 }
 
-func (s *saver) byRow(ctx context.Context) error {
-	return s.inTransaction(ctx, func(tx queryer, keys *[3][]any) error {
-		for at, l := range s.levels {
-			for i := range l.rows {
-				if err := s.write(ctx, tx, keys, at, i, 1); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-}
-
-func (s *saver) byLevel(ctx context.Context) error {
-	return s.inTransaction(ctx, func(tx queryer, keys *[3][]any) error {
-		for at, l := range s.levels {
-			if err := s.write(ctx, tx, keys, at, 0, l.rows); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func (s *saver) inTransaction(ctx context.Context, f func(tx queryer, keys *[3][]any) error) error {
-	keys, err := s.keys()
+// send runs a statement and sets the keys that it returns.
+func (s *saver) send(ctx context.Context, text string, args, keys []any) error {
+	if keys == nil {
+		_, err := s.conn.ExecContext(ctx, text, args...)
+		return err
+	}
+	rows, err := s.conn.QueryContext(ctx, text, args...)
 	if err != nil {
 		return err
 	}
-	tx, err := s.conn.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := f(tx, &keys); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
+	return returned(rows, keys)
 }
 
+// oneByOne waits for each statement, which has one row or all rows of a level.
+func (s *saver) oneByOne(ctx context.Context, byRow bool) error {
+	err := errors.Join(s.draw(), s.send(ctx, "BEGIN", nil, nil))
+	for at, l := range s.levels {
+		n := l.rows
+		if byRow {
+			n = 1
+		}
+		for first := 0; first < l.rows && err == nil; first += n {
+			var keys []any
+			if s.readsBack(at) {
+				keys = l.keys[first : first+n]
+			}
+			text, args := s.insert(at, first, n)
+			err = s.send(ctx, text, args, keys)
+		}
+	}
+	if err != nil {
+		return errors.Join(err, s.send(context.WithoutCancel(ctx), "ROLLBACK", nil, nil))
+	}
+	return s.send(ctx, "COMMIT", nil, nil)
+}
+
+// pipelined sends as many statements together as have known keys.
 func (s *saver) pipelined(ctx context.Context) error {
-	keys, err := s.keys()
-	if err != nil {
+	if err := s.draw(); err != nil {
 		return err
 	}
 	if s.b.Dialect() == "mariadb" {
-		return s.inOneText(ctx, &keys)
+		return s.inOneText(ctx)
 	}
 	return s.conn.Raw(func(driver any) error {
 		std, ok := driver.(*stdlib.Conn)
 		if !ok {
 			return fmt.Errorf("the connection is of the driver %T, not of pgx", driver)
 		}
-		return s.inBatches(ctx, std.Conn(), &keys)
+		return s.inBatches(ctx, std.Conn())
 	})
 }
 
 // inBatches sends batches to PostgreSQL: one, or one for each level whose keys are read back.
-func (s *saver) inBatches(ctx context.Context, conn *pgx.Conn, keys *[3][]any) error {
+func (s *saver) inBatches(ctx context.Context, conn *pgx.Conn) error {
 	batch := &pgx.Batch{}
 	batch.Queue("BEGIN")
 	for at, l := range s.levels {
-		queued := batch.Queue(s.insert(at, l.rows), s.args(*keys, at, 0, l.rows)...)
-		if s.readsBack(at) {
-			queued.Query(func(rows pgx.Rows) error {
-				i := 0
-				var id int64
-				_, err := pgx.ForEachRow(rows, []any{&id}, func() error {
-					keys[at][i] = id
-					i++
-					return nil
-				})
-				return err
-			})
+		text, args := s.insert(at, 0, l.rows)
+		queued := batch.Queue(text, args...)
+		if !s.readsBack(at) {
+			continue
 		}
-		last := at == len(s.levels)-1
-		if last {
-			batch.Queue("COMMIT")
-		}
-		if last || s.readsBack(at) {
-			if err := conn.SendBatch(ctx, batch).Close(); err != nil {
-				return err
+		queued.Query(func(rows pgx.Rows) error {
+			ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+			for i, id := range ids {
+				l.keys[i] = id
 			}
-			batch = &pgx.Batch{}
+			return err
+		})
+		if err := conn.SendBatch(ctx, batch).Close(); err != nil {
+			return err
 		}
+		batch = &pgx.Batch{}
 	}
-	return nil
+	batch.Queue("COMMIT")
+	return conn.SendBatch(ctx, batch).Close()
 }
 
 // inOneText sends texts of several statements to MariaDB: one, or one for each level whose keys are read back.
-func (s *saver) inOneText(ctx context.Context, keys *[3][]any) error {
-	text, args := "BEGIN; ", []any(nil)
+func (s *saver) inOneText(ctx context.Context) error {
+	all, allArgs := "BEGIN; ", []any(nil)
 	for at, l := range s.levels {
-		text += s.insert(at, l.rows)
-		args = append(args, s.args(*keys, at, 0, l.rows)...)
-		switch {
-		case at == len(s.levels)-1:
-			_, err := s.conn.ExecContext(ctx, text+"; COMMIT", args...)
-			return err
-		case s.readsBack(at):
-			rows, err := s.conn.QueryContext(ctx, text, args...)
-			if err != nil {
-				return err
-			}
-			if err := read64(rows, keys[at]); err != nil {
-				return err
-			}
-			text, args = "", nil
-		default:
-			text += "; "
+		text, args := s.insert(at, 0, l.rows)
+		all, allArgs = all+text, append(allArgs, args...)
+		if !s.readsBack(at) {
+			all += "; "
+			continue
 		}
+		if err := s.send(ctx, all, allArgs, l.keys); err != nil {
+			return err
+		}
+		all, allArgs = "", nil
 	}
-	return nil
+	return s.send(ctx, all+"COMMIT", allArgs, nil)
 }

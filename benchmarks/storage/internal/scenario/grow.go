@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,29 +10,48 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
 var grow = Scenario{
 	Name:     "grow",
 	Title:    "Growing past the cache",
-	Question: "What happens to inserts when the table outgrows the database's cache?",
-	Kinds:    []string{"auto", "snowflake", "uuidv7", "uuidv4", "uuidv4-text"},
+	Question: "Do inserts slow down when the table no longer fits into the database's cache?",
+	Sizes:    []string{"uuidv4-text"},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		if e.Dialect() == "sqlite" {
 			return []measure.Params{measure.P("rows", o.Rows, "cache", "2 MB")}
 		}
 		return []measure.Params{measure.P("rows", o.Rows)} // the cache is a setting of the server
 	},
-	Run: runGrow,
+	// A long run takes minutes, and small tables fit into the usual cache of a server.
+	OnceFor: func(p measure.Params) bool { return number(p, "rows") >= longGrow || p.Get("cache") == "" },
+	Run:     runGrow,
 }
 
 const (
-	growSteps   = 10
-	growLimit   = time.Minute // per kind; a hundredfold slowdown needs no more rows
-	sqliteCache = -2000       // KiB, SQLite's default; the system caches more of the file
+	longGrow    = 1_000_000 // rows of a long run
+	sqliteCache = -2000     // KiB, SQLite's default; the system caches more of the file
 )
+
+// growLimit is the time for one kind: 10 s in short runs, 5 minutes for 10,000,000 rows.
+func growLimit(rows int) time.Duration {
+	return min(max(time.Duration(rows)*30*time.Microsecond, 10*time.Second), 5*time.Minute)
+}
+
+// growSteps returns the numbers of rows after each step. The steps of long runs become longer, so that slow kinds, which
+// end early, have points too.
+func growSteps(rows int) []int {
+	n, at := 10, func(step int) int { return rows * step / 10 }
+	if rows >= longGrow {
+		n, at = 20, func(step int) int { return rows / 400 * step * step }
+	}
+	var steps []int
+	for step := 1; step < n; step++ {
+		steps = append(steps, at(step))
+	}
+	return slices.DeleteFunc(slices.Compact(append(steps, rows)), func(n int) bool { return n == 0 })
+}
 
 // grownMetrics are measured at each step. Their names end in "@" and the number of rows after the step.
 var grownMetrics = []string{"rate", "log", "written", "reads"}
@@ -43,94 +63,60 @@ func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 	if err := b.Create(ctx, table); err != nil {
 		return nil, err
 	}
-	source, err := b.Kind.New(key.Config{Seed: b.Options.Seed + uint64(b.Round), Clients: 1})
-	if err != nil {
+	in := Insert{Table: table, Batch: 1000, Fill: fillAccount}
+	var err error
+	if in.Source, err = b.source(0, 1); err != nil {
 		return nil, err
+	}
+	if b.Dialect() == "sqlite" {
+		var usual int
+		if err := b.DB().QueryRowContext(ctx, "PRAGMA cache_size").Scan(&usual); err != nil {
+			return nil, err
+		}
+		in.Session = fmt.Sprintf("PRAGMA cache_size = %d", sqliteCache)
+		in.After = fmt.Sprintf("PRAGMA cache_size = %d", usual)
 	}
 	if err := b.Settle(ctx, table.Name); err != nil {
 		return nil, err
 	}
 	runtime.GC()
-	values := map[string]float64{}
-	rows, done, end := b.Number("rows"), 0, time.Now().Add(growLimit)
-	for step := 1; step <= growSteps; step++ {
-		n := rows*step/growSteps - done
-		if n == 0 {
-			continue // fewer rows than steps
-		}
-		cost, err := b.growBy(ctx, table, source, done, n, end)
-		if errors.Is(err, errSlow) && done > 0 {
-			return values, fmt.Errorf("%w: after %d of %d rows", err, done, rows)
+	rows, values := b.Number("rows"), map[string]float64{}
+	limit := cmp.Or(b.growLimit, growLimit(rows))
+	slow := engine.Unsupported("the time for one kind of key, %v, was over", limit)
+	limited, cancel := context.WithTimeoutCause(ctx, limit, slow)
+	defer cancel()
+	for _, until := range growSteps(rows) {
+		in.Rows = until - in.First
+		cost, err := b.growBy(ctx, limited, in)
+		if errors.Is(err, slow) && in.First > 0 {
+			return values, fmt.Errorf("%w: after %d of %d rows", slow, in.First, rows)
 		}
 		if err != nil {
 			return nil, err
 		}
-		done += n
+		in.First = until
 		all := map[string]float64{}
-		cost.Into(all, n)
-		for name, value := range all {
-			if slices.Contains(grownMetrics, name) {
-				values[fmt.Sprintf("%s@%d", name, done)] = value
+		cost.Into(all, in.Rows)
+		for _, name := range grownMetrics {
+			if value, ok := all[name]; ok {
+				values[fmt.Sprintf("%s@%d", name, until)] = value
 			}
 		}
 	}
 	return values, nil
 }
 
-// growBy inserts n rows, beginning with row first. Its connection returns to the pool before the counters are read,
-// because a server may count idle connections only.
-func (b *Bench) growBy(ctx context.Context, table engine.Table, source key.Source, first, n int, end time.Time) (
-	Cost, error,
-) {
+// growBy inserts rows until the limited context ends.
+func (b *Bench) growBy(ctx, limited context.Context, in Insert) (Cost, error) {
 	before, err := b.Usage(ctx)
 	if err != nil {
 		return Cost{}, err
 	}
-	took, err := b.timedRows(ctx, table, source, first, n, end)
-	if err != nil {
+	start := time.Now()
+	if err := b.Do(limited, in); err != nil {
 		return Cost{}, err
 	}
+	took := time.Since(start)
 	after, err := b.Usage(ctx)
 	return Cost{Elapsed: took, Usage: after.Since(before)}, err
-}
-
-// errSlow turns a run into a record with a note and the values of its finished steps.
-var errSlow = engine.Unsupported("the time limit for one kind of key, %v, is exceeded", growLimit)
-
-func (b *Bench) timedRows(ctx context.Context, table engine.Table, source key.Source, first, n int, end time.Time) (
-	took time.Duration, err error,
-) {
-	conn, err := b.DB().Conn(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = conn.Close() }()
-	if b.Dialect() == "sqlite" {
-		var usual int
-		if err := conn.QueryRowContext(ctx, "PRAGMA cache_size").Scan(&usual); err != nil {
-			return 0, err
-		}
-		if _, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA cache_size = %d", sqliteCache)); err != nil {
-			return 0, err
-		}
-		defer func() {
-			_, failed := conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf("PRAGMA cache_size = %d", usual))
-			err = errors.Join(err, failed)
-		}()
-	}
-	w := &writer{b: b, in: Insert{Table: table, Fill: fillAccount}, conn: conn, source: source}
-	defer w.close()
-	start := time.Now()
-	for last := first + n; first < last; {
-		if time.Now().After(end) {
-			return 0, errSlow
-		}
-		size := min(1000, last-first)
-		if err := w.write(ctx, size, first, 1); err != nil {
-			return 0, err
-		}
-		b.Progress(size)
-		first += size
-	}
-	return time.Since(start), nil
 }

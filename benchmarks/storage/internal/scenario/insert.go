@@ -20,8 +20,11 @@ var account = []engine.Column{{Name: "name", Type: engine.Name}, {Name: "amount"
 func fillAccount(row []any, i int) {
 	row[0] = fmt.Sprintf("account number %06d", i%1_000_000)
 	row[1] = int64(i%10_000) * 100
-	row[2] = int64(1_800_000_000_000 + i)
+	row[2] = moment(i)
 }
+
+// moment is created_at of row i.
+func moment(i int) any { return int64(1_800_000_000_000 + i) }
 
 // Insert describes rows to insert into a table.
 type Insert struct {
@@ -31,13 +34,12 @@ type Insert struct {
 	Bulk  bool // COPY or the like, Batch rows at a time
 	// Clients insert concurrently, each with its own connection and source of keys; at least 1.
 	Clients int
-	// Source has the keys if one client's keys go on from an earlier insert; nil: a new one of the kind for each client.
-	Source key.Source
-	First  int                      // number of the first row, for Fill
-	Fill   func(row []any, i int)   // sets the columns after the key
-	Keep   func(client int, id any) // called with each key that the program knows; may be nil
-	Took   func(d time.Duration)    // called with the duration of each statement, from any goroutine
-	Drew   func(d time.Duration)    // called with the time to draw its keys, from any goroutine
+	Source  key.Source               // of a single client whose keys go on from an earlier insert; nil: a new one
+	First   int                      // number of the first row, for Fill
+	Fill    func(row []any, i int)   // sets the columns after the key
+	Keep    func(client int, id any) // called with each key that the program knows; may be nil
+	Took    func(d time.Duration)    // called with the duration of each statement, from any goroutine
+	Drew    func(d time.Duration)    // called with the time to draw its keys, from any goroutine
 	// Session and After are statements that each connection runs before and after its work; empty: none. Connections
 	// return to the pool.
 	Session, After string
@@ -52,7 +54,7 @@ func (b *Bench) readsBack() error {
 		"counted")
 }
 
-// Do inserts the rows.
+// Do inserts the rows. If ctx ends it returns the context's cause.
 func (b *Bench) Do(ctx context.Context, in Insert) error {
 	if b.Kind.ReadBack || in.Keep != nil {
 		if err := b.readsBack(); err != nil {
@@ -60,18 +62,28 @@ func (b *Bench) Do(ctx context.Context, in Insert) error {
 		}
 	}
 	clients := max(in.Clients, 1)
+	return concurrently(ctx, clients, func(ctx context.Context, client int) error { return b.client(ctx, in, client, clients) })
+}
+
+// concurrently calls f for each client. The first error ends the context of the others.
+func concurrently(ctx context.Context, clients int, f func(ctx context.Context, client int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
 	for client := range clients {
 		wg.Go(func() {
-			if err := b.client(ctx, in, client, clients); err != nil {
+			if err := f(ctx, client); err != nil {
 				cancel(err)
 			}
 		})
 	}
 	wg.Wait()
 	return context.Cause(ctx)
+}
+
+// source returns the keys of one of several clients in this round.
+func (b *Bench) source(client, clients int) (key.Source, error) {
+	return b.Kind.New(key.Config{Seed: b.Options.Seed + uint64(b.Round), Client: client, Clients: clients})
 }
 
 // client inserts the rows first, first+clients, ... in batches.
@@ -93,19 +105,14 @@ func (b *Bench) client(ctx context.Context, in Insert, client, clients int) (err
 	}
 	source := in.Source
 	if source == nil {
-		source, err = b.Kind.New(key.Config{Seed: b.Options.Seed + uint64(b.Round), Client: client, Clients: clients})
-		if err != nil {
+		if source, err = b.source(client, clients); err != nil {
 			return err
 		}
 	}
 	w := &writer{b: b, in: in, conn: conn, source: source, client: client}
 	defer w.close()
-	n := in.Rows / clients
-	if client < in.Rows%clients {
-		n++
-	}
-	next := in.First + client
-	for n > 0 {
+	n := (in.Rows - client + clients - 1) / clients
+	for next := in.First + client; n > 0; {
 		size := min(in.Batch, n)
 		start := time.Now()
 		if err := w.write(ctx, size, next, clients); err != nil {
@@ -126,7 +133,7 @@ type writer struct {
 	b      *Bench
 	in     Insert
 	conn   *sql.Conn
-	source key.Source
+	source key.Source // nil: the database makes the keys
 	client int
 
 	size      int // of the prepared statement, in rows
@@ -143,80 +150,63 @@ func (w *writer) close() {
 
 // write inserts size rows. The first is row first, and the others follow in steps.
 func (w *writer) write(ctx context.Context, size, first, step int) error {
-	width := len(w.in.Table.Columns)
-	sent := 0
-	if w.source != nil {
-		sent = 1
+	if err := w.draw(size); err != nil {
+		return fmt.Errorf("%s keys: %w", w.b.Kind.Name, err)
 	}
-	w.keys = append(w.keys[:0], make([]any, size*sent)...)
-	if w.source != nil {
-		start := time.Now()
-		if err := w.source.Draw(w.keys); err != nil {
-			return fmt.Errorf("%s keys: %w", w.b.Kind.Name, err)
-		}
-		if w.in.Drew != nil {
-			w.in.Drew(time.Since(start))
-		}
-	}
-	w.args = append(w.args[:0], make([]any, size*(width+sent))...)
+	sent := len(w.keys) / size // columns with a key, 0 or 1
+	width := sent + len(w.in.Table.Columns)
+	w.args = append(w.args[:0], make([]any, size*width)...)
 	for i := range size {
-		row := w.args[i*(width+sent):]
-		if w.source != nil {
+		row := w.args[i*width : (i+1)*width]
+		if sent > 0 {
 			row[0] = w.b.Value(w.keys[i])
-			if w.in.Keep != nil {
-				w.in.Keep(w.client, w.keys[i])
-			}
 		}
-		w.in.Fill(row[sent:sent+width], first+i*step)
+		w.in.Fill(row[sent:], first+i*step)
 	}
 	if w.in.Bulk {
-		return w.bulk(ctx, size, width+sent)
+		rows := make([][]any, size)
+		for i := range rows {
+			rows[i] = w.args[i*width : (i+1)*width]
+		}
+		return w.b.Bulk(ctx, w.conn, w.in.Table.Name, columnNames(w.in.Table, sent > 0), rows)
 	}
-	if err := w.prepare(ctx, size, width+sent); err != nil {
-		return err
+	reads := w.b.Kind.ReadBack || sent == 0 && w.in.Keep != nil
+	if w.statement == nil || w.size != size {
+		w.close()
+		var err error
+		w.statement, err = w.conn.PrepareContext(ctx, w.b.insertText(w.in.Table, size, sent > 0, reads))
+		if err != nil {
+			return err
+		}
+		w.size = size
 	}
-	if w.b.Kind.ReadBack || w.source == nil && w.in.Keep != nil {
+	if reads {
 		return w.readBack(ctx)
 	}
 	_, err := w.statement.ExecContext(ctx, w.args...)
 	return err
 }
 
-func (w *writer) columns() []string {
-	var names []string
-	if w.source != nil {
-		names = append(names, "id")
-	}
-	for _, c := range w.in.Table.Columns {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
-func (w *writer) prepare(ctx context.Context, size, width int) error {
-	if w.statement != nil && w.size == size {
+// draw sets keys to those of the next rows; none if the database makes them.
+func (w *writer) draw(size int) error {
+	if w.source == nil {
 		return nil
 	}
-	w.close()
-	var text strings.Builder
-	fmt.Fprintf(&text, "INSERT INTO %s (%s) VALUES ", w.in.Table.Name, strings.Join(w.columns(), ", "))
-	for i := range size {
-		if i > 0 {
-			text.WriteString(", ")
-		}
-		for j := range width {
-			text.WriteString(map[bool]string{true: "(", false: ", "}[j == 0])
-			text.WriteString(w.b.Placeholder(i*width + j + 1))
-		}
-		text.WriteByte(')')
+	w.keys = append(w.keys[:0], make([]any, size)...)
+	start := time.Now()
+	if err := w.source.Draw(w.keys); err != nil {
+		return err
 	}
-	if w.b.Kind.ReadBack || w.source == nil && w.in.Keep != nil {
-		text.WriteString(" RETURNING id")
+	if w.in.Drew != nil {
+		w.in.Drew(time.Since(start))
 	}
-	var err error
-	w.statement, err = w.conn.PrepareContext(ctx, text.String())
-	w.size = size
-	return err
+	for _, id := range w.keys {
+		if w.in.Keep == nil {
+			break
+		}
+		w.in.Keep(w.client, id)
+	}
+	return nil
 }
 
 func (w *writer) readBack(ctx context.Context) error {
@@ -237,10 +227,33 @@ func (w *writer) readBack(ctx context.Context) error {
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-func (w *writer) bulk(ctx context.Context, size, width int) error {
-	rows := make([][]any, size)
-	for i := range rows {
-		rows[i] = w.args[i*width : (i+1)*width]
+func columnNames(t engine.Table, withKey bool) []string {
+	names := []string{"id"}
+	for _, c := range t.Columns {
+		names = append(names, c.Name)
 	}
-	return w.b.Bulk(ctx, w.conn, w.in.Table.Name, w.columns(), rows)
+	if !withKey {
+		return names[1:]
+	}
+	return names
+}
+
+// insertText returns the statement that inserts rows, with or without their keys.
+func (b *Bench) insertText(t engine.Table, rows int, withKey, returning bool) string {
+	names := columnNames(t, withKey)
+	var text strings.Builder
+	fmt.Fprintf(&text, "INSERT INTO %s (%s) VALUES ", t.Name, strings.Join(names, ", "))
+	before := "("
+	for i := range rows * len(names) {
+		if i > 0 && i%len(names) == 0 {
+			before = "), ("
+		}
+		text.WriteString(before + b.Placeholder(i+1))
+		before = ", "
+	}
+	text.WriteByte(')')
+	if returning {
+		text.WriteString(" RETURNING id")
+	}
+	return text.String()
 }

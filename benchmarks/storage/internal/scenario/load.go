@@ -6,33 +6,38 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
 var load = Scenario{
 	Name:     "load",
-	Title:    "Loading an empty table",
-	Question: "How fast are rows inserted, and how many bytes does each key take?",
-	Kinds: []string{
-		"auto", "auto-readback", "autoincrement", "explicit", "snowflake", "snowflake-workers", "snowflake-53",
-		"snowflake-first", "snowflake-reversed", "snowflake-bigint", "uuidv7", "uuidv4", "uuidv7-text", "uuidv4-text", "ulid-text",
+	Title:    "Inserting rows",
+	Question: "How much disk space does a key take, and how fast are inserts?",
+	Kinds:    []string{"auto", "snowflake", "snowflake-workers", "uuidv7", "uuidv4"},
+	Sizes: []string{
+		"auto-readback", "autoincrement", "explicit", "snowflake-53", "snowflake-first", "snowflake-reversed",
+		"snowflake-bigint", "uuidv7-text", "uuidv4-text", "ulid-text",
 	},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
+		sqlite := e.Dialect() == "sqlite"
 		var cases []measure.Params
 		for _, batch := range o.Batch {
 			rows := o.Rows
-			if batch == 1 {
-				rows = max(rows/10, 1) // ten times slower, and the sizes are known from the others
+			switch { // single rows are slow, and the sizes are known from the others
+			case batch == 1 && sqlite:
+				rows = share(rows, 10, 10_000)
+			case batch == 1:
+				rows = share(rows, 40, 2000)
 			}
 			cases = append(cases, measure.P("rows", rows, "batch", batch))
 		}
-		if e.Dialect() != "sqlite" {
+		if !sqlite {
 			cases = append(cases, measure.P("rows", o.Rows, "bulk", 10_000))
 		}
 		return cases
 	},
-	Run: runLoad,
+	OnceFor: func(p measure.Params) bool { return p.Get("bulk") != "" }, // its ratios are like those of large statements
+	Run:     runLoad,
 }
 
 func runLoad(ctx context.Context, b *Bench) (map[string]float64, error) {
@@ -40,57 +45,24 @@ func runLoad(ctx context.Context, b *Bench) (map[string]float64, error) {
 	if err := b.Create(ctx, table); err != nil {
 		return nil, err
 	}
-	in := Insert{Table: table, Rows: b.Number("rows"), Batch: b.Number("batch"), Clients: 1, Fill: fillAccount}
+	in := Insert{Table: table, Rows: b.Number("rows"), Batch: b.Number("batch"), Fill: fillAccount}
 	if size := b.Number("bulk"); size > 0 {
 		in.Bulk, in.Batch = true, size
 	}
 	var drew time.Duration
 	in.Drew = func(d time.Duration) { drew += d }
-	cost, err := b.Measure(ctx, []string{table.Name}, func() error { return b.Do(ctx, in) })
-	if err != nil {
-		return nil, err
+	values, err := b.InsertAndMeasure(ctx, in)
+	if err != nil || drew == 0 {
+		return values, err
 	}
-	values := map[string]float64{}
-	cost.Into(values, in.Rows)
-	if err := b.Sizes(ctx, values, table.Name, in.Rows); err != nil {
-		return nil, err
+	// A shorter run begins and ends with a tick.
+	const shows, long = 0.1, 100 * time.Millisecond
+	took := float64(in.Rows) / values["rate"]
+	share := drew.Seconds() / took
+	values["generator"] = 100 * share
+	if share > shows && took > long.Seconds() && strings.HasPrefix(b.Kind.Name, "snowflake") {
+		return values, engine.Unsupported("making keys took %.0f %% of the time, most of it waiting for the next tick, which "+
+			"lowers the rate", 100*share)
 	}
-	made, err := b.making(in.Batch)
-	if err != nil {
-		return nil, err
-	}
-	if cpu := values["cpu"]; cpu > 0 {
-		values["generator"] = 100 * float64(made.Nanoseconds()) / 1e3 / cpu
-	}
-	return values, b.waited(drew-made*time.Duration(in.Rows), cost.Elapsed)
-}
-
-// waited returns a note if the generator waited long enough to lower the rate.
-func (b *Bench) waited(d, of time.Duration) error {
-	const (
-		shows = 0.1
-		long  = 100 * time.Millisecond // a shorter run begins and ends with a tick
-	)
-	share := d.Seconds() / of.Seconds()
-	if share < shows || of < long || !strings.HasPrefix(b.Kind.Name, "snowflake") {
-		return nil
-	}
-	return engine.Unsupported("the generator waited %.0f %% of the time for the next tick, which lowers the rate", 100*share)
-}
-
-// making returns the CPU time to make a key in batches of the given size.
-func (b *Bench) making(batch int) (time.Duration, error) {
-	source, err := b.Kind.New(key.Config{Seed: b.Options.Seed, Clients: 1})
-	if source == nil || err != nil {
-		return 0, err
-	}
-	const n = 20_000
-	keys := make([]any, min(batch, n))
-	before := processCPU()
-	for range n / len(keys) {
-		if err := source.Draw(keys); err != nil {
-			return 0, err
-		}
-	}
-	return (processCPU() - before) / time.Duration(n/len(keys)*len(keys)), nil
+	return values, nil
 }

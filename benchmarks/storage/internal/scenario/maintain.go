@@ -9,12 +9,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
@@ -23,7 +20,6 @@ var maintain = Scenario{
 	Title: "Rebuilding and backing up",
 	Question: "What does a rebuild (REINDEX, OPTIMIZE TABLE, VACUUM) win, does it last, and how many bytes does a backup " +
 		"take?",
-	Kinds: []string{"auto", "snowflake", "uuidv7", "uuidv4"},
 	Cases: func(o Options, _ engine.Engine) []measure.Params {
 		return []measure.Params{measure.P("rows", half(o.Rows))}
 	},
@@ -34,7 +30,7 @@ var maintain = Scenario{
 // runMaintain dumps and rebuilds a table, and adds a quarter more rows.
 func runMaintain(ctx context.Context, b *Bench) (map[string]float64, error) {
 	table := b.Table("maintain", account)
-	source, err := b.Kind.New(b.keys())
+	source, err := b.source(0, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -65,11 +61,9 @@ func runMaintain(ctx context.Context, b *Bench) (map[string]float64, error) {
 	if err := b.dumped(ctx, values, table.Name, rows); err != nil {
 		return nil, err
 	}
-	start := time.Now()
-	if err := b.rebuild(ctx, table.Name); err != nil {
+	if values["rebuild"], err = b.timed(func() error { return b.rebuild(ctx, table.Name) }); err != nil {
 		return nil, err
 	}
-	values["rebuild"] = milliseconds(time.Since(start))
 	after := map[string]float64{}
 	if err := b.Sizes(ctx, after, table.Name, rows); err != nil {
 		return nil, err
@@ -129,68 +123,34 @@ func (b *Bench) dumped(ctx context.Context, values map[string]float64, table str
 	if err != nil {
 		return err
 	}
-	dump := b.csv
-	if b.Dialect() == "postgres" {
-		dump = b.copyOut
-	}
-	if err := dump(ctx, io.MultiWriter(&plain, compressed), table); err != nil {
+	err = b.dump(ctx, csv.NewWriter(io.MultiWriter(&plain, compressed)), "SELECT id, name, amount, created_at FROM "+table+
+		" ORDER BY "+map[string]string{"postgres": "ctid", "mariadb": "id", "sqlite": "rowid"}[b.Dialect()])
+	if err := errors.Join(err, compressed.Close()); err != nil {
 		return fmt.Errorf("dump %s: %w", table, err)
-	}
-	if err := compressed.Close(); err != nil {
-		return err
 	}
 	values["dump"], values["dump_gzip"] = float64(plain)/float64(rows), float64(small)/float64(rows)
 	return nil
 }
 
-func (b *Bench) copyOut(ctx context.Context, to io.Writer, table string) error {
-	return b.pgx(ctx, func(conn *pgx.Conn) error {
-		_, err := conn.PgConn().CopyTo(ctx, to, "COPY "+table+" TO STDOUT")
-		return err
-	})
-}
-
-// pgx calls f with a connection of PostgreSQL's driver.
-func (b *Bench) pgx(ctx context.Context, f func(conn *pgx.Conn) error) error {
-	conn, err := b.DB().Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close() }()
-	return conn.Raw(func(driver any) error {
-		std, ok := driver.(*stdlib.Conn)
-		if !ok {
-			return fmt.Errorf("the connection is of the driver %T, not of pgx", driver)
-		}
-		return f(std.Conn())
-	})
-}
-
-// csv writes bytes in hexadecimal, as the programs do.
-func (b *Bench) csv(ctx context.Context, to io.Writer, table string) error {
-	order := map[string]string{"mariadb": " ORDER BY id", "sqlite": " ORDER BY rowid"}[b.Dialect()]
-	rows, err := b.DB().QueryContext(ctx, "SELECT id, name, amount, created_at FROM "+table+order)
+// dump writes rows as text, and bytes in hexadecimal as the programs do.
+func (b *Bench) dump(ctx context.Context, to *csv.Writer, text string) error {
+	rows, err := b.DB().QueryContext(ctx, text)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	w := csv.NewWriter(to)
+	columns := make([]string, 1+len(account))
 	for rows.Next() {
-		var id any
-		var rest [3]string
-		if err := rows.Scan(&id, &rest[0], &rest[1], &rest[2]); err != nil {
+		if err := rows.Scan(&columns[0], &columns[1], &columns[2], &columns[3]); err != nil {
 			return err
 		}
-		text := fmt.Sprint(id)
-		if raw, ok := id.([]byte); ok {
-			if text = string(raw); len(raw) == 16 {
-				text = hex.EncodeToString(raw)
-			}
+		if b.Kind.Store == key.UUID && len(columns[0]) == 16 {
+			columns[0] = hex.EncodeToString([]byte(columns[0]))
 		}
-		if err := w.Write(append([]string{text}, rest[:]...)); err != nil {
+		if err := to.Write(columns); err != nil {
 			return err
 		}
 	}
-	w.Flush()
-	return errors.Join(w.Error(), rows.Err())
+	to.Flush()
+	return errors.Join(to.Error(), rows.Err())
 }

@@ -18,13 +18,12 @@ var mixed = Scenario{
 	Name:     "mixed",
 	Title:    "A mixed workload",
 	Question: "Does the key show when half of the statements read a row, a quarter insert and a quarter update recent rows?",
-	Kinds:    []string{"auto", "snowflake", "uuidv7", "uuidv4"},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		clients := 1
 		if e.Dialect() != "sqlite" {
 			clients = slices.Max(o.Clients)
 		}
-		return []measure.Params{measure.P("rows", quarter(o.Rows), "clients", clients)}
+		return []measure.Params{measure.P("rows", share(o.Rows, 4, 2000), "clients", clients)}
 	},
 	Timed: true,
 	Run:   runMixed,
@@ -42,7 +41,7 @@ type mix struct {
 }
 
 func runMixed(ctx context.Context, b *Bench) (map[string]float64, error) {
-	source, err := b.Kind.New(b.keys())
+	source, err := b.source(0, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +50,9 @@ func runMixed(ctx context.Context, b *Bench) (map[string]float64, error) {
 		return nil, err
 	}
 	n, clients := max(len(m.ids)/10, 4), b.Number("clients")
-	cost, err := b.Measure(ctx, []string{m.table.Name}, func() error { return m.run(ctx, n, clients) })
+	cost, err := b.Measure(ctx, []string{m.table.Name}, func() error {
+		return concurrently(ctx, clients, func(ctx context.Context, client int) error { return m.client(ctx, client, clients, n) })
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -63,22 +64,6 @@ func runMixed(ctx context.Context, b *Bench) (map[string]float64, error) {
 	values["p50"] = microseconds(m.took[len(m.took)/2])
 	values["p99"] = microseconds(m.took[len(m.took)*99/100])
 	return values, nil
-}
-
-// run does n operations with several clients.
-func (m *mix) run(ctx context.Context, n, clients int) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var wg sync.WaitGroup
-	for client := range clients {
-		wg.Go(func() {
-			if err := m.client(ctx, client, clients, n); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
 }
 
 // Draw makes keys for all clients.

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,19 +10,18 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-var ranges = Scenario{
+var timeRanges = Scenario{
 	Name:  "ranges",
 	Title: "Ways to a range of time",
-	Question: "What finds 1 % of the rows by time, and removes the oldest tenth: the key, a BRIN index, an index on " +
+	Question: "What finds 1,000 rows by their time, and removes the oldest tenth: the key, a BRIN index, an index on " +
 		"created_at, or partitions by the key?",
-	Kinds: []string{"auto", "snowflake", "uuidv7", "uuidv4"},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		by := map[string][]string{
-			"postgres": {"key", "brin", "created_at", "partition"}, "mariadb": {"key", "created_at", "partition"},
+			"postgres": {"key", "brin", "time", "partition"}, "mariadb": {"key", "time", "partition"},
 		}[e.Dialect()]
 		var cases []measure.Params
 		for _, way := range by {
-			cases = append(cases, measure.P("rows", half(o.Rows), "by", way))
+			cases = append(cases, measure.P("rows", max(half(o.Rows), neighbours), "by", way))
 		}
 		return cases
 	},
@@ -41,12 +39,12 @@ func runRanges(ctx context.Context, b *Bench) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !ordered && by != "created_at" {
+	if !ordered && by != "time" {
 		return nil, engine.Unsupported("a range of these keys is not a range of time")
 	}
 	table := b.Table("ranges", account)
-	if by == "created_at" {
-		table.Indexes = [][]string{{by}}
+	if by == "time" {
+		table.Indexes = [][]string{{"created_at"}}
 	}
 	ids, err := b.filled(ctx, table, nil)
 	if err != nil {
@@ -63,8 +61,8 @@ func runRanges(ctx context.Context, b *Bench) (map[string]float64, error) {
 			"postgres": "DROP TABLE " + name + "_0", "mariadb": "ALTER TABLE " + name + " DROP PARTITION p0",
 		}[b.Dialect()]
 		err = b.partition(ctx, name, table.Name, ids)
-	case "created_at":
-		remove = fmt.Sprintf("DELETE FROM %s WHERE created_at < %v", name, b.moment(len(ids)/10))
+	case "time":
+		remove = fmt.Sprintf("DELETE FROM %s WHERE created_at < %v", name, moment(len(ids)/10))
 	}
 	if err == nil {
 		err = b.Settle(ctx, name)
@@ -90,17 +88,13 @@ func (b *Bench) run(ctx context.Context, statements ...string) error {
 
 // literal returns a key as SQL.
 func (b *Bench) literal(id any) string {
-	switch id := id.(type) {
+	switch id.(type) {
 	case int64:
 		return fmt.Sprint(id)
-	case [16]byte:
-		if b.Dialect() == "postgres" {
-			return "'" + hex.EncodeToString(id[:]) + "'"
-		}
-		return "x'" + hex.EncodeToString(id[:]) + "'"
-	default:
-		return fmt.Sprintf("'%v'", id)
+	case string:
+		return fmt.Sprintf("'%s'", id)
 	}
+	return fmt.Sprintf(map[string]string{"postgres": "'%x'", "mariadb": "x'%x'"}[b.Dialect()], id)
 }
 
 // partition copies the rows into a table with partitions of a tenth each. An application has the partitions first.
@@ -129,41 +123,21 @@ func (b *Bench) partition(ctx context.Context, name, from string, ids []any) err
 	return b.run(ctx, append(list, "INSERT INTO "+name+" SELECT * FROM "+from)...)
 }
 
-// moment returns created_at of a row.
-func (b *Bench) moment(row int) any {
-	columns := make([]any, len(account))
-	fillAccount(columns, row)
-	return columns[2]
-}
-
-// readRange adds the time to read 1 % of the rows, the pages accessed for it, and the size of the index.
+// readRange adds the time to read 1,000 rows, the pages accessed for it, and the size of the index.
 func (b *Bench) readRange(ctx context.Context, values map[string]float64, table, by string, ids []any) error {
 	r := &reader{b: b, table: table, ids: ids, values: values}
-	first, rows := r.part()
-	column, args := "id", []any{b.Value(ids[first]), b.Value(ids[first+rows-1])}
-	if by == "created_at" {
-		column, args = by, []any{b.moment(first), b.moment(first + rows - 1)}
+	first := (len(ids) - neighbours) / 2
+	last := first + neighbours - 1
+	column, args := "id", []any{b.Value(ids[first]), b.Value(ids[last])}
+	if by == "time" {
+		column, args = "created_at", []any{moment(first), moment(last)}
 	}
-	text := fmt.Sprintf("SELECT id, name, amount FROM %s WHERE %s >= %s AND %s <= %s",
-		table, column, b.Placeholder(1), column, b.Placeholder(2))
-	const times = 20 // so that the accesses of the counting itself are few
-	before, err := b.Usage(ctx)
-	if err != nil {
-		return err
+	text := r.between(column)
+	err := r.medians(ctx, []query{{"time", milliseconds, ranges, neighbours, text, args}})
+	if err == nil {
+		err = r.pages(ctx, "pages", text, args...)
 	}
-	took, err := r.times(ctx, text, times, rows, func() []any { return args })
-	if err != nil {
-		return err
-	}
-	after, err := b.Usage(ctx)
-	if err != nil {
-		return err
-	}
-	values["time"] = milliseconds(took[len(took)/2])
-	if used := after.Since(before); used.Hits >= 0 && used.Reads >= 0 {
-		values["pages"] = float64(used.Hits+used.Reads) / float64(times+max(times/20, 1))
-	}
-	return b.indexUsed(ctx, values, table, by, len(ids))
+	return errors.Join(err, b.indexUsed(ctx, values, table, by, len(ids)))
 }
 
 // indexUsed adds the bytes of the index that finds the rows. MariaDB's clustered index has the rows in it and does not
@@ -177,7 +151,7 @@ func (b *Bench) indexUsed(ctx context.Context, values map[string]float64, table,
 		values["index_used"] = float64(bytes) / float64(rows)
 		return err
 	}
-	if by != "created_at" {
+	if by != "time" {
 		return nil
 	}
 	sizes := map[string]float64{}
@@ -200,7 +174,7 @@ func (b *Bench) removeOldest(ctx context.Context, values map[string]float64, tab
 	var left int
 	err = b.DB().QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&left)
 	if err == nil && left != rows-removed {
-		err = errors.New(fmt.Sprintf("%s: %d rows are left, want %d", text, left, rows-removed))
+		err = fmt.Errorf("%s: %d rows are left, want %d", text, left, rows-removed)
 	}
 	return err
 }

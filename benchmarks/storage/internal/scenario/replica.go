@@ -22,7 +22,6 @@ var replica = Scenario{
 	Name:     "replica",
 	Title:    "Bytes for a replica",
 	Question: "How many bytes does a replica receive for each row that is added to a table after a checkpoint?",
-	Kinds:    []string{"auto", "snowflake", "uuidv7", "uuidv4"},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		if e.Dialect() == "sqlite" {
 			return nil
@@ -42,7 +41,7 @@ func runReplica(ctx context.Context, b *Bench) (map[string]float64, error) {
 	if err := b.Create(ctx, table); err != nil {
 		return nil, err
 	}
-	source, err := b.Kind.New(b.keys())
+	source, err := b.source(0, 1)
 	if err != nil {
 		return nil, err
 	}

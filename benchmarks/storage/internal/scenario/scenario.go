@@ -25,8 +25,10 @@ type Scenario struct {
 	Sizes []string
 	// Cases returns the parameters for which each kind is measured.
 	Cases func(o Options, e engine.Engine) []measure.Params
-	// Once is set if all figures are exact, so that further rounds would repeat them.
-	Once bool
+	// Once is set if all figures are exact, so that further rounds would repeat them. OnceFor reports the same of single
+	// cases, and of those that take too long to repeat; it may be nil.
+	Once    bool
+	OnceFor func(p measure.Params) bool
 	// Timed is set if sizes depend on timing, as with several clients.
 	Timed bool
 	// Run measures one kind once. It creates its tables through the bench, which drops them. Values returned with an
@@ -46,8 +48,8 @@ type Options struct {
 
 // All returns the scenarios in the order of the report.
 func All() []Scenario {
-	return []Scenario{load, clients, children, commit, arrivals, read, graph, retention, gorms, grow, update, mixed, change, maintain, ranges,
-		replica, serverkeys}
+	return []Scenario{load, clients, children, commit, arrivals, read, graph, retention, gorms, grow,
+		update, mixed, change, maintain, timeRanges, replica, serverkeys}
 }
 
 // Find returns the scenarios with the given names, in the order of All.
@@ -66,17 +68,51 @@ func Find(names []string) ([]Scenario, error) {
 }
 
 // DefaultKinds are compared unless the scenario or the user names others.
-var DefaultKinds = []string{"auto", "explicit", "snowflake", "uuidv7", "uuidv4", "uuidv4-text"}
+var DefaultKinds = []string{"auto", "snowflake", "uuidv7", "uuidv4"}
 
 // KindsOn returns the kinds to compare on an engine.
 func (s Scenario) KindsOn(o Options, engineName string) []key.Kind {
-	kinds := o.Kinds
-	if kinds == nil {
-		names := s.Kinds
-		if names == nil {
-			names = DefaultKinds
-		}
-		kinds, _ = key.Find(names) // the names are constants; a test looks them all up
+	if o.Kinds != nil {
+		return on(engineName, o.Kinds)
 	}
+	names := s.Kinds
+	if names == nil {
+		names = DefaultKinds
+	}
+	kinds, _ := key.Find(names) // the names are constants; a test looks them all up
+	return on(engineName, kinds)
+}
+
+// SizesOn returns the kinds to measure once on an engine; none if the user has named kinds.
+func (s Scenario) SizesOn(o Options, engineName string) []key.Kind {
+	if o.Kinds != nil {
+		return nil
+	}
+	kinds, _ := key.Find(s.Sizes)
+	return on(engineName, kinds)
+}
+
+func on(engineName string, kinds []key.Kind) []key.Kind {
 	return slices.DeleteFunc(slices.Clone(kinds), func(k key.Kind) bool { return !k.OnEngine(engineName) })
 }
+
+// RunsOnce reports whether a case has one round.
+func (s Scenario) RunsOnce(p measure.Params) bool { return s.Once || s.OnceFor != nil && s.OnceFor(p) }
+
+// timedRows is the most rows of tables that are filled again for each run of a timed case. Larger ones are measured
+// once, for their sizes.
+const timedRows = 50_000
+
+// withLarge returns the numbers of rows of a scenario with such tables.
+func withLarge(rows int) []int {
+	if rows <= timedRows {
+		return []int{rows}
+	}
+	return []int{timedRows, rows}
+}
+
+// large reports whether a case is one of the large ones of withLarge.
+func large(p measure.Params) bool { return number(p, "rows") > timedRows }
+
+// share returns a part of the rows, for cases that are slow: at least the given number, or all.
+func share(rows, of, least int) int { return min(rows, max(rows/of, least)) }

@@ -28,7 +28,7 @@ func must(t *testing.T, err error) {
 func eachEngine(t *testing.T, f func(t *testing.T, e engine.Engine)) {
 	t.Helper()
 	t.Run("on", func(t *testing.T) {
-		for _, name := range engine.Names() {
+		for _, name := range []string{"sqlite", "postgres", "mariadb"} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				f(t, openEngine(t, name))

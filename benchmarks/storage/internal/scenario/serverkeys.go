@@ -16,7 +16,7 @@ var serverkeys = Scenario{
 		if e.Dialect() != "postgres" {
 			return nil
 		}
-		return []measure.Params{measure.P("rows", quarter(o.Rows), "batch", 1000)}
+		return []measure.Params{measure.P("rows", share(o.Rows, 4, 2000), "batch", 1000)}
 	},
 	Run: func(ctx context.Context, b *Bench) (map[string]float64, error) {
 		table := b.Table("serverkeys", account)
@@ -24,12 +24,6 @@ var serverkeys = Scenario{
 			return nil, err
 		}
 		in := Insert{Table: table, Rows: b.Number("rows"), Batch: b.Number("batch"), Fill: fillAccount}
-		cost, err := b.Measure(ctx, []string{table.Name}, func() error { return b.Do(ctx, in) })
-		if err != nil {
-			return nil, err
-		}
-		values := map[string]float64{}
-		cost.Into(values, in.Rows)
-		return values, b.Sizes(ctx, values, table.Name, in.Rows)
+		return b.InsertAndMeasure(ctx, in)
 	},
 }

@@ -3,7 +3,6 @@ package scenario
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
@@ -15,9 +14,8 @@ var update = Scenario{
 	Name:     "update",
 	Title:    "Updating rows",
 	Question: "What does it cost to update a column without an index, and what do wide secondary indexes add?",
-	Kinds:    []string{"auto", "snowflake", "uuidv7", "uuidv4"},
 	Cases: func(o Options, _ engine.Engine) []measure.Params {
-		rows := quarter(o.Rows)
+		rows := share(o.Rows, 4, 2000)
 		return []measure.Params{
 			measure.P("rows", rows, "of", "recent", "indexes", 0),
 			measure.P("rows", rows, "of", "random", "indexes", 0),
@@ -27,9 +25,6 @@ var update = Scenario{
 	Once: true,
 	Run:  runUpdate,
 }
-
-// quarter is for scenarios that run many cases. Few rows stay as they are.
-func quarter(rows int) int { return max(rows/4, min(rows, 2000)) }
 
 // wide are secondary indexes, none of them on the column that is updated.
 var wide = [][]string{{"name"}, {"created_at"}, {"name", "created_at"}}
@@ -54,8 +49,7 @@ func runUpdate(ctx context.Context, b *Bench) (map[string]float64, error) {
 	if b.Params.Get("of") == "recent" {
 		among = ids[max(len(ids)-recent, 0):]
 	}
-	random := rand.New(rand.NewPCG(b.Options.Seed, uint64(b.Round))) //nolint:gosec // a benchmark's choice of rows
-	chosen := make([]any, max(len(ids)/10, 1))
+	random, chosen := b.random(), make([]any, max(len(ids)/10, 1))
 	for i := range chosen {
 		chosen[i] = b.Value(among[random.IntN(len(among))])
 	}
@@ -79,11 +73,6 @@ func (b *Bench) filled(ctx context.Context, table engine.Table, source key.Sourc
 		Keep: func(_ int, id any) { ids = append(ids, id) },
 	})
 	return ids, err
-}
-
-// keys are those of a single client.
-func (b *Bench) keys() key.Config {
-	return key.Config{Seed: b.Options.Seed + uint64(b.Round), Clients: 1}
 }
 
 func (b *Bench) update(ctx context.Context, table string, ids []any) error {
