@@ -13,7 +13,7 @@ import (
 	bar "github.com/sqlflake/sqlflake/benchmarks/storage/internal/progress"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
 	runner "github.com/sqlflake/sqlflake/benchmarks/storage/internal/run"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/tempdir"
+	"github.com/sqlflake/sqlflake/internal/tempdir"
 )
 
 // compare measures and reports. Finished runs are reported also after an error or Ctrl-C.

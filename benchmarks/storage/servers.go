@@ -5,18 +5,32 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/server"
+	"github.com/sqlflake/sqlflake/internal/dbserver"
 )
 
-// newServer is the value of -postgres and -mariadb for a temporary server.
+// newServer is the value of -postgres, -postgres18 and -mariadb for a temporary server. A colon and a folder of programs
+// may follow.
 const newServer = "new"
+
+const cacheMiB = 16 // of such a server
+
+// folderOf returns the folder of programs in the value of a flag, and whether the value asks for a temporary server.
+func folderOf(dsn string) (folder string, ok bool) {
+	rest, ok := strings.CutPrefix(dsn, newServer)
+	if rest == "" {
+		return "", ok
+	}
+	folder, colon := strings.CutPrefix(rest, ":")
+	return folder, ok && colon && folder != ""
+}
 
 // startServers starts the servers that the flags ask for and sets their DSNs. stop is never nil and ends them; close
 // the engines before.
 func (s *settings) startServers(ctx context.Context, progress io.Writer) (stop func() error, err error) {
-	var running []*server.Server
+	var running []*dbserver.Server
 	stop = func() error {
 		var errs []error
 		for _, one := range running {
@@ -27,12 +41,17 @@ func (s *settings) startServers(ctx context.Context, progress io.Writer) (stop f
 	}
 	for _, name := range s.engines {
 		dsn := s.dsn(name)
-		if dsn == nil || *dsn != newServer {
+		if dsn == nil {
 			continue
 		}
-		fmt.Fprintf(progress, "Starting a %s server with a cache of %d MB.\n", name, server.CacheMiB)
-		one, err := server.Start(ctx, name)
-		if errors.Is(err, server.ErrNotInstalled) {
+		folder, ok := folderOf(*dsn)
+		if !ok {
+			continue
+		}
+		fmt.Fprintf(progress, "Starting a %s server with a cache of %d MB.\n", name, cacheMiB)
+		program := strings.TrimSuffix(name, "18")
+		one, err := dbserver.Start(ctx, dbserver.Config{Name: program, Folder: folder, CacheMiB: cacheMiB})
+		if errors.Is(err, dbserver.ErrNotInstalled) {
 			err = fmt.Errorf("%w; install it, or set the DSN of a running one", err)
 		}
 		if err != nil {
@@ -48,8 +67,10 @@ func (s *settings) startServers(ctx context.Context, progress io.Writer) (stop f
 func (s settings) clean(ctx context.Context, out io.Writer) error {
 	n := 0
 	for _, name := range s.engines {
-		if dsn := s.dsn(name); dsn != nil && *dsn == newServer {
-			continue // such a server removes old folders when it starts
+		if dsn := s.dsn(name); dsn != nil {
+			if _, ok := folderOf(*dsn); ok {
+				continue // such a server removes old folders when it starts
+			}
 		}
 		removed, kept, err := engine.Cleanup(ctx, name, s.config)
 		for _, place := range removed {
@@ -75,6 +96,8 @@ func (s *settings) dsn(name string) *string {
 	switch name {
 	case "postgres":
 		return &s.config.Postgres
+	case "postgres18":
+		return &s.config.Postgres18
 	case "mariadb":
 		return &s.config.MariaDB
 	}

@@ -73,6 +73,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 	flags.StringVar(&s.config.Postgres, "postgres", "",
 		"`DSN` of PostgreSQL; new: a temporary server with a small cache, from installed binaries\n"+
 			"(default SNOWFLAKE_TEST_POSTGRES, or "+defaultPostgres+")")
+	flags.StringVar(&s.config.Postgres18, "postgres18", "new", "`DSN` of a second PostgreSQL, 18 or later; new:FOLDER: as for PostgreSQL")
 	flags.StringVar(&s.config.MariaDB, "mariadb", "",
 		"`DSN` of MariaDB or MySQL; new: as for PostgreSQL\n"+
 			"(default SNOWFLAKE_TEST_MYSQL, or "+defaultMariaDB+")")

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"strings"
+
+	"github.com/sqlflake/sqlflake/internal/dbserver"
 )
 
 // SetFallbacks replaces the default addresses. Call it before the first use of a server.
@@ -11,8 +13,10 @@ func SetFallbacks(postgres, mariadb, redis string) {
 	postgresServer.fallback, mariadbServer.fallback, redisServer.fallback = postgres, mariadb, redis
 }
 
-// HideBinaries stops the search for PostgreSQL binaries outside of PATH.
-func HideBinaries() { binaryFolders = nil }
+// HideBinaries makes PostgreSQL appear as not installed.
+func HideBinaries() {
+	postgresServer.start = func() (string, error) { return "", dbserver.ErrNotInstalled }
+}
 
 // DoRedis sends one command to a server.
 func DoRedis(ctx context.Context, addr string, args ...string) (any, error) {

@@ -23,14 +23,6 @@ var postgresServer = &server{
 	start: startCluster,
 }
 
-// binaryFolders are the directories outside of PATH where Debian, Red Hat and Homebrew install PostgreSQL.
-var binaryFolders = []string{
-	"/usr/lib/postgresql/*/bin",
-	"/usr/pgsql-*/bin",
-	"/opt/homebrew/opt/postgresql@*/bin",
-	"/usr/local/opt/postgresql@*/bin",
-}
-
 // Postgres returns a new schema, the only one in the search_path of the DSN. When the test ends, sessions that still
 // use the schema are terminated and it is dropped. The package's TestMain must call [Main].
 func Postgres(tb testing.TB) Target {

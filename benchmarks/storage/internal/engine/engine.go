@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
+	"github.com/sqlflake/sqlflake/internal/tempdir"
 )
 
 // ErrNoBulk is returned by Bulk of an engine that has no faster way than INSERT.
@@ -141,8 +142,9 @@ type Config struct {
 	Postgres   string // DSN
 	Postgres18 string // DSN of a second PostgreSQL, of version 18 or later
 	MariaDB    string // DSN of github.com/go-sql-driver/mysql
-	// Durable keeps the database's own settings for commits. Without it commits are not flushed, if a session can
-	// choose, so that the figures are those of the B-trees and not of the disk.
+	// Durable makes each commit wait for the disk. Without it commits do not wait, if a session can choose, so that the
+	// figures are those of the B-trees and not of the disk: synchronous = NORMAL on SQLite, synchronous_commit = off on
+	// PostgreSQL.
 	Durable bool
 }
 
@@ -160,6 +162,30 @@ func Open(ctx context.Context, name string, c Config) (Engine, error) {
 	default:
 		return nil, fmt.Errorf("unknown database %q; there are %v", name, Names())
 	}
+}
+
+// Cleanup removes the places of killed runs: those with the tool's name and comment whose process on this machine has
+// ended and in which no session is open.
+func Cleanup(ctx context.Context, name string, c Config) (removed []string, kept []Kept, err error) {
+	dsn := c.Postgres
+	switch name {
+	case "sqlite":
+		removed, err = tempdir.Clean(c.SQLiteDir, tempdir.Files)
+		return removed, nil, err
+	case "mariadb":
+		e, err := newMariaDB(c.MariaDB)
+		if err != nil {
+			return nil, nil, err
+		}
+		return e.host.cleanup(ctx)
+	case "postgres18":
+		dsn = c.Postgres18
+	}
+	e, err := newPostgres(name, dsn)
+	if err != nil {
+		return nil, nil, err
+	}
+	return e.host.cleanup(ctx)
 }
 
 // Unsupported returns an error that is errors.ErrUnsupported: something that a database or its user cannot do. Its text

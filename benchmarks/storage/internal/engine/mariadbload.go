@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -31,14 +30,10 @@ func (e *mariadb) Bulk(ctx context.Context, conn *sql.Conn, table string, column
 	reader := "sqlflake" + strconv.FormatInt(loads.Add(1), 10)
 	mysql.RegisterReaderHandler(reader, func() io.Reader { return bytes.NewReader(text) })
 	defer mysql.DeregisterReaderHandler(reader)
-	quoted := make([]string, len(columns))
-	for i, column := range columns {
-		quoted[i] = backQuoted(column)
-	}
 	// Bytes are not converted: utf8mb4 for text, 16 bytes for UUIDs.
 	result, err := conn.ExecContext(ctx, fmt.Sprintf(
 		"LOAD DATA LOCAL INFILE 'Reader::%s' INTO TABLE %s CHARACTER SET binary (%s)",
-		reader, backQuoted(table), strings.Join(quoted, ", ")))
+		reader, backQuoted(table), e.words.quotedList(columns)))
 	if err != nil {
 		return err
 	}

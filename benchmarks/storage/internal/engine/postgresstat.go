@@ -8,7 +8,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // countersVersion is the first PostgreSQL version without a separate statistics collector, which reports late.
@@ -84,30 +83,19 @@ type relation struct {
 }
 
 func (e *postgres) relations(ctx context.Context, table string) ([]relation, error) {
-	rows, err := e.db.QueryContext(ctx, `SELECT c.oid, c.relname, pg_relation_size(c.oid, 'main'),
+	list, err := collect(ctx, e.db, func(r *relation) []any { return []any{&r.oid, &r.Name, &r.Bytes, &r.Role} },
+		`SELECT c.oid, c.relname, pg_relation_size(c.oid, 'main'),
 			CASE WHEN i.indexrelid IS NULL THEN 'rows' WHEN i.indisprimary THEN 'primary' ELSE 'secondary' END
 		FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid
 		WHERE to_regclass($1) IN (c.oid, i.indrelid)
 		ORDER BY i.indexrelid IS NOT NULL, i.indisprimary DESC, c.relname`, doubleQuoted(e.schema)+"."+doubleQuoted(table))
-	if err != nil {
-		return nil, err
+	for i := range list {
+		list[i].Density, list[i].Fragmentation = -1, -1
 	}
-	defer rows.Close()
-	var list []relation
-	for rows.Next() {
-		r := relation{Tree: Tree{Density: -1, Fragmentation: -1}}
-		if err := rows.Scan(&r.oid, &r.Name, &r.Bytes, &r.Role); err != nil {
-			return nil, err
-		}
-		list = append(list, r)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("no table %s", table)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("no table %s", table)
-	}
-	return list, nil
+	return list, err
 }
 
 // densities reads all pages. For indexes it returns the used share of the leaves, for the heap the share of live rows.
@@ -120,21 +108,20 @@ func (e *postgres) densities(ctx context.Context, list []relation) error {
 	for i := range list {
 		r := &list[i]
 		if r.Role == Rows {
+			var percent float64
 			query := "SELECT tuple_percent FROM " + schema + ".pgstattuple($1::oid::regclass)"
-			err := e.db.QueryRowContext(ctx, query, r.oid).Scan(&r.Density)
-			if err != nil {
+			if err := e.db.QueryRowContext(ctx, query, r.oid).Scan(&percent); err != nil {
 				return err
 			}
-			r.Density /= 100
-			if r.Bytes == 0 {
-				r.Density = -1
+			if r.Bytes > 0 {
+				r.Density = percent / 100
 			}
 			continue
 		}
 		var density, fragmentation float64
-		query := "SELECT avg_leaf_density, leaf_fragmentation, internal_pages + leaf_pages FROM " + schema + ".pgstatindex($1::oid::regclass)"
-		err := e.db.QueryRowContext(ctx, query, r.oid).Scan(&density, &fragmentation, &r.Pages)
-		if err != nil {
+		query := "SELECT avg_leaf_density, leaf_fragmentation, internal_pages + leaf_pages FROM " + schema +
+			".pgstatindex($1::oid::regclass)"
+		if err := e.db.QueryRowContext(ctx, query, r.oid).Scan(&density, &fragmentation, &r.Pages); err != nil {
 			return err
 		}
 		if !math.IsNaN(density) { // NaN for an index without leaves
@@ -201,34 +188,14 @@ func (e *postgres) flushCounters(ctx context.Context) error {
 	return nil
 }
 
-// findPostmaster finds the parent of the process that serves a connection.
-func (e *postgres) findPostmaster(backend int) {
-	if !isLocal(e.config.Host) {
-		e.add("PostgreSQL's CPU time is not known: it runs on another machine.")
-		return
-	}
+// postmaster returns the parent of the process that serves a connection.
+func postmaster(backend int) (int, error) {
+	// The number could be that of another process if the server is in a container.
 	child, err := readProcess(backend)
 	if err == nil && child.name == "postgres" {
-		// The number could be that of another process if the server is in a container.
-		parent, err := readProcess(child.parent)
-		if err == nil && parent.name == "postgres" {
-			if _, err = familyCPU(parent.pid); err == nil {
-				e.postmaster = parent.pid
-				return
-			}
+		if parent, err := readProcess(child.parent); err == nil && parent.name == "postgres" {
+			return parent.pid, nil
 		}
 	}
-	e.add("PostgreSQL's CPU time is not known: its processes are not visible from here.")
-}
-
-func (e *postgres) cpu() time.Duration {
-	if e.postmaster == 0 {
-		return -1
-	}
-	used, err := familyCPU(e.postmaster)
-	if err != nil {
-		e.add("PostgreSQL's CPU time is no longer known: %v.", err)
-		return -1
-	}
-	return used
+	return 0, errors.New("its processes are not visible from here")
 }

@@ -26,7 +26,7 @@ func place(e Engine) string {
 	if p, ok := e.(*postgres); ok {
 		return p.schema
 	}
-	return e.(*mariadb).name
+	return e.(*mariadb).place
 }
 
 func conn(t *testing.T, e Engine) *sql.Conn {

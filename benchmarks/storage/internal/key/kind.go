@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // Store is how a key is stored. The engine chooses the column type.
@@ -22,15 +23,24 @@ type Kind struct {
 	Name  string // in -keys, in files
 	Title string // in tables and charts
 	Store Store
+	// Length is that of a text, in bytes.
+	Length int
 
 	Counted  bool // the database makes the key, and none is sent
 	ReadBack bool // ... and the program reads it back
+	// Default is the function of PostgreSQL that makes a Counted key; empty: the database counts.
+	Default string
+	// Since is the first major version of the database that has Default; 0: all.
+	Since int
 	// Strict is SQLite's AUTOINCREMENT, which never reuses a number and stores the last one.
 	Strict bool
 	// Beside makes the key of a SQLite table a separate B-tree, as every type but INTEGER does.
 	Beside bool
-	// Only is the engine that has this kind; empty: all.
+	// Only is the dialect that has this kind; empty: all.
 	Only string
+	// Timed is set if sizes differ between runs, with one client too: the order of the keys depends on the time between
+	// rows, or on random numbers of the server.
+	Timed bool
 
 	source func(Config) (Source, error)
 }
@@ -46,6 +56,8 @@ type Config struct {
 	Seed    uint64 // seed of the random numbers
 	Client  int    // 0, 1, ...: each client has keys of its own
 	Clients int    // the number of clients, at least 1
+	// Last is the last number that explicit has used, shared by the clients of a table; nil: this is the only client.
+	Last *atomic.Int64
 }
 
 // New returns a source of keys, nil for keys that the database makes.
@@ -56,29 +68,37 @@ func (k Kind) New(c Config) (Source, error) {
 	return k.source(c)
 }
 
-// OnEngine reports whether the kind exists on an engine.
-func (k Kind) OnEngine(name string) bool { return k.Only == "" || k.Only == name }
+// OnEngine reports whether the kind exists on an engine, which is called by its dialect, with or without a version.
+func (k Kind) OnEngine(name string) bool { return strings.HasPrefix(name, k.Only) }
 
 // Kinds returns all kinds in the order of reports. The others are compared with the first.
 func Kinds() []Kind {
 	return []Kind{
 		{Name: "auto", Title: "auto-increment", Counted: true},
-		{Name: "auto-readback", Title: "auto-increment, read back", Counted: true, ReadBack: true},
-		{Name: "autoincrement", Title: "AUTOINCREMENT", Counted: true, Strict: true, Only: "sqlite"},
+		{Name: "auto-readback", Title: "auto-increment, key read back", Counted: true, ReadBack: true},
+		{Name: "autoincrement", Title: "AUTOINCREMENT, numbers never reused", Counted: true, Strict: true, Only: "sqlite"},
 		{Name: "explicit", Title: "1, 2, 3 sent by the client", source: counting},
 		{Name: "snowflake", Title: "snowflake", source: snowflakes},
-		{Name: "snowflake-workers", Title: "snowflake, several workers", source: workersInTurn},
-		{Name: "snowflake-53", Title: "snowflake, 53 bits", source: safeSnowflakes},
-		{Name: "snowflake-first", Title: "snowflake, worker bits on top", source: workerFirst},
-		{Name: "snowflake-reversed", Title: "snowflake, bits reversed", source: reversed},
-		{Name: "snowflake-bigint", Title: "snowflake in a bigint key", Beside: true, Only: "sqlite", source: snowflakes},
+		{Name: "snowflake-workers", Title: "snowflake, several workers", Timed: true, source: workersInTurn},
+		{Name: "snowflake-53", Title: "snowflake of 53 bits, for JavaScript", source: safeSnowflakes},
+		{Name: "snowflake-first", Title: "snowflake, worker before time", source: workerFirst},
+		{Name: "snowflake-reversed", Title: "snowflake, bits reversed", Timed: true, source: reversed},
+		{Name: "snowflake-bigint", Title: "snowflake in a bigint column", Beside: true, Only: "sqlite", source: snowflakes},
 		{Name: "uuidv7", Title: "UUIDv7", Store: UUID, source: uuidV7},
+		{
+			Name: "uuidv7-server", Title: "UUIDv7, made by the server", Store: UUID, Counted: true, Default: "uuidv7()",
+			Only: "postgres", Since: 18,
+		},
 		{Name: "uuidv4", Title: "UUIDv4", Store: UUID, source: uuidV4},
-		// Scenario change goes on with UUIDv7 after half of the rows.
+		// The scenario change goes on with UUIDv7 after half of the rows.
 		{Name: "uuidv4-to-v7", Title: "UUIDv4, then UUIDv7", Store: UUID, source: uuidV4},
-		{Name: "uuidv7-text", Title: "UUIDv7 as text", Store: Text, source: asText(uuidV7)},
-		{Name: "uuidv4-text", Title: "UUIDv4 as text", Store: Text, source: asText(uuidV4)},
-		{Name: "ulid-text", Title: "ULID as text", Store: Text, source: ulids},
+		{
+			Name: "uuidv4-server", Title: "UUIDv4, made by the server", Store: UUID, Counted: true,
+			Default: "gen_random_uuid()", Only: "postgres", Timed: true,
+		},
+		{Name: "uuidv7-text", Title: "UUIDv7 as text", Store: Text, Length: 36, source: asText(uuidV7)},
+		{Name: "uuidv4-text", Title: "UUIDv4 as text", Store: Text, Length: 36, source: asText(uuidV4)},
+		{Name: "ulid-text", Title: "ULID as text", Store: Text, Length: 26, source: ulids},
 	}
 }
 

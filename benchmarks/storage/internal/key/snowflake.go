@@ -3,23 +3,27 @@ package key
 import (
 	"context"
 	"math/bits"
+	"sync/atomic"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// counting sends the numbers that auto-increment would assign. It separates the cost of sending a key from that of its
-// value.
+// counting sends the numbers that auto-increment would assign: each statement of any client takes the next ones. It
+// separates the cost of sending a key from that of its value.
 func counting(c Config) (Source, error) {
-	return &counter{next: int64(c.Client) + 1, step: int64(max(c.Clients, 1))}, nil
+	if c.Last == nil {
+		c.Last = new(atomic.Int64)
+	}
+	return counter{c.Last}, nil
 }
 
-type counter struct{ next, step int64 }
+type counter struct{ last *atomic.Int64 }
 
-func (c *counter) Draw(dst []any) error {
+func (c counter) Draw(dst []any) error {
+	first := c.last.Add(int64(len(dst))) - int64(len(dst)) + 1
 	for i := range dst {
-		dst[i] = c.next
-		c.next += c.step
+		dst[i] = first + int64(i)
 	}
 	return nil
 }

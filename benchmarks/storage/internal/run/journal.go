@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/filelock"
+	"github.com/sqlflake/sqlflake/internal/filelock"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 

@@ -27,7 +27,7 @@ func runChange(ctx context.Context, b *Bench) (map[string]float64, error) {
 	if err := b.Create(ctx, table); err != nil {
 		return nil, err
 	}
-	source, err := b.source(0, 1)
+	source, err := b.source(0, 1, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 	}
 	in := Insert{Table: table, Batch: 1000, Fill: fillAccount}
 	var err error
-	if in.Source, err = b.source(0, 1); err != nil {
+	if in.Source, err = b.source(0, 1, nil); err != nil {
 		return nil, err
 	}
 	if b.Dialect() == "sqlite" {

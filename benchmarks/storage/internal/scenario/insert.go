@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
@@ -62,7 +63,11 @@ func (b *Bench) Do(ctx context.Context, in Insert) error {
 		}
 	}
 	clients := max(in.Clients, 1)
-	return concurrently(ctx, clients, func(ctx context.Context, client int) error { return b.client(ctx, in, client, clients) })
+	var last atomic.Int64
+	last.Store(int64(in.First))
+	return concurrently(ctx, clients, func(ctx context.Context, client int) error {
+		return b.client(ctx, in, client, clients, &last)
+	})
 }
 
 // concurrently calls f for each client. The first error ends the context of the others.
@@ -81,13 +86,13 @@ func concurrently(ctx context.Context, clients int, f func(ctx context.Context, 
 	return context.Cause(ctx)
 }
 
-// source returns the keys of one of several clients in this round.
-func (b *Bench) source(client, clients int) (key.Source, error) {
-	return b.Kind.New(key.Config{Seed: b.Options.Seed + uint64(b.Round), Client: client, Clients: clients})
+// source returns the keys of one of several clients in this round. last is for key.Config.
+func (b *Bench) source(client, clients int, last *atomic.Int64) (key.Source, error) {
+	return b.Kind.New(key.Config{Seed: b.Options.Seed + uint64(b.Round), Client: client, Clients: clients, Last: last})
 }
 
 // client inserts the rows first, first+clients, ... in batches.
-func (b *Bench) client(ctx context.Context, in Insert, client, clients int) (err error) {
+func (b *Bench) client(ctx context.Context, in Insert, client, clients int, last *atomic.Int64) (err error) {
 	conn, err := b.DB().Conn(ctx)
 	if err != nil {
 		return err
@@ -105,7 +110,7 @@ func (b *Bench) client(ctx context.Context, in Insert, client, clients int) (err
 	}
 	source := in.Source
 	if source == nil {
-		if source, err = b.source(client, clients); err != nil {
+		if source, err = b.source(client, clients, last); err != nil {
 			return err
 		}
 	}
@@ -216,7 +221,7 @@ func (w *writer) readBack(ctx context.Context) error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var id int64
+		var id any // int64, or a UUID as text
 		if err := rows.Scan(&id); err != nil {
 			return err
 		}

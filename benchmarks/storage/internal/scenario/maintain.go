@@ -30,7 +30,7 @@ var maintain = Scenario{
 // runMaintain dumps and rebuilds a table, and adds a quarter more rows.
 func runMaintain(ctx context.Context, b *Bench) (map[string]float64, error) {
 	table := b.Table("maintain", account)
-	source, err := b.source(0, 1)
+	source, err := b.source(0, 1, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ type mix struct {
 }
 
 func runMixed(ctx context.Context, b *Bench) (map[string]float64, error) {
-	source, err := b.source(0, 1)
+	source, err := b.source(0, 1, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -41,7 +39,7 @@ func runReplica(ctx context.Context, b *Bench) (map[string]float64, error) {
 	if err := b.Create(ctx, table); err != nil {
 		return nil, err
 	}
-	source, err := b.source(0, 1)
+	source, err := b.source(0, 1, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -53,19 +51,23 @@ func runReplica(ctx context.Context, b *Bench) (map[string]float64, error) {
 		return nil, err
 	}
 	in.First, in.Rows = in.Rows, b.Number("added")
-	if b.Dialect() == "mariadb" {
+	server, ok := b.Engine.(engine.Replicated)
+	if !ok {
 		return b.binlog(ctx, in)
 	}
 	start, err := b.position(ctx, "pg_current_wal_flush_lsn")
 	if err != nil {
 		return nil, err
 	}
-	r, refused := b.replicate(ctx, start)
-	if refused != nil && !errors.Is(refused, errors.ErrUnsupported) {
-		return nil, refused
-	}
+	conn, refused := server.Replication(ctx)
+	r := &receiver{conn: conn, at: start, done: make(chan error, 1)}
 	if refused == nil {
 		defer r.close()
+		if err := r.begin(ctx); err != nil {
+			return nil, err
+		}
+	} else if !errors.Is(refused, errors.ErrUnsupported) {
+		return nil, refused
 	}
 	if err := b.Do(ctx, in); err != nil {
 		return nil, err
@@ -85,7 +87,7 @@ func runReplica(ctx context.Context, b *Bench) (map[string]float64, error) {
 	select {
 	case err = <-r.done:
 	case <-time.After(time.Minute):
-		err = errors.New("the server has not sent its log within a minute")
+		return nil, errors.New("the server has not sent its log within a minute")
 	}
 	values["replica"] = float64(r.received) / float64(in.Rows)
 	return values, err
@@ -100,62 +102,49 @@ func (b *Bench) position(ctx context.Context, function string) (at int64, err er
 // receiver receives the write-ahead log as a replica does: https://www.postgresql.org/docs/current/protocol-replication.html.
 type receiver struct {
 	conn     *pgconn.PgConn
+	at       int64        // position of what comes next
 	end      atomic.Int64 // where to stop, once it is known
+	received int64        // bytes until end
 	done     chan error
-	received int64 // bytes until end
 }
 
-// replicate starts to receive from a position.
-func (b *Bench) replicate(ctx context.Context, start int64) (*receiver, error) {
-	var config *pgx.ConnConfig
-	err := b.pgx(ctx, func(conn *pgx.Conn) error { config = conn.Config(); return nil })
-	if err != nil {
-		return nil, err
-	}
-	config.RuntimeParams["replication"] = "true"
-	conn, err := pgconn.ConnectConfig(ctx, &config.Config)
-	if err != nil {
-		text := err.Error()
-		return nil, engine.Unsupported("the server accepts no replica from here, which would receive the write-ahead log: %s",
-			strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]))
-	}
-	r := &receiver{conn: conn, done: make(chan error, 1)}
+// begin receives in the background.
+func (r *receiver) begin(ctx context.Context) error {
 	r.end.Store(math.MaxInt64)
-	conn.Frontend().Send(&pgproto3.Query{String: fmt.Sprintf("START_REPLICATION PHYSICAL %X/%X", start>>32, uint32(start))})
-	if err := conn.Frontend().Flush(); err != nil {
-		r.close()
-		return nil, err
+	start := fmt.Sprintf("START_REPLICATION PHYSICAL %X/%X", r.at>>32, uint32(r.at)) //nolint:gosec // the lower half
+	r.conn.Frontend().Send(&pgproto3.Query{String: start})
+	if err := r.conn.Frontend().Flush(); err != nil {
+		return err
 	}
-	go func() { r.done <- r.receive(ctx, start) }()
-	return r, nil
+	go func() { r.done <- r.receive(ctx) }()
+	return nil
 }
 
-func (r *receiver) receive(ctx context.Context, at int64) error {
-	for at < r.end.Load() {
+func (r *receiver) receive(ctx context.Context) error {
+	for r.at < r.end.Load() {
 		message, err := r.conn.ReceiveMessage(ctx)
 		if err != nil {
 			return fmt.Errorf("receive the log: %w", err)
 		}
-		copied, ok := message.(*pgproto3.CopyData)
-		if failed, is := message.(*pgproto3.ErrorResponse); is {
-			return fmt.Errorf("receive the log: %w", pgconn.ErrorResponseToPgError(failed))
-		} else if !ok {
-			continue
-		}
-		const header = 1 + 3*8 // type, start of the data, end of the log, time
-		switch data := copied.Data; data[0] {
-		case 'w':
-			r.received += int64(len(data) - header)
-			at = int64(binary.BigEndian.Uint64(data[1:])) + int64(len(data)-header) //nolint:gosec // below 2^63
-		case 'k': // the server may ask whether the replica lives
-			reply := binary.BigEndian.AppendUint64([]byte{'r'}, uint64(at)) //nolint:gosec // positive
-			r.conn.Frontend().Send(&pgproto3.CopyData{Data: append(reply, make([]byte, 3*8+1)...)})
+		switch m := message.(type) {
+		case *pgproto3.ErrorResponse:
+			return fmt.Errorf("receive the log: %w", pgconn.ErrorResponseToPgError(m))
+		case *pgproto3.CopyData:
+			const header = 1 + 3*8 // type, start of the data, end of the log, time
+			if m.Data[0] == 'w' {
+				r.received += int64(len(m.Data) - header)
+				r.at = int64(binary.BigEndian.Uint64(m.Data[1:])) + int64(len(m.Data)-header) //nolint:gosec // below 2^63
+				continue
+			}
+			// The server asks whether the replica lives.
+			reply := append(binary.BigEndian.AppendUint64([]byte{'r'}, uint64(r.at)), make([]byte, 3*8+1)...) //nolint:gosec // positive
+			r.conn.Frontend().Send(&pgproto3.CopyData{Data: reply})
 			if err := r.conn.Frontend().Flush(); err != nil {
 				return err
 			}
 		}
 	}
-	r.received -= at - r.end.Load()
+	r.received -= r.at - r.end.Load()
 	return nil
 }
 

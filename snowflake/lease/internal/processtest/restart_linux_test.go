@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/tempdir"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
@@ -44,17 +45,18 @@ func newCluster(t *testing.T) *cluster {
 		}
 		skip("no PostgreSQL to restart: initdb is neither in PATH nor in /usr/lib/postgresql, or SNOWFLAKE_TEST_POSTGRES=off")
 	}
-	// testdb removes folders with this name that a killed test has left.
-	dir, err := os.MkdirTemp("", fmt.Sprintf("sqlflake-pg-%d-", os.Getpid())) //nolint:usetesting // t.TempDir lets no other user in
+	// testdb removes such folders that a killed test has left.
+	temporary, err := tempdir.New("", tempdir.Server)
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir := temporary.Path
 	c := &cluster{bin: filepath.Dir(found[0]), dir: dir}
 	t.Cleanup(func() {
 		if c.server != nil {
 			c.stop(t, syscall.SIGQUIT)
 		}
-		_ = os.RemoveAll(dir)
+		_ = temporary.Remove()
 	})
 	if os.Geteuid() == 0 {
 		account, err := user.Lookup("postgres")

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package server
+package dbserver
 
 import "syscall"
 

@@ -8,22 +8,17 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"time"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/filelock"
+	"github.com/sqlflake/sqlflake/internal/filelock"
 )
 
-// The prefixes of the folders' names: of a database file or a report, and of a server.
+// The prefixes of the folders' names: of a benchmark's files, and of a database server.
 const (
 	Files  = "sqlflake-storage-"
 	Server = "sqlflake-srv-" // short, because the path of a socket in it has a limit of about 100 bytes
 )
 
-const (
-	lockName = "lock"
-	// young is the age below which a folder may not be locked yet.
-	young = time.Minute
-)
+const lockName = "lock"
 
 // Dir is a folder with its lock.
 type Dir struct {
@@ -31,7 +26,8 @@ type Dir struct {
 	lock *os.File
 }
 
-// New creates a folder in parent; empty: in the system's folder for temporary files.
+// New creates a folder in parent; empty: in the system's folder for temporary files. Its name is the prefix and a
+// number.
 func New(parent, prefix string) (*Dir, error) {
 	path, err := os.MkdirTemp(parent, prefix)
 	if err != nil {
@@ -41,7 +37,10 @@ func New(parent, prefix string) (*Dir, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(path))
 	}
-	if err := filelock.Lock(file); err != nil {
+	if err = filelock.Lock(file); err == nil {
+		_, err = file.WriteString("locked\n") // an empty file tells Clean that the lock is not held yet
+	}
+	if err != nil {
 		return nil, errors.Join(err, file.Close(), os.RemoveAll(path))
 	}
 	return &Dir{Path: path, lock: file}, nil
@@ -80,16 +79,15 @@ func each(parent, prefix string, f func(path string)) {
 		return
 	}
 	for _, entry := range entries {
-		info, err := entry.Info()
-		if err != nil || !entry.IsDir() || !name.MatchString(entry.Name()) || time.Since(info.ModTime()) < young {
+		if !entry.IsDir() || !name.MatchString(entry.Name()) {
 			continue
 		}
 		path := filepath.Join(parent, entry.Name())
 		file, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR, 0)
 		if err != nil {
-			continue // in use, or not a folder of New
+			continue // not a folder of New
 		}
-		if filelock.Lock(file) == nil {
+		if info, err := file.Stat(); err == nil && info.Size() > 0 && filelock.Lock(file) == nil {
 			f(path)
 		}
 		_ = file.Close()

@@ -1,17 +1,12 @@
 //go:build !unix
 
-package server
+package dbserver
 
 import (
 	"context"
 	"fmt"
 )
 
-type (
-	postgres struct{}
-	mariadb  struct{}
-)
-
-func start(context.Context, any) (*Server, error) {
+func start(context.Context, kind, Config) (*Server, error) {
 	return nil, fmt.Errorf("%w: temporary servers need Unix", ErrNotInstalled)
 }

@@ -1,0 +1,174 @@
+// Package dbserver starts temporary PostgreSQL and MariaDB servers, for tests and benchmarks. The files and the socket
+// of a server are in a temporary folder, which is removed at the end. It has no network address.
+package dbserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ErrNotInstalled is returned by Start if the programs of a server are missing.
+var ErrNotInstalled = errors.New("the server is not installed")
+
+// Config is the server to start.
+type Config struct {
+	// Name is "postgres" or "mariadb".
+	Name string
+	// Folder has the programs, or has folders such as bin that do. Empty: PATH and the folders of packages.
+	Folder string
+	// CacheMiB is the size of shared_buffers or innodb_buffer_pool_size. 0: the server's default.
+	CacheMiB int
+	// NoSync makes commits fast: nothing waits for the disk. Files are lost when the machine crashes.
+	NoSync bool
+}
+
+// Server is a running server.
+type Server struct {
+	// DSN is for github.com/jackc/pgx or github.com/go-sql-driver/mysql.
+	DSN string
+	// Dir is the server's folder.
+	Dir string
+
+	stop func() error
+}
+
+// Stop ends the server and removes its folder.
+func (s *Server) Stop() error { return s.stop() }
+
+// Start starts a server and returns when it answers. If ctx ends before, everything is removed. Later the server ends
+// with Stop, and on Linux also with this process, but not with ctx. Folders of killed processes are removed.
+func Start(ctx context.Context, c Config) (*Server, error) {
+	k, ok := kinds[c.Name]
+	if !ok {
+		return nil, fmt.Errorf("unknown server %q; there are postgres, mariadb", c.Name)
+	}
+	return start(ctx, k, c)
+}
+
+// kind is what differs between servers.
+type kind struct {
+	install, serve string   // programs: the first creates the files
+	folders        []string // patterns of the folders where packages install them, beside PATH
+	account        string   // that the server uses if this process is root
+
+	installed func(data string) []string                    // arguments
+	serves    func(dir, data string, cacheMiB int) []string // arguments
+	noSync    []string                                      // more of them
+	dsn       func(dir string) string
+	ready     func(dir, data string) bool
+	end       syscall.Signal // ends it at once, with no regard to its files
+}
+
+var kinds = map[string]kind{
+	"postgres": {
+		install: "initdb", serve: "postgres", account: "postgres",
+		folders: []string{ // Debian, Red Hat, Homebrew
+			"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin",
+			"/usr/local/opt/postgresql@*/bin",
+		},
+		installed: func(data string) []string {
+			return []string{"-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"}
+		},
+		serves: func(dir, data string, cacheMiB int) []string {
+			list := []string{"-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "max_connections=200"}
+			if cacheMiB > 0 {
+				list = append(list, "-c", fmt.Sprintf("shared_buffers=%dMB", cacheMiB))
+			}
+			return list
+		},
+		noSync: []string{"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"},
+		dsn: func(dir string) string {
+			return "postgres://postgres@/postgres?" + url.Values{"host": {dir}, "sslmode": {"disable"}}.Encode()
+		},
+		// As pg_ctl does: the last line of the file is the server's state.
+		ready: func(_, data string) bool {
+			text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
+			return err == nil && strings.HasSuffix(strings.TrimSpace(string(text)), "\nready")
+		},
+		end: syscall.SIGQUIT, // the immediate shutdown
+	},
+	"mariadb": {
+		install: "mariadb-install-db", serve: "mariadbd", account: "mysql",
+		folders: []string{
+			"/usr/bin", "/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/opt/mariadb/bin",
+			"/usr/local/opt/mariadb/bin",
+		},
+		installed: func(data string) []string {
+			return []string{
+				"--no-defaults", "--datadir=" + data, "--auth-root-authentication-method=normal", "--skip-test-db",
+				"--skip-name-resolve",
+			}
+		},
+		serves: func(dir, data string, cacheMiB int) []string {
+			list := []string{
+				"--no-defaults", "--datadir=" + data, "--socket=" + filepath.Join(dir, "socket"), "--skip-networking",
+				"--pid-file=" + filepath.Join(dir, "pid"), "--tmpdir=" + dir, "--local-infile=1", "--max-connections=200",
+			}
+			if cacheMiB > 0 {
+				list = append(list, fmt.Sprintf("--innodb-buffer-pool-size=%dM", cacheMiB))
+			}
+			return list
+		},
+		noSync: []string{"--innodb-flush-log-at-trx-commit=0"},
+		dsn:    func(dir string) string { return "root@unix(" + filepath.Join(dir, "socket") + ")/" },
+		// The server begins each connection with a packet: a header of 4 bytes, then 10 for a greeting or 255 for an error.
+		ready: func(dir, _ string) bool {
+			conn, err := net.DialTimeout("unix", filepath.Join(dir, "socket"), time.Second)
+			if err != nil {
+				return false
+			}
+			defer conn.Close()
+			var packet [5]byte
+			_ = conn.SetDeadline(time.Now().Add(time.Second)) // an error appears in Read
+			_, err = conn.Read(packet[:])
+			return err == nil && packet[4] == 10
+		},
+		end: syscall.SIGKILL, // after SIGTERM it would write all pages first
+	},
+}
+
+// find returns the paths of the two programs, from the same folder if it has both.
+func (k kind) find(folder string) (install, serve string, err error) {
+	list, where := filepath.SplitList(os.Getenv("PATH")), "PATH or the folders of packages"
+	if folder == "" {
+		for _, pattern := range k.folders {
+			matches, _ := filepath.Glob(pattern) // fails for a bad pattern only
+			list = append(list, matches...)
+		}
+	} else {
+		where = folder
+		if folder, err = filepath.Abs(folder); err != nil {
+			return "", "", err
+		}
+		list = nil
+		for _, below := range []string{"", "bin", "sbin", "scripts"} {
+			list = append(list, filepath.Join(folder, below))
+		}
+	}
+	for _, dir := range list {
+		serve = filepath.Join(dir, k.serve)
+		if !isProgram(serve) {
+			continue
+		}
+		for _, beside := range append([]string{dir}, list...) {
+			if install = filepath.Join(beside, k.install); isProgram(install) {
+				return install, serve, nil
+			}
+		}
+	}
+	return "", "", fmt.Errorf("%w: %s and %s are not in %s", ErrNotInstalled, k.install, k.serve, where)
+}
+
+func isProgram(path string) bool {
+	_, err := exec.LookPath(path)
+	return err == nil && filepath.IsAbs(path)
+}

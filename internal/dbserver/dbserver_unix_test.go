@@ -1,0 +1,204 @@
+//go:build unix
+
+package dbserver
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/sqlflake/sqlflake/internal/tempdir"
+)
+
+var drivers = map[string]string{"postgres": "pgx", "mariadb": "mysql"} // of each server
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// shortTemp makes a folder for temporary files that any user may enter, unlike t.TempDir, with a name short enough for
+// the path of a socket.
+func shortTemp(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "srv") //nolint:usetesting // t.TempDir is too long, and closed to others
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	must(t, os.Chmod(dir, 0o755))
+	t.Setenv("TMPDIR", dir)
+	return dir
+}
+
+func wantEmpty(t *testing.T, dir string) {
+	t.Helper()
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestAServerHasItsCacheAndIsRemoved(t *testing.T) {
+	cache := map[string]string{
+		"postgres": "SELECT setting::bigint / 128 FROM pg_settings WHERE name = 'shared_buffers'",
+		"mariadb":  "SELECT @@innodb_buffer_pool_size DIV 1048576",
+	}
+	noSync := map[string][2]string{
+		"postgres": {"SHOW fsync", "off"}, "mariadb": {"SELECT @@innodb_flush_log_at_trx_commit", "0"},
+	}
+	for name, driver := range drivers {
+		t.Run(name, func(t *testing.T) {
+			temp := shortTemp(t)
+			s, err := Start(t.Context(), Config{Name: name, CacheMiB: 16, NoSync: true})
+			if errors.Is(err, ErrNotInstalled) {
+				t.Skip(err)
+			}
+			must(t, err)
+			db, err := sql.Open(driver, s.DSN)
+			must(t, err)
+			defer db.Close()
+			for query, want := range map[string]string{cache[name]: "16", noSync[name][0]: noSync[name][1]} {
+				var got string
+				must(t, db.QueryRowContext(t.Context(), query).Scan(&got)) // the first attempt: Start has waited
+				if got != want {
+					t.Errorf("%s: %s, want %s", query, got, want)
+				}
+			}
+			if info, err := os.Stat(s.Dir); err != nil || info.Mode().Perm() != 0o700 {
+				t.Errorf("folder of mode %v, %v, want 0700", info.Mode(), err)
+			}
+			must(t, s.Stop())
+			wantEmpty(t, temp)
+		})
+	}
+}
+
+func TestNothingIsLeftOfAStartThatIsCancelled(t *testing.T) {
+	for name := range drivers {
+		for _, after := range []time.Duration{0, 100 * time.Millisecond, 600 * time.Millisecond} {
+			t.Run(fmt.Sprint(name, after), func(t *testing.T) {
+				temp := shortTemp(t)
+				ctx, cancel := context.WithTimeout(t.Context(), after)
+				defer cancel()
+				s, err := Start(ctx, Config{Name: name})
+				switch {
+				case errors.Is(err, ErrNotInstalled):
+					t.Skip(err)
+				case err == nil: // the server was faster
+					must(t, s.Stop())
+				case !errors.Is(err, context.DeadlineExceeded):
+					t.Error(err)
+				}
+				wantEmpty(t, temp)
+			})
+		}
+	}
+}
+
+// programs makes a folder with programs that run a line of shell.
+func programs(t *testing.T, lines map[string]string) string {
+	t.Helper()
+	dir := shortTemp(t)
+	must(t, os.Mkdir(filepath.Join(dir, "bin"), 0o755))
+	for name, line := range lines {
+		must(t, os.WriteFile(filepath.Join(dir, "bin", name), []byte("#!/bin/sh\n"+line+"\n"), 0o755)) //nolint:gosec // programs
+	}
+	return dir
+}
+
+func TestAnErrorSaysWhyAndNothingIsLeft(t *testing.T) {
+	fail := "echo the reason; exit 1"
+	for name, c := range map[string]struct {
+		lines map[string]string
+		want  string
+	}{
+		"initdb fails":    {map[string]string{"initdb": fail, "postgres": "exit 0"}, "initdb: exit status 1: the reason"},
+		"postgres ends":   {map[string]string{"initdb": "exit 0", "postgres": fail}, "postgres has ended: the reason"},
+		"initdb is amiss": {map[string]string{"postgres": fail}, "initdb and postgres are not in "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := programs(t, c.lines)
+			_, err := Start(t.Context(), Config{Name: "postgres", Folder: folder})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+			must(t, os.RemoveAll(filepath.Join(folder, "bin")))
+			wantEmpty(t, folder)
+		})
+	}
+}
+
+// TestChildStartsAServer is the process that TestAServerEndsWithItsProcess kills.
+func TestChildStartsAServer(t *testing.T) {
+	name := os.Getenv("SERVER_CHILD")
+	if name == "" {
+		t.Skip("it is for a child")
+	}
+	s, err := Start(t.Context(), Config{Name: name})
+	must(t, err)
+	fmt.Println("dir:", s.Dir)
+	select {}
+}
+
+func TestAServerEndsWithItsProcessAndIsRemovedLater(t *testing.T) {
+	if _, err := os.Stat("/proc/self"); err != nil {
+		t.Skip("only Linux ends a child with its parent")
+	}
+	for name := range drivers {
+		t.Run(name, func(t *testing.T) {
+			temp := shortTemp(t)
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestChildStartsAServer$", "-test.v")
+			cmd.Env = append(os.Environ(), "SERVER_CHILD="+name)
+			out, err := cmd.StdoutPipe()
+			must(t, err)
+			must(t, cmd.Start())
+			var dir string
+			lines := bufio.NewScanner(out)
+			for dir == "" && lines.Scan() {
+				_, dir, _ = strings.Cut(lines.Text(), "dir: ")
+			}
+			if dir == "" {
+				_ = cmd.Wait()
+				t.Skip("no server")
+			}
+			pid := serverPID(t, dir)
+			if removed, err := tempdir.Clean("", tempdir.Server); err != nil || len(removed) > 0 {
+				t.Errorf("removed %v of a server that runs, %v", removed, err)
+			}
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait() // "signal: killed"
+			for deadline := time.Now().Add(time.Minute); syscall.Kill(pid, 0) == nil; time.Sleep(20 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("process %d has outlived the one that started it", pid)
+				}
+			}
+			_, err = tempdir.Clean("", tempdir.Server) // as the next Start does
+			must(t, err)
+			wantEmpty(t, temp)
+		})
+	}
+}
+
+func serverPID(t *testing.T, dir string) (pid int) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "data/postmaster.pid"))
+	if err != nil {
+		text, err = os.ReadFile(filepath.Join(dir, "pid"))
+	}
+	must(t, err)
+	_, err = fmt.Sscan(string(text), &pid)
+	must(t, err)
+	return pid
+}

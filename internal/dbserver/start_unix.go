@@ -1,0 +1,153 @@
+//go:build unix
+
+package dbserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/tempdir"
+)
+
+const (
+	startTimeout = time.Minute     // to create the files and answer
+	stopTimeout  = 10 * time.Second
+	maxLog       = 2000 // bytes of a log in an error
+)
+
+// instance is a server that starts, runs or ends.
+type instance struct {
+	kind
+	dir    *tempdir.Dir
+	owner  *syscall.Credential // nil: the user of this process
+	server *os.Process
+	exited chan struct{} // closed when the server has ended
+}
+
+func start(ctx context.Context, k kind, c Config) (*Server, error) {
+	install, serve, err := k.find(c.Folder)
+	if err != nil {
+		return nil, err
+	}
+	_, _ = tempdir.Clean("", tempdir.Server) // best effort
+	dir, err := tempdir.New("", tempdir.Server)
+	if err != nil {
+		return nil, err
+	}
+	i := &instance{kind: k, dir: dir, exited: make(chan struct{})}
+	if err := i.start(ctx, install, serve, c); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, errors.Join(err, i.stop())
+	}
+	return &Server{DSN: k.dsn(dir.Path), Dir: dir.Path, stop: i.stop}, nil
+}
+
+func (i *instance) start(ctx context.Context, install, serve string, c Config) error {
+	if err := i.chooseOwner(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	data := filepath.Join(i.dir.Path, "data")
+	files := i.command(ctx, install, i.installed(data)...)
+	files.Cancel = func() error { return syscall.Kill(-files.Process.Pid, syscall.SIGKILL) } // its children too
+	files.WaitDelay = time.Second
+	if out, err := files.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", i.kind.install, err, tail(out))
+	}
+	log, err := os.Create(filepath.Join(i.dir.Path, "log"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }() // the server has its own descriptor
+	args := i.serves(i.dir.Path, data, c.CacheMiB)
+	if c.NoSync {
+		args = append(args, i.noSync...)
+	}
+	server := i.command(context.Background(), serve, args...)
+	server.Stdout, server.Stderr = log, log
+	endWithParent(server.SysProcAttr, i.end)
+	started := make(chan error)
+	go func() {
+		// The kernel signals a child when the thread that started it ends, so this thread must live.
+		runtime.LockOSThread()
+		err := server.Start()
+		started <- err
+		if err == nil {
+			_ = server.Wait() // the log is more useful than the exit code
+			close(i.exited)
+		}
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	i.server = server.Process
+	for !i.ready(i.dir.Path, data) {
+		select {
+		case <-i.exited:
+			out, _ := os.ReadFile(log.Name())
+			return fmt.Errorf("%s has ended: %s", i.kind.serve, tail(out))
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not answer: %w", i.kind.serve, ctx.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+func (i *instance) stop() error {
+	if i.server != nil {
+		_ = i.server.Signal(i.end) // an error means that it has ended
+		select {
+		case <-i.exited:
+		case <-time.After(stopTimeout):
+			_ = i.server.Kill()
+			<-i.exited
+		}
+	}
+	return i.dir.Remove()
+}
+
+func (i *instance) command(ctx context.Context, path string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Dir = i.dir.Path // the owner may have no access to the working directory
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "TMPDIR="+i.dir.Path)
+	// In its own process group: Ctrl-C in the terminal reaches only this process, which then stops the server.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: i.owner, Setpgid: true}
+	return cmd
+}
+
+// chooseOwner gives the folder to an unprivileged account if this process is root: servers refuse to run as root.
+func (i *instance) chooseOwner() error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	account, err := user.Lookup(i.account)
+	if err != nil {
+		if account, err = user.Lookup("nobody"); err != nil {
+			return fmt.Errorf("the server refuses to run as root, and there is no user %s or nobody", i.account)
+		}
+	}
+	uid, err := strconv.ParseUint(account.Uid, 10, 32)
+	gid, failed := strconv.ParseUint(account.Gid, 10, 32)
+	if err := errors.Join(err, failed); err != nil {
+		return fmt.Errorf("user %s: %w", account.Username, err)
+	}
+	i.owner = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return os.Chown(i.dir.Path, int(uid), int(gid))
+}
+
+// tail returns the end of a program's output.
+func tail(out []byte) string { return strings.TrimSpace(string(out[max(len(out)-maxLog, 0):])) }
