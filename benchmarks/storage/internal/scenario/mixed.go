@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -84,19 +83,20 @@ func (m *mix) client(ctx context.Context, client, clients, n int) error {
 		w.source = m
 	}
 	defer w.close()
-	var statements [2]*sql.Stmt // read and update
-	for i, text := range []string{
-		fmt.Sprintf("SELECT name, amount, created_at FROM %s WHERE id = %s", m.table.Name, m.b.Placeholder(1)),
-		m.b.updateText(m.table.Name),
-	} {
-		if statements[i], err = conn.PrepareContext(ctx, text); err != nil {
-			return fmt.Errorf("%s: %w", text, err)
-		}
-		defer func() { _ = statements[i].Close() }()
+	get, err := conn.PrepareContext(ctx, fmt.Sprintf("SELECT name, amount, created_at FROM %s WHERE id = %s",
+		m.table.Name, m.b.Placeholder(1)))
+	if err != nil {
+		return err
 	}
+	defer func() { _ = get.Close() }()
+	set, err := conn.PrepareContext(ctx, m.b.updateText(m.table.Name))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = set.Close() }()
 	random := rand.New(rand.NewPCG(m.b.Options.Seed, uint64(client))) //nolint:gosec // a benchmark's choice of rows
 	newest := m.ids[max(len(m.ids)-recent, 0):]
-	took := make([]time.Duration, 0, n/clients+1)
+	var took []time.Duration
 	for i := client; i < n; i += clients {
 		start := time.Now()
 		switch len(took) % 4 {
@@ -104,11 +104,11 @@ func (m *mix) client(ctx context.Context, client, clients, n int) error {
 			var name string
 			var amount, created int64
 			id := m.b.Value(m.ids[random.IntN(len(m.ids))])
-			err = statements[0].QueryRowContext(ctx, id).Scan(&name, &amount, &created)
+			err = get.QueryRowContext(ctx, id).Scan(&name, &amount, &created)
 		case 1:
 			err = w.write(ctx, 1, len(m.ids)+i, 1)
 		case 3:
-			_, err = statements[1].ExecContext(ctx, m.b.Value(newest[random.IntN(len(newest))]))
+			_, err = set.ExecContext(ctx, m.b.Value(newest[random.IntN(len(newest))]))
 		}
 		if err != nil {
 			return err

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -123,7 +122,7 @@ func (b *Bench) partition(ctx context.Context, name, from string, ids []any) err
 	return b.run(ctx, append(list, "INSERT INTO "+name+" SELECT * FROM "+from)...)
 }
 
-// readRange adds the time to read 1,000 rows, the pages accessed for it, and the size of the index.
+// readRange adds the time to read 1,000 rows, the pages accessed for it, and on PostgreSQL the size of the index.
 func (b *Bench) readRange(ctx context.Context, values map[string]float64, table, by string, ids []any) error {
 	r := &reader{b: b, table: table, ids: ids, values: values}
 	first := (len(ids) - neighbours) / 2
@@ -137,26 +136,14 @@ func (b *Bench) readRange(ctx context.Context, values map[string]float64, table,
 	if err == nil {
 		err = r.pages(ctx, "pages", text, args...)
 	}
-	return errors.Join(err, b.indexUsed(ctx, values, table, by, len(ids)))
-}
-
-// indexUsed adds the bytes of the index that finds the rows. MariaDB's clustered index has the rows in it and does not
-// count.
-func (b *Bench) indexUsed(ctx context.Context, values map[string]float64, table, by string, rows int) error {
-	if b.Dialect() == "postgres" {
-		var bytes int64
-		err := b.DB().QueryRowContext(ctx, `SELECT sum(pg_relation_size(indexrelid)) FROM pg_index
-			WHERE indisprimary = $2 AND indrelid IN (SELECT relid FROM pg_partition_tree($1) UNION SELECT CAST($1 AS regclass))`,
-			table, by == "key" || by == "partition").Scan(&bytes)
-		values["index_used"] = float64(bytes) / float64(rows)
+	if err != nil || b.Dialect() != "postgres" {
 		return err
 	}
-	if by != "time" {
-		return nil
-	}
-	sizes := map[string]float64{}
-	err := b.Sizes(ctx, sizes, table, rows)
-	values["index_used"] = sizes["bytes_secondary"]
+	var bytes int64
+	err = b.DB().QueryRowContext(ctx, `SELECT sum(pg_relation_size(indexrelid)) FROM pg_index
+		WHERE indisprimary = $2 AND indrelid IN (SELECT relid FROM pg_partition_tree($1) UNION SELECT CAST($1 AS regclass))`,
+		table, by == "key" || by == "partition").Scan(&bytes)
+	values["index_used"] = float64(bytes) / float64(len(ids))
 	return err
 }
 

@@ -62,7 +62,7 @@ func runReplica(ctx context.Context, b *Bench) (map[string]float64, error) {
 	conn, refused := server.Replication(ctx)
 	r := &receiver{conn: conn, at: start, done: make(chan error, 1)}
 	if refused == nil {
-		defer r.close()
+		defer func() { _ = conn.Conn().Close() }() // also while it receives
 		if err := r.begin(ctx); err != nil {
 			return nil, err
 		}
@@ -146,12 +146,6 @@ func (r *receiver) receive(ctx context.Context) error {
 	}
 	r.received -= r.at - r.end.Load()
 	return nil
-}
-
-func (r *receiver) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	_ = r.conn.Close(ctx) // the server ends the session
 }
 
 func (b *Bench) binlog(ctx context.Context, in Insert) (map[string]float64, error) {

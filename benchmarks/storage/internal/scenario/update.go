@@ -87,6 +87,7 @@ func (b *Bench) update(ctx context.Context, table string, ids []any) error {
 		if err != nil {
 			return err
 		}
+		defer func() { _ = statement.Close() }()
 		for _, id := range part {
 			if _, err := statement.ExecContext(ctx, id); err != nil {
 				return fmt.Errorf("%s: %w", text, err)
