@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	startTimeout = time.Minute     // to create the files and answer
+	startTimeout = time.Minute // to create the files and answer
 	stopTimeout  = 10 * time.Second
 	maxLog       = 2000 // bytes of a log in an error
 )
@@ -72,7 +72,10 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 		return err
 	}
 	defer func() { _ = log.Close() }() // the server has its own descriptor
-	args := i.serves(i.dir.Path, data, c.CacheMiB)
+	args := i.serves(i.dir.Path, data)
+	if c.CacheMiB > 0 {
+		args = append(args, fmt.Sprintf(i.cache, c.CacheMiB))
+	}
 	if c.NoSync {
 		args = append(args, i.noSync...)
 	}

@@ -44,16 +44,19 @@ func (b *base) Drop(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// settings returns the version and the results of a query for each name.
-func (b *base) settings(ctx context.Context, version, query string, names ...string) ([]Setting, error) {
-	settings := []Setting{{"version", version}}
+// settings returns the version, after the product's name, and the results of a query for each name.
+func (b *base) settings(ctx context.Context, product, version, query string, names ...string) ([]Setting, error) {
+	settings := []Setting{{Name: "version"}}
+	queries := []string{version}
 	for _, name := range names {
-		one := Setting{Name: name}
-		if err := b.db.QueryRowContext(ctx, query+name).Scan(&one.Value); err != nil {
-			return nil, fmt.Errorf("%s%s: %w", query, name, err)
-		}
-		settings = append(settings, one)
+		settings, queries = append(settings, Setting{Name: name}), append(queries, query+name)
 	}
+	for i, query := range queries {
+		if err := b.db.QueryRowContext(ctx, query).Scan(&settings[i].Value); err != nil {
+			return nil, fmt.Errorf("%s: %w", query, err)
+		}
+	}
+	settings[0].Value = product + settings[0].Value
 	return settings, nil
 }
 
@@ -146,19 +149,19 @@ type words struct {
 // statements returns CREATE TABLE and CREATE INDEX for a table.
 func (w words) statements(t Table) []string {
 	parts := []string{w.quote("id") + " " + w.key(t)}
+	var references []string
 	for _, c := range t.Columns {
 		columnType := w.columns[c.Type]
 		if c.Type == Key {
 			columnType = w.like(t)
 		}
 		parts = append(parts, w.quote(c.Name)+" "+columnType+" NOT NULL")
-	}
-	for _, c := range t.Columns {
 		if c.References != "" {
-			parts = append(parts, fmt.Sprintf("FOREIGN KEY (%s) REFERENCES %s (%s)",
+			references = append(references, fmt.Sprintf("FOREIGN KEY (%s) REFERENCES %s (%s)",
 				w.quote(c.Name), w.quote(c.References), w.quote("id")))
 		}
 	}
+	parts = append(parts, references...)
 	list := []string{fmt.Sprintf("CREATE TABLE %s (%s)%s", w.quote(t.Name), strings.Join(parts, ", "), w.after)}
 	for _, index := range t.Indexes {
 		list = append(list, fmt.Sprintf("CREATE INDEX %s ON %s (%s)", w.quote(t.Name+"_"+strings.Join(index, "_")),

@@ -148,44 +148,52 @@ type Config struct {
 	Durable bool
 }
 
+// server is an engine on a server, connected by open.
+type server interface {
+	Engine
+	open(ctx context.Context, durable bool) error
+	cleanup(ctx context.Context) (removed []string, kept []Kept, err error)
+}
+
+func newServer(name string, c Config) (server, error) {
+	switch name {
+	case "postgres":
+		return newPostgres(name, c.Postgres)
+	case "postgres18":
+		return newPostgres(name, c.Postgres18)
+	case "mariadb":
+		return newMariaDB(c.MariaDB)
+	}
+	return nil, fmt.Errorf("unknown database %q; there are %v", name, Names())
+}
+
 // Open opens an engine and creates its place.
 func Open(ctx context.Context, name string, c Config) (Engine, error) {
-	switch name {
-	case "sqlite":
+	if name == "sqlite" {
 		return openSQLite(ctx, c)
-	case "postgres":
-		return openPostgres(ctx, name, c.Postgres, c.Durable)
-	case "postgres18":
-		return openPostgres(ctx, name, c.Postgres18, c.Durable)
-	case "mariadb":
-		return openMariaDB(ctx, c)
-	default:
-		return nil, fmt.Errorf("unknown database %q; there are %v", name, Names())
 	}
+	e, err := newServer(name, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.open(ctx, c.Durable); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
 }
 
 // Cleanup removes the places of killed runs: those with the tool's name and comment whose process on this machine has
 // ended and in which no session is open.
 func Cleanup(ctx context.Context, name string, c Config) (removed []string, kept []Kept, err error) {
-	dsn := c.Postgres
-	switch name {
-	case "sqlite":
+	if name == "sqlite" {
 		removed, err = tempdir.Clean(c.SQLiteDir, tempdir.Files)
 		return removed, nil, err
-	case "mariadb":
-		e, err := newMariaDB(c.MariaDB)
-		if err != nil {
-			return nil, nil, err
-		}
-		return e.host.cleanup(ctx)
-	case "postgres18":
-		dsn = c.Postgres18
 	}
-	e, err := newPostgres(name, dsn)
+	e, err := newServer(name, c)
 	if err != nil {
 		return nil, nil, err
 	}
-	return e.host.cleanup(ctx)
+	return e.cleanup(ctx)
 }
 
 // Unsupported returns an error that is errors.ErrUnsupported: something that a database or its user cannot do. Its text

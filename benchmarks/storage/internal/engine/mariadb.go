@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -18,12 +16,9 @@ import (
 
 // mariadb is a database of its own on a MariaDB or MySQL server. Tables use InnoDB.
 type mariadb struct {
-	base
-	host     host
+	served
 	config   *mysql.Config // without a database
-	place    string
-	made     bool   // the database exists, or may exist
-	version  string // as reported by the server
+	version  string        // as reported by the server
 	pageSize int64
 	local    bool // LOAD DATA LOCAL is allowed
 }
@@ -32,7 +27,7 @@ type mariadb struct {
 // databases.
 const OwnerTable = "sqlflake_owner"
 
-func newMariaDB(dsn string) (*mariadb, error) {
+func newMariaDB(dsn string) (server, error) {
 	config, err := mysql.ParseDSN(dsn)
 	if err != nil {
 		return nil, &badDSN{"MariaDB: the DSN is not understood; it looks like user:password@tcp(host:3306)/", err}
@@ -42,7 +37,7 @@ func newMariaDB(dsn string) (*mariadb, error) {
 	if config.Timeout == 0 {
 		config.Timeout = connectTimeout
 	}
-	e := &mariadb{base: base{name: "mariadb", words: mariadbWords}, config: config, place: newPlace()}
+	e := &mariadb{served: served{base: base{name: "mariadb", words: mariadbWords}, place: newPlace()}, config: config}
 	e.host = host{
 		where:   func() string { return fmt.Sprintf("%s at %s, user %q", e.product(), config.Addr, config.User) },
 		connect: func() (*sql.DB, error) { return e.pool("") },
@@ -65,17 +60,6 @@ func newMariaDB(dsn string) (*mariadb, error) {
 	return e, nil
 }
 
-func openMariaDB(ctx context.Context, c Config) (Engine, error) {
-	e, err := newMariaDB(c.MariaDB)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.open(ctx, c.Durable); err != nil {
-		return nil, errors.Join(err, e.Close())
-	}
-	return e, nil
-}
-
 func (e *mariadb) pool(name string) (*sql.DB, error) {
 	config := e.config.Clone()
 	config.DBName = name
@@ -87,7 +71,7 @@ func (e *mariadb) pool(name string) (*sql.DB, error) {
 }
 
 func (e *mariadb) open(ctx context.Context, durable bool) (err error) {
-	if e.made, err = e.host.make(ctx, &e.notes, e.place); err != nil {
+	if err := e.make(ctx); err != nil {
 		return err
 	}
 	if e.db, err = e.pool(e.place); err != nil {
@@ -106,13 +90,14 @@ func (e *mariadb) open(ctx context.Context, durable bool) (err error) {
 	if durable {
 		return nil
 	}
-	values, err := e.variables(ctx)
+	var flush, sync, binlog string
+	err = e.db.QueryRowContext(ctx, "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit, @@GLOBAL.sync_binlog, @@GLOBAL.log_bin").
+		Scan(&flush, &sync, &binlog)
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.host.where(), err)
 	}
 	e.add("%s has no way to commit without a flush for one session, and the server's settings are left as they are: "+
-		"innodb_flush_log_at_trx_commit=%s, sync_binlog=%s, log_bin=%s.",
-		e.product(), values["innodb_flush_log_at_trx_commit"], values["sync_binlog"], values["log_bin"])
+		"innodb_flush_log_at_trx_commit=%s, sync_binlog=%s, log_bin=%s.", e.product(), flush, sync, binlog)
 	return nil
 }
 
@@ -139,55 +124,22 @@ func (e *mariadb) product() string {
 	return "MySQL"
 }
 
-var mariadbVersion = regexp.MustCompile(`(\d+)\.(\d+)\.\d+-MariaDB`)
-
 // Returning: MariaDB since 10.5, MySQL never. https://mariadb.com/kb/en/insertreturning/.
 func (e *mariadb) Returning() bool {
-	parts := mariadbVersion.FindStringSubmatch(e.version)
-	if parts == nil {
-		return false
-	}
-	major, _ := strconv.Atoi(parts[1])
-	minor, _ := strconv.Atoi(parts[2])
-	return major > 10 || major == 10 && minor >= 5
-}
-
-// mariadbSettings are the variables that Settings returns, in its order.
-var mariadbSettings = []string{
-	"innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit", "innodb_flush_method",
-	"innodb_page_size", "sync_binlog", "log_bin", "innodb_doublewrite",
-}
-
-func (e *mariadb) variables(ctx context.Context) (map[string]string, error) {
-	return e.pairs(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('"+strings.Join(mariadbSettings, "', '")+"')")
-}
-
-// pairs returns the result of a query for names and values.
-func (e *mariadb) pairs(ctx context.Context, query string) (map[string]string, error) {
-	list, err := collect(ctx, e.db, func(s *Setting) []any { return []any{&s.Name, &s.Value} }, query)
-	pairs := map[string]string{}
-	for _, one := range list {
-		pairs[one.Name] = one.Value
-	}
-	return pairs, err
+	var major, minor int
+	// Old clients had to be told version 5.
+	_, err := fmt.Sscanf(strings.TrimPrefix(e.version, "5.5.5-"), "%d.%d", &major, &minor)
+	return err == nil && e.product() == "MariaDB" && (major > 10 || major == 10 && minor >= 5)
 }
 
 func (e *mariadb) Settings(ctx context.Context) ([]Setting, error) {
-	values, err := e.variables(ctx)
-	if err != nil {
-		return nil, err
-	}
-	version := e.version
+	product := "" // MariaDB's version contains its name
 	if e.product() == "MySQL" {
-		version = "MySQL " + version
+		product = "MySQL "
 	}
-	settings := []Setting{{"version", version}}
-	for _, name := range mariadbSettings {
-		if value, ok := values[name]; ok {
-			settings = append(settings, Setting{name, value})
-		}
-	}
-	return settings, nil
+	return e.settings(ctx, product, "SELECT VERSION()", "SELECT @@GLOBAL.", "innodb_buffer_pool_size",
+		"innodb_flush_log_at_trx_commit", "innodb_flush_method", "innodb_page_size", "sync_binlog", "log_bin",
+		"innodb_doublewrite")
 }
 
 func mariadbKey(t Table) string {
@@ -256,15 +208,4 @@ func (e *mariadb) analyze(ctx context.Context, table string) error {
 		return fmt.Errorf("analyze %s: %w", table, err)
 	}
 	return nil
-}
-
-func (e *mariadb) Close() error {
-	var errs []error
-	if e.db != nil {
-		errs = append(errs, e.db.Close())
-	}
-	if e.made {
-		errs = append(errs, e.host.remove(e.place))
-	}
-	return errors.Join(errs...)
 }

@@ -2,9 +2,7 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 )
@@ -22,10 +20,10 @@ func (e *mariadb) Trees(ctx context.Context, table string) ([]Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(indexes) == 0 {
-		return nil, fmt.Errorf("no table %s", table)
-	}
 	pooled, err := e.pooled(ctx, table)
+	if err == nil && len(indexes) == 0 {
+		err = fmt.Errorf("no table %s", table)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -108,11 +106,10 @@ func (e *mariadb) wholeTrees(ctx context.Context, table string) ([]Tree, error) 
 	if err != nil {
 		return nil, fmt.Errorf("the size of %s: %w", table, err)
 	}
-	trees := []Tree{{Name: "PRIMARY", Role: Clustered, Bytes: rows, Density: -1, Fragmentation: -1}}
-	if indexes > 0 {
-		trees = append(trees, Tree{Name: "indexes", Role: Secondary, Bytes: indexes, Density: -1, Fragmentation: -1})
-	}
-	return trees, nil
+	return []Tree{
+		{Name: "PRIMARY", Role: Clustered, Bytes: rows, Density: -1, Fragmentation: -1},
+		{Name: "indexes", Role: Secondary, Bytes: indexes, Density: -1, Fragmentation: -1},
+	}, nil
 }
 
 // pageOverhead is the part of a page that holds no records: a header of 38 bytes, the index header of 56, 26 for the
@@ -151,17 +148,19 @@ func (e *mariadb) pooled(ctx context.Context, table string) (map[string]poolPage
 // Usage is that of the whole server. Written includes the doublewrite buffer. Pages are written long after their
 // change, so Written measures the work only if Settle ran before the second call.
 func (e *mariadb) Usage(ctx context.Context) (Usage, error) {
-	values, err := e.pairs(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_os_log_written',
-		'Innodb_data_written', 'Innodb_buffer_pool_reads', 'Innodb_buffer_pool_read_requests')`)
+	list, err := collect(ctx, e.db, func(s *Setting) []any { return []any{&s.Name, &s.Value} },
+		`SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_os_log_written', 'Innodb_data_written',
+		'Innodb_buffer_pool_reads', 'Innodb_buffer_pool_read_requests')`)
 	if err != nil {
 		return Usage{}, err
 	}
 	number := func(name string) int64 {
-		n, err := strconv.ParseInt(values[name], 10, 64)
-		if err != nil {
-			return -1
+		for _, one := range list {
+			if n, err := strconv.ParseInt(one.Value, 10, 64); err == nil && one.Name == name {
+				return n
+			}
 		}
-		return n
+		return -1
 	}
 	u := Usage{
 		PageImages: -1, Hits: -1, CPU: e.cpu(),
@@ -175,29 +174,4 @@ func (e *mariadb) Usage(ctx context.Context) (Usage, error) {
 		u.Hits = requests - u.Reads
 	}
 	return u, nil
-}
-
-// serverProcess finds the process of a server that reports its PID file. If the file cannot be read, it is the only
-// server process on this machine.
-func serverProcess(pidFile string) (int, error) {
-	isServer := func(p process) bool { return p.name == "mariadbd" || p.name == "mysqld" }
-	if text, err := os.ReadFile(pidFile); err == nil {
-		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
-			if p, err := readProcess(pid); err == nil && isServer(p) {
-				return pid, nil
-			}
-		}
-	}
-	list, err := processes(isServer)
-	if err != nil {
-		return 0, err
-	}
-	switch len(list) {
-	case 0:
-		return 0, errors.New("its process is not visible from here")
-	case 1:
-		return list[0].pid, nil
-	default:
-		return 0, fmt.Errorf("there are %d servers here, and %s, which would identify it, cannot be read", len(list), pidFile)
-	}
 }

@@ -51,6 +51,24 @@ type host struct {
 	ended   func(error) bool // a session that is to be ended has ended
 }
 
+// served is an engine on a server, with a place of its own there.
+type served struct {
+	base
+	host  host
+	place string
+	made  bool // the place exists, or may exist
+}
+
+func (s *served) Close() (err error) {
+	if s.db != nil {
+		err = s.db.Close()
+	}
+	if s.made {
+		err = errors.Join(err, s.host.remove(s.place))
+	}
+	return err
+}
+
 // found is a place and what is known about it.
 type found struct {
 	name, comment string
@@ -78,13 +96,14 @@ func (h *host) places(ctx context.Context) (admin *sql.DB, list []found, err err
 	return admin, list, nil
 }
 
-// make creates a place. It reports whether the place may exist, also after an error.
-func (h *host) make(ctx context.Context, n *notes, name string) (made bool, err error) {
+// make creates the place.
+func (s *served) make(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
+	h := &s.host
 	admin, others, err := h.places(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer admin.Close()
 	if len(others) > 0 {
@@ -92,20 +111,21 @@ func (h *host) make(ctx context.Context, n *notes, name string) (made bool, err 
 		for i, other := range others {
 			quoted[i] = h.quote(other.name)
 		}
-		n.add("There are %ss of other runs, which are running or were killed: %s. -cleanup drops those of killed runs; to drop one: %s.",
+		s.add("There are %ss of other runs, which are running or were killed: %s. -cleanup drops those of killed runs; to drop one: %s.",
 			h.what, strings.Join(quoted, ", "), h.statement(h.drop, others[0].name))
 	}
-	_, err = admin.ExecContext(ctx, h.statement(h.create, name))
-	switch {
-	case err != nil && h.denied(err):
-		return false, fmt.Errorf("%s: the user may not create a %s; %s: %w", h.where(), h.what, h.grant, err)
-	case err != nil:
-		return true, fmt.Errorf("%s: create a %s: %w", h.where(), h.what, err)
+	_, err = admin.ExecContext(ctx, h.statement(h.create, s.place))
+	if err != nil && h.denied(err) {
+		return fmt.Errorf("%s: the user may not create a %s; %s: %w", h.where(), h.what, h.grant, err)
 	}
-	if _, err = admin.ExecContext(ctx, h.statement(h.comment, name)); err != nil {
-		err = fmt.Errorf("%s: comment on a %s: %w", h.where(), h.what, err)
+	s.made = true // also after another error, such as the end of ctx
+	if err == nil {
+		_, err = admin.ExecContext(ctx, h.statement(h.comment, s.place))
 	}
-	return true, err
+	if err != nil {
+		return fmt.Errorf("%s: create a %s: %w", h.where(), h.what, err)
+	}
+	return nil
 }
 
 // remove drops a place. It ends the sessions that still use it, because they may hold locks.
@@ -133,7 +153,8 @@ func (h *host) remove(name string) error {
 type Kept struct{ Place, Why string }
 
 // cleanup removes the places of processes of this machine that have ended.
-func (h *host) cleanup(ctx context.Context) (removed []string, kept []Kept, err error) {
+func (s *served) cleanup(ctx context.Context) (removed []string, kept []Kept, err error) {
+	h := &s.host
 	admin, list, err := h.places(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -202,9 +223,8 @@ func alive(pid int) bool {
 		return true
 	}
 	p, err := os.FindProcess(pid)
-	if err != nil {
-		return !errors.Is(err, os.ErrProcessDone)
+	if err == nil {
+		err = p.Signal(syscall.Signal(0))
 	}
-	err = p.Signal(syscall.Signal(0))
 	return !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH)
 }

@@ -20,18 +20,15 @@ import (
 
 // postgres is a schema of its own in a PostgreSQL database.
 type postgres struct {
-	base
-	host      host
+	served
 	config    *pgx.ConnConfig // of the schema's sessions
-	schema    string
-	made      bool  // the schema exists, or may exist
-	version   int   // in the form of server_version_num: 150004 is 15.4
-	blockSize int64 // of a page
+	version   int             // in the form of server_version_num: 150004 is 15.4
+	blockSize int64           // of a page
 
 	dropped atomic.Int64 // how often tables were dropped, see refresh
 }
 
-func newPostgres(name, dsn string) (*postgres, error) {
+func newPostgres(name, dsn string) (server, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return nil, &badDSN{"PostgreSQL: the DSN is not understood; it looks like postgres://user:password@host:5432/database " +
@@ -42,7 +39,7 @@ func newPostgres(name, dsn string) (*postgres, error) {
 		address = config.Host
 	}
 	admin := config.Copy()
-	e := &postgres{base: base{name: name, words: postgresWords}, config: config, schema: newPlace()}
+	e := &postgres{served: served{base: base{name: name, words: postgresWords}, place: newPlace()}, config: config}
 	e.host = host{
 		where: func() string {
 			return fmt.Sprintf("PostgreSQL at %s, database %q, user %q", address, config.Database, config.User)
@@ -65,23 +62,12 @@ func newPostgres(name, dsn string) (*postgres, error) {
 	return e, nil
 }
 
-func openPostgres(ctx context.Context, name, dsn string, durable bool) (Engine, error) {
-	e, err := newPostgres(name, dsn)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.open(ctx, durable); err != nil {
-		return nil, errors.Join(err, e.Close())
-	}
-	return e, nil
-}
-
 func (e *postgres) open(ctx context.Context, durable bool) (err error) {
-	if e.made, err = e.host.make(ctx, &e.notes, e.schema); err != nil {
+	if err := e.make(ctx); err != nil {
 		return err
 	}
-	e.config.RuntimeParams["search_path"] = e.schema
-	e.config.RuntimeParams["application_name"] = e.schema // by which Close finds running statements
+	e.config.RuntimeParams["search_path"] = e.place
+	e.config.RuntimeParams["application_name"] = e.place // by which Close finds running statements
 	if !durable {
 		e.config.RuntimeParams["synchronous_commit"] = "off"
 	}
@@ -98,8 +84,7 @@ func (e *postgres) open(ctx context.Context, durable bool) (err error) {
 			"they are left out.")
 	}
 	e.observe("PostgreSQL", isLocal(e.config.Host), func() (int, error) { return postmaster(backend) }, familyCPU)
-	_, err = e.statTuple(ctx)
-	return err
+	return e.withStatTuple(ctx, func(string) error { return nil })
 }
 
 func isCode(err error, codes ...string) bool {
@@ -127,11 +112,7 @@ func (e *postgres) Placeholder(n int) string { return "$" + strconv.Itoa(n) }
 func (e *postgres) Value(v any) any          { return v } // the driver sends [16]byte as uuid
 
 func (e *postgres) Settings(ctx context.Context) ([]Setting, error) {
-	var version string
-	if err := e.db.QueryRowContext(ctx, "SHOW server_version").Scan(&version); err != nil {
-		return nil, err
-	}
-	return e.settings(ctx, "PostgreSQL "+version, "SHOW ", "shared_buffers", "fsync", "synchronous_commit",
+	return e.settings(ctx, "PostgreSQL ", "SHOW server_version", "SHOW ", "shared_buffers", "fsync", "synchronous_commit",
 		"full_page_writes", "wal_level", "max_wal_size", "block_size", "data_checksums")
 }
 
@@ -204,15 +185,4 @@ func (e *postgres) Settle(ctx context.Context, tables ...string) error {
 		return nil
 	}
 	return err
-}
-
-func (e *postgres) Close() error {
-	var errs []error
-	if e.db != nil {
-		errs = append(errs, e.db.Close())
-	}
-	if e.made {
-		errs = append(errs, e.host.remove(e.schema))
-	}
-	return errors.Join(errs...)
 }

@@ -18,8 +18,7 @@ import (
 // sqlite is a database file in its own folder, with a write-ahead log.
 type sqlite struct {
 	base
-	dir      *tempdir.Dir
-	pageSize int64
+	dir *tempdir.Dir
 }
 
 func openSQLite(ctx context.Context, c Config) (Engine, error) {
@@ -44,7 +43,7 @@ func openSQLite(ctx context.Context, c Config) (Engine, error) {
 	}
 	e.db, err = sql.Open("sqlite3", "file:"+inURI.Replace(filepath.ToSlash(e.path()))+"?"+query.Encode())
 	if err == nil {
-		err = e.db.QueryRowContext(ctx, "PRAGMA page_size").Scan(&e.pageSize)
+		err = e.db.PingContext(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open SQLite in %s: %w", dir.Path, err), e.Close())
@@ -62,11 +61,8 @@ func (e *sqlite) Placeholder(n int) string { return fmt.Sprintf("?%d", n) }
 func (e *sqlite) Value(v any) any          { return asBytes(v) }
 
 func (e *sqlite) Settings(ctx context.Context) ([]Setting, error) {
-	var version string
-	if err := e.db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
-		return nil, err
-	}
-	return e.settings(ctx, "SQLite "+version, "PRAGMA ", "journal_mode", "synchronous", "page_size", "cache_size")
+	return e.settings(ctx, "SQLite ", "SELECT sqlite_version()", "PRAGMA ", "journal_mode", "synchronous", "page_size",
+		"cache_size")
 }
 
 var sqliteWords = words{

@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/sqlflake/sqlflake/internal/filelock"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/internal/filelock"
 )
 
 // journalName is the file in a report's folder with one line of JSON for each run.
