@@ -53,7 +53,7 @@ func TestReadMeasuresAllWaysToFindRows(t *testing.T) {
 func TestInTimeOrderTellsKindsApart(t *testing.T) {
 	for _, kind := range key.Kinds() {
 		b := &Bench{Kind: kind, Options: testOptions}
-		source, err := b.source(0, 1)
+		source, err := b.source(0, 1, nil)
 		must(t, err)
 		if source == nil {
 			continue
