@@ -3,6 +3,7 @@ package snowflake
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Errors of layouts and generators. Match them with errors.Is; the text of a returned error names the value and the
@@ -58,6 +59,23 @@ var (
 	// may succeed.
 	ErrLeaseStalled = errors.New("snowflake: the lease was not extended in time")
 )
+
+// DueError is in the error of Next, NextContext and Fill when the context ends before the IDs are due, or would. Get it
+// with errors.As. A server can answer with a Retry-After of In, rounded up to seconds.
+type DueError struct {
+	// In is the time until the IDs are due, as of the error, if no other call takes IDs first. It is positive.
+	In  time.Duration
+	err error
+}
+
+// Error returns a text with In and the context's error.
+func (e *DueError) Error() string {
+	return fmt.Sprintf("snowflake: no ID is due for %v: %v", e.In, e.err)
+}
+
+// Unwrap returns the context's error: context.DeadlineExceeded if its deadline comes first, also if it has not passed
+// yet; else what ctx.Err() and context.Cause returned.
+func (e *DueError) Unwrap() error { return e.err }
 
 var (
 	errZeroLayout = layoutError("the zero Layout has no fields")
