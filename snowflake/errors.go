@@ -11,7 +11,7 @@ import (
 var (
 	// ErrLayout is returned by NewLayout, ParseLayout and Layout.UnmarshalText for an invalid layout: no time or no
 	// sequence, more than 63 bits, a field twice, a tick below 1 µs. Preset returns it for an unknown name. New,
-	// Compose, Validate, MinAt, MaxAt and Range return it for the zero Layout.
+	// Compose, Validate, MinAt, MaxAt, Range and Ranges return it for the zero Layout.
 	ErrLayout = errors.New("snowflake: invalid layout")
 
 	// ErrUnknownField is returned by Field, Compose, With, and New for WithField, for a name that the layout does not
@@ -26,10 +26,10 @@ var (
 	ErrFieldOwned = errors.New("snowflake: field is not free")
 
 	// ErrFieldOrder is returned by MinAt, MaxAt and Range for a layout whose time is not its highest field: the IDs of
-	// a span of time are then not one range of numbers.
+	// a span of time are then not one range of numbers. Ranges returns it if they are more than 256.
 	ErrFieldOrder = errors.New("snowflake: time is not the highest field")
 
-	// ErrInvalidRange is returned by Range if from is after to.
+	// ErrInvalidRange is returned by Range and Ranges if from is after to.
 	ErrInvalidRange = errors.New("snowflake: range ends before it begins")
 
 	// ErrInvalidID is returned by Validate for a number that no generator of the layout can have issued by now.
