@@ -56,7 +56,7 @@ func withUnit(m measure.Metric, value float64) string {
 
 // cell is a figure in a table: its value, its ratio to the baseline, and the verdict as a class, a sign and a word.
 type cell struct {
-	Head                            string // of its column
+	Head, Rule                      string // the title of its column, the family of its kind
 	Value, Ratio, Class, Sign, Word string
 	Figure                          measure.Figure
 }

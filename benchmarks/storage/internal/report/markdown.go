@@ -56,6 +56,9 @@ var (
 
 // markup turns the advisor's Markdown, of paragraphs, tables, code and links, into HTML.
 func markup(markdown string) template.HTML {
+	if markdown == "" {
+		return ""
+	}
 	var b strings.Builder
 	for block := range strings.SplitSeq(strings.TrimSpace(markdown), "\n\n") {
 		block = inlineLink.ReplaceAllString(inlineCode.ReplaceAllString(html.EscapeString(block), "<code>$1</code>"), `<a href="$2">$1</a>`)

@@ -13,7 +13,7 @@ function show() {
   const ask = Object.fromEntries(new FormData(form));
   const answer = rule(ask);
   const database = document.querySelector("input[name=db]:checked");
-  const writers = ask.writers === "1" ? "one" : "several";
+  const writers = ask.writers === "1" ? "one" : "many";
   for (const line of document.querySelectorAll("#rules li")) line.classList.toggle("hit", line.dataset.rule === answer);
   for (const row of document.querySelectorAll("#cases tbody tr")) {
     const fits = row.dataset.writers === "any" || row.dataset.writers === writers;

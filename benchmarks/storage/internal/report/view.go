@@ -280,10 +280,10 @@ var compared = []string{"snowflake", "snowflake-workers", "uuidv7", "uuidv4", "u
 
 // comparison is a row of the table of all scenarios.
 type comparison struct {
-	Scenario, Title, What string
-	Base                  string
-	Cells                 []cell
-	order                 float64
+	Engine, Scenario, Title, What, Base string
+	Writers, Rows                       string // "one" or "many", in the cases that a reader can choose; SQLite: "any"
+	Cells                               []cell
+	order                               float64
 }
 
 // comparisons returns the rows of the table for an engine: what a snowflake does worst comes first.
@@ -313,12 +313,22 @@ func (r Report) compare(g measure.Group, metric string) (comparison, bool) {
 		return comparison{}, false
 	}
 	one := comparison{
-		Scenario: g.Scenario, Title: scenarioOf(g.Scenario).Title, What: pictureTitle(g, metric),
+		Engine: g.Engine, Scenario: g.Scenario, Title: scenarioOf(g.Scenario).Title, What: pictureTitle(g, metric),
 		Base: withUnit(base.Metric, base.Median),
+	}
+	if batch := g.Params.Get("batch"); batch != "" && (g.Scenario == "load" || g.Scenario == "clients") {
+		one.Writers, one.Rows = map[string]string{"load": "one", "clients": "many"}[g.Scenario], "many"
+		if batch == "1" {
+			one.Rows = "one"
+		}
+		if g.Engine == "sqlite" {
+			one.Writers = "any" // one writer at a time
+		}
 	}
 	any := false
 	for i, kind := range compared {
 		c, _ := r.cell(g, kind, metric)
+		c.Head, c.Rule = kindTitle(kind), family(kind)
 		any = any || c.Ratio != ""
 		one.Cells = append(one.Cells, c)
 		if i == 0 {
