@@ -165,6 +165,12 @@ func (c compareTable) Cases() compareTable {
 	return c
 }
 
+// Others returns the rows that Cases leaves out.
+func (c compareTable) Others() compareTable {
+	c.Rows = slices.DeleteFunc(slices.Clone(c.Rows), func(one comparison) bool { return one.Writers != "" })
+	return c
+}
+
 // Text returns the table as text.
 func (c compareTable) Text() [][]string {
 	rows := [][]string{append([]string{c.Title, "auto-increment"}, titles(compared)...)}
