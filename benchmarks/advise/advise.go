@@ -10,6 +10,7 @@
 package advise
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -33,6 +34,7 @@ type Question struct {
 	Fill     int           // fill factor of the index, on PostgreSQL, 10 to 100; 0: the default
 	Table    string        // for statements
 	quick    bool          // without other fill factors
+	layout   arrival.Layout
 }
 
 // Answer is a prediction with recommendations.
@@ -43,7 +45,7 @@ type Answer struct {
 	Rate     float64 `json:"rate"`
 	SkewRows float64 `json:"skew_rows"`  // rows that arrive within the skew
 	LagRows  float64 `json:"lag_rows"`   // rows that arrive within the mean lag
-	Batch    int     `json:"batch_rows"` // keys that are drawn together
+	Batch    int     `json:"batch_rows"` // rows of a statement
 	// Expected is the prediction for the current settings; nil for databases without a model.
 	Expected *Figures `json:"expected,omitempty"`
 	// Fills are the predictions for other fill factors, and Best is the recommended one; PostgreSQL only.
@@ -85,16 +87,13 @@ var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-
 // check sets defaults and returns an error that names the wrong field.
 func (q *Question) check() error {
 	q.Database = strings.ToLower(q.Database)
-	if name, ok := aliases[q.Database]; ok {
-		q.Database = name
-	}
+	q.Database = cmp.Or(aliases[q.Database], q.Database)
 	if !slices.Contains(Databases(), q.Database) {
 		return fmt.Errorf("db: unknown database %q; there is advice for %s", q.Database, strings.Join(Databases(), ", "))
 	}
-	if q.Key == "" {
-		q.Key = arrival.Layouts()[0].Name
-	}
-	if _, err := arrival.FindLayout(q.Key); err != nil {
+	q.Key, q.Table = cmp.Or(q.Key, arrival.Layouts()[0].Name), cmp.Or(q.Table, "orders")
+	var err error
+	if q.layout, err = arrival.FindLayout(q.Key); err != nil {
 		return fmt.Errorf("key: %w", err)
 	}
 	switch {
@@ -106,11 +105,8 @@ func (q *Question) check() error {
 		return fmt.Errorf("fill: %s has no fill factor; PostgreSQL has", q.Database)
 	case q.Fill != 0 && (q.Fill < 10 || q.Fill > 100):
 		return fmt.Errorf("fill: %d is out of range [10, 100]", q.Fill)
-	case q.Table != "" && !plainName.MatchString(q.Table):
+	case !plainName.MatchString(q.Table):
 		return fmt.Errorf("table: %q is not letters, digits and _ with at most one dot", q.Table)
-	}
-	if q.Table == "" {
-		q.Table = "orders"
 	}
 	return q.order(1).Check()
 }
@@ -147,19 +143,11 @@ func Ask(ctx context.Context, q Question) (Answer, error) {
 		return Answer{}, err
 	}
 	for _, r := range rules {
-		if len(r.databases) > 0 && !slices.Contains(r.databases, q.Database) || !r.when(&q, &a) {
-			continue
+		if slices.Contains(r.databases, q.Database) && (r.when == nil || r.when(&q, &a)) {
+			a.Advice = append(a.Advice, Advice{Name: r.name, Warning: r.warning, Text: q.replaced(r.text, &a), Source: r.source})
 		}
-		a.Advice = append(a.Advice, Advice{Name: r.name, Warning: r.warning, Text: r.text(&q, &a), Source: r.source})
 	}
-	slices.SortStableFunc(a.Advice, func(x, y Advice) int { // warnings first
-		if x.Warning && !y.Warning {
-			return -1
-		}
-		if y.Warning && !x.Warning {
-			return 1
-		}
-		return 0
-	})
+	warnings := map[bool]int{false: 1}
+	slices.SortStableFunc(a.Advice, func(x, y Advice) int { return warnings[x.Warning] - warnings[y.Warning] })
 	return a, nil
 }

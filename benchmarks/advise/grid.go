@@ -4,6 +4,7 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
+	"math"
 	"time"
 )
 
@@ -69,13 +70,12 @@ func empty() (cells []Cell) {
 
 // predict returns the cell with its prediction.
 func (c Cell) predict(ctx context.Context) (Cell, error) {
-	q := Question{
+	a, err := Ask(ctx, Question{
 		Database: c.Database, Workers: c.Workers, Rate: float64(c.Rate), Batch: c.Batch, Row: 100,
 		Skew: time.Millisecond, Lag: time.Millisecond / 5, quick: true,
-	}
-	a, err := Ask(ctx, q)
+	})
 	if err == nil {
-		c.Ratio = float64(int(100*a.Expected.Ratio+0.5)) / 100
+		c.Ratio = math.Round(100*a.Expected.Ratio) / 100
 	}
 	return c, err
 }
@@ -86,15 +86,11 @@ func (c Cell) advice() string {
 		return "Declare the key as INTEGER PRIMARY KEY."
 	case c.Ratio < crowded:
 		return "Nothing to do."
-	case c.Database == "postgres" && c.Batch > 1:
-		return "Load with one process, or run REINDEX INDEX CONCURRENTLY after the load."
 	case c.Database == "postgres":
-		return "Draw keys in fewer processes."
-	case c.Workers == 1:
-		return "Draw the key right before the INSERT, or write 1,000 rows a statement."
+		return "Load with one process, or run REINDEX INDEX CONCURRENTLY after the load."
 	case c.Batch == 1:
 		return "Write 1,000 rows a statement, or from fewer processes; OPTIMIZE TABLE fills the pages again."
 	default:
-		return "Write 1,000 rows a statement from one process, or run OPTIMIZE TABLE after the load."
+		return "Load with one process, or run OPTIMIZE TABLE after the load."
 	}
 }

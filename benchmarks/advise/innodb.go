@@ -54,12 +54,13 @@ func innodbSplit(t *tree, at, position int, key int32) {
 			split = position - 1
 		}
 	}
-	if split >= n { // the new key is alone in its page
-		t.add(at, &leaf{low: key, keys: []int32{key}, last: key})
-		return
-	}
-	if split == position && after(l, position) { // ... with the one key after it
-		right := t.cut(at, position)
+	if split == position && after(l, position) { // the new key begins a page, with the one key after it if there is one
+		right := &leaf{last: none}
+		if split < n {
+			right = t.cut(at, split)
+		} else {
+			t.add(at, right)
+		}
 		right.low = key
 		right.add(0, key)
 		return
@@ -69,7 +70,7 @@ func innodbSplit(t *tree, at, position int, key int32) {
 	l.last = none
 	if position <= split {
 		l.add(position, key)
-		return
+	} else {
+		right.add(position-split, key)
 	}
-	right.add(position-split, key)
 }

@@ -3,36 +3,33 @@ package advise
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
-
-	"github.com/sqlflake/sqlflake/benchmarks/advise/arrival"
+	"strings"
 )
 
-// simulated is the number of simulated rows. More rows do not change the density.
-const simulated = 200_000
+const (
+	simulated = 200_000 // rows; more do not change the density
+	// farthest is the largest disorder, in rows, that is simulated. Disorder over many pages has the same effect as
+	// random keys.
+	farthest = 20_000
+	// safety is the factor by which skew and lag may grow without making the recommended fill factor a bad choice.
+	safety = 1.5
+	// worthwhile is the size, relative to the default's, below which another fill factor is recommended. If none helps,
+	// as with large batches, sizes differ by a few percent without a pattern.
+	worthwhile = 0.93
+)
+
+// candidates are the fill factors to try, the default first; 100 is added if all keys come in order.
+var candidates = []int{defaultFill, 85, 80, 75, 70}
 
 // rows returns fewer rows if pages hold few.
 func (q *Question) rows() int {
 	if q.Database == "postgres" {
 		return simulated
 	}
-	const bytes = 20_000_000
-	return min(max(bytes/(innodbHeader+q.Row), 2*farthest), simulated)
+	return min(max(20_000_000/(innodbHeader+q.Row), 2*farthest), simulated)
 }
-
-// farthest is the largest disorder, in rows, that is simulated. Disorder over many pages has the same effect as random
-// keys.
-const farthest = 20_000
-
-// safety is the factor by which skew and lag may grow without making the recommended fill factor a bad choice.
-const safety = 1.5
-
-// worthwhile is the size, relative to the default's, below which another fill factor is recommended. If none helps, as
-// with large batches, sizes differ by a few percent without a pattern.
-const worthwhile = 0.93
-
-// candidates are the fill factors to try, the default first; 100 is added if all keys come in order.
-var candidates = []int{defaultFill, 85, 80, 75, 70}
 
 // ranks returns the simulated keys in the form that the models take.
 func (q *Question) ranks(factor float64) ([]int32, error) {
@@ -41,25 +38,20 @@ func (q *Question) ranks(factor float64) ([]int32, error) {
 		o.Skew, o.Lag, o.Rate = scale(o.Skew, o.Rate), scale(o.Lag, o.Rate), 1
 	}
 	near := func(rows float64) float64 { return min(farthest/max(rows, 1), 1) }
-	o.Skew = scale(o.Skew, near(o.SkewRows()))
-	o.Lag = scale(o.Lag, near(o.LagRows()))
-	o.Batch = max(int(float64(o.Batch)*near(float64(o.Batch*o.Workers))), 1)
+	o.Skew, o.Lag = scale(o.Skew, near(o.SkewRows())), scale(o.Lag, near(o.LagRows()))
+	o.Batch = max(scale(o.Batch, near(float64(o.Batch*o.Workers))), 1)
 	rows, err := o.Simulate()
 	if err != nil {
 		return nil, err
 	}
-	layout, err := arrival.FindLayout(q.Key)
-	if err != nil {
-		return nil, err
-	}
-	return layout.Ranks(rows)
+	return q.layout.Ranks(rows)
 }
 
-func scale[T ~int64](value T, factor float64) T { return T(float64(value) * factor) }
+func scale[T ~int | ~int64](value T, factor float64) T { return T(float64(value) * factor) }
 
 // size returns the bytes of a key.
 func (q *Question) size() int {
-	if layout, err := arrival.FindLayout(q.Key); err == nil && layout.UUID {
+	if q.layout.UUID {
 		return 16
 	}
 	return 8
@@ -75,28 +67,25 @@ func (q *Question) predict(ctx context.Context, a *Answer) error {
 		return err
 	}
 	base := q.baseline()
-	figures := func(fill int, keys []int32) (Figures, error) {
+	figures := func(fill int, keys []int32) Figures {
 		t := q.tree(fill)
 		t.insert(keys)
 		f := Figures{Fill: fill, Density: t.density(), Ratio: t.bytes() / base}
 		if fill > 0 {
 			f.Bytes = t.bytes()
 		}
-		return f, context.Cause(ctx)
+		return f
 	}
 	fill := 0
 	if q.Database == "postgres" {
 		fill = cmp.Or(q.Fill, defaultFill)
 	}
-	expected, err := figures(fill, keys)
-	if err != nil {
-		return err
-	}
+	expected := figures(fill, keys)
 	a.Expected = &expected
 	if fill == 0 || q.quick {
-		return nil
+		return context.Cause(ctx)
 	}
-	return q.choose(a, keys, figures)
+	return q.choose(ctx, a, keys, figures)
 }
 
 // tree returns an empty tree for the question's keys.
@@ -114,7 +103,7 @@ func (q *Question) tree(fill int) *tree {
 }
 
 // choose finds the fill factor with the smallest index, also if skew and lag are larger than given.
-func (q *Question) choose(a *Answer, keys []int32, figures func(fill int, keys []int32) (Figures, error)) error {
+func (q *Question) choose(ctx context.Context, a *Answer, keys []int32, figures func(int, []int32) Figures) error {
 	wider, err := q.ranks(safety)
 	if err != nil {
 		return err
@@ -125,16 +114,12 @@ func (q *Question) choose(a *Answer, keys []int32, figures func(fill int, keys [
 	}
 	var usual, least float64
 	for _, fill := range list {
-		f, err := figures(fill, keys)
-		if err != nil {
+		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		worse, err := figures(fill, wider)
-		if err != nil {
-			return err
-		}
+		f := figures(fill, keys)
 		a.Fills = append(a.Fills, f)
-		worst := max(f.Bytes, worse.Bytes)
+		worst := max(f.Bytes, figures(fill, wider).Bytes)
 		if fill == defaultFill {
 			usual, least, a.Best = worst, worst, &f
 		}
@@ -179,16 +164,12 @@ const (
 func sqliteEntry(rowid, row int) float64 { return float64(2 + 2 + 1 + rowid + 1 + row) }
 
 func fillStatements(table string, size, fill int) []string {
-	column := "bigint"
-	if size == 16 {
-		column = "uuid"
-	}
-	index := quoted(table, "_pkey")
+	column := map[int]string{8: "bigint", 16: "uuid"}[size]
+	quoted := func(name string) string { return `"` + strings.ReplaceAll(name, ".", `"."`) + `"` }
+	index := quoted(table + "_pkey")
 	return []string{
-		"CREATE TABLE " + quoted(table, "") + " (id " + column + " PRIMARY KEY WITH (fillfactor = " + itoa(fill) + "), ...);" +
-			"  -- a new table",
-		"ALTER INDEX " + index + " SET (fillfactor = " + itoa(fill) + ");" +
-			"  -- an existing index: for later page splits",
-		"REINDEX INDEX CONCURRENTLY " + index + ";  -- and for its pages; PostgreSQL 12 or later",
+		fmt.Sprintf("CREATE TABLE %s (id %s PRIMARY KEY WITH (fillfactor = %d), ...);  -- a new table", quoted(table), column, fill),
+		fmt.Sprintf("ALTER INDEX %s SET (fillfactor = %d);  -- an existing index: for later page splits", index, fill),
+		fmt.Sprintf("REINDEX INDEX CONCURRENTLY %s;  -- and for its pages; PostgreSQL 12 or later", index),
 	}
 }

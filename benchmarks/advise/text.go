@@ -3,7 +3,6 @@ package advise
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 )
 
@@ -16,43 +15,44 @@ var titles = map[string]string{
 // WriteText writes the answer as text.
 func (a Answer) WriteText(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s keys: %s at %.0f rows/s", titles[a.Database], a.Key, count(a.Workers, "worker"), a.Rate)
+	fmt.Fprintf(&b, "%s, %s keys: %s at %.0f rows/s", titles[a.Database], a.Key, count(float64(a.Workers), "worker"), a.Rate)
 	if a.SkewRows > 0 {
-		fmt.Fprintf(&b, ", clocks apart by %s", rows(a.SkewRows))
+		fmt.Fprintf(&b, ", clocks apart by %s", count(a.SkewRows, "row"))
 	}
 	if a.LagRows > 0 {
-		fmt.Fprintf(&b, ", a mean lag of %s", rows(a.LagRows))
+		fmt.Fprintf(&b, ", a mean lag of %s", count(a.LagRows, "row"))
 	}
 	if a.Batch > 1 {
-		fmt.Fprintf(&b, ", batches of %d", a.Batch)
+		fmt.Fprintf(&b, ", %d rows a statement", a.Batch)
 	}
 	b.WriteString("\n")
-	if a.Expected != nil {
-		b.WriteString("\n")
+	if e := a.Expected; e != nil {
 		what := "table"
-		if a.Expected.Bytes > 0 || a.Database == "sqlite" && a.Key == "uuidv7" {
+		if e.Bytes > 0 || a.Database == "sqlite" && a.Key == "uuidv7" {
 			what = "index"
 		}
-		fmt.Fprintf(&b, "Expect  pages of the key's %s %.0f %% full", what, 100*a.Expected.Density)
-		if a.Expected.Bytes > 0 {
-			fmt.Fprintf(&b, ", %.1f bytes a key", a.Expected.Bytes)
-		}
-		fmt.Fprintf(&b, ", %.2f times auto-increment", a.Expected.Ratio)
-		if a.Expected.Fill > 0 {
-			fmt.Fprintf(&b, " (fillfactor = %d)", a.Expected.Fill)
+		fmt.Fprintf(&b, "\nExpect  pages of the key's %s %s", what, e)
+		if e.Fill > 0 {
+			fmt.Fprintf(&b, " (fillfactor = %d)", e.Fill)
 		}
 		b.WriteString("\n")
 	}
 	a.writeFills(&b)
 	for _, advice := range a.Advice {
-		mark := "Note"
-		if advice.Warning {
-			mark = "Warning"
-		}
-		b.WriteString("\n" + wrap(mark+": "+advice.Text, "", "  ") + wrap("["+advice.Source+"]", "  ", "  "))
+		mark := map[bool]string{true: "Warning", false: "Note"}[advice.Warning]
+		b.WriteString("\n" + wrap(mark+": "+advice.Text) + "  " + wrap("["+advice.Source+"]"))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// String returns the figures as the end of a sentence.
+func (f Figures) String() string {
+	text := fmt.Sprintf("%.0f %% full, %.2f times auto-increment", 100*f.Density, f.Ratio)
+	if f.Bytes > 0 {
+		text += fmt.Sprintf(", %.1f bytes a key", f.Bytes)
+	}
+	return text
 }
 
 func (a Answer) writeFills(b *strings.Builder) {
@@ -62,9 +62,7 @@ func (a Answer) writeFills(b *strings.Builder) {
 	if a.Best.Fill == a.Expected.Fill {
 		fmt.Fprintf(b, "Set     nothing: fillfactor = %d is the best\n", a.Best.Fill)
 	} else {
-		fmt.Fprintf(b, "Set     fillfactor = %d: %.0f %% full, %.1f bytes a key, %.2f times auto-increment;\n"+
-			"        also good if skew and lag grow by half\n",
-			a.Best.Fill, 100*a.Best.Density, a.Best.Bytes, a.Best.Ratio)
+		fmt.Fprintf(b, "Set     fillfactor = %d: %s;\n        also good if skew and lag grow by half\n", a.Best.Fill, a.Best)
 		for _, statement := range a.Statements {
 			b.WriteString("            " + statement + "\n")
 		}
@@ -75,40 +73,32 @@ func (a Answer) writeFills(b *strings.Builder) {
 	}
 }
 
-func rows(n float64) string {
-	text := strconv.FormatFloat(n, 'g', 3, 64)
+// count returns a number with up to three digits, or all before the point, and what is counted.
+func count(n float64, what string) string {
+	text := fmt.Sprintf("%.3g", n)
 	if n >= 100 {
-		text = strconv.FormatFloat(n, 'f', 0, 64)
+		text = fmt.Sprintf("%.0f", n)
 	}
-	if text == "1" {
-		return "1 row"
+	if text != "1" {
+		what += "s"
 	}
-	return text + " rows"
+	return text + " " + what
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// wrap breaks a text into lines of up to 110 characters.
-func wrap(text, first, other string) string {
-	const width = 110
+// wrap breaks a text into lines of up to 110 characters and indents all but the first.
+func wrap(text string) string {
 	var b strings.Builder
-	line := first
-	for i, word := range strings.Fields(text) {
-		if i > 0 && len(line)+1+len(word) > width {
-			b.WriteString(line + "\n")
-			line = other + word
-			continue
+	length := 0
+	for word := range strings.FieldsSeq(text) {
+		separator := " "
+		switch {
+		case length == 0:
+			separator = ""
+		case length+1+len(word) > 110:
+			separator, length = "\n  ", 1
 		}
-		if i > 0 {
-			line += " "
-		}
-		line += word
+		b.WriteString(separator + word)
+		length += len(word) + 1
 	}
-	b.WriteString(line + "\n")
-	return b.String()
+	return b.String() + "\n"
 }

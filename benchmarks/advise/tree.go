@@ -41,16 +41,15 @@ func (t *tree) insert(keys []int32) {
 	for _, key := range keys {
 		at := len(t.leaves) - 1
 		if t.leaves[at].low > key {
-			at = sort.Search(len(t.leaves), func(i int) bool { return t.leaves[i].low > key }) - 1
+			at = max(sort.Search(at, func(i int) bool { return t.leaves[i].low > key })-1, 0)
 		}
-		at = max(at, 0)
 		l := t.leaves[at]
 		position, _ := slices.BinarySearch(l.keys, key)
-		if !t.fits(at, position) {
+		if t.fits(at, position) {
+			l.add(position, key)
+		} else {
 			t.split(t, at, position, key)
-			continue
 		}
-		l.add(position, key)
 	}
 }
 
@@ -83,13 +82,6 @@ func (t *tree) cut(at, position int) *leaf {
 	return right
 }
 
-func (t *tree) keys() (n int) {
-	for _, l := range t.leaves {
-		n += len(l.keys)
-	}
-	return n
-}
-
 // density returns the used share of the leaves, 0 to 1. The last leaf is still being filled, so it is left out if there
 // are others.
 func (t *tree) density() float64 {
@@ -97,15 +89,18 @@ func (t *tree) density() float64 {
 	if len(leaves) > 1 {
 		leaves = leaves[:len(leaves)-1]
 	}
-	n := 0
-	for _, l := range leaves {
-		n += len(l.keys)
-	}
-	return float64(n) / float64(len(leaves)) / t.room.most * t.room.share
+	return keysOf(leaves) / float64(len(leaves)) / t.room.most * t.room.share
 }
 
 // bytes returns the bytes of a key in the tree.
 func (t *tree) bytes() float64 {
 	pages := float64(len(t.leaves))
-	return t.room.page * pages * (1 + 1/t.room.branch) / float64(max(t.keys(), 1))
+	return t.room.page * pages * (1 + 1/t.room.branch) / max(keysOf(t.leaves), 1)
+}
+
+func keysOf(leaves []*leaf) (n float64) {
+	for _, l := range leaves {
+		n += float64(len(l.keys))
+	}
+	return n
 }

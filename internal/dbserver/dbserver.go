@@ -60,9 +60,10 @@ type kind struct {
 	folders        []string // patterns of the folders where packages install them, beside PATH
 	account        string   // that the server uses if this process is root
 
-	installed func(data string) []string                    // arguments
-	serves    func(dir, data string, cacheMiB int) []string // arguments
-	noSync    []string                                      // more of them
+	installed func(data string) []string      // arguments
+	serves    func(dir, data string) []string // arguments
+	cache     string                          // one more, a format for the size
+	noSync    []string                        // more of them
 	dsn       func(dir string) string
 	ready     func(dir, data string) bool
 	end       syscall.Signal // ends it at once, with no regard to its files
@@ -78,13 +79,10 @@ var kinds = map[string]kind{
 		installed: func(data string) []string {
 			return []string{"-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"}
 		},
-		serves: func(dir, data string, cacheMiB int) []string {
-			list := []string{"-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "max_connections=200"}
-			if cacheMiB > 0 {
-				list = append(list, "-c", fmt.Sprintf("shared_buffers=%dMB", cacheMiB))
-			}
-			return list
+		serves: func(dir, data string) []string {
+			return []string{"-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "max_connections=200"}
 		},
+		cache:  "--shared-buffers=%dMB",
 		noSync: []string{"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"},
 		dsn: func(dir string) string {
 			return "postgres://postgres@/postgres?" + url.Values{"host": {dir}, "sslmode": {"disable"}}.Encode()
@@ -108,16 +106,13 @@ var kinds = map[string]kind{
 				"--skip-name-resolve",
 			}
 		},
-		serves: func(dir, data string, cacheMiB int) []string {
-			list := []string{
+		serves: func(dir, data string) []string {
+			return []string{
 				"--no-defaults", "--datadir=" + data, "--socket=" + filepath.Join(dir, "socket"), "--skip-networking",
 				"--pid-file=" + filepath.Join(dir, "pid"), "--tmpdir=" + dir, "--local-infile=1", "--max-connections=200",
 			}
-			if cacheMiB > 0 {
-				list = append(list, fmt.Sprintf("--innodb-buffer-pool-size=%dM", cacheMiB))
-			}
-			return list
 		},
+		cache:  "--innodb-buffer-pool-size=%dM",
 		noSync: []string{"--innodb-flush-log-at-trx-commit=0"},
 		dsn:    func(dir string) string { return "root@unix(" + filepath.Join(dir, "socket") + ")/" },
 		// The server begins each connection with a packet: a header of 4 bytes, then 10 for a greeting or 255 for an error.

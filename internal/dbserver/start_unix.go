@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	startTimeout = time.Minute     // to create the files and answer
+	startTimeout = time.Minute // to create the files and answer
 	stopTimeout  = 10 * time.Second
 	maxLog       = 2000 // bytes of a log in an error
 )
@@ -65,14 +65,17 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 	files.Cancel = func() error { return syscall.Kill(-files.Process.Pid, syscall.SIGKILL) } // its children too
 	files.WaitDelay = time.Second
 	if out, err := files.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", i.kind.install, err, tail(out))
+		return fmt.Errorf("%s: %w: %s", i.install, err, tail(out))
 	}
 	log, err := os.Create(filepath.Join(i.dir.Path, "log"))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }() // the server has its own descriptor
-	args := i.serves(i.dir.Path, data, c.CacheMiB)
+	args := i.serves(i.dir.Path, data)
+	if c.CacheMiB > 0 {
+		args = append(args, fmt.Sprintf(i.cache, c.CacheMiB))
+	}
 	if c.NoSync {
 		args = append(args, i.noSync...)
 	}
@@ -98,9 +101,9 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 		select {
 		case <-i.exited:
 			out, _ := os.ReadFile(log.Name())
-			return fmt.Errorf("%s has ended: %s", i.kind.serve, tail(out))
+			return fmt.Errorf("%s has ended: %s", i.serve, tail(out))
 		case <-ctx.Done():
-			return fmt.Errorf("%s does not answer: %w", i.kind.serve, ctx.Err())
+			return fmt.Errorf("%s does not answer: %w", i.serve, ctx.Err())
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

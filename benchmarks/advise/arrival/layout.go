@@ -2,6 +2,7 @@ package arrival
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -95,15 +96,7 @@ func (l Layout) Ranks(rows []Row) ([]int32, error) {
 			x, y := keys[a].([16]byte), keys[b].([16]byte)
 			return bytes.Compare(x[:], y[:])
 		}
-		x, y := keys[a].(int64), keys[b].(int64)
-		switch {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		default:
-			return 0
-		}
+		return cmp.Compare(keys[a].(int64), keys[b].(int64))
 	})
 	ranks := make([]int32, len(keys))
 	for rank, i := range order {

@@ -133,10 +133,13 @@ func (o Order) Simulate() ([]Row, error) {
 		}
 	}
 	s.rows = make([]Row, 0, o.Rows)
-	if o.Batch > 1 {
-		s.batches()
-	} else {
+	switch {
+	case o.Batch == 1:
 		s.singles()
+	case o.Cores == 0:
+		s.load()
+	default:
+		s.statements()
 	}
 	// Rows that arrive at the same time keep the order of their keys.
 	slices.SortStableFunc(s.rows, func(a, b Row) int { return cmp.Compare(a.at, b.at) })
@@ -154,5 +157,31 @@ func (s *simulation) singles() {
 		s.rows = append(s.rows, row)
 	}
 }
+
+// load simulates workers that write batch after batch, row by row.
+func (s *simulation) load() {
+	each := float64(time.Second) * float64(s.Workers) / s.Rate
+	for i := range s.workers { // not all at the same time
+		s.workers[i].next = s.random.Float64() * each * float64(s.Batch)
+	}
+	for len(s.rows) < s.Rows {
+		w := &s.workers[0]
+		for i := range s.workers {
+			if s.workers[i].next < w.next {
+				w = &s.workers[i]
+			}
+		}
+		drawn, lag := int64(w.next), s.lag()
+		for range min(s.Batch, s.Rows-len(s.rows)) {
+			row := w.draw(drawn, s.random.Uint64())
+			row.at = int64(w.next + lag)
+			s.rows = append(s.rows, row)
+			w.next += each * s.vary()
+		}
+	}
+}
+
+// vary returns a factor from 0.5 to 1.5.
+func (s *simulation) vary() float64 { return 0.5 + s.random.Float64() }
 
 func (s *simulation) lag() float64 { return s.random.ExpFloat64() * float64(s.Lag) }

@@ -220,3 +220,25 @@ func ExampleOrder_SkewRows() {
 	fmt.Println(o.SkewRows(), o.LagRows())
 	// Output: 200 50
 }
+
+// TestStatementsOverlapWhenTheServerIsBusy: at a low rate a statement has the server for itself, at full speed as many
+// run at the same time as there are cores.
+func TestStatementsOverlapWhenTheServerIsBusy(t *testing.T) {
+	for _, c := range []struct {
+		rate        float64
+		cores       int
+		least, most int // turns of workers in 100 rows
+	}{{1000, 2, 0, 2}, {1_000_000, 1, 1, 5}, {1_000_000, 2, 20, 90}} {
+		o := Order{Rows: 20_000, Rate: c.rate, Workers: 4, Batch: 100, Cores: c.cores, Seed: 1}
+		turns, last := 0, int64(0)
+		for _, r := range simulate(t, o) {
+			if r.worker != last {
+				turns++
+			}
+			last = r.worker
+		}
+		if turns = turns * 100 / o.Rows; turns < c.least || turns > c.most {
+			t.Errorf("%.0f rows/s, %d cores: %d turns in 100 rows, want %d to %d", c.rate, c.cores, turns, c.least, c.most)
+		}
+	}
+}

@@ -28,13 +28,10 @@ type core struct {
 	now, until float64 // its time, and the end of its slice
 }
 
-// batches simulates workers that write batch after batch. The times vary at random.
-func (s *simulation) batches() {
+// statements simulates workers that write each batch in one statement. The times vary at random.
+func (s *simulation) statements() {
 	period := float64(time.Second) * float64(s.Workers*s.Batch) / s.Rate // between two batches of a worker
-	cores, send, write, slice := s.Cores, sendTime+rowTime*float64(s.Batch), rowTime, sliceTime
-	if s.Cores == 0 { // rows one by one
-		cores, send, write, slice = s.Workers, 0, period/float64(s.Batch), math.Inf(1)
-	}
+	send := sendTime + rowTime*float64(s.Batch)
 	left := s.Rows
 	var waiting []statement
 	draw := func(w *worker) {
@@ -53,7 +50,7 @@ func (s *simulation) batches() {
 		s.workers[i].next = s.random.Float64() * period
 		draw(&s.workers[i])
 	}
-	all := make([]core, cores)
+	all := make([]core, s.Cores)
 	earlier := func(a, b statement) int { return cmp.Compare(a.ready, b.ready) }
 	for len(s.rows) < s.Rows {
 		c := &all[0]
@@ -70,17 +67,14 @@ func (s *simulation) batches() {
 			slices.SortStableFunc(waiting, earlier)
 			c.statement, waiting = waiting[0], waiting[1:]
 			c.now = max(c.now, c.ready)
-			c.until = c.now + slice
+			c.until = c.now + sliceTime
 			continue // another core may be earlier now
 		}
 		c.rows[0].at = int64(c.now)
 		s.rows = append(s.rows, c.rows[0])
 		c.rows = c.rows[1:]
-		c.now += write * s.vary()
+		c.now += rowTime * s.vary()
 		switch {
-		case len(c.rows) == 0 && s.Cores == 0:
-			c.w.next = c.now
-			draw(c.w)
 		case len(c.rows) == 0:
 			c.w.next = max(c.w.next+period*s.vary(), c.now)
 			draw(c.w)
@@ -91,6 +85,3 @@ func (s *simulation) batches() {
 		}
 	}
 }
-
-// vary returns a factor from 0.5 to 1.5.
-func (s *simulation) vary() float64 { return 0.5 + s.random.Float64() }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
+	"github.com/sqlflake/sqlflake/internal/tempdir"
 )
 
 // ErrNoBulk is returned by Bulk of an engine that has no faster way than INSERT.
@@ -141,25 +142,58 @@ type Config struct {
 	Postgres   string // DSN
 	Postgres18 string // DSN of a second PostgreSQL, of version 18 or later
 	MariaDB    string // DSN of github.com/go-sql-driver/mysql
-	// Durable keeps the database's own settings for commits. Without it commits are not flushed, if a session can
-	// choose, so that the figures are those of the B-trees and not of the disk.
+	// Durable makes each commit wait for the disk. Without it commits do not wait, if a session can choose, so that the
+	// figures are those of the B-trees and not of the disk: synchronous = NORMAL on SQLite, synchronous_commit = off on
+	// PostgreSQL.
 	Durable bool
+}
+
+// server is an engine on a server, connected by open.
+type server interface {
+	Engine
+	open(ctx context.Context, durable bool) error
+	cleanup(ctx context.Context) (removed []string, kept []Kept, err error)
+}
+
+func newServer(name string, c Config) (server, error) {
+	switch name {
+	case "postgres":
+		return newPostgres(name, c.Postgres)
+	case "postgres18":
+		return newPostgres(name, c.Postgres18)
+	case "mariadb":
+		return newMariaDB(c.MariaDB)
+	}
+	return nil, fmt.Errorf("unknown database %q; there are %v", name, Names())
 }
 
 // Open opens an engine and creates its place.
 func Open(ctx context.Context, name string, c Config) (Engine, error) {
-	switch name {
-	case "sqlite":
+	if name == "sqlite" {
 		return openSQLite(ctx, c)
-	case "postgres":
-		return openPostgres(ctx, name, c.Postgres, c.Durable)
-	case "postgres18":
-		return openPostgres(ctx, name, c.Postgres18, c.Durable)
-	case "mariadb":
-		return openMariaDB(ctx, c)
-	default:
-		return nil, fmt.Errorf("unknown database %q; there are %v", name, Names())
 	}
+	e, err := newServer(name, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.open(ctx, c.Durable); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+// Cleanup removes the places of killed runs: those with the tool's name and comment whose process on this machine has
+// ended and in which no session is open.
+func Cleanup(ctx context.Context, name string, c Config) (removed []string, kept []Kept, err error) {
+	if name == "sqlite" {
+		removed, err = tempdir.Clean(c.SQLiteDir, tempdir.Files)
+		return removed, nil, err
+	}
+	e, err := newServer(name, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return e.cleanup(ctx)
 }
 
 // Unsupported returns an error that is errors.ErrUnsupported: something that a database or its user cannot do. Its text

@@ -78,20 +78,20 @@ func TestMariaDBTreesAreThoseOfTheFile(t *testing.T) {
 		c := conn(t, e)
 		_, err := c.ExecContext(t.Context(), "FLUSH TABLES t FOR EXPORT")
 		must(t, err)
-		path := filepath.Join(one[string](t, e.db, "SELECT @@datadir"), e.name, "t.ibd")
+		path := filepath.Join(one[string](t, e.db, "SELECT @@datadir"), e.place, "t.ibd")
 		file := readInnoDB(t, path, e.pageSize)
 		_, err = c.ExecContext(context.WithoutCancel(t.Context()), "UNLOCK TABLES")
 		must(t, err)
 		info, err := os.Stat(path)
 		must(t, err)
-		size := one[int64](t, e.db, "SELECT file_size FROM information_schema.INNODB_SYS_TABLESPACES WHERE name = ?", e.name+"/t")
+		size := one[int64](t, e.db, "SELECT file_size FROM information_schema.INNODB_SYS_TABLESPACES WHERE name = ?", e.place+"/t")
 		if size != info.Size() {
 			t.Errorf("the file has %d bytes, the server says %d", info.Size(), size)
 		}
 		var total int64
 		for _, tree := range list {
 			id := one[uint64](t, e.db, `SELECT i.index_id FROM information_schema.INNODB_SYS_INDEXES i
-				JOIN information_schema.INNODB_SYS_TABLES t USING (table_id) WHERE t.name = ? AND i.name = ?`, e.name+"/t", tree.Name)
+				JOIN information_schema.INNODB_SYS_TABLES t USING (table_id) WHERE t.name = ? AND i.name = ?`, e.place+"/t", tree.Name)
 			want := file[id]
 			total += tree.Bytes
 			if want.records != int64(test.rows) {
@@ -124,15 +124,15 @@ func TestIndexPagesMeasure(t *testing.T) {
 		pages   int64
 		density float64
 	}{
-		{"one page", indexPages{reserved: 1, leaves: 1}, poolPages{1, 1, full / 2, full / 2}, 1, 0.5},
-		{"all in the pool", indexPages{reserved: 417, leaves: 373}, poolPages{374, 1, 373*full/2 + 100, 100}, 374, 0.5},
-		{"three levels", indexPages{reserved: 1123, leaves: 1116}, poolPages{1119, 1, 1118*full/2 + 100, 100}, 1119, 0.5},
-		{"half in the pool", indexPages{reserved: 417, leaves: 373}, poolPages{200, 1, 199 * full, 0}, 374, -1},
+		{"one page", indexPages{reserved: 1, leaves: 1}, poolPages{"", 1, 1, full / 2, full / 2}, 1, 0.5},
+		{"all in the pool", indexPages{reserved: 417, leaves: 373}, poolPages{"", 374, 1, 373*full/2 + 100, 100}, 374, 0.5},
+		{"three levels", indexPages{reserved: 1123, leaves: 1116}, poolPages{"", 1119, 1, 1118*full/2 + 100, 100}, 1119, 0.5},
+		{"half in the pool", indexPages{reserved: 417, leaves: 373}, poolPages{"", 200, 1, 199 * full, 0}, 374, -1},
 		{"nobody may look", indexPages{reserved: 417, leaves: 373}, poolPages{}, 374, -1},
-		{"small and told wrong", indexPages{reserved: 12, leaves: 1}, poolPages{12, 1, 11*full/2 + 50, 50}, 12, 0.5},
+		{"small and told wrong", indexPages{reserved: 12, leaves: 1}, poolPages{"", 12, 1, 11*full/2 + 50, 50}, 12, 0.5},
 		{"small, told wrong, nobody may look", indexPages{reserved: 12, leaves: 1}, poolPages{}, 12, -1},
-		{"told wrong, with an extent", indexPages{reserved: 97, leaves: 1}, poolPages{40, 1, 39*full/2 + 50, 50}, 40, 0.5},
-		{"freed pages in the pool", indexPages{reserved: 20, leaves: 18}, poolPages{25, 1, 24 * full / 2, 0}, 19, 0.5},
+		{"told wrong, with an extent", indexPages{reserved: 97, leaves: 1}, poolPages{"", 40, 1, 39*full/2 + 50, 50}, 40, 0.5},
+		{"freed pages in the pool", indexPages{reserved: 20, leaves: 18}, poolPages{"", 25, 1, 24 * full / 2, 0}, 19, 0.5},
 	} {
 		pages, density := test.stats.measure(test.pool, page)
 		if pages != test.pages || math.Abs(density-test.density) > 1e-3 {

@@ -31,25 +31,17 @@ func (e *mariadb) Bulk(ctx context.Context, conn *sql.Conn, table string, column
 	reader := "sqlflake" + strconv.FormatInt(loads.Add(1), 10)
 	mysql.RegisterReaderHandler(reader, func() io.Reader { return bytes.NewReader(text) })
 	defer mysql.DeregisterReaderHandler(reader)
-	quoted := make([]string, len(columns))
-	for i, column := range columns {
-		quoted[i] = backQuoted(column)
-	}
 	// Bytes are not converted: utf8mb4 for text, 16 bytes for UUIDs.
 	result, err := conn.ExecContext(ctx, fmt.Sprintf(
 		"LOAD DATA LOCAL INFILE 'Reader::%s' INTO TABLE %s CHARACTER SET binary (%s)",
-		reader, backQuoted(table), strings.Join(quoted, ", ")))
+		reader, backQuoted(table), e.words.quotedList(columns)))
 	if err != nil {
 		return err
 	}
-	return loaded(ctx, conn, result, len(rows))
-}
-
-// loaded finds what LOCAL reports only as a warning: rows left out because their key exists, and truncated values.
-func loaded(ctx context.Context, conn *sql.Conn, result sql.Result, rows int) error {
+	// LOCAL reports only as a warning that a row was left out because its key exists, or that a value was truncated.
 	var level, message string
 	var code int
-	err := conn.QueryRowContext(ctx, "SHOW WARNINGS LIMIT 1").Scan(&level, &code, &message)
+	err = conn.QueryRowContext(ctx, "SHOW WARNINGS LIMIT 1").Scan(&level, &code, &message)
 	if err == nil {
 		return fmt.Errorf("load data: %s %d: %s", level, code, message)
 	}
@@ -57,8 +49,8 @@ func loaded(ctx context.Context, conn *sql.Conn, result sql.Result, rows int) er
 		return err
 	}
 	n, err := result.RowsAffected()
-	if err == nil && n != int64(rows) {
-		err = fmt.Errorf("load data: %d of %d rows were loaded", n, rows)
+	if err == nil && n != int64(len(rows)) {
+		err = fmt.Errorf("load data: %d of %d rows were loaded", n, len(rows))
 	}
 	return err
 }
@@ -73,8 +65,6 @@ func loadText(rows [][]any) ([]byte, error) {
 				text = append(text, '\t')
 			}
 			switch v := value.(type) {
-			case nil:
-				text = append(text, `\N`...)
 			case int64:
 				text = strconv.AppendInt(text, v, 10)
 			case int:
@@ -82,9 +72,9 @@ func loadText(rows [][]any) ([]byte, error) {
 			case string:
 				text = escaped(text, v)
 			case []byte:
-				text = escaped(text, v)
+				text = escaped(text, string(v))
 			case [16]byte:
-				text = escaped(text, v[:])
+				text = escaped(text, string(v[:]))
 			case time.Time:
 				text = v.UTC().AppendFormat(text, "2006-01-02 15:04:05.000000")
 			default:
@@ -96,16 +86,6 @@ func loadText(rows [][]any) ([]byte, error) {
 	return text, nil
 }
 
-func escaped[T string | []byte](text []byte, value T) []byte {
-	for i := range len(value) {
-		switch c := value[i]; c {
-		case 0:
-			text = append(text, '\\', '0')
-		case '\t', '\n', '\\':
-			text = append(text, '\\', c)
-		default:
-			text = append(text, c)
-		}
-	}
-	return text
-}
+var loadEscapes = strings.NewReplacer("\x00", `\0`, "\t", "\\\t", "\n", "\\\n", `\`, `\\`)
+
+func escaped(text []byte, value string) []byte { return append(text, loadEscapes.Replace(value)...) }

@@ -2,12 +2,9 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Trees counts the pages in use. InnoDB also reserves extents of 1 MiB, up to four ahead, which would hide the
@@ -23,10 +20,10 @@ func (e *mariadb) Trees(ctx context.Context, table string) ([]Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(indexes) == 0 {
-		return nil, fmt.Errorf("no table %s", table)
-	}
 	pooled, err := e.pooled(ctx, table)
+	if err == nil && len(indexes) == 0 {
+		err = fmt.Errorf("no table %s", table)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +54,7 @@ type indexPages struct {
 
 // poolPages are the pages of an index in the buffer pool.
 type poolPages struct {
+	name           string
 	pages, roots   int64
 	data, rootData int64 // bytes of records
 }
@@ -92,23 +90,10 @@ const fragmentPages = 32
 
 // indexes returns the clustered index first.
 func (e *mariadb) indexes(ctx context.Context, table string) ([]indexPages, error) {
-	rows, err := e.db.QueryContext(ctx, `SELECT index_name, MAX(IF(stat_name = 'size', stat_value, 0)),
-			MAX(IF(stat_name = 'n_leaf_pages', stat_value, 0))
+	return collect(ctx, e.db, func(x *indexPages) []any { return []any{&x.name, &x.reserved, &x.leaves} },
+		`SELECT index_name, MAX(IF(stat_name = 'size', stat_value, 0)), MAX(IF(stat_name = 'n_leaf_pages', stat_value, 0))
 		FROM mysql.innodb_index_stats WHERE database_name = ? AND table_name = ? GROUP BY index_name
-		ORDER BY index_name NOT IN ('PRIMARY', 'GEN_CLUST_INDEX'), index_name`, e.name, table)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var list []indexPages
-	for rows.Next() {
-		var x indexPages
-		if err := rows.Scan(&x.name, &x.reserved, &x.leaves); err != nil {
-			return nil, err
-		}
-		list = append(list, x)
-	}
-	return list, rows.Err()
+		ORDER BY index_name NOT IN ('PRIMARY', 'GEN_CLUST_INDEX'), index_name`, e.place, table)
 }
 
 // wholeTrees implements Trees for users without access to the statistics table.
@@ -117,15 +102,14 @@ func (e *mariadb) wholeTrees(ctx context.Context, table string) ([]Tree, error) 
 		"and those of several indexes are one figure.", e.product())
 	var rows, indexes int64
 	err := e.db.QueryRowContext(ctx, `SELECT data_length, index_length FROM information_schema.tables
-		WHERE table_schema = ? AND table_name = ?`, e.name, table).Scan(&rows, &indexes)
+		WHERE table_schema = ? AND table_name = ?`, e.place, table).Scan(&rows, &indexes)
 	if err != nil {
 		return nil, fmt.Errorf("the size of %s: %w", table, err)
 	}
-	trees := []Tree{{Name: "PRIMARY", Role: Clustered, Bytes: rows, Density: -1, Fragmentation: -1}}
-	if indexes > 0 {
-		trees = append(trees, Tree{Name: "indexes", Role: Secondary, Bytes: indexes, Density: -1, Fragmentation: -1})
-	}
-	return trees, nil
+	return []Tree{
+		{Name: "PRIMARY", Role: Clustered, Bytes: rows, Density: -1, Fragmentation: -1},
+		{Name: "indexes", Role: Secondary, Bytes: indexes, Density: -1, Fragmentation: -1},
+	}, nil
 }
 
 // pageOverhead is the part of a page that holds no records: a header of 38 bytes, the index header of 56, 26 for the
@@ -138,12 +122,14 @@ func (e *mariadb) pooled(ctx context.Context, table string) (map[string]poolPage
 	if strings.Contains(e.version, "MariaDB") {
 		prefix = "INNODB_SYS_"
 	}
-	rows, err := e.db.QueryContext(ctx, `SELECT i.NAME, COUNT(*), CAST(SUM(p.PAGE_NUMBER = i.PAGE_NO) AS SIGNED),
+	list, err := collect(ctx, e.db,
+		func(p *poolPages) []any { return []any{&p.name, &p.pages, &p.roots, &p.data, &p.rootData} },
+		`SELECT i.NAME, COUNT(*), CAST(SUM(p.PAGE_NUMBER = i.PAGE_NO) AS SIGNED),
 			CAST(SUM(p.DATA_SIZE) AS SIGNED), CAST(SUM(IF(p.PAGE_NUMBER = i.PAGE_NO, p.DATA_SIZE, 0)) AS SIGNED)
 		FROM information_schema.`+prefix+`TABLES t
 		JOIN information_schema.`+prefix+`INDEXES i ON i.TABLE_ID = t.TABLE_ID
 		JOIN information_schema.INNODB_BUFFER_PAGE p ON p.SPACE = i.SPACE AND p.INDEX_NAME = i.NAME
-		WHERE t.NAME = ? AND p.PAGE_TYPE = 'INDEX' GROUP BY i.NAME`, e.name+"/"+table)
+		WHERE t.NAME = ? AND p.PAGE_TYPE = 'INDEX' GROUP BY i.NAME`, e.place+"/"+table)
 	if denied(err) {
 		e.add("How full the pages are is not known on %s: the user may not read the buffer pool's contents (GRANT PROCESS).",
 			e.product())
@@ -152,33 +138,29 @@ func (e *mariadb) pooled(ctx context.Context, table string) (map[string]poolPage
 	if err != nil {
 		return nil, fmt.Errorf("the pages of %s in the buffer pool: %w", table, err)
 	}
-	defer rows.Close()
 	pools := map[string]poolPages{}
-	for rows.Next() {
-		var name string
-		var p poolPages
-		if err := rows.Scan(&name, &p.pages, &p.roots, &p.data, &p.rootData); err != nil {
-			return nil, err
-		}
-		pools[name] = p
+	for _, p := range list {
+		pools[p.name] = p
 	}
-	return pools, rows.Err()
+	return pools, nil
 }
 
 // Usage is that of the whole server. Written includes the doublewrite buffer. Pages are written long after their
 // change, so Written measures the work only if Settle ran before the second call.
 func (e *mariadb) Usage(ctx context.Context) (Usage, error) {
-	values, err := e.pairs(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_os_log_written',
-		'Innodb_data_written', 'Innodb_buffer_pool_reads', 'Innodb_buffer_pool_read_requests')`)
+	list, err := collect(ctx, e.db, func(s *Setting) []any { return []any{&s.Name, &s.Value} },
+		`SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_os_log_written', 'Innodb_data_written',
+		'Innodb_buffer_pool_reads', 'Innodb_buffer_pool_read_requests')`)
 	if err != nil {
 		return Usage{}, err
 	}
 	number := func(name string) int64 {
-		n, err := strconv.ParseInt(values[name], 10, 64)
-		if err != nil {
-			return -1
+		for _, one := range list {
+			if n, err := strconv.ParseInt(one.Value, 10, 64); err == nil && one.Name == name {
+				return n
+			}
 		}
-		return n
+		return -1
 	}
 	u := Usage{
 		PageImages: -1, Hits: -1, CPU: e.cpu(),
@@ -192,41 +174,4 @@ func (e *mariadb) Usage(ctx context.Context) (Usage, error) {
 		u.Hits = requests - u.Reads
 	}
 	return u, nil
-}
-
-func (e *mariadb) cpu() time.Duration {
-	if e.server == 0 {
-		return -1
-	}
-	used, err := processCPU(e.server)
-	if err != nil {
-		e.add("%s's CPU time is no longer known: %v.", e.product(), err)
-		return -1
-	}
-	return used
-}
-
-// serverProcess finds the process of a server that reports its PID file. If the file cannot be read, it is the only
-// server process on this machine.
-func serverProcess(pidFile string) (int, error) {
-	isServer := func(p process) bool { return p.name == "mariadbd" || p.name == "mysqld" }
-	if text, err := os.ReadFile(pidFile); err == nil {
-		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
-			if p, err := readProcess(pid); err == nil && isServer(p) {
-				return pid, nil
-			}
-		}
-	}
-	list, err := processes(isServer)
-	if err != nil {
-		return 0, err
-	}
-	switch len(list) {
-	case 0:
-		return 0, errors.New("its process is not visible from here")
-	case 1:
-		return list[0].pid, nil
-	default:
-		return 0, fmt.Errorf("there are %d servers here, and %s, which would identify it, cannot be read", len(list), pidFile)
-	}
 }

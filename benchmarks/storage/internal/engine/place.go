@@ -1,17 +1,17 @@
 package engine
 
 import (
+	"context"
 	"crypto/rand"
+	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -33,34 +33,148 @@ const (
 	idleConns      = 64               // kept by a pool, so that a run with many clients does not reconnect
 )
 
-// notes collects the sentences of Engine.Notes without duplicates.
-type notes struct {
-	mu   sync.Mutex
-	list []string
+// host is a server that has places: how to create, find and drop them. In statements {place} is the quoted name of a
+// place and {comment} the text by which Cleanup knows it.
+type host struct {
+	where   func() string           // names the server and the user, without the password
+	connect func() (*sql.DB, error) // to no place
+	quote   func(name string) string
+	what    string // "schema" or "database"
+
+	find    string // query for the name, the comment and the number of sessions of all places that match a pattern
+	create  string
+	comment string
+	kills   string // query for the statements that end the sessions of a place
+	drop    string
+	grant   string // who may allow this user to create places, and how
+	denied  func(error) bool
+	ended   func(error) bool // a session that is to be ended has ended
 }
 
-func (n *notes) add(format string, args ...any) {
-	note := fmt.Sprintf(format, args...)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if !slices.Contains(n.list, note) {
-		n.list = append(n.list, note)
+// served is an engine on a server, with a place of its own there.
+type served struct {
+	base
+	host  host
+	place string
+	made  bool // the place exists, or may exist
+}
+
+func (s *served) Close() (err error) {
+	if s.db != nil {
+		err = s.db.Close()
 	}
-}
-
-// Notes returns a copy.
-func (n *notes) Notes() []string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return slices.Clone(n.list)
-}
-
-// leftovers adds a note about places of other runs.
-func (n *notes) leftovers(what string, quoted []string, drop string) {
-	if len(quoted) > 0 {
-		n.add("There are %s of other runs, which are running or were killed: %s. -cleanup drops those of killed runs; to drop one: %s.",
-			what, strings.Join(quoted, ", "), fmt.Sprintf(drop, quoted[0]))
+	if s.made {
+		err = errors.Join(err, s.host.remove(s.place))
 	}
+	return err
+}
+
+// found is a place and what is known about it.
+type found struct {
+	name, comment string
+	sessions      int
+}
+
+func (h *host) statement(format, name string) string {
+	return strings.NewReplacer("{place}", h.quote(name), "{comment}", commentOf(os.Getpid(), hostname())).Replace(format)
+}
+
+// places connects, and returns all places of the tool.
+func (h *host) places(ctx context.Context) (admin *sql.DB, list []found, err error) {
+	if admin, err = h.connect(); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", h.where(), err)
+	}
+	if err := admin.PingContext(ctx); err != nil {
+		_ = admin.Close()
+		return nil, nil, fmt.Errorf("%s cannot be reached; start it or correct the DSN: %w", h.where(), err)
+	}
+	list, err = collect(ctx, admin, func(f *found) []any { return []any{&f.name, &f.comment, &f.sessions} }, h.find, placePattern)
+	if err != nil {
+		_ = admin.Close()
+		return nil, nil, fmt.Errorf("%s: %w", h.where(), err)
+	}
+	return admin, list, nil
+}
+
+// make creates the place.
+func (s *served) make(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	h := &s.host
+	admin, others, err := h.places(ctx)
+	if err != nil {
+		return err
+	}
+	defer admin.Close()
+	if len(others) > 0 {
+		quoted := make([]string, len(others))
+		for i, other := range others {
+			quoted[i] = h.quote(other.name)
+		}
+		s.add("There are %ss of other runs, which are running or were killed: %s. -cleanup drops those of killed runs; to drop one: %s.",
+			h.what, strings.Join(quoted, ", "), h.statement(h.drop, others[0].name))
+	}
+	_, err = admin.ExecContext(ctx, h.statement(h.create, s.place))
+	if err != nil && h.denied(err) {
+		return fmt.Errorf("%s: the user may not create a %s; %s: %w", h.where(), h.what, h.grant, err)
+	}
+	s.made = true // also after another error, such as the end of ctx
+	if err == nil {
+		_, err = admin.ExecContext(ctx, h.statement(h.comment, s.place))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: create a %s: %w", h.where(), h.what, err)
+	}
+	return nil
+}
+
+// remove drops a place. It ends the sessions that still use it, because they may hold locks.
+func (h *host) remove(name string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	admin, err := h.connect()
+	if err == nil {
+		defer admin.Close()
+		var kills []string
+		kills, err = collect(ctx, admin, func(s *string) []any { return []any{s} }, h.kills, name)
+		for _, statement := range append(kills, h.statement(h.drop, name)) {
+			if err == nil || h.ended(err) {
+				_, err = admin.ExecContext(ctx, statement)
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: the %s was not dropped; drop it with %s: %w", h.where(), h.what, h.statement(h.drop, name), err)
+	}
+	return nil
+}
+
+// Kept is a place that Cleanup did not remove, and the reason.
+type Kept struct{ Place, Why string }
+
+// cleanup removes the places of processes of this machine that have ended.
+func (s *served) cleanup(ctx context.Context) (removed []string, kept []Kept, err error) {
+	h := &s.host
+	admin, list, err := h.places(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer admin.Close()
+	for _, place := range list {
+		quoted, why := h.quote(place.name), inUse(place.comment)
+		if place.sessions > 0 {
+			why = "a session is in it"
+		}
+		if why != "" {
+			kept = append(kept, Kept{quoted, why})
+			continue
+		}
+		if _, err := admin.ExecContext(ctx, h.statement(h.drop, place.name)); err != nil {
+			return removed, kept, fmt.Errorf("drop %s: %w", quoted, err)
+		}
+		removed = append(removed, quoted)
+	}
+	return removed, kept, nil
 }
 
 // badDSN is an error in a DSN. It does not contain the driver's message, which may repeat parts of the password.
@@ -77,9 +191,10 @@ func commentOf(pid int, host string) string {
 	return fmt.Sprintf("sqlflake storage benchmark, process %d on %s; may be dropped after it has ended", pid, host)
 }
 
-func ownComment() string {
-	host, _ := os.Hostname() // without it Cleanup keeps the place
-	return commentOf(os.Getpid(), host)
+// hostname returns the name of this machine as it is in comments, empty if it has none.
+func hostname() string {
+	name, _ := os.Hostname()
+	return strings.NewReplacer("'", "", `\`, "").Replace(name)
 }
 
 var commentPattern = regexp.MustCompile(
@@ -88,17 +203,16 @@ var commentPattern = regexp.MustCompile(
 // inUse returns why a place must be kept: the comment is not the tool's, or its process may be alive. It is empty if
 // the process has ended.
 func inUse(comment string) string {
-	found := commentPattern.FindStringSubmatch(comment)
-	if found == nil {
+	parts := commentPattern.FindStringSubmatch(comment)
+	if parts == nil {
 		return "its comment is not by this tool"
 	}
-	host, err := os.Hostname()
-	if err != nil || host == "" || found[2] != host {
-		return fmt.Sprintf("its process is on %q and cannot be checked from here", found[2])
+	if parts[2] == "" || parts[2] != hostname() {
+		return fmt.Sprintf("its process is on %q and cannot be checked from here", parts[2])
 	}
-	pid, err := strconv.Atoi(found[1])
+	pid, err := strconv.Atoi(parts[1])
 	if err != nil || alive(pid) {
-		return "process " + found[1] + " lives"
+		return "process " + parts[1] + " lives"
 	}
 	return ""
 }
@@ -109,9 +223,8 @@ func alive(pid int) bool {
 		return true
 	}
 	p, err := os.FindProcess(pid)
-	if err != nil {
-		return !errors.Is(err, os.ErrProcessDone)
+	if err == nil {
+		err = p.Signal(syscall.Signal(0))
 	}
-	err = p.Signal(syscall.Signal(0))
 	return !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.ESRCH)
 }

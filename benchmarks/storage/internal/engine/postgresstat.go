@@ -8,47 +8,43 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // countersVersion is the first PostgreSQL version without a separate statistics collector, which reports late.
 const countersVersion = 150000
 
-// When another run creates or drops the extension at the same time, any statement can fail: PostgreSQL does not find a
-// row of its catalog (internal_error).
-const (
-	goneMeanwhile = "XX000"
-	tries         = 5
-)
+// meanwhile are the codes of errors of any statement while another run creates or drops the extension, down to a row of
+// the catalog that PostgreSQL does not find (XX000).
+var meanwhile = []string{"42710", "23505", "3F000", "42883", "XX000"}
 
-// statTuple returns the schema of the extension pgstattuple. If it is missing it is created in the engine's schema; the
-// result is empty if that fails. https://www.postgresql.org/docs/current/pgstattuple.html.
-func (e *postgres) statTuple(ctx context.Context) (string, error) {
-	for range tries { // another run may create or drop it at the same time
-		var schema string
-		err := e.db.QueryRowContext(ctx, `SELECT quote_ident(n.nspname) FROM pg_extension x
-			JOIN pg_namespace n ON n.oid = x.extnamespace WHERE x.extname = 'pgstattuple'`).Scan(&schema)
-		if isCode(err, goneMeanwhile) {
-			continue
-		}
-		if !errors.Is(err, sql.ErrNoRows) {
-			return schema, err
-		}
-		_, err = e.db.ExecContext(ctx, "CREATE EXTENSION pgstattuple SCHEMA "+doubleQuoted(e.schema))
-		// If another session has created it meanwhile, the error is a duplicate name or catalog row.
-		if err != nil && !isCode(err, "42710", "23505", goneMeanwhile) {
-			if isServerError(err) {
-				e.noDensity(err)
-				return "", nil
-			}
-			return "", err
-		}
+// statTuple returns the schema of the extension pgstattuple. If it is missing it is created in the engine's schema.
+// https://www.postgresql.org/docs/current/pgstattuple.html.
+func (e *postgres) statTuple(ctx context.Context) (schema string, err error) {
+	err = e.db.QueryRowContext(ctx, `SELECT quote_ident(n.nspname) FROM pg_extension x
+		JOIN pg_namespace n ON n.oid = x.extnamespace WHERE x.extname = 'pgstattuple'`).Scan(&schema)
+	if errors.Is(err, sql.ErrNoRows) {
+		schema = doubleQuoted(e.place)
+		_, err = e.db.ExecContext(ctx, "CREATE EXTENSION pgstattuple SCHEMA "+schema)
 	}
-	return "", nil
+	return schema, err
 }
 
-func (e *postgres) noDensity(err error) {
-	e.add("How full the pages of indexes are is not known: pgstattuple is not available (%s).", strings.TrimSpace(err.Error()))
+// withStatTuple calls f with the schema of the extension. Without the extension it adds a note.
+func (e *postgres) withStatTuple(ctx context.Context, f func(schema string) error) (err error) {
+	for range 5 { // the extension of another run disappears when that run closes
+		var schema string
+		if schema, err = e.statTuple(ctx); err == nil {
+			err = f(schema)
+		}
+		if !isCode(err, meanwhile...) {
+			break
+		}
+	}
+	if isServerError(err) && ctx.Err() == nil {
+		e.add("How full the pages of indexes are is not known: pgstattuple is not available (%s).", strings.TrimSpace(err.Error()))
+		return nil
+	}
+	return err
 }
 
 func isServerError(err error) bool {
@@ -58,88 +54,49 @@ func isServerError(err error) bool {
 
 // Trees returns the sizes of the main fork, without the free space map, the visibility map and TOAST.
 func (e *postgres) Trees(ctx context.Context, table string) ([]Tree, error) {
-	list, err := e.relations(ctx, table)
-	if err != nil {
-		return nil, err
-	}
-	for range tries { // the extension of another run disappears when that run closes
-		if err = e.densities(ctx, list); !isCode(err, "3F000", "42883", goneMeanwhile) {
-			break
-		}
-	}
-	if isServerError(err) && ctx.Err() == nil {
-		e.noDensity(err)
-		err = nil
-	}
-	trees := make([]Tree, len(list))
-	for i, r := range list {
-		trees[i] = r.Tree
-	}
-	return trees, err
-}
-
-type relation struct {
-	Tree
-	oid uint32
-}
-
-func (e *postgres) relations(ctx context.Context, table string) ([]relation, error) {
-	rows, err := e.db.QueryContext(ctx, `SELECT c.oid, c.relname, pg_relation_size(c.oid, 'main'),
+	list, err := collect(ctx, e.db, func(t *Tree) []any { return []any{&t.Name, &t.Bytes, &t.Role} },
+		`SELECT c.relname, pg_relation_size(c.oid, 'main'),
 			CASE WHEN i.indexrelid IS NULL THEN 'rows' WHEN i.indisprimary THEN 'primary' ELSE 'secondary' END
 		FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid
 		WHERE to_regclass($1) IN (c.oid, i.indrelid)
-		ORDER BY i.indexrelid IS NOT NULL, i.indisprimary DESC, c.relname`, doubleQuoted(e.schema)+"."+doubleQuoted(table))
+		ORDER BY i.indexrelid IS NOT NULL, i.indisprimary DESC, c.relname`, e.qualified(table))
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("no table %s", table)
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var list []relation
-	for rows.Next() {
-		r := relation{Tree: Tree{Density: -1, Fragmentation: -1}}
-		if err := rows.Scan(&r.oid, &r.Name, &r.Bytes, &r.Role); err != nil {
-			return nil, err
-		}
-		list = append(list, r)
+	for i := range list {
+		list[i].Density, list[i].Fragmentation = -1, -1
 	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("no table %s", table)
-	}
-	return list, nil
+	return list, e.withStatTuple(ctx, func(schema string) error { return e.densities(ctx, schema, list) })
 }
 
-// densities reads all pages. For indexes it returns the used share of the leaves, for the heap the share of live rows.
+func (e *postgres) qualified(name string) string {
+	return doubleQuoted(e.place) + "." + doubleQuoted(name)
+}
+
+// densities reads all pages. For indexes it sets the used share of the leaves, for the heap the share of live rows.
 // Fragmentation is the share of leaves whose right neighbour is before them in the file.
-func (e *postgres) densities(ctx context.Context, list []relation) error {
-	schema, err := e.statTuple(ctx)
-	if err != nil || schema == "" {
-		return err
+func (e *postgres) densities(ctx context.Context, schema string, list []Tree) error {
+	share := func(percent float64) float64 {
+		if math.IsNaN(percent) { // no pages, or an index without leaves
+			return -1
+		}
+		return percent / 100
 	}
 	for i := range list {
-		r := &list[i]
-		if r.Role == Rows {
-			query := "SELECT tuple_percent FROM " + schema + ".pgstattuple($1::oid::regclass)"
-			err := e.db.QueryRowContext(ctx, query, r.oid).Scan(&r.Density)
-			if err != nil {
-				return err
-			}
-			r.Density /= 100
-			if r.Bytes == 0 {
-				r.Density = -1
-			}
-			continue
+		query := "SELECT avg_leaf_density, leaf_fragmentation, internal_pages + leaf_pages FROM " + schema + ".pgstatindex($1::text)"
+		if list[i].Role == Rows {
+			query = "SELECT CASE WHEN table_len > 0 THEN tuple_percent ELSE 'NaN' END, 'NaN'::float8, 0 FROM " +
+				schema + ".pgstattuple($1::text)"
 		}
 		var density, fragmentation float64
-		query := "SELECT avg_leaf_density, leaf_fragmentation, internal_pages + leaf_pages FROM " + schema + ".pgstatindex($1::oid::regclass)"
-		err := e.db.QueryRowContext(ctx, query, r.oid).Scan(&density, &fragmentation, &r.Pages)
+		err := e.db.QueryRowContext(ctx, query, e.qualified(list[i].Name)).Scan(&density, &fragmentation, &list[i].Pages)
 		if err != nil {
 			return err
 		}
-		if !math.IsNaN(density) { // NaN for an index without leaves
-			r.Density, r.Fragmentation = density/100, fragmentation/100
-		}
+		list[i].Density, list[i].Fragmentation = share(density), share(fragmentation)
 	}
 	return nil
 }
@@ -199,36 +156,4 @@ func (e *postgres) flushCounters(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// findPostmaster finds the parent of the process that serves a connection.
-func (e *postgres) findPostmaster(backend int) {
-	if !isLocal(e.config.Host) {
-		e.add("PostgreSQL's CPU time is not known: it runs on another machine.")
-		return
-	}
-	child, err := readProcess(backend)
-	if err == nil && child.name == "postgres" {
-		// The number could be that of another process if the server is in a container.
-		parent, err := readProcess(child.parent)
-		if err == nil && parent.name == "postgres" {
-			if _, err = familyCPU(parent.pid); err == nil {
-				e.postmaster = parent.pid
-				return
-			}
-		}
-	}
-	e.add("PostgreSQL's CPU time is not known: its processes are not visible from here.")
-}
-
-func (e *postgres) cpu() time.Duration {
-	if e.postmaster == 0 {
-		return -1
-	}
-	used, err := familyCPU(e.postmaster)
-	if err != nil {
-		e.add("PostgreSQL's CPU time is no longer known: %v.", err)
-		return -1
-	}
-	return used
 }

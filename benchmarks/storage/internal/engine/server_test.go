@@ -24,9 +24,9 @@ func eachServer(t *testing.T, f func(t *testing.T, e Engine)) {
 
 func place(e Engine) string {
 	if p, ok := e.(*postgres); ok {
-		return p.schema
+		return p.place
 	}
-	return e.(*mariadb).name
+	return e.(*mariadb).place
 }
 
 func conn(t *testing.T, e Engine) *sql.Conn {
@@ -288,5 +288,22 @@ func TestEnginesInParallel(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestReplicationReceivesTheLog(t *testing.T) {
+	e := open(t, "postgres").(Replicated)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	conn, err := e.Replication(ctx)
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Skip(err)
+	}
+	must(t, err)
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	results, err := conn.Exec(ctx, "IDENTIFY_SYSTEM").ReadAll()
+	must(t, err)
+	if len(results) != 1 || len(results[0].Rows) != 1 || len(results[0].Rows[0]) < 3 {
+		t.Errorf("no position of the log: %+v", results)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
@@ -18,10 +17,8 @@ import (
 
 // sqlite is a database file in its own folder, with a write-ahead log.
 type sqlite struct {
-	notes
-	db       *sql.DB
-	dir      *tempdir.Dir
-	pageSize int64
+	base
+	dir *tempdir.Dir
 }
 
 func openSQLite(ctx context.Context, c Config) (Engine, error) {
@@ -29,12 +26,14 @@ func openSQLite(ctx context.Context, c Config) (Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a folder for SQLite: %w", err)
 	}
-	e := &sqlite{dir: dir}
+	e := &sqlite{base: base{name: "sqlite", words: sqliteWords}, dir: dir}
 	e.add("SQLite runs inside the client, so its CPU time includes the client's.")
 	if left := tempdir.Left(c.SQLiteDir, tempdir.Files); len(left) > 0 {
 		e.add("There are %d folders of killed runs. -cleanup removes them.", len(left))
 	}
-	synchronous := "OFF"
+	// As applications set it: with the write-ahead log a commit does not wait for the disk, but checkpoints do. OFF would
+	// hide what it costs to write many pages.
+	synchronous := "NORMAL"
 	if c.Durable {
 		synchronous = "FULL"
 	}
@@ -44,7 +43,7 @@ func openSQLite(ctx context.Context, c Config) (Engine, error) {
 	}
 	e.db, err = sql.Open("sqlite3", "file:"+inURI.Replace(filepath.ToSlash(e.path()))+"?"+query.Encode())
 	if err == nil {
-		err = e.db.QueryRowContext(ctx, "PRAGMA page_size").Scan(&e.pageSize)
+		err = e.db.PingContext(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open SQLite in %s: %w", dir.Path, err), e.Close())
@@ -57,82 +56,48 @@ var inURI = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23")
 
 func (e *sqlite) path() string { return filepath.Join(e.dir.Path, "storage.db") }
 
-func (e *sqlite) Name() string             { return "sqlite" }
 func (e *sqlite) Dialect() string          { return "sqlite" }
-func (e *sqlite) DB() *sql.DB              { return e.db }
 func (e *sqlite) Placeholder(n int) string { return fmt.Sprintf("?%d", n) }
-
-func (e *sqlite) Returning() bool { return true } // since 3.35
-
-func (e *sqlite) Value(v any) any {
-	if id, ok := v.([16]byte); ok {
-		return id[:]
-	}
-	return v
-}
+func (e *sqlite) Value(v any) any          { return asBytes(v) }
 
 func (e *sqlite) Settings(ctx context.Context) ([]Setting, error) {
-	var version string
-	if err := e.db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
-		return nil, err
-	}
-	settings := []Setting{{"version", "SQLite " + version}}
-	for _, name := range []string{"journal_mode", "synchronous", "page_size", "cache_size"} {
-		var value string
-		if err := e.db.QueryRowContext(ctx, "PRAGMA "+name).Scan(&value); err != nil {
-			return nil, err
+	return e.settings(ctx, "SQLite ", "SELECT sqlite_version()", "PRAGMA ", "journal_mode", "synchronous", "page_size",
+		"cache_size")
+}
+
+var sqliteWords = words{
+	quote: doubleQuoted,
+	key: func(t Table) string {
+		switch {
+		case t.Kind.Strict:
+			return "INTEGER PRIMARY KEY AUTOINCREMENT"
+		case t.Kind.Store == key.Integer && !t.Kind.Beside:
+			return "INTEGER PRIMARY KEY" // the rowid: https://www.sqlite.org/lang_createtable.html#rowid
+		default:
+			return sqliteKey(t) + " PRIMARY KEY NOT NULL"
 		}
-		settings = append(settings, Setting{name, value})
-	}
-	return settings, nil
+	},
+	columns: map[Type]string{Bigint: "INTEGER", Name: "TEXT", Moment: "INTEGER"},
+	like:    sqliteKey,
 }
 
-func (e *sqlite) words() words {
-	return words{
-		quote: doubleQuoted,
-		key: func(t Table) string {
-			switch {
-			case t.Kind.Strict:
-				return "INTEGER PRIMARY KEY AUTOINCREMENT"
-			case t.Kind.Store == key.Integer && !t.Kind.Beside:
-				return "INTEGER PRIMARY KEY" // the rowid: https://www.sqlite.org/lang_createtable.html#rowid
-			default:
-				return e.like(t.Kind) + " PRIMARY KEY NOT NULL"
-			}
-		},
-		columns: map[Type]string{Bigint: "INTEGER", Name: "TEXT", Moment: "INTEGER"},
-		like:    func(t Table) string { return e.like(t.Kind) },
-	}
-}
-
-func (e *sqlite) like(k key.Kind) string {
+func sqliteKey(t Table) string {
 	switch {
-	case k.Store == key.UUID:
+	case t.Kind.Store == key.UUID:
 		return "BLOB"
-	case k.Store == key.Text:
+	case t.Kind.Store == key.Text:
 		return "TEXT"
-	case k.Beside:
+	case t.Kind.Beside:
 		return "BIGINT"
 	default:
 		return "INTEGER"
 	}
 }
 
-func (e *sqlite) Create(ctx context.Context, t Table) error {
-	for _, statement := range e.words().statements(t) {
-		if _, err := e.db.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("%s: %w", statement, err)
-		}
-	}
-	return nil
-}
-
 // Drop also frees the pages, so that the next table starts in a file of the same size.
 func (e *sqlite) Drop(ctx context.Context, names ...string) error {
-	for _, name := range names {
-		if _, err := e.db.ExecContext(ctx, "DROP TABLE IF EXISTS "+doubleQuoted(name)); err != nil {
-			return err
-		}
+	if err := e.base.Drop(ctx, names...); err != nil {
+		return err
 	}
 	if _, err := e.db.ExecContext(ctx, "VACUUM"); err != nil {
 		return err
@@ -171,42 +136,46 @@ func (e *sqlite) Trees(ctx context.Context, table string) ([]Tree, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }() // read only
-	rows, err := e.db.QueryContext(ctx,
+	list, err := collect(ctx, e.db, func(s *schemaEntry) []any { return []any{&s.kind, &s.name, &s.root, &s.text} },
 		`SELECT type, name, rootpage, coalesce(sql, '') FROM sqlite_schema WHERE tbl_name = ? AND rootpage > 0
 		ORDER BY rowid`, table)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var trees []Tree
-	for rows.Next() {
-		var kind, name, text string
-		var root int64
-		if err := rows.Scan(&kind, &name, &root, &text); err != nil {
-			return nil, err
-		}
-		usage, err := file.tree(root)
+	if len(list) == 0 {
+		return nil, fmt.Errorf("no table %s", table)
+	}
+	trees := make([]Tree, len(list))
+	for i, entry := range list {
+		usage, err := file.tree(entry.root)
 		if err != nil {
-			return nil, fmt.Errorf("the pages of %s: %w", name, err)
+			return nil, fmt.Errorf("the pages of %s: %w", entry.name, err)
 		}
-		tree := Tree{
-			Name: name, Role: Secondary, Bytes: usage.pages * file.size, Pages: usage.pages,
+		trees[i] = Tree{
+			Name: entry.name, Role: entry.role(), Bytes: usage.pages * file.size, Pages: usage.pages,
 			Density: usage.density(), Fragmentation: usage.fragmentation(),
 		}
-		switch {
-		case kind == "table" && strings.Contains(text, "INTEGER PRIMARY KEY"):
-			tree.Role = Clustered
-		case kind == "table":
-			tree.Role = Rows
-		case text == "": // the index of a PRIMARY KEY has no statement
-			tree.Role = Primary
-		}
-		trees = append(trees, tree)
 	}
-	if len(trees) == 0 {
-		return nil, errors.Join(fmt.Errorf("no table %s", table), rows.Err())
+	return trees, nil
+}
+
+// schemaEntry is a table or an index.
+type schemaEntry struct {
+	kind, name, text string
+	root             int64 // page
+}
+
+func (s schemaEntry) role() Role {
+	switch {
+	case s.kind == "table" && strings.Contains(s.text, "INTEGER PRIMARY KEY"):
+		return Clustered
+	case s.kind == "table":
+		return Rows
+	case s.text == "": // the index of a PRIMARY KEY has no statement
+		return Primary
+	default:
+		return Secondary
 	}
-	return trees, rows.Err()
 }
 
 func (e *sqlite) Usage(context.Context) (Usage, error) {
@@ -215,10 +184,9 @@ func (e *sqlite) Usage(context.Context) (Usage, error) {
 }
 
 func (e *sqlite) Close() error {
-	var errs []error
+	var err error
 	if e.db != nil {
-		errs = append(errs, e.db.Close())
+		err = e.db.Close()
 	}
-	errs = append(errs, e.dir.Remove())
-	return errors.Join(slices.DeleteFunc(errs, func(err error) bool { return err == nil })...)
+	return errors.Join(err, e.dir.Remove())
 }

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mattn/go-sqlite3"
-
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 )
 
@@ -52,6 +50,8 @@ func wholeFile(t *testing.T, e *sqlite) map[string]treeUsage {
 	return usages
 }
 
+func pageSize(t *testing.T, e *sqlite) int64 { return one[int64](t, e.db, "PRAGMA page_size") }
+
 // compareWithDBStat needs SQLite compiled with SQLITE_ENABLE_DBSTAT_VTAB.
 func compareWithDBStat(t *testing.T, e *sqlite, usages map[string]treeUsage) {
 	t.Helper()
@@ -64,15 +64,13 @@ func compareWithDBStat(t *testing.T, e *sqlite, usages map[string]treeUsage) {
 	}
 	t.Log("compared with dbstat")
 	for name, u := range usages {
-		var pages, overflow, cells, free, back int64
-		must(t, e.db.QueryRowContext(t.Context(), `SELECT count(*), coalesce(sum(pagetype = 'overflow'), 0),
-			coalesce(sum(CASE pagetype WHEN 'leaf' THEN ncell END), 0), coalesce(sum(CASE pagetype WHEN 'leaf' THEN unused END), 0),
+		var pages, cells, free, back int64
+		must(t, e.db.QueryRowContext(t.Context(), `SELECT count(*), coalesce(sum(CASE pagetype WHEN 'leaf' THEN ncell END), 0), coalesce(sum(CASE pagetype WHEN 'leaf' THEN unused END), 0),
 			(SELECT count(*) FROM (SELECT pageno < lag(pageno) OVER (ORDER BY path) AS back FROM dbstat
 				WHERE name = ?1 AND pagetype = 'leaf') WHERE back)
-			FROM dbstat WHERE name = ?1`, name).Scan(&pages, &overflow, &cells, &free, &back))
-		if pages != u.pages || overflow != u.overflow || cells != u.cells || free != u.free || back != u.back {
-			t.Errorf("%s: dbstat has %d pages, %d overflow, %d cells, %d free, %d back; read from the file: %+v",
-				name, pages, overflow, cells, free, back, u)
+			FROM dbstat WHERE name = ?1`, name).Scan(&pages, &cells, &free, &back))
+		if pages != u.pages || cells != u.cells || free != u.free || back != u.back {
+			t.Errorf("%s: dbstat has %d pages, %d cells, %d free, %d back; read from the file: %+v", name, pages, cells, free, back, u)
 		}
 	}
 }
@@ -121,7 +119,7 @@ func TestSQLiteDensityIsThatOfTheRows(t *testing.T) {
 	// A pointer of 2 bytes, the size in 1, the rowid in 3, a header of 3, and the text.
 	const row = 2 + 1 + 3 + 3 + 20
 	u := wholeFile(t, e)["t"]
-	if want := float64(n*row) / float64(u.leaves*(e.pageSize-8)); math.Abs(u.density()-want) > 1e-9 {
+	if want := float64(n*row) / float64(u.leaves*(pageSize(t, e)-8)); math.Abs(u.density()-want) > 1e-9 {
 		t.Errorf("filled to %.6f, want %.6f", u.density(), want)
 	}
 }
@@ -132,55 +130,6 @@ func TestSQLiteFolderWithSignsOfAURI(t *testing.T) {
 	e := openWith(t, "sqlite", Config{SQLiteDir: dir})
 	fill(t, e, accounts("t", find(t, "explicit")), 10)
 	trees(t, e, "t")
-}
-
-func TestSQLiteOverflowPages(t *testing.T) {
-	for _, reserved := range []int{0, 32} {
-		e := open(t, "sqlite").(*sqlite)
-		reserve(t, e, reserved)
-		exec(t, e, "CREATE TABLE long (id INTEGER PRIMARY KEY, name TEXT)")
-		exec(t, e, "CREATE INDEX long_name ON long (name)")
-		exec(t, e, "CREATE TABLE pair (name TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID")
-		usable := int(e.pageSize) - reserved
-		var want int64
-		for size := range 3 * usable / 2 {
-			if size%7 == 0 || size > usable-60 && size < usable+20 {
-				want++
-				exec(t, e, "INSERT INTO long (name) VALUES (?)", strings.Repeat("x", size))
-				exec(t, e, "INSERT INTO pair VALUES (?, 1)", strings.Repeat("x", size))
-			}
-		}
-		exec(t, e, "INSERT INTO long (name) VALUES (?)", strings.Repeat("y", 200_000))
-		usages := wholeFile(t, e)
-		if got := usages["long"]; got.overflow < 200_000/int64(usable) || got.cells != want+1 {
-			t.Errorf("%d reserved bytes: %+v, want %d cells", reserved, got, want+1)
-		}
-		file, err := openPages(e.path())
-		must(t, err)
-		if file.reserved != int64(reserved) {
-			t.Errorf("%d bytes are reserved on each page, want %d", file.reserved, reserved)
-		}
-		must(t, file.Close())
-	}
-}
-
-// reserve reserves bytes at the end of each page, as extensions for checksums and encryption do.
-func reserve(t *testing.T, e *sqlite, bytes int) {
-	t.Helper()
-	conn, err := e.db.Conn(t.Context())
-	must(t, err)
-	defer func() { _ = conn.Close() }()
-	for _, statement := range []string{"PRAGMA journal_mode = DELETE", "", "VACUUM", "PRAGMA journal_mode = WAL"} {
-		if statement == "" {
-			const fcntlReserveBytes = 38
-			must(t, conn.Raw(func(driver any) error {
-				return driver.(*sqlite3.SQLiteConn).SetFileControlInt("main", fcntlReserveBytes, bytes)
-			}))
-			continue
-		}
-		_, err := conn.ExecContext(t.Context(), statement)
-		must(t, err)
-	}
 }
 
 func TestSQLiteGivesSpaceBackAfterDrop(t *testing.T) {
@@ -253,7 +202,7 @@ func TestSQLiteRefusesBrokenPages(t *testing.T) {
 		"far pointer": func(page []byte) { page[12], page[13] = 0xff, 0xff },
 	} {
 		broken := slices.Clone(content)
-		damage(broken[(root-1)*e.pageSize : root*e.pageSize])
+		damage(broken[(root-1)*pageSize(t, e) : root*pageSize(t, e)])
 		path := t.TempDir() + "/broken.db"
 		must(t, os.WriteFile(path, broken, 0o600))
 		file, err := openPages(path)
@@ -262,16 +211,5 @@ func TestSQLiteRefusesBrokenPages(t *testing.T) {
 			t.Errorf("%s: %+v", name, usage)
 		}
 		must(t, file.Close())
-	}
-}
-
-func TestVarint(t *testing.T) {
-	for text, want := range map[string]int64{
-		"\x00": 0, "\x7f": 127, "\x81\x00": 128, "\xff\x7f": 16383,
-		"\xff\xff\xff\xff\xff\xff\xff\xff\xff": -1, "\xbf\xff\xff\xff\xff\xff\xff\xff\xff": math.MaxInt64,
-	} {
-		if got, n := varint([]byte(text)); got != want || n != len(text) {
-			t.Errorf("%x is %d of %d bytes, want %d", text, got, n, want)
-		}
 	}
 }

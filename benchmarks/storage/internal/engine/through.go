@@ -3,13 +3,12 @@ package engine
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"net"
 	"strconv"
 	"sync/atomic"
 
 	"github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -25,29 +24,28 @@ type Remote interface {
 	Through(ctx context.Context, dial Dial) (db *sql.DB, done func() error, err error)
 }
 
-func (e *postgres) Through(ctx context.Context, dial Dial) (*sql.DB, func() error, error) {
-	conn, err := e.db.Conn(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { _ = conn.Close() }()
-	var config *pgx.ConnConfig
-	err = conn.Raw(func(driver any) error {
-		std, ok := driver.(*stdlib.Conn)
-		if !ok {
-			return fmt.Errorf("the connection is of the driver %T, not of pgx", driver)
-		}
-		config = std.Conn().Config()
-		return nil
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		return dial(ctx, network, address)
-	}
+// Replicated is an engine that sends its log to replicas: PostgreSQL.
+type Replicated interface {
+	Engine
+	// Replication connects as a physical replica does. The error is errors.ErrUnsupported if the server refuses.
+	Replication(ctx context.Context) (*pgconn.PgConn, error)
+}
+
+func (e *postgres) Through(_ context.Context, dial Dial) (*sql.DB, func() error, error) {
+	config := e.config.Copy()
+	config.DialFunc = pgconn.DialFunc(dial)
 	db := stdlib.OpenDB(*config)
 	return db, db.Close, nil
+}
+
+func (e *postgres) Replication(ctx context.Context) (*pgconn.PgConn, error) {
+	config := e.config.Config.Copy()
+	config.RuntimeParams["replication"] = "true"
+	conn, err := pgconn.ConnectConfig(ctx, config)
+	if isServerError(err) {
+		err = Unsupported("the server sends its log to no replica: %w", err)
+	}
+	return conn, err
 }
 
 // networks numbers the networks of Through. The driver keeps their names for the life of the process.
@@ -55,7 +53,7 @@ var networks atomic.Int64
 
 func (e *mariadb) Through(_ context.Context, dial Dial) (*sql.DB, func() error, error) {
 	config := e.config.Clone()
-	config.DBName, config.MultiStatements, config.InterpolateParams = e.name, true, true
+	config.DBName, config.MultiStatements, config.InterpolateParams = e.place, true, true
 	network := config.Net
 	config.Net = "sqlflake" + strconv.FormatInt(networks.Add(1), 10)
 	connector, err := mysql.NewConnector(config)

@@ -23,6 +23,8 @@ type Kind struct {
 	Name  string // in -keys, in files
 	Title string // in tables and charts
 	Store Store
+	// Length is that of a text, in bytes.
+	Length int
 
 	Counted  bool // the database makes the key, and none is sent
 	ReadBack bool // ... and the program reads it back
@@ -88,13 +90,15 @@ func Kinds() []Kind {
 			Only: "postgres", Since: 18,
 		},
 		{Name: "uuidv4", Title: "UUIDv4", Store: UUID, source: uuidV4},
+		// The scenario change goes on with UUIDv7 after half of the rows.
+		{Name: "uuidv4-to-v7", Title: "UUIDv4, then UUIDv7", Store: UUID, source: uuidV4},
 		{
 			Name: "uuidv4-server", Title: "UUIDv4, made by the server", Store: UUID, Counted: true,
 			Default: "gen_random_uuid()", Only: "postgres", Timed: true,
 		},
-		{Name: "uuidv7-text", Title: "UUIDv7 as text", Store: Text, source: asText(uuidV7)},
-		{Name: "uuidv4-text", Title: "UUIDv4 as text", Store: Text, source: asText(uuidV4)},
-		{Name: "ulid-text", Title: "ULID as text", Store: Text, source: ulids},
+		{Name: "uuidv7-text", Title: "UUIDv7 as text", Store: Text, Length: 36, source: asText(uuidV7)},
+		{Name: "uuidv4-text", Title: "UUIDv4 as text", Store: Text, Length: 36, source: asText(uuidV4)},
+		{Name: "ulid-text", Title: "ULID as text", Store: Text, Length: 26, source: ulids},
 	}
 }
 

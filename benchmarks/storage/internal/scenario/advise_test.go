@@ -44,7 +44,7 @@ func loadFor(t *testing.T, e engine.Engine, q advise.Question, fill int) (densit
 	b := &Bench{
 		Engine: e, Options: Options{Seed: 7}, Kind: kinds[0], Round: 1, Progress: func(int) {},
 		Params: measure.P("rows", rowsFor(q), "workers", q.Workers, "rate", int(q.Rate), "skew", q.Skew, "lag", q.Lag,
-			"drawn", q.Batch, "layout", layout, "fill", fill),
+			"drawn", q.Batch, "cores", 2, "layout", layout, "fill", fill),
 	}
 	values, err := runArrival(t.Context(), b)
 	must(t, err)
@@ -72,7 +72,7 @@ func predictions(database string) []advise.Question {
 		{Workers: 16, Rate: 10_000, Lag: 5 * ms},
 		{Workers: 16, Rate: 10_000, Lag: 20 * ms},
 		{Workers: 4, Rate: 10_000, Batch: 10},
-		{Workers: 4, Rate: 10_000, Batch: 1000},
+		{Workers: 4, Rate: 1_000_000, Batch: 1000},
 		{Workers: 16, Rate: 10_000, Key: firstLayout},
 		{Workers: 16, Rate: 10_000, Skew: 10 * ms, Key: "uuidv7"},
 	}
@@ -146,9 +146,14 @@ func TestAdviceOnFillFactorsHolds(t *testing.T) {
 		fill, workers int
 		skew, lag     float64 // the most rows without a warning
 	}{
-		{fill: 80, workers: 2, skew: 240}, {fill: 80, workers: 3, skew: 360}, {fill: 80, workers: 16, skew: 400},
-		{fill: 90, workers: 2, skew: 120}, {fill: 90, workers: 3, skew: 180}, {fill: 90, workers: 16, skew: 200},
-		{fill: 80, workers: 4, lag: 180}, {fill: 90, workers: 4, lag: 90},
+		{fill: 80, workers: 2, skew: 240},
+		{fill: 80, workers: 3, skew: 360},
+		{fill: 80, workers: 16, skew: 400},
+		{fill: 90, workers: 2, skew: 120},
+		{fill: 90, workers: 3, skew: 180},
+		{fill: 90, workers: 16, skew: 200},
+		{fill: 80, workers: 4, lag: 180},
+		{fill: 90, workers: 4, lag: 90},
 	} {
 		q := advise.Question{
 			Database: "postgres", Workers: c.workers, Rate: rate, Skew: during(c.skew), Lag: during(c.lag),

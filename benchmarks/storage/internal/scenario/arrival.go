@@ -48,7 +48,7 @@ func arrivalCases(o Options, e engine.Engine) []measure.Params {
 	var cases []measure.Params
 	for _, text := range disorders {
 		p := measure.P("rows", min(o.Rows, arrivalRows))
-		for _, setting := range strings.Fields(text) {
+		for setting := range strings.FieldsSeq(text) {
 			name, value, _ := strings.Cut(setting, "=")
 			p = append(p, measure.Param{Name: name, Value: value})
 			if name == "workers" {
@@ -93,18 +93,15 @@ func (b *Bench) arriving() (key.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := arrival.Layouts()[0].Name
-	switch b.Kind.Name {
+	name := b.Kind.Name
+	switch name {
 	case "auto", "autoincrement", "explicit", "uuidv4": // the order of rows makes no difference
 		return b.Kind.New(key.Config{Seed: b.Options.Seed, Clients: 1})
 	case "snowflake", "snowflake-bigint":
-		if asked := b.Params.Get("layout"); asked != "" {
-			name = asked
-		}
+		name = arrival.Layouts()[0].Name
 	case "snowflake-first":
 		name = "worker/time/sequence"
 	case "uuidv7":
-		name = b.Kind.Name
 	default:
 		return nil, engine.Unsupported("the order of arrival of %s is not simulated", b.Kind.Name)
 	}

@@ -51,31 +51,6 @@ func TestArrivalOutOfOrderTakesMoreRoom(t *testing.T) {
 	})
 }
 
-// TestArrivalKeepsTheOrderOfRows within a statement and between statements: the heap of PostgreSQL keeps rows in order
-// of arrival.
-func TestArrivalKeepsTheOrderOfRows(t *testing.T) {
-	e := openEngine(t, "postgres")
-	b := benchOf(t, e, "snowflake", "rows", 2500, "workers", 4, "rate", 10_000, "skew", "20ms")
-	_, err := runArrival(t.Context(), b)
-	must(t, err)
-	source, err := b.arriving()
-	must(t, err)
-	want := make([]any, 2500)
-	must(t, source.Draw(want))
-	rows, err := e.DB().QueryContext(t.Context(), "SELECT id FROM "+b.tables[0]+" ORDER BY ctid")
-	must(t, err)
-	defer rows.Close()
-	var got []any
-	for rows.Next() {
-		var id int64
-		must(t, rows.Scan(&id))
-		got = append(got, id)
-	}
-	if rows.Err() != nil || !slices.Equal(got, want) {
-		t.Errorf("%d rows are not in the order of arrival: %v", len(got), rows.Err())
-	}
-}
-
 // named is an engine that has only a name.
 type named struct {
 	engine.Engine
@@ -109,7 +84,7 @@ func TestArrivalRefusesWhatItCannotSimulate(t *testing.T) {
 	if _, err := arrivalRun(t, e, "ulid-text", "rows", 10, "workers", 1, "rate", 1000); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("error %v, want one that is ErrUnsupported", err)
 	}
-	for name, value := range map[string]any{"skew": "20", "workers": 0, "rate": -1, "layout": "worker", "rows": 0} {
+	for name, value := range map[string]any{"skew": "20", "workers": 0, "rate": -1, "rows": 0} {
 		params := []any{"rows", 10, "workers", 1, "rate", 1000}
 		if i := slices.Index(params, any(name)); i >= 0 {
 			params[i+1] = value

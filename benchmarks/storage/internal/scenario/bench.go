@@ -67,7 +67,8 @@ func uncancelled(ctx context.Context, f func(ctx context.Context) error) error {
 	return f(ctx)
 }
 
-// Clean drops the tables, also if ctx has ended.
+// Clean drops the tables, also if ctx has ended. It tries twice, because a cancelled transaction that still runs on the
+// server can be in a deadlock with the first.
 func (b *Bench) Clean(ctx context.Context) error {
 	if len(b.tables) == 0 {
 		return nil
@@ -75,6 +76,9 @@ func (b *Bench) Clean(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	err := b.Drop(ctx, b.tables...)
+	if err != nil {
+		err = b.Drop(ctx, b.tables...)
+	}
 	b.tables = nil
 	return err
 }

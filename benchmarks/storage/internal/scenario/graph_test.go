@@ -36,3 +36,23 @@ func TestGraphCountsRoundTrips(t *testing.T) {
 		})
 	})
 }
+
+func TestGraphsAreStoredWhole(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engine.Engine) {
+		for _, params := range graph.Cases(testOptions, e) {
+			b := benchOf(t, e, "snowflake")
+			b.Params = params
+			_, err := graph.Run(t.Context(), b)
+			must(t, err)
+			tag, line, order := b.tables[0], b.tables[1], b.tables[2]
+			var tags, lines int
+			must(t, e.DB().QueryRowContext(t.Context(), `SELECT count(*), count(DISTINCT t.line_id) FROM `+tag+` t
+				JOIN `+line+` l ON l.id = t.line_id JOIN `+order+` o ON o.id = l.order_id`).Scan(&tags, &lines))
+			want := (graphWarm + b.Number("graphs")) * graphLines
+			if lines != want || tags != want*graphTags {
+				t.Errorf("%s: %d tags of %d lines, want %d of %d", params, tags, lines, want*graphTags, want)
+			}
+			must(t, b.Clean(t.Context()))
+		}
+	})
+}

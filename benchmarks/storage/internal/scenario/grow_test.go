@@ -60,7 +60,8 @@ func TestGrowHasFewStepsAndLongRunsMore(t *testing.T) {
 		params measure.Params
 		want   bool
 	}{
-		{measure.P("rows", 999_999, "cache", "2 MB"), false}, {measure.P("rows", 1_000_000, "cache", "2 MB"), true},
+		{measure.P("rows", 999_999, "cache", "2 MB"), false},
+		{measure.P("rows", 1_000_000, "cache", "2 MB"), true},
 		{measure.P("rows", 1000), true},
 	} {
 		if grow.RunsOnce(test.params) != test.want {

@@ -62,14 +62,22 @@ func (b *Bench) Do(ctx context.Context, in Insert) error {
 			return err
 		}
 	}
+	clients := max(in.Clients, 1)
+	var last atomic.Int64
+	last.Store(int64(in.First))
+	return concurrently(ctx, clients, func(ctx context.Context, client int) error {
+		return b.client(ctx, in, client, clients, &last)
+	})
+}
+
+// concurrently calls f for each client. The first error ends the context of the others.
+func concurrently(ctx context.Context, clients int, f func(ctx context.Context, client int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
-	var last atomic.Int64
-	last.Store(int64(in.First))
-	for client := range max(in.Clients, 1) {
+	for client := range clients {
 		wg.Go(func() {
-			if err := b.client(ctx, in, client, max(in.Clients, 1), &last); err != nil {
+			if err := f(ctx, client); err != nil {
 				cancel(err)
 			}
 		})
@@ -78,7 +86,7 @@ func (b *Bench) Do(ctx context.Context, in Insert) error {
 	return context.Cause(ctx)
 }
 
-// source returns the keys of one of several clients in this round.
+// source returns the keys of one of several clients in this round. last is for key.Config.
 func (b *Bench) source(client, clients int, last *atomic.Int64) (key.Source, error) {
 	return b.Kind.New(key.Config{Seed: b.Options.Seed + uint64(b.Round), Client: client, Clients: clients, Last: last})
 }

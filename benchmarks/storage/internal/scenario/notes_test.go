@@ -14,17 +14,16 @@ type noReturning struct{ engine.Engine }
 
 func (noReturning) Returning() bool { return false }
 
-func sqliteEngine(t *testing.T, c engine.Config) engine.Engine {
+func sqliteEngine(t *testing.T) engine.Engine {
 	t.Helper()
-	c.SQLiteDir = t.TempDir()
-	e, err := engine.Open(t.Context(), "sqlite", c)
+	e, err := engine.Open(t.Context(), "sqlite", engine.Config{SQLiteDir: t.TempDir()})
 	must(t, err)
 	t.Cleanup(func() { _ = e.Close() })
 	return e
 }
 
 func TestWithoutReturningThereIsANote(t *testing.T) {
-	e := noReturning{sqliteEngine(t, engine.Config{})}
+	e := noReturning{sqliteEngine(t)}
 	for _, test := range []struct {
 		s      Scenario
 		kind   string
@@ -48,20 +47,22 @@ func TestWithoutReturningThereIsANote(t *testing.T) {
 }
 
 func TestCommitLeavesConnectionsAsTheyWere(t *testing.T) {
-	for durable, want := range map[bool]int{true: 2, false: 0} { // FULL, OFF
-		e := sqliteEngine(t, engine.Config{Durable: durable})
-		e.DB().SetMaxOpenConns(1)
-		_, err := runCase(t, e, commit, measure.P("rows", 3, "clients", 1), "snowflake")
-		must(t, err)
-		var got int
-		if err := e.DB().QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&got); err != nil || got != want {
-			t.Errorf("durable %t: synchronous = %d, %v, want %d", durable, got, err, want)
-		}
+	e := sqliteEngine(t)
+	e.DB().SetMaxOpenConns(1)
+	synchronous := func() (got int) {
+		must(t, e.DB().QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&got))
+		return got
+	}
+	before := synchronous()
+	_, err := runCase(t, e, commit, measure.P("rows", 3, "clients", 1), "snowflake")
+	must(t, err)
+	if after := synchronous(); after != before {
+		t.Errorf("synchronous = %d, was %d", after, before)
 	}
 }
 
 func TestAGeneratorThatWaitsIsNoted(t *testing.T) {
-	e := sqliteEngine(t, engine.Config{})
+	e := sqliteEngine(t)
 	for _, kind := range []string{"snowflake", "snowflake-53"} {
 		values, err := load.Run(t.Context(), benchOf(t, e, kind, "rows", 30_000, "batch", 2000))
 		if err != nil && (kind == "snowflake" || !errors.Is(err, errors.ErrUnsupported)) {
@@ -73,7 +74,7 @@ func TestAGeneratorThatWaitsIsNoted(t *testing.T) {
 }
 
 func TestAFullDiskIsAnErrorThatLeavesNothing(t *testing.T) {
-	e := sqliteEngine(t, engine.Config{})
+	e := sqliteEngine(t)
 	e.DB().SetMaxOpenConns(1)
 	if _, err := e.DB().ExecContext(t.Context(), "PRAGMA max_page_count = 30"); err != nil {
 		t.Fatal(err)

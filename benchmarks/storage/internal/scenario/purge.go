@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
@@ -88,24 +88,16 @@ func (b *Bench) purge(ctx context.Context) (next, done, history int64, err error
 	if err := b.DB().QueryRowContext(ctx, "SHOW ENGINE INNODB STATUS").Scan(&kind, &name, &text); err != nil {
 		return 0, 0, 0, err
 	}
-	for i, dst := range []*int64{&next, &done, &history} {
-		found := purgeStatus[i].FindStringSubmatch(text)
-		if found == nil {
-			return 0, 0, 0, errors.New("the status of InnoDB has an unknown form")
-		}
-		if *dst, err = strconv.ParseInt(found[1], 10, 64); err != nil {
-			return 0, 0, 0, fmt.Errorf("the status of InnoDB: %w", err)
-		}
+	found := purgeStatus.FindStringSubmatch(text)
+	if found == nil {
+		return 0, 0, 0, errors.New("the status of InnoDB has an unknown form")
 	}
-	return next, done, history, nil
+	_, err = fmt.Sscan(strings.Join(found[1:], " "), &next, &done, &history)
+	return next, done, history, err
 }
 
 // purgeStatus matches the lines of the status that purge reads: https://mariadb.com/kb/en/show-engine-innodb-status/.
-var purgeStatus = [3]*regexp.Regexp{
-	regexp.MustCompile(`Trx id counter (\d+)`),
-	regexp.MustCompile(`Purge done for trx's n:o < (\d+)`),
-	regexp.MustCompile(`History list length (\d+)`),
-}
+var purgeStatus = regexp.MustCompile(`Trx id counter (\d+)\s+Purge done for trx's n:o < (\d+)[^\n]*\s+History list length (\d+)`)
 
 func pause(ctx context.Context, d time.Duration) error {
 	select {

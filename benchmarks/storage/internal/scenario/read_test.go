@@ -10,6 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 func TestReadMeasuresAllWaysToFindRows(t *testing.T) {
@@ -48,35 +49,28 @@ func TestReadMeasuresAllWaysToFindRows(t *testing.T) {
 	})
 }
 
+// TestInTimeOrderTellsKindsApart compares keys that are drawn some time apart.
 func TestInTimeOrderTellsKindsApart(t *testing.T) {
-	random := []string{"snowflake-first", "snowflake-reversed", "uuidv4", "uuidv4-text"}
 	for _, kind := range key.Kinds() {
 		b := &Bench{Kind: kind, Options: testOptions}
-		got, err := b.inTimeOrder()
-		if want := !slices.Contains(random, kind.Name); err != nil || got != want {
-			t.Errorf("%s: %v, %v, want %v", kind.Name, got, err, want)
+		source, err := b.source(0, 1, nil)
+		must(t, err)
+		if source == nil {
+			continue
+		}
+		rises, highest := true, any(nil)
+		for range 3 {
+			time.Sleep(2 * snowflake.DefaultLead) // a generator may lead the clock, and begins so
+			batch := make([]any, 100)
+			must(t, source.Draw(batch))
+			slices.SortFunc(batch, compareKeys)
+			rises = rises && (highest == nil || compareKeys(batch[0], highest) > 0)
+			highest = batch[len(batch)-1]
+		}
+		if b.inTimeOrder() != rises {
+			t.Errorf("%s: in the order of time: %v, want %v", kind.Name, !rises, rises)
 		}
 	}
-}
-
-// TestKindsOutOfOrderCanBeRead: keys of several workers are only roughly in the order of their rows.
-func TestKindsOutOfOrderCanBeRead(t *testing.T) {
-	few := testOptions
-	few.Rows = 500
-	eachEngine(t, func(t *testing.T, e engine.Engine) {
-		for _, s := range []Scenario{read, retention} {
-			for _, kind := range key.Kinds() {
-				// On servers only kinds with an order of their own; the tests above read the others.
-				special := slices.Contains([]string{"snowflake-workers", "snowflake-first", "ulid-text"}, kind.Name)
-				if !kind.OnEngine(e.Dialect()) || e.Dialect() != "sqlite" && !special {
-					continue
-				}
-				if _, err := runCase(t, e, s, s.Cases(few, e)[0], kind.Name); err != nil {
-					t.Errorf("%s, %s: %v", s.Name, kind.Name, err)
-				}
-			}
-		}
-	})
 }
 
 // TestCancelledRunsEndAndLeaveNothing cancels runs at some point of each scenario.

@@ -30,9 +30,7 @@ func runRetention(ctx context.Context, b *Bench) (map[string]float64, error) {
 	if b.Params.Get("by") == "time" {
 		column = "created_at"
 		table.Indexes = [][]string{{column}}
-	} else if ordered, err := b.inTimeOrder(); err != nil {
-		return nil, err
-	} else if !ordered {
+	} else if !b.inTimeOrder() {
 		return nil, engine.Unsupported("%s: the keys do not rise with time, so they do not tell which rows are old", b.Kind.Title)
 	}
 	if err := b.Create(ctx, table); err != nil {
@@ -44,9 +42,10 @@ func runRetention(ctx context.Context, b *Bench) (map[string]float64, error) {
 	if err := b.Settle(ctx, table.Name); err != nil {
 		return nil, err
 	}
-	cut, err := b.firstKept(ctx, table.Name, column, oldest)
-	if err != nil {
-		return nil, err
+	var cut any // of the oldest row that stays
+	text := fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT 1 OFFSET %d", column, table.Name, column, oldest)
+	if err := b.DB().QueryRowContext(ctx, text).Scan(&cut); err != nil {
+		return nil, fmt.Errorf("%s: %w", text, err)
 	}
 	before, err := b.pagesInUse(ctx, table.Name)
 	if err != nil {
@@ -76,18 +75,6 @@ func runRetention(ctx context.Context, b *Bench) (map[string]float64, error) {
 		})
 	}
 	return values, err
-}
-
-// firstKept returns the key or the time of the oldest row that stays.
-func (b *Bench) firstKept(ctx context.Context, table, column string, oldest int) (cut any, err error) {
-	if column == "created_at" {
-		return moment(oldest), nil
-	}
-	text := fmt.Sprintf("SELECT %s FROM %s ORDER BY %s LIMIT 1 OFFSET %d", column, table, column, oldest)
-	if err := b.DB().QueryRowContext(ctx, text).Scan(&cut); err != nil {
-		return nil, fmt.Errorf("%s: %w", text, err)
-	}
-	return cut, nil
 }
 
 // deleteOldest deletes and makes the database clean up. MariaDB does so in the background, and its time is not

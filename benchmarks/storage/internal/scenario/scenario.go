@@ -48,7 +48,10 @@ type Options struct {
 
 // All returns the scenarios in the order of the report.
 func All() []Scenario {
-	return []Scenario{load, clients, children, commit, arrivals, read, graph, retention, gorms, grow}
+	return []Scenario{
+		load, clients, children, commit, arrivals, read, graph, retention, gorms, grow,
+		update, mixed, change, maintain, timeRanges, replica, serverkeys,
+	}
 }
 
 // Find returns the scenarios with the given names, in the order of All.

@@ -1,0 +1,163 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+)
+
+var timeRanges = Scenario{
+	Name:  "ranges",
+	Title: "Ways to a range of time",
+	Question: "What finds 1,000 rows by their time, and removes the oldest tenth: the key, a BRIN index, an index on " +
+		"created_at, or partitions by the key?",
+	Cases: func(o Options, e engine.Engine) []measure.Params {
+		by := map[string][]string{
+			"postgres": {"key", "brin", "time", "partition"}, "mariadb": {"key", "time", "partition"},
+		}[e.Dialect()]
+		var cases []measure.Params
+		for _, way := range by {
+			cases = append(cases, measure.P("rows", max(half(o.Rows), neighbours), "by", way))
+		}
+		return cases
+	},
+	Once: true,
+	Run:  runRanges,
+}
+
+const partitions = 10
+
+// runRanges reads and removes rows. Keys with a time would give the bounds; here they are those of known rows, so that
+// auto-increment can be measured too, for which an application must store them.
+func runRanges(ctx context.Context, b *Bench) (map[string]float64, error) {
+	by := b.Params.Get("by")
+	if !b.inTimeOrder() && by != "time" {
+		return nil, engine.Unsupported("a range of these keys is not a range of time")
+	}
+	table := b.Table("ranges", account)
+	if by == "time" {
+		table.Indexes = [][]string{{"created_at"}}
+	}
+	ids, err := b.filled(ctx, table, nil)
+	if err != nil {
+		return nil, err
+	}
+	name, remove := table.Name, fmt.Sprintf("DELETE FROM %s WHERE id < %s", table.Name, b.literal(ids[len(ids)/10]))
+	switch by {
+	case "brin":
+		err = b.run(ctx, "ALTER TABLE "+name+" DROP CONSTRAINT "+name+"_pkey",
+			"CREATE INDEX ON "+name+" USING brin (id) WITH (pages_per_range = 32)")
+	case "partition":
+		name += "_parts"
+		remove = map[string]string{
+			"postgres": "DROP TABLE " + name + "_0", "mariadb": "ALTER TABLE " + name + " DROP PARTITION p0",
+		}[b.Dialect()]
+		err = b.partition(ctx, name, table.Name, ids)
+	case "time":
+		remove = fmt.Sprintf("DELETE FROM %s WHERE created_at < %v", name, moment(len(ids)/10))
+	}
+	if err == nil {
+		err = b.Settle(ctx, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]float64{}
+	if err := b.readRange(ctx, values, name, by, ids); err != nil {
+		return nil, err
+	}
+	return values, b.removeOldest(ctx, values, name, remove, len(ids))
+}
+
+func (b *Bench) run(ctx context.Context, statements ...string) error {
+	for _, text := range statements {
+		if _, err := b.DB().ExecContext(ctx, text); err != nil {
+			return fmt.Errorf("%s: %w", text, err)
+		}
+	}
+	return nil
+}
+
+// literal returns a key as SQL.
+func (b *Bench) literal(id any) string {
+	switch id.(type) {
+	case int64:
+		return fmt.Sprint(id)
+	case string:
+		return fmt.Sprintf("'%s'", id)
+	}
+	return fmt.Sprintf(map[string]string{"postgres": "'%x'", "mariadb": "x'%x'"}[b.Dialect()], id)
+}
+
+// partition copies the rows into a table with partitions of a tenth each. An application has the partitions first.
+func (b *Bench) partition(ctx context.Context, name, from string, ids []any) error {
+	b.tables = append([]string{name}, b.tables...)
+	bounds := make([]string, partitions-1)
+	for i := range bounds {
+		bounds[i] = b.literal(ids[len(ids)*(i+1)/partitions])
+	}
+	var list []string
+	if b.Dialect() == "postgres" {
+		list = append(list, "CREATE TABLE "+name+" (LIKE "+from+", PRIMARY KEY (id)) PARTITION BY RANGE (id)")
+		bounds = append(append([]string{"MINVALUE"}, bounds...), "MAXVALUE")
+		for i := range partitions {
+			list = append(list, fmt.Sprintf("CREATE TABLE %s_%d PARTITION OF %s FOR VALUES FROM (%s) TO (%s) "+
+				"WITH (autovacuum_enabled=false)", name, i, name, bounds[i], bounds[i+1]))
+		}
+	} else {
+		parts := make([]string, partitions)
+		for i, bound := range append(bounds, "MAXVALUE") {
+			parts[i] = fmt.Sprintf("PARTITION p%d VALUES LESS THAN (%s)", i, bound)
+		}
+		list = append(list, "CREATE TABLE "+name+" LIKE "+from,
+			"ALTER TABLE "+name+" PARTITION BY RANGE COLUMNS (id) ("+strings.Join(parts, ", ")+")")
+	}
+	return b.run(ctx, append(list, "INSERT INTO "+name+" SELECT * FROM "+from)...)
+}
+
+// readRange adds the time to read 1,000 rows, the pages accessed for it, and on PostgreSQL the size of the index.
+func (b *Bench) readRange(ctx context.Context, values map[string]float64, table, by string, ids []any) error {
+	r := &reader{b: b, table: table, ids: ids, values: values}
+	first := (len(ids) - neighbours) / 2
+	last := first + neighbours - 1
+	column, args := "id", []any{b.Value(ids[first]), b.Value(ids[last])}
+	if by == "time" {
+		column, args = "created_at", []any{moment(first), moment(last)}
+	}
+	text := r.between(column)
+	err := r.medians(ctx, []query{{"time", milliseconds, ranges, neighbours, text, args}})
+	if err == nil {
+		err = r.pages(ctx, "pages", text, args...)
+	}
+	if err != nil || b.Dialect() != "postgres" {
+		return err
+	}
+	var bytes int64
+	err = b.DB().QueryRowContext(ctx, `SELECT sum(pg_relation_size(indexrelid)) FROM pg_index
+		WHERE indisprimary = $2 AND indrelid IN (SELECT relid FROM pg_partition_tree($1) UNION SELECT CAST($1 AS regclass))`,
+		table, by == "key" || by == "partition").Scan(&bytes)
+	values["index_used"] = float64(bytes) / float64(len(ids))
+	return err
+}
+
+// removeOldest runs the statement that removes the oldest tenth. What VACUUM or the purge does later is not in it.
+func (b *Bench) removeOldest(ctx context.Context, values map[string]float64, table, text string, rows int) error {
+	cost, err := b.Measure(ctx, []string{table}, func() error { return b.run(ctx, text) })
+	if err != nil {
+		return err
+	}
+	removed := rows / 10
+	values["remove"] = milliseconds(cost.Elapsed)
+	if cost.Usage.Log >= 0 {
+		values["remove_log"] = float64(cost.Usage.Log) / float64(max(removed, 1))
+	}
+	var left int
+	err = b.DB().QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&left)
+	if err == nil && left != rows-removed {
+		err = fmt.Errorf("%s: %d rows are left, want %d", text, left, rows-removed)
+	}
+	return err
+}
