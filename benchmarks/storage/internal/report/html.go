@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +38,7 @@ func (r Report) WriteHTML(w io.Writer) error {
 		"script":  func() template.JS { return template.JS(pageScript) },               //nolint:gosec // a constant
 		"title":   r.title,
 		"heads":   func() []string { return titles(compared) },
-		"explain": func(engine string) template.HTML { return markup(explanation(engine)) },
+		"explain": func(engine string) template.HTML { return markup(advise.Explanation(engine)) },
 	}).Parse(pageText)
 	if err != nil {
 		return err
@@ -54,7 +53,8 @@ func (r Report) content() map[string]any {
 		warnings = append(warnings, fmt.Sprintf("Unfinished: %d runs are not done. Run the same command to continue.", r.Unfinished))
 	}
 	return map[string]any{
-		"Env": r.Environment, "Engines": r.engines(), "Warnings": warnings, "Answers": r.answers(), "Predictions": r.predictions(), "Assumptions": advise.GridAssumptions,
+		"Env": r.Environment, "Engines": r.engines(), "Warnings": warnings, "Answers": r.answers(),
+		"Predictions": r.predictions(), "Assumptions": advise.GridAssumptions,
 		"Compared": r.allCompared(), "Sections": r.sections(), "Chance": r.chance(), "Notes": r.Notes,
 	}
 }
@@ -66,9 +66,6 @@ func titles(kinds []string) []string {
 	}
 	return all
 }
-
-// explanation says why sizes on an engine are what they are, "" if it needs no explanation.
-func explanation(engine string) string { return advise.Explanation(engine) }
 
 // prediction is what the advisor expects of a number of processes and of rows a statement, at several rates.
 type prediction struct {
@@ -127,13 +124,9 @@ func (r Report) answers() []answer {
 			continue
 		}
 		a := answer{Engine: engine, Title: r.title(engine), Case: caseText(g.Params), Sentences: r.sentences("first", engine)}
-		kinds := firstKinds
-		if !r.several(g) {
-			kinds = slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return kind == "snowflake-workers" })
-		}
 		for _, metric := range []string{"bytes_table", "rate"} {
 			title := map[string]string{"bytes_table": "Bytes a row, table with its key", "rate": "Rows a second"}[metric]
-			if bars := r.bars(g, metric, kinds); len(bars) > 1 {
+			if bars := r.bars(g, metric, firstKinds); len(bars) > 1 {
 				a.Charts = append(a.Charts, barChart(title, bars))
 			}
 		}
@@ -141,13 +134,6 @@ func (r Report) answers() []answer {
 		all = append(all, a)
 	}
 	return all
-}
-
-// several reports whether the table is larger if several processes insert snowflakes.
-func (r Report) several(g measure.Group) bool {
-	one, _ := g.Figure("snowflake", "bytes_table")
-	more, ok := g.Figure("snowflake-workers", "bytes_table")
-	return ok && math.Abs(more.Ratio-one.Ratio) > 0.02
 }
 
 // compareTable is what the keys cost on an engine.

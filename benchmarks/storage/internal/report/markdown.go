@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	texttemplate "text/template"
+
+	"github.com/sqlflake/sqlflake/benchmarks/advise"
 )
 
 //go:embed results.md
@@ -23,7 +25,7 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		"md": plain.Replace, "mdtable": tableText, "title": r.title, "settings": settingText,
 		"lower": func(s string) string { return strings.ToLower(s[:1]) + s[1:] },
 		"explain": func(engine string) string { // the first paragraph can stand alone
-			first, _, _ := strings.Cut(explanation(engine), "\n\n")
+			first, _, _ := strings.Cut(advise.Explanation(engine), "\n\n")
 			return first
 		},
 	}).Parse(documentText)

@@ -133,8 +133,14 @@ func TestEmptyReportIsWritten(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
-		{number(1234567.89, 1), "1,234,567.9"}, {number(-1234, 0), "-1,234"}, {number(0.5, 2), "0.50"}, {factor(0.0414), "0.041"},
-		{factor(56.04), "56.0"}, {factor(1.884), "1.88"}, {short(1_500_000), "1.5M"}, {short(20_000), "20k"},
+		{number(1234567.89, 1), "1,234,567.9"},
+		{number(-1234, 0), "-1,234"},
+		{number(0.5, 2), "0.50"},
+		{factor(0.0414), "0.041"},
+		{factor(56.04), "56.0"},
+		{factor(1.884), "1.88"},
+		{short(1_500_000), "1.5M"},
+		{short(20_000), "20k"},
 		{caseText(measure.P("rows", 200_000, "batch", 1000, "clients", 1)), "200,000 rows, 1,000 a statement, 1 client"},
 	} {
 		if test.got != test.want {

@@ -22,7 +22,7 @@ function show() {
   }
   const cell = document.querySelector(`.${database.value} [data-case="${ask.writers} ${ask.rows} ${ask.rate}"]`);
   document.getElementById("prediction").textContent = cell && answer === "snow"
-    ? `Predicted for ${ask.writers} processes at this rate: snowflakes take ${cell.textContent} the bytes. ${cell.dataset.advice}`
+    ? `Predicted for ${ask.writers} processes at this rate: snowflakes take ${cell.textContent} the bytes of auto-increment. ${cell.dataset.advice}`
     : "";
 }
 

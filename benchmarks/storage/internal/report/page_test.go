@@ -207,7 +207,8 @@ func TestTextCanBeRead(t *testing.T) {
 	}
 	for _, block := range themes {
 		theme := map[string]string{}
-		for _, m := range variable.FindAllStringSubmatch(block[:strings.Index(block, "}")], -1) {
+		block, _, _ = strings.Cut(block, "}")
+		for _, m := range variable.FindAllStringSubmatch(block, -1) {
 			theme[m[1]] = m[2]
 		}
 		check := func(front, back string, least float64) {

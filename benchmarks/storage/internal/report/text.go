@@ -28,7 +28,7 @@ func (r Report) WriteText(w io.Writer) error {
 			}
 			fmt.Fprintln(columns, "\t")
 		}
-		put("", func(i int) string { return t.Heads[i] })
+		put("", func(i int) string { return t.Names[i] })
 		for _, one := range t.Rows {
 			put(one.Label, func(i int) string { return one.Cells[i].Text() })
 		}
