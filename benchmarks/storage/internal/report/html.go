@@ -1,11 +1,11 @@
 package report
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +37,8 @@ func (r Report) WriteHTML(w io.Writer) error {
 		"style":   func() template.CSS { return template.CSS(pageStyle + chartStyle) }, //nolint:gosec // a constant
 		"script":  func() template.JS { return template.JS(pageScript) },               //nolint:gosec // a constant
 		"title":   r.title,
-		"explain": func(engine string) template.HTML { return markup(explanation(engine)) },
+		"heads":   func() []string { return titles(compared) },
+		"explain": func(engine string) template.HTML { return markup(advise.Explanation(engine)) },
 	}).Parse(pageText)
 	if err != nil {
 		return err
@@ -52,8 +53,8 @@ func (r Report) content() map[string]any {
 		warnings = append(warnings, fmt.Sprintf("Unfinished: %d runs are not done. Run the same command to continue.", r.Unfinished))
 	}
 	return map[string]any{
-		"Env": r.Environment, "Engines": r.engines(), "Warnings": warnings, "Answers": r.answers(), "Asked": titles(firstKinds),
-		"Cases": r.choices(), "Predictions": r.predictions(), "Assumptions": advise.GridAssumptions, "Columns": titles(compared),
+		"Env": r.Environment, "Engines": r.engines(), "Warnings": warnings, "Answers": r.answers(),
+		"Predictions": r.predictions(), "Assumptions": advise.GridAssumptions,
 		"Compared": r.allCompared(), "Sections": r.sections(), "Chance": r.chance(), "Notes": r.Notes,
 	}
 }
@@ -65,9 +66,6 @@ func titles(kinds []string) []string {
 	}
 	return all
 }
-
-// explanation says why sizes on an engine are what they are, "" if it needs no explanation.
-func explanation(engine string) string { return advise.Explanation(engine) }
 
 // prediction is what the advisor expects of a number of processes and of rows a statement, at several rates.
 type prediction struct {
@@ -126,99 +124,37 @@ func (r Report) answers() []answer {
 			continue
 		}
 		a := answer{Engine: engine, Title: r.title(engine), Case: caseText(g.Params), Sentences: r.sentences("first", engine)}
-		kinds := firstKinds
-		if !r.several(g) {
-			kinds = slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return kind == "snowflake-workers" })
-		}
 		for _, metric := range []string{"bytes_table", "rate"} {
 			title := map[string]string{"bytes_table": "Bytes a row, table with its key", "rate": "Rows a second"}[metric]
-			if bars := r.bars(g, metric, kinds); len(bars) > 1 {
+			if bars := r.bars(g, metric, firstKinds); len(bars) > 1 {
 				a.Charts = append(a.Charts, barChart(title, bars))
 			}
 		}
-		a.Main = r.mainTable(engine)
+		a.Main = compareTable{Title: a.Title, Rows: r.comparisons(engine)}.Cases().Text()
 		all = append(all, a)
 	}
 	return all
 }
 
-// mainTable has the main figures of the keys: a row for each metric.
-func (r Report) mainTable(engine string) [][]string {
-	kinds := append(slices.Clone(firstKinds), "uuidv4-text")
-	rows := [][]string{append([]string{r.title(engine)}, titles(kinds)...)}
-	for _, entry := range [][2]string{
-		{"load", "bytes_primary"}, {"load", "bytes_table"}, {"load", "rate"}, {"clients", "bytes_table"}, {"clients", "rate"},
-		{"children", "bytes_secondary"},
-	} {
-		g, ok := r.group(engine, entry[0], "")
-		if _, known := g.Figure(r.Baseline, entry[1]); !ok || !known {
-			continue
-		}
-		row := []string{measure.Find(entry[1]).Title + "; " + caseText(g.Params)}
-		for _, kind := range kinds {
-			c, _ := r.cell(g, kind, entry[1])
-			row = append(row, c.Text())
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-// several reports whether the table is larger if several processes insert snowflakes.
-func (r Report) several(g measure.Group) bool {
-	one, _ := g.Figure("snowflake", "bytes_table")
-	more, ok := g.Figure("snowflake-workers", "bytes_table")
-	return ok && math.Abs(more.Ratio-one.Ratio) > 0.02
-}
-
-// choice is what the keys cost in one case of a reader.
-type choice struct {
-	Engine, Writers, Rows, Title string
-	Keys                         []chosen
-}
-
-type chosen struct {
-	Title, Rule string
-	Bytes, Rate cell
-}
-
-// choices returns the cases that a reader can choose.
-func (r Report) choices() []choice {
-	var all []choice
-	for _, engine := range r.engines() {
-		for _, scenario := range []string{"load", "clients"} {
-			for _, rows := range []string{"one", "many"} {
-				g, ok := r.group(engine, scenario, map[string]string{"one": "batch=1"}[rows])
-				if !ok {
-					continue
-				}
-				one := choice{
-					Engine: engine, Writers: map[string]string{"load": "one", "clients": "several"}[scenario], Rows: rows,
-					Title: r.title(engine) + ", " + caseText(g.Params, "rows"),
-				}
-				switch {
-				case engine == "sqlite":
-					one.Writers, one.Title = "any", one.Title+" (SQLite has one writer at a time)"
-				case scenario == "load":
-					one.Title += ", 1 client"
-				}
-				_, metric := r.find([]measure.Group{g}, "bytes_primary|bytes_table *")
-				for _, kind := range firstKinds {
-					c := chosen{Title: kindTitle(kind), Rule: family(kind)}
-					c.Bytes, _ = r.cell(g, kind, metric)
-					c.Rate, _ = r.cell(g, kind, "rate")
-					one.Keys = append(one.Keys, c)
-				}
-				all = append(all, one)
-			}
-		}
-	}
-	return all
-}
-
+// compareTable is what the keys cost on an engine.
 type compareTable struct {
 	Engine, Title string
 	Rows          []comparison
+}
+
+// Cases returns the rows of one and of several clients, one and many rows a statement.
+func (c compareTable) Cases() compareTable {
+	c.Rows = slices.DeleteFunc(slices.Clone(c.Rows), func(one comparison) bool { return one.Writers == "" })
+	slices.SortStableFunc(c.Rows, func(a, b comparison) int {
+		return cmp.Or(cmp.Compare(b.Writers, a.Writers), cmp.Compare(b.Rows, a.Rows))
+	})
+	return c
+}
+
+// Others returns the rows that Cases leaves out.
+func (c compareTable) Others() compareTable {
+	c.Rows = slices.DeleteFunc(slices.Clone(c.Rows), func(one comparison) bool { return one.Writers != "" })
+	return c
 }
 
 // Text returns the table as text.

@@ -54,6 +54,11 @@ func New(env measure.Environment, records []measure.Record, baseline string) Rep
 			r.Notes = append(r.Notes, r.title(name)+": "+note)
 		}
 	}
+	for _, k := range key.Kinds() {
+		if k.Timed {
+			timed = append(timed, k.Name)
+		}
+	}
 	r.Groups = measure.Summarize(measured, baseline, timed...)
 	known := append([]string{baseline, measure.Again}, key.Names(key.Kinds())...)
 	for _, g := range r.Groups {

@@ -150,12 +150,12 @@ func lineChart(title, below string, curves []curve) chart {
 	var figures []string
 	floor := 0.0 // labels are 15 units apart, and the last is above the axis
 	for i, one := range curves {
-		d := "M"
-		for i, p := range one.points {
-			d += map[bool]string{true: "L", false: ""}[i > 0] + at(x(p[0])) + " " + at(y(p[1]))
+		var d []string
+		for _, p := range one.points {
+			d = append(d, at(x(p[0]))+" "+at(y(p[1])))
 			figures = append(figures, fmt.Sprintf("%s at %s: %s", one.label, short(p[0]), number(p[1], 0)))
 		}
-		fmt.Fprintf(&b, `<path class="curve s-%s" d="%s"/>`+"\n", one.class, d)
+		fmt.Fprintf(&b, `<path class="curve s-%s" d="M%s"/>`+"\n", one.class, strings.Join(d, "L"))
 		floor = max(floor+15, min(y(last(one))+4, high-bottom-15*float64(len(curves)-1-i)))
 		text(&b, "", "start", c.Width-right+8, floor, one.label)
 	}
