@@ -21,11 +21,8 @@ type Journal struct {
 	known map[string]bool // metrics with a Unit line
 }
 
-// ErrInUse is returned by OpenJournal if another run writes to the folder.
-var ErrInUse = errors.New("another run is writing to this folder")
-
 // OpenJournal opens the journal of a folder, which it creates if needed. Until Close, or the end of the process, a
-// second call for the folder returns ErrInUse.
+// second call for the folder returns filelock.ErrHeld.
 func OpenJournal(dir string) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -35,29 +32,33 @@ func OpenJournal(dir string) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := filelock.Lock(file); errors.Is(err, filelock.ErrHeld) { // other errors: a file system without locks
-		return nil, errors.Join(fmt.Errorf("%s: %w; wait until it ends, or use another -out", dir, ErrInUse), file.Close())
+	j := &Journal{dir: dir, file: file, done: map[string]bool{}, known: map[string]bool{}}
+	if err := j.read(path); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return j, nil
+}
+
+// read locks the file and reads it.
+func (j *Journal) read(path string) error {
+	if err := filelock.Lock(j.file); errors.Is(err, filelock.ErrHeld) { // other errors: a file system without locks
+		return fmt.Errorf("%s: another run is writing to this folder (%w); wait until it ends, or use another -out", j.dir, err)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return err
 	}
 	text = complete(text)
-	data, err := parse(path, text)
-	if err == nil { // otherwise the next record would be appended to half a line
-		err = file.Truncate(int64(len(text)))
+	if j.data, err = parse(path, text); err != nil {
+		return err
 	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	j := &Journal{dir: dir, file: file, data: data, done: map[string]bool{}, known: map[string]bool{}}
-	for _, r := range data.Records {
+	for _, r := range j.data.Records {
 		j.done[r.ID()] = true
 		for name := range r.Values {
 			j.known[name] = true
 		}
 	}
-	return j, nil
+	return j.file.Truncate(int64(len(text))) // otherwise the next record would be appended to half a line
 }
 
 // varying are the settings that may change when a run is resumed.
@@ -78,11 +79,10 @@ func (j *Journal) Start(env Environment) error {
 	}
 	old := j.data.Environment.lines()
 	var text strings.Builder
-	for _, line := range env.lines() {
-		key, value, _ := strings.Cut(line, ": ")
-		if !slices.ContainsFunc(old, func(o string) bool { return strings.HasPrefix(o, key+": ") }) {
-			j.data.Environment.set(key, value)
-			fmt.Fprintln(&text, line)
+	for _, setting := range env.lines() {
+		if Get(old, setting.Name) == "" {
+			j.data.Environment.set(setting.Name, setting.Value)
+			fmt.Fprintf(&text, "%s: %s\n", setting.Name, setting.Value)
 		}
 	}
 	_, err := j.file.WriteString(text.String())

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/sqlflake/sqlflake/internal/filelock"
 )
 
 func must(t *testing.T, err error) {
@@ -55,7 +57,7 @@ func TestJournalIsResumed(t *testing.T) {
 	}
 	must(t, j.AddNotes("sqlite", "two\nlines", "two lines"))
 	_, err := OpenJournal(dir)
-	if !errors.Is(err, ErrInUse) {
+	if !errors.Is(err, filelock.ErrHeld) {
 		t.Errorf("opened twice: %v", err)
 	}
 	must(t, j.Close())

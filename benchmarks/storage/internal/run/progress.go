@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"sync"
 	"time"
 
@@ -32,7 +33,10 @@ type progress struct {
 }
 
 // weight returns the rows of a run. Many runs use statements of one row or write twice, so it is an estimate.
-func weight(s plan.Step) int { return max(s.Params.Number("rows"), 1000) }
+func weight(s plan.Step) int {
+	rows, _ := strconv.Atoi(s.Params.Get("rows"))
+	return max(rows, 1000)
+}
 
 func start(w io.Writer, terminal bool, steps []plan.Step) *progress {
 	p := &progress{began: time.Now(), of: len(steps), stop: make(chan struct{})}
