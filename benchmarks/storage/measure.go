@@ -80,7 +80,7 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (err err
 		fmt.Fprintln(progress, "Warning:", busy)
 		failed = journal.AddNotes("machine", busy)
 	}
-	failed = errors.Join(failed, runner.Do(ctx, ahead, s.options, journal, progress, widthOf(progress) != nil))
+	failed = errors.Join(failed, runner.Do(ctx, ahead, s.options, journal, progress, isTerminal(progress)))
 	for _, e := range engines {
 		failed = errors.Join(failed, journal.AddNotes(e.Name(), e.Notes()...))
 	}

@@ -33,9 +33,9 @@ func TestFolderOfAReport(t *testing.T) {
 	if !strings.Contains(progress, "24 runs, 0 of them done before") {
 		t.Errorf("progress:\n%s", progress)
 	}
-	before := read(t, dir, "index.html")
+	before := content(t, dir, "index.html")
 	for _, name := range []string{"RESULTS.md", "summary.csv", "summary.json", "results.txt"} {
-		if read(t, dir, name) == "" {
+		if content(t, dir, name) == "" {
 			t.Errorf("%s is empty", name)
 		}
 	}
@@ -43,15 +43,15 @@ func TestFolderOfAReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again != out || read(t, dir, "index.html") != before {
+	if again != out || content(t, dir, "index.html") != before {
 		t.Error("the report is another when it is written again")
 	}
-	if !strings.Contains(read(t, docs, "bytes.svg"), "SQLite") {
+	if !strings.Contains(content(t, docs, "bytes.svg"), "SQLite") {
 		t.Error("bytes.svg has no SQLite")
 	}
 }
 
-func read(t *testing.T, dir, name string) string {
+func content(t *testing.T, dir, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
@@ -109,7 +109,7 @@ func TestEndedReportGoesOn(t *testing.T) {
 
 func TestFormatsAndBadInput(t *testing.T) {
 	out, _, err := call(t, t.Context(), with("-format", "csv")...)
-	if err != nil || !strings.HasPrefix(out, "engine,scenario,params,kind,metric,unit,n,median,") {
+	if err != nil || !strings.HasPrefix(out, "engine,scenario,params,kind,metric,unit,more_is_better,n,median,") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if out, _, err = call(t, t.Context(), with("-format", "json")...); err != nil || !strings.HasPrefix(out, "{") {
