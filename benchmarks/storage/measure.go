@@ -46,10 +46,10 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (err err
 	var steps []plan.Step
 	for _, name := range s.engines {
 		e, err := engine.Open(ctx, name, s.config)
+		if err != nil && strings.Contains(err.Error(), "requires cgo") {
+			err = errors.New("SQLite needs a program built with CGO_ENABLED=1 and a C compiler; servers do not: -db postgres")
+		}
 		if err != nil {
-			if strings.Contains(err.Error(), "requires cgo") {
-				return errors.New("SQLite needs a program built with CGO_ENABLED=1 and a C compiler; servers do not: -db postgres")
-			}
 			return err
 		}
 		defer func() {

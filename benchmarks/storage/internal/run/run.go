@@ -16,14 +16,20 @@ import (
 // Do runs the steps that have no record in the journal, and adds their records. It ends when ctx does, or with the first
 // error; earlier results are in the journal. A step that an engine does not support (errors.ErrUnsupported) gets a record
 // with a note and the values that it returned. Progress is written to w, as a bar if w is a terminal.
-func Do(ctx context.Context, steps []plan.Step, o scenario.Options, j *measure.Journal, w io.Writer, terminal bool) error {
+func Do(
+	ctx context.Context, steps []plan.Step, o scenario.Options, j *measure.Journal, w io.Writer, terminal bool,
+) (failed error) {
 	ahead := Ahead(steps, j)
-	if len(ahead) == 0 {
-		return nil
-	}
 	p := start(w, terminal, ahead)
-	defer p.end()
+	defer p.close()
+	var load others
+	defer func() {
+		if note := load.note(); note != "" {
+			failed = errors.Join(failed, j.AddNotes("machine", note))
+		}
+	}()
 	for _, s := range ahead {
+		load.sample()
 		p.step(s)
 		record := s.Record()
 		values, left, err := measureStep(ctx, s, o, p)
@@ -44,7 +50,6 @@ func Do(ctx context.Context, steps []plan.Step, o scenario.Options, j *measure.J
 		if err := j.Add(record); err != nil {
 			return err
 		}
-		p.finished()
 	}
 	return nil
 }
