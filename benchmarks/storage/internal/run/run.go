@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
@@ -31,22 +32,23 @@ func Do(
 	for _, s := range ahead {
 		load.sample()
 		p.step(s)
+		b := &scenario.Bench{Engine: s.Engine, Options: o, Kind: s.Kind, Params: s.Params, Round: s.Round, Progress: p.rows}
 		record := s.Record()
-		values, left, err := measureStep(ctx, s, o, p)
-		switch {
-		case ctx.Err() != nil:
-			return errors.Join(context.Cause(ctx), left)
-		case left != nil: // a full disk or a closed connection: later results could not be trusted
-			if err != nil && strings.Contains(err.Error(), left.Error()) {
-				return named(s, err)
-			}
-			return errors.Join(named(s, err), named(s, fmt.Errorf("clean up: %w", left)))
-		case errors.Is(err, errors.ErrUnsupported):
-			record.Note = err.Error()
-		case err != nil:
-			return named(s, err)
+		var err error
+		record.Values, err = s.Scenario.Run(ctx, b)
+		left := b.Clean(ctx)
+		if errors.Is(err, errors.ErrUnsupported) {
+			record.Note, err = err.Error(), nil
 		}
-		record.Values = values
+		if left != nil && (err == nil || !strings.Contains(err.Error(), left.Error())) {
+			err = errors.Join(err, fmt.Errorf("clean up: %w", left)) // later results could not be trusted
+		}
+		if ctx.Err() != nil {
+			return errors.Join(context.Cause(ctx), left)
+		}
+		if err != nil {
+			return fmt.Errorf("%s on %s, %s, %s: %w", s.Scenario.Name, s.Engine.Name(), s.Kind.Name, s.Params, err)
+		}
 		if err := j.Add(record); err != nil {
 			return err
 		}
@@ -56,26 +58,5 @@ func Do(
 
 // Ahead returns the steps that have no record.
 func Ahead(steps []plan.Step, j *measure.Journal) []plan.Step {
-	var ahead []plan.Step
-	for _, s := range steps {
-		if !j.Done(s.Record()) {
-			ahead = append(ahead, s)
-		}
-	}
-	return ahead
-}
-
-// named adds the step to an error.
-func named(s plan.Step, err error) error {
-	if err == nil || errors.Is(err, errors.ErrUnsupported) {
-		return nil
-	}
-	return fmt.Errorf("%s on %s, %s, %s: %w", s.Scenario.Name, s.Engine.Name(), s.Kind.Name, s.Params, err)
-}
-
-// measureStep returns the values of a step, and an error if its tables could not be dropped.
-func measureStep(ctx context.Context, s plan.Step, o scenario.Options, p *progress) (values map[string]float64, left, err error) {
-	b := &scenario.Bench{Engine: s.Engine, Options: o, Kind: s.Kind, Params: s.Params, Round: s.Round, Progress: p.rows}
-	values, err = s.Scenario.Run(ctx, b)
-	return values, b.Clean(ctx), err
+	return slices.DeleteFunc(slices.Clone(steps), func(s plan.Step) bool { return j.Done(s.Record()) })
 }
