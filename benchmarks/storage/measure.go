@@ -18,28 +18,28 @@ import (
 )
 
 // measure measures and reports. Finished runs are reported also after an error or Ctrl-C.
-func (s settings) measure(ctx context.Context, out, progress io.Writer) (err error) {
+func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed error) {
 	dir := s.out
 	if dir == "" {
-		temporary, failed := tempdir.New("", tempdir.Files)
-		if failed != nil {
-			return failed
+		temporary, err := tempdir.New("", tempdir.Files)
+		if err != nil {
+			return err
 		}
-		defer func() { err = errors.Join(err, temporary.Remove()) }()
+		defer func() { failed = errors.Join(failed, temporary.Remove()) }()
 		dir = temporary.Path
 	}
 	journal, err := measure.OpenJournal(dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, journal.Close()) }()
+	defer func() { failed = errors.Join(failed, journal.Close()) }()
 	busy := runner.Busy() // before the servers start
 
 	stop, err := s.startServers(ctx, progress)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stop()) }()
+	defer func() { failed = errors.Join(failed, stop()) }()
 
 	env := s.environment(ctx)
 	var engines []engine.Engine
@@ -53,8 +53,8 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (err err
 			return err
 		}
 		defer func() {
-			if failed := e.Close(); failed != nil {
-				fmt.Fprintf(progress, "%s was not cleaned up: %v\n", e.Name(), failed)
+			if err := e.Close(); err != nil {
+				fmt.Fprintf(progress, "%s was not cleaned up: %v\n", e.Name(), err)
 			}
 		}()
 		list, err := e.Settings(ctx)
@@ -75,7 +75,6 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (err err
 	}
 	ahead := runner.Ahead(steps, journal)
 	fmt.Fprintf(progress, "%d runs, %d of them done before\n", len(steps), len(steps)-len(ahead))
-	var failed error
 	if busy != "" && len(ahead) > 0 {
 		fmt.Fprintln(progress, "Warning:", busy)
 		failed = journal.AddNotes("machine", busy)

@@ -45,17 +45,14 @@ func ReadFolder(path string) (Data, error) {
 			return Data{}, fmt.Errorf("%s has no %s; folders of earlier versions cannot be read", path, resultsName)
 		}
 	}
-	if bytes.HasPrefix(text, []byte("\x1f\x8b")) {
+	if packed := bytes.NewReader(text); bytes.HasPrefix(text, []byte("\x1f\x8b")) {
 		var unpacked io.Reader
-		if unpacked, err = gzip.NewReader(bytes.NewReader(text)); err == nil {
+		if unpacked, err = gzip.NewReader(packed); err == nil {
 			text, err = io.ReadAll(unpacked)
-		}
-		if err != nil {
-			err = fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	if err != nil {
-		return Data{}, err
+		return Data{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return parse(file, complete(text))
 }
@@ -97,14 +94,13 @@ const benchmark = "Benchmark"
 
 // ID identifies a run: BenchmarkLoad/db=sqlite/rows=1000/key=auto/beside=snowflake/round=1.
 func (r Record) ID() string {
-	name := benchmark + strings.ToUpper(r.Scenario[:1]) + r.Scenario[1:]
-	ends := P("key", r.Kind, "beside", r.Beside, "round", r.Round)
-	for _, p := range slices.Concat(P("db", r.Engine), r.Params, ends) {
+	parts := []string{benchmark + strings.ToUpper(r.Scenario[:1]) + r.Scenario[1:]}
+	for _, p := range slices.Concat(P("db", r.Engine), r.Params, P("key", r.Kind, "beside", r.Beside, "round", r.Round)) {
 		if p.Value != "" {
-			name += "/" + p.Name + "=" + p.Value
+			parts = append(parts, p.Name+"="+p.Value)
 		}
 	}
-	return strings.ReplaceAll(name, " ", "_")
+	return strings.ReplaceAll(strings.Join(parts, "/"), " ", "_")
 }
 
 // recordOf is the inverse of ID.

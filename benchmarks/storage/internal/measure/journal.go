@@ -3,6 +3,8 @@ package measure
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +16,6 @@ import (
 
 // Journal keeps records in a file, so that an interrupted run can be resumed.
 type Journal struct {
-	dir   string
 	file  *os.File
 	data  Data
 	done  map[string]bool
@@ -23,7 +24,7 @@ type Journal struct {
 
 // OpenJournal opens the journal of a folder, which it creates if needed. Until Close, or the end of the process, a
 // second call for the folder returns filelock.ErrHeld.
-func OpenJournal(dir string) (*Journal, error) {
+func OpenJournal(dir string) (j *Journal, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -32,33 +33,31 @@ func OpenJournal(dir string) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{dir: dir, file: file, done: map[string]bool{}, known: map[string]bool{}}
-	if err := j.read(path); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return j, nil
-}
-
-// read locks the file and reads it.
-func (j *Journal) read(path string) error {
-	if err := filelock.Lock(j.file); errors.Is(err, filelock.ErrHeld) { // other errors: a file system without locks
-		return fmt.Errorf("%s: another run is writing to this folder (%w); wait until it ends, or use another -out", j.dir, err)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}()
+	if err := filelock.Lock(file); errors.Is(err, filelock.ErrHeld) { // other errors: a file system without locks
+		return nil, fmt.Errorf("%s: another run is writing to this folder (%w); wait until it ends, or use another -out", dir, err)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	text = complete(text)
-	if j.data, err = parse(path, text); err != nil {
-		return err
+	data, err := parse(path, text)
+	if err != nil {
+		return nil, err
 	}
-	for _, r := range j.data.Records {
+	j = &Journal{file: file, data: data, done: map[string]bool{}, known: map[string]bool{}}
+	for _, r := range data.Records {
 		j.done[r.ID()] = true
 		for name := range r.Values {
 			j.known[name] = true
 		}
 	}
-	return j.file.Truncate(int64(len(text))) // otherwise the next record would be appended to half a line
+	return j, file.Truncate(int64(len(text))) // otherwise the next record would be appended to half a line
 }
 
 // varying are the settings that may change when a run is resumed.
@@ -74,7 +73,7 @@ func (j *Journal) Start(env Environment) error {
 		}
 	}
 	if len(differ) > 0 {
-		return fmt.Errorf("%s has results of other settings: %s; use another folder, or the same settings", j.dir,
+		return fmt.Errorf("%s has results of other settings: %s; use another folder, or the same settings", j.file.Name(),
 			strings.Join(differ, "; "))
 	}
 	old := j.data.Environment.lines()
@@ -92,8 +91,9 @@ func (j *Journal) Start(env Environment) error {
 // Done reports whether a run has a record.
 func (j *Journal) Done(r Record) bool { return j.done[r.ID()] }
 
-// Add appends a record, with its values rounded as in the file.
+// Add appends a record, with its values rounded as in the file. Values that are not numbers, such as 0/0, are left out.
 func (j *Journal) Add(r Record) error {
+	maps.DeleteFunc(r.Values, func(_ string, v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	for name, value := range r.Values {
 		r.Values[name], _ = strconv.ParseFloat(strconv.FormatFloat(value, 'g', 7, 64), 64)
 	}
