@@ -31,13 +31,15 @@ func exit() int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	switch {
-	case err == nil || errors.Is(err, flag.ErrHelp):
+	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return 0
-	case errors.Is(err, context.Canceled):
+	}
+	if text := sentence(err); text != context.Canceled.Error() && text != fmt.Sprint(context.Cause(ctx)) {
+		fmt.Fprintln(os.Stderr, "storage:", text)
+	}
+	if errors.Is(err, context.Canceled) {
 		return 130
 	}
-	fmt.Fprintln(os.Stderr, "storage:", sentence(err))
 	return 1
 }
 
@@ -59,9 +61,10 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 		return advise.Command(ctx, slices.Delete(slices.Clone(args), at, at+1), out, progress)
 	}
 	s, err := parse(args, progress)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	switch {
 	case s.cleanup:
 		return s.clean(ctx, out)
 	case s.report != "":
