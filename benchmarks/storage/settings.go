@@ -85,7 +85,10 @@ func (p *parsed) Set(text string) error {
 }
 
 func parse(args []string, out io.Writer) (settings, error) {
-	s := settings{scenarios: scenario.All()}
+	s := settings{
+		scenarios: scenario.All(),
+		options:   scenario.Options{Rows: 20_000, Rounds: 6, Batch: []int{1, 1000}, Clients: []int{1, 4}},
+	}
 	flags := flag.NewFlagSet("storage", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error is one sentence; help follows below
 	s.define(flags)
@@ -111,61 +114,57 @@ func parse(args []string, out io.Writer) (settings, error) {
 }
 
 func (s *settings) define(flags *flag.FlagSet) {
+	kinds := key.Names(key.Kinds())
 	var scenarios []string
 	for _, one := range s.scenarios {
 		scenarios = append(scenarios, one.Name)
 	}
-	// list defines a flag of names, or of numbers, that are separated by commas. One that is repeated counts once.
-	list := func(name, otherwise, usage string, read func(parts []string) error) {
-		p := &parsed{otherwise, func(text string) error { return read(split(text)) }}
-		if otherwise != "" {
-			_ = read(split(otherwise)) // is valid
-		}
-		flags.Var(p, name, usage)
-	}
-	list("db", "sqlite", "databases: "+strings.Join(engine.Names(), ", "), func(names []string) (err error) {
-		s.engines, err = names, oneOf("database", engine.Names(), names)
-		return err
-	})
-	list("keys", "", "kinds of keys: "+strings.Join(key.Names(key.Kinds()), ", ")+" (default those of each scenario)",
-		func(names []string) (err error) {
-			s.options.Kinds, err = key.Find(names)
-			return cmp.Or(err, oneOf("kind of key", key.Names(key.Kinds()), names))
-		})
-	list("baseline", "auto", "the `kind` that the others are compared with; it is measured also if -keys does not name it",
-		func(names []string) error {
-			found, err := key.Find(names)
-			if len(found) != 1 {
-				return cmp.Or(err, errors.New("one kind of key is needed"))
+	// names defines a flag of a name, or of several that are separated by commas. One that is repeated counts once.
+	names := func(name, otherwise, usage string, known []string, several bool, set func(names []string)) {
+		p := &parsed{otherwise, func(text string) error {
+			parts := []string{text}
+			if several {
+				parts = split(text)
 			}
+			err := allOf(known, parts)
+			if err == nil {
+				set(parts)
+			}
+			return err
+		}}
+		if otherwise != "" {
+			_ = p.read(otherwise) // is known
+		}
+		flags.Var(p, name, usage+": "+strings.Join(known, ", "))
+	}
+	names("db", "sqlite", "databases", engine.Names(), true, func(names []string) { s.engines = names })
+	names("keys", "", "kinds of keys (default those of each scenario)", kinds, true, func(names []string) {
+		s.options.Kinds, _ = key.Find(names)
+	})
+	names("baseline", "auto", "the `kind` that the others are compared with, also if -keys does not name it", kinds, false,
+		func(names []string) {
+			found, _ := key.Find(names)
 			s.baseline = found[0]
-			return nil
 		})
-	list("scenario", "", "scenarios (default all): "+strings.Join(scenarios, ", "), func(names []string) (err error) {
-		s.scenarios, err = scenario.Find(names)
-		return cmp.Or(err, oneOf("scenario", scenarios, names))
-	})
-	list("format", formats[0], "on standard output: "+strings.Join(formats, ", "), func(names []string) error {
-		s.format = strings.Join(names, ",")
-		return oneOf("format", formats, []string{s.format})
-	})
-	numbers := func(name, otherwise, usage string, most int, to *[]int) {
-		list(name, otherwise, usage, func(parts []string) (err error) {
-			*to, err = inRange(parts, most)
+	names("scenario", "", "scenarios (default all)", scenarios, true, func(names []string) { s.scenarios, _ = scenario.Find(names) })
+	names("format", formats[0], "on standard output", formats, false, func(names []string) { s.format = names[0] })
+	number := func(name string, n *int, usage string, most int) {
+		flags.Var(&parsed{strconv.Itoa(*n), func(text string) error {
+			ns, err := inRange([]string{text}, most)
+			*n = append(ns, 0)[0]
 			return err
-		})
+		}}, name, usage)
 	}
-	number := func(name, otherwise, usage string, most int, to *int) {
-		list(name, otherwise, usage, func(parts []string) error {
-			ns, err := inRange([]string{strings.Join(parts, ",")}, most)
-			*to = append(ns, 0)[0]
+	number("rows", &s.options.Rows, "rows of a table", mostRows)
+	number("rounds", &s.options.Rounds, "how often each case is measured; a verdict on a speed needs 6", 1000)
+	numbers := func(name string, ns *[]int, otherwise, usage string, most int) {
+		flags.Var(&parsed{otherwise, func(text string) (err error) {
+			*ns, err = inRange(split(text), most)
 			return err
-		})
+		}}, name, usage)
 	}
-	numbers("batch", "1,1000", "rows a statement", mostBatch, &s.options.Batch)
-	numbers("clients", "1,4", "concurrent clients", 1000, &s.options.Clients)
-	number("rows", "20000", "rows of a table", mostRows, &s.options.Rows)
-	number("rounds", "6", "how often each case is measured; a verdict on a speed needs 6", 1000, &s.options.Rounds)
+	numbers("batch", &s.options.Batch, "1,1000", "rows a statement", mostBatch)
+	numbers("clients", &s.options.Clients, "1,4", "concurrent clients", 1000)
 	flags.StringVar(&s.config.Postgres, "postgres", "",
 		"`DSN` of PostgreSQL; new: a temporary server with a small cache, from installed binaries;\n"+
 			"new:FOLDER: from the binaries of a folder (default SNOWFLAKE_TEST_POSTGRES, or "+defaultPostgres+")")
@@ -248,15 +247,15 @@ func split(list string) []string {
 	return parts
 }
 
-// oneOf returns an error if a name is unknown or there is none.
-func oneOf(what string, known, names []string) error {
+// allOf returns an error if a name is unknown or there is none.
+func allOf(known, names []string) error {
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("unknown %s %q; there are %s", what, name, strings.Join(known, ", "))
+			return fmt.Errorf("%q is unknown; there are %s", name, strings.Join(known, ", "))
 		}
 	}
 	if len(names) == 0 {
-		return fmt.Errorf("no %s; there are %s", what, strings.Join(known, ", "))
+		return fmt.Errorf("it needs one of %s", strings.Join(known, ", "))
 	}
 	return nil
 }
