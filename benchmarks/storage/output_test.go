@@ -132,28 +132,7 @@ func TestFormatsAndBadInput(t *testing.T) {
 	}
 	earlier := t.TempDir()
 	write(t, filepath.Join(earlier, "results.jsonl"), "{}\n")
-	for _, bad := range [][]string{
-		{"-report", filepath.Join(t.TempDir(), "none")},
-		{"-report", t.TempDir()},
-		{"-report", "a", "-out", "b"},
-		{"-nothing"},
-		{"argument"},
-		{"-format", "xml"},
-		{"-rows", "0"},
-		{"-rows", "many"},
-		{"-rows", "9000000000000000000"},
-		{"-rounds", "0"},
-		{"-batch", "8001"},
-		{"-batch", "0"},
-		{"-keys", "nokey"},
-		{"-keys", ","},
-		{"-db", "nodb"},
-		{"-db", ","},
-		{"-scenario", "none"},
-		{"-baseline", "none"},
-		{"-baseline", "autoincrement", "-db", "sqlite,postgres"},
-		{"-db", "postgres", "-keys", "autoincrement"},
-		{"-db", "sqlite,postgres", "-keys", "autoincrement"},
+	all := [][]string{
 		{"-compare", t.TempDir(), t.TempDir()},
 		{"-compare", t.TempDir()},
 		{"-compare", one("load"), one("read")},
@@ -163,7 +142,15 @@ func TestFormatsAndBadInput(t *testing.T) {
 		{"-dir", filepath.Join(t.TempDir(), "missing")},
 		{"-advise", "-workers", "0"},
 		{"-advise", "-rate", "many"},
+	}
+	for _, line := range []string{
+		"-report a -out b", "-nothing", "argument", "-format xml", "-rows 0", "-rows many", "-rows 9000000000000000000", "-rounds 0",
+		"-batch 8001", "-batch 0", "-keys nokey", "-keys ,", "-db nodb", "-db ,", "-scenario none", "-baseline none",
+		"-baseline autoincrement -db sqlite,postgres", "-db postgres -keys autoincrement", "-db sqlite,postgres -keys autoincrement",
 	} {
+		all = append(all, strings.Fields(line))
+	}
+	for _, bad := range all {
 		out, progress, err := call(t, t.Context(), bad...)
 		if err == nil || out != "" || progress != "" {
 			t.Errorf("%q: error %v, output %q, progress %q", bad, err, out, progress)
