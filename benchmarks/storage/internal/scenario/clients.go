@@ -23,7 +23,7 @@ var clients = Scenario{
 				if n > 1 {
 					rows := o.Rows
 					if batch == 1 {
-						rows = share(rows, 16, 5000)
+						rows = share(rows, 32, 5000)
 					}
 					cases = append(cases, measure.P("rows", max(rows, n), "clients", n, "batch", batch))
 				}

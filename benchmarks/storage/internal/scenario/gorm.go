@@ -29,7 +29,7 @@ var gorms = Scenario{
 	Cases: func(o Options, _ engine.Engine) []measure.Params {
 		return []measure.Params{
 			measure.P("rows", share(o.Rows, 100, 1000), "create", 1), // single rows are slow
-			measure.P("rows", max(o.Rows/5, 1), "create", 100),
+			measure.P("rows", share(o.Rows, 10, 4000), "create", 100),
 		}
 	},
 	Run: runGorm,

@@ -25,7 +25,7 @@ var load = Scenario{
 			rows := o.Rows
 			switch { // single rows are slow, and the sizes are known from the others
 			case batch == 1 && sqlite:
-				rows = share(rows, 10, 10_000)
+				rows = share(rows, 20, 5000)
 			case batch == 1:
 				rows = share(rows, 40, 2000)
 			}

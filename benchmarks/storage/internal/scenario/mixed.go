@@ -22,7 +22,7 @@ var mixed = Scenario{
 		if e.Dialect() != "sqlite" {
 			clients = slices.Max(o.Clients)
 		}
-		return []measure.Params{measure.P("rows", share(o.Rows, 4, 2000), "clients", clients)}
+		return []measure.Params{measure.P("rows", share(o.Rows, 8, 2000), "clients", clients)}
 	},
 	Timed: true,
 	Run:   runMixed,
@@ -48,7 +48,7 @@ func runMixed(ctx context.Context, b *Bench) (map[string]float64, error) {
 	if m.ids, err = b.filled(ctx, m.table, source); err != nil {
 		return nil, err
 	}
-	n, clients := max(len(m.ids)/10, 4), b.Number("clients")
+	n, clients := max(len(m.ids)/10, min(len(m.ids), 1000), 4), b.Number("clients")
 	cost, err := b.Measure(ctx, []string{m.table.Name}, func() error {
 		return concurrently(ctx, clients, func(ctx context.Context, client int) error { return m.client(ctx, client, clients, n) })
 	})

@@ -63,8 +63,8 @@ func TestMixedWorkloadInsertsAQuarter(t *testing.T) {
 			wantPositive(t, kind, values, "operations", "p50", "p99")
 			var rows int
 			must(t, e.DB().QueryRowContext(t.Context(), "SELECT count(*) FROM "+b.tables[0]).Scan(&rows))
-			if rows != 2050 {
-				t.Errorf("%s: %d rows after 200 operations on 2,000, want 2,050", kind, rows)
+			if rows != 2250 {
+				t.Errorf("%s: %d rows after 1,000 operations on 2,000, want 2,250", kind, rows)
 			}
 			must(t, b.Clean(t.Context()))
 		}

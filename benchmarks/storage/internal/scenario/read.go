@@ -32,10 +32,10 @@ func half(rows int) int { return max(rows/2, min(rows, 2000)) }
 
 // How often queries run. The medians of all queries take about a second together.
 const (
-	lookups = 5000
-	newests = 500
-	ranges  = 50
-	scans   = 10 // of a whole table
+	lookups = 3000
+	newests = 300
+	ranges  = 40
+	scans   = 6 // of a whole table
 
 	page       = 50   // rows of the newest page
 	neighbours = 1000 // rows that are read to count pages

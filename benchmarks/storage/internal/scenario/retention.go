@@ -18,7 +18,8 @@ var retention = Scenario{
 		rows := min(max(half(o.Rows), 10), 2*timedRows)
 		return []measure.Params{measure.P("rows", rows, "by", "time"), measure.P("rows", rows, "by", "key")}
 	},
-	Run: runRetention,
+	OnceFor: func(p measure.Params) bool { return p.Get("by") == "key" },
+	Run:     runRetention,
 }
 
 // runRetention deletes by a range of created_at, which has an index, or by a range of keys, without such an index. All
