@@ -50,14 +50,11 @@ func (b *Bench) family(ctx context.Context, name string, n int) (parent, child e
 	child = b.Table(name, []engine.Column{
 		{Name: "parent_id", Type: engine.Key, References: parent.Name}, {Name: "amount"},
 	}, []string{"parent_id"})
-	if err := b.Create(ctx, parent, child); err != nil {
+	keys = make([]any, 0, n)
+	if _, err := b.fill(ctx, parent, n, &keys); err != nil {
 		return parent, child, nil, err
 	}
-	keys = make([]any, 0, n)
-	err = b.Do(ctx, Insert{
-		Table: parent, Rows: n, Batch: 1000, Fill: fillAccount, Keep: func(_ int, id any) { keys = append(keys, id) },
-	})
-	return parent, child, keys, err
+	return parent, child, keys, b.Create(ctx, child)
 }
 
 // random returns numbers that are the same for all kinds of keys in a round.
