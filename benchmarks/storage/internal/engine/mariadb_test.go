@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -105,9 +104,6 @@ func TestMariaDBTreesAreThoseOfTheFile(t *testing.T) {
 			if math.Abs(density-tree.Density) > 0.005 {
 				t.Errorf("%s, %d rows, %s: filled to %.4f, in the file to %.4f", test.kind, test.rows, tree.Name, tree.Density, density)
 			}
-			t.Logf("%s, %d rows, %s: %.2f bytes a row (leaves %.2f), %.4f full (file %.4f), %.3f fragmented",
-				test.kind, test.rows, tree.Name, float64(tree.Bytes)/float64(test.rows),
-				float64(want.leaves*e.pageSize)/float64(test.rows), tree.Density, density, float64(want.back)/float64(want.leaves))
 		}
 		if total >= size {
 			t.Errorf("the trees have %d bytes, the file has %d", total, size)
@@ -138,13 +134,5 @@ func TestIndexPagesMeasure(t *testing.T) {
 		if pages != test.pages || math.Abs(density-test.density) > 1e-3 {
 			t.Errorf("%s: %d pages, %.4f full, want %d, %.4f", test.name, pages, density, test.pages, test.density)
 		}
-	}
-}
-
-func TestMariaDBWithoutLocalInfileHasNoBulk(t *testing.T) {
-	e := open(t, "mariadb").(*mariadb)
-	e.local = false
-	if err := e.Bulk(t.Context(), nil, "t", nil, nil); err == nil || !strings.Contains(err.Error(), "local_infile") {
-		t.Error(err)
 	}
 }

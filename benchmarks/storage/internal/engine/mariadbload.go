@@ -67,14 +67,10 @@ func loadText(rows [][]any) ([]byte, error) {
 			switch v := value.(type) {
 			case int64:
 				text = strconv.AppendInt(text, v, 10)
-			case int:
-				text = strconv.AppendInt(text, int64(v), 10)
 			case string:
 				text = escaped(text, v)
 			case []byte:
 				text = escaped(text, string(v))
-			case [16]byte:
-				text = escaped(text, string(v[:]))
 			case time.Time:
 				text = v.UTC().AppendFormat(text, "2006-01-02 15:04:05.000000")
 			default:

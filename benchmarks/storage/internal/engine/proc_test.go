@@ -1,11 +1,6 @@
 package engine
 
-import (
-	"os"
-	"runtime"
-	"testing"
-	"time"
-)
+import "testing"
 
 func TestIsLocal(t *testing.T) {
 	for host, want := range map[string]bool{
@@ -16,34 +11,5 @@ func TestIsLocal(t *testing.T) {
 		if isLocal(host) != want {
 			t.Errorf("%q: %v", host, !want)
 		}
-	}
-}
-
-func TestProcessCPU(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("Linux only")
-	}
-	before, err := processCPU(os.Getpid())
-	must(t, err)
-	done := make(chan struct{})
-	go func() { // on a thread that ends with the goroutine
-		defer close(done)
-		runtime.LockOSThread()
-		for start := time.Now(); time.Since(start) < 50*time.Millisecond; {
-		}
-	}()
-	<-done
-	after, err := processCPU(os.Getpid())
-	must(t, err)
-	if after <= before {
-		t.Errorf("%v, then %v", before, after)
-	}
-	p, err := readProcess(os.Getpid())
-	must(t, err)
-	if p.parent != os.Getppid() || p.name == "" {
-		t.Errorf("%+v", p)
-	}
-	if _, err := processCPU(1 << 28); err == nil { // above the highest number that Linux allows
-		t.Error("an impossible process has used CPU time")
 	}
 }

