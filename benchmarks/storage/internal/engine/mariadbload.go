@@ -55,8 +55,7 @@ func (e *mariadb) Bulk(ctx context.Context, conn *sql.Conn, table string, column
 	return err
 }
 
-// loadText writes rows in the default format of LOAD DATA: tabs between columns, a line feed after each row, backslash
-// as escape.
+// loadText writes rows in the default format of LOAD DATA: tabs, line feeds, and the backslash as escape.
 func loadText(rows [][]any) ([]byte, error) {
 	var text []byte
 	for _, row := range rows {
