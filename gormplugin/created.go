@@ -39,7 +39,8 @@ import (
 //   - [ErrCondition] if a bound is the zero Time, which is mostly one that was forgotten and would turn a deletion of
 //     some rows into one of all (without a bound, use Since or Before); and if the layout is not known: [Created.In]
 //     sets it;
-//   - [snowflake.ErrFieldOrder] if the time is not the highest field of the layout, so that keys do not sort by it;
+//   - [snowflake.ErrFieldOrder] if there are more than 256 values above the time in the layout, so that keys of a span
+//     of time are more than 256 ranges;
 //   - [ErrTag]; gorm.ErrModelValueRequired or gorm.ErrPrimaryKeyRequired without a column; and
 //     schema.ErrUnsupportedDataType for a column of text or bytes, also by a tag such as type:varchar(20), which does
 //     not sort as numbers do.
@@ -77,16 +78,25 @@ func (c Created) On(column string) Created {
 
 // Build writes the condition. GORM calls it.
 func (c Created) Build(builder clause.Builder) {
-	column, lo, hi, err := c.resolve(builder)
+	column, ranges, err := c.resolve(builder)
 	if err != nil {
 		fail(builder, err)
 		return
 	}
-	bounds := []clause.Expression{clause.Gte{Column: column, Value: lo}}
-	if c.to != nil {
-		bounds = append(bounds, clause.Lt{Column: column, Value: hi})
+	if len(ranges) > 1 {
+		write(builder, "(")
+		defer write(builder, ")")
 	}
-	clause.And(bounds...).Build(builder) // two in parentheses, since GORM's Not and Or add none
+	for i, r := range ranges {
+		if i > 0 {
+			write(builder, " OR ")
+		}
+		bounds := []clause.Expression{clause.Gte{Column: column, Value: r.Lo}}
+		if c.to != nil || len(ranges) > 1 {
+			bounds = append(bounds, clause.Lt{Column: column, Value: r.Hi})
+		}
+		clause.And(bounds...).Build(builder) // two in parentheses, since GORM's Not and Or add none
+	}
 }
 
 // NegationBuild writes the opposite of the condition, which also finds negative keys. GORM calls it.
@@ -96,41 +106,43 @@ func (c Created) NegationBuild(builder clause.Builder) {
 	write(builder, ")")
 }
 
-func (c Created) resolve(builder clause.Builder) (column clause.Column, lo, hi snowflake.ID, err error) {
+func (c Created) resolve(builder clause.Builder) (column clause.Column, ranges []snowflake.Range, err error) {
 	target, err := targetOf(builder, c.column)
 	if err != nil {
-		return column, 0, 0, err
+		return column, nil, err
 	}
 	var layout snowflake.Layout
 	if c.layout != nil {
 		layout = *c.layout
 	} else if layout, err = target.layout(); err != nil {
-		return column, 0, 0, err
+		return column, nil, err
 	}
-	if lo, hi, err = c.bounds(layout, target); err != nil {
-		return column, 0, 0, err
-	}
-	return target.column, lo, hi, nil
+	ranges, err = c.ranges(layout, target)
+	return target.column, ranges, err
 }
 
-// bounds returns the least key and, if there is an upper bound, the least key above the last.
-func (c Created) bounds(layout snowflake.Layout, t target) (lo, hi snowflake.ID, err error) {
+// ranges returns the ranges of the keys. That of a layout with the time first has no Hi if there is no upper bound.
+func (c Created) ranges(layout snowflake.Layout, t target) ([]snowflake.Range, error) {
 	from := time.Time{} // before every epoch
 	if c.from != nil {
 		from = *c.from
 	}
-	to := from // hi is not used
+	to := endOfTime
 	if c.to != nil {
 		to = *c.to
 	}
-	if to.IsZero() || c.from != nil && from.IsZero() {
-		return 0, 0, fmt.Errorf("%w: a bound of %s is the zero time", ErrCondition, t)
+	if c.from == nil && c.to == nil || to.IsZero() || c.from != nil && from.IsZero() {
+		return nil, fmt.Errorf("%w: a bound of %s is the zero time", ErrCondition, t)
 	}
-	if lo, hi, err = layout.Range(from, to); err != nil {
-		return 0, 0, fmt.Errorf("gormplugin: times of %s: %w", t, err)
+	ranges, err := layout.Ranges(from, to)
+	if err != nil {
+		return nil, fmt.Errorf("gormplugin: times of %s: %w", t, err)
 	}
-	return lo, hi, nil
+	return ranges, nil
 }
+
+// endOfTime is after the last tick of every layout.
+var endOfTime = time.Unix(1<<62, 0)
 
 // layouter is a [Generator] that tells the layout of its IDs.
 type layouter interface{ Layout() snowflake.Layout }

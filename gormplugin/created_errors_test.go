@@ -19,22 +19,22 @@ var badTimes = map[string]struct {
 	cond gormplugin.Created
 	want error
 }{
-	"from after to":    {gormplugin.CreatedBetween(hour(2), hour(1)), snowflake.ErrInvalidRange},
-	"zero from":        {gormplugin.CreatedBetween(time.Time{}, hour(1)), gormplugin.ErrCondition},
-	"zero to":          {gormplugin.CreatedBetween(hour(1), time.Time{}), gormplugin.ErrCondition},
-	"since zero":       {gormplugin.Since(time.Time{}), gormplugin.ErrCondition},
-	"before zero":      {gormplugin.Before(time.Time{}), gormplugin.ErrCondition},
-	"zero Created":     {gormplugin.Created{}, gormplugin.ErrCondition},
-	"zero layout":      {gormplugin.Since(hour(1)).In(snowflake.Layout{}), snowflake.ErrLayout},
-	"time not on top":  {gormplugin.Since(hour(1)).In(shardFirst), snowflake.ErrFieldOrder},
-	"no number":        {gormplugin.Since(hour(1)).On("name"), schema.ErrUnsupportedDataType},
-	"no number, In":    {gormplugin.Since(hour(1)).On("name").In(snowflake.Default()), schema.ErrUnsupportedDataType},
-	"not the plugin's": {gormplugin.Since(hour(1)).On("weight"), gormplugin.ErrCondition},
+	"from after to":     {gormplugin.CreatedBetween(hour(2), hour(1)), snowflake.ErrInvalidRange},
+	"zero from":         {gormplugin.CreatedBetween(time.Time{}, hour(1)), gormplugin.ErrCondition},
+	"zero to":           {gormplugin.CreatedBetween(hour(1), time.Time{}), gormplugin.ErrCondition},
+	"since zero":        {gormplugin.Since(time.Time{}), gormplugin.ErrCondition},
+	"before zero":       {gormplugin.Before(time.Time{}), gormplugin.ErrCondition},
+	"zero Created":      {gormplugin.Created{}, gormplugin.ErrCondition},
+	"zero layout":       {gormplugin.Since(hour(1)).In(snowflake.Layout{}), snowflake.ErrLayout},
+	"512 shards on top": {gormplugin.Since(hour(1)).In(shardFirst), snowflake.ErrFieldOrder},
+	"no number":         {gormplugin.Since(hour(1)).On("name"), schema.ErrUnsupportedDataType},
+	"no number, In":     {gormplugin.Since(hour(1)).On("name").In(snowflake.Default()), schema.ErrUnsupportedDataType},
+	"not the plugin's":  {gormplugin.Since(hour(1)).On("weight"), gormplugin.ErrCondition},
 }
 
 var shardFirst = snowflake.MustLayout(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
-	snowflake.Field{Name: "shard", Bits: 4}, snowflake.Field{Name: "time", Bits: 41},
-	snowflake.Field{Name: "worker", Bits: 6}, snowflake.Field{Name: "sequence", Bits: 12})
+	snowflake.Field{Name: "shard", Bits: 9}, snowflake.Field{Name: "time", Bits: 41},
+	snowflake.Field{Name: "worker", Bits: 1}, snowflake.Field{Name: "sequence", Bits: 12})
 
 // A condition that adds nothing would turn a deletion of some rows into one of all.
 func TestABadCreatedStopsTheStatement(t *testing.T) {

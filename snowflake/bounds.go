@@ -35,14 +35,54 @@ func (l Layout) Range(from, to time.Time) (lo, hi ID, err error) {
 	if err := l.checkTimeFirst(); err != nil {
 		return 0, 0, err
 	}
-	if from.After(to) {
-		return 0, 0, fmt.Errorf("%w: from %s to %s", ErrInvalidRange,
-			from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano))
+	if err := checkOrder(from, to); err != nil {
+		return 0, 0, err
 	}
 	return l.firstAtOrAfter(from), l.firstAtOrAfter(to), nil
 }
 
-// firstAtOrAfter returns the least ID whose Time is not before t.
+// Range is the IDs id with Lo <= id && id < Hi.
+type Range struct{ Lo, Hi ID }
+
+// maxRanges is the most ranges that Ranges returns. A query with more is slower than one by an index on the time.
+const maxRanges = 256
+
+// Ranges is Range for a layout whose time is not the highest field: one range for each value of what stands above it,
+// in ascending order. A shard above the time, which spreads inserts over the ranges of TiDB or CockroachDB, has 16
+// values in 4 bits. For a layout with the time first it returns the one range of Range.
+//
+// It returns ErrFieldOrder if there are more than 256 values above the time, and ErrInvalidRange if from is after to.
+// The last range of a layout of 63 bits does not contain the greatest int64 if to is at or after End.
+func (l Layout) Ranges(from, to time.Time) ([]Range, error) {
+	if l.IsZero() {
+		return nil, errZeroLayout
+	}
+	above := l.time.shift + l.time.width
+	if l.bits-above > 62 || 1<<(l.bits-above) > maxRanges {
+		return nil, fmt.Errorf("%w: the %d bits above it have more than %d values; the fields are %s", ErrFieldOrder,
+			l.bits-above, maxRanges, l.names)
+	}
+	if err := checkOrder(from, to); err != nil {
+		return nil, err
+	}
+	lo, hi := uint64(l.firstAtOrAfter(from)), uint64(l.firstAtOrAfter(to))
+	ranges := make([]Range, 1<<(l.bits-above))
+	for i := range ranges {
+		value := uint64(i) << (above & 63)
+		ranges[i] = Range{ID(min(value+lo, math.MaxInt64)), ID(min(value+hi, math.MaxInt64))}
+	}
+	return ranges, nil
+}
+
+func checkOrder(from, to time.Time) error {
+	if from.After(to) {
+		return fmt.Errorf("%w: from %s to %s", ErrInvalidRange, from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano))
+	}
+	return nil
+}
+
+// firstAtOrAfter returns the least ID whose Time is not before t and whose fields above the time are 0. After the last
+// tick it is the first number above them.
 func (l Layout) firstAtOrAfter(t time.Time) ID {
 	tick, inside, before := l.ticksUntil(t)
 	if before {
@@ -52,7 +92,7 @@ func (l Layout) firstAtOrAfter(t time.Time) ID {
 		tick++
 	}
 	if tick > ticks(l.time.max()) {
-		return ID(min(uint64(1)<<l.bits, math.MaxInt64))
+		return ID(min(uint64(1)<<(l.time.shift+l.time.width), math.MaxInt64))
 	}
 	return l.time.put(int64(tick))
 }

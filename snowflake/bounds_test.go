@@ -134,6 +134,56 @@ func TestBoundsNeedTheTimeOnTop(t *testing.T) {
 	}
 }
 
+// Each instant is compared with the times of all IDs.
+func TestRangesSelectByTimeWhateverIsAboveIt(t *testing.T) {
+	for _, l := range append(smallLayouts(),
+		snowflake.MustLayout(epoch2025, time.Millisecond, fields("shard", 2, "time", 5, "worker", 4, "sequence", 6)...),
+		snowflake.MustLayout(epoch2025, time.Millisecond, fields("sequence", 3, "machine", 2, "time", 4)...),
+	) {
+		for tick := int64(-1); tick < 1<<5+1; tick += 3 {
+			from := l.Epoch().Add(time.Duration(tick) * l.Tick()).Add(1)
+			to := from.Add(5*l.Tick() - 2)
+			ranges, err := l.Ranges(from, to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := 0
+			for id := range snowflake.ID(1) << l.Bits() {
+				for at < len(ranges) && id >= ranges[at].Hi {
+					at++
+				}
+				in := at < len(ranges) && id >= ranges[at].Lo
+				if want := !l.Time(id).Before(from) && l.Time(id).Before(to); in != want {
+					t.Fatalf("%v, %v to %v: %d of %v is in the ranges: %t", l, from, to, id, l.Time(id), in)
+				}
+			}
+		}
+	}
+}
+
+func TestRangesOfTheHighestValueEndAtTheGreatestNumber(t *testing.T) {
+	l := snowflake.MustLayout(epoch2025, time.Millisecond, fields("shard", 8, "time", 41, "sequence", 14)...)
+	ranges, err := l.Ranges(time.Time{}, time.Unix(1<<62, 0))
+	if err != nil || len(ranges) != 256 || ranges[0].Lo != 0 || ranges[255].Hi != math.MaxInt64 {
+		t.Fatalf("%d ranges, %v", len(ranges), err)
+	}
+	for i, r := range ranges[1:] {
+		if r.Lo != ranges[i].Hi {
+			t.Errorf("%d to %d is in no range", ranges[i].Hi, r.Lo)
+		}
+	}
+	many := snowflake.MustLayout(epoch2025, time.Millisecond, fields("shard", 9, "time", 41, "sequence", 12)...)
+	if _, err := many.Ranges(epoch2025, epoch2025); !errors.Is(err, snowflake.ErrFieldOrder) || !strings.Contains(err.Error(), "256") {
+		t.Errorf("512 ranges: %v", err)
+	}
+	if _, err := l.Ranges(epoch2025.Add(1), epoch2025); !errors.Is(err, snowflake.ErrInvalidRange) {
+		t.Errorf("ranges that end before they begin: %v", err)
+	}
+	if _, err := (snowflake.Layout{}).Ranges(epoch2025, epoch2025); !errors.Is(err, snowflake.ErrLayout) {
+		t.Errorf("ranges of the zero Layout: %v", err)
+	}
+}
+
 func TestValidateRejectsWhatNoGeneratorIssued(t *testing.T) {
 	now := mustTime(t, "2026-03-01T12:00:00Z")
 	js := snowflake.JavaScriptSafe()

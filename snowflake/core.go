@@ -55,7 +55,7 @@ type core struct {
 
 	trust func(wall time.Time) bool // confirms a step forward of the wall clock; nil confirms all
 
-	offset atomic.Int64    // nanos = the clock's Elapsed + offset; never decreases
+	offset atomic.Int64    // nanos = the clock's Elapsed + offset
 	syncAt atomicOf[nanos] // when the next resync is due
 	limit  atomicOf[state] // greatest state that may be issued
 
@@ -78,6 +78,7 @@ type counters struct {
 	waited    atomic.Int64 // nanoseconds
 	steps     atomic.Uint64
 	drift     atomic.Int64 // nanoseconds
+	catching  atomic.Bool  // the clock is being slowed down; see catchUp
 }
 
 // openCore reads the clock and returns a core without a worker, which issues nothing.

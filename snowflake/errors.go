@@ -3,6 +3,7 @@ package snowflake
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Errors of layouts and generators. Match them with errors.Is; the text of a returned error names the value and the
@@ -10,7 +11,7 @@ import (
 var (
 	// ErrLayout is returned by NewLayout, ParseLayout and Layout.UnmarshalText for an invalid layout: no time or no
 	// sequence, more than 63 bits, a field twice, a tick below 1 µs. Preset returns it for an unknown name. New,
-	// Compose, Validate, MinAt, MaxAt and Range return it for the zero Layout.
+	// Compose, Validate, MinAt, MaxAt, Range and Ranges return it for the zero Layout.
 	ErrLayout = errors.New("snowflake: invalid layout")
 
 	// ErrUnknownField is returned by Field, Compose, With, and New for WithField, for a name that the layout does not
@@ -25,10 +26,10 @@ var (
 	ErrFieldOwned = errors.New("snowflake: field is not free")
 
 	// ErrFieldOrder is returned by MinAt, MaxAt and Range for a layout whose time is not its highest field: the IDs of
-	// a span of time are then not one range of numbers.
+	// a span of time are then not one range of numbers. Ranges returns it if they are more than 256.
 	ErrFieldOrder = errors.New("snowflake: time is not the highest field")
 
-	// ErrInvalidRange is returned by Range if from is after to.
+	// ErrInvalidRange is returned by Range and Ranges if from is after to.
 	ErrInvalidRange = errors.New("snowflake: range ends before it begins")
 
 	// ErrInvalidID is returned by Validate for a number that no generator of the layout can have issued by now.
@@ -58,6 +59,23 @@ var (
 	// may succeed.
 	ErrLeaseStalled = errors.New("snowflake: the lease was not extended in time")
 )
+
+// DueError is in the error of Next, NextContext and Fill when the context ends before the IDs are due, or would. Get it
+// with errors.As. A server can answer with a Retry-After of In, rounded up to seconds.
+type DueError struct {
+	// In is the time until the IDs are due, as of the error, if no other call takes IDs first. It is positive.
+	In  time.Duration
+	err error
+}
+
+// Error returns a text with In and the context's error.
+func (e *DueError) Error() string {
+	return fmt.Sprintf("snowflake: no ID is due for %v: %v", e.In, e.err)
+}
+
+// Unwrap returns the context's error: context.DeadlineExceeded if its deadline comes first, also if it has not passed
+// yet; else what ctx.Err() and context.Cause returned.
+func (e *DueError) Unwrap() error { return e.err }
 
 var (
 	errZeroLayout = layoutError("the zero Layout has no fields")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"math"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -126,4 +127,21 @@ func ExampleLayout_Validate() {
 	// -5 false true
 	// 9223372036854775807 false true
 	// 1e9 true false
+}
+
+// A server answers 503 with Retry-After if an ID would be due only after the request's deadline.
+func ExampleDueError() {
+	g, err := snowflake.New(1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	err = g.Fill(ctx, make([]snowflake.ID, 10_000_000)) // 4,096 are due each millisecond
+	var due *snowflake.DueError
+	if errors.As(err, &due) {
+		fmt.Printf("Retry-After: %.0f\n", math.Ceil(due.In.Seconds()))
+	}
+	// Output: Retry-After: 3
 }

@@ -41,3 +41,11 @@ func (g *Generator) ServeAndWithdraw(count uint64) {
 	c.look(g.reach, own, c.now())
 	c.withdraw(g.reach, own, c.now())
 }
+
+// WithRandom is WithRandomStart with a given source of numbers below a limit.
+func WithRandom(random func(limit uint64) uint64) Option {
+	return optionFunc(func(c *config) error {
+		c.random = random
+		return nil
+	})
+}

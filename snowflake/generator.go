@@ -22,9 +22,10 @@ import (
 //   - IDs are in order. If one call returned before another began, its ID is earlier by time and sequence; the swaps
 //     are the linearization points (Herlihy and Wing, 1990). Earlier means smaller if the layout has the time first and
 //     the sequence last except for the worker, as all presets have, and if With does not set different values.
-//   - The clock is monotonic, so steps back of the wall clock, corrections by NTP and leap seconds have no effect,
-//     also on calls that wait; Stats reports the drift. Steps forward are followed within a second of use, for example
-//     after a laptop was suspended.
+//   - The clock is monotonic, so steps back of the wall clock, corrections by NTP and leap seconds do not change the
+//     order of IDs and let no call wait. After a step back by more than 10 ms the generator's clock runs 5 ms slower for
+//     each second of use until it agrees with the wall clock; Stats reports the drift. Steps forward are followed within
+//     a second of use, for example after a laptop was suspended.
 //   - When the sequence of a tick is used up, it carries into the next tick, so the generator leads the clock by at
 //     most the lead (WithLead). A call that would lead further takes its ID first and then sleeps until it is due. If
 //     waiting calls have taken the IDs of a second already, it waits for its turn. Waiting calls of one lead are
@@ -100,6 +101,7 @@ func build(opts []Option) (*Generator, config, error) {
 		}
 	}
 	g.pinned = cfg.pinned
+	g.reach.random = cfg.random
 	g.reach.lead = ticks(min(int64(cfg.lead/l.tick), l.time.max()))
 	g.reach.span = state(g.reach.lead)<<l.sequence.width | state(l.sequence.max())
 	return g, cfg, nil
@@ -218,7 +220,7 @@ func (g *Generator) nextAt(c *core, now nanos) (ID, error) {
 
 // NextContext is Next with a wait that ends when ctx is done; the error then wraps ctx.Err(). If ctx is done already,
 // or its deadline is before the ID would be due, it returns at once and takes no ID. The deadline is compared with the
-// system clock, and is not compared under WithClock.
+// system clock, and is not compared under WithClock. The error of a call whose ID was not due yet contains a *DueError.
 func (g *Generator) NextContext(ctx context.Context) (ID, error) {
 	if g == nil || g.source == nil {
 		return 0, ErrNoGenerator

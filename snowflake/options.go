@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"time"
 )
 
@@ -21,6 +22,7 @@ type config struct {
 	clock  Clock
 	lead   time.Duration
 	pinned []pin
+	random func(limit uint64) uint64
 }
 
 // pin is the value of a field that WithField sets.
@@ -61,6 +63,20 @@ func WithLead(d time.Duration) Option {
 			return fmt.Errorf("%w: lead %v out of range [0, %v]", ErrOption, d, MaxLead)
 		}
 		c.lead = d
+		return nil
+	})
+}
+
+// WithRandomStart makes the first ID of a tick begin at a random sequence, if no ID of that tick or a later one has been
+// issued. Without it, a generator that issues less than one ID a tick sets the sequence of nearly all of them to 0, so that
+// ID modulo 16 is always the same, and shards and samples that are chosen by a remainder are uneven.
+//
+// IDs stay in order. When the sequence is used up it carries into the next tick, within the lead, so the rate is the
+// same. A batch that needs the whole reach begins at 0. With a lead of 0, calls after the first have only what is left
+// of the tick. It does not hide how many rows there are; package publicid does.
+func WithRandomStart() Option {
+	return optionFunc(func(c *config) error {
+		c.random = rand.Uint64N
 		return nil
 	})
 }

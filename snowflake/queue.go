@@ -50,7 +50,7 @@ func (c *core) takeInTurn(ctx context.Context, r reach, now nanos, count uint64)
 		}
 		if err != nil {
 			c.withdraw(r, own, now)
-			return 0, err
+			return 0, c.notDue(ctx, r.lead, c.state.Load()+state(count), err)
 		}
 	}
 }

@@ -7,8 +7,18 @@ import (
 
 // reach is how far a generator may lead the clock.
 type reach struct {
-	lead ticks
-	span state // how far a state may be above the clock's floor: lead<<bits | mask
+	lead   ticks
+	span   state                     // how far a state may be above the clock's floor: lead<<bits | mask
+	random func(limit uint64) uint64 // returns a number below limit; nil without WithRandomStart
+}
+
+// start returns the sequence at which count states of a tick without IDs begin. It is so low that the reach has room for
+// all of them.
+func (r reach) start(mask state, count uint64) state {
+	if r.random == nil || count > uint64(r.span) {
+		return 0
+	}
+	return state(r.random(min(uint64(mask), uint64(r.span)+1-count) + 1))
 }
 
 // reserve moves the state up by count and returns the first of these states. Unless ahead is set it takes nothing that
@@ -17,7 +27,13 @@ func (c *core) reserve(r reach, now nanos, count uint64, ahead bool) (first stat
 	floor := c.floor(now)
 	for {
 		last := c.state.Load()
-		first := max(last+1, floor)
+		first := last + 1
+		if first < floor {
+			first = floor + r.start(c.mask, count)
+			if first+state(count)-1 > c.limit.Load() {
+				first = floor
+			}
+		}
 		next := first + state(count) - 1
 		if next > c.limit.Load() {
 			if next > c.last && last != frozen {

@@ -1,5 +1,11 @@
 package snowflake
 
+import "time"
+
+// catchUpShare is the share of the time by which the clock of a generator is slowed down after a step back of the wall
+// clock: 5 ms a second.
+const catchUpShare = 200
+
 // read reads the clock and compares it with the wall clock when that is due.
 func (c *core) read() (nanos, error) {
 	now := c.now()
@@ -13,8 +19,8 @@ func (c *core) read() (nanos, error) {
 // and when the clock is before the epoch or past the layout's end.
 //
 // Steps forward of the wall clock are followed: a monotonic clock stops while a laptop or a virtual machine is
-// suspended, and all later IDs would have times in the past. Steps back are not followed, to keep the order of IDs;
-// Stats reports the difference as Drift.
+// suspended, and all later IDs would have times in the past. Steps back are not followed, to keep the order of IDs, but
+// caught up with; Stats reports the difference as Drift.
 func (c *core) resync(now nanos) (nanos, error) {
 	if c.inOtherBubble() {
 		return 0, errForeignClock
@@ -37,6 +43,11 @@ func (c *core) resync(now nanos) (nanos, error) {
 	drift := wall.Sub(c.wall(now))
 	switch {
 	case drift <= stepTolerance, c.trust != nil && !c.trust(wall):
+		if slower := c.catchUp(drift, now, due); slower > 0 && c.offset.CompareAndSwap(offset, offset-int64(slower)) {
+			now -= nanos(slower)
+			drift += slower
+			c.syncAt.Store(now + resyncEvery)
+		}
 		c.drift.Store(int64(drift))
 	case int64(drift) >= int64(c.end-now):
 		// A wall clock past the layout's end is not followed, because that could not be undone. The next call compares
@@ -48,6 +59,27 @@ func (c *core) resync(now nanos) (nanos, error) {
 		c.drift.Store(0)
 		c.steps.Add(1)
 		now += nanos(drift)
+		c.syncAt.Store(now + resyncEvery)
 	}
 	return now, nil
+}
+
+// catchUp returns by how much the clock is to be set back at a resync that was due at a time, after the wall clock was
+// stepped back by more than stepTolerance and until both agree. A smaller difference may be an error of readBoth.
+//
+// IDs that were taken before stay ahead of the clock by at most half the lead, so that a call with few IDs does not
+// wait for the clock.
+func (c *core) catchUp(drift time.Duration, now, due nanos) time.Duration {
+	if drift >= 0 {
+		c.catching.Store(false)
+	} else if drift < -stepTolerance {
+		c.catching.Store(true)
+	}
+	last := c.state.Load()
+	if !c.catching.Load() || last == frozen {
+		return 0
+	}
+	passed := time.Duration(now-due) + time.Duration(resyncEvery)
+	free := -c.untilDue(c.lead/2, now, last+c.mask+1)
+	return min(-drift, passed/catchUpShare, free)
 }

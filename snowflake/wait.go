@@ -24,7 +24,7 @@ func (c *core) awaitDue(ctx context.Context, lead ticks, s state, start nanos) e
 	for ; left > 0; left = c.untilDue(lead, now, s) {
 		// Not longer than a second, to notice that the wall clock is ahead.
 		if err := c.sleep(ctx, lead, min(left, time.Duration(resyncEvery))); err != nil {
-			return err
+			return c.notDue(ctx, lead, s, err)
 		}
 		if now, err = c.read(); err != nil {
 			return err
@@ -50,7 +50,18 @@ func (c *core) checkDeadline(ctx context.Context, lead ticks, now nanos, s state
 	if time.Until(deadline) >= wait {
 		return nil
 	}
-	return fmt.Errorf("snowflake: an ID is due in %v, after the context's deadline: %w", wait, context.DeadlineExceeded)
+	return &DueError{In: wait, err: context.DeadlineExceeded}
+}
+
+// notDue adds the time until the state is due to the error of a wait that ctx has ended.
+func (c *core) notDue(ctx context.Context, lead ticks, s state, err error) error {
+	if ctx.Err() == nil || s == frozen {
+		return err
+	}
+	if wait := c.untilDue(lead, c.now(), s); wait > 0 {
+		return &DueError{In: wait, err: err}
+	}
+	return err
 }
 
 // sleep waits for about d. A sleep takes sleepGrain or longer, which the lead makes up for. A generator with a short

@@ -1,0 +1,132 @@
+package snowflake_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// since1999 is the Default layout with an epoch before the clock of testing/synctest.
+func since1999(tb testing.TB) snowflake.Option {
+	tb.Helper()
+	l, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return snowflake.WithLayout(l)
+}
+
+// seeded is WithRandomStart with numbers that repeat.
+func seeded() snowflake.Option {
+	return snowflake.WithRandom(rand.New(rand.NewPCG(1, 2)).Uint64N)
+}
+
+// Calls come at random times. With 10,000 a second a tick has ten IDs in a row, which are not independent.
+func TestARandomStartSpreadsRemainders(t *testing.T) {
+	const issued = 1_000_000
+	for _, rate := range []int{1, 400, 10_000} {
+		t.Run(fmt.Sprintf("%d a second", rate), func(t *testing.T) {
+			clock := newFakeClock(epoch2025.Add(time.Hour))
+			g := mustNew(t, 1, snowflake.WithClock(clock), seeded())
+			counts := map[int64][]int{2: nil, 3: nil, 16: nil, 1000: nil}
+			for n := range counts {
+				counts[n] = make([]int, n)
+			}
+			last, random := snowflake.ID(0), rand.New(rand.NewPCG(3, 4))
+			for range issued {
+				clock.Advance(time.Duration(random.ExpFloat64() * float64(time.Second) / float64(rate)))
+				id, err := g.Next()
+				if err != nil || id <= last {
+					t.Fatalf("%d, %v, after %d", id, err, last)
+				}
+				last = id
+				for n, list := range counts {
+					list[int64(id)%n]++
+				}
+			}
+			for n, list := range counts {
+				if p := chiSquareP(list, issued); p < 0.001 {
+					t.Errorf("id %% %d is uneven: p = %g", n, p)
+				}
+			}
+		})
+	}
+}
+
+// chiSquareP returns the probability of counts that differ at least as much from an even distribution, by the
+// approximation of Wilson and Hilferty (1931).
+func chiSquareP(counts []int, sum int) float64 {
+	want, chi, df := float64(sum)/float64(len(counts)), 0.0, float64(len(counts)-1)
+	for _, n := range counts {
+		chi += (float64(n) - want) * (float64(n) - want) / want
+	}
+	z := (math.Cbrt(chi/df) - (1 - 2/(9*df))) / math.Sqrt(2/(9*df))
+	return math.Erfc(z/math.Sqrt2) / 2
+}
+
+func TestARandomStartKeepsBurstsAndTheRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := mustNew(t, 1, since1999(t), seeded())
+		ids := make([]snowflake.ID, 45_056)
+		for _, n := range []int{45_056, 45_000, 4096, 1} {
+			time.Sleep(time.Second)
+			start, waits := time.Now(), g.Stats().Waits
+			if err := g.Fill(t.Context(), ids[:n]); err != nil {
+				t.Fatal(err)
+			}
+			if d := time.Since(start); d != 0 || g.Stats().Waits != waits {
+				t.Errorf("%d IDs after an idle second took %v", n, d)
+			}
+		}
+		const more = 40_960 // 10 ms of IDs each
+		start := time.Now()
+		for range 100 {
+			if err := g.Fill(t.Context(), ids[:more]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d := time.Since(start); d > time.Second {
+			t.Errorf("a second of IDs took %v", d)
+		}
+	})
+}
+
+// A random start must not reach past the horizon or the layout's end where a lower one would not.
+func TestARandomStartUsesTheLastTick(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	l, err := snowflake.NewLessee(0, nil, snowflake.WithClock(clock), snowflake.WithRandom(func(limit uint64) uint64 { return limit - 1 }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tick, err := l.Tick()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Move(1, tick, tick+3); err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(2 * time.Millisecond)
+	if err := l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096)); err != nil {
+		t.Errorf("the last tick below the horizon: %v", err)
+	}
+}
+
+func TestWithALeadOfZeroARandomStartStaysInItsTick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := mustNew(t, 1, since1999(t), snowflake.WithLead(0), seeded())
+		for range 20_000 {
+			id, err := g.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at := g.Layout().Time(id); at.After(time.Now()) {
+				t.Fatalf("%v is ahead of %v", at, time.Now())
+			}
+		}
+	})
+}
