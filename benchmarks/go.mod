@@ -12,6 +12,7 @@ require (
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/sqlflake/sqlflake v0.0.0-00010101000000-000000000000
+	golang.org/x/net v0.49.0
 	golang.org/x/perf v0.0.0-20251208221838-04cf7a2dca90
 	golang.org/x/term v0.44.0
 	gorm.io/driver/mysql v1.6.0

@@ -21,7 +21,7 @@ func (s settings) write(r report.Report, out, progress io.Writer) error {
 	case "json":
 		err = r.WriteJSON(out)
 	default:
-		err = r.WriteText(out, styleOf(out))
+		err = r.WriteText(out)
 	}
 	if err != nil {
 		return err
@@ -73,13 +73,4 @@ func widthOf(w io.Writer) func() int {
 		}
 		return max(width, leastWidth)
 	}
-}
-
-// styleOf returns how to write tables to w.
-func styleOf(w io.Writer) report.Style {
-	width := widthOf(w)
-	if width == nil {
-		return report.Style{}
-	}
-	return report.Style{Width: width(), Color: os.Getenv("NO_COLOR") == ""}
 }

@@ -54,7 +54,7 @@ func (r Report) writeDocsTable(w io.Writer, groups []measure.Group) error {
 	for _, kind := range docsKinds {
 		rows = append(rows, []string{kindTitle(kind)})
 	}
-	notes := ""
+	var notes strings.Builder
 	for _, g := range groups {
 		rows[0] = append(rows[0], r.title(g.Engine)+", bytes a row", r.title(g.Engine)+", rate of inserts")
 		for i, kind := range docsKinds {
@@ -65,9 +65,9 @@ func (r Report) writeDocsTable(w io.Writer, groups []measure.Group) error {
 			}
 			rows[i+1] = append(rows[i+1], size.Text(), strings.TrimSpace(rate.Ratio+" "+rate.Sign))
 		}
-		notes += fmt.Sprintf("* %s: %s, table with its primary key.\n", r.title(g.Engine), caseText(g.Params))
+		fmt.Fprintf(&notes, "* %s: %s, table with its primary key.\n", r.title(g.Engine), caseText(g.Params))
 	}
-	_, err := fmt.Fprintf(w, "%s\n%s* Rates are ratios to %s, which is measured beside each key: %s.\n", tableText(rows), notes,
-		kindTitle(r.Baseline), "▼ worse, ▲ better, = no difference shown, ? too few rounds")
+	_, err := fmt.Fprintf(w, "%s\n%s* Rates are ratios to %s, which is measured beside each key: %s.\n",
+		tableText(rows), notes.String(), kindTitle(r.Baseline), "▼ worse, ▲ better, = no difference shown, ? too few rounds")
 	return err
 }

@@ -56,7 +56,7 @@ func withUnit(m measure.Metric, value float64) string {
 
 // cell is a figure in a table: its value, its ratio to the baseline, and the verdict as a class, a sign and a word.
 type cell struct {
-	Head                            string // of its column
+	Head, Rule                      string // the title of its column, the family of its kind
 	Value, Ratio, Class, Sign, Word string
 	Figure                          measure.Figure
 }
@@ -138,38 +138,13 @@ func paramText(p measure.Param) string {
 	if form, ok := paramForms[p.Name]; ok {
 		return strings.Replace(form, "#", value, 1)
 	}
-	if strings.HasSuffix(p.Name, "s") { // rows, parents, clients, workers, graphs
+	if one, ok := strings.CutSuffix(p.Name, "s"); ok { // rows, parents, clients, workers, graphs
 		if value == "1" {
-			return "1 " + strings.TrimSuffix(p.Name, "s")
+			return "1 " + one
 		}
 		return value + " " + p.Name
 	}
 	return p.Name + " " + value
-}
-
-// headings are short titles of metrics, for the columns of tables.
-var headings = map[string]string{
-	"rate": "rows/s", "bytes_primary": "key index B/row", "bytes_rows": "rows+key B/row", "bytes_secondary": "indexes B/row",
-	"bytes_table": "table B/row", "density": "leaves full %", "fragmentation": "out of order %", "log": "log B/row",
-	"page_images": "full pages /1000 rows", "written": "written B/row", "reads": "page reads /1000 rows",
-	"hits": "pages /row", "cpu": "CPU µs/row", "cpu_server": "server CPU µs/row", "generator": "generator % of CPU",
-	"p50": "median µs", "p99": "p99 µs", "ping": "ping ms", "vacuum": "vacuum ms", "lookup": "by key µs",
-	"lookup_p99": "by key p99 µs", "join": "join ms", "newest_key": "50 newest by key µs",
-	"newest_time": "50 newest by time µs", "range_key": "1 % by key ms", "range_time": "1 % by index ms",
-	"range_scan": "1 % by scan ms", "pages_key": "pages by key", "pages_time": "pages by time",
-	"round_trips": "round trips", "time": "time ms", "freed": "pages freed", "freed_share": "pages freed %",
-}
-
-func heading(m measure.Metric) string {
-	base, point, at := strings.Cut(m.Name, "@")
-	text := headings[base]
-	if text == "" {
-		text = strings.TrimSpace(measure.Find(base).Title + " " + m.Unit)
-	}
-	if at {
-		return text + " at " + short(parse(point))
-	}
-	return text
 }
 
 func parse(text string) float64 { n, _ := strconv.ParseFloat(text, 64); return n }

@@ -1,11 +1,11 @@
 package report
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +37,9 @@ func (r Report) WriteHTML(w io.Writer) error {
 		"style":   func() template.CSS { return template.CSS(pageStyle + chartStyle) }, //nolint:gosec // a constant
 		"script":  func() template.JS { return template.JS(pageScript) },               //nolint:gosec // a constant
 		"title":   r.title,
-		"explain": func(engine string) template.HTML { return markup(explanation(engine)) },
+		"count":   func(n int) string { return number(float64(n), 0) },
+		"heads":   func() []string { return titles(compared) },
+		"explain": func(engine string) template.HTML { return markup(advise.Explanation(engine)) },
 	}).Parse(pageText)
 	if err != nil {
 		return err
@@ -49,11 +51,12 @@ func (r Report) WriteHTML(w io.Writer) error {
 func (r Report) content() map[string]any {
 	warnings := slices.Clone(r.Environment.Notes[machine])
 	if r.Unfinished > 0 {
-		warnings = append(warnings, fmt.Sprintf("Unfinished: %d runs are not done. Run the same command to continue.", r.Unfinished))
+		warnings = append(warnings,
+			fmt.Sprintf("Unfinished: %d runs are not done. Run the same command to continue.", r.Unfinished))
 	}
 	return map[string]any{
-		"Env": r.Environment, "Engines": r.engines(), "Warnings": warnings, "Answers": r.answers(), "Asked": titles(firstKinds),
-		"Cases": r.choices(), "Predictions": r.predictions(), "Assumptions": advise.GridAssumptions, "Columns": titles(compared),
+		"Env": r.Environment, "Engines": r.engines(), "Warnings": warnings, "Answers": r.answers(),
+		"Predictions": r.predictions(), "Assumptions": advise.GridAssumptions,
 		"Compared": r.allCompared(), "Sections": r.sections(), "Chance": r.chance(), "Notes": r.Notes,
 	}
 }
@@ -65,9 +68,6 @@ func titles(kinds []string) []string {
 	}
 	return all
 }
-
-// explanation says why sizes on an engine are what they are, "" if it needs no explanation.
-func explanation(engine string) string { return advise.Explanation(engine) }
 
 // prediction is what the advisor expects of a number of processes and of rows a statement, at several rates.
 type prediction struct {
@@ -82,7 +82,7 @@ func (r Report) predictions() []prediction {
 			if c.Database != strings.TrimSuffix(engine, "18") {
 				continue
 			}
-			title := fmt.Sprintf("%s, %s", caseText(measure.P("processes", c.Workers)), caseText(measure.P("batch", c.Batch)))
+			title := caseText(measure.P("workers", c.Workers, "batch", c.Batch))
 			i := slices.IndexFunc(all, func(p prediction) bool { return p.Engine == engine && p.Title == title })
 			if i < 0 {
 				i = len(all)
@@ -103,7 +103,8 @@ func (r Report) chance() string {
 	if tested == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Of %d comparisons of %s with itself, %d were called a difference.", tested, kindTitle(r.Baseline), called)
+	return fmt.Sprintf("Of %d comparisons of %s with itself, %d were called a difference.",
+		tested, kindTitle(r.Baseline), called)
 }
 
 // firstKinds are those of the first screen.
@@ -126,99 +127,37 @@ func (r Report) answers() []answer {
 			continue
 		}
 		a := answer{Engine: engine, Title: r.title(engine), Case: caseText(g.Params), Sentences: r.sentences("first", engine)}
-		kinds := firstKinds
-		if !r.several(g) {
-			kinds = slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return kind == "snowflake-workers" })
-		}
 		for _, metric := range []string{"bytes_table", "rate"} {
 			title := map[string]string{"bytes_table": "Bytes a row, table with its key", "rate": "Rows a second"}[metric]
-			if bars := r.bars(g, metric, kinds); len(bars) > 1 {
+			if bars := r.bars(g, metric, firstKinds); len(bars) > 1 {
 				a.Charts = append(a.Charts, barChart(title, bars))
 			}
 		}
-		a.Main = r.mainTable(engine)
+		a.Main = compareTable{Title: a.Title, Rows: r.comparisons(engine)}.Cases().Text()
 		all = append(all, a)
 	}
 	return all
 }
 
-// mainTable has the main figures of the keys: a row for each metric.
-func (r Report) mainTable(engine string) [][]string {
-	kinds := append(slices.Clone(firstKinds), "uuidv4-text")
-	rows := [][]string{append([]string{r.title(engine)}, titles(kinds)...)}
-	for _, entry := range [][2]string{
-		{"load", "bytes_primary"}, {"load", "bytes_table"}, {"load", "rate"}, {"clients", "bytes_table"}, {"clients", "rate"},
-		{"children", "bytes_secondary"},
-	} {
-		g, ok := r.group(engine, entry[0], "")
-		if _, known := g.Figure(r.Baseline, entry[1]); !ok || !known {
-			continue
-		}
-		row := []string{measure.Find(entry[1]).Title + "; " + caseText(g.Params)}
-		for _, kind := range kinds {
-			c, _ := r.cell(g, kind, entry[1])
-			row = append(row, c.Text())
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-// several reports whether the table is larger if several processes insert snowflakes.
-func (r Report) several(g measure.Group) bool {
-	one, _ := g.Figure("snowflake", "bytes_table")
-	more, ok := g.Figure("snowflake-workers", "bytes_table")
-	return ok && math.Abs(more.Ratio-one.Ratio) > 0.02
-}
-
-// choice is what the keys cost in one case of a reader.
-type choice struct {
-	Engine, Writers, Rows, Title string
-	Keys                         []chosen
-}
-
-type chosen struct {
-	Title, Rule string
-	Bytes, Rate cell
-}
-
-// choices returns the cases that a reader can choose.
-func (r Report) choices() []choice {
-	var all []choice
-	for _, engine := range r.engines() {
-		for _, scenario := range []string{"load", "clients"} {
-			for _, rows := range []string{"one", "many"} {
-				g, ok := r.group(engine, scenario, map[string]string{"one": "batch=1"}[rows])
-				if !ok {
-					continue
-				}
-				one := choice{
-					Engine: engine, Writers: map[string]string{"load": "one", "clients": "several"}[scenario], Rows: rows,
-					Title: r.title(engine) + ", " + caseText(g.Params, "rows"),
-				}
-				switch {
-				case engine == "sqlite":
-					one.Writers, one.Title = "any", one.Title+" (SQLite has one writer at a time)"
-				case scenario == "load":
-					one.Title += ", 1 client"
-				}
-				_, metric := r.find([]measure.Group{g}, "bytes_primary|bytes_table *")
-				for _, kind := range firstKinds {
-					c := chosen{Title: kindTitle(kind), Rule: family(kind)}
-					c.Bytes, _ = r.cell(g, kind, metric)
-					c.Rate, _ = r.cell(g, kind, "rate")
-					one.Keys = append(one.Keys, c)
-				}
-				all = append(all, one)
-			}
-		}
-	}
-	return all
-}
-
+// compareTable is what the keys cost on an engine.
 type compareTable struct {
 	Engine, Title string
 	Rows          []comparison
+}
+
+// Cases returns the rows of one and of several clients, one and many rows a statement.
+func (c compareTable) Cases() compareTable {
+	c.Rows = slices.DeleteFunc(slices.Clone(c.Rows), func(one comparison) bool { return one.Writers == "" })
+	slices.SortStableFunc(c.Rows, func(a, b comparison) int {
+		return cmp.Or(cmp.Compare(b.Writers, a.Writers), cmp.Compare(b.Rows, a.Rows))
+	})
+	return c
+}
+
+// Others returns the rows that Cases leaves out.
+func (c compareTable) Others() compareTable {
+	c.Rows = slices.DeleteFunc(slices.Clone(c.Rows), func(one comparison) bool { return one.Writers != "" })
+	return c
 }
 
 // Text returns the table as text.
@@ -265,8 +204,9 @@ func (r Report) sections() []section {
 		for _, engine := range r.engines() {
 			b := block{Engine: engine, Title: r.title(engine)}
 			if groups := r.groups(engine, name); len(groups) > 0 {
-				largest, _ := r.group(engine, name, "")
-				b.Case = caseText(slices.DeleteFunc(slices.Clone(largest.Params), func(p measure.Param) bool { return p.Name != "rows" }))
+				if largest, _ := r.group(engine, name, ""); largest.Params.Get("rows") != "" {
+					b.Case = caseText(measure.P("rows", largest.Params.Get("rows")))
+				}
 				b.Charts, b.Sentences, b.Tables = r.pictures(groups), r.sentences(name, engine), r.tables(groups)
 			}
 			one.Blocks, one.Said = append(one.Blocks, b), one.Said || len(b.Sentences) > 0

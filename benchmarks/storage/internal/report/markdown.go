@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	texttemplate "text/template"
+
+	"github.com/sqlflake/sqlflake/benchmarks/advise"
 )
 
 //go:embed results.md
@@ -23,7 +25,7 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		"md": plain.Replace, "mdtable": tableText, "title": r.title, "settings": settingText,
 		"lower": func(s string) string { return strings.ToLower(s[:1]) + s[1:] },
 		"explain": func(engine string) string { // the first paragraph can stand alone
-			first, _, _ := strings.Cut(explanation(engine), "\n\n")
+			first, _, _ := strings.Cut(advise.Explanation(engine), "\n\n")
 			return first
 		},
 	}).Parse(documentText)
@@ -56,9 +58,13 @@ var (
 
 // markup turns the advisor's Markdown, of paragraphs, tables, code and links, into HTML.
 func markup(markdown string) template.HTML {
+	if markdown == "" {
+		return ""
+	}
 	var b strings.Builder
 	for block := range strings.SplitSeq(strings.TrimSpace(markdown), "\n\n") {
-		block = inlineLink.ReplaceAllString(inlineCode.ReplaceAllString(html.EscapeString(block), "<code>$1</code>"), `<a href="$2">$1</a>`)
+		block = inlineCode.ReplaceAllString(html.EscapeString(block), "<code>$1</code>")
+		block = inlineLink.ReplaceAllString(block, `<a href="$2">$1</a>`)
 		if !strings.HasPrefix(block, "|") {
 			b.WriteString("<p>" + block + "</p>\n")
 			continue

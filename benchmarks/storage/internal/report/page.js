@@ -13,7 +13,7 @@ function show() {
   const ask = Object.fromEntries(new FormData(form));
   const answer = rule(ask);
   const database = document.querySelector("input[name=db]:checked");
-  const writers = ask.writers === "1" ? "one" : "several";
+  const writers = ask.writers === "1" ? "one" : "many";
   for (const line of document.querySelectorAll("#rules li")) line.classList.toggle("hit", line.dataset.rule === answer);
   for (const row of document.querySelectorAll("#cases tbody tr")) {
     const fits = row.dataset.writers === "any" || row.dataset.writers === writers;
@@ -22,7 +22,7 @@ function show() {
   }
   const cell = document.querySelector(`.${database.value} [data-case="${ask.writers} ${ask.rows} ${ask.rate}"]`);
   document.getElementById("prediction").textContent = cell && answer === "snow"
-    ? `Predicted for ${ask.writers} processes at this rate: snowflakes take ${cell.textContent} the bytes. ${cell.dataset.advice}`
+    ? `Predicted for ${ask.writers} processes at this rate: snowflakes take ${cell.textContent} the bytes of auto-increment. ${cell.dataset.advice}`
     : "";
 }
 

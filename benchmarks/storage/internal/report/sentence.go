@@ -41,7 +41,7 @@ var placeholder = regexp.MustCompile(`\{([^}]*)\}`)
 func (r Report) say(s sentence, engine string) (string, bool) {
 	for condition := range strings.SplitSeq(s.when, ", ") {
 		part := strings.Fields(condition)
-		if len(part) == 0 {
+		if part[0] == "-" {
 			continue
 		}
 		f, ok := r.figure(engine, s.from, part[0], part[1])

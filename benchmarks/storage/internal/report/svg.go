@@ -40,11 +40,13 @@ func at(v float64) string {
 }
 
 func text(b *strings.Builder, class, anchor string, x, y float64, s string) {
-	fmt.Fprintf(b, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`+"\n", class, anchor, at(x), at(y), html.EscapeString(s))
+	fmt.Fprintf(b, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`+"\n",
+		class, anchor, at(x), at(y), html.EscapeString(s))
 }
 
 func rect(b *strings.Builder, class string, x, y, width, height float64) {
-	fmt.Fprintf(b, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`+"\n", class, at(x), at(y), at(max(width, 0)), at(height))
+	fmt.Fprintf(b, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`+"\n",
+		class, at(x), at(y), at(max(width, 0)), at(height))
 }
 
 func stroke(b *strings.Builder, class string, x1, y1, x2, y2 float64) {
@@ -106,7 +108,7 @@ type curve struct {
 	points       [][2]float64
 }
 
-// lineChart draws curves from zero. The horizontal axis is logarithmic if it spans more than a factor of 20.
+// lineChart draws curves from zero. The horizontal axis is logarithmic if it spans a factor of 10 or more.
 func lineChart(title, below string, curves []curve) chart {
 	const left, top, bottom, high = 46, 30, 40, 300
 	c := chart{Title: title, Width: barsWidth + 40, Height: high}
@@ -119,7 +121,7 @@ func lineChart(title, below string, curves []curve) chart {
 	}
 	scale := func(v float64) float64 { return v }
 	marks := ticks(far, 4)
-	if low > 0 && far/low > 20 {
+	if low > 0 && far/low >= 10 {
 		scale, marks = math.Log10, nil
 		for v := math.Pow(10, math.Floor(math.Log10(low))); v <= far; v *= 10 {
 			marks = append(marks, v, 3*v)
@@ -150,12 +152,12 @@ func lineChart(title, below string, curves []curve) chart {
 	var figures []string
 	floor := 0.0 // labels are 15 units apart, and the last is above the axis
 	for i, one := range curves {
-		d := "M"
-		for i, p := range one.points {
-			d += map[bool]string{true: "L", false: ""}[i > 0] + at(x(p[0])) + " " + at(y(p[1]))
+		var d []string
+		for _, p := range one.points {
+			d = append(d, at(x(p[0]))+" "+at(y(p[1])))
 			figures = append(figures, fmt.Sprintf("%s at %s: %s", one.label, short(p[0]), number(p[1], 0)))
 		}
-		fmt.Fprintf(&b, `<path class="curve s-%s" d="%s"/>`+"\n", one.class, d)
+		fmt.Fprintf(&b, `<path class="curve s-%s" d="M%s"/>`+"\n", one.class, strings.Join(d, "L"))
 		floor = max(floor+15, min(y(last(one))+4, high-bottom-15*float64(len(curves)-1-i)))
 		text(&b, "", "start", c.Width-right+8, floor, one.label)
 	}

@@ -9,47 +9,46 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// view says what is shown of a scenario. An entry is a metric, or several of which the first that was measured counts, and
-// the cases: those with a parameter, * for all, and the largest if there is none.
+// view says what is shown of a scenario. An entry is a metric, or several of which the first that was measured counts,
+// and the cases: those with a parameter, * for all, and the largest if there is none.
 type view struct {
-	draw, compare []string
-	lines         bool // the metrics are curves: "rate@1000", "rate@2000"
-	cases         bool // the cases are compared, kind by kind, not the kinds
+	draw, compare []string // nothing to compare: what is drawn
+	lines         bool     // the metrics are curves: "rate@1000", "rate@2000"
+	cases         bool     // the cases are compared, kind by kind, not the kinds
 }
 
 var views = map[string]view{
 	"load":       {draw: []string{"bytes_table", "rate"}, compare: []string{"bytes_primary|bytes_table *", "rate *"}},
 	"clients":    {draw: []string{"bytes_table *", "rate *"}, compare: []string{"bytes_primary|bytes_table *", "rate *"}},
 	"children":   {draw: []string{"bytes_table", "rate *"}, compare: []string{"bytes_secondary|bytes_table", "rate *"}},
-	"commit":     {draw: []string{"p50 *"}, compare: []string{"p50 *"}},
+	"commit":     {draw: []string{"p50 *"}},
 	"arrival":    {draw: []string{"density fill=90"}, cases: true},
-	"read":       {draw: []string{"lookup", "join", "range_key", "pages_key"}, compare: []string{"lookup", "join", "range_key", "pages_key"}},
-	"graph":      {draw: []string{"time delay=1ms"}, compare: []string{"time delay=1ms"}},
+	"read":       {draw: []string{"lookup", "join", "range_key", "pages_key"}},
+	"graph":      {draw: []string{"time delay=1ms"}},
 	"retention":  {draw: []string{"vacuum|time", "log", "freed_share"}, compare: []string{"time", "vacuum", "log"}},
-	"gorm":       {draw: []string{"bytes_table", "rate *"}, compare: []string{"bytes_table", "rate *"}},
+	"gorm":       {draw: []string{"bytes_table", "rate *"}},
 	"grow":       {draw: []string{"rate", "reads|written"}, compare: []string{"rate"}, lines: true},
-	"update":     {draw: []string{"log *"}, compare: []string{"log *"}},
-	"mixed":      {draw: []string{"operations", "p99"}, compare: []string{"operations", "p99"}},
+	"update":     {draw: []string{"log *"}},
+	"mixed":      {draw: []string{"operations", "p99"}},
 	"change":     {draw: []string{"bytes_primary|bytes_table", "bytes_added"}, compare: []string{"bytes_added"}},
-	"maintain":   {draw: []string{"bytes_table", "rebuilt_table", "rebuilt_later", "dump_gzip"}, compare: []string{"rebuilt_table", "dump_gzip"}},
+	"maintain":   {draw: []string{"bytes_table", "rebuilt_table", "rebuilt_later", "dump_gzip"}},
 	"ranges":     {draw: []string{"pages *", "remove *"}, compare: []string{"pages by=key", "remove by=key"}, cases: true},
 	"replica":    {draw: []string{"replica", "log"}, compare: []string{"replica"}},
-	"serverkeys": {draw: []string{"bytes_primary", "rate"}, compare: []string{"bytes_primary", "rate"}},
+	"serverkeys": {draw: []string{"bytes_primary", "rate"}},
 }
 
-// viewOf returns the view of a scenario. Unlisted ones show all cases and the first metrics.
+// viewOf returns the view of a scenario. An unlisted one shows all cases and the first metrics.
 func viewOf(groups []measure.Group) view {
-	if v, ok := views[groups[0].Scenario]; ok {
-		return v
-	}
 	const most = 3
-	var v view
-	for _, m := range groups[0].Metrics {
-		if len(v.draw) < most && m.Name != "cpu" && m.Name != "generator" {
+	v, ok := views[groups[0].Scenario]
+	if !ok {
+		for _, m := range groups[0].Metrics[:min(most, len(groups[0].Metrics))] {
 			v.draw = append(v.draw, m.Name+" *")
 		}
 	}
-	v.compare = v.draw
+	if v.compare == nil {
+		v.compare = v.draw
+	}
 	return v
 }
 
@@ -59,7 +58,9 @@ func (r Report) find(groups []measure.Group, entry string) ([]measure.Group, str
 	var metric string
 	for name := range strings.SplitSeq(names, "|") {
 		has := func(g measure.Group) bool {
-			return slices.ContainsFunc(g.Metrics, func(m measure.Metric) bool { return m.Name == name || strings.HasPrefix(m.Name, name+"@") })
+			return slices.ContainsFunc(g.Metrics, func(m measure.Metric) bool {
+				return m.Name == name || strings.HasPrefix(m.Name, name+"@")
+			})
 		}
 		if metric == "" && slices.ContainsFunc(groups, has) {
 			metric = name
@@ -150,11 +151,9 @@ func (r Report) caseCharts(groups []measure.Group, metric string) []chart {
 		}
 		var bars []bar
 		for _, g := range groups {
-			if f, ok := g.Figure(kind, metric); ok {
-				bars = append(bars, bar{
-					label: caseText(g.Params, "rows", "fill", "rate"), class: family(kind), value: f.Median,
-					text: withUnit(f.Metric, f.Median),
-				})
+			for _, one := range r.bars(g, metric, []string{kind}) {
+				one.label = caseText(g.Params, "rows", "fill", "rate")
+				bars = append(bars, one)
 			}
 		}
 		if len(bars) > 1 {
@@ -191,6 +190,7 @@ func curveCharts(g measure.Group, metric string) []chart {
 type table struct {
 	Title string
 	Heads []string
+	Names []string // of the metrics
 	Rows  []row
 }
 
@@ -204,19 +204,24 @@ func (r Report) table(g measure.Group) table {
 	t := table{Title: r.title(g.Engine) + ", " + caseText(g.Params)}
 	for _, m := range g.Metrics {
 		if !strings.Contains(m.Name, "@") {
-			t.Heads = append(t.Heads, heading(m))
+			t.Heads, t.Names = append(t.Heads, heading(m)), append(t.Names, m.Name)
 		}
 	}
 	for _, kind := range g.Kinds {
 		one := row{Label: kindTitle(kind)}
-		for _, m := range g.Metrics {
-			if !strings.Contains(m.Name, "@") {
-				one.add(r, g, kind, m.Name, heading(m))
-			}
+		for i, name := range t.Names {
+			one.add(r, g, kind, name, t.Heads[i])
 		}
 		t.Rows = append(t.Rows, one)
 	}
 	return t
+}
+
+func heading(m measure.Metric) string {
+	if m.Unit == "" || m.Unit == "1/s" || strings.Contains(m.Title, "bytes a row") {
+		return m.Title
+	}
+	return m.Title + ", " + m.Unit
 }
 
 func (one *row) add(r Report, g measure.Group, kind, metric, head string) {
@@ -280,10 +285,10 @@ var compared = []string{"snowflake", "snowflake-workers", "uuidv7", "uuidv4", "u
 
 // comparison is a row of the table of all scenarios.
 type comparison struct {
-	Scenario, Title, What string
-	Base                  string
-	Cells                 []cell
-	order                 float64
+	Engine, Scenario, Title, What, Base string
+	Writers, Rows                       string // "one" or "many", in the cases that a reader can choose; SQLite: "any"
+	Cells                               []cell
+	order                               float64
 }
 
 // comparisons returns the rows of the table for an engine: what a snowflake does worst comes first.
@@ -313,12 +318,22 @@ func (r Report) compare(g measure.Group, metric string) (comparison, bool) {
 		return comparison{}, false
 	}
 	one := comparison{
-		Scenario: g.Scenario, Title: scenarioOf(g.Scenario).Title, What: pictureTitle(g, metric),
+		Engine: g.Engine, Scenario: g.Scenario, Title: scenarioOf(g.Scenario).Title, What: pictureTitle(g, metric),
 		Base: withUnit(base.Metric, base.Median),
+	}
+	if batch := g.Params.Get("batch"); batch != "" && (g.Scenario == "load" || g.Scenario == "clients") {
+		one.Writers, one.Rows = map[string]string{"load": "one", "clients": "many"}[g.Scenario], "many"
+		if batch == "1" {
+			one.Rows = "one"
+		}
+		if g.Engine == "sqlite" {
+			one.Writers = "any" // one writer at a time
+		}
 	}
 	any := false
 	for i, kind := range compared {
 		c, _ := r.cell(g, kind, metric)
+		c.Head, c.Rule = kindTitle(kind), family(kind)
 		any = any || c.Ratio != ""
 		one.Cells = append(one.Cells, c)
 		if i == 0 {
