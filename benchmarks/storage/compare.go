@@ -20,22 +20,19 @@ func (s settings) compare(out io.Writer) error {
 	var groups [2][]measure.Group
 	var environments [2]measure.Environment
 	for i, path := range []string{s.old, s.new} {
-		data, err := measure.ReadFolder(path)
-		if err == nil && len(data.Records) == 0 {
-			err = fmt.Errorf("%s contains no results", path)
-		}
+		data, err := read("compare", path)
 		if err != nil {
-			return fmt.Errorf("-compare: %w", err)
+			return err
 		}
 		environments[i] = data.Environment
 		groups[i] = report.New(data.Environment, data.Records, data.Environment.Baseline).Groups
 	}
 	settings := environments[0].Differ(environments[1])
 	changes, onlyOld, onlyNew := measure.Compare(groups[0], groups[1])
-	rows := [][]string{{
-		"database", "scenario", "case", "key", "metric", "old", "new", "new/old", "p", "verdict", "old x baseline",
-		"new x baseline",
-	}}
+	if len(changes) == 0 {
+		return fmt.Errorf("-compare: %s and %s have no figure in common: other databases, scenarios, -rows or -keys", s.old, s.new)
+	}
+	rows := [][]string{strings.Split("database,scenario,case,key,metric,old,new,new/old,p,verdict,old x baseline,new x baseline", ",")}
 	for _, c := range changes {
 		if s.all || c.Verdict >= measure.Better {
 			rows = append(rows, row(c))
@@ -55,13 +52,11 @@ func (s settings) compare(out io.Writer) error {
 		fmt.Fprintf(out, "%s: %s | %s\n", d.Name, d.Old, d.New)
 	}
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	for i, cells := range rows {
-		if title := cells[:3]; i > 0 && !slices.Equal(title, rows[i-1][:3]) {
+	for i, cells := range rows[1:] {
+		if title := cells[:3]; !slices.Equal(title, rows[i][:3]) {
 			fmt.Fprintf(table, "\n%s\n%s\n", strings.Join(title, ", "), strings.Join(rows[0][3:], "\t"))
 		}
-		if i > 0 {
-			fmt.Fprintln(table, strings.Join(cells[3:], "\t"))
-		}
+		fmt.Fprintln(table, strings.Join(cells[3:], "\t"))
 	}
 	fmt.Fprintf(table, "\n%d of %d figures. Only the old report has %d more, only the new one %d.\n", len(rows)-1, len(changes),
 		onlyOld, onlyNew)
@@ -70,17 +65,15 @@ func (s settings) compare(out io.Writer) error {
 
 // row returns the cells of a change.
 func row(c measure.Change) []string {
+	number := func(v float64, digits int) string {
+		if math.IsNaN(v) {
+			return "-"
+		}
+		return strconv.FormatFloat(v, 'f', digits, 64)
+	}
 	f, digits := c.New, max(c.Old.Metric.Digits, c.New.Metric.Digits)
 	return []string{
-		f.Engine, f.Scenario, f.Params.String(), f.Kind, f.Metric.Name, decimal(c.Old.Median, digits),
-		decimal(f.Median, digits), decimal(c.Ratio, 2), decimal(c.P, 4), c.Verdict.String(), decimal(c.Old.Ratio, 2),
-		decimal(f.Ratio, 2),
+		f.Engine, f.Scenario, f.Params.String(), f.Kind, f.Metric.Name, number(c.Old.Median, digits), number(f.Median, digits),
+		number(c.Ratio, 2), number(c.P, 4), c.Verdict.String(), number(c.Old.Ratio, 2), number(f.Ratio, 2),
 	}
-}
-
-func decimal(v float64, digits int) string {
-	if math.IsNaN(v) {
-		return "-"
-	}
-	return strconv.FormatFloat(v, 'f', digits, 64)
 }

@@ -18,43 +18,43 @@ import (
 )
 
 // measure measures and reports. Finished runs are reported also after an error or Ctrl-C.
-func (s settings) measure(ctx context.Context, out, progress io.Writer) (err error) {
+func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed error) {
 	dir := s.out
 	if dir == "" {
-		temporary, failed := tempdir.New("", tempdir.Files)
-		if failed != nil {
-			return failed
+		temporary, err := tempdir.New("", tempdir.Files)
+		if err != nil {
+			return err
 		}
-		defer func() { err = errors.Join(err, temporary.Remove()) }()
+		defer func() { failed = errors.Join(failed, temporary.Remove()) }()
 		dir = temporary.Path
 	}
 	journal, err := measure.OpenJournal(dir)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, journal.Close()) }()
+	defer func() { failed = errors.Join(failed, journal.Close()) }()
 	busy := runner.Busy() // before the servers start
 
 	stop, err := s.startServers(ctx, progress)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stop()) }()
+	defer func() { failed = errors.Join(failed, stop()) }()
 
 	env := s.environment(ctx)
 	var engines []engine.Engine
 	var steps []plan.Step
 	for _, name := range s.engines {
 		e, err := engine.Open(ctx, name, s.config)
+		if err != nil && strings.Contains(err.Error(), "requires cgo") {
+			err = errors.New("SQLite needs a program built with CGO_ENABLED=1 and a C compiler; servers do not: -db postgres")
+		}
 		if err != nil {
-			if strings.Contains(err.Error(), "requires cgo") {
-				return errors.New("SQLite needs a program built with CGO_ENABLED=1 and a C compiler; servers do not: -db postgres")
-			}
 			return err
 		}
 		defer func() {
-			if failed := e.Close(); failed != nil {
-				fmt.Fprintf(progress, "%s was not cleaned up: %v\n", e.Name(), failed)
+			if err := e.Close(); err != nil {
+				fmt.Fprintf(progress, "%s was not cleaned up: %v\n", e.Name(), err)
 			}
 		}()
 		list, err := e.Settings(ctx)
@@ -75,12 +75,11 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (err err
 	}
 	ahead := runner.Ahead(steps, journal)
 	fmt.Fprintf(progress, "%d runs, %d of them done before\n", len(steps), len(steps)-len(ahead))
-	var failed error
 	if busy != "" && len(ahead) > 0 {
 		fmt.Fprintln(progress, "Warning:", busy)
 		failed = journal.AddNotes("machine", busy)
 	}
-	failed = errors.Join(failed, runner.Do(ctx, ahead, s.options, journal, progress, widthOf(progress) != nil))
+	failed = errors.Join(failed, runner.Do(ctx, ahead, s.options, journal, progress, isTerminal(progress)))
 	for _, e := range engines {
 		failed = errors.Join(failed, journal.AddNotes(e.Name(), e.Notes()...))
 	}

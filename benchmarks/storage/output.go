@@ -12,25 +12,17 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
 )
 
-// write writes a report to standard output and to the folders of -out, -report and -docs.
+// write writes a report to standard output, and to the folders of -out or -report, and -docs.
 func (s settings) write(r report.Report, out, progress io.Writer) error {
-	var err error
-	switch s.format {
-	case "csv":
-		err = r.WriteCSV(out)
-	case "json":
-		err = r.WriteJSON(out)
-	default:
-		err = r.WriteText(out)
-	}
+	err := map[string]func(io.Writer) error{"csv": r.WriteCSV, "json": r.WriteJSON, "table": r.WriteText}[s.format](out)
 	if err != nil {
 		return err
 	}
-	if dir := s.out + s.report; dir != "" { // at most one is set
-		if err := r.WriteFolder(dir); err != nil {
+	if info, err := os.Stat(s.out + s.report); err == nil && info.IsDir() { // at most one is set; -report may be a file
+		if err := r.WriteFolder(s.out + s.report); err != nil {
 			return err
 		}
-		fmt.Fprintf(progress, "The report is %s.\n", filepath.Join(dir, "index.html"))
+		fmt.Fprintf(progress, "The report is %s.\n", filepath.Join(s.out+s.report, "index.html"))
 	}
 	if s.docs != "" {
 		if err := r.WriteDocs(s.docs); err != nil {
@@ -41,36 +33,33 @@ func (s settings) write(r report.Report, out, progress io.Writer) error {
 	return nil
 }
 
+// read reads the results of a folder or a file.
+func read(flag, path string) (measure.Data, error) {
+	data, err := measure.ReadFolder(path)
+	if err == nil && len(data.Records) == 0 {
+		err = fmt.Errorf("%s contains no results", path)
+	}
+	if err != nil {
+		err = fmt.Errorf("-%s: %w", flag, err)
+	}
+	return data, err
+}
+
 // render writes the report of a folder again, without measuring.
 func (s settings) render(out, progress io.Writer) error {
-	data, err := measure.ReadFolder(s.report)
+	data, err := read("report", s.report)
 	if err != nil {
-		return fmt.Errorf("-report: %w", err)
+		return err
 	}
-	if len(data.Records) == 0 {
-		return fmt.Errorf("-report: %s contains no results", s.report)
-	}
-	baseline := s.baseline.Name
-	if data.Environment.Baseline != "" && !s.baselineSet {
-		baseline = data.Environment.Baseline
+	baseline := data.Environment.Baseline
+	if baseline == "" || s.baselineSet {
+		baseline = s.baseline.Name
 	}
 	return s.write(report.New(data.Environment, data.Records, baseline), out, progress)
 }
 
-// leastWidth is used if a terminal reports no width or an impossible one.
-const leastWidth = 40
-
-// widthOf returns a function for the width of a terminal; nil for a pipe, a file, or a terminal that cannot redraw.
-func widthOf(w io.Writer) func() int {
+// isTerminal reports whether w can redraw a line.
+func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("TERM") == "dumb" {
-		return nil
-	}
-	return func() int {
-		width, _, err := term.GetSize(int(file.Fd()))
-		if err != nil {
-			width = 80
-		}
-		return max(width, leastWidth)
-	}
+	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
 }

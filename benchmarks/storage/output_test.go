@@ -33,9 +33,9 @@ func TestFolderOfAReport(t *testing.T) {
 	if !strings.Contains(progress, "24 runs, 0 of them done before") {
 		t.Errorf("progress:\n%s", progress)
 	}
-	before := read(t, dir, "index.html")
+	before := content(t, dir, "index.html")
 	for _, name := range []string{"RESULTS.md", "summary.csv", "summary.json", "results.txt"} {
-		if read(t, dir, name) == "" {
+		if content(t, dir, name) == "" {
 			t.Errorf("%s is empty", name)
 		}
 	}
@@ -43,21 +43,28 @@ func TestFolderOfAReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again != out || read(t, dir, "index.html") != before {
+	if again != out || content(t, dir, "index.html") != before {
 		t.Error("the report is another when it is written again")
 	}
-	if !strings.Contains(read(t, docs, "bytes.svg"), "SQLite") {
+	if !strings.Contains(content(t, docs, "bytes.svg"), "SQLite") {
 		t.Error("bytes.svg has no SQLite")
 	}
 }
 
-func read(t *testing.T, dir, name string) string {
+func content(t *testing.T, dir, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		t.Error(err)
 	}
 	return string(text)
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // ended cancels a context after a number of writes.
@@ -109,12 +116,22 @@ func TestEndedReportGoesOn(t *testing.T) {
 
 func TestFormatsAndBadInput(t *testing.T) {
 	out, _, err := call(t, t.Context(), with("-format", "csv")...)
-	if err != nil || !strings.HasPrefix(out, "engine,scenario,params,kind,metric,unit,n,median,") {
+	if err != nil || !strings.HasPrefix(out, "engine,scenario,params,kind,metric,unit,more_is_better,n,median,") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if out, _, err = call(t, t.Context(), with("-format", "json")...); err != nil || !strings.HasPrefix(out, "{") {
 		t.Errorf("%v\n%s", err, out)
 	}
+	one := func(scenario string) string {
+		path := filepath.Join(t.TempDir(), scenario+".txt")
+		write(t, path, "Benchmark"+scenario+"/db=sqlite/key=auto/round=1 1 5 rate\n")
+		return path
+	}
+	if out, progress, err := call(t, t.Context(), "-report", one("load")); err != nil || progress != "" || out == "" {
+		t.Errorf("a file: %v %s", err, progress)
+	}
+	earlier := t.TempDir()
+	write(t, filepath.Join(earlier, "results.jsonl"), "{}\n")
 	for _, bad := range [][]string{
 		{"-report", filepath.Join(t.TempDir(), "none")},
 		{"-report", t.TempDir()},
@@ -138,6 +155,8 @@ func TestFormatsAndBadInput(t *testing.T) {
 		{"-db", "sqlite,postgres", "-keys", "autoincrement"},
 		{"-compare", t.TempDir(), t.TempDir()},
 		{"-compare", t.TempDir()},
+		{"-compare", one("load"), one("read")},
+		{"-report", earlier},
 		{"-db", "postgres", "-postgres", "postgres://me:secret@127.0.0.1:1/x"},
 		{"-db", "mariadb", "-mariadb", "me:secret@tcp(127.0.0.1:1)/"},
 		{"-dir", filepath.Join(t.TempDir(), "missing")},
@@ -208,9 +227,7 @@ func TestCompareFindsWhatDiffers(t *testing.T) {
 		for round := 1; round <= 6; round++ {
 			fmt.Fprintf(&text, "%s%d 1 %d rate 40 bytes_rows\n", name, round, 1000*(i+1)+round)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "results.txt"), text.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(dir, "results.txt"), text.String())
 	}
 	for format, want := range map[string]string{
 		"table": "seed: 0 | 1", "csv": "rate,1004,2004,2.00,0.0022,better", "json": `"2.00"`,

@@ -17,35 +17,28 @@ const newServer = "new"
 
 const cacheMiB = 16 // of such a server
 
-// folderOf returns the folder of programs in the value of a flag, and whether the value asks for a temporary server.
-func folderOf(dsn string) (folder string, ok bool) {
-	rest, ok := strings.CutPrefix(dsn, newServer)
-	if rest == "" {
-		return "", ok
+// server returns the DSN of a database, nil for SQLite; whether it asks for a temporary server, and of which programs.
+func (s *settings) server(name string) (dsn *string, folder string, temporary bool) {
+	dsn = map[string]*string{
+		"postgres": &s.config.Postgres, "postgres18": &s.config.Postgres18, "mariadb": &s.config.MariaDB,
+	}[name]
+	if dsn == nil {
+		return nil, "", false
 	}
-	folder, colon := strings.CutPrefix(rest, ":")
-	return folder, ok && colon && folder != ""
+	if *dsn == newServer {
+		return dsn, "", true
+	}
+	folder, colon := strings.CutPrefix(*dsn, newServer+":")
+	return dsn, folder, colon && folder != ""
 }
 
 // startServers starts the servers that the flags ask for and sets their DSNs. stop is never nil and ends them; close
 // the engines before.
 func (s *settings) startServers(ctx context.Context, progress io.Writer) (stop func() error, err error) {
-	var running []*dbserver.Server
-	stop = func() error {
-		var errs []error
-		for _, one := range running {
-			errs = append(errs, one.Stop())
-		}
-		running = nil
-		return errors.Join(errs...)
-	}
+	stop = func() error { return nil }
 	for _, name := range s.engines {
-		dsn := s.dsn(name)
-		if dsn == nil {
-			continue
-		}
-		folder, ok := folderOf(*dsn)
-		if !ok {
+		dsn, folder, temporary := s.server(name)
+		if !temporary {
 			continue
 		}
 		fmt.Fprintf(progress, "Starting a %s server with a cache of %d MB.\n", name, cacheMiB)
@@ -55,9 +48,10 @@ func (s *settings) startServers(ctx context.Context, progress io.Writer) (stop f
 			err = fmt.Errorf("%w; install it, or set the DSN of a running one", err)
 		}
 		if err != nil {
-			return stop, errors.Join(fmt.Errorf("-%s %s: %w", name, newServer, err), stop())
+			return stop, errors.Join(fmt.Errorf("-%s %s: %w", name, *dsn, err), stop())
 		}
-		running = append(running, one)
+		others := stop
+		stop = func() error { return errors.Join(one.Stop(), others()) }
 		*dsn = one.DSN
 	}
 	return stop, nil
@@ -67,39 +61,22 @@ func (s *settings) startServers(ctx context.Context, progress io.Writer) (stop f
 func (s settings) clean(ctx context.Context, out io.Writer) error {
 	n := 0
 	for _, name := range s.engines {
-		if dsn := s.dsn(name); dsn != nil {
-			if _, ok := folderOf(*dsn); ok {
-				continue // such a server removes old folders when it starts
-			}
+		if _, _, temporary := s.server(name); temporary {
+			continue // such a server removes old folders when it starts
 		}
 		removed, kept, err := engine.Cleanup(ctx, name, s.config)
 		for _, place := range removed {
-			n++
 			fmt.Fprintf(out, "Removed on %s: %s.\n", name, place)
 		}
 		for _, one := range kept {
-			n++
 			fmt.Fprintf(out, "Kept on %s: %s; %s.\n", name, one.Place, one.Why)
 		}
-		if err != nil {
+		if n += len(removed) + len(kept); err != nil {
 			return err
 		}
 	}
 	if n == 0 {
 		fmt.Fprintln(out, "There is nothing to remove.")
-	}
-	return nil
-}
-
-// dsn returns the setting of a server's DSN; nil for SQLite.
-func (s *settings) dsn(name string) *string {
-	switch name {
-	case "postgres":
-		return &s.config.Postgres
-	case "postgres18":
-		return &s.config.Postgres18
-	case "mariadb":
-		return &s.config.MariaDB
 	}
 	return nil
 }

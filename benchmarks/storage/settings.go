@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -30,8 +31,8 @@ indexes, and the speed of inserting, finding, changing and deleting rows.
 	go run ./storage -advise -h                       predicts density and fill factor
 	go run ./storage -db sqlite,postgres -cleanup     removes what killed runs left behind
 
-The output is a table for each scenario, database and case, with each figure's ratio to auto-increment. NO_COLOR disables
-colours. The exit code is 0, 1 after an error, 130 after Ctrl-C.
+The output is a table for each scenario, database and case, with each figure's ratio to auto-increment. The exit code is 0,
+1 after an error, 130 after Ctrl-C.
 
 It works in a schema, a database or a file of its own, which it removes. After a kill the next run lists what is left.
 
@@ -70,58 +71,101 @@ type settings struct {
 	baselineSet bool // by a flag
 }
 
-// lists are the flags that need reading.
-type lists struct{ engines, kinds, scenarios, batches, clients, baseline *string }
+// parsed is a flag that a function reads.
+type parsed struct {
+	text string
+	read func(text string) error
+}
+
+func (p *parsed) String() string { return p.text }
+
+func (p *parsed) Set(text string) error {
+	p.text = text
+	return p.read(text)
+}
 
 func parse(args []string, out io.Writer) (settings, error) {
-	var s settings
+	s := settings{scenarios: scenario.All()}
 	flags := flag.NewFlagSet("storage", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error is one sentence; help follows below
-	l := s.define(flags)
+	s.define(flags)
 	err := flags.Parse(args)
 	if s.old != "" && flags.NArg() > 0 {
 		s.new = flags.Arg(0)
-		err = errors.Join(err, flags.Parse(flags.Args()[1:]))
+		err = cmp.Or(err, flags.Parse(flags.Args()[1:]))
 	}
-	if err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			flags.SetOutput(out)
-			fmt.Fprint(out, usage)
-			flags.PrintDefaults()
-		}
-		return s, err
+	if errors.Is(err, flag.ErrHelp) {
+		flags.SetOutput(out)
+		fmt.Fprint(out, usage)
+		flags.PrintDefaults()
 	}
-	if flags.NArg() > 0 {
-		return s, fmt.Errorf("unknown argument %q; see -h", flags.Arg(0))
+	if err == nil {
+		err = s.check(flags.Args())
 	}
 	// Not defaults of the flags: -h would print a password.
-	if s.config.Postgres == "" {
-		s.config.Postgres = env("SNOWFLAKE_TEST_POSTGRES", defaultPostgres)
-	}
-	if s.config.MariaDB == "" {
-		s.config.MariaDB = env("SNOWFLAKE_TEST_MYSQL", defaultMariaDB)
-	}
-	flags.Visit(func(f *flag.Flag) { s.baselineSet = s.baselineSet || f.Name == "baseline" })
+	s.config.Postgres = cmp.Or(s.config.Postgres, os.Getenv("SNOWFLAKE_TEST_POSTGRES"), defaultPostgres)
+	s.config.MariaDB = cmp.Or(s.config.MariaDB, os.Getenv("SNOWFLAKE_TEST_MYSQL"), defaultMariaDB)
 	s.command = commandLine(flags)
-	return s, s.read(l)
+	flags.Visit(func(f *flag.Flag) { s.baselineSet = s.baselineSet || f.Name == "baseline" })
+	return s, err
 }
 
-func (s *settings) define(flags *flag.FlagSet) lists {
-	text := flags.String
-	names := make([]string, 0, len(scenario.All()))
-	for _, one := range scenario.All() {
-		names = append(names, one.Name)
+func (s *settings) define(flags *flag.FlagSet) {
+	var scenarios []string
+	for _, one := range s.scenarios {
+		scenarios = append(scenarios, one.Name)
 	}
-	l := lists{
-		engines: text("db", "sqlite", "databases: "+strings.Join(engine.Names(), ", ")),
-		kinds: text("keys", "", "kinds of keys: "+strings.Join(key.Names(key.Kinds()), ", ")+
-			" (default those of each scenario)"),
-		scenarios: text("scenario", "", "scenarios (default all): "+strings.Join(names, ", ")),
-		batches:   text("batch", "1,1000", "rows a statement"),
-		clients:   text("clients", "1,4", "concurrent clients"),
-		baseline: text("baseline", "auto",
-			"the `kind` that the others are compared with; it is measured also if -keys does not name it"),
+	// list defines a flag of names, or of numbers, that are separated by commas. One that is repeated counts once.
+	list := func(name, otherwise, usage string, read func(parts []string) error) {
+		p := &parsed{otherwise, func(text string) error { return read(split(text)) }}
+		if otherwise != "" {
+			_ = read(split(otherwise)) // is valid
+		}
+		flags.Var(p, name, usage)
 	}
+	list("db", "sqlite", "databases: "+strings.Join(engine.Names(), ", "), func(names []string) (err error) {
+		s.engines, err = names, oneOf("database", engine.Names(), names)
+		return err
+	})
+	list("keys", "", "kinds of keys: "+strings.Join(key.Names(key.Kinds()), ", ")+" (default those of each scenario)",
+		func(names []string) (err error) {
+			s.options.Kinds, err = key.Find(names)
+			return cmp.Or(err, oneOf("kind of key", key.Names(key.Kinds()), names))
+		})
+	list("baseline", "auto", "the `kind` that the others are compared with; it is measured also if -keys does not name it",
+		func(names []string) error {
+			found, err := key.Find(names)
+			if len(found) != 1 {
+				return cmp.Or(err, errors.New("one kind of key is needed"))
+			}
+			s.baseline = found[0]
+			return nil
+		})
+	list("scenario", "", "scenarios (default all): "+strings.Join(scenarios, ", "), func(names []string) (err error) {
+		s.scenarios, err = scenario.Find(names)
+		return cmp.Or(err, oneOf("scenario", scenarios, names))
+	})
+	list("format", formats[0], "on standard output: "+strings.Join(formats, ", "), func(names []string) error {
+		s.format = strings.Join(names, ",")
+		return oneOf("format", formats, []string{s.format})
+	})
+	numbers := func(name, otherwise, usage string, most int, to *[]int) {
+		list(name, otherwise, usage, func(parts []string) (err error) {
+			*to, err = inRange(parts, most)
+			return err
+		})
+	}
+	number := func(name, otherwise, usage string, most int, to *int) {
+		list(name, otherwise, usage, func(parts []string) error {
+			ns, err := inRange([]string{strings.Join(parts, ",")}, most)
+			*to = append(ns, 0)[0]
+			return err
+		})
+	}
+	numbers("batch", "1,1000", "rows a statement", mostBatch, &s.options.Batch)
+	numbers("clients", "1,4", "concurrent clients", 1000, &s.options.Clients)
+	number("rows", "20000", "rows of a table", mostRows, &s.options.Rows)
+	number("rounds", "6", "how often each case is measured; a verdict on a speed needs 6", 1000, &s.options.Rounds)
 	flags.StringVar(&s.config.Postgres, "postgres", "",
 		"`DSN` of PostgreSQL; new: a temporary server with a small cache, from installed binaries;\n"+
 			"new:FOLDER: from the binaries of a folder (default SNOWFLAKE_TEST_POSTGRES, or "+defaultPostgres+")")
@@ -130,77 +174,40 @@ func (s *settings) define(flags *flag.FlagSet) lists {
 		"`DSN` of MariaDB or MySQL, or new, or new:FOLDER (default SNOWFLAKE_TEST_MYSQL, or "+defaultMariaDB+")")
 	flags.StringVar(&s.config.SQLiteDir, "dir", "", "`folder` for SQLite's file (default a temporary one)")
 	flags.BoolVar(&s.config.Durable, "durable", false, "flush each commit to the disk")
-	flags.IntVar(&s.options.Rows, "rows", 20_000, "rows of a table")
-	flags.IntVar(&s.options.Rounds, "rounds", 6, "how often each case is measured; a verdict on a speed needs 6")
 	flags.Uint64Var(&s.options.Seed, "seed", 1, "seed of the random numbers")
 	flags.StringVar(&s.out, "out", "", "`folder` for the report; an existing one is resumed, with the same settings")
-	flags.StringVar(&s.report, "report", "", "`folder` of a report to write again, without measuring")
+	flags.StringVar(&s.report, "report", "", "`folder` of a report to write again, without measuring, or a .txt or .txt.gz file to print")
 	flags.StringVar(&s.docs, "docs", "", "`folder` for the charts and the table of a README")
-	flags.StringVar(&s.format, "format", formats[0], "on standard output: "+strings.Join(formats, ", "))
 	flags.StringVar(&s.old, "compare", "", "two `folders` to compare, without measuring")
 	flags.BoolVar(&s.all, "all", false, "with -compare: also what does not differ")
 	flags.BoolVar(&s.cleanup, "cleanup", false, "remove what killed runs left behind, and measure nothing")
-	return l
 }
 
 // formats are those of standard output.
 var formats = []string{"table", "csv", "json"}
 
-// read checks the flags. A name or number that is repeated counts once.
-func (s *settings) read(l lists) (failed error) {
-	note := func(name string, err error) {
-		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("-%s: %w", name, err))
-		}
+// check checks the flags with each other.
+func (s *settings) check(rest []string) error {
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("unknown argument %q; see -h", rest[0])
+	case s.report != "" && s.out != "":
+		return errors.New("-report: -out cannot be combined with it, because it measures nothing")
+	case s.old != "" && s.new == "":
+		return errors.New("-compare: a second folder is missing: -compare OLD NEW")
+	case s.report != "" || s.old != "" || s.cleanup:
+		return nil
 	}
-	var err error
-	s.engines, err = oneOf("database", engine.Names(), split(*l.engines)...)
-	note("db", err)
-	s.options.Batch, err = numbers(*l.batches, mostBatch)
-	note("batch", err)
-	s.options.Clients, err = numbers(*l.clients, 1000)
-	note("clients", err)
-	if *l.kinds != "" {
-		s.options.Kinds, err = key.Find(split(*l.kinds))
-		note("keys", err)
-	}
-	found, err := key.Find([]string{*l.baseline})
-	note("baseline", err)
-	s.baseline = append(found, key.Kind{})[0]
-	s.scenarios = scenario.All()
-	if *l.scenarios != "" {
-		s.scenarios, err = scenario.Find(split(*l.scenarios))
-		note("scenario", err)
-	}
-	note("rows", inRange(s.options.Rows, mostRows))
-	note("rounds", inRange(s.options.Rounds, 1000))
-	_, err = oneOf("format", formats, s.format)
-	note("format", err)
-	if s.report != "" && s.out != "" {
-		note("report", errors.New("-out cannot be combined with it, because it measures nothing"))
-	}
-	if s.old != "" && s.new == "" {
-		note("compare", errors.New("a second folder is missing: -compare OLD NEW"))
-	}
-	if failed == nil && s.report == "" {
-		failed = s.checkKinds()
-	}
-	return failed
-}
-
-// checkKinds returns an error if the databases lack the kinds that the flags name.
-func (s *settings) checkKinds() error {
 	for _, k := range s.options.Kinds {
 		if !slices.ContainsFunc(s.engines, k.OnEngine) {
 			return fmt.Errorf("-keys: %s is a kind of %s only; add it to -db", k.Name, k.Only)
 		}
 	}
 	for _, name := range s.engines {
-		has := func(k key.Kind) bool { return k.OnEngine(name) }
-		if !has(s.baseline) {
+		if !s.baseline.OnEngine(name) {
 			return fmt.Errorf("-baseline: %s is a kind of %s only, but -db has %s", s.baseline.Name, s.baseline.Only, name)
 		}
-		if s.options.Kinds != nil && !slices.ContainsFunc(s.options.Kinds, has) {
+		if s.options.Kinds != nil && !slices.ContainsFunc(s.options.Kinds, func(k key.Kind) bool { return k.OnEngine(name) }) {
 			return fmt.Errorf("-keys: %s has none of these kinds", name)
 		}
 	}
@@ -223,19 +230,11 @@ func commandLine(flags *flag.FlagSet) string {
 			value = strconv.Quote(value)
 		}
 		line += " -" + f.Name
-		if value == "true" {
-			return
+		if value != "true" {
+			line += " " + value
 		}
-		line += " " + value
 	})
 	return line
-}
-
-func env(name, otherwise string) string {
-	if value := os.Getenv(name); value != "" {
-		return value
-	}
-	return otherwise
 }
 
 // split returns the parts of a list, each once.
@@ -249,36 +248,29 @@ func split(list string) []string {
 	return parts
 }
 
-// oneOf returns the names, or an error if one is unknown or there is none.
-func oneOf(what string, known []string, names ...string) ([]string, error) {
+// oneOf returns an error if a name is unknown or there is none.
+func oneOf(what string, known, names []string) error {
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("unknown %s %q; there are %s", what, name, strings.Join(known, ", "))
+			return fmt.Errorf("unknown %s %q; there are %s", what, name, strings.Join(known, ", "))
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("no %s; there are %s", what, strings.Join(known, ", "))
-	}
-	return names, nil
-}
-
-func inRange(n, most int) error {
-	if n < 1 || n > most {
-		return fmt.Errorf("%d is out of range [1, %d]", n, most)
+		return fmt.Errorf("no %s; there are %s", what, strings.Join(known, ", "))
 	}
 	return nil
 }
 
-// numbers reads a list of numbers from 1 to most.
-func numbers(list string, most int) ([]int, error) {
+// inRange reads numbers from 1 to most.
+func inRange(parts []string, most int) ([]int, error) {
 	var ns []int
-	for _, part := range split(list) {
+	for _, part := range parts {
 		n, err := strconv.Atoi(part)
-		if err != nil {
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
 			return nil, fmt.Errorf("%q is not a number", part)
 		}
-		if err := inRange(n, most); err != nil {
-			return nil, err
+		if n < 1 || n > most {
+			return nil, fmt.Errorf("%s is out of range [1, %d]", part, most)
 		}
 		if !slices.Contains(ns, n) { // "1,01"
 			ns = append(ns, n)

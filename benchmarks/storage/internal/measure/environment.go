@@ -32,14 +32,13 @@ func Get(list []Setting, name string) string {
 
 // AddNotes adds notes without duplicates, and returns the new ones.
 func (e *Environment) AddNotes(engine string, notes ...string) []string {
-	var added []string
+	before := len(e.Notes[engine])
 	for _, note := range notes {
 		if note = oneLine(note); !slices.Contains(e.Notes[engine], note) {
 			e.Notes[engine] = append(e.Notes[engine], note)
-			added = append(added, note)
 		}
 	}
-	return added
+	return e.Notes[engine][before:]
 }
 
 // tool is the section of the tool's settings. A setting of a section is written as "section.name", one of the machine
@@ -48,6 +47,9 @@ const tool = "tool"
 
 // set adds a setting that was read, unless it is there.
 func (e *Environment) set(key, value string) {
+	if Get(e.lines(), key) != "" {
+		return
+	}
 	section, name, ok := strings.Cut(key, ".")
 	switch {
 	case key == "time":
@@ -57,43 +59,28 @@ func (e *Environment) set(key, value string) {
 	case key == "baseline":
 		e.Baseline = value
 	case !ok:
-		add(&e.Machine, key, value)
+		e.Machine = append(e.Machine, Setting{key, value})
 	case section == tool:
-		add(&e.Settings, name, value)
+		e.Settings = append(e.Settings, Setting{name, value})
 	default:
-		list := e.Database[section]
-		add(&list, name, value)
-		e.Database[section] = list
+		e.Database[section] = append(e.Database[section], Setting{name, value})
 	}
 }
 
-func add(list *[]Setting, name, value string) {
-	if Get(*list, name) == "" {
-		*list = append(*list, Setting{name, value})
-	}
-}
-
-// lines returns the settings as "key: value" lines.
-func (e Environment) lines() []string {
-	var all []string
-	put := func(key, value string) {
-		if value != "" {
-			all = append(all, strings.ReplaceAll(strings.ToLower(key), " ", "-")+": "+oneLine(value))
+// lines returns all settings, with their sections.
+func (e Environment) lines() (all []Setting) {
+	put := func(section string, list ...Setting) {
+		for _, s := range list {
+			if s.Value = oneLine(s.Value); s.Value != "" {
+				all = append(all, Setting{section + strings.ReplaceAll(strings.ToLower(s.Name), " ", "-"), s.Value})
+			}
 		}
 	}
-	put("time", e.Time)
-	put("command", e.Command)
-	put("baseline", e.Baseline)
-	for _, s := range e.Settings {
-		put(tool+"."+s.Name, s.Value)
-	}
-	for _, s := range e.Machine {
-		put(s.Name, s.Value)
-	}
+	put("", Setting{"time", e.Time}, Setting{"command", e.Command}, Setting{"baseline", e.Baseline})
+	put(tool+".", e.Settings...)
+	put("", e.Machine...)
 	for _, engine := range slices.Sorted(maps.Keys(e.Database)) {
-		for _, s := range e.Database[engine] {
-			put(engine+"."+s.Name, s.Value)
-		}
+		put(engine+".", e.Database[engine]...)
 	}
 	return all
 }
@@ -102,17 +89,11 @@ func (e Environment) lines() []string {
 type Difference struct{ Name, Old, New string }
 
 // Differ returns the settings that both have, with another value.
-func (e Environment) Differ(other Environment) []Difference {
-	values := map[string]string{}
-	for _, line := range e.lines() {
-		key, value, _ := strings.Cut(line, ": ")
-		values[key] = value
-	}
-	var all []Difference
-	for _, line := range other.lines() {
-		key, value, _ := strings.Cut(line, ": ")
-		if old, ok := values[key]; ok && old != value {
-			all = append(all, Difference{strings.TrimPrefix(key, tool+"."), old, value})
+func (e Environment) Differ(other Environment) (all []Difference) {
+	mine := e.lines()
+	for _, s := range other.lines() {
+		if old := Get(mine, s.Name); old != "" && old != s.Value {
+			all = append(all, Difference{strings.TrimPrefix(s.Name, tool+"."), old, s.Value})
 		}
 	}
 	return all

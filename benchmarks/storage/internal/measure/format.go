@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/perf/benchfmt"
 )
 
 // resultsName is the file of a report's folder with all runs, in the format of Go's benchmarks, which benchstat reads.
@@ -36,30 +34,27 @@ type Data struct {
 
 // ReadFolder reads the results of a folder, or a file that ends in .txt or .txt.gz. An incomplete last line, after a full
 // disk or a kill, is left out.
-func ReadFolder(dir string) (Data, error) {
-	path := dir
-	if info, err := os.Stat(dir); err != nil {
-		return Data{}, err
-	} else if info.IsDir() {
-		path = filepath.Join(dir, resultsName)
+func ReadFolder(path string) (Data, error) {
+	file := path
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		file = filepath.Join(path, resultsName)
 	}
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) && path != dir {
-		text, err = os.ReadFile(path + ".gz")
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) && file != path {
+		if text, err = os.ReadFile(file + ".gz"); errors.Is(err, fs.ErrNotExist) {
+			return Data{}, fmt.Errorf("%s has no %s; folders of earlier versions cannot be read", path, resultsName)
+		}
 	}
-	if err != nil {
-		return Data{}, err
-	}
-	if bytes.HasPrefix(text, []byte("\x1f\x8b")) {
-		unpacked, err := gzip.NewReader(bytes.NewReader(text))
-		if err == nil {
+	if packed := bytes.NewReader(text); bytes.HasPrefix(text, []byte("\x1f\x8b")) {
+		var unpacked io.Reader
+		if unpacked, err = gzip.NewReader(packed); err == nil {
 			text, err = io.ReadAll(unpacked)
 		}
-		if err != nil {
-			return Data{}, fmt.Errorf("%s: %w", path, err)
-		}
 	}
-	return parse(path, complete(text))
+	if err != nil {
+		return Data{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return parse(file, complete(text))
 }
 
 // complete cuts an incomplete last line.
@@ -68,79 +63,52 @@ func complete(text []byte) []byte { return text[:bytes.LastIndexByte(text, '\n')
 // parse reads complete lines.
 func parse(path string, text []byte) (Data, error) {
 	d := Data{Environment: Environment{Database: map[string][]Setting{}, Notes: map[string][]string{}}}
-	var noted []Record
+	place, number := map[string]int{}, 0
 	for line := range strings.Lines(string(text)) {
-		name, value, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		number++
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		about, comment := strings.CutPrefix(name, "# ")
-		switch r, err := recordOf(about); {
-		case !ok || strings.HasPrefix(line, benchmark):
-		case !comment:
-			d.Environment.set(name, value)
-		case err == nil:
-			r.Note = value
-			noted = append(noted, r)
-		default:
+		switch id, values, _ := strings.Cut(about, " "); {
+		case strings.HasPrefix(id, benchmark):
+			r, err := recordOf(id)
+			i, known := place[id]
+			if !known {
+				i = len(d.Records)
+				place[id], d.Records = i, append(d.Records, r)
+			}
+			if err = errors.Join(err, d.Records[i].read(values)); err != nil {
+				return d, fmt.Errorf("%s:%d: %w", path, number, err)
+			}
+			d.Records[i].Note += value
+		case value == "":
+		case comment:
 			d.Environment.AddNotes(about, value)
+		default:
+			d.Environment.set(name, value)
 		}
 	}
-	place := map[string]int{}
-	in := benchfmt.NewReader(bytes.NewReader(text), path)
-	for in.Scan() {
-		switch line := in.Result().(type) {
-		case *benchfmt.SyntaxError:
-			return d, line
-		case *benchfmt.Result:
-			r, err := recordOf(benchmark + string(line.Name))
-			if err != nil {
-				file, number := line.Pos()
-				return d, fmt.Errorf("%s:%d: %w", file, number, err)
-			}
-			for _, v := range line.Values {
-				if v.OrigUnit != "" { // it was converted, as from ns to s
-					v.Unit, v.Value = v.OrigUnit, v.OrigValue
-				}
-				r.Values[v.Unit] = v.Value
-			}
-			place[r.ID()] = len(d.Records)
-			d.Records = append(d.Records, r)
-		}
-	}
-	for _, r := range noted {
-		if i, ok := place[r.ID()]; ok {
-			d.Records[i].Note = r.Note
-		} else { // a run without values
-			d.Records = append(d.Records, r)
-		}
-	}
-	return d, in.Err()
+	return d, nil
 }
 
 const benchmark = "Benchmark"
 
-// nameOf returns the name of a run: BenchmarkLoad/db=sqlite/rows=1000/key=auto/beside=snowflake/round=1.
-func nameOf(r Record) string {
-	parts := []string{benchmark + strings.ToUpper(r.Scenario[:1]) + r.Scenario[1:], "db=" + r.Engine}
-	for _, p := range r.Params {
-		parts = append(parts, p.Name+"="+p.Value)
+// ID identifies a run: BenchmarkLoad/db=sqlite/rows=1000/key=auto/beside=snowflake/round=1.
+func (r Record) ID() string {
+	parts := []string{benchmark + strings.ToUpper(r.Scenario[:1]) + r.Scenario[1:]}
+	for _, p := range slices.Concat(P("db", r.Engine), r.Params, P("key", r.Kind, "beside", r.Beside, "round", r.Round)) {
+		if p.Value != "" {
+			parts = append(parts, p.Name+"="+p.Value)
+		}
 	}
-	parts = append(parts, "key="+r.Kind)
-	if r.Beside != "" {
-		parts = append(parts, "beside="+r.Beside)
-	}
-	return strings.ReplaceAll(strings.Join(append(parts, "round="+strconv.Itoa(r.Round)), "/"), " ", "_")
+	return strings.ReplaceAll(strings.Join(parts, "/"), " ", "_")
 }
 
-// recordOf is the inverse of nameOf.
-func recordOf(name string) (Record, error) {
+// recordOf is the inverse of ID.
+func recordOf(id string) (Record, error) {
 	r := Record{Values: map[string]float64{}}
-	first, rest, _ := strings.Cut(name, "/")
-	first, ok := strings.CutPrefix(first, benchmark)
-	if !ok || first == "" {
-		return r, fmt.Errorf("%q is not the name of a run", name)
-	}
-	r.Scenario = strings.ToLower(first[:1]) + first[1:]
-	for part := range strings.SplitSeq(rest, "/") {
-		name, value, _ := strings.Cut(strings.ReplaceAll(part, "_", " "), "=")
+	parts := strings.Split(strings.ReplaceAll(strings.TrimPrefix(id, benchmark), "_", " "), "/")
+	for _, part := range parts[1:] {
+		name, value, _ := strings.Cut(part, "=")
 		switch name {
 		case "db":
 			r.Engine = value
@@ -154,19 +122,33 @@ func recordOf(name string) (Record, error) {
 			r.Params = append(r.Params, Param{name, value})
 		}
 	}
-	if r.Engine == "" || r.Kind == "" || r.Round < 1 {
-		return r, fmt.Errorf("%q has no db, key or round", name)
+	if parts[0] == "" || r.Engine == "" || r.Kind == "" || r.Round < 1 {
+		return r, fmt.Errorf("%q has no scenario, db, key or round", id)
 	}
+	r.Scenario = strings.ToLower(parts[0][:1]) + parts[0][1:]
 	return r, nil
 }
 
-// write writes a run: its note, the meanings of metrics that are new in the file, and its values.
+// read sets the values of a line, "1 14900 rate 22.5 bytes_primary".
+func (r Record) read(line string) error {
+	if line != "" && len(r.Values) > 0 {
+		return errors.New("this run is there twice: the file has two measurements")
+	}
+	fields := strings.Fields(line)
+	for pair := range slices.Chunk(fields[min(1, len(fields)):], 2) {
+		value, err := strconv.ParseFloat(pair[0], 64)
+		if err != nil || len(pair) < 2 {
+			return fmt.Errorf("%q is not a value and its metric", pair)
+		}
+		r.Values[pair[1]] = value
+	}
+	return nil
+}
+
+// write writes a run: the meanings of metrics that are new in the file, its values and its note. A note without values is
+// that of a run without any, so it comes last: a full disk may cut the text anywhere.
 func (r Record) write(out io.Writer, known map[string]bool) error {
 	var text, line bytes.Buffer
-	if r.Note != "" {
-		fmt.Fprintf(&text, "# %s: %s\n", nameOf(r), oneLine(r.Note))
-	}
-	fmt.Fprintf(&line, "%s 1", nameOf(r))
 	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
 		if m := Find(name); !known[name] {
 			known[name] = true
@@ -178,7 +160,10 @@ func (r Record) write(out io.Writer, known map[string]bool) error {
 		fmt.Fprintf(&line, " %v %s", r.Values[name], name)
 	}
 	if len(r.Values) > 0 {
-		fmt.Fprintf(&text, "%s\n", &line)
+		fmt.Fprintf(&text, "%s 1%s\n", r.ID(), &line)
+	}
+	if r.Note != "" {
+		fmt.Fprintf(&text, "# %s: %s\n", r.ID(), oneLine(r.Note))
 	}
 	_, err := out.Write(text.Bytes())
 	return err

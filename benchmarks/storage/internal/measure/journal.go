@@ -3,6 +3,8 @@ package measure
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,19 +16,15 @@ import (
 
 // Journal keeps records in a file, so that an interrupted run can be resumed.
 type Journal struct {
-	dir   string
 	file  *os.File
 	data  Data
 	done  map[string]bool
 	known map[string]bool // metrics with a Unit line
 }
 
-// ErrInUse is returned by OpenJournal if another run writes to the folder.
-var ErrInUse = errors.New("another run is writing to this folder")
-
 // OpenJournal opens the journal of a folder, which it creates if needed. Until Close, or the end of the process, a
-// second call for the folder returns ErrInUse.
-func OpenJournal(dir string) (*Journal, error) {
+// second call for the folder returns filelock.ErrHeld.
+func OpenJournal(dir string) (j *Journal, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -35,29 +33,31 @@ func OpenJournal(dir string) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}()
 	if err := filelock.Lock(file); errors.Is(err, filelock.ErrHeld) { // other errors: a file system without locks
-		return nil, errors.Join(fmt.Errorf("%s: %w; wait until it ends, or use another -out", dir, ErrInUse), file.Close())
+		return nil, fmt.Errorf("%s: another run is writing to this folder (%w); wait until it ends, or use another -out", dir, err)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, err
 	}
 	text = complete(text)
 	data, err := parse(path, text)
-	if err == nil { // otherwise the next record would be appended to half a line
-		err = file.Truncate(int64(len(text)))
-	}
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, err
 	}
-	j := &Journal{dir: dir, file: file, data: data, done: map[string]bool{}, known: map[string]bool{}}
+	j = &Journal{file: file, data: data, done: map[string]bool{}, known: map[string]bool{}}
 	for _, r := range data.Records {
 		j.done[r.ID()] = true
 		for name := range r.Values {
 			j.known[name] = true
 		}
 	}
-	return j, nil
+	return j, file.Truncate(int64(len(text))) // otherwise the next record would be appended to half a line
 }
 
 // varying are the settings that may change when a run is resumed.
@@ -73,16 +73,15 @@ func (j *Journal) Start(env Environment) error {
 		}
 	}
 	if len(differ) > 0 {
-		return fmt.Errorf("%s has results of other settings: %s; use another folder, or the same settings", j.dir,
+		return fmt.Errorf("%s has results of other settings: %s; use another folder, or the same settings", j.file.Name(),
 			strings.Join(differ, "; "))
 	}
 	old := j.data.Environment.lines()
 	var text strings.Builder
-	for _, line := range env.lines() {
-		key, value, _ := strings.Cut(line, ": ")
-		if !slices.ContainsFunc(old, func(o string) bool { return strings.HasPrefix(o, key+": ") }) {
-			j.data.Environment.set(key, value)
-			fmt.Fprintln(&text, line)
+	for _, setting := range env.lines() {
+		if Get(old, setting.Name) == "" {
+			j.data.Environment.set(setting.Name, setting.Value)
+			fmt.Fprintf(&text, "%s: %s\n", setting.Name, setting.Value)
 		}
 	}
 	_, err := j.file.WriteString(text.String())
@@ -92,8 +91,9 @@ func (j *Journal) Start(env Environment) error {
 // Done reports whether a run has a record.
 func (j *Journal) Done(r Record) bool { return j.done[r.ID()] }
 
-// Add appends a record, with its values rounded as in the file.
+// Add appends a record, with its values rounded as in the file. Values that are not numbers, such as 0/0, are left out.
 func (j *Journal) Add(r Record) error {
+	maps.DeleteFunc(r.Values, func(_ string, v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	for name, value := range r.Values {
 		r.Values[name], _ = strconv.ParseFloat(strconv.FormatFloat(value, 'g', 7, 64), 64)
 	}

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/sqlflake/sqlflake/internal/filelock"
 )
 
 func must(t *testing.T, err error) {
@@ -55,7 +57,7 @@ func TestJournalIsResumed(t *testing.T) {
 	}
 	must(t, j.AddNotes("sqlite", "two\nlines", "two lines"))
 	_, err := OpenJournal(dir)
-	if !errors.Is(err, ErrInUse) {
+	if !errors.Is(err, filelock.ErrHeld) {
 		t.Errorf("opened twice: %v", err)
 	}
 	must(t, j.Close())
@@ -95,6 +97,12 @@ func TestJournalIsResumed(t *testing.T) {
 	if d, err := ReadFolder(single); err != nil || len(d.Records) != 4 {
 		t.Errorf("compressed: %d records, %v", len(d.Records), err)
 	}
+	for cut := range text { // as after a full disk: a run whose values are missing must be run again
+		d, err := parse("", complete(text[:cut]))
+		if len(d.Records) == 2 && len(d.Records[1].Values) == 0 || err != nil {
+			t.Fatalf("%v after\n%s", err, text[:cut])
+		}
+	}
 }
 
 func TestOtherSettingsAreRefused(t *testing.T) {
@@ -126,10 +134,11 @@ func TestOtherSettingsAreRefused(t *testing.T) {
 }
 
 func TestDamagedLinesAreErrors(t *testing.T) {
-	for _, line := range []string{"BenchmarkLoad/db=sqlite/key=auto/round=1 1 x rate", "BenchmarkLoad/db=sqlite/round=1 1 1 rate"} {
+	twice := "BenchmarkLoad/db=sqlite/key=auto/round=1 1 5 rate\n"
+	for _, line := range []string{"BenchmarkLoad/db=sqlite/key=auto/round=1 1 x rate", "BenchmarkLoad/db=sqlite/round=1 1 1 rate", twice + twice} {
 		path := filepath.Join(t.TempDir(), "r.txt")
 		must(t, os.WriteFile(path, []byte("time: now\n"+line+"\n"), 0o600))
-		if _, err := ReadFolder(path); err == nil || !strings.Contains(err.Error(), "r.txt:2:") {
+		if _, err := ReadFolder(path); err == nil || !strings.Contains(err.Error(), "r.txt:") {
 			t.Errorf("%s: %v", line, err)
 		}
 	}

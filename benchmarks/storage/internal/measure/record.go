@@ -4,7 +4,6 @@ package measure
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -26,8 +25,8 @@ type Record struct {
 // Params are the settings of a run, in reading order.
 type Params []Param
 
-// Param is a setting.
-type Param struct{ Name, Value string }
+// Param is a setting of a run.
+type Param = Setting
 
 // P makes Params from alternating names and values.
 func P(pairs ...any) Params {
@@ -48,23 +47,7 @@ func (p Params) String() string {
 }
 
 // Get returns the value of a setting, "" if it is missing.
-func (p Params) Get(name string) string {
-	for _, param := range p {
-		if param.Name == name {
-			return param.Value
-		}
-	}
-	return ""
-}
-
-// Number returns a numeric setting; 0 if it is missing.
-func (p Params) Number(name string) int {
-	n, _ := strconv.Atoi(p.Get(name))
-	return n
-}
-
-// ID identifies a run in a report; it is the same when the report is resumed.
-func (r Record) ID() string { return nameOf(r) }
+func (p Params) Get(name string) string { return Get(p, name) }
 
 // Metric is a quantity that is measured.
 type Metric struct {

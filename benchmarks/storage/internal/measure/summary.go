@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/perf/benchmath"
 )
@@ -43,30 +44,29 @@ func (g Group) Figure(kind, metric string) (Figure, bool) {
 	return f, ok
 }
 
+func (g Group) id() string { return g.Engine + "/" + g.Scenario + "/" + g.Params.String() }
+
 // Summarize computes the figures of records. In the timed scenarios, and of the timed kinds, metrics that are exact
 // elsewhere depend on timing.
 func Summarize(records []Record, baseline string, timed ...string) []Group {
-	var order []string
+	var groups []Group
 	byGroup := map[string][]Record{}
 	for _, r := range records {
-		id := Group{Engine: r.Engine, Scenario: r.Scenario, Params: r.Params}.id()
-		if _, ok := byGroup[id]; !ok {
-			order = append(order, id)
+		g := Group{Engine: r.Engine, Scenario: r.Scenario, Params: r.Params, figures: map[figureKey]Figure{}}
+		if byGroup[g.id()] == nil {
+			groups = append(groups, g)
 		}
-		byGroup[id] = append(byGroup[id], r)
+		byGroup[g.id()] = append(byGroup[g.id()], r)
 	}
-	groups := make([]Group, 0, len(order))
-	for _, id := range order {
-		groups = append(groups, summarize(byGroup[id], baseline, timed))
+	for i := range groups {
+		groups[i].summarize(byGroup[groups[i].id()], baseline, timed)
 	}
 	return groups
 }
 
-func summarize(records []Record, baseline string, timed []string) Group {
-	first := records[0]
-	g := Group{Engine: first.Engine, Scenario: first.Scenario, Params: first.Params, figures: map[figureKey]Figure{}}
+func (g *Group) summarize(records []Record, baseline string, timed []string) {
 	runs := map[figureKey][]float64{}
-	var names []string
+	names := map[string]bool{}
 	for _, r := range records {
 		if !slices.Contains(g.Kinds, r.Kind) {
 			g.Kinds = append(g.Kinds, r.Kind)
@@ -74,22 +74,22 @@ func summarize(records []Record, baseline string, timed []string) Group {
 		for name, value := range r.Values {
 			id := figureKey{r.Kind, name}
 			runs[id] = append(runs[id], value)
-			if !slices.Contains(names, name) {
-				names = append(names, name)
+			if !names[name] {
+				names[name] = true
+				g.Metrics = append(g.Metrics, Find(name))
 			}
 		}
 	}
 	place := map[string]int{baseline: -1, Again: 1}
 	slices.SortStableFunc(g.Kinds, func(a, b string) int { return cmp.Compare(place[a], place[b]) })
-	g.Metrics = inOrder(names)
+	slices.SortFunc(g.Metrics, inOrder)
 	for _, m := range g.Metrics {
 		base := figureOf(m, runs[figureKey{baseline, m.Name}])
 		for _, kind := range g.Kinds {
-			list, ok := runs[figureKey{kind, m.Name}]
-			if !ok {
+			f := figureOf(m, runs[figureKey{kind, m.Name}])
+			if f.N == 0 {
 				continue
 			}
-			f := figureOf(m, list)
 			f.Engine, f.Scenario, f.Params, f.Kind = g.Engine, g.Scenario, g.Params, kind
 			f.Metric.Exact = f.Metric.Exact && (base.N == 0 || base.Metric.Exact) &&
 				!slices.Contains(timed, g.Scenario) && !slices.Contains(timed, kind)
@@ -97,28 +97,20 @@ func summarize(records []Record, baseline string, timed []string) Group {
 				f.Ratio = f.Median / base.Median // NaN without a baseline
 			}
 			if kind != baseline {
-				f.judge(pairsOf(records, baseline, kind, m.Name))
+				f.judge(beside(records, baseline, kind, m.Name))
 			}
 			g.figures[figureKey{kind, m.Name}] = f
 		}
 	}
-	return g
 }
 
-// inOrder returns the metrics with the given names in the order of Metrics, then the others by name.
-func inOrder(names []string) []Metric {
-	found := make([]Metric, 0, len(names))
-	for _, name := range names {
-		found = append(found, Find(name))
+// inOrder compares metrics by the order of Metrics, then by the number after @, then by name.
+func inOrder(a, b Metric) int {
+	place := func(m Metric) uint { // -1 is the last
+		name, _, _ := strings.Cut(m.Name, "@")
+		return uint(slices.IndexFunc(metrics, func(k Metric) bool { return k.Name == name }))
 	}
-	place := func(m Metric) int {
-		if i := slices.IndexFunc(metrics, func(k Metric) bool { return k.Name == m.Name }); i >= 0 {
-			return i
-		}
-		return len(metrics)
-	}
-	slices.SortFunc(found, func(a, b Metric) int { return cmp.Or(place(a)-place(b), cmp.Compare(a.Name, b.Name)) })
-	return found
+	return cmp.Or(cmp.Compare(place(a), place(b)), len(a.Name)-len(b.Name), cmp.Compare(a.Name, b.Name))
 }
 
 // agree is how far exact figures may differ: random keys of another round fill pages a little differently.
@@ -130,15 +122,14 @@ func figureOf(m Metric, runs []float64) Figure {
 	if len(runs) == 0 {
 		return f
 	}
-	s := sample(runs)
-	least, most := s.Values[0], s.Values[len(s.Values)-1]
+	least, most := slices.Min(runs), slices.Max(runs)
 	f.Metric.Exact = m.Exact && most-least <= agree*math.Abs(most)
-	center := benchmath.AssumeNothing.Summary(s, 0.95)
-	f.Median, f.Low, f.High = center.Center, center.Lo, center.Hi
-	if math.IsInf(f.Low, 0) || math.IsInf(f.High, 0) { // too few runs
-		f.Low, f.High = least, most
+	center := benchmath.AssumeNothing.Summary(sample(runs), 0.95)
+	f.Median, f.Low, f.High = center.Center, max(center.Lo, least), min(center.Hi, most) // infinite with too few runs
+	// Up to two more digits than usual if the median has fewer than three significant ones: ratios would be too coarse.
+	if f.Median != 0 {
+		f.Metric.Digits = min(max(m.Digits, 2-int(math.Floor(math.Log10(math.Abs(f.Median))))), m.Digits+2)
 	}
-	f.Metric.Digits = digits(m.Digits, f.Median)
 	for _, v := range []*float64{&f.Median, &f.Low, &f.High} {
 		*v, _ = strconv.ParseFloat(strconv.FormatFloat(*v, 'f', f.Metric.Digits, 64), 64)
 	}
@@ -147,13 +138,4 @@ func figureOf(m Metric, runs []float64) Figure {
 
 func sample(values []float64) *benchmath.Sample {
 	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
-}
-
-// digits returns how many digits to print after the decimal point: up to two more than usual if the value has fewer than
-// three significant ones. Otherwise ratios of printed values would be too coarse.
-func digits(usual int, value float64) int {
-	if value == 0 {
-		return usual
-	}
-	return min(max(usual, 2-int(math.Floor(math.Log10(math.Abs(value))))), usual+2)
 }

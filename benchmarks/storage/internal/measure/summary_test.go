@@ -87,15 +87,19 @@ func TestRowsOfATable(t *testing.T) {
 		} else {
 			r.Beside = Again
 		}
-		r.Values = map[string]float64{"rate": 104 + float64(i), "of_its_own": 1, "bytes_table": 1}
+		r.Values = map[string]float64{"rate": 104 + float64(i), "rate@9": 1, "rate@10": 1, "of_its_own": 1, "bytes_table": 1}
 		all = append([]Record{r}, all...)
 	}
 	g := Summarize(all, "auto")[0]
 	if !slices.Equal(g.Kinds, []string{"auto", "other", Again}) {
 		t.Errorf("kinds %q", g.Kinds)
 	}
-	if len(g.Metrics) != 3 || g.Metrics[0].Name != "rate" || g.Metrics[2].Name != "of_its_own" {
-		t.Errorf("metrics %v", g.Metrics)
+	var names []string
+	for _, m := range g.Metrics {
+		names = append(names, m.Name)
+	}
+	if want := []string{"rate", "rate@9", "rate@10", "bytes_table", "of_its_own"}; !slices.Equal(names, want) {
+		t.Errorf("metrics %q, want %q", names, want)
 	}
 	f, _ := g.Figure("auto", "rate")
 	if f.N != 4 || f.Median != 103 || f.Low != 100 || f.High != 106 || f.Ratio != 1 || f.Verdict != Unknown {

@@ -31,76 +31,106 @@ const (
 	chance = 0.01
 )
 
-// pair is a run of a kind and the run of the baseline beside it.
-type pair struct{ kind, base float64 }
-
-func pairsOf(records []Record, baseline, kind, metric string) []pair {
-	base := map[int]float64{}
+// beside returns the runs of a kind and those of the baseline beside them.
+func beside(records []Record, baseline, kind, metric string) (runs, base []float64) {
+	rounds := map[int]float64{}
 	for _, r := range records {
 		if value, ok := r.Values[metric]; ok && r.Kind == baseline && r.Beside == kind {
-			base[r.Round] = value
+			rounds[r.Round] = value
 		}
 	}
-	var pairs []pair
 	for _, r := range records {
 		value, ok := r.Values[metric]
-		if b, also := base[r.Round]; ok && also && r.Kind == kind {
-			pairs = append(pairs, pair{value, b})
+		if b, also := rounds[r.Round]; ok && also && r.Kind == kind {
+			runs, base = append(runs, value), append(base, b)
 		}
 	}
-	return pairs
+	return runs, base
 }
 
-// test returns the p value of the Mann-Whitney test, which benchstat uses too.
-func test(a, b []float64) float64 { return benchmath.AssumeNothing.Compare(sample(a), sample(b)).P }
-
-// judge sets P and Verdict.
-func (f *Figure) judge(pairs []pair) {
-	var kind, base []float64
-	agreeing := 0
-	for _, p := range pairs {
-		kind, base = append(kind, p.kind), append(base, p.base)
-		if p.kind != p.base && p.kind > p.base == (f.Ratio > 1) {
-			agreeing++
+// judge sets P and Verdict, from the runs of two sides in pairs.
+func (f *Figure) judge(runs, base []float64) {
+	f.P, f.Verdict = f.Metric.compare(runs, base, f.Ratio)
+	opposed := 0
+	for i, v := range runs {
+		if v == base[i] || v > base[i] != (f.Ratio > 1) {
+			opposed++
 		}
 	}
-	if len(pairs) >= enough && !f.Metric.Exact {
-		f.P = test(kind, base)
-	}
-	f.Verdict = f.Metric.verdict(f.Metric.Exact, len(pairs), f.Ratio, f.P)
-	if f.Verdict > Same && !f.Metric.Exact && agreeing < len(pairs)-len(pairs)/6 {
+	if f.Verdict > Same && !f.Metric.Exact && opposed > len(runs)/6 {
 		f.Verdict = Same
 	}
 }
 
-// verdict judges a ratio, with the number of runs and the p value if the metric is not exact.
-func (m Metric) verdict(exact bool, runs int, ratio, p float64) Verdict {
+// compare judges the ratio of two medians. The p value is NaN if exact sizes or few runs are not tested.
+func (m Metric) compare(runs, base []float64, ratio float64) (p float64, v Verdict) {
+	p = math.NaN()
+	few := min(len(runs), len(base)) < enough
+	if !few && !m.Exact {
+		p = benchmath.AssumeNothing.Compare(sample(runs), sample(base)).P
+	}
 	switch {
 	case math.IsNaN(ratio):
-		return Unknown
-	case !exact && runs < enough:
-		return Few
-	case math.Abs(ratio-1) < least, !exact && p >= chance:
-		return Same
+		return p, Unknown
+	case !m.Exact && few:
+		return p, Few
+	case math.Abs(ratio-1) < least, !m.Exact && p >= chance:
+		return p, Same
 	case m.More == (ratio > 1):
-		return Better
+		return p, Better
 	}
-	return Worse
+	return p, Worse
 }
 
 // ByChance returns how many figures of the A/A rows were called better or worse, of how many that were tested.
 func ByChance(groups []Group) (called, tested int) {
 	for _, g := range groups {
 		for _, m := range g.Metrics {
-			f, ok := g.Figure(Again, m.Name)
-			if !ok || f.Metric.Exact || f.Verdict < Same {
-				continue
-			}
-			tested++
-			if f.Verdict != Same {
+			switch f, _ := g.Figure(Again, m.Name); {
+			case f.Metric.Exact:
+			case f.Verdict > Same:
 				called++
+				fallthrough
+			case f.Verdict == Same:
+				tested++
 			}
 		}
 	}
 	return called, tested
+}
+
+// Change is a figure of two reports.
+type Change struct {
+	Old, New Figure
+	Ratio    float64 // of the new median to the old one
+	P        float64 // of the Mann-Whitney test, as by benchstat; NaN if not tested
+	Verdict  Verdict // Better and Worse: the new one differs beyond noise
+}
+
+// Compare returns the figures that two reports have both, in the order of the new one, and the number of those that only
+// one of them has.
+func Compare(old, current []Group) (changes []Change, onlyOld, onlyNew int) {
+	before := map[string]Group{}
+	for _, g := range old {
+		before[g.id()] = g
+		onlyOld += len(g.figures)
+	}
+	for _, g := range current {
+		onlyNew += len(g.figures)
+		for _, m := range g.Metrics {
+			for _, kind := range g.Kinds {
+				c := Change{}
+				var ok, also bool
+				c.Old, ok = before[g.id()].Figure(kind, m.Name)
+				if c.New, also = g.Figure(kind, m.Name); !ok || !also {
+					continue
+				}
+				m.Exact = c.Old.Metric.Exact && c.New.Metric.Exact
+				c.Ratio = c.New.Median / c.Old.Median
+				c.P, c.Verdict = m.compare(c.New.runs, c.Old.runs, c.Ratio)
+				changes = append(changes, c)
+			}
+		}
+	}
+	return changes, onlyOld - len(changes), onlyNew - len(changes)
 }

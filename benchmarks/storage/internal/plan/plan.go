@@ -39,45 +39,43 @@ func Steps(e engine.Engine, scenarios []scenario.Scenario, o scenario.Options, b
 		kinds := slices.DeleteFunc(s.KindsOn(o, e.Name()), isBaseline)
 		sizes := slices.DeleteFunc(s.SizesOn(o, e.Name()), isBaseline)
 		for _, params := range s.Cases(o, e) {
-			one := Step{Engine: e, Scenario: s, Params: params, Kind: baseline, As: baseline.Name}
+			base := Step{Engine: e, Scenario: s, Params: params, Kind: baseline, As: baseline.Name, Round: 1}
 			if s.RunsOnce(params) {
-				steps = append(steps, once(one, append([]key.Kind{baseline}, kinds...)...)...)
+				steps = append(append(steps, base), base.of(kinds)...)
 			} else {
-				steps = append(steps, rounds(one, kinds, o.Rounds)...)
+				steps = append(steps, base.rounds(kinds, o.Rounds)...)
 			}
-			steps = append(steps, once(one, sizes...)...)
+			steps = append(steps, base.of(sizes)...)
 		}
 	}
 	return steps
 }
 
-// rounds returns the runs of one case with the baseline that base has.
-func rounds(base Step, kinds []key.Kind, n int) []Step {
-	others := once(base, kinds...)
-	again := base
-	again.As, again.Round = measure.Again, 1
-	others = append([]Step{again}, others...)
+// of returns the step with each of the kinds.
+func (s Step) of(kinds []key.Kind) []Step {
+	var steps []Step
+	for _, k := range kinds {
+		s.Kind, s.As = k, k.Name
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// rounds returns the runs of the kinds and of the baseline, which is s.
+func (s Step) rounds(kinds []key.Kind, n int) []Step {
+	again := s
+	again.As = measure.Again
+	others := append([]Step{again}, s.of(kinds)...)
 	var steps []Step
 	for round := range n {
 		for i := range others {
-			other, beside := others[(i+round)%len(others)], base
-			beside.Beside, beside.Round, other.Round = other.As, round+1, round+1
-			pair := []Step{beside, other}
+			pair := []Step{s, others[(i+round)%len(others)]}
+			pair[0].Beside, pair[0].Round, pair[1].Round = pair[1].As, round+1, round+1
 			if round%2 == 1 {
 				slices.Reverse(pair)
 			}
 			steps = append(steps, pair...)
 		}
-	}
-	return steps
-}
-
-// once returns one run of each kind.
-func once(like Step, kinds ...key.Kind) []Step {
-	steps := make([]Step, len(kinds))
-	for i, k := range kinds {
-		steps[i] = like
-		steps[i].Kind, steps[i].As, steps[i].Round = k, k.Name, 1
 	}
 	return steps
 }

@@ -1,12 +1,12 @@
 package run
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,75 +16,82 @@ import (
 
 // Machine describes the computer and the program. What the system does not report is left out.
 func Machine(ctx context.Context) []measure.Setting {
-	var settings []measure.Setting
-	add := func(name, value string) {
-		if value = strings.TrimSpace(value); value != "" {
-			settings = append(settings, measure.Setting{Name: name, Value: value})
-		}
+	memory, _ := strconv.ParseFloat(strings.TrimSuffix(field("/proc/meminfo", "MemTotal"), " kB"), 64)
+	average, _, _ := load()
+	list := []measure.Setting{
+		{Name: "goos", Value: runtime.GOOS},
+		{Name: "goarch", Value: runtime.GOARCH},
+		{Name: "cpu", Value: field("/proc/cpuinfo", "model name")},
+		{Name: "cores", Value: strconv.Itoa(runtime.NumCPU())},
+		{Name: "memory", Value: fmt.Sprintf("%.1f GiB", memory/(1<<20))},
+		{Name: "load", Value: fmt.Sprintf("%.2f", average)},
+		{Name: "go", Value: runtime.Version()},
+		{Name: "commit", Value: commit(ctx)},
 	}
-	add("goos", runtime.GOOS)
-	add("goarch", runtime.GOARCH)
-	add("cpu", field("/proc/cpuinfo", "model name"))
-	add("cores", strconv.Itoa(runtime.NumCPU()))
-	if kilobytes, err := strconv.Atoi(strings.TrimSuffix(field("/proc/meminfo", "MemTotal"), " kB")); err == nil {
-		add("memory", fmt.Sprintf("%.1f GiB", float64(kilobytes)/(1<<20)))
-	}
-	if load, ok := Load(); ok {
-		add("load", fmt.Sprintf("%.2f", load))
-	}
-	add("go", runtime.Version())
-	add("commit", commit(ctx))
-	return settings
-}
-
-// Load returns the average number of running threads of the last minute; false where the system does not report it.
-func Load() (float64, bool) {
-	text, _ := os.ReadFile("/proc/loadavg") // Linux
-	first, _, _ := strings.Cut(string(text), " ")
-	load, err := strconv.ParseFloat(first, 64)
-	return load, err == nil
+	return slices.DeleteFunc(list, func(s measure.Setting) bool {
+		return s.Value == "" || runtime.GOOS != "linux" && (s.Name == "memory" || s.Name == "load")
+	})
 }
 
 // busy is the load for each core that makes speeds doubtful.
 const busy = 0.5
 
+// load returns the average number of running threads of the last minute, and that of this moment; false where the system
+// does not report it.
+func load() (average float64, now int, ok bool) {
+	text, _ := os.ReadFile("/proc/loadavg") // Linux
+	var ignored float64
+	_, err := fmt.Sscanf(string(text), "%f %f %f %d/", &average, &ignored, &ignored, &now)
+	return average, now, err == nil
+}
+
 // Busy returns a sentence if the machine is busy with other work, else "".
 func Busy() string {
-	load, ok := Load()
-	if !ok || load <= busy*float64(runtime.NumCPU()) {
+	average, _, ok := load()
+	if !ok || average <= busy*float64(runtime.NumCPU()) {
 		return ""
 	}
-	return fmt.Sprintf("The machine was busy before the first run: its load was %.1f on %d cores. Speeds are less exact.", load,
-		runtime.NumCPU())
+	return fmt.Sprintf("The machine was busy before the first run: its load was %.1f on %d cores. Speeds are less exact.",
+		average, runtime.NumCPU())
+}
+
+// others are the numbers of running threads of other programs, before each run.
+type others []int
+
+// sample is called when neither this program nor its databases have work.
+func (o *others) sample() {
+	time.Sleep(time.Millisecond) // a server ends its last command
+	if _, now, ok := load(); ok {
+		*o = append(*o, now-1)
+	}
+}
+
+// note returns a sentence if others were busy before half of the runs, else "".
+func (o others) note() string {
+	slices.Sort(o)
+	if len(o) < 10 || float64(o[len(o)/2]) <= busy*float64(runtime.NumCPU()) {
+		return ""
+	}
+	return fmt.Sprintf("Other programs ran during the measurement: %d threads on %d cores, as the median between runs. "+
+		"Speeds are less exact.", o[len(o)/2], runtime.NumCPU())
 }
 
 // field returns the value after "name:" in a file of Linux.
 func field(path, name string) string {
-	in, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = in.Close() }() // read only
-	for lines := bufio.NewScanner(in); lines.Scan(); {
-		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(key) == name {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
+	text, _ := os.ReadFile(path)
+	_, rest, _ := strings.Cut("\n"+string(text), "\n"+name)
+	value, _, _ := strings.Cut(rest, "\n")
+	return strings.Trim(value, "\t: ")
 }
 
 // commit returns that of the folder if it is the tool's module, because go run does not record it in the program.
 func commit(ctx context.Context) string {
-	module, err := os.ReadFile("go.mod")
-	if err != nil || !strings.HasPrefix(string(module), "module github.com/sqlflake/sqlflake") {
+	module, _ := os.ReadFile("go.mod")
+	if !strings.HasPrefix(string(module), "module github.com/sqlflake/sqlflake") {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	git := exec.CommandContext(ctx, "git", "describe", "--always", "--abbrev=12", "--dirty=, with changes", "--exclude=*")
-	out, err := git.Output()
-	if err != nil {
-		return ""
-	}
-	return string(out)
+	out, _ := exec.CommandContext(ctx, "git", "describe", "--always", "--abbrev=12", "--dirty=, with changes", "--exclude=*").Output()
+	return strings.TrimSpace(string(out)) // none without git
 }
