@@ -34,10 +34,7 @@ type Config struct {
 // Server is a running server.
 type Server struct {
 	// DSN is for github.com/jackc/pgx or github.com/go-sql-driver/mysql.
-	DSN string
-	// Dir is the server's folder.
-	Dir string
-
+	DSN  string
 	stop func() error
 }
 
@@ -45,7 +42,7 @@ type Server struct {
 func (s *Server) Stop() error { return s.stop() }
 
 // Start starts a server and returns when it answers. If ctx ends before, everything is removed. Later the server ends
-// with Stop, and on Linux also with this process, but not with ctx. Folders of killed processes are removed.
+// with Stop, and on Linux and FreeBSD also with this process, but not with ctx. Folders of killed processes are removed.
 func Start(ctx context.Context, c Config) (*Server, error) {
 	k, ok := kinds[c.Name]
 	if !ok {
@@ -140,30 +137,24 @@ func (k kind) find(folder string) (install, serve string, err error) {
 			list = append(list, matches...)
 		}
 	} else {
-		where = folder
-		if folder, err = filepath.Abs(folder); err != nil {
-			return "", "", err
-		}
-		list = nil
-		for _, below := range []string{"", "bin", "sbin", "scripts"} {
-			list = append(list, filepath.Join(folder, below))
-		}
+		where, _ = filepath.Abs(folder) // fails without a working folder; then nothing is found
+		list = []string{where, where + "/bin", where + "/sbin", where + "/scripts"}
 	}
-	for _, dir := range list {
-		serve = filepath.Join(dir, k.serve)
-		if !isProgram(serve) {
-			continue
-		}
-		for _, beside := range append([]string{dir}, list...) {
-			if install = filepath.Join(beside, k.install); isProgram(install) {
-				return install, serve, nil
-			}
-		}
+	if serve = first(list, k.serve); serve != "" {
+		install = first(append([]string{filepath.Dir(serve)}, list...), k.install)
 	}
-	return "", "", fmt.Errorf("%w: %s and %s are not in %s", ErrNotInstalled, k.install, k.serve, where)
+	if install == "" {
+		return "", "", fmt.Errorf("%w: %s and %s are not in %s", ErrNotInstalled, k.install, k.serve, where)
+	}
+	return install, serve, nil
 }
 
-func isProgram(path string) bool {
-	_, err := exec.LookPath(path)
-	return err == nil && filepath.IsAbs(path)
+// first returns the path of a program in the first folder that has it.
+func first(folders []string, program string) string {
+	for _, folder := range folders {
+		if path, err := exec.LookPath(filepath.Join(folder, program)); err == nil && filepath.IsAbs(path) {
+			return path
+		}
+	}
+	return ""
 }

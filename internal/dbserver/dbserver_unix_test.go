@@ -43,6 +43,16 @@ func shortTemp(t *testing.T) string {
 	return dir
 }
 
+// folderIn returns the folder of the only server.
+func folderIn(t *testing.T, temp string) string {
+	t.Helper()
+	list, _ := filepath.Glob(filepath.Join(temp, tempdir.Server+"*"))
+	if len(list) != 1 {
+		t.Fatalf("the folders are %v, want one", list)
+	}
+	return list[0]
+}
+
 func wantEmpty(t *testing.T, dir string) {
 	t.Helper()
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
@@ -76,8 +86,10 @@ func TestAServerHasItsCacheAndIsRemoved(t *testing.T) {
 					t.Errorf("%s: %s, want %s", query, got, want)
 				}
 			}
-			if info, err := os.Stat(s.Dir); err != nil || info.Mode().Perm() != 0o700 {
-				t.Errorf("folder of mode %v, %v, want 0700", info.Mode(), err)
+			info, err := os.Stat(folderIn(t, temp))
+			must(t, err)
+			if info.Mode().Perm() != 0o700 {
+				t.Errorf("folder of mode %v, want 0700", info.Mode())
 			}
 			must(t, s.Stop())
 			wantEmpty(t, temp)
@@ -120,22 +132,35 @@ func programs(t *testing.T, lines map[string]string) string {
 
 func TestAnErrorSaysWhyAndNothingIsLeft(t *testing.T) {
 	fail := "echo the reason; exit 1"
+	works := map[string]string{"initdb": "exit 0", "postgres": "exit 0"}
 	for name, c := range map[string]struct {
 		lines map[string]string
+		temp  string // TMPDIR, below the folder of programs
+		mode  os.FileMode
 		want  string
 	}{
-		"initdb fails":    {map[string]string{"initdb": fail, "postgres": "exit 0"}, "initdb: exit status 1: the reason"},
-		"postgres ends":   {map[string]string{"initdb": "exit 0", "postgres": fail}, "postgres has ended: the reason"},
-		"initdb is amiss": {map[string]string{"postgres": fail}, "initdb and postgres are not in "},
+		"initdb fails":    {map[string]string{"initdb": fail, "postgres": "exit 0"}, "", 0o755, "initdb: exit status 1: the reason"},
+		"postgres ends":   {map[string]string{"initdb": "exit 0", "postgres": fail}, "", 0o755, "postgres has ended: the reason"},
+		"initdb is amiss": {map[string]string{"postgres": fail}, "", 0o755, "initdb and postgres are not in "},
+		"a long TMPDIR":   {works, strings.Repeat("long", 30), 0o755, "set TMPDIR"},
+		"a comma":         {works, "a,comma", 0o755, "set TMPDIR"}, // a socket of PostgreSQL would be in the folder "a"
+		"closed programs": {works, "", 0o700, "must have access to it"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if c.mode == 0o700 && os.Geteuid() != 0 {
+				t.Skip("servers run as this user")
+			}
 			folder := programs(t, c.lines)
+			must(t, os.Chmod(filepath.Join(folder, "bin"), c.mode))
+			temp := filepath.Join(folder, c.temp)
+			must(t, os.MkdirAll(temp, 0o755)) //nolint:gosec // other users run the server
+			t.Setenv("TMPDIR", temp)
 			_, err := Start(t.Context(), Config{Name: "postgres", Folder: folder})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 			must(t, os.RemoveAll(filepath.Join(folder, "bin")))
-			wantEmpty(t, folder)
+			wantEmpty(t, temp)
 		})
 	}
 }
@@ -146,9 +171,9 @@ func TestChildStartsAServer(t *testing.T) {
 	if name == "" {
 		t.Skip("it is for a child")
 	}
-	s, err := Start(t.Context(), Config{Name: name})
+	_, err := Start(t.Context(), Config{Name: name})
 	must(t, err)
-	fmt.Println("dir:", s.Dir)
+	fmt.Println("started")
 	select {}
 }
 
@@ -164,16 +189,14 @@ func TestAServerEndsWithItsProcessAndIsRemovedLater(t *testing.T) {
 			out, err := cmd.StdoutPipe()
 			must(t, err)
 			must(t, cmd.Start())
-			var dir string
 			lines := bufio.NewScanner(out)
-			for dir == "" && lines.Scan() {
-				_, dir, _ = strings.Cut(lines.Text(), "dir: ")
+			for lines.Scan() && lines.Text() != "started" {
 			}
-			if dir == "" {
+			if lines.Text() != "started" {
 				_ = cmd.Wait()
 				t.Skip("no server")
 			}
-			pid := serverPID(t, dir)
+			pid := serverPID(t, folderIn(t, temp))
 			if removed, err := tempdir.Clean("", tempdir.Server); err != nil || len(removed) > 0 {
 				t.Errorf("removed %v of a server that runs, %v", removed, err)
 			}

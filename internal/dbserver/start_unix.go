@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strconv"
 	"strings"
@@ -23,6 +25,7 @@ const (
 	startTimeout = time.Minute // to create the files and answer
 	stopTimeout  = 10 * time.Second
 	maxLog       = 2000 // bytes of a log in an error
+	maxSocket    = 103  // bytes of a socket's path on macOS; Linux has 107
 )
 
 // instance is a server that starts, runs or ends.
@@ -51,10 +54,15 @@ func start(ctx context.Context, k kind, c Config) (*Server, error) {
 		}
 		return nil, errors.Join(err, i.stop())
 	}
-	return &Server{DSN: k.dsn(dir.Path), Dir: dir.Path, stop: i.stop}, nil
+	return &Server{DSN: k.dsn(dir.Path), stop: i.stop}, nil
 }
 
 func (i *instance) start(ctx context.Context, install, serve string, c Config) error {
+	// PostgreSQL and its drivers split a list of folders at commas.
+	if n := len(i.dir.Path + "/.s.PGSQL.5432"); n > maxSocket || strings.Contains(i.dir.Path, ",") {
+		return fmt.Errorf("the path of a socket in %s would have %d bytes; it may have %d and no comma: set TMPDIR to another folder",
+			i.dir.Path, n, maxSocket)
+	}
 	if err := i.chooseOwner(); err != nil {
 		return err
 	}
@@ -64,7 +72,9 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 	files := i.command(ctx, install, i.installed(data)...)
 	files.Cancel = func() error { return syscall.Kill(-files.Process.Pid, syscall.SIGKILL) } // its children too
 	files.WaitDelay = time.Second
-	if out, err := files.CombinedOutput(); err != nil {
+	if out, err := files.CombinedOutput(); errors.Is(err, fs.ErrPermission) && i.owner != nil {
+		return fmt.Errorf("%w; user %s, as whom servers of root run, must have access to it and to %s", err, i.account, i.dir.Path)
+	} else if err != nil {
 		return fmt.Errorf("%s: %w: %s", i.install, err, tail(out))
 	}
 	log, err := os.Create(filepath.Join(i.dir.Path, "log"))
@@ -81,7 +91,10 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 	}
 	server := i.command(context.Background(), serve, args...)
 	server.Stdout, server.Stderr = log, log
-	endWithParent(server.SysProcAttr, i.end)
+	// The kernel ends the server when this process dies, even by SIGKILL. Only Linux and FreeBSD have this field.
+	if field := reflect.ValueOf(server.SysProcAttr).Elem().FieldByName("Pdeathsig"); field.IsValid() {
+		field.SetInt(int64(i.end))
+	}
 	started := make(chan error)
 	go func() {
 		// The kernel signals a child when the thread that started it ends, so this thread must live.
@@ -143,13 +156,11 @@ func (i *instance) chooseOwner() error {
 			return fmt.Errorf("the server refuses to run as root, and there is no user %s or nobody", i.account)
 		}
 	}
-	uid, err := strconv.ParseUint(account.Uid, 10, 32)
-	gid, failed := strconv.ParseUint(account.Gid, 10, 32)
-	if err := errors.Join(err, failed); err != nil {
-		return fmt.Errorf("user %s: %w", account.Username, err)
-	}
-	i.owner = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	return os.Chown(i.dir.Path, int(uid), int(gid))
+	uid, _ := strconv.Atoi(account.Uid) // a number on Unix
+	gid, _ := strconv.Atoi(account.Gid)
+	i.account = account.Username
+	i.owner = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)} //nolint:gosec // such numbers have 32 bits
+	return os.Chown(i.dir.Path, uid, gid)
 }
 
 // tail returns the end of a program's output.

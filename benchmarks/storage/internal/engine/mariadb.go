@@ -30,13 +30,11 @@ const OwnerTable = "sqlflake_owner"
 func newMariaDB(dsn string) (server, error) {
 	config, err := mysql.ParseDSN(dsn)
 	if err != nil {
-		return nil, &badDSN{"MariaDB: the DSN is not understood; it looks like user:password@tcp(host:3306)/", err}
+		// Without the driver's message, which may repeat parts of the password.
+		return nil, errors.New("MariaDB: the DSN is not understood; it looks like user:password@tcp(host:3306)/")
 	}
 	config.DBName = "" // it may not exist
 	config.Logger = &mysql.NopLogger{}
-	if config.Timeout == 0 {
-		config.Timeout = connectTimeout
-	}
 	e := &mariadb{served: served{base: base{name: "mariadb", words: mariadbWords}, place: newPlace()}, config: config}
 	e.host = host{
 		where:   func() string { return fmt.Sprintf("%s at %s, user %q", e.product(), config.Addr, config.User) },
@@ -54,8 +52,6 @@ func newMariaDB(dsn string) (server, error) {
 		drop:    "DROP DATABASE IF EXISTS {place}",
 		grant: "an administrator can allow it with GRANT ALL ON `" + strings.ReplaceAll(placePrefix, "_", `\_`) +
 			"%`.* TO the user",
-		denied: denied,
-		ended:  func(err error) bool { return isNumber(err, 1094) },
 	}
 	return e, nil
 }
@@ -78,26 +74,20 @@ func (e *mariadb) open(ctx context.Context, durable bool) (err error) {
 		return fmt.Errorf("%s: %w", e.host.where(), err)
 	}
 	e.db.SetMaxIdleConns(idleConns)
-	var pidFile string
-	err = e.db.QueryRowContext(ctx, "SELECT VERSION(), @@innodb_page_size, @@local_infile, @@pid_file").
-		Scan(&e.version, &e.pageSize, &e.local, &pidFile)
+	var pidFile, flush, sync, binlog string
+	err = e.db.QueryRowContext(ctx, `SELECT VERSION(), @@innodb_page_size, @@local_infile, @@pid_file,
+		@@GLOBAL.innodb_flush_log_at_trx_commit, @@GLOBAL.sync_binlog, @@GLOBAL.log_bin`).
+		Scan(&e.version, &e.pageSize, &e.local, &pidFile, &flush, &sync, &binlog)
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.host.where(), err)
 	}
 	host, _, err := net.SplitHostPort(e.config.Addr)
 	local := e.config.Net == "unix" || err == nil && isLocal(host)
 	e.observe(e.product(), local, func() (int, error) { return serverProcess(pidFile) }, processCPU)
-	if durable {
-		return nil
+	if !durable {
+		e.add("%s has no way to commit without a flush for one session, and the server's settings are left as they are: "+
+			"innodb_flush_log_at_trx_commit=%s, sync_binlog=%s, log_bin=%s.", e.product(), flush, sync, binlog)
 	}
-	var flush, sync, binlog string
-	err = e.db.QueryRowContext(ctx, "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit, @@GLOBAL.sync_binlog, @@GLOBAL.log_bin").
-		Scan(&flush, &sync, &binlog)
-	if err != nil {
-		return fmt.Errorf("%s: %w", e.host.where(), err)
-	}
-	e.add("%s has no way to commit without a flush for one session, and the server's settings are left as they are: "+
-		"innodb_flush_log_at_trx_commit=%s, sync_binlog=%s, log_bin=%s.", e.product(), flush, sync, binlog)
 	return nil
 }
 
@@ -107,7 +97,9 @@ func isNumber(err error, numbers ...uint16) bool {
 }
 
 // denied reports whether a statement failed because of missing rights.
-func denied(err error) bool { return isNumber(err, 1044, 1045, 1142, 1143, 1227) }
+func denied(err error) bool {
+	return isNumber(err, 1044, 1045, 1142, 1143, 1227) || isCode(err, "42501") // insufficient_privilege
+}
 
 func (e *mariadb) Dialect() string        { return "mariadb" }
 func (e *mariadb) Placeholder(int) string { return "?" }

@@ -55,8 +55,7 @@ func (e *mariadb) Bulk(ctx context.Context, conn *sql.Conn, table string, column
 	return err
 }
 
-// loadText writes rows in the default format of LOAD DATA: tabs between columns, a line feed after each row, backslash
-// as escape.
+// loadText writes rows in the default format of LOAD DATA: tabs, line feeds, and the backslash as escape.
 func loadText(rows [][]any) ([]byte, error) {
 	var text []byte
 	for _, row := range rows {
@@ -67,14 +66,10 @@ func loadText(rows [][]any) ([]byte, error) {
 			switch v := value.(type) {
 			case int64:
 				text = strconv.AppendInt(text, v, 10)
-			case int:
-				text = strconv.AppendInt(text, int64(v), 10)
 			case string:
 				text = escaped(text, v)
 			case []byte:
 				text = escaped(text, string(v))
-			case [16]byte:
-				text = escaped(text, string(v[:]))
 			case time.Time:
 				text = v.UTC().AppendFormat(text, "2006-01-02 15:04:05.000000")
 			default:

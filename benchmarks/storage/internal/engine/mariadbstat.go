@@ -149,7 +149,7 @@ func (e *mariadb) pooled(ctx context.Context, table string) (map[string]poolPage
 // change, so Written measures the work only if Settle ran before the second call.
 func (e *mariadb) Usage(ctx context.Context) (Usage, error) {
 	list, err := collect(ctx, e.db, func(s *Setting) []any { return []any{&s.Name, &s.Value} },
-		`SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_os_log_written', 'Innodb_data_written',
+		`SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_redo_log_current_lsn', 'Innodb_data_written',
 		'Innodb_buffer_pool_reads', 'Innodb_buffer_pool_read_requests')`)
 	if err != nil {
 		return Usage{}, err
@@ -166,9 +166,8 @@ func (e *mariadb) Usage(ctx context.Context) (Usage, error) {
 		PageImages: -1, Hits: -1, CPU: e.cpu(),
 		Written: number("Innodb_data_written"), Reads: number("Innodb_buffer_pool_reads"),
 	}
-	// MariaDB reports how much log was made, MySQL how much of it was written.
 	if u.Log = number("Innodb_lsn_current"); u.Log < 0 {
-		u.Log = number("Innodb_os_log_written")
+		u.Log = number("Innodb_redo_log_current_lsn") // MySQL, from 8.0.30 on
 	}
 	if requests := number("Innodb_buffer_pool_read_requests"); requests >= 0 && u.Reads >= 0 {
 		u.Hits = requests - u.Reads

@@ -14,6 +14,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // placePrefix is the prefix of the schemas and databases of the tool; eight random hexadecimal digits follow.
@@ -47,8 +50,6 @@ type host struct {
 	kills   string // query for the statements that end the sessions of a place
 	drop    string
 	grant   string // who may allow this user to create places, and how
-	denied  func(error) bool
-	ended   func(error) bool // a session that is to be ended has ended
 }
 
 // served is an engine on a server, with a place of its own there.
@@ -115,10 +116,11 @@ func (s *served) make(ctx context.Context) error {
 			h.what, strings.Join(quoted, ", "), h.statement(h.drop, others[0].name))
 	}
 	_, err = admin.ExecContext(ctx, h.statement(h.create, s.place))
-	if err != nil && h.denied(err) {
+	if err != nil && denied(err) {
 		return fmt.Errorf("%s: the user may not create a %s; %s: %w", h.where(), h.what, h.grant, err)
 	}
-	s.made = true // also after another error, such as the end of ctx
+	// After another error, such as the end of ctx, it may exist. If the server refuses, a place of this name is another's.
+	s.made = !refused(err)
 	if err == nil {
 		_, err = admin.ExecContext(ctx, h.statement(h.comment, s.place))
 	}
@@ -126,6 +128,13 @@ func (s *served) make(ctx context.Context) error {
 		return fmt.Errorf("%s: create a %s: %w", h.where(), h.what, err)
 	}
 	return nil
+}
+
+// refused reports whether an error is the server's answer to a statement.
+func refused(err error) bool {
+	var pg *pgconn.PgError
+	var my *mysql.MySQLError
+	return errors.As(err, &pg) || errors.As(err, &my)
 }
 
 // remove drops a place. It ends the sessions that still use it, because they may hold locks.
@@ -138,7 +147,7 @@ func (h *host) remove(name string) error {
 		var kills []string
 		kills, err = collect(ctx, admin, func(s *string) []any { return []any{s} }, h.kills, name)
 		for _, statement := range append(kills, h.statement(h.drop, name)) {
-			if err == nil || h.ended(err) {
+			if err == nil || isNumber(err, 1094) { // the session has ended by itself
 				_, err = admin.ExecContext(ctx, statement)
 			}
 		}
@@ -155,6 +164,9 @@ type Kept struct{ Place, Why string }
 // cleanup removes the places of processes of this machine that have ended.
 func (s *served) cleanup(ctx context.Context) (removed []string, kept []Kept, err error) {
 	h := &s.host
+	// DROP would wait for ever for the transaction of somebody who looks at the place.
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
 	admin, list, err := h.places(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -176,15 +188,6 @@ func (s *served) cleanup(ctx context.Context) (removed []string, kept []Kept, er
 	}
 	return removed, kept, nil
 }
-
-// badDSN is an error in a DSN. It does not contain the driver's message, which may repeat parts of the password.
-type badDSN struct {
-	text  string
-	cause error
-}
-
-func (e *badDSN) Error() string { return e.text }
-func (e *badDSN) Unwrap() error { return e.cause }
 
 // commentOf returns the comment of a place. Cleanup and administrators read it.
 func commentOf(pid int, host string) string {

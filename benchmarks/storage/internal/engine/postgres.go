@@ -31,8 +31,9 @@ type postgres struct {
 func newPostgres(name, dsn string) (server, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
-		return nil, &badDSN{"PostgreSQL: the DSN is not understood; it looks like postgres://user:password@host:5432/database " +
-			"or host=... user=... dbname=...", err}
+		// Without the driver's message, which may repeat parts of the password.
+		return nil, errors.New("PostgreSQL: the DSN is not understood; it looks like postgres://user:password@host:5432/database " +
+			"or host=... user=... dbname=...")
 	}
 	address := net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
 	if strings.HasPrefix(config.Host, "/") {
@@ -56,8 +57,6 @@ func newPostgres(name, dsn string) (server, error) {
 		drop:    "DROP SCHEMA IF EXISTS {place} CASCADE",
 		grant: fmt.Sprintf("the database's owner can allow it with GRANT CREATE ON DATABASE %s TO %s",
 			doubleQuoted(config.Database), doubleQuoted(config.User)),
-		denied: func(err error) bool { return isCode(err, "42501") }, // insufficient_privilege
-		ended:  func(error) bool { return false },
 	}
 	return e, nil
 }

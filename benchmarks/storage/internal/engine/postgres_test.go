@@ -41,32 +41,10 @@ func TestPostgresSizesAgree(t *testing.T) {
 			if math.Abs(tree.Density-want) > 0.01 {
 				t.Errorf("%s, %s: filled to %.4f, want %.4f by the number of rows", name, tree.Name, tree.Density, want)
 			}
-			t.Logf("%s, %s: %.2f bytes a row, %.4f full (%.4f computed), %.3f fragmented",
-				name, tree.Name, float64(bytes)/n, tree.Density, want, tree.Fragmentation)
 			if tree.Role == Primary && (name == "explicit") != (tree.Fragmentation == 0) {
 				t.Errorf("%s: fragmentation is %.3f", name, tree.Fragmentation)
 			}
 		}
 		must(t, e.Drop(t.Context(), "t"))
-	}
-}
-
-// TestExtensionOfAnotherRun: the first engine creates the extension in its schema and removes it.
-func TestExtensionOfAnotherRun(t *testing.T) {
-	c := config(t, "postgres")
-	first, err := Open(t.Context(), "postgres", c)
-	must(t, err)
-	second := openWith(t, "postgres", c)
-	fill(t, second, accounts("t", find(t, "uuidv4")), 100)
-	for range 2 {
-		for _, tree := range trees(t, second, "t") {
-			if tree.Density <= 0 {
-				t.Errorf("%+v: %v", tree, second.Notes())
-			}
-		}
-		if first != nil {
-			must(t, first.Close())
-			first = nil
-		}
 	}
 }

@@ -40,16 +40,11 @@ func (e *postgres) withStatTuple(ctx context.Context, f func(schema string) erro
 			break
 		}
 	}
-	if isServerError(err) && ctx.Err() == nil {
+	if refused(err) && ctx.Err() == nil {
 		e.add("How full the pages of indexes are is not known: pgstattuple is not available (%s).", strings.TrimSpace(err.Error()))
 		return nil
 	}
 	return err
-}
-
-func isServerError(err error) bool {
-	var coded interface{ SQLState() string } // *pgconn.PgError
-	return errors.As(err, &coded)
 }
 
 // Trees returns the sizes of the main fork, without the free space map, the visibility map and TOAST.

@@ -2,14 +2,13 @@ package engine
 
 import (
 	"context"
-	"errors"
+	"database/sql"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/internal/testdb"
@@ -22,10 +21,7 @@ func TestErrorsSayWhereAndKeepThePassword(t *testing.T) {
 		engine, dsn string
 		want        []string
 	}{
-		{
-			"postgres", "postgres://me:" + url.QueryEscape(secret) + "@127.0.0.1:1/shop",
-			[]string{"127.0.0.1:1", "shop", "me", "start it"},
-		},
+		{"postgres", "postgres://me:" + url.QueryEscape(secret) + "@127.0.0.1:1/shop", []string{"127.0.0.1:1", "shop", "me"}},
 		{"postgres", "postgres://me:" + secret + "@127.0.0.1:1/shop", []string{"DSN"}},
 		{"postgres", "host=127.0.0.1 port=none password=" + secret, []string{"DSN"}},
 		{"postgres", "host=/nowhere user=me dbname=shop password=" + secret, []string{"/nowhere", "shop"}},
@@ -50,85 +46,55 @@ func TestErrorsSayWhereAndKeepThePassword(t *testing.T) {
 				t.Errorf("%q is in: %v", part, err)
 			}
 		}
-		if errors.Unwrap(err) == nil {
-			if _, joined := err.(interface{ Unwrap() []error }); !joined {
-				t.Errorf("nothing is wrapped by %v", err)
-			}
-		}
 	}
 }
 
 // account creates a user without rights and returns the configuration to connect as that user.
-func account(t *testing.T, name string) (user string, c Config) {
+func account(t *testing.T, name string) (user string, admin *sql.DB, c Config) {
 	t.Helper()
 	user = "sqlflake_t_" + newPlace()[len(placePrefix):]
 	c = config(t, name)
-	switch name {
-	case "postgres":
-		db := testdb.Postgres(t).Open(t)
-		_, err := db.ExecContext(t.Context(), "CREATE ROLE "+user+" LOGIN PASSWORD '"+secret+"'")
-		must(t, err)
-		t.Cleanup(func() {
-			_, err := db.ExecContext(context.Background(), "DROP OWNED BY "+user+"; DROP ROLE "+user)
-			must(t, err)
-		})
+	create, drop := "CREATE USER "+user+" IDENTIFIED BY '"+secret+"'", "DROP USER "+user
+	if name == "postgres" {
+		admin = testdb.Postgres(t).Open(t)
+		create, drop = "CREATE ROLE "+user+" LOGIN PASSWORD '"+secret+"'", "DROP OWNED BY "+user+"; DROP ROLE "+user
 		dsn, err := url.Parse(c.Postgres)
 		must(t, err)
 		dsn.User = url.UserPassword(user, secret)
 		c.Postgres = dsn.String()
-	case "mariadb":
-		db := testdb.MariaDB(t).Open(t)
-		_, err := db.ExecContext(t.Context(), "CREATE USER "+user+" IDENTIFIED BY '"+secret+"'")
-		must(t, err)
-		t.Cleanup(func() {
-			_, err := db.ExecContext(context.Background(), "DROP USER "+user)
-			must(t, err)
-		})
+	} else {
+		admin = testdb.MariaDB(t).Open(t)
 		dsn, err := mysql.ParseDSN(c.MariaDB)
 		must(t, err)
 		dsn.User, dsn.Passwd = user, secret
 		c.MariaDB = dsn.FormatDSN()
 	}
-	return user, c
-}
-
-// grant runs a statement as administrator.
-func grant(t *testing.T, name, statement string) {
-	t.Helper()
-	target := map[string]func(testing.TB) testdb.Target{"postgres": testdb.Postgres, "mariadb": testdb.MariaDB}[name](t)
-	_, err := target.Open(t).ExecContext(t.Context(), statement)
+	_, err := admin.ExecContext(t.Context(), create)
 	must(t, err)
-}
-
-func TestUserWithoutRightsIsToldWhichToAskFor(t *testing.T) {
-	for _, name := range servers {
-		user, c := account(t, name)
-		_, err := Open(t.Context(), name, c)
-		if err == nil || !strings.Contains(err.Error(), "GRANT") || !strings.Contains(err.Error(), user) {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if strings.Contains(err.Error(), secret) {
-			t.Errorf("%s: the password is in %v", name, err)
-		}
-		t.Log(err)
-		var pg *pgconn.PgError
-		var my *mysql.MySQLError
-		if !errors.As(err, &pg) && !errors.As(err, &my) {
-			t.Errorf("the driver's error is not in %v", err)
-		}
-	}
+	t.Cleanup(func() {
+		_, err := admin.ExecContext(context.Background(), drop)
+		must(t, err)
+	})
+	return user, admin, c
 }
 
 func TestUserWithFewRightsMeasuresTheSizes(t *testing.T) {
 	for _, name := range servers {
 		t.Run(name, func(t *testing.T) {
-			user, c := account(t, name)
-			if name == "postgres" {
-				database := one[string](t, testdb.Postgres(t).Open(t), "SELECT current_database()")
-				grant(t, name, "GRANT CREATE ON DATABASE "+database+" TO "+user)
-			} else {
-				grant(t, name, "GRANT ALL ON `sqlflake\\_storage\\_%`.* TO "+user)
+			user, admin, c := account(t, name)
+			_, err := Open(t.Context(), name, c)
+			if err == nil || !strings.Contains(err.Error(), "GRANT") || !strings.Contains(err.Error(), user) {
+				t.Fatalf("the error does not say which right to ask for: %v", err)
 			}
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("the password is in %v", err)
+			}
+			grant := "GRANT ALL ON `sqlflake\\_storage\\_%`.* TO " + user
+			if name == "postgres" {
+				grant = "GRANT CREATE ON DATABASE " + one[string](t, admin, "SELECT current_database()") + " TO " + user
+			}
+			_, err = admin.ExecContext(t.Context(), grant)
+			must(t, err)
 			e := openWith(t, name, c)
 			const n = 3000
 			fill(t, e, accounts("t", find(t, "explicit")), n)
@@ -144,9 +110,8 @@ func TestUserWithFewRightsMeasuresTheSizes(t *testing.T) {
 			}
 			before := usage(t, e)
 			exec(t, e, "DELETE FROM t")
-			t.Logf("%+v %+v\n%s", list, usage(t, e).Since(before), strings.Join(e.Notes(), "\n"))
 			if u := usage(t, e).Since(before); u.Log <= 0 {
-				t.Errorf("%+v", u)
+				t.Errorf("%+v\n%s", u, strings.Join(e.Notes(), "\n"))
 			}
 		})
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // pages reads the B-trees of a SQLite file (https://www.sqlite.org/fileformat2.html). The extension dbstat reports the
-// same but is not part of every build. Overflow pages are not counted: the tool's rows are far shorter than a page.
+// same but is not part of every build. Trees with overflow pages are refused: the tool's rows are far shorter than a page.
 type pages struct {
 	*os.File
 	size   int64 // of a page
@@ -21,7 +21,6 @@ type treeUsage struct {
 	leaves int64
 	free   int64 // bytes in the leaves
 	room   int64 // bytes of the leaves without headers
-	cells  int64 // in the leaves
 	back   int64 // leaves that are before their left neighbour in the file, which pgstattuple counts as fragments
 	last   int64
 }
@@ -45,9 +44,6 @@ func openPages(path string) (*pages, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	size := int64(binary.BigEndian.Uint16(header[16:]))
-	if size == 1 {
-		size = 65536
-	}
 	return &pages{File: file, size: size, usable: size - int64(header[20])}, nil
 }
 
@@ -59,7 +55,7 @@ const (
 	tableLeaf     = 13
 )
 
-// tree follows the B-tree from its root.
+// tree follows a B-tree from its root, which is not page 1 (sqlite_schema, after the file's header).
 func (p *pages) tree(root int64) (treeUsage, error) {
 	var u treeUsage
 	return u, p.walk(root, &u, 0)
@@ -75,13 +71,9 @@ func (p *pages) walk(number int64, u *treeUsage, depth int) error {
 	if _, err := p.ReadAt(page, (number-1)*p.size); err != nil {
 		return fmt.Errorf("page %d: %w", number, err)
 	}
-	start := int64(0)
-	if number == 1 { // after the file's header
-		start = 100
-	}
 	at := func(i int64) int64 { return int64(binary.BigEndian.Uint16(page[i:])) }
 	child := func(i int64) int64 { return int64(binary.BigEndian.Uint32(page[i:])) }
-	kind, cells, pointers := page[start], at(start+3), start+8
+	kind, cells, pointers := page[0], at(3), int64(8)
 	leaf := kind == indexLeaf || kind == tableLeaf
 	if !leaf {
 		pointers += 4 // the last child
@@ -93,25 +85,28 @@ func (p *pages) walk(number int64, u *treeUsage, depth int) error {
 		return fmt.Errorf("page %d: %d cells do not fit on it", number, cells)
 	}
 	u.pages++
-	if !leaf {
-		for i := range cells {
-			cell := at(pointers + 2*i)
-			if cell < pointers || cell+4 > p.usable {
-				return fmt.Errorf("page %d: cell %d is at %d", number, i, cell)
-			}
+	for i := range cells {
+		cell := at(pointers + 2*i)
+		if cell < pointers || cell+4 > p.usable {
+			return fmt.Errorf("page %d: cell %d is at %d", number, i, cell)
+		}
+		size := cell
+		if !leaf {
+			size += 4 // after the child
 			if err := p.walk(child(cell), u, depth+1); err != nil {
 				return err
 			}
 		}
-		return p.walk(child(start+8), u, depth+1)
+		if kind != tableInterior && p.overflows(page[size:p.usable], kind) {
+			return fmt.Errorf("page %d: an entry has overflow pages, which are not counted; the page size is %d", number, p.size)
+		}
+	}
+	if !leaf {
+		return p.walk(child(8), u, depth+1)
 	}
 	// Free are the gap between the cell pointers and the cells, the fragments, and the free blocks in ascending order.
-	content := at(start + 5)
-	if content == 0 {
-		content = 65536
-	}
-	u.free += content - (pointers + 2*cells) + int64(page[start+7])
-	for last, block := int64(0), at(start+1); block != 0; last, block = block, at(block) {
+	u.free += at(5) - (pointers + 2*cells) + int64(page[7])
+	for last, block := int64(0), at(1); block != 0; last, block = block, at(block) {
 		if block <= last || block+4 > p.usable {
 			return fmt.Errorf("page %d: a free block is at %d", number, block)
 		}
@@ -122,7 +117,22 @@ func (p *pages) walk(number int64, u *treeUsage, depth int) error {
 	}
 	u.last = number
 	u.leaves++
-	u.cells += cells
 	u.room += p.usable - pointers
 	return nil
+}
+
+// overflows reports whether an entry, which begins with its size, continues on other pages.
+func (p *pages) overflows(cell []byte, kind byte) bool {
+	limit := (p.usable-12)*64/255 - 23
+	if kind == tableLeaf {
+		limit = p.usable - 35
+	}
+	var size int64
+	for _, b := range cell[:min(len(cell), 8)] { // 7 bits in each byte, the highest first
+		size = size<<7 | int64(b&0x7f)
+		if b < 0x80 {
+			break
+		}
+	}
+	return size > limit
 }

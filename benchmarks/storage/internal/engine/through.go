@@ -42,7 +42,7 @@ func (e *postgres) Replication(ctx context.Context) (*pgconn.PgConn, error) {
 	config := e.config.Config.Copy()
 	config.RuntimeParams["replication"] = "true"
 	conn, err := pgconn.ConnectConfig(ctx, config)
-	if isServerError(err) {
+	if refused(err) {
 		err = Unsupported("the server sends its log to no replica: %w", err)
 	}
 	return conn, err

@@ -14,7 +14,8 @@ import (
 
 // columns are those of summary.csv, and the names in summary.json.
 var columns = []string{
-	"engine", "scenario", "params", "kind", "metric", "unit", "more_is_better", "n", "median", "low", "high", "ratio", "p", "verdict",
+	"engine", "scenario", "params", "kind", "metric", "unit", "more_is_better",
+	"n", "median", "low", "high", "ratio", "p", "verdict",
 }
 
 // figures returns a line for each figure, with the values of columns. Unknown numbers are nil.
@@ -83,7 +84,10 @@ type file struct {
 // WriteFolder writes index.html, RESULTS.md, summary.csv and summary.json into a folder and replaces existing ones.
 func (r Report) WriteFolder(dir string) error {
 	return writeFiles(dir, []file{
-		{"index.html", r.WriteHTML}, {"RESULTS.md", r.WriteMarkdown}, {"summary.csv", r.WriteCSV}, {"summary.json", r.WriteJSON},
+		{"index.html", r.WriteHTML},
+		{"RESULTS.md", r.WriteMarkdown},
+		{"summary.csv", r.WriteCSV},
+		{"summary.json", r.WriteJSON},
 	})
 }
 

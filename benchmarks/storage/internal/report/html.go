@@ -37,6 +37,7 @@ func (r Report) WriteHTML(w io.Writer) error {
 		"style":   func() template.CSS { return template.CSS(pageStyle + chartStyle) }, //nolint:gosec // a constant
 		"script":  func() template.JS { return template.JS(pageScript) },               //nolint:gosec // a constant
 		"title":   r.title,
+		"count":   func(n int) string { return number(float64(n), 0) },
 		"heads":   func() []string { return titles(compared) },
 		"explain": func(engine string) template.HTML { return markup(advise.Explanation(engine)) },
 	}).Parse(pageText)
@@ -50,7 +51,8 @@ func (r Report) WriteHTML(w io.Writer) error {
 func (r Report) content() map[string]any {
 	warnings := slices.Clone(r.Environment.Notes[machine])
 	if r.Unfinished > 0 {
-		warnings = append(warnings, fmt.Sprintf("Unfinished: %d runs are not done. Run the same command to continue.", r.Unfinished))
+		warnings = append(warnings,
+			fmt.Sprintf("Unfinished: %d runs are not done. Run the same command to continue.", r.Unfinished))
 	}
 	return map[string]any{
 		"Env": r.Environment, "Engines": r.engines(), "Warnings": warnings, "Answers": r.answers(),
@@ -80,7 +82,7 @@ func (r Report) predictions() []prediction {
 			if c.Database != strings.TrimSuffix(engine, "18") {
 				continue
 			}
-			title := fmt.Sprintf("%s, %s", caseText(measure.P("processes", c.Workers)), caseText(measure.P("batch", c.Batch)))
+			title := caseText(measure.P("workers", c.Workers, "batch", c.Batch))
 			i := slices.IndexFunc(all, func(p prediction) bool { return p.Engine == engine && p.Title == title })
 			if i < 0 {
 				i = len(all)
@@ -101,7 +103,8 @@ func (r Report) chance() string {
 	if tested == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Of %d comparisons of %s with itself, %d were called a difference.", tested, kindTitle(r.Baseline), called)
+	return fmt.Sprintf("Of %d comparisons of %s with itself, %d were called a difference.",
+		tested, kindTitle(r.Baseline), called)
 }
 
 // firstKinds are those of the first screen.
@@ -201,8 +204,9 @@ func (r Report) sections() []section {
 		for _, engine := range r.engines() {
 			b := block{Engine: engine, Title: r.title(engine)}
 			if groups := r.groups(engine, name); len(groups) > 0 {
-				largest, _ := r.group(engine, name, "")
-				b.Case = caseText(slices.DeleteFunc(slices.Clone(largest.Params), func(p measure.Param) bool { return p.Name != "rows" }))
+				if largest, _ := r.group(engine, name, ""); largest.Params.Get("rows") != "" {
+					b.Case = caseText(measure.P("rows", largest.Params.Get("rows")))
+				}
 				b.Charts, b.Sentences, b.Tables = r.pictures(groups), r.sentences(name, engine), r.tables(groups)
 			}
 			one.Blocks, one.Said = append(one.Blocks, b), one.Said || len(b.Sentences) > 0

@@ -63,7 +63,8 @@ func markup(markdown string) template.HTML {
 	}
 	var b strings.Builder
 	for block := range strings.SplitSeq(strings.TrimSpace(markdown), "\n\n") {
-		block = inlineLink.ReplaceAllString(inlineCode.ReplaceAllString(html.EscapeString(block), "<code>$1</code>"), `<a href="$2">$1</a>`)
+		block = inlineCode.ReplaceAllString(html.EscapeString(block), "<code>$1</code>")
+		block = inlineLink.ReplaceAllString(block, `<a href="$2">$1</a>`)
 		if !strings.HasPrefix(block, "|") {
 			b.WriteString("<p>" + block + "</p>\n")
 			continue

@@ -15,7 +15,9 @@ import (
 
 func TestSentencesFollowFromTheFigures(t *testing.T) {
 	said := strings.Join(sample(6).sentences("first", "postgres"), "\n")
-	for _, want := range []string{"22.6 B a row", "UUIDv7 takes 1.40 times, UUIDv4 1.89 times", "snowflake 0.90 times, UUIDv4 0.60 times"} {
+	for _, want := range []string{
+		"22.6 B a row", "UUIDv7 takes 1.40 times, UUIDv4 1.89 times", "snowflake 0.90 times, UUIDv4 0.60 times",
+	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in\n%s", want, said)
 		}
@@ -101,7 +103,8 @@ func TestFolderHasEachForm(t *testing.T) {
 		return string(text)
 	}
 	for name, want := range map[string]string{
-		"RESULTS.md": "4 clients, 1,000 a statement: 1.32×", "index.html": "The machine was busy.", "table.md": "| UUIDv4 | 127.1 (1.28× ▼) | 0.60× ▼ |",
+		"RESULTS.md": "4 clients, 1,000 a statement: 1.32×", "index.html": "The machine was busy.",
+		"table.md":  "| UUIDv4 | 127.1 (1.28× ▼) | 0.60× ▼ |",
 		"bytes.svg": "prefers-color-scheme:dark", "rate.svg": "MariaDB: rows a second",
 	} {
 		if !strings.Contains(read(name), want) {
@@ -115,7 +118,8 @@ func TestFolderHasEachForm(t *testing.T) {
 	if len(rows)-1 != len(all.Figures) || len(rows) < 30 || len(rows[0]) != len(all.Figures[0]) {
 		t.Errorf("%d lines of CSV, %d figures in JSON", len(rows)-1, len(all.Figures))
 	}
-	if text := written(t, r.WriteText); !strings.Contains(text, "there is no index") || !strings.Contains(text, "29.8 (1.32× ▼)") {
+	text := written(t, r.WriteText)
+	if !strings.Contains(text, "there is no index") || !strings.Contains(text, "29.8 (1.32× ▼)") {
 		t.Errorf("the text lacks a figure or a note:\n%s", text)
 	}
 	if files, _ := filepath.Glob(filepath.Join(dir, ".*")); len(files) > 0 {

@@ -136,9 +136,9 @@ func TestWorstComesFirst(t *testing.T) {
 func TestSVGIsWellFormed(t *testing.T) {
 	bad := regexp.MustCompile(`NaN|Inf|="-\d|d="M"`)
 	for name, c := range map[string]chart{
-		"bars":      barChart("a; b", []bar{{label: "<&>", class: "auto", value: 3, part: 1, text: "3"}, {label: "b", value: 5}}),
+		"bars":      barChart("a; b", []bar{{label: "<&>", value: 3, part: 1, text: "3"}, {label: "b", value: 5}}),
 		"no values": barChart("a", []bar{{label: "a"}, {label: "b", value: math.NaN()}, {label: "c", value: math.Inf(1)}}),
-		"lines":     lineChart("a", "b", []curve{{"a", "auto", [][2]float64{{1, 2}, {1000, 3}}}, {"b", "v4", [][2]float64{{1, 0}}}}),
+		"lines":     lineChart("a", "b", []curve{{"a", "v7", [][2]float64{{1, 2}, {99, 3}}}, {"b", "v4", [][2]float64{{1, 0}}}}),
 		"a point":   lineChart("a", "b", []curve{{"a", "auto", [][2]float64{{5, 0}}}}),
 	} {
 		text := c.SVG("id")

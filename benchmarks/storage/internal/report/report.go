@@ -41,7 +41,8 @@ func New(env measure.Environment, records []measure.Record, baseline string) Rep
 		if one.Note == "" {
 			continue
 		}
-		note := fmt.Sprintf("%s, %s, %s, %s: %s", r.title(one.Engine), one.Scenario, caseText(one.Params), kindTitle(one.Kind), one.Note)
+		note := fmt.Sprintf("%s, %s, %s, %s: %s",
+			r.title(one.Engine), one.Scenario, caseText(one.Params), kindTitle(one.Kind), one.Note)
 		if !slices.Contains(r.Notes, note) {
 			r.Notes = append(r.Notes, note)
 		}

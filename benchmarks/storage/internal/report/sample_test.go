@@ -16,7 +16,7 @@ func must(t *testing.T, err error) {
 }
 
 // runs returns the rounds of a kind, each with a run of the baseline beside it. Speeds differ a little by round.
-func runs(engine, scenario string, p measure.Params, kind string, rounds int, base, values map[string]float64) []measure.Record {
+func runs(engine, scenario string, p measure.Params, kind string, rounds int, base, of values) []measure.Record {
 	var all []measure.Record
 	for round := range rounds {
 		vary := func(values map[string]float64) map[string]float64 {
@@ -29,7 +29,9 @@ func runs(engine, scenario string, p measure.Params, kind string, rounds int, ba
 			}
 			return out
 		}
-		one := measure.Record{Engine: engine, Scenario: scenario, Params: p, Kind: kind, Round: round + 1, Values: vary(values)}
+		one := measure.Record{
+			Engine: engine, Scenario: scenario, Params: p, Kind: kind, Round: round + 1, Values: vary(of),
+		}
 		beside := one
 		beside.Kind, beside.Beside, beside.Values = "auto", kind, vary(base)
 		all = append(all, beside, one)
@@ -57,20 +59,28 @@ func sample(rounds int) Report {
 				"uuidv4":    {"rate": 60, "bytes_primary": 42.7, "bytes_table": 127.1, "density": 66},
 			})
 	}
-	add("mariadb", "load", measure.P("rows", 200_000, "batch", 1000), values{"rate": 100, "bytes_table": 69.6}, map[string]values{
+	many := measure.P("rows", 200_000, "batch", 1000)
+	add("mariadb", "load", many, values{"rate": 100, "bytes_table": 69.6}, map[string]values{
 		"snowflake": {"rate": 100, "bytes_table": 69.6}, "snowflake-workers": {"rate": 80, "bytes_table": 123},
 		"uuidv7": {"rate": 80, "bytes_table": 78.3}, "uuidv4": {"rate": 50, "bytes_table": 110},
 	})
-	add("postgres", "clients", measure.P("rows", 200_000, "clients", 4, "batch", 1000), values{"rate": 100, "bytes_primary": 22.5},
+	add("postgres", "clients", measure.P("rows", 200_000, "clients", 4, "batch", 1000),
+		values{"rate": 100, "bytes_primary": 22.5},
 		map[string]values{"snowflake": {"rate": 140, "bytes_primary": 29.8}, "uuidv4": {"rate": 70, "bytes_primary": 44.2}})
 	add("postgres", "grow", measure.P("rows", 4000), values{"rate": 100, "rate@100": 100, "rate@4000": 100},
-		map[string]values{"snowflake": {"rate": 99, "rate@100": 99, "rate@4000": 99}, "uuidv4": {"rate": 50, "rate@100": 90, "rate@4000": 40}})
+		map[string]values{
+			"snowflake": {"rate": 99, "rate@100": 99, "rate@4000": 99},
+			"uuidv4":    {"rate": 50, "rate@100": 90, "rate@4000": 40},
+		})
 	for _, workers := range []int{1, 16} {
 		add("postgres", "arrival", measure.P("rows", 1000, "workers", workers, "fill", 90), values{"density": 90},
 			map[string]values{"snowflake": {"density": 90 / float64(workers)}})
 	}
-	all = append(all, measure.Record{Engine: "mariadb", Scenario: "read", Kind: "uuidv4", Round: 1, Note: "there is no index"})
-	all = append(all, runs("postgres", "commit", measure.P("rows", 9), measure.Again, rounds, values{"p50": 9}, values{"p50": 9})...)
+	p50 := values{"p50": 9}
+	all = append(all, runs("postgres", "commit", measure.P("rows", 9), measure.Again, rounds, p50, p50)...)
+	all = append(all, measure.Record{
+		Engine: "mariadb", Scenario: "read", Kind: "uuidv4", Round: 1, Note: "there is no index",
+	})
 	return New(measure.Environment{
 		Time: "2026-01-02T03:04:05Z", Command: "go run ./storage -rows 1000", Baseline: "auto",
 		Database: map[string][]measure.Setting{"postgres": {{Name: "version", Value: "PostgreSQL 15.20"}}},

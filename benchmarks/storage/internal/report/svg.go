@@ -40,11 +40,13 @@ func at(v float64) string {
 }
 
 func text(b *strings.Builder, class, anchor string, x, y float64, s string) {
-	fmt.Fprintf(b, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`+"\n", class, anchor, at(x), at(y), html.EscapeString(s))
+	fmt.Fprintf(b, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`+"\n",
+		class, anchor, at(x), at(y), html.EscapeString(s))
 }
 
 func rect(b *strings.Builder, class string, x, y, width, height float64) {
-	fmt.Fprintf(b, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`+"\n", class, at(x), at(y), at(max(width, 0)), at(height))
+	fmt.Fprintf(b, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`+"\n",
+		class, at(x), at(y), at(max(width, 0)), at(height))
 }
 
 func stroke(b *strings.Builder, class string, x1, y1, x2, y2 float64) {
@@ -106,7 +108,7 @@ type curve struct {
 	points       [][2]float64
 }
 
-// lineChart draws curves from zero. The horizontal axis is logarithmic if it spans more than a factor of 20.
+// lineChart draws curves from zero. The horizontal axis is logarithmic if it spans a factor of 10 or more.
 func lineChart(title, below string, curves []curve) chart {
 	const left, top, bottom, high = 46, 30, 40, 300
 	c := chart{Title: title, Width: barsWidth + 40, Height: high}
@@ -119,7 +121,7 @@ func lineChart(title, below string, curves []curve) chart {
 	}
 	scale := func(v float64) float64 { return v }
 	marks := ticks(far, 4)
-	if low > 0 && far/low > 20 {
+	if low > 0 && far/low >= 10 {
 		scale, marks = math.Log10, nil
 		for v := math.Pow(10, math.Floor(math.Log10(low))); v <= far; v *= 10 {
 			marks = append(marks, v, 3*v)

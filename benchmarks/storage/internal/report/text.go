@@ -40,7 +40,7 @@ func (r Report) WriteText(w io.Writer) error {
 	for _, note := range append(slices.Clone(r.Environment.Notes[machine]), r.Notes...) {
 		fmt.Fprintln(w, note)
 	}
-	_, err := fmt.Fprintf(w, "In brackets: the ratio to %s. ▼ worse, ▲ better, = no difference shown, ? too few rounds. %s\n",
-		kindTitle(r.Baseline), r.chance())
+	_, err := fmt.Fprintf(w, "In brackets: the ratio to %s. %s %s\n", kindTitle(r.Baseline),
+		"▼ worse, ▲ better, = no difference shown, ? too few rounds.", r.chance())
 	return err
 }

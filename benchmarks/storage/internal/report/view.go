@@ -9,8 +9,8 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// view says what is shown of a scenario. An entry is a metric, or several of which the first that was measured counts, and
-// the cases: those with a parameter, * for all, and the largest if there is none.
+// view says what is shown of a scenario. An entry is a metric, or several of which the first that was measured counts,
+// and the cases: those with a parameter, * for all, and the largest if there is none.
 type view struct {
 	draw, compare []string // nothing to compare: what is drawn
 	lines         bool     // the metrics are curves: "rate@1000", "rate@2000"
@@ -58,7 +58,9 @@ func (r Report) find(groups []measure.Group, entry string) ([]measure.Group, str
 	var metric string
 	for name := range strings.SplitSeq(names, "|") {
 		has := func(g measure.Group) bool {
-			return slices.ContainsFunc(g.Metrics, func(m measure.Metric) bool { return m.Name == name || strings.HasPrefix(m.Name, name+"@") })
+			return slices.ContainsFunc(g.Metrics, func(m measure.Metric) bool {
+				return m.Name == name || strings.HasPrefix(m.Name, name+"@")
+			})
 		}
 		if metric == "" && slices.ContainsFunc(groups, has) {
 			metric = name

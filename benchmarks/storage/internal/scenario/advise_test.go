@@ -35,16 +35,18 @@ func rowsFor(q advise.Question) int {
 func loadFor(t *testing.T, e engine.Engine, q advise.Question, fill int) (density, bytes float64) {
 	t.Helper()
 	kind := "snowflake"
-	layout := q.Key
-	if q.Key == "uuidv7" {
-		kind, layout = "uuidv7", ""
+	switch q.Key {
+	case "uuidv7":
+		kind = q.Key
+	case firstLayout:
+		kind = "snowflake-first"
 	}
 	kinds, err := key.Find([]string{kind})
 	must(t, err)
 	b := &Bench{
 		Engine: e, Options: Options{Seed: 7}, Kind: kinds[0], Round: 1, Progress: func(int) {},
 		Params: measure.P("rows", rowsFor(q), "workers", q.Workers, "rate", int(q.Rate), "skew", q.Skew, "lag", q.Lag,
-			"drawn", q.Batch, "cores", 2, "layout", layout, "fill", fill),
+			"drawn", q.Batch, "cores", 2, "fill", fill),
 	}
 	values, err := runArrival(t.Context(), b)
 	must(t, err)

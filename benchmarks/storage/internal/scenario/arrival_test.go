@@ -33,24 +33,6 @@ func TestArrivalRepeatsToThePage(t *testing.T) {
 	})
 }
 
-func TestArrivalOutOfOrderTakesMoreRoom(t *testing.T) {
-	eachEngine(t, func(t *testing.T, e engine.Engine) {
-		bytes := map[string]float64{}
-		for workers, skew := range map[int]string{1: "0s", 4: "40ms"} {
-			values, err := arrivalRun(t, e, "snowflake", "rows", 30_000, "workers", workers, "rate", 10_000, "skew", skew)
-			must(t, err)
-			bytes[skew] = values["bytes_rows"]
-			if e.Dialect() == "postgres" {
-				bytes[skew] = values["bytes_primary"]
-			}
-		}
-		least := map[string]float64{"sqlite": 1.05, "postgres": 1.4, "mariadb": 1.4}[e.Dialect()]
-		if ratio := bytes["40ms"] / bytes["0s"]; ratio < least {
-			t.Errorf("with a skew of 400 rows a key takes %.2f times the bytes, want at least %.2f", ratio, least)
-		}
-	})
-}
-
 // named is an engine that has only a name.
 type named struct {
 	engine.Engine

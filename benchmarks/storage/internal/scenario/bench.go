@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,6 +84,71 @@ func (b *Bench) Clean(ctx context.Context) error {
 	return err
 }
 
+// run executes statements.
+func (b *Bench) run(ctx context.Context, statements ...string) error {
+	for _, text := range statements {
+		if _, err := b.DB().ExecContext(ctx, text); err != nil {
+			return fmt.Errorf("%s: %w", text, err)
+		}
+	}
+	return nil
+}
+
+// get runs a query for one row and stores its columns.
+func (b *Bench) get(ctx context.Context, text string, args []any, columns ...any) error {
+	if err := b.DB().QueryRowContext(ctx, text, args...).Scan(columns...); err != nil {
+		return fmt.Errorf("%s: %w", text, err)
+	}
+	return nil
+}
+
+// timed returns the duration of f in ms.
+func (b *Bench) timed(f func() error) (float64, error) {
+	start := time.Now()
+	err := f()
+	return milliseconds(time.Since(start)), err
+}
+
+// fill creates a table, inserts rows, and returns what to insert next. The keys are appended to keys, unless it is nil.
+func (b *Bench) fill(ctx context.Context, table engine.Table, rows int, keys *[]any) (Insert, error) {
+	if err := b.Create(ctx, table); err != nil {
+		return Insert{}, err
+	}
+	source, err := b.source(0, 1, nil)
+	if err != nil {
+		return Insert{}, err
+	}
+	next := Insert{Table: table, Rows: rows, Batch: 1000, Fill: fillAccount, Source: source}
+	in := next
+	if keys != nil {
+		in.Keep = func(id any) { *keys = append(*keys, id) }
+	}
+	next.First = rows
+	return next, b.Do(ctx, in)
+}
+
+// inserting is a scenario's Run that creates a table of accounts and inserts the rows by the case's parameters.
+func inserting(name string) func(context.Context, *Bench) (map[string]float64, error) {
+	return func(ctx context.Context, b *Bench) (map[string]float64, error) {
+		table := b.Table(name, account)
+		if err := b.Create(ctx, table); err != nil {
+			return nil, err
+		}
+		return b.InsertAndMeasure(ctx, Insert{
+			Table: table, Rows: b.Number("rows"), Batch: b.Number("batch"), Clients: b.Number("clients"), Fill: fillAccount,
+		})
+	}
+}
+
+// percentiles adds the median and the 99th percentile of durations, in microseconds.
+func percentiles(values map[string]float64, took []time.Duration, median, p99 string) {
+	slices.Sort(took)
+	values[median], values[p99] = microseconds(took[len(took)/2]), microseconds(took[len(took)*99/100])
+}
+
+func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
+func milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
+
 // Cost is the resources that a piece of work used.
 type Cost struct {
 	Elapsed time.Duration
@@ -131,13 +197,22 @@ func (b *Bench) Measure(ctx context.Context, tables []string, f func() error) (C
 func (b *Bench) MeasureRows(ctx context.Context, table string, n int, f func() error, others ...string) (
 	map[string]float64, error,
 ) {
-	cost, err := b.Measure(ctx, append(others, table), f)
+	values, err := b.cost(ctx, n, f, append(others, table)...)
+	if err != nil {
+		return nil, err
+	}
+	return values, b.Sizes(ctx, values, table, n)
+}
+
+// cost returns the cost of f for each of n rows or operations. The tables are those that it uses.
+func (b *Bench) cost(ctx context.Context, n int, f func() error, tables ...string) (map[string]float64, error) {
+	cost, err := b.Measure(ctx, tables, f)
 	if err != nil {
 		return nil, err
 	}
 	values := map[string]float64{}
 	cost.Into(values, n)
-	return values, b.Sizes(ctx, values, table, n)
+	return values, nil
 }
 
 // InsertAndMeasure inserts rows and returns the cost and the table's sizes.

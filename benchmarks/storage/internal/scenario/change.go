@@ -25,21 +25,14 @@ func halfOfThem(o Options, _ engine.Engine) []measure.Params {
 // runChange fills half of the table and measures the second half. Sizes are those of the whole table, except
 // bytes_added.
 func runChange(ctx context.Context, b *Bench) (map[string]float64, error) {
-	table := b.Table("change", account)
-	if err := b.Create(ctx, table); err != nil {
-		return nil, err
-	}
-	source, err := b.source(0, 1, nil)
+	rows := b.Number("rows")
+	in, err := b.fill(ctx, b.Table("change", account), rows/2, nil)
 	if err != nil {
 		return nil, err
 	}
-	rows := b.Number("rows")
-	in := Insert{Table: table, Rows: rows / 2, Batch: 1000, Fill: fillAccount, Source: source}
-	if err := b.Do(ctx, in); err != nil {
-		return nil, err
-	}
+	table := in.Table.Name
 	before := map[string]float64{}
-	if err := b.Sizes(ctx, before, table.Name, 1); err != nil {
+	if err := b.Sizes(ctx, before, table, 1); err != nil {
 		return nil, err
 	}
 	if b.Kind.Name == "uuidv4-to-v7" {
@@ -51,14 +44,12 @@ func runChange(ctx context.Context, b *Bench) (map[string]float64, error) {
 			return nil, err
 		}
 	}
-	in.First, in.Rows = in.Rows, rows-in.Rows
-	cost, err := b.Measure(ctx, []string{table.Name}, func() error { return b.Do(ctx, in) })
+	in.Rows = rows - in.First
+	values, err := b.InsertAndMeasure(ctx, in) // and the sizes, which are set again
 	if err != nil {
 		return nil, err
 	}
-	values := map[string]float64{}
-	cost.Into(values, in.Rows)
-	if err := b.Sizes(ctx, values, table.Name, rows); err != nil {
+	if err := b.Sizes(ctx, values, table, rows); err != nil {
 		return nil, err
 	}
 	values["bytes_added"] = (values["bytes_table"]*float64(rows) - before["bytes_table"]) / float64(max(in.Rows, 1))

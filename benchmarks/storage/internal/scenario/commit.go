@@ -31,7 +31,7 @@ func (b *Bench) durably(ctx context.Context) (session, after string, err error) 
 	switch b.Dialect() {
 	case "sqlite":
 		var before int
-		err = b.DB().QueryRowContext(ctx, "PRAGMA synchronous").Scan(&before)
+		err = b.get(ctx, "PRAGMA synchronous", nil, &before)
 		return "PRAGMA synchronous = FULL", fmt.Sprintf("PRAGMA synchronous = %d", before), err
 	case "postgres":
 		return "SET synchronous_commit = on", "RESET synchronous_commit", nil // to the connection's initial value
@@ -51,7 +51,7 @@ func (b *Bench) unflushed(ctx context.Context) error {
 	if setting.query == "" {
 		return nil
 	}
-	if err := b.DB().QueryRowContext(ctx, setting.query).Scan(&value); err != nil || value == setting.safe {
+	if err := b.get(ctx, setting.query, nil, &value); err != nil || value == setting.safe {
 		return err
 	}
 	return engine.Unsupported("%s is %s on this server, so its commits do not wait for the disk", setting.name, value)
@@ -77,14 +77,10 @@ func runCommit(ctx context.Context, b *Bench) (map[string]float64, error) {
 			times = append(times, d)
 		},
 	}
-	cost, err := b.Measure(ctx, []string{table.Name}, func() error { return b.Do(ctx, in) })
+	values, err := b.cost(ctx, in.Rows, func() error { return b.Do(ctx, in) }, table.Name)
 	if err != nil {
 		return nil, err
 	}
-	values := map[string]float64{}
-	cost.Into(values, in.Rows)
-	slices.Sort(times)
-	values["p50"] = microseconds(times[len(times)/2])
-	values["p99"] = microseconds(times[len(times)*99/100])
+	percentiles(values, times, "p50", "p99")
 	return values, b.unflushed(ctx)
 }

@@ -17,6 +17,11 @@ func TestReadUsesTheIndexesThatItNames(t *testing.T) {
 			first, rows := r.part()
 			low, high := b.Value(r.sorted[first]), b.Value(r.sorted[first+rows-1])
 			index := r.table + "_created_at"
+			explain := func(query string, args ...any) string {
+				plan, err := b.explain(t.Context(), query, args...)
+				must(t, err)
+				return plan
+			}
 			want := func(plan string, uses bool) {
 				t.Helper()
 				if strings.Contains(plan, index) != uses {
@@ -31,15 +36,15 @@ func TestReadUsesTheIndexesThatItNames(t *testing.T) {
 					}
 				}
 			}
-			want(explain(t, b, r.between("created_at"), moment(first), moment(first+rows-1)), false)
+			want(explain(r.between("created_at"), moment(first), moment(first+rows-1)), false)
 			must(t, r.addIndex(t.Context()))
-			plan := explain(t, b, r.between("created_at"), moment(first), moment(first+rows-1))
+			plan := explain(r.between("created_at"), moment(first), moment(first+rows-1))
 			want(plan, true)
 			noScan(plan)
-			plan = explain(t, b, r.newest("created_at"))
+			plan = explain(r.newest("created_at"))
 			want(plan, true)
 			noScan(plan)
-			for _, plan := range []string{explain(t, b, r.between("id"), low, high), explain(t, b, r.newest("id"))} {
+			for _, plan := range []string{explain(r.between("id"), low, high), explain(r.newest("id"))} {
 				want(plan, false)
 				if e.Dialect() != "sqlite" || !strings.Contains(plan, "SCAN") { // a scan in rowid order is a scan by key
 					noScan(plan)
@@ -47,34 +52,4 @@ func TestReadUsesTheIndexesThatItNames(t *testing.T) {
 			}
 		}
 	})
-}
-
-// explain returns the plan of a query as text.
-func explain(t *testing.T, b *Bench, query string, args ...any) string {
-	t.Helper()
-	prefix := "EXPLAIN "
-	if b.Dialect() == "sqlite" {
-		prefix = "EXPLAIN QUERY PLAN "
-	}
-	rows, err := b.DB().QueryContext(t.Context(), prefix+query, args...)
-	must(t, err)
-	defer rows.Close()
-	names, err := rows.Columns()
-	must(t, err)
-	var plan strings.Builder
-	for rows.Next() {
-		values := make([]any, len(names))
-		for i := range values {
-			values[i] = new([]byte)
-		}
-		must(t, rows.Scan(values...))
-		for i, v := range values {
-			if text := string(*v.(*[]byte)); names[i] != "possible_keys" {
-				plan.WriteString(text + " ")
-			}
-		}
-		plan.WriteString("\n")
-	}
-	must(t, rows.Err())
-	return plan.String()
 }

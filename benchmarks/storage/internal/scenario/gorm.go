@@ -29,7 +29,7 @@ var gorms = Scenario{
 	Cases: func(o Options, _ engine.Engine) []measure.Params {
 		return []measure.Params{
 			measure.P("rows", share(o.Rows, 100, 1000), "create", 1), // single rows are slow
-			measure.P("rows", max(o.Rows/5, 1), "create", 100),
+			measure.P("rows", share(o.Rows, 10, 4000), "create", 100),
 		}
 	},
 	Run: runGorm,
@@ -116,8 +116,8 @@ type gormModel struct {
 var gormModels = map[string]gormModel{
 	"auto":        modelOf(func(a GormAccount) gormAuto { return gormAuto{GormAccount: a} }),
 	"snowflake":   snowflakeModel(),
-	"uuidv4-text": modelOf(func(a GormAccount) gormUUIDv4 { return gormUUIDv4{GormUUID: GormUUID{GormAccount: a}} }),
-	"uuidv7-text": modelOf(func(a GormAccount) gormUUIDv7 { return gormUUIDv7{GormUUID: GormUUID{GormAccount: a}} }),
+	"uuidv4-text": modelOf(func(a GormAccount) GormUUID { return GormUUID{GormAccount: a, make: uuid.NewRandom} }),
+	"uuidv7-text": modelOf(func(a GormAccount) GormUUID { return GormUUID{GormAccount: a, make: uuid.NewV7} }),
 }
 
 // GormAccount is exported because GORM skips embedded structs of unexported types.
@@ -136,27 +136,20 @@ type gormSnowflake struct {
 	GormAccount
 }
 
-// GormUUID is gorm.Model with a UUID key.
+// GormUUID is gorm.Model with a UUID key and an account.
 type GormUUID struct {
 	ID        string `gorm:"primaryKey;size:36"`
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	DeletedAt gorm.DeletedAt `gorm:"index"`
 	GormAccount
+
+	make func() (uuid.UUID, error) // GORM skips it
 }
 
-type (
-	gormUUIDv4 struct{ GormUUID }
-	gormUUIDv7 struct{ GormUUID }
-)
-
 // BeforeCreate sets the key.
-func (u *gormUUIDv4) BeforeCreate(*gorm.DB) error { return u.set(uuid.NewRandom()) }
-
-// BeforeCreate sets the key.
-func (u *gormUUIDv7) BeforeCreate(*gorm.DB) error { return u.set(uuid.NewV7()) }
-
-func (u *GormUUID) set(id uuid.UUID, err error) error {
+func (u *GormUUID) BeforeCreate(*gorm.DB) error {
+	id, err := u.make()
 	u.ID = id.String()
 	return err
 }

@@ -90,26 +90,6 @@ func (s *saver) insert(at, first, n int) (text string, args []any) {
 	return s.b.insertText(l.table, n, s.source != nil, s.readsBack(at)), args
 }
 
-// returned sets dst to the keys that a statement returned.
-func returned(rows *sql.Rows, dst []any) error {
-	defer rows.Close()
-	i := 0
-	for ; rows.Next() && i < len(dst); i++ {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return err
-		}
-		dst[i] = id
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return err
-	}
-	if i != len(dst) {
-		return fmt.Errorf("%d keys were returned, want %d", i, len(dst))
-	}
-	return nil
-}
-
 // send runs a statement and sets the keys that it returns.
 func (s *saver) send(ctx context.Context, text string, args, keys []any) error {
 	if keys == nil {
@@ -120,7 +100,17 @@ func (s *saver) send(ctx context.Context, text string, args, keys []any) error {
 	if err != nil {
 		return err
 	}
-	return returned(rows, keys)
+	i := 0
+	err = eachKey(rows, func(id any) {
+		if i < len(keys) {
+			keys[i] = id
+		}
+		i++
+	})
+	if err == nil && i != len(keys) {
+		err = fmt.Errorf("%d keys were returned, want %d", i, len(keys))
+	}
+	return err
 }
 
 // oneByOne waits for each statement, which has one row or all rows of a level.

@@ -70,7 +70,7 @@ func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 	}
 	if b.Dialect() == "sqlite" {
 		var usual int
-		if err := b.DB().QueryRowContext(ctx, "PRAGMA cache_size").Scan(&usual); err != nil {
+		if err := b.get(ctx, "PRAGMA cache_size", nil, &usual); err != nil {
 			return nil, err
 		}
 		in.Session = fmt.Sprintf("PRAGMA cache_size = %d", sqliteCache)

@@ -35,12 +35,12 @@ type Insert struct {
 	Bulk  bool // COPY or the like, Batch rows at a time
 	// Clients insert concurrently, each with its own connection and source of keys; at least 1.
 	Clients int
-	Source  key.Source               // of a single client whose keys go on from an earlier insert; nil: a new one
-	First   int                      // number of the first row, for Fill
-	Fill    func(row []any, i int)   // sets the columns after the key
-	Keep    func(client int, id any) // called with each key that the program knows; may be nil
-	Took    func(d time.Duration)    // called with the duration of each statement, from any goroutine
-	Drew    func(d time.Duration)    // called with the time to draw its keys, from any goroutine
+	Source  key.Source             // of a single client whose keys go on from an earlier insert; nil: a new one
+	First   int                    // number of the first row, for Fill
+	Fill    func(row []any, i int) // sets the columns after the key
+	Keep    func(id any)           // called with each key that the program knows, of a single client; may be nil
+	Took    func(d time.Duration)  // called with the duration of each statement, from any goroutine
+	Drew    func(d time.Duration)  // called with the time to draw its keys, from any goroutine
 	// Session and After are statements that each connection runs before and after its work; empty: none. Connections
 	// return to the pool.
 	Session, After string
@@ -114,7 +114,7 @@ func (b *Bench) client(ctx context.Context, in Insert, client, clients int, last
 			return err
 		}
 	}
-	w := &writer{b: b, in: in, conn: conn, source: source, client: client}
+	w := &writer{b: b, in: in, conn: conn, source: source}
 	defer w.close()
 	n := (in.Rows - client + clients - 1) / clients
 	for next := in.First + client; n > 0; {
@@ -139,7 +139,6 @@ type writer struct {
 	in     Insert
 	conn   *sql.Conn
 	source key.Source // nil: the database makes the keys
-	client int
 
 	size      int // of the prepared statement, in rows
 	statement *sql.Stmt
@@ -209,7 +208,7 @@ func (w *writer) draw(size int) error {
 		if w.in.Keep == nil {
 			break
 		}
-		w.in.Keep(w.client, id)
+		w.in.Keep(id)
 	}
 	return nil
 }
@@ -219,15 +218,22 @@ func (w *writer) readBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return eachKey(rows, func(id any) {
+		if w.in.Keep != nil {
+			w.in.Keep(id)
+		}
+	})
+}
+
+// eachKey calls f with the keys that a statement returns: int64, or UUIDs as text.
+func eachKey(rows *sql.Rows, f func(id any)) error {
 	defer rows.Close()
 	for rows.Next() {
-		var id any // int64, or a UUID as text
+		var id any
 		if err := rows.Scan(&id); err != nil {
 			return err
 		}
-		if w.in.Keep != nil {
-			w.in.Keep(w.client, id)
-		}
+		f(id)
 	}
 	return errors.Join(rows.Err(), rows.Close())
 }

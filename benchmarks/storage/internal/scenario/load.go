@@ -25,7 +25,7 @@ var load = Scenario{
 			rows := o.Rows
 			switch { // single rows are slow, and the sizes are known from the others
 			case batch == 1 && sqlite:
-				rows = share(rows, 10, 10_000)
+				rows = share(rows, 20, 5000)
 			case batch == 1:
 				rows = share(rows, 40, 2000)
 			}
@@ -41,16 +41,15 @@ var load = Scenario{
 }
 
 func runLoad(ctx context.Context, b *Bench) (map[string]float64, error) {
-	table := b.Table("load", account)
-	if err := b.Create(ctx, table); err != nil {
-		return nil, err
-	}
-	in := Insert{Table: table, Rows: b.Number("rows"), Batch: b.Number("batch"), Fill: fillAccount}
+	in := Insert{Table: b.Table("load", account), Rows: b.Number("rows"), Batch: b.Number("batch"), Fill: fillAccount}
 	if size := b.Number("bulk"); size > 0 {
 		in.Bulk, in.Batch = true, size
 	}
 	var drew time.Duration
 	in.Drew = func(d time.Duration) { drew += d }
+	if err := b.Create(ctx, in.Table); err != nil {
+		return nil, err
+	}
 	values, err := b.InsertAndMeasure(ctx, in)
 	if err != nil || drew == 0 {
 		return values, err
@@ -65,4 +64,46 @@ func runLoad(ctx context.Context, b *Bench) (map[string]float64, error) {
 			"lowers the rate", 100*share)
 	}
 	return values, nil
+}
+
+var clients = Scenario{
+	Name:     "clients",
+	Title:    "Several clients at once",
+	Question: "What changes if several clients insert at the same time?",
+	Kinds:    []string{"auto", "explicit", "snowflake", "snowflake-workers", "uuidv7", "uuidv4"},
+	Sizes:    []string{"uuidv4-text"},
+	Cases: func(o Options, e engine.Engine) []measure.Params {
+		if e.Dialect() == "sqlite" {
+			return nil // one writer at a time
+		}
+		var cases []measure.Params
+		for _, n := range o.Clients {
+			for _, batch := range o.Batch {
+				if n > 1 {
+					rows := o.Rows
+					if batch == 1 {
+						rows = share(rows, 32, 5000)
+					}
+					cases = append(cases, measure.P("rows", max(rows, n), "clients", n, "batch", batch))
+				}
+			}
+		}
+		return cases
+	},
+	Timed: true,
+	Run:   inserting("clients"),
+}
+
+var serverkeys = Scenario{
+	Name:     "serverkeys",
+	Title:    "UUIDs made by PostgreSQL",
+	Question: "Does it cost more or less if PostgreSQL makes the UUIDs, with uuidv7() or gen_random_uuid() as default?",
+	Kinds:    []string{"auto", "snowflake", "uuidv7", "uuidv7-server", "uuidv4", "uuidv4-server"},
+	Cases: func(o Options, e engine.Engine) []measure.Params {
+		if e.Dialect() != "postgres" {
+			return nil
+		}
+		return []measure.Params{measure.P("rows", share(o.Rows, 4, 2000), "batch", 1000)}
+	},
+	Run: inserting("serverkeys"),
 }

@@ -3,6 +3,7 @@ package scenario
 import (
 	"compress/gzip"
 	"context"
+	"database/sql"
 	"encoding/csv"
 	"encoding/hex"
 	"errors"
@@ -24,58 +25,53 @@ var maintain = Scenario{
 
 // runMaintain dumps and rebuilds a table, and adds a quarter more rows.
 func runMaintain(ctx context.Context, b *Bench) (map[string]float64, error) {
-	table := b.Table("maintain", account)
-	source, err := b.source(0, 1, nil)
+	rows := b.Number("rows")
+	in, err := b.fill(ctx, b.Table("maintain", account), rows, nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := b.Create(ctx, table); err != nil {
-		return nil, err
-	}
-	rows := b.Number("rows")
-	in := Insert{Table: table, Rows: rows, Batch: 1000, Fill: fillAccount, Source: source}
-	if err := b.Do(ctx, in); err != nil {
-		return nil, err
-	}
-	if err := b.Settle(ctx, table.Name); err != nil {
+	table := in.Table.Name
+	if err := b.Settle(ctx, table); err != nil {
 		return nil, err
 	}
 	values := map[string]float64{}
-	if err := b.Sizes(ctx, values, table.Name, rows); err != nil {
+	if err := b.Sizes(ctx, values, table, rows); err != nil {
 		return nil, err
 	}
 	if b.Dialect() == "postgres" {
-		var correlation float64
-		err := b.DB().QueryRowContext(ctx, `SELECT correlation FROM pg_stats
-			WHERE schemaname = current_schema AND tablename = $1 AND attname = 'id'`, table.Name).Scan(&correlation)
+		var correlation sql.NullFloat64 // NULL for one row
+		err := b.get(ctx, `SELECT correlation FROM pg_stats WHERE schemaname = current_schema AND tablename = $1
+			AND attname = 'id'`, []any{table}, &correlation)
 		if err != nil {
-			return nil, fmt.Errorf("the correlation of %s: %w", table.Name, err)
+			return nil, err
 		}
-		values["correlation"] = correlation
+		if correlation.Valid {
+			values["correlation"] = correlation.Float64
+		}
 	}
-	if err := b.dumped(ctx, values, table.Name, rows); err != nil {
+	if err := b.dumped(ctx, values, table, rows); err != nil {
 		return nil, err
 	}
 	rebuild := map[string]string{
-		"postgres": "REINDEX TABLE " + table.Name, "sqlite": "VACUUM",
-		"mariadb": "ALTER TABLE " + table.Name + " FORCE", // which is what OPTIMIZE TABLE does
+		"postgres": "REINDEX TABLE " + table, "sqlite": "VACUUM",
+		"mariadb": "ALTER TABLE " + table + " FORCE", // which is what OPTIMIZE TABLE does
 	}[b.Dialect()]
 	if values["rebuild"], err = b.timed(func() error { return b.run(ctx, rebuild) }); err != nil {
 		return nil, err
 	}
 	after := map[string]float64{}
-	if err := b.Sizes(ctx, after, table.Name, rows); err != nil {
+	if err := b.Sizes(ctx, after, table, rows); err != nil {
 		return nil, err
 	}
 	values["rebuilt_table"] = after["bytes_table"]
 	if bytes, ok := after["bytes_primary"]; ok {
 		values["rebuilt_primary"] = bytes
 	}
-	in.First, in.Rows = rows, max(rows/4, 1)
+	in.Rows = max(rows/4, 1)
 	if err := b.Do(ctx, in); err != nil {
 		return nil, err
 	}
-	if err := b.Sizes(ctx, after, table.Name, rows+in.Rows); err != nil {
+	if err := b.Sizes(ctx, after, table, rows+in.Rows); err != nil {
 		return nil, err
 	}
 	values["rebuilt_later"] = after["bytes_table"]

@@ -22,7 +22,7 @@ var mixed = Scenario{
 		if e.Dialect() != "sqlite" {
 			clients = slices.Max(o.Clients)
 		}
-		return []measure.Params{measure.P("rows", share(o.Rows, 4, 2000), "clients", clients)}
+		return []measure.Params{measure.P("rows", share(o.Rows, 8, 2000), "clients", clients)}
 	},
 	Timed: true,
 	Run:   runMixed,
@@ -37,32 +37,32 @@ type mix struct {
 	mu     sync.Mutex
 	source key.Source // nil if the database makes the keys
 	took   []time.Duration
+	added  int // rows
 }
 
 func runMixed(ctx context.Context, b *Bench) (map[string]float64, error) {
-	source, err := b.source(0, 1, nil)
+	m := &mix{b: b, table: b.Table("mixed", account)}
+	in, err := b.fill(ctx, m.table, b.Number("rows"), &m.ids)
 	if err != nil {
 		return nil, err
 	}
-	m := &mix{b: b, table: b.Table("mixed", account), source: source}
-	if m.ids, err = b.filled(ctx, m.table, source); err != nil {
-		return nil, err
-	}
-	n, clients := max(len(m.ids)/10, 4), b.Number("clients")
-	cost, err := b.Measure(ctx, []string{m.table.Name}, func() error {
+	m.source = in.Source
+	n, clients := max(len(m.ids)/10, min(len(m.ids), 1000), 4), b.Number("clients")
+	values, err := b.cost(ctx, n, func() error {
 		return concurrently(ctx, clients, func(ctx context.Context, client int) error { return m.client(ctx, client, clients, n) })
-	})
+	}, m.table.Name)
 	if err != nil {
 		return nil, err
 	}
-	values := map[string]float64{}
-	cost.Into(values, n)
 	values["operations"] = values["rate"]
 	delete(values, "rate") // of rows
-	slices.Sort(m.took)
-	values["p50"] = microseconds(m.took[len(m.took)/2])
-	values["p99"] = microseconds(m.took[len(m.took)*99/100])
-	return values, nil
+	percentiles(values, m.took, "p50", "p99")
+	var rows int
+	err = b.get(ctx, "SELECT count(*) FROM "+m.table.Name, nil, &rows)
+	if err == nil && rows != len(m.ids)+m.added {
+		err = fmt.Errorf("the table has %d rows, want %d", rows, len(m.ids)+m.added)
+	}
+	return values, err
 }
 
 // Draw makes keys for all clients.
@@ -78,7 +78,7 @@ func (m *mix) client(ctx context.Context, client, clients, n int) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	w := &writer{b: m.b, in: Insert{Table: m.table, Fill: fillAccount}, conn: conn, client: client}
+	w := &writer{b: m.b, in: Insert{Table: m.table, Fill: fillAccount}, conn: conn}
 	if m.source != nil {
 		w.source = m
 	}
@@ -108,7 +108,7 @@ func (m *mix) client(ctx context.Context, client, clients, n int) error {
 		case 1:
 			err = w.write(ctx, 1, len(m.ids)+i, 1)
 		case 3:
-			_, err = set.ExecContext(ctx, m.b.Value(newest[random.IntN(len(newest))]))
+			err = updateRow(ctx, set, m.b.Value(newest[random.IntN(len(newest))]))
 		}
 		if err != nil {
 			return err
@@ -118,6 +118,6 @@ func (m *mix) client(ctx context.Context, client, clients, n int) error {
 	m.b.Progress(len(took))
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.took = append(m.took, took...)
+	m.took, m.added = append(m.took, took...), m.added+(len(took)+2)/4
 	return nil
 }

@@ -3,7 +3,6 @@ package scenario
 import (
 	"errors"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
@@ -18,11 +17,6 @@ func figures(t *testing.T, e engine.Engine, s Scenario, kinds []string, params .
 		values, err := runCase(t, e, s, measure.P(params...), kind)
 		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			t.Fatalf("%s: %v", kind, err)
-		}
-		for name := range values {
-			if !slices.ContainsFunc(measure.Metrics(), func(m measure.Metric) bool { return m.Name == name }) {
-				t.Errorf("%s: %s is not among the metrics", kind, name)
-			}
 		}
 		all[kind] = values
 	}
@@ -63,8 +57,8 @@ func TestMixedWorkloadInsertsAQuarter(t *testing.T) {
 			wantPositive(t, kind, values, "operations", "p50", "p99")
 			var rows int
 			must(t, e.DB().QueryRowContext(t.Context(), "SELECT count(*) FROM "+b.tables[0]).Scan(&rows))
-			if rows != 2050 {
-				t.Errorf("%s: %d rows after 200 operations on 2,000, want 2,050", kind, rows)
+			if rows != 2250 {
+				t.Errorf("%s: %d rows after 1,000 operations on 2,000, want 2,250", kind, rows)
 			}
 			must(t, b.Clean(t.Context()))
 		}
@@ -103,9 +97,9 @@ func TestRebuildMakesRandomKeysAsSmallAsOrderedOnes(t *testing.T) {
 func TestEveryWayFindsTheRangeAndRemovesTheOldestTenth(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine.Engine) {
 		used := map[string]float64{}
-		for _, params := range timeRanges.Cases(Options{Rows: 10_000}, e) {
+		for _, params := range timeRanges.Cases(Options{Rows: 40_000}, e) {
 			by := params.Get("by")
-			for _, kind := range []string{"auto", "uuidv7", "uuidv4", "uuidv7-text"} {
+			for _, kind := range []string{"auto", "uuidv7", "uuidv4"} {
 				values, err := runCase(t, e, timeRanges, params, kind)
 				if kind == "uuidv4" && by != "time" {
 					if !errors.Is(err, errors.ErrUnsupported) {

@@ -14,16 +14,8 @@ type noReturning struct{ engine.Engine }
 
 func (noReturning) Returning() bool { return false }
 
-func sqliteEngine(t *testing.T) engine.Engine {
-	t.Helper()
-	e, err := engine.Open(t.Context(), "sqlite", engine.Config{SQLiteDir: t.TempDir()})
-	must(t, err)
-	t.Cleanup(func() { _ = e.Close() })
-	return e
-}
-
 func TestWithoutReturningThereIsANote(t *testing.T) {
-	e := noReturning{sqliteEngine(t)}
+	e := noReturning{openEngine(t, "sqlite")}
 	for _, test := range []struct {
 		s      Scenario
 		kind   string
@@ -47,7 +39,7 @@ func TestWithoutReturningThereIsANote(t *testing.T) {
 }
 
 func TestCommitLeavesConnectionsAsTheyWere(t *testing.T) {
-	e := sqliteEngine(t)
+	e := openEngine(t, "sqlite")
 	e.DB().SetMaxOpenConns(1)
 	synchronous := func() (got int) {
 		must(t, e.DB().QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&got))
@@ -62,7 +54,7 @@ func TestCommitLeavesConnectionsAsTheyWere(t *testing.T) {
 }
 
 func TestAGeneratorThatWaitsIsNoted(t *testing.T) {
-	e := sqliteEngine(t)
+	e := openEngine(t, "sqlite")
 	for _, kind := range []string{"snowflake", "snowflake-53"} {
 		values, err := load.Run(t.Context(), benchOf(t, e, kind, "rows", 30_000, "batch", 2000))
 		if err != nil && (kind == "snowflake" || !errors.Is(err, errors.ErrUnsupported)) {
@@ -74,7 +66,7 @@ func TestAGeneratorThatWaitsIsNoted(t *testing.T) {
 }
 
 func TestAFullDiskIsAnErrorThatLeavesNothing(t *testing.T) {
-	e := sqliteEngine(t)
+	e := openEngine(t, "sqlite")
 	e.DB().SetMaxOpenConns(1)
 	if _, err := e.DB().ExecContext(t.Context(), "PRAGMA max_page_count = 30"); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
@@ -32,10 +33,10 @@ func half(rows int) int { return max(rows/2, min(rows, 2000)) }
 
 // How often queries run. The medians of all queries take about a second together.
 const (
-	lookups = 5000
-	newests = 500
-	ranges  = 50
-	scans   = 10 // of a whole table
+	lookups = 3000
+	newests = 300
+	ranges  = 40
+	scans   = 6 // of a whole table
 
 	page       = 50   // rows of the newest page
 	neighbours = 1000 // rows that are read to count pages
@@ -138,9 +139,6 @@ func (r *reader) medians(ctx context.Context, queries []query) error {
 	return nil
 }
 
-func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
-func milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
-
 // newest returns a query for the newest rows.
 func (r *reader) newest(column string) string {
 	return fmt.Sprintf("SELECT id, name, amount, created_at FROM %s ORDER BY %s DESC LIMIT %d", r.table, column, page)
@@ -174,6 +172,40 @@ func (b *Bench) fillRead(ctx context.Context) (*reader, error) {
 		return nil, err
 	}
 	return r, b.Settle(ctx, parent.Name, child.Name)
+}
+
+// explain returns the plan of a query as text.
+func (b *Bench) explain(ctx context.Context, query string, args ...any) (string, error) {
+	prefix := "EXPLAIN "
+	if b.Dialect() == "sqlite" {
+		prefix = "EXPLAIN QUERY PLAN "
+	}
+	rows, err := b.DB().QueryContext(ctx, prefix+query, args...)
+	if err != nil {
+		return "", fmt.Errorf("%s%s: %w", prefix, query, err)
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return "", err
+	}
+	values, columns := make([]sql.NullString, len(names)), make([]any, len(names))
+	for i := range values {
+		columns[i] = &values[i]
+	}
+	var plan strings.Builder
+	for rows.Next() {
+		if err := rows.Scan(columns...); err != nil {
+			return "", err
+		}
+		for i, value := range values {
+			if names[i] != "possible_keys" {
+				plan.WriteString(value.String + " ")
+			}
+		}
+		plan.WriteByte('\n')
+	}
+	return plan.String(), rows.Err()
 }
 
 // query runs a query, reads all columns of all rows, and returns an error if the number of rows is wrong.
@@ -244,15 +276,13 @@ func (r *reader) lookup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.values["lookup"] = microseconds(took[n/2])
-	r.values["lookup_p99"] = microseconds(took[n*99/100])
+	percentiles(r.values, took, "lookup", "lookup_p99")
 	return nil
 }
 
 func (r *reader) addIndex(ctx context.Context) error {
-	text := fmt.Sprintf("CREATE INDEX %s_created_at ON %s (created_at)", r.table, r.table)
-	if _, err := r.b.DB().ExecContext(ctx, text); err != nil {
-		return fmt.Errorf("%s: %w", text, err)
+	if err := r.b.run(ctx, fmt.Sprintf("CREATE INDEX %s_created_at ON %s (created_at)", r.table, r.table)); err != nil {
+		return err
 	}
 	return r.b.Settle(ctx, r.table)
 }

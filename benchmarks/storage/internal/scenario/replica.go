@@ -35,22 +35,14 @@ var replica = Scenario{
 // Both are of the whole server. PostgreSQL sends a page as a whole when it changes for the first time after a checkpoint,
 // so random keys cost the more, the fewer rows are added between two.
 func runReplica(ctx context.Context, b *Bench) (map[string]float64, error) {
-	table := b.Table("replica", account)
-	if err := b.Create(ctx, table); err != nil {
-		return nil, err
-	}
-	source, err := b.source(0, 1, nil)
+	in, err := b.fill(ctx, b.Table("replica", account), b.Number("rows"), nil)
 	if err != nil {
 		return nil, err
 	}
-	in := Insert{Table: table, Rows: b.Number("rows"), Batch: b.Number("batch"), Fill: fillAccount, Source: source}
-	if err := b.Do(ctx, in); err != nil {
+	if err := b.Settle(ctx, in.Table.Name); err != nil {
 		return nil, err
 	}
-	if err := b.Settle(ctx, table.Name); err != nil {
-		return nil, err
-	}
-	in.First, in.Rows = in.Rows, b.Number("added")
+	in.Rows = b.Number("added")
 	server, ok := b.Engine.(engine.Replicated)
 	if !ok {
 		return b.binlog(ctx, in)
@@ -81,7 +73,7 @@ func runReplica(ctx context.Context, b *Bench) (map[string]float64, error) {
 		return values, refused
 	}
 	r.end.Store(end)
-	if err := b.Settle(ctx, table.Name); err != nil { // so that the server writes and sends the log to its end
+	if err := b.Settle(ctx, in.Table.Name); err != nil { // so that the server writes and sends the log to its end
 		return nil, err
 	}
 	select {
@@ -95,7 +87,7 @@ func runReplica(ctx context.Context, b *Bench) (map[string]float64, error) {
 
 // position returns a position of the write-ahead log, in bytes since its beginning.
 func (b *Bench) position(ctx context.Context, function string) (at int64, err error) {
-	err = b.DB().QueryRowContext(ctx, "SELECT ("+function+"() - '0/0')::bigint").Scan(&at)
+	err = b.get(ctx, "SELECT ("+function+"() - '0/0')::bigint", nil, &at)
 	return at, err
 }
 
@@ -152,8 +144,8 @@ func (b *Bench) binlog(ctx context.Context, in Insert) (map[string]float64, erro
 	var on bool
 	var before, after int64
 	count := func(bytes *int64) error {
-		return b.DB().QueryRowContext(ctx, `SELECT @@log_bin, variable_value FROM information_schema.global_status
-			WHERE variable_name = 'BINLOG_BYTES_WRITTEN'`).Scan(&on, bytes)
+		return b.get(ctx, `SELECT @@log_bin, variable_value FROM information_schema.global_status
+			WHERE variable_name = 'BINLOG_BYTES_WRITTEN'`, nil, &on, bytes)
 	}
 	if err := count(&before); err != nil {
 		return nil, engine.Unsupported("the server does not count the bytes of its binary log: %w", err)

@@ -84,15 +84,20 @@ func runWith(ctx context.Context, t *testing.T, e engine.Engine, s Scenario, par
 	map[string]float64, error,
 ) {
 	t.Helper()
-	kinds, err := key.Find([]string{kindName})
-	must(t, err)
-	b := &Bench{Engine: e, Options: testOptions, Kind: kinds[0], Params: params, Round: 1, Progress: func(int) {}}
+	b := benchOf(t, e, kindName)
+	b.Params = params
 	values, err := s.Run(ctx, b)
 	if err := b.Clean(ctx); err != nil {
 		t.Errorf("%s: clean up: %v", kindName, err)
 	}
 	if left := tablesOf(t, e); len(left) > 0 {
 		t.Errorf("%s: left behind: %v", kindName, left)
+	}
+	for name := range values {
+		base, _, _ := strings.Cut(name, "@")
+		if !slices.ContainsFunc(measure.Metrics(), func(m measure.Metric) bool { return m.Name == base }) {
+			t.Errorf("%s: %s is not among the metrics", kindName, name)
+		}
 	}
 	return values, err
 }
@@ -108,12 +113,6 @@ func eachKind(t *testing.T, e engine.Engine, s Scenario,
 			if err != nil {
 				t.Errorf("%s, %s: %v", params, kind.Name, err)
 				continue
-			}
-			for name := range values {
-				base, _, _ := strings.Cut(name, "@")
-				if !slices.ContainsFunc(measure.Metrics(), func(m measure.Metric) bool { return m.Name == base }) {
-					t.Errorf("%s: %s is not among the metrics", kind.Name, name)
-				}
 			}
 			check(t, params, kind.Name, values)
 		}

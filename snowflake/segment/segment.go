@@ -1,0 +1,241 @@
+// Package segment issues dense, increasing numbers out of blocks that a table hands out, for invoice numbers and short
+// codes. The method is that of Leaf-segment (https://tech.meituan.com/2017/04/21/mt-leaf.html): one UPDATE takes a block
+// of numbers, and the process issues them from memory.
+//
+//	numbers, err := segment.Open(ctx, db, sqllease.Postgres, "invoices", segment.WithBlock(1000))
+//	...
+//	defer numbers.Close()
+//	number, err := numbers.Next(ctx) // 1, 2, 3, ...
+//
+// A [Sequence] has the method Fill, so it is a generator for gormplugin's WithNamed and the tag "snowflake:invoices".
+//
+// No number is issued twice, however many processes and goroutines there are and whenever they are killed. This depends
+// on the table alone: a database that forgets a committed UPDATE, as after a restore from a backup, a failover to a
+// replica that lags behind, or a crash with synchronous_commit = off, repeats the numbers of the lost blocks. A lease is
+// protected from that by its clock; numbers without a time cannot be.
+//
+// There are gaps: what a process has not issued of its block when it ends is lost. Numbers of one process ascend; those
+// of two processes alternate between blocks.
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+)
+
+// Errors of this package. Match them with errors.Is.
+var (
+	// ErrOption is returned by Open, Migrate and Schema for an invalid argument, and by Open for a database that can't
+	// be used: MySQL with autocommit = 0, and servers that ignore LAST_INSERT_ID(x).
+	ErrOption = errors.New("segment: invalid option")
+
+	// ErrClosed is returned by Next and Fill after Close.
+	ErrClosed = errors.New("segment: closed")
+
+	// ErrExhausted is returned by Next and Fill when the sequence has no block left below the greatest int64.
+	ErrExhausted = errors.New("segment: no numbers left")
+)
+
+const (
+	maxName      = 100 // bytes
+	defaultBlock = 1000
+	maxBlock     = 1 << 31
+	retryAfter   = time.Second // for a block that is not needed yet
+)
+
+// Option is a setting of [Open]. A nil Option is an error that matches ErrOption.
+type Option interface{ apply(*Sequence) error }
+
+type blockSize int64
+
+func (b blockSize) apply(s *Sequence) error {
+	if b < 1 || b > maxBlock {
+		return fmt.Errorf("%w: a block of %d, want 1 to %d", ErrOption, b, int64(maxBlock))
+	}
+	s.block = int64(b)
+	return nil
+}
+
+// WithBlock sets how many numbers an UPDATE takes, 1 to 2^31. Defaults to 1000. A process that ends loses at most one
+// and a half blocks.
+func WithBlock(size int64) Option { return blockSize(size) }
+
+// Sequence issues the numbers of one name. Its methods are safe for concurrent use. Make it with Open; the zero Sequence
+// returns ErrClosed.
+type Sequence struct {
+	table table
+	name  string
+	block int64
+
+	stop   context.CancelFunc
+	ctx    context.Context // ends at Close
+	closed sync.WaitGroup  // the fetch that runs
+
+	mu     sync.Mutex
+	blocks []block   // in ascending order, none of them empty
+	left   int64     // numbers in the blocks
+	fetch  *fetch    // nil if none runs
+	failed time.Time // when a fetch failed last
+}
+
+// block is the numbers next to end-1.
+type block struct{ next, end int64 }
+
+// fetch is an UPDATE that runs in the background.
+type fetch struct {
+	done chan struct{}
+	err  error // when done is closed
+}
+
+// Open returns the sequence of a name, which begins with 1 at its first use. It takes the first block, so an error of
+// the database shows here; Migrate creates the table.
+//
+// db is as for [sqllease.New], so never a *sql.Tx. The name has 1 to 100 bytes. Next and Fill take the next block when
+// half of this one is used, in the background.
+//
+// Open returns ErrOption, and the errors of the database and of ctx.
+func Open(ctx context.Context, db sqllease.DB, dialect sqllease.Dialect, name string, opts ...Option) (*Sequence, error) {
+	t, err := tableOf(db, dialect)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" || len(name) > maxName {
+		return nil, fmt.Errorf("%w: the name %.20q has %d bytes, want 1 to %d", ErrOption, name, len(name), maxName)
+	}
+	s := &Sequence{table: t, name: name, block: defaultBlock}
+	for _, opt := range opts {
+		if opt == nil {
+			return nil, fmt.Errorf("%w: nil Option", ErrOption)
+		}
+		if err := opt.apply(s); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.prepare(ctx, name); err != nil {
+		return nil, fmt.Errorf("segment: open %q: %w", name, err)
+	}
+	first, err := t.takeBlock(ctx, name, s.block)
+	if err != nil {
+		return nil, err
+	}
+	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	s.add(first)
+	return s, nil
+}
+
+// Next returns the next number. It waits for the database only if the numbers at hand are used up, until ctx is done.
+// The errors are those of Fill.
+func (s *Sequence) Next(ctx context.Context) (snowflake.ID, error) {
+	var one [1]snowflake.ID
+	err := s.Fill(ctx, one[:])
+	return one[0], err
+}
+
+// Fill sets every element of dst to a new number, ascending, and without gaps if they come from one block. Calls that
+// wait for a block at the same time have no order.
+//
+// It returns snowflake.ErrEmptyFill for a slice without elements, ErrClosed, ErrExhausted, the error of ctx, and that of
+// the UPDATE if the numbers at hand are too few; the next call tries again. On an error dst is unchanged and no number is
+// lost.
+func (s *Sequence) Fill(ctx context.Context, dst []snowflake.ID) error {
+	if s == nil || s.stop == nil {
+		return ErrClosed
+	}
+	if len(dst) == 0 {
+		return fmt.Errorf("%w: Fill of a slice of length 0 (capacity %d)", snowflake.ErrEmptyFill, cap(dst))
+	}
+	for {
+		if s.ctx.Err() != nil {
+			return ErrClosed
+		}
+		if err := ctx.Err(); err != nil {
+			return s.notYet(ctx)
+		}
+		running := s.use(dst)
+		if running == nil {
+			return nil
+		}
+		select {
+		case <-running.done:
+			if running.err != nil && s.ctx.Err() == nil {
+				return running.err
+			}
+		case <-ctx.Done():
+			return s.notYet(ctx)
+		}
+	}
+}
+
+func (s *Sequence) notYet(ctx context.Context) error {
+	return fmt.Errorf("segment: no number of %q yet: %w", s.name, context.Cause(ctx))
+}
+
+// use sets dst to numbers at hand. If they are too few it takes none and returns the fetch that adds some.
+func (s *Sequence) use(dst []snowflake.ID) *fetch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	want := int64(len(dst))
+	if s.left < want {
+		return s.fetchMore(max(s.block, want-s.left))
+	}
+	s.left -= want
+	for i := range dst {
+		first := &s.blocks[0]
+		dst[i] = snowflake.ID(first.next)
+		if first.next++; first.next == first.end {
+			s.blocks = s.blocks[1:]
+		}
+	}
+	if s.left <= s.block/2 && time.Since(s.failed) > retryAfter {
+		s.fetchMore(s.block)
+	}
+	return nil
+}
+
+// fetchMore takes a block in the background, unless a fetch runs. The caller has the lock.
+func (s *Sequence) fetchMore(size int64) *fetch {
+	if s.fetch != nil || s.ctx.Err() != nil {
+		return s.fetch
+	}
+	f := &fetch{done: make(chan struct{})}
+	s.fetch = f
+	s.closed.Go(func() {
+		var b block
+		b, f.err = s.table.takeBlock(s.ctx, s.name, size)
+		s.mu.Lock()
+		if f.err == nil {
+			s.add(b)
+		} else {
+			s.failed = time.Now()
+		}
+		s.fetch = nil
+		s.mu.Unlock()
+		close(f.done)
+	})
+	return f
+}
+
+// add appends a block, which is above all others. The caller has the lock.
+func (s *Sequence) add(b block) {
+	s.blocks = append(s.blocks, b)
+	s.left += b.end - b.next
+}
+
+// Close ends the sequence: later calls, and those that wait, return ErrClosed. It returns when the UPDATE that may be
+// running has ended. What is left of the blocks is not issued. It always returns nil, also when it is repeated.
+func (s *Sequence) Close() error {
+	if s == nil || s.stop == nil {
+		return nil
+	}
+	s.mu.Lock()
+	s.stop() // under the lock, so that no fetch begins after the wait
+	s.mu.Unlock()
+	s.closed.Wait()
+	return nil
+}

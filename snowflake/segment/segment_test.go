@@ -1,0 +1,303 @@
+package segment_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/segment"
+)
+
+func dialectOf(t testdb.Target) sqllease.Dialect {
+	switch t.Name {
+	case "mariadb":
+		return sqllease.MySQL
+	case "postgres":
+		return sqllease.Postgres
+	}
+	return sqllease.SQLite
+}
+
+// opened is a sequence in a new table.
+func opened(t *testing.T, db sqllease.DB, dialect sqllease.Dialect, opts ...segment.Option) *segment.Sequence {
+	t.Helper()
+	if err := segment.Migrate(t.Context(), db, dialect); err != nil {
+		t.Fatal(err)
+	}
+	s, err := segment.Open(t.Context(), db, dialect, "invoices", opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // never fails
+	return s
+}
+
+func next(t *testing.T, s *segment.Sequence) snowflake.ID {
+	t.Helper()
+	n, err := s.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestNumbersBeginWithOneAndHaveNoGapsInAProcess(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		db := &counting{DB: target.Open(t)}
+		s := opened(t, db, dialectOf(target), segment.WithBlock(50))
+		want := snowflake.ID(1)
+		for i := range 200 {
+			batch := make([]snowflake.ID, 1+i%130) // some are longer than a block
+			if err := s.Fill(t.Context(), batch); err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range batch {
+				if n != want {
+					t.Fatalf("got %d, want %d", n, want)
+				}
+				want++
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if most := int64(want)/50 + 2; db.takes.Load() > most {
+			t.Errorf("%d numbers in blocks of 50 took %d blocks, at most %d are needed", want-1, db.takes.Load(), most)
+		}
+		other, err := segment.Open(t.Context(), db, dialectOf(target), "Invoices")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = other.Close() }() // never fails
+		if n := next(t, other); n != 1 {
+			t.Errorf("the first number of another name is %d", n)
+		}
+	})
+}
+
+func TestCallersAndProcessesShareNoNumber(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		db := target.Open(t)
+		var wg sync.WaitGroup
+		var seen sync.Map
+		for range 3 { // as three processes would
+			s := opened(t, db, dialectOf(target), segment.WithBlock(7))
+			for range 4 {
+				wg.Go(func() {
+					last := snowflake.ID(0)
+					for range 200 {
+						n, err := s.Next(t.Context())
+						if err != nil || n <= last {
+							t.Errorf("%d, %v, after %d", n, err, last)
+							return
+						}
+						if _, twice := seen.LoadOrStore(n, true); twice {
+							t.Errorf("%d came twice", n)
+						}
+						last = n
+					}
+				})
+			}
+		}
+		wg.Wait()
+	})
+}
+
+// counting counts the statements that take blocks, and fails if it is told to.
+type counting struct {
+	sqllease.DB
+	takes atomic.Int64
+	away  atomic.Bool
+}
+
+var errAway = errors.New("the database is away")
+
+func (c *counting) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if err := c.count(args); err != nil {
+		return nil, err
+	}
+	return c.DB.ExecContext(ctx, query, args...)
+}
+
+func (c *counting) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := c.count(args); err != nil {
+		return nil, err
+	}
+	return c.DB.QueryContext(ctx, query, args...)
+}
+
+func (c *counting) count(args []any) error {
+	if len(args) == 3 {
+		c.takes.Add(1)
+	}
+	if c.away.Load() {
+		return errAway
+	}
+	return nil
+}
+
+func TestADatabaseThatIsAwayIsNoticedWhenTheNumbersAreUsedUp(t *testing.T) {
+	target := testdb.SQLite(t)
+	db := &counting{DB: target.Open(t)}
+	s := opened(t, db, sqllease.SQLite, segment.WithBlock(100))
+	db.away.Store(true)
+	before := db.takes.Load()
+	for range 100 {
+		next(t, s)
+		time.Sleep(100 * time.Microsecond) // lets a fetch end
+	}
+	batch := make([]snowflake.ID, 10)
+	for range 3 {
+		if err := s.Fill(t.Context(), batch); !errors.Is(err, errAway) || batch[0] != 0 {
+			t.Errorf("Fill: %v, %v, want the database's error and nothing filled", err, batch[0])
+		}
+	}
+	if tried := db.takes.Load() - before; tried > 4 {
+		t.Errorf("a database that is away was asked %d times", tried)
+	}
+	db.away.Store(false)
+	if n := next(t, s); n != 101 {
+		t.Errorf("after it is back: %d, want 101", n)
+	}
+}
+
+// hanging never answers after the first block.
+type hanging struct{ counting }
+
+func (h *hanging) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if len(args) == 3 && h.takes.Load() > 0 {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return h.counting.QueryContext(ctx, query, args...)
+}
+
+func TestWaitsEndWithTheContextAndWithClose(t *testing.T) {
+	target := testdb.SQLite(t)
+	pool := target.Open(t)
+	if err := segment.Migrate(t.Context(), pool, sqllease.SQLite); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		db := &hanging{counting{DB: pool}}
+		s, err := segment.Open(t.Context(), db, sqllease.SQLite, "invoices", segment.WithBlock(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		next(t, s)
+		next(t, s)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		start := time.Now()
+		if _, err := s.Next(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
+			t.Errorf("Next: %v after %v", err, time.Since(start))
+		}
+		waiting := make(chan error)
+		go func() {
+			_, err := s.Next(t.Context())
+			waiting <- err
+		}()
+		synctest.Wait()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-waiting; !errors.Is(err, segment.ErrClosed) {
+			t.Errorf("a call that waits at Close: %v", err)
+		}
+		if _, err := s.Next(t.Context()); !errors.Is(err, segment.ErrClosed) {
+			t.Errorf("a call after Close: %v", err)
+		}
+	})
+}
+
+func TestASequenceEndsBeforeItsNumbersOverflow(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		db := target.Open(t)
+		s := opened(t, db, dialectOf(target), segment.WithBlock(10))
+		_ = s.Close()
+		if _, err := db.ExecContext(t.Context(), "UPDATE snowflake_segments SET next_number = 9223372036854775790"); err != nil {
+			t.Fatal(err)
+		}
+		s = opened(t, db, dialectOf(target), segment.WithBlock(10))
+		for last := snowflake.ID(0); ; {
+			n, err := s.Next(t.Context())
+			if errors.Is(err, segment.ErrExhausted) && last > math.MaxInt64-18 {
+				break
+			}
+			if err != nil || n <= last {
+				t.Fatalf("%d, %v, after %d", n, err, last)
+			}
+			last = n
+		}
+	})
+}
+
+func TestBadArgumentsAreRefused(t *testing.T) {
+	db := testdb.SQLite(t).Open(t)
+	for what, open := range map[string]func() error{
+		"nil db":     func() error { _, err := segment.Open(t.Context(), nil, sqllease.SQLite, "a"); return err },
+		"nil *DB":    func() error { _, err := segment.Open(t.Context(), (*sql.DB)(nil), sqllease.SQLite, "a"); return err },
+		"dialect":    func() error { _, err := segment.Open(t.Context(), db, "oracle", "a"); return err },
+		"no name":    func() error { _, err := segment.Open(t.Context(), db, sqllease.SQLite, ""); return err },
+		"nil option": func() error { _, err := segment.Open(t.Context(), db, sqllease.SQLite, "a", nil); return err },
+		"block": func() error {
+			_, err := segment.Open(t.Context(), db, sqllease.SQLite, "a", segment.WithBlock(0))
+			return err
+		},
+		"migrate": func() error { return segment.Migrate(t.Context(), db, "oracle") },
+	} {
+		if err := open(); !errors.Is(err, segment.ErrOption) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	s := opened(t, db, sqllease.SQLite)
+	if err := s.Fill(t.Context(), nil); !errors.Is(err, snowflake.ErrEmptyFill) {
+		t.Errorf("Fill of nothing: %v", err)
+	}
+	if _, err := new(segment.Sequence).Next(t.Context()); !errors.Is(err, segment.ErrClosed) {
+		t.Errorf("the zero Sequence: %v", err)
+	}
+}
+
+type invoice struct {
+	ID     snowflake.ID `gorm:"primaryKey;type:int"`
+	Number int64        `gorm:"snowflake:invoices"`
+}
+
+func TestGormFillsFieldsFromASequence(t *testing.T) {
+	target := testdb.SQLite(t)
+	pool := target.Open(t)
+	s := opened(t, pool, sqllease.SQLite)
+	gen, err := snowflake.New(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := gorm.Open(target.Dialector(), &gorm.Config{}, gormplugin.New(gen, gormplugin.WithNamed("invoices", s)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.AutoMigrate(&invoice{}); err != nil {
+		t.Fatal(err)
+	}
+	invoices := make([]invoice, 3)
+	if err := db.Create(&invoices).Error; err != nil {
+		t.Fatal(err)
+	}
+	for i, one := range invoices {
+		if one.Number != int64(i+1) {
+			t.Errorf("invoice %d has the number %d", i, one.Number)
+		}
+	}
+}

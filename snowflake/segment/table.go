@@ -1,0 +1,138 @@
+package segment
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+)
+
+// last is the greatest end of a block.
+const last = math.MaxInt64 - 1
+
+// table is the statements of a dialect. A row has the number at which the next block of its name begins.
+type table struct {
+	db           sqllease.DB
+	schema, take string
+	insert       string // MySQL: adds the row; elsewhere take does
+}
+
+const (
+	usable = "SELECT next_number FROM snowflake_segments WHERE 1 = 0"
+	create = "CREATE TABLE IF NOT EXISTS snowflake_segments (\n\tname "
+	upsert = `INSERT INTO snowflake_segments AS s (name, next_number) VALUES (?1, 1 + CAST(?2 AS bigint))
+ON CONFLICT (name) DO UPDATE SET next_number = s.next_number + ?2 WHERE s.next_number <= ?3 RETURNING next_number`
+)
+
+var tables = map[sqllease.Dialect]table{
+	sqllease.SQLite:   {schema: create + "text PRIMARY KEY,\n\tnext_number bigint NOT NULL\n)", take: upsert},
+	sqllease.Postgres: {schema: create + "text PRIMARY KEY,\n\tnext_number bigint NOT NULL\n)", take: strings.ReplaceAll(upsert, "?", "$")},
+	sqllease.MySQL: {
+		// VARBINARY is compared byte by byte, and MyISAM survives no crash.
+		schema: create + "VARBINARY(100) PRIMARY KEY,\n\tnext_number BIGINT NOT NULL\n) ENGINE=InnoDB",
+		insert: "INSERT IGNORE INTO snowflake_segments (name, next_number) VALUES (?, 1)",
+		// LAST_INSERT_ID(x) is x, and also the insert ID in the reply to the statement:
+		// https://dev.mysql.com/doc/refman/8.4/en/information-functions.html#function_last-insert-id
+		take: `UPDATE snowflake_segments SET next_number = LAST_INSERT_ID(next_number + ?)
+WHERE next_number <= ? AND name = ?`,
+	},
+}
+
+func tableOf(db sqllease.DB, dialect sqllease.Dialect) (table, error) {
+	if v := reflect.ValueOf(db); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return table{}, fmt.Errorf("%w: the database is nil: %T", ErrOption, db)
+	}
+	t, ok := tables[dialect]
+	if !ok {
+		return table{}, fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", ErrOption, string(dialect))
+	}
+	t.db = db
+	return t, nil
+}
+
+// Schema returns the statement with which Migrate creates the table snowflake_segments, for migrations of your own; ""
+// for an unknown dialect. Rows must not be deleted or changed: numbers would repeat. To begin above 1, insert the row
+// (name, first number) before the first Open.
+func Schema(dialect sqllease.Dialect) string { return tables[dialect].schema }
+
+// Migrate creates the table if it does not exist. It may run at the same time in any number of processes, and needs no
+// right to create tables if the table exists. It returns ErrOption, and the errors of the database.
+func Migrate(ctx context.Context, db sqllease.DB, dialect sqllease.Dialect) error {
+	t, err := tableOf(db, dialect)
+	if err != nil {
+		return err
+	}
+	if _, err := t.number(ctx, usable); errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	// IF NOT EXISTS is no lock: on PostgreSQL the slower of two at the same time gets a unique violation of the
+	// catalogue, and finds the table afterwards.
+	_, created := db.ExecContext(ctx, t.schema)
+	if _, err := t.number(ctx, usable); !errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("segment: create the table snowflake_segments: %w", errors.Join(created, err))
+	}
+	return nil
+}
+
+// number returns the number that a statement returns, or sql.ErrNoRows.
+func (t table) number(ctx context.Context, text string, args ...any) (n int64, err error) {
+	rows, err := t.db.QueryContext(ctx, text, args...)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	if !rows.Next() {
+		return 0, errors.Join(rows.Err(), sql.ErrNoRows)
+	}
+	return n, errors.Join(rows.Scan(&n), rows.Err())
+}
+
+// prepare adds the row of a name if take does not.
+func (t table) prepare(ctx context.Context, name string) error {
+	if t.insert == "" {
+		return nil
+	}
+	on, err := t.number(ctx, "SELECT @@autocommit")
+	if err == nil && on == 0 {
+		return fmt.Errorf("%w: the connections have autocommit = 0, so no block would be committed", ErrOption)
+	}
+	if err == nil {
+		_, err = t.db.ExecContext(ctx, t.insert, name)
+	}
+	return err
+}
+
+// takeBlock takes a block of a size. It is one statement, which commits by itself.
+func (t table) takeBlock(ctx context.Context, name string, size int64) (block, error) {
+	end, err := t.end(ctx, name, size)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return block{}, fmt.Errorf("%w: a block of %d for %q would end above %d", ErrExhausted, size, name, int64(last))
+	case err != nil:
+		return block{}, fmt.Errorf("segment: take %d numbers of %q: %w", size, name, err)
+	case end <= size:
+		return block{}, fmt.Errorf("%w: the block of %q ends at %d: the row was changed, or the server ignores LAST_INSERT_ID(x)",
+			ErrOption, name, end)
+	}
+	return block{end - size, end}, nil
+}
+
+// end returns the number after a new block, or sql.ErrNoRows if there is no room for it.
+func (t table) end(ctx context.Context, name string, size int64) (int64, error) {
+	if t.insert == "" {
+		return t.number(ctx, t.take, name, size, last-size)
+	}
+	result, err := t.db.ExecContext(ctx, t.take, size, last-size, name)
+	if err != nil {
+		return 0, err
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return 0, errors.Join(err, sql.ErrNoRows)
+	}
+	return result.LastInsertId()
+}
