@@ -38,12 +38,16 @@ func TestCleanupRemovesOnlyWhatWasLeft(t *testing.T) {
 				exec1(t, e, fmt.Sprintf("CREATE TABLE %s.%s (id INT PRIMARY KEY) COMMENT='%s'", name, OwnerTable, comment))
 			}
 		}
-		left, silent, alive, elsewhere, other := newPlace(), newPlace(), newPlace(), newPlace(), newPlace()+"_precious"
+		left, silent, alive, elsewhere, busy, other := newPlace(), newPlace(), newPlace(), newPlace(), newPlace(), newPlace()+"_precious"
 		mk(left, dead)
 		mk(silent, "")
 		mk(alive, commentOf(os.Getpid(), host))
 		mk(elsewhere, commentOf(deadProcess(t), "another-"+host))
 		mk(other, dead)
+		mk(busy, dead)
+		enter := map[string]string{"postgres": "SET application_name = '" + busy + "'", "mariadb": "USE " + busy}[e.Name()]
+		_, err := conn(t, e).ExecContext(t.Context(), enter)
+		must(t, err)
 		removed, kept, err := Cleanup(t.Context(), e.Name(), config(t, e.Name()))
 		must(t, err)
 		for i := range removed {
@@ -52,7 +56,7 @@ func TestCleanupRemovesOnlyWhatWasLeft(t *testing.T) {
 		if !slices.Contains(removed, left) || exists(t, e.Name(), left) {
 			t.Errorf("%s is still there; removed: %v, kept: %v", left, removed, kept)
 		}
-		for _, name := range []string{silent, alive, elsewhere, other, place(e)} {
+		for _, name := range []string{silent, alive, elsewhere, busy, other, place(e)} {
 			if slices.Contains(removed, name) || !exists(t, e.Name(), name) {
 				t.Errorf("%s was removed", name)
 			}

@@ -133,6 +133,7 @@ func TestUsageCountsOtherConnections(t *testing.T) {
 	e := open(t, "postgres")
 	fill(t, e, accounts("t", find(t, "explicit")), 3000)
 	must(t, e.Settle(t.Context(), "t"))
+	pages := trees(t, e, "t")[0].Bytes / 8192
 	before := usage(t, e)
 	held := []*sql.Conn{conn(t, e), conn(t, e), conn(t, e)}
 	for _, c := range held {
@@ -143,7 +144,6 @@ func TestUsageCountsOtherConnections(t *testing.T) {
 	for _, c := range held {
 		must(t, c.Close())
 	}
-	pages := trees(t, e, "t")[0].Bytes / 8192
 	if got := usage(t, e).Since(before).Hits; got < 30*pages {
 		t.Errorf("%d hits, want %d for 30 times %d pages", got, 30*pages, pages)
 	}
