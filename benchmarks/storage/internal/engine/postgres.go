@@ -33,7 +33,7 @@ func newPostgres(name, dsn string) (server, error) {
 	if err != nil {
 		// Without the driver's message, which may repeat parts of the password.
 		return nil, errors.New("PostgreSQL: the DSN is not understood; it looks like postgres://user:password@host:5432/database " +
-			"or host=... user=... dbname=...")
+			"or host=HOST user=USER dbname=DATABASE")
 	}
 	address := net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
 	if strings.HasPrefix(config.Host, "/") {
