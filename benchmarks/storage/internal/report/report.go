@@ -3,7 +3,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -34,18 +33,22 @@ func New(env measure.Environment, records []measure.Record, baseline string) Rep
 		}
 	}
 	var measured []measure.Record
+	var noted [][2]string // a scenario on an engine, and the note
+	kinds := map[[2]string][]string{}
 	for _, one := range records {
 		if len(one.Values) > 0 {
 			measured = append(measured, one)
 		}
-		if one.Note == "" {
-			continue
+		note, title := [2]string{r.title(one.Engine) + ", " + one.Scenario, one.Note}, kindTitle(one.Kind)
+		if one.Note != "" && !slices.Contains(noted, note) {
+			noted = append(noted, note)
 		}
-		note := fmt.Sprintf("%s, %s, %s, %s: %s",
-			r.title(one.Engine), one.Scenario, caseText(one.Params), kindTitle(one.Kind), one.Note)
-		if !slices.Contains(r.Notes, note) {
-			r.Notes = append(r.Notes, note)
+		if !slices.Contains(kinds[note], title) {
+			kinds[note] = append(kinds[note], title)
 		}
+	}
+	for _, note := range noted {
+		r.Notes = append(r.Notes, note[0]+", "+strings.Join(kinds[note], ", ")+": "+note[1])
 	}
 	for _, name := range slices.Sorted(maps.Keys(env.Notes)) {
 		for _, note := range env.Notes[name] {

@@ -58,7 +58,8 @@ func (r Report) say(s sentence, engine string) (string, bool) {
 		}
 		if name, ok := strings.CutPrefix(part[0], "#"); ok {
 			g, found := r.groupOf(engine, from)
-			complete = complete && found
+			own, _ := r.groupOf(engine, s.from)
+			complete = complete && found && (from == s.from || g.Params.Get(name) != own.Params.Get(name))
 			return number(parse(g.Params.Get(name)), 0)
 		}
 		f, ok := r.figure(engine, from, part[0], part[1])
