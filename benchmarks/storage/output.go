@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,11 +19,15 @@ func (s settings) write(r report.Report, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(s.out + s.report); err == nil && info.IsDir() { // at most one is set; -report may be a file
-		if err := r.WriteFolder(s.out + s.report); err != nil {
+	folder := s.out
+	if info, err := os.Stat(s.report); err == nil && info.IsDir() && folder == "" { // -report may be a file, or several
+		folder = s.report
+	}
+	if folder != "" {
+		if err := errors.Join(os.MkdirAll(folder, 0o755), r.WriteFolder(folder)); err != nil {
 			return err
 		}
-		fmt.Fprintf(progress, "The report is %s.\n", filepath.Join(s.out+s.report, "index.html"))
+		fmt.Fprintf(progress, "The report is %s.\n", filepath.Join(folder, "index.html"))
 	}
 	if s.docs != "" {
 		if err := r.WriteDocs(s.docs); err != nil {
@@ -45,11 +50,19 @@ func read(flag, path string) (measure.Data, error) {
 	return data, err
 }
 
-// render writes the report of a folder again, without measuring.
+// render writes the report of one or more folders again, without measuring.
 func (s settings) render(out, progress io.Writer) error {
-	data, err := read("report", s.report)
+	var list []measure.Data
+	for _, path := range split(s.report) {
+		one, err := read("report", path)
+		if err != nil {
+			return err
+		}
+		list = append(list, one)
+	}
+	data, err := measure.Merge(list...)
 	if err != nil {
-		return err
+		return fmt.Errorf("-report: %w", err)
 	}
 	baseline := data.Environment.Baseline
 	if baseline == "" || s.baselineSet {

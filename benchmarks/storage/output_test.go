@@ -144,7 +144,7 @@ func TestFormatsAndBadInput(t *testing.T) {
 		{"-advise", "-rate", "many"},
 	}
 	for _, line := range []string{
-		"-report a -out b", "-nothing", "argument", "-format xml", "-rows 0", "-rows many", "-rows 9000000000000000000", "-rounds 0",
+		"-nothing", "argument", "-format xml", "-rows 0", "-rows many", "-rows 9000000000000000000", "-rounds 0",
 		"-batch 8001", "-batch 0", "-keys nokey", "-keys ,", "-db nodb", "-db ,", "-scenario none", "-baseline none",
 		"-baseline autoincrement -db sqlite,postgres", "-db postgres -keys autoincrement", "-db sqlite,postgres -keys autoincrement",
 	} {

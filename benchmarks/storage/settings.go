@@ -25,7 +25,8 @@ indexes, and the speed of inserting, finding, changing and deleting rows.
 	go run ./storage -keys snowflake,uuidv4 -scenario load -rows 1000000
 	go run ./storage -out report                      also writes report/index.html, RESULTS.md, results.txt, summary.csv,
 	                                                  summary.json; after Ctrl-C run the same command again to continue
-	go run ./storage -report report                   writes them again without measuring
+	go run ./storage -report report                   writes them again without measuring; -report a,b -out c
+	                                                  makes one report of two
 	go run ./storage -report report -docs docs        also writes bytes.svg, rate.svg and table.md for a README
 	go run ./storage -compare old new                 what differs between two folders, or .txt or .txt.gz files
 	go run ./storage -advise -h                       predicts density and fill factor
@@ -175,7 +176,8 @@ func (s *settings) define(flags *flag.FlagSet) {
 	flags.BoolVar(&s.config.Durable, "durable", false, "flush each commit to the disk")
 	flags.Uint64Var(&s.options.Seed, "seed", 1, "seed of the random numbers")
 	flags.StringVar(&s.out, "out", "", "`folder` for the report; an existing one is resumed, with the same settings")
-	flags.StringVar(&s.report, "report", "", "`folder` of a report to write again, without measuring, or a .txt or .txt.gz file to print")
+	flags.StringVar(&s.report, "report", "", "`folder` of a report to write again, without measuring; several folders, .txt and\n"+
+		".txt.gz files make one report, which -out names the folder of")
 	flags.StringVar(&s.docs, "docs", "", "`folder` for the charts and the table of a README")
 	flags.StringVar(&s.old, "compare", "", "two `folders` to compare, without measuring")
 	flags.BoolVar(&s.all, "all", false, "with -compare: also what does not differ")
@@ -190,8 +192,6 @@ func (s *settings) check(rest []string) error {
 	switch {
 	case len(rest) > 0:
 		return fmt.Errorf("unknown argument %q; see -h", rest[0])
-	case s.report != "" && s.out != "":
-		return errors.New("-report: -out cannot be combined with it, because it measures nothing")
 	case s.old != "" && s.new == "":
 		return errors.New("-compare: a second folder is missing: -compare OLD NEW")
 	case s.report != "" || s.old != "" || s.cleanup:

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"net"
 	"strconv"
 	"sync/atomic"
@@ -42,8 +43,9 @@ func (e *postgres) Replication(ctx context.Context) (*pgconn.PgConn, error) {
 	config := e.config.Config.Copy()
 	config.RuntimeParams["replication"] = "true"
 	conn, err := pgconn.ConnectConfig(ctx, config)
-	if refused(err) {
-		err = Unsupported("the server sends its log to no replica: %w", err)
+	var refusal *pgconn.PgError
+	if errors.As(err, &refusal) {
+		err = Unsupported("the server sends its log to no replica: %s", refusal.Message)
 	}
 	return conn, err
 }

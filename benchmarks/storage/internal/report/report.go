@@ -39,7 +39,7 @@ func New(env measure.Environment, records []measure.Record, baseline string) Rep
 		if len(one.Values) > 0 {
 			measured = append(measured, one)
 		}
-		note, title := [2]string{r.title(one.Engine) + ", " + one.Scenario, one.Note}, kindTitle(one.Kind)
+		note, title := [2]string{r.title(one.Engine) + ", " + one.Scenario, shortNote(one.Note)}, kindTitle(one.Kind)
 		if one.Note != "" && !slices.Contains(noted, note) {
 			noted = append(noted, note)
 		}
@@ -52,10 +52,13 @@ func New(env measure.Environment, records []measure.Record, baseline string) Rep
 	}
 	for _, name := range slices.Sorted(maps.Keys(env.Notes)) {
 		for _, note := range env.Notes[name] {
-			if name == machine { // a warning of its own
-				continue
+			switch name {
+			case machine: // a warning of its own
+			case "": // of no database
+				r.Notes = append(r.Notes, note)
+			default:
+				r.Notes = append(r.Notes, r.title(name)+": "+note)
 			}
-			r.Notes = append(r.Notes, r.title(name)+": "+note)
 		}
 	}
 	for _, k := range key.Kinds() {
@@ -161,6 +164,15 @@ func (r Report) group(engine, scenario, where string) (measure.Group, bool) {
 		}
 	}
 	return best, best.Kinds != nil
+}
+
+// shortNote returns the beginning of a note, which may contain a server's long answer.
+func shortNote(note string) string {
+	const most = 160
+	if runes := []rune(note); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return note
 }
 
 // kindTitle returns the title of a kind of key.

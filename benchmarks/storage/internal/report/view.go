@@ -18,20 +18,23 @@ type view struct {
 }
 
 var views = map[string]view{
-	"load":       {draw: []string{"bytes_table", "rate"}, compare: []string{"bytes_primary|bytes_table *", "rate *"}},
-	"clients":    {draw: []string{"bytes_table *", "rate *"}, compare: []string{"bytes_primary|bytes_table *", "rate *"}},
-	"children":   {draw: []string{"bytes_table", "rate *"}, compare: []string{"bytes_secondary|bytes_table", "rate *"}},
-	"commit":     {draw: []string{"p50 *"}},
-	"arrival":    {draw: []string{"density fill=90"}, cases: true},
-	"read":       {draw: []string{"lookup", "join", "range_key", "pages_key"}},
-	"graph":      {draw: []string{"time delay=1ms"}},
-	"retention":  {draw: []string{"vacuum|time", "log", "freed_share"}, compare: []string{"time", "vacuum", "log"}},
-	"gorm":       {draw: []string{"bytes_table", "rate *"}},
-	"grow":       {draw: []string{"rate", "reads|written"}, compare: []string{"rate"}, lines: true},
-	"update":     {draw: []string{"log *"}},
-	"mixed":      {draw: []string{"operations", "p99"}},
-	"change":     {draw: []string{"bytes_primary|bytes_table", "bytes_added"}, compare: []string{"bytes_added"}},
-	"maintain":   {draw: []string{"bytes_table", "rebuilt_table", "rebuilt_later", "dump_gzip"}},
+	"load":      {draw: []string{"bytes_table", "rate"}, compare: []string{"bytes_primary|bytes_table *", "rate *"}},
+	"clients":   {draw: []string{"bytes_table *", "rate *"}, compare: []string{"bytes_primary|bytes_table *", "rate *"}},
+	"children":  {draw: []string{"bytes_table", "rate *"}, compare: []string{"bytes_secondary|bytes_table", "rate *"}},
+	"commit":    {draw: []string{"p50 *"}},
+	"arrival":   {draw: []string{"density fill=90"}, cases: true},
+	"read":      {draw: []string{"lookup", "join", "range_key", "pages_key"}},
+	"graph":     {draw: []string{"time delay=1ms"}},
+	"retention": {draw: []string{"vacuum|time", "log", "freed_share"}, compare: []string{"time", "vacuum", "log"}},
+	"gorm":      {draw: []string{"bytes_table", "rate *"}},
+	"grow":      {draw: []string{"rate", "reads|written"}, compare: []string{"rate"}, lines: true},
+	"update":    {draw: []string{"log *"}},
+	"mixed":     {draw: []string{"operations", "p99"}},
+	"change":    {draw: []string{"bytes_primary|bytes_table", "bytes_added"}, compare: []string{"bytes_added"}},
+	"maintain": {
+		draw:    []string{"bytes_table", "rebuilt_table", "rebuilt_later", "dump_gzip"},
+		compare: []string{"rebuilt_later", "dump_gzip"},
+	},
 	"ranges":     {draw: []string{"pages *", "remove *"}, compare: []string{"pages by=key", "remove by=key"}, cases: true},
 	"replica":    {draw: []string{"replica", "log"}, compare: []string{"replica"}},
 	"serverkeys": {draw: []string{"bytes_primary", "rate"}},
@@ -57,9 +60,11 @@ func (r Report) find(groups []measure.Group, entry string) ([]measure.Group, str
 	names, where, _ := strings.Cut(entry, " ")
 	var metric string
 	for name := range strings.SplitSeq(names, "|") {
-		has := func(g measure.Group) bool {
+		has := func(g measure.Group) bool { // the baseline has it: SQLite has an index of the key for some kinds only
 			return slices.ContainsFunc(g.Metrics, func(m measure.Metric) bool {
-				return m.Name == name || strings.HasPrefix(m.Name, name+"@")
+				base, _, _ := strings.Cut(m.Name, "@")
+				_, ok := g.Figure(r.Baseline, m.Name)
+				return base == name && (ok || !slices.Contains(g.Kinds, r.Baseline))
 			})
 		}
 		if metric == "" && slices.ContainsFunc(groups, has) {
@@ -334,7 +339,7 @@ func (r Report) compare(g measure.Group, metric string) (comparison, bool) {
 	for i, kind := range compared {
 		c, _ := r.cell(g, kind, metric)
 		c.Head, c.Rule = kindTitle(kind), family(kind)
-		any = any || c.Ratio != ""
+		any = any || c.Figure.Verdict != measure.Unknown && c.Figure.Verdict != measure.Few
 		one.Cells = append(one.Cells, c)
 		if i == 0 {
 			switch c.Figure.Verdict { // what is not known is last

@@ -32,7 +32,7 @@ func runRetention(ctx context.Context, b *Bench) (map[string]float64, error) {
 		column = "created_at"
 		table.Indexes = [][]string{{column}}
 	} else if !b.inTimeOrder() {
-		return nil, engine.Unsupported("%s: the keys do not rise with time, so they do not tell which rows are old", b.Kind.Title)
+		return nil, engine.Unsupported("the keys do not rise with time, so they do not tell which rows are old")
 	}
 	if _, err := b.fill(ctx, table, rows, nil); err != nil {
 		return nil, err
