@@ -45,7 +45,10 @@ func (l Layout) Range(from, to time.Time) (lo, hi ID, err error) {
 type Range struct{ Lo, Hi ID }
 
 // maxRanges is the most ranges that Ranges returns. A query with more is slower than one by an index on the time.
-const maxRanges = 256
+const (
+	maxRangeBits = 8
+	maxRanges    = 1 << maxRangeBits
+)
 
 // Ranges is Range for a layout whose time is not the highest field: one range for each value of what stands above it,
 // in ascending order. A shard above the time, which spreads inserts over the ranges of TiDB or CockroachDB, has 16
@@ -58,7 +61,7 @@ func (l Layout) Ranges(from, to time.Time) ([]Range, error) {
 		return nil, errZeroLayout
 	}
 	above := l.time.shift + l.time.width
-	if l.bits-above > 62 || 1<<(l.bits-above) > maxRanges {
+	if l.bits-above > maxRangeBits {
 		return nil, fmt.Errorf("%w: the %d bits above it have more than %d values; the fields are %s", ErrFieldOrder,
 			l.bits-above, maxRanges, l.names)
 	}

@@ -172,9 +172,11 @@ func TestRangesOfTheHighestValueEndAtTheGreatestNumber(t *testing.T) {
 			t.Errorf("%d to %d is in no range", ranges[i].Hi, r.Lo)
 		}
 	}
-	many := snowflake.MustLayout(epoch2025, time.Millisecond, fields("shard", 9, "time", 41, "sequence", 12)...)
-	if _, err := many.Ranges(epoch2025, epoch2025); !errors.Is(err, snowflake.ErrFieldOrder) || !strings.Contains(err.Error(), "256") {
-		t.Errorf("512 ranges: %v", err)
+	for _, bits := range []int{9, 31, 32, 40} { // an int may have 32
+		many := snowflake.MustLayout(epoch2025, time.Millisecond, fields("shard", bits, "time", 10, "sequence", 12)...)
+		if _, err := many.Ranges(epoch2025, epoch2025); !errors.Is(err, snowflake.ErrFieldOrder) || !strings.Contains(err.Error(), "256") {
+			t.Errorf("ranges of %d bits: %v", bits, err)
+		}
 	}
 	if _, err := l.Ranges(epoch2025.Add(1), epoch2025); !errors.Is(err, snowflake.ErrInvalidRange) {
 		t.Errorf("ranges that end before they begin: %v", err)

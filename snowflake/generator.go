@@ -24,8 +24,9 @@ import (
 //     the sequence last except for the worker, as all presets have, and if With does not set different values.
 //   - The clock is monotonic, so steps back of the wall clock, corrections by NTP and leap seconds do not change the
 //     order of IDs and let no call wait. After a step back by more than 10 ms the generator's clock runs 5 ms slower for
-//     each second of use until it agrees with the wall clock; Stats reports the drift. Steps forward are followed within
-//     a second of use, for example after a laptop was suspended.
+//     each second of use until it agrees with the wall clock; Stats reports the drift. It needs half of the lead for
+//     that, or without a lead, ticks that are not used. Steps forward are followed within a second of use, for example
+//     after a laptop was suspended.
 //   - When the sequence of a tick is used up, it carries into the next tick, so the generator leads the clock by at
 //     most the lead (WithLead). A call that would lead further takes its ID first and then sleeps until it is due. If
 //     waiting calls have taken the IDs of a second already, it waits for its turn. Waiting calls of one lead are

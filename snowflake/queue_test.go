@@ -154,3 +154,35 @@ func TestAQueueBehindALongLeadEndsWithItsLease(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// A closed lease has no time at which a call behind a queue would get its IDs.
+func TestACallBehindAQueueOfAClosedLeaseIsNeverDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := snowflake.NewLessee(0, nil, since1999(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tick, err := l.Tick()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Move(0, tick, tick+100_000); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for range 200 { // 2.2 s
+			wg.Go(func() {
+				var due *snowflake.DueError
+				err := l.Generator().Fill(ctx, make([]snowflake.ID, 45_056))
+				if errors.As(err, &due) && due.In > 3*time.Second {
+					t.Errorf("%v", err)
+				}
+			})
+		}
+		synctest.Wait()
+		l.Close(nil)
+		cancel()
+		wg.Wait()
+	})
+}

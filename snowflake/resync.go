@@ -2,9 +2,10 @@ package snowflake
 
 import "time"
 
-// catchUpShare is the share of the time by which the clock of a generator is slowed down after a step back of the wall
-// clock: 5 ms a second.
-const catchUpShare = 200
+// catchUpStep is by how much the clock of a generator is set back at most at a resync, after a step back of the wall
+// clock. A call that has read the clock before takes an ID by the old time, which the calls after it must not wait for:
+// it is therefore half the default lead, also after an hour without a call.
+const catchUpStep = 5 * time.Millisecond
 
 // read reads the clock and compares it with the wall clock when that is due.
 func (c *core) read() (nanos, error) {
@@ -43,7 +44,7 @@ func (c *core) resync(now nanos) (nanos, error) {
 	drift := wall.Sub(c.wall(now))
 	switch {
 	case drift <= stepTolerance, c.trust != nil && !c.trust(wall):
-		if slower := c.catchUp(drift, now, due); slower > 0 && c.offset.CompareAndSwap(offset, offset-int64(slower)) {
+		if slower := c.catchUp(drift, now); slower > 0 && c.offset.CompareAndSwap(offset, offset-int64(slower)) {
 			now -= nanos(slower)
 			drift += slower
 			c.syncAt.Store(now + resyncEvery)
@@ -64,12 +65,12 @@ func (c *core) resync(now nanos) (nanos, error) {
 	return now, nil
 }
 
-// catchUp returns by how much the clock is to be set back at a resync that was due at a time, after the wall clock was
-// stepped back by more than stepTolerance and until both agree. A smaller difference may be an error of readBoth.
+// catchUp returns by how much the clock is to be set back at a resync, after the wall clock was stepped back by more
+// than stepTolerance and until both agree. A smaller difference may be an error of readBoth.
 //
-// IDs that were taken before stay ahead of the clock by at most half the lead, so that a call with few IDs does not
-// wait for the clock.
-func (c *core) catchUp(drift time.Duration, now, due nanos) time.Duration {
+// IDs that were taken before stay ahead of the clock by at most half the lead, rounded up to ticks, and half of a
+// tick's IDs are left, so that a call with few IDs does not wait for the clock.
+func (c *core) catchUp(drift time.Duration, now nanos) time.Duration {
 	if drift >= 0 {
 		c.catching.Store(false)
 	} else if drift < -stepTolerance {
@@ -79,7 +80,6 @@ func (c *core) catchUp(drift time.Duration, now, due nanos) time.Duration {
 	if !c.catching.Load() || last == frozen {
 		return 0
 	}
-	passed := time.Duration(now-due) + time.Duration(resyncEvery)
-	free := -c.untilDue(c.lead/2, now, last+c.mask+1)
-	return min(-drift, passed/catchUpShare, free)
+	free := -c.untilDue((c.lead+1)/2, now, last+c.mask/2+1)
+	return min(-drift, catchUpStep, free)
 }

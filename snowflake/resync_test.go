@@ -244,3 +244,61 @@ func TestABusyGeneratorDoesNotCatchUp(t *testing.T) {
 		t.Errorf("slept %v, want at most %v; %+v", slept, want, g.Stats())
 	}
 }
+
+// A call that has read the clock before it was set back takes an ID by the old time. The next call does not wait for it.
+func TestACallBesideASlowerClockMakesNoOtherCallWait(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	read, taken := make(chan bool), make(chan error)
+	var g *snowflake.Generator
+	calls := 0
+	g = mustNew(t, 1, snowflake.WithClock(clock), snowflake.WithRandom(func(uint64) uint64 {
+		switch calls++; calls {
+		case 2: // the other call is about to take its ID
+			read <- true
+			<-read
+		case 3: // the clock was set back
+			read <- true
+			if err := <-taken; err != nil {
+				t.Error(err)
+			}
+		}
+		return 0
+	}))
+	clock.Advance(time.Second)
+	if _, err := g.Next(); err != nil {
+		t.Fatal(err)
+	}
+	clock.Step(-20 * time.Second)
+	clock.Advance(time.Hour)
+	clock.onNow = func() {
+		clock.onNow = nil
+		go func() {
+			_, err := g.Next()
+			taken <- err
+		}()
+		<-read
+	}
+	if _, err := g.Next(); err != nil {
+		t.Fatal(err)
+	}
+	if slept, _ := clock.Slept(); slept > 0 || calls != 3 {
+		t.Errorf("a call waited for %v, %d calls", slept, calls)
+	}
+}
+
+// The sonyflake layout has a lead of one tick, half of which is none, and each of its ticks has IDs here.
+func TestALeadOfOneTickIsEnoughToCatchUpInUse(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	g := mustNew(t, 1, snowflake.WithLayout(preset("sonyflake")), snowflake.WithClock(clock))
+	clock.Advance(time.Second)
+	clock.Step(-time.Second)
+	for range 300_000 { // 300 s
+		clock.Advance(time.Millisecond)
+		if _, err := g.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if slept, _ := clock.Slept(); slept > 0 || g.Stats().Drift != 0 {
+		t.Errorf("slept %v, %+v", slept, g.Stats())
+	}
+}

@@ -47,15 +47,16 @@ func (c *core) checkDeadline(ctx context.Context, lead ticks, now nanos, s state
 		return nil
 	}
 	wait := c.untilDue(lead, now, s)
-	if time.Until(deadline) >= wait {
+	if wait <= 0 || time.Until(deadline) >= wait {
 		return nil
 	}
 	return &DueError{In: wait, err: context.DeadlineExceeded}
 }
 
-// notDue adds the time until the state is due to the error of a wait that ctx has ended.
+// notDue adds the time until the state is due to the error of a wait that ctx has ended. A state at or above frozen is
+// that of a core that issues nothing more.
 func (c *core) notDue(ctx context.Context, lead ticks, s state, err error) error {
-	if ctx.Err() == nil || s == frozen {
+	if !errors.Is(err, ctx.Err()) || s >= frozen {
 		return err
 	}
 	if wait := c.untilDue(lead, c.now(), s); wait > 0 {

@@ -44,7 +44,7 @@ func (l *Lease) observe(now, before time.Time) {
 // long time. tick is what the generator's clock showed before the acquisition, gap its clockGap.
 func (l *Lease) checkClocks(grant Grant, tick int64, gap time.Duration) error {
 	if l.running() {
-		return nil // a generator that has started keeps its clock, which does not step back
+		return nil // a generator that has started keeps its clock, which only slows down
 	}
 	// The skew is 0 if the store has no clock of its own: its clock is then that of the lease.
 	if skew := l.skew + gap; skew.Abs() > l.cfg.maxSkew {

@@ -12,7 +12,13 @@
 // No number is issued twice, however many processes and goroutines there are and whenever they are killed. This depends
 // on the table alone: a database that forgets a committed UPDATE, as after a restore from a backup, a failover to a
 // replica that lags behind, or a crash with synchronous_commit = off, repeats the numbers of the lost blocks. A lease is
-// protected from that by its clock; numbers without a time cannot be.
+// protected from that by its clock; numbers without a time cannot be. A process that gets a block below its last one
+// returns an error instead.
+//
+// The UPDATE needs a connection of its own. It gets none with SetMaxOpenConns(1) or when all connections are in
+// transactions that wait for numbers, and on SQLite no lock from a transaction that has written. It then fails after ten
+// seconds or SQLite's busy timeout. Take the numbers before the transaction, or make blocks twice as long as what
+// transactions take. GORM begins one for each Create.
 //
 // There are gaps: what a process has not issued of its block when it ends is lost. Numbers of one process ascend; those
 // of two processes alternate between blocks.
@@ -47,6 +53,7 @@ const (
 	defaultBlock = 1000
 	maxBlock     = 1 << 31
 	retryAfter   = time.Second // for a block that is not needed yet
+	fetchTimeout = 10 * time.Second
 )
 
 // Option is a setting of [Open]. A nil Option is an error that matches ErrOption.
@@ -62,8 +69,8 @@ func (b blockSize) apply(s *Sequence) error {
 	return nil
 }
 
-// WithBlock sets how many numbers an UPDATE takes, 1 to 2^31. Defaults to 1000. A process that ends loses at most one
-// and a half blocks.
+// WithBlock sets how many numbers an UPDATE takes, 1 to 2^31. Defaults to 1000. A process that ends loses at most two
+// blocks, and more if a Fill is longer than a block.
 func WithBlock(size int64) Option { return blockSize(size) }
 
 // Sequence issues the numbers of one name. Its methods are safe for concurrent use. Make it with Open; the zero Sequence
@@ -80,6 +87,7 @@ type Sequence struct {
 	mu     sync.Mutex
 	blocks []block   // in ascending order, none of them empty
 	left   int64     // numbers in the blocks
+	end    int64     // of the last block, also if it is used up
 	fetch  *fetch    // nil if none runs
 	failed time.Time // when a fetch failed last
 }
@@ -87,7 +95,7 @@ type Sequence struct {
 // block is the numbers next to end-1.
 type block struct{ next, end int64 }
 
-// fetch is an UPDATE that runs in the background.
+// fetch is an UPDATE that runs in the background, for at most fetchTimeout: a connection that has died does not answer.
 type fetch struct {
 	done chan struct{}
 	err  error // when done is closed
@@ -125,8 +133,7 @@ func Open(ctx context.Context, db sqllease.DB, dialect sqllease.Dialect, name st
 		return nil, err
 	}
 	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.add(first)
-	return s, nil
+	return s, s.add(first)
 }
 
 // Next returns the next number. It waits for the database only if the numbers at hand are used up, until ctx is done.
@@ -141,8 +148,8 @@ func (s *Sequence) Next(ctx context.Context) (snowflake.ID, error) {
 // wait for a block at the same time have no order.
 //
 // It returns snowflake.ErrEmptyFill for a slice without elements, ErrClosed, ErrExhausted, the error of ctx, and that of
-// the UPDATE if the numbers at hand are too few; the next call tries again. On an error dst is unchanged and no number is
-// lost.
+// the UPDATE if the numbers at hand are too few; the next call tries again. On an error dst is unchanged; the numbers
+// at hand stay.
 func (s *Sequence) Fill(ctx context.Context, dst []snowflake.ID) error {
 	if s == nil || s.stop == nil {
 		return ErrClosed
@@ -173,7 +180,11 @@ func (s *Sequence) Fill(ctx context.Context, dst []snowflake.ID) error {
 }
 
 func (s *Sequence) notYet(ctx context.Context) error {
-	return fmt.Errorf("segment: no number of %q yet: %w", s.name, context.Cause(ctx))
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return fmt.Errorf("segment: no number of %q yet: %w", s.name, cause)
+	}
+	return fmt.Errorf("segment: no number of %q yet: %w: %w", s.name, err, cause)
 }
 
 // use sets dst to numbers at hand. If they are too few it takes none and returns the fetch that adds some.
@@ -207,11 +218,17 @@ func (s *Sequence) fetchMore(size int64) *fetch {
 	s.fetch = f
 	s.closed.Go(func() {
 		var b block
-		b, f.err = s.table.takeBlock(s.ctx, s.name, size)
+		ctx, cancel := context.WithTimeout(s.ctx, fetchTimeout)
+		defer cancel()
+		b, f.err = s.table.takeBlock(ctx, s.name, size)
+		if f.err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			f.err = fmt.Errorf("%w: no answer within %v", f.err, fetchTimeout)
+		}
 		s.mu.Lock()
 		if f.err == nil {
-			s.add(b)
-		} else {
+			f.err = s.add(b)
+		}
+		if f.err != nil {
 			s.failed = time.Now()
 		}
 		s.fetch = nil
@@ -221,10 +238,16 @@ func (s *Sequence) fetchMore(size int64) *fetch {
 	return f
 }
 
-// add appends a block, which is above all others. The caller has the lock.
-func (s *Sequence) add(b block) {
+// add appends a block, unless it has numbers that were issued before. The caller has the lock.
+func (s *Sequence) add(b block) error {
+	if b.next < s.end {
+		return fmt.Errorf("segment: the block of %q begins at %d, below %d: the row was changed, or an UPDATE was lost",
+			s.name, b.next, s.end)
+	}
 	s.blocks = append(s.blocks, b)
 	s.left += b.end - b.next
+	s.end = b.end
+	return nil
 }
 
 // Close ends the sequence: later calls, and those that wait, return ErrClosed. It returns when the UPDATE that may be

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"math"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -198,11 +199,15 @@ func TestWaitsEndWithTheContextAndWithClose(t *testing.T) {
 		}
 		next(t, s)
 		next(t, s)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		start := time.Now()
-		if _, err := s.Next(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
+		if _, err := s.Next(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 5*time.Second {
 			t.Errorf("Next: %v after %v", err, time.Since(start))
+		}
+		// A connection that has died, or one of a transaction that waits for this call.
+		if _, err := s.Next(t.Context()); err == nil || time.Since(start) != 10*time.Second {
+			t.Errorf("Next without a deadline: %v after %v", err, time.Since(start))
 		}
 		waiting := make(chan error)
 		go func() {
@@ -299,5 +304,74 @@ func TestGormFillsFieldsFromASequence(t *testing.T) {
 		if one.Number != int64(i+1) {
 			t.Errorf("invoice %d has the number %d", i, one.Number)
 		}
+	}
+}
+
+// SQLite reports a lock with the first row, not with the statement.
+func TestALockedDatabaseIsNotASequenceWithoutNumbers(t *testing.T) {
+	target := testdb.SQLite(t)
+	db := target.Open(t)
+	opened(t, db, sqllease.SQLite)
+	writer, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = writer.Close() }() // ends the transaction
+	if _, err := writer.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	target.DSN = strings.Replace(target.DSN, "_busy_timeout=10000", "_busy_timeout=1", 1)
+	_, err = segment.Open(t.Context(), target.Open(t), sqllease.SQLite, "orders")
+	if err == nil || errors.Is(err, segment.ErrExhausted) || !strings.Contains(err.Error(), "locked") {
+		t.Errorf("%v, want the error of the database", err)
+	}
+	if _, err := writer.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Error(err)
+	}
+}
+
+// PostgreSQL refuses one of two such updates that meet.
+func TestSequencesWorkInSerializableSessions(t *testing.T) {
+	target := testdb.Postgres(t)
+	target.DSN += "&default_transaction_isolation=serializable"
+	db := target.Open(t)
+	var wg sync.WaitGroup
+	for range 8 {
+		s := opened(t, db, sqllease.Postgres, segment.WithBlock(1))
+		wg.Go(func() {
+			for range 50 {
+				if _, err := s.Next(t.Context()); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestABlockBelowTheLastOneIsNotIssued(t *testing.T) {
+	db := testdb.SQLite(t).Open(t)
+	s := opened(t, db, sqllease.SQLite, segment.WithBlock(10))
+	for range 4 {
+		next(t, s)
+	}
+	if _, err := db.ExecContext(t.Context(), "UPDATE snowflake_segments SET next_number = 3"); err != nil {
+		t.Fatal(err)
+	}
+	for n := snowflake.ID(4); n < 10; {
+		got, err := s.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; got != n {
+			t.Fatalf("got %d, want %d", got, n)
+		}
+	}
+	if n, err := s.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "begins at 3, below 11") {
+		t.Errorf("%d, %v, want an error", n, err)
+	}
+	if n := next(t, s); n != 13 {
+		t.Errorf("got %d, want 13", n)
 	}
 }

@@ -85,11 +85,22 @@ func (t table) number(ctx context.Context, text string, args ...any) (n int64, e
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	if !rows.Next() {
-		return 0, errors.Join(rows.Err(), sql.ErrNoRows)
+	defer rows.Close()
+	found := false
+	// To the end: SQLite commits after the row, and only the commit counts.
+	for rows.Next() {
+		if err := rows.Scan(&n); err != nil {
+			return 0, err
+		}
+		found = true
 	}
-	return n, errors.Join(rows.Scan(&n), rows.Err())
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return 0, err
+	}
+	if !found {
+		return 0, sql.ErrNoRows
+	}
+	return n, nil
 }
 
 // prepare adds the row of a name if take does not.
@@ -110,6 +121,9 @@ func (t table) prepare(ctx context.Context, name string) error {
 // takeBlock takes a block of a size. It is one statement, which commits by itself.
 func (t table) takeBlock(ctx context.Context, name string, size int64) (block, error) {
 	end, err := t.end(ctx, name, size)
+	for tries := 1; tries < maxTries && isConflict(err); tries++ {
+		end, err = t.end(ctx, name, size)
+	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return block{}, fmt.Errorf("%w: a block of %d for %q would end above %d", ErrExhausted, size, name, int64(last))
@@ -122,6 +136,16 @@ func (t table) takeBlock(ctx context.Context, name string, size int64) (block, e
 	return block{end - size, end}, nil
 }
 
+// maxTries is how often a block is asked for while other processes are faster.
+const maxTries = 100
+
+// isConflict reports whether PostgreSQL has refused the statement because another one was faster, as it does if
+// default_transaction_isolation is repeatable read or serializable.
+func isConflict(err error) bool {
+	var server interface{ SQLState() string }
+	return errors.As(err, &server) && server.SQLState() == "40001"
+}
+
 // end returns the number after a new block, or sql.ErrNoRows if there is no room for it.
 func (t table) end(ctx context.Context, name string, size int64) (int64, error) {
 	if t.insert == "" {
@@ -131,8 +155,11 @@ func (t table) end(ctx context.Context, name string, size int64) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return 0, errors.Join(err, sql.ErrNoRows)
+	switch n, err := result.RowsAffected(); {
+	case err != nil:
+		return 0, err
+	case n == 0:
+		return 0, sql.ErrNoRows
 	}
 	return result.LastInsertId()
 }

@@ -79,7 +79,7 @@
 //     takes at most a second (a tick, if ticks are longer). Otherwise it fails with SQLSTATE 55000 and a message that
 //     names the lead.
 //   - The sequence of a new tick begins at 0; there is no random start as in the generator. SQL has hash functions for
-//     what a remainder of the ID would be used for: hashint8(id) % 16, or CRC32(id) % 16 on MariaDB.
+//     what a remainder of the ID would be used for: hashint8(id) & 15, or CRC32(id) % 16 on MariaDB.
 //   - It fails with 55000 before the epoch, with 2200H after the end of the layout's time, and with 25006 in read-only
 //     transactions and on a standby.
 //
