@@ -30,7 +30,7 @@ func TestMergeKeepsRunsApartAndTellsOtherSettings(t *testing.T) {
 	if first.Environment.Notes != nil || len(first.Records) != 1 {
 		t.Error("Merge has changed its argument")
 	}
-	if _, err := measure.Merge(first, of("c", "16MB", 10)); err == nil || !strings.Contains(err.Error(), "grow") {
+	if _, err := measure.Merge(first, of("c", "16MB", 10)); err == nil || !strings.Contains(err.Error(), "Grow") {
 		t.Errorf("the same run twice: %v", err)
 	}
 }
