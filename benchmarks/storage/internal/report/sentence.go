@@ -73,7 +73,9 @@ func (r Report) say(s sentence, engine string) (string, bool) {
 		}
 		complete = complete && f.Verdict != measure.Unknown && f.Verdict != measure.Few
 		text := factor(f.Ratio) + " times"
-		if f.Verdict == measure.Same && !f.Metric.Exact {
+		if unsure(f) {
+			text += " (not certain)"
+		} else if f.Verdict == measure.Same && !f.Metric.Exact {
 			text += " (no difference shown)"
 		}
 		return text
