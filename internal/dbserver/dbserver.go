@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -134,6 +135,7 @@ func (k kind) find(folder string) (install, serve string, err error) {
 	if folder == "" {
 		for _, pattern := range k.folders {
 			matches, _ := filepath.Glob(pattern) // fails for a bad pattern only
+			slices.Reverse(matches)              // the newest version first
 			list = append(list, matches...)
 		}
 	} else {

@@ -165,6 +165,19 @@ func TestAnErrorSaysWhyAndNothingIsLeft(t *testing.T) {
 	}
 }
 
+func TestNewestVersionIsFound(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"15/bin/serve", "18/bin/serve", "18/bin/install"} {
+		must(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o755)) //nolint:gosec // a program
+	}
+	t.Setenv("PATH", "")
+	_, serve, err := kind{install: "install", serve: "serve", folders: []string{dir + "/*/bin"}}.find("")
+	if want := filepath.Join(dir, "18/bin/serve"); err != nil || serve != want {
+		t.Errorf("%s, %v, want %s", serve, err, want)
+	}
+}
+
 // TestChildStartsAServer is the process that TestAServerEndsWithItsProcess kills.
 func TestChildStartsAServer(t *testing.T) {
 	name := os.Getenv("SERVER_CHILD")

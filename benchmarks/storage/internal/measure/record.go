@@ -98,7 +98,7 @@ var metrics = []Metric{
 	{Name: "generator", Title: "making keys, share of the time", Unit: "%", Digits: 1, Plain: true},
 	{Name: "p50", Title: "median time", Unit: "µs", Digits: 0},
 	{Name: "p99", Title: "99th percentile", Unit: "µs", Digits: 0},
-	{Name: "round_trips", Title: "round trips", Exact: true, Digits: 1},
+	{Name: "round_trips", Title: "round trips", Exact: true},
 	{Name: "time", Title: "time", Unit: "ms", Digits: 2},
 	{Name: "freed", Title: "pages given back", More: true, Exact: true, Plain: true},
 	{Name: "freed_share", Title: "pages freed, share of all", Unit: "%", More: true, Exact: true, Digits: 1, Plain: true},

@@ -20,7 +20,7 @@ type Figure struct {
 
 	N                 int
 	Median, Low, High float64 // as printed; Low to High is the 95 % confidence interval, or all values of fewer than 6 runs
-	Ratio             float64 // of the printed median to the baseline's; NaN without a baseline, and if the metric is Plain
+	Ratio             float64 // of the printed median to the baseline's; NaN without a baseline, if one is 0, and if Plain
 	P                 float64 // of the Mann-Whitney test against the baseline's runs beside; NaN if not tested
 	Verdict           Verdict
 
@@ -93,7 +93,7 @@ func (g *Group) summarize(records []Record, baseline string, timed []string) {
 			f.Engine, f.Scenario, f.Params, f.Kind = g.Engine, g.Scenario, g.Params, kind
 			f.Metric.Exact = f.Metric.Exact && (base.N == 0 || base.Metric.Exact) &&
 				!slices.Contains(timed, g.Scenario) && !slices.Contains(timed, kind)
-			if !m.Plain && base.Median != 0 {
+			if !m.Plain && base.Median*f.Median != 0 { // a ratio to nothing, or of nothing, says little
 				f.Ratio = f.Median / base.Median // NaN without a baseline
 			}
 			if kind != baseline {
@@ -127,7 +127,8 @@ func figureOf(m Metric, runs []float64) Figure {
 	center := benchmath.AssumeNothing.Summary(sample(runs), 0.95)
 	f.Median, f.Low, f.High = center.Center, max(center.Lo, least), min(center.Hi, most) // infinite with too few runs
 	// Up to two more digits than usual if the median has fewer than three significant ones: ratios would be too coarse.
-	if f.Median != 0 {
+	// Numbers of things need none.
+	if f.Median != 0 && slices.ContainsFunc(runs, func(v float64) bool { return v != math.Trunc(v) }) {
 		f.Metric.Digits = min(max(m.Digits, 2-int(math.Floor(math.Log10(math.Abs(f.Median))))), m.Digits+2)
 	}
 	for _, v := range []*float64{&f.Median, &f.Low, &f.High} {

@@ -68,6 +68,6 @@ func (r Report) writeDocsTable(w io.Writer, groups []measure.Group) error {
 		fmt.Fprintf(&notes, "* %s: %s, table with its primary key.\n", r.title(g.Engine), caseText(g.Params))
 	}
 	_, err := fmt.Fprintf(w, "%s\n%s* Rates are ratios to %s, which is measured beside each key: %s.\n",
-		tableText(rows), notes.String(), kindTitle(r.Baseline), "▼ worse, ▲ better, = no difference shown, ? too few rounds")
+		tableText(rows), notes.String(), kindTitle(r.Baseline), "▼ worse, ▲ better, = no difference shown, ~ not certain, ? too few rounds")
 	return err
 }

@@ -79,6 +79,9 @@ func (r Report) cell(g measure.Group, kind, metric string) (cell, bool) {
 		c.Class, c.Sign, c.Word = "few", "?", "too few rounds"
 	case measure.Same:
 		c.Class, c.Sign, c.Word = "same", "=", "no difference shown"
+		if unsure(f) {
+			c.Sign, c.Word = "~", "not certain"
+		}
 	case measure.Better:
 		c.Class, c.Sign, c.Word = "better", "▲", "better"
 	default:
@@ -88,6 +91,12 @@ func (r Report) cell(g measure.Group, kind, metric string) (cell, bool) {
 		c.Class += " much"
 	}
 	return c, true
+}
+
+// unsure reports whether a figure seems to differ much, although its rounds do not show it.
+func unsure(f measure.Figure) bool {
+	const much = 1.25
+	return f.Verdict == measure.Same && (f.Ratio >= much || f.Ratio <= 1/much)
 }
 
 // Text returns a cell as one text: "22.5 (1.32× ▼)".

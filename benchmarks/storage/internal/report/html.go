@@ -37,6 +37,7 @@ func (r Report) WriteHTML(w io.Writer) error {
 		"style":   func() template.CSS { return template.CSS(pageStyle + chartStyle) }, //nolint:gosec // a constant
 		"script":  func() template.JS { return template.JS(pageScript) },               //nolint:gosec // a constant
 		"title":   r.title,
+		"base":    func() string { return kindTitle(r.Baseline) },
 		"count":   func(n int) string { return number(float64(n), 0) },
 		"heads":   func() []string { return titles(compared) },
 		"explain": func(engine string) template.HTML { return markup(advise.Explanation(engine)) },
@@ -103,7 +104,7 @@ func (r Report) chance() string {
 	if tested == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Of %d comparisons of %s with itself, %d were called a difference.",
+	return fmt.Sprintf("Of %d comparisons of %s with itself, %d showed a difference.",
 		tested, kindTitle(r.Baseline), called)
 }
 
@@ -133,7 +134,7 @@ func (r Report) answers() []answer {
 				a.Charts = append(a.Charts, barChart(title, bars))
 			}
 		}
-		a.Main = compareTable{Title: a.Title, Rows: r.comparisons(engine)}.Cases().Text()
+		a.Main = r.compareTable(engine).Cases().Text()
 		all = append(all, a)
 	}
 	return all
@@ -141,8 +142,12 @@ func (r Report) answers() []answer {
 
 // compareTable is what the keys cost on an engine.
 type compareTable struct {
-	Engine, Title string
-	Rows          []comparison
+	Engine, Title, Baseline string
+	Rows                    []comparison
+}
+
+func (r Report) compareTable(engine string) compareTable {
+	return compareTable{engine, r.title(engine), kindTitle(r.Baseline), r.comparisons(engine)}
 }
 
 // Cases returns the rows of one and of several clients, one and many rows a statement.
@@ -160,9 +165,19 @@ func (c compareTable) Others() compareTable {
 	return c
 }
 
-// Text returns the table as text.
+// Lost returns the rows in which a snowflake is worse.
+func (c compareTable) Lost() []comparison {
+	return slices.DeleteFunc(slices.Clone(c.Rows), func(one comparison) bool {
+		return one.Cells[0].Figure.Verdict != measure.Worse
+	})
+}
+
+// Text returns the table as text; nil if there are no rows.
 func (c compareTable) Text() [][]string {
-	rows := [][]string{append([]string{c.Title, "auto-increment"}, titles(compared)...)}
+	if len(c.Rows) == 0 {
+		return nil
+	}
+	rows := [][]string{append([]string{c.Title, c.Baseline}, titles(compared)...)}
 	for _, one := range c.Rows {
 		row := []string{one.Title + ": " + one.What, one.Base}
 		for _, cell := range one.Cells {
@@ -176,7 +191,7 @@ func (c compareTable) Text() [][]string {
 func (r Report) allCompared() []compareTable {
 	var all []compareTable
 	for _, engine := range r.engines() {
-		all = append(all, compareTable{engine, r.title(engine), r.comparisons(engine)})
+		all = append(all, r.compareTable(engine))
 	}
 	return all
 }

@@ -23,6 +23,7 @@ var plain = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt
 func (r Report) WriteMarkdown(w io.Writer) error {
 	document, err := texttemplate.New("results").Funcs(texttemplate.FuncMap{
 		"md": plain.Replace, "mdtable": tableText, "title": r.title, "settings": settingText,
+		"base":  func() string { return kindTitle(r.Baseline) },
 		"lower": func(s string) string { return strings.ToLower(s[:1]) + s[1:] },
 		"explain": func(engine string) string { // the first paragraph can stand alone
 			first, _, _ := strings.Cut(advise.Explanation(engine), "\n\n")

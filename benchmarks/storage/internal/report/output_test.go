@@ -22,6 +22,10 @@ func TestSentencesFollowFromTheFigures(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, said)
 		}
 	}
+	unclear := measure.Figure{Ratio: 5.5, Verdict: measure.Same}
+	if same := (measure.Figure{Ratio: 1.1, Verdict: measure.Same}); !unsure(unclear) || unsure(same) {
+		t.Error("5.5 times the time, without a verdict, is shown as no difference, or 1.1 times as unclear")
+	}
 	if said := strings.Join(sample(3).sentences("first", "postgres"), "\n"); strings.Contains(said, "Rows a second") {
 		t.Errorf("three rounds show a speed:\n%s", said)
 	}

@@ -227,3 +227,36 @@ func TestTextCanBeRead(t *testing.T) {
 		check("text", "back", 3)
 	}
 }
+
+// TestCasesAreNotMixed requires speeds with verdicts, although a larger case was measured once, and titles that tell the two
+// apart. The sizes are those of the first metric that the baseline has.
+func TestCasesAreNotMixed(t *testing.T) {
+	small, large := measure.P("rows", 50_000), measure.P("rows", 200_000)
+	records := runs("sqlite", "read", small, "snowflake", 6, values{"join": 10}, values{"join": 20})
+	records = append(records, runs("sqlite", "read", large, "snowflake", 1, values{"join": 10}, values{"join": 11})...)
+	records = append(records, runs("sqlite", "load", measure.P("rows", 9, "batch", 9), "uuidv4", 6,
+		values{"bytes_table": 40}, values{"bytes_table": 80, "bytes_primary": 20})...)
+	found := map[string]string{}
+	for _, one := range New(measure.Environment{}, records, "auto").comparisons("sqlite") {
+		found[one.What] = one.Cells[0].Text() + one.Cells[3].Text()
+	}
+	for what, want := range map[string]string{
+		"Join of all children with their parents; 50,000 rows": "(2.00× ▼)", "Table with all indexes, bytes a row; 9 a statement": "(2.00× ▼)",
+	} {
+		if !strings.Contains(found[what], want) {
+			t.Errorf("%s: %q, want %s; there are %q", what, found[what], want, found)
+		}
+	}
+}
+
+func TestOtherBaselineIsNamed(t *testing.T) {
+	records := runs("postgres", "load", measure.P("rows", 9, "batch", 9), "uuidv4", 6, values{"rate": 9}, values{"rate": 5})
+	for i := range records {
+		records[i].Kind = strings.Replace(records[i].Kind, "auto", "snowflake", 1)
+	}
+	r := New(measure.Environment{}, records, "snowflake")
+	text := written(t, r.WriteMarkdown)
+	if !strings.Contains(text, "| PostgreSQL | snowflake | snowflake |") || strings.Contains(text, "to auto-increment") {
+		t.Errorf("the baseline is not named:\n%s", text)
+	}
+}

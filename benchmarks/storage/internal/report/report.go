@@ -151,19 +151,38 @@ func (r Report) groups(engine, scenario string) []measure.Group {
 	return found
 }
 
-// group returns the largest group of a scenario whose parameters include where, such as "batch=1". Rows that are loaded
-// in bulk, by other means than INSERT, are found only by name.
+// group returns the largest group of a scenario whose parameters include where, such as "batch=1".
 func (r Report) group(engine, scenario, where string) (measure.Group, bool) {
-	var best measure.Group
+	return largest(r.groups(engine, scenario), func(g measure.Group) bool {
+		return where == "" || slices.Contains(strings.Fields(g.Params.String()), where)
+	})
+}
+
+// largest returns the largest of the groups that fit. It ignores rows that are loaded in bulk, by other means than INSERT.
+func largest(groups []measure.Group, fits func(measure.Group) bool) (best measure.Group, found bool) {
 	size := func(g measure.Group, name string) int { n, _ := strconv.Atoi(g.Params.Get(name)); return n }
-	for _, g := range r.groups(engine, scenario) {
-		bulk := strings.Contains(where, "bulk") || g.Params.Get("bulk") == ""
-		if bulk && (where == "" || slices.Contains(strings.Fields(g.Params.String()), where)) &&
-			(best.Kinds == nil || cmp.Or(size(g, "rows")-size(best, "rows"), size(g, "batch")-size(best, "batch")) > 0) {
-			best = g
+	for _, g := range groups {
+		if g.Params.Get("bulk") == "" && fits(g) &&
+			(!found || cmp.Or(size(g, "rows")-size(best, "rows"), size(g, "batch")-size(best, "batch")) > 0) {
+			best, found = g, true
 		}
 	}
-	return best, best.Kinds != nil
+	return best, found
+}
+
+// judged returns the largest group of a scenario in which a metric has a verdict, else the largest. Speeds of large cases
+// have none: they are measured once.
+func (r Report) judged(engine, scenario, metric string) (measure.Group, bool) {
+	best, found := largest(r.groups(engine, scenario), func(g measure.Group) bool {
+		return slices.ContainsFunc(g.Kinds, func(kind string) bool {
+			f, _ := g.Figure(kind, lastPoint(g, metric))
+			return f.Verdict > measure.Few
+		})
+	})
+	if !found {
+		return r.group(engine, scenario, "")
+	}
+	return best, found
 }
 
 // shortNote returns the beginning of a note, which may contain a server's long answer.

@@ -14,9 +14,13 @@ var sentenceText string
 // sentence is a line of sentences.txt, which describes its parts.
 type sentence struct{ section, engine, from, when, text string }
 
-// sentences returns those of a section for an engine: the first that fits of each paragraph.
+// sentences returns those of a section for an engine: the first that fits of each paragraph. They tell of ratios to
+// auto-increment.
 func (r Report) sentences(section, engine string) []string {
 	var all []string
+	if r.Baseline != "auto" {
+		return nil
+	}
 	for paragraph := range strings.SplitSeq(sentenceText, "\n\n") {
 		for line := range strings.Lines(paragraph) {
 			part := strings.Split(strings.TrimSpace(line), " | ")
@@ -69,7 +73,9 @@ func (r Report) say(s sentence, engine string) (string, bool) {
 		}
 		complete = complete && f.Verdict != measure.Unknown && f.Verdict != measure.Few
 		text := factor(f.Ratio) + " times"
-		if f.Verdict == measure.Same && !f.Metric.Exact {
+		if unsure(f) {
+			text += " (not certain)"
+		} else if f.Verdict == measure.Same && !f.Metric.Exact {
 			text += " (no difference shown)"
 		}
 		return text
@@ -85,8 +91,11 @@ func (r Report) groupOf(engine, from string) (measure.Group, bool) {
 
 func (r Report) figure(engine, from, kind, metric string) (measure.Figure, bool) {
 	g, ok := r.groupOf(engine, from)
+	if !strings.Contains(from, ":") {
+		g, ok = r.judged(engine, from, metric)
+	}
 	if !ok {
 		return measure.Figure{}, false
 	}
-	return g.Figure(kind, metric)
+	return g.Figure(kind, lastPoint(g, metric))
 }

@@ -68,6 +68,9 @@ func barChart(title string, bars []bar) chart {
 	if what, where, ok := strings.Cut(title, "; "); ok { // the case has a line of its own
 		top, head, below = 42, what, where
 	}
+	if slices.ContainsFunc(bars, func(one bar) bool { return one.part > 0 && one.part < one.value }) {
+		top, below = 42, strings.TrimPrefix(below+", dark: indexes", ", ")
+	}
 	c := chart{Title: title, Width: barsWidth, Height: top + float64(len(bars)*row)}
 	left, right, most := 0.0, 0.0, 0.0
 	for _, one := range bars {

@@ -41,6 +41,6 @@ func (r Report) WriteText(w io.Writer) error {
 		fmt.Fprintln(w, note)
 	}
 	_, err := fmt.Fprintf(w, "In brackets: the ratio to %s. %s %s\n", kindTitle(r.Baseline),
-		"▼ worse, ▲ better, = no difference shown, ? too few rounds.", r.chance())
+		"▼ worse, ▲ better, = no difference shown, ~ not certain, ? too few rounds.", r.chance())
 	return err
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
-// view says what is shown of a scenario. An entry is a metric, or several of which the first that was measured counts,
-// and the cases: those with a parameter, * for all, and the largest if there is none.
+// view says what is shown of a scenario. An entry is a metric, or several of which the first that the baseline has counts,
+// and the cases: those with a parameter, * for all, and the largest with a verdict if there is none.
 type view struct {
 	draw, compare []string // nothing to compare: what is drawn
 	lines         bool     // the metrics are curves: "rate@1000", "rate@2000"
@@ -77,7 +77,7 @@ func (r Report) find(groups []measure.Group, entry string) ([]measure.Group, str
 	case where == "*", where != "" && !slices.ContainsFunc(groups, exists):
 		return groups, metric
 	case where == "":
-		g, _ := r.group(groups[0].Engine, groups[0].Scenario, "")
+		g, _ := r.judged(groups[0].Engine, groups[0].Scenario, metric)
 		return []measure.Group{g}, metric
 	}
 	return slices.DeleteFunc(slices.Clone(groups), func(g measure.Group) bool {
@@ -100,19 +100,22 @@ func (r Report) pictures(groups []measure.Group) []chart {
 		}
 		for _, g := range found {
 			if v.lines {
-				all = append(all, curveCharts(g, metric)...)
+				all = append(all, r.curveCharts(g, metric)...)
 			} else if bars := r.bars(g, metric, g.Kinds); len(bars) > 1 {
-				all = append(all, barChart(pictureTitle(g, metric), bars))
+				all = append(all, barChart(r.pictureTitle(g, metric), bars))
 			}
 		}
 	}
 	return all
 }
 
-// pictureTitle names the metric and the case, without what all cases of the scenario have in common.
-func pictureTitle(g measure.Group, metric string) string {
-	title := measure.Find(metric).Title
-	if what := caseText(g.Params, "rows", "graphs", "parents"); what != "" {
+// pictureTitle names the metric and the case, without the number of rows of the largest case.
+func (r Report) pictureTitle(g measure.Group, metric string) string {
+	title, hidden := measure.Find(metric).Title, []string{"graphs", "parents"}
+	if most, _ := r.group(g.Engine, g.Scenario, ""); most.Params.Get("rows") == g.Params.Get("rows") {
+		hidden = append(hidden, "rows")
+	}
+	if what := caseText(g.Params, hidden...); what != "" {
 		title += "; " + what
 	}
 	return strings.ToUpper(title[:1]) + title[1:]
@@ -127,11 +130,10 @@ func (r Report) bars(g measure.Group, metric string, kinds []string) []bar {
 		if !ok || kind == measure.Again {
 			continue
 		}
-		label := kindTitle(kind)
-		if len(bars) > 0 {
-			label = strings.Replace(label, "snowflake, ", "… ", 1) // below the bar of snowflake
+		one := bar{
+			label: barLabel(kindTitle(kind), len(bars) > 0), class: family(kind),
+			value: c.Figure.Median, text: withUnit(c.Figure.Metric, c.Figure.Median),
 		}
-		one := bar{label: label, class: family(kind), value: c.Figure.Median, text: withUnit(c.Figure.Metric, c.Figure.Median)}
 		if c.Ratio != "" {
 			one.text += "  " + c.Ratio + " " + c.Sign
 		}
@@ -145,6 +147,17 @@ func (r Report) bars(g measure.Group, metric string, kinds []string) []bar {
 		bars = append(bars, one)
 	}
 	return bars
+}
+
+// barLabel shortens the title of a kind, so that its bar has room. Variants are below the bar of their kind.
+func barLabel(title string, below bool) string {
+	for _, kind := range []string{"snowflake", "auto-increment"} {
+		if variant, ok := strings.CutPrefix(title, kind); ok && below && variant != "" {
+			short, _, _ := strings.Cut(strings.TrimLeft(variant, ", "), ", ")
+			return "… " + short
+		}
+	}
+	return strings.TrimSuffix(title, ", numbers never reused")
 }
 
 // caseCharts draws a chart for each kind but the baseline, with a bar for each case.
@@ -169,7 +182,7 @@ func (r Report) caseCharts(groups []measure.Group, metric string) []chart {
 }
 
 // curveCharts draws the metric's values at each size of the table.
-func curveCharts(g measure.Group, metric string) []chart {
+func (r Report) curveCharts(g measure.Group, metric string) []chart {
 	var curves []curve
 	for _, kind := range g.Kinds {
 		one := curve{label: kindTitle(kind), class: family(kind)}
@@ -188,7 +201,7 @@ func curveCharts(g measure.Group, metric string) []chart {
 	if len(curves) == 0 {
 		return nil
 	}
-	return []chart{lineChart(pictureTitle(g, metric), "rows in the table", curves)}
+	return []chart{lineChart(r.pictureTitle(g, metric), "rows in the table", curves)}
 }
 
 // table is figures in cells.
@@ -265,7 +278,7 @@ func (r Report) tables(groups []measure.Group) []table {
 func (r Report) curveTables(g measure.Group, metrics []string) []table {
 	var all []table
 	for _, metric := range metrics {
-		t := table{Title: pictureTitle(g, metric)}
+		t := table{Title: r.pictureTitle(g, metric)}
 		for _, m := range g.Metrics {
 			if base, point, ok := strings.Cut(m.Name, "@"); ok && base == metric {
 				one := row{Label: short(parse(point)) + " rows"}
@@ -307,7 +320,7 @@ func (r Report) comparisons(engine string) []comparison {
 		for _, entry := range viewOf(groups).compare {
 			found, metric := r.find(groups, entry)
 			for _, g := range found {
-				if one, ok := r.compare(g, metric); ok {
+				if one, ok := r.compare(g, lastPoint(g, metric)); ok {
 					all = append(all, one)
 				}
 			}
@@ -317,13 +330,27 @@ func (r Report) comparisons(engine string) []comparison {
 	return all
 }
 
+// lastPoint returns the metric, or its last point if it is a curve.
+func lastPoint(g measure.Group, metric string) string {
+	point := metric
+	for _, m := range g.Metrics {
+		if m.Name == metric {
+			return metric
+		}
+		if strings.HasPrefix(m.Name, metric+"@") {
+			point = m.Name
+		}
+	}
+	return point
+}
+
 func (r Report) compare(g measure.Group, metric string) (comparison, bool) {
 	base, ok := g.Figure(r.Baseline, metric)
 	if !ok {
 		return comparison{}, false
 	}
 	one := comparison{
-		Engine: g.Engine, Scenario: g.Scenario, Title: scenarioOf(g.Scenario).Title, What: pictureTitle(g, metric),
+		Engine: g.Engine, Scenario: g.Scenario, Title: scenarioOf(g.Scenario).Title, What: r.pictureTitle(g, metric),
 		Base: withUnit(base.Metric, base.Median),
 	}
 	if batch := g.Params.Get("batch"); batch != "" && (g.Scenario == "load" || g.Scenario == "clients") {
