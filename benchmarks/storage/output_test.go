@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
@@ -48,6 +50,32 @@ func TestFolderOfAReport(t *testing.T) {
 	}
 	if !strings.Contains(content(t, docs, "bytes.svg"), "SQLite") {
 		t.Error("bytes.svg has no SQLite")
+	}
+}
+
+// What is quoted in RESULTS.md and in READMEs follows from the runs that are kept.
+func TestResultsFollowFromTheKeptRuns(t *testing.T) {
+	const kept = "../results/"
+	for line := range strings.Lines(content(t, kept, "SHA256SUMS")) {
+		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		if got := sha256.Sum256([]byte(content(t, kept, name))); hex.EncodeToString(got[:]) != sum {
+			t.Errorf("%s is not the file of SHA256SUMS", name)
+		}
+	}
+	dir, docs := t.TempDir(), t.TempDir()
+	if _, _, err := call(t, t.Context(), "-report", kept+"servers.txt.gz,"+kept+"postgres18.txt.gz,"+kept+"curve.txt.gz", "-out", dir); err != nil {
+		t.Fatal(err)
+	}
+	if content(t, dir, "RESULTS.md") != content(t, "..", "RESULTS.md") {
+		t.Error("RESULTS.md differs; write it again with -report and -out, see the README of the benchmarks")
+	}
+	if _, _, err := call(t, t.Context(), "-report", kept+"servers.txt.gz", "-docs", docs); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"table.md", "bytes.svg", "rate.svg"} {
+		if content(t, docs, name) != content(t, "../docs", name) {
+			t.Errorf("docs/%s differs; write it again with -docs", name)
+		}
 	}
 }
 

@@ -44,7 +44,9 @@ func (r Report) writeCharts(w io.Writer, title, metric string, groups []measure.
 	colors, _, _ := strings.Cut(pageStyle, "*{") // variables of the root
 	all.Body = fmt.Sprintf("<style>%s</style>\n"+`<rect style="fill:var(--back)" width="%s" height="%s"/>`+"\n%s",
 		colors+chartStyle, at(all.Width), at(all.Height), all.Body)
-	_, err := io.WriteString(w, all.SVG("title")+"\n")
+	// A picture without a size fills the width of a README.
+	size := fmt.Sprintf(`<svg width="%s" height="%s" `, at(all.Width), at(all.Height))
+	_, err := io.WriteString(w, strings.Replace(all.SVG("title"), "<svg ", size, 1)+"\n")
 	return err
 }
 

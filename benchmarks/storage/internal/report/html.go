@@ -159,9 +159,14 @@ func (c compareTable) Cases() compareTable {
 	return c
 }
 
-// Others returns the rows that Cases leaves out.
+// Others returns the rows that Cases leaves out and in which a key is better or worse.
 func (c compareTable) Others() compareTable {
-	c.Rows = slices.DeleteFunc(slices.Clone(c.Rows), func(one comparison) bool { return one.Writers != "" })
+	differs := func(one cell) bool {
+		return one.Figure.Verdict == measure.Better || one.Figure.Verdict == measure.Worse
+	}
+	c.Rows = slices.DeleteFunc(slices.Clone(c.Rows), func(one comparison) bool {
+		return one.Writers != "" || !slices.ContainsFunc(one.Cells, differs)
+	})
 	return c
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/advise"
 )
 
-//go:embed results.md
+//go:embed results.tmpl
 var documentText string
 
 // plain escapes the special characters of Markdown and HTML.

@@ -20,6 +20,9 @@ function show() {
     row.classList.toggle("miss", !fits || (row.dataset.rows === "one") !== (ask.rows === "1"));
     for (const cell of row.querySelectorAll("td")) cell.classList.toggle("pick", cell.dataset.rule === answer);
   }
+  for (const table of document.querySelectorAll("#cases table")) { // a database without such a case
+    table.classList.toggle("miss", !table.querySelector("tbody tr:not(.miss)"));
+  }
   const cell = document.querySelector(`.${database.value} [data-case="${ask.writers} ${ask.rows} ${ask.rate}"]`);
   document.getElementById("prediction").textContent = cell && answer === "snow"
     ? `Predicted for ${ask.writers} processes at this rate: snowflakes take ${cell.textContent} the bytes of auto-increment. ${cell.dataset.advice}`
