@@ -73,6 +73,7 @@ type core struct {
 type counters struct {
 	retired   atomic.Uint64 // states of earlier workers of a lease, used or not
 	skipped   atomic.Uint64 // states passed over at the beginning of a tick
+	skipping  atomic.Int64  // calls that may have moved the state and not counted what they skipped yet
 	abandoned atomic.Uint64 // states taken by calls that failed
 	waits     atomic.Uint64
 	waited    atomic.Int64 // nanoseconds

@@ -44,15 +44,23 @@ func (c *core) reserve(r reach, now nanos, count uint64, ahead bool) (first stat
 		if !ahead && next-floor > r.span {
 			return first, true, nil
 		}
+		skips := first != last+1
+		if skips {
+			c.skipping.Add(1)
+		}
 		if !c.state.CompareAndSwap(last, next) {
+			if skips {
+				c.skipping.Add(-1)
+			}
 			// The clock need not be read again: the state is in order whatever its time.
 			if !ahead { // the others hold the lock of the queues
 				c.backOff(last)
 			}
 			continue
 		}
-		if first != last+1 {
+		if skips {
 			c.skipped.Add(uint64(first - last - 1))
+			c.skipping.Add(-1)
 		}
 		return first, false, nil
 	}

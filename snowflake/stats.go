@@ -1,6 +1,9 @@
 package snowflake
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
 
 // Stats describes what a generator has done and how its clock stands. Generators for the same layout and worker in a
 // process share it.
@@ -26,7 +29,10 @@ func (g *Generator) Stats() Stats {
 		last          state
 		taken, unused uint64
 	)
-	for range 16 {
+	for try := range 200 {
+		if try > 0 {
+			runtime.Gosched() // a call that was preempted in between needs a processor
+		}
 		c = g.current()
 		unused = c.skipped.Load() + c.abandoned.Load()
 		retired := c.retired.Load()
@@ -40,7 +46,7 @@ func (g *Generator) Stats() Stats {
 		if last != frozen {
 			taken += uint64(last - c.start)
 		}
-		if unused == c.skipped.Load()+c.abandoned.Load() && last == c.state.Load() && retired == c.retired.Load() && c == g.current() {
+		if c.skipping.Load() == 0 && unused == c.skipped.Load()+c.abandoned.Load() && last == c.state.Load() && retired == c.retired.Load() && c == g.current() {
 			break
 		}
 	}
