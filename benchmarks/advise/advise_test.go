@@ -130,7 +130,7 @@ func TestConcurrentStatementsTakeWhatWasMeasured(t *testing.T) {
 		{"postgres", 8, 100, 1e6, 1.29, 1.36},
 		{"postgres", 4, 1000, 1e6, 1.29, 1.37},
 		{"postgres", 8, 1000, 1e6, 1.41, 1.48},
-		{"mariadb", 4, 1, 3000, 1.12, 1.19},
+		{"mariadb", 4, 1, 3000, 1.06, 1.14},
 		{"mariadb", 4, 10, 40_000, 1.81, 2.05},
 		{"mariadb", 8, 10, 40_000, 1.98, 2.21},
 		{"mariadb", 4, 100, 150_000, 1.43, 1.69},
