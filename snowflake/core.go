@@ -163,6 +163,9 @@ func (c *core) floor(now nanos) state { return state(c.tick(now)) << (c.bits & 6
 // tickOf returns the tick of a state.
 func (c *core) tickOf(s state) ticks { return ticks(s >> (c.bits & 63)) }
 
+// begin returns the begin of a state's tick.
+func (c *core) begin(s state) nanos { return nanos(c.tickOf(s)) * nanos(c.layout.tick) }
+
 // wall returns a time below 1<<63 as a time.Time.
 func (c *core) wall(now nanos) time.Time { return c.layout.Epoch().Add(time.Duration(now)) }
 

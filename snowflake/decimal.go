@@ -52,27 +52,19 @@ func appendDecimal(b []byte, id ID) []byte {
 		binary.LittleEndian.PutUint64(buf[:], head)
 		return append(b, buf[:n]...)
 	}
-	// The head is stored as eight bytes, of which n count; the digits that follow overwrite the others.
+	// The head is appended as eight bytes, of which n count; the digits that follow overwrite the others.
 	if u < 1e16 {
 		head, n := headDigits(u / 1e8)
-		b, out := extend(b, n+8)
-		binary.LittleEndian.PutUint64(out, head)
-		binary.LittleEndian.PutUint64(out[n:], eightDigits(u%1e8)+asciiZeros)
-		return b
+		b = slices.Grow(b, n+8)
+		b = binary.LittleEndian.AppendUint64(b, head)[:len(b)+n]
+		return binary.LittleEndian.AppendUint64(b, eightDigits(u%1e8)+asciiZeros)
 	}
-	head, n := headDigits(u / 1e16)
+	head, n := threeDigits(u / 1e16)
 	u %= 1e16
-	b, out := extend(b, n+16)
-	binary.LittleEndian.PutUint64(out, head)
-	binary.LittleEndian.PutUint64(out[n:], eightDigits(u/1e8)+asciiZeros)
-	binary.LittleEndian.PutUint64(out[n+8:], eightDigits(u%1e8)+asciiZeros)
-	return b
-}
-
-// extend lengthens b by n bytes and returns it together with the new part.
-func extend(b []byte, n int) (all, added []byte) {
-	all = slices.Grow(b, n)[:len(b)+n]
-	return all, all[len(b):]
+	b = slices.Grow(b, n+16)
+	b = binary.LittleEndian.AppendUint64(b, head)[:len(b)+n]
+	b = binary.LittleEndian.AppendUint64(b, eightDigits(u/1e8)+asciiZeros)
+	return binary.LittleEndian.AppendUint64(b, eightDigits(u%1e8)+asciiZeros)
 }
 
 // headDigits returns the characters of u < 10^8 without leading zeros, the first one in the lowest byte, and their
@@ -81,6 +73,16 @@ func headDigits(u uint64) (word uint64, n int) {
 	digits := eightDigits(u)
 	zeros := bits.TrailingZeros64(digits|1<<56) / 8 // the last digit stays even if it is a zero
 	return (digits + asciiZeros) >> (8 * zeros), 8 - zeros
+}
+
+// threeDigits is headDigits for 0 < u < 1000, where the divisions by 100 and by 10 are short multiplications.
+func threeDigits(u uint64) (word uint64, n int) {
+	hundreds := u * 41 >> 12
+	u -= 100 * hundreds
+	tens := u * 103 >> 10
+	digits := hundreds | tens<<8 | (u-10*tens)<<16
+	zeros := bits.TrailingZeros64(digits) / 8
+	return (digits + asciiZeros) >> (8 * zeros), 3 - zeros
 }
 
 // eightDigits spreads the eight digits of u < 10^8 over the bytes of a word, the first digit in the lowest byte. It
@@ -113,15 +115,15 @@ func parseDecimal[T ~string | ~[]byte](s T) (id ID, ok bool) {
 		return 0, false
 	case n >= 16:
 		first, middle, last := loadDigits(s), loadDigits(s[n-16:]), loadDigits(s[n-8:])
-		head := first << (64 - 8*(n-16))
-		if aboveNine(head)|aboveNine(middle)|aboveNine(last) != 0 || byte(first) == 0 {
+		head := lastDigits(first, n-16)
+		if (overNine(head)|overNine(middle)|overNine(last))&topBits != 0 || byte(first) == 0 {
 			return 0, false
 		}
-		u = joinDigits(head)*1e16 + joinDigits(middle)*1e8 + joinDigits(last)
+		u = joinThree(head)*1e16 + joinDigits(middle)*1e8 + joinDigits(last)
 	case n >= 8:
 		first, last := loadDigits(s), loadDigits(s[n-8:])
-		head := first << (64 - 8*(n-8))
-		if aboveNine(head)|aboveNine(last) != 0 || byte(first) == 0 {
+		head := lastDigits(first, n-8)
+		if (overNine(head)|overNine(last))&topBits != 0 || byte(first) == 0 {
 			return 0, false
 		}
 		u = joinDigits(head)*1e8 + joinDigits(last)
@@ -150,11 +152,16 @@ func loadDigits[T ~string | ~[]byte](s T) uint64 {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56)
 }
 
-// aboveNine returns 0 if all bytes of digits are at most 9. The addition raises 10 and more to 0x80 and more. A byte
-// that overflows, and so changes the next, has its top bit set before the addition.
-func aboveNine(digits uint64) uint64 {
-	return (digits | (digits + 0x7676767676767676)) & 0x8080808080808080
-}
+// lastDigits moves the first n < 8 digits to the end of the word and makes the others zeros. It shifts twice because a
+// shift by less than 64 needs no branch for n = 0.
+func lastDigits(digits uint64, n int) uint64 { return digits << ((56 - 8*n) & 63) << 8 }
+
+// topBits has the top bit of each byte.
+const topBits = 0x8080808080808080
+
+// overNine sets the top bit of some byte if a byte of digits is above 9: the addition raises 10 and more to 0x80 and
+// more. A byte that overflows, and so changes the next, has its top bit set before the addition.
+func overNine(digits uint64) uint64 { return digits | (digits + 0x7676767676767676) }
 
 // joinDigits returns the number of eight digits, the first of them in the lowest byte. It joins neighbors three times:
 // digits into pairs, pairs into fours, fours into the number
@@ -163,4 +170,10 @@ func joinDigits(digits uint64) uint64 {
 	pairs := digits * (10<<8 + 1) >> 8 & 0x00ff00ff00ff00ff
 	fours := pairs * (100<<16 + 1) >> 16 & 0x0000ffff0000ffff
 	return fours * (10000<<32 + 1) >> 32
+}
+
+// joinThree is joinDigits for at most three digits, the last of the word.
+func joinThree(digits uint64) uint64 {
+	pairs := digits * (10<<8 + 1) >> 8 & 0x00ff00ff00ff00ff
+	return pairs * (100<<16 + 1) >> 48
 }

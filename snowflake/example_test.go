@@ -39,6 +39,29 @@ func ExampleGenerator_Fill() {
 	// Output: true true
 }
 
+// A health check that fails while the times in IDs are off, after the wall clock was set back.
+func ExampleGenerator_Stats() {
+	clock := newFakeClock(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)) // programs use the system clock
+	gen, err := snowflake.New(1, snowflake.WithClock(clock))
+	if err != nil {
+		log.Fatal(err)
+	}
+	healthy := func() error {
+		if drift := gen.Stats().Drift; drift < -5*time.Second {
+			return fmt.Errorf("IDs are %v ahead of the clock", -drift.Round(time.Second))
+		}
+		return nil
+	}
+	fmt.Println(healthy())
+	clock.Step(-time.Minute)
+	clock.Advance(time.Second)
+	gen.MustNext() // compares the clocks, once a second
+	fmt.Println(healthy())
+	// Output:
+	// <nil>
+	// IDs are 1m0s ahead of the clock
+}
+
 func ExampleGenerator_With() {
 	layout, err := snowflake.Preset("resource")
 	if err != nil {

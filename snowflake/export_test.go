@@ -15,6 +15,12 @@ func (g *Generator) NowTick() int64 {
 // LeadTicks returns how many ticks the generator may lead.
 func (g *Generator) LeadTicks() int64 { return int64(g.reach.lead) }
 
+// Reaches reports whether Next takes the sequence of the tick when the clock shows now, in nanoseconds since the epoch.
+func (g *Generator) Reaches(now time.Duration, tick, sequence int64) bool {
+	c := g.current()
+	return g.reaches(c, nanos(now), state(tick)<<c.bits|state(sequence))
+}
+
 // Shares reports whether two generators draw from the same state.
 func (g *Generator) Shares(other *Generator) bool { return g.current() == other.current() }
 

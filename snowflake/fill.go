@@ -76,23 +76,27 @@ func (g *Generator) checkAll(ctx context.Context, count uint64) error {
 
 // write sets dst to the IDs of the states of c from first on.
 func (g *Generator) write(dst []ID, c *core, first state) {
-	step := ID(1) << (g.seqShift & 63)
 	for len(dst) > 0 {
 		n := min(uint64(len(dst)), uint64(c.mask-first&c.mask+1)) // as many as are left in the tick
-		id := g.compose(c, first)
-		run := dst[:n]
-		for len(run) >= 8 { // eight additions that do not depend on each other
-			to := (*[8]ID)(run)
-			to[0], to[1], to[2], to[3] = id, id+step, id+2*step, id+3*step
-			to[4], to[5], to[6], to[7] = id+4*step, id+5*step, id+6*step, id+7*step
-			id += 8 * step
-			run = run[8:]
-		}
-		for i := range run {
-			run[i] = id
-			id += step
-		}
+		ascend(dst[:n], g.compose(c, first), g.seqUnit)
 		dst = dst[n:]
 		first += state(n)
+	}
+}
+
+// ascend sets dst to id, id+step, id+2*step and so on. It is faster than a loop over the elements because eight
+// additions that do not depend on each other run at once, with one check of the bounds.
+func ascend(dst []ID, id, step ID) {
+	step2, step3, step4, step5, step6, step7 := 2*step, 3*step, 4*step, 5*step, 6*step, 7*step
+	i := 0
+	for ; i < len(dst)-7; i += 8 {
+		to := (*[8]ID)(dst[i:])
+		to[0], to[1], to[2], to[3] = id, id+step, id+step2, id+step3
+		to[4], to[5], to[6], to[7] = id+step4, id+step5, id+step6, id+step7
+		id += 8 * step
+	}
+	for ; i < len(dst); i++ {
+		dst[i] = id
+		id += step
 	}
 }

@@ -49,8 +49,9 @@ type Generator struct {
 	fixed  ID // the fields except time, worker and sequence
 	pinned []pin
 
-	// Copied from the layout for Next.
-	timeShift, seqShift uint8
+	// Copied from the layout and the reach for Next.
+	timeUnit, seqUnit ID    // a tick, and a step of the sequence
+	leadTime, window  nanos // the lead, and the lead plus a tick
 }
 
 // New returns a generator for the worker, a number in [0, MaxWorker()] of the layout: Default(), unless WithLayout sets
@@ -91,10 +92,10 @@ func build(opts []Option) (*Generator, config, error) {
 	}
 	l := cfg.layout
 	g := &Generator{
-		source:    new(source),
-		layout:    l,
-		timeShift: l.time.shift,
-		seqShift:  l.sequence.shift,
+		source:   new(source),
+		layout:   l,
+		timeUnit: 1 << l.time.shift,
+		seqUnit:  1 << l.sequence.shift,
 	}
 	for _, p := range cfg.pinned {
 		if err := g.set(p.field, p.value); err != nil {
@@ -105,6 +106,8 @@ func build(opts []Option) (*Generator, config, error) {
 	g.reach.random = cfg.random
 	g.reach.lead = ticks(min(int64(cfg.lead/l.tick), l.time.max()))
 	g.reach.span = state(g.reach.lead)<<l.sequence.width | state(l.sequence.max())
+	g.leadTime = nanos(g.reach.lead) * nanos(l.tick)
+	g.window = g.leadTime + nanos(l.tick)
 	return g, cfg, nil
 }
 
@@ -193,14 +196,13 @@ func (g *Generator) Next() (ID, error) {
 	if now >= c.syncAt.Load() {
 		return g.NextContext(context.Background())
 	}
-	last, floor := c.state.Load(), c.floor(now)
+	last := c.state.Load()
 	next := last + 1
-	// If next is below the floor, when a new tick has begun, the difference wraps around.
-	if next-floor > g.reach.span || next > c.limit.Load() {
+	if next > c.limit.Load() || !g.reaches(c, now, next) {
 		return g.nextAt(c, now)
 	}
 	if !c.state.CompareAndSwap(last, next) {
-		c.backOff(last)
+		c.backOff()
 		return g.nextAt(c, now)
 	}
 	return g.compose(c, next), nil
@@ -243,7 +245,15 @@ func (g *Generator) MustNext() ID {
 	return id
 }
 
+// reaches reports whether a call at now may take s without a wait, and need not skip to a later state: s is at least
+// c.floor(now), and above it by no more than the reach. It compares times and not ticks, which takes no division. If now is
+// before the tick of s minus the lead, the difference wraps around.
+func (g *Generator) reaches(c *core, now nanos, s state) bool {
+	return now+g.leadTime-c.begin(s) < g.window
+}
+
 // compose returns the ID for a state of c.
 func (g *Generator) compose(c *core, s state) ID {
-	return ID(s>>(c.bits&63)<<(g.timeShift&63)|s&c.mask<<(g.seqShift&63)) | c.stamp | g.fixed
+	// Multiplications, because the code for GOAMD64=v1 takes three steps for a shift by a variable.
+	return ID(c.tickOf(s))*g.timeUnit | ID(s&c.mask)*g.seqUnit | c.stamp | g.fixed
 }

@@ -63,6 +63,14 @@ func BenchmarkNextAgainstClock(b *testing.B) {
 	)
 }
 
+// BenchmarkNextAgainstRandomStart has a generator of each kind. Few IDs begin a tick, so the ratio is that of the others.
+func BenchmarkNextAgainstRandomStart(b *testing.B) {
+	takeTurns(b,
+		nextSubject("Next", mustNew(b, 0, snowflake.WithLayout(widest()))),
+		nextSubject("WithRandomStart", mustNew(b, 0, snowflake.WithLayout(widest()), snowflake.WithRandomStart())),
+	)
+}
+
 func BenchmarkFillAgainstStores(b *testing.B) {
 	g := mustNew(b, 0, snowflake.WithLayout(widest()))
 	ctx := context.Background()
@@ -142,4 +150,33 @@ func BenchmarkCeiling(b *testing.B) {
 		b.ReportMetric(used.Seconds()/wall.Seconds(), "cores")
 	}
 	b.ReportMetric(float64(after.Waits-before.Waits)/wall.Seconds(), "sleeps/s")
+}
+
+// steppedClock is the system clock, until step sets its wall clock back by a day and lets two seconds pass.
+type steppedClock struct{ elapsed, wall time.Duration }
+
+func (c *steppedClock) Elapsed() time.Duration { return time.Since(benchmarkStart) + c.elapsed }
+func (c *steppedClock) Now() time.Time         { return time.Now().Add(c.wall) }
+func (c *steppedClock) step()                  { c.elapsed, c.wall = 2*time.Second, -24*time.Hour }
+
+func (c *steppedClock) Sleep(_ context.Context, d time.Duration) error {
+	time.Sleep(d)
+	return nil
+}
+
+var benchmarkStart = time.Now()
+
+// BenchmarkNextWhileCatchingUp has two generators with a clock of their own, with which Next takes longer. One of them
+// runs slower because its wall clock was stepped back.
+func BenchmarkNextWhileCatchingUp(b *testing.B) {
+	var level, stepped steppedClock
+	with := func(clock snowflake.Clock) *snowflake.Generator {
+		return mustNew(b, 0, snowflake.WithLayout(widest()), snowflake.WithClock(clock))
+	}
+	calm, catching := with(&level), with(&stepped)
+	stepped.step()
+	if _, err := catching.Next(); err != nil || catching.Stats().Drift > -time.Hour {
+		b.Fatalf("%v, drift %v: the generator is not catching up", err, catching.Stats().Drift)
+	}
+	takeTurns(b, nextSubject("Next", calm), nextSubject("catchingUp", catching))
 }

@@ -44,6 +44,32 @@ func TestNewRejectsBadInputWithTheValueAndTheLimit(t *testing.T) {
 	}
 }
 
+// Next compares times where the definition compares ticks: from that of the clock to the lead above it.
+func TestNextTakesIDsFromTheClocksTickToTheLead(t *testing.T) {
+	for _, name := range []string{"default", "sonyflake", "baidu", "mastodon"} {
+		layout := preset(name)
+		for _, lead := range []time.Duration{0, time.Millisecond, snowflake.DefaultLead, snowflake.MaxLead} {
+			g := mustNew(t, 0, snowflake.WithLayout(layout), snowflake.WithLead(lead), snowflake.WithClock(newFakeClock(layout.Epoch().Add(time.Hour))))
+			tickLen, leadTicks := layout.Tick(), g.LeadTicks()
+			for _, clock := range []int64{0, 1, leadTicks + 1, 1 << 30} {
+				for _, within := range []time.Duration{0, 1, tickLen - 1} {
+					for _, above := range []int64{-clock, -1, 0, 1, leadTicks - 1, leadTicks, leadTicks + 1, leadTicks + 1000} {
+						if clock+above < 0 {
+							continue
+						}
+						want := 0 <= above && above <= leadTicks
+						for _, sequence := range []int64{0, layout.MaxSequence()} {
+							if got := g.Reaches(time.Duration(clock)*tickLen+within, clock+above, sequence); got != want {
+								t.Fatalf("%s, lead %v: at tick %d + %v, tick %d is reached: %v", name, lead, clock, within, clock+above, got)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestGeneratorsThatNewDidNotMakeReturnAnError(t *testing.T) {
 	for _, g := range []*snowflake.Generator{nil, {}} {
 		id, errNext := g.Next()

@@ -91,6 +91,16 @@ func (l *Lessee) Move(worker, from, horizon int64) error {
 	return nil
 }
 
+// Withdraw ends the use of the worker at once, for a lease that has lost it. After it returns no call takes IDs until
+// the next Move, as if the horizon were reached; calls that wait for theirs to be due may still return them. The
+// generator's Worker stays the same until then.
+func (l *Lessee) Withdraw() {
+	s := l.source
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.retire()
+}
+
 // Extend raises the horizon; a lower one changes nothing.
 func (l *Lessee) Extend(horizon int64) {
 	s := l.source

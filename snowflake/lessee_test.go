@@ -353,3 +353,26 @@ func TestIssuedNeverDecreasesWhileTheWorkerChanges(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+func TestAWithdrawnWorkerIssuesNothingUntilTheNextMove(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	l := newLessee(t, 0, snowflake.WithClock(clock))
+	l.Withdraw() // without a worker it changes nothing
+	now := mustTick(t, l)
+	mustMove(t, l, 3, now, now+100)
+	first := l.Generator().MustNext()
+	for range 2 {
+		l.Withdraw()
+	}
+	l.Extend(now + 1000)
+	if id, err := l.Generator().Next(); id != 0 || !errors.Is(err, snowflake.ErrLeaseStalled) {
+		t.Errorf("Next: %d, %v, want ErrLeaseStalled", id, err)
+	}
+	if issued := l.Generator().Stats().Issued; issued != 1 || l.Generator().Worker() != 3 {
+		t.Errorf("%d IDs issued by worker %d, want 1 by 3", issued, l.Generator().Worker())
+	}
+	mustMove(t, l, 3, now, now+100)
+	if id := l.Generator().MustNext(); tickOf(t, l.Generator(), id) <= tickOf(t, l.Generator(), first) {
+		t.Errorf("%d after %d, want a later tick", id, first)
+	}
+}

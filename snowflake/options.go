@@ -72,8 +72,9 @@ func WithLead(d time.Duration) Option {
 // ID modulo 16 is always the same, and shards and samples that are chosen by a remainder are uneven.
 //
 // IDs stay in order. When the sequence is used up it carries into the next tick, within the lead, so the rate is the
-// same. A batch that needs the whole reach begins at 0. With a lead of 0, calls after the first have only what is left
-// of the tick. It does not hide how many rows there are; package publicid does.
+// same. A batch that needs the whole reach begins at 0. Single calls in a row may have to wait after fewer IDs, by less
+// than a tick's: after 40,961 instead of 45,056 on the Default layout. With a lead of 0, calls after the first have only what is left of the tick. It does not
+// hide how many rows there are; package publicid does.
 func WithRandomStart() Option {
 	return optionFunc(func(c *config) error {
 		c.random = rand.Uint64N

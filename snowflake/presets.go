@@ -46,10 +46,12 @@ func Twitter() Layout { return presets()["twitter"] }
 //   - resource: a region of 6 bits and a resource type of 14 below the time, then 4 machines with 8 IDs per millisecond
 //     each; 38 bits of milliseconds since 2025-01-01, until 2033-09-17.
 //   - manyworkers: 32,768 workers with 1,024 IDs per millisecond each, for services that take another worker when a
-//     clock steps back; 38 bits of milliseconds since 2025-01-01, until 2033-09-17.
+//     clock steps back. Generators of this package need no other one; a lease prefers workers whose horizon the clock
+//     has passed. 38 bits of milliseconds since 2025-01-01, until 2033-09-17.
 //   - multiclock: a clock field of 4 bits, for services that increment it when their clock steps back; milliseconds
 //     since 2022-03-15, 256 workers, 1,024 IDs per millisecond. Generators of this package do not follow the clock back
-//     and need no such field.
+//     and need no such field. Bits of a clock are bits of a worker: with "time:41 worker:12 sequence:10" and a lease of
+//     one of the workers 16*k to 16*k+15, host k has 16 clocks with a stored horizon each, in the bits below k.
 //
 // Another name is an error that matches ErrLayout and lists these.
 func Preset(name string) (Layout, error) {

@@ -3,6 +3,7 @@ package snowflake
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // radixLen is the length of an ID in base 58 and base 62: the least n with 58^n >= 2^64, and with 62^n >= 2^64.
@@ -91,7 +92,8 @@ func digitValues(alphabet string) (values [256]byte) {
 func (r *radix) append(b []byte, id ID) []byte {
 	base, reciprocal, alphabet := r.base, r.reciprocal, r.alphabet // for all that the compiler knows, out could be r
 	high, low := uint64(id)/r.split, uint64(id)%r.split
-	b, out := extend(b, radixLen)
+	b = slices.Grow(b, radixLen)[:len(b)+radixLen]
+	out := b[len(b)-radixLen:]
 	for i := radixHigh - 1; i >= 0; i-- {
 		quotient, _ := bits.Mul64(high, reciprocal)
 		out[i] = alphabet[high-quotient*base]

@@ -69,7 +69,7 @@ func chiSquareP(counts []int, sum int) float64 {
 	return math.Erfc(z/math.Sqrt2) / 2
 }
 
-func TestARandomStartKeepsBurstsAndTheRate(t *testing.T) {
+func TestARandomStartKeepsBursts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := mustNew(t, 1, since1999(t), seeded())
 		ids := make([]snowflake.ID, 45_056)
@@ -83,17 +83,37 @@ func TestARandomStartKeepsBurstsAndTheRate(t *testing.T) {
 				t.Errorf("%d IDs after an idle second took %v", n, d)
 			}
 		}
-		const more = 40_960 // 10 ms of IDs each
-		start := time.Now()
-		for range 100 {
-			if err := g.Fill(t.Context(), ids[:more]); err != nil {
+		latest := mustNew(t, 2, since1999(t), snowflake.WithRandom(func(limit uint64) uint64 { return limit - 1 }))
+		time.Sleep(time.Second)
+		for start := time.Now(); time.Since(start) == 0; {
+			if _, err := latest.Next(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if d := time.Since(start); d > time.Second {
-			t.Errorf("a second of IDs took %v", d)
+		if n := latest.Stats().Issued; n != 40_962 { // the last one waited
+			t.Errorf("%d calls from the last sequence of a tick on, want 40962", n)
 		}
 	})
+}
+
+// Calls as fast as they go take as long as without the option.
+func TestARandomStartKeepsTheRateOfTheCeiling(t *testing.T) {
+	slept := func(opts ...snowflake.Option) time.Duration {
+		clock := newFakeClock(epoch2025.Add(time.Hour))
+		g := mustNew(t, 1, append(opts, snowflake.WithClock(clock))...)
+		clock.Advance(time.Second)
+		for range 1_000_000 {
+			if _, err := g.Next(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		total, _ := clock.Slept()
+		return total
+	}
+	// The first tick is not whole.
+	if with, without := slept(seeded()), slept(); with < without || with > without+time.Millisecond {
+		t.Errorf("a million IDs took %v, without the option %v", with, without)
+	}
 }
 
 // A random start must not reach past the horizon or the layout's end where a lower one would not.

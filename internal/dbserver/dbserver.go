@@ -30,16 +30,22 @@ type Config struct {
 	CacheMiB int
 	// NoSync makes commits fast: nothing waits for the disk. Files are lost when the machine crashes.
 	NoSync bool
+	// Of is the DSN of a PostgreSQL server that runs, to make a standby of it.
+	Of string
+	// Args are further arguments of the server's program.
+	Args []string
 }
 
 // Server is a running server.
 type Server struct {
 	// DSN is for github.com/jackc/pgx or github.com/go-sql-driver/mysql.
-	DSN  string
-	stop func() error
+	DSN string
+	// Folder has the socket, which is part of the DSN.
+	Folder string
+	stop   func() error
 }
 
-// Stop ends the server and removes its folder.
+// Stop ends the server as a crash does, and removes its folder.
 func (s *Server) Stop() error { return s.stop() }
 
 // Start starts a server and returns when it answers. If ctx ends before, everything is removed. Later the server ends
@@ -55,10 +61,12 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 // kind is what differs between servers.
 type kind struct {
 	install, serve string   // programs: the first creates the files
+	clone          string   // the program that creates those of a standby
 	folders        []string // patterns of the folders where packages install them, beside PATH
 	account        string   // that the server uses if this process is root
 
 	installed func(data string) []string      // arguments
+	cloned    func(of, data string) []string  // arguments
 	serves    func(dir, data string) []string // arguments
 	cache     string                          // one more, a format for the size
 	noSync    []string                        // more of them
@@ -76,6 +84,10 @@ var kinds = map[string]kind{
 		},
 		installed: func(data string) []string {
 			return []string{"-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"}
+		},
+		clone: "pg_basebackup",
+		cloned: func(of, data string) []string {
+			return []string{"-d", of, "-D", data, "-R", "-c", "fast", "--no-sync"}
 		},
 		serves: func(dir, data string) []string {
 			return []string{"-D", data, "-k", dir, "-c", "listen_addresses=", "-c", "max_connections=200"}

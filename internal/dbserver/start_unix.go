@@ -38,6 +38,12 @@ type instance struct {
 }
 
 func start(ctx context.Context, k kind, c Config) (*Server, error) {
+	if c.Of != "" {
+		if k.clone == "" {
+			return nil, fmt.Errorf("a standby of %s is not made here", c.Name)
+		}
+		k.install, k.installed = k.clone, func(data string) []string { return k.cloned(c.Of, data) }
+	}
 	install, serve, err := k.find(c.Folder)
 	if err != nil {
 		return nil, err
@@ -54,7 +60,7 @@ func start(ctx context.Context, k kind, c Config) (*Server, error) {
 		}
 		return nil, errors.Join(err, i.stop())
 	}
-	return &Server{DSN: k.dsn(dir.Path), stop: i.stop}, nil
+	return &Server{DSN: k.dsn(dir.Path), Folder: dir.Path, stop: i.stop}, nil
 }
 
 func (i *instance) start(ctx context.Context, install, serve string, c Config) error {
@@ -89,6 +95,7 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 	if c.NoSync {
 		args = append(args, i.noSync...)
 	}
+	args = append(args, c.Args...)
 	server := i.command(context.Background(), serve, args...)
 	server.Stdout, server.Stderr = log, log
 	// The kernel ends the server when this process dies, even by SIGKILL. Only Linux and FreeBSD have this field.

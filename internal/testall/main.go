@@ -39,6 +39,8 @@ The tests use SQLite and the servers at the addresses in these environment varia
   SNOWFLAKE_TEST_MYSQL='root@tcp(127.0.0.1:3306)/'                  (MariaDB or MySQL)
   SNOWFLAKE_TEST_REDIS=127.0.0.1:6379
 
+SNOWFLAKE_TEST_BROWSER is the path of Chromium or Chrome, for the tests of pages; by default it is looked for.
+
 The value "off" turns a server off. The tests of a missing server are skipped; with SNOWFLAKE_TEST_REQUIRE=all they fail.
 If no PostgreSQL answers and its programs are installed, a temporary one is started.
 
@@ -137,7 +139,7 @@ func testAll(ctx context.Context, opts options, stdout, stderr io.Writer) (int, 
 	if err != nil {
 		return exitUsage, err
 	}
-	env, err := report(stdout, servers)
+	env, err := report(stdout, append(servers, browserStatus()))
 	if err != nil {
 		return 1, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // TestMain turns the servers off: the tests here run tests of temporary repositories.
 func TestMain(m *testing.M) {
-	for _, variable := range []string{"SNOWFLAKE_TEST_POSTGRES", "SNOWFLAKE_TEST_MYSQL", "SNOWFLAKE_TEST_REDIS"} {
+	for _, variable := range []string{"SNOWFLAKE_TEST_POSTGRES", "SNOWFLAKE_TEST_MYSQL", "SNOWFLAKE_TEST_REDIS", "SNOWFLAKE_TEST_BROWSER"} {
 		if err := os.Setenv(variable, "off"); err != nil {
 			panic(err)
 		}
@@ -63,7 +63,7 @@ func TestEveryModuleIsTestedAlsoAfterAFailure(t *testing.T) {
 	if code != 1 {
 		t.Errorf("exit code %d, want 1", code)
 	}
-	for _, want := range []string{"in a", "in b", "postgres ", "mariadb ", "redis "} {
+	for _, want := range []string{"in a", "in b", "postgres ", "mariadb ", "redis ", "browser "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}

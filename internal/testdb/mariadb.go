@@ -56,24 +56,39 @@ func MariaDB(tb testing.TB) Target {
 // killConnections kills the connections that use the database: DROP DATABASE would wait for an open transaction of a
 // failed test.
 func killConnections(ctx context.Context, db *sql.DB, database string) error {
-	rows, err := db.QueryContext(ctx, "SELECT id FROM information_schema.processlist WHERE db = ?", database)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return err
-		}
-		ids = append(ids, id)
-	}
+	ids, err := MariaDBConnections(ctx, db, database)
 	for _, id := range ids {
 		// The connection may have ended meanwhile. Otherwise DROP DATABASE reports it.
 		_, _ = db.ExecContext(ctx, fmt.Sprintf("KILL CONNECTION %d", id))
 	}
-	return rows.Err()
+	return err
+}
+
+// MariaDBConnections returns the connections that use the database, without the one that asks.
+func MariaDBConnections(ctx context.Context, db *sql.DB, database string) ([]int64, error) {
+	ids, err := queryIDs(ctx, db, "SELECT id FROM information_schema.processlist WHERE db = ? AND id <> CONNECTION_ID()", database)
+	if err != nil {
+		// MySQL 9 fails while a statement with binary data runs anywhere on the server: it can't show the statement.
+		ids, err = queryIDs(ctx, db, `SELECT processlist_id FROM performance_schema.threads
+			WHERE processlist_db = ? AND processlist_id <> CONNECTION_ID()`, database)
+	}
+	return ids, err
+}
+
+func queryIDs(ctx context.Context, db *sql.DB, query string, args ...any) (ids []int64, err error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }
 
 func parseMariaDB(value string) (dsn, printed string, err error) {

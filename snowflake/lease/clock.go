@@ -40,11 +40,11 @@ func (l *Lease) observe(now, before time.Time) {
 	l.seen = seen
 }
 
-// checkClocks rejects a clock that differs from the store's, and a worker whose horizon the clock will not reach for a
-// long time. tick is what the generator's clock showed before the acquisition, gap its clockGap.
-func (l *Lease) checkClocks(grant Grant, tick int64, gap time.Duration) error {
+// checkClocks rejects a clock that differs from the store's, a worker whose horizon the clock will not reach for a long
+// time, and such a floor. tick is what the generator's clock showed before the acquisition, gap its clockGap.
+func (l *Lease) checkClocks(grant Grant, floor, tick int64, gap time.Duration) error {
 	if l.running() {
-		return nil // a generator that has started keeps its clock, which only slows down
+		return l.checkFloor(grant, floor, tick) // a generator that has started keeps its clock, which only slows down
 	}
 	// The skew is 0 if the store has no clock of its own: its clock is then that of the lease.
 	if skew := l.skew + gap; skew.Abs() > l.cfg.maxSkew {
@@ -56,7 +56,38 @@ func (l *Lease) checkClocks(grant Grant, tick int64, gap time.Duration) error {
 		return fmt.Errorf("%w of worker %d by %v, more than %v", ErrBehindHorizon, grant.Worker,
 			time.Duration(ahead)*l.layout.Tick(), limit)
 	}
+	return l.checkFloor(grant, floor, tick)
+}
+
+// checkFloor rejects a floor that is further ahead than any reach and skew. The clock of the server was wrong then when
+// it was promoted, and may be right again.
+func (l *Lease) checkFloor(grant Grant, floor, tick int64) error {
+	limit := MaxWindow + snowflake.MaxLead + defaultMaxSkew + 2*l.cfg.maxSkew + 2*l.layout.Tick()
+	if ahead := floor - tick; ahead > ticks(limit, l.layout) {
+		return fmt.Errorf("%w: the floor after a failover of the store is %v, ahead by %v, more than %v", ErrBehindHorizon,
+			grant.Floor.UTC().Format(time.RFC3339), time.Duration(ahead)*l.layout.Tick(), limit)
+	}
 	return nil
+}
+
+// reach returns how far ahead of the store's clock a horizon of this lease is at most. A clock may be ahead by more than
+// the default skew if WithMaxSkew says so, but then it is not waited for.
+func (l *Lease) reach() time.Duration {
+	ticks := l.horizonOf(0) + 1 // the store's clock may be anywhere in its tick
+	return time.Duration(ticks)*l.layout.Tick() + min(l.cfg.maxSkew, defaultMaxSkew)
+}
+
+// floor returns the first tick above the grant's floor.
+func (l *Lease) floor(grant Grant) (int64, error) {
+	if grant.Floor.Before(l.layout.Epoch()) {
+		return 0, nil
+	}
+	id, err := l.layout.Compose(snowflake.Parts{Time: grant.Floor})
+	if err != nil {
+		return 0, err
+	}
+	tick, err := l.layout.Field(id, snowflake.FieldTime)
+	return tick + 1, err
 }
 
 // clockGap returns by how much the generator's clock, which shows the tick, is at least ahead of the lease's: 0 unless

@@ -105,8 +105,9 @@ func TestCloseGivesBackAWorkerThatIsNotInUseYet(t *testing.T) {
 		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
 		defer mustClose(t, thief)
 		store.setDown(false)
-		block := make(chan struct{}, 1)
-		block <- struct{}{} // for the extension that notices the loss; the first one of worker 1 blocks
+		block := make(chan struct{}, 2)
+		block <- struct{}{} // for the two calls that notice the loss; the first one of worker 1 blocks
+		block <- struct{}{}
 		slow.block.Store(&block)
 		time.Sleep(5 * time.Second) // so worker 1 is acquired and not used yet
 		if !entry(t, memory, 1).Held {

@@ -22,15 +22,30 @@
 // was stopped for an hour while another one took its worker finds all its ticks used up or above its horizon, and
 // continues with another worker.
 //
+// Each extension replaces the token of the owner by a new one. If the process was copied while it ran, as in a cloned
+// virtual machine, one of the copies is therefore told at its next extension that it is not the owner. It stops at once
+// and continues with another worker.
+//
 // # What is promised
 //
-// No ID is issued twice in a namespace, as long as the store keeps what it has committed. Not covered are: a store that
-// forgets committed writes, after a failover to a replica that lagged behind or a restore from a backup, together with
-// a wrong clock or an owner that still runs; a virtual machine that is cloned while it runs, since both copies are one
-// owner to the store; and processes that use a worker of the namespace without a lease.
+// No ID is issued twice in a namespace, as long as the store keeps what it has committed.
+//
+// Package sqllease also finds out that a replica was promoted in the place of the primary. The replica may not have had
+// the last commits. New owners then start above all that the old primary can have promised, so their first IDs are due
+// after the greatest window of the namespace and the accepted skew; owners that the replica knows go on. This depends
+// on clocks: those of the processes must agree with that of the new primary as [WithMaxSkew] says, up to 10 s, and
+// those of the two servers up to the time that the failover takes.
+//
+// Not covered are: an old primary that lives on after the failover and still extends leases; another store that forgets
+// committed writes, or one that is restored in place or from a copy of its files, together with a wrong clock or an
+// owner that still runs; a virtual machine that is cloned while it runs, until the next extension, at most up to the
+// horizon that it had, or for good if the store was cloned with it; and processes that use a worker of the namespace
+// without a lease.
 //
 // # Stores
 //
-// Package sqllease keeps leases in PostgreSQL, MySQL, MariaDB or SQLite, package filelease in files of one host, and
-// redislease, a module of its own, in Redis. For other stores, implement [Store] and test it with package leasetest.
+// Package sqllease keeps leases in PostgreSQL, MySQL, MariaDB or SQLite, and package filelease in files of one host.
+// redislease, etcdlease and natslease, modules of their own, keep them in Redis, etcd and NATS. For another engine that
+// can compare and swap a key, implement the three methods of kvlease.KV; for anything else, implement [Store]. Test
+// either with package leasetest.
 package lease

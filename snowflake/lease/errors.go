@@ -13,7 +13,8 @@ var (
 	// ErrClosed is returned by the generator of a Lease after Close.
 	ErrClosed = errors.New("lease: closed")
 
-	// ErrLost is returned by Extend and Release of a Store if another owner has taken the worker over.
+	// ErrLost is returned by Extend and Release of a Store if another owner has taken the worker over, a copy of this
+	// process has extended it, or the store has forgotten the owner.
 	ErrLost = errors.New("lease: worker was taken over")
 
 	// ErrNoWorker is returned by Acquire of a Store if all workers that were asked for are held, and by Open if its
@@ -29,7 +30,8 @@ var (
 	ErrClockSkew = errors.New("lease: the clock differs from the store's")
 
 	// ErrBehindHorizon is returned by Open if the clock is behind the horizon of the worker by more than a window and
-	// twice the limit of the skew. The generator could issue nothing for that long.
+	// twice the limit of the skew, or behind the floor of a store by more than the greatest window and the skews allow.
+	// The generator could issue nothing for that long.
 	ErrBehindHorizon = errors.New("lease: the clock is behind the horizon")
 
 	// ErrDamaged is returned by a Store that can't read the state of a worker, for example from a file that was cut

@@ -13,8 +13,8 @@ type EventKind string
 const (
 	Acquired EventKind = "acquired" // a worker was taken, at the start or after a loss
 	Extended EventKind = "extended" // the horizon has risen
-	Failed   EventKind = "failed"   // a call of the store has failed and will be repeated; the horizon stays as it was
-	Lost     EventKind = "lost"     // another owner has taken the worker over
+	Failed   EventKind = "failed"   // a call of the store has failed and will be repeated; until then the horizon stays as it is
+	Lost     EventKind = "lost"     // another owner, or a copy of this process, has taken the worker over, or the store has forgotten it
 	Released EventKind = "released" // the worker was given back
 	Stepped  EventKind = "stepped"  // the wall clock differs from the generator's clock, by Skew
 )
@@ -26,7 +26,7 @@ type Event struct {
 	Namespace string
 	Worker    int64         // -1 as long as the lease has no worker: before the first one, and after a loss
 	Epoch     int64         // 0 as long as the lease has no worker
-	Horizon   time.Time     // up to which IDs may be issued; zero before the first horizon
+	Horizon   time.Time     // up to which IDs of the worker may be issued; zero before the first horizon
 	Skew      time.Duration // of the wall clock against the store's; for Stepped, against the generator's
 	Err       error         // of Failed and Lost
 }
@@ -37,7 +37,7 @@ type Status struct {
 	Worker    int64 // the last one if none is held
 	Epoch     int64
 	Held      bool          // false between a loss and the next worker
-	Horizon   time.Time     // up to which IDs may be issued
+	Horizon   time.Time     // up to which IDs of the worker may be issued, if it is held
 	Extended  time.Time     // when the store has last answered
 	Failures  int           // in a row, since then
 	Skew      time.Duration // of the wall clock against the store's; 0 if the store has no clock of its own
@@ -71,6 +71,9 @@ func (l *Lease) report(e Event) {
 	}
 	if !e.Horizon.IsZero() {
 		attrs = append(attrs, slog.Time("horizon", e.Horizon))
+	}
+	if wait := l.layout.Start(l.from).Sub(e.Time); e.Kind == Acquired && wait > 0 {
+		attrs = append(attrs, slog.Duration("wait", wait)) // until the first ID is due, about
 	}
 	if e.Skew != 0 {
 		attrs = append(attrs, slog.Duration("skew", e.Skew))

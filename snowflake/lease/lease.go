@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -31,8 +32,10 @@ type Lease struct {
 	claim    Claim         // without an Epoch: none
 	held     bool          // the generator uses the worker
 	token    string        // of an acquisition whose outcome is unknown
+	previous string        // the row's token before the last extension of the claim
 	from     int64         // the horizon that the claim started at
 	horizon  int64         // committed by the store under the claim
+	asked    int64         // the horizon of the last extension; its outcome is unknown if the claim has a Next
 	skew     time.Duration // of the wall clock against the store's
 	retries  int           // calls in a row that the store has not answered
 	denied   int           // acquisitions in a row for which all workers were held
@@ -49,26 +52,28 @@ type Lease struct {
 // workers are held, it waits for one. ctx bounds every wait of Open, not the life of the lease.
 //
 // If the worker was given back by Close, the first ID is due at once. If its owner has died, and no other worker is
-// free, the first ID is due when the clock has reached the old horizon, up to a window later.
+// free, the first ID is due when the clock has reached the old horizon, up to a window later. After a failover of the
+// store it is due when the clock has passed the Grant.Floor, and Open does not wait for that.
 //
 // Errors: ErrOption for invalid settings, and those of snowflake.New for the generator's options; ErrLayout if the
 // namespace is in use with another layout; ErrDamaged if the store can't read its state; ErrNoWorker if ctx ends while
 // all workers are held; ErrClockSkew if the clock differs from the store's by more than WithMaxSkew; ErrBehindHorizon
-// if the clock is far behind the horizon; and the store's errors if it has not answered for a window, at most
-// DefaultWindow. After an error Open holds no worker, unless the store did not answer: that worker is free after two
-// windows.
+// if the clock is far behind the horizon or the floor; and the store's errors if it has not answered for a window, at
+// most DefaultWindow. After an error Open holds no worker, unless the store did not answer: that worker is free after
+// two windows.
 func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
 	l, err := prepare(store, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.start(ctx); err != nil {
+	wait, err := l.start(ctx)
+	if err != nil {
 		l.giveUp()
 		return nil, err
 	}
 	run, stop := context.WithCancel(context.Background())
 	l.stop, l.done = stop, make(chan struct{})
-	go l.run(run)
+	go l.run(run, wait)
 	return l, nil
 }
 
@@ -174,24 +179,24 @@ func (l *Lease) unused(next int64) int64 {
 	return max(l.from, next)
 }
 
-// start makes steps until a worker is held.
-func (l *Lease) start(ctx context.Context) error {
+// start makes steps until a worker is held, and returns how long to wait before the next one.
+func (l *Lease) start(ctx context.Context) (time.Duration, error) {
 	for answered := l.cfg.clock.Elapsed(); ; {
 		wait, err := l.step(ctx)
 		if err != nil && ctx.Err() != nil {
-			return errors.Join(err, l.lastErr) // the latter says what Open was waiting for
+			return 0, errors.Join(err, l.lastErr) // the latter says what Open was waiting for
 		}
 		if err != nil || l.held {
-			return err
+			return wait, err
 		}
 		switch now := l.cfg.clock.Elapsed(); {
 		case l.retries == 0:
 			answered = now
 		case now-answered > min(l.cfg.window, DefaultWindow):
-			return l.lastErr
+			return 0, l.lastErr
 		}
 		if err := l.cfg.clock.Sleep(ctx, wait); err != nil {
-			return errors.Join(l.lastErr, err)
+			return 0, errors.Join(l.lastErr, err)
 		}
 	}
 }
@@ -207,10 +212,9 @@ func (l *Lease) giveUp() {
 	_ = l.store.Release(ctx, l.claim, l.unused(next)) // if it fails, the worker expires
 }
 
-// run extends the lease until ctx ends.
-func (l *Lease) run(ctx context.Context) {
+// run extends the lease until ctx ends, the first time after wait.
+func (l *Lease) run(ctx context.Context, wait time.Duration) {
 	defer close(l.done)
-	wait := l.period()
 	for l.pause(ctx, wait) == nil {
 		var err error
 		if wait, err = l.step(ctx); err != nil {
@@ -250,8 +254,13 @@ func (l *Lease) pause(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
+// newToken returns a token that no copy of this process draws, too.
 func newToken() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand
+	// The kernels of two copies of a virtual machine may return the same bytes until they are seeded anew, which Linux
+	// does since 5.18 when the hypervisor tells it. The time of the two calls differs, and keeps the bytes random.
+	now := binary.BigEndian.Uint64(b[8:]) ^ uint64(time.Now().UnixNano())
+	binary.BigEndian.PutUint64(b[8:], now)
 	return hex.EncodeToString(b[:])
 }

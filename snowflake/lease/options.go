@@ -113,8 +113,9 @@ func WithWorkers(first, last int64) Option {
 
 // WithMaxSkew sets how far the clock may be from the store's when Open takes a worker, and how far ahead of the store's
 // it may be when a generator follows a step forward of the wall clock: more than 0 and at most a year, 10 s by default.
-// Stores without a clock of their own, on files and on SQLite, can't confirm a step; with them every step forward is
-// followed.
+// Stores without a clock of their own, on files, on SQLite and on kvlease, can't confirm a step; with them every step
+// forward is followed. After a failover of an SQL store new owners wait for a window and this skew, or for a window and
+// 10 s if it is longer.
 func WithMaxSkew(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if d <= 0 || d > limitMaxSkew {
@@ -126,7 +127,8 @@ func WithMaxSkew(d time.Duration) Option {
 }
 
 // WithPatience sets how long calls whose context has no deadline, such as Next, wait for a horizon that does not rise
-// before they return snowflake.ErrLeaseStalled: 5 s by default, 0 for no wait.
+// before they return snowflake.ErrLeaseStalled: 5 s by default, 0 for no wait. It does not bound the wait until an ID
+// below the horizon is due, which can last up to a window after a takeover or a failover: use a context with a deadline.
 func WithPatience(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if d < 0 {
@@ -137,8 +139,8 @@ func WithPatience(d time.Duration) Option {
 	})
 }
 
-// StopOnLoss makes a generator whose worker was taken over stop at its horizon with ErrLost, instead of continuing with
-// another worker.
+// StopOnLoss makes the generator return ErrLost from the moment at which the lease knows that its worker was taken
+// over, instead of continuing with another worker.
 func StopOnLoss() Option {
 	return optionFunc(func(c *config) error {
 		c.stopOnLoss = true

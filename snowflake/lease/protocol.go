@@ -28,6 +28,30 @@ import (
 // the ticks of two owners never overlap, whatever clocks, pauses, kills and expiries do; these decide when a worker
 // changes hands. A claim that the store has called lost, or that it has not confirmed, lowers nothing. The model in
 // model/lease.pml uses the same names.
+//
+// A store that is told apart from the one before, such as a replica that was promoted, may have forgotten the last
+// commits. The row can then have an epoch and a horizon that were passed before. A third rule keeps owners apart that the
+// store has forgotten:
+//
+//	The first call on a store with a new identity commits this identity and the time, before any acquisition or extension
+//	is committed there. Owners that acquire after it start above a floor: that time, and the greatest reach of an owner
+//	beyond the store's clock. Owners from before it go on only if they had not expired by then.
+//
+// What was committed by the old store, and its floor, lies below the new floor as long as the clocks of its owners were
+// ahead of that of the new store by at most the skew that a reach has. So new owners are above all that old ones may
+// issue. An old owner that goes on has the row of its worker to itself, since nobody can have taken it over before it
+// expired, and nobody will but by an acquisition that reads its horizon.
+//
+// A copy of the process, as when a virtual machine is cloned, is the same owner to all of this. A second rule finds it:
+//
+//	Each extension hands the row on to a new token, which is drawn when the call is made. One whose outcome is unknown is
+//	repeated as it was, until the store has answered. An owner that has lost the worker issues nothing more, not even
+//	below its horizon.
+//
+// So of all copies of an owner only one gets an extension that was not asked for when the copy was made. The others
+// lose the worker when they ask for theirs. Two copies can issue an ID twice only if its tick lies below the horizon
+// that the owner had, or had asked for, when the copy was made. The next owner can issue such an ID, too, if one of the
+// copies gives the worker back.
 
 // maxBackoff bounds how long the lease waits before it asks again: long windows are for outages, and a store that is
 // back should not have to wait for one.
@@ -51,43 +75,56 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 		}
 		return 0, err
 	}
-	gap := l.clockGap(tick)
-	if l.token == "" {
-		l.token = newToken()
-	}
-	grant, err := l.callAcquire(ctx, tick)
-	if err != nil {
-		return l.refused(ctx, err)
-	}
-	if grant.Claim != l.claim { // if equal, an earlier reply was lost, and what was committed since is the lease's own
-		l.claim, l.from = grant.Claim, grant.Horizon
-	}
-	if err := l.checkClocks(grant, tick, gap); err != nil {
-		return 0, err
+	// The claim of a worker whose first horizon is not committed yet stays: the row may have its next token already, and
+	// Acquire would not find it by the first one.
+	if l.claim.Epoch == 0 {
+		gap := l.clockGap(tick)
+		if l.token == "" {
+			l.token = newToken()
+		}
+		grant, err := l.callAcquire(ctx, tick)
+		if err != nil {
+			return l.refused(ctx, err)
+		}
+		floor, err := l.floor(grant)
+		if err == nil {
+			err = l.checkClocks(grant, floor, tick, gap)
+		}
+		if err != nil && l.running() {
+			// The token stays, and the worker with it: the next call returns what the floor is by then.
+			return l.failed(ctx, err)
+		}
+		l.claim, l.from, l.token, l.previous = grant.Claim, max(grant.Horizon, floor), "", ""
+		l.horizon, l.asked = 0, 0 // nothing is committed under the claim yet
+		if err != nil {
+			return 0, err
+		}
 	}
 	// The new horizon depends on the clock and not on the old horizon, which would move it a window further with each
 	// owner. Until the clock has come near the old horizon nothing can be issued, and extensions do no harm.
-	if err := l.commit(ctx, tick); err != nil {
-		if errors.Is(err, ErrLost) { // the call was so slow that the worker expired
-			l.token, l.claim = "", Claim{}
+	wait, err := l.commit(ctx, tick)
+	if err != nil {
+		if errors.Is(err, ErrLost) { // the call was so slow that the worker expired, or a copy of this process was faster
+			l.claim = Claim{}
 		}
 		return l.failed(ctx, err)
 	}
-	if err := l.lessee.Move(grant.Worker, l.from, l.horizon); err != nil {
+	if err := l.lessee.Move(l.claim.Worker, l.from, l.horizon); err != nil {
 		return 0, err
 	}
-	l.token, l.held, l.denied = "", true, 0
+	l.held, l.denied = true, 0
 	l.note(nil)
 	l.tell(Acquired, nil)
-	return l.period(), nil
+	return wait, nil
 }
 
 // extend commits a higher horizon and then lets the generator go up to it. If the outcome is unknown the old horizon
 // stays in force.
 func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
+	var wait time.Duration
 	tick, err := l.lessee.Tick()
 	if err == nil {
-		err = l.commit(ctx, tick)
+		wait, err = l.commit(ctx, tick)
 	}
 	switch {
 	case errors.Is(err, ErrLost):
@@ -95,30 +132,49 @@ func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
 	case err != nil:
 		return l.failed(ctx, err)
 	}
+	l.note(nil) // before the calls that wait go on, which may look at it
 	l.lessee.Extend(l.horizon)
-	l.note(nil)
 	l.tell(Extended, nil)
 	if drift := l.Generator().Stats().Drift; drift.Abs() > l.cfg.maxSkew {
 		stepped := l.event(Stepped, nil)
 		stepped.Skew = drift
 		l.report(stepped)
 	}
-	return l.period(), nil
+	return wait, nil
 }
 
-// commit asks the store for a horizon and returns when it is durable.
-func (l *Lease) commit(ctx context.Context, tick int64) error {
+// commit asks the store for a horizon, and returns when it is durable and after what time to ask again. The token that
+// it hands the row on to is drawn now and not in advance, so that no copy of this process that was made before has it.
+//
+// A call whose outcome is unknown is repeated with the same token and the same horizon, and a higher one is asked for
+// at once after it. If copies were made meanwhile all of them have its token, so none may get more by it than it asked
+// for.
+func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
+	repeated := l.claim.Next != ""
+	if !repeated {
+		l.claim.Next, l.asked = newToken(), max(l.horizonOf(tick), l.horizon)
+	}
 	ctx, cancel := context.WithTimeout(ctx, l.timeout())
 	defer cancel()
-	horizon := max(l.horizonOf(tick), l.horizon)
 	before := l.cfg.clock.Now()
-	now, err := l.store.Extend(ctx, l.claim, horizon, l.cfg.ttl)
-	if err != nil {
-		return err
+	now, err := l.store.Extend(ctx, l.claim, l.asked, l.cfg.ttl)
+	if errors.Is(err, ErrLost) && l.previous != "" {
+		// A store that has forgotten the last extension, as after a crash without fsync, has the token before it. Else no
+		// row has that token, so no copy of this process gains by this.
+		claim := l.claim
+		claim.Token = l.previous
+		now, err = l.store.Extend(ctx, claim, l.asked, l.cfg.ttl)
 	}
-	l.horizon = horizon
+	if err != nil {
+		return 0, err
+	}
+	l.previous, l.claim.Token, l.claim.Next, l.horizon = l.claim.Token, l.claim.Next, "", l.asked
 	l.observe(now, before)
-	return nil
+	wait := l.period()
+	if repeated {
+		wait = 0
+	}
+	return wait, nil
 }
 
 // horizonOf returns the horizon to commit: a window beyond all that may be issued at the tick.
@@ -132,10 +188,9 @@ func (l *Lease) callAcquire(ctx context.Context, tick int64) (Grant, error) {
 	before := l.cfg.clock.Now()
 	grant, err := l.store.Acquire(ctx, Request{
 		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: l.cfg.first, Last: l.cfg.last,
-		Token: l.token, TTL: l.cfg.ttl, Tick: tick, Holder: l.cfg.holder,
+		Token: l.token, TTL: l.cfg.ttl, Reach: l.reach(), Tick: tick, Holder: l.cfg.holder,
 	})
 	if err == nil {
-		l.horizon = 0 // nothing is committed under this claim yet
 		l.observe(grant.Now, before)
 	}
 	return grant, err
@@ -177,9 +232,11 @@ func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
 	return jitter(min(backoff, maxBackoff)), nil
 }
 
-// lost handles a takeover: the generator may use what is left below its horizon, and continues with another worker as
-// soon as there is one. There is nothing to give back.
+// lost handles a takeover. The generator stops at once, since the owner may be a copy of this process, which uses what
+// is left below the horizon, too. It continues with another worker as soon as there is one. There is nothing to give
+// back.
 func (l *Lease) lost(err error) (time.Duration, error) {
+	l.lessee.Withdraw()
 	l.held = false
 	l.note(err)
 	l.tell(Lost, err)

@@ -20,6 +20,9 @@ type Store interface {
 	// it returns only after that, so that no earlier owner can raise it any more. A worker that was never taken gets
 	// the epoch 1 and the horizon 0.
 	//
+	// A store that finds out that it may have forgotten what it had committed, as a replica that was promoted, returns a
+	// Grant.Floor from then on: the time at which it found out, plus the greatest Reach of all requests of the namespace.
+	//
 	// A worker is free if it was never taken, or if the store's clock has reached its expiry. Acquire takes, in this
 	// order: free workers whose horizon is not above Request.Tick, the one that has been free for the longest time
 	// first; workers that were never taken, the lowest first; free workers whose horizon is above Tick.
@@ -31,13 +34,20 @@ type Store interface {
 	// namespace was first used with another layout.
 	Acquire(ctx context.Context, r Request) (Grant, error)
 
-	// Extend raises the horizon to at least the given tick, never lowers it, and sets the expiry to ttl from now by the
-	// store's clock, if and only if the row still has the claim's epoch and token. It does so after the expiry, too, as
-	// long as nobody has taken the worker over. When it returns without an error the horizon is durable. It returns the
-	// store's time, or the zero Time if the store's clock is the caller's.
+	// Extend raises the horizon to at least the given tick, never lowers it, sets the expiry to ttl from now by the
+	// store's clock, and replaces the row's token by Claim.Next, if and only if the row still has the claim's epoch, and
+	// Claim.Token or Claim.Next as its token. It does so after the expiry, too, as long as nobody has taken the worker
+	// over. When it returns without an error the horizon and the token are durable. It returns the store's time, or the
+	// zero Time if the store's clock is the caller's.
 	//
-	// It returns ErrLost, without a change, if the row has another epoch or token. That is final: no later call for the
-	// claim will succeed.
+	// A store that has found out that it may have forgotten what it had committed returns ErrLost for a row that had
+	// expired by then and was not taken since: it may have forgotten that another owner has taken the worker.
+	//
+	// The check and the change are one step: of two extensions with one Token and different Nexts one succeeds. So two
+	// copies of a process find out that they are two. As the row may have Next already, a call can be repeated.
+	//
+	// It returns ErrLost, without a change, if the row has another epoch or token, and ErrOption, without a change, if
+	// Next is not a token. ErrLost is final: no later call for the claim will succeed.
 	Extend(ctx context.Context, c Claim, horizon int64, ttl time.Duration) (now time.Time, err error)
 
 	// Release makes the worker free at once, keeps its epoch, and lowers its horizon to the given tick, at least 0, if
@@ -49,8 +59,9 @@ type Store interface {
 	// finds the next owner's epoch, and a late extension only raises the horizon, which costs the next owner at most a
 	// wait.
 	//
-	// It can be repeated until another owner has taken the worker. It returns ErrLost, without a change, if the row has
-	// another epoch or token.
+	// The row's token may be Claim.Token or, if that is not empty, Claim.Next: an extension whose reply was lost may have
+	// replaced it. Release does not change it, so it can be repeated until another owner has taken the worker. It returns
+	// ErrLost, without a change, if the row has another epoch or token.
 	Release(ctx context.Context, c Claim, horizon int64) error
 
 	// List returns the rows of a namespace in the order of their workers, or for "" the rows of all namespaces, ordered
@@ -65,6 +76,7 @@ type Request struct {
 	First, Last int64         // the workers that may be taken, both inclusive, from 0
 	Token       string        // 32 random hexadecimal digits, 0-9 and a-f; the same again after an unknown outcome
 	TTL         time.Duration // until the expiry, at least a millisecond
+	Reach       time.Duration // how far ahead of the store's clock the caller's horizons are at most; 0 or more
 	Tick        int64         // of the caller's clock, since the layout's epoch; any value
 	Holder      Holder        // who asks, for List
 }
@@ -73,14 +85,16 @@ type Request struct {
 type Claim struct {
 	Namespace string
 	Worker    int64
-	Epoch     int64 // the fencing number: how often the worker has been taken
-	Token     string
+	Epoch     int64  // the fencing number: how often the worker has been taken
+	Token     string // of the request, after an extension that of the extension
+	Next      string // the token that an extension puts in the place of Token, of the same form; empty after Acquire
 }
 
 // Grant is a worker that was acquired.
 type Grant struct {
 	Claim
-	Horizon int64     // first tick that no earlier owner can have issued an ID for
+	Horizon int64     // first tick that no earlier owner can have issued an ID for, as far as the store knows
+	Floor   time.Time // owners that the store has forgotten can have issued IDs up to it; zero if it has forgotten none
 	Now     time.Time // of the store's clock; zero if that is the caller's
 }
 
@@ -93,7 +107,7 @@ type Holder struct {
 
 // Entry is a row, for people.
 type Entry struct {
-	Claim   // without the token, which is the owner's secret
+	Claim   // without the tokens, which are the owner's secret
 	Layout  string
 	Horizon int64     // in ticks since the layout's epoch
 	Expires time.Time // by the store's clock; zero for stores without an expiry
@@ -129,13 +143,24 @@ func (r Request) Validate() error {
 		// The value is not printed: it may be a mistyped secret.
 		return fmt.Errorf("%w: the token has %d characters or other digits than 0-9 and a-f, want %d of these",
 			ErrOption, len(r.Token), tokenDigits)
+	case r.Reach < 0:
+		return fmt.Errorf("%w: the reach is %v, the least is 0", ErrOption, r.Reach)
 	}
-	return ValidateTTL(r.TTL)
+	return validateTTL(r.TTL)
 }
 
-// ValidateTTL returns an error that matches [ErrOption] if the time to live is below a millisecond, the unit in which
-// stores keep an expiry. Every Store calls it first in Extend.
-func ValidateTTL(ttl time.Duration) error {
+// ValidateExtension returns an error that matches [ErrOption] if the claim's Next is not a token as [Request] has, or
+// if the time to live is below a millisecond, the unit in which stores keep an expiry. Every Store calls it first in
+// Extend.
+func ValidateExtension(c Claim, ttl time.Duration) error {
+	if !isToken(c.Next) {
+		return fmt.Errorf("%w: the next token has %d characters or other digits than 0-9 and a-f, want %d of these",
+			ErrOption, len(c.Next), tokenDigits)
+	}
+	return validateTTL(ttl)
+}
+
+func validateTTL(ttl time.Duration) error {
 	if ttl < minTTL {
 		return fmt.Errorf("%w: the TTL is %v, at least %v is needed", ErrOption, ttl, minTTL)
 	}

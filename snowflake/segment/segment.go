@@ -12,8 +12,8 @@
 // No number is issued twice, however many processes and goroutines there are and whenever they are killed. This depends
 // on the table alone: a database that forgets a committed UPDATE, as after a restore from a backup, a failover to a
 // replica that lags behind, or a crash with synchronous_commit = off, repeats the numbers of the lost blocks. A lease is
-// protected from that by its clock; numbers without a time cannot be. A process that gets a block below its last one
-// returns an error instead.
+// protected from a failover by its clock: package sqllease finds out about it, and can say which times are above all that
+// was lost. Which numbers are, nobody knows. A process that gets a block below its last one returns an error instead.
 //
 // The UPDATE needs a connection of its own. It gets none with SetMaxOpenConns(1) or when all connections are in
 // transactions that wait for numbers, and on SQLite no lock from a transaction that has written. It then fails after ten

@@ -8,4 +8,7 @@
 //
 // [New] lends the workers of a folder to the processes of a host, [NewStateFile] keeps the horizon of one process whose
 // number is given to it. A network file system is rejected, see [AllowNetworkFolder].
+//
+// A copy of a virtual machine that runs has a copy of the files on its disk. So the copies of a process are not found
+// out: they issue the same IDs. Only if the folder is on a file system that both share, one of them gets lease.ErrLost.
 package filelease

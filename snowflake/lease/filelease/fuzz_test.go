@@ -21,6 +21,7 @@ func goodState(f *testing.F) []byte {
 	if err != nil {
 		f.Fatal(err)
 	}
+	g.Next = g.Token
 	if _, err := s.Extend(f.Context(), g.Claim, 4711, workerRequest(1, 12).TTL); err != nil {
 		f.Fatal(err)
 	}

@@ -20,7 +20,7 @@ type fileOwners struct {
 
 type fileOwner struct {
 	row   fileRow
-	claim lease.Claim
+	claim lease.Claim // with a Next while a write that may have replaced the token has failed; written under both mutexes
 
 	mu      sync.Mutex
 	lock    *os.File // nil after drop
@@ -49,11 +49,11 @@ func (o *fileOwners) take(row fileRow, lock *os.File, s fileState, r lease.Reque
 
 // again returns the grant of an earlier Acquire with the token.
 func (o *fileOwners) again(r lease.Request) (grant lease.Grant, ok bool, err error) {
-	owner := o.byToken(r.Namespace, r.Token)
-	if owner == nil {
+	row, c, ok := o.byToken(r.Namespace, r.Token)
+	if !ok {
 		return lease.Grant{}, false, nil
 	}
-	err = o.use(owner.row, owner.claim, func(_ *fileOwner, s fileState) error {
+	err = o.use(row, c, func(_ *fileOwner, s fileState) error {
 		grant = lease.Grant{Claim: s.claim(), Horizon: s.Horizon}
 		return nil
 	})
@@ -68,14 +68,17 @@ func (o *fileOwners) extend(ctx context.Context, row fileRow, c lease.Claim, hor
 		return err
 	}
 	return o.use(row, c, func(owner *fileOwner, s fileState) error {
-		if horizon <= owner.durable && !owner.idle {
+		if horizon <= owner.durable && !owner.idle && owner.claim.Token == c.Next && owner.claim.Next == "" {
 			return nil // there is no expiry to move
 		}
 		// What the file shows need not be on the disk: an earlier write may have failed before its flush.
 		s.Horizon = max(s.Horizon, owner.durable, horizon)
+		o.setTokens(owner, s.Token, c.Next) // a failed write may leave either
+		s.Token = c.Next
 		if err := row.write(s); err != nil {
 			return fmt.Errorf("lease: extending worker %d: %w", c.Worker, err)
 		}
+		o.setTokens(owner, c.Next, "")
 		owner.durable, owner.idle = s.Horizon, false
 		return nil
 	})
@@ -127,9 +130,9 @@ func (o *fileOwners) try(owner *fileOwner, c lease.Claim, f func(*fileOwner, fil
 	switch {
 	case err != nil:
 		return true, err
-	case !ok || s.claim() != owner.claim: // the state was replaced from outside
+	case !ok || !s.ownedBy(owner.claim): // the state was replaced from outside, or by a copy of this process
 		return true, errors.Join(lostFile(c), o.drop(owner))
-	case s.claim() != c:
+	case !s.ownedBy(c):
 		return true, lostFile(c)
 	}
 	return true, f(owner, s)
@@ -150,7 +153,7 @@ func (o *fileOwners) get(row fileRow, c lease.Claim) (*fileOwner, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !ok || s.claim() != c {
+	if !ok || !s.ownedBy(c) {
 		return nil, lostFile(c)
 	}
 	lock, err := row.lock()
@@ -160,7 +163,7 @@ func (o *fileOwners) get(row fileRow, c lease.Claim) (*fileOwner, error) {
 	if lock == nil {
 		return nil, fmt.Errorf("lease: worker %d in namespace %q is held by another process or Store", c.Worker, c.Namespace)
 	}
-	owner := &fileOwner{row: row, claim: c, lock: lock, idle: true}
+	owner := &fileOwner{row: row, claim: s.claim(), lock: lock, idle: true}
 	if err := o.add(owner); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -202,15 +205,24 @@ func (o *fileOwners) drop(owner *fileOwner) error {
 	return err
 }
 
-func (o *fileOwners) byToken(namespace, token string) *fileOwner {
+// byToken returns the row that is owned with the token, and the claim.
+func (o *fileOwners) byToken(namespace, token string) (row fileRow, c lease.Claim, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, owner := range o.rows {
-		if owner.claim.Namespace == namespace && owner.claim.Token == token {
-			return owner
+		if c = owner.claim; c.Namespace == namespace && c.Token == token {
+			c.Next = ""
+			return owner.row, c, true
 		}
 	}
-	return nil
+	return row, lease.Claim{}, false
+}
+
+// setTokens sets the tokens that the state may have. The owner's mutex is held.
+func (o *fileOwners) setTokens(owner *fileOwner, token, next string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	owner.claim.Token, owner.claim.Next = token, next
 }
 
 // owns reports whether the row has an owner.

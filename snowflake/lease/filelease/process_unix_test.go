@@ -69,6 +69,7 @@ func comeAndGo(t *testing.T, s lease.Store) {
 			fmt.Printf("violation %v\n", err)
 			return
 		}
+		g.Next = g.Token
 		extend(t, s, g.Claim, g.Horizon+1)
 		if err := errors.Join(f.Close(), os.Remove(witness)); err != nil {
 			t.Fatal(err)

@@ -94,6 +94,11 @@ func (s fileState) claim() lease.Claim {
 	return lease.Claim{Namespace: s.Namespace, Worker: s.Worker, Epoch: s.Epoch, Token: s.Token}
 }
 
+// ownedBy reports whether the state is that of the claim, before its extension or after it.
+func (s fileState) ownedBy(c lease.Claim) bool {
+	return s.Namespace == c.Namespace && s.Worker == c.Worker && s.Epoch == c.Epoch && (s.Token == c.Token || s.Token == c.Next)
+}
+
 func (s fileState) entry(held bool) lease.Entry {
 	return lease.Entry{
 		Claim:   lease.Claim{Namespace: s.Namespace, Worker: s.Worker, Epoch: s.Epoch},

@@ -122,11 +122,11 @@ func (f *Store) choose(ctx context.Context, r lease.Request) (row fileRow, lock 
 }
 
 // Extend is as [lease.Store] says. The TTL is checked and then ignored, and the returned time is zero. A write can't be
-// interrupted; ctx is checked before it. A horizon that is durable already costs no write. Besides lease.ErrLost it
-// returns lease.ErrDamaged if the state was changed from outside to something unreadable, and the operating system's
-// error, for example for a full disk.
+// interrupted; ctx is checked before it. A horizon and a token that are durable already cost no write. Besides
+// lease.ErrLost it returns lease.ErrDamaged if the state was changed from outside to something unreadable, and the
+// operating system's error, for example for a full disk.
 func (f *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	if err := lease.ValidateTTL(ttl); err != nil {
+	if err := lease.ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
 	}
 	return time.Time{}, f.owners.extend(ctx, f.row(c.Namespace, c.Worker), c, horizon)

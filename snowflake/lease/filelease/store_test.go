@@ -40,12 +40,14 @@ func fileRequest(n int, last int64) lease.Request {
 	}
 }
 
+// acquire returns the grant with a next token, so that the claim holds before its first extension and after it.
 func acquire(t *testing.T, s lease.Store, r lease.Request) lease.Grant {
 	t.Helper()
 	g, err := s.Acquire(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
+	g.Next = "f" + g.Token[1:]
 	return g
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,19 @@ var faults = []struct {
 		"Extend/another token or epoch is ErrLost and changes nothing",
 		"Acquire/the token of an expired row is not returned",
 	}},
+	{"extend keeps the token", func() lease.Store { return keepsToken{newMemory(nil)} }, []string{
+		"Extend/the next token takes the place of the token, which is ErrLost from then on",
+		"Concurrency/of several copies of a claim that extend at the same time one succeeds, the others are ErrLost",
+	}},
+	{"extend checks the token, then replaces it", func() lease.Store { return replacesLater{newMemory(nil)} }, []string{
+		"Concurrency/of several copies of a claim that extend at the same time one succeeds, the others are ErrLost",
+	}},
+	{"extend does not know the next token", func() lease.Store { return forgetsNext{newMemory(nil)} }, []string{
+		"Extend/the same extension many times in a row is never lost",
+	}},
+	{"extend takes any next token", func() lease.Store { return takesAnyNext{newMemory(nil)} }, []string{
+		"Input/bad requests are ErrOption and change nothing",
+	}},
 	{"extend lowers the horizon", func() lease.Store { return lowersOnExtend{newMemory(nil)} }, []string{
 		"Extend/the horizon is never lowered",
 	}},
@@ -50,6 +64,9 @@ var faults = []struct {
 	{"release takes a negative horizon", func() lease.Store {
 		return releasesTo{newMemory(nil), func(was, asked int64) int64 { return min(was, asked) }}
 	}, []string{"Release/a negative horizon is 0"}},
+	{"release does not know the next token", func() lease.Store { return releaseForgetsNext{newMemory(nil)} }, []string{
+		"Release/the owner of an extension whose reply was lost releases, and so does that of one that never came",
+	}},
 	{"release without owner check", func() lease.Store { return releasesForAnybody{newMemory(nil)} }, []string{
 		"Release/after a takeover it is ErrLost and changes nothing",
 		"Release/another token or epoch is ErrLost and changes nothing",
@@ -153,7 +170,7 @@ func (m *memory) row(c lease.Claim) *row {
 	return nil
 }
 
-// owner is the claim of whoever has the worker now.
+// owner is the claim of whoever has the worker now, with the next token of c.
 func (m *memory) owner(c lease.Claim) lease.Claim {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -190,6 +207,60 @@ type ignoresEpoch struct{ *memory }
 
 func (s ignoresEpoch) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
 	c.Epoch = s.owner(c).Epoch
+	return s.memory.Extend(ctx, c, h, ttl)
+}
+
+// setToken gives the row of the claim another token.
+func (m *memory) setToken(c lease.Claim, token string) {
+	m.rowsOf(c.Namespace, func(worker int64, r *row) {
+		if worker == c.Worker {
+			r.token = token
+		}
+	})
+}
+
+type keepsToken struct{ *memory }
+
+func (s keepsToken) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
+	now, err := s.memory.Extend(ctx, c, h, ttl)
+	if err == nil {
+		s.setToken(c, c.Token)
+	}
+	return now, err
+}
+
+type replacesLater struct{ *memory }
+
+func (s replacesLater) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
+	checked := c
+	if token := s.owner(c).Token; token == c.Token {
+		checked.Next = token
+	}
+	now, err := s.memory.Extend(ctx, checked, h, ttl)
+	if err == nil && checked.Next != c.Next && lease.ValidateExtension(c, ttl) == nil {
+		for start := time.Now(); time.Since(start) < time.Millisecond; {
+			runtime.Gosched() // as long as a database takes
+		}
+		s.setToken(c, c.Next)
+	}
+	return now, err
+}
+
+type forgetsNext struct{ *memory }
+
+func (s forgetsNext) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
+	if s.owner(c).Token == c.Next {
+		return time.Time{}, lost(c)
+	}
+	return s.memory.Extend(ctx, c, h, ttl)
+}
+
+type takesAnyNext struct{ *memory }
+
+func (s takesAnyNext) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
+	if lease.ValidateExtension(c, ttl) != nil {
+		c.Next = c.Token
+	}
 	return s.memory.Extend(ctx, c, h, ttl)
 }
 

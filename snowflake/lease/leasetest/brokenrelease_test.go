@@ -31,3 +31,10 @@ func (s releaseIgnoresEpoch) Release(ctx context.Context, c lease.Claim, h int64
 	c.Epoch = s.owner(c).Epoch
 	return s.memory.Release(ctx, c, h)
 }
+
+type releaseForgetsNext struct{ *memory }
+
+func (s releaseForgetsNext) Release(ctx context.Context, c lease.Claim, h int64) error {
+	c.Next = ""
+	return s.memory.Release(ctx, c, h)
+}

@@ -73,6 +73,36 @@ var concurrencyTests = []test{
 			f.Errorf("horizon %d, want %d", got, highest)
 		}
 	}},
+	{promise: "of several copies of a claim that extend at the same time one succeeds, the others are ErrLost", run: func(f *fixture) {
+		claim := f.take(7, 7).Claim
+		for round := range 10 {
+			var mu sync.Mutex
+			var winners []lease.Claim
+			f.together(8, func() {
+				own := claim
+				own.Next = NewToken()
+				var err error
+				for range unnamedLimit {
+					if _, err = f.store.Extend(f.Context(), own, 1000, long); !unnamed(err) {
+						break
+					}
+				}
+				if errors.Is(err, lease.ErrLost) {
+					return
+				}
+				if err != nil {
+					f.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				winners = append(winners, own)
+			})
+			if len(winners) != 1 {
+				f.Fatalf("round %d: %d of 8 copies were extended, want 1", round, len(winners))
+			}
+			claim.Token = winners[0].Next
+		}
+	}},
 	{promise: "what owners may use of a worker never overlaps", run: func(f *fixture) {
 		var mu sync.Mutex
 		var spans []span
@@ -175,6 +205,7 @@ func (f *fixture) own() (s span, ok bool) {
 			return s, false
 		}
 	}
+	grant.Next = NewToken()
 	s = span{grant.Worker, grant.Epoch, grant.Horizon, grant.Horizon}
 	for n := range 1 + rand.N(4) {
 		if n > 0 {
@@ -186,6 +217,7 @@ func (f *fixture) own() (s span, ok bool) {
 		}
 		if err == nil {
 			s.to += 10
+			grant.Token, grant.Next = grant.Next, NewToken()
 		} else if !unnamed(err) {
 			f.Error(err)
 		}

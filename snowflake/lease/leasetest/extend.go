@@ -86,6 +86,28 @@ var extendTests = []test{
 		}
 		f.extend(claim, 1000, long)
 	}},
+	{promise: "the next token takes the place of the token, which is ErrLost from then on", run: func(f *fixture) {
+		claim := f.take(7, 7).Claim
+		for round := range 3 {
+			copied := claim
+			copied.Next = NewToken()
+			f.extend(claim, 1000, long)
+			f.wantLost("Extend by a copy of the claim", func() error {
+				_, err := f.store.Extend(f.Context(), copied, 5000, 9*long)
+				return err
+			})
+			f.wantLost("Release by a copy of the claim", func() error { return f.store.Release(f.Context(), copied, 0) })
+			copied.Next = ""
+			f.wantLost("Release by a copy of the claim without a next token", func() error {
+				return f.store.Release(f.Context(), copied, 0)
+			})
+			if f.Failed() {
+				f.Fatalf("in extension %d", round+1)
+			}
+			claim.Token, claim.Next = claim.Next, NewToken()
+		}
+		f.release(claim)
+	}},
 	{promise: "other workers keep their horizon and expiry", run: func(f *fixture) {
 		first, second := f.take(0, 1).Claim, f.take(0, 1).Claim
 		f.extend(second, 500, long)

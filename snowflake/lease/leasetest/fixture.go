@@ -44,6 +44,7 @@ func (f *fixture) request(first, last int64) lease.Request {
 	}
 }
 
+// acquire returns the grant with a next token, so that the claim holds before its first extension and after it.
 func (f *fixture) acquire(r lease.Request) lease.Grant {
 	f.Helper()
 	grant, err := f.store.Acquire(f.Context(), r)
@@ -53,6 +54,10 @@ func (f *fixture) acquire(r lease.Request) lease.Grant {
 	if grant.Namespace != r.Namespace || grant.Token != r.Token || grant.Worker < r.First || grant.Worker > r.Last {
 		f.Fatalf("Acquire(%+v)\nreturned the claim %+v of another namespace, token or range", r, grant.Claim)
 	}
+	if grant.Next != "" {
+		f.Fatalf("Acquire returned the next token %q, want none", grant.Next)
+	}
+	grant.Next = NewToken()
 	return grant
 }
 
@@ -189,13 +194,13 @@ func sameEntry(a, b lease.Entry) bool {
 // others are claims that differ from the given one in one field.
 func others(c lease.Claim) map[string]lease.Claim {
 	token, before, after, worker, namespace := c, c, c, c, c
-	token.Token = NewToken()
+	token.Token, token.Next = NewToken(), NewToken()
 	before.Epoch--
 	after.Epoch++
 	worker.Worker++
 	namespace.Namespace += "x"
 	return map[string]lease.Claim{
 		"another token": token, "the epoch before": before, "the next epoch": after,
-		"a worker that was never taken": worker, "a namespace that was never used": namespace, "no claim": {},
+		"a worker that was never taken": worker, "a namespace that was never used": namespace, "no claim": {Next: NewToken()},
 	}
 }

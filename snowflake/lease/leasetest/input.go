@@ -19,6 +19,7 @@ var inputTests = []test{
 			"no TTL":                 func(r *lease.Request) { r.TTL = 0 },
 			"a TTL below 1 ms":       func(r *lease.Request) { r.TTL = time.Millisecond - 1 },
 			"a negative TTL":         func(r *lease.Request) { r.TTL = -time.Hour },
+			"a negative reach":       func(r *lease.Request) { r.Reach = -1 },
 			"an empty token":         func(r *lease.Request) { r.Token = "" },
 			"a short token":          func(r *lease.Request) { r.Token = r.Token[:31] },
 			"a token of other signs": func(r *lease.Request) { r.Token = r.Token[:31] + "-" },
@@ -37,6 +38,15 @@ var inputTests = []test{
 		for _, ttl := range []time.Duration{0, time.Millisecond - 1, -time.Hour} {
 			if _, err := f.store.Extend(f.Context(), claim, 1000, ttl); !errors.Is(err, lease.ErrOption) {
 				f.Errorf("Extend by %v: error %v, want ErrOption", ttl, err)
+			}
+		}
+		for what, next := range map[string]string{
+			"an empty next token": "", "a short next token": NewToken()[1:], "a next token of other signs": NewToken()[1:] + "G",
+		} {
+			bad := claim
+			bad.Next = next
+			if _, err := f.store.Extend(f.Context(), bad, 1000, long); !errors.Is(err, lease.ErrOption) {
+				f.Errorf("Extend with %s: error %v, want ErrOption", what, err)
 			}
 		}
 		if after := f.entry(claim.Worker); !sameEntry(before, after) {

@@ -17,6 +17,7 @@ type memory struct {
 	clock func() time.Time // the store's; nil: the process's
 
 	mu         sync.Mutex
+	server     *int // its identity
 	namespaces map[string]*namespace
 }
 
@@ -26,22 +27,28 @@ type memory struct {
 func NewMemory(clock func() time.Time) lease.Store { return newMemory(clock) }
 
 func newMemory(clock func() time.Time) *memory {
-	return &memory{clock: clock, namespaces: map[string]*namespace{}}
+	return &memory{clock: clock, server: new(int), namespaces: map[string]*namespace{}}
 }
 
 // Clone returns a store with the same clock and a copy of what is in this one, such as a backup or a replica to which a
-// store that forgets falls back. The simulator uses it.
-func (m *memory) Clone() lease.Store {
+// store that forgets falls back. If it is a replica it has an identity of its own, and so finds out that it has
+// forgotten. The simulator uses it.
+func (m *memory) Clone(replica bool) lease.Store {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	clone := newMemory(m.clock)
+	if !replica {
+		clone.server = m.server
+	}
 	for name, ns := range m.namespaces {
 		rows := make(map[int64]*row, len(ns.rows))
 		for worker, r := range ns.rows {
 			copied := *r
 			rows[worker] = &copied
 		}
-		clone.namespaces[name] = &namespace{layout: ns.layout, rows: rows}
+		copied := *ns
+		copied.rows = rows
+		clone.namespaces[name] = &copied
 	}
 	return clone
 }
@@ -59,15 +66,17 @@ func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, err
 	defer m.mu.Unlock()
 	ns := m.namespaces[r.Namespace]
 	if ns == nil {
-		ns = &namespace{layout: r.Layout, rows: map[int64]*row{}}
+		ns = &namespace{layout: r.Layout, server: m.server, rows: map[int64]*row{}}
 		m.namespaces[r.Namespace] = ns
 	}
 	if ns.layout != r.Layout {
 		return lease.Grant{}, fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, ns.layout, r.Layout)
 	}
 	now := m.now()
+	m.meet(ns, now)
+	ns.reach = max(ns.reach, r.Reach)
 	if worker, ok := ns.find(r.Token, now); ok {
-		return m.grant(r, worker, ns.rows[worker], now), nil
+		return m.grant(r, worker, ns, now), nil
 	}
 	worker, ok := ns.choose(r, now)
 	if !ok {
@@ -80,7 +89,18 @@ func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, err
 	}
 	taken.epoch++
 	taken.token, taken.holder, taken.expires = r.Token, r.Holder, now.Add(r.TTL)
-	return m.grant(r, worker, taken, now), nil
+	return m.grant(r, worker, ns, now), nil
+}
+
+// meet makes this store the one that serves the namespace, and remembers when it became another one.
+func (m *memory) meet(ns *namespace, now time.Time) {
+	if ns.server == m.server {
+		return
+	}
+	ns.server = m.server
+	if ns.changed.Before(now) {
+		ns.changed = now
+	}
 }
 
 // Extend is as [lease.Store] says.
@@ -88,22 +108,25 @@ func (m *memory) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl t
 	if err := ctx.Err(); err != nil {
 		return time.Time{}, err
 	}
-	if err := lease.ValidateTTL(ttl); err != nil {
+	if err := lease.ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	now := m.now()
+	if ns := m.namespaces[c.Namespace]; ns != nil {
+		m.meet(ns, now)
+	}
 	owned := m.owned(c)
-	if owned == nil {
+	if owned == nil || !owned.expires.After(m.namespaces[c.Namespace].changed) && !owned.held(now) {
 		return time.Time{}, lost(c)
 	}
-	now := m.now()
 	owned.horizon = max(owned.horizon, horizon)
-	owned.expires = now.Add(ttl)
+	owned.token, owned.expires = c.Next, now.Add(ttl)
 	return m.told(now), nil
 }
 
-// Release is as [lease.Store] says. The row keeps the claim's token, so that a release can be repeated.
+// Release is as [lease.Store] says. The row keeps its token, so that a release can be repeated.
 func (m *memory) Release(ctx context.Context, c lease.Claim, horizon int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -165,12 +188,17 @@ func (m *memory) told(now time.Time) time.Time {
 	return now
 }
 
-func (m *memory) grant(r lease.Request, worker int64, taken *row, now time.Time) lease.Grant {
-	return lease.Grant{
+func (m *memory) grant(r lease.Request, worker int64, ns *namespace, now time.Time) lease.Grant {
+	taken := ns.rows[worker]
+	grant := lease.Grant{
 		Claim:   lease.Claim{Namespace: r.Namespace, Worker: worker, Epoch: taken.epoch, Token: taken.token},
 		Horizon: taken.horizon,
 		Now:     m.told(now),
 	}
+	if !ns.changed.IsZero() {
+		grant.Floor = ns.changed.Add(ns.reach)
+	}
+	return grant
 }
 
 // owned returns the claim's row, nil if another owner has it.
@@ -179,7 +207,7 @@ func (m *memory) owned(c lease.Claim) *row {
 	if ns == nil {
 		return nil
 	}
-	if r := ns.rows[c.Worker]; r != nil && r.epoch == c.Epoch && r.token == c.Token {
+	if r := ns.rows[c.Worker]; r != nil && r.epoch == c.Epoch && (r.token == c.Token || r.token == c.Next) {
 		return r
 	}
 	return nil
@@ -190,8 +218,11 @@ func lost(c lease.Claim) error {
 }
 
 type namespace struct {
-	layout string
-	rows   map[int64]*row // by worker
+	layout  string
+	server  *int           // the store that has served it last
+	changed time.Time      // when that became another one; zero: it never did
+	reach   time.Duration  // the greatest of all requests
+	rows    map[int64]*row // by worker
 }
 
 type row struct {

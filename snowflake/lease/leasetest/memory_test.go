@@ -66,6 +66,7 @@ func TestMemoryTellsNoTimeIfTheClockIsTheCallers(t *testing.T) {
 	if err != nil || !grant.Now.IsZero() {
 		t.Errorf("time %v, error %v; want none", grant.Now, err)
 	}
+	grant.Next = leasetest.NewToken()
 	if now, err := store.Extend(t.Context(), grant.Claim, 1, time.Minute); err != nil || !now.IsZero() {
 		t.Errorf("time %v, error %v; want none", now, err)
 	}
@@ -77,7 +78,10 @@ func TestCloneOfMemoryForgetsWhatCameAfter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	backup := store.(interface{ Clone() lease.Store }).Clone()
+	grant.Next = leasetest.NewToken()
+	backup := store.(interface {
+		Clone(replica bool) lease.Store
+	}).Clone(false)
 	if _, err := store.Extend(t.Context(), grant.Claim, 50, time.Minute); err != nil {
 		t.Fatal(err)
 	}

@@ -66,6 +66,19 @@ var releaseTests = []test{
 			}
 		}
 	}},
+	{promise: "the owner of an extension whose reply was lost releases, and so does that of one that never came", run: func(f *fixture) {
+		for _, arrived := range []bool{true, false} {
+			claim := f.take(7, 7).Claim
+			if arrived {
+				f.extend(claim, 1000, long)
+			}
+			f.giveBack(claim, 500)
+			f.giveBack(claim, 500)
+			if e := f.entry(7); e.Held || e.Horizon != 500 {
+				f.Errorf("the extension arrived: %t; held: %t, horizon %d; want false, 500", arrived, e.Held, e.Horizon)
+			}
+		}
+	}},
 	{promise: "a negative horizon is 0", run: func(f *fixture) {
 		claim := f.take(7, 7).Claim
 		f.extend(claim, 1000, long)

@@ -6,17 +6,31 @@
  * owner's epoch; only an owner that issues nothing more lowers the horizon, to a tick above all that it has issued, and not
  * below where it started; a takeover raises the epoch and starts at the horizon of the row.
  *
+ * A second rule is for copies of an owner: each extension hands the row on to a new token, which is drawn when it is asked
+ * for; one whose outcome is unknown is repeated as it was; an owner that knows its loss issues nothing more.
+ *
+ * A third rule is for a replica that is promoted without the last commits: the first request there sets a floor above all
+ * horizons that the old primary can have committed. New owners start at the floor or above it; old ones go on only if they
+ * had not expired by then.
+ *
  * What is checked, by assertions:
- *   unique     no tick of the worker is issued twice
- *   horizon    the horizon of the row is never at or below a tick that was issued, nor below what it was at the last takeover
+ *   unique     no tick of the worker is issued twice. If an owner was copied, a tick may be issued more than once that lies
+ *              below the horizon that this owner had, or had asked for, at that time, and not below what it had issued until
+ *              then; but never by an owner that knows its loss.
+ *   horizon    the horizon of the row is never at or below a tick that was issued, except for those ticks, nor below what it
+ *              was at the last takeover
  *   committed  an issued tick lies below a horizon that was committed before under the issuer's epoch
  *
  * What may happen, at any time and in any order:
  *   - Owners acquire, extend, close, release, issue, crash and start again without any memory. Each step of each of them may
  *     be followed by a pause of any length, since any other steps may come between; so may the check of a tick and its issue.
- *     An owner goes on issuing while its extension is under way, and after a loss, below its old limit. It closes at any
- *     moment, with a call of its own under way or a tick checked, and from then on issues nothing; it releases any number of
- *     times, with or without an answer.
+ *     An owner goes on issuing while its extension is under way, and after a loss that it does not know yet, below its old
+ *     limit. It closes at any moment, with a call of its own under way or a tick checked, and from then on issues nothing; it
+ *     releases any number of times, with or without an answer.
+ *   - With FAILOVER, once: a replica gets nothing more from some moment on, and is promoted later. The primary then commits
+ *     nothing more, and a request that it got and that nobody waits for is lost.
+ *   - With COPIES, once: an owner, with all that it knows and with its request or the reply to it, is copied in the place of
+ *     one that is not running. Both go on.
  *   - A request or its reply is lost: the owner gives up waiting. The request may still reach the store later, after
  *     younger ones of the same owner, and after the owner is dead.
  *   - The store's clock reaches the expiry. Only the difference of the two matters, so that is what the row keeps. The clock
@@ -28,10 +42,15 @@
  *     it the owner counts the sequence.
  *   - A statement or a script of the store is one step. Acquire is two, the takeover and the reading of the horizon, since
  *     a store may make it of two statements.
- *   - A token is a number never used before; a random one of 128 bits is that in practice.
- *   - The store forgets nothing that it has committed. If it does, nothing here holds.
+ *   - A new token is the least number that nothing refers to, which nobody can tell from one that was never used before; a
+ *     random one of 128 bits is that in practice.
+ *   - The floor is the highest horizon that the old primary has committed. A real one is above it if clocks agree as well
+ *     as leases demand, which is not in the model.
+ *   - The store forgets nothing else that it has committed, and has the row of the namespace after a failover. If not,
+ *     nothing here holds.
  *
- * The rule can be broken in nine ways, by a macro each; every one of them ends in a tick that is issued twice:
+ * The rules can be broken in eighteen ways, by a macro each; every one of them ends in a tick that is issued twice, the last
+ * four but five if an owner is copied, the last five after a failover:
  *   EXTEND_WITHOUT_OWNER_CHECK    the store takes an extension from anybody
  *   EXTEND_CHECKS_TOKEN_ONLY      the store does not look at the epoch: a late request for the worker took it once more
  *   HORIZON_AFTER_USE             the owner raises its limit when it asks, not when the store has answered
@@ -43,9 +62,19 @@
  *   RELEASE_WITHOUT_OWNER_CHECK   the store takes a release from anybody
  *   TAKEOVER_STARTS_AT_NOW        a new owner starts at its clock, not at the old horizon
  *   HORIZON_READ_BEFORE_TAKEOVER  Acquire reads the horizon, then takes the worker
+ *   EXTEND_KEEPS_TOKEN            an extension hands the row on to the token that it has
+ *   TOKEN_DRAWN_IN_ADVANCE        the token of an extension is drawn when the one before is answered
+ *   REPEAT_ASKS_FOR_MORE          an extension whose outcome is unknown is repeated with its token and a higher horizon
+ *   LOST_GOES_ON                  an owner that knows its loss uses what is left below its limit
+ *   NO_FLOOR                      after a failover new owners start at the horizon of the row
+ *   FLOOR_AT_NOW                  the floor is above what was issued, not above what may be
+ *   FLOOR_READ_BEFORE_TAKEOVER    Acquire reads the floor, then takes the worker
+ *   SERVER_CHECKED_BEFORE         Acquire asks whether the server has changed, then takes the worker
+ *   EXPIRED_GOES_ON               an owner that had expired before the failover goes on
  *
  * UNIQUE_ONLY turns the other two assertions off, so that a counter-example is a tick issued twice. REACH asserts that what
- * makes the correct model worth checking does not happen; Spin must find that it does.
+ * makes the correct model worth checking does not happen; Spin must find that it does. With COPIES that is a tick issued
+ * twice.
  */
 
 #ifndef OWNERS
@@ -57,11 +86,17 @@
 #ifndef EPOCHS
 #define EPOCHS 3 /* the worker is taken so many times */
 #endif
-#ifndef TOKENS
-#define TOKENS 3 /* so many processes, or lives of one, ask for it */
+#ifndef LIVES
+#define LIVES 3 /* so many processes, or lives of one, ask for it */
 #endif
 #ifndef LATE
 #define LATE 1 /* whether a request may arrive late: 0 or 1 */
+#endif
+#ifndef COPIES
+#define COPIES 0 /* whether an owner may be copied, once: 0 or 1 */
+#endif
+#ifndef FAILOVER
+#define FAILOVER 0 /* whether the store may fail over to a replica, once: 0 or 1 */
 #endif
 #define TTL 1 /* steps of the store's clock */
 
@@ -69,21 +104,57 @@ mtype = { NOTHING, ACQUIRE, READ, EXTEND, RELEASE, GRANTED, EXTENDED, LOST }
 
 typedef Message {
 	mtype kind = NOTHING;
-	byte epoch, token, horizon
+	byte epoch, token, next_token, horizon
+#if FAILOVER
+	byte previous /* the token before, for a store that has forgotten the last extension */
+#endif
 }
 
 /* The row of the worker. It is free if the expiry is reached. */
 byte epoch, token, horizon;
 byte expiry; /* how far it is from the store's clock; 0: reached */
 
+#if FAILOVER
+byte old_epoch, old_token, old_horizon, old_expiry; /* the row of the replica that gets nothing more */
+bool cut;    /* there is one */
+bool failed; /* it was promoted */
+bool unmet;  /* and there was no request since */
+bool barred; /* the owner of the row had expired at that time */
+byte floor;  /* new owners start there */
+byte given;  /* the highest horizon that the old primary has committed; nobody knows it */
+#else
+#define floor 0
+#define given 0
+#define unmet 0
+#define failed 1
+#endif
+
 Message call[OWNERS]; /* an owner's request to the store, then the reply */
 Message late;         /* a request that nobody waits for any more, and that may arrive yet */
 
-byte own_epoch[OWNERS]; /* of the last grant that an owner got */
-byte tokens;            /* used so far */
+/* What the owners know. */
+byte own_epoch[OWNERS];  /* of the last grant */
+byte own_token[OWNERS];  /* of the request, the grant or the last extension */
+byte next_token[OWNERS]; /* of an extension whose outcome is not known */
+byte asked[OWNERS];      /* the horizon of that extension */
+#if FAILOVER
+byte previous[OWNERS];   /* the token before the last extension */
+#endif
+bool claimed[OWNERS];    /* has a grant that is not known to be lost */
+bool closed[OWNERS];     /* issues nothing any more */
+byte limit[OWNERS];      /* issues below it */
+byte next[OWNERS];       /* last tick issued + 1 */
+byte picked[OWNERS];     /* a tick that was checked and not issued yet, + 1 */
+byte seen[OWNERS];       /* next at that time */
+
+byte lives;        /* so many tokens were drawn for a request */
+bool copied;       /* an owner was copied */
+byte fresh;        /* the token that is being drawn */
 
 /* What the assertions need, and nothing else reads. */
 byte issued;            /* a bit for each tick */
+byte stale;             /* a bit for each tick that was issued by an owner that knew its loss */
+byte from, shared;      /* the ticks that a copy may issue, too: from the first one on, below the second */
 byte start;             /* the horizon at the last takeover */
 byte committed[OWNERS]; /* the highest horizon committed under the epoch that the owner has */
 #ifdef REACH
@@ -96,21 +167,66 @@ inline clear(m) {
 	m.kind = NOTHING;
 	m.epoch = 0;
 	m.token = 0;
+	m.next_token = 0;
+#if FAILOVER
+	m.previous = 0;
+#endif
 	m.horizon = 0
 }
+
+#if FAILOVER
+#define was(o, t) (previous[o] == t || call[o].previous == t)
+#define stored(t) (token == t || old_token == t || late.previous == t)
+#else
+#define was(o, t) false
+#define stored(t) (token == t)
+#endif
+#define has(o, t) (own_token[o] == t || next_token[o] == t || call[o].token == t || call[o].next_token == t || was(o, t))
+#if OWNERS > 2
+#define known(t) (stored(t) || late.token == t || late.next_token == t || has(0, t) || has(1, t) || has(2, t))
+#else
+#define known(t) (stored(t) || late.token == t || late.next_token == t || has(0, t) || has(1, t))
+#endif
+
+inline draw(t) {
+	fresh = 1;
+	do
+	:: known(fresh) -> fresh++
+	:: else -> break
+	od;
+	t = fresh;
+	fresh = 0
+}
+
+#define owned(m) (token == m.token || (m.next_token > 0 && token == m.next_token))
+
+#if FAILOVER
+/* The owner asks a second time, with the previous token. */
+#define healed(m) (m.previous > 0 && token == m.previous)
+#else
+#define healed(m) false
+#endif
+
+#ifdef EXPIRED_GOES_ON
+#define goes_on true
+#elif FAILOVER
+#define goes_on (!barred)
+#else
+#define goes_on true
+#endif
 
 #ifdef EXTEND_WITHOUT_OWNER_CHECK
 #define extendable(m) true
 #elif defined(EXTEND_CHECKS_TOKEN_ONLY)
-#define extendable(m) (token == m.token)
+#define extendable(m) owned(m)
 #else
-#define extendable(m) (epoch == m.epoch && token == m.token)
+#define extendable(m) (epoch == m.epoch && (owned(m) || healed(m)) && goes_on)
 #endif
 
 #ifdef RELEASE_WITHOUT_OWNER_CHECK
 #define releasable(m) true
 #else
-#define releasable(m) (epoch == m.epoch && token == m.token)
+#define releasable(m) (epoch == m.epoch && owned(m))
 #endif
 
 inline note(o, m) {
@@ -120,21 +236,62 @@ inline note(o, m) {
 	fi
 }
 
+#define higher(a, b) (a < b -> b : a)
+
+/* The first request after a failover */
+inline meet() {
+#if FAILOVER
+	if
+	:: unmet ->
+		unmet = false;
+		barred = (expiry == 0);
+#ifdef FLOOR_AT_NOW
+		floor = ((issued >> 3) > 0 -> 4 : ((issued >> 2) > 0 -> 3 : ((issued >> 1) > 0 -> 2 : issued)));
+#elif !defined(NO_FLOOR)
+		floor = given;
+#endif
+		printf("store: finds that it is another one, the floor is %d\n", floor)
+	:: else
+	fi
+#else
+	skip
+#endif
+}
+
 /* The store serves a request and leaves the reply in its place. */
 inline serve(m) {
 	if
-#ifdef HORIZON_READ_BEFORE_TAKEOVER
+#ifdef SERVER_CHECKED_BEFORE
+	:: m.kind == READ
+	:: m.kind != READ -> meet()
+#else
+	:: meet()
+#endif
+	fi;
+	if
+#if defined(HORIZON_READ_BEFORE_TAKEOVER) || defined(FLOOR_READ_BEFORE_TAKEOVER) || defined(SERVER_CHECKED_BEFORE)
 	:: m.kind == ACQUIRE ->
+#ifdef HORIZON_READ_BEFORE_TAKEOVER
 		m.horizon = horizon;
+#else
+		m.horizon = floor;
+#endif
 		m.kind = READ
 	:: m.kind == READ ->
 		if
 		:: expiry == 0 && epoch < EPOCHS ->
+#ifndef HORIZON_READ_BEFORE_TAKEOVER
+			m.horizon = higher(horizon, m.horizon);
+#endif
 			epoch++;
 			token = m.token;
 			expiry = TTL;
 			start = horizon;
+#if FAILOVER
+			barred = false;
+#endif
 			m.epoch = epoch;
+			m.token = 0;
 			m.kind = GRANTED;
 			printf("store: token %d takes the worker, epoch %d\n", token, epoch)
 		:: else -> clear(m)
@@ -150,6 +307,9 @@ inline serve(m) {
 			token = m.token;
 			expiry = TTL;
 			start = horizon;
+#if FAILOVER
+			barred = false;
+#endif
 			m.epoch = epoch;
 			m.kind = READ;
 			printf("store: token %d takes the worker, epoch %d\n", token, epoch)
@@ -158,9 +318,10 @@ inline serve(m) {
 	:: m.kind == READ ->
 		if
 		:: epoch == m.epoch && token == m.token ->
-			m.horizon = horizon;
+			m.horizon = higher(horizon, floor);
+			m.token = 0;
 			m.kind = GRANTED;
-			printf("store: grants epoch %d with the horizon %d\n", epoch, horizon)
+			printf("store: grants epoch %d with the horizon %d\n", epoch, m.horizon)
 		:: else -> clear(m)
 		fi
 #endif
@@ -171,17 +332,23 @@ inline serve(m) {
 			:: horizon < m.horizon -> horizon = m.horizon
 			:: else
 			fi;
+#if FAILOVER
+			given = (failed -> given : higher(given, horizon));
+#endif
 			note(0, m);
 			note(1, m);
 #if OWNERS > 2
 			note(2, m);
 #endif
+			token = m.next_token;
 			expiry = TTL;
-			m.kind = EXTENDED;
-			printf("store: commits the horizon %d for epoch %d; the row has the horizon %d\n", m.horizon, m.epoch, horizon)
+			printf("store: commits the horizon %d for epoch %d, token %d; the row has the horizon %d\n", m.horizon, m.epoch, token, horizon);
+			clear(m);
+			m.kind = EXTENDED
 		:: else ->
-			m.kind = LOST;
-			printf("store: tells epoch %d that it is lost\n", m.epoch)
+			printf("store: tells epoch %d, token %d, that it is lost\n", m.epoch, m.token);
+			clear(m);
+			m.kind = LOST
 		fi
 	:: m.kind == RELEASE ->
 		if
@@ -197,13 +364,48 @@ inline serve(m) {
 		clear(m)
 	fi;
 #ifndef UNIQUE_ONLY
-	assert(horizon >= start && (issued >> horizon) == 0)
+	assert(horizon >= start && (issued >> higher(higher(horizon, (unmet -> given : floor)), shared)) == 0)
 #endif
 }
 
 active proctype Store() {
 end:	do
+#if FAILOVER
+	:: d_step { /* the replica and its row have the same clock */
+		expiry > 0 || old_expiry > 0 ->
+		expiry = (expiry > 0 -> expiry - 1 : 0);
+		old_expiry = (old_expiry > 0 -> old_expiry - 1 : 0);
+		printf("store: the clock moves on, %d to the expiry\n", expiry)
+	   }
+	:: d_step {
+		!cut && !failed ->
+		cut = true;
+		old_epoch = epoch;
+		old_token = token;
+		old_horizon = horizon;
+		old_expiry = expiry;
+		printf("store: the replica gets nothing more\n")
+	   }
+	:: d_step {
+		cut ->
+		cut = false;
+		failed = true;
+		unmet = true;
+		epoch = old_epoch;
+		token = old_token;
+		horizon = old_horizon;
+		expiry = old_expiry;
+		start = 0;
+		old_epoch = 0;
+		old_token = 0;
+		old_horizon = 0;
+		old_expiry = 0;
+		clear(late);
+		printf("store: the replica is promoted; the row has epoch %d and the horizon %d\n", epoch, horizon)
+	   }
+#else
 	:: d_step { expiry > 0 -> expiry--; printf("store: the clock moves on, %d to the expiry\n", expiry) }
+#endif
 	:: d_step { request(call[0]) -> serve(call[0]) }
 	:: d_step { request(call[1]) -> serve(call[1]) }
 #if OWNERS > 2
@@ -220,103 +422,166 @@ inline let_go(m) {
 	late.kind = m.kind;
 	late.epoch = m.epoch;
 	late.token = m.token;
+	late.next_token = m.next_token;
+#if FAILOVER
+	late.previous = m.previous;
+#endif
 	late.horizon = m.horizon;
 	clear(m)
 }
 
-#define can_crash (own_token > 0 || own_epoch[me] > 0 || call[me].kind != NOTHING)
+#define can_crash (own_token[me] > 0 || own_epoch[me] > 0 || call[me].kind != NOTHING)
 
 inline forget() {
 	own_epoch[me] = 0;
 	committed[me] = 0;
-	own_token = 0;
-	claimed = false;
-	closed = false;
-	limit = 0;
-	next = 0;
-	picked = 0;
-	seen = 0;
+	own_token[me] = 0;
+	next_token[me] = 0;
+	asked[me] = 0;
+#if FAILOVER
+	previous[me] = 0;
+#endif
+	claimed[me] = false;
+	closed[me] = false;
+	limit[me] = 0;
+	next[me] = 0;
+	picked[me] = 0;
+	seen[me] = 0;
 #ifdef EXPIRY_BY_OWNERS_CLOCK
 	own_expiry = 0;
 #endif
 	printf("owner %d: crashes and starts again\n", me)
 }
 
-#define can_extend(h) (h <= TICKS && call[me].kind == NOTHING && claimed && !closed && limit < h)
+#if COPIES
+#define can_copy(o) (o < OWNERS && !copied && !can_crash && (own_token[o] > 0 || own_epoch[o] > 0))
+
+inline copy(o) {
+	call[me].kind = call[o].kind;
+	call[me].epoch = call[o].epoch;
+	call[me].token = call[o].token;
+	call[me].next_token = call[o].next_token;
+	call[me].horizon = call[o].horizon;
+	own_epoch[me] = own_epoch[o];
+	own_token[me] = own_token[o];
+	next_token[me] = next_token[o];
+	asked[me] = asked[o];
+	claimed[me] = claimed[o];
+	closed[me] = closed[o];
+	limit[me] = limit[o];
+	next[me] = next[o];
+	picked[me] = picked[o];
+	seen[me] = seen[o];
+	committed[me] = committed[o];
+	copied = true;
+	from = next[o];
+	shared = (limit[o] < asked[o] -> asked[o] : limit[o]);
+	printf("owner %d: is a copy of owner %d, which has asked for the horizon %d\n", me, o, shared)
+}
+#endif
+
+#define can_extend(h) (h <= TICKS && call[me].kind == NOTHING && claimed[me] && !closed[me] && limit[me] < h)
+
+/* A new extension, which hands the row on to a new token */
+#define can_ask(h) (can_extend(h) && asked[me] == 0)
+
+inline ask(h) {
+#ifdef EXTEND_KEEPS_TOKEN
+	next_token[me] = own_token[me];
+#else
+	if
+	:: next_token[me] == 0 -> draw(next_token[me])
+	:: else
+	fi;
+#endif
+	send_extend(h)
+}
+
+/* or the last one again */
+#ifdef REPEAT_ASKS_FOR_MORE
+#define can_repeat(h) (can_extend(h) && asked[me] > 0 && asked[me] <= h)
+#else
+#define can_repeat(h) (can_extend(h) && asked[me] == h)
+#endif
 
 inline send_extend(h) {
+	asked[me] = h;
 	call[me].epoch = own_epoch[me];
-	call[me].token = own_token;
+	call[me].token = own_token[me];
+	call[me].next_token = next_token[me];
+#if FAILOVER
+	call[me].previous = previous[me];
+#endif
 	call[me].horizon = h;
 	call[me].kind = EXTEND;
 #ifdef HORIZON_AFTER_USE
-	limit = h;
+	limit[me] = h;
 #endif
-	printf("owner %d: asks to extend epoch %d to the horizon %d\n", me, own_epoch[me], h)
+	printf("owner %d: asks to extend epoch %d to the horizon %d, token %d\n", me, own_epoch[me], h, next_token[me])
 }
 
 #ifdef EXPIRY_BY_OWNERS_CLOCK
 #define may_issue(tick) (own_expiry > 0)
 #else
-#define may_issue(tick) (tick < limit)
+#define may_issue(tick) (tick < limit[me])
 #endif
 
 /* The tick is max(last + 1, the own clock), and the clock shows anything: so it is any tick from next on. */
-#define can_check(tick) (tick < TICKS && picked == 0 && own_epoch[me] > 0 && !closed && next <= tick && may_issue(tick))
+#define can_check(tick) (tick < TICKS && picked[me] == 0 && own_epoch[me] > 0 && !closed[me] && next[me] <= tick && may_issue(tick))
 
 inline check(tick) {
-	picked = tick + 1;
-	seen = next;
+	picked[me] = tick + 1;
+	seen[me] = next[me];
 	printf("owner %d: may issue tick %d\n", me, tick)
 }
 
 #ifdef RELEASE_BEFORE_FREEZE
 #define may_release true
 #else
-#define may_release closed
+#define may_release closed[me]
 #endif
 
 #ifdef RELEASE_TO_LAST_ISSUED
-#define unused (next > 0 -> next - 1 : 0)
+#define unused (next[me] > 0 -> next[me] - 1 : 0)
 #else
-#define unused next
+#define unused next[me]
 #endif
 
+/* The issue is a compare-and-swap, which fails if next has been moved since the check. */
+#define issue (1 << (picked[me] - 1))
+#define repeatable (from < picked[me] && picked[me] <= shared && claimed[me] && (stale & issue) == 0)
+
 proctype Owner(byte me) {
-	byte own_token; /* of the request or the grant */
-	bool claimed;   /* has a grant that is not known to be lost */
-	bool closed;    /* issues nothing any more */
-	byte limit;     /* issues below it */
-	byte next;      /* last tick issued + 1 */
-	byte picked;    /* a tick that was checked and not issued yet, + 1 */
-	byte seen;      /* next at that time */
 #ifdef EXPIRY_BY_OWNERS_CLOCK
 	byte own_expiry; /* how far it is by the own clock */
 #endif
 
 end:	do
 	:: d_step { /* Acquire: again with the same token if the outcome of the last call is unknown */
-		call[me].kind == NOTHING && !claimed && !closed && (own_token > 0 || tokens < TOKENS) ->
+		call[me].kind == NOTHING && !claimed[me] && !closed[me] && (own_token[me] > 0 || lives < LIVES) ->
 		if
-		:: own_token == 0 -> tokens++; own_token = tokens
+		:: own_token[me] == 0 -> lives++; draw(own_token[me])
 		:: else
 		fi;
-		call[me].token = own_token;
+		call[me].token = own_token[me];
 		call[me].kind = ACQUIRE;
-		printf("owner %d: asks for the worker, token %d\n", me, own_token)
+		printf("owner %d: asks for the worker, token %d\n", me, own_token[me])
 	   }
 
 	:: d_step {
 		call[me].kind == GRANTED ->
-		claimed = true;
+		claimed[me] = true;
 		own_epoch[me] = call[me].epoch;
+#if FAILOVER
+		previous[me] = 0;
+#endif
 		committed[me] = 0;
 #ifdef TAKEOVER_STARTS_AT_NOW
-		limit = 0;
+		limit[me] = 0;
 #else
-		limit = call[me].horizon; /* nothing may be issued yet */
+		limit[me] = call[me].horizon; /* nothing may be issued yet */
 		if
-		:: next < limit -> next = limit
+		:: next[me] < limit[me] -> next[me] = limit[me]
 		:: else
 		fi;
 #endif
@@ -325,45 +590,72 @@ end:	do
 	   }
 
 	/* Extend, to any horizon above the limit */
-	:: d_step { can_extend(1) -> send_extend(1) }
-	:: d_step { can_extend(2) -> send_extend(2) }
-	:: d_step { can_extend(3) -> send_extend(3) }
-	:: d_step { can_extend(4) -> send_extend(4) }
+	:: d_step { can_ask(1) -> ask(1) }
+	:: d_step { can_ask(2) -> ask(2) }
+	:: d_step { can_ask(3) -> ask(3) }
+	:: d_step { can_ask(4) -> ask(4) }
+	:: d_step { can_repeat(1) -> send_extend(1) }
+	:: d_step { can_repeat(2) -> send_extend(2) }
+	:: d_step { can_repeat(3) -> send_extend(3) }
+	:: d_step { can_repeat(4) -> send_extend(4) }
 
 	:: d_step {
 		call[me].kind == EXTENDED ->
-		limit = (closed -> 0 : call[me].horizon);
+		clear(call[me]);
+		limit[me] = (closed[me] -> 0 : asked[me]);
+#if FAILOVER
+		previous[me] = own_token[me];
+#endif
+		own_token[me] = next_token[me];
+		next_token[me] = 0;
+		asked[me] = 0;
+#ifdef TOKEN_DRAWN_IN_ADVANCE
+		draw(next_token[me]);
+#endif
 #ifdef EXPIRY_BY_OWNERS_CLOCK
 		own_expiry = TTL;
 #endif
-		printf("owner %d: issues below %d from now on\n", me, limit);
-		clear(call[me])
+		printf("owner %d: issues below %d from now on\n", me, limit[me])
 	   }
 
-	:: d_step { /* the limit stays: what was committed is still its own */
+	:: d_step { /* the compare-and-swap of a tick that was checked fails from now on */
 		call[me].kind == LOST ->
-		claimed = false;
-		own_token = 0;
 		clear(call[me]);
-		printf("owner %d: knows that it has lost epoch %d\n", me, own_epoch[me])
+		claimed[me] = false;
+		own_token[me] = 0;
+		next_token[me] = 0;
+		asked[me] = 0;
+#if FAILOVER
+		previous[me] = 0;
+#endif
+		printf("owner %d: knows that it has lost epoch %d\n", me, own_epoch[me]);
+#ifndef LOST_GOES_ON
+		own_epoch[me] = 0;
+		committed[me] = 0;
+		limit[me] = 0;
+		picked[me] = 0;
+		seen[me] = 0
+#endif
 	   }
 
 #ifndef RELEASE_BEFORE_FREEZE
 	:: d_step { /* Close: the compare-and-swap of a tick that was checked fails from now on */
-		claimed && !closed ->
-		closed = true;
-		limit = 0;
-		picked = 0;
-		seen = 0;
+		claimed[me] && !closed[me] ->
+		closed[me] = true;
+		limit[me] = 0;
+		picked[me] = 0;
+		seen[me] = 0;
 		committed[me] = 0;
-		printf("owner %d: closes, having issued what it has below %d\n", me, next)
+		asked[me] = 0;
+		printf("owner %d: closes, having issued what it has below %d\n", me, next[me])
 	   }
 #endif
 
 	:: d_step { /* Release: next is above all that was issued, and not below the horizon of the grant */
-		call[me].kind == NOTHING && claimed && may_release ->
+		call[me].kind == NOTHING && claimed[me] && may_release ->
 		call[me].epoch = own_epoch[me];
-		call[me].token = own_token;
+		call[me].token = own_token[me];
+		call[me].next_token = next_token[me];
 		call[me].horizon = unused;
 		call[me].kind = RELEASE;
 		printf("owner %d: releases epoch %d down to the horizon %d\n", me, own_epoch[me], unused)
@@ -378,25 +670,32 @@ end:	do
 	:: d_step { can_check(2) -> check(2) }
 	:: d_step { can_check(3) -> check(3) }
 
-	:: d_step { /* the issue: a compare-and-swap, which fails if next has been moved since the check */
-		picked > 0 ->
+	:: d_step {
+		picked[me] > 0 ->
 		if
-		:: seen == next ->
-			printf("owner %d: issues tick %d under epoch %d\n", me, picked - 1, own_epoch[me]);
-			assert((issued & (1 << (picked - 1))) == 0); /* unique */
-			issued = issued | (1 << (picked - 1));
-#ifndef UNIQUE_ONLY
-			assert(picked - 1 < committed[me]);
-#endif
-			next = picked;
+		:: seen[me] == next[me] ->
+			printf("owner %d: issues tick %d under epoch %d\n", me, picked[me] - 1, own_epoch[me]);
+			assert((issued & issue) == 0 || repeatable); /* unique */
 #ifdef REACH
+#if COPIES
+			assert((issued & issue) == 0); /* reached */
+#else
 			issuers = issuers | (1 << me);
-			assert(!(issuers == (1 << OWNERS) - 1 && issued == (1 << TICKS) - 1 && epoch == EPOCHS))
+			assert(!(issuers == (1 << OWNERS) - 1 && (issued | issue) == (1 << TICKS) - 1 && epoch == EPOCHS && failed)); /* reached */
 #endif
+#endif
+#ifdef LOST_GOES_ON
+			stale = (claimed[me] -> stale : stale | issue);
+#endif
+			issued = issued | issue;
+#ifndef UNIQUE_ONLY
+			assert(picked[me] - 1 < committed[me]);
+#endif
+			next[me] = picked[me]
 		:: else
 		fi;
-		picked = 0;
-		seen = 0
+		picked[me] = 0;
+		seen[me] = 0
 	   }
 
 #ifdef EXPIRY_BY_OWNERS_CLOCK
@@ -406,6 +705,11 @@ end:	do
 	/* a crash and a restart; what was sent is lost, or late */
 	:: d_step { can_crash -> clear(call[me]); forget() }
 	:: d_step { can_crash && can_let_go -> let_go(call[me]); forget() }
+
+#if COPIES
+	:: d_step { me != 0 && can_copy(0) -> copy(0) }
+	:: d_step { me != 1 && can_copy(1) -> copy(1) }
+#endif
 	od
 }
 

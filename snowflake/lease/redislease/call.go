@@ -53,7 +53,7 @@ func (s *Store) call(ctx context.Context, script *redis.Script, namespace string
 // claim runs a script whose arguments begin with a claim, and returns lease.ErrLost if the row has another epoch or
 // token.
 func (s *Store) claim(ctx context.Context, script *redis.Script, c lease.Claim, args ...any) ([]any, error) {
-	args = append([]any{digits(c.Worker), digits(c.Epoch), c.Token}, args...)
+	args = append([]any{digits(c.Worker), digits(c.Epoch), c.Token, c.Next}, args...)
 	word, reply, err := s.call(ctx, script, c.Namespace, args...)
 	if err == nil && word == "lost" {
 		err = fmt.Errorf("%w: worker %d of namespace %q is not held with epoch %d any more",

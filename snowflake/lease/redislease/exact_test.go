@@ -28,12 +28,14 @@ func request(namespace string, first, last, tick int64) lease.Request {
 	}
 }
 
+// acquire returns the grant with a next token: extensions keep the one of the request.
 func acquire(t *testing.T, store lease.Store, r lease.Request) lease.Grant {
 	t.Helper()
 	grant, err := store.Acquire(t.Context(), r)
 	if err != nil {
 		t.Fatalf("Acquire: %v", err)
 	}
+	grant.Next = grant.Token
 	return grant
 }
 

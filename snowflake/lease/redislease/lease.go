@@ -88,7 +88,7 @@ func (s *Store) start(r lease.Request) (int64, error) {
 
 // Extend is as [lease.Store] says, except that with [WithGuard] it returns lease.ErrLost after the expiry.
 func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	if err := lease.ValidateTTL(ttl); err != nil {
+	if err := lease.ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
 	}
 	guarded := "0"

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
 )
 
@@ -41,7 +42,7 @@ func TestAServerThatSaysNothingDoesNotOutlastTheContext(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: listener.Addr().String(), ReadTimeout: time.Hour, MaxRetries: -1})
 	defer func() { _ = client.Close() }()
 	store := open(t, client)
-	claim := lease.Claim{Namespace: "orders", Epoch: 1}
+	claim := lease.Claim{Namespace: "orders", Epoch: 1, Next: leasetest.NewToken()}
 	for name, call := range map[string]func(ctx context.Context) error{
 		"Acquire":  func(ctx context.Context) error { _, err := store.Acquire(ctx, request("orders", 0, 0, 0)); return err },
 		"Extend":   func(ctx context.Context) error { _, err := store.Extend(ctx, claim, 1, time.Hour); return err },

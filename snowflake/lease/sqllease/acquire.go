@@ -19,12 +19,18 @@ const maxDoublings = 6
 
 // view is what look has read.
 type view struct {
-	known  bool   // the namespace is in use
-	layout string // of the namespace
-	mine   *candidate
-	free   []candidate // in the order of Acquire
-	now    time.Time   // of the database
-	at     time.Time   // of this process, when it asked
+	namespace *namespace // nil: not in use yet
+	mine      *candidate
+	free      []candidate // in the order of Acquire
+	now       time.Time   // of the database
+	at        time.Time   // of this process, when it asked
+}
+
+type namespace struct {
+	layout     string
+	changed    int64 // when the server became another one, in milliseconds since 1970; 0: it never did
+	reach      int64 // the greatest one that was asked for, in milliseconds
+	sameServer bool  // as the one that has answered
 }
 
 type candidate struct{ worker, epoch, horizon int64 }
@@ -47,20 +53,16 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 
 // try looks once and takes what it chooses; false if another caller was faster.
 func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Grant, bool, error) {
-	v, err := s.look(ctx, r)
-	if err == nil && !v.known {
-		if _, err = s.db.ExecContext(ctx, s.queries.addNamespace, r.Namespace, r.Layout); err == nil {
-			v, err = s.look(ctx, r) // another caller may have been faster, with another layout
-		}
-	}
+	q, v, err := s.enter(ctx, r)
 	switch {
 	case err != nil:
 		return lease.Grant{}, false, s.failed("acquire", err)
-	case !v.known:
+	case v.namespace == nil:
 		return lease.Grant{}, false, fmt.Errorf("lease: acquire in table %s: the row of namespace %q is not visible after its insertion",
 			s.table, r.Namespace)
-	case v.layout != r.Layout:
-		return lease.Grant{}, false, fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, v.layout, r.Layout)
+	case v.namespace.layout != r.Layout:
+		return lease.Grant{}, false, fmt.Errorf("%w: namespace %q has %q, not %q",
+			lease.ErrLayout, r.Namespace, v.namespace.layout, r.Layout)
 	case v.mine != nil:
 		return v.grant(r, *v.mine), true, nil
 	}
@@ -72,28 +74,59 @@ func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Gr
 		preferred++
 	}
 	if preferred > 0 {
-		return s.takeOver(ctx, r, v, v.free[rand.N(min(preferred, spread))])
+		return s.takeOver(ctx, q, r, v, v.free[rand.N(min(preferred, spread))])
 	}
-	worker, wait, err := s.gap(ctx, r)
+	worker, wait, err := s.gap(ctx, q, r)
 	switch {
 	case err != nil:
 		return lease.Grant{}, false, s.failed("acquire", err)
 	case worker >= 0:
 		// The numbers after the lowest may be taken, so small steps, and none, stay likely.
 		step := rand.Int64N(1 << rand.N(min(attempt, maxDoublings)+1))
-		return s.add(ctx, r, v, worker+min(step, r.Last-worker))
+		return s.add(ctx, q, r, v, worker+min(step, r.Last-worker))
 	case len(v.free) > 0:
-		return s.takeOver(ctx, r, v, v.free[rand.N(min(len(v.free), spread))])
+		return s.takeOver(ctx, q, r, v, v.free[rand.N(min(len(v.free), spread))])
 	case wait <= 0:
 		return lease.Grant{}, false, nil // one has expired in between
 	}
 	return lease.Grant{}, false, &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: wait}
 }
 
+// enter adds the namespace if it is new, lets it meet the server and the reach of the request, and looks.
+func (s *Store) enter(ctx context.Context, r lease.Request) (*queries, view, error) {
+	q, err := s.prepare(ctx)
+	if err != nil {
+		return nil, view{}, err
+	}
+	v, err := s.look(ctx, q, r)
+	if err == nil && v.namespace == nil {
+		_, err = s.db.ExecContext(ctx, q.addNamespace, r.Namespace, milliseconds(r.Reach), r.Layout)
+		if err == nil {
+			v, err = s.look(ctx, q, r) // another caller may have been faster, with another layout
+		}
+	}
+	n := v.namespace
+	if err != nil || n == nil || n.layout != r.Layout || n.sameServer && n.reach >= milliseconds(r.Reach) {
+		return q, v, err
+	}
+	if !n.sameServer {
+		if q, err = s.renew(ctx); err != nil {
+			return nil, v, err
+		}
+	}
+	// If it changes nothing, another caller was faster, or the server that has answered is a replica that only reads.
+	// The conditions of the acquisition decide.
+	met, err := s.meet(ctx, q, r.Namespace, milliseconds(r.Reach))
+	if err == nil && met {
+		v, err = s.look(ctx, q, r)
+	}
+	return q, v, err
+}
+
 // look reads the namespace, the row of the token, and some free workers.
-func (s *Store) look(ctx context.Context, r lease.Request) (view, error) {
+func (s *Store) look(ctx context.Context, q *queries, r lease.Request) (view, error) {
 	v := view{at: time.Now()}
-	rows, err := s.db.QueryContext(ctx, s.queries.look,
+	rows, err := s.db.QueryContext(ctx, q.look,
 		r.Namespace, r.Token, r.First, r.Last, r.Tick, r.Tick, 2+maxCandidates)
 	if err != nil {
 		return v, err
@@ -101,15 +134,15 @@ func (s *Store) look(ctx context.Context, r lease.Request) (view, error) {
 	defer rows.Close()
 	for rows.Next() {
 		var c candidate
-		var expires, now int64
+		var expires, same, now int64
 		var layout string
-		if err := rows.Scan(&c.worker, &c.epoch, &c.horizon, &expires, &layout, &now); err != nil {
+		if err := rows.Scan(&c.worker, &c.epoch, &c.horizon, &expires, &layout, &same, &now); err != nil {
 			return v, err
 		}
 		v.now = time.UnixMilli(now)
 		switch {
 		case c.worker < 0:
-			v.known, v.layout = true, layout
+			v.namespace = &namespace{layout: layout, changed: expires, reach: c.horizon, sameServer: same == 1}
 		case expires <= now:
 			v.free = append(v.free, c)
 		case v.mine == nil:
@@ -120,8 +153,8 @@ func (s *Store) look(ctx context.Context, r lease.Request) (view, error) {
 }
 
 // gap returns the lowest worker that was never taken, -1 if there is none, and how long it is until the first expiry.
-func (s *Store) gap(ctx context.Context, r lease.Request) (worker int64, wait time.Duration, err error) {
-	rows, err := s.db.QueryContext(ctx, s.queries.gap,
+func (s *Store) gap(ctx context.Context, q *queries, r lease.Request) (worker int64, wait time.Duration, err error) {
+	rows, err := s.db.QueryContext(ctx, q.gap,
 		r.First, r.Namespace, r.First, r.Last-1, r.Namespace, r.Namespace, r.First, r.Last)
 	if err != nil {
 		return -1, 0, err
@@ -144,11 +177,11 @@ func (s *Store) gap(ctx context.Context, r lease.Request) (worker int64, wait ti
 }
 
 // takeOver takes the row if it is free and has the epoch that was seen.
-func (s *Store) takeOver(ctx context.Context, r lease.Request, v view, c candidate) (lease.Grant, bool, error) {
+func (s *Store) takeOver(ctx context.Context, q *queries, r lease.Request, v view, c candidate) (lease.Grant, bool, error) {
 	// The horizon comes from the UPDATE, since the earlier owner may have extended after the look. From the new epoch
 	// on it can't.
-	horizon, ok, err := s.update(ctx, s.queries.takeover, r.Token, milliseconds(r.TTL),
-		holderText(r.Holder.Host), r.Holder.PID, holderText(r.Holder.Version), r.Namespace, c.worker, c.epoch)
+	horizon, ok, err := s.update(ctx, q.takeover, r.Token, milliseconds(r.TTL), holderText(r.Holder.Host), r.Holder.PID,
+		holderText(r.Holder.Version), r.Namespace, c.worker, c.epoch, v.namespace.changed, v.namespace.reach)
 	if err != nil {
 		return lease.Grant{}, false, s.failed("acquire", err)
 	}
@@ -161,9 +194,9 @@ func (s *Store) takeOver(ctx context.Context, r lease.Request, v view, c candida
 }
 
 // add inserts a row for a worker that has none.
-func (s *Store) add(ctx context.Context, r lease.Request, v view, worker int64) (lease.Grant, bool, error) {
-	result, err := s.db.ExecContext(ctx, s.queries.addWorker, r.Namespace, worker, r.Token, milliseconds(r.TTL),
-		r.Layout, holderText(r.Holder.Host), r.Holder.PID, holderText(r.Holder.Version))
+func (s *Store) add(ctx context.Context, q *queries, r lease.Request, v view, worker int64) (lease.Grant, bool, error) {
+	result, err := s.db.ExecContext(ctx, q.addWorker, worker, r.Token, milliseconds(r.TTL), r.Layout,
+		holderText(r.Holder.Host), r.Holder.PID, holderText(r.Holder.Version), r.Namespace, v.namespace.changed, v.namespace.reach)
 	if err != nil {
 		return lease.Grant{}, false, s.failed("acquire", err)
 	}
@@ -177,9 +210,13 @@ func (s *Store) add(ctx context.Context, r lease.Request, v view, worker int64) 
 // grant returns the worker. The time is that of look plus what has passed since: a statement may have waited for a
 // lock.
 func (v view) grant(r lease.Request, c candidate) lease.Grant {
-	return lease.Grant{
+	grant := lease.Grant{
 		Claim:   lease.Claim{Namespace: r.Namespace, Worker: c.worker, Epoch: c.epoch, Token: r.Token},
 		Horizon: c.horizon,
 		Now:     v.now.Add(time.Since(v.at)),
 	}
+	if v.namespace.changed > 0 {
+		grant.Floor = time.UnixMilli(v.namespace.changed + v.namespace.reach)
+	}
+	return grant
 }

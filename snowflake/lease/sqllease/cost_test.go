@@ -82,14 +82,18 @@ func TestStatementsPerCall(t *testing.T) {
 			want int64
 			call func()
 		}{
-			{"Migrate when the table is there", map[bool]int64{true: 2, false: 1}[dialect == sqllease.MySQL], func() {
-				if err := store.Migrate(t.Context()); err != nil {
+			{"Migrate of a new store, when the table is there", map[bool]int64{true: 1, false: 2}[dialect == sqllease.SQLite], func() {
+				another, err := sqllease.New(db, dialect)
+				if err == nil {
+					err = another.Migrate(t.Context())
+				}
+				if err != nil {
 					t.Error(err)
 				}
 			}},
 			{"Acquire, the first of a namespace", 5, acquire},
 			{"Extend", 1, func() {
-				if _, err := store.Extend(t.Context(), claim, 10, time.Hour); err != nil {
+				if _, err := store.Extend(t.Context(), keep(claim), 10, time.Hour); err != nil {
 					t.Error(err)
 				}
 			}},
@@ -148,7 +152,7 @@ func BenchmarkExtend(b *testing.B) {
 			horizon := int64(0)
 			for b.Loop() {
 				horizon++
-				if _, err := store.Extend(b.Context(), grant.Claim, horizon, time.Hour); err != nil {
+				if _, err := store.Extend(b.Context(), keep(grant.Claim), horizon, time.Hour); err != nil {
 					b.Fatal(err)
 				}
 			}

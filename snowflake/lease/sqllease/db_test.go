@@ -60,7 +60,7 @@ func TestNewTakesWhatRunsStatements(t *testing.T) {
 					if _, err := store.Acquire(t.Context(), sqlRequest("n", 5, 5)); !errors.Is(err, lease.ErrNoWorker) {
 						t.Errorf("a second owner: %v, want ErrNoWorker", err)
 					}
-					if _, err := store.Extend(t.Context(), grant.Claim, 1000*grant.Epoch, time.Hour); err != nil {
+					if _, err := store.Extend(t.Context(), keep(grant.Claim), 1000*grant.Epoch, time.Hour); err != nil {
 						t.Fatal(err)
 					}
 					if err := store.Release(t.Context(), grant.Claim, math.MaxInt64); err != nil {
@@ -151,7 +151,7 @@ func TestATakeoverOnSuchAServerReturnsTheStoredHorizon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sound.Extend(t.Context(), grant.Claim, 4711, time.Hour); err != nil {
+	if _, err := sound.Extend(t.Context(), keep(grant.Claim), 4711, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	if err := sound.Release(t.Context(), grant.Claim, math.MaxInt64); err != nil {

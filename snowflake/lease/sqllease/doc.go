@@ -13,7 +13,52 @@
 // the connection of an earlier call, so the pool may be small, shared, and behind a pooler.
 //
 // A horizon is as durable as a commit of the database. With synchronous_commit = off (PostgreSQL),
-// innodb_flush_log_at_trx_commit other than 1 (MySQL), synchronous = OFF, or NORMAL with a write-ahead log (SQLite), or
-// a failover to a replica that lags behind, a crash can undo what was answered. The pool must lead to the primary,
-// since a replica can't be changed, and its connections must commit each statement.
+// innodb_flush_log_at_trx_commit other than 1 (MySQL), synchronous = OFF, or NORMAL with a write-ahead log (SQLite), a
+// crash can undo what was answered. The pool must lead to the primary, since a replica can't be changed, and its
+// connections must commit each statement.
+//
+// # Failover
+//
+// With asynchronous replication, a replica that is promoted may lack the last acquisitions and extensions. So each
+// statement that changes a lease checks that the server which executes it is the one that the namespace was served by
+// last. If it is not, the store notes the new server and the time. Owners that acquire from then on start above all
+// that the old primary can have granted: their first IDs are due after the greatest window that the namespace has ever
+// had, the lead and the accepted skew, 20 s with the defaults of [lease.Open]. Owners whose lease the replica knows,
+// and which had not expired, go on without a wait; the others lose the worker, and acquire another one. Without a
+// failover this costs no statement and no wait. The promise and its conditions are in package lease.
+//
+// What tells servers apart:
+//
+//   - PostgreSQL: the system identifier and the timeline, so a recovery to a point in time counts, too. The role must be
+//     allowed to call pg_control_system, pg_current_wal_lsn and pg_walfile_name, as all roles are by default; otherwise
+//     there is no protection, and nothing tells.
+//   - MySQL: server_uuid. The instances of Aurora have one each, so each of its failovers sets the wait, though it
+//     forgets nothing. MariaDB: server_id, which replication requires to differ.
+//   - Group Replication and Galera: the name of the group or cluster, as its servers agree on each commit. The name of a
+//     group counts as soon as it is set.
+//   - CockroachDB, YugabyteDB, Aurora with PostgreSQL, TiDB: nothing, for the same reason. SQLite has no servers.
+//
+// So a dump that is restored into another server, and a recovery of PostgreSQL to a point in time, count as a failover,
+// too. A copy of the files does not: it has the identity of the original.
+//
+// What this leaves open:
+//
+//   - An old primary that is not stopped. Owners that still reach it extend there, and can issue the IDs of new owners
+//     when the wait of these is over. Fence it off within a window.
+//   - A namespace, or a longer window than those before, that was used for the first time so shortly before the failover
+//     that the replica does not know it.
+//   - Two failovers, the second back to a server that has not got the leases from the time in between; with PostgreSQL
+//     one that was not rewound.
+//   - A failover between servers with the same server_id (MariaDB), group name (Group Replication) or cluster name
+//     (Galera), also one of a group or cluster that is bootstrapped or forced from a member that lags.
+//   - A backup that is restored in place, into the same server, or that is a copy of the files: a base backup of
+//     PostgreSQL that is started without recovery, a snapshot of a volume, a backup of MariaDB started with the same
+//     server_id.
+//   - A request to the old primary that a proxy keeps, and sends to the new one after its sender has given it up.
+//
+// If the clock of the new server is far ahead when it is promoted, the floor is, too: [lease.Open] returns
+// [lease.ErrBehindHorizon], and running leases report it. Set the clock right first, then set expires_ms of the row with
+// worker -1 to the time in milliseconds since 1970. Do not set it to 0.
+//
+// With binlog_format = STATEMENT a replica may not repeat what changes a lease; use ROW or MIXED.
 package sqllease

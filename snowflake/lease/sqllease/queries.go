@@ -10,31 +10,56 @@ const maxCandidates = 1 << maxDoublings
 // They need no transaction, session or isolation level, so they may go through a pooler, and the database may be one
 // that restarts transactions.
 type queries struct {
-	look, gap                 string
-	addNamespace, addWorker   string
-	takeover, extend, release string
-	listAll, listNamespace    string
-	lastInsertID              bool // takeover and extend answer with LAST_INSERT_ID, else with a row
+	look, gap              string
+	addNamespace, meet     string
+	addWorker              string
+	takeover, extend       string
+	release                string
+	listAll, listNamespace string
+	lastInsertID           bool // takeover and extend answer with LAST_INSERT_ID, else with a row
 }
 
 // The conditions that the protocol needs: only the owner extends and releases, and only a row that is free and still
-// has the epoch that was seen is taken.
+// has the epoch that was seen is taken. For both, the row of the namespace, ns, must have the identity of the very
+// server that executes the statement: see meet. For a takeover that row must also have the two values that were seen,
+// since the floor is their sum. A count of changes would not do: two servers can have the same. An owner that had expired when the server changed does not go on.
 const (
-	ifOwned = " WHERE namespace = ? AND worker = ? AND epoch = ? AND token = ?"
-	ifFree  = " WHERE namespace = ? AND worker = ? AND epoch = ? AND expires_ms <= {now}"
+	ifOwned  = "namespace = ? AND {w}worker = ? AND {w}epoch = ? AND {w}token IN (?, ?)"
+	ifFree   = "namespace = ? AND {w}worker = ? AND {w}epoch = ? AND {w}expires_ms <= {now}"
+	ifSeen   = "{same server} AND ns.expires_ms = ? AND ns.horizon = ?"
+	ifGoesOn = "{same server} AND (w.expires_ms > ns.expires_ms OR w.expires_ms > {now})"
+
+	// A server without an identity is every server.
+	serverOr   = "COALESCE(NULLIF({server}, ''), ns.host)"
+	sameServer = "(ns.host = " + serverOr + ")"
 )
 
-func newQueries(d Dialect, table string) queries {
+// newQueries returns the statements for servers whose identity is the given expression.
+func newQueries(d Dialect, table, server string) queries {
 	before, after := d.insert()
 	fill := strings.NewReplacer("{table}", table, "{now}", d.now(), "{bigint}", d.bigint(), "{insert}", before,
-		"{if absent}", after, "{columns}", columnNames)
-	text := func(query string) string { return d.rebind(strings.TrimSpace(fill.Replace(query))) }
+		"{if absent}", after, "{columns}", columnNames, "{server}", server)
+	text := func(query string) string {
+		query = strings.ReplaceAll(strings.ReplaceAll(query, "{same server}", sameServer), "{server or}", serverOr)
+		return d.rebind(strings.TrimSpace(fill.Replace(query)))
+	}
+	// update returns an UPDATE of a worker's row, w, that also has a condition on the row of its namespace.
+	update := func(set, where, namespace string) string {
+		const join = "{table} AS ns %s ns.namespace = w.namespace AND ns.worker = -1"
+		query := "UPDATE {table} AS w SET " + strings.ReplaceAll(set, "{w}", "") + " WHERE w." + strings.ReplaceAll(where, "{w}", "w.") +
+			" AND EXISTS (SELECT 1 FROM " + strings.Replace(join, "%s", "WHERE", 1) + " AND " + namespace + ")"
+		if d == MySQL { // which has no subquery on the table that it updates
+			query = "UPDATE {table} AS w JOIN " + strings.Replace(join, "%s", "ON", 1) + " SET " + strings.ReplaceAll(set, "{w}", "w.") +
+				" WHERE w." + strings.ReplaceAll(where, "{w}", "w.") + " AND " + namespace
+		}
+		return query
+	}
 	q := queries{
 		// The time is in a subquery so that it is the same for all rows and conditions. The result begins with the row
 		// of the namespace and the row of the token, if that is held; then come the free rows in the order of Acquire,
 		// those with a horizon above the tick by their horizons.
-		look: text(`SELECT worker, epoch, horizon, expires_ms, layout, now_ms
-FROM {table} CROSS JOIN (SELECT {now} AS now_ms) clock
+		look: text(`SELECT worker, epoch, horizon, expires_ms, layout, CASE WHEN server IN ('', host) THEN 1 ELSE 0 END, now_ms
+FROM {table} CROSS JOIN (SELECT {now} AS now_ms, {server} AS server) here
 WHERE namespace = ? AND (worker = -1 OR (token = ? AND expires_ms > now_ms)
 	OR (worker BETWEEN ? AND ? AND expires_ms <= now_ms))
 ORDER BY CASE WHEN worker = -1 THEN 0 WHEN expires_ms > now_ms THEN 1 ELSE 2 END,
@@ -45,26 +70,35 @@ LIMIT ?`),
 		UNION ALL SELECT worker + 1 FROM {table} WHERE namespace = ? AND worker BETWEEN ? AND ?) candidates
 	WHERE NOT EXISTS (SELECT 1 FROM {table} taken WHERE taken.namespace = ? AND taken.worker = candidates.candidate)),
 	(SELECT MIN(expires_ms) FROM {table} WHERE namespace = ? AND worker BETWEEN ? AND ?), {now}`),
-		addNamespace: text(`{insert} {table} ({columns}) VALUES (?, -1, 0, '', 0, 0, 0, ?, '', 0, '') {if absent}`),
-		addWorker:    text(`{insert} {table} ({columns}) VALUES (?, ?, 1, ?, 0, {now} + ?, 0, ?, ?, ?, ?) {if absent}`),
+		addNamespace: text(`{insert} {table} ({columns}) VALUES (?, -1, 0, '', ?, 0, 0, ?, {server}, 0, '') {if absent}`),
+		// The order of the assignments counts: MySQL uses the new values in those that follow.
+		meet: text(`UPDATE {table} AS ns SET
+	expires_ms = CASE WHEN ns.host = '' OR {same server} OR ns.expires_ms > {now} THEN ns.expires_ms ELSE {now} END,
+	horizon = CASE WHEN ns.horizon < ? THEN ? ELSE ns.horizon END, host = {server or}, revision = ns.revision + 1
+WHERE ns.namespace = ? AND ns.worker = -1 AND (NOT {same server} OR ns.horizon < ?)`),
+		addWorker: text(`{insert} {table} ({columns})
+SELECT namespace, ?, 1, ?, 0, {now} + ?, 0, ?, ?, ?, ? FROM {table} AS ns WHERE ns.namespace = ? AND ns.worker = -1 AND ` + ifSeen + ` {if absent}`),
 		release: text(`UPDATE {table} SET horizon = CASE WHEN horizon > ? THEN ? ELSE horizon END,
-	expires_ms = CASE WHEN expires_ms > {now} THEN {now} ELSE expires_ms END, revision = revision + 1` + ifOwned),
+	expires_ms = CASE WHEN expires_ms > {now} THEN {now} ELSE expires_ms END, revision = revision + 1
+WHERE ` + strings.ReplaceAll(ifOwned, "{w}", "")),
 		listAll:       text(`SELECT {columns}, {now} FROM {table} WHERE worker >= 0`),
 		listNamespace: text(`SELECT {columns}, {now} FROM {table} WHERE worker >= 0 AND namespace = ?`),
 	}
 	const (
-		own   = "UPDATE {table} SET epoch = epoch + 1, token = ?, expires_ms = {now} + ?, revision = revision + 1, host = ?, pid = ?, version = ?"
-		raise = "UPDATE {table} SET horizon = CASE WHEN horizon < ? THEN ? ELSE horizon END, revision = revision + 1, expires_ms = "
+		own = "{w}epoch = w.epoch + 1, {w}token = ?, {w}expires_ms = {now} + ?, {w}revision = w.revision + 1, " +
+			"{w}host = ?, {w}pid = ?, {w}version = ?"
+		raise = "{w}horizon = CASE WHEN w.horizon < ? THEN ? ELSE w.horizon END, {w}token = ?, " +
+			"{w}revision = w.revision + 1, {w}expires_ms = "
 	)
 	if d == MySQL {
 		// MySQL has no RETURNING here. LAST_INSERT_ID(x) is x, and also the insert ID in the reply to the statement:
 		// https://dev.mysql.com/doc/refman/8.4/en/information-functions.html#function_last-insert-id
 		q.lastInsertID = true
-		q.takeover = text(own + ", horizon = LAST_INSERT_ID(horizon)" + ifFree)
-		q.extend = text(raise + "LAST_INSERT_ID({now}) + ?" + ifOwned)
+		q.takeover = text(update(own+", {w}horizon = LAST_INSERT_ID(w.horizon)", ifFree, ifSeen))
+		q.extend = text(update(raise+"LAST_INSERT_ID({now}) + ?", ifOwned, ifGoesOn))
 		return q
 	}
-	q.takeover = text(own + ifFree + " RETURNING horizon")
-	q.extend = text(raise + "{now} + ?" + ifOwned + " RETURNING {now}")
+	q.takeover = text(update(own, ifFree, ifSeen) + " RETURNING horizon")
+	q.extend = text(update(raise+"{now} + ?", ifOwned, ifGoesOn) + " RETURNING {now}")
 	return q
 }

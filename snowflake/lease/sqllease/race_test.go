@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
@@ -44,10 +45,9 @@ func TestTheHorizonOfAGrantIsReadAfterTheTakeover(t *testing.T) {
 		}}
 		db := sql.OpenDB(count)
 		defer db.Close()
-		asker, err := sqllease.New(db, dialect)
-		if err != nil {
-			t.Fatal(err)
-		}
+		count.statements.Store(-10) // before those of Acquire
+		asker := newSQL(t, db, dialect)
+		count.statements.Store(0)
 		tx, err := owner.BeginTx(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -92,22 +92,21 @@ func TestAWorkerThatWasExtendedMeanwhileIsNotTakenOver(t *testing.T) {
 		}
 		count := &counter{driver: db.Driver(), dsn: target.DSN, before: func(n int64) {
 			if n == 2 {
-				if _, err := store.Extend(t.Context(), grant.Claim, 10, time.Hour); err != nil {
+				if _, err := store.Extend(t.Context(), keep(grant.Claim), 10, time.Hour); err != nil {
 					t.Error(err)
 				}
 			}
 		}}
 		pool := sql.OpenDB(count)
 		defer pool.Close()
-		asker, err := sqllease.New(pool, dialect)
-		if err != nil {
-			t.Fatal(err)
-		}
+		count.statements.Store(-10) // before those of Acquire
+		asker := newSQL(t, pool, dialect)
+		count.statements.Store(0)
 		next, err := asker.Acquire(t.Context(), sqlRequest("n", 7, 8))
 		if err != nil || next.Worker != 8 {
 			t.Errorf("worker %d, error %v; want 8, since 7 is held again", next.Worker, err)
 		}
-		if _, err := store.Extend(t.Context(), grant.Claim, 20, time.Hour); err != nil {
+		if _, err := store.Extend(t.Context(), keep(grant.Claim), 20, time.Hour); err != nil {
 			t.Error(err)
 		}
 	})
@@ -133,7 +132,7 @@ func TestSessionsDoNotMatter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			now, err := store.Extend(t.Context(), grant.Claim, 1, time.Hour)
+			now, err := store.Extend(t.Context(), keep(grant.Claim), 1, time.Hour)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +153,7 @@ func TestTheNamespacesOwnRowCannotBeClaimed(t *testing.T) {
 		if _, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0)); err != nil {
 			t.Fatal(err)
 		}
-		claim := lease.Claim{Namespace: "n", Worker: -1}
+		claim := lease.Claim{Namespace: "n", Worker: -1, Next: leasetest.NewToken()}
 		if _, err := store.Extend(t.Context(), claim, 5, time.Hour); err == nil {
 			t.Error("Extend: no error")
 		}

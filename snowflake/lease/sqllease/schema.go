@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/pause"
 )
 
@@ -17,7 +16,8 @@ const (
 )
 
 // The columns have the same names and order in all dialects. The row with the worker -1 stands for the namespace; it is
-// inserted first and holds the layout.
+// inserted first and holds the layout. Its host is the identity of the database server, its expires_ms the time at which
+// that became another one, or 0, and its horizon the greatest reach of a request in milliseconds.
 //
 // revision counts the changes, so that each UPDATE changes something: MySQL reports how many rows were changed, not how
 // many were found, and a second extension within a millisecond would look like a lost lease.
@@ -67,18 +67,13 @@ func (s *Store) Schema() string {
 	return "CREATE TABLE IF NOT EXISTS " + s.table + " (\n\t" + columns + "\n)" + after
 }
 
-// Migrate creates the table if it does not exist. If it exists, Migrate issues one SELECT (on MySQL two) and no DDL, so
-// it needs no right to create tables then. It may run at the same time in any number of processes. It returns the
-// database's errors if the table can't be created or has other columns, and lease.ErrOption for connections with
-// autocommit = 0 (MySQL), on which nothing that a lease stores would be committed.
+// Migrate creates the table if it does not exist. If it exists, Migrate issues two statements that read (on SQLite one)
+// and no DDL, so it needs no right to create tables then. It may run at the same time in any number of processes. It
+// returns the database's errors if the table can't be created or has other columns, and lease.ErrOption for connections
+// with autocommit = 0 (MySQL), on which nothing that a lease stores would be committed.
 func (s *Store) Migrate(ctx context.Context) error {
-	if s.dialect == MySQL {
-		switch on, _, err := s.number(ctx, "SELECT @@autocommit"); {
-		case err != nil:
-			return s.failed("migrate", err)
-		case on == 0:
-			return fmt.Errorf("%w: the connections to table %s have autocommit = 0", lease.ErrOption, s.table)
-		}
+	if _, err := s.prepare(ctx); err != nil {
+		return s.failed("migrate", err)
 	}
 	var created, missing error
 	for attempt := range migrateAttempts {

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -17,14 +18,18 @@ import (
 
 const defaultTable = "snowflake_leases"
 
+// extendAttempts bounds how often Extend meets another server. One is a failover; more is a pool over several primaries.
+const extendAttempts = 10
+
 // Store is a [lease.Store] in a table. It is safe for concurrent use.
 //
 // Once a *sql.DB was closed the errors wrap [os.ErrClosed], and leases end.
 type Store struct {
 	db      DB
 	dialect Dialect
-	table   string // quoted
-	queries queries
+	table   string                  // quoted
+	plain   queries                 // for servers without an identity
+	queries atomic.Pointer[queries] // for this server; nil as long as it is unknown, and after an error
 }
 
 var _ lease.Store = (*Store)(nil)
@@ -77,39 +82,57 @@ func New(db DB, dialect Dialect, opts ...Option) (*Store, error) {
 			return nil, err
 		}
 	}
-	return &Store{db: db, dialect: dialect, table: c.table, queries: newQueries(dialect, c.table)}, nil
+	return &Store{db: db, dialect: dialect, table: c.table, plain: newQueries(dialect, c.table, noIdentity)}, nil
 }
 
-// Extend is as [lease.Store] says; the time is the database's. It returns [lease.ErrOption] for a ttl below a
-// millisecond, and for a server of the MySQL protocol that ignores LAST_INSERT_ID(x), which the store needs.
+// Extend is as [lease.Store] says; the time is the database's. It also returns [lease.ErrOption] for a server of the
+// MySQL protocol that ignores LAST_INSERT_ID(x), which the store needs.
 func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	if err := lease.ValidateTTL(ttl); err != nil {
+	if err := lease.ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
 	}
 	if !possible(c) {
 		return time.Time{}, lostClaim(c)
 	}
-	now, ok, err := s.update(ctx, s.queries.extend, horizon, horizon, milliseconds(ttl), c.Namespace, c.Worker, c.Epoch, c.Token)
+	q, err := s.prepare(ctx)
 	if err != nil {
 		return time.Time{}, s.failed("extend", err)
 	}
-	if !ok {
-		return time.Time{}, lostClaim(c)
+	known := false // meet has found nothing to change: the server is that of the namespace
+	for range extendAttempts {
+		now, found, err := s.update(ctx, q.extend, horizon, horizon, c.Next, milliseconds(ttl),
+			c.Namespace, c.Worker, c.Epoch, c.Token, c.Next)
+		switch {
+		case err != nil:
+			return time.Time{}, s.failed("extend", err)
+		case found && now <= 0:
+			return time.Time{}, fmt.Errorf("%w: the server ignores LAST_INSERT_ID(x) in an UPDATE of table %s", lease.ErrOption, s.table)
+		case found:
+			return time.UnixMilli(now), nil
+		case known:
+			return time.Time{}, lostClaim(c)
+		}
+		met := false
+		if q, err = s.renew(ctx); err == nil {
+			met, err = s.meet(ctx, q, c.Namespace, 0)
+		}
+		if err != nil {
+			return time.Time{}, s.failed("extend", err)
+		}
+		known = !met
 	}
-	if now <= 0 {
-		return time.Time{}, fmt.Errorf("%w: the server ignores LAST_INSERT_ID(x) in an UPDATE of table %s", lease.ErrOption, s.table)
-	}
-	return time.UnixMilli(now), nil
+	return time.Time{}, fmt.Errorf("lease: extend in table %s: the connections lead to different servers: each of %d attempts found another one",
+		s.table, extendAttempts)
 }
 
-// Release is as [lease.Store] says. The row keeps the claim's token, so that a release whose reply was lost can be
-// repeated.
+// Release is as [lease.Store] says. The row keeps its token, so that a release whose reply was lost can be repeated.
 func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
 	if !possible(c) {
 		return lostClaim(c)
 	}
 	horizon = max(0, horizon)
-	result, err := s.db.ExecContext(ctx, s.queries.release, horizon, horizon, c.Namespace, c.Worker, c.Epoch, c.Token)
+	result, err := s.db.ExecContext(ctx, s.plain.release, horizon, horizon,
+		c.Namespace, c.Worker, c.Epoch, c.Token, cmp.Or(c.Next, c.Token))
 	if err != nil {
 		return s.failed("release", err)
 	}
@@ -125,9 +148,9 @@ func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error
 
 // List is as [lease.Store] says.
 func (s *Store) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
-	query, args := s.queries.listAll, []any(nil)
+	query, args := s.plain.listAll, []any(nil)
 	if namespace != "" {
-		query, args = s.queries.listNamespace, []any{namespace}
+		query, args = s.plain.listNamespace, []any{namespace}
 	}
 	rows, err := s.db.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -159,7 +182,7 @@ func (s *Store) List(ctx context.Context, namespace string) ([]lease.Entry, erro
 // update runs an UPDATE of one row that answers with a number, and reports whether the row was found. It is one
 // statement, so nothing can happen in between.
 func (s *Store) update(ctx context.Context, query string, args ...any) (answer int64, found bool, err error) {
-	if !s.queries.lastInsertID {
+	if !s.plain.lastInsertID {
 		return s.number(ctx, query, args...)
 	}
 	result, err := s.db.ExecContext(ctx, query, args...)
@@ -196,6 +219,7 @@ func (s *Store) number(ctx context.Context, query string, args ...any) (answer i
 
 // failed wraps an error so that a closed pool, which is final, differs from a database that does not answer.
 func (s *Store) failed(what string, err error) error {
+	s.queries.Store(nil)                                           // the database may be another one by now
 	if strings.HasSuffix(err.Error(), "sql: database is closed") { // database/sql does not export the error
 		err = poolClosedError{err}
 	}
@@ -217,5 +241,9 @@ func lostClaim(c lease.Claim) error {
 
 // milliseconds rounds up.
 func milliseconds(d time.Duration) int64 {
-	return int64((d-1)/time.Millisecond) + 1
+	ms := int64(d / time.Millisecond)
+	if d%time.Millisecond > 0 {
+		ms++
+	}
+	return ms
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
@@ -51,20 +52,8 @@ func (s *sessions) end(ctx context.Context) (n int, err error) {
 			WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid()`).Scan(&n)
 		return n, err
 	}
-	rows, err := s.db.QueryContext(ctx, "SELECT id FROM information_schema.processlist WHERE db = ? AND id <> CONNECTION_ID()", s.name)
+	ids, err := testdb.MariaDBConnections(ctx, s.db, s.name)
 	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return 0, err
-		}
-		ids = append(ids, id)
-	}
-	if err := rows.Err(); err != nil {
 		return 0, err
 	}
 	for _, id := range ids {

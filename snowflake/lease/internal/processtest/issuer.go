@@ -30,6 +30,9 @@ type Order struct {
 	StopOnLoss  bool
 	Gate        bool // begin after Process.Go
 	Limit       int  // stop after so many IDs and keep the worker; 0 is no limit
+
+	MaxSkew time.Duration // 0: the default
+	Pace    time.Duration // between two handfuls of IDs
 }
 
 // Note is a line on the standard error of an issuer: an event of its lease, or one of the kinds below.
@@ -184,6 +187,9 @@ func (o Order) options(out *notes) []lease.Option {
 			out.add(x, e.Err)
 		}),
 	}
+	if o.MaxSkew > 0 {
+		opts = append(opts, lease.WithMaxSkew(o.MaxSkew))
+	}
 	if o.StopOnLoss {
 		opts = append(opts, lease.StopOnLoss())
 	}
@@ -214,5 +220,6 @@ func (o Order) write(ctx context.Context, g *snowflake.Generator) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}
+		time.Sleep(o.Pace)
 	}
 }

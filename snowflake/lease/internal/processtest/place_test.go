@@ -1,9 +1,11 @@
 package processtest
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -16,6 +18,8 @@ type place struct {
 	Kind   string // "postgres", "mariadb", "sqlite" or "file"
 	Driver string // of database/sql
 	DSN    string // or the folder
+
+	NoFloor bool // the floor of grants is ignored
 }
 
 const fileKind = "file"
@@ -84,6 +88,9 @@ func (p place) open() (store lease.Store, closeStore func() error, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if p.NoFloor {
+		return noFloor{s}, db.Close, nil
+	}
 	return s, db.Close, nil
 }
 
@@ -103,4 +110,13 @@ func (p place) store(tb testing.TB) lease.Store {
 		tb.Fatal(err)
 	}
 	return s
+}
+
+// noFloor is a store on which owners do not wait after a failover.
+type noFloor struct{ *sqllease.Store }
+
+func (s noFloor) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	grant, err := s.Store.Acquire(ctx, r)
+	grant.Floor = time.Time{}
+	return grant, err
 }

@@ -24,7 +24,19 @@ func (s simAnyoneExtends) Acquire(ctx context.Context, r lease.Request) (lease.G
 }
 
 func (s simAnyoneExtends) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
-	return s.Store.Extend(ctx, s.owners[c.Worker], h, ttl)
+	owner := s.owners[c.Worker]
+	owner.Next = c.Next
+	return s.extend(ctx, owner, h, ttl)
+}
+
+// extend extends the claim and remembers its new token.
+func (s simAnyoneExtends) extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
+	now, err := s.Store.Extend(ctx, c, h, ttl)
+	if err == nil {
+		c.Token = c.Next
+		s.owners[c.Worker] = c
+	}
+	return now, err
 }
 
 // simCommitsLater breaks the rule that a horizon is committed before it is used: it confirms a horizon and commits it
@@ -93,7 +105,7 @@ func (s simReleasesLast) Release(ctx context.Context, c lease.Claim, h int64) er
 type simReleasesForAnybody struct{ simAnyoneExtends }
 
 func (s simReleasesForAnybody) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
-	return s.Store.Extend(ctx, c, h, ttl)
+	return s.extend(ctx, c, h, ttl)
 }
 
 func (s simReleasesForAnybody) Release(ctx context.Context, c lease.Claim, h int64) error {
@@ -105,6 +117,42 @@ func (s simReleasesForAnybody) Release(ctx context.Context, c lease.Claim, h int
 func (p *simProcess) releaseFirst() {
 	claim, from := p.State().Claim.(lease.Claim), p.State().From
 	_ = simPort{p}.Release(context.Background(), claim, max(from, p.highest>>sequenceBits+1))
+}
+
+// simKeepsToken breaks the rule that an extension hands the row on to a new token: the row keeps the one of the
+// acquisition, and the store looks at the epoch only.
+type simKeepsToken struct {
+	lease.Store
+	tokens map[simOwner]string
+}
+
+type simOwner struct{ worker, epoch int64 }
+
+func (s simKeepsToken) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	grant, err := s.Store.Acquire(ctx, r)
+	if err == nil {
+		s.tokens[simOwner{grant.Worker, grant.Epoch}] = grant.Token
+	}
+	return grant, err
+}
+
+func (s simKeepsToken) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
+	c.Token = s.tokens[simOwner{c.Worker, c.Epoch}]
+	c.Next = c.Token
+	return s.Store.Extend(ctx, c, h, ttl)
+}
+
+func (s simKeepsToken) Release(ctx context.Context, c lease.Claim, h int64) error {
+	c.Token = s.tokens[simOwner{c.Worker, c.Epoch}]
+	return s.Store.Release(ctx, c, h)
+}
+
+// goOn breaks the rule that an owner which has lost the worker issues nothing more: it uses what is left below its
+// horizon.
+func (p *simProcess) goOn(worker int64, horizon time.Time) {
+	if err := p.Lessee.Move(worker, p.highest>>sequenceBits+1, p.w.tick(horizon)); err != nil {
+		p.w.fail(p, "does not go on: %v", err)
+	}
 }
 
 // simStartsAtNow breaks the rule that a takeover starts at the old horizon.
@@ -156,6 +204,10 @@ func TestTheSimulatorCatchesEveryBrokenRule(t *testing.T) {
 			return simReleasesForAnybody{simAnyoneExtends{s, map[int64]lease.Claim{}}}
 		}}},
 		{"release before the freeze", simKind{early: true}},
+		{"extend keeps the token", simKind{copies: true, wrap: func(_ *simWorld, s lease.Store) lease.Store {
+			return simKeepsToken{s, map[simOwner]string{}}
+		}}},
+		{"a lost owner goes on", simKind{copies: true, goesOn: true}},
 		{"takeover starts at now", simKind{wrap: func(_ *simWorld, s lease.Store) lease.Store {
 			return simStartsAtNow{s}
 		}}},

@@ -3,6 +3,7 @@ package simulator
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -16,7 +17,7 @@ func (p *simProcess) call() {
 	if p.stepping() {
 		w.tally[simCallsInSteps]++
 	}
-	low := p.highest
+	low, lost := p.highest, maps.Clone(p.lost)
 	if w.kind.expiry && !p.extendByExpiry() {
 		return
 	}
@@ -37,11 +38,11 @@ func (p *simProcess) call() {
 	if p.paused || !w.healing && !p.dead && w.choices.oneIn(16) {
 		w.note(p, "is paused before a call returns")
 		p.paused = true
-		p.pending = append(p.pending, func() { w.issue(p, ids, low) })
+		p.pending = append(p.pending, func() { w.issue(p, ids, low, lost) })
 		return
 	}
 	w.note(p, "issues %v%s", ids[:min(3, len(ids))], map[bool]string{true: " ..."}[len(ids) > 3])
-	w.issue(p, ids, low)
+	w.issue(p, ids, low, lost)
 }
 
 // draw makes one of the generator's calls.

@@ -14,11 +14,17 @@ import (
 
 // newSimCase returns a world without events, with the Default layout, the default window and lead, and two hosts.
 func newSimCase(tb testing.TB, workers int64) *simWorld {
+	tb.Helper()
+	return newSimCaseOf(tb, simKind{}, workers)
+}
+
+func newSimCaseOf(tb testing.TB, kind simKind, workers int64) *simWorld {
+	tb.Helper()
 	plan := simPlan{
 		layout: snowflake.Default(), workers: workers, hosts: 2, slots: 2,
 		window: lease.DefaultWindow, lead: snowflake.DefaultLead,
 	}
-	w := newSimWorld(simKind{}, plan, newSimChoices(1, nil))
+	w := newSimWorld(kind, plan, newSimChoices(1, nil))
 	tb.Cleanup(func() {
 		if tb.Failed() {
 			tb.Logf("%s\n%s", w.violation, &w.trace)

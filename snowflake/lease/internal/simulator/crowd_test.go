@@ -40,7 +40,7 @@ func TestTheLastOf1025AskersWaitsForOneOf1024Workers(t *testing.T) {
 				if id, err := p.gen.Next(); err != nil {
 					t.Fatalf("%s: %v", p.name, err)
 				} else {
-					w.issue(p, []snowflake.ID{id}, -1)
+					w.issue(p, []snowflake.ID{id}, -1, nil)
 				}
 			}
 			leave.end(crowd[500])
@@ -65,7 +65,7 @@ func TestTheLastOf1025AskersWaitsForOneOf1024Workers(t *testing.T) {
 			if err != nil || w.tally[simAcquired] != workers+1 || last.gen.Worker() != crowd[500].gen.Worker() {
 				t.Fatalf("%v, the last process has worker %d", err, last.gen.Worker())
 			}
-			w.issue(last, []snowflake.ID{id}, -1)
+			w.issue(last, []snowflake.ID{id}, -1, nil)
 			if w.violation != "" || len(w.ledger.issued) != workers+1 {
 				t.Errorf("%d IDs", len(w.ledger.issued))
 			}

@@ -52,6 +52,11 @@ func (w *simWorld) event() {
 	if w.healing {
 		return
 	}
+	const copies = 4 // the weight of eventCopy
+	if w.kind.copies && w.choices.below(simWeights+copies) < copies {
+		w.eventCopy()
+		return
+	}
 	n := w.choices.below(simWeights)
 	for _, e := range simEvents {
 		if n -= e.weight; n < 0 {
@@ -213,17 +218,19 @@ func (w *simWorld) eventStoreStep() {
 	w.storeNow = w.storeNow.Add(d)
 }
 
-// eventFailover makes the store forget what it has committed since the backup.
+// eventFailover makes the store forget what it has committed since the replica got the last commit.
 func (w *simWorld) eventFailover() {
 	switch {
-	case !w.kind.forgets:
+	case !w.kind.forgets, len(w.ledger.grants) == 0: // a replica without the namespace can't know that it has forgotten it
 	case w.backup == nil:
-		w.note(nil, "the store is copied")
-		w.backup = w.memory.(interface{ Clone() lease.Store }).Clone()
+		w.note(nil, "the replica of the store gets nothing more")
+		w.backup = w.memory.(interface {
+			Clone(replica bool) lease.Store
+		}).Clone(!w.kind.unaware)
 	default:
 		w.tally[simFailovers]++
-		w.note(nil, "the store falls back to the copy")
-		w.memory, w.backup = w.backup, nil
+		w.note(nil, "the replica of the store is promoted")
+		w.memory, w.backup, w.fellTo = w.backup, nil, w.storeNow
 		w.forget()
 	}
 }

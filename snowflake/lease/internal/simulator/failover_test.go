@@ -1,19 +1,36 @@
 package simulator
 
-import "testing"
+import (
+	"context"
+	"testing"
+	"time"
 
-// TestAStoreThatForgetsIsOutsideThePromise shows what is not promised: with a store that falls back to a copy without
-// its last commits, as asynchronous replicas do, IDs repeat even if all clocks are right.
-func TestAStoreThatForgetsIsOutsideThePromise(t *testing.T) {
-	mustCatch(t, simKind{forgets: true, unique: true}, 2000)
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// TestAStoreThatFindsOutThatItHasForgottenRepeatsNoID makes schedules in which replicas without the last commits are
+// promoted. The clocks of the hosts differ by as much as leases accept.
+func TestAStoreThatFindsOutThatItHasForgottenRepeatsNoID(t *testing.T) {
+	holdsWhileItForgets(t, simKind{forgets: true})
 }
 
-// TestAGuardOfAWindowAnswersAStoreThatForgets shows the effect of a guard: if owners start above all that a lost
+// TestAStoreThatForgetsUnawaresIsOutsideThePromise shows what is not promised: with a store that does not find out that
+// it has forgotten its last commits, IDs repeat even if all clocks are right.
+func TestAStoreThatForgetsUnawaresIsOutsideThePromise(t *testing.T) {
+	mustCatch(t, simKind{forgets: true, unaware: true, unique: true}, 2000)
+}
+
+// TestAGuardOfAWindowAnswersAStoreThatForgetsUnawares shows the effect of a guard: if owners start above all that a lost
 // horizon can have been, those whose lease has expired must acquire again, and clocks are right, no ID is issued twice.
-func TestAGuardOfAWindowAnswersAStoreThatForgets(t *testing.T) {
+func TestAGuardOfAWindowAnswersAStoreThatForgetsUnawares(t *testing.T) {
+	holdsWhileItForgets(t, simKind{forgets: true, unaware: true, guard: true})
+}
+
+func holdsWhileItForgets(t *testing.T, kind simKind) {
+	t.Helper()
 	var total simTally
 	for seed := range uint64(schedules(2000)) {
-		w := runSim(simKind{forgets: true, guard: true}, seed, nil)
+		w := runSim(kind, seed, nil)
 		if w.violation != "" {
 			report(t, w, seed)
 		}
@@ -22,5 +39,101 @@ func TestAGuardOfAWindowAnswersAStoreThatForgets(t *testing.T) {
 	t.Logf("%v", &total)
 	if total[simFailovers] == 0 || total[simTakeovers] == 0 || total[simIDs] == 0 {
 		t.Error("nothing was forgotten")
+	}
+}
+
+// simReach breaks the rule that a floor is above all that a forgotten owner can have been granted: the reach lacks a
+// part.
+type simReach struct {
+	lease.Store
+	lacks time.Duration
+}
+
+func (s simReach) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	r.Reach = max(0, r.Reach-s.lacks)
+	return s.Store.Acquire(ctx, r)
+}
+
+// simNoFloor breaks the rule that new owners start above a floor.
+type simNoFloor struct{ lease.Store }
+
+func (s simNoFloor) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	grant, err := s.Store.Acquire(ctx, r)
+	grant.Floor = time.Time{}
+	return grant, err
+}
+
+// simFloorBefore breaks the rule that the floor is that of the server that lends the worker: a process uses the one that
+// its call before has found.
+type simFloorBefore struct {
+	lease.Store
+	w      *simWorld
+	floors map[*simProcess]time.Time
+}
+
+func (s simFloorBefore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	grant, err := s.Store.Acquire(ctx, r)
+	if err == nil {
+		grant.Floor, s.floors[s.w.caller] = s.floors[s.w.caller], grant.Floor
+	}
+	return grant, err
+}
+
+// simExpiredGoOn breaks the rule that an owner which had expired before a failover does not go on. The store below it is
+// unaware.
+type simExpiredGoOn struct {
+	lease.Store
+	w *simWorld
+}
+
+func (s simExpiredGoOn) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	grant, err := s.Store.Acquire(ctx, r)
+	if err == nil && !s.w.fellTo.IsZero() {
+		grant.Floor = s.w.fellTo.Add(r.Reach)
+	}
+	return grant, err
+}
+
+func TestTheSimulatorCatchesEveryBrokenRuleOfAFailover(t *testing.T) {
+	for _, rule := range []struct {
+		name string
+		wrap func(w *simWorld, s lease.Store) lease.Store
+	}{
+		{"no floor", func(_ *simWorld, s lease.Store) lease.Store { return simNoFloor{s} }},
+		{"a floor without the window", func(w *simWorld, s lease.Store) lease.Store { return simReach{s, w.plan.window} }},
+		{"a floor without the lead", func(w *simWorld, s lease.Store) lease.Store { return simReach{s, w.plan.lead} }},
+		{"a floor without the skew", func(w *simWorld, s lease.Store) lease.Store { return simReach{s, w.plan.skew} }},
+		{"a floor from an earlier statement", func(w *simWorld, s lease.Store) lease.Store {
+			return simFloorBefore{s, w, map[*simProcess]time.Time{}}
+		}},
+	} {
+		t.Run(rule.name, func(t *testing.T) {
+			mustCatch(t, simKind{forgets: true, wrap: rule.wrap, unique: true}, 4000)
+		})
+	}
+}
+
+// TestAnOwnerThatHadExpiredDoesNotGoOnAfterAFailover has two owners of a worker: one that has expired, and one that has
+// taken the worker over, which the store has forgotten. Random schedules hardly ever have that.
+func TestAnOwnerThatHadExpiredDoesNotGoOnAfterAFailover(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		kind := simKind{forgets: true, unaware: broken, unique: true}
+		if broken {
+			kind.wrap = func(w *simWorld, s lease.Store) lease.Store { return simExpiredGoOn{s, w} }
+		}
+		w := newSimCaseOf(t, kind, 1)
+		w.choices.script = make([]byte, 1<<16) // no other events
+		first, second := w.start(w.hosts[0]), w.start(w.hosts[1])
+		first.step()
+		w.eventFailover() // the replica gets nothing more
+		w.advance(2*w.plan.window + time.Second)
+		second.step()
+		w.eventFailover() // the replica is promoted
+		first.step()
+		second.call()
+		first.call()
+		if !second.opened || (w.violation != "") != broken {
+			t.Errorf("broken %v: %s", broken, w.violation)
+		}
 	}
 }

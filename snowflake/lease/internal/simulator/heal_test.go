@@ -59,6 +59,9 @@ func (w *simWorld) skipAhead() {
 func (w *simWorld) awaitAll(want int64) {
 	// Expiry, an extension, the lead, and the reading of the wall clock.
 	bound := 6*w.plan.window + 2*w.plan.lead + 4*w.plan.layout.Tick() + 4*time.Second
+	if w.kind.forgets {
+		bound += w.plan.window + w.plan.lead + min(w.plan.skew, 10*time.Second) // until new owners are above the floor
+	}
 	end := w.now.Add(bound)
 	for w.violation == "" {
 		ready := int64(0)

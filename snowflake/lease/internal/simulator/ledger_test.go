@@ -14,7 +14,14 @@ import (
 type simLedger struct {
 	rows   map[int64]simRow
 	grants map[int64][]*simGrant // by worker, in the order of their epochs
-	issued map[snowflake.ID]string
+	issued map[snowflake.ID]simIssue
+	copied map[int64]int64 // by worker, the horizon below which its copies may repeat IDs
+}
+
+// simIssue says who has issued an ID, and whether the process knew when it began the call that it had lost the worker.
+type simIssue struct {
+	by   string
+	lost bool
 }
 
 type simRow struct{ epoch, horizon int64 }
@@ -30,11 +37,15 @@ type simGrant struct {
 }
 
 func newSimLedger() simLedger {
-	return simLedger{rows: map[int64]simRow{}, grants: map[int64][]*simGrant{}, issued: map[snowflake.ID]string{}}
+	return simLedger{
+		rows: map[int64]simRow{}, grants: map[int64][]*simGrant{}, issued: map[snowflake.ID]simIssue{},
+		copied: map[int64]int64{},
+	}
 }
 
 // granted records that the store has lent a worker to a process.
 func (w *simWorld) granted(p *simProcess, c lease.Claim) {
+	delete(p.lost, c.Worker)
 	l := &w.ledger
 	grants := l.grants[c.Worker]
 	if n := len(grants); n > 0 {
@@ -120,17 +131,29 @@ func (w *simWorld) forget() {
 }
 
 // issue records the IDs that a call of p has returned. No call that had returned when it began got an ID beyond the
-// position low.
-func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64) {
+// position low, and the workers in lost were known to be lost.
+//
+// Copies of a process may repeat an ID if its tick lies below the horizon that was committed or asked for when the copy
+// was made, as long as none of them knows that it has lost the worker.
+func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64, lost map[int64]bool) {
 	layout := w.plan.layout
 	for _, id := range ids {
 		tick, sequence := field(layout, id, snowflake.FieldTime), field(layout, id, snowflake.FieldSequence)
 		worker := field(layout, id, layout.WorkerField())
-		if before, ok := w.ledger.issued[id]; ok {
-			w.violate(p, "ID %d (worker %d, tick %d, sequence %d) was issued before by %s", id, worker, tick, sequence, before)
-			return
+		known := lost[worker] && p.lost[worker] // and it has not got the worker back during the call
+		if known {
+			w.fail(p, "ID of worker %d, tick %d, after it was lost", worker, tick)
 		}
-		w.ledger.issued[id] = p.name
+		issue := simIssue{p.name, known}
+		if before, ok := w.ledger.issued[id]; ok {
+			if tick >= w.ledger.copied[worker] || before.lost || issue.lost {
+				w.violate(p, "ID %d (worker %d, tick %d, sequence %d) was issued before by %+v, copies share those below tick %d",
+					id, worker, tick, sequence, before, w.ledger.copied[worker])
+				return
+			}
+			w.tally[simRepeats]++
+		}
+		w.ledger.issued[id] = issue
 		w.tally[simIDs]++
 		at := tick<<sequenceBits + sequence
 		if at <= low {
@@ -161,6 +184,9 @@ func (w *simWorld) checkGrant(p *simProcess, worker, tick int64) {
 			g.highest = max(g.highest, tick)
 			return
 		}
+	}
+	if p.copied && tick < w.ledger.copied[worker] {
+		return // the other copy may have given it back
 	}
 	for _, g := range grants {
 		if g.owner == p {

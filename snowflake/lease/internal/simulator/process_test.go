@@ -36,6 +36,9 @@ type simProcess struct {
 	faults  int
 	expires time.Time // by its own wall clock, for a broken rule
 
+	copied bool           // it is a copy, or there is a copy of it
+	lost   map[int64]bool // workers that it knows to have lost
+
 	highest int64    // position of the highest ID that it has returned
 	drawn   uint64   // IDs that calls have drawn
 	pending []func() // returns of calls, after the pause
@@ -72,11 +75,18 @@ func (p *simProcess) nextFault() simFault {
 // start makes a process.
 func (w *simWorld) start(host *simHost) *simProcess {
 	w.started++
-	p := &simProcess{w: w, host: host, name: fmt.Sprintf("p%d", w.started), due: w.now, begin: host.mono, highest: -1}
+	p := &simProcess{
+		w: w, host: host, name: fmt.Sprintf("p%d", w.started), due: w.now, begin: host.mono, highest: -1,
+		lost: map[int64]bool{},
+	}
 	opts := append(slices.Clone(w.options), lease.WithClock(simClock{p}), lease.WithHook(func(e lease.Event) {
 		if e.Kind == lease.Lost {
 			w.tally[simLost]++
 			w.note(p, "knows that it has lost worker %d, epoch %d", e.Worker, e.Epoch)
+			p.lost[e.Worker] = true
+			if w.kind.goesOn {
+				p.goOn(e.Worker, e.Horizon)
+			}
 		}
 	}))
 	l, controls, err := stepwise.New(simPort{p}, opts)

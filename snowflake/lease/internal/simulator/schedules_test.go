@@ -43,7 +43,7 @@ func TestNoScheduleRepeatsAnID(t *testing.T) {
 	}
 	t.Logf("%d schedules, %d events: %v", n, events, &total)
 	for i, count := range total {
-		if count == 0 && n >= 400 && simCount(i) != simFailovers {
+		if count == 0 && n >= 400 && simCount(i) < simFailovers {
 			t.Errorf("of all schedules none had any of: %s", simNames[i])
 		}
 	}

@@ -50,6 +50,8 @@ const (
 	simLate                         // requests that arrived after their caller gave up
 	simHeals                        // schedules after which everybody could issue again
 	simFailovers                    // of a store that forgets; they have schedules of their own
+	simCopies                       // processes copied; in schedules of their own
+	simRepeats                      // IDs that a copy has issued again
 	simCounts
 )
 
@@ -58,7 +60,7 @@ var simNames = [simCounts]string{
 	"steps", "steps in calls", "calls in steps", "acquired", "takeovers", "losses", "stopped", "full", "crashes",
 	"closed", "lowered", "restarts", "bad skew", "behind horizon", "given up", "pauses", "steps back", "steps forward", "leap seconds",
 	"drifts", "suspends", "store clock steps", "outages", "lost acquire replies", "lost extend replies",
-	"lost release replies", "dropped", "late", "heals", "failovers",
+	"lost release replies", "dropped", "late", "heals", "failovers", "copies", "repeats",
 }
 
 type simTally [simCounts]int

@@ -15,11 +15,14 @@ var simStart = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // simKind selects which schedules to make.
 type simKind struct {
-	forgets bool                                     // the store fails over to a backup, and the clocks are right
+	forgets bool                                     // the store fails over to a replica, and clocks are right within the skew
+	unaware bool                                     // it does not find out that it has
 	guard   bool                                     // grants start a window beyond the store's clock
 	wrap    func(*simWorld, lease.Store) lease.Store // breaks the store
 	expiry  bool                                     // the client's clock decides the expiry and what may be issued
 	early   bool                                     // processes give back before they freeze the generator
+	copies  bool                                     // processes are copied while they run
+	goesOn  bool                                     // processes that have lost their worker use the rest of the horizon
 	unique  bool                                     // only repeated IDs are checked
 	digest  bool                                     // of the trace is wanted
 }
@@ -32,6 +35,7 @@ type simPlan struct {
 	slots      int // for processes
 	window     time.Duration
 	lead       time.Duration
+	skew       time.Duration // that leases accept; 0: the default
 	stopOnLoss bool
 	blind      bool // the store does not return its time
 	wild       bool // the store's clock steps
@@ -57,6 +61,7 @@ type simWorld struct {
 	store  lease.Store // what all processes share
 	caller *simProcess // whose call the store is working on
 	down   time.Time   // the end of its outage
+	fellTo time.Time   // when the store fell back to a replica the last time
 	late   []func()    // requests that may still arrive
 	ledger simLedger
 
@@ -77,7 +82,7 @@ func runSim(kind simKind, seed uint64, script []byte) *simWorld {
 	for !w.over() {
 		w.event()
 	}
-	if w.violation == "" && !kind.unique && !kind.forgets {
+	if w.violation == "" && !kind.unique && !kind.unaware {
 		w.heal()
 	}
 	return w
@@ -104,11 +109,18 @@ func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 		lease.WithWindow(w.plan.window), lease.WithWorkers(0, w.plan.workers-1), lease.WithPatience(0),
 		lease.WithLogger(slog.New(slog.DiscardHandler)),
 	}
+	if w.plan.skew > 0 {
+		w.options = append(w.options, lease.WithMaxSkew(w.plan.skew))
+	}
 	if w.plan.stopOnLoss {
 		w.options = append(w.options, lease.StopOnLoss())
 	}
 	for range plan.hosts {
-		w.hosts = append(w.hosts, &simHost{wall: simStart, mono: choices.span(time.Second, 1000*time.Hour)})
+		h := &simHost{wall: simStart, mono: choices.span(time.Second, 1000*time.Hour)}
+		if plan.skew > 0 {
+			h.wall = h.wall.Add(plan.skew / 10 * time.Duration(choices.below(19)-9))
+		}
+		w.hosts = append(w.hosts, h)
 	}
 	w.slots = make([]*simProcess, plan.slots)
 	w.note(nil, "%+v", w.plan)
@@ -138,6 +150,9 @@ func newSimPlan(kind simKind, c *simChoices) simPlan {
 		events:  100 + c.below(150),
 	}
 	plan.stopOnLoss = c.oneIn(8)
+	if kind.forgets && !kind.guard {
+		plan.skew = pick(c, time.Millisecond, 10*time.Second, plan.window)
+	}
 	if !kind.forgets {
 		plan.blind = c.oneIn(8)
 		plan.wild = c.oneIn(8)

@@ -19,6 +19,10 @@ type Controls struct {
 	GiveUp func()                                                    // what lease.Open does before it returns an error
 	State  func() State
 	Lessee *snowflake.Lessee
+
+	// Copy makes the lease, which has made no step, a copy of another one in the midst of its life, as in a cloned
+	// virtual machine. Its generator continues at the tick next.
+	Copy func(of any, next int64) error
 }
 
 // State is what the lease knows.
@@ -27,4 +31,5 @@ type State struct {
 	Retries int   // calls in a row that the store has not answered
 	Claim   any   // a lease.Claim
 	From    int64 // the horizon that the claim started at
+	Asked   int64 // the highest horizon that was asked for under the claim
 }

@@ -22,10 +22,10 @@ local function put(worker, row)
     row.epoch .. ' ' .. row.horizon .. ' ' .. digits(row.expires) .. ' ' .. row.token .. ' ' .. row.holder)
 end
 
--- claimed returns the worker's row if it is the owner's.
-local function claimed(worker, epoch, token)
+-- claimed returns the worker's row if it is the owner's. The next token is '' if no extension is under way.
+local function claimed(worker, epoch, token, next_token)
   local text = redis.call('HGET', key, worker)
   local row = text and parse(text)
-  if row and row.epoch == epoch and row.token == token then return row end
+  if row and row.epoch == epoch and (row.token == token or row.token == next_token) then return row end
   return nil
 end

@@ -1,0 +1,169 @@
+package lease_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+)
+
+// watched is a store that knows what the last extension has left in the row.
+type watched struct {
+	lease.Store
+	mu    sync.Mutex
+	claim lease.Claim
+}
+
+func (w *watched) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	now, err := w.Store.Extend(ctx, c, horizon, ttl)
+	if err == nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.claim = c
+		w.claim.Token, w.claim.Next = c.Next, ""
+	}
+	return now, err
+}
+
+// copyExtends is what a copy of the lease's process does at its next extension.
+func (w *watched) copyExtends(t *testing.T) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	own := w.claim
+	own.Next = leasetest.NewToken()
+	if _, err := w.Store.Extend(t.Context(), own, 0, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestALeaseThatWasCopiedStopsBelowItsHorizon(t *testing.T) {
+	for name, test := range map[string]struct {
+		options []lease.Option
+		want    error
+	}{
+		"and waits for another worker": {nil, snowflake.ErrLeaseStalled},
+		"for good with StopOnLoss":     {[]lease.Option{lease.StopOnLoss()}, lease.ErrLost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &watched{Store: leasetest.NewMemory(time.Now)}
+				var events recorder
+				l := mustOpen(t, store, append(test.options, lease.WithPatience(0), lease.WithWorkers(0, 0), lease.WithHook(events.hook))...)
+				defer mustClose(t, l)
+				horizon := l.Status().Horizon
+				store.copyExtends(t)
+				for len(events.kinds()) < 2 {
+					mustNext(t, l)
+					time.Sleep(time.Millisecond)
+				}
+				if left := time.Until(horizon); left < 4*time.Second || events.kinds()[1] != lease.Lost {
+					t.Fatalf("%v, %v before the horizon, want the loss half a window before", events.kinds(), left)
+				}
+				if id, err := l.Generator().Next(); id != 0 || !errors.Is(err, test.want) {
+					t.Errorf("Next: %d, %v; want %v", id, err, test.want)
+				}
+			})
+		})
+	}
+}
+
+// A copy of a virtual machine may have a kernel that returns the same random bytes.
+func TestTokensDifferThoughTheKernelRepeatsItself(t *testing.T) {
+	random := rand.Reader
+	defer func() { rand.Reader = random }()
+	rand.Reader = zeros{}
+	store := newFaulty(leasetest.NewMemory(nil))
+	for range 2 {
+		mustClose(t, mustOpen(t, store))
+	}
+	if r := store.requests; len(r) != 2 || r[0].Token == r[1].Token {
+		t.Errorf("%d requests, the tokens are equal", len(r))
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// everySecond is a store that loses the reply to every second extension, or forgets what it has committed by it.
+type everySecond struct {
+	lease.Store
+	forget bool
+	calls  atomic.Int64
+}
+
+func (s *everySecond) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	second := s.calls.Add(1)%2 == 1 // the first call, too
+	if second && s.forget {
+		return time.Now(), nil
+	}
+	now, err := s.Store.Extend(ctx, c, horizon, ttl)
+	if second && err == nil {
+		return time.Time{}, errLostReply
+	}
+	return now, err
+}
+
+// The call after a lost reply settles that one, and the reply to the next is lost again.
+func TestIDsDoNotStopIfEverySecondReplyIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := mustOpen(t, &everySecond{Store: leasetest.NewMemory(time.Now)}, lease.WithPatience(0))
+		defer mustClose(t, l)
+		for range 1000 {
+			time.Sleep(time.Second)
+			mustNext(t, l)
+			if s := l.Status(); time.Until(s.Horizon) < 0 || s.Failures > 1 {
+				t.Fatalf("%+v at %v", s, time.Now())
+			}
+		}
+	})
+}
+
+// As after a crash of a server that does not wait for its disk.
+func TestAnExtensionThatTheStoreForgetsIsMadeUpForByTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := mustOpen(t, &everySecond{Store: leasetest.NewMemory(time.Now), forget: true}, lease.WithPatience(0), lease.WithWorkers(0, 0))
+		defer mustClose(t, l)
+		for range 1000 {
+			time.Sleep(time.Second)
+			mustNext(t, l)
+		}
+		if s := l.Status(); s.Epoch != 1 {
+			t.Errorf("%+v, want the first epoch", s)
+		}
+	})
+}
+
+// A repeated call has the horizon of the first one, which is near when an outage ends.
+func TestARepeatedExtensionIsFollowedByAnotherAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFaulty(leasetest.NewMemory(time.Now))
+		var extended []time.Time // after the lost reply
+		l := mustOpen(t, store, lease.WithHook(func(e lease.Event) {
+			switch e.Kind {
+			case lease.Extended:
+				extended = append(extended, time.Now())
+			case lease.Failed:
+				extended = nil
+			}
+		}))
+		store.loseNext("extend", 1)
+		time.Sleep(9 * time.Second)
+		mustClose(t, l)
+		if len(extended) < 2 || extended[0] != extended[1] {
+			t.Errorf("extended at %v", extended)
+		}
+	})
+}

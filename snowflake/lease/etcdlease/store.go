@@ -1,0 +1,108 @@
+package etcdlease
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3" //nolint:depguard // this module exists to keep the client out of the core's
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/kvlease"
+)
+
+const defaultPrefix = "snowflake/lease/"
+
+// Option is a setting of [New]. A nil Option is an error that matches lease.ErrOption.
+type Option interface{ apply(*engine) }
+
+type optionFunc func(*engine)
+
+func (f optionFunc) apply(e *engine) { f(e) }
+
+// WithPrefix sets what the keys begin with, "snowflake/lease/" by default. It must end with "/", so that prefixes such as
+// "a/" and "ab/" do not mix. Stores with different prefixes do not see each other's workers; what is below the prefix must
+// belong to no other program, nor to a store with a longer prefix.
+func WithPrefix(prefix string) Option {
+	return optionFunc(func(e *engine) { e.prefix = prefix })
+}
+
+// New returns a store that uses the client, which the caller closes. It does not talk to etcd. It returns
+// lease.ErrOption for a nil client, a nil option and a prefix that does not end with "/".
+func New(client *clientv3.Client, opts ...Option) (*kvlease.Store, error) {
+	if client == nil {
+		return nil, fmt.Errorf("%w: the etcd client is nil", lease.ErrOption)
+	}
+	e := &engine{client: client, prefix: defaultPrefix}
+	for _, opt := range opts {
+		if v := reflect.ValueOf(opt); !v.IsValid() || v.IsNil() {
+			return nil, fmt.Errorf("%w: nil Option", lease.ErrOption)
+		}
+		opt.apply(e)
+	}
+	if !strings.HasSuffix(e.prefix, "/") {
+		return nil, fmt.Errorf("%w: the prefix %q does not end with \"/\"", lease.ErrOption, e.prefix)
+	}
+	return kvlease.New(e)
+}
+
+// engine is etcd as a [kvlease.KV]. No read is serializable, so each one is linearizable.
+type engine struct {
+	client *clientv3.Client
+	prefix string
+}
+
+func (e *engine) Get(ctx context.Context, key string) (kvlease.Pair, error) {
+	reply, err := e.client.Get(ctx, e.prefix+key)
+	if err != nil || len(reply.Kvs) == 0 {
+		return kvlease.Pair{}, e.explain(err)
+	}
+	return kvlease.Pair{Key: key, Value: reply.Kvs[0].Value, Revision: uint64(reply.Kvs[0].ModRevision)}, nil
+}
+
+func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error) {
+	reply, err := e.client.Get(ctx, e.prefix+prefix, clientv3.WithPrefix())
+	if err != nil {
+		return nil, e.explain(err)
+	}
+	pairs := make([]kvlease.Pair, len(reply.Kvs))
+	for i, kv := range reply.Kvs {
+		key := strings.TrimPrefix(string(kv.Key), e.prefix)
+		pairs[i] = kvlease.Pair{Key: key, Value: kv.Value, Revision: uint64(kv.ModRevision)}
+	}
+	return pairs, nil
+}
+
+func (e *engine) Swap(ctx context.Context, key string, value []byte, revision uint64) (bool, error) {
+	key = e.prefix + key
+	reply, err := e.client.Txn(ctx).
+		If(clientv3.Compare(clientv3.ModRevision(key), "=", int64(revision))). // that of a missing key is 0
+		Then(clientv3.OpPut(key, string(value))).
+		Commit()
+	if err != nil {
+		return false, e.explain(err)
+	}
+	return reply.Succeeded, nil
+}
+
+// explain adds the state of the connection, because the client drops the reason when a context ends: "transient
+// failure" means that no member can be reached or that TLS fails, "ready" that a member does not answer. A client that
+// was closed is final.
+func (e *engine) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	state := strings.ToLower(strings.ReplaceAll(e.client.ActiveConnection().GetState().String(), "_", " "))
+	if e.client.Ctx().Err() != nil {
+		err = closedError{err}
+	}
+	return fmt.Errorf("etcd at %q, connection %s: %w", e.client.Endpoints(), state, err)
+}
+
+// closedError is an error of the client. It matches os.ErrClosed without the text of that, which is about a file.
+type closedError struct{ error }
+
+func (e closedError) Unwrap() error      { return e.error }
+func (closedError) Is(target error) bool { return target == os.ErrClosed }

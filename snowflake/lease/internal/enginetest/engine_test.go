@@ -1,0 +1,126 @@
+//go:build unix && !race
+
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+)
+
+// engine is a cluster and what differs between etcd and NATS.
+type engine struct {
+	cluster
+	kind string
+	// newPlace returns a place of the test's own.
+	newPlace func(t *testing.T) place
+	// leader returns the member that confirms the writes of the place.
+	leader func(ctx context.Context, p place) (*member, error)
+	// moveLeader makes another member the leader, without a stop.
+	moveLeader func(ctx context.Context, p place, from *member) error
+}
+
+// eachEngine runs f on three servers of each engine.
+func eachEngine(t *testing.T, f func(t *testing.T, e engine)) {
+	t.Helper()
+	t.Run("etcd", func(t *testing.T) {
+		t.Parallel()
+		f(t, newEtcd(t))
+	})
+	t.Run("nats", func(t *testing.T) {
+		t.Parallel()
+		f(t, newNATS(t, 3))
+	})
+}
+
+func newEtcd(t *testing.T) engine {
+	t.Helper()
+	e := engine{kind: "etcd", cluster: startCluster(t, "etcd", 3)}
+	client := e.place("").etcdClient(t)
+	eventually(t, "the first write", func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), processPatience)
+		defer cancel()
+		_, err := client.Put(ctx, "ready", "")
+		return err
+	})
+	// status returns what a member knows of itself and of the leader.
+	status := func(ctx context.Context, m *member) (*clientv3.StatusResponse, error) {
+		ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond) // one of them may have been killed
+		defer cancel()
+		return client.Status(ctx, m.Client[m.Number])
+	}
+	e.newPlace = func(t *testing.T) place {
+		t.Helper()
+		return e.place(leasetest.NewToken() + "/")
+	}
+	e.leader = func(ctx context.Context, _ place) (*member, error) {
+		for _, m := range e.cluster {
+			if s, err := status(ctx, m); err == nil && s.Leader == s.Header.MemberId {
+				return m, nil
+			}
+		}
+		return nil, errors.New("no leader")
+	}
+	e.moveLeader = func(ctx context.Context, _ place, from *member) error {
+		to, err := status(ctx, e.cluster[(from.Number+1+rand.N(2))%3])
+		if err != nil {
+			return err
+		}
+		direct, err := place{Kind: "etcd", Addrs: []string{from.Client[from.Number]}}.etcd()
+		if err != nil {
+			return err
+		}
+		defer func() { _ = direct.Close() }()
+		_, err = direct.MoveLeader(ctx, to.Header.MemberId)
+		return err
+	}
+	return e
+}
+
+// newNATS starts servers. Buckets have as many replicas.
+func newNATS(t *testing.T, size int) engine {
+	t.Helper()
+	e := engine{kind: "nats", cluster: startCluster(t, "nats", size)}
+	js := e.place("").jetStream(t)
+	e.newPlace = func(t *testing.T) place {
+		t.Helper()
+		p := e.place("b" + leasetest.NewToken())
+		createBucket(t, js, p, size)
+		return p
+	}
+	e.leader = func(ctx context.Context, p place) (*member, error) {
+		stream, err := js.Stream(ctx, "KV_"+p.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range e.cluster {
+			if cluster := stream.CachedInfo().Cluster; cluster != nil && cluster.Leader == m.name() {
+				return m, nil
+			}
+		}
+		return nil, errors.New("no leader")
+	}
+	e.moveLeader = func(ctx context.Context, p place, _ *member) error {
+		_, err := js.Conn().RequestWithContext(ctx, "$JS.API.STREAM.LEADER.STEPDOWN.KV_"+p.Name, nil)
+		return err
+	}
+	return e
+}
+
+// createBucket waits until the cluster is ready for it.
+func createBucket(t *testing.T, js jetstream.JetStream, p place, replicas int) {
+	t.Helper()
+	eventually(t, "the bucket", func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), processPatience)
+		defer cancel()
+		_, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: p.Name, Replicas: replicas})
+		return err
+	})
+}

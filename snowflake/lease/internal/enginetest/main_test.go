@@ -1,0 +1,129 @@
+//go:build unix && !race
+
+package enginetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/etcdlease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/natslease"
+)
+
+// TestMain makes the test binary a server, an issuer or the tests.
+func TestMain(m *testing.M) {
+	if text, ok := os.LookupEnv(memberVariable); ok {
+		os.Exit(serve(text))
+	}
+	processtest.Main(func(text string) (lease.Store, error) {
+		var p place
+		if err := json.Unmarshal([]byte(text), &p); err != nil {
+			return nil, err
+		}
+		return p.open()
+	})
+	os.Exit(m.Run())
+}
+
+// place is where a store keeps its leases.
+type place struct {
+	Kind  string   // "etcd" or "nats"
+	Addrs []string // host:port
+	Name  string   // the prefix or the bucket
+}
+
+// String is for processtest.Order.
+func (p place) String() string {
+	text, _ := json.Marshal(p) // strings never fail
+	return string(text)
+}
+
+func (p place) open() (lease.Store, error) {
+	if p.Kind == "etcd" {
+		client, err := p.etcd()
+		if err != nil {
+			return nil, err
+		}
+		return etcdlease.New(client, etcdlease.WithPrefix(p.Name))
+	}
+	js, err := p.nats()
+	if err != nil {
+		return nil, err
+	}
+	return natslease.New(js, p.Name)
+}
+
+// etcd returns a client that logs nothing: the standard error of issuers is for notes.
+func (p place) etcd() (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{
+		Endpoints: p.Addrs, DialTimeout: 2 * time.Second, Logger: zap.NewNop(),
+		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 2 * time.Second, // as in etcdlease's documentation
+	})
+}
+
+// documented returns the options in natslease's documentation, and logs nothing.
+func documented() []nats.Option {
+	return []nats.Option{
+		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
+		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
+	}
+}
+
+func (p place) nats() (jetstream.JetStream, error) {
+	conn, err := nats.Connect("nats://"+strings.Join(p.Addrs, ",nats://"), append(documented(),
+		nats.ReconnectWait(50*time.Millisecond), nats.ReconnectJitter(50*time.Millisecond, 0), nats.Timeout(time.Second),
+		nats.IgnoreDiscoveredServers())...)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return jetstream.New(conn)
+}
+
+// store opens the store for the test itself.
+func (p place) store(t *testing.T) lease.Store {
+	t.Helper()
+	if p.Kind == "etcd" {
+		store, err := etcdlease.New(p.etcdClient(t), etcdlease.WithPrefix(p.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}
+	store, err := natslease.New(p.jetStream(t), p.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func (p place) etcdClient(t *testing.T) *clientv3.Client {
+	t.Helper()
+	client, err := p.etcd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func (p place) jetStream(t *testing.T) jetstream.JetStream {
+	t.Helper()
+	js, err := p.nats()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(js.Conn().Close)
+	return js
+}

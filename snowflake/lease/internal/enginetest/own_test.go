@@ -1,0 +1,278 @@
+//go:build unix && !race
+
+package enginetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"net"
+	"net/url"
+	"os"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/etcdlease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/natslease"
+)
+
+const bucketName = "leases" // on servers of the test's own
+
+// ownServer starts a NATS server in this process, for what the members of a cluster do not have.
+func ownServer(t *testing.T, o server.Options) *server.Server {
+	t.Helper()
+	o.Host, o.Port, o.NoSigs, o.NoLog, o.JetStream, o.StoreDir = "127.0.0.1", server.RANDOM_PORT, true, true, true, t.TempDir()
+	s, err := server.NewServer(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	if !s.ReadyForConnections(processPatience) {
+		t.Fatal("the server does not start")
+	}
+	return s
+}
+
+func connect(t *testing.T, s *server.Server, opts ...nats.Option) *nats.Conn {
+	t.Helper()
+	conn, err := nats.Connect(s.ClientURL(), append(documented(), opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn
+}
+
+func makeBucket(t *testing.T, js jetstream.JetStream) {
+	t.Helper()
+	if _, err := js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: bucketName}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A hub and a leaf have buckets of one name. The clients of the leaf use that of the hub.
+func TestLeasesInAnotherDomainStayThere(t *testing.T) {
+	t.Parallel()
+	hub := ownServer(t, server.Options{
+		ServerName: "hub", JetStreamDomain: "hub", LeafNode: server.LeafNodeOpts{Host: "127.0.0.1", Port: server.RANDOM_PORT},
+	})
+	hubInfo, err := hub.Varz(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	remote := &url.URL{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(hubInfo.LeafNode.Port))}
+	leaf := ownServer(t, server.Options{
+		ServerName: "leaf", JetStreamDomain: "leaf",
+		LeafNode: server.LeafNodeOpts{Remotes: []*server.RemoteLeafOpts{{URLs: []*url.URL{remote}}}},
+	})
+	conn := connect(t, leaf)
+	local, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	makeBucket(t, local)
+	first := true
+	for name, open := range map[string]func() (jetstream.JetStream, error){
+		"domain":              func() (jetstream.JetStream, error) { return jetstream.NewWithDomain(conn, "hub") },
+		"prefix":              func() (jetstream.JetStream, error) { return jetstream.NewWithAPIPrefix(conn, "$JS.hub.API") },
+		"prefix with its dot": func() (jetstream.JetStream, error) { return jetstream.NewWithAPIPrefix(conn, "$JS.hub.API.") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			js, err := open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first {
+				eventually(t, "the leaf's connection to the hub", func() error { _, err := js.AccountInfo(t.Context()); return err })
+				makeBucket(t, js)
+				first = false
+			}
+			store, err := natslease.New(js, bucketName)
+			if err != nil {
+				t.Fatal(err)
+			}
+			claim := acquire(t, store).Claim
+			if _, err := store.Extend(t.Context(), claim, 5, time.Hour); err != nil {
+				t.Error(err)
+			}
+			if err := store.Release(t.Context(), claim, 5); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	stream, err := local.Stream(t.Context(), "KV_"+bucketName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := stream.CachedInfo().State.Msgs; n > 0 {
+		t.Errorf("the leaf's bucket has %d messages, want 0", n)
+	}
+}
+
+func TestAClosedClientIsFinal(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, ownServer(t, server.Options{}))
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	onNATS, err := natslease.New(js, bucketName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	client, err := place{Addrs: []string{"127.0.0.1:1"}}.etcd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	onEtcd, err := etcdlease.New(client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = client.Close() // the error is that of its context
+	claim := lease.Claim{
+		Namespace: "orders", Worker: 1, Epoch: 1, Token: leasetest.NewToken(), Next: leasetest.NewToken(),
+	}
+	for name, store := range map[string]lease.Store{"nats": onNATS, "etcd": onEtcd} {
+		for call, err := range callAll(t.Context(), time.Second, store, claim) {
+			if !errors.Is(err, os.ErrClosed) {
+				t.Errorf("%s: %s: error %v, want os.ErrClosed", name, call, err)
+			}
+		}
+	}
+}
+
+// callAll returns what each method of the store returns, in the order of a lease.
+func callAll(ctx context.Context, patience time.Duration, store lease.Store, claim lease.Claim) map[string]error {
+	errs := map[string]error{}
+	call := func(name string, method func(ctx context.Context) error) {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		errs[name] = method(ctx)
+	}
+	call("List", func(ctx context.Context) error { _, err := store.List(ctx, ""); return err })
+	call("Extend", func(ctx context.Context) error { _, err := store.Extend(ctx, claim, 99, time.Hour); return err })
+	call("Release", func(ctx context.Context) error { return store.Release(ctx, claim, 0) })
+	call("Acquire", func(ctx context.Context) error { _, err := store.Acquire(ctx, request()); return err })
+	return errs
+}
+
+// The rights are those that natslease's documentation names. The server bounds what may be under way to a client,
+// so only a large namespace needs the right to acknowledge parts of it.
+func TestTheDocumentedRightsAreEnough(t *testing.T) {
+	t.Parallel()
+	permit := func(subjects ...string) *server.Permissions {
+		return &server.Permissions{
+			Publish:   &server.SubjectPermission{Allow: subjects},
+			Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
+		}
+	}
+	s := ownServer(t, server.Options{Users: []*server.User{
+		{Username: "admin", Password: "x"},
+		{Username: "lessee", Password: "x", Permissions: permit("$KV.leases.>", "$JS.API.STREAM.INFO.KV_leases",
+			"$JS.API.STREAM.MSG.GET.KV_leases", "$JS.API.CONSUMER.CREATE.KV_leases.>", "$JS.API.CONSUMER.DELETE.KV_leases.>",
+			"$JS.FC.KV_leases.>")},
+		{Username: "reader", Password: "x", Permissions: permit("$JS.API.>", "$JS.FC.>")},
+	}})
+	as := func(user string) (jetstream.JetStream, lease.Store) {
+		js, err := jetstream.New(connect(t, s, nats.UserInfo(user, "x")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		store, err := natslease.New(js, bucketName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return js, store
+	}
+	admin, _ := as("admin")
+	makeBucket(t, admin)
+	_, store := as("lessee")
+	claim := acquire(t, store).Claim
+	fill(t, admin, 10_000)
+	for name, err := range callAll(t.Context(), processPatience, store, claim) {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, store = as("reader")
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	_, err := store.Extend(ctx, claim, 100, time.Hour)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "Permissions Violation for Publish") {
+		t.Errorf("error %v, want context.DeadlineExceeded with the right that is missing", err)
+	}
+	t.Log(err)
+}
+
+// fill writes so many copies of a namespace's row.
+func fill(t *testing.T, js jetstream.JetStream, rows int) {
+	t.Helper()
+	bucket, err := js.KeyValue(t.Context(), bucketName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, err := bucket.Get(t.Context(), "orders.0000000000000000000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(entry.Value()[:bytes.LastIndex(entry.Value(), []byte(`,"checksum"`))])
+	for i := 100; i < 100+rows; i++ {
+		row := strings.Replace(text, `"worker":0,`, fmt.Sprintf(`"worker":%d,`, i), 1)
+		row += fmt.Sprintf(`,"checksum":"%08x"}`, crc32.Checksum([]byte(row), crc32.MakeTable(crc32.Castagnoli)))
+		if _, err := js.PublishAsync(fmt.Sprintf("$KV.%s.orders.%019d", bucketName, i), []byte(row)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-js.PublishAsyncComplete()
+}
+
+// A call whose context ends while a large namespace arrives leaves nothing behind.
+func TestReadsThatEndEarlyLeaveNoGoroutine(t *testing.T) {
+	s := ownServer(t, server.Options{})
+	js, err := jetstream.New(connect(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	makeBucket(t, js)
+	store, err := natslease.New(js, bucketName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	acquire(t, store)
+	fill(t, js, 3000)
+	ended := 0
+	for i := range 150 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*200*time.Microsecond)
+		if _, err := store.List(ctx, ""); err != nil {
+			ended++
+		}
+		cancel()
+	}
+	t.Logf("%d of 150 have ended early", ended)
+	eventually(t, "the end of all watchers", func() error {
+		var stacks strings.Builder
+		if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {
+			return err
+		}
+		if strings.Contains(stacks.String(), "WatchFiltered") {
+			return errors.New(stacks.String())
+		}
+		return nil
+	})
+}

@@ -1,0 +1,108 @@
+//go:build unix && !race
+
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+)
+
+// processPatience bounds one call of a test.
+const processPatience = 5 * time.Second
+
+// TestOnThreeMembers shares a cluster between the tests of an engine, since NATS takes seconds to start one.
+func TestOnThreeMembers(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engine) {
+		for _, test := range []struct {
+			promise string
+			run     func(t *testing.T, e engine)
+		}{
+			{"the store keeps the contract", func(t *testing.T, e engine) { runSuite(t, e.newPlace(t)) }},
+			{"processes that start at once have different workers", startTogether},
+			{"cut connections cost no error", cutConnections},
+			{"kills, stops and changes of the leader repeat no ID and cost no error", disturb},
+			{"values of other programs are refused", refuseOthers},
+			{"servers that are not trusted are refused", failWithoutTrust},
+			{"many leases are opened at once", crowd},
+			{"without a quorum nothing is lent", loseQuorum}, // the last one, since it stops members
+		} {
+			t.Run(test.promise, func(t *testing.T) { test.run(t, e) })
+		}
+	})
+}
+
+func TestOnOneNATSServer(t *testing.T) {
+	t.Parallel()
+	onOneNATSServer(t, newNATS(t, 1))
+}
+
+// The server that runs may be one that is too old: then it is refused, and nothing written.
+func TestStoreOnTheNATSServerThatRunsKeepsTheContractOrIsRefused(t *testing.T) {
+	t.Parallel()
+	p := sharedNATS(t)
+	_, err := p.store(t).Acquire(t.Context(), request())
+	if !errors.Is(err, lease.ErrOption) {
+		p.Name = sharedNATS(t).Name // a bucket without that row
+		runSuite(t, p)
+		return
+	}
+	js := p.jetStream(t)
+	if version := js.Conn().ConnectedServerVersion(); !strings.Contains(err.Error(), "nats-server "+version+",") {
+		t.Errorf("error %v, want one that names the version %s", err, version)
+	}
+	stream, err := js.Stream(t.Context(), "KV_"+p.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := stream.CachedInfo().State.Msgs; n > 0 {
+		t.Errorf("the bucket has %d messages, want 0", n)
+	}
+}
+
+func runSuite(t *testing.T, p place) {
+	store := p.store(t)
+	leasetest.Run(t, func(*testing.T) lease.Store { return store }, leasetest.Settings{})
+}
+
+// sharedNATS returns a bucket of the test's own on the server at SNOWFLAKE_TEST_NATS, which may be an older one.
+func sharedNATS(t *testing.T) place {
+	t.Helper()
+	const variable = "SNOWFLAKE_TEST_NATS"
+	addr, asked := os.LookupEnv(variable)
+	if addr == "off" {
+		t.Skip("turned off by " + variable)
+	}
+	if !asked {
+		addr = "127.0.0.1:4222"
+		conn, err := net.DialTimeout("tcp", addr, time.Second)
+		if err != nil {
+			t.Skipf("no NATS server at %s (set %s): the other tests have their own", addr, variable)
+		}
+		_ = conn.Close() // it was only to see whether there is one
+	}
+	p := place{Kind: "nats", Addrs: []string{addr}, Name: "sqlflake_" + leasetest.NewToken()}
+	js := p.jetStream(t)
+	createBucket(t, js, p, 1)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), processPatience)
+		defer cancel()
+		if err := js.DeleteKeyValue(ctx, p.Name); err != nil {
+			t.Errorf("delete the bucket: %v", err)
+		}
+	})
+	return p
+}
+
+func startTogether(t *testing.T, e engine) {
+	p := e.newPlace(t)
+	processtest.ProcessesStartedTogether(t, p.String(), func() lease.Store { return p.store(t) })
+}

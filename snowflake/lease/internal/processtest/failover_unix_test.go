@@ -1,0 +1,232 @@
+//go:build unix
+
+package processtest
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/dbserver"
+)
+
+// replicated is a primary and its replica. Processes connect to the one that link leads to.
+type replicated struct {
+	kind             string
+	primary, replica *dbserver.Server
+	link             string
+}
+
+// place is that of the primary, and after the failover that of the replica.
+func (c *replicated) place() place {
+	dsn := strings.Replace(dsnOf(c.kind, c.replica), c.replica.Folder, c.link, 1)
+	return place{Kind: c.kind, Driver: failoverDrivers[c.kind], DSN: dsn}
+}
+
+var failoverDrivers = map[string]string{"postgres": "pgx", "mariadb": "mysql"}
+
+func dsnOf(kind string, s *dbserver.Server) string {
+	if kind == "mariadb" {
+		return s.DSN + "mysql"
+	}
+	return strings.ReplaceAll(s.DSN, "%2F", "/")
+}
+
+func (c *replicated) at(t *testing.T, s *dbserver.Server) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(failoverDrivers[c.kind], dsnOf(c.kind, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func run(t *testing.T, db *sql.DB, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// startReplicated starts a primary, and a replica that follows it.
+func startReplicated(t *testing.T, kind string) *replicated {
+	t.Helper()
+	c := &replicated{kind: kind, link: filepath.Join(shortDir(t), "db")}
+	server := func(config dbserver.Config) *dbserver.Server {
+		config.Name, config.NoSync = kind, true
+		s, err := dbserver.Start(t.Context(), config)
+		if errors.Is(err, dbserver.ErrNotInstalled) {
+			t.Skip(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Stop() })
+		return s
+	}
+	if kind == "postgres" {
+		c.primary = server(dbserver.Config{})
+		c.replica = server(dbserver.Config{Of: c.primary.DSN})
+	} else {
+		port := freePort(t)
+		c.primary = server(dbserver.Config{Args: []string{
+			"--server-id=1", "--log-bin", "--skip-networking=0", "--bind-address=127.0.0.1", "--port=" + port,
+		}})
+		c.replica = server(dbserver.Config{Args: []string{"--server-id=2", "--log-bin"}})
+		run(t, c.at(t, c.primary), "CREATE USER replica@'%'", "GRANT REPLICATION SLAVE ON *.* TO replica@'%'")
+		run(t, c.at(t, c.replica),
+			"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT="+port+", MASTER_USER='replica', MASTER_USE_GTID=slave_pos",
+			"START SLAVE")
+	}
+	c.lead(t, c.primary)
+	return c
+}
+
+// shortDir is short enough for the path of a socket.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sf") //nolint:usetesting // t.TempDir is too long
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+// lead makes new connections go to the server.
+func (c *replicated) lead(t *testing.T, to *dbserver.Server) {
+	t.Helper()
+	_ = os.Remove(c.link) // the first time there is none
+	if err := os.Symlink(to.Folder, c.link); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lag cuts the replica off from the primary.
+func (c *replicated) lag(t *testing.T) {
+	t.Helper()
+	db := c.at(t, c.replica)
+	if c.kind == "mariadb" {
+		run(t, db, "STOP SLAVE IO_THREAD")
+		return
+	}
+	run(t, db, "ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()")
+	Eventually(t, "a replica without a connection", func() bool {
+		var receivers int
+		err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_stat_wal_receiver").Scan(&receivers)
+		return err == nil && receivers == 0
+	})
+}
+
+// fail ends the primary and promotes the replica.
+func (c *replicated) fail(t *testing.T) {
+	t.Helper()
+	if err := c.primary.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	c.lead(t, c.replica)
+	db := c.at(t, c.replica)
+	if c.kind == "mariadb" {
+		run(t, db, "STOP SLAVE", "RESET SLAVE ALL")
+		return
+	}
+	run(t, db, "SELECT pg_promote()")
+}
+
+// The owners that have acquired after the replica got the last commit are unknown to it. They issue IDs up to their
+// horizons while new owners on the replica get the same workers.
+func TestFailoverToALaggingReplicaRepeatsNoID(t *testing.T) {
+	for kind := range failoverDrivers {
+		for _, without := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, without a floor %v", kind, without), func(t *testing.T) {
+				t.Parallel()
+				failover(t, kind, without)
+			})
+		}
+	}
+}
+
+func failover(t *testing.T, kind string, without bool) {
+	const old, forgotten, after = 2, 3, 4
+	c := startReplicated(t, kind)
+	p := c.place()
+	p.NoFloor = without
+	o := Order{Place: p.String(), Last: 15, Window: 5 * time.Second, MaxSkew: time.Second, Pace: time.Millisecond}
+	if without {
+		o.Window = 30 * time.Second // nobody waits for the end of it, and old owners must outlive the failover
+	}
+	var all []*Process
+	begin := func(n int) {
+		for range n {
+			all = append(all, MustStart(t, o))
+		}
+	}
+	issuing := func(processes []*Process) {
+		t.Helper()
+		for _, x := range processes {
+			if err := x.AwaitID(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	begin(old)
+	issuing(all)
+	replica := place{Kind: kind, Driver: p.Driver, DSN: dsnOf(kind, c.replica)}
+	follower, closeFollower, err := replica.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = closeFollower() }()
+	Eventually(t, "the replica has the leases", func() bool {
+		rows, err := follower.List(t.Context(), "")
+		return err == nil && len(rows) == old
+	})
+	c.lag(t)
+	begin(forgotten)
+	issuing(all)
+	c.fail(t)
+	promoted := time.Now()
+	begin(after)
+	issuing(all)
+	waited := time.Since(promoted)
+	for _, x := range all {
+		begin := x.Count()
+		Eventually(t, "more IDs", func() bool { return x.Count() > begin+1000 || x.HasEnded() }, x)
+	}
+	for _, x := range all {
+		if err := x.Finish(); err != nil {
+			t.Error(err)
+		}
+	}
+	census := TakeCensus(all)
+	repeated := census.Repeated()
+	t.Logf("%d of %d IDs came twice; new owners had IDs %v after the failover; notes %v", repeated, census.IDs, waited, census.Notes)
+	if (repeated > 0) != without {
+		t.Errorf("%d IDs came twice", repeated)
+	}
+	for _, x := range all {
+		if x.ids.err != nil || x.err != nil {
+			t.Error(x.ids.err, x.err)
+		}
+	}
+}

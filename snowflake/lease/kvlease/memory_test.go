@@ -1,0 +1,134 @@
+package kvlease_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/kvlease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+)
+
+// memory is an engine in the memory of the test.
+type memory struct {
+	mu       sync.Mutex
+	revision uint64
+	pairs    map[string]kvlease.Pair
+	old      map[string][]kvlease.Pair // what the key had before, first to last
+
+	stale     bool // half of the reads of a key return what it had once
+	torn      bool // lists have no layout
+	lose      int  // so many of the next swaps are done, and then fail
+	reads     int  // of keys and of lists
+	swaps     int
+	conflicts int
+}
+
+var errLostReply = errors.New("the reply was lost")
+
+func newMemory() *memory {
+	return &memory{pairs: map[string]kvlease.Pair{}, old: map[string][]kvlease.Pair{}}
+}
+
+func (m *memory) Get(_ context.Context, key string) (kvlease.Pair, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reads++
+	if old := m.old[key]; m.stale && len(old) > 0 && rand.N(2) == 0 {
+		return old[rand.N(len(old))], nil
+	}
+	return m.pairs[key], nil
+}
+
+func (m *memory) List(_ context.Context, prefix string) ([]kvlease.Pair, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reads++
+	var found []kvlease.Pair
+	for key, pair := range m.pairs { // in any order
+		if !strings.HasPrefix(key, prefix) {
+			continue
+		}
+		if m.torn && key == "orders/layout" {
+			continue
+		}
+		found = append(found, pair)
+	}
+	return found, nil
+}
+
+func (m *memory) Swap(_ context.Context, key string, value []byte, revision uint64) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.swaps++
+	before := m.pairs[key]
+	if before.Revision != revision {
+		m.conflicts++
+		return false, nil
+	}
+	if revision > 0 {
+		m.old[key] = append(m.old[key], before)
+	}
+	m.put(key, string(value))
+	if m.lose > 0 {
+		m.lose--
+		return false, errLostReply
+	}
+	return true, nil
+}
+
+func (m *memory) put(key, value string) {
+	m.revision++
+	m.pairs[key] = kvlease.Pair{Key: key, Value: []byte(value), Revision: m.revision}
+}
+
+// values returns all values by key.
+func (m *memory) values() map[string]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	values := map[string]string{}
+	for key, pair := range maps.All(m.pairs) {
+		values[key] = string(pair.Value)
+	}
+	return values
+}
+
+func open(t *testing.T, kv kvlease.KV) *kvlease.Store {
+	t.Helper()
+	store, err := kvlease.New(kv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func TestStoreKeepsTheContract(t *testing.T) {
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		t.Helper()
+		return open(t, newMemory())
+	}, leasetest.Settings{})
+}
+
+// An engine that reads from a replica behind the others costs repetitions: no worker is called lost for it.
+func TestStaleReadsLoseNoWorker(t *testing.T) {
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		t.Helper()
+		kv := newMemory()
+		kv.stale = true
+		return open(t, kv)
+	}, leasetest.Settings{})
+}
+
+func TestNewRefusesNil(t *testing.T) {
+	var none *memory
+	for _, kv := range []kvlease.KV{nil, none} {
+		if store, err := kvlease.New(kv); !errors.Is(err, lease.ErrOption) || store != nil {
+			t.Errorf("New: %v, %v; want ErrOption", store, err)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package kvlease
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"strings"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// format marks each value, with the version of the fields.
+const format = "sqlflake lease 1"
+
+// header is the value of a namespace's key of the layout. It is written once.
+type header struct {
+	Format    string `json:"format"`
+	Namespace string `json:"namespace"`
+	Layout    string `json:"layout"`
+}
+
+// row is the value of a worker's key.
+type row struct {
+	Format    string    `json:"format"`
+	Namespace string    `json:"namespace"`
+	Worker    int64     `json:"worker"`
+	Epoch     int64     `json:"epoch"`
+	Horizon   int64     `json:"horizon"`
+	Free      bool      `json:"free"`    // given back
+	Expires   time.Time `json:"expires"` // by the clock of the process that wrote it
+	Token     string    `json:"token"`   // of the last owner
+	Host      string    `json:"host"`
+	PID       int       `json:"pid"`
+	Version   string    `json:"version"`
+}
+
+// setHolder replaces invalid UTF-8, which JSON would not give back as it was.
+func (r *row) setHolder(h lease.Holder) {
+	r.Host, r.PID, r.Version = strings.ToValidUTF8(h.Host, "?"), h.PID, strings.ToValidUTF8(h.Version, "?")
+}
+
+// held needs no clock for a worker that was given back.
+func (r *row) held(now time.Time) bool { return !r.Free && now.Before(r.Expires) }
+
+// hold sets the expiry, without the monotonic clock, which no other process has.
+func (r *row) hold(ttl time.Duration, now time.Time) {
+	r.Free, r.Expires = false, now.Add(ttl).Round(0).UTC()
+}
+
+// release keeps an expiry that has passed, so that it can be repeated and says since when the worker is free.
+func (r *row) release(now time.Time) {
+	if r.held(now) {
+		r.Expires = now.Round(0).UTC()
+	}
+	r.Free = true
+}
+
+func (r *row) entry(layout string, now time.Time) lease.Entry {
+	return lease.Entry{
+		Claim:   lease.Claim{Namespace: r.Namespace, Worker: r.Worker, Epoch: r.Epoch},
+		Layout:  layout,
+		Horizon: r.Horizon,
+		Expires: r.Expires,
+		Held:    r.held(now),
+		Holder:  lease.Holder{Host: r.Host, PID: r.PID, Version: r.Version},
+	}
+}
+
+// checksumForm takes the place of the last brace of a value: a last field with the CRC-32C of all before it. People may
+// read a value but not edit it.
+const (
+	checksumForm   = `,"checksum":"%08x"}`
+	checksumLength = len(checksumForm) - len("%08x") + 8
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// encode returns the text of a header or a row.
+func encode(v any) ([]byte, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return seal(bytes.TrimSuffix(text.Bytes(), []byte("}\n"))), nil
+}
+
+// seal ends a value, of which the last brace is missing.
+func seal(text []byte) []byte {
+	return fmt.Appendf(text, checksumForm, crc32.Checksum(text, castagnoli))
+}
+
+// decode is the inverse of encode and accepts nothing else: a value that was edited, or mixed from two, must not be read
+// as another horizon.
+func decode(text []byte, v any) error {
+	content := text[:max(0, len(text)-checksumLength)]
+	if !bytes.Equal(seal(bytes.Clone(content)), text) {
+		return errors.New("not a value of a lease, or it was edited: the checksum is missing or differs")
+	}
+	return json.Unmarshal(text, v)
+}
+
+// checkFormat returns an error for values of other versions of this package.
+func checkFormat(got string) error {
+	if got != format {
+		return fmt.Errorf("the format is %.40q, this version knows %q", got, format)
+	}
+	return nil
+}
+
+func damaged(key string, err error) error {
+	return fmt.Errorf("%w: key %q: %w", lease.ErrDamaged, key, err)
+}

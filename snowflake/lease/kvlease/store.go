@@ -1,0 +1,247 @@
+package kvlease
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// Store is a [lease.Store] on a [KV]. It is safe for concurrent use, and several may use the same keys.
+type Store struct {
+	kv  KV
+	now func() time.Time
+}
+
+var _ lease.Store = (*Store)(nil)
+
+// New returns a store on the engine, which it does not call yet. It returns lease.ErrOption for nil.
+func New(kv KV) (*Store, error) {
+	if v := reflect.ValueOf(kv); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, fmt.Errorf("%w: the KV is nil", lease.ErrOption)
+	}
+	return &Store{kv: kv, now: time.Now}, nil
+}
+
+const (
+	maxTries = 5                     // conflicts before the namespace is read again
+	maxPause = 50 * time.Millisecond // between two attempts
+)
+
+// Acquire is as [lease.Store] says, except that after conflicts with other processes it takes one of the next workers
+// instead of the next. Among workers with a horizon above the tick it takes the one with the lowest horizon. It returns
+// lease.ErrDamaged if a value of the namespace was edited or belongs to another program.
+func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	if err := r.Validate(); err != nil {
+		return lease.Grant{}, err
+	}
+	for round := 0; ; round++ {
+		if err := pause(ctx, round); err != nil {
+			return lease.Grant{}, err
+		}
+		ns, err := s.open(ctx, r)
+		if err != nil {
+			return lease.Grant{}, err
+		}
+		if ns == nil {
+			continue
+		}
+		now := s.now()
+		if found, ok := ns.find(r.Token, now); ok { // the reply to an earlier call was lost
+			return grant(found), nil
+		}
+		groups := ns.free(r, now)
+		if len(slices.Concat(groups[:]...)) == 0 {
+			return lease.Grant{}, ns.noWorker(r, now)
+		}
+		taken, ok, err := s.takeOne(ctx, r, groups)
+		if ok || err != nil {
+			return grant(taken), err
+		}
+	}
+}
+
+// open reads the namespace and creates it if it is new. It returns nil if it must be read again.
+func (s *Store) open(ctx context.Context, r lease.Request) (*namespace, error) {
+	all, err := s.read(ctx, prefixOf(r.Namespace))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(all) == 0:
+		// Of two processes with different layouts only one creates it.
+		_, err := s.swap(ctx, prefixOf(r.Namespace)+layoutKey, &header{Format: format, Namespace: r.Namespace, Layout: r.Layout}, 0)
+		return nil, err
+	case all[0].layout != r.Layout:
+		return nil, fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, all[0].layout, r.Layout)
+	}
+	return all[0], nil
+}
+
+// takeOne takes one of the workers. It returns false if others were faster every time.
+func (s *Store) takeOne(ctx context.Context, r lease.Request, groups [3][]candidate) (row, bool, error) {
+	tries := 0
+	for _, group := range groups {
+		for ; len(group) > 0 && tries < maxTries; tries++ {
+			// Processes that start together have read the same. After each conflict they choose from eight times as many.
+			i := rand.IntN(min(len(group), 1<<(3*tries)))
+			c := group[i]
+			c.Format = format
+			c.Epoch++
+			c.Token = r.Token
+			c.setHolder(r.Holder)
+			c.hold(r.TTL, s.now())
+			ok, err := s.swap(ctx, keyOf(r.Namespace, c.Worker), &c.row, c.revision)
+			if ok || err != nil {
+				return c.row, ok, err
+			}
+			group = slices.Delete(group, i, i+1)
+		}
+	}
+	return row{}, false, nil
+}
+
+func grant(r row) lease.Grant {
+	return lease.Grant{
+		Claim:   lease.Claim{Namespace: r.Namespace, Worker: r.Worker, Epoch: r.Epoch, Token: r.Token},
+		Horizon: r.Horizon,
+	}
+}
+
+// Extend is as [lease.Store] says. It returns the zero time, since the clock is the caller's.
+func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	if err := lease.ValidateExtension(c, ttl); err != nil {
+		return time.Time{}, err
+	}
+	return time.Time{}, s.change(ctx, c, func(r *row) {
+		r.Horizon = max(r.Horizon, horizon)
+		r.Token = c.Next
+		r.hold(ttl, s.now())
+	})
+}
+
+// Release is as [lease.Store] says.
+func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
+	return s.change(ctx, c, func(r *row) {
+		r.Horizon = min(r.Horizon, max(0, horizon))
+		r.release(s.now())
+	})
+}
+
+// change changes the claim's row, or returns lease.ErrLost. That is final, so a read that is out of date must not be the
+// reason for it: the row is then written as it is, which succeeds only if it was the last one. If there is no row, the
+// layout is written as it is, and the row read again.
+func (s *Store) change(ctx context.Context, c lease.Claim, edit func(*row)) error {
+	lost := fmt.Errorf("%w: worker %d of namespace %q is not held with epoch %d any more",
+		lease.ErrLost, c.Worker, c.Namespace, c.Epoch)
+	if c.Namespace == "" || c.Worker < 0 { // they have no key
+		return lost
+	}
+	key := keyOf(c.Namespace, c.Worker)
+	current := false // the reads know all that was confirmed before this call
+	for round := 0; ; round++ {
+		if err := pause(ctx, round); err != nil {
+			return err
+		}
+		pair, err := s.kv.Get(ctx, key)
+		if err != nil {
+			return fmt.Errorf("kvlease: %w", err)
+		}
+		if pair.Revision == 0 {
+			if current {
+				return lost
+			}
+			if current, err = s.confirm(ctx, c.Namespace); err != nil {
+				return err
+			}
+			continue
+		}
+		r, err := readRow(pair, c.Namespace, c.Worker)
+		if err != nil {
+			return damaged(key, err)
+		}
+		owned := r.Epoch == c.Epoch && (r.Token == c.Token || r.Token == c.Next)
+		if owned {
+			edit(&r)
+		}
+		ok, err := s.swap(ctx, key, &r, pair.Revision)
+		switch {
+		case err != nil:
+			return err
+		case ok && owned:
+			return nil
+		case ok:
+			return lost
+		}
+	}
+}
+
+// confirm writes the layout as it is, and returns false if that must be repeated: a replica that was cut off, and does
+// not know the newest rows, can't confirm a write. A namespace without a layout has no rows.
+func (s *Store) confirm(ctx context.Context, name string) (bool, error) {
+	layout, err := s.kv.Get(ctx, prefixOf(name)+layoutKey)
+	if err != nil {
+		return false, fmt.Errorf("kvlease: %w", err)
+	}
+	if layout.Revision == 0 {
+		return true, nil
+	}
+	ok, err := s.kv.Swap(ctx, layout.Key, layout.Value, layout.Revision)
+	if err != nil {
+		return false, fmt.Errorf("kvlease: %w", err)
+	}
+	return ok, nil
+}
+
+func (s *Store) swap(ctx context.Context, key string, v any, revision uint64) (bool, error) {
+	text, err := encode(v)
+	if err != nil {
+		return false, fmt.Errorf("kvlease: key %q: %w", key, err)
+	}
+	ok, err := s.kv.Swap(ctx, key, text, revision)
+	if err != nil {
+		return false, fmt.Errorf("kvlease: %w", err)
+	}
+	return ok, nil
+}
+
+// List is as [lease.Store] says. It returns lease.ErrDamaged if it finds a value that is not a lease.
+func (s *Store) List(ctx context.Context, name string) ([]lease.Entry, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	prefix := ""
+	if name != "" {
+		prefix = prefixOf(name)
+	}
+	all, err := s.read(ctx, prefix)
+	if err != nil {
+		return nil, err
+	}
+	now := s.now()
+	var entries []lease.Entry
+	for _, ns := range all {
+		for _, c := range ns.rows {
+			entries = append(entries, c.entry(ns.layout, now))
+		}
+	}
+	return entries, nil
+}
+
+// pause waits before an attempt after a conflict, and returns the context's error if it has ended.
+func pause(ctx context.Context, round int) error {
+	if round == 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(rand.N(min(time.Millisecond<<min(round, 10), maxPause)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("kvlease: after %d conflicts: %w", round, ctx.Err())
+	}
+}

@@ -1,0 +1,378 @@
+package kvlease_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/kvlease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+)
+
+func request(first, last int64) lease.Request {
+	return lease.Request{
+		Namespace: "orders", Layout: "time:41 worker:10 sequence:12", First: first, Last: last,
+		Token: leasetest.NewToken(), TTL: time.Hour, Tick: 1_000_000, Holder: lease.Holder{Host: "a.example.com", PID: 1},
+	}
+}
+
+func acquire(t *testing.T, store *kvlease.Store, r lease.Request) lease.Grant {
+	t.Helper()
+	grant, err := store.Acquire(t.Context(), r)
+	if err != nil {
+		t.Fatalf("Acquire: %v", err)
+	}
+	grant.Next = leasetest.NewToken()
+	return grant
+}
+
+func TestCallsWhoseReplyWasLostCanBeRepeated(t *testing.T) {
+	kv := newMemory()
+	store := open(t, kv)
+	r := request(0, 9)
+	kv.lose = 2 // of the layout, of the worker
+	for range 2 {
+		if _, err := store.Acquire(t.Context(), r); !errors.Is(err, errLostReply) {
+			t.Fatalf("Acquire: error %v, want that of the engine", err)
+		}
+	}
+	grant := acquire(t, store, r)
+	if grant.Worker != 0 || grant.Epoch != 1 {
+		t.Errorf("worker %d, epoch %d; want 0, 1", grant.Worker, grant.Epoch)
+	}
+	extend := func() error {
+		_, err := store.Extend(t.Context(), grant.Claim, 50, time.Hour)
+		return err
+	}
+	release := func() error { return store.Release(t.Context(), grant.Claim, 20) }
+	for name, call := range map[string]func() error{"Extend": extend, "Release": release} {
+		kv.lose = 1
+		if err := call(); !errors.Is(err, errLostReply) {
+			t.Errorf("%s: error %v, want that of the engine", name, err)
+		}
+		if err := call(); err != nil {
+			t.Errorf("%s once more: %v", name, err)
+		}
+	}
+	if entries, err := store.List(t.Context(), ""); err != nil || len(entries) != 1 {
+		t.Errorf("List: %+v, %v; want one row", entries, err)
+	}
+}
+
+func TestValuesThatAreNotAsWrittenLendNothing(t *testing.T) {
+	const (
+		layout = "orders/layout"
+		row    = "orders/0000000000000000003"
+	)
+	replace := func(before, after string) func(string) string {
+		return func(value string) string {
+			if !strings.Contains(value, before) {
+				t.Fatalf("%q is not in %s", before, value)
+			}
+			return strings.Replace(value, before, after, 1)
+		}
+	}
+	for _, test := range []struct {
+		name, key string
+		edit      func(value string) string
+	}{
+		{"a lower horizon", row, replace(`"horizon":77`, `"horizon":7`)},
+		{"a higher epoch", row, replace(`"epoch":1`, `"epoch":2`)},
+		{"another expiry", row, replace(`"expires":"2`, `"expires":"1`)},
+		{"a space", row, replace(`,"epoch"`, `, "epoch"`)},
+		{"a field twice", row, replace(`"epoch":1`, `"epoch":1,"epoch":1`)},
+		{"another field", row, replace(`"epoch":1`, `"epoch":1,"note":"x"`)},
+		{"a later format", row, replace("sqlflake lease 1", "sqlflake lease 2")},
+		{"no value", row, func(string) string { return "" }},
+		{"a value cut off", row, func(value string) string { return value[:len(value)/2] }},
+		{"something after the value", row, func(value string) string { return value + "\n" }},
+		{"a value of another program", row, func(string) string { return `{"port":5432}` }},
+		{"another layout", layout, replace("sequence:12", "sequence:11")},
+		{"a layout of another program", layout, func(string) string { return "dark" }},
+		{"a key of another program", "orders/port", func(string) string { return "5432" }},
+		{"a deeper key of another program", "orders/0000000000000000003/x", func(string) string { return "5432" }},
+		{"a key that is not canonical", "orders/3", func(string) string { return "5432" }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			kv := newMemory()
+			store := open(t, kv)
+			claim := acquire(t, store, request(3, 3)).Claim
+			if _, err := store.Extend(t.Context(), claim, 77, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			kv.put(test.key, test.edit(string(kv.pairs[test.key].Value)))
+			checkDamaged(t, kv, store, claim, test.key == row)
+		})
+	}
+}
+
+// checkDamaged requires that no call but those for the claim of another worker succeeds or writes.
+func checkDamaged(t *testing.T, kv *memory, store *kvlease.Store, claim lease.Claim, own bool) {
+	t.Helper()
+	before := kv.values()
+	calls := map[string]func() error{
+		"Acquire":  func() error { _, err := store.Acquire(t.Context(), request(0, 9)); return err },
+		"List":     func() error { _, err := store.List(t.Context(), "orders"); return err },
+		"List all": func() error { _, err := store.List(t.Context(), ""); return err },
+	}
+	if own {
+		calls["Extend"] = func() error { _, err := store.Extend(t.Context(), claim, 99, time.Hour); return err }
+		calls["Release"] = func() error { return store.Release(t.Context(), claim, 0) }
+	}
+	for name, call := range calls {
+		if err := call(); !errors.Is(err, lease.ErrDamaged) {
+			t.Errorf("%s: error %v, want ErrDamaged", name, err)
+		}
+	}
+	if after := kv.values(); !maps.Equal(before, after) {
+		t.Errorf("the values were\n%v\nand are now\n%v", before, after)
+	}
+}
+
+func TestRowsThatWereMovedOrLostTheirLayoutLendNothing(t *testing.T) {
+	kv := newMemory()
+	store := open(t, kv)
+	claim := acquire(t, store, request(3, 3)).Claim
+	value := string(kv.pairs["orders/0000000000000000003"].Value)
+	kv.put("orders/0000000000000000004", value)
+	checkDamaged(t, kv, store, claim, false)
+	delete(kv.pairs, "orders/0000000000000000004")
+	kv.put("bills/layout", string(kv.pairs["orders/layout"].Value))
+	if _, err := store.List(t.Context(), "bills"); !errors.Is(err, lease.ErrDamaged) {
+		t.Errorf("List of a namespace with the layout of another one: %v, want ErrDamaged", err)
+	}
+	delete(kv.pairs, "orders/layout")
+	checkDamaged(t, kv, store, claim, false)
+}
+
+// behind is a replica that does not know new rows until something was written through it.
+type behind struct {
+	*memory
+	written bool
+}
+
+func (b *behind) Get(ctx context.Context, key string) (kvlease.Pair, error) {
+	if !b.written && key != "orders/layout" {
+		return kvlease.Pair{}, nil
+	}
+	return b.memory.Get(ctx, key)
+}
+
+func (b *behind) Swap(ctx context.Context, key string, value []byte, revision uint64) (bool, error) {
+	b.written = true
+	return b.memory.Swap(ctx, key, value, revision)
+}
+
+func TestAReadThatDoesNotKnowTheRowLosesNoWorker(t *testing.T) {
+	kv := newMemory()
+	claim := acquire(t, open(t, kv), request(0, 9)).Claim
+	if _, err := open(t, &behind{memory: kv}).Extend(t.Context(), claim, 5, time.Hour); err != nil {
+		t.Errorf("Extend: %v", err)
+	}
+	if err := open(t, &behind{memory: kv}).Release(t.Context(), claim, 5); err != nil {
+		t.Errorf("Release: %v", err)
+	}
+	before := kv.values()
+	delete(before, "orders/0000000000000000000")
+	delete(kv.pairs, "orders/0000000000000000000")
+	if _, err := open(t, kv).Extend(t.Context(), claim, 6, time.Hour); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("Extend of a row that was deleted: %v, want ErrLost", err)
+	}
+	if after := kv.values(); !maps.Equal(before, after) {
+		t.Errorf("the values were\n%v\nand are now\n%v", before, after)
+	}
+}
+
+func TestAListThatMissesTheLayoutIsCompleted(t *testing.T) {
+	kv := newMemory()
+	store := open(t, kv)
+	acquire(t, store, request(0, 9))
+	kv.torn = true
+	if grant := acquire(t, store, request(0, 9)); grant.Worker != 1 {
+		t.Errorf("worker %d, want 1", grant.Worker)
+	}
+}
+
+func TestAReleasedWorkerIsFreeWhateverTheClocks(t *testing.T) {
+	for _, ahead := range []time.Duration{time.Hour, -time.Hour} {
+		kv := newMemory()
+		wrong := open(t, kv)
+		wrong.SetClock(func() time.Time { return time.Now().Add(ahead) })
+		claim := acquire(t, wrong, request(7, 7)).Claim
+		if err := wrong.Release(t.Context(), claim, 5); err != nil {
+			t.Fatal(err)
+		}
+		before := kv.values()
+		if err := wrong.Release(t.Context(), claim, 5); err != nil || !maps.Equal(before, kv.values()) {
+			t.Errorf("ahead by %v: the second release: %v, and the values are %v, were %v", ahead, err, kv.values(), before)
+		}
+		if grant, err := open(t, kv).Acquire(t.Context(), request(7, 7)); err != nil || grant.Epoch != 2 {
+			t.Errorf("ahead by %v: %+v, %v; want epoch 2", ahead, grant, err)
+		}
+	}
+}
+
+// 250 callers have all read the same rows when they swap for the first time. Without a choice at random each one would
+// meet a conflict at each worker.
+func TestACrowdMeetsFewConflicts(t *testing.T) {
+	const callers = 250
+	kv := newMemory()
+	store := open(t, &together{memory: kv, expect: callers})
+	acquire(t, open(t, kv), request(1000, 1000)) // writes the layout
+	kv.reads, kv.swaps, kv.conflicts = 0, 0, 0
+	var mu sync.Mutex
+	workers := map[int64]bool{}
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			grant, err := store.Acquire(t.Context(), request(0, 1023))
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			workers[grant.Worker] = true
+		})
+	}
+	wg.Wait()
+	if len(workers) != callers {
+		t.Errorf("%d callers have %d workers", callers, len(workers))
+	}
+	if calls := kv.reads + kv.swaps; calls > 8*callers {
+		t.Errorf("%d callers have made %d calls", callers, calls)
+	}
+	t.Logf("%d callers: %d lists, %d swaps of which %d met a conflict", callers, kv.reads, kv.swaps, kv.conflicts)
+}
+
+func TestOfTwoLayoutsAtOnceOneIsLent(t *testing.T) {
+	store := open(t, &together{memory: newMemory(), expect: 2})
+	var granted, refused atomic.Int64
+	var wg sync.WaitGroup
+	for _, layout := range []string{"time:41 worker:10 sequence:12", "time:41 worker:8 sequence:14"} {
+		wg.Go(func() {
+			r := request(0, 9)
+			r.Layout = layout
+			_, err := store.Acquire(t.Context(), r)
+			switch {
+			case err == nil:
+				granted.Add(1)
+			case errors.Is(err, lease.ErrLayout):
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if granted.Load() != 1 || refused.Load() != 1 {
+		t.Errorf("%d were granted and %d refused, want 1 and 1", granted.Load(), refused.Load())
+	}
+}
+
+// together holds the first lists back until all callers have made theirs.
+type together struct {
+	*memory
+	mu     sync.Mutex
+	expect int
+	all    chan struct{}
+}
+
+func (x *together) List(ctx context.Context, prefix string) ([]kvlease.Pair, error) {
+	pairs, err := x.memory.List(ctx, prefix)
+	x.mu.Lock()
+	if x.all == nil {
+		x.all = make(chan struct{})
+	}
+	if x.expect--; x.expect == 0 {
+		close(x.all)
+	}
+	x.mu.Unlock()
+	<-x.all
+	return pairs, err
+}
+
+// span is what one owner may use of a worker.
+type span struct{ worker, epoch, from, to int64 }
+
+// Owners whose clocks show any time within 20 seconds, and run fast, take each other's workers. What they may use does
+// not overlap.
+func TestOwnersWithWrongClocksNeverOverlap(t *testing.T) {
+	kv := newMemory()
+	kv.stale = true
+	var mu sync.Mutex
+	var spans []span
+	var wg sync.WaitGroup
+	start, readings := time.Now(), atomic.Int64{}
+	for range 8 {
+		store := open(t, kv)
+		store.SetClock(func() time.Time {
+			return start.Add(time.Duration(readings.Add(1)) * time.Second / 2).Add(rand.N(20 * time.Second))
+		})
+		wg.Go(func() {
+			for range 100 {
+				s, ok := own(t, store)
+				if !ok {
+					continue
+				}
+				mu.Lock()
+				spans = append(spans, s)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(spans, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.worker, b.worker), cmp.Compare(a.epoch, b.epoch))
+	})
+	for i := 1; i < len(spans); i++ {
+		if a, b := spans[i-1], spans[i]; a.worker == b.worker && (a.epoch == b.epoch || b.from < a.to) {
+			t.Errorf("worker %d: epoch %d may use %d to %d, epoch %d %d to %d",
+				a.worker, a.epoch, a.from, a.to, b.epoch, b.from, b.to)
+		}
+	}
+	if len(spans) < 100 {
+		t.Errorf("%d owners, want more", len(spans))
+	}
+	t.Logf("%d owners", len(spans))
+}
+
+// own takes one of two workers, extends it until it is lost or no longer wanted, and gives a part of it back or none.
+func own(t *testing.T, store *kvlease.Store) (s span, ok bool) {
+	r := request(0, 1)
+	r.TTL = 10 * time.Second
+	grant, err := store.Acquire(t.Context(), r)
+	if err != nil {
+		if !errors.Is(err, lease.ErrNoWorker) {
+			t.Error(err)
+		}
+		return s, false
+	}
+	s = span{grant.Worker, grant.Epoch, grant.Horizon, grant.Horizon}
+	for range rand.N(4) {
+		grant.Next = leasetest.NewToken()
+		if _, err := store.Extend(t.Context(), grant.Claim, s.to+10, r.TTL); err != nil {
+			if !errors.Is(err, lease.ErrLost) {
+				t.Error(err)
+			}
+			return s, true
+		}
+		s.to += 10
+		grant.Token = grant.Next
+	}
+	if rand.N(4) > 0 {
+		s.to = s.from + rand.Int64N(s.to-s.from+1)
+		if err := store.Release(t.Context(), grant.Claim, s.to); err != nil && !errors.Is(err, lease.ErrLost) {
+			t.Error(err)
+		}
+	}
+	return s, true
+}

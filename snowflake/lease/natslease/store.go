@@ -1,0 +1,179 @@
+package natslease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go"           //nolint:depguard // this module exists to keep the client out of the core's
+	"github.com/nats-io/nats.go/jetstream" //nolint:depguard // as above
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/kvlease"
+)
+
+// notReady is the code of "expected last sequence per subject temporarily unavailable": the leader has not applied its
+// log yet. The message was not stored. nats-server 2.12 no longer returns it.
+const notReady jetstream.ErrorCode = 10163
+
+// New returns a store in the key-value bucket, whose connection the caller closes. It does not talk to NATS. It returns
+// lease.ErrOption for a nil JetStream and for an empty name.
+func New(js jetstream.JetStream, bucket string) (*kvlease.Store, error) {
+	if v := reflect.ValueOf(js); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, fmt.Errorf("%w: the JetStream is nil", lease.ErrOption)
+	}
+	if bucket == "" || strings.ContainsAny(bucket, ".*> /\\\t\r\n") {
+		return nil, fmt.Errorf("%w: %q is not the name of a bucket", lease.ErrOption, bucket)
+	}
+	// This older interface reads from the leader of the stream. That of js reads from any replica if the bucket allows it,
+	// as buckets do by default.
+	prefix := apiPrefix(js.Options())
+	leader, err := js.Conn().JetStream(nats.APIPrefix(prefix))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", lease.ErrOption, err)
+	}
+	e := &engine{js: js, leader: leader, bucket: bucket, stream: "KV_" + bucket, root: "$KV." + bucket + "."}
+	if prefix != jetstream.DefaultAPIPrefix {
+		e.route = prefix
+	}
+	return kvlease.New(e)
+}
+
+// apiPrefix returns what the subjects of requests to JetStream begin with.
+func apiPrefix(o jetstream.JetStreamOptions) string {
+	switch {
+	case o.Domain != "":
+		return "$JS." + o.Domain + ".API."
+	case o.APIPrefix != "":
+		return strings.TrimSuffix(o.APIPrefix, ".") + "."
+	}
+	return jetstream.DefaultAPIPrefix
+}
+
+// engine is a bucket as a [kvlease.KV].
+type engine struct {
+	js     jetstream.JetStream
+	leader nats.JetStreamContext
+	bucket string
+	stream string // of the bucket
+	root   string // of the subjects
+	route  string // precedes the subjects of messages to the bucket, if it is in another domain or account
+}
+
+func (e *engine) Get(ctx context.Context, key string) (kvlease.Pair, error) {
+	message, err := e.leader.GetLastMsg(e.stream, e.subject(key), nats.Context(ctx))
+	switch {
+	case errors.Is(err, nats.ErrMsgNotFound):
+		return kvlease.Pair{}, nil
+	case err != nil:
+		return kvlease.Pair{}, e.explain(ctx, err)
+	}
+	return kvlease.Pair{Key: key, Value: message.Data, Revision: message.Sequence}, nil
+}
+
+// List watches the keys. The watched replica may be behind, so it reads on until the newest row of the leader has come.
+func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error) {
+	bucket, err := e.js.KeyValue(ctx, e.bucket)
+	if err != nil {
+		return nil, e.explain(ctx, err)
+	}
+	status, err := bucket.Status(ctx)
+	if err != nil {
+		return nil, e.explain(ctx, err)
+	}
+	if status, ok := status.(*jetstream.KeyValueBucketStatus); ok {
+		if err := e.check(status.StreamInfo().Config, e.js.Conn().ConnectedServerVersion()); err != nil {
+			return nil, err
+		}
+	}
+	newest, err := e.Get(ctx, prefix+">")
+	if err != nil || newest.Revision == 0 {
+		return nil, err
+	}
+	watcher, err := bucket.Watch(ctx, strings.TrimPrefix(e.subject(prefix), e.root)+">")
+	if err != nil {
+		return nil, e.explain(ctx, err)
+	}
+	defer func() {
+		go func() { // Stop may take 5 s, whatever the context
+			_ = watcher.Stop() // the server removes the consumer of a watcher that is gone
+			for range watcher.Updates() {
+				// The client's goroutine waits until what it has received is read, and then closes the channel.
+			}
+		}()
+	}()
+	found := map[string]kvlease.Pair{}
+	for seen, complete := uint64(0), false; !complete || seen < newest.Revision; {
+		select {
+		case entry, ok := <-watcher.Updates():
+			switch {
+			case !ok:
+				return nil, e.explain(ctx, errors.New("the watcher has ended"))
+			case entry == nil: // after the rows that there were when it began
+				complete = true
+			default:
+				key, revision := e.key(e.root+entry.Key()), entry.Revision()
+				found[key] = kvlease.Pair{Key: key, Value: entry.Value(), Revision: revision}
+				seen = max(seen, revision)
+			}
+		case <-ctx.Done():
+			return nil, e.explain(ctx, ctx.Err())
+		}
+	}
+	return slices.Collect(maps.Values(found)), nil
+}
+
+func (e *engine) Swap(ctx context.Context, key string, value []byte, revision uint64) (bool, error) {
+	_, err := e.js.Publish(ctx, e.route+e.subject(key), value,
+		jetstream.WithExpectStream(e.stream), jetstream.WithExpectLastSequencePerSubject(revision))
+	var refused *jetstream.APIError
+	if errors.As(err, &refused) {
+		switch refused.ErrorCode {
+		case jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant, notReady:
+			return false, nil
+		}
+	}
+	return err == nil, e.explain(ctx, err)
+}
+
+// subject returns the subject of a key. The parts of a key become those of the subject.
+func (e *engine) subject(key string) string { return e.root + strings.ReplaceAll(key, "/", ".") }
+
+// key is the inverse of subject. Subjects of other programs become keys that the store rejects.
+func (e *engine) key(subject string) string {
+	key := strings.TrimPrefix(subject, e.root)
+	if strings.Contains(key, "/") {
+		return "?" + key
+	}
+	return strings.ReplaceAll(key, ".", "/")
+}
+
+// explain adds the state of the connection and its last error, such as a right that is missing, because the client
+// returns the end of the context only. A connection that was closed is final.
+func (e *engine) explain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) { // the older interface has an error of its own for it
+		err = fmt.Errorf("%w: %w", err, ctx.Err())
+	}
+	conn := e.js.Conn()
+	if conn.IsClosed() {
+		err = closedError{err}
+	}
+	if last := conn.LastError(); last != nil && !errors.Is(err, last) {
+		err = fmt.Errorf("%w (last error of the connection: %s)", err, last.Error())
+	}
+	return fmt.Errorf("NATS stream %q, connection %s: %w", e.stream, strings.ToLower(conn.Status().String()), err)
+}
+
+// closedError is an error of the client. It matches os.ErrClosed without the text of that, which is about a file.
+type closedError struct{ error }
+
+func (e closedError) Unwrap() error      { return e.error }
+func (closedError) Is(target error) bool { return target == os.ErrClosed }

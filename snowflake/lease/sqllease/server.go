@@ -1,0 +1,124 @@
+package sqllease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// A server's identity is a text that differs between a primary and the replica that is promoted in its place. The row of
+// the namespace keeps the one of the server that has served it last. If they differ, the replica may not have had the
+// last commits of the primary.
+
+// noIdentity is the expression for servers that do not tell, or that are several which agree on each commit.
+const noIdentity = "''"
+
+// The system identifier is that of the cluster's files, the timeline is counted up by each promotion and by each
+// recovery to a point in time. pg_control_checkpoint has the timeline only after the next checkpoint; the name of the
+// current WAL file begins with it. A replica that does not write has none.
+const postgresIdentity = "CASE WHEN pg_catalog.pg_is_in_recovery() THEN '' ELSE " +
+	"(SELECT to_hex(system_identifier) FROM pg_catalog.pg_control_system()) || ' ' || " +
+	"substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8) END"
+
+// prepare returns the statements for the server. It asks what server it is if that is unknown.
+func (s *Store) prepare(ctx context.Context) (*queries, error) {
+	if q := s.queries.Load(); q != nil {
+		return q, nil
+	}
+	identity, err := noIdentity, error(nil)
+	switch s.dialect {
+	case Postgres:
+		identity, err = s.askPostgres(ctx)
+	case MySQL:
+		identity, err = s.askMySQL(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	q := newQueries(s.dialect, s.table, identity)
+	s.queries.Store(&q)
+	return &q, nil
+}
+
+// renew is prepare for a server that seems to be another one. The question is asked again, since the same server may
+// answer differently by now, for example after the installation of a plugin.
+func (s *Store) renew(ctx context.Context) (*queries, error) {
+	s.queries.Store(nil)
+	return s.prepare(ctx)
+}
+
+// meet makes the server that executes it the one of the namespace, and raises the namespace's reach. It reports whether
+// it has changed anything.
+func (s *Store) meet(ctx context.Context, q *queries, namespace string, reach int64) (bool, error) {
+	result, err := s.db.ExecContext(ctx, q.meet, reach, reach, namespace, reach)
+	if err != nil {
+		return false, err
+	}
+	changed, err := result.RowsAffected()
+	return changed > 0, err
+}
+
+// askPostgres returns the expression of the identity. Servers that speak PostgreSQL's protocol may not have the functions
+// (CockroachDB), or refuse them (Aurora). In YugabyteDB each node has files of its own. These agree on each commit.
+func (s *Store) askPostgres(ctx context.Context) (string, error) {
+	has, _, err := s.number(ctx, "SELECT CASE WHEN version() LIKE '%-YB-%' THEN 0 ELSE 1 + length("+postgresIdentity+") END")
+	var refusal interface{ SQLState() string } // of pgx and lib/pq
+	if errors.As(err, &refusal) {
+		switch refusal.SQLState() {
+		case "42883", "42501", "0A000", "55000": // no such function, no right to call it, not supported, not in this state
+			return noIdentity, nil
+		}
+	}
+	if err != nil || has == 0 {
+		return noIdentity, err
+	}
+	return postgresIdentity, nil
+}
+
+// askMySQL returns the expression of the identity. Variables that a server does not have would be errors there, so it
+// lists them.
+func (s *Store) askMySQL(ctx context.Context) (string, error) {
+	has, err := s.variables(ctx, "autocommit", "version", "server_uuid", "wsrep_on", "group_replication_group_name")
+	switch {
+	case err != nil:
+		return "", err
+	case strings.EqualFold(has["autocommit"], "off"):
+		return "", fmt.Errorf("%w: the connections to table %s have autocommit = 0", lease.ErrOption, s.table)
+	case strings.Contains(has["version"], "TiDB"): // its servers agree on each commit
+		return noIdentity, nil
+	}
+	identity := "CONCAT('server ', @@GLOBAL.server_id)" // MariaDB has no more; replication needs different ones
+	if _, ok := has["server_uuid"]; ok {
+		identity = "@@server_uuid"
+	}
+	// Servers of a cluster agree on each commit.
+	if _, ok := has["group_replication_group_name"]; ok {
+		identity = "COALESCE(CONCAT('group ', NULLIF(@@group_replication_group_name, '')), " + identity + ")"
+	}
+	if _, ok := has["wsrep_on"]; ok { // its value may change
+		identity = "CASE WHEN @@GLOBAL.wsrep_on THEN CONCAT('cluster ', @@GLOBAL.wsrep_cluster_name) ELSE " + identity + " END"
+	}
+	// Binary, since the collations of columns and variables differ.
+	return "CAST(" + identity + " AS BINARY)", nil
+}
+
+// variables returns those of the variables that the server has.
+func (s *Store) variables(ctx context.Context, names ...string) (map[string]string, error) {
+	rows, err := s.db.QueryContext(ctx, "SHOW VARIABLES WHERE Variable_name IN ('"+strings.Join(names, "', '")+"')")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	values := map[string]string{}
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, err
+		}
+		values[name] = value
+	}
+	return values, rows.Err()
+}
