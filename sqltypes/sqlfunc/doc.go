@@ -17,6 +17,7 @@
 //	snowflake_layout()    the layout's text, as Layout.String
 //
 // snowflake_min exists only if the time is the layout's highest field, and snowflake_next only with [WithWorker].
+// PostgreSQL has more functions for keys in columns of uuid and text, see below.
 //
 // The worker belongs to the server: no generator in Go may ever have it. Keep leases away from it with
 // lease.WithWorkers, or reserve its row with [WithLeaseTable]. Each database that issues IDs needs a worker of its own,
@@ -59,6 +60,36 @@
 // layout's epoch or tick are truncated, and several ticks within a microsecond have the same time. Times after the year
 // 294276, and 2^63 microseconds (292,277 years) or more after the epoch, are an error of PostgreSQL. snowflake_min
 // fails with SQLSTATE 22008 for a time outside of the layout.
+//
+// # Keys in columns of uuid and text, pg_partman
+//
+// If the time is the highest field, there are functions for the keys of [github.com/sqlflake/sqlflake/sqltypes.UUID]
+// and [github.com/sqlflake/sqlflake/sqltypes.Text]. A key is passed as text, also a uuid:
+//
+//	snowflake_uuid_min(time), snowflake_text_min(time)    the key of snowflake_min(time)
+//	snowflake_uuid_time(key), snowflake_text_time(key)    the time of the key's ID
+//
+// A key that is not that of an ID, such as a random UUID, is the error 22P02.
+//
+// They are the time encoder and the time decoder that pg_partman takes from version 5.2.0 on (Debian 13 has it,
+// Debian 12 an earlier one), to partition a table by the time of its keys:
+//
+//	CREATE TABLE orders (id uuid PRIMARY KEY, note text) PARTITION BY RANGE (id);
+//	SELECT partman.create_parent('public.orders', 'id', '1 month',
+//		p_time_encoder := 'public.snowflake_uuid_min', p_time_decoder := 'public.snowflake_uuid_time');
+//
+// For a text or varchar, name the functions of text; pg_partman rejects a char. The first partition begins four
+// intervals ago; if that is before the layout's epoch, set p_start_partition. pg_partman computes bounds in the time
+// zone of the session, so run its maintenance in UTC.
+//
+// For a bigint, pg_partman up to version 5.5.0 rejects an encoder and a decoder. An open pull request takes them with
+// "p_epoch := 'func', p_time_encoder := 'public.snowflake_min', p_time_decoder := 'public.snowflake_time'"
+// (https://github.com/pgpartman/pg_partman/pull/730). Until then the interval of a bigint is a number of IDs, here those
+// of a day, the names of partitions end with an ID, and new ones are made only as the keys grow:
+//
+//	SELECT partman.create_parent('public.orders', 'id',
+//		(snowflake_min('2026-01-02 00:00Z') - snowflake_min('2026-01-01 00:00Z'))::text,
+//		p_start_partition := snowflake_min('2026-11-01 00:00Z')::text);
 //
 // # Issuing
 //

@@ -21,7 +21,7 @@ func ExampleFunctions_Script() {
 		log.Fatal(err)
 	}
 	fmt.Println(strings.Join(functions.Names(), "\n"))
-	fmt.Println(strings.Count(script, "CREATE OR REPLACE FUNCTION"))
+	fmt.Println(strings.Count(script, "CREATE OR REPLACE FUNCTION")) // with four for keys in other columns than bigint
 	// Then, in the database:
 	//
 	//	CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_next(), note text);
@@ -35,7 +35,7 @@ func ExampleFunctions_Script() {
 	// snowflake_parts
 	// snowflake_min
 	// snowflake_next
-	// 5
+	// 9
 }
 
 // Two layouts in one database need two names.

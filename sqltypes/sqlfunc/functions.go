@@ -70,8 +70,10 @@ func New(layout snowflake.Layout, options ...Option) (*Functions, error) {
 	return f, nil
 }
 
-// Names returns the names of the functions in a database, without a schema: snowflake_layout, snowflake_time and
-// snowflake_parts; snowflake_min if the time is the highest field; snowflake_next if there is a worker.
+// Names returns the names of the functions that each database has, without a schema: snowflake_layout, snowflake_time
+// and snowflake_parts; snowflake_min if the time is the highest field; snowflake_next if there is a worker. PostgreSQL
+// has four more where there is snowflake_min: snowflake_uuid_min, snowflake_uuid_time, snowflake_text_min and
+// snowflake_text_time.
 func (f *Functions) Names() []string {
 	names := []string{f.called("layout"), f.called("time"), f.called("parts")}
 	if f.ordered() {

@@ -20,7 +20,7 @@ type leaseTable struct{ table, namespace string }
 //
 // The statements fail if a lease holds the worker, if the namespace has another layout, and if the worker is reserved
 // for functions of another schema, database or name. If it was held before, the first ID is larger than all that its
-// last owner could have issued.
+// last owner could have issued. That is not so shortly after a failover: see package sqllease.
 func WithLeaseTable(table, namespace string) Option {
 	return optionFunc(func(c *config) error {
 		if table == "" {

@@ -20,6 +20,12 @@ func request(layout snowflake.Layout, first, last int64) lease.Request {
 	}
 }
 
+// keep returns the claim for an extension that keeps the token.
+func keep(c lease.Claim) lease.Claim {
+	c.Next = c.Token
+	return c
+}
+
 func newStore(t *testing.T, db server) *sqllease.Store {
 	t.Helper()
 	store, err := sqllease.New(db, sqllease.Postgres)
@@ -80,7 +86,7 @@ func TestReservingAHeldWorkerFails(t *testing.T) {
 	}
 	// After its release, IDs start above all that its owner may have issued.
 	horizon := int64(time.Since(layout.Epoch())/layout.Tick()) + 5000
-	if _, err := store.Extend(t.Context(), grant.Claim, horizon, time.Hour); err != nil {
+	if _, err := store.Extend(t.Context(), keep(grant.Claim), horizon, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Release(t.Context(), grant.Claim, horizon); err != nil {
@@ -92,7 +98,7 @@ func TestReservingAHeldWorkerFails(t *testing.T) {
 	if id := scan[snowflake.ID](t, db, "SELECT snowflake_next()"); layout.Time(id).Before(layout.Start(horizon)) {
 		t.Errorf("the first ID is of %v, the horizon was %v", layout.Time(id), layout.Start(horizon))
 	}
-	if _, err := store.Extend(t.Context(), grant.Claim, horizon+1, time.Hour); !errors.Is(err, lease.ErrLost) {
+	if _, err := store.Extend(t.Context(), keep(grant.Claim), horizon+1, time.Hour); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("the owner of before: %v, want ErrLost", err)
 	}
 }
@@ -129,7 +135,7 @@ func TestReservingNeverSetsTheStateBack(t *testing.T) {
 	store := newStore(t, db)
 	grant, err := store.Acquire(t.Context(), request(layout, 7, 7))
 	if err == nil {
-		_, err = store.Extend(t.Context(), grant.Claim, 1000, time.Hour)
+		_, err = store.Extend(t.Context(), keep(grant.Claim), 1000, time.Hour)
 	}
 	if err == nil {
 		err = store.Release(t.Context(), grant.Claim, 1000)

@@ -89,8 +89,12 @@ func TestNamesAreTheFunctionsOfTheStatements(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Count(strings.Join(statements, "\n"), "CREATE OR REPLACE FUNCTION"); got != len(f.Names()) {
-			t.Errorf("%d functions are created, want %v", got, f.Names())
+		created := len(f.Names())
+		if strings.Contains(want, "_min") {
+			created += 4 // those of keys in other columns than bigint, on PostgreSQL only
+		}
+		if got := strings.Count(strings.Join(statements, "\n"), "CREATE OR REPLACE FUNCTION"); got != created {
+			t.Errorf("%d functions are created, want %d: %v", got, created, f.Names())
 		}
 	}
 }

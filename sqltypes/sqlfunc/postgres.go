@@ -17,7 +17,7 @@ func (f *Functions) postgres() []string {
 		f.postgresParts(),
 	}
 	if f.ordered() {
-		statements = append(statements, f.postgresMin())
+		statements = append(append(statements, f.postgresMin()), f.postgresKeys()...)
 	}
 	if f.next {
 		statements = append(statements, f.fill(postgresState), f.postgresNext())
@@ -28,15 +28,27 @@ func (f *Functions) postgres() []string {
 	return statements
 }
 
+// postgresFunctions are the functions, the one of the layout last.
+var postgresFunctions = [...]string{
+	"next()", "parts(bigint)", "text_time(text)", "text_min(timestamptz)", "uuid_time(text)", "uuid_min(timestamptz)",
+	"min(timestamptz)", "time(bigint)", "layout()",
+}
+
 func (f *Functions) postgresDrop() []string {
-	return []string{
-		f.fill("DROP FUNCTION IF EXISTS {next}()"),
-		f.fill("DROP SEQUENCE IF EXISTS {state}"),
-		f.fill("DROP FUNCTION IF EXISTS {parts}(bigint)"),
-		f.fill("DROP FUNCTION IF EXISTS {min}(timestamptz)"),
-		f.fill("DROP FUNCTION IF EXISTS {time}(bigint)"),
-		f.fill("DROP FUNCTION IF EXISTS {layout}()"),
+	var statements []string
+	for _, signature := range postgresFunctions {
+		statements = append(statements, "DROP FUNCTION IF EXISTS "+f.qualified(signature))
 	}
+	return append(statements, f.fill("DROP SEQUENCE IF EXISTS {state}"))
+}
+
+// postgresRegistered returns a list for SQL: for each function its regprocedure, or NULL if there is none.
+func (f *Functions) postgresRegistered() string {
+	var list []string
+	for _, signature := range postgresFunctions {
+		list = append(list, "pg_catalog.to_regprocedure("+literalSQL(f.qualified(signature))+")")
+	}
+	return strings.Join(list, ",\n\t\t")
 }
 
 // postgresGuard rejects existing functions of the same names that mean something else: indexes and views may depend on
@@ -48,6 +60,7 @@ func (f *Functions) postgresDrop() []string {
 // would get no error.
 const postgresGuard = `DO {quote}
 DECLARE
+	registered oid[];
 	layout_found text;
 	other name;
 BEGIN
@@ -56,10 +69,12 @@ BEGIN
 			MESSAGE = '{name}: the functions need PostgreSQL 14, whose EXTRACT is exact';
 	END IF;
 	PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended({layout text}, 0));
+	registered := pg_catalog.array_remove(ARRAY[
+		{functions}
+	]::oid[], NULL);
 	SELECT coalesce(substring(prosrc FROM '^[[:space:]]*SELECT ''([^'']*)''::text[[:space:]]*$'), 'unknown') INTO layout_found
 		FROM pg_catalog.pg_proc WHERE oid = pg_catalog.to_regprocedure({layout text});
-	IF layout_found IS NULL AND coalesce(pg_catalog.to_regprocedure({time text}), pg_catalog.to_regprocedure({parts text}),
-		pg_catalog.to_regprocedure({min text}), pg_catalog.to_regprocedure({next text})) IS NOT NULL THEN
+	IF layout_found IS NULL AND registered <> '{}' THEN
 		layout_found := 'unknown';
 	END IF;
 	IF layout_found <> {definition} THEN
@@ -68,9 +83,7 @@ BEGIN
 			HINT = 'Drop them first if no ID was made with them, or choose another name or schema.';
 	END IF;
 	SELECT rolname INTO other FROM (
-			SELECT proowner, pronamespace FROM pg_catalog.pg_proc WHERE oid IN (pg_catalog.to_regprocedure({layout text}),
-				pg_catalog.to_regprocedure({time text}), pg_catalog.to_regprocedure({parts text}),
-				pg_catalog.to_regprocedure({min text}), pg_catalog.to_regprocedure({next text}))
+			SELECT proowner, pronamespace FROM pg_catalog.pg_proc WHERE oid = ANY (registered)
 			UNION SELECT relowner, relnamespace FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass({state text})
 		) AS there (owner, namespace)
 		JOIN pg_catalog.pg_roles ON pg_roles.oid = owner JOIN pg_catalog.pg_namespace ON pg_namespace.oid = namespace
@@ -104,16 +117,17 @@ func (f *Functions) fill(template string, more ...string) string {
 		"{quote}", f.dollarQuote(),
 		"{name}", f.name,
 		"{definition}", literalSQL(f.layout.String()),
+		"{functions}", f.postgresRegistered(),
 		"{layout text}", literalSQL(f.qualified("layout") + "()"),
-		"{time text}", literalSQL(f.qualified("time") + "(bigint)"),
-		"{parts text}", literalSQL(f.qualified("parts") + "(bigint)"),
-		"{min text}", literalSQL(f.qualified("min") + "(timestamptz)"),
-		"{next text}", literalSQL(f.qualified("next") + "()"),
 		"{state text}", literalSQL(f.qualified("state")),
 		"{layout}", f.qualified("layout"),
 		"{time}", f.qualified("time"),
 		"{parts}", f.qualified("parts"),
 		"{min}", f.qualified("min"),
+		"{uuid_min}", f.qualified("uuid_min"),
+		"{uuid_time}", f.qualified("uuid_time"),
+		"{text_min}", f.qualified("text_min"),
+		"{text_time}", f.qualified("text_time"),
 		"{next}", f.qualified("next"),
 		"{state}", f.qualified("state"),
 
@@ -123,6 +137,7 @@ func (f *Functions) fill(template string, more ...string) string {
 		"{sequence max}", number(sequence.max()),
 		"{epoch}", f.epochMicroseconds().Format(timestampFormat),
 		"{microseconds}", f.microsecondsSQL(),
+		"{crockford}", crockford,
 	}, more...)
 	return strings.NewReplacer(pairs...).Replace(template)
 }

@@ -87,7 +87,7 @@ func TestInstallNamesTheStatementThatFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = f.Install(t.Context(), db, sqllease.Postgres)
-	if err == nil || !strings.Contains(err.Error(), "sqlfunc: install: statement 2 of 5: ") {
+	if err == nil || !strings.Contains(err.Error(), "sqlfunc: install: statement 2 of 9: ") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -31,6 +31,10 @@ func TestPostgresInstallRefusesObjectsOfOthers(t *testing.T) {
 			"BEGIN CREATE TABLE sprung (); RETURN '" + layout + "'; END $$", "FUNCTION snowflake_layout()", "42723"},
 		"the right layout": {"CREATE FUNCTION snowflake_layout() RETURNS text LANGUAGE sql IMMUTABLE AS " +
 			"$$ SELECT '" + layout + "'::text $$", "FUNCTION snowflake_layout()", "42501"},
+		"a function of keys": {
+			"CREATE FUNCTION snowflake_text_time(text) RETURNS timestamptz LANGUAGE sql AS 'SELECT now()'",
+			"FUNCTION snowflake_text_time(text)", "42723",
+		},
 		"a state":          {"CREATE SEQUENCE snowflake_state", "SEQUENCE snowflake_state", "42501"},
 		"a table as state": {"CREATE TABLE snowflake_state ()", "TABLE snowflake_state", "42501"},
 	} {

@@ -1,5 +1,6 @@
 DO $sqlfunc$
 DECLARE
+	registered oid[];
 	layout_found text;
 	other name;
 BEGIN
@@ -8,10 +9,20 @@ BEGIN
 			MESSAGE = 'status: the functions need PostgreSQL 14, whose EXTRACT is exact';
 	END IF;
 	PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('"Social".status_layout()', 0));
+	registered := pg_catalog.array_remove(ARRAY[
+		pg_catalog.to_regprocedure('"Social".status_next()'),
+		pg_catalog.to_regprocedure('"Social".status_parts(bigint)'),
+		pg_catalog.to_regprocedure('"Social".status_text_time(text)'),
+		pg_catalog.to_regprocedure('"Social".status_text_min(timestamptz)'),
+		pg_catalog.to_regprocedure('"Social".status_uuid_time(text)'),
+		pg_catalog.to_regprocedure('"Social".status_uuid_min(timestamptz)'),
+		pg_catalog.to_regprocedure('"Social".status_min(timestamptz)'),
+		pg_catalog.to_regprocedure('"Social".status_time(bigint)'),
+		pg_catalog.to_regprocedure('"Social".status_layout()')
+	]::oid[], NULL);
 	SELECT coalesce(substring(prosrc FROM '^[[:space:]]*SELECT ''([^'']*)''::text[[:space:]]*$'), 'unknown') INTO layout_found
 		FROM pg_catalog.pg_proc WHERE oid = pg_catalog.to_regprocedure('"Social".status_layout()');
-	IF layout_found IS NULL AND coalesce(pg_catalog.to_regprocedure('"Social".status_time(bigint)'), pg_catalog.to_regprocedure('"Social".status_parts(bigint)'),
-		pg_catalog.to_regprocedure('"Social".status_min(timestamptz)'), pg_catalog.to_regprocedure('"Social".status_next()')) IS NOT NULL THEN
+	IF layout_found IS NULL AND registered <> '{}' THEN
 		layout_found := 'unknown';
 	END IF;
 	IF layout_found <> 'epoch=1970-01-01T00:00:00Z tick=1ms time:47 sequence:16' THEN
@@ -20,9 +31,7 @@ BEGIN
 			HINT = 'Drop them first if no ID was made with them, or choose another name or schema.';
 	END IF;
 	SELECT rolname INTO other FROM (
-			SELECT proowner, pronamespace FROM pg_catalog.pg_proc WHERE oid IN (pg_catalog.to_regprocedure('"Social".status_layout()'),
-				pg_catalog.to_regprocedure('"Social".status_time(bigint)'), pg_catalog.to_regprocedure('"Social".status_parts(bigint)'),
-				pg_catalog.to_regprocedure('"Social".status_min(timestamptz)'), pg_catalog.to_regprocedure('"Social".status_next()'))
+			SELECT proowner, pronamespace FROM pg_catalog.pg_proc WHERE oid = ANY (registered)
 			UNION SELECT relowner, relnamespace FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass('"Social".status_state')
 		) AS there (owner, namespace)
 		JOIN pg_catalog.pg_roles ON pg_roles.oid = owner JOIN pg_catalog.pg_namespace ON pg_namespace.oid = namespace
@@ -70,6 +79,43 @@ BEGIN
 			MESSAGE = format('status_min: %s is not before the end, 6429-10-17 02:45:55.328 UTC', instant AT TIME ZONE 'UTC');
 	END IF;
 	RETURN (((extract(epoch FROM instant AT TIME ZONE 'UTC') * 1000000)::bigint - 0) / 1000) << 16;
+END $sqlfunc$;
+
+CREATE OR REPLACE FUNCTION "Social".status_uuid_min(instant timestamptz) RETURNS uuid
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $sqlfunc$
+	SELECT (left(digits, 12) || '8' || substr(digits, 13, 3) || to_hex(130 + ((id & 15) << 2)) || repeat('0', 14))::uuid
+	FROM "Social".status_min($1) AS id, encode(int8send(id), 'hex') AS digits
+$sqlfunc$;
+
+CREATE OR REPLACE FUNCTION "Social".status_uuid_time(key text) RETURNS timestamptz
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $sqlfunc$
+DECLARE
+	digits text COLLATE "C" := key::uuid;
+	bits bit(128) := 'x' || replace(digits, '-', '');
+BEGIN
+	IF digits !~ '^.{8}-.{4}-8.{3}-[89ab][26ae]00-0{12}$' THEN
+		RAISE EXCEPTION USING ERRCODE = 'invalid_text_representation',
+			MESSAGE = format('status_uuid_time: %s is not the UUID of an ID', digits);
+	END IF;
+	RETURN "Social".status_time((substring(bits FOR 48) || substring(bits FROM 53 FOR 12) || substring(bits FROM 67 FOR 4))::bit(64)::bigint);
+END $sqlfunc$;
+
+CREATE OR REPLACE FUNCTION "Social".status_text_min(instant timestamptz) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $sqlfunc$
+	SELECT string_agg(substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', ((id >> shift) & 31)::int + 1, 1), '' ORDER BY shift DESC)
+	FROM "Social".status_min($1) AS id, generate_series(0, 60, 5) AS shift
+$sqlfunc$;
+
+CREATE OR REPLACE FUNCTION "Social".status_text_time(key text) RETURNS timestamptz
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $sqlfunc$
+BEGIN
+	IF key COLLATE "C" !~ '^[0-9A-F][0123456789ABCDEFGHJKMNPQRSTVWXYZ]{12}$' THEN
+		RAISE EXCEPTION USING ERRCODE = 'invalid_text_representation',
+			MESSAGE = format('status_text_time: %s is not the text of an ID', quote_literal(left(key, 64)));
+	END IF;
+	RETURN "Social".status_time((
+		SELECT bit_or((strpos('0123456789ABCDEFGHJKMNPQRSTVWXYZ', substr(key COLLATE "C", 13 - shift / 5, 1)) - 1)::bigint << shift)
+		FROM generate_series(0, 60, 5) AS shift));
 END $sqlfunc$;
 
 CREATE SEQUENCE IF NOT EXISTS "Social".status_state;

@@ -1,5 +1,6 @@
 DO $sqlfunc$
 DECLARE
+	registered oid[];
 	layout_found text;
 	other name;
 BEGIN
@@ -8,10 +9,20 @@ BEGIN
 			MESSAGE = 'snowflake: the functions need PostgreSQL 14, whose EXTRACT is exact';
 	END IF;
 	PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('"public".snowflake_layout()', 0));
+	registered := pg_catalog.array_remove(ARRAY[
+		pg_catalog.to_regprocedure('"public".snowflake_next()'),
+		pg_catalog.to_regprocedure('"public".snowflake_parts(bigint)'),
+		pg_catalog.to_regprocedure('"public".snowflake_text_time(text)'),
+		pg_catalog.to_regprocedure('"public".snowflake_text_min(timestamptz)'),
+		pg_catalog.to_regprocedure('"public".snowflake_uuid_time(text)'),
+		pg_catalog.to_regprocedure('"public".snowflake_uuid_min(timestamptz)'),
+		pg_catalog.to_regprocedure('"public".snowflake_min(timestamptz)'),
+		pg_catalog.to_regprocedure('"public".snowflake_time(bigint)'),
+		pg_catalog.to_regprocedure('"public".snowflake_layout()')
+	]::oid[], NULL);
 	SELECT coalesce(substring(prosrc FROM '^[[:space:]]*SELECT ''([^'']*)''::text[[:space:]]*$'), 'unknown') INTO layout_found
 		FROM pg_catalog.pg_proc WHERE oid = pg_catalog.to_regprocedure('"public".snowflake_layout()');
-	IF layout_found IS NULL AND coalesce(pg_catalog.to_regprocedure('"public".snowflake_time(bigint)'), pg_catalog.to_regprocedure('"public".snowflake_parts(bigint)'),
-		pg_catalog.to_regprocedure('"public".snowflake_min(timestamptz)'), pg_catalog.to_regprocedure('"public".snowflake_next()')) IS NOT NULL THEN
+	IF layout_found IS NULL AND registered <> '{}' THEN
 		layout_found := 'unknown';
 	END IF;
 	IF layout_found <> 'epoch=1969-12-31T23:59:59.123456789Z tick=7.919µs worker:3 time:52 sequence:8' THEN
@@ -20,9 +31,7 @@ BEGIN
 			HINT = 'Drop them first if no ID was made with them, or choose another name or schema.';
 	END IF;
 	SELECT rolname INTO other FROM (
-			SELECT proowner, pronamespace FROM pg_catalog.pg_proc WHERE oid IN (pg_catalog.to_regprocedure('"public".snowflake_layout()'),
-				pg_catalog.to_regprocedure('"public".snowflake_time(bigint)'), pg_catalog.to_regprocedure('"public".snowflake_parts(bigint)'),
-				pg_catalog.to_regprocedure('"public".snowflake_min(timestamptz)'), pg_catalog.to_regprocedure('"public".snowflake_next()'))
+			SELECT proowner, pronamespace FROM pg_catalog.pg_proc WHERE oid = ANY (registered)
 			UNION SELECT relowner, relnamespace FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass('"public".snowflake_state')
 		) AS there (owner, namespace)
 		JOIN pg_catalog.pg_roles ON pg_roles.oid = owner JOIN pg_catalog.pg_namespace ON pg_namespace.oid = namespace

@@ -1,0 +1,176 @@
+package partition_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/sqltypes/partition"
+)
+
+// richTable has all that Adopt carries over. Roles are shared by the databases of a server: the tests use those that
+// every server has.
+const richTable = `
+CREATE TABLE kinds (id bigint PRIMARY KEY);
+INSERT INTO kinds VALUES (1), (2);
+CREATE FUNCTION noted() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO notes VALUES (TG_NAME); RETURN new; END';
+CREATE FUNCTION noted_after() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO notes VALUES (TG_NAME); RETURN NULL; END';
+CREATE TABLE notes (name text);
+CREATE TABLE events (
+	id bigint, gone int, number bigserial, kind bigint NOT NULL DEFAULT 1,
+	text varchar(40) COLLATE "C" DEFAULT 'it''s', "Odd ""name" numeric(10, 2) CHECK ("Odd ""name" > 0),
+	twice bigint GENERATED ALWAYS AS (kind * 2) STORED, tags text[], at timestamptz DEFAULT now(),
+	CONSTRAINT events_pkey PRIMARY KEY (id) WITH (fillfactor = 80),
+	CONSTRAINT events_again UNIQUE (text, id) INCLUDE (kind) DEFERRABLE INITIALLY DEFERRED,
+	CONSTRAINT events_kind_fkey FOREIGN KEY (kind) REFERENCES kinds ON UPDATE CASCADE DEFERRABLE,
+	CONSTRAINT sane CHECK (kind < 100 AND text <> '')
+) WITH (fillfactor = 90);
+ALTER TABLE events DROP COLUMN gone;
+CREATE UNIQUE INDEX events_kind_id ON events (kind, id);
+CREATE INDEX "events Lower" ON events (lower(text) text_pattern_ops DESC NULLS LAST) WITH (fillfactor = 50) WHERE kind > 1;
+CREATE INDEX events_tags ON events USING gin (tags);
+CREATE INDEX events_at ON events USING brin (at);
+CREATE STATISTICS events_stat (ndistinct, dependencies) ON kind, text FROM events;
+ALTER STATISTICS events_stat SET STATISTICS 500;
+CREATE TRIGGER "Before each" BEFORE INSERT ON events FOR EACH ROW WHEN (new.kind = 1) EXECUTE FUNCTION noted();
+CREATE TRIGGER after_statement AFTER INSERT ON events REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION noted_after();
+CREATE CONSTRAINT TRIGGER late AFTER INSERT ON events DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION noted_after();
+CREATE TRIGGER off AFTER INSERT ON events FOR EACH ROW EXECUTE FUNCTION noted_after();
+ALTER TABLE events DISABLE TRIGGER off;
+CREATE TRIGGER always AFTER DELETE ON events FOR EACH ROW EXECUTE FUNCTION noted_after();
+ALTER TABLE events ENABLE ALWAYS TRIGGER always;
+ALTER TABLE events ALTER COLUMN kind SET STATISTICS 300;
+ALTER TABLE events ALTER COLUMN text SET (n_distinct = -0.5);
+ALTER TABLE events ALTER COLUMN text SET STORAGE EXTERNAL;
+ALTER TABLE events ALTER COLUMN tags SET COMPRESSION pglz;
+ALTER TABLE events REPLICA IDENTITY USING INDEX events_kind_id;
+COMMENT ON TABLE events IS 'all ''events''';
+COMMENT ON COLUMN events.text IS 'a column';
+COMMENT ON CONSTRAINT sane ON events IS 'a check';
+COMMENT ON CONSTRAINT events_pkey ON events IS 'a key';
+COMMENT ON CONSTRAINT events_kind_fkey ON events IS 'a reference';
+COMMENT ON INDEX events_kind_id IS 'an index';
+COMMENT ON TRIGGER off ON events IS 'a trigger';
+COMMENT ON STATISTICS events_stat IS 'statistics';
+GRANT SELECT, INSERT ON events TO pg_monitor WITH GRANT OPTION;
+GRANT SELECT (text), UPDATE (kind) ON events TO pg_read_all_stats;
+GRANT SELECT ON events TO PUBLIC;
+CREATE TABLE lines (id bigint PRIMARY KEY, event bigint CONSTRAINT lines_event REFERENCES events ON DELETE CASCADE);
+COMMENT ON CONSTRAINT lines_event ON lines IS 'of two
+lines';
+CREATE TABLE pairs (event bigint, kind bigint, CONSTRAINT pairs_fkey FOREIGN KEY (kind, event) REFERENCES events (kind, id) DEFERRABLE INITIALLY DEFERRED);
+CREATE TABLE loose (event bigint);
+INSERT INTO loose VALUES (-5);
+ALTER TABLE loose ADD CONSTRAINT loose_fkey FOREIGN KEY (event) REFERENCES events NOT VALID;
+`
+
+func TestAdoptCarriesEverythingOver(t *testing.T) {
+	t.Parallel()
+	a := newAdopter(t, richTable)
+	a.run(fmt.Sprintf(`INSERT INTO events (id, text) SELECT %d + n, 'row ' || n FROM generate_series(1, 1000) AS n;
+		INSERT INTO lines VALUES (1, %[1]d + 7);
+		INSERT INTO pairs VALUES (%[1]d + 8, 1);
+`, adoptID(time.Now().Add(-time.Hour))))
+	before := a.describe()
+	files := `SELECT string_agg(pg_relation_filenode(oid)::text, ' ' ORDER BY oid) FROM pg_class
+		WHERE oid = $1::regclass OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = $1::regclass)`
+	filesBefore := a.list(files, "events")
+
+	set := a.set("events", partition.Day)
+	plan, err := set.PlanAdopt(t.Context(), a.DB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := a.describe(); !reflect.DeepEqual(got, before) || len(plan.Problems) > 0 {
+		t.Fatalf("PlanAdopt has changed the table, or: %v", plan.Problems)
+	}
+	steps, err := set.Adopt(t.Context(), a.DB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var planned, done []string
+	for _, s := range plan.Steps {
+		planned = append(planned, fmt.Sprint(s.Action, s.Partition, s.Why, s.SQL))
+	}
+	for _, s := range steps {
+		done = append(done, fmt.Sprint(s.Action, s.Partition, s.Why, s.SQL))
+	}
+	if !slices.Equal(planned, done) {
+		t.Errorf("planned:\n%s\ndone:\n%s", strings.Join(planned, "\n"), strings.Join(done, "\n"))
+	}
+	after := a.describe()
+	for name := range before {
+		if !slices.Equal(before[name], after[name]) {
+			t.Errorf("%s before:\n%s\nafter:\n%s", name, strings.Join(before[name], "\n"), strings.Join(after[name], "\n"))
+		}
+	}
+	if got := a.list(files, "events_legacy"); !slices.Equal(got, filesBefore) {
+		t.Errorf("files of the table and its indexes %v, want %v: nothing is written anew", got, filesBefore)
+	}
+	if got := a.list(`SELECT conname::text FROM pg_constraint WHERE conname LIKE 'sqlflake%' AND connamespace = current_schema()::regnamespace`); got != nil {
+		t.Errorf("constraints %v are left", got)
+	}
+	if got := a.list(`SELECT count(*)::text FROM events`); got[0] != "1000" {
+		t.Errorf("%v rows", got)
+	}
+
+	// Triggers fire once, in the old partition and in a new one, and references hold.
+	for _, at := range []time.Time{time.Now(), steps[2].To} {
+		id := adoptID(at) + 1
+		a.run("TRUNCATE notes")
+		a.run(fmt.Sprintf("INSERT INTO events (id, text) VALUES (%d, 'x')", id))
+		if got := a.list(`SELECT name FROM notes ORDER BY name`); !slices.Equal(got, []string{"Before each", "after_statement", "late"}) {
+			t.Errorf("triggers %v", got)
+		}
+		a.run(fmt.Sprintf("INSERT INTO lines VALUES (%d, %[1]d)", id))
+		a.run(fmt.Sprintf("DELETE FROM events WHERE id = %d", id))
+	}
+	if got := a.list(`SELECT id::text FROM lines`); !slices.Equal(got, []string{"1"}) {
+		t.Errorf("lines %v: want those of deleted events gone", got)
+	}
+	if _, err := a.ExecContext(t.Context(), "INSERT INTO lines VALUES (9, 9)"); err == nil {
+		t.Error("a line without an event")
+	}
+
+	// The Set fits the table, and its partition is one like others.
+	if again, err := set.Adopt(t.Context(), a.DB); len(again) > 0 || err != nil {
+		t.Errorf("Adopt again: %v, %v", again, err)
+	}
+	if maintained, err := set.Maintain(t.Context(), a.DB); len(maintained) > 0 || err != nil {
+		t.Errorf("Maintain: %v, %v", maintained, err)
+	}
+}
+
+// The owner and the privileges stay, whoever calls Adopt and whatever privileges new tables get by default.
+func TestAdoptKeepsOwnerAndPrivileges(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, "CREATE TABLE events (id bigint PRIMARY KEY)")
+	role := e.role()
+	a := adopter{t, e.DB, e.target}
+	a.run("ALTER TABLE events OWNER TO " + role + ";\nREVOKE DELETE ON events FROM " + role + ";\n")
+	a.run("ALTER DEFAULT PRIVILEGES IN SCHEMA " + a.list("SELECT current_schema()::text")[0] + " GRANT SELECT ON TABLES TO PUBLIC;\n")
+	a.run("GRANT USAGE ON SCHEMA " + a.list("SELECT current_schema()::text")[0] + " TO pg_monitor;\n")
+	before := a.describe()
+	set := a.set("events", partition.Day)
+	a.SetMaxOpenConns(1)
+	a.run("SET ROLE pg_monitor;\n")
+	if plan, err := set.PlanAdopt(t.Context(), a.DB); err != nil || !strings.Contains(fmt.Sprint(plan.Problems), "does not own") {
+		t.Errorf("plan of a role that does not own the table: %v, %v", plan, err)
+	}
+	for _, by := range []string{"postgres", role} {
+		a.run("SET ROLE " + by + ";\n")
+		if by == role {
+			a.run("DROP TABLE events;\nCREATE TABLE events (id bigint PRIMARY KEY);\nREVOKE DELETE ON events FROM " + role + ";\n")
+		}
+		if _, err := set.Adopt(t.Context(), a.DB); err != nil {
+			t.Fatal(err)
+		}
+		if got := a.describe(); !reflect.DeepEqual(got, before) {
+			t.Errorf("%v\nbecame\n%v\nby %s", before, got, by)
+		}
+	}
+	a.run("RESET ROLE;\n")
+}

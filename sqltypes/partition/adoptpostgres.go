@@ -1,0 +1,194 @@
+package partition
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+const (
+	// adoptCheck is the constraint that makes ATTACH PARTITION skip its scan.
+	adoptCheck = "sqlflake_adopt"
+
+	// adoptMark is a line at the end of the comment of foreign keys that are still to be validated.
+	adoptMark = "sqlflake: to be validated"
+
+	// scanSpeed is the least speed of VALIDATE CONSTRAINT that is reckoned with, in bytes a second.
+	scanSpeed = 20 << 20
+
+	// swapTimeout limits each statement of the swap. They take milliseconds: none reads rows.
+	swapTimeout = 2 * time.Second
+
+	// queueTimeout limits the wait for locks that no reader or writer waits behind. Longer than deadlock_timeout, after
+	// which autovacuum gives way.
+	queueTimeout = 5 * time.Second
+)
+
+// adoptee is an ordinary table of PostgreSQL.
+type adoptee struct {
+	name
+	oid        int64
+	kind       string
+	rows       int64
+	bytes      int64
+	now        time.Time
+	legacy     string // the name that it gets
+	checkDef   string // of adoptCheck; empty: there is none
+	checkValid bool
+}
+
+func (s *Set) adoptionPostgres(ctx context.Context, q querier, lead time.Duration) (*adoption, error) {
+	t, err := s.readAdoptee(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if t.kind == "p" {
+		return s.adoptedPostgres(ctx, q, t)
+	}
+	if err := s.checkAdoptee(ctx, q, t); err != nil {
+		return nil, err
+	}
+	a := &adoption{plan: &Plan{Table: t.String(), Now: t.now.In(s.zone)}, adoptee: t}
+	if t.legacy, err = s.legacyName(); err != nil {
+		return nil, err
+	}
+	// From here on, all names that the catalog prints have their schema. Compiling the queries takes longer than they do.
+	if err := execAll(ctx, q, []string{"SET LOCAL search_path = pg_catalog", "SET LOCAL jit = off"}); err != nil {
+		return nil, err
+	}
+	if err := s.refusalsPostgres(ctx, q, t, a.plan); err != nil {
+		return nil, err
+	}
+
+	now := later(t.now, time.Now())
+	scan := time.Duration(t.bytes/scanSpeed) * time.Second
+	need := lead + scan
+	cut, found, err := s.parseCheck(t)
+	switch {
+	case err != nil:
+		return nil, err
+	case found && s.at(cut).Sub(now) < lead/4:
+		a.add(s.stepDropCheck(t, "the clock comes close to the cut of the constraint"))
+		found = false
+	case found && !t.checkValid && s.at(cut).Sub(now) < lead/2+scan:
+		a.add(s.stepDropCheck(t, "the time to the cut of the constraint is too short to validate it"))
+		found = false
+	case t.checkDef != "" && !found:
+		a.add(s.stepDropCheck(t, "no period begins at the cut of the constraint"))
+	}
+	if !found {
+		next := s.period(now.Add(need))
+		if next.from.Before(now.Add(need)) {
+			next = s.next(next)
+		}
+		if end := s.layout.End(); next.to.After(end) {
+			return nil, fmt.Errorf("%w: the period from %s on is ahead, the layout ends at %s", snowflake.ErrTimeExhausted,
+				s.text(next.from), s.text(end))
+		}
+		cut = next.lo
+		if err := s.refuseAhead(ctx, q, t, cut, a.plan); err != nil {
+			return nil, err
+		}
+		a.add(s.stepAlter(t, "limits the keys to those before the cut, "+s.text(next.from),
+			fmt.Sprintf("ADD CONSTRAINT %s CHECK (%[2]s IS NOT NULL AND %[2]s < %[3]d) NOT VALID", adoptCheck, quoteName(s.key), cut)))
+		a.touches = len(a.plan.Steps) == 1
+	}
+	if !found || !t.checkValid {
+		sql := []string{fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", quoteTable(t.name), adoptCheck)}
+		a.add(alterStep(t, "reads all rows, without blocking writers", sql), func(ctx context.Context, q querier) error {
+			left := s.at(cut).Sub(now) - lead/4 // then the constraint has to go
+			return execAll(ctx, q, append(limits(queueTimeout, left), sql...))
+		})
+		a.validates = len(a.plan.Steps) == 1
+		a.touches = a.touches || a.validates
+	}
+	if err := s.addSwap(ctx, q, t, cut, a); err != nil {
+		return nil, err
+	}
+	after := &state{table: t.name, now: t.now, parts: []part{{
+		name: name{t.schema, t.legacy}, lo: noLow, hi: cut, rows: t.rows, bytes: t.bytes,
+	}}}
+	if err := a.createsFor(ctx, q, s, after, s.at(cut)); err != nil {
+		return nil, err
+	}
+	return a, a.addReferences(ctx, q, t, true)
+}
+
+// readAdoptee resolves the name with the search_path of the connection.
+func (s *Set) readAdoptee(ctx context.Context, q querier) (*adoptee, error) {
+	t := &adoptee{}
+	var now, tuples float64
+	var check sql.NullString
+	var valid sql.NullBool
+	err := q.QueryRowContext(ctx, `SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text, c.reltuples::float8,
+			pg_total_relation_size(c.oid), extract(epoch FROM clock_timestamp())::float8, pg_get_constraintdef(k.oid), k.convalidated
+		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+		LEFT JOIN pg_constraint AS k ON k.conrelid = c.oid AND k.conname = $2
+		WHERE c.relname = $1 AND CASE WHEN $3 = '' THEN pg_table_is_visible(c.oid) ELSE n.nspname = $3 END`, s.table.table, adoptCheck, s.table.schema).
+		Scan(&t.oid, &t.schema, &t.table, &t.kind, &tuples, &t.bytes, &now, &check, &valid)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("%w: there is no table %v, or no right to see it", ErrTable, s.table)
+	}
+	t.rows, t.checkDef, t.checkValid = max(int64(tuples), 0), check.String, valid.Bool
+	t.now = time.UnixMicro(int64(now * 1e6)).UTC()
+	return t, err
+}
+
+// checkAdoptee returns ErrTable for what is no ordinary table with the key.
+func (s *Set) checkAdoptee(ctx context.Context, q querier, t *adoptee) error {
+	if t.kind != "r" {
+		kinds := map[string]string{"v": "view", "m": "materialized view", "f": "foreign table", "S": "sequence", "i": "index", "c": "type"}
+		return fmt.Errorf("%w: %v is a %s, not a table", ErrTable, t.name, kinds[t.kind])
+	}
+	var kind string
+	err := q.QueryRowContext(ctx, `SELECT format_type(atttypid, atttypmod) FROM pg_attribute
+		WHERE attrelid = $1::bigint::oid AND attname = $2 AND attnum > 0 AND NOT attisdropped`, t.oid, s.key).Scan(&kind)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("%w: %v has no column %s", ErrTable, t.name, s.key)
+	case err == nil && kind != "bigint":
+		return fmt.Errorf("%w: the key %s of %v is of type %s, want bigint", ErrTable, s.key, t.name, kind)
+	}
+	return err
+}
+
+var checkForm = regexp.MustCompile(`^CHECK \(\(\(.* IS NOT NULL\) AND \(.* < '?(\d+)'?(?:::bigint)?\)\)\)(?: NOT VALID)?$`)
+
+// parseCheck returns the cut of the constraint. fits reports whether a period of this Set begins there.
+func (s *Set) parseCheck(t *adoptee) (cut int64, fits bool, err error) {
+	if t.checkDef == "" {
+		return 0, false, nil
+	}
+	if match := checkForm.FindStringSubmatch(t.checkDef); match != nil {
+		if cut, err := strconv.ParseInt(match[1], 10, 64); err == nil {
+			return cut, s.period(s.at(cut)).lo == cut, nil
+		}
+	}
+	return 0, false, fmt.Errorf("%w: %v has a constraint %s that is not of Adopt: %.200s", ErrTable, t.name, adoptCheck, t.checkDef)
+}
+
+// dropCheck returns the statements that drop the constraint of a table, and SQL for a plan.
+func (s *Set) stepDropCheck(t *adoptee, why string) (Step, func(context.Context, querier) error) {
+	return s.stepAlter(t, why, "DROP CONSTRAINT IF EXISTS "+adoptCheck)
+}
+
+// stepAlter returns a step that changes the table under an exclusive lock, for an instant.
+func (s *Set) stepAlter(t *adoptee, why, change string) (Step, func(context.Context, querier) error) {
+	sql := []string{"ALTER TABLE " + quoteTable(t.name) + " " + change}
+	return alterStep(t, why, sql), func(ctx context.Context, q querier) error {
+		if err := lockAll(ctx, q, s.lockTimeout, tableLock{quoteTable(t.name), exclusive}); err != nil {
+			return err
+		}
+		return execAll(ctx, q, sql)
+	}
+}
+
+func alterStep(t *adoptee, why string, sql []string) Step {
+	return Step{Action: ActionAlter, Lo: noLow, Hi: noHigh, Rows: t.rows, Bytes: t.bytes, Why: why, SQL: sql}
+}

@@ -1,0 +1,132 @@
+package partition
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// addSwap adds the step that puts a partitioned table in the place of the old one.
+func (s *Set) addSwap(ctx context.Context, q querier, t *adoptee, cut int64, a *adoption) error {
+	statements, err := s.swapStatements(ctx, q, t, cut)
+	if err != nil {
+		return err
+	}
+	locks, err := swapLocks(ctx, q, t)
+	if err != nil {
+		return err
+	}
+	script := append([]string{"BEGIN", "SET LOCAL search_path = pg_catalog"}, limits(s.lockTimeout, swapTimeout)...)
+	for _, l := range locks {
+		script = append(script, "LOCK TABLE "+l.table+" IN "+l.mode+" MODE")
+	}
+	script = append(append(script, statements...), "COMMIT")
+	step := alterStep(t, "becomes the partition "+t.legacy+" of a new table with its name", script)
+	step.Hi = snowflake.ID(cut)
+	step.To = s.at(cut)
+	a.add(step, func(ctx context.Context, q querier) error {
+		if err := lockAll(ctx, q, s.lockTimeout, locks...); err != nil {
+			return err
+		}
+		// The table may have changed before it was locked.
+		if err := s.recheck(ctx, q, t); err != nil {
+			return err
+		}
+		statements, err := s.swapStatements(ctx, q, t, cut)
+		if err != nil {
+			return err
+		}
+		before, err := indexFiles(ctx, q, t)
+		if err != nil {
+			return err
+		}
+		// Each round trip counts while others wait.
+		if err := execScript(ctx, q, statements); err != nil {
+			return fmt.Errorf("one of %d statements, of which this is the last: %w", len(statements), err)
+		}
+		after, err := indexFiles(ctx, q, t)
+		if err == nil && before != after {
+			err = fmt.Errorf("%w: ATTACH PARTITION of %v builds an index: before %s, after %s", ErrTable, t.name, before, after)
+		}
+		return err
+	})
+	return nil
+}
+
+// swapStatements returns the statements of the swap, for which the table is locked.
+func (s *Set) swapStatements(ctx context.Context, q querier, t *adoptee, cut int64) ([]string, error) {
+	return list(ctx, q, swapQuery, t.oid, t.legacy, s.key, strconv.FormatInt(cut, 10), adoptCheck, adoptMark)
+}
+
+// swapLocks returns the locks in the order in which writers take them: a writer of a table that refers to this one locks
+// that table first, and a writer of this one locks it before those that it refers to.
+func swapLocks(ctx context.Context, q querier, t *adoptee) ([]tableLock, error) {
+	query := `SELECT DISTINCT format('%I.%I', n.nspname, c.relname) FROM pg_constraint AS k
+		JOIN pg_class AS c ON c.oid = CASE WHEN k.confrelid = $1::bigint::oid THEN k.conrelid ELSE k.confrelid END
+		JOIN pg_namespace AS n ON n.oid = c.relnamespace
+		WHERE k.contype = 'f' AND CASE WHEN $2 THEN k.confrelid ELSE k.conrelid END = $1::bigint::oid AND k.conparentid = 0 ORDER BY 1`
+	referring, err := list(ctx, q, query, t.oid, true)
+	if err != nil {
+		return nil, err
+	}
+	referred, err := list(ctx, q, query, t.oid, false)
+	if err != nil {
+		return nil, err
+	}
+	var locks []tableLock
+	seen := make(map[string]bool)
+	add := func(table, mode string) {
+		if !seen[table] {
+			seen[table] = true
+			locks = append(locks, tableLock{table, mode})
+		}
+	}
+	for _, table := range referring {
+		add(table, exclusive)
+	}
+	add(quoteTable(t.name), exclusive)
+	for _, table := range referred {
+		add(table, writers)
+	}
+	return locks, nil
+}
+
+// recheck returns an error if the table has changed in a way that makes it unfit for the swap.
+func (s *Set) recheck(ctx context.Context, q querier, t *adoptee) error {
+	plan := &Plan{}
+	if err := s.refusalsPostgres(ctx, q, t, plan); err != nil {
+		return err
+	}
+	return (&adoption{plan: plan}).refusal()
+}
+
+// indexFiles returns the indexes of the table with their files. None of them changes by ATTACH, and none is added.
+func indexFiles(ctx context.Context, q querier, t *adoptee) (text string, err error) {
+	err = q.QueryRowContext(ctx, `SELECT coalesce(string_agg(i.indexrelid || '/' || pg_relation_filenode(i.indexrelid), ' ' ORDER BY 1), '')
+		FROM pg_index AS i WHERE i.indrelid = $1::bigint::oid`, t.oid).Scan(&text)
+	return text, err
+}
+
+// adoptedPostgres returns what is left to do after the swap.
+func (s *Set) adoptedPostgres(ctx context.Context, q querier, t *adoptee) (*adoption, error) {
+	a, err := s.adopted(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return a, a.addReferences(ctx, q, t, false)
+}
+
+// addReferences adds the steps that validate the foreign keys that the swap creates, or has created, as NOT VALID.
+func (a *adoption) addReferences(ctx context.Context, q querier, t *adoptee, planned bool) error {
+	statements, err := list(ctx, q, validateQuery, t.oid, adoptMark, planned)
+	for pair := range slices.Chunk(statements, 2) {
+		step := alterStep(t, "a foreign key that refers to it: reads all rows, without blocking writers", pair)
+		a.add(step, func(ctx context.Context, q querier) error {
+			return execAll(ctx, q, append(limits(queueTimeout, 0), pair...))
+		})
+	}
+	return err
+}

@@ -1,0 +1,274 @@
+package partition_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/partition"
+)
+
+// adoptRows is the number of rows of the test of writers; SNOWFLAKE_TEST_ADOPT_ROWS sets another one, such as 5000000.
+func adoptRows(t *testing.T) int {
+	text := os.Getenv("SNOWFLAKE_TEST_ADOPT_ROWS")
+	if text == "" {
+		return 50_000
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// writing is what the writers did.
+type writing struct {
+	mu      sync.Mutex
+	written int
+	longest time.Duration
+}
+
+func (w *writing) add(n int, since time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.written += n
+	w.longest = max(w.longest, time.Since(since))
+}
+
+// write calls insert with new IDs until ctx ends. The first error of each writer fails the test.
+func (w *writing) write(ctx context.Context, t *testing.T, what string, gen *snowflake.Generator, insert func(id int64) error) {
+	for ctx.Err() == nil {
+		id, err := gen.Next()
+		start := time.Now()
+		if err == nil {
+			err = insert(id.Int64())
+		}
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			return
+		}
+		w.add(1, start)
+	}
+}
+
+// startWriters starts four writers, each in its own way to use prepared statements. stop ends them.
+func startWriters(t *testing.T, db *sql.DB) (w *writing, stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	gen, err := snowflake.New(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w = &writing{}
+	var wg sync.WaitGroup
+	prepare := func(query string) *sql.Stmt {
+		stmt, err := db.PrepareContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = stmt.Close() })
+		return stmt
+	}
+	prepared := prepare("INSERT INTO events (id, body) VALUES ($1, 'prepared') RETURNING *")
+	reading, updating := prepare("SELECT * FROM events WHERE id = $1"), prepare("UPDATE events SET body = 'b' WHERE id = $1")
+	check := func(row *sql.Row, id int64) error {
+		var got int64
+		var kind, body any
+		if err := row.Scan(&got, &kind, &body); err != nil {
+			return err
+		}
+		if got != id {
+			return fmt.Errorf("row %d, want %d", got, id)
+		}
+		return nil
+	}
+	for what, insert := range map[string]func(id int64) error{
+		"statements that the driver prepares": func(id int64) error {
+			_, err := db.Exec("INSERT INTO events (id, body) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING", id, "cached")
+			return err
+		},
+		"a prepared statement": func(id int64) error { return check(prepared.QueryRow(id), id) },
+		"a transaction": func(id int64) error {
+			tx, err := db.Begin()
+			if err != nil {
+				return err
+			}
+			defer func() { _ = tx.Rollback() }()
+			if _, err := tx.Exec("INSERT INTO events (id, body) VALUES ($1, 'a')", id); err != nil {
+				return err
+			}
+			read, update := tx.Stmt(reading), tx.Stmt(updating)
+			defer func() { _, _ = read.Close(), update.Close() }() // the transaction closes them too
+			if err := check(read.QueryRow(id), id); err != nil {
+				return err
+			}
+			result, err := update.Exec(id)
+			if err != nil {
+				return err
+			}
+			if n, err := result.RowsAffected(); n != 1 || err != nil {
+				return fmt.Errorf("%d rows updated, %w", n, err)
+			}
+			return tx.Commit()
+		},
+		"a table that refers to it": func(id int64) error {
+			if _, err := db.Exec("INSERT INTO events (id, kind) VALUES ($1, 2)", id); err != nil {
+				return err
+			}
+			_, err := db.Exec("INSERT INTO lines VALUES ($1, $1)", id)
+			return err
+		},
+	} {
+		wg.Go(func() { w.write(ctx, t, what, gen, insert) })
+	}
+	return w, func() { cancel(); wg.Wait() }
+}
+
+const writtenTable = `CREATE TABLE kinds (id bigint PRIMARY KEY);
+INSERT INTO kinds VALUES (1), (2);
+CREATE TABLE events (id bigint PRIMARY KEY, kind bigint NOT NULL DEFAULT 1 REFERENCES kinds, body text);
+CREATE INDEX events_body ON events (body);
+CREATE TABLE lines (id bigint PRIMARY KEY, event bigint NOT NULL REFERENCES events ON DELETE CASCADE);
+`
+
+// No insert fails and no row is lost, whatever way statements are prepared, and the tables have the same files.
+func TestAdoptBesideWriters(t *testing.T) {
+	a := newAdopter(t, writtenTable)
+	rows := adoptRows(t)
+	a.run(fmt.Sprintf("INSERT INTO events (id, body) SELECT %d - n::bigint * 100000, 'body ' || n FROM generate_series(1, %d) AS n;\n",
+		adoptID(time.Now().Add(-time.Hour)), rows))
+	w, stop := startWriters(t, a.DB)
+	defer stop()
+	for w.count() < 100 && !t.Failed() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	w.reset()
+	start := time.Now()
+	steps, err := a.set("events", partition.Day).Adopt(t.Context(), a.DB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(start)
+	during, longest := w.count(), w.reset()
+	for w.count() < during+100 && !t.Failed() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	stop()
+	want := rows + w.count()
+	got := a.list("SELECT count(*)::text FROM events")[0]
+	if got != strconv.Itoa(want) {
+		t.Errorf("%s rows, want %d", got, want)
+	}
+	if n := a.list("SELECT count(*)::text FROM lines JOIN events ON event = events.id")[0]; n == "0" {
+		t.Error("no lines")
+	}
+	t.Logf("%d rows adopted in %v, %d steps, beside 4 writers with %d inserts; the longest insert took %v", rows,
+		took.Round(time.Millisecond), len(steps), during, longest.Round(time.Millisecond))
+}
+
+func (w *writing) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.written
+}
+
+// reset returns the longest time of an insert since the last reset.
+func (w *writing) reset() (longest time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	longest, w.longest = w.longest, 0
+	return longest
+}
+
+// The constraint rejects rows from the cut on. If the swap does not get its locks before, it has to go.
+func TestAdoptMovesTheCutAheadOfTheClock(t *testing.T) {
+	t.Parallel()
+	a := newAdopter(t, writtenTable)
+	w, stop := startWriters(t, a.DB)
+	defer stop()
+	// Somebody holds a lock that the swap waits for, but not the constraint: that of a referred table.
+	tx, err := a.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec("INSERT INTO kinds VALUES (3)"); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	var steps []partition.Step
+	go func() {
+		var err error
+		steps, err = a.set("events", partition.Unit(time.Second), partition.WithLockTimeout(20*time.Millisecond)).
+			AdoptWithLead(t.Context(), a.DB, 4*time.Second)
+		done <- err
+	}()
+	deadline := time.Now().Add(time.Minute)
+	cuts := make(map[string]bool) // constraints that there were
+	for len(cuts) < 2 && time.Now().Before(deadline) && !t.Failed() {
+		for _, cut := range a.list("SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'sqlflake_adopt' AND convalidated " +
+			"AND connamespace = current_schema()::regnamespace") {
+			cuts[cut] = true
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatalf("%v after %v", err, steps)
+	}
+	stop()
+	if len(cuts) < 2 {
+		t.Errorf("%d cuts, want 2", len(cuts))
+	}
+	if got := a.list("SELECT count(*)::text FROM events")[0]; got != strconv.Itoa(w.count()) {
+		t.Errorf("%s rows, want %d", got, w.count())
+	}
+}
+
+// A transaction that uses the table keeps the swap from its lock. Writers go on meanwhile, Adopt gives up in time, and
+// leaves no constraint.
+func TestAdoptGivesUpWithoutItsLock(t *testing.T) {
+	t.Parallel()
+	a := newAdopter(t, writtenTable)
+	limited, err := sql.Open("pgx", a.target.DSN+"&lock_timeout=2000") // a writer that waits for longer fails
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer limited.Close()
+	w, stop := startWriters(t, limited)
+	defer stop()
+	tx, err := a.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.Exec("LOCK TABLE kinds IN ROW EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	before := a.describe()
+	set := a.set("events", partition.Day, partition.WithLockTimeout(50*time.Millisecond), partition.WithPatience(time.Second))
+	_, err = set.Adopt(t.Context(), a.DB)
+	if !errors.Is(err, partition.ErrLocked) {
+		t.Errorf("%v, want ErrLocked", err)
+	}
+	for during := w.count(); w.count() < during+100 && !t.Failed(); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	stop()
+	if got := a.describe(); fmt.Sprint(got) != fmt.Sprint(before) {
+		t.Errorf("%v\nwas changed to\n%v", before, got)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := set.Adopt(t.Context(), a.DB); err != nil {
+		t.Errorf("without the transaction: %v", err)
+	}
+}

@@ -1,0 +1,37 @@
+package partition
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// AdoptWithLead is Adopt with another least time from the start to the cut.
+func (s *Set) AdoptWithLead(ctx context.Context, db *sql.DB, lead time.Duration) ([]Step, error) {
+	return s.adopt(ctx, db, lead)
+}
+
+// Alone calls f in the transaction of a step.
+func (s *Set) Alone(ctx context.Context, db *sql.DB, f func() error) error {
+	return s.engine.alone(ctx, db, s, func(querier) error { return f() })
+}
+
+// FinishAfter plans, calls between, and then finishes the first step.
+func (s *Set) FinishAfter(ctx context.Context, db *sql.DB, between func()) error {
+	var st *state
+	var plan *Plan
+	err := s.engine.look(ctx, db, s, func(q querier) (err error) {
+		st, plan, err = s.survey(ctx, q, func(Step) bool { return true })
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	between()
+	return s.engine.finish(ctx, db, s, st, plan.Steps[0])
+}
+
+// Session calls f on a connection with the lock of Archive, on PostgreSQL.
+func (s *Set) Session(ctx context.Context, db *sql.DB, f func(*sql.Conn) error) error {
+	return postgres{}.session(ctx, db, s, archiveLock, f)
+}

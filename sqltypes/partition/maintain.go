@@ -1,0 +1,255 @@
+package partition
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Plan returns what there is and what Maintain would do. It only reads: the catalog, and one entry of an index for each
+// partition whose rows decide something.
+func (s *Set) Plan(ctx context.Context, db *sql.DB) (*Plan, error) {
+	var plan *Plan
+	err := s.patiently(ctx, &waiter{}, func() error {
+		return s.engine.look(ctx, db, s, func(q querier) error {
+			var err error
+			_, plan, err = s.survey(ctx, q, func(Step) bool { return false })
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("partition: plan %v: %w", s.table, err)
+	}
+	return plan, nil
+}
+
+// survey reads the table and makes the plan, up to a step that is enough.
+func (s *Set) survey(ctx context.Context, q querier, enough func(Step) bool) (*state, *Plan, error) {
+	st, err := s.engine.inspect(ctx, q, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan, err := s.newPlanner(st, time.Now(), s.probe(ctx, q, st)).make(enough)
+	return st, plan, err
+}
+
+func (s *Set) probe(ctx context.Context, q querier, st *state) probe {
+	return probe{
+		below: func(p part, limit int64) (int64, bool, error) { return s.engine.nth(ctx, q, s, p, noLow, limit, 0) },
+		within: func(p part, lo, hi int64) (bool, error) {
+			_, found, err := s.engine.nth(ctx, q, s, p, lo, hi, 0)
+			return found, err
+		},
+		greatest: func(p part, hi int64) (int64, bool, error) { return s.engine.greatest(ctx, q, s, p, hi) },
+		taken:    func(table string) (bool, error) { return s.engine.taken(ctx, q, s, st, table) },
+	}
+}
+
+// Maintain makes the table's partitions what the Set describes: it creates those that are missing, and drops, renames or
+// archives those beyond the retention. It returns the steps that it did. Steps that another process did meanwhile are
+// not among them.
+//
+// Any number of processes may call it at the same time, and may end at any point. One process makes a step at a time,
+// and all find out what is to do anew before each step.
+//
+// If a step fails, Maintain does the others and returns the errors, joined: for each [Problem] of the plan one that matches
+// ErrBlocked, for a step that did not get its locks ErrLocked, and errors of the database and of the callback of Archive.
+// It returns ErrTable, and errors that prevent a plan, such as ErrName, before any step.
+func (s *Set) Maintain(ctx context.Context, db *sql.DB) ([]Step, error) {
+	m, err := s.maintain(ctx, db)
+	return m.done, err
+}
+
+func (s *Set) maintain(ctx context.Context, db *sql.DB) (*maintenance, error) {
+	m := &maintenance{Set: s, db: db, failed: make(map[stepKey]bool)}
+	err := m.run(ctx)
+	if err != nil {
+		err = fmt.Errorf("partition: maintain %v: %w", s.table, err)
+	}
+	return m, err
+}
+
+// maintenance is one call of Maintain.
+type maintenance struct {
+	*Set
+	db     *sql.DB
+	wait   waiter
+	done   []Step
+	failed map[stepKey]bool // or left to another process
+	errs   []error          // of steps
+
+	problems bool // the plan has problems, and nothing failed
+}
+
+type stepKey struct {
+	action    Action
+	partition string
+	lo        int64
+}
+
+func keyOf(step Step) stepKey { return stepKey{step.Action, step.Partition, step.Lo.Int64()} }
+
+// open reports whether a step is to be done.
+func (m *maintenance) open(step Step) bool { return !m.failed[keyOf(step)] }
+
+func (m *maintenance) run(ctx context.Context) error {
+	for {
+		var plan *Plan
+		var step *Step
+		err := m.patiently(ctx, &m.wait, func() (err error) {
+			plan, step, err = m.next(ctx)
+			return err
+		})
+		switch {
+		case err != nil && (step == nil || ctx.Err() != nil):
+			if ctx.Err() != nil && !errors.Is(err, ctx.Err()) { // drivers return the state of their connection
+				err = fmt.Errorf("%w: %w", ctx.Err(), err)
+			}
+			return errors.Join(append(m.errs, err)...)
+		case err != nil:
+			m.failed[keyOf(*step)] = true
+			m.errs = append(m.errs, fmt.Errorf("%s %s: %w", step.Action, step.Partition, err))
+		case step != nil:
+			m.done = append(m.done, *step)
+			m.logger().InfoContext(ctx, "partition maintained", "action", step.Action, "partition", step.Partition, "why", step.Why)
+		default:
+			m.problems = len(m.errs) == 0
+			for _, problem := range plan.Problems {
+				m.errs = append(m.errs, problem)
+			}
+			return errors.Join(m.errs...)
+		}
+	}
+}
+
+// next does the first step that has not failed. It returns nil if there is none, and the step even if it fails.
+func (m *maintenance) next(ctx context.Context) (plan *Plan, step *Step, err error) {
+	for {
+		var st *state
+		step = nil
+		open := func(step Step) bool { return m.open(step) && !st.behindPending(step) }
+		err = m.engine.alone(ctx, m.db, m.Set, func(q querier) error {
+			var err error
+			if st, err = m.engine.inspect(ctx, q, m.Set); err != nil {
+				return err
+			}
+			if plan, err = m.newPlanner(st, time.Now(), m.probe(ctx, q, st)).make(open); err != nil {
+				return err
+			}
+			i := slices.IndexFunc(plan.Steps, open)
+			if i < 0 {
+				return nil
+			}
+			step = &plan.Steps[i]
+			return m.engine.execute(ctx, q, m.Set, st, *step)
+		})
+		if err != nil || step == nil || !step.finish {
+			return plan, step, err
+		}
+		err = m.engine.finish(ctx, m.db, m.Set, st, *step)
+		if step.Action != ActionArchive || !errors.Is(err, errBusy) {
+			return plan, step, err
+		}
+		m.failed[keyOf(*step)] = true // another process archives, which may take hours
+		m.logger().InfoContext(ctx, "partition left to another process", "action", step.Action, "partition", step.Partition)
+	}
+}
+
+// behindPending reports whether a step is to detach a partition concurrently while another one is not detached
+// completely: PostgreSQL refuses that.
+func (st *state) behindPending(step Step) bool {
+	if step.Action != ActionDetach || !step.finish {
+		return false
+	}
+	return slices.ContainsFunc(st.parts, func(p part) bool { return p.pending && p.table != step.Partition })
+}
+
+// Run calls Maintain at once and then every so often, up to a tenth earlier at random, until ctx ends, and returns the error
+// of ctx. It logs the steps, and the errors as such: an alert on them tells of everything that needs attention. Unless all
+// errors are problems of the plan, which do not pass by themselves, it calls Maintain again within a minute.
+//
+// It returns ErrOption for an interval that is not positive, or longer than the time of the partitions ahead.
+func (s *Set) Run(ctx context.Context, db *sql.DB, every time.Duration) error {
+	now := time.Now()
+	end := s.period(now)
+	for range s.ahead {
+		end = s.next(end)
+	}
+	if longest := end.from.Sub(now); every <= 0 || every > longest {
+		return fmt.Errorf("%w: Run every %v, want more than 0 and at most %v: there are %d partitions ahead", ErrOption, every,
+			longest.Truncate(time.Second), s.ahead)
+	}
+	for ctx.Err() == nil {
+		wait := every
+		if m, err := s.maintain(ctx, db); err != nil && ctx.Err() == nil {
+			s.logger().ErrorContext(ctx, "partitions not maintained", "error", err)
+			if !m.problems {
+				wait = min(every, time.Minute)
+			}
+		}
+		_ = pause(ctx, wait-wait/10, wait) // the loop's condition has the error
+	}
+	return ctx.Err()
+}
+
+// Pauses of calls that another process is ahead of.
+const (
+	minBusyPause = 10 * time.Millisecond
+	maxBusyPause = 50 * time.Millisecond
+	busyWarning  = time.Minute // between two warnings
+)
+
+// waiter counts how long a call is refused locks.
+type waiter struct{ until time.Time }
+
+// patiently calls f until it succeeds. After errBusy it waits for the other process until ctx ends, and logs a warning each
+// minute; if f was refused a lock, it
+// repeats f until the patience is used up and then returns ErrLocked. The patience begins anew with each success.
+func (s *Set) patiently(ctx context.Context, w *waiter, f func() error) error {
+	limit := s.engine.limit(s.lockTimeout)
+	warned := time.Now()
+	for {
+		err := f()
+		least, most := minBusyPause, maxBusyPause
+		switch {
+		case err == nil:
+			w.until = time.Time{}
+			return nil
+		case errors.Is(err, errBusy), errors.Is(err, errChanging):
+			if now := time.Now(); now.Sub(warned) >= busyWarning {
+				warned = now
+				s.logger().WarnContext(ctx, "partition maintenance waits for another process", "error", err)
+			}
+		case s.engine.refused(err):
+			now := time.Now()
+			if w.until.IsZero() {
+				w.until = now.Add(s.patience)
+			}
+			if !now.Before(w.until) {
+				return fmt.Errorf("%w: for %v, with waits of at most %v: %w", ErrLocked, s.patience, limit, err)
+			}
+			least, most = 2*limit, 6*limit
+		default:
+			return err
+		}
+		if err := pause(ctx, least, most); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits for a random time.
+func pause(ctx context.Context, least, most time.Duration) error {
+	timer := time.NewTimer(least + rand.N(most-least+1))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

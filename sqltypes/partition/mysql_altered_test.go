@@ -1,0 +1,64 @@
+package partition_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/sqltypes/partition"
+)
+
+// TestMySQLAlteredTableNeedsNewTables is about calls that ended before the exchange, and a column that was added since.
+func TestMySQLAlteredTableNeedsNewTables(t *testing.T) {
+	t.Parallel()
+	for _, before := range []string{"COMMENT = ", " EXCHANGE "} {
+		e := newMySQL(t, mysqlTable)
+		e.fill()
+		s := e.set(partition.WithRetain(9), partition.Keep(keepAsOld))
+		e.stopBefore(s, before)
+		e.exec("ALTER TABLE events ADD COLUMN size int, FORCE")
+		if steps := e.maintain(s); len(steps) != 1 {
+			t.Errorf("before %s: %v", before, steps)
+		}
+		e.want(-9, 3)
+		if got := e.tables(); len(got) != 2 || e.rowsOf("old_"+e.partition(-10)) != 4 {
+			t.Errorf("before %s: the tables are %q", before, got)
+		}
+	}
+}
+
+// TestMySQLInstantColumn is about MySQL, which exchanges no partition of a table after a column was added by INSTANT.
+func TestMySQLInstantColumn(t *testing.T) {
+	t.Parallel()
+	e := newMySQL(t, mysqlTable)
+	e.fill()
+	e.exec("ALTER TABLE events ADD COLUMN size int DEFAULT 7")
+	s := e.set(partition.WithRetain(9), partition.Keep(keepAsOld))
+	if e.target.IsMySQL() {
+		before := e.tables()
+		for range 2 {
+			steps, err := s.Maintain(e.limit(), e.DB)
+			if err == nil || !strings.Contains(err.Error(), "ALTER TABLE "+e.qualified()+" FORCE") || len(steps) > 0 {
+				t.Errorf("%v, %v, want what makes it possible again", steps, err)
+			}
+			if got := e.tables(); !slices.Equal(got, before) {
+				t.Errorf("tables: %q, want %q", got, before)
+			}
+		}
+		e.exec("ALTER TABLE events FORCE")
+	}
+	e.maintain(s)
+	e.want(-9, 3)
+	if n := e.rowsOf("old_" + e.partition(-10)); n != 4 {
+		t.Errorf("%d rows, want 4", n)
+	}
+	e.exec("ALTER TABLE events ADD COLUMN weight int DEFAULT 8, ALGORITHM = INPLACE")
+	e.maintain(e.set(partition.WithRetain(8), partition.Keep(keepAsOld)))
+	e.want(-8, 3)
+}
+
+// qualified returns the name of the table with its database.
+func (e mysqlEvents) qualified() string {
+	e.Helper()
+	return "`" + e.texts("SELECT DATABASE()")[0] + "`.`events`"
+}

@@ -1,0 +1,107 @@
+package partition_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/sqlflake/sqlflake/sqltypes/partition"
+)
+
+// open returns a pool of one connection. change changes how it connects.
+func (e mysqlEvents) open(change func(*mysql.Config)) *sql.DB {
+	e.Helper()
+	config, err := mysql.ParseDSN(e.target.DSN)
+	if err != nil {
+		e.Fatal(err)
+	}
+	if config.Params == nil {
+		config.Params = make(map[string]string)
+	}
+	change(config)
+	db, err := sql.Open("mysql", config.FormatDSN())
+	if err != nil {
+		e.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	e.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			e.Error(err)
+		}
+	})
+	return db
+}
+
+func TestMySQLSettingsOfTheSessionAreKept(t *testing.T) {
+	t.Parallel()
+	for setting, value := range map[string]string{"autocommit": "0", "sql_mode": "'ANSI_QUOTES'", "innodb_lock_wait_timeout": "7"} {
+		t.Run(setting, func(t *testing.T) {
+			t.Parallel()
+			e := newMySQL(t, mysqlTable)
+			e.fill()
+			db := e.open(func(config *mysql.Config) { config.Params[setting] = value })
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			steps, err := e.set(partition.WithRetain(8), partition.WithAhead(4), partition.Keep(keepAsOld)).Maintain(ctx, db)
+			if err != nil || len(steps) != 4 {
+				t.Errorf("%v, %v", kinds(steps), err)
+			}
+			var got string
+			if err := db.QueryRowContext(t.Context(), "SELECT @@SESSION."+setting).Scan(&got); err != nil || got != strings.Trim(value, "'") {
+				t.Errorf("%s is %s, %v, want %s", setting, got, err, value)
+			}
+		})
+	}
+}
+
+// TestMySQLTriggerStopsNoWriters is about MariaDB, which can't exchange a partition of a locked table with such a trigger:
+// the statement waits for a lock of its own transaction.
+func TestMySQLTriggerStopsNoWriters(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		trigger       string
+		blocked, late bool // on MariaDB: before anything is made, or by the lock timeout
+	}{
+		{trigger: "CREATE TRIGGER audit BEFORE INSERT ON events FOR EACH ROW SET NEW.body = 'inserted'"},
+		{trigger: "CREATE TRIGGER audit AFTER DELETE ON events FOR EACH ROW INSERT INTO log VALUES (OLD.id)", blocked: true},
+		{trigger: "CREATE TRIGGER audit BEFORE UPDATE ON events FOR EACH ROW SET NEW.body = (SELECT MAX(n) FROM log)", blocked: true},
+		{trigger: "CREATE TRIGGER audit BEFORE INSERT ON events FOR EACH ROW SET NEW.body = logged()", late: true},
+	} {
+		e := newMySQL(t, mysqlTable)
+		e.fill()
+		e.exec("CREATE TABLE log (n bigint)")
+		if c.late {
+			e.exec("CREATE FUNCTION logged() RETURNS bigint READS SQL DATA RETURN (SELECT MAX(n) FROM log)")
+		}
+		e.exec(c.trigger)
+		before := e.tables()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		steps, err := e.set(partition.WithRetain(9), partition.Keep(keepAsOld), partition.WithPatience(0)).Maintain(ctx, e.DB)
+		cancel()
+		switch {
+		case e.target.IsMySQL(), !c.blocked && !c.late:
+			if err != nil || len(steps) != 2 {
+				t.Errorf("%s: %v, %v", c.trigger, kinds(steps), err)
+			}
+			continue
+		case c.blocked && (!errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), "the trigger audit")):
+			t.Errorf("%s: %v, want %v", c.trigger, err, partition.ErrBlocked)
+		case c.late && !errors.Is(err, partition.ErrLocked):
+			t.Errorf("%s: %v, want %v", c.trigger, err, partition.ErrLocked)
+		}
+		if got := e.tables(); len(steps) > 0 || c.blocked && !slices.Equal(got, before) {
+			t.Errorf("%s: %v, and the tables are %q, want %q", c.trigger, kinds(steps), got, before)
+		}
+		if n := e.rowsOf("events"); n != 44 {
+			t.Errorf("%s: %d rows, want 44", c.trigger, n)
+		}
+		e.maintain(e.set(partition.WithRetain(9))) // drops
+		e.want(-9, 3)
+	}
+}

@@ -1,0 +1,230 @@
+package partition
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const tableQuery = `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, COALESCE(TABLE_COMMENT, ''), @@sql_mode LIKE '%NO_BACKSLASH_ESCAPES%',
+	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))
+FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`
+
+func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
+	st := &state{}
+	var kind, comment string
+	var now int64
+	err := q.QueryRowContext(ctx, tableQuery, s.table.schema, s.table.table).Scan(&st.table.schema, &st.table.table, &kind, &comment,
+		&st.plain, &now)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, fmt.Errorf("%w: there is no table %v in the connection's database, or no right to see it", ErrTable, s.table)
+	case err != nil:
+		return nil, err
+	case kind == "VIEW", kind == "SYSTEM VIEW":
+		return nil, fmt.Errorf("%w: %v is a view", ErrTable, st.table)
+	case kind != "BASE TABLE":
+		return nil, fmt.Errorf("%w: %v is no table but a %s", ErrTable, st.table, strings.ToLower(kind))
+	}
+	st.now = time.UnixMicro(now).UTC()
+	unsigned, err := e.checkKey(ctx, q, s, st.table)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.readParts(ctx, q, s, st, unsigned); err != nil {
+		return nil, err
+	}
+	for i := range st.parts {
+		st.parts[i].comment = comment
+	}
+	if err := e.readLoose(ctx, q, st); err != nil {
+		return nil, err
+	}
+	if s.rename != nil || s.archive != nil {
+		if st.trigger, err = e.readTrigger(ctx, q, st.table); err != nil {
+			return nil, err
+		}
+	}
+	return st, e.matchTwins(ctx, q, s, st)
+}
+
+// checkKey checks the type of the key.
+func (mysql) checkKey(ctx context.Context, q querier, s *Set, table name) (unsigned bool, err error) {
+	const query = `SELECT DATA_TYPE, COLUMN_TYPE FROM information_schema.COLUMNS
+WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND COLUMN_NAME = ?`
+	var kind, full string
+	err = q.QueryRowContext(ctx, query, table.schema, table.table, s.key).Scan(&kind, &full)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, fmt.Errorf("%w: %v has no column %s", ErrTable, table, s.key)
+	}
+	if err == nil && kind != "bigint" {
+		return false, fmt.Errorf("%w: %v has the key %s of the type %s, want bigint", ErrTable, table, s.key, full)
+	}
+	return strings.Contains(full, "unsigned"), err
+}
+
+const partitionsQuery = `SELECT COALESCE(PARTITION_NAME, ''), SUBPARTITION_NAME IS NOT NULL, COALESCE(PARTITION_METHOD, ''),
+	COALESCE(PARTITION_EXPRESSION, ''), COALESCE(PARTITION_DESCRIPTION, ''),
+	CAST(COALESCE(TABLE_ROWS, 0) AS SIGNED), CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, 0) AS SIGNED)
+FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY PARTITION_ORDINAL_POSITION`
+
+func (mysql) readParts(ctx context.Context, q querier, s *Set, st *state, unsigned bool) error {
+	rows, err := q.QueryContext(ctx, partitionsQuery, st.table.schema, st.table.table)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var last string // the bound of the last one
+	for rows.Next() {
+		p := part{parent: st.table, lo: noLow}
+		p.schema = st.table.schema
+		var divided bool
+		var method, expression string
+		if err := rows.Scan(&p.table, &divided, &method, &expression, &last, &p.rows, &p.bytes); err != nil {
+			return err
+		}
+		switch {
+		case p.table == "":
+			return fmt.Errorf("%w: %v is not partitioned: see Adopt", ErrTable, st.table)
+		case method != "RANGE" && method != "RANGE COLUMNS", !isKeyMySQL(expression, s.key):
+			return fmt.Errorf("%w: %v is partitioned by %s (%s), want RANGE (%s)", ErrTable, st.table, method, expression, s.key)
+		case divided:
+			return fmt.Errorf("%w: %v has subpartitions", ErrTable, st.table)
+		}
+		if p.hi, err = parseLimit(last, unsigned); err != nil {
+			return fmt.Errorf("the bound of the partition %s: %w", p.table, err)
+		}
+		if n := len(st.parts); n > 0 {
+			p.lo = st.parts[n-1].hi
+		}
+		st.parts = append(st.parts, p)
+	}
+	if n := len(st.parts); n > 0 && last == maxValue && (s.wantDefault || strings.EqualFold(st.parts[n-1].table, s.defaultName())) {
+		st.fallback, st.parts = &st.parts[n-1], st.parts[:n-1]
+	}
+	for i, p := range st.parts {
+		if p.hi == noHigh { // no ID belongs to those after it
+			st.parts = st.parts[:i+1]
+			break
+		}
+	}
+	return rows.Err()
+}
+
+// isKeyMySQL reports whether an expression is the key. MariaDB shows it with other quotes in the mode ANSI_QUOTES.
+func isKeyMySQL(expression, key string) bool {
+	ansi := `"` + strings.ReplaceAll(key, `"`, `""`) + `"`
+	return strings.EqualFold(expression, quoteMySQL(key)) || strings.EqualFold(expression, ansi)
+}
+
+const maxValue = "MAXVALUE"
+
+// parseLimit reads the upper bound of a partition. The servers show the greatest int64 as MAXVALUE, and some bounds above
+// it as negative numbers.
+func parseLimit(text string, unsigned bool) (int64, error) {
+	if text == maxValue {
+		return noHigh, nil
+	}
+	limit, err := strconv.ParseInt(text, 10, 64)
+	if unsigned && (errors.Is(err, strconv.ErrRange) || limit < 0) {
+		return noHigh, nil
+	}
+	return limit, err
+}
+
+const markedQuery = `SELECT TABLE_SCHEMA, TABLE_NAME, CAST(COALESCE(TABLE_ROWS, 0) AS SIGNED),
+	CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, 0) AS SIGNED), TABLE_COMMENT
+FROM information_schema.TABLES
+WHERE TABLE_SCHEMA = ? AND TABLE_TYPE = 'BASE TABLE' AND LOCATE(?, TABLE_COMMENT) > 0 ORDER BY TABLE_NAME`
+
+// readLoose reads the tables with a mark.
+func (mysql) readLoose(ctx context.Context, q querier, st *state) error {
+	rows, err := q.QueryContext(ctx, markedQuery, st.table.schema, markWords)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var p part
+		if err := rows.Scan(&p.schema, &p.table, &p.rows, &p.bytes, &p.comment); err != nil {
+			return err
+		}
+		if p.readMark(st.table) {
+			st.loose = append(st.loose, p)
+		}
+	}
+	return rows.Err()
+}
+
+// usesTables finds the statements of a trigger that use other tables. A word of these in a string is found too.
+var usesTables = regexp.MustCompile(`(?i)\b(INSERT|REPLACE|UPDATE|DELETE|SELECT|TABLE|CALL)\b`)
+
+// readTrigger returns a trigger of the table that uses other tables, on MariaDB, which can't exchange a partition of such a
+// table while it is locked: the statement waits for a lock of its own transaction. Tables that only a function uses, and
+// triggers that the user has no right to see, are not found: there the lock timeout ends the statement.
+func (mysql) readTrigger(ctx context.Context, q querier, table name) (string, error) {
+	const query = `SELECT TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS
+WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE = ? AND VERSION() LIKE '%MariaDB%' ORDER BY TRIGGER_NAME`
+	rows, err := q.QueryContext(ctx, query, table.schema, table.table)
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var trigger, statement string
+		if err := rows.Scan(&trigger, &statement); err != nil {
+			return "", err
+		}
+		if usesTables.MatchString(statement) {
+			return trigger, nil
+		}
+	}
+	return "", rows.Err()
+}
+
+// matchTwins finds the tables that are marked and whose partition exists: an earlier call was interrupted before it
+// dropped the partition, or before it exchanged the two.
+func (e mysql) matchTwins(ctx context.Context, q querier, s *Set, st *state) error {
+	var loose []part
+	for _, l := range st.loose {
+		p := st.partOf(l)
+		if p == nil {
+			loose = append(loose, l)
+			continue
+		}
+		_, has, err := e.nth(ctx, q, s, l, noLow, noHigh, 0)
+		if err != nil {
+			return err
+		}
+		_, rest, err := e.nth(ctx, q, s, *p, noLow, noHigh, 0)
+		if err != nil {
+			return err
+		}
+		p.twin, p.moved, p.split = l.table, has, has && rest
+	}
+	st.loose = loose
+	return nil
+}
+
+// partOf returns the partition that a marked table was made for. Its lower bound may have changed since.
+func (st *state) partOf(loose part) *part {
+	for i, p := range st.parts {
+		if p.hi == loose.hi && twinOf(st.table, p.table) == loose.table {
+			return &st.parts[i]
+		}
+	}
+	return nil
+}
+
+// twinOf returns the name of the table that gets the rows of a partition. Names of partitions are unique in their table.
+func twinOf(table name, partition string) string {
+	if strings.HasPrefix(partition, table.table+"_") {
+		return partition
+	}
+	return table.table + "_" + partition
+}

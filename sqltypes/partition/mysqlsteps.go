@@ -1,0 +1,286 @@
+package partition
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// A partition leaves its table in these statements, each of which commits by itself, so a call can end after any of them:
+//
+//	DROP TABLE IF EXISTS temporary; CREATE TABLE temporary LIKE t
+//	ALTER TABLE temporary COMMENT mark, RENAME TO twin REMOVE PARTITIONING
+//	LOCK TABLES t, twin; ALTER TABLE t EXCHANGE PARTITION p WITH TABLE twin; ALTER TABLE t DROP PARTITION p; UNLOCK TABLES
+//
+// Until the partition is dropped the two are twins: inspect finds out which of them has the rows. The locks prevent that a
+// row comes to the partition after the exchange.
+
+func (e mysql) statements(s *Set, st *state, step Step) []string {
+	p, loose := st.find(step)
+	switch step.Action {
+	case ActionCreate:
+		return []string{e.create(st, step.Partition, step.Lo.Int64(), step.Hi.Int64())}
+	case ActionDrop:
+		if loose {
+			return []string{"DROP TABLE " + tableMySQL(p.name)}
+		}
+		return []string{e.drop(p)}
+	case ActionRename:
+		if loose {
+			return []string{e.release(s, st, p)}
+		}
+		return append(e.detach(st, p), e.release(s, st, e.twin(p)))
+	case ActionDetach:
+		return e.detach(st, p)
+	case ActionArchive:
+		return []string{e.comment(st, p, p.marked(st.table, true))}
+	}
+	return nil
+}
+
+// create returns the statement that adds a partition at the end. The default partition is split: its rows are copied.
+func (mysql) create(st *state, partition string, lo, hi int64) string {
+	table, added := tableMySQL(st.table), "PARTITION "+quoteMySQL(partition)+" VALUES LESS THAN (%v)"
+	switch {
+	case lo == 0 && hi == 0:
+		return fmt.Sprintf("ALTER TABLE %s ADD PARTITION ("+added+")", table, maxValue)
+	case st.fallback == nil:
+		return fmt.Sprintf("ALTER TABLE %s ADD PARTITION ("+added+")", table, hi)
+	}
+	last := quoteMySQL(st.fallback.table)
+	return fmt.Sprintf("ALTER TABLE %s REORGANIZE PARTITION %s INTO ("+added+", PARTITION %s VALUES LESS THAN (%s))",
+		table, last, hi, last, maxValue)
+}
+
+func (mysql) drop(p part) string {
+	return fmt.Sprintf("ALTER TABLE %s DROP PARTITION %s", tableMySQL(p.parent), quoteMySQL(p.table))
+}
+
+// detach returns the statements that are left to do until only the twin exists.
+func (e mysql) detach(st *state, p part) (statements []string) {
+	twin := e.twin(p)
+	if p.twin == "" {
+		made := name{p.schema, temporary(p)} // the one of an interrupted call may have other columns
+		statements = append(statements, "DROP TABLE IF EXISTS "+tableMySQL(made),
+			fmt.Sprintf("CREATE TABLE %s LIKE %s", tableMySQL(made), tableMySQL(st.table)),
+			fmt.Sprintf("ALTER TABLE %s COMMENT = %s, RENAME TO %s REMOVE PARTITIONING", tableMySQL(made),
+				textMySQL(twin.comment, st.plain), tableMySQL(twin.name)))
+	}
+	statements = append(statements, lockTables(st.table, twin.name))
+	if !p.moved {
+		statements = append(statements, fmt.Sprintf("ALTER TABLE %s"+exchange+"%s WITH TABLE %s", tableMySQL(st.table),
+			quoteMySQL(p.table), tableMySQL(twin.name)))
+	}
+	return append(statements, e.drop(p), unlockTables)
+}
+
+const (
+	exchange     = " EXCHANGE PARTITION "
+	unlockTables = "UNLOCK TABLES"
+)
+
+func lockTables(tables ...name) string {
+	var locks []string
+	for _, table := range tables {
+		locks = append(locks, tableMySQL(table)+" WRITE")
+	}
+	return "LOCK TABLES " + strings.Join(locks, ", ")
+}
+
+// twin returns the table that gets the rows of a partition, with its mark.
+func (mysql) twin(p part) part {
+	twin := part{name: name{p.schema, twinOf(p.parent, p.table)}, lo: p.lo, hi: p.hi}
+	twin.comment = p.marked(p.parent, false)
+	return twin
+}
+
+// temporary returns a name that nobody else uses: an empty table has it until it is marked.
+func temporary(p part) string {
+	sum := sha256.Sum256([]byte(p.parent.table + "\x00" + p.table))
+	return fmt.Sprintf("sqlflake_partition_%x", sum[:12])
+}
+
+// release returns the statement that gives a detached table its name of Keep, and removes the mark.
+func (e mysql) release(s *Set, st *state, p part) string {
+	statement := e.comment(st, p, p.unmarked())
+	if kept := s.keptName(p); kept != p.name {
+		statement += ", RENAME TO " + tableMySQL(kept)
+	}
+	return statement
+}
+
+func (mysql) comment(st *state, p part, text string) string {
+	return fmt.Sprintf("ALTER TABLE %s COMMENT = %s", tableMySQL(p.name), textMySQL(text, st.plain))
+}
+
+func (e mysql) execute(ctx context.Context, q querier, s *Set, st *state, step Step) error {
+	p, loose := st.find(step)
+	statements := e.statements(s, st, step)
+	switch {
+	case loose && step.Action == ActionArchive:
+		return nil // see finish
+	case loose && step.Action == ActionRename:
+		if err := e.checkFree(ctx, q, p, s.keptName(p)); err != nil {
+			return err
+		}
+	case loose, step.Action == ActionCreate:
+	case step.Action == ActionDrop:
+		// Without the lock a row below the floor could come before the partition is dropped.
+		statements = append([]string{lockTables(st.table)}, append(statements, unlockTables)...)
+	default:
+		if err := e.checkTwin(ctx, q, s, p); err != nil {
+			return err
+		}
+	}
+	return e.run(ctx, q, s, p, step, statements)
+}
+
+// run executes statements, and calls recheck after LOCK TABLES, and dropTwin if EXCHANGE PARTITION fails.
+func (e mysql) run(ctx context.Context, q querier, s *Set, p part, step Step, statements []string) (err error) {
+	defer func() {
+		if err != nil { // or the locks were kept with the connection
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+			defer cancel()
+			_, unlockErr := q.ExecContext(ctx, unlockTables)
+			err = errors.Join(err, unlockErr)
+		}
+	}()
+	for _, statement := range statements {
+		if _, err := q.ExecContext(ctx, statement); err != nil {
+			err = fmt.Errorf("%s: %w", statement, err)
+			if strings.Contains(statement, exchange) {
+				err = e.dropTwin(ctx, q, s, p, err)
+			}
+			return err
+		}
+		if strings.HasPrefix(statement, "LOCK TABLES") {
+			if err := e.recheck(ctx, q, s, p, step); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// notInstant is ER_PARTITION_EXCHANGE_DIFFERENT_OPTION about columns added or dropped with ALGORITHM = INSTANT, of MySQL.
+var notInstant = regexp.MustCompile(`\b(Error|ERROR) 1731\b.*INSTANT`)
+
+// dropTwin drops the twin after an EXCHANGE PARTITION that failed with cause, while both tables are locked and if the twin
+// has no rows. It returns errBusy if an earlier call made the twin: a new one may do, since the table may have been altered
+// in between. A statement that got no lock may have given up the other locks, and its twin can be used again.
+func (e mysql) dropTwin(ctx context.Context, q querier, s *Set, p part, cause error) error {
+	if e.refused(cause) {
+		return cause
+	}
+	twin := e.twin(p)
+	_, found, err := e.nth(ctx, q, s, twin, noLow, noHigh, 0)
+	if err == nil && !found {
+		_, err = q.ExecContext(ctx, "DROP TABLE "+tableMySQL(twin.name))
+	}
+	switch {
+	case err != nil:
+		return errors.Join(cause, err)
+	case p.twin != "" && !found:
+		return errBusy
+	case notInstant.MatchString(cause.Error()):
+		return fmt.Errorf("%w: ALTER TABLE %s FORCE makes it possible again, and copies the table", cause, tableMySQL(p.parent))
+	}
+	return cause
+}
+
+// recheck returns errBusy if a row came since the plan was made that prevents the step: one below its floor, or to the one
+// of the twins that was empty.
+func (e mysql) recheck(ctx context.Context, q querier, s *Set, p part, step Step) error {
+	limit := step.floor
+	if step.Action != ActionDrop {
+		if p.moved {
+			limit = noHigh
+		} else if _, found, err := e.nth(ctx, q, s, e.twin(p), noLow, noHigh, 0); err != nil {
+			return err
+		} else if found {
+			return errBusy
+		}
+	}
+	if limit == noLow {
+		return nil
+	}
+	_, found, err := e.nth(ctx, q, s, p, noLow, limit, 0)
+	if err == nil && found {
+		return errBusy
+	}
+	return err
+}
+
+// checkTwin checks, before anything is changed, what would stop the steps to a detached table in between.
+func (e mysql) checkTwin(ctx context.Context, q querier, s *Set, p part) error {
+	const maxComment = 2048
+	twin := e.twin(p)
+	if n := utf8.RuneCountInString(twin.comment); n > maxComment {
+		return fmt.Errorf("the comment of %v has no room for the line that marks detached tables: %d characters, more than %d",
+			p.parent, n, maxComment)
+	}
+	if err := s.checkNew(twin.table); err != nil {
+		return err
+	}
+	if p.twin == "" {
+		if err := e.checkFree(ctx, q, p, twin.name); err != nil {
+			return err
+		}
+	}
+	if s.rename == nil {
+		return nil
+	}
+	return e.checkFree(ctx, q, twin, s.keptName(twin))
+}
+
+// checkFree returns an error if a table has the name, unless it is the table p.
+func (mysql) checkFree(ctx context.Context, q querier, p part, wanted name) error {
+	if wanted == p.name && p.parent.table == "" {
+		return nil
+	}
+	var found int
+	const query = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?"
+	if err := q.QueryRowContext(ctx, query, wanted.schema, wanted.table).Scan(&found); err != nil {
+		return err
+	}
+	if found > 0 {
+		return fmt.Errorf("%w: there is another table %v", ErrName, wanted)
+	}
+	return nil
+}
+
+func (e mysql) finish(ctx context.Context, db *sql.DB, s *Set, st *state, step Step) error {
+	p, _ := st.find(step)
+	return e.session(ctx, db, s, archiveLock, func(conn *sql.Conn) error {
+		const query = "SELECT TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?"
+		err := conn.QueryRowContext(ctx, query, p.schema, p.table).Scan(&p.comment)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil || !p.readMark(st.table) || p.archived {
+			return err
+		}
+		if err := s.archive(ctx, tableMySQL(p.name)); err != nil {
+			return fmt.Errorf("the callback of Archive: %w", err)
+		}
+		return e.run(ctx, conn, s, p, step, e.statements(s, st, step))
+	})
+}
+
+// move splits the default partition. The server copies its rows, in one statement, and those that use the table see all of
+// them before it and after it.
+func (e mysql) move(ctx context.Context, q querier, _ *Set, st *state, table string, lo, hi int64) (moved int64, err error) {
+	statement := e.create(st, table, lo, hi)
+	if _, err := q.ExecContext(ctx, statement); err != nil {
+		return 0, fmt.Errorf("%s: %w", statement, err)
+	}
+	query := fmt.Sprintf("SELECT COUNT(*) FROM %s PARTITION (%s)", tableMySQL(st.table), quoteMySQL(table))
+	err = q.QueryRowContext(ctx, query).Scan(&moved)
+	return moved, err
+}

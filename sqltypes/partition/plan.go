@@ -1,0 +1,158 @@
+package partition
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// Plan is what there is and what Maintain would do.
+type Plan struct {
+	Table      string    // schema.table
+	Now        time.Time // by the clock of the database, in the zone of the Set
+	Partitions []Partition
+	Steps      []Step    // in their order
+	Problems   []Problem // what Maintain does not do
+}
+
+// Partition is a partition that there is: the rows with Lo <= key && key < Hi.
+type Partition struct {
+	Name    string
+	Lo, Hi  snowflake.ID // the least and the greatest int64 stand for no bound
+	Default bool         // rows that belong to no other one; Lo and Hi are 0
+	Rows    int64        // as the database estimates
+	Bytes   int64        // with indexes, as the database estimates
+}
+
+// Action is the kind of a Step.
+type Action string
+
+// The actions of a Step.
+const (
+	ActionCreate  Action = "create"  // a partition
+	ActionDetach  Action = "detach"  // a partition, which becomes a table
+	ActionDrop    Action = "drop"    // a partition or a detached table, with its rows
+	ActionRename  Action = "rename"  // a partition or a detached table: see Keep
+	ActionArchive Action = "archive" // a detached table: see Archive
+	ActionAlter   Action = "alter"   // the table, see Adopt, or the comment of a partition
+	ActionRewrite Action = "rewrite" // the table, which copies all its rows: see Adopt
+)
+
+// Step is one change.
+type Step struct {
+	Action    Action
+	Partition string       // its name; empty for the table
+	Lo, Hi    snowflake.ID // as of Partition
+	From, To  time.Time    // the times of Lo and Hi, in the zone of the Set
+	Rows      int64        // that it drops, detaches or rewrites, as the database estimates
+	Bytes     int64
+	Why       string
+	SQL       []string // the statements
+	finish    bool     // a part of it runs outside of the lock
+	floor     int64    // rows with smaller keys prevent a drop
+}
+
+// Problem is something that prevents a step and that somebody has to decide about. It is an error that matches
+// [ErrBlocked], and snowflake.ErrTimeExhausted if the layout ends before the last partition ahead.
+type Problem struct {
+	Partition string // empty for the table
+	Text      string
+	cause     error
+}
+
+// Error returns the partition and the text.
+func (p Problem) Error() string {
+	if p.Partition == "" {
+		return fmt.Sprintf("%v: %s", ErrBlocked, p.Text)
+	}
+	return fmt.Sprintf("%v: %s: %s", ErrBlocked, p.Partition, p.Text)
+}
+
+// Is reports whether target is ErrBlocked or the cause.
+func (p Problem) Is(target error) bool {
+	return target == ErrBlocked || target != nil && target == p.cause
+}
+
+// String returns the plan for people: the steps as a table, and the problems. Times are in the zone of Now, and days are
+// those of that zone. Rows and sizes are what the database estimates.
+func (p *Plan) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s, %s, times in %v\n", p.Table, count(len(p.Partitions), "partition"), count(len(p.Steps), "step"), p.Now.Location())
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	if len(p.Steps) > 0 {
+		fmt.Fprintln(w, "ACTION\tPARTITION\tFROM\tTO\tROWS\tSIZE\tREASON")
+	}
+	for _, s := range p.Steps {
+		rows, bytes := "-", "-"
+		if s.Action != ActionCreate && s.Action != ActionAlter {
+			rows, bytes = "~"+scaled(s.Rows, "", " k", " M", " G"), scaled(s.Bytes, " B", " kB", " MB", " GB", " TB")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Action, s.Partition,
+			p.bound(s, s.Lo, s.From), p.bound(s, s.Hi, s.To), rows, bytes, s.Why)
+	}
+	_ = w.Flush() // a strings.Builder returns no error
+	for _, problem := range p.Problems {
+		b.WriteString("problem: ")
+		if problem.Partition != "" {
+			b.WriteString(problem.Partition + ": ")
+		}
+		b.WriteString(problem.Text + "\n")
+	}
+	return b.String()
+}
+
+// bound returns the time of a step's bound, or "-" if it has none.
+func (p *Plan) bound(s Step, id snowflake.ID, t time.Time) string {
+	if id == noLow || id == noHigh || s.Lo == 0 && s.Hi == 0 {
+		return "-"
+	}
+	return timeText(t.In(p.Now.Location()))
+}
+
+// timeText returns the date, and the time of day unless it is midnight.
+func timeText(t time.Time) string {
+	form := time.DateOnly
+	switch {
+	case t.Second() != 0 || t.Nanosecond() != 0:
+		form = "2006-01-02 15:04:05.999999999"
+	case t.Hour() != 0 || t.Minute() != 0:
+		form = "2006-01-02 15:04"
+	}
+	return t.Format(form)
+}
+
+// count returns a number with its noun.
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// scaled returns a number with two or three digits, in a unit that is 1000 times the one before.
+func scaled(n int64, units ...string) string {
+	value, unit := float64(n), 0
+	for value >= 999.5 && unit < len(units)-1 {
+		value, unit = value/1000, unit+1
+	}
+	if unit > 0 && value < 9.95 {
+		return fmt.Sprintf("%.1f%s", value, units[unit])
+	}
+	return fmt.Sprintf("%.0f%s", value, units[unit])
+}
+
+// Script returns the statements of all steps in their order, for people and for psql or mysql. What a step really does
+// also depends on the state of the table when it is executed.
+func (p *Plan) Script() string {
+	var b strings.Builder
+	for _, s := range p.Steps {
+		fmt.Fprintf(&b, "-- %s %s: %s\n", s.Action, s.Partition, s.Why)
+		for _, statement := range s.SQL {
+			b.WriteString(statement + ";\n")
+		}
+	}
+	return b.String()
+}

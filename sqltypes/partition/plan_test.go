@@ -1,0 +1,57 @@
+package partition
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+)
+
+func TestPlanAsText(t *testing.T) {
+	s := mustSet(t, Month, WithAhead(1), WithRetain(1))
+	c := &catalog{state: state{table: name{"public", "t"}}, taken: []string{"t_2026_06"}}
+	c.add(s, "old", "2026-02", "2026-03")
+	c.parts[0].rows, c.parts[0].bytes = 1_234_567, 339_900_000
+	got := fmt.Sprint(c.plan(t, s, date("2026-05-15")))
+	const text = `public.t: 1 partition, 2 steps, times in UTC
+ACTION  PARTITION  FROM        TO          ROWS    SIZE    REASON
+create  t_2026_05  2026-05-01  2026-06-01  -       -       current month
+drop    old        2026-02-01  2026-03-01  ~1.2 M  340 MB  beyond the retention of 1 month
+problem: t_2026_06: a table of this name exists and is no partition: rename it, or set other names
+`
+	if got != text {
+		t.Errorf("%s\nwant:\n%s", got, text)
+	}
+}
+
+func TestTimesOfPlansAreInTheZoneOfTheSet(t *testing.T) {
+	days := newSet(t, sqllease.Postgres, Day, WithAhead(1), WithZone(zone(t, "Asia/Kolkata")))
+	parts := newSet(t, sqllease.MySQL, Unit(90*time.Minute), WithAhead(1), WithRetain(2))
+	c := &catalog{}
+	c.add(parts, "old", "2026-05-01", "2026-05-15 00:00:00.5")
+	for _, test := range []struct {
+		plan *Plan
+		want string
+	}{
+		{(&catalog{}).plan(t, days, date("2026-05-15 12:00")), "t_2026_05_15  2026-05-15  2026-05-16  -     -     current day"},
+		{(&catalog{}).plan(t, days, date("2026-05-15 12:00")), "times in Asia/Kolkata"},
+		{c.plan(t, parts, date("2026-05-15 12:00")), "2026-05-15 12:00       2026-05-15 13:30"},
+		{c.plan(t, parts, date("2026-05-15 12:00")), "drop    old                2026-05-01             2026-05-15 00:00:00.5  ~0    0 B   beyond the retention of 2 periods of 1h30m0s"},
+	} {
+		if got := test.plan.String(); !strings.Contains(got, test.want) {
+			t.Errorf("%s\nwant: %s", got, test.want)
+		}
+	}
+}
+
+func TestNumbersAreScaled(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0 B", 999: "999 B", 1000: "1.0 kB", 9949: "9.9 kB", 9950: "10 kB", 999_499: "999 kB", 999_500: "1.0 MB", 12_345_678_901: "12346 MB",
+	} {
+		if got := scaled(n, " B", " kB", " MB"); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package partition
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+)
+
+// TestPlansLeadToPartitionsForAllThatIsRetained goes through a year in steps of odd length.
+func TestPlansLeadToPartitionsForAllThatIsRetained(t *testing.T) {
+	for _, unit := range []Unit{Day, Week, Month, Unit(240 * time.Hour)} {
+		options := []Option{WithRetain(4), WithAhead(2), WithGrace(30 * time.Hour)}
+		if unit.calendar() {
+			options = append(options, WithZone(zone(t, "America/Havana")))
+		}
+		both(t, unit, options, func(t *testing.T, s *Set) {
+			c := &catalog{state: state{table: s.table}}
+			for now := date("2026-01-15"); now.Before(date("2027-02")); now = now.Add(17 * time.Hour) {
+				before := slices.Clone(c.parts)
+				c.apply(s, c.plan(t, s, now))
+				if again := c.plan(t, s, now); len(again.Steps)+len(again.Problems) > 0 {
+					t.Fatalf("at %v: a second plan has %v, %v", now, again.Steps, again.Problems)
+				}
+				last := s.period(now)
+				for range 2 {
+					last = s.next(last)
+				}
+				oldest := s.period(now.Add(-30 * time.Hour))
+				for range 4 {
+					oldest = s.previous(oldest)
+				}
+				if got := c.parts[len(c.parts)-1]; got.hi != last.hi {
+					t.Fatalf("at %v: the last partition is %+v, want the end of %v", now, got, last)
+				}
+				for i, p := range c.parts {
+					if i > 0 && p.lo != c.parts[i-1].hi {
+						t.Fatalf("at %v: %+v does not follow %+v", now, p, c.parts[i-1])
+					}
+					if p.hi <= oldest.lo {
+						t.Fatalf("at %v: %+v is beyond the retention", now, p)
+					}
+				}
+				for _, p := range before {
+					kept := slices.ContainsFunc(c.parts, func(q part) bool { return p.name == q.name })
+					if !kept && p.hi > oldest.lo {
+						t.Fatalf("at %v: %+v is dropped, and retained is what is from %v on", now, p, oldest.from)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestBoundsDecideAndNotNames(t *testing.T) {
+	both(t, Month, []Option{WithRetain(1), WithAhead(1)}, func(t *testing.T, s *Set) {
+		c := &catalog{}
+		c.add(s, "t_2026_05", "2026-01", "2026-02")
+		c.add(s, "t_2020_01", "2026-02", "2026-04")
+		want(t, c.plan(t, s, date("2026-04-15")), "create t_2026_04, create t_2026_05_2, drop t_2026_05")
+	})
+}
+
+func TestPlanOfAnotherUnitOrZoneGoesOnAtTheBoundsThereAre(t *testing.T) {
+	days := newSet(t, sqllease.Postgres, Day, WithAhead(3))
+	months := newSet(t, sqllease.Postgres, Month, WithAhead(1))
+	c := &catalog{}
+	c.apply(days, c.plan(t, days, date("2026-01-29 12:00")))
+	if got, want := tables(c.parts), "t_2026_01_29 t_2026_01_30 t_2026_01_31 t_2026_02_01"; got != want {
+		t.Fatalf("%s, want %s", got, want)
+	}
+	plan := c.plan(t, months, date("2026-01-29 13:00"))
+	want(t, plan, "create t_2026_01, create t_2026_02") // before the days, and after them
+	c.apply(months, plan)
+	plan = c.plan(t, days, date("2026-02-27 12:00"))
+	want(t, plan, "create t_2026_03_01, create t_2026_03_02")
+	c.apply(days, plan)
+
+	tokyo := newSet(t, sqllease.Postgres, Day, WithZone(zone(t, "Asia/Tokyo")), WithAhead(4))
+	plan = c.plan(t, tokyo, date("2026-02-27 12:00"))
+	want(t, plan, "create t_2026_03_03") // of 15 hours: a partition of UTC has the rest
+	c.apply(tokyo, plan)
+	for i, p := range c.parts[1:] {
+		if p.lo != c.parts[i].hi {
+			t.Errorf("%+v does not follow %+v", p, c.parts[i])
+		}
+	}
+}
+
+func tables(parts []part) string {
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.table)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestGapsThatWereMadeByHandAreFilled(t *testing.T) {
+	s := newSet(t, sqllease.Postgres, Month, WithAhead(1))
+	c := &catalog{}
+	c.add(s, "a", "2026-01", "2026-01-05")
+	c.add(s, "b", "2026-01-05", "2026-01-07")
+	c.add(s, "c", "2026-01-10", "2026-01-11")
+	c.add(s, "d", "2026-02-03", "2026-03-04")
+	c.add(s, "t_2026_01", "2027-02", "2027-03")
+	plan := c.plan(t, s, date("2026-01-15"))
+	want(t, plan, "create t_2026_01_2, create t_2026_01_3, create t_2026_02")
+	for i, bounds := range [][2]string{{"2026-01-07", "2026-01-10"}, {"2026-01-11", "2026-02"}, {"2026-02", "2026-02-03"}} {
+		if step := plan.Steps[i]; step.Lo.Int64() != s.first(bounds[0]) || step.Hi.Int64() != s.first(bounds[1]) ||
+			!step.From.Equal(date(bounds[0])) || !step.To.Equal(date(bounds[1])) {
+			t.Errorf("step %d: %+v, want %v", i, step, bounds)
+		}
+	}
+	// Nobody writes to January in March any more. On MySQL there are no gaps.
+	want(t, c.plan(t, s, date("2026-03-15")), "create t_2026_03, create t_2026_04")
+	my := newSet(t, sqllease.MySQL, Month, WithAhead(1))
+	c = &catalog{}
+	c.add(my, "a", "", "2026-01-05")
+	plan = c.plan(t, my, date("2026-03-15"))
+	want(t, plan, "create t_2026_03, create t_2026_04")
+	if got := plan.Steps[0].Lo.Int64(); got != s.first("2026-01-05") {
+		t.Errorf("the partition after the gap begins with %d, want the end of the one before", got)
+	}
+}
+
+func TestStartMakesPartitionsForOldIDs(t *testing.T) {
+	both(t, Month, []Option{WithAhead(1), WithStart(date("2025-11-20"))}, func(t *testing.T, s *Set) {
+		want(t, (&catalog{}).plan(t, s, date("2026-01-15")), "create t_2025_11, create t_2025_12, create t_2026_01, create t_2026_02")
+	})
+	both(t, Month, []Option{WithAhead(1), WithStart(date("1970")), WithRetain(1)}, func(t *testing.T, s *Set) {
+		want(t, (&catalog{}).plan(t, s, date("2026-01-01 00:30")), "create t_2025_11, create t_2025_12, create t_2026_01, create t_2026_02")
+	})
+	both(t, Hour, []Option{WithStart(date("2025-01-01"))}, func(t *testing.T, s *Set) {
+		_, err := makePlan(s, &state{now: date("2026-05-01")}, date("2026-05-01"), probe{
+			taken: func(string) (bool, error) { return false, nil },
+		})
+		if !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), "10000 partitions from 2025-01-01") {
+			t.Errorf("%v, want %v", err, ErrOption)
+		}
+	})
+}
+
+func TestRowsInTheDefaultPartitionPreventThePartitionOfTheirTime(t *testing.T) {
+	options := []Option{WithAhead(2), WithDefault()}
+	both(t, Month, options, func(t *testing.T, s *Set) {
+		c := &catalog{}
+		c.apply(s, c.plan(t, s, date("2026-01-15")))
+		if c.fallback == nil || c.fallback.table != "t_default" {
+			t.Fatalf("the default partition is %+v", c.fallback)
+		}
+		want(t, c.plan(t, s, date("2026-01-15")), "")
+		c.keys = []int64{s.first("2026-04-20")}
+		later := c.plan(t, s, date("2026-03-15"))
+		if s.dialect == sqllease.Postgres {
+			want(t, later, "create t_2026_05", "t_2026_04: the default partition t_default has rows of its time: MoveDefault")
+		} else { // each new one would copy all of its rows
+			want(t, later, "", "t_default: it has rows, which the server would copy")
+			return
+		}
+		c.keys = []int64{s.first("2026-06"), s.first("2026-04") - 1}
+		want(t, c.plan(t, s, date("2026-03-15")), "create t_2026_04, create t_2026_05")
+	})
+	t.Run("that has the name of another", func(t *testing.T) {
+		s := newSet(t, sqllease.MySQL, Month, WithAhead(1))
+		c := &catalog{}
+		c.fallback = &part{name: name{"", "t_2026_02"}, lo: noLow, hi: noHigh}
+		want(t, c.plan(t, s, date("2026-01-15")), "create t_2026_01, create t_2026_02_2")
+	})
+}
+
+func TestPartitionWithoutUpperBoundIsReported(t *testing.T) {
+	both(t, Month, []Option{WithRetain(1)}, func(t *testing.T, s *Set) {
+		c := &catalog{}
+		c.add(s, "all", "", "")
+		want(t, c.plan(t, s, date("2026-06-15")), "", "all: it has no upper bound")
+	})
+}
+
+func TestEndOfTheLayout(t *testing.T) {
+	end := snowflake.Default().End() // in September 2094
+	both(t, Month, []Option{WithAhead(2), WithRetain(2)}, func(t *testing.T, s *Set) {
+		c := &catalog{}
+		c.add(s, "old", "2094-03", "2094-04")
+		c.add(s, "rest", "2094-04", "2094-08")
+		for _, now := range []string{"2094-07-05", "2094-08-15", "2095-01-15"} {
+			plan := c.plan(t, s, date(now))
+			switch now {
+			case "2094-07-05": // all that can be done is done
+				want(t, plan, "create t_2094_08, create t_2094_09, drop old", "2094-09-07")
+			case "2095-01-15":
+				want(t, plan, "", "2094-09-07", "no row is younger than the retention") // and none can come
+			default:
+				want(t, plan, "", "2094-09-07")
+			}
+			if !errors.Is(plan.Problems[0], snowflake.ErrTimeExhausted) {
+				t.Errorf("%v does not match %v", plan.Problems[0], snowflake.ErrTimeExhausted)
+			}
+			c.apply(s, plan)
+		}
+		if last := c.parts[len(c.parts)-1]; last.hi < s.layoutLast() {
+			t.Errorf("the last partition is %+v, the layout ends at %v", last, end)
+		}
+	})
+}
+
+func (s *Set) layoutLast() int64 {
+	id, err := s.layout.MaxAt(s.layout.End().Add(-1))
+	if err != nil {
+		panic(err)
+	}
+	return id.Int64()
+}
+
+func TestClocksBeforeTheEpochAreAnError(t *testing.T) {
+	s := mustSet(t, Month, WithAhead(1))
+	c := &catalog{state: state{now: date("2024-12-31 23:59:59")}}
+	if _, err := makePlan(s, &c.state, date("1970"), c.probe()); !errors.Is(err, snowflake.ErrBeforeEpoch) {
+		t.Errorf("%v, want %v", err, snowflake.ErrBeforeEpoch)
+	}
+	c.now = date("2025-02-15") // the other clock shows 1970: more is created, and nothing dropped
+	plan, err := makePlan(s, &c.state, date("1970"), c.probe())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, plan, "create t_2025_01, create t_2025_02, create t_2025_03")
+}
+
+func TestNamesThatOthersHave(t *testing.T) {
+	c := &catalog{taken: []string{"t_2026_02", "t_default"}}
+	want(t, c.plan(t, mustSet(t, Month, WithAhead(1), WithDefault()), date("2026-01-15")), "create t_2026_01",
+		"t_2026_02: a table of this name", "t_default: a table of this name")
+	bad := mustSet(t, Month, WithNames(func(at time.Time) string { return strings.Repeat("x", int(at.Month())*16) }))
+	_, err := makePlan(bad, &state{now: date("2026-03-15")}, date("2026-03-15"), c.probe())
+	if !errors.Is(err, ErrName) {
+		t.Errorf("%v, want %v", err, ErrName)
+	}
+	same := mustSet(t, Month, WithAhead(1), WithNames(func(time.Time) string { return "p" }))
+	want(t, c.plan(t, same, date("2026-01-15")), "create p, create p_2")
+}

@@ -1,0 +1,194 @@
+package partition
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// postgres is the engine of PostgreSQL 14 and later.
+type postgres struct{}
+
+func (postgres) maxName() int { return 63 }
+
+// The advisory locks of a table: of a process that changes its partitions, and of one that archives a detached table,
+// which may take hours.
+const (
+	changeLock  = "change"
+	archiveLock = "archive"
+)
+
+// advisoryKey is the SQL of the key of an advisory lock. It depends on the name instead of the OID, so that it outlasts
+// a table that is replaced by another one.
+const advisoryKey = `hashtextextended('sqlflake/partition ' || $3::text || ' ' || quote_ident(n.nspname) || '.' || quote_ident(c.relname), 0)`
+
+// tableByName selects the table: $1 is its name, $2 its schema or empty.
+const tableByName = ` FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = $1::text AND CASE WHEN $2::text = '' THEN pg_table_is_visible(c.oid) ELSE n.nspname = $2::text END`
+
+// abandoned is how long the server lets a transaction of alone be idle. It is never idle while its process lives: the
+// server ends the transaction of a process that it can't reach any more.
+const abandoned = "5s"
+
+func (e postgres) alone(ctx context.Context, db *sql.DB, s *Set, f func(querier) error) error {
+	return e.transaction(ctx, db, s, sql.TxOptions{}, func(tx *sql.Tx) error {
+		ok, err := e.tryLock(ctx, tx, s, "pg_try_advisory_xact_lock", changeLock)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			return errBusy
+		}
+		return f(tx)
+	})
+}
+
+func (e postgres) look(ctx context.Context, db *sql.DB, s *Set, f func(querier) error) error {
+	return e.transaction(ctx, db, s, sql.TxOptions{ReadOnly: true}, func(tx *sql.Tx) error { return f(tx) })
+}
+
+// beginner is a sql.DB or a sql.Conn.
+type beginner interface {
+	BeginTx(ctx context.Context, options *sql.TxOptions) (*sql.Tx, error)
+}
+
+// transaction calls f in a transaction. Its isolation level has to show what others have committed before the lock.
+// Without row_security a policy would hide rows from the owner (FORCE ROW LEVEL SECURITY), so it is an error then.
+func (postgres) transaction(ctx context.Context, db beginner, s *Set, options sql.TxOptions, f func(*sql.Tx) error) error {
+	options.Isolation = sql.LevelReadCommitted
+	tx, err := db.BeginTx(ctx, &options)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // an error after Commit, or of a connection that is closed anyway
+	const settings = `SELECT set_config('lock_timeout', $1::text, true), set_config('row_security', 'off', true), set_config('jit', 'off', true),
+set_config('idle_in_transaction_session_timeout', $2::text, true)`
+	if _, err := tx.ExecContext(ctx, settings, milliseconds(s.lockTimeout), abandoned); err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// tryLock takes an advisory lock, without a wait. For a table that does not exist it reports that it has the lock.
+func (postgres) tryLock(ctx context.Context, q querier, s *Set, function, lock string) (ok bool, err error) {
+	query := "SELECT " + function + "(" + advisoryKey + ")" + tableByName
+	err = q.QueryRowContext(ctx, query, s.table.table, s.table.schema, lock).Scan(&ok)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil
+	}
+	return ok, err
+}
+
+// session calls f on a connection that holds an advisory lock until f returns, outside of a transaction. It unlocks the
+// same key, whatever the name of the table is then.
+func (e postgres) session(ctx context.Context, db *sql.DB, s *Set, lock string, f func(*sql.Conn) error) (err error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := conn.Close(); !errors.Is(closeErr, sql.ErrConnDone) { // which the caller knows already
+			err = errors.Join(err, closeErr)
+		}
+	}()
+	const query = `SELECT pg_try_advisory_lock(` + advisoryKey + `), ` + advisoryKey + `,
+	current_setting('lock_timeout'), current_setting('idle_session_timeout')` + tableByName
+	var locked bool
+	var key int64
+	var lockTimeout, idleTimeout string
+	err = conn.QueryRowContext(ctx, query, s.table.table, s.table.schema, lock).Scan(&locked, &key, &lockTimeout, &idleTimeout)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return errChanging
+	case err != nil:
+		return err
+	case !locked:
+		return errBusy
+	}
+	const settings = "SELECT set_config('lock_timeout', $1::text, false), set_config('idle_session_timeout', $2::text, false)"
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		_, resetErr := conn.ExecContext(ctx, settings, lockTimeout, idleTimeout)
+		unlocked := false
+		if resetErr == nil {
+			resetErr = conn.QueryRowContext(ctx, "SELECT pg_advisory_unlock($1::int8)", key).Scan(&unlocked)
+		}
+		if unlocked {
+			return
+		}
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // the end of the connection resets and unlocks all
+		if resetErr == nil {
+			err = errors.Join(err, errors.New("the session does not have its advisory lock any more: is there a pool that "+
+				"gives connections to transactions, such as PgBouncer?"))
+		}
+	}()
+	// f may take hours between two statements.
+	if _, err := conn.ExecContext(ctx, settings, milliseconds(s.lockTimeout), "0"); err != nil {
+		return err
+	}
+	return f(conn)
+}
+
+func (postgres) limit(timeout time.Duration) time.Duration { return timeout }
+
+func milliseconds(d time.Duration) string {
+	return fmt.Sprintf("%dms", (d+time.Millisecond-1)/time.Millisecond) // 0 would be no limit
+}
+
+func (postgres) refused(err error) bool {
+	switch sqlState(err) {
+	case "55P03", "40P01": // lock_not_available, deadlock_detected
+		return true
+	}
+	return false
+}
+
+// sqlState returns the code of an error of the server. All drivers have this method.
+func sqlState(err error) string {
+	var server interface{ SQLState() string }
+	if errors.As(err, &server) {
+		return server.SQLState()
+	}
+	return ""
+}
+
+func (postgres) nth(ctx context.Context, q querier, s *Set, p part, lo, hi int64, n int) (int64, bool, error) {
+	key := quoteName(s.key)
+	return oneKey(ctx, q, fmt.Sprintf("SELECT %s FROM %s", key, quoteTable(p.name)), key, lo, hi, fmt.Sprintf("LIMIT 1 OFFSET %d", n))
+}
+
+func (postgres) greatest(ctx context.Context, q querier, s *Set, p part, hi int64) (int64, bool, error) {
+	key := quoteName(s.key)
+	return oneKey(ctx, q, fmt.Sprintf("SELECT %s FROM %s", key, quoteTable(p.name)), key, noLow, hi, "DESC LIMIT 1")
+}
+
+// taken looks for types too: each table has one.
+func (postgres) taken(ctx context.Context, q querier, _ *Set, st *state, table string) (taken bool, err error) {
+	const query = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE n.nspname = $1::text AND c.relname = $2::text)
+OR EXISTS (SELECT FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE n.nspname = $1::text AND t.typname = $2::text)`
+	err = q.QueryRowContext(ctx, query, st.table.schema, table).Scan(&taken)
+	return taken, err
+}
+
+// quoteName returns a name in the quotes of standard SQL.
+func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+func quoteTable(n name) string { return quoteName(n.schema) + "." + quoteName(n.table) }
+
+// quoteText returns a literal, whatever standard_conforming_strings is.
+func quoteText(text string) string {
+	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	if strings.Contains(text, `\`) {
+		return "E" + strings.ReplaceAll(quoted, `\`, `\\`)
+	}
+	return quoted
+}

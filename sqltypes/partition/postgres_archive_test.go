@@ -1,0 +1,148 @@
+package partition_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/sqltypes/partition"
+)
+
+// While the callback of Archive runs, a person may remove the mark, rename the table, or attach it again.
+func TestPostgresArchiveMarksNothingThatChangedMeanwhile(t *testing.T) {
+	for name, c := range map[string]struct {
+		change string
+		kept   bool // a table with the name loose
+		calls  int
+	}{
+		"the mark":    {"COMMENT ON TABLE %[1]s IS 'keep it'", true, 1},
+		"the name":    {"ALTER TABLE %[1]s RENAME TO other; CREATE TABLE loose (id bigint)", true, 1},
+		"attached":    {"ALTER TABLE events ATTACH PARTITION %[1]s FOR VALUES FROM ('%[2]d') TO ('%[3]d')", false, 2},
+		"the comment": {"COMMENT ON TABLE %[1]s IS 'sqlflake: detached from \"%[4]s.events\", keys %[2]d to %[3]d\nseen'", false, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEvents(t, eventsTable)
+			e.fill()
+			e.exec("ALTER TABLE " + e.partition(-10) + " RENAME TO loose")
+			calls := 0
+			archive := func(ctx context.Context, table string) error {
+				if calls++; calls > 1 {
+					return nil
+				}
+				_, err := e.ExecContext(ctx, fmt.Sprintf(c.change, table, idAt(e.day(-10)), idAt(e.day(-9)), e.schema()))
+				return err
+			}
+			if _, err := e.set(partition.WithRetain(9), partition.Archive(archive)).Maintain(e.limit(), e.DB); err != nil {
+				t.Error(err)
+			}
+			if got := slices.Contains(e.tables(), "loose"); got != c.kept {
+				t.Errorf("the tables are %q", e.tables())
+			}
+			if calls != c.calls {
+				t.Errorf("the callback was called %d times, want %d", calls, c.calls)
+			}
+			if slices.Contains(e.tables(), "other") {
+				t.Error("the archived table has a new name, and was not dropped")
+			}
+		})
+	}
+}
+
+// The lock of Archive ends with the call, whatever name the table has then.
+func TestPostgresLockOfArchiveEndsAfterARename(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.fill()
+	e.SetMaxOpenConns(2)
+	failure := errors.New("no space")
+	archive := func(ctx context.Context, _ string) error {
+		_, err := e.ExecContext(ctx, "ALTER TABLE events RENAME TO renamed")
+		return errors.Join(err, failure)
+	}
+	if _, err := e.set(partition.WithRetain(9), partition.Archive(archive)).Maintain(e.limit(), e.DB); !errors.Is(err, failure) {
+		t.Errorf("the error is %v", err)
+	}
+	const locks = `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
+AND ((classid::int8 << 32) | objid::int8) = hashtextextended('sqlflake/partition archive ' || current_schema() || '.events', 0)`
+	if n := e.count(locks); n != 0 {
+		t.Errorf("%d locks", n)
+	}
+}
+
+// A pool between that gives the session to others is not without an error, and its connection is not used again.
+func TestPostgresLockThatASessionHasLostIsAnError(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.SetMaxOpenConns(1)
+	before := e.count("SELECT pg_backend_pid()")
+	err := e.set().Session(e.limit(), e.DB, func(conn *sql.Conn) error {
+		_, err := conn.ExecContext(e.limit(), "SELECT pg_advisory_unlock_all()")
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "advisory lock") {
+		t.Errorf("the error is %v", err)
+	}
+	if e.count("SELECT pg_backend_pid()") == before {
+		t.Error("the connection is in use again")
+	}
+}
+
+// The callback takes longer than the server's limit for idle sessions.
+func TestPostgresArchiveOutlastsTheLimitOfIdleSessions(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.fill()
+	e.SetMaxOpenConns(1)
+	e.exec("SET idle_session_timeout = '200ms'")
+	archive := func(context.Context, string) error {
+		time.Sleep(time.Second)
+		return nil
+	}
+	e.maintain(e.set(partition.WithRetain(9), partition.Archive(archive)))
+	e.want(-9, 3)
+}
+
+// Between the plan and the lock another process may have archived the table.
+func TestPostgresTableIsArchivedOnce(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.fill()
+	failure := errors.New("no space")
+	failing := e.set(partition.WithRetain(9), partition.Archive(func(context.Context, string) error { return failure }))
+	if _, err := failing.Maintain(e.limit(), e.DB); !errors.Is(err, failure) {
+		t.Fatalf("the error is %v", err)
+	}
+	err := failing.FinishAfter(e.limit(), e.DB, func() {
+		e.exec(fmt.Sprintf(`COMMENT ON TABLE %s IS 'sqlflake: detached from "%s.events", keys %d to %d, archived'`,
+			e.partition(-10), e.schema(), idAt(e.day(-10)), idAt(e.day(-9))))
+	})
+	if err != nil {
+		t.Errorf("the callback is called again: %v", err)
+	}
+}
+
+// Rows on both sides of the bounds of a detached table were written after it was detached.
+func TestPostgresRowsOutsideOfADetachedTableKeepIt(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.fill()
+	failure := errors.New("no space")
+	s := e.set(partition.WithRetain(9), partition.Archive(func(context.Context, string) error { return failure }))
+	if _, err := s.Maintain(e.limit(), e.DB); !errors.Is(err, failure) {
+		t.Fatalf("the error is %v", err)
+	}
+	for _, id := range []int64{int64(idAt(e.day(-10))) - 1, int64(idAt(e.day(-9)))} {
+		e.exec("INSERT INTO "+e.partition(-10)+" (id) VALUES ($1)", id)
+		steps, err := e.set(partition.WithRetain(9)).Maintain(e.limit(), e.DB)
+		if !errors.Is(err, partition.ErrBlocked) || len(steps) != 0 {
+			t.Errorf("with the row %d: %q, %v", id, kinds(steps), err)
+		}
+		e.exec("DELETE FROM "+e.partition(-10)+" WHERE id = $1", id)
+	}
+}

@@ -1,0 +1,186 @@
+package partition_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/sqltypes/partition"
+)
+
+// events is a table on PostgreSQL with partitions of days, in a zone where it is noon.
+type events struct {
+	*testing.T
+	*sql.DB
+	target testdb.Target
+	today  time.Time // its start
+}
+
+const eventsTable = "CREATE TABLE events (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id)"
+
+// newEvents returns an empty table.
+func newEvents(t *testing.T, statement string) *events {
+	t.Helper()
+	target := testdb.Postgres(t)
+	e := &events{T: t, DB: target.Open(t), target: target, today: noonZone()}
+	e.exec(statement)
+	return e
+}
+
+// noonZone returns the start of the day in a zone where it is noon.
+func noonZone() time.Time {
+	start := time.Now().UTC().Add(-12 * time.Hour).Truncate(time.Second)
+	midnight := start.Truncate(24 * time.Hour)
+	return start.In(time.FixedZone("noon", int(midnight.Add(24*time.Hour).Sub(start)/time.Second)%86400))
+}
+
+// fill makes the partitions of the last ten days, with rows.
+func (e *events) fill() {
+	e.Helper()
+	e.maintain(e.set(partition.WithStart(e.day(-10))))
+	e.insert(e.day(-10), e.day(1), time.Hour)
+}
+
+// day returns the start of a day relative to today.
+func (e *events) day(n int) time.Time { return e.today.AddDate(0, 0, n) }
+
+// partition returns the name of a day's partition.
+func (e *events) partition(n int) string { return "events_" + e.day(n).Format("2006_01_02") }
+
+func idAt(t time.Time) snowflake.ID {
+	id, err := snowflake.Default().MinAt(t)
+	if err != nil {
+		panic(err)
+	}
+	return id
+}
+
+func (e *events) insert(from, to time.Time, every time.Duration) {
+	e.Helper()
+	for at := from; at.Before(to); at = at.Add(every) {
+		e.exec("INSERT INTO events (id) VALUES ($1)", idAt(at))
+	}
+}
+
+func (e *events) exec(query string, args ...any) {
+	e.Helper()
+	if _, err := e.ExecContext(e.Context(), query, args...); err != nil {
+		e.Fatalf("%s: %v", query, err)
+	}
+}
+
+func (e *events) count(query string, args ...any) (n int) {
+	e.Helper()
+	if err := e.QueryRowContext(e.Context(), query, args...).Scan(&n); err != nil {
+		e.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+func (e *events) texts(query string, args ...any) (texts []string) {
+	e.Helper()
+	rows, err := e.QueryContext(e.Context(), query, args...)
+	if err != nil {
+		e.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			e.Fatal(err)
+		}
+		texts = append(texts, text)
+	}
+	if err := rows.Err(); err != nil {
+		e.Fatal(err)
+	}
+	return texts
+}
+
+// partitions returns the names of the partitions and their bounds.
+func (e *events) partitions() []string {
+	e.Helper()
+	return e.texts(`SELECT c.relname || ' ' || pg_get_expr(c.relpartbound, c.oid) FROM pg_inherits i
+JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'events'::regclass AND NOT i.inhdetachpending ORDER BY 1`)
+}
+
+// want checks that there are these days' partitions, both ends included.
+func (e *events) want(first, last int) {
+	e.Helper()
+	var want []string
+	for n := first; n <= last; n++ {
+		want = append(want, fmt.Sprintf("%s FOR VALUES FROM ('%d') TO ('%d')", e.partition(n), idAt(e.day(n)), idAt(e.day(n+1))))
+	}
+	if got := e.partitions(); !slices.Equal(got, want) {
+		e.Fatalf("the partitions are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// tables returns the names of all tables in the schema of the test.
+func (e *events) tables() []string {
+	e.Helper()
+	return e.texts("SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = current_schema()::regnamespace ORDER BY 1")
+}
+
+// set returns a Set with limits that suit a test.
+func (e *events) set(options ...partition.Option) *partition.Set {
+	e.Helper()
+	s, err := partition.New(sqllease.Postgres, "events", partition.Day, append([]partition.Option{
+		partition.WithLogger(slog.New(slog.DiscardHandler)), partition.WithLockTimeout(50 * time.Millisecond),
+		partition.WithZone(e.today.Location()),
+	}, options...)...)
+	if err != nil {
+		e.Fatal(err)
+	}
+	return s
+}
+
+// limit returns a context that ends a call that would wait for ever.
+func (e *events) limit() context.Context {
+	ctx, cancel := context.WithTimeout(e.Context(), time.Minute)
+	e.Cleanup(cancel)
+	return ctx
+}
+
+func (e *events) maintain(s *partition.Set) []string {
+	e.Helper()
+	steps, err := s.Maintain(e.limit(), e.DB)
+	if err != nil {
+		e.Fatal(err)
+	}
+	return kinds(steps)
+}
+
+func kinds(steps []partition.Step) (texts []string) {
+	for _, step := range steps {
+		texts = append(texts, fmt.Sprintf("%s %s", step.Action, step.Partition))
+	}
+	return texts
+}
+
+// hold begins a transaction that has read the table, and returns the function that ends it.
+func (e *events) hold(query string) (end func()) {
+	e.Helper()
+	tx, err := e.BeginTx(e.Context(), nil)
+	if err != nil {
+		e.Fatal(err)
+	}
+	e.Cleanup(func() { _ = tx.Rollback() })
+	if _, err := tx.ExecContext(e.Context(), query); err != nil {
+		e.Fatalf("%s: %v", query, err)
+	}
+	return func() {
+		e.Helper()
+		if err := tx.Commit(); err != nil {
+			e.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,358 @@
+package partition_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/sqltypes/partition"
+)
+
+// waitFor waits until the query counts something.
+func (e *events) waitFor(query string) {
+	e.Helper()
+	for ctx := e.limit(); e.count(query) == 0; time.Sleep(5 * time.Millisecond) {
+		if ctx.Err() != nil {
+			e.Fatalf("never true: %s", query)
+		}
+	}
+}
+
+const waitsForTheTable = `SELECT count(*) FROM pg_locks WHERE relation = 'events'::regclass AND NOT granted AND mode = 'AccessExclusiveLock'`
+
+// A transaction that never ends prevents a drop, but nobody waits for it: neither the writers behind Maintain, nor the
+// creation of partitions, nor Maintain beyond its patience.
+func TestPostgresLongTransactionStopsNobody(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.fill()
+	end := e.hold("SELECT count(*) FROM events")
+	s := e.set(partition.WithRetain(3), partition.WithAhead(5), partition.WithPatience(0))
+	steps, err := s.Maintain(e.limit(), e.DB)
+	if !errors.Is(err, partition.ErrLocked) || !strings.Contains(err.Error(), "drop "+e.partition(-10)) {
+		t.Errorf("the error is %v", err)
+	}
+	if want := []string{"create " + e.partition(4), "create " + e.partition(5)}; !slices.Equal(kinds(steps), want) {
+		t.Errorf("the steps are %q, want %q", kinds(steps), want)
+	}
+	e.want(-10, 5)
+
+	// With patience, it is repeated until it succeeds, and each writer gets its turn between the attempts.
+	done := make(chan error, 1)
+	go func() {
+		_, err := e.set(partition.WithRetain(3), partition.WithAhead(5), partition.WithPatience(time.Hour)).Maintain(e.limit(), e.DB)
+		done <- err
+	}()
+	for n := range 5 {
+		e.waitFor(waitsForTheTable)
+		if _, err := e.ExecContext(e.limit(), "INSERT INTO events (id) VALUES ($1)", int64(idAt(e.day(0)))+int64(n)+1); err != nil {
+			t.Fatalf("the insert behind it: %v", err)
+		}
+	}
+	end()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	e.want(-3, 5)
+}
+
+// A row that is no row of its partition's time may come while the drop waits for its lock.
+func TestPostgresForeignRowThatComesLateIsNotDropped(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.exec(fmt.Sprintf("CREATE TABLE oldest PARTITION OF events FOR VALUES FROM (MINVALUE) TO (%d)", idAt(e.day(-50))))
+	e.maintain(e.set())
+	e.insert(e.day(0), e.day(1), 24*time.Hour)
+	commit := e.hold("INSERT INTO events (id) VALUES (7)")
+	done := make(chan error, 1)
+	go func() {
+		_, err := e.set(partition.WithRetain(3), partition.WithLockTimeout(time.Minute)).Maintain(e.limit(), e.DB)
+		done <- err
+	}()
+	e.waitFor(waitsForTheTable)
+	commit()
+	if err := <-done; !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), "key 7") {
+		t.Errorf("the error is %v", err)
+	}
+	if n := e.count("SELECT count(*) FROM oldest"); n != 1 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+// A step waits for the end of another one, and the lock of a process ends with its transaction.
+func TestPostgresMaintainWaitsForAnotherProcess(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	tx, err := e.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	const lock = `SELECT pg_advisory_xact_lock(hashtextextended('sqlflake/partition change ' || current_schema() || '.events', 0))`
+	if _, err := tx.ExecContext(t.Context(), lock); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := e.set(partition.WithPatience(0)).Maintain(ctx, e.DB); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the error is %v", err)
+	}
+	if got := e.partitions(); len(got) != 0 {
+		t.Errorf("the partitions are %q", got)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	e.maintain(e.set())
+	e.want(0, 3)
+}
+
+func TestPostgresDetachConcurrentlyIsFinishedAfterAnInterrupt(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.fill()
+	e.exec("COMMENT ON TABLE " + e.partition(-10) + " IS 'the first\nday'")
+	end := e.hold("SELECT count(*) FROM events")
+	options := []partition.Option{partition.WithRetain(9), partition.DetachConcurrently()}
+	_, err := e.set(append(options, partition.WithPatience(0))...).Maintain(e.limit(), e.DB)
+	if !errors.Is(err, partition.ErrLocked) || !strings.Contains(err.Error(), "CONCURRENTLY") {
+		t.Fatalf("the error is %v", err)
+	}
+	const pending = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'events'::regclass AND inhdetachpending"
+	if n := e.count(pending); n != 1 {
+		t.Fatalf("%d partitions are half detached", n)
+	}
+	// Beside the reader nothing waits for the lock of the whole table.
+	e.exec("INSERT INTO events (id) VALUES ($1)", idAt(e.day(0))+1)
+	e.exec("SELECT count(*) FROM events")
+	plan, err := e.set(options...).Plan(t.Context(), e.DB)
+	if err != nil || !strings.Contains(fmt.Sprint(plan.Steps), "FINALIZE") {
+		t.Errorf("the plan is %v, %v", plan, err)
+	}
+	end()
+	options = append(options, partition.Keep(func(name string) string { return "kept_" + name }))
+	steps := e.maintain(e.set(options...))
+	if want := []string{"detach " + e.partition(-10), "rename " + e.schema() + "." + e.partition(-10)}; !slices.Equal(steps, want) {
+		t.Errorf("the steps are %q, want %q", steps, want)
+	}
+	e.want(-9, 3)
+	if got := e.texts("SELECT obj_description('kept_" + e.partition(-10) + "'::regclass, 'pg_class')"); got[0] != "the first\nday" {
+		t.Errorf("the comment is %q", got)
+	}
+	if n := e.count("SELECT count(*) FROM kept_" + e.partition(-10)); n != 24 {
+		t.Errorf("%d rows were kept, want 24", n)
+	}
+}
+
+// PostgreSQL detaches no other partition concurrently while one is half detached.
+func TestPostgresNoPartitionIsDetachedBehindAnInterruptedOne(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.fill()
+	end := e.hold("SELECT count(*) FROM events")
+	options := []partition.Option{partition.WithRetain(6), partition.DetachConcurrently()}
+	s := e.set(append(options, partition.WithPatience(0))...)
+	for range 2 { // the second call finds the one that the first left half detached
+		if _, err := s.Maintain(e.limit(), e.DB); strings.Count(fmt.Sprint(err), "CONCURRENTLY")+strings.Count(fmt.Sprint(err), "FINALIZE") != 1 {
+			t.Errorf("the error is %v", err)
+		}
+		if n := e.count("SELECT count(*) FROM pg_inherits WHERE inhparent = 'events'::regclass AND obj_description(inhrelid, 'pg_class') <> ''"); n != 1 {
+			t.Errorf("%d partitions have a mark", n)
+		}
+	}
+	// Half detached and not beyond the retention any more, it is left to people.
+	_, err := e.set(partition.WithRetain(100)).Maintain(e.limit(), e.DB)
+	if !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), "FINALIZE") {
+		t.Errorf("the error is %v", err)
+	}
+	end()
+	e.maintain(e.set(options...))
+	e.want(-6, 3)
+}
+
+// The table is not locked for long by a process that stops within a step, as one whose network ends.
+func TestPostgresLocksOfAStoppedProcessEnd(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	const lock = `SELECT pg_advisory_xact_lock(hashtextextended('sqlflake/partition change ' || current_schema() || '.events', 0))`
+	err := e.set().Alone(e.limit(), e.DB, func() error {
+		_, err := e.ExecContext(e.limit(), lock) // waits until the server ends the transaction of the step
+		return err
+	})
+	if err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the error is %v, want that of a lost connection", err)
+	}
+}
+
+// The mark that an interrupted call leaves on a partition must not drop it after somebody has detached it to keep it.
+func TestPostgresMarkOfAnInterruptedDetachIsRemoved(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.fill()
+	e.exec("COMMENT ON TABLE " + e.partition(-10) + " IS 'the first'")
+	end := e.hold("LOCK TABLE ONLY events IN SHARE UPDATE EXCLUSIVE MODE")
+	s := e.set(partition.WithRetain(9), partition.WithPatience(0), partition.DetachConcurrently())
+	if _, err := s.Maintain(e.limit(), e.DB); !errors.Is(err, partition.ErrLocked) {
+		t.Errorf("the error is %v", err)
+	}
+	end()
+	if steps, want := e.maintain(e.set()), []string{"alter " + e.partition(-10)}; !slices.Equal(steps, want) {
+		t.Errorf("the steps are %q, want %q", steps, want)
+	}
+	if got := e.texts("SELECT obj_description('" + e.partition(-10) + "'::regclass, 'pg_class')"); got[0] != "the first" {
+		t.Errorf("the comment is %q", got)
+	}
+	e.exec("ALTER TABLE events DETACH PARTITION " + e.partition(-10))
+	e.maintain(s)
+	if !slices.Contains(e.tables(), e.partition(-10)) {
+		t.Error("a table without the mark was dropped")
+	}
+}
+
+// Somebody who has locked an old partition for hours stops its drop only.
+func TestPostgresLockedPartitionStopsNothingElse(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.fill()
+	e.hold("LOCK TABLE " + e.partition(-10) + " IN ACCESS EXCLUSIVE MODE")
+	steps, err := e.set(partition.WithRetain(8), partition.WithAhead(4), partition.WithPatience(0)).Maintain(e.limit(), e.DB)
+	if want := []string{"create " + e.partition(4), "drop " + e.partition(-9)}; !errors.Is(err, partition.ErrLocked) || !slices.Equal(kinds(steps), want) {
+		t.Errorf("the steps are %q, want %q; the error is %v", kinds(steps), want, err)
+	}
+}
+
+func (e *events) schema() string { return e.texts("SELECT current_schema()")[0] }
+
+func TestPostgresKeepRenames(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.fill()
+	schema, db := e.schema()+"_old", e.DB
+	e.exec("CREATE SCHEMA " + schema)
+	t.Cleanup(func() {
+		if _, err := db.ExecContext(context.WithoutCancel(t.Context()), "DROP SCHEMA "+schema+" CASCADE"); err != nil {
+			t.Error(err)
+		}
+	})
+	kept := schema + ".it's \"" + e.partition(-10)
+	names := func(name string) string {
+		if name == e.partition(-10) {
+			return kept
+		}
+		return schema + "." + name
+	}
+	e.maintain(e.set(partition.WithRetain(3), partition.Keep(names)))
+	got := e.texts("SELECT relnamespace::regnamespace || '.' || relname FROM pg_class WHERE relnamespace = $1::regnamespace "+
+		"AND relkind = 'r' ORDER BY 1 DESC", schema)
+	if len(got) != 7 || got[0] != kept || got[1] != names(e.partition(-4)) || got[6] != names(e.partition(-9)) {
+		t.Errorf("the kept tables are %q", got)
+	}
+	if n := e.count(`SELECT count(*) FROM "` + strings.ReplaceAll(strings.ReplaceAll(kept, `"`, `""`), ".", `"."`) + `"`); n != 24 {
+		t.Errorf("%d rows, want 24", n)
+	}
+	// A name that is taken is the error of its step.
+	e = newEvents(t, eventsTable)
+	e.fill()
+	_, err := e.set(partition.WithRetain(3), partition.Keep(func(string) string { return "events" })).Maintain(e.limit(), e.DB)
+	if err == nil || !strings.Contains(err.Error(), `relation "events" already exists`) {
+		t.Errorf("the error is %v", err)
+	}
+	e.want(-10, 3)
+	_, err = e.set(partition.WithRetain(3), partition.Keep(func(string) string { return "" })).Maintain(e.limit(), e.DB)
+	if !errors.Is(err, partition.ErrName) || !errors.Is(err, partition.ErrBlocked) {
+		t.Errorf("the error is %v", err)
+	}
+	e.want(-10, 3)
+}
+
+func TestPostgresArchiveDropsOnlyWhatIsArchived(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.fill()
+	var got []string
+	var failure error
+	archive := func(ctx context.Context, table string) error {
+		got = append(got, table)
+		if _, err := e.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS archive AS SELECT * FROM "+table); err != nil {
+			return err
+		}
+		return failure
+	}
+	s := e.set(partition.WithRetain(9), partition.Archive(archive))
+	e.exec("ALTER TABLE " + e.partition(-10) + ` RENAME TO "the first"`)
+	first, quoted := e.schema()+".the first", e.schema()+`."the first"`
+	failure = errors.New("no space")
+	if _, err := s.Maintain(e.limit(), e.DB); !errors.Is(err, failure) || !strings.Contains(err.Error(), "archive "+first) {
+		t.Errorf("the error is %v", err)
+	}
+	e.want(-9, 3)
+	if n := e.count("SELECT count(*) FROM " + quoted); n != 24 {
+		t.Errorf("%d rows, want 24", n)
+	}
+	// A table that was written to since then has rows that are not in the archive.
+	e.exec("INSERT INTO "+quoted+" (id) VALUES ($1)", idAt(e.day(-2))+1)
+	if _, err := s.Maintain(e.limit(), e.DB); !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), "outside of its bounds") {
+		t.Errorf("the error is %v", err)
+	}
+	e.exec("DELETE FROM "+quoted+" WHERE id = $1", idAt(e.day(-2))+1)
+	// With a longer retention the table is none to drop.
+	if _, err := e.set(partition.WithRetain(100)).Maintain(e.limit(), e.DB); !errors.Is(err, partition.ErrBlocked) {
+		t.Errorf("the error is %v", err)
+	}
+	// It is none of another table's.
+	e.exec("CREATE TABLE event (id bigint) PARTITION BY RANGE (id)")
+	other, err := partition.New(sqllease.Postgres, "event", partition.Day, partition.WithRetain(9))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.maintain(other)
+	failure = nil
+	if steps, want := e.maintain(s), []string{"archive " + first, "drop " + first}; !slices.Equal(steps, want) {
+		t.Errorf("the steps are %q, want %q", steps, want)
+	}
+	if want := []string{quoted, quoted}; !slices.Equal(got, want) {
+		t.Errorf("the callback got %q, want %q", got, want)
+	}
+	if slices.Contains(e.tables(), "the first") {
+		t.Error("the table is still there")
+	}
+}
+
+// While one process archives, which may take hours, the others maintain the rest and return.
+func TestPostgresOneProcessArchivesAtATime(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.fill()
+	begun, finish := make(chan struct{}), make(chan struct{})
+	calls := 0
+	archive := func(ctx context.Context, _ string) error {
+		if calls++; calls == 1 {
+			close(begun)
+			<-finish
+		}
+		return ctx.Err()
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := e.set(partition.WithRetain(3), partition.Archive(archive)).Maintain(e.limit(), e.DB)
+		done <- err
+	}()
+	<-begun
+	other := func(_ context.Context, table string) error { return fmt.Errorf("called for %s as well", table) }
+	steps := e.maintain(e.set(partition.WithRetain(3), partition.WithAhead(5), partition.Archive(other)))
+	if want := "create " + e.partition(5); !slices.Contains(steps, want) {
+		t.Errorf("the steps are %q, without %s", steps, want)
+	}
+	close(finish)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if got := e.tables(); len(got) != 1+3+1+5 {
+		t.Errorf("the tables are %q", got)
+	}
+}

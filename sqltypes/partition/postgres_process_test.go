@@ -1,0 +1,255 @@
+package partition_test
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/sqltypes/partition"
+)
+
+const (
+	processVariable = "SNOWFLAKE_PARTITION_PROCESS" // makes TestPostgresProcess a process; it holds a job
+	roundsVariable  = "SNOWFLAKE_PARTITION_ROUNDS"  // the rounds of TestPostgresProcessesThatAreKilled
+)
+
+// job is what a process does.
+type job struct {
+	Target                testdb.Target
+	Mode                  string // how partitions are retired
+	Offset, Retain, Ahead int
+}
+
+var modes = []string{"drop", "concurrently", "archive", "keep", "archive concurrently"}
+
+func (j job) set() (*partition.Set, *sql.DB, error) {
+	db, err := sql.Open(j.Target.Driver, j.Target.DSN)
+	if err != nil {
+		return nil, nil, err
+	}
+	db.SetMaxOpenConns(2)
+	options := []partition.Option{
+		partition.WithZone(time.FixedZone("noon", j.Offset)), partition.WithRetain(j.Retain), partition.WithAhead(j.Ahead),
+		partition.WithLockTimeout(50 * time.Millisecond), partition.WithLogger(slog.New(slog.DiscardHandler)),
+	}
+	if strings.Contains(j.Mode, "concurrently") {
+		options = append(options, partition.DetachConcurrently())
+	}
+	if strings.Contains(j.Mode, "archive") {
+		options = append(options, partition.Archive(func(ctx context.Context, table string) error {
+			_, err := db.ExecContext(ctx, "INSERT INTO archive SELECT id FROM "+table+" ON CONFLICT DO NOTHING")
+			return err
+		}))
+	}
+	if j.Mode == "keep" {
+		options = append(options, partition.Keep(func(table string) string { return "kept_" + table }))
+	}
+	s, err := partition.New(sqllease.Postgres, "events", partition.Day, options...)
+	return s, db, err
+}
+
+// TestPostgresProcess is no test: TestPostgresProcessesThatAreKilled starts it in processes of its own.
+func TestPostgresProcess(t *testing.T) {
+	text, ok := os.LookupEnv(processVariable)
+	if !ok {
+		t.Skip("is run in processes of its own")
+	}
+	var j job
+	err := json.Unmarshal([]byte(text), &j)
+	if err == nil {
+		err = j.run()
+	}
+	if err != nil {
+		fmt.Println("error", strings.ReplaceAll(err.Error(), "\n", " "))
+		os.Exit(1)
+	}
+	fmt.Println("done")
+	os.Exit(0)
+}
+
+func (j job) run() error {
+	s, db, err := j.set()
+	if err != nil {
+		return err
+	}
+	if err := db.Ping(); err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	_, _ = bufio.NewReader(os.Stdin).ReadByte() // until all are there
+	_, err = s.Maintain(context.Background(), db)
+	return err
+}
+
+// process is a running TestPostgresProcess.
+type process struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	out   *bufio.Reader
+}
+
+func startProcess(t *testing.T, j job) *process {
+	t.Helper()
+	text, err := json.Marshal(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestPostgresProcess$")
+	cmd.Env = append(os.Environ(), processVariable+"="+string(text))
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return &process{cmd, stdin, bufio.NewReader(stdout)}
+}
+
+// line returns the next line that the process has written.
+func (p *process) line() string {
+	line, err := p.out.ReadString('\n')
+	if err != nil {
+		return "ended"
+	}
+	return strings.TrimSpace(line)
+}
+
+// Eight processes maintain one table at the same time, in each way, and many are killed within. The others get no error, no
+// partition is missing or there twice, and no row is lost.
+func TestPostgresProcessesThatAreKilled(t *testing.T) {
+	t.Parallel()
+	rounds, processes := len(modes), 8
+	if text := os.Getenv(roundsVariable); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rounds = n
+	} else if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	const perRound, perDay = 4, 2
+	e := newEvents(t, eventsTable+"; CREATE TABLE archive (id bigint PRIMARY KEY)")
+	oldest := -perRound*rounds - 2
+	e.maintain(e.set(partition.WithStart(e.day(oldest))))
+	e.insert(e.day(oldest), e.day(0), 24*time.Hour/perDay)
+	_, offset := e.today.Zone()
+
+	// Meanwhile somebody writes.
+	ctx, cancel := context.WithCancel(t.Context())
+	var inserted atomic.Int64
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for ctx.Err() == nil {
+			id := int64(idAt(e.today)) + rand.Int64N(int64(idAt(e.day(1))-idAt(e.today)))
+			_, err := e.ExecContext(ctx, "INSERT INTO events (id) VALUES ($1)", id)
+			if err == nil {
+				inserted.Add(1)
+			} else if ctx.Err() == nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+	defer writer.Wait()
+	defer cancel()
+
+	archived, kept, killed := 0, 0, 0
+	for round := range rounds {
+		j := job{e.target, modes[round%len(modes)], offset, perRound * (rounds - round - 1), 3 + round}
+		if j.Retain == 0 {
+			j.Retain = 1
+		}
+		dropped := perDay * (-oldest - j.Retain)
+		oldest = -j.Retain
+		killed += e.round(t, j, processes)
+		if strings.Contains(j.Mode, "archive") {
+			// A killed process may leave the archiving of a table to the next call.
+			s, db, err := j.set()
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.maintain(s)
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			archived += dropped
+		}
+		if j.Mode == "keep" {
+			kept += dropped / perDay
+		}
+		e.want(-j.Retain, j.Ahead)
+		if n := e.count("SELECT count(*) FROM archive"); n != archived {
+			t.Fatalf("%s: %d rows are archived, want %d", j.Mode, n, archived)
+		}
+		if n := e.count("SELECT count(*) FROM events WHERE id < $1", idAt(e.today)); n != perDay*j.Retain {
+			t.Fatalf("%s: %d rows, want %d", j.Mode, n, perDay*j.Retain)
+		}
+		if n := len(e.tables()); n != 1+1+j.Retain+1+j.Ahead+kept {
+			t.Fatalf("%s: the tables are %q", j.Mode, e.tables())
+		}
+	}
+	cancel()
+	writer.Wait()
+	if n := e.count("SELECT count(*) FROM events WHERE id >= $1", idAt(e.today)); n < int(inserted.Load()) {
+		t.Errorf("%d rows of the writer, want %d", n, inserted.Load())
+	}
+	t.Logf("%d rounds of %d processes, %d of them killed; %d rows written meanwhile", rounds, processes, killed, inserted.Load())
+}
+
+// round lets processes maintain the table, kills half of them at some time, and returns how many that stopped.
+func (e *events) round(t *testing.T, j job, count int) (killed int) {
+	t.Helper()
+	var all []*process
+	for range count {
+		all = append(all, startProcess(t, j))
+	}
+	for _, p := range all {
+		if got := p.line(); got != "ready" {
+			t.Errorf("%s: a process says %q", j.Mode, got)
+		}
+	}
+	for _, p := range all {
+		_ = p.stdin.Close() // begin
+	}
+	victims := slices.Clone(all[:count/2])
+	for _, p := range victims {
+		time.Sleep(rand.N(30 * time.Millisecond))
+		_ = p.cmd.Process.Kill() // some have ended
+	}
+	for i, p := range all {
+		got := p.line()
+		_ = p.cmd.Wait() // the line says how it ended
+		if got == "ended" && i < count/2 {
+			killed++
+		} else if got != "done" {
+			t.Errorf("%s: a process says %q", j.Mode, got)
+		}
+	}
+	return killed
+}

@@ -1,0 +1,229 @@
+package partition
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// parent is the table as PostgreSQL's catalog describes it.
+type parent struct {
+	oid                   int64
+	kind                  string // of pg_class
+	temporary, owned      bool
+	owner                 string // if it is not the current role
+	strategy, key, column string // of the partitions
+	columns               int
+	columnType            string
+	storage               string
+	grantees              string // of the default privileges of a table that the current role creates
+	identity              string // FULL or NOTHING
+	now                   int64  // in microseconds
+}
+
+const parentQuery = `SELECT c.oid::int8, n.nspname, c.relkind::text, c.relpersistence = 't', pg_has_role(c.relowner, 'USAGE'),
+	CASE WHEN pg_get_userbyid(c.relowner) = current_user THEN '' ELSE pg_get_userbyid(c.relowner)::text END,
+	coalesce((SELECT p.partstrat::text FROM pg_partitioned_table p WHERE p.partrelid = c.oid), ''),
+	coalesce((SELECT p.partnatts FROM pg_partitioned_table p WHERE p.partrelid = c.oid), 0),
+	coalesce(pg_get_partkeydef(c.oid), ''), coalesce(a.attname::text, ''), coalesce(format_type(a.atttypid, NULL), ''),
+	coalesce((SELECT ' USING ' || quote_ident(m.amname) FROM pg_am m WHERE m.oid = c.relam), '') ||
+		coalesce((SELECT ' TABLESPACE ' || quote_ident(t.spcname) FROM pg_tablespace t WHERE t.oid = c.reltablespace), ''),
+	coalesce((SELECT string_agg(DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END, ', ')
+		FROM pg_default_acl d, aclexplode(d.defaclacl) g WHERE d.defaclobjtype = 'r' AND g.grantee <> d.defaclrole
+		AND d.defaclrole = (SELECT r.oid FROM pg_roles r WHERE r.rolname = current_user) AND d.defaclnamespace IN (0, c.relnamespace)), ''),
+	CASE c.relreplident WHEN 'f' THEN 'FULL' WHEN 'n' THEN 'NOTHING' ELSE '' END,
+	(extract(epoch FROM clock_timestamp()) * 1000000)::int8
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_attribute a ON a.attrelid = c.oid
+	AND a.attnum = (SELECT p.partattrs[0] FROM pg_partitioned_table p WHERE p.partrelid = c.oid) AND a.attnum > 0
+WHERE c.relname = $1::text AND CASE WHEN $2::text = '' THEN pg_table_is_visible(c.oid) ELSE n.nspname = $2::text END`
+
+func (e postgres) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
+	var p parent
+	st := &state{table: s.table}
+	err := q.QueryRowContext(ctx, parentQuery, s.table.table, s.table.schema).Scan(&p.oid, &st.table.schema, &p.kind, &p.temporary,
+		&p.owned, &p.owner, &p.strategy, &p.columns, &p.key, &p.column, &p.columnType, &p.storage,
+		&p.grantees, &p.identity, &p.now)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("%w: there is no table %v", ErrTable, s.table)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if text := p.unsuitable(s); text != "" {
+		return nil, fmt.Errorf("%w: %v %s", ErrTable, st.table, text)
+	}
+	st.now, st.owner, st.storage, st.grantees, st.identity = time.UnixMicro(p.now).UTC(), p.owner, p.storage, p.grantees, p.identity
+	if err := e.readParts(ctx, q, p.oid, st); err != nil {
+		return nil, err
+	}
+	return st, e.readLoose(ctx, q, s, p.oid, st)
+}
+
+// unsuitable returns why the table can't be maintained.
+func (p parent) unsuitable(s *Set) string {
+	switch {
+	case p.kind == "r":
+		return "is not partitioned: see Adopt"
+	case p.kind == "v", p.kind == "m":
+		return "is a view"
+	case p.kind != "p":
+		return fmt.Sprintf("is no partitioned table but a relation of the kind %q", p.kind)
+	case p.temporary:
+		return "is temporary"
+	case p.strategy != "r", p.columns != 1, p.column != s.key:
+		return fmt.Sprintf("is partitioned by %s, want RANGE (%s)", p.key, s.key)
+	case p.columnType != "bigint":
+		return fmt.Sprintf("has the key %s of the type %s, want bigint", s.key, p.columnType)
+	case !p.owned:
+		return "belongs to the role " + p.owner + ", of which the current role is no member: only the owner may change partitions"
+	}
+	return ""
+}
+
+// pagesSize estimates the size of a relation. pg_total_relation_size would wait for those who have locked it, and so would
+// pg_get_expr with its OID.
+const pagesSize = `((c.relpages::int8 + coalesce((SELECT t.relpages FROM pg_class t WHERE t.oid = c.reltoastrelid), 0) +
+	coalesce((SELECT sum(x.relpages) FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid WHERE i.indrelid = c.oid), 0)) *
+	current_setting('block_size')::int8)`
+
+const partsQuery = `SELECT c.oid::int8, n.nspname, c.relname, c.relkind IN ('p', 'f'), coalesce(pg_get_expr(c.relpartbound, 0), ''),
+	greatest(c.reltuples, 0)::int8, ` + pagesSize + `, i.inhdetachpending,
+	coalesce(obj_description(c.oid, 'pg_class'), '')
+FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE i.inhparent = $1::int8::oid`
+
+func (postgres) readParts(ctx context.Context, q querier, parent int64, st *state) error {
+	rows, err := q.QueryContext(ctx, partsQuery, parent)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var p part
+		var bound string
+		if err := rows.Scan(&p.oid, &p.schema, &p.table, &p.fixed, &bound, &p.rows, &p.bytes, &p.pending, &p.comment); err != nil {
+			return err
+		}
+		if bound == "DEFAULT" {
+			st.fallback = &p
+			continue
+		}
+		if p.lo, p.hi, err = parseBound(bound); err != nil {
+			return fmt.Errorf("partition: the bounds of %v: %w", p.name, err)
+		}
+		twin := p
+		p.interrupted = twin.readMark(st.table)
+		st.parts = append(st.parts, p)
+	}
+	slices.SortFunc(st.parts, func(a, b part) int { return cmp.Compare(a.lo, b.lo) })
+	return rows.Err()
+}
+
+var boundForm = regexp.MustCompile(`^FOR VALUES FROM \((?:MINVALUE|'?(-?[0-9]+)'?)\) TO \((?:MAXVALUE|'?(-?[0-9]+)'?)\)$`)
+
+// errChanging is about a partition that is detached or dropped while it is read.
+var errChanging = errors.New("another process changes it")
+
+// parseBound reads bounds in the form of pg_get_expr.
+func parseBound(text string) (lo, hi int64, err error) {
+	if text == "" {
+		return 0, 0, errChanging
+	}
+	match := boundForm.FindStringSubmatch(text)
+	if match == nil {
+		return 0, 0, fmt.Errorf("%w: %q", ErrTable, text)
+	}
+	lo, hi = noLow, noHigh
+	if match[1] != "" {
+		if lo, err = strconv.ParseInt(match[1], 10, 64); err != nil {
+			return 0, 0, err
+		}
+	}
+	if match[2] != "" {
+		hi, err = strconv.ParseInt(match[2], 10, 64)
+	}
+	return lo, hi, err
+}
+
+// markWords begins the line in the comment of a partition that this package detaches. Only tables with this line are
+// dropped after they were detached.
+const markWords = "sqlflake: detached from "
+
+// looseQuery trusts a comment only if the owner of the table is trusted: to read a table of another role may execute code
+// of that role.
+const looseQuery = `SELECT c.oid::int8, n.nspname, c.relname, greatest(c.reltuples, 0)::int8,
+	` + pagesSize + `, d.description
+FROM pg_description d JOIN pg_class c ON c.oid = d.objoid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND c.relkind = 'r' AND NOT c.relispartition
+	AND strpos(d.description, $1::text) > 0
+	AND (c.relowner = (SELECT t.relowner FROM pg_class t WHERE t.oid = $2::int8::oid)
+		OR EXISTS (SELECT FROM pg_roles r WHERE r.oid = c.relowner AND (r.rolsuper OR r.rolname = current_user)))
+	AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = $3::text AND a.atttypid = 'int8'::regtype)
+ORDER BY c.oid`
+
+func (postgres) readLoose(ctx context.Context, q querier, s *Set, parent int64, st *state) error {
+	rows, err := q.QueryContext(ctx, looseQuery, markWords, parent, s.key)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var p part
+		if err := rows.Scan(&p.oid, &p.schema, &p.table, &p.rows, &p.bytes, &p.comment); err != nil {
+			return err
+		}
+		if p.readMark(st.table) {
+			st.loose = append(st.loose, p)
+		}
+	}
+	return rows.Err()
+}
+
+const archivedWord = ", archived"
+
+var markForm = regexp.MustCompile(`(?m)^` + markWords + `(".*"), keys (-?[0-9]+) to (-?[0-9]+)(` + archivedWord + `)?$`)
+
+// readMark reads the mark in the comment. It reports whether there is one that names the table.
+func (p *part) readMark(table name) bool {
+	match := markForm.FindStringSubmatch(p.comment)
+	if match == nil {
+		return false
+	}
+	from, err := strconv.Unquote(match[1])
+	lo, loErr := strconv.ParseInt(match[2], 10, 64)
+	hi, hiErr := strconv.ParseInt(match[3], 10, 64)
+	p.lo, p.hi, p.archived = lo, hi, match[4] != ""
+	return err == nil && loErr == nil && hiErr == nil && from == table.String()
+}
+
+// marked returns the comment with a mark.
+func (p part) marked(table name, archived bool) string {
+	mark := fmt.Sprintf("%s%q, keys %d to %d", markWords, table.String(), p.lo, p.hi)
+	if archived {
+		mark += archivedWord
+	}
+	if before := p.unmarked(); before != "" {
+		return before + "\n" + mark
+	}
+	return mark
+}
+
+// unmarked returns the comment without a mark.
+func (p part) unmarked() string {
+	at := markForm.FindStringIndex(p.comment)
+	if at == nil {
+		return p.comment
+	}
+	from, to := at[0], at[1]
+	if from > 0 {
+		from-- // its newline
+	}
+	return p.comment[:from] + p.comment[to:]
+}

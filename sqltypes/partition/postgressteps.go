@@ -1,0 +1,217 @@
+package partition
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+func (e postgres) statements(s *Set, st *state, step Step) []string {
+	inside, outside := e.work(s, st, step)
+	return append(inside, outside...)
+}
+
+func (e postgres) execute(ctx context.Context, q querier, s *Set, st *state, step Step) error {
+	inside, _ := e.work(s, st, step)
+	for i, statement := range inside {
+		if i > 0 && step.Action == ActionDrop && step.floor != noLow { // detached: nobody writes to it any more
+			p, _ := st.find(step)
+			if _, found, err := e.nth(ctx, q, s, p, noLow, step.floor, 0); err != nil {
+				return err
+			} else if found {
+				return errBusy
+			}
+		}
+		if _, err := q.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+// work returns the statements of a step: inside of alone and outside of a transaction.
+func (e postgres) work(s *Set, st *state, step Step) (inside, outside []string) {
+	p, loose := st.find(step)
+	table, detach := quoteTable(p.name), fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", quoteTable(st.table), quoteTable(p.name))
+	switch step.Action {
+	case ActionCreate:
+		added := name{st.table.schema, step.Partition}
+		return append(e.createTable(st, added), e.attach(st, added, step)), nil
+	case ActionDrop:
+		if !loose {
+			inside = append(inside, detach)
+		}
+		return append(inside, "DROP TABLE "+table), nil
+	case ActionRename:
+		if !loose {
+			inside = append(inside, detach)
+		}
+		return append(inside, e.rename(s, p)...), nil
+	case ActionDetach:
+		mark := commentOn(p, p.marked(st.table, false))
+		switch {
+		case p.pending:
+			return []string{mark}, []string{detach + " FINALIZE"}
+		case step.finish:
+			return []string{mark}, []string{detach + " CONCURRENTLY"}
+		}
+		return []string{mark, detach}, nil
+	case ActionAlter:
+		return []string{commentOn(p, p.unmarked())}, nil
+	case ActionArchive:
+		return nil, []string{commentOn(p, p.marked(st.table, true))}
+	}
+	return nil, nil
+}
+
+// find returns the partition or the loose table of a step.
+func (st *state) find(step Step) (p part, loose bool) {
+	for _, p := range st.loose {
+		if p.String() == step.Partition && p.lo == step.Lo.Int64() {
+			return p, true
+		}
+	}
+	for _, p := range st.parts {
+		if p.table == step.Partition && p.lo == step.Lo.Int64() {
+			return p, false
+		}
+	}
+	return part{}, false
+}
+
+// createTable returns the statements that create a table like the parent. CREATE TABLE ... PARTITION OF would wait for all
+// who use the parent. The indexes and foreign keys come with ATTACH PARTITION; identity columns belong to the parent.
+func (postgres) createTable(st *state, added name) []string {
+	statements := []string{fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL "+
+		"EXCLUDING IDENTITY EXCLUDING INDEXES EXCLUDING STATISTICS EXCLUDING COMMENTS)%s",
+		quoteTable(added), quoteTable(st.table), st.storage)}
+	if st.grantees != "" { // who may use the table needs none on the partition, which has no policies
+		statements = append(statements, fmt.Sprintf("REVOKE ALL ON TABLE %s FROM %s", quoteTable(added), st.grantees))
+	}
+	if st.identity != "" {
+		statements = append(statements, fmt.Sprintf("ALTER TABLE %s REPLICA IDENTITY %s", quoteTable(added), st.identity))
+	}
+	if st.owner != "" {
+		statements = append(statements, fmt.Sprintf("ALTER TABLE %s OWNER TO %s", quoteTable(added), quoteName(st.owner)))
+	}
+	return statements
+}
+
+func (postgres) attach(st *state, added name, step Step) string {
+	attach := fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s ", quoteTable(st.table), quoteTable(added))
+	if step.Lo == 0 && step.Hi == 0 {
+		return attach + "DEFAULT"
+	}
+	lo, hi := "MINVALUE", "MAXVALUE"
+	if step.Lo != noLow {
+		lo = "'" + strconv.FormatInt(step.Lo.Int64(), 10) + "'"
+	}
+	if step.Hi != noHigh {
+		hi = "'" + strconv.FormatInt(step.Hi.Int64(), 10) + "'"
+	}
+	return attach + fmt.Sprintf("FOR VALUES FROM (%s) TO (%s)", lo, hi)
+}
+
+// rename returns the statements that give a detached table its name of Keep and its own comment.
+func (postgres) rename(s *Set, p part) (statements []string) {
+	if p.comment != p.unmarked() {
+		statements = append(statements, commentOn(p, p.unmarked()))
+	}
+	kept := s.keptName(p)
+	if kept.table != p.table {
+		statements = append(statements, fmt.Sprintf("ALTER TABLE %s RENAME TO %s", quoteTable(p.name), quoteName(kept.table)))
+	}
+	if kept.schema != p.schema {
+		statements = append(statements, fmt.Sprintf("ALTER TABLE %s SET SCHEMA %s",
+			quoteTable(name{p.schema, kept.table}), quoteName(kept.schema)))
+	}
+	return statements
+}
+
+func commentOn(p part, text string) string {
+	literal := "NULL"
+	if text != "" {
+		literal = quoteText(text)
+	}
+	return fmt.Sprintf("COMMENT ON TABLE %s IS %s", quoteTable(p.name), literal)
+}
+
+func (e postgres) finish(ctx context.Context, db *sql.DB, s *Set, st *state, step Step) error {
+	p, _ := st.find(step)
+	if step.Action == ActionArchive {
+		return e.session(ctx, db, s, archiveLock, func(conn *sql.Conn) error { return e.archive(ctx, conn, s, st, p) })
+	}
+	return e.session(ctx, db, s, changeLock, func(conn *sql.Conn) error { return e.detach(ctx, conn, s, st, step, p) })
+}
+
+// detach detaches a partition concurrently, unless another process has done it.
+func (e postgres) detach(ctx context.Context, conn *sql.Conn, s *Set, st *state, step Step, p part) error {
+	const query = `SELECT inhdetachpending, coalesce(obj_description(inhrelid, 'pg_class'), '')
+FROM pg_inherits WHERE inhrelid = $1::int8::oid`
+	err := conn.QueryRowContext(ctx, query, p.oid).Scan(&p.pending, &p.comment)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if marked := p; !marked.readMark(st.table) {
+		return errBusy // another process, with a longer retention, has removed the mark
+	}
+	now := *st
+	now.parts = []part{p}
+	_, outside := e.work(s, &now, step)
+	if _, err := conn.ExecContext(ctx, outside[0]); err != nil {
+		return fmt.Errorf("%s: %w", outside[0], err)
+	}
+	return nil
+}
+
+// archive calls the callback of Archive and marks the table as archived, unless another process has done it, or a person
+// has removed the mark.
+func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state, p part) error {
+	quoted, open, err := e.readOpen(ctx, conn, st, &p)
+	if err != nil || !open {
+		return err
+	}
+	if err := s.archive(ctx, quoted); err != nil {
+		return fmt.Errorf("the callback of Archive: %w", err)
+	}
+	// Meanwhile the table may have got another name or comment.
+	return e.transaction(ctx, conn, s, sql.TxOptions{}, func(tx *sql.Tx) error {
+		named, open, err := e.readOpen(ctx, tx, st, &p)
+		if err != nil || !open {
+			return err
+		}
+		lock := "LOCK TABLE " + named + " IN SHARE UPDATE EXCLUSIVE MODE" // that of COMMENT
+		if _, err := tx.ExecContext(ctx, lock); err != nil {
+			return fmt.Errorf("%s: %w", lock, err)
+		}
+		locked, open, err := e.readOpen(ctx, tx, st, &p)
+		switch {
+		case err != nil || !open:
+			return err
+		case locked != named:
+			return errChanging
+		}
+		statement := commentOn(p, p.marked(st.table, true))
+		if _, err := tx.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+		return nil
+	})
+}
+
+// readOpen reads the name and the comment of a loose table. It reports whether the table still has its mark, and is not
+// archived.
+func (postgres) readOpen(ctx context.Context, q querier, st *state, p *part) (quoted string, open bool, err error) {
+	const query = `SELECT coalesce(obj_description(c.oid, 'pg_class'), ''), n.nspname, c.relname, quote_ident(n.nspname) || '.' || quote_ident(c.relname)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = $1::int8::oid AND NOT c.relispartition`
+	err = q.QueryRowContext(ctx, query, p.oid).Scan(&p.comment, &p.schema, &p.table, &quoted)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", false, nil
+	}
+	return quoted, err == nil && p.readMark(st.table) && !p.archived, err
+}

@@ -1,0 +1,242 @@
+package partition
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+)
+
+func TestPartitionsAreDroppedAtTheExactEndOfRetentionAndGrace(t *testing.T) {
+	both(t, Month, []Option{WithRetain(2), WithGrace(90 * time.Minute), WithAhead(1)}, func(t *testing.T, s *Set) {
+		c := &catalog{}
+		c.add(s, "january", "2026-01", "2026-02")
+		c.add(s, "rest", "2026-02", "2027-01")
+		for now, steps := range map[string]string{
+			"2026-04-01 01:29:59.999999999": "",
+			"2026-04-01 01:30":              "drop january",
+		} {
+			want(t, c.plan(t, s, date(now)), steps)
+		}
+	})
+}
+
+func TestOfTwoClocksTheEarlierDropsAndTheLaterCreates(t *testing.T) {
+	both(t, Month, []Option{WithRetain(1), WithAhead(1)}, func(t *testing.T, s *Set) {
+		for _, c := range []struct{ database, process, want string }{
+			{"2026-03-15", "2026-03-15", "create t_2026_04, drop january"},
+			{"2026-02-15", "2026-03-15", "create t_2026_04"},
+			{"2026-03-15", "2026-02-15", "create t_2026_04"},
+			{"2026-02-15", "2026-02-15", ""},
+		} {
+			table := &catalog{state: state{now: date(c.database)}}
+			table.add(s, "january", "2026-01", "2026-02")
+			table.add(s, "t_2026_02", "2026-02", "2026-03")
+			table.add(s, "t_2026_03", "2026-03", "2026-04")
+			plan, err := makePlan(s, &table.state, date(c.process), table.probe())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want(t, plan, c.want)
+		}
+	})
+}
+
+func TestForeignRowsBlockTheDrop(t *testing.T) {
+	layout := snowflake.MustLayout(date("2026-01-10"), time.Millisecond, snowflake.Field{Name: "time", Bits: 41},
+		snowflake.Field{Name: "worker", Bits: 10}, snowflake.Field{Name: "sequence", Bits: 12})
+	first := func(text string) int64 { return mustSet(t, Month, WithLayout(layout)).first(text) }
+	const drop = "drop old"
+	for _, c := range []struct {
+		name     string
+		from, to string
+		key      int64
+		start    string
+		blocked  bool
+	}{
+		{"an ID of its month", "", "2026-06", first("2026-05-01"), "", false},
+		{"an ID of the month before", "", "2026-06", first("2026-04-01"), "", false}, // the zone may have been another
+		{"an older key", "", "2026-06", first("2026-04-01") - 1, "", true},
+		{"a small key", "", "2026-06", 1, "", true},
+		{"a negative key", "", "2026-06", -1, "", true},
+		{"a small key in a partition that begins with 1", "2026-01-10 00:00:00.001", "2026-06", first("2026-01-10 00:00:00.002"), "", true},
+		{"an older key, with a start", "", "2026-06", first("2026-04-01") - 1, "2026-01-15", false},
+		{"the oldest key, with a start", "", "2026-06", first("2026-01-15"), "2026-01-15", false},
+		{"a key before the start", "", "2026-06", first("2026-01-15") - 1, "2026-01-15", true},
+		{"a key before the start, in a partition of a month", "2026-05", "2026-06", first("2026-05-02"), "2026-05-03", true},
+		{"a small key, with a start", "", "2026-06", 1, "2026-01-10 00:00:00.001", true},
+		{"a partition of a month", "2026-05", "2026-06", first("2026-05-01"), "", false},
+		{"a small key in the month of the epoch", "", "2026-02", 1, "", true},
+		{"a small key in the first partition, from 0 on", "2026-01", "2026-02", 1, "", true},
+		{"the same, with a start", "2026-01", "2026-02", first("2026-01-10 00:00:00.001"), "2026-01-10 00:00:00.001", false},
+		{"a hand-made partition for small keys", "", "2026-01-10 00:00:01", 1_000_000, "", true},
+		{"the same, with a start", "", "2026-01-10 00:00:01", 1_000_000, "2026-05", true},
+	} {
+		options := []Option{WithLayout(layout), WithRetain(1), WithAhead(1)}
+		if c.start != "" {
+			options = append(options, WithStart(date(c.start)))
+		}
+		s := newSet(t, sqllease.Postgres, Month, options...)
+		table := &catalog{keys: []int64{c.key, first("2026-08-01")}}
+		table.add(s, "old", c.from, c.to)
+		table.add(s, "new", c.to, "2027")
+		plan := table.plan(t, s, date("2026-08-15"))
+		if c.blocked {
+			text := "or set WithStart to"
+			if c.start != "" {
+				text = "older than WithStart, " + c.start[:4]
+			}
+			want(t, plan, "", text)
+		} else {
+			want(t, plan, drop)
+		}
+		if t.Failed() {
+			t.Fatal(c.name)
+		}
+		if !c.blocked && plan.Steps[0].floor > c.key {
+			t.Errorf("%s: the floor of the step is %d, the key %d", c.name, plan.Steps[0].floor, c.key)
+		}
+	}
+}
+
+// A wrong layout, or both clocks, may show that all rows are old.
+func TestNothingIsRemovedWithoutARowOfTheRetainedTime(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		keys     []string
+		fallback string // a key in the default partition
+		problem  string
+	}{
+		{"no row", nil, "", "there is no row"},
+		{"old rows", []string{"2026-01-20", "2026-03-31 23:59:59.999"}, "", "the youngest row is of 2026-03-31 23:59:59.999 UTC by this layout"},
+		{"rows ahead of the clocks", []string{"2026-01-20", "2026-07-01"}, "2027-01-01", "the youngest row is of 2026-01-20 UTC"},
+		{"the oldest row that is retained", []string{"2026-04-01"}, "", ""},
+		{"a row of the current month", []string{"2026-06-30 23:59"}, "", ""},
+		{"a row in the default partition", []string{"2026-01-20"}, "2026-05-20", ""},
+	} {
+		both(t, Month, []Option{WithRetain(2), WithAhead(1)}, func(t *testing.T, s *Set) {
+			table := &catalog{idle: true}
+			table.add(s, "old", "2026-01", "2026-02")
+			table.add(s, "march", "2026-02", "2026-04")
+			table.add(s, "april", "2026-04", "2026-05")
+			table.add(s, "june", "2026-06", "2026-08")
+			if c.fallback != "" { // it has the keys that no other one has
+				table.fallback = &part{name: name{"", "t_default"}, lo: noLow, hi: noHigh}
+				table.keys = append(table.keys, s.first(c.fallback))
+			}
+			for _, key := range c.keys {
+				table.keys = append(table.keys, s.first(key))
+			}
+			table.loose = []part{{name: name{"s", "x"}, lo: s.first("2025-10"), hi: s.first("2025-11")}}
+			plan := table.plan(t, s, date("2026-06-15"))
+			if c.problem == "" {
+				want(t, plan, "drop s.x, drop old, drop march")
+			} else {
+				want(t, plan, "", c.problem)
+			}
+			if t.Failed() {
+				t.Log(c.name)
+			}
+		})
+	}
+}
+
+func TestTheWholeTimeOfALayoutCanBeRetained(t *testing.T) {
+	for _, unit := range []Unit{Day, Year, Unit(8760 * time.Hour), Unit(292 * 8760 * time.Hour)} {
+		s := mustSet(t, unit, WithRetain(maxRetain), WithAhead(1))
+		c := &catalog{}
+		c.add(s, "all", "2025", "2092")
+		if plan := c.plan(t, s, date("2092-06-01")); strings.Contains(steps(plan), "drop") {
+			t.Errorf("%v: %v", unit, plan)
+		}
+	}
+}
+
+func TestDetachedTablesAreFinishedAfterPartitionsAreCreated(t *testing.T) {
+	for _, c := range []struct {
+		option Option
+		want   string
+	}{
+		{WithAhead(1), "drop s.x"},
+		{Keep(strings.ToUpper), "rename s.x"},
+		{Archive(archiveNothing), "archive s.x"},
+	} {
+		s := mustSet(t, Month, WithAhead(1), WithRetain(1), c.option)
+		table := &catalog{}
+		loose := part{name: name{"s", "x"}, lo: s.first("2025-10"), hi: s.first("2025-11")}
+		table.add(s, "new", "2025-12", "2026-01")
+		table.loose = []part{loose}
+		want(t, table.plan(t, s, date("2026-01-15")), "create t_2026_01, create t_2026_02, "+c.want)
+		want(t, table.plan(t, s, date("2025-11-15")), "create t_2025_11", "s.x: it was detached, and is not beyond")
+	}
+	s := mustSet(t, Month, WithAhead(1), WithRetain(1), Archive(archiveNothing))
+	table := &catalog{}
+	table.add(s, "new", "2025-12", "2026-01")
+	table.loose = []part{{name: name{"s", "x"}, lo: s.first("2025-10"), hi: s.first("2025-11"), archived: true}}
+	want(t, table.plan(t, s, date("2026-01-15")), "create t_2026_01, create t_2026_02, drop s.x")
+}
+
+func TestRowsThatWereMovedOutOfAPartitionAreNotForgotten(t *testing.T) {
+	for _, c := range []struct {
+		split bool
+		now   string
+		want  string
+		text  string
+	}{
+		{false, "2026-04-15", "drop january", ""},
+		{true, "2026-04-15", "", "january: an earlier call"},
+		{false, "2026-01-15", "", "january: an earlier call"},
+	} {
+		s := newSet(t, sqllease.MySQL, Month, WithRetain(1))
+		table := &catalog{}
+		table.add(s, "january", "", "2026-02")
+		table.add(s, "rest", "2026-02", "2027")
+		table.parts[0].twin, table.parts[0].moved, table.parts[0].split = "x", true, c.split
+		if plan := table.plan(t, s, date(c.now)); c.text == "" {
+			want(t, plan, c.want)
+		} else {
+			want(t, plan, c.want, c.text)
+		}
+	}
+}
+
+func archiveNothing(context.Context, string) error { return nil }
+
+func TestActionsByOptionAndDatabase(t *testing.T) {
+	for _, c := range []struct {
+		dialect sqllease.Dialect
+		options []Option
+		part    part
+		want    string
+		finish  bool
+	}{
+		{sqllease.Postgres, nil, part{}, "drop old", false},
+		{sqllease.Postgres, []Option{Keep(strings.ToUpper)}, part{}, "rename old", false},
+		{sqllease.Postgres, []Option{Archive(archiveNothing)}, part{}, "detach old", false},
+		{sqllease.Postgres, []Option{DetachConcurrently()}, part{}, "detach old", true},
+		{sqllease.Postgres, []Option{DetachConcurrently(), WithDefault()}, part{}, "drop old", false},
+		{sqllease.Postgres, nil, part{pending: true}, "detach old", true},
+		{sqllease.Postgres, nil, part{fixed: true}, "", false},
+		{sqllease.MySQL, []Option{DetachConcurrently()}, part{}, "drop old", false},
+		{sqllease.MySQL, []Option{Keep(strings.ToUpper)}, part{}, "rename old", false},
+		{sqllease.MySQL, []Option{Archive(archiveNothing)}, part{}, "detach old", false},
+	} {
+		s := newSet(t, c.dialect, Month, append(c.options, WithRetain(1))...)
+		table := &catalog{}
+		table.add(s, "old", "2026-01", "2026-02")
+		table.add(s, "new", "2026-02", "2027")
+		table.fallback = &part{name: name{"", "t_default"}, lo: noLow, hi: noHigh}
+		if !s.wantDefault {
+			table.fallback = nil
+		}
+		table.parts[0].pending, table.parts[0].fixed = c.part.pending, c.part.fixed
+		plan := table.plan(t, s, date("2026-04-15"))
+		want(t, plan, c.want)
+		if c.want != "" && plan.Steps[0].finish != c.finish {
+			t.Errorf("%+v: finish is %v, want %v", c, plan.Steps[0].finish, c.finish)
+		}
+	}
+}

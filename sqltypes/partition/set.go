@@ -1,0 +1,172 @@
+package partition
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+)
+
+// Set describes the partitions of one table. Create it with [New]. It is immutable, holds no connection, and is safe for
+// concurrent use; any number of processes may have equal Sets and maintain the same table.
+type Set struct {
+	dialect sqllease.Dialect
+	engine  engine
+	table   name
+	unit    Unit
+	config
+}
+
+// name is the name of a table: with a schema (a database on MySQL) or in the connection's own.
+type name struct{ schema, table string }
+
+func (n name) String() string {
+	if n.schema == "" {
+		return n.table
+	}
+	return n.schema + "." + n.table
+}
+
+// New returns the Set of a table, "table" or "schema.table", whose partitions span one unit each. It does not talk to
+// the database.
+//
+// It returns [ErrOption] for a dialect without partitions (SQLite) or an unknown one, an empty or too long name, an
+// invalid unit, one that is shorter than a tick of the layout, and invalid options; and snowflake.ErrFieldOrder for a
+// layout whose time is not the highest field: its IDs of a span of time are not one range.
+func New(dialect sqllease.Dialect, table string, unit Unit, options ...Option) (*Set, error) {
+	s := &Set{dialect: dialect, unit: unit, config: defaults()}
+	switch dialect {
+	case sqllease.Postgres:
+		s.engine = postgres{}
+	case sqllease.MySQL:
+		s.engine = mysql{}
+	default:
+		return nil, fmt.Errorf("%w: the dialect %q has no partitions, want Postgres or MySQL", ErrOption, dialect)
+	}
+	var err error
+	if s.table, err = s.parseName(table); err != nil {
+		return nil, err
+	}
+	for _, option := range options {
+		if option == nil {
+			return nil, fmt.Errorf("%w: nil", ErrOption)
+		}
+		if err := option.apply(&s.config); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// parseName splits "schema.table" at its dot.
+func (s *Set) parseName(text string) (name, error) {
+	n := name{table: text}
+	if schema, table, ok := strings.Cut(text, "."); ok {
+		n = name{schema, table}
+		if schema == "" {
+			return n, fmt.Errorf("%w: the table %q has an empty schema", ErrOption, text)
+		}
+	}
+	for _, part := range []string{n.schema, n.table} {
+		if len(part) > s.engine.maxName() || strings.ContainsAny(part, ".\x00") || !utf8.ValidString(part) {
+			return n, fmt.Errorf("%w: the table %.100q, want table or schema.table of at most %d bytes each",
+				ErrOption, text, s.engine.maxName())
+		}
+	}
+	if n.table == "" {
+		return n, fmt.Errorf("%w: the name of the table is empty", ErrOption)
+	}
+	return n, nil
+}
+
+// check tests what depends on several settings.
+func (s *Set) check() error {
+	if !s.unit.valid() {
+		return fmt.Errorf("%w: the unit %d, want Day, Week, Month, Year or a positive duration", ErrOption, s.unit)
+	}
+	if _, _, err := s.layout.Range(s.layout.Epoch(), s.layout.End()); err != nil {
+		return fmt.Errorf("partition: the table %v: %w", s.table, err)
+	}
+	if s.unit.calendar() {
+		return nil
+	}
+	if tick := s.layout.Tick(); time.Duration(s.unit) < tick {
+		return fmt.Errorf("%w: the unit %v is shorter than a tick of the layout, %v", ErrOption, s.unit, tick)
+	}
+	if s.zone != time.UTC {
+		return fmt.Errorf("%w: WithZone(%v) with the unit %v, which does not depend on a time zone", ErrOption, s.zone, s.unit)
+	}
+	return nil
+}
+
+// period is a span of time, and the IDs in it: lo <= id && id < hi.
+type period struct {
+	from, to time.Time
+	lo, hi   int64
+}
+
+// period returns the one that contains t. IDs before the epoch and after the layout's end belong to no period.
+func (s *Set) period(t time.Time) period {
+	from := s.unit.start(t, s.zone)
+	return s.span(from, s.unit.next(from, s.zone))
+}
+
+// next returns the period after p.
+func (s *Set) next(p period) period { return s.span(p.to, s.unit.next(p.to, s.zone)) }
+
+// previous returns the period before p.
+func (s *Set) previous(p period) period { return s.period(p.from.Add(-1)) }
+
+func (s *Set) span(from, to time.Time) period {
+	lo, hi, _ := s.layout.Range(from, to) // New has checked the layout, and from is before to
+	return period{from, to, lo.Int64(), hi.Int64()}
+}
+
+// at returns the time of a bound: of the first ID that is not below it.
+func (s *Set) at(bound int64) time.Time { return s.layout.Time(snowflake.ID(max(bound, 0))) }
+
+// text returns a time for people.
+func (s *Set) text(t time.Time) string { return timeText(t.In(s.zone)) + t.In(s.zone).Format(" MST") }
+
+// partitionName returns the name of the partition that starts at start.
+func (s *Set) partitionName(start time.Time) (string, error) {
+	text := s.table.table + "_" + s.unit.name(start, s.zone)
+	if s.names != nil {
+		text = s.names(start.In(s.zone))
+	}
+	return text, s.checkNew(text)
+}
+
+// defaultName returns the name of the default partition.
+func (s *Set) defaultName() string { return s.table.table + "_default" }
+
+// keptName returns the name that Keep gives to a partition.
+func (s *Set) keptName(p part) name {
+	partition := p.table
+	if p.parent.table != "" {
+		partition = twinOf(p.parent, p.table)
+	}
+	text := s.rename(partition)
+	if schema, table, ok := strings.Cut(text, "."); ok {
+		return name{schema, table}
+	}
+	return name{p.schema, text}
+}
+
+// checkNew returns an error for a name that the database would refuse, or cut as PostgreSQL does.
+func (s *Set) checkNew(text string) error {
+	if limit := s.engine.maxName(); text == "" || len(text) > limit || strings.ContainsAny(text, "\x00") || !utf8.ValidString(text) {
+		return fmt.Errorf("%w: %.100q has %d bytes, want 1 to %d", ErrName, text, len(text), limit)
+	}
+	return nil
+}
+
+// logger returns the logger with the table's name.
+func (s *Set) logger() *slog.Logger { return s.log.With("table", s.table.String()) }

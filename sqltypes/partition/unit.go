@@ -1,0 +1,144 @@
+package partition
+
+import (
+	"fmt"
+	"math/bits"
+	"sort"
+	"time"
+)
+
+// Unit is the span of time of a partition: Day, Week, Month or Year, which follow the calendar of a time zone, or a
+// fixed duration in nanoseconds, such as Hour or Unit(6*time.Hour), which is counted from 1970-01-01 00:00 UTC.
+type Unit time.Duration
+
+// Units of the calendar, and an hour.
+const (
+	Day   Unit = -1
+	Week  Unit = -2 // of ISO 8601, from Monday on
+	Month Unit = -3
+	Year  Unit = -4
+	Hour       = Unit(time.Hour)
+)
+
+// String returns the name of a calendar unit, or the duration.
+func (u Unit) String() string {
+	switch u {
+	case Day:
+		return "day"
+	case Week:
+		return "week"
+	case Month:
+		return "month"
+	case Year:
+		return "year"
+	}
+	return time.Duration(u).String()
+}
+
+// noun returns what a period of the unit is called.
+func (u Unit) noun() string {
+	if u.calendar() {
+		return u.String()
+	}
+	return "period"
+}
+
+// calendar reports whether the unit depends on a time zone.
+func (u Unit) calendar() bool { return u < 0 }
+
+func (u Unit) valid() bool { return u >= Year && u != 0 }
+
+// start returns the start of the period that contains t.
+func (u Unit) start(t time.Time, zone *time.Location) time.Time {
+	if !u.calendar() {
+		return truncate(t, time.Duration(u))
+	}
+	t = t.In(zone)
+	year, month, day := t.Date()
+	switch u {
+	case Week:
+		day -= (int(t.Weekday()) + 6) % 7
+	case Month:
+		day = 1
+	case Year:
+		month, day = time.January, 1
+	}
+	start := startOfDay(year, month, day, zone)
+	if start.After(t) {
+		// In St. John's the clock went from 00:01 back to 23:01 of the day before: the minute belongs to that day.
+		return u.start(start.Add(-1), zone)
+	}
+	return start
+}
+
+// next returns the start of the period after the one that starts at start.
+func (u Unit) next(start time.Time, zone *time.Location) time.Time {
+	if !u.calendar() {
+		return start.Add(time.Duration(u))
+	}
+	// The first instant of a day may be at 01:00, and its date is the one that counts.
+	year, month, day := start.In(zone).Date()
+	switch u {
+	case Day:
+		day++
+	case Week:
+		day += 7
+	case Month:
+		month++
+	case Year:
+		year++
+	}
+	return startOfDay(year, month, day, zone)
+}
+
+// startOfDay returns the first instant whose date in the zone is not before the given one. Where daylight saving time
+// begins at midnight the day begins at 01:00; where it ends then an hour comes twice, and time.Date does not say which
+// instant it returns. Time.ZoneBounds can't be used: its end is before the time on December 31 of leap years (Go 1.26).
+func startOfDay(year int, month time.Month, day int, zone *time.Location) time.Time {
+	const most = 36 * 60 * 60 // seconds by which a zone is before or after UTC, and more
+	midnight := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	first := midnight.Unix() - most
+	after := sort.Search(2*most, func(seconds int) bool {
+		year, month, day := time.Unix(first+int64(seconds), 0).In(zone).Date()
+		return !time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Before(midnight)
+	})
+	return time.Unix(first+int64(after), 0).In(zone)
+}
+
+// truncate rounds t down to a multiple of span since 1970. The product needs 128 bits: layouts outlast UnixNano.
+func truncate(t time.Time, span time.Duration) time.Time {
+	seconds := t.Unix() % int64(span)
+	if seconds < 0 {
+		seconds += int64(span)
+	}
+	hi, lo := bits.Mul64(uint64(seconds), uint64(time.Second))
+	lo, carry := bits.Add64(lo, uint64(t.Nanosecond()), 0)
+	_, rest := bits.Div64((hi+carry)%uint64(span), lo, uint64(span))
+	return t.Add(-time.Duration(rest)).UTC()
+}
+
+// name returns what is added to the table's name for the period that starts at start.
+func (u Unit) name(start time.Time, zone *time.Location) string {
+	switch u {
+	case Day:
+		return start.In(zone).Format("2006_01_02")
+	case Week:
+		year, week := start.In(zone).ISOWeek()
+		return fmt.Sprintf("%04d_w%02d", year, week)
+	case Month:
+		return start.In(zone).Format("2006_01")
+	case Year:
+		return start.In(zone).Format("2006")
+	}
+	switch span := time.Duration(u); {
+	case span%(24*time.Hour) == 0:
+		return start.UTC().Format("2006_01_02")
+	case span%time.Hour == 0:
+		return start.UTC().Format("2006_01_02_15")
+	case span%time.Minute == 0:
+		return start.UTC().Format("2006_01_02_1504")
+	case span%time.Second == 0:
+		return start.UTC().Format("2006_01_02_150405")
+	}
+	return start.UTC().Format("2006_01_02_150405") + fmt.Sprintf("_%09d", start.Nanosecond())
+}

@@ -1,0 +1,152 @@
+package partition
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+func zone(t testing.TB, name string) *time.Location {
+	t.Helper()
+	location, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return location
+}
+
+func TestDaysBeginAtTheirFirstInstant(t *testing.T) {
+	for _, c := range []struct{ zone, day, utc, why string }{
+		{"UTC", "2024-02-29", "2024-02-29T00:00:00Z", ""},
+		{"Asia/Kathmandu", "2024-02-29", "2024-02-28T18:15:00Z", ""},
+		{"America/Havana", "2024-03-10", "2024-03-10T05:00:00Z", "at 01:00: the clock goes forward at midnight"},
+		{"Asia/Beirut", "2022-03-27", "2022-03-26T22:00:00Z", "the same"},
+		{"America/Sao_Paulo", "2018-11-04", "2018-11-04T03:00:00Z", "the same"},
+		{"America/Havana", "2024-11-03", "2024-11-03T04:00:00Z", "the hour from 00:00 on comes twice"},
+		{"America/Sao_Paulo", "2018-02-18", "2018-02-18T03:00:00Z", "the hour until 24:00 of the day before comes twice"},
+		{"Pacific/Apia", "2011-12-31", "2011-12-30T10:00:00Z", "the day before does not exist"},
+		{"America/St_Johns", "2010-11-07", "2010-11-07T03:30:00Z", "at 00:01 the clock goes back to the day before"},
+	} {
+		location := zone(t, c.zone)
+		noon, err := time.ParseInLocation("2006-01-02 15:04", c.day+" 12:00", location)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := time.Parse(time.RFC3339, c.utc)
+		start := Day.start(noon, location)
+		if !start.Equal(want) || !Day.next(Day.start(noon.Add(-36*time.Hour), location), location).Before(noon) {
+			t.Errorf("%s %s (%s): begins at %v, want %v", c.zone, c.day, c.why, start.UTC(), want)
+		}
+	}
+}
+
+// TestPartitionOfAnIDIsThatOfItsTime is about all times of the layouts, and those around changes of the clock.
+func TestPartitionOfAnIDIsThatOfItsTime(t *testing.T) {
+	since := time.Date(2005, 5, 5, 5, 5, 5, 5, time.UTC)
+	sonyflake, _ := snowflake.Preset("sonyflake")
+	layouts := map[string]snowflake.Layout{
+		"default":         snowflake.Default(),
+		"53 bits":         snowflake.JavaScriptSafe(),
+		"sonyflake":       sonyflake,
+		"seconds":         snowflake.MustLayout(since, time.Second, snowflake.Field{Name: "time", Bits: 32}, snowflake.Field{Name: "sequence", Bits: 10}),
+		"28 seconds":      snowflake.MustLayout(since, 28*time.Second, snowflake.Field{Name: "time", Bits: 27}, snowflake.Field{Name: "sequence", Bits: 36}),
+		"10,000 years":    snowflake.MustLayout(since, time.Second, snowflake.Field{Name: "time", Bits: 38}, snowflake.Field{Name: "sequence", Bits: 1}),
+		"milliseconds":    snowflake.MustLayout(since, time.Millisecond, snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "sequence", Bits: 22}),
+		"11 microseconds": snowflake.MustLayout(since, 11*time.Microsecond, snowflake.Field{Name: "time", Bits: 50}, snowflake.Field{Name: "sequence", Bits: 1}),
+	}
+	zones := []string{
+		"UTC", "Europe/Berlin", "America/Havana", "Asia/Beirut", "America/Sao_Paulo", "Pacific/Apia",
+		"America/St_Johns", "Australia/Lord_Howe", "Asia/Kathmandu",
+	}
+	units := []Unit{Day, Week, Month, Year, Hour, Unit(6 * time.Hour), Unit(36 * time.Hour), Unit(97 * time.Second)}
+	random := rand.New(rand.NewPCG(1, 2))
+	for name, layout := range layouts {
+		for _, zoneName := range zones {
+			location := zone(t, zoneName)
+			for _, unit := range units {
+				options := []Option{WithLayout(layout)}
+				if unit.calendar() {
+					options = append(options, WithZone(location))
+				}
+				s := mustSet(t, unit, options...)
+				for i := range 60 {
+					id := snowflake.ID(random.Uint64() & (1<<layout.Bits() - 1))
+					if i%2 == 0 { // the next change of the zone's clock, or near it
+						_, change := layout.Time(id).In(location).ZoneBounds()
+						at := change.Add(time.Duration(random.Int64N(int64(6*time.Hour)) - int64(3*time.Hour)))
+						near, err := layout.MinAt(at)
+						if err != nil {
+							continue
+						}
+						id = near
+					}
+					checkPeriod(t, name+" "+zoneName, s, id)
+				}
+			}
+		}
+	}
+}
+
+func TestMinuteOfADayThatComesBeforeTheLastHourOfTheDayBefore(t *testing.T) {
+	s := mustSet(t, Day, WithZone(zone(t, "America/St_Johns")), WithLayout(snowflake.Twitter()))
+	for _, text := range []string{"2010-11-07 02:29:59", "2010-11-07 02:30:30", "2010-11-07 02:31:30", "2010-11-07 03:30:30"} {
+		checkPeriod(t, text, s, snowflake.ID(s.first(text)))
+	}
+}
+
+func checkPeriod(t *testing.T, where string, s *Set, id snowflake.ID) {
+	t.Helper()
+	at := s.layout.Time(id)
+	p := s.period(at)
+	if at.Before(p.from) || !at.Before(p.to) || id.Int64() < p.lo || id.Int64() >= p.hi {
+		t.Errorf("%s: the %v of %v is from %v to %v, the ID %d is not in [%d, %d)", where, s.unit, at, p.from, p.to, id, p.lo, p.hi)
+	}
+	next, before := s.next(p), s.previous(p)
+	if !next.from.Equal(p.to) || next.lo != p.hi || !before.to.Equal(p.from) || before.hi != p.lo {
+		t.Errorf("%s: the %vs %v, %v and %v do not tile", where, s.unit, before, p, next)
+	}
+	if got := s.period(next.from.Add(-1)); got != p {
+		t.Errorf("%s: the last instant of the %v %v belongs to %v", where, s.unit, p, got)
+	}
+	mine, _ := s.partitionName(p.from)
+	other, _ := s.partitionName(next.from)
+	if mine == other {
+		t.Errorf("%s: the %vs from %v and %v on are both named %s", where, s.unit, p.from, next.from, mine)
+	}
+	// Another calculation of the same, where the clock goes back over no midnight.
+	local := at.In(s.zone)
+	form := map[Unit]string{Day: "2006_01_02", Month: "2006_01", Year: "2006"}[s.unit]
+	if want := "t_" + local.Format(form); form != "" && s.zone.String() != "America/St_Johns" && mine != want {
+		t.Errorf("%s: %v is in %s, want %s", where, local, mine, want)
+	}
+	if rest := at.UnixNano() % int64(max(s.unit, 1)); !s.unit.calendar() && at.Year() < 2262 && !p.from.Equal(at.Add(-time.Duration(rest))) {
+		t.Errorf("%s: the period of %v with %v begins at %v", where, at, s.unit, p.from)
+	}
+}
+
+func TestNames(t *testing.T) {
+	at := time.Date(2026, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
+	for _, c := range []struct {
+		unit Unit
+		zone string
+		want string
+	}{
+		{Day, "UTC", "t_2026_12_31"},
+		{Day, "Europe/Berlin", "t_2027_01_01"},
+		{Week, "UTC", "t_2026_w53"},
+		{Month, "UTC", "t_2026_12"},
+		{Year, "Asia/Kathmandu", "t_2027"},
+		{Hour, "UTC", "t_2026_12_31_23"},
+		{Unit(48 * time.Hour), "UTC", "t_2026_12_31"},
+		{Unit(15 * time.Minute), "UTC", "t_2026_12_31_2345"},
+		{Unit(20 * time.Second), "UTC", "t_2026_12_31_235940"},
+		{Unit(100 * time.Millisecond), "UTC", "t_2026_12_31_235959_900000000"},
+	} {
+		s := mustSet(t, c.unit, WithZone(zone(t, c.zone)))
+		if got, err := s.partitionName(s.period(at).from); got != c.want || err != nil {
+			t.Errorf("%v in %s: %s, %v, want %s", c.unit, c.zone, got, err, c.want)
+		}
+	}
+}

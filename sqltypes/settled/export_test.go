@@ -1,0 +1,3 @@
+package settled
+
+const MySQLStarted = mysqlStarted

@@ -1,0 +1,113 @@
+package settled_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/sqlflake/sqlflake/internal/dbserver"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/sqltypes/settled"
+)
+
+func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
+
+func dialectOf(target testdb.Target) sqllease.Dialect {
+	return map[string]sqllease.Dialect{"postgres": sqllease.Postgres, "mariadb": sqllease.MySQL, "sqlite": sqllease.SQLite}[target.Name]
+}
+
+// startServer starts a server of this test's own, and returns its DSN. With settings of the machine's server the test
+// could disturb others.
+func startServer(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	server, err := dbserver.Start(t.Context(), dbserver.Config{Name: name, NoSync: true, Args: args})
+	if errors.Is(err, dbserver.ErrNotInstalled) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server.DSN
+}
+
+func open(t *testing.T, driver, dsn string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// session returns a connection, which is closed at the end of the test.
+func session(t *testing.T, db *sql.DB) *sql.Conn {
+	t.Helper()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+type executor interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+func exec(t *testing.T, db executor, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+func next(t *testing.T, g *snowflake.Generator) snowflake.ID {
+	t.Helper()
+	id, err := g.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func insert(id snowflake.ID) string { return fmt.Sprintf("INSERT INTO events (id) VALUES (%d)", id) }
+
+func newGenerator(t *testing.T, worker int64) *snowflake.Generator {
+	t.Helper()
+	g, err := snowflake.New(worker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// passes waits until the bound is above the ID, also for transactions of other tests.
+func passes(t *testing.T, id snowflake.ID, read func() (settled.Bound, error)) settled.Bound {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		bound, err := read()
+		if err == nil && bound.Below > id {
+			return bound
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the bound %+v, %v does not pass %d", bound, err, id)
+		}
+	}
+}

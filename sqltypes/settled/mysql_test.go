@@ -1,0 +1,162 @@
+package settled_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/sqltypes/settled"
+)
+
+func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
+	t.Setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3") // of the server
+	dsn := startServer(t, "mariadb")
+	root := open(t, "mysql", dsn)
+	exec(t, root, "CREATE DATABASE test", "CREATE TABLE test.events (id bigint PRIMARY KEY)", "CREATE USER reader@localhost")
+	db := open(t, "mysql", dsn+"test?time_zone=%27-07:00%27")
+	gen := newGenerator(t, 1)
+	readBy := func(db *sql.DB) func() (settled.Bound, error) {
+		return func() (settled.Bound, error) {
+			return settled.Read(t.Context(), db, sqllease.MySQL, snowflake.Default(), settled.WithMargin(time.Second))
+		}
+	}
+	read := readBy(db)
+
+	t.Run("idle", func(t *testing.T) {
+		writer := session(t, db)
+		exec(t, writer, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
+		id := next(t, gen)
+		for {
+			b, err := read()
+			if err != nil || b.Below > id {
+				t.Fatalf("%+v, %v; the transaction that has drawn %d is open", b, err, id)
+			}
+			if b.Lag > 4*time.Second { // the margin, and what rounding to seconds may add, would be above the ID
+				if !strings.Contains(b.Reason, "connection ") || b.Lag > time.Hour/2 {
+					t.Errorf("%+v, want the reason, and no lag from a time zone", b)
+				}
+				break
+			}
+		}
+		exec(t, writer, insert(id), "COMMIT")
+		passes(t, id, read)
+	})
+
+	t.Run("waits for a table", func(t *testing.T) {
+		locker, writer := session(t, db), session(t, db)
+		exec(t, locker, "LOCK TABLES events WRITE")
+		id := next(t, gen)
+		inserted := make(chan error, 1)
+		go func() {
+			_, err := writer.ExecContext(t.Context(), insert(id))
+			inserted <- err
+		}()
+		for snowflake.Default().Time(next(t, gen)).Sub(snowflake.Default().Time(id)) < 4*time.Second {
+			if b, err := read(); err != nil || b.Below > id {
+				t.Fatalf("%+v, %v; the statement that inserts %d waits", b, err, id)
+			}
+		}
+		exec(t, locker, "UNLOCK TABLES")
+		if err := <-inserted; err != nil {
+			t.Fatal(err)
+		}
+		passes(t, id, read)
+	})
+
+	t.Run("list that others read", func(t *testing.T) {
+		writer, monitor := session(t, db), session(t, db)
+		passes(t, next(t, gen), read) // the list with its transaction is the one that is kept
+		var reading sync.WaitGroup
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		reading.Go(func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(10 * time.Millisecond):
+					_, _ = monitor.ExecContext(ctx, "SELECT COUNT(*) FROM information_schema.innodb_trx")
+				}
+			}
+		})
+		time.Sleep(100 * time.Millisecond) // the list is older than the transaction
+		exec(t, writer, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
+		id := next(t, gen)
+		for snowflake.Default().Time(next(t, gen)).Sub(snowflake.Default().Time(id)) < 3*time.Second {
+			if b, err := read(); err != nil && !errors.Is(err, settled.ErrUnknown) || b.Below > id {
+				t.Fatalf("%+v, %v; the transaction that has drawn %d is open", b, err, id)
+			}
+		}
+		exec(t, writer, insert(id), "COMMIT")
+		stop()
+		reading.Wait()
+		passes(t, next(t, gen), read)
+	})
+
+	t.Run("prepared", func(t *testing.T) {
+		writer := open(t, "mysql", dsn+"test")
+		writer.SetMaxOpenConns(1)
+		exec(t, writer, "XA START 'transfer'", insert(next(t, gen)), "XA END 'transfer'", "XA PREPARE 'transfer'")
+		if err := writer.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(time.Minute); ; { // MariaDB lists it with its connection until that ends
+			b, err := read()
+			if errors.Is(err, settled.ErrUnknown) && strings.Contains(err.Error(), "XA PREPARE") {
+				break
+			}
+			if err != nil || time.Now().After(end) {
+				t.Fatalf("%+v, %v; want ErrUnknown", b, err)
+			}
+		}
+		exec(t, root, "XA ROLLBACK 'transfer'")
+		passes(t, next(t, gen), read)
+	})
+
+	t.Run("no right", func(t *testing.T) {
+		dsn := strings.Replace(dsn, "root@", "reader@", 1)
+		if b, err := readBy(open(t, "mysql", dsn))(); !errors.Is(err, settled.ErrUnknown) || !strings.Contains(err.Error(), "GRANT PROCESS") {
+			t.Errorf("%+v, %v; want ErrUnknown with the right that is missing", b, err)
+		}
+		exec(t, root, "GRANT PROCESS ON *.* TO reader@localhost")
+		passes(t, next(t, gen), readBy(open(t, "mysql", dsn))) // connections keep the rights that they began with
+	})
+
+	t.Run("SET timestamp", func(t *testing.T) {
+		one := open(t, "mysql", dsn+"test")
+		one.SetMaxOpenConns(1)
+		exec(t, one, "SET timestamp = UNIX_TIMESTAMP() + 3600")
+		if b, err := readBy(one)(); !errors.Is(err, settled.ErrUnknown) {
+			t.Errorf("%+v, %v; want ErrUnknown", b, err)
+		}
+	})
+
+	t.Run("read only", func(t *testing.T) {
+		exec(t, root, "SET GLOBAL read_only = 1")
+		if b, err := read(); !errors.Is(err, settled.ErrUnknown) {
+			t.Errorf("%+v, %v; want ErrUnknown", b, err)
+		}
+	})
+
+	t.Run("repeated hour", func(t *testing.T) {
+		for local, want := range map[string]string{
+			"2026-10-25 01:59:59": "2026-10-24 23:59:59",
+			"2026-10-25 02:30:00": "2026-10-25 00:30:00", // the first time
+			"2026-10-25 03:00:00": "2026-10-25 02:00:00",
+			"2026-07-01 12:00:00": "2026-07-01 10:00:00",
+			"2026-12-01 12:00:00": "2026-12-01 11:00:00",
+		} {
+			var got string
+			query := "SELECT CAST(" + strings.ReplaceAll(settled.MySQLStarted, "trx_started", "CAST('"+local+"' AS DATETIME)") + " AS CHAR)"
+			if err := root.QueryRowContext(t.Context(), query).Scan(&got); err != nil || got != want {
+				t.Errorf("%s is %s in UTC, want %s: %v", local, got, want, err)
+			}
+		}
+	})
+}

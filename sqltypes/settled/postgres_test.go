@@ -1,0 +1,110 @@
+package settled_test
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/sqltypes/settled"
+)
+
+func TestPostgresTransactionsHoldTheBound(t *testing.T) {
+	dsn := startServer(t, "postgres", "-c", "max_prepared_transactions=2")
+	db := open(t, "pgx", dsn)
+	exec(t, db, "CREATE TABLE events (id bigint PRIMARY KEY)", "CREATE ROLE reader LOGIN", "CREATE DATABASE elsewhere")
+	gen := newGenerator(t, 1)
+	const margin = 100 * time.Millisecond
+	read := func() (settled.Bound, error) {
+		return settled.Read(t.Context(), db, sqllease.Postgres, snowflake.Default(), settled.WithMargin(margin))
+	}
+	isUnknown := func(t *testing.T, reason string) {
+		t.Helper()
+		if b, err := read(); !errors.Is(err, settled.ErrUnknown) || !strings.Contains(err.Error(), reason) {
+			t.Errorf("the bound %+v, error %v; want ErrUnknown with %q", b, err, reason)
+		}
+	}
+
+	t.Run("idle", func(t *testing.T) {
+		writer := session(t, db)
+		exec(t, writer, "BEGIN")
+		id := next(t, gen)
+		b, err := settled.Read(t.Context(), db, sqllease.Postgres, snowflake.Default(), settled.WithMargin(0))
+		if err != nil || b.Below > id {
+			t.Errorf("without a margin: %+v, %v; the transaction that has drawn %d is open", b, err, id)
+		}
+		later := next(t, gen)
+		other := session(t, open(t, "pgx", strings.Replace(dsn, "/postgres?", "/elsewhere?", 1)))
+		exec(t, other, "BEGIN") // of another database
+		for {
+			b, err := read()
+			if err != nil || b.Below > id {
+				t.Fatalf("%+v, %v; the transaction that has drawn %d is open", b, err, id)
+			}
+			if b.Lag < margin || !strings.Contains(b.Reason, "idle in transaction") {
+				t.Fatalf("%+v, want a longer lag and the reason", b)
+			}
+			if b.Lag > 3*margin { // the margin alone would be above both
+				break
+			}
+		}
+		exec(t, writer, insert(id), "COMMIT")
+		if b := passes(t, later, read); b.Reason != "" {
+			t.Errorf("the reason is %q after the commit", b.Reason)
+		}
+	})
+
+	t.Run("prepared", func(t *testing.T) {
+		exec(t, session(t, db), "BEGIN", insert(next(t, gen)), "PREPARE TRANSACTION 'transfer'")
+		isUnknown(t, `"transfer"`)
+		exec(t, db, "ROLLBACK PREPARED 'transfer'")
+		passes(t, next(t, gen), read)
+	})
+
+	t.Run("not tracked", func(t *testing.T) {
+		writer := session(t, db)
+		exec(t, writer, "SET track_activities = off", "BEGIN")
+		isUnknown(t, "track_activities")
+		exec(t, writer, "SET track_activities = on") // its start stays unknown
+		isUnknown(t, "track_activities")
+		slept := make(chan error, 1)
+		go func() {
+			_, err := writer.ExecContext(t.Context(), "SELECT pg_sleep(1)")
+			slept <- err
+		}()
+		for running := true; running; {
+			select {
+			case err := <-slept:
+				if err != nil {
+					t.Fatal(err)
+				}
+				running = false
+			default:
+				isUnknown(t, "track_activities")
+			}
+		}
+		exec(t, writer, "COMMIT") // ROLLBACK would undo the SET
+		passes(t, next(t, gen), read)
+	})
+
+	t.Run("hidden", func(t *testing.T) {
+		u, err := url.Parse(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.User = url.User("reader")
+		reader := open(t, "pgx", u.String())
+		read := func() (settled.Bound, error) {
+			return settled.Read(t.Context(), reader, sqllease.Postgres, snowflake.Default(), settled.WithMargin(margin))
+		}
+		session(t, db) // even if it does nothing now
+		if b, err := read(); !errors.Is(err, settled.ErrUnknown) || !strings.Contains(err.Error(), "GRANT pg_read_all_stats") {
+			t.Errorf("%+v, %v; want ErrUnknown with the right that is missing", b, err)
+		}
+		exec(t, db, "GRANT pg_read_all_stats TO reader")
+		passes(t, next(t, gen), read)
+	})
+}

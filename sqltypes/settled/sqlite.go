@@ -1,0 +1,39 @@
+package settled
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"strings"
+	"time"
+)
+
+// lookSQLite takes the write lock. While it has it, no transaction is open that has written; all that get the lock
+// later begin after the time that is returned.
+func lookSQLite(ctx context.Context, conn *sql.Conn) (s sight, err error) {
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		if ctx.Err() != nil { // a driver may return that although it has begun, as modernc.org/sqlite does
+			release(ctx, conn)
+		}
+		return sight{}, err
+	}
+	defer rollback(ctx, conn)
+	var now int64
+	const milliseconds = "SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
+	if err := conn.QueryRowContext(ctx, milliseconds).Scan(&now); err != nil {
+		return sight{}, err
+	}
+	s.now = time.UnixMilli(now)
+	s.oldest = s.now
+	return s, nil
+}
+
+// release ends a transaction that may have begun, or the connection. A connection without one stays, as it may be the
+// only one of a database in memory.
+func release(ctx context.Context, conn *sql.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil && !strings.Contains(err.Error(), "no transaction is active") {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
+}

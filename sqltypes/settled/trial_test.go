@@ -1,0 +1,190 @@
+package settled_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/settled"
+)
+
+// trial is a schedule of writers.
+type trial struct {
+	begin    string // of a transaction
+	drawLate bool   // the IDs are issued after begin
+	margin   time.Duration
+	long     time.Duration // how long one in eight transactions lasts, at most
+}
+
+func TestReaderMissesRowsOnlyWithoutTheBound(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		trials := map[string]trial{
+			// The transactions are longer than the margin, so they are what counts.
+			"postgres": {"BEGIN", true, 200 * time.Millisecond, 1200 * time.Millisecond},
+			"mariadb":  {"START TRANSACTION WITH CONSISTENT SNAPSHOT", true, 200 * time.Millisecond, 1200 * time.Millisecond},
+			// The IDs are older than the write lock by the busy timeout, and more on a busy machine.
+			"sqlite": {"BEGIN", false, 4 * time.Second, 50 * time.Millisecond},
+		}
+		target.DSN = strings.Replace(target.DSN, "_busy_timeout=10000", "_busy_timeout=1000", 1)
+		trials[target.Name].run(t, target)
+	})
+}
+
+func (tr trial) run(t *testing.T, target testdb.Target) {
+	const writers, transactions = 6, 40
+	db := target.Open(t)
+	exec(t, db, "CREATE TABLE events (id bigint PRIMARY KEY)")
+
+	var mu sync.Mutex
+	var written []snowflake.ID
+	var writing sync.WaitGroup
+	for worker := range writers {
+		conn, gen := session(t, db), newGenerator(t, int64(worker))
+		writing.Go(func() {
+			for range transactions {
+				ids, err := tr.transact(t.Context(), conn, gen)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				written = append(written, ids...)
+				mu.Unlock()
+			}
+		})
+	}
+	read := func() (settled.Bound, error) {
+		return settled.Read(t.Context(), db, dialectOf(target), snowflake.Default(), settled.WithMargin(tr.margin))
+	}
+	var naive, bounded follower
+	done := make(chan struct{})
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for !ended(done) {
+			if err := naive.read(t.Context(), db, ""); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	reading.Go(func() {
+		for !ended(done) {
+			bound, err := read()
+			if err == nil {
+				err = bounded.read(t.Context(), db, below(bound))
+			}
+			if err != nil && !isLocked(err) {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	writing.Wait()
+	close(done)
+	reading.Wait()
+	if t.Failed() {
+		return
+	}
+	slices.Sort(written)
+	bound := passes(t, written[len(written)-1], read)
+	if err := bounded.read(t.Context(), db, below(bound)); err != nil {
+		t.Fatal(err)
+	}
+
+	t.Logf("%d rows; lost without the bound %d, with the bound %d", len(written),
+		len(written)-len(naive.seen), len(written)-len(bounded.seen))
+	if !slices.Equal(bounded.seen, written) {
+		t.Errorf("with the bound %d of %d rows were read", len(bounded.seen), len(written))
+	}
+	if len(naive.seen) >= len(written) {
+		t.Errorf("without the bound all %d rows were read: the trial shows nothing", len(written))
+	}
+}
+
+// transact inserts some rows in a transaction, which commits late or rolls back, and returns the IDs that it has
+// committed.
+func (tr trial) transact(ctx context.Context, conn *sql.Conn, gen *snowflake.Generator) ([]snowflake.ID, error) {
+	ids := make([]snowflake.ID, 1+rand.N(8))
+	if !tr.drawLate {
+		if err := gen.Fill(ctx, ids); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := conn.ExecContext(ctx, tr.begin); err != nil {
+		return nil, err
+	}
+	if tr.drawLate {
+		if err := gen.Fill(ctx, ids); err != nil {
+			return nil, err
+		}
+	}
+	end := "COMMIT"
+	if rand.N(10) == 0 {
+		end, ids = "ROLLBACK", ids[:0]
+	}
+	pause := rand.N(5 * time.Millisecond)
+	if rand.N(8) == 0 {
+		pause = rand.N(tr.long)
+	}
+	for i, id := range ids {
+		if _, err := conn.ExecContext(ctx, insert(id)); err != nil {
+			if isLocked(err) {
+				end, ids = "ROLLBACK", nil
+				break
+			}
+			return nil, err
+		}
+		if i == len(ids)/2 {
+			time.Sleep(pause)
+		}
+	}
+	_, err := conn.ExecContext(ctx, end)
+	return ids, err
+}
+
+// follower reads a table by its key.
+type follower struct{ seen []snowflake.ID }
+
+// read appends the rows after the last one that fulfil a condition.
+func (f *follower) read(ctx context.Context, db *sql.DB, condition string) error {
+	var last snowflake.ID
+	if len(f.seen) > 0 {
+		last = f.seen[len(f.seen)-1]
+	}
+	rows, err := db.QueryContext(ctx, fmt.Sprintf("SELECT id FROM events WHERE id > %d%s ORDER BY id", last, condition))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id snowflake.ID
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		f.seen = append(f.seen, id)
+	}
+	return rows.Err()
+}
+
+func below(b settled.Bound) string { return fmt.Sprintf(" AND id < %d", b.Below) }
+
+// isLocked reports whether SQLite's busy timeout has passed.
+func isLocked(err error) bool { return strings.Contains(err.Error(), "database is locked") }
+
+// ended waits a moment and reports whether done is closed.
+func ended(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	case <-time.After(10 * time.Millisecond):
+		return false
+	}
+}
