@@ -118,7 +118,7 @@ func (h *handle) watch(c *creation, own clause.OnConflict, does outcome, r *reco
 	switch {
 	case does == updates && h.canReturn(r):
 		c.returnColumns()
-		c.conflict.source = returned
+		c.conflict.source, c.conflict.fields = returned, r.fieldValues()
 	case h.mysql && !returning && hasOwnConflict(c.stmt) && key != nil && isNumber(key.field) && c.generated() == nil:
 		c.noteRowsMet(key)
 		c.conflict.source = lastInsert

@@ -225,6 +225,7 @@ type conflict struct {
 	source  source
 	records *records
 	before  []value // what the records had before the statement, for each record and column
+	fields  []any   // the same as in the fields, for RETURNING into structs: the pointers themselves
 }
 
 // settlement is the work of settle on one statement.

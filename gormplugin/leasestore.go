@@ -50,10 +50,10 @@ func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, tim
 		if file, err := hasFile(ctx, pool); err != nil {
 			return nil, 0, err
 		} else if !file {
-			return &leaseStore{Store: memoryStore{store, pool}}, window, nil
+			return &leaseStore{Store: &memoryStore{Store: store, pool: pool}, pool: pool}, window, nil
 		}
 	}
-	return &leaseStore{Store: store}, window, nil
+	return &leaseStore{Store: store, pool: pool}, window, nil
 }
 
 // hasFile reports whether the main database of a SQLite connection is a file. One that is not belongs to a single
@@ -70,29 +70,44 @@ func hasFile(ctx context.Context, pool gorm.ConnPool) (bool, error) {
 // leaseStore keeps the result of the last extension, for creates that wait for one.
 type leaseStore struct {
 	lease.Store
+	pool    gorm.ConnPool             // of the table
 	failure atomic.Pointer[error]     // nil after a success
 	until   atomic.Pointer[time.Time] // about when the clock reaches the horizon
+	floor   atomic.Pointer[time.Time] // when IDs are due after a failover; nil without one
+	window  atomic.Int64              // of the last extension, a time.Duration
+
+	// Of the extension under way, for the calls of Extend, which are made one after another. A call that is repeated has
+	// the same next token, and the horizon of the first one.
+	next  string
+	begin time.Time
 }
 
 // isFresh reports whether the horizon is ahead of the clock, about: of the wall clock, since the monotonic one stands
-// still while a laptop sleeps, and of the monotonic one, since the wall clock may have been set back.
+// still while a laptop sleeps, and of the monotonic one, since the wall clock may have been set back. The floor after a
+// failover must be behind it.
 func (s *leaseStore) isFresh() bool {
-	until, now := s.until.Load(), time.Now()
-	return until != nil && now.Before(*until) && now.Round(0).Before(*until)
+	until, floor, now := s.until.Load(), s.floor.Load(), time.Now()
+	return (floor == nil || now.After(*floor)) && until != nil && now.Before(*until) && now.Round(0).Before(*until)
 }
 
 func (s *leaseStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	grant, err := s.Store.Acquire(ctx, r)
 	s.note(err)
+	if err == nil && !grant.Floor.IsZero() {
+		s.floor.Store(&grant.Floor)
+	}
 	return grant, err
 }
 
 func (s *leaseStore) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	begin := time.Now()
+	if c.Next != s.next {
+		s.next, s.begin = c.Next, time.Now()
+	}
+	s.window.Store(int64(ttl / 2)) // the expiry is two windows ahead, the horizon one
 	now, err := s.Store.Extend(ctx, c, horizon, ttl)
 	s.note(err)
 	if err == nil {
-		until := begin.Add(ttl / 2) // the expiry is two windows ahead, the horizon one
+		until := s.begin.Add(ttl / 2)
 		s.until.Store(&until)
 	}
 	return now, err
@@ -139,26 +154,36 @@ func (h *handle) wait(gen *leasedGenerator) func(db *gorm.DB) {
 // held without an end: nobody outside of this process could take it.
 type memoryStore struct {
 	lease.Store
-	pool gorm.ConnPool
+	pool  gorm.ConnPool
+	token atomic.Pointer[string] // that the row has, since no extension reaches it
 }
 
 // forever is how long a worker is held in a database that ends with its process: a century, which every dialect can
 // add.
 const forever = 100 * 365 * 24 * time.Hour
 
-func (s memoryStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+func (s *memoryStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	r.TTL = forever
-	return s.Store.Acquire(ctx, r)
+	grant, err := s.Store.Acquire(ctx, r)
+	if err == nil {
+		s.token.Store(&r.Token)
+	}
+	return grant, err
 }
 
 // Extend only checks whether the pool was closed. The horizon need not be stored as long as nobody can take the worker.
-func (s memoryStore) Extend(_ context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+func (s *memoryStore) Extend(_ context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	return time.Time{}, s.closed(c, horizon, ttl)
 }
 
 // Release stores the horizon before it gives the worker back.
-func (s memoryStore) Release(ctx context.Context, c lease.Claim, unused int64) error {
-	if err := s.closed(c, unused, forever); err != nil {
+func (s *memoryStore) Release(ctx context.Context, c lease.Claim, unused int64) error {
+	row := c
+	row.Next = c.Token // an earlier attempt may have replaced the row's token by it
+	if token := s.token.Load(); token != nil {
+		row.Token = *token
+	}
+	if err := s.closed(row, unused, forever); err != nil {
 		return err
 	}
 	if db, ok := s.pool.(*sql.DB); ok {
@@ -167,15 +192,15 @@ func (s memoryStore) Release(ctx context.Context, c lease.Claim, unused int64) e
 				"its connection is in use, and another one may have another database", c.Worker)
 		}
 	}
-	if _, err := s.Store.Extend(ctx, c, unused, forever); err != nil {
+	if _, err := s.Store.Extend(ctx, row, unused, forever); err != nil {
 		return err
 	}
-	return s.Store.Release(ctx, c, unused)
+	return s.Store.Release(ctx, row, unused)
 }
 
 // closed returns an error if the pool was closed. database/sql checks that first, and the context before it takes or
 // opens a connection.
-func (s memoryStore) closed(c lease.Claim, horizon int64, ttl time.Duration) error {
+func (s *memoryStore) closed(c lease.Claim, horizon int64, ttl time.Duration) error {
 	if _, err := s.Store.Extend(ended(), c, horizon, ttl); errors.Is(err, os.ErrClosed) {
 		return err
 	}
@@ -241,8 +266,8 @@ func writePool(ctx context.Context, db *gorm.DB, table string) (gorm.ConnPool, e
 		case first == nil:
 			first = pool
 		case !samePool(first, pool):
-			return nil, fmt.Errorf("gormplugin: writes to the table %s go to several databases, and leases must be in one: "+
-				"register a resolver with one source for this table: %w", table, gorm.ErrInvalidDB)
+			return nil, fmt.Errorf("gormplugin: writes to the table %s go to several databases: register a resolver "+
+				"with one source for this table: %w", table, gorm.ErrInvalidDB)
 		}
 	}
 	return first, nil
@@ -267,18 +292,21 @@ func samePool(a, b gorm.ConnPool) bool {
 	return a == b
 }
 
-// hasOneConnection reports whether the pool is limited to one connection.
-func hasOneConnection(pool gorm.ConnPool) bool {
-	db, ok := pool.(*sql.DB)
-	if !ok {
-		connector, has := pool.(gorm.GetDBConnector)
-		if !has {
-			return false
-		}
-		var err error
-		if db, err = connector.GetDBConn(); err != nil || db == nil {
-			return false
+// sqlDB returns the *sql.DB of a pool, or nil.
+func sqlDB(pool gorm.ConnPool) *sql.DB {
+	if db, ok := pool.(*sql.DB); ok {
+		return db
+	}
+	if connector, ok := pool.(gorm.GetDBConnector); ok {
+		if db, err := connector.GetDBConn(); err == nil {
+			return db
 		}
 	}
-	return db.Stats().MaxOpenConnections == 1
+	return nil
+}
+
+// hasOneConnection reports whether the pool is limited to one connection.
+func hasOneConnection(pool gorm.ConnPool) bool {
+	db := sqlDB(pool)
+	return db != nil && db.Stats().MaxOpenConnections == 1
 }

@@ -46,6 +46,11 @@ import (
 // a SQLite database without a file, such as ":memory:", the lease does not extend in the background, and its worker is
 // held until Close.
 //
+// After a failover to a replica, a process that starts, or that the replica has forgotten, has to wait for about 70 s,
+// or for 10 minutes and 10 s if a process of the namespace has ever had one connection. Create then returns
+// snowflake.ErrLeaseStalled after [lease.WithPatience] at first, and later waits up to a window, in a transaction with
+// the connection held, unless its context has a deadline: give it one. Package sqllease has the conditions.
+//
 // Several databases, or schemas, of one program have a lease table each, so their IDs may be equal. If those are to
 // differ as well, open the plugin on one handle and give it to the others with db.Use.
 //

@@ -68,7 +68,7 @@ func TestACreateWaitsForTheLeaseWithoutAConnection(t *testing.T) {
 		for _, connections := range []int{1, 3} {
 			h := openHandle(t, target.Dialector(), gorm.Config{})
 			h.pool.SetMaxOpenConns(connections)
-			keys := h.leased(t, quick(lease.WithWindow(300*time.Millisecond), lease.WithPatience(20*time.Second)))
+			keys := h.leased(t, quick(lease.WithPatience(20*time.Second)))
 			h.migrate(t, &user{})
 			var held []*gorm.DB
 			for range connections {

@@ -14,10 +14,10 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// quick makes a lease extend several times a second. A shorter window would leave Open too little time on a busy
+// quick makes a lease extend about twice a second. A shorter window would leave Open too little time on a busy
 // machine.
 func quick(opts ...lease.Option) gormplugin.Option {
-	return gormplugin.WithLease(append([]lease.Option{lease.WithWindow(400 * time.Millisecond)}, opts...)...)
+	return gormplugin.WithLease(append([]lease.Option{lease.WithWindow(time.Second)}, opts...)...)
 }
 
 // extensions returns a hook and a channel that has an element after each extension.

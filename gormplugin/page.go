@@ -29,8 +29,7 @@ import (
 //
 // Do not follow a table by its keys, reading the rows after the last key again and again: a key is made before its row
 // is committed, so a transaction that commits late brings keys that are smaller than one that was read already. With
-// many writers such a reader misses a large part of the rows. Rows that are older than the longest transaction are safe
-// to read.
+// many writers such a reader misses a large part of the rows. [Settled] has the bound up to which it may read.
 //
 // A statement with a Page fails, and is not executed, with an error that wraps
 //

@@ -193,6 +193,17 @@ func (r *records) fieldValue(i int, field *schema.Field) any {
 	return x
 }
 
+// fieldValues returns what the fields of each record have in each column.
+func (r *records) fieldValues() []any {
+	all := make([]any, 0, r.n*len(r.columns))
+	for i := range r.n {
+		for _, c := range r.columns {
+			all = append(all, r.fieldValue(i, c.field))
+		}
+	}
+	return all
+}
+
 // leavesToDatabase reports whether record i lacks one of the fields, so that the database sets the column's default.
 func (r *records) leavesToDatabase(i int, fields []*schema.Field) bool {
 	return !r.isMap && slices.ContainsFunc(fields, func(field *schema.Field) bool {

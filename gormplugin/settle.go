@@ -107,6 +107,7 @@ func (s *settlement) settleUpdated(insertID int64, hasInsertID bool) error {
 	case hasInsertID && insertID == 0:
 		return nil // all were inserted
 	case s.source == returned && s.db.RowsAffected == int64(s.records.n):
+		s.clearPointers()
 		s.convertReturned()
 		return nil
 	case s.source == returned:
@@ -161,6 +162,21 @@ func (s *settlement) restoreRecords() {
 		for j, c := range s.columns {
 			if had := s.had(i, j); s.records.load(i, c) != had {
 				s.records.store(i, c, had)
+			}
+		}
+	}
+}
+
+// clearPointers clears the IDs that the records got and their rows lack. GORM stores a new pointer for each value that the
+// database returns, and leaves the old one where it returns NULL.
+func (s *settlement) clearPointers() {
+	if s.records.isMap {
+		return
+	}
+	for i := range s.records.n {
+		for _, j := range s.gave(i) {
+			if c := s.columns[j]; c.pointer && s.records.fieldValue(i, c.field) == s.fields[i*len(s.columns)+j] {
+				s.records.store(i, c, value{})
 			}
 		}
 	}

@@ -249,10 +249,12 @@ func kill(db *gorm.DB, connection int64) error {
 	for {
 		left := 0
 		row := pool.QueryRowContext(ctx, "SELECT count(*) FROM information_schema.processlist WHERE id = ?", connection)
-		if failed := row.Scan(&left); failed == nil && left == 0 {
+		failed := row.Scan(&left) // MySQL 9 can't show the list while a statement with binary data runs anywhere
+		if failed == nil && left == 0 {
 			return nil
-		} else if err = errors.Join(err, failed); err != nil {
-			return fmt.Errorf("adopt: the interrupted change of a table may still happen: kill %d: %w", connection, err)
+		}
+		if err != nil || ctx.Err() != nil {
+			return fmt.Errorf("adopt: the interrupted change of a table may still happen: kill %d: %w", connection, errors.Join(err, failed))
 		}
 		select {
 		case <-ctx.Done():

@@ -1,0 +1,94 @@
+package gormplugin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/sqltypes/settled"
+)
+
+// Settled returns the bound below which no more rows of the model appear, for readers that follow its table by the
+// primary key without missing those of transactions that commit late:
+//
+//	bound, err := gormplugin.Settled(ctx, db, &Event{})
+//	...
+//	db.Where("id < ?", bound.Below).Clauses(gormplugin.Page{After: last, Limit: 100}).Find(&events)
+//
+// It is [settled.Read] for the database that writes of the model go to, with the layout of the generator that fills the
+// key. The package comment of settled has the rule, and the rights that it needs. Call it outside of transactions, and
+// read the rows after it from the same database: a replica may not have them yet.
+//
+// If the plugin is one of [Open], its leases show clocks that are behind (settled.WithLeases), unless they are in
+// another pool than the model, or in SQLite, where all processes have one clock. Processes may hold leases of the table
+// with any window that is not shorter than [lease.DefaultWindow] ([lease.WithWindow]). As the windows are not known, the
+// bound of leases with a longer one is lower than need be, by up to a third of the window: with Open up to 20 s, and up
+// to 200 s beside a process whose pool has one connection. If all windows are known and that is too much, call
+// settled.Read.
+//
+// Errors: gorm.ErrInvalidTransaction inside a transaction; gorm.ErrInvalidDB for a handle without a *sql.DB, or whose
+// writes of the model go to several; gorm.ErrDryRunModeUnsupported for a dry run; the handle's error if it has one;
+// gorm.ErrPrimaryKeyRequired without a key, schema.ErrUnsupportedDataType for one of text or bytes; [ErrCondition] if
+// the layout is not known; and those of settled.Read, of which ErrOption is also for dialects other than postgres, mysql
+// and sqlite.
+func Settled(ctx context.Context, db *gorm.DB, model any, opts ...settled.Option) (settled.Bound, error) {
+	if err := checkSettled(db); err != nil {
+		return settled.Bound{}, err
+	}
+	stmt := &gorm.Statement{DB: db, Context: ctx, Clauses: map[string]clause.Clause{}}
+	if err := stmt.Parse(model); err != nil {
+		return settled.Bound{}, fmt.Errorf("gormplugin: Settled of %T: %w", model, err)
+	}
+	t, err := targetOf(stmt, "")
+	if err != nil {
+		return settled.Bound{}, err
+	}
+	layout, err := t.layout()
+	if err != nil {
+		return settled.Bound{}, err
+	}
+	pool, err := writePool(ctx, db, stmt.Table)
+	if err != nil {
+		return settled.Bound{}, err
+	}
+	server := sqlDB(pool)
+	if server == nil {
+		return settled.Bound{}, fmt.Errorf("gormplugin: Settled needs a *sql.DB, not a %T: %w", pool, gorm.ErrInvalidDB)
+	}
+	dialect := sqllease.Dialect(db.Name())
+	return settled.Read(ctx, server, dialect, layout, append(of(db).settledOptions(dialect, pool), opts...)...)
+}
+
+// checkSettled returns an error if the handle has no pool of which Settled can have a connection.
+func checkSettled(db *gorm.DB) error {
+	if db == nil || db.Config == nil || db.Statement == nil || db.Dialector == nil {
+		return fmt.Errorf("gormplugin: Settled needs a handle of gorm.Open: %w", gorm.ErrInvalidDB)
+	}
+	if db.Error != nil {
+		return fmt.Errorf("gormplugin: Settled with a handle that has failed: %w", db.Error)
+	}
+	if _, inside := db.Statement.ConnPool.(gorm.TxCommitter); inside {
+		return fmt.Errorf("gormplugin: Settled in a transaction, which may see an older state: %w", gorm.ErrInvalidTransaction)
+	}
+	if db.DryRun {
+		return fmt.Errorf("gormplugin: Settled: %w", gorm.ErrDryRunModeUnsupported)
+	}
+	return nil
+}
+
+// settledOptions returns the leases of Open, if their times are those of the database that is read. All processes of a
+// SQLite database are on one host and have its clock.
+func (p *Plugin) settledOptions(dialect sqllease.Dialect, pool gorm.ConnPool) []settled.Option {
+	leased, ok := p.gen.(*leasedGenerator)
+	if !ok || dialect == sqllease.SQLite || !samePool(leased.store.pool, pool) {
+		return nil
+	}
+	// Others may have the window of lease.Open, or that of Open for another kind of pool. One that is too long hides lags.
+	window := min(time.Duration(leased.store.window.Load()), lease.DefaultWindow)
+	return []settled.Option{settled.WithLeases(leased.store, p.lease.Status().Namespace, window)}
+}

@@ -1,0 +1,150 @@
+package gormplugin_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/sqltypes/settled"
+)
+
+func TestSettledStaysBelowTheRowsOfAnOpenTransaction(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		h := openHandle(t, target.Dialector(), gorm.Config{PrepareStmt: true})
+		h.leased(t)
+		h.migrate(t, &user{})
+		const margin = 500 * time.Millisecond
+		read := func() (settled.Bound, error) {
+			return gormplugin.Settled(t.Context(), h.DB, &user{}, settled.WithMargin(margin))
+		}
+		late := user{Name: "late"}
+		if target.Name != "sqlite" { // there Settled waits for the transaction
+			tx := h.Begin()
+			defer tx.Rollback()
+			must(t, tx.Create(&late))
+			for {
+				b, err := read()
+				if err != nil || b.Below > late.ID {
+					t.Fatalf("%+v, %v; the transaction of %d is open", b, err, late.ID)
+				}
+				if b.Lag > 6*margin { // the margin alone would be above the row
+					break
+				}
+			}
+			must(t, tx.Commit())
+		} else {
+			must(t, h.Create(&late))
+		}
+		eventually(t, "the bound to pass the row", func() bool {
+			b, err := read()
+			return err == nil && b.Below > late.ID
+		})
+	})
+}
+
+func TestSettledUsesTheLeasesOfOpen(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		if target.Name == "sqlite" {
+			t.Skip("all processes have one clock")
+		}
+		const behind = 8 * time.Second
+		for _, window := range []time.Duration{lease.DefaultWindow, lease.MaxWindow} { // Open has one between them
+			h := openHandle(t, target.Dialector(), gorm.Config{})
+			namespace := window.String()
+			h.leased(t, gormplugin.WithLease(lease.WithNamespace(namespace)))
+			store, err := sqllease.New(h.pool, sqllease.Dialect(h.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := lease.Open(t.Context(), store, lease.WithNamespace(namespace), lease.WithWindow(window),
+				lease.WithClock(lateClock(behind)), lease.WithLogger(slog.New(slog.DiscardHandler)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			id, err := l.Generator().Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Transactions of other tests add to the lag.
+			b, err := gormplugin.Settled(t.Context(), h.DB, &user{}, settled.WithMargin(time.Second))
+			if err != nil || b.Below > id || !strings.Contains(b.Reason, "behind") {
+				t.Errorf("%+v, %v with a window of %v and a clock that is %v behind, which has issued %d", b, err, window, behind, id)
+			}
+			if err := l.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// lateClock is the system clock, set back.
+type lateClock time.Duration
+
+func (c lateClock) Now() time.Time         { return time.Now().Add(-time.Duration(c)) }
+func (c lateClock) Elapsed() time.Duration { return time.Since(lateOrigin) }
+
+func (c lateClock) Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+var lateOrigin = time.Now()
+
+func TestSettledRejectsHandlesAndModels(t *testing.T) {
+	h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
+	if _, err := gormplugin.Settled(t.Context(), h.DB, &user{}); !errors.Is(err, gormplugin.ErrCondition) {
+		t.Errorf("without a plugin: %v, want ErrCondition", err)
+	}
+	h.leased(t)
+	failed := h.Session(&gorm.Session{})
+	_ = failed.AddError(gorm.ErrNotImplemented)
+	for name, c := range map[string]struct {
+		db    *gorm.DB
+		model any
+		want  error
+	}{
+		"nil":      {nil, &user{}, gorm.ErrInvalidDB},
+		"dry run":  {h.Session(&gorm.Session{DryRun: true}), &user{}, gorm.ErrDryRunModeUnsupported},
+		"failed":   {failed, &user{}, gorm.ErrNotImplemented},
+		"no key":   {h.DB, &struct{ Name string }{}, gorm.ErrPrimaryKeyRequired},
+		"no model": {h.DB, 1, nil},
+	} {
+		if _, err := gormplugin.Settled(t.Context(), c.db, c.model); err == nil || c.want != nil && !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+	err := h.Transaction(func(tx *gorm.DB) error {
+		_, err := gormplugin.Settled(t.Context(), tx, &user{})
+		return err
+	})
+	if !errors.Is(err, gorm.ErrInvalidTransaction) {
+		t.Errorf("in a transaction: %v, want ErrInvalidTransaction", err)
+	}
+	other := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
+	gen, err := snowflake.New(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Use(gormplugin.New(gen)); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := gormplugin.Settled(t.Context(), other.DB, &user{}); err != nil || b.Below == 0 || b.Reason != "" {
+		t.Errorf("with a generator of New: %+v, %v", b, err)
+	}
+}

@@ -1,0 +1,43 @@
+package gormplugin
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+)
+
+// promoted is a store after a failover.
+type promoted struct {
+	lease.Store
+	floor time.Time
+}
+
+func (s promoted) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	grant, err := s.Store.Acquire(ctx, r)
+	grant.Floor = s.floor
+	return grant, err
+}
+
+// A create that has to wait must do so before GORM begins its transaction, which holds a connection.
+func TestALeaseIsNotFreshBelowTheFloorOfAFailover(t *testing.T) {
+	for _, c := range []struct {
+		floor time.Time
+		want  bool
+	}{{time.Time{}, true}, {time.Now(), true}, {time.Now().Add(time.Hour), false}} {
+		store := &leaseStore{Store: promoted{leasetest.NewMemory(time.Now), c.floor}}
+		grant, err := store.Acquire(t.Context(), lease.Request{Namespace: "n", Token: leasetest.NewToken(), TTL: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		grant.Next = leasetest.NewToken()
+		if _, err := store.Extend(t.Context(), grant.Claim, 10, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if got := store.isFresh(); got != c.want {
+			t.Errorf("with a floor of %v: %v, want %v", c.floor, got, c.want)
+		}
+	}
+}
