@@ -9,8 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/machine"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/plan"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
 	runner "github.com/sqlflake/sqlflake/benchmarks/storage/internal/run"
@@ -33,7 +34,7 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 		return err
 	}
 	defer func() { failed = errors.Join(failed, journal.Close()) }()
-	busy := runner.Busy() // before the servers start
+	busy := machine.Busy() // before the servers start
 
 	stop, err := s.startServers(ctx, progress)
 	if err != nil {
@@ -79,7 +80,7 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 		fmt.Fprintln(progress, "Warning:", busy)
 		failed = journal.AddNotes("machine", busy)
 	}
-	failed = errors.Join(failed, runner.Do(ctx, ahead, s.options, journal, progress, isTerminal(progress)))
+	failed = errors.Join(failed, runner.Do(ctx, ahead, s.options, journal, progress))
 	for _, e := range engines {
 		failed = errors.Join(failed, journal.AddNotes(e.Name(), e.Notes()...))
 	}
@@ -105,6 +106,6 @@ func (s settings) environment(ctx context.Context) measure.Environment {
 			{Name: "durable", Value: strconv.FormatBool(s.config.Durable)},
 			{Name: "rows", Value: strconv.Itoa(s.options.Rows)},
 		},
-		Machine: runner.Machine(ctx), Database: map[string][]measure.Setting{},
+		Machine: machine.Describe(ctx), Database: map[string][]measure.Setting{},
 	}
 }

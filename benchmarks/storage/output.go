@@ -7,9 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/term"
-
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
 )
 
@@ -69,10 +67,4 @@ func (s settings) render(out, progress io.Writer) error {
 		baseline = s.baseline.Name
 	}
 	return s.write(report.New(data.Environment, data.Records, baseline), out, progress)
-}
-
-// isTerminal reports whether w can redraw a line.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
 }

@@ -4,9 +4,9 @@ package plan
 import (
 	"slices"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
 )
 

@@ -3,13 +3,12 @@ package report
 import (
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
+
+	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
 )
 
 // columns are those of summary.csv, and the names in summary.json.
@@ -75,39 +74,12 @@ func (r Report) WriteCSV(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// file is a name and a function that writes its content.
-type file struct {
-	name  string
-	write func(io.Writer) error
-}
-
 // WriteFolder writes index.html, RESULTS.md, summary.csv and summary.json into a folder and replaces existing ones.
 func (r Report) WriteFolder(dir string) error {
-	return writeFiles(dir, []file{
-		{"index.html", r.WriteHTML},
-		{"RESULTS.md", r.WriteMarkdown},
-		{"summary.csv", r.WriteCSV},
-		{"summary.json", r.WriteJSON},
+	return document.WriteFiles(dir, map[string]func(io.Writer) error{
+		"index.html":   r.WriteHTML,
+		"RESULTS.md":   r.WriteMarkdown,
+		"summary.csv":  r.WriteCSV,
+		"summary.json": r.WriteJSON,
 	})
-}
-
-// writeFiles replaces each file when the new one is complete, so that a full disk keeps the old one.
-func writeFiles(dir string, files []file) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	for _, f := range files {
-		out, err := os.CreateTemp(dir, "."+f.name+".*")
-		if err != nil {
-			return err
-		}
-		err = errors.Join(f.write(out), out.Chmod(0o644), out.Close())
-		if err == nil {
-			err = os.Rename(out.Name(), filepath.Join(dir, f.name))
-		}
-		if err != nil {
-			return errors.Join(err, os.Remove(out.Name()))
-		}
-	}
-	return nil
 }

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/chart"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 )
 
 // docsKinds are the kinds of keys in a README.
@@ -24,30 +26,21 @@ func (r Report) WriteDocs(dir string) error {
 	if len(groups) == 0 {
 		return errors.New("the charts of a README show the sizes of the scenario load, which this report does not have")
 	}
-	return writeFiles(dir, []file{
-		{"bytes.svg", func(w io.Writer) error { return r.writeCharts(w, "bytes a row", "bytes_table", groups) }},
-		{"rate.svg", func(w io.Writer) error { return r.writeCharts(w, "rows a second", "rate", groups) }},
-		{"table.md", func(w io.Writer) error { return r.writeDocsTable(w, groups) }},
+	return document.WriteFiles(dir, map[string]func(io.Writer) error{
+		"bytes.svg": func(w io.Writer) error { return r.writeCharts(w, "bytes a row", "bytes_table", groups) },
+		"rate.svg":  func(w io.Writer) error { return r.writeCharts(w, "rows a second", "rate", groups) },
+		"table.md":  func(w io.Writer) error { return r.writeDocsTable(w, groups) },
 	})
 }
 
 // writeCharts writes one SVG with a chart for each group, below each other.
 func (r Report) writeCharts(w io.Writer, title, metric string, groups []measure.Group) error {
-	all := chart{Title: title + " by kind of primary key", Width: barsWidth + 20, Height: 10}
+	var all []chart.Chart
 	for _, g := range groups {
 		kinds := slices.DeleteFunc(slices.Clone(docsKinds), func(kind string) bool { return !slices.Contains(g.Kinds, kind) })
-		c := barChart(r.title(g.Engine)+": "+title, r.bars(g, metric, kinds))
-		all.Body += fmt.Sprintf(`<g transform="translate(10 %s)">%s</g>`+"\n", at(all.Height), c.Body)
-		all.Text += c.Title + ": " + c.Text + " "
-		all.Height += c.Height + 14
+		all = append(all, chart.Bars(r.title(g.Engine)+": "+title, r.bars(g, metric, kinds)))
 	}
-	colors, _, _ := strings.Cut(pageStyle, "*{") // variables of the root
-	all.Body = fmt.Sprintf("<style>%s</style>\n"+`<rect style="fill:var(--back)" width="%s" height="%s"/>`+"\n%s",
-		colors+chartStyle, at(all.Width), at(all.Height), all.Body)
-	// A picture without a size fills the width of a README.
-	size := fmt.Sprintf(`<svg width="%s" height="%s" `, at(all.Width), at(all.Height))
-	_, err := io.WriteString(w, strings.Replace(all.SVG("title"), "<svg ", size, 1)+"\n")
-	return err
+	return chart.Write(w, title+" by kind of primary key", all...)
 }
 
 // writeDocsTable writes a row for each kind, with bytes a row and the rate of inserts for each engine.
@@ -70,6 +63,6 @@ func (r Report) writeDocsTable(w io.Writer, groups []measure.Group) error {
 		fmt.Fprintf(&notes, "* %s: %s, table with its primary key.\n", r.title(g.Engine), caseText(g.Params))
 	}
 	_, err := fmt.Fprintf(w, "%s\n%s* Rates are ratios to %s, which is measured beside each key: %s.\n",
-		tableText(rows), notes.String(), kindTitle(r.Baseline), "▼ worse, ▲ better, = no difference shown, ~ not certain, ? too few rounds")
+		document.Table(rows), notes.String(), kindTitle(r.Baseline), "▼ worse, ▲ better, = no difference shown, ~ not certain, ? too few rounds")
 	return err
 }

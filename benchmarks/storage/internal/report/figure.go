@@ -5,46 +5,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 )
-
-// number formats a value with commas between thousands.
-func number(value float64, digits int) string {
-	if math.IsNaN(value) || math.IsInf(value, 0) {
-		return "–"
-	}
-	text := strconv.FormatFloat(math.Abs(value), 'f', digits, 64)
-	whole, rest, _ := strings.Cut(text, ".")
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	if rest != "" {
-		whole += "." + rest
-	}
-	if value < 0 {
-		return "-" + whole
-	}
-	return whole
-}
-
-// factor formats a ratio with about three digits.
-func factor(ratio float64) string {
-	switch {
-	case math.IsNaN(ratio) || math.IsInf(ratio, 0):
-		return "–"
-	case ratio >= 99.5:
-		return number(ratio, 0)
-	case ratio >= 9.95:
-		return number(ratio, 1)
-	case ratio > 0 && ratio < 0.0995:
-		return number(ratio, 3)
-	}
-	return number(ratio, 2)
-}
 
 // withUnit formats a value for a bar or a sentence.
 func withUnit(m measure.Metric, value float64) string {
-	text := number(value, m.Digits)
+	text := document.Number(value, m.Digits)
 	switch m.Unit {
 	case "":
 		return text
@@ -69,11 +36,11 @@ func (r Report) cell(g measure.Group, kind, metric string) (cell, bool) {
 	if !ok {
 		return cell{Value: "–"}, false
 	}
-	c := cell{Value: number(f.Median, f.Metric.Digits), Figure: f}
+	c := cell{Value: document.Number(f.Median, f.Metric.Digits), Figure: f}
 	if kind == r.Baseline || math.IsNaN(f.Ratio) || f.Verdict == measure.Unknown {
 		return c, true
 	}
-	c.Ratio = factor(f.Ratio) + "×"
+	c.Ratio = document.Factor(f.Ratio) + "×"
 	switch f.Verdict {
 	case measure.Few:
 		c.Class, c.Sign, c.Word = "few", "?", "too few rounds"
@@ -130,6 +97,20 @@ func caseText(p measure.Params, without ...string) string {
 	return strings.Join(parts, ", ")
 }
 
+// caseLabels formats the parameters of cases without those named, or with all if two cases would have the same text.
+func caseLabels(groups []measure.Group, without ...string) []string {
+	seen := map[string]bool{}
+	labels := make([]string, len(groups))
+	for i, g := range groups {
+		labels[i] = caseText(g.Params, without...)
+		if seen[labels[i]] && len(without) > 0 {
+			return caseLabels(groups)
+		}
+		seen[labels[i]] = true
+	}
+	return labels
+}
+
 var paramForms = map[string]string{
 	"batch": "# a statement", "rate": "# rows/s", "drawn": "# drawn at once", "create": "# a Create",
 	"bulk": "in bulk, # at a time", "of": "of # ones", "style": "#", "fill": "fill factor #", "delay": "# to the server",
@@ -139,7 +120,7 @@ var paramForms = map[string]string{
 func paramText(p measure.Param) string {
 	value := p.Value
 	if n, err := strconv.Atoi(value); err == nil {
-		value = number(float64(n), 0)
+		value = document.Number(float64(n), 0)
 	}
 	if p.Name == "style" {
 		value = strings.NewReplacer("rows", "row by row", "statements", "a statement for each level").Replace(value)
@@ -157,16 +138,3 @@ func paramText(p measure.Param) string {
 }
 
 func parse(text string) float64 { n, _ := strconv.ParseFloat(text, 64); return n }
-
-// short formats a round number: "200k", "1.5M".
-func short(v float64) string {
-	for _, unit := range []struct {
-		size float64
-		name string
-	}{{1e6, "M"}, {1e3, "k"}} {
-		if v >= unit.size {
-			return strconv.FormatFloat(v/unit.size, 'g', 4, 64) + unit.name
-		}
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
-}

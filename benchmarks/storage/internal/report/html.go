@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"github.com/sqlflake/sqlflake/benchmarks/advise"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/chart"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 )
 
 //go:embed page.html
@@ -20,9 +22,6 @@ var pageText string
 //go:embed page.css
 var pageStyle string
 
-//go:embed chart.css
-var chartStyle string
-
 //go:embed page.js
 var pageScript string
 
@@ -30,15 +29,15 @@ var pageScript string
 func (r Report) WriteHTML(w io.Writer) error {
 	pictures := 0
 	page, err := template.New("page").Funcs(template.FuncMap{
-		"picture": func(c chart) template.HTML {
+		"picture": func(c chart.Chart) template.HTML {
 			pictures++
 			return template.HTML(c.SVG("c" + strconv.Itoa(pictures))) //nolint:gosec // SVG escapes all texts
 		},
-		"style":   func() template.CSS { return template.CSS(pageStyle + chartStyle) }, //nolint:gosec // a constant
-		"script":  func() template.JS { return template.JS(pageScript) },               //nolint:gosec // a constant
+		"style":   func() template.CSS { return template.CSS(chart.Colors + pageStyle + chart.Style) }, //nolint:gosec // a constant
+		"script":  func() template.JS { return template.JS(pageScript) },                               //nolint:gosec // a constant
 		"title":   r.title,
 		"base":    func() string { return kindTitle(r.Baseline) },
-		"count":   func(n int) string { return number(float64(n), 0) },
+		"count":   func(n int) string { return document.Number(float64(n), 0) },
 		"heads":   func() []string { return titles(compared) },
 		"explain": func(engine string) template.HTML { return markup(advise.Explanation(engine)) },
 	}).Parse(pageText)
@@ -114,7 +113,7 @@ var firstKinds = []string{"auto", "snowflake", "snowflake-workers", "uuidv7", "u
 // answer is a column of the first screen.
 type answer struct {
 	Engine, Title, Case string
-	Charts              []chart
+	Charts              []chart.Chart
 	Sentences           []string
 	Main                [][]string
 }
@@ -131,7 +130,7 @@ func (r Report) answers() []answer {
 		for _, metric := range []string{"bytes_table", "rate"} {
 			title := map[string]string{"bytes_table": "Bytes a row, table with its key", "rate": "Rows a second"}[metric]
 			if bars := r.bars(g, metric, firstKinds); len(bars) > 1 {
-				a.Charts = append(a.Charts, barChart(title, bars))
+				a.Charts = append(a.Charts, chart.Bars(title, bars))
 			}
 		}
 		a.Main = r.compareTable(engine).Cases().Text()
@@ -211,7 +210,7 @@ type section struct {
 // block is a scenario on one engine.
 type block struct {
 	Engine, Title, Case string
-	Charts              []chart
+	Charts              []chart.Chart
 	Sentences           []string
 	Tables              []table
 }

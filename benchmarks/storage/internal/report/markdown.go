@@ -10,19 +10,16 @@ import (
 	texttemplate "text/template"
 
 	"github.com/sqlflake/sqlflake/benchmarks/advise"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
 )
 
 //go:embed results.tmpl
 var documentText string
 
-// plain escapes the special characters of Markdown and HTML.
-var plain = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", "\\*", "_", "\\_",
-	"`", "\\`", "~", "\\~", "[", "\\[", "]", "\\]", "\n", " ", "\r", " ")
-
 // WriteMarkdown writes what a team reads in five minutes.
 func (r Report) WriteMarkdown(w io.Writer) error {
 	document, err := texttemplate.New("results").Funcs(texttemplate.FuncMap{
-		"md": plain.Replace, "mdtable": tableText, "title": r.title, "settings": settingText,
+		"md": document.Escape, "mdtable": document.Table, "title": r.title, "settings": settingText,
 		"base":  func() string { return kindTitle(r.Baseline) },
 		"lower": func(s string) string { return strings.ToLower(s[:1]) + s[1:] },
 		"explain": func(engine string) string { // the first paragraph can stand alone
@@ -34,21 +31,6 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		return err
 	}
 	return document.Execute(w, r.content())
-}
-
-// tableText returns a Markdown table; all columns but the first are aligned to the right.
-func tableText(rows [][]string) string {
-	var b strings.Builder
-	for i, row := range rows {
-		for _, cell := range row {
-			b.WriteString("| " + plain.Replace(cell) + " ")
-		}
-		b.WriteString("|\n")
-		if i == 0 {
-			b.WriteString("|---|" + strings.Repeat("--:|", len(row)-1) + "\n")
-		}
-	}
-	return b.String()
 }
 
 var (

@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
 func TestSentencesFollowFromTheFigures(t *testing.T) {
@@ -141,14 +142,14 @@ func TestEmptyReportIsWritten(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
-		{number(1234567.89, 1), "1,234,567.9"},
-		{number(-1234, 0), "-1,234"},
-		{number(0.5, 2), "0.50"},
-		{factor(0.0414), "0.041"},
-		{factor(56.04), "56.0"},
-		{factor(1.884), "1.88"},
-		{short(1_500_000), "1.5M"},
-		{short(20_000), "20k"},
+		{document.Number(1234567.89, 1), "1,234,567.9"},
+		{document.Number(-1234, 0), "-1,234"},
+		{document.Number(0.5, 2), "0.50"},
+		{document.Factor(0.0414), "0.041"},
+		{document.Factor(56.04), "56.0"},
+		{document.Factor(1.884), "1.88"},
+		{document.Short(1_500_000), "1.5M"},
+		{document.Short(20_000), "20k"},
 		{caseText(measure.P("rows", 200_000, "batch", 1000, "clients", 1)), "200,000 rows, 1,000 a statement, 1 client"},
 	} {
 		if test.got != test.want {

@@ -1,10 +1,7 @@
 package report
 
 import (
-	"encoding/xml"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"regexp"
 	"strings"
@@ -12,7 +9,8 @@ import (
 
 	"golang.org/x/net/html"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/chart"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 )
 
 func elements(t *testing.T, page string, f func(*html.Node)) {
@@ -133,28 +131,6 @@ func TestWorstComesFirst(t *testing.T) {
 	}
 }
 
-func TestSVGIsWellFormed(t *testing.T) {
-	bad := regexp.MustCompile(`NaN|Inf|="-\d|d="M"`)
-	for name, c := range map[string]chart{
-		"bars":      barChart("a; b", []bar{{label: "<&>", value: 3, part: 1, text: "3"}, {label: "b", value: 5}}),
-		"no values": barChart("a", []bar{{label: "a"}, {label: "b", value: math.NaN()}, {label: "c", value: math.Inf(1)}}),
-		"lines":     lineChart("a", "b", []curve{{"a", "v7", [][2]float64{{1, 2}, {99, 3}}}, {"b", "v4", [][2]float64{{1, 0}}}}),
-		"a point":   lineChart("a", "b", []curve{{"a", "auto", [][2]float64{{5, 0}}}}),
-	} {
-		text := c.SVG("id")
-		if found := bad.FindString(text); found != "" {
-			t.Errorf("%s: %q in\n%s", name, found, text)
-		}
-		for in := xml.NewDecoder(strings.NewReader(text)); ; {
-			if _, err := in.Token(); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatalf("%s: %v in\n%s", name, err, text)
-			}
-		}
-	}
-}
-
 func TestHostileNamesAreText(t *testing.T) {
 	const evil = `"><script>alert(1)</script>'&</desc></svg>`
 	records := runs(evil, evil, measure.P(evil, evil), evil, 6, values{"rate": 1, evil: 2}, values{"rate": 2, evil: 4})
@@ -201,7 +177,7 @@ func TestTextCanBeRead(t *testing.T) {
 		}
 		return sum
 	}
-	themes := strings.Split(pageStyle, ":root{")[1:]
+	themes := strings.Split(chart.Colors, ":root{")[1:]
 	if len(themes) != 3 {
 		t.Fatalf("%d themes, want light, dark and print", len(themes))
 	}

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
 )
 
@@ -151,10 +151,15 @@ func (r Report) groups(engine, scenario string) []measure.Group {
 	return found
 }
 
-// group returns the largest group of a scenario whose parameters include where, such as "batch=1".
+// group returns the largest group of a scenario whose parameters include where, such as "batch=1" or "by=key,partitions=12".
 func (r Report) group(engine, scenario, where string) (measure.Group, bool) {
 	return largest(r.groups(engine, scenario), func(g measure.Group) bool {
-		return where == "" || slices.Contains(strings.Fields(g.Params.String()), where)
+		for param := range strings.SplitSeq(where, ",") {
+			if param != "" && !slices.Contains(strings.Fields(g.Params.String()), param) {
+				return false
+			}
+		}
+		return true
 	})
 }
 

@@ -5,7 +5,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 )
 
 //go:embed sentences.txt
@@ -64,7 +65,7 @@ func (r Report) say(s sentence, engine string) (string, bool) {
 			g, found := r.groupOf(engine, from)
 			own, _ := r.groupOf(engine, s.from)
 			complete = complete && found && (from == s.from || g.Params.Get(name) != own.Params.Get(name))
-			return number(parse(g.Params.Get(name)), 0)
+			return document.Number(parse(g.Params.Get(name)), 0)
 		}
 		f, ok := r.figure(engine, from, part[0], part[1])
 		complete = complete && ok
@@ -72,7 +73,7 @@ func (r Report) say(s sentence, engine string) (string, bool) {
 			return withUnit(f.Metric, f.Median)
 		}
 		complete = complete && f.Verdict != measure.Unknown && f.Verdict != measure.Few
-		text := factor(f.Ratio) + " times"
+		text := document.Factor(f.Ratio) + " times"
 		if unsure(f) {
 			text += " (not certain)"
 		} else if f.Verdict == measure.Same && !f.Metric.Exact {

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/chart"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 )
 
 // view says what is shown of a scenario. An entry is a metric, or several of which the first that the baseline has counts,
@@ -36,6 +38,7 @@ var views = map[string]view{
 		compare: []string{"rebuilt_later", "dump_gzip"},
 	},
 	"ranges":     {draw: []string{"pages *", "remove *"}, compare: []string{"pages by=key", "remove by=key"}, cases: true},
+	"partitions": {draw: []string{"lookup_factor *", "foreign_index *", "drop_factor *"}, cases: true},
 	"replica":    {draw: []string{"replica", "log"}, compare: []string{"replica"}},
 	"serverkeys": {draw: []string{"bytes_primary", "rate"}},
 }
@@ -86,8 +89,8 @@ func (r Report) find(groups []measure.Group, entry string) ([]measure.Group, str
 }
 
 // pictures returns the charts of one scenario on one engine.
-func (r Report) pictures(groups []measure.Group) []chart {
-	var all []chart
+func (r Report) pictures(groups []measure.Group) []chart.Chart {
+	var all []chart.Chart
 	v := viewOf(groups)
 	for _, entry := range v.draw {
 		found, metric := r.find(groups, entry)
@@ -102,7 +105,7 @@ func (r Report) pictures(groups []measure.Group) []chart {
 			if v.lines {
 				all = append(all, r.curveCharts(g, metric)...)
 			} else if bars := r.bars(g, metric, g.Kinds); len(bars) > 1 {
-				all = append(all, barChart(r.pictureTitle(g, metric), bars))
+				all = append(all, chart.Bars(r.pictureTitle(g, metric), bars))
 			}
 		}
 	}
@@ -123,24 +126,24 @@ func (r Report) pictureTitle(g measure.Group, metric string) string {
 
 // bars returns a bar for each kind that has the metric. The part of a table that its indexes take is drawn in full
 // colour.
-func (r Report) bars(g measure.Group, metric string, kinds []string) []bar {
-	var bars []bar
+func (r Report) bars(g measure.Group, metric string, kinds []string) []chart.Bar {
+	var bars []chart.Bar
 	for _, kind := range kinds {
 		c, ok := r.cell(g, kind, metric)
 		if !ok || kind == measure.Again {
 			continue
 		}
-		one := bar{
-			label: barLabel(kindTitle(kind), len(bars) > 0), class: family(kind),
-			value: c.Figure.Median, text: withUnit(c.Figure.Metric, c.Figure.Median),
+		one := chart.Bar{
+			Label: barLabel(kindTitle(kind), len(bars) > 0), Class: family(kind),
+			Value: c.Figure.Median, Text: withUnit(c.Figure.Metric, c.Figure.Median),
 		}
 		if c.Ratio != "" {
-			one.text += "  " + c.Ratio + " " + c.Sign
+			one.Text += "  " + c.Ratio + " " + c.Sign
 		}
 		if metric == "bytes_table" {
 			for _, index := range []string{"bytes_primary", "bytes_secondary"} {
 				if f, ok := g.Figure(kind, index); ok {
-					one.part += f.Median
+					one.Part += f.Median
 				}
 			}
 		}
@@ -161,47 +164,48 @@ func barLabel(title string, below bool) string {
 }
 
 // caseCharts draws a chart for each kind but the baseline, with a bar for each case.
-func (r Report) caseCharts(groups []measure.Group, metric string) []chart {
-	var all []chart
+func (r Report) caseCharts(groups []measure.Group, metric string) []chart.Chart {
+	var all []chart.Chart
 	for _, kind := range groups[0].Kinds {
 		if kind == r.Baseline || kind == measure.Again {
 			continue
 		}
-		var bars []bar
-		for _, g := range groups {
+		var bars []chart.Bar
+		labels := caseLabels(groups, "rows", "fill", "rate")
+		for i, g := range groups {
 			for _, one := range r.bars(g, metric, []string{kind}) {
-				one.label = caseText(g.Params, "rows", "fill", "rate")
+				one.Label = labels[i]
 				bars = append(bars, one)
 			}
 		}
 		if len(bars) > 1 {
-			all = append(all, barChart(kindTitle(kind)+": "+measure.Find(metric).Title, bars))
+			all = append(all, chart.Bars(kindTitle(kind)+": "+measure.Find(metric).Title, bars))
 		}
 	}
 	return all
 }
 
 // curveCharts draws the metric's values at each size of the table.
-func (r Report) curveCharts(g measure.Group, metric string) []chart {
-	var curves []curve
+func (r Report) curveCharts(g measure.Group, metric string) []chart.Chart {
+	var curves []chart.Curve
 	for _, kind := range g.Kinds {
-		one := curve{label: kindTitle(kind), class: family(kind)}
+		one := chart.Curve{Label: kindTitle(kind), Class: family(kind)}
 		for _, m := range g.Metrics {
 			if base, point, ok := strings.Cut(m.Name, "@"); ok && base == metric {
 				if f, ok := g.Figure(kind, m.Name); ok && parse(point) > 0 && !math.IsNaN(f.Median) {
-					one.points = append(one.points, [2]float64{parse(point), f.Median})
+					one.Points = append(one.Points, [2]float64{parse(point), f.Median})
 				}
 			}
 		}
-		slices.SortFunc(one.points, func(a, b [2]float64) int { return cmp.Compare(a[0], b[0]) })
-		if len(one.points) > 1 && kind != measure.Again {
+		slices.SortFunc(one.Points, func(a, b [2]float64) int { return cmp.Compare(a[0], b[0]) })
+		if len(one.Points) > 1 && kind != measure.Again {
 			curves = append(curves, one)
 		}
 	}
 	if len(curves) == 0 {
 		return nil
 	}
-	return []chart{lineChart(r.pictureTitle(g, metric), "rows in the table", curves)}
+	return []chart.Chart{chart.Lines(r.pictureTitle(g, metric), "rows in the table", curves)}
 }
 
 // table is figures in cells.
@@ -252,12 +256,13 @@ func (one *row) add(r Report, g measure.Group, kind, metric, head string) {
 func (r Report) tables(groups []measure.Group) []table {
 	const many = 4
 	var all []table
+	labels := caseLabels(groups, "rows", "graphs")
 	for i, g := range groups {
 		t := r.table(g)
 		if len(groups) > many {
 			t.Title = r.title(g.Engine) + ", all cases"
 			for j := range t.Rows {
-				t.Rows[j].Label += ", " + caseText(g.Params, "rows", "graphs")
+				t.Rows[j].Label += ", " + labels[i]
 			}
 		}
 		if i > 0 && len(groups) > many && slices.Equal(t.Heads, all[0].Heads) {
@@ -281,7 +286,7 @@ func (r Report) curveTables(g measure.Group, metrics []string) []table {
 		t := table{Title: r.pictureTitle(g, metric)}
 		for _, m := range g.Metrics {
 			if base, point, ok := strings.Cut(m.Name, "@"); ok && base == metric {
-				one := row{Label: short(parse(point)) + " rows"}
+				one := row{Label: document.Short(parse(point)) + " rows"}
 				for _, kind := range g.Kinds {
 					one.add(r, g, kind, m.Name, kindTitle(kind))
 				}

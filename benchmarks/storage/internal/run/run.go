@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/machine"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/progress"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/plan"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
 )
@@ -18,21 +21,25 @@ import (
 // error; earlier results are in the journal. A step that an engine does not support (errors.ErrUnsupported) gets a record
 // with a note and the values that it returned. Progress is written to w, as a bar if w is a terminal.
 func Do(
-	ctx context.Context, steps []plan.Step, o scenario.Options, j *measure.Journal, w io.Writer, terminal bool,
+	ctx context.Context, steps []plan.Step, o scenario.Options, j *measure.Journal, w io.Writer,
 ) (failed error) {
 	ahead := Ahead(steps, j)
-	p := start(w, terminal, ahead)
-	defer p.close()
-	var load others
+	total := 0
+	for _, s := range ahead {
+		total += weight(s)
+	}
+	p := progress.New(w, len(ahead), total)
+	defer p.Close()
+	var load machine.Others
 	defer func() {
-		if note := load.note(); note != "" {
+		if note := load.Note(); note != "" {
 			failed = errors.Join(failed, j.AddNotes("machine", note))
 		}
 	}()
 	for _, s := range ahead {
-		load.sample()
-		p.step(s)
-		b := &scenario.Bench{Engine: s.Engine, Options: o, Kind: s.Kind, Params: s.Params, Round: s.Round, Progress: p.rows}
+		load.Sample()
+		p.Step(fmt.Sprintf("%s %s %s", s.Engine.Name(), s.Scenario.Name, s.As), weight(s))
+		b := &scenario.Bench{Engine: s.Engine, Options: o, Kind: s.Kind, Params: s.Params, Round: s.Round, Progress: p.Add}
 		record := s.Record()
 		var err error
 		record.Values, err = s.Scenario.Run(ctx, b)
@@ -54,6 +61,12 @@ func Do(
 		}
 	}
 	return nil
+}
+
+// weight returns the rows of a run. Many runs use statements of one row or write twice, so it is an estimate.
+func weight(s plan.Step) int {
+	rows, _ := strconv.Atoi(s.Params.Get("rows"))
+	return max(rows, 1000)
 }
 
 // Ahead returns the steps that have no record.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/advise/arrival"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
 var arrivals = Scenario{

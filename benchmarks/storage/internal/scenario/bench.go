@@ -9,9 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/machine"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
 // Bench is one run of a scenario.
@@ -166,11 +167,11 @@ func (b *Bench) Measure(ctx context.Context, tables []string, f func() error) (C
 	if err != nil {
 		return Cost{}, err
 	}
-	client, start := processCPU(), time.Now()
+	client, start := machine.CPU(), time.Now()
 	if err := f(); err != nil {
 		return Cost{}, err
 	}
-	cost := Cost{Elapsed: time.Since(start), Client: processCPU() - client}
+	cost := Cost{Elapsed: time.Since(start), Client: machine.CPU() - client}
 	after, err := b.Usage(ctx)
 	if err != nil {
 		return Cost{}, err

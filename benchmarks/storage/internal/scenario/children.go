@@ -4,8 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
 var children = Scenario{

@@ -14,8 +14,8 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/snowflake"
 )

@@ -8,8 +8,8 @@ import (
 
 	"gorm.io/gorm/schema"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
 func TestGormWritesRowsWithEachModel(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/proxy"
 )
 

@@ -3,8 +3,8 @@ package scenario
 import (
 	"testing"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
 func TestGraphCountsRoundTrips(t *testing.T) {

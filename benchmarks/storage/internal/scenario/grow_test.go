@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
 func TestGrowMeasuresEachStep(t *testing.T) {

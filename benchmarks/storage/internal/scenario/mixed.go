@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
 var mixed = Scenario{

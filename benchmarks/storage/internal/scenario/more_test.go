@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
 // figures runs a case of a scenario with each kind of key. A kind that is not supported has no figures.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
 // noReturning is a server without INSERT ... RETURNING, such as MySQL.

@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
 var timeRanges = Scenario{
 	Name:  "ranges",
 	Title: "Ways to a range of time",
-	Question: "What finds 1,000 rows by their time, and removes the oldest tenth: the key, a BRIN index, an index on " +
-		"created_at, or partitions by the key?",
+	Question: "What finds 1,000 rows by their time, and deletes the oldest tenth: the key, a BRIN index, or an index on " +
+		"created_at?",
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		by := map[string][]string{
-			"postgres": {"key", "brin", "time", "partition"}, "mariadb": {"key", "time", "partition"},
+			"postgres": {"key", "brin", "time"}, "mariadb": {"key", "time"},
 		}[e.Dialect()]
 		var cases []measure.Params
 		for _, way := range by {
@@ -28,8 +28,6 @@ var timeRanges = Scenario{
 	Once: true,
 	Run:  runRanges,
 }
-
-const partitions = 10
 
 // runRanges reads and removes rows. Keys with a time would give the bounds; here they are those of known rows, so that
 // auto-increment can be measured too, for which an application must store them.
@@ -52,12 +50,6 @@ func runRanges(ctx context.Context, b *Bench) (map[string]float64, error) {
 	case "brin":
 		err = b.run(ctx, "ALTER TABLE "+name+" DROP CONSTRAINT "+name+"_pkey",
 			"CREATE INDEX ON "+name+" USING brin (id) WITH (pages_per_range = 32)")
-	case "partition":
-		name += "_parts"
-		remove = map[string]string{
-			"postgres": "DROP TABLE " + name + "_0", "mariadb": "ALTER TABLE " + name + " DROP PARTITION p0",
-		}[b.Dialect()]
-		err = uncancelled(ctx, func(ctx context.Context) error { return b.partition(ctx, name, table.Name, ids) })
 	case "time":
 		remove = fmt.Sprintf("DELETE FROM %s WHERE created_at < %v", name, moment(len(ids)/10))
 	}
@@ -89,36 +81,10 @@ func (b *Bench) literal(id any) string {
 	return fmt.Sprintf(map[string]string{"postgres": "'%x'", "mariadb": "x'%x'"}[b.Dialect()], id)
 }
 
-// partition copies the rows into a table with partitions of a tenth each. An application has the partitions first.
-func (b *Bench) partition(ctx context.Context, name, from string, ids []any) error {
-	b.tables = append([]string{name}, b.tables...)
-	bounds := make([]string, partitions-1)
-	for i := range bounds {
-		bounds[i] = b.literal(ids[len(ids)*(i+1)/partitions])
-	}
-	var list []string
-	if b.Dialect() == "postgres" {
-		list = append(list, "CREATE TABLE "+name+" (LIKE "+from+", PRIMARY KEY (id)) PARTITION BY RANGE (id)")
-		bounds = append(append([]string{"MINVALUE"}, bounds...), "MAXVALUE")
-		for i := range partitions {
-			list = append(list, fmt.Sprintf("CREATE TABLE %s_%d PARTITION OF %s FOR VALUES FROM (%s) TO (%s) "+
-				"WITH (autovacuum_enabled=false)", name, i, name, bounds[i], bounds[i+1]))
-		}
-	} else {
-		parts := make([]string, partitions)
-		for i, bound := range append(bounds, "MAXVALUE") {
-			parts[i] = fmt.Sprintf("PARTITION p%d VALUES LESS THAN (%s)", i, bound)
-		}
-		list = append(list, "CREATE TABLE "+name+" LIKE "+from,
-			"ALTER TABLE "+name+" PARTITION BY RANGE COLUMNS (id) ("+strings.Join(parts, ", ")+")")
-	}
-	return b.run(ctx, append(list, "INSERT INTO "+name+" SELECT * FROM "+from)...)
-}
-
 // readRange adds the time to read 1,000 rows, the pages accessed for it, and on PostgreSQL the size of the index.
 func (b *Bench) readRange(ctx context.Context, values map[string]float64, table, by string, ids []any) error {
 	r := &reader{b: b, table: table, ids: ids, values: values}
-	// Within a partition, and far enough from both ends for an index to pay.
+	// Far enough from both ends for an index to pay.
 	first := max(len(ids)*9/20-neighbours/2, 0)
 	last := first + neighbours - 1
 	column, args := "id", []any{b.Value(ids[first]), b.Value(ids[last])}
@@ -127,8 +93,7 @@ func (b *Bench) readRange(ctx context.Context, values map[string]float64, table,
 	}
 	text := r.between(column)
 	plan, err := b.explain(ctx, text, args...)
-	// A partition may be read as a whole.
-	if err == nil && by != "partition" && (strings.Contains(plan, "Seq Scan") || strings.Contains(plan, " ALL ")) {
+	if err == nil && (strings.Contains(plan, "Seq Scan") || strings.Contains(plan, " ALL ")) {
 		return engine.Unsupported("the database reads the whole table of %d rows, not by %s", len(ids), by)
 	}
 	if err != nil {
@@ -143,8 +108,7 @@ func (b *Bench) readRange(ctx context.Context, values map[string]float64, table,
 	}
 	var bytes int64
 	err = b.get(ctx, `SELECT sum(pg_relation_size(indexrelid)) FROM pg_index
-		WHERE indisprimary = $2 AND indrelid IN (SELECT relid FROM pg_partition_tree($1) UNION SELECT CAST($1 AS regclass))`,
-		[]any{table, by == "key" || by == "partition"}, &bytes)
+		WHERE indisprimary = $2 AND indrelid = CAST($1 AS regclass)`, []any{table, by == "key"}, &bytes)
 	values["index_used"] = float64(bytes) / float64(len(ids))
 	return err
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
 )
 
 // Scenario is a question and the way to answer it.
@@ -50,7 +50,7 @@ type Options struct {
 func All() []Scenario {
 	return []Scenario{
 		load, clients, children, commit, arrivals, read, graph, retention, gorms, grow,
-		update, mixed, change, maintain, timeRanges, replica, serverkeys,
+		update, mixed, change, maintain, timeRanges, partitions, replica, serverkeys,
 	}
 }
 

@@ -13,7 +13,7 @@ const Again = "again"
 
 // Record is one run: one kind of key in one scenario with one set of parameters on one database, once.
 type Record struct {
-	Engine, Scenario string
+	Engine, Scenario string // no Engine if it is about no database
 	Params           Params
 	Kind             string
 	Beside           string // of a run of the baseline: the kind that it was run beside
@@ -129,5 +129,39 @@ var metrics = []Metric{
 	{Name: "index_used", Title: "index that finds them, bytes a row", Unit: "B", Exact: true, Digits: 1},
 	{Name: "remove", Title: "removing the oldest tenth", Unit: "ms", Digits: 1},
 	{Name: "remove_log", Title: "write-ahead log of it, bytes a removed row", Unit: "B", Digits: 0},
+	{Name: "rate_factor", Title: "rows a second, one table = 1", More: true, Plain: true, Digits: 2},
+	{Name: "lookup_factor", Title: "a row by its key, one table = 1", Plain: true, Digits: 2},
+	{Name: "fresh", Title: "a row by its key, always a new plan", Unit: "µs", Digits: 1},
+	{Name: "fresh_factor", Title: "a row by its key, always a new plan, one table = 1", Plain: true, Digits: 2},
+	{Name: "generic", Title: "a row by its key, a generic plan", Unit: "µs", Digits: 1},
+	{Name: "generic_factor", Title: "a row by its key, a generic plan, one table = 1", Plain: true, Digits: 2},
+	{Name: "touched", Title: "partitions that a row by its key reads", Exact: true, Plain: true},
+	{Name: "replanned", Title: "prepared lookups that are planned anew", Unit: "%", Digits: 0, Plain: true},
+	{Name: "replanned_one", Title: "prepared lookups that are planned anew, one table", Unit: "%", Digits: 0, Plain: true},
+	{Name: "planning", Title: "planning a row by its key", Unit: "µs", Digits: 0},
+	{Name: "planning_one", Title: "planning a row by its key, one table", Unit: "µs", Digits: 0},
+	{Name: "drop", Title: "dropping the oldest partitions", Unit: "ms", Digits: 1},
+	{Name: "drop_log", Title: "write-ahead log of dropping, bytes a removed row", Unit: "B", Digits: 0},
+	{Name: "drop_left", Title: "space of removed rows that stays, partitions", Unit: "%", Digits: 1, Plain: true},
+	{Name: "delete", Title: "removing the same rows from one table", Unit: "ms", Digits: 1},
+	{Name: "delete_log", Title: "write-ahead log of removing from one table, bytes a removed row", Unit: "B", Digits: 0},
+	{Name: "delete_left", Title: "space of removed rows that stays, one table", Unit: "%", Digits: 1, Plain: true},
+	{Name: "drop_factor", Title: "removing from one table, dropping partitions = 1", More: true, Plain: true, Digits: 0},
+	{Name: "drop_referred", Title: "dropping one partition to which a foreign key refers", Unit: "ms", Digits: 1},
+	{Name: "foreign_width", Title: "columns of a foreign key", Unit: "B", Exact: true},
+	{Name: "foreign_index", Title: "index on a foreign key, bytes a row", Unit: "B", Exact: true, Digits: 1},
+	{Name: "foreign_index_one", Title: "index on a foreign key to one table, bytes a row", Unit: "B", Exact: true, Digits: 1},
+	{Name: "foreign_factor", Title: "rows with a foreign key a second, one table = 1", More: true, Plain: true, Digits: 2},
 	{Name: "replica", Title: "sent to a replica, bytes a row", Unit: "B", Digits: 0},
+
+	{Name: "ns", Title: "time", Unit: "ns", Digits: 1},
+	{Name: "us", Title: "time", Unit: "µs", Digits: 0},
+	{Name: "allocs", Title: "allocations", Exact: true},
+	{Name: "share", Title: "share", Unit: "%", More: true, Digits: 1, Plain: true},
+	{Name: "cores", Title: "processor time a second", Unit: "cores", Digits: 2},
+	{Name: "p999", Title: "99.9th percentile", Unit: "µs", Digits: 1},
+	{Name: "p9999", Title: "99.99th percentile", Unit: "µs", Digits: 0},
+	{Name: "longest", Title: "longest", Unit: "ms", Digits: 1},
+	{Name: "open", Title: "opening", Unit: "ms", Digits: 0},
+	{Name: "disturbed", Title: "turns left out", Unit: "%", Digits: 0, Plain: true},
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 )
 
 func TestMergeKeepsRunsApartAndTellsOtherSettings(t *testing.T) {

@@ -1,14 +1,14 @@
 //go:build unix
 
-package scenario
+package machine
 
 import (
 	"syscall"
 	"time"
 )
 
-// processCPU returns the CPU time that this process has used.
-func processCPU() time.Duration {
+// CPU returns the CPU time that this process has used.
+func CPU() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		return 0

@@ -1,4 +1,6 @@
-package report
+// Package chart draws static SVG. Vega-Lite would make the charts interactive, but its script adds about 800 KB to a page,
+// and a page with it can't be printed or read without the script.
+package chart
 
 import (
 	"fmt"
@@ -8,24 +10,23 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-)
 
-// Charts are static SVG. Vega-Lite would make them interactive, but its script adds about 800 KB to the page, and a page
-// with it can't be printed or read without the script.
+	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
+)
 
 const (
 	barsWidth = 420 // of a viewBox; narrow, so that text is readable on a phone
 	charWidth = 7.0 // of 13 px type, on average
 )
 
-// chart is a picture. Text has all its figures, for screen readers.
-type chart struct {
+// Chart is a picture. Text has all its figures, for screen readers.
+type Chart struct {
 	Title, Text, Body string
 	Width, Height     float64
 }
 
 // SVG returns the element. The id is that of its title, unique in the page.
-func (c chart) SVG(id string) string {
+func (c Chart) SVG(id string) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 %s %s" role="img" `+
 		`aria-labelledby="%s %s-d"><title id="%s">%s</title><desc id="%s-d">%s</desc>`+"\n%s</svg>",
 		at(c.Width), at(c.Height), id, id, id, html.EscapeString(c.Title), id, html.EscapeString(c.Text), c.Body)
@@ -55,28 +56,28 @@ func stroke(b *strings.Builder, class string, x1, y1, x2, y2 float64) {
 
 func width(s string) float64 { return float64(utf8.RuneCountInString(s)) * charWidth }
 
-// bar is a row of a bar chart. Part of its value is drawn in full colour, the rest pale.
-type bar struct {
-	label, class, text string
-	value, part        float64
+// Bar is a row of a bar chart. Part of its value is drawn in full colour, the rest pale.
+type Bar struct {
+	Label, Class, Text string
+	Value, Part        float64
 }
 
-// barChart draws a bar for each row, from zero.
-func barChart(title string, bars []bar) chart {
+// Bars draws a bar for each row, from zero.
+func Bars(title string, bars []Bar) Chart {
 	const row = 25
 	top, head, below := 26.0, title, ""
 	if what, where, ok := strings.Cut(title, "; "); ok { // the case has a line of its own
 		top, head, below = 42, what, where
 	}
-	if slices.ContainsFunc(bars, func(one bar) bool { return one.part > 0 && one.part < one.value }) {
+	if slices.ContainsFunc(bars, func(one Bar) bool { return one.Part > 0 && one.Part < one.Value }) {
 		top, below = 42, strings.TrimPrefix(below+", dark: indexes", ", ")
 	}
-	c := chart{Title: title, Width: barsWidth, Height: top + float64(len(bars)*row)}
+	c := Chart{Title: title, Width: barsWidth, Height: top + float64(len(bars)*row)}
 	left, right, most := 0.0, 0.0, 0.0
 	for _, one := range bars {
-		left, right = max(left, width(one.label)), max(right, width(one.text))
-		if !math.IsInf(one.value, 0) { // NaN compares as less
-			most = max(most, one.value)
+		left, right = max(left, width(one.Label)), max(right, width(one.Text))
+		if !math.IsInf(one.Value, 0) { // NaN compares as less
+			most = max(most, one.Value)
 		}
 	}
 	left, right = left+8, right+6
@@ -87,38 +88,38 @@ func barChart(title string, bars []bar) chart {
 	for i, one := range bars {
 		y := top + float64(i*row)
 		long := 0.0
-		if most > 0 && one.value > 0 {
-			long = one.value / most * (barsWidth - left - right)
+		if most > 0 && one.Value > 0 {
+			long = one.Value / most * (barsWidth - left - right)
 		}
-		text(&b, "", "end", left-8, y+16, one.label)
-		if part := one.part / one.value; part > 0 && part < 1 {
-			rect(&b, "f-"+one.class, left, y+3, long*part, row-6)
-			rect(&b, "pale f-"+one.class, left+long*part, y+3, long*(1-part), row-6)
+		text(&b, "", "end", left-8, y+16, one.Label)
+		if part := one.Part / one.Value; part > 0 && part < 1 {
+			rect(&b, "f-"+one.Class, left, y+3, long*part, row-6)
+			rect(&b, "pale f-"+one.Class, left+long*part, y+3, long*(1-part), row-6)
 		} else {
-			rect(&b, "f-"+one.class, left, y+3, long, row-6)
+			rect(&b, "f-"+one.Class, left, y+3, long, row-6)
 		}
-		text(&b, "", "start", left+long+6, y+16, one.text)
-		figures = append(figures, one.label+" "+one.text)
+		text(&b, "", "start", left+long+6, y+16, one.Text)
+		figures = append(figures, one.Label+" "+one.Text)
 	}
 	stroke(&b, "axis", left, top, left, c.Height)
 	c.Text, c.Body = strings.Join(figures, "; ")+".", b.String()
 	return c
 }
 
-// curve is a line of a line chart.
-type curve struct {
-	label, class string
-	points       [][2]float64
+// Curve is a line of a line chart.
+type Curve struct {
+	Label, Class string
+	Points       [][2]float64
 }
 
-// lineChart draws curves from zero. The horizontal axis is logarithmic if it spans a factor of 10 or more.
-func lineChart(title, below string, curves []curve) chart {
+// Lines draws curves from zero. The horizontal axis is logarithmic if it spans a factor of 10 or more.
+func Lines(title, below string, curves []Curve) Chart {
 	const left, top, bottom, high = 46, 30, 40, 300
-	c := chart{Title: title, Width: barsWidth + 40, Height: high}
+	c := Chart{Title: title, Width: barsWidth + 40, Height: high}
 	low, far, most, right := math.Inf(1), 0.0, 0.0, 0.0
 	for _, one := range curves {
-		right = max(right, width(one.label)+10)
-		for _, p := range one.points {
+		right = max(right, width(one.Label)+10)
+		for _, p := range one.Points {
 			low, far, most = min(low, p[0]), max(far, p[0]), max(most, p[1])
 		}
 	}
@@ -142,33 +143,33 @@ func lineChart(title, below string, curves []curve) chart {
 	text(&b, "head", "start", 0, 14, title)
 	for _, v := range rows {
 		stroke(&b, "grid", left, y(v), c.Width-right, y(v))
-		text(&b, "tick", "end", left-6, y(v)+4, short(v))
+		text(&b, "tick", "end", left-6, y(v)+4, document.Short(v))
 	}
 	for _, v := range marks {
 		if v >= low*0.999 && v <= far*1.001 {
 			stroke(&b, "grid", x(v), top, x(v), high-bottom)
-			text(&b, "tick", "middle", x(v), high-bottom+16, short(v))
+			text(&b, "tick", "middle", x(v), high-bottom+16, document.Short(v))
 		}
 	}
 	text(&b, "tick", "middle", (left+c.Width-right)/2, high-6, below)
-	slices.SortStableFunc(curves, func(a, b curve) int { return int(1e6 * (y(last(a)) - y(last(b)))) })
+	slices.SortStableFunc(curves, func(a, b Curve) int { return int(1e6 * (y(last(a)) - y(last(b)))) })
 	var figures []string
 	floor := 0.0 // labels are 15 units apart, and the last is above the axis
 	for i, one := range curves {
 		var d []string
-		for _, p := range one.points {
+		for _, p := range one.Points {
 			d = append(d, at(x(p[0]))+" "+at(y(p[1])))
-			figures = append(figures, fmt.Sprintf("%s at %s: %s", one.label, short(p[0]), number(p[1], 0)))
+			figures = append(figures, fmt.Sprintf("%s at %s: %s", one.Label, document.Short(p[0]), document.Number(p[1], 0)))
 		}
-		fmt.Fprintf(&b, `<path class="curve s-%s" d="M%s"/>`+"\n", one.class, strings.Join(d, "L"))
+		fmt.Fprintf(&b, `<path class="curve s-%s" d="M%s"/>`+"\n", one.Class, strings.Join(d, "L"))
 		floor = max(floor+15, min(y(last(one))+4, high-bottom-15*float64(len(curves)-1-i)))
-		text(&b, "", "start", c.Width-right+8, floor, one.label)
+		text(&b, "", "start", c.Width-right+8, floor, one.Label)
 	}
 	c.Text, c.Body = strings.Join(figures, "; ")+".", b.String()
 	return c
 }
 
-func last(c curve) float64 { return c.points[len(c.points)-1][1] }
+func last(c Curve) float64 { return c.Points[len(c.Points)-1][1] }
 
 // ticks returns about n round numbers from 0 to at least most.
 func ticks(most float64, n int) []float64 {

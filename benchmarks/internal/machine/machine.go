@@ -1,4 +1,5 @@
-package run
+// Package machine describes the computer of a measurement, and other programs that disturb it.
+package machine
 
 import (
 	"context"
@@ -11,11 +12,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/measure"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 )
 
-// Machine describes the computer and the program. What the system does not report is left out.
-func Machine(ctx context.Context) []measure.Setting {
+// Describe describes the computer and the program. What the system does not report is left out.
+func Describe(ctx context.Context) []measure.Setting {
 	memory, _ := strconv.ParseFloat(strings.TrimSuffix(field("/proc/meminfo", "MemTotal"), " kB"), 64)
 	average, _, _ := load()
 	list := []measure.Setting{
@@ -55,19 +56,19 @@ func Busy() string {
 		average, runtime.NumCPU())
 }
 
-// others are the numbers of running threads of other programs, before each run.
-type others []int
+// Others are the numbers of running threads of other programs, before each run.
+type Others []int
 
-// sample is called when neither this program nor its databases have work.
-func (o *others) sample() {
+// Sample is called when neither this program nor its databases have work.
+func (o *Others) Sample() {
 	time.Sleep(time.Millisecond) // a server ends its last command
 	if _, now, ok := load(); ok {
 		*o = append(*o, now-1)
 	}
 }
 
-// note returns a sentence if others were busy before half of the runs, else "".
-func (o others) note() string {
+// Note returns a sentence if others were busy before half of the runs, else "".
+func (o Others) Note() string {
 	slices.Sort(o)
 	if len(o) < 10 || float64(o[len(o)/2]) <= busy*float64(runtime.NumCPU()) {
 		return ""

@@ -122,8 +122,8 @@ func recordOf(id string) (Record, error) {
 			r.Params = append(r.Params, Param{name, value})
 		}
 	}
-	if parts[0] == "" || r.Engine == "" || r.Kind == "" || r.Round < 1 {
-		return r, fmt.Errorf("%q has no scenario, db, key or round", id)
+	if parts[0] == "" || r.Kind == "" || r.Round < 1 {
+		return r, fmt.Errorf("%q has no scenario, key or round", id)
 	}
 	r.Scenario = strings.ToLower(parts[0][:1]) + parts[0][1:]
 	return r, nil

@@ -1,0 +1,227 @@
+package scenario
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// childArg is the first argument of a process that draws IDs.
+const childArg = "draw-ids"
+
+// lead is more than the IDs that a generator may issue ahead of its clock.
+const lead = 50_000
+
+// spec is what a child process does: it opens a generator for each worker and draws from one after the other.
+type spec struct {
+	Library string
+	Workers []int
+	Count   int           // IDs
+	Pace    time.Duration // between two calls
+	Back    time.Duration // how far the clock was set back
+	Left    time.Duration // until the time bits are used up; 0: as by default
+	Crash   bool          // it waits to be killed
+	Even    bool          // with the option for even remainders, if the library has one
+
+	Folder   string // for leases
+	Numbered bool   // leases take the worker number, not any
+	DSN      string // of a PostgreSQL with leases
+	Table    string // of leases
+	Forget   bool   // the IDs are not returned, and are drawn after the lead is used up
+}
+
+// drawn is what a child process has drawn.
+type drawn struct {
+	IDs     []int64 `json:"-"` // follow in 8 bytes each
+	N       int     // IDs
+	Failed  int     // calls
+	Error   string  // the first; that of opening the generator if there are no calls
+	Longest time.Duration
+	Began   time.Time     // drawing
+	Ended   time.Time     // drawing, of IDs that are not returned
+	Opened  time.Duration // that opening took
+}
+
+// Child draws IDs and returns true if this process was started for that. The main function of a program that runs
+// scenarios must call it first.
+func Child() bool {
+	if len(os.Args) != 2 || os.Args[1] != childArg {
+		return false
+	}
+	var s spec
+	orders := bufio.NewReader(os.Stdin)
+	line, err := orders.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &s)
+	}
+	if err == nil {
+		err = s.draw(orders, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	return true
+}
+
+// draw opens the generators, says so, waits for a line, and writes what it has drawn.
+func (s spec) draw(orders *bufio.Reader, out io.Writer) error {
+	ctx := context.Background()
+	var result drawn
+	var sources []source
+	begin := time.Now()
+	for _, worker := range s.Workers {
+		one, err := find(s.Library).open(ctx, s, worker)
+		if err != nil {
+			result.Error = err.Error()
+			break
+		}
+		sources = append(sources, one)
+	}
+	result.Opened = time.Since(begin)
+	if _, err := fmt.Fprintln(out, "ready"); err != nil {
+		return err
+	}
+	if _, err := orders.ReadString('\n'); err != nil {
+		return err
+	}
+	if result.Error == "" {
+		result.take(s, sources)
+	}
+	result.N = len(result.IDs)
+	if err := errors.Join(json.NewEncoder(out).Encode(result), binary.Write(out, binary.LittleEndian, result.IDs)); err != nil {
+		return err
+	}
+	if s.Crash {
+		_, err := orders.ReadString('\n') // never comes
+		return err
+	}
+	var err error
+	for _, one := range sources {
+		if one.end != nil {
+			err = errors.Join(err, one.end())
+		}
+	}
+	return err
+}
+
+func (d *drawn) take(s spec, sources []source) {
+	if s.Forget {
+		for i := range lead + s.Count {
+			if i == lead {
+				d.Began = time.Now()
+			}
+			if _, err := sources[0].next(); err != nil {
+				d.Error = err.Error()
+				return
+			}
+		}
+		d.Ended = time.Now()
+		return
+	}
+	d.Began = time.Now()
+	d.IDs = make([]int64, 0, s.Count)
+	last := d.Began
+	for i := range s.Count {
+		id, err := sources[i%len(sources)].next()
+		now := time.Now()
+		if d.Longest = max(d.Longest, now.Sub(last)); err == nil {
+			d.IDs = append(d.IDs, id)
+		} else {
+			if d.Failed++; d.Error == "" {
+				d.Error = err.Error()
+			}
+		}
+		if s.Pace > 0 {
+			time.Sleep(s.Pace)
+			now = time.Now()
+		}
+		last = now
+	}
+}
+
+// process is a running child.
+type process struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+	s   spec
+}
+
+// start starts a child and waits until its generators are open.
+func start(ctx context.Context, s spec) (p process, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return p, err
+	}
+	p.s = s
+	p.cmd = exec.CommandContext(ctx, program, childArg)
+	p.cmd.Stderr = os.Stderr
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return p, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return p, err
+	}
+	p.out = bufio.NewReader(out)
+	if err := p.cmd.Start(); err != nil {
+		return p, err
+	}
+	if err := json.NewEncoder(p.in).Encode(s); err != nil { // not an argument, which others see: it may have a password
+		return p, errors.Join(err, p.cmd.Wait())
+	}
+	if _, err := p.out.ReadString('\n'); err != nil {
+		return p, errors.Join(fmt.Errorf("%s: %w", s.Library, err), p.cmd.Wait())
+	}
+	return p, nil
+}
+
+// draw lets the child draw, and waits for its end, which is a crash if the spec says so.
+func (p process) draw() (d drawn, err error) {
+	if _, err := io.WriteString(p.in, "go\n"); err != nil {
+		return d, errors.Join(err, p.cmd.Wait())
+	}
+	line, err := p.out.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &d)
+	}
+	if err == nil {
+		d.IDs = make([]int64, d.N)
+		err = binary.Read(p.out, binary.LittleEndian, d.IDs)
+	}
+	if p.s.Crash {
+		err = errors.Join(err, p.cmd.Process.Kill())
+		_ = p.cmd.Wait() // says that it was killed
+		return d, err
+	}
+	return d, errors.Join(err, p.cmd.Wait())
+}
+
+// drawTogether starts the children, lets them draw at once, and waits for their ends.
+func drawTogether(ctx context.Context, specs []spec) ([]drawn, error) {
+	running, all, faults := make([]process, len(specs)), make([]drawn, len(specs)), make([]error, len(specs))
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // kills those that a failed start leaves behind
+	var group sync.WaitGroup
+	for i, s := range specs {
+		group.Go(func() { running[i], faults[i] = start(ctx, s) })
+	}
+	group.Wait()
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	for i, p := range running {
+		group.Go(func() { all[i], faults[i] = p.draw() })
+	}
+	group.Wait()
+	return all, errors.Join(faults...)
+}

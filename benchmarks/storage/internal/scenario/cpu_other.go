@@ -1,8 +1,0 @@
-//go:build !unix
-
-package scenario
-
-import "time"
-
-// processCPU is unknown on this system.
-func processCPU() time.Duration { return 0 }
