@@ -2,7 +2,7 @@
 
 FUZZ ?= 30s
 COUNT ?= 6
-MODULES = $(dir $(wildcard go.mod */go.mod */*/go.mod */*/*/go.mod))
+MODULES = $(dir $(wildcard go.mod */go.mod */*/go.mod */*/*/go.mod */*/*/*/go.mod))
 
 .DEFAULT_GOAL := help
 
