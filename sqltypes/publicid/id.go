@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -58,8 +57,13 @@ type hiddenID[K Kind] struct {
 	id snowflake.ID
 }
 
-// Format prints no number, for encoders that print the elements of arrays.
-func (hiddenID[K]) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "(hidden)") }
+var errElement = errors.New("publicid: the encoder uses no method of an ID")
+
+// MarshalText fails, for encoders that look at the elements of an array first.
+func (hiddenID[K]) MarshalText() ([]byte, error) { return nil, errElement }
+
+// Format prints the token, for encoders that print the elements of an array.
+func (h hiddenID[K]) Format(state fmt.State, verb rune) { ID[K]{h}.Format(state, verb) }
 
 // IDFrom returns the ID of a number, which may be any.
 func IDFrom[K Kind](id snowflake.ID) ID[K] { return ID[K]{{id: id}} }
