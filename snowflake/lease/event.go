@@ -28,7 +28,7 @@ type Event struct {
 	Epoch     int64         // 0 as long as the lease has no worker
 	Horizon   time.Time     // up to which IDs of the worker may be issued; zero before the first horizon
 	Skew      time.Duration // of the wall clock against the store's; for Stepped, against the generator's
-	Err       error         // of Failed and Lost
+	Err       error         // of Failed and Lost; of Acquired the Grant's Warning, if there is one
 }
 
 // Status is the state of a lease.
@@ -59,10 +59,10 @@ func (l *Lease) event(kind EventKind, err error) Event {
 
 func (l *Lease) report(e Event) {
 	level := slog.LevelInfo
-	switch e.Kind {
-	case Extended:
+	switch {
+	case e.Kind == Extended:
 		level = slog.LevelDebug
-	case Failed, Lost, Stepped:
+	case e.Kind == Stepped || e.Err != nil:
 		level = slog.LevelWarn
 	}
 	attrs := []slog.Attr{slog.String("namespace", e.Namespace)}

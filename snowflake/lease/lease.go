@@ -34,6 +34,7 @@ type Lease struct {
 	token    string        // of an acquisition whose outcome is unknown
 	previous string        // the row's token before the last extension of the claim
 	from     int64         // the horizon that the claim started at
+	warning  error         // of the claim's grant
 	horizon  int64         // committed by the store under the claim
 	asked    int64         // the horizon of the last extension; its outcome is unknown if the claim has a Next
 	skew     time.Duration // of the wall clock against the store's

@@ -95,6 +95,7 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 			return l.failed(ctx, err)
 		}
 		l.claim, l.from, l.token, l.previous = grant.Claim, max(grant.Horizon, floor), "", ""
+		l.warning = grant.Warning
 		l.horizon, l.asked = 0, 0 // nothing is committed under the claim yet
 		if err != nil {
 			return 0, err
@@ -114,7 +115,7 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 	}
 	l.held, l.denied = true, 0
 	l.note(nil)
-	l.tell(Acquired, nil)
+	l.tell(Acquired, l.warning)
 	return wait, nil
 }
 

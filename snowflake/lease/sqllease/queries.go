@@ -16,7 +16,8 @@ type queries struct {
 	takeover, extend       string
 	release                string
 	listAll, listNamespace string
-	lastInsertID           bool // takeover and extend answer with LAST_INSERT_ID, else with a row
+	warning                error // for Grant.Warning
+	lastInsertID           bool  // takeover and extend answer with LAST_INSERT_ID, else with a row
 }
 
 // The conditions that the protocol needs: only the owner extends and releases, and only a row that is free and still
