@@ -82,14 +82,14 @@ func readDSN(dsn string) (driver, source string, dialect sqllease.Dialect, word 
 		return "sqlite3", u.String(), sqllease.SQLite, "", nil
 	}
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") ||
-		!strings.ContainsAny(dsn, "@/(") && strings.Contains(dsn, "=") || strings.HasPrefix(dsn, "host=") {
+		!strings.ContainsAny(dsn, "@(") && strings.Contains(dsn, "=") || strings.HasPrefix(dsn, "host=") {
 		config, err := pgx.ParseConfig(dsn)
 		if err != nil {
 			return "", "", "", passwordIn(dsn), err
 		}
 		return "pgx", dsn, sqllease.Postgres, config.Password, nil
 	}
-	if !strings.Contains(dsn, "/") || strings.Contains(dsn, "://") {
+	if !strings.ContainsAny(dsn, "@(") || strings.Contains(dsn, "://") {
 		return "", "", "", passwordIn(dsn), errors.New("unknown form of a DSN; \"snowflake help workers\" shows those that are known")
 	}
 	config, err := mysql.ParseDSN(dsn)
