@@ -71,6 +71,9 @@ func openDatabase(ctx context.Context, dsn, table string) (*database, error) {
 	return d, nil
 }
 
+// keywords matches the form of libpq, such as "host=db user=app".
+var keywords = regexp.MustCompile(`^\s*\w+\s*=`)
+
 // readDSN finds out which database it is for.
 func readDSN(dsn string) (driver, source string, dialect sqllease.Dialect, word string, err error) {
 	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
@@ -81,8 +84,7 @@ func readDSN(dsn string) (driver, source string, dialect sqllease.Dialect, word 
 		u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: "mode=rw&_busy_timeout=5000"}
 		return "sqlite3", u.String(), sqllease.SQLite, "", nil
 	}
-	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") ||
-		!strings.ContainsAny(dsn, "@(") && strings.Contains(dsn, "=") || strings.HasPrefix(dsn, "host=") {
+	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") || keywords.MatchString(dsn) {
 		config, err := pgx.ParseConfig(dsn)
 		if err != nil {
 			return "", "", "", passwordIn(dsn), err

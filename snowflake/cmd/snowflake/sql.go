@@ -35,6 +35,8 @@ snowflake sql functions -dialect postgres -drop
 	worker := c.flags.Int64("worker", -1, "the worker `N` of snowflake_next (default none)")
 	namespace := c.flags.String("namespace", "", "reserve -worker in the namespace `NAME` of the table of leases")
 	table := c.flags.String("table", "", "the `NAME` of the table of leases (default snowflake_leases)")
+	schema := c.flags.String("schema", "", "the `NAME` of the schema of PostgreSQL (default public)")
+	prefix := c.flags.String("name", "", "the `NAME` that those of the functions begin with (default snowflake)")
 	drop := c.flags.Bool("drop", false, "print the statements that remove the functions, and their state")
 	c.run = func(_ context.Context, env environment, args []string) error {
 		if len(args) > 0 {
@@ -53,6 +55,12 @@ snowflake sql functions -dialect postgres -drop
 			opts = append(opts, sqlfunc.WithWorker(*worker))
 		case *namespace != "":
 			return usage("-namespace reserves a worker: give -worker, too")
+		}
+		if *schema != "" {
+			opts = append(opts, sqlfunc.WithSchema(*schema))
+		}
+		if *prefix != "" {
+			opts = append(opts, sqlfunc.WithName(*prefix))
 		}
 		if *namespace != "" {
 			opts = append(opts, sqlfunc.WithLeaseTable(*table, *namespace))
