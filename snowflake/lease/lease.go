@@ -156,7 +156,9 @@ func (l *Lease) release(ctx context.Context, next int64) error {
 		return nil
 	}
 	unused := l.unused(next)
+	start := l.cfg.clock.Elapsed()
 	err := l.store.Release(ctx, l.claim, unused)
+	l.lessee.Observe(snowflake.OpRelease, l.cfg.clock.Elapsed()-start, err)
 	switch {
 	case errors.Is(err, ErrLost):
 		l.held = false
