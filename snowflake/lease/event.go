@@ -130,6 +130,10 @@ func (l *Lease) note(err error) {
 	defer l.mu.Unlock()
 	s := &l.status
 	s.Held, s.Skew = l.held, l.skew
+	l.health.from, l.health.horizon = 0, 0
+	if l.held {
+		l.health.from, l.health.horizon = l.from, l.horizon
+	}
 	if err != nil {
 		s.Failures++
 		l.lastErr = err

@@ -40,12 +40,13 @@ type Lease struct {
 	skew     time.Duration // of the wall clock against the store's
 	retries  int           // calls in a row that the store has not answered
 	denied   int           // acquisitions in a row for which all workers were held
-	lastErr  error         // the last one that was not final
+	lastErr  error         // the last one that was not final; written with mu
 	released bool          // nothing is left to give back
 	closing  chan struct{}
 
 	mu     sync.Mutex // guards what other goroutines read
 	status Status
+	health health
 	seen   storeTime
 }
 
@@ -112,7 +113,8 @@ func (l *Lease) Generator() *snowflake.Generator { return l.lessee.Generator() }
 // on files, when the store is closed or the process ends. The same is true of a worker whose acquisition after a loss
 // Close has interrupted. It is no error if the worker was lost.
 func (l *Lease) Close(ctx context.Context) error {
-	next := l.lessee.Close(ErrClosed) // first, since what is given back must not be issued
+	l.end(ErrClosed)
+	next := l.lessee.Close(ErrClosed) // before the rest, since what is given back must not be issued
 	l.stop()
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
@@ -227,6 +229,7 @@ func (l *Lease) run(ctx context.Context, wait time.Duration) {
 					l.tell(Failed, err)
 				}
 				l.lessee.Fail(err)
+				l.end(err)
 			}
 			return
 		}

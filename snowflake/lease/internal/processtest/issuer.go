@@ -42,7 +42,9 @@ type Note struct {
 	Epoch   int64
 	Horizon int64 // in ticks
 	Err     string
-	Lost    bool // the error is lease.ErrLost
+	Lost    bool          // the error is lease.ErrLost
+	Full    bool          // the error is a lease.NoWorkerError
+	Wait    time.Duration // of that error
 }
 
 // Kinds of notes that are no events.
@@ -86,6 +88,10 @@ type notes struct {
 func (n *notes) add(x Note, err error) {
 	if err != nil {
 		x.Err, x.Lost = err.Error(), errors.Is(err, lease.ErrLost)
+		var none *lease.NoWorkerError
+		if x.Full = errors.As(err, &none); x.Full {
+			x.Wait = none.Wait
+		}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -136,7 +142,7 @@ func (o Order) lease(ctx context.Context, open func(string) (lease.Store, error)
 		return nil, err
 	}
 	for {
-		err := migrate(ctx, store)
+		err := migrate(ctx, store, max(2*time.Second, o.Window))
 		if err == nil {
 			var l *lease.Lease
 			if l, err = lease.Open(ctx, store, o.options(out)...); err == nil {
@@ -154,14 +160,14 @@ func (o Order) lease(ctx context.Context, open func(string) (lease.Store, error)
 }
 
 // migrate creates the table if the store has one. It does not wait for ever for a connection that is stuck.
-func migrate(ctx context.Context, store lease.Store) error {
+func migrate(ctx context.Context, store lease.Store, within time.Duration) error {
 	s, ok := store.(interface {
 		Migrate(ctx context.Context) error
 	})
 	if !ok {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	return s.Migrate(ctx)
 }
