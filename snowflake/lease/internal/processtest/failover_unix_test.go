@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -78,7 +77,7 @@ func startReplicated(t *testing.T, kind string) *replicated {
 		c.primary = server(dbserver.Config{})
 		c.replica = server(dbserver.Config{Of: c.primary.DSN})
 	} else {
-		port := freePort(t)
+		port := strconv.Itoa(FreePort(t))
 		c.primary = server(dbserver.Config{Args: []string{
 			"--server-id=1", "--log-bin", "--skip-networking=0", "--bind-address=127.0.0.1", "--port=" + port,
 		}})
@@ -101,16 +100,6 @@ func shortDir(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
 // lead makes new connections go to the server.
@@ -171,9 +160,10 @@ func failover(t *testing.T, kind string, without bool) {
 	c := startReplicated(t, kind)
 	p := c.place()
 	p.NoFloor = without
-	o := Order{Place: p.String(), Last: 15, Window: 5 * time.Second, MaxSkew: time.Second, Pace: time.Millisecond}
+	// New owners wait for the sum of the two.
+	o := Order{Place: p.String(), Last: 15, Window: 2 * time.Second, MaxSkew: time.Second, Pace: time.Millisecond}
 	if without {
-		o.Window = 30 * time.Second // nobody waits for the end of it, and old owners must outlive the failover
+		o.Window = Patience // nobody waits for the end of it, and old owners must outlive the failover
 	}
 	var all []*Process
 	begin := func(n int) {
