@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,7 +89,7 @@ func startReplicated(t *testing.T, kind string, synchronous bool) *replicated {
 		c.primary = server(dbserver.Config{Args: primary})
 		c.replica = server(dbserver.Config{Of: c.primary.DSN})
 	} else {
-		port := freePort(t)
+		port := strconv.Itoa(FreePort(t))
 		c.primary = server(dbserver.Config{Args: append(primary,
 			"--server-id=1", "--log-bin", "--skip-networking=0", "--bind-address=127.0.0.1", "--port="+port)})
 		c.replica = server(dbserver.Config{Args: append(replica, "--server-id=2", "--log-bin")})
@@ -117,16 +116,6 @@ func shortDir(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
 // lead makes new connections go to the server.
@@ -225,9 +214,10 @@ func failover(t *testing.T, kind string, without bool) {
 	c := startReplicated(t, kind, false)
 	p := c.place()
 	p.NoFloor = without
-	o := Order{Place: p.String(), Last: 15, Window: 5 * time.Second, MaxSkew: time.Second, Pace: time.Millisecond}
+	// New owners wait for the sum of the two.
+	o := Order{Place: p.String(), Last: 15, Window: 2 * time.Second, MaxSkew: time.Second, Pace: time.Millisecond}
 	if without {
-		o.Window = 30 * time.Second // nobody waits for the end of it, and old owners must outlive the failover
+		o.Window = Patience // nobody waits for the end of it, and old owners must outlive the failover
 	}
 	var all []*Process
 	begin := func(n int) {

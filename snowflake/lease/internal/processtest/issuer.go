@@ -125,7 +125,7 @@ func (o Order) issue(open func(place string) (lease.Store, error), out *notes) i
 		out.add(Note{Kind: Refused}, err)
 		return ExitRefused
 	}
-	closing, done := context.WithTimeout(context.Background(), 10*time.Second)
+	closing, done := context.WithTimeout(context.Background(), Patience)
 	defer done()
 	if err := l.Close(closing); err != nil {
 		out.add(Note{Kind: Refused}, err)
@@ -149,7 +149,8 @@ func (o Order) lease(ctx context.Context, open func(string) (lease.Store, error)
 				return l, nil
 			}
 		}
-		for _, final := range []error{ctx.Err(), lease.ErrOption, lease.ErrLayout, lease.ErrClockSkew, lease.ErrBehindHorizon} {
+		// ErrClockSkew is not final: on a busy machine the reading of the store's clock may be as old as that.
+		for _, final := range []error{ctx.Err(), lease.ErrOption, lease.ErrLayout, lease.ErrBehindHorizon} {
 			if final != nil && errors.Is(err, final) {
 				return nil, err
 			}

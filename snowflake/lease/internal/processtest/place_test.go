@@ -106,9 +106,13 @@ func (p place) store(tb testing.TB) lease.Store {
 			tb.Errorf("close the store: %v", err)
 		}
 	})
+<<<<<<< HEAD
 	if err := migrate(tb.Context(), s, Patience); err != nil {
 		tb.Fatal(err)
 	}
+=======
+	Eventually(tb, "a table", func() bool { err = migrate(tb.Context(), s); return err == nil })
+>>>>>>> w/cut1
 	return s
 }
 

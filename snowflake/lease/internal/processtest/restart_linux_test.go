@@ -133,10 +133,10 @@ type tenant struct {
 func newTenant(ctx context.Context, t *testing.T, p place) *tenant {
 	in, out := io.Pipe()
 	x := &tenant{Process: Observe(in)}
-	var err error
-	if x.lease, err = lease.Open(ctx, p.store(t), Order{First: 0, Last: 15, Window: restartWindow}.Options(out)...); err != nil {
-		t.Fatal(err)
-	}
+	store := p.store(t)
+	x.lease = openPatiently(t, func() (*lease.Lease, error) {
+		return lease.Open(ctx, store, Order{First: 0, Last: 15, Window: restartWindow}.Options(out)...)
+	})
 	t.Cleanup(func() { <-x.Ended }) // the context has ended
 	go func() {
 		defer func() { _ = out.Close() }() // never fails; ends the notes
