@@ -24,7 +24,7 @@ func TestCrowdOnPostgres(t *testing.T) {
 	if count == 0 {
 		t.Skip("needs SNOWFLAKE_TEST_LONG=1")
 	}
-	port := freePort(t) // a Unix socket with a full backlog refuses at once, and is asked again and again
+	port := strconv.Itoa(FreePort(t)) // a Unix socket with a full backlog refuses at once, and is asked again and again
 	server, err := dbserver.Start(t.Context(), dbserver.Config{Name: "postgres", Args: []string{
 		"-c", "max_connections=600", "-c", "shared_preload_libraries=pg_stat_statements",
 		"-c", "listen_addresses=127.0.0.1", "-c", "port=" + port,

@@ -43,12 +43,12 @@ func startGalera(t *testing.T) *galera {
 	c := &galera{}
 	first := ""
 	for i := range c.nodes {
-		at, transfer := "127.0.0.1:"+freePort(t), "127.0.0.1:"+freePort(t)
+		at, transfer := "127.0.0.1:"+strconv.Itoa(FreePort(t)), "127.0.0.1:"+strconv.Itoa(FreePort(t))
 		s, err := dbserver.Start(t.Context(), dbserver.Config{Name: "mariadb", NoSync: true, Args: []string{
 			"--server-id=" + strconv.Itoa(i+1), "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2",
 			"--wsrep-on=ON", "--wsrep-provider=" + provider, "--wsrep-cluster-name=test", "--wsrep-cluster-address=gcomm://" + first,
 			"--wsrep-node-address=127.0.0.1", "--wsrep-sst-method=rsync", "--wsrep-sst-receive-address=" + transfer,
-			"--wsrep-provider-options=gmcast.listen_addr=tcp://" + at + ";ist.recv_addr=127.0.0.1:" + freePort(t) +
+			"--wsrep-provider-options=gmcast.listen_addr=tcp://" + at + ";ist.recv_addr=127.0.0.1:" + strconv.Itoa(FreePort(t)) +
 				";gcache.size=16M;evs.keepalive_period=PT0.3S;evs.suspect_timeout=PT2S;evs.inactive_timeout=PT4S;evs.install_timeout=PT4S",
 		}})
 		if errors.Is(err, dbserver.ErrNotInstalled) {

@@ -106,13 +106,7 @@ func (p place) store(tb testing.TB) lease.Store {
 			tb.Errorf("close the store: %v", err)
 		}
 	})
-<<<<<<< HEAD
-	if err := migrate(tb.Context(), s, Patience); err != nil {
-		tb.Fatal(err)
-	}
-=======
-	Eventually(tb, "a table", func() bool { err = migrate(tb.Context(), s); return err == nil })
->>>>>>> w/cut1
+	Eventually(tb, "a table", func() bool { err = migrate(tb.Context(), s, Patience); return err == nil })
 	return s
 }
 
