@@ -1,7 +1,6 @@
 package gormplugin_test
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/testclock"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -69,7 +69,7 @@ func TestSettledUsesTheLeasesOfOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 			l, err := lease.Open(t.Context(), store, lease.WithNamespace(namespace), lease.WithWindow(window),
-				lease.WithClock(lateClock(behind)), lease.WithLogger(slog.New(slog.DiscardHandler)))
+				lease.WithClock(testclock.New(-behind)), lease.WithLogger(slog.New(slog.DiscardHandler)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,25 +92,6 @@ func TestSettledUsesTheLeasesOfOpen(t *testing.T) {
 		}
 	})
 }
-
-// lateClock is the system clock, set back.
-type lateClock time.Duration
-
-func (c lateClock) Now() time.Time         { return time.Now().Add(-time.Duration(c)) }
-func (c lateClock) Elapsed() time.Duration { return time.Since(clockOrigin) }
-
-func (c lateClock) Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-var clockOrigin = time.Now()
 
 func TestSettledRejectsHandlesAndModels(t *testing.T) {
 	h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})

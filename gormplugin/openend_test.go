@@ -41,7 +41,7 @@ func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
 			t.Error("no warning says that the lease has ended")
 		}
 		for range 20 { // several times the pause between tries
-			clock.push(step)
+			clock.Push(step)
 			time.Sleep(2 * time.Millisecond) // for a goroutine that should not be there
 		}
 		if more := h.log.takeWarnings(); len(more) > 0 {

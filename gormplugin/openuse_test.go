@@ -195,7 +195,7 @@ func TestManyGoroutinesOfSeveralHandlesRepeatNoKey(t *testing.T) {
 			for range routines {
 				wait.Go(func() {
 					for range each {
-						clock.push(step)
+						clock.Push(step)
 						errs <- h.Create(&user{Name: "a"}).Error // a key that was issued twice is an error of the primary key
 					}
 				})
