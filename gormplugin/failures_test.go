@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"gorm.io/gorm"
 
@@ -53,7 +52,7 @@ func onOneConnection(t *testing.T, target testdb.Target, gen gormplugin.Generato
 // wantUsable fails if the connection is not free, or the table not as empty as it was.
 func wantUsable(t *testing.T, db *gorm.DB, tables ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for _, table := range tables {
 		n := int64(-1)

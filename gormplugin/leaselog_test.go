@@ -41,19 +41,24 @@ func TestTheLeaseTellsGORMsLogger(t *testing.T) {
 			h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
 			h.Logger = logger.New(log.New(&text, "", 0), logger.Config{LogLevel: c.level})
 			lost := make(chan struct{})
-			keys, err := gormplugin.Open(t.Context(), h.DB, quick(lease.WithNamespace("n%d"), lease.WithHook(func(e lease.Event) {
+			clock := newPushed()
+			keys := clock.open(t, h, lease.WithNamespace("n%d"), lease.WithHook(func(e lease.Event) {
 				if e.Kind == lease.Lost {
 					close(lost)
 				}
-			})))
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			if _, err := h.pool.Exec("UPDATE snowflake_leases SET epoch = epoch + 1 WHERE worker >= 0"); err != nil {
 				t.Fatal(err)
 			}
-			<-lost
-			eventually(t, "another worker", func() bool { return keys.Lease().Status().Held })
+			clock.until(t, "the loss", func() bool {
+				select {
+				case <-lost:
+					return true
+				default:
+					return false
+				}
+			})
+			clock.until(t, "another worker", func() bool { return keys.Lease().Status().Held })
 			if err := keys.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}

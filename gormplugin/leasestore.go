@@ -75,6 +75,7 @@ type leaseStore struct {
 	until   atomic.Pointer[time.Time] // about when the clock reaches the horizon
 	floor   atomic.Pointer[time.Time] // when IDs are due after a failover; nil without one
 	window  atomic.Int64              // of the last extension, a time.Duration
+	now     func() time.Time
 
 	// Of the extension under way, for the calls of Extend, which are made one after another. A call that is repeated has
 	// the same next token, and the horizon of the first one.
@@ -86,7 +87,7 @@ type leaseStore struct {
 // still while a laptop sleeps, and of the monotonic one, since the wall clock may have been set back. The floor after a
 // failover must be behind it.
 func (s *leaseStore) isFresh() bool {
-	until, floor, now := s.until.Load(), s.floor.Load(), time.Now()
+	until, floor, now := s.until.Load(), s.floor.Load(), s.now()
 	return (floor == nil || now.After(*floor)) && until != nil && now.Before(*until) && now.Round(0).Before(*until)
 }
 
@@ -101,7 +102,7 @@ func (s *leaseStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant,
 
 func (s *leaseStore) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if c.Next != s.next {
-		s.next, s.begin = c.Next, time.Now()
+		s.next, s.begin = c.Next, s.now()
 	}
 	s.window.Store(int64(ttl / 2)) // the expiry is two windows ahead, the horizon one
 	now, err := s.Store.Extend(ctx, c, horizon, ttl)

@@ -9,6 +9,14 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
+// WithNow sets the clock of the lease's store. It has to show what the clock of the lease shows.
+func WithNow(now func() time.Time) Option {
+	return optionFunc(func(c *config) error {
+		c.now = now
+		return nil
+	})
+}
+
 // promoted is a store after a failover.
 type promoted struct {
 	lease.Store
@@ -27,7 +35,7 @@ func TestALeaseIsNotFreshBelowTheFloorOfAFailover(t *testing.T) {
 		floor time.Time
 		want  bool
 	}{{time.Time{}, true}, {time.Now(), true}, {time.Now().Add(time.Hour), false}} {
-		store := &leaseStore{Store: promoted{leasetest.NewMemory(time.Now), c.floor}}
+		store := &leaseStore{Store: promoted{leasetest.NewMemory(time.Now), c.floor}, now: time.Now}
 		grant, err := store.Acquire(t.Context(), lease.Request{Namespace: "n", Token: leasetest.NewToken(), TTL: time.Hour})
 		if err != nil {
 			t.Fatal(err)

@@ -78,6 +78,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
+	store.now = c.now
 	options := append([]lease.Option{
 		lease.WithWindow(window),
 		lease.WithLogger(slog.New(newLeaseLog(db.Logger))),

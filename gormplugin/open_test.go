@@ -210,13 +210,13 @@ func TestOpenWithOptions(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		h := openHandle(t, target.Dialector(), gorm.Config{})
 		keys := h.leased(t, gormplugin.WithLeaseTable("my_leases"),
-			gormplugin.WithLease(lease.WithNamespace("mine"), lease.WithWindow(3*time.Second)),
+			gormplugin.WithLease(lease.WithNamespace("mine"), lease.WithWindow(40*time.Second)),
 			gormplugin.WithLease(lease.WithWorkers(100, 200), lease.WithGenerator(snowflake.WithLayout(snowflake.Wide()))))
 		status := keys.Lease().Status()
 		equal(t, "namespace", status.Namespace, "mine")
 		equal(t, "worker", status.Worker, 100)
-		if ahead := time.Until(status.Horizon); ahead > 4*time.Second {
-			t.Errorf("the horizon is %v ahead, the window 3s", ahead)
+		if ahead := time.Until(status.Horizon); ahead > 41*time.Second {
+			t.Errorf("the horizon is %v ahead, the window 40s", ahead)
 		}
 		entries := h.entries(t, sqllease.WithTable("my_leases"))
 		equal(t, "rows", len(entries), 1)

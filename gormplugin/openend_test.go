@@ -10,7 +10,6 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -22,17 +21,16 @@ func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
 		h := openHandle(t, target.Dialector(), gorm.Config{})
 		other := openHandle(t, target.Dialector(), gorm.Config{})
 		other.migrate(t, &user{})
-		keys, err := gormplugin.Open(t.Context(), h.DB, quick())
+		clock := newPushed()
+		keys := clock.open(t, h)
+		err := other.Use(keys)
 		if err != nil {
-			t.Fatal(err)
-		}
-		if err := other.Use(keys); err != nil {
 			t.Fatal(err)
 		}
 		if err := h.pool.Close(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "an error of the generator", func() bool {
+		clock.until(t, "an error of the generator", func() bool {
 			err = other.Create(&user{Name: "a"}).Error
 			return err != nil
 		})
@@ -42,7 +40,10 @@ func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
 		if len(h.log.takeWarnings()) == 0 {
 			t.Error("no warning says that the lease has ended")
 		}
-		time.Sleep(300 * time.Millisecond) // several times the pause between tries
+		for range 20 { // several times the pause between tries
+			clock.Push(step)
+			time.Sleep(2 * time.Millisecond) // for a goroutine that should not be there
+		}
 		if more := h.log.takeWarnings(); len(more) > 0 {
 			t.Errorf("%d more warnings: it goes on", len(more))
 		}
@@ -66,50 +67,42 @@ func TestAStoreThatIsGoneIsAnErrorOfCreateAndComesBack(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		t.Parallel()
 		h := openHandle(t, target.Dialector(), gorm.Config{})
-		h.leased(t, quick(lease.WithPatience(20*time.Millisecond)))
+		clock := newPushed()
+		clock.open(t, h, lease.WithPatience(20*time.Millisecond))
 		h.migrate(t, &user{})
 		must(t, h.Create(&user{Name: "before"}))
 		back := setAside(t, openHandle(t, target.Dialector(), gorm.Config{}))
 		var err error
 		u := user{Name: "never"}
-		eventually(t, "the horizon", func() bool {
+		clock.until(t, "the horizon, and an extension that has failed", func() bool {
 			u.ID = 0
 			err = h.Create(&u).Error
-			return err != nil
+			if err != nil && (!errors.Is(err, snowflake.ErrLeaseStalled) || u.ID != 0) {
+				t.Fatalf("Create: %v, key %d, want ErrLeaseStalled and 0", err, u.ID)
+			}
+			return err != nil && strings.Contains(err.Error(), "snowflake_leases")
 		})
-		if !errors.Is(err, snowflake.ErrLeaseStalled) || !strings.Contains(err.Error(), "snowflake_leases") || u.ID != 0 {
-			t.Errorf("Create: %v, key %d, want ErrLeaseStalled with the reason, and 0", err, u.ID)
-		}
 		var rows int64
 		must(t, h.Model(&user{}).Where("id = ?", u.ID).Count(&rows)) // the connection is usable
 		equal(t, "rows with the key 0", rows, 0)
 		eventually(t, "the return of all connections", func() bool { return h.pool.Stats().InUse == 0 })
 		back()
-		eventually(t, "the recovery", func() bool { return h.Create(&user{Name: "after"}).Error == nil })
+		clock.until(t, "the recovery", func() bool { return h.Create(&user{Name: "after"}).Error == nil })
 	})
-}
-
-// eventually waits until the condition holds.
-func eventually(t testing.TB, what string, condition func() bool) {
-	t.Helper()
-	for begin := time.Now(); !condition(); time.Sleep(time.Millisecond) {
-		if time.Since(begin) > time.Minute {
-			t.Fatalf("%s: not within a minute", what)
-		}
-	}
 }
 
 func TestALostLeaseGoesOnUnderAnotherWorker(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		t.Parallel()
 		h := openHandle(t, target.Dialector(), gorm.Config{})
-		h.leased(t, quick())
+		clock := newPushed()
+		clock.open(t, h)
 		h.migrate(t, &user{})
 		a := user{Name: "a"}
 		must(t, h.Create(&a))
 		must(t, h.Exec("UPDATE snowflake_leases SET epoch = epoch + 1, token = 'another', expires_ms = expires_ms + 1000000 WHERE worker >= 0"))
 		b := user{Name: "b"}
-		eventually(t, "another worker", func() bool {
+		clock.until(t, "another worker", func() bool {
 			b.ID = 0
 			must(t, h.Create(&b))
 			return workerOf(b.ID) != workerOf(a.ID)
@@ -122,11 +115,12 @@ func TestALostLeaseGoesOnUnderAnotherWorker(t *testing.T) {
 
 func TestALeaseThatStopsOnLossFailsCreates(t *testing.T) {
 	h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
-	h.leased(t, quick(lease.StopOnLoss()))
+	clock := newPushed()
+	clock.open(t, h, lease.StopOnLoss())
 	h.migrate(t, &user{})
 	must(t, h.Exec("UPDATE snowflake_leases SET epoch = epoch + 1, token = 'another' WHERE worker >= 0"))
 	var err error
-	eventually(t, "the loss", func() bool {
+	clock.until(t, "the loss", func() bool {
 		err = h.Create(&user{Name: "a"}).Error
 		return err != nil
 	})

@@ -14,36 +14,18 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// quick makes a lease extend about twice a second. A shorter window would leave Open too little time on a busy
-// machine.
-func quick(opts ...lease.Option) gormplugin.Option {
-	return gormplugin.WithLease(append([]lease.Option{lease.WithWindow(time.Second)}, opts...)...)
-}
-
-// extensions returns a hook and a channel that has an element after each extension.
-func extensions() (lease.Option, chan struct{}) {
-	extended := make(chan struct{}, 1000)
-	return lease.WithHook(func(e lease.Event) {
-		if e.Kind == lease.Extended {
-			select {
-			case extended <- struct{}{}:
-			default:
-			}
-		}
-	}), extended
-}
-
 func TestADatabaseInMemoryKeepsItsOneConnection(t *testing.T) {
 	for _, dsn := range []string{":memory:", "", "file:private?mode=memory"} {
 		t.Run(dsn, func(t *testing.T) {
 			h := openHandle(t, sqlite.Open(dsn), gorm.Config{})
-			hook, extended := extensions()
-			keys := h.leased(t, quick(hook, lease.WithWindow(100*time.Millisecond)))
+			clock := newPushed()
+			hook, extended := clock.extensions(t)
+			keys := clock.open(t, h, hook)
 			h.migrate(t, &user{})
 			seen := map[snowflake.ID]bool{}
 			err := h.Transaction(func(tx *gorm.DB) error { // extensions find the connection in use
 				for range 3 {
-					<-extended
+					extended()
 					users := named("a", "b")
 					if err := tx.Create(&users).Error; err != nil {
 						return err
@@ -99,17 +81,16 @@ func TestCloseOpensNoSecondDatabaseInMemory(t *testing.T) {
 func TestALeaseInMemoryEndsWithItsPool(t *testing.T) {
 	h := openHandle(t, sqlite.Open(":memory:"), gorm.Config{})
 	ended := make(chan error, 1)
-	keys, err := gormplugin.Open(t.Context(), h.DB, quick(lease.WithHook(func(e lease.Event) {
+	clock := newPushed()
+	keys := clock.open(t, h, lease.WithHook(func(e lease.Event) {
 		if e.Kind == lease.Failed {
 			ended <- e.Err
 		}
-	})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if err := h.pool.Close(); err != nil {
 		t.Fatal(err)
 	}
+	clock.until(t, "the end", func() bool { return len(ended) > 0 })
 	if err := <-ended; !errors.Is(err, os.ErrClosed) {
 		t.Errorf("the lease ended with %v, want os.ErrClosed", err)
 	}

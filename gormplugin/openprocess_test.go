@@ -183,8 +183,8 @@ func (w *writer) wait(t *testing.T, what string, c <-chan struct{}) {
 	select {
 	case <-c:
 	case <-w.ended:
-	case <-time.After(time.Minute):
-		t.Fatalf("%s: not within a minute", what)
+	case <-time.After(patience):
+		t.Fatalf("%s: not within %v", what, patience)
 	}
 }
 

@@ -107,11 +107,12 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	h := openHandle(t, target.Dialector(), gorm.Config{})
 	only := gormplugin.WithLease(lease.WithWorkers(5, 5))
 	h.leased(t, only)
-	ctx, cancel := context.WithTimeout(t.Context(), 30e6)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	refused := gormplugin.WithLease(lease.WithHook(func(lease.Event) { cancel() }))
 	second := openHandle(t, target.Dialector(), gorm.Config{})
-	if _, err := gormplugin.Open(ctx, second.DB, only); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, lease.ErrNoWorker) {
-		t.Errorf("Open while all workers are held: %v, want DeadlineExceeded and ErrNoWorker", err)
+	if _, err := gormplugin.Open(ctx, second.DB, only, refused); !errors.Is(err, context.Canceled) || !errors.Is(err, lease.ErrNoWorker) {
+		t.Errorf("Open while all workers are held: %v, want Canceled and ErrNoWorker", err)
 	}
 	other := openHandle(t, target.Dialector(), gorm.Config{})
 	wide := gormplugin.WithLease(lease.WithGenerator(snowflake.WithLayout(snowflake.Wide())))

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"gorm.io/gorm"
 
@@ -30,11 +29,12 @@ func TestOpenWithAnyConfiguration(t *testing.T) {
 			testdb.Each(t, func(t *testing.T, target testdb.Target) {
 				t.Parallel()
 				h := openHandle(t, target.Dialector(), config)
-				hook, extended := extensions()
-				keys := h.leased(t, quick(hook))
+				clock := newPushed()
+				hook, extended := clock.extensions(t)
+				keys := clock.open(t, h, hook)
 				h.migrate(t, &user{})
 				for range 2 {
-					<-extended
+					extended()
 					users := named("a", "b", "c")
 					must(t, h.Create(&users))
 				}
@@ -111,10 +111,11 @@ func TestOpenCreatesNothingIfTheTableIsThere(t *testing.T) {
 func TestAContextThatEndsEndsTheWaitForTheLease(t *testing.T) {
 	target := testdb.SQLite(t)
 	h := openHandle(t, target.Dialector(), gorm.Config{})
-	h.leased(t, quick(lease.WithPatience(0)))
+	clock := newPushed()
+	clock.open(t, h, lease.WithPatience(0))
 	h.migrate(t, &user{})
 	defer setAside(t, openHandle(t, target.Dialector(), gorm.Config{}))()
-	eventually(t, "the horizon", func() bool { return h.Create(&user{}).Error != nil })
+	clock.until(t, "the horizon", func() bool { return h.Create(&user{}).Error != nil })
 
 	stopped := errors.New("stopped")
 	for name, ctx := range map[string]func() (context.Context, context.CancelFunc){
@@ -137,7 +138,7 @@ func TestAContextThatEndsEndsTheWaitForTheLease(t *testing.T) {
 func TestNestedTransactionsAndSavepointsKeepTheLease(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		h := openHandle(t, target.Dialector(), gorm.Config{})
-		h.leased(t, quick())
+		h.leased(t)
 		h.migrate(t, &user{})
 		undone := errors.New("undone")
 		seen := map[snowflake.ID]bool{}
@@ -184,12 +185,17 @@ func TestManyGoroutinesOfSeveralHandlesRepeatNoKey(t *testing.T) {
 		)
 		first := openHandle(t, target.Dialector(), gorm.Config{})
 		first.migrate(t, &user{})
-		for range handles {
-			h := openHandle(t, target.Dialector(), gorm.Config{})
-			h.leased(t, quick(lease.WithWindow(time.Second)))
+		clock := newPushed() // the leases extend meanwhile
+		var leased [handles]*handle
+		for i := range leased {
+			leased[i] = openHandle(t, target.Dialector(), gorm.Config{})
+			clock.open(t, leased[i])
+		}
+		for _, h := range leased {
 			for range routines {
 				wait.Go(func() {
 					for range each {
+						clock.Push(step)
 						errs <- h.Create(&user{Name: "a"}).Error // a key that was issued twice is an error of the primary key
 					}
 				})

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -34,11 +35,12 @@ type config struct {
 
 	leaseOptions []lease.Option // of WithLease
 	leaseTable   string         // of WithLeaseTable
+	now          func() time.Time
 }
 
 // newConfig returns what the options set, and the errors of all of them.
 func newConfig(gen Generator, opts []Option) (*config, error) {
-	c := &config{gen: gen}
+	c := &config{gen: gen, now: time.Now}
 	var errs []error
 	for i, opt := range opts {
 		if opt == nil {

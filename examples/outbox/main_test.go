@@ -15,17 +15,22 @@ var table = regexp.MustCompile(`(?m)^ *(\d+) +- +\(written\)\n *\d+ +(\d+) +up t
 
 func TestOnlyTheReaderWithoutTheBoundLosesRows(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		var args []string
+		args := []string{"-duration", "1s"}
 		if target.Name != "sqlite" {
-			args = []string{"-dsn", target.DSN}
+			args = append(args, "-dsn", target.DSN)
 		}
-		var out strings.Builder
-		if err := run(t.Context(), args, &out); err != nil {
-			t.Fatal(err)
-		}
-		m := table.FindStringSubmatch(out.String())
-		if m == nil || m[2] == "0" || m[3] != m[1] || m[4] != "0" {
-			t.Errorf("want lost rows without the bound only, got\n%s", out.String())
+		// Where the machine stands still for longer than the margin, a transaction is as late as the margin does not
+		// allow. Then it runs again.
+		for try := 1; ; try++ {
+			var out strings.Builder
+			err := run(t.Context(), args, &out)
+			m := table.FindStringSubmatch(out.String())
+			if err == nil && m != nil && m[2] != "0" && m[3] == m[1] && m[4] == "0" {
+				return
+			}
+			if try == 5 {
+				t.Fatalf("want lost rows without the bound only, got %v\n%s", err, out.String())
+			}
 		}
 	})
 }

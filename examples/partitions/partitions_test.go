@@ -68,7 +68,7 @@ func TestAMonthIsRemovedBothWaysOnEveryDatabase(t *testing.T) {
 			if dropped.log < deleted.log {
 				break
 			}
-			if attempt == 5 {
+			if attempt == 20 {
 				t.Fatalf("DROP has written as much as DELETE:\n%s", out.String())
 			}
 		}

@@ -114,7 +114,8 @@ func TestTheTimeForTheAnswerBeginsAfterTheBody(t *testing.T) {
 			return body.Read(p)
 		}))
 		request.Header.Set("Content-Type", "application/json")
-		limited(func(w http.ResponseWriter, r *http.Request) error {
+		s := &service{config: config{limit: requestTime}}
+		s.limited(func(w http.ResponseWriter, r *http.Request) error {
 			given, err := readURL(r)
 			if at, ok := r.Context().Deadline(); given != "https://example.com/" || err != nil || !ok || time.Until(at) != requestTime {
 				t.Errorf("%q, error %v, %v until %v", given, err, ok, at)

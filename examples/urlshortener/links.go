@@ -12,7 +12,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"time"
 	"unicode/utf8"
 
 	"gorm.io/gorm"
@@ -106,7 +105,7 @@ func (s *service) redirect(w http.ResponseWriter, r *http.Request) error {
 		return &problem{http.StatusLoopDetected, "the link leads to this service"}
 	}
 	if r.Method == http.MethodGet { // and not HEAD
-		ctx, cancel := context.WithTimeout(r.Context(), time.Second) // nobody waits longer to be counted
+		ctx, cancel := context.WithTimeout(r.Context(), s.limit/5) // nobody waits longer to be counted
 		defer cancel()
 		// A visit during the deletion of its link may stay without one. A foreign key would prevent that, and check each.
 		if err := s.db.WithContext(ctx).Create(&Visit{LinkID: link.ID}).Error; err != nil {

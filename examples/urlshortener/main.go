@@ -34,15 +34,16 @@ func main() {
 // config is what the flags and the environment say.
 type config struct {
 	addr  string
-	file  string   // of SQLite, unless there is a dsn
-	dsn   string   // of PostgreSQL or MySQL
-	codes string   // the kind
-	keys  string   // for opaque codes
-	base  *url.URL // what the short links begin with
+	file  string        // of SQLite, unless there is a dsn
+	dsn   string        // of PostgreSQL or MySQL
+	codes string        // the kind
+	keys  string        // for opaque codes
+	base  *url.URL      // what the short links begin with
+	limit time.Duration // of a request's waits
 }
 
 func parse(args []string, out io.Writer) (config, error) {
-	c, empty := config{}, error(nil)
+	c, empty := config{limit: requestTime}, error(nil)
 	flags := flag.NewFlagSet("go run ./examples/urlshortener", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.StringVar(&c.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 chooses one")

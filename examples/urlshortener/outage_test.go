@@ -21,6 +21,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/testclock"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -42,7 +43,8 @@ func (c *client) serve(within time.Duration, method, path, body string) *httptes
 
 func TestADatabaseThatStallsIsUnavailableAndLosesNothing(t *testing.T) {
 	target := testdb.Postgres(t)
-	c := start(t, target, "id", gormplugin.WithLease(lease.WithWindow(200*time.Millisecond)))
+	clock := testclock.New(0)
+	c := startWith(t, target, "id", 10*time.Second, gormplugin.WithLease(lease.WithClock(clock))) // a fifth of it for a visit
 	made := c.want("new", c.post("https://example.com/1"), 201)
 
 	lock := target.Open(t)
@@ -53,14 +55,14 @@ func TestADatabaseThatStallsIsUnavailableAndLosesNothing(t *testing.T) {
 	if _, err := tx.ExecContext(t.Context(), "LOCK TABLE snowflake_leases"); err != nil {
 		t.Fatal(err)
 	}
-	for time.Since(c.plugin.Lease().Status().Horizon) < 50*time.Millisecond { // an extension may have been on its way
-		time.Sleep(10 * time.Millisecond)
+	for c.plugin.Lease().Status().Horizon.After(clock.Now()) { // an extension may have been on its way
+		clock.Push(time.Minute)
 	}
 	a := c.serve(300*time.Millisecond, "POST", "/api/links", `{"url":"https://example.com/2"}`)
 	if a.Code != http.StatusServiceUnavailable || a.Header().Get("Retry-After") == "" || !strings.Contains(a.Body.String(), `"error":"`) {
 		t.Errorf("%d %v %s", a.Code, a.Header(), a.Body)
 	}
-	if a := c.serve(requestTime, "GET", "/"+made.Code, ""); a.Code != http.StatusFound {
+	if a := c.serve(c.limit, "GET", "/"+made.Code, ""); a.Code != http.StatusFound {
 		t.Errorf("a redirect needs no ID, but is %d %s", a.Code, a.Body)
 	}
 	if err := tx.Rollback(); err != nil {
@@ -113,20 +115,22 @@ func TestAStoreThatIsGoneIsUnavailable(t *testing.T) {
 }
 
 func TestRetryAfterIsWhenTheIDIsDue(t *testing.T) {
-	// Two IDs a second, and twenty calls wait for theirs: the next one is due after more than requestTime.
+	// Two IDs a second, and two hundred calls wait for theirs: the next one is due long after the limit of a request.
 	layout, err := snowflake.ParseLayout("epoch=2025-01-01T00:00:00Z tick=1s time:40 worker:10 sequence:1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := start(t, testdb.SQLite(t), "short", gormplugin.WithLease(lease.WithGenerator(snowflake.WithLayout(layout))))
+	c := startWith(t, testdb.SQLite(t), "short", requestTime, gormplugin.WithLease(lease.WithGenerator(snowflake.WithLayout(layout))))
 	ctx, cancel := context.WithCancel(t.Context())
 	var waiting sync.WaitGroup
-	for range 20 {
+	for range 200 {
 		waiting.Go(func() { _, _ = c.plugin.Lease().Generator().NextContext(ctx) })
 	}
-	time.Sleep(100 * time.Millisecond)
+	for c.plugin.Lease().Generator().Stats().Lead < 90*time.Second {
+		time.Sleep(10 * time.Millisecond)
+	}
 	a := c.want("new", c.post("https://example.com/"), 503)
-	if wait, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || wait < 6 || wait > 12 {
+	if wait, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || wait < 30 || wait > 110 {
 		t.Errorf("Retry-After is %q: %s", a.header.Get("Retry-After"), a.body)
 	}
 	cancel()

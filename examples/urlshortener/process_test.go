@@ -137,9 +137,9 @@ func serveAutoIncrement(ctx context.Context, dsn string) error {
 	if err != nil {
 		return err
 	}
-	s := &service{config: config{base: addressOf(listener)}}
+	s := &service{config: config{base: addressOf(listener), limit: requestTime}}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /api/links", limited(func(w http.ResponseWriter, r *http.Request) error {
+	mux.HandleFunc("POST /api/links", s.limited(func(w http.ResponseWriter, r *http.Request) error {
 		given, err := readURL(r)
 		if err != nil {
 			return err

@@ -24,7 +24,7 @@ func (s *service) handler() http.Handler {
 		"GET /api/admin/ids/{id}":      s.decode,
 		"/":                            func(http.ResponseWriter, *http.Request) error { return errNoRoute },
 	} {
-		mux.HandleFunc(route, limited(handle))
+		mux.HandleFunc(route, s.limited(handle))
 	}
 	for route, page := range map[string]string{"GET /{$}": "index.html", "GET /admin/{$}": "admin.html"} {
 		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, static, "static/"+page) })
@@ -38,11 +38,11 @@ func (s *service) handler() http.Handler {
 	return s.secure(protection.Handler(mux))
 }
 
-// limited reads the body, ends the waits of the request after requestTime, and answers with the error.
-func limited(handle func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+// limited reads the body, ends the waits of the request after the limit, and answers with the error.
+func (s *service) limited(handle func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := readBody(w, r)
-		ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+		ctx, cancel := context.WithTimeout(r.Context(), s.limit)
 		defer cancel()
 		if err == nil {
 			err = handle(w, r.WithContext(ctx))

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
@@ -34,10 +35,15 @@ type client struct {
 	url string
 }
 
-// start opens a copy of the service on the database.
+// start opens a copy of the service on the database. Its requests may take minutes on a busy machine.
 func start(t *testing.T, target testdb.Target, kind string, opts ...gormplugin.Option) *client {
 	t.Helper()
-	c := config{codes: kind, keys: testKeys, dsn: target.DSN}
+	return startWith(t, target, kind, 3*time.Minute, opts...)
+}
+
+func startWith(t *testing.T, target testdb.Target, kind string, limit time.Duration, opts ...gormplugin.Option) *client {
+	t.Helper()
+	c := config{codes: kind, keys: testKeys, dsn: target.DSN, limit: limit}
 	if target.Name == "sqlite" {
 		c.file, _, _ = strings.Cut(target.DSN, "?")
 		c.dsn = ""

@@ -19,18 +19,20 @@ import (
 func TestAnInterruptedChangeIsNotMadeLater(t *testing.T) {
 	db := plain(t, testdb.MariaDB(t), &oldGroup{})
 	must(t, db.Create(&oldGroup{Name: "a"}))
-	var before, waits int64
+	var before int64
 	tx := db.Begin()
 	must(t, tx.Model(&oldGroup{}).Count(&before))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- adopt.DropAutoIncrement(db.WithContext(ctx), &oldGroup{}) }()
-	waiting := func() int64 {
-		must(t, db.Raw(`SELECT count(*) FROM information_schema.processlist
-			WHERE db = database() AND info LIKE 'ALTER%' AND state LIKE '%metadata lock'`).Scan(&waits))
-		return waits
+	pool, err := db.DB.DB()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for waiting() == 0 {
+	for waits := 0; waits == 0; {
+		if waits, err = testdb.MetadataLockWaits(t.Context(), pool); err != nil {
+			t.Fatal(err)
+		}
 		if len(ended) > 0 {
 			t.Fatalf("it did not wait: %v", <-ended)
 		}

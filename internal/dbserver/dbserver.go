@@ -38,6 +38,8 @@ type Config struct {
 	Of string
 	// Args are further arguments of the server's program.
 	Args []string
+	// Env is added to the environment of the programs.
+	Env []string
 }
 
 // Server is a running server.

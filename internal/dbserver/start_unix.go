@@ -32,6 +32,7 @@ const (
 type instance struct {
 	kind
 	dir    *tempdir.Dir
+	env    []string
 	owner  *syscall.Credential // nil: the user of this process
 	server *os.Process
 	exited chan struct{} // closed when the server has ended
@@ -53,7 +54,7 @@ func start(ctx context.Context, k kind, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := &instance{kind: k, dir: dir, exited: make(chan struct{})}
+	i := &instance{kind: k, dir: dir, env: c.Env, exited: make(chan struct{})}
 	if err := i.start(ctx, install, serve, c); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -157,7 +158,7 @@ func (i *instance) stop() error {
 func (i *instance) command(ctx context.Context, path string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir = i.dir.Path // the owner may have no access to the working directory
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "TMPDIR="+i.dir.Path)
+	cmd.Env = append(append(os.Environ(), "LC_ALL=C", "TMPDIR="+i.dir.Path), i.env...)
 	// In its own process group: Ctrl-C in the terminal reaches only this process, which then stops the server.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: i.owner, Setpgid: true}
 	return cmd

@@ -75,6 +75,17 @@ func MariaDBConnections(ctx context.Context, db *sql.DB, database string) ([]int
 	return ids, err
 }
 
+// MetadataLockWaits returns how many statements wait for a table in the database of the pool.
+func MetadataLockWaits(ctx context.Context, db *sql.DB) (n int, err error) {
+	const waiting = " LIKE 'Waiting for%metadata lock'"
+	err = db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND state"+waiting).Scan(&n)
+	if err != nil { // as in MariaDBConnections
+		err = db.QueryRowContext(ctx, `SELECT COUNT(*) FROM performance_schema.threads
+			WHERE processlist_db = DATABASE() AND processlist_state`+waiting).Scan(&n)
+	}
+	return n, err
+}
+
 func queryIDs(ctx context.Context, db *sql.DB, query string, args ...any) (ids []int64, err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {

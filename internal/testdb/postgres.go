@@ -44,7 +44,8 @@ func Postgres(tb testing.TB) Target {
 		Name:    postgresName,
 		Version: server.version,
 		Driver:  "pgx",
-		DSN:     withQuery(base, map[string]string{"search_path": name, "application_name": name}),
+		// Without waiting for the disk: nothing is read after a crash of the server.
+		DSN: withQuery(base, map[string]string{"search_path": name, "application_name": name, "synchronous_commit": "off"}),
 	}
 }
 

@@ -7,12 +7,18 @@ import (
 	"testing"
 )
 
-const sqliteName = "sqlite"
+const (
+	sqliteName     = "sqlite"
+	sqliteVariable = "SNOWFLAKE_TEST_SQLITE"
+)
 
 // SQLite returns a new database file in tb.TempDir(), with foreign keys enforced, a write-ahead log and
 // synchronous=OFF.
 func SQLite(tb testing.TB) Target {
 	tb.Helper()
+	if os.Getenv(sqliteVariable) == Off {
+		tb.Skipf("testdb: SQLite is turned off by %s=%s", sqliteVariable, Off)
+	}
 	// Without "file:", go-sqlite3 cuts the DSN at the first '?' and does not unescape the path.
 	dir := tb.TempDir()
 	removeAtEnd(tb, dir, func(context.Context) error { return os.RemoveAll(dir) }) // tb does not do it after an interrupt

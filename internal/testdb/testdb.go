@@ -16,7 +16,7 @@
 //	MariaDB, MySQL  SNOWFLAKE_TEST_MYSQL     root@tcp(127.0.0.1:3306)/
 //	Redis           SNOWFLAKE_TEST_REDIS     127.0.0.1:6379
 //
-// The value "off" turns a server off. The value "throwaway" starts a PostgreSQL cluster from the installed binaries in
+// The value "off" turns a server off, and SQLite if SNOWFLAKE_TEST_SQLITE has it. The value "throwaway" starts a PostgreSQL cluster from the installed binaries in
 // a temporary directory. An unset variable does the same if no PostgreSQL answers at the default address.
 //
 // The test of a missing server is skipped, with one line that names the server, the address and the variable. It fails

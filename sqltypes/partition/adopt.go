@@ -73,7 +73,7 @@ import (
 // [ErrName] if table_legacy or a partition has no usable name; [ErrLocked]; snowflake.ErrTimeExhausted if the layout
 // ends before the last partition; and errors of ctx and of the database.
 func (s *Set) Adopt(ctx context.Context, db *sql.DB) ([]Step, error) {
-	return s.adopt(ctx, db, adoptLead)
+	return s.adopt(ctx, db)
 }
 
 // PlanAdopt returns what [Set.Adopt] would do, with the statements in Step.SQL. It changes nothing. If the plan has
@@ -83,7 +83,7 @@ func (s *Set) PlanAdopt(ctx context.Context, db *sql.DB) (*Plan, error) {
 	var plan *Plan
 	err := s.patiently(ctx, &waiter{}, func() error {
 		return s.engine.look(ctx, db, s, func(q querier) error {
-			a, err := s.adoption(ctx, q, adoptLead)
+			a, err := s.adoption(ctx, q)
 			if err == nil {
 				plan = a.plan
 			}
@@ -131,18 +131,18 @@ func (a *adoption) refusal() error {
 }
 
 // adoption reads the table.
-func (s *Set) adoption(ctx context.Context, q querier, lead time.Duration) (*adoption, error) {
+func (s *Set) adoption(ctx context.Context, q querier) (*adoption, error) {
 	if _, ok := s.engine.(postgres); ok {
-		return s.adoptionPostgres(ctx, q, lead)
+		return s.adoptionPostgres(ctx, q)
 	}
 	return s.adoptionMySQL(ctx, q)
 }
 
-func (s *Set) adopt(ctx context.Context, db *sql.DB, lead time.Duration) (steps []Step, err error) {
+func (s *Set) adopt(ctx context.Context, db *sql.DB) (steps []Step, err error) {
 	var c claim
 	for err == nil {
 		var step *Step
-		if step, err = s.adoptStep(ctx, db, lead, &c); err == nil && step == nil {
+		if step, err = s.adoptStep(ctx, db, &c); err == nil && step == nil {
 			return steps, nil
 		}
 		if step != nil {
@@ -160,11 +160,11 @@ func (s *Set) adopt(ctx context.Context, db *sql.DB, lead time.Duration) (steps 
 }
 
 // adoptStep executes the next step, and returns nil if there is none.
-func (s *Set) adoptStep(ctx context.Context, db *sql.DB, lead time.Duration, c *claim) (done *Step, err error) {
+func (s *Set) adoptStep(ctx context.Context, db *sql.DB, c *claim) (done *Step, err error) {
 	err = s.patiently(ctx, &waiter{}, func() error {
 		return s.engine.alone(ctx, db, s, func(q querier) error {
 			done = nil
-			a, err := s.adoption(ctx, q, lead)
+			a, err := s.adoption(ctx, q)
 			if err != nil {
 				return err
 			}
@@ -190,7 +190,9 @@ func (s *Set) adoptStep(ctx context.Context, db *sql.DB, lead time.Duration, c *
 // createsFor adds the missing partitions of a state to the plan. now is at least the time up to which there are
 // partitions already, so that others follow.
 func (a *adoption) createsFor(ctx context.Context, q querier, s *Set, st *state, now time.Time) error {
-	plan, err := s.newPlanner(st, now, s.probe(ctx, q, st)).missing()
+	p := s.newPlanner(st, now, s.probe(ctx, q, st))
+	p.latest = later(st.now, s.now())
+	plan, err := p.missing()
 	if err != nil {
 		return err
 	}
@@ -207,7 +209,7 @@ func (s *Set) adopted(ctx context.Context, q querier) (*adoption, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now()
+	now := s.now()
 	if len(st.parts) > 0 && st.parts[0].hi != noHigh { // the legacy partition may end after the last one ahead
 		now = later(now, s.at(st.parts[0].hi))
 	}

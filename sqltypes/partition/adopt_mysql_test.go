@@ -3,58 +3,43 @@ package partition_test
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
 func newMySQLAdopter(t *testing.T, statements string) adopter {
 	t.Helper()
-	target := testdb.MariaDB(t)
-	a := adopter{t, target.Open(t), target}
-	a.run(statements)
-	return a
-}
-
-func (a adopter) mysqlSet(options ...partition.Option) *partition.Set {
-	a.Helper()
-	options = append(options, partition.WithLogger(slog.New(slog.DiscardHandler)))
-	set, err := partition.New(sqllease.MySQL, "events", partition.Day, options...)
-	if err != nil {
-		a.Fatal(err)
-	}
-	return set
+	return adoptIn(t, testdb.MariaDB(t), statements)
 }
 
 func (a adopter) mysqlPartitions() []string {
 	a.Helper()
-	return a.list(`SELECT CONCAT(PARTITION_NAME, ' ', TABLE_ROWS) FROM information_schema.PARTITIONS
+	return a.texts(`SELECT CONCAT(PARTITION_NAME, ' ', TABLE_ROWS) FROM information_schema.PARTITIONS
 		WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'events' AND PARTITION_NAME IS NOT NULL ORDER BY PARTITION_ORDINAL_POSITION`)
 }
 
 func TestAdoptRewritesOnMySQL(t *testing.T) {
 	for _, withDefault := range []bool{false, true} {
 		a := newMySQLAdopter(t, "CREATE TABLE events (id bigint NOT NULL, n int, PRIMARY KEY (id), UNIQUE (n, id), KEY (n)) COMMENT 'all';\n")
-		today := time.Now().UTC().Truncate(24 * time.Hour)
+		today := a.today
 		for n := -5; n <= 0; n++ {
-			a.run(fmt.Sprintf("INSERT INTO events VALUES (%d, 1);\n", adoptID(today.AddDate(0, 0, n))))
+			a.run(fmt.Sprintf("INSERT INTO events VALUES (%d, 1);\n", idAt(today.AddDate(0, 0, n))))
 		}
 		a.run("INSERT INTO events VALUES (5, 1), (-5, 1);\n")
 		options := []partition.Option{partition.WithStart(today.AddDate(0, 0, -2))}
 		if withDefault {
-			a.run(fmt.Sprintf("INSERT INTO events VALUES (%d, 1);\n", adoptID(today.AddDate(0, 1, 0))))
-			if plan, err := a.mysqlSet().PlanAdopt(t.Context(), a.DB); err != nil || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Text, "after the last partition") {
+			a.run(fmt.Sprintf("INSERT INTO events VALUES (%d, 1);\n", idAt(today.AddDate(0, 1, 0))))
+			if plan, err := a.newSet(partition.Day).PlanAdopt(t.Context(), a.DB); err != nil || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Text, "after the last partition") {
 				t.Errorf("without a default partition: %v, %v", plan, err)
 			}
 			options = append(options, partition.WithDefault())
 		}
 		a.run("ANALYZE TABLE events;\n")
-		set := a.mysqlSet(options...)
+		set := a.newSet(partition.Day, options...)
 		plan, err := set.PlanAdopt(t.Context(), a.DB)
 		if err != nil || len(plan.Problems) > 0 || len(plan.Steps) != 1 {
 			t.Fatalf("plan %v, %v", plan, err)
@@ -106,11 +91,11 @@ func TestAdoptRefusesOnMySQL(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newMySQLAdopter(t, test.statements+";\n")
-			plan, err := a.mysqlSet().PlanAdopt(t.Context(), a.DB)
+			plan, err := a.newSet(partition.Day).PlanAdopt(t.Context(), a.DB)
 			if err != nil || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Text, test.want) {
 				t.Fatalf("plan %v, %v; want one problem with %q", plan, err, test.want)
 			}
-			if _, err := a.mysqlSet().Adopt(t.Context(), a.DB); !errors.Is(err, partition.ErrTable) || !strings.Contains(err.Error(), test.want) {
+			if _, err := a.newSet(partition.Day).Adopt(t.Context(), a.DB); !errors.Is(err, partition.ErrTable) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want ErrTable with %q", err, test.want)
 			}
 		})
@@ -123,7 +108,7 @@ func TestAdoptRefusesOnMySQL(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newMySQLAdopter(t, statement+";\n")
-			if _, err := a.mysqlSet().Adopt(t.Context(), a.DB); !errors.Is(err, partition.ErrTable) {
+			if _, err := a.newSet(partition.Day).Adopt(t.Context(), a.DB); !errors.Is(err, partition.ErrTable) {
 				t.Errorf("%v, want ErrTable", err)
 			}
 		})
@@ -134,7 +119,7 @@ func TestAdoptRefusesOnMySQL(t *testing.T) {
 func TestTableOptionsFitMaintain(t *testing.T) {
 	for _, options := range [][]partition.Option{nil, {partition.WithDefault()}, {partition.WithStart(time.Now().AddDate(0, 0, -9)), partition.WithRetain(3)}} {
 		a := newMySQLAdopter(t, "")
-		set := a.mysqlSet(options...)
+		set := a.newSet(partition.Day, options...)
 		text, err := set.TableOptions()
 		if err != nil {
 			t.Fatal(err)
@@ -145,7 +130,7 @@ func TestTableOptionsFitMaintain(t *testing.T) {
 		}
 	}
 	a := newAdopter(t, "")
-	set := a.set("events", partition.Week, partition.WithKey("the Key"))
+	set := a.newSet(partition.Week, partition.WithKey("the Key"))
 	text, err := set.TableOptions()
 	if err != nil {
 		t.Fatal(err)

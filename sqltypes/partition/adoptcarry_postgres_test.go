@@ -73,13 +73,13 @@ func TestAdoptCarriesEverythingOver(t *testing.T) {
 	a.run(fmt.Sprintf(`INSERT INTO events (id, text) SELECT %d + n, 'row ' || n FROM generate_series(1, 1000) AS n;
 		INSERT INTO lines VALUES (1, %[1]d + 7);
 		INSERT INTO pairs VALUES (%[1]d + 8, 1);
-`, adoptID(time.Now().Add(-time.Hour))))
+`, idAt(time.Now().Add(-time.Hour))))
 	before := a.describe()
 	files := `SELECT string_agg(pg_relation_filenode(oid)::text, ' ' ORDER BY oid) FROM pg_class
 		WHERE oid = $1::regclass OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = $1::regclass)`
-	filesBefore := a.list(files, "events")
+	filesBefore := a.texts(files, "events")
 
-	set := a.set("events", partition.Day)
+	set := a.newSet(partition.Day)
 	plan, err := set.PlanAdopt(t.Context(), a.DB)
 	if err != nil {
 		t.Fatal(err)
@@ -107,28 +107,28 @@ func TestAdoptCarriesEverythingOver(t *testing.T) {
 			t.Errorf("%s before:\n%s\nafter:\n%s", name, strings.Join(before[name], "\n"), strings.Join(after[name], "\n"))
 		}
 	}
-	if got := a.list(files, "events_legacy"); !slices.Equal(got, filesBefore) {
+	if got := a.texts(files, "events_legacy"); !slices.Equal(got, filesBefore) {
 		t.Errorf("files of the table and its indexes %v, want %v: nothing is written anew", got, filesBefore)
 	}
-	if got := a.list(`SELECT conname::text FROM pg_constraint WHERE conname LIKE 'sqlflake%' AND connamespace = current_schema()::regnamespace`); got != nil {
+	if got := a.texts(`SELECT conname::text FROM pg_constraint WHERE conname LIKE 'sqlflake%' AND connamespace = current_schema()::regnamespace`); got != nil {
 		t.Errorf("constraints %v are left", got)
 	}
-	if got := a.list(`SELECT count(*)::text FROM events`); got[0] != "1000" {
+	if got := a.texts(`SELECT count(*)::text FROM events`); got[0] != "1000" {
 		t.Errorf("%v rows", got)
 	}
 
 	// Triggers fire once, in the old partition and in a new one, and references hold.
 	for _, at := range []time.Time{time.Now(), steps[2].To} {
-		id := adoptID(at) + 1
+		id := idAt(at) + 1
 		a.run("TRUNCATE notes")
 		a.run(fmt.Sprintf("INSERT INTO events (id, text) VALUES (%d, 'x')", id))
-		if got := a.list(`SELECT name FROM notes ORDER BY name`); !slices.Equal(got, []string{"Before each", "after_statement", "late"}) {
+		if got := a.texts(`SELECT name FROM notes ORDER BY name`); !slices.Equal(got, []string{"Before each", "after_statement", "late"}) {
 			t.Errorf("triggers %v", got)
 		}
 		a.run(fmt.Sprintf("INSERT INTO lines VALUES (%d, %[1]d)", id))
 		a.run(fmt.Sprintf("DELETE FROM events WHERE id = %d", id))
 	}
-	if got := a.list(`SELECT id::text FROM lines`); !slices.Equal(got, []string{"1"}) {
+	if got := a.texts(`SELECT id::text FROM lines`); !slices.Equal(got, []string{"1"}) {
 		t.Errorf("lines %v: want those of deleted events gone", got)
 	}
 	if _, err := a.ExecContext(t.Context(), "INSERT INTO lines VALUES (9, 9)"); err == nil {
@@ -149,12 +149,12 @@ func TestAdoptKeepsOwnerAndPrivileges(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "CREATE TABLE events (id bigint PRIMARY KEY)")
 	role := e.role()
-	a := adopter{t, e.DB, e.target}
+	a := adopter{e}
 	a.run("ALTER TABLE events OWNER TO " + role + ";\nREVOKE DELETE ON events FROM " + role + ";\n")
-	a.run("ALTER DEFAULT PRIVILEGES IN SCHEMA " + a.list("SELECT current_schema()::text")[0] + " GRANT SELECT ON TABLES TO PUBLIC;\n")
-	a.run("GRANT USAGE ON SCHEMA " + a.list("SELECT current_schema()::text")[0] + " TO pg_monitor;\n")
+	a.run("ALTER DEFAULT PRIVILEGES IN SCHEMA " + a.texts("SELECT current_schema()::text")[0] + " GRANT SELECT ON TABLES TO PUBLIC;\n")
+	a.run("GRANT USAGE ON SCHEMA " + a.texts("SELECT current_schema()::text")[0] + " TO pg_monitor;\n")
 	before := a.describe()
-	set := a.set("events", partition.Day)
+	set := a.newSet(partition.Day)
 	a.SetMaxOpenConns(1)
 	a.run("SET ROLE pg_monitor;\n")
 	if plan, err := set.PlanAdopt(t.Context(), a.DB); err != nil || !strings.Contains(fmt.Sprint(plan.Problems), "does not own") {

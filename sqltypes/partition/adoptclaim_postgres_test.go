@@ -49,7 +49,7 @@ const (
 // adoptChecks returns the constraints of Adopt, and whether they are validated.
 func (a adopter) adoptChecks() []string {
 	a.Helper()
-	return a.list(`SELECT conname || ' ' || convalidated FROM pg_constraint WHERE conname = 'sqlflake_adopt' AND conrelid = 'events'::regclass`)
+	return a.texts(`SELECT conname || ' ' || convalidated FROM pg_constraint WHERE conname = 'sqlflake_adopt' AND conrelid = 'events'::regclass`)
 }
 
 // begin returns a transaction of another client that has executed a statement.
@@ -77,7 +77,7 @@ func TestAdoptRemovesItsConstraintWhenCancelled(t *testing.T) {
 		done := make(chan error, 1)
 		var tx *sql.Tx
 		reached := make(chan struct{})
-		set := a.set("events", partition.Day, partition.WithPatience(0), after(constrained, func() {
+		set := a.newSet(partition.Day, partition.WithPatience(0), after(constrained, func() {
 			tx = a.begin("LOCK TABLE events IN SHARE UPDATE EXCLUSIVE MODE") // VALIDATE waits for it
 			close(reached)
 		}))
@@ -86,7 +86,7 @@ func TestAdoptRemovesItsConstraintWhenCancelled(t *testing.T) {
 			done <- err
 		}()
 		<-reached
-		for len(a.list("SELECT pid::text FROM pg_locks WHERE relation = 'events'::regclass AND NOT granted")) == 0 {
+		for len(a.texts("SELECT pid::text FROM pg_locks WHERE relation = 'events'::regclass AND NOT granted")) == 0 {
 			time.Sleep(time.Millisecond)
 		}
 		cancel()
@@ -109,7 +109,7 @@ func TestAdoptRemovesItsConstraintBesideOthers(t *testing.T) {
 	a := newAdopter(t, "CREATE TABLE events (id bigint PRIMARY KEY);\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	set := a.set("events", partition.Day, partition.WithPatience(0), partition.WithLockTimeout(time.Millisecond), after(constrained, func() {
+	set := a.newSet(partition.Day, partition.WithPatience(0), partition.WithLockTimeout(100*time.Millisecond), after(constrained, func() {
 		reader := a.begin("LOCK TABLE events IN ACCESS SHARE MODE")
 		time.AfterFunc(600*time.Millisecond, func() { _ = reader.Rollback() })
 		tx := a.begin(`SELECT pg_advisory_xact_lock(hashtextextended('sqlflake/partition change ' || current_schema() || '.events', 0))`)
@@ -129,14 +129,14 @@ func TestAdoptNamesTheConstraintThatStays(t *testing.T) {
 	t.Parallel()
 	a := newAdopter(t, "CREATE TABLE events (id bigint PRIMARY KEY);\n")
 	db := a.target.Open(t)
-	set := a.set("events", partition.Day, after(constrained, func() { _ = db.Close() })) // as if the server went away
+	set := a.newSet(partition.Day, after(constrained, func() { _ = db.Close() })) // as if the server went away
 	_, err := set.Adopt(t.Context(), db)
 	if err == nil || len(a.adoptChecks()) != 1 {
 		t.Fatalf("%v, %v; want an error and the constraint", err, a.adoptChecks())
 	}
 	_, statement, _ := strings.Cut(err.Error(), "execute ")
 	statement, _, _ = strings.Cut(statement, ":")
-	if !strings.Contains(statement, a.list("SELECT current_schema()::text")[0]) || !strings.Contains(statement, "events") {
+	if !strings.Contains(statement, a.texts("SELECT current_schema()::text")[0]) || !strings.Contains(statement, "events") {
 		t.Fatalf("%v, want it to name the table with its schema, and a statement", err)
 	}
 	a.run(statement)
@@ -153,12 +153,12 @@ func TestAdoptLeavesTheConstraintOfAnother(t *testing.T) {
 	tx := a.begin("LOCK TABLE kinds IN ROW EXCLUSIVE MODE") // no swap for now
 	reached, ended := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
-	other := a.set("events", partition.Day, after(validated, func() {
+	other := a.newSet(partition.Day, after(validated, func() {
 		close(reached)
 		<-ended
 	}))
-	impatient := []partition.Option{partition.WithPatience(0), partition.WithLockTimeout(time.Millisecond)}
-	first := a.set("events", partition.Day, append(impatient, after(constrained, func() {
+	impatient := []partition.Option{partition.WithPatience(0), partition.WithLockTimeout(100 * time.Millisecond)}
+	first := a.newSet(partition.Day, append(impatient, after(constrained, func() {
 		wg.Go(func() {
 			steps, err := other.Adopt(t.Context(), a.DB)
 			n := len(slices.DeleteFunc(steps, func(s partition.Step) bool { return s.Why != validated }))
@@ -168,7 +168,7 @@ func TestAdoptLeavesTheConstraintOfAnother(t *testing.T) {
 		})
 		<-reached
 	}))...)
-	late := a.set("events", partition.Day, impatient...)
+	late := a.newSet(partition.Day, impatient...)
 	for _, set := range []*partition.Set{first, late} {
 		_, err := set.Adopt(t.Context(), a.DB)
 		if !errors.Is(err, partition.ErrLocked) || !strings.Contains(err.Error(), "sqlflake_adopt stays") {
@@ -189,11 +189,11 @@ func TestAdoptEndsWithACancelledStatement(t *testing.T) {
 	a := newAdopter(t, "CREATE TABLE events (id bigint PRIMARY KEY);\n")
 	ended := make(chan struct{})
 	var wg sync.WaitGroup
-	set := a.set("events", partition.Day, after(constrained, func() {
+	set := a.newSet(partition.Day, after(constrained, func() {
 		tx := a.begin("LOCK TABLE events IN SHARE UPDATE EXCLUSIVE MODE") // VALIDATE waits for it
 		wg.Go(func() {
 			defer func() { _ = tx.Rollback() }()
-			for len(a.list("SELECT pg_cancel_backend(pid)::text FROM pg_locks WHERE relation = 'events'::regclass AND NOT granted")) == 0 {
+			for len(a.texts("SELECT pg_cancel_backend(pid)::text FROM pg_locks WHERE relation = 'events'::regclass AND NOT granted")) == 0 {
 				select {
 				case <-ended:
 					t.Error("VALIDATE CONSTRAINT was not seen")

@@ -1,31 +1,24 @@
 package partition_test
 
 import (
-	"database/sql"
-	"io"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
-	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
-// adopter is a database of PostgreSQL with a table that is to be adopted.
-type adopter struct {
-	*testing.T
-	*sql.DB
-	target testdb.Target
-}
+// adopter is a database with a table that is to be adopted.
+type adopter struct{ *events }
 
 func newAdopter(t *testing.T, statements string) adopter {
 	t.Helper()
-	target := testdb.Postgres(t)
-	a := adopter{t, target.Open(t), target}
+	return adoptIn(t, testdb.Postgres(t), statements)
+}
+
+func adoptIn(t *testing.T, target testdb.Target, statements string) adopter {
+	t.Helper()
+	a := adopter{&events{T: t, DB: target.Open(t), target: target, today: noon}}
 	a.run(statements)
 	return a
 }
@@ -34,53 +27,10 @@ func newAdopter(t *testing.T, statements string) adopter {
 func (a adopter) run(statements string) {
 	a.Helper()
 	for statement := range strings.SplitAfterSeq(statements, ";\n") {
-		if strings.TrimSpace(statement) == "" {
-			continue
-		}
-		if _, err := a.ExecContext(a.Context(), statement); err != nil {
-			a.Fatalf("%s: %v", statement, err)
+		if strings.TrimSpace(statement) != "" {
+			a.exec(statement)
 		}
 	}
-}
-
-// list returns the rows of a query with one column of text.
-func (a adopter) list(query string, args ...any) (texts []string) {
-	a.Helper()
-	rows, err := a.QueryContext(a.Context(), query, args...)
-	if err != nil {
-		a.Fatalf("%s: %v", query, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			a.Fatal(err)
-		}
-		texts = append(texts, text)
-	}
-	if err := rows.Err(); err != nil {
-		a.Fatal(err)
-	}
-	return texts
-}
-
-func (a adopter) set(table string, unit partition.Unit, options ...partition.Option) *partition.Set {
-	a.Helper()
-	options = append([]partition.Option{partition.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))}, options...)
-	set, err := partition.New(sqllease.Postgres, table, unit, options...)
-	if err != nil {
-		a.Fatal(err)
-	}
-	return set
-}
-
-// adoptID returns the first ID of a time.
-func adoptID(at time.Time) int64 {
-	id, err := snowflake.Default().MinAt(at)
-	if err != nil {
-		panic(err)
-	}
-	return id.Int64()
 }
 
 // describeQueries return what \d+ shows of a table, without its kind and partitions.
@@ -106,7 +56,7 @@ func (a adopter) describe() map[string][]string {
 	a.Helper()
 	found := make(map[string][]string)
 	for name, query := range describeQueries {
-		found[name] = a.list(query, "events")
+		found[name] = a.texts(query, "events")
 		slices.Sort(found[name])
 	}
 	return found

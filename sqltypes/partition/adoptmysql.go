@@ -39,7 +39,7 @@ func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
 		return nil, err
 	}
 	st := &state{table: t.name, now: t.now}
-	floor := (&planner{Set: s, state: st, local: time.Now()}).first()
+	floor := (&planner{Set: s, state: st, local: s.now()}).first()
 	st.parts = []part{{name: name{t.schema, t.legacy}, lo: noLow, hi: floor.lo}}
 	steps, err := s.firstPartitions(st)
 	if err != nil {

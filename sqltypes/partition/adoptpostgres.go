@@ -43,7 +43,7 @@ type adoptee struct {
 	checkValid bool
 }
 
-func (s *Set) adoptionPostgres(ctx context.Context, q querier, lead time.Duration) (*adoption, error) {
+func (s *Set) adoptionPostgres(ctx context.Context, q querier) (*adoption, error) {
 	t, err := s.readAdoptee(ctx, q)
 	if err != nil {
 		return nil, err
@@ -66,17 +66,17 @@ func (s *Set) adoptionPostgres(ctx context.Context, q querier, lead time.Duratio
 		return nil, err
 	}
 
-	now := later(t.now, time.Now())
+	now := later(t.now, s.now())
 	scan := time.Duration(t.bytes/scanSpeed) * time.Second
-	need := lead + scan
+	need := adoptLead + scan
 	cut, found, err := s.parseCheck(t)
 	switch {
 	case err != nil:
 		return nil, err
-	case found && s.at(cut).Sub(now) < lead/4:
+	case found && s.at(cut).Sub(now) < adoptLead/4:
 		a.add(s.stepDropCheck(t, "the clock comes close to the cut of the constraint"))
 		found = false
-	case found && !t.checkValid && s.at(cut).Sub(now) < lead/2+scan:
+	case found && !t.checkValid && s.at(cut).Sub(now) < adoptLead/2+scan:
 		a.add(s.stepDropCheck(t, "the time to the cut of the constraint is too short to validate it"))
 		found = false
 	case t.checkDef != "" && !found:
@@ -102,7 +102,7 @@ func (s *Set) adoptionPostgres(ctx context.Context, q querier, lead time.Duratio
 	if !found || !t.checkValid {
 		sql := []string{fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", quoteTable(t.name), adoptCheck)}
 		a.add(alterStep(t, "reads all rows, without blocking writers", sql), func(ctx context.Context, q querier) error {
-			left := s.at(cut).Sub(now) - lead/4 // then the constraint has to go
+			left := s.at(cut).Sub(now) - adoptLead/4 // then the constraint has to go
 			return execAll(ctx, q, append(limits(queueTimeout, left), sql...))
 		})
 		a.validates = len(a.plan.Steps) == 1

@@ -13,17 +13,35 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
-// adoptChild has the DSN of the database in which the child process adopts the table.
+// adoptChild is an environment variable with what the child process needs: how many steps it makes before it waits for
+// its end, 0 for all; the offset of its zone; and the DSN of the database.
 const adoptChild = "SQLFLAKE_ADOPT_CHILD"
+
+// stopAfter is the output of the child's log. It never returns from the line after which the process is to wait.
+type stopAfter struct{ lines int }
+
+func (s *stopAfter) Write(text []byte) (int, error) {
+	n, err := os.Stdout.Write(text)
+	if s.lines--; s.lines == 0 {
+		select {}
+	}
+	return n, err
+}
 
 // TestAdoptChild is the program of the other process.
 func TestAdoptChild(t *testing.T) {
-	dsn := os.Getenv(adoptChild)
-	if dsn == "" {
+	text := os.Getenv(adoptChild)
+	if text == "" {
 		t.Skip("for another process")
+	}
+	var steps, offset int
+	var dsn string
+	if _, err := fmt.Sscan(text, &steps, &offset, &dsn); err != nil {
+		t.Fatal(err)
 	}
 	db, err := sql.Open("pgx", dsn)
 	if err != nil {
@@ -31,7 +49,11 @@ func TestAdoptChild(t *testing.T) {
 	}
 	defer db.Close()
 	fmt.Println("started")
-	set := adopter{T: t}.set("events", partition.Day, partition.WithLogger(slog.New(slog.NewTextHandler(os.Stdout, nil))))
+	set, err := partition.New(sqllease.Postgres, "events", partition.Day, partition.WithZone(time.FixedZone("noon", offset)),
+		partition.WithLogger(slog.New(slog.NewTextHandler(&stopAfter{steps}, nil))))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := set.Adopt(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +73,12 @@ func TestAdoptGoesOnAfterKill(t *testing.T) {
 				t.Fatal(err)
 			}
 			cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestAdoptChild$")
-			cmd.Env = append(os.Environ(), adoptChild+"="+a.target.DSN)
+			_, offset := noon.Zone()
+			steps := 0
+			if i%2 == 0 {
+				steps = i - 1 // the process waits for the kill after this step
+			}
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %s", adoptChild, steps, offset, a.target.DSN))
 			out, err := cmd.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -62,21 +89,23 @@ func TestAdoptGoesOnAfterKill(t *testing.T) {
 			lines := bufio.NewScanner(out)
 			for n := 0; n < i && lines.Scan(); n++ { // one line a step
 			}
-			time.Sleep(time.Duration(i%3) * 5 * time.Millisecond) // within the next one
+			if steps == 0 {
+				time.Sleep(time.Duration(i%3) * 5 * time.Millisecond) // within the next one
+			}
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait() // killed, or done before
-			phases[fmt.Sprint(a.list(`SELECT conname || convalidated FROM pg_constraint WHERE connamespace = current_schema()::regnamespace
+			phases[fmt.Sprint(a.texts(`SELECT conname || convalidated FROM pg_constraint WHERE connamespace = current_schema()::regnamespace
 				AND conname IN ('sqlflake_adopt', 'lines_event_fkey') AND conparentid = 0 ORDER BY 1`),
-				a.list(`SELECT count(*)::text FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`))]++
+				a.texts(`SELECT count(*)::text FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`))]++
 		}
-		if _, err := a.set("events", partition.Day).Adopt(t.Context(), a.DB); err != nil {
+		if _, err := a.newSet(partition.Day).Adopt(t.Context(), a.DB); err != nil {
 			t.Fatal(err)
 		}
 		got := a.describe()
-		got["partitions"] = a.list(`SELECT relname || pg_get_expr(relpartbound, oid) FROM pg_class WHERE relispartition AND relkind = 'r'
+		got["partitions"] = a.texts(`SELECT relname || pg_get_expr(relpartbound, oid) FROM pg_class WHERE relispartition AND relkind = 'r'
 			AND relnamespace = current_schema()::regnamespace ORDER BY 1`)
-		got["rows"] = a.list("SELECT id::text FROM events")
-		schema := a.list("SELECT current_schema()::text")[0]
+		got["rows"] = a.texts("SELECT id::text FROM events")
+		schema := a.texts("SELECT current_schema()::text")[0]
 		for name := range got {
 			for i, text := range got[name] {
 				got[name][i] = strings.ReplaceAll(text, schema+".", "")
@@ -110,7 +139,7 @@ func TestAdoptByManyProcesses(t *testing.T) {
 				return
 			}
 			defer db.Close()
-			steps, err := a.set("events", partition.Day).Adopt(t.Context(), db)
+			steps, err := a.newSet(partition.Day).Adopt(t.Context(), db)
 			if err != nil {
 				t.Error(err)
 			}

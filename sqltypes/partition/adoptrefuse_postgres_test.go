@@ -3,11 +3,13 @@ package partition_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
@@ -46,8 +48,8 @@ func TestAdoptRefuses(t *testing.T) {
 		"a row trigger with tables": {table + "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';\nCREATE TRIGGER rows_of AFTER INSERT ON events REFERENCING NEW TABLE AS n FOR EACH ROW EXECUTE FUNCTION f()", "rows_of is for each row"},
 		"the name of the partition": {table + "CREATE TABLE events_legacy (n int)", "events_legacy"},
 		"the name of an index":      {table + "CREATE TABLE events_pkey_legacy (n int)", "events_pkey_legacy"},
-		"keys ahead":                {table + fmt.Sprintf("INSERT INTO events VALUES (%d)", adoptID(time.Now().AddDate(1, 0, 0))), "after the cut"},
-		"a name of a new partition": {table + "CREATE TABLE " + "events_" + time.Now().UTC().AddDate(0, 0, 2).Format("2006_01_02") + " (n int)", "a table of this name exists"},
+		"keys ahead":                {table + fmt.Sprintf("INSERT INTO events VALUES (%d)", idAt(time.Now().AddDate(1, 0, 0))), "after the cut"},
+		"a name of a new partition": {table + "CREATE TABLE " + "events_" + noon.AddDate(0, 0, 2).Format("2006_01_02") + " (n int)", "a table of this name exists"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,7 +58,7 @@ func TestAdoptRefuses(t *testing.T) {
 				defer func() { _, _ = a.Exec("DROP PUBLICATION " + publication) }()
 			}
 			before := a.describe()
-			set := a.set("events", partition.Day)
+			set := a.newSet(partition.Day)
 			plan, err := set.PlanAdopt(t.Context(), a.DB)
 			if err != nil || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Text, test.want) {
 				t.Fatalf("plan %+v, %v; want one problem, with %q", plan, err, test.want)
@@ -86,7 +88,7 @@ func TestAdoptRejectsOtherTables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newAdopter(t, test.statement)
-			set := a.set("events", partition.Day)
+			set := a.newSet(partition.Day)
 			if _, err := set.PlanAdopt(t.Context(), a.DB); !errors.Is(err, partition.ErrTable) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("PlanAdopt: %v, want ErrTable with %q", err, test.want)
 			}
@@ -102,16 +104,20 @@ func TestAdoptTakesOddNames(t *testing.T) {
 	a := newAdopter(t, `CREATE TABLE "Odd ""Events" ("the Key" bigint PRIMARY KEY, n int CHECK (n > 0));
 INSERT INTO "Odd ""Events" VALUES (1, 1), (-3, 2);
 `)
-	schema := a.list("SELECT current_schema()::text")[0]
-	set := a.set(schema+`.Odd "Events`, partition.Month, partition.WithKey("the Key"), partition.WithDefault())
+	schema := a.texts("SELECT current_schema()::text")[0]
+	set, err := partition.New(sqllease.Postgres, schema+`.Odd "Events`, partition.Month, partition.WithKey("the Key"),
+		partition.WithDefault(), partition.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := set.Adopt(t.Context(), a.DB); err != nil {
 		t.Fatal(err)
 	}
-	got := a.list(`SELECT relid::regclass::text FROM pg_partition_tree(quote_ident($1)::regclass) WHERE isleaf`, `Odd "Events`)
+	got := a.texts(`SELECT relid::regclass::text FROM pg_partition_tree(quote_ident($1)::regclass) WHERE isleaf`, `Odd "Events`)
 	if len(got) != 6 { // the old one, four months, the default
 		t.Errorf("partitions %v", got)
 	}
-	if got := a.list(`SELECT "the Key"::text FROM "Odd ""Events_legacy" ORDER BY 1`); len(got) != 2 {
+	if got := a.texts(`SELECT "the Key"::text FROM "Odd ""Events_legacy" ORDER BY 1`); len(got) != 2 {
 		t.Errorf("rows %v", got)
 	}
 }

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/testclock"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
@@ -59,9 +61,9 @@ func (w *writing) write(ctx context.Context, t *testing.T, what string, gen *sno
 }
 
 // startWriters starts four writers, each in its own way to use prepared statements. stop ends them.
-func startWriters(t *testing.T, db *sql.DB) (w *writing, stop func()) {
+func startWriters(t *testing.T, db *sql.DB, options ...snowflake.Option) (w *writing, stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
-	gen, err := snowflake.New(7)
+	gen, err := snowflake.New(7, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +144,7 @@ func TestAdoptBesideWriters(t *testing.T) {
 	a := newAdopter(t, writtenTable)
 	rows := adoptRows(t)
 	a.run(fmt.Sprintf("INSERT INTO events (id, body) SELECT %d - n::bigint * 100000, 'body ' || n FROM generate_series(1, %d) AS n;\n",
-		adoptID(time.Now().Add(-time.Hour)), rows))
+		idAt(time.Now().Add(-time.Hour)), rows))
 	w, stop := startWriters(t, a.DB)
 	defer stop()
 	for w.count() < 100 && !t.Failed() {
@@ -150,7 +152,7 @@ func TestAdoptBesideWriters(t *testing.T) {
 	}
 	w.reset()
 	start := time.Now()
-	steps, err := a.set("events", partition.Day).Adopt(t.Context(), a.DB)
+	steps, err := a.newSet(partition.Day).Adopt(t.Context(), a.DB)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,11 +163,11 @@ func TestAdoptBesideWriters(t *testing.T) {
 	}
 	stop()
 	want := rows + w.count()
-	got := a.list("SELECT count(*)::text FROM events")[0]
+	got := a.texts("SELECT count(*)::text FROM events")[0]
 	if got != strconv.Itoa(want) {
 		t.Errorf("%s rows, want %d", got, want)
 	}
-	if n := a.list("SELECT count(*)::text FROM lines JOIN events ON event = events.id")[0]; n == "0" {
+	if n := a.texts("SELECT count(*)::text FROM lines JOIN events ON event = events.id")[0]; n == "0" {
 		t.Error("no lines")
 	}
 	t.Logf("%d rows adopted in %v, %d steps, beside 4 writers with %d inserts; the longest insert took %v", rows,
@@ -186,11 +188,22 @@ func (w *writing) reset() (longest time.Duration) {
 	return longest
 }
 
+// until waits until the condition holds.
+func (e *events) until(what string, condition func() bool) {
+	e.Helper()
+	for ctx := e.limit(); !condition(); time.Sleep(10 * time.Millisecond) {
+		if ctx.Err() != nil || e.Failed() {
+			e.Fatalf("no %s", what)
+		}
+	}
+}
+
 // The constraint rejects rows from the cut on. If the swap does not get its locks before, it has to go.
 func TestAdoptMovesTheCutAheadOfTheClock(t *testing.T) {
 	t.Parallel()
 	a := newAdopter(t, writtenTable)
-	w, stop := startWriters(t, a.DB)
+	adopting, writing := testclock.New(0), testclock.New(0)
+	w, stop := startWriters(t, a.DB, snowflake.WithClock(writing))
 	defer stop()
 	// Somebody holds a lock that the swap waits for, but not the constraint: that of a referred table.
 	tx, err := a.Begin()
@@ -204,30 +217,35 @@ func TestAdoptMovesTheCutAheadOfTheClock(t *testing.T) {
 	var steps []partition.Step
 	go func() {
 		var err error
-		steps, err = a.set("events", partition.Unit(time.Second), partition.WithLockTimeout(20*time.Millisecond)).
-			AdoptWithLead(t.Context(), a.DB, 4*time.Second)
+		steps, err = a.newSet(partition.Day, partition.WithLockTimeout(20*time.Millisecond), partition.WithPatience(time.Hour),
+			partition.WithNow(adopting.Now)).Adopt(t.Context(), a.DB)
 		done <- err
 	}()
-	deadline := time.Now().Add(time.Minute)
-	cuts := make(map[string]bool) // constraints that there were
-	for len(cuts) < 2 && time.Now().Before(deadline) && !t.Failed() {
-		for _, cut := range a.list("SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'sqlflake_adopt' AND convalidated " +
-			"AND connamespace = current_schema()::regnamespace") {
-			cuts[cut] = true
-		}
-		time.Sleep(20 * time.Millisecond)
+	cut := func() string { // of the constraint that all rows fulfil
+		return strings.Join(a.texts("SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'sqlflake_adopt' AND convalidated "+
+			"AND connamespace = current_schema()::regnamespace"), "")
 	}
+	first := ""
+	a.until("a constraint", func() bool { first = cut(); return first != "" })
+	// It is noon: the first cut is 36 hours ahead, and has to go when it is closer than 6. The second is 60 hours ahead.
+	adopting.Push(32 * time.Hour)
+	a.until("another constraint", func() bool { second := cut(); return second != "" && second != first })
+	writing.Push(40 * time.Hour)
+	during := w.count()
+	a.until("rows from the first cut on", func() bool { return w.count() > during+100 })
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {
 		t.Fatalf("%v after %v", err, steps)
 	}
-	stop()
-	if len(cuts) < 2 {
-		t.Errorf("%d cuts, want 2", len(cuts))
+	for _, step := range steps {
+		if step.Action == partition.ActionCreate && step.Why != "day ahead" {
+			t.Errorf("%s is for the %s", step.Partition, step.Why)
+		}
 	}
-	if got := a.list("SELECT count(*)::text FROM events")[0]; got != strconv.Itoa(w.count()) {
+	stop()
+	if got := a.texts("SELECT count(*)::text FROM events")[0]; got != strconv.Itoa(w.count()) {
 		t.Errorf("%s rows, want %d", got, w.count())
 	}
 }
@@ -237,7 +255,7 @@ func TestAdoptMovesTheCutAheadOfTheClock(t *testing.T) {
 func TestAdoptGivesUpWithoutItsLock(t *testing.T) {
 	t.Parallel()
 	a := newAdopter(t, writtenTable)
-	limited, err := sql.Open("pgx", a.target.DSN+"&lock_timeout=2000") // a writer that waits for longer fails
+	limited, err := sql.Open("pgx", a.target.DSN+"&lock_timeout=60000") // a writer that waits for longer fails
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +271,7 @@ func TestAdoptGivesUpWithoutItsLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := a.describe()
-	set := a.set("events", partition.Day, partition.WithLockTimeout(50*time.Millisecond), partition.WithPatience(time.Second))
+	set := a.newSet(partition.Day, partition.WithLockTimeout(50*time.Millisecond), partition.WithPatience(time.Second))
 	_, err = set.Adopt(t.Context(), a.DB)
 	if !errors.Is(err, partition.ErrLocked) {
 		t.Errorf("%v, want ErrLocked", err)

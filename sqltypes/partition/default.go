@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 )
 
 // MoveDefault moves rows out of the default partition, into new partitions of their time, and returns how many. Since such
@@ -45,7 +44,7 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 				if err != nil || st.fallback == nil {
 					return err
 				}
-				p := s.newPlanner(st, time.Now(), s.probe(ctx, q, st))
+				p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
 				next, err := p.stray(batch, func(lo, hi int64, n int) (int64, bool, error) {
 					return s.engine.nth(ctx, q, s, *st.fallback, lo, hi, n)
 				})

@@ -6,9 +6,12 @@ import (
 	"time"
 )
 
-// AdoptWithLead is Adopt with another least time from the start to the cut.
-func (s *Set) AdoptWithLead(ctx context.Context, db *sql.DB, lead time.Duration) ([]Step, error) {
-	return s.adopt(ctx, db, lead)
+// WithNow sets the clock of this process.
+func WithNow(now func() time.Time) Option {
+	return optionFunc(func(c *config) error {
+		c.now = now
+		return nil
+	})
 }
 
 // Alone calls f in the transaction of a step.

@@ -33,7 +33,7 @@ func (s *Set) survey(ctx context.Context, q querier, enough func(Step) bool) (*s
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, err := s.newPlanner(st, time.Now(), s.probe(ctx, q, st)).make(enough)
+	plan, err := s.newPlanner(st, s.now(), s.probe(ctx, q, st)).make(enough)
 	return st, plan, err
 }
 
@@ -137,7 +137,7 @@ func (m *maintenance) next(ctx context.Context) (plan *Plan, step *Step, err err
 			if st, err = m.engine.inspect(ctx, q, m.Set); err != nil {
 				return err
 			}
-			if plan, err = m.newPlanner(st, time.Now(), m.probe(ctx, q, st)).make(open); err != nil {
+			if plan, err = m.newPlanner(st, m.now(), m.probe(ctx, q, st)).make(open); err != nil {
 				return err
 			}
 			i := slices.IndexFunc(plan.Steps, open)

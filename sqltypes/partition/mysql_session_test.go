@@ -46,7 +46,7 @@ func TestMySQLSettingsOfTheSessionAreKept(t *testing.T) {
 			e := newMySQL(t, mysqlTable)
 			e.fill()
 			db := e.open(func(config *mysql.Config) { config.Params[setting] = value })
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			steps, err := e.set(partition.WithRetain(8), partition.WithAhead(4), partition.Keep(keepAsOld)).Maintain(ctx, db)
 			if err != nil || len(steps) != 4 {
@@ -81,7 +81,7 @@ func TestMySQLTriggerStopsNoWriters(t *testing.T) {
 		}
 		e.exec(c.trigger)
 		before := e.tables()
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		steps, err := e.set(partition.WithRetain(9), partition.Keep(keepAsOld), partition.WithPatience(0)).Maintain(ctx, e.DB)
 		cancel()
 		switch {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
@@ -29,7 +27,7 @@ const (
 func newMySQL(t *testing.T, statement string) mysqlEvents {
 	t.Helper()
 	target := testdb.MariaDB(t)
-	e := mysqlEvents{&events{T: t, DB: target.Open(t), target: target, today: noonZone()}}
+	e := mysqlEvents{&events{T: t, DB: target.Open(t), target: target, today: noon}}
 	e.exec(fmt.Sprintf("%s (PARTITION events_first VALUES LESS THAN (%d))", statement, idAt(e.day(-10))))
 	return e
 }
@@ -48,21 +46,16 @@ func (e mysqlEvents) fill() {
 // rows inserts four rows for each of the last eleven days.
 func (e mysqlEvents) rows() {
 	e.Helper()
+	var rows []string
 	for at := e.day(-10); at.Before(e.day(1)); at = at.Add(6 * time.Hour) {
-		e.exec("INSERT INTO events (id, body) VALUES (?, '')", idAt(at))
+		rows = append(rows, fmt.Sprintf("(%d, '')", idAt(at)))
 	}
+	e.exec("INSERT INTO events (id, body) VALUES " + strings.Join(rows, ", "))
 }
 
 func (e mysqlEvents) set(options ...partition.Option) *partition.Set {
 	e.Helper()
-	s, err := partition.New(sqllease.MySQL, "events", partition.Day, append([]partition.Option{
-		partition.WithLogger(slog.New(slog.DiscardHandler)), partition.WithLockTimeout(time.Millisecond),
-		partition.WithZone(e.today.Location()),
-	}, options...)...)
-	if err != nil {
-		e.Fatal(err)
-	}
-	return s
+	return e.newSet(partition.Day, append([]partition.Option{partition.WithLockTimeout(time.Millisecond)}, options...)...)
 }
 
 // want checks that there are these days' partitions, both ends included, and the others, in their order.
@@ -119,7 +112,7 @@ func TestMySQLCreatesAheadAndDropsBeyondTheRetention(t *testing.T) {
 
 func TestMySQLTableThatCanNotBeMaintainedIsRefused(t *testing.T) {
 	target := testdb.MariaDB(t)
-	e := mysqlEvents{&events{T: t, DB: target.Open(t), target: target, today: noonZone()}}
+	e := mysqlEvents{&events{T: t, DB: target.Open(t), target: target, today: noon}}
 	for _, c := range []struct{ statement, text string }{
 		{"", "there is no table events"},
 		{"CREATE VIEW events AS SELECT 1 AS id", "is a view"},
@@ -307,7 +300,11 @@ func TestMySQLStatementOfADeadProcessKeepsTheLock(t *testing.T) {
 // waiting returns the number of statements that wait for a table.
 func (e mysqlEvents) waiting() int {
 	e.Helper()
-	return e.count("SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND state LIKE 'Waiting for%metadata lock'")
+	n, err := testdb.MetadataLockWaits(e.Context(), e.DB)
+	if err != nil {
+		e.Fatal(err)
+	}
+	return n
 }
 
 func TestMySQLProcessesMaintainTogether(t *testing.T) {

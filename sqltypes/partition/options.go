@@ -40,6 +40,7 @@ type config struct {
 	rename       func(string) string
 	archive      func(context.Context, string) error
 	log          *slog.Logger
+	now          func() time.Time
 }
 
 func defaults() config {
@@ -52,6 +53,7 @@ func defaults() config {
 		lockTimeout: defaultLockTimeout,
 		patience:    defaultPatience,
 		log:         slog.Default(),
+		now:         time.Now,
 	}
 }
 

@@ -28,9 +28,10 @@ type planner struct {
 	local time.Time // by the clock of this process
 	plan  *Plan
 
-	cutoff int64 // of what ends at or below it nothing is retained
-	live   *bool // whether a row of the retained time exists; nil: not read yet
-	top    int64 // the end of the last partition, if they are contiguous
+	latest time.Time // the later one of the clocks, for the reasons of steps
+	cutoff int64     // of what ends at or below it nothing is retained
+	live   *bool     // whether a row of the retained time exists; nil: not read yet
+	top    int64     // the end of the last partition, if they are contiguous
 
 	enough func(Step) bool
 	done   bool // a step is enough
@@ -40,6 +41,7 @@ type planner struct {
 // earlier one for what is dropped.
 func (s *Set) newPlanner(st *state, local time.Time, probe probe) *planner {
 	p := &planner{Set: s, state: st, probe: probe, local: local, plan: &Plan{Table: st.table.String(), Now: st.now.In(s.zone)}, top: noLow}
+	p.latest = later(p.now, p.local)
 	p.cutoff = p.oldest().lo
 	if n := len(st.parts); n > 0 {
 		p.top = st.parts[n-1].hi
@@ -250,10 +252,10 @@ func (p *planner) createOne(at period, g gap, names map[string]bool) (created bo
 
 // why says why a period has to have a partition.
 func (p *planner) why(at period) string {
-	switch latest := later(p.now, p.local); {
-	case at.from.After(latest):
+	switch {
+	case at.from.After(p.latest):
 		return p.unit.noun() + " ahead"
-	case at.to.After(latest):
+	case at.to.After(p.latest):
 		return "current " + p.unit.noun()
 	}
 	return "past " + p.unit.noun()

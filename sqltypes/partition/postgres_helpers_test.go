@@ -30,12 +30,14 @@ const eventsTable = "CREATE TABLE events (id bigint PRIMARY KEY, body text) PART
 func newEvents(t *testing.T, statement string) *events {
 	t.Helper()
 	target := testdb.Postgres(t)
-	e := &events{T: t, DB: target.Open(t), target: target, today: noonZone()}
+	e := &events{T: t, DB: target.Open(t), target: target, today: noon}
 	e.exec(statement)
 	return e
 }
 
-// noonZone returns the start of the day in a zone where it is noon.
+// noon is the start of the day in a zone where it is noon when the tests begin, so that no test sees two days.
+var noon = noonZone()
+
 func noonZone() time.Time {
 	start := time.Now().UTC().Add(-12 * time.Hour).Truncate(time.Second)
 	midnight := start.Truncate(24 * time.Hour)
@@ -65,9 +67,11 @@ func idAt(t time.Time) snowflake.ID {
 
 func (e *events) insert(from, to time.Time, every time.Duration) {
 	e.Helper()
+	var rows []string
 	for at := from; at.Before(to); at = at.Add(every) {
-		e.exec("INSERT INTO events (id) VALUES ($1)", idAt(at))
+		rows = append(rows, fmt.Sprintf("(%d)", idAt(at)))
 	}
+	e.exec("INSERT INTO events (id) VALUES " + strings.Join(rows, ", "))
 }
 
 func (e *events) exec(query string, args ...any) {
@@ -133,9 +137,17 @@ func (e *events) tables() []string {
 // set returns a Set with limits that suit a test.
 func (e *events) set(options ...partition.Option) *partition.Set {
 	e.Helper()
-	s, err := partition.New(sqllease.Postgres, "events", partition.Day, append([]partition.Option{
-		partition.WithLogger(slog.New(slog.DiscardHandler)), partition.WithLockTimeout(50 * time.Millisecond),
-		partition.WithZone(e.today.Location()),
+	return e.newSet(partition.Day, append([]partition.Option{partition.WithLockTimeout(50 * time.Millisecond)}, options...)...)
+}
+
+func (e *events) newSet(unit partition.Unit, options ...partition.Option) *partition.Set {
+	e.Helper()
+	dialect := sqllease.Postgres
+	if e.target.Driver == "mysql" {
+		dialect = sqllease.MySQL
+	}
+	s, err := partition.New(dialect, "events", unit, append([]partition.Option{
+		partition.WithLogger(slog.New(slog.DiscardHandler)), partition.WithZone(e.today.Location()),
 	}, options...)...)
 	if err != nil {
 		e.Fatal(err)
@@ -145,7 +157,7 @@ func (e *events) set(options ...partition.Option) *partition.Set {
 
 // limit returns a context that ends a call that would wait for ever.
 func (e *events) limit() context.Context {
-	ctx, cancel := context.WithTimeout(e.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(e.Context(), 3*time.Minute)
 	e.Cleanup(cancel)
 	return ctx
 }

@@ -46,7 +46,8 @@ func (j job) set() (*partition.Set, *sql.DB, error) {
 	db.SetMaxOpenConns(2)
 	options := []partition.Option{
 		partition.WithZone(time.FixedZone("noon", j.Offset)), partition.WithRetain(j.Retain), partition.WithAhead(j.Ahead),
-		partition.WithLockTimeout(50 * time.Millisecond), partition.WithLogger(slog.New(slog.DiscardHandler)),
+		partition.WithLockTimeout(50 * time.Millisecond), partition.WithPatience(5 * time.Minute),
+		partition.WithLogger(slog.New(slog.DiscardHandler)),
 	}
 	if strings.Contains(j.Mode, "concurrently") {
 		options = append(options, partition.DetachConcurrently())

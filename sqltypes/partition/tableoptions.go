@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
@@ -23,7 +22,7 @@ func (s *Set) TableOptions() (string, error) {
 	if s.dialect == sqllease.Postgres {
 		return "PARTITION BY RANGE (" + quoteName(s.key) + ")", nil
 	}
-	steps, err := s.firstPartitions(&state{table: s.table, now: time.Now()})
+	steps, err := s.firstPartitions(&state{table: s.table, now: s.now()})
 	if err != nil {
 		return "", fmt.Errorf("partition: options of %v: %w", s.table, err)
 	}
@@ -32,7 +31,7 @@ func (s *Set) TableOptions() (string, error) {
 
 // firstPartitions returns the steps that create the partitions of a table that has those of the state only.
 func (s *Set) firstPartitions(st *state) ([]Step, error) {
-	plan, err := s.newPlanner(st, time.Now(), probe{
+	plan, err := s.newPlanner(st, s.now(), probe{
 		within: func(part, int64, int64) (bool, error) { return false, nil },
 		taken:  func(string) (bool, error) { return false, nil },
 	}).missing()

@@ -27,9 +27,10 @@ func dialectOf(target testdb.Target) sqllease.Dialect {
 
 // startServer starts a server of this test's own, and returns its DSN. With settings of the machine's server the test
 // could disturb others.
-func startServer(t *testing.T, name string, args ...string) string {
+func startServer(t *testing.T, config dbserver.Config) string {
 	t.Helper()
-	server, err := dbserver.Start(t.Context(), dbserver.Config{Name: name, NoSync: true, Args: args})
+	config.NoSync = true
+	server, err := dbserver.Start(t.Context(), config)
 	if errors.Is(err, dbserver.ErrNotInstalled) {
 		t.Skip(err)
 	}

@@ -9,14 +9,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/dbserver"
+	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/sqltypes/settled"
 )
 
 func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
-	t.Setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3") // of the server
-	dsn := startServer(t, "mariadb")
+	t.Parallel()
+	dsn := startServer(t, dbserver.Config{Name: "mariadb", Env: []string{"TZ=CET-1CEST,M3.5.0,M10.5.0/3"}})
 	root := open(t, "mysql", dsn)
 	exec(t, root, "CREATE DATABASE test", "CREATE TABLE test.events (id bigint PRIMARY KEY)", "CREATE USER reader@localhost")
 	db := open(t, "mysql", dsn+"test?time_zone=%27-07:00%27")
@@ -50,13 +52,29 @@ func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
 
 	t.Run("waits for a table", func(t *testing.T) {
 		locker, writer := session(t, db), session(t, db)
-		exec(t, locker, "LOCK TABLES events WRITE")
-		id := next(t, gen)
 		inserted := make(chan error, 1)
-		go func() {
-			_, err := writer.ExecContext(t.Context(), insert(id))
-			inserted <- err
-		}()
+		var id snowflake.ID
+		for waits := false; !waits; {
+			exec(t, locker, "LOCK TABLES events WRITE")
+			id = next(t, gen)
+			go func() {
+				_, err := writer.ExecContext(t.Context(), insert(id))
+				inserted <- err
+			}()
+			for n := 0; n == 0; {
+				var err error
+				if n, err = testdb.MetadataLockWaits(t.Context(), db); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// The margin counts from the start of the statement, so it must not be later.
+			if waits = snowflake.Default().Time(next(t, gen)).Sub(snowflake.Default().Time(id)) < time.Second; !waits {
+				exec(t, locker, "UNLOCK TABLES")
+				if err := <-inserted; err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
 		for snowflake.Default().Time(next(t, gen)).Sub(snowflake.Default().Time(id)) < 4*time.Second {
 			if b, err := read(); err != nil || b.Below > id {
 				t.Fatalf("%+v, %v; the statement that inserts %d waits", b, err, id)

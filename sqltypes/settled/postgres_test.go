@@ -11,13 +11,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/sqlflake/sqlflake/internal/dbserver"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/sqltypes/settled"
 )
 
 func TestPostgresTransactionsHoldTheBound(t *testing.T) {
-	dsn := startServer(t, "postgres", "-c", "max_prepared_transactions=2")
+	t.Parallel()
+	dsn := startServer(t, dbserver.Config{Name: "postgres", Args: []string{"-c", "max_prepared_transactions=2"}})
 	db := open(t, "pgx", dsn)
 	exec(t, db, "CREATE TABLE events (id bigint PRIMARY KEY)", "CREATE ROLE reader LOGIN", "CREATE DATABASE elsewhere")
 	gen := newGenerator(t, 1)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/testclock"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -19,16 +20,22 @@ func TestBoundIsTheMarginBeforeTheDatabasesTime(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		db, layout := target.Open(t), snowflake.Default()
 		before := time.Now()
-		b, err := settled.Read(t.Context(), db, dialectOf(target), layout)
-		if err != nil {
-			t.Fatal(err)
+		var b settled.Bound
+		for end := before.Add(2 * time.Minute); ; {
+			var err error
+			if b, err = settled.Read(t.Context(), db, dialectOf(target), layout); err == nil {
+				break
+			}
+			if !errors.Is(err, settled.ErrUnknown) || time.Now().After(end) { // those of other tests on the server pass
+				t.Fatal(err)
+			}
 		}
 		if b.Lag < settled.DefaultMargin {
 			t.Errorf("the lag is %v, below the margin", b.Lag)
 		}
 		// The clock is that of this machine.
 		at := layout.Time(b.Below).Add(b.Lag)
-		if at.Before(before.Add(-time.Second)) || at.After(time.Now().Add(time.Second)) {
+		if at.Before(before.Add(-5*time.Second)) || at.After(time.Now().Add(5*time.Second)) {
 			t.Errorf("the bound is %v before %v, and it is %v", b.Lag, at, before)
 		}
 	})
@@ -75,10 +82,10 @@ func TestLaggingClockOfALeaseHoldsTheBound(t *testing.T) {
 	if err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	const window, behind = time.Minute, 8 * time.Second
+	const window, behind = 2 * time.Minute, time.Minute // the time that an extension takes counts, too
 	owner := func(opts ...lease.Option) *lease.Lease {
 		t.Helper()
-		l, err := lease.Open(t.Context(), store, append(opts, lease.WithWindow(window), lease.WithLogger(slog.New(slog.DiscardHandler)))...)
+		l, err := lease.Open(t.Context(), store, append(opts, lease.WithWindow(window), lease.WithMaxSkew(2*behind), lease.WithLogger(slog.New(slog.DiscardHandler)))...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +109,7 @@ func TestLaggingClockOfALeaseHoldsTheBound(t *testing.T) {
 	if got := lag(window); got > behind/2 {
 		t.Errorf("the lag is %v with a right clock", got)
 	}
-	late := owner(lease.WithClock(lateClock{behind}))
+	late := owner(lease.WithClock(testclock.New(-behind)))
 	id := next(t, late.Generator())
 	if b := read(window); b.Below > id || !strings.Contains(b.Reason, "behind") {
 		t.Errorf("%+v, above %d of a clock that is %v behind", b, id, behind)
@@ -142,22 +149,3 @@ func TestTickOfALeaseIsNoReason(t *testing.T) {
 		t.Errorf("%+v, %v; want a lag of a part of a tick, and no reason", b, err)
 	}
 }
-
-// lateClock is the system clock, set back.
-type lateClock struct{ by time.Duration }
-
-func (c lateClock) Now() time.Time         { return time.Now().Add(-c.by) }
-func (c lateClock) Elapsed() time.Duration { return time.Since(started) }
-
-func (c lateClock) Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-var started = time.Now()

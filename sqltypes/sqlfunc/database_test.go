@@ -3,6 +3,7 @@ package sqlfunc_test
 import (
 	"context"
 	"database/sql"
+	"os"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
@@ -22,6 +23,17 @@ func openPostgres(tb testing.TB) server {
 	s := server{DB: testdb.Postgres(tb).Open(tb)}
 	s.schema = scan[string](tb, s, "SELECT current_schema()")
 	return s
+}
+
+// isLong reports whether the long versions of tests are to run. Run them after changes of the functions that issue IDs.
+func isLong() bool { return os.Getenv("SNOWFLAKE_TEST_LONG") == "1" }
+
+// rowsOfAConnection is how many rows each of several connections inserts at the same time.
+func rowsOfAConnection() int {
+	if isLong() {
+		return 100_000
+	}
+	return 5_000
 }
 
 // functions returns functions for the schema.

@@ -31,12 +31,20 @@ func layouts(tb testing.TB, random int) map[string]snowflake.Layout {
 		}
 		all[fmt.Sprint("odd", i)] = layout
 	}
-	for i := range random {
+	for i := range few(random) {
 		layout := randomLayout()
 		tb.Logf("random%d: %s", i, layout)
 		all[fmt.Sprint("random", i)] = layout
 	}
 	return all
+}
+
+// few is how many random values a test takes of what its long version does.
+func few(n int) int {
+	if isLong() {
+		return n
+	}
+	return (n + 3) / 4
 }
 
 // randomLayout returns a layout whose times are mostly in the range of timestamps.
@@ -71,7 +79,7 @@ func idsOf(tb testing.TB, layout snowflake.Layout, random int) []int64 {
 	for shift := range 63 {
 		ids = append(ids, 1<<shift, 1<<shift-1)
 	}
-	for range random {
+	for range few(random) {
 		ids = append(ids, rand.Int64N(greatest)+1, int64(rand.Uint64()))
 	}
 	for _, t := range timesOf(layout, 5) {
@@ -91,7 +99,7 @@ func timesOf(layout snowflake.Layout, random int) []time.Time {
 		time.Unix(0, 0), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
 	seconds := max(1, min(end.Unix()-epoch.Unix(), 1<<40))
-	for range random {
+	for range few(random) {
 		at := epoch.Add(time.Duration(rand.Int64N(int64(time.Second))))
 		times = append(times, time.Unix(at.Unix()+rand.Int64N(seconds), int64(at.Nanosecond())))
 	}

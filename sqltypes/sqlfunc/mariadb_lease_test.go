@@ -24,7 +24,7 @@ func TestMariaDBReservesItsWorkerInTheTableOfLeases(t *testing.T) {
 	}
 	options := []lease.Option{
 		lease.WithGenerator(snowflake.WithLayout(layout)), lease.WithNamespace("it's"),
-		lease.WithWindow(time.Second),
+		lease.WithWindow(time.Minute),
 		lease.WithLogger(slog.New(slog.DiscardHandler)),
 	}
 	held, err := lease.Open(t.Context(), store, options...)

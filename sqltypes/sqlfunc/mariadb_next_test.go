@@ -74,18 +74,15 @@ func TestMariaDBTimeAdvancesWithinAStatement(t *testing.T) {
 		if apart := layout.Time(second).Sub(layout.Time(first)); apart < 40*time.Millisecond {
 			t.Errorf("%s: %v apart, want 50ms", setting, apart)
 		}
-		if off := layout.Time(first).Sub(start).Abs(); off > 5*time.Second {
+		if off := layout.Time(first).Sub(start).Abs(); off > time.Minute {
 			t.Errorf("%s: the time is off by %v", setting, off)
 		}
 	}
 }
 
 func TestMariaDBClaimsTickAndSequenceTogether(t *testing.T) {
-	const connections, rows = 8, 100_000
-	each := rows
-	if testing.Short() {
-		each = rows / 10
-	}
+	const connections = 8
+	each := rowsOfAConnection()
 	db := openMariaDB(t)
 	layout := snowflake.Default()
 	db.installMariaDB(t, layout, sqlfunc.WithWorker(7), sqlfunc.WithLead(time.Minute))
@@ -146,7 +143,7 @@ func TestMariaDBFailedStatementBlocksNobody(t *testing.T) {
 	defer func() { _ = conn.Close() }()
 	var different int64
 	for _, query := range []string{
-		"SET innodb_lock_wait_timeout = 1", "CREATE TABLE others (id BIGINT)",
+		"SET innodb_lock_wait_timeout = 30", "CREATE TABLE others (id BIGINT)",
 		"INSERT INTO others SELECT snowflake_next() FROM seq_1_to_1000",
 	} {
 		if _, err := conn.ExecContext(t.Context(), query); err != nil {
@@ -242,7 +239,7 @@ func TestMariaDBInstallsAgainWhileTransactionsAreOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	if _, err := conn.ExecContext(t.Context(), "SET lock_wait_timeout = 1, innodb_lock_wait_timeout = 1"); err != nil {
+	if _, err := conn.ExecContext(t.Context(), "SET lock_wait_timeout = 30, innodb_lock_wait_timeout = 30"); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Install(t.Context(), conn, sqllease.MySQL); err != nil {

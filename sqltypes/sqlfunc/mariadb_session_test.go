@@ -116,7 +116,7 @@ func TestMariaDBSavepointsBlockNobody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		other := db.settings(t, "innodb_lock_wait_timeout = 1")
+		other := db.settings(t, "innodb_lock_wait_timeout = 30")
 		for _, query := range []string{
 			"SAVEPOINT before_it", "INSERT INTO t SELECT snowflake_next() FROM seq_1_to_2000", "ROLLBACK TO before_it",
 			"INSERT INTO t SELECT snowflake_next() FROM seq_1_to_100",

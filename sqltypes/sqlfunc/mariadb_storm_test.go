@@ -1,11 +1,9 @@
 package sqlfunc_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -29,13 +27,13 @@ func TestMariaDBNeverRepeatsAnIDUnderKillQuery(t *testing.T) {
 	db.exec(t, "CREATE TABLE kept (id BIGINT NOT NULL PRIMARY KEY) ENGINE=InnoDB")
 	db.exec(t, "CREATE TABLE numbers (n INT PRIMARY KEY) ENGINE=InnoDB")
 	db.exec(t, "INSERT INTO numbers SELECT seq FROM seq_1_to_300")
-	duration := time.Second
-	if os.Getenv("SNOWFLAKE_TEST_LONG") == "1" {
-		duration = 30 * time.Second
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), duration)
-	defer cancel()
+	end := time.Now().Add(stormTime())
+	limit := end.Add(3 * time.Minute)
 	var killed, inserted atomic.Int64
+	storming := func() bool { // also until something has happened
+		now := time.Now()
+		return now.Before(end) || (killed.Load() == 0 || inserted.Load() == 0) && now.Before(limit)
+	}
 	var done sync.WaitGroup
 	for range 4 {
 		conn, err := db.Conn(t.Context())
@@ -50,7 +48,7 @@ func TestMariaDBNeverRepeatsAnIDUnderKillQuery(t *testing.T) {
 		working := make(chan struct{})
 		done.Go(func() {
 			defer close(working)
-			for ctx.Err() == nil {
+			for storming() {
 				n := 1 + rand.IntN(300)
 				query := fmt.Sprintf("INSERT INTO kept SELECT snowflake_next() FROM numbers WHERE n <= %d", n)
 				_, err := conn.ExecContext(t.Context(), query)

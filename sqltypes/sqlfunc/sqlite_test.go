@@ -152,7 +152,8 @@ func TestSQLiteDefaultIsTheNextID(t *testing.T) {
 }
 
 func TestSQLiteNeverRepeatsAnIDOnEightConnections(t *testing.T) {
-	const connections, rows = 8, 100_000
+	const connections = 8
+	rows := 4 * rowsOfAConnection()
 	db, _, _ := openSQLite(t, snowflake.Default(), newGenerator(t, snowflake.Default()))
 	db.exec(t, "CREATE TABLE t (id BIGINT PRIMARY KEY NOT NULL DEFAULT (snowflake_next()), n INT)")
 	var done sync.WaitGroup

@@ -67,9 +67,7 @@ func (e *postgres) open(ctx context.Context, durable bool) (err error) {
 	}
 	e.config.RuntimeParams["search_path"] = e.place
 	e.config.RuntimeParams["application_name"] = e.place // by which Close finds running statements
-	if !durable {
-		e.config.RuntimeParams["synchronous_commit"] = "off"
-	}
+	e.config.RuntimeParams["synchronous_commit"] = map[bool]string{true: "on", false: "off"}[durable]
 	e.db = stdlib.OpenDB(*e.config, stdlib.OptionResetSession(e.refresh))
 	e.db.SetMaxIdleConns(idleConns)
 	var backend int

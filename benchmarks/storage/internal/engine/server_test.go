@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -109,14 +110,19 @@ func TestUsageCounts(t *testing.T) {
 		must(t, e.Create(t.Context(), table))
 		rows, _ := rowsOf(t, e, table.Kind, 20_000)
 		must(t, e.Settle(t.Context(), "used"))
-		before := usage(t, e)
-		insert(t, e, "used", columnsOf(table), rows)
-		u := usage(t, e).Since(before)
+		var u Usage
+		for part := range slices.Chunk(rows, 2000) { // the lowest of them counts: other tests use the server, too
+			before := usage(t, e)
+			insert(t, e, "used", columnsOf(table), part)
+			if used := usage(t, e).Since(before); u.Log == 0 || used.Log < u.Log {
+				u = used
+			}
+		}
 		t.Logf("%+v", u)
-		if perRow := u.Log / 20_000; perRow < 100 || perRow > 2000 {
+		if perRow := u.Log / 2000; perRow < 100 || perRow > 2000 {
 			t.Errorf("%d bytes of log a row", perRow)
 		}
-		if u.Hits < 20_000 {
+		if u.Hits < 2000 {
 			t.Errorf("%d pages were in the cache; each row looks at one at least", u.Hits)
 		}
 		if e.Name() == "postgres" && u.PageImages < 0 || e.Dialect() == "mariadb" && u.PageImages != -1 {
@@ -169,10 +175,14 @@ func TestCPUOfClosedConnectionsCounts(t *testing.T) {
 			one[int](t, c, work[e.Name()])
 		}
 		must(t, c.Close())
-		e.DB().SetMaxIdleConns(-1) // closes them
-		time.Sleep(200 * time.Millisecond)
+		e.DB().SetMaxIdleConns(-1)             // closes them
 		const rounding = 30 * time.Millisecond // ended processes are counted in steps of 10 ms
-		if used := usage(t, e).CPU - before; used < enough-rounding {
+		used := usage(t, e).CPU - before
+		for end := time.Now().Add(20 * time.Second); used < enough-rounding && time.Now().Before(end); { // they end later
+			time.Sleep(50 * time.Millisecond)
+			used = usage(t, e).CPU - before
+		}
+		if used < enough-rounding {
 			t.Errorf("%v after the connections were closed", used)
 		}
 	})

@@ -35,7 +35,7 @@ func TestReadMeasuresAllWaysToFindRows(t *testing.T) {
 		})
 		// The pages are those of all sessions of the database, and other tests may use it: the lowest of some runs
 		// counts.
-		for again := 0; e.Dialect() == "postgres" && pages["uuidv4"] < 3*pages["snowflake"] && again < 5; again++ {
+		for again := 0; e.Dialect() == "postgres" && pages["uuidv4"] < 3*pages["snowflake"] && again < 30; again++ {
 			for _, kind := range []string{"snowflake", "uuidv4"} {
 				values, err := runCase(t, e, read, read.Cases(testOptions, e)[0], kind)
 				must(t, err)
