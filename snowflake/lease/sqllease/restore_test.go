@@ -2,6 +2,8 @@ package sqllease_test
 
 import (
 	"errors"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,10 +21,17 @@ var afterRestore = map[sqllease.Dialect]string{
 
 // The server can't know that the table is an older one. The statement makes it a failover.
 func TestAfterARestoreInPlaceTheStatementOfTheGuideKeepsOwnersApart(t *testing.T) {
+	guide, err := os.ReadFile("../PRODUCTION.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
 		statement, ok := afterRestore[dialect]
 		if !ok {
 			return // SQLite: a file that is replaced while a process has it open is damaged anyway
+		}
+		if !strings.Contains(string(guide), statement+";") {
+			t.Errorf("PRODUCTION.md has another statement than %s", statement)
 		}
 		db := target.Open(t)
 		store := newSQL(t, db, dialect)
