@@ -1,3 +1,5 @@
+//go:build !race
+
 package libraries
 
 import (
@@ -58,6 +60,16 @@ var patterns = []struct{ kind, pattern string }{
 	{"ID", `^(0|[1-9][0-9]{0,18})$`},
 	{"Typed", `^user_[0-7][0-9A-HJKMNP-TV-Z]{12}$`},
 	{"publicid.ID", `^[0-7][0-9A-HJKMNP-TV-Z]{25}$`},
+}
+
+// The page names this tag.
+func TestATagMakesAStringOfAFieldInAJSONSchema(t *testing.T) {
+	type tagged struct {
+		ID snowflake.ID `json:"id" jsonschema:"type=string"`
+	}
+	if got := schemaType(&jsonschema.Reflector{}, &tagged{}); got != "string" {
+		t.Errorf("the type is %s", got)
+	}
 }
 
 func kindNamed(name string) kind {
