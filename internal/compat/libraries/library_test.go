@@ -20,7 +20,6 @@ type library struct {
 	textOnly bool     // it rejects values without a text
 	line     *library // the same with the line that the row's function in lines_test.go shows
 	function string   // the name of that function
-	note     string   // why a cell does not work, for the page
 }
 
 // The forms of an ID on the wire.

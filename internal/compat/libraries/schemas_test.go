@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-playground/validator/v10"
 	"github.com/invopop/jsonschema"
@@ -149,7 +148,6 @@ func TestGraphQL(t *testing.T) {
 			t.Errorf("%v is read as %d", in, id)
 		}
 	}
-	var _ graphql.Marshaler = MarshalID(1)
 }
 
 func TestProtobuf(t *testing.T) {
