@@ -126,7 +126,7 @@ func TestIDInAJSONObject(t *testing.T) {
 		Buyer  UserID            `json:"buyer,omitzero"`
 		Seller *UserID           `json:"seller"`
 		Notes  map[UserID]string `json:"notes,omitempty"`
-		Quoted UserID            `json:"quoted,string,omitzero"`
+		Quoted UserID            `json:"quoted,string,omitzero"` //nolint:staticcheck // the option has no effect
 		Lists  []UserID          `json:"lists,omitempty"`
 	}
 	token, seller := orderID(5).String(), userID(6)

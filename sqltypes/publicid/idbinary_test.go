@@ -40,7 +40,8 @@ func TestGobHasTheToken(t *testing.T) {
 
 func TestEncodingBinaryRefusesAnID(t *testing.T) {
 	var out bytes.Buffer
-	if err := binary.Write(&out, binary.BigEndian, userID(number)); err == nil || out.Len() > 0 {
+	var id any = userID(number)
+	if err := binary.Write(&out, binary.BigEndian, id); err == nil || out.Len() > 0 {
 		t.Errorf("wrote % x, %v", out.Bytes(), err)
 	}
 }

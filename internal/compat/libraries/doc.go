@@ -3,7 +3,7 @@
 // number of a publicid.ID in all that was written.
 //
 // It is a module of its own, so that users of sqlflake do not download the libraries. Those that take long to compile
-// are left out unless the build tag heavy is set.
+// are left out unless the build tag heavy is set. With -race there are no tests: they would compile all libraries again.
 package libraries
 
 //go:generate go test -tags heavy -run=^TestPageIsCurrent$ -update

@@ -1,3 +1,5 @@
+//go:build !race
+
 package libraries
 
 import (
@@ -37,8 +39,8 @@ var encoders = []library{
 	{name: "gopkg.in/yaml.v3", write: yamlv3.Marshal, read: yamlv3.Unmarshal, quoted: true},
 	{
 		name: "goccy/go-yaml", quoted: true,
-		write: func(box any) ([]byte, error) { return yaml.Marshal(box) },
-		read:  func(out []byte, box any) error { return yaml.Unmarshal(out, box) },
+		write: yaml.Marshal,
+		read:  yaml.Unmarshal,
 	},
 	{name: "BurntSushi/toml", write: toml.Marshal, read: toml.Unmarshal, quoted: true},
 	{name: "pelletier/go-toml/v2", write: pelletier.Marshal, read: pelletier.Unmarshal, quoted: true},
@@ -46,8 +48,8 @@ var encoders = []library{
 	{name: "encoding/gob", write: writeGob, read: readGob},
 	{
 		name:  "vmihailenco/msgpack/v5",
-		write: func(box any) ([]byte, error) { return msgpack.Marshal(box) },
-		read:  func(out []byte, box any) error { return msgpack.Unmarshal(out, box) },
+		write: msgpack.Marshal,
+		read:  msgpack.Unmarshal,
 	},
 	{name: "fxamacker/cbor/v2", write: cbor.Marshal, read: cbor.Unmarshal},
 	{name: "mongo-driver/v2/bson", write: bson.Marshal, read: bson.Unmarshal},

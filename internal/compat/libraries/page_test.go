@@ -1,3 +1,5 @@
+//go:build !race
+
 package libraries
 
 import (
@@ -63,12 +65,14 @@ everything that was written with a publicid.ID, and in the errors, it looks for 
 varints: no library here shows it.
 
 - **string**: decimal digits, in quotes where the format has them. A token is that of a publicid.ID.
-- **int64**: a binary integer, exact. A reader in JavaScript needs a BigInt for it.
+- **int64**: a binary integer, exact, and right for MongoDB and caches. A reader in JavaScript needs a BigInt for it.
+- **struct**: an object of the number and a boolean.
 - **\***: with the line below the table; without it there is an error, or the value is lost or an int64.
 - **✗**: not possible. **·**: not applicable: the library reads single values.
 
-Text, Binary and UUID travel as ID does, and TypedArray as Array with the text of Typed. The column ID holds
-for a pointer to an ID, too. A type of your own, type UserID snowflake.ID, has no methods and travels as an integer.
+Text, Binary and UUID travel as ID does, and the elements of a TypedArray as Typed. Prefer
+*snowflake.ID to a Null where the table has a struct. encoding/json/v2 is tested with the types themselves, by .ci/run
+json.
 
 `
 
