@@ -171,17 +171,16 @@ func configurePgBouncer(dir, of string) error {
 	if err != nil {
 		return err
 	}
-	text := "[databases]\n* ="
+	lines := []string{"[databases]", "* ="}
 	for _, setting := range [][2]string{{"host", to.Host}, {"port", strconv.Itoa(int(to.Port))}, {"user", to.User}, {"password", to.Password}} {
 		if setting[1] != "" { // which PgBouncer takes for an error
-			text += " " + setting[0] + "='" + strings.ReplaceAll(setting[1], "'", "''") + "'"
+			lines[1] += " " + setting[0] + "='" + strings.ReplaceAll(setting[1], "'", "''") + "'"
 		}
 	}
-	text += "\n" +
-		"[pgbouncer]\nunix_socket_dir = " + dir + "\nlisten_port = 5432\nauth_type = any\npool_mode = transaction\n" +
-		"default_pool_size = 2\nmax_client_conn = 500\nserver_round_robin = 1\nignore_startup_parameters = extra_float_digits\n"
+	lines = append(lines, "[pgbouncer]", "unix_socket_dir = "+dir, "listen_port = 5432", "auth_type = any", "pool_mode = transaction",
+		"default_pool_size = 2", "max_client_conn = 500", "server_round_robin = 1", "ignore_startup_parameters = extra_float_digits", "")
 	// The user of the server owns the folder, which nobody else can read.
-	return os.WriteFile(filepath.Join(dir, "pgbouncer.ini"), []byte(text), 0o644) //nolint:gosec // see above
+	return os.WriteFile(filepath.Join(dir, "pgbouncer.ini"), []byte(strings.Join(lines, "\n")), 0o644) //nolint:gosec // see above
 }
 
 // find returns the paths of the two programs, from the same folder if it has both.

@@ -96,7 +96,7 @@ func (s warning) Acquire(ctx context.Context, r lease.Request) (lease.Grant, err
 func TestTheWarningOfAGrantIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, warned := range []bool{false, true} {
-			var store lease.Store = leasetest.NewMemory(time.Now)
+			store := leasetest.NewMemory(time.Now)
 			if warned {
 				store = warning{store}
 			}

@@ -250,7 +250,9 @@ func (c *galera) parts(t *testing.T) {
 		}, x)
 	}
 	here, there := begin(0), begin(1)
-	more(here, there)
+	for _, x := range []*Process{here, there} {
+		Eventually(t, "an extension", func() bool { return len(x.Noted(lease.Extended)) > 0 }, x)
+	}
 	run(t, c.dbs[0], "SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'")
 	stalled(here)
 	stalled(there)
