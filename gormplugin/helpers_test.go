@@ -140,7 +140,8 @@ func open(t testing.TB, target testdb.Target, dialector gorm.Dialector, config g
 	return e
 }
 
-// each runs f on every kind of database, with tables for the models.
+// each runs f on every kind of database at the same time, with tables for the models. It returns before they have
+// ended.
 func each(t *testing.T, f func(t *testing.T, db *env), models ...any) {
 	t.Helper()
 	eachWith(t, gorm.Config{}, f, models...)
@@ -149,6 +150,7 @@ func each(t *testing.T, f func(t *testing.T, db *env), models ...any) {
 func eachWith(t *testing.T, config gorm.Config, f func(t *testing.T, db *env), models ...any) {
 	t.Helper()
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		t.Parallel()
 		f(t, open(t, target, target.Dialector(), config, models))
 	})
 }
@@ -158,10 +160,12 @@ func eachUpsert(t *testing.T, config gorm.Config, f func(t *testing.T, db *env),
 	t.Helper()
 	eachWith(t, config, f, models...)
 	t.Run("mysql", func(t *testing.T) {
+		t.Parallel()
 		target := testdb.MariaDB(t)
 		f(t, open(t, target, withoutReturning(target), config, models))
 	})
 	t.Run("mysql counting found rows", func(t *testing.T) {
+		t.Parallel()
 		target := testdb.MariaDB(t)
 		dialector := mysql.New(mysql.Config{DSN: target.DSN + "&clientFoundRows=true", DisableWithReturning: true})
 		f(t, open(t, target, dialector, config, models))

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -37,7 +38,12 @@ func runTests(m *testing.M) (code int) {
 	}
 	defer func() {
 		stopBrowser()
-		if err := os.RemoveAll(temp); err != nil {
+		err := os.RemoveAll(temp)
+		for end := time.Now().Add(patience); err != nil && time.Now().Before(end); { // processes of the browser still write
+			time.Sleep(pause)
+			err = os.RemoveAll(temp)
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, "browsertest:", err)
 			code = max(code, 1)
 		}
@@ -55,7 +61,8 @@ var started = sync.OnceValues(func() (context.Context, error) {
 	// rights to make a sandbox. The tests open pages of this machine only.
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(filepath.Join(temp, "profile")))
+		chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(filepath.Join(temp, "profile")),
+		chromedp.WSURLReadTimeout(patience)) // a busy machine takes long to start it
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, end := chromedp.NewContext(allocator)
 	stopBrowser = func() { end(); stop() }

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	patience = 20 * time.Second // for what a page should show at once
+	patience = 2 * time.Minute // for what a page should show at once
 	pause    = 20 * time.Millisecond
 )
 
@@ -43,7 +43,7 @@ func open(t *testing.T, url string) *page {
 	if err := chromedp.Do(tab); err != nil { // the tab lives as long as the context of the first call
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(tab, 3*time.Minute)
+	ctx, stop := context.WithTimeout(tab, 8*time.Minute)
 	t.Cleanup(stop)
 	p := &page{t: t, ctx: ctx, status: map[string]int64{}}
 	err := chromedp.Listen(ctx, func(event any) {
