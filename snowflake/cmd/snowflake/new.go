@@ -77,7 +77,7 @@ snowflake new -worker 1023 -state ~/.snowflake-worker-1023.json -as base32
 			if err != nil {
 				return err
 			}
-			defer file.Close()
+			defer func() { _ = file.Close() }() // the lease has given the worker back
 			store, opts = file, append(opts, lease.WithWorkers(*worker, *worker))
 		} else {
 			d, err := open(ctx, env)
