@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,10 +49,8 @@ func (c *command) choice(name, value, about string, values ...string) *string {
 // chosen returns a usage error unless the flag has one of its values.
 func (c *command) chosen(name string) error {
 	value := c.flags.Lookup(name).Value.String()
-	for _, v := range c.values[name] {
-		if v == value {
-			return nil
-		}
+	if slices.Contains(c.values[name], value) {
+		return nil
 	}
 	return usage("-%s is %q, want one of %s", name, value, strings.Join(c.values[name], ", "))
 }

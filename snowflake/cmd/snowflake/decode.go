@@ -134,7 +134,7 @@ func (d *decoder) lines(ctx context.Context) error {
 			}
 		}
 		switch {
-		case err == io.EOF: //nolint:errorlint // bufio returns it as it is
+		case err == io.EOF:
 			return nil
 		case err != nil:
 			return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -17,9 +18,8 @@ import (
 func layoutCommand() *command {
 	c := newCommand("layout", "[LAYOUT]", "describe a layout, or compute one")
 	c.text = `
-With a LAYOUT, the name of a preset or a text, it is described. With -workers,
--rate or -years a layout is computed that has them. With neither, the presets are
-listed.
+With a LAYOUT, the name of a preset or a text, it is described. With any flag but
+-json a layout is computed. With neither, the presets are listed.
 
 A computed layout has ticks of 1 ms if they fit, otherwise of 10 ms, 100 ms or 1 s.
 Bits that are left over are given to the sequence, so that bursts are served
@@ -32,9 +32,9 @@ snowflake layout "epoch=2026-01-01T00:00:00Z tick=1ms time:41 worker:8 sequence:
 snowflake layout -workers 5000 -rate 200000 -years 40
 snowflake layout -workers 16 -rate 1000 -years 100 -bits 53
 `
-	workers := c.flags.Int64("workers", 0, "compute a layout for so many workers `N` (default 1024)")
-	rate := c.flags.Float64("rate", 0, "compute a layout in which each worker issues so many IDs `N` a second (default 4096000)")
-	years := c.flags.Float64("years", 0, "compute a layout that lasts for `N` years from now on (default 50)")
+	workers := c.flags.Int64("workers", 1024, "compute a layout for so many workers `N`")
+	rate := c.flags.Float64("rate", 4_096_000, "compute a layout in which each worker issues so many IDs `N` a second")
+	years := c.flags.Float64("years", 50, "compute a layout that lasts for `N` years from now on")
 	epoch := c.flags.String("epoch", "", "the `DATE` that the times of a computed layout count from (default the start of this year, UTC)")
 	width := c.flags.Int("bits", 63, "the width `N` of a computed layout; 53 for IDs that a JavaScript number holds")
 	asJSON := c.flags.Bool("json", false, "print JSON")
@@ -42,12 +42,13 @@ snowflake layout -workers 16 -rate 1000 -years 100 -bits 53
 		if len(args) > 1 {
 			return usage("%d arguments; put quotes around the text of a layout", len(args))
 		}
-		compute := *workers != 0 || *rate != 0 || *years != 0
+		compute := false
+		c.flags.Visit(func(f *flag.Flag) { compute = compute || f.Name != "json" })
 		switch {
 		case compute && len(args) == 1:
 			return usage("a LAYOUT, and flags to compute one")
 		case compute:
-			n := need{orElse(*workers, 1024), orElse(*rate, 4096000), orElse(*years, 50), *width, env.now().UTC()}
+			n := need{*workers, *rate, *years, *width, env.now().UTC()}
 			begin, err := epochOf(*epoch, n.now)
 			if err != nil {
 				return err
@@ -67,13 +68,6 @@ snowflake layout -workers 16 -rate 1000 -years 100 -bits 53
 		return listPresets(env.out, env.now().UTC(), *asJSON)
 	}
 	return c
-}
-
-func orElse[T int64 | float64](value, other T) T {
-	if value == 0 {
-		return other
-	}
-	return value
 }
 
 func epochOf(text string, now time.Time) (time.Time, error) {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -196,8 +195,15 @@ func (p *closedPipe) Write(b []byte) (int, error) {
 func TestAReaderThatEndsEarlyIsNoFailure(t *testing.T) {
 	ids := strings.Repeat("250374789863067648\n", 100_000)
 	for _, args := range [][]string{
-		{"decode"}, {"decode", "-json"}, {"decode", "-csv"}, {"decode", "-layout", "all"}, {"range", "2026"}, {"layout"}, {"layout", "wide"},
-		{"sql", "leases", "-dialect", "sqlite"}, {"completion", "bash"},
+		{"decode"},
+		{"decode", "-json"},
+		{"decode", "-csv"},
+		{"decode", "-layout", "all"},
+		{"range", "2026"},
+		{"layout"},
+		{"layout", "wide"},
+		{"sql", "leases", "-dialect", "sqlite"},
+		{"completion", "bash"},
 		{"new", "-worker", "5", "-state", t.TempDir() + "/w", "-n", "100000"},
 	} {
 		for writes := range 2 {
@@ -215,7 +221,7 @@ func TestAnInterruptEndsAReadThatWaits(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	in, feed := io.Pipe()
-	defer feed.Close()
+	defer func() { _ = feed.Close() }()
 	read, out := io.Pipe()
 	var errs bytes.Buffer
 	code := make(chan int, 1)
@@ -235,16 +241,4 @@ func TestAnInterruptEndsAReadThatWaits(t *testing.T) {
 	if got := <-code; got != exitInterrupted || !strings.Contains(errs.String(), "interrupted") {
 		t.Errorf("exit code %d, errors %s", got, &errs)
 	}
-}
-
-// lockedBuffer may be written and read at the same time.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
 }

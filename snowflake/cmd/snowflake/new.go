@@ -77,7 +77,7 @@ snowflake new -worker 1023 -state ~/.snowflake-worker-1023.json -as base32
 			if err != nil {
 				return err
 			}
-			defer file.Close()
+			defer func() { _ = file.Close() }() // the lease has given the worker back
 			store, opts = file, append(opts, lease.WithWorkers(*worker, *worker))
 		} else {
 			d, err := open(ctx, env)
@@ -95,6 +95,9 @@ snowflake new -worker 1023 -state ~/.snowflake-worker-1023.json -as base32
 		defer cancel()
 		l, err := lease.Open(waiting, store, opts...)
 		if err != nil {
+			if waiting.Err() != nil && ctx.Err() == nil {
+				err = fmt.Errorf("no worker within %v: %w", *wait, err)
+			}
 			return clean(err)
 		}
 		print, flush := printerOf(env.out, *as, layout, *asJSON)

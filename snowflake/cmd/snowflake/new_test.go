@@ -49,13 +49,13 @@ func TestAStateFileServesOneProcessAtATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
+	defer func() { _ = store.Close() }()
 	l, err := lease.Open(t.Context(), store, lease.WithWorkers(7, 7), quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
 	args := []string{"new", "-worker", "7", "-state", state, "-wait", "50ms"}
-	do(t, "", args...).fails(t, exitFailed, "all of 7 to 7 in namespace \"default\" are held")
+	do(t, "", args...).fails(t, exitFailed, "no worker within 50ms")
 	if err := l.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -87,12 +87,17 @@ func TestIDsOfALeasedWorker(t *testing.T) {
 				t.Errorf("%d has the worker of the application", id)
 			}
 		}
-		if r := do("-namespace", "orders", "-json"); !strings.Contains(r.out, `","fields":{"worker":1,"sequence":`) {
+		if r := do("-namespace", "orders", "-json"); !strings.Contains(r.out, `","fields":{"worker":`) {
 			t.Errorf("%+v", r)
 		}
 		entries, err := d.List(t.Context(), "orders")
-		if err != nil || len(entries) != 2 || entries[1].Held || entries[1].Holder.Version != "snowflake new" {
-			t.Errorf("the worker was not given back: %+v, %v", entries, err)
+		if err != nil || len(entries) < 2 { // a third one if the second call came within the millisecond of the first
+			t.Fatalf("%+v, %v", entries, err)
+		}
+		for _, e := range entries[1:] {
+			if e.Held || e.Holder.Version != "snowflake new" {
+				t.Errorf("the worker was not given back: %+v", e)
+			}
 		}
 	})
 }

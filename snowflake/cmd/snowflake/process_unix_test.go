@@ -50,7 +50,7 @@ func TestAnInterruptEndsTheProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

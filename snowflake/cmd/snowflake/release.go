@@ -74,11 +74,12 @@ snowflake workers release -dsn postgres://app@db/shop -namespace orders -force 7
 			}
 			return d.clean(err)
 		}
-		if e, err = d.entry(ctx, *namespace, worker); err != nil {
+		after, err := d.entry(ctx, *namespace, worker)
+		if err != nil {
 			return err
 		}
-		horizon := "the horizon"
-		if at, ok := e.HorizonTime(); ok {
+		horizon := "its horizon"
+		if at, ok := after.HorizonTime(); ok && after.Epoch == e.Epoch+1 { // nobody has taken it yet
 			horizon = at.UTC().Format("2006-01-02T15:04:05.000Z")
 		}
 		_, err = fmt.Fprintf(env.out, "worker %d of namespace %q is released. If %s is alive, it issues no ID of %s or later;\n"+

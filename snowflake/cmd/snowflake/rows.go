@@ -93,7 +93,8 @@ func (r *rows) add(id snowflake.ID, note string) error {
 }
 
 func (r *rows) addJSON(id snowflake.ID, at time.Time, note string) {
-	b := append(append(r.line[:0], `{"id":"`...), id.String()...)
+	b := r.line[:0]
+	b = append(append(b, `{"id":"`...), id.String()...)
 	b = append(at.AppendFormat(append(b, `","time":"`...), r.time), `","fields":{`...)
 	for i, f := range r.fields {
 		if i > 0 {
@@ -106,16 +107,19 @@ func (r *rows) addJSON(id snowflake.ID, at time.Time, note string) {
 	if note != "" {
 		b = append(append(b, `,"note":`...), quoted(note)...)
 	}
-	r.line = append(b, "}\n"...)
+	b = append(b, "}\n"...)
+	r.line = b
 }
 
 func (r *rows) addCSV(id snowflake.ID, at time.Time, note string) {
-	b := append(append(r.line[:0], id.String()...), ',')
+	b := r.line[:0]
+	b = append(append(b, id.String()...), ',')
 	b = append(at.AppendFormat(b, r.time), ',')
 	for _, f := range r.fields {
 		b = append(strconv.AppendInt(b, r.field(id, f), 10), ',')
 	}
-	r.line = append(append(b, note...), '\n') // no note has a comma or a quote
+	b = append(append(b, note...), '\n') // no note has a comma or a quote
+	r.line = b
 }
 
 const idWidth = 19 // of the greatest ID
@@ -130,7 +134,8 @@ func (r *rows) head(first time.Time) {
 }
 
 func (r *rows) addTable(id snowflake.ID, at time.Time, note string) {
-	b := append(r.line[:0], id.String()...)
+	b := r.line[:0]
+	b = append(b, id.String()...)
 	for len(b) < idWidth {
 		b = append(b, ' ')
 	}
@@ -146,7 +151,8 @@ func (r *rows) addTable(id snowflake.ID, at time.Time, note string) {
 	if note != "" {
 		b = append(append(b, "  ! "...), note...)
 	}
-	r.line = append(b, '\n')
+	b = append(b, '\n')
+	r.line = b
 }
 
 func (r *rows) field(id snowflake.ID, f snowflake.Field) int64 {
@@ -183,8 +189,8 @@ func (r *rows) candidates(id snowflake.ID, now time.Time) error {
 
 func (r *rows) candidate(id snowflake.ID, name string, layout snowflake.Layout, note string) (err error) {
 	p := layout.Decompose(id)
-	at, fields, _ := strings.Cut(p.String(), " ")
-	at = p.Time.In(r.zone).Format(timeForm(layout))
+	_, fields, _ := strings.Cut(p.String(), " ")
+	at := p.Time.In(r.zone).Format(timeForm(layout))
 	switch r.format {
 	case "json":
 		_, err = fmt.Fprintf(r.w, `{"id":"%v","layout":"%s","time":"%s","note":%s}`+"\n", id, name, at, quoted(note))
