@@ -507,10 +507,10 @@ func Example() {
 	}
 	metrics := promsnowflake.New()
 	metrics.AddLease("orders", l)
-	registry := prometheus.NewRegistry() // or prometheus.MustRegister(metrics)
+	registry := prometheus.NewRegistry() // a program uses prometheus.MustRegister(metrics), and serves promhttp.Handler()
 	registry.MustRegister(metrics)
 
-	families, err := registry.Gather() // a program serves promhttp.Handler()
+	families, err := registry.Gather()
 	if err != nil {
 		panic(err)
 	}
