@@ -3,7 +3,9 @@ package processtest
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -24,7 +26,13 @@ func TestCrowdOnPostgres(t *testing.T) {
 	if count == 0 {
 		t.Skip("needs SNOWFLAKE_TEST_LONG=1")
 	}
-	port := freePort(t) // a Unix socket with a full backlog refuses at once, and is asked again and again
+	// A Unix socket whose backlog is full refuses at once, and is asked again and again.
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	_ = listener.Close() // it has shown that the port is free
 	server, err := dbserver.Start(t.Context(), dbserver.Config{Name: "postgres", Args: []string{
 		"-c", "max_connections=600", "-c", "shared_preload_libraries=pg_stat_statements",
 		"-c", "listen_addresses=127.0.0.1", "-c", "port=" + port,
@@ -129,7 +137,7 @@ func (u *serverUse) report(t *testing.T, what string) {
 		t.Fatal(err)
 	}
 	defer rows.Close()
-	total, list := 0, ""
+	total, list := 0, strings.Builder{}
 	for rows.Next() {
 		var calls, changed int
 		var query string
@@ -137,7 +145,7 @@ func (u *serverUse) report(t *testing.T, what string) {
 			t.Fatal(err)
 		}
 		total += calls
-		list += "\n\t" + strconv.Itoa(calls) + " calls, " + strconv.Itoa(changed) + " rows: " + query
+		fmt.Fprintf(&list, "\n\t%d calls, %d rows: %s", calls, changed, query)
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
@@ -148,7 +156,7 @@ func (u *serverUse) report(t *testing.T, what string) {
 		t.Fatal(err)
 	}
 	t.Logf("%s: %v, %d statements, %v of the server's CPU time; the table has %d KiB with its index, %d updates, %d of them HOT%s",
-		what, took.Round(time.Millisecond), total, cpu.Round(time.Millisecond), size/1024, updates, hot, list)
+		what, took.Round(time.Millisecond), total, cpu.Round(time.Millisecond), size/1024, updates, hot, list.String())
 }
 
 // cpu returns what the server's processes have used: the first one, those that it has waited for, and those that live.

@@ -142,7 +142,7 @@ func (o Order) lease(ctx context.Context, open func(string) (lease.Store, error)
 		return nil, err
 	}
 	for {
-		err := migrate(ctx, store, max(2*time.Second, o.Window))
+		err := migrateWithin(ctx, store, max(2*time.Second, o.Window))
 		if err == nil {
 			var l *lease.Lease
 			if l, err = lease.Open(ctx, store, o.options(out)...); err == nil {
@@ -159,15 +159,20 @@ func (o Order) lease(ctx context.Context, open func(string) (lease.Store, error)
 	}
 }
 
-// migrate creates the table if the store has one. It does not wait for ever for a connection that is stuck.
-func migrate(ctx context.Context, store lease.Store, within time.Duration) error {
+// migrate creates the table if the store has one.
+func migrate(ctx context.Context, store lease.Store) error {
+	return migrateWithin(ctx, store, 2*time.Second)
+}
+
+// migrateWithin does not wait for ever for a connection that is stuck.
+func migrateWithin(ctx context.Context, store lease.Store, limit time.Duration) error {
 	s, ok := store.(interface {
 		Migrate(ctx context.Context) error
 	})
 	if !ok {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, within)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return s.Migrate(ctx)
 }

@@ -106,7 +106,7 @@ func (p place) store(tb testing.TB) lease.Store {
 			tb.Errorf("close the store: %v", err)
 		}
 	})
-	if err := migrate(tb.Context(), s, Patience); err != nil {
+	if err := migrate(tb.Context(), s); err != nil {
 		tb.Fatal(err)
 	}
 	return s

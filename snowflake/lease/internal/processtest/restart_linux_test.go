@@ -119,7 +119,7 @@ func (c *cluster) rows(t *testing.T, port string) map[int64]lease.Entry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	Eventually(t, "an answer of the server", func() bool { return migrate(t.Context(), store, 2*time.Second) == nil })
+	Eventually(t, "an answer of the server", func() bool { return migrate(t.Context(), store) == nil })
 	defer func() { _ = closeStore() }() // it has only been read
 	return Entries(t, store)
 }
