@@ -228,8 +228,8 @@ func (l *Lease) run(ctx context.Context, wait time.Duration) {
 					l.note(err)
 					l.tell(Failed, err)
 				}
+				l.end(err) // before the calls that wait return
 				l.lessee.Fail(err)
-				l.end(err)
 			}
 			return
 		}

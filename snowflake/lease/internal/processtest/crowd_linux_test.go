@@ -3,6 +3,7 @@ package processtest
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -129,7 +130,7 @@ func (u *serverUse) report(t *testing.T, what string) {
 		t.Fatal(err)
 	}
 	defer rows.Close()
-	total, list := 0, ""
+	total, list := 0, strings.Builder{}
 	for rows.Next() {
 		var calls, changed int
 		var query string
@@ -137,7 +138,7 @@ func (u *serverUse) report(t *testing.T, what string) {
 			t.Fatal(err)
 		}
 		total += calls
-		list += "\n\t" + strconv.Itoa(calls) + " calls, " + strconv.Itoa(changed) + " rows: " + query
+		fmt.Fprintf(&list, "\n\t%d calls, %d rows: %s", calls, changed, query)
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
@@ -148,7 +149,7 @@ func (u *serverUse) report(t *testing.T, what string) {
 		t.Fatal(err)
 	}
 	t.Logf("%s: %v, %d statements, %v of the server's CPU time; the table has %d KiB with its index, %d updates, %d of them HOT%s",
-		what, took.Round(time.Millisecond), total, cpu.Round(time.Millisecond), size/1024, updates, hot, list)
+		what, took.Round(time.Millisecond), total, cpu.Round(time.Millisecond), size/1024, updates, hot, list.String())
 }
 
 // cpu returns what the server's processes have used: the first one, those that it has waited for, and those that live.

@@ -106,7 +106,7 @@ func TestADeployThatKillsWaitsForTheExpiryOnly(t *testing.T) {
 	processes = append(processes, old)
 	o.Gate = true
 	refused := 0
-	for begin := time.Now(); kills > 0 || refused == 0; kills-- {
+	for ; kills > 0 || refused == 0; kills-- {
 		next := MustStart(t, o)
 		processes = append(processes, next)
 		Eventually(t, "a process at the gate", func() bool { return len(next.Noted(Ready)) > 0 }, next)
@@ -138,7 +138,7 @@ func TestADeployThatKillsWaitsForTheExpiryOnly(t *testing.T) {
 			t.Errorf("began at a horizon that was %d ticks ahead, a window is %d", dead.Horizon-asked, aheadOf(o.Window))
 		}
 		old = next
-		if time.Since(begin) > 5*Patience {
+		if kills < -100 {
 			t.Fatal("no process had to wait for the expiry")
 		}
 	}

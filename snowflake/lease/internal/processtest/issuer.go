@@ -161,14 +161,14 @@ func (o Order) lease(ctx context.Context, open func(string) (lease.Store, error)
 }
 
 // migrate creates the table if the store has one. It does not wait for ever for a connection that is stuck.
-func migrate(ctx context.Context, store lease.Store, within time.Duration) error {
+func migrate(ctx context.Context, store lease.Store, limit time.Duration) error {
 	s, ok := store.(interface {
 		Migrate(ctx context.Context) error
 	})
 	if !ok {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, within)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return s.Migrate(ctx)
 }
