@@ -46,8 +46,8 @@ type Kind interface {
 // in a new variable a plain field is 0, and a variable that is used again keeps its old value.
 //
 // After an error of Scan or of a method that starts with Unmarshal the ID is 0. The GORM plugin fills primary keys of
-// this type. An ID is a plain value: methods with a pointer receiver write to it, all others are safe for concurrent
-// use.
+// this type; beside the tag `type:int` they need `size:64`, since GORM takes an array for a small integer. An ID is a
+// plain value: methods with a pointer receiver write to it, all others are safe for concurrent use.
 type ID[K Kind] [1]hiddenID[K]
 
 // hiddenID is an ID out of sight of encoders. The array around it keeps those away that look into structs, also into

@@ -116,7 +116,7 @@ func page(t *testing.T) string {
 	b.WriteString(schemaPage(t))
 	fmt.Fprint(&b, "## Lines\n")
 	for _, name := range append(functions, "jsonSchema", "graphQL", "protobuf", "validate") {
-		fmt.Fprintf(&b, "\n### %s\n\n```go\n%s\n```\n", name, source(t, name))
+		fmt.Fprintf(&b, "\n### %s\n\n```\n%s\n```\n", name, source(t, name))
 	}
 	return b.String()
 }

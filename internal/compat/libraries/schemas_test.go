@@ -117,8 +117,7 @@ func schemaPage(*testing.T) string {
 		}
 		fmt.Fprintf(&b, " | %s |\n", link)
 	}
-	fmt.Fprint(&b, "\nswaggo/swag reads the source: the tag `swaggertype:\"string\"` at the field, or in the file .swaggo a line\n"+
-		"`replace github.com/sqlflake/sqlflake/snowflake.ID string`. In an OpenAPI document for oapi-codegen:\n\n"+
+	fmt.Fprint(&b, "\nswaggo/swag reads the source: a field needs the tag `swaggertype:\"string\"`. In an OpenAPI document for oapi-codegen:\n\n"+
 		"```yaml\nOrderID:\n  type: string\n  pattern: '"+patterns[0].pattern+"'\n  example: \""+kindNamed("ID").text(samples[3])+"\"\n"+
 		"  x-go-type: snowflake.ID\n  x-go-type-import: {path: github.com/sqlflake/sqlflake/snowflake}\n```\n\n"+
 		"The pattern of a Typed and the one of a token (26 characters):\n\n```yaml\n")
