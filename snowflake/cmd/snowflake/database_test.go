@@ -9,6 +9,14 @@ import (
 func TestNoPasswordIsPrinted(t *testing.T) {
 	const secret = "Geh%65im-17"
 	for _, dsn := range []string{
+		"postgres://app:a@b" + secret + "@127.0.0.1:one/shop",
+		"postgres://app:a/b" + secret + "@127.0.0.1:1/shop",
+		"postgres://:" + secret + "@127.0.0.1:one/shop",
+		"app:a@b" + secret + "@tcp(127.0.0.1:1)/shop",
+		"app:a/b" + secret + "@tcp(127.0.0.1:1)",
+		"app:a(b " + secret + "@tcp(127.0.0.1:1/shop",
+		"user=app password='a b" + secret + "' host=127.0.0.1 port=one",
+		"user=app  password = a@b" + secret + " host=127.0.0.1 port=one",
 		"postgres://app:" + secret + "@127.0.0.1:1/shop",
 		"postgresql://app:" + secret + "@127.0.0.1:1/shop?sslmode=nonsense",
 		"postgres://app:" + secret + "@127.0.0.1:one/shop",

@@ -167,6 +167,16 @@ func jsNumbers() string {
 		"250374789979734300 250374789987512060 250374789995289860 250374790003067650 250374790010845400 "
 }
 
+func TestDigitsThatJavaScriptPrints(t *testing.T) {
+	for id, want := range map[snowflake.ID]bool{
+		1234567890123456800: true, 1234567890123456700: false, 250374789863067650: true, 250374789863067640: false,
+	} {
+		if looksRounded(id) != want {
+			t.Errorf("%d: %t", id, !want)
+		}
+	}
+}
+
 func TestOnlySomeOfManyFaultsAreNamed(t *testing.T) {
 	r := do(t, strings.Repeat("x\n", 1000), "decode")
 	if lines := strings.Count(r.err, "\n"); lines != shownFaults+1 || !strings.HasSuffix(r.err, "990 more inputs are not IDs\n") || r.code != exitFailed {

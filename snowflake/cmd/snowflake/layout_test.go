@@ -41,17 +41,18 @@ note: its IDs can be above 2^53 - 1, which JavaScript rounds: send them as strin
 
 // TestAComputedLayoutHasWhatIsNeeded checks the numbers with the library.
 func TestAComputedLayoutHasWhatIsNeeded(t *testing.T) {
-	for args, want := range map[string]string{
-		"-workers 5000 -rate 200000 -years 40":        "epoch=2026-01-01T00:00:00Z tick=1ms time:41 worker:13 sequence:9",
-		"-workers 1024":                               "epoch=2026-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12",
-		"-years 69.8":                                 "",
-		"-years 68":                                   "epoch=2026-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12",
-		"-years 67 -epoch 2025":                       "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12",
-		"-workers 16 -rate 1000 -years 100 -bits 53":  "epoch=2026-01-01T00:00:00Z tick=1ms time:42 worker:4 sequence:7",
-		"-workers 65536 -rate 20 -years 100 -bits 53": "epoch=2026-01-01T00:00:00Z tick=100ms time:35 worker:16 sequence:2",
-		"-workers 1 -rate 1 -years 1":                 "epoch=2026-01-01T00:00:00Z tick=1ms time:36 worker:1 sequence:26",
-		"-workers 1000000 -rate 1e9 -years 1000":      "",
+	for _, test := range [][2]string{
+		{"-workers 5000 -rate 200000 -years 40", "epoch=2026-01-01T00:00:00Z tick=1ms time:41 worker:13 sequence:9"},
+		{"-workers 1024", "epoch=2026-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"},
+		{"-years 69.8", ""},
+		{"-years 68", "epoch=2026-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"},
+		{"-years 67 -epoch 2025", "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"},
+		{"-workers 16 -rate 1000 -years 100 -bits 53", "epoch=2026-01-01T00:00:00Z tick=1ms time:42 worker:4 sequence:7"},
+		{"-workers 65536 -rate 20 -years 100 -bits 53", "epoch=2026-01-01T00:00:00Z tick=100ms time:35 worker:16 sequence:2"},
+		{"-workers 1 -rate 1 -years 1", "epoch=2026-01-01T00:00:00Z tick=1ms time:36 worker:1 sequence:26"},
+		{"-workers 1000000 -rate 1e9 -years 1000", ""},
 	} {
+		args, want := test[0], test[1]
 		t.Run(args, func(t *testing.T) {
 			r := do(t, "", append([]string{"layout", "-json"}, strings.Fields(args)...)...)
 			if want == "" {

@@ -71,7 +71,6 @@ snowflake new -worker 1023 -state ~/.snowflake-worker-1023.json -as base32
 		opts := []lease.Option{
 			lease.WithNamespace(*namespace), lease.WithVersion("snowflake new"), lease.StopOnLoss(), lease.WithLogger(slog.New(slog.DiscardHandler)),
 		}
-		clean := func(err error) error { return err }
 		if *state != "" {
 			file, err := filelease.NewStateFile(*state)
 			if err != nil {
@@ -88,7 +87,7 @@ snowflake new -worker 1023 -state ~/.snowflake-worker-1023.json -as base32
 			if layout, err = d.layoutIn(ctx, *namespace, layout, given); err != nil {
 				return err
 			}
-			store, clean = d, d.clean
+			store = d
 		}
 		opts = append(opts, lease.WithGenerator(snowflake.WithLayout(layout)))
 		waiting, cancel := context.WithTimeout(ctx, *wait)
@@ -98,11 +97,11 @@ snowflake new -worker 1023 -state ~/.snowflake-worker-1023.json -as base32
 			if waiting.Err() != nil && ctx.Err() == nil {
 				err = fmt.Errorf("no worker within %v: %w", *wait, err)
 			}
-			return clean(err)
+			return err
 		}
 		print, flush := printerOf(env.out, *as, layout, *asJSON)
 		err = issue(ctx, l.Generator(), *count, print)
-		return clean(errors.Join(err, flush(), l.Close(ctx)))
+		return errors.Join(err, flush(), l.Close(ctx))
 	}
 	return c
 }

@@ -72,7 +72,7 @@ snowflake workers release -dsn postgres://app@db/shop -namespace orders -force 7
 			if errors.Is(err, lease.ErrLost) {
 				return fmt.Errorf("worker %d of namespace %q has changed hands meanwhile; nothing was released", worker, *namespace)
 			}
-			return d.clean(err)
+			return err
 		}
 		after, err := d.entry(ctx, *namespace, worker)
 		if err != nil {
