@@ -43,7 +43,7 @@ func TestCrowdOnPostgres(t *testing.T) {
 	run(t, db, "CREATE EXTENSION pg_stat_statements")
 	crowd := serverUse{db: db, folder: server.Folder}
 
-	o := Order{Place: p.String(), Last: int64(count) - 1, Window: lease.DefaultWindow, Gate: true, Limit: 100}
+	o := Order{Place: p.String(), Last: int64(count) - 1, Window: time.Minute, Gate: true, Limit: 100} // as gormplugin.Open
 	processes := make([]*Process, count)
 	for i := range processes {
 		processes[i] = MustStart(t, o)
