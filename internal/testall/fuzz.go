@@ -34,7 +34,7 @@ func (g goTester) fuzz(ctx context.Context, s suite, args []string) (code int, e
 	if err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(temp)
+	defer func() { _ = os.RemoveAll(temp) }()
 	program := filepath.Join(temp, "fuzz.test")
 	for _, p := range packages {
 		one, err := g.run(ctx, s.module, slices.Concat(args, []string{"-c", instrumented, "-o=" + program, p.path}), g.stdout)
