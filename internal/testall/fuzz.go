@@ -19,6 +19,10 @@ type fuzzPackage struct {
 	targets   []string
 }
 
+// instrumented makes the compiler instrument the code of the repository as "go test -fuzz" does, which would also compile
+// each library anew, such as that of SQLite.
+const instrumented = "-gcflags=github.com/sqlflake/sqlflake/...=-d=libfuzzer"
+
 // fuzz runs the fuzz targets in order. It builds only packages that have some, and each once: "go test -list" would build
 // every package, and "go test -fuzz" would link one for each of its targets.
 func (g goTester) fuzz(ctx context.Context, s suite, args []string) (code int, err error) {
@@ -30,10 +34,10 @@ func (g goTester) fuzz(ctx context.Context, s suite, args []string) (code int, e
 	if err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(temp)
+	defer func() { _ = os.RemoveAll(temp) }()
 	program := filepath.Join(temp, "fuzz.test")
 	for _, p := range packages {
-		one, err := g.run(ctx, s.module, slices.Concat(args, []string{"-c", "-fuzz=Fuzz", "-o=" + program, p.path}), g.stdout)
+		one, err := g.run(ctx, s.module, slices.Concat(args, []string{"-c", instrumented, "-o=" + program, p.path}), g.stdout)
 		if one == 0 && err == nil {
 			one, err = g.fuzzAll(ctx, program, p)
 		}
