@@ -36,9 +36,9 @@ type client struct {
 }
 
 // start opens a copy of the service on the database. Its requests may take minutes on a busy machine.
-func start(t *testing.T, target testdb.Target, kind string, opts ...gormplugin.Option) *client {
+func start(t *testing.T, target testdb.Target, kind string) *client {
 	t.Helper()
-	return startWith(t, target, kind, 3*time.Minute, opts...)
+	return startWith(t, target, kind, 3*time.Minute)
 }
 
 func startWith(t *testing.T, target testdb.Target, kind string, limit time.Duration, opts ...gormplugin.Option) *client {

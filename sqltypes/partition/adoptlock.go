@@ -16,9 +16,9 @@ const (
 
 type tableLock struct{ table, mode string }
 
-// lockAll locks tables in the given order, for which writers wait for at most the timeout in total. Before that it waits
-// for other changes of the tables and for autovacuum, behind which no writer waits.
-func lockAll(ctx context.Context, q querier, timeout time.Duration, locks ...tableLock) error {
+// lockAll locks tables in the given order, for which writers wait for at most the lock timeout in total. Before that it
+// waits for other changes of the tables and for autovacuum, behind which no writer waits.
+func (s *Set) lockAll(ctx context.Context, q querier, locks ...tableLock) error {
 	for _, l := range locks {
 		if err := execScript(ctx, q, append(limits(queueTimeout, 0), "LOCK TABLE "+l.table+" IN "+queue+" MODE")); err != nil {
 			return err
@@ -26,7 +26,7 @@ func lockAll(ctx context.Context, q querier, timeout time.Duration, locks ...tab
 	}
 	start := time.Now()
 	for _, l := range locks {
-		left := timeout - time.Since(start)
+		left := s.lockTimeout - time.Since(start)
 		if left <= 0 {
 			return lockRefused{l.table}
 		}
@@ -34,7 +34,7 @@ func lockAll(ctx context.Context, q querier, timeout time.Duration, locks ...tab
 			return err
 		}
 	}
-	return execScript(ctx, q, limits(timeout, swapTimeout))
+	return execScript(ctx, q, limits(s.lockTimeout, s.swap))
 }
 
 // lockRefused is returned if the locks before that of the table took all the time. It has the SQLSTATE of the server's

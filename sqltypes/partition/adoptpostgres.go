@@ -182,7 +182,7 @@ func (s *Set) stepDropCheck(t *adoptee, why string) (Step, func(context.Context,
 func (s *Set) stepAlter(t *adoptee, why, change string) (Step, func(context.Context, querier) error) {
 	sql := []string{"ALTER TABLE " + quoteTable(t.name) + " " + change}
 	return alterStep(t, why, sql), func(ctx context.Context, q querier) error {
-		if err := lockAll(ctx, q, s.lockTimeout, tableLock{quoteTable(t.name), exclusive}); err != nil {
+		if err := s.lockAll(ctx, q, tableLock{quoteTable(t.name), exclusive}); err != nil {
 			return err
 		}
 		return execAll(ctx, q, sql)

@@ -50,6 +50,7 @@ func TestAdoptChild(t *testing.T) {
 	defer db.Close()
 	fmt.Println("started")
 	set, err := partition.New(sqllease.Postgres, "events", partition.Day, partition.WithZone(time.FixedZone("noon", offset)),
+		partition.WithStalls(time.Minute, time.Minute),
 		partition.WithLogger(slog.New(slog.NewTextHandler(&stopAfter{steps}, nil))))
 	if err != nil {
 		t.Fatal(err)

@@ -106,7 +106,7 @@ INSERT INTO "Odd ""Events" VALUES (1, 1), (-3, 2);
 `)
 	schema := a.texts("SELECT current_schema()::text")[0]
 	set, err := partition.New(sqllease.Postgres, schema+`.Odd "Events`, partition.Month, partition.WithKey("the Key"),
-		partition.WithDefault(), partition.WithLogger(slog.New(slog.DiscardHandler)))
+		partition.WithDefault(), partition.WithStalls(time.Minute, time.Minute), partition.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}

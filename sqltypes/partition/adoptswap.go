@@ -19,7 +19,7 @@ func (s *Set) addSwap(ctx context.Context, q querier, t *adoptee, cut int64, a *
 	if err != nil {
 		return err
 	}
-	script := append([]string{"BEGIN", "SET LOCAL search_path = pg_catalog"}, limits(s.lockTimeout, swapTimeout)...)
+	script := append([]string{"BEGIN", "SET LOCAL search_path = pg_catalog"}, limits(s.lockTimeout, s.swap)...)
 	for _, l := range locks {
 		script = append(script, "LOCK TABLE "+l.table+" IN "+l.mode+" MODE")
 	}
@@ -28,7 +28,7 @@ func (s *Set) addSwap(ctx context.Context, q querier, t *adoptee, cut int64, a *
 	step.Hi = snowflake.ID(cut)
 	step.To = s.at(cut)
 	a.add(step, func(ctx context.Context, q querier) error {
-		if err := lockAll(ctx, q, s.lockTimeout, locks...); err != nil {
+		if err := s.lockAll(ctx, q, locks...); err != nil {
 			return err
 		}
 		// The table may have changed before it was locked.

@@ -14,6 +14,15 @@ func WithNow(now func() time.Time) Option {
 	})
 }
 
+// WithStalls sets how long the server lets a step's transaction be idle, and how long a statement of Adopt's swap may
+// take, on PostgreSQL.
+func WithStalls(idle, swap time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		c.abandoned, c.swap = idle, swap
+		return nil
+	})
+}
+
 // Alone calls f in the transaction of a step.
 func (s *Set) Alone(ctx context.Context, db *sql.DB, f func() error) error {
 	return s.engine.alone(ctx, db, s, func(querier) error { return f() })

@@ -41,6 +41,8 @@ type config struct {
 	archive      func(context.Context, string) error
 	log          *slog.Logger
 	now          func() time.Time
+	abandoned    time.Duration // of a transaction that is idle
+	swap         time.Duration // of each statement of Adopt's swap
 }
 
 func defaults() config {
@@ -54,6 +56,8 @@ func defaults() config {
 		patience:    defaultPatience,
 		log:         slog.Default(),
 		now:         time.Now,
+		abandoned:   abandoned,
+		swap:        swapTimeout,
 	}
 }
 

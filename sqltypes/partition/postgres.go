@@ -32,7 +32,7 @@ WHERE c.relname = $1::text AND CASE WHEN $2::text = '' THEN pg_table_is_visible(
 
 // abandoned is how long the server lets a transaction of alone be idle. It is never idle while its process lives: the
 // server ends the transaction of a process that it can't reach any more.
-const abandoned = "5s"
+const abandoned = 5 * time.Second
 
 func (e postgres) alone(ctx context.Context, db *sql.DB, s *Set, f func(querier) error) error {
 	return e.transaction(ctx, db, s, sql.TxOptions{}, func(tx *sql.Tx) error {
@@ -67,7 +67,7 @@ func (postgres) transaction(ctx context.Context, db beginner, s *Set, options sq
 	defer func() { _ = tx.Rollback() }() // an error after Commit, or of a connection that is closed anyway
 	const settings = `SELECT set_config('lock_timeout', $1::text, true), set_config('row_security', 'off', true), set_config('jit', 'off', true),
 set_config('idle_in_transaction_session_timeout', $2::text, true)`
-	if _, err := tx.ExecContext(ctx, settings, milliseconds(s.lockTimeout), abandoned); err != nil {
+	if _, err := tx.ExecContext(ctx, settings, milliseconds(s.lockTimeout), milliseconds(s.abandoned)); err != nil {
 		return err
 	}
 	if err := f(tx); err != nil {

@@ -148,6 +148,7 @@ func (e *events) newSet(unit partition.Unit, options ...partition.Option) *parti
 	}
 	s, err := partition.New(dialect, "events", unit, append([]partition.Option{
 		partition.WithLogger(slog.New(slog.DiscardHandler)), partition.WithZone(e.today.Location()),
+		partition.WithStalls(time.Minute, time.Minute), // of this machine
 	}, options...)...)
 	if err != nil {
 		e.Fatal(err)

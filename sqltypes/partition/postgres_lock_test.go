@@ -180,7 +180,7 @@ func TestPostgresLocksOfAStoppedProcessEnd(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, eventsTable)
 	const lock = `SELECT pg_advisory_xact_lock(hashtextextended('sqlflake/partition change ' || current_schema() || '.events', 0))`
-	err := e.set().Alone(e.limit(), e.DB, func() error {
+	err := e.set(partition.WithStalls(time.Second, time.Second)).Alone(e.limit(), e.DB, func() error {
 		_, err := e.ExecContext(e.limit(), lock) // waits until the server ends the transaction of the step
 		return err
 	})

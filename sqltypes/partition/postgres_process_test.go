@@ -47,6 +47,7 @@ func (j job) set() (*partition.Set, *sql.DB, error) {
 	options := []partition.Option{
 		partition.WithZone(time.FixedZone("noon", j.Offset)), partition.WithRetain(j.Retain), partition.WithAhead(j.Ahead),
 		partition.WithLockTimeout(50 * time.Millisecond), partition.WithPatience(5 * time.Minute),
+		partition.WithStalls(time.Minute, time.Minute),
 		partition.WithLogger(slog.New(slog.DiscardHandler)),
 	}
 	if strings.Contains(j.Mode, "concurrently") {

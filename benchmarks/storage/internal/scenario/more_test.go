@@ -1,3 +1,5 @@
+//go:build !race
+
 package scenario
 
 import (
@@ -97,7 +99,7 @@ func TestRebuildMakesRandomKeysAsSmallAsOrderedOnes(t *testing.T) {
 func TestEveryWayFindsTheRangeAndRemovesTheOldestTenth(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine.Engine) {
 		used := map[string]float64{}
-		for _, params := range timeRanges.Cases(Options{Rows: 40_000}, e) {
+		for _, params := range timeRanges.Cases(Options{Rows: 16_000}, e) {
 			by := params.Get("by")
 			for _, kind := range []string{"auto", "uuidv7", "uuidv4"} {
 				values, err := runCase(t, e, timeRanges, params, kind)
