@@ -181,7 +181,7 @@ func TestEachAlertFiresForItsCauseAndNotBefore(t *testing.T) {
 				t.Error("an alert fires long after the store has come back")
 			}
 		})
-		for _, name := range strings.FieldsSeq(test.want) {
+		for name := range strings.FieldsSeq(test.want) {
 			covered[name] = true
 		}
 	}
