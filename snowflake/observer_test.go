@@ -151,10 +151,10 @@ func TestAnObserverIsToldAboutStalls(t *testing.T) {
 func TestWaitsAreMeasuredByTheMonotonicClock(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour} {
 		clock := newFakeClock(snowflake.Default().Epoch().Add(1000 * time.Hour))
-		g := mustNew(t, 0, snowflake.WithClock(clock))
+		g := mustNew(t, 0, slow(t), snowflake.WithClock(clock))
 		var o observed
 		g.AddObserver(&o)
-		if err := g.Fill(t.Context(), make([]snowflake.ID, 4096*100)); err != nil {
+		if err := g.Fill(t.Context(), make([]snowflake.ID, 4*100)); err != nil {
 			t.Fatal(err)
 		}
 		o.take()
@@ -164,7 +164,7 @@ func TestWaitsAreMeasuredByTheMonotonicClock(t *testing.T) {
 			once.Do(func() { clock.Step(step) })
 			return nil
 		}
-		if err := g.Fill(t.Context(), make([]snowflake.ID, 4096*3000)); err != nil {
+		if err := g.Fill(t.Context(), make([]snowflake.ID, 4*3000)); err != nil {
 			t.Fatal(err)
 		}
 		stats, sum := g.Stats(), time.Duration(0)
@@ -182,9 +182,9 @@ func TestAMissingObserverOrGeneratorIsIgnored(t *testing.T) {
 	var none *snowflake.Generator
 	none.AddObserver(&observed{})()
 	new(snowflake.Generator).AddObserver(&observed{})()
-	g := mustNew(t, 0, snowflake.WithClock(newFakeClock(snowflake.Default().Epoch().Add(time.Hour))))
+	g := mustNew(t, 0, slow(t), snowflake.WithClock(newFakeClock(snowflake.Default().Epoch().Add(time.Hour))))
 	g.AddObserver(nil)()
-	if err := g.Fill(t.Context(), make([]snowflake.ID, 4096*100)); err != nil {
+	if err := g.Fill(t.Context(), make([]snowflake.ID, 4*100)); err != nil {
 		t.Error(err)
 	}
 }

@@ -31,6 +31,13 @@ func (c *calls) Observe(op snowflake.Operation, _ time.Duration, err error) {
 	}
 }
 
+// of returns how many calls there were, and how many of them failed.
+func (c *calls) of(op snowflake.Operation) (n, bad int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n[op], c.bad[op]
+}
+
 func TestTheFiguresOfALossAreThoseOfItsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)
@@ -42,14 +49,15 @@ func TestTheFiguresOfALossAreThoseOfItsEvents(t *testing.T) {
 			t.Errorf("at the start: %+v", s)
 		}
 		time.Sleep(time.Minute)
-		if seen.n[snowflake.OpExtend] != store.count("extend")-1 || seen.bad[snowflake.OpExtend] != 0 || seen.n[snowflake.OpAcquire] != 0 {
-			t.Errorf("observed %v, errors %v, made %d", seen.n, seen.bad, store.count("extend"))
+		extended, failed := seen.of(snowflake.OpExtend)
+		if acquired, _ := seen.of(snowflake.OpAcquire); extended != store.count("extend")-1 || failed != 0 || acquired != 0 {
+			t.Errorf("observed %d extensions, %d errors, %d acquisitions; made %d", extended, failed, acquired, store.count("extend"))
 		}
 		store.setDown(true)
 		time.Sleep(25 * time.Second)
 		failures := l.Status().Failures
-		if seen.bad[snowflake.OpExtend] != failures || failures == 0 {
-			t.Errorf("observed %v errors, want %d", seen.bad, failures)
+		if _, failed := seen.of(snowflake.OpExtend); failed != failures || failures == 0 {
+			t.Errorf("observed %d errors, want %d", failed, failures)
 		}
 		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
 		if s := thief.Status(); s.Acquisitions != 1 || s.Takeovers != 1 {
@@ -57,13 +65,14 @@ func TestTheFiguresOfALossAreThoseOfItsEvents(t *testing.T) {
 		}
 		store.setDown(false)
 		time.Sleep(time.Minute)
-		if s := l.Status(); s.Acquisitions != 2 || s.Takeovers != 0 || s.Losses != 1 || seen.n[snowflake.OpAcquire] != 1 {
-			t.Errorf("after the loss: %+v, observed %v", s, seen.n)
+		acquired, _ := seen.of(snowflake.OpAcquire)
+		if s := l.Status(); s.Acquisitions != 2 || s.Takeovers != 0 || s.Losses != 1 || acquired != 1 {
+			t.Errorf("after the loss: %+v, observed %d acquisitions", s, acquired)
 		}
 		mustClose(t, l)
 		mustClose(t, thief)
-		if seen.n[snowflake.OpRelease] != 1 || seen.bad[snowflake.OpRelease] != 0 {
-			t.Errorf("observed %v, errors %v", seen.n, seen.bad)
+		if n, bad := seen.of(snowflake.OpRelease); n != 1 || bad != 0 {
+			t.Errorf("observed %d releases, %d errors", n, bad)
 		}
 	})
 }

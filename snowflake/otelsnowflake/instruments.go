@@ -3,7 +3,7 @@ package otelsnowflake
 import (
 	"errors"
 
-	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric" //nolint:depguard // this module exists to keep the client out of the core's
 )
 
 type instruments struct {

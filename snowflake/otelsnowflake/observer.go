@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/attribute" //nolint:depguard // this module exists to keep the client out of the core's
+	"go.opentelemetry.io/otel/metric"    //nolint:depguard // as above
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"

@@ -87,7 +87,7 @@ func (c *clock) Now() time.Time {
 	return time.Now().Add(c.jump)
 }
 
-func (c *clock) Elapsed() time.Duration { return time.Now().Sub(origin) }
+func (c *clock) Elapsed() time.Duration { return time.Since(origin) }
 
 func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
 	select {
@@ -181,7 +181,7 @@ func TestEachAlertFiresForItsCauseAndNotBefore(t *testing.T) {
 				t.Error("an alert fires long after the store has come back")
 			}
 		})
-		for _, name := range strings.Fields(test.want) {
+		for name := range strings.FieldsSeq(test.want) {
 			covered[name] = true
 		}
 	}
