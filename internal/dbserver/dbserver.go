@@ -202,8 +202,11 @@ func (k kind) find(folder string) (install, serve string, err error) {
 	if serve != "" {
 		install = first(append([]string{filepath.Dir(serve)}, list...), k.install)
 	}
+	if k.install == "" {
+		return "", "", fmt.Errorf("%w: %s is not in %s", ErrNotInstalled, k.serve, where)
+	}
 	if install == "" {
-		return "", "", fmt.Errorf("%w: %s not in %s", ErrNotInstalled, strings.TrimPrefix(k.install+" and "+k.serve, " and "), where)
+		return "", "", fmt.Errorf("%w: %s and %s are not in %s", ErrNotInstalled, k.install, k.serve, where)
 	}
 	return install, serve, nil
 }
