@@ -111,6 +111,6 @@ func (p *Plugin) Close(ctx context.Context) error {
 	return p.lease.Close(ctx)
 }
 
-// Lease returns the lease of [Open]: its Status, and its generator for IDs that are not for GORM. It is nil for a
-// Plugin of [New]. Close the plugin, not the lease.
+// Lease returns the lease of [Open]: its Status, its Ready and Healthy for probes, and its generator for IDs that are not
+// for GORM. It is nil for a Plugin of [New]. Close the plugin, not the lease.
 func (p *Plugin) Lease() *lease.Lease { return p.lease }

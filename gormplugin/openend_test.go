@@ -37,6 +37,9 @@ func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
 		if !errors.Is(err, os.ErrClosed) || !strings.Contains(err.Error(), "sql: database is closed") {
 			t.Errorf("Create on another handle: %v, want os.ErrClosed and what database/sql says", err)
 		}
+		if err := keys.Lease().Healthy(); !errors.Is(err, os.ErrClosed) || !errors.Is(keys.Lease().Ready(), os.ErrClosed) {
+			t.Errorf("Healthy: %v, Ready: %v, want os.ErrClosed", err, keys.Lease().Ready())
+		}
 		if len(h.log.takeWarnings()) == 0 {
 			t.Error("no warning says that the lease has ended")
 		}

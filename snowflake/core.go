@@ -80,6 +80,7 @@ type counters struct {
 	steps     atomic.Uint64
 	drift     atomic.Int64 // nanoseconds
 	catching  atomic.Bool  // the clock is being slowed down; see catchUp
+	observers observers
 }
 
 // openCore reads the clock and returns a core without a worker, which issues nothing.
@@ -153,6 +154,9 @@ func (c *core) now() nanos {
 	}
 	return nanos(int64(time.Since(origin)) + c.offset.Load())
 }
+
+// elapsed returns the time of the monotonic clock, which lengths of waits are measured with: now may step.
+func (c *core) elapsed() time.Duration { return c.anyClock().Elapsed() }
 
 // tick returns the tick that contains now.
 func (c *core) tick(now nanos) ticks { return ticks(c.ticker.div(uint64(now))) }

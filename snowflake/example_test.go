@@ -154,17 +154,17 @@ func ExampleLayout_Validate() {
 
 // A server answers 503 with Retry-After if an ID would be due only after the request's deadline.
 func ExampleDueError() {
-	g, err := snowflake.New(1)
+	g, err := snowflake.New(1, snowflake.WithLayout(snowflake.JavaScriptSafe()))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	err = g.Fill(ctx, make([]snowflake.ID, 10_000_000)) // 4,096 are due each millisecond
+	err = g.Fill(ctx, make([]snowflake.ID, 10_000_000)) // 256 are due each millisecond
 	var due *snowflake.DueError
 	if errors.As(err, &due) {
 		fmt.Printf("Retry-After: %.0f\n", math.Ceil(due.In.Seconds()))
 	}
-	// Output: Retry-After: 3
+	// Output: Retry-After: 40
 }

@@ -29,6 +29,7 @@ var (
 	sinkID       snowflake.ID
 	sinkTime     time.Time
 	sinkDuration time.Duration
+	sinkStats    snowflake.Stats
 )
 
 func nextSubject(name string, g *snowflake.Generator) subject {
@@ -64,6 +65,23 @@ func BenchmarkNextAgainstClock(b *testing.B) {
 }
 
 // BenchmarkNextAgainstRandomStart has a generator of each kind. Few IDs begin a tick, so the ratio is that of the others.
+// An exporter adds an observer and reads Stats: here after each turn, about every millisecond.
+func BenchmarkNextAgainstExported(b *testing.B) {
+	layout, err := snowflake.ParseLayout("epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:2 sequence:20")
+	if err != nil {
+		b.Fatal(err)
+	}
+	exported := mustNew(b, 1, snowflake.WithLayout(layout))
+	exported.AddObserver(new(observed))
+	next := nextSubject("exported", exported)
+	takeTurns(b,
+		nextSubject("plain", mustNew(b, 0, snowflake.WithLayout(layout))),
+		subject{next.name, func(n int) {
+			next.run(n)
+			sinkStats = exported.Stats()
+		}})
+}
+
 func BenchmarkNextAgainstRandomStart(b *testing.B) {
 	takeTurns(b,
 		nextSubject("Next", mustNew(b, 0, snowflake.WithLayout(widest()))),

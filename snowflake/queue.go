@@ -33,8 +33,9 @@ type request struct {
 	place  *list.Element
 }
 
-// takeInTurn takes count states that may not be due yet, after the calls of its lead that wait for room already.
-func (c *core) takeInTurn(ctx context.Context, r reach, now nanos, count uint64) (state, error) {
+// takeInTurn takes count states that may not be due yet, after the calls of its lead that wait for room already. The call
+// waits since the elapsed time since.
+func (c *core) takeInTurn(ctx context.Context, r reach, now nanos, since time.Duration, count uint64) (state, error) {
 	first, own, err := c.join(ctx, r, now, count)
 	if own == nil {
 		return first, err
@@ -50,6 +51,7 @@ func (c *core) takeInTurn(ctx context.Context, r reach, now nanos, count uint64)
 		}
 		if err != nil {
 			c.withdraw(r, own, now)
+			c.observers.observe(OpWait, c.elapsed()-since, err)
 			return 0, c.notDue(ctx, r.lead, c.state.Load()+state(count), err)
 		}
 	}

@@ -47,21 +47,31 @@ func (s *source) draw(ctx context.Context, r reach, count uint64) (*core, state,
 
 // await returns when a call that found the limit of c below the state should try again.
 func (s *source) await(ctx context.Context, c *core, wanted state) error {
+	since := c.elapsed()
+	waited, err := s.stall(ctx, c, wanted)
+	if waited {
+		c.observers.observe(OpStall, c.elapsed()-since, err)
+	}
+	return err
+}
+
+// stall is await, and reports whether it had to wait.
+func (s *source) stall(ctx context.Context, c *core, wanted state) (waited bool, err error) {
 	var patience <-chan time.Time
 	if _, limited := ctx.Deadline(); !limited {
 		timer := time.NewTimer(s.patience)
 		defer timer.Stop()
 		patience = timer.C
 	}
-	for {
+	for ; ; waited = true {
 		s.mu.Lock()
 		current, changed, err := s.current.Load(), s.changed, s.err
 		s.mu.Unlock()
 		if current != c || wanted <= c.limit.Load() {
-			return nil
+			return waited, nil
 		}
 		if err != nil {
-			return err
+			return waited, err
 		}
 		select {
 		case s.wanted <- struct{}{}:
@@ -70,9 +80,9 @@ func (s *source) await(ctx context.Context, c *core, wanted state) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", ErrLeaseStalled, waitError(ctx))
+			return true, fmt.Errorf("%w: %w", ErrLeaseStalled, waitError(ctx))
 		case <-patience:
-			return fmt.Errorf("%w: waited %v", ErrLeaseStalled, s.patience)
+			return true, fmt.Errorf("%w: waited %v", ErrLeaseStalled, s.patience)
 		}
 	}
 }

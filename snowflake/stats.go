@@ -6,11 +6,11 @@ import (
 )
 
 // Stats describes what a generator has done and how its clock stands. Generators for the same layout and worker in a
-// process share it.
+// process share it. An Observer receives the length of each wait.
 type Stats struct {
-	Issued    uint64        // IDs issued since the worker's first generator was created
+	Issued    uint64        // IDs issued since the worker's first generator was created; less after a call that gave up its wait
 	Waits     uint64        // waits for the clock that ended without an error; a long Fill may have several
-	Waited    time.Duration // the sum of these waits
+	Waited    time.Duration // the sum of these waits, by the monotonic clock
 	Lead      time.Duration // how far the last ID taken, or the start fence, is ahead of the clock, in whole ticks
 	Drift     time.Duration // wall clock minus the generator's, compared at most once a second by a call; negative after a step back
 	Steps     uint64        // steps forward of the wall clock that were followed

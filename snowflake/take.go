@@ -21,11 +21,12 @@ func (c *core) take(ctx context.Context, r reach, now nanos, count uint64) (stat
 	if err := c.checkDeadline(ctx, r.lead, start, last); err != nil {
 		return 0, err
 	}
-	if first, err = c.takeInTurn(ctx, r, start, count); err != nil {
+	since := c.elapsed()
+	if first, err = c.takeInTurn(ctx, r, start, since, count); err != nil {
 		return first, err
 	}
 	last = first + state(count) - 1
-	if err := c.awaitDue(ctx, r.lead, last, start); err != nil {
+	if err := c.awaitDue(ctx, r.lead, last, since); err != nil {
 		c.queueLock.Lock()
 		c.handBack(first, last, start)
 		c.queueLock.Unlock()

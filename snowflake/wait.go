@@ -11,8 +11,8 @@ import (
 // sleepGrain is the shortest sleep of Go on Linux, whatever shorter time is asked for.
 const sleepGrain = 1200 * time.Microsecond
 
-// awaitDue returns when the state is due. If it has to wait, it counts that as a wait since start.
-func (c *core) awaitDue(ctx context.Context, lead ticks, s state, start nanos) error {
+// awaitDue returns when the state is due. If it has to wait, it counts that as a wait since the elapsed time since.
+func (c *core) awaitDue(ctx context.Context, lead ticks, s state, since time.Duration) error {
 	now, err := c.read()
 	if err != nil {
 		return err
@@ -23,15 +23,18 @@ func (c *core) awaitDue(ctx context.Context, lead ticks, s state, start nanos) e
 	}
 	for ; left > 0; left = c.untilDue(lead, now, s) {
 		// Not longer than a second, to notice that the wall clock is ahead.
-		if err := c.sleep(ctx, lead, min(left, time.Duration(resyncEvery))); err != nil {
+		if err = c.sleep(ctx, lead, min(left, time.Duration(resyncEvery))); err == nil {
+			now, err = c.read()
+		}
+		if err != nil {
+			c.observers.observe(OpWait, c.elapsed()-since, err)
 			return c.notDue(ctx, lead, s, err)
 		}
-		if now, err = c.read(); err != nil {
-			return err
-		}
 	}
+	took := c.elapsed() - since
 	c.waits.Add(1)
-	c.waited.Add(int64(now - start))
+	c.waited.Add(int64(took))
+	c.observers.observe(OpWait, took, nil)
 	return nil
 }
 

@@ -19,7 +19,7 @@ func TestAnAnswerDoesNotDependOnThoseBefore(t *testing.T) {
 	if err := useKeys(keys); err != nil {
 		t.Fatal(err)
 	}
-	text, err := UserID(5).MarshalText()
+	text, err := publicid.IDFrom[userKind](5).MarshalText()
 	if err != nil {
 		t.Fatal(err)
 	}

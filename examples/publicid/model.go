@@ -30,14 +30,14 @@ type (
 
 // User is a row and its JSON.
 type User struct {
-	ID     UserID  `gorm:"primaryKey;type:int" json:"id"` // the rowid on SQLite
+	ID     UserID  `gorm:"primaryKey;type:int;size:64" json:"id"` // the rowid on SQLite
 	Name   string  `json:"name"`
 	Orders []Order `json:"orders,omitempty"`
 }
 
 // Order is a row and its JSON.
 type Order struct {
-	ID      OrderID `gorm:"primaryKey;type:int" json:"id"`
+	ID      OrderID `gorm:"primaryKey;type:int;size:64" json:"id"`
 	UserID  UserID  `json:"-"`
 	Article string  `json:"article"`
 }

@@ -1,5 +1,5 @@
-// Package dbserver starts temporary PostgreSQL and MariaDB servers, for tests and benchmarks. The files and the socket
-// of a server are in a temporary folder, which is removed at the end. It has no network address.
+// Package dbserver starts temporary PostgreSQL and MariaDB servers, and PgBouncer, for tests and benchmarks. The files
+// and the socket of a server are in a temporary folder, which is removed at the end. It has no network address.
 package dbserver
 
 import (
@@ -12,9 +12,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // ErrNotInstalled is returned by Start if the programs of a server are missing.
@@ -22,7 +25,7 @@ var ErrNotInstalled = errors.New("the server is not installed")
 
 // Config is the server to start.
 type Config struct {
-	// Name is "postgres" or "mariadb".
+	// Name is "postgres", "mariadb" or "pgbouncer".
 	Name string
 	// Folder has the programs, or has folders such as bin that do. Empty: PATH and the folders of packages.
 	Folder string
@@ -30,7 +33,8 @@ type Config struct {
 	CacheMiB int
 	// NoSync makes commits fast: nothing waits for the disk. Files are lost when the machine crashes.
 	NoSync bool
-	// Of is the DSN of a PostgreSQL server that runs, to make a standby of it.
+	// Of is the DSN of a PostgreSQL server that runs: to make a standby of it, or to put PgBouncer before it, in
+	// transaction mode. PgBouncer logs in as the user of this DSN, and accepts any client.
 	Of string
 	// Args are further arguments of the server's program.
 	Args []string
@@ -55,18 +59,19 @@ func (s *Server) Stop() error { return s.stop() }
 func Start(ctx context.Context, c Config) (*Server, error) {
 	k, ok := kinds[c.Name]
 	if !ok {
-		return nil, fmt.Errorf("unknown server %q; there are postgres, mariadb", c.Name)
+		return nil, fmt.Errorf("unknown server %q; there are postgres, mariadb, pgbouncer", c.Name)
 	}
 	return start(ctx, k, c)
 }
 
 // kind is what differs between servers.
 type kind struct {
-	install, serve string   // programs: the first creates the files
+	install, serve string   // programs: the first creates the files; empty if configure does
 	clone          string   // the program that creates those of a standby
 	folders        []string // patterns of the folders where packages install them, beside PATH
 	account        string   // that the server uses if this process is root
 
+	configure func(dir, of string) error      // or nil
 	installed func(data string) []string      // arguments
 	cloned    func(of, data string) []string  // arguments
 	serves    func(dir, data string) []string // arguments
@@ -96,9 +101,7 @@ var kinds = map[string]kind{
 		},
 		cache:  "--shared-buffers=%dMB",
 		noSync: []string{"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"},
-		dsn: func(dir string) string {
-			return "postgres://postgres@/postgres?" + url.Values{"host": {dir}, "sslmode": {"disable"}}.Encode()
-		},
+		dsn:    postgresDSN,
 		// As pg_ctl does: the last line of the file is the server's state.
 		ready: func(_, data string) bool {
 			text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
@@ -141,6 +144,43 @@ var kinds = map[string]kind{
 		},
 		end: syscall.SIGKILL, // after SIGTERM it would write all pages first
 	},
+	"pgbouncer": {
+		serve: "pgbouncer", account: "postgres", folders: []string{"/usr/sbin", "/usr/local/sbin"},
+		configure: configurePgBouncer,
+		serves:    func(dir, _ string) []string { return []string{filepath.Join(dir, "pgbouncer.ini")} },
+		dsn:       postgresDSN,
+		ready: func(dir, _ string) bool {
+			conn, err := net.DialTimeout("unix", filepath.Join(dir, ".s.PGSQL.5432"), time.Second)
+			if err == nil {
+				_ = conn.Close()
+			}
+			return err == nil
+		},
+		end: syscall.SIGKILL, // it has no files
+	},
+}
+
+func postgresDSN(dir string) string {
+	return "postgres://postgres@/postgres?" + url.Values{"host": {dir}, "sslmode": {"disable"}}.Encode()
+}
+
+// configurePgBouncer lets two transactions run at a time on each database, so that the statements of one client get
+// different connections of the server.
+func configurePgBouncer(dir, of string) error {
+	to, err := pgconn.ParseConfig(of)
+	if err != nil {
+		return err
+	}
+	lines := []string{"[databases]", "* ="}
+	for _, setting := range [][2]string{{"host", to.Host}, {"port", strconv.Itoa(int(to.Port))}, {"user", to.User}, {"password", to.Password}} {
+		if setting[1] != "" { // which PgBouncer takes for an error
+			lines[1] += " " + setting[0] + "='" + strings.ReplaceAll(setting[1], "'", "''") + "'"
+		}
+	}
+	lines = append(lines, "[pgbouncer]", "unix_socket_dir = "+dir, "listen_port = 5432", "auth_type = any", "pool_mode = transaction",
+		"default_pool_size = 2", "max_client_conn = 500", "server_round_robin = 1", "ignore_startup_parameters = extra_float_digits", "")
+	// The user of the server owns the folder, which nobody else can read.
+	return os.WriteFile(filepath.Join(dir, "pgbouncer.ini"), []byte(strings.Join(lines, "\n")), 0o644) //nolint:gosec // see above
 }
 
 // find returns the paths of the two programs, from the same folder if it has both.
@@ -156,11 +196,14 @@ func (k kind) find(folder string) (install, serve string, err error) {
 		where, _ = filepath.Abs(folder) // fails without a working folder; then nothing is found
 		list = []string{where, where + "/bin", where + "/sbin", where + "/scripts"}
 	}
-	if serve = first(list, k.serve); serve != "" {
+	if serve = first(list, k.serve); serve != "" && k.install == "" {
+		return "", serve, nil
+	}
+	if serve != "" {
 		install = first(append([]string{filepath.Dir(serve)}, list...), k.install)
 	}
 	if install == "" {
-		return "", "", fmt.Errorf("%w: %s and %s are not in %s", ErrNotInstalled, k.install, k.serve, where)
+		return "", "", fmt.Errorf("%w: %s not in %s", ErrNotInstalled, strings.TrimPrefix(k.install+" and "+k.serve, " and "), where)
 	}
 	return install, serve, nil
 }

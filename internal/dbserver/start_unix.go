@@ -39,7 +39,7 @@ type instance struct {
 }
 
 func start(ctx context.Context, k kind, c Config) (*Server, error) {
-	if c.Of != "" {
+	if c.Of != "" && k.configure == nil {
 		if k.clone == "" {
 			return nil, fmt.Errorf("a standby of %s is not made here", c.Name)
 		}
@@ -76,13 +76,12 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	data := filepath.Join(i.dir.Path, "data")
-	files := i.command(ctx, install, i.installed(data)...)
-	files.Cancel = func() error { return syscall.Kill(-files.Process.Pid, syscall.SIGKILL) } // its children too
-	files.WaitDelay = time.Second
-	if out, err := files.CombinedOutput(); errors.Is(err, fs.ErrPermission) && i.owner != nil {
-		return fmt.Errorf("%w; user %s, as whom servers of root run, must have access to it and to %s", err, i.account, i.dir.Path)
-	} else if err != nil {
-		return fmt.Errorf("%s: %w: %s", i.install, err, tail(out))
+	if i.configure != nil {
+		if err := i.configure(i.dir.Path, c.Of); err != nil {
+			return err
+		}
+	} else if err := i.createFiles(ctx, install, data); err != nil {
+		return err
 	}
 	log, err := os.Create(filepath.Join(i.dir.Path, "log"))
 	if err != nil {
@@ -127,6 +126,18 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 			return fmt.Errorf("%s does not answer: %w", i.serve, ctx.Err())
 		case <-time.After(50 * time.Millisecond):
 		}
+	}
+	return nil
+}
+
+func (i *instance) createFiles(ctx context.Context, install, data string) error {
+	files := i.command(ctx, install, i.installed(data)...)
+	files.Cancel = func() error { return syscall.Kill(-files.Process.Pid, syscall.SIGKILL) } // its children too
+	files.WaitDelay = time.Second
+	if out, err := files.CombinedOutput(); errors.Is(err, fs.ErrPermission) && i.owner != nil {
+		return fmt.Errorf("%w; user %s, as whom servers of root run, must have access to it and to %s", err, i.account, i.dir.Path)
+	} else if err != nil {
+		return fmt.Errorf("%s: %w: %s", i.install, err, tail(out))
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func FuzzOneMore(f *testing.F) { f.Add(1); f.Fuzz(func(t *testing.T, n int) {}) 
 	if code != 1 || strings.Contains(out, "a test ran") {
 		t.Errorf("exit code %d, want 1 and no test:\n%s", code, out)
 	}
-	for _, want := range []string{"-fuzz=^FuzzOne$", "-fuzz=^FuzzOneMore$", "-fuzz=^FuzzTwo$", "fuzz: elapsed"} {
+	for _, want := range []string{"a: -test.fuzz=^FuzzOne$", "a: -test.fuzz=^FuzzOneMore$", "b: -test.fuzz=^FuzzTwo$", "fuzz: elapsed"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}

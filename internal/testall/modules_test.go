@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -63,18 +65,16 @@ func TestPatternsAreGivenToTheirModules(t *testing.T) {
 	}
 }
 
-func TestTargetsAreReadFromTheList(t *testing.T) {
-	const list = `FuzzParse
-FuzzScan
-ok  	example.org/a	0.002s
-ok  	example.org/b	0.002s [no tests to run]
-?   	example.org/c	[no test files]
-FuzzText
-ok  	example.org/d	(cached)
-`
-	want := []fuzzTarget{{"example.org/a", "FuzzParse"}, {"example.org/a", "FuzzScan"}, {"example.org/d", "FuzzText"}}
-	if got := parseTargets(list); !slices.Equal(got, want) {
-		t.Errorf("targets %v, want %v", got, want)
+func TestTargetsAreFunctionsOfTheTopLevel(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a_test.go")
+	const text = "package a\n\nimport \"testing\"\n\ntype t struct{}\n\n" +
+		"func FuzzParse(f *testing.F) {}\nfunc (t) FuzzMethod(f *testing.F) {}\nfunc TestFuzz(t *testing.T) {}\n" +
+		"const text = `\nfunc FuzzText(f *testing.F) {}\n`\n\n// func FuzzComment(f *testing.F) {}\nfunc FuzzScan(f *testing.F) {}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := fuzzTargets(path); err != nil || !slices.Equal(got, []string{"FuzzParse", "FuzzScan"}) {
+		t.Errorf("targets %v, error %v, want FuzzParse and FuzzScan", got, err)
 	}
 }
 

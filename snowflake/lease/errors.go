@@ -31,7 +31,7 @@ var (
 
 	// ErrBehindHorizon is returned by Open if the clock is behind the horizon of the worker by more than a window and
 	// twice the limit of the skew, or behind the floor of a store by more than the greatest window and the skews allow.
-	// The generator could issue nothing for that long.
+	// The generator could issue nothing for that long. Ready returns it while the first ID of a worker is not due.
 	ErrBehindHorizon = errors.New("lease: the clock is behind the horizon")
 
 	// ErrDamaged is returned by a Store that can't read the state of a worker, for example from a file that was cut

@@ -28,7 +28,7 @@ type Event struct {
 	Epoch     int64         // 0 as long as the lease has no worker
 	Horizon   time.Time     // up to which IDs of the worker may be issued; zero before the first horizon
 	Skew      time.Duration // of the wall clock against the store's; for Stepped, against the generator's
-	Err       error         // of Failed and Lost
+	Err       error         // of Failed and Lost; of Acquired the Grant's Warning, if there is one
 }
 
 // Status is the state of a lease.
@@ -41,6 +41,14 @@ type Status struct {
 	Extended  time.Time     // when the store has last answered
 	Failures  int           // in a row, since then
 	Skew      time.Duration // of the wall clock against the store's; 0 if the store has no clock of its own
+
+	// Left is how long until the horizon by the generator's clock, in whole ticks. Negative: calls for IDs have to wait.
+	// It is 0 if no worker is held.
+	Left time.Duration
+
+	Acquisitions uint64 // workers acquired
+	Takeovers    uint64 // those of them that another owner has had before: with an epoch above 1
+	Losses       uint64 // workers lost
 }
 
 // tell reports an event to the logger and to the hook.
@@ -59,10 +67,10 @@ func (l *Lease) event(kind EventKind, err error) Event {
 
 func (l *Lease) report(e Event) {
 	level := slog.LevelInfo
-	switch e.Kind {
-	case Extended:
+	switch {
+	case e.Kind == Extended:
 		level = slog.LevelDebug
-	case Failed, Lost, Stepped:
+	case e.Kind == Stepped || e.Err != nil:
 		level = slog.LevelWarn
 	}
 	attrs := []slog.Attr{slog.String("namespace", e.Namespace)}
@@ -81,15 +89,38 @@ func (l *Lease) report(e Event) {
 	if e.Err != nil {
 		attrs = append(attrs, slog.Any("error", e.Err))
 	}
+	l.count(e)
 	l.cfg.log.LogAttrs(context.Background(), level, "snowflake lease "+string(e.Kind), attrs...)
 	l.cfg.hook(e)
+}
+
+func (l *Lease) count(e Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch e.Kind {
+	case Acquired:
+		l.status.Acquisitions++
+		if e.Epoch > 1 {
+			l.status.Takeovers++
+		}
+	case Lost:
+		l.status.Losses++
+	}
 }
 
 // Status returns the state of the lease.
 func (l *Lease) Status() Status {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.status
+	s := l.status
+	l.mu.Unlock()
+	if !s.Held {
+		return s
+	}
+	// An error says that the clock is outside of the layout's time. Its IDs are over then, too.
+	if tick, err := l.lessee.Tick(); err == nil {
+		s.Left = s.Horizon.Sub(l.layout.Start(tick))
+	}
+	return s
 }
 
 // note updates the status after an answer of the store, or after an error.
@@ -99,6 +130,10 @@ func (l *Lease) note(err error) {
 	defer l.mu.Unlock()
 	s := &l.status
 	s.Held, s.Skew = l.held, l.skew
+	l.health.from, l.health.horizon = 0, 0
+	if l.held {
+		l.health.from, l.health.horizon = l.from, l.horizon
+	}
 	if err != nil {
 		s.Failures++
 		l.lastErr = err

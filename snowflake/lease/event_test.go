@@ -83,3 +83,32 @@ func TestEventsAfterALossNameNoWorker(t *testing.T) {
 		}
 	})
 }
+
+// warning is a store that lacks a right.
+type warning struct{ lease.Store }
+
+func (s warning) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	grant, err := s.Store.Acquire(ctx, r)
+	grant.Warning = errors.New("no right to ask")
+	return grant, err
+}
+
+func TestTheWarningOfAGrantIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, warned := range []bool{false, true} {
+			store := leasetest.NewMemory(time.Now)
+			if warned {
+				store = warning{store}
+			}
+			var log strings.Builder
+			var events recorder
+			mustClose(t, mustOpen(t, store, lease.WithHook(events.hook), lease.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))))
+			if kinds := events.kinds(); len(kinds) != 2 || kinds[0] != lease.Acquired || warned != (events.events[0].Err != nil) {
+				t.Errorf("events %+v", events.events)
+			}
+			if warned != strings.Contains(log.String(), "level=WARN") || warned != strings.Contains(log.String(), "no right to ask") {
+				t.Errorf("log: %s", log.String())
+			}
+		}
+	})
+}

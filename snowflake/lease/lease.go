@@ -34,17 +34,19 @@ type Lease struct {
 	token    string        // of an acquisition whose outcome is unknown
 	previous string        // the row's token before the last extension of the claim
 	from     int64         // the horizon that the claim started at
+	warning  error         // of the claim's grant
 	horizon  int64         // committed by the store under the claim
 	asked    int64         // the horizon of the last extension; its outcome is unknown if the claim has a Next
 	skew     time.Duration // of the wall clock against the store's
 	retries  int           // calls in a row that the store has not answered
 	denied   int           // acquisitions in a row for which all workers were held
-	lastErr  error         // the last one that was not final
+	lastErr  error         // the last one that was not final; written with mu
 	released bool          // nothing is left to give back
 	closing  chan struct{}
 
 	mu     sync.Mutex // guards what other goroutines read
 	status Status
+	health health
 	seen   storeTime
 }
 
@@ -111,7 +113,8 @@ func (l *Lease) Generator() *snowflake.Generator { return l.lessee.Generator() }
 // on files, when the store is closed or the process ends. The same is true of a worker whose acquisition after a loss
 // Close has interrupted. It is no error if the worker was lost.
 func (l *Lease) Close(ctx context.Context) error {
-	next := l.lessee.Close(ErrClosed) // first, since what is given back must not be issued
+	l.end(ErrClosed)
+	next := l.lessee.Close(ErrClosed) // before the rest, since what is given back must not be issued
 	l.stop()
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
@@ -155,7 +158,9 @@ func (l *Lease) release(ctx context.Context, next int64) error {
 		return nil
 	}
 	unused := l.unused(next)
+	start := l.cfg.clock.Elapsed()
 	err := l.store.Release(ctx, l.claim, unused)
+	l.lessee.Observe(snowflake.OpRelease, l.cfg.clock.Elapsed()-start, err)
 	switch {
 	case errors.Is(err, ErrLost):
 		l.held = false
@@ -223,6 +228,7 @@ func (l *Lease) run(ctx context.Context, wait time.Duration) {
 					l.note(err)
 					l.tell(Failed, err)
 				}
+				l.end(err) // before the calls that wait return
 				l.lessee.Fail(err)
 			}
 			return

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // The protocol. One rule separates the IDs of two owners of a worker:
@@ -95,6 +97,7 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 			return l.failed(ctx, err)
 		}
 		l.claim, l.from, l.token, l.previous = grant.Claim, max(grant.Horizon, floor), "", ""
+		l.warning = grant.Warning
 		l.horizon, l.asked = 0, 0 // nothing is committed under the claim yet
 		if err != nil {
 			return 0, err
@@ -114,7 +117,7 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 	}
 	l.held, l.denied = true, 0
 	l.note(nil)
-	l.tell(Acquired, nil)
+	l.tell(Acquired, l.warning)
 	return wait, nil
 }
 
@@ -157,13 +160,13 @@ func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout())
 	defer cancel()
 	before := l.cfg.clock.Now()
-	now, err := l.store.Extend(ctx, l.claim, l.asked, l.cfg.ttl)
+	now, err := l.callExtend(ctx, l.claim)
 	if errors.Is(err, ErrLost) && l.previous != "" {
 		// A store that has forgotten the last extension, as after a crash without fsync, has the token before it. Else no
 		// row has that token, so no copy of this process gains by this.
 		claim := l.claim
 		claim.Token = l.previous
-		now, err = l.store.Extend(ctx, claim, l.asked, l.cfg.ttl)
+		now, err = l.callExtend(ctx, claim)
 	}
 	if err != nil {
 		return 0, err
@@ -182,14 +185,22 @@ func (l *Lease) horizonOf(tick int64) int64 {
 	return tick + l.lessee.Lead() + max(1, ticks(l.cfg.window, l.layout))
 }
 
+func (l *Lease) callExtend(ctx context.Context, claim Claim) (now time.Time, err error) {
+	start := l.cfg.clock.Elapsed()
+	now, err = l.store.Extend(ctx, claim, l.asked, l.cfg.ttl)
+	l.lessee.Observe(snowflake.OpExtend, l.cfg.clock.Elapsed()-start, err)
+	return now, err
+}
+
 func (l *Lease) callAcquire(ctx context.Context, tick int64) (Grant, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout())
 	defer cancel()
-	before := l.cfg.clock.Now()
+	before, start := l.cfg.clock.Now(), l.cfg.clock.Elapsed()
 	grant, err := l.store.Acquire(ctx, Request{
 		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: l.cfg.first, Last: l.cfg.last,
 		Token: l.token, TTL: l.cfg.ttl, Reach: l.reach(), Tick: tick, Holder: l.cfg.holder,
 	})
+	l.lessee.Observe(snowflake.OpAcquire, l.cfg.clock.Elapsed()-start, err)
 	if err == nil {
 		l.observe(grant.Now, before)
 	}

@@ -96,6 +96,7 @@ type Grant struct {
 	Horizon int64     // first tick that no earlier owner can have issued an ID for, as far as the store knows
 	Floor   time.Time // owners that the store has forgotten can have issued IDs up to it; zero if it has forgotten none
 	Now     time.Time // of the store's clock; zero if that is the caller's
+	Warning error     // what limits the store's promises, such as a right that it lacks; the lease reports it in the event Acquired
 }
 
 // Holder identifies a process, for people.

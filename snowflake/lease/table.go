@@ -2,6 +2,7 @@ package lease
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -24,6 +25,22 @@ func WriteTable(w io.Writer, entries []Entry) error {
 			e.horizon(), instant(e.Expires), cmp.Or(e.Holder.Host, "-"), e.Holder.PID, cmp.Or(e.Holder.Version, "-"))
 	}
 	return table.Flush()
+}
+
+// Workers counts the workers of the lease's namespace and range that are held, by any process. all is how many there
+// are. It reads the whole namespace with Store.List, which is not meant for every second: an exporter should keep the
+// result for a while.
+func (l *Lease) Workers(ctx context.Context) (held, all int64, err error) {
+	entries, err := l.store.List(ctx, l.cfg.namespace)
+	if err != nil {
+		return 0, 0, fmt.Errorf("lease: workers of namespace %q: %w", l.cfg.namespace, err)
+	}
+	for _, e := range entries {
+		if e.Held && l.cfg.first <= e.Worker && e.Worker <= l.cfg.last {
+			held++
+		}
+	}
+	return held, l.cfg.last - l.cfg.first + 1, nil
 }
 
 // HorizonTime returns the horizon as a time, and false if snowflake.ParseLayout does not know the layout's text.

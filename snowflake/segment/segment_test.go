@@ -150,28 +150,37 @@ func (c *counting) count(args []any) error {
 }
 
 func TestADatabaseThatIsAwayIsNoticedWhenTheNumbersAreUsedUp(t *testing.T) {
-	target := testdb.SQLite(t)
-	db := &counting{DB: target.Open(t)}
-	s := opened(t, db, sqllease.SQLite, segment.WithBlock(100))
-	db.away.Store(true)
-	before := db.takes.Load()
-	for range 100 {
-		next(t, s)
-		time.Sleep(100 * time.Microsecond) // lets a fetch end
+	pool := testdb.SQLite(t).Open(t)
+	if err := segment.Migrate(t.Context(), pool, sqllease.SQLite); err != nil {
+		t.Fatal(err)
 	}
-	batch := make([]snowflake.ID, 10)
-	for range 3 {
-		if err := s.Fill(t.Context(), batch); !errors.Is(err, errAway) || batch[0] != 0 {
-			t.Errorf("Fill: %v, %v, want the database's error and nothing filled", err, batch[0])
+	synctest.Test(t, func(t *testing.T) {
+		db := &counting{DB: pool}
+		s, err := segment.Open(t.Context(), db, sqllease.SQLite, "invoices", segment.WithBlock(100))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if tried := db.takes.Load() - before; tried > 4 {
-		t.Errorf("a database that is away was asked %d times", tried)
-	}
-	db.away.Store(false)
-	if n := next(t, s); n != 101 {
-		t.Errorf("after it is back: %d, want 101", n)
-	}
+		defer func() { _ = s.Close() }() // never fails
+		db.away.Store(true)
+		before := db.takes.Load()
+		for range 100 {
+			next(t, s)
+			synctest.Wait() // a fetch has ended
+		}
+		batch := make([]snowflake.ID, 10)
+		for range 3 {
+			if err := s.Fill(t.Context(), batch); !errors.Is(err, errAway) || batch[0] != 0 {
+				t.Errorf("Fill: %v, %v, want the database's error and nothing filled", err, batch[0])
+			}
+		}
+		if tried := db.takes.Load() - before; tried != 4 {
+			t.Errorf("a database that is away was asked %d times, want once ahead and then by each call", tried)
+		}
+		db.away.Store(false)
+		if n := next(t, s); n != 101 {
+			t.Errorf("after it is back: %d, want 101", n)
+		}
+	})
 }
 
 // hanging never answers after the first block.

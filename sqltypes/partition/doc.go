@@ -132,7 +132,8 @@
 //
 // # PgBouncer
 //
-// A step is one transaction, so PgBouncer in transaction mode does. [Archive] and [DetachConcurrently] need sessions:
+// A step is one transaction, so PgBouncer in transaction mode does; before PgBouncer 1.21 the driver must not prepare
+// statements (default_query_exec_mode=exec in the DSN of pgx). [Archive] and [DetachConcurrently] need sessions:
 // connect to PostgreSQL directly, or in session mode. The callback of Archive needs connections of its own beside
 // the one that Maintain uses.
 //

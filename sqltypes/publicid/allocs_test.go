@@ -2,8 +2,6 @@ package publicid_test
 
 import (
 	"testing"
-
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 func TestReadingAndWritingTokensDoesNotAllocate(t *testing.T) {
@@ -27,7 +25,7 @@ func TestReadingAndWritingTokensDoesNotAllocate(t *testing.T) {
 		}
 	})
 
-	id := UserID(number)
+	id := userID(number)
 	text, quoted := []byte(id.String()), []byte(`"`+id.String()+`"`)
 	var column any = int64(number)
 	buf := make([]byte, 0, 32)
@@ -37,7 +35,7 @@ func TestReadingAndWritingTokensDoesNotAllocate(t *testing.T) {
 		"UnmarshalJSON": func() { keepErr = id.UnmarshalJSON(quoted) },
 		"Scan":          func() { keepErr = id.Scan(column) },
 	} {
-		if n := testing.AllocsPerRun(1000, run); n != 0 || keepErr != nil || snowflake.ID(id) != number {
+		if n := testing.AllocsPerRun(1000, run); n != 0 || keepErr != nil || id.SnowflakeID() != number {
 			t.Errorf("%s of an ID: %v allocations, want 0; error %v", name, n, keepErr)
 		}
 	}

@@ -53,22 +53,22 @@ func ExampleID() {
 		PartOf   *ArticleID `json:"part_of"`
 		Replaces ArticleID  `json:"replaces,omitzero"`
 	}
-	text, err := json.Marshal(Article{ID: 153652455014400000})
+	text, err := json.Marshal(Article{ID: publicid.IDFrom[articleKind](153652455014400000)})
 	fmt.Println(string(text), err)
 
 	var back Article
 	err = json.Unmarshal(text, &back)
-	fmt.Printf("%d %v\n", back.ID, err) // %v and %s show the token
+	fmt.Println(back.ID, back.ID.SnowflakeID(), err)
 
 	err = json.Unmarshal([]byte(`{"id":153652455014400000}`), &back)
 	fmt.Println(err)
-	column, err := ArticleID(153652455014400000).Value() // what goes into the bigint
+	column, err := publicid.IDFrom[articleKind](5).Value() // what goes into the bigint
 	fmt.Println(column, err)
 	// Output:
 	// {"id":"3CY5R72AFDYHH5SDM96177Q8K6","part_of":null} <nil>
-	// 153652455014400000 <nil>
+	// 3CY5R72AFDYHH5SDM96177Q8K6 153652455014400000 <nil>
 	// snowflake: JSON "153652455014400000" is not an ID: want a string with a token
-	// 153652455014400000 <nil>
+	// 5 <nil>
 }
 
 // The new key makes tokens, and tokens of the old one are still read.

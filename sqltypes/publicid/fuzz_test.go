@@ -83,11 +83,11 @@ func fuzzBlock(f *testing.F, form form, block publicid.BlockForm) {
 // encoding/json removes spaces around a value.
 func FuzzIDJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
-		id := UserID(42)
+		id := userID(42)
 		err := id.UnmarshalJSON(data)
 		if string(data) == "null" {
-			if id != 42 || err != nil {
-				t.Fatalf("null is read as %d, %v", id, err)
+			if id.SnowflakeID() != 42 || err != nil {
+				t.Fatalf("null is read as %d, %v", id.SnowflakeID(), err)
 			}
 			return
 		}
@@ -97,7 +97,7 @@ func FuzzIDJSON(f *testing.F) {
 		}
 		want, wantErr := users.Parse(text)
 		if (err == nil) != (wantErr == nil) || id.SnowflakeID() != want || err != nil && !errors.Is(err, publicid.ErrToken) {
-			t.Fatalf("%q is read as %d, %v, want %d, %v", data, id, err, want, wantErr)
+			t.Fatalf("%q is read as %d, %v, want %d, %v", data, id.SnowflakeID(), err, want, wantErr)
 		}
 	})
 }

@@ -27,25 +27,46 @@ type Kind interface {
 	Codec() *Codec
 }
 
-// ID is a snowflake ID whose text is a token. JSON, other text formats, parameters of URLs, logs and the verbs %v and
-// %s write and read the token of K's codec and never the number. The column is a bigint with the number, as for
-// [snowflake.ID].
+// ID is a snowflake ID whose text is a token. JSON, other text and binary formats, parameters of URLs, logs and the
+// verbs of fmt write and read the token of K's codec and never the number. The column is a bigint with the number, as
+// for [snowflake.ID].
 //
-// It is an int64: it is compared with == and <, can be the key of a map, and converts with publicid.ID[K](id),
-// snowflake.ID(id) and [ID.SnowflakeID]. Besides these conversions, the verb %d shows the number, and so does
-// everything that looks at kinds instead of text methods: encoding/gob, the verb %#v, fmt for a field that is not
-// exported, and logs of SQL statements with their parameters, such as GORM's.
+// [IDFrom] makes an ID of a number, and [ID.SnowflakeID] returns it. An ID is compared with == and can be the key of a
+// map. Its underlying type is an array, as that of a UUID in most packages: an encoder that knows none of the methods
+// below, and looks at kinds instead, finds no number. It finds nothing else either, so such an encoder needs a line of
+// the program; sqltypes/README.md links to a table of libraries. What reads memory shows the number: debuggers, the
+// packages reflect and unsafe, fmt for an ID in a field that is not exported. So do logs of SQL statements with their
+// parameters, such as GORM's.
 //
 // The zero value means "no ID yet" and has no token: writing it as JSON or text is [ErrNoToken], since all new rows
-// would share it. Omit an unset ID with the JSON option omitzero. IDs of different kinds have different types.
+// would share it. Omit an unset ID with the JSON option omitzero. IDs of different kinds have different types, which
+// do not convert into each other.
 //
 // Read a nullable column or JSON value into a *ID. Scan rejects NULL for a plain ID. GORM does not call Scan for NULL:
-// a plain field becomes 0, and a pointer keeps its old value, so read each row into a new variable.
+// in a new variable a plain field is 0, and a variable that is used again keeps its old value.
 //
-// After an error of Scan, UnmarshalJSON, UnmarshalText or UnmarshalParam the ID is 0. The GORM plugin fills primary
-// keys of this type. An ID is a plain value: methods with a pointer receiver write to it, all others are safe for
-// concurrent use.
-type ID[K Kind] snowflake.ID
+// After an error of Scan or of a method that starts with Unmarshal the ID is 0. The GORM plugin fills primary keys of
+// this type. An ID is a plain value: methods with a pointer receiver write to it, all others are safe for concurrent
+// use.
+type ID[K Kind] [1]hiddenID[K]
+
+// hiddenID is an ID out of sight of encoders. The array around it keeps those away that look into structs, also into
+// fields that are not exported (the encoder of github.com/gorilla/schema).
+type hiddenID[K Kind] struct {
+	_  [0]*K // no conversion between kinds, and encoding/binary rejects pointers
+	id snowflake.ID
+}
+
+var errElement = errors.New("publicid: the encoder uses no method of an ID")
+
+// MarshalText fails, for encoders that look at the elements of an array first.
+func (hiddenID[K]) MarshalText() ([]byte, error) { return nil, errElement }
+
+// Format prints the token, for encoders that print the elements of an array.
+func (h hiddenID[K]) Format(state fmt.State, verb rune) { ID[K]{h}.Format(state, verb) }
+
+// IDFrom returns the ID of a number, which may be any.
+func IDFrom[K Kind](id snowflake.ID) ID[K] { return ID[K]{{id: id}} }
 
 // ParseID reads a token of K's codec, with the errors of [Codec.Parse].
 func ParseID[K Kind](token string) (ID[K], error) {
@@ -53,21 +74,34 @@ func ParseID[K Kind](token string) (ID[K], error) {
 }
 
 // SnowflakeID returns the ID as a number, for gormplugin.Key.
-func (id ID[K]) SnowflakeID() snowflake.ID { return snowflake.ID(id) }
+func (id ID[K]) SnowflakeID() snowflake.ID { return id[0].id }
 
 // SetSnowflakeID replaces the ID, for gormplugin.Key.
-func (id *ID[K]) SetSnowflakeID(number snowflake.ID) { *id = ID[K](number) }
+func (id *ID[K]) SetSnowflakeID(number snowflake.ID) { id[0].id = number }
+
+// IsZero reports whether the ID is 0, which means "no ID yet". The JSON option omitzero calls it.
+func (id ID[K]) IsZero() bool { return id[0].id == 0 }
 
 // String returns the token, or "" if there is none; [ID.MarshalText] returns the error.
 func (id ID[K]) String() string {
-	token, _ := codec[K]().Token(snowflake.ID(id))
+	token, _ := codec[K]().Token(id[0].id)
 	return token
+}
+
+// Format prints the token. The verbs %s, %q, %x and %X print it as they print a string, and all others as %s, also %d.
+func (id ID[K]) Format(state fmt.State, verb rune) {
+	switch verb {
+	case 's', 'q', 'x', 'X':
+	default:
+		verb = 's'
+	}
+	fmt.Fprintf(state, fmt.FormatString(state, verb), id.String())
 }
 
 // AppendText appends the token to b. It returns [ErrNoToken] for 0 and negative IDs and [ErrNoCodec] if K has no codec;
 // b is then unchanged.
 func (id ID[K]) AppendText(b []byte) ([]byte, error) {
-	b, err := codec[K]().append(b, snowflake.ID(id))
+	b, err := codec[K]().append(b, id[0].id)
 	return b, explain[K](err)
 }
 
@@ -123,7 +157,7 @@ func (id *ID[K]) UnmarshalJSON(data []byte) (err error) {
 // LogValue returns the token, the empty string for the ID 0, and the text of the error if there is no token for another
 // reason. Log [ID.SnowflakeID] for the number.
 func (id ID[K]) LogValue() slog.Value {
-	if id == 0 {
+	if id.IsZero() {
 		return slog.StringValue("")
 	}
 	token, err := id.MarshalText()
@@ -135,7 +169,7 @@ func (id ID[K]) LogValue() slog.Value {
 
 // Value returns the number as an int64, 0 for the zero ID. The error is always nil.
 func (id ID[K]) Value() (driver.Value, error) {
-	return int64(id), nil
+	return int64(id[0].id), nil
 }
 
 // Scan reads a column, for [sql.Scanner]: what [snowflake.ID.Scan] reads, with the same errors, and an ID[K] or *ID[K],
@@ -146,17 +180,17 @@ func (id *ID[K]) Scan(src any) error {
 	var err error
 	switch src := src.(type) {
 	case ID[K]:
-		number = snowflake.ID(src)
+		number = src.SnowflakeID()
 	case *ID[K]:
 		if src == nil {
 			err = snowflake.ErrNull
 		} else {
-			number = snowflake.ID(*src)
+			number = src.SnowflakeID()
 		}
 	default:
 		err = number.Scan(src)
 	}
-	*id = ID[K](number)
+	id.SetSnowflakeID(number)
 	if errors.Is(err, snowflake.ErrNull) {
 		return refuse.Input(snowflake.ErrNull, refuse.Source(src), "", "use *publicid.ID for a column that may be NULL")
 	}
@@ -172,7 +206,7 @@ func codec[K Kind]() *Codec {
 
 func read[K Kind, T ~string | ~[]byte](token T) (ID[K], error) {
 	id, _, err := parse(codec[K](), token)
-	return ID[K](id), explain[K](err)
+	return IDFrom[K](id), explain[K](err)
 }
 
 // explain names the kind that has no codec.

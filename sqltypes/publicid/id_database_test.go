@@ -23,14 +23,14 @@ import (
 
 // User and Order are the models of an API that shows only tokens.
 type User struct {
-	ID        UserID  `json:"id"         gorm:"primaryKey;type:int"`
+	ID        UserID  `json:"id"         gorm:"primaryKey;type:int;size:64"`
 	Name      string  `json:"name"`
 	InvitedBy *UserID `json:"invited_by"`
 	Orders    []Order `json:"orders,omitempty"`
 }
 
 type Order struct {
-	ID     OrderID `json:"id"      gorm:"primaryKey;type:int"`
+	ID     OrderID `json:"id"      gorm:"primaryKey;type:int;size:64"`
 	UserID UserID  `json:"user_id"`
 }
 
@@ -117,7 +117,7 @@ func TestAPIHasOnlyTokensAndTheColumnHasTheNumber(t *testing.T) {
 		handler := api(db)
 		var ada, grace User
 		status, answer := call(t, handler, "POST", "/users", `{"name":"Ada","orders":[{},{}]}`)
-		if err := json.Unmarshal([]byte(answer), &ada); status != 200 || err != nil || len(ada.Orders) != 2 || ada.ID <= 0 {
+		if err := json.Unmarshal([]byte(answer), &ada); status != 200 || err != nil || len(ada.Orders) != 2 || ada.ID.SnowflakeID() <= 0 {
 			t.Fatalf("%d %s: %v", status, answer, err)
 		}
 		want := `{"id":"` + mustToken(t, users, ada.ID.SnowflakeID()) + `","name":"Ada","invited_by":null,"orders":[` +
@@ -144,7 +144,7 @@ func TestAPIHasOnlyTokensAndTheColumnHasTheNumber(t *testing.T) {
 			t.Fatal(err)
 		}
 		if raw.ID != grace.ID.SnowflakeID() || !raw.InvitedBy.Valid || raw.InvitedBy.V != ada.ID.SnowflakeID() {
-			t.Errorf("the columns hold %+v, want the numbers %d and %d", raw, grace.ID, ada.ID)
+			t.Errorf("the columns hold %+v, want the numbers %d and %d", raw, grace.ID.SnowflakeID(), ada.ID.SnowflakeID())
 		}
 
 		digits := raw.ID.String()

@@ -12,6 +12,7 @@ import (
 	"html/template"
 	"log/slog"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -22,17 +23,17 @@ import (
 
 // The interfaces of ID.
 var (
-	_ fmt.Stringer                              = UserID(0)
-	_ encoding.TextAppender                     = UserID(0)
-	_ encoding.TextMarshaler                    = UserID(0)
+	_ fmt.Stringer                              = UserID{}
+	_ encoding.TextAppender                     = UserID{}
+	_ encoding.TextMarshaler                    = UserID{}
 	_ encoding.TextUnmarshaler                  = (*UserID)(nil)
 	_ json.Unmarshaler                          = (*UserID)(nil)
-	_ driver.Valuer                             = UserID(0)
+	_ driver.Valuer                             = UserID{}
 	_ sql.Scanner                               = (*UserID)(nil)
-	_ slog.LogValuer                            = UserID(0)
+	_ slog.LogValuer                            = UserID{}
 	_ gormplugin.Key                            = (*UserID)(nil)
 	_ interface{ UnmarshalParam(string) error } = (*UserID)(nil) // gin and echo
-	_ interface{ GormDataType() string }        = UserID(0)      // GORM
+	_ interface{ GormDataType() string }        = UserID{}       // GORM
 )
 
 const number = 175907170989793351
@@ -57,7 +58,7 @@ var readers = map[string]func(id *UserID, text string) error{
 
 func TestIDReadsWhatItWrites(t *testing.T) {
 	for _, raw := range someIDs() {
-		want := UserID(raw)
+		want := userID(raw)
 		token := mustToken(t, users, raw)
 		for name, write := range map[string]func() (string, error){
 			"String":      func() (string, error) { return want.String(), nil },
@@ -70,24 +71,24 @@ func TestIDReadsWhatItWrites(t *testing.T) {
 			}
 		}
 		for name, read := range readers {
-			id := UserID(42)
+			id := userID(42)
 			if err := read(&id, token); id != want || err != nil {
-				t.Errorf("%s of %q = %d, %v, want %d", name, token, id, err, raw)
+				t.Errorf("%s of %q = %d, %v, want %d", name, token, id.SnowflakeID(), err, raw)
 			}
 		}
 	}
 }
 
 func TestOnlyTokensOfItsKindAreRead(t *testing.T) {
-	token := UserID(number).String()
+	token := userID(number).String()
 	for _, text := range []string{
 		"", "0", "5", "175907170989793351", token[1:], strings.ToLower(token), "x" + token[1:],
-		OrderID(number).String(), ShortID(number).String(), snowflake.ID(number).Base32(),
+		orderID(number).String(), shortID(number).String(), snowflake.ID(number).Base32(),
 	} {
 		for name, read := range readers {
-			id := UserID(42)
-			if err := read(&id, text); id != 0 || !errors.Is(err, publicid.ErrToken) {
-				t.Errorf("%s of %q = %d, %v, want 0 and ErrToken", name, text, id, err)
+			id := userID(42)
+			if err := read(&id, text); !id.IsZero() || !errors.Is(err, publicid.ErrToken) {
+				t.Errorf("%s of %q = %d, %v, want 0 and ErrToken", name, text, id.SnowflakeID(), err)
 			}
 		}
 	}
@@ -97,25 +98,25 @@ func TestJSONOtherThanATokenIsRefused(t *testing.T) {
 	for _, text := range []string{
 		"5", "175907170989793351", "-1", "1e3", "true", "false", "[]", "{}", `["5"]`, `"5"`, `""`, `"null"`, `"\u0035"`,
 	} {
-		id := UserID(42)
-		if err := json.Unmarshal([]byte(text), &id); id != 0 || !errors.Is(err, publicid.ErrToken) {
-			t.Errorf("Unmarshal(%s) = %d, %v, want 0 and ErrToken", text, id, err)
+		id := userID(42)
+		if err := json.Unmarshal([]byte(text), &id); !id.IsZero() || !errors.Is(err, publicid.ErrToken) {
+			t.Errorf("Unmarshal(%s) = %d, %v, want 0 and ErrToken", text, id.SnowflakeID(), err)
 		}
 	}
 	for _, text := range []string{"", `"`, `"\"`, `"\x"`, "nul"} { // encoding/json never passes these
-		id := UserID(42)
-		if err := id.UnmarshalJSON([]byte(text)); id != 0 || !errors.Is(err, publicid.ErrToken) {
-			t.Errorf("UnmarshalJSON(%s) = %d, %v, want 0 and ErrToken", text, id, err)
+		id := userID(42)
+		if err := id.UnmarshalJSON([]byte(text)); !id.IsZero() || !errors.Is(err, publicid.ErrToken) {
+			t.Errorf("UnmarshalJSON(%s) = %d, %v, want 0 and ErrToken", text, id.SnowflakeID(), err)
 		}
 	}
-	id := UserID(42)
-	if err := json.Unmarshal([]byte("null"), &id); id != 42 || err != nil {
-		t.Errorf("Unmarshal(null) = %d, %v, want a no-op", id, err)
+	id := userID(42)
+	if err := json.Unmarshal([]byte("null"), &id); id.SnowflakeID() != 42 || err != nil {
+		t.Errorf("Unmarshal(null) = %d, %v, want a no-op", id.SnowflakeID(), err)
 	}
-	token := UserID(number).String()
+	token := userID(number).String()
 	escaped := fmt.Sprintf(`"\u%04x%s"`, token[0], token[1:])
-	if err := json.Unmarshal([]byte(escaped), &id); id != number || err != nil {
-		t.Errorf("Unmarshal(%s) = %d, %v", escaped, id, err)
+	if err := json.Unmarshal([]byte(escaped), &id); id.SnowflakeID() != number || err != nil {
+		t.Errorf("Unmarshal(%s) = %d, %v", escaped, id.SnowflakeID(), err)
 	}
 }
 
@@ -125,18 +126,21 @@ func TestIDInAJSONObject(t *testing.T) {
 		Buyer  UserID            `json:"buyer,omitzero"`
 		Seller *UserID           `json:"seller"`
 		Notes  map[UserID]string `json:"notes,omitempty"`
-		Quoted UserID            `json:"quoted,string,omitzero"`
+		Quoted UserID            `json:"quoted,string,omitzero"` //nolint:staticcheck // the option has no effect
 		Lists  []UserID          `json:"lists,omitempty"`
 	}
-	token, seller := OrderID(5).String(), UserID(6)
+	token, seller := orderID(5).String(), userID(6)
 	user := seller.String()
 	for _, test := range []struct {
 		in   order
 		want string
 	}{
-		{order{ID: 5}, `{"id":"` + token + `","seller":null}`},
+		{order{ID: orderID(5)}, `{"id":"` + token + `","seller":null}`},
 		{
-			order{ID: 5, Buyer: 6, Seller: &seller, Notes: map[UserID]string{6: "x"}, Quoted: 6, Lists: []UserID{6}},
+			order{
+				ID: orderID(5), Buyer: seller, Seller: &seller, Notes: map[UserID]string{seller: "x"}, Quoted: seller,
+				Lists: []UserID{seller},
+			},
 			strings.ReplaceAll(`{"id":"`+token+`","buyer":"U","seller":"U","notes":{"U":"x"},"quoted":"U","lists":["U"]}`, "U", user),
 		},
 	} {
@@ -149,12 +153,12 @@ func TestIDInAJSONObject(t *testing.T) {
 			t.Errorf("Unmarshal(%s): %v", text, err)
 		}
 		again, err := json.Marshal(back)
-		if string(again) != test.want || err != nil || back.ID != 5 || (back.Seller == nil) != (test.in.Seller == nil) {
+		if string(again) != test.want || err != nil || back.ID != orderID(5) || (back.Seller == nil) != (test.in.Seller == nil) {
 			t.Errorf("read back as %+v, %s, %v", back, again, err)
 		}
 	}
 	// An unset ID has no token, since all new rows would share it.
-	for _, bad := range []any{order{}, order{ID: -5}, map[UserID]int{0: 1}, NoID(5)} {
+	for _, bad := range []any{order{}, order{ID: orderID(-5)}, map[UserID]int{{}: 1}, noID(5)} {
 		if text, err := json.Marshal(bad); err == nil || text != nil {
 			t.Errorf("Marshal of %+v = %s, want an error", bad, text)
 		}
@@ -177,10 +181,10 @@ func TestIDWithoutATokenHasNoText(t *testing.T) {
 		text string
 		log  string
 	}{
-		{UserID(0), publicid.ErrNoToken, "the ID has no token: 0 is outside of [1, 9223372036854775807]", ""},
-		{UserID(-7), publicid.ErrNoToken, "-7 is outside", "-7 is outside"},
-		{UserID(math.MinInt64), publicid.ErrNoToken, "-9223372036854775808 is outside", "is outside"},
-		{NoID(5), publicid.ErrNoCodec, "publicid: no codec: publicid_test.noKind.Codec returned none", "no codec"},
+		{UserID{}, publicid.ErrNoToken, "the ID has no token: 0 is outside of [1, 9223372036854775807]", ""},
+		{userID(-7), publicid.ErrNoToken, "-7 is outside", "-7 is outside"},
+		{userID(math.MinInt64), publicid.ErrNoToken, "-9223372036854775808 is outside", "is outside"},
+		{noID(5), publicid.ErrNoCodec, "publicid: no codec: publicid_test.noKind.Codec returned none", "no codec"},
 	} {
 		if text, err := test.id.MarshalText(); text != nil || !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.text) {
 			t.Errorf("MarshalText of %#v = %q, %v, want %q", test.id, text, err, test.text)
@@ -195,16 +199,19 @@ func TestIDWithoutATokenHasNoText(t *testing.T) {
 			t.Errorf("LogValue of %#v = %q, want %q", test.id, got, test.log)
 		}
 	}
-	id := NoID(42)
-	for _, err := range []error{id.UnmarshalText([]byte("x")), id.UnmarshalParam("x"), id.UnmarshalJSON([]byte(`"x"`))} {
-		if !errors.Is(err, publicid.ErrNoCodec) || !strings.Contains(err.Error(), "noKind") || id != 0 {
-			t.Errorf("without a codec: %d, %v", id, err)
+	id := noID(42)
+	for _, err := range []error{
+		id.UnmarshalText([]byte("x")), id.UnmarshalParam("x"), id.UnmarshalJSON([]byte(`"x"`)),
+		id.UnmarshalBinary([]byte("x")), id.UnmarshalBSONValue(0x02, []byte("\x02\x00\x00\x00x\x00")),
+	} {
+		if !errors.Is(err, publicid.ErrNoCodec) || !strings.Contains(err.Error(), "noKind") || !id.IsZero() {
+			t.Errorf("without a codec: %d, %v", id.SnowflakeID(), err)
 		}
 	}
 }
 
 func TestPrintingAnIDHidesTheNumber(t *testing.T) {
-	id := UserID(number)
+	id := userID(number)
 	type page struct {
 		ID  UserID
 		Ptr *UserID
@@ -228,22 +235,49 @@ func TestPrintingAnIDHidesTheNumber(t *testing.T) {
 	if n := strings.Count(out.String(), id.String()); n < 16 {
 		t.Errorf("the token came %d times in %s", n, out.String())
 	}
-	if got := fmt.Sprintf("%d", id); got != "175907170989793351" {
-		t.Errorf("%%d prints %s, want the number", got)
+}
+
+func TestEachVerbPrintsTheToken(t *testing.T) {
+	id := userID(number)
+	token := id.String()
+	for _, verb := range "vdtbcoOqxXUeEfFgGsT" {
+		got, want := fmt.Sprintf("%"+string(verb), id), token
+		switch verb {
+		case 'q', 'x', 'X':
+			want = fmt.Sprintf("%"+string(verb), token)
+		case 'T':
+			want = "publicid.ID[github.com/sqlflake/sqlflake/sqltypes/publicid_test.userKind]"
+		}
+		if got != want {
+			t.Errorf("%%%c prints %s, want %s", verb, got, want)
+		}
+	}
+	for _, format := range []string{"%+v", "%28s|", "%-28s|", "%.5s", "%#q"} {
+		if got, want := fmt.Sprintf(format, id), fmt.Sprintf(format, token); got != want {
+			t.Errorf("%s prints %s, want %s", format, got, want)
+		}
+	}
+	// An encoder that knows arrays only.
+	element := reflect.ValueOf(id).Index(0)
+	if got, want := fmt.Sprintf("%v %d", element, element.Interface()), token+" "+token; got != want {
+		t.Errorf("the element prints %s, want %s", got, want)
+	}
+	if text, err := element.Interface().(encoding.TextMarshaler).MarshalText(); err == nil {
+		t.Errorf("the element has the text %s", text)
 	}
 }
 
 func TestIDConvertsFromAndToTheNumber(t *testing.T) {
 	var id UserID
 	id.SetSnowflakeID(number)
-	if id.SnowflakeID() != number || snowflake.ID(id) != number || id.GormDataType() != "bigint" {
-		t.Errorf("set to %d", id)
+	if id.SnowflakeID() != number || id != userID(number) || id.IsZero() || !(UserID{}).IsZero() || id.GormDataType() != "bigint" {
+		t.Errorf("set to %d", id.SnowflakeID())
 	}
 	flags := flag.NewFlagSet("test", flag.ContinueOnError)
 	flags.SetOutput(new(bytes.Buffer))
-	flags.TextVar(&id, "id", UserID(0), "")
-	if err := flags.Parse([]string{"-id", UserID(5).String()}); err != nil || id != 5 {
-		t.Errorf("-id: %d, %v", id, err)
+	flags.TextVar(&id, "id", UserID{}, "")
+	if err := flags.Parse([]string{"-id", userID(5).String()}); err != nil || id != userID(5) {
+		t.Errorf("-id: %d, %v", id.SnowflakeID(), err)
 	}
 	flags.PrintDefaults()
 	if err := flags.Parse([]string{"-id", "5"}); err == nil {

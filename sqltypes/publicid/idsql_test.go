@@ -11,25 +11,26 @@ import (
 )
 
 func TestValueIsTheNumber(t *testing.T) {
-	for _, id := range []UserID{0, 5, -5, number, math.MaxInt64, math.MinInt64} {
-		if got, err := id.Value(); got != int64(id) || err != nil {
-			t.Errorf("Value of %d = %T %v, %v", id, got, got, err)
+	for _, want := range []int64{0, 5, -5, number, math.MaxInt64, math.MinInt64} {
+		id := userID(snowflake.ID(want))
+		if got, err := id.Value(); got != want || err != nil {
+			t.Errorf("Value of %d = %T %v, %v", want, got, got, err)
 		}
-		back := UserID(42)
-		if err := back.Scan(int64(id)); back != id || err != nil {
-			t.Errorf("Scan of %d = %d, %v", id, back, err)
+		back := userID(42)
+		if err := back.Scan(want); back != id || err != nil {
+			t.Errorf("Scan of %d = %d, %v", want, back.SnowflakeID(), err)
 		}
 	}
-	if got, err := NoID(5).Value(); got != int64(5) || err != nil { // the column needs no key
+	if got, err := noID(5).Value(); got != int64(5) || err != nil { // the column needs no key
 		t.Errorf("Value without a codec = %v, %v", got, err)
 	}
 }
 
 func TestScan(t *testing.T) {
-	seven, raw := UserID(7), snowflake.ID(7)
+	seven, raw := userID(7), snowflake.ID(7)
 	for _, test := range []struct {
 		src  any
-		want UserID
+		want snowflake.ID
 		err  error
 	}{
 		{int64(7), 7, nil},
@@ -51,11 +52,11 @@ func TestScan(t *testing.T) {
 		{7.0, 0, snowflake.ErrType},
 		{true, 0, snowflake.ErrType},
 		{time.Time{}, 0, snowflake.ErrType},
-		{OrderID(7), 0, snowflake.ErrType},
+		{orderID(7), 0, snowflake.ErrType},
 	} {
-		id := UserID(42)
-		if err := id.Scan(test.src); id != test.want || !errors.Is(err, test.err) {
-			t.Errorf("Scan(%T %v) = %d, %v, want %d, %v", test.src, test.src, id, err, test.want, test.err)
+		id := userID(42)
+		if err := id.Scan(test.src); id.SnowflakeID() != test.want || !errors.Is(err, test.err) {
+			t.Errorf("Scan(%T %v) = %d, %v, want %d, %v", test.src, test.src, id.SnowflakeID(), err, test.want, test.err)
 		}
 		if errors.Is(test.err, snowflake.ErrNull) {
 			if err := id.Scan(test.src); !strings.Contains(err.Error(), "*publicid.ID") {

@@ -1,6 +1,7 @@
 package publicid_test
 
 import (
+	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
 
@@ -29,3 +30,8 @@ type (
 	ShortID = publicid.ID[shortKind]
 	NoID    = publicid.ID[noKind]
 )
+
+func userID(n snowflake.ID) UserID   { return publicid.IDFrom[userKind](n) }
+func orderID(n snowflake.ID) OrderID { return publicid.IDFrom[orderKind](n) }
+func shortID(n snowflake.ID) ShortID { return publicid.IDFrom[shortKind](n) }
+func noID(n snowflake.ID) NoID       { return publicid.IDFrom[noKind](n) }

@@ -20,7 +20,7 @@ import (
 const postgresSessions = `SELECT pid = pg_backend_pid(), pid, coalesce(usename, ''), coalesce(application_name, ''),
 	coalesce(state, ''), usesysid IS NOT NULL AND backend_type IS NULL,
 	CAST(extract(epoch FROM now()) * 1000000 AS bigint), CAST(extract(epoch FROM xact_start) * 1000000 AS bigint),
-	CASE WHEN state = 'active' THEN CAST(extract(epoch FROM query_start) * 1000000 AS bigint) END,
+	CASE WHEN state <> 'disabled' THEN CAST(extract(epoch FROM query_start) * 1000000 AS bigint) END,
 	pg_is_in_recovery(), version() LIKE '%-YB-%'
 FROM pg_stat_activity
 WHERE datname = current_database() AND (pid = pg_backend_pid() OR usesysid IS NOT NULL AND backend_type IS NULL
@@ -34,8 +34,8 @@ ORDER BY pid <> pg_backend_pid()`
 const postgresPrepared = `SELECT count(*), coalesce(min(gid), '') FROM pg_prepared_xacts WHERE database = current_database()`
 
 const (
-	postgresTries = 10
-	postgresPause = 10 * time.Millisecond
+	postgresTries = 100
+	postgresPause = 20 * time.Millisecond
 )
 
 func lookPostgres(ctx context.Context, conn *sql.Conn) (sight, error) {
@@ -57,7 +57,7 @@ func lookPostgres(ctx context.Context, conn *sql.Conn) (sight, error) {
 		return sight{}, err
 	}
 	for pid := range suspects {
-		return sight{}, unknown("process %d runs a statement without a start of its transaction, as after track_activities = off", pid)
+		return sight{}, unknown("process %d shows no start of its transaction, as after track_activities = off", pid)
 	}
 	var prepared int
 	var gid string
@@ -71,8 +71,8 @@ func lookPostgres(ctx context.Context, conn *sql.Conn) (sight, error) {
 	return s, nil
 }
 
-// postgresActivity returns also the processes that run a statement and show no start of a transaction. Their statement
-// counts, which is right for those that were not among them in an earlier look.
+// postgresActivity returns also the processes that show no start of a transaction. Their last statement counts, which is
+// right for those that were not among them in an earlier look.
 func postgresActivity(ctx context.Context, conn *sql.Conn) (s sight, suspects map[int64]bool, err error) {
 	rows, err := conn.QueryContext(ctx, postgresSessions)
 	if err != nil {

@@ -1,11 +1,15 @@
 package settled_test
 
 import (
+	"context"
 	"errors"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/sqlflake/sqlflake/internal/dbserver"
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -64,6 +68,34 @@ func TestPostgresTransactionsHoldTheBound(t *testing.T) {
 		isUnknown(t, `"transfer"`)
 		exec(t, db, "ROLLBACK PREPARED 'transfer'")
 		passes(t, next(t, gen), read)
+	})
+
+	t.Run("disconnected", func(t *testing.T) {
+		// While the server ends a session that is in a transaction, it shows no start of it for a moment.
+		ctx, stop := context.WithCancel(t.Context())
+		var leaving sync.WaitGroup
+		for range 2 {
+			leaving.Go(func() {
+				for ctx.Err() == nil {
+					conn, err := pgx.Connect(t.Context(), dsn)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if _, err := conn.Exec(t.Context(), "BEGIN; CREATE TEMP TABLE own (a int)"); err != nil {
+						t.Error(err)
+					}
+					_ = conn.Close(t.Context())
+				}
+			})
+		}
+		for range 300 {
+			if _, err := read(); err != nil {
+				t.Error(err)
+			}
+		}
+		stop()
+		leaving.Wait()
 	})
 
 	t.Run("not tracked", func(t *testing.T) {

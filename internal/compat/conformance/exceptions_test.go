@@ -54,10 +54,10 @@ const (
 	untyped = "Without a description of the statement pgx does not know which array a slice of a named type is. Register " +
 		"it, `conn.TypeMap().RegisterDefaultPgType([]snowflake.ID{}, \"_int8\")`, or take a " + arrayTypesHelp
 
-	gormNull = "GORM does not call `Scan` for NULL. It reads NULL into a type of integers as 0, without an error: a column " +
-		"that may be NULL is a `sqltypes.Null`, `sqltypes.ZeroNull` or a pointer."
+	gormNull = "GORM does not call `Scan` for NULL. It reads NULL into an ID as 0, without an error: a column that may be " +
+		"NULL is a `sqltypes.Null`, `sqltypes.ZeroNull` or a pointer."
 	gormReuse = "`First`, `Take` and `Find` of GORM leave a field of a row that holds values as it is where the column is " +
-		"NULL, if it is a struct, a slice or a pointer, of this or any other package. Read into a new variable; `Scan`, " +
+		"NULL, if it is a struct, an array, a slice or a pointer, of this or any other package. Read into a new variable; `Scan`, " +
 		"`ScanRows` and slices of rows are not affected."
 )
 
@@ -137,9 +137,19 @@ var exceptions = []exception{
 
 	// NULL in GORM.
 	{
-		integerLike, gormAll,
+		without(integerLike, publicKind.label), gormAll,
 		[]check{checkNull},
 		[]string{"is read as ", "NULL leaves the old pointer behind", "NULL leaves the old sql.Null behind"},
+		gormNull + " " + gormReuse,
+	},
+	{
+		[]string{publicKind.label},
+		gormAll,
+		[]check{checkNull},
+		[]string{
+			"is read as ", "NULL leaves the old value behind", "NULL leaves the old pointer behind",
+			"NULL leaves the old sql.Null behind",
+		},
 		gormNull + " " + gormReuse,
 	},
 	{

@@ -47,7 +47,7 @@ var (
 	typedKind = integers("sqltypes.Typed", ids,
 		func(id snowflake.ID) sqltypes.Typed[user] { return sqltypes.Typed[user](id) }, prefixed)
 	publicKind = integers("publicid.ID", ids,
-		func(id snowflake.ID) publicid.ID[user] { return publicid.ID[user](id) }, token)
+		func(id snowflake.ID) publicid.ID[user] { return publicid.IDFrom[user](id) }, token)
 )
 
 // ids are the samples: 0, small ones, one that a float64 and JavaScript would round, one with a worker and a sequence,

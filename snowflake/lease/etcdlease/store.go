@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"strconv"
 	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3" //nolint:depguard // this module exists to keep the client out of the core's
@@ -59,7 +60,7 @@ func (e *engine) Get(ctx context.Context, key string) (kvlease.Pair, error) {
 	if err != nil || len(reply.Kvs) == 0 {
 		return kvlease.Pair{}, e.explain(err)
 	}
-	return kvlease.Pair{Key: key, Value: reply.Kvs[0].Value, Revision: uint64(reply.Kvs[0].ModRevision)}, nil
+	return kvlease.Pair{Key: key, Value: reply.Kvs[0].Value, Revision: strconv.FormatInt(reply.Kvs[0].ModRevision, 10)}, nil
 }
 
 func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error) {
@@ -70,15 +71,22 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 	pairs := make([]kvlease.Pair, len(reply.Kvs))
 	for i, kv := range reply.Kvs {
 		key := strings.TrimPrefix(string(kv.Key), e.prefix)
-		pairs[i] = kvlease.Pair{Key: key, Value: kv.Value, Revision: uint64(kv.ModRevision)}
+		pairs[i] = kvlease.Pair{Key: key, Value: kv.Value, Revision: strconv.FormatInt(kv.ModRevision, 10)}
 	}
 	return pairs, nil
 }
 
-func (e *engine) Swap(ctx context.Context, key string, value []byte, revision uint64) (bool, error) {
+func (e *engine) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
 	key = e.prefix + key
+	var modified int64 // that of a missing key is 0
+	if revision != "" {
+		var err error
+		if modified, err = strconv.ParseInt(revision, 10, 64); err != nil {
+			return false, err
+		}
+	}
 	reply, err := e.client.Txn(ctx).
-		If(clientv3.Compare(clientv3.ModRevision(key), "=", int64(revision))). // that of a missing key is 0
+		If(clientv3.Compare(clientv3.ModRevision(key), "=", modified)).
 		Then(clientv3.OpPut(key, string(value))).
 		Commit()
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
 )
 
 // The environment of the processes that run TestFileChild.
@@ -91,8 +92,8 @@ func startChild(t *testing.T, role, dir string) *child {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := osexec.Command(program, "-test.run=^TestFileChild$", "-test.timeout=1m")
-	cmd.Env = append(os.Environ(), childRole+"="+role, childDir+"="+dir)
+	cmd := osexec.Command(program, "-test.run=^TestFileChild$", "-test.timeout=9m")
+	cmd.Env = append(os.Environ(), childRole+"="+role, childDir+"="+dir, "GORACE=atexit_sleep_ms=0") // which is a second otherwise
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -132,10 +133,7 @@ func (c *child) rest() []string {
 func TestAKilledOwnersHorizonIsNeverLost(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	rounds := 25
-	if testing.Short() {
-		rounds = 5
-	}
+	rounds := processtest.Scale(10, 50)
 	var epoch, durable int64
 	for round := range rounds {
 		c := startChild(t, "owner", dir)

@@ -5,23 +5,23 @@ import "context"
 // KV is an engine, or a part of one that no other program uses. Keys consist of ASCII letters, digits, "-", "_", "=", and
 // "/" between their parts; they differ if the case of a letter does. It must be safe for concurrent use.
 type KV interface {
-	// Get returns the pair of a key. Revision is 0 if there is none. It should know what was confirmed before the call.
+	// Get returns the pair of a key. Revision is empty if there is none. It should know what was confirmed before the call.
 	Get(ctx context.Context, key string) (Pair, error)
 
 	// List returns the pairs whose keys begin with the prefix, in any order. The prefix is empty or ends with "/". It may
 	// be out of date, or show some keys as they were earlier than others.
 	List(ctx context.Context, prefix string) ([]Pair, error)
 
-	// Swap writes the value if the key still has the revision, or if revision is 0 and there is no such key, as one step.
-	// When it returns true, the value is durable and has another revision. It returns false if the key has another
+	// Swap writes the value if the key still has the revision, or if revision is empty and there is no such key, as one
+	// step. When it returns true, the value is durable and has another revision. It returns false if the key has another
 	// revision. After an error it is unknown whether the value was written. A repetition inside of the engine's client
 	// may make it return false although the value was written.
-	Swap(ctx context.Context, key string, value []byte, revision uint64) (bool, error)
+	Swap(ctx context.Context, key string, value []byte, revision string) (bool, error)
 }
 
 // Pair is a key with its value.
 type Pair struct {
 	Key      string
 	Value    []byte
-	Revision uint64 // above 0, changes with each write of the key and never comes again
+	Revision string // not empty, changes with each write of the key and never comes again; the engine's own, in any form
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -62,7 +63,7 @@ func (m *memory) List(_ context.Context, prefix string) ([]kvlease.Pair, error) 
 	return found, nil
 }
 
-func (m *memory) Swap(_ context.Context, key string, value []byte, revision uint64) (bool, error) {
+func (m *memory) Swap(_ context.Context, key string, value []byte, revision string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.swaps++
@@ -71,7 +72,7 @@ func (m *memory) Swap(_ context.Context, key string, value []byte, revision uint
 		m.conflicts++
 		return false, nil
 	}
-	if revision > 0 {
+	if revision != "" {
 		m.old[key] = append(m.old[key], before)
 	}
 	m.put(key, string(value))
@@ -84,7 +85,7 @@ func (m *memory) Swap(_ context.Context, key string, value []byte, revision uint
 
 func (m *memory) put(key, value string) {
 	m.revision++
-	m.pairs[key] = kvlease.Pair{Key: key, Value: []byte(value), Revision: m.revision}
+	m.pairs[key] = kvlease.Pair{Key: key, Value: []byte(value), Revision: strconv.FormatUint(m.revision, 36)}
 }
 
 // values returns all values by key.

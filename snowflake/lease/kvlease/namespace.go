@@ -23,10 +23,10 @@ type namespace struct {
 	rows    []candidate
 }
 
-// candidate is a worker with its row as it was read; revision 0 means that it was never taken.
+// candidate is a worker with its row as it was read; an empty revision means that it was never taken.
 type candidate struct {
 	row
-	revision uint64
+	revision string
 }
 
 // read returns the namespaces whose keys begin with the prefix, in order, with their rows in order.
@@ -72,7 +72,7 @@ func (s *Store) complete(ctx context.Context, ns *namespace) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("kvlease: %w", err)
-	case pair.Revision == 0:
+	case pair.Revision == "":
 		return damaged(key, errors.New("missing, and there are rows"))
 	}
 	if err := ns.add(pair, -1); err != nil {

@@ -73,7 +73,7 @@ func (s *Store) open(ctx context.Context, r lease.Request) (*namespace, error) {
 		return nil, err
 	case len(all) == 0:
 		// Of two processes with different layouts only one creates it.
-		_, err := s.swap(ctx, prefixOf(r.Namespace)+layoutKey, &header{Format: format, Namespace: r.Namespace, Layout: r.Layout}, 0)
+		_, err := s.swap(ctx, prefixOf(r.Namespace)+layoutKey, &header{Format: format, Namespace: r.Namespace, Layout: r.Layout}, "")
 		return nil, err
 	case all[0].layout != r.Layout:
 		return nil, fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, all[0].layout, r.Layout)
@@ -150,7 +150,7 @@ func (s *Store) change(ctx context.Context, c lease.Claim, edit func(*row)) erro
 		if err != nil {
 			return fmt.Errorf("kvlease: %w", err)
 		}
-		if pair.Revision == 0 {
+		if pair.Revision == "" {
 			if current {
 				return lost
 			}
@@ -186,7 +186,7 @@ func (s *Store) confirm(ctx context.Context, name string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("kvlease: %w", err)
 	}
-	if layout.Revision == 0 {
+	if layout.Revision == "" {
 		return true, nil
 	}
 	ok, err := s.kv.Swap(ctx, layout.Key, layout.Value, layout.Revision)
@@ -196,7 +196,7 @@ func (s *Store) confirm(ctx context.Context, name string) (bool, error) {
 	return ok, nil
 }
 
-func (s *Store) swap(ctx context.Context, key string, v any, revision uint64) (bool, error) {
+func (s *Store) swap(ctx context.Context, key string, v any, revision string) (bool, error) {
 	text, err := encode(v)
 	if err != nil {
 		return false, fmt.Errorf("kvlease: key %q: %w", key, err)

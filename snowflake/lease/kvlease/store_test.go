@@ -167,7 +167,7 @@ func (b *behind) Get(ctx context.Context, key string) (kvlease.Pair, error) {
 	return b.memory.Get(ctx, key)
 }
 
-func (b *behind) Swap(ctx context.Context, key string, value []byte, revision uint64) (bool, error) {
+func (b *behind) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
 	b.written = true
 	return b.memory.Swap(ctx, key, value, revision)
 }

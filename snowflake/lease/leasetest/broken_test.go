@@ -143,8 +143,8 @@ func TestSuiteFailsForABrokenStore(t *testing.T) {
 	for _, fault := range faults {
 		t.Run(fault.name, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestStoreWithAFault$", "-test.v", "-test.timeout=2m")
-			cmd.Env = append(os.Environ(), faultVariable+"="+fault.name)
+			cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestStoreWithAFault$", "-test.v", "-test.timeout=9m")
+			cmd.Env = append(os.Environ(), faultVariable+"="+fault.name, "GORACE=atexit_sleep_ms=0") // which is a second otherwise
 			out, err := cmd.CombinedOutput()
 			var exit *exec.ExitError
 			if err != nil && !errors.As(err, &exit) {

@@ -26,7 +26,7 @@ var concurrencyTests = []test{
 	}},
 	{promise: "of several callers that ask for one free worker one gets it", run: func(f *fixture) {
 		f.release(f.take(7, 7).Claim)
-		for round := range 10 {
+		for round := range 5 {
 			var mu sync.Mutex
 			var winners []lease.Claim
 			f.together(8, func() {
@@ -75,7 +75,7 @@ var concurrencyTests = []test{
 	}},
 	{promise: "of several copies of a claim that extend at the same time one succeeds, the others are ErrLost", run: func(f *fixture) {
 		claim := f.take(7, 7).Claim
-		for round := range 10 {
+		for round := range 5 {
 			var mu sync.Mutex
 			var winners []lease.Claim
 			f.together(8, func() {

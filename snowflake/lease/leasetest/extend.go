@@ -30,7 +30,7 @@ var extendTests = []test{
 	{promise: "the same extension many times in a row is never lost", run: func(f *fixture) {
 		// A database may report that nothing was changed if even the millisecond is the same.
 		claim := f.take(7, 7).Claim
-		for range 100 {
+		for range 40 {
 			f.extend(claim, 1000, long)
 		}
 	}},

@@ -17,7 +17,7 @@ type Settings struct {
 	// but the tests then prove less.
 	TTL time.Duration
 
-	// Patience is how long a test waits for an event; 30 s if it is 0.
+	// Patience is how long a test waits for an event; two minutes if it is 0.
 	Patience time.Duration
 }
 
@@ -31,7 +31,7 @@ func Run(t *testing.T, open func(t *testing.T) lease.Store, settings Settings) {
 		settings.TTL = 30 * time.Millisecond
 	}
 	if settings.Patience == 0 {
-		settings.Patience = 30 * time.Second
+		settings.Patience = 2 * time.Minute
 	}
 	for _, group := range []struct {
 		name  string

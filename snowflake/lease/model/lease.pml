@@ -42,6 +42,9 @@
  *     it the owner counts the sequence.
  *   - A statement or a script of the store is one step. Acquire is two, the takeover and the reading of the horizon, since
  *     a store may make it of two statements.
+ *   - Acquire reads the floor after the takeover. A store that reads it before, and takes the worker only if the row of the
+ *     namespace has the server and the floor that it has read, as sqllease does, has the floor of that moment: that is
+ *     the case in which nothing comes between the two steps.
  *   - A new token is the least number that nothing refers to, which nobody can tell from one that was never used before; a
  *     random one of 128 bits is that in practice.
  *   - The floor is the highest horizon that the old primary has committed. A real one is above it if clocks agree as well
@@ -263,10 +266,11 @@ inline serve(m) {
 	if
 #ifdef SERVER_CHECKED_BEFORE
 	:: m.kind == READ
-	:: m.kind != READ -> meet()
+	:: m.kind != READ && m.kind != RELEASE -> meet()
 #else
-	:: meet()
+	:: m.kind != RELEASE -> meet()
 #endif
+	:: m.kind == RELEASE /* frees the worker whatever server this is */
 	fi;
 	if
 #if defined(HORIZON_READ_BEFORE_TAKEOVER) || defined(FLOOR_READ_BEFORE_TAKEOVER) || defined(SERVER_CHECKED_BEFORE)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nats-io/nats.go"           //nolint:depguard // this module exists to keep the client out of the core's
@@ -73,7 +74,7 @@ func (e *engine) Get(ctx context.Context, key string) (kvlease.Pair, error) {
 	case err != nil:
 		return kvlease.Pair{}, e.explain(ctx, err)
 	}
-	return kvlease.Pair{Key: key, Value: message.Data, Revision: message.Sequence}, nil
+	return kvlease.Pair{Key: key, Value: message.Data, Revision: strconv.FormatUint(message.Sequence, 10)}, nil
 }
 
 // List watches the keys. The watched replica may be behind, so it reads on until the newest row of the leader has come.
@@ -92,7 +93,11 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 		}
 	}
 	newest, err := e.Get(ctx, prefix+">")
-	if err != nil || newest.Revision == 0 {
+	if err != nil || newest.Revision == "" {
+		return nil, err
+	}
+	last, err := sequenceOf(newest.Revision)
+	if err != nil {
 		return nil, err
 	}
 	watcher, err := bucket.Watch(ctx, strings.TrimPrefix(e.subject(prefix), e.root)+">")
@@ -108,7 +113,7 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 		}()
 	}()
 	found := map[string]kvlease.Pair{}
-	for seen, complete := uint64(0), false; !complete || seen < newest.Revision; {
+	for seen, complete := uint64(0), false; !complete || seen < last; {
 		select {
 		case entry, ok := <-watcher.Updates():
 			switch {
@@ -118,7 +123,7 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 				complete = true
 			default:
 				key, revision := e.key(e.root+entry.Key()), entry.Revision()
-				found[key] = kvlease.Pair{Key: key, Value: entry.Value(), Revision: revision}
+				found[key] = kvlease.Pair{Key: key, Value: entry.Value(), Revision: strconv.FormatUint(revision, 10)}
 				seen = max(seen, revision)
 			}
 		case <-ctx.Done():
@@ -128,9 +133,13 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 	return slices.Collect(maps.Values(found)), nil
 }
 
-func (e *engine) Swap(ctx context.Context, key string, value []byte, revision uint64) (bool, error) {
-	_, err := e.js.Publish(ctx, e.route+e.subject(key), value,
-		jetstream.WithExpectStream(e.stream), jetstream.WithExpectLastSequencePerSubject(revision))
+func (e *engine) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
+	sequence, err := sequenceOf(revision)
+	if err != nil {
+		return false, err
+	}
+	_, err = e.js.Publish(ctx, e.route+e.subject(key), value,
+		jetstream.WithExpectStream(e.stream), jetstream.WithExpectLastSequencePerSubject(sequence))
 	var refused *jetstream.APIError
 	if errors.As(err, &refused) {
 		switch refused.ErrorCode {
@@ -139,6 +148,14 @@ func (e *engine) Swap(ctx context.Context, key string, value []byte, revision ui
 		}
 	}
 	return err == nil, e.explain(ctx, err)
+}
+
+// sequenceOf returns the sequence number of a message from its revision. That of a missing key is 0.
+func sequenceOf(revision string) (uint64, error) {
+	if revision == "" {
+		return 0, nil
+	}
+	return strconv.ParseUint(revision, 10, 64)
 }
 
 // subject returns the subject of a key. The parts of a key become those of the subject.

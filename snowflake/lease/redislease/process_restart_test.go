@@ -14,13 +14,13 @@ import (
 
 // durable starts a server of the test's own, which keeps in the folder all that it has confirmed. It returns when the
 // server answers.
-func durable(t *testing.T, port int, folder string) *exec.Cmd {
+func durable(t *testing.T, port, folder string) *exec.Cmd {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
 		t.Skip("redis-server is not installed, and the server of the other tests is not this test's alone")
 	}
-	server := exec.Command(program, "--port", strconv.Itoa(port), "--bind", "127.0.0.1",
+	server := exec.Command(program, "--port", port, "--bind", "127.0.0.1",
 		"--save", "", "--appendonly", "yes", "--appendfsync", "always", "--dir", folder)
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func durable(t *testing.T, port int, folder string) *exec.Cmd {
 		_ = server.Process.Kill()
 		_ = server.Wait()
 	})
-	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + strconv.Itoa(port)})
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + port})
 	defer func() { _ = client.Close() }()
 	processtest.Eventually(t, "an answer of the server", func() bool { return client.Ping(t.Context()).Err() == nil })
 	return server
@@ -39,9 +39,10 @@ func durable(t *testing.T, port int, folder string) *exec.Cmd {
 func TestRestartsOfADurableRedisCostNoError(t *testing.T) {
 	t.Parallel()
 	const window = 300 * time.Millisecond
-	addr, folder := freeAddr(t), t.TempDir()
-	server := durable(t, addr.Port, folder)
-	o := processtest.Order{Place: addr.String() + " restarts:", First: 0, Last: 3, Window: window}
+	port, folder := strconv.Itoa(processtest.FreePort(t)), t.TempDir()
+	server := durable(t, port, folder)
+	addr := "127.0.0.1:" + port
+	o := processtest.Order{Place: addr + " restarts:", First: 0, Last: 3, Window: window}
 	processes := []*processtest.Process{processtest.MustStart(t, o), processtest.MustStart(t, o)}
 	for _, p := range processes {
 		processtest.Eventually(t, "the first ID", func() bool { return p.Count() > 0 || p.HasEnded() }, p)
@@ -60,7 +61,7 @@ func TestRestartsOfADurableRedisCostNoError(t *testing.T) {
 			processtest.Eventually(t, "a failed extension", func() bool { return len(p.Noted(lease.Failed)) > failed[i] || p.HasEnded() }, p)
 		}
 		time.Sleep(2 * window) // beyond the horizon, and the expiry
-		server = durable(t, addr.Port, folder)
+		server = durable(t, port, folder)
 		for _, p := range processes {
 			count, extended := p.Count(), len(p.Noted(lease.Extended))
 			processtest.Eventually(t, "more IDs and extensions", func() bool {
@@ -73,6 +74,6 @@ func TestRestartsOfADurableRedisCostNoError(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	processtest.TakeCensus(processes).Check(t, openAt(t, addr.String(), "restarts:"))
+	processtest.TakeCensus(processes).Check(t, openAt(t, addr, "restarts:"))
 	t.Logf("%d restarts", restarts)
 }

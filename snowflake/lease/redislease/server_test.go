@@ -2,7 +2,6 @@ package redislease_test
 
 import (
 	"errors"
-	"net"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
 )
@@ -23,8 +23,9 @@ func cluster(t *testing.T) *redis.ClusterClient {
 	if err != nil {
 		t.Skip("redis-server is not installed, and the server of the other tests is not this test's alone")
 	}
-	addr := freeAddr(t)
-	server := exec.CommandContext(t.Context(), program, "--port", strconv.Itoa(addr.Port), "--bind", "127.0.0.1",
+	port := strconv.Itoa(processtest.FreePort(t)) // Redis adds 10000 to it for its second one
+	addr := "127.0.0.1:" + port
+	server := exec.CommandContext(t.Context(), program, "--port", port, "--bind", "127.0.0.1",
 		"--cluster-enabled", "yes", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
@@ -33,11 +34,11 @@ func cluster(t *testing.T) *redis.ClusterClient {
 		_ = server.Process.Kill()
 		_ = server.Wait()
 	})
-	node := redis.NewClient(&redis.Options{Addr: addr.String()})
+	node := redis.NewClient(&redis.Options{Addr: addr})
 	defer func() { _ = node.Close() }()
 	ready := func() bool { return strings.Contains(node.ClusterInfo(t.Context()).Val(), "cluster_state:ok") }
 	assigned := false
-	for deadline := time.Now().Add(30 * time.Second); !ready(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(processtest.Patience); !ready(); time.Sleep(20 * time.Millisecond) {
 		if !assigned {
 			assigned = node.ClusterAddSlotsRange(t.Context(), 0, 16383).Err() == nil
 		}
@@ -45,25 +46,9 @@ func cluster(t *testing.T) *redis.ClusterClient {
 			t.Fatalf("the cluster is not ready: %v", node.ClusterInfo(t.Context()))
 		}
 	}
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{addr.String()}})
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{addr}})
 	t.Cleanup(func() { _ = client.Close() })
 	return client
-}
-
-// freeAddr returns an unused address, with a port to which Redis can add 10000 for its second one.
-func freeAddr(t *testing.T) *net.TCPAddr {
-	t.Helper()
-	for {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addr := listener.Addr().(*net.TCPAddr)
-		_ = listener.Close()
-		if addr.Port <= 55535 {
-			return addr
-		}
-	}
 }
 
 func TestStoreOnAClusterKeepsTheContract(t *testing.T) {

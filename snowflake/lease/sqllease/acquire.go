@@ -24,6 +24,7 @@ type view struct {
 	free      []candidate // in the order of Acquire
 	now       time.Time   // of the database
 	at        time.Time   // of this process, when it asked
+	warning   error       // for the grant
 }
 
 type namespace struct {
@@ -54,9 +55,11 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 // try looks once and takes what it chooses; false if another caller was faster.
 func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Grant, bool, error) {
 	q, v, err := s.enter(ctx, r)
-	switch {
-	case err != nil:
+	if err != nil {
 		return lease.Grant{}, false, s.failed("acquire", err)
+	}
+	v.warning = q.warning
+	switch {
 	case v.namespace == nil:
 		return lease.Grant{}, false, fmt.Errorf("lease: acquire in table %s: the row of namespace %q is not visible after its insertion",
 			s.table, r.Namespace)
@@ -213,6 +216,7 @@ func (v view) grant(r lease.Request, c candidate) lease.Grant {
 	grant := lease.Grant{
 		Claim:   lease.Claim{Namespace: r.Namespace, Worker: c.worker, Epoch: c.epoch, Token: r.Token},
 		Horizon: c.horizon,
+		Warning: v.warning,
 		Now:     v.now.Add(time.Since(v.at)),
 	}
 	if v.namespace.changed > 0 {

@@ -1,8 +1,8 @@
 package sqllease_test
 
 import (
+	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -13,40 +13,31 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
-// A lease stops asking a pool that was closed for good.
-func TestALeaseEndsWhenItsPoolIsClosed(t *testing.T) {
+// The error is final for a lease: see TestALeaseEndsWhenItsStoreIsClosed in package lease.
+func TestAPoolThatIsClosedIsFinal(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
 		db := target.Open(t)
-		failed := make(chan error, 100)
-		l, err := lease.Open(t.Context(), newSQL(t, db, dialect), lease.WithWindow(300*time.Millisecond),
-			lease.WithLogger(slog.New(slog.DiscardHandler)),
-			lease.WithHook(func(e lease.Event) {
-				if e.Kind == lease.Failed && errors.Is(e.Err, os.ErrClosed) {
-					failed <- e.Err
-				}
-			}))
+		store := newSQL(t, db, dialect)
+		grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if err := <-failed; !strings.HasSuffix(err.Error(), "sql: database is closed") || strings.Contains(err.Error(), "file") {
-			t.Errorf("the event says %q", err)
-		}
-		for { // up to the horizon, and no further
-			if _, err = l.Generator().NextContext(t.Context()); err != nil {
-				break
+		claim := keep(grant.Claim)
+		for name, call := range map[string]func(ctx context.Context) error{
+			"Acquire": func(ctx context.Context) error { _, err := store.Acquire(ctx, sqlRequest("n", 0, 0)); return err },
+			"Extend":  func(ctx context.Context) error { _, err := store.Extend(ctx, claim, 1, time.Hour); return err },
+			"Release": func(ctx context.Context) error { return store.Release(ctx, claim, 0) },
+			"List":    func(ctx context.Context) error { _, err := store.List(ctx, "n"); return err },
+		} {
+			err := call(t.Context())
+			if !errors.Is(err, os.ErrClosed) || errors.Is(err, lease.ErrLost) {
+				t.Errorf("%s: error %v, want os.ErrClosed", name, err)
+			} else if !strings.HasSuffix(err.Error(), "sql: database is closed") || strings.Contains(err.Error(), "file") {
+				t.Errorf("%s: the error says %q", name, err)
 			}
-		}
-		if !errors.Is(err, os.ErrClosed) {
-			t.Errorf("NextContext: %v, want os.ErrClosed", err)
-		}
-		if err := l.Close(t.Context()); !errors.Is(err, os.ErrClosed) {
-			t.Errorf("Close: %v, want os.ErrClosed", err)
-		}
-		if len(failed) > 0 {
-			t.Error("the pool was asked again")
 		}
 	})
 }

@@ -31,7 +31,7 @@
 //
 //   - PostgreSQL: the system identifier and the timeline, so a recovery to a point in time counts, too. The role must be
 //     allowed to call pg_control_system, pg_current_wal_lsn and pg_walfile_name, as all roles are by default; otherwise
-//     there is no protection, and nothing tells.
+//     there is no protection, and each acquisition is reported with a warning ([lease.Grant].Warning).
 //   - MySQL: server_uuid. The instances of Aurora have one each, so each of its failovers sets the wait, though it
 //     forgets nothing. MariaDB: server_id, which replication requires to differ.
 //   - Group Replication and Galera: the name of the group or cluster, as its servers agree on each commit. The name of a
@@ -59,6 +59,8 @@
 // If the clock of the new server is far ahead when it is promoted, the floor is, too: [lease.Open] returns
 // [lease.ErrBehindHorizon], and running leases report it. Set the clock right first, then set expires_ms of the row with
 // worker -1 to the time in milliseconds since 1970. Do not set it to 0.
+//
+// README.md has a table of replicas, clusters, poolers and engines: what is promised on each, what tests it, what to set.
 //
 // With binlog_format = STATEMENT a replica may not repeat what changes a lease; use ROW or MIXED.
 package sqllease

@@ -161,7 +161,8 @@ func (d troubled) QueryContext(ctx context.Context, query string, args ...any) (
 	return d.DB.QueryContext(ctx, query, args...)
 }
 
-// Any other error may pass, and without an identity a failover would not be seen.
+// Any other error may pass, and without an identity a failover would not be seen. A role without the right to ask is
+// told so.
 func TestOnlyAServerThatHasNoIdentityIsUsedWithoutOne(t *testing.T) {
 	db := testdb.Postgres(t).Open(t)
 	newSQL(t, db, sqllease.Postgres)
@@ -173,8 +174,12 @@ func TestOnlyAServerThatHasNoIdentityIsUsedWithoutOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.Acquire(t.Context(), sqlRequest(state, 0, 0)); (err == nil) != want {
+		grant, err := store.Acquire(t.Context(), sqlRequest(state, 0, 0))
+		if (err == nil) != want {
 			t.Errorf("SQLSTATE %s: %v", state, err)
+		}
+		if (grant.Warning != nil) != (state == "42501") {
+			t.Errorf("SQLSTATE %s: the warning is %v", state, grant.Warning)
 		}
 	}
 }

@@ -14,9 +14,10 @@ type queries struct {
 	addNamespace, meet     string
 	addWorker              string
 	takeover, extend       string
-	release                string
+	release, revoke        string
 	listAll, listNamespace string
-	lastInsertID           bool // takeover and extend answer with LAST_INSERT_ID, else with a row
+	warning                error // for Grant.Warning
+	lastInsertID           bool  // takeover and extend answer with LAST_INSERT_ID, else with a row
 }
 
 // The conditions that the protocol needs: only the owner extends and releases, and only a row that is free and still
@@ -81,6 +82,10 @@ SELECT namespace, ?, 1, ?, 0, {now} + ?, 0, ?, ?, ?, ? FROM {table} AS ns WHERE 
 		release: text(`UPDATE {table} SET horizon = CASE WHEN horizon > ? THEN ? ELSE horizon END,
 	expires_ms = CASE WHEN expires_ms > {now} THEN {now} ELSE expires_ms END, revision = revision + 1
 WHERE ` + strings.ReplaceAll(ifOwned, "{w}", "")),
+		// The token of a worker that is reserved (sqlfunc.WithLeaseTable), and that of a namespace, has another length.
+		revoke: text(`UPDATE {table} SET epoch = epoch + 1, token = ?,
+	expires_ms = CASE WHEN expires_ms > {now} THEN {now} ELSE expires_ms END, revision = revision + 1
+WHERE namespace = ? AND worker = ? AND epoch = ? AND LENGTH(token) = 32`),
 		listAll:       text(`SELECT {columns}, {now} FROM {table} WHERE worker >= 0`),
 		listNamespace: text(`SELECT {columns}, {now} FROM {table} WHERE worker >= 0 AND namespace = ?`),
 	}

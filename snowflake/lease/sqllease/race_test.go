@@ -123,8 +123,8 @@ func TestSessionsDoNotMatter(t *testing.T) {
 		isolation = "&transaction_isolation=%27SERIALIZABLE%27"
 	}
 	for _, target := range []sqlTarget{
-		{"postgres", sqllease.Postgres, withDSN(testdb.Postgres, postgres)},
-		{"mariadb", sqllease.MySQL, withDSN(testdb.MariaDB, mariadb+isolation)},
+		{name: "postgres", dialect: sqllease.Postgres, open: withDSN(testdb.Postgres, postgres)},
+		{name: "mariadb", dialect: sqllease.MySQL, open: withDSN(testdb.MariaDB, mariadb+isolation)},
 	} {
 		t.Run(target.name, func(t *testing.T) {
 			store := newSQL(t, target.open(t).Open(t), target.dialect)

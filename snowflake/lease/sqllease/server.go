@@ -28,10 +28,10 @@ func (s *Store) prepare(ctx context.Context) (*queries, error) {
 	if q := s.queries.Load(); q != nil {
 		return q, nil
 	}
-	identity, err := noIdentity, error(nil)
+	identity, warning, err := noIdentity, error(nil), error(nil)
 	switch s.dialect {
 	case Postgres:
-		identity, err = s.askPostgres(ctx)
+		identity, warning, err = s.askPostgres(ctx)
 	case MySQL:
 		identity, err = s.askMySQL(ctx)
 	}
@@ -39,6 +39,7 @@ func (s *Store) prepare(ctx context.Context) (*queries, error) {
 		return nil, err
 	}
 	q := newQueries(s.dialect, s.table, identity)
+	q.warning = warning
 	s.queries.Store(&q)
 	return &q, nil
 }
@@ -62,20 +63,24 @@ func (s *Store) meet(ctx context.Context, q *queries, namespace string, reach in
 }
 
 // askPostgres returns the expression of the identity. Servers that speak PostgreSQL's protocol may not have the functions
-// (CockroachDB), or refuse them (Aurora). In YugabyteDB each node has files of its own. These agree on each commit.
-func (s *Store) askPostgres(ctx context.Context) (string, error) {
+// (CockroachDB), or refuse them (Aurora). In YugabyteDB each node has files of its own. These agree on each commit. A role
+// that lacks the right is another matter, so there is a warning.
+func (s *Store) askPostgres(ctx context.Context) (identity string, warning, err error) {
 	has, _, err := s.number(ctx, "SELECT CASE WHEN version() LIKE '%-YB-%' THEN 0 ELSE 1 + length("+postgresIdentity+") END")
 	var refusal interface{ SQLState() string } // of pgx and lib/pq
 	if errors.As(err, &refusal) {
 		switch refusal.SQLState() {
-		case "42883", "42501", "0A000", "55000": // no such function, no right to call it, not supported, not in this state
-			return noIdentity, nil
+		case "42883", "0A000", "55000": // no such function, not supported, not in this state
+			return noIdentity, nil, nil
+		case "42501":
+			return noIdentity, fmt.Errorf("lease: table %s: the role has no right to ask what server it is, so IDs may repeat after "+
+				"a failover to a replica that lags: %w", s.table, err), nil
 		}
 	}
 	if err != nil || has == 0 {
-		return noIdentity, err
+		return noIdentity, nil, err
 	}
-	return postgresIdentity, nil
+	return postgresIdentity, nil, nil
 }
 
 // askMySQL returns the expression of the identity. Variables that a server does not have would be errors there, so it

@@ -2,6 +2,7 @@ package sqllease_test
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,8 @@ type sqlTarget struct {
 	name    string
 	dialect sqllease.Dialect
 	open    func(tb testing.TB) testdb.Target
+	single  bool // TestStoreKeepsTheContract uses one connection
+	long    bool // it uses the target with SNOWFLAKE_TEST_LONG=1 only, as it differs little from another one
 }
 
 func withDSN(open func(testing.TB) testdb.Target, more string) func(tb testing.TB) testdb.Target {
@@ -30,24 +33,40 @@ func withDSN(open func(testing.TB) testdb.Target, more string) func(tb testing.T
 }
 
 var sqlTargets = []sqlTarget{
-	{"sqlite", sqllease.SQLite, withDSN(testdb.SQLite, "")},
-	{"sqlite with a rollback journal", sqllease.SQLite, func(tb testing.TB) testdb.Target {
+	{name: "sqlite", dialect: sqllease.SQLite, open: withDSN(testdb.SQLite, "")},
+	{name: "sqlite with a rollback journal", dialect: sqllease.SQLite, single: true, open: func(tb testing.TB) testdb.Target {
 		target := testdb.SQLite(tb)
 		target.DSN = strings.Replace(target.DSN, "_journal_mode=WAL", "_journal_mode=DELETE", 1)
 		return target
 	}},
-	{"postgres", sqllease.Postgres, withDSN(testdb.Postgres, "")},
-	{"postgres with the simple protocol", sqllease.Postgres, withDSN(testdb.Postgres, "&default_query_exec_mode=simple_protocol")},
-	{"postgres without prepared statements", sqllease.Postgres, withDSN(testdb.Postgres, "&default_query_exec_mode=exec")},
-	{"mariadb", sqllease.MySQL, withDSN(testdb.MariaDB, "")},
-	{"mariadb that counts found rows", sqllease.MySQL, withDSN(testdb.MariaDB, "&clientFoundRows=true")},
-	{"mariadb with interpolated parameters", sqllease.MySQL, withDSN(testdb.MariaDB, "&interpolateParams=true")},
+	{name: "postgres", dialect: sqllease.Postgres, open: withDSN(testdb.Postgres, "")},
+	{
+		name: "postgres with the simple protocol", dialect: sqllease.Postgres, single: true,
+		open: withDSN(testdb.Postgres, "&default_query_exec_mode=simple_protocol"),
+	},
+	{
+		name: "postgres without prepared statements", dialect: sqllease.Postgres, long: true,
+		open: withDSN(testdb.Postgres, "&default_query_exec_mode=exec"),
+	},
+	{name: "mariadb", dialect: sqllease.MySQL, open: withDSN(testdb.MariaDB, "")},
+	{
+		name: "mariadb that counts found rows", dialect: sqllease.MySQL, single: true,
+		open: withDSN(testdb.MariaDB, "&clientFoundRows=true"),
+	},
+	{
+		name: "mariadb with interpolated parameters", dialect: sqllease.MySQL, long: true,
+		open: withDSN(testdb.MariaDB, "&interpolateParams=true"),
+	},
 }
 
+// eachSQL runs f as a parallel subtest on each target.
 func eachSQL(t *testing.T, f func(t *testing.T, target testdb.Target, dialect sqllease.Dialect)) {
 	t.Helper()
 	for _, target := range sqlTargets {
-		t.Run(target.name, func(t *testing.T) { f(t, target.open(t), target.dialect) })
+		t.Run(target.name, func(t *testing.T) {
+			t.Parallel() // it waits for the server, most of the time
+			f(t, target.open(t), target.dialect)
+		})
 	}
 }
 
@@ -63,6 +82,8 @@ func newSQL(t *testing.T, db sqllease.DB, dialect sqllease.Dialect, opts ...sqll
 	return store
 }
 
+var dialects = map[string]sqllease.Dialect{"sqlite": sqllease.SQLite, "postgres": sqllease.Postgres, "mariadb": sqllease.MySQL}
+
 func sqlRequest(namespace string, first, last int64) lease.Request {
 	return lease.Request{Namespace: namespace, First: first, Last: last, Token: leasetest.NewToken(), TTL: time.Hour, Tick: 1000}
 }
@@ -73,31 +94,30 @@ func keep(c lease.Claim) lease.Claim {
 	return c
 }
 
+// A store that needed a second connection, or left a transaction open, would wait for ever on one connection.
 func TestStoreKeepsTheContract(t *testing.T) {
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
-		t.Parallel() // it waits, most of the time
-		db := target.Open(t)
-		db.SetMaxOpenConns(10) // servers allow a hundred or so
-		store := newSQL(t, db, dialect)
-		leasetest.Run(t, func(*testing.T) lease.Store { return store }, leasetest.Settings{})
-	})
-}
-
-// A store that needed a second connection, or left a transaction open, would wait for ever.
-func TestOneConnectionIsEnough(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		t.Parallel()
-		db := target.Open(t)
-		db.SetMaxOpenConns(1)
-		dialect := map[string]sqllease.Dialect{"sqlite": sqllease.SQLite, "postgres": sqllease.Postgres, "mariadb": sqllease.MySQL}
-		store := newSQL(t, db, dialect[target.Name])
-		leasetest.Run(t, func(*testing.T) lease.Store { return store }, leasetest.Settings{})
-	})
+	for _, target := range sqlTargets {
+		t.Run(target.name, func(t *testing.T) {
+			if target.long && os.Getenv("SNOWFLAKE_TEST_LONG") == "" {
+				t.Skip("only with SNOWFLAKE_TEST_LONG=1")
+			}
+			t.Parallel()
+			db := target.open(t).Open(t)
+			db.SetMaxOpenConns(10) // servers allow a hundred or so
+			if target.single {
+				db.SetMaxOpenConns(1)
+			}
+			store := newSQL(t, db, target.dialect)
+			leasetest.Run(t, func(*testing.T) lease.Store { return store }, leasetest.Settings{})
+		})
+	}
 }
 
 func TestManyProcessesMigrateAndAcquireAtOnce(t *testing.T) {
 	const starters = 32
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+	// Not in parallel: servers allow a hundred connections or so.
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		dialect := dialects[target.Name]
 		var mu sync.Mutex
 		claims := map[int64]lease.Claim{}
 		var wg sync.WaitGroup

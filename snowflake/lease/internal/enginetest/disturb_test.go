@@ -122,7 +122,7 @@ func (d *disturbance) stop(p *processtest.Process) error {
 	time.Sleep(3 * d.order.Window)
 	count := p.Count()
 	p.Signal(d.t, syscall.SIGCONT)
-	for begin := time.Now(); p.Count() <= count+100_000; time.Sleep(time.Millisecond) { // more than a pipe holds
+	for begin := time.Now(); p.Count() <= count+100_000; time.Sleep(2 * time.Millisecond) { // more than a pipe holds
 		if p.HasEnded() || time.Since(begin) > processtest.Patience {
 			return fmt.Errorf("no IDs after a stop: %s", p)
 		}
@@ -136,7 +136,7 @@ func (e engine) changeLeader(t *testing.T, p place, kill bool) {
 	t.Helper()
 	ask := func(call func(ctx context.Context) error) func() error {
 		return func() error {
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*callPatience) // for three members
 			defer cancel()
 			return call(ctx)
 		}
@@ -187,7 +187,7 @@ func loseQuorum(t *testing.T, e engine) {
 	}
 	e.cluster[1].signal(t, syscall.SIGCONT)
 	eventually(t, "an extension by a majority", func() error {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), callPatience)
 		defer cancel()
 		_, err := store.Extend(ctx, claim, 99, time.Hour)
 		return err

@@ -45,14 +45,16 @@ func newEtcd(t *testing.T) engine {
 	e := engine{kind: "etcd", cluster: startCluster(t, "etcd", 3)}
 	client := e.place("").etcdClient(t)
 	eventually(t, "the first write", func() error {
-		ctx, cancel := context.WithTimeout(t.Context(), processPatience)
+		ctx, cancel := context.WithTimeout(t.Context(), callPatience)
 		defer cancel()
 		_, err := client.Put(ctx, "ready", "")
 		return err
 	})
-	// status returns what a member knows of itself and of the leader.
+	// status returns what a member knows of itself and of the leader. A member that was killed never answers, one on a
+	// busy machine late.
+	patience := 300 * time.Millisecond
 	status := func(ctx context.Context, m *member) (*clientv3.StatusResponse, error) {
-		ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond) // one of them may have been killed
+		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		return client.Status(ctx, m.Client[m.Number])
 	}
@@ -66,6 +68,7 @@ func newEtcd(t *testing.T) engine {
 				return m, nil
 			}
 		}
+		patience = min(2*patience, callPatience)
 		return nil, errors.New("no leader")
 	}
 	e.moveLeader = func(ctx context.Context, _ place, from *member) error {
@@ -118,7 +121,7 @@ func newNATS(t *testing.T, size int) engine {
 func createBucket(t *testing.T, js jetstream.JetStream, p place, replicas int) {
 	t.Helper()
 	eventually(t, "the bucket", func() error {
-		ctx, cancel := context.WithTimeout(t.Context(), processPatience)
+		ctx, cancel := context.WithTimeout(t.Context(), callPatience)
 		defer cancel()
 		_, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: p.Name, Replicas: replicas})
 		return err

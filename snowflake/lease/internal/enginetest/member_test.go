@@ -21,6 +21,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"go.etcd.io/etcd/server/v3/embed"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
 )
 
 // memberVariable makes the test binary a server; it holds a memberConfig.
@@ -198,14 +200,13 @@ func split(addr string) (host string, port int) {
 // freeAddrs returns unused addresses.
 func freeAddrs(t *testing.T, n int) []string {
 	t.Helper()
-	addrs := make([]string, n)
-	for i := range addrs {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
+	ports := map[int]bool{}
+	var addrs []string
+	for len(addrs) < n {
+		if port := processtest.FreePort(t); !ports[port] {
+			ports[port] = true
+			addrs = append(addrs, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		}
-		defer listener.Close() // when all are known, so that they differ
-		addrs[i] = listener.Addr().String()
 	}
 	return addrs
 }
@@ -218,7 +219,7 @@ func eventually(t *testing.T, what string, call func() error) {
 		if err == nil {
 			return
 		}
-		if time.Since(begin) > time.Minute {
+		if time.Since(begin) > processtest.Patience {
 			t.Fatalf("%s: %v", what, err)
 		}
 	}

@@ -16,8 +16,10 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
-// processPatience bounds one call of a test.
-const processPatience = 5 * time.Second
+const (
+	callPatience   = 5 * time.Second      // of a call that is repeated if it fails
+	singlePatience = processtest.Patience // of one that is not
+)
 
 // TestOnThreeMembers shares a cluster between the tests of an engine, since NATS takes seconds to start one.
 func TestOnThreeMembers(t *testing.T) {
@@ -93,7 +95,7 @@ func sharedNATS(t *testing.T) place {
 	js := p.jetStream(t)
 	createBucket(t, js, p, 1)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), processPatience)
+		ctx, cancel := context.WithTimeout(context.Background(), singlePatience)
 		defer cancel()
 		if err := js.DeleteKeyValue(ctx, p.Name); err != nil {
 			t.Errorf("delete the bucket: %v", err)

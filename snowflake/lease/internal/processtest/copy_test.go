@@ -175,7 +175,12 @@ func TestACopyOfAProcessIsFoundOut(t *testing.T) {
 		t.Run(map[bool]string{false: "the store answers", true: "the store is away"}[away], func(t *testing.T) {
 			eachDatabase(t, func(t *testing.T, p place) {
 				window := 200 * time.Millisecond * time.Duration(Scale(1, int(lease.DefaultWindow/(200*time.Millisecond))))
-				c := copyProcess(t, p.store(t), window, away)
+				store := p.store(t)
+				c := copyProcess(t, store, window, away)
+				// The machine may have held the copies up until their windows had passed.
+				for tries := 1; c.repeated == 0 && tries < 10; tries++ {
+					c = copyProcess(t, store, window, away)
+				}
 				c.check(t)
 				t.Logf("with a window of %v, %d IDs were issued twice; the last ID of the loser came %v after the copy",
 					window, c.repeated, c.last.Round(time.Millisecond))

@@ -42,7 +42,9 @@ type Note struct {
 	Epoch   int64
 	Horizon int64 // in ticks
 	Err     string
-	Lost    bool // the error is lease.ErrLost
+	Lost    bool          // the error is lease.ErrLost
+	Full    bool          // the error is a lease.NoWorkerError
+	Wait    time.Duration // of that error
 }
 
 // Kinds of notes that are no events.
@@ -86,6 +88,10 @@ type notes struct {
 func (n *notes) add(x Note, err error) {
 	if err != nil {
 		x.Err, x.Lost = err.Error(), errors.Is(err, lease.ErrLost)
+		var none *lease.NoWorkerError
+		if x.Full = errors.As(err, &none); x.Full {
+			x.Wait = none.Wait
+		}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -119,7 +125,7 @@ func (o Order) issue(open func(place string) (lease.Store, error), out *notes) i
 		out.add(Note{Kind: Refused}, err)
 		return ExitRefused
 	}
-	closing, done := context.WithTimeout(context.Background(), 10*time.Second)
+	closing, done := context.WithTimeout(context.Background(), Patience)
 	defer done()
 	if err := l.Close(closing); err != nil {
 		out.add(Note{Kind: Refused}, err)
@@ -136,14 +142,15 @@ func (o Order) lease(ctx context.Context, open func(string) (lease.Store, error)
 		return nil, err
 	}
 	for {
-		err := migrate(ctx, store)
+		err := migrate(ctx, store, max(2*time.Second, o.Window))
 		if err == nil {
 			var l *lease.Lease
 			if l, err = lease.Open(ctx, store, o.options(out)...); err == nil {
 				return l, nil
 			}
 		}
-		for _, final := range []error{ctx.Err(), lease.ErrOption, lease.ErrLayout, lease.ErrClockSkew, lease.ErrBehindHorizon} {
+		// ErrClockSkew is not final: on a busy machine the reading of the store's clock may be as old as that.
+		for _, final := range []error{ctx.Err(), lease.ErrOption, lease.ErrLayout, lease.ErrBehindHorizon} {
 			if final != nil && errors.Is(err, final) {
 				return nil, err
 			}
@@ -154,14 +161,14 @@ func (o Order) lease(ctx context.Context, open func(string) (lease.Store, error)
 }
 
 // migrate creates the table if the store has one. It does not wait for ever for a connection that is stuck.
-func migrate(ctx context.Context, store lease.Store) error {
+func migrate(ctx context.Context, store lease.Store, limit time.Duration) error {
 	s, ok := store.(interface {
 		Migrate(ctx context.Context) error
 	})
 	if !ok {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return s.Migrate(ctx)
 }

@@ -106,9 +106,7 @@ func (p place) store(tb testing.TB) lease.Store {
 			tb.Errorf("close the store: %v", err)
 		}
 	})
-	if err := migrate(tb.Context(), s); err != nil {
-		tb.Fatal(err)
-	}
+	Eventually(tb, "a table", func() bool { err = migrate(tb.Context(), s, Patience); return err == nil })
 	return s
 }
 

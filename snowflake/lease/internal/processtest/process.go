@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"slices"
@@ -21,7 +23,10 @@ import (
 
 // Patience is how long a test waits for an event. It is no promise: the machine may be busy, the race detector may be
 // on.
-const Patience = time.Minute
+const Patience = 3 * time.Minute
+
+// poll is how long a test waits before it looks again.
+const poll = 2 * time.Millisecond
 
 // Scale returns how often something is done: atLength with SNOWFLAKE_TEST_LONG in the environment.
 func Scale(usually, atLength int) int {
@@ -34,7 +39,7 @@ func Scale(usually, atLength int) int {
 // Eventually waits until the condition holds, and shows the processes if it never does.
 func Eventually(tb testing.TB, what string, condition func() bool, processes ...*Process) {
 	tb.Helper()
-	for begin := time.Now(); !condition(); time.Sleep(time.Millisecond) {
+	for begin := time.Now(); !condition(); time.Sleep(poll) {
 		if time.Since(begin) > Patience {
 			tb.Fatalf("%s: not after %v; %v", what, Patience, processes)
 		}
@@ -241,12 +246,26 @@ func (p *Process) Finish() error {
 
 // AwaitID waits for the first ID.
 func (p *Process) AwaitID() error {
-	for begin := time.Now(); p.Count() == 0; time.Sleep(time.Millisecond) {
-		if p.HasEnded() || time.Since(begin) > Patience {
+	for begin := time.Now(); p.Count() == 0; time.Sleep(poll) {
+		if ended := p.HasEnded(); ended && p.Count() == 0 || time.Since(begin) > Patience {
 			return fmt.Errorf("no ID: %s", p)
 		}
 	}
 	return nil
+}
+
+// FreePort returns a TCP port of 127.0.0.1 that nothing listens on, and to which 10000 can be added. It is below those
+// that systems give to outgoing connections, which could take it before the server does that it is for.
+func FreePort(t *testing.T) int {
+	t.Helper()
+	for {
+		port := 12000 + rand.IntN(20000)
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			_ = listener.Close() // it has shown that the port is free
+			return port
+		}
+	}
 }
 
 // String shows the last notes.

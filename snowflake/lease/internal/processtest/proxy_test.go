@@ -21,6 +21,7 @@ type proxy struct {
 
 	harm   atomic.Bool // now and then
 	gone   atomic.Bool // refuses everything
+	turn   atomic.Int64
 	faults faultCounts
 
 	mu    sync.Mutex
@@ -116,7 +117,7 @@ func (x *proxy) accept() {
 		}
 		l := &link{client, server}
 		x.mu.Lock()
-		if x.ended {
+		if x.ended || x.gone.Load() { // since the look above
 			l.close()
 		}
 		x.links[l] = true
@@ -155,8 +156,8 @@ func (x *proxy) requests(l *link) {
 		if err != nil {
 			return
 		}
-		if x.harm.Load() && !swallow {
-			switch rand.N(60) {
+		if x.harm.Load() && !swallow && rand.N(12) == 0 {
+			switch x.turn.Add(1) % 4 { // so that each kind comes soon
 			case 0:
 				x.faults.cut.Add(1)
 				return
@@ -168,7 +169,7 @@ func (x *proxy) requests(l *link) {
 					x.faults.half.Add(1)
 					swallow = true
 				}
-			case 3, 4, 5:
+			case 3:
 				x.faults.delayed.Add(1)
 				time.Sleep(rand.N(150 * time.Millisecond))
 			}

@@ -119,7 +119,7 @@ func (c *cluster) rows(t *testing.T, port string) map[int64]lease.Entry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	Eventually(t, "an answer of the server", func() bool { return migrate(t.Context(), store) == nil })
+	Eventually(t, "an answer of the server", func() bool { return migrate(t.Context(), store, 2*time.Second) == nil })
 	defer func() { _ = closeStore() }() // it has only been read
 	return Entries(t, store)
 }
@@ -133,10 +133,10 @@ type tenant struct {
 func newTenant(ctx context.Context, t *testing.T, p place) *tenant {
 	in, out := io.Pipe()
 	x := &tenant{Process: Observe(in)}
-	var err error
-	if x.lease, err = lease.Open(ctx, p.store(t), Order{First: 0, Last: 15, Window: restartWindow}.Options(out)...); err != nil {
-		t.Fatal(err)
-	}
+	store := p.store(t)
+	x.lease = openPatiently(t, func() (*lease.Lease, error) {
+		return lease.Open(ctx, store, Order{First: 0, Last: 15, Window: restartWindow}.Options(out)...)
+	})
 	t.Cleanup(func() { <-x.Ended }) // the context has ended
 	go func() {
 		defer func() { _ = out.Close() }() // never fails; ends the notes

@@ -86,7 +86,8 @@ func lastOne(p *Process) error {
 // each must get a worker of its own.
 func ProcessesStartedTogether(t *testing.T, place string, open func() lease.Store) {
 	const count = 32
-	o := Order{Place: place, First: 0, Last: count - 1, Window: 5 * time.Second, Gate: true, Limit: 2000}
+	// No worker may expire before all are counted.
+	o := Order{Place: place, First: 0, Last: count - 1, Window: Patience, Gate: true, Limit: 2000}
 	processes := make([]*Process, count)
 	for i := range processes {
 		processes[i] = MustStart(t, o)

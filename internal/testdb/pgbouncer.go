@@ -1,0 +1,40 @@
+package testdb
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/internal/dbserver"
+)
+
+// PgBouncer returns a new database of PostgreSQL behind a PgBouncer of its own, in transaction mode: statements of one
+// connection run on different connections of the server. The test is skipped if PgBouncer is not installed, even when
+// SNOWFLAKE_TEST_REQUIRE is "all". The modes of pgx that work depend on the version, so add default_query_exec_mode to
+// the DSN.
+func PgBouncer(tb testing.TB) Target {
+	tb.Helper()
+	if !mainRuns.Load() {
+		tb.Fatal("testdb: PgBouncer needs func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) } in the test package")
+	}
+	server := postgresServer.need(tb)
+	bouncer, err := dbserver.Start(tb.Context(), dbserver.Config{Name: "pgbouncer", Of: server.dsn})
+	if errors.Is(err, dbserver.ErrNotInstalled) {
+		tb.Skipf("testdb: %v", err)
+	}
+	if err != nil {
+		tb.Fatalf("testdb: %v", err)
+	}
+	name := newName() // a database, since PgBouncer refuses search_path in a DSN
+	removeAtEnd(tb, "database "+name, func(ctx context.Context) error {
+		return errors.Join(bouncer.Stop(), admin(ctx, "pgx", server.dsn, execAll("DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")))
+	})
+	create(tb, postgresName, "pgx", server.dsn, "CREATE DATABASE "+name)
+	dsn, err := url.Parse(bouncer.DSN)
+	if err != nil {
+		tb.Fatalf("testdb: %v", err)
+	}
+	dsn.Path = "/" + name
+	return Target{Name: postgresName, Version: server.version, Driver: "pgx", DSN: dsn.String()}
+}

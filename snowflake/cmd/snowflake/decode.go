@@ -1,0 +1,302 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// shownFaults is how many inputs that are not IDs are named.
+const shownFaults = 10
+
+func decodeCommand() *command {
+	c := newCommand("decode", "[ID...]", "show the time and the fields of IDs")
+	c.text = `
+Without IDs it reads them from the standard input. There they are separated by
+spaces, line ends, commas, semicolons, quotes, brackets or bars, so that JSON, CSV
+and what database clients print can be pasted.
+
+An input is a decimal number, 13 characters of base 32, a typed ID such as
+user_04W86BB0G4007, a UUID made of an ID, or 0x and hexadecimal digits. Those of
+11 characters are base 58 or base 62: say which with -from.
+
+An input that is not an ID is reported, with its line, and the others are decoded.
+An ID that the layout can't have issued by now is decoded with a note. In both
+cases the exit code is 1.
+
+IDs whose digits are those that a JavaScript number prints are decoded, too. If
+most IDs are of that kind, a warning says so: JSON.parse rounds IDs that are
+numbers, and the true ones can't be computed from them.
+`
+	c.examples = `
+snowflake decode 175928847299117063
+snowflake decode -layout twitter 1541815603606036480
+snowflake decode -layout all 1541815603606036480
+psql -At -c "SELECT id FROM users" | snowflake decode -json
+snowflake decode -tz Europe/Berlin -csv <ids.txt >ids.csv
+`
+	layoutOf := c.layoutFlag()
+	c.flags.Lookup("layout").Usage += ";\n\"all\" shows the time that each ID would have in each preset"
+	c.values["layout"] = append([]string{"all"}, presetNames...)
+	from := c.choice("from", "auto", "the `FORM` of the input: auto, decimal, base32, base58, base62, hex, typed or uuid", forms...)
+	tz := c.flags.String("tz", "UTC", "`ZONE` of the times: UTC, Local or one such as Europe/Berlin")
+	format := c.formatFlags()
+	c.run = func(ctx context.Context, env environment, args []string) error {
+		if err := c.chosen("from"); err != nil {
+			return err
+		}
+		zone, err := zoneOf(*tz)
+		if err != nil {
+			return err
+		}
+		all, given := c.flags.Lookup("layout").Value.String() == "all", true
+		layout := snowflake.Default()
+		if !all {
+			if layout, given, err = layoutOf(env); err != nil {
+				return err
+			}
+		}
+		out, err := format(env.out, layout, zone)
+		if err != nil {
+			return err
+		}
+		d := decoder{env: env, from: *from, layout: layout, out: out, now: env.now(), all: all, given: given}
+		return d.decode(ctx, args)
+	}
+	return c
+}
+
+// decoder decodes inputs and counts what is wrong.
+type decoder struct {
+	env    environment
+	from   string
+	layout snowflake.Layout
+	out    *rows
+	now    time.Time
+	all    bool // in all presets
+
+	given              bool // the layout was chosen
+	ids, faults, notes int
+	ahead              int // IDs of the future
+	large, rounded     int // above what JavaScript holds exactly, and those of them that it may have rounded
+}
+
+func (d *decoder) decode(ctx context.Context, args []string) error {
+	var err error
+	if len(args) > 0 {
+		for i, arg := range args {
+			if err == nil {
+				err = d.one(ctx, arg, "argument", i+1)
+			}
+		}
+	} else {
+		if d.env.interactive {
+			d.env.warn("reading IDs from the terminal; end with Ctrl-D (on Windows Ctrl-Z and Enter)")
+		}
+		err = d.lines(ctx)
+	}
+	if err = errors.Join(err, d.out.flush()); err != nil {
+		return err
+	}
+	if hidden := d.faults - shownFaults; hidden > 0 {
+		d.env.warn("snowflake decode: %d more inputs are not IDs", hidden)
+	}
+	if d.ahead > 0 && !d.given {
+		d.env.warn("note: IDs of the future are often those of another layout; -layout all shows the time in each preset")
+	}
+	d.warnOfRounding()
+	if d.faults+d.notes > 0 {
+		return errReported
+	}
+	return nil
+}
+
+// lines reads the standard input.
+func (d *decoder) lines(ctx context.Context) error {
+	// What was decoded is shown before a read that may wait.
+	in := bufio.NewReaderSize(&input{ctx: ctx, from: d.env.in, before: d.out.flush}, 64<<10)
+	for number := 1; ; number++ {
+		line, err := in.ReadString('\n') // of any length
+		if number == 1 {
+			line = strings.TrimPrefix(line, "\ufeff")
+		}
+		for text := range strings.FieldsFuncSeq(line, separates) {
+			if err := d.one(ctx, text, "line", number); err != nil {
+				return err
+			}
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// reasonOf returns the error without what it repeats.
+func reasonOf(text string, err error) string {
+	var of *snowflake.ParseError
+	if errors.As(err, &of) {
+		return fmt.Sprintf("%.40q is not an ID: %s", text, of.Reason)
+	}
+	return err.Error()
+}
+
+func separates(r rune) bool {
+	switch r {
+	case ' ', '\t', '\r', '\n', '\v', '\f', ',', ';', '"', '\'', '`', '|', '[', ']', '(', ')', '{', '}':
+		return true
+	}
+	return false
+}
+
+// one decodes one input.
+func (d *decoder) one(ctx context.Context, text, place string, number int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	id, err := parseID(text, d.from)
+	if err != nil {
+		if d.faults++; d.faults <= shownFaults {
+			d.env.warn("snowflake decode: %s %d: %s", place, number, reasonOf(text, err))
+		}
+		return nil
+	}
+	d.ids++
+	if id > 1<<53 {
+		d.large++
+		if id%10 == 0 && looksRounded(id) {
+			d.rounded++
+		}
+	}
+	if d.all {
+		return d.out.candidates(id, d.now)
+	}
+	note := ""
+	if err := d.layout.ValidateAt(id, d.now); err != nil {
+		d.notes++
+		note = noteOf(d.layout, id, d.now)
+		if strings.HasPrefix(note, ahead) {
+			d.ahead++
+		}
+	}
+	return d.out.add(id, note)
+}
+
+const ahead = "ahead of now by "
+
+// noteOf says why the layout can't have issued the ID by now.
+func noteOf(l snowflake.Layout, id snowflake.ID, now time.Time) string {
+	switch {
+	case id == 0:
+		return "0 means no ID"
+	case id < 0:
+		return "negative"
+	case l.Bits() < 63 && id>>l.Bits() != 0:
+		return fmt.Sprintf("above %d bits", l.Bits())
+	}
+	return ahead + span(l.Time(id).Sub(now))
+}
+
+// span prints a long duration with one unit.
+func span(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d >= 365*day:
+		return strconv.FormatFloat(d.Hours()/24/365.2425, 'f', 1, 64) + " years"
+	case d >= 2*day:
+		return strconv.Itoa(int(d/day)) + " days"
+	}
+	return d.Round(time.Second).String()
+}
+
+// looksRounded reports whether the digits are those that JavaScript prints for a number: the shortest that lead back to
+// it, filled up with zeros (ECMA-262, Number::toString).
+func looksRounded(id snowflake.ID) bool {
+	return strconv.FormatFloat(float64(id), 'f', -1, 64) == id.String()
+}
+
+// warnOfRounding warns if more than half of the large IDs look rounded. One in 32 does by chance between 2^57 and 2^58,
+// one in 256 between 2^60 and 2^61, and one in thirteen if the sequence is 0.
+func (d *decoder) warnOfRounding() {
+	switch {
+	case d.rounded*2 <= d.large:
+	case d.large == 1:
+		d.env.warn("note: JavaScript prints these digits for all IDs nearby. If it has come from JSON.parse, it was rounded.")
+	default:
+		d.env.warn("warning: %d of %d IDs have the digits that a JavaScript number prints. They were probably rounded by\n"+
+			"JSON.parse, and the last digits are wrong. Send IDs as strings.", d.rounded, d.large)
+	}
+}
+
+// input is a reader whose reads end with the context, and which calls a function before it waits.
+type input struct {
+	ctx    context.Context
+	from   io.Reader
+	before func() error
+
+	chunks chan []byte
+	err    error // after chunks was closed
+	rest   []byte
+}
+
+func (r *input) Read(p []byte) (int, error) {
+	if r.chunks == nil {
+		r.chunks = make(chan []byte, 1)
+		go r.fill()
+	}
+	if len(r.rest) == 0 {
+		chunk, ok, waited := []byte(nil), true, false
+		select {
+		case chunk, ok = <-r.chunks:
+		default:
+			waited = true
+		}
+		if waited {
+			if err := r.before(); err != nil {
+				return 0, err
+			}
+			select {
+			case chunk, ok = <-r.chunks:
+			case <-r.ctx.Done():
+				return 0, r.ctx.Err()
+			}
+		}
+		if !ok {
+			return 0, r.err
+		}
+		r.rest = chunk
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// fill reads until the end. After an interrupt it stays in a read until the program ends.
+func (r *input) fill() {
+	defer close(r.chunks)
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := r.from.Read(buf)
+		if n > 0 {
+			select {
+			case r.chunks <- bytes.Clone(buf[:n]):
+			case <-r.ctx.Done():
+				err = r.ctx.Err()
+			}
+		}
+		if err != nil {
+			r.err = err
+			return
+		}
+	}
+}

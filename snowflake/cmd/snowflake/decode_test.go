@@ -1,0 +1,190 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+const futureHint = "note: IDs of the future are often those of another layout; -layout all shows the time in each preset\n"
+
+func TestDecode(t *testing.T) {
+	for name, test := range map[string]struct {
+		args  string
+		stdin string
+		want  result
+	}{
+		"a table": {
+			args: "decode 175928847299117063 250374789863067648",
+			want: result{out: `ID                   TIME                      WORKER  SEQUENCE
+175928847299117063   2026-05-01T11:18:25.796Z      32         7
+250374789863067648   2026-11-22T21:40:01.642Z       5         0
+`},
+		},
+		"all fields of a preset, in a time zone": {
+			args: "decode 1541815603606036480 -layout twitter -tz Europe/Berlin",
+			want: result{out: `ID                   TIME                           DATACENTER  WORKER  SEQUENCE
+1541815603606036480  2022-06-28T18:07:40.105+02:00          11      26         0
+`},
+		},
+		"the text of a layout": {
+			args: "decode 1000000 -csv -layout epoch=2026-01-01T00:00:00.5Z_tick=1us_time:50_shard:3_sequence:10",
+			want: result{out: "id,time,shard,sequence,note\n1000000,2026-01-01T00:00:00.500122000Z,0,576,\n"},
+		},
+		"JSON, with IDs as strings": {
+			args: "decode -json 175928847299117063",
+			want: result{out: `{"id":"175928847299117063","time":"2026-05-01T11:18:25.796Z","fields":{"worker":32,"sequence":7}}` + "\n"},
+		},
+		"each form": {
+			args: "decode -csv 175928847299117063 04W86BB0G4007 user_04W86BB0G4007 big_order_04W86BB0G4007 0x271065ac1020007 -- 0X271065AC1020007",
+			want: result{out: "id,time,worker,sequence,note\n" + strings.Repeat("175928847299117063,2026-05-01T11:18:25.796Z,32,7,\n", 6)},
+		},
+		"base 62 on request": {
+			args: "decode -csv -from base62 0Czks0tP37X",
+			want: result{out: "id,time,worker,sequence,note\n175928847299117063,2026-05-01T11:18:25.796Z,32,7,\n"},
+		},
+		"what can't be an ID of the layout": {
+			args: "decode -csv -5 0 1541815603606036480 9223372036854775807",
+			want: result{code: exitFailed, err: futureHint, out: `id,time,worker,sequence,note
+-5,2094-09-07T15:47:35.551Z,1023,4091,negative
+0,2025-01-01T00:00:00.000Z,0,0,0 means no ID
+1541815603606036480,2036-08-25T14:24:45.448Z,378,0,ahead of now by 9.8 years
+9223372036854775807,2094-09-07T15:47:35.551Z,1023,4095,ahead of now by 67.8 years
+`},
+		},
+		"more bits than the layout": {
+			args: "decode -csv -layout javascriptsafe 9007199254740992",
+			want: result{code: exitFailed, out: "id,time,worker,sequence,note\n9007199254740992,2025-01-01T00:00:00.000Z,0,0,above 53 bits\n"},
+		},
+		"bad input does not stop it": {
+			args:  "decode -csv",
+			stdin: "175928847299117063\n\nabc 1e18\n175928847299117063",
+			want: result{
+				code: exitFailed, out: "id,time,worker,sequence,note\n" + strings.Repeat("175928847299117063,2026-05-01T11:18:25.796Z,32,7,\n", 2),
+				err: "snowflake decode: line 3: \"abc\" is not an ID: want decimal digits only, byte 0 is \"a\"\n" +
+					"snowflake decode: line 3: \"1e18\" is a floating-point number: the last digits of the ID are lost\n",
+			},
+		},
+		"what is pasted": {
+			args: "decode -csv",
+			stdin: "\ufeff[\"175928847299117063\",'175928847299117063'];\r\n" +
+				" 175928847299117063 | \t`175928847299117063`\r\n{175928847299117063}",
+			want: result{out: "id,time,worker,sequence,note\n" + strings.Repeat("175928847299117063,2026-05-01T11:18:25.796Z,32,7,\n", 5)},
+		},
+		"nothing": {args: "decode"},
+		"11 characters": {
+			args: "decode AzL8n0Y58m7",
+			want: result{
+				code: exitFailed,
+				err:  "snowflake decode: argument 1: \"AzL8n0Y58m7\" can be base 58 or base 62: say which with -from base58, or -from base62\n",
+			},
+		},
+		"not quite": {
+			args: "decode 007 +5 9223372036854775808 User_04W86BB0G4007 user_4W 0xzz 01234567-89ab-cdef-0123-456789abcdef",
+			want: result{code: exitFailed, err: `snowflake decode: argument 1: "007" is not an ID: a number starts without a zero, and 0 has no sign
+snowflake decode: argument 2: "+5" is not an ID: want decimal digits only, byte 0 is "+"
+snowflake decode: argument 3: "9223372036854775808" is not an ID: it is outside of [-9223372036854775808, 9223372036854775807]
+snowflake decode: argument 4: "User_04W86BB0G4007" is not a typed ID, such as user_04W86BB0G4007: want a prefix of the letters a to z
+snowflake decode: argument 5: "user_4W" is not an ID: want 13 characters, got 2
+snowflake decode: argument 6: "0xzz" is not 1 to 16 hexadecimal digits
+snowflake decode: argument 7: "01234567-89ab-cdef-0123-456789abcdef" is not an ID: its variant is not that of RFC 9562
+`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := strings.Fields(test.args)
+			for i := range args {
+				if strings.HasPrefix(args[i], "epoch=") {
+					args[i] = strings.ReplaceAll(args[i], "_", " ")
+				}
+			}
+			do(t, test.stdin, args...).check(t, test.want)
+		})
+	}
+}
+
+func TestEveryFormOfAnIDIsReadBack(t *testing.T) {
+	for _, id := range []snowflake.ID{1, 57, 1e12, 1e13 - 1, 175928847299117063, 1<<63 - 1} {
+		for form, text := range map[string]string{
+			"decimal": id.String(), "base32": id.Base32(), "base58": id.Base58(), "base62": id.Base62(), "hex": fmt.Sprintf("%#x", id.Int64()),
+			"typed": "a_" + id.Base32(),
+		} {
+			if got, err := parseID(text, form); err != nil || got != id {
+				t.Errorf("%s %s: %v, %v", form, text, got, err)
+			}
+			if form == "base58" || form == "base62" {
+				continue
+			}
+			if got, err := parseID(text, "auto"); err != nil || got != id {
+				t.Errorf("auto %s: %v, %v", text, got, err)
+			}
+		}
+	}
+}
+
+func TestDecodeShowsThePresetsThatAreLikelyFirst(t *testing.T) {
+	r := do(t, "", "decode", "-layout", "all", "1541815603606036480")
+	first, _, _ := strings.Cut(r.out, "\n")
+	if want := "1541815603606036480  twitter         2022-06-28T16:07:40.105Z  worker=26 sequence=0 datacenter=11"; first != want {
+		t.Errorf("%s", r.out)
+	}
+	if lines := strings.Count(r.out, "\n"); lines != len(presetNames) || r.code != exitOK {
+		t.Errorf("%d lines, exit code %d", lines, r.code)
+	}
+}
+
+// TestRoundedIDsAreNoticed uses what JSON.parse makes of IDs.
+func TestRoundedIDsAreNoticed(t *testing.T) {
+	var whole, idle strings.Builder
+	for i := range 40 {
+		id := snowflake.ID(250374789863067648 + int64(i)*7777777)
+		fmt.Fprintln(&whole, id)
+		fmt.Fprintln(&idle, id&^0xfff) // the sequence is 0
+	}
+	if r := do(t, jsNumbers(), "decode"); !strings.Contains(r.err, "20 of 20 IDs have the digits that a JavaScript number prints") {
+		t.Errorf("rounded: %s", r.err)
+	}
+	for name, ids := range map[string]string{"whole": whole.String(), "with a sequence of 0": idle.String()} {
+		if r := do(t, ids, "decode"); r.err != "" {
+			t.Errorf("%s: %s", name, r.err)
+		}
+	}
+	if r := do(t, "", "decode", "-layout", "twitter", "1234567890123456800"); !strings.Contains(r.err, "If it has come from JSON.parse, it was rounded") {
+		t.Errorf("one: %s", r.err)
+	}
+	if r := do(t, "", "decode", "-layout", "twitter", "1234567890123456789"); r.err != "" {
+		t.Errorf("one that is whole: %s", r.err)
+	}
+}
+
+// jsNumbers is the output of node: for (let i = 0n; i < 20n; i++) console.log(Number(250374789863067648n + i * 7777777n))
+func jsNumbers() string {
+	return "250374789863067650 250374789870845440 250374789878623200 250374789886401000 250374789894178750 " +
+		"250374789901956540 250374789909734300 250374789917512100 250374789925289860 250374789933067650 " +
+		"250374789940845400 250374789948623200 250374789956400960 250374789964178750 250374789971956500 " +
+		"250374789979734300 250374789987512060 250374789995289860 250374790003067650 250374790010845400 "
+}
+
+func TestOnlySomeOfManyFaultsAreNamed(t *testing.T) {
+	r := do(t, strings.Repeat("x\n", 1000), "decode")
+	if lines := strings.Count(r.err, "\n"); lines != shownFaults+1 || !strings.HasSuffix(r.err, "990 more inputs are not IDs\n") || r.code != exitFailed {
+		t.Errorf("exit code %d\n%s", r.code, r.err)
+	}
+}
+
+func TestALongInputIsDecoded(t *testing.T) {
+	const count = 20_000
+	var in strings.Builder
+	for i := range count {
+		fmt.Fprintf(&in, "\"%d\",\r\n", 250374789863067649+int64(i))
+	}
+	r := do(t, in.String(), "decode")
+	if lines := strings.Count(r.out, "\n"); lines != count+1 || r.code != exitOK || r.err != "" {
+		t.Errorf("%d lines, exit code %d, errors %s", lines, r.code, r.err)
+	}
+	if want := "\n250374789863087648   2026-11-22T21:40:01.642Z       9      3616\n"; !strings.HasSuffix(r.out, want) {
+		t.Errorf("the end is %s", r.out[len(r.out)-100:])
+	}
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
+)
+
+// newChunk is how many IDs are drawn at a time.
+const newChunk = 4096
+
+func newIDsCommand() *command {
+	c := newCommand("new", "", "make IDs")
+	c.text = `
+IDs are unique only if no other process has the same worker, so there is no default
+worker. Either of:
+
+  -dsn DSN                    leases a worker for the moment, in the table of leases
+                              of the application, and gives it back
+  -worker N -state FILE       takes a worker that nobody else has. The file holds
+                              up to which time IDs were made, and a lock, so that
+                              neither a second call nor a clock that was set back
+                              repeats an ID. Keep the file. It is created.
+
+With -dsn the namespace must be in use, so that a wrong database is no source of
+IDs, and its layout is used.
+` + dsnHelp
+	c.examples = `
+snowflake new -dsn postgres://app@db/shop
+snowflake new -dsn postgres://app@db/shop -namespace orders -n 100 -json
+snowflake new -worker 1023 -state ~/.snowflake-worker-1023.json -as base32
+`
+	layoutOf := c.layoutFlag()
+	open := c.databaseFlags()
+	count := c.flags.Int("n", 1, "how many IDs, `N`")
+	worker := c.flags.Int64("worker", -1, "the worker `N` that nobody else has; needs -state")
+	state := c.flags.String("state", "", "the `FILE` with the state of -worker")
+	namespace := c.flags.String("namespace", lease.DefaultNamespace, "the `NAME` of the namespace")
+	wait := c.flags.Duration("wait", 30*time.Second, "how long to wait for a free worker, a `DURATION`")
+	as := c.choice("as", "decimal", "the `FORM` of the output: decimal, base32, base58 or base62", "decimal", "base32", "base58", "base62")
+	asJSON := c.flags.Bool("json", false, "print a JSON object a line, with IDs as strings and their fields")
+	c.run = func(ctx context.Context, env environment, _ []string) (err error) {
+		if err := c.chosen("as"); err != nil {
+			return err
+		}
+		layout, given, err := layoutOf(env)
+		if err != nil {
+			return err
+		}
+		dsn := c.flags.Lookup("dsn").Value.String()
+		switch {
+		case *count < 1:
+			return usage("-n %d, want 1 or more", *count)
+		case (*worker >= 0 || *state != "") && dsn != "":
+			return usage("-dsn leases a worker; -worker and -state exclude it")
+		case (*worker >= 0) != (*state != ""):
+			return usage("-worker and -state need each other")
+		case *worker < 0 && dsn == "" && env.getenv("SNOWFLAKE_DSN") == "":
+			return usage("which worker? Give -dsn, or -worker and -state")
+		}
+		var store lease.Store
+		opts := []lease.Option{
+			lease.WithNamespace(*namespace), lease.WithVersion("snowflake new"), lease.StopOnLoss(), lease.WithLogger(slog.New(slog.DiscardHandler)),
+		}
+		clean := func(err error) error { return err }
+		if *state != "" {
+			file, err := filelease.NewStateFile(*state)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = file.Close() }() // the lease has given the worker back
+			store, opts = file, append(opts, lease.WithWorkers(*worker, *worker))
+		} else {
+			d, err := open(ctx, env)
+			if err != nil {
+				return err
+			}
+			defer d.close()
+			if layout, err = d.layoutIn(ctx, *namespace, layout, given); err != nil {
+				return err
+			}
+			store, clean = d, d.clean
+		}
+		opts = append(opts, lease.WithGenerator(snowflake.WithLayout(layout)))
+		waiting, cancel := context.WithTimeout(ctx, *wait)
+		defer cancel()
+		l, err := lease.Open(waiting, store, opts...)
+		if err != nil {
+			if waiting.Err() != nil && ctx.Err() == nil {
+				err = fmt.Errorf("no worker within %v: %w", *wait, err)
+			}
+			return clean(err)
+		}
+		print, flush := printerOf(env.out, *as, layout, *asJSON)
+		err = issue(ctx, l.Generator(), *count, print)
+		return clean(errors.Join(err, flush(), l.Close(ctx)))
+	}
+	return c
+}
+
+// layoutIn returns the layout of a namespace that is in use.
+func (d *database) layoutIn(ctx context.Context, namespace string, layout snowflake.Layout, given bool) (snowflake.Layout, error) {
+	entries, err := d.List(ctx, "")
+	if err != nil {
+		return layout, err
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Namespace == namespace {
+			if given {
+				return layout, nil // lease.Open compares it
+			}
+			return snowflake.ParseLayout(e.Layout)
+		}
+		names = append(names, e.Namespace)
+	}
+	if names = slices.Compact(names); len(names) == 0 {
+		return layout, errors.New("the table of leases is empty: no application has leased a worker here")
+	}
+	return layout, fmt.Errorf("no worker of the namespace %q was ever leased here; there are %q", namespace, names)
+}
+
+// issue draws the IDs and prints them.
+func issue(ctx context.Context, gen *snowflake.Generator, count int, print func(snowflake.ID) error) error {
+	ids := make([]snowflake.ID, min(count, newChunk))
+	for count > 0 {
+		ids = ids[:min(count, newChunk)]
+		if err := gen.Fill(ctx, ids); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if err := print(id); err != nil {
+				return err
+			}
+		}
+		count -= len(ids)
+	}
+	return nil
+}
+
+func printerOf(w io.Writer, form string, layout snowflake.Layout, asJSON bool) (print func(snowflake.ID) error, flush func() error) {
+	if asJSON {
+		r := &rows{w: bufio.NewWriter(w), format: "json", layout: layout, zone: time.UTC, time: timeForm(layout), fields: fieldsOf(layout)}
+		return func(id snowflake.ID) error { return r.add(id, "") }, r.flush
+	}
+	text := snowflake.ID.String
+	switch form {
+	case "base32":
+		text = snowflake.ID.Base32
+	case "base58":
+		text = snowflake.ID.Base58
+	case "base62":
+		text = snowflake.ID.Base62
+	}
+	b := bufio.NewWriter(w)
+	return func(id snowflake.ID) error {
+		_, err := b.WriteString(text(id) + "\n")
+		return err
+	}, b.Flush
+}
+
+// fieldsOf returns the fields without the time.
+func fieldsOf(l snowflake.Layout) []snowflake.Field {
+	return slices.DeleteFunc(l.Fields(), func(f snowflake.Field) bool { return f.Name == snowflake.FieldTime })
+}

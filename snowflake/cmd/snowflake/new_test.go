@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
+)
+
+func TestIDsOfAStateFileDoNotRepeat(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "worker-1023.json")
+	var all []snowflake.ID
+	for _, args := range []string{"-n 3", "-n 5000", "-n 3 -as base32", "-n 3 -as base58", "-n 3 -as base62"} {
+		r := do(t, "", append([]string{"new", "-worker", "1023", "-state", state}, strings.Fields(args)...)...)
+		if r.code != exitOK || r.err != "" {
+			t.Fatalf("%s: %+v", args, r)
+		}
+		form := "decimal"
+		if _, after, ok := strings.Cut(args, "-as "); ok {
+			form = after
+		}
+		for line := range strings.Lines(r.out) {
+			id, err := parseID(strings.TrimSuffix(line, "\n"), form)
+			if err != nil || snowflake.Default().Decompose(id).Worker != 1023 {
+				t.Fatalf("%s: %q, %v", args, line, err)
+			}
+			all = append(all, id)
+		}
+	}
+	if len(all) != 5012 || !slices.IsSorted(all) || len(slices.Compact(all)) != 5012 {
+		t.Errorf("%d IDs; sorted: %t, different: %d", len(all), slices.IsSorted(all), len(slices.Compact(all)))
+	}
+	args := []string{"new", "-state", state, "-worker"}
+	do(t, "", append(args, "3")...).fails(t, exitFailed, "is for worker 1023")
+	do(t, "", append(args, "1023", "-namespace", "other")...).fails(t, exitFailed, `is for namespace "default", not "other"`)
+	do(t, "", append(args, "1023", "-layout", "manyworkers")...).fails(t, exitFailed, "another layout")
+	do(t, "", append(args, "1024", "-layout", "default")...).fails(t, exitFailed, "workers 1024 to 1024")
+}
+
+func TestAStateFileServesOneProcessAtATime(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "worker.json")
+	store, err := filelease.NewStateFile(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	l, err := lease.Open(t.Context(), store, lease.WithWorkers(7, 7), quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"new", "-worker", "7", "-state", state, "-wait", "50ms"}
+	do(t, "", args...).fails(t, exitFailed, "no worker within 50ms")
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	args[len(args)-1] = "5m"
+	if r := do(t, "", args...); r.code != exitOK {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestIDsOfALeasedWorker(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, _ testdb.Target, d *database, variables map[string]string) {
+		do := func(args ...string) result { return doWith(t, variables, "", append([]string{"new"}, args...)...) }
+		do().fails(t, exitFailed, "snowflake_leases")
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		do().fails(t, exitFailed, "no application has leased a worker here")
+		l := open(t, d, lease.WithNamespace("orders"), lease.WithGenerator(snowflake.WithLayout(snowflake.Wide())))
+		do().fails(t, exitFailed, `no worker of the namespace "default" was ever leased here; there are ["orders"]`)
+		do("-namespace", "orders", "-layout", "twitter").fails(t, exitFailed, "another layout")
+		last := l.Generator().MustNext()
+		r := do("-namespace", "orders", "-n", "3")
+		if r.code != exitOK || strings.Count(r.out, "\n") != 3 {
+			t.Fatalf("%+v", r)
+		}
+		for line := range strings.Lines(r.out) {
+			id := snowflake.MustParse(strings.TrimSuffix(line, "\n"))
+			if id == last || snowflake.Wide().Decompose(id).Worker == l.Generator().Worker() {
+				t.Errorf("%d has the worker of the application", id)
+			}
+		}
+		if r := do("-namespace", "orders", "-json"); !strings.Contains(r.out, `","fields":{"worker":`) {
+			t.Errorf("%+v", r)
+		}
+		entries, err := d.List(t.Context(), "orders")
+		if err != nil || len(entries) < 2 { // a third one if the second call came within the millisecond of the first
+			t.Fatalf("%+v, %v", entries, err)
+		}
+		for _, e := range entries[1:] {
+			if e.Held || e.Holder.Version != "snowflake new" {
+				t.Errorf("the worker was not given back: %+v", e)
+			}
+		}
+	})
+}
+
+// eachDatabase runs a test on each database, with an empty one.
+func eachDatabase(t *testing.T, f func(t *testing.T, target testdb.Target, d *database, variables map[string]string)) {
+	t.Helper()
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		dsn := target.DSN
+		if target.Driver == "sqlite3" {
+			path, _, _ := strings.Cut(dsn, "?")
+			dsn = "sqlite:" + path
+			if err := target.Open(t).PingContext(t.Context()); err != nil { // creates the file
+				t.Fatal(err)
+			}
+		}
+		d, err := openDatabase(t.Context(), dsn, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(d.close)
+		f(t, target, d, map[string]string{"SNOWFLAKE_DSN": dsn})
+	})
+}
+
+// open leases a worker until the test ends.
+func open(t *testing.T, store lease.Store, opts ...lease.Option) *lease.Lease {
+	t.Helper()
+	l, err := lease.Open(t.Context(), store, append(opts, quiet)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close(context.WithoutCancel(t.Context())) })
+	return l
+}

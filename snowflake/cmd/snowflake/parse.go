@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes"
+)
+
+// forms are the values of -from.
+var forms = []string{"auto", "decimal", "base32", "base58", "base62", "hex", "typed", "uuid"}
+
+const (
+	base32Length = 13
+	radixLength  = 11 // of base 58 and base 62
+	uuidLength   = 36
+)
+
+// parseID reads an ID of the form. Of two forms that a text could have, auto takes decimal digits first.
+func parseID(text, form string) (snowflake.ID, error) {
+	if form == "auto" {
+		form = formOf(text)
+	}
+	switch form {
+	case "base32":
+		return snowflake.ParseBase32(text)
+	case "base58":
+		return snowflake.ParseBase58(text)
+	case "base62":
+		return snowflake.ParseBase62(text)
+	case "hex":
+		return parseHex(text)
+	case "typed":
+		return parseTyped(text)
+	case "uuid":
+		var id sqltypes.UUID
+		err := id.Scan(text)
+		return snowflake.ID(id), err
+	case "base58 or base62":
+		return 0, fmt.Errorf("%q can be base 58 or base 62: say which with -from base58, or -from base62", text)
+	case "float":
+		return 0, fmt.Errorf("%.40q is a floating-point number: the last digits of the ID are lost", text)
+	}
+	return snowflake.Parse(text)
+}
+
+func formOf(text string) string {
+	digits := strings.Trim(text, "0123456789") == ""
+	_, err := snowflake.Parse(text)
+	switch {
+	case err == nil, errors.Is(err, snowflake.ErrRange):
+		return "decimal"
+	case strings.HasPrefix(text, "0x"), strings.HasPrefix(text, "0X"):
+		return "hex"
+	case strings.Contains(text, "_"):
+		return "typed"
+	case len(text) == uuidLength:
+		return "uuid"
+	case len(text) == base32Length:
+		return "base32"
+	case digits:
+		return "decimal"
+	case isFloat(text):
+		return "float"
+	case len(text) == radixLength:
+		return "base58 or base62"
+	}
+	return "decimal" // whose error names the first character that is not a digit
+}
+
+// isFloat is for 1.2345e+18, as spreadsheets print IDs.
+func isFloat(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil && strings.ContainsAny(text, ".eE") && strings.Trim(text, "0123456789.eE+-") == ""
+}
+
+func parseHex(text string) (snowflake.ID, error) {
+	u, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(text, "0x"), "0X"), 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%.40q is not 1 to 16 hexadecimal digits", text)
+	}
+	return snowflake.ID(u), nil
+}
+
+// parseTyped reads a prefix, an underscore and 13 characters of base 32, as sqltypes.Typed prints them.
+func parseTyped(text string) (snowflake.ID, error) {
+	at := strings.LastIndexByte(text, '_')
+	if at < 1 || strings.Trim(text[:at], "abcdefghijklmnopqrstuvwxyz_") != "" {
+		return 0, fmt.Errorf("%.40q is not a typed ID, such as user_04W86BB0G4007: want a prefix of the letters a to z", text)
+	}
+	return snowflake.ParseBase32(text[at+1:])
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+func releaseCommand() *command {
+	c := newCommand("workers release", "WORKER", "take a worker away from its holder")
+	c.text = `
+A worker whose holder has died is free by itself when its lease expires. This is for
+those who can't wait. A free worker is left as it is, and needs nothing.
+
+What is done, in one statement: the epoch is raised, so that the holder can't extend
+its lease any more; the lease expires at once; the horizon stays, and the next owner
+starts there. So no ID comes twice, even if the holder is alive. A holder that is
+alive loses the worker at its next extension, issues nothing above the horizon, and
+continues with another worker or, with lease.StopOnLoss, returns lease.ErrLost.
+
+One case is not safe: the holder is alive but cut off from the database, and before
+the lease would have expired the database fails over to a replica that lacks the
+release. Without -force nothing is released as long as the lease has not expired.
+
+Workers that are reserved for SQL functions (sqlfunc.WithLeaseTable) are never
+released: these have no lease to lose.
+` + dsnHelp
+	c.examples = `
+snowflake workers -dsn postgres://app@db/shop -namespace orders
+snowflake workers release -dsn postgres://app@db/shop -namespace orders -force 7
+`
+	open := c.databaseFlags()
+	namespace := c.flags.String("namespace", lease.DefaultNamespace, "the `NAME` of the namespace")
+	force := c.flags.Bool("force", false, "release a worker whose lease has not expired")
+	c.run = func(ctx context.Context, env environment, args []string) error {
+		if len(args) != 1 {
+			return usage("want one WORKER, got %d arguments", len(args))
+		}
+		worker, err := strconv.ParseInt(args[0], 10, 64)
+		if err != nil || worker < 0 {
+			return usage("the worker is %q, want a number from 0", args[0])
+		}
+		d, err := open(ctx, env)
+		if err != nil {
+			return err
+		}
+		defer d.close()
+		e, err := d.entry(ctx, *namespace, worker)
+		switch {
+		case err != nil:
+			return err
+		case strings.HasPrefix(e.Holder.Host, "database server, ") && e.Holder.Version == "sqlfunc":
+			return fmt.Errorf("worker %d of namespace %q is reserved for SQL functions of the %s: their IDs would repeat",
+				worker, *namespace, e.Holder.Host)
+		case !e.Held:
+			_, err = fmt.Fprintf(env.out, "worker %d of namespace %q is free since %s\n", worker, *namespace, e.Expires.UTC().Format(time.RFC3339))
+			return err
+		}
+		holder := fmt.Sprintf("%s, pid %d", cmp.Or(e.Holder.Host, "an unknown host"), e.Holder.PID)
+		if !*force {
+			return fmt.Errorf("worker %d of namespace %q is held by %s, and its lease expires at %s unless it is extended.\n"+
+				"Make sure that the holder is dead, or wait. Then -force takes the worker away. \"snowflake help workers release\"\n"+
+				"explains what that means for a holder that is alive", worker, *namespace, holder, e.Expires.UTC().Format(time.RFC3339))
+		}
+		if err := d.Revoke(ctx, e); err != nil {
+			if errors.Is(err, lease.ErrLost) {
+				return fmt.Errorf("worker %d of namespace %q has changed hands meanwhile; nothing was released", worker, *namespace)
+			}
+			return d.clean(err)
+		}
+		after, err := d.entry(ctx, *namespace, worker)
+		if err != nil {
+			return err
+		}
+		horizon := "its horizon"
+		if at, ok := after.HorizonTime(); ok && after.Epoch == e.Epoch+1 { // nobody has taken it yet
+			horizon = at.UTC().Format("2006-01-02T15:04:05.000Z")
+		}
+		_, err = fmt.Fprintf(env.out, "worker %d of namespace %q is released. If %s is alive, it issues no ID of %s or later;\n"+
+			"the IDs of the next owner begin there.\n", worker, *namespace, holder, horizon)
+		return err
+	}
+	return c
+}
+
+// entry returns the row of a worker.
+func (d *database) entry(ctx context.Context, namespace string, worker int64) (lease.Entry, error) {
+	entries, err := d.List(ctx, namespace)
+	if err != nil {
+		return lease.Entry{}, err
+	}
+	for _, e := range entries {
+		if e.Worker == worker {
+			return e, nil
+		}
+	}
+	return lease.Entry{}, fmt.Errorf("worker %d of namespace %q was never taken", worker, namespace)
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// TestTheTableOfLeasesIsThatOfTheStore creates the table with what is printed.
+func TestTheTableOfLeasesIsThatOfTheStore(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, target testdb.Target, d *database, variables map[string]string) {
+		r := do(t, "", "sql", "leases", "-dialect", map[string]string{"sqlite": "sqlite", "postgres": "postgres", "mariadb": "mysql"}[target.Name])
+		if !strings.HasSuffix(r.out, ";\n") || r.code != exitOK {
+			t.Fatalf("%+v", r)
+		}
+		if _, err := target.Open(t).ExecContext(t.Context(), strings.TrimSuffix(r.out, ";\n")); err != nil {
+			t.Fatal(err)
+		}
+		open(t, d)
+		if r := doWith(t, variables, "", "workers"); !strings.Contains(r.out, "default: 1 held, 0 free") {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// TestTheScriptOfFunctionsRuns installs what is printed, and removes it.
+func TestTheScriptOfFunctionsRuns(t *testing.T) {
+	target := testdb.Postgres(t)
+	db := target.Open(t)
+	exec := func(args ...string) {
+		t.Helper()
+		r := do(t, "", append([]string{"sql", "functions", "-dialect", "postgres", "-schema", schemaOf(t, db)}, args...)...)
+		if _, err := db.ExecContext(t.Context(), r.out); err != nil || r.code != exitOK {
+			t.Fatalf("%q: %v, %+v", args, err, r)
+		}
+	}
+	exec("-worker", "1023", "-namespace", lease.DefaultNamespace)
+	var id string
+	if err := db.QueryRowContext(t.Context(), "SELECT snowflake_next()::text").Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := parseID(id, "decimal")
+	if worker := parsed >> 12 & 1023; err != nil || worker != 1023 {
+		t.Errorf("%s has worker %d, %v", id, worker, err)
+	}
+	exec("-worker", "1023", "-drop")
+	if err := db.QueryRowContext(t.Context(), "SELECT snowflake_next()::text").Scan(&id); err == nil {
+		t.Error("snowflake_next was not dropped")
+	}
+	if r := do(t, "", "sql", "functions", "-dialect", "postgres", "-name", "orders"); !strings.Contains(r.out, `"public".orders_time(`) {
+		t.Errorf("%+v", r)
+	}
+	if r := do(t, "", "sql", "functions", "-dialect", "mariadb"); !strings.Contains(r.out, "DELIMITER") || !strings.Contains(r.out, "snowflake_time") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// schemaOf returns the schema of the test, so that the server's others stay as they are.
+func schemaOf(t *testing.T, db *sql.DB) (schema string) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), "SELECT current_schema()").Scan(&schema); err != nil || schema == "public" {
+		t.Fatal(schema, err)
+	}
+	return schema
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+func workersCommand() *command {
+	c := newCommand("workers", "", "show who holds which worker")
+	c.text = `
+It reads the table of leases. HORIZON is up to which time the holder may issue IDs,
+EXPIRES when the worker is free unless the lease is extended, EPOCH how often the
+worker has been taken. Times are in UTC, by the clock of the database.
+` + dsnHelp
+	c.examples = `
+snowflake workers -dsn postgres://app@db/shop
+SNOWFLAKE_DSN='app:secret@tcp(db)/shop' snowflake workers -namespace orders -json
+snowflake workers -dsn sqlite:app.db
+`
+	open := c.databaseFlags()
+	namespace := c.flags.String("namespace", "", "only the namespace `NAME` (default all)")
+	asJSON := c.flags.Bool("json", false, "print JSON")
+	c.run = func(ctx context.Context, env environment, args []string) error {
+		if len(args) > 0 {
+			return usage("unexpected argument; want workers, workers watch or workers release, and the database with -dsn")
+		}
+		d, err := open(ctx, env)
+		if err != nil {
+			return err
+		}
+		defer d.close()
+		entries, err := d.List(ctx, *namespace)
+		switch {
+		case err != nil:
+			return err
+		case *asJSON:
+			all := make([]holding, len(entries)) // [], not null
+			for i, e := range entries {
+				all[i] = holdingOf(e)
+			}
+			return writeJSON(env.out, all)
+		}
+		return writeWorkers(env.out, entries)
+	}
+	return c
+}
+
+// writeWorkers prints the table, and a line for each namespace.
+func writeWorkers(w io.Writer, entries []lease.Entry) error {
+	var b strings.Builder
+	_ = lease.WriteTable(&b, entries) // b has no errors
+	var held, free int64
+	for i, e := range entries {
+		if e.Held {
+			held++
+		} else {
+			free++
+		}
+		if i+1 < len(entries) && entries[i+1].Namespace == e.Namespace {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s: %d held, %d free", e.Namespace, held, free)
+		if layout, err := snowflake.ParseLayout(e.Layout); err == nil {
+			fmt.Fprintf(&b, ", %d never taken", layout.MaxWorker()+1-held-free)
+		}
+		held, free = 0, 0
+	}
+	if len(entries) > 0 {
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// holding is a worker in JSON.
+type holding struct {
+	Namespace string     `json:"namespace"`
+	Worker    int64      `json:"worker"`
+	Held      bool       `json:"held"`
+	Epoch     int64      `json:"epoch"`
+	Horizon   *time.Time `json:"horizon"` // null if the layout is unknown
+	Expires   time.Time  `json:"expires"`
+	Host      string     `json:"host"`
+	PID       int        `json:"pid"`
+	Version   string     `json:"version"`
+	Layout    string     `json:"layout"`
+}
+
+func holdingOf(e lease.Entry) holding {
+	h := holding{
+		Namespace: e.Namespace, Worker: e.Worker, Held: e.Held, Epoch: e.Epoch, Expires: e.Expires.UTC(),
+		Host: e.Holder.Host, PID: e.Holder.PID, Version: e.Holder.Version, Layout: e.Layout,
+	}
+	if at, ok := e.HorizonTime(); ok {
+		h.Horizon = &at
+	}
+	return h
+}

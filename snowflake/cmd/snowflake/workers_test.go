@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
+)
+
+var quiet = lease.WithLogger(slog.New(slog.DiscardHandler))
+
+func TestWorkersAreListed(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, _ testdb.Target, d *database, variables map[string]string) {
+		do := func(args ...string) result { return doWith(t, variables, "", append([]string{"workers"}, args...)...) }
+		do().fails(t, exitFailed, "Is this the database with the leases?")
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r := do("-json"); r.out != "[]\n" {
+			t.Errorf("%+v", r)
+		}
+		open(t, d, lease.WithNamespace("orders"), lease.WithVersion("v1.2.3"))
+		if err := open(t, d, lease.WithNamespace("orders")).Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		open(t, d, lease.WithNamespace("users"), lease.WithGenerator(snowflake.WithLayout(snowflake.Wide())))
+		r := do()
+		if !strings.HasPrefix(r.out, "NAMESPACE  WORKER  STATE") ||
+			!strings.HasSuffix(r.out, "\norders: 1 held, 1 free, 1022 never taken\nusers: 1 held, 0 free, 255 never taken\n") {
+			t.Errorf("%+v", r)
+		}
+		var all []holding
+		r = do("-json", "-namespace", "orders")
+		if err := json.Unmarshal([]byte(r.out), &all); err != nil || len(all) != 2 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		first := all[0]
+		if !first.Held || all[1].Held || first.Version != "v1.2.3" || first.Epoch != 1 || first.Horizon == nil || first.PID == 0 ||
+			strings.Contains(strings.ToLower(r.out), "token") {
+			t.Errorf("%s", r.out)
+		}
+	})
+}
+
+// TestAReleasedHolderLosesItsWorker takes the only worker away from a holder that issues IDs. The IDs of the
+// next owner are above all of them.
+func TestAReleasedHolderLosesItsWorker(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, _ testdb.Target, d *database, variables map[string]string) {
+		t.Parallel() // it waits, most of the time
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		do := func(args ...string) result {
+			return doWith(t, variables, "", append([]string{"workers", "release"}, args...)...)
+		}
+		do("0").fails(t, exitFailed, "was never taken")
+		opts := []lease.Option{lease.WithWorkers(0, 0), lease.WithWindow(time.Second), lease.StopOnLoss()}
+		holder := open(t, d, opts...)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		var last snowflake.ID // of the holder; it belongs to the goroutine until that ends
+		ended := make(chan error, 1)
+		go func() {
+			for {
+				id, err := holder.Generator().NextContext(ctx)
+				if err != nil {
+					ended <- err
+					return
+				}
+				last = id
+				time.Sleep(time.Millisecond) // spares the processor
+			}
+		}()
+		do("0").fails(t, exitFailed, "Make sure that the holder is dead, or wait. Then -force takes the worker away.")
+		if entry, err := d.entry(ctx, lease.DefaultNamespace, 0); err != nil || entry.Epoch != 1 {
+			t.Fatalf("changed without -force: %+v, %v", entry, err)
+		}
+		if r := do("0", "-force"); r.code != exitOK || !strings.HasPrefix(r.out, `worker 0 of namespace "default" is released.`) {
+			t.Fatalf("%+v", r)
+		}
+		if r := do("0", "-force"); r.code != exitOK || !strings.HasPrefix(r.out, `worker 0 of namespace "default" is free since `) {
+			t.Errorf("again: %+v", r)
+		}
+		next, err := open(t, d, opts...).Generator().NextContext(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; !errors.Is(err, lease.ErrLost) {
+			t.Errorf("the holder ended with %v, want ErrLost", err)
+		}
+		if last == 0 || next <= last {
+			t.Errorf("the last ID of the holder is %d, the first of the next one %d", last, next)
+		}
+	})
+}
+
+func TestAReservedWorkerIsNotReleased(t *testing.T) {
+	target := testdb.Postgres(t)
+	db := target.Open(t)
+	functions, err := sqlfunc.New(snowflake.Default(), sqlfunc.WithSchema(schemaOf(t, db)), sqlfunc.WithWorker(1023),
+		sqlfunc.WithLeaseTable("", "default"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := functions.Install(t.Context(), db, "postgres"); err != nil {
+		t.Fatal(err)
+	}
+	do(t, "", "workers", "release", "-force", "1023", "-dsn", target.DSN).fails(t, exitFailed, "is reserved for SQL functions of the database server")
+}
+
+// TestWatchShowsWhatChanges reads the lines as they come.
+func TestWatchShowsWhatChanges(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, _ testdb.Target, d *database, variables map[string]string) {
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		first := open(t, d)
+		ctx, interrupt := context.WithCancel(t.Context())
+		defer interrupt()
+		read, out := io.Pipe()
+		code := make(chan int, 1)
+		var errs strings.Builder
+		go func() {
+			code <- run(ctx, testEnvironment(variables, nil, out, &errs), []string{"workers", "watch", "-json", "-interval", "100ms"})
+			_ = out.Close()
+		}()
+		lines := json.NewDecoder(bufio.NewReader(read))
+		expect := func(what string, worker int64) {
+			t.Helper()
+			var got change
+			if err := lines.Decode(&got); err != nil || got.Change != what || got.Worker != worker || got.Namespace != "default" {
+				t.Fatalf("%+v, %v, want worker %d %s", got, err, worker, what)
+			}
+		}
+		expect("seen", 0)
+		open(t, d)
+		expect("taken", 1)
+		if err := first.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		expect("freed", 0)
+		interrupt()
+		if got := <-code; got != exitInterrupted {
+			t.Errorf("exit code %d, errors %s", got, &errs)
+		}
+	})
+}
+
+func TestChangesThatWatchTellsApart(t *testing.T) {
+	entry := func(held bool, epoch int64) lease.Entry {
+		e := lease.Entry{Held: held}
+		e.Namespace, e.Worker, e.Epoch, e.Holder = "n", 5, epoch, lease.Holder{Host: "web-5", PID: 17}
+		return e
+	}
+	var out strings.Builder
+	w := watcher{env: testEnvironment(nil, nil, &out, nil), seen: map[place]lease.Entry{}}
+	for i, e := range []lease.Entry{
+		entry(true, 1), entry(true, 1), entry(false, 1), entry(true, 2), entry(true, 3), entry(false, 3), entry(false, 3), entry(false, 5),
+	} {
+		if err := w.look([]lease.Entry{e}, i == 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const want = `2026-11-22T21:40:00.000Z  worker 5 of n freed, epoch 1, web-5 pid 17
+2026-11-22T21:40:00.000Z  worker 5 of n taken, epoch 2, web-5 pid 17
+2026-11-22T21:40:00.000Z  worker 5 of n changed hands, epoch 3, web-5 pid 17
+2026-11-22T21:40:00.000Z  worker 5 of n freed, epoch 3, web-5 pid 17
+2026-11-22T21:40:00.000Z  worker 5 of n taken and freed, epoch 5, web-5 pid 17
+`
+	if out.String() != want {
+		t.Errorf("%s", &out)
+	}
+}

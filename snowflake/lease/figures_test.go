@@ -1,0 +1,124 @@
+package lease_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+)
+
+// calls counts what an Observer is told about the store, and the errors among it.
+type calls struct {
+	mu     sync.Mutex
+	n, bad map[snowflake.Operation]int
+}
+
+func newCalls() *calls {
+	return &calls{n: map[snowflake.Operation]int{}, bad: map[snowflake.Operation]int{}}
+}
+
+func (c *calls) Observe(op snowflake.Operation, _ time.Duration, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n[op]++
+	if err != nil {
+		c.bad[op]++
+	}
+}
+
+func TestTheFiguresOfALossAreThoseOfItsEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory(time.Now)
+		store := newFaulty(memory)
+		l := mustOpen(t, store, lease.WithWorkers(0, 1))
+		seen := newCalls()
+		l.Generator().AddObserver(seen)
+		if s := l.Status(); s.Acquisitions != 1 || s.Takeovers != 0 || s.Losses != 0 {
+			t.Errorf("at the start: %+v", s)
+		}
+		time.Sleep(time.Minute)
+		if seen.n[snowflake.OpExtend] != store.count("extend")-1 || seen.bad[snowflake.OpExtend] != 0 || seen.n[snowflake.OpAcquire] != 0 {
+			t.Errorf("observed %v, errors %v, made %d", seen.n, seen.bad, store.count("extend"))
+		}
+		store.setDown(true)
+		time.Sleep(25 * time.Second)
+		failures := l.Status().Failures
+		if seen.bad[snowflake.OpExtend] != failures || failures == 0 {
+			t.Errorf("observed %v errors, want %d", seen.bad, failures)
+		}
+		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
+		if s := thief.Status(); s.Acquisitions != 1 || s.Takeovers != 1 {
+			t.Errorf("the thief: %+v", s)
+		}
+		store.setDown(false)
+		time.Sleep(time.Minute)
+		if s := l.Status(); s.Acquisitions != 2 || s.Takeovers != 0 || s.Losses != 1 || seen.n[snowflake.OpAcquire] != 1 {
+			t.Errorf("after the loss: %+v, observed %v", s, seen.n)
+		}
+		mustClose(t, l)
+		mustClose(t, thief)
+		if seen.n[snowflake.OpRelease] != 1 || seen.bad[snowflake.OpRelease] != 0 {
+			t.Errorf("observed %v, errors %v", seen.n, seen.bad)
+		}
+	})
+}
+
+func TestLeftIsTheTimeUntilTheHorizonByTheGeneratorsClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFaulty(leasetest.NewMemory(time.Now))
+		l := mustOpen(t, store, lease.WithPatience(0))
+		if left := l.Status().Left; left < 10*time.Second || left > 10*time.Second+20*time.Millisecond {
+			t.Errorf("at the start: %v, want the window and the lead", left)
+		}
+		store.setDown(true)
+		before := l.Status().Left
+		time.Sleep(4 * time.Second)
+		if left := l.Status().Left; left != before-4*time.Second {
+			t.Errorf("4 s after %v: %v", before, left)
+		}
+		time.Sleep(before - 4*time.Second - time.Millisecond)
+		if _, err := l.Generator().Next(); err != nil || l.Status().Left != time.Millisecond {
+			t.Errorf("in the last millisecond: %v, %v left", err, l.Status().Left)
+		}
+		time.Sleep(time.Second)
+		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || l.Status().Left != -999*time.Millisecond {
+			t.Errorf("after it: %v, %v left", err, l.Status().Left)
+		}
+		store.setDown(false)
+		time.Sleep(10 * time.Second)
+		if left := l.Status().Left; left < time.Second {
+			t.Errorf("the store is back: %v", left)
+		}
+		mustClose(t, l)
+		if s := l.Status(); s.Left != 0 || s.Held {
+			t.Errorf("closed: %+v", s)
+		}
+	})
+}
+
+func TestWorkersCountsTheHeldOnesOfItsRange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFaulty(leasetest.NewMemory(time.Now))
+		l, other := mustOpen(t, store, lease.WithWorkers(0, 1)), mustOpen(t, store)
+		outside, elsewhere := mustOpen(t, store, lease.WithWorkers(3, 3)), mustOpen(t, store, lease.WithNamespace("other"))
+		check := func(l *lease.Lease, wantHeld, wantAll int64) {
+			t.Helper()
+			if held, all, err := l.Workers(t.Context()); held != wantHeld || all != wantAll || err != nil {
+				t.Errorf("%d of %d, %v; want %d of %d", held, all, err, wantHeld, wantAll)
+			}
+		}
+		check(l, 2, 2)
+		check(other, 3, 4)
+		mustClose(t, other)
+		check(l, 1, 2)
+		check(elsewhere, 1, 4)
+		mustClose(t, l)
+		mustClose(t, outside)
+		mustClose(t, elsewhere)
+	})
+}

@@ -1,0 +1,212 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+)
+
+const probes = 2 * time.Minute // for a state that does not end
+
+// probed asks Ready and then for an ID, which must agree, ten times a second as long as Ready returns the errors, or
+// nil without one, and at most for the time of probes. It returns how long that was. Healthy must return nil.
+func probed(t *testing.T, l *lease.Lease, want ...error) time.Duration {
+	t.Helper()
+	for start := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		err := probe(t, l)
+		if time.Since(start) >= probes || len(want) == 0 && err != nil {
+			return time.Since(start)
+		}
+		for _, target := range want {
+			if !errors.Is(err, target) {
+				return time.Since(start)
+			}
+		}
+	}
+}
+
+func probe(t *testing.T, l *lease.Lease) error {
+	t.Helper()
+	synctest.Wait()
+	err := l.Ready()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond) // of the bubble: it ends if the call waits
+	defer cancel()
+	if _, next := l.Generator().NextContext(ctx); (err == nil) != (next == nil) {
+		t.Fatalf("Ready: %v; the generator: %v", err, next)
+	}
+	if err := l.Healthy(); err != nil {
+		t.Fatalf("Healthy: %v", err)
+	}
+	return err
+}
+
+func TestReadyMeansThatAnIDCanBeIssuedNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory(time.Now)
+		floor := floored{memory, new(atomic.Pointer[time.Time])}
+		store := newFaulty(floor)
+		l := mustOpen(t, store, lease.WithWorkers(0, 0))
+		if d := probed(t, l); d < probes {
+			t.Fatalf("not ready after %v without a fault", d)
+		}
+		store.setDown(true)
+		if d := probed(t, l); d < 5*time.Second-lease.DefaultWindow/20 || d > 11*time.Second {
+			t.Errorf("the store is down: ready for %v, want half a window to a window", d)
+		}
+		if err := probe(t, l); !errors.Is(err, snowflake.ErrLeaseStalled) || !errors.Is(err, errDown) {
+			t.Errorf("the store is down: %v", err)
+		}
+		time.Sleep(25 * time.Second)
+		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
+		store.setDown(false)
+		if d := probed(t, l, snowflake.ErrLeaseStalled, errDown); d > lease.DefaultWindow {
+			t.Errorf("the store is back, and the error is about its outage after %v", d)
+		}
+		if d := probed(t, l, snowflake.ErrLeaseStalled, lease.ErrNoWorker); d < probes {
+			t.Errorf("all workers are held: %v after %v", l.Ready(), d)
+		}
+		floor.set(15 * time.Second) // as after a failover
+		mustClose(t, thief)
+		if d := probed(t, l, snowflake.ErrLeaseStalled, lease.ErrNoWorker); d > lease.DefaultWindow {
+			t.Errorf("the worker is free, and %v after %v", l.Ready(), d)
+		}
+		if d := probed(t, l, lease.ErrBehindHorizon); d == 0 || d > 15*time.Second {
+			t.Errorf("before the floor: for %v", d)
+		}
+		if d := probed(t, l); d < probes {
+			t.Errorf("after the floor: not ready after %v: %v", d, l.Ready())
+		}
+		mustClose(t, l)
+		if d := probed(t, l, lease.ErrClosed); d < probes {
+			t.Errorf("after Close: %v", l.Ready())
+		}
+	})
+}
+
+func TestReadyEndsWithTheLastTickBelowTheHorizon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newFaulty(leasetest.NewMemory(time.Now))
+		l := mustOpen(t, store)
+		defer mustClose(t, l)
+		store.setDown(true)
+		time.Sleep(time.Until(l.Status().Horizon) - time.Millisecond)
+		if err := probe(t, l); err != nil {
+			t.Errorf("in the last tick: %v", err)
+		}
+		time.Sleep(time.Until(l.Status().Horizon))
+		if err := probe(t, l); err == nil {
+			t.Error("ready at the horizon")
+		}
+		store.setDown(false)
+	})
+}
+
+func TestReadyFailsWhenACopyHasTheWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &watched{Store: leasetest.NewMemory(time.Now)}
+		l := mustOpen(t, store, lease.WithWorkers(0, 0))
+		defer mustClose(t, l)
+		store.copyExtends(t)
+		horizon := l.Status().Horizon
+		probed(t, l)
+		if err := probe(t, l); time.Until(horizon) < time.Second || !errors.Is(err, snowflake.ErrLeaseStalled) {
+			t.Errorf("%v before the horizon: %v", time.Until(horizon), err)
+		}
+	})
+}
+
+func TestReadyAfterAKillWaitsForTheOldHorizon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := killed{leasetest.NewMemory(time.Now)}
+		mustClose(t, mustOpen(t, store, lease.WithWorkers(0, 0)))
+		l := mustOpen(t, store, lease.WithWorkers(0, 0))
+		defer mustClose(t, l)
+		if d := probed(t, l, lease.ErrBehindHorizon); d < 9*time.Second || d > 11*time.Second {
+			t.Errorf("not ready for %v, want a window: %v", d, l.Ready())
+		}
+		if err := l.Ready(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// closable is a store that may be closed.
+type closable struct {
+	lease.Store
+	closed atomic.Bool
+}
+
+func (s *closable) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	if s.closed.Load() {
+		return time.Time{}, os.ErrClosed
+	}
+	return s.Store.Extend(ctx, c, horizon, ttl)
+}
+
+func TestHealthyFailsOnlyWhenTheLeaseHasEndedByItself(t *testing.T) {
+	for name, test := range map[string]struct {
+		closed bool // the store; else the worker is lost
+		opts   []lease.Option
+		want   error
+	}{
+		"the store was closed":           {true, nil, os.ErrClosed},
+		"the worker is lost":             {false, nil, nil},
+		"the worker is lost, StopOnLoss": {false, []lease.Option{lease.StopOnLoss()}, lease.ErrLost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				watched := &watched{Store: leasetest.NewMemory(time.Now)}
+				store := &closable{Store: watched}
+				l := mustOpen(t, store, append(test.opts, lease.WithWorkers(0, 1))...)
+				if err := errors.Join(l.Healthy(), l.Ready()); err != nil {
+					t.Fatal(err)
+				}
+				if test.closed {
+					store.closed.Store(true)
+				} else {
+					watched.copyExtends(t)
+				}
+				time.Sleep(time.Minute)
+				if err := l.Healthy(); !errors.Is(err, test.want) {
+					t.Errorf("Healthy: %v, want %v", err, test.want)
+				}
+				if err := l.Ready(); !errors.Is(err, test.want) {
+					t.Errorf("Ready: %v, want %v", err, test.want)
+				}
+				mustClose(t, l)
+				if err := l.Healthy(); err != nil {
+					t.Errorf("Healthy after Close: %v", err)
+				}
+				if err := l.Ready(); !errors.Is(err, lease.ErrClosed) {
+					t.Errorf("Ready after Close: %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestProbesMayComeFromAnyGoroutine(t *testing.T) {
+	l := mustOpen(t, leasetest.NewMemory(nil), lease.WithWindow(10*time.Millisecond)) // so that it extends all the time
+	var probes sync.WaitGroup
+	for range 4 {
+		probes.Go(func() {
+			for !errors.Is(l.Ready(), lease.ErrClosed) {
+				_ = l.Healthy()
+			}
+		})
+	}
+	for first := l.Status().Horizon; l.Status().Horizon.Sub(first) < 50*time.Millisecond; {
+		time.Sleep(time.Millisecond)
+	}
+	mustClose(t, l)
+	probes.Wait()
+}

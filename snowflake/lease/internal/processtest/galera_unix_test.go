@@ -1,0 +1,303 @@
+//go:build unix
+
+package processtest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/dbserver"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+)
+
+// galera is a cluster of two nodes of MariaDB.
+type galera struct {
+	nodes [2]*dbserver.Server
+	dbs   [2]*sql.DB
+}
+
+func startGalera(t *testing.T) *galera {
+	t.Helper()
+	var provider string
+	for _, pattern := range []string{"/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera*/libgalera_smm.so"} {
+		if found, _ := filepath.Glob(pattern); len(found) > 0 {
+			provider = found[0]
+		}
+	}
+	if provider == "" {
+		t.Skip("Galera is not installed: apt-get install galera-4 rsync")
+	}
+	c := &galera{}
+	first := ""
+	for i := range c.nodes {
+		at, transfer := "127.0.0.1:"+strconv.Itoa(FreePort(t)), "127.0.0.1:"+strconv.Itoa(FreePort(t))
+		s, err := dbserver.Start(t.Context(), dbserver.Config{Name: "mariadb", NoSync: true, Args: []string{
+			"--server-id=" + strconv.Itoa(i+1), "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2",
+			"--wsrep-on=ON", "--wsrep-provider=" + provider, "--wsrep-cluster-name=test", "--wsrep-cluster-address=gcomm://" + first,
+			"--wsrep-node-address=127.0.0.1", "--wsrep-sst-method=rsync", "--wsrep-sst-receive-address=" + transfer,
+			"--wsrep-provider-options=gmcast.listen_addr=tcp://" + at + ";ist.recv_addr=127.0.0.1:" + strconv.Itoa(FreePort(t)) +
+				";gcache.size=16M;evs.keepalive_period=PT0.3S;evs.suspect_timeout=PT2S;evs.inactive_timeout=PT4S;evs.install_timeout=PT4S",
+		}})
+		if errors.Is(err, dbserver.ErrNotInstalled) {
+			t.Skip(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Stop() })
+		c.nodes[i], first = s, at
+		c.dbs[i] = c.open(t, i, "")
+		c.await(t, i, "wsrep_cluster_size", strconv.Itoa(i+1))
+	}
+	return c
+}
+
+func (c *galera) open(t *testing.T, node int, more string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("mysql", dsnOf("mariadb", c.nodes[node])+more)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func (c *galera) status(t *testing.T, node int, name string) (value string) {
+	t.Helper()
+	_ = c.dbs[node].QueryRowContext(t.Context(), "SHOW STATUS LIKE '"+name+"'").Scan(&name, &value) // the node may be starting
+	return value
+}
+
+// await waits until the node serves, with this value of the status.
+func (c *galera) await(t *testing.T, node int, name, want string) {
+	t.Helper()
+	Eventually(t, "node "+strconv.Itoa(node)+" with "+name+" = "+want, func() bool {
+		return c.status(t, node, "wsrep_ready") == "ON" && c.status(t, node, name) == want
+	})
+}
+
+// bootstrap does what an operator does who knows that the other node is gone.
+func (c *galera) bootstrap(t *testing.T, node int) {
+	t.Helper()
+	Eventually(t, "a node without a quorum", func() bool { return c.status(t, node, "wsrep_cluster_status") == "non-Primary" })
+	run(t, c.dbs[node], "SET GLOBAL wsrep_provider_options = 'pc.bootstrap=YES'")
+	c.await(t, node, "wsrep_cluster_status", "Primary")
+}
+
+// inTurn gives each statement to the other node.
+type inTurn struct {
+	dbs  [2]*sql.DB
+	next *atomic.Int64
+}
+
+func (d inTurn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return d.dbs[d.next.Add(1)%2].ExecContext(ctx, query, args...)
+}
+
+func (d inTurn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return d.dbs[d.next.Add(1)%2].QueryContext(ctx, query, args...)
+}
+
+func newGaleraStore(t *testing.T, db sqllease.DB, table string) *sqllease.Store {
+	t.Helper()
+	s, err := sqllease.New(db, sqllease.MySQL, sqllease.WithTable(table))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func galeraRequest(worker int64) lease.Request {
+	return lease.Request{Namespace: "n", First: worker, Last: worker, Token: leasetest.NewToken(), TTL: time.Millisecond, Reach: time.Hour}
+}
+
+// It takes a minute, and needs Galera, so it runs only with SNOWFLAKE_TEST_LONG=1.
+func TestGaleraNodes(t *testing.T) {
+	if Scale(0, 1) == 0 {
+		t.Skip("runs with SNOWFLAKE_TEST_LONG=1 only")
+	}
+	c := startGalera(t)
+	t.Run("the contract, with statements on both nodes", c.keepsTheContract)
+	t.Run("a node that has not applied an extension does not grant the worker", c.certifies)
+	t.Run("another node is no failover", c.isOneServer)
+	t.Run("the nodes part", c.parts)
+}
+
+func (c *galera) keepsTheContract(t *testing.T) {
+	db := inTurn{next: new(atomic.Int64)}
+	for i := range db.dbs {
+		db.dbs[i] = c.open(t, i, "?wsrep_sync_wait=7")
+	}
+	s := newGaleraStore(t, db, "contract")
+	leasetest.Run(t, func(*testing.T) lease.Store { return s }, leasetest.Settings{})
+}
+
+func (c *galera) isOneServer(t *testing.T) {
+	stores := [2]*sqllease.Store{newGaleraStore(t, c.dbs[0], "ids"), newGaleraStore(t, c.dbs[1], "ids")}
+	for i := range int64(6) {
+		grant, err := stores[i%2].Acquire(t.Context(), galeraRequest(i))
+		if err != nil || !grant.Floor.IsZero() {
+			t.Errorf("floor %v, %v", grant.Floor, err)
+		}
+	}
+}
+
+// The owner extends on a node while another process acquires the expired worker on the other node. The look of the
+// latter may be from before the extension. An extension that was confirmed is never above the horizon of the grant.
+func (c *galera) certifies(t *testing.T) {
+	const rounds = 300
+	stores := [2]*sqllease.Store{newGaleraStore(t, c.dbs[0], "stale"), newGaleraStore(t, c.dbs[1], "stale")}
+	var granted, extended, refused, both int
+	for i := range rounds {
+		owner, next := stores[i%2], stores[1-i%2]
+		grant, err := owner.Acquire(t.Context(), galeraRequest(0))
+		if err != nil {
+			refused++ // a deadlock with what the other node has not sent yet
+			continue
+		}
+		var wg sync.WaitGroup
+		var confirmed int64 // the highest one
+		wg.Go(func() {
+			claim := grant.Claim
+			claim.Next = claim.Token
+			for h := grant.Horizon + 1; h < grant.Horizon+10; h++ {
+				if _, err := owner.Extend(t.Context(), claim, h, time.Millisecond); err == nil {
+					confirmed = h
+				} else if errors.Is(err, lease.ErrLost) {
+					return
+				}
+			}
+		})
+		var taken lease.Grant
+		var takeErr error
+		wg.Go(func() {
+			for range 20 {
+				if taken, takeErr = next.Acquire(t.Context(), galeraRequest(0)); takeErr == nil {
+					return
+				}
+			}
+		})
+		wg.Wait()
+		if confirmed > 0 {
+			extended++
+		}
+		if takeErr != nil {
+			refused++
+			continue
+		}
+		granted++
+		if confirmed > 0 {
+			both++
+		}
+		if taken.Epoch <= grant.Epoch || taken.Horizon < confirmed {
+			t.Fatalf("round %d: the owner of epoch %d has got horizon %d; the next grant has epoch %d, horizon %d",
+				i, grant.Epoch, confirmed, taken.Epoch, taken.Horizon)
+		}
+	}
+	t.Logf("%d rounds: %d extended, %d granted, %d both; %d without an answer", rounds, extended, granted, both, refused)
+	if both == 0 {
+		t.Error("there was no round with an extension and a takeover")
+	}
+}
+
+// The nodes lose each other, neither has a quorum. Owners issue IDs up to their horizons and wait. When the operator
+// lets one node go on alone, its owners go on and new ones take over the workers of the others, whose node comes back
+// later. Then a node is killed.
+func (c *galera) parts(t *testing.T) {
+	orders := [2]Order{}
+	for i := range orders {
+		p := place{Kind: "mariadb", Driver: "mysql", DSN: dsnOf("mariadb", c.nodes[i])}
+		orders[i] = Order{Place: p.String(), Last: 3, Window: 4 * time.Second, Pace: time.Millisecond}
+	}
+	var all []*Process
+	begin := func(node int) *Process {
+		x := MustStart(t, orders[node])
+		all = append(all, x)
+		if err := x.AwaitID(); err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	more := func(processes ...*Process) {
+		t.Helper()
+		for _, x := range processes {
+			count := x.Count()
+			Eventually(t, "more IDs", func() bool { return x.Count() > count+100 || x.HasEnded() }, x)
+		}
+	}
+	stalled := func(x *Process) {
+		t.Helper()
+		Eventually(t, "the end of IDs", func() bool {
+			count := x.Count()
+			time.Sleep(200 * time.Millisecond)
+			return x.Count() == count && len(x.Noted(lease.Failed)) > 0
+		}, x)
+	}
+	here, there := begin(0), begin(1)
+	for _, x := range []*Process{here, there} {
+		Eventually(t, "an extension", func() bool { return len(x.Noted(lease.Extended)) > 0 }, x)
+	}
+	run(t, c.dbs[0], "SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'")
+	stalled(here)
+	stalled(there)
+	c.bootstrap(t, 1)
+	more(there)
+	more(begin(1), begin(1), begin(1)) // all four workers are held on this node
+	run(t, c.dbs[0], "SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'")
+	for i := range c.dbs {
+		c.await(t, i, "wsrep_cluster_size", "2")
+	}
+	Eventually(t, "the loss of the worker that was taken over", func() bool { return len(here.Noted(lease.Lost)) > 0 }, here)
+	if err := all[2].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	more(here) // with the worker of the killed process
+
+	pid, err := os.ReadFile(filepath.Join(c.nodes[0].Folder, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, err := strconv.Atoi(strings.TrimSpace(string(pid)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(number, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	c.bootstrap(t, 1)
+	more(there)
+	more(begin(1)) // with the worker of here
+	stalled(here)
+	if err := here.Kill(); err != nil { // it can't give its worker back
+		t.Fatal(err)
+	}
+	for _, x := range slices.DeleteFunc(slices.Clone(all), (*Process).HasEnded) {
+		if err := x.Finish(); err != nil {
+			t.Error(err)
+		}
+	}
+	census := TakeCensus(all)
+	t.Logf("%d of %d IDs came twice; %d takeovers, notes %v", census.Repeated(), census.IDs, census.Takeovers, census.Notes)
+	if n := census.Repeated(); n > 0 {
+		t.Errorf("%d IDs came twice", n)
+	}
+	if census.Takeovers < 2 {
+		t.Error("no worker was taken over")
+	}
+}

@@ -1,0 +1,157 @@
+package sqllease_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+)
+
+// TestTheGrantsOfTheGuideAreEnoughAndNeeded uses a table that somebody else has created, with the rights that
+// PRODUCTION.md lists, and without one of them each.
+func TestTheGrantsOfTheGuideAreEnoughAndNeeded(t *testing.T) {
+	all := []string{"SELECT", "INSERT", "UPDATE"}
+	for name, kind := range map[string]struct {
+		dialect sqllease.Dialect
+		target  func(testing.TB) testdb.Target
+		open    func(t *testing.T, target testdb.Target, owner *sql.DB, rights string) sqllease.DB
+	}{
+		"postgres": {sqllease.Postgres, testdb.Postgres, asPostgresRole},
+		"mariadb":  {sqllease.MySQL, testdb.MariaDB, asMySQLUser},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := kind.target(t)
+			owner := target.Open(t)
+			use := func(t *testing.T, rights []string) error {
+				t.Helper()
+				return useLease(t, kind.open(t, target, owner, strings.Join(rights, ", ")), kind.dialect)
+			}
+			newSQL(t, owner, kind.dialect)
+			if err := use(t, all); err != nil {
+				t.Errorf("with %v: %v", all, err)
+			}
+			var host string
+			if err := owner.QueryRowContext(t.Context(), "SELECT host FROM snowflake_leases WHERE worker = -1").Scan(&host); err != nil || host == "" {
+				t.Errorf("the server has no identity: %q, %v", host, err)
+			}
+			for i, right := range all {
+				if err := use(t, slices.Delete(slices.Clone(all), i, i+1)); err == nil {
+					t.Errorf("without %s: no error", right)
+				}
+			}
+		})
+	}
+}
+
+// useLease calls every method of a store.
+func useLease(t *testing.T, db sqllease.DB, dialect sqllease.Dialect) error {
+	t.Helper()
+	store, err := sqllease.New(db, dialect)
+	if err != nil {
+		return err
+	}
+	if err := store.Migrate(t.Context()); err != nil {
+		return err
+	}
+	r := sqlRequest(leasetest.NewToken(), 0, 0) // a new namespace
+	grant, err := store.Acquire(t.Context(), r)
+	if err != nil {
+		return err
+	}
+	if _, err := store.Extend(t.Context(), keep(grant.Claim), 10, time.Hour); err != nil {
+		return err
+	}
+	if err := store.Release(t.Context(), grant.Claim, 10); err != nil {
+		return err
+	}
+	r.Token = leasetest.NewToken()
+	if _, err := store.Acquire(t.Context(), r); err != nil {
+		return err
+	}
+	_, err = store.List(t.Context(), "")
+	return err
+}
+
+// need runs statements that an administrator may run.
+func need(t *testing.T, owner *sql.DB, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		if _, err := owner.ExecContext(t.Context(), s); err != nil {
+			if os.Getenv(testdb.RequireVariable) == "" {
+				t.Skipf("the tests' user may not manage users: %v", err)
+			}
+			t.Fatal(err)
+		}
+	}
+}
+
+// account returns the name for a new account, and removes that at the end.
+func account(t *testing.T, owner *sql.DB, remove ...string) string {
+	t.Helper()
+	name := "sf_" + leasetest.NewToken()[:20]
+	t.Cleanup(func() {
+		if t.Skipped() {
+			return
+		}
+		for _, s := range remove {
+			if _, err := owner.ExecContext(context.WithoutCancel(t.Context()), strings.ReplaceAll(s, "{name}", name)); err != nil {
+				t.Errorf("%s: %v", s, err)
+			}
+		}
+	})
+	return name
+}
+
+// asPostgresRole needs no password: it takes the role on a connection of the owner.
+func asPostgresRole(t *testing.T, _ testdb.Target, owner *sql.DB, rights string) sqllease.DB {
+	t.Helper()
+	name := account(t, owner, "DROP OWNED BY {name}", "DROP ROLE {name}")
+	var schema string
+	if err := owner.QueryRowContext(t.Context(), "SELECT current_schema()").Scan(&schema); err != nil {
+		t.Fatal(err)
+	}
+	need(t, owner, "CREATE ROLE "+name, "GRANT USAGE ON SCHEMA "+schema+" TO "+name,
+		"GRANT "+rights+" ON snowflake_leases TO "+name)
+	conn, err := owner.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, err := conn.ExecContext(context.WithoutCancel(t.Context()), "RESET ROLE")
+		if err = errors.Join(err, conn.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := conn.ExecContext(t.Context(), "SET ROLE "+name); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func asMySQLUser(t *testing.T, target testdb.Target, owner *sql.DB, rights string) sqllease.DB {
+	t.Helper()
+	name := account(t, owner, "DROP USER {name}@'%'")
+	config, err := mysql.ParseDSN(target.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.User, config.Passwd = name, leasetest.NewToken()+"-A"
+	need(t, owner, "CREATE USER "+name+"@'%' IDENTIFIED BY '"+config.Passwd+"'",
+		"GRANT "+rights+" ON "+config.DBName+".snowflake_leases TO "+name+"@'%'")
+	db, err := sql.Open("mysql", config.FormatDSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}

@@ -1,0 +1,20 @@
+package sqllease_test
+
+import (
+	"testing"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+)
+
+// Each statement may run on another connection of the server. With pgx's default mode it needs PgBouncer 1.21.
+func TestStoreKeepsTheContractBehindPgBouncer(t *testing.T) {
+	t.Parallel()
+	target := withDSN(testdb.PgBouncer, "&default_query_exec_mode=exec")(t)
+	db := target.Open(t)
+	db.SetMaxOpenConns(10)
+	store := newSQL(t, db, sqllease.Postgres)
+	leasetest.Run(t, func(*testing.T) lease.Store { return store }, leasetest.Settings{})
+}

@@ -1,0 +1,80 @@
+package sqllease_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+)
+
+// afterRestore is the statement of PRODUCTION.md for a backup that was restored in place.
+var afterRestore = map[sqllease.Dialect]string{
+	sqllease.Postgres: `UPDATE snowflake_leases SET expires_ms = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) WHERE worker = -1`,
+	sqllease.MySQL:    `UPDATE snowflake_leases SET expires_ms = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 WHERE worker = -1`,
+}
+
+// The server can't know that the table is an older one. The statement makes it a failover.
+func TestAfterARestoreInPlaceTheStatementOfTheGuideKeepsOwnersApart(t *testing.T) {
+	guide, err := os.ReadFile("../PRODUCTION.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+		statement, ok := afterRestore[dialect]
+		if !ok {
+			return // SQLite: a file that is replaced while a process has it open is damaged anyway
+		}
+		if !strings.Contains(string(guide), statement+";") {
+			t.Errorf("PRODUCTION.md has another statement than %s", statement)
+		}
+		db := target.Open(t)
+		store := newSQL(t, db, dialect)
+		run := func(statements ...string) {
+			t.Helper()
+			for _, s := range statements {
+				if _, err := db.ExecContext(t.Context(), s); err != nil {
+					t.Fatalf("%s: %v", s, err)
+				}
+			}
+		}
+		acquire := func(worker int64) lease.Grant {
+			t.Helper()
+			r := sqlRequest("n", worker, worker)
+			r.Reach = 20 * time.Second
+			grant, err := store.Acquire(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return grant
+		}
+		known := acquire(0)
+		run("CREATE TABLE backup AS SELECT * FROM snowflake_leases")
+		forgotten := acquire(1)
+		extended, err := store.Extend(t.Context(), keep(forgotten.Claim), 1500, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run("DELETE FROM snowflake_leases", "INSERT INTO snowflake_leases SELECT * FROM backup", "DROP TABLE backup")
+		if grant := acquire(2); !grant.Floor.IsZero() {
+			t.Errorf("the store found out by itself: %+v", grant)
+		}
+		run(statement)
+		next := acquire(1)
+		if ahead := next.Floor.Sub(extended); next.Epoch != 1 || ahead < 20*time.Second {
+			t.Errorf("the new owner starts %v after the extension of the forgotten one, which can reach 20s further: %+v", ahead, next)
+		}
+		for name, owner := range map[string]lease.Grant{"known": known, "forgotten": forgotten} {
+			owner.Next = leasetest.NewToken()
+			_, err := store.Extend(t.Context(), owner.Claim, 2000, time.Hour)
+			if lost := errors.Is(err, lease.ErrLost); lost != (name == "forgotten") || !lost && err != nil {
+				t.Errorf("the %s owner extends: %v", name, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,43 @@
+package sqllease
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// Revoke takes a worker away from its owner and makes it free at once, although its lease has not expired. It is for a
+// person who knows that the owner is dead, or who wants it to stop; of e, an entry that [Store.List] has returned, the
+// namespace, the worker and the epoch count.
+//
+// No ID comes twice by it: it raises the epoch and replaces the token, so that the owner can't extend any more, and keeps
+// the horizon, below which the owner may still issue and where the next owner starts. To the protocol it is an acquisition
+// by an owner that issues nothing. An owner that is alive finds out at its next extension, after half a window at most,
+// and stops with [lease.ErrLost] or continues with another worker.
+//
+// There is one exception: if the owner is alive but cut off from the database, and a replica that lacks the revocation is
+// promoted before the lease would have expired, then this owner goes on there, and IDs may repeat.
+//
+// It returns [lease.ErrLost], without a change, if the row has another epoch, so that a worker that was given back and
+// taken again since List is safe, and for a worker that is reserved for functions of the database, which have no lease to
+// lose.
+func (s *Store) Revoke(ctx context.Context, e lease.Entry) error {
+	var token [16]byte
+	_, _ = rand.Read(token[:]) // never fails: crypto/rand
+	result, err := s.db.ExecContext(ctx, s.plain.revoke, hex.EncodeToString(token[:]), e.Namespace, e.Worker, e.Epoch)
+	if err != nil {
+		return s.failed("revoke", err)
+	}
+	changed, err := result.RowsAffected()
+	if err != nil {
+		return s.failed("revoke", err)
+	}
+	if changed == 0 {
+		return fmt.Errorf("%w, or is reserved for functions of the database: worker %d in namespace %q does not have epoch %d",
+			lease.ErrLost, e.Worker, e.Namespace, e.Epoch)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package sqllease_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+)
+
+// TestARevokedOwnerStopsBelowTheNextOnesIDs takes the only worker away from an owner that issues IDs.
+func TestARevokedOwnerStopsBelowTheNextOnesIDs(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		dialect := map[string]sqllease.Dialect{"sqlite": sqllease.SQLite, "postgres": sqllease.Postgres, "mariadb": sqllease.MySQL}[target.Name]
+		t.Parallel() // it waits, most of the time
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		store := newSQL(t, target.Open(t), dialect)
+		open := func() *lease.Lease {
+			l, err := lease.Open(ctx, store, lease.WithWorkers(0, 0), lease.WithWindow(time.Second), lease.StopOnLoss(),
+				lease.WithLogger(slog.New(slog.DiscardHandler)))
+			if err != nil {
+				t.Error(err)
+				t.FailNow()
+			}
+			t.Cleanup(func() { _ = l.Close(context.WithoutCancel(ctx)) })
+			return l
+		}
+		first := open()
+		begun, ended := make(chan struct{}), make(chan error, 1)
+		last, err := first.Generator().NextContext(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			close(begun)
+			for {
+				id, err := first.Generator().NextContext(ctx)
+				if err != nil {
+					ended <- err
+					return
+				}
+				last = max(last, id)
+				time.Sleep(time.Millisecond) // spares the processor
+			}
+		}()
+		<-begun
+		entry := theEntry(t, store)
+		if err := store.Revoke(ctx, entry); err != nil {
+			t.Fatal(err)
+		}
+		revoked := theEntry(t, store)
+		if revoked.Held || revoked.Epoch != entry.Epoch+1 || revoked.Horizon < entry.Horizon {
+			t.Errorf("before %+v, after %+v", entry, revoked)
+		}
+		id, err := open().Generator().NextContext(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ended; !errors.Is(err, lease.ErrLost) {
+			t.Errorf("the revoked owner ended with %v, want ErrLost", err)
+		}
+		layout := snowflake.Default()
+		if end := layout.Start(revoked.Horizon); layout.Time(id).Before(end) || !layout.Time(last).Before(end) {
+			t.Errorf("the horizon is %v; the last ID before is of %v, the first one after of %v", end, layout.Time(last), layout.Time(id))
+		}
+	})
+}
+
+// TestRevokeChangesOnlyTheOwnershipThatWasSeen also revokes the row of a namespace and a reserved one.
+func TestRevokeChangesOnlyTheOwnershipThatWasSeen(t *testing.T) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+		ctx, db := t.Context(), target.Open(t)
+		store := newSQL(t, db, dialect)
+		grant, err := store.Acquire(ctx, sqlRequest("n", 5, 5))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := theEntry(t, store)
+		if err := store.Release(ctx, grant.Claim, 0); err != nil {
+			t.Fatal(err)
+		}
+		if grant, err = store.Acquire(ctx, sqlRequest("n", 5, 5)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Extend(ctx, keep(grant.Claim), 5000, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		namespace := lease.Entry{Claim: lease.Claim{Namespace: "n", Worker: -1}}
+		for _, e := range []lease.Entry{seen, namespace, {Claim: lease.Claim{Namespace: "x", Worker: 5, Epoch: 2}}} {
+			if err := store.Revoke(ctx, e); !errors.Is(err, lease.ErrLost) {
+				t.Errorf("%+v: %v, want ErrLost", e, err)
+			}
+		}
+		if _, err := db.ExecContext(ctx, "UPDATE snowflake_leases SET token = 'reserved for the server' WHERE worker = 5"); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Revoke(ctx, theEntry(t, store)); !errors.Is(err, lease.ErrLost) {
+			t.Errorf("a reserved worker: %v, want ErrLost", err)
+		}
+		if e := theEntry(t, store); !e.Held || e.Epoch != 2 || e.Horizon != 5000 {
+			t.Errorf("the row has changed: %+v", e)
+		}
+	})
+}
+
+func theEntry(t *testing.T, store *sqllease.Store) lease.Entry {
+	t.Helper()
+	entries, err := store.List(t.Context(), "")
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("%+v, %v, want one entry", entries, err)
+	}
+	return entries[0]
+}

@@ -1,0 +1,190 @@
+package snowflake_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+type observation struct {
+	op   snowflake.Operation
+	took time.Duration
+	err  error
+}
+
+// observed keeps what an Observer is told.
+type observed struct {
+	mu  sync.Mutex
+	all []observation
+}
+
+func (o *observed) Observe(op snowflake.Operation, took time.Duration, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.all = append(o.all, observation{op, took, err})
+}
+
+func (o *observed) take() []observation {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := o.all
+	o.all = nil
+	return all
+}
+
+func TestAnObserverIsToldTheLengthOfEachWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := mustNew(t, 0, slow(t))
+		var o observed
+		remove := g.AddObserver(&o)
+		time.Sleep(time.Second)
+		for range 44 { // the lead and the clock's tick
+			mustNextOf(t, g)
+		}
+		if got := o.take(); len(got) != 0 {
+			t.Errorf("IDs that were due: %v", got)
+		}
+		if err := g.Fill(t.Context(), make([]snowflake.ID, 12)); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := o.take(), []observation{{snowflake.OpWait, 3 * time.Millisecond, nil}}; !slices.Equal(got, want) {
+			t.Errorf("12 IDs at 4 a millisecond: %v, want %v", got, want)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(2*time.Millisecond, cancel)
+		if err := g.Fill(ctx, make([]snowflake.ID, 40)); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if got := o.take(); len(got) != 1 || got[0].op != snowflake.OpWait || got[0].took != 2*time.Millisecond || !errors.Is(got[0].err, context.Canceled) {
+			t.Errorf("a wait that was given up: %v", got)
+		}
+		remove()
+		remove()
+		for range 60 {
+			mustNextOf(t, g)
+		}
+		if got := o.take(); len(got) != 0 || g.Stats().Waits < 2 {
+			t.Errorf("after remove: %v, %+v", got, g.Stats())
+		}
+	})
+}
+
+func mustNextOf(tb testing.TB, g *snowflake.Generator) {
+	tb.Helper()
+	if _, err := g.Next(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func TestEachObserverIsToldUntilItIsRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := mustNew(t, 0, slow(t))
+		var first, second observed
+		removeFirst := g.AddObserver(&first)
+		g.AddObserver(&second)
+		for range 100 {
+			mustNextOf(t, g)
+		}
+		if a, b := first.take(), second.take(); len(a) == 0 || !slices.Equal(a, b) {
+			t.Errorf("%v, %v", a, b)
+		}
+		removeFirst()
+		for range 100 {
+			mustNextOf(t, g)
+		}
+		if a, b := first.take(), second.take(); len(a) != 0 || len(b) == 0 {
+			t.Errorf("after one was removed: %v, %v", a, b)
+		}
+	})
+}
+
+func TestAnObserverIsToldAboutStalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLessee(t, 3*time.Second, slow(t))
+		var o observed
+		l.Generator().AddObserver(&o)
+		time.AfterFunc(time.Second, func() { mustMove(t, l, 1, 0, mustTick(t, l)+1000) })
+		mustNextOf(t, l.Generator())
+		if got, want := o.take(), []observation{{snowflake.OpStall, time.Second, nil}}; !slices.Equal(got, want) {
+			t.Errorf("a wait for the first worker: %v, want %v", got, want)
+		}
+		mustNextOf(t, l.Generator()) // no wait
+		time.Sleep(2 * time.Second)
+		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
+			t.Error(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		if _, err := l.Generator().NextContext(ctx); !errors.Is(err, snowflake.ErrLeaseStalled) {
+			t.Error(err)
+		}
+		time.AfterFunc(2*time.Second, func() { l.Fail(nil) })
+		for range 2 { // the second one finds the error at once
+			if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
+				t.Error(err)
+			}
+		}
+		var took []time.Duration
+		for _, got := range o.take() {
+			took = append(took, got.took)
+			if got.op != snowflake.OpStall || !errors.Is(got.err, snowflake.ErrLeaseStalled) {
+				t.Errorf("%+v", got)
+			}
+		}
+		if want := []time.Duration{3 * time.Second, 500 * time.Millisecond, 2 * time.Second}; !slices.Equal(took, want) {
+			t.Errorf("stalls of %v, want %v", took, want)
+		}
+		l.Observe(snowflake.OpExtend, time.Minute, snowflake.ErrLeaseStalled)
+		if got := o.take(); len(got) != 1 || got[0] != (observation{snowflake.OpExtend, time.Minute, snowflake.ErrLeaseStalled}) {
+			t.Errorf("Lessee.Observe: %v", got)
+		}
+	})
+}
+
+// A step of the wall clock during a wait is followed, and is no part of the wait.
+func TestWaitsAreMeasuredByTheMonotonicClock(t *testing.T) {
+	for _, step := range []time.Duration{time.Hour, -time.Hour} {
+		clock := newFakeClock(snowflake.Default().Epoch().Add(1000 * time.Hour))
+		g := mustNew(t, 0, snowflake.WithClock(clock))
+		var o observed
+		g.AddObserver(&o)
+		if err := g.Fill(t.Context(), make([]snowflake.ID, 4096*100)); err != nil {
+			t.Fatal(err)
+		}
+		o.take()
+		before := g.Stats()
+		var once sync.Once
+		clock.onSleep = func() error {
+			once.Do(func() { clock.Step(step) })
+			return nil
+		}
+		if err := g.Fill(t.Context(), make([]snowflake.ID, 4096*3000)); err != nil {
+			t.Fatal(err)
+		}
+		stats, sum := g.Stats(), time.Duration(0)
+		for _, got := range o.take() {
+			sum += got.took
+		}
+		waited := stats.Waited - before.Waited
+		if waited <= 0 || waited > 4*time.Second || waited != sum {
+			t.Errorf("a step of %v: waited %v, observed %v", step, waited, sum)
+		}
+	}
+}
+
+func TestAMissingObserverOrGeneratorIsIgnored(t *testing.T) {
+	var none *snowflake.Generator
+	none.AddObserver(&observed{})()
+	new(snowflake.Generator).AddObserver(&observed{})()
+	g := mustNew(t, 0, snowflake.WithClock(newFakeClock(snowflake.Default().Epoch().Add(time.Hour))))
+	g.AddObserver(nil)()
+	if err := g.Fill(t.Context(), make([]snowflake.ID, 4096*100)); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,131 @@
+package promsnowflake
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// Collector is a prometheus.Collector. Its methods are safe for concurrent use. Create one with New.
+type Collector struct {
+	waits, calls           *prometheus.HistogramVec
+	waitErrors, callErrors *prometheus.CounterVec
+
+	mu      sync.Mutex
+	every   time.Duration // 0: no query for the workers
+	sources map[string]*source
+}
+
+var _ prometheus.Collector = (*Collector)(nil)
+
+// buckets go from the shortest wait to the longest: for the horizon of the owner before, up to lease.MaxWindow.
+var buckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 600}
+
+// New returns a collector without generators.
+func New() *Collector {
+	return &Collector{
+		waits: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "snowflake_wait_seconds", Help: "Waits for IDs, by reason: clock or lease.", Buckets: buckets,
+		}, []string{generatorLabel, reasonLabel}),
+		waitErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "snowflake_wait_errors_total", Help: "Waits for IDs that ended with an error, by reason: clock or lease.",
+		}, []string{generatorLabel, reasonLabel}),
+		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "snowflake_lease_call_seconds", Help: "Calls of the lease's store, by call: acquire, extend or release.",
+			Buckets: buckets,
+		}, []string{generatorLabel, callLabel}),
+		callErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "snowflake_lease_call_errors_total",
+			Help: "Calls of the lease's store that failed, by call: acquire, extend, release or list.",
+		}, []string{generatorLabel, callLabel}),
+		sources: map[string]*source{},
+	}
+}
+
+// Add exports the figures of a generator with a fixed worker. A generator or lease that has the name already is
+// replaced, and its counters go on.
+func (c *Collector) Add(name string, g *snowflake.Generator) { c.add(name, &source{gen: g}) }
+
+// AddLease exports the figures of a lease and of its generator. A generator or lease that has the name already is
+// replaced, and its counters go on. Remove the name before you close the lease: a closed one looks like one that has no
+// worker.
+func (c *Collector) AddLease(name string, l *lease.Lease) {
+	c.add(name, &source{gen: l.Generator(), lease: l})
+}
+
+func (c *Collector) add(name string, s *source) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old := c.sources[name]; old != nil {
+		old.stop()
+		s.follow(old)
+	}
+	s.stop = s.gen.AddObserver(c.observerOf(name, s.lease != nil))
+	c.sources[name] = s
+}
+
+// Remove ends the export of the generator or lease with the name.
+func (c *Collector) Remove(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.sources[name]
+	if s == nil {
+		return
+	}
+	s.stop()
+	delete(c.sources, name)
+	match := prometheus.Labels{generatorLabel: name}
+	c.waits.DeletePartialMatch(match)
+	c.waitErrors.DeletePartialMatch(match)
+	c.calls.DeletePartialMatch(match)
+	c.callErrors.DeletePartialMatch(match)
+}
+
+// QueryWorkers adds how many workers of each lease any process holds, and how many there are. A scrape then reads the
+// lease's namespace with Store.List if the last result is older than every, and waits at most 5 s for all of them. Each
+// process reads the whole namespace, so a minute or more is appropriate. While a store does not answer, these two metrics
+// of its leases are missing. 0 ends it.
+func (c *Collector) QueryWorkers(every time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.every = every
+}
+
+// Describe is part of prometheus.Collector.
+func (c *Collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range all {
+		to <- d
+	}
+	for _, v := range c.vectors() {
+		v.Describe(to)
+	}
+}
+
+// Collect is part of prometheus.Collector.
+func (c *Collector) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), workersTimeout)
+	defer cancel()
+	c.mu.Lock()
+	for name, s := range c.sources {
+		s.collect(name, to)
+		if s.lease != nil && c.every > 0 {
+			if !s.workers.query(ctx, s.lease, c.every) {
+				c.callErrors.WithLabelValues(name, listCall).Inc()
+			}
+			s.workers.collect(name, to)
+		}
+	}
+	c.mu.Unlock()
+	for _, v := range c.vectors() {
+		v.Collect(to)
+	}
+}
+
+func (c *Collector) vectors() []prometheus.Collector {
+	return []prometheus.Collector{c.waits, c.waitErrors, c.calls, c.callErrors}
+}
