@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -140,12 +141,26 @@ func TestSuiteFailsForABrokenStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, fault := range faults {
-		t.Run(fault.name, func(t *testing.T) {
-			t.Parallel()
+	type result struct {
+		out []byte
+		err error
+	}
+	results := make([]result, len(faults))
+	turns := make(chan struct{}, 8) // the processes wait, most of the time
+	var wg sync.WaitGroup
+	for i, fault := range faults {
+		wg.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
 			cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestStoreWithAFault$", "-test.v", "-test.timeout=9m")
 			cmd.Env = append(os.Environ(), faultVariable+"="+fault.name, "GORACE=atexit_sleep_ms=0") // which is a second otherwise
-			out, err := cmd.CombinedOutput()
+			results[i].out, results[i].err = cmd.CombinedOutput()
+		})
+	}
+	wg.Wait()
+	for i, fault := range faults {
+		t.Run(fault.name, func(t *testing.T) {
+			out, err := results[i].out, results[i].err
 			var exit *exec.ExitError
 			if err != nil && !errors.As(err, &exit) {
 				t.Fatal(err)
