@@ -141,7 +141,7 @@ func TestAnErrorSaysWhyAndNothingIsLeft(t *testing.T) {
 	}{
 		"initdb fails":    {map[string]string{"initdb": fail, "postgres": "exit 0"}, "", 0o755, "initdb: exit status 1: the reason"},
 		"postgres ends":   {map[string]string{"initdb": "exit 0", "postgres": fail}, "", 0o755, "postgres has ended: the reason"},
-		"initdb is amiss": {map[string]string{"postgres": fail}, "", 0o755, "initdb and postgres not in "},
+		"initdb is amiss": {map[string]string{"postgres": fail}, "", 0o755, "initdb and postgres are not in "},
 		"a long TMPDIR":   {works, strings.Repeat("long", 30), 0o755, "set TMPDIR"},
 		"a comma":         {works, "a,comma", 0o755, "set TMPDIR"}, // a socket of PostgreSQL would be in the folder "a"
 		"closed programs": {works, "", 0o700, "must have access to it"},
