@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
@@ -213,6 +214,15 @@ func TestAReaderThatEndsEarlyIsNoFailure(t *testing.T) {
 				t.Errorf("%q after %d writes: exit code %d, errors %s", args, writes, code, &errs)
 			}
 		}
+	}
+}
+
+// TestABrokenPipeElsewhereIsAFailure has an input whose reads fail as a connection to a database does.
+func TestABrokenPipeElsewhereIsAFailure(t *testing.T) {
+	var out, errs bytes.Buffer
+	env := testEnvironment(nil, iotest.ErrReader(syscall.EPIPE), &out, &errs)
+	if code := run(t.Context(), env, []string{"decode", "-layout", "default"}); code != exitFailed || errs.Len() == 0 {
+		t.Errorf("exit code %d, errors %s", code, &errs)
 	}
 }
 

@@ -165,7 +165,7 @@ func parseTime(text string, now time.Time, zone *time.Location) (at, end time.Ti
 	}
 	text = strings.Replace(text, " ", "T", 1)
 	for _, form := range []string{
-		"2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339, "2006-01-02T15:04:05Z07", // psql
+		"2006-01-02T15:04", "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", time.RFC3339, "2006-01-02T15:04:05Z07", // psql
 	} {
 		if at, err := time.ParseInLocation(form, text, zone); err == nil {
 			return at.In(zone), end, nil
