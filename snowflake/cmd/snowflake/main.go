@@ -128,6 +128,9 @@ func run(ctx context.Context, env environment, args []string) int {
 	out := &output{Writer: env.out}
 	env.out = out
 	rest, err := c.parse(args)
+	if err == nil && c.args == "" && len(rest) > 0 {
+		err = usage("unexpected argument %q", rest[0])
+	}
 	if err == nil {
 		err = c.run(ctx, env, rest)
 	}
