@@ -137,7 +137,8 @@ func eachDatabase(t *testing.T, f func(t *testing.T, target testdb.Target, d *da
 // open leases a worker until the test ends.
 func open(t *testing.T, store lease.Store, opts ...lease.Option) *lease.Lease {
 	t.Helper()
-	l, err := lease.Open(t.Context(), store, append(opts, quiet)...)
+	// With this window no lease expires in a test, however slow it is. None waits for it, since Close gives the worker back.
+	l, err := lease.Open(t.Context(), store, append([]lease.Option{quiet, lease.WithWindow(lease.MaxWindow)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
