@@ -204,15 +204,16 @@ func noteOf(l snowflake.Layout, id snowflake.ID, now time.Time) string {
 	case l.Bits() < 63 && id>>l.Bits() != 0:
 		return fmt.Sprintf("above %d bits", l.Bits())
 	}
-	return ahead + span(l.Time(id).Sub(now))
+	return ahead + span(now, l.Time(id))
 }
 
-// span prints a long duration with one unit.
-func span(d time.Duration) string {
+// span prints the duration between two times with one unit.
+func span(from, to time.Time) string {
 	const day = 24 * time.Hour
+	d := to.Sub(from)
 	switch {
-	case d >= 365*day:
-		return strconv.FormatFloat(d.Hours()/24/365.2425, 'f', 1, 64) + " years"
+	case d >= 365*day: // which can be more than a Duration holds
+		return strconv.FormatFloat(float64(to.Unix()-from.Unix())/yearSeconds, 'f', 1, 64) + " years"
 	case d >= 2*day:
 		return strconv.Itoa(int(d/day)) + " days"
 	}
