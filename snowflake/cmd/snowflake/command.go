@@ -15,7 +15,7 @@ import (
 // command is one of the commands. It is made anew for each use, since it holds the values of its flags.
 type command struct {
 	name     string // one word or two
-	args     string // after the flags
+	args     string // after the flags; empty if there are none
 	summary  string // one line
 	text     string // about the arguments and the output
 	examples string // one a line: what it does, or a command

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	_ "github.com/mattn/go-sqlite3"    // the driver "sqlite3"
 
@@ -86,6 +87,10 @@ func readDSN(dsn string) (driver, source string, dialect sqllease.Dialect, err e
 	}
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") || keywords.MatchString(dsn) {
 		_, err := pgx.ParseConfig(dsn)
+		var wrong *pgconn.ParseConfigError
+		if errors.As(err, &wrong) {
+			wrong.ConnString = "the DSN" // the message would have parts of some passwords
+		}
 		return "pgx", dsn, sqllease.Postgres, err
 	}
 	if !strings.ContainsAny(dsn, "@(") || strings.Contains(dsn, "://") {
@@ -98,8 +103,9 @@ func readDSN(dsn string) (driver, source string, dialect sqllease.Dialect, err e
 // password matches one in a DSN of any form. Drivers print none, but messages about arguments do: a DSN may have been
 // given to the wrong flag.
 //
-// In a URL, and in the form of MySQL, it is between a colon and the last @ of the line. This takes the user with it.
-var password = regexp.MustCompile(`([^\s"'\x60]*:)\S.*(@)|(password\s*=\s*)(?:'(?:\\.|[^'\\])*'|\S+)`)
+// In a URL, and in the form of MySQL, it is between the first colon and the last @ of the line. This takes the user of a
+// URL with it. In the form of libpq a backslash, which a quoted text has twice, is before a quote or a space.
+var password = regexp.MustCompile(`([^\s"'\x60:]*:(?://)?)\S.*(@)|(password\s*=\s*)(?:'(?:\\+.|[^'\\])*(?:'|$)|(?:\\+.|\S)+)`)
 
 func withoutPasswords(text string) string { return password.ReplaceAllString(text, "$1${3}xxxxx$2") }
 

@@ -11,6 +11,11 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 	for _, dsn := range []string{
 		"postgres://app:a@b" + secret + "@127.0.0.1:one/shop",
 		"postgres://app:a/b" + secret + "@127.0.0.1:1/shop",
+		"postgres://app:im-17:" + secret + "@127.0.0.1:one/shop",
+		"app:im-17:" + secret + "@tcp(127.0.0.1:1/shop",
+		`user=app password='a\'b ` + secret + `' host=127.0.0.1 port=one`,
+		`user=app password=a\ b` + secret + ` host=127.0.0.1 port=one`,
+		`user=app password='a b` + secret + ` host=127.0.0.1 port=1`,
 		"postgres://:" + secret + "@127.0.0.1:one/shop",
 		"app:a@b" + secret + "@tcp(127.0.0.1:1)/shop",
 		"app:a/b" + secret + "@tcp(127.0.0.1:1)",

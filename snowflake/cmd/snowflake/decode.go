@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -121,8 +120,15 @@ func (d *decoder) decode(ctx context.Context, args []string) error {
 
 // lines reads the standard input.
 func (d *decoder) lines(ctx context.Context) error {
-	// What was decoded is shown before a read that may wait.
-	in := bufio.NewReaderSize(&input{ctx: ctx, from: d.env.in, before: d.out.flush}, 64<<10)
+	// An interrupt ends the pipe. The copy stays in its read until the program ends.
+	read, write := io.Pipe()
+	defer func() { _ = read.Close() }()
+	go func() {
+		_, err := io.Copy(write, d.env.in)
+		_ = write.CloseWithError(err) // nil is the end
+	}()
+	defer context.AfterFunc(ctx, func() { _ = write.CloseWithError(ctx.Err()) })()
+	in := bufio.NewReaderSize(flusher{read, d.out.flush}, 64<<10)
 	for number := 1; ; number++ {
 		line, err := in.ReadString('\n') // of any length
 		if number == 1 {
@@ -204,15 +210,16 @@ func noteOf(l snowflake.Layout, id snowflake.ID, now time.Time) string {
 	case l.Bits() < 63 && id>>l.Bits() != 0:
 		return fmt.Sprintf("above %d bits", l.Bits())
 	}
-	return ahead + span(l.Time(id).Sub(now))
+	return ahead + span(now, l.Time(id))
 }
 
-// span prints a long duration with one unit.
-func span(d time.Duration) string {
+// span prints the duration between two times with one unit.
+func span(from, to time.Time) string {
 	const day = 24 * time.Hour
+	d := to.Sub(from)
 	switch {
-	case d >= 365*day:
-		return strconv.FormatFloat(d.Hours()/24/365.2425, 'f', 1, 64) + " years"
+	case d >= 365*day: // which can be more than a Duration holds
+		return strconv.FormatFloat(float64(to.Unix()-from.Unix())/yearSeconds, 'f', 1, 64) + " years"
 	case d >= 2*day:
 		return strconv.Itoa(int(d/day)) + " days"
 	}
@@ -238,65 +245,15 @@ func (d *decoder) warnOfRounding() {
 	}
 }
 
-// input is a reader whose reads end with the context, and which calls a function before it waits.
-type input struct {
-	ctx    context.Context
-	from   io.Reader
-	before func() error
-
-	chunks chan []byte
-	err    error // after chunks was closed
-	rest   []byte
+// flusher is a reader that writes what is buffered before a read, which may wait.
+type flusher struct {
+	io.Reader
+	flush func() error
 }
 
-func (r *input) Read(p []byte) (int, error) {
-	if r.chunks == nil {
-		r.chunks = make(chan []byte, 1)
-		go r.fill()
+func (r flusher) Read(p []byte) (int, error) {
+	if err := r.flush(); err != nil {
+		return 0, err
 	}
-	if len(r.rest) == 0 {
-		chunk, ok, waited := []byte(nil), true, false
-		select {
-		case chunk, ok = <-r.chunks:
-		default:
-			waited = true
-		}
-		if waited {
-			if err := r.before(); err != nil {
-				return 0, err
-			}
-			select {
-			case chunk, ok = <-r.chunks:
-			case <-r.ctx.Done():
-				return 0, r.ctx.Err()
-			}
-		}
-		if !ok {
-			return 0, r.err
-		}
-		r.rest = chunk
-	}
-	n := copy(p, r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
-}
-
-// fill reads until the end. After an interrupt it stays in a read until the program ends.
-func (r *input) fill() {
-	defer close(r.chunks)
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := r.from.Read(buf)
-		if n > 0 {
-			select {
-			case r.chunks <- bytes.Clone(buf[:n]):
-			case <-r.ctx.Done():
-				err = r.ctx.Err()
-			}
-		}
-		if err != nil {
-			r.err = err
-			return
-		}
-	}
+	return r.Reader.Read(p)
 }

@@ -54,6 +54,10 @@ func TestDecode(t *testing.T) {
 9223372036854775807,2094-09-07T15:47:35.551Z,1023,4095,ahead of now by 67.8 years
 `},
 		},
+		"centuries ahead": {
+			args: "decode -csv -layout mastodon 9223372036854775807",
+			want: result{code: exitFailed, out: "id,time,sequence,note\n9223372036854775807,6429-10-17T02:45:55.327Z,65535,ahead of now by 4402.9 years\n"},
+		},
 		"more bits than the layout": {
 			args: "decode -csv -layout javascriptsafe 9007199254740992",
 			want: result{code: exitFailed, out: "id,time,worker,sequence,note\n9007199254740992,2025-01-01T00:00:00.000Z,0,0,above 53 bits\n"},

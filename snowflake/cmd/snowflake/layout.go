@@ -131,14 +131,14 @@ func bitsFor(values float64) int {
 
 // description is the output of layout -json.
 type description struct {
-	Name   string    `json:"name,omitempty"`
-	Layout string    `json:"layout"`
-	Bits   int       `json:"bits"`
-	Max    string    `json:"max_id"`
-	Epoch  time.Time `json:"epoch"`
-	End    time.Time `json:"end"`
-	Years  float64   `json:"years_left"` // negative after the end
-	Tick   string    `json:"tick"`
+	Name   string  `json:"name,omitempty"`
+	Layout string  `json:"layout"`
+	Bits   int     `json:"bits"`
+	Max    string  `json:"max_id"`
+	Epoch  string  `json:"epoch"`
+	End    string  `json:"end"`        // with a year above 9999, which a time.Time in JSON can't have
+	Years  float64 `json:"years_left"` // negative after the end
+	Tick   string  `json:"tick"`
 	// PerTick and PerSecond are for one worker.
 	Workers   int64     `json:"workers"`
 	PerTick   int64     `json:"ids_per_tick"`
@@ -159,7 +159,7 @@ func describeLayout(l snowflake.Layout, now time.Time) description {
 	perTick := l.MaxSequence() + 1
 	years := (float64(l.End().Unix()) - float64(now.Unix())) / yearSeconds
 	d := description{
-		Layout: l.String(), Bits: l.Bits(), Max: strconv.FormatUint(1<<l.Bits()-1, 10), Epoch: l.Epoch(), End: l.End(),
+		Layout: l.String(), Bits: l.Bits(), Max: strconv.FormatUint(1<<l.Bits()-1, 10), Epoch: l.Epoch().Format(time.RFC3339Nano), End: l.End().Format(time.RFC3339Nano),
 		Years: math.Round(years*10) / 10, Tick: l.Tick().String(), Workers: l.MaxWorker() + 1, PerTick: perTick,
 		PerSecond: math.Round(float64(perTick)/l.Tick().Seconds()*100) / 100, layout: l,
 	}
@@ -188,8 +188,8 @@ func describe(w io.Writer, l snowflake.Layout, now time.Time, asJSON bool) error
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "layout   %s\n", d.Layout)
-	fmt.Fprintf(&b, "begins   %s\n", d.Epoch.Format(time.RFC3339Nano))
-	fmt.Fprintf(&b, "ends     %s (%.1f years from now)\n", d.End.Format(time.RFC3339Nano), d.Years)
+	fmt.Fprintf(&b, "begins   %s\n", d.Epoch)
+	fmt.Fprintf(&b, "ends     %s (%.1f years from now)\n", d.End, d.Years)
 	fmt.Fprintf(&b, "workers  %d\n", d.Workers)
 	fmt.Fprintf(&b, "rate     %d IDs each %s and worker: %.0f a second\n", d.PerTick, d.Tick, d.PerSecond)
 	fmt.Fprintf(&b, "greatest %s (%d bits)\n\n", d.Max, d.Bits)
@@ -227,8 +227,8 @@ func listPresets(w io.Writer, now time.Time, asJSON bool) error {
 	fmt.Fprintln(table, "PRESET\tWORKERS\tIDS A SECOND\tBEGINS\tENDS\tFIELDS")
 	for _, d := range all {
 		_, fields, _ := strings.Cut(d.Layout, "tick=")
-		fmt.Fprintf(table, "%s\t%d\t%.0f\t%s\t%s\t%s\n", d.Name, d.Workers, d.PerSecond, d.Epoch.Format(time.DateOnly),
-			d.End.Format(time.DateOnly), fields)
+		fmt.Fprintf(table, "%s\t%d\t%.0f\t%s\t%s\t%s\n", d.Name, d.Workers, d.PerSecond, d.layout.Epoch().Format(time.DateOnly),
+			d.layout.End().Format(time.DateOnly), fields)
 	}
 	return table.Flush()
 }

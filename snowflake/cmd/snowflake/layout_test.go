@@ -49,6 +49,7 @@ func TestAComputedLayoutHasWhatIsNeeded(t *testing.T) {
 		{"-years 67 -epoch 2025", "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"},
 		{"-workers 16 -rate 1000 -years 100 -bits 53", "epoch=2026-01-01T00:00:00Z tick=1ms time:42 worker:4 sequence:7"},
 		{"-workers 65536 -rate 20 -years 100 -bits 53", "epoch=2026-01-01T00:00:00Z tick=100ms time:35 worker:16 sequence:2"},
+		{"-workers 16 -rate 1 -years 9000", "epoch=2026-01-01T00:00:00Z tick=1ms time:49 worker:4 sequence:10"},
 		{"-workers 1 -rate 1 -years 1", "epoch=2026-01-01T00:00:00Z tick=1ms time:36 worker:1 sequence:26"},
 		{"-workers 1000000 -rate 1e9 -years 1000", ""},
 	} {
@@ -78,7 +79,7 @@ func TestAComputedLayoutHasWhatIsNeeded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			years := layout.End().Sub(now).Seconds() / yearSeconds
+			years := float64(layout.End().Unix()-now.Unix()) / yearSeconds
 			rate := float64(layout.MaxSequence()+1) / layout.Tick().Seconds()
 			if years < number("years") || rate < number("rate") || float64(layout.MaxWorker()+1) < number("workers") ||
 				layout.Bits() > int(number("bits")) {

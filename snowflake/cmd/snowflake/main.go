@@ -82,6 +82,19 @@ func isTerminal(f *os.File) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
+// output keeps the error of a write. A connection to a database fails with EPIPE, too, and that is a failure.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(b []byte) (n int, err error) {
+	if n, err = o.Writer.Write(b); err != nil {
+		o.err = err
+	}
+	return n, err
+}
+
 // errReported is a failure that was reported already.
 var errReported = errors.New("reported")
 
@@ -112,7 +125,12 @@ func run(ctx context.Context, env environment, args []string) int {
 		env.warn("snowflake: %s\n\n%s", unknown(args), strings.TrimSuffix(overview(), "\n"))
 		return exitUsage
 	}
+	out := &output{Writer: env.out}
+	env.out = out
 	rest, err := c.parse(args)
+	if err == nil && c.args == "" && len(rest) > 0 {
+		err = usage("unexpected argument %q", rest[0])
+	}
 	if err == nil {
 		err = c.run(ctx, env, rest)
 	}
@@ -121,7 +139,7 @@ func run(ctx context.Context, env environment, args []string) int {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprint(env.out, c.help())
 		return exitOK
-	case errors.Is(err, syscall.EPIPE): // the reader has seen enough
+	case err != nil && errors.Is(out.err, syscall.EPIPE): // the reader has seen enough
 		return exitOK
 	case ctx.Err() != nil && err != nil:
 		env.warn("snowflake %s: interrupted", c.name)

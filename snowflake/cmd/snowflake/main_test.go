@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
@@ -137,12 +138,13 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		"layout -workers -2":                   "-workers -2, want 1 to",
 		"layout -years 5 -epoch 2030":          "is in the future",
 		"new":                                  "which worker? Give -dsn, or -worker and -state",
+		"new 5":                                `unexpected argument "5"`,
 		"new -worker 3":                        "-worker and -state need each other",
 		"new -state x":                         "-worker and -state need each other",
 		"new -worker 3 -state x -dsn sqlite:x": "exclude it",
 		"new -worker 3 -state x -n 0":          "-n 0, want 1 or more",
 		"workers":                              "give -dsn, or set SNOWFLAKE_DSN",
-		"workers list":                         "want workers, workers watch or workers release",
+		"workers list":                         `unexpected argument "list"`,
 		"workers watch -interval 1ms":          "-interval 1ms, want 100ms or more",
 		"workers release":                      "want one WORKER",
 		"workers release all -dsn sqlite:x":    `the worker is "all"`,
@@ -213,6 +215,15 @@ func TestAReaderThatEndsEarlyIsNoFailure(t *testing.T) {
 				t.Errorf("%q after %d writes: exit code %d, errors %s", args, writes, code, &errs)
 			}
 		}
+	}
+}
+
+// TestABrokenPipeElsewhereIsAFailure has an input whose reads fail as a connection to a database does.
+func TestABrokenPipeElsewhereIsAFailure(t *testing.T) {
+	var out, errs bytes.Buffer
+	env := testEnvironment(nil, iotest.ErrReader(syscall.EPIPE), &out, &errs)
+	if code := run(t.Context(), env, []string{"decode", "-layout", "default"}); code != exitFailed || errs.Len() == 0 {
+		t.Errorf("exit code %d, errors %s", code, &errs)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -32,7 +34,8 @@ worker. Either of:
                               repeats an ID. Keep the file. It is created.
 
 With -dsn the namespace must be in use, so that a wrong database is no source of
-IDs, and its layout is used.
+IDs, and its layout is used. Layouts with other fields, such as a datacenter, need
+-field with the values that the application has.
 ` + dsnHelp
 	c.examples = `
 snowflake new -dsn postgres://app@db/shop
@@ -45,6 +48,16 @@ snowflake new -worker 1023 -state ~/.snowflake-worker-1023.json -as base32
 	worker := c.flags.Int64("worker", -1, "the worker `N` that nobody else has; needs -state")
 	state := c.flags.String("state", "", "the `FILE` with the state of -worker")
 	namespace := c.flags.String("namespace", lease.DefaultNamespace, "the `NAME` of the namespace")
+	var fields []snowflake.Option
+	c.flags.Func("field", "a `FIELD=N` of the layout, such as datacenter=3; each but the worker is needed", func(text string) error {
+		name, number, _ := strings.Cut(text, "=")
+		value, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return errors.New("want a name, = and a number")
+		}
+		fields = append(fields, snowflake.WithField(name, value))
+		return nil
+	})
 	wait := c.flags.Duration("wait", 30*time.Second, "how long to wait for a free worker, a `DURATION`")
 	as := c.choice("as", "decimal", "the `FORM` of the output: decimal, base32, base58 or base62", "decimal", "base32", "base58", "base62")
 	asJSON := c.flags.Bool("json", false, "print a JSON object a line, with IDs as strings and their fields")
@@ -89,7 +102,11 @@ snowflake new -worker 1023 -state ~/.snowflake-worker-1023.json -as base32
 			}
 			store = d
 		}
-		opts = append(opts, lease.WithGenerator(snowflake.WithLayout(layout)))
+		// A field that is left out would be 0, and others may make IDs with that and the same worker.
+		if want := len(layout.Decompose(0).Fields); len(fields) < want {
+			return usage("give -field FIELD=N for each field but the time, the worker and the sequence of\n%v", layout)
+		}
+		opts = append(opts, lease.WithGenerator(append(fields, snowflake.WithLayout(layout))...))
 		waiting, cancel := context.WithTimeout(ctx, *wait)
 		defer cancel()
 		l, err := lease.Open(waiting, store, opts...)

@@ -43,6 +43,17 @@ func TestIDsOfAStateFileDoNotRepeat(t *testing.T) {
 	do(t, "", append(args, "1024", "-layout", "default")...).fails(t, exitFailed, "workers 1024 to 1024")
 }
 
+func TestEachFieldOfALayoutNeedsAValue(t *testing.T) {
+	args := []string{"new", "-layout", "twitter", "-worker", "3", "-state", filepath.Join(t.TempDir(), "w.json")}
+	do(t, "", args...).fails(t, exitUsage, "give -field FIELD=N for each field")
+	r := do(t, "", append(args, "-field", "datacenter=5", "-json")...)
+	if r.code != exitOK || !strings.Contains(r.out, `"fields":{"datacenter":5,"worker":3,"sequence":`) {
+		t.Errorf("%+v", r)
+	}
+	do(t, "", append(args, "-field", "datacentre=5")...).fails(t, exitFailed, "no such field")
+	do(t, "", append(args, "-field", "datacenter")...).fails(t, exitUsage, "want a name, = and a number")
+}
+
 func TestAStateFileServesOneProcessAtATime(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "worker.json")
 	store, err := filelease.NewStateFile(state)
@@ -75,7 +86,7 @@ func TestIDsOfALeasedWorker(t *testing.T) {
 		do().fails(t, exitFailed, "no application has leased a worker here")
 		l := open(t, d, lease.WithNamespace("orders"), lease.WithGenerator(snowflake.WithLayout(snowflake.Wide())))
 		do().fails(t, exitFailed, `no worker of the namespace "default" was ever leased here; there are ["orders"]`)
-		do("-namespace", "orders", "-layout", "twitter").fails(t, exitFailed, "another layout")
+		do("-namespace", "orders", "-layout", "default").fails(t, exitFailed, "another layout")
 		last := l.Generator().MustNext()
 		r := do("-namespace", "orders", "-n", "3")
 		if r.code != exitOK || strings.Count(r.out, "\n") != 3 {
@@ -126,7 +137,8 @@ func eachDatabase(t *testing.T, f func(t *testing.T, target testdb.Target, d *da
 // open leases a worker until the test ends.
 func open(t *testing.T, store lease.Store, opts ...lease.Option) *lease.Lease {
 	t.Helper()
-	l, err := lease.Open(t.Context(), store, append(opts, quiet)...)
+	// With this window no lease expires in a test, however slow it is. None waits for it, since Close gives the worker back.
+	l, err := lease.Open(t.Context(), store, append([]lease.Option{quiet, lease.WithWindow(lease.MaxWindow)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

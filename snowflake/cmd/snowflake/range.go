@@ -158,28 +158,38 @@ func parseTime(text string, now time.Time, zone *time.Location) (at, end time.Ti
 	for _, form := range []struct {
 		layout              string
 		years, months, days int
-	}{
-		{"2006", 1, 0, 0},
-		{"2006-01", 0, 1, 0},
-		{"2006-01-02", 0, 0, 1},
-		{layout: "2006-01-02T15:04"},
-		{layout: "2006-01-02 15:04"},
-		{layout: "2006-01-02T15:04:05"},
-		{layout: "2006-01-02 15:04:05"},
-		{layout: "2006-01-02T15:04:05Z07:00"},
-		{layout: "2006-01-02 15:04:05Z07:00"},
-		{layout: "2006-01-02 15:04:05Z07"}, // psql
+	}{{"2006", 1, 0, 0}, {"2006-01", 0, 1, 0}, {time.DateOnly, 0, 0, 1}} {
+		if day, err := time.Parse(form.layout, text); err == nil {
+			return beginOf(day, zone), beginOf(day.AddDate(form.years, form.months, form.days), zone), nil
+		}
+	}
+	text = strings.Replace(text, " ", "T", 1)
+	for _, form := range []string{
+		"2006-01-02T15:04", "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", time.RFC3339, "2006-01-02T15:04:05Z07", // psql
 	} {
-		at, err := time.ParseInLocation(form.layout, text, zone)
-		if err != nil {
-			continue
+		if at, err := time.ParseInLocation(form, text, zone); err == nil {
+			return at.In(zone), end, nil
 		}
-		if form.years+form.months+form.days > 0 {
-			end = at.AddDate(form.years, form.months, form.days)
-		}
-		return at.In(zone), end, nil
 	}
 	return at, end, usage("%q is neither a time, such as 2026-11-22T15:04, nor a duration, such as 36h or 7d", text)
+}
+
+// beginOf returns the first moment of a day in the zone; day is its midnight in UTC. Where clocks are set at midnight, that
+// moment is 1:00, or there are two midnights.
+func beginOf(day time.Time, zone *time.Location) time.Time {
+	before := day.Add(-24 * time.Hour).In(zone)
+	_, offset := before.Zone()
+	at := day.Add(-time.Duration(offset) * time.Second).In(zone)
+	_, set := before.ZoneBounds() // when the clock is set next
+	if set.IsZero() || at.Before(set) {
+		return at
+	}
+	_, offset = set.Zone()
+	at = day.Add(-time.Duration(offset) * time.Second).In(zone)
+	if at.Before(set) { // at set there is no midnight any more
+		return set
+	}
+	return at
 }
 
 // parseSpan reads a duration that may begin with days.

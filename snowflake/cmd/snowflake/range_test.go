@@ -57,6 +57,27 @@ to      2026-10-26T00:00:00+01:00 = 2026-10-25T23:00:00Z (not included)
 	}
 }
 
+// TestDaysWhoseClocksAreSetAtMidnight names their first and last moments in UTC.
+func TestDaysWhoseClocksAreSetAtMidnight(t *testing.T) {
+	for _, test := range [][4]string{
+		{"America/Sao_Paulo", "2018-11-03", "2018-11-03T03:00:00Z", "2018-11-04T03:00:00Z"},
+		{"America/Sao_Paulo", "2018-11-04", "2018-11-04T03:00:00Z", "2018-11-05T02:00:00Z"}, // from 1:00
+		{"America/Sao_Paulo", "2018-02-17", "2018-02-17T02:00:00Z", "2018-02-18T03:00:00Z"}, // 23:00 comes twice
+		{"Asia/Beirut", "2026-03-29", "2026-03-28T22:00:00Z", "2026-03-29T21:00:00Z"},       // from 1:00
+		{"America/Havana", "2026-11-01", "2026-11-01T04:00:00Z", "2026-11-02T05:00:00Z"},    // two midnights
+		{"Asia/Amman", "2021-10-29", "2021-10-28T21:00:00Z", "2021-10-29T22:00:00Z"},        // two midnights
+		{"Asia/Amman", "2021-10", "2021-09-30T21:00:00Z", "2021-10-31T22:00:00Z"},
+		{"Asia/Tokyo", "2026", "2025-12-31T15:00:00Z", "2026-12-31T15:00:00Z"},
+		{"Pacific/Apia", "2011-12-29", "2011-12-29T10:00:00Z", "2011-12-30T10:00:00Z"}, // the next day is the 31st
+	} {
+		days := do(t, "", "range", "-layout", "twitter", "-where", "-tz", test[0], test[1])
+		times := do(t, "", "range", "-layout", "twitter", "-where", test[2], test[3])
+		if days != times || days.code != exitOK {
+			t.Errorf("%q: %+v, want %+v", test, days, times)
+		}
+	}
+}
+
 // TestFormsOfASpan writes the same span in several ways. It is 21:40 on 2026-11-22.
 func TestFormsOfASpan(t *testing.T) {
 	for name, group := range map[string][][]string{
@@ -70,6 +91,7 @@ func TestFormsOfASpan(t *testing.T) {
 			{"1d12h", "2026-11-22T21:40:00Z"},
 			{"2026-11-21T10:40:00+01:00", "2026-11-22 21:40:00Z"},
 			{"2026-11-21 09:40:00+00", "now"},
+			{"2026-11-21T09:40Z", "now"},
 			{"-tz", "Asia/Tokyo", "2026-11-21T18:40"},
 		},
 		"a year":  {{"2025"}, {"2025", "2026"}, {"2025-01-01", "2026-01-01"}, {"2025-01", "365d"}},

@@ -24,9 +24,9 @@ starts there. So no ID comes twice, even if the holder is alive. A holder that i
 alive loses the worker at its next extension, issues nothing above the horizon, and
 continues with another worker or, with lease.StopOnLoss, returns lease.ErrLost.
 
-One case is not safe: the holder is alive but cut off from the database, and before
-the lease would have expired the database fails over to a replica that lacks the
-release. Without -force nothing is released as long as the lease has not expired.
+One case is not safe: the holder is alive, and before it finds out the database fails
+over to a replica that lacks the release. Then both go on, if the lease would not have
+expired by then. Without -force nothing is released as long as the lease has not expired.
 
 Workers that are reserved for SQL functions (sqlfunc.WithLeaseTable) are never
 released: these have no lease to lose.

@@ -38,10 +38,7 @@ snowflake sql functions -dialect postgres -drop
 	schema := c.flags.String("schema", "", "the `NAME` of the schema of PostgreSQL (default public)")
 	prefix := c.flags.String("name", "", "the `NAME` that those of the functions begin with (default snowflake)")
 	drop := c.flags.Bool("drop", false, "print the statements that remove the functions, and their state")
-	c.run = func(_ context.Context, env environment, args []string) error {
-		if len(args) > 0 {
-			return usage("unexpected argument %q", args[0])
-		}
+	c.run = func(_ context.Context, env environment, _ []string) error {
 		if err := c.chosen("dialect"); err != nil {
 			return err
 		}
@@ -99,10 +96,7 @@ snowflake sql leases -dialect mysql -table shop.leases
 `
 	dialect := c.choice("dialect", "", "the `DATABASE`: postgres, mysql, mariadb or sqlite", "postgres", "mysql", "mariadb", "sqlite")
 	table := c.flags.String("table", "snowflake_leases", "the `NAME` of the table, table or schema.table")
-	c.run = func(_ context.Context, env environment, args []string) error {
-		if len(args) > 0 {
-			return usage("unexpected argument %q", args[0])
-		}
+	c.run = func(_ context.Context, env environment, _ []string) error {
 		if err := c.chosen("dialect"); err != nil {
 			return err
 		}

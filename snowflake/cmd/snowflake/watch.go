@@ -27,11 +27,8 @@ snowflake workers watch -dsn sqlite:app.db -interval 10s -json
 	namespace := c.flags.String("namespace", "", "only the namespace `NAME` (default all)")
 	interval := c.flags.Duration("interval", 2*time.Second, "how often to look, a `DURATION`")
 	asJSON := c.flags.Bool("json", false, "print a JSON object a line; at first one for each worker")
-	c.run = func(ctx context.Context, env environment, args []string) error {
-		switch {
-		case len(args) > 0:
-			return usage("unexpected argument; the database is given with -dsn")
-		case *interval < leastInterval:
+	c.run = func(ctx context.Context, env environment, _ []string) error {
+		if *interval < leastInterval {
 			return usage("-interval %v, want %v or more", *interval, leastInterval)
 		}
 		d, err := open(ctx, env)

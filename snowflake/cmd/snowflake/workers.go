@@ -26,10 +26,7 @@ snowflake workers -dsn sqlite:app.db
 	open := c.databaseFlags()
 	namespace := c.flags.String("namespace", "", "only the namespace `NAME` (default all)")
 	asJSON := c.flags.Bool("json", false, "print JSON")
-	c.run = func(ctx context.Context, env environment, args []string) error {
-		if len(args) > 0 {
-			return usage("unexpected argument; want workers, workers watch or workers release, and the database with -dsn")
-		}
+	c.run = func(ctx context.Context, env environment, _ []string) error {
 		d, err := open(ctx, env)
 		if err != nil {
 			return err

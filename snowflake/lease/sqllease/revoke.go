@@ -18,8 +18,8 @@ import (
 // by an owner that issues nothing. An owner that is alive finds out at its next extension, after half a window at most,
 // and stops with [lease.ErrLost] or continues with another worker.
 //
-// There is one exception: if the owner is alive but cut off from the database, and a replica that lacks the revocation is
-// promoted before the lease would have expired, then this owner goes on there, and IDs may repeat.
+// There is one exception: the owner is alive, and before its next extension reaches the database a replica is promoted
+// that lacks the revocation. If the lease would not have expired by then, this owner goes on there, and IDs may repeat.
 //
 // It returns [lease.ErrLost], without a change, if the row has another epoch, so that a worker that was given back and
 // taken again since List is safe, and for a worker that is reserved for functions of the database, which have no lease to
