@@ -66,6 +66,9 @@ func (hiddenID[K]) MarshalText() ([]byte, error) { return nil, errElement }
 // Format prints the token, for encoders that print the elements of an array.
 func (h hiddenID[K]) Format(state fmt.State, verb rune) { ID[K]{h}.Format(state, verb) }
 
+// Equal is for github.com/google/go-cmp, which panics at a field that is not exported.
+func (h hiddenID[K]) Equal(other hiddenID[K]) bool { return h == other }
+
 // Scan is for GORM, which reads a query of one column into the elements of an array, and makes the array where a pointer
 // to it is nil.
 func (h *hiddenID[K]) Scan(src any) error {
