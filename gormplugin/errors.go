@@ -9,8 +9,8 @@ var (
 
 	// ErrTag is wrapped by the error of a Create, and of [DisableAutoIncrement] and [AutoMigrate], for a model with a
 	// tag that the plugin cannot follow: a snowflake tag on a field of the wrong type or size, on a field that another
-	// row or the database sets, or with the name of no generator; and a default tag by which all rows would get the
-	// same key.
+	// row or the database sets, or with the name of no generator; a default tag by which all rows would get the same
+	// key; and type:int without size:64 on a [Key].
 	ErrTag = errors.New("gormplugin: invalid tag")
 
 	// ErrKeyUnknown is wrapped by the error of a Create whose conflict clause kept a record from being written under

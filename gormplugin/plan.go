@@ -102,6 +102,8 @@ func (c *config) columnOf(s *schema.Schema, field *schema.Field) (*column, error
 	switch {
 	case kind == notAKey:
 		return nil, nil
+	case !byDatabase && kind == custom && isSmallInteger(field):
+		return nil, smallInteger(s, field)
 	case !byDatabase:
 		return newColumn(field, kind, isKey), nil
 	case isNumeral(field.DefaultValue): // as default:0, by which the first row would get the key 0
@@ -120,6 +122,17 @@ func isNumeral(text string) bool {
 func isLargeInteger(field *schema.Field) bool {
 	kind := kindOfAny(indirect(field.FieldType))
 	return (kind == signed || kind == unsigned) && field.Serializer == nil && (field.Size == 0 || field.Size >= 64)
+}
+
+// isSmallInteger reports whether AutoMigrate of GORM makes an integer of less than 64 bits for the field: a smallint or
+// tinyint if GORM knows no size, as for a struct or an array with type:int.
+func isSmallInteger(field *schema.Field) bool {
+	return (field.DataType == schema.Int || field.DataType == schema.Uint) && field.Size < 64
+}
+
+func smallInteger(s *schema.Schema, field *schema.Field) error {
+	return fmt.Errorf("%w: type:int of %s.%s needs size:64 beside it; without it GORM makes a small integer for the type %s",
+		ErrTag, s.Name, field.Name, field.FieldType)
 }
 
 // badReference returns an error if GORM would put a key that the plugin fills into a foreign key of the schema's
@@ -220,6 +233,8 @@ func (c *config) taggedColumn(s *schema.Schema, field *schema.Field, t tag) (*co
 		return nil, tagError(s, field, "is beside default or autoIncrement, by which the database makes the value")
 	case kind == text && field.Size > 0 && field.Size < maxDigits:
 		return nil, tagError(s, field, "needs a string of size %d, and the size is %d", maxDigits, field.Size)
+	case kind == custom && isSmallInteger(field):
+		return nil, smallInteger(s, field)
 	case kind != text && kind != custom && field.Size > 0 && field.Size < 64:
 		return nil, tagError(s, field, "needs an integer of size 64, and the size is %d", field.Size)
 	}

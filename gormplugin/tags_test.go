@@ -250,11 +250,20 @@ func TestTagsThatCannotBeFollowedAreErrorsOfCreate(t *testing.T) {
 		ID     snowflake.ID
 		Things []struct{ ID, RelatedID snowflake.ID } `gorm:"snowflake"`
 	}
+	type smallKey struct {
+		ID userID `gorm:"type:int"`
+	}
+	type smallField struct {
+		ID    snowflake.ID
+		Value *userID `gorm:"snowflake;type:int;size:32"`
+	}
 	db := onSQLite(t)
 	for _, c := range []struct {
 		model any
 		want  string
 	}{
+		{&smallKey{}, "type:int of smallKey.ID needs size:64 beside it"},
+		{&smallField{}, "type:int of smallField.Value needs size:64 beside it"},
 		{&number{}, "number.Value needs snowflake.ID, int64, uint64, string or"},
 		{&float{}, "float.Value needs"},
 		{&when{}, "when.At needs"},

@@ -43,7 +43,8 @@ type Kind interface {
 // do not convert into each other.
 //
 // Read a nullable column or JSON value into a *ID. Scan rejects NULL for a plain ID. GORM does not call Scan for NULL:
-// in a new variable a plain field is 0, and a variable that is used again keeps its old value.
+// in a new variable a plain field is 0, and a variable that is used again keeps its old value. GORM's Scan and Pluck read
+// a single value into an ID, and one that may be NULL into an sql.Null[ID]; a *ID is not enough there.
 //
 // After an error of Scan or of a method that starts with Unmarshal the ID is 0. The GORM plugin fills primary keys of
 // this type; beside the tag `type:int` they need `size:64`, since GORM takes an array for a small integer. An ID is a
@@ -64,6 +65,21 @@ func (hiddenID[K]) MarshalText() ([]byte, error) { return nil, errElement }
 
 // Format prints the token, for encoders that print the elements of an array.
 func (h hiddenID[K]) Format(state fmt.State, verb rune) { ID[K]{h}.Format(state, verb) }
+
+// Equal is for github.com/google/go-cmp, which panics at a field that is not exported.
+func (h hiddenID[K]) Equal(other hiddenID[K]) bool { return h == other }
+
+// Scan is for GORM, which reads a query of one column into the elements of an array, and makes the array where a pointer
+// to it is nil.
+func (h *hiddenID[K]) Scan(src any) error {
+	var id ID[K]
+	err := id.Scan(src)
+	*h = id[0]
+	if src == nil {
+		return refuse.Input(snowflake.ErrNull, refuse.Source(src), "", "use sql.Null[publicid.ID] for a single value that may be NULL")
+	}
+	return err
+}
 
 // IDFrom returns the ID of a number, which may be any.
 func IDFrom[K Kind](id snowflake.ID) ID[K] { return ID[K]{{id: id}} }

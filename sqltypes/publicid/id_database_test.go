@@ -169,3 +169,42 @@ func TestAPIHasOnlyTokensAndTheColumnHasTheNumber(t *testing.T) {
 		}
 	})
 }
+
+// GORM takes the array of an ID for a list, and reads into its element.
+func TestGORMReadsASingleValue(t *testing.T) {
+	eachGORM(t, func(t *testing.T, db *gorm.DB) {
+		ada := User{Name: "Ada"}
+		if err := db.Create(&ada).Error; err != nil {
+			t.Fatal(err)
+		}
+		grace := User{Name: "Grace", InvitedBy: &ada.ID}
+		if err := db.Create(&grace).Error; err != nil {
+			t.Fatal(err)
+		}
+		row := func(user User) *gorm.DB { return db.Model(&User{}).Where("id = ?", user.ID) }
+		for name, read := range map[string]func(to any) error{
+			"Raw": func(to any) error {
+				return db.Raw("SELECT invited_by FROM users WHERE id = ?", grace.ID).Scan(to).Error
+			},
+			"Table": func(to any) error {
+				return db.Table("users").Where("name = ?", "Grace").Select("invited_by").Scan(to).Error
+			},
+			"Scan":  func(to any) error { return row(grace).Select("invited_by").Scan(to).Error },
+			"Pluck": func(to any) error { return row(grace).Pluck("invited_by", to).Error },
+		} {
+			id, null := userID(42), sql.Null[UserID]{}
+			var pointer *UserID
+			if err := errors.Join(read(&id), read(&null), read(&pointer)); err != nil || id != ada.ID || null.V != ada.ID || *pointer != ada.ID {
+				t.Errorf("%s: %d, %+v, %v, %v", name, id.SnowflakeID(), null, pointer, err)
+			}
+		}
+		id, null := userID(42), sql.Null[UserID]{Valid: true}
+		if err := row(ada).Pluck("invited_by", &null).Error; err != nil || null.Valid {
+			t.Errorf("NULL is read as %+v, %v", null, err)
+		}
+		if err := row(ada).Pluck("invited_by", &id).Error; !errors.Is(err, snowflake.ErrNull) ||
+			!strings.Contains(err.Error(), "sql.Null[publicid.ID]") || !id.IsZero() {
+			t.Errorf("NULL is read as %d, %v", id.SnowflakeID(), err)
+		}
+	})
+}

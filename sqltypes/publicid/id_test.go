@@ -265,6 +265,12 @@ func TestEachVerbPrintsTheToken(t *testing.T) {
 	if text, err := element.Interface().(encoding.TextMarshaler).MarshalText(); err == nil {
 		t.Errorf("the element has the text %s", text)
 	}
+	// go-cmp calls it.
+	for other, want := range map[UserID]bool{id: true, userID(5): false} {
+		if got := element.MethodByName("Equal").Call([]reflect.Value{reflect.ValueOf(other).Index(0)})[0].Bool(); got != want {
+			t.Errorf("the elements of %v and %v are equal: %t", id, other, got)
+		}
+	}
 }
 
 func TestIDConvertsFromAndToTheNumber(t *testing.T) {
