@@ -44,7 +44,7 @@ func locked(t *testing.T, p place) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = conn.Close() }() // nothing is left to commit
+	defer func() { _ = conn.Close() }()
 	for range 2 { // the first one may meet another process that is about to end its transaction
 		if _, err = conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err == nil {
 			_, err = conn.ExecContext(t.Context(), "ROLLBACK")
