@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	startTimeout = time.Minute // to create the files and answer
-	stopTimeout  = 10 * time.Second
+	startTimeout = 3 * time.Minute // to create the files and answer
+	stopTimeout  = time.Minute
 	maxLog       = 2000 // bytes of a log in an error
 	maxSocket    = 103  // bytes of a socket's path on macOS; Linux has 107
 )

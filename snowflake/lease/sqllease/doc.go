@@ -38,13 +38,14 @@
 //     group counts as soon as it is set.
 //   - CockroachDB, YugabyteDB, Aurora with PostgreSQL, TiDB: nothing, for the same reason. SQLite has no servers.
 //
-// So a dump that is restored into another server, and a recovery of PostgreSQL to a point in time, count as a failover,
-// too. A copy of the files does not: it has the identity of the original.
+// So a dump that is restored into a server with another identity, and a recovery of PostgreSQL to a point in time, count
+// as a failover, too. A copy of the files does not: it has the identity of the original. PRODUCTION.md of package lease
+// says what to do after a restore.
 //
 // What this leaves open:
 //
 //   - An old primary that is not stopped. Owners that still reach it extend there, and can issue the IDs of new owners
-//     when the wait of these is over. Fence it off within a window.
+//     when the wait of these is over. Fence it off before the promotion: the wait is for what it has granted before.
 //   - A namespace, or a longer window than those before, that was used for the first time so shortly before the failover
 //     that the replica does not know it.
 //   - Two failovers, the second back to a server that has not got the leases from the time in between; with PostgreSQL

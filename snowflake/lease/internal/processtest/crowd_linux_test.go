@@ -83,6 +83,9 @@ func TestCrowdOnPostgres(t *testing.T) {
 	defer func() {
 		var wait sync.WaitGroup
 		for _, l := range leases {
+			if l == nil { // Open has failed
+				continue
+			}
 			wait.Go(func() {
 				if err := l.Close(context.Background()); err != nil {
 					t.Error(err)
