@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -454,7 +455,7 @@ func TestAStoreThatDoesNotAnswerHidesNoOther(t *testing.T) {
 			}
 			l := open(t, s, lease.WithWorkers(1, 1))
 			defer closeLease(t, l)
-			meter.AddLease(fmt.Sprint(i), l)
+			meter.AddLease(strconv.Itoa(i), l)
 		}
 		start := time.Now()
 		got := scrape(t, reader)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -410,7 +411,7 @@ func TestAStoreThatDoesNotAnswerHidesNoOther(t *testing.T) {
 			}
 			l := open(t, s, lease.WithWorkers(1, 1))
 			defer closeLease(t, l)
-			collector.AddLease(fmt.Sprint(i), l)
+			collector.AddLease(strconv.Itoa(i), l)
 		}
 		start := time.Now()
 		got := scrape(t, registry)
