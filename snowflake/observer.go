@@ -12,7 +12,8 @@ import (
 //
 // Observe is called after the wait or the call, by the goroutine that made it and before it goes on, with no lock held.
 // Many goroutines may call it at the same time. It must return quickly and must not panic. It may call Stats and
-// lease.Status, but should not take IDs of the generator. A call that gets its IDs without a wait does not call it.
+// lease.Status, but should not take IDs of the generator or close the lease. A call that gets its IDs, or fails, without
+// a wait does not call it: for example one whose context ends before its IDs would be due.
 type Observer interface {
 	// Observe receives what was done, how long it took by the monotonic clock, and the error that ended it.
 	Observe(op Operation, took time.Duration, err error)

@@ -35,6 +35,6 @@
 // canceled, lost (to another owner), no_worker (all are held) or _OTHER.
 //
 // Histograms begin with Add and AddLease, so the calls of lease.Open are not in them. Counters never decrease as long
-// as the name is not removed; the provider keeps histograms even then. A lease that takes another worker goes on with its counters, and so does another
-// generator or lease that is added under the same name.
+// as the name is not removed; the provider keeps histograms even then. A lease that takes another worker goes on with
+// its counters, and so does another generator or lease that is added under the same name.
 package otelsnowflake

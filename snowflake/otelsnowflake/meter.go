@@ -2,7 +2,6 @@ package otelsnowflake
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -74,8 +73,8 @@ func (m *Meter) Remove(name string) {
 
 // QueryWorkers adds how many workers of each lease any process holds, and how many there are. A collection then reads
 // the lease's namespace with Store.List if the last result is older than every. Each process reads the whole namespace,
-// so a minute or more is appropriate. While a store does not answer, these two metrics of its leases are missing, and the
-// collection reports its error. 0 ends it.
+// so a minute or more is appropriate. A query is given up after 5 s. While a store does not answer, these two metrics of
+// its leases are missing, and otel.Handle receives its error. 0 ends it.
 func (m *Meter) QueryWorkers(every time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,22 +92,23 @@ func (m *Meter) Close() error {
 	return m.registration.Unregister() // it may wait for a collection, which takes the lock
 }
 
+// collect returns no error: a periodic reader would then export no metric of the whole process.
 func (m *Meter) collect(ctx context.Context, to metric.Observer) error {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, workersTimeout)
-	defer cancel()
-	var errs []error
+	var asked []*source
+	var queries sync.WaitGroup // all at once and without the lock: a store that does not answer delays no other
 	for _, s := range m.sources {
 		s.collect(&m.instruments, to)
-		if s.lease == nil || m.every <= 0 {
-			continue
-		}
-		errs = append(errs, s.workers.query(ctx, s.lease, m.every))
-		if s.workers.err == nil {
-			to.ObserveInt64(m.instruments.workersHeld, s.workers.held, s.name)
-			to.ObserveInt64(m.instruments.workersLimit, s.workers.all, s.name)
+		if s.lease != nil && m.every > 0 {
+			every := m.every
+			asked = append(asked, s)
+			queries.Go(func() { s.workers.query(ctx, s.lease, every) })
 		}
 	}
-	return errors.Join(errs...)
+	m.mu.Unlock()
+	queries.Wait()
+	for _, s := range asked {
+		s.collectWorkers(&m.instruments, to)
+	}
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -148,17 +150,10 @@ var units = map[string]string{
 // scrape returns all metrics but the buckets.
 func scrape(tb testing.TB, from *metric.ManualReader) figures {
 	tb.Helper()
-	all, err := collect(tb, from)
-	if err != nil {
+	var data metricdata.ResourceMetrics
+	if err := from.Collect(context.Background(), &data); err != nil {
 		tb.Fatal(err)
 	}
-	return all
-}
-
-func collect(tb testing.TB, from *metric.ManualReader) (figures, error) {
-	tb.Helper()
-	var data metricdata.ResourceMetrics
-	err := from.Collect(context.Background(), &data)
 	all := figures{}
 	for _, scope := range data.ScopeMetrics {
 		for _, m := range scope.Metrics {
@@ -191,7 +186,7 @@ func collect(tb testing.TB, from *metric.ManualReader) (figures, error) {
 			}
 		}
 	}
-	return all, err
+	return all
 }
 
 // values returns the values in the order of their keys.
@@ -406,9 +401,14 @@ func TestTheWorkersOfTheNamespaceAreCountedOnceInAWhile(t *testing.T) {
 			t.Error("the workers were queried, which was not asked for")
 		}
 		meter.QueryWorkers(time.Minute)
+		var handled []error
+		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { handled = append(handled, err) }))
+		defer otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 		check := func(held float64, there bool, wantErr error) {
 			t.Helper()
-			got, err := collect(t, reader)
+			handled = nil
+			got := scrape(t, reader) // fails if the collection does: nothing would be exported
+			err := errors.Join(handled...)
 			h, ok := got["lease.worker.held orders"]
 			if a := got["lease.worker.limit orders"]; h != held || ok != there || there && a != 3 || !errors.Is(err, wantErr) {
 				t.Errorf("%g of %g workers, %v, %v; want %g of 3, %v, %v", h, a, ok, err, held, there, wantErr)
@@ -432,6 +432,41 @@ func TestTheWorkersOfTheNamespaceAreCountedOnceInAWhile(t *testing.T) {
 		check(2, true, nil)
 		closeLease(t, l)
 		closeLease(t, more)
+	})
+}
+
+// hung never answers List.
+type hung struct{ lease.Store }
+
+func (hung) List(ctx context.Context, _ string) ([]lease.Entry, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestAStoreThatDoesNotAnswerHidesNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
+		meter, reader := newMeter(t)
+		meter.QueryWorkers(time.Minute)
+		for i := range 8 { // in any order
+			var s lease.Store = newStore()
+			if i < 4 {
+				s = hung{s}
+			}
+			l := open(t, s, lease.WithWorkers(1, 1))
+			defer closeLease(t, l)
+			meter.AddLease(strconv.Itoa(i), l)
+		}
+		start := time.Now()
+		got := scrape(t, reader)
+		if took := time.Since(start); took != 5*time.Second {
+			t.Errorf("a scrape takes %v", took)
+		}
+		for i := range 8 {
+			if _, ok := got[fmt.Sprint("lease.worker.held ", i)]; ok != (i >= 4) {
+				t.Errorf("the workers of lease %d are there: %v", i, ok)
+			}
+		}
 	})
 }
 

@@ -2,15 +2,17 @@ package otelsnowflake
 
 import (
 	"context"
+	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/metric" //nolint:depguard // this module exists to keep the client out of the core's
+	"go.opentelemetry.io/otel"        //nolint:depguard // this module exists to keep the client out of the core's
+	"go.opentelemetry.io/otel/metric" //nolint:depguard // as above
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// workersTimeout bounds the queries for the workers in a collection.
+// workersTimeout bounds a query for the workers.
 const workersTimeout = 5 * time.Second
 
 // source is what a name stands for.
@@ -94,18 +96,34 @@ func (s *source) collect(i *instruments, to metric.Observer) {
 
 // workers is the last answer to the question how many workers are held.
 type workers struct {
+	mu        sync.Mutex // held during the question: another collection waits for the answer
 	asked     time.Time
 	held, all int64
 	err       error
 }
 
-// query asks again if the answer is older than every, and returns the error if the store fails then.
-func (w *workers) query(ctx context.Context, l *lease.Lease, every time.Duration) error {
+// query asks again if the answer is older than every.
+func (w *workers) query(ctx context.Context, l *lease.Lease, every time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	now := time.Now()
 	if !w.asked.IsZero() && now.Sub(w.asked) < every {
-		return nil
+		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, workersTimeout)
+	defer cancel()
 	w.asked = now
-	w.held, w.all, w.err = l.Workers(ctx)
-	return w.err
+	if w.held, w.all, w.err = l.Workers(ctx); w.err != nil {
+		otel.Handle(w.err)
+	}
+}
+
+func (s *source) collectWorkers(i *instruments, to metric.Observer) {
+	s.workers.mu.Lock()
+	defer s.workers.mu.Unlock()
+	if s.workers.err != nil {
+		return
+	}
+	to.ObserveInt64(i.workersHeld, s.workers.held, s.name)
+	to.ObserveInt64(i.workersLimit, s.workers.all, s.name)
 }

@@ -1,7 +1,6 @@
 package promsnowflake
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -87,7 +86,7 @@ func (c *Collector) Remove(name string) {
 }
 
 // QueryWorkers adds how many workers of each lease any process holds, and how many there are. A scrape then reads the
-// lease's namespace with Store.List if the last result is older than every, and waits at most 5 s for all of them. Each
+// lease's namespace with Store.List if the last result is older than every, and gives up after 5 s. Each
 // process reads the whole namespace, so a minute or more is appropriate. While a store does not answer, these two metrics
 // of its leases are missing. 0 ends it.
 func (c *Collector) QueryWorkers(every time.Duration) {
@@ -108,19 +107,17 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 
 // Collect is part of prometheus.Collector.
 func (c *Collector) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), workersTimeout)
-	defer cancel()
 	c.mu.Lock()
+	var queries sync.WaitGroup // all at once and without the lock: a store that does not answer delays no other
 	for name, s := range c.sources {
 		s.collect(name, to)
 		if s.lease != nil && c.every > 0 {
-			if !s.workers.query(ctx, s.lease, c.every) {
-				c.callErrors.WithLabelValues(name, listCall).Inc()
-			}
-			s.workers.collect(name, to)
+			every, failed := c.every, c.callErrors.WithLabelValues(name, listCall)
+			queries.Go(func() { s.workers.collect(name, s.lease, every, failed, to) })
 		}
 	}
 	c.mu.Unlock()
+	queries.Wait()
 	for _, v := range c.vectors() {
 		v.Collect(to)
 	}

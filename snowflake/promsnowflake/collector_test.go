@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -387,6 +388,41 @@ func TestTheWorkersOfTheNamespaceAreCountedOnceInAWhile(t *testing.T) {
 		check(2, true)
 		closeLease(t, l)
 		closeLease(t, more)
+	})
+}
+
+// hung never answers List.
+type hung struct{ lease.Store }
+
+func (hung) List(ctx context.Context, _ string) ([]lease.Entry, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestAStoreThatDoesNotAnswerHidesNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		collector, registry := promsnowflake.New(), prometheus.NewPedanticRegistry()
+		registry.MustRegister(collector)
+		collector.QueryWorkers(time.Minute)
+		for i := range 8 { // in any order
+			var s lease.Store = newStore()
+			if i < 4 {
+				s = hung{s}
+			}
+			l := open(t, s, lease.WithWorkers(1, 1))
+			defer closeLease(t, l)
+			collector.AddLease(strconv.Itoa(i), l)
+		}
+		start := time.Now()
+		got := scrape(t, registry)
+		if took := time.Since(start); took != 5*time.Second {
+			t.Errorf("a scrape takes %v", took)
+		}
+		for i := range 8 {
+			if _, ok := got[fmt.Sprint("lease_workers_held ", i)]; ok != (i >= 4) {
+				t.Errorf("the workers of lease %d are there: %v", i, ok)
+			}
+		}
 	})
 }
 

@@ -2,6 +2,7 @@ package promsnowflake
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus" //nolint:depguard // this module exists to keep the client out of the core's
@@ -17,7 +18,7 @@ const (
 	listCall       = "list"
 )
 
-// workersTimeout bounds the query for the workers. Prometheus gives up a scrape after 10 s by default.
+// workersTimeout bounds a query for the workers. Prometheus gives up a scrape after 10 s by default.
 const workersTimeout = 5 * time.Second
 
 var all []*prometheus.Desc
@@ -133,23 +134,24 @@ func (s *source) collect(name string, to chan<- prometheus.Metric) {
 
 // workers is the last answer to the question how many workers are held.
 type workers struct {
+	mu        sync.Mutex // held during the question: another scrape waits for the answer
 	asked     time.Time
 	held, all int64
 	err       error
 }
 
-// query asks again if the answer is older than every. It returns false if the store has failed now.
-func (w *workers) query(ctx context.Context, l *lease.Lease, every time.Duration) bool {
-	now := time.Now()
-	if !w.asked.IsZero() && now.Sub(w.asked) < every {
-		return true
+// collect asks again if the answer is older than every.
+func (w *workers) collect(name string, l *lease.Lease, every time.Duration, failed prometheus.Counter, to chan<- prometheus.Metric) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now := time.Now(); w.asked.IsZero() || now.Sub(w.asked) >= every {
+		ctx, cancel := context.WithTimeout(context.Background(), workersTimeout)
+		defer cancel()
+		w.asked = now
+		if w.held, w.all, w.err = l.Workers(ctx); w.err != nil {
+			failed.Inc()
+		}
 	}
-	w.asked = now
-	w.held, w.all, w.err = l.Workers(ctx)
-	return w.err == nil
-}
-
-func (w *workers) collect(name string, to chan<- prometheus.Metric) {
 	if w.err != nil {
 		return
 	}
