@@ -258,54 +258,6 @@ func TestLostRepliesLoseNothing(t *testing.T) {
 	})
 }
 
-func TestOpenWaitsForAWorkerAsLongAsItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory(time.Now)
-		var all []*lease.Lease
-		for range 4 {
-			all = append(all, mustOpen(t, store))
-		}
-		workers := map[int64]bool{}
-		for _, l := range all {
-			workers[l.Generator().Worker()] = true
-		}
-		if len(workers) != 4 {
-			t.Errorf("four leases hold %v", workers)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		_, err := lease.Open(ctx, store, options(t)...)
-		var none *lease.NoWorkerError
-		if !errors.As(err, &none) || !errors.Is(err, lease.ErrNoWorker) || !errors.Is(err, context.DeadlineExceeded) || none.Last != 3 {
-			t.Errorf("Open: %v, want a NoWorkerError and the deadline", err)
-		}
-		time.AfterFunc(30*time.Second, func() { mustClose(t, all[2]) })
-		fifth := mustOpen(t, store)
-		if fifth.Generator().Worker() != 2 {
-			t.Errorf("the fifth got worker %d", fifth.Generator().Worker())
-		}
-		for _, l := range append(all, fifth) {
-			mustClose(t, l)
-		}
-	})
-}
-
-func TestOpenGivesUpOnAStoreThatDoesNotAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFaulty(leasetest.NewMemory(time.Now))
-		store.setDown(true)
-		start := time.Now()
-		if _, err := lease.Open(t.Context(), store, options(t)...); !errors.Is(err, errDown) || time.Since(start) > 15*time.Second {
-			t.Errorf("Open: %v after %v", err, time.Since(start))
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := lease.Open(ctx, store, options(t)...); !errors.Is(err, errDown) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Open with a deadline: %v, want it and the store's error", err)
-		}
-	})
-}
-
 func TestANamespaceHasOneLayout(t *testing.T) {
 	store := leasetest.NewMemory(nil)
 	l, err := lease.Open(t.Context(), store, lease.WithLogger(slog.New(slog.DiscardHandler)))
@@ -322,23 +274,6 @@ func TestANamespaceHasOneLayout(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustClose(t, other)
-}
-
-func TestOpenReturnsAFinalErrorOfAnExtensionAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		_, err := lease.Open(t.Context(), refusing{leasetest.NewMemory(time.Now)}, options(t)...)
-		if !errors.Is(err, lease.ErrOption) || time.Since(start) > 0 {
-			t.Errorf("Open: %v after %v", err, time.Since(start))
-		}
-	})
-}
-
-// refusing is a store that is unusable, which only an extension shows.
-type refusing struct{ lease.Store }
-
-func (refusing) Extend(context.Context, lease.Claim, int64, time.Duration) (time.Time, error) {
-	return time.Time{}, lease.ErrOption
 }
 
 func TestALeaseWithALongWindowIsSoonBackAfterAnOutage(t *testing.T) {
@@ -359,18 +294,6 @@ func TestALeaseWithALongWindowIsSoonBackAfterAnOutage(t *testing.T) {
 	})
 }
 
-func TestOpenWithALongWindowSoonGivesUpOnAStoreThatDoesNotAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFaulty(leasetest.NewMemory(time.Now))
-		store.setDown(true)
-		start := time.Now()
-		_, err := lease.Open(t.Context(), store, options(t, lease.WithWindow(lease.MaxWindow))...)
-		if waited := time.Since(start); !errors.Is(err, errDown) || waited > 15*time.Second {
-			t.Errorf("Open: %v after %v", err, waited)
-		}
-	})
-}
-
 func TestAWorkerWithALongWindowIsSoonTakenWhenItIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := leasetest.NewMemory(time.Now)
@@ -386,33 +309,5 @@ func TestAWorkerWithALongWindowIsSoonTakenWhenItIsGivenBack(t *testing.T) {
 			t.Errorf("the worker was taken %v after it was given back", waited)
 		}
 		mustClose(t, second)
-	})
-}
-
-// hanging is a store whose second Acquire does not return before its context ends.
-type hanging struct {
-	lease.Store
-	calls int
-}
-
-func (s *hanging) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	if s.calls++; s.calls == 2 {
-		<-ctx.Done()
-		return lease.Grant{}, ctx.Err()
-	}
-	return s.Store.Acquire(ctx, r)
-}
-
-func TestOpenSaysWhatItWaitedForIfItsContextEndsDuringACall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory(time.Now)
-		holder := mustOpen(t, store, lease.WithWorkers(0, 0))
-		defer mustClose(t, holder)
-		ctx, cancel := context.WithTimeout(t.Context(), 11*time.Second) // the second call comes after ten
-		defer cancel()
-		_, err := lease.Open(ctx, &hanging{Store: store}, options(t, lease.WithWorkers(0, 0))...)
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, lease.ErrNoWorker) {
-			t.Errorf("Open: %v, want DeadlineExceeded and ErrNoWorker", err)
-		}
 	})
 }

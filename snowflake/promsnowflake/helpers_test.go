@@ -1,0 +1,213 @@
+package promsnowflake_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+)
+
+// small has 4 workers and 4 IDs a millisecond, and an epoch before the time of synctest bubbles.
+func small(tb testing.TB) snowflake.Option {
+	tb.Helper()
+	l, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:2 sequence:2")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return snowflake.WithLayout(l)
+}
+
+// store answers after a delay, or fails after it.
+type store struct {
+	lease.Store
+	mu     sync.Mutex
+	delay  time.Duration
+	down   bool
+	behind atomic.Int64 // how far its clock is behind, in nanoseconds
+}
+
+var errDown = errors.New("the store is down")
+
+func newStore() *store {
+	s := new(store)
+	s.Store = leasetest.NewMemory(func() time.Time { return time.Now().Add(-time.Duration(s.behind.Load())) })
+	return s
+}
+
+func (s *store) set(delay time.Duration, down bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.delay, s.down = delay, down
+}
+
+func (s *store) wait() error {
+	s.mu.Lock()
+	delay, down := s.delay, s.down
+	s.mu.Unlock()
+	time.Sleep(delay)
+	if down {
+		return errDown
+	}
+	return nil
+}
+
+func (s *store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	if err := s.wait(); err != nil {
+		return lease.Grant{}, err
+	}
+	return s.Store.Acquire(ctx, r)
+}
+
+func (s *store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	if err := s.wait(); err != nil {
+		return time.Time{}, err
+	}
+	return s.Store.Extend(ctx, c, horizon, ttl)
+}
+
+func (s *store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
+	if err := s.wait(); err != nil {
+		return err
+	}
+	return s.Store.Release(ctx, c, horizon)
+}
+
+func (s *store) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
+	if err := s.wait(); err != nil {
+		return nil, err
+	}
+	return s.Store.List(ctx, namespace)
+}
+
+func open(tb testing.TB, s lease.Store, more ...lease.Option) *lease.Lease {
+	tb.Helper()
+	l, err := lease.Open(tb.Context(), s, append([]lease.Option{
+		lease.WithGenerator(small(tb)), lease.WithLogger(slog.New(slog.DiscardHandler)),
+	}, more...)...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return l
+}
+
+func closeLease(tb testing.TB, l *lease.Lease) {
+	tb.Helper()
+	if err := l.Close(context.Background()); err != nil {
+		tb.Error(err)
+	}
+}
+
+func take(tb testing.TB, g *snowflake.Generator, n int) {
+	tb.Helper()
+	if err := g.Fill(tb.Context(), make([]snowflake.ID, n)); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// figures are metrics by their name and labels, without the prefix.
+type figures map[string]float64
+
+// scrape returns all metrics but the buckets.
+func scrape(tb testing.TB, from prometheus.Gatherer) figures {
+	tb.Helper()
+	families, err := from.Gather()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	all := figures{}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetValue())
+			}
+			name, key := strings.TrimPrefix(family.GetName(), "snowflake_"), " "+strings.Join(labels, " ") // in the order of their names
+			if counter := m.GetCounter() != nil; counter != strings.HasSuffix(name, "_total") {
+				tb.Errorf("%s: a counter is %v", name, counter)
+			}
+			switch {
+			case m.GetHistogram() != nil:
+				all[name+"_count"+key] = float64(m.GetHistogram().GetSampleCount())
+				all[name+"_sum"+key] = m.GetHistogram().GetSampleSum()
+			case m.GetCounter() != nil:
+				all[name+key] = m.GetCounter().GetValue()
+			default:
+				all[name+key] = m.GetGauge().GetValue()
+			}
+		}
+	}
+	return all
+}
+
+// check fails unless exactly these metrics have changed, by these amounts. Gauges of time that pass by themselves may be
+// left out.
+func (f figures) check(tb testing.TB, what string, before, want figures) {
+	tb.Helper()
+	for _, key := range slices.Sorted(maps.Keys(f)) {
+		change, expected := f[key]-before[key], want[key]
+		if _, named := want[key]; !named && (strings.HasPrefix(key, "layout_remaining") || strings.HasPrefix(key, "lease_horizon")) {
+			continue
+		}
+		if math.Abs(change-expected) > 1e-6 {
+			tb.Errorf("%s: %s changed by %g, want %g", what, key, change, expected)
+		}
+	}
+	for key := range want {
+		if _, ok := f[key]; !ok {
+			tb.Errorf("%s: there is no %s among %v", what, key, slices.Sorted(maps.Keys(f)))
+		}
+	}
+}
+
+// clock is a wall clock and a monotonic one that the test sets. Its sleeps take no real time.
+type clock struct {
+	mu      sync.Mutex
+	wall    time.Time
+	elapsed time.Duration
+	onSleep func()
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.wall
+}
+
+func (c *clock) Elapsed() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.elapsed
+}
+
+func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
+	c.advance(d)
+	if c.onSleep != nil {
+		c.onSleep()
+	}
+	return ctx.Err()
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wall, c.elapsed = c.wall.Add(d), c.elapsed+d
+}
+
+func (c *clock) step(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wall = c.wall.Add(d)
+}
