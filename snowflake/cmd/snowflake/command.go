@@ -73,12 +73,20 @@ func (c *command) layoutFlag() func(environment) (snowflake.Layout, bool, error)
 		if name == "" {
 			return snowflake.Default(), false, nil
 		}
-		layout, err := snowflake.ParseLayout(name)
+		layout, err := parseLayout(name)
 		if err != nil {
 			return layout, true, usage("-layout: %v", err)
 		}
 		return layout, true, nil
 	}
+}
+
+// parseLayout accepts the names of presets in upper case, too.
+func parseLayout(text string) (snowflake.Layout, error) {
+	if layout, err := snowflake.Preset(strings.ToLower(text)); err == nil {
+		return layout, nil
+	}
+	return snowflake.ParseLayout(text)
 }
 
 // parse parses the flags, which may come before and after the arguments, and returns the arguments. A negative number is

@@ -59,7 +59,7 @@ snowflake layout -workers 16 -rate 1000 -years 100 -bits 53
 			}
 			return describe(env.out, layout, n.now, *asJSON)
 		case len(args) == 1:
-			layout, err := snowflake.ParseLayout(args[0])
+			layout, err := parseLayout(args[0])
 			if err != nil {
 				return usage("%v", err)
 			}

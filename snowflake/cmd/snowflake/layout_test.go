@@ -96,6 +96,9 @@ func TestAllPresetsAreListed(t *testing.T) {
 			t.Errorf("%s is missing in\n%s", name, r.out)
 		}
 	}
+	if upper := do(t, "", "layout", "Twitter").out; upper == "" || upper != do(t, "", "layout", "twitter").out {
+		t.Errorf("a name in upper case: %q", upper)
+	}
 	var all []description
 	if err := json.Unmarshal([]byte(do(t, "", "layout", "-json").out), &all); err != nil || len(all) != len(presetNames) || all[0].Max != "9223372036854775807" {
 		t.Errorf("%+v, %v", all, err)
