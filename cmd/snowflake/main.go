@@ -1,7 +1,7 @@
 // Snowflake reads and makes IDs at a terminal, computes layouts and bounds, and shows who holds which worker.
 //
-//	go run github.com/sqlflake/sqlflake/snowflake/cmd/snowflake@latest decode 175928847299117063
-//	go install github.com/sqlflake/sqlflake/snowflake/cmd/snowflake@latest
+//	go run github.com/sqlflake/sqlflake/cmd/snowflake@latest decode 175928847299117063
+//	go install github.com/sqlflake/sqlflake/cmd/snowflake@latest
 //
 // The commands:
 //
