@@ -143,9 +143,6 @@ func testAll(ctx context.Context, opts options, stdout, stderr io.Writer) (int, 
 	if err != nil {
 		return 1, err
 	}
-	if opts.race && os.Getenv("GORACE") == "" {
-		env = append(env, "GORACE=atexit_sleep_ms=50") // each test binary would sleep a second before it exits
-	}
 	if opts.long {
 		env = append(env, "SNOWFLAKE_TEST_LONG=1")
 	}
