@@ -6,13 +6,13 @@ replace github.com/sqlflake/sqlflake => ..
 
 require (
 	github.com/bwmarrin/snowflake v0.3.0
-	github.com/go-sql-driver/mysql v1.8.1
+	github.com/go-sql-driver/mysql v1.9.3
 	github.com/godruoyi/go-snowflake v0.0.2
 	github.com/gofrs/uuid/v5 v5.5.1
 	github.com/google/uuid v1.6.0
 	github.com/influxdata/influxdb v1.11.8
-	github.com/jackc/pgx/v5 v5.10.0
-	github.com/mattn/go-sqlite3 v1.14.22
+	github.com/jackc/pgx/v5 v5.12.0
+	github.com/mattn/go-sqlite3 v1.14.53
 	github.com/muyo/sno v1.2.1
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/rs/xid v1.6.0
@@ -22,9 +22,9 @@ require (
 	github.com/sqlflake/sqlflake v0.0.0-00010101000000-000000000000
 	github.com/yitter/idgenerator-go v1.3.3
 	go.jetify.com/typeid/v2 v2.0.0-alpha.3
-	golang.org/x/net v0.49.0
+	golang.org/x/net v0.58.0
 	golang.org/x/perf v0.0.0-20251208221838-04cf7a2dca90
-	golang.org/x/term v0.44.0
+	golang.org/x/term v0.45.0
 	gorm.io/driver/mysql v1.6.0
 	gorm.io/driver/postgres v1.6.3
 	gorm.io/driver/sqlite v1.6.0
@@ -32,16 +32,16 @@ require (
 )
 
 require (
-	filippo.io/edwards25519 v1.1.0 // indirect
+	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
-	github.com/jackc/puddle/v2 v2.2.2 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/jinzhu/inflection v1.0.0 // indirect
 	github.com/jinzhu/now v1.1.5 // indirect
 	github.com/mitchellh/colorstring v0.0.0-20190213212951-d06e56a500db // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
-	golang.org/x/sync v0.19.0 // indirect
-	golang.org/x/sys v0.46.0 // indirect
-	golang.org/x/text v0.33.0 // indirect
+	golang.org/x/sync v0.22.0 // indirect
+	golang.org/x/sys v0.47.0 // indirect
+	golang.org/x/text v0.41.0 // indirect
 )

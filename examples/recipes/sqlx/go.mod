@@ -6,7 +6,7 @@ replace github.com/sqlflake/sqlflake => ../../..
 
 require (
 	github.com/jmoiron/sqlx v1.4.0
-	github.com/mattn/go-sqlite3 v1.14.22
+	github.com/mattn/go-sqlite3 v1.14.53
 	github.com/sqlflake/sqlflake v0.0.0-00010101000000-000000000000
 )
 
