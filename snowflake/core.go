@@ -55,9 +55,8 @@ type core struct {
 
 	trust func(wall time.Time) bool // confirms a step forward of the wall clock; nil confirms all
 
-	offset atomic.Int64    // nanos = the clock's Elapsed + offset
-	syncAt atomicOf[nanos] // when the next resync is due
-	limit  atomicOf[state] // greatest state that may be issued
+	*setting
+	limit atomicOf[state] // greatest state that may be issued
 
 	_     [cacheLine]byte
 	state atomicOf[state] // of the last ID taken
@@ -67,6 +66,14 @@ type core struct {
 	queues    []*queue // one for each lead that a call has waited with
 
 	*counters
+}
+
+// setting is how the clock is set. The cores of a lease share it: a resync writes both words, so Move must not copy them
+// in between, nor lose what a resync that has begun before writes after it.
+type setting struct {
+	offset atomic.Int64          // nanos = the clock's Elapsed + offset
+	syncAt atomicOf[nanos]       // when the next resync is due
+	_      [cacheLine - 2*8]byte // all calls read it
 }
 
 // counters are not written by the fast path, except for skipped: once a tick.
@@ -99,6 +106,7 @@ func openCore(l Layout, clock Clock) (c *core, now nanos, err error) {
 		last:   1<<(l.time.width+l.sequence.width) - 1,
 		worker: noWorker,
 
+		setting:  new(setting),
 		counters: new(counters),
 	}
 	hi, end := bits.Mul64(1<<l.time.width, uint64(l.tick))
@@ -147,6 +155,9 @@ func (c *core) anyClock() Clock {
 	return systemClock{}
 }
 
+// injected reports whether the clock was set by WithClock.
+func (c *core) injected() bool { return c.clock != nil && !c.bubble }
+
 // now reads the clock. The result is valid only below syncAt; see read.
 func (c *core) now() nanos {
 	if c.clock != nil {
@@ -178,7 +189,7 @@ func (c *core) span(n ticks) time.Duration { return time.Duration(n) * c.layout.
 
 // inOtherBubble reports whether the caller and the core are not in the same testing/synctest bubble, or not both
 // outside.
-func (c *core) inOtherBubble() bool { return (c.clock == nil || c.bubble) && c.bubble != inBubble() }
+func (c *core) inOtherBubble() bool { return !c.injected() && c.bubble != inBubble() }
 
 // exhausted returns the error for a time that has no ID left.
 func (c *core) exhausted(t time.Time) error { return exhausted(t, c.wall(c.end)) }

@@ -21,6 +21,9 @@ func (g *Generator) Reaches(now time.Duration, tick, sequence int64) bool {
 	return g.reaches(c, nanos(now), state(tick)<<c.bits|state(sequence))
 }
 
+// ReplaceBubbleClock makes clock the one of a generator that was created in a testing/synctest bubble.
+func (g *Generator) ReplaceBubbleClock(clock Clock) { g.current().clock = clock }
+
 // Shares reports whether two generators draw from the same state.
 func (g *Generator) Shares(other *Generator) bool { return g.current() == other.current() }
 
@@ -40,12 +43,10 @@ func Spin(d time.Duration) { spin(d) }
 // ServeAndWithdraw is a call whose context ends after another call has served it.
 func (g *Generator) ServeAndWithdraw(count uint64) {
 	c := g.current()
-	q := c.queueOf(g.reach.lead)
 	own := &request{count: count}
-	own.place = q.waiting.PushBack(own)
-	q.count += count
+	c.queueOf(g.reach.lead).add(own)
 	c.look(g.reach, own, c.now())
-	c.withdraw(g.reach, own, c.now())
+	c.withdraw(g.reach, own)
 }
 
 // WithRandom is WithRandomStart with a given source of numbers below a limit.

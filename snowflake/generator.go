@@ -192,8 +192,9 @@ func (g *Generator) Next() (ID, error) {
 		return g.NextContext(context.Background())
 	}
 	// Fast path: more than one call per tick. It repeats now, read and reserve, which the compiler does not inline.
-	now := nanos(int64(time.Since(origin)) + c.offset.Load())
-	if now >= c.syncAt.Load() {
+	set := c.setting // before the clock is read: this load then costs no time
+	now := nanos(int64(time.Since(origin)) + set.offset.Load())
+	if now >= set.syncAt.Load() {
 		return g.NextContext(context.Background())
 	}
 	last := c.state.Load()

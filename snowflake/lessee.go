@@ -17,9 +17,9 @@ type Lessee struct {
 }
 
 // NewLessee returns a lessee whose generator has the given options. Calls whose context has no deadline wait for the
-// horizon to rise for at most patience, which may be 0; other calls wait until their context ends. trust confirms steps
-// forward of the wall clock before the generator follows them; nil confirms all. The errors are those of New, and
-// ErrOption for a negative patience.
+// horizon to rise for at most patience, which may be 0, by the generator's clock; other calls wait until their context
+// ends. trust confirms steps forward of the wall clock before the generator follows them; nil confirms all. The errors
+// are those of New, and ErrOption for a negative patience.
 func NewLessee(patience time.Duration, trust func(wall time.Time) bool, opts ...Option) (*Lessee, error) {
 	if patience < 0 {
 		return nil, fmt.Errorf("%w: negative patience %v", ErrOption, patience)
@@ -78,12 +78,10 @@ func (l *Lessee) Move(worker, from, horizon int64) error {
 	old := s.retire()
 	c := &core{
 		layout: old.layout, clock: old.clock, bubble: old.bubble, ticker: old.ticker, bits: old.bits, mask: old.mask,
-		end: old.end, last: old.last, lead: old.lead, trust: old.trust, counters: old.counters,
+		end: old.end, last: old.last, lead: old.lead, trust: old.trust, setting: old.setting, counters: old.counters,
 		worker: worker, stamp: layout.worker.put(worker),
 		start: state(max(ticks(from), s.last+1))<<old.bits - 1,
 	}
-	c.offset.Store(old.offset.Load())
-	c.syncAt.Store(old.syncAt.Load())
 	c.state.Store(c.start)
 	c.setHorizon(horizon)
 	s.current.Store(c)

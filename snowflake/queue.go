@@ -11,8 +11,8 @@ const (
 	// waited behind them. A call that finds more taken waits for room before it takes anything.
 	maxQueue = time.Second
 
-	// queuePoll is how often such a call looks whether it was served, which happens about maxQueue before its IDs are
-	// due, and whether the state was frozen, as when a lease is closed.
+	// queuePoll is how often the first of these calls looks whether there is room, also because IDs were given back, and
+	// whether the state was frozen, as when a lease is closed. The others sleep until they are the first.
 	queuePoll = 20 * time.Millisecond
 )
 
@@ -24,8 +24,9 @@ type queue struct {
 	count   uint64    // that the requests want in all
 }
 
-// request is a call that waits for room. Any of the waiting calls serves the first ones when there is room.
+// request is a call that waits for room. The call that finds room, mostly the first one, serves those behind it too.
 type request struct {
+	turn   chan struct{} // has an element when the request has become the first, as all do before they are served; nil: not needed
 	count  uint64
 	first  state
 	err    error
@@ -40,21 +41,26 @@ func (c *core) takeInTurn(ctx context.Context, r reach, now nanos, since time.Du
 	if own == nil {
 		return first, err
 	}
-	for {
+	if own.turn != nil {
+		select {
+		case <-own.turn:
+		case <-ctx.Done():
+			err = waitError(ctx)
+		}
+	}
+	for err == nil {
+		if now, err = c.read(); err != nil {
+			break
+		}
 		left, served := c.look(r, own, now)
 		if served {
 			return own.first, own.err
 		}
-		err := c.sleep(ctx, r.lead, min(left, queuePoll))
-		if err == nil {
-			now, err = c.read()
-		}
-		if err != nil {
-			c.withdraw(r, own, now)
-			c.observers.observe(OpWait, c.elapsed()-since, err)
-			return 0, c.notDue(ctx, r.lead, c.state.Load()+state(count), err)
-		}
+		err = c.sleep(ctx, r.lead, min(left, queuePoll))
 	}
+	c.withdraw(r, own)
+	c.observers.observe(OpWait, c.elapsed()-since, err)
+	return 0, c.notDue(ctx, r.lead, c.state.Load()+state(count), err)
 }
 
 // join takes the states if there is room and no call waits. Otherwise it puts a request into the queue and returns it.
@@ -75,8 +81,10 @@ func (c *core) join(ctx context.Context, r reach, now nanos, count uint64) (firs
 		}
 	}
 	own = &request{count: count}
-	own.place = q.waiting.PushBack(own)
-	q.count += count
+	if !c.injected() { // such a clock may let time pass in its Sleep only, so each call sleeps by it as the first one does
+		own.turn = make(chan struct{}, 1)
+	}
+	q.add(own)
 	return 0, own, nil
 }
 
@@ -105,29 +113,42 @@ func (c *core) look(r reach, own *request, now nanos) (left time.Duration, serve
 	return left, own.served
 }
 
-// withdraw takes back a request, or what it was served.
-func (c *core) withdraw(r reach, own *request, now nanos) {
+// withdraw takes back a request, or gives back what it was served. Then the waiting calls are served, before a later call
+// finds that it need not wait.
+func (c *core) withdraw(r reach, own *request) {
+	now, _ := c.read() // 0 on an error, at which there is no room; the waiting calls get it too
 	c.queueLock.Lock()
 	defer c.queueLock.Unlock()
 	if !own.served {
 		c.queueOf(r.lead).remove(own)
 	} else if own.err == nil {
-		c.handBack(own.first, own.first+state(own.count)-1, now)
+		c.giveBack(own.first, own.first+state(own.count)-1)
 	}
-}
-
-// handBack gives states back and serves the waiting calls, before a later call finds that it need not wait. The caller
-// has the lock.
-func (c *core) handBack(first, last state, now nanos) {
-	c.giveBack(first, last)
 	for _, q := range c.queues {
 		c.serve(q, now)
 	}
 }
 
+func (q *queue) add(r *request) {
+	r.place = q.waiting.PushBack(r)
+	q.count += r.count
+	q.wakeFirst()
+}
+
 func (q *queue) remove(r *request) {
 	q.waiting.Remove(r.place)
 	q.count -= r.count
+	q.wakeFirst()
+}
+
+// wakeFirst wakes the first request, which may be awake already.
+func (q *queue) wakeFirst() {
+	if front := q.waiting.Front(); front != nil {
+		select {
+		case front.Value.(*request).turn <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // serve takes the states of the first requests while there is room, and returns how long it takes until there is room

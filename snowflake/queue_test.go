@@ -132,6 +132,30 @@ func TestIDsThatAreGivenBackGoToTheFirstWaitingCall(t *testing.T) {
 	}
 }
 
+// The call that gives IDs back came 15 s ago.
+func TestIDsThatAreGivenBackLateGoToTheFirstWaitingCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := mustNew(t, 0, slow(t), snowflake.WithLead(10*time.Second)) // by which it begins ahead
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for _, ctx := range []context.Context{t.Context(), ctx} { // the first is served at once, the second after 9 s
+			wg.Go(func() { _ = g.Fill(ctx, make([]snowflake.ID, 40_000)) })
+			synctest.Wait()
+		}
+		time.Sleep(10 * time.Second)
+		var waiting snowflake.ID
+		wg.Go(func() { waiting = g.MustNext() })
+		time.Sleep(5010 * time.Millisecond)
+		cancel()
+		synctest.Wait()
+		later := g.MustNext()
+		wg.Wait()
+		if later < waiting {
+			t.Errorf("the waiting call got %d, a later one %d", waiting, later)
+		}
+	})
+}
+
 func TestAQueueBehindALongLeadEndsWithItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(26 * 365 * 24 * time.Hour) // the bubble begins before the epoch
@@ -184,5 +208,86 @@ func TestACallBehindAQueueOfAClosedLeaseIsNeverDue(t *testing.T) {
 		l.Close(nil)
 		cancel()
 		wg.Wait()
+	})
+}
+
+// deafClock stands still, and its sleeps end with their contexts.
+type deafClock chan struct{} // an element for each sleep
+
+func (deafClock) Now() time.Time         { return epoch2025 }
+func (deafClock) Elapsed() time.Duration { return time.Hour }
+
+func (c deafClock) Sleep(ctx context.Context, _ time.Duration) error {
+	c <- struct{}{}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// The runtime ends a process that uses the channel of a bubble outside of it.
+func TestOneQueueHasCallsInsideAndOutsideOfABubble(t *testing.T) {
+	clock := make(deafClock, 3)
+	g := mustNew(t, 0, slow(t), snowflake.WithClock(clock), snowflake.WithLead(10*time.Second))
+	fill := func(ctx context.Context, done chan<- error) { done <- g.Fill(ctx, make([]snowflake.ID, 60_000)) }
+	ctx, cancel := context.WithCancel(t.Context())
+	outside, inside := make(chan error, 2), make(chan error, 1)
+	for range 2 { // the first one is served, and sleeps until its IDs are due
+		go fill(ctx, outside)
+		<-clock
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		go fill(ctx, inside)
+		<-clock
+		cancel()
+		failed := []error{<-outside, <-outside}
+		end()
+		for _, err := range append(failed, <-inside) {
+			if !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// bubbleClock is the clock of a testing/synctest bubble, and counts its sleeps.
+type bubbleClock struct {
+	origin time.Time
+	sleeps atomic.Int64
+}
+
+func (c *bubbleClock) Now() time.Time         { return time.Now() }
+func (c *bubbleClock) Elapsed() time.Duration { return time.Since(c.origin) }
+
+func (c *bubbleClock) Sleep(ctx context.Context, d time.Duration) error {
+	c.sleeps.Add(1)
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// A queue of ten seconds: nine tenths of its calls have not been served at any time.
+func TestOnlyTheFirstOfTheCallsInAQueueSleepsByTheClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := &bubbleClock{origin: time.Now()}
+		g := mustNew(t, 0, slow(t))
+		g.ReplaceBubbleClock(clock)
+		const calls = 1000
+		var wg sync.WaitGroup
+		for range calls {
+			wg.Go(func() {
+				if err := g.Fill(t.Context(), make([]snowflake.ID, 40)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		// Each call sleeps until it is first and room for it comes, and then until its IDs are due.
+		if sleeps := clock.sleeps.Load(); sleeps > 4*calls {
+			t.Errorf("%d calls slept %d times", calls, sleeps)
+		}
 	})
 }

@@ -196,6 +196,28 @@ func TestAStepIsFollowedOnce(t *testing.T) {
 	}
 }
 
+// Without the step that the call is about to make, the new worker would be hours behind until the next comparison.
+func TestAStepIsFollowedOnceAlsoIfTheWorkerChangesMeanwhile(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	l := newLessee(t, 0, snowflake.WithClock(clock))
+	mustMove(t, l, 1, 0, 1<<40)
+	clock.Advance(time.Second)
+	clock.Step(8 * time.Hour)
+	clock.onNow = func() {
+		clock.onNow = nil
+		mustMove(t, l, 2, 0, 1<<40)
+	}
+	p := l.Generator().Layout().Decompose(l.Generator().MustNext())
+	if behind := clock.Now().Sub(p.Time); p.Worker != 2 || behind > time.Second {
+		t.Errorf("an ID of worker %d is %v behind the clock", p.Worker, behind)
+	}
+	clock.Advance(2 * time.Second)
+	l.Generator().MustNext() // compares again
+	if s := l.Generator().Stats(); s.Steps != 1 || s.Drift != 0 {
+		t.Errorf("%+v, want one step", s)
+	}
+}
+
 // A fixed worker repeats nothing after a restart if its predecessor had caught up.
 func TestAFixedWorkerThatHasCaughtUpMayBeRestarted(t *testing.T) {
 	clock := newFakeClock(epoch2025.Add(time.Hour))

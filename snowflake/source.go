@@ -1,6 +1,7 @@
 package snowflake
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -57,21 +58,21 @@ func (s *source) await(ctx context.Context, c *core, wanted state) error {
 
 // stall is await, and reports whether it had to wait.
 func (s *source) stall(ctx context.Context, c *core, wanted state) (waited bool, err error) {
-	var patience <-chan time.Time
-	if _, limited := ctx.Deadline(); !limited {
-		timer := time.NewTimer(s.patience)
-		defer timer.Stop()
-		patience = timer.C
-	}
-	for ; ; waited = true {
+	var over <-chan error
+	for stalled := error(nil); ; waited = true {
 		s.mu.Lock()
 		current, changed, err := s.current.Load(), s.changed, s.err
 		s.mu.Unlock()
 		if current != c || wanted <= c.limit.Load() {
 			return waited, nil
 		}
-		if err != nil {
+		if err = cmp.Or(err, stalled); err != nil {
 			return waited, err
+		}
+		if _, limited := ctx.Deadline(); !limited && !waited {
+			var stop func()
+			over, stop = s.startPatience(ctx, c)
+			defer stop() // once: the next round has waited
 		}
 		select {
 		case s.wanted <- struct{}{}:
@@ -79,12 +80,29 @@ func (s *source) stall(ctx context.Context, c *core, wanted state) (waited bool,
 		}
 		select {
 		case <-changed:
+			continue
 		case <-ctx.Done():
+		case err = <-over:
+		}
+		if ctx.Err() != nil {
 			return true, fmt.Errorf("%w: %w", ErrLeaseStalled, waitError(ctx))
-		case <-patience:
-			return true, fmt.Errorf("%w: waited %v", ErrLeaseStalled, s.patience)
+		}
+		if stalled = fmt.Errorf("%w: waited %v", ErrLeaseStalled, s.patience); err != nil {
+			stalled = fmt.Errorf("%w: waiting for the clock: %w", ErrLeaseStalled, err)
 		}
 	}
+}
+
+// startPatience returns a channel that receives the end of the patience by the clock of c, and a function that stops it.
+func (s *source) startPatience(ctx context.Context, c *core) (over <-chan error, stop func()) {
+	end := make(chan error, 1)
+	if !c.injected() || s.patience == 0 {
+		timer := time.AfterFunc(s.patience, func() { end <- nil })
+		return end, func() { timer.Stop() }
+	}
+	ctx, stop = context.WithCancel(ctx)
+	go func() { end <- c.clock.Sleep(ctx, s.patience) }()
+	return end, stop
 }
 
 // retire freezes the current core, after which no call can take IDs from it, and records how far it came.

@@ -27,9 +27,7 @@ func (c *core) take(ctx context.Context, r reach, now nanos, count uint64) (stat
 	}
 	last = first + state(count) - 1
 	if err := c.awaitDue(ctx, r.lead, last, since); err != nil {
-		c.queueLock.Lock()
-		c.handBack(first, last, start)
-		c.queueLock.Unlock()
+		c.withdraw(r, &request{first: first, count: count, served: true})
 		return 0, err
 	}
 	return first, nil

@@ -46,7 +46,7 @@ func (c *core) untilDue(lead ticks, now nanos, s state) time.Duration {
 // checkDeadline returns an error if the state is due only after the deadline of ctx.
 func (c *core) checkDeadline(ctx context.Context, lead ticks, now nanos, s state) error {
 	deadline, ok := ctx.Deadline()
-	if !ok || c.clock != nil && !c.bubble { // the deadline is a time of the system clock
+	if !ok || c.injected() { // the deadline is a time of the system clock
 		return nil
 	}
 	wait := c.untilDue(lead, now, s)

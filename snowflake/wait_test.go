@@ -308,6 +308,32 @@ func TestAClockThatDoesNotSleepEndsTheWait(t *testing.T) {
 	}
 }
 
+func TestThePatienceIsCountedByTheClockOfTheGenerator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := newFakeClock(epoch2025.Add(time.Hour))
+		l := newLessee(t, time.Minute, snowflake.WithClock(clock))
+		start := time.Now()
+		_, err := l.Generator().Next()
+		if slept, _ := clock.Slept(); !errors.Is(err, snowflake.ErrLeaseStalled) || slept != time.Minute || time.Since(start) != 0 {
+			t.Errorf("%v after %v, and %v in real time", err, slept, time.Since(start))
+		}
+		// The horizon rises when the patience ends.
+		clock.onSleep = func() error {
+			mustMove(t, l, 1, 0, 1<<40)
+			return nil
+		}
+		if _, err := l.Generator().Next(); err != nil {
+			t.Error(err)
+		}
+		l.Withdraw()
+		broken := errors.New("no alarm clock")
+		clock.onSleep = func() error { return broken }
+		if _, err := l.Generator().Next(); !errors.Is(err, broken) || !errors.Is(err, snowflake.ErrLeaseStalled) {
+			t.Errorf("with a clock that cannot sleep: %v", err)
+		}
+	})
+}
+
 // As that of a bubble does, while a generator from outside is called in it.
 func TestASpinEndsIfTheClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(*testing.T) { snowflake.Spin(time.Hour) })
