@@ -84,12 +84,13 @@ type Sequence struct {
 	ctx    context.Context // ends at Close
 	closed sync.WaitGroup  // the fetch that runs
 
-	mu     sync.Mutex
-	blocks []block   // in ascending order, none of them empty
-	left   int64     // numbers in the blocks
-	end    int64     // of the last block, also if it is used up
-	fetch  *fetch    // nil if none runs
-	failed time.Time // when a fetch failed last
+	mu      sync.Mutex
+	blocks  []block   // in ascending order, none of them empty
+	left    int64     // numbers in the blocks
+	end     int64     // of the last block, also if it is used up
+	fetch   *fetch    // nil while none runs
+	failed  time.Time // when a fetch failed last
+	refusal error     // of a block that add refused, until a call has returned it
 }
 
 // block is the numbers next to end-1.
@@ -104,7 +105,7 @@ type fetch struct {
 // Open returns the sequence of a name, which begins with 1 at its first use. It takes the first block, so an error of
 // the database shows here; Migrate creates the table.
 //
-// db is as for [sqllease.New], so never a *sql.Tx. The name has 1 to 100 bytes. Next and Fill take the next block when
+// db is as for [sqllease.New], so no transaction. The name has 1 to 100 bytes. Next and Fill take the next block when
 // half of this one is used, in the background.
 //
 // Open returns ErrOption, and the errors of the database and of ctx.
@@ -158,15 +159,12 @@ func (s *Sequence) Fill(ctx context.Context, dst []snowflake.ID) error {
 		return fmt.Errorf("%w: Fill of a slice of length 0 (capacity %d)", snowflake.ErrEmptyFill, cap(dst))
 	}
 	for {
-		if s.ctx.Err() != nil {
-			return ErrClosed
-		}
 		if err := ctx.Err(); err != nil {
 			return s.notYet(ctx)
 		}
-		running := s.use(dst)
+		running, err := s.use(dst)
 		if running == nil {
-			return nil
+			return err
 		}
 		select {
 		case <-running.done:
@@ -187,13 +185,21 @@ func (s *Sequence) notYet(ctx context.Context) error {
 	return fmt.Errorf("segment: no number of %q yet: %w: %w", s.name, err, cause)
 }
 
-// use sets dst to numbers at hand. If they are too few it takes none and returns the fetch that adds some.
-func (s *Sequence) use(dst []snowflake.ID) *fetch {
+// use sets dst to numbers at hand. If they are too few it takes none and returns the fetch that adds some, or the refusal
+// of a block that a fetch in the background got.
+func (s *Sequence) use(dst []snowflake.ID) (*fetch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
 	want := int64(len(dst))
 	if s.left < want {
-		return s.fetchMore(max(s.block, want-s.left))
+		if err := s.refusal; err != nil {
+			s.refusal = nil
+			return nil, err
+		}
+		return s.fetchMore(max(s.block, want-s.left)), nil
 	}
 	s.left -= want
 	for i := range dst {
@@ -206,12 +212,12 @@ func (s *Sequence) use(dst []snowflake.ID) *fetch {
 	if s.left <= s.block/2 && time.Since(s.failed) > retryAfter {
 		s.fetchMore(s.block)
 	}
-	return nil
+	return nil, nil
 }
 
-// fetchMore takes a block in the background, unless a fetch runs. The caller has the lock.
+// fetchMore takes a block in the background, unless a fetch runs. The caller has the lock; the sequence is open.
 func (s *Sequence) fetchMore(size int64) *fetch {
-	if s.fetch != nil || s.ctx.Err() != nil {
+	if s.fetch != nil {
 		return s.fetch
 	}
 	f := &fetch{done: make(chan struct{})}
@@ -226,9 +232,9 @@ func (s *Sequence) fetchMore(size int64) *fetch {
 		}
 		s.mu.Lock()
 		if f.err == nil {
-			f.err = s.add(b)
+			s.refusal = s.add(b) // for the next call that needs the block
 		}
-		if f.err != nil {
+		if f.err != nil || s.refusal != nil {
 			s.failed = time.Now()
 		}
 		s.fetch = nil

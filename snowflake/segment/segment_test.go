@@ -208,10 +208,11 @@ func TestWaitsEndWithTheContextAndWithClose(t *testing.T) {
 		}
 		next(t, s)
 		next(t, s)
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		cause := errors.New("the request took too long")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, cause)
 		defer cancel()
 		start := time.Now()
-		if _, err := s.Next(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 5*time.Second {
+		if _, err := s.Next(ctx); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, cause) || time.Since(start) != 5*time.Second {
 			t.Errorf("Next: %v after %v", err, time.Since(start))
 		}
 		// A connection that has died, or one of a transaction that waits for this call.
@@ -271,6 +272,19 @@ func TestBadArgumentsAreRefused(t *testing.T) {
 			return err
 		},
 		"migrate": func() error { return segment.Migrate(t.Context(), db, "oracle") },
+		"transaction": func() error { // whose rollback would give the numbers to the next Open
+			tx, err := db.BeginTx(t.Context(), nil)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = tx.Rollback() }()
+			err = segment.Migrate(t.Context(), tx, sqllease.SQLite)
+			if !errors.Is(err, segment.ErrOption) || !strings.Contains(err.Error(), "Schema") {
+				t.Errorf("Migrate in a transaction: %v, want ErrOption with the way to do it", err)
+			}
+			_, err = segment.Open(t.Context(), tx, sqllease.SQLite, "a")
+			return err
+		},
 	} {
 		if err := open(); !errors.Is(err, segment.ErrOption) {
 			t.Errorf("%s: %v", what, err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
@@ -44,13 +43,10 @@ WHERE next_number <= ? AND name = ?`,
 }
 
 func tableOf(db sqllease.DB, dialect sqllease.Dialect) (table, error) {
-	if v := reflect.ValueOf(db); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return table{}, fmt.Errorf("%w: the database is nil: %T", ErrOption, db)
+	if _, err := sqllease.New(db, dialect); err != nil { // the same databases
+		return table{}, fmt.Errorf("%w: %w", ErrOption, err)
 	}
-	t, ok := tables[dialect]
-	if !ok {
-		return table{}, fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", ErrOption, string(dialect))
-	}
+	t := tables[dialect]
 	t.db = db
 	return t, nil
 }
@@ -65,7 +61,7 @@ func Schema(dialect sqllease.Dialect) string { return tables[dialect].schema }
 func Migrate(ctx context.Context, db sqllease.DB, dialect sqllease.Dialect) error {
 	t, err := tableOf(db, dialect)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; a transaction can execute the statement of Schema", err)
 	}
 	if _, err := t.number(ctx, usable); errors.Is(err, sql.ErrNoRows) {
 		return nil
