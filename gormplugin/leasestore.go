@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"regexp"
 	"sync/atomic"
 	"time"
 
@@ -40,6 +41,10 @@ func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, tim
 		return nil, 0, fmt.Errorf("gormplugin: %w", err)
 	}
 	if err := store.Migrate(ctx); err != nil {
+		if isDenied(err) {
+			err = fmt.Errorf("%w; the command `snowflake sql leases -dialect %s` prints the statement for a role that may create the table",
+				err, dialect)
+		}
 		return nil, 0, fmt.Errorf("gormplugin: %w", err)
 	}
 	window := serverWindow
@@ -54,6 +59,18 @@ func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, tim
 		}
 	}
 	return &leaseStore{Store: store, pool: pool}, window, nil
+}
+
+// deniedText is what the drivers of MySQL and SQLite say of a missing right. They export no interface for it.
+var deniedText = regexp.MustCompile(`\bError (1044|1142|1143) |attempt to write a readonly database`)
+
+// isDenied reports whether the role lacks a right to the table, which no repetition changes.
+func isDenied(err error) bool {
+	var server interface{ SQLState() string } // of pgx and lib/pq
+	if errors.As(err, &server) {
+		return server.SQLState() == "42501"
+	}
+	return err != nil && deniedText.MatchString(err.Error())
 }
 
 // hasFile reports whether the main database of a SQLite connection is a file. One that is not belongs to a single
@@ -81,6 +98,7 @@ type leaseStore struct {
 	// the same next token, and the horizon of the first one.
 	next  string
 	begin time.Time
+	reach time.Duration // with the window that was asked for; the namespace may allow only a shorter one
 }
 
 // isFresh reports whether the horizon is ahead of the clock, about: of the wall clock, since the monotonic one stands
@@ -92,7 +110,11 @@ func (s *leaseStore) isFresh() bool {
 }
 
 func (s *leaseStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	s.reach = r.Reach
 	grant, err := s.Store.Acquire(ctx, r)
+	if isDenied(err) { // lease.Open does not repeat an ErrOption; a running lease does
+		err = fmt.Errorf("%w: the role needs the rights to SELECT, INSERT and UPDATE the table: %w", lease.ErrOption, err)
+	}
 	s.note(err)
 	if err == nil && !grant.Floor.IsZero() {
 		s.floor.Store(&grant.Floor)
@@ -104,11 +126,12 @@ func (s *leaseStore) Extend(ctx context.Context, c lease.Claim, horizon int64, t
 	if c.Next != s.next {
 		s.next, s.begin = c.Next, s.now()
 	}
-	s.window.Store(int64(ttl / 2)) // the expiry is two windows ahead, the horizon one
+	window := ttl/2 - (s.reach - c.Reach) // the expiry is two windows ahead, the horizon one, or less
+	s.window.Store(int64(window))
 	now, err := s.Store.Extend(ctx, c, horizon, ttl)
 	s.note(err)
 	if err == nil {
-		until := s.begin.Add(ttl / 2)
+		until := s.begin.Add(window)
 		s.until.Store(&until)
 	}
 	return now, err
@@ -144,7 +167,7 @@ func (g *leasedGenerator) Fill(ctx context.Context, dst []snowflake.ID) error {
 // a connection, there might be none left for the extension.
 func (h *handle) wait(gen *leasedGenerator) func(db *gorm.DB) {
 	return func(db *gorm.DB) {
-		if _, inTransaction := db.Statement.ConnPool.(gorm.TxCommitter); !inTransaction && !gen.store.isFresh() {
+		if _, inside := unwrap(db.Statement.ConnPool); !inside && !gen.store.isFresh() {
 			h.fill(db)
 		}
 	}
@@ -224,7 +247,7 @@ func checkHandle(db *gorm.DB) error {
 		return fmt.Errorf("gormplugin: Open with a handle that has failed: %w", db.Error)
 	}
 	if _, ok := db.Plugins[pluginName]; ok {
-		return fmt.Errorf("gormplugin: %s: %w", pluginName, gorm.ErrRegistered)
+		return errRegistered()
 	}
 	if db.DryRun {
 		return fmt.Errorf("gormplugin: Open: %w", gorm.ErrDryRunModeUnsupported)
@@ -234,9 +257,10 @@ func checkHandle(db *gorm.DB) error {
 
 // checkPool rejects a pool that ends before the lease does.
 func checkPool(pool gorm.ConnPool) error {
-	switch pool.(type) {
-	case gorm.TxCommitter:
+	if _, inside := unwrap(pool); inside {
 		return fmt.Errorf("gormplugin: Open in a transaction, which would undo the lease: %w", gorm.ErrInvalidTransaction)
+	}
+	switch pool.(type) {
 	case *sql.Conn:
 		return fmt.Errorf("gormplugin: Open on a single connection, which ends before the lease: %w", gorm.ErrInvalidDB)
 	case nil:
@@ -274,15 +298,27 @@ func writePool(ctx context.Context, db *gorm.DB, table string) (gorm.ConnPool, e
 	return first, nil
 }
 
-// unprepared returns the pool below GORM's cache of prepared statements.
+// unprepared returns the pool below GORM's cache of prepared statements, and below that of gorm.io/sharding, which makes
+// a new one for each statement.
 func unprepared(pool gorm.ConnPool) gorm.ConnPool {
 	for {
 		prepared, ok := pool.(*gorm.PreparedStmtDB)
-		if !ok || prepared == nil {
+		if ok && prepared != nil {
+			pool = prepared.ConnPool
+			continue
+		}
+		inner, wrapped := innerOf(pool)
+		if !wrapped {
 			return pool
 		}
-		pool = prepared.ConnPool
+		pool = inner
 	}
+}
+
+// innerOf returns the pool that gorm.io/sharding has wrapped. wrapped is false for other pools.
+func innerOf(pool gorm.ConnPool) (inner gorm.ConnPool, wrapped bool) {
+	inner, _ = unwrap(pool)
+	return inner, !samePool(inner, pool)
 }
 
 // samePool reports whether two pools are one. It assumes so for pools that Go cannot compare.
@@ -310,4 +346,27 @@ func sqlDB(pool gorm.ConnPool) *sql.DB {
 func hasOneConnection(pool gorm.ConnPool) bool {
 	db := sqlDB(pool)
 	return db != nil && db.Stats().MaxOpenConnections == 1
+}
+
+// unwrap returns what a pool passes its statements to, which mostly is the pool itself, and whether that is a
+// transaction. sqllease.New decides so, too.
+func unwrap(pool gorm.ConnPool) (inner gorm.ConnPool, transaction bool) {
+	for {
+		if _, ok := pool.(gorm.TxCommitter); !ok {
+			return pool, false
+		}
+		v := reflect.Indirect(reflect.ValueOf(pool))
+		if v.Kind() != reflect.Struct {
+			return pool, true
+		}
+		field, ok := v.Type().FieldByName("ConnPool") // of gorm.io/sharding, which has the methods of a transaction always
+		if !ok || len(field.Index) > 1 {
+			return pool, true
+		}
+		next, ok := reflect.TypeAssert[gorm.ConnPool](v.FieldByIndex(field.Index))
+		if !ok {
+			return pool, true
+		}
+		pool = next
+	}
 }

@@ -2,8 +2,11 @@ package gormplugin
 
 import (
 	"context"
+	"database/sql"
 	"testing"
 	"time"
+
+	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
@@ -13,6 +16,14 @@ import (
 func WithNow(now func() time.Time) Option {
 	return optionFunc(func(c *config) error {
 		c.now = now
+		return nil
+	})
+}
+
+// WithOpenTimeout bounds what Open does before it takes a worker.
+func WithOpenTimeout(d time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		c.openTimeout = d
 		return nil
 	})
 }
@@ -32,20 +43,46 @@ func (s promoted) Acquire(ctx context.Context, r lease.Request) (lease.Grant, er
 // A create that has to wait must do so before GORM begins its transaction, which holds a connection.
 func TestALeaseIsNotFreshBelowTheFloorOfAFailover(t *testing.T) {
 	for _, c := range []struct {
-		floor time.Time
-		want  bool
-	}{{time.Time{}, true}, {time.Now(), true}, {time.Now().Add(time.Hour), false}} {
+		floor   time.Time
+		shorter time.Duration // is the window than the half hour that was asked for
+		want    bool
+	}{
+		{time.Time{}, 0, true},
+		{time.Now(), 0, true},
+		{time.Now().Add(time.Hour), 0, false},
+		{time.Time{}, 29 * time.Minute, true},
+		{time.Time{}, 30 * time.Minute, false},
+	} {
 		store := &leaseStore{Store: promoted{leasetest.NewMemory(time.Now), c.floor}, now: time.Now}
-		grant, err := store.Acquire(t.Context(), lease.Request{Namespace: "n", Token: leasetest.NewToken(), TTL: time.Hour})
+		grant, err := store.Acquire(t.Context(), lease.Request{Namespace: "n", Token: leasetest.NewToken(), TTL: time.Hour, Reach: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}
-		grant.Next = leasetest.NewToken()
+		grant.Next, grant.Reach = leasetest.NewToken(), time.Hour-c.shorter
 		if _, err := store.Extend(t.Context(), grant.Claim, 10, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		if got := store.isFresh(); got != c.want {
-			t.Errorf("with a floor of %v: %v, want %v", c.floor, got, c.want)
+			t.Errorf("with a floor of %v, a window shorter by %v: %v, want %v", c.floor, c.shorter, got, c.want)
+		}
+	}
+}
+
+// wrapper is made as the pool of gorm.io/sharding is.
+type wrapper struct{ gorm.ConnPool }
+
+func (*wrapper) Commit() error   { return nil }
+func (*wrapper) Rollback() error { return nil }
+
+func TestThePoolInsideOfAWrapperIsFound(t *testing.T) {
+	db, tx := &sql.DB{}, &sql.Tx{}
+	prepared, empty := &gorm.PreparedStmtTX{Tx: tx}, &wrapper{}
+	for pool, want := range map[gorm.ConnPool]gorm.ConnPool{
+		db: db, tx: tx, prepared: prepared, empty: empty,
+		&wrapper{&wrapper{db}}: db, &wrapper{&wrapper{tx}}: tx,
+	} {
+		if inner, transaction := unwrap(pool); inner != want || transaction != (want != db) {
+			t.Errorf("%T: %T, transaction: %v, want %T", pool, inner, transaction, want)
 		}
 	}
 }

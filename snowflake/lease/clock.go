@@ -19,6 +19,22 @@ func (systemClock) Now() time.Time                                   { return ti
 func (systemClock) Elapsed() time.Duration                           { return time.Since(origin) }
 func (systemClock) Sleep(ctx context.Context, d time.Duration) error { return pause.For(ctx, d) }
 
+// moment is a time by the lease's clock.
+type moment struct {
+	wall    time.Time
+	elapsed time.Duration
+}
+
+func (l *Lease) moment() moment { return moment{l.cfg.clock.Now().Round(0), l.cfg.clock.Elapsed()} }
+
+// remaining returns for how long after the moment the claim can't have expired. The monotonic clock may stand still while
+// a machine sleeps, so the wall clock counts, too. An eighth is left for clocks of servers that run faster, or step. It is
+// never more than the reach, for which a store that has forgotten owners gives out none of their workers.
+func (l *Lease) remaining(at moment) time.Duration {
+	age := max(at.elapsed-l.since.elapsed, at.wall.Sub(l.since.wall))
+	return max(0, min(l.cfg.ttl, l.reach())/8*7-age)
+}
+
 // storeTime is what the store's clock showed, and when by the monotonic clock.
 type storeTime struct {
 	now time.Time
@@ -62,7 +78,7 @@ func (l *Lease) checkClocks(grant Grant, floor, tick int64, gap time.Duration) e
 // checkFloor rejects a floor that is further ahead than any reach and skew. The clock of the server was wrong then when
 // it was promoted, and may be right again.
 func (l *Lease) checkFloor(grant Grant, floor, tick int64) error {
-	limit := MaxWindow + snowflake.MaxLead + defaultMaxSkew + 2*l.cfg.maxSkew + 2*l.layout.Tick()
+	limit := MaxWindow + snowflake.MaxLead + DefaultMaxSkew + 2*l.cfg.maxSkew + 2*l.layout.Tick()
 	if ahead := floor - tick; ahead > ticks(limit, l.layout) {
 		return fmt.Errorf("%w: the floor after a failover of the store is %v, ahead by %v, more than %v", ErrBehindHorizon,
 			grant.Floor.UTC().Format(time.RFC3339), time.Duration(ahead)*l.layout.Tick(), limit)
@@ -72,9 +88,39 @@ func (l *Lease) checkFloor(grant Grant, floor, tick int64) error {
 
 // reach returns how far ahead of the store's clock a horizon of this lease is at most. A clock may be ahead by more than
 // the default skew if WithMaxSkew says so, but then it is not waited for.
-func (l *Lease) reach() time.Duration {
-	ticks := l.horizonOf(0) + 1 // the store's clock may be anywhere in its tick
-	return time.Duration(ticks)*l.layout.Tick() + min(l.cfg.maxSkew, defaultMaxSkew)
+func (l *Lease) reach() time.Duration { return l.reachOf(l.window()) }
+
+func (l *Lease) reachOf(window time.Duration) time.Duration {
+	ticks := l.ahead(window) + 1 // the store's clock may be anywhere in its tick
+	return time.Duration(ticks)*l.layout.Tick() + min(l.cfg.maxSkew, DefaultMaxSkew)
+}
+
+// shortWindow is a window that a namespace allows until it knows the lease's own for long enough.
+type shortWindow struct {
+	length time.Duration // 0: none
+	until  time.Duration // by the monotonic clock
+}
+
+// window returns how far ahead of the clock the next horizon may be.
+func (l *Lease) window() time.Duration {
+	if l.short.length > 0 && l.cfg.clock.Elapsed() < l.short.until {
+		return l.short.length
+	}
+	return l.cfg.window
+}
+
+// shorten makes the window as short as the store demands, and reports whether it can be so short.
+func (l *Lease) shorten(e *ReachError) bool {
+	n := int64((e.Limit-min(l.cfg.maxSkew, DefaultMaxSkew))/l.layout.Tick()) - l.lessee.Lead() - 1 // ticks, see reachOf
+	short := time.Duration(n) * l.layout.Tick()
+	if n < 1 || short < minWindow {
+		return false
+	}
+	if l.short.length != short {
+		l.tell(Failed, fmt.Errorf("%w: until then the window is %v", e, short))
+	}
+	l.short = shortWindow{short, l.cfg.clock.Elapsed() + e.Wait}
+	return true
 }
 
 // floor returns the first tick above the grant's floor.
@@ -84,7 +130,8 @@ func (l *Lease) floor(grant Grant) (int64, error) {
 	}
 	id, err := l.layout.Compose(snowflake.Parts{Time: grant.Floor})
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("%w: the floor after a failover of the store is %v: %w", ErrBehindHorizon,
+			grant.Floor.UTC().Format(time.RFC3339), err)
 	}
 	tick, err := l.layout.Field(id, snowflake.FieldTime)
 	return tick + 1, err
@@ -109,10 +156,7 @@ func (l *Lease) trusts(wall time.Time) bool {
 	return wall.Sub(seen.now.Add(l.cfg.clock.Elapsed()-seen.at)) <= l.cfg.maxSkew
 }
 
-// ticks returns how many ticks d has, rounded up.
+// ticks returns how many ticks d, 0 or more, has, rounded up.
 func ticks(d time.Duration, l snowflake.Layout) int64 {
-	if d <= 0 {
-		return 0
-	}
 	return min(int64((d+l.Tick()-1)/l.Tick()), math.MaxInt32)
 }

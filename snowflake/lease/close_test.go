@@ -124,6 +124,56 @@ func TestCloseGivesBackAWorkerThatIsNotInUseYet(t *testing.T) {
 	})
 }
 
+// cutOff is a store that executes some calls of Acquire when their context has ended, as a database does with a statement
+// whose client has left.
+type cutOff struct {
+	lease.Store
+	calls atomic.Int64 // that are left
+}
+
+func (s *cutOff) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	if s.calls.Add(-1) < 0 {
+		return s.Store.Acquire(ctx, r)
+	}
+	<-ctx.Done()
+	_, err := s.Store.Acquire(context.WithoutCancel(ctx), r)
+	return lease.Grant{}, errors.Join(ctx.Err(), err)
+}
+
+func TestAWorkerIsGivenBackIfItsAcquisitionWasCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory(time.Now)
+		faulty := newFaulty(memory)
+		store := &cutOff{Store: faulty}
+		first := mustOpen(t, store, lease.WithWorkers(0, 0))
+		mustNext(t, first)
+		mustClose(t, first)
+		before := entry(t, memory, 0)
+		store.calls.Store(1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := lease.Open(ctx, store, options(t, lease.WithWorkers(0, 0))...); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Open: %v", err)
+		}
+		if e := entry(t, memory, 0); e.Held || e.Epoch != 2 || e.Horizon != before.Horizon {
+			t.Errorf("after Open: %+v, before it %+v", e, before)
+		}
+		l := mustOpen(t, store, lease.WithWorkers(0, 1))
+		faulty.setDown(true)
+		time.Sleep(25 * time.Second)
+		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
+		defer mustClose(t, thief)
+		store.calls.Store(100)
+		faulty.setDown(false)
+		time.Sleep(5 * time.Second) // l knows of the loss, and has asked for another worker
+		store.calls.Store(0)
+		mustClose(t, l)
+		if e := entry(t, memory, 1); e.Held || e.Horizon != 0 {
+			t.Errorf("after Close: %+v", e)
+		}
+	})
+}
+
 func TestAWaitingCallEndsWithClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		layout, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:2 sequence:1")

@@ -32,9 +32,9 @@
 //
 // Package sqllease also finds out that a replica was promoted in the place of the primary. The replica may not have had
 // the last commits. New owners then start above all that the old primary can have promised, so their first IDs are due
-// after the greatest window of the namespace and the accepted skew; owners that the replica knows go on. This depends
-// on clocks: those of the processes must agree with that of the new primary as [WithMaxSkew] says, up to 10 s, and
-// those of the two servers up to the time that the failover takes.
+// after the greatest window of the namespace and the accepted skew. Owners that the replica knows keep their worker if
+// their lease can't have expired before. This depends on clocks: that of the new primary must agree with those of the
+// processes as [WithMaxSkew] says, up to 10 s, and with that of the old primary up to 10 s.
 //
 // Not covered are: an old primary that lives on after the failover and still extends leases; another store that forgets
 // committed writes, or one that is restored in place or from a copy of its files, together with a wrong clock or an

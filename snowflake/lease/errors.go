@@ -40,18 +40,31 @@ var (
 	ErrDamaged = errors.New("lease: damaged state")
 )
 
+// ReachError says that a namespace does not allow the reach of an extension yet. It was raised so recently that a replica
+// which is promoted may not know it, and would set too low a floor.
+type ReachError struct {
+	Namespace    string
+	Reach, Limit time.Duration // of the extension, and what is allowed until then
+	Wait         time.Duration // until Reach is allowed
+}
+
+func (e *ReachError) Error() string {
+	return fmt.Sprintf("lease: namespace %q allows horizons %v ahead of the store's clock, not %v, for another %v",
+		e.Namespace, e.Limit, e.Reach, e.Wait.Round(time.Second))
+}
+
 // NoWorkerError says that all workers are held. It wraps ErrNoWorker.
 type NoWorkerError struct {
 	Namespace   string
 	First, Last int64         // the workers that were asked for
-	Wait        time.Duration // until the first of them expires unless it is extended; 0 if unknown
+	Wait        time.Duration // until the first of them expires unless it is extended, or until the floor; 0 if unknown
 }
 
 // Error names the namespace, the workers and the wait.
 func (e *NoWorkerError) Error() string {
-	s := fmt.Sprintf("%v: all of %d to %d in namespace %q are held", ErrNoWorker, e.First, e.Last, e.Namespace)
+	s := fmt.Sprintf("%v: all of %d to %d in namespace %q are held or not given out yet", ErrNoWorker, e.First, e.Last, e.Namespace)
 	if e.Wait > 0 {
-		s += fmt.Sprintf("; the first expires in %v unless it is extended", e.Wait.Round(time.Millisecond))
+		s += fmt.Sprintf("; the first is free in %v, unless it is extended", e.Wait.Round(time.Millisecond))
 	}
 	return s
 }

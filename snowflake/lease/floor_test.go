@@ -37,13 +37,15 @@ func (s floored) set(ahead time.Duration) {
 func TestOpenRefusesAFloorThatNoRightClockCanHaveSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := floored{leasetest.NewMemory(time.Now), new(atomic.Pointer[time.Time])}
-		store.set(24 * time.Hour)
-		_, err := lease.Open(t.Context(), store, options(t)...)
-		if !errors.Is(err, lease.ErrBehindHorizon) || !strings.Contains(err.Error(), "floor") {
-			t.Errorf("Open: %v", err)
-		}
-		if entry(t, store, 0).Held {
-			t.Error("the worker was not given back")
+		for _, ahead := range []time.Duration{24 * time.Hour, 100 * 365 * 24 * time.Hour} { // the latter is beyond the layout
+			store.set(ahead)
+			_, err := lease.Open(t.Context(), store, options(t)...)
+			if !errors.Is(err, lease.ErrBehindHorizon) || !strings.Contains(err.Error(), "floor after a failover") {
+				t.Errorf("Open with a floor ahead by %v: %v", ahead, err)
+			}
+			if entry(t, store, 0).Held {
+				t.Error("the worker was not given back")
+			}
 		}
 		store.set(lease.MaxWindow + 20*time.Second) // the greatest window, lead and accepted skew
 		mustClose(t, mustOpen(t, store))

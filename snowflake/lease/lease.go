@@ -31,12 +31,15 @@ type Lease struct {
 	// Close that has taken the element of closing.
 	claim    Claim         // without an Epoch: none
 	held     bool          // the generator uses the worker
-	token    string        // of an acquisition whose outcome is unknown
+	token    string        // of an acquisition that has not led to a claim yet
+	unsure   bool          // the store may have a worker under the token
 	previous string        // the row's token before the last extension of the claim
 	from     int64         // the horizon that the claim started at
 	warning  error         // of the claim's grant
 	horizon  int64         // committed by the store under the claim
 	asked    int64         // the horizon of the last extension; its outcome is unknown if the claim has a Next
+	since    moment        // when the call began that has confirmed the claim last
+	short    shortWindow   // instead of the window, for a while
 	skew     time.Duration // of the wall clock against the store's
 	retries  int           // calls in a row that the store has not answered
 	denied   int           // acquisitions in a row for which all workers were held
@@ -60,9 +63,10 @@ type Lease struct {
 // Errors: ErrOption for invalid settings, and those of snowflake.New for the generator's options; ErrLayout if the
 // namespace is in use with another layout; ErrDamaged if the store can't read its state; ErrNoWorker if ctx ends while
 // all workers are held; ErrClockSkew if the clock differs from the store's by more than WithMaxSkew; ErrBehindHorizon
-// if the clock is far behind the horizon or the floor; and the store's errors if it has not answered for a window, at
-// most DefaultWindow. After an error Open holds no worker, unless the store did not answer: that worker is free after
-// two windows.
+// if the clock is far behind the horizon or the floor; a *ReachError if the namespace has not known of the lead and the
+// skew for an hour, so that no window is short enough; and the store's errors if it has not answered for a window, at
+// most DefaultWindow. After an error Open holds no worker, unless the store does not answer for a second more, or
+// executes an Acquire later than that: such a worker is free after two windows.
 func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
 	l, err := prepare(store, opts)
 	if err != nil {
@@ -110,8 +114,8 @@ func (l *Lease) Generator() *snowflake.Generator { return l.lessee.Generator() }
 //
 // ctx bounds the wait for the store. If ctx has already ended, Close still asks the store, for at most a second. After
 // an error Close can be called again. If it never succeeds, the worker is free after two windows, at the old horizon;
-// on files, when the store is closed or the process ends. The same is true of a worker whose acquisition after a loss
-// Close has interrupted. It is no error if the worker was lost.
+// on files, when the store is closed or the process ends. The same is true of an acquisition that Close has interrupted
+// and the store executes after Close has asked for its worker. It is no error if the worker was lost.
 func (l *Lease) Close(ctx context.Context) error {
 	l.end(ErrClosed)
 	next := l.lessee.Close(ErrClosed) // before the rest, since what is given back must not be issued
@@ -154,6 +158,9 @@ func receive(ctx context.Context, from <-chan struct{}) error {
 // release gives the worker back, also one that was acquired but not used yet. The generator is closed and has drawn
 // nothing from the tick next on.
 func (l *Lease) release(ctx context.Context, next int64) error {
+	if err := l.retrieve(ctx); err != nil {
+		return fmt.Errorf("lease: an acquisition whose outcome is unknown: %w", err)
+	}
 	if l.claim.Epoch == 0 {
 		return nil
 	}
@@ -206,15 +213,33 @@ func (l *Lease) start(ctx context.Context) (time.Duration, error) {
 	}
 }
 
+// retrieve finds the worker of an acquisition whose reply was lost, by asking again with the same token. If there is none,
+// the store may lend one now, which is given back then.
+func (l *Lease) retrieve(ctx context.Context) error {
+	if !l.unsure {
+		return nil
+	}
+	tick, _ := l.lessee.Tick() // only the choice of the worker depends on it
+	grant, err := l.callAcquire(ctx, tick)
+	if err != nil {
+		if l.unsure {
+			return err
+		}
+		return nil
+	}
+	l.claim, l.from, l.token, l.previous = grant.Claim, grant.Horizon, "", ""
+	l.horizon, l.asked = 0, 0
+	return nil
+}
+
 // giveUp releases what Open has taken before it failed.
 func (l *Lease) giveUp() {
 	next := l.lessee.Close(ErrClosed)
-	if l.claim.Epoch == 0 {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	_ = l.store.Release(ctx, l.claim, l.unused(next)) // if it fails, the worker expires
+	if l.retrieve(ctx) == nil && l.claim.Epoch > 0 {
+		_ = l.store.Release(ctx, l.claim, l.unused(next)) // if it fails, the worker expires
+	}
 }
 
 // run extends the lease until ctx ends, the first time after wait.
@@ -240,7 +265,7 @@ func (l *Lease) run(ctx context.Context, wait time.Duration) {
 // hurry neither a store that does not answer nor one that has answered within an eighth of the window: no horizon is
 // high enough for every burst.
 func (l *Lease) pause(ctx context.Context, d time.Duration) error {
-	calm := min(d, l.cfg.window/8)
+	calm := min(d, l.window()/8)
 	if l.retries > 0 {
 		calm = d
 	}

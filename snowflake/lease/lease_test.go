@@ -259,7 +259,7 @@ func TestLostRepliesLoseNothing(t *testing.T) {
 }
 
 func TestANamespaceHasOneLayout(t *testing.T) {
-	store := leasetest.NewMemory(nil)
+	store := newFaulty(leasetest.NewMemory(nil))
 	l, err := lease.Open(t.Context(), store, lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
@@ -268,6 +268,9 @@ func TestANamespaceHasOneLayout(t *testing.T) {
 	wide := lease.WithGenerator(snowflake.WithLayout(snowflake.Wide()))
 	if _, err := lease.Open(t.Context(), store, wide); !errors.Is(err, lease.ErrLayout) {
 		t.Errorf("Open with another layout: %v, want ErrLayout", err)
+	}
+	if n := store.count("acquire"); n != 2 { // it has an answer, and need not ask again
+		t.Errorf("two Opens have made %d calls of Acquire", n)
 	}
 	other, err := lease.Open(t.Context(), store, wide, lease.WithNamespace("orders"), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {

@@ -17,11 +17,14 @@ const (
 	// DefaultWindow is used without [WithWindow].
 	DefaultWindow = 10 * time.Second
 
+	// DefaultMaxSkew is used without [WithMaxSkew]. It is also by how much the clocks of two servers of a store may differ
+	// when one takes the place of the other.
+	DefaultMaxSkew = 10 * time.Second
+
 	// MaxWindow is the longest window.
 	MaxWindow = 10 * time.Minute
 
 	minWindow       = 10 * time.Millisecond
-	defaultMaxSkew  = 10 * time.Second
 	limitMaxSkew    = 365 * 24 * time.Hour // clocks that differ by more have nothing in common
 	defaultPatience = 5 * time.Second
 	anyWorker       = math.MinInt64 // as the last of a range: the layout's greatest
@@ -92,6 +95,10 @@ func WithClock(clock snowflake.Clock) Option {
 // default. Extensions come at half of the window, so a generator survives an outage of the store of half a window to a
 // whole one. A worker whose owner died is free after two windows, and its next owner may have to wait up to one window
 // for its first ID. A worker that was given back by Close causes no wait, however long the window is.
+//
+// On SQL servers a window that is longer than all before it in the namespace counts after an hour, when each replica that
+// may be promoted knows of it. Until then the lease uses one that is allowed, and reports it once as the event Failed with
+// a *ReachError.
 func WithWindow(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if d < minWindow || d > MaxWindow {
@@ -115,7 +122,8 @@ func WithWorkers(first, last int64) Option {
 // it may be when a generator follows a step forward of the wall clock: more than 0 and at most a year, 10 s by default.
 // Stores without a clock of their own, on files, on SQLite and on kvlease, can't confirm a step; with them every step
 // forward is followed. After a failover of an SQL store new owners wait for a window and this skew, or for a window and
-// 10 s if it is longer.
+// 10 s if it is longer. A skew that is greater than all before it in the namespace, up to 10 s, counts after an hour, as
+// a longer window does: until then the window is shorter by the difference, and Open returns a *ReachError if none is left.
 func WithMaxSkew(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if d <= 0 || d > limitMaxSkew {
@@ -188,7 +196,7 @@ func configure(opts []Option) (config, error) {
 	c := config{
 		namespace: DefaultNamespace,
 		window:    DefaultWindow,
-		maxSkew:   defaultMaxSkew,
+		maxSkew:   DefaultMaxSkew,
 		patience:  defaultPatience,
 		last:      anyWorker,
 		holder:    Holder{Host: host, PID: os.Getpid()},

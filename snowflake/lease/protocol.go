@@ -37,12 +37,25 @@ import (
 //
 //	The first call on a store with a new identity commits this identity and the time, before any acquisition or extension
 //	is committed there. Owners that acquire after it start above a floor: that time, and the greatest reach of an owner
-//	beyond the store's clock. Owners from before it go on only if they had not expired by then.
+//	beyond the store's clock. Before the floor no worker that has a row changes hands there. An owner from before
+//	keeps its worker only if its lease can't have expired when the old store committed for the last time.
 //
 // What was committed by the old store, and its floor, lies below the new floor as long as the clocks of its owners were
 // ahead of that of the new store by at most the skew that a reach has. So new owners are above all that old ones may
-// issue. An old owner that goes on has the row of its worker to itself, since nobody can have taken it over before it
-// expired, and nobody will but by an acquisition that reads its horizon.
+// issue. An old owner that keeps its worker has it to itself, since nobody can have taken it over before it expired, and
+// nobody will but by an acquisition that reads its horizon. There are two ways to know that it had not expired, although
+// the expiry in its row was written by the clock of another server:
+//
+//   - The expiry lies more than the skew after the time that the new store has committed with its identity.
+//   - The owner's last confirmed call began less than a TTL before it has got an answer from the new store as such. This
+//     compares no clocks: all commits of the old store came before that answer, and the lease lasted a TTL from that call
+//     on. It holds after several failovers, too, if each replica has followed the server before it: a store in between has
+//     given out no worker of a row before its floor, and owners count on no more time than a floor is ahead. So they count
+//     on less than a TTL: see remaining.
+//
+// A floor must be above the horizons of owners that the replica has never heard of, so it must know their reach. The row
+// of the namespace has the greatest one. A greater one counts for extensions only after it has been there for so long that
+// every replica which may be promoted has it. Until then the lease uses a shorter window.
 //
 // A copy of the process, as when a virtual machine is cloned, is the same owner to all of this. A second rule finds it:
 //
@@ -50,7 +63,8 @@ import (
 //	repeated as it was, until the store has answered. An owner that has lost the worker issues nothing more, not even
 //	below its horizon.
 //
-// So of all copies of an owner only one gets an extension that was not asked for when the copy was made. The others
+// So of all copies of an owner only one gets an extension that was not asked for when the copy was made, unless the store
+// forgets it in a failover. The others
 // lose the worker when they ask for theirs. Two copies can issue an ID twice only if its tick lies below the horizon
 // that the owner had, or had asked for, when the copy was made. The next owner can issue such an ID, too, if one of the
 // copies gives the worker back.
@@ -82,7 +96,7 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 	if l.claim.Epoch == 0 {
 		gap := l.clockGap(tick)
 		if l.token == "" {
-			l.token = newToken()
+			l.token, l.since = newToken(), l.moment()
 		}
 		grant, err := l.callAcquire(ctx, tick)
 		if err != nil {
@@ -112,11 +126,12 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 		}
 		return l.failed(ctx, err)
 	}
+	l.held, l.denied = true, 0
+	l.note(nil) // before the calls that wait return, which may look at it
 	if err := l.lessee.Move(l.claim.Worker, l.from, l.horizon); err != nil {
+		l.held = false
 		return 0, err
 	}
-	l.held, l.denied = true, 0
-	l.note(nil)
 	l.tell(Acquired, l.warning)
 	return wait, nil
 }
@@ -159,20 +174,25 @@ func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.timeout())
 	defer cancel()
-	before := l.cfg.clock.Now()
-	now, err := l.callExtend(ctx, l.claim)
+	before := l.moment()
+	claim := l.claim
+	now, err := l.callExtend(ctx, &claim)
 	if errors.Is(err, ErrLost) && l.previous != "" {
 		// A store that has forgotten the last extension, as after a crash without fsync, has the token before it. Else no
 		// row has that token, so no copy of this process gains by this.
-		claim := l.claim
 		claim.Token = l.previous
-		now, err = l.callExtend(ctx, claim)
+		now, err = l.callExtend(ctx, &claim)
+	}
+	if reach := (*ReachError)(nil); errors.As(err, &reach) && l.shorten(reach) {
+		l.asked = max(min(l.asked, l.horizonOf(tick)), l.horizon) // never more than before: see above
+		now, err = l.callExtend(ctx, &claim)
 	}
 	if err != nil {
 		return 0, err
 	}
 	l.previous, l.claim.Token, l.claim.Next, l.horizon = l.claim.Token, l.claim.Next, "", l.asked
-	l.observe(now, before)
+	l.since = before
+	l.observe(now, before.wall)
 	wait := l.period()
 	if repeated {
 		wait = 0
@@ -181,14 +201,18 @@ func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 }
 
 // horizonOf returns the horizon to commit: a window beyond all that may be issued at the tick.
-func (l *Lease) horizonOf(tick int64) int64 {
-	return tick + l.lessee.Lead() + max(1, ticks(l.cfg.window, l.layout))
+func (l *Lease) horizonOf(tick int64) int64 { return tick + l.ahead(l.window()) }
+
+func (l *Lease) ahead(window time.Duration) int64 {
+	return l.lessee.Lead() + max(1, ticks(window, l.layout))
 }
 
-func (l *Lease) callExtend(ctx context.Context, claim Claim) (now time.Time, err error) {
-	start := l.cfg.clock.Elapsed()
-	now, err = l.store.Extend(ctx, claim, l.asked, l.cfg.ttl)
-	l.lessee.Observe(snowflake.OpExtend, l.cfg.clock.Elapsed()-start, err)
+func (l *Lease) callExtend(ctx context.Context, claim *Claim) (now time.Time, err error) {
+	began := time.Now() // before the lease's clock is read: the machine may sleep in between
+	start := l.moment()
+	claim.Until, claim.Reach = began.Add(l.remaining(start)), l.reach()
+	now, err = l.store.Extend(ctx, *claim, l.asked, l.cfg.ttl)
+	l.lessee.Observe(snowflake.OpExtend, l.cfg.clock.Elapsed()-start.elapsed, err)
 	return now, err
 }
 
@@ -198,9 +222,10 @@ func (l *Lease) callAcquire(ctx context.Context, tick int64) (Grant, error) {
 	before, start := l.cfg.clock.Now(), l.cfg.clock.Elapsed()
 	grant, err := l.store.Acquire(ctx, Request{
 		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: l.cfg.first, Last: l.cfg.last,
-		Token: l.token, TTL: l.cfg.ttl, Reach: l.reach(), Tick: tick, Holder: l.cfg.holder,
+		Token: l.token, TTL: l.cfg.ttl, Reach: l.reachOf(l.cfg.window), Tick: tick, Holder: l.cfg.holder,
 	})
 	l.lessee.Observe(snowflake.OpAcquire, l.cfg.clock.Elapsed()-start, err)
+	l.unsure = err != nil && !errors.Is(err, ErrNoWorker) && !refusal(err)
 	if err == nil {
 		l.observe(grant.Now, before)
 	}
@@ -233,14 +258,25 @@ func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
 		return 0, errors.Join(ctx.Err(), err)
 	case errors.Is(err, os.ErrClosed): // the store, for good
 		return 0, err
-	case !l.running() && (errors.Is(err, ErrLayout) || errors.Is(err, ErrOption) || errors.Is(err, ErrDamaged)):
+	case !l.running() && (refusal(err) || tooFar(err)):
 		return 0, err
 	}
 	l.note(err)
 	l.tell(Failed, err)
 	l.retries++
-	backoff := l.cfg.window / 64 << min(l.retries, 4)
+	backoff := l.window() / 64 << min(l.retries, 4)
 	return jitter(min(backoff, maxBackoff)), nil
+}
+
+// refusal reports whether the store has answered that it will not lend a worker.
+func refusal(err error) bool {
+	return errors.Is(err, ErrLayout) || errors.Is(err, ErrOption) || errors.Is(err, ErrDamaged)
+}
+
+// tooFar reports whether the namespace does not allow the reach for longer than Open waits for the store.
+func tooFar(err error) bool {
+	var reach *ReachError
+	return errors.As(err, &reach) && reach.Wait > DefaultWindow
 }
 
 // lost handles a takeover. The generator stops at once, since the owner may be a copy of this process, which uses what
@@ -266,7 +302,7 @@ func (l *Lease) running() bool { return l.status.Epoch > 0 }
 // together.
 func (l *Lease) period() time.Duration {
 	l.retries = 0
-	return jitter(l.cfg.window / 2)
+	return jitter(l.window() / 2)
 }
 
 func jitter(d time.Duration) time.Duration {
@@ -275,4 +311,4 @@ func jitter(d time.Duration) time.Duration {
 
 // timeout is how long one call of the store may take. Two fit into what is left of a window when an extension is due,
 // if the window is not very short.
-func (l *Lease) timeout() time.Duration { return max(l.cfg.window/5, 50*time.Millisecond) }
+func (l *Lease) timeout() time.Duration { return max(l.window()/5, 50*time.Millisecond) }

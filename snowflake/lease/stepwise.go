@@ -24,8 +24,9 @@ func init() {
 
 // become is Controls.Copy.
 func (l *Lease) become(of *Lease, next int64) error {
-	l.claim, l.held, l.token, l.previous = of.claim, of.held, of.token, of.previous
+	l.claim, l.held, l.token, l.unsure, l.previous = of.claim, of.held, of.token, of.unsure, of.previous
 	l.from, l.horizon, l.asked, l.skew = of.from, of.horizon, of.asked, of.skew
+	l.since, l.short = of.since, of.short
 	l.retries, l.denied, l.lastErr = of.retries, of.denied, of.lastErr
 	l.status, l.seen = of.status, of.seen
 	if !l.held {

@@ -22,6 +22,8 @@ type Store interface {
 	//
 	// A store that finds out that it may have forgotten what it had committed, as a replica that was promoted, returns a
 	// Grant.Floor from then on: the time at which it found out, plus the greatest Reach of all requests of the namespace.
+	// Until its clock has reached the floor it gives out only workers that have no row: an owner of any row may have been
+	// confirmed by the store before just now.
 	//
 	// A worker is free if it was never taken, or if the store's clock has reached its expiry. Acquire takes, in this
 	// order: free workers whose horizon is not above Request.Tick, the one that has been free for the longest time
@@ -40,8 +42,13 @@ type Store interface {
 	// over. When it returns without an error the horizon and the token are durable. It returns the store's time, or the
 	// zero Time if the store's clock is the caller's.
 	//
-	// A store that has found out that it may have forgotten what it had committed returns ErrLost for a row that had
-	// expired by then and was not taken since: it may have forgotten that another owner has taken the worker.
+	// A store that has found out that it may have forgotten what it had committed may have forgotten that another owner has
+	// taken the worker. It returns ErrLost for a row that it has not confirmed since, unless the row's expiry lies more than
+	// DefaultMaxSkew after the time at which it found out, or the claim is Unexpired when the store has answered a call as
+	// the one that it is now. The rows that it confirms it lets expire later than DefaultMaxSkew after that time.
+	//
+	// Such a store also returns a *ReachError, without a change, as long as its replicas may not have received that the
+	// namespace allows Claim.Reach.
 	//
 	// The check and the change are one step: of two extensions with one Token and different Nexts one succeeds. So two
 	// copies of a process find out that they are two. As the row may have Next already, a call can be repeated.
@@ -88,6 +95,17 @@ type Claim struct {
 	Epoch     int64  // the fencing number: how often the worker has been taken
 	Token     string // of the request, after an extension that of the extension
 	Next      string // the token that an extension puts in the place of Token, of the same form; empty after Acquire
+
+	// Two facts about an extension, for a store that may have forgotten what it had committed.
+	Until time.Time     // the lease can't have expired before, by the system clock of the owner; zero: unknown
+	Reach time.Duration // how far ahead of the store's clock the new horizon is at most
+}
+
+// Unexpired reports whether c.Until has not been reached, neither by the monotonic clock, which may stand still while the
+// machine sleeps, nor by the wall clock.
+func (c Claim) Unexpired() bool {
+	now := time.Now()
+	return now.Before(c.Until) && now.Round(0).Before(c.Until.Round(0))
 }
 
 // Grant is a worker that was acquired.

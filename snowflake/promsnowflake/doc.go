@@ -32,6 +32,12 @@
 //	snowflake_lease_workers_held  gauge  workers that any process holds
 //	snowflake_lease_workers       gauge  all workers of the lease's range
 //
+// And of each table of [Partitions], with the label table:
+//
+//	snowflake_partition_covered_seconds  gauge  until rows have no partition any more; 0 if they have none
+//	snowflake_partition_overdue_seconds  gauge  since a Maintain would have done something; 0 if there is nothing to do
+//	snowflake_partition_problems         gauge  what needs a person; 1 if the table can't be read
+//
 // Histograms begin with Add and AddLease, so the calls of lease.Open are not in them. Counters never decrease as long
 // as the name is not removed. A lease that takes another worker goes on with its counters, and so does another
 // generator or lease that is added under the same name.

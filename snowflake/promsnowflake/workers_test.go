@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/promsnowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
 func TestTheWorkersOfTheNamespaceAreCountedOnceInAWhile(t *testing.T) {
@@ -90,4 +91,29 @@ func TestAStoreThatDoesNotAnswerHidesNoOther(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestPartitionsThatCanNotBeReadAreAProblem(t *testing.T) {
+	var plan partition.Plan
+	failure := errDown
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(promsnowflake.Partitions("orders", func(context.Context) (*partition.Plan, error) {
+		return nil, errDown
+	}))
+	registry.MustRegister(promsnowflake.Partitions("events", func(ctx context.Context) (*partition.Plan, error) {
+		if _, limited := ctx.Deadline(); !limited {
+			t.Error("a database that does not answer holds the scrape up")
+		}
+		return &plan, failure
+	}))
+	if got := scrape(t, registry); len(got) != 2 || got["partition_problems events"] != 1 {
+		t.Errorf("with an error: %v", got)
+	}
+	failure = nil
+	plan.Now = time.Now()
+	plan.Covered, plan.Overdue = plan.Now.Add(time.Hour), plan.Now.Add(-time.Minute)
+	got := scrape(t, registry)
+	if len(got) != 4 || got["partition_covered_seconds events"] != 3600 || got["partition_overdue_seconds events"] != 60 {
+		t.Errorf("%v", got)
+	}
 }

@@ -24,8 +24,11 @@ import (
 //     that lies at least a day ahead, more for very large tables. Afterwards VALIDATE CONSTRAINT reads all rows, while
 //     others read and write.
 //  2. One transaction swaps the tables. It waits for its locks for at most the lock timeout in total (WithLockTimeout),
-//     and is repeated within the patience. When it has them it takes some ten milliseconds, and about six round trips to
-//     the server. Statements of others wait that long, and then use the new table, prepared statements too.
+//     and is repeated within the patience. Attempts take the locks of the table, and of those that foreign keys connect
+//     it with, in different orders: one of them suits writers that all lock a parent before its children, or all after
+//     them. If writers of both kinds overlap all the time, pause one kind. The error says who has the locks. With them
+//     the swap takes some ten milliseconds, and about six round trips to the server. Statements of others wait that
+//     long, and then use the new table, prepared statements too.
 //  3. The partitions from the cut on are created, and foreign keys that refer to the table are validated, while others
 //     read and write.
 //
@@ -56,9 +59,24 @@ import (
 // constraints, invalid indexes; constraints that are NOT VALID or NO INHERIT; foreign keys to the table itself, or from
 // a partitioned one; unlogged tables; keys from the cut on.
 //
+// # The legacy partition
+//
 // The legacy partition has no lower bound. Maintain drops it like others when the retention has passed its end, unless
 // it has rows from before the period that it ends with; WithStart says how old IDs may be. So set WithStart to the time
-// of the oldest row to have it dropped.
+// of the oldest row to have it dropped. Until then, which the plan names, nothing of it is dropped: delete old rows in
+// batches, or split it. If no foreign key refers to the table, make it the default partition on PostgreSQL, which
+// reads its rows beside writers, and then locks the table for an instant; the cut is the bound of its partition:
+//
+//	ALTER TABLE events_legacy ADD CONSTRAINT cut CHECK (id IS NOT NULL AND id < 234567890123456789) NOT VALID;
+//	ALTER TABLE events_legacy VALIDATE CONSTRAINT cut;
+//	BEGIN;
+//	ALTER TABLE events DETACH PARTITION events_legacy;
+//	ALTER TABLE events ATTACH PARTITION events_legacy DEFAULT;
+//	COMMIT;
+//
+// Then [Set.MoveDefault] moves the retained rows to partitions of their time; it locks the table for each batch. Detach
+// and drop the default partition with the rest. On MySQL and MariaDB set WithStart before Adopt, which then makes the
+// partitions from that time on, or split the partition with REORGANIZE PARTITION, which blocks writers.
 //
 // # MySQL and MariaDB
 //
@@ -83,7 +101,7 @@ func (s *Set) PlanAdopt(ctx context.Context, db *sql.DB) (*Plan, error) {
 	var plan *Plan
 	err := s.patiently(ctx, &waiter{}, func() error {
 		return s.engine.look(ctx, db, s, func(q querier) error {
-			a, err := s.adoption(ctx, q)
+			a, err := s.adoption(ctx, q, 0)
 			if err == nil {
 				plan = a.plan
 			}
@@ -130,10 +148,10 @@ func (a *adoption) refusal() error {
 	return fmt.Errorf("%w: it can't be adopted: %w", ErrTable, errors.Join(errs...))
 }
 
-// adoption reads the table.
-func (s *Set) adoption(ctx context.Context, q querier) (*adoption, error) {
+// adoption reads the table. Attempts count from 0: see relatedLocks.
+func (s *Set) adoption(ctx context.Context, q querier, attempt int) (*adoption, error) {
 	if _, ok := s.engine.(postgres); ok {
-		return s.adoptionPostgres(ctx, q)
+		return s.adoptionPostgres(ctx, q, attempt)
 	}
 	return s.adoptionMySQL(ctx, q)
 }
@@ -161,10 +179,12 @@ func (s *Set) adopt(ctx context.Context, db *sql.DB) (steps []Step, err error) {
 
 // adoptStep executes the next step, and returns nil if there is none.
 func (s *Set) adoptStep(ctx context.Context, db *sql.DB, c *claim) (done *Step, err error) {
+	attempt := 0
 	err = s.patiently(ctx, &waiter{}, func() error {
 		return s.engine.alone(ctx, db, s, func(q querier) error {
 			done = nil
-			a, err := s.adoption(ctx, q)
+			a, err := s.adoption(ctx, q, attempt)
+			attempt++
 			if err != nil {
 				return err
 			}
@@ -219,8 +239,27 @@ func (s *Set) adopted(ctx context.Context, q querier) (*adoption, error) {
 	return a, err
 }
 
+// legacyDrop says in a plan when Maintain drops the partition for the rows that there are, which ends at the bound hi.
+func (s *Set) legacyDrop(hi int64) string {
+	if s.retain == 0 {
+		return ""
+	}
+	at := s.period(s.at(hi))
+	for range s.retain {
+		at = s.next(at)
+	}
+	return ": Maintain drops it as a whole, not before " + s.text(at.from.Add(s.grace))
+}
+
 // legacyName returns the name of the partition for the rows that there are.
 func (s *Set) legacyName() (string, error) {
+	if s.legacy != "" {
+		return s.legacy, s.checkNew(s.legacy)
+	}
 	text := s.table.table + "_legacy"
-	return text, s.checkNew(text)
+	err := s.checkNew(text)
+	if err != nil {
+		err = fmt.Errorf("%w: set WithLegacy", err)
+	}
+	return text, err
 }

@@ -79,6 +79,24 @@ func TestAdoptRewritesOnMySQL(t *testing.T) {
 	}
 }
 
+// After a bulk load, the statistics of MariaDB have the size of the empty table, and those of MySQL its rows for a day.
+func TestPlanAdoptOfOldStatisticsOnMySQL(t *testing.T) {
+	a := newMySQLAdopter(t, "CREATE TABLE events (id bigint PRIMARY KEY, body char(40) NOT NULL DEFAULT '');\n")
+	if _, err := a.newSet(partition.Day).PlanAdopt(t.Context(), a.DB); err != nil {
+		t.Fatal(err)
+	}
+	a.run("INSERT INTO events (id) WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1000) SELECT a.n * 1000 + b.n FROM n AS a, n AS b WHERE a.n <= 20;\n")
+	plan, err := a.newSet(partition.Day, partition.WithRetain(9)).PlanAdopt(t.Context(), a.DB)
+	if err != nil || len(plan.Steps) != 1 {
+		t.Fatal(plan, err)
+	}
+	step := plan.Steps[0]
+	dropped := "events_legacy: Maintain drops it as a whole, not before " + a.day(9).Format(time.DateOnly) + " 01:00"
+	if step.Rows < 15_000 || step.Bytes < step.Rows*26 || !strings.Contains(step.Why, "at least ") || !strings.Contains(step.Why, dropped) {
+		t.Errorf("%+v, want about 20,000 rows of at least 26 bytes, and %q", step, dropped)
+	}
+}
+
 func TestAdoptRefusesOnMySQL(t *testing.T) {
 	for name, test := range map[string]struct{ statements, want string }{
 		"another primary key":  {"CREATE TABLE events (id bigint NOT NULL, n int PRIMARY KEY)", "PRIMARY"},

@@ -113,6 +113,9 @@ func TestAdoptCarriesEverythingOver(t *testing.T) {
 	if got := a.texts(`SELECT conname::text FROM pg_constraint WHERE conname LIKE 'sqlflake%' AND connamespace = current_schema()::regnamespace`); got != nil {
 		t.Errorf("constraints %v are left", got)
 	}
+	if got := a.texts(`SELECT conname::text FROM pg_constraint WHERE NOT convalidated AND conrelid IN ('lines'::regclass, 'pairs'::regclass)`); got != nil {
+		t.Errorf("constraints %v are not validated", got)
+	}
 	if got := a.texts(`SELECT count(*)::text FROM events`); got[0] != "1000" {
 		t.Errorf("%v rows", got)
 	}

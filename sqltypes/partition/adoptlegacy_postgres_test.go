@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func TestAdoptedPartitionIsDroppedByRetention(t *testing.T) {
 			if test.extra != 0 {
 				a.run(fmt.Sprintf("INSERT INTO events VALUES (%d);\n", test.extra))
 			}
-			options := []partition.Option{partition.WithRetain(5)}
+			options := []partition.Option{partition.WithRetain(5), partition.WithIdle(5)}
 			if test.start {
 				options = append(options, partition.WithStart(day(-40)))
 			}
@@ -62,5 +63,37 @@ ALTER TABLE events ATTACH PARTITION events_legacy FOR VALUES FROM (MINVALUE) TO 
 				t.Errorf("dropped %v, %v; want %v, and otherwise ErrBlocked", dropped, err, test.dropped)
 			}
 		})
+	}
+}
+
+// The legacy partition is split by way of a default partition, whose rows are not read while the table is locked.
+func TestAdoptedPartitionIsSplit(t *testing.T) {
+	t.Parallel()
+	a := newAdopter(t, "CREATE TABLE events (id bigint PRIMARY KEY);\n")
+	a.insert(a.day(-10), a.day(1), 6*time.Hour)
+	set := a.newSet(partition.Day, partition.WithRetain(5))
+	plan, err := set.PlanAdopt(t.Context(), a.DB)
+	if dropped := "Maintain drops it as a whole, not before " + a.day(2+5).Format(time.DateOnly) + " 01:00"; err != nil || !strings.Contains(plan.String(), dropped) {
+		t.Errorf("%v, %v, want %q", plan, err, dropped)
+	}
+	if _, err := set.Adopt(t.Context(), a.DB); err != nil {
+		t.Fatal(err)
+	}
+	a.run(fmt.Sprintf(`ALTER TABLE events_legacy ADD CONSTRAINT cut CHECK (id IS NOT NULL AND id < %d) NOT VALID;
+ALTER TABLE events_legacy VALIDATE CONSTRAINT cut;
+BEGIN; ALTER TABLE events DETACH PARTITION events_legacy; ALTER TABLE events ATTACH PARTITION events_legacy DEFAULT; COMMIT;
+`, idAt(a.day(2))))
+	if moved, err := set.MoveDefault(t.Context(), a.DB, 3); moved != 6*4 || !errors.Is(err, partition.ErrBlocked) {
+		t.Errorf("%d rows moved, %v, want those of six days, and a problem about older ones", moved, err)
+	}
+	if got := a.count("SELECT count(*) FROM events_legacy WHERE id < $1", idAt(a.day(-5))); got != 5*4 {
+		t.Errorf("%d old rows are left, want 20", got)
+	}
+	a.run("ALTER TABLE events DETACH PARTITION events_legacy;\nDROP TABLE events_legacy;\n")
+	if steps, err := a.newSet(partition.Day, partition.WithRetain(4)).Maintain(t.Context(), a.DB); err != nil || len(steps) != 3 {
+		t.Errorf("%v, %v, want tomorrow created and the two pieces of the oldest day dropped", kinds(steps), err)
+	}
+	if got := a.count("SELECT count(*) FROM events"); got != 5*4 {
+		t.Errorf("%d rows, want 20", got)
 	}
 }

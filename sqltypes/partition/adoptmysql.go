@@ -38,6 +38,19 @@ func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
 	if err := s.refusalsMySQL(ctx, q, t, a.plan); err != nil {
 		return nil, err
 	}
+	estimate := "about"
+	if len(a.plan.Problems) == 0 { // there may be no right to read it
+		// The statistics may be those of the empty table still.
+		const leastRow = 26 // bytes, with a key of 8
+		var rows int64
+		if err := q.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+tableMySQL(t.name)+" LIMIT 1000000) AS t").Scan(&rows); err != nil {
+			return nil, err
+		}
+		if rows >= t.rows {
+			t.rows, estimate = rows, "at least"
+		}
+		t.bytes = max(t.bytes, t.rows*leastRow)
+	}
 	st := &state{table: t.name, now: t.now}
 	floor := (&planner{Set: s, state: st, local: s.now()}).first()
 	st.parts = []part{{name: name{t.schema, t.legacy}, lo: noLow, hi: floor.lo}}
@@ -52,10 +65,14 @@ func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
 			return nil, err
 		}
 	}
+	drop := ""
+	if text := s.legacyDrop(floor.lo); text != "" {
+		drop = "; the rows before " + s.text(floor.from) + " become the partition " + t.legacy + text
+	}
 	alter := fmt.Sprintf("ALTER TABLE %s %s", tableMySQL(t.name), s.partitionBy(steps))
 	a.add(Step{
 		Action: ActionRewrite, Lo: noLow, Hi: last.Hi, To: last.To, Rows: t.rows, Bytes: t.bytes, SQL: []string{alter},
-		Why: fmt.Sprintf("copies the table, and blocks writers meanwhile: about %d rows, %d MiB", t.rows, (t.bytes+1<<20-1)>>20),
+		Why: fmt.Sprintf("copies the table, and blocks writers meanwhile: %s %d rows, at least %s", estimate, t.rows, sizeText(t.bytes)) + drop,
 	}, func(ctx context.Context, q querier) error { return execAll(ctx, q, []string{alter}) })
 	return a, nil
 }

@@ -43,7 +43,7 @@ type adoptee struct {
 	checkValid bool
 }
 
-func (s *Set) adoptionPostgres(ctx context.Context, q querier) (*adoption, error) {
+func (s *Set) adoptionPostgres(ctx context.Context, q querier, attempt int) (*adoption, error) {
 	t, err := s.readAdoptee(ctx, q)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (s *Set) adoptionPostgres(ctx context.Context, q querier) (*adoption, error
 		a.validates = len(a.plan.Steps) == 1
 		a.touches = a.touches || a.validates
 	}
-	if err := s.addSwap(ctx, q, t, cut, a); err != nil {
+	if err := s.addSwap(ctx, q, t, cut, attempt, a); err != nil {
 		return nil, err
 	}
 	after := &state{table: t.name, now: t.now, parts: []part{{

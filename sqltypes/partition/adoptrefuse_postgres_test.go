@@ -121,3 +121,51 @@ INSERT INTO "Odd ""Events" VALUES (1, 1), (-3, 2);
 		t.Errorf("rows %v", got)
 	}
 }
+
+// Names have 63 bytes at most, and those that Adopt makes are longer.
+func TestAdoptTakesLongNames(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 60)
+	a := newAdopter(t, fmt.Sprintf("CREATE TABLE %s (id bigint PRIMARY KEY, a int, b int);\nCREATE INDEX %[1]s_in ON %[1]s (a);\n"+
+		"CREATE STATISTICS %[1]s_st ON a, b FROM %[1]s;\n", long))
+	options := []partition.Option{
+		partition.WithStalls(time.Minute, time.Minute), partition.WithLogger(slog.New(slog.DiscardHandler)),
+		partition.WithNames(func(start time.Time) string { return start.Format("part_2006_01_02") }),
+	}
+	for _, legacy := range []string{"", "old"} {
+		if legacy != "" {
+			options = append(options, partition.WithLegacy(legacy))
+		}
+		set, err := partition.New(sqllease.Postgres, long, partition.Month, options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = set.Adopt(t.Context(), a.DB); legacy == "" {
+			if !errors.Is(err, partition.ErrName) || !strings.Contains(err.Error(), "WithLegacy") {
+				t.Errorf("%v, want ErrName with the option", err)
+			}
+		} else if err != nil {
+			t.Error(err)
+		} else if got := a.texts("SELECT relname::text FROM pg_class WHERE oid = 'old'::regclass AND relispartition"); len(got) != 1 {
+			t.Error("no partition old")
+		}
+	}
+}
+
+// What comes between the plan and the locks of the swap is refused too.
+func TestAdoptRefusesWhatComesBeforeItsLocks(t *testing.T) {
+	t.Parallel()
+	a := newAdopter(t, "CREATE TABLE events (id bigint PRIMARY KEY, a int);\n")
+	a.exec(fmt.Sprintf("ALTER TABLE events ADD CONSTRAINT sqlflake_adopt CHECK (id IS NOT NULL AND id < %d)", idAt(a.day(2))))
+	commit := a.hold("CREATE UNIQUE INDEX one ON events (a)")
+	done := make(chan error, 1)
+	go func() {
+		_, err := a.newSet(partition.Day).Adopt(a.limit(), a.DB)
+		done <- err
+	}()
+	a.waitFor("SELECT count(*) FROM pg_locks WHERE relation = 'events'::regclass AND NOT granted AND mode = 'ShareUpdateExclusiveLock'")
+	commit()
+	if err := <-done; !errors.Is(err, partition.ErrTable) || !strings.Contains(err.Error(), ".one does not contain the key id") {
+		t.Errorf("%v, want ErrTable with the index", err)
+	}
+}

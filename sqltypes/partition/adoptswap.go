@@ -10,21 +10,21 @@ import (
 )
 
 // addSwap adds the step that puts a partitioned table in the place of the old one.
-func (s *Set) addSwap(ctx context.Context, q querier, t *adoptee, cut int64, a *adoption) error {
+func (s *Set) addSwap(ctx context.Context, q querier, t *adoptee, cut int64, attempt int, a *adoption) error {
 	statements, err := s.swapStatements(ctx, q, t, cut)
 	if err != nil {
 		return err
 	}
-	locks, err := swapLocks(ctx, q, t)
+	locks, err := relatedLocks(ctx, q, quoteTable(t.name), attempt)
 	if err != nil {
 		return err
 	}
 	script := append([]string{"BEGIN", "SET LOCAL search_path = pg_catalog"}, limits(s.lockTimeout, s.swap)...)
 	for _, l := range locks {
-		script = append(script, "LOCK TABLE "+l.table+" IN "+l.mode+" MODE")
+		script = append(script, l.statement())
 	}
 	script = append(append(script, statements...), "COMMIT")
-	step := alterStep(t, "becomes the partition "+t.legacy+" of a new table with its name", script)
+	step := alterStep(t, "becomes the partition "+t.legacy+" of a new table with its name"+s.legacyDrop(cut), script)
 	step.Hi = snowflake.ID(cut)
 	step.To = s.at(cut)
 	a.add(step, func(ctx context.Context, q querier) error {
@@ -61,39 +61,6 @@ func (s *Set) swapStatements(ctx context.Context, q querier, t *adoptee, cut int
 	return list(ctx, q, swapQuery, t.oid, t.legacy, s.key, strconv.FormatInt(cut, 10), adoptCheck, adoptMark)
 }
 
-// swapLocks returns the locks in the order in which writers take them: a writer of a table that refers to this one locks
-// that table first, and a writer of this one locks it before those that it refers to.
-func swapLocks(ctx context.Context, q querier, t *adoptee) ([]tableLock, error) {
-	query := `SELECT DISTINCT format('%I.%I', n.nspname, c.relname) FROM pg_constraint AS k
-		JOIN pg_class AS c ON c.oid = CASE WHEN k.confrelid = $1::bigint::oid THEN k.conrelid ELSE k.confrelid END
-		JOIN pg_namespace AS n ON n.oid = c.relnamespace
-		WHERE k.contype = 'f' AND CASE WHEN $2 THEN k.confrelid ELSE k.conrelid END = $1::bigint::oid AND k.conparentid = 0 ORDER BY 1`
-	referring, err := list(ctx, q, query, t.oid, true)
-	if err != nil {
-		return nil, err
-	}
-	referred, err := list(ctx, q, query, t.oid, false)
-	if err != nil {
-		return nil, err
-	}
-	var locks []tableLock
-	seen := make(map[string]bool)
-	add := func(table, mode string) {
-		if !seen[table] {
-			seen[table] = true
-			locks = append(locks, tableLock{table, mode})
-		}
-	}
-	for _, table := range referring {
-		add(table, exclusive)
-	}
-	add(quoteTable(t.name), exclusive)
-	for _, table := range referred {
-		add(table, writers)
-	}
-	return locks, nil
-}
-
 // recheck returns an error if the table has changed in a way that makes it unfit for the swap.
 func (s *Set) recheck(ctx context.Context, q querier, t *adoptee) error {
 	plan := &Plan{}
@@ -125,8 +92,29 @@ func (a *adoption) addReferences(ctx context.Context, q querier, t *adoptee, pla
 	for pair := range slices.Chunk(statements, 2) {
 		step := alterStep(t, "a foreign key that refers to it: reads all rows, without blocking writers", pair)
 		a.add(step, func(ctx context.Context, q querier) error {
-			return execAll(ctx, q, append(limits(queueTimeout, 0), pair...))
+			if err := execAll(ctx, q, append(limits(queueTimeout, 0), pair...)); err != nil {
+				return err
+			}
+			return validateChildren(ctx, q, t)
 		})
+	}
+	return err
+}
+
+// validateChildren validates what VALIDATE leaves before PostgreSQL 18: the constraint for the rows of the first partition,
+// unless a row refers to another one.
+func validateChildren(ctx context.Context, q querier, t *adoptee) error {
+	statements, err := list(ctx, q, `SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I', k.conrelid::regclass, k.conname)
+		FROM pg_constraint AS p JOIN pg_constraint AS k ON k.conparentid = p.oid
+		WHERE p.confrelid = $1::bigint::oid AND p.contype = 'f' AND p.convalidated AND NOT k.convalidated`, t.oid)
+	for _, statement := range statements {
+		if err := execAll(ctx, q, []string{"SAVEPOINT child", statement}); err != nil && sqlState(err) != "23503" {
+			return err
+		} else if err != nil {
+			if err := execAll(ctx, q, []string{"ROLLBACK TO SAVEPOINT child"}); err != nil {
+				return err
+			}
+		}
 	}
 	return err
 }

@@ -267,14 +267,18 @@ func TestAdoptGivesUpWithoutItsLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback() }()
+	var pid int
+	if err := tx.QueryRow("SELECT pg_backend_pid()").Scan(&pid); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := tx.Exec("LOCK TABLE kinds IN ROW EXCLUSIVE MODE"); err != nil {
 		t.Fatal(err)
 	}
 	before := a.describe()
 	set := a.newSet(partition.Day, partition.WithLockTimeout(50*time.Millisecond), partition.WithPatience(time.Second))
 	_, err = set.Adopt(t.Context(), a.DB)
-	if !errors.Is(err, partition.ErrLocked) {
-		t.Errorf("%v, want ErrLocked", err)
+	if !errors.Is(err, partition.ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf(".kinds is locked by process %d postgres", pid)) {
+		t.Errorf("%v, want ErrLocked by process %d", err, pid)
 	}
 	for during := w.count(); w.count() < during+100 && !t.Failed(); {
 		time.Sleep(10 * time.Millisecond)

@@ -22,9 +22,14 @@
 //
 // No wait for a lock is longer than WithLockTimeout, because the statements of others wait behind it. A step that did
 // not get its locks is repeated for the time of WithPatience, after pauses in which the others proceed, and then
-// returned as [ErrLocked]. Maintain does all other steps first. A transaction that has used the table and stays open for
-// hours delays only drops on PostgreSQL, and every step on MySQL and MariaDB. With a default partition, and after writes
-// to a table that a foreign key refers to, it delays new partitions on PostgreSQL too.
+// returned as [ErrLocked]. After one more pause, Maintain does the steps that do not need the same lock of the table, and
+// leaves the others to the next call. A transaction that has used the table and stays open for hours delays only drops
+// on PostgreSQL, and every step on MySQL and MariaDB. With a default partition, and after writes to a table that a
+// foreign key refers to, it delays new partitions on PostgreSQL too.
+//
+// Plan.Covered is the time up to which rows have a partition; Plan.Overdue is the time since which a step is due,
+// whatever process is to call Maintain. The function Partitions of package promsnowflake exports both to Prometheus,
+// with alerts. The command cmd/snowflake has "partition maintain" for cron, which needs no program.
 //
 // # What is removed
 //
@@ -39,9 +44,18 @@
 // Set it to the longest of these. If the clocks of the database and of the calling process differ, the earlier one
 // decides what is removed, and the later one what is created.
 //
-// Nothing is removed while the table has no row of the retained time, up to the end of the current period: with a wrong
-// layout, or if both clocks are wrong, all rows may seem to be older than the retention. So the last partitions of a table
-// that gets no more rows stay.
+// The rows are a third clock. If no row is of a time near the clocks by the layout, nothing is created or removed: the layout
+// is wrong, or the clocks are. A table with a partition that ends near now is exempt, and so is a pause of up to 90 days.
+//
+// Clocks that jump ahead leave a gap in the rows, also if rows of the wrong time follow. So nothing is removed while the
+// retained time has a gap of more empty partitions than [WithIdle] sets, by default about a twelfth of the retention.
+// The current partition may be empty, and what is older than all rows is removed. Removals continue when the gap is
+// beyond the retention, or WithIdle accepts it. A table that is empty at weekends needs WithIdle(2) if it retains fewer
+// than 25 days, and one that gets rows rarely as many partitions as it may skip. The last partitions of a table that
+// gets no more rows stay.
+//
+// This check does not notice clocks that are ahead by less than two partitions more than WithIdle sets, clocks that run
+// too fast, and imported rows that fill the gap.
 //
 // A partition is not removed either if it contains a row that is older than its time, such as one with a key of a sequence
 // from before the table had Snowflake IDs: see WithStart.
@@ -51,12 +65,17 @@
 // Maintain reports what it leaves to people as errors that match [ErrBlocked], in each call anew, and [Set.Run] logs
 // them. [Plan] has them as values.
 //
-//   - No row is of the retained time: check the layout and the clocks.
+//   - No row is near the clocks, none is of the retained time, or there is a gap in it: check the layout and the clocks. If
+//     the table was not in use for so long, or its rows were imported, set WithIdle.
+//   - A partition ahead ends more than 400 days after those before it: another layout or a wrong clock may have made it.
+//     Drop it.
 //   - A table that is no partition has the name of a new partition: rename it, or set WithNames.
 //   - The default partition has rows of a new partition's time, or on MySQL any rows: call [Set.MoveDefault].
 //   - A partition beyond the retention has rows of another time: delete them, or set WithStart.
 //   - A detached table is not beyond the retention any more, since that was raised, or has rows outside of its bounds:
 //     attach it again, drop it, or remove its comment to keep it.
+//   - Another Set is to archive a table, and this one has no Archive: wait for it, or remove the line from the comment.
+//   - A partition beyond the retention has partitions of its own, or is a foreign table: detach it by hand.
 //   - A foreign key refers to rows of a partition beyond the retention. This is the error of the database for the step:
 //     delete the rows that refer to it first.
 //   - MariaDB: Keep or Archive is set, and a trigger of the table uses another table: see below.
@@ -81,7 +100,8 @@
 // A drop detaches the partition and drops it in one transaction, which needs an ACCESS EXCLUSIVE lock on the table for a
 // few milliseconds, or longer if other tables refer to it. With foreign keys it needs one on each table that they refer
 // to as well, also after [DetachConcurrently], so a reader of such a table delays the drop. A step waits for one lock
-// after the other, each for at most WithLockTimeout, and holds those that it has meanwhile. If its process stops or its
+// after the other, each for at most WithLockTimeout, and holds those that it has meanwhile. Attempts lock tables that
+// foreign keys connect in different orders, as those of [Set.Adopt]. If its process stops or its
 // network fails within a step, the server ends the transaction after five seconds. [DetachConcurrently] needs no such
 // lock on the table. It waits for the transactions that use the table; meanwhile the rows are not visible any more, and
 // the next call finishes what was interrupted.
@@ -90,17 +110,21 @@
 // "sqlflake: detached from". Tables with this line are what the package drops, renames or archives after they were
 // detached, if the table belongs to the owner of the partitioned table, to a superuser, or to the role that calls Maintain:
 // comments of other roles count for nothing. Removing the line keeps the table, while the callback of Archive runs too.
+// A line that ends in "to be archived" is of a Set with Archive. As long as there is one, a Set without Archive removes
+// nothing.
 //
 // PostgreSQL adds a CHECK constraint with the bounds to a partition that it detaches concurrently. A table of [Keep] has it
 // still; drop it to store other rows there.
 //
-// Partitions that are partitioned themselves, and foreign tables, are never detached.
+// Partitions that are partitioned themselves, and foreign tables, are never detached: beyond the retention they are a
+// problem.
 //
 // # MySQL and MariaDB
 //
 // Each statement commits by itself. Ranges have no gaps: a partition begins where the one before ends, and the first one
 // has no lower bound. New partitions are added at the end. Each step needs the metadata lock of the table, and the limit of
-// waits for it is counted in whole seconds. [DetachConcurrently] is ignored.
+// waits for it is counted in whole seconds. If the process stops or its network fails within a step, the server ends the
+// connection after five seconds, and with it the locks. [DetachConcurrently] is ignored.
 //
 // [Keep] and [Archive] create an empty table, with the line in its comment that is described above, and exchange the
 // partition for it while both are locked.
@@ -129,6 +153,12 @@
 //
 // Let the services that only read and write rows use a role without these rights, and give the role with them to one that
 // calls [Set.Run].
+//
+// # pg_partman
+//
+// pg_partman does the same within PostgreSQL, also for tables without Snowflake IDs, and needs an extension that not
+// every provider has. Up to version 5.5.0 it does not know the time of a bigint: partitions are a number of IDs, and get
+// numbers as names. Package sqlfunc has functions for it. Let only one of the two maintain a table.
 //
 // # PgBouncer
 //

@@ -110,6 +110,7 @@ type part struct {
 	fixed    bool   // has partitions of its own, or is a foreign table: it is never detached or dropped
 	pending  bool   // a DETACH CONCURRENTLY was interrupted
 	archived bool   // a loose table that the callback of Archive is done with
+	due      bool   // it is to be archived, or will be when this Set has detached it
 
 	interrupted bool // a partition with the mark of a DETACH CONCURRENTLY that has not begun
 

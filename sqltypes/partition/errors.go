@@ -23,6 +23,12 @@ var (
 	ErrBlocked = errors.New("partition: needs attention")
 
 	// ErrLocked is returned by Maintain, MoveDefault and Adopt if a step did not get its locks within the patience,
-	// each time waiting for them for at most the lock timeout.
+	// each time waiting for them for at most the lock timeout. On PostgreSQL its text says who has the lock of a drop or
+	// an adoption.
 	ErrLocked = errors.New("partition: lock not available")
 )
+
+// ownLock is the error of a step that was refused a lock that no other step needs.
+type ownLock struct{ error }
+
+func (e ownLock) Unwrap() error { return e.error }

@@ -58,6 +58,7 @@ func (s *Set) probe(ctx context.Context, q querier, st *state) probe {
 //
 // If a step fails, Maintain does the others and returns the errors, joined: for each [Problem] of the plan one that matches
 // ErrBlocked, for a step that did not get its locks ErrLocked, and errors of the database and of the callback of Archive.
+// After ErrLocked for a lock of the table, it leaves other steps that need this lock to the next call.
 // It returns ErrTable, and errors that prevent a plan, such as ErrName, before any step.
 func (s *Set) Maintain(ctx context.Context, db *sql.DB) ([]Step, error) {
 	m, err := s.maintain(ctx, db)
@@ -80,10 +81,17 @@ type maintenance struct {
 	wait   waiter
 	done   []Step
 	failed map[stepKey]bool // or left to another process
+	tries  int              // of the current step
+	rest   bool             // before the next step: the last one was refused a lock
 	errs   []error          // of steps
+
+	createLocked, changeLocked bool // a lock of the table was refused to a step that creates a partition, to another one
 
 	problems bool // the plan has problems, and nothing failed
 }
+
+// errRest means that others are to proceed before the next step.
+var errRest = errors.New("partition: pause")
 
 type stepKey struct {
 	action    Action
@@ -96,14 +104,30 @@ func keyOf(step Step) stepKey { return stepKey{step.Action, step.Partition, step
 // open reports whether a step is to be done.
 func (m *maintenance) open(step Step) bool { return !m.failed[keyOf(step)] }
 
+// locked is whether a lock of the table that a step needs was refused.
+func (m *maintenance) locked(step Step) *bool {
+	if step.Action == ActionCreate {
+		return &m.createLocked
+	}
+	return &m.changeLocked
+}
+
 func (m *maintenance) run(ctx context.Context) error {
 	for {
 		var plan *Plan
 		var step *Step
+		m.tries = 0
 		err := m.patiently(ctx, &m.wait, func() (err error) {
 			plan, step, err = m.next(ctx)
 			return err
 		})
+		if errors.Is(err, errRest) {
+			limit := m.engine.limit(m.lockTimeout)
+			err = pause(ctx, 2*limit, 6*limit)
+			if m.rest = false; err == nil {
+				continue
+			}
+		}
 		switch {
 		case err != nil && (step == nil || ctx.Err() != nil):
 			if ctx.Err() != nil && !errors.Is(err, ctx.Err()) { // drivers return the state of their connection
@@ -113,6 +137,12 @@ func (m *maintenance) run(ctx context.Context) error {
 		case err != nil:
 			m.failed[keyOf(*step)] = true
 			m.errs = append(m.errs, fmt.Errorf("%s %s: %w", step.Action, step.Partition, err))
+			if errors.Is(err, ErrLocked) {
+				if !errors.As(err, new(ownLock)) && step.Action != ActionArchive {
+					*m.locked(*step) = true
+				}
+				m.rest = true
+			}
 		case step != nil:
 			m.done = append(m.done, *step)
 			m.logger().InfoContext(ctx, "partition maintained", "action", step.Action, "partition", step.Partition, "why", step.Why)
@@ -131,7 +161,10 @@ func (m *maintenance) next(ctx context.Context) (plan *Plan, step *Step, err err
 	for {
 		var st *state
 		step = nil
-		open := func(step Step) bool { return m.open(step) && !st.behindPending(step) }
+		open := func(step Step) bool {
+			_, loose := st.find(step)
+			return m.open(step) && !st.behindPending(step) && (loose || !*m.locked(step))
+		}
 		err = m.engine.alone(ctx, m.db, m.Set, func(q querier) error {
 			var err error
 			if st, err = m.engine.inspect(ctx, q, m.Set); err != nil {
@@ -144,7 +177,12 @@ func (m *maintenance) next(ctx context.Context) (plan *Plan, step *Step, err err
 			if i < 0 {
 				return nil
 			}
+			if m.rest {
+				return errRest
+			}
 			step = &plan.Steps[i]
+			step.attempt = m.tries
+			m.tries++
 			return m.engine.execute(ctx, q, m.Set, st, *step)
 		})
 		if err != nil || step == nil || !step.finish {
@@ -207,8 +245,8 @@ const (
 type waiter struct{ until time.Time }
 
 // patiently calls f until it succeeds. After errBusy it waits for the other process until ctx ends, and logs a warning each
-// minute; if f was refused a lock, it
-// repeats f until the patience is used up and then returns ErrLocked. The patience begins anew with each success.
+// minute. If f was refused a lock, it repeats f until the patience is used up, and then returns ErrLocked. The patience
+// begins anew with each success.
 func (s *Set) patiently(ctx context.Context, w *waiter, f func() error) error {
 	limit := s.engine.limit(s.lockTimeout)
 	warned := time.Now()

@@ -28,7 +28,7 @@ func (e mysql) look(ctx context.Context, db *sql.DB, s *Set, f func(querier) err
 
 // session calls f on a connection whose waits for locks are limited, and that holds a lock of the server's (GET_LOCK)
 // until f returns, if lock is not empty. After the end of the process, the server goes on with its statement, and releases
-// the lock only then.
+// the lock only then. If the process stops while it holds changeLock, and perhaps LOCK TABLES, the server ends the connection.
 func (e mysql) session(ctx context.Context, db *sql.DB, s *Set, lock string, f func(*sql.Conn) error) (err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -37,12 +37,19 @@ func (e mysql) session(ctx context.Context, db *sql.DB, s *Set, lock string, f f
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	var before mysqlSettings
 	var schema string
-	const query = "SELECT @@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout, @@SESSION.autocommit, COALESCE(DATABASE(), '')"
-	if err := conn.QueryRowContext(ctx, query).Scan(&before.tables, &before.rows, &before.autocommit, &schema); err != nil {
+	const query = "SELECT @@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout, @@SESSION.autocommit, @@SESSION.wait_timeout, COALESCE(DATABASE(), '')"
+	if err := conn.QueryRowContext(ctx, query).Scan(&before.tables, &before.rows, &before.autocommit, &before.idle, &schema); err != nil {
 		return err
 	}
 	if s.table.schema != "" {
 		schema = s.table.schema
+	}
+	idle := before.idle
+	switch lock {
+	case changeLock:
+		idle = int64(e.limit(s.abandoned) / time.Second)
+	case archiveLock: // the callback of Archive may take hours
+		idle = max(idle, maxIdle)
 	}
 	if lock != "" {
 		lock = lockName(lock, name{schema, s.table.table})
@@ -69,22 +76,26 @@ func (e mysql) session(ctx context.Context, db *sql.DB, s *Set, lock string, f f
 		}
 	}()
 	seconds := int64(e.limit(s.lockTimeout) / time.Second)
-	if err := (mysqlSettings{tables: seconds, rows: seconds, autocommit: 1}).set(ctx, conn); err != nil {
+	if err := (mysqlSettings{tables: seconds, rows: seconds, autocommit: 1, idle: idle}).set(ctx, conn); err != nil {
 		return err
 	}
 	return f(conn)
 }
+
+// maxIdle is the greatest wait_timeout of all platforms, in seconds.
+const maxIdle = 2147483
 
 // mysqlSettings are variables of a session. Statements that change partitions wait for locks of InnoDB too. MariaDB can't
 // exchange a partition without autocommit: the statement waits for a lock of its own transaction.
 type mysqlSettings struct {
 	tables, rows int64 // the longest waits for metadata locks and for those of InnoDB, in seconds
 	autocommit   int64
+	idle         int64 // after which the server ends the connection, in seconds
 }
 
 func (v mysqlSettings) set(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d, SESSION innodb_lock_wait_timeout = %d, "+
-		"SESSION autocommit = %d", v.tables, v.rows, v.autocommit))
+		"SESSION autocommit = %d, SESSION wait_timeout = %d", v.tables, v.rows, v.autocommit, v.idle))
 	return err
 }
 

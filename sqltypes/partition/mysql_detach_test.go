@@ -116,6 +116,22 @@ func TestMySQLArchiveDropsOnlyWhatIsArchived(t *testing.T) {
 	}
 }
 
+func TestMySQLSetWithoutArchiveDropsNothingThatIsToBeArchived(t *testing.T) {
+	t.Parallel()
+	e := newMySQL(t, mysqlTable)
+	e.fill()
+	e.archiveBeside(e.set)
+	// A process has ended after it had made the table for the rows, and before these were in it.
+	s := e.set(partition.WithRetain(2), partition.Archive(func(context.Context, string) error { return nil }))
+	plan, err := s.Plan(e.limit(), e.DB)
+	if err != nil || len(plan.Steps) != 1 {
+		t.Fatalf("%v, %v", plan, err)
+	}
+	e.stopAfter(plan.Steps[0].SQL[:3])
+	steps, err := e.set(partition.WithRetain(2)).Maintain(e.limit(), e.DB)
+	wantNothing(t, steps, err, "another Set is to archive it")
+}
+
 // TestMySQLDetachGoesOnAfterEachOfItsStatements is about a process that ends after any statement.
 func TestMySQLDetachGoesOnAfterEachOfItsStatements(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -38,9 +39,36 @@ func (e mysqlEvents) open(change func(*mysql.Config)) *sql.DB {
 	return db
 }
 
+// openStopping returns a pool on which the process says "holds" before it sends a statement with the text j.Stop, and waits.
+func (j job) openStopping() (*sql.DB, error) {
+	config, err := mysql.ParseDSN(j.Target.DSN)
+	if err != nil {
+		return nil, err
+	}
+	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		var dialer net.Dialer
+		conn, err := dialer.DialContext(ctx, network, addr)
+		return stoppingConn{conn, j}, err
+	}
+	connector, err := mysql.NewConnector(config)
+	return sql.OpenDB(connector), err
+}
+
+type stoppingConn struct {
+	net.Conn
+	job
+}
+
+func (c stoppingConn) Write(packet []byte) (int, error) {
+	if strings.Contains(string(packet), c.Stop) {
+		c.wait("holds")
+	}
+	return c.Conn.Write(packet)
+}
+
 func TestMySQLSettingsOfTheSessionAreKept(t *testing.T) {
 	t.Parallel()
-	for setting, value := range map[string]string{"autocommit": "0", "sql_mode": "'ANSI_QUOTES'", "innodb_lock_wait_timeout": "7"} {
+	for setting, value := range map[string]string{"autocommit": "0", "sql_mode": "'ANSI_QUOTES'", "innodb_lock_wait_timeout": "7", "wait_timeout": "77"} {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
 			e := newMySQL(t, mysqlTable)
@@ -58,6 +86,25 @@ func TestMySQLSettingsOfTheSessionAreKept(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The callback may take longer than a server keeps a connection that is not used.
+func TestMySQLArchiveOutlastsWaitTimeout(t *testing.T) {
+	t.Parallel()
+	e := newMySQL(t, mysqlTable)
+	e.fill()
+	calls := 0
+	archive := func(context.Context, string) error {
+		if calls++; calls == 1 {
+			time.Sleep(1500 * time.Millisecond)
+		}
+		return nil
+	}
+	db := e.open(func(config *mysql.Config) { config.Params["wait_timeout"] = "1" })
+	if _, err := e.set(partition.WithRetain(9), partition.Archive(archive)).Maintain(e.limit(), db); err != nil {
+		t.Error(err)
+	}
+	e.want(-9, 3)
 }
 
 // TestMySQLTriggerStopsNoWriters is about MariaDB, which can't exchange a partition of a locked table with such a trigger:

@@ -171,15 +171,33 @@ func TestMySQLForeignRowsAreNotDropped(t *testing.T) {
 	}
 }
 
-func TestMySQLWrongLayoutRemovesNothing(t *testing.T) {
+func TestMySQLWrongLayoutDoesNothing(t *testing.T) {
 	t.Parallel()
 	e := newMySQL(t, mysqlUnsigned)
 	e.fill()
 	steps, err := e.set(partition.WithRetain(3), partition.WithLayout(snowflake.Twitter())).Maintain(e.limit(), e.DB)
-	wantNoRemoval(t, steps, err)
+	wantNothing(t, steps, err, "by this layout")
 	if n := e.count("SELECT COUNT(*) FROM events"); n != 11*4 {
 		t.Errorf("%d rows are left", n)
 	}
+}
+
+func TestMySQLClocksThatAreAheadRemoveNothing(t *testing.T) {
+	t.Parallel()
+	e := newMySQL(t, mysqlTable)
+	e.fill()
+	e.clocksAhead(e.set)
+}
+
+// A wrong Set has maintained the table before it had rows: the right one can't make room by itself.
+func TestMySQLPartitionOfAWrongLayoutIsReported(t *testing.T) {
+	t.Parallel()
+	e := newMySQL(t, mysqlTable)
+	e.exec("ALTER TABLE events ADD PARTITION (PARTITION today VALUES LESS THAN (" + idAt(e.day(1)).String() + "))")
+	e.maintain(e.set(partition.WithLayout(snowflake.Twitter())))
+	e.exec("INSERT INTO events VALUES (" + idAt(e.day(1)).String() + ", 'in the partition that spans years')")
+	steps, err := e.set().Maintain(e.limit(), e.DB)
+	wantNothing(t, steps, err, e.partition(0)+": it ends at 2041-")
 }
 
 func TestMySQLBoundsAboveAllIDs(t *testing.T) {
@@ -243,12 +261,12 @@ func TestMySQLLongTransactionStopsNobody(t *testing.T) {
 	}
 	end := e.hold("SELECT * FROM events")
 	for i, options := range [][]partition.Option{
-		{partition.WithRetain(10)},
+		{partition.WithRetain(3)},
 		{partition.WithRetain(10), partition.Keep(strings.ToUpper)},
 		{partition.WithAhead(4)},
 	} {
 		_, err := e.set(append(options, partition.WithPatience(0))...).Maintain(e.limit(), pool)
-		if !errors.Is(err, partition.ErrLocked) || !strings.Contains(err.Error(), "with waits of at most 1s") {
+		if !errors.Is(err, partition.ErrLocked) || !strings.Contains(err.Error(), "with waits of at most 1s") || strings.Count(err.Error(), "not available") != 1 {
 			t.Errorf("%d: %v, want %v after a second", i, err, partition.ErrLocked)
 		}
 		e.exec(fmt.Sprintf("INSERT INTO events VALUES (%d, '')", int64(idAt(e.day(0)))+int64(i)+1)) // nothing waits before it

@@ -40,7 +40,7 @@ func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
 		return nil, err
 	}
 	for i := range st.parts {
-		st.parts[i].comment = comment
+		st.parts[i].comment, st.parts[i].due = comment, s.archive != nil
 	}
 	if err := e.readLoose(ctx, q, st); err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func (e mysql) matchTwins(ctx context.Context, q querier, s *Set, st *state) err
 		if err != nil {
 			return err
 		}
-		p.twin, p.moved, p.split = l.table, has, has && rest
+		p.twin, p.moved, p.split, p.due = l.table, has, has && rest, p.due || l.due
 	}
 	st.loose = loose
 	return nil

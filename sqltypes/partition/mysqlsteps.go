@@ -138,7 +138,11 @@ func (e mysql) execute(ctx context.Context, q querier, s *Set, st *state, step S
 			return err
 		}
 	}
-	return e.run(ctx, q, s, p, step, statements)
+	err := e.run(ctx, q, s, p, step, statements)
+	if err != nil && loose {
+		return ownLock{err}
+	}
+	return err
 }
 
 // run executes statements, and calls recheck after LOCK TABLES, and dropTwin if EXCHANGE PARTITION fails.

@@ -31,8 +31,10 @@ type config struct {
 	ahead        int
 	retain       int // periods before the current one; 0: all
 	grace        time.Duration
+	idle         int       // periods without rows that are normal; -1: by the retention
 	begin        time.Time // of the oldest ID; zero: unknown
 	names        func(time.Time) string
+	legacy       string // of the partition that Adopt makes; empty: the table's name with _legacy
 	lockTimeout  time.Duration
 	patience     time.Duration
 	wantDefault  bool
@@ -52,6 +54,7 @@ func defaults() config {
 		zone:        time.UTC,
 		ahead:       defaultAhead,
 		grace:       defaultGrace,
+		idle:        -1,
 		lockTimeout: defaultLockTimeout,
 		patience:    defaultPatience,
 		log:         slog.Default(),
@@ -111,8 +114,8 @@ func WithAhead(n int) Option {
 
 // WithRetain sets how many partitions are kept before that of the current time, 1 to 100,000. By default all are kept.
 // It counts in the unit of the Set: one of days instead of months with the same number keeps a thirtieth of the time.
-// Nothing is removed unless the table has a row that is younger than the retention: otherwise the layout or the clocks may
-// be wrong, and Plan and Maintain report it.
+// Nothing is removed unless rows came in all of that time, see WithIdle: otherwise the layout or the clocks may be wrong,
+// and Plan and Maintain report it.
 func WithRetain(n int) Option {
 	return optionFunc(func(c *config) error {
 		if n < 1 || n > maxRetain {
@@ -133,6 +136,23 @@ func WithGrace(d time.Duration) Option {
 			return fmt.Errorf("%w: WithGrace(%v) below %v", ErrOption, d, minGrace)
 		}
 		c.grace = d
+		return nil
+	})
+}
+
+// WithIdle sets how many consecutive partitions without rows are normal for the table, 0 to 100,000; the default is
+// (n-1)/12 with WithRetain(n), rounded down. While the retained time has a longer gap nothing is removed, since clocks that
+// jump ahead leave one: Plan and Maintain report it. Set it for a table that gets rows rarely, and after a gap whose cause is
+// known.
+//
+// It also sets for how long a table may have had neither new rows nor partitions before Maintain continues with it, if that is
+// more than 90 days.
+func WithIdle(n int) Option {
+	return optionFunc(func(c *config) error {
+		if n < 0 || n > maxRetain {
+			return fmt.Errorf("%w: WithIdle(%d) out of range [0, %d]", ErrOption, n, maxRetain)
+		}
+		c.idle = n
 		return nil
 	})
 }
@@ -159,6 +179,18 @@ func WithNames(names func(start time.Time) string) Option {
 			return fmt.Errorf("%w: WithNames(nil)", ErrOption)
 		}
 		c.names = names
+		return nil
+	})
+}
+
+// WithLegacy sets the name of the partition that [Set.Adopt] makes of the rows that there are. The default is the table's
+// name with _legacy, which is too long for a table whose name has more than 56 bytes, 57 on MySQL and MariaDB.
+func WithLegacy(name string) Option {
+	return optionFunc(func(c *config) error {
+		if name == "" {
+			return fmt.Errorf("%w: WithLegacy without a name", ErrOption)
+		}
+		c.legacy = name
 		return nil
 	})
 }

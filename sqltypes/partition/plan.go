@@ -16,6 +16,14 @@ type Plan struct {
 	Partitions []Partition
 	Steps      []Step    // in their order
 	Problems   []Problem // what Maintain does not do
+
+	// Covered is the time up to which rows have a partition, in the zone of the Set; later ones are rejected, or stored in the
+	// default partition. It is zero if rows of Now have none.
+	Covered time.Time
+
+	// Overdue is the time from which on a Maintain would have done one of the Steps, so that none has succeeded since then, in
+	// whatever process. It is zero if there is nothing to do.
+	Overdue time.Time
 }
 
 // Partition is a partition that there is: the rows with Lo <= key && key < Hi.
@@ -53,6 +61,7 @@ type Step struct {
 	SQL       []string // the statements
 	finish    bool     // a part of it runs outside of the lock
 	floor     int64    // rows with smaller keys prevent a drop
+	attempt   int      // from 0: see relatedLocks
 }
 
 // Problem is something that prevents a step and that somebody has to decide about. It is an error that matches
@@ -80,7 +89,12 @@ func (p Problem) Is(target error) bool {
 // those of that zone. Rows and sizes are what the database estimates.
 func (p *Plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %s, times in %v\n", p.Table, count(len(p.Partitions), "partition"), count(len(p.Steps), "step"), p.Now.Location())
+	until := ""
+	if !p.Covered.IsZero() {
+		until = " until " + timeText(p.Covered.In(p.Now.Location()))
+	}
+	fmt.Fprintf(&b, "%s: %s%s, %s, times in %v\n", p.Table, count(len(p.Partitions), "partition"), until,
+		count(len(p.Steps), "step"), p.Now.Location())
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	if len(p.Steps) > 0 {
 		fmt.Fprintln(w, "ACTION\tPARTITION\tFROM\tTO\tROWS\tSIZE\tREASON")
@@ -88,7 +102,7 @@ func (p *Plan) String() string {
 	for _, s := range p.Steps {
 		rows, bytes := "-", "-"
 		if s.Action != ActionCreate && s.Action != ActionAlter {
-			rows, bytes = "~"+scaled(s.Rows, "", " k", " M", " G"), scaled(s.Bytes, " B", " kB", " MB", " GB", " TB")
+			rows, bytes = "~"+scaled(s.Rows, "", " k", " M", " G"), sizeText(s.Bytes)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Action, s.Partition,
 			p.bound(s, s.Lo, s.From), p.bound(s, s.Hi, s.To), rows, bytes, s.Why)
@@ -131,6 +145,8 @@ func count(n int, noun string) string {
 	}
 	return fmt.Sprintf("%d %s", n, noun)
 }
+
+func sizeText(bytes int64) string { return scaled(bytes, " B", " kB", " MB", " GB", " TB") }
 
 // scaled returns a number with two or three digits, in a unit that is 1000 times the one before.
 func scaled(n int64, units ...string) string {

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,9 +14,10 @@ func TestPlanAsText(t *testing.T) {
 	s := mustSet(t, Month, WithAhead(1), WithRetain(1))
 	c := &catalog{state: state{table: name{"public", "t"}}, taken: []string{"t_2026_06"}}
 	c.add(s, "old", "2026-02", "2026-03")
+	c.add(s, "april", "2026-04", "2026-05")
 	c.parts[0].rows, c.parts[0].bytes = 1_234_567, 339_900_000
 	got := fmt.Sprint(c.plan(t, s, date("2026-05-15")))
-	const text = `public.t: 1 partition, 2 steps, times in UTC
+	const text = `public.t: 2 partitions, 2 steps, times in UTC
 ACTION  PARTITION  FROM        TO          ROWS    SIZE    REASON
 create  t_2026_05  2026-05-01  2026-06-01  -       -       current month
 drop    old        2026-02-01  2026-03-01  ~1.2 M  340 MB  beyond the retention of 1 month
@@ -26,9 +28,46 @@ problem: t_2026_06: a table of this name exists and is no partition: rename it, 
 	}
 }
 
+func TestPlanSaysHowLongRowsHaveAPartitionAndSinceWhenAStepIsDue(t *testing.T) {
+	both(t, Month, []Option{WithAhead(2), WithRetain(3), WithGrace(6 * time.Hour)}, func(t *testing.T, s *Set) {
+		for _, c := range []struct{ now, last, covered, overdue string }{ // the partitions are those from January to before last
+			{"2026-02-20", "2026-05", "2026-05-01", ""},
+			{"2026-04-20", "2026-05", "2026-05-01", "2026-03-01"},          // May
+			{"2026-05-01", "2026-05", "", "2026-03-01"},                    // nothing is left
+			{"2026-05-02", "2026-08", "2026-08-01", "2026-05-01 06:00:00"}, // January
+			{"2026-06-02", "2026-08", "2026-08-01", "2026-05-01 06:00:00"}, // and February, and a new one
+		} {
+			table := tableOf(s, "2026-01", c.last)
+			table.idle = false
+			plan := table.plan(t, s, date(c.now))
+			if plan.Covered.Format("2006-01-02") != cmp.Or(c.covered, "0001-01-01") || !plan.Overdue.Equal(date(cmp.Or(c.overdue, "0001"))) {
+				t.Errorf("%+v: covered until %v, overdue since %v: %s", c, plan.Covered, plan.Overdue, steps(plan))
+			}
+			if !strings.Contains(plan.String(), "until "+c.covered) && c.covered != "" {
+				t.Errorf("%v", plan)
+			}
+		}
+		// Steps that do not depend on the time.
+		for last, overdue := range map[string]string{"2026-04": "2026-02", "2026-06": "0001"} {
+			table := tableOf(s, "2026-01", last)
+			table.idle, table.parts[2].interrupted = false, true
+			also := newSet(t, s.dialect, Month, WithAhead(2), WithDefault())
+			plan := table.plan(t, also, date("2026-03-15"))
+			if !plan.Overdue.Equal(date(overdue)) || !strings.HasSuffix(steps(plan), "create t_default, alter t_2026_03") {
+				t.Errorf("overdue since %v, want %s: %s", plan.Overdue, overdue, steps(plan))
+			}
+		}
+		table := &catalog{}
+		table.add(s, "all", "2026-01", "")
+		if plan := table.plan(t, s, date("2026-02-20")); !plan.Covered.Equal(s.layout.End()) || !plan.Overdue.IsZero() {
+			t.Errorf("covered until %v, overdue since %v", plan.Covered, plan.Overdue)
+		}
+	})
+}
+
 func TestTimesOfPlansAreInTheZoneOfTheSet(t *testing.T) {
 	days := newSet(t, sqllease.Postgres, Day, WithAhead(1), WithZone(zone(t, "Asia/Kolkata")))
-	parts := newSet(t, sqllease.MySQL, Unit(90*time.Minute), WithAhead(1), WithRetain(2))
+	parts := newSet(t, sqllease.MySQL, Unit(90*time.Minute), WithAhead(1), WithRetain(2), WithIdle(2))
 	c := &catalog{}
 	c.add(parts, "old", "2026-05-01", "2026-05-15 00:00:00.5")
 	for _, test := range []struct {

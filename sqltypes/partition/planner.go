@@ -64,8 +64,13 @@ func (p *planner) make(enough func(Step) bool) (*Plan, error) {
 			Rows: p.fallback.rows, Bytes: p.fallback.bytes,
 		})
 	}
-	// What fails in the later ones, such as an Archive, prevents no new partition.
-	return p.run(p.create, p.createDefault, p.finishLoose, p.retire)
+	p.plan.Covered = p.covered()
+	if wrong, err := p.contradicted(); wrong || err != nil {
+		return p.plan, err
+	}
+	// What fails in the later parts, such as an Archive, prevents no new partition. All partitions are detached before the
+	// first is archived, which may take hours: a Set without Archive leaves them alone as long as one waits.
+	return p.run(p.create, p.createDefault, p.retire, p.finishLoose)
 }
 
 // missing returns the plan of what is to be created.
@@ -88,15 +93,15 @@ func (p *planner) run(parts ...func() error) (*Plan, error) {
 
 // create plans the partitions from the first period that rows may come for, to the last one ahead.
 func (p *planner) create() error {
-	latest := later(p.now, p.local)
-	if epoch := p.layout.Epoch(); latest.Before(epoch) {
+	if epoch := p.layout.Epoch(); p.latest.Before(epoch) {
 		return fmt.Errorf("%w: the clock shows %s, the layout begins at %s", snowflake.ErrBeforeEpoch,
-			p.text(latest), p.text(epoch))
+			p.text(p.latest), p.text(epoch))
 	}
 	if n := len(p.parts); n > 0 && p.parts[n-1].hi == noHigh && p.period(p.at(p.parts[n-1].lo)).hi != noHigh {
 		p.problem(p.parts[n-1].table, "it has no upper bound, so none can follow it: split it, or on MySQL set WithDefault")
 	}
-	last := p.last(latest)
+	last := p.last()
+	p.strangers(last)
 	names := make(map[string]bool)
 	for _, part := range p.parts {
 		names[part.table] = true
@@ -141,13 +146,19 @@ func (p *planner) splits() (bool, error) {
 	return !found && err == nil, err
 }
 
-// last returns the last period ahead. Periods after the layout's end have no keys, and so no gaps.
-func (p *planner) last(latest time.Time) period {
-	end := p.layout.End()
-	at := p.period(latest)
+// horizon returns the last period ahead. Periods after the layout's end have no keys, and so no gaps.
+func (p *planner) horizon() period {
+	at := p.period(later(p.now, p.local))
 	for range p.ahead {
 		at = p.next(at)
 	}
+	return at
+}
+
+// last returns the horizon, and reports the end of the layout as a problem.
+func (p *planner) last() period {
+	end := p.layout.End()
+	at := p.horizon()
 	if at.to.After(end) {
 		p.plan.Problems = append(p.plan.Problems, Problem{
 			cause: snowflake.ErrTimeExhausted,
@@ -293,9 +304,46 @@ func (p *planner) step(step Step) {
 	if step.Hi != noHigh {
 		step.To = p.at(step.Hi.Int64()).In(p.zone)
 	}
+	if due := p.due(step); p.plan.Overdue.IsZero() || !due.IsZero() && due.Before(p.plan.Overdue) {
+		p.plan.Overdue = due
+	}
 	step.SQL = p.engine.statements(p.Set, p.state, step)
 	p.plan.Steps = append(p.plan.Steps, step)
 	p.done = p.done || p.enough(step)
+}
+
+// due returns the time since which a step is due, or zero for one that does not depend on the time.
+func (p *planner) due(step Step) time.Time {
+	switch {
+	case step.Lo == 0 && step.Hi == 0, step.Action == ActionAlter:
+		return time.Time{}
+	case step.Action == ActionCreate:
+		at := p.period(p.at(step.Hi.Int64() - 1))
+		for range p.ahead {
+			at = p.previous(at)
+		}
+		return at.from.In(p.zone)
+	}
+	at := p.period(p.at(step.Hi.Int64() - 1))
+	for range p.retain + 1 {
+		at = p.next(at)
+	}
+	return at.from.Add(p.grace).In(p.zone)
+}
+
+// covered returns the end of the partitions that follow each other from now on.
+func (p *planner) covered() (end time.Time) {
+	now := p.span(p.now, p.now).lo
+	for _, part := range p.parts {
+		if part.hi == noHigh && part.lo <= now {
+			return p.layout.End().In(p.zone)
+		}
+		if part.lo <= now && now < part.hi {
+			now = part.hi
+			end = p.at(now).In(p.zone)
+		}
+	}
+	return end
 }
 
 func (p *planner) problem(partition, text string) {

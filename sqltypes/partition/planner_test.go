@@ -217,9 +217,12 @@ func (s *Set) layoutLast() int64 {
 
 func TestClocksBeforeTheEpochAreAnError(t *testing.T) {
 	s := mustSet(t, Month, WithAhead(1))
-	c := &catalog{state: state{now: date("2024-12-31 23:59:59")}}
-	if _, err := makePlan(s, &c.state, date("1970"), c.probe()); !errors.Is(err, snowflake.ErrBeforeEpoch) {
-		t.Errorf("%v, want %v", err, snowflake.ErrBeforeEpoch)
+	c := &catalog{}
+	for _, table := range []*catalog{c, tableOf(s, "2026-08", "2026-10", "2026-08", "2026-10")} {
+		table.now = date("2024-12-31 23:59:59")
+		if _, err := makePlan(s, &table.state, date("1970"), table.probe()); !errors.Is(err, snowflake.ErrBeforeEpoch) {
+			t.Errorf("%d rows: %v, want %v", len(table.keys), err, snowflake.ErrBeforeEpoch)
+		}
 	}
 	c.now = date("2025-02-15") // the other clock shows 1970: more is created, and nothing dropped
 	plan, err := makePlan(s, &c.state, date("1970"), c.probe())

@@ -34,8 +34,9 @@ func TestPostgresLongTransactionStopsNobody(t *testing.T) {
 	end := e.hold("SELECT count(*) FROM events")
 	s := e.set(partition.WithRetain(3), partition.WithAhead(5), partition.WithPatience(0))
 	steps, err := s.Maintain(e.limit(), e.DB)
-	if !errors.Is(err, partition.ErrLocked) || !strings.Contains(err.Error(), "drop "+e.partition(-10)) {
-		t.Errorf("the error is %v", err)
+	if text := fmt.Sprint(err); !errors.Is(err, partition.ErrLocked) || !strings.Contains(text, "drop "+e.partition(-10)) ||
+		strings.Count(text, "drop") != 1 {
+		t.Errorf("the error is %v, want that of the first drop: the others wait for the same lock", err)
 	}
 	if want := []string{"create " + e.partition(4), "create " + e.partition(5)}; !slices.Equal(kinds(steps), want) {
 		t.Errorf("the steps are %q, want %q", kinds(steps), want)
@@ -194,7 +195,7 @@ func TestPostgresMarkOfAnInterruptedDetachIsRemoved(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, eventsTable)
 	e.fill()
-	e.exec("COMMENT ON TABLE " + e.partition(-10) + " IS 'the first'")
+	e.exec("COMMENT ON TABLE " + e.partition(-10) + " IS 'the first\nsqlflake: detached from \"b\", keys 1 to 2\nsqlflake: detached from \"c\", keys 1 to 2'")
 	end := e.hold("LOCK TABLE ONLY events IN SHARE UPDATE EXCLUSIVE MODE")
 	s := e.set(partition.WithRetain(9), partition.WithPatience(0), partition.DetachConcurrently())
 	if _, err := s.Maintain(e.limit(), e.DB); !errors.Is(err, partition.ErrLocked) {
@@ -214,16 +215,42 @@ func TestPostgresMarkOfAnInterruptedDetachIsRemoved(t *testing.T) {
 	}
 }
 
-// Somebody who has locked an old partition for hours stops its drop only.
+// Somebody who has locked old partitions for hours stops their drops only. Writers get a pause after each.
 func TestPostgresLockedPartitionStopsNothingElse(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, eventsTable)
 	e.fill()
-	e.hold("LOCK TABLE " + e.partition(-10) + " IN ACCESS EXCLUSIVE MODE")
-	steps, err := e.set(partition.WithRetain(8), partition.WithAhead(4), partition.WithPatience(0)).Maintain(e.limit(), e.DB)
-	if want := []string{"create " + e.partition(4), "drop " + e.partition(-9)}; !errors.Is(err, partition.ErrLocked) || !slices.Equal(kinds(steps), want) {
+	e.hold("LOCK TABLE " + e.partition(-10) + ", " + e.partition(-9) + " IN ACCESS EXCLUSIVE MODE")
+	start := time.Now()
+	steps, err := e.set(partition.WithRetain(7), partition.WithAhead(4), partition.WithPatience(0)).Maintain(e.limit(), e.DB)
+	if want := []string{"create " + e.partition(4), "drop " + e.partition(-8)}; !errors.Is(err, partition.ErrLocked) || !slices.Equal(kinds(steps), want) {
 		t.Errorf("the steps are %q, want %q; the error is %v", kinds(steps), want, err)
 	}
+	if took := time.Since(start); took < 2*(50+100)*time.Millisecond {
+		t.Errorf("two waits of 50 ms and two pauses took %v", took)
+	}
+}
+
+// Nobody waits for a step that waits for VACUUM of its partition.
+func TestPostgresVacuumedPartitionStopsNoWriters(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.fill()
+	end := e.hold("LOCK TABLE " + e.partition(-10) + " IN SHARE UPDATE EXCLUSIVE MODE") // that of VACUUM
+	done := make(chan error, 1)
+	go func() {
+		_, err := e.set(partition.WithRetain(9), partition.WithLockTimeout(time.Minute)).Maintain(e.limit(), e.DB)
+		done <- err
+	}()
+	e.waitFor("SELECT count(*) FROM pg_locks WHERE relation = '" + e.partition(-10) + "'::regclass AND NOT granted")
+	if n := e.count("SELECT count(*) FROM pg_locks WHERE relation = 'events'::regclass AND mode = 'AccessExclusiveLock'"); n != 0 {
+		t.Error("the table is locked meanwhile")
+	}
+	end()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	e.want(-9, 3)
 }
 
 func (e *events) schema() string { return e.texts("SELECT current_schema()")[0] }

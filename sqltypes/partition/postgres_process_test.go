@@ -34,12 +34,18 @@ type job struct {
 	Target                testdb.Target
 	Mode                  string // how partitions are retired
 	Offset, Retain, Ahead int
+	Stop                  string // on MariaDB, it waits before it sends a statement with this text
 }
 
 var modes = []string{"drop", "concurrently", "archive", "keep", "archive concurrently"}
 
 func (j job) set() (*partition.Set, *sql.DB, error) {
 	db, err := sql.Open(j.Target.Driver, j.Target.DSN)
+	dialect, stall := sqllease.Postgres, time.Minute
+	if j.Stop != "" {
+		db, err = j.openStopping()
+		dialect, stall = sqllease.MySQL, 2*time.Second
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -47,7 +53,7 @@ func (j job) set() (*partition.Set, *sql.DB, error) {
 	options := []partition.Option{
 		partition.WithZone(time.FixedZone("noon", j.Offset)), partition.WithRetain(j.Retain), partition.WithAhead(j.Ahead),
 		partition.WithLockTimeout(50 * time.Millisecond), partition.WithPatience(5 * time.Minute),
-		partition.WithStalls(time.Minute, time.Minute),
+		partition.WithStalls(stall, time.Minute),
 		partition.WithLogger(slog.New(slog.DiscardHandler)),
 	}
 	if strings.Contains(j.Mode, "concurrently") {
@@ -62,7 +68,7 @@ func (j job) set() (*partition.Set, *sql.DB, error) {
 	if j.Mode == "keep" {
 		options = append(options, partition.Keep(func(table string) string { return "kept_" + table }))
 	}
-	s, err := partition.New(sqllease.Postgres, "events", partition.Day, options...)
+	s, err := partition.New(dialect, "events", partition.Day, options...)
 	return s, db, err
 }
 
@@ -93,10 +99,17 @@ func (j job) run() error {
 	if err := db.Ping(); err != nil {
 		return err
 	}
-	fmt.Println("ready")
-	_, _ = bufio.NewReader(os.Stdin).ReadByte() // until all are there
+	if j.Stop == "" {
+		j.wait("ready")
+	}
 	_, err = s.Maintain(context.Background(), db)
 	return err
+}
+
+// wait says that the process waits until its standard input ends.
+func (job) wait(text string) {
+	fmt.Println(text)
+	_, _ = bufio.NewReader(os.Stdin).ReadByte()
 }
 
 // process is a running TestPostgresProcess.
@@ -183,7 +196,7 @@ func TestPostgresProcessesThatAreKilled(t *testing.T) {
 
 	archived, kept, killed := 0, 0, 0
 	for round := range rounds {
-		j := job{e.target, modes[round%len(modes)], offset, perRound * (rounds - round - 1), 3 + round}
+		j := job{e.target, modes[round%len(modes)], offset, perRound * (rounds - round - 1), 3 + round, ""}
 		if j.Retain == 0 {
 			j.Retain = 1
 		}

@@ -16,7 +16,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
@@ -173,6 +172,18 @@ func TestPostgresPartitionsMadeByHandCountByTheirBounds(t *testing.T) {
 	}
 }
 
+// A table that was in use with keys of a sequence is maintained.
+func TestPostgresKeysOfASequenceContradictNoLayout(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.exec("CREATE TABLE old PARTITION OF events FOR VALUES FROM (MINVALUE) TO (501)")
+	e.exec("CREATE TABLE rest PARTITION OF events DEFAULT")
+	e.exec("INSERT INTO events (id) SELECT generate_series(1, 1000)")
+	if steps := e.maintain(e.set()); len(steps) != 4 {
+		t.Errorf("the steps are %q, want the partitions of four days", steps)
+	}
+}
+
 // A row below the period of a partition without a lower bound is somebody else's: the drop is blocked.
 func TestPostgresPartitionWithForeignRowsIsNotDropped(t *testing.T) {
 	t.Parallel()
@@ -195,28 +206,15 @@ func TestPostgresPartitionWithForeignRowsIsNotDropped(t *testing.T) {
 	}
 }
 
-// With the layout of others, all rows are of long ago.
-func TestPostgresWrongLayoutRemovesNothing(t *testing.T) {
+func TestPostgresPartitionedPartitionBeyondTheRetentionIsReported(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, eventsTable)
-	e.fill()
-	steps, err := e.set(partition.WithRetain(3), partition.WithLayout(snowflake.Twitter())).Maintain(e.limit(), e.DB)
-	wantNoRemoval(t, steps, err)
-	if n := e.count("SELECT count(*) FROM events"); n != 11*24 {
-		t.Errorf("%d rows are left", n)
-	}
-}
-
-// wantNoRemoval checks that Maintain has created partitions only, and reports that no row is retained.
-func wantNoRemoval(t *testing.T, steps []partition.Step, err error) {
-	t.Helper()
-	if !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), "no row is younger than the retention") {
-		t.Errorf("the error is %v", err)
-	}
-	for _, step := range steps {
-		if step.Action != partition.ActionCreate {
-			t.Errorf("the steps are %q", kinds(steps))
-		}
+	e.exec(fmt.Sprintf("CREATE TABLE oldest PARTITION OF events FOR VALUES FROM (MINVALUE) TO (%d) PARTITION BY RANGE (id)", idAt(e.day(-50))))
+	e.maintain(e.set())
+	steps, err := e.set(partition.WithRetain(3)).Maintain(e.limit(), e.DB)
+	wantNothing(t, steps, err, "oldest: it is beyond the retention, but has partitions of its own")
+	if steps := e.maintain(e.set(partition.WithRetain(100))); len(steps) > 0 {
+		t.Errorf("the steps are %q", steps)
 	}
 }
 

@@ -1,10 +1,14 @@
 package partition_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
@@ -34,5 +38,47 @@ ALTER TYPE kind OWNER TO %[1]s; ALTER TABLE loose OWNER TO %[1]s; ALTER TABLE ot
 	e.maintain(e.set(partition.WithRetain(3)))
 	if slices.Contains(e.tables(), "other") {
 		t.Error("the table of the owner is still there")
+	}
+}
+
+// With the layout of others, all rows are of long ago.
+func TestPostgresWrongLayoutDoesNothing(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.fill()
+	steps, err := e.set(partition.WithRetain(3), partition.WithLayout(snowflake.Twitter())).Maintain(e.limit(), e.DB)
+	wantNothing(t, steps, err, "by this layout")
+	if n := e.count("SELECT count(*) FROM events"); n != 11*24 {
+		t.Errorf("%d rows are left", n)
+	}
+}
+
+// The server and the process are six days ahead of the time at which most rows were written. Today's are of the wrong clock.
+func TestPostgresClocksThatAreAheadRemoveNothing(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.fill()
+	e.clocksAhead(e.set)
+}
+
+func (e *events) clocksAhead(set func(...partition.Option) *partition.Set) {
+	e.Helper()
+	e.exec(fmt.Sprintf("DELETE FROM events WHERE id >= %d AND id < %d", idAt(e.day(-6)), idAt(e.day(0))))
+	steps, err := set(partition.WithRetain(8)).Maintain(e.limit(), e.DB)
+	wantNothing(e.T, steps, err, "there is no row from "+e.day(-6).Format(time.DateOnly))
+	e.exec(fmt.Sprintf("DELETE FROM events WHERE id >= %d", idAt(e.day(0)))) // without writers
+	steps, err = set(partition.WithRetain(8)).Maintain(e.limit(), e.DB)
+	wantNothing(e.T, steps, err, "WithIdle(6)")
+	e.maintain(set(partition.WithRetain(8), partition.WithIdle(6)))
+	if n := e.count(fmt.Sprintf("SELECT count(*) FROM events WHERE id < %d", idAt(e.day(-8)))); n != 0 {
+		e.Errorf("%d rows are left, although a person has accepted the gap", n)
+	}
+}
+
+// wantNothing checks that Maintain has done nothing, and reports why.
+func wantNothing(t *testing.T, steps []partition.Step, err error, text string) {
+	t.Helper()
+	if !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), text) || len(steps) > 0 {
+		t.Errorf("the steps are %q, the error is %v, want %q", kinds(steps), err, text)
 	}
 }

@@ -60,7 +60,7 @@ func (e postgres) inspect(ctx context.Context, q querier, s *Set) (*state, error
 		return nil, fmt.Errorf("%w: %v %s", ErrTable, st.table, text)
 	}
 	st.now, st.owner, st.storage, st.grantees, st.identity = time.UnixMicro(p.now).UTC(), p.owner, p.storage, p.grantees, p.identity
-	if err := e.readParts(ctx, q, p.oid, st); err != nil {
+	if err := e.readParts(ctx, q, s, p.oid, st); err != nil {
 		return nil, err
 	}
 	return st, e.readLoose(ctx, q, s, p.oid, st)
@@ -99,7 +99,7 @@ const partsQuery = `SELECT c.oid::int8, n.nspname, c.relname, c.relkind IN ('p',
 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE i.inhparent = $1::int8::oid`
 
-func (postgres) readParts(ctx context.Context, q querier, parent int64, st *state) error {
+func (postgres) readParts(ctx context.Context, q querier, s *Set, parent int64, st *state) error {
 	rows, err := q.QueryContext(ctx, partsQuery, parent)
 	if err != nil {
 		return err
@@ -120,6 +120,7 @@ func (postgres) readParts(ctx context.Context, q querier, parent int64, st *stat
 		}
 		twin := p
 		p.interrupted = twin.readMark(st.table)
+		p.due = s.archive != nil || p.interrupted && twin.due
 		st.parts = append(st.parts, p)
 	}
 	slices.SortFunc(st.parts, func(a, b part) int { return cmp.Compare(a.lo, b.lo) })
@@ -186,9 +187,11 @@ func (postgres) readLoose(ctx context.Context, q querier, s *Set, parent int64, 
 	return rows.Err()
 }
 
-const archivedWord = ", archived"
+// A mark with dueWord is of a Set with Archive, whose callback has not returned nil yet. Earlier versions write none, and do
+// not touch tables that have it.
+const archivedWord, dueWord = ", archived", ", to be archived"
 
-var markForm = regexp.MustCompile(`(?m)^` + markWords + `(".*"), keys (-?[0-9]+) to (-?[0-9]+)(` + archivedWord + `)?$`)
+var markForm = regexp.MustCompile(`(?m)\n?^` + markWords + `(".*"), keys (-?[0-9]+) to (-?[0-9]+)(` + archivedWord + `|` + dueWord + `)?$`)
 
 // readMark reads the mark in the comment. It reports whether there is one that names the table.
 func (p *part) readMark(table name) bool {
@@ -199,15 +202,18 @@ func (p *part) readMark(table name) bool {
 	from, err := strconv.Unquote(match[1])
 	lo, loErr := strconv.ParseInt(match[2], 10, 64)
 	hi, hiErr := strconv.ParseInt(match[3], 10, 64)
-	p.lo, p.hi, p.archived = lo, hi, match[4] != ""
+	p.lo, p.hi, p.archived, p.due = lo, hi, match[4] == archivedWord, match[4] == dueWord
 	return err == nil && loErr == nil && hiErr == nil && from == table.String()
 }
 
 // marked returns the comment with a mark.
 func (p part) marked(table name, archived bool) string {
 	mark := fmt.Sprintf("%s%q, keys %d to %d", markWords, table.String(), p.lo, p.hi)
-	if archived {
+	switch {
+	case archived:
 		mark += archivedWord
+	case p.due:
+		mark += dueWord
 	}
 	if before := p.unmarked(); before != "" {
 		return before + "\n" + mark
@@ -215,15 +221,5 @@ func (p part) marked(table name, archived bool) string {
 	return mark
 }
 
-// unmarked returns the comment without a mark.
-func (p part) unmarked() string {
-	at := markForm.FindStringIndex(p.comment)
-	if at == nil {
-		return p.comment
-	}
-	from, to := at[0], at[1]
-	if from > 0 {
-		from-- // its newline
-	}
-	return p.comment[:from] + p.comment[to:]
-}
+// unmarked returns the comment without marks.
+func (p part) unmarked() string { return markForm.ReplaceAllString(p.comment, "") }

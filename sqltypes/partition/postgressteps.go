@@ -15,9 +15,26 @@ func (e postgres) statements(s *Set, st *state, step Step) []string {
 
 func (e postgres) execute(ctx context.Context, q querier, s *Set, st *state, step Step) error {
 	inside, _ := e.work(s, st, step)
+	p, loose := st.find(step)
+	own := loose || step.finish || step.Action == ActionAlter
+	if !own && step.Action != ActionCreate { // DETACH takes these locks too, in an order of its own
+		// While the partition is vacuumed nobody waits behind a lock of the table.
+		if err := s.lock(ctx, q, tableLock{quoteTable(p.name), queue}, limits(s.lockTimeout, 0)[:1]); err != nil {
+			return ownLock{err}
+		}
+		locks, err := relatedLocks(ctx, q, quoteTable(st.table), step.attempt)
+		if err != nil {
+			return err
+		}
+		if err := s.lockInTurn(ctx, q, locks...); err != nil {
+			return err
+		}
+		if err := s.lock(ctx, q, tableLock{quoteTable(p.name), exclusive}, limits(s.lockTimeout, 0)[:1]); err != nil {
+			return ownLock{err}
+		}
+	}
 	for i, statement := range inside {
 		if i > 0 && step.Action == ActionDrop && step.floor != noLow { // detached: nobody writes to it any more
-			p, _ := st.find(step)
 			if _, found, err := e.nth(ctx, q, s, p, noLow, step.floor, 0); err != nil {
 				return err
 			} else if found {
@@ -25,7 +42,11 @@ func (e postgres) execute(ctx context.Context, q querier, s *Set, st *state, ste
 			}
 		}
 		if _, err := q.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("%s: %w", statement, err)
+			err = fmt.Errorf("%s: %w", statement, err)
+			if own {
+				return ownLock{err}
+			}
+			return err
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package partition
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
@@ -16,7 +17,11 @@ func (p *planner) retire() error {
 				"again and drop that table, or remove its comment to keep it", part.twin))
 			continue
 		}
-		if part.fixed || !expired {
+		if part.fixed && expired {
+			p.problem(part.table, "it is beyond the retention, but has partitions of its own, or is a foreign table: detach it by hand")
+			continue
+		}
+		if !expired {
 			if part.pending {
 				p.problem(part.table, "a DETACH CONCURRENTLY was interrupted, and it is not beyond the retention any more: finish it with FINALIZE")
 			} else if part.interrupted {
@@ -133,21 +138,31 @@ func (p *planner) remove(part part, step Step) error {
 	return err
 }
 
-// alive reports whether the table has a row of the retained time. If it has none, that is a problem: by a wrong layout
-// or wrong clocks, all partitions may seem to be beyond the retention.
+// alive reports whether rows may be removed: the table has a row of the retained time, and others at all times of it. If it
+// has none, that is a problem: by a wrong layout or wrong clocks, all partitions may seem to be beyond the retention.
 func (p *planner) alive() (bool, error) {
 	if p.live != nil {
 		return *p.live, nil
+	}
+	for _, part := range slices.Concat(p.loose, p.parts) {
+		if part.due && p.archive == nil {
+			p.live = new(bool)
+			p.problem(part.table, "another Set is to archive it, and this one has no Archive: nothing is removed until that is done. "+
+				"To keep the table, remove the line from its comment")
+			return false, nil
+		}
 	}
 	key, found, err := p.youngest()
 	if err != nil {
 		return false, err
 	}
 	live := found && key >= p.cutoff
-	p.live = &live
 	if live {
-		return true, nil
+		live, err = p.steady()
+		p.live = &live
+		return live, err
 	}
+	p.live = &live
 	youngest := "there is no row"
 	if found {
 		youngest = fmt.Sprintf("the youngest row is of %s by this layout", p.text(p.at(key)))
@@ -155,27 +170,6 @@ func (p *planner) alive() (bool, error) {
 	p.problem("", fmt.Sprintf("no row is younger than the retention, which begins at %s (%s): are the layout and the clocks right? "+
 		"Nothing is removed until there is one", p.text(p.at(p.cutoff)), youngest))
 	return false, nil
-}
-
-// youngest returns the greatest key up to the end of the current period. Greater ones say nothing about the retained time.
-func (p *planner) youngest() (key int64, found bool, err error) {
-	end := p.period(later(p.now, p.local)).hi
-	for i := len(p.parts) - 1; i >= 0 && !found; i-- {
-		if p.parts[i].lo >= end {
-			continue
-		}
-		if key, found, err = p.probe.greatest(p.parts[i], end); err != nil {
-			return 0, false, err
-		}
-	}
-	if p.fallback == nil || found && key >= p.cutoff {
-		return key, found, nil
-	}
-	other, stray, err := p.probe.greatest(*p.fallback, end)
-	if stray && (!found || other > key) {
-		key, found = other, true
-	}
-	return key, found, err
 }
 
 // keepable reports, as a problem, a name of Keep that is not usable.

@@ -117,7 +117,7 @@ func TestNothingIsRemovedWithoutARowOfTheRetainedTime(t *testing.T) {
 		{"a row of the current month", []string{"2026-06-30 23:59"}, "", ""},
 		{"a row in the default partition", []string{"2026-01-20"}, "2026-05-20", ""},
 	} {
-		both(t, Month, []Option{WithRetain(2), WithAhead(1)}, func(t *testing.T, s *Set) {
+		both(t, Month, []Option{WithRetain(2), WithAhead(1), WithIdle(2)}, func(t *testing.T, s *Set) {
 			table := &catalog{idle: true}
 			table.add(s, "old", "2026-01", "2026-02")
 			table.add(s, "march", "2026-02", "2026-04")
@@ -133,7 +133,7 @@ func TestNothingIsRemovedWithoutARowOfTheRetainedTime(t *testing.T) {
 			table.loose = []part{{name: name{"s", "x"}, lo: s.first("2025-10"), hi: s.first("2025-11")}}
 			plan := table.plan(t, s, date("2026-06-15"))
 			if c.problem == "" {
-				want(t, plan, "drop s.x, drop old, drop march")
+				want(t, plan, "drop old, drop march, drop s.x")
 			} else {
 				want(t, plan, "", c.problem)
 			}
@@ -179,6 +179,29 @@ func TestDetachedTablesAreFinishedAfterPartitionsAreCreated(t *testing.T) {
 	want(t, table.plan(t, s, date("2026-01-15")), "create t_2026_01, create t_2026_02, drop s.x")
 }
 
+// In a rolling deploy a Set without Archive runs beside one with it.
+func TestWhatIsToBeArchivedIsLeftToASetWithArchive(t *testing.T) {
+	for _, where := range []string{"loose", "marked"} {
+		both(t, Month, []Option{WithAhead(1), WithRetain(1)}, func(t *testing.T, s *Set) {
+			table := &catalog{}
+			table.add(s, "old", "2025-09", "2025-10")
+			table.add(s, "new", "2025-12", "2026-03")
+			if where == "loose" {
+				table.loose = []part{{name: name{"s", "x"}, lo: s.first("2025-08"), hi: s.first("2025-09"), due: true}}
+			} else {
+				table.parts[0].due = true
+			}
+			want(t, table.plan(t, s, date("2026-01-15")), "", "another Set is to archive it")
+			s = newSet(t, s.dialect, Month, WithAhead(1), WithRetain(1), Archive(archiveNothing))
+			wanted := "detach old"
+			if where == "loose" {
+				wanted += ", archive s.x"
+			}
+			want(t, table.plan(t, s, date("2026-01-15")), wanted)
+		})
+	}
+}
+
 func TestRowsThatWereMovedOutOfAPartitionAreNotForgotten(t *testing.T) {
 	for _, c := range []struct {
 		split bool
@@ -219,7 +242,6 @@ func TestActionsByOptionAndDatabase(t *testing.T) {
 		{sqllease.Postgres, []Option{DetachConcurrently()}, part{}, "detach old", true},
 		{sqllease.Postgres, []Option{DetachConcurrently(), WithDefault()}, part{}, "drop old", false},
 		{sqllease.Postgres, nil, part{pending: true}, "detach old", true},
-		{sqllease.Postgres, nil, part{fixed: true}, "", false},
 		{sqllease.MySQL, []Option{DetachConcurrently()}, part{}, "drop old", false},
 		{sqllease.MySQL, []Option{Keep(strings.ToUpper)}, part{}, "rename old", false},
 		{sqllease.MySQL, []Option{Archive(archiveNothing)}, part{}, "detach old", false},

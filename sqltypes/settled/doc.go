@@ -11,6 +11,10 @@
 // The reader gets each row once, in the order of the keys. It gets the rows late: by the margin, and by the age of the
 // oldest transaction that is open. A bound may be lower than the one before; then the query finds nothing.
 //
+// A transaction that somebody forgets to end holds the bound, and readers stand still without an error. So let the
+// server end such transactions, with idle_in_transaction_session_timeout on PostgreSQL, idle_transaction_timeout on MariaDB
+// or wait_timeout on MySQL, and alert on [Bound].Lag: Reason names the transaction.
+//
 // # The rule
 //
 // The bound is the database's time when Read began, or the start of the oldest open transaction if there is one (on

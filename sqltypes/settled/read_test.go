@@ -127,6 +127,20 @@ func TestLaggingClockOfALeaseHoldsTheBound(t *testing.T) {
 	}
 }
 
+// An extension rounds its window up to ticks.
+func TestTickThatAWindowBeginsIsNoLead(t *testing.T) {
+	layout := snowflake.Default()
+	for window, ticks := range map[time.Duration]int64{
+		2 * time.Millisecond: 2, 2*time.Millisecond + 1: 3, 3*time.Millisecond - 1: 3, 3 * time.Millisecond: 3,
+	} {
+		e := lease.Entry{Expires: layout.Start(1000).Add(2 * window)}
+		e.Horizon = 1000 + ticks
+		if got := settled.Lag(e, layout, window, e.Expires); got != 0 {
+			t.Errorf("with a window of %v the lag is %v, want 0", window, got)
+		}
+	}
+}
+
 func TestTickOfALeaseIsNoReason(t *testing.T) {
 	db, dialect := testdb.SQLite(t).Open(t), sqllease.SQLite
 	store, err := sqllease.New(db, dialect)

@@ -29,6 +29,10 @@
 //     came after. Stop all processes that issue IDs before, and start them when their clocks are past their last IDs by
 //     a window of the lease.
 //   - a member whose data directory was removed or restored while it keeps its place in the cluster
+//   - a row that is deleted by hand, and a namespace that is deleted while processes use it. That is noticed only if
+//     all keys of the namespace are gone and etcd still has an old revision with one: if etcd has not compacted it, and
+//     the namespace has existed for more revisions than it has been gone for. Owners then start above a floor, as package
+//     kvlease describes.
 //
 // # Operation
 //

@@ -2,13 +2,15 @@ package etcdlease
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
 	"strconv"
 	"strings"
 
-	clientv3 "go.etcd.io/etcd/client/v3" //nolint:depguard // this module exists to keep the client out of the core's
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes" //nolint:depguard // as below
+	clientv3 "go.etcd.io/etcd/client/v3"    //nolint:depguard // this module exists to keep the client out of the core's
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/kvlease"
@@ -93,6 +95,25 @@ func (e *engine) Swap(ctx context.Context, key string, value []byte, revision st
 		return false, e.explain(err)
 	}
 	return reply.Succeeded, nil
+}
+
+// Existed looks 1, 2, 4, 8 ... revisions back. So it finds keys that have been gone for fewer revisions than they had
+// been there for, and whose last revision was not compacted.
+func (e *engine) Existed(ctx context.Context, prefix string) (bool, error) {
+	count := func(opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+		return e.client.Get(ctx, e.prefix+prefix, append(opts, clientv3.WithPrefix(), clientv3.WithCountOnly())...)
+	}
+	reply, err := count()
+	for back := int64(1); err == nil && reply.Count == 0; back *= 2 {
+		if reply.Header.Revision <= back {
+			return false, nil
+		}
+		reply, err = count(clientv3.WithRev(reply.Header.Revision - back))
+	}
+	if errors.Is(err, rpctypes.ErrCompacted) {
+		return false, nil
+	}
+	return err == nil, e.explain(err)
 }
 
 // explain adds the state of the connection, because the client drops the reason when a context ends: "transient

@@ -221,3 +221,24 @@ func TestFileOpensNoStatesThatItDoesNotNeed(t *testing.T) {
 		t.Errorf("got %+v, want worker 0, which is free for the longest time", g)
 	}
 }
+
+// The flush of the folder fails after the rename: the extension is an error, and the state has the next token.
+func TestAnExtensionWhoseFlushFailedCanBeRepeated(t *testing.T) {
+	t.Parallel()
+	dir, other := t.TempDir(), t.TempDir()
+	f := newFile(t, dir)
+	c := acquire(t, f, fileRequest(1, 0)).Claim
+	path := stateOf(dir, 0)
+	if err := os.Mkdir(path+".tmp", 0o700); err != nil { // so that it is not written
+		t.Fatal(err)
+	}
+	if _, err := f.Extend(t.Context(), c, 20, time.Second); err == nil {
+		t.Fatal("no error")
+	}
+	twin := newFile(t, other)
+	extend(t, twin, acquire(t, twin, fileRequest(1, 0)).Claim, 20)
+	if err := os.WriteFile(path, readFile(t, stateOf(other, 0)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	extend(t, f, c, 20)
+}

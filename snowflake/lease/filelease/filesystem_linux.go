@@ -1,12 +1,14 @@
 package filelease
 
 import (
+	"fmt"
 	"os"
+	"strings"
 	"syscall"
 )
 
-// networkFileSystem returns the name of the network file system that path is on, "" for others. The numbers are those
-// of statfs(2) and linux/magic.h. FUSE is not among them, since it may be local.
+// networkFileSystem returns the name of the network file system that path is on, "" for others. A folder that a virtual
+// machine shares with its host counts as one. The numbers are those of statfs(2), linux/magic.h and coreutils.
 func networkFileSystem(path string) (string, error) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(path, &fs); err != nil {
@@ -31,9 +33,39 @@ func networkFileSystem(path string) (string, error) {
 		return "ceph", nil
 	case 0x0BD00BD0:
 		return "lustre", nil
+	case 0x47504653:
+		return "gpfs", nil
+	case 0x19830326:
+		return "beegfs", nil
 	case 0x01021997:
 		return "9p", nil
-	default:
-		return "", nil
+	case 0x786F4256:
+		return "vboxsf", nil
+	case 0x65735546: // FUSE, which may be local
+		if typeOfMount(path) == "virtiofs" {
+			return "virtiofs", nil
+		}
 	}
+	return "", nil
+}
+
+// typeOfMount returns the type of the mount that path is on, as in /proc/self/mountinfo, "" if it is not there.
+func typeOfMount(path string) string {
+	var file syscall.Stat_t
+	if err := syscall.Stat(path, &file); err != nil {
+		return ""
+	}
+	dev := uint64(file.Dev) //nolint:unconvert // it has 32 bits on some platforms
+	number := fmt.Sprintf(" %d:%d ", dev>>8&0xFFF|dev>>32&^0xFFF, dev&0xFF|dev>>12&^0xFF)
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return ""
+	}
+	for mount := range strings.Lines(string(mounts)) {
+		if where, what, _ := strings.Cut(mount, " - "); strings.Contains(where, number) {
+			kind, _, _ := strings.Cut(what, " ")
+			return kind
+		}
+	}
+	return ""
 }

@@ -37,8 +37,8 @@ type Store struct {
 var _ lease.Store = (*Store)(nil)
 
 // New returns a store in the folder dir, which it creates if need be. It returns an error that matches lease.ErrOption
-// if the folder is on a network file system (known on Linux only) or on one that does not keep locks, and the operating
-// system's if it can't be written.
+// if the folder is on a network file system or shared with a virtual machine's host (both known on Linux only) or on a
+// file system that does not keep locks, and the operating system's if it can't be written.
 //
 // The folder belongs to the store. If a file in it is removed or restored from a backup, the store forgets horizons,
 // and only clocks then keep the IDs apart. All processes must see the same folder (containers of a host mount it) and

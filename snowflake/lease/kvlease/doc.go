@@ -31,14 +31,20 @@
 //
 // A namespace has the keys
 //
-//	orders/layout                 the layout, written once
+//	orders/layout                 the layout, when it was written, and whether there was one before
 //	orders/0000000000000000007    worker 7: epoch, horizon, whether it was given back, expiry, token, holder
 //
 // Bytes of the name other than ASCII letters, digits, "-" and "_" are written as "=" and two hexadecimal digits. Values
 // are JSON with a checksum, for people to read. A value that was edited, or a key of another program among them, is
-// lease.ErrDamaged: nothing is lent from this namespace until it is restored. Do not delete rows: a worker without one
-// counts as never taken, so its next owner starts at the horizon 0. A bucket of NATS keeps a marker in the place of a row
-// that was deleted or purged, which is lease.ErrDamaged for the namespace: write the row's last value again.
+// lease.ErrDamaged: nothing is lent from this namespace until it is restored.
+//
+// Do not delete keys. A worker without a row counts as never taken, so its next owner starts at the horizon 0. It repeats
+// the IDs of an owner that still runs, until that one extends its lease the next time, after about half of a window, and
+// also later if a clock is behind. If the layout was deleted with the rows, this is noticed: by stores that have used the
+// namespace before, and by those on an engine that remembers deleted keys, as etcdlease and natslease say. Owners then
+// start above a floor ([lease.Grant].Floor): that time, and a window, the lead and the accepted skew of the process that
+// has noticed it, 20 s with the defaults. To be safe stop every process before a namespace is deleted, check the clocks,
+// and wait for a window and 10 s.
 //
 // Each call reads one key and swaps it, and an acquisition reads the whole namespace. If many processes start at once,
 // the order in which workers are taken is only approximately that of lease.Store: after a conflict the store tries one

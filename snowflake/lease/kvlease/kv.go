@@ -4,6 +4,13 @@ import "context"
 
 // KV is an engine, or a part of one that no other program uses. Keys consist of ASCII letters, digits, "-", "_", "=", and
 // "/" between their parts; they differ if the case of a letter does. It must be safe for concurrent use.
+//
+// An engine that remembers keys that were deleted should also have the method
+//
+//	Existed(ctx context.Context, prefix string) (bool, error)
+//
+// which reports whether there have been keys with the prefix, as far as it can know. It is called when there are none,
+// before a namespace is created: if it was deleted, the first IDs wait until those of forgotten owners are over.
 type KV interface {
 	// Get returns the pair of a key. Revision is empty if there is none. It should know what was confirmed before the call.
 	Get(ctx context.Context, key string) (Pair, error)
@@ -24,4 +31,9 @@ type Pair struct {
 	Key      string
 	Value    []byte
 	Revision string // not empty, changes with each write of the key and never comes again; the engine's own, in any form
+}
+
+// historian is such an engine.
+type historian interface {
+	Existed(ctx context.Context, prefix string) (bool, error)
 }

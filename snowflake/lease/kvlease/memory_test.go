@@ -25,6 +25,7 @@ type memory struct {
 	stale     bool // half of the reads of a key return what it had once
 	torn      bool // lists have no layout
 	lose      int  // so many of the next swaps are done, and then fail
+	deny      int  // so many of the next swaps are done, and answered with false
 	reads     int  // of keys and of lists
 	swaps     int
 	conflicts int
@@ -79,6 +80,10 @@ func (m *memory) Swap(_ context.Context, key string, value []byte, revision stri
 	if m.lose > 0 {
 		m.lose--
 		return false, errLostReply
+	}
+	if m.deny > 0 {
+		m.deny--
+		return false, nil
 	}
 	return true, nil
 }

@@ -17,10 +17,10 @@ const maxNew = 1024
 
 // namespace is what a store has of one.
 type namespace struct {
-	name    string
-	layout  string
-	created bool // it has a layout
-	rows    []candidate
+	name     string
+	header   header
+	revision string // of the header; empty if there is none
+	rows     []candidate
 }
 
 // candidate is a worker with its row as it was read; an empty revision means that it was never taken.
@@ -64,7 +64,7 @@ func (s *Store) read(ctx context.Context, prefix string) ([]*namespace, error) {
 
 // complete reads the layout if the list did not have it: lists may be torn, and the layout is written before the rows.
 func (s *Store) complete(ctx context.Context, ns *namespace) error {
-	if ns.created {
+	if ns.revision != "" {
 		return nil
 	}
 	key := prefixOf(ns.name) + layoutKey
@@ -93,7 +93,7 @@ func (ns *namespace) add(pair Pair, worker int64) error {
 		if h.Namespace != ns.name {
 			return fmt.Errorf("it is that of namespace %q", h.Namespace)
 		}
-		ns.layout, ns.created = h.Layout, true
+		ns.header, ns.revision = h, pair.Revision
 		return nil
 	}
 	r, err := readRow(pair, ns.name, worker)

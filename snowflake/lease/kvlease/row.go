@@ -15,11 +15,13 @@ import (
 // format marks each value, with the version of the fields.
 const format = "sqlflake lease 1"
 
-// header is the value of a namespace's key of the layout. It is written once.
+// header is the value of a namespace's key of the layout. It is written once, but for the floor.
 type header struct {
-	Format    string `json:"format"`
-	Namespace string `json:"namespace"`
-	Layout    string `json:"layout"`
+	Format    string    `json:"format"`
+	Namespace string    `json:"namespace"`
+	Layout    string    `json:"layout"`
+	Created   time.Time `json:"created"`        // tells it from one that was deleted
+	Floor     time.Time `json:"floor,omitzero"` // for Grant.Floor, if there was one before
 }
 
 // row is the value of a worker's key.

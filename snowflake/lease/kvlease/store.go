@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -13,8 +14,9 @@ import (
 
 // Store is a [lease.Store] on a [KV]. It is safe for concurrent use, and several may use the same keys.
 type Store struct {
-	kv  KV
-	now func() time.Time
+	kv    KV
+	now   func() time.Time
+	known sync.Map // when the namespaces that were read had been created, by name
 }
 
 var _ lease.Store = (*Store)(nil)
@@ -52,7 +54,7 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 		}
 		now := s.now()
 		if found, ok := ns.find(r.Token, now); ok { // the reply to an earlier call was lost
-			return grant(found), nil
+			return grant(found, ns), nil
 		}
 		groups := ns.free(r, now)
 		if len(slices.Concat(groups[:]...)) == 0 {
@@ -60,43 +62,70 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 		}
 		taken, ok, err := s.takeOne(ctx, r, groups)
 		if ok || err != nil {
-			return grant(taken), err
+			return grant(taken, ns), err
 		}
 	}
 }
 
 // open reads the namespace and creates it if it is new. It returns nil if it must be read again.
+//
+// If it was deleted, processes may still use workers whose rows are gone. If this store has known it, or the engine
+// remembers it, a floor keeps the next owners above all that these can have been granted.
 func (s *Store) open(ctx context.Context, r lease.Request) (*namespace, error) {
 	all, err := s.read(ctx, prefixOf(r.Namespace))
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case len(all) == 0:
-		// Of two processes with different layouts only one creates it.
-		_, err := s.swap(ctx, prefixOf(r.Namespace)+layoutKey, &header{Format: format, Namespace: r.Namespace, Layout: r.Layout}, "")
-		return nil, err
-	case all[0].layout != r.Layout:
-		return nil, fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, all[0].layout, r.Layout)
 	}
-	return all[0], nil
+	ns := &namespace{header: header{Format: format, Namespace: r.Namespace, Layout: r.Layout, Created: s.now().Round(0).UTC()}}
+	if len(all) > 0 {
+		ns = all[0]
+	}
+	known, ok := s.known.Load(r.Namespace)
+	deleted := ok && known != ns.header.Created && ns.header.Floor.IsZero()
+	if engine, remembers := s.kv.(historian); remembers && !ok && ns.revision == "" {
+		if deleted, err = engine.Existed(ctx, prefixOf(r.Namespace)); err != nil {
+			return nil, fmt.Errorf("kvlease: %w", err)
+		}
+	}
+	switch {
+	case ns.header.Layout != r.Layout:
+		return nil, fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, ns.header.Layout, r.Layout)
+	case deleted:
+		ns.header.Floor = s.now().Add(r.Reach).Round(0).UTC()
+	case ns.revision != "":
+		s.known.Store(r.Namespace, ns.header.Created)
+		return ns, nil
+	}
+	// Of two processes with different layouts only one creates it.
+	_, err = s.swap(ctx, prefixOf(r.Namespace)+layoutKey, &ns.header, ns.revision)
+	return nil, err
 }
 
-// takeOne takes one of the workers. It returns false if others were faster every time.
+// takeOne takes one of the workers. It returns false if others were faster every time. A swap that was answered with
+// false may have been done, so the row is read again before another one is taken.
 func (s *Store) takeOne(ctx context.Context, r lease.Request, groups [3][]candidate) (row, bool, error) {
 	tries := 0
 	for _, group := range groups {
 		for ; len(group) > 0 && tries < maxTries; tries++ {
-			// Processes that start together have read the same. After each conflict they choose from eight times as many.
-			i := rand.IntN(min(len(group), 1<<(3*tries)))
+			// Processes that start together have read the same. After each conflict they choose from 16 times as many.
+			i := rand.IntN(min(len(group), 1<<(4*tries)))
 			c := group[i]
 			c.Format = format
 			c.Epoch++
 			c.Token = r.Token
 			c.setHolder(r.Holder)
 			c.hold(r.TTL, s.now())
-			ok, err := s.swap(ctx, keyOf(r.Namespace, c.Worker), &c.row, c.revision)
+			key := keyOf(r.Namespace, c.Worker)
+			ok, err := s.swap(ctx, key, &c.row, c.revision)
 			if ok || err != nil {
 				return c.row, ok, err
+			}
+			pair, err := s.kv.Get(ctx, key)
+			if err != nil {
+				return row{}, false, fmt.Errorf("kvlease: %w", err)
+			}
+			if now, err := readRow(pair, r.Namespace, c.Worker); err == nil && now.Token == r.Token {
+				return now, true, nil
 			}
 			group = slices.Delete(group, i, i+1)
 		}
@@ -104,10 +133,11 @@ func (s *Store) takeOne(ctx context.Context, r lease.Request, groups [3][]candid
 	return row{}, false, nil
 }
 
-func grant(r row) lease.Grant {
+func grant(r row, ns *namespace) lease.Grant {
 	return lease.Grant{
 		Claim:   lease.Claim{Namespace: r.Namespace, Worker: r.Worker, Epoch: r.Epoch, Token: r.Token},
 		Horizon: r.Horizon,
+		Floor:   ns.header.Floor,
 	}
 }
 
@@ -225,7 +255,7 @@ func (s *Store) List(ctx context.Context, name string) ([]lease.Entry, error) {
 	var entries []lease.Entry
 	for _, ns := range all {
 		for _, c := range ns.rows {
-			entries = append(entries, c.entry(ns.layout, now))
+			entries = append(entries, c.entry(ns.header.Layout, now))
 		}
 	}
 	return entries, nil

@@ -15,6 +15,7 @@ import (
 // memory fulfills the interface as long as the process runs.
 type memory struct {
 	clock func() time.Time // the store's; nil: the process's
+	delay time.Duration    // after which all replicas have a reach
 
 	mu         sync.Mutex
 	server     *int // its identity
@@ -27,16 +28,19 @@ type memory struct {
 func NewMemory(clock func() time.Time) lease.Store { return newMemory(clock) }
 
 func newMemory(clock func() time.Time) *memory {
-	return &memory{clock: clock, server: new(int), namespaces: map[string]*namespace{}}
+	return &memory{clock: clock, delay: time.Hour, server: new(int), namespaces: map[string]*namespace{}}
 }
 
-// Clone returns a store with the same clock and a copy of what is in this one, such as a backup or a replica to which a
-// store that forgets falls back. If it is a replica it has an identity of its own, and so finds out that it has
-// forgotten. The simulator uses it.
-func (m *memory) Clone(replica bool) lease.Store {
+// SetDelay sets how long a replica may lag, for the simulator: an hour at first.
+func (m *memory) SetDelay(d time.Duration) { m.delay = d }
+
+// Clone returns a store with a clock and a copy of what is in this one, such as a backup or a replica to which a store
+// that forgets falls back. A replica has its own identity, and so finds out that it has forgotten. The simulator uses it.
+func (m *memory) Clone(replica bool, clock func() time.Time) lease.Store {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	clone := newMemory(m.clock)
+	clone := newMemory(clock)
+	clone.delay = m.delay
 	if !replica {
 		clone.server = m.server
 	}
@@ -66,7 +70,7 @@ func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, err
 	defer m.mu.Unlock()
 	ns := m.namespaces[r.Namespace]
 	if ns == nil {
-		ns = &namespace{layout: r.Layout, server: m.server, rows: map[int64]*row{}}
+		ns = &namespace{layout: r.Layout, server: m.server, reach: r.Reach, rows: map[int64]*row{}}
 		m.namespaces[r.Namespace] = ns
 	}
 	if ns.layout != r.Layout {
@@ -74,7 +78,7 @@ func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, err
 	}
 	now := m.now()
 	m.meet(ns, now)
-	ns.reach = max(ns.reach, r.Reach)
+	m.raise(ns, r.Reach, now)
 	if worker, ok := ns.find(r.Token, now); ok {
 		return m.grant(r, worker, ns, now), nil
 	}
@@ -88,7 +92,7 @@ func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, err
 		ns.rows[worker] = taken
 	}
 	taken.epoch++
-	taken.token, taken.holder, taken.expires = r.Token, r.Holder, now.Add(r.TTL)
+	taken.token, taken.holder, taken.expires = r.Token, r.Holder, ns.expiry(now, r.TTL)
 	return m.grant(r, worker, ns, now), nil
 }
 
@@ -103,6 +107,26 @@ func (m *memory) meet(ns *namespace, now time.Time) {
 	}
 }
 
+// raise makes the reach of the namespace at least as great. What was allowed before stays allowed until all replicas have
+// the new one.
+func (m *memory) raise(ns *namespace, reach time.Duration, now time.Time) {
+	if reach <= ns.reach {
+		return
+	}
+	if ns.reach > 0 { // else nobody has leased here
+		ns.before, ns.raised = m.limit(ns, now), now
+	}
+	ns.reach = reach
+}
+
+// limit returns the reach that extensions may have.
+func (m *memory) limit(ns *namespace, now time.Time) time.Duration {
+	if !ns.raised.IsZero() && now.Before(ns.raised.Add(m.delay)) {
+		return ns.before
+	}
+	return ns.reach
+}
+
 // Extend is as [lease.Store] says.
 func (m *memory) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if err := ctx.Err(); err != nil {
@@ -114,15 +138,22 @@ func (m *memory) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl t
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
-	if ns := m.namespaces[c.Namespace]; ns != nil {
-		m.meet(ns, now)
-	}
-	owned := m.owned(c)
-	if owned == nil || !owned.expires.After(m.namespaces[c.Namespace].changed) && !owned.held(now) {
+	ns, owned := m.namespaces[c.Namespace], m.owned(c)
+	if owned == nil {
 		return time.Time{}, lost(c)
 	}
+	m.meet(ns, now)
+	m.raise(ns, c.Reach, now)
+	if !ns.knows(owned) && !c.Unexpired() {
+		return time.Time{}, lost(c)
+	}
+	if limit := m.limit(ns, now); c.Reach > limit {
+		return time.Time{}, &lease.ReachError{
+			Namespace: c.Namespace, Reach: c.Reach, Limit: limit, Wait: ns.raised.Add(m.delay).Sub(now),
+		}
+	}
 	owned.horizon = max(owned.horizon, horizon)
-	owned.token, owned.expires = c.Next, now.Add(ttl)
+	owned.token, owned.expires = c.Next, ns.expiry(now, ttl)
 	return m.told(now), nil
 }
 
@@ -195,9 +226,7 @@ func (m *memory) grant(r lease.Request, worker int64, ns *namespace, now time.Ti
 		Horizon: taken.horizon,
 		Now:     m.told(now),
 	}
-	if !ns.changed.IsZero() {
-		grant.Floor = ns.changed.Add(ns.reach)
-	}
+	grant.Floor = ns.floor()
 	return grant
 }
 
@@ -222,6 +251,8 @@ type namespace struct {
 	server  *int           // the store that has served it last
 	changed time.Time      // when that became another one; zero: it never did
 	reach   time.Duration  // the greatest of all requests
+	before  time.Duration  // the one before that
+	raised  time.Time      // when the greatest took its place; zero: there was none before
 	rows    map[int64]*row // by worker
 }
 
@@ -236,6 +267,29 @@ type row struct {
 // held reports whether the clock has not reached the expiry.
 func (r *row) held(now time.Time) bool { return now.Before(r.expires) }
 
+// floor returns where new owners start.
+func (ns *namespace) floor() time.Time {
+	if ns.changed.IsZero() {
+		return time.Time{}
+	}
+	return ns.changed.Add(ns.reach)
+}
+
+// expiry returns that of a row which this store confirms.
+func (ns *namespace) expiry(now time.Time, ttl time.Duration) time.Time {
+	expires := now.Add(ttl)
+	if least := ns.changed.Add(lease.DefaultMaxSkew + time.Millisecond); !ns.changed.IsZero() && expires.Before(least) {
+		return least
+	}
+	return expires
+}
+
+// knows reports whether the owner of the row has it to itself: this store has confirmed that, or the row had not expired
+// when it became another one, whatever the clocks showed.
+func (ns *namespace) knows(r *row) bool {
+	return ns.changed.IsZero() || r.expires.After(ns.changed.Add(lease.DefaultMaxSkew))
+}
+
 // find returns the lowest worker that is held with the token.
 func (ns *namespace) find(token string, now time.Time) (worker int64, ok bool) {
 	for candidate, found := range ns.rows {
@@ -249,13 +303,14 @@ func (ns *namespace) find(token string, now time.Time) (worker int64, ok bool) {
 // choose returns the free worker to take next, false if there is none.
 func (ns *namespace) choose(r lease.Request, now time.Time) (worker int64, ok bool) {
 	var free []int64
-	taken := int64(0) // rows in the range
+	unsettled := now.Before(ns.floor()) // owners of the rows may have been confirmed by the store before
+	taken := int64(0)                   // rows in the range
 	for worker, found := range ns.rows {
 		if worker < r.First || worker > r.Last {
 			continue
 		}
 		taken++
-		if !found.held(now) {
+		if !found.held(now) && !unsettled {
 			free = append(free, worker)
 		}
 	}
@@ -286,7 +341,11 @@ func (ns *namespace) choose(r lease.Request, now time.Time) (worker int64, ok bo
 func (ns *namespace) noWorker(r lease.Request, now time.Time) error {
 	e := &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last}
 	for worker, found := range ns.rows {
-		if wait := found.expires.Sub(now); worker >= r.First && worker <= r.Last && (e.Wait == 0 || wait < e.Wait) {
+		expires := found.expires
+		if floor := ns.floor(); expires.Before(floor) {
+			expires = floor
+		}
+		if wait := expires.Sub(now); worker >= r.First && worker <= r.Last && (e.Wait == 0 || wait < e.Wait) {
 			e.Wait = wait
 		}
 	}

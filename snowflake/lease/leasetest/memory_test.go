@@ -80,8 +80,8 @@ func TestCloneOfMemoryForgetsWhatCameAfter(t *testing.T) {
 	}
 	grant.Next = leasetest.NewToken()
 	backup := store.(interface {
-		Clone(replica bool) lease.Store
-	}).Clone(false)
+		Clone(replica bool, clock func() time.Time) lease.Store
+	}).Clone(false, nil)
 	if _, err := store.Extend(t.Context(), grant.Claim, 50, time.Minute); err != nil {
 		t.Fatal(err)
 	}

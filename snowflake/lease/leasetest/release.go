@@ -91,9 +91,11 @@ var releaseTests = []test{
 		claim := f.take(7, 7).Claim
 		f.extend(claim, 1000, long)
 		f.giveBack(claim, 500)
-		f.extend(claim, 700, long)
-		if e := f.entry(7); !e.Held || e.Horizon != 700 {
-			f.Errorf("held: %t, horizon %d; want true, 700", e.Held, e.Horizon)
+		for _, step := range []struct{ to, want int64 }{{400, 500}, {700, 700}} {
+			f.extend(claim, step.to, long)
+			if e := f.entry(7); !e.Held || e.Horizon != step.want {
+				f.Errorf("extended to %d; held: %t, horizon %d; want true, %d", step.to, e.Held, e.Horizon, step.want)
+			}
 		}
 		f.giveBack(claim, 500) // once more
 		if grant := f.take(7, 7); grant.Horizon != 500 || grant.Epoch != 2 {

@@ -10,8 +10,12 @@
  * for; one whose outcome is unknown is repeated as it was; an owner that knows its loss issues nothing more.
  *
  * A third rule is for a replica that is promoted without the last commits: the first request there sets a floor above all
- * horizons that the old primary can have committed. New owners start at the floor or above it; old ones go on only if they
- * had not expired by then.
+ * horizons that the old primary can have committed. New owners start at the floor or above it. Old owners keep their worker only if nobody can have taken it over: their row had not
+ * expired when the floor was set, which a comparison of two clocks can't tell without the skew, or a lease has not passed
+ * since the call that has confirmed them last, when the new primary has answered them.
+ *
+ * A floor can only be above the horizons of owners that the replica has never heard of if it knows their reach. So a greater
+ * reach counts for extensions once each replica that may be promoted has it.
  *
  * What is checked, by assertions:
  *   unique     no tick of the worker is issued twice. If an owner was copied, a tick may be issued more than once that lies
@@ -27,8 +31,10 @@
  *     An owner goes on issuing while its extension is under way, and after a loss that it does not know yet, below its old
  *     limit. It closes at any moment, with a call of its own under way or a tick checked, and from then on issues nothing; it
  *     releases any number of times, with or without an answer.
- *   - With FAILOVER, once: a replica gets nothing more from some moment on, and is promoted later. The primary then commits
- *     nothing more, and a request that it got and that nobody waits for is lost.
+ *   - With FAILOVER, once: a replica gets nothing more from some moment on, and is promoted later. The primary then
+ *     commits nothing more, and a request that it got and that nobody waits for is lost. By the clock of the replica the
+ *     lease in its row may end earlier than by that of the primary.
+ *   - With WINDOWS the second owner may ask for a greater reach, or for the small one, at any time.
  *   - With COPIES, once: an owner, with all that it knows and with its request or the reply to it, is copied in the place of
  *     one that is not running. Both go on.
  *   - A request or its reply is lost: the owner gives up waiting. The request may still reach the store later, after
@@ -47,13 +53,17 @@
  *     the case in which nothing comes between the two steps.
  *   - A new token is the least number that nothing refers to, which nobody can tell from one that was never used before; a
  *     random one of 128 bits is that in practice.
- *   - The floor is the highest horizon that the old primary has committed. A real one is above it if clocks agree as well
- *     as leases demand, which is not in the model.
+ *   - The floor is the highest horizon that the old primary has committed with a reach that the new one knows. A real one is
+ *     above it if clocks agree as well as leases demand, which is not in the model.
+ *   - A lease lasts one step of the clock. An owner counts the steps since it has sent a call.
+ *   - That every replica which may be promoted has the greater reach is a condition of a step. In practice it is an hour.
+ *   - There is one failover. After it the new primary gives out no worker of a row until the floor, for the case that it
+ *     is replaced itself. The simulator has that.
  *   - The store forgets nothing else that it has committed, and has the row of the namespace after a failover. If not,
  *     nothing here holds.
  *
- * The rules can be broken in eighteen ways, by a macro each; every one of them ends in a tick that is issued twice, the last
- * four but five if an owner is copied, the last five after a failover:
+ * The rules can be broken in twenty-one ways, by a macro each; every one of them ends in a tick that is issued twice, the
+ * four that are about tokens and losses if an owner is copied, the last eight after a failover:
  *   EXTEND_WITHOUT_OWNER_CHECK    the store takes an extension from anybody
  *   EXTEND_CHECKS_TOKEN_ONLY      the store does not look at the epoch: a late request for the worker took it once more
  *   HORIZON_AFTER_USE             the owner raises its limit when it asks, not when the store has answered
@@ -73,7 +83,10 @@
  *   FLOOR_AT_NOW                  the floor is above what was issued, not above what may be
  *   FLOOR_READ_BEFORE_TAKEOVER    Acquire reads the floor, then takes the worker
  *   SERVER_CHECKED_BEFORE         Acquire asks whether the server has changed, then takes the worker
- *   EXPIRED_GOES_ON               an owner that had expired before the failover goes on
+ *   EXPIRED_GOES_ON               an owner that had expired before the failover keeps its worker
+ *   CLOCKS_COMPARED               the same if the expiry is not reached by the new primary's clock, which is behind
+ *   TIMED_FROM_THE_CALL           an owner that has not expired when it asks may have when it is answered
+ *   GREATER_REACH_AT_ONCE         a greater reach counts as soon as the primary knows it
  *
  * UNIQUE_ONLY turns the other two assertions off, so that a counter-example is a tick issued twice. REACH asserts that what
  * makes the correct model worth checking does not happen; Spin must find that it does. With COPIES that is a tick issued
@@ -101,15 +114,20 @@
 #ifndef FAILOVER
 #define FAILOVER 0 /* whether the store may fail over to a replica, once: 0 or 1 */
 #endif
+#ifndef WINDOWS
+#define WINDOWS 0 /* whether the second owner may have a greater reach: 0 or 1 */
+#endif
 #define TTL 1 /* steps of the store's clock */
 
-mtype = { NOTHING, ACQUIRE, READ, EXTEND, RELEASE, GRANTED, EXTENDED, LOST }
+mtype = { NOTHING, ACQUIRE, READ, EXTEND, ASSURED, RELEASE, GRANTED, EXTENDED, DOUBTED, REFUSED, LOST }
 
 typedef Message {
 	mtype kind = NOTHING;
 	byte epoch, token, next_token, horizon
 #if FAILOVER
-	byte previous /* the token before, for a store that has forgotten the last extension */
+	byte previous; /* the token before, for a store that has forgotten the last extension */
+	byte server;   /* of an owner that is sure of its worker: the one that it has asked */
+	bit great      /* reach */
 #endif
 }
 
@@ -120,11 +138,14 @@ byte expiry; /* how far it is from the store's clock; 0: reached */
 #if FAILOVER
 byte old_epoch, old_token, old_horizon, old_expiry; /* the row of the replica that gets nothing more */
 bool cut;    /* there is one */
-bool failed; /* it was promoted */
+byte server; /* so many were promoted */
 bool unmet;  /* and there was no request since */
-bool barred; /* the owner of the row had expired at that time */
+bool barred; /* the owner of the row may have expired at that time */
 byte floor;  /* new owners start there */
-byte given;  /* the highest horizon that the old primary has committed; nobody knows it */
+byte given;  /* the highest horizon that was committed; nobody knows it */
+bit reach, old_reach, settled; /* the greater one is in the row of the namespace, of the replica, and counts */
+byte given_small;              /* the highest horizon with the small reach */
+#define failed (server > 0)
 #else
 #define floor 0
 #define given 0
@@ -142,6 +163,8 @@ byte next_token[OWNERS]; /* of an extension whose outcome is not known */
 byte asked[OWNERS];      /* the horizon of that extension */
 #if FAILOVER
 byte previous[OWNERS];   /* the token before the last extension */
+bool aged[OWNERS];       /* a lease has passed since the call began that has confirmed the claim last */
+bool young[OWNERS];      /* none has passed since the last call began */
 #endif
 bool claimed[OWNERS];    /* has a grant that is not known to be lost */
 bool closed[OWNERS];     /* issues nothing any more */
@@ -164,7 +187,7 @@ byte committed[OWNERS]; /* the highest horizon committed under the epoch that th
 byte issuers; /* a bit for each owner that has issued */
 #endif
 
-#define request(m) (m.kind == ACQUIRE || m.kind == READ || m.kind == EXTEND || m.kind == RELEASE)
+#define request(m) (m.kind == ACQUIRE || m.kind == READ || m.kind == EXTEND || m.kind == ASSURED || m.kind == RELEASE)
 
 inline clear(m) {
 	m.kind = NOTHING;
@@ -173,6 +196,8 @@ inline clear(m) {
 	m.next_token = 0;
 #if FAILOVER
 	m.previous = 0;
+	m.server = 0;
+	m.great = 0;
 #endif
 	m.horizon = 0
 }
@@ -210,12 +235,20 @@ inline draw(t) {
 #define healed(m) false
 #endif
 
-#ifdef EXPIRED_GOES_ON
-#define goes_on true
-#elif FAILOVER
-#define goes_on (!barred)
+#if FAILOVER && !defined(EXPIRED_GOES_ON)
+#define doubtful(m) (barred && !(m.kind == ASSURED && m.server == server))
 #else
-#define goes_on true
+#define doubtful(m) false
+#endif
+
+#if WINDOWS
+#ifdef GREATER_REACH_AT_ONCE
+#define too_far(m) (m.great && !reach)
+#else
+#define too_far(m) (m.great && !settled)
+#endif
+#else
+#define too_far(m) false
 #endif
 
 #ifdef EXTEND_WITHOUT_OWNER_CHECK
@@ -223,7 +256,7 @@ inline draw(t) {
 #elif defined(EXTEND_CHECKS_TOKEN_ONLY)
 #define extendable(m) owned(m)
 #else
-#define extendable(m) (epoch == m.epoch && (owned(m) || healed(m)) && goes_on)
+#define extendable(m) (epoch == m.epoch && (owned(m) || healed(m)))
 #endif
 
 #ifdef RELEASE_WITHOUT_OWNER_CHECK
@@ -242,20 +275,20 @@ inline note(o, m) {
 #define higher(a, b) (a < b -> b : a)
 
 /* The first request after a failover */
-inline meet() {
+inline meet(m) {
 #if FAILOVER
 	if
 	:: unmet ->
 		unmet = false;
-		barred = (expiry == 0);
 #ifdef FLOOR_AT_NOW
 		floor = ((issued >> 3) > 0 -> 4 : ((issued >> 2) > 0 -> 3 : ((issued >> 1) > 0 -> 2 : issued)));
 #elif !defined(NO_FLOOR)
-		floor = given;
+		floor = (reach -> given : given_small);
 #endif
 		printf("store: finds that it is another one, the floor is %d\n", floor)
 	:: else
-	fi
+	fi;
+	reach = (m.great -> 1 : reach)
 #else
 	skip
 #endif
@@ -266,9 +299,9 @@ inline serve(m) {
 	if
 #ifdef SERVER_CHECKED_BEFORE
 	:: m.kind == READ
-	:: m.kind != READ && m.kind != RELEASE -> meet()
+	:: m.kind != READ && m.kind != RELEASE -> meet(m)
 #else
-	:: m.kind != RELEASE -> meet()
+	:: m.kind != RELEASE -> meet(m)
 #endif
 	:: m.kind == RELEASE /* frees the worker whatever server this is */
 	fi;
@@ -329,15 +362,27 @@ inline serve(m) {
 		:: else -> clear(m)
 		fi
 #endif
-	:: m.kind == EXTEND ->
+	:: m.kind == EXTEND || m.kind == ASSURED ->
 		if
-		:: extendable(m) ->
+		:: extendable(m) && doubtful(m) ->
+			printf("store: may have forgotten that epoch %d was taken over\n", m.epoch);
+			m.kind = DOUBTED;
+#if FAILOVER
+			m.server = server
+#endif
+		:: extendable(m) && !doubtful(m) && too_far(m) ->
+			printf("store: refuses the greater reach\n");
+			clear(m);
+			m.kind = REFUSED
+		:: extendable(m) && !doubtful(m) && !too_far(m) ->
 			if
 			:: horizon < m.horizon -> horizon = m.horizon
 			:: else
 			fi;
 #if FAILOVER
-			given = (failed -> given : higher(given, horizon));
+			given = (server == FAILOVER -> given : higher(given, horizon));
+			given_small = (server == FAILOVER || m.great -> given_small : higher(given_small, m.horizon));
+			barred = false;
 #endif
 			note(0, m);
 			note(1, m);
@@ -372,6 +417,27 @@ inline serve(m) {
 #endif
 }
 
+#if FAILOVER
+inline promote() {
+	cut = false;
+	server++;
+	unmet = true;
+	epoch = old_epoch;
+	token = old_token;
+	horizon = old_horizon;
+	expiry = old_expiry;
+	reach = old_reach;
+	start = 0;
+	old_epoch = 0;
+	old_token = 0;
+	old_horizon = 0;
+	old_expiry = 0;
+	old_reach = 0;
+	clear(late);
+	printf("store: the replica is promoted; the row has epoch %d and the horizon %d\n", epoch, horizon)
+}
+#endif
+
 active proctype Store() {
 end:	do
 #if FAILOVER
@@ -379,34 +445,31 @@ end:	do
 		expiry > 0 || old_expiry > 0 ->
 		expiry = (expiry > 0 -> expiry - 1 : 0);
 		old_expiry = (old_expiry > 0 -> old_expiry - 1 : 0);
+		aged[0] = true; young[0] = false;
+		aged[1] = true; young[1] = false;
+#if OWNERS > 2
+		aged[2] = true; young[2] = false;
+#endif
 		printf("store: the clock moves on, %d to the expiry\n", expiry)
 	   }
 	:: d_step {
-		!cut && !failed ->
+		!cut && server < FAILOVER ->
 		cut = true;
+		old_reach = reach;
 		old_epoch = epoch;
 		old_token = token;
 		old_horizon = horizon;
 		old_expiry = expiry;
 		printf("store: the replica gets nothing more\n")
 	   }
-	:: d_step {
-		cut ->
-		cut = false;
-		failed = true;
-		unmet = true;
-		epoch = old_epoch;
-		token = old_token;
-		horizon = old_horizon;
-		expiry = old_expiry;
-		start = 0;
-		old_epoch = 0;
-		old_token = 0;
-		old_horizon = 0;
-		old_expiry = 0;
-		clear(late);
-		printf("store: the replica is promoted; the row has epoch %d and the horizon %d\n", epoch, horizon)
-	   }
+	:: d_step { cut -> barred = (old_expiry == 0); promote() }
+	:: d_step { cut && old_expiry > 0 -> barred = true; old_expiry = 0; printf("store: the replica's clock is ahead\n"); promote() }
+#ifdef CLOCKS_COMPARED
+	:: d_step { cut && old_expiry == 0 -> barred = false; old_expiry = TTL; printf("store: the replica's clock is behind\n"); promote() }
+#endif
+#if WINDOWS
+	:: d_step { reach && !settled && (!cut || old_reach) -> settled = 1; printf("store: all replicas know the greater reach\n") }
+#endif
 #else
 	:: d_step { expiry > 0 -> expiry--; printf("store: the clock moves on, %d to the expiry\n", expiry) }
 #endif
@@ -429,6 +492,8 @@ inline let_go(m) {
 	late.next_token = m.next_token;
 #if FAILOVER
 	late.previous = m.previous;
+	late.server = m.server;
+	late.great = m.great;
 #endif
 	late.horizon = m.horizon;
 	clear(m)
@@ -444,6 +509,8 @@ inline forget() {
 	asked[me] = 0;
 #if FAILOVER
 	previous[me] = 0;
+	aged[me] = false;
+	young[me] = false;
 #endif
 	claimed[me] = false;
 	closed[me] = false;
@@ -489,7 +556,7 @@ inline copy(o) {
 /* A new extension, which hands the row on to a new token */
 #define can_ask(h) (can_extend(h) && asked[me] == 0)
 
-inline ask(h) {
+inline ask(h, far) {
 #ifdef EXTEND_KEEPS_TOKEN
 	next_token[me] = own_token[me];
 #else
@@ -498,7 +565,7 @@ inline ask(h) {
 	:: else
 	fi;
 #endif
-	send_extend(h)
+	send_extend(h, far)
 }
 
 /* or the last one again */
@@ -508,16 +575,22 @@ inline ask(h) {
 #define can_repeat(h) (can_extend(h) && asked[me] == h)
 #endif
 
-inline send_extend(h) {
+inline send_extend(h, far) {
 	asked[me] = h;
 	call[me].epoch = own_epoch[me];
 	call[me].token = own_token[me];
 	call[me].next_token = next_token[me];
 #if FAILOVER
 	call[me].previous = previous[me];
+	call[me].great = far;
+	young[me] = true;
 #endif
 	call[me].horizon = h;
 	call[me].kind = EXTEND;
+#ifdef TIMED_FROM_THE_CALL
+	call[me].kind = (aged[me] -> EXTEND : ASSURED);
+	call[me].server = FAILOVER;
+#endif
 #ifdef HORIZON_AFTER_USE
 	limit[me] = h;
 #endif
@@ -564,7 +637,12 @@ end:	do
 	:: d_step { /* Acquire: again with the same token if the outcome of the last call is unknown */
 		call[me].kind == NOTHING && !claimed[me] && !closed[me] && (own_token[me] > 0 || lives < LIVES) ->
 		if
-		:: own_token[me] == 0 -> lives++; draw(own_token[me])
+		:: own_token[me] == 0 ->
+			lives++;
+			draw(own_token[me]);
+#if FAILOVER
+			young[me] = true
+#endif
 		:: else
 		fi;
 		call[me].token = own_token[me];
@@ -578,6 +656,7 @@ end:	do
 		own_epoch[me] = call[me].epoch;
 #if FAILOVER
 		previous[me] = 0;
+		aged[me] = !young[me];
 #endif
 		committed[me] = 0;
 #ifdef TAKEOVER_STARTS_AT_NOW
@@ -594,14 +673,20 @@ end:	do
 	   }
 
 	/* Extend, to any horizon above the limit */
-	:: d_step { can_ask(1) -> ask(1) }
-	:: d_step { can_ask(2) -> ask(2) }
-	:: d_step { can_ask(3) -> ask(3) }
-	:: d_step { can_ask(4) -> ask(4) }
-	:: d_step { can_repeat(1) -> send_extend(1) }
-	:: d_step { can_repeat(2) -> send_extend(2) }
-	:: d_step { can_repeat(3) -> send_extend(3) }
-	:: d_step { can_repeat(4) -> send_extend(4) }
+	:: d_step { can_ask(1) -> ask(1, 0) }
+	:: d_step { can_ask(2) -> ask(2, 0) }
+	:: d_step { can_ask(3) -> ask(3, 0) }
+	:: d_step { can_ask(4) -> ask(4, 0) }
+	:: d_step { can_repeat(1) -> send_extend(1, 0) }
+	:: d_step { can_repeat(2) -> send_extend(2, 0) }
+	:: d_step { can_repeat(3) -> send_extend(3, 0) }
+	:: d_step { can_repeat(4) -> send_extend(4, 0) }
+#if WINDOWS
+	:: d_step { me == 1 && can_ask(1) -> ask(1, 1) }
+	:: d_step { me == 1 && can_ask(2) -> ask(2, 1) }
+	:: d_step { me == 1 && can_repeat(1) -> send_extend(1, 1) }
+	:: d_step { me == 1 && can_repeat(2) -> send_extend(2, 1) }
+#endif
 
 	:: d_step {
 		call[me].kind == EXTENDED ->
@@ -609,6 +694,7 @@ end:	do
 		limit[me] = (closed[me] -> 0 : asked[me]);
 #if FAILOVER
 		previous[me] = own_token[me];
+		aged[me] = !young[me];
 #endif
 		own_token[me] = next_token[me];
 		next_token[me] = 0;
@@ -621,6 +707,17 @@ end:	do
 #endif
 		printf("owner %d: issues below %d from now on\n", me, limit[me])
 	   }
+
+#if FAILOVER
+	:: d_step { /* within the same call */
+		call[me].kind == DOUBTED ->
+		if
+		:: aged[me] -> clear(call[me]); call[me].kind = LOST
+		:: else -> call[me].kind = ASSURED; printf("owner %d: is sure that nobody has taken it over\n", me)
+		fi
+	   }
+	:: d_step { call[me].kind == REFUSED -> clear(call[me]); asked[me] = 0 }
+#endif
 
 	:: d_step { /* the compare-and-swap of a tick that was checked fails from now on */
 		call[me].kind == LOST ->

@@ -43,7 +43,14 @@
 //     analysis)
 //   - servers that are removed from a cluster while others fail (https://github.com/nats-io/nats-server/issues/7545)
 //   - a server of the cluster that is older than the one of the connection
-//   - a bucket that is restored from a backup, purged, or deleted and created again
+//   - a bucket that is restored from a backup, or deleted and created again, and messages that are removed from its
+//     stream while processes use them. If all messages of a namespace are removed this is noticed by a store that has used
+//     it before, and by all others if the first message of the bucket is among them, as after a purge of the whole stream.
+//     Owners then start above a floor, as package kvlease describes.
+//
+// A key that is deleted or purged as one of the bucket (nats kv del, nats kv purge) leaves a marker, and is lease.ErrDamaged
+// for its namespace until its last value is written again. If that is not known, stop every process of the namespace,
+// check the clocks, wait for a window and 10 s, and purge the subjects of the namespace from the stream.
 //
 // Use etcdlease or sqllease if these can't be excluded.
 //

@@ -67,37 +67,63 @@ type engine struct {
 }
 
 func (e *engine) Get(ctx context.Context, key string) (kvlease.Pair, error) {
-	message, err := e.leader.GetLastMsg(e.stream, e.subject(key), nats.Context(ctx))
-	switch {
-	case errors.Is(err, nats.ErrMsgNotFound):
-		return kvlease.Pair{}, nil
-	case err != nil:
-		return kvlease.Pair{}, e.explain(ctx, err)
+	message, err := e.last(ctx, key)
+	if message == nil {
+		return kvlease.Pair{}, err
 	}
-	return kvlease.Pair{Key: key, Value: message.Data, Revision: strconv.FormatUint(message.Sequence, 10)}, nil
+	return pair(key, message.Data, message.Sequence)
+}
+
+// last returns the last message of the keys, which may be a pattern, or nil if there is none.
+func (e *engine) last(ctx context.Context, keys string) (*nats.RawStreamMsg, error) {
+	message, err := e.leader.GetLastMsg(e.stream, e.subject(keys), nats.Context(ctx))
+	if errors.Is(err, nats.ErrMsgNotFound) {
+		return nil, nil
+	}
+	return message, e.explain(ctx, err)
+}
+
+// pair returns lease.ErrDamaged for the marker that NATS keeps in the place of a key that was deleted.
+func pair(key string, value []byte, sequence uint64) (kvlease.Pair, error) {
+	if len(value) == 0 {
+		return kvlease.Pair{}, fmt.Errorf("%w: the key %q was deleted or purged: write its last value again", lease.ErrDamaged, key)
+	}
+	return kvlease.Pair{Key: key, Value: value, Revision: strconv.FormatUint(sequence, 10)}, nil
+}
+
+// Existed reports whether the first message of the bucket is gone, as after a purge. It is the layout of a namespace, which
+// is replaced only if there was something to repair.
+func (e *engine) Existed(ctx context.Context, _ string) (bool, error) {
+	_, state, err := e.open(ctx)
+	return err == nil && state.FirstSeq > 1, err
+}
+
+// open returns the bucket if it is a sound one.
+func (e *engine) open(ctx context.Context) (jetstream.KeyValue, jetstream.StreamState, error) {
+	var state jetstream.StreamState
+	bucket, err := e.js.KeyValue(ctx, e.bucket)
+	if err != nil {
+		return nil, state, e.explain(ctx, err)
+	}
+	status, err := bucket.Status(ctx)
+	if err != nil {
+		return nil, state, e.explain(ctx, err)
+	}
+	if status, ok := status.(*jetstream.KeyValueBucketStatus); ok {
+		state = status.StreamInfo().State
+		err = e.check(status.StreamInfo().Config, e.js.Conn().ConnectedServerVersion())
+	}
+	return bucket, state, err
 }
 
 // List watches the keys. The watched replica may be behind, so it reads on until the newest row of the leader has come.
 func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error) {
-	bucket, err := e.js.KeyValue(ctx, e.bucket)
+	bucket, _, err := e.open(ctx)
 	if err != nil {
-		return nil, e.explain(ctx, err)
-	}
-	status, err := bucket.Status(ctx)
-	if err != nil {
-		return nil, e.explain(ctx, err)
-	}
-	if status, ok := status.(*jetstream.KeyValueBucketStatus); ok {
-		if err := e.check(status.StreamInfo().Config, e.js.Conn().ConnectedServerVersion()); err != nil {
-			return nil, err
-		}
-	}
-	newest, err := e.Get(ctx, prefix+">")
-	if err != nil || newest.Revision == "" {
 		return nil, err
 	}
-	last, err := sequenceOf(newest.Revision)
-	if err != nil {
+	newest, err := e.last(ctx, prefix+">")
+	if newest == nil {
 		return nil, err
 	}
 	watcher, err := bucket.Watch(ctx, strings.TrimPrefix(e.subject(prefix), e.root)+">")
@@ -113,7 +139,7 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 		}()
 	}()
 	found := map[string]kvlease.Pair{}
-	for seen, complete := uint64(0), false; !complete || seen < last; {
+	for seen, complete := uint64(0), false; !complete || seen < newest.Sequence; {
 		select {
 		case entry, ok := <-watcher.Updates():
 			switch {
@@ -122,9 +148,11 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 			case entry == nil: // after the rows that there were when it began
 				complete = true
 			default:
-				key, revision := e.key(e.root+entry.Key()), entry.Revision()
-				found[key] = kvlease.Pair{Key: key, Value: entry.Value(), Revision: strconv.FormatUint(revision, 10)}
-				seen = max(seen, revision)
+				key := e.key(e.root + entry.Key())
+				if found[key], err = pair(key, entry.Value(), entry.Revision()); err != nil {
+					return nil, err
+				}
+				seen = max(seen, entry.Revision())
 			}
 		case <-ctx.Done():
 			return nil, e.explain(ctx, ctx.Err())

@@ -30,6 +30,7 @@
 // is wrong by more than the guard allows for. Use a guard, or a Redis that does not forget, or sqllease.
 //
 // With allkeys-lru and the other eviction policies on all keys Acquire returns an error, if the client may read the
-// setting with CONFIG GET. If it may not, set maxmemory-policy to noeviction or to one of the volatile policies, which
-// never drop keys without a time to live.
+// setting with CONFIG GET or INFO. A store that has seen a safe policy before lends the worker with a warning
+// ([lease.Grant].Warning). Extensions do not ask. If the client may do neither, set maxmemory-policy to noeviction or to
+// one of the volatile policies, which never drop keys without a time to live.
 package redislease

@@ -14,26 +14,34 @@ import (
 const policySetting = "maxmemory-policy"
 
 // checkEviction returns lease.ErrOption if Redis may drop keys without a time to live, and with them the horizons, when
-// its memory is full. It asks until it has found once that Redis does not.
-func (s *Store) checkEviction(ctx context.Context) error {
-	if s.safe.Load() {
-		return nil
-	}
-	err := s.eachNode(ctx, func(ctx context.Context, node redis.Cmdable) error {
+// its memory is full. It asks each time, since the policy may change. Once it has found that Redis does not, the same
+// error is a warning: a process that runs is better off with a worker than without one.
+func (s *Store) checkEviction(ctx context.Context) (warning, err error) {
+	err = s.eachNode(ctx, func(ctx context.Context, node redis.Cmdable) error {
 		settings, err := node.ConfigGet(ctx, policySetting).Result()
 		var refused redis.Error
-		if errors.As(err, &refused) {
-			return nil // managed servers, and users with few rights, can't read it
+		policy := settings[policySetting]
+		if errors.As(err, &refused) { // managed servers, and users with few rights, may have INFO only, or neither
+			var info string
+			info, err = node.Info(ctx, "memory").Result()
+			_, policy, _ = strings.Cut(info, "maxmemory_policy:")
+			policy, _, _ = strings.Cut(policy, "\r")
+			if errors.As(err, &refused) {
+				return nil
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("redislease: read %s: %w", policySetting, err)
 		}
-		return checkPolicy(settings[policySetting])
+		return checkPolicy(policy)
 	})
-	if err == nil {
+	switch {
+	case err == nil:
 		s.safe.Store(true)
+	case s.safe.Load() && errors.Is(err, lease.ErrOption):
+		return err, nil
 	}
-	return err
+	return nil, err
 }
 
 // checkPolicy checks a value of maxmemory-policy: https://redis.io/docs/latest/develop/reference/eviction/

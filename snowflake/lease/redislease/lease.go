@@ -12,8 +12,8 @@ import (
 )
 
 // Acquire is as [lease.Store] says, and raises the horizon if [WithGuard] is used. Among workers with a horizon above
-// the tick it takes the one with the lowest horizon. The first call checks whether Redis would evict the keys, and
-// returns lease.ErrOption if so.
+// the tick it takes the one with the lowest horizon. Each call checks whether Redis would evict the keys. If so it
+// returns lease.ErrOption or, if an earlier call has found that Redis would not, a Grant.Warning.
 func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	if err := r.Validate(); err != nil {
 		return lease.Grant{}, err
@@ -22,7 +22,8 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 	if err != nil {
 		return lease.Grant{}, err
 	}
-	if err := s.checkEviction(ctx); err != nil {
+	warning, err := s.checkEviction(ctx)
+	if err != nil {
 		return lease.Grant{}, err
 	}
 	holder, err := json.Marshal(r.Holder)
@@ -44,7 +45,7 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 		if !ok {
 			return lease.Grant{}, s.unexpected(r.Namespace, reply)
 		}
-		grant.Horizon = max(grant.Horizon, start)
+		grant.Horizon, grant.Warning = max(grant.Horizon, start), warning
 		return grant, nil
 	case "held":
 		wait, _ := number(reply, 0)

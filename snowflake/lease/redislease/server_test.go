@@ -106,14 +106,15 @@ func TestTheServersOwnPolicyIsRead(t *testing.T) {
 	client := cluster(t)
 	store := open(t, client)
 	for _, step := range []struct {
-		policy string
-		want   error
-	}{{"allkeys-lru", lease.ErrOption}, {"volatile-lru", nil}} {
+		policy        string
+		want, warning error // once it was safe, processes that run keep running
+	}{{"allkeys-lru", lease.ErrOption, nil}, {"volatile-lru", nil, nil}, {"allkeys-lfu", nil, lease.ErrOption}} {
 		if err := client.ConfigSet(t.Context(), "maxmemory-policy", step.policy).Err(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.Acquire(t.Context(), request("orders", 0, 9, 0)); !errors.Is(err, step.want) {
-			t.Errorf("%s: error %v, want %v", step.policy, err, step.want)
+		grant, err := store.Acquire(t.Context(), request("orders", 0, 9, 0))
+		if !errors.Is(err, step.want) || !errors.Is(grant.Warning, step.warning) {
+			t.Errorf("%s: warning %v, error %v; want %v, %v", step.policy, grant.Warning, err, step.warning, step.want)
 		}
 	}
 }

@@ -17,7 +17,7 @@ const defaultPrefix = "snowflake:lease:"
 type Store struct {
 	client redis.UniversalClient
 	config
-	safe atomic.Bool // no policy evicts the keys, as far as it is known
+	safe atomic.Bool // a call has found that no policy evicts the keys, as far as it can be known
 }
 
 var _ lease.Store = (*Store)(nil)

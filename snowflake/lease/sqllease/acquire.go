@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -34,6 +35,14 @@ type namespace struct {
 	sameServer bool  // as the one that has answered
 }
 
+// floor returns where new owners start, in milliseconds since 1970; 0: at the horizons of the rows.
+func (n *namespace) floor() int64 {
+	if n.changed == 0 {
+		return 0
+	}
+	return n.changed + min(n.reach, math.MaxInt64-n.changed)
+}
+
 type candidate struct{ worker, epoch, horizon int64 }
 
 // Acquire is as [lease.Store] says. Among workers with a horizon above the tick it takes the one with the lowest
@@ -42,6 +51,10 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 	if err := r.Validate(); err != nil {
 		return lease.Grant{}, err
 	}
+	return await(ctx, s, "acquire", func() (lease.Grant, error) { return s.acquire(ctx, r) })
+}
+
+func (s *Store) acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	for attempt := range acquireAttempts {
 		grant, ok, err := s.try(ctx, r, attempt)
 		if ok || err != nil {
@@ -69,6 +82,10 @@ func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Gr
 	case v.mine != nil:
 		return v.grant(r, *v.mine), true, nil
 	}
+	settles := v.namespace.floor() - v.now.UnixMilli()
+	if settles > 0 { // the owner of any row may have been confirmed by the server before just now
+		v.free = nil
+	}
 	// Several callers may want the same row. The first attempt keeps the order; later ones choose among more and more
 	// rows, so that a hundred processes that start together do not compete for each row in turn.
 	spread := 1 << min(attempt, maxDoublings)
@@ -89,9 +106,10 @@ func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Gr
 		return s.add(ctx, q, r, v, worker+min(step, r.Last-worker))
 	case len(v.free) > 0:
 		return s.takeOver(ctx, q, r, v, v.free[rand.N(min(len(v.free), spread))])
-	case wait <= 0:
+	case wait <= 0 && settles <= 0:
 		return lease.Grant{}, false, nil // one has expired in between
 	}
+	wait = max(wait, duration(settles))
 	return lease.Grant{}, false, &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: wait}
 }
 
@@ -119,8 +137,7 @@ func (s *Store) enter(ctx context.Context, r lease.Request) (*queries, view, err
 	}
 	// If it changes nothing, another caller was faster, or the server that has answered is a replica that only reads.
 	// The conditions of the acquisition decide.
-	met, err := s.meet(ctx, q, r.Namespace, milliseconds(r.Reach))
-	if err == nil && met {
+	if err = s.meet(ctx, q, r.Namespace, milliseconds(r.Reach)); err == nil {
 		v, err = s.look(ctx, q, r)
 	}
 	return q, v, err
@@ -137,15 +154,17 @@ func (s *Store) look(ctx context.Context, q *queries, r lease.Request) (view, er
 	defer rows.Close()
 	for rows.Next() {
 		var c candidate
-		var expires, same, now int64
+		var expires, revision, same, now int64
 		var layout string
-		if err := rows.Scan(&c.worker, &c.epoch, &c.horizon, &expires, &layout, &same, &now); err != nil {
+		if err := rows.Scan(&c.worker, &c.epoch, &c.horizon, &expires, &layout, &revision, &same, &now); err != nil {
 			return v, err
 		}
 		v.now = time.UnixMilli(now)
 		switch {
 		case c.worker < 0:
-			v.namespace = &namespace{layout: layout, changed: expires, reach: c.horizon, sameServer: same == 1}
+			same := same == 1 && revision >= s.revision(r.Namespace)
+			v.namespace = &namespace{layout: layout, changed: expires, reach: c.horizon, sameServer: same}
+			s.sawRevision(r.Namespace, revision)
 		case expires <= now:
 			v.free = append(v.free, c)
 		case v.mine == nil:
@@ -176,7 +195,7 @@ func (s *Store) gap(ctx context.Context, q *queries, r lease.Request) (worker in
 	if lowest.Valid {
 		return lowest.Int64, 0, nil
 	}
-	return -1, time.Duration(expires.Int64-now) * time.Millisecond, nil
+	return -1, duration(expires.Int64 - now), nil
 }
 
 // takeOver takes the row if it is free and has the epoch that was seen.
@@ -219,8 +238,13 @@ func (v view) grant(r lease.Request, c candidate) lease.Grant {
 		Warning: v.warning,
 		Now:     v.now.Add(time.Since(v.at)),
 	}
-	if v.namespace.changed > 0 {
-		grant.Floor = time.UnixMilli(v.namespace.changed + v.namespace.reach)
+	if floor := v.namespace.floor(); floor > 0 {
+		grant.Floor = time.UnixMilli(floor)
 	}
 	return grant
+}
+
+// duration converts milliseconds, at most as many as a Duration has.
+func duration(ms int64) time.Duration {
+	return time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }

@@ -13,6 +13,43 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
+// calls are those that talk to the database.
+func calls(store *sqllease.Store, c lease.Claim) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"Acquire": func(ctx context.Context) error { _, err := store.Acquire(ctx, sqlRequest("n", 0, 0)); return err },
+		"Extend":  func(ctx context.Context) error { _, err := store.Extend(ctx, c, 1, time.Hour); return err },
+		"Release": func(ctx context.Context) error { return store.Release(ctx, c, 0) },
+		"List":    func(ctx context.Context) error { _, err := store.List(ctx, "n"); return err },
+		"Revoke":  func(ctx context.Context) error { return store.Revoke(ctx, lease.Entry{Claim: c}) },
+	}
+}
+
+func TestCallsEndWithTheirContextWhileSQLiteIsLocked(t *testing.T) {
+	target := testdb.SQLite(t)
+	target.DSN = strings.NewReplacer("_journal_mode=WAL", "_journal_mode=DELETE", "=10000", "=60000").Replace(target.DSN)
+	store := newSQL(t, target.Open(t), sqllease.SQLite)
+	grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := target.Open(t).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, conn, "BEGIN EXCLUSIVE")
+	all := calls(store, keep(grant.Claim))
+	all["Migrate"] = store.Migrate
+	for name, call := range all {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		start := time.Now()
+		if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 30*time.Second {
+			t.Errorf("%s: %v after %v, want DeadlineExceeded at once", name, err, time.Since(start))
+		}
+		cancel()
+	}
+	exec(t, conn, "ROLLBACK") // so that the statements end
+}
+
 // The error is final for a lease: see TestALeaseEndsWhenItsStoreIsClosed in package lease.
 func TestAPoolThatIsClosedIsFinal(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
@@ -25,13 +62,12 @@ func TestAPoolThatIsClosedIsFinal(t *testing.T) {
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
-		claim := keep(grant.Claim)
-		for name, call := range map[string]func(ctx context.Context) error{
-			"Acquire": func(ctx context.Context) error { _, err := store.Acquire(ctx, sqlRequest("n", 0, 0)); return err },
-			"Extend":  func(ctx context.Context) error { _, err := store.Extend(ctx, claim, 1, time.Hour); return err },
-			"Release": func(ctx context.Context) error { return store.Release(ctx, claim, 0) },
-			"List":    func(ctx context.Context) error { _, err := store.List(ctx, "n"); return err },
-		} {
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		for name, call := range calls(store, keep(grant.Claim)) {
+			if err := call(ended); !errors.Is(err, os.ErrClosed) {
+				t.Errorf("%s with an ended context: error %v, want os.ErrClosed", name, err)
+			}
 			err := call(t.Context())
 			if !errors.Is(err, os.ErrClosed) || errors.Is(err, lease.ErrLost) {
 				t.Errorf("%s: error %v, want os.ErrClosed", name, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
@@ -116,6 +118,76 @@ func TestMigrateRejectsConnectionsThatDoNotCommit(t *testing.T) {
 			t.Errorf("autocommit %v: %v", on, err)
 		}
 	}
+}
+
+// TestSettingsWithWhichACrashForgetsCommitsAreReported uses what a session can set on the server, and the names and values
+// of the other variables.
+func TestSettingsWithWhichACrashForgetsCommitsAreReported(t *testing.T) {
+	for name, targets := range map[string]struct {
+		dialect sqllease.Dialect
+		open    func(testing.TB) testdb.Target
+		cases   []struct{ dsn, variables, statement, want string } // a part of the warning; "" for none
+	}{
+		"postgres": {sqllease.Postgres, testdb.Postgres, []struct{ dsn, variables, statement, want string }{
+			{"synchronous_commit=on", "", "", ""},
+			{"synchronous_commit=local", "", "", ""},
+			{"synchronous_commit=off", "", "", "synchronous_commit = off"},
+			{"synchronous_commit=on", "fsync=off", "", "fsync = off"},
+			{"synchronous_commit=on", "", "ALTER TABLE snowflake_leases SET UNLOGGED", "unlogged"},
+			{"synchronous_commit=off", "", "ALTER TABLE snowflake_leases SET UNLOGGED", "synchronous_commit = off, the table is unlogged"},
+		}},
+		"mariadb": {sqllease.MySQL, testdb.MariaDB, []struct{ dsn, variables, statement, want string }{
+			{"", "innodb_flush_log_at_trx_commit=1 log_bin=OFF sync_binlog=0", "", ""},
+			{"", "innodb_flush_log_at_trx_commit=3 log_bin=ON sync_binlog=1", "", ""},
+			{"", "innodb_flush_log_at_trx_commit=0 log_bin=OFF", "", "innodb_flush_log_at_trx_commit = 0"},
+			{"", "innodb_flush_log_at_trx_commit=2", "", "innodb_flush_log_at_trx_commit = 2"},
+			{"", "log_bin=ON sync_binlog=0", "", "sync_binlog = 0"},
+			{"", "wsrep_on=ON innodb_flush_log_at_trx_commit=0", "", ""}, // of a cluster all would have to crash
+			{"", "wsrep_on=ON", "ALTER TABLE snowflake_leases ENGINE=MyISAM", "MyISAM"},
+			{"", "autocommit=ON", "ALTER TABLE snowflake_leases ENGINE=MEMORY", "MEMORY"},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := targets.open(t)
+			for _, test := range targets.cases {
+				if strings.Contains(test.variables, "wsrep_on") && !strings.Contains(target.Version, "MariaDB") {
+					continue // the identity has it, and MySQL doesn't know it
+				}
+				target := target
+				target.DSN = strings.Replace(target.DSN, "synchronous_commit=off", test.dsn, 1)
+				db := target.Open(t)
+				newSQL(t, db, targets.dialect)
+				if test.statement != "" {
+					exec(t, db, test.statement)
+				}
+				store, err := sqllease.New(answering{db, test.variables}, targets.dialect)
+				if err != nil {
+					t.Fatal(err)
+				}
+				grant, err := store.Acquire(t.Context(), sqlRequest(leasetest.NewToken(), 0, 0))
+				if err != nil || (grant.Warning != nil) != (test.want != "") || !strings.Contains(fmt.Sprint(grant.Warning), test.want) {
+					t.Errorf("%+v: warning %v, error %v", test, grant.Warning, err)
+				}
+				exec(t, db, "DROP TABLE snowflake_leases")
+			}
+		})
+	}
+}
+
+// answering has the variables of another server, name=value, if there are any.
+type answering struct {
+	*sql.DB
+	variables string
+}
+
+func (a answering) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if strings.HasPrefix(query, "SHOW VARIABLES") && a.variables != "" {
+		query = "SELECT '" + strings.NewReplacer("=", "', '", " ", "' UNION SELECT '").Replace(a.variables) + "'"
+	}
+	if a.variables == "fsync=off" {
+		query = strings.Replace(query, "current_setting('fsync', true)", "'off'", 1)
+	}
+	return a.DB.QueryContext(ctx, query, args...)
 }
 
 // forgetful is a server of the MySQL protocol that ignores LAST_INSERT_ID(x), as go-mysql-server does.

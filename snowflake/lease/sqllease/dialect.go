@@ -46,6 +46,14 @@ func (d Dialect) bigint() string {
 	return "BIGINT"
 }
 
+// greatest is the function of that name.
+func (d Dialect) greatest() string {
+	if d == SQLite {
+		return "MAX"
+	}
+	return "GREATEST"
+}
+
 // insert returns the words around an INSERT that does nothing if the row exists. So no error of a driver has to be
 // interpreted.
 func (d Dialect) insert() (before, after string) {

@@ -1,7 +1,6 @@
 package sqllease_test
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -9,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -41,6 +38,7 @@ func TestAnotherServerSetsAFloor(t *testing.T) {
 		expired, _ := acquire(0, time.Second)
 		goesOn, _ := acquire(1, reach)
 		released, _ := acquire(2, 0)
+		unsure, _ := acquire(9, 0)
 		if !expired.Floor.IsZero() || !goesOn.Floor.IsZero() || !released.Floor.IsZero() {
 			t.Fatalf("a floor without a failover: %v, %v, %v", expired.Floor, goesOn.Floor, released.Floor)
 		}
@@ -51,9 +49,22 @@ func TestAnotherServerSetsAFloor(t *testing.T) {
 			t.Fatal(err)
 		}
 		exec(t, db, "UPDATE snowflake_leases SET expires_ms = 1 WHERE worker = 0")
+		// The other server's clock may have been ahead by the accepted skew.
+		exec(t, db, fmt.Sprintf("UPDATE snowflake_leases SET expires_ms = %d WHERE worker = 9", time.Now().Add(lease.DefaultMaxSkew*9/10).UnixMilli()))
 		exec(t, db, "UPDATE snowflake_leases SET host = 'another' WHERE worker = -1")
 
-		for range 2 { // the second time the server is known
+		for round := range 2 { // the second time the server is known
+			if dialect != sqllease.SQLite {
+				_, err := store.Extend(t.Context(), keep(unsure.Claim), 50, time.Second)
+				if lost := errors.Is(err, lease.ErrLost); lost != (round == 0) {
+					t.Errorf("an owner that may have expired, in round %d: %v", round, err)
+				}
+				sure := keep(unsure.Claim)
+				sure.Until = time.Now().Add(time.Hour)
+				if _, err := store.Extend(t.Context(), sure, 50, time.Second); err != nil {
+					t.Errorf("an owner that knows better, in round %d: %v", round, err)
+				}
+			}
 			_, err := store.Extend(t.Context(), keep(goesOn.Claim), 50, time.Hour)
 			if err != nil {
 				t.Errorf("an owner that had not expired: %v", err)
@@ -62,13 +73,22 @@ func TestAnotherServerSetsAFloor(t *testing.T) {
 				t.Errorf("an owner that had expired: %v", err)
 			}
 		}
-		next, n := acquire(2, time.Second)
 		if dialect == sqllease.SQLite {
-			if !next.Floor.IsZero() {
+			if next, _ := acquire(2, time.Second); !next.Floor.IsZero() {
 				t.Errorf("the floor is %v, want none", next.Floor)
 			}
 			return
 		}
+		// A worker that has a row changes hands when the floor is reached.
+		var none *lease.NoWorkerError
+		_, err := store.Acquire(t.Context(), sqlRequest("n", 2, 2))
+		if !errors.As(err, &none) || none.Wait > reach || none.Wait < reach-time.Minute {
+			t.Errorf("before the floor: %v", err)
+		}
+		exec(t, db, fmt.Sprintf("UPDATE snowflake_leases SET expires_ms = expires_ms - %d WHERE worker = -1", reach.Milliseconds()))
+		next, n := acquire(2, time.Second)
+		exec(t, db, fmt.Sprintf("UPDATE snowflake_leases SET expires_ms = expires_ms + %d WHERE worker = -1", reach.Milliseconds()))
+		next.Floor = next.Floor.Add(reach)
 		if d := next.Floor.Sub(next.Now); next.Horizon != 70 || n != 2 || d > reach || d < reach-time.Minute {
 			t.Errorf("horizon %d, floor %v ahead of the clock, %d statements; want 70, %v, 2", next.Horizon, d, n, reach)
 		}
@@ -82,8 +102,8 @@ func TestAnotherServerSetsAFloor(t *testing.T) {
 		}
 		exec(t, db, "UPDATE snowflake_leases SET host = 'a third', expires_ms = 1 WHERE worker = -1")
 		grant, n := acquire(6, 0)
-		if d := grant.Floor.Sub(grant.Now); n != 6 || d > 2*reach || d < 2*reach-time.Minute {
-			t.Errorf("floor %v ahead of the clock, %d statements; want %v and 6", d, n, 2*reach)
+		if d := grant.Floor.Sub(grant.Now); n != 7 || d > 2*reach || d < 2*reach-time.Minute {
+			t.Errorf("floor %v ahead of the clock, %d statements; want %v and 7", d, n, 2*reach)
 		}
 	})
 }
@@ -113,6 +133,9 @@ func TestAServerThatChangesDuringAnAcquisitionSetsAFloor(t *testing.T) {
 				for _, statement := range []int64{3, 2} { // of a new worker, then of a takeover of it
 					exec(t, db, fmt.Sprintf(update+"expires_ms = %d, horizon = 3600000 WHERE worker = -1", floor))
 					exec(t, db, fmt.Sprintf(update+"expires_ms = 0 WHERE worker = %d", worker))
+					if statement == 2 && strings.HasPrefix(change, "host") {
+						continue // the worker has a row, and is not given out for an hour
+					}
 					count := &counter{driver: db.Driver(), dsn: target.DSN, before: func(n int64) {
 						if n == statement {
 							exec(t, db, update+change+" WHERE worker = -1")
@@ -146,42 +169,6 @@ func TestAServerThatChangesDuringAnAcquisitionSetsAFloor(t *testing.T) {
 			}
 		}
 	})
-}
-
-// troubled answers the question what server it is with an error.
-type troubled struct {
-	*sql.DB
-	state string
-}
-
-func (d troubled) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if strings.Contains(query, "version()") {
-		return nil, &pgconn.PgError{Code: d.state}
-	}
-	return d.DB.QueryContext(ctx, query, args...)
-}
-
-// Any other error may pass, and without an identity a failover would not be seen. A role without the right to ask is
-// told so.
-func TestOnlyAServerThatHasNoIdentityIsUsedWithoutOne(t *testing.T) {
-	db := testdb.Postgres(t).Open(t)
-	newSQL(t, db, sqllease.Postgres)
-	for state, want := range map[string]bool{
-		"42883": true, "42501": true, "0A000": true, "55000": true,
-		"42P05": false, "42601": false, "55P03": false, "08006": false, // 42P05 comes from poolers
-	} {
-		store, err := sqllease.New(troubled{db, state}, sqllease.Postgres)
-		if err != nil {
-			t.Fatal(err)
-		}
-		grant, err := store.Acquire(t.Context(), sqlRequest(state, 0, 0))
-		if (err == nil) != want {
-			t.Errorf("SQLSTATE %s: %v", state, err)
-		}
-		if (grant.Warning != nil) != (state == "42501") {
-			t.Errorf("SQLSTATE %s: the warning is %v", state, grant.Warning)
-		}
-	}
 }
 
 // Another caller is the first one on the new server, after the extension has failed because of it.
@@ -231,76 +218,6 @@ func extendWith(t *testing.T, before func(db *sql.DB, host string, n int64), wan
 	})
 }
 
-// outdated has another identity for the server than others, until it is asked a second time what it is.
-type outdated struct {
-	*sql.DB
-	asked *int
-}
-
-func (d outdated) text(query string) string {
-	if *d.asked == 1 {
-		return strings.NewReplacer("'server '", "'before '", "@@server_uuid", "'before'").Replace(query)
-	}
-	return query
-}
-
-func (d outdated) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return d.DB.ExecContext(ctx, d.text(query), args...)
-}
-
-func (d outdated) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if strings.HasPrefix(query, "SHOW VARIABLES") {
-		*d.asked++
-	}
-	return d.DB.QueryContext(ctx, d.text(query), args...)
-}
-
-// A process that has run since before the server has another identity must not move the floor at each call.
-func TestAProcessLearnsThatItsServerHasAnotherIdentity(t *testing.T) {
-	db := testdb.MariaDB(t).Open(t)
-	young := newSQL(t, db, sqllease.MySQL)
-	var olds []*sqllease.Store
-	var grants []lease.Grant
-	for i := range int64(2) {
-		old := newSQL(t, outdated{db, new(int)}, sqllease.MySQL)
-		grant, err := old.Acquire(t.Context(), sqlRequest("n", i, i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		olds, grants = append(olds, old), append(grants, grant)
-	}
-	if grant, err := young.Acquire(t.Context(), sqlRequest("n", 2, 2)); err != nil || grant.Floor.IsZero() {
-		t.Fatalf("the server has another identity: floor %v, %v", grant.Floor, err)
-	}
-	exec(t, db, "UPDATE snowflake_leases SET expires_ms = 1 WHERE worker = -1")
-	if _, err := olds[0].Extend(t.Context(), keep(grants[0].Claim), 10, time.Hour); err != nil {
-		t.Error(err)
-	}
-	if _, err := olds[1].Acquire(t.Context(), sqlRequest("n", 3, 3)); err != nil {
-		t.Error(err)
-	}
-	grant, err := young.Acquire(t.Context(), sqlRequest("n", 4, 4))
-	if err != nil || grant.Floor.After(time.UnixMilli(1).Add(time.Hour)) {
-		t.Errorf("the floor has moved: %v, %v", grant.Floor, err)
-	}
-}
-
-func TestAVariableOfTheSessionIsNoIdentity(t *testing.T) {
-	target := testdb.MariaDB(t)
-	target.NeedMariaDB(t, "server_id of a session")
-	session, err := sql.Open("mysql", target.DSN+"&server_id=77")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer session.Close()
-	for i, db := range []*sql.DB{target.Open(t), session} {
-		worker := int64(i)
-		if grant, err := newSQL(t, db, sqllease.MySQL).Acquire(t.Context(), sqlRequest("n", worker, worker)); err != nil || !grant.Floor.IsZero() {
-			t.Errorf("worker %d: floor %v, %v", worker, grant.Floor, err)
-		}
-	}
-}
-
 // The second of two failovers leads to a server whose clock is behind the time of the first one.
 func TestAServerWithAClockBehindTheLastFailoverKeepsTheFloor(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
@@ -315,7 +232,9 @@ func TestAServerWithAClockBehindTheLastFailoverKeepsTheFloor(t *testing.T) {
 		}
 		changed := time.Now().Add(2 * time.Hour).Truncate(time.Millisecond)
 		exec(t, db, fmt.Sprintf("UPDATE snowflake_leases SET host = 'another', expires_ms = %d WHERE worker = -1", changed.UnixMilli()))
-		if _, err := store.Extend(t.Context(), keep(owner.Claim), 10, time.Hour); err != nil {
+		sure := keep(owner.Claim)
+		sure.Until = time.Now().Add(time.Hour)
+		if _, err := store.Extend(t.Context(), sure, 10, time.Hour); err != nil {
 			t.Errorf("an owner that has not expired: %v", err)
 		}
 		if next, err := store.Acquire(t.Context(), sqlRequest("n", 1, 1)); err != nil || !next.Floor.Equal(changed) {
@@ -324,17 +243,80 @@ func TestAServerWithAClockBehindTheLastFailoverKeepsTheFloor(t *testing.T) {
 	})
 }
 
-// A row that was written without an identity, for example before the role might ask for it.
-func TestTheFirstIdentityIsNoFailover(t *testing.T) {
+// A replica that is promoted may lack the greater reach, and then sets too low a floor.
+func TestAGreaterReachCountsOnceReplicasHaveIt(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
 		db := target.Open(t)
 		store := newSQL(t, db, dialect)
-		for worker := range int64(2) {
-			grant, err := store.Acquire(t.Context(), sqlRequest("n", worker, worker))
-			if err != nil || !grant.Floor.IsZero() {
-				t.Errorf("worker %d: floor %v, %v", worker, grant.Floor, err)
+		r := sqlRequest("n", 0, 0)
+		r.Reach = time.Minute
+		grant, err := store.Acquire(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		claim := keep(grant.Claim)
+		for _, step := range []struct {
+			reach, limit, wait time.Duration
+			prepare            string
+		}{
+			{reach: time.Minute},
+			{reach: 2 * time.Minute, limit: time.Minute, wait: time.Hour},
+			{reach: time.Minute},
+			{
+				prepare: "UPDATE snowflake_leases SET pid = pid - 1800000 WHERE worker = -1",
+				reach:   2 * time.Minute, limit: time.Minute, wait: time.Hour / 2,
+			},
+			{reach: 3 * time.Minute, limit: time.Minute, wait: time.Hour},
+			{prepare: "UPDATE snowflake_leases SET pid = pid - 3600000 WHERE worker = -1", reach: 3 * time.Minute},
+			{reach: 4 * time.Minute, limit: 3 * time.Minute, wait: time.Hour},
+		} {
+			if step.prepare != "" {
+				exec(t, db, step.prepare)
 			}
-			exec(t, db, "UPDATE snowflake_leases SET host = '' WHERE worker = -1")
+			claim.Reach = step.reach
+			_, err := store.Extend(t.Context(), claim, 10, time.Hour)
+			var refused *lease.ReachError
+			errors.As(err, &refused)
+			switch {
+			case dialect == sqllease.SQLite || step.limit == 0:
+				if err != nil {
+					t.Errorf("reach %v: %v", step.reach, err)
+				}
+			case refused == nil || refused.Limit != step.limit || refused.Wait > step.wait || refused.Wait < step.wait-10*time.Minute:
+				t.Errorf("reach %v: %v, want the limit %v for %v", step.reach, err, step.limit, step.wait)
+			}
+		}
+	})
+}
+
+// The second of two failovers leads back to the first server, which has kept its identity and missed what was between.
+func TestAnOldPrimaryThatIsMadePrimaryAgainSetsAFloor(t *testing.T) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+		if dialect == sqllease.SQLite {
+			return
+		}
+		db := target.Open(t)
+		store, other := newSQL(t, db, dialect), newSQL(t, db, dialect)
+		r := sqlRequest("n", 0, 0)
+		r.Reach = time.Hour
+		owner, err := store.Acquire(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exec(t, db, "CREATE TABLE missed AS SELECT * FROM snowflake_leases")
+		exec(t, db, "UPDATE snowflake_leases SET host = 'another' WHERE worker = -1")
+		if _, err := store.Extend(t.Context(), keep(owner.Claim), 10, time.Hour); err != nil { // on the second server
+			t.Fatal(err)
+		}
+		exec(t, db, "DELETE FROM snowflake_leases")
+		exec(t, db, "INSERT INTO snowflake_leases SELECT * FROM missed")
+		if _, err := store.Extend(t.Context(), keep(owner.Claim), 20, time.Hour); err != nil { // it had not expired
+			t.Error(err)
+		}
+		r.First, r.Last, r.Token = 1, 1, leasetest.NewToken()
+		next, err := other.Acquire(t.Context(), r)
+		if d := next.Floor.Sub(next.Now); err != nil || d > time.Hour || d < time.Hour-time.Minute {
+			t.Errorf("floor %v ahead of the clock, %v; want %v", d, err, time.Hour)
 		}
 	})
 }

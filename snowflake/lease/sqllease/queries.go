@@ -1,6 +1,12 @@
 package sqllease
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
 
 // maxCandidates is how many free workers one look returns. So many that ask at the same time find a row each in the
 // second round.
@@ -14,6 +20,7 @@ type queries struct {
 	addNamespace, meet     string
 	addWorker              string
 	takeover, extend       string
+	assess, assured        string // after a failover
 	release, revoke        string
 	listAll, listNamespace string
 	warning                error // for Grant.Warning
@@ -23,43 +30,59 @@ type queries struct {
 // The conditions that the protocol needs: only the owner extends and releases, and only a row that is free and still
 // has the epoch that was seen is taken. For both, the row of the namespace, ns, must have the identity of the very
 // server that executes the statement: see meet. For a takeover that row must also have the two values that were seen,
-// since the floor is their sum. A count of changes would not do: two servers can have the same. An owner that had expired when the server changed does not go on.
+// since the floor is their sum. A count of changes would not do: two servers can have the same.
+//
+// An extension needs a row that is known to be the owner's: this server has confirmed it since it became the namespace's,
+// which {expiry} shows, or it had not expired then, whatever the clocks of two servers showed. Else the owner has to be
+// sure of that, and the namespace to be as it was when it was asked.
 const (
-	ifOwned  = "namespace = ? AND {w}worker = ? AND {w}epoch = ? AND {w}token IN (?, ?)"
-	ifFree   = "namespace = ? AND {w}worker = ? AND {w}epoch = ? AND {w}expires_ms <= {now}"
-	ifSeen   = "{same server} AND ns.expires_ms = ? AND ns.horizon = ?"
-	ifGoesOn = "{same server} AND (w.expires_ms > ns.expires_ms OR w.expires_ms > {now})"
+	ifOwned   = "namespace = ? AND {w}worker = ? AND {w}epoch = ? AND {w}token IN (?, ?)"
+	ifFree    = "namespace = ? AND {w}worker = ? AND {w}epoch = ? AND {w}expires_ms <= {now}"
+	ifSeen    = "{same server} AND ns.expires_ms = ? AND ns.horizon = ?"
+	ifKnown   = "{same server} AND {allowed} >= ? AND ns.revision >= ? AND {known}"
+	ifAssured = "{same server} AND {allowed} >= ? AND ns.host = ? AND ns.expires_ms = ?"
+
+	known  = "(ns.expires_ms = 0 OR w.expires_ms - {skew} > ns.expires_ms)"
+	expiry = "{greatest}({now} + ?, CASE WHEN ns.expires_ms < 1e18 THEN ns.expires_ms ELSE 0 END + {skew} + 1)"
+
+	// The reach that extensions may have. Servers without an identity forget nothing.
+	allowed = "(CASE WHEN {server} = '' OR ns.pid + {settles} <= {now} THEN ns.horizon ELSE ns.epoch END)"
 
 	// A server without an identity is every server.
 	serverOr   = "COALESCE(NULLIF({server}, ''), ns.host)"
 	sameServer = "(ns.host = " + serverOr + ")"
 )
 
+// settles is how long a greater reach is in the row of its namespace before extensions may have it. A replica that is
+// promoted must not lack older commits.
+const settles = time.Hour
+
 // newQueries returns the statements for servers whose identity is the given expression.
 func newQueries(d Dialect, table, server string) queries {
 	before, after := d.insert()
+	conditions := strings.NewReplacer("{same server}", sameServer, "{server or}", serverOr, "{known}", known,
+		"{expiry}", expiry, "{allowed}", allowed)
 	fill := strings.NewReplacer("{table}", table, "{now}", d.now(), "{bigint}", d.bigint(), "{insert}", before,
-		"{if absent}", after, "{columns}", columnNames, "{server}", server)
+		"{if absent}", after, "{columns}", columnNames, "{server}", server, "{greatest}", d.greatest(),
+		"{skew}", strconv.FormatInt(lease.DefaultMaxSkew.Milliseconds(), 10),
+		"{settles}", strconv.FormatInt(settles.Milliseconds(), 10))
 	text := func(query string) string {
-		query = strings.ReplaceAll(strings.ReplaceAll(query, "{same server}", sameServer), "{server or}", serverOr)
-		return d.rebind(strings.TrimSpace(fill.Replace(query)))
+		return d.rebind(strings.TrimSpace(fill.Replace(conditions.Replace(query))))
 	}
 	// update returns an UPDATE of a worker's row, w, that also has a condition on the row of its namespace.
 	update := func(set, where, namespace string) string {
-		const join = "{table} AS ns %s ns.namespace = w.namespace AND ns.worker = -1"
-		query := "UPDATE {table} AS w SET " + strings.ReplaceAll(set, "{w}", "") + " WHERE w." + strings.ReplaceAll(where, "{w}", "w.") +
-			" AND EXISTS (SELECT 1 FROM " + strings.Replace(join, "%s", "WHERE", 1) + " AND " + namespace + ")"
-		if d == MySQL { // which has no subquery on the table that it updates
-			query = "UPDATE {table} AS w JOIN " + strings.Replace(join, "%s", "ON", 1) + " SET " + strings.ReplaceAll(set, "{w}", "w.") +
-				" WHERE w." + strings.ReplaceAll(where, "{w}", "w.") + " AND " + namespace
+		const join = "ns.namespace = w.namespace AND ns.worker = -1"
+		where = " WHERE w." + strings.ReplaceAll(where, "{w}", "w.") + " AND " + namespace
+		if d == MySQL {
+			return "UPDATE {table} AS w JOIN {table} AS ns ON " + join + " SET " + strings.ReplaceAll(set, "{w}", "w.") + where
 		}
-		return query
+		return "UPDATE {table} AS w SET " + strings.ReplaceAll(set, "{w}", "") + " FROM {table} AS ns" + where + " AND " + join
 	}
 	q := queries{
 		// The time is in a subquery so that it is the same for all rows and conditions. The result begins with the row
 		// of the namespace and the row of the token, if that is held; then come the free rows in the order of Acquire,
 		// those with a horizon above the tick by their horizons.
-		look: text(`SELECT worker, epoch, horizon, expires_ms, layout, CASE WHEN server IN ('', host) THEN 1 ELSE 0 END, now_ms
+		look: text(`SELECT worker, epoch, horizon, expires_ms, layout, revision, CASE WHEN server IN ('', host) THEN 1 ELSE 0 END, now_ms
 FROM {table} CROSS JOIN (SELECT {now} AS now_ms, {server} AS server) here
 WHERE namespace = ? AND (worker = -1 OR (token = ? AND expires_ms > now_ms)
 	OR (worker BETWEEN ? AND ? AND expires_ms <= now_ms))
@@ -72,13 +95,16 @@ LIMIT ?`),
 	WHERE NOT EXISTS (SELECT 1 FROM {table} taken WHERE taken.namespace = ? AND taken.worker = candidates.candidate)),
 	(SELECT MIN(expires_ms) FROM {table} WHERE namespace = ? AND worker BETWEEN ? AND ?), {now}`),
 		addNamespace: text(`{insert} {table} ({columns}) VALUES (?, -1, 0, '', ?, 0, 0, ?, {server}, 0, '') {if absent}`),
-		// The order of the assignments counts: MySQL uses the new values in those that follow.
+		// The order of the assignments counts: MySQL uses the new values in those that follow. Without a reach nobody has
+		// leased in the namespace, and the first one settles at once.
 		meet: text(`UPDATE {table} AS ns SET
-	expires_ms = CASE WHEN ns.host = '' OR {same server} OR ns.expires_ms > {now} THEN ns.expires_ms ELSE {now} END,
-	horizon = CASE WHEN ns.horizon < ? THEN ? ELSE ns.horizon END, host = {server or}, revision = ns.revision + 1
-WHERE ns.namespace = ? AND ns.worker = -1 AND (NOT {same server} OR ns.horizon < ?)`),
+	expires_ms = CASE WHEN (ns.host = '' OR {same server}) AND ns.revision >= ? OR ns.expires_ms > {now} THEN ns.expires_ms ELSE {now} END,
+	epoch = CASE WHEN ns.horizon < ? AND ns.pid + {settles} <= {now} THEN ns.horizon ELSE ns.epoch END,
+	pid = CASE WHEN ns.horizon < ? AND ns.horizon > 0 THEN {now} ELSE ns.pid END,
+	horizon = CASE WHEN ns.horizon < ? THEN ? ELSE ns.horizon END, host = {server or}, revision = {greatest}(ns.revision, ?) + 1
+WHERE ns.namespace = ? AND ns.worker = -1 AND (NOT {same server} OR ns.horizon < ? OR ns.revision < ?)`),
 		addWorker: text(`{insert} {table} ({columns})
-SELECT namespace, ?, 1, ?, 0, {now} + ?, 0, ?, ?, ?, ? FROM {table} AS ns WHERE ns.namespace = ? AND ns.worker = -1 AND ` + ifSeen + ` {if absent}`),
+SELECT namespace, ?, 1, ?, 0, {expiry}, 0, ?, ?, ?, ? FROM {table} AS ns WHERE ns.namespace = ? AND ns.worker = -1 AND ` + ifSeen + ` {if absent}`),
 		release: text(`UPDATE {table} SET horizon = CASE WHEN horizon > ? THEN ? ELSE horizon END,
 	expires_ms = CASE WHEN expires_ms > {now} THEN {now} ELSE expires_ms END, revision = revision + 1
 WHERE ` + strings.ReplaceAll(ifOwned, "{w}", "")),
@@ -90,20 +116,30 @@ WHERE namespace = ? AND worker = ? AND epoch = ? AND LENGTH(token) = 32`),
 		listNamespace: text(`SELECT {columns}, {now} FROM {table} WHERE worker >= 0 AND namespace = ?`),
 	}
 	const (
-		own = "{w}epoch = w.epoch + 1, {w}token = ?, {w}expires_ms = {now} + ?, {w}revision = w.revision + 1, " +
+		own = "{w}epoch = w.epoch + 1, {w}token = ?, {w}expires_ms = {expiry}, {w}revision = w.revision + 1, " +
 			"{w}host = ?, {w}pid = ?, {w}version = ?"
 		raise = "{w}horizon = CASE WHEN w.horizon < ? THEN ? ELSE w.horizon END, {w}token = ?, " +
 			"{w}revision = w.revision + 1, {w}expires_ms = "
 	)
+	q.assess = text(`SELECT ns.host, ns.expires_ms, ns.revision, {allowed}, ns.pid + {settles} - {now},
+	CASE WHEN {same server} THEN 1 ELSE 0 END, CASE WHEN {known} THEN 1 ELSE 0 END
+FROM {table} AS ns JOIN {table} AS w ON w.namespace = ns.namespace
+WHERE ns.worker = -1 AND w.` + strings.ReplaceAll(ifOwned, "{w}", "w."))
 	if d == MySQL {
 		// MySQL has no RETURNING here. LAST_INSERT_ID(x) is x, and also the insert ID in the reply to the statement:
 		// https://dev.mysql.com/doc/refman/8.4/en/information-functions.html#function_last-insert-id
 		q.lastInsertID = true
 		q.takeover = text(update(own+", {w}horizon = LAST_INSERT_ID(w.horizon)", ifFree, ifSeen))
-		q.extend = text(update(raise+"LAST_INSERT_ID({now}) + ?", ifOwned, ifGoesOn))
+		answer := raise + strings.Replace(expiry, "{now}", "LAST_INSERT_ID({now})", 1)
+		q.extend, q.assured = text(update(answer, ifOwned, ifKnown)), text(update(answer, ifOwned, ifAssured))
 		return q
 	}
-	q.takeover = text(update(own, ifFree, ifSeen) + " RETURNING horizon")
-	q.extend = text(update(raise+"{now} + ?", ifOwned, ifGoesOn) + " RETURNING {now}")
+	horizon := "w.horizon"
+	if d == SQLite { // which has no aliases there
+		horizon = "horizon"
+	}
+	q.takeover = text(update(own, ifFree, ifSeen) + " RETURNING " + horizon)
+	q.extend = text(update(raise+"{expiry}", ifOwned, ifKnown) + " RETURNING {now}")
+	q.assured = text(update(raise+"{expiry}", ifOwned, ifAssured) + " RETURNING {now}")
 	return q
 }

@@ -3,7 +3,11 @@ package sqllease_test
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"log/slog"
 	"math"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -76,6 +80,66 @@ func TestTheHorizonOfAGrantIsReadAfterTheTakeover(t *testing.T) {
 			t.Errorf("horizon %d, epoch %d, error %v; want 5000, 2", got.grant.Horizon, got.grant.Epoch, got.err)
 		}
 	})
+}
+
+// The row of RETURNING arrives before the commit, which a deferred constraint refuses.
+func TestAnExtensionThatIsNotCommittedIsAnError(t *testing.T) {
+	db := testdb.Postgres(t).Open(t)
+	store := newSQL(t, db, sqllease.Postgres)
+	grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, db, "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END'")
+	exec(t, db, "CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON snowflake_leases DEFERRABLE INITIALLY DEFERRED "+
+		"FOR EACH ROW EXECUTE FUNCTION refuse()")
+	if now, err := store.Extend(t.Context(), keep(grant.Claim), 10, time.Hour); err == nil || errors.Is(err, lease.ErrLost) {
+		t.Errorf("Extend: %v, %v", now, err)
+	}
+}
+
+// leaving is a client that leaves while a takeover is executed.
+type leaving struct {
+	*sql.DB
+	leave context.CancelFunc // for the next one, unless it is nil
+	done  sync.WaitGroup
+}
+
+func (l *leaving) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if l.leave == nil || !strings.HasPrefix(query, "UPDATE") {
+		return l.DB.QueryContext(ctx, query, args...)
+	}
+	l.done.Go(func() {
+		var horizon int64
+		_ = l.DB.QueryRowContext(context.WithoutCancel(ctx), query, args...).Scan(&horizon) // no row if Open was faster
+	})
+	l.leave()
+	l.leave = nil
+	return nil, ctx.Err()
+}
+
+func TestAnOpenThatLeavesATakeoverGivesTheWorkerBack(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	db := &leaving{DB: testdb.Postgres(t).Open(t)}
+	store := newSQL(t, db, sqllease.Postgres)
+	logger := lease.WithLogger(slog.New(slog.DiscardHandler))
+	first, err := lease.Open(t.Context(), store, logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db.leave = cancel
+	if _, err := lease.Open(ctx, store, logger); !errors.Is(err, context.Canceled) {
+		t.Errorf("Open: %v", err)
+	}
+	db.done.Wait()
+	entries, err := store.List(t.Context(), "")
+	if err != nil || len(entries) != 1 || entries[0].Held || entries[0].Epoch != 2 {
+		t.Errorf("%+v, %v", entries, err)
+	}
 }
 
 // As above, but the earlier owner is alive and extends, so the row is not free any more.

@@ -76,5 +76,13 @@ func TestAfterARestoreInPlaceTheStatementOfTheGuideKeepsOwnersApart(t *testing.T
 				t.Errorf("the %s owner extends: %v", name, err)
 			}
 		}
+		run("UPDATE snowflake_leases SET expires_ms = 9223372036854775000 WHERE worker IN (-1, 0)")
+		if grant := acquire(3); grant.Floor.Before(next.Floor) {
+			t.Errorf("at the end of the integers the floor is %v", grant.Floor)
+		}
+		var none *lease.NoWorkerError
+		if _, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0)); !errors.As(err, &none) || none.Wait <= 0 {
+			t.Errorf("a worker that is held to the end of the integers: %v", err)
+		}
 	})
 }

@@ -19,7 +19,8 @@ import (
 // and stops with [lease.ErrLost] or continues with another worker.
 //
 // There is one exception: the owner is alive, and before its next extension reaches the database a replica is promoted
-// that lacks the revocation. If the lease would not have expired by then, this owner goes on there, and IDs may repeat.
+// that lacks the revocation. If the lease would not have expired by then, this owner keeps the worker there, and IDs may
+// repeat.
 //
 // It returns [lease.ErrLost], without a change, if the row has another epoch, so that a worker that was given back and
 // taken again since List is safe, and for a worker that is reserved for functions of the database, which have no lease to
@@ -27,17 +28,10 @@ import (
 func (s *Store) Revoke(ctx context.Context, e lease.Entry) error {
 	var token [16]byte
 	_, _ = rand.Read(token[:]) // never fails: crypto/rand
-	result, err := s.db.ExecContext(ctx, s.plain.revoke, hex.EncodeToString(token[:]), e.Namespace, e.Worker, e.Epoch)
-	if err != nil {
-		return s.failed("revoke", err)
-	}
-	changed, err := result.RowsAffected()
-	if err != nil {
-		return s.failed("revoke", err)
-	}
-	if changed == 0 {
-		return fmt.Errorf("%w, or is reserved for functions of the database: worker %d in namespace %q does not have epoch %d",
+	changed, err := s.change(ctx, "revoke", s.plain.revoke, hex.EncodeToString(token[:]), e.Namespace, e.Worker, e.Epoch)
+	if err == nil && changed == 0 {
+		err = fmt.Errorf("%w, or is reserved for functions of the database: worker %d in namespace %q does not have epoch %d",
 			lease.ErrLost, e.Worker, e.Namespace, e.Epoch)
 	}
-	return nil
+	return err
 }

@@ -17,7 +17,8 @@ const (
 
 // The columns have the same names and order in all dialects. The row with the worker -1 stands for the namespace; it is
 // inserted first and holds the layout. Its host is the identity of the database server, its expires_ms the time at which
-// that became another one, or 0, and its horizon the greatest reach of a request in milliseconds.
+// that became another one, or 0, and its horizon the greatest reach of a request in milliseconds; its pid is the time at
+// which that was raised, or 0, and its epoch the reach before.
 //
 // revision counts the changes, so that each UPDATE changes something: MySQL reports how many rows were changed, not how
 // many were found, and a second extension within a millisecond would look like a lost lease.
@@ -67,11 +68,16 @@ func (s *Store) Schema() string {
 	return "CREATE TABLE IF NOT EXISTS " + s.table + " (\n\t" + columns + "\n)" + after
 }
 
-// Migrate creates the table if it does not exist. If it exists, Migrate issues two statements that read (on SQLite one)
+// Migrate creates the table if it does not exist. If it exists, Migrate issues three statements that read (on SQLite one)
 // and no DDL, so it needs no right to create tables then. It may run at the same time in any number of processes. It
 // returns the database's errors if the table can't be created or has other columns, and lease.ErrOption for connections
 // with autocommit = 0 (MySQL), on which nothing that a lease stores would be committed.
 func (s *Store) Migrate(ctx context.Context) error {
+	_, err := await(ctx, s, "migrate", func() (struct{}, error) { return struct{}{}, s.migrate(ctx) })
+	return err
+}
+
+func (s *Store) migrate(ctx context.Context) error {
 	if _, err := s.prepare(ctx); err != nil {
 		return s.failed("migrate", err)
 	}

@@ -32,8 +32,13 @@ func (s *Store) prepare(ctx context.Context) (*queries, error) {
 	switch s.dialect {
 	case Postgres:
 		identity, warning, err = s.askPostgres(ctx)
+		if err == nil {
+			var risk error
+			risk, err = s.askPostgresRisks(ctx)
+			warning = errors.Join(warning, risk)
+		}
 	case MySQL:
-		identity, err = s.askMySQL(ctx)
+		identity, warning, err = s.askMySQL(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -51,15 +56,28 @@ func (s *Store) renew(ctx context.Context) (*queries, error) {
 	return s.prepare(ctx)
 }
 
-// meet makes the server that executes it the one of the namespace, and raises the namespace's reach. It reports whether
-// it has changed anything.
-func (s *Store) meet(ctx context.Context, q *queries, namespace string, reach int64) (bool, error) {
-	result, err := s.db.ExecContext(ctx, q.meet, reach, reach, namespace, reach)
-	if err != nil {
-		return false, err
+// meet makes the server that executes it the one of the namespace, and raises the namespace's reach. A server with an older revision than this process has seen is another one in the same place:
+// an old primary that was made primary again, or a backup that was restored.
+func (s *Store) meet(ctx context.Context, q *queries, namespace string, reach int64) error {
+	seen := s.revision(namespace)
+	_, err := s.db.ExecContext(ctx, q.meet, seen, reach, reach, reach, reach, seen, namespace, reach, seen)
+	return err
+}
+
+// revision returns the greatest one of the namespace's row that this process has seen.
+func (s *Store) revision(namespace string) int64 {
+	seen, _ := s.revisions.Load(namespace)
+	revision, _ := seen.(int64)
+	return revision
+}
+
+func (s *Store) sawRevision(namespace string, revision int64) {
+	for {
+		seen, loaded := s.revisions.LoadOrStore(namespace, revision)
+		if !loaded || seen.(int64) >= revision || s.revisions.CompareAndSwap(namespace, seen, revision) {
+			return
+		}
 	}
-	changed, err := result.RowsAffected()
-	return changed > 0, err
 }
 
 // askPostgres returns the expression of the identity. Servers that speak PostgreSQL's protocol may not have the functions
@@ -85,17 +103,21 @@ func (s *Store) askPostgres(ctx context.Context) (identity string, warning, err 
 
 // askMySQL returns the expression of the identity. Variables that a server does not have would be errors there, so it
 // lists them.
-func (s *Store) askMySQL(ctx context.Context) (string, error) {
-	has, err := s.variables(ctx, "autocommit", "version", "server_uuid", "wsrep_on", "group_replication_group_name")
+func (s *Store) askMySQL(ctx context.Context) (identity string, warning, err error) {
+	has, err := s.variables(ctx, "autocommit", "version", "server_uuid", "wsrep_on", "group_replication_group_name",
+		"innodb_flush_log_at_trx_commit", "log_bin", "sync_binlog")
 	switch {
 	case err != nil:
-		return "", err
+		return "", nil, err
 	case strings.EqualFold(has["autocommit"], "off"):
-		return "", fmt.Errorf("%w: the connections to table %s have autocommit = 0", lease.ErrOption, s.table)
+		return "", nil, fmt.Errorf("%w: the connections to table %s have autocommit = 0", lease.ErrOption, s.table)
 	case strings.Contains(has["version"], "TiDB"): // its servers agree on each commit
-		return noIdentity, nil
+		return noIdentity, nil, nil
 	}
-	identity := "CONCAT('server ', @@GLOBAL.server_id)" // MariaDB has no more; replication needs different ones
+	if warning, err = s.askMySQLRisks(ctx, has); err != nil {
+		return "", nil, err
+	}
+	identity = "CONCAT('server ', @@GLOBAL.server_id)" // MariaDB has no more; replication needs different ones
 	if _, ok := has["server_uuid"]; ok {
 		identity = "@@server_uuid"
 	}
@@ -107,7 +129,7 @@ func (s *Store) askMySQL(ctx context.Context) (string, error) {
 		identity = "CASE WHEN @@GLOBAL.wsrep_on THEN CONCAT('cluster ', @@GLOBAL.wsrep_cluster_name) ELSE " + identity + " END"
 	}
 	// Binary, since the collations of columns and variables differ.
-	return "CAST(" + identity + " AS BINARY)", nil
+	return "CAST(" + identity + " AS BINARY)", warning, nil
 }
 
 // variables returns those of the variables that the server has.

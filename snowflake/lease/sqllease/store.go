@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,14 +31,16 @@ type Store struct {
 	table   string                  // quoted
 	plain   queries                 // for servers without an identity
 	queries atomic.Pointer[queries] // for this server; nil as long as it is unknown, and after an error
+
+	revisions sync.Map // by namespace, the greatest of its row that was seen
 }
 
 var _ lease.Store = (*Store)(nil)
 
 // DB is what a [Store] needs of a database: *sql.DB and gorm.ConnPool have it.
 //
-// A *sql.Conn has it too, and is one connection: for one lease, or one call of the store, at a time. A *sql.Tx has it
-// and MUST NOT be used: its horizon may be rolled back after IDs below it were issued.
+// A *sql.Conn has it too, and is one connection: for one lease, or one call of the store, at a time. A transaction has
+// it and is refused: its horizon may be rolled back after IDs below it were issued.
 type DB interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -65,10 +68,13 @@ func WithTable(name string) Option {
 }
 
 // New returns a store on the database. It does not talk to it. It returns [lease.ErrOption] for a nil db or a nil
-// pointer in it, an unknown dialect, and a bad option.
+// pointer in it, a transaction, an unknown dialect, and a bad option.
 func New(db DB, dialect Dialect, opts ...Option) (*Store, error) {
 	if v := reflect.ValueOf(db); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("%w: the database is nil: %T", lease.ErrOption, db)
+	}
+	if isTransaction(db) {
+		return nil, fmt.Errorf("%w: a transaction (%T), whose rollback would undo leases; pass the database", lease.ErrOption, db)
 	}
 	if !dialect.valid() {
 		return nil, fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", lease.ErrOption, string(dialect))
@@ -94,14 +100,21 @@ func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 	if !possible(c) {
 		return time.Time{}, lostClaim(c)
 	}
+	return await(ctx, s, "extend", func() (time.Time, error) { return s.extend(ctx, c, horizon, ttl) })
+}
+
+func (s *Store) extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	q, err := s.prepare(ctx)
 	if err != nil {
 		return time.Time{}, s.failed("extend", err)
 	}
-	known := false // meet has found nothing to change: the server is that of the namespace
+	args := []any{
+		horizon, horizon, c.Next, milliseconds(ttl),
+		c.Namespace, c.Worker, c.Epoch, c.Token, c.Next, milliseconds(c.Reach), s.revision(c.Namespace),
+	}
+	query, n := q.extend, len(args)
 	for range extendAttempts {
-		now, found, err := s.update(ctx, q.extend, horizon, horizon, c.Next, milliseconds(ttl),
-			c.Namespace, c.Worker, c.Epoch, c.Token, c.Next)
+		now, found, err := s.update(ctx, query, args...)
 		switch {
 		case err != nil:
 			return time.Time{}, s.failed("extend", err)
@@ -109,20 +122,65 @@ func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 			return time.Time{}, fmt.Errorf("%w: the server ignores LAST_INSERT_ID(x) in an UPDATE of table %s", lease.ErrOption, s.table)
 		case found:
 			return time.UnixMilli(now), nil
-		case known:
-			return time.Time{}, lostClaim(c)
 		}
-		met := false
 		if q, err = s.renew(ctx); err == nil {
-			met, err = s.meet(ctx, q, c.Namespace, 0)
+			err = s.meet(ctx, q, c.Namespace, milliseconds(c.Reach))
+		}
+		var row assessment
+		if err == nil {
+			row, err = s.assess(ctx, q, c)
 		}
 		if err != nil {
 			return time.Time{}, s.failed("extend", err)
 		}
-		known = !met
+		query, args = q.extend, args[:n]
+		args[n-1] = s.revision(c.Namespace)
+		switch {
+		case !row.owned:
+			return time.Time{}, lostClaim(c)
+		case !row.sameServer:
+		case row.limit < milliseconds(c.Reach):
+			return time.Time{}, &lease.ReachError{
+				Namespace: c.Namespace, Reach: c.Reach,
+				Limit: duration(row.limit), Wait: duration(row.settles),
+			}
+		case row.known:
+		case !c.Unexpired(): // by now, as this server has answered only now
+			return time.Time{}, lostClaim(c)
+		default:
+			query, args = q.assured, append(args[:n-1:n-1], row.server, row.changed)
+		}
 	}
 	return time.Time{}, fmt.Errorf("lease: extend in table %s: the connections lead to different servers: each of %d attempts found another one",
 		s.table, extendAttempts)
+}
+
+// assessment is what decides why an extension was refused.
+type assessment struct {
+	owned      bool
+	server     string // that the namespace knows
+	changed    int64  // when it became that one
+	limit      int64  // of the reach, in milliseconds
+	settles    int64  // in so many milliseconds the limit rises
+	sameServer bool   // as the one that has answered
+	known      bool   // to be the owner's
+}
+
+func (s *Store) assess(ctx context.Context, q *queries, c lease.Claim) (a assessment, err error) {
+	rows, err := s.db.QueryContext(ctx, q.assess, c.Namespace, c.Worker, c.Epoch, c.Token, c.Next)
+	if err != nil {
+		return a, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var same, known, revision int64
+		if err := rows.Scan(&a.server, &a.changed, &revision, &a.limit, &a.settles, &same, &known); err != nil {
+			return a, err
+		}
+		a.owned, a.sameServer, a.known = true, same == 1 && revision >= s.revision(c.Namespace), known == 1
+		s.sawRevision(c.Namespace, revision)
+	}
+	return a, rows.Err()
 }
 
 // Release is as [lease.Store] says. The row keeps its token, so that a release whose reply was lost can be repeated.
@@ -131,23 +189,35 @@ func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error
 		return lostClaim(c)
 	}
 	horizon = max(0, horizon)
-	result, err := s.db.ExecContext(ctx, s.plain.release, horizon, horizon,
+	changed, err := s.change(ctx, "release", s.plain.release, horizon, horizon,
 		c.Namespace, c.Worker, c.Epoch, c.Token, cmp.Or(c.Next, c.Token))
-	if err != nil {
-		return s.failed("release", err)
+	if err == nil && changed == 0 {
+		err = lostClaim(c)
 	}
-	changed, err := result.RowsAffected()
-	if err != nil {
-		return s.failed("release", err)
-	}
-	if changed == 0 {
-		return lostClaim(c)
-	}
-	return nil
+	return err
+}
+
+// change runs a statement and returns how many rows it has changed.
+func (s *Store) change(ctx context.Context, what, query string, args ...any) (rows int64, err error) {
+	return await(ctx, s, what, func() (int64, error) {
+		result, err := s.db.ExecContext(ctx, query, args...)
+		if err != nil {
+			return 0, s.failed(what, err)
+		}
+		rows, err := result.RowsAffected()
+		if err != nil {
+			return 0, s.failed(what, err)
+		}
+		return rows, nil
+	})
 }
 
 // List is as [lease.Store] says.
 func (s *Store) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
+	return await(ctx, s, "list", func() ([]lease.Entry, error) { return s.list(ctx, namespace) })
+}
+
+func (s *Store) list(ctx context.Context, namespace string) ([]lease.Entry, error) {
 	query, args := s.plain.listAll, []any(nil)
 	if namespace != "" {
 		query, args = s.plain.listNamespace, []any{namespace}
@@ -215,6 +285,31 @@ func (s *Store) number(ctx context.Context, query string, args ...any) (answer i
 		return 0, false, err
 	}
 	return answer, found, nil
+}
+
+// await returns when the call or the context ends. Drivers of SQLite look at the context only after the busy timeout, when
+// another process has locked the file. Whatever such a call still does counts as done without a reply. If the context has
+// ended before, database/sql returns at once, and says whether it is closed.
+func await[T any](ctx context.Context, s *Store, what string, call func() (T, error)) (T, error) {
+	if s.dialect != SQLite || ctx.Err() != nil {
+		return call()
+	}
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := call()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, s.failed(what, ctx.Err())
+	}
 }
 
 // failed wraps an error so that a closed pool, which is final, differs from a database that does not answer.

@@ -27,6 +27,7 @@ func onOneNATSServer(t *testing.T, e engine) {
 		{"the store keeps the contract", func(t *testing.T, e engine) { runSuite(t, e.newPlace(t)) }},
 		{"buckets that would lose rows are refused", refuseBuckets},
 		{"no read is direct", readNothingDirectly},
+		{"keys that were deleted or purged are named", nameDeletedKeys},
 	} {
 		t.Run(test.promise, func(t *testing.T) { test.run(t, e) })
 	}
@@ -145,6 +146,67 @@ func readNothingDirectly(t *testing.T, e engine) {
 	}
 	if !strings.HasSuffix(request.Subject, ".marker") {
 		t.Errorf("the store has asked %s", request.Subject)
+	}
+}
+
+// nameDeletedKeys: NATS keeps a marker in the place of a key.
+func nameDeletedKeys(t *testing.T, e engine) {
+	for name, remove := range map[string]func(jetstream.KeyValue) error{
+		"deleted": func(b jetstream.KeyValue) error { return b.Delete(t.Context(), "orders.0000000000000000000") },
+		"purged":  func(b jetstream.KeyValue) error { return b.Purge(t.Context(), "orders.0000000000000000000") },
+	} {
+		p := e.newPlace(t)
+		store := p.store(t)
+		claim := acquire(t, store).Claim
+		bucket, err := p.jetStream(t).KeyValue(t.Context(), p.Name)
+		if err == nil {
+			err = remove(bucket)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for call, err := range callAll(t.Context(), singlePatience, store, claim) {
+			if want := `"orders/0000000000000000000" was deleted or purged`; !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, %s: error %v, want ErrDamaged with %s", name, call, err, want)
+			}
+		}
+	}
+}
+
+// noticeDeletion deletes all that the engine has of a namespace. A store that has never known it notices.
+func noticeDeletion(t *testing.T, e engine) {
+	p := e.newPlace(t)
+	floor := func(namespace string) time.Time {
+		t.Helper()
+		r := request()
+		r.Namespace, r.Reach = namespace, time.Minute
+		grant, err := p.store(t).Acquire(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return grant.Floor
+	}
+	for _, namespace := range []string{"orders", "orders", "bills"} {
+		if at := floor(namespace); !at.IsZero() {
+			t.Errorf("%s has the floor %v", namespace, at)
+		}
+	}
+	var err error
+	if e.kind == "etcd" {
+		_, err = p.etcdClient(t).Delete(t.Context(), p.Name, clientv3.WithPrefix())
+	} else {
+		var stream jetstream.Stream
+		if stream, err = p.jetStream(t).Stream(t.Context(), "KV_"+p.Name); err == nil {
+			err = stream.Purge(t.Context())
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, namespace := range []string{"orders", "orders", "bills"} {
+		if wait := time.Until(floor(namespace)); wait < 0 || wait > time.Minute {
+			t.Errorf("after the deletion the floor of %s is %v ahead, want up to a minute", namespace, wait)
+		}
 	}
 }
 

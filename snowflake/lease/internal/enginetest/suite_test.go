@@ -33,6 +33,7 @@ func TestOnThreeMembers(t *testing.T) {
 			{"cut connections cost no error", cutConnections},
 			{"kills, stops and changes of the leader repeat no ID and cost no error", disturb},
 			{"values of other programs are refused", refuseOthers},
+			{"a namespace that was deleted is noticed", noticeDeletion},
 			{"servers that are not trusted are refused", failWithoutTrust},
 			{"many leases are opened at once", crowd},
 			{"without a quorum nothing is lent", loseQuorum}, // the last one, since it stops members

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/pause"
 )
 
 // orderVariable makes the test binary an issuer; it holds an Order.
@@ -32,6 +33,7 @@ type Order struct {
 	Limit       int  // stop after so many IDs and keep the worker; 0 is no limit
 
 	MaxSkew time.Duration // 0: the default
+	Behind  time.Duration // of the generator's clock
 	Pace    time.Duration // between two handfuls of IDs
 }
 
@@ -180,8 +182,12 @@ func (o Order) Options(notesTo io.Writer) []lease.Option {
 
 func (o Order) options(out *notes) []lease.Option {
 	layout := snowflake.Default()
+	generator := []snowflake.Option{snowflake.WithLayout(layout)}
+	if o.Behind > 0 {
+		generator = append(generator, snowflake.WithClock(lateClock{by: o.Behind, since: time.Now()}))
+	}
 	opts := []lease.Option{
-		lease.WithGenerator(snowflake.WithLayout(layout)),
+		lease.WithGenerator(generator...),
 		lease.WithWorkers(o.First, o.Last),
 		lease.WithWindow(o.Window),
 		lease.WithPatience(Patience),
@@ -202,6 +208,16 @@ func (o Order) options(out *notes) []lease.Option {
 	}
 	return opts
 }
+
+// lateClock is behind.
+type lateClock struct {
+	by    time.Duration
+	since time.Time
+}
+
+func (c lateClock) Now() time.Time                                 { return time.Now().Add(-c.by) }
+func (c lateClock) Elapsed() time.Duration                         { return time.Since(c.since) }
+func (lateClock) Sleep(ctx context.Context, d time.Duration) error { return pause.For(ctx, d) }
 
 // write writes a handful of IDs at a time: IDs that a kill finds in a buffer would never reach the test.
 func (o Order) write(ctx context.Context, g *snowflake.Generator) error {

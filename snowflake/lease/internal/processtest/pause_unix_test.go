@@ -67,11 +67,11 @@ func (p *Process) highest(epoch int64) (horizon int64) {
 }
 
 // takenOver returns a process that was stopped past its expiry and continued, and the process that took its worker
-// meanwhile.
+// meanwhile. The clock of the latter is behind, so only the horizon keeps them apart.
 func takenOver(t *testing.T, o Order) (zombie, heir *Process) {
 	t.Helper()
 	zombie = stopped(t, o)
-	heir = MustStart(t, Order{Place: o.Place, First: o.First, Last: o.Last, Window: o.Window})
+	heir = MustStart(t, Order{Place: o.Place, First: o.First, Last: o.Last, Window: o.Window, Behind: 2 * o.Window})
 	Eventually(t, "an ID of the heir", func() bool {
 		return heir.Count() > 0 && len(heir.Noted(lease.Acquired)) > 0
 	}, zombie, heir)

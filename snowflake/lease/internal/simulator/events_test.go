@@ -224,13 +224,17 @@ func (w *simWorld) eventFailover() {
 	case !w.kind.forgets, len(w.ledger.grants) == 0: // a replica without the namespace can't know that it has forgotten it
 	case w.backup == nil:
 		w.note(nil, "the replica of the store gets nothing more")
+		w.cut, w.clock = w.now, w.serverClock()
 		w.backup = w.memory.(interface {
-			Clone(replica bool) lease.Store
-		}).Clone(!w.kind.unaware)
+			Clone(replica bool, clock func() time.Time) lease.Store
+		}).Clone(!w.kind.unaware, w.clock)
+	case w.plan.other != w.plan.window && !w.kind.hasty && w.now.Sub(w.cut) > w.plan.delay:
+		w.note(nil, "the replica has lagged for too long, and gets all again") // what a raised reach waits for
+		w.backup = nil
 	default:
 		w.tally[simFailovers]++
 		w.note(nil, "the replica of the store is promoted")
-		w.memory, w.backup, w.fellTo = w.backup, nil, w.storeNow
+		w.memory, w.backup, w.fellTo = w.backup, nil, w.clock()
 		w.forget()
 	}
 }

@@ -3,6 +3,8 @@ package simulator
 import (
 	"context"
 	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
 // heal corrects all faults and checks that all processes can issue again within bounded time.
@@ -58,9 +60,10 @@ func (w *simWorld) skipAhead() {
 // place of each that gives up.
 func (w *simWorld) awaitAll(want int64) {
 	// Expiry, an extension, the lead, and the reading of the wall clock.
-	bound := 6*w.plan.window + 2*w.plan.lead + 4*w.plan.layout.Tick() + 4*time.Second
+	window := max(w.plan.window, w.plan.other)
+	bound := 6*window + 2*w.plan.lead + 4*w.plan.layout.Tick() + 4*time.Second
 	if w.kind.forgets {
-		bound += w.plan.window + w.plan.lead + min(w.plan.skew, 10*time.Second) // until new owners are above the floor
+		bound += window + w.plan.lead + 4*lease.DefaultMaxSkew // until new owners are above the floor, and rows from before it expire
 	}
 	end := w.now.Add(bound)
 	for w.violation == "" {
@@ -93,7 +96,7 @@ func (w *simWorld) awaitAll(want int64) {
 		case w.now.After(end):
 			w.fail(nil, "%d of %d processes can issue %v after everything was put right", ready, want, bound)
 		}
-		w.advance(max(w.plan.window/8, bound/400))
+		w.advance(max(min(w.plan.window, w.plan.other)/8, bound/400))
 		w.runDue()
 	}
 }

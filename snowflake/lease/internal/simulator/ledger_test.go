@@ -30,6 +30,7 @@ type simRow struct{ epoch, horizon int64 }
 // them back only those below end.
 type simGrant struct {
 	owner       *simProcess
+	token       string // of the acquisition
 	epoch       int64
 	from, below int64
 	end         int64 // none: math.MaxInt64
@@ -50,7 +51,7 @@ func (w *simWorld) granted(p *simProcess, c lease.Claim) {
 	grants := l.grants[c.Worker]
 	if n := len(grants); n > 0 {
 		last := grants[n-1]
-		if last.owner == p && last.epoch == c.Epoch {
+		if last.owner == p && last.token == c.Token && last.epoch == c.Epoch {
 			return // a repeated call, since the reply was lost
 		}
 		if !last.owner.closed {
@@ -58,10 +59,20 @@ func (w *simWorld) granted(p *simProcess, c lease.Claim) {
 		}
 	}
 	l.grants[c.Worker] = append(grants, &simGrant{
-		owner: p, epoch: c.Epoch, from: l.rows[c.Worker].horizon, end: math.MaxInt64, highest: -1,
+		owner: p, token: c.Token, epoch: c.Epoch, from: l.rows[c.Worker].horizon, end: math.MaxInt64, highest: -1,
 	})
 	w.tally[simAcquired]++
 	w.note(p, "is granted worker %d, epoch %d, from tick %d", c.Worker, c.Epoch, l.rows[c.Worker].horizon)
+}
+
+// startsAbove records where a process starts with a grant that it has received.
+func (w *simWorld) startsAbove(p *simProcess, grant lease.Grant) {
+	if g := w.grantOf(p, grant.Worker, grant.Epoch); g != nil && g.owner == p {
+		g.from = max(g.from, grant.Horizon)
+		if !grant.Floor.IsZero() {
+			g.from = max(g.from, w.tick(grant.Floor)+1)
+		}
+	}
 }
 
 // audit checks what the store has committed after a call of p.
@@ -179,6 +190,12 @@ func (w *simWorld) checkGrant(p *simProcess, worker, tick int64) {
 		return
 	}
 	var seen strings.Builder
+	for _, g := range grants {
+		if g.owner != p && g.from <= tick && tick < min(g.below, g.end) && !p.copied && !g.owner.copied {
+			w.violate(p, "issued tick %d of worker %d, which %s may issue, too: [%d, %d) under epoch %d",
+				tick, worker, g.owner.name, g.from, min(g.below, g.end), g.epoch)
+		}
+	}
 	for _, g := range grants {
 		if g.owner == p && g.from <= tick && tick < min(g.below, g.end) {
 			g.highest = max(g.highest, tick)

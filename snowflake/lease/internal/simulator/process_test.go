@@ -18,12 +18,15 @@ type simProcess struct {
 	name  string
 	host  *simHost
 	lease *lease.Lease
+
+	window time.Duration
 	stepwise.Controls
 	gen *snowflake.Generator
 
 	doing  []simActivity // what it is in the middle of, innermost last
 	opened bool          // Open would have returned
 	paused bool
+	cutOff bool // its requests are lost
 	failed bool // stopped by a loss
 	closed bool
 	ending bool // is being closed
@@ -32,6 +35,7 @@ type simProcess struct {
 
 	begin   time.Duration // of Open, by the monotonic clock
 	due     time.Time     // of the next step
+	looked  time.Time     // when it read its monotonic clock the last time
 	fault   simFault      // of the next calls of the store
 	faults  int
 	expires time.Time // by its own wall clock, for a broken rule
@@ -77,9 +81,9 @@ func (w *simWorld) start(host *simHost) *simProcess {
 	w.started++
 	p := &simProcess{
 		w: w, host: host, name: fmt.Sprintf("p%d", w.started), due: w.now, begin: host.mono, highest: -1,
-		lost: map[int64]bool{},
+		lost: map[int64]bool{}, window: pick(w.choices, w.plan.window, w.plan.other),
 	}
-	opts := append(slices.Clone(w.options), lease.WithClock(simClock{p}), lease.WithHook(func(e lease.Event) {
+	opts := append(slices.Clone(w.options), lease.WithClock(simClock{p}), lease.WithWindow(p.window), lease.WithHook(func(e lease.Event) {
 		if e.Kind == lease.Lost {
 			w.tally[simLost]++
 			w.note(p, "knows that it has lost worker %d, epoch %d", e.Worker, e.Epoch)
@@ -124,9 +128,9 @@ func (p *simProcess) step() {
 		p.refused(err)
 	case p.State().Held:
 		p.opened = true
-		p.due = w.now.Add(w.choices.jitter(w.plan.window / 2))
+		p.due = w.now.Add(w.choices.jitter(p.window / 2))
 		if retries := p.State().Retries; retries > 0 {
-			p.due = w.now.Add(w.choices.jitter(w.plan.window / 64 << min(retries, 4)))
+			p.due = w.now.Add(w.choices.jitter(p.window / 64 << min(retries, 4)))
 		}
 	default:
 		p.notYet(wait)
@@ -157,8 +161,8 @@ func (p *simProcess) giveUp(err error) {
 func (p *simProcess) notYet(wait time.Duration) {
 	w := p.w
 	if retries := p.State().Retries; retries > 0 {
-		wait = w.choices.jitter(w.plan.window / 64 << min(retries, 4)) // reproducible, unlike the lease's own
-		if !p.opened && p.host.mono-p.begin > w.plan.window {
+		wait = w.choices.jitter(p.window / 64 << min(retries, 4)) // reproducible, unlike the lease's own
+		if !p.opened && p.host.mono-p.begin > p.window {
 			w.tally[simGivenUp]++
 			p.giveUp(errors.New("the store does not answer"))
 			return

@@ -86,8 +86,11 @@ func (s simPort) call(name string, lostReply simCount, do func() error) error {
 		return errSimDead
 	}
 	fault := p.nextFault()
-	if w.now.Before(w.down) {
+	if w.now.Before(w.down) || p.cutOff {
 		fault = simDropRequest
+	}
+	if p.cutOff && w.choices.oneIn(2) {
+		fault = simLateRequest
 	}
 	request := func() error {
 		caller := w.caller
@@ -137,14 +140,18 @@ func (s simPort) Acquire(ctx context.Context, r lease.Request) (grant lease.Gran
 		return lease.Grant{}, err
 	}
 	s.p.expires = s.p.host.wall.Add(r.TTL)
+	s.p.w.startsAbove(s.p, grant)
 	grant.Now = s.told(grant.Now)
 	return grant, nil
 }
 
 func (s simPort) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (now time.Time, err error) {
-	ctx = context.WithoutCancel(ctx)
+	ctx, looked := context.WithoutCancel(ctx), s.p.looked
 	err = s.call("extend", simLostExtends, func() error {
 		s.p.w.note(s.p, "extends worker %d, epoch %d to %d", c.Worker, c.Epoch, h)
+		if !s.p.w.kind.late {
+			c.Until = c.Until.Add(-s.p.w.now.Sub(looked))
+		}
 		now, err = s.p.w.store.Extend(ctx, c, h, ttl)
 		return err
 	})

@@ -16,7 +16,10 @@ var simStart = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 // simKind selects which schedules to make.
 type simKind struct {
 	forgets bool                                     // the store fails over to a replica, and clocks are right within the skew
+	drills  bool                                     // and owners are cut off from it at the same time
 	unaware bool                                     // it does not find out that it has
+	hasty   bool                                     // a greater reach counts at once
+	late    bool                                     // what remains of a lease counts from the arrival of a call
 	guard   bool                                     // grants start a window beyond the store's clock
 	wrap    func(*simWorld, lease.Store) lease.Store // breaks the store
 	expiry  bool                                     // the client's clock decides the expiry and what may be issued
@@ -34,6 +37,8 @@ type simPlan struct {
 	hosts      int
 	slots      int // for processes
 	window     time.Duration
+	other      time.Duration // the window of some processes
+	delay      time.Duration // how long a replica may lag if the reach was raised meanwhile
 	lead       time.Duration
 	skew       time.Duration // that leases accept; 0: the default
 	stopOnLoss bool
@@ -57,12 +62,14 @@ type simWorld struct {
 	started  int
 
 	memory lease.Store
-	backup lease.Store
-	store  lease.Store // what all processes share
-	caller *simProcess // whose call the store is working on
-	down   time.Time   // the end of its outage
-	fellTo time.Time   // when the store fell back to a replica the last time
-	late   []func()    // requests that may still arrive
+	backup lease.Store      // a replica that gets nothing more
+	cut    time.Time        // since then
+	clock  func() time.Time // of the replica
+	store  lease.Store      // what all processes share
+	caller *simProcess      // whose call the store is working on
+	down   time.Time        // the end of its outage
+	fellTo time.Time        // when the store fell back to a replica the last time, by its clock
+	late   []func()         // requests that may still arrive
 	ledger simLedger
 
 	events    int
@@ -79,6 +86,9 @@ func runSim(kind simKind, seed uint64, script []byte) *simWorld {
 	choices := newSimChoices(seed, script)
 	w := newSimWorld(kind, newSimPlan(kind, choices), choices)
 	w.trace.digests = kind.digest
+	if kind.drills {
+		w.drill()
+	}
 	for !w.over() {
 		w.event()
 	}
@@ -90,12 +100,11 @@ func runSim(kind simKind, seed uint64, script []byte) *simWorld {
 
 func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 	w := &simWorld{kind: kind, plan: plan, choices: choices, now: simStart, storeNow: simStart}
-	w.memory = leasetest.NewMemory(func() time.Time {
-		if w.kind.expiry && w.caller != nil {
-			return w.caller.host.wall
-		}
-		return w.storeNow
-	})
+	if kind.hasty {
+		w.plan.delay = 0
+	}
+	w.memory = leasetest.NewMemory(w.serverClock())
+	w.memory.(interface{ SetDelay(time.Duration) }).SetDelay(w.plan.delay)
 	w.store = simStore{w}
 	if kind.guard {
 		w.store = simGuard{w.store, w}
@@ -106,7 +115,7 @@ func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 	w.ledger = newSimLedger()
 	w.options = []lease.Option{
 		lease.WithGenerator(snowflake.WithLayout(w.plan.layout), snowflake.WithLead(w.plan.lead)),
-		lease.WithWindow(w.plan.window), lease.WithWorkers(0, w.plan.workers-1), lease.WithPatience(0),
+		lease.WithWorkers(0, w.plan.workers-1), lease.WithPatience(0),
 		lease.WithLogger(slog.New(slog.DiscardHandler)),
 	}
 	if w.plan.skew > 0 {
@@ -116,11 +125,7 @@ func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 		w.options = append(w.options, lease.StopOnLoss())
 	}
 	for range plan.hosts {
-		h := &simHost{wall: simStart, mono: choices.span(time.Second, 1000*time.Hour)}
-		if plan.skew > 0 {
-			h.wall = h.wall.Add(plan.skew / 10 * time.Duration(choices.below(19)-9))
-		}
-		w.hosts = append(w.hosts, h)
+		w.hosts = append(w.hosts, &simHost{wall: simStart.Add(w.offset()), mono: choices.span(time.Second, 1000*time.Hour)})
 	}
 	w.slots = make([]*simProcess, plan.slots)
 	w.note(nil, "%+v", w.plan)
@@ -150,14 +155,39 @@ func newSimPlan(kind simKind, c *simChoices) simPlan {
 		events:  100 + c.below(150),
 	}
 	plan.stopOnLoss = c.oneIn(8)
+	plan.other, plan.delay = plan.window, pick(c, 4*plan.window, 64*plan.window, time.Hour)
 	if kind.forgets && !kind.guard {
-		plan.skew = pick(c, time.Millisecond, 10*time.Second, plan.window)
+		plan.skew = pick(c, time.Millisecond, lease.DefaultMaxSkew, plan.window)
+		plan.other = pick(c, plan.window, max(plan.window/4, 10*time.Millisecond), min(8*plan.window, lease.MaxWindow))
+	}
+	if kind.drills {
+		plan.workers, plan.hosts, plan.slots, plan.stopOnLoss, plan.events = int64(1+c.below(2)), 4, 4, false, 0
+		plan.window, plan.skew = pick(c, time.Second, 10*time.Second), pick(c, time.Millisecond, lease.DefaultMaxSkew)
+		plan.other, plan.delay = pick(c, plan.window, 16*time.Second, 30*time.Second), pick(c, 64*time.Second, time.Hour)
+		plan.lead = pick(c, 0, snowflake.DefaultLead)
 	}
 	if !kind.forgets {
 		plan.blind = c.oneIn(8)
 		plan.wild = c.oneIn(8)
 	}
 	return plan
+}
+
+// serverClock returns the clock of a server of the store.
+func (w *simWorld) serverClock() func() time.Time {
+	offset := w.offset()
+	return func() time.Time {
+		if w.kind.expiry && w.caller != nil {
+			return w.caller.host.wall
+		}
+		return w.storeNow.Add(offset)
+	}
+}
+
+// offset returns how far a clock is from true time, if clocks agree within the accepted skew: two of them differ by at
+// most nine tenths of it.
+func (w *simWorld) offset() time.Duration {
+	return min(w.plan.skew, lease.DefaultMaxSkew) / 20 * time.Duration(w.choices.below(19)-9)
 }
 
 // over reports whether the schedule has ended.

@@ -23,6 +23,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/promsnowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
 func alerts(tb testing.TB) []rulefmt.Rule {
@@ -39,6 +40,16 @@ type system struct {
 	tb    testing.TB
 	store *store
 	lease *lease.Lease
+
+	covered, overdue time.Time // of a table's partitions; the lock is that of store
+	problems         []partition.Problem
+}
+
+// plan is that of a table in which nothing is left to do, unless a test says so.
+func (s *system) plan(context.Context) (*partition.Plan, error) {
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	return &partition.Plan{Now: time.Now(), Covered: s.covered, Overdue: s.overdue, Problems: s.problems}, nil
 }
 
 // store has an own clock, and answers late or not at all.
@@ -164,6 +175,24 @@ func TestEachAlertFiresForItsCauseAndNotBefore(t *testing.T) {
 		{"three calls wait", four, nil, func(s *system) {
 			s.load(3, 0)
 		}, "SnowflakeRateExceeded"},
+		{"partitions end in three hours", four, nil, func(s *system) {
+			s.store.change(func() { s.covered = time.Now().Add(3 * time.Hour) })
+		}, ""},
+		{"partitions end in two hours", four, nil, func(s *system) {
+			s.store.change(func() { s.covered = time.Now().Add(2 * time.Hour) })
+		}, "SnowflakePartitionsEnd"},
+		{"rows have no partition", four, nil, func(s *system) {
+			s.store.change(func() { s.covered = time.Time{} })
+		}, "SnowflakePartitionsEnd"},
+		{"no Maintain for two hours", four, nil, func(s *system) {
+			s.store.change(func() { s.overdue = time.Now().Add(-2 * time.Hour) })
+		}, ""},
+		{"no Maintain for three hours", four, nil, func(s *system) {
+			s.store.change(func() { s.overdue = time.Now().Add(-3 * time.Hour) })
+		}, "SnowflakePartitionsOverdue"},
+		{"a problem of a partition", four, nil, func(s *system) {
+			s.store.change(func() { s.problems = make([]partition.Problem, 1) })
+		}, "SnowflakePartitionsNeedAttention"},
 		{"the layout ends in 17 months", ending, nil, func(*system) {}, "SnowflakeLayoutEnds"},
 		{"the layout ends in 3 years", ends3, nil, func(*system) {}, ""},
 	}
@@ -198,13 +227,13 @@ func run(t *testing.T, db *database, layout string, opts []lease.Option, happen 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &system{tb: t, store: new(store)}
+	s := &system{tb: t, store: new(store), covered: time.Now().AddDate(0, 0, 3)}
 	s.store.Store = leasetest.NewMemory(s.store.now)
 	s.lease = s.open(s.store, append([]lease.Option{lease.WithGenerator(snowflake.WithLayout(parsed))}, opts...)...)
 	collector, registry := promsnowflake.New(), prometheus.NewPedanticRegistry()
 	collector.AddLease("orders", s.lease)
 	collector.QueryWorkers(time.Minute)
-	registry.MustRegister(collector)
+	registry.MustRegister(collector, promsnowflake.Partitions("events", s.plan))
 	go func() {
 		time.Sleep(10 * time.Minute)
 		happen(s)
@@ -255,6 +284,7 @@ func TestEveryQueryNamesMetricsThatExist(t *testing.T) {
 	known := map[string]bool{}
 	descriptions := make(chan *prometheus.Desc, 100)
 	promsnowflake.New().Describe(descriptions)
+	promsnowflake.Partitions("", nil).Describe(descriptions)
 	close(descriptions)
 	for d := range descriptions {
 		name := strings.Split(d.String(), `"`)[1]

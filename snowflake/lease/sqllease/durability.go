@@ -1,0 +1,78 @@
+package sqllease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// A server that crashes and forgets commits comes back with the identity that it had, so the store can't notice it. What
+// makes it forget is known before.
+
+// postgresRisks asks for what makes PostgreSQL forget commits, as text.
+const postgresRisks = `SELECT concat_ws(', ', CASE current_setting('fsync', true) WHEN 'off' THEN 'fsync = off' END,
+	CASE current_setting('synchronous_commit', true) WHEN 'off' THEN 'synchronous_commit = off' END,
+	(SELECT 'the table is unlogged' FROM pg_catalog.pg_class WHERE oid = to_regclass('{table}') AND relpersistence <> 'p'))`
+
+// mysqlRisks is the same for the engine of the table. The information schema has the names without quotes.
+const mysqlRisks = `SELECT CONCAT('the engine ', ENGINE) FROM information_schema.TABLES
+WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = '{table}' AND ENGINE IN ('MyISAM', 'Aria', 'MEMORY')`
+
+// askPostgresRisks returns a warning if a crash makes the server forget commits. It counts what the connection really
+// has, whether the server, the database, the role or the DSN has set it.
+func (s *Store) askPostgresRisks(ctx context.Context) (warning, err error) {
+	risks, err := s.texts(ctx, strings.ReplaceAll(postgresRisks, "{table}", s.table))
+	var refusal interface{ SQLState() string }
+	if errors.As(err, &refusal) { // a server that only speaks the protocol
+		return nil, nil
+	}
+	return s.risky(risks), err
+}
+
+// askMySQLRisks is the same for a server with these variables. The servers of a cluster agree on each commit, and all of
+// them would have to crash.
+func (s *Store) askMySQLRisks(ctx context.Context, has map[string]string) (warning, err error) {
+	schema, table, found := strings.Cut(strings.ReplaceAll(s.table, "`", ""), ".")
+	if schema = "'" + schema + "'"; !found {
+		schema, table = "DATABASE()", strings.Trim(schema, "'")
+	}
+	risks, err := s.texts(ctx, strings.NewReplacer("{schema}", schema, "{table}", table).Replace(mysqlRisks))
+	if err != nil {
+		return nil, err
+	}
+	if !strings.EqualFold(has["wsrep_on"], "on") && has["group_replication_group_name"] == "" {
+		if flush := has["innodb_flush_log_at_trx_commit"]; flush == "0" || flush == "2" {
+			risks = append(risks, "innodb_flush_log_at_trx_commit = "+flush)
+		}
+		// What the binary log does not have after a crash is rolled back.
+		if sync, ok := has["sync_binlog"]; ok && sync != "1" && strings.EqualFold(has["log_bin"], "on") {
+			risks = append(risks, "sync_binlog = "+sync)
+		}
+	}
+	return s.risky(risks), nil
+}
+
+func (s *Store) risky(risks []string) error {
+	if text := strings.Join(risks, ", "); text != "" {
+		return fmt.Errorf("lease: table %s: the server may forget commits when it crashes, and IDs may repeat then: %s", s.table, text)
+	}
+	return nil
+}
+
+// texts runs a statement that answers with rows of one text.
+func (s *Store) texts(ctx context.Context, query string) (answers []string, err error) {
+	rows, err := s.db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		answers = append(answers, text)
+	}
+	return answers, rows.Err()
+}

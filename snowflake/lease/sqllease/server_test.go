@@ -1,0 +1,146 @@
+package sqllease_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+)
+
+// troubled answers the question what server it is with an error.
+type troubled struct {
+	*sql.DB
+	state string
+}
+
+func (d *troubled) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if d.state != "" && strings.Contains(query, "version()") {
+		return nil, &pgconn.PgError{Code: d.state}
+	}
+	return d.DB.QueryContext(ctx, query, args...)
+}
+
+// Any other error may pass, and without an identity a failover would not be seen. A role without the right to ask gets a
+// warning.
+func TestOnlyAServerThatHasNoIdentityIsUsedWithoutOne(t *testing.T) {
+	db := testdb.Postgres(t).Open(t)
+	newSQL(t, db, sqllease.Postgres)
+	for state, want := range map[string]bool{
+		"42883": true, "42501": true, "0A000": true, "55000": true,
+		"42P05": false, "42601": false, "55P03": false, "08006": false, // 42P05 comes from poolers
+	} {
+		trouble := &troubled{db, state}
+		store, err := sqllease.New(trouble, sqllease.Postgres)
+		if err != nil {
+			t.Fatal(err)
+		}
+		grant, err := store.Acquire(t.Context(), sqlRequest(state, 0, 0))
+		if (err == nil) != want {
+			t.Errorf("SQLSTATE %s: %v", state, err)
+		}
+		if strings.Contains(fmt.Sprint(grant.Warning), "no right to ask") != (state == "42501") {
+			t.Errorf("SQLSTATE %s: the warning is %v", state, grant.Warning)
+		}
+		// The right was granted. The store asks again after an error.
+		trouble.state = ""
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, _ = store.List(ended, "")
+		if grant, err = store.Acquire(t.Context(), sqlRequest(state, 1, 1)); err != nil || strings.Contains(fmt.Sprint(grant.Warning), "no right to ask") {
+			t.Errorf("SQLSTATE %s, later: %v, the warning is %v", state, err, grant.Warning)
+		}
+	}
+}
+
+// outdated has another identity for the server than others, until it is asked a second time what it is.
+type outdated struct {
+	*sql.DB
+	asked *int
+}
+
+func (d outdated) text(query string) string {
+	if *d.asked == 1 {
+		return strings.NewReplacer("'server '", "'before '", "@@server_uuid", "'before'").Replace(query)
+	}
+	return query
+}
+
+func (d outdated) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return d.DB.ExecContext(ctx, d.text(query), args...)
+}
+
+func (d outdated) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if strings.HasPrefix(query, "SHOW VARIABLES") {
+		*d.asked++
+	}
+	return d.DB.QueryContext(ctx, d.text(query), args...)
+}
+
+// A process that has run since before the server has another identity must not move the floor at each call.
+func TestAProcessLearnsThatItsServerHasAnotherIdentity(t *testing.T) {
+	db := testdb.MariaDB(t).Open(t)
+	young := newSQL(t, db, sqllease.MySQL)
+	var olds []*sqllease.Store
+	var grants []lease.Grant
+	for i := range int64(2) {
+		old := newSQL(t, outdated{db, new(int)}, sqllease.MySQL)
+		grant, err := old.Acquire(t.Context(), sqlRequest("n", i, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		olds, grants = append(olds, old), append(grants, grant)
+	}
+	if grant, err := young.Acquire(t.Context(), sqlRequest("n", 2, 2)); err != nil || grant.Floor.IsZero() {
+		t.Fatalf("the server has another identity: floor %v, %v", grant.Floor, err)
+	}
+	exec(t, db, "UPDATE snowflake_leases SET expires_ms = 1 WHERE worker = -1")
+	if _, err := olds[0].Extend(t.Context(), keep(grants[0].Claim), 10, time.Hour); err != nil {
+		t.Error(err)
+	}
+	if _, err := olds[1].Acquire(t.Context(), sqlRequest("n", 3, 3)); err != nil {
+		t.Error(err)
+	}
+	grant, err := young.Acquire(t.Context(), sqlRequest("n", 4, 4))
+	if err != nil || grant.Floor.After(time.UnixMilli(1).Add(time.Hour)) {
+		t.Errorf("the floor has moved: %v, %v", grant.Floor, err)
+	}
+}
+
+func TestAVariableOfTheSessionIsNoIdentity(t *testing.T) {
+	target := testdb.MariaDB(t)
+	target.NeedMariaDB(t, "server_id of a session")
+	session, err := sql.Open("mysql", target.DSN+"&server_id=77")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	for i, db := range []*sql.DB{target.Open(t), session} {
+		worker := int64(i)
+		if grant, err := newSQL(t, db, sqllease.MySQL).Acquire(t.Context(), sqlRequest("n", worker, worker)); err != nil || !grant.Floor.IsZero() {
+			t.Errorf("worker %d: floor %v, %v", worker, grant.Floor, err)
+		}
+	}
+}
+
+// A row that was written without an identity, for example before the role might ask for it.
+func TestTheFirstIdentityIsNoFailover(t *testing.T) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+		db := target.Open(t)
+		store := newSQL(t, db, dialect)
+		for worker := range int64(2) {
+			grant, err := store.Acquire(t.Context(), sqlRequest("n", worker, worker))
+			if err != nil || !grant.Floor.IsZero() {
+				t.Errorf("worker %d: floor %v, %v", worker, grant.Floor, err)
+			}
+			exec(t, db, "UPDATE snowflake_leases SET host = '' WHERE worker = -1")
+		}
+	})
+}

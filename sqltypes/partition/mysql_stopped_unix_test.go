@@ -1,0 +1,56 @@
+//go:build unix
+
+package partition_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/sqltypes/partition"
+)
+
+// A process that is stopped while it holds the locks of a step stops no writer for long. The next call repeats the step,
+// and the stopped one does no harm when it continues.
+func TestMySQLStoppedProcessStopsNoWriters(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ mode, stop string }{{"drop", "DROP"}, {"keep", "EXCHANGE"}, {"keep", "DROP"}} {
+		t.Run(c.mode+" "+c.stop, func(t *testing.T) {
+			t.Parallel()
+			e := newMySQL(t, mysqlTable)
+			e.fill()
+			_, offset := e.today.Zone()
+			j := job{Target: e.target, Mode: c.mode, Offset: offset, Retain: 9, Ahead: 3, Stop: c.stop + " PARTITION `" + e.partition(-10)}
+			p := startProcess(t, j)
+			if got := p.line(); got != "holds" {
+				t.Fatalf("the process says %q", got)
+			}
+			if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := e.ExecContext(e.limit(), "INSERT INTO events VALUES (?, 'new')", idAt(e.day(0))+1); err != nil {
+				t.Fatalf("the insert beside it: %v", err)
+			}
+			options := []partition.Option{partition.WithRetain(9)}
+			if c.mode == "keep" {
+				options = append(options, partition.Keep(func(table string) string { return "kept_" + table }))
+			}
+			e.maintain(e.set(options...))
+			if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			_ = p.stdin.Close()
+			if got := p.line(); !strings.HasPrefix(got, "error") {
+				t.Errorf("the process says %q, want that it has lost its connection", got)
+			}
+			_ = p.cmd.Wait() // the line says how it ended
+			e.want(-9, 3)
+			if n := e.rowsOf("events"); n != 10*4+1 {
+				t.Errorf("%d rows, want 41", n)
+			}
+			if c.mode == "keep" && e.rowsOf("kept_"+e.partition(-10)) != 4 {
+				t.Errorf("%d rows are kept, want 4", e.rowsOf("kept_"+e.partition(-10)))
+			}
+		})
+	}
+}
