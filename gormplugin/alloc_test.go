@@ -1,6 +1,7 @@
 package gormplugin_test
 
 import (
+	"math"
 	"testing"
 
 	"gorm.io/gorm"
@@ -76,4 +77,36 @@ func TestAPluginWithoutWorkRunsNoStatementOfItsOwn(t *testing.T) {
 		must(t, db.Create(&[]user{{Name: "a"}, {Name: "b"}}))
 		equal(t, "statements", len(db.log.take()), 1)
 	})
+}
+
+func TestModelsWithoutFieldsToFillCostNothing(t *testing.T) {
+	type part struct {
+		Name    string `gorm:"primaryKey"`
+		WholeID string
+	}
+	type whole struct {
+		ID     string `gorm:"primaryKey"`
+		Name   string
+		Parts  []part
+		Others []part `gorm:"many2many:others"`
+	}
+	with := onSQLite(t)
+	without, err := gorm.Open(with.target.Dialector(), &gorm.Config{Logger: with.log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeAtEnd(t, without)
+	allocations := func(db *gorm.DB) float64 {
+		db = db.WithContext(t.Context())
+		db.Statement.ConnPool = silent{db.ConnPool}
+		least := math.Inf(1)
+		for range 10 { // under the race detector a sync.Pool drops some of what it gets
+			least = min(least, testing.AllocsPerRun(20, func() {
+				must(t, db.Model(&whole{ID: "a"}).Update("name", "b"))
+				must(t, db.Create(&whole{ID: "a"}))
+			}))
+		}
+		return least
+	}
+	equal(t, "allocations", allocations(with.DB), allocations(without))
 }

@@ -20,6 +20,7 @@ import (
 //	snowflake:announce_before   before the associations that it is about, which may fail by it
 //	gorm:save_before_associations
 //	snowflake:rewrite           after the hooks, which may add clauses and clear keys, and right before the clauses are built
+//	snowflake:warn              after the hooks, which may set keys that the plugin does not fill
 //	gorm:create
 //	snowflake:settle            before the associations that refer to the rows by their keys
 //	snowflake:announce_after    after settle, which asks for the announcement of the statement above
@@ -52,6 +53,7 @@ func register(db *gorm.DB, c *config) error {
 		create.Before("gorm:before_create").Register("snowflake:fill", h.start),
 		create.Before("gorm:save_before_associations").Register("snowflake:announce_before", h.announceBefore),
 		create.Before("gorm:create").Register("snowflake:rewrite", h.rewrite),
+		create.Before("gorm:create").Register("snowflake:warn", h.warnMissed),
 		create.Before("gorm:save_after_associations").Register("snowflake:settle", h.settle),
 		create.Before("gorm:save_after_associations").Register("snowflake:announce_after", h.announceAfter),
 		create.Before("gorm:commit_or_rollback_transaction").Register("snowflake:finish", h.finish),

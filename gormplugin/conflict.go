@@ -5,6 +5,7 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
 )
 
 // # What an upsert does to the key
@@ -18,12 +19,15 @@ import (
 //  2. If a record was skipped (DO NOTHING, INSERT IGNORE), the ID that it got is cleared. Otherwise code that tests for
 //     the key 0, as it does with auto-increment keys, would take the record for a new row. Keys that the caller has
 //     set stay.
-//  3. A row that is updated keeps what it has in the generated columns beside the key, and the record takes that over.
-//     Otherwise an upsert with UpdateAll would replace a public ID that others have written down.
+//  3. A row that is updated keeps what it has in the columns beside the key that the plugin generated for its record,
+//     and the record takes that over. Otherwise an upsert with UpdateAll would replace a public ID that others have
+//     written down. What the caller has set in the same column of another record is written.
 //  4. If the key of the row cannot be found, a key that the plugin gave becomes 0; one that the caller set stays,
 //     although no row may have it. If other rows are about to refer to the record, Create fails with ErrKeyUnknown
 //     instead. Otherwise these rows would be orphans.
-//  5. A plain Create, and an upsert whose conflict target is the key, runs the same statement as without the plugin.
+//  5. No record has values of another one's row, whatever RETURNING brings and whichever rows it leaves out. GORM
+//     assigns the rows to the records by their order.
+//  6. A plain Create, and an upsert whose conflict target is the key, runs the same statement as without the plugin.
 //     Otherwise every association would take a RETURNING, since GORM saves them with conflict clauses.
 //
 // rewrite runs right before the statement. It sees whether a record may conflict with an existing row (mayMislead),
@@ -50,7 +54,7 @@ func (h *handle) rewrite(db *gorm.DB) {
 	}
 	p := h.planOf(s)
 	if db.Error != nil || len(p.columns) == 0 ||
-		len(stmt.Selects) == 0 && clauses == 0 && len(s.CreateClauses) == 0 {
+		len(stmt.Selects) == 0 && clauses == 0 && !hasClauses(s) {
 		return
 	}
 	if c == nil {
@@ -62,7 +66,7 @@ func (h *handle) rewrite(db *gorm.DB) {
 	}
 	c.selectColumns()
 	own, does := conflictOf(stmt, h.mysql)
-	if does == updates && c.keepGenerated() {
+	if does == updates && h.keepGenerated(c, r) {
 		own, does = conflictOf(stmt, h.mysql)
 	}
 	if h.mayMislead(p, own, does, c) {
@@ -111,20 +115,39 @@ func targetsKey(p *plan, own clause.OnConflict) bool {
 func (h *handle) watch(c *creation, own clause.OnConflict, does outcome, r *records) {
 	key := r.plan.key
 	returning, all := returningOf(c.stmt, h.returning)
-	if does == skips && all && r.list && !h.mysql {
-		return // GORM replaces the slice by the rows that were inserted
+	if does == skips && all && r.list {
+		return // GORM replaces the slice by the rows that are returned
 	}
 	c.conflict = &conflict{OnConflict: own, does: does, records: r, before: r.loadAll()}
 	switch {
 	case does == updates && h.canReturn(r):
 		c.returnColumns()
-		c.conflict.source, c.conflict.fields = returned, r.fieldValues()
+		c.conflict.source = returned
 	case h.mysql && !returning && hasOwnConflict(c.stmt) && key != nil && isNumber(key.field) && c.generated() == nil:
 		c.noteRowsMet(key)
 		c.conflict.source = lastInsert
 	case does == updates, h.mysql, returning: // GORM counts rows wrongly for DO NOTHING with RETURNING
 		c.conflict.source = ask
 	}
+	if fields := returnedFields(c.stmt, h.returning); fields != nil && !r.isMap && r.settable() {
+		c.conflict.noteFields(fields)
+	}
+}
+
+// noteFields notes what the records have in the columns, and in the fields that RETURNING will set.
+func (s *conflict) noteFields(returned []*schema.Field) {
+	for _, column := range s.records.columns {
+		s.fields = append(s.fields, column.field)
+	}
+	for _, field := range returned {
+		if !slices.Contains(s.fields, field) {
+			s.others = append(s.others, field)
+		}
+	}
+	if s.records.at(0).Type() == s.records.plan.schema.ModelType {
+		s.fields = append(s.fields, s.others...)
+	}
+	s.held = s.records.fieldValues(s.fields)
 }
 
 // canReturn reports whether RETURNING can put the columns of each row into its record. GORM does not scan into slices
@@ -182,11 +205,10 @@ func (c *creation) noteRowsMet(key *column) {
 	}
 }
 
-// keepGenerated changes the conflict clause for rule 3: it removes the assignments of the columns beside the key that
-// got IDs. It reports whether it has changed anything.
-func (c *creation) keepGenerated() bool {
-	generated := c.generated()
-	if generated == nil || !hasOwnConflict(c.stmt) {
+// keepGenerated changes the conflict clause for rule 3: rows keep what they have in the columns beside the key that the
+// plugin filled. It reports whether it has changed anything.
+func (h *handle) keepGenerated(c *creation, r *records) bool {
+	if c.generated() == nil || !hasOwnConflict(c.stmt) {
 		return false
 	}
 	own, ok := c.stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
@@ -197,20 +219,52 @@ func (c *creation) keepGenerated() bool {
 	if own.UpdateAll {
 		own = expandUpdateAll(c.stmt)
 	}
+	var sets clause.Set
 	var last clause.Column
-	own.DoUpdates = slices.DeleteFunc(slices.Clone(own.DoUpdates), func(set clause.Assignment) bool {
-		from, ok := set.Value.(clause.Column)
-		if !ok || from.Table != "excluded" || !slices.Contains(generated, from.Name) || from.Name != set.Column.Name {
-			return false
+	for _, set := range own.DoUpdates {
+		ids := c.generatedFor(set, r)
+		if len(ids) == r.n {
+			last = set.Column
+			continue
 		}
-		last = set.Column
-		return true
-	})
-	if len(own.DoUpdates) == 0 && last.Name != "" { // DO NOTHING would return nothing
+		if len(ids) > 0 {
+			set.Value = h.unlessIn(ids, set.Column.Name)
+		}
+		sets = append(sets, set)
+	}
+	if own.DoUpdates = sets; len(sets) == 0 && last.Name != "" { // DO NOTHING would return nothing
 		current := clause.Column{Table: clause.CurrentTable, Name: last.Name}
 		own.DoUpdates, own.DoNothing = clause.Set{{Column: last, Value: current}}, false
 	}
 	changed.Expression = own
 	c.stmt.Clauses["ON CONFLICT"] = changed
 	return true
+}
+
+// generatedFor returns the IDs that the plugin gave to records, and that an assignment would write into their rows. A
+// hook may have replaced others.
+func (c *creation) generatedFor(set clause.Assignment, r *records) (ids []any) {
+	from, ok := set.Value.(clause.Column)
+	j := slices.IndexFunc(c.columns, func(column *column) bool { return !column.isKey && column.field.DBName == from.Name })
+	if !ok || from.Table != "excluded" || from.Name != set.Column.Name || j < 0 {
+		return nil
+	}
+	for i := range r.n {
+		if id := c.gaveID(i, j); id != 0 && r.load(i, c.columns[j]).id == id {
+			ids = append(ids, c.columns[j].goValue(value{id: id}))
+		}
+	}
+	return ids
+}
+
+// unlessIn returns the value for an assignment that writes the record's value, unless that is one of the IDs.
+func (h *handle) unlessIn(ids []any, name string) clause.Expression {
+	own, word := clause.Column{Table: "excluded", Name: name}, "?"
+	if h.mysql {
+		own.Table, word = "", "VALUES(?)"
+	}
+	return clause.Expr{
+		SQL:  "CASE WHEN " + word + " IN ? THEN ? ELSE " + word + " END",
+		Vars: []any{own, ids, clause.Column{Table: clause.CurrentTable, Name: name}, own},
+	}
 }

@@ -165,8 +165,10 @@ func TestGORMReportsWhatCannotBeCreatedAndNoIDIsDrawn(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			each(t, func(t *testing.T, db *env) {
-				if err := db.Model(&user{}).Create(c.value).Error; !errors.Is(err, c.want) {
-					t.Errorf("error %v, want %v", err, c.want)
+				for _, tx := range []*gorm.DB{db.Model(&user{}), db.Model(&user{}).Clauses(byCode)} {
+					if err := tx.Create(c.value).Error; !errors.Is(err, c.want) {
+						t.Errorf("error %v, want %v", err, c.want)
+					}
 				}
 				wantCalls(t, db.gen)
 				db.wantKeys(t, "users")

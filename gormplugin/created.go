@@ -30,8 +30,12 @@ import (
 // is needed.
 //
 // The time of an ID is the start of its tick: see [snowflake.Layout.Time]. Bounds before the epoch or after the last
-// tick are valid. Numbers below the first tick, such as keys from an auto-increment column before a migration, count as
-// made at the epoch. No Created finds negative numbers.
+// tick are valid. No Created finds negative numbers.
+//
+// Keys that an auto-increment column made before a table was moved to IDs are in the first ticks of the layout: 10,000,000
+// is 2 ms after the epoch. Give [WithMinID] to the plugin, or [Before] finds all of them. Then neither a Created nor its
+// negation by Not finds keys below that number; ask for them with `id < ?`. On a handle without the plugin, use
+// [CreatedBetween] with the time of the move instead of Before.
 //
 // The statement fails, and nothing is executed, with an error that wraps
 //
@@ -60,7 +64,8 @@ func CreatedBetween(from, to time.Time) Created { return Created{from: &from, to
 // Since is the condition that the key was made at t or later.
 func Since(t time.Time) Created { return Created{from: &t} }
 
-// Before is the condition that the key was made before t.
+// Before is the condition that the key was made before t. In a table that was moved from auto-increment keys it finds all
+// old rows, unless the plugin has [WithMinID].
 func Before(t time.Time) Created { return Created{to: &t} }
 
 // In returns the condition for a column whose IDs have the layout l, whatever generator the handle has.
@@ -99,8 +104,15 @@ func (c Created) Build(builder clause.Builder) {
 	}
 }
 
-// NegationBuild writes the opposite of the condition, which also finds negative keys. GORM calls it.
+// NegationBuild writes the opposite of the condition, which also finds negative keys, but not those below that of
+// [WithMinID]. GORM calls it.
 func (c Created) NegationBuild(builder clause.Builder) {
+	if t, err := targetOf(builder, c.column); err == nil && t.minID() > 0 { // Build reports the error
+		write(builder, "(")
+		clause.Gte{Column: t.column, Value: t.minID()}.Build(builder)
+		write(builder, " AND ")
+		defer write(builder, ")")
+	}
 	write(builder, "NOT (")
 	c.Build(builder)
 	write(builder, ")")
@@ -138,7 +150,18 @@ func (c Created) ranges(layout snowflake.Layout, t target) ([]snowflake.Range, e
 	if err != nil {
 		return nil, fmt.Errorf("gormplugin: times of %s: %w", t, err)
 	}
+	for i := range ranges {
+		ranges[i].Lo = max(ranges[i].Lo, t.minID())
+	}
 	return ranges, nil
+}
+
+// minID returns the least ID of the handle's columns, 0 if that is not known.
+func (t target) minID() snowflake.ID {
+	if p := of(t.stmt.DB); p != nil {
+		return p.minID
+	}
+	return 0
 }
 
 // endOfTime is after the last tick of every layout.

@@ -3,11 +3,14 @@ package gormplugin_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
@@ -142,4 +145,43 @@ func preset(name string) snowflake.Layout {
 		panic(err)
 	}
 	return l
+}
+
+// Keys of a counter lie in the first ticks of every layout. The second one has its epoch at the start of the day on
+// which the table was moved to IDs, so no fixed time or tick tells the two apart.
+func TestCreatedFindsNoKeysBelowTheLeastID(t *testing.T) {
+	const oldKeys = 10_000_000
+	today, err := snowflake.NewLayout(hour(0).Add(-time.Minute), time.Millisecond, snowflake.Default().Fields()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, layout := range []snowflake.Layout{snowflake.Default(), today} {
+		for least, old := range map[snowflake.ID]string{oldKeys + 1: "", 0: "XYZ"} {
+			plugin := gormplugin.New(hourly(gormtest.WithLayout(layout)), gormplugin.WithMinID(least))
+			db, _ := openWith(t, testdb.SQLite(t), plugin, &parcel{}, &label{})
+			must(t, db.Create([]parcel{{ID: 1, Name: "X"}, {ID: 5_000_000, Name: "Y"}, {ID: oldKeys, Name: "Z"}}))
+			createParcels(t, db, 5)
+			for want, cond := range map[string]clause.Expression{
+				old + "abc":   gormplugin.Before(hour(3)),
+				"cde":         gormplugin.Since(hour(2)),
+				old + "abcde": gormplugin.Since(layout.Epoch()),
+				old + "ab":    gormplugin.CreatedBetween(layout.Epoch(), hour(2)),
+				old + "a":     gormplugin.Before(hour(1)).On("id").In(layout),
+				old:           gormplugin.Before(hour(0)),
+				old + "abcd":  clause.Not(gormplugin.Since(hour(4))),
+			} {
+				equal(t, fmt.Sprintf("%+v from %d by %s", cond, least, layout), names(t, db.Where(cond)), want)
+			}
+		}
+	}
+
+	recent := snowflake.MustLayout(time.Now().Add(-time.Minute), time.Millisecond, snowflake.Default().Fields()...)
+	named := gormplugin.WithNamed("code", gormtest.New(time.Now(), gormtest.WithLayout(recent)))
+	// The second is above the IDs of the named generator alone, the last above all IDs.
+	for _, least := range []snowflake.ID{-1, 1e15, math.MaxInt64} {
+		_, err := gorm.Open(testdb.SQLite(t).Dialector(), gormplugin.New(hourly(), named, gormplugin.WithMinID(least)))
+		if !errors.Is(err, gormplugin.ErrOption) || !strings.Contains(err.Error(), least.String()) {
+			t.Errorf("WithMinID(%d): %v", least, err)
+		}
+	}
 }

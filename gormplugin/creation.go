@@ -89,6 +89,9 @@ func (h *handle) start(db *gorm.DB) {
 		stmt.SQL.Reset()
 		stmt.Vars = nil
 	}
+	if db.DryRun {
+		beginDryRun(stmt)
+	}
 	h.fill(db)
 }
 
@@ -127,7 +130,7 @@ func (c *creation) takeBack(p *plan) {
 			given[c.given[at]] = c.given[at] != 0
 		}
 		for i := range r.n {
-			if (r.isMap || r.at(i).IsValid()) && given[r.load(i, column).id] {
+			if given[r.load(i, column).id] {
 				r.store(i, column, value{})
 			}
 		}
@@ -225,14 +228,19 @@ type conflict struct {
 	source  source
 	records *records
 	before  []value // what the records had before the statement, for each record and column
-	fields  []any   // the same as in the fields, for RETURNING into structs: the pointers themselves
+
+	// fields are those of the columns and the others that RETURNING brings; nil for maps. GORM assigns the rows to the
+	// records by their order, so values end up in wrong records if rows are missing.
+	fields, others []*schema.Field
+	held           []any // what the records had in the fields, pointers themselves
 }
 
 // settlement is the work of settle on one statement.
 type settlement struct {
 	*creation
 	*conflict
-	db *gorm.DB
+	db     *gorm.DB
+	reread bool // the queries for the rows read the other fields again
 }
 
 // had returns what record i had in column j when the statement was built.

@@ -22,7 +22,8 @@
 // context of the statement, and they ascend in the order of the records. If the generator fails, Create fails with its
 // error, no key is set, and the parents of an association are rolled back.
 //
-// A key that is set stays, also a negative one: only 0 means "no ID yet". If a statement fails, the keys that it gave
+// A key that is set stays, also a negative one: only 0 means "no ID yet". A dry run, as of ToSQL, shows the keys and
+// takes them back, from associations and references too. If a statement fails, the keys that it gave
 // to its records are cleared, also if an association or an AfterCreate hook fails and the statement's own transaction
 // is rolled back. As GORM's auto-increment keys do, they stay after a rollback by the caller, and if the commit itself
 // fails. They also stay, whether or not the rows are rolled back,
@@ -38,7 +39,8 @@
 //   - keys that are the foreign key of a belongs-to relation, halves of join tables, and ID columns that are no key;
 //   - keys with a default or autoIncrement tag, without permission to create, or omitted by Omit: the database makes
 //     them. A default that is a number, such as default:0, is an error ([ErrTag]);
-//   - keys of other types, such as int64 or a UUID, without a tag or [IntegerKeys];
+//   - keys of other types, such as int64 or a UUID, without a tag or [IntegerKeys]. If one is not set, and is an integer
+//     of 64 bits or a string, the plugin logs a warning, once for each model, which the next tag silences;
 //   - keys with `gorm:"snowflake:-"`. A child whose primary key is its parent's needs this if only the parent declares
 //     the relation.
 //
@@ -96,8 +98,14 @@
 // After ON CONFLICT DO UPDATE (ON DUPLICATE KEY UPDATE) has updated a row, the record has the key of that row, and its
 // associations refer to it. After DO NOTHING or INSERT IGNORE has skipped a record, its key is 0 again if it came from
 // the plugin. The same is true of generated fields beside the key, such as a public ID: if the plugin has filled such a
-// field in a statement, UpdateAll and AssignmentColumns leave its column as it is in the rows, and the records have the
-// rows' values. Assignments of other values, and fields that are set in all records, are written as the caller says.
+// field in a record, UpdateAll and AssignmentColumns leave its column as it is in the row, and the record has the row's
+// value. Fields that are set, by the caller or a hook, and assignments of other values are written, whatever the other
+// records of the statement lack.
+//
+// GORM assigns the rows of RETURNING to the records by their order, so records would have values of other rows if DO
+// NOTHING has skipped some of them or the WHERE of a DO UPDATE has excluded their rows. Columns that the database fills,
+// and those of a clause.Returning, are then read again from each record's own row, and stay as they were in a record
+// without one.
 //
 // If other rows are about to refer by such a key or field to a record whose row is not known, Create fails with
 // [ErrKeyUnknown] before they are written. That concerns the associations of such a record, and new records of a
@@ -107,11 +115,11 @@
 //
 // On SQLite, PostgreSQL and MariaDB the key comes back with the statement itself (RETURNING). Further queries are run
 // only if records were skipped (one), and for slices of maps and if the WHERE of a DO UPDATE has excluded rows (one for
-// the keys, and one for each 100 of the updated rows). On MySQL the same queries are run if a record conflicted with an
-// existing row, except that a single record with an integer key and no other generated field needs the first one only.
-// For text and binary keys and for records with another generated field the first one is always run. These queries find
-// rows by the columns of the clause's target and its TargetWhere. If they cannot find a row, a key that the plugin gave
-// is 0 again, one that was set stays, and generated fields beside it are 0 or empty:
+// the keys that the plugin gave, and one for each 100 of the other rows). On MySQL the same queries are run if a record
+// conflicted with an existing row, except that a single record with an integer key and no other generated field needs
+// the first one only. For text and binary keys and for records with another generated field the first one is always
+// run. These queries find rows by the columns of the clause's target and its TargetWhere. If they cannot find a row, a
+// key that the plugin gave is 0 again, one that was set stays, and generated fields beside it are 0 or empty:
 //
 //   - without such columns on MySQL, for batches, as in Save of a slice, for records whose key is text or binary, and
 //     for records with another generated field;
@@ -119,6 +127,9 @@
 //   - if the row has another value than Go, such as a time with more digits than its column.
 //
 // # Limits
+//
+// On a handle without a plugin, Create of a [Model] whose key is 0 is an error. GORM has no place for such a check in other
+// models with a [snowflake.ID]: they store the key 0.
 //
 // A table that is written without its model, as in db.Table("users").Create(map), is not filled, nor is a struct
 // without the key: db.Table("users").Create(&dto). Save of an existing record writes all its fields, as GORM does, also
@@ -133,5 +144,8 @@
 //	...
 //	db.First(&user, id)
 //
-// gorm.io/sharding hashes sharding keys of the type int64 only: pass id.Int64() in conditions.
+// gorm.io/sharding knows keys of the type int64 only, and rewrites no query without a sharding key or with names of
+// tables, such as those of [Created] and [Page]. If DO NOTHING skips one of several records there, Create returns an
+// error, and the records keep their keys; no transaction is around a single statement. The README has the
+// settings.
 package gormplugin

@@ -48,6 +48,41 @@ func (h *handle) warn(stmt *gorm.Statement, key *column) {
 		key.field.Name, stmt.Schema.Name, key.field.DBName)
 }
 
+// warnMissed is the callback that logs once for each model that a record has no key, and the plugin fills none.
+func (h *handle) warnMissed(db *gorm.DB) {
+	stmt := db.Statement
+	if db.Error != nil || stmt.Schema == nil {
+		return
+	}
+	p := h.planOf(stmt.Schema)
+	if p.missed == nil || selectionOf(stmt, p.missed.field) == omitted {
+		return
+	}
+	r := records{value: stmt.ReflectValue, n: 1}
+	if kind := r.value.Kind(); kind == reflect.Slice || kind == reflect.Array {
+		r.list, r.n = true, r.value.Len()
+	}
+	for i := range r.n {
+		record := r.at(i)
+		if !record.IsValid() || record.Type() != stmt.Schema.ModelType {
+			return
+		}
+		if key := p.missed.position(record); !key.IsValid() || key.IsZero() {
+			h.sayMissed(stmt, p.missed)
+			return
+		}
+	}
+}
+
+func (h *handle) sayMissed(stmt *gorm.Statement, key *column) {
+	if _, again := h.warned.LoadOrStore(stmt.Schema.ModelType, true); again {
+		return
+	}
+	stmt.Logger.Warn(stmt.Context, "gormplugin: %s is created without the key %s, and the plugin does not fill the type %s. "+
+		"Make it a snowflake.ID, add the tag snowflake or the option IntegerKeys, or the tag snowflake:- if the database makes it.",
+		stmt.Schema.Name, key.field.Name, key.field.FieldType)
+}
+
 // generatorOf returns the generator of a column.
 func (c *config) generatorOf(column *column) Generator {
 	if column.gen != nil {
@@ -61,7 +96,7 @@ func (c *config) generatorOf(column *column) Generator {
 // test -run '^$' -bench 'Create$' -benchtime 10000x ./gormplugin). done is false for other statements.
 func (h *handle) fillPlain(p *plan, stmt *gorm.Statement) (done bool, err error) {
 	s := stmt.Schema
-	if p.plain == nil || len(stmt.Clauses) > 0 || len(stmt.Selects) > 0 || len(stmt.Omits) > 0 || len(s.CreateClauses) > 0 ||
+	if p.plain == nil || len(stmt.Clauses) > 0 || len(stmt.Selects) > 0 || len(stmt.Omits) > 0 || hasClauses(s) ||
 		(s.BeforeCreate || s.BeforeSave) && !stmt.SkipHooks {
 		return false, nil
 	}
@@ -143,8 +178,8 @@ func (h *handle) fillAny(p *plan, stmt *gorm.Statement) error {
 	if ok, err := r.of(stmt); !ok {
 		return err
 	}
-	lacking, ok := r.lacking()
-	if !ok || !slices.ContainsFunc(lacking, func(n int) bool { return n > 0 }) {
+	lacking := r.lacking()
+	if !slices.ContainsFunc(lacking, func(n int) bool { return n > 0 }) {
 		return nil
 	}
 	if !r.settable() {

@@ -131,6 +131,48 @@ func TestValuesThatTheCallerSetsAreUpdated(t *testing.T) {
 	}, &article{})
 }
 
+// chosen has a public ID that a hook sets.
+type chosen article
+
+func (chosen) TableName() string { return "articles" }
+
+func (c *chosen) BeforeCreate(*gorm.DB) error {
+	if c.Title == "chosen" {
+		c.PublicID = 555
+	}
+	return nil
+}
+
+func TestWhatAnUpsertWritesForARecordDoesNotDependOnTheOthers(t *testing.T) {
+	for name, conflict := range map[string]clause.OnConflict{
+		"UpdateAll": {Columns: bySlug, UpdateAll: true},
+		"DoUpdates": {Columns: bySlug, DoUpdates: clause.AssignmentColumns([]string{"public_id", "code"})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
+				old := []article{{ID: 17, Slug: "a", PublicID: 18, Code: "19"}, {ID: 27, Slug: "b", PublicID: 28, Code: "29"}}
+				must(t, db.Create(&old))
+				batch := []*article{{Slug: "a", PublicID: 777}, {Slug: "b", Code: "x"}, {Slug: "c"}}
+				must(t, db.Clauses(conflict).Create(batch))
+				equal(t, "record", *batch[0], article{17, "a", "", 777, "19"})
+				equal(t, "record", *batch[1], article{27, "b", "", 28, "x"})
+				maps := []map[string]any{{"slug": "a", "title": ""}, {"slug": "b", "title": "", "public_id": 888, "code": "29"}}
+				must(t, db.Model(&article{}).Clauses(conflict).Create(maps))
+				equal(t, "code in a map", maps[0]["code"], any("19"))
+				batch[1].PublicID, batch[1].Code = 888, "29"
+				for _, a := range batch {
+					wantRow(t, db, *a)
+				}
+				hooked := []chosen{{Slug: "a", Title: "chosen"}, {Slug: "b"}}
+				must(t, db.Clauses(conflict).Create(&hooked))
+				equal(t, "public ID that a hook has set", db.count(t, "articles", "slug = 'a' AND public_id = 555"), 1)
+				equal(t, "record with a hook", hooked[0].PublicID, 555)
+				equal(t, "record beside it", hooked[1].PublicID, 888)
+			}, &article{})
+		})
+	}
+}
+
 func TestDoNothingClearsGeneratedColumns(t *testing.T) {
 	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
 		old := withArticle(t, db)
@@ -148,6 +190,10 @@ func TestDoNothingClearsGeneratedColumns(t *testing.T) {
 		m := map[string]any{"slug": "a"}
 		must(t, db.Model(&article{}).Clauses(nothing).Create(m))
 		equal(t, "entries of a skipped map", fmt.Sprint(m), "map[slug:a]")
+		asked := article{Slug: "a"} // MariaDB returns the key of the row
+		must(t, db.Clauses(nothing, clause.Returning{Columns: []clause.Column{{Name: "id"}}}).Create(&asked))
+		asked.ID = 0
+		equal(t, "record that asks for the key", asked, article{Slug: "a"})
 	}, &article{})
 }
 

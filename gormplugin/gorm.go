@@ -88,7 +88,8 @@ func isBuilt(stmt *gorm.Statement) bool { return stmt.SQL.Len() > 0 }
 // rolled back if the statement fails.
 func hasTransaction(db *gorm.DB) bool {
 	_, started := db.InstanceGet("gorm:started_transaction")
-	return started
+	_, wrapped := innerOf(db.Statement.ConnPool) // gorm.io/sharding begins none, and says that it has
+	return started && !wrapped
 }
 
 // outcome says what a statement does with a record that conflicts with an existing row, by its key or another unique
@@ -167,6 +168,27 @@ func returningOf(stmt *gorm.Statement, dialectHas bool) (there, all bool) {
 		return true, len(own.Columns) == 0 || (len(own.Columns) == 1 && own.Columns[0].Name == "*")
 	}
 	return len(stmt.Schema.FieldsWithDefaultDBValue) > 0, false
+}
+
+// returnedFields returns the fields of the model that RETURNING will set in the records, as gorm.Scan does: all of them
+// if it names an expression, whose alias may be any field.
+func returnedFields(stmt *gorm.Statement, dialectHas bool) (fields []*schema.Field) {
+	there, all := returningOf(stmt, dialectHas)
+	if !there {
+		return nil
+	}
+	fields = stmt.Schema.FieldsWithDefaultDBValue
+	if own, ok := stmt.Clauses["RETURNING"].Expression.(clause.Returning); ok {
+		fields = nil
+		for _, column := range own.Columns {
+			field := stmt.Schema.LookUpField(column.Name)
+			fields, all = append(fields, field), all || field == nil
+		}
+	}
+	if all {
+		fields = stmt.Schema.Fields
+	}
+	return slices.DeleteFunc(slices.Clone(fields), func(field *schema.Field) bool { return field.DBName == "" || !field.Readable })
 }
 
 // inherited returns what a callback has stored under the key in the settings of the statement. saveAssociations copies

@@ -8,10 +8,13 @@ import (
 	"sync"
 
 	"gorm.io/gorm/logger"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
 // leaseLog is a slog.Handler that passes records to GORM's logger, which filters by its own level. Attributes follow
-// the message as text. It drops records below Info, for which GORM has no level.
+// the message as text. It drops records below Info, for which GORM has no level. The worker after a lost one is a
+// warning too: at GORM's default level the loss would have no end.
 type leaseLog struct {
 	slog.Handler // writes attributes to text
 	text         *lockedText
@@ -21,6 +24,7 @@ type leaseLog struct {
 type lockedText struct {
 	sync.Mutex
 	bytes.Buffer
+	lost bool // a worker, and none was acquired since
 }
 
 func newLeaseLog(to logger.Interface) *leaseLog {
@@ -42,6 +46,15 @@ func (h *leaseLog) Handle(ctx context.Context, record slog.Record) error {
 	h.text.Reset()
 	err := h.Handler.Handle(ctx, record)
 	line := strings.TrimSpace(record.Message + " " + h.text.String())
+	switch record.Message {
+	case "snowflake lease " + string(lease.Lost):
+		h.text.lost = true
+	case "snowflake lease " + string(lease.Acquired):
+		if h.text.lost {
+			record.Level = max(record.Level, slog.LevelWarn)
+		}
+		h.text.lost = false
+	}
 	h.text.Unlock()
 	log := h.to.Info
 	switch {

@@ -103,13 +103,25 @@ func TestARowThatTheTransactionsSnapshotLacksIsFound(t *testing.T) {
 		if !db.mysql {
 			t.Skip("the snapshot of REPEATABLE READ, which is MySQL's default")
 		}
-		tx := db.Begin()
-		defer tx.Rollback()
-		must(t, tx.Find(&[]city{})) // the snapshot is of now
+		begin := func() *gorm.DB {
+			tx := db.Begin()
+			must(t, tx.Find(&[]city{})) // the snapshot is of now
+			return tx
+		}
+		tx := begin()
 		key := withBerlin(t, db)
 		cities := []city{{Code: "BER", Name: "Berlin"}, {Code: "PAR"}} // changes nothing in Berlin
 		must(t, tx.Clauses(byCode).Create(&cities))
 		equal(t, "key", cities[0].ID, key)
+		must(t, tx.Rollback()) // it has locked gaps of the index
+
+		tx = begin()
+		defer tx.Rollback()
+		other := city{Code: "ROM", Name: "Rome"}
+		must(t, db.Create(&other))
+		saved := []city{{ID: other.ID, Code: "ROM", Name: "Rome", Streets: []street{{Name: "Via"}}}, {Code: "OSL"}}
+		must(t, tx.Save(&saved)) // by the key, with nothing changed in the row
+		equal(t, "reference", saved[0].Streets[0].CityID, other.ID)
 	}, &city{}, &street{})
 }
 

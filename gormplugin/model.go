@@ -22,9 +22,14 @@ import (
 //
 // In JSON the key is a string, since JavaScript numbers are exact to 2^53-1 only.
 type Model struct {
-	ID        snowflake.ID `gorm:"primaryKey;type:int" json:"id"`
-	CreatedAt time.Time    `json:"created_at"`
-	UpdatedAt time.Time    `json:"updated_at"`
+	ID snowflake.ID `gorm:"primaryKey;type:int" json:"id"`
+
+	// PluginCheck holds nothing. It makes Create return gorm.ErrPrimaryKeyRequired for a key that is 0 on a handle
+	// without a plugin, except after Unscoped.
+	PluginCheck pluginCheck `gorm:"-;<-" json:"-" yaml:"-"` // with "-" alone, each Create makes a map of unwritten fields
+
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // ModelSoftDelete is [Model] with the soft deletion of gorm.Model: Delete sets DeletedAt, and queries skip such rows

@@ -27,7 +27,7 @@ import (
 //
 // A process that is killed leaves its worker held for two windows of a minute, and the next process takes another. The
 // default layout has 1,024 of them. Open waits for a free one until ctx ends. ctx bounds all that Open does, but not
-// the lease.
+// the lease. Without a database that answers Open fails after 10 s, before and also while it takes a worker.
 //
 // # Databases
 //
@@ -39,8 +39,9 @@ import (
 // (dbresolver.Register(config, "snowflake_leases")).
 //
 // On SQLite, and with one connection, a transaction that writes keeps the extension out until it ends. The window is
-// therefore [lease.MaxWindow] there, so that a transaction may last at least five minutes and create rows all the time;
-// call SetMaxOpenConns(1) before Open. In a transaction that lasts longer, Create returns snowflake.ErrLeaseStalled
+// therefore [lease.MaxWindow] there, so that a transaction may last at least five minutes and create rows all the time
+// (on a server an hour after the first such process of the namespace, see [lease.WithWindow]); call SetMaxOpenConns(1)
+// before Open. In a transaction that lasts longer, Create returns snowflake.ErrLeaseStalled
 // after [lease.WithPatience], unless its context has a deadline; after a rollback Create works again. An extension is a
 // write like any other: a deferred transaction that reads before it writes may fail with SQLITE_BUSY because of it. In
 // a SQLite database without a file, such as ":memory:", the lease does not extend in the background, and its worker is
@@ -56,8 +57,8 @@ import (
 //
 // # Logging
 //
-// The lease logs through db's logger: lost workers and failed extensions as warnings, workers that are taken and
-// released at level Info. [lease.WithLogger] sets another logger.
+// The lease logs through db's logger: lost workers, those that are taken after a loss, and failed extensions as warnings,
+// which GORM shows by default; the first worker and its release at level Info. [lease.WithLogger] sets another logger.
 //
 // # Errors
 //
@@ -65,7 +66,8 @@ import (
 // one; gorm.ErrDryRunModeUnsupported for a dry run; gorm.ErrInvalidTransaction inside a transaction; gorm.ErrRegistered
 // if the handle has a [Plugin] already; gorm.ErrUnsupportedDriver for another dialect, where [New] takes the generator
 // of a [lease.Open] with another store, or of snowflake.New; [ErrOption] for options; the errors of
-// sqllease.Store.Migrate and of [lease.Open]. After an error no worker is held and no plugin is registered.
+// sqllease.Store.Migrate and of [lease.Open]; [lease.ErrOption], at once, for a role that may not write to the table.
+// After an error no worker is held and no plugin is registered.
 func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	c, err := newConfig(nil, opts)
 	if err != nil {
@@ -74,8 +76,13 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	if err := checkHandle(db); err != nil {
 		return nil, err
 	}
-	store, window, err := openStore(ctx, db, c.leaseTable)
-	if err != nil {
+	prepare, cancel := context.WithTimeout(ctx, c.openTimeout) // as lease.Open bounds each of its calls
+	store, window, err := openStore(prepare, db, c.leaseTable)
+	cancel()
+	switch {
+	case err != nil && errors.Is(prepare.Err(), context.DeadlineExceeded) && ctx.Err() == nil:
+		return nil, fmt.Errorf("gormplugin: %w: the database has not answered for %v: %w", prepare.Err(), c.openTimeout, err)
+	case err != nil:
 		return nil, err
 	}
 	store.now = c.now
@@ -85,6 +92,9 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	}, c.leaseOptions...)
 	p := &Plugin{config: c}
 	if p.lease, err = lease.Open(ctx, store, options...); err != nil {
+		if errors.Is(err, lease.ErrLayout) {
+			err = fmt.Errorf("%w; a second layout needs a namespace: gormplugin.WithLease(lease.WithNamespace(name))", err)
+		}
 		return nil, fmt.Errorf("gormplugin: open a lease: %w", err)
 	}
 	c.gen = &leasedGenerator{Generator: p.lease.Generator(), store: store}
@@ -98,8 +108,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 // [lease.ErrClosed], also on other handles that the plugin was given to. The next process can have the worker at once.
 //
 // Call it before the database is closed, and outside of transactions. ctx bounds the wait for the database; one that
-// has ended already, such as that of a signal, leaves it a second. A driver that checks contexts late, as
-// mattn/go-sqlite3 does in its busy timeout, takes longer. If the worker could not be given back Close returns an
+// has ended already, such as that of a signal, leaves it a second. If the worker could not be given back Close returns an
 // error; the worker is then free after two windows, as after a kill. If the *sql.DB was closed before, the lease ends
 // by itself at its next extension.
 //

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
+	mysqldriver "github.com/go-sql-driver/mysql"
 	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
@@ -48,7 +52,7 @@ func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
 		"an error":               {db: failed, want: gorm.ErrRecordNotFound},
 		"a transaction":          {db: tx, want: gorm.ErrInvalidTransaction},
 		"a prepared transaction": {db: prepared, want: gorm.ErrInvalidTransaction},
-		"a plugin already":       {db: registered.DB, want: gorm.ErrRegistered},
+		"a plugin already":       {db: registered.DB, want: gorm.ErrRegistered, text: "already has a plugin"},
 		"another dialect": {
 			db:   openHandle(t, foreign{testdb.SQLite(t).Dialector()}, gorm.Config{}).DB,
 			want: gorm.ErrUnsupportedDriver, text: `"clickhouse"`,
@@ -88,6 +92,82 @@ func TestOpenRefusesConnectionsThatDoNotCommit(t *testing.T) {
 	openHandle(t, mysql.Open(target.DSN+"&autocommit=1"), gorm.Config{}).leased(t)
 }
 
+// restricted returns the DSN of a user who may only read.
+func restricted(t *testing.T, target testdb.Target, db *gorm.DB) gorm.Dialector {
+	t.Helper()
+	switch target.Name {
+	case "postgres":
+		return postgres.Open(target.DSN + "&role=pg_read_all_data")
+	case "sqlite":
+		return sqlite.Open("file:" + target.DSN + "&mode=ro")
+	}
+	var name string
+	must(t, db.Raw("SELECT database()").Scan(&name))
+	config, err := mysqldriver.ParseDSN(target.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.User, config.Passwd = "u"+name[max(0, len(name)-30):], ""
+	must(t, db.Exec("CREATE USER "+config.User))
+	t.Cleanup(func() { must(t, db.Exec("DROP USER "+config.User)) })
+	must(t, db.Exec("GRANT SELECT ON `"+name+"`.* TO "+config.User))
+	return mysql.Open(config.FormatDSN())
+}
+
+func TestOpenSaysAtOnceThatARightIsMissing(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		t.Parallel()
+		h := openHandle(t, target.Dialector(), gorm.Config{})
+		must(t, h.Exec("CREATE TABLE a (b int)")) // so that SQLite has a file
+		reader := openHandle(t, restricted(t, target, h.DB), gorm.Config{})
+		again := gormplugin.WithLease(lease.WithHook(func(e lease.Event) { t.Errorf("%s: %v", e.Kind, e.Err) }))
+		if _, err := gormplugin.Open(t.Context(), reader.DB, again); err == nil || !strings.Contains(err.Error(), "snowflake sql leases") {
+			t.Errorf("without the table: %v, want a hint at the command that prints it", err)
+		}
+		if err := h.leased(t).Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, err := gormplugin.Open(t.Context(), reader.DB, again)
+		if !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "UPDATE") {
+			t.Errorf("without the right to write: %v, want ErrOption and the rights", err)
+		}
+	})
+}
+
+func TestOpenDoesNotWaitForEverForADatabase(t *testing.T) {
+	for _, c := range []struct {
+		open       func(testing.TB) testdb.Target
+		lock, free string
+	}{
+		{testdb.Postgres, "BEGIN; LOCK TABLE snowflake_leases", "ROLLBACK"},
+		{testdb.MariaDB, "LOCK TABLES snowflake_leases WRITE", "UNLOCK TABLES"},
+	} {
+		target := c.open(t)
+		h := openHandle(t, target.Dialector(), gorm.Config{})
+		if err := h.leased(t).Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		conn, err := h.pool.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		if _, err := conn.ExecContext(t.Context(), c.lock); err != nil {
+			t.Fatal(err)
+		}
+		other := openHandle(t, target.Dialector(), gorm.Config{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a failure ends
+		defer cancel()
+		_, err = gormplugin.Open(ctx, other.DB, gormplugin.WithOpenTimeout(50*time.Millisecond))
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "not answered for 50ms") {
+			t.Errorf("Open while the table is locked: %v, want DeadlineExceeded and the time", err)
+		}
+		if _, err := conn.ExecContext(t.Context(), c.free); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestOpenTakesNoWorkerIfItFails(t *testing.T) {
 	h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
 	if err := h.Callback().Create().Remove("gorm:create"); err != nil {
@@ -116,8 +196,9 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	}
 	other := openHandle(t, target.Dialector(), gorm.Config{})
 	wide := gormplugin.WithLease(lease.WithGenerator(snowflake.WithLayout(snowflake.Wide())))
-	if _, err := gormplugin.Open(t.Context(), other.DB, wide); !errors.Is(err, lease.ErrLayout) {
-		t.Errorf("Open with another layout: %v, want ErrLayout", err)
+	if _, err := gormplugin.Open(t.Context(), other.DB, wide); !errors.Is(err, lease.ErrLayout) ||
+		!strings.Contains(err.Error(), "lease.WithNamespace") {
+		t.Errorf("Open with another layout: %v, want ErrLayout and the option for a namespace", err)
 	}
 	if _, err := gormplugin.Open(t.Context(), other.DB); err != nil {
 		t.Errorf("Open after it has failed: %v", err)

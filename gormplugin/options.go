@@ -32,15 +32,17 @@ type config struct {
 	gen         Generator            // the default one
 	named       map[string]Generator // of WithNamed
 	integerKeys bool
+	minID       snowflake.ID // of WithMinID
 
 	leaseOptions []lease.Option // of WithLease
 	leaseTable   string         // of WithLeaseTable
 	now          func() time.Time
+	openTimeout  time.Duration // of what Open does before it takes a worker
 }
 
 // newConfig returns what the options set, and the errors of all of them.
 func newConfig(gen Generator, opts []Option) (*config, error) {
-	c := &config{gen: gen, now: time.Now}
+	c := &config{gen: gen, now: time.Now, openTimeout: lease.DefaultWindow}
 	var errs []error
 	for i, opt := range opts {
 		if opt == nil {
@@ -62,6 +64,42 @@ func IntegerKeys() Option {
 		c.integerKeys = true
 		return nil
 	})
+}
+
+// WithMinID says that all IDs are minID or more. Smaller keys are those that the database made before the table was moved
+// to IDs, and tell no time: no [Created] finds them. Without it they count as created in the first ticks of the layout,
+// so that a deletion of the rows [Before] a time deletes all of them.
+//
+// Any number above the old keys of all tables and below all IDs will do: the greatest old key plus 1, or many times that
+// while old processes still insert rows. adopt.DropAutoIncrement checks that. A negative minID, or one above the IDs of a
+// generator, is an [ErrOption]. The bound also holds for conditions with [Created.In] and another layout.
+func WithMinID(minID snowflake.ID) Option {
+	return optionFunc(func(c *config) error {
+		if minID < 0 {
+			return fmt.Errorf("%w: WithMinID: %d is negative", ErrOption, minID)
+		}
+		c.minID = minID
+		return nil
+	})
+}
+
+// checkMinID returns an error if the generator makes IDs below that of WithMinID.
+func (c *config) checkMinID() error {
+	check := func(what string, gen Generator) error {
+		l, ok := gen.(layouter)
+		if c.minID == 0 || !ok {
+			return nil
+		}
+		if least, err := l.Layout().MinAt(c.now()); err == nil && least < c.minID {
+			return fmt.Errorf("%w: WithMinID: %d is above the IDs that %s makes now, from %d on", ErrOption, c.minID, what, least)
+		}
+		return nil
+	}
+	errs := []error{check("the generator", c.gen)}
+	for name, gen := range c.named {
+		errs = append(errs, check(fmt.Sprintf("the generator %q", name), gen))
+	}
+	return errors.Join(errs...)
 }
 
 const (

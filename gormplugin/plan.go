@@ -19,6 +19,7 @@ type plan struct {
 	columns []*column // to fill, the key first; empty if the plugin fills nothing of the model
 	key     *column   // the prioritized key, nil if the plugin does not fill it
 	err     error     // every Create fails with it
+	missed  *column   // the prioritized key that could hold an ID, if neither the plugin nor a tag takes care of it
 
 	plain *column // the only column, if fillPlain can fill it
 
@@ -50,12 +51,30 @@ func (c *config) planOf(s *schema.Schema) *plan {
 			made.columns = append(made.columns, column)
 		}
 	}
+	if made.key == nil {
+		made.missed = missedKey(s)
+	}
 	if len(made.columns) == 1 {
 		if only := made.columns[0]; only.kind == signed && !only.pointer && only.path != nil {
 			made.plain = only
 		}
 	}
 	return made
+}
+
+// missedKey returns the key of a model, if it is likely that the plugin was meant to fill it: an integer that GORM takes
+// for auto-increment, a type defined by a snowflake.ID, or a string.
+func missedKey(s *schema.Schema) *column {
+	key := s.PrioritizedPrimaryField
+	if key == nil || key.DBName == "" || !key.Creatable || key.Serializer != nil || s.ModelType.Name() == "" || isForeignKey(s, key) {
+		return nil
+	}
+	kind, t := kindOfAny(indirect(key.FieldType)), tagOf(key)
+	out := strings.TrimSpace(key.TagSettings[tagName]) == tagOptOut // also on an embedded struct, such as gorm.Model
+	if kind == notAKey || out || t.databaseMakes() {
+		return nil
+	}
+	return newColumn(key, kind, true)
 }
 
 // refersToOthers reports whether rel refers to no column of the associated model that the plugin fills.

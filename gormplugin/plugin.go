@@ -52,7 +52,7 @@ func (*Plugin) Name() string { return pluginName }
 // Plugin is there already. GORM calls it.
 func (p *Plugin) Apply(config *gorm.Config) error {
 	if other, ok := config.Plugins[pluginName]; ok && other != gorm.Plugin(p) {
-		return fmt.Errorf("gormplugin: %s: %w", pluginName, gorm.ErrRegistered)
+		return errRegistered()
 	}
 	// Use a new map: the caller may open another handle with a copy of the configuration.
 	plugins := maps.Clone(config.Plugins)
@@ -62,6 +62,10 @@ func (p *Plugin) Apply(config *gorm.Config) error {
 	plugins[pluginName] = p
 	config.Plugins = plugins
 	return nil
+}
+
+func errRegistered() error {
+	return fmt.Errorf("gormplugin: the handle already has a plugin of New or Open: %w", gorm.ErrRegistered)
 }
 
 // AfterInitialize does nothing: GORM initializes the plugins that [Plugin.Apply] put into the configuration.
@@ -76,6 +80,9 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 		return fmt.Errorf("%w: nil plugin", ErrOption)
 	case p.err != nil:
 		return p.err
+	}
+	if err := p.checkMinID(); err != nil {
+		return err
 	}
 	return register(db, p.config)
 }

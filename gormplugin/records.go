@@ -73,6 +73,11 @@ func (r *records) ofStructs(stmt *gorm.Statement) (ok bool, err error) {
 		return false, fmt.Errorf("gormplugin: %s is no list of records of %s: %w",
 			r.value.Type(), stmt.Schema.Name, gorm.ErrInvalidData)
 	}
+	for i := range r.n {
+		if !r.at(i).IsValid() {
+			return false, nil // a nil pointer, for which GORM returns gorm.ErrInvalidData later
+		}
+	}
 	if element == stmt.Schema.ModelType {
 		return true, nil
 	}
@@ -93,7 +98,7 @@ func (r *records) checkStrangers(stmt *gorm.Statement, c *column, element reflec
 	takes := c.takes(c.typeAt(element))
 	for i := range r.n {
 		record := r.at(i)
-		if !record.IsValid() || takes && holdsID(c.position(record)) {
+		if takes && holdsID(c.position(record)) {
 			continue
 		}
 		return fmt.Errorf("gormplugin: %s has no %s where the model %s has %s: %w", element,
@@ -102,7 +107,7 @@ func (r *records) checkStrangers(stmt *gorm.Statement, c *column, element reflec
 	return nil
 }
 
-// at returns record i, which is a struct; the zero Value for a nil pointer.
+// at returns record i, which is a struct.
 func (r *records) at(i int) reflect.Value {
 	if !r.list {
 		return r.value
@@ -162,21 +167,17 @@ func (r *records) store(i int, c *column, x value) {
 // settable reports whether columns can be stored, which is impossible in structs that were passed by value.
 func (r *records) settable() bool { return r.isMap || r.at(0).CanAddr() }
 
-// lacking counts for each column the records without an ID. ok is false if there is a nil pointer among the records,
-// for which GORM returns gorm.ErrInvalidData later.
-func (r *records) lacking() (counts []int, ok bool) {
-	counts = make([]int, len(r.columns))
+// lacking counts for each column the records without an ID.
+func (r *records) lacking() []int {
+	counts := make([]int, len(r.columns))
 	for i := range r.n {
-		if !r.isMap && !r.at(i).IsValid() {
-			return nil, false
-		}
 		for j, c := range r.columns {
 			if r.lacks(i, c) {
 				counts[j]++
 			}
 		}
 	}
-	return counts, true
+	return counts
 }
 
 // fieldValue returns what record i has in any field.
@@ -193,12 +194,12 @@ func (r *records) fieldValue(i int, field *schema.Field) any {
 	return x
 }
 
-// fieldValues returns what the fields of each record have in each column.
-func (r *records) fieldValues() []any {
-	all := make([]any, 0, r.n*len(r.columns))
+// fieldValues returns what each record has in each of the fields.
+func (r *records) fieldValues(fields []*schema.Field) []any {
+	all := make([]any, 0, r.n*len(fields))
 	for i := range r.n {
-		for _, c := range r.columns {
-			all = append(all, r.fieldValue(i, c.field))
+		for _, field := range fields {
+			all = append(all, r.fieldValue(i, field))
 		}
 	}
 	return all

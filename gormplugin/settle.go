@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -49,7 +50,11 @@ func (c *creation) settle(db *gorm.DB) {
 // the records got are cleared. Its rows are there if it failed later, in a transaction that goes on.
 func (h *handle) finish(db *gorm.DB) {
 	h.withdraw(db)
-	if c := h.forget(db.Statement); c != nil {
+	c := h.forget(db.Statement)
+	if db.DryRun {
+		defer h.endDryRun(db.Statement, c)
+	}
+	if c != nil {
 		c.settle(db) // if it has not run yet: the application has removed the callback before which it runs
 		if db.Error != nil && (hasTransaction(db) || c.failed && !mayBeThere(db)) {
 			c.takeBack(h.planOf(db.Statement.Schema))
@@ -61,7 +66,7 @@ func (h *handle) finish(db *gorm.DB) {
 // transaction the server finishes what it has begun, also if the caller no longer waits for it or the connection is
 // lost.
 func mayBeThere(db *gorm.DB) bool {
-	if _, inside := db.Statement.ConnPool.(gorm.TxCommitter); inside {
+	if _, inside := unwrap(db.Statement.ConnPool); inside {
 		return false
 	}
 	var network net.Error
@@ -90,30 +95,49 @@ func (s *settlement) settleSkipped(insertID int64, hasInsertID bool) error {
 	if hasInsertID && insertID == 0 || s.source == rowCount && s.db.RowsAffected == int64(s.records.n) {
 		return nil // all were inserted
 	}
-	// A count of 0 does not say that nothing was inserted: a trigger that moves rows to a partition counts none.
-	skipped, err := s.absent(true)
-	if err != nil {
-		return err
+	var notRestored error
+	// MariaDB also returns the rows that were met, so a full count means that each row is in its record. Elsewhere a full
+	// count means nothing: GORM skips records that have a value in a returned field, and counts them.
+	if s.db.Name() != "mysql" || s.db.RowsAffected != int64(s.records.n) {
+		notRestored = s.restoreFields()
+	}
+	var skipped []int
+	if _, wrapped := innerOf(s.stmt.ConnPool); wrapped && s.source == rowCount && s.db.RowsAffected == 0 {
+		for i := range s.records.n { // gorm.io/sharding runs no query by keys alone
+			skipped = append(skipped, i)
+		}
+	} else {
+		// A count of 0 does not say that nothing was inserted: a trigger that moves rows to a partition counts none.
+		var err error
+		if skipped, err = s.absent(); err != nil {
+			return fmt.Errorf("gormplugin: look up which records of %s DO NOTHING has skipped: %w", s.stmt.Schema.Name, err)
+		}
 	}
 	skipped = slices.DeleteFunc(skipped, func(i int) bool {
-		return s.isChanged(i) // MariaDB returns the existing row, if the caller asks for the key
+		return len(s.gave(i)) == 0
 	})
+	if len(skipped) > 0 && notRestored != nil {
+		return notRestored
+	}
 	return s.clear(skipped, false)
 }
 
 // settleUpdated sets the IDs of the records that updated a row.
 func (s *settlement) settleUpdated(insertID int64, hasInsertID bool) error {
+	complete := s.db.RowsAffected == int64(s.records.n)
 	switch {
 	case hasInsertID && insertID == 0:
 		return nil // all were inserted
-	case s.source == returned && s.db.RowsAffected == int64(s.records.n):
+	case s.source == returned && complete:
 		s.clearPointers()
 		s.convertReturned()
 		return nil
-	case s.source == returned:
-		s.restoreRecords() // rows are missing, so GORM has assigned them to the wrong records
+	case !complete:
+		if err := s.restoreFields(); err != nil {
+			return err
+		}
 	}
-	unknown, err := s.absent(false)
+	unknown, err := s.absent()
 	if err != nil {
 		return err
 	}
@@ -133,6 +157,9 @@ func (s *settlement) clear(unknown []int, doubtful bool) error {
 	lost := make([]bool, len(s.columns)) // by any record
 	for _, i := range unknown {
 		for _, j := range s.gave(i) {
+			if s.records.load(i, s.columns[j]) != s.had(i, j) {
+				continue // MariaDB returns the existing row, if the caller asks for the column
+			}
 			s.records.store(i, s.columns[j], value{})
 			lost[j] = true
 		}
@@ -146,25 +173,23 @@ func (s *settlement) clear(unknown []int, doubtful bool) error {
 	return s.refuseOrphans(unknown, columns)
 }
 
-// isChanged reports whether GORM has set a column of record i to what a row has.
-func (s *settlement) isChanged(i int) bool {
-	for j, c := range s.columns {
-		if s.records.load(i, c) != s.had(i, j) {
-			return true
+// restoreFields sets the fields of a list to what they were before the statement, since GORM has put values of rows into
+// the wrong records. The queries for the rows then read the fields again.
+func (s *settlement) restoreFields() error {
+	if !s.records.list || s.fields == nil {
+		return nil
+	}
+	if len(s.fields) < len(s.columns)+len(s.others) {
+		return fmt.Errorf("gormplugin: RETURNING brings %s of %s to records of type %s, and rows are missing; "+
+			"create records of the model itself: %w", s.others[0].DBName, s.stmt.Schema.Name, s.records.at(0).Type(), gorm.ErrInvalidData)
+	}
+	s.reread = len(s.others) > 0
+	for at, had := range s.held {
+		if err := s.fields[at%len(s.fields)].Set(s.records.ctx, s.records.at(at/len(s.fields)), had); err != nil {
+			return err
 		}
 	}
-	return false
-}
-
-// restoreRecords sets the columns to what they were before the statement.
-func (s *settlement) restoreRecords() {
-	for i := range s.records.n {
-		for j, c := range s.columns {
-			if had := s.had(i, j); s.records.load(i, c) != had {
-				s.records.store(i, c, had)
-			}
-		}
-	}
+	return nil
 }
 
 // clearPointers clears the IDs that the records got and their rows lack. GORM stores a new pointer for each value that the
@@ -175,7 +200,7 @@ func (s *settlement) clearPointers() {
 	}
 	for i := range s.records.n {
 		for _, j := range s.gave(i) {
-			if c := s.columns[j]; c.pointer && s.records.fieldValue(i, c.field) == s.fields[i*len(s.columns)+j] {
+			if c := s.columns[j]; c.pointer && s.fields != nil && s.records.fieldValue(i, c.field) == s.held[i*len(s.fields)+j] {
 				s.records.store(i, c, value{})
 			}
 		}

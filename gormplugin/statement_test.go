@@ -2,13 +2,17 @@ package gormplugin_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 func TestDryRunShowsTheKey(t *testing.T) {
@@ -28,6 +32,60 @@ func TestDryRunShowsTheKey(t *testing.T) {
 		}
 		db.wantKeys(t, "users")
 	}, &user{})
+}
+
+// A record that kept its key would be updated by Save.
+func TestADryRunTakesItsKeysBack(t *testing.T) {
+	type log struct {
+		ID   snowflake.ID
+		Root int64
+		Size int `gorm:"->"`
+	}
+	type entry struct {
+		ID   snowflake.ID
+		Root int64
+	}
+	each(t, func(t *testing.T, db *env) {
+		records := func() []person {
+			boss := &person{Name: "bob", Company: &company{Name: "acme"}}
+			return []person{
+				{
+					Name: "ada", Company: &company{Name: "ltd"}, Manager: boss, Passport: passport{Number: "1"},
+					Pets: []*pet{{Name: "cat", Toys: []toy{{Name: "ball"}}}}, Tags: []tag{{Name: "red"}},
+				},
+				{ID: 5, Name: "eve", Company: &company{ID: 6}, Pets: []*pet{{ID: 7}}, Manager: boss},
+			}
+		}
+		dry, want := records(), records()
+		text := db.ToSQL(func(tx *gorm.DB) *gorm.DB { return tx.Create(&dry) })
+		if !strings.Contains(text, firstID.String()) {
+			t.Errorf("no key in %s", text)
+		}
+		companyID := snowflake.ID(6) // references to keys that were set stay, as GORM sets them
+		want[1].CompanyID, want[1].Pets[0].PersonID, want[0].Pets[0].Toys[0].OwnerType = &companyID, 5, "pets"
+		equal(t, "records after a dry run", inJSON(t, dry), inJSON(t, want))
+		must(t, db.Save(&dry))
+		db.wantNoOrphans(t)
+		m := map[string]any{"root": 3}
+		must(t, db.Session(&gorm.Session{DryRun: true}).Model(&log{}).Create(m))
+		equal(t, "map", fmt.Sprint(m), "map[root:3]")
+		other := entry{Root: 4}
+		must(t, db.Session(&gorm.Session{DryRun: true}).Model(&log{}).Create(&other))
+		equal(t, "record of another type", other, entry{Root: 4})
+		short := []struct{ ID snowflake.ID }{{}}
+		must(t, db.Session(&gorm.Session{DryRun: true}).Model(&log{}).Omit("Root").Create(&short))
+		must(t, db.Session(&gorm.Session{DryRun: true}).Model(&log{}).Select("ID").Create(&short[0]))
+		equal(t, "key of a record without the fields that are not written", short[0].ID, 0)
+	}, people()...)
+}
+
+func inJSON(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func TestARetryKeepsTheKey(t *testing.T) {

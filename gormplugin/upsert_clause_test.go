@@ -1,8 +1,10 @@
 package gormplugin_test
 
 import (
+	"errors"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -181,6 +183,72 @@ func TestColumnsThatTheDatabaseFillsAreStillReadBack(t *testing.T) {
 			equal(t, "state", j.State, "done")
 		}
 	}, &job{})
+}
+
+// grant has a column that the database fills, and one that a caller may have returned.
+type grant struct {
+	ID    snowflake.ID `gorm:"primaryKey;type:int"`
+	Code  string       `gorm:"uniqueIndex;size:20"`
+	Rank  int
+	Token string        `gorm:"size:40;default:(md5(random()))"`
+	Local string        `gorm:"-"`
+	Note  *snowflake.ID // GORM leaves a pointer to a Scanner as it is if it scans NULL
+}
+
+// GORM assigns the rows of RETURNING to the records by their order. A row that is missing shifts them.
+func TestARecordHasTheColumnsOfNoOtherRow(t *testing.T) {
+	lower := clause.OnConflict{
+		Columns: []clause.Column{{Name: "code"}}, DoUpdates: clause.AssignmentColumns([]string{"rank"}),
+		Where: clause.Where{Exprs: []clause.Expression{clause.Lt{Column: clause.Column{Table: "grants", Name: "rank"}, Value: 5}}},
+	}
+	eachWith(t, gorm.Config{}, func(t *testing.T, db *env) {
+		expression := map[string]string{
+			"sqlite": "(lower(hex(randomblob(16))))", "postgres": "md5(random()::text)", "mariadb": "(uuid())",
+		}[db.target.Name]
+		must(t, db.Exec("CREATE TABLE grants (id bigint PRIMARY KEY, code varchar(20) UNIQUE, "+db.Statement.Quote("rank")+
+			" bigint, note bigint, token varchar(40) DEFAULT "+expression+")"))
+		note := snowflake.ID(3)
+		must(t, db.Create(&[]grant{{ID: 7, Code: "a", Rank: 9, Note: &note}, {ID: 8, Code: "e", Rank: 1}}))
+		returns := map[string]clause.Expression{
+			"nothing": nil, "all": clause.Returning{}, "the note": clause.Returning{Columns: []clause.Column{{Name: "note"}}},
+			"an expression": clause.Returning{Columns: []clause.Column{{Name: "upper(token) AS token", Raw: true}}},
+		}
+		for name, own := range returns {
+			for _, conflict := range []clause.OnConflict{lower, nothing} {
+				clauses := []clause.Expression{conflict}
+				if own != nil {
+					clauses = append(clauses, own)
+				}
+				b, c := name+strconv.FormatBool(conflict.DoNothing), "c"+name+strconv.FormatBool(conflict.DoNothing)
+				records := []*grant{{Code: "a"}, {Code: b, Note: &note}, {ID: 8, Code: "e"}, {Code: c}}
+				if db.target.Name != "sqlite" { // which knows no DEFAULT among values
+					records[1].Token = "mine" + b
+				}
+				if own != nil && !db.mysql { // which returns all rows, and GORM scans them
+					records[2].Note = &note
+				}
+				must(t, db.Clauses(clauses...).Create(&records))
+				for _, r := range records {
+					var row grant
+					must(t, db.Take(&row, "code = ?", r.Code))
+					skipped := conflict.DoNothing && r.Code == "a"
+					brought := (own == nil || name == "all") && !skipped && (!db.mysql || db.returning())
+					if r.ID != row.ID && (r.ID != 0 || !skipped) ||
+						!strings.EqualFold(r.Token, row.Token) && (r.Token != "" || brought) ||
+						r.Note != nil && (row.Note == nil || *r.Note != *row.Note) {
+						t.Errorf("returning %s, nothing %v: %s is %s, its row is %s",
+							name, conflict.DoNothing, r.Code, inJSON(t, r), inJSON(t, row))
+					}
+				}
+				type other grant // GORM finds its fields by their positions when it writes, and by their names when it reads
+				others := []other{{Code: "a"}, {Code: b + "!"}}
+				err := db.Model(&grant{}).Clauses(clauses...).Create(&others).Error
+				if refused := errors.Is(err, gorm.ErrInvalidData); refused != (len(others) == 2 && !db.mysql) { // MariaDB returns all rows
+					t.Errorf("returning %s, nothing %v, other type: %v, %s", name, conflict.DoNothing, err, inJSON(t, others))
+				}
+			}
+		}
+	})
 }
 
 func TestAnotherAutoIncrementColumnIsNotMistakenForTheKey(t *testing.T) {

@@ -73,6 +73,9 @@ func TestOfACompositeKeyTheIDFollowsTheRow(t *testing.T) {
 		equal(t, "inserted", invoices[0].ID, firstID)
 		equal(t, "updated", invoices[1].ID, 30)
 		equal(t, "total", db.count(t, "invoices", "id = 30 AND total = 5"), 1)
+		preset := []invoice{{TenantID: 4, ID: 30, Number: "n2"}, {TenantID: 4, Number: "n3"}} // 30 is of another tenant
+		must(t, db.Clauses(target).Create(&preset))
+		equal(t, "updated, with a key", preset[0].ID, firstID)
 	}, &invoice{})
 }
 

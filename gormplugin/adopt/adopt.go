@@ -17,8 +17,8 @@ var (
 
 	// ErrAutoIncrementKept means that DropAutoIncrement changed nothing because of something that the caller has to
 	// decide about. The message names it: the column's default is not a sequence, the sequence serves other columns
-	// too, a foreign key prevents the column from becoming bigint, the handle is in a transaction on MySQL or SQLite,
-	// or the table is in an attached file on SQLite.
+	// too, a foreign key prevents the column from becoming bigint, the handle's plugin lacks gormplugin.WithMinID, the
+	// handle is in a transaction on MySQL or SQLite, or the table is in an attached file on SQLite.
 	ErrAutoIncrementKept = errors.New("adopt: auto-increment kept")
 )
 
@@ -28,8 +28,8 @@ var (
 // on each database.
 //
 // The models may be the old or the new ones, and their tables may be in another schema ("audit.events"). The handle
-// needs no plugin. A second call changes nothing. AutoMigrate, with the old or the new models, does not add a counter
-// again, since GORM never changes the type of a key.
+// needs no plugin; one that it has is checked for gormplugin.WithMinID. A second call changes nothing. AutoMigrate, with
+// the old or the new models, does not add a counter again, since GORM never changes the type of a key.
 //
 // All models are checked before anything is changed. Errors are [ErrNoTable], [ErrNoIntegerKey],
 // [ErrAutoIncrementKept], gorm.ErrUnsupportedDriver for other databases, gorm.ErrDryRunModeUnsupported, and errors of
@@ -45,7 +45,7 @@ func DropAutoIncrement(db *gorm.DB, models ...any) error {
 		return fmt.Errorf("adopt: drop auto-increment: %w", gorm.ErrDryRunModeUnsupported)
 	}
 	keys, err := countedKeys(db, models)
-	if err != nil || len(keys) == 0 {
+	if err != nil {
 		return err
 	}
 	session := db.Session(&gorm.Session{NewDB: true})

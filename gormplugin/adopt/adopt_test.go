@@ -5,10 +5,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gorm.io/gorm"
 
+	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/gormplugin/adopt"
+	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 func TestDropAutoIncrementRemovesTheCounterAndNothingElse(t *testing.T) {
@@ -111,6 +116,57 @@ func TestDropAutoIncrementRefusesBeforeItChanges(t *testing.T) {
 		equal(t, "definitions", after, before)
 		equal(t, "counters", len(counted), 2)
 	}, &oldGroup{}, &narrow{}, &named{}, &pair{}, &keyless{})
+}
+
+// Without WithMinID, Before would find all rows that the database made keys for.
+func TestDropAutoIncrementRefusesAPluginWithoutTheLeastID(t *testing.T) {
+	const oldKeys = 10_000_000
+	type newGroup struct{ ID snowflake.ID }
+	today, err := snowflake.NewLayout(time.Now().Add(-time.Hour), time.Millisecond, snowflake.Default().Fields()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, layout := range []snowflake.Layout{snowflake.Default(), today} {
+		eachPlain(t, func(t *testing.T, db *env) {
+			must(t, db.Create([]oldGroup{{ID: 1}, {ID: 5_000_000}, {ID: oldKeys}, {ID: 1e12}})) // the last in the first hours
+			gen, err := snowflake.New(1, snowflake.WithLayout(layout))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, least := range []snowflake.ID{0, oldKeys, oldKeys + 1} {
+				handle, err := gorm.Open(db.target.Dialector(), gormplugin.New(gen, gormplugin.WithMinID(least)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				pool, err := handle.DB()
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = pool.Close() })
+				must(t, handle.Table("old_groups").Create(&newGroup{}))
+				before := db.column(t, "old_groups", "id").Made
+				err = adopt.DropAutoIncrement(handle, &oldGroup{}) // the old model, which the plugin does not fill
+				if least <= oldKeys {
+					equal(t, "changed", db.column(t, "old_groups", "id").Made, before)
+					if !errors.Is(err, adopt.ErrAutoIncrementKept) || !strings.Contains(err.Error(), "WithMinID(10000001)") {
+						t.Errorf("least ID %d: error %v, want ErrAutoIncrementKept with the least ID", least, err)
+					}
+				} else if err != nil {
+					t.Error(err)
+				}
+			}
+		}, &oldGroup{})
+	}
+
+	// With more than 256 values above the time these conditions fail, and find no row.
+	shards := snowflake.MustLayout(time.Now().Add(-time.Hour), time.Millisecond,
+		snowflake.Field{Name: "shard", Bits: 9}, snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "sequence", Bits: 13})
+	db := plain(t, testdb.SQLite(t), &oldGroup{})
+	if err := db.Use(gormplugin.New(gormtest.New(time.Now(), gormtest.WithLayout(shards)))); err != nil {
+		t.Fatal(err)
+	}
+	must(t, db.Create(&oldGroup{}))
+	equal(t, "error with many shards", adopt.DropAutoIncrement(db.DB, &oldGroup{}), nil)
 }
 
 // The package comment warns of these hazards.

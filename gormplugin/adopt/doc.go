@@ -16,7 +16,8 @@
 //     keys in Go cannot read them. Widen columns of 32 bits (serial, int) by hand, together with the columns that refer
 //     to them; otherwise the first snowflake is out of range.
 //  2. Replace the processes by new ones that use the plugin and models whose key is a snowflake.ID. The next paragraphs
-//     cover the time in which both versions insert rows.
+//     cover the time in which both versions insert rows. Give the plugin gormplugin.WithMinID with the greatest key of all
+//     tables plus 1, or a larger number if the old processes still insert rows: see Old keys below.
 //  3. After the last old process has ended, call DropAutoIncrement.
 //
 // On PostgreSQL old and new processes may insert rows side by side for any time: given keys do not change the sequence,
@@ -29,6 +30,19 @@
 // the old version continue above the largest snowflake.
 //
 // Old keys and snowflakes do not collide: with the default layout an ID that is made in 2026 or later exceeds 10^17.
+//
+// # Old keys
+//
+// An old key tells no time. gormplugin.Before, Since and CreatedBetween would find the rows at the epoch of the layout: a
+// retention job that deletes what was made Before a day would delete all of them. With gormplugin.WithMinID they find
+// none, whenever the rows were made: select these by `id < ?` and their created_at column, in addition. If the handle has
+// the plugin and the table has smaller keys, DropAutoIncrement returns [ErrAutoIncrementKept], which names the number to
+// give. It does so too if the counter has been dropped before. Any number between old keys and IDs will do: with the
+// default layout 1,000,000,000,000 is four minutes after the epoch.
+//
+// gormplugin.Page reads old rows first, in the order of their creation. A reader that follows a table with
+// gormplugin.Settled begins after the last old process has ended: on PostgreSQL its rows have keys below those that the
+// reader has passed.
 //
 // # Rows without a key
 //

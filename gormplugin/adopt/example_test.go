@@ -2,6 +2,7 @@ package adopt_test
 
 import (
 	"fmt"
+	"time"
 
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
@@ -16,7 +17,8 @@ func ExampleDropAutoIncrement() {
 	if err != nil {
 		panic(err)
 	}
-	db, err := gorm.Open(sqlite.Open("file:adopted?mode=memory&cache=shared"), gormplugin.New(gen))
+	plugin := gormplugin.New(gen, gormplugin.WithMinID(3)) // the greatest key of the old rows, plus 1
+	db, err := gorm.Open(sqlite.Open("file:adopted?mode=memory&cache=shared"), plugin)
 	if err != nil {
 		panic(err)
 	}
@@ -46,8 +48,15 @@ func ExampleDropAutoIncrement() {
 	for _, invoice := range invoices {
 		fmt.Println(invoice.ID < 3, invoice.Cents)
 	}
+
+	// Old keys tell no time.
+	var before, old int64
+	db.Model(&Invoice{}).Where(gormplugin.Before(time.Now().Add(time.Hour))).Count(&before)
+	db.Model(&Invoice{}).Where("id < ?", 3).Count(&old)
+	fmt.Println(before, old)
 	// Output:
 	// true 100
 	// true 200
 	// false 300
+	// 1 2
 }

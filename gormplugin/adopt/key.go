@@ -1,14 +1,24 @@
 package adopt
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
 	"gorm.io/gorm/schema"
+
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
+
+// maxCounted is more than any counter reaches: 30 years of 1,000 rows a second.
+const maxCounted = 1_000_000_000_000
 
 // countedKey is the key column of a model.
 type countedKey struct {
@@ -72,6 +82,35 @@ func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
 		}
 	}
 	return keys, nil
+}
+
+// checkMinID returns an error if conditions on the time of IDs find keys that the database has made, since the plugin of
+// the handle lacks gormplugin.WithMinID. A key is taken for one if it is below a thousandth of the present IDs, and below
+// maxCounted: above it are IDs that were made soon after the epoch.
+func (k countedKey) checkMinID(db *gorm.DB) error {
+	if _, ok := db.Plugins["snowflake"].(*gormplugin.Plugin); !ok {
+		return nil
+	}
+	now := time.Now()
+	present := db.Session(&gorm.Session{DryRun: true, Logger: logger.Discard}).Table(k.name()).
+		Where(gormplugin.Since(now).On(k.column)).Find(&[]map[string]any{})
+	switch {
+	case errors.Is(present.Error, gormplugin.ErrCondition), errors.Is(present.Error, snowflake.ErrFieldOrder):
+		return nil // the layout is not known, or has too many ranges: these conditions fail
+	case present.Error != nil:
+		return k.failed(present.Error)
+	}
+	id, _ := present.Statement.Vars[0].(snowflake.ID)
+	bound := min(id/1000, maxCounted)
+	column := clause.Column{Name: k.column}
+	var old *int64
+	err := db.Table(k.name()).Select("max(?)", column).Where("? < ?", column, bound).
+		Where(gormplugin.Before(now).On(k.column)).Row().Scan(&old)
+	if err != nil || old == nil {
+		return k.failed(err)
+	}
+	return k.kept("the database has made the keys up to %d, and gormplugin.Before would find them all; "+
+		"give the plugin gormplugin.WithMinID(%d), or a larger number below its IDs", *old, *old+1)
 }
 
 // spaceOf returns the schema of the statement's table. GORM keeps it only in the table's expression.

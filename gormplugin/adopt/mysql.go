@@ -52,7 +52,10 @@ func modifyAll(p *pin, keys []countedKey) error {
 	changes, unchecked := false, false
 	for i, k := range keys {
 		var err error
-		if found[i], err = k.onMySQL(p.DB); err != nil {
+		if found[i], err = k.onMySQL(p.DB); err == nil {
+			err = k.checkMinID(p.DB)
+		}
+		if err != nil {
 			return err
 		}
 		changes = changes || found[i].definition != ""

@@ -24,7 +24,10 @@ func dropOnPostgres(db *gorm.DB, keys []countedKey) error {
 		found := make([]postgresKey, len(keys))
 		for i, k := range keys {
 			var err error
-			if found[i], err = k.onPostgres(tx); err != nil {
+			if found[i], err = k.onPostgres(tx); err == nil {
+				err = k.checkMinID(tx)
+			}
+			if err != nil {
 				return err
 			}
 		}

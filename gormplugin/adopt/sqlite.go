@@ -77,6 +77,9 @@ func tablesOnSQLite(db *gorm.DB, keys []countedKey) ([]sqliteTable, error) {
 	var tables []sqliteTable
 	for _, k := range keys {
 		t, counts, err := k.onSQLite(db)
+		if err == nil {
+			err = k.checkMinID(db)
+		}
 		if err != nil {
 			return nil, err
 		}
