@@ -22,8 +22,8 @@ var (
 	// loaded its keys. Methods of Codec return it, and methods of an ID whose kind returns such a codec.
 	ErrNoCodec = errors.New("publicid: no codec")
 
-	// ErrKey means that keys are invalid: none at all, a bad ID, a secret of a wrong length or of equal bytes, an ID or
-	// a secret that occurs twice. New, GenerateKey and ParseKeys return it. The message never shows a secret.
+	// ErrKey means that keys are invalid: none at all, a bad ID, a secret of a wrong length or of 8 bytes twice, an ID
+	// or a secret that occurs twice. New, GenerateKey and ParseKeys return it. The message never shows a secret.
 	ErrKey = errors.New("publicid: invalid key")
 
 	// ErrOption means that New got an empty domain or a nil Option.

@@ -19,14 +19,14 @@ import (
 
 var _ fmt.Formatter = publicid.Key{}
 
-const secretHex = "0123456789abcdef0123456789abcdef"
+const secretHex = "0123456789abcdeffedcba9876543210"
 
 func TestKeysAreReadFromHexAndBase64(t *testing.T) {
 	want := "2026.b_1-x:" + secretHex
 	for _, text := range []string{
 		want,
 		"2026.b_1-x:" + strings.ToUpper(secretHex),
-		"2026.b_1-x:ASNFZ4mrze8BI0VniavN7w==",
+		"2026.b_1-x:ASNFZ4mrze/+3LqYdlQyEA==",
 	} {
 		keys, err := publicid.ParseKeys(text)
 		if err != nil || len(keys) != 1 || keys[0].ID() != "2026.b_1-x" || keys[0].Reveal() != want {
@@ -57,25 +57,26 @@ func TestGeneratedKeysAreRandom(t *testing.T) {
 
 func TestBadKeysAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                              "a text of 0 bytes has no colon",
-		secretHex:                       "a text of 32 bytes has no colon",
-		":" + secretHex:                 "its ID has 0 bytes, want 1 to 32",
-		secretHex + "1:4":               "its ID has 33 bytes, want 1 to 32",
-		"a b:" + secretHex:              `byte 1 of its ID is " "`,
-		"k\xff:" + secretHex:            `byte 1 of its ID is "\xff"`,
-		"k:":                            `the secret of "k" has 0 characters`,
-		"k:" + secretHex[1:]:            `the secret of "k" has 31 characters, want 32 hexadecimal digits or 24`,
-		"k:" + secretHex + "01":         `the secret of "k" has 34 characters`,
-		"k:" + secretHex[:31] + "g":     `the secret of "k" has characters that are neither`,
-		"k:ASNFZ4mrze8BI0VniavN7x==":    `neither`, // the last bits are not 0
-		"k:ASNFZ4mrze8BI0VniavN-_==":    `neither`,
-		"k:ASNFZ4mrze8BI0VniavN7wAA":    `the secret of "k" has 18 bytes, want 16`,
-		"k:" + strings.Repeat("0", 32):  `the secret of "k" has 16 equal bytes`,
-		"k:" + strings.Repeat("5a", 16): `the secret of "k" has 16 equal bytes`,
-		"k:REDACTED":                    `the secret of "k" has 8 characters`,
-		secretHex + ":k":                `the secret of an ID of 32 characters has 1 characters`, // in the wrong order
-		"ASNFZ4mrze8BI0VniavN7w:k":      `the secret of an ID of 22 characters has 1 characters`,
-		"twenty-one-characters:k":       `the secret of "twenty-one-characters" has 1`, // too short for a secret
+		"":                                     "a text of 0 bytes has no colon",
+		secretHex:                              "a text of 32 bytes has no colon",
+		":" + secretHex:                        "its ID has 0 bytes, want 1 to 32",
+		secretHex + "1:4":                      "its ID has 33 bytes, want 1 to 32",
+		"a b:" + secretHex:                     `byte 1 of its ID is " "`,
+		"k\xff:" + secretHex:                   `byte 1 of its ID is "\xff"`,
+		"k:":                                   `the secret of "k" has 0 characters`,
+		"k:" + secretHex[1:]:                   `the secret of "k" has 31 characters, want 32 hexadecimal digits or 24`,
+		"k:" + secretHex + "01":                `the secret of "k" has 34 characters`,
+		"k:" + secretHex[:31] + "g":            `the secret of "k" has characters that are neither`,
+		"k:ASNFZ4mrze8BI0VniavN7x==":           `neither`, // the last bits are not 0
+		"k:ASNFZ4mrze8BI0VniavN-_==":           `neither`,
+		"k:ASNFZ4mrze8BI0VniavN7wAA":           `the secret of "k" has 18 bytes, want 16`,
+		"k:" + strings.Repeat("0", 32):         `the secret of "k" is 8 bytes twice`,
+		"k:" + strings.Repeat("5a", 16):        `the secret of "k" is 8 bytes twice`,
+		"k:" + secretHex[:16] + secretHex[:16]: `the secret of "k" is 8 bytes twice`,
+		"k:REDACTED":                           `the secret of "k" has 8 characters`,
+		secretHex + ":k":                       `the secret of an ID of 32 characters has 1 characters`, // in the wrong order
+		"ASNFZ4mrze8BI0VniavN7w:k":             `the secret of an ID of 22 characters has 1 characters`,
+		"twenty-one-characters:k":              `the secret of "twenty-one-characters" has 1`, // too short for a secret
 	} {
 		key, err := publicid.ParseKeyForTest(text)
 		if key != (publicid.Key{}) || !errors.Is(err, publicid.ErrKey) || !strings.Contains(err.Error(), want) {

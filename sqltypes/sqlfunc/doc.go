@@ -41,6 +41,12 @@
 // cluster or with two primaries all servers have the same worker, so write to only one. Install in a session whose
 // sql_mode is not ORACLE. TRUNCATE or ALTER of snowflake_state loses the record of issued IDs; a dump includes it.
 //
+// A dump has the functions only with --routines, but always the triggers: without it, inserts into the restored table
+// fail with error 1305 until the functions are installed again.
+//
+// If the clock was years ahead for a moment, so is the state, and inserts fail until then. Install a worker that no ID
+// has, and then run "ALTER TABLE snowflake_state AUTO_INCREMENT = 1".
+//
 // # SQLite
 //
 // SQLite gets its functions from the program ([Functions.RegisterSQLite]) and its IDs from the program's generator.

@@ -152,20 +152,23 @@ func (f *Functions) ordered() bool { return f.places[0].name == snowflake.FieldT
 func (f *Functions) leadTicks() int64 { return int64(f.lead / f.layout.Tick()) }
 
 // Install runs the statements on the database: in one transaction if db can begin one (*sql.DB, *sql.Conn), otherwise
-// directly (*sql.Tx, which the caller commits). On MariaDB each statement commits by itself, as all DDL does.
+// directly. On MariaDB each statement commits by itself, as all DDL does. It does not run in a transaction of the
+// caller: a rollback would make the state forget IDs that were issued in it, and MariaDB would commit it. Migrations
+// run Statements or Script instead.
 //
 // It may be called again, for example at each start of a program, and concurrently. The state of the function that
 // issues IDs stays, so IDs continue where they were; a new worker, lead or fixed field takes effect. Functions of
 // another layout are not replaced: the database returns an error (SQLSTATE 42723, in MariaDB 45000). In PostgreSQL the
 // same holds for functions or a state of another role (42501, see the package comment).
 //
-// It returns [ErrDialect] as Statements does, and errors of the database with the number of the statement.
+// It returns [ErrDialect] as Statements does, [ErrOption] for a transaction, and errors of the database with the number
+// of the statement.
 func (f *Functions) Install(ctx context.Context, db sqllease.DB, dialect sqllease.Dialect) error {
 	statements, err := f.Statements(dialect)
 	if err != nil {
 		return err
 	}
-	return run(ctx, db, "install", statements)
+	return run(ctx, db, dialect, "install", statements)
 }
 
 // Uninstall runs the statements of Drop as Install does.
@@ -174,10 +177,13 @@ func (f *Functions) Uninstall(ctx context.Context, db sqllease.DB, dialect sqlle
 	if err != nil {
 		return err
 	}
-	return run(ctx, db, "uninstall", statements)
+	return run(ctx, db, dialect, "uninstall", statements)
 }
 
-func run(ctx context.Context, db sqllease.DB, what string, statements []string) error {
+func run(ctx context.Context, db sqllease.DB, dialect sqllease.Dialect, what string, statements []string) error {
+	if _, err := sqllease.New(db, dialect); err != nil { // the same databases: no nil, and no transaction
+		return fmt.Errorf("%w: %s: %w", ErrOption, what, err)
+	}
 	beginner, ok := db.(interface {
 		BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
 	})

@@ -15,8 +15,14 @@ import (
 )
 
 func TestNewRefusesInvalidArguments(t *testing.T) {
-	long := snowflake.MustLayout(time.Unix(0, 0), time.Millisecond, snowflake.Field{Name: "time", Bits: 41},
-		snowflake.Field{Name: "sequence", Bits: 8}, snowflake.Field{Name: strings.Repeat("f", 64), Bits: 3})
+	layout := func(name string) snowflake.Layout {
+		return snowflake.MustLayout(time.Unix(0, 0), time.Millisecond, snowflake.Field{Name: "time", Bits: 41},
+			snowflake.Field{Name: "sequence", Bits: 8}, snowflake.Field{Name: name, Bits: 3})
+	}
+	long := layout(strings.Repeat("f", 64))
+	if _, err := sqlfunc.New(layout(strings.Repeat("f", 63))); err != nil {
+		t.Errorf("a field name of 63 bytes: %v", err)
+	}
 	with := func(options ...sqlfunc.Option) []sqlfunc.Option { return options }
 	worker, field := sqlfunc.WithWorker, sqlfunc.WithField
 	twitter := snowflake.Twitter()

@@ -1,6 +1,8 @@
 package sqlfunc_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -23,17 +25,23 @@ func TestPostgresFunctionsDoNotDependOnTheSession(t *testing.T) {
 		"IntervalStyle = 'sql_standard'", "extra_float_digits = -15", "standard_conforming_strings = off",
 	} {
 		t.Run(setting, func(t *testing.T) {
-			tx, err := db.BeginTx(t.Context(), nil)
+			conn, err := db.Conn(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer func() { _ = tx.Rollback() }()
-			if _, err := tx.ExecContext(t.Context(), "SET LOCAL "+setting); err != nil {
+			name, _, _ := strings.Cut(setting, " ")
+			defer func() {
+				_, err := conn.ExecContext(context.WithoutCancel(t.Context()), "RESET "+name)
+				if err := errors.Join(err, conn.Close()); err != nil {
+					t.Error(err)
+				}
+			}()
+			if _, err := conn.ExecContext(t.Context(), "SET "+setting); err != nil {
 				t.Fatal(err)
 			}
 			for name, layout := range map[string]snowflake.Layout{"a": snowflake.Default(), "b": preset("mastodon"), "c": long} {
 				f := db.functions(t, layout, sqlfunc.WithName(name), sqlfunc.WithWorker(0))
-				if err := f.Install(t.Context(), tx, sqllease.Postgres); err != nil {
+				if err := f.Install(t.Context(), conn, sqllease.Postgres); err != nil {
 					t.Fatal(err)
 				}
 				// Around the changes of daylight saving time in New York and Casablanca.
@@ -45,7 +53,7 @@ func TestPostgresFunctionsDoNotDependOnTheSession(t *testing.T) {
 					}
 					var id snowflake.ID
 					var back time.Time
-					if err := tx.QueryRowContext(t.Context(), "SELECT "+name+"_min($1), "+name+"_time($2), "+name+"_next() > 0", at, want).
+					if err := conn.QueryRowContext(t.Context(), "SELECT "+name+"_min($1), "+name+"_time($2), "+name+"_next() > 0", at, want).
 						Scan(&id, &back, new(bool)); err != nil || id != want || !back.Equal(layout.Time(want)) {
 						t.Fatalf("%v: %d and %v, want %d and %v, %v", at, id, back, want, layout.Time(want), err)
 					}
@@ -55,27 +63,18 @@ func TestPostgresFunctionsDoNotDependOnTheSession(t *testing.T) {
 	}
 }
 
-// Install works in a transaction of the caller.
-func TestInstallInATransactionIsRolledBackWithIt(t *testing.T) {
+// A rollback would make the state forget IDs that were issued in the transaction.
+func TestInstallIsRefusedInATransaction(t *testing.T) {
 	db := openPostgres(t)
 	f := db.functions(t, snowflake.Default(), sqlfunc.WithWorker(1))
-	for _, commit := range []bool{false, true} {
-		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Install(t.Context(), tx, sqllease.Postgres); err != nil {
-			t.Fatal(err)
-		}
-		end := tx.Rollback
-		if commit {
-			end = tx.Commit
-		}
-		if err := end(); err != nil {
-			t.Fatal(err)
-		}
-		if got := scan[bool](t, db, "SELECT to_regprocedure('snowflake_next()') IS NOT NULL"); got != commit {
-			t.Errorf("installed: %v, committed: %v", got, commit)
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	for _, run := range []func(context.Context, sqllease.DB, sqllease.Dialect) error{f.Install, f.Uninstall} {
+		if err := run(t.Context(), tx, sqllease.Postgres); !errors.Is(err, sqlfunc.ErrOption) {
+			t.Errorf("%v, want ErrOption", err)
 		}
 	}
 }
