@@ -28,7 +28,7 @@ type command struct {
 func commands() []*command {
 	return []*command{
 		decodeCommand(), rangeCommand(), newIDsCommand(), layoutCommand(), workersCommand(), watchCommand(), releaseCommand(),
-		functionsCommand(), leasesCommand(), completionCommand(),
+		functionsCommand(), leasesCommand(), planCommand(), maintainCommand(), adoptCommand(), completionCommand(),
 	}
 }
 
@@ -103,6 +103,9 @@ func (c *command) parse(args []string) (rest []string, err error) {
 			if c.takesValue(arg) {
 				n = min(2, len(args))
 			}
+			if c.isSecret(args[:n]) {
+				return nil, errSecret
+			}
 			if err := c.flags.Parse(args[:n]); err != nil {
 				if err == flag.ErrHelp { //nolint:errorlint // flag returns it as it is
 					return nil, err
@@ -140,17 +143,24 @@ func find(args []string) (*command, []string) {
 
 // unknown says that args begin with no command.
 func unknown(args []string) string {
-	if args[0] == "sql" {
+	switch args[0] {
+	case "sql":
 		return "want sql functions, or sql leases"
+	case "partition":
+		return "want partition plan, partition maintain, or partition adopt"
 	}
-	return "unknown command " + strconv.Quote(strings.Join(args[:min(2, len(args))], " "))
+	name := strings.Join(args[:min(2, len(args))], " ")
+	if secret.MatchString(name) {
+		return "unknown command: the first argument is the name of one"
+	}
+	return "unknown command " + strconv.Quote(name)
 }
 
 func overview() string {
 	var b strings.Builder
 	b.WriteString("Snowflake reads and makes IDs.\n\nUsage: snowflake COMMAND [FLAG...] [ARGUMENT...]\n\n")
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-17s  %s\n", c.name, c.summary)
+		fmt.Fprintf(&b, "  %-18s  %s\n", c.name, c.summary)
 	}
 	b.WriteString("\n\"snowflake help COMMAND\" shows the flags, and examples.\n\n" +
 		"Exit codes: 0 success; 1 a failure, or input that is not an ID; 2 wrong arguments; 130 interrupted.\n")

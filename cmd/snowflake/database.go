@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -20,27 +21,35 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 )
 
-const dsnHelp = `
+const (
+	serverHelp = `
 The DSN is one of
   postgres://user:password@host:5432/database, or host=... dbname=...
   user:password@tcp(host:3306)/database, for MySQL and MariaDB
-  sqlite:leases.db, the path of a SQLite file
 `
+	dsnHelp = serverHelp + `  sqlite:leases.db, the path of a SQLite file
+`
+)
 
 // databaseFlags adds -dsn and -table. The function opens the table of leases.
 func (c *command) databaseFlags() func(context.Context, environment) (*database, error) {
 	dsn := c.flags.String("dsn", "", "the `DSN` of the database (default $SNOWFLAKE_DSN)")
 	table := c.flags.String("table", "", "the `NAME` of the table of leases (default snowflake_leases)")
 	return func(ctx context.Context, env environment) (*database, error) {
-		text := *dsn
-		if text == "" {
-			text = env.getenv("SNOWFLAKE_DSN")
-		}
-		if text == "" {
-			return nil, usage("no database: give -dsn, or set SNOWFLAKE_DSN")
+		text, err := dsnOf(env, *dsn)
+		if err != nil {
+			return nil, err
 		}
 		return openDatabase(ctx, text, *table)
 	}
+}
+
+// dsnOf returns the DSN of the flag, or of the environment.
+func dsnOf(env environment, dsn string) (string, error) {
+	if dsn = cmp.Or(dsn, env.getenv("SNOWFLAKE_DSN")); dsn == "" {
+		return "", usage("no database: give -dsn, or set SNOWFLAKE_DSN")
+	}
+	return dsn, nil
 }
 
 // database is a table of leases.
@@ -64,7 +73,7 @@ func openDatabase(ctx context.Context, dsn, table string) (*database, error) {
 	}
 	store, err := sqllease.New(pool, dialect, opts...)
 	if err == nil {
-		err = pool.PingContext(ctx)
+		err = refused(pool.PingContext(ctx))
 	}
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
@@ -75,39 +84,85 @@ func openDatabase(ctx context.Context, dsn, table string) (*database, error) {
 // keywords matches the form of libpq, such as "host=db user=app".
 var keywords = regexp.MustCompile(`^\s*\w+\s*=`)
 
-// readDSN finds out which database it is for.
+// readDSN finds out which database it is for. Its errors have nothing of the DSN, of which any part may be one of a
+// password: the drivers print parts, above all if a character of a password was not escaped.
 func readDSN(dsn string) (driver, source string, dialect sqllease.Dialect, err error) {
 	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
 		// A path that does not exist is a mistake, and no database is created for it.
 		if _, err := os.Stat(path); err != nil {
+			if strings.Contains(path, "?") {
+				return "", "", "", errors.New("SQLite: no such file: the DSN is sqlite: and a path, without parameters")
+			}
 			return "", "", "", fmt.Errorf("SQLite: %w", err)
 		}
 		u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: "mode=rw&_busy_timeout=5000"}
 		return "sqlite3", u.String(), sqllease.SQLite, nil
 	}
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") || keywords.MatchString(dsn) {
-		_, err := pgx.ParseConfig(dsn)
-		var wrong *pgconn.ParseConfigError
-		if errors.As(err, &wrong) {
-			wrong.ConnString = "the DSN" // the message would have parts of some passwords
+		config, err := pgx.ParseConfig(dsn)
+		if err != nil || misread(dsn, config) {
+			return "", "", "", errors.New("this is no valid DSN of PostgreSQL; in a URL write / ? # @ % of a password as %2F %3F %23 %40 %25, " +
+				"and after password= use single quotes if it has spaces")
 		}
-		return "pgx", dsn, sqllease.Postgres, err
+		return "pgx", dsn, sqllease.Postgres, nil
 	}
 	if !strings.ContainsAny(dsn, "@(") || strings.Contains(dsn, "://") {
 		return "", "", "", errors.New("unknown form of a DSN; \"snowflake help workers\" shows those that are known")
 	}
-	_, err = mysql.ParseDSN(dsn)
+	config, err := mysql.ParseDSN(dsn)
+	constant := err != nil && strings.HasPrefix(err.Error(), "invalid DSN: ")
+	if !constant && (err != nil || config.Net != "tcp" && config.Net != "unix") {
+		err = errors.New("this is no valid DSN of MySQL: the network, the address or a parameter is wrong")
+	}
 	return "mysql", dsn, sqllease.MySQL, err
 }
 
-// password matches one in a DSN of any form. Drivers print none, but messages about arguments do: a DSN may have been
-// given to the wrong flag.
-//
-// In a URL, and in the form of MySQL, it is between the first colon and the last @ of the line. This takes the user of a
-// URL with it. In the form of libpq a backslash, which a quoted text has twice, is before a quote or a space.
-var password = regexp.MustCompile(`([^\s"'\x60:]*:(?://)?)\S.*(@)|(password\s*=\s*)(?:'(?:\\+.|[^'\\])*(?:'|$)|(?:\\+.|\S)+)`)
+// parameter matches the names of settings.
+var parameter = regexp.MustCompile(`^[\w.]+$`)
 
-func withoutPasswords(text string) string { return password.ReplaceAllString(text, "$1${3}xxxxx$2") }
+// misread reports whether a part of a password was probably taken for something else, which messages have.
+func misread(dsn string, config *pgx.ConnConfig) bool {
+	for name := range config.RuntimeParams {
+		if !parameter.MatchString(name) {
+			return true
+		}
+	}
+	_, rest, isURL := strings.Cut(dsn, "://")
+	if !isURL || keywords.MatchString(dsn) {
+		return false
+	}
+	start := min(strings.IndexAny(rest+"/", "/?#"), len(rest))
+	path, _, _ := strings.Cut(rest[start:], "?")
+	return strings.Contains(path, "@") || strings.Contains(rest, "#")
+}
+
+// refused hides what a server says about a setting in the DSN, which may be a part of a password.
+func refused(err error) error {
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) && (answer.Code == "42704" || answer.Code == "22023") {
+		return fmt.Errorf("the server refuses a parameter of the DSN (SQLSTATE %s)", answer.Code)
+	}
+	return err
+}
+
+// secret matches what may have a password. No message has such an argument: a DSN may have been given to the wrong flag.
+var secret = regexp.MustCompile(`(?is)://|:.*@|@.*[:(/]|(pass|pwd|secret|key|token)\w*\s*[=(]`)
+
+var errSecret = usageError{"an argument that is not printed looks like a DSN; give it with -dsn, or in SNOWFLAKE_DSN"}
+
+// isSecret reports whether a flag, and its value if that is an argument of its own, has one. The value of -dsn may.
+func (c *command) isSecret(args []string) bool {
+	name, value, _ := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
+	switch {
+	case c.flags.Lookup(name) == nil:
+		value = args[0]
+	case name == "dsn":
+		return false
+	case len(args) > 1:
+		value = args[1]
+	}
+	return secret.MatchString(value)
+}
 
 func (d *database) close() { _ = d.pool.Close() }
 

@@ -151,6 +151,9 @@ func (d *decoder) lines(ctx context.Context) error {
 // reasonOf returns the error without what it repeats.
 func reasonOf(text string, err error) string {
 	var of *snowflake.ParseError
+	if secret.MatchString(text) {
+		return "it looks like a DSN, and is not an ID"
+	}
 	if errors.As(err, &of) {
 		return fmt.Sprintf("%.40q is not an ID: %s", text, of.Reason)
 	}

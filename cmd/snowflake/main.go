@@ -14,6 +14,9 @@
 //	workers release    take a worker away from its holder
 //	sql functions      the SQL functions that read and issue IDs in a database
 //	sql leases         the SQL that creates the table of leases
+//	partition plan     show what there is to do for the partitions of a table
+//	partition maintain create and drop partitions of a table
+//	partition adopt    turn an ordinary table into one with partitions
 //	completion         a script that completes commands in a shell
 //
 // "snowflake help COMMAND" shows the flags, and examples. Flags may come before and after arguments.
@@ -36,6 +39,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -70,7 +74,7 @@ type environment struct {
 
 // warn prints a line that is not part of the output.
 func (e environment) warn(format string, args ...any) {
-	fmt.Fprintln(e.err, withoutPasswords(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(e.err, format+"\n", args...)
 }
 
 func isTerminal(f *os.File) bool {
@@ -128,6 +132,9 @@ func run(ctx context.Context, env environment, args []string) int {
 	out := &output{Writer: env.out}
 	env.out = out
 	rest, err := c.parse(args)
+	if slices.ContainsFunc(rest, secret.MatchString) {
+		err = errSecret
+	}
 	if err == nil && c.args == "" && len(rest) > 0 {
 		err = usage("unexpected argument %q", rest[0])
 	}

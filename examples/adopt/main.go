@@ -91,13 +91,13 @@ func migrate(ctx context.Context, dsn string, out io.Writer) (err error) {
 	}
 
 	// The new version of the program. Each of its processes needs its own worker number; gormplugin.Open would lease
-	// one from the database.
+	// one from the database. WithMinID takes the greatest old key plus 1.
 	gen, err := snowflake.New(1)
 	if err != nil {
 		return err
 	}
 	m.layout = gen.Layout()
-	if m.db, err = open(ctx, dsn, file, gormplugin.New(gen)); err != nil {
+	if m.db, err = open(ctx, dsn, file, gormplugin.New(gen, gormplugin.WithMinID(users*ordersPerUser+1))); err != nil {
 		return err
 	}
 	defer closeHandle(m.db)

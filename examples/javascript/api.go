@@ -34,7 +34,7 @@ func newHandler(db *gorm.DB, now func() time.Time) http.Handler {
 		return viewOf(r.PathValue("kind"), user), err
 	}))
 	mux.HandleFunc("GET /api/milliseconds", answer(func(*http.Request) (any, error) { return milliseconds(now()) }))
-	return mux
+	return http.NewCrossOriginProtection().Handler(mux) // other sites cannot create users with a visitor's browser
 }
 
 type view struct {

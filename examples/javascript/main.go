@@ -54,7 +54,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: newHandler(db, time.Now), ReadHeaderTimeout: 5 * time.Second}
+	limit := 10 * time.Second
+	server := &http.Server{Handler: newHandler(db, time.Now), ReadTimeout: limit, WriteTimeout: limit, IdleTimeout: limit}
 	go func() { _ = server.Serve(listener) }()
 	defer func() { _ = server.Close() }()
 	base := "http://" + listener.Addr().String()

@@ -124,6 +124,16 @@ func (c firstLine) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
+func TestAnotherSiteCreatesNoUsers(t *testing.T) {
+	request := httptest.NewRequest(http.MethodPost, "/api/users", nil)
+	request.Header.Set("Sec-Fetch-Site", "cross-site")
+	answer := httptest.NewRecorder()
+	newHandler(withUsers(t), time.Now).ServeHTTP(answer, request)
+	if answer.Code != http.StatusForbidden {
+		t.Errorf("status %d, want 403", answer.Code)
+	}
+}
+
 func TestItServesUntilTheContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	line, ended := make(firstLine, 1), make(chan error, 1)

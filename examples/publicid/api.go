@@ -8,10 +8,14 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
 
+const maxBody = 64 << 10 // bytes
+
 // newAPI returns the handler. The types of the models read and write the tokens; only tokens in paths are parsed here.
+// Requests have types of their own, since Create would store a key that a client has sent.
 func newAPI(db *gorm.DB) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /users", serve(http.StatusCreated, func(r *http.Request) (any, error) {
@@ -30,7 +34,7 @@ func newAPI(db *gorm.DB) http.Handler {
 			return nil, err
 		}
 		var user User
-		return &user, db.WithContext(r.Context()).Preload("Orders").First(&user, id).Error
+		return &user, db.WithContext(r.Context()).Preload("Orders", newest).First(&user, id).Error
 	}))
 	mux.HandleFunc("POST /orders", serve(http.StatusCreated, func(r *http.Request) (any, error) {
 		var in struct {
@@ -49,10 +53,14 @@ func newAPI(db *gorm.DB) http.Handler {
 	return mux
 }
 
+// newest bounds the answer; gormplugin.Page has the next ones.
+func newest(db *gorm.DB) *gorm.DB { return db.Clauses(gormplugin.Page{Limit: 100, Desc: true}) }
+
 // serve answers with the value as JSON, or with the status of the error. An invalid token gets the same answer as a
 // missing row, so that the answer does not tell them apart.
 func serve(success int, handle func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		value, err := handle(r)
 		status, text := success, []byte(nil)
 		if err == nil {
@@ -73,10 +81,10 @@ func serve(success int, handle func(*http.Request) (any, error)) http.HandlerFun
 	}
 }
 
-// isBadJSON reports whether the body was not JSON, or JSON of another type.
+// isBadJSON reports whether the body was not JSON, JSON of another type, or too long.
 func isBadJSON(err error) bool {
 	var syntax *json.SyntaxError
 	var wrongType *json.UnmarshalTypeError
 	return errors.As(err, &syntax) || errors.As(err, &wrongType) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, new(*http.MaxBytesError))
 }

@@ -43,6 +43,7 @@ func TestAnAnswerDoesNotDependOnThoseBefore(t *testing.T) {
 		{`{"id":`, http.StatusBadRequest, `{"error":"bad JSON"}`},
 		{`{"name":}`, http.StatusBadRequest, `{"error":"bad JSON"}`},
 		{`{"name":5}`, http.StatusBadRequest, `{"error":"bad JSON"}`},
+		{`{"name":"` + strings.Repeat("a", maxBody) + `"}`, http.StatusBadRequest, `{"error":"bad JSON"}`},
 		{``, http.StatusBadRequest, `{"error":"bad JSON"}`},
 		{`{}`, http.StatusInternalServerError, `{"error":"internal"}`}, // the ID 0 has no token to answer with
 		{good, http.StatusCreated, good},
@@ -50,7 +51,7 @@ func TestAnAnswerDoesNotDependOnThoseBefore(t *testing.T) {
 		answer := httptest.NewRecorder()
 		handler(answer, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(test.body)))
 		if answer.Code != test.status || answer.Body.String() != test.answer {
-			t.Errorf("%s: %d %s, want %d %s", test.body, answer.Code, answer.Body, test.status, test.answer)
+			t.Errorf("%.50s: %d %s, want %d %s", test.body, answer.Code, answer.Body, test.status, test.answer)
 		}
 	}
 }

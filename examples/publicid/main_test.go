@@ -59,7 +59,7 @@ func TestItRunsWithAKeyOfItsOwnAndWithThoseOfTheEnvironment(t *testing.T) {
 	for _, variable := range []string{"TMPDIR", "TMP"} { // the second on Windows
 		t.Setenv(variable, t.TempDir())
 	}
-	for _, keys := range []string{"", "a:000102030405060708090a0b0c0d0e0f,b:ASNFZ4mrze8BI0VniavN7w=="} {
+	for _, keys := range []string{"", "a:000102030405060708090a0b0c0d0e0f,b:ASNFZ4mrze/+3LqYdlQyEA=="} {
 		t.Setenv("PUBLICID_KEYS", keys)
 		var out strings.Builder
 		if err := start(t.Context(), &out); err != nil || strings.Count(out.String(), "\n  404 ") != 4 {

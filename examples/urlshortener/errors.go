@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html/template"
 	"io"
 	"log/slog"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -37,7 +39,7 @@ func badRequest(format string, args ...any) error {
 	return &problem{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 }
 
-// writeError answers with the status of the error and {"error": text}.
+// writeError answers with the status of the error and {"error": text}, or to a browser with a page.
 func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	p, due, wait := &problem{http.StatusInternalServerError, "internal error"}, (*snowflake.DueError)(nil), 2*time.Second
 	if errors.As(err, &due) {
@@ -54,8 +56,20 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	default:
 		slog.Error("failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
-	_ = writeJSON(w, p.status, map[string]string{"error": p.text}) // the client is gone
+	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		_ = writeJSON(w, p.status, map[string]string{"error": p.text}) // the client is gone
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(p.status)
+	_ = errorPage.Execute(w, p.text)
 }
+
+var errorPage = template.Must(template.New("").Parse(`<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Short links</title><link rel="stylesheet" href="/static/style.css">
+<main><h1>Sorry: {{.}}</h1><p><a href="/">Short links</a></p></main></html>
+`))
 
 // isBusy reports whether the same request may succeed later: the lease or the database stalls, or the program ends.
 func isBusy(err error) bool {

@@ -31,8 +31,8 @@ func TestBadInputIsRefusedWithAReasonAndStoresNothing(t *testing.T) {
 		{`{"url":5}`, 400, "the body is not"},
 		{`{"url":"https://example.com/"} {}`, 400, "the body is not"},
 		{"{\"url\":\"https://example.com/\xff\"}", 400, "UTF-8"},
-		{`{}`, 400, "begin with https://"},
-		{`{"url":""}`, 400, "begin with https://"},
+		{`{}`, 400, "no URL to shorten"},
+		{`{"url":" "}`, 400, "no URL to shorten"},
 		{`{"url":"example.com"}`, 400, "begin with https://"},
 		{`{"url":"//example.com/"}`, 400, "begin with https://"},
 		{`{"url":"javascript:alert(1)"}`, 400, "begin with https://"},
@@ -79,9 +79,29 @@ func TestBadInputIsRefusedWithAReasonAndStoresNothing(t *testing.T) {
 	} {
 		c.want(path, c.get(path), status)
 	}
-	c.want("PUT", c.send("PUT", "/api/links", good()), 404)
+	for path, allow := range map[string]string{
+		"/api/links": "GET, HEAD, POST", "/api/links/x": "DELETE", "/": "GET, HEAD", "/x": "GET, HEAD", "/static/page.js": "GET, HEAD",
+	} {
+		a := c.want("PUT "+path, c.send("PUT", path, good()), 405)
+		if got := a.header.Get("Allow"); got != allow {
+			t.Errorf("PUT %s: Allow is %q, want %q", path, got, allow)
+		}
+	}
 	if n := c.rows(); n != 0 {
 		t.Errorf("%d links were stored", n)
+	}
+}
+
+func TestABrowserGetsPages(t *testing.T) {
+	c := onSQLite(t, "id")
+	if a := c.get("/admin"); a.status != http.StatusFound || a.header.Get("Location") != "/admin/" {
+		t.Errorf("/admin: %d to %q", a.status, a.header.Get("Location"))
+	}
+	for path, text := range map[string]string{"/gone": "no link has this code", "/api/links?after=<b>": "after=&lt;b&gt; is not an ID"} {
+		a := c.send("GET", path, nil, "Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+		if !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") || !strings.Contains(a.body, text) || a.status < 400 {
+			t.Errorf("%s: %d %v %s", path, a.status, a.header, a.body)
+		}
 	}
 }
 

@@ -98,6 +98,10 @@ func (s *service) find(ctx context.Context, code string) (*Link, error) {
 // redirect answers GET /{code} and counts the visit.
 func (s *service) redirect(w http.ResponseWriter, r *http.Request) error {
 	link, err := s.find(r.Context(), r.PathValue("code"))
+	if errors.Is(err, gorm.ErrRecordNotFound) && r.URL.Path == "/admin" { // which may be a short code
+		http.Redirect(w, r, "/admin/", http.StatusFound)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

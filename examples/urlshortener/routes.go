@@ -4,12 +4,11 @@ import (
 	"context"
 	"embed"
 	"net/http"
+	"strings"
 )
 
 //go:embed static
 var static embed.FS
-
-var errNoRoute = &problem{http.StatusNotFound, "there is nothing at this path, or not with this method"}
 
 // handler returns all routes. No route of one segment, such as /admin, has a name that may be a short code.
 func (s *service) handler() http.Handler {
@@ -22,7 +21,7 @@ func (s *service) handler() http.Handler {
 		"DELETE /api/links/{code}":     s.remove,
 		"GET /api/admin/status":        s.status,
 		"GET /api/admin/ids/{id}":      s.decode,
-		"/":                            func(http.ResponseWriter, *http.Request) error { return errNoRoute },
+		"/":                            func(w http.ResponseWriter, r *http.Request) error { return noRoute(mux, w, r) },
 	} {
 		mux.HandleFunc(route, s.limited(handle))
 	}
@@ -36,6 +35,23 @@ func (s *service) handler() http.Handler {
 		writeError(w, r, &problem{http.StatusForbidden, "another site has sent this request"})
 	}))
 	return s.secure(protection.Handler(mux))
+}
+
+// noRoute says that there is nothing at the path, or which other methods it has.
+func noRoute(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) error {
+	var methods []string
+	for _, method := range []string{"DELETE", "GET", "HEAD", "POST"} {
+		other := r.Clone(r.Context())
+		other.Method = method
+		if _, route := mux.Handler(other); route != "/" {
+			methods = append(methods, method)
+		}
+	}
+	if methods == nil {
+		return &problem{http.StatusNotFound, "there is nothing at this path"}
+	}
+	w.Header().Set("Allow", strings.Join(methods, ", "))
+	return &problem{http.StatusMethodNotAllowed, "this path takes " + strings.Join(methods, ", ")}
 }
 
 // limited reads the body, ends the waits of the request after the limit, and answers with the error.

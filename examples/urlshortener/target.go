@@ -21,6 +21,8 @@ func parseTarget(given string) (text, host string, err error) {
 	text = unprintable.ReplaceAllStringFunc(given, url.PathEscape)
 	u, err := url.Parse(text)
 	switch {
+	case given == "":
+		return "", "", badRequest("there is no URL to shorten")
 	case err != nil, strings.ContainsFunc(given, unicode.IsControl):
 		return "", "", badRequest("this is not a URL: %.200q", given)
 	case u.Scheme != "https" && u.Scheme != "http":

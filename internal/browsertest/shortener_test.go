@@ -129,7 +129,7 @@ func TestShortenerExplainsWhatItRejects(t *testing.T) {
 	base, _ := startShortener(t, "id")
 	p := open(t, base)
 	for text, want := range map[string]string{
-		"":                    "Only URLs that begin with",
+		"":                    "There is no URL",
 		"javascript:alert(1)": "Only URLs that begin with",
 		"data:,5":             "Only URLs that begin with",
 		"not a link":          "This is not a URL",
