@@ -9,7 +9,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/settled"
 )
 
@@ -60,7 +60,7 @@ func Settled(ctx context.Context, db *gorm.DB, model any, opts ...settled.Option
 	if server == nil {
 		return settled.Bound{}, fmt.Errorf("gormplugin: Settled needs a *sql.DB, not a %T: %w", pool, gorm.ErrInvalidDB)
 	}
-	dialect := sqllease.Dialect(db.Name())
+	dialect := sqldb.Dialect(db.Name())
 	return settled.Read(ctx, server, dialect, layout, append(of(db).settledOptions(dialect, pool), opts...)...)
 }
 
@@ -83,9 +83,9 @@ func checkSettled(db *gorm.DB) error {
 
 // settledOptions returns the leases of Open, if their times are those of the database that is read. All processes of a
 // SQLite database are on one host and have its clock.
-func (p *Plugin) settledOptions(dialect sqllease.Dialect, pool gorm.ConnPool) []settled.Option {
+func (p *Plugin) settledOptions(dialect sqldb.Dialect, pool gorm.ConnPool) []settled.Option {
 	leased, ok := p.gen.(*leasedGenerator)
-	if !ok || dialect == sqllease.SQLite || !samePool(leased.store.pool, pool) {
+	if !ok || dialect == sqldb.SQLite || !samePool(leased.store.pool, pool) {
 		return nil
 	}
 	// Others may have the window of lease.Open, or that of Open for another kind of pool. One that is too long hides lags.

@@ -15,6 +15,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/settled"
 )
 
@@ -64,7 +65,7 @@ func TestSettledUsesTheLeasesOfOpen(t *testing.T) {
 			h := openHandle(t, target.Dialector(), gorm.Config{})
 			namespace := window.String()
 			h.leased(t, gormplugin.WithLease(lease.WithNamespace(namespace)))
-			store, err := sqllease.New(h.pool, sqllease.Dialect(h.Name()))
+			store, err := sqllease.New(h.pool, sqldb.Dialect(h.Name()))
 			if err != nil {
 				t.Fatal(err)
 			}

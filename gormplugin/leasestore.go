@@ -17,6 +17,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // serverWindow is the window of the leases in a server's database. Creates survive an outage of half of it at least.
@@ -24,8 +25,8 @@ const serverWindow = time.Minute
 
 // openStore returns the store for the leases of a handle, whose table is there, and the window that suits the database.
 func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, time.Duration, error) {
-	dialect := sqllease.Dialect(db.Name()) // GORM and sqllease have the same names for them
-	if dialect != sqllease.Postgres && dialect != sqllease.MySQL && dialect != sqllease.SQLite {
+	dialect := sqldb.Dialect(db.Name()) // GORM and sqllease have the same names for them
+	if dialect != sqldb.Postgres && dialect != sqldb.MySQL && dialect != sqldb.SQLite {
 		return nil, 0, fmt.Errorf("gormplugin: Open has no leases for the dialect %q, only for postgres, mysql and sqlite; "+
 			"give New a generator of lease.Open with another store, or of snowflake.New: %w", dialect, gorm.ErrUnsupportedDriver)
 	}
@@ -48,10 +49,10 @@ func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, tim
 		return nil, 0, fmt.Errorf("gormplugin: %w", err)
 	}
 	window := serverWindow
-	if dialect == sqllease.SQLite || hasOneConnection(pool) {
+	if dialect == sqldb.SQLite || hasOneConnection(pool) {
 		window = lease.MaxWindow
 	}
-	if dialect == sqllease.SQLite {
+	if dialect == sqldb.SQLite {
 		if file, err := hasFile(ctx, pool); err != nil {
 			return nil, 0, err
 		} else if !file {

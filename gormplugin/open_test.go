@@ -15,6 +15,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // handle is a database without the plugin, as Open gets it.
@@ -71,7 +72,7 @@ func (h *handle) migrate(t testing.TB, models ...any) {
 // entries returns the rows of the lease table.
 func (h *handle) entries(t testing.TB, opts ...sqllease.Option) []lease.Entry {
 	t.Helper()
-	dialect := map[string]sqllease.Dialect{"postgres": sqllease.Postgres, "mysql": sqllease.MySQL, "sqlite": sqllease.SQLite}[h.Name()]
+	dialect := map[string]sqldb.Dialect{"postgres": sqldb.Postgres, "mysql": sqldb.MySQL, "sqlite": sqldb.SQLite}[h.Name()]
 	store, err := sqllease.New(h.pool, dialect, opts...)
 	if err != nil {
 		t.Fatal(err)

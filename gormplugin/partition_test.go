@@ -17,7 +17,7 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
@@ -43,10 +43,10 @@ type (
 // openReadings returns a table with a partition for each of ten days before today, and a row a minute.
 func openReadings(t *testing.T, target testdb.Target) (db *gorm.DB, today time.Time) {
 	t.Helper()
-	dialect := sqllease.Postgres
+	dialect := sqldb.Postgres
 	config := gorm.Config{Logger: &recorder{}}
 	if target.Name == "mariadb" {
-		dialect = sqllease.MySQL
+		dialect = sqldb.MySQL
 		config.DisableForeignKeyConstraintWhenMigrating = true // partitioned tables have none there
 	}
 	today = time.Now().UTC().Truncate(24 * time.Hour)

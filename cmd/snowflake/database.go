@@ -19,6 +19,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 const (
@@ -86,7 +87,7 @@ var keywords = regexp.MustCompile(`^\s*\w+\s*=`)
 
 // readDSN finds out which database it is for. Its errors have nothing of the DSN, of which any part may be one of a
 // password: the drivers print parts, above all if a character of a password was not escaped.
-func readDSN(dsn string) (driver, source string, dialect sqllease.Dialect, err error) {
+func readDSN(dsn string) (driver, source string, dialect sqldb.Dialect, err error) {
 	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
 		// A path that does not exist is a mistake, and no database is created for it.
 		if _, err := os.Stat(path); err != nil {
@@ -96,7 +97,7 @@ func readDSN(dsn string) (driver, source string, dialect sqllease.Dialect, err e
 			return "", "", "", fmt.Errorf("SQLite: %w", err)
 		}
 		u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: "mode=rw&_busy_timeout=5000"}
-		return "sqlite3", u.String(), sqllease.SQLite, nil
+		return "sqlite3", u.String(), sqldb.SQLite, nil
 	}
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") || keywords.MatchString(dsn) {
 		config, err := pgx.ParseConfig(dsn)
@@ -104,7 +105,7 @@ func readDSN(dsn string) (driver, source string, dialect sqllease.Dialect, err e
 			return "", "", "", errors.New("this is no valid DSN of PostgreSQL; in a URL write / ? # @ % of a password as %2F %3F %23 %40 %25, " +
 				"and after password= use single quotes if it has spaces")
 		}
-		return "pgx", dsn, sqllease.Postgres, nil
+		return "pgx", dsn, sqldb.Postgres, nil
 	}
 	if !strings.ContainsAny(dsn, "@(") || strings.Contains(dsn, "://") {
 		return "", "", "", errors.New("unknown form of a DSN; \"snowflake help workers\" shows those that are known")
@@ -114,7 +115,7 @@ func readDSN(dsn string) (driver, source string, dialect sqllease.Dialect, err e
 	if !constant && (err != nil || config.Net != "tcp" && config.Net != "unix") {
 		err = errors.New("this is no valid DSN of MySQL: the network, the address or a parameter is wrong")
 	}
-	return "mysql", dsn, sqllease.MySQL, err
+	return "mysql", dsn, sqldb.MySQL, err
 }
 
 // parameter matches the names of settings.

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
 // dialects are the databases by name.
-var dialects = map[string]sqllease.Dialect{
-	"postgres": sqllease.Postgres, "mysql": sqllease.MySQL, "mariadb": sqllease.MySQL, "sqlite": sqllease.SQLite,
+var dialects = map[string]sqldb.Dialect{
+	"postgres": sqldb.Postgres, "mysql": sqldb.MySQL, "mariadb": sqldb.MySQL, "sqlite": sqldb.SQLite,
 }
 
 func functionsCommand() *command {
@@ -111,4 +112,4 @@ snowflake sql leases -dialect mysql -table shop.leases
 }
 
 // noDatabase is enough for a store to return its schema.
-type noDatabase struct{ sqllease.DB }
+type noDatabase struct{ sqldb.DB }

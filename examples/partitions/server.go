@@ -11,7 +11,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
@@ -20,7 +20,7 @@ type server struct {
 	*example
 	db      *gorm.DB
 	pool    *sql.DB
-	dialect sqllease.Dialect
+	dialect sqldb.Dialect
 	version string
 	schema  string
 }
@@ -31,7 +31,7 @@ func (e *example) onServer(ctx context.Context, dsn string) (err error) {
 	if err != nil {
 		return err
 	}
-	s := &server{example: e, db: db, dialect: sqllease.MySQL, schema: "sqlflake_partitions_" + strings.ToLower(rand.Text()[:8])}
+	s := &server{example: e, db: db, dialect: sqldb.MySQL, schema: "sqlflake_partitions_" + strings.ToLower(rand.Text()[:8])}
 	if s.pool, err = db.DB(); err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (e *example) onServer(ctx context.Context, dsn string) (err error) {
 	}
 	drop := "DROP SCHEMA " + s.schema
 	if db.Name() == "postgres" {
-		s.dialect, drop = sqllease.Postgres, drop+" CASCADE"
+		s.dialect, drop = sqldb.Postgres, drop+" CASCADE"
 	}
 	version, _, _ := strings.Cut(strings.TrimPrefix(s.version, "PostgreSQL "), " ")
 	e.printf("database: %s %s\nschema: %s\n", db.Name(), version, s.schema)
@@ -126,7 +126,7 @@ func (s *server) tour(ctx context.Context) error {
 	}
 	s.printf("\n6. Both. The log is that of the server, where others may write meanwhile:\n")
 	log := "WAL"
-	if s.dialect == sqllease.MySQL {
+	if s.dialect == sqldb.MySQL {
 		log = "redo log"
 	}
 	return s.compare(log, deleted, dropped)
@@ -147,7 +147,7 @@ func (s *server) loadBoth() error {
 		return err
 	}
 	analyze := "ANALYZE "
-	if s.dialect == sqllease.MySQL {
+	if s.dialect == sqldb.MySQL {
 		analyze = "ANALYZE TABLE "
 	}
 	for _, statement := range []string{
@@ -166,7 +166,7 @@ func (s *server) gauge(table string) gauge {
 	size := fmt.Sprintf("SELECT pg_total_relation_size('%[1]s') + coalesce(sum(pg_total_relation_size(inhrelid)), 0) "+
 		"FROM pg_inherits WHERE inhparent = '%[1]s'::regclass", s.name(table))
 	log := "SELECT pg_current_wal_insert_lsn() - '0/0'"
-	if s.dialect == sqllease.MySQL {
+	if s.dialect == sqldb.MySQL {
 		files := "innodb_tablespaces"
 		log = "SELECT variable_value FROM performance_schema.global_status WHERE variable_name = 'Innodb_redo_log_current_lsn'"
 		if strings.Contains(s.version, "MariaDB") {

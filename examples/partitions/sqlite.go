@@ -12,7 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
@@ -51,7 +51,7 @@ func (e *example) onSQLite(ctx context.Context) (err error) {
 func (f *files) path(name string) string { return filepath.Join(f.dir, name+".db") }
 
 func (f *files) tour() error {
-	_, err := partition.New(sqllease.SQLite, "events", partition.Month)
+	_, err := partition.New(sqldb.SQLite, "events", partition.Month)
 	f.printf("database: sqlite\n\nSQLite has no partitions, and partition.New returns an error:\n\n   %v\n\n", err)
 	f.printf("There are two other ways. With -dsn, this program shows partitions on PostgreSQL, MariaDB and MySQL.\n")
 	f.printf("\n1. %d events of each of three months, in one table, and in a file per month.\n", f.rows)

@@ -9,8 +9,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/segment"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
 
@@ -23,7 +23,7 @@ type codes interface {
 }
 
 // openCodes returns the kind that the flag names, and the numbers for Link.Number; the zero Sequence issues none.
-func openCodes(ctx context.Context, c config, db *gorm.DB, pool *sql.DB, dialect sqllease.Dialect) (*segment.Sequence, codes, error) {
+func openCodes(ctx context.Context, c config, db *gorm.DB, pool *sql.DB, dialect sqldb.Dialect) (*segment.Sequence, codes, error) {
 	numbers := new(segment.Sequence)
 	switch c.codes {
 	case "id":

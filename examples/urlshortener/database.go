@@ -19,6 +19,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/segment"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // service is the state of the program. Its handlers run concurrently.
@@ -37,12 +38,12 @@ func open(ctx context.Context, c config, opts ...gormplugin.Option) (s *service,
 	s = &service{config: c}
 	const connections = 16 // to a server, which allows some hundred to all copies
 	// To the file one: SQLite has one writer at a time, and others would poll for their turn.
-	dialector, dialect, size := sqlite.Open(c.file+"?_journal_mode=WAL&_busy_timeout=4000&_txlock=immediate"), sqllease.SQLite, 1
+	dialector, dialect, size := sqlite.Open(c.file+"?_journal_mode=WAL&_busy_timeout=4000&_txlock=immediate"), sqldb.SQLite, 1
 	switch {
 	case strings.HasPrefix(c.dsn, "postgres"), strings.HasPrefix(c.dsn, "host="):
-		dialector, dialect, size = postgres.Open(c.dsn), sqllease.Postgres, connections
+		dialector, dialect, size = postgres.Open(c.dsn), sqldb.Postgres, connections
 	case c.dsn != "":
-		dialector, dialect, size = mysql.Open(c.dsn), sqllease.MySQL, connections
+		dialector, dialect, size = mysql.Open(c.dsn), sqldb.MySQL, connections
 	}
 	// A Create here is one statement, which needs no transaction around it.
 	settings := &gorm.Config{Logger: logger.Discard, SkipDefaultTransaction: true, DisableAutomaticPing: true}

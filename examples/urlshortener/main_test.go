@@ -14,6 +14,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 func TestItServesUntilItIsInterruptedAndGivesTheWorkerBack(t *testing.T) {
@@ -45,7 +46,7 @@ func TestItServesUntilItIsInterruptedAndGivesTheWorkerBack(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	store, err := sqllease.New(target.Open(t), sqllease.Postgres)
+	store, err := sqllease.New(target.Open(t), sqldb.Postgres)
 	if err != nil {
 		t.Fatal(err)
 	}

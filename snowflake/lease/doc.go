@@ -1,7 +1,7 @@
 // Package lease gives each process a worker number of its own, so that no ID is issued twice whatever clocks, pauses,
 // kills and networks do:
 //
-//	store, err := sqllease.New(db, sqllease.Postgres) // or MySQL, SQLite
+//	store, err := sqllease.New(db, sqldb.Postgres) // or MySQL, SQLite
 //	err = store.Migrate(ctx)                          // creates the table if it does not exist
 //	l, err := lease.Open(ctx, store)                  // takes a worker
 //	defer l.Close(ctx)                                // gives it back

@@ -12,6 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // openDB stands for sql.Open of the program.
@@ -31,7 +32,7 @@ func Example() {
 	ctx := context.Background()
 	slog.SetLogLoggerLevel(slog.LevelWarn) // a lease logs when it takes and gives back a worker
 
-	store, err := sqllease.New(openDB(), sqllease.SQLite) // or sqllease.Postgres, sqllease.MySQL
+	store, err := sqllease.New(openDB(), sqldb.SQLite) // or sqldb.Postgres, sqldb.MySQL
 	if err != nil {
 		panic(err)
 	}
@@ -59,7 +60,7 @@ func Example() {
 func ExampleWithWorkers() {
 	ctx := context.Background()
 	slog.SetLogLoggerLevel(slog.LevelWarn)
-	store, err := sqllease.New(openDB(), sqllease.SQLite)
+	store, err := sqllease.New(openDB(), sqldb.SQLite)
 	if err != nil {
 		panic(err)
 	}

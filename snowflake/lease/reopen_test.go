@@ -18,6 +18,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // killed is a store whose releases free the worker and lower nothing, like the expiry after a kill.
@@ -133,15 +134,15 @@ func eachStore(t *testing.T, f func(t *testing.T, open func() lease.Store)) {
 				return openFile(t, store, err)
 			}
 		},
-		"sqlite":   inDatabase(testdb.SQLite, sqllease.SQLite),
-		"postgres": inDatabase(testdb.Postgres, sqllease.Postgres),
-		"mariadb":  inDatabase(testdb.MariaDB, sqllease.MySQL),
+		"sqlite":   inDatabase(testdb.SQLite, sqldb.SQLite),
+		"postgres": inDatabase(testdb.Postgres, sqldb.Postgres),
+		"mariadb":  inDatabase(testdb.MariaDB, sqldb.MySQL),
 	} {
 		t.Run(name, func(t *testing.T) { f(t, prepare(t)) })
 	}
 }
 
-func inDatabase(target func(testing.TB) testdb.Target, dialect sqllease.Dialect) func(*testing.T) func() lease.Store {
+func inDatabase(target func(testing.TB) testdb.Target, dialect sqldb.Dialect) func(*testing.T) func() lease.Store {
 	return func(t *testing.T) func() lease.Store {
 		t.Helper()
 		store, err := sqllease.New(target(t).Open(t), dialect)

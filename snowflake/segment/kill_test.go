@@ -18,8 +18,8 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/segment"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // The variables that make the test binary a process that issues numbers until it is killed.
@@ -49,7 +49,7 @@ func issue() error {
 		return err
 	}
 	ctx := context.Background()
-	s, err := segment.Open(ctx, db, sqllease.Dialect(os.Getenv(childDialect)), "invoices", segment.WithBlock(5000))
+	s, err := segment.Open(ctx, db, sqldb.Dialect(os.Getenv(childDialect)), "invoices", segment.WithBlock(5000))
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,7 @@
 // codes. The method is that of Leaf-segment (https://tech.meituan.com/2017/04/21/mt-leaf.html): one UPDATE takes a block
 // of numbers, and the process issues them from memory.
 //
-//	numbers, err := segment.Open(ctx, db, sqllease.Postgres, "invoices", segment.WithBlock(1000))
+//	numbers, err := segment.Open(ctx, db, sqldb.Postgres, "invoices", segment.WithBlock(1000))
 //	...
 //	defer numbers.Close()
 //	number, err := numbers.Next(ctx) // 1, 2, 3, ...
@@ -32,7 +32,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // Errors of this package. Match them with errors.Is.
@@ -109,7 +109,7 @@ type fetch struct {
 // half of this one is used, in the background.
 //
 // Open returns ErrOption, and the errors of the database and of ctx.
-func Open(ctx context.Context, db sqllease.DB, dialect sqllease.Dialect, name string, opts ...Option) (*Sequence, error) {
+func Open(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect, name string, opts ...Option) (*Sequence, error) {
 	t, err := tableOf(db, dialect)
 	if err != nil {
 		return nil, err

@@ -17,22 +17,22 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/segment"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-func dialectOf(t testdb.Target) sqllease.Dialect {
+func dialectOf(t testdb.Target) sqldb.Dialect {
 	switch t.Name {
 	case "mariadb":
-		return sqllease.MySQL
+		return sqldb.MySQL
 	case "postgres":
-		return sqllease.Postgres
+		return sqldb.Postgres
 	}
-	return sqllease.SQLite
+	return sqldb.SQLite
 }
 
 // opened is a sequence in a new table.
-func opened(t *testing.T, db sqllease.DB, dialect sqllease.Dialect, opts ...segment.Option) *segment.Sequence {
+func opened(t *testing.T, db sqldb.DB, dialect sqldb.Dialect, opts ...segment.Option) *segment.Sequence {
 	t.Helper()
 	if err := segment.Migrate(t.Context(), db, dialect); err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestCallersAndProcessesShareNoNumber(t *testing.T) {
 
 // counting counts the statements that take blocks, and fails if it is told to.
 type counting struct {
-	sqllease.DB
+	sqldb.DB
 	takes atomic.Int64
 	away  atomic.Bool
 }
@@ -151,12 +151,12 @@ func (c *counting) count(args []any) error {
 
 func TestADatabaseThatIsAwayIsNoticedWhenTheNumbersAreUsedUp(t *testing.T) {
 	pool := testdb.SQLite(t).Open(t)
-	if err := segment.Migrate(t.Context(), pool, sqllease.SQLite); err != nil {
+	if err := segment.Migrate(t.Context(), pool, sqldb.SQLite); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		db := &counting{DB: pool}
-		s, err := segment.Open(t.Context(), db, sqllease.SQLite, "invoices", segment.WithBlock(100))
+		s, err := segment.Open(t.Context(), db, sqldb.SQLite, "invoices", segment.WithBlock(100))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,12 +197,12 @@ func (h *hanging) QueryContext(ctx context.Context, query string, args ...any) (
 func TestWaitsEndWithTheContextAndWithClose(t *testing.T) {
 	target := testdb.SQLite(t)
 	pool := target.Open(t)
-	if err := segment.Migrate(t.Context(), pool, sqllease.SQLite); err != nil {
+	if err := segment.Migrate(t.Context(), pool, sqldb.SQLite); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		db := &hanging{counting{DB: pool}}
-		s, err := segment.Open(t.Context(), db, sqllease.SQLite, "invoices", segment.WithBlock(2))
+		s, err := segment.Open(t.Context(), db, sqldb.SQLite, "invoices", segment.WithBlock(2))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,13 +262,13 @@ func TestASequenceEndsBeforeItsNumbersOverflow(t *testing.T) {
 func TestBadArgumentsAreRefused(t *testing.T) {
 	db := testdb.SQLite(t).Open(t)
 	for what, open := range map[string]func() error{
-		"nil db":     func() error { _, err := segment.Open(t.Context(), nil, sqllease.SQLite, "a"); return err },
-		"nil *DB":    func() error { _, err := segment.Open(t.Context(), (*sql.DB)(nil), sqllease.SQLite, "a"); return err },
+		"nil db":     func() error { _, err := segment.Open(t.Context(), nil, sqldb.SQLite, "a"); return err },
+		"nil *DB":    func() error { _, err := segment.Open(t.Context(), (*sql.DB)(nil), sqldb.SQLite, "a"); return err },
 		"dialect":    func() error { _, err := segment.Open(t.Context(), db, "oracle", "a"); return err },
-		"no name":    func() error { _, err := segment.Open(t.Context(), db, sqllease.SQLite, ""); return err },
-		"nil option": func() error { _, err := segment.Open(t.Context(), db, sqllease.SQLite, "a", nil); return err },
+		"no name":    func() error { _, err := segment.Open(t.Context(), db, sqldb.SQLite, ""); return err },
+		"nil option": func() error { _, err := segment.Open(t.Context(), db, sqldb.SQLite, "a", nil); return err },
 		"block": func() error {
-			_, err := segment.Open(t.Context(), db, sqllease.SQLite, "a", segment.WithBlock(0))
+			_, err := segment.Open(t.Context(), db, sqldb.SQLite, "a", segment.WithBlock(0))
 			return err
 		},
 		"migrate": func() error { return segment.Migrate(t.Context(), db, "oracle") },
@@ -278,11 +278,11 @@ func TestBadArgumentsAreRefused(t *testing.T) {
 				return err
 			}
 			defer func() { _ = tx.Rollback() }()
-			err = segment.Migrate(t.Context(), tx, sqllease.SQLite)
+			err = segment.Migrate(t.Context(), tx, sqldb.SQLite)
 			if !errors.Is(err, segment.ErrOption) || !strings.Contains(err.Error(), "Schema") {
 				t.Errorf("Migrate in a transaction: %v, want ErrOption with the way to do it", err)
 			}
-			_, err = segment.Open(t.Context(), tx, sqllease.SQLite, "a")
+			_, err = segment.Open(t.Context(), tx, sqldb.SQLite, "a")
 			return err
 		},
 	} {
@@ -290,7 +290,7 @@ func TestBadArgumentsAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	s := opened(t, db, sqllease.SQLite)
+	s := opened(t, db, sqldb.SQLite)
 	if err := s.Fill(t.Context(), nil); !errors.Is(err, snowflake.ErrEmptyFill) {
 		t.Errorf("Fill of nothing: %v", err)
 	}
@@ -307,7 +307,7 @@ type invoice struct {
 func TestGormFillsFieldsFromASequence(t *testing.T) {
 	target := testdb.SQLite(t)
 	pool := target.Open(t)
-	s := opened(t, pool, sqllease.SQLite)
+	s := opened(t, pool, sqldb.SQLite)
 	gen, err := snowflake.New(1)
 	if err != nil {
 		t.Fatal(err)
@@ -334,7 +334,7 @@ func TestGormFillsFieldsFromASequence(t *testing.T) {
 func TestALockedDatabaseIsNotASequenceWithoutNumbers(t *testing.T) {
 	target := testdb.SQLite(t)
 	db := target.Open(t)
-	opened(t, db, sqllease.SQLite)
+	opened(t, db, sqldb.SQLite)
 	writer, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -344,7 +344,7 @@ func TestALockedDatabaseIsNotASequenceWithoutNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	target.DSN = strings.Replace(target.DSN, "_busy_timeout=10000", "_busy_timeout=1", 1)
-	_, err = segment.Open(t.Context(), target.Open(t), sqllease.SQLite, "orders")
+	_, err = segment.Open(t.Context(), target.Open(t), sqldb.SQLite, "orders")
 	if err == nil || errors.Is(err, segment.ErrExhausted) || !strings.Contains(err.Error(), "locked") {
 		t.Errorf("%v, want the error of the database", err)
 	}
@@ -360,7 +360,7 @@ func TestSequencesWorkInSerializableSessions(t *testing.T) {
 	db := target.Open(t)
 	var wg sync.WaitGroup
 	for range 8 {
-		s := opened(t, db, sqllease.Postgres, segment.WithBlock(1))
+		s := opened(t, db, sqldb.Postgres, segment.WithBlock(1))
 		wg.Go(func() {
 			for range 50 {
 				if _, err := s.Next(t.Context()); err != nil {
@@ -375,7 +375,7 @@ func TestSequencesWorkInSerializableSessions(t *testing.T) {
 
 func TestABlockBelowTheLastOneIsNotIssued(t *testing.T) {
 	db := testdb.SQLite(t).Open(t)
-	s := opened(t, db, sqllease.SQLite, segment.WithBlock(10))
+	s := opened(t, db, sqldb.SQLite, segment.WithBlock(10))
 	for range 4 {
 		next(t, s)
 	}

@@ -8,7 +8,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // last is the greatest end of a block.
@@ -16,7 +16,7 @@ const last = math.MaxInt64 - 1
 
 // table is the statements of a dialect. A row has the number at which the next block of its name begins.
 type table struct {
-	db           sqllease.DB
+	db           sqldb.DB
 	schema, take string
 	insert       string // MySQL: adds the row; elsewhere take does
 }
@@ -28,10 +28,10 @@ const (
 ON CONFLICT (name) DO UPDATE SET next_number = s.next_number + ?2 WHERE s.next_number <= ?3 RETURNING next_number`
 )
 
-var tables = map[sqllease.Dialect]table{
-	sqllease.SQLite:   {schema: create + "text PRIMARY KEY,\n\tnext_number bigint NOT NULL\n)", take: upsert},
-	sqllease.Postgres: {schema: create + "text PRIMARY KEY,\n\tnext_number bigint NOT NULL\n)", take: strings.ReplaceAll(upsert, "?", "$")},
-	sqllease.MySQL: {
+var tables = map[sqldb.Dialect]table{
+	sqldb.SQLite:   {schema: create + "text PRIMARY KEY,\n\tnext_number bigint NOT NULL\n)", take: upsert},
+	sqldb.Postgres: {schema: create + "text PRIMARY KEY,\n\tnext_number bigint NOT NULL\n)", take: strings.ReplaceAll(upsert, "?", "$")},
+	sqldb.MySQL: {
 		// VARBINARY is compared byte by byte, and MyISAM survives no crash.
 		schema: create + "VARBINARY(100) PRIMARY KEY,\n\tnext_number BIGINT NOT NULL\n) ENGINE=InnoDB",
 		insert: "INSERT IGNORE INTO snowflake_segments (name, next_number) VALUES (?, 1)",
@@ -42,8 +42,8 @@ WHERE next_number <= ? AND name = ?`,
 	},
 }
 
-func tableOf(db sqllease.DB, dialect sqllease.Dialect) (table, error) {
-	if _, err := sqllease.New(db, dialect); err != nil { // the same databases
+func tableOf(db sqldb.DB, dialect sqldb.Dialect) (table, error) {
+	if err := sqldb.Validate(db, dialect); err != nil {
 		return table{}, fmt.Errorf("%w: %w", ErrOption, err)
 	}
 	t := tables[dialect]
@@ -54,11 +54,11 @@ func tableOf(db sqllease.DB, dialect sqllease.Dialect) (table, error) {
 // Schema returns the statement with which Migrate creates the table snowflake_segments, for migrations of your own; ""
 // for an unknown dialect. Rows must not be deleted or changed: numbers would repeat. To begin above 1, insert the row
 // (name, first number) before the first Open.
-func Schema(dialect sqllease.Dialect) string { return tables[dialect].schema }
+func Schema(dialect sqldb.Dialect) string { return tables[dialect].schema }
 
 // Migrate creates the table if it does not exist. It may run at the same time in any number of processes, and needs no
 // right to create tables if the table exists. It returns ErrOption, and the errors of the database.
-func Migrate(ctx context.Context, db sqllease.DB, dialect sqllease.Dialect) error {
+func Migrate(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect) error {
 	t, err := tableOf(db, dialect)
 	if err != nil {
 		return fmt.Errorf("%w; a transaction can execute the statement of Schema", err)

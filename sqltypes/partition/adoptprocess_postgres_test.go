@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
@@ -49,7 +49,7 @@ func TestAdoptChild(t *testing.T) {
 	}
 	defer db.Close()
 	fmt.Println("started")
-	set, err := partition.New(sqllease.Postgres, "events", partition.Day, partition.WithZone(time.FixedZone("noon", offset)),
+	set, err := partition.New(sqldb.Postgres, "events", partition.Day, partition.WithZone(time.FixedZone("noon", offset)),
 		partition.WithStalls(time.Minute, time.Minute),
 		partition.WithLogger(slog.New(slog.NewTextHandler(&stopAfter{steps}, nil))))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
@@ -105,7 +105,7 @@ func TestAdoptTakesOddNames(t *testing.T) {
 INSERT INTO "Odd ""Events" VALUES (1, 1), (-3, 2);
 `)
 	schema := a.texts("SELECT current_schema()::text")[0]
-	set, err := partition.New(sqllease.Postgres, schema+`.Odd "Events`, partition.Month, partition.WithKey("the Key"),
+	set, err := partition.New(sqldb.Postgres, schema+`.Odd "Events`, partition.Month, partition.WithKey("the Key"),
 		partition.WithDefault(), partition.WithStalls(time.Minute, time.Minute), partition.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestAdoptTakesLongNames(t *testing.T) {
 		if legacy != "" {
 			options = append(options, partition.WithLegacy(legacy))
 		}
-		set, err := partition.New(sqllease.Postgres, long, partition.Month, options...)
+		set, err := partition.New(sqldb.Postgres, long, partition.Month, options...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // catalog is a table whose partitions a test makes, and the keys of its rows.
@@ -75,7 +75,7 @@ func (c *catalog) apply(s *Set, plan *Plan) {
 		}
 	}
 	slices.SortFunc(c.parts, func(a, b part) int { return int(min(max(a.lo/2-b.lo/2, -1), 1)) })
-	if s.dialect == sqllease.MySQL {
+	if s.dialect == sqldb.MySQL {
 		lo := int64(noLow)
 		for i := range c.parts {
 			c.parts[i].lo, lo = lo, c.parts[i].hi
@@ -110,7 +110,7 @@ func date(text string) time.Time {
 	return t
 }
 
-func newSet(t *testing.T, dialect sqllease.Dialect, unit Unit, options ...Option) *Set {
+func newSet(t *testing.T, dialect sqldb.Dialect, unit Unit, options ...Option) *Set {
 	t.Helper()
 	s, err := New(dialect, "t", unit, options...)
 	if err != nil {
@@ -122,7 +122,7 @@ func newSet(t *testing.T, dialect sqllease.Dialect, unit Unit, options ...Option
 // both runs a test with the Sets of both engines.
 func both(t *testing.T, unit Unit, options []Option, f func(t *testing.T, s *Set)) {
 	t.Helper()
-	for _, dialect := range []sqllease.Dialect{sqllease.Postgres, sqllease.MySQL} {
+	for _, dialect := range []sqldb.Dialect{sqldb.Postgres, sqldb.MySQL} {
 		t.Run(string(dialect), func(t *testing.T) { f(t, newSet(t, dialect, unit, options...)) })
 	}
 }

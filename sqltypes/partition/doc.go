@@ -5,7 +5,7 @@
 //
 //	CREATE TABLE events (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id);
 //
-//	set, err := partition.New(sqllease.Postgres, "events", partition.Month, partition.WithRetain(12))
+//	set, err := partition.New(sqldb.Postgres, "events", partition.Month, partition.WithRetain(12))
 //	...
 //	go set.Run(ctx, db, time.Hour) // or set.Maintain(ctx, db) from cron
 //

@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
@@ -19,7 +19,7 @@ func ExampleSet_Adopt() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	events, err := partition.New(sqllease.Postgres, "events", partition.Month, partition.WithRetain(12),
+	events, err := partition.New(sqldb.Postgres, "events", partition.Month, partition.WithRetain(12),
 		partition.WithStart(time.Date(2025, time.March, 1, 0, 0, 0, 0, time.UTC))) // of the oldest row
 	if err != nil {
 		log.Fatal(err)
@@ -35,7 +35,7 @@ func ExampleSet_Adopt() {
 }
 
 func ExampleSet_TableOptions() {
-	events, err := partition.New(sqllease.Postgres, "events", partition.Month, partition.WithRetain(12))
+	events, err := partition.New(sqldb.Postgres, "events", partition.Month, partition.WithRetain(12))
 	if err != nil {
 		log.Fatal(err)
 	}

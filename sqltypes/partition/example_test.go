@@ -11,7 +11,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
@@ -22,7 +22,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	events, err := partition.New(sqllease.Postgres, "events", partition.Month,
+	events, err := partition.New(sqldb.Postgres, "events", partition.Month,
 		partition.WithRetain(12), partition.WithGrace(6*time.Hour))
 	if err != nil {
 		log.Fatal(err)
@@ -42,7 +42,7 @@ func ExampleArchive() {
 		fmt.Println("copy", table)
 		return nil
 	}
-	_, err := partition.New(sqllease.Postgres, "events", partition.Day, partition.WithRetain(90), partition.Archive(copyOut))
+	_, err := partition.New(sqldb.Postgres, "events", partition.Day, partition.WithRetain(90), partition.Archive(copyOut))
 	fmt.Println(err)
 	// Output: <nil>
 }

@@ -10,14 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // A lock that another process keeps, or that was left behind, is not waited for in silence.
 func TestLongWaitForAnotherProcessIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		s, err := New(sqllease.Postgres, "events", Day, WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		s, err := New(sqldb.Postgres, "events", Day, WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 func TestPlanAsText(t *testing.T) {
@@ -66,8 +66,8 @@ func TestPlanSaysHowLongRowsHaveAPartitionAndSinceWhenAStepIsDue(t *testing.T) {
 }
 
 func TestTimesOfPlansAreInTheZoneOfTheSet(t *testing.T) {
-	days := newSet(t, sqllease.Postgres, Day, WithAhead(1), WithZone(zone(t, "Asia/Kolkata")))
-	parts := newSet(t, sqllease.MySQL, Unit(90*time.Minute), WithAhead(1), WithRetain(2), WithIdle(2))
+	days := newSet(t, sqldb.Postgres, Day, WithAhead(1), WithZone(zone(t, "Asia/Kolkata")))
+	parts := newSet(t, sqldb.MySQL, Unit(90*time.Minute), WithAhead(1), WithRetain(2), WithIdle(2))
 	c := &catalog{}
 	c.add(parts, "old", "2026-05-01", "2026-05-15 00:00:00.5")
 	for _, test := range []struct {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // probe asks the database about the rows of a partition. See engine.
@@ -185,7 +185,7 @@ func (p *planner) first() period {
 
 // contiguous reports whether a partition begins where the one before ends, and the first one has no lower bound. A gap
 // then belongs to the partition that follows it.
-func (p *planner) contiguous() bool { return p.dialect == sqllease.MySQL }
+func (p *planner) contiguous() bool { return p.dialect == sqldb.MySQL }
 
 // earliest returns the earlier of the two clocks.
 func (p *planner) earliest() time.Time { return earlier(p.now, p.local) }

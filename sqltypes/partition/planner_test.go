@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // TestPlansLeadToPartitionsForAllThatIsRetained goes through a year in steps of odd length.
@@ -66,8 +66,8 @@ func TestBoundsDecideAndNotNames(t *testing.T) {
 }
 
 func TestPlanOfAnotherUnitOrZoneGoesOnAtTheBoundsThereAre(t *testing.T) {
-	days := newSet(t, sqllease.Postgres, Day, WithAhead(3))
-	months := newSet(t, sqllease.Postgres, Month, WithAhead(1))
+	days := newSet(t, sqldb.Postgres, Day, WithAhead(3))
+	months := newSet(t, sqldb.Postgres, Month, WithAhead(1))
 	c := &catalog{}
 	c.apply(days, c.plan(t, days, date("2026-01-29 12:00")))
 	if got, want := tables(c.parts), "t_2026_01_29 t_2026_01_30 t_2026_01_31 t_2026_02_01"; got != want {
@@ -80,7 +80,7 @@ func TestPlanOfAnotherUnitOrZoneGoesOnAtTheBoundsThereAre(t *testing.T) {
 	want(t, plan, "create t_2026_03_01, create t_2026_03_02")
 	c.apply(days, plan)
 
-	tokyo := newSet(t, sqllease.Postgres, Day, WithZone(zone(t, "Asia/Tokyo")), WithAhead(4))
+	tokyo := newSet(t, sqldb.Postgres, Day, WithZone(zone(t, "Asia/Tokyo")), WithAhead(4))
 	plan = c.plan(t, tokyo, date("2026-02-27 12:00"))
 	want(t, plan, "create t_2026_03_03") // of 15 hours: a partition of UTC has the rest
 	c.apply(tokyo, plan)
@@ -100,7 +100,7 @@ func tables(parts []part) string {
 }
 
 func TestGapsThatWereMadeByHandAreFilled(t *testing.T) {
-	s := newSet(t, sqllease.Postgres, Month, WithAhead(1))
+	s := newSet(t, sqldb.Postgres, Month, WithAhead(1))
 	c := &catalog{}
 	c.add(s, "a", "2026-01", "2026-01-05")
 	c.add(s, "b", "2026-01-05", "2026-01-07")
@@ -117,7 +117,7 @@ func TestGapsThatWereMadeByHandAreFilled(t *testing.T) {
 	}
 	// Nobody writes to January in March any more. On MySQL there are no gaps.
 	want(t, c.plan(t, s, date("2026-03-15")), "create t_2026_03, create t_2026_04")
-	my := newSet(t, sqllease.MySQL, Month, WithAhead(1))
+	my := newSet(t, sqldb.MySQL, Month, WithAhead(1))
 	c = &catalog{}
 	c.add(my, "a", "", "2026-01-05")
 	plan = c.plan(t, my, date("2026-03-15"))
@@ -155,7 +155,7 @@ func TestRowsInTheDefaultPartitionPreventThePartitionOfTheirTime(t *testing.T) {
 		want(t, c.plan(t, s, date("2026-01-15")), "")
 		c.keys = []int64{s.first("2026-04-20")}
 		later := c.plan(t, s, date("2026-03-15"))
-		if s.dialect == sqllease.Postgres {
+		if s.dialect == sqldb.Postgres {
 			want(t, later, "create t_2026_05", "t_2026_04: the default partition t_default has rows of its time: MoveDefault")
 		} else { // each new one would copy all of its rows
 			want(t, later, "", "t_default: it has rows, which the server would copy")
@@ -165,7 +165,7 @@ func TestRowsInTheDefaultPartitionPreventThePartitionOfTheirTime(t *testing.T) {
 		want(t, c.plan(t, s, date("2026-03-15")), "create t_2026_04, create t_2026_05")
 	})
 	t.Run("that has the name of another", func(t *testing.T) {
-		s := newSet(t, sqllease.MySQL, Month, WithAhead(1))
+		s := newSet(t, sqldb.MySQL, Month, WithAhead(1))
 		c := &catalog{}
 		c.fallback = &part{name: name{"", "t_2026_02"}, lo: noLow, hi: noHigh}
 		want(t, c.plan(t, s, date("2026-01-15")), "create t_2026_01, create t_2026_02_2")

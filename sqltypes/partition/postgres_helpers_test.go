@@ -12,7 +12,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
@@ -142,9 +142,9 @@ func (e *events) set(options ...partition.Option) *partition.Set {
 
 func (e *events) newSet(unit partition.Unit, options ...partition.Option) *partition.Set {
 	e.Helper()
-	dialect := sqllease.Postgres
+	dialect := sqldb.Postgres
 	if e.target.Driver == "mysql" {
-		dialect = sqllease.MySQL
+		dialect = sqldb.MySQL
 	}
 	s, err := partition.New(dialect, "events", unit, append([]partition.Option{
 		partition.WithLogger(slog.New(slog.DiscardHandler)), partition.WithZone(e.today.Location()),

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
@@ -333,7 +333,7 @@ func TestPostgresArchiveDropsOnlyWhatIsArchived(t *testing.T) {
 	}
 	// It is none of another table's.
 	e.exec("CREATE TABLE event (id bigint) PARTITION BY RANGE (id)")
-	other, err := partition.New(sqllease.Postgres, "event", partition.Day, partition.WithRetain(9))
+	other, err := partition.New(sqldb.Postgres, "event", partition.Day, partition.WithRetain(9))
 	if err != nil {
 		t.Fatal(err)
 	}

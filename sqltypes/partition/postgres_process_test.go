@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
@@ -41,10 +41,10 @@ var modes = []string{"drop", "concurrently", "archive", "keep", "archive concurr
 
 func (j job) set() (*partition.Set, *sql.DB, error) {
 	db, err := sql.Open(j.Target.Driver, j.Target.DSN)
-	dialect, stall := sqllease.Postgres, time.Minute
+	dialect, stall := sqldb.Postgres, time.Minute
 	if j.Stop != "" {
 		db, err = j.openStopping()
-		dialect, stall = sqllease.MySQL, 2*time.Second
+		dialect, stall = sqldb.MySQL, 2*time.Second
 	}
 	if err != nil {
 		return nil, nil, err

@@ -16,7 +16,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
@@ -133,7 +133,7 @@ func TestPostgresTableThatCanNotBeMaintainedIsRefused(t *testing.T) {
 func TestPostgresNameThatIsTooLongIsRefused(t *testing.T) {
 	long := strings.Repeat("e", 60)
 	e := newEvents(t, "CREATE TABLE "+long+" (id bigint) PARTITION BY RANGE (id)")
-	s, err := partition.New(sqllease.Postgres, long, partition.Day)
+	s, err := partition.New(sqldb.Postgres, long, partition.Day)
 	if err != nil {
 		t.Fatal(err)
 	}

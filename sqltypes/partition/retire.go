@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // retire plans what happens to partitions beyond the retention.
@@ -229,5 +229,5 @@ func (p *planner) outside(part part) (bool, error) {
 // concurrent reports whether partitions are detached concurrently. PostgreSQL refuses it for tables with a default
 // partition.
 func (p *planner) concurrent() bool {
-	return p.concurrently && p.fallback == nil && p.dialect == sqllease.Postgres
+	return p.concurrently && p.fallback == nil && p.dialect == sqldb.Postgres
 }

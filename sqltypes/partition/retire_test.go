@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 func TestPartitionsAreDroppedAtTheExactEndOfRetentionAndGrace(t *testing.T) {
@@ -79,7 +79,7 @@ func TestForeignRowsBlockTheDrop(t *testing.T) {
 		if c.start != "" {
 			options = append(options, WithStart(date(c.start)))
 		}
-		s := newSet(t, sqllease.Postgres, Month, options...)
+		s := newSet(t, sqldb.Postgres, Month, options...)
 		table := &catalog{keys: []int64{c.key, first("2026-08-01")}}
 		table.add(s, "old", c.from, c.to)
 		table.add(s, "new", c.to, "2027")
@@ -213,7 +213,7 @@ func TestRowsThatWereMovedOutOfAPartitionAreNotForgotten(t *testing.T) {
 		{true, "2026-04-15", "", "january: an earlier call"},
 		{false, "2026-01-15", "", "january: an earlier call"},
 	} {
-		s := newSet(t, sqllease.MySQL, Month, WithRetain(1))
+		s := newSet(t, sqldb.MySQL, Month, WithRetain(1))
 		table := &catalog{}
 		table.add(s, "january", "", "2026-02")
 		table.add(s, "rest", "2026-02", "2027")
@@ -230,21 +230,21 @@ func archiveNothing(context.Context, string) error { return nil }
 
 func TestActionsByOptionAndDatabase(t *testing.T) {
 	for _, c := range []struct {
-		dialect sqllease.Dialect
+		dialect sqldb.Dialect
 		options []Option
 		part    part
 		want    string
 		finish  bool
 	}{
-		{sqllease.Postgres, nil, part{}, "drop old", false},
-		{sqllease.Postgres, []Option{Keep(strings.ToUpper)}, part{}, "rename old", false},
-		{sqllease.Postgres, []Option{Archive(archiveNothing)}, part{}, "detach old", false},
-		{sqllease.Postgres, []Option{DetachConcurrently()}, part{}, "detach old", true},
-		{sqllease.Postgres, []Option{DetachConcurrently(), WithDefault()}, part{}, "drop old", false},
-		{sqllease.Postgres, nil, part{pending: true}, "detach old", true},
-		{sqllease.MySQL, []Option{DetachConcurrently()}, part{}, "drop old", false},
-		{sqllease.MySQL, []Option{Keep(strings.ToUpper)}, part{}, "rename old", false},
-		{sqllease.MySQL, []Option{Archive(archiveNothing)}, part{}, "detach old", false},
+		{sqldb.Postgres, nil, part{}, "drop old", false},
+		{sqldb.Postgres, []Option{Keep(strings.ToUpper)}, part{}, "rename old", false},
+		{sqldb.Postgres, []Option{Archive(archiveNothing)}, part{}, "detach old", false},
+		{sqldb.Postgres, []Option{DetachConcurrently()}, part{}, "detach old", true},
+		{sqldb.Postgres, []Option{DetachConcurrently(), WithDefault()}, part{}, "drop old", false},
+		{sqldb.Postgres, nil, part{pending: true}, "detach old", true},
+		{sqldb.MySQL, []Option{DetachConcurrently()}, part{}, "drop old", false},
+		{sqldb.MySQL, []Option{Keep(strings.ToUpper)}, part{}, "rename old", false},
+		{sqldb.MySQL, []Option{Archive(archiveNothing)}, part{}, "detach old", false},
 	} {
 		s := newSet(t, c.dialect, Month, append(c.options, WithRetain(1))...)
 		table := &catalog{}

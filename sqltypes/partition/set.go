@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // Set describes the partitions of one table. Create it with [New]. It is immutable, holds no connection, and is safe for
 // concurrent use; any number of processes may have equal Sets and maintain the same table.
 type Set struct {
-	dialect sqllease.Dialect
+	dialect sqldb.Dialect
 	engine  engine
 	table   name
 	unit    Unit
@@ -37,12 +37,12 @@ func (n name) String() string {
 // It returns [ErrOption] for a dialect without partitions (SQLite) or an unknown one, an empty or too long name, an
 // invalid unit, one that is shorter than a tick of the layout, and invalid options; and snowflake.ErrFieldOrder for a
 // layout whose time is not the highest field: its IDs of a span of time are not one range.
-func New(dialect sqllease.Dialect, table string, unit Unit, options ...Option) (*Set, error) {
+func New(dialect sqldb.Dialect, table string, unit Unit, options ...Option) (*Set, error) {
 	s := &Set{dialect: dialect, unit: unit, config: defaults()}
 	switch dialect {
-	case sqllease.Postgres:
+	case sqldb.Postgres:
 		s.engine = postgres{}
-	case sqllease.MySQL:
+	case sqldb.MySQL:
 		s.engine = mysql{}
 	default:
 		return nil, fmt.Errorf("%w: the dialect %q has no partitions, want Postgres or MySQL", ErrOption, dialect)

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // mustSet returns a Set of the table t on PostgreSQL.
 func mustSet(t testing.TB, unit Unit, options ...Option) *Set {
 	t.Helper()
-	s, err := New(sqllease.Postgres, "t", unit, options...)
+	s, err := New(sqldb.Postgres, "t", unit, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,48 +29,48 @@ func TestBadSettingsAreRejected(t *testing.T) {
 	rename := func(partition string) string { return partition }
 	for _, c := range []struct {
 		name    string
-		dialect sqllease.Dialect
+		dialect sqldb.Dialect
 		table   string
 		unit    Unit
 		options []Option
 		want    error
 		text    string
 	}{
-		{"SQLite", sqllease.SQLite, "t", Day, nil, ErrOption, "sqlite"},
+		{"SQLite", sqldb.SQLite, "t", Day, nil, ErrOption, "sqlite"},
 		{"unknown dialect", "oracle", "t", Day, nil, ErrOption, "oracle"},
-		{"no table", sqllease.MySQL, "", Day, nil, ErrOption, "empty"},
-		{"no schema", sqllease.MySQL, ".t", Day, nil, ErrOption, ".t"},
-		{"no table in a schema", sqllease.MySQL, "s.", Day, nil, ErrOption, "empty"},
-		{"three parts", sqllease.Postgres, "a.b.c", Day, nil, ErrOption, "a.b.c"},
-		{"zero byte", sqllease.Postgres, "a\x00", Day, nil, ErrOption, "a\\x00"},
-		{"no UTF-8", sqllease.Postgres, "a\xff", Day, nil, ErrOption, "a\\xff"},
-		{"long name", sqllease.Postgres, strings.Repeat("a", 64), Day, nil, ErrOption, "63 bytes"},
-		{"long name on MySQL", sqllease.MySQL, strings.Repeat("a", 65), Day, nil, ErrOption, "64 bytes"},
-		{"no unit", sqllease.Postgres, "t", 0, nil, ErrOption, "unit 0"},
-		{"negative unit", sqllease.Postgres, "t", Unit(-5), nil, ErrOption, "-5"},
-		{"unit below a tick", sqllease.Postgres, "t", Unit(time.Millisecond - 1), nil, ErrOption, "1ms"},
-		{"hours of a zone", sqllease.Postgres, "t", Hour, []Option{WithZone(berlin)}, ErrOption, "Europe/Berlin"},
-		{"nil", sqllease.Postgres, "t", Day, []Option{nil}, ErrOption, "nil"},
-		{"shard first", sqllease.Postgres, "t", Day, []Option{WithLayout(shardFirst)}, snowflake.ErrFieldOrder, "shard time sequence"},
-		{"no layout", sqllease.Postgres, "t", Day, []Option{WithLayout(snowflake.Layout{})}, snowflake.ErrLayout, "the table t"},
-		{"no key", sqllease.Postgres, "t", Day, []Option{WithKey("")}, ErrOption, "WithKey"},
-		{"no zone", sqllease.Postgres, "t", Day, []Option{WithZone(nil)}, ErrOption, "WithZone"},
-		{"none ahead", sqllease.Postgres, "t", Day, []Option{WithAhead(0)}, ErrOption, "[1, 1000]"},
-		{"far ahead", sqllease.Postgres, "t", Day, []Option{WithAhead(1001)}, ErrOption, "1001"},
-		{"none retained", sqllease.Postgres, "t", Day, []Option{WithRetain(0)}, ErrOption, "all partitions are kept"},
-		{"fewer retained", sqllease.Postgres, "t", Day, []Option{WithRetain(-1)}, ErrOption, "-1"},
-		{"many retained", sqllease.Postgres, "t", Day, []Option{WithRetain(100_001)}, ErrOption, "100001"},
-		{"short grace", sqllease.Postgres, "t", Day, []Option{WithGrace(time.Minute - 1)}, ErrOption, "1m0s"},
-		{"no start", sqllease.Postgres, "t", Day, []Option{WithStart(time.Time{})}, ErrOption, "WithStart"},
-		{"no names", sqllease.Postgres, "t", Day, []Option{WithNames(nil)}, ErrOption, "WithNames"},
-		{"no lock timeout", sqllease.Postgres, "t", Day, []Option{WithLockTimeout(0)}, ErrOption, "[1ms, 1m0s]"},
-		{"long lock timeout", sqllease.Postgres, "t", Day, []Option{WithLockTimeout(time.Minute + 1)}, ErrOption, "1m0.000000001s"},
-		{"no patience", sqllease.Postgres, "t", Day, []Option{WithPatience(-1)}, ErrOption, "-1ns"},
-		{"no rename", sqllease.Postgres, "t", Day, []Option{Keep(nil)}, ErrOption, "Keep"},
-		{"no archive", sqllease.Postgres, "t", Day, []Option{Archive(nil)}, ErrOption, "Archive"},
-		{"Keep and Archive", sqllease.Postgres, "t", Day, []Option{Keep(rename), Archive(archive)}, ErrOption, "Archive"},
-		{"Archive and Keep", sqllease.Postgres, "t", Day, []Option{Archive(archive), Keep(rename)}, ErrOption, "Keep"},
-		{"no logger", sqllease.Postgres, "t", Day, []Option{WithLogger(nil)}, ErrOption, "WithLogger"},
+		{"no table", sqldb.MySQL, "", Day, nil, ErrOption, "empty"},
+		{"no schema", sqldb.MySQL, ".t", Day, nil, ErrOption, ".t"},
+		{"no table in a schema", sqldb.MySQL, "s.", Day, nil, ErrOption, "empty"},
+		{"three parts", sqldb.Postgres, "a.b.c", Day, nil, ErrOption, "a.b.c"},
+		{"zero byte", sqldb.Postgres, "a\x00", Day, nil, ErrOption, "a\\x00"},
+		{"no UTF-8", sqldb.Postgres, "a\xff", Day, nil, ErrOption, "a\\xff"},
+		{"long name", sqldb.Postgres, strings.Repeat("a", 64), Day, nil, ErrOption, "63 bytes"},
+		{"long name on MySQL", sqldb.MySQL, strings.Repeat("a", 65), Day, nil, ErrOption, "64 bytes"},
+		{"no unit", sqldb.Postgres, "t", 0, nil, ErrOption, "unit 0"},
+		{"negative unit", sqldb.Postgres, "t", Unit(-5), nil, ErrOption, "-5"},
+		{"unit below a tick", sqldb.Postgres, "t", Unit(time.Millisecond - 1), nil, ErrOption, "1ms"},
+		{"hours of a zone", sqldb.Postgres, "t", Hour, []Option{WithZone(berlin)}, ErrOption, "Europe/Berlin"},
+		{"nil", sqldb.Postgres, "t", Day, []Option{nil}, ErrOption, "nil"},
+		{"shard first", sqldb.Postgres, "t", Day, []Option{WithLayout(shardFirst)}, snowflake.ErrFieldOrder, "shard time sequence"},
+		{"no layout", sqldb.Postgres, "t", Day, []Option{WithLayout(snowflake.Layout{})}, snowflake.ErrLayout, "the table t"},
+		{"no key", sqldb.Postgres, "t", Day, []Option{WithKey("")}, ErrOption, "WithKey"},
+		{"no zone", sqldb.Postgres, "t", Day, []Option{WithZone(nil)}, ErrOption, "WithZone"},
+		{"none ahead", sqldb.Postgres, "t", Day, []Option{WithAhead(0)}, ErrOption, "[1, 1000]"},
+		{"far ahead", sqldb.Postgres, "t", Day, []Option{WithAhead(1001)}, ErrOption, "1001"},
+		{"none retained", sqldb.Postgres, "t", Day, []Option{WithRetain(0)}, ErrOption, "all partitions are kept"},
+		{"fewer retained", sqldb.Postgres, "t", Day, []Option{WithRetain(-1)}, ErrOption, "-1"},
+		{"many retained", sqldb.Postgres, "t", Day, []Option{WithRetain(100_001)}, ErrOption, "100001"},
+		{"short grace", sqldb.Postgres, "t", Day, []Option{WithGrace(time.Minute - 1)}, ErrOption, "1m0s"},
+		{"no start", sqldb.Postgres, "t", Day, []Option{WithStart(time.Time{})}, ErrOption, "WithStart"},
+		{"no names", sqldb.Postgres, "t", Day, []Option{WithNames(nil)}, ErrOption, "WithNames"},
+		{"no lock timeout", sqldb.Postgres, "t", Day, []Option{WithLockTimeout(0)}, ErrOption, "[1ms, 1m0s]"},
+		{"long lock timeout", sqldb.Postgres, "t", Day, []Option{WithLockTimeout(time.Minute + 1)}, ErrOption, "1m0.000000001s"},
+		{"no patience", sqldb.Postgres, "t", Day, []Option{WithPatience(-1)}, ErrOption, "-1ns"},
+		{"no rename", sqldb.Postgres, "t", Day, []Option{Keep(nil)}, ErrOption, "Keep"},
+		{"no archive", sqldb.Postgres, "t", Day, []Option{Archive(nil)}, ErrOption, "Archive"},
+		{"Keep and Archive", sqldb.Postgres, "t", Day, []Option{Keep(rename), Archive(archive)}, ErrOption, "Archive"},
+		{"Archive and Keep", sqldb.Postgres, "t", Day, []Option{Archive(archive), Keep(rename)}, ErrOption, "Keep"},
+		{"no logger", sqldb.Postgres, "t", Day, []Option{WithLogger(nil)}, ErrOption, "WithLogger"},
 	} {
 		s, err := New(c.dialect, c.table, c.unit, c.options...)
 		if s != nil || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
@@ -86,7 +86,7 @@ func TestUnusableNamesOfPartitionsAreErrors(t *testing.T) {
 			t.Errorf("%q: %v, want %v", text, err, ErrName)
 		}
 	}
-	s, err := New(sqllease.Postgres, "s."+strings.Repeat("t", 60), Month)
+	s, err := New(sqldb.Postgres, "s."+strings.Repeat("t", 60), Month)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestUnusableNamesOfPartitionsAreErrors(t *testing.T) {
 
 // Adopt on MySQL makes the legacy partition end where the retention begins, so Maintain would drop it.
 func TestFirstPartitionsAreCreatedOnly(t *testing.T) {
-	s := newSet(t, sqllease.MySQL, Month, WithRetain(1), WithAhead(1), WithStart(snowflake.Default().Epoch()))
+	s := newSet(t, sqldb.MySQL, Month, WithRetain(1), WithAhead(1), WithStart(snowflake.Default().Epoch()))
 	st := &state{now: time.Now()}
 	legacy := s.newPlanner(st, st.now, probe{}).first().lo
 	st.parts = []part{{name: name{"", "t_legacy"}, lo: noLow, hi: legacy}}

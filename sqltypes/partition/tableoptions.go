@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // TableOptions returns what follows the columns in the CREATE TABLE of a table that [Set.Maintain] accepts. In GORM:
@@ -19,7 +19,7 @@ import (
 // It returns [ErrName] if a partition has no usable name, snowflake.ErrBeforeEpoch if the clock is before the layout's
 // epoch, and snowflake.ErrTimeExhausted if the layout ends before the last partition.
 func (s *Set) TableOptions() (string, error) {
-	if s.dialect == sqllease.Postgres {
+	if s.dialect == sqldb.Postgres {
 		return "PARTITION BY RANGE (" + quoteName(s.key) + ")", nil
 	}
 	steps, err := s.firstPartitions(&state{table: s.table, now: s.now()})

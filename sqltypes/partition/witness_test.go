@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // tableOf returns a table with partitions from the first period on, and a row in the middle of each of these periods.
@@ -71,7 +71,7 @@ func TestClocksThatAreAheadRemoveNothing(t *testing.T) {
 		table := tableOf(s, "2025-02", "2027-01", "2025-01", "2026-06")
 		table.fallback = &part{name: named("t_default"), lo: noLow, hi: noHigh}
 		table.keys = append(table.keys, s.first("2026-08-20"), s.first("2027-05"))
-		if s.dialect == sqllease.MySQL { // any row in it would be a problem of its own
+		if s.dialect == sqldb.MySQL { // any row in it would be a problem of its own
 			table.parts = table.parts[:len(table.parts)-1]
 		}
 		plan := table.plan(t, s, date("2026-11-15"))

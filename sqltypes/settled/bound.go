@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 var (
@@ -39,7 +39,7 @@ type Bound struct {
 // Errors: ErrOption; ErrUnknown; snowflake.ErrFieldOrder if the time is not the layout's highest field, and ErrLayout
 // for the zero Layout; snowflake.ErrTimeExhausted after the layout's end; and those of the database, the driver and the
 // store of WithLeases. After an error there is no bound: wait, and call Read again.
-func Read(ctx context.Context, db *sql.DB, dialect sqllease.Dialect, layout snowflake.Layout, opts ...Option) (Bound, error) {
+func Read(ctx context.Context, db *sql.DB, dialect sqldb.Dialect, layout snowflake.Layout, opts ...Option) (Bound, error) {
 	c, err := configure(opts)
 	if err != nil {
 		return Bound{}, err
@@ -74,10 +74,10 @@ func Read(ctx context.Context, db *sql.DB, dialect sqllease.Dialect, layout snow
 }
 
 // looks ask the database. The connection is in no transaction, before and after.
-var looks = map[sqllease.Dialect]func(context.Context, *sql.Conn) (sight, error){
-	sqllease.Postgres: lookPostgres,
-	sqllease.MySQL:    lookMySQL,
-	sqllease.SQLite:   lookSQLite,
+var looks = map[sqldb.Dialect]func(context.Context, *sql.Conn) (sight, error){
+	sqldb.Postgres: lookPostgres,
+	sqldb.MySQL:    lookMySQL,
+	sqldb.SQLite:   lookSQLite,
 }
 
 // sight is what a database shows.

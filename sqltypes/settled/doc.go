@@ -4,7 +4,7 @@
 // below keys that a reader has seen already. A reader that asks again and again for the rows after the last key misses
 // them. So it must not read up to the newest row, but up to a bound:
 //
-//	bound, err := settled.Read(ctx, db, sqllease.Postgres, snowflake.Default()) // first
+//	bound, err := settled.Read(ctx, db, sqldb.Postgres, snowflake.Default()) // first
 //	rows, err := db.QueryContext(ctx, "SELECT id, ... FROM events WHERE id > $1 AND id < $2 ORDER BY id",
 //		last, bound.Below) // then
 //

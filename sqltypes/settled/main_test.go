@@ -15,14 +15,14 @@ import (
 	"github.com/sqlflake/sqlflake/internal/dbserver"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/settled"
 )
 
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
-func dialectOf(target testdb.Target) sqllease.Dialect {
-	return map[string]sqllease.Dialect{"postgres": sqllease.Postgres, "mariadb": sqllease.MySQL, "sqlite": sqllease.SQLite}[target.Name]
+func dialectOf(target testdb.Target) sqldb.Dialect {
+	return map[string]sqldb.Dialect{"postgres": sqldb.Postgres, "mariadb": sqldb.MySQL, "sqlite": sqldb.SQLite}[target.Name]
 }
 
 // startServer starts a server of this test's own, and returns its DSN. With settings of the machine's server the test

@@ -12,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/dbserver"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/settled"
 )
 
@@ -25,7 +25,7 @@ func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
 	gen := newGenerator(t, 1)
 	readBy := func(db *sql.DB) func() (settled.Bound, error) {
 		return func() (settled.Bound, error) {
-			return settled.Read(t.Context(), db, sqllease.MySQL, snowflake.Default(), settled.WithMargin(time.Second))
+			return settled.Read(t.Context(), db, sqldb.MySQL, snowflake.Default(), settled.WithMargin(time.Second))
 		}
 	}
 	read := readBy(db)

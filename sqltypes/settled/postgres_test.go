@@ -13,7 +13,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/dbserver"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/settled"
 )
 
@@ -25,7 +25,7 @@ func TestPostgresTransactionsHoldTheBound(t *testing.T) {
 	gen := newGenerator(t, 1)
 	const margin = 100 * time.Millisecond
 	read := func() (settled.Bound, error) {
-		return settled.Read(t.Context(), db, sqllease.Postgres, snowflake.Default(), settled.WithMargin(margin))
+		return settled.Read(t.Context(), db, sqldb.Postgres, snowflake.Default(), settled.WithMargin(margin))
 	}
 	isUnknown := func(t *testing.T, reason string) {
 		t.Helper()
@@ -38,7 +38,7 @@ func TestPostgresTransactionsHoldTheBound(t *testing.T) {
 		writer := session(t, db)
 		exec(t, writer, "BEGIN")
 		id := next(t, gen)
-		b, err := settled.Read(t.Context(), db, sqllease.Postgres, snowflake.Default(), settled.WithMargin(0))
+		b, err := settled.Read(t.Context(), db, sqldb.Postgres, snowflake.Default(), settled.WithMargin(0))
 		if err != nil || b.Below > id {
 			t.Errorf("without a margin: %+v, %v; the transaction that has drawn %d is open", b, err, id)
 		}
@@ -132,7 +132,7 @@ func TestPostgresTransactionsHoldTheBound(t *testing.T) {
 		u.User = url.User("reader")
 		reader := open(t, "pgx", u.String())
 		read := func() (settled.Bound, error) {
-			return settled.Read(t.Context(), reader, sqllease.Postgres, snowflake.Default(), settled.WithMargin(margin))
+			return settled.Read(t.Context(), reader, sqldb.Postgres, snowflake.Default(), settled.WithMargin(margin))
 		}
 		session(t, db) // even if it does nothing now
 		if b, err := read(); !errors.Is(err, settled.ErrUnknown) || !strings.Contains(err.Error(), "GRANT pg_read_all_stats") {

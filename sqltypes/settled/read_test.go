@@ -13,6 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/settled"
 )
 
@@ -48,18 +49,18 @@ func TestReadRejectsWhatHasNoBound(t *testing.T) {
 	past := snowflake.MustLayout(time.Unix(0, 0), time.Millisecond, snowflake.Field{Name: "time", Bits: 20},
 		snowflake.Field{Name: "sequence", Bits: 10})
 	for name, c := range map[string]struct {
-		dialect sqllease.Dialect
+		dialect sqldb.Dialect
 		layout  snowflake.Layout
 		option  settled.Option
 		want    error
 	}{
 		"dialect":       {"oracle", snowflake.Default(), settled.WithMargin(0), settled.ErrOption},
-		"margin":        {sqllease.SQLite, snowflake.Default(), settled.WithMargin(-1), settled.ErrOption},
-		"nil option":    {sqllease.SQLite, snowflake.Default(), nil, settled.ErrOption},
-		"nil store":     {sqllease.SQLite, snowflake.Default(), settled.WithLeases(nil, "a", 0), settled.ErrOption},
-		"zero layout":   {sqllease.SQLite, snowflake.Layout{}, settled.WithMargin(0), snowflake.ErrLayout},
-		"field order":   {sqllease.SQLite, shard, settled.WithMargin(0), snowflake.ErrFieldOrder},
-		"after its end": {sqllease.SQLite, past, settled.WithMargin(0), snowflake.ErrTimeExhausted},
+		"margin":        {sqldb.SQLite, snowflake.Default(), settled.WithMargin(-1), settled.ErrOption},
+		"nil option":    {sqldb.SQLite, snowflake.Default(), nil, settled.ErrOption},
+		"nil store":     {sqldb.SQLite, snowflake.Default(), settled.WithLeases(nil, "a", 0), settled.ErrOption},
+		"zero layout":   {sqldb.SQLite, snowflake.Layout{}, settled.WithMargin(0), snowflake.ErrLayout},
+		"field order":   {sqldb.SQLite, shard, settled.WithMargin(0), snowflake.ErrFieldOrder},
+		"after its end": {sqldb.SQLite, past, settled.WithMargin(0), snowflake.ErrTimeExhausted},
 	} {
 		if b, err := settled.Read(t.Context(), db, c.dialect, c.layout, c.option); !errors.Is(err, c.want) || b != (settled.Bound{}) {
 			t.Errorf("%s: %+v, %v, want %v", name, b, err, c.want)
@@ -67,14 +68,14 @@ func TestReadRejectsWhatHasNoBound(t *testing.T) {
 	}
 	future := snowflake.MustLayout(time.Now().Add(time.Hour), time.Millisecond, snowflake.Field{Name: "time", Bits: 41},
 		snowflake.Field{Name: "sequence", Bits: 10})
-	if b, err := settled.Read(t.Context(), db, sqllease.SQLite, future); err != nil || b.Below != 0 {
+	if b, err := settled.Read(t.Context(), db, sqldb.SQLite, future); err != nil || b.Below != 0 {
 		t.Errorf("before the epoch: %+v, %v, want 0", b, err)
 	}
 }
 
 func TestLaggingClockOfALeaseHoldsTheBound(t *testing.T) {
 	// On SQLite no other test has transactions.
-	db, dialect := testdb.SQLite(t).Open(t), sqllease.SQLite
+	db, dialect := testdb.SQLite(t).Open(t), sqldb.SQLite
 	store, err := sqllease.New(db, dialect)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +143,7 @@ func TestTickThatAWindowBeginsIsNoLead(t *testing.T) {
 }
 
 func TestTickOfALeaseIsNoReason(t *testing.T) {
-	db, dialect := testdb.SQLite(t).Open(t), sqllease.SQLite
+	db, dialect := testdb.SQLite(t).Open(t), sqldb.SQLite
 	store, err := sqllease.New(db, dialect)
 	if err != nil {
 		t.Fatal(err)

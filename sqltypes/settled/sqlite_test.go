@@ -12,7 +12,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/settled"
 )
 
@@ -23,7 +23,7 @@ func TestSQLiteWriterHoldsTheBound(t *testing.T) {
 	exec(t, db, "CREATE TABLE events (id bigint PRIMARY KEY)")
 	writer := session(t, db)
 	read := func() (settled.Bound, error) {
-		return settled.Read(t.Context(), db, sqllease.SQLite, snowflake.Default(), settled.WithMargin(0))
+		return settled.Read(t.Context(), db, sqldb.SQLite, snowflake.Default(), settled.WithMargin(0))
 	}
 	exec(t, writer, "BEGIN IMMEDIATE")
 	id := next(t, newGenerator(t, 1))
@@ -42,7 +42,7 @@ func TestReadGivesBackTheLockOfABeginThatWasCancelled(t *testing.T) {
 	db := sql.OpenDB(&cancelling{dsn: target.DSN, cancel: cancel})
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	if _, err := settled.Read(ctx, db, sqllease.SQLite, snowflake.Default()); !errors.Is(err, context.Canceled) {
+	if _, err := settled.Read(ctx, db, sqldb.SQLite, snowflake.Default()); !errors.Is(err, context.Canceled) {
 		t.Fatalf("%v, want context.Canceled", err)
 	}
 	exec(t, session(t, target.Open(t)), "BEGIN IMMEDIATE", "COMMIT")

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -50,7 +50,7 @@ func (s server) functions(tb testing.TB, layout snowflake.Layout, options ...sql
 func (s server) install(tb testing.TB, layout snowflake.Layout, options ...sqlfunc.Option) *sqlfunc.Functions {
 	tb.Helper()
 	f := s.functions(tb, layout, options...)
-	if err := f.Install(tb.Context(), s, sqllease.Postgres); err != nil {
+	if err := f.Install(tb.Context(), s, sqldb.Postgres); err != nil {
 		tb.Fatal(err)
 	}
 	return f

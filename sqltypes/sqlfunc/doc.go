@@ -2,7 +2,7 @@
 // inserted without Go: by hand, by another language, by INSERT ... SELECT.
 //
 //	functions, err := sqlfunc.New(snowflake.Default(), sqlfunc.WithWorker(1023)) // the worker of the server
-//	err = functions.Install(ctx, db, sqllease.Postgres)                         // or Script, for a migration
+//	err = functions.Install(ctx, db, sqldb.Postgres)                         // or Script, for a migration
 //
 //	-- then, in SQL:
 //	CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT snowflake_next(), note text);

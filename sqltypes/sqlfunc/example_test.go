@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -16,7 +16,7 @@ func ExampleFunctions_Script() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	script, err := functions.Script(sqllease.Postgres)
+	script, err := functions.Script(sqldb.Postgres)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // Functions is the SQL of one layout. Create it with [New]. It is immutable and safe for concurrent use.
@@ -89,11 +89,11 @@ func (f *Functions) Names() []string {
 //
 // It returns [ErrDialect] for SQLite, whose functions come from the program ([Functions.RegisterSQLite]), and for
 // unknown dialects.
-func (f *Functions) Statements(dialect sqllease.Dialect) ([]string, error) {
+func (f *Functions) Statements(dialect sqldb.Dialect) ([]string, error) {
 	switch dialect {
-	case sqllease.Postgres:
+	case sqldb.Postgres:
 		return f.postgres(), nil
-	case sqllease.MySQL:
+	case sqldb.MySQL:
 		return f.mariadb()
 	}
 	return nil, dialectError(dialect)
@@ -101,11 +101,11 @@ func (f *Functions) Statements(dialect sqllease.Dialect) ([]string, error) {
 
 // Script returns the statements as one text for the database's own client, psql or mariadb, and for migration files.
 // Its errors are those of Statements.
-func (f *Functions) Script(dialect sqllease.Dialect) (string, error) {
+func (f *Functions) Script(dialect sqldb.Dialect) (string, error) {
 	switch dialect {
-	case sqllease.Postgres:
+	case sqldb.Postgres:
 		return joinScript(f.postgres()), nil
-	case sqllease.MySQL:
+	case sqldb.MySQL:
 		return f.mariadbScript()
 	}
 	return "", dialectError(dialect)
@@ -115,18 +115,18 @@ func (f *Functions) Script(dialect sqllease.Dialect) (string, error) {
 // remove the state, so the database forgets which IDs it has issued: do not install functions with the same layout and
 // worker again before the lead has passed. Tables whose columns have the functions as their default must be altered
 // first. The row in the table of leases stays. The errors are those of Statements.
-func (f *Functions) Drop(dialect sqllease.Dialect) ([]string, error) {
+func (f *Functions) Drop(dialect sqldb.Dialect) ([]string, error) {
 	switch dialect {
-	case sqllease.Postgres:
+	case sqldb.Postgres:
 		return f.postgresDrop(), nil
-	case sqllease.MySQL:
+	case sqldb.MySQL:
 		return f.mariadbDrop()
 	}
 	return nil, dialectError(dialect)
 }
 
-func dialectError(dialect sqllease.Dialect) error {
-	if dialect == sqllease.SQLite {
+func dialectError(dialect sqldb.Dialect) error {
+	if dialect == sqldb.SQLite {
 		return fmt.Errorf("%w: %v has functions only from its driver, see RegisterSQLite", ErrDialect, dialect)
 	}
 	return fmt.Errorf("%w: %v, want Postgres or MySQL", ErrDialect, dialect)
@@ -163,7 +163,7 @@ func (f *Functions) leadTicks() int64 { return int64(f.lead / f.layout.Tick()) }
 //
 // It returns [ErrDialect] as Statements does, [ErrOption] for a transaction, and errors of the database with the number
 // of the statement.
-func (f *Functions) Install(ctx context.Context, db sqllease.DB, dialect sqllease.Dialect) error {
+func (f *Functions) Install(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect) error {
 	statements, err := f.Statements(dialect)
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func (f *Functions) Install(ctx context.Context, db sqllease.DB, dialect sqlleas
 }
 
 // Uninstall runs the statements of Drop as Install does.
-func (f *Functions) Uninstall(ctx context.Context, db sqllease.DB, dialect sqllease.Dialect) error {
+func (f *Functions) Uninstall(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect) error {
 	statements, err := f.Drop(dialect)
 	if err != nil {
 		return err
@@ -180,8 +180,8 @@ func (f *Functions) Uninstall(ctx context.Context, db sqllease.DB, dialect sqlle
 	return run(ctx, db, dialect, "uninstall", statements)
 }
 
-func run(ctx context.Context, db sqllease.DB, dialect sqllease.Dialect, what string, statements []string) error {
-	if _, err := sqllease.New(db, dialect); err != nil { // the same databases: no nil, and no transaction
+func run(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect, what string, statements []string) error {
+	if err := sqldb.Validate(db, dialect); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrOption, what, err)
 	}
 	beginner, ok := db.(interface {
@@ -204,7 +204,7 @@ func run(ctx context.Context, db sqllease.DB, dialect sqllease.Dialect, what str
 	return nil
 }
 
-func runAll(ctx context.Context, db sqllease.DB, what string, statements []string) error {
+func runAll(ctx context.Context, db sqldb.DB, what string, statements []string) error {
 	for i, statement := range statements {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("sqlfunc: %s: statement %d of %d: %w", what, i+1, len(statements), err)

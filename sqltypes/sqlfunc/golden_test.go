@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -55,7 +55,7 @@ func TestPostgresScriptIsUnchanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		script, err := f.Script(sqllease.Postgres)
+		script, err := f.Script(sqldb.Postgres)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestPostgresScriptIsUnchanged(t *testing.T) {
 func TestPostgresScriptRuns(t *testing.T) {
 	db := openPostgres(t)
 	f := db.functions(t, snowflake.Default(), sqlfunc.WithWorker(1), sqlfunc.WithLeaseTable("", "shop"))
-	script, err := f.Script(sqllease.Postgres)
+	script, err := f.Script(sqldb.Postgres)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestMariaDBScriptIsUnchanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		script, err := f.Script(sqllease.MySQL)
+		script, err := f.Script(sqldb.MySQL)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -33,18 +33,18 @@ func TestPostgresInstallRefusesAnotherLayout(t *testing.T) {
 	db := openPostgres(t)
 	first := db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
 	second := db.functions(t, snowflake.Wide(), sqlfunc.WithWorker(1))
-	err := second.Install(t.Context(), db, sqllease.Postgres)
+	err := second.Install(t.Context(), db, sqldb.Postgres)
 	if sqlState(err) != "42723" || !strings.Contains(err.Error(), snowflake.Default().String()) {
 		t.Errorf("error %v, want one with the layout that is there", err)
 	}
 	if got := scan[string](t, db, "SELECT snowflake_layout()"); got != snowflake.Default().String() {
 		t.Errorf("the layout is now %s", got)
 	}
-	if err := first.Uninstall(t.Context(), db, sqllease.Postgres); err != nil {
+	if err := first.Uninstall(t.Context(), db, sqldb.Postgres); err != nil {
 		t.Fatal(err)
 	}
 	db.exec(t, "CREATE FUNCTION snowflake_time(bigint) RETURNS int LANGUAGE sql AS 'SELECT 1'")
-	if err := second.Install(t.Context(), db, sqllease.Postgres); sqlState(err) != "42723" {
+	if err := second.Install(t.Context(), db, sqldb.Postgres); sqlState(err) != "42723" {
 		t.Errorf("over a function of somebody else: %v", err)
 	}
 }
@@ -53,7 +53,7 @@ func TestPostgresDropLeavesNothing(t *testing.T) {
 	db := openPostgres(t)
 	f := db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
 	for range 2 { // Drop may be repeated
-		if err := f.Uninstall(t.Context(), db, sqllease.Postgres); err != nil {
+		if err := f.Uninstall(t.Context(), db, sqldb.Postgres); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,7 +70,7 @@ func TestPostgresInstallRunsConcurrently(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for range 5 {
-				if err := f.Install(t.Context(), db, sqllease.Postgres); err != nil {
+				if err := f.Install(t.Context(), db, sqldb.Postgres); err != nil {
 					t.Error(err)
 				}
 				if _, err := db.ExecContext(t.Context(), "SELECT snowflake_next()"); err != nil {
@@ -157,7 +157,7 @@ func TestPostgresSchemaMayHaveAnyName(t *testing.T) {
 		}
 		db.exec(t, "DROP TABLE IF EXISTS leases")
 		for range 2 {
-			if err := f.Install(t.Context(), db, sqllease.Postgres); err != nil {
+			if err := f.Install(t.Context(), db, sqldb.Postgres); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // leaseTable is where the worker is reserved.
@@ -26,7 +27,7 @@ func WithLeaseTable(table, namespace string) Option {
 		if table == "" {
 			table = defaultLeaseTable
 		}
-		if _, err := sqllease.New(noDatabase{}, sqllease.Postgres, sqllease.WithTable(table)); err != nil {
+		if _, err := sqllease.New(noDatabase{}, sqldb.Postgres, sqllease.WithTable(table)); err != nil {
 			return fmt.Errorf("%w: %w", ErrOption, err)
 		}
 		request := lease.Request{Namespace: namespace, Layout: c.layout.String(), Token: strings.Repeat("0", 32), TTL: time.Second}
@@ -52,7 +53,7 @@ const (
 )
 
 // schema returns the statement that creates the table, and the table's name in quotes.
-func (t *leaseTable) schema(dialect sqllease.Dialect) (statement, table string) {
+func (t *leaseTable) schema(dialect sqldb.Dialect) (statement, table string) {
 	store, err := sqllease.New(noDatabase{}, dialect, sqllease.WithTable(t.table))
 	if err != nil {
 		return "", "" // WithLeaseTable has created one
@@ -64,11 +65,11 @@ func (t *leaseTable) schema(dialect sqllease.Dialect) (statement, table string) 
 }
 
 // noDatabase is enough for a store to return its schema.
-type noDatabase struct{ sqllease.DB }
+type noDatabase struct{ sqldb.DB }
 
 // postgresReserve returns the statements of WithLeaseTable.
 func (f *Functions) postgresReserve() []string {
-	schema, table := f.leases.schema(sqllease.Postgres)
+	schema, table := f.leases.schema(sqldb.Postgres)
 	low, _ := f.wordBits()
 	return []string{
 		schema,
@@ -129,7 +130,7 @@ END {quote}`
 
 // mariadbReserve returns the statements of WithLeaseTable.
 func (f *Functions) mariadbReserve() []string {
-	schema, table := f.leases.schema(sqllease.MySQL)
+	schema, table := f.leases.schema(sqldb.MySQL)
 	return []string{
 		schema,
 		f.mariadbFill(mariadbReserve,

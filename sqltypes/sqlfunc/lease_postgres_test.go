@@ -10,6 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -28,7 +29,7 @@ func keep(c lease.Claim) lease.Claim {
 
 func newStore(t *testing.T, db server) *sqllease.Store {
 	t.Helper()
-	store, err := sqllease.New(db, sqllease.Postgres)
+	store, err := sqllease.New(db, sqldb.Postgres)
 	if err == nil {
 		err = store.Migrate(t.Context())
 	}
@@ -78,7 +79,7 @@ func TestReservingAHeldWorkerFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := db.functions(t, layout, sqlfunc.WithWorker(7), sqlfunc.WithLeaseTable("", "shop"))
-	if err := f.Install(t.Context(), db, sqllease.Postgres); sqlState(err) != "55006" {
+	if err := f.Install(t.Context(), db, sqldb.Postgres); sqlState(err) != "55006" {
 		t.Errorf("error %v, want 55006, object_in_use", err)
 	}
 	if got := scan[bool](t, db, "SELECT to_regprocedure('snowflake_next()') IS NULL"); !got {
@@ -92,7 +93,7 @@ func TestReservingAHeldWorkerFails(t *testing.T) {
 	if err := store.Release(t.Context(), grant.Claim, horizon); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Install(t.Context(), db, sqllease.Postgres); err != nil {
+	if err := f.Install(t.Context(), db, sqldb.Postgres); err != nil {
 		t.Fatal(err)
 	}
 	if id := scan[snowflake.ID](t, db, "SELECT snowflake_next()"); layout.Time(id).Before(layout.Start(horizon)) {
@@ -109,7 +110,7 @@ func TestReservingInANamespaceOfAnotherLayoutFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := db.functions(t, snowflake.Default(), sqlfunc.WithWorker(1), sqlfunc.WithLeaseTable("", "shop"))
-	if err := f.Install(t.Context(), db, sqllease.Postgres); sqlState(err) != "55000" {
+	if err := f.Install(t.Context(), db, sqldb.Postgres); sqlState(err) != "55000" {
 		t.Errorf("error %v, want 55000", err)
 	}
 }
@@ -121,7 +122,7 @@ func TestWorkerIsReservedForOnlyOneFunction(t *testing.T) {
 	db.install(t, layout, sqlfunc.WithWorker(5), sqlfunc.WithLeaseTable("", "shop"))
 	second := []sqlfunc.Option{sqlfunc.WithName("other"), sqlfunc.WithLeaseTable("", "shop")}
 	f := db.functions(t, layout, append(second, sqlfunc.WithWorker(5))...)
-	if err := f.Install(t.Context(), db, sqllease.Postgres); sqlState(err) != "55006" ||
+	if err := f.Install(t.Context(), db, sqldb.Postgres); sqlState(err) != "55006" ||
 		!strings.Contains(err.Error(), "worker 5 is reserved") || !strings.Contains(err.Error(), ".snowflake_next") {
 		t.Errorf("error %v, want 55006 and whose it is", err)
 	}

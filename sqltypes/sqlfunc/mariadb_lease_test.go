@@ -9,13 +9,14 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
 func TestMariaDBReservesItsWorkerInTheTableOfLeases(t *testing.T) {
 	db := openMariaDB(t)
 	layout := snowflake.JavaScriptSafe()
-	store, err := sqllease.New(db, sqllease.MySQL)
+	store, err := sqllease.New(db, sqldb.MySQL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func TestMariaDBReservesItsWorkerInTheTableOfLeases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Install(t.Context(), db, sqllease.MySQL); err == nil || !strings.Contains(err.Error(), "is leased") {
+	if err := f.Install(t.Context(), db, sqldb.MySQL); err == nil || !strings.Contains(err.Error(), "is leased") {
 		t.Fatalf("a worker that is leased was reserved: %v", err)
 	}
 	if err := held.Close(t.Context()); err != nil {
@@ -46,7 +47,7 @@ func TestMariaDBReservesItsWorkerInTheTableOfLeases(t *testing.T) {
 	horizon := int64(time.Since(layout.Epoch())/layout.Tick()) + 5000
 	db.exec(t, "UPDATE snowflake_leases SET horizon = ? WHERE worker = ?", horizon, worker)
 	for range 2 {
-		if err := f.Install(t.Context(), db, sqllease.MySQL); err != nil {
+		if err := f.Install(t.Context(), db, sqldb.MySQL); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -72,7 +73,7 @@ func TestMariaDBReservesAWorkerForOnlyOneFunction(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return f.Install(t.Context(), db, sqllease.MySQL)
+		return f.Install(t.Context(), db, sqldb.MySQL)
 	}
 	if err := install(5); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -242,7 +242,7 @@ func TestMariaDBInstallsAgainWhileTransactionsAreOpen(t *testing.T) {
 	if _, err := conn.ExecContext(t.Context(), "SET lock_wait_timeout = 30, innodb_lock_wait_timeout = 30"); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Install(t.Context(), conn, sqllease.MySQL); err != nil {
+	if err := f.Install(t.Context(), conn, sqldb.MySQL); err != nil {
 		t.Error(err)
 	}
 }
@@ -271,10 +271,10 @@ func TestMariaDBInstallsAgainAndBesideAnotherLayout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := wrong.Install(t.Context(), db, sqllease.MySQL); err == nil || !strings.Contains(err.Error(), "another layout") {
+	if err := wrong.Install(t.Context(), db, sqldb.MySQL); err == nil || !strings.Contains(err.Error(), "another layout") {
 		t.Errorf("another layout under the same name: %v", err)
 	}
-	if err := other.Uninstall(t.Context(), db, sqllease.MySQL); err != nil {
+	if err := other.Uninstall(t.Context(), db, sqldb.MySQL); err != nil {
 		t.Error(err)
 	}
 	if n := scan[int](t, db, "SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = DATABASE() "+

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -25,7 +25,7 @@ func (s server) installMariaDB(tb testing.TB, layout snowflake.Layout, options .
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := f.Install(tb.Context(), s, sqllease.MySQL); err != nil {
+	if err := f.Install(tb.Context(), s, sqldb.MySQL); err != nil {
 		tb.Fatalf("%s: %v", layout, err)
 	}
 	return f
@@ -41,7 +41,7 @@ func TestMySQLRejectsTheFirstStatement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = f.Install(t.Context(), target.Open(t), sqllease.MySQL)
+	err = f.Install(t.Context(), target.Open(t), sqldb.MySQL)
 	if err == nil || !strings.Contains(err.Error(), "statement 1 of ") {
 		t.Errorf("error %v, want that of the first statement", err)
 	}

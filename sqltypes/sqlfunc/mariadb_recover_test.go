@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -28,7 +28,7 @@ func TestMariaDBRecovers(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), insert); err == nil || !strings.Contains(err.Error(), "1305") {
 		t.Errorf("without the functions: %v, want error 1305", err)
 	}
-	if err := f.Install(t.Context(), db, sqllease.MySQL); err != nil {
+	if err := f.Install(t.Context(), db, sqldb.MySQL); err != nil {
 		t.Fatal(err)
 	}
 	if id := scan[snowflake.ID](t, db, insert); id <= before {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -91,7 +91,7 @@ func TestNamesAreTheFunctionsOfTheStatements(t *testing.T) {
 		if got := f.Names(); !slices.Equal(got, strings.Fields(want)) {
 			t.Errorf("%v, want %s", got, want)
 		}
-		statements, err := f.Statements(sqllease.Postgres)
+		statements, err := f.Statements(sqldb.Postgres)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,13 +110,13 @@ func TestOtherDialectsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dialect := range []sqllease.Dialect{"", sqllease.SQLite, "oracle"} {
+	for _, dialect := range []sqldb.Dialect{"", sqldb.SQLite, "oracle"} {
 		_, one := f.Statements(dialect)
 		_, two := f.Script(dialect)
 		_, three := f.Drop(dialect)
 		four, five := f.Install(t.Context(), nil, dialect), f.Uninstall(t.Context(), nil, dialect)
 		for _, err := range []error{one, two, three, four, five} {
-			if !errors.Is(err, sqlfunc.ErrDialect) || dialect == sqllease.SQLite && !strings.Contains(err.Error(), "RegisterSQLite") {
+			if !errors.Is(err, sqlfunc.ErrDialect) || dialect == sqldb.SQLite && !strings.Contains(err.Error(), "RegisterSQLite") {
 				t.Errorf("%v: %v, want ErrDialect", dialect, err)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -41,7 +41,7 @@ func TestPostgresFunctionsDoNotDependOnTheSession(t *testing.T) {
 			}
 			for name, layout := range map[string]snowflake.Layout{"a": snowflake.Default(), "b": preset("mastodon"), "c": long} {
 				f := db.functions(t, layout, sqlfunc.WithName(name), sqlfunc.WithWorker(0))
-				if err := f.Install(t.Context(), conn, sqllease.Postgres); err != nil {
+				if err := f.Install(t.Context(), conn, sqldb.Postgres); err != nil {
 					t.Fatal(err)
 				}
 				// Around the changes of daylight saving time in New York and Casablanca.
@@ -72,8 +72,8 @@ func TestInstallIsRefusedInATransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	for _, run := range []func(context.Context, sqllease.DB, sqllease.Dialect) error{f.Install, f.Uninstall} {
-		if err := run(t.Context(), tx, sqllease.Postgres); !errors.Is(err, sqlfunc.ErrOption) {
+	for _, run := range []func(context.Context, sqldb.DB, sqldb.Dialect) error{f.Install, f.Uninstall} {
+		if err := run(t.Context(), tx, sqldb.Postgres); !errors.Is(err, sqlfunc.ErrOption) {
 			t.Errorf("%v, want ErrOption", err)
 		}
 	}
@@ -85,7 +85,7 @@ func TestInstallNamesTheStatementThatFailed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = f.Install(t.Context(), db, sqllease.Postgres)
+	err = f.Install(t.Context(), db, sqldb.Postgres)
 	if err == nil || !strings.Contains(err.Error(), "sqlfunc: install: statement 2 of 9: ") {
 		t.Errorf("error %v", err)
 	}

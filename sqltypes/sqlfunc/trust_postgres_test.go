@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
@@ -50,7 +50,7 @@ func TestPostgresInstallRefusesObjectsOfOthers(t *testing.T) {
 		if err := tx.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Install(t.Context(), db, sqllease.Postgres); sqlState(err) != trap.state {
+		if err := f.Install(t.Context(), db, sqldb.Postgres); sqlState(err) != trap.state {
 			t.Errorf("%s: %v, want %s", name, err, trap.state)
 		}
 		if scan[bool](t, db, "SELECT to_regclass('sprung') IS NOT NULL OR to_regprocedure('snowflake_next()') IS NOT NULL") {
@@ -64,7 +64,7 @@ func TestPostgresInstallRefusesObjectsOfOthers(t *testing.T) {
 		"CREATE SEQUENCE snowflake_state CYCLE", "CREATE VIEW snowflake_state AS SELECT 1 AS last_value",
 	} {
 		db.exec(t, query)
-		if err := f.Install(t.Context(), db, sqllease.Postgres); sqlState(err) != "42710" {
+		if err := f.Install(t.Context(), db, sqldb.Postgres); sqlState(err) != "42710" {
 			t.Errorf("%s: %v, want 42710, duplicate_object", query, err)
 		}
 		db.exec(t, "DROP "+strings.Fields(query)[1]+" snowflake_state")
@@ -89,7 +89,7 @@ func TestPostgresInstallBelongsToItsRole(t *testing.T) {
 	}
 	as(role)
 	for range 2 {
-		if err := f.Install(t.Context(), conn, sqllease.Postgres); err != nil {
+		if err := f.Install(t.Context(), conn, sqldb.Postgres); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -98,13 +98,13 @@ func TestPostgresInstallBelongsToItsRole(t *testing.T) {
 		t.Fatal(id, err)
 	}
 	as("NONE")
-	err = f.Install(t.Context(), conn, sqllease.Postgres)
+	err = f.Install(t.Context(), conn, sqldb.Postgres)
 	if sqlState(err) != "42501" || !strings.Contains(err.Error(), "belong to the role "+role) {
 		t.Errorf("as a superuser: %v, want 42501", err)
 	}
 	db.exec(t, "ALTER SCHEMA "+db.schema+" OWNER TO "+role)
 	defer db.clean(t, "ALTER SCHEMA "+db.schema+" OWNER TO CURRENT_USER")
-	if err := f.Install(context.WithoutCancel(t.Context()), conn, sqllease.Postgres); err != nil {
+	if err := f.Install(context.WithoutCancel(t.Context()), conn, sqldb.Postgres); err != nil {
 		t.Errorf("as a superuser in the role's own schema: %v", err)
 	}
 }

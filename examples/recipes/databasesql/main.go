@@ -21,6 +21,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
@@ -55,7 +56,7 @@ func run(ctx context.Context, file string, out io.Writer) (err error) {
 		return err
 	}
 	defer db.Close()
-	store, err := sqllease.New(db, sqllease.SQLite)
+	store, err := sqllease.New(db, sqldb.SQLite)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
@@ -50,7 +51,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	defer pool.Close()
 	db := stdlib.OpenDBFromPool(pool) // the same connections for package lease
 	defer db.Close()
-	store, err := sqllease.New(db, sqllease.Postgres)
+	store, err := sqllease.New(db, sqldb.Postgres)
 	if err != nil {
 		return err
 	}

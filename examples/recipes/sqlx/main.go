@@ -20,6 +20,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
@@ -56,7 +57,7 @@ func run(ctx context.Context, file string, out io.Writer) (err error) {
 		return err
 	}
 	defer db.Close()
-	store, err := sqllease.New(db.DB, sqllease.SQLite) // sqlx.DB embeds the *sql.DB
+	store, err := sqllease.New(db.DB, sqldb.SQLite) // sqlx.DB embeds the *sql.DB
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // calls are those that talk to the database.
@@ -27,7 +28,7 @@ func calls(store *sqllease.Store, c lease.Claim) map[string]func(context.Context
 func TestCallsEndWithTheirContextWhileSQLiteIsLocked(t *testing.T) {
 	target := testdb.SQLite(t)
 	target.DSN = strings.NewReplacer("_journal_mode=WAL", "_journal_mode=DELETE", "=10000", "=60000").Replace(target.DSN)
-	store := newSQL(t, target.Open(t), sqllease.SQLite)
+	store := newSQL(t, target.Open(t), sqldb.SQLite)
 	grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0))
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +53,7 @@ func TestCallsEndWithTheirContextWhileSQLiteIsLocked(t *testing.T) {
 
 // The error is final for a lease: see TestALeaseEndsWhenItsStoreIsClosed in package lease.
 func TestAPoolThatIsClosedIsFinal(t *testing.T) {
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		store := newSQL(t, db, dialect)
 		grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0))

@@ -13,6 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // counter is a connector that counts statements.
@@ -61,7 +62,7 @@ func (c countedConn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, erro
 }
 
 func TestStatementsPerCall(t *testing.T) {
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		count := &counter{driver: target.Open(t).Driver(), dsn: target.DSN}
 		db := sql.OpenDB(count)
 		t.Cleanup(func() {
@@ -83,7 +84,7 @@ func TestStatementsPerCall(t *testing.T) {
 			want int64
 			call func()
 		}{
-			{"Migrate of a new store, when the table is there", map[bool]int64{true: 1, false: 3}[dialect == sqllease.SQLite], func() {
+			{"Migrate of a new store, when the table is there", map[bool]int64{true: 1, false: 3}[dialect == sqldb.SQLite], func() {
 				another, err := sqllease.New(db, dialect)
 				if err == nil {
 					err = another.Migrate(t.Context())

@@ -18,12 +18,13 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // TestNewTakesWhatRunsStatements leases a worker through each kind of handle that programs have. A single connection
 // would block if a call used two at a time.
 func TestNewTakesWhatRunsStatements(t *testing.T) {
-	withGORM := func(t *testing.T, target testdb.Target, prepare bool) sqllease.DB {
+	withGORM := func(t *testing.T, target testdb.Target, prepare bool) sqldb.DB {
 		t.Helper()
 		db, err := gorm.Open(target.Dialector(), &gorm.Config{PrepareStmt: prepare, Logger: logger.Discard})
 		if err != nil {
@@ -36,9 +37,9 @@ func TestNewTakesWhatRunsStatements(t *testing.T) {
 		t.Cleanup(func() { _ = pool.Close() })
 		return db.ConnPool
 	}
-	for name, open := range map[string]func(*testing.T, testdb.Target) sqllease.DB{
-		"*sql.DB": func(t *testing.T, target testdb.Target) sqllease.DB { t.Helper(); return target.Open(t) },
-		"*sql.Conn": func(t *testing.T, target testdb.Target) sqllease.DB {
+	for name, open := range map[string]func(*testing.T, testdb.Target) sqldb.DB{
+		"*sql.DB": func(t *testing.T, target testdb.Target) sqldb.DB { t.Helper(); return target.Open(t) },
+		"*sql.Conn": func(t *testing.T, target testdb.Target) sqldb.DB {
 			t.Helper()
 			db := target.Open(t)
 			conn, err := db.Conn(t.Context())
@@ -48,11 +49,11 @@ func TestNewTakesWhatRunsStatements(t *testing.T) {
 			t.Cleanup(func() { _ = conn.Close() })
 			return conn
 		},
-		"gorm.ConnPool":                          func(t *testing.T, target testdb.Target) sqllease.DB { t.Helper(); return withGORM(t, target, false) },
-		"gorm.ConnPool with prepared statements": func(t *testing.T, target testdb.Target) sqllease.DB { t.Helper(); return withGORM(t, target, true) },
+		"gorm.ConnPool":                          func(t *testing.T, target testdb.Target) sqldb.DB { t.Helper(); return withGORM(t, target, false) },
+		"gorm.ConnPool with prepared statements": func(t *testing.T, target testdb.Target) sqldb.DB { t.Helper(); return withGORM(t, target, true) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+			eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 				store := newSQL(t, open(t, target), dialect)
 				for epoch := range int64(3) {
 					grant, err := store.Acquire(t.Context(), sqlRequest("n", 5, 5))
@@ -79,14 +80,14 @@ func TestNewRejectsNilPointers(t *testing.T) {
 		db     *sql.DB
 		conn   *sql.Conn
 		other  *unusable
-		values = []sqllease.DB{nil, db, conn, other}
+		values = []sqldb.DB{nil, db, conn, other}
 	)
 	for _, value := range values {
-		if store, err := sqllease.New(value, sqllease.Postgres); store != nil || !errors.Is(err, lease.ErrOption) {
+		if store, err := sqllease.New(value, sqldb.Postgres); store != nil || !errors.Is(err, lease.ErrOption) {
 			t.Errorf("%T: %v, %v, want ErrOption", value, store, err)
 		}
 	}
-	if _, err := sqllease.New(unusable{}, sqllease.Postgres); err != nil {
+	if _, err := sqllease.New(unusable{}, sqldb.Postgres); err != nil {
 		t.Errorf("a value that is no pointer: %v", err)
 	}
 }
@@ -110,7 +111,7 @@ func TestMigrateRejectsConnectionsThatDoNotCommit(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer db.Close()
-		store, err := sqllease.New(db, sqllease.MySQL)
+		store, err := sqllease.New(db, sqldb.MySQL)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,11 +125,11 @@ func TestMigrateRejectsConnectionsThatDoNotCommit(t *testing.T) {
 // of the other variables.
 func TestSettingsWithWhichACrashForgetsCommitsAreReported(t *testing.T) {
 	for name, targets := range map[string]struct {
-		dialect sqllease.Dialect
+		dialect sqldb.Dialect
 		open    func(testing.TB) testdb.Target
 		cases   []struct{ dsn, variables, statement, want string } // a part of the warning; "" for none
 	}{
-		"postgres": {sqllease.Postgres, testdb.Postgres, []struct{ dsn, variables, statement, want string }{
+		"postgres": {sqldb.Postgres, testdb.Postgres, []struct{ dsn, variables, statement, want string }{
 			{"synchronous_commit=on", "", "", ""},
 			{"synchronous_commit=local", "", "", ""},
 			{"synchronous_commit=off", "", "", "synchronous_commit = off"},
@@ -136,7 +137,7 @@ func TestSettingsWithWhichACrashForgetsCommitsAreReported(t *testing.T) {
 			{"synchronous_commit=on", "", "ALTER TABLE snowflake_leases SET UNLOGGED", "unlogged"},
 			{"synchronous_commit=off", "", "ALTER TABLE snowflake_leases SET UNLOGGED", "synchronous_commit = off, the table is unlogged"},
 		}},
-		"mariadb": {sqllease.MySQL, testdb.MariaDB, []struct{ dsn, variables, statement, want string }{
+		"mariadb": {sqldb.MySQL, testdb.MariaDB, []struct{ dsn, variables, statement, want string }{
 			{"", "innodb_flush_log_at_trx_commit=1 log_bin=OFF sync_binlog=0", "", ""},
 			{"", "innodb_flush_log_at_trx_commit=3 log_bin=ON sync_binlog=1", "", ""},
 			{"", "innodb_flush_log_at_trx_commit=0 log_bin=OFF", "", "innodb_flush_log_at_trx_commit = 0"},
@@ -204,7 +205,7 @@ func (noInsertID) LastInsertId() (int64, error) { return 0, nil }
 
 func TestAServerThatIgnoresLastInsertIDIsRejectedWhenALeaseOpens(t *testing.T) {
 	db := testdb.MariaDB(t).Open(t)
-	store := newSQL(t, forgetful{db}, sqllease.MySQL)
+	store := newSQL(t, forgetful{db}, sqldb.MySQL)
 	_, err := lease.Open(t.Context(), store, lease.WithLogger(slog.New(slog.DiscardHandler)),
 		lease.WithHook(func(e lease.Event) { t.Errorf("Open tried again: %+v", e) }))
 	if !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "LAST_INSERT_ID") {
@@ -218,7 +219,7 @@ func TestAServerThatIgnoresLastInsertIDIsRejectedWhenALeaseOpens(t *testing.T) {
 
 func TestATakeoverOnSuchAServerReturnsTheStoredHorizon(t *testing.T) {
 	db := testdb.MariaDB(t).Open(t)
-	sound := newSQL(t, db, sqllease.MySQL)
+	sound := newSQL(t, db, sqldb.MySQL)
 	grant, err := sound.Acquire(t.Context(), sqlRequest("n", 0, 0))
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +230,7 @@ func TestATakeoverOnSuchAServerReturnsTheStoredHorizon(t *testing.T) {
 	if err := sound.Release(t.Context(), grant.Claim, math.MaxInt64); err != nil {
 		t.Fatal(err)
 	}
-	next, err := newSQL(t, forgetful{db}, sqllease.MySQL).Acquire(t.Context(), sqlRequest("n", 0, 0))
+	next, err := newSQL(t, forgetful{db}, sqldb.MySQL).Acquire(t.Context(), sqlRequest("n", 0, 0))
 	if err != nil || next.Horizon != 4711 || next.Epoch != 2 {
 		t.Errorf("%+v, %v, want horizon 4711", next, err)
 	}

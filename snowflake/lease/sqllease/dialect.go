@@ -7,29 +7,27 @@ import (
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// Dialect is the SQL that a database understands. The zero value is invalid.
-type Dialect string
+// dialect writes the SQL of a [sqldb.Dialect].
+type dialect sqldb.Dialect
 
-// The dialects of [New].
 const (
-	Postgres Dialect = "postgres" // PostgreSQL 10 and later, CockroachDB, YugabyteDB
-	MySQL    Dialect = "mysql"    // MySQL 5.7 and later, MariaDB 10.2 and later, with InnoDB
-	SQLite   Dialect = "sqlite"   // SQLite 3.35 and later
+	postgres = dialect(sqldb.Postgres)
+	mysql    = dialect(sqldb.MySQL)
+	sqlite   = dialect(sqldb.SQLite)
 )
-
-func (d Dialect) valid() bool { return d == Postgres || d == MySQL || d == SQLite }
 
 // now is the database's time in milliseconds since 1970.
-func (d Dialect) now() string {
+func (d dialect) now() string {
 	switch d {
-	case MySQL:
+	case mysql:
 		// UTC_TIMESTAMP depends neither on the session's time zone, where an hour is repeated in autumn, nor ends in
 		// 2038 as UNIX_TIMESTAMP does before MySQL 8.0.28. It is the time at which the statement began, so a statement
 		// that then waits for a lock takes no worker too early; and unlike SYSDATE it is the same on replicas.
 		return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000"
-	case SQLite:
+	case sqlite:
 		// unixepoch('subsec') needs 3.42. A Julian day in a double is exact to 40 microseconds.
 		return "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"
 	default:
@@ -39,16 +37,16 @@ func (d Dialect) now() string {
 }
 
 // bigint is the type's name in CAST.
-func (d Dialect) bigint() string {
-	if d == MySQL {
+func (d dialect) bigint() string {
+	if d == mysql {
 		return "SIGNED"
 	}
 	return "BIGINT"
 }
 
 // greatest is the function of that name.
-func (d Dialect) greatest() string {
-	if d == SQLite {
+func (d dialect) greatest() string {
+	if d == sqlite {
 		return "MAX"
 	}
 	return "GREATEST"
@@ -56,24 +54,24 @@ func (d Dialect) greatest() string {
 
 // insert returns the words around an INSERT that does nothing if the row exists. So no error of a driver has to be
 // interpreted.
-func (d Dialect) insert() (before, after string) {
-	if d == MySQL {
+func (d dialect) insert() (before, after string) {
+	if d == mysql {
 		return "INSERT IGNORE INTO", ""
 	}
 	return "INSERT INTO", "ON CONFLICT DO NOTHING"
 }
 
 // quote quotes an identifier that has no quotes in it, see tableName.
-func (d Dialect) quote(name string) string {
-	if d == MySQL {
+func (d dialect) quote(name string) string {
+	if d == mysql {
 		return "`" + name + "`"
 	}
 	return `"` + name + `"`
 }
 
 // rebind numbers the parameters if the dialect needs that. The statements have question marks for parameters only.
-func (d Dialect) rebind(query string) string {
-	if d != Postgres {
+func (d dialect) rebind(query string) string {
+	if d != postgres {
 		return query
 	}
 	parts := strings.Split(query, "?")
@@ -89,7 +87,7 @@ func (d Dialect) rebind(query string) string {
 var tableName = regexp.MustCompile(`^(?:[A-Za-z_][A-Za-z0-9_]{0,62}\.)?[A-Za-z_][A-Za-z0-9_]{0,62}$`)
 
 // table checks the name, with or without a schema, and quotes it.
-func (d Dialect) table(name string) (string, error) {
+func (d dialect) table(name string) (string, error) {
 	if !tableName.MatchString(name) {
 		return "", fmt.Errorf("%w: the table %q is not table or schema.table, each of 1 to 63 letters (a to z), "+
 			"digits and underscores, the first no digit", lease.ErrOption, name)

@@ -1,7 +1,7 @@
 // Package sqllease keeps leases of worker numbers in a table of PostgreSQL, MySQL, MariaDB or SQLite, through
 // database/sql:
 //
-//	store, err := sqllease.New(db, sqllease.Postgres) // or MySQL, SQLite
+//	store, err := sqllease.New(db, sqldb.Postgres) // or MySQL, SQLite
 //	err = store.Migrate(ctx)                          // creates the table if it does not exist
 //	l, err := lease.Open(ctx, store)                  // takes a worker
 //	defer l.Close(ctx)                                // gives it back

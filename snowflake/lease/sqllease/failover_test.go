@@ -12,14 +12,14 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // The row of the namespace says that another server has served it, as on a replica that was promoted. SQLite has no
 // servers. Package processtest promotes real replicas.
 func TestAnotherServerSetsAFloor(t *testing.T) {
 	const reach = time.Hour
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		count := &counter{driver: target.Open(t).Driver(), dsn: target.DSN}
 		db := sql.OpenDB(count)
 		t.Cleanup(func() { _ = db.Close() })
@@ -54,7 +54,7 @@ func TestAnotherServerSetsAFloor(t *testing.T) {
 		exec(t, db, "UPDATE snowflake_leases SET host = 'another' WHERE worker = -1")
 
 		for round := range 2 { // the second time the server is known
-			if dialect != sqllease.SQLite {
+			if dialect != sqldb.SQLite {
 				_, err := store.Extend(t.Context(), keep(unsure.Claim), 50, time.Second)
 				if lost := errors.Is(err, lease.ErrLost); lost != (round == 0) {
 					t.Errorf("an owner that may have expired, in round %d: %v", round, err)
@@ -69,11 +69,11 @@ func TestAnotherServerSetsAFloor(t *testing.T) {
 			if err != nil {
 				t.Errorf("an owner that had not expired: %v", err)
 			}
-			if _, err = store.Extend(t.Context(), keep(expired.Claim), 50, time.Hour); (dialect != sqllease.SQLite) != errors.Is(err, lease.ErrLost) {
+			if _, err = store.Extend(t.Context(), keep(expired.Claim), 50, time.Hour); (dialect != sqldb.SQLite) != errors.Is(err, lease.ErrLost) {
 				t.Errorf("an owner that had expired: %v", err)
 			}
 		}
-		if dialect == sqllease.SQLite {
+		if dialect == sqldb.SQLite {
 			if next, _ := acquire(2, time.Second); !next.Floor.IsZero() {
 				t.Errorf("the floor is %v, want none", next.Floor)
 			}
@@ -112,8 +112,8 @@ func TestAnotherServerSetsAFloor(t *testing.T) {
 // what was seen in any way; its revision can be the same.
 func TestAServerThatChangesDuringAnAcquisitionSetsAFloor(t *testing.T) {
 	const update, seen = "UPDATE snowflake_leases SET ", 1_000_000_000_000
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
-		if dialect == sqllease.SQLite {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		if dialect == sqldb.SQLite {
 			return
 		}
 		db := target.Open(t)
@@ -192,8 +192,8 @@ func TestAnExtensionThatFindsAnotherServerEachTimeEnds(t *testing.T) {
 // its server before the failover.
 func extendWith(t *testing.T, before func(db *sql.DB, host string, n int64), want func(error) bool) {
 	t.Helper()
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
-		if dialect == sqllease.SQLite {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		if dialect == sqldb.SQLite {
 			return
 		}
 		db := target.Open(t)
@@ -220,8 +220,8 @@ func extendWith(t *testing.T, before func(db *sql.DB, host string, n int64), wan
 
 // The second of two failovers leads to a server whose clock is behind the time of the first one.
 func TestAServerWithAClockBehindTheLastFailoverKeepsTheFloor(t *testing.T) {
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
-		if dialect == sqllease.SQLite {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		if dialect == sqldb.SQLite {
 			return
 		}
 		db := target.Open(t)
@@ -245,7 +245,7 @@ func TestAServerWithAClockBehindTheLastFailoverKeepsTheFloor(t *testing.T) {
 
 // A replica that is promoted may lack the greater reach, and then sets too low a floor.
 func TestAGreaterReachCountsOnceReplicasHaveIt(t *testing.T) {
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		store := newSQL(t, db, dialect)
 		r := sqlRequest("n", 0, 0)
@@ -278,7 +278,7 @@ func TestAGreaterReachCountsOnceReplicasHaveIt(t *testing.T) {
 			var refused *lease.ReachError
 			errors.As(err, &refused)
 			switch {
-			case dialect == sqllease.SQLite || step.limit == 0:
+			case dialect == sqldb.SQLite || step.limit == 0:
 				if err != nil {
 					t.Errorf("reach %v: %v", step.reach, err)
 				}
@@ -291,8 +291,8 @@ func TestAGreaterReachCountsOnceReplicasHaveIt(t *testing.T) {
 
 // The second of two failovers leads back to the first server, which has kept its identity and missed what was between.
 func TestAnOldPrimaryThatIsMadePrimaryAgainSetsAFloor(t *testing.T) {
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
-		if dialect == sqllease.SQLite {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		if dialect == sqldb.SQLite {
 			return
 		}
 		db := target.Open(t)

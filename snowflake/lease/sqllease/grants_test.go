@@ -15,6 +15,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // TestTheGrantsOfTheGuideAreEnoughAndNeeded uses a table that somebody else has created, with the rights that
@@ -22,12 +23,12 @@ import (
 func TestTheGrantsOfTheGuideAreEnoughAndNeeded(t *testing.T) {
 	all := []string{"SELECT", "INSERT", "UPDATE"}
 	for name, kind := range map[string]struct {
-		dialect sqllease.Dialect
+		dialect sqldb.Dialect
 		target  func(testing.TB) testdb.Target
-		open    func(t *testing.T, target testdb.Target, owner *sql.DB, rights string) sqllease.DB
+		open    func(t *testing.T, target testdb.Target, owner *sql.DB, rights string) sqldb.DB
 	}{
-		"postgres": {sqllease.Postgres, testdb.Postgres, asPostgresRole},
-		"mariadb":  {sqllease.MySQL, testdb.MariaDB, asMySQLUser},
+		"postgres": {sqldb.Postgres, testdb.Postgres, asPostgresRole},
+		"mariadb":  {sqldb.MySQL, testdb.MariaDB, asMySQLUser},
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := kind.target(t)
@@ -54,7 +55,7 @@ func TestTheGrantsOfTheGuideAreEnoughAndNeeded(t *testing.T) {
 }
 
 // useLease calls every method of a store.
-func useLease(t *testing.T, db sqllease.DB, dialect sqllease.Dialect) error {
+func useLease(t *testing.T, db sqldb.DB, dialect sqldb.Dialect) error {
 	t.Helper()
 	store, err := sqllease.New(db, dialect)
 	if err != nil {
@@ -113,7 +114,7 @@ func account(t *testing.T, owner *sql.DB, remove ...string) string {
 }
 
 // asPostgresRole needs no password: it takes the role on a connection of the owner.
-func asPostgresRole(t *testing.T, _ testdb.Target, owner *sql.DB, rights string) sqllease.DB {
+func asPostgresRole(t *testing.T, _ testdb.Target, owner *sql.DB, rights string) sqldb.DB {
 	t.Helper()
 	name := account(t, owner, "DROP OWNED BY {name}", "DROP ROLE {name}")
 	var schema string
@@ -138,7 +139,7 @@ func asPostgresRole(t *testing.T, _ testdb.Target, owner *sql.DB, rights string)
 	return conn
 }
 
-func asMySQLUser(t *testing.T, target testdb.Target, owner *sql.DB, rights string) sqllease.DB {
+func asMySQLUser(t *testing.T, target testdb.Target, owner *sql.DB, rights string) sqldb.DB {
 	t.Helper()
 	name := account(t, owner, "DROP USER {name}@'%'")
 	config, err := mysql.ParseDSN(target.DSN)

@@ -6,7 +6,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // Each statement may run on another connection of the server. With pgx's default mode it needs PgBouncer 1.21.
@@ -15,6 +15,6 @@ func TestStoreKeepsTheContractBehindPgBouncer(t *testing.T) {
 	target := withDSN(testdb.PgBouncer, "&default_query_exec_mode=exec")(t)
 	db := target.Open(t)
 	db.SetMaxOpenConns(10)
-	store := newSQL(t, db, sqllease.Postgres)
+	store := newSQL(t, db, sqldb.Postgres)
 	leasetest.Run(t, func(*testing.T) lease.Store { return store }, leasetest.Settings{})
 }

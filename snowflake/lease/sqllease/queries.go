@@ -58,7 +58,7 @@ const (
 const settles = time.Hour
 
 // newQueries returns the statements for servers whose identity is the given expression.
-func newQueries(d Dialect, table, server string) queries {
+func newQueries(d dialect, table, server string) queries {
 	before, after := d.insert()
 	conditions := strings.NewReplacer("{same server}", sameServer, "{server or}", serverOr, "{known}", known,
 		"{expiry}", expiry, "{allowed}", allowed)
@@ -73,7 +73,7 @@ func newQueries(d Dialect, table, server string) queries {
 	update := func(set, where, namespace string) string {
 		const join = "ns.namespace = w.namespace AND ns.worker = -1"
 		where = " WHERE w." + strings.ReplaceAll(where, "{w}", "w.") + " AND " + namespace
-		if d == MySQL {
+		if d == mysql {
 			return "UPDATE {table} AS w JOIN {table} AS ns ON " + join + " SET " + strings.ReplaceAll(set, "{w}", "w.") + where
 		}
 		return "UPDATE {table} AS w SET " + strings.ReplaceAll(set, "{w}", "") + " FROM {table} AS ns" + where + " AND " + join
@@ -125,7 +125,7 @@ WHERE namespace = ? AND worker = ? AND epoch = ? AND LENGTH(token) = 32`),
 	CASE WHEN {same server} THEN 1 ELSE 0 END, CASE WHEN {known} THEN 1 ELSE 0 END
 FROM {table} AS ns JOIN {table} AS w ON w.namespace = ns.namespace
 WHERE ns.worker = -1 AND w.` + strings.ReplaceAll(ifOwned, "{w}", "w."))
-	if d == MySQL {
+	if d == mysql {
 		// MySQL has no RETURNING here. LAST_INSERT_ID(x) is x, and also the insert ID in the reply to the statement:
 		// https://dev.mysql.com/doc/refman/8.4/en/information-functions.html#function_last-insert-id
 		q.lastInsertID = true
@@ -135,7 +135,7 @@ WHERE ns.worker = -1 AND w.` + strings.ReplaceAll(ifOwned, "{w}", "w."))
 		return q
 	}
 	horizon := "w.horizon"
-	if d == SQLite { // which has no aliases there
+	if d == sqlite { // which has no aliases there
 		horizon = "horizon"
 	}
 	q.takeover = text(update(own, ifFree, ifSeen) + " RETURNING " + horizon)

@@ -15,6 +15,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // exec runs a statement of the test's own.
@@ -31,7 +32,7 @@ func exec(t *testing.T, db interface {
 // The earlier owner raises the horizon after Acquire has looked and before it takes the worker over. A transaction
 // holds the row meanwhile.
 func TestTheHorizonOfAGrantIsReadAfterTheTakeover(t *testing.T) {
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		owner := target.Open(t)
 		store := newSQL(t, owner, dialect)
 		grant, err := store.Acquire(t.Context(), sqlRequest("n", 7, 7))
@@ -85,7 +86,7 @@ func TestTheHorizonOfAGrantIsReadAfterTheTakeover(t *testing.T) {
 // The row of RETURNING arrives before the commit, which a deferred constraint refuses.
 func TestAnExtensionThatIsNotCommittedIsAnError(t *testing.T) {
 	db := testdb.Postgres(t).Open(t)
-	store := newSQL(t, db, sqllease.Postgres)
+	store := newSQL(t, db, sqldb.Postgres)
 	grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0))
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +123,7 @@ func TestAnOpenThatLeavesATakeoverGivesTheWorkerBack(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	db := &leaving{DB: testdb.Postgres(t).Open(t)}
-	store := newSQL(t, db, sqllease.Postgres)
+	store := newSQL(t, db, sqldb.Postgres)
 	logger := lease.WithLogger(slog.New(slog.DiscardHandler))
 	first, err := lease.Open(t.Context(), store, logger)
 	if err != nil {
@@ -144,7 +145,7 @@ func TestAnOpenThatLeavesATakeoverGivesTheWorkerBack(t *testing.T) {
 
 // As above, but the earlier owner is alive and extends, so the row is not free any more.
 func TestAWorkerThatWasExtendedMeanwhileIsNotTakenOver(t *testing.T) {
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		store := newSQL(t, db, dialect)
 		grant, err := store.Acquire(t.Context(), sqlRequest("n", 7, 8))
@@ -187,8 +188,8 @@ func TestSessionsDoNotMatter(t *testing.T) {
 		isolation = "&transaction_isolation=%27SERIALIZABLE%27"
 	}
 	for _, target := range []sqlTarget{
-		{name: "postgres", dialect: sqllease.Postgres, open: withDSN(testdb.Postgres, postgres)},
-		{name: "mariadb", dialect: sqllease.MySQL, open: withDSN(testdb.MariaDB, mariadb+isolation)},
+		{name: "postgres", dialect: sqldb.Postgres, open: withDSN(testdb.Postgres, postgres)},
+		{name: "mariadb", dialect: sqldb.MySQL, open: withDSN(testdb.MariaDB, mariadb+isolation)},
 	} {
 		t.Run(target.name, func(t *testing.T) {
 			store := newSQL(t, target.open(t).Open(t), target.dialect)
@@ -211,7 +212,7 @@ func TestSessionsDoNotMatter(t *testing.T) {
 }
 
 func TestTheNamespacesOwnRowCannotBeClaimed(t *testing.T) {
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		store := newSQL(t, db, dialect)
 		if _, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0)); err != nil {
@@ -233,7 +234,7 @@ func TestTheNamespacesOwnRowCannotBeClaimed(t *testing.T) {
 }
 
 func TestMigrateTakesATableOfItsOwnOnly(t *testing.T) {
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		exec(t, db, "CREATE TABLE snowflake_leases (id bigint)")
 		store, err := sqllease.New(db, dialect)

@@ -10,13 +10,13 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // afterRestore is the statement of PRODUCTION.md for a backup that was restored in place.
-var afterRestore = map[sqllease.Dialect]string{
-	sqllease.Postgres: `UPDATE snowflake_leases SET expires_ms = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) WHERE worker = -1`,
-	sqllease.MySQL:    `UPDATE snowflake_leases SET expires_ms = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 WHERE worker = -1`,
+var afterRestore = map[sqldb.Dialect]string{
+	sqldb.Postgres: `UPDATE snowflake_leases SET expires_ms = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) WHERE worker = -1`,
+	sqldb.MySQL:    `UPDATE snowflake_leases SET expires_ms = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 WHERE worker = -1`,
 }
 
 // The server can't know that the table is an older one. The statement makes it a failover.
@@ -25,7 +25,7 @@ func TestAfterARestoreInPlaceTheStatementOfTheGuideKeepsOwnersApart(t *testing.T
 	if err != nil {
 		t.Fatal(err)
 	}
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		statement, ok := afterRestore[dialect]
 		if !ok {
 			return // SQLite: a file that is replaced while a process has it open is damaged anyway

@@ -11,12 +11,13 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // TestARevokedOwnerStopsBelowTheNextOnesIDs takes the only worker away from an owner that issues IDs.
 func TestARevokedOwnerStopsBelowTheNextOnesIDs(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		dialect := map[string]sqllease.Dialect{"sqlite": sqllease.SQLite, "postgres": sqllease.Postgres, "mariadb": sqllease.MySQL}[target.Name]
+		dialect := map[string]sqldb.Dialect{"sqlite": sqldb.SQLite, "postgres": sqldb.Postgres, "mariadb": sqldb.MySQL}[target.Name]
 		t.Parallel() // it waits, most of the time
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
@@ -74,7 +75,7 @@ func TestARevokedOwnerStopsBelowTheNextOnesIDs(t *testing.T) {
 
 // TestRevokeChangesOnlyTheOwnershipThatWasSeen also revokes the row of a namespace and a reserved one.
 func TestRevokeChangesOnlyTheOwnershipThatWasSeen(t *testing.T) {
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		ctx, db := t.Context(), target.Open(t)
 		store := newSQL(t, db, dialect)
 		grant, err := store.Acquire(ctx, sqlRequest("n", 5, 5))

@@ -60,9 +60,9 @@ const (
 func (s *Store) Schema() string {
 	columns, after := columnsPostgres, ""
 	switch s.dialect {
-	case MySQL:
+	case mysql:
 		columns, after = columnsMySQL, " ENGINE=InnoDB" // MyISAM survives no crash
-	case SQLite:
+	case sqlite:
 		columns = columnsSQLite
 	}
 	return "CREATE TABLE IF NOT EXISTS " + s.table + " (\n\t" + columns + "\n)" + after

@@ -30,14 +30,14 @@ func (s *Store) prepare(ctx context.Context) (*queries, error) {
 	}
 	identity, warning, err := noIdentity, error(nil), error(nil)
 	switch s.dialect {
-	case Postgres:
+	case postgres:
 		identity, warning, err = s.askPostgres(ctx)
 		if err == nil {
 			var risk error
 			risk, err = s.askPostgresRisks(ctx)
 			warning = errors.Join(warning, risk)
 		}
-	case MySQL:
+	case mysql:
 		identity, warning, err = s.askMySQL(ctx)
 	}
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // troubled answers the question what server it is with an error.
@@ -32,13 +33,13 @@ func (d *troubled) QueryContext(ctx context.Context, query string, args ...any) 
 // warning.
 func TestOnlyAServerThatHasNoIdentityIsUsedWithoutOne(t *testing.T) {
 	db := testdb.Postgres(t).Open(t)
-	newSQL(t, db, sqllease.Postgres)
+	newSQL(t, db, sqldb.Postgres)
 	for state, want := range map[string]bool{
 		"42883": true, "42501": true, "0A000": true, "55000": true,
 		"42P05": false, "42601": false, "55P03": false, "08006": false, // 42P05 comes from poolers
 	} {
 		trouble := &troubled{db, state}
-		store, err := sqllease.New(trouble, sqllease.Postgres)
+		store, err := sqllease.New(trouble, sqldb.Postgres)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,11 +88,11 @@ func (d outdated) QueryContext(ctx context.Context, query string, args ...any) (
 // A process that has run since before the server has another identity must not move the floor at each call.
 func TestAProcessLearnsThatItsServerHasAnotherIdentity(t *testing.T) {
 	db := testdb.MariaDB(t).Open(t)
-	young := newSQL(t, db, sqllease.MySQL)
+	young := newSQL(t, db, sqldb.MySQL)
 	var olds []*sqllease.Store
 	var grants []lease.Grant
 	for i := range int64(2) {
-		old := newSQL(t, outdated{db, new(int)}, sqllease.MySQL)
+		old := newSQL(t, outdated{db, new(int)}, sqldb.MySQL)
 		grant, err := old.Acquire(t.Context(), sqlRequest("n", i, i))
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +125,7 @@ func TestAVariableOfTheSessionIsNoIdentity(t *testing.T) {
 	defer session.Close()
 	for i, db := range []*sql.DB{target.Open(t), session} {
 		worker := int64(i)
-		if grant, err := newSQL(t, db, sqllease.MySQL).Acquire(t.Context(), sqlRequest("n", worker, worker)); err != nil || !grant.Floor.IsZero() {
+		if grant, err := newSQL(t, db, sqldb.MySQL).Acquire(t.Context(), sqlRequest("n", worker, worker)); err != nil || !grant.Floor.IsZero() {
 			t.Errorf("worker %d: floor %v, %v", worker, grant.Floor, err)
 		}
 	}
@@ -132,7 +133,7 @@ func TestAVariableOfTheSessionIsNoIdentity(t *testing.T) {
 
 // A row that was written without an identity, for example before the role might ask for it.
 func TestTheFirstIdentityIsNoFailover(t *testing.T) {
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		store := newSQL(t, db, dialect)
 		for worker := range int64(2) {

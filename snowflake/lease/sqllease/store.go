@@ -3,11 +3,9 @@ package sqllease
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 const defaultTable = "snowflake_leases"
@@ -26,8 +25,8 @@ const extendAttempts = 10
 //
 // Once a *sql.DB was closed the errors wrap [os.ErrClosed], and leases end.
 type Store struct {
-	db      DB
-	dialect Dialect
+	db      sqldb.DB
+	dialect dialect
 	table   string                  // quoted
 	plain   queries                 // for servers without an identity
 	queries atomic.Pointer[queries] // for this server; nil as long as it is unknown, and after an error
@@ -37,20 +36,11 @@ type Store struct {
 
 var _ lease.Store = (*Store)(nil)
 
-// DB is what a [Store] needs of a database: *sql.DB and gorm.ConnPool have it.
-//
-// A *sql.Conn has it too, and is one connection: for one lease, or one call of the store, at a time. A transaction has
-// it and is refused: its horizon may be rolled back after IDs below it were issued.
-type DB interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // Option is a setting of [New]. A nil Option is an error that matches lease.ErrOption.
 type Option interface{ apply(*config) error }
 
 type config struct {
-	dialect Dialect
+	dialect dialect
 	table   string // quoted
 }
 
@@ -67,19 +57,14 @@ func WithTable(name string) Option {
 	})
 }
 
-// New returns a store on the database. It does not talk to it. It returns [lease.ErrOption] for a nil db or a nil
-// pointer in it, a transaction, an unknown dialect, and a bad option.
-func New(db DB, dialect Dialect, opts ...Option) (*Store, error) {
-	if v := reflect.ValueOf(db); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, fmt.Errorf("%w: the database is nil: %T", lease.ErrOption, db)
+// New returns a store on the database. It does not talk to it. A *sql.Conn is one connection: for one lease, or one call
+// of the store, at a time. It returns [lease.ErrOption] for what [sqldb.Validate] refuses, and for a bad option.
+func New(db sqldb.DB, d sqldb.Dialect, opts ...Option) (*Store, error) {
+	if err := sqldb.Validate(db, d); err != nil {
+		return nil, fmt.Errorf("%w: %w", lease.ErrOption, err)
 	}
-	if isTransaction(db) {
-		return nil, fmt.Errorf("%w: a transaction (%T), whose rollback would undo leases; pass the database", lease.ErrOption, db)
-	}
-	if !dialect.valid() {
-		return nil, fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", lease.ErrOption, string(dialect))
-	}
-	c := config{dialect: dialect, table: dialect.quote(defaultTable)}
+	c := config{dialect: dialect(d)}
+	c.table = c.dialect.quote(defaultTable)
 	for _, opt := range opts {
 		if opt == nil {
 			return nil, fmt.Errorf("%w: nil Option", lease.ErrOption)
@@ -88,7 +73,7 @@ func New(db DB, dialect Dialect, opts ...Option) (*Store, error) {
 			return nil, err
 		}
 	}
-	return &Store{db: db, dialect: dialect, table: c.table, plain: newQueries(dialect, c.table, noIdentity)}, nil
+	return &Store{db: db, dialect: c.dialect, table: c.table, plain: newQueries(c.dialect, c.table, noIdentity)}, nil
 }
 
 // Extend is as [lease.Store] says; the time is the database's. It also returns [lease.ErrOption] for a server of the
@@ -291,7 +276,7 @@ func (s *Store) number(ctx context.Context, query string, args ...any) (answer i
 // another process has locked the file. Whatever such a call still does counts as done without a reply. If the context has
 // ended before, database/sql returns at once, and says whether it is closed.
 func await[T any](ctx context.Context, s *Store, what string, call func() (T, error)) (T, error) {
-	if s.dialect != SQLite || ctx.Err() != nil {
+	if s.dialect != sqlite || ctx.Err() != nil {
 		return call()
 	}
 	type result struct {

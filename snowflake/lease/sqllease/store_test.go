@@ -12,12 +12,13 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // sqlTarget is a database and how it is connected to.
 type sqlTarget struct {
 	name    string
-	dialect sqllease.Dialect
+	dialect sqldb.Dialect
 	open    func(tb testing.TB) testdb.Target
 	single  bool // TestStoreKeepsTheContract uses one connection
 	long    bool // it uses the target with SNOWFLAKE_TEST_LONG=1 only, as it differs little from another one
@@ -33,34 +34,34 @@ func withDSN(open func(testing.TB) testdb.Target, more string) func(tb testing.T
 }
 
 var sqlTargets = []sqlTarget{
-	{name: "sqlite", dialect: sqllease.SQLite, open: withDSN(testdb.SQLite, "")},
-	{name: "sqlite with a rollback journal", dialect: sqllease.SQLite, single: true, open: func(tb testing.TB) testdb.Target {
+	{name: "sqlite", dialect: sqldb.SQLite, open: withDSN(testdb.SQLite, "")},
+	{name: "sqlite with a rollback journal", dialect: sqldb.SQLite, single: true, open: func(tb testing.TB) testdb.Target {
 		target := testdb.SQLite(tb)
 		target.DSN = strings.Replace(target.DSN, "_journal_mode=WAL", "_journal_mode=DELETE", 1)
 		return target
 	}},
-	{name: "postgres", dialect: sqllease.Postgres, open: withDSN(testdb.Postgres, "")},
+	{name: "postgres", dialect: sqldb.Postgres, open: withDSN(testdb.Postgres, "")},
 	{
-		name: "postgres with the simple protocol", dialect: sqllease.Postgres, single: true,
+		name: "postgres with the simple protocol", dialect: sqldb.Postgres, single: true,
 		open: withDSN(testdb.Postgres, "&default_query_exec_mode=simple_protocol"),
 	},
 	{
-		name: "postgres without prepared statements", dialect: sqllease.Postgres, long: true,
+		name: "postgres without prepared statements", dialect: sqldb.Postgres, long: true,
 		open: withDSN(testdb.Postgres, "&default_query_exec_mode=exec"),
 	},
-	{name: "mariadb", dialect: sqllease.MySQL, open: withDSN(testdb.MariaDB, "")},
+	{name: "mariadb", dialect: sqldb.MySQL, open: withDSN(testdb.MariaDB, "")},
 	{
-		name: "mariadb that counts found rows", dialect: sqllease.MySQL, single: true,
+		name: "mariadb that counts found rows", dialect: sqldb.MySQL, single: true,
 		open: withDSN(testdb.MariaDB, "&clientFoundRows=true"),
 	},
 	{
-		name: "mariadb with interpolated parameters", dialect: sqllease.MySQL, long: true,
+		name: "mariadb with interpolated parameters", dialect: sqldb.MySQL, long: true,
 		open: withDSN(testdb.MariaDB, "&interpolateParams=true"),
 	},
 }
 
 // eachSQL runs f as a parallel subtest on each target.
-func eachSQL(t *testing.T, f func(t *testing.T, target testdb.Target, dialect sqllease.Dialect)) {
+func eachSQL(t *testing.T, f func(t *testing.T, target testdb.Target, dialect sqldb.Dialect)) {
 	t.Helper()
 	for _, target := range sqlTargets {
 		t.Run(target.name, func(t *testing.T) {
@@ -70,7 +71,7 @@ func eachSQL(t *testing.T, f func(t *testing.T, target testdb.Target, dialect sq
 	}
 }
 
-func newSQL(t *testing.T, db sqllease.DB, dialect sqllease.Dialect, opts ...sqllease.Option) *sqllease.Store {
+func newSQL(t *testing.T, db sqldb.DB, dialect sqldb.Dialect, opts ...sqllease.Option) *sqllease.Store {
 	t.Helper()
 	store, err := sqllease.New(db, dialect, opts...)
 	if err != nil {
@@ -82,7 +83,7 @@ func newSQL(t *testing.T, db sqllease.DB, dialect sqllease.Dialect, opts ...sqll
 	return store
 }
 
-var dialects = map[string]sqllease.Dialect{"sqlite": sqllease.SQLite, "postgres": sqllease.Postgres, "mariadb": sqllease.MySQL}
+var dialects = map[string]sqldb.Dialect{"sqlite": sqldb.SQLite, "postgres": sqldb.Postgres, "mariadb": sqldb.MySQL}
 
 func sqlRequest(namespace string, first, last int64) lease.Request {
 	return lease.Request{Namespace: namespace, First: first, Last: last, Token: leasetest.NewToken(), TTL: time.Hour, Tick: 1000}
@@ -155,10 +156,10 @@ func TestManyProcessesMigrateAndAcquireAtOnce(t *testing.T) {
 }
 
 func TestTableIsConfigurable(t *testing.T) {
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqllease.Dialect) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		schema := "main" // of SQLite
-		query := map[sqllease.Dialect]string{sqllease.Postgres: "SELECT current_schema()", sqllease.MySQL: "SELECT DATABASE()"}[dialect]
+		query := map[sqldb.Dialect]string{sqldb.Postgres: "SELECT current_schema()", sqldb.MySQL: "SELECT DATABASE()"}[dialect]
 		if query != "" {
 			if err := db.QueryRowContext(t.Context(), query).Scan(&schema); err != nil {
 				t.Fatal(err)
@@ -180,16 +181,16 @@ func TestNewRejectsBadSettings(t *testing.T) {
 	for _, table := range []string{
 		"", ".", "a.", ".a", "a.b.c", "1a", "a-b", "a b", `a"b`, "a`b", "a;b", "ä", "a\n", "a.1b", strings.Repeat("x", 64),
 	} {
-		if _, err := sqllease.New(db, sqllease.SQLite, sqllease.WithTable(table)); !errors.Is(err, lease.ErrOption) {
+		if _, err := sqllease.New(db, sqldb.SQLite, sqllease.WithTable(table)); !errors.Is(err, lease.ErrOption) {
 			t.Errorf("table %q: error %v, want ErrOption", table, err)
 		}
 	}
-	for _, dialect := range []sqllease.Dialect{"", "oracle", "Postgres"} {
+	for _, dialect := range []sqldb.Dialect{"", "oracle", "Postgres"} {
 		if _, err := sqllease.New(db, dialect); !errors.Is(err, lease.ErrOption) {
 			t.Errorf("%v: error %v, want ErrOption", dialect, err)
 		}
 	}
-	if _, err := sqllease.New(db, sqllease.SQLite, nil); !errors.Is(err, lease.ErrOption) {
+	if _, err := sqllease.New(db, sqldb.SQLite, nil); !errors.Is(err, lease.ErrOption) {
 		t.Errorf("nil option: error %v, want ErrOption", err)
 	}
 }

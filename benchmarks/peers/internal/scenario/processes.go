@@ -19,6 +19,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/tempdir"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // databases are those that lend workers to processes.
@@ -101,9 +102,9 @@ func share(ctx context.Context, s spec, n int) (values map[string]float64, faile
 
 // store opens the database. The caller closes it.
 func (s spec) store() (*sql.DB, *sqllease.Store, error) {
-	driver, dsn, dialect := "sqlite3", filepath.Join(s.Folder, "leases.db"), sqllease.SQLite
+	driver, dsn, dialect := "sqlite3", filepath.Join(s.Folder, "leases.db"), sqldb.SQLite
 	if s.Library == "postgres" {
-		driver, dsn, dialect = "pgx", s.DSN, sqllease.Postgres
+		driver, dsn, dialect = "pgx", s.DSN, sqldb.Postgres
 	}
 	db, err := sql.Open(driver, dsn)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // galera is a cluster of two nodes of MariaDB.
@@ -111,9 +112,9 @@ func (d inTurn) QueryContext(ctx context.Context, query string, args ...any) (*s
 	return d.dbs[d.next.Add(1)%2].QueryContext(ctx, query, args...)
 }
 
-func newGaleraStore(t *testing.T, db sqllease.DB, table string) *sqllease.Store {
+func newGaleraStore(t *testing.T, db sqldb.DB, table string) *sqllease.Store {
 	t.Helper()
-	s, err := sqllease.New(db, sqllease.MySQL, sqllease.WithTable(table))
+	s, err := sqllease.New(db, sqldb.MySQL, sqllease.WithTable(table))
 	if err != nil {
 		t.Fatal(err)
 	}

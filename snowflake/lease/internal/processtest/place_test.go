@@ -11,6 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // place is where a store keeps its leases.
@@ -83,7 +84,7 @@ func (p place) open() (store lease.Store, closeStore func() error, err error) {
 		return nil, nil, err
 	}
 	db.SetMaxOpenConns(1)
-	dialect := map[string]sqllease.Dialect{"postgres": sqllease.Postgres, "mariadb": sqllease.MySQL, "sqlite": sqllease.SQLite}
+	dialect := map[string]sqldb.Dialect{"postgres": sqldb.Postgres, "mariadb": sqldb.MySQL, "sqlite": sqldb.SQLite}
 	s, err := sqllease.New(db, dialect[p.Kind])
 	if err != nil {
 		return nil, nil, err

@@ -1,4 +1,4 @@
-package sqllease_test
+package sqldb_test
 
 import (
 	"database/sql"
@@ -7,8 +7,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // wrapper is made as the pool of gorm.io/sharding is.
@@ -23,7 +22,7 @@ func (*wrapper) Rollback() error { return nil }
 func TestTransactionsAreRefusedAndPoolsThatLookLikeThemAreNot(t *testing.T) {
 	db, tx := &sql.DB{}, &sql.Tx{}
 	for name, test := range map[string]struct {
-		db          sqllease.DB
+		db          sqldb.DB
 		transaction bool
 	}{
 		"pool":                               {db: db},
@@ -34,8 +33,8 @@ func TestTransactionsAreRefusedAndPoolsThatLookLikeThemAreNot(t *testing.T) {
 		"wrapped transaction":                {db: &wrapper{ConnPool: &wrapper{ConnPool: tx}}, transaction: true},
 		"wrapper around nothing":             {db: &wrapper{}, transaction: true},
 	} {
-		if _, err := sqllease.New(test.db, sqllease.SQLite); errors.Is(err, lease.ErrOption) != test.transaction {
-			t.Errorf("New of a %s: %v", name, err)
+		if err := sqldb.Validate(test.db, sqldb.SQLite); errors.Is(err, sqldb.ErrInvalid) != test.transaction {
+			t.Errorf("Validate of a %s: %v", name, err)
 		}
 	}
 }

@@ -1,0 +1,44 @@
+// Package sqldb has the two arguments that every package of this module takes that sends SQL: a database and its dialect.
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// ErrInvalid is wrapped by the errors of [Validate].
+var ErrInvalid = errors.New("sqldb: invalid database")
+
+// Dialect is the SQL that a database understands. The zero value is invalid.
+type Dialect string
+
+// The dialects.
+const (
+	Postgres Dialect = "postgres" // PostgreSQL 10 and later, CockroachDB, YugabyteDB
+	MySQL    Dialect = "mysql"    // MySQL 5.7 and later, MariaDB 10.2 and later, with InnoDB
+	SQLite   Dialect = "sqlite"   // SQLite 3.35 and later
+)
+
+// DB runs statements. *sql.DB, *sql.Conn and gorm.ConnPool implement it.
+type DB interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Validate returns an error for a nil db, a nil pointer in it, a transaction, and an unknown dialect. A transaction is
+// refused because its rollback would undo what IDs have been issued on.
+func Validate(db DB, dialect Dialect) error {
+	if v := reflect.ValueOf(db); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return fmt.Errorf("%w: nil (%T)", ErrInvalid, db)
+	}
+	if isTransaction(db) {
+		return fmt.Errorf("%w: a transaction (%T), whose rollback would undo the statements; pass the database", ErrInvalid, db)
+	}
+	if dialect != Postgres && dialect != MySQL && dialect != SQLite {
+		return fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", ErrInvalid, string(dialect))
+	}
+	return nil
+}
