@@ -1,9 +1,9 @@
-// Testall runs the tests of every module of the repository. It first prints which database servers they use.
+// Testall runs the tests of every module of the repository, and lists the skipped ones at the end.
 //
 //	go run ./internal/testall                    # everything
 //	go run ./internal/testall -race ./gormplugin # one package, with the race detector
 //
-// "go test ./..." tests one module only and does not print which servers are missing.
+// "go test ./..." tests one module only, and does not say which tests it skipped.
 package main
 
 import (
@@ -13,11 +13,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
-	"strconv"
+	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
@@ -27,9 +27,8 @@ const usage = `usage: go run ./internal/testall [flags] [packages]
 Runs go test in every module of the repository. Flags:
 
   -race          enable the race detector
-  -v             print every test
+  -v             print the output of every test
   -long          also run the long tests (sets SNOWFLAKE_TEST_LONG=1)
-  -fuzz 10s      instead of the tests, run each fuzz target for a duration or a number of runs: 5000x
 
 Packages are paths such as ./snowflake/... (default: ./...).
 
@@ -38,8 +37,7 @@ The tests use SQLite and the servers at the addresses in these environment varia
   SNOWFLAKE_TEST_POSTGRES=postgres://postgres@127.0.0.1:5432/test
   SNOWFLAKE_TEST_MYSQL='root@tcp(127.0.0.1:3306)/'                  (MariaDB or MySQL)
   SNOWFLAKE_TEST_REDIS=127.0.0.1:6379
-
-SNOWFLAKE_TEST_BROWSER is the path of Chromium or Chrome, for the tests of pages; by default it is looked for.
+  SNOWFLAKE_TEST_NATS=127.0.0.1:4222
 
 The value "off" turns a server off. The tests of a missing server are skipped; with SNOWFLAKE_TEST_REQUIRE=all they fail.
 If no PostgreSQL answers and its programs are installed, a temporary one is started.
@@ -58,16 +56,19 @@ const (
 // options is the command line.
 type options struct {
 	race, verbose, long bool
-	fuzz                string // -fuzztime of go test; "" runs the tests
 	packages            []string
 }
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	// An interrupt reaches the tests by itself, as they are in the same process group. They remove what they created.
+	interrupted, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(interrupted, os.Args[1:], os.Stdout, os.Stderr)
+	cancel()
+	os.Exit(code)
 }
 
-// run is main with arguments and outputs as parameters. It returns the exit code.
-func run(args []string, stdout, stderr io.Writer) int {
+// run is main with its inputs and outputs as parameters. It returns the exit code.
+func run(interrupted context.Context, args []string, stdout, stderr io.Writer) int {
 	opts, err := parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -77,14 +78,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "testall: %v\n\n%s", err, usage)
 		return exitUsage
 	}
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
 	defer testdb.Stop()
-	code, err := testAll(ctx, opts, stdout, stderr)
+	code, err := testAll(interrupted, opts, stdout, stderr)
 	if err != nil {
 		fmt.Fprintf(stderr, "testall: %v\n", err)
 	}
-	if ctx.Err() != nil {
+	if interrupted.Err() != nil {
 		return exitInterrupted
 	}
 	return code
@@ -97,71 +96,53 @@ func parse(args []string) (options, error) {
 	flags.BoolVar(&opts.race, "race", false, "")
 	flags.BoolVar(&opts.verbose, "v", false, "")
 	flags.BoolVar(&opts.long, "long", false, "")
-	flags.StringVar(&opts.fuzz, "fuzz", "", "")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
 	}
-	if opts.fuzz != "" && !isFuzzTime(opts.fuzz) {
-		return options{}, fmt.Errorf("-fuzz %s: want a positive duration such as 10s, or a number of runs such as 5000x", opts.fuzz)
-	}
-	opts.packages = flags.Args()
-	if len(opts.packages) == 0 {
+	if opts.packages = flags.Args(); len(opts.packages) == 0 {
 		opts.packages = []string{"./..."}
 	}
 	return opts, nil
 }
 
-// isFuzzTime reports whether go test accepts the text as -fuzztime.
-func isFuzzTime(text string) bool {
-	if runs, ok := strings.CutSuffix(text, "x"); ok {
-		n, err := strconv.Atoi(runs)
-		return err == nil && n > 0
-	}
-	d, err := time.ParseDuration(text)
-	return err == nil && d > 0
-}
-
-// testAll returns the exit code of the first command that failed, or 0.
-func testAll(ctx context.Context, opts options, stdout, stderr io.Writer) (int, error) {
-	root, err := findRoot()
+// testAll tests every module, also after a failure. It returns the exit code of the first go command that failed, or 0.
+func testAll(interrupted context.Context, opts options, stdout, stderr io.Writer) (int, error) {
+	suites, err := plan(opts.packages)
 	if err != nil {
 		return exitUsage, err
 	}
-	modules, err := findModules(root)
-	if err != nil {
-		return exitUsage, err
+	if out, err := exec.CommandContext(interrupted, "go", "env", "CGO_ENABLED").Output(); err != nil || strings.TrimSpace(string(out)) == "0" {
+		return 1, errors.Join(errors.New("SQLite needs cgo: install a C compiler such as gcc or clang, and unset CGO_ENABLED"), err)
 	}
-	suites, err := plan(modules, opts.packages)
-	if err != nil {
-		return exitUsage, err
-	}
-	servers, err := testdb.Servers()
-	if err != nil {
-		return exitUsage, err
-	}
-	env, err := report(stdout, append(servers, browserStatus()))
+	env, err := testdb.Environment(stdout)
 	if err != nil {
 		return 1, err
+	}
+	args := []string{"test", "-json"}
+	if opts.race {
+		args = append(args, "-race")
 	}
 	if opts.long {
 		env = append(env, "SNOWFLAKE_TEST_LONG=1")
-	}
-	tester := goTester{root: root, env: env, opts: opts, stdout: stdout, stderr: stderr}
-	if err := tester.checkCompiler(ctx); err != nil {
-		return 1, err
+		args = append(args, "-timeout=1h")
 	}
 	first := 0
-	for _, suite := range suites {
-		code, err := tester.test(ctx, suite)
+	results := report{out: stdout, verbose: opts.verbose, output: map[string]*strings.Builder{}}
+	for _, s := range suites {
+		if interrupted.Err() != nil {
+			break
+		}
+		fmt.Fprintf(stdout, "\nin %s\n", s.module)
+		cmd := exec.Command("go", append(args, s.packages...)...) // without a context: see main
+		cmd.Dir, cmd.Env, cmd.Stderr = filepath.FromSlash(s.module), env, stderr
+		code, err := results.read(cmd)
 		if err != nil {
-			return max(first, 1), err
+			return 1, err
 		}
 		if first == 0 {
 			first = code
 		}
-		if ctx.Err() != nil {
-			break
-		}
 	}
+	results.printSkipped()
 	return first, nil
 }

@@ -7,100 +7,80 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
 
-// rootModule matches the go.mod in the top directory of the repository.
-var rootModule = regexp.MustCompile(`(?m)^module github\.com/sqlflake/sqlflake\s*$`)
-
-// findRoot returns the top directory of the repository, from the working directory or a parent of it.
-func findRoot() (string, error) {
-	start, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for dir := start; ; dir = filepath.Dir(dir) {
-		content, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err == nil && rootModule.Match(content) {
-			return dir, nil
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", err
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("%s is not in the repository: neither it nor a parent has the go.mod", start)
-		}
-	}
+// suite is the packages to test in one module.
+type suite struct {
+	module   string   // its folder, relative to the top one, with slashes
+	packages []string // patterns relative to that folder
 }
 
-// findModules returns the directories with a go.mod, as slash-separated paths relative to root. The first is ".".
-func findModules(root string) ([]string, error) {
-	var modules []string
-	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
-		switch name := entry.Name(); {
-		case err != nil:
-			return err
-		case file == root:
-		case entry.IsDir() && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "vendor"):
-			return fs.SkipDir // as the go command does
-		}
-		if entry.Name() != "go.mod" || entry.IsDir() {
-			return nil
-		}
-		dir, err := filepath.Rel(root, filepath.Dir(file))
-		if err != nil {
-			return err
-		}
-		modules = append(modules, filepath.ToSlash(dir))
-		return nil
-	})
+// plan turns patterns relative to the top folder, which is the working folder, into suites. A pattern of the go command
+// matches packages of one module only.
+func plan(patterns []string) ([]suite, error) {
+	modules, err := findModules()
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(modules)
-	return modules, nil
-}
-
-// suite is the packages that go test tests in one module.
-type suite struct {
-	module   string   // directory of the module, slash-separated, relative to the top directory
-	packages []string // patterns relative to that directory
-}
-
-// plan turns patterns relative to the top directory into suites. In the go command a pattern matches packages of one
-// module only.
-func plan(modules, patterns []string) ([]suite, error) {
-	suites := make([]suite, len(modules))
-	for i, module := range modules {
-		suites[i].module = module
-	}
-	for _, pattern := range patterns {
-		dir, below := strings.CutSuffix(strings.TrimPrefix(pattern, "./"), "...")
-		dir = path.Clean(dir)
-		if !strings.HasPrefix(pattern, "./") && pattern != "." || strings.HasPrefix(dir, "..") || strings.Contains(dir, "...") {
-			return nil, fmt.Errorf("package %q: want a path such as ./snowflake/... or ./snowflake", pattern)
-		}
-		home := homeOf(modules, dir)
-		for i, module := range modules {
+	var suites []suite
+	for _, module := range modules {
+		s := suite{module: module}
+		for _, pattern := range patterns {
+			dir, below := strings.CutSuffix(pattern, "/...")
+			if dir = path.Clean(dir); pattern != "." && !strings.HasPrefix(pattern, "./") || strings.HasPrefix(dir, "..") {
+				return nil, fmt.Errorf("package %q: want a path such as ./snowflake/... or ./snowflake", pattern)
+			}
 			switch {
-			case i == home:
-				suites[i].packages = append(suites[i].packages, relative(dir, module, below))
+			case home(modules, dir) == module:
+				relative, err := filepath.Rel(filepath.FromSlash(module), filepath.FromSlash(dir))
+				if err != nil {
+					return nil, err
+				}
+				relative = strings.TrimSuffix("./"+filepath.ToSlash(relative), "/.")
+				if below {
+					relative += "/..."
+				}
+				s.packages = append(s.packages, relative)
 			case below && inside(module, dir):
-				suites[i].packages = append(suites[i].packages, "./...")
+				s.packages = append(s.packages, "./...")
 			}
 		}
+		if len(s.packages) > 0 {
+			suites = append(suites, s)
+		}
 	}
-	return slices.DeleteFunc(suites, func(s suite) bool { return len(s.packages) == 0 }), nil
+	return suites, nil
 }
 
-// homeOf returns the index of the innermost module that contains dir.
-func homeOf(modules []string, dir string) int {
-	home, depth := 0, 0
-	for i, module := range modules {
-		if n := len(strings.TrimPrefix(module, ".")); n > depth && inside(dir, module) {
-			home, depth = i, n
+// findModules returns the folders with a go.mod.
+func findModules() (modules []string, err error) {
+	content, _ := os.ReadFile("go.mod") // an error is that of another folder
+	if !strings.HasPrefix(string(content), "module github.com/sqlflake/sqlflake\n") {
+		return nil, errors.New("this is not the top folder of the repository")
+	}
+	err = filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
+		switch name := entry.Name(); {
+		case err != nil:
+			return err
+		case entry.IsDir() && file != "." && (name[0] == '.' || name[0] == '_' || name == "testdata"):
+			return fs.SkipDir // as the go command does
+		case name == "go.mod":
+			modules = append(modules, filepath.ToSlash(filepath.Dir(file)))
+		}
+		return nil
+	})
+	slices.Sort(modules)
+	return modules, err
+}
+
+// home returns the innermost module that contains dir.
+func home(modules []string, dir string) string {
+	home := "."
+	for _, module := range modules {
+		if inside(dir, module) && (home == "." || len(module) > len(home)) {
+			home = module
 		}
 	}
 	return home
@@ -109,20 +89,4 @@ func homeOf(modules []string, dir string) int {
 // inside reports whether dir is outer or below it.
 func inside(dir, outer string) bool {
 	return outer == "." || dir == outer || strings.HasPrefix(dir, outer+"/")
-}
-
-// relative returns the pattern for dir, relative to the directory of the module.
-func relative(dir, module string, below bool) string {
-	switch {
-	case dir == module:
-		dir = "."
-	case module != ".":
-		dir = "./" + strings.TrimPrefix(dir, module+"/")
-	default:
-		dir = "./" + dir
-	}
-	if below {
-		return dir + "/..."
-	}
-	return dir
 }

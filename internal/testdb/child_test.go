@@ -3,6 +3,7 @@ package testdb_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -38,7 +39,17 @@ func TestMain(m *testing.M) {
 }
 
 func closePorts() {
-	testdb.SetFallbacks("postgres://postgres:secret@127.0.0.1:1/test", "root:secret@tcp(127.0.0.1:1)/", "127.0.0.1:1")
+	testdb.SetFallbacks("postgres://postgres:secret@127.0.0.1:1/test", "root:secret@tcp(127.0.0.1:1)/")
+}
+
+// sameServers returns the variables that make a child use the servers of this process.
+func sameServers(t *testing.T) []string {
+	t.Helper()
+	env, err := testdb.Environment(io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(env, func(entry string) bool { return !strings.HasPrefix(entry, "SNOWFLAKE_TEST_") })
 }
 
 func inChild() bool { return os.Getenv(childVariable) != "" }
@@ -91,13 +102,6 @@ func TestChildUsesPostgres(t *testing.T) {
 func TestChildUsesMariaDB(t *testing.T) {
 	if inChild() {
 		t.Logf("dsn: %s", testdb.MariaDB(t).DSN)
-	}
-}
-
-func TestChildUsesRedis(t *testing.T) {
-	if inChild() {
-		addr, _ := testdb.Redis(t)
-		t.Logf("addr: %s", addr)
 	}
 }
 

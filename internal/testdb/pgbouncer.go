@@ -10,8 +10,7 @@ import (
 )
 
 // PgBouncer returns a new database of PostgreSQL behind a PgBouncer of its own, in transaction mode: statements of one
-// connection run on different connections of the server. The test is skipped if PgBouncer is not installed, even when
-// SNOWFLAKE_TEST_REQUIRE is "all". The modes of pgx that work depend on the version, so add default_query_exec_mode to
+// connection run on different connections of the server. The modes of pgx that work depend on the version, so add default_query_exec_mode to
 // the DSN.
 func PgBouncer(tb testing.TB) Target {
 	tb.Helper()
@@ -21,7 +20,7 @@ func PgBouncer(tb testing.TB) Target {
 	server := postgresServer.need(tb)
 	bouncer, err := dbserver.Start(tb.Context(), dbserver.Config{Name: "pgbouncer", Of: server.dsn})
 	if errors.Is(err, dbserver.ErrNotInstalled) {
-		tb.Skipf("testdb: %v", err)
+		Missing(tb, "%v", err)
 	}
 	if err != nil {
 		tb.Fatalf("testdb: %v", err)

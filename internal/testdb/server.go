@@ -2,7 +2,9 @@ package testdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -11,9 +13,8 @@ import (
 )
 
 const (
-	// RequireVariable names an environment variable. If its value is "all", the tests of a missing server fail instead
-	// of being skipped.
-	RequireVariable = "SNOWFLAKE_TEST_REQUIRE"
+	requireVariable = "SNOWFLAKE_TEST_REQUIRE"
+
 	// Off is the value of a server's variable that turns the server off.
 	Off = "off"
 
@@ -104,67 +105,66 @@ func (s *server) launch() location {
 // need returns the server. If it is missing, the test is skipped, or fails if the server was asked for.
 func (s *server) need(tb testing.TB) location {
 	tb.Helper()
-	required, err := requireAll()
-	if err != nil {
-		tb.Fatal(err)
-	}
 	loc := s.find()
 	switch {
 	case loc.err == nil:
 	case loc.asked:
 		tb.Fatalf("testdb: %s %v", s.name, loc.err)
-	case required:
-		tb.Fatalf("testdb: %s %v (%s=all: set %s)", s.name, loc.err, RequireVariable, s.variable)
 	default:
-		tb.Skipf("testdb: %s %v (set %s)", s.name, loc.err, s.variable)
+		Missing(tb, "%s %v (set %s)", s.name, loc.err, s.variable)
 	}
 	return loc
 }
 
+// Missing skips a test that lacks what the message names. The test fails instead if SNOWFLAKE_TEST_REQUIRE is "all".
+func Missing(tb testing.TB, format string, args ...any) {
+	tb.Helper()
+	required, err := requireAll()
+	switch {
+	case err != nil:
+		tb.Fatal(err)
+	case required:
+		tb.Fatalf("testdb: %s (%s=all)", fmt.Sprintf(format, args...), requireVariable)
+	default:
+		tb.Skipf("testdb: "+format, args...)
+	}
+}
+
 // requireAll reports whether a missing server is a failure.
 func requireAll() (bool, error) {
-	switch value := os.Getenv(RequireVariable); value {
+	switch value := os.Getenv(requireVariable); value {
 	case "":
 		return false, nil
 	case "all":
 		return true, nil
 	default:
-		return false, fmt.Errorf("testdb: %s is %q, want \"all\" or nothing", RequireVariable, value)
+		return false, fmt.Errorf("testdb: %s is %q, want \"all\" or nothing", requireVariable, value)
 	}
 }
 
-// Status is where the tests find a kind of server, for a report before they run.
-type Status struct {
-	Name     string // "postgres", "mariadb" ("mysql" if the server is MySQL) or "redis"
-	Variable string // the environment variable that names its address
-	Address  string // without the password
-	Version  string // as the server reports it
-	Value    string // for Variable, so that other processes use the same server; may contain a password
-
-	Err    error // why it was not found, on one line; Address, Version and Value are then empty
-	Needed bool  // without it, its tests fail instead of being skipped
-}
-
-// Servers looks for every kind of server, as the tests do. It may start a throwaway PostgreSQL: call [Stop] at the end.
-// It returns an error if the value of SNOWFLAKE_TEST_REQUIRE is unknown.
-func Servers() ([]Status, error) {
+// Environment prints a line for each server, and returns the environment in which other processes use the same ones:
+// with fixed addresses go test reuses no results of other servers. It may start a throwaway PostgreSQL; call [Stop] at
+// the end. It returns an error if a server is missing whose tests would fail.
+func Environment(w io.Writer) (env []string, err error) {
 	required, err := requireAll()
 	if err != nil {
 		return nil, err
 	}
-	var all []Status
-	for _, s := range []*server{postgresServer, mariadbServer, redisServer} {
+	env = os.Environ()
+	for _, s := range []*server{postgresServer, mariadbServer} {
 		loc := s.find()
-		status := Status{Name: s.name, Variable: s.variable, Err: loc.err, Needed: required || loc.asked}
-		if loc.err == nil {
-			if s == mariadbServer && isMySQL(loc.version) {
-				status.Name = "mysql"
-			}
-			status.Address, status.Version, status.Value = loc.printed, loc.version, loc.dsn
+		switch {
+		case loc.err == nil:
+			fmt.Fprintf(w, "%-9s %s at %s\n", s.name, loc.version, loc.printed)
+		case required || loc.asked:
+			err = errors.Join(err, fmt.Errorf("%s %w (set %s)", s.name, loc.err, s.variable))
+		default:
+			fmt.Fprintf(w, "%-9s %v: its tests are skipped (set %s)\n", s.name, loc.err, s.variable)
+			loc.dsn = Off
 		}
-		all = append(all, status)
+		env = append(env, s.variable+"="+loc.dsn)
 	}
-	return all, nil
+	return env, err
 }
 
 // oneLine joins the lines of an error: a driver may print each attempt on its own line.

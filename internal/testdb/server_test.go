@@ -8,25 +8,9 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-func itoa(n int) string { return strconv.Itoa(n) }
+const requireVariable = "SNOWFLAKE_TEST_REQUIRE"
 
-// sameServers returns the environment that makes a child use the servers of this process.
-func sameServers(t *testing.T) []string {
-	t.Helper()
-	servers, err := testdb.Servers()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var env []string
-	for _, server := range servers {
-		value := server.Value
-		if server.Err != nil {
-			value = testdb.Off
-		}
-		env = append(env, server.Variable+"="+value)
-	}
-	return env
-}
+func itoa(n int) string { return strconv.Itoa(n) }
 
 var serverTests = []struct {
 	name, test, variable, closed string // closed is an address where nothing answers
@@ -37,7 +21,6 @@ var serverTests = []struct {
 		"postgres://postgres:secret@127.0.0.1:1/test", "postgres://postgres:xxxxx@127.0.0.1:1/test",
 	},
 	{"mariadb", "TestChildUsesMariaDB", "SNOWFLAKE_TEST_MYSQL", "root:secret@tcp(127.0.0.1:1)/", "127.0.0.1:1"},
-	{"redis", "TestChildUsesRedis", "SNOWFLAKE_TEST_REDIS", "127.0.0.1:1", "127.0.0.1:1"},
 }
 
 // checkLine checks that one line of the output contains all the words, and that no password is printed.
@@ -65,8 +48,8 @@ func TestMissingServer(t *testing.T) {
 			result          string // SKIP or FAIL
 			words           string // on one line of the output, separated by |
 		}{
-			{"at the default address skips", withoutServers, testdb.RequireVariable + "=", "SKIP", "not found at " + tt.printed + "|(set " + tt.variable + ")"},
-			{"fails if all are required", withoutServers, testdb.RequireVariable + "=all", "FAIL", tt.printed + "|=all|set " + tt.variable},
+			{"at the default address skips", withoutServers, requireVariable + "=", "SKIP", "not found at " + tt.printed + "|(set " + tt.variable + ")"},
+			{"fails if all are required", withoutServers, requireVariable + "=all", "FAIL", tt.printed + "|=all|set " + tt.variable},
 			{"at a given address fails", asUsual, tt.variable + "=" + tt.closed, "FAIL", "not found at " + tt.printed},
 			{"at a malformed address fails without quoting it", asUsual, tt.variable + "=no secret", "FAIL", tt.variable + ": want |such as"},
 			{"that is off skips", asUsual, tt.variable + "=" + testdb.Off, "SKIP", "turned off by " + tt.variable + "=off"},
@@ -83,7 +66,7 @@ func TestMissingServer(t *testing.T) {
 }
 
 func TestUnknownRequirementFails(t *testing.T) {
-	out, ok := runChild(t, asUsual, "TestChildUsesRedis", testdb.RequireVariable+"=redis")
+	out, ok := runChild(t, withoutServers, "TestChildUsesMariaDB", requireVariable+"=redis")
 	if ok {
 		t.Fatalf("want a failure:\n%s", out)
 	}

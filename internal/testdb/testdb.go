@@ -1,5 +1,5 @@
-// Package testdb gives each test its own database: on SQLite always, on PostgreSQL, MariaDB or MySQL, and Redis if the
-// server runs.
+// Package testdb gives each test its own database: on SQLite always, and on PostgreSQL and MariaDB or MySQL if the server
+// runs.
 //
 //	func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 //
@@ -14,16 +14,15 @@
 //
 //	PostgreSQL      SNOWFLAKE_TEST_POSTGRES  postgres://postgres@127.0.0.1:5432/test
 //	MariaDB, MySQL  SNOWFLAKE_TEST_MYSQL     root@tcp(127.0.0.1:3306)/
-//	Redis           SNOWFLAKE_TEST_REDIS     127.0.0.1:6379
 //
-// The value "off" turns a server off, and SQLite if SNOWFLAKE_TEST_SQLITE has it. The value "throwaway" starts a PostgreSQL cluster from the installed binaries in
-// a temporary directory. An unset variable does the same if no PostgreSQL answers at the default address.
+// The value "off" turns a server off, and SQLite if SNOWFLAKE_TEST_SQLITE has it. The value "throwaway" starts a
+// PostgreSQL cluster from the installed binaries in a temporary directory. An unset variable does the same if no PostgreSQL answers at the default address.
 //
 // The test of a missing server is skipped, with one line that names the server, the address and the variable. It fails
 // instead if the variable contains an address, or if SNOWFLAKE_TEST_REQUIRE is "all". A test of a feature that MySQL
 // lacks calls [Target.NeedMariaDB].
 //
-// Databases, schemas and key prefixes have random names, so tests and processes can share a server. They are removed
+// Databases and schemas have random names, so tests and processes can share a server. They are removed
 // when the test ends, and after an interrupt if TestMain calls [Main]. A killed process leaves them behind.
 package testdb
 

@@ -82,7 +82,7 @@ func startReplicated(t *testing.T, kind string, synchronous bool) *replicated {
 		config.Name, config.NoSync = kind, true
 		s, err := dbserver.Start(t.Context(), config)
 		if errors.Is(err, dbserver.ErrNotInstalled) {
-			t.Skip(err)
+			testdb.Missing(t, "%v", err)
 		}
 		if err != nil {
 			t.Fatal(err)

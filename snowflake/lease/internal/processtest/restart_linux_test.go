@@ -39,11 +39,7 @@ func newCluster(t *testing.T) *cluster {
 		found = append(found, path)
 	}
 	if len(found) == 0 || os.Getenv("SNOWFLAKE_TEST_POSTGRES") == testdb.Off {
-		skip := t.Skip
-		if os.Getenv(testdb.RequireVariable) != "" {
-			skip = t.Fatal
-		}
-		skip("no PostgreSQL to restart: initdb is neither in PATH nor in /usr/lib/postgresql, or SNOWFLAKE_TEST_POSTGRES=off")
+		testdb.Missing(t, "no PostgreSQL to restart: initdb is neither in PATH nor in /usr/lib/postgresql, or SNOWFLAKE_TEST_POSTGRES=off")
 	}
 	// testdb removes such folders that a killed test has left.
 	temporary, err := tempdir.New("", tempdir.Server)

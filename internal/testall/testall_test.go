@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// repository creates a repository with the files and changes to its folder. Its tests use no servers.
+func repository(t *testing.T, files map[string]string) {
+	t.Helper()
+	root := t.TempDir()
+	files["go.mod"] = "module github.com/sqlflake/sqlflake\n\ngo 1.25\n"
+	for name, content := range files {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(root)
+	for name, value := range map[string]string{
+		"SNOWFLAKE_TEST_POSTGRES": "off", "SNOWFLAKE_TEST_MYSQL": "off", "SNOWFLAKE_TEST_REQUIRE": "",
+		"GOWORK": "off", "GOFLAGS": "",
+	} {
+		t.Setenv(name, value)
+	}
+}
+
+const nestedModule = "module example.org/nested\n\ngo 1.25\n"
+
+func testFile(pkg, body string) string {
+	return fmt.Sprintf("package %s\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nvar _ = os.Getpid\n\nfunc TestIt(t *testing.T) { %s }\n", pkg, body)
+}
+
+func runHere(t *testing.T, args ...string) (output string, code int) {
+	var out strings.Builder
+	code = run(t.Context(), args, &out, &out)
+	return out.String(), code
+}
+
+func TestEveryModuleIsTestedAndFailuresAndSkipsAreShown(t *testing.T) {
+	repository(t, map[string]string{
+		"a/a_test.go":               testFile("a", `t.Log("quiet"); t.Run("sub", func(t *testing.T) { t.Skip("no server") })`),
+		"b/b_test.go":               testFile("b", `t.Fatal("broken")`),
+		"c/c_test.go":               testFile("c", `no Go`),
+		"nested/go.mod":             nestedModule,
+		"nested/n_test.go":          testFile("nested", `t.Log("long is", os.Getenv("SNOWFLAKE_TEST_LONG"))`),
+		"nested/testdata/go.mod":    nestedModule,
+		"nested/testdata/d_test.go": testFile("d", `t.Fatal("not a module")`),
+	})
+	out, code := runHere(t)
+	if code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	for _, want := range []string{
+		"postgres ", "mariadb ", "ok  \tgithub.com/sqlflake/sqlflake/a", "broken", "FAIL\tgithub.com/sqlflake/sqlflake/b", "expected ';', found Go",
+		"ok  \texample.org/nested", "\n1 skipped:\n  github.com/sqlflake/sqlflake/a.TestIt/sub: a_test.go:10: no server\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "quiet") || strings.Contains(out, "not a module") {
+		t.Errorf("the output of tests that passed, or the tests of testdata:\n%s", out)
+	}
+	if out, code := runHere(t, "-v", "-long", "./nested/..."); code != 0 || !strings.Contains(out, "long is 1") {
+		t.Errorf("with -v -long: exit code %d:\n%s", code, out)
+	}
+}
+
+func TestPatternsReachTheModulesTheyName(t *testing.T) {
+	repository(t, map[string]string{"nested/go.mod": nestedModule, "nested/deep/x/go.mod": nestedModule})
+	for pattern, want := range map[string]string{
+		"./...":               "[{. [./...]} {nested [./...]} {nested/deep/x [./...]}]",
+		".":                   "[{. [.]}]",
+		"./a/b":               "[{. [./a/b]}]",
+		"./nested/deep/...":   "[{nested [./deep/...]} {nested/deep/x [./...]}]",
+		"./nested/deep/x/y":   "[{nested/deep/x [./y]}]",
+		"./nestedsibling/...": "[{. [./nestedsibling/...]}]",
+	} {
+		if got, err := plan([]string{pattern}); err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%s: %v, %v, want %s", pattern, got, err, want)
+		}
+	}
+	for _, pattern := range []string{"github.com/sqlflake/sqlflake/...", "../x", "snowflake"} {
+		if got, err := plan([]string{pattern}); err == nil {
+			t.Errorf("%s: %v, want an error", pattern, got)
+		}
+	}
+}
+
+func TestMisuseIsExplained(t *testing.T) {
+	repository(t, map[string]string{})
+	for _, tt := range []struct {
+		args, env []string
+		code      int
+		want      string
+	}{
+		{args: []string{"-h"}, want: "go run ./internal/testall -race ./gormplugin"},
+		{args: []string{"-count=1"}, code: exitUsage, want: "flag provided but not defined: -count"},
+		{env: []string{"CGO_ENABLED", "0"}, code: 1, want: "install a C compiler"},
+		{env: []string{"SNOWFLAKE_TEST_REQUIRE", "all"}, code: 1, want: "turned off by SNOWFLAKE_TEST_POSTGRES=off (set SNOWFLAKE_TEST_POSTGRES)"},
+	} {
+		t.Run(strings.Join(append(tt.args, tt.env...), " "), func(t *testing.T) {
+			if tt.env != nil {
+				t.Setenv(tt.env[0], tt.env[1])
+			}
+			if out, code := runHere(t, tt.args...); code != tt.code || !strings.Contains(out, tt.want) {
+				t.Errorf("exit code %d, want %d and %q:\n%s", code, tt.code, tt.want, out)
+			}
+		})
+	}
+	t.Chdir(t.TempDir())
+	if out, code := runHere(t); code != exitUsage || !strings.Contains(out, "not the top folder") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+}
+
+func TestAnInterruptEndsTheRunAfterTheModule(t *testing.T) {
+	repository(t, map[string]string{"a/a_test.go": testFile("a", ``)})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out strings.Builder
+	if code := run(ctx, nil, &out, &out); code != exitInterrupted || strings.Contains(out.String(), "sqlflake/a") {
+		t.Errorf("exit code %d, want %d and no test:\n%s", code, exitInterrupted, out.String())
+	}
+}
