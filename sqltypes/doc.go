@@ -45,5 +45,5 @@
 // safe for concurrent use.
 //
 // Package publicid has IDs whose text is an encrypted token. Package sqlfunc has SQL functions that read and issue IDs
-// in the database. The table internal/compat/CONFORMANCE.md of the repository lists how each type passes each driver.
+// in the database. The table internal/compat/README.md of the repository lists how each type passes each driver.
 package sqltypes

@@ -1,9 +1,4 @@
-// Package libraries has the table of how the ID types travel through encoders, web frameworks, loggers and other
-// libraries. LIBRARIES.md shows it. Each type is written and read by each library in a test, which also looks for the
-// number of a publicid.ID in all that was written.
-//
-// It is a module of its own, so that users of sqlflake do not download the libraries. Those that take long to compile
-// are left out unless the build tag heavy is set. With -race there are no tests: they would compile all libraries again.
+// Package libraries tests how the ID types travel through encoders, web frameworks, loggers and other libraries: what is
+// written is read back the same, and never shows the number of a publicid.ID. With -race there are no tests: they would
+// compile all libraries once more.
 package libraries
-
-//go:generate go test -tags heavy -run=^TestPageIsCurrent$ -update

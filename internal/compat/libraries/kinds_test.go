@@ -38,17 +38,16 @@ type (
 
 // box is the struct that every library writes or reads, with the tags of all.
 type box[T any] struct {
-	ID T `bson:"id" cbor:"id" csv:"id" env:"ID" form:"id" json:"id" mapstructure:"id" msgpack:"id" query:"id" schema:"id" toml:"id" url:"id" xml:"id" yaml:"id"` //nolint:lll // one tag for each library
+	ID T `form:"id" json:"id" mapstructure:"id" msgpack:"id" query:"id" xml:"id" yaml:"id"`
 }
 
-// kind is a type in the table.
+// kind is a type to write and read.
 type kind struct {
 	label string
-	as    string                       // the kind with the same cells, "" if the table has a column for this one
+	as    string                       // the kind with the same forms, or ""
 	box   func(id snowflake.ID) any    // *box[T]
 	null  func() any                   // *box[T] with NULL; nil for types without
 	text  func(id snowflake.ID) string // of the ID, in JSON
-	words map[string]string            // what the table calls the forms on the wire
 }
 
 // field returns the ID of a box as a T or, if the pointer is wanted, as a *T.
@@ -69,9 +68,7 @@ var kinds = func() []kind {
 	null := kindOf("Null", "", sqltypes.NullFrom, digits)
 	null.null = func() any { return &box[sqltypes.Null]{} }
 	typed := kindOf("Typed", "", func(id snowflake.ID) userID { return userID(id) }, prefixed)
-	typed.words = map[string]string{asString: "`user_…`"}
 	public := kindOf("publicid.ID", "", publicid.IDFrom[user], token)
-	public.words = map[string]string{asString: "token"}
 	return []kind{
 		kindOf("ID", "", func(id snowflake.ID) snowflake.ID { return id }, digits),
 		null, typed, public,

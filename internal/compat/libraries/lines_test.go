@@ -4,14 +4,11 @@ package libraries
 
 import (
 	"encoding"
-	"fmt"
 	"reflect"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/go-playground/form/v4"
 	"github.com/go-playground/validator/v10"
 	"github.com/go-viper/mapstructure/v2"
-	"github.com/gorilla/schema"
 	"github.com/invopop/jsonschema"
 	"github.com/spf13/viper"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -20,43 +17,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// The page shows each part that starts with such a comment as the next one.
-
-// lines: gorillaSchema
-
-// The decoder needs no line.
-func gorillaSchema() *schema.Encoder {
-	encoder := schema.NewEncoder()
-	text := func(id reflect.Value) string { return fmt.Sprint(id.Interface()) }
-	encoder.RegisterEncoder(sqltypes.Null{}, text)
-	encoder.RegisterEncoder(userID(0), text)
-	encoder.RegisterEncoder(publicID{}, text)
-	return encoder
-}
-
-// lines: playgroundForm
-
-func playgroundForm() (*form.Encoder, *form.Decoder) {
-	encoder, decoder := form.NewEncoder(), form.NewDecoder()
-	write := func(id any) ([]string, error) { return []string{fmt.Sprint(id)}, nil }
-	encoder.RegisterCustomTypeFunc(write, sqltypes.Null{}, userID(0), publicID{})
-	decoder.RegisterCustomTypeFunc(read[sqltypes.Null], sqltypes.Null{})
-	decoder.RegisterCustomTypeFunc(read[userID], userID(0))
-	decoder.RegisterCustomTypeFunc(read[publicID], publicID{})
-	return encoder, decoder
-}
-
-func read[T any, P interface {
-	*T
-	encoding.TextUnmarshaler
-}](values []string) (any, error) {
-	var id T
-	err := P(&id).UnmarshalText([]byte(values[0]))
-	return id, err
-}
-
-// lines: mapStructure
-
+// mapStructure needs the hook: without it, a text for a Null, a Typed or a token is an error.
 func mapStructure(from map[string]any, to any) error {
 	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
 		Result:     to,
@@ -68,15 +29,12 @@ func mapStructure(from map[string]any, to any) error {
 	return decoder.Decode(from)
 }
 
-// lines: viperUnmarshal
-
+// viperUnmarshal needs the same hook.
 func viperUnmarshal(v *viper.Viper, to any) error {
 	return v.Unmarshal(to, viper.DecodeHook(mapstructure.TextUnmarshallerHookFunc()))
 }
 
-// lines: jsonSchema
-
-// The tag `jsonschema:"type=string"` does it for one field. This is for all types that read text.
+// jsonSchema makes strings of all types that read text. The tag `jsonschema:"type=string"` does so for one field.
 func jsonSchema() *jsonschema.Reflector {
 	return &jsonschema.Reflector{Mapper: func(t reflect.Type) *jsonschema.Schema {
 		if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
@@ -86,10 +44,8 @@ func jsonSchema() *jsonschema.Reflector {
 	}}
 }
 
-// lines: graphQL
-
-// A scalar of gqlgen is a pair of functions: in gqlgen.yml, "model: your/package.ID" for these two. Those of other types
-// differ in the type only.
+// MarshalID and UnmarshalID are a scalar of gqlgen: in gqlgen.yml, "model: your/package.ID". Those of other types differ
+// in the type only.
 func MarshalID(id snowflake.ID) graphql.Marshaler { return graphql.MarshalString(id.String()) }
 
 func UnmarshalID(value any) (id snowflake.ID, err error) {
@@ -100,9 +56,7 @@ func UnmarshalID(value any) (id snowflake.ID, err error) {
 	return id, err
 }
 
-// lines: protobuf
-
-// An int64 is a decimal string in the JSON of protobuf. A Typed and a publicid.ID are strings.
+// protobuf makes an int64, which is a decimal string in the JSON of protobuf. A Typed and a token are strings.
 func protobuf(id snowflake.ID, typed userID) (*wrapperspb.Int64Value, *wrapperspb.StringValue) {
 	return wrapperspb.Int64(id.Int64()), wrapperspb.String(typed.String())
 }
@@ -112,9 +66,7 @@ func fromProtobuf(number *wrapperspb.Int64Value, text *wrapperspb.StringValue) (
 	return snowflake.ID(number.GetValue()), typed, err
 }
 
-// lines: validate
-
-// The tag required rejects an ID of 0. For a Null, which is a struct, it needs the option.
+// validate rejects an ID of 0 by the tag required. For a Null, which is a struct, it needs the option.
 func validate(v any) error {
 	return validator.New(validator.WithRequiredStructEnabled()).Struct(v)
 }

@@ -13,12 +13,9 @@ import (
 	"net/http/httptest"
 	"net/url"
 
-	"github.com/caarlos0/env/v11"
-	"github.com/go-viper/mapstructure/v2"
-	"github.com/google/go-querystring/query"
+	"github.com/gin-gonic/gin/binding"
 	"github.com/labstack/echo/v4"
 	"github.com/rs/zerolog"
-	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -26,10 +23,6 @@ import (
 
 // others only write or only read.
 var others = []library{
-	{name: "google/go-querystring", write: func(box any) ([]byte, error) {
-		values, err := query.Values(box)
-		return []byte(values.Encode()), err
-	}},
 	{name: "log/slog", quoted: true, write: func(box any) ([]byte, error) {
 		var out bytes.Buffer
 		slog.New(slog.NewJSONHandler(&out, nil)).Info("", "id", field(box), "box", box, "p", fieldPointer(box))
@@ -61,27 +54,14 @@ var others = []library{
 		flags.TextVar(fieldPointer(box).(encoding.TextUnmarshaler), "id", field(box).(encoding.TextMarshaler), "")
 		return flags.Parse([]string{"-id=" + string(text)})
 	}},
-	{name: "spf13/pflag", read: func(text []byte, box any) error {
-		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-		flags.TextVar(fieldPointer(box).(encoding.TextUnmarshaler), "id", field(box).(encoding.TextMarshaler), "")
-		return flags.Parse([]string{"--id=" + string(text)})
-	}},
-	{name: "caarlos0/env/v11", read: func(text []byte, box any) error {
-		return env.ParseWithOptions(box, env.Options{Environment: map[string]string{"ID": string(text)}})
-	}},
 	{name: "labstack/echo/v4", read: func(text []byte, box any) error {
 		return echo.New().NewContext(request(text), httptest.NewRecorder()).Bind(box)
 	}},
-	{
-		name: "go-viper/mapstructure/v2", function: "mapStructure",
-		read: func(text []byte, box any) error { return mapstructure.Decode(map[string]any{"id": string(text)}, box) },
-		line: &library{read: func(text []byte, box any) error { return mapStructure(map[string]any{"id": string(text)}, box) }},
-	},
-	{
-		name: "spf13/viper", function: "viperUnmarshal",
-		read: func(text []byte, box any) error { return withID(text).Unmarshal(box) },
-		line: &library{read: func(text []byte, box any) error { return viperUnmarshal(withID(text), box) }},
-	},
+	{name: "gin-gonic/gin", read: func(text []byte, box any) error { return binding.Query.Bind(request(text), box) }},
+	{name: "go-viper/mapstructure/v2", read: func(text []byte, box any) error {
+		return mapStructure(map[string]any{"id": string(text)}, box)
+	}},
+	{name: "spf13/viper", read: func(text []byte, box any) error { return viperUnmarshal(withID(text), box) }},
 }
 
 func request(text []byte) *http.Request {

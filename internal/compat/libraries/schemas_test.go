@@ -5,10 +5,8 @@ package libraries
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -19,23 +17,6 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
-
-// schemas return the type of the field of a box in a JSON schema.
-var schemas = []struct {
-	name         string
-	plain, lined func(box any) string
-	function     string
-}{
-	{
-		name:  "danielgtaylor/huma/v2",
-		plain: func(box any) string { return humaType(reflect.TypeOf(field(box))) },
-	},
-	{
-		name: "invopop/jsonschema", function: "jsonSchema",
-		plain: func(box any) string { return schemaType(&jsonschema.Reflector{}, box) },
-		lined: func(box any) string { return schemaType(jsonSchema(), box) },
-	},
-}
 
 func humaType(t reflect.Type) string {
 	s := huma.SchemaFromType(huma.NewMapRegistry("#/", huma.DefaultSchemaNamer), t)
@@ -54,14 +35,28 @@ func schemaType(r *jsonschema.Reflector, box any) string {
 	return s.Type
 }
 
-// patterns are those of the page for schemas that people write.
+// patterns are those of the README for schemas that people write.
 var patterns = []struct{ kind, pattern string }{
 	{"ID", `^(0|[1-9][0-9]{0,18})$`},
 	{"Typed", `^user_[0-7][0-9A-HJKMNP-TV-Z]{12}$`},
 	{"publicid.ID", `^[0-7][0-9A-HJKMNP-TV-Z]{25}$`},
 }
 
-// The page names this tag.
+func TestSchemasSayString(t *testing.T) {
+	for _, k := range kinds {
+		box, want := k.box(samples[3]), "string"
+		if isArray(k) {
+			want = "array of string"
+		}
+		if got := humaType(reflect.TypeOf(field(box))); got != want {
+			t.Errorf("huma: %s is %s, want %s", k.label, got, want)
+		}
+		if got := schemaType(jsonSchema(), box); got != want {
+			t.Errorf("jsonschema: %s is %s, want %s", k.label, got, want)
+		}
+	}
+}
+
 func TestATagMakesAStringOfAFieldInAJSONSchema(t *testing.T) {
 	type tagged struct {
 		ID snowflake.ID `json:"id" jsonschema:"type=string"`
@@ -93,40 +88,6 @@ func TestPatternsMatchTheTexts(t *testing.T) {
 			}
 		}
 	}
-}
-
-func schemaPage(*testing.T) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "## Schemas\n\n| type in the schema | %s | line |\n|---%s|---|\n",
-		strings.Join(columns, " | "), strings.Repeat("|:-:", len(columns)))
-	for _, s := range schemas {
-		fmt.Fprintf(&b, "| %s", s.name)
-		lined := false
-		for _, name := range columns {
-			box := kindNamed(name).box(samples[3])
-			got := s.plain(box)
-			fmt.Fprintf(&b, " | %s", got)
-			if s.lined != nil && s.lined(box) != got {
-				fmt.Fprintf(&b, ", %s \\*", s.lined(box))
-				lined = true
-			}
-		}
-		link := ""
-		if lined {
-			link = fmt.Sprintf("[%s](#%s)", s.function, strings.ToLower(s.function))
-		}
-		fmt.Fprintf(&b, " | %s |\n", link)
-	}
-	fmt.Fprint(&b, "\nswaggo/swag reads the source: a field needs the tag `swaggertype:\"string\"`. In an OpenAPI document for oapi-codegen:\n\n"+
-		"```yaml\nOrderID:\n  type: string\n  pattern: '"+patterns[0].pattern+"'\n  example: \""+kindNamed("ID").text(samples[3])+"\"\n"+
-		"  x-go-type: snowflake.ID\n  x-go-type-import: {path: github.com/sqlflake/sqlflake/snowflake}\n```\n\n"+
-		"The pattern of a Typed and the one of a token (26 characters):\n\n```yaml\n")
-	for _, p := range patterns[1:] {
-		fmt.Fprintf(&b, "pattern: '%s' # %s\n", p.pattern, kindNamed(p.kind).text(samples[3]))
-	}
-	fmt.Fprint(&b, "```\n\nprotobuf: `int64` for the number, `string` for a Typed and a token ([protobuf](#protobuf)). gqlgen: a scalar\n"+
-		"([graphQL](#graphql)). go-playground/validator: the tag `required` works ([validate](#validate)).\n\n")
-	return b.String()
 }
 
 func TestGraphQL(t *testing.T) {
