@@ -19,8 +19,8 @@ race: ## the same with the race detector
 	go run ./internal/testall -race
 
 .PHONY: lint
-lint: ## gofmt, go vet and golangci-lint (installs it into a cache)
-	.ci/run fmt vet lint
+lint: ## gofmt and golangci-lint (installs it into a cache)
+	.ci/run fmt lint
 
 .PHONY: fmt
 fmt: ## format the Go code (needs golangci-lint in PATH)
@@ -28,7 +28,7 @@ fmt: ## format the Go code (needs golangci-lint in PATH)
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target (FUZZ=30s or FUZZ=5000x)
-	go run ./internal/testall -fuzz $(FUZZ)
+	FUZZ_TIME=$(FUZZ) .ci/run fuzz
 
 .PHONY: bench
 bench: ## run the benchmarks COUNT=6 times, for benchstat
