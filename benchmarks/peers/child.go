@@ -39,7 +39,7 @@ type drawn struct {
 	Failed  int     // calls
 	Error   string  // the first; that of opening the generator if there are no calls
 	Longest time.Duration
-	Began   time.Time     // drawing
+	Began   time.Time // drawing
 }
 
 // isChild draws IDs and returns true if this process was started for that. The main function of a program that runs
