@@ -8,20 +8,15 @@ require (
 	github.com/bwmarrin/snowflake v0.3.0
 	github.com/go-sql-driver/mysql v1.9.3
 	github.com/godruoyi/go-snowflake v0.0.2
-	github.com/gofrs/uuid/v5 v5.5.1
 	github.com/google/uuid v1.6.0
-	github.com/influxdata/influxdb v1.11.8
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/mattn/go-sqlite3 v1.14.53
-	github.com/muyo/sno v1.2.1
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/rs/xid v1.6.0
 	github.com/schollz/progressbar/v3 v3.19.1
-	github.com/segmentio/ksuid v1.0.4
 	github.com/sony/sonyflake/v2 v2.2.0
 	github.com/sqlflake/sqlflake v0.0.0-00010101000000-000000000000
 	github.com/yitter/idgenerator-go v1.3.3
-	go.jetify.com/typeid/v2 v2.0.0-alpha.3
 	golang.org/x/net v0.58.0
 	golang.org/x/perf v0.0.0-20251208221838-04cf7a2dca90
 	golang.org/x/term v0.45.0

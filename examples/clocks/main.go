@@ -1,112 +1,190 @@
-// Clocks puts the rules of articles for clocks and sequences beside the generators of this repository: each goes through
-// the same schedules on a simulated clock. It needs nothing.
+// Clocks puts the rules of articles for clocks and sequences beside generators of this repository: each goes through the
+// same trouble on a simulated clock.
+//
+//	go run ./examples/clocks
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
+	"log/slog"
 	"os"
-	"os/signal"
-	"path/filepath"
-	"strconv"
-	"strings"
+	"slices"
+	"sync"
+	"text/tabwriter"
 	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 )
 
-const usage = `usage: go run ./examples/clocks [-json]
+// trouble is what happens to a generator: rounds of calls, each in a process of its own unless it keeps running.
+type trouble struct {
+	name   string
+	rounds int
+	back   time.Duration // the wall clock is set back before each round but the first
+	calls  int
+	pause  time.Duration // after each call
+	end    string        // of a process after its round: "" keeps running
+}
 
-Runs the rules that articles give for clocks and sequences, and the generators of this repository, through the same
-schedules on a simulated clock, and prints a Markdown table of what was repeated, refused and waited for.
+var troubles = []trouble{
+	{name: "steps back of 2 s while it runs", rounds: 3, back: 2 * time.Second, calls: 3000, pause: time.Millisecond},
+	{name: "3 restarts into the same 2 s", rounds: 4, back: 2 * time.Second, calls: 2000, pause: time.Millisecond, end: "stop"},
+	{name: "18 restarts into the same 2 s", rounds: 19, back: 2 * time.Second, calls: 2000, pause: time.Millisecond, end: "stop"},
+	{name: "60,000 IDs in 6 ms, a crash, the same again", rounds: 2, calls: 60_000, pause: 100 * time.Nanosecond, end: "crash"},
+	{name: "200,000 IDs in 400 ms", rounds: 1, calls: 200_000, pause: 2 * time.Microsecond},
+}
 
-  -json  print JSON instead of a table
+var epoch = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC) // of all layouts
 
-For example, what has repeated an ID:
+// host is a machine with a simulated clock, and what outlives a process.
+type host struct {
+	sync.Mutex
+	changed         sync.Cond
+	elapsed, offset time.Duration // since the start; of the wall clock
+	due             time.Duration // end of the sleep of the lease's goroutine
+	leased, asleep  bool
+	number          int64
+	starts, stored  int64 // how many processes have started, and what an article's generator keeps in a file
+	dir             string
+}
 
-  go run ./examples/clocks -json | jq -c '.[] | select(.duplicates > 0) | [.schedule, .generator, .duplicates]'
-`
+func (h *host) Now() time.Time { return epoch.AddDate(1, 0, 0).Add(h.Elapsed() + h.offset) }
 
-// result is a row of the table.
+func (h *host) Elapsed() time.Duration {
+	h.Lock()
+	defer h.Unlock()
+	return h.elapsed
+}
+
+// pass lets time pass, and waits until the lease's goroutine has done what is due.
+func (h *host) pass(d time.Duration) {
+	h.Lock()
+	defer h.Unlock()
+	h.elapsed += d
+	for h.leased && (!h.asleep || h.due <= h.elapsed) {
+		h.changed.Broadcast()
+		h.changed.Wait()
+	}
+}
+
+func (h *host) Sleep(ctx context.Context, d time.Duration) error {
+	h.pass(d)
+	return ctx.Err()
+}
+
+// background is the clock of a lease's goroutine. Its sleep ends when others have let the time pass.
+type background struct{ *host }
+
+func (b background) Sleep(ctx context.Context, d time.Duration) error {
+	defer context.AfterFunc(ctx, b.changed.Broadcast)()
+	b.Lock()
+	defer b.Unlock()
+	b.due, b.asleep = b.elapsed+d, true
+	for b.changed.Broadcast(); b.elapsed < b.due && ctx.Err() == nil; b.changed.Wait() {
+	}
+	b.asleep = false
+	return ctx.Err()
+}
+
+// stateFile is a generator of this repository. Its worker is the host's number, and its horizon is in a file.
+func stateFile(h *host) (next func() (int64, error), end func(crash bool) error, err error) {
+	store, err := filelease.NewStateFile(h.dir + "/state.json")
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx := context.Background()
+	l, err := lease.Open(ctx, store, lease.WithWorkers(h.number, h.number), lease.WithClock(background{h}),
+		lease.WithGenerator(snowflake.WithClock(h)), lease.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return nil, nil, err
+	}
+	h.leased = true
+	next = func() (int64, error) {
+		id, err := l.Generator().Next()
+		return int64(id), err
+	}
+	return next, func(crash bool) error {
+		h.leased = false
+		if crash { // the system frees the file, and nothing is given back
+			err := store.Close()
+			_ = l.Close(ctx) // ends the goroutine
+			return err
+		}
+		return errors.Join(l.Close(ctx), store.Close())
+	}, nil
+}
+
+// result is what a generator did in trouble.
 type result struct {
-	Schedule     string        `json:"schedule"`
-	Generator    string        `json:"generator"`
-	IDs          int           `json:"ids"`
-	Duplicates   int           `json:"duplicates"` // IDs that were issued before
-	Errors       int           `json:"errors"`
-	LongestWait  time.Duration `json:"longest_wait_ns"` // of a call, in simulated time
-	TopRemainder float64       `json:"top_remainder"`   // share of the most frequent id % 16
+	ids, duplicates, errors int
+	longest                 time.Duration // wait of a call
+}
+
+func (t trouble) try(r rule) (res result, err error) {
+	dir, err := os.MkdirTemp("", "clocks")
+	if err != nil {
+		return res, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	h := &host{dir: dir, number: 5}
+	h.changed.L = h
+	var (
+		ids  []int64
+		next func() (int64, error)
+		end  func(crash bool) error
+	)
+	for n := range t.rounds {
+		if n > 0 {
+			h.offset -= t.back
+		}
+		if next == nil {
+			h.starts++
+			if next, end, err = r.start(h); err != nil {
+				return res, err
+			}
+		}
+		for range t.calls {
+			before := h.Elapsed()
+			id, err := next()
+			if res.longest = max(res.longest, h.Elapsed()-before); err != nil {
+				res.errors++
+			} else {
+				ids = append(ids, id)
+			}
+			h.pass(t.pause)
+		}
+		if t.end != "" || n == t.rounds-1 {
+			if end != nil {
+				err = end(t.end == "crash")
+			}
+			if next = nil; err != nil {
+				return res, err
+			}
+			h.pass(5 * time.Millisecond) // until the next start
+		}
+	}
+	slices.Sort(ids)
+	res.ids, res.duplicates = len(ids), len(ids)-len(slices.Compact(ids))
+	return res, nil
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "clocks:", err)
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("clocks", flag.ContinueOnError)
-	flags.SetOutput(out)
-	flags.Usage = func() { fmt.Fprint(out, usage) }
-	asJSON := flags.Bool("json", false, "")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	results, err := simulate(ctx)
-	if err != nil {
-		return err
-	}
-	if *asJSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(results)
-	}
-	_, err = io.WriteString(out, table(results))
-	return err
-}
-
-// simulate runs each schedule with each of its contenders.
-func simulate(ctx context.Context) (results []result, err error) {
-	dir, err := os.MkdirTemp("", "clocks")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	for _, s := range schedules() {
-		for _, c := range s.contenders {
-			w := newWorld(ctx, filepath.Join(dir, strconv.Itoa(len(results))))
-			t := trial{start: c.start, machines: [2]*host{w.host(5), w.host(6)}}
-			if err := t.run(ctx, s.rounds); err != nil {
-				return nil, fmt.Errorf("%s: %s: %w", s.name, c.name, err)
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, t := range troubles {
+		fmt.Fprintf(w, "%s\tIDs\ttwice\terrors\tlongest wait\n", t.name)
+		for _, r := range rules {
+			res, err := t.try(r)
+			if err != nil {
+				fmt.Fprintln(os.Stderr, "clocks:", err)
+				os.Exit(1)
 			}
-			results = append(results, t.result(s.name, c.name))
+			fmt.Fprintf(w, "  %s\t%d\t%d\t%d\t%v\n", r.name, res.ids, res.duplicates, res.errors, res.longest.Round(time.Millisecond))
 		}
+		fmt.Fprintln(w, "\t\t\t\t")
 	}
-	return results, nil
-}
-
-// table returns the results as a Markdown table. A schedule is named in its first row only.
-func table(results []result) string {
-	var out strings.Builder
-	out.WriteString("| schedule | generator | duplicates | errors | longest wait | top `id % 16` |\n|---|---|--:|--:|--:|--:|\n")
-	last := ""
-	for _, r := range results {
-		name := r.Schedule
-		if name == last {
-			name = ""
-		}
-		last = r.Schedule
-		wait := (r.LongestWait + time.Millisecond - 1).Truncate(time.Millisecond)
-		fmt.Fprintf(&out, "| %s | %s | %d | %d | %v | %.0f %% |\n", name, r.Generator, r.Duplicates, r.Errors, wait, 100*r.TopRemainder)
-	}
-	return out.String()
+	_ = w.Flush() // to the terminal
 }

@@ -1,4 +1,4 @@
-package scenario
+package main
 
 import (
 	"bufio"
@@ -17,9 +17,6 @@ import (
 // childArg is the first argument of a process that draws IDs.
 const childArg = "draw-ids"
 
-// lead is more than the IDs that a generator may issue ahead of its clock.
-const lead = 50_000
-
 // spec is what a child process does: it opens a generator for each worker and draws from one after the other.
 type spec struct {
 	Library string
@@ -33,9 +30,6 @@ type spec struct {
 
 	Folder   string // for leases
 	Numbered bool   // leases take the worker number, not any
-	DSN      string // of a PostgreSQL with leases
-	Table    string // of leases
-	Forget   bool   // the IDs are not returned, and are drawn after the lead is used up
 }
 
 // drawn is what a child process has drawn.
@@ -45,14 +39,12 @@ type drawn struct {
 	Failed  int     // calls
 	Error   string  // the first; that of opening the generator if there are no calls
 	Longest time.Duration
-	Began   time.Time     // drawing
-	Ended   time.Time     // drawing, of IDs that are not returned
-	Opened  time.Duration // that opening took
+	Began   time.Time // drawing
 }
 
-// Child draws IDs and returns true if this process was started for that. The main function of a program that runs
+// isChild draws IDs and returns true if this process was started for that. The main function of a program that runs
 // scenarios must call it first.
-func Child() bool {
+func isChild() bool {
 	if len(os.Args) != 2 || os.Args[1] != childArg {
 		return false
 	}
@@ -77,16 +69,14 @@ func (s spec) draw(orders *bufio.Reader, out io.Writer) error {
 	ctx := context.Background()
 	var result drawn
 	var sources []source
-	begin := time.Now()
 	for _, worker := range s.Workers {
-		one, err := find(s.Library).open(ctx, s, worker)
+		one, err := s.library().open(ctx, s, worker)
 		if err != nil {
 			result.Error = err.Error()
 			break
 		}
 		sources = append(sources, one)
 	}
-	result.Opened = time.Since(begin)
 	if _, err := fmt.Fprintln(out, "ready"); err != nil {
 		return err
 	}
@@ -114,19 +104,6 @@ func (s spec) draw(orders *bufio.Reader, out io.Writer) error {
 }
 
 func (d *drawn) take(s spec, sources []source) {
-	if s.Forget {
-		for i := range lead + s.Count {
-			if i == lead {
-				d.Began = time.Now()
-			}
-			if _, err := sources[0].next(); err != nil {
-				d.Error = err.Error()
-				return
-			}
-		}
-		d.Ended = time.Now()
-		return
-	}
 	d.Began = time.Now()
 	d.IDs = make([]int64, 0, s.Count)
 	last := d.Began
@@ -176,7 +153,7 @@ func start(ctx context.Context, s spec) (p process, err error) {
 	if err := p.cmd.Start(); err != nil {
 		return p, err
 	}
-	if err := json.NewEncoder(p.in).Encode(s); err != nil { // not an argument, which others see: it may have a password
+	if err := json.NewEncoder(p.in).Encode(s); err != nil {
 		return p, errors.Join(err, p.cmd.Wait())
 	}
 	if _, err := p.out.ReadString('\n'); err != nil {

@@ -1,9 +1,10 @@
-package scenario
+package main
 
 import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	bwmarrin "github.com/bwmarrin/snowflake"
@@ -11,15 +12,14 @@ import (
 	"github.com/sony/sonyflake/v2"
 	"github.com/yitter/idgenerator-go/idgen"
 
-	"github.com/sqlflake/sqlflake/benchmarks/peers/internal/bench"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 )
 
-// Library is a generator as its documentation says to use it, with the worker number that a process is given.
-type Library struct {
-	Name, Title string
+// library is a generator as its documentation says to use it, with the worker number that a process is given.
+type library struct {
+	name, title string
 	even        bool // it has an option for even remainders
 	open        func(ctx context.Context, s spec, worker int) (source, error)
 }
@@ -30,16 +30,21 @@ type source struct {
 	end  func() error
 }
 
-// Libraries returns all, this one last.
-func Libraries() []Library {
-	return []Library{
-		{Name: "bwmarrin", Title: "bwmarrin", open: openBwmarrin},
-		{Name: "sonyflake", Title: "sonyflake v2", open: openSonyflake},
-		{Name: "godruoyi", Title: "godruoyi", open: openGodruoyi},
-		{Name: "yitter", Title: "yitter", open: openYitter},
-		{Name: "fixed", Title: "sqlflake, fixed worker", open: openFixed, even: true},
-		{Name: "leased", Title: "sqlflake, leased worker", open: openLeased, even: true},
+// libraries returns all, this one last.
+func libraries() []library {
+	return []library{
+		{name: "bwmarrin", title: "bwmarrin", open: openBwmarrin},
+		{name: "sonyflake", title: "sonyflake v2", open: openSonyflake},
+		{name: "godruoyi", title: "godruoyi", open: openGodruoyi},
+		{name: "yitter", title: "yitter", open: openYitter},
+		{name: "fixed", title: "sqlflake, fixed worker", open: openFixed, even: true},
+		{name: "leased", title: "sqlflake, leased worker", open: openLeased, even: true},
 	}
+}
+
+func (s spec) library() library {
+	all := libraries()
+	return all[slices.IndexFunc(all, func(l library) bool { return l.name == s.Library })]
 }
 
 // epoch returns the time that a library counts from: otherwise, or so that the time bits are soon used up. A later epoch
@@ -121,7 +126,7 @@ func openLeased(ctx context.Context, s spec, worker int) (source, error) {
 	}
 	settings := []lease.Option{lease.WithGenerator(options...), quiet}
 	if s.Back > 0 {
-		settings = append(settings, lease.WithClock(bench.NewClock(s.Back)))
+		settings = append(settings, lease.WithClock(behind(s.Back)))
 	}
 	if s.Numbered {
 		settings = append(settings, lease.WithWorkers(int64(worker), int64(worker)))
@@ -149,10 +154,36 @@ func (s spec) options() (options []snowflake.Option, err error) {
 	}
 	options = append(options, snowflake.WithLayout(layout))
 	if s.Back > 0 {
-		options = append(options, snowflake.WithClock(bench.NewClock(s.Back)))
+		options = append(options, snowflake.WithClock(behind(s.Back)))
 	}
 	if s.Even {
 		options = append(options, snowflake.WithRandomStart())
 	}
 	return options, err
+}
+
+// clock is the system clock, whose wall clock was set back.
+type clock struct {
+	base time.Time
+	back time.Duration
+}
+
+func behind(back time.Duration) clock { return clock{time.Now(), back} }
+
+// Now returns the wall clock.
+func (c clock) Now() time.Time { return time.Now().Add(-c.back) }
+
+// Elapsed returns the monotonic clock.
+func (c clock) Elapsed() time.Duration { return time.Since(c.base) }
+
+// Sleep waits for d or until ctx is done.
+func (c clock) Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	bwmarrin "github.com/bwmarrin/snowflake"
+	"github.com/google/uuid"
+	"github.com/oklog/ulid/v2"
+	"github.com/rs/xid"
+	"github.com/sony/sonyflake/v2"
+	"github.com/yitter/idgenerator-go/idgen"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// A subject does n operations in its own loop: a call through a function value would add up to 2 ns to each.
+type subject struct {
+	name string
+	run  func(n int)
+}
+
+// compare benchmarks the subjects. Each takes turns with the first one, so that a change of the machine's speed meets
+// both, and reports its time and the ratio. Figures are medians of the turns.
+func compare(b *testing.B, goroutines int, subjects ...subject) {
+	first := subjects[0]
+	for _, s := range subjects {
+		b.Run(s.name, func(b *testing.B) {
+			const turn = 20_000
+			var ours, theirs []float64
+			for done := 0; done < b.N; done += turn {
+				n := min(turn, b.N-done)
+				ours = append(ours, together(goroutines, n, first.run))
+				theirs = append(theirs, together(goroutines, n, s.run))
+			}
+			b.ReportMetric(median(theirs), "ns/op")
+			b.ReportMetric(median(theirs)/median(ours), "x-first")
+		})
+	}
+}
+
+// together returns the time of an operation, in ns, when the goroutines share n of them.
+func together(goroutines, n int, run func(n int)) float64 {
+	start := time.Now()
+	if goroutines == 1 {
+		run(n)
+		return float64(time.Since(start)) / float64(n)
+	}
+	var group sync.WaitGroup
+	for range goroutines {
+		group.Go(func() { run(max(n/goroutines, 1)) })
+	}
+	group.Wait()
+	return float64(time.Since(start)) / float64(n)
+}
+
+func median(all []float64) float64 {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// wide is a layout without a ceiling: 1,048,576 IDs a millisecond.
+func wide(b *testing.B, opts ...snowflake.Option) *snowflake.Generator {
+	layout := snowflake.MustLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
+		snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "worker", Bits: 2}, snowflake.Field{Name: "sequence", Bits: 20})
+	g, err := snowflake.New(0, append(opts, snowflake.WithLayout(layout))...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return g
+}
+
+// generators are ours, the clock that all read, and others with the widest sequence that each can have, up to ours.
+func generators(b *testing.B) []subject {
+	bwmarrin.NodeBits, bwmarrin.StepBits = 2, 20
+	node, err := bwmarrin.NewNode(1)
+	bwmarrin.NodeBits, bwmarrin.StepBits = 10, 12
+	if err != nil {
+		b.Fatal(err)
+	}
+	sony, err := sonyflake.New(sonyflake.Settings{
+		TimeUnit: time.Millisecond, BitsSequence: 20, BitsMachineID: 2, MachineID: func() (int, error) { return 1, nil },
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	options := idgen.NewIdGeneratorOptions(1)
+	options.WorkerIdBitLength, options.SeqBitLength = 2, 20
+	yitter := idgen.NewDefaultIdGenerator(options).SnowWorker
+	g, base := wide(b), time.Now()
+	return []subject{
+		{"sqlflake", func(n int) {
+			for range n {
+				_, _ = g.Next()
+			}
+		}},
+		{"time.Since", func(n int) {
+			var last time.Duration
+			for range n {
+				last = time.Since(base)
+			}
+			runtime.KeepAlive(last)
+		}},
+		{"bwmarrin", func(n int) {
+			for range n {
+				_ = node.Generate()
+			}
+		}},
+		{"sonyflake", func(n int) {
+			for range n {
+				_, _ = sony.NextID()
+			}
+		}},
+		{"yitter", func(n int) {
+			for range n {
+				_ = yitter.NextId()
+			}
+		}},
+		{"xid", func(n int) {
+			for range n {
+				_ = xid.New()
+			}
+		}},
+		{"ulid", func(n int) {
+			for range n {
+				_ = ulid.Make()
+			}
+		}},
+		{"uuid4", func(n int) {
+			for range n {
+				_ = uuid.New()
+			}
+		}},
+		{"uuid7", func(n int) {
+			for range n {
+				_, _ = uuid.NewV7()
+			}
+		}},
+	}
+}
+
+func BenchmarkNext(b *testing.B)  { compare(b, 1, generators(b)...) }
+func BenchmarkNext2(b *testing.B) { compare(b, 2, generators(b)...) }
+func BenchmarkNext8(b *testing.B) { compare(b, 8, generators(b)...) }
+
+// BenchmarkFill is the time of each ID of a batch.
+func BenchmarkFill(b *testing.B) {
+	g := wide(b)
+	fill := func(size int) func(n int) {
+		ids := make([]snowflake.ID, size)
+		return func(n int) {
+			for done := 0; done < n; done += size {
+				_ = g.Fill(context.Background(), ids)
+			}
+		}
+	}
+	compare(b, 1, subject{"Next", func(n int) {
+		for range n {
+			_, _ = g.Next()
+		}
+	}}, subject{"1", fill(1)}, subject{"10", fill(10)}, subject{"100", fill(100)}, subject{"1000", fill(1000)})
+}
+
+const (
+	ours   = snowflake.ID(175928847299117063)
+	uuid4  = "9b2f6c3e-52ad-4d0c-9c0e-8f5b2f1f7a55"
+	ulid26 = "01JA5M9Z8R3W4X5Y6Z7A8B9C0D"
+	xid20  = "cs5m9z8r3w4x5y6z7a8g"
+)
+
+func BenchmarkString(b *testing.B) {
+	theirs, parsed, random := bwmarrin.ID(ours), ulid.MustParse(ulid26), uuid.MustParse(uuid4)
+	guid := xid.New()
+	var text string
+	compare(b, 1,
+		subject{"sqlflake", func(n int) {
+			for range n {
+				text = ours.String()
+			}
+		}},
+		subject{"bwmarrin", func(n int) {
+			for range n {
+				text = theirs.String()
+			}
+		}},
+		subject{"xid", func(n int) {
+			for range n {
+				text = guid.String()
+			}
+		}},
+		subject{"ulid", func(n int) {
+			for range n {
+				text = parsed.String()
+			}
+		}},
+		subject{"uuid", func(n int) {
+			for range n {
+				text = random.String()
+			}
+		}})
+	runtime.KeepAlive(text)
+}
+
+func BenchmarkParse(b *testing.B) {
+	text, guid := ours.String(), xid.New().String()
+	compare(b, 1,
+		subject{"sqlflake", func(n int) {
+			for range n {
+				_, _ = snowflake.Parse(text)
+			}
+		}},
+		subject{"bwmarrin", func(n int) {
+			for range n {
+				_, _ = bwmarrin.ParseString(text)
+			}
+		}},
+		subject{"xid", func(n int) {
+			for range n {
+				_, _ = xid.FromString(guid)
+			}
+		}},
+		subject{"ulid", func(n int) {
+			for range n {
+				_, _ = ulid.Parse(ulid26)
+			}
+		}},
+		subject{"uuid", func(n int) {
+			for range n {
+				_, _ = uuid.Parse(uuid4)
+			}
+		}})
+}
+
+// BenchmarkJSON writes and reads a struct with three IDs.
+func BenchmarkJSON(b *testing.B) {
+	theirs, parsed, random := bwmarrin.ID(ours), ulid.MustParse(ulid26), uuid.MustParse(uuid4)
+	compare(b, 1,
+		subject{"sqlflake", roundTrip(ours)}, subject{"int64", roundTrip(int64(ours))}, subject{"bwmarrin", roundTrip(theirs)},
+		subject{"xid", roundTrip(xid.New())}, subject{"ulid", roundTrip(parsed)}, subject{"uuid", roundTrip(random)})
+}
+
+func roundTrip[T any](id T) func(n int) {
+	type record struct{ ID, Parent, Owner T }
+	in := record{id, id, id}
+	return func(n int) {
+		for range n {
+			text, _ := json.Marshal(in)
+			var out record
+			_ = json.Unmarshal(text, &out)
+		}
+	}
+}
+
+// The comparison has to see a difference that is there.
+func TestASlowerSubjectIsSeen(t *testing.T) {
+	spin := func(n int) { time.Sleep(time.Duration(n) * 10 * time.Microsecond) }
+	if one := together(1, 100, spin); one < 10_000 {
+		t.Errorf("%v ns an operation, want at least 10,000", one)
+	}
+	if m := median([]float64{9, 1, 2}); m != 2 {
+		t.Errorf("median %v", m)
+	}
+}

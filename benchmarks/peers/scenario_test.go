@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	if !isChild() {
+		os.Exit(m.Run())
+	}
+}
+
+// Who issues IDs twice, and when, is what READMEs say.
+func TestWhoRepeatsIDs(t *testing.T) {
+	repeat := map[string][]string{
+		"instances": {"bwmarrin", "sonyflake", "yitter"},
+		"processes": {"bwmarrin", "sonyflake", "godruoyi", "yitter", "fixed"},
+		"restart":   {"bwmarrin", "sonyflake", "godruoyi", "yitter", "fixed"},
+		"crash":     {"yitter"},
+		"workers":   {"yitter"},
+		"end":       {"godruoyi"},
+	}
+	silent := map[string]string{"end": "yitter", "workers": "leased", "instances": "godruoyi"} // they refuse
+	for _, s := range scenarios() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			var results []result
+			for range 3 { // a process that starts late repeats nothing
+				var err error
+				if results, err = s.run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.ContainsFunc(results, func(r result) bool {
+					return r.Duplicates == 0 && slices.Contains(repeat[s.name], r.Library)
+				}) {
+					break
+				}
+			}
+			for _, r := range results {
+				ours := r.Library == "fixed" || r.Library == "leased"
+				switch {
+				case s.first.Even && !ours: // has no such option
+				case r.IDs == 0:
+					if silent[s.name] != r.Library || r.Error == "" {
+						t.Errorf("%s: no ID, %s", r.Library, r.Error)
+					}
+				case (r.Duplicates > 0) != slices.Contains(repeat[s.name], r.Library),
+					(r.Negative > 0) != (s.name == "end" && r.Library == "bwmarrin"),
+					s.name == "end" && (r.Failed > 0) != (r.Library == "sonyflake" || ours),
+					s.share && (r.Share < 25) != s.first.Even:
+					t.Errorf("%s: %+v", r.Library, r)
+				}
+			}
+		})
+	}
+}
+
+func TestCells(t *testing.T) {
+	for _, tt := range []struct {
+		r    result
+		want string
+	}{
+		{result{Error: "it can't"}, "–"},
+		{result{IDs: 2000}, "0"},
+		{result{IDs: 2000, Duplicates: 1000}, "1,000 of 2,000"},
+		{result{IDs: 8, Negative: 7}, "0, 7 negative"},
+		{result{IDs: 8, Failed: 7, Error: "time is over"}, "0, returns an error"},
+		{result{IDs: 8, Error: "no free worker"}, "0, one is refused"},
+		{result{IDs: 8, LongestMS: 950}, "0, waits 0.9 s"},
+		{result{IDs: 8, Share: 6.4}, "6 %"},
+	} {
+		if got := tt.r.cell(); got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.r, got, tt.want)
+		}
+	}
+}
+
+func TestTheTableIsWrittenAndRunsCanBeInterrupted(t *testing.T) {
+	var all []result
+	for _, s := range scenarios()[:2] {
+		for _, l := range libraries() {
+			all = append(all, result{Event: s.title, Library: l.name, IDs: 1})
+		}
+	}
+	if got := table(all); strings.Count(got, "\n") != 4 || strings.Count(got, "|") != 4*(len(libraries())+2) {
+		t.Errorf("the table is\n%s", got)
+	}
+	if text, err := json.Marshal(all[0]); err != nil || !strings.Contains(string(text), `"duplicates":0`) {
+		t.Errorf("JSON: %s, %v", text, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := run(ctx, nil, io.Discard, io.Discard); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	var help strings.Builder
+	if err := run(t.Context(), []string{"-h"}, &help, io.Discard); !errors.Is(err, flag.ErrHelp) || !strings.Contains(help.String(), "go run ./peers -json |") {
+		t.Errorf("-h: %v, %s", err, help.String())
+	}
+	if err := run(t.Context(), []string{"x"}, io.Discard, io.Discard); err == nil {
+		t.Error("an unknown argument was accepted")
+	}
+}
