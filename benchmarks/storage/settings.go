@@ -18,27 +18,22 @@ import (
 )
 
 const usage = `storage compares auto-increment, snowflake and UUID primary keys: the bytes that they take in tables and
-indexes, and the speed of inserting, finding, changing and deleting rows.
+indexes, and the speed of inserting and finding rows.
 
-	go run ./storage                                  SQLite; needs no server, takes a minute and a half
+	go run ./storage                                  SQLite; needs no server, takes about a minute
 	go run ./storage -db sqlite,postgres,mariadb      also on servers, at 127.0.0.1 or -postgres, -mariadb
 	go run ./storage -keys snowflake,uuidv4 -scenario load -rows 1000000
 	go run ./storage -out report                      also writes report/index.html, RESULTS.md, results.txt, summary.csv,
 	                                                  summary.json; after Ctrl-C run the same command again to continue
 	go run ./storage -report report                   writes them again without measuring; -report a,b -out c
 	                                                  makes one report of two
-	go run ./storage -report report -docs docs        also writes bytes.svg, rate.svg and table.md for a README
-	go run ./storage -compare old new                 what differs between two folders, or .txt or .txt.gz files
-	go run ./storage -advise -h                       predicts density and fill factor
-	go run ./storage -db sqlite,postgres -cleanup     removes what killed runs left behind
+	go run ./storage -report report -docs docs        also writes bytes.svg and table.md for a README
 
 The output is a table for each scenario, database and case, with each figure's ratio to auto-increment. The exit code is 0,
 1 after an error, 130 after Ctrl-C.
 
-It works in a schema, a database or a file of its own, which it removes. After a kill the next run lists what is left.
-
--compare prints what differs beyond noise: speeds of at least 6 rounds with p < 0.01 by the Mann-Whitney test and medians
-2 % apart, sizes 2 % apart. benchstat reads the same files:
+It works in a schema, a database or a file of its own, which it removes. After a kill the next run names what is left.
+benchstat compares two runs:
 
 	benchstat -table goos -ignore .config,/round,/beside old/results.txt new/results.txt
 
@@ -65,9 +60,6 @@ type settings struct {
 	report    string // folder to render again
 	docs      string // folder for a README's charts
 	command   string // the flags without DSNs, which may contain passwords
-	cleanup   bool
-	old, new  string // folders to compare
-	all       bool   // also what does not differ
 
 	baselineSet bool // by a flag
 }
@@ -88,16 +80,12 @@ func (p *parsed) Set(text string) error {
 func parse(args []string, out io.Writer) (settings, error) {
 	s := settings{
 		scenarios: scenario.All(),
-		options:   scenario.Options{Rows: 20_000, Rounds: 6, Batch: []int{1, 1000}, Clients: []int{1, 4}},
+		options:   scenario.Options{Rows: 20_000, Rounds: 6, Batch: []int{1, 1000}, Clients: []int{1, 8}},
 	}
 	flags := flag.NewFlagSet("storage", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error is one sentence; help follows below
 	s.define(flags)
 	err := flags.Parse(args)
-	if s.old != "" && flags.NArg() > 0 {
-		s.new = flags.Arg(0)
-		err = cmp.Or(err, flags.Parse(flags.Args()[1:]))
-	}
 	if errors.Is(err, flag.ErrHelp) {
 		flags.SetOutput(out)
 		fmt.Fprint(out, usage)
@@ -116,10 +104,6 @@ func parse(args []string, out io.Writer) (settings, error) {
 
 func (s *settings) define(flags *flag.FlagSet) {
 	kinds := key.Names(key.Kinds())
-	var scenarios []string
-	for _, one := range s.scenarios {
-		scenarios = append(scenarios, one.Name)
-	}
 	// names defines a flag of a name, or of several that are separated by commas. One that is repeated counts once.
 	names := func(name, otherwise, usage string, known []string, several bool, set func(names []string)) {
 		p := &parsed{otherwise, func(text string) error {
@@ -147,7 +131,9 @@ func (s *settings) define(flags *flag.FlagSet) {
 			found, _ := key.Find(names)
 			s.baseline = found[0]
 		})
-	names("scenario", "", "scenarios (default all)", scenarios, true, func(names []string) { s.scenarios, _ = scenario.Find(names) })
+	names("scenario", "", "scenarios (default all)", scenario.Names(), true, func(names []string) {
+		s.scenarios = scenario.Find(names)
+	})
 	names("format", formats[0], "on standard output", formats, false, func(names []string) { s.format = names[0] })
 	number := func(name string, n *int, usage string, most int) {
 		flags.Var(&parsed{strconv.Itoa(*n), func(text string) error {
@@ -165,7 +151,7 @@ func (s *settings) define(flags *flag.FlagSet) {
 		}}, name, usage)
 	}
 	numbers("batch", &s.options.Batch, "1,1000", "rows a statement", mostBatch)
-	numbers("clients", &s.options.Clients, "1,4", "concurrent clients", 1000)
+	numbers("clients", &s.options.Clients, "1,8", "concurrent clients", 1000)
 	flags.StringVar(&s.config.Postgres, "postgres", "",
 		"`DSN` of PostgreSQL; new: a temporary server with a small cache, from installed binaries;\n"+
 			"new:FOLDER: from the binaries of a folder (default SNOWFLAKE_TEST_POSTGRES, or "+defaultPostgres+")")
@@ -178,10 +164,7 @@ func (s *settings) define(flags *flag.FlagSet) {
 	flags.StringVar(&s.out, "out", "", "`folder` for the report; an existing one is resumed, with the same settings")
 	flags.StringVar(&s.report, "report", "", "`folder` of a report to write again, without measuring; several folders, .txt and\n"+
 		".txt.gz files make one report, which -out names the folder of")
-	flags.StringVar(&s.docs, "docs", "", "`folder` for the charts and the table of a README")
-	flags.StringVar(&s.old, "compare", "", "two `folders` to compare, without measuring")
-	flags.BoolVar(&s.all, "all", false, "with -compare: also what does not differ")
-	flags.BoolVar(&s.cleanup, "cleanup", false, "remove what killed runs left behind, and measure nothing")
+	flags.StringVar(&s.docs, "docs", "", "`folder` for the chart and the table of a README")
 }
 
 // formats are those of standard output.
@@ -192,9 +175,7 @@ func (s *settings) check(rest []string) error {
 	switch {
 	case len(rest) > 0:
 		return fmt.Errorf("unknown argument %q; see -h", rest[0])
-	case s.old != "" && s.new == "":
-		return errors.New("-compare: a second folder is missing: -compare OLD NEW")
-	case s.report != "" || s.old != "" || s.cleanup:
+	case s.report != "":
 		return nil
 	}
 	for _, k := range s.options.Kinds {

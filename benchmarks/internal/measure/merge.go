@@ -9,7 +9,7 @@ import (
 )
 
 // Merge makes one data set of several measurements on one machine, such as a long one of few cases and a short one of
-// all. The environment is that of the first. Where another had other settings of a database or of the tool, a note tells
+// all. The environment is that of the first. Where another had other settings of a database or of the tool, a note names
 // them. It returns an error if two have the same run, whose figures would be pooled.
 func Merge(list ...Data) (Data, error) {
 	if len(list) == 0 {
@@ -46,7 +46,7 @@ func Merge(list ...Data) (Data, error) {
 			}
 		}
 		if len(other) > 0 {
-			env.AddNotes("", fmt.Sprintf("%s: with %s", one.Environment.Command, strings.Join(other, ", ")))
+			env.AddNotes("", fmt.Sprintf("With %s: %s", strings.Join(other, ", "), one.Environment.Command))
 		}
 		env.Command += "; " + one.Environment.Command
 	}

@@ -27,9 +27,8 @@ func openSQLite(ctx context.Context, c Config) (Engine, error) {
 		return nil, fmt.Errorf("a folder for SQLite: %w", err)
 	}
 	e := &sqlite{base: base{name: "sqlite", words: sqliteWords}, dir: dir}
-	e.add("SQLite runs inside the client, so its CPU time includes the client's.")
 	if left := tempdir.Left(c.SQLiteDir, tempdir.Files); len(left) > 0 {
-		e.add("There are %d folders of killed runs. -cleanup removes them.", len(left))
+		e.left = "killed runs left " + strings.Join(left, ", ")
 	}
 	// As applications set it: with the write-ahead log a commit does not wait for the disk, but checkpoints do. OFF would
 	// hide what it costs to write many pages.
@@ -77,7 +76,7 @@ var sqliteWords = words{
 			return sqliteKey(t) + " PRIMARY KEY NOT NULL"
 		}
 	},
-	columns: map[Type]string{Bigint: "INTEGER", Name: "TEXT", Moment: "INTEGER"},
+	columns: map[Type]string{Bigint: "INTEGER", Name: "TEXT"},
 	like:    sqliteKey,
 }
 
@@ -104,8 +103,6 @@ func (e *sqlite) Drop(ctx context.Context, names ...string) error {
 	}
 	return e.checkpoint(ctx)
 }
-
-func (e *sqlite) Bulk(context.Context, *sql.Conn, string, []string, [][]any) error { return ErrNoBulk }
 
 func (e *sqlite) Settle(ctx context.Context, tables ...string) error {
 	for _, table := range tables {
@@ -147,14 +144,11 @@ func (e *sqlite) Trees(ctx context.Context, table string) ([]Tree, error) {
 	}
 	trees := make([]Tree, len(list))
 	for i, entry := range list {
-		usage, err := file.tree(entry.root)
+		n, err := file.count(entry.root, 0)
 		if err != nil {
 			return nil, fmt.Errorf("the pages of %s: %w", entry.name, err)
 		}
-		trees[i] = Tree{
-			Name: entry.name, Role: entry.role(), Bytes: usage.pages * file.size, Pages: usage.pages,
-			Density: usage.density(), Fragmentation: usage.fragmentation(),
-		}
+		trees[i] = Tree{Role: entry.role(), Bytes: n * file.size}
 	}
 	return trees, nil
 }
@@ -178,10 +172,8 @@ func (s schemaEntry) role() Role {
 	}
 }
 
-func (e *sqlite) Usage(context.Context) (Usage, error) {
-	// The log is overwritten from its start, so its length is no measure, but nothing else in this process writes much.
-	return Usage{Log: -1, PageImages: -1, Written: bytesWritten(), Reads: -1, Hits: -1}, nil
-}
+// Log is unknown: the log is overwritten from its start, so its length is no measure.
+func (e *sqlite) Log(context.Context) (int64, error) { return -1, nil }
 
 func (e *sqlite) Close() error {
 	var err error

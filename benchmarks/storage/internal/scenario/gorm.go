@@ -48,13 +48,12 @@ func runGorm(ctx context.Context, b *Bench) (values map[string]float64, err erro
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	rows, batch := b.Number("rows"), b.Number("create")
-	return b.MeasureRows(ctx, table.Name, rows, func() error {
+	return b.Measure(ctx, table.Name, rows, func() error {
 		for first := 0; first < rows; first += batch {
 			n := min(batch, rows-first)
 			if err := model.create(db.Table(table.Name), first, n); err != nil {
 				return fmt.Errorf("Create: %w", err)
 			}
-			b.Progress(n)
 		}
 		return nil
 	})

@@ -75,7 +75,6 @@ func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err err
 	if values["time"], err = run(n); err != nil {
 		return nil, fmt.Errorf("save a graph: %w", err)
 	}
-	b.Progress(n * (1 + graphLines + graphLines*graphTags))
 	if b.Dialect() != "sqlite" {
 		values["round_trips"] = float64(trips()-before) / float64(n)
 		if values["ping"], err = median(50, func() error { return s.conn.PingContext(ctx) }); err != nil {
@@ -119,7 +118,7 @@ func (b *Bench) network(ctx context.Context) (db *sql.DB, trips func() int64, do
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("a network to the server: %w", err)
 	}
-	db, closeDB, err := remote.Through(ctx, func(ctx context.Context, network, address string) (net.Conn, error) {
+	db, closeDB, err := remote.Through(func(ctx context.Context, network, address string) (net.Conn, error) {
 		server.Store(&place{network, address})
 		return p.Dial(ctx)
 	})

@@ -44,11 +44,13 @@ func (b *Bench) saver(ctx context.Context) (*saver, error) {
 	order := b.Table("graph_order", []engine.Column{{Name: "amount"}})
 	line := b.Table("graph_line", []engine.Column{
 		{Name: "order_id", Type: engine.Key, References: order.Name}, {Name: "amount"},
-	}, []string{"order_id"})
+	}, "order_id")
 	tag := b.Table("graph_tag", []engine.Column{
 		{Name: "line_id", Type: engine.Key, References: line.Name}, {Name: "amount"},
-	}, []string{"line_id"})
-	for i, l := range []level{{order, 1, 1, nil}, {line, graphLines, graphLines, nil}, {tag, graphLines * graphTags, graphTags, nil}} {
+	}, "line_id")
+	for i, l := range []level{
+		{order, 1, 1, nil}, {line, graphLines, graphLines, nil}, {tag, graphLines * graphTags, graphTags, nil},
+	} {
 		l.keys = make([]any, l.rows)
 		s.levels[i] = l
 	}

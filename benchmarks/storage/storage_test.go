@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,23 +60,17 @@ func TestResultsFollowFromTheKeptRuns(t *testing.T) {
 			t.Errorf("%s is not the file of SHA256SUMS", name)
 		}
 	}
-	dir, docs := t.TempDir(), t.TempDir()
+	dir := t.TempDir()
 	var runs []string
-	for _, name := range []string{"servers", "postgres18", "curve", "partitions"} {
+	for _, name := range []string{"servers", "postgres18", "curve", "sizes"} {
 		runs = append(runs, kept+name+".txt.gz")
 	}
-	if _, _, err := call(t, t.Context(), "-report", strings.Join(runs, ","), "-out", dir); err != nil {
+	if _, _, err := call(t, t.Context(), "-report", strings.Join(runs, ","), "-out", dir, "-docs", dir); err != nil {
 		t.Fatal(err)
 	}
-	if content(t, dir, "RESULTS.md") != content(t, "..", "RESULTS.md") {
-		t.Error("RESULTS.md differs; write it again with -report and -out, see the README of the benchmarks")
-	}
-	if _, _, err := call(t, t.Context(), "-report", kept+"servers.txt.gz", "-docs", docs); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"table.md", "bytes.svg", "rate.svg"} {
-		if content(t, docs, name) != content(t, "../docs", name) {
-			t.Errorf("docs/%s differs; write it again with -docs", name)
+	for _, name := range []string{"RESULTS.md", "docs/table.md", "docs/bytes.svg"} {
+		if content(t, dir, filepath.Base(name)) != content(t, "..", name) {
+			t.Errorf("%s differs; write it again, see the README of the benchmarks", name)
 		}
 	}
 }
@@ -113,7 +105,7 @@ func (e *ended) Write(p []byte) (int, error) {
 	return e.Builder.Write(p)
 }
 
-func TestEndedReportGoesOn(t *testing.T) {
+func TestInterruptedRunIsResumed(t *testing.T) {
 	dir := t.TempDir()
 	if _, _, err := call(t, t.Context(), "-scenario", "load", "-keys", "auto,snowflake", "-rows", "300", "-rounds", "1",
 		"-batch", "1", "-out", dir); err != nil {
@@ -165,15 +157,10 @@ func TestFormatsAndBadInput(t *testing.T) {
 	earlier := t.TempDir()
 	write(t, filepath.Join(earlier, "results.jsonl"), "{}\n")
 	all := [][]string{
-		{"-compare", t.TempDir(), t.TempDir()},
-		{"-compare", t.TempDir()},
-		{"-compare", one("load"), one("read")},
 		{"-report", earlier},
 		{"-db", "postgres", "-postgres", "postgres://me:secret@127.0.0.1:1/x"},
 		{"-db", "mariadb", "-mariadb", "me:secret@tcp(127.0.0.1:1)/"},
 		{"-dir", filepath.Join(t.TempDir(), "missing")},
-		{"-advise", "-workers", "0"},
-		{"-advise", "-rate", "many"},
 	}
 	for _, line := range []string{
 		"-nothing", "argument", "-format xml", "-rows 0", "-rows many", "-rows 9000000000000000000", "-rounds 0",
@@ -214,7 +201,7 @@ func TestHelpKeepsThePassword(t *testing.T) {
 	if _, err := parse([]string{"-h"}, &help); !errors.Is(err, flag.ErrHelp) {
 		t.Error(err)
 	}
-	if strings.Contains(help.String(), "secret") || !strings.Contains(help.String(), "-cleanup") {
+	if strings.Contains(help.String(), "secret") || !strings.Contains(help.String(), "-scenario") {
 		t.Error(help.String())
 	}
 	s, err := parse(nil, &help)
@@ -235,36 +222,5 @@ func TestRepeatedNamesCountOnce(t *testing.T) {
 		"-rounds", "1", "-scenario", "load,load")
 	if err != nil || !strings.Contains(progress, "4 runs, 0 of them") { // uuidv4 and the A/A row, each beside the baseline
 		t.Errorf("%v\n%s", err, progress)
-	}
-}
-
-func TestCompareFindsWhatDiffers(t *testing.T) {
-	dirs := []string{t.TempDir(), t.TempDir()}
-	for i, dir := range dirs {
-		name := "BenchmarkLoad/db=sqlite/key=auto/round="
-		var text bytes.Buffer
-		fmt.Fprintf(&text, "tool.seed: %d\n", i)
-		for round := 1; round <= 6; round++ {
-			fmt.Fprintf(&text, "%s%d 1 %d rate 40 bytes_rows\n", name, round, 1000*(i+1)+round)
-		}
-		write(t, filepath.Join(dir, "results.txt"), text.String())
-	}
-	for format, want := range map[string]string{
-		"table": "seed: 0 | 1", "csv": "rate,1004,2004,2.00,0.0022,better", "json": `"2.00"`,
-	} {
-		out, _, err := call(t, t.Context(), "-format", format, "-compare", dirs[0], dirs[1])
-		if err != nil || !strings.Contains(out, want) || strings.Contains(out, "bytes_rows") {
-			t.Errorf("%s: %v\n%s", format, err, out)
-		}
-		if out, _, _ = call(t, t.Context(), "-compare", dirs[0], dirs[1], "-all"); !strings.Contains(out, "bytes_rows") {
-			t.Errorf("-all:\n%s", out)
-		}
-	}
-}
-
-func TestNothingToCleanUp(t *testing.T) {
-	out, _, err := call(t, t.Context(), "-cleanup", "-dir", t.TempDir())
-	if err != nil || out != "There is nothing to remove.\n" {
-		t.Errorf("%q, %v", out, err)
 	}
 }
