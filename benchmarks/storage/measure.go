@@ -38,7 +38,6 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 		Time: time.Now().Format(time.RFC3339), Command: s.command, Baseline: s.baseline.Name,
 		Settings: []measure.Setting{
 			{Name: "seed", Value: strconv.FormatUint(s.options.Seed, 10)},
-			{Name: "durable", Value: strconv.FormatBool(s.config.Durable)},
 			{Name: "rows", Value: strconv.Itoa(s.options.Rows)},
 		},
 		Machine: machine.Describe(ctx), Database: map[string][]measure.Setting{},

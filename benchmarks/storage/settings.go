@@ -50,38 +50,39 @@ const (
 
 // settings are the flags.
 type settings struct {
-	engines   []string
-	config    engine.Config
-	scenarios []scenario.Scenario
-	options   scenario.Options
-	baseline  key.Kind
-	out       string
-	format    string
-	report    string // folder to render again
-	docs      string // folder for a README's charts
-	command   string // the flags without DSNs, which may contain passwords
-
+	engines     []string
+	config      engine.Config
+	scenarios   []scenario.Scenario
+	options     scenario.Options
+	baseline    key.Kind
 	baselineSet bool // by a flag
+	out         string
+	format      string
+	report      string // folders to render again
+	docs        string // folder for a README's chart and table
+	command     string // the flags without DSNs, which may contain passwords
 }
 
-// parsed is a flag that a function reads.
-type parsed struct {
+// list is the value of a flag of which set checks each part of a list that is separated by commas.
+type list struct {
 	text string
-	read func(text string) error
+	set  func(parts []string) error
 }
 
-func (p *parsed) String() string { return p.text }
+func (l *list) String() string { return l.text }
 
-func (p *parsed) Set(text string) error {
-	p.text = text
-	return p.read(text)
+func (l *list) Set(text string) error {
+	l.text = text
+	parts := split(text)
+	if len(parts) == 0 {
+		return errors.New("no value given")
+	}
+	return l.set(parts)
 }
 
 func parse(args []string, out io.Writer) (settings, error) {
-	s := settings{
-		scenarios: scenario.All(),
-		options:   scenario.Options{Rows: 20_000, Rounds: 6, Batch: []int{1, 1000}, Clients: []int{1, 8}},
-	}
+	s := settings{engines: []string{"sqlite"}, baseline: key.Kinds()[0], scenarios: scenario.All(), format: "table"}
+	s.options = scenario.Options{Rows: 20_000, Rounds: 6, Batch: []int{1, 1000}, Clients: []int{1, 8}}
 	flags := flag.NewFlagSet("storage", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error is one sentence; help follows below
 	s.define(flags)
@@ -104,54 +105,57 @@ func parse(args []string, out io.Writer) (settings, error) {
 
 func (s *settings) define(flags *flag.FlagSet) {
 	kinds := key.Names(key.Kinds())
-	// names defines a flag of a name, or of several that are separated by commas. One that is repeated counts once.
-	names := func(name, otherwise, usage string, known []string, several bool, set func(names []string)) {
-		p := &parsed{otherwise, func(text string) error {
-			parts := []string{text}
-			if several {
-				parts = split(text)
+	names := func(name, otherwise, usage string, known []string, most int, set func(names []string)) {
+		flags.Var(&list{otherwise, func(parts []string) error {
+			for _, part := range parts {
+				if !slices.Contains(known, part) {
+					return fmt.Errorf("%q is unknown; there are %s", part, strings.Join(known, ", "))
+				}
 			}
-			err := allOf(known, parts)
-			if err == nil {
-				set(parts)
+			if len(parts) > most {
+				return fmt.Errorf("%d values, but there can be %d", len(parts), most)
 			}
-			return err
-		}}
-		if otherwise != "" {
-			_ = p.read(otherwise) // is known
-		}
-		flags.Var(p, name, usage+": "+strings.Join(known, ", "))
+			set(parts)
+			return nil
+		}}, name, usage+": "+strings.Join(known, ", "))
 	}
-	names("db", "sqlite", "databases", engine.Names(), true, func(names []string) { s.engines = names })
-	names("keys", "", "kinds of keys (default those of each scenario)", kinds, true, func(names []string) {
+	names("db", "sqlite", "databases", engine.Names(), 9, func(names []string) { s.engines = names })
+	names("keys", "", "kinds of keys (default those of each scenario)", kinds, 99, func(names []string) {
 		s.options.Kinds, _ = key.Find(names)
 	})
-	names("baseline", "auto", "the `kind` that the others are compared with, also if -keys does not name it", kinds, false,
+	names("baseline", "auto", "the `kind` that the others are compared with, also if -keys does not name it", kinds, 1,
 		func(names []string) {
 			found, _ := key.Find(names)
 			s.baseline = found[0]
 		})
-	names("scenario", "", "scenarios (default all)", scenario.Names(), true, func(names []string) {
+	names("scenario", "", "scenarios (default all)", scenario.Names(), 99, func(names []string) {
 		s.scenarios = scenario.Find(names)
 	})
-	names("format", formats[0], "on standard output", formats, false, func(names []string) { s.format = names[0] })
-	number := func(name string, n *int, usage string, most int) {
-		flags.Var(&parsed{strconv.Itoa(*n), func(text string) error {
-			ns, err := inRange([]string{text}, most)
-			*n = append(ns, 0)[0]
-			return err
+	names("format", "table", "on standard output", []string{"table", "csv", "json"}, 1, func(names []string) {
+		s.format = names[0]
+	})
+	numbers := func(name, otherwise, usage string, most int, set func(ns []int)) {
+		flags.Var(&list{otherwise, func(parts []string) error {
+			var ns []int
+			for _, part := range parts {
+				n, err := strconv.Atoi(part)
+				if err != nil || n < 1 || n > most {
+					return fmt.Errorf("%q is not a number in [1, %d]", part, most)
+				}
+				if !slices.Contains(ns, n) { // "1,01"
+					ns = append(ns, n)
+				}
+			}
+			set(ns)
+			return nil
 		}}, name, usage)
 	}
-	number("rows", &s.options.Rows, "rows of a table", mostRows)
-	number("rounds", &s.options.Rounds, "how often each case is measured; a verdict on a speed needs 6", 1000)
-	numbers := func(name string, ns *[]int, otherwise, usage string, most int) {
-		flags.Var(&parsed{otherwise, func(text string) (err error) {
-			*ns, err = inRange(split(text), most)
-			return err
-		}}, name, usage)
-	}
-	numbers("batch", &s.options.Batch, "1,1000", "rows a statement", mostBatch)
-	numbers("clients", &s.options.Clients, "1,8", "concurrent clients", 1000)
+	numbers("rows", "20000", "rows of a table", mostRows, func(ns []int) { s.options.Rows = ns[0] })
+	numbers("rounds", "6", "how often each case is measured; a verdict on a speed needs 6", 1000, func(ns []int) {
+		s.options.Rounds = ns[0]
+	})
+	numbers("batch", "1,1000", "rows a statement", mostBatch, func(ns []int) { s.options.Batch = ns })
+	numbers("clients", "1,8", "concurrent clients", 1000, func(ns []int) { s.options.Clients = ns })
 	flags.StringVar(&s.config.Postgres, "postgres", "",
 		"`DSN` of PostgreSQL; new: a temporary server with a small cache, from installed binaries;\n"+
 			"new:FOLDER: from the binaries of a folder (default SNOWFLAKE_TEST_POSTGRES, or "+defaultPostgres+")")
@@ -159,7 +163,6 @@ func (s *settings) define(flags *flag.FlagSet) {
 	flags.StringVar(&s.config.MariaDB, "mariadb", "",
 		"`DSN` of MariaDB or MySQL, or new, or new:FOLDER (default SNOWFLAKE_TEST_MYSQL, or "+defaultMariaDB+")")
 	flags.StringVar(&s.config.SQLiteDir, "dir", "", "`folder` for SQLite's file (default a temporary one)")
-	flags.BoolVar(&s.config.Durable, "durable", false, "flush each commit to the disk")
 	flags.Uint64Var(&s.options.Seed, "seed", 1, "seed of the random numbers")
 	flags.StringVar(&s.out, "out", "", "`folder` for the report; an existing one is resumed, with the same settings")
 	flags.StringVar(&s.report, "report", "", "`folder` of a report to write again, without measuring; several folders, .txt and\n"+
@@ -167,15 +170,12 @@ func (s *settings) define(flags *flag.FlagSet) {
 	flags.StringVar(&s.docs, "docs", "", "`folder` for the chart and the table of a README")
 }
 
-// formats are those of standard output.
-var formats = []string{"table", "csv", "json"}
-
 // check checks the flags with each other.
 func (s *settings) check(rest []string) error {
-	switch {
-	case len(rest) > 0:
+	if len(rest) > 0 {
 		return fmt.Errorf("unknown argument %q; see -h", rest[0])
-	case s.report != "":
+	}
+	if s.report != "" {
 		return nil
 	}
 	for _, k := range s.options.Kinds {
@@ -209,10 +209,7 @@ func commandLine(flags *flag.FlagSet) string {
 		if value == "" || strings.ContainsAny(value, " \t\n\"'$&|;<>()*?`\\") {
 			value = strconv.Quote(value)
 		}
-		line += " -" + f.Name
-		if value != "true" {
-			line += " " + value
-		}
+		line += " -" + f.Name + " " + value
 	})
 	return line
 }
@@ -226,38 +223,4 @@ func split(list string) []string {
 		}
 	}
 	return parts
-}
-
-// allOf returns an error if a name is unknown or there is none.
-func allOf(known, names []string) error {
-	for _, name := range names {
-		if !slices.Contains(known, name) {
-			return fmt.Errorf("%q is unknown; there are %s", name, strings.Join(known, ", "))
-		}
-	}
-	if len(names) == 0 {
-		return fmt.Errorf("it needs one of %s", strings.Join(known, ", "))
-	}
-	return nil
-}
-
-// inRange reads numbers from 1 to most.
-func inRange(parts []string, most int) ([]int, error) {
-	var ns []int
-	for _, part := range parts {
-		n, err := strconv.Atoi(part)
-		if err != nil && !errors.Is(err, strconv.ErrRange) {
-			return nil, fmt.Errorf("%q is not a number", part)
-		}
-		if n < 1 || n > most {
-			return nil, fmt.Errorf("%s is out of range [1, %d]", part, most)
-		}
-		if !slices.Contains(ns, n) { // "1,01"
-			ns = append(ns, n)
-		}
-	}
-	if len(ns) == 0 {
-		return nil, errors.New("no number given")
-	}
-	return ns, nil
 }

@@ -128,7 +128,7 @@ func TestInterruptedRunIsResumed(t *testing.T) {
 		t.Errorf("it did not go on: %v\n%s", err, text)
 	}
 	for flag, want := range map[string]string{
-		"-seed 2": "seed was 1 and is 2", "-durable": "durable was false and is true", "-rows 301": "rows was 300 and is 301",
+		"-seed 2": "seed was 1 and is 2", "-rows 301": "rows was 300 and is 301",
 		"-baseline uuidv4": "baseline was auto and is uuidv4",
 	} {
 		_, _, err := call(t, t.Context(), append(again, strings.Fields(flag)...)...)
@@ -184,12 +184,12 @@ func TestFormatsAndBadInput(t *testing.T) {
 func TestNoPasswordInAReport(t *testing.T) {
 	s, err := parse([]string{
 		"-postgres", "postgres://me:secret@host/db", "-mariadb", "me:secret@tcp(host)/db",
-		"-rows", "7", "-durable", "-out", "x/a b",
+		"-rows", "7", "-out", "x/a b",
 	}, &strings.Builder{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `go run ./storage -durable -mariadb DSN -out "a b" -postgres DSN -rows 7`; s.command != want {
+	if want := `go run ./storage -mariadb DSN -out "a b" -postgres DSN -rows 7`; s.command != want {
 		t.Errorf("the command is %s, want %s", s.command, want)
 	}
 }

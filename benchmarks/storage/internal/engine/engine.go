@@ -41,8 +41,8 @@ type Engine interface {
 
 	// Settle brings the database into the same state before each run: dirty pages written, planner statistics fresh.
 	Settle(ctx context.Context, tables ...string) error
-	// Trees returns the B-trees (and heaps) of a table with their current sizes.
-	Trees(ctx context.Context, table string) ([]Tree, error)
+	// Sizes returns the current sizes of a table.
+	Sizes(ctx context.Context, table string) (Sizes, error)
 	// Log returns the bytes of write-ahead or redo log since some time in the past; -1 if unknown.
 	Log(ctx context.Context) (int64, error)
 	// Close removes everything that Open and Create made, also after ctx has ended.
@@ -88,21 +88,11 @@ const (
 	Key         // of the kind of the primary key
 )
 
-// Role is what a B-tree is for.
-type Role string
-
-// The roles.
-const (
-	Rows      Role = "rows"      // the rows, stored without a key
-	Clustered Role = "clustered" // the rows in the order of the primary key: table and index in one
-	Primary   Role = "primary"   // the index of the primary key, separate from the rows
-	Secondary Role = "secondary"
-)
-
-// Tree is a B-tree or a heap.
-type Tree struct {
-	Role  Role
-	Bytes int64
+// Sizes are the bytes of a table's heap and B-trees.
+type Sizes struct {
+	Table     int64 // all of them
+	Primary   int64 // the index of the primary key; 0 if the table itself is in the order of the key
+	Secondary int64 // the other indexes
 }
 
 // Names returns the names of the engines.
@@ -114,23 +104,20 @@ type Config struct {
 	Postgres   string // DSN
 	Postgres18 string // DSN of a second PostgreSQL, of version 18 or later
 	MariaDB    string // DSN of github.com/go-sql-driver/mysql
-	// Durable makes each commit wait for the disk. Without it commits do not wait, if a session can choose, so that the
-	// figures are those of the B-trees and not of the disk: synchronous = NORMAL on SQLite, synchronous_commit = off on
-	// PostgreSQL.
-	Durable bool
 }
 
-// Open opens an engine and creates its place.
+// Open opens an engine and creates its place. Commits do not wait for the disk if a session can choose, so that the figures
+// are those of the B-trees: synchronous = NORMAL on SQLite, synchronous_commit = off on PostgreSQL.
 func Open(ctx context.Context, name string, c Config) (Engine, error) {
 	switch name {
 	case "sqlite":
-		return openSQLite(ctx, c)
+		return openSQLite(ctx, c.SQLiteDir)
 	case "postgres":
-		return openPostgres(ctx, name, c.Postgres, c.Durable)
+		return openPostgres(ctx, name, c.Postgres)
 	case "postgres18":
-		return openPostgres(ctx, name, c.Postgres18, c.Durable)
+		return openPostgres(ctx, name, c.Postgres18)
 	case "mariadb":
-		return openMariaDB(ctx, c.MariaDB, c.Durable)
+		return openMariaDB(ctx, c.MariaDB)
 	}
 	return nil, fmt.Errorf("unknown database %q; there are %v", name, Names())
 }

@@ -23,7 +23,7 @@ type mariadb struct {
 	pageSize int64
 }
 
-func openMariaDB(ctx context.Context, dsn string, durable bool) (Engine, error) {
+func openMariaDB(ctx context.Context, dsn string) (Engine, error) {
 	config, err := mysql.ParseDSN(dsn)
 	if err != nil {
 		// Without the driver's message, which may repeat parts of the password.
@@ -43,7 +43,7 @@ func openMariaDB(ctx context.Context, dsn string, durable bool) (Engine, error) 
 		grant: "an administrator can allow it with GRANT ALL ON `" + strings.ReplaceAll(placePrefix, "_", `\_`) +
 			"%`.* TO the user",
 	}
-	if err := e.open(ctx, durable); err != nil {
+	if err := e.open(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
@@ -59,7 +59,7 @@ func (e *mariadb) pool(name string) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-func (e *mariadb) open(ctx context.Context, durable bool) (err error) {
+func (e *mariadb) open(ctx context.Context) (err error) {
 	if err := e.make(ctx); err != nil {
 		return err
 	}
@@ -74,10 +74,8 @@ func (e *mariadb) open(ctx context.Context, durable bool) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.where, err)
 	}
-	if !durable {
-		e.add("%s has no setting for one session to commit without a flush. The server's settings are left as they are: "+
-			"innodb_flush_log_at_trx_commit=%s, sync_binlog=%s, log_bin=%s.", e.product(), flush, sync, binlog)
-	}
+	e.add("%s has no setting for one session to commit without a flush. The server's settings are left as they are: "+
+		"innodb_flush_log_at_trx_commit=%s, sync_binlog=%s, log_bin=%s.", e.product(), flush, sync, binlog)
 	return nil
 }
 
@@ -180,47 +178,26 @@ func (e *mariadb) analyze(ctx context.Context, table string) error {
 	return nil
 }
 
-// Trees counts the root and the leaves. InnoDB also reserves extents of 1 MiB, up to four ahead, which would hide the
+// Sizes counts the roots and the leaves. InnoDB also reserves extents of 1 MiB, up to four ahead, which would hide the
 // differences between keys in all but large tables. Pages between the root and the leaves, about one in three hundred,
-// are not counted.
-func (e *mariadb) Trees(ctx context.Context, table string) ([]Tree, error) {
+// are not counted. MariaDB 10.11 does not count the leaves of indexes of up to about 40 pages: what is reserved counts.
+func (e *mariadb) Sizes(ctx context.Context, table string) (s Sizes, err error) {
 	if err := e.analyze(ctx, table); err != nil {
-		return nil, err
+		return s, err
 	}
-	type index struct {
-		clustered        bool
-		reserved, leaves int64 // pages
-	}
-	indexes, err := collect(ctx, e.db, func(x *index) []any { return []any{&x.clustered, &x.reserved, &x.leaves} },
-		`SELECT index_name IN ('PRIMARY', 'GEN_CLUST_INDEX'), MAX(IF(stat_name = 'size', stat_value, 0)),
-			MAX(IF(stat_name = 'n_leaf_pages', stat_value, 0))
-		FROM mysql.innodb_index_stats WHERE database_name = ? AND table_name = ? GROUP BY index_name
-		ORDER BY 1 DESC, index_name`, e.place, table)
+	err = e.db.QueryRowContext(ctx, `SELECT SUM(pages), SUM(IF(clustered, 0, pages)) FROM (
+			SELECT index_name IN ('PRIMARY', 'GEN_CLUST_INDEX') AS clustered,
+				IF(MAX(IF(stat_name = 'n_leaf_pages', stat_value, 0)) > 1, MAX(IF(stat_name = 'n_leaf_pages', stat_value, 0)) + 1,
+					MAX(IF(stat_name = 'size', stat_value, 1))) AS pages
+			FROM mysql.innodb_index_stats WHERE database_name = ? AND table_name = ? GROUP BY index_name
+		) AS indexes`, e.place, table).Scan(&s.Table, &s.Secondary)
 	if denied(err) {
 		e.add("The user may not read mysql.innodb_index_stats, so sizes include pages that are reserved but empty.")
-		trees := []Tree{{Role: Clustered}, {Role: Secondary}}
-		return trees, e.db.QueryRowContext(ctx, `SELECT data_length, index_length FROM information_schema.tables
-			WHERE table_schema = ? AND table_name = ?`, e.place, table).Scan(&trees[0].Bytes, &trees[1].Bytes)
+		err = e.db.QueryRowContext(ctx, `SELECT data_length + index_length, index_length FROM information_schema.tables
+			WHERE table_schema = ? AND table_name = ?`, e.place, table).Scan(&s.Table, &s.Secondary)
+		return s, err
 	}
-	if err == nil && len(indexes) == 0 {
-		err = fmt.Errorf("no table %s", table)
-	}
-	if err != nil {
-		return nil, err
-	}
-	trees := make([]Tree, len(indexes))
-	for i, x := range indexes {
-		trees[i].Role = Secondary
-		if x.clustered {
-			trees[i].Role = Clustered
-		}
-		pages := x.leaves + 1
-		if x.leaves <= 1 { // the root is the only page, or MariaDB 10.11 does not count: indexes of up to about 40 pages
-			pages = max(x.reserved, 1)
-		}
-		trees[i].Bytes = pages * e.pageSize
-	}
-	return trees, nil
+	return Sizes{Table: s.Table * e.pageSize, Secondary: s.Secondary * e.pageSize}, err
 }
 
 func (e *mariadb) Log(ctx context.Context) (int64, error) {

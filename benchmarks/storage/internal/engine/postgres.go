@@ -23,7 +23,7 @@ type postgres struct {
 	version int             // in the form of server_version_num: 150004 is 15.4
 }
 
-func openPostgres(ctx context.Context, name, dsn string, durable bool) (Engine, error) {
+func openPostgres(ctx context.Context, name, dsn string) (Engine, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		// Without the driver's message, which may repeat parts of the password.
@@ -46,19 +46,19 @@ func openPostgres(ctx context.Context, name, dsn string, durable bool) (Engine, 
 		grant: fmt.Sprintf("the database's owner can allow it with GRANT CREATE ON DATABASE %s TO %s",
 			doubleQuoted(config.Database), doubleQuoted(config.User)),
 	}}
-	if err := e.open(ctx, durable); err != nil {
+	if err := e.open(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
 }
 
-func (e *postgres) open(ctx context.Context, durable bool) error {
+func (e *postgres) open(ctx context.Context) error {
 	if err := e.make(ctx); err != nil {
 		return err
 	}
 	e.config.RuntimeParams["search_path"] = e.place
 	e.config.RuntimeParams["application_name"] = e.place // by which Close finds running statements
-	e.config.RuntimeParams["synchronous_commit"] = map[bool]string{true: "on", false: "off"}[durable]
+	e.config.RuntimeParams["synchronous_commit"] = "off"
 	e.db = stdlib.OpenDB(*e.config)
 	e.db.SetMaxIdleConns(idleConns)
 	err := e.db.QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&e.version)
@@ -121,18 +121,14 @@ func (e *postgres) Settle(ctx context.Context, tables ...string) error {
 	return err
 }
 
-// Trees returns the sizes of the main fork, without the free space map, the visibility map and TOAST.
-func (e *postgres) Trees(ctx context.Context, table string) ([]Tree, error) {
-	list, err := collect(ctx, e.db, func(t *Tree) []any { return []any{&t.Bytes, &t.Role} },
-		`SELECT pg_relation_size(c.oid, 'main'),
-			CASE WHEN i.indexrelid IS NULL THEN 'rows' WHEN i.indisprimary THEN 'primary' ELSE 'secondary' END
+// Sizes are those of the main fork, without the free space map, the visibility map and TOAST.
+func (e *postgres) Sizes(ctx context.Context, table string) (s Sizes, err error) {
+	err = e.db.QueryRowContext(ctx, `SELECT sum(pg_relation_size(c.oid, 'main')),
+			sum(pg_relation_size(c.oid, 'main')) FILTER (WHERE i.indisprimary),
+			coalesce(sum(pg_relation_size(c.oid, 'main')) FILTER (WHERE NOT i.indisprimary), 0)
 		FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid
-		WHERE to_regclass($1) IN (c.oid, i.indrelid)
-		ORDER BY i.indexrelid IS NOT NULL, i.indisprimary DESC, c.relname`, doubleQuoted(e.place)+"."+doubleQuoted(table))
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("no table %s", table)
-	}
-	return list, err
+		WHERE $1::regclass IN (c.oid, i.indrelid)`, doubleQuoted(table)).Scan(&s.Table, &s.Primary, &s.Secondary)
+	return s, err
 }
 
 func (e *postgres) Log(ctx context.Context) (n int64, err error) {

@@ -75,14 +75,6 @@ func withUnit(f measure.Figure) string {
 	return text + " " + f.Metric.Unit
 }
 
-// cost is the ratio of a figure of which less is better, and its inverse otherwise: more than 1 is worse.
-func cost(f measure.Figure) float64 {
-	if f.Metric.More {
-		return 1 / f.Ratio
-	}
-	return f.Ratio
-}
-
 // sentence sums up the inserts on an engine; "" if they are not measured.
 func (r Report) sentence(engine string) string {
 	sizes, ok := r.main(engine, "load", "bytes_table")
@@ -164,4 +156,12 @@ func number(text string) float64 {
 		return math.NaN()
 	}
 	return n
+}
+
+func titles(kinds []string) []string {
+	all := make([]string, len(kinds))
+	for i, kind := range kinds {
+		all[i] = kindTitle(kind)
+	}
+	return all
 }

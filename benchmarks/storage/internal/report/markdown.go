@@ -40,16 +40,9 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 			table = append(table, row)
 		}
 		b.WriteString(document.Table(table))
-		var worse []string
-		for _, one := range lost(rows) {
-			worse = append(worse, fmt.Sprintf("%s (%s)", document.Escape(strings.ToLower(one.What[:1])+one.What[1:]), one.Cells[0].Ratio))
-		}
-		if len(worse) > 0 {
-			fmt.Fprintf(&b, "\nA snowflake is worse in: %s.\n", strings.Join(worse, " · "))
-		}
 	}
-	fmt.Fprintf(&b, "\n## Where the figures come from\n\n* Commands, in `benchmarks/`: `%s`\n* Begun %s; machine: %s\n",
-		strings.ReplaceAll(r.Environment.Command, "; ", "`, `"), document.Escape(r.Environment.Time), document.Escape(settingText(r.Environment.Machine)))
+	fmt.Fprintf(&b, "\n## Where the figures come from\n\n* Commands, in `benchmarks/`: %s\n* Begun %s; machine: %s\n",
+		code(r.Environment.Command), document.Escape(r.Environment.Time), code(settingText(r.Environment.Machine)))
 	for _, engine := range r.engines() {
 		fmt.Fprintf(&b, "* %s: %s\n", document.Escape(r.title(engine)), code(settingText(r.Environment.Database[engine])))
 	}
@@ -62,11 +55,3 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 
 // code marks text as code, in which nothing needs to be escaped.
 func code(text string) string { return "`" + strings.ReplaceAll(text, "`", "'") + "`" }
-
-func titles(kinds []string) []string {
-	all := make([]string, len(kinds))
-	for i, kind := range kinds {
-		all[i] = kindTitle(kind)
-	}
-	return all
-}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -98,17 +97,6 @@ func (r Report) compare(all []comparison, g measure.Group, metric string) []comp
 // cases returns the rows in which a reader can choose a case, or the others.
 func cases(rows []comparison, choice bool) []comparison {
 	return slices.DeleteFunc(slices.Clone(rows), func(one comparison) bool { return (one.Writers != "") != choice })
-}
-
-// lost returns the rows in which a snowflake is worse, the worst first.
-func lost(rows []comparison) []comparison {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(one comparison) bool {
-		return one.Cells[0].Figure.Verdict != measure.Worse
-	})
-	slices.SortStableFunc(rows, func(a, b comparison) int {
-		return cmp.Compare(cost(b.Cells[0].Figure), cost(a.Cells[0].Figure))
-	})
-	return rows
 }
 
 // scenarios returns the names of those with figures.

@@ -127,19 +127,15 @@ func (b *Bench) Measure(ctx context.Context, table string, n int, f func() error
 	if err := b.rate(ctx, values, "", n, f); err != nil {
 		return nil, err
 	}
-	trees, err := b.Trees(ctx, table)
+	sizes, err := b.Sizes(ctx, table)
 	if err != nil {
 		return nil, fmt.Errorf("sizes of %s: %w", table, err)
 	}
-	for _, t := range trees {
-		size := float64(t.Bytes) / float64(max(n, 1))
-		values["bytes_table"] += size
-		switch t.Role {
-		case engine.Secondary:
-			values["bytes_secondary"] += size
-		case engine.Primary:
-			values["bytes_primary"] = size
-		case engine.Rows, engine.Clustered:
+	for name, size := range map[string]int64{
+		"bytes_table": sizes.Table, "bytes_primary": sizes.Primary, "bytes_secondary": sizes.Secondary,
+	} {
+		if size > 0 {
+			values[name] = float64(size) / float64(max(n, 1))
 		}
 	}
 	return values, nil
