@@ -84,13 +84,6 @@ func content(t *testing.T, dir, name string) string {
 	return string(text)
 }
 
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // ended cancels a context after a number of writes.
 type ended struct {
 	strings.Builder
@@ -146,18 +139,13 @@ func TestFormatsAndBadInput(t *testing.T) {
 	if out, _, err = call(t, t.Context(), with("-format", "json")...); err != nil || !strings.HasPrefix(out, "{") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	one := func(scenario string) string {
-		path := filepath.Join(t.TempDir(), scenario+".txt")
-		write(t, path, "Benchmark"+scenario+"/db=sqlite/key=auto/round=1 1 5 rate\n")
-		return path
+	_, progress, err := call(t, t.Context(), "-db", "sqlite,sqlite", "-keys", "uuidv4,uuidv4", "-batch", "9,9,09", "-rows", "30",
+		"-rounds", "1", "-scenario", "load,load")
+	if err != nil || !strings.Contains(progress, "4 runs, 0 of them") { // uuidv4 and the A/A row, each beside the baseline
+		t.Errorf("repeated names: %v\n%s", err, progress)
 	}
-	if out, progress, err := call(t, t.Context(), "-report", one("load")); err != nil || progress != "" || out == "" {
-		t.Errorf("a file: %v %s", err, progress)
-	}
-	earlier := t.TempDir()
-	write(t, filepath.Join(earlier, "results.jsonl"), "{}\n")
 	all := [][]string{
-		{"-report", earlier},
+		{"-report", t.TempDir()},
 		{"-db", "postgres", "-postgres", "postgres://me:secret@127.0.0.1:1/x"},
 		{"-db", "mariadb", "-mariadb", "me:secret@tcp(127.0.0.1:1)/"},
 		{"-dir", filepath.Join(t.TempDir(), "missing")},
@@ -181,7 +169,7 @@ func TestFormatsAndBadInput(t *testing.T) {
 	}
 }
 
-func TestNoPasswordInAReport(t *testing.T) {
+func TestNoPasswordInAReportOrInHelp(t *testing.T) {
 	s, err := parse([]string{
 		"-postgres", "postgres://me:secret@host/db", "-mariadb", "me:secret@tcp(host)/db",
 		"-rows", "7", "-out", "x/a b",
@@ -192,9 +180,6 @@ func TestNoPasswordInAReport(t *testing.T) {
 	if want := `go run ./storage -mariadb DSN -out "a b" -postgres DSN -rows 7`; s.command != want {
 		t.Errorf("the command is %s, want %s", s.command, want)
 	}
-}
-
-func TestHelpKeepsThePassword(t *testing.T) {
 	t.Setenv("SNOWFLAKE_TEST_POSTGRES", "postgres://me:secret@host/db")
 	t.Setenv("SNOWFLAKE_TEST_MYSQL", "me:secret@tcp(host)/db")
 	var help strings.Builder
@@ -204,23 +189,8 @@ func TestHelpKeepsThePassword(t *testing.T) {
 	if strings.Contains(help.String(), "secret") || !strings.Contains(help.String(), "-scenario") {
 		t.Error(help.String())
 	}
-	s, err := parse(nil, &help)
+	s, err = parse(nil, &help)
 	if err != nil || !strings.Contains(s.config.Postgres, "secret") || !strings.Contains(s.config.MariaDB, "secret") {
 		t.Errorf("the environment is not used: %v", err)
-	}
-}
-
-func TestOneRow(t *testing.T) {
-	out, _, err := call(t, t.Context(), "-rows", "1", "-rounds", "1")
-	if err != nil || !strings.Contains(out, "1 row") {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-func TestRepeatedNamesCountOnce(t *testing.T) {
-	_, progress, err := call(t, t.Context(), "-db", "sqlite,sqlite", "-keys", "uuidv4,uuidv4", "-batch", "9,9,09", "-rows", "30",
-		"-rounds", "1", "-scenario", "load,load")
-	if err != nil || !strings.Contains(progress, "4 runs, 0 of them") { // uuidv4 and the A/A row, each beside the baseline
-		t.Errorf("%v\n%s", err, progress)
 	}
 }

@@ -116,18 +116,13 @@ func caseText(p measure.Params, without ...string) string {
 }
 
 var paramForms = map[string]string{
-	"batch": "# a statement", "create": "# a Create", "style": "#", "delay": "# to the server",
+	"batch": "# a statement", "create": "# a Create", "delay": "# to the server",
 }
-
-var styles = map[string]string{"rows": "row by row", "statements": "a statement for each level"}
 
 func paramText(p measure.Param) string {
 	value := p.Value
 	if n, err := strconv.Atoi(value); err == nil {
 		value = document.Number(float64(n), 0)
-	}
-	if text, ok := styles[value]; ok && p.Name == "style" {
-		value = text
 	}
 	if form, ok := paramForms[p.Name]; ok {
 		return strings.Replace(form, "#", value, 1)

@@ -180,7 +180,7 @@ func (r Report) graphs() string {
 	for _, engine := range r.engines() {
 		for _, g := range r.groups(engine, "graph") {
 			c := r.cell(g, "snowflake", "time")
-			if g.Params.Get("style") == "pipelined" && g.Params.Get("delay") == "1ms" && c.Ratio != "" {
+			if g.Params.Get("delay") == "1ms" && c.Ratio != "" {
 				ratios = append(ratios, c.Ratio+" ("+r.title(engine)+")")
 				trips = r.cell(g, "snowflake", "round_trips").Value + " instead of " + r.cell(g, r.Baseline, "round_trips").Value
 			}

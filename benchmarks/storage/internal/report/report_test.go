@@ -77,7 +77,7 @@ func sample(rounds int) Report {
 			map[string]values{"snowflake": {"join": 20, "lookup": 9}})
 		all = all[:len(all)-2*(rounds-n)]
 	}
-	add("postgres", "graph", measure.P("style", "pipelined", "graphs", 5), values{"time": 4.8},
+	add("postgres", "graph", measure.P("delay", "1ms", "graphs", 5), values{"time": 4.8},
 		map[string]values{"snowflake": {"time": 1.9}})
 	all = append(all, measure.Record{Engine: "mariadb", Scenario: "read", Kind: "uuidv4", Round: 1, Note: "there is no index"})
 	return New(measure.Environment{
@@ -110,7 +110,7 @@ func TestFolderHasEachForm(t *testing.T) {
 		"RESULTS.md": {
 			sentence, "4 clients, 1,000 a statement | 22.5 B | 1.32× ▼ |",
 			"Join of all children with their parents; 50,000 rows | 10.0 ms | 2.00× ▼", "there is no index",
-			"pipelined | 4.81 ms | 0.40× ▲ |",
+			"1ms to the server | 4.81 ms | 0.40× ▲ |",
 		},
 		"index.html": {sentence, "The machine was busy.", `data-writers="many" data-rows="many"`, "0.60× <span aria-hidden=\"true\">▼"},
 		"table.md":   {"| UUIDv4 | 127.1 (1.28× ▼) | 0.60× ▼ |"},
