@@ -68,20 +68,12 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	return s.measure(ctx, out, progress)
 }
 
-// render writes the report of one or more folders again, without measuring.
+// render writes the report of a folder or a file again, without measuring.
 func (s settings) render(out, progress io.Writer) error {
-	var list []measure.Data
-	for _, path := range split(s.report) {
-		one, err := measure.ReadFolder(path)
-		if err == nil && len(one.Records) == 0 {
-			err = fmt.Errorf("%s contains no results", path)
-		}
-		if err != nil {
-			return fmt.Errorf("-report: %w", err)
-		}
-		list = append(list, one)
+	data, err := measure.ReadFolder(s.report)
+	if err == nil && len(data.Records) == 0 {
+		err = fmt.Errorf("%s contains no results", s.report)
 	}
-	data, err := measure.Merge(list...)
 	if err != nil {
 		return fmt.Errorf("-report: %w", err)
 	}
@@ -99,7 +91,7 @@ func (s settings) write(r report.Report, out, progress io.Writer) error {
 		return err
 	}
 	folder := s.out
-	if info, err := os.Stat(s.report); err == nil && info.IsDir() && folder == "" { // -report may be a file, or several
+	if info, err := os.Stat(s.report); err == nil && info.IsDir() && folder == "" { // -report may be a file
 		folder = s.report
 	}
 	if folder != "" {

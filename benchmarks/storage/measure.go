@@ -66,12 +66,8 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 		if left := e.Left(); left != "" {
 			fmt.Fprintf(progress, "%s: %s\n", name, left)
 		}
-		list, err := e.Settings(ctx)
-		if err != nil {
+		if env.Database[name], err = e.Settings(ctx); err != nil {
 			return fmt.Errorf("settings of %s: %w", name, err)
-		}
-		for _, one := range list {
-			env.Database[name] = append(env.Database[name], measure.Setting(one))
 		}
 		engines = append(engines, e)
 		steps = append(steps, runner.Steps(e, s.scenarios, s.options, s.baseline)...)

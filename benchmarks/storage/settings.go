@@ -25,8 +25,7 @@ indexes, and the speed of inserting and finding rows.
 	go run ./storage -keys snowflake,uuidv4 -scenario load -rows 1000000
 	go run ./storage -out report                      also writes report/index.html, RESULTS.md, results.txt, summary.csv,
 	                                                  summary.json; after Ctrl-C run the same command again to continue
-	go run ./storage -report report                   writes them again without measuring; -report a,b -out c
-	                                                  makes one report of two
+	go run ./storage -report report                   writes them again without measuring
 	go run ./storage -report report -docs docs        also writes bytes.svg and table.md for a README
 
 The output is a table for each scenario, database and case, with each figure's ratio to auto-increment. The exit code is 0,
@@ -58,7 +57,7 @@ type settings struct {
 	baselineSet bool // by a flag
 	out         string
 	format      string
-	report      string // folders to render again
+	report      string // folder or file to render again
 	docs        string // folder for a README's chart and table
 	command     string // the flags without DSNs, which may contain passwords
 }
@@ -165,8 +164,7 @@ func (s *settings) define(flags *flag.FlagSet) {
 	flags.StringVar(&s.config.SQLiteDir, "dir", "", "`folder` for SQLite's file (default a temporary one)")
 	flags.Uint64Var(&s.options.Seed, "seed", 1, "seed of the random numbers")
 	flags.StringVar(&s.out, "out", "", "`folder` for the report; an existing one is resumed, with the same settings")
-	flags.StringVar(&s.report, "report", "", "`folder` of a report to write again, without measuring; several folders, .txt and\n"+
-		".txt.gz files make one report, which -out names the folder of")
+	flags.StringVar(&s.report, "report", "", "`folder` of a report, or its results.txt or .txt.gz, to write again without measuring")
 	flags.StringVar(&s.docs, "docs", "", "`folder` for the chart and the table of a README")
 }
 

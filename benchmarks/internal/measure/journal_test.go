@@ -116,23 +116,3 @@ func TestDamagedLinesAreErrors(t *testing.T) {
 		}
 	}
 }
-
-func TestMergeKeepsRunsApartAndNamesOtherSettings(t *testing.T) {
-	first := Data{Environment: environment, Records: records[:1]}
-	second := Data{Environment: environment, Records: records[1:]}
-	second.Environment.Command = "b"
-	second.Environment.Database = map[string][]Setting{"sqlite": {{"version", "SQLite 3.50"}}}
-	all, err := Merge(first, second)
-	if err != nil || len(all.Records) != 3 || all.Environment.Command != environment.Command+"; b" {
-		t.Fatalf("%+v, %v", all, err)
-	}
-	if notes := strings.Join(all.Environment.Notes[""], " "); !strings.Contains(notes, "SQLite 3.50 instead of SQLite 3.45.1") {
-		t.Errorf("notes: %q", notes)
-	}
-	if len(first.Environment.Notes) != 0 || len(first.Records) != 1 {
-		t.Error("Merge has changed its argument")
-	}
-	if _, err := Merge(first, first); err == nil || !strings.Contains(err.Error(), "rows=1000") {
-		t.Errorf("the same run twice: %v", err)
-	}
-}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 )
 
 // base is what all engines have in common.
@@ -60,11 +62,11 @@ func (b *base) Drop(ctx context.Context, names ...string) error {
 }
 
 // settings returns the version, after the product's name, and the results of a query for each name.
-func (b *base) settings(ctx context.Context, product, version, query string, names ...string) ([]Setting, error) {
-	settings := []Setting{{Name: "version"}}
+func (b *base) settings(ctx context.Context, product, version, query string, names ...string) ([]measure.Setting, error) {
+	settings := []measure.Setting{{Name: "version"}}
 	queries := []string{version}
 	for _, name := range names {
-		settings, queries = append(settings, Setting{Name: name}), append(queries, query+name)
+		settings, queries = append(settings, measure.Setting{Name: name}), append(queries, query+name)
 	}
 	for i, query := range queries {
 		if err := b.db.QueryRowContext(ctx, query).Scan(&settings[i].Value); err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 )
 
@@ -21,7 +22,7 @@ type Engine interface {
 	// DB is the pool, with that place as its default.
 	DB() *sql.DB
 	// Settings returns the version and the settings that influence the figures, in a fixed order.
-	Settings(ctx context.Context) ([]Setting, error)
+	Settings(ctx context.Context) ([]measure.Setting, error)
 	// Notes returns a sentence for each thing that cannot be measured here, with the reason.
 	Notes() []string
 	// Left describes the places of other runs, which are running or were killed, and how to remove one; "" if there are
@@ -58,9 +59,6 @@ type Remote interface {
 	// Through returns another pool for the engine's place that connects with dial, and a function that closes it.
 	Through(dial Dial) (db *sql.DB, done func() error, err error)
 }
-
-// Setting is a setting of the server or the machine.
-type Setting struct{ Name, Value string }
 
 // Table is a table to create. The key column is called id and comes first.
 type Table struct {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 )
 
@@ -98,7 +99,7 @@ func (e *mariadb) Returning() bool {
 	return err == nil && e.product() == "MariaDB" && (major > 10 || major == 10 && minor >= 5)
 }
 
-func (e *mariadb) Settings(ctx context.Context) ([]Setting, error) {
+func (e *mariadb) Settings(ctx context.Context) ([]measure.Setting, error) {
 	product := "" // MariaDB's version contains its name
 	if e.product() == "MySQL" {
 		product = "MySQL "
@@ -201,7 +202,7 @@ func (e *mariadb) Sizes(ctx context.Context, table string) (s Sizes, err error) 
 }
 
 func (e *mariadb) Log(ctx context.Context) (int64, error) {
-	list, err := collect(ctx, e.db, func(s *Setting) []any { return []any{&s.Name, &s.Value} },
+	list, err := collect(ctx, e.db, func(s *measure.Setting) []any { return []any{&s.Name, &s.Value} },
 		`SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_lsn_current', 'Innodb_redo_log_current_lsn')`) // MariaDB; MySQL
 	if err != nil || len(list) == 0 {
 		return -1, err

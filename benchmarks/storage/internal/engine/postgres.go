@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 )
 
@@ -72,7 +73,7 @@ func (e *postgres) Dialect() string          { return "postgres" }
 func (e *postgres) Placeholder(n int) string { return "$" + strconv.Itoa(n) }
 func (e *postgres) Value(v any) any          { return v } // the driver sends [16]byte as uuid
 
-func (e *postgres) Settings(ctx context.Context) ([]Setting, error) {
+func (e *postgres) Settings(ctx context.Context) ([]measure.Setting, error) {
 	return e.settings(ctx, "PostgreSQL ", "SHOW server_version", "SHOW ", "shared_buffers", "fsync", "synchronous_commit",
 		"full_page_writes", "wal_level", "max_wal_size", "block_size", "data_checksums")
 }

@@ -11,6 +11,7 @@ import (
 
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/internal/tempdir"
 )
@@ -55,7 +56,7 @@ func (e *sqlite) Dialect() string          { return "sqlite" }
 func (e *sqlite) Placeholder(n int) string { return fmt.Sprintf("?%d", n) }
 func (e *sqlite) Value(v any) any          { return asBytes(v) }
 
-func (e *sqlite) Settings(ctx context.Context) ([]Setting, error) {
+func (e *sqlite) Settings(ctx context.Context) ([]measure.Setting, error) {
 	return e.settings(ctx, "SQLite ", "SELECT sqlite_version()", "PRAGMA ", "journal_mode", "synchronous", "page_size",
 		"cache_size")
 }
