@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
@@ -224,47 +222,6 @@ func TestErrorsSayWhereAndKeepThePassword(t *testing.T) {
 }
 
 var servers = []string{"postgres", "mariadb"}
-
-func TestUserWithFewRightsMeasuresTheSizes(t *testing.T) {
-	for _, name := range servers {
-		c, user := config(t, name), "sqlflake_t_"+newPlace()[len(placePrefix):]
-		create, drop := "CREATE USER "+user+" IDENTIFIED BY '"+secret+"'", "DROP USER "+user
-		target, grant := testdb.MariaDB, "GRANT ALL ON `sqlflake\\_storage\\_%`.* TO "+user
-		if name == "postgres" {
-			target = testdb.Postgres
-			create, drop = "CREATE ROLE "+user+" LOGIN PASSWORD '"+secret+"'", "DROP OWNED BY "+user+"; DROP ROLE "+user
-			dsn, err := url.Parse(c.Postgres)
-			must(t, err)
-			dsn.User = url.UserPassword(user, secret)
-			c.Postgres = dsn.String()
-			grant = "GRANT CREATE ON DATABASE " + strings.Trim(dsn.Path, "/") + " TO " + user
-		} else {
-			dsn, err := mysql.ParseDSN(c.MariaDB)
-			must(t, err)
-			dsn.User, dsn.Passwd = user, secret
-			c.MariaDB = dsn.FormatDSN()
-		}
-		admin := target(t).Open(t)
-		_, err := admin.ExecContext(t.Context(), create)
-		must(t, err)
-		t.Cleanup(func() {
-			_, err := admin.ExecContext(context.Background(), drop)
-			must(t, err)
-		})
-		_, err = Open(t.Context(), name, c)
-		if err == nil || !strings.Contains(err.Error(), "GRANT") || strings.Contains(err.Error(), secret) {
-			t.Fatalf("the error does not say which right is missing, or has the password: %v", err)
-		}
-		_, err = admin.ExecContext(t.Context(), grant)
-		must(t, err)
-		e := open(t, name, c)
-		fill(t, e, "t", key.Kinds()[0], 3000)
-		must(t, e.Settle(t.Context(), "t"))
-		if size := wantSizes(t, e, "t", key.Kinds()[0]); size < 3000*20 {
-			t.Errorf("%d bytes", size)
-		}
-	}
-}
 
 func places(t *testing.T, e Engine, name string) int {
 	t.Helper()

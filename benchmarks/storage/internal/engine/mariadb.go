@@ -41,8 +41,6 @@ func openMariaDB(ctx context.Context, dsn string) (Engine, error) {
 		create:  " CHARACTER SET utf8mb4",
 		others:  "SELECT schema_name FROM information_schema.schemata WHERE schema_name REGEXP ? ORDER BY 1",
 		kills:   "SELECT CONCAT('KILL ', id) FROM information_schema.processlist WHERE db = ?",
-		grant: "an administrator can allow it with GRANT ALL ON `" + strings.ReplaceAll(placePrefix, "_", `\_`) +
-			"%`.* TO the user",
 	}
 	if err := e.open(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -192,12 +190,6 @@ func (e *mariadb) Sizes(ctx context.Context, table string) (s Sizes, err error) 
 					MAX(IF(stat_name = 'size', stat_value, 1))) AS pages
 			FROM mysql.innodb_index_stats WHERE database_name = ? AND table_name = ? GROUP BY index_name
 		) AS indexes`, e.place, table).Scan(&s.Table, &s.Secondary)
-	if denied(err) {
-		e.add("The user may not read mysql.innodb_index_stats, so sizes include pages that are reserved but empty.")
-		err = e.db.QueryRowContext(ctx, `SELECT data_length + index_length, index_length FROM information_schema.tables
-			WHERE table_schema = ? AND table_name = ?`, e.place, table).Scan(&s.Table, &s.Secondary)
-		return s, err
-	}
 	return Sizes{Table: s.Table * e.pageSize, Secondary: s.Secondary * e.pageSize}, err
 }
 

@@ -44,8 +44,6 @@ func openPostgres(ctx context.Context, name, dsn string) (Engine, error) {
 		drop:    " CASCADE",
 		others:  "SELECT nspname FROM pg_namespace WHERE nspname ~ $1 ORDER BY 1",
 		kills:   "SELECT format('SELECT pg_terminate_backend(%s)', pid) FROM pg_stat_activity WHERE application_name = $1",
-		grant: fmt.Sprintf("the database's owner can allow it with GRANT CREATE ON DATABASE %s TO %s",
-			doubleQuoted(config.Database), doubleQuoted(config.User)),
 	}}
 	if err := e.open(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())

@@ -14,14 +14,10 @@ var children = Scenario{
 	Kinds:    four,
 	Sizes:    []string{"explicit", "uuidv4-text"},
 	Cases: func(o Options, _ engine.Engine) []measure.Params {
-		var cases []measure.Params
-		for _, rows := range withLarge(o.Rows) {
-			cases = append(cases, measure.P("parents", max(rows/5, 1), "rows", rows))
-		}
-		return cases
+		rows := min(o.Rows, timedRows)
+		return []measure.Params{measure.P("parents", max(rows/5, 1), "rows", rows)}
 	},
-	Once: large,
-	Run:  runChildren,
+	Run: runChildren,
 }
 
 // recent is the number of rows among which a parent is chosen: rows belong to the latest ones.

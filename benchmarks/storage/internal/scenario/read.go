@@ -18,14 +18,9 @@ var read = Scenario{
 	Question: "How long does it take to find a row, the newest page of rows, a range of time, and to join two tables?",
 	Kinds:    four,
 	Cases: func(o Options, _ engine.Engine) []measure.Params {
-		var cases []measure.Params
-		for _, rows := range withLarge(o.Rows) {
-			cases = append(cases, measure.P("rows", rows))
-		}
-		return cases
+		return []measure.Params{measure.P("rows", min(o.Rows, timedRows))}
 	},
-	Once: large,
-	Run:  runRead,
+	Run: runRead,
 }
 
 // How often queries run. The medians of all queries take about a second together.

@@ -73,20 +73,8 @@ func (s Scenario) KindsOn(o Options, engineName string) (kinds, sizes []key.Kind
 	return slices.DeleteFunc(kinds, other), slices.DeleteFunc(sizes, other)
 }
 
-// timedRows is the most rows of tables that are filled again for each run of a timed case. Larger ones are measured
-// once, for their sizes.
+// timedRows is the most rows of tables that are filled again for each run of queries.
 const timedRows = 50_000
-
-// withLarge returns the numbers of rows of a scenario with such tables.
-func withLarge(rows int) []int {
-	if rows <= timedRows {
-		return []int{rows}
-	}
-	return []int{timedRows, rows}
-}
-
-// large reports whether a case is one of the large ones of withLarge.
-func large(p measure.Params) bool { return number(p, "rows") > timedRows }
 
 // share returns a part of the rows, for cases that are slow: at least the given number, or all.
 func share(rows, of, least int) int { return min(rows, max(rows/of, least)) }
