@@ -13,13 +13,10 @@ require (
 	github.com/mattn/go-sqlite3 v1.14.53
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/rs/xid v1.6.0
-	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/sony/sonyflake/v2 v2.2.0
 	github.com/sqlflake/sqlflake v0.0.0-00010101000000-000000000000
 	github.com/yitter/idgenerator-go v1.3.3
-	golang.org/x/net v0.58.0
 	golang.org/x/perf v0.0.0-20251208221838-04cf7a2dca90
-	golang.org/x/term v0.45.0
 	gorm.io/driver/mysql v1.6.0
 	gorm.io/driver/postgres v1.6.3
 	gorm.io/driver/sqlite v1.6.0
@@ -34,9 +31,6 @@ require (
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/jinzhu/inflection v1.0.0 // indirect
 	github.com/jinzhu/now v1.1.5 // indirect
-	github.com/mitchellh/colorstring v0.0.0-20190213212951-d06e56a500db // indirect
-	github.com/rivo/uniseg v0.4.7 // indirect
 	golang.org/x/sync v0.22.0 // indirect
-	golang.org/x/sys v0.47.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
 )

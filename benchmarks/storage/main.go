@@ -1,5 +1,5 @@
-// Command storage compares what primary keys cost a database: the bytes of auto-increment, snowflake and UUID keys in
-// tables and indexes, and the speed of inserting, finding and deleting rows.
+// Command storage answers which primary key a table should have: it measures the bytes of auto-increment, snowflake and
+// UUID keys in tables and indexes, and the speed of inserting and finding rows.
 //
 //	go run ./storage -scenario load
 //
@@ -16,11 +16,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
+	"path/filepath"
 	"strings"
 	"syscall"
 
-	"github.com/sqlflake/sqlflake/benchmarks/advise"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
 )
 
 func main() { os.Exit(exit()) }
@@ -57,20 +58,53 @@ func sentence(err error) string {
 }
 
 func run(ctx context.Context, args []string, out, progress io.Writer) error {
-	if at := slices.IndexFunc(args, func(arg string) bool { return arg == "-advise" || arg == "--advise" }); at >= 0 {
-		return advise.Command(ctx, slices.Delete(slices.Clone(args), at, at+1), out, progress)
-	}
 	s, err := parse(args, progress)
 	if err != nil {
 		return err
 	}
-	switch {
-	case s.cleanup:
-		return s.clean(ctx, out)
-	case s.report != "":
+	if s.report != "" {
 		return s.render(out, progress)
-	case s.old != "":
-		return s.compare(out)
 	}
 	return s.measure(ctx, out, progress)
+}
+
+// render writes the report of a folder or a file again, without measuring.
+func (s settings) render(out, progress io.Writer) error {
+	data, err := measure.ReadFolder(s.report)
+	if err == nil && len(data.Records) == 0 {
+		err = fmt.Errorf("%s contains no results", s.report)
+	}
+	if err != nil {
+		return fmt.Errorf("-report: %w", err)
+	}
+	baseline := data.Environment.Baseline
+	if baseline == "" || s.baselineSet {
+		baseline = s.baseline.Name
+	}
+	return s.write(report.New(data.Environment, data.Records, baseline), out, progress)
+}
+
+// write writes a report to standard output, and to the folders of -out or -report, and -docs.
+func (s settings) write(r report.Report, out, progress io.Writer) error {
+	err := map[string]func(io.Writer) error{"csv": r.WriteCSV, "json": r.WriteJSON, "table": r.WriteText}[s.format](out)
+	if err != nil {
+		return err
+	}
+	folder := s.out
+	if info, err := os.Stat(s.report); err == nil && info.IsDir() && folder == "" { // -report may be a file
+		folder = s.report
+	}
+	if folder != "" {
+		if err := r.WriteFolder(folder); err != nil {
+			return err
+		}
+		fmt.Fprintf(progress, "The report is %s.\n", filepath.Join(folder, "index.html"))
+	}
+	if s.docs != "" {
+		if err := r.WriteDocs(s.docs); err != nil {
+			return fmt.Errorf("-docs: %w", err)
+		}
+		fmt.Fprintf(progress, "bytes.svg and table.md are in %s.\n", s.docs)
+	}
+	return nil
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/internal/machine"
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/plan"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
 	runner "github.com/sqlflake/sqlflake/benchmarks/storage/internal/run"
+	"github.com/sqlflake/sqlflake/internal/dbserver"
 	"github.com/sqlflake/sqlflake/internal/tempdir"
 )
 
@@ -34,17 +34,22 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 		return err
 	}
 	defer func() { failed = errors.Join(failed, journal.Close()) }()
+	env := measure.Environment{
+		Time: time.Now().Format(time.RFC3339), Command: s.command, Baseline: s.baseline.Name,
+		Settings: []measure.Setting{
+			{Name: "seed", Value: strconv.FormatUint(s.options.Seed, 10)},
+			{Name: "rows", Value: strconv.Itoa(s.options.Rows)},
+		},
+		Machine: machine.Describe(ctx), Database: map[string][]measure.Setting{},
+	}
 	busy := machine.Busy() // before the servers start
-
 	stop, err := s.startServers(ctx, progress)
+	defer func() { failed = errors.Join(failed, stop()) }()
 	if err != nil {
 		return err
 	}
-	defer func() { failed = errors.Join(failed, stop()) }()
-
-	env := s.environment(ctx)
 	var engines []engine.Engine
-	var steps []plan.Step
+	var steps []runner.Step
 	for _, name := range s.engines {
 		e, err := engine.Open(ctx, name, s.config)
 		if err != nil && strings.Contains(err.Error(), "requires cgo") {
@@ -55,18 +60,17 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 		}
 		defer func() {
 			if err := e.Close(); err != nil {
-				fmt.Fprintf(progress, "%s was not cleaned up: %v\n", e.Name(), err)
+				fmt.Fprintf(progress, "%s was not cleaned up: %v\n", name, err)
 			}
 		}()
-		list, err := e.Settings(ctx)
-		if err != nil {
+		if left := e.Left(); left != "" {
+			fmt.Fprintf(progress, "%s: %s\n", name, left)
+		}
+		if env.Database[name], err = e.Settings(ctx); err != nil {
 			return fmt.Errorf("settings of %s: %w", name, err)
 		}
-		for _, one := range list {
-			env.Database[name] = append(env.Database[name], measure.Setting(one))
-		}
 		engines = append(engines, e)
-		steps = append(steps, plan.Steps(e, s.scenarios, s.options, s.baseline)...)
+		steps = append(steps, runner.Steps(e, s.scenarios, s.options, s.baseline)...)
 	}
 	if len(steps) == 0 {
 		return fmt.Errorf("-scenario: nothing to measure on %s", strings.Join(s.engines, ", "))
@@ -97,15 +101,35 @@ func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed 
 	return errors.Join(failed, s.write(r, out, progress))
 }
 
-// environment describes this run and machine, without the databases.
-func (s settings) environment(ctx context.Context) measure.Environment {
-	return measure.Environment{
-		Time: time.Now().Format(time.RFC3339), Command: s.command, Baseline: s.baseline.Name,
-		Settings: []measure.Setting{
-			{Name: "seed", Value: strconv.FormatUint(s.options.Seed, 10)},
-			{Name: "durable", Value: strconv.FormatBool(s.config.Durable)},
-			{Name: "rows", Value: strconv.Itoa(s.options.Rows)},
-		},
-		Machine: machine.Describe(ctx), Database: map[string][]measure.Setting{},
+// newServer is the value of -postgres, -postgres18 and -mariadb for a temporary server. A colon and a folder of programs
+// may follow.
+const newServer = "new"
+
+const cacheMiB = 16 // of such a server
+
+// startServers starts the servers that the flags ask for and sets their DSNs. stop is never nil and ends them; close
+// the engines before.
+func (s *settings) startServers(ctx context.Context, progress io.Writer) (stop func() error, err error) {
+	stop = func() error { return nil }
+	dsns := map[string]*string{"postgres": &s.config.Postgres, "postgres18": &s.config.Postgres18, "mariadb": &s.config.MariaDB}
+	for _, name := range s.engines {
+		dsn := dsns[name]
+		if dsn == nil || *dsn != newServer && !strings.HasPrefix(*dsn, newServer+":") {
+			continue
+		}
+		_, folder, _ := strings.Cut(*dsn, ":")
+		fmt.Fprintf(progress, "Starting a %s server with a cache of %d MB.\n", name, cacheMiB)
+		program := strings.TrimSuffix(name, "18")
+		one, err := dbserver.Start(ctx, dbserver.Config{Name: program, Folder: folder, CacheMiB: cacheMiB})
+		if errors.Is(err, dbserver.ErrNotInstalled) {
+			err = fmt.Errorf("%w; install it, or set the DSN of a running one", err)
+		}
+		if err != nil {
+			return stop, fmt.Errorf("-%s %s: %w", name, *dsn, err)
+		}
+		others := stop
+		stop = func() error { return errors.Join(one.Stop(), others()) }
+		*dsn = one.DSN
 	}
+	return stop, nil
 }

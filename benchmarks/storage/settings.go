@@ -18,27 +18,21 @@ import (
 )
 
 const usage = `storage compares auto-increment, snowflake and UUID primary keys: the bytes that they take in tables and
-indexes, and the speed of inserting, finding, changing and deleting rows.
+indexes, and the speed of inserting and finding rows.
 
-	go run ./storage                                  SQLite; needs no server, takes a minute and a half
+	go run ./storage                                  SQLite; needs no server, takes about a minute
 	go run ./storage -db sqlite,postgres,mariadb      also on servers, at 127.0.0.1 or -postgres, -mariadb
 	go run ./storage -keys snowflake,uuidv4 -scenario load -rows 1000000
 	go run ./storage -out report                      also writes report/index.html, RESULTS.md, results.txt, summary.csv,
 	                                                  summary.json; after Ctrl-C run the same command again to continue
-	go run ./storage -report report                   writes them again without measuring; -report a,b -out c
-	                                                  makes one report of two
-	go run ./storage -report report -docs docs        also writes bytes.svg, rate.svg and table.md for a README
-	go run ./storage -compare old new                 what differs between two folders, or .txt or .txt.gz files
-	go run ./storage -advise -h                       predicts density and fill factor
-	go run ./storage -db sqlite,postgres -cleanup     removes what killed runs left behind
+	go run ./storage -report report                   writes them again without measuring
+	go run ./storage -report report -docs docs        also writes bytes.svg and table.md for a README
 
 The output is a table for each scenario, database and case, with each figure's ratio to auto-increment. The exit code is 0,
 1 after an error, 130 after Ctrl-C.
 
-It works in a schema, a database or a file of its own, which it removes. After a kill the next run lists what is left.
-
--compare prints what differs beyond noise: speeds of at least 6 rounds with p < 0.01 by the Mann-Whitney test and medians
-2 % apart, sizes 2 % apart. benchstat reads the same files:
+It works in a schema, a database or a file of its own, which it removes. After a kill the next run names what is left.
+benchstat compares two runs:
 
 	benchstat -table goos -ignore .config,/round,/beside old/results.txt new/results.txt
 
@@ -55,49 +49,43 @@ const (
 
 // settings are the flags.
 type settings struct {
-	engines   []string
-	config    engine.Config
-	scenarios []scenario.Scenario
-	options   scenario.Options
-	baseline  key.Kind
-	out       string
-	format    string
-	report    string // folder to render again
-	docs      string // folder for a README's charts
-	command   string // the flags without DSNs, which may contain passwords
-	cleanup   bool
-	old, new  string // folders to compare
-	all       bool   // also what does not differ
-
+	engines     []string
+	config      engine.Config
+	scenarios   []scenario.Scenario
+	options     scenario.Options
+	baseline    key.Kind
 	baselineSet bool // by a flag
+	out         string
+	format      string
+	report      string // folder or file to render again
+	docs        string // folder for a README's chart and table
+	command     string // the flags without DSNs, which may contain passwords
 }
 
-// parsed is a flag that a function reads.
-type parsed struct {
+// list is the value of a flag of which set checks each part of a list that is separated by commas.
+type list struct {
 	text string
-	read func(text string) error
+	set  func(parts []string) error
 }
 
-func (p *parsed) String() string { return p.text }
+func (l *list) String() string { return l.text }
 
-func (p *parsed) Set(text string) error {
-	p.text = text
-	return p.read(text)
+func (l *list) Set(text string) error {
+	l.text = text
+	parts := split(text)
+	if len(parts) == 0 {
+		return errors.New("no value given")
+	}
+	return l.set(parts)
 }
 
 func parse(args []string, out io.Writer) (settings, error) {
-	s := settings{
-		scenarios: scenario.All(),
-		options:   scenario.Options{Rows: 20_000, Rounds: 6, Batch: []int{1, 1000}, Clients: []int{1, 4}},
-	}
+	s := settings{engines: []string{"sqlite"}, baseline: key.Kinds()[0], scenarios: scenario.All(), format: "table"}
+	s.options = scenario.Options{Rows: 20_000, Rounds: 6, Batch: []int{1, 1000}, Clients: []int{1, 8}}
 	flags := flag.NewFlagSet("storage", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error is one sentence; help follows below
 	s.define(flags)
 	err := flags.Parse(args)
-	if s.old != "" && flags.NArg() > 0 {
-		s.new = flags.Arg(0)
-		err = cmp.Or(err, flags.Parse(flags.Args()[1:]))
-	}
 	if errors.Is(err, flag.ErrHelp) {
 		flags.SetOutput(out)
 		fmt.Fprint(out, usage)
@@ -116,56 +104,57 @@ func parse(args []string, out io.Writer) (settings, error) {
 
 func (s *settings) define(flags *flag.FlagSet) {
 	kinds := key.Names(key.Kinds())
-	var scenarios []string
-	for _, one := range s.scenarios {
-		scenarios = append(scenarios, one.Name)
-	}
-	// names defines a flag of a name, or of several that are separated by commas. One that is repeated counts once.
-	names := func(name, otherwise, usage string, known []string, several bool, set func(names []string)) {
-		p := &parsed{otherwise, func(text string) error {
-			parts := []string{text}
-			if several {
-				parts = split(text)
+	names := func(name, otherwise, usage string, known []string, most int, set func(names []string)) {
+		flags.Var(&list{otherwise, func(parts []string) error {
+			for _, part := range parts {
+				if !slices.Contains(known, part) {
+					return fmt.Errorf("%q is unknown; there are %s", part, strings.Join(known, ", "))
+				}
 			}
-			err := allOf(known, parts)
-			if err == nil {
-				set(parts)
+			if len(parts) > most {
+				return fmt.Errorf("%d values, but there can be %d", len(parts), most)
 			}
-			return err
-		}}
-		if otherwise != "" {
-			_ = p.read(otherwise) // is known
-		}
-		flags.Var(p, name, usage+": "+strings.Join(known, ", "))
+			set(parts)
+			return nil
+		}}, name, usage+": "+strings.Join(known, ", "))
 	}
-	names("db", "sqlite", "databases", engine.Names(), true, func(names []string) { s.engines = names })
-	names("keys", "", "kinds of keys (default those of each scenario)", kinds, true, func(names []string) {
+	names("db", "sqlite", "databases", engine.Names(), 9, func(names []string) { s.engines = names })
+	names("keys", "", "kinds of keys (default those of each scenario)", kinds, 99, func(names []string) {
 		s.options.Kinds, _ = key.Find(names)
 	})
-	names("baseline", "auto", "the `kind` that the others are compared with, also if -keys does not name it", kinds, false,
+	names("baseline", "auto", "the `kind` that the others are compared with, also if -keys does not name it", kinds, 1,
 		func(names []string) {
 			found, _ := key.Find(names)
 			s.baseline = found[0]
 		})
-	names("scenario", "", "scenarios (default all)", scenarios, true, func(names []string) { s.scenarios, _ = scenario.Find(names) })
-	names("format", formats[0], "on standard output", formats, false, func(names []string) { s.format = names[0] })
-	number := func(name string, n *int, usage string, most int) {
-		flags.Var(&parsed{strconv.Itoa(*n), func(text string) error {
-			ns, err := inRange([]string{text}, most)
-			*n = append(ns, 0)[0]
-			return err
+	names("scenario", "", "scenarios (default all)", scenario.Names(), 99, func(names []string) {
+		s.scenarios = scenario.Find(names)
+	})
+	names("format", "table", "on standard output", []string{"table", "csv", "json"}, 1, func(names []string) {
+		s.format = names[0]
+	})
+	numbers := func(name, otherwise, usage string, most int, set func(ns []int)) {
+		flags.Var(&list{otherwise, func(parts []string) error {
+			var ns []int
+			for _, part := range parts {
+				n, err := strconv.Atoi(part)
+				if err != nil || n < 1 || n > most {
+					return fmt.Errorf("%q is not a number in [1, %d]", part, most)
+				}
+				if !slices.Contains(ns, n) { // "1,01"
+					ns = append(ns, n)
+				}
+			}
+			set(ns)
+			return nil
 		}}, name, usage)
 	}
-	number("rows", &s.options.Rows, "rows of a table", mostRows)
-	number("rounds", &s.options.Rounds, "how often each case is measured; a verdict on a speed needs 6", 1000)
-	numbers := func(name string, ns *[]int, otherwise, usage string, most int) {
-		flags.Var(&parsed{otherwise, func(text string) (err error) {
-			*ns, err = inRange(split(text), most)
-			return err
-		}}, name, usage)
-	}
-	numbers("batch", &s.options.Batch, "1,1000", "rows a statement", mostBatch)
-	numbers("clients", &s.options.Clients, "1,4", "concurrent clients", 1000)
+	numbers("rows", "20000", "rows of a table", mostRows, func(ns []int) { s.options.Rows = ns[0] })
+	numbers("rounds", "6", "how often each case is measured; a verdict on a speed needs 6", 1000, func(ns []int) {
+		s.options.Rounds = ns[0]
+	})
+	numbers("batch", "1,1000", "rows a statement", mostBatch, func(ns []int) { s.options.Batch = ns })
+	numbers("clients", "1,8", "concurrent clients", 1000, func(ns []int) { s.options.Clients = ns })
 	flags.StringVar(&s.config.Postgres, "postgres", "",
 		"`DSN` of PostgreSQL; new: a temporary server with a small cache, from installed binaries;\n"+
 			"new:FOLDER: from the binaries of a folder (default SNOWFLAKE_TEST_POSTGRES, or "+defaultPostgres+")")
@@ -173,28 +162,18 @@ func (s *settings) define(flags *flag.FlagSet) {
 	flags.StringVar(&s.config.MariaDB, "mariadb", "",
 		"`DSN` of MariaDB or MySQL, or new, or new:FOLDER (default SNOWFLAKE_TEST_MYSQL, or "+defaultMariaDB+")")
 	flags.StringVar(&s.config.SQLiteDir, "dir", "", "`folder` for SQLite's file (default a temporary one)")
-	flags.BoolVar(&s.config.Durable, "durable", false, "flush each commit to the disk")
 	flags.Uint64Var(&s.options.Seed, "seed", 1, "seed of the random numbers")
 	flags.StringVar(&s.out, "out", "", "`folder` for the report; an existing one is resumed, with the same settings")
-	flags.StringVar(&s.report, "report", "", "`folder` of a report to write again, without measuring; several folders, .txt and\n"+
-		".txt.gz files make one report, which -out names the folder of")
-	flags.StringVar(&s.docs, "docs", "", "`folder` for the charts and the table of a README")
-	flags.StringVar(&s.old, "compare", "", "two `folders` to compare, without measuring")
-	flags.BoolVar(&s.all, "all", false, "with -compare: also what does not differ")
-	flags.BoolVar(&s.cleanup, "cleanup", false, "remove what killed runs left behind, and measure nothing")
+	flags.StringVar(&s.report, "report", "", "`folder` of a report, or its results.txt or .txt.gz, to write again without measuring")
+	flags.StringVar(&s.docs, "docs", "", "`folder` for the chart and the table of a README")
 }
-
-// formats are those of standard output.
-var formats = []string{"table", "csv", "json"}
 
 // check checks the flags with each other.
 func (s *settings) check(rest []string) error {
-	switch {
-	case len(rest) > 0:
+	if len(rest) > 0 {
 		return fmt.Errorf("unknown argument %q; see -h", rest[0])
-	case s.old != "" && s.new == "":
-		return errors.New("-compare: a second folder is missing: -compare OLD NEW")
-	case s.report != "" || s.old != "" || s.cleanup:
+	}
+	if s.report != "" {
 		return nil
 	}
 	for _, k := range s.options.Kinds {
@@ -228,10 +207,7 @@ func commandLine(flags *flag.FlagSet) string {
 		if value == "" || strings.ContainsAny(value, " \t\n\"'$&|;<>()*?`\\") {
 			value = strconv.Quote(value)
 		}
-		line += " -" + f.Name
-		if value != "true" {
-			line += " " + value
-		}
+		line += " -" + f.Name + " " + value
 	})
 	return line
 }
@@ -245,38 +221,4 @@ func split(list string) []string {
 		}
 	}
 	return parts
-}
-
-// allOf returns an error if a name is unknown or there is none.
-func allOf(known, names []string) error {
-	for _, name := range names {
-		if !slices.Contains(known, name) {
-			return fmt.Errorf("%q is unknown; there are %s", name, strings.Join(known, ", "))
-		}
-	}
-	if len(names) == 0 {
-		return fmt.Errorf("it needs one of %s", strings.Join(known, ", "))
-	}
-	return nil
-}
-
-// inRange reads numbers from 1 to most.
-func inRange(parts []string, most int) ([]int, error) {
-	var ns []int
-	for _, part := range parts {
-		n, err := strconv.Atoi(part)
-		if err != nil && !errors.Is(err, strconv.ErrRange) {
-			return nil, fmt.Errorf("%q is not a number", part)
-		}
-		if n < 1 || n > most {
-			return nil, fmt.Errorf("%s is out of range [1, %d]", part, most)
-		}
-		if !slices.Contains(ns, n) { // "1,01"
-			ns = append(ns, n)
-		}
-	}
-	if len(ns) == 0 {
-		return nil, errors.New("no number given")
-	}
-	return ns, nil
 }

@@ -1,5 +1,4 @@
-// Package chart draws static SVG. Vega-Lite would make the charts interactive, but its script adds about 800 KB to a page,
-// and a page with it can't be printed or read without the script.
+// Package chart draws static SVG.
 package chart
 
 import (
@@ -62,46 +61,41 @@ type Bar struct {
 	Value, Part        float64
 }
 
-// Bars draws a bar for each row, from zero.
+// Bars draws a bar for each row, from zero, below its label and its text.
 func Bars(title string, bars []Bar) Chart {
-	const row = 25
-	top, head, below := 26.0, title, ""
-	if what, where, ok := strings.Cut(title, "; "); ok { // the case has a line of its own
-		top, head, below = 42, what, where
+	const row, thick = 33, 11
+	top, most := 24.0, 0.0
+	below := slices.ContainsFunc(bars, func(one Bar) bool { return one.Part > 0 && one.Part < one.Value })
+	if below {
+		top += 16
 	}
-	if slices.ContainsFunc(bars, func(one Bar) bool { return one.Part > 0 && one.Part < one.Value }) {
-		top, below = 42, strings.TrimPrefix(below+", dark: indexes", ", ")
-	}
-	c := Chart{Title: title, Width: barsWidth, Height: top + float64(len(bars)*row)}
-	left, right, most := 0.0, 0.0, 0.0
 	for _, one := range bars {
-		left, right = max(left, width(one.Label)), max(right, width(one.Text))
 		if !math.IsInf(one.Value, 0) { // NaN compares as less
 			most = max(most, one.Value)
 		}
 	}
-	left, right = left+8, right+6
+	c := Chart{Title: title, Width: barsWidth, Height: top + float64(len(bars)*row)}
 	var b strings.Builder
 	var figures []string
-	text(&b, "head", "start", 0, 14, head)
-	text(&b, "tick", "start", 0, 31, below)
+	text(&b, "head", "start", 0, 14, title)
+	if below {
+		text(&b, "tick", "start", 0, 30, "full colour: indexes, pale: rows")
+	}
 	for i, one := range bars {
-		y := top + float64(i*row)
-		long := 0.0
+		y, long := top+float64(i*row), 0.0
 		if most > 0 && one.Value > 0 {
-			long = one.Value / most * (barsWidth - left - right)
+			long = min(one.Value/most, 1) * barsWidth
 		}
-		text(&b, "", "end", left-8, y+16, one.Label)
+		text(&b, "", "start", 0, y+13, one.Label)
+		text(&b, "", "end", barsWidth, y+13, one.Text)
+		full := long
 		if part := one.Part / one.Value; part > 0 && part < 1 {
-			rect(&b, "f-"+one.Class, left, y+3, long*part, row-6)
-			rect(&b, "pale f-"+one.Class, left+long*part, y+3, long*(1-part), row-6)
-		} else {
-			rect(&b, "f-"+one.Class, left, y+3, long, row-6)
+			full = long * part
+			rect(&b, "pale f-"+one.Class, full, y+18, long-full, thick)
 		}
-		text(&b, "", "start", left+long+6, y+16, one.Text)
+		rect(&b, "f-"+one.Class, 0, y+18, full, thick)
 		figures = append(figures, one.Label+" "+one.Text)
 	}
-	stroke(&b, "axis", left, top, left, c.Height)
 	c.Text, c.Body = strings.Join(figures, "; ")+".", b.String()
 	return c
 }
@@ -117,19 +111,16 @@ func Lines(title, below string, curves []Curve) Chart {
 	const left, top, bottom, high = 46, 30, 40, 300
 	c := Chart{Title: title, Width: barsWidth + 40, Height: high}
 	low, far, most, right := math.Inf(1), 0.0, 0.0, 0.0
+	var marks []float64 // where something was measured
 	for _, one := range curves {
 		right = max(right, width(one.Label)+10)
 		for _, p := range one.Points {
-			low, far, most = min(low, p[0]), max(far, p[0]), max(most, p[1])
+			low, far, most, marks = min(low, p[0]), max(far, p[0]), max(most, p[1]), append(marks, p[0])
 		}
 	}
 	scale := func(v float64) float64 { return v }
-	marks := ticks(far, 4)
 	if low > 0 && far/low >= 10 {
-		scale, marks = math.Log10, nil
-		for v := math.Pow(10, math.Floor(math.Log10(low))); v <= far; v *= 10 {
-			marks = append(marks, v, 3*v)
-		}
+		scale = math.Log10
 	}
 	if scale(far) <= scale(low) || math.IsInf(low, 0) { // one point
 		low = far / 2
@@ -145,8 +136,10 @@ func Lines(title, below string, curves []Curve) Chart {
 		stroke(&b, "grid", left, y(v), c.Width-right, y(v))
 		text(&b, "tick", "end", left-6, y(v)+4, document.Short(v))
 	}
-	for _, v := range marks {
-		if v >= low*0.999 && v <= far*1.001 {
+	slices.Sort(marks)
+	for next := math.Inf(-1); len(marks) > 0; marks = marks[1:] {
+		if v := marks[0]; x(v) >= next {
+			next = x(v) + width(document.Short(v)) + 12
 			stroke(&b, "grid", x(v), top, x(v), high-bottom)
 			text(&b, "tick", "middle", x(v), high-bottom+16, document.Short(v))
 		}

@@ -26,7 +26,7 @@ func Write(w io.Writer, title string, charts ...Chart) error {
 		all.Height += c.Height + 14
 		all.Width = max(all.Width, c.Width+20)
 	}
-	all.Body = fmt.Sprintf("<style>%s</style>\n"+`<rect style="fill:var(--back)" width="%s" height="%s"/>`+"\n%s",
+	all.Body = fmt.Sprintf("<style>%s</style>\n"+`<rect class="back" width="%s" height="%s"/>`+"\n%s",
 		Colors+Style, at(all.Width), at(all.Height), all.Body)
 	// A picture without a size fills the width of a README.
 	size := fmt.Sprintf(`<svg width="%s" height="%s" `, at(all.Width), at(all.Height))

@@ -3,8 +3,8 @@ package document
 import "strings"
 
 // escapes are those of the special characters of Markdown and HTML.
-var escapes = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", "\\*", "_", "\\_",
-	"`", "\\`", "~", "\\~", "[", "\\[", "]", "\\]", "\n", " ", "\r", " ")
+var escapes = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", "\\*",
+	"`", "\\`", "[", "\\[", "]", "\\]", "\n", " ", "\r", " ")
 
 // Escape escapes the special characters of Markdown and HTML.
 func Escape(text string) string { return escapes.Replace(text) }

@@ -1,4 +1,4 @@
-// Package machine describes the computer of a measurement, and other programs that disturb it.
+// Package machine describes the computer of a measurement.
 package machine
 
 import (
@@ -18,7 +18,7 @@ import (
 // Describe describes the computer and the program. What the system does not report is left out.
 func Describe(ctx context.Context) []measure.Setting {
 	memory, _ := strconv.ParseFloat(strings.TrimSuffix(field("/proc/meminfo", "MemTotal"), " kB"), 64)
-	average, _, _ := load()
+	average, _ := load()
 	list := []measure.Setting{
 		{Name: "goos", Value: runtime.GOOS},
 		{Name: "goarch", Value: runtime.GOARCH},
@@ -37,44 +37,19 @@ func Describe(ctx context.Context) []measure.Setting {
 // busy is the load for each core that makes speeds doubtful.
 const busy = 0.5
 
-// load returns the average number of running threads of the last minute, and that of this moment; false where the system
-// does not report it.
-func load() (average float64, now int, ok bool) {
+// load returns the average number of running threads of the last minute; false where the system does not report it.
+func load() (average float64, ok bool) {
 	text, _ := os.ReadFile("/proc/loadavg") // Linux
-	var ignored float64
-	_, err := fmt.Sscanf(string(text), "%f %f %f %d/", &average, &ignored, &ignored, &now)
-	return average, now, err == nil
+	_, err := fmt.Sscan(string(text), &average)
+	return average, err == nil
 }
 
 // Busy returns a sentence if the machine is busy with other work, else "".
 func Busy() string {
-	average, _, ok := load()
-	if !ok || average <= busy*float64(runtime.NumCPU()) {
+	if average, ok := load(); !ok || average <= busy*float64(runtime.NumCPU()) {
 		return ""
 	}
-	return fmt.Sprintf("The machine was busy before the first run: its load was %.1f on %d cores. Speeds are less exact.",
-		average, runtime.NumCPU())
-}
-
-// Others are the numbers of running threads of other programs, before each run.
-type Others []int
-
-// Sample is called when neither this program nor its databases have work.
-func (o *Others) Sample() {
-	time.Sleep(time.Millisecond) // a server ends its last command
-	if _, now, ok := load(); ok {
-		*o = append(*o, now-1)
-	}
-}
-
-// Note returns a sentence if others were busy before half of the runs, else "".
-func (o Others) Note() string {
-	slices.Sort(o)
-	if len(o) < 10 || float64(o[len(o)/2]) <= busy*float64(runtime.NumCPU()) {
-		return ""
-	}
-	return fmt.Sprintf("Other programs ran during the measurement: %d threads on %d cores, as the median between runs. "+
-		"Speeds are less exact.", o[len(o)/2], runtime.NumCPU())
+	return "The machine was busy with other work when the runs began, so speeds are less exact."
 }
 
 // field returns the value after "name:" in a file of Linux.

@@ -98,39 +98,3 @@ func ByChance(groups []Group) (called, tested int) {
 	}
 	return called, tested
 }
-
-// Change is a figure of two reports.
-type Change struct {
-	Old, New Figure
-	Ratio    float64 // of the new median to the old one
-	P        float64 // of the Mann-Whitney test, as by benchstat; NaN if not tested
-	Verdict  Verdict // Better and Worse: the new one differs beyond noise
-}
-
-// Compare returns the figures that two reports have both, in the order of the new one, and the number of those that only
-// one of them has.
-func Compare(old, current []Group) (changes []Change, onlyOld, onlyNew int) {
-	before := map[string]Group{}
-	for _, g := range old {
-		before[g.id()] = g
-		onlyOld += len(g.figures)
-	}
-	for _, g := range current {
-		onlyNew += len(g.figures)
-		for _, m := range g.Metrics {
-			for _, kind := range g.Kinds {
-				c := Change{}
-				var ok, also bool
-				c.Old, ok = before[g.id()].Figure(kind, m.Name)
-				if c.New, also = g.Figure(kind, m.Name); !ok || !also {
-					continue
-				}
-				m.Exact = c.Old.Metric.Exact && c.New.Metric.Exact
-				c.Ratio = c.New.Median / c.Old.Median
-				c.P, c.Verdict = m.compare(c.New.runs, c.Old.runs, c.Ratio)
-				changes = append(changes, c)
-			}
-		}
-	}
-	return changes, onlyOld - len(changes), onlyNew - len(changes)
-}

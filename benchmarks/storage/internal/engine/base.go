@@ -3,28 +3,45 @@ package engine
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"time"
+
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 )
 
 // base is what all engines have in common.
 type base struct {
-	notes
 	name  string // one of Names
 	words words
 	db    *sql.DB
+	left  string
 
-	server int                                  // the server's process; 0 if it cannot be observed
-	used   func(pid int) (time.Duration, error) // its CPU time
+	mu    sync.Mutex
+	notes []string
 }
 
 func (b *base) Name() string    { return b.name }
 func (b *base) DB() *sql.DB     { return b.db }
 func (b *base) Returning() bool { return true }
+func (b *base) Left() string    { return b.left }
+
+// add adds a note without duplicates.
+func (b *base) add(format string, args ...any) {
+	note := fmt.Sprintf(format, args...)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !slices.Contains(b.notes, note) {
+		b.notes = append(b.notes, note)
+	}
+}
+
+func (b *base) Notes() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.notes)
+}
 
 func (b *base) Create(ctx context.Context, t Table) error {
 	for _, statement := range b.words.statements(t) {
@@ -45,11 +62,11 @@ func (b *base) Drop(ctx context.Context, names ...string) error {
 }
 
 // settings returns the version, after the product's name, and the results of a query for each name.
-func (b *base) settings(ctx context.Context, product, version, query string, names ...string) ([]Setting, error) {
-	settings := []Setting{{Name: "version"}}
+func (b *base) settings(ctx context.Context, product, version, query string, names ...string) ([]measure.Setting, error) {
+	settings := []measure.Setting{{Name: "version"}}
 	queries := []string{version}
 	for _, name := range names {
-		settings, queries = append(settings, Setting{Name: name}), append(queries, query+name)
+		settings, queries = append(settings, measure.Setting{Name: name}), append(queries, query+name)
 	}
 	for i, query := range queries {
 		if err := b.db.QueryRowContext(ctx, query).Scan(&settings[i].Value); err != nil {
@@ -58,35 +75,6 @@ func (b *base) settings(ctx context.Context, product, version, query string, nam
 	}
 	settings[0].Value = product + settings[0].Value
 	return settings, nil
-}
-
-// observe finds the server's process, whose CPU time Usage reports.
-func (b *base) observe(product string, local bool, find func() (int, error), used func(int) (time.Duration, error)) {
-	pid, err := 0, errors.New("it runs on another machine")
-	if local {
-		pid, err = find()
-	}
-	if err == nil {
-		_, err = used(pid)
-	}
-	if err != nil {
-		b.add("%s's CPU time is not known: %v.", product, err)
-		return
-	}
-	b.server, b.used = pid, used
-}
-
-// cpu returns -1 if the time is not known.
-func (b *base) cpu() time.Duration {
-	if b.server == 0 {
-		return -1
-	}
-	used, err := b.used(b.server)
-	if err != nil {
-		b.add("The server's CPU time is no longer known: %v.", err)
-		return -1
-	}
-	return used
 }
 
 // asBytes converts a UUID for drivers that do not know the type.
@@ -115,26 +103,9 @@ func collect[T any](ctx context.Context, db *sql.DB, fields func(row *T) []any, 
 	return list, rows.Err()
 }
 
-// notes collects the sentences of Engine.Notes without duplicates.
-type notes struct {
-	mu   sync.Mutex
-	list []string
-}
-
-func (n *notes) add(format string, args ...any) {
-	note := fmt.Sprintf(format, args...)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if !slices.Contains(n.list, note) {
-		n.list = append(n.list, note)
-	}
-}
-
-// Notes returns a copy.
-func (n *notes) Notes() []string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return slices.Clone(n.list)
+// texts returns the only column of a query.
+func texts(ctx context.Context, db *sql.DB, query string, args ...any) ([]string, error) {
+	return collect(ctx, db, func(s *string) []any { return []any{s} }, query, args...)
 }
 
 // words are the parts of CREATE TABLE that differ between dialects.
@@ -163,19 +134,11 @@ func (w words) statements(t Table) []string {
 	}
 	parts = append(parts, references...)
 	list := []string{fmt.Sprintf("CREATE TABLE %s (%s)%s", w.quote(t.Name), strings.Join(parts, ", "), w.after)}
-	for _, index := range t.Indexes {
-		list = append(list, fmt.Sprintf("CREATE INDEX %s ON %s (%s)", w.quote(t.Name+"_"+strings.Join(index, "_")),
-			w.quote(t.Name), w.quotedList(index)))
+	for _, column := range t.Indexes {
+		list = append(list, fmt.Sprintf("CREATE INDEX %s ON %s (%s)", w.quote(t.Name+"_"+column), w.quote(t.Name),
+			w.quote(column)))
 	}
 	return list
-}
-
-func (w words) quotedList(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = w.quote(name)
-	}
-	return strings.Join(quoted, ", ")
 }
 
 func doubleQuoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -1,4 +1,4 @@
-// Package engine drives the databases that keys are compared on: tables, bulk loading, sizes and server counters.
+// Package engine drives the databases that keys are compared on: tables, sizes and the write-ahead log.
 package engine
 
 import (
@@ -6,14 +6,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
+	"net"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
-	"github.com/sqlflake/sqlflake/internal/tempdir"
 )
-
-// ErrNoBulk is returned by Bulk of an engine that has no faster way than INSERT.
-var ErrNoBulk = Unsupported("no bulk load on this database")
 
 // Engine is a database with a place for this run only: a schema, a database or a file, created by Open and removed by
 // Close. It is safe for concurrent use, except Close.
@@ -25,9 +22,12 @@ type Engine interface {
 	// DB is the pool, with that place as its default.
 	DB() *sql.DB
 	// Settings returns the version and the settings that influence the figures, in a fixed order.
-	Settings(ctx context.Context) ([]Setting, error)
+	Settings(ctx context.Context) ([]measure.Setting, error)
 	// Notes returns a sentence for each thing that cannot be measured here, with the reason.
 	Notes() []string
+	// Left describes the places of other runs, which are running or were killed, and how to remove one; "" if there are
+	// none.
+	Left() string
 
 	// Create creates a table; see Table.
 	Create(ctx context.Context, t Table) error
@@ -39,30 +39,33 @@ type Engine interface {
 	Value(v any) any
 	// Returning reports whether INSERT can return the keys that the database has made.
 	Returning() bool
-	// Bulk loads rows by the fastest way that a client of the database has, or returns ErrNoBulk.
-	Bulk(ctx context.Context, conn *sql.Conn, table string, columns []string, rows [][]any) error
 
 	// Settle brings the database into the same state before each run: dirty pages written, planner statistics fresh.
 	Settle(ctx context.Context, tables ...string) error
-	// Trees returns the B-trees (and heaps) of a table with their exact current sizes.
-	Trees(ctx context.Context, table string) ([]Tree, error)
-	// Usage returns what the server has used since its start.
-	Usage(ctx context.Context) (Usage, error)
+	// Sizes returns the current sizes of a table.
+	Sizes(ctx context.Context, table string) (Sizes, error)
+	// Log returns the bytes of write-ahead or redo log since some time in the past; -1 if unknown.
+	Log(ctx context.Context) (int64, error)
 	// Close removes everything that Open and Create made, also after ctx has ended.
 	Close() error
 }
 
-// Setting is a setting of the server or the machine.
-type Setting struct{ Name, Value string }
+// Dial connects to a server at the address that the engine expects.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Remote is an engine on a network.
+type Remote interface {
+	Engine
+	// Through returns another pool for the engine's place that connects with dial, and a function that closes it.
+	Through(dial Dial) (db *sql.DB, done func() error, err error)
+}
 
 // Table is a table to create. The key column is called id and comes first.
 type Table struct {
 	Name    string
 	Kind    key.Kind
 	Columns []Column
-	Indexes [][]string
-	// Fill is PostgreSQL's fillfactor of the primary key in percent; 0 is the default.
-	Fill int
+	Indexes []string // columns with an index
 }
 
 // Column is a column after the key.
@@ -80,57 +83,14 @@ type Type int
 const (
 	Bigint Type = iota
 	Name        // short text
-	Moment      // a time
 	Key         // of the kind of the primary key
 )
 
-// Role is what a B-tree is for.
-type Role string
-
-// The roles.
-const (
-	Rows      Role = "rows"      // the rows, stored without a key
-	Clustered Role = "clustered" // the rows in the order of the primary key: table and index in one
-	Primary   Role = "primary"   // the index of the primary key, separate from the rows
-	Secondary Role = "secondary"
-)
-
-// Tree is a B-tree or a heap.
-type Tree struct {
-	Name  string
-	Role  Role
-	Bytes int64
-	Pages int64 // in use, without empty ones; 0: unknown
-	// Density is the used share of the leaf pages, 0 to 1; -1 if the database does not report it.
-	Density float64
-	// Fragmentation is the share of leaf pages that are not in order on disk, 0 to 1; -1 if unknown.
-	Fragmentation float64
-}
-
-// Usage is what a server has used. Only differences are meaningful; -1 is unknown.
-type Usage struct {
-	Log        int64         // bytes of the write-ahead or redo log
-	PageImages int64         // full pages in it
-	Written    int64         // bytes written to data files
-	Reads      int64         // pages that were not in the server's cache
-	Hits       int64         // pages that were
-	CPU        time.Duration // of the server's processes; 0 if it is part of this one
-}
-
-// Since returns the usage between before and u.
-func (u Usage) Since(before Usage) Usage {
-	return Usage{
-		Log: since(u.Log, before.Log), PageImages: since(u.PageImages, before.PageImages),
-		Written: since(u.Written, before.Written), Reads: since(u.Reads, before.Reads), Hits: since(u.Hits, before.Hits),
-		CPU: since(u.CPU, before.CPU),
-	}
-}
-
-func since[T ~int64](now, before T) T {
-	if now < 0 || before < 0 {
-		return -1
-	}
-	return now - before
+// Sizes are the bytes of a table's heap and B-trees.
+type Sizes struct {
+	Table     int64 // all of them
+	Primary   int64 // the index of the primary key; 0 if the table itself is in the order of the key
+	Secondary int64 // the other indexes
 }
 
 // Names returns the names of the engines.
@@ -142,58 +102,22 @@ type Config struct {
 	Postgres   string // DSN
 	Postgres18 string // DSN of a second PostgreSQL, of version 18 or later
 	MariaDB    string // DSN of github.com/go-sql-driver/mysql
-	// Durable makes each commit wait for the disk. Without it commits do not wait, if a session can choose, so that the
-	// figures are those of the B-trees and not of the disk: synchronous = NORMAL on SQLite, synchronous_commit = off on
-	// PostgreSQL.
-	Durable bool
 }
 
-// server is an engine on a server, connected by open.
-type server interface {
-	Engine
-	open(ctx context.Context, durable bool) error
-	cleanup(ctx context.Context) (removed []string, kept []Kept, err error)
-}
-
-func newServer(name string, c Config) (server, error) {
+// Open opens an engine and creates its place. Commits do not wait for the disk if a session can choose, so that the figures
+// are those of the B-trees: synchronous = NORMAL on SQLite, synchronous_commit = off on PostgreSQL.
+func Open(ctx context.Context, name string, c Config) (Engine, error) {
 	switch name {
+	case "sqlite":
+		return openSQLite(ctx, c.SQLiteDir)
 	case "postgres":
-		return newPostgres(name, c.Postgres)
+		return openPostgres(ctx, name, c.Postgres)
 	case "postgres18":
-		return newPostgres(name, c.Postgres18)
+		return openPostgres(ctx, name, c.Postgres18)
 	case "mariadb":
-		return newMariaDB(c.MariaDB)
+		return openMariaDB(ctx, c.MariaDB)
 	}
 	return nil, fmt.Errorf("unknown database %q; there are %v", name, Names())
-}
-
-// Open opens an engine and creates its place.
-func Open(ctx context.Context, name string, c Config) (Engine, error) {
-	if name == "sqlite" {
-		return openSQLite(ctx, c)
-	}
-	e, err := newServer(name, c)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.open(ctx, c.Durable); err != nil {
-		return nil, errors.Join(err, e.Close())
-	}
-	return e, nil
-}
-
-// Cleanup removes the places of killed runs: those with the tool's name and comment whose process on this machine has
-// ended and in which no session is open.
-func Cleanup(ctx context.Context, name string, c Config) (removed []string, kept []Kept, err error) {
-	if name == "sqlite" {
-		removed, err = tempdir.Clean(c.SQLiteDir, tempdir.Files)
-		return removed, nil, err
-	}
-	e, err := newServer(name, c)
-	if err != nil {
-		return nil, nil, err
-	}
-	return e.cleanup(ctx)
 }
 
 // Unsupported returns an error that is errors.ErrUnsupported: something that a database or its user cannot do. Its text

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/url"
 	"os"
-	"slices"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -35,30 +36,16 @@ func config(t *testing.T, name string) Config {
 	return c
 }
 
-func openWith(t *testing.T, name string, c Config) Engine {
+func open(t *testing.T, name string, c Config) Engine {
 	t.Helper()
 	e, err := Open(t.Context(), name, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Errorf("close %s: %v", name, err)
 		}
 	})
 	return e
-}
-
-func open(t *testing.T, name string) Engine {
-	t.Helper()
-	return openWith(t, name, config(t, name))
-}
-
-func each(t *testing.T, f func(t *testing.T, e Engine)) {
-	t.Helper()
-	for _, name := range Names() {
-		t.Run(name, func(t *testing.T) { f(t, open(t, name)) })
-	}
 }
 
 func must(t *testing.T, err error) {
@@ -68,229 +55,247 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func exec(t *testing.T, e Engine, query string, args ...any) {
-	t.Helper()
-	if _, err := e.DB().ExecContext(t.Context(), query, args...); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-}
-
 // one returns the only value of a query.
-func one[T any](t *testing.T, db interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}, query string, args ...any,
-) T {
+func one[T any](t *testing.T, db *sql.DB, query string, args ...any) (value T) {
 	t.Helper()
-	var value T
 	if err := db.QueryRowContext(t.Context(), query, args...).Scan(&value); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
 	return value
 }
 
-func find(t *testing.T, name string) key.Kind {
+// fill creates a table with a secondary index and n rows, and returns a key that it has; nil if the database makes them.
+func fill(t *testing.T, e Engine, table string, k key.Kind, n int) any {
 	t.Helper()
-	kinds, err := key.Find([]string{name})
-	must(t, err)
-	return kinds[0]
-}
-
-// accounts is a table with a secondary index.
-func accounts(name string, k key.Kind) Table {
-	return Table{
-		Name: name, Kind: k,
-		Columns: []Column{{Name: "name", Type: Name}, {Name: "amount"}}, Indexes: [][]string{{"amount"}},
-	}
-}
-
-func columnsOf(t Table) []string {
-	var list []string
-	if !t.Kind.Counted {
-		list = append(list, "id")
-	}
-	for _, c := range t.Columns {
-		list = append(list, c.Name)
-	}
-	return list
-}
-
-// rowsOf makes rows of accounts and their keys; the keys are nil if the database makes them.
-func rowsOf(t *testing.T, e Engine, k key.Kind, n int) (rows [][]any, keys []any) {
-	t.Helper()
+	must(t, e.Create(t.Context(), Table{
+		Name: table, Kind: k, Columns: []Column{{Name: "name", Type: Name}, {Name: "amount"}}, Indexes: []string{"amount"},
+	}))
 	source, err := k.New(key.Config{Seed: 1, Clients: 1})
 	must(t, err)
+	columns, keys := "name, amount", make([]any, n)
 	if source != nil {
-		keys = make([]any, n)
+		columns = "id, " + columns
 		must(t, source.Draw(keys))
 	}
-	for i := range n {
-		var row []any
-		if source != nil {
-			row = append(row, e.Value(keys[i]))
-		}
-		rows = append(rows, append(row, fmt.Sprintf("account number %06d", i), int64(i*7919%100_003)))
-	}
-	return rows, keys
-}
-
-// insert sends rows in statements of 500.
-func insert(t *testing.T, e Engine, table string, columns []string, rows [][]any) {
-	t.Helper()
-	for batch := range slices.Chunk(rows, 500) {
+	for first := 0; first < n; first += 500 {
 		var args []any
 		var tuples []string
-		for _, row := range batch {
-			holes := make([]string, len(row))
-			for i := range row {
-				holes[i] = e.Placeholder(len(args) + i + 1)
+		for i := first; i < min(first+500, n); i++ {
+			row := []any{fmt.Sprintf("account number %06d", i), int64(i * 7919 % 100_003)}
+			if source != nil {
+				row = append([]any{e.Value(keys[i])}, row...)
 			}
-			args = append(args, row...)
-			tuples = append(tuples, "("+strings.Join(holes, ", ")+")")
+			holes := make([]string, len(row))
+			for j := range row {
+				holes[j] = e.Placeholder(len(args) + j + 1)
+			}
+			args, tuples = append(args, row...), append(tuples, "("+strings.Join(holes, ", ")+")")
 		}
-		exec(t, e, "INSERT INTO "+table+" ("+strings.Join(columns, ", ")+") VALUES "+strings.Join(tuples, ", "), args...)
+		_, err := e.DB().ExecContext(t.Context(), "INSERT INTO "+table+" ("+columns+") VALUES "+strings.Join(tuples, ", "), args...)
+		must(t, err)
 	}
+	return keys[n/2]
 }
 
-// fill creates a table with n rows.
-func fill(t *testing.T, e Engine, table Table, n int) (keys []any) {
+// wantSizes verifies which trees a table has, and returns the bytes of all.
+func wantSizes(t *testing.T, e Engine, table string, k key.Kind) int64 {
 	t.Helper()
-	must(t, e.Create(t.Context(), table))
-	rows, keys := rowsOf(t, e, table.Kind, n)
-	insert(t, e, table.Name, columnsOf(table), rows)
-	return keys
-}
-
-func trees(t *testing.T, e Engine, table string) []Tree {
-	t.Helper()
-	list, err := e.Trees(t.Context(), table)
+	s, err := e.Sizes(t.Context(), table)
 	must(t, err)
-	return list
-}
-
-func roles(list []Tree) []Role {
-	var all []Role
-	for _, tree := range list {
-		all = append(all, tree.Role)
+	clustered := e.Dialect() == "mariadb" || e.Name() == "sqlite" && k.Store == key.Integer && !k.Beside
+	if s.Secondary <= 0 || clustered != (s.Primary == 0) || s.Table <= s.Primary+s.Secondary && s.Table > 3*8192 {
+		t.Errorf("%s: %+v", table, s)
 	}
-	return all
-}
-
-func wantRoles(e Engine, k key.Kind) []Role {
-	switch {
-	case e.Dialect() == "mariadb", e.Name() == "sqlite" && k.Store == key.Integer && !k.Beside:
-		return []Role{Clustered, Secondary}
-	default:
-		return []Role{Rows, Primary, Secondary}
-	}
+	return s.Table
 }
 
 func TestEveryKindOnEveryEngine(t *testing.T) {
 	const n = 3000
-	each(t, func(t *testing.T, e Engine) {
-		for _, k := range key.Kinds() {
-			if !k.OnEngine(e.Name()) {
-				continue
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			ctx, e := t.Context(), open(t, name, config(t, name))
+			for _, k := range key.Kinds() {
+				parent, child := "parent_"+strings.ReplaceAll(k.Name, "-", "_"), "child_"+strings.ReplaceAll(k.Name, "-", "_")
+				if !k.OnEngine(e.Name()) {
+					continue
+				}
+				if pg, ok := e.(*postgres); ok && pg.version < k.Since*10_000 {
+					if err := e.Create(ctx, Table{Name: "old", Kind: k}); !errors.Is(err, errors.ErrUnsupported) {
+						t.Errorf("%s on version %d: %v", k.Name, pg.version, err)
+					}
+					continue
+				}
+				before, err := e.Log(ctx)
+				must(t, err)
+				id := fill(t, e, parent, k, n)
+				after, err := e.Log(ctx)
+				must(t, err)
+				if e.Name() != "sqlite" && after-before < 50*n || e.Name() == "sqlite" && after != -1 {
+					t.Errorf("%s: %d bytes of log for %d rows", k.Name, after-before, n)
+				}
+				must(t, e.Create(ctx, Table{
+					Name: child, Kind: k, Indexes: []string{"parent_id"},
+					Columns: []Column{{Name: "parent_id", Type: Key, References: parent}},
+				}))
+				must(t, e.Settle(ctx, parent, child))
+				if size := wantSizes(t, e, parent, k) / n; size < 40 || size > 300 {
+					t.Errorf("%s has %d bytes a row", k.Name, size)
+				}
+				wantSizes(t, e, child, k) // one index for the reference, no second one
+				if id != nil && one[int](t, e.DB(), "SELECT count(*) FROM "+parent+" WHERE id = "+e.Placeholder(1), e.Value(id)) != 1 {
+					t.Errorf("%s: no row has the key that was sent", k.Name)
+				}
+				strange := map[key.Store]any{key.UUID: [16]byte{}, key.Text: "nobody", key.Integer: int64(math.MaxInt64)}[k.Store]
+				orphan := "INSERT INTO " + child + " (parent_id) VALUES (" + e.Placeholder(1) + ")"
+				if _, err := e.DB().ExecContext(ctx, orphan, e.Value(strange)); err == nil {
+					t.Errorf("%s: a child without a parent was stored", k.Name)
+				}
+				must(t, e.Drop(ctx, child, parent))
+				if _, err := e.Sizes(ctx, parent); err == nil {
+					t.Errorf("%s: the table was dropped and still has sizes", k.Name)
+				}
 			}
-			if pg, ok := e.(*postgres); ok && pg.version < k.Since*10_000 {
-				if err := e.Create(t.Context(), accounts("old", k)); !errors.Is(err, errors.ErrUnsupported) {
-					t.Errorf("%s on version %d: %v", k.Name, pg.version, err)
-				}
-				continue
-			}
-			t.Run(k.Name, func(t *testing.T) {
-				ctx := t.Context()
-				suffix := strings.ReplaceAll(k.Name, "-", "_")
-				parent := accounts("parent_"+suffix, k)
-				keys := fill(t, e, parent, n)
-				child := Table{
-					Name: "child_" + suffix, Kind: k, Indexes: [][]string{{"parent_id"}},
-					Columns: []Column{{Name: "parent_id", Type: Key, References: parent.Name}, {Name: "made", Type: Moment}},
-				}
-				must(t, e.Create(ctx, child))
-				must(t, e.Settle(ctx, parent.Name, child.Name))
-				list := trees(t, e, parent.Name)
-				if got, want := roles(list), wantRoles(e, k); !slices.Equal(got, want) {
-					t.Errorf("the trees are %v, want %v", got, want)
-				}
-				for _, tree := range list {
-					if perRow := tree.Bytes / n; perRow < 8 || perRow > 250 {
-						t.Errorf("%s has %d bytes a row", tree.Name, perRow)
-					}
-					if tree.Density < 0.4 || tree.Density > 1 {
-						t.Errorf("%s is filled to %.3f", tree.Name, tree.Density)
-					}
-				}
-				empty := trees(t, e, child.Name)
-				if got, want := roles(empty), wantRoles(e, k); !slices.Equal(got, want) {
-					t.Errorf("the child's trees are %v, want %v: one index for the reference, no second one", got, want)
-				}
-				for _, tree := range empty {
-					if tree.Density > 0 || math.IsNaN(tree.Density) || math.IsNaN(tree.Fragmentation) {
-						t.Errorf("without rows: %+v", tree)
-					}
-				}
-				if keys != nil {
-					query := "SELECT count(*) FROM " + parent.Name + " WHERE id = " + e.Placeholder(1)
-					if n := one[int](t, e.DB(), query, e.Value(keys[n/2])); n != 1 {
-						t.Errorf("%d rows have the key that was sent", n)
-					}
-				}
-				var moment any = time.Now()
-				if e.Name() == "sqlite" {
-					moment = time.Now().UnixMilli()
-				}
-				orphan := "INSERT INTO " + child.Name + " (parent_id, made) VALUES (" + e.Placeholder(1) + ", " + e.Placeholder(2) + ")"
-				_, err := e.DB().ExecContext(ctx, orphan, e.Value(strange(k)), moment)
-				if err == nil {
-					t.Error("a child without a parent was stored")
-				}
-				must(t, e.Drop(ctx, child.Name, parent.Name))
-				if _, err := e.Trees(ctx, parent.Name); err == nil {
-					t.Error("the table was dropped and still has trees")
-				}
-			})
-		}
-	})
-}
-
-// strange returns a key that no row has.
-func strange(k key.Kind) any {
-	switch k.Store {
-	case key.UUID:
-		return [16]byte{}
-	case key.Text:
-		return "nobody"
-	default:
-		return int64(math.MaxInt64)
+		})
 	}
 }
 
-func TestFillLeavesRoomInThePrimaryKey(t *testing.T) {
-	e := open(t, "postgres")
-	for _, percent := range []int{70, 100} {
-		table := accounts(fmt.Sprintf("fill%d", percent), find(t, "explicit"))
-		table.Fill = percent
-		fill(t, e, table, 20_000)
-		if got := trees(t, e, table.Name)[1]; math.Abs(got.Density-float64(percent)/100) > 0.02 {
-			t.Errorf("fillfactor %d gives a density of %.3f", percent, got.Density)
+func TestSizesAreThoseOfTheFile(t *testing.T) {
+	for _, k := range key.Kinds() {
+		if !k.OnEngine("sqlite") || k.Strict { // which has one more table
+			continue
 		}
+		e := open(t, "sqlite", config(t, "sqlite")).(*sqlite)
+		fill(t, e, "t", k, 3000)
+		_, err := e.db.ExecContext(t.Context(), "DELETE FROM t WHERE amount % 3 = 0") // free pages
+		must(t, err)
+		pages := 1 + one[int64](t, e.db, "PRAGMA freelist_count") + wantSizes(t, e, "t", k)/4096 // 1: of sqlite_schema
+		if count := one[int64](t, e.db, "PRAGMA page_count"); pages != count {
+			t.Errorf("%s: the trees and the free list have %d pages, the file has %d", k.Name, pages, count)
+		}
+		must(t, e.Drop(t.Context(), "t"))
+		if n := one[int64](t, e.db, "PRAGMA page_count"); n > 2 {
+			t.Errorf("%s: %d pages are left", k.Name, n)
+		}
+	}
+	kinds, err := key.Find([]string{"uuidv4"})
+	must(t, err)
+	e := open(t, "mariadb", config(t, "mariadb")).(*mariadb)
+	for _, n := range []int{100, 3000, 60_000} {
+		fill(t, e, "t", kinds[0], n)
+		sum := wantSizes(t, e, "t", kinds[0]) / e.pageSize
+		pages := one[int64](t, e.db, `SELECT count(*) FROM information_schema.INNODB_BUFFER_PAGE
+			WHERE table_name = ? AND page_type = 'INDEX'`, "`"+e.place+"`.`t`")
+		if sum < pages-pages/100-1 || sum > pages+pages/5+1 { // small indexes count as the pages that are reserved
+			t.Errorf("%d rows: %d pages, %d in the buffer pool", n, sum, pages)
+		}
+		must(t, e.Drop(t.Context(), "t"))
 	}
 }
 
-func TestCommitsAreFlushedIfDurable(t *testing.T) {
-	for name, want := range map[string]map[bool]string{
-		"sqlite":   {true: "2", false: "1"},
-		"postgres": {true: "on", false: "off"},
+const secret = "geh/eim@1"
+
+func TestErrorsSayWhereAndKeepThePassword(t *testing.T) {
+	for _, test := range []struct {
+		engine, dsn string
+		want        []string
+	}{
+		{"postgres", "postgres://me:" + url.QueryEscape(secret) + "@127.0.0.1:1/shop", []string{"127.0.0.1:1", "shop", "me"}},
+		{"postgres", "postgres://me:" + secret + "@127.0.0.1:1/shop", []string{"DSN"}},
+		{"postgres", "host=/nowhere user=me dbname=shop password=" + secret, []string{"/nowhere", "shop"}},
+		{"mariadb", "me:" + secret + "@tcp(127.0.0.1:1)/", []string{"127.0.0.1:1", "me", "start it"}},
+		{"mariadb", "me:" + secret + "@" + secret, []string{"DSN"}},
 	} {
-		for durable, value := range want {
-			c := config(t, name)
-			c.Durable = durable
-			settings, err := openWith(t, name, c).Settings(t.Context())
-			must(t, err)
-			setting := map[string]string{"sqlite": "synchronous", "postgres": "synchronous_commit"}[name]
-			if !slices.Contains(settings, Setting{setting, value}) {
-				t.Errorf("%s, durable %v: %v", name, durable, settings)
+		_, err := Open(t.Context(), test.engine, Config{Postgres: test.dsn, MariaDB: test.dsn})
+		if err == nil {
+			t.Errorf("%s was opened", test.dsn)
+			continue
+		}
+		for _, word := range test.want {
+			if !strings.Contains(err.Error(), word) {
+				t.Errorf("%q is not in: %v", word, err)
 			}
+		}
+		if strings.Contains(err.Error(), "geh") || strings.Contains(err.Error(), "eim") {
+			t.Errorf("the password is in: %v", err)
+		}
+	}
+}
+
+var servers = []string{"postgres", "mariadb"}
+
+func places(t *testing.T, e Engine, name string) int {
+	t.Helper()
+	target := map[string]func(testing.TB) testdb.Target{"postgres": testdb.Postgres, "mariadb": testdb.MariaDB}[e.Dialect()](t)
+	return one[int](t, target.Open(t), "SELECT count(*) FROM information_schema.schemata WHERE schema_name = '"+name+"'")
+}
+
+func TestCloseLeavesNothingBehind(t *testing.T) {
+	for _, name := range servers {
+		ctx, cancel := context.WithCancel(t.Context())
+		e, err := Open(ctx, name, config(t, name))
+		must(t, err)
+		place := serverOf(e).place
+		fill(t, e, "t", key.Kinds()[0], 100)
+		// One transaction is open and one statement runs when the program is interrupted.
+		tx, err := e.DB().BeginTx(context.WithoutCancel(ctx), nil)
+		must(t, err)
+		_, err = tx.ExecContext(ctx, "UPDATE t SET amount = 1")
+		must(t, err)
+		busy := make(chan error)
+		sleep := map[string]string{"postgres": "SELECT pg_sleep(600) FROM t", "mariadb": "SELECT SLEEP(600) FROM t"}[name]
+		go func() {
+			_, err := e.DB().ExecContext(ctx, sleep)
+			busy <- err
+		}()
+		time.Sleep(100 * time.Millisecond)
+		second := open(t, name, config(t, name))
+		if !strings.Contains(second.Left(), place) || !strings.Contains(second.Left(), "DROP ") {
+			t.Errorf("a second run does not name the first: %q", second.Left())
+		}
+		cancel()
+		if err := <-busy; err == nil {
+			t.Error("it was not interrupted")
+		}
+		must(t, e.Close())
+		_ = tx.Rollback()
+		if places(t, second, place) != 0 || places(t, second, serverOf(second).place) != 1 {
+			t.Errorf("%s was not removed, or the place of another run was", place)
+		}
+	}
+}
+
+func serverOf(e Engine) *served {
+	if p, ok := e.(*postgres); ok {
+		return &p.served
+	}
+	return &e.(*mariadb).served
+}
+
+func TestSQLiteRemovesItsFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "100%41 a?b#c&d=e") // signs of a URI
+	must(t, os.Mkdir(dir, 0o700))
+	ctx, cancel := context.WithCancel(t.Context())
+	e, err := Open(ctx, "sqlite", Config{SQLiteDir: dir})
+	must(t, err)
+	fill(t, e, "t", key.Kinds()[0], 10)
+	wantSizes(t, e, "t", key.Kinds()[0])
+	cancel()
+	must(t, e.Close())
+	if _, err := Open(ctx, "sqlite", Config{SQLiteDir: dir}); err == nil {
+		t.Error("opened with a context that has ended")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestReturningByVersion(t *testing.T) {
+	for version, want := range map[string]bool{
+		"10.11.6-MariaDB-0+deb12u1": true, "10.4.30-MariaDB": false, "11.4.2-MariaDB": true, "5.5.5-10.6.1-MariaDB-log": true,
+		"8.4.0": false, "5.7.44-log": false,
+	} {
+		if e := (&mariadb{version: version}); e.Returning() != want {
+			t.Errorf("%s: %v", version, !want)
 		}
 	}
 }

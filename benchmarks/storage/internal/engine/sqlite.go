@@ -11,6 +11,7 @@ import (
 
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
 
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/internal/tempdir"
 )
@@ -21,24 +22,19 @@ type sqlite struct {
 	dir *tempdir.Dir
 }
 
-func openSQLite(ctx context.Context, c Config) (Engine, error) {
-	dir, err := tempdir.New(c.SQLiteDir, tempdir.Files)
+func openSQLite(ctx context.Context, parent string) (Engine, error) {
+	dir, err := tempdir.New(parent, tempdir.Files)
 	if err != nil {
 		return nil, fmt.Errorf("a folder for SQLite: %w", err)
 	}
 	e := &sqlite{base: base{name: "sqlite", words: sqliteWords}, dir: dir}
-	e.add("SQLite runs inside the client, so its CPU time includes the client's.")
-	if left := tempdir.Left(c.SQLiteDir, tempdir.Files); len(left) > 0 {
-		e.add("There are %d folders of killed runs. -cleanup removes them.", len(left))
+	if left := tempdir.Left(parent, tempdir.Files); len(left) > 0 {
+		e.left = "killed runs left " + strings.Join(left, ", ")
 	}
 	// As applications set it: with the write-ahead log a commit does not wait for the disk, but checkpoints do. OFF would
 	// hide what it costs to write many pages.
-	synchronous := "NORMAL"
-	if c.Durable {
-		synchronous = "FULL"
-	}
 	query := url.Values{
-		"_journal_mode": {"WAL"}, "_synchronous": {synchronous}, "_busy_timeout": {"60000"},
+		"_journal_mode": {"WAL"}, "_synchronous": {"NORMAL"}, "_busy_timeout": {"60000"},
 		"_foreign_keys": {"1"}, "_txlock": {"immediate"},
 	}
 	e.db, err = sql.Open("sqlite3", "file:"+inURI.Replace(filepath.ToSlash(e.path()))+"?"+query.Encode())
@@ -60,7 +56,7 @@ func (e *sqlite) Dialect() string          { return "sqlite" }
 func (e *sqlite) Placeholder(n int) string { return fmt.Sprintf("?%d", n) }
 func (e *sqlite) Value(v any) any          { return asBytes(v) }
 
-func (e *sqlite) Settings(ctx context.Context) ([]Setting, error) {
+func (e *sqlite) Settings(ctx context.Context) ([]measure.Setting, error) {
 	return e.settings(ctx, "SQLite ", "SELECT sqlite_version()", "PRAGMA ", "journal_mode", "synchronous", "page_size",
 		"cache_size")
 }
@@ -77,7 +73,7 @@ var sqliteWords = words{
 			return sqliteKey(t) + " PRIMARY KEY NOT NULL"
 		}
 	},
-	columns: map[Type]string{Bigint: "INTEGER", Name: "TEXT", Moment: "INTEGER"},
+	columns: map[Type]string{Bigint: "INTEGER", Name: "TEXT"},
 	like:    sqliteKey,
 }
 
@@ -105,8 +101,6 @@ func (e *sqlite) Drop(ctx context.Context, names ...string) error {
 	return e.checkpoint(ctx)
 }
 
-func (e *sqlite) Bulk(context.Context, *sql.Conn, string, []string, [][]any) error { return ErrNoBulk }
-
 func (e *sqlite) Settle(ctx context.Context, tables ...string) error {
 	for _, table := range tables {
 		if _, err := e.db.ExecContext(ctx, "ANALYZE "+doubleQuoted(table)); err != nil {
@@ -125,63 +119,48 @@ func (e *sqlite) checkpoint(ctx context.Context) error {
 	return err
 }
 
-func (e *sqlite) Trees(ctx context.Context, table string) ([]Tree, error) {
+func (e *sqlite) Sizes(ctx context.Context, table string) (s Sizes, err error) {
 	if err := e.checkpoint(ctx); err != nil {
-		return nil, err
+		return s, err
 	}
 	// Closing the file releases this process's locks on it (https://www.sqlite.org/howtocorrupt.html, section 2.2). No
 	// other process uses it, and connections of this one do not need the locks.
 	file, err := openPages(e.path())
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	defer func() { _ = file.Close() }() // read only
-	list, err := collect(ctx, e.db, func(s *schemaEntry) []any { return []any{&s.kind, &s.name, &s.root, &s.text} },
-		`SELECT type, name, rootpage, coalesce(sql, '') FROM sqlite_schema WHERE tbl_name = ? AND rootpage > 0
-		ORDER BY rowid`, table)
+	type tree struct {
+		kind, text string
+		root       int64 // page
+	}
+	list, err := collect(ctx, e.db, func(t *tree) []any { return []any{&t.kind, &t.text, &t.root} },
+		"SELECT type, coalesce(sql, ''), rootpage FROM sqlite_schema WHERE tbl_name = ? AND rootpage > 0", table)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("no table %s", table)
+	}
 	if err != nil {
-		return nil, err
+		return s, err
 	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("no table %s", table)
-	}
-	trees := make([]Tree, len(list))
-	for i, entry := range list {
-		usage, err := file.tree(entry.root)
+	for _, t := range list {
+		n, err := file.count(t.root, 0)
 		if err != nil {
-			return nil, fmt.Errorf("the pages of %s: %w", entry.name, err)
+			return s, fmt.Errorf("the pages of %s: %w", table, err)
 		}
-		trees[i] = Tree{
-			Name: entry.name, Role: entry.role(), Bytes: usage.pages * file.size, Pages: usage.pages,
-			Density: usage.density(), Fragmentation: usage.fragmentation(),
+		s.Table += n * file.size
+		switch {
+		case t.kind == "table":
+		case t.text == "": // the index of a PRIMARY KEY has no statement
+			s.Primary += n * file.size
+		default:
+			s.Secondary += n * file.size
 		}
 	}
-	return trees, nil
+	return s, nil
 }
 
-// schemaEntry is a table or an index.
-type schemaEntry struct {
-	kind, name, text string
-	root             int64 // page
-}
-
-func (s schemaEntry) role() Role {
-	switch {
-	case s.kind == "table" && strings.Contains(s.text, "INTEGER PRIMARY KEY"):
-		return Clustered
-	case s.kind == "table":
-		return Rows
-	case s.text == "": // the index of a PRIMARY KEY has no statement
-		return Primary
-	default:
-		return Secondary
-	}
-}
-
-func (e *sqlite) Usage(context.Context) (Usage, error) {
-	// The log is overwritten from its start, so its length is no measure, but nothing else in this process writes much.
-	return Usage{Log: -1, PageImages: -1, Written: bytesWritten(), Reads: -1, Hits: -1}, nil
-}
+// Log is unknown: the log is overwritten from its start, so its length is no measure.
+func (e *sqlite) Log(context.Context) (int64, error) { return -1, nil }
 
 func (e *sqlite) Close() error {
 	var err error

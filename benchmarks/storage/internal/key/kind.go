@@ -80,9 +80,9 @@ func Kinds() []Kind {
 		{Name: "explicit", Title: "1, 2, 3 sent by the client", source: counting},
 		{Name: "snowflake", Title: "snowflake", source: snowflakes},
 		{Name: "snowflake-workers", Title: "snowflake, several workers", Timed: true, source: workersInTurn},
+		{Name: "snowflake-skewed", Title: "snowflake, 16 workers with different clocks", source: skewed},
 		{Name: "snowflake-53", Title: "snowflake of 53 bits, for JavaScript", source: safeSnowflakes},
 		{Name: "snowflake-first", Title: "snowflake, worker before time", source: workerFirst},
-		{Name: "snowflake-reversed", Title: "snowflake, bits reversed", Timed: true, source: reversed},
 		{Name: "snowflake-bigint", Title: "snowflake in a bigint column", Beside: true, Only: "sqlite", source: snowflakes},
 		{Name: "uuidv7", Title: "UUIDv7", Store: UUID, source: uuidV7},
 		{
@@ -90,8 +90,6 @@ func Kinds() []Kind {
 			Only: "postgres", Since: 18,
 		},
 		{Name: "uuidv4", Title: "UUIDv4", Store: UUID, source: uuidV4},
-		// The scenario change goes on with UUIDv7 after half of the rows.
-		{Name: "uuidv4-to-v7", Title: "UUIDv4, then UUIDv7", Store: UUID, source: uuidV4},
 		{
 			Name: "uuidv4-server", Title: "UUIDv4, made by the server", Store: UUID, Counted: true,
 			Default: "gen_random_uuid()", Only: "postgres", Timed: true,

@@ -2,10 +2,10 @@ package key
 
 import (
 	"context"
-	"math/bits"
 	"sync/atomic"
 	"time"
 
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/arrival"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -40,32 +40,48 @@ func workersInTurn(c Config) (Source, error) {
 	return fromWorkers(snowflake.Default(), 1, 2, 3, 4)
 }
 
-// safeSnowflakes are those that JavaScript numbers represent exactly.
+// safeSnowflakes are those that JavaScript numbers represent exactly. Their sequence is short, so they wait for ticks.
 func safeSnowflakes(Config) (Source, error) { return fromWorkers(snowflake.JavaScriptSafe(), 1) }
 
 // workerFirst has the worker above the time: each worker appends in its own part of the index.
 func workerFirst(Config) (Source, error) {
-	layout, err := WorkerFirst()
+	layout, err := snowflake.NewLayout(snowflake.Default().Epoch(), time.Millisecond,
+		snowflake.Field{Name: "worker", Bits: 10}, snowflake.Field{Name: "time", Bits: 41},
+		snowflake.Field{Name: "sequence", Bits: 12})
 	if err != nil {
 		return nil, err
 	}
 	return fromWorkers(layout, 1, 2, 3, 4)
 }
 
-// WorkerFirst is the default layout with the worker's bits above the time.
-func WorkerFirst() (snowflake.Layout, error) {
-	return snowflake.NewLayout(snowflake.Default().Epoch(), time.Millisecond,
-		snowflake.Field{Name: "worker", Bits: 10}, snowflake.Field{Name: "time", Bits: 41},
-		snowflake.Field{Name: "sequence", Bits: 12})
+// skewed are the keys of 16 processes whose clocks differ by up to 20 ms, in the order in which they arrive, at 10,000
+// rows a second. The times are simulated.
+func skewed(c Config) (Source, error) {
+	s, err := arrival.New(arrival.Order{
+		Layout: snowflake.Default(), Workers: 16, Rate: 10_000, Skew: 20 * time.Millisecond, Seed: c.Seed + uint64(c.Client),
+	})
+	return arriving{s}, err
+}
+
+type arriving struct{ *arrival.Stream }
+
+func (a arriving) Draw(dst []any) error {
+	for i := range dst {
+		id, err := a.Next()
+		if err != nil {
+			return err
+		}
+		dst[i] = int64(id)
+	}
+	return nil
 }
 
 // generators draws a key from each generator in turn. All sources for one worker share the state of the process, so
 // clients do not get duplicates.
 type generators struct {
-	list    []*snowflake.Generator
-	next    int
-	reverse bool
-	ids     []snowflake.ID
+	list []*snowflake.Generator
+	next int
+	ids  []snowflake.ID
 }
 
 func fromWorkers(layout snowflake.Layout, workers ...int64) (*generators, error) {
@@ -102,20 +118,7 @@ func (g *generators) Draw(dst []any) error {
 		}
 	}
 	for i, id := range ids {
-		if g.reverse { // of 63 bits: the sign bit stays 0
-			id = snowflake.ID(bits.Reverse64(uint64(id)) >> 1)
-		}
 		dst[i] = int64(id)
 	}
 	return nil
-}
-
-// reversed spreads the keys over the whole range, as Spanner's documentation recommends:
-// https://cloud.google.com/spanner/docs/schema-design#bit_reverse_primary_key.
-func reversed(Config) (Source, error) {
-	g, err := fromWorkers(snowflake.Default(), 1)
-	if err == nil {
-		g.reverse = true
-	}
-	return g, err
 }

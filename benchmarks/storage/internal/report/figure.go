@@ -1,7 +1,9 @@
 package report
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,55 +11,40 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 )
 
-// withUnit formats a value for a bar or a sentence.
-func withUnit(m measure.Metric, value float64) string {
-	text := document.Number(value, m.Digits)
-	switch m.Unit {
-	case "":
-		return text
-	case "1/s":
-		return text + "/s"
-	}
-	return text + " " + m.Unit
-}
+// signs explains those of cells.
+const signs = "▼ worse, ▲ better, = no difference shown, ~ not certain, ? too few rounds"
 
 // cell is a figure in a table: its value, its ratio to the baseline, and the verdict as a class, a sign and a word.
 type cell struct {
-	Head, Rule                      string // the title of its column, the family of its kind
+	Head, Family                    string // the title of its column, the family of its kind
 	Value, Ratio, Class, Sign, Word string
 	Figure                          measure.Figure
 }
 
-// strong is the cost, or the gain, from which a cell has the stronger colour.
-const strong = 1.5
-
-func (r Report) cell(g measure.Group, kind, metric string) (cell, bool) {
+func (r Report) cell(g measure.Group, kind, metric string) cell {
 	f, ok := g.Figure(kind, metric)
+	c := cell{Head: kindTitle(kind), Family: family(kind), Value: "–", Figure: f}
 	if !ok {
-		return cell{Value: "–"}, false
+		return c
 	}
-	c := cell{Value: document.Number(f.Median, f.Metric.Digits), Figure: f}
-	if kind == r.Baseline || math.IsNaN(f.Ratio) || f.Verdict == measure.Unknown {
-		return c, true
+	c.Value = withUnit(f)
+	if kind == r.Baseline || f.Verdict == measure.Unknown {
+		return c
 	}
 	c.Ratio = document.Factor(f.Ratio) + "×"
-	switch f.Verdict {
-	case measure.Few:
+	switch {
+	case f.Verdict == measure.Few:
 		c.Class, c.Sign, c.Word = "few", "?", "too few rounds"
-	case measure.Same:
-		c.Class, c.Sign, c.Word = "same", "=", "no difference shown"
-		if unsure(f) {
-			c.Sign, c.Word = "~", "not certain"
-		}
-	case measure.Better:
+	case f.Verdict == measure.Better:
 		c.Class, c.Sign, c.Word = "better", "▲", "better"
-	default:
+	case f.Verdict == measure.Worse:
 		c.Class, c.Sign, c.Word = "worse", "▼", "worse"
+	case unsure(f):
+		c.Class, c.Sign, c.Word = "same", "~", "not certain"
+	default:
+		c.Class, c.Sign, c.Word = "same", "=", "no difference shown"
 	}
-	if cost := cost(f); (c.Class == "worse" && cost >= strong) || (c.Class == "better" && cost <= 1/strong) {
-		c.Class += " much"
-	}
-	return c, true
+	return c
 }
 
 // unsure reports whether a figure seems to differ much, although its rounds do not show it.
@@ -66,55 +53,70 @@ func unsure(f measure.Figure) bool {
 	return f.Verdict == measure.Same && (f.Ratio >= much || f.Ratio <= 1/much)
 }
 
-// Text returns a cell as one text: "22.5 (1.32× ▼)".
+// Text returns a cell as one text: "22.5 B (1.32× ▼)".
 func (c cell) Text() string {
 	if c.Ratio == "" {
 		return c.Value
 	}
-	return c.Value + " (" + c.Ratio + " " + c.Sign + ")"
+	return c.Value + " (" + c.Compared() + ")"
 }
 
-// cost is the ratio of a figure of which less is better, and its inverse otherwise: more than 1 is worse.
-func cost(f measure.Figure) float64 {
-	if f.Metric.More {
-		return 1 / f.Ratio
+// Compared returns the ratio and its sign, "" if there is none.
+func (c cell) Compared() string { return strings.TrimSpace(c.Ratio + " " + c.Sign) }
+
+func withUnit(f measure.Figure) string {
+	text := document.Number(f.Median, f.Metric.Digits)
+	switch f.Metric.Unit {
+	case "":
+		return text
+	case "1/s":
+		return text + "/s"
 	}
-	return f.Ratio
+	return text + " " + f.Metric.Unit
+}
+
+// sentence sums up the inserts on an engine; "" if they are not measured.
+func (r Report) sentence(engine string) string {
+	sizes, ok := r.main(engine, "load", "bytes_table")
+	rates, also := r.main(engine, "load", "rate")
+	if !ok || !also {
+		return ""
+	}
+	var parts []string
+	for _, kind := range []string{"snowflake", "uuidv7", "uuidv4"} {
+		size, rate := r.cell(sizes, kind, "bytes_table"), r.cell(rates, kind, "rate")
+		if kind == r.Baseline || size.Ratio == "" {
+			continue
+		}
+		text := fmt.Sprintf("%s takes %s the bytes", kindTitle(kind), size.Ratio)
+		if rate.Class == "same" || rate.Class == "better" || rate.Class == "worse" {
+			text += fmt.Sprintf(" and is inserted at %s the rate", rate.Ratio)
+			if rate.Class == "same" {
+				text += " (" + rate.Word + ")"
+			}
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("Compared with %s, %s.", kindTitle(r.Baseline), strings.Join(parts, "; "))
+	return strings.Replace(text, "snowflake takes", "a snowflake takes", 1)
 }
 
 // caseText formats parameters: "200,000 rows, 1,000 a statement". It leaves out those named.
 func caseText(p measure.Params, without ...string) string {
 	var parts []string
 	for _, param := range p {
-		skip := false
-		for _, name := range without {
-			skip = skip || name == param.Name
-		}
-		if !skip {
+		if !slices.Contains(without, param.Name) {
 			parts = append(parts, paramText(param))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-// caseLabels formats the parameters of cases without those named, or with all if two cases would have the same text.
-func caseLabels(groups []measure.Group, without ...string) []string {
-	seen := map[string]bool{}
-	labels := make([]string, len(groups))
-	for i, g := range groups {
-		labels[i] = caseText(g.Params, without...)
-		if seen[labels[i]] && len(without) > 0 {
-			return caseLabels(groups)
-		}
-		seen[labels[i]] = true
-	}
-	return labels
-}
-
 var paramForms = map[string]string{
-	"batch": "# a statement", "rate": "# rows/s", "drawn": "# drawn at once", "create": "# a Create",
-	"bulk": "in bulk, # at a time", "of": "of # ones", "style": "#", "fill": "fill factor #", "delay": "# to the server",
-	"by": "by #", "added": "# added",
+	"batch": "# a statement", "create": "# a Create", "delay": "# to the server",
 }
 
 func paramText(p measure.Param) string {
@@ -122,13 +124,10 @@ func paramText(p measure.Param) string {
 	if n, err := strconv.Atoi(value); err == nil {
 		value = document.Number(float64(n), 0)
 	}
-	if p.Name == "style" {
-		value = strings.NewReplacer("rows", "row by row", "statements", "a statement for each level").Replace(value)
-	}
 	if form, ok := paramForms[p.Name]; ok {
 		return strings.Replace(form, "#", value, 1)
 	}
-	if one, ok := strings.CutSuffix(p.Name, "s"); ok { // rows, parents, clients, workers, graphs
+	if one, ok := strings.CutSuffix(p.Name, "s"); ok { // rows, parents, clients, graphs
 		if value == "1" {
 			return "1 " + one
 		}
@@ -137,4 +136,27 @@ func paramText(p measure.Param) string {
 	return p.Name + " " + value
 }
 
-func parse(text string) float64 { n, _ := strconv.ParseFloat(text, 64); return n }
+// settingText lists settings: "cores 2, memory 23.5 GiB".
+func settingText(list []measure.Setting) string {
+	parts := make([]string, len(list))
+	for i, s := range list {
+		parts[i] = s.Name + " " + s.Value
+	}
+	return strings.Join(parts, ", ")
+}
+
+func number(text string) float64 {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return n
+}
+
+func titles(kinds []string) []string {
+	all := make([]string, len(kinds))
+	for i, kind := range kinds {
+		all[i] = kindTitle(kind)
+	}
+	return all
+}

@@ -1,67 +1,57 @@
 package report
 
 import (
-	_ "embed"
-	"html"
-	"html/template"
+	"fmt"
 	"io"
-	"regexp"
 	"strings"
-	texttemplate "text/template"
 
-	"github.com/sqlflake/sqlflake/benchmarks/advise"
 	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
 )
 
-//go:embed results.tmpl
-var documentText string
+// advice is the answer without figures.
+const advice = `# Which primary key?
+
+**Take a snowflake** if a program needs keys before the insert, if several services or databases make them, or if the
+number of rows must stay secret. **Else take auto-increment**: one database makes all keys, none is needed before its
+insert, and the number of rows may be public. **Take UUIDv7** if keys are made without coordination: no worker number
+and no lease. **Take UUIDv4** if a key must reveal nothing, not even its time, or show tokens of ` + "`sqltypes/publicid`" + `
+in place of the keys.
+`
 
 // WriteMarkdown writes what a team reads in five minutes.
 func (r Report) WriteMarkdown(w io.Writer) error {
-	document, err := texttemplate.New("results").Funcs(texttemplate.FuncMap{
-		"md": document.Escape, "mdtable": document.Table, "title": r.title, "settings": settingText,
-		"base":  func() string { return kindTitle(r.Baseline) },
-		"lower": func(s string) string { return strings.ToLower(s[:1]) + s[1:] },
-		"explain": func(engine string) string { // the first paragraph can stand alone
-			first, _, _ := strings.Cut(advise.Explanation(engine), "\n\n")
-			return first
-		},
-	}).Parse(documentText)
-	if err != nil {
-		return err
-	}
-	return document.Execute(w, r.content())
-}
-
-var (
-	inlineCode = regexp.MustCompile("`([^`]*)`")
-	inlineLink = regexp.MustCompile(`\[([^]]*)\]\(([^)]*)\)`)
-	ruler      = regexp.MustCompile(`^[|:\- ]+$`)
-)
-
-// markup turns the advisor's Markdown, of paragraphs, tables, code and links, into HTML.
-func markup(markdown string) template.HTML {
-	if markdown == "" {
-		return ""
-	}
 	var b strings.Builder
-	for block := range strings.SplitSeq(strings.TrimSpace(markdown), "\n\n") {
-		block = inlineCode.ReplaceAllString(html.EscapeString(block), "<code>$1</code>")
-		block = inlineLink.ReplaceAllString(block, `<a href="$2">$1</a>`)
-		if !strings.HasPrefix(block, "|") {
-			b.WriteString("<p>" + block + "</p>\n")
+	fmt.Fprintf(&b, "%s\nRatios are to %s: %s. %s\n", advice, kindTitle(r.Baseline), signs, r.chance())
+	for _, engine := range r.engines() {
+		rows := r.comparisons(engine)
+		if len(rows) == 0 {
 			continue
 		}
-		b.WriteString("<table>\n")
-		tag := "th"
-		for line := range strings.Lines(block) {
-			if line = strings.TrimSpace(line); !ruler.MatchString(line) {
-				cells := strings.Split(strings.Trim(line, "| "), " | ")
-				b.WriteString("<tr><" + tag + ">" + strings.Join(cells, "</"+tag+"><"+tag+">") + "</" + tag + "></tr>\n")
-				tag = "td"
-			}
+		fmt.Fprintf(&b, "\n## %s\n\n", document.Escape(r.title(engine)))
+		if text := r.sentence(engine); text != "" {
+			fmt.Fprintf(&b, "%s\n\n", text)
 		}
-		b.WriteString("</table>\n")
+		table := [][]string{append([]string{"", kindTitle(r.Baseline)}, titles(compared)...)}
+		for _, one := range rows {
+			row := []string{one.Title + ": " + one.What, one.Base}
+			for _, c := range one.Cells {
+				row = append(row, c.Compared())
+			}
+			table = append(table, row)
+		}
+		b.WriteString(document.Table(table))
 	}
-	return template.HTML(b.String()) //nolint:gosec // escaped above
+	fmt.Fprintf(&b, "\n## Where the figures come from\n\n* Commands, in `benchmarks/`: %s\n* Begun %s; machine: %s\n",
+		code(r.Environment.Command), document.Escape(r.Environment.Time), code(settingText(r.Environment.Machine)))
+	for _, engine := range r.engines() {
+		fmt.Fprintf(&b, "* %s: %s\n", document.Escape(r.title(engine)), code(settingText(r.Environment.Database[engine])))
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(&b, "* %s\n", document.Escape(note))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
+
+// code marks text as code, in which nothing needs to be escaped.
+func code(text string) string { return "`" + strings.ReplaceAll(text, "`", "'") + "`" }

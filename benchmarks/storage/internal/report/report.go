@@ -1,8 +1,10 @@
-// Package report turns figures into a page, a document, tables and files for other programs.
+// Package report writes the figures of a measurement: as a page, as a document and a table for READMEs, as text, CSV and
+// JSON.
 package report
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,52 +15,25 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
 )
 
-// Report is the content of all forms of output.
+// Report is the figures of all runs.
 type Report struct {
 	Environment measure.Environment
-	Baseline    string          // the kind that ratios refer to
-	Groups      []measure.Group // by scenario and engine
-	Notes       []string        // what could not be measured, and remarks on runs
-	Unfinished  int             // runs that are not done, as after Ctrl-C
+	Baseline    string
+	Groups      []measure.Group // by scenario, then by engine
+	Notes       []string        // what could not be measured, and the limits of what could
+	Unfinished  int             // runs that are not done
 }
 
-// New makes a report from records.
+// engines are in the order of the page: most readers ask about the first.
+var engines = []string{"postgres", "postgres18", "mariadb", "sqlite"}
+
+// New computes the figures.
 func New(env measure.Environment, records []measure.Record, baseline string) Report {
 	r := Report{Environment: env, Baseline: baseline}
-	var timed, names []string // scenarios and kinds whose sizes depend on timing; scenarios in order
+	var timed []string // scenarios and kinds
 	for _, s := range scenario.All() {
-		names = append(names, s.Name)
 		if s.Timed {
 			timed = append(timed, s.Name)
-		}
-	}
-	var measured []measure.Record
-	var noted [][2]string // a scenario on an engine, and the note
-	kinds := map[[2]string][]string{}
-	for _, one := range records {
-		if len(one.Values) > 0 {
-			measured = append(measured, one)
-		}
-		note, title := [2]string{r.title(one.Engine) + ", " + one.Scenario, shortNote(one.Note)}, kindTitle(one.Kind)
-		if one.Note != "" && !slices.Contains(noted, note) {
-			noted = append(noted, note)
-		}
-		if !slices.Contains(kinds[note], title) {
-			kinds[note] = append(kinds[note], title)
-		}
-	}
-	for _, note := range noted {
-		r.Notes = append(r.Notes, note[0]+", "+strings.Join(kinds[note], ", ")+": "+note[1])
-	}
-	for _, name := range slices.Sorted(maps.Keys(env.Notes)) {
-		for _, note := range env.Notes[name] {
-			switch name {
-			case machine: // a warning of its own
-			case "": // of no database
-				r.Notes = append(r.Notes, note)
-			default:
-				r.Notes = append(r.Notes, r.title(name)+": "+note)
-			}
 		}
 	}
 	for _, k := range key.Kinds() {
@@ -66,11 +41,26 @@ func New(env measure.Environment, records []measure.Record, baseline string) Rep
 			timed = append(timed, k.Name)
 		}
 	}
+	var measured []measure.Record
+	for _, one := range records {
+		if len(one.Values) > 0 {
+			measured = append(measured, one)
+		}
+		if one.Note != "" {
+			r.addNote(fmt.Sprintf("%s, %s, %s: %s", r.title(one.Engine), one.Scenario, kindTitle(one.Kind), one.Note))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(env.Notes)) {
+		for _, note := range env.Notes[name] {
+			r.addNote(note)
+		}
+	}
 	r.Groups = measure.Summarize(measured, baseline, timed...)
 	known := append([]string{baseline, measure.Again}, key.Names(key.Kinds())...)
 	for _, g := range r.Groups {
 		slices.SortStableFunc(g.Kinds, func(a, b string) int { return cmp.Compare(place(known, a), place(known, b)) })
 	}
+	names := scenario.Names()
 	slices.SortStableFunc(r.Groups, func(a, b measure.Group) int {
 		return cmp.Or(cmp.Compare(place(names, a.Scenario), place(names, b.Scenario)),
 			cmp.Compare(place(engines, a.Engine), place(engines, b.Engine)))
@@ -78,8 +68,16 @@ func New(env measure.Environment, records []measure.Record, baseline string) Rep
 	return r
 }
 
-// engines are in the order of the page: most readers ask about the first.
-var engines = []string{"postgres", "postgres18", "mariadb", "sqlite"}
+// addNote adds the beginning of a note, which may contain a server's long answer, unless it is known.
+func (r *Report) addNote(note string) {
+	const most = 240
+	if runes := []rune(note); len(runes) > most {
+		note = string(runes[:most]) + "…"
+	}
+	if !slices.Contains(r.Notes, note) {
+		r.Notes = append(r.Notes, note)
+	}
+}
 
 func place(list []string, name string) int {
 	if i := slices.Index(list, name); i >= 0 {
@@ -121,15 +119,6 @@ func (r Report) title(engine string) string {
 	return engine
 }
 
-// settingText lists settings: "cores 2, memory 23.5 GiB".
-func settingText(list []measure.Setting) string {
-	parts := make([]string, len(list))
-	for i, s := range list {
-		parts[i] = s.Name + " " + s.Value
-	}
-	return strings.Join(parts, ", ")
-}
-
 // scenarioOf returns the scenario with a name, one with only a name if this version does not have it.
 func scenarioOf(name string) scenario.Scenario {
 	for _, s := range scenario.All() {
@@ -138,65 +127,6 @@ func scenarioOf(name string) scenario.Scenario {
 		}
 	}
 	return scenario.Scenario{Name: name, Title: name}
-}
-
-// groups returns the groups of a scenario on an engine.
-func (r Report) groups(engine, scenario string) []measure.Group {
-	var found []measure.Group
-	for _, g := range r.Groups {
-		if g.Engine == engine && g.Scenario == scenario {
-			found = append(found, g)
-		}
-	}
-	return found
-}
-
-// group returns the largest group of a scenario whose parameters include where, such as "batch=1" or "by=key,partitions=12".
-func (r Report) group(engine, scenario, where string) (measure.Group, bool) {
-	return largest(r.groups(engine, scenario), func(g measure.Group) bool {
-		for param := range strings.SplitSeq(where, ",") {
-			if param != "" && !slices.Contains(strings.Fields(g.Params.String()), param) {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// largest returns the largest of the groups that fit. It ignores rows that are loaded in bulk, by other means than INSERT.
-func largest(groups []measure.Group, fits func(measure.Group) bool) (best measure.Group, found bool) {
-	size := func(g measure.Group, name string) int { n, _ := strconv.Atoi(g.Params.Get(name)); return n }
-	for _, g := range groups {
-		if g.Params.Get("bulk") == "" && fits(g) &&
-			(!found || cmp.Or(size(g, "rows")-size(best, "rows"), size(g, "batch")-size(best, "batch")) > 0) {
-			best, found = g, true
-		}
-	}
-	return best, found
-}
-
-// judged returns the largest group of a scenario in which a metric has a verdict, else the largest. Speeds of large cases
-// have none: they are measured once.
-func (r Report) judged(engine, scenario, metric string) (measure.Group, bool) {
-	best, found := largest(r.groups(engine, scenario), func(g measure.Group) bool {
-		return slices.ContainsFunc(g.Kinds, func(kind string) bool {
-			f, _ := g.Figure(kind, lastPoint(g, metric))
-			return f.Verdict > measure.Few
-		})
-	})
-	if !found {
-		return r.group(engine, scenario, "")
-	}
-	return best, found
-}
-
-// shortNote returns the beginning of a note, which may contain a server's long answer.
-func shortNote(note string) string {
-	const most = 160
-	if runes := []rune(note); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return note
 }
 
 // kindTitle returns the title of a kind of key.
@@ -225,4 +155,52 @@ func family(name string) string {
 		return "v4"
 	}
 	return "auto"
+}
+
+// groups returns the groups of a scenario on an engine.
+func (r Report) groups(engine, scenario string) []measure.Group {
+	return slices.DeleteFunc(slices.Clone(r.Groups), func(g measure.Group) bool {
+		return g.Engine != engine || g.Scenario != scenario
+	})
+}
+
+// main returns the group of a scenario with the most rows, then with the most rows a statement, in which a metric has a
+// verdict. Speeds of large cases have none: they are measured once. Without verdicts it is the largest with the metric.
+func (r Report) main(engine, scenario, metric string) (best measure.Group, found bool) {
+	size := func(g measure.Group, name string) int { n, _ := strconv.Atoi(g.Params.Get(name)); return n }
+	most := -1
+	for _, g := range r.groups(engine, scenario) {
+		name, judged := lastPoint(g, metric), 0
+		for _, kind := range g.Kinds {
+			if f, ok := g.Figure(kind, name); ok && f.Verdict > measure.Few {
+				judged = 1
+			}
+		}
+		if _, ok := g.Figure(r.Baseline, name); !ok {
+			continue
+		}
+		if rank := judged<<50 + size(g, "rows")<<16 + size(g, "batch"); rank > most {
+			best, most, found = g, rank, true
+		}
+	}
+	return best, found
+}
+
+// lastPoint returns the metric, or its last point if it is a curve.
+func lastPoint(g measure.Group, metric string) string {
+	for _, m := range slices.Backward(g.Metrics) {
+		if m.Name == metric || strings.HasPrefix(m.Name, metric+"@") {
+			return m.Name
+		}
+	}
+	return metric
+}
+
+// chance tells how often the baseline, measured a second time, was called different from itself.
+func (r Report) chance() string {
+	called, tested := measure.ByChance(r.Groups)
+	if tested == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Of %d comparisons of %s with itself, %d showed a difference.", tested, kindTitle(r.Baseline), called)
 }

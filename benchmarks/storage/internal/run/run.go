@@ -1,4 +1,3 @@
-// Package run executes the steps of a plan and stores their results.
 package run
 
 import (
@@ -10,19 +9,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/benchmarks/internal/machine"
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/internal/progress"
-	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/plan"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
 )
 
 // Do runs the steps that have no record in the journal, and adds their records. It ends when ctx does, or with the first
 // error; earlier results are in the journal. A step that an engine does not support (errors.ErrUnsupported) gets a record
-// with a note and the values that it returned. Progress is written to w, as a bar if w is a terminal.
-func Do(
-	ctx context.Context, steps []plan.Step, o scenario.Options, j *measure.Journal, w io.Writer,
-) (failed error) {
+// with a note and the values that it returned. Progress is written to w.
+func Do(ctx context.Context, steps []Step, o scenario.Options, j *measure.Journal, w io.Writer) error {
 	ahead := Ahead(steps, j)
 	total := 0
 	for _, s := range ahead {
@@ -30,16 +25,9 @@ func Do(
 	}
 	p := progress.New(w, len(ahead), total)
 	defer p.Close()
-	var load machine.Others
-	defer func() {
-		if note := load.Note(); note != "" {
-			failed = errors.Join(failed, j.AddNotes("machine", note))
-		}
-	}()
 	for _, s := range ahead {
-		load.Sample()
-		p.Step(fmt.Sprintf("%s %s %s", s.Engine.Name(), s.Scenario.Name, s.As), weight(s))
-		b := &scenario.Bench{Engine: s.Engine, Options: o, Kind: s.Kind, Params: s.Params, Round: s.Round, Progress: p.Add}
+		p.Step(fmt.Sprintf("%s, %s, %s", s.Engine.Name(), s.Scenario.Name, s.As), weight(s))
+		b := &scenario.Bench{Engine: s.Engine, Options: o, Kind: s.Kind, Params: s.Params, Round: s.Round}
 		record := s.Record()
 		var err error
 		record.Values, err = s.Scenario.Run(ctx, b)
@@ -64,12 +52,12 @@ func Do(
 }
 
 // weight returns the rows of a run. Many runs use statements of one row or write twice, so it is an estimate.
-func weight(s plan.Step) int {
+func weight(s Step) int {
 	rows, _ := strconv.Atoi(s.Params.Get("rows"))
 	return max(rows, 1000)
 }
 
 // Ahead returns the steps that have no record.
-func Ahead(steps []plan.Step, j *measure.Journal) []plan.Step {
-	return slices.DeleteFunc(slices.Clone(steps), func(s plan.Step) bool { return j.Done(s.Record()) })
+func Ahead(steps []Step, j *measure.Journal) []Step {
+	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return j.Done(s.Record()) })
 }

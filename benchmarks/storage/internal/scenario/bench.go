@@ -3,13 +3,12 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/benchmarks/internal/machine"
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
@@ -22,8 +21,6 @@ type Bench struct {
 	Kind    key.Kind
 	Params  measure.Params
 	Round   int
-	// Progress is called with the number of finished rows; never nil.
-	Progress func(rows int)
 
 	tables    []string
 	growLimit time.Duration // of grow; 0: by the number of rows
@@ -39,7 +36,7 @@ func number(p measure.Params, name string) int {
 
 // Table returns a table for this kind of key with a unique name: drivers cache column types by statement text, so a
 // name must not be used again with other types.
-func (b *Bench) Table(name string, columns []engine.Column, indexes ...[]string) engine.Table {
+func (b *Bench) Table(name string, columns []engine.Column, indexes ...string) engine.Table {
 	return engine.Table{
 		Name: name + "_" + strings.ReplaceAll(b.Kind.Name, "-", "_"),
 		Kind: b.Kind, Columns: columns, Indexes: indexes,
@@ -85,47 +82,14 @@ func (b *Bench) Clean(ctx context.Context) error {
 	return err
 }
 
-// run executes statements.
-func (b *Bench) run(ctx context.Context, statements ...string) error {
-	for _, text := range statements {
-		if _, err := b.DB().ExecContext(ctx, text); err != nil {
-			return fmt.Errorf("%s: %w", text, err)
-		}
-	}
-	return nil
-}
-
-// get runs a query for one row and stores its columns.
-func (b *Bench) get(ctx context.Context, text string, args []any, columns ...any) error {
-	if err := b.DB().QueryRowContext(ctx, text, args...).Scan(columns...); err != nil {
-		return fmt.Errorf("%s: %w", text, err)
-	}
-	return nil
-}
-
-// timed returns the duration of f in ms.
-func (b *Bench) timed(f func() error) (float64, error) {
-	start := time.Now()
-	err := f()
-	return milliseconds(time.Since(start)), err
-}
-
-// fill creates a table, inserts rows, and returns what to insert next. The keys are appended to keys, unless it is nil.
-func (b *Bench) fill(ctx context.Context, table engine.Table, rows int, keys *[]any) (Insert, error) {
+// fill creates a table of accounts and inserts rows. It returns their keys.
+func (b *Bench) fill(ctx context.Context, table engine.Table, rows int) ([]any, error) {
 	if err := b.Create(ctx, table); err != nil {
-		return Insert{}, err
+		return nil, err
 	}
-	source, err := b.source(0, 1, nil)
-	if err != nil {
-		return Insert{}, err
-	}
-	next := Insert{Table: table, Rows: rows, Batch: 1000, Fill: fillAccount, Source: source}
-	in := next
-	if keys != nil {
-		in.Keep = func(id any) { *keys = append(*keys, id) }
-	}
-	next.First = rows
-	return next, b.Do(ctx, in)
+	keys := make([]any, 0, rows)
+	keep := func(id any) { keys = append(keys, id) }
+	return keys, b.Do(ctx, Insert{Table: table, Rows: rows, Batch: 1000, Fill: fillAccount, Keep: keep})
 }
 
 // inserting is a scenario's Run that creates a table of accounts and inserts the rows by the case's parameters.
@@ -135,144 +99,63 @@ func inserting(name string) func(context.Context, *Bench) (map[string]float64, e
 		if err := b.Create(ctx, table); err != nil {
 			return nil, err
 		}
-		return b.InsertAndMeasure(ctx, Insert{
+		in := Insert{
 			Table: table, Rows: b.Number("rows"), Batch: b.Number("batch"), Clients: b.Number("clients"), Fill: fillAccount,
-		})
+		}
+		return b.Measure(ctx, table.Name, in.Rows, func() error { return b.Do(ctx, in) })
 	}
 }
 
-// percentiles adds the median and the 99th percentile of durations, in microseconds.
-func percentiles(values map[string]float64, took []time.Duration, median, p99 string) {
-	slices.Sort(took)
-	values[median], values[p99] = microseconds(took[len(took)/2]), microseconds(took[len(took)*99/100])
+// random returns numbers that are the same for all kinds of keys in a round.
+func (b *Bench) random() *rand.Rand {
+	return rand.New(rand.NewPCG(b.Options.Seed, uint64(b.Round))) //nolint:gosec // a benchmark's choice of rows
 }
 
 func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 func milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
 
-// Cost is the resources that a piece of work used.
-type Cost struct {
-	Elapsed time.Duration
-	Usage   engine.Usage
-	Client  time.Duration // CPU time of this process
-}
-
-// Measure runs f after the tables have settled.
-func (b *Bench) Measure(ctx context.Context, tables []string, f func() error) (Cost, error) {
-	if err := b.Settle(ctx, tables...); err != nil {
-		return Cost{}, fmt.Errorf("before the run: %w", err)
-	}
-	runtime.GC()
-	before, err := b.Usage(ctx)
-	if err != nil {
-		return Cost{}, err
-	}
-	client, start := machine.CPU(), time.Now()
-	if err := f(); err != nil {
-		return Cost{}, err
-	}
-	cost := Cost{Elapsed: time.Since(start), Client: machine.CPU() - client}
-	after, err := b.Usage(ctx)
-	if err != nil {
-		return Cost{}, err
-	}
-	cost.Usage = after.Since(before)
-	if b.Dialect() == "sqlite" || cost.Usage.Written < 0 {
-		return cost, nil
-	}
-	// Servers write pages long after they change.
-	if err := b.Settle(ctx, tables...); err != nil {
-		return Cost{}, fmt.Errorf("after the run: %w", err)
-	}
-	if after, err = b.Usage(ctx); err != nil {
-		return Cost{}, err
-	}
-	if cost.Usage.Written = after.Since(before).Written; cost.Usage.Written == 0 {
-		cost.Usage.Written = -1 // not yet
-	}
-	return cost, nil
-}
-
-// MeasureRows runs f, which adds n rows to a table, and returns its cost and the table's sizes. The others are tables
-// that f reads.
-func (b *Bench) MeasureRows(ctx context.Context, table string, n int, f func() error, others ...string) (
+// Measure runs f, which adds n rows to a table, after the tables have settled. It returns the rate, the bytes of log,
+// and the table's sizes. The others are tables that f reads.
+func (b *Bench) Measure(ctx context.Context, table string, n int, f func() error, others ...string) (
 	map[string]float64, error,
 ) {
-	values, err := b.cost(ctx, n, f, append(others, table)...)
-	if err != nil {
-		return nil, err
+	if err := b.Settle(ctx, append(others, table)...); err != nil {
+		return nil, fmt.Errorf("before the run: %w", err)
 	}
-	return values, b.Sizes(ctx, values, table, n)
-}
-
-// cost returns the cost of f for each of n rows or operations. The tables are those that it uses.
-func (b *Bench) cost(ctx context.Context, n int, f func() error, tables ...string) (map[string]float64, error) {
-	cost, err := b.Measure(ctx, tables, f)
-	if err != nil {
-		return nil, err
-	}
+	runtime.GC()
 	values := map[string]float64{}
-	cost.Into(values, n)
+	if err := b.rate(ctx, values, "", n, f); err != nil {
+		return nil, err
+	}
+	sizes, err := b.Sizes(ctx, table)
+	if err != nil {
+		return nil, fmt.Errorf("sizes of %s: %w", table, err)
+	}
+	for name, size := range map[string]int64{
+		"bytes_table": sizes.Table, "bytes_primary": sizes.Primary, "bytes_secondary": sizes.Secondary,
+	} {
+		if size > 0 {
+			values[name] = float64(size) / float64(max(n, 1))
+		}
+	}
 	return values, nil
 }
 
-// InsertAndMeasure inserts rows and returns the cost and the table's sizes.
-func (b *Bench) InsertAndMeasure(ctx context.Context, in Insert, others ...string) (map[string]float64, error) {
-	return b.MeasureRows(ctx, in.Table.Name, in.Rows, func() error { return b.Do(ctx, in) }, others...)
-}
-
-// Into adds the cost of n rows to values.
-func (c Cost) Into(values map[string]float64, n int) {
-	rows := float64(max(n, 1))
-	values["rate"] = rows / c.Elapsed.Seconds()
-	put := func(name string, value int64, scale float64) {
-		if value >= 0 {
-			values[name] = float64(value) * scale / rows
-		}
-	}
-	put("log", c.Usage.Log, 1)
-	put("page_images", c.Usage.PageImages, 1000)
-	put("written", c.Usage.Written, 1)
-	put("reads", c.Usage.Reads, 1000)
-	put("hits", c.Usage.Hits, 1)
-	if c.Usage.CPU >= 0 {
-		put("cpu", int64(c.Usage.CPU+c.Client), 1e-3)
-		if c.Usage.CPU > 0 {
-			put("cpu_server", int64(c.Usage.CPU), 1e-3)
-		}
-	}
-}
-
-// Sizes adds the bytes of a table with n rows to values.
-func (b *Bench) Sizes(ctx context.Context, values map[string]float64, table string, n int) error {
-	trees, err := b.Trees(ctx, table)
+// rate runs f, which adds n rows, and adds the rate and the bytes of log to values, under names that end in suffix.
+func (b *Bench) rate(ctx context.Context, values map[string]float64, suffix string, n int, f func() error) error {
+	before, err := b.Log(ctx)
 	if err != nil {
-		return fmt.Errorf("sizes of %s: %w", table, err)
+		return err
+	}
+	start := time.Now()
+	if err := f(); err != nil {
+		return err
 	}
 	rows := float64(max(n, 1))
-	var total, secondary int64
-	for _, t := range trees {
-		total += t.Bytes
-		switch t.Role {
-		case engine.Secondary:
-			secondary += t.Bytes
-		case engine.Primary, engine.Clustered:
-			if t.Role == engine.Primary {
-				values["bytes_primary"] = float64(t.Bytes) / rows
-			}
-			if t.Density >= 0 {
-				values["density"] = 100 * t.Density
-			}
-			if t.Fragmentation >= 0 {
-				values["fragmentation"] = 100 * t.Fragmentation
-			}
-		case engine.Rows:
-		}
+	values["rate"+suffix] = rows / time.Since(start).Seconds()
+	after, err := b.Log(ctx)
+	if err == nil && before >= 0 && after >= 0 {
+		values["log"+suffix] = float64(after-before) / rows
 	}
-	values["bytes_rows"] = float64(total-secondary) / rows
-	values["bytes_table"] = float64(total) / rows
-	if secondary > 0 {
-		values["bytes_secondary"] = float64(secondary) / rows
-	}
-	return nil
+	return err
 }

@@ -42,56 +42,40 @@ func runGorm(ctx context.Context, b *Bench) (values map[string]float64, err erro
 	}
 	table := b.Table("gorm", nil)
 	b.tables = append(b.tables, table.Name) // for Clean: GORM creates it, not the engine
-	db, done, err := b.gorm(ctx, model, table.Name)
+	db, err := gorm.Open(dialectors[b.Dialect()](b.DB()), &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		return nil, fmt.Errorf("open GORM: %w", err)
+	}
+	generator, err := snowflake.New(1)
+	if err == nil && b.Kind.Name == "snowflake" {
+		err = db.Use(gormplugin.New(generator))
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, done()) }()
-	rows, batch := b.Number("rows"), b.Number("create")
-	return b.MeasureRows(ctx, table.Name, rows, func() error {
-		for first := 0; first < rows; first += batch {
-			n := min(batch, rows-first)
-			if err := model.create(db.Table(table.Name), first, n); err != nil {
-				return fmt.Errorf("Create: %w", err)
-			}
-			b.Progress(n)
-		}
-		return nil
-	})
-}
-
-// gorm opens GORM on the engine's pool, creates the table, and returns a function that closes GORM's prepared
-// statements.
-func (b *Bench) gorm(ctx context.Context, model gormModel, table string) (*gorm.DB, func() error, error) {
-	db, err := gorm.Open(dialectors[b.Dialect()](b.DB()), &gorm.Config{Logger: logger.Discard})
-	if err != nil {
-		return nil, nil, fmt.Errorf("open GORM: %w", err)
-	}
-	if model.plugin != nil {
-		plugin, err := model.plugin()
-		if err == nil {
-			err = db.Use(plugin)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-	}
 	// Without prepared statements: with them the migrator of GORM 1.31 panics if ctx has ended.
 	err = uncancelled(ctx, func(ctx context.Context) error {
-		return db.WithContext(ctx).Table(table).Set("gorm:table_options", gormOptions[b.Dialect()]).AutoMigrate(model.new())
+		return db.WithContext(ctx).Table(table.Name).Set("gorm:table_options", gormOptions[b.Dialect()]).AutoMigrate(model(1))
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("AutoMigrate: %w", err)
+		return nil, fmt.Errorf("AutoMigrate: %w", err)
 	}
 	db = db.Session(&gorm.Session{PrepareStmt: true, Context: ctx})
-	return db, func() error {
-		prepared, ok := db.Statement.ConnPool.(*gorm.PreparedStmtDB)
-		if !ok {
-			return fmt.Errorf("GORM prepares no statements: its pool is a %T", db.Statement.ConnPool)
+	prepared, ok := db.Statement.ConnPool.(*gorm.PreparedStmtDB)
+	if !ok {
+		return nil, fmt.Errorf("GORM prepares no statements: its pool is a %T", db.Statement.ConnPool)
+	}
+	defer prepared.Close()
+	rows, batch := b.Number("rows"), b.Number("create")
+	return b.Measure(ctx, table.Name, rows, func() error {
+		for first := 0; first < rows; first += batch {
+			err := db.Table(table.Name).Create(model(min(batch, rows-first))).Error
+			if err != nil {
+				return errors.Join(context.Cause(ctx), fmt.Errorf("Create: %w", err))
+			}
 		}
-		prepared.Close() // has nothing to return
 		return nil
-	}, nil
+	})
 }
 
 var dialectors = map[string]func(*sql.DB) gorm.Dialector{
@@ -105,19 +89,24 @@ var gormOptions = map[string]string{
 	"postgres": "WITH (autovacuum_enabled=false)", "mariadb": "ENGINE=InnoDB STATS_PERSISTENT=1 STATS_AUTO_RECALC=0",
 }
 
-// gormModel is a model as an application would write it.
-type gormModel struct {
-	new    func() any
-	create func(db *gorm.DB, first, n int) error
-	plugin func() (gorm.Plugin, error) // nil: none
+// gormModels return a row, or a slice of rows, as an application would pass them to Create. They have the columns of
+// gorm.Model, with the index on deleted_at, and those of an account.
+var gormModels = map[string]func(rows int) any{
+	"auto":        func(n int) any { return gormRows(n, gormAuto{GormAccount: someone}) },
+	"snowflake":   func(n int) any { return gormRows(n, gormSnowflake{GormAccount: someone}) },
+	"uuidv4-text": func(n int) any { return gormRows(n, GormUUID{GormAccount: someone, make: uuid.NewRandom}) },
+	"uuidv7-text": func(n int) any { return gormRows(n, GormUUID{GormAccount: someone, make: uuid.NewV7}) },
 }
 
-// gormModels have the columns of gorm.Model, with the index on deleted_at, and those of an account.
-var gormModels = map[string]gormModel{
-	"auto":        modelOf(func(a GormAccount) gormAuto { return gormAuto{GormAccount: a} }),
-	"snowflake":   snowflakeModel(),
-	"uuidv4-text": modelOf(func(a GormAccount) GormUUID { return GormUUID{GormAccount: a, make: uuid.NewRandom} }),
-	"uuidv7-text": modelOf(func(a GormAccount) GormUUID { return GormUUID{GormAccount: a, make: uuid.NewV7} }),
+func gormRows[T any](n int, row T) any {
+	if n == 1 {
+		return &row
+	}
+	rows := make([]T, n)
+	for i := range rows {
+		rows[i] = row
+	}
+	return &rows
 }
 
 // GormAccount is exported because GORM skips embedded structs of unexported types.
@@ -125,6 +114,8 @@ type GormAccount struct {
 	Name   string `gorm:"size:255"`
 	Amount int64
 }
+
+var someone = GormAccount{Name: "account number 000000", Amount: 100}
 
 type gormAuto struct {
 	gorm.Model
@@ -152,32 +143,4 @@ func (u *GormUUID) BeforeCreate(*gorm.DB) error {
 	id, err := u.make()
 	u.ID = id.String()
 	return err
-}
-
-func snowflakeModel() gormModel {
-	model := modelOf(func(a GormAccount) gormSnowflake { return gormSnowflake{GormAccount: a} })
-	model.plugin = func() (gorm.Plugin, error) {
-		generator, err := snowflake.New(1)
-		return gormplugin.New(generator), err
-	}
-	return model
-}
-
-func modelOf[T any](row func(GormAccount) T) gormModel {
-	numbered := func(i int) T {
-		return row(GormAccount{Name: fmt.Sprintf("account number %06d", i%1_000_000), Amount: int64(i%10_000) * 100})
-	}
-	return gormModel{
-		new: func() any { return new(T) },
-		create: func(db *gorm.DB, first, n int) error {
-			rows := make([]T, n)
-			for i := range rows {
-				rows[i] = numbered(first + i)
-			}
-			if n == 1 { // as an application would
-				return db.Create(&rows[0]).Error
-			}
-			return db.Create(&rows).Error
-		},
-	}
 }

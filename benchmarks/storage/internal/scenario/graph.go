@@ -22,16 +22,11 @@ var graph = Scenario{
 	Kinds:    []string{"auto", "snowflake", "uuidv7"},
 	Sizes:    []string{"uuidv4"},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
+		if e.Dialect() == "sqlite" {
+			return nil // there is no network
+		}
 		n := min(max(o.Rows/1000, 5), 100)
-		if e.Dialect() == "sqlite" { // there is no network
-			return []measure.Params{measure.P("style", "rows", "graphs", n), measure.P("style", "statements", "graphs", n)}
-		}
-		return []measure.Params{
-			measure.P("delay", "1ms", "style", "rows", "graphs", max(n/5, 5)), // waits more than thirty times for each
-			measure.P("delay", "1ms", "style", "statements", "graphs", n/2+3),
-			measure.P("delay", "1ms", "style", "pipelined", "graphs", n),
-			measure.P("delay", "0ms", "style", "pipelined", "graphs", n),
-		}
+		return []measure.Params{measure.P("delay", "1ms", "graphs", n), measure.P("delay", "0ms", "graphs", n)}
 	},
 	Run: runGraph,
 }
@@ -46,10 +41,6 @@ const (
 const graphWarm = 3
 
 func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err error) {
-	save, ok := styles[b.Params.Get("style")]
-	if !ok {
-		return nil, fmt.Errorf("unknown style %q", b.Params.Get("style"))
-	}
 	if err := b.readsBack(); err != nil {
 		return nil, err
 	}
@@ -66,7 +57,7 @@ func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err err
 		return nil, err
 	}
 	defer func() { _ = s.conn.Close() }()
-	run := func(n int) (float64, error) { return median(n, func() error { return save(s, ctx) }) }
+	run := func(n int) (float64, error) { return median(n, func() error { return s.save(ctx) }) }
 	if _, err := run(graphWarm); err != nil {
 		return nil, fmt.Errorf("save a graph: %w", err)
 	}
@@ -75,14 +66,9 @@ func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err err
 	if values["time"], err = run(n); err != nil {
 		return nil, fmt.Errorf("save a graph: %w", err)
 	}
-	b.Progress(n * (1 + graphLines + graphLines*graphTags))
-	if b.Dialect() != "sqlite" {
-		values["round_trips"] = float64(trips()-before) / float64(n)
-		if values["ping"], err = median(50, func() error { return s.conn.PingContext(ctx) }); err != nil {
-			return nil, err
-		}
-	}
-	return values, nil
+	values["round_trips"] = float64(trips()-before) / float64(n)
+	values["ping"], err = median(50, func() error { return s.conn.PingContext(ctx) })
+	return values, err
 }
 
 // median calls f n times and returns the median duration in ms.
@@ -103,7 +89,7 @@ func median(n int, f func() error) (float64, error) {
 func (b *Bench) network(ctx context.Context) (db *sql.DB, trips func() int64, done func() error, err error) {
 	remote, ok := b.Engine.(engine.Remote)
 	if !ok {
-		return b.DB(), func() int64 { return 0 }, func() error { return nil }, nil
+		return nil, nil, nil, engine.Unsupported("%s is in no network", b.Name())
 	}
 	delay, err := time.ParseDuration(b.Params.Get("delay"))
 	if err != nil {
@@ -119,7 +105,7 @@ func (b *Bench) network(ctx context.Context) (db *sql.DB, trips func() int64, do
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("a network to the server: %w", err)
 	}
-	db, closeDB, err := remote.Through(ctx, func(ctx context.Context, network, address string) (net.Conn, error) {
+	db, closeDB, err := remote.Through(func(ctx context.Context, network, address string) (net.Conn, error) {
 		server.Store(&place{network, address})
 		return p.Dial(ctx)
 	})

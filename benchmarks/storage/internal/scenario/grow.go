@@ -17,22 +17,20 @@ var grow = Scenario{
 	Name:     "grow",
 	Title:    "Growing past the cache",
 	Question: "Do inserts slow down when the table no longer fits into the database's cache?",
+	Kinds:    four,
 	Sizes:    []string{"uuidv4-text"},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
-		if e.Dialect() == "sqlite" {
+		if e.Dialect() == "sqlite" { // its default
 			return []measure.Params{measure.P("rows", o.Rows, "cache", "2 MB")}
 		}
 		return []measure.Params{measure.P("rows", o.Rows)} // the cache is a setting of the server
 	},
 	// A long run takes minutes, and small tables fit into the usual cache of a server.
-	OnceFor: func(p measure.Params) bool { return number(p, "rows") >= longGrow || p.Get("cache") == "" },
-	Run:     runGrow,
+	Once: func(p measure.Params) bool { return number(p, "rows") >= longGrow || p.Get("cache") == "" },
+	Run:  runGrow,
 }
 
-const (
-	longGrow    = 1_000_000 // rows of a long run
-	sqliteCache = -2000     // KiB, SQLite's default; the system caches more of the file
-)
+const longGrow = 1_000_000 // rows of a long run
 
 // growLimit is the time for one kind: 10 s in short runs, 5 minutes for 10,000,000 rows.
 func growLimit(rows int) time.Duration {
@@ -53,11 +51,8 @@ func growSteps(rows int) []int {
 	return slices.DeleteFunc(slices.Compact(append(steps, rows)), func(n int) bool { return n == 0 })
 }
 
-// grownMetrics are measured at each step. Their names end in "@" and the number of rows after the step.
-var grownMetrics = []string{"rate", "log", "written", "reads"}
-
-// runGrow inserts in steps. The tool writes and settles nothing between them, so pages that the database writes later
-// count in the step in which they are written.
+// runGrow inserts in steps. The names of its values end in "@" and the number of rows after the step. The tool writes and
+// settles nothing between them, so pages that the database writes later count in the step in which they are written.
 func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 	table := b.Table("grow", account)
 	if err := b.Create(ctx, table); err != nil {
@@ -67,14 +62,6 @@ func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 	var err error
 	if in.Source, err = b.source(0, 1, nil); err != nil {
 		return nil, err
-	}
-	if b.Dialect() == "sqlite" {
-		var usual int
-		if err := b.get(ctx, "PRAGMA cache_size", nil, &usual); err != nil {
-			return nil, err
-		}
-		in.Session = fmt.Sprintf("PRAGMA cache_size = %d", sqliteCache)
-		in.After = fmt.Sprintf("PRAGMA cache_size = %d", usual)
 	}
 	if err := b.Settle(ctx, table.Name); err != nil {
 		return nil, err
@@ -87,7 +74,7 @@ func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 	defer cancel()
 	for _, until := range growSteps(rows) {
 		in.Rows = until - in.First
-		cost, err := b.growBy(ctx, limited, in)
+		err := b.rate(ctx, values, fmt.Sprintf("@%d", until), in.Rows, func() error { return b.Do(limited, in) })
 		if errors.Is(err, slow) && in.First > 0 {
 			return values, fmt.Errorf("%w: after %d of %d rows", slow, in.First, rows)
 		}
@@ -95,28 +82,6 @@ func runGrow(ctx context.Context, b *Bench) (map[string]float64, error) {
 			return nil, err
 		}
 		in.First = until
-		all := map[string]float64{}
-		cost.Into(all, in.Rows)
-		for _, name := range grownMetrics {
-			if value, ok := all[name]; ok {
-				values[fmt.Sprintf("%s@%d", name, until)] = value
-			}
-		}
 	}
 	return values, nil
-}
-
-// growBy inserts rows until the limited context ends.
-func (b *Bench) growBy(ctx, limited context.Context, in Insert) (Cost, error) {
-	before, err := b.Usage(ctx)
-	if err != nil {
-		return Cost{}, err
-	}
-	start := time.Now()
-	if err := b.Do(limited, in); err != nil {
-		return Cost{}, err
-	}
-	took := time.Since(start)
-	after, err := b.Usage(ctx)
-	return Cost{Elapsed: took, Usage: after.Since(before)}, err
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
@@ -31,19 +30,13 @@ func moment(i int) any { return int64(1_800_000_000_000 + i) }
 type Insert struct {
 	Table engine.Table
 	Rows  int
-	Batch int  // rows a statement
-	Bulk  bool // COPY or the like, Batch rows at a time
+	Batch int // rows a statement
 	// Clients insert concurrently, each with its own connection and source of keys; at least 1.
 	Clients int
 	Source  key.Source             // of a single client whose keys go on from an earlier insert; nil: a new one
 	First   int                    // number of the first row, for Fill
 	Fill    func(row []any, i int) // sets the columns after the key
-	Keep    func(id any)           // called with each key that the program knows, of a single client; may be nil
-	Took    func(d time.Duration)  // called with the duration of each statement, from any goroutine
-	Drew    func(d time.Duration)  // called with the time to draw its keys, from any goroutine
-	// Session and After are statements that each connection runs before and after its work; empty: none. Connections
-	// return to the pool.
-	Session, After string
+	Keep    func(id any)           // called with each key, of a single client; may be nil
 }
 
 // readsBack returns an error if the database makes the keys and cannot return them.
@@ -55,7 +48,7 @@ func (b *Bench) readsBack() error {
 		"counted")
 }
 
-// Do inserts the rows. If ctx ends it returns the context's cause.
+// Do inserts the rows. If ctx ends it returns the context's cause, and the first error of a client ends the others.
 func (b *Bench) Do(ctx context.Context, in Insert) error {
 	if b.Kind.ReadBack || in.Keep != nil {
 		if err := b.readsBack(); err != nil {
@@ -65,19 +58,12 @@ func (b *Bench) Do(ctx context.Context, in Insert) error {
 	clients := max(in.Clients, 1)
 	var last atomic.Int64
 	last.Store(int64(in.First))
-	return concurrently(ctx, clients, func(ctx context.Context, client int) error {
-		return b.client(ctx, in, client, clients, &last)
-	})
-}
-
-// concurrently calls f for each client. The first error ends the context of the others.
-func concurrently(ctx context.Context, clients int, f func(ctx context.Context, client int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
 	for client := range clients {
 		wg.Go(func() {
-			if err := f(ctx, client); err != nil {
+			if err := b.client(ctx, in, client, clients, &last); err != nil {
 				cancel(err)
 			}
 		})
@@ -92,22 +78,12 @@ func (b *Bench) source(client, clients int, last *atomic.Int64) (key.Source, err
 }
 
 // client inserts the rows first, first+clients, ... in batches.
-func (b *Bench) client(ctx context.Context, in Insert, client, clients int, last *atomic.Int64) (err error) {
+func (b *Bench) client(ctx context.Context, in Insert, client, clients int, last *atomic.Int64) error {
 	conn, err := b.DB().Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	if in.Session != "" {
-		if _, err := conn.ExecContext(ctx, in.Session); err != nil {
-			return err
-		}
-		defer func() {
-			if _, failed := conn.ExecContext(context.WithoutCancel(ctx), in.After); err == nil {
-				err = failed
-			}
-		}()
-	}
 	source := in.Source
 	if source == nil {
 		if source, err = b.source(client, clients, last); err != nil {
@@ -119,14 +95,9 @@ func (b *Bench) client(ctx context.Context, in Insert, client, clients int, last
 	n := (in.Rows - client + clients - 1) / clients
 	for next := in.First + client; n > 0; {
 		size := min(in.Batch, n)
-		start := time.Now()
 		if err := w.write(ctx, size, next, clients); err != nil {
 			return err
 		}
-		if in.Took != nil {
-			in.Took(time.Since(start))
-		}
-		b.Progress(size)
 		n -= size
 		next += size * clients
 	}
@@ -154,25 +125,23 @@ func (w *writer) close() {
 
 // write inserts size rows. The first is row first, and the others follow in steps.
 func (w *writer) write(ctx context.Context, size, first, step int) error {
-	if err := w.draw(size); err != nil {
-		return fmt.Errorf("%s keys: %w", w.b.Kind.Name, err)
+	sent := 0 // columns with a key
+	if w.source != nil {
+		sent = 1
+		w.keys = append(w.keys[:0], make([]any, size)...)
+		if err := w.source.Draw(w.keys); err != nil {
+			return fmt.Errorf("%s keys: %w", w.b.Kind.Name, err)
+		}
 	}
-	sent := len(w.keys) / size // columns with a key, 0 or 1
 	width := sent + len(w.in.Table.Columns)
 	w.args = append(w.args[:0], make([]any, size*width)...)
 	for i := range size {
 		row := w.args[i*width : (i+1)*width]
 		if sent > 0 {
 			row[0] = w.b.Value(w.keys[i])
+			w.keep(w.keys[i])
 		}
 		w.in.Fill(row[sent:], first+i*step)
-	}
-	if w.in.Bulk {
-		rows := make([][]any, size)
-		for i := range rows {
-			rows[i] = w.args[i*width : (i+1)*width]
-		}
-		return w.b.Bulk(ctx, w.conn, w.in.Table.Name, columnNames(w.in.Table, sent > 0), rows)
 	}
 	reads := w.b.Kind.ReadBack || sent == 0 && w.in.Keep != nil
 	if w.statement == nil || w.size != size {
@@ -184,45 +153,21 @@ func (w *writer) write(ctx context.Context, size, first, step int) error {
 		}
 		w.size = size
 	}
-	if reads {
-		return w.readBack(ctx)
-	}
-	_, err := w.statement.ExecContext(ctx, w.args...)
-	return err
-}
-
-// draw sets keys to those of the next rows; none if the database makes them.
-func (w *writer) draw(size int) error {
-	if w.source == nil {
-		return nil
-	}
-	w.keys = append(w.keys[:0], make([]any, size)...)
-	start := time.Now()
-	if err := w.source.Draw(w.keys); err != nil {
+	if !reads {
+		_, err := w.statement.ExecContext(ctx, w.args...)
 		return err
 	}
-	if w.in.Drew != nil {
-		w.in.Drew(time.Since(start))
-	}
-	for _, id := range w.keys {
-		if w.in.Keep == nil {
-			break
-		}
-		w.in.Keep(id)
-	}
-	return nil
-}
-
-func (w *writer) readBack(ctx context.Context) error {
 	rows, err := w.statement.QueryContext(ctx, w.args...)
 	if err != nil {
 		return err
 	}
-	return eachKey(rows, func(id any) {
-		if w.in.Keep != nil {
-			w.in.Keep(id)
-		}
-	})
+	return eachKey(rows, w.keep)
+}
+
+func (w *writer) keep(id any) {
+	if w.in.Keep != nil {
+		w.in.Keep(id)
+	}
 }
 
 // eachKey calls f with the keys that a statement returns: int64, or UUIDs as text.
@@ -238,20 +183,15 @@ func eachKey(rows *sql.Rows, f func(id any)) error {
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-func columnNames(t engine.Table, withKey bool) []string {
-	names := []string{"id"}
+// insertText returns the statement that inserts rows, with or without their keys.
+func (b *Bench) insertText(t engine.Table, rows int, withKey, returning bool) string {
+	var names []string
+	if withKey {
+		names = []string{"id"}
+	}
 	for _, c := range t.Columns {
 		names = append(names, c.Name)
 	}
-	if !withKey {
-		return names[1:]
-	}
-	return names
-}
-
-// insertText returns the statement that inserts rows, with or without their keys.
-func (b *Bench) insertText(t engine.Table, rows int, withKey, returning bool) string {
-	names := columnNames(t, withKey)
 	var text strings.Builder
 	fmt.Fprintf(&text, "INSERT INTO %s (%s) VALUES ", t.Name, strings.Join(names, ", "))
 	before := "("

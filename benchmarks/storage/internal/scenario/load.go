@@ -1,10 +1,6 @@
 package scenario
 
 import (
-	"context"
-	"strings"
-	"time"
-
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 )
@@ -15,55 +11,24 @@ var load = Scenario{
 	Question: "How much disk space does a key take, and how fast are inserts?",
 	Kinds:    []string{"auto", "snowflake", "snowflake-workers", "uuidv7", "uuidv4"},
 	Sizes: []string{
-		"auto-readback", "autoincrement", "explicit", "snowflake-53", "snowflake-first", "snowflake-reversed",
+		"auto-readback", "autoincrement", "explicit", "snowflake-skewed", "snowflake-53", "snowflake-first",
 		"snowflake-bigint", "uuidv7-text", "uuidv4-text", "ulid-text",
 	},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
-		sqlite := e.Dialect() == "sqlite"
 		var cases []measure.Params
 		for _, batch := range o.Batch {
 			rows := o.Rows
 			switch { // single rows are slow, and the sizes are known from the others
-			case batch == 1 && sqlite:
+			case batch == 1 && e.Dialect() == "sqlite":
 				rows = share(rows, 20, 5000)
 			case batch == 1:
 				rows = share(rows, 40, 2000)
 			}
 			cases = append(cases, measure.P("rows", rows, "batch", batch))
 		}
-		if !sqlite {
-			cases = append(cases, measure.P("rows", o.Rows, "bulk", 10_000))
-		}
 		return cases
 	},
-	OnceFor: func(p measure.Params) bool { return p.Get("bulk") != "" }, // its ratios are like those of large statements
-	Run:     runLoad,
-}
-
-func runLoad(ctx context.Context, b *Bench) (map[string]float64, error) {
-	in := Insert{Table: b.Table("load", account), Rows: b.Number("rows"), Batch: b.Number("batch"), Fill: fillAccount}
-	if size := b.Number("bulk"); size > 0 {
-		in.Bulk, in.Batch = true, size
-	}
-	var drew time.Duration
-	in.Drew = func(d time.Duration) { drew += d }
-	if err := b.Create(ctx, in.Table); err != nil {
-		return nil, err
-	}
-	values, err := b.InsertAndMeasure(ctx, in)
-	if err != nil || drew == 0 {
-		return values, err
-	}
-	// A shorter run begins and ends with a tick.
-	const shows, long = 0.1, 100 * time.Millisecond
-	took := float64(in.Rows) / values["rate"]
-	share := drew.Seconds() / took
-	values["generator"] = 100 * share
-	if share > shows && took > long.Seconds() && strings.HasPrefix(b.Kind.Name, "snowflake") {
-		return values, engine.Unsupported("making keys took %.0f %% of the time, most of it waiting for the next tick, which "+
-			"lowers the rate", 100*share)
-	}
-	return values, nil
+	Run: inserting("load"),
 }
 
 var clients = Scenario{
@@ -97,7 +62,7 @@ var clients = Scenario{
 var serverkeys = Scenario{
 	Name:     "serverkeys",
 	Title:    "UUIDs made by PostgreSQL",
-	Question: "Does it cost more or less if PostgreSQL makes the UUIDs, with uuidv7() or gen_random_uuid() as default?",
+	Question: "What if PostgreSQL makes the UUIDs, with uuidv7() or gen_random_uuid() as default?",
 	Kinds:    []string{"auto", "snowflake", "uuidv7", "uuidv7-server", "uuidv4", "uuidv4-server"},
 	Cases: func(o Options, e engine.Engine) []measure.Params {
 		if e.Dialect() != "postgres" {

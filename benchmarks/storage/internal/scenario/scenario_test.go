@@ -2,16 +2,22 @@ package scenario
 
 import (
 	"context"
-	"maps"
+	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
@@ -23,139 +29,256 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// eachEngine runs f on all available databases in parallel, because most of the time is spent waiting for disks. It
-// returns when all have ended.
+// eachEngine runs f on all available databases in parallel, because most of the time is spent waiting for disks.
 func eachEngine(t *testing.T, f func(t *testing.T, e engine.Engine)) {
 	t.Helper()
-	t.Run("on", func(t *testing.T) {
-		for _, name := range []string{"sqlite", "postgres", "mariadb"} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				f(t, openEngine(t, name))
-			})
-		}
-	})
-}
-
-// openEngine opens an engine, or skips the test if the database is not available.
-func openEngine(t *testing.T, name string) engine.Engine {
-	t.Helper()
-	c := engine.Config{SQLiteDir: t.TempDir()}
-	switch name {
-	case "postgres":
-		c.Postgres = testdb.Postgres(t).DSN
-	case "mariadb":
-		c.MariaDB = testdb.MariaDB(t).DSN
+	for _, name := range []string{"sqlite", "postgres", "mariadb"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := engine.Config{SQLiteDir: t.TempDir()}
+			switch name {
+			case "postgres":
+				c.Postgres = testdb.Postgres(t).DSN
+			case "mariadb":
+				c.MariaDB = testdb.MariaDB(t).DSN
+			}
+			e, err := engine.Open(t.Context(), name, c)
+			must(t, err)
+			t.Cleanup(func() { must(t, e.Close()) })
+			f(t, e)
+		})
 	}
-	e, err := engine.Open(t.Context(), name, c)
-	must(t, err)
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return e
 }
 
-// benchOf returns a bench for a kind of key. Its tables are removed when the test ends.
-func benchOf(t *testing.T, e engine.Engine, kind string, params ...any) *Bench {
+// options are those of the runs below.
+var options = Options{Rows: 1000, Rounds: 1, Seed: 1, Batch: []int{1, 100}, Clients: []int{1, 3}}
+
+func bench(t *testing.T, e engine.Engine, kind string, params measure.Params) *Bench {
 	t.Helper()
 	kinds, err := key.Find([]string{kind})
 	must(t, err)
-	b := &Bench{Engine: e, Options: testOptions, Kind: kinds[0], Params: measure.P(params...), Round: 1, Progress: func(int) {}}
-	t.Cleanup(func() {
-		if err := b.Clean(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	return b
+	return &Bench{Engine: e, Options: options, Kind: kinds[0], Params: params, Round: 1}
 }
 
-// testOptions are the options of the runs below.
-var testOptions = Options{Rows: 2000, Rounds: 1, Seed: 1, Batch: []int{100}, Clients: []int{1}}
-
-// runCase runs a scenario once with a kind of key and verifies that its tables are removed.
-func runCase(t *testing.T, e engine.Engine, s Scenario, params measure.Params, kindName string) (map[string]float64, error) {
-	t.Helper()
-	return runWith(t.Context(), t, e, s, params, kindName)
-}
-
-func runWith(ctx context.Context, t *testing.T, e engine.Engine, s Scenario, params measure.Params, kindName string) (
+// run runs a scenario once, and verifies its metrics and that its tables are removed.
+func run(ctx context.Context, t *testing.T, e engine.Engine, s Scenario, params measure.Params, kind string) (
 	map[string]float64, error,
 ) {
 	t.Helper()
-	b := benchOf(t, e, kindName)
-	b.Params = params
+	b := bench(t, e, kind, params)
 	values, err := s.Run(ctx, b)
+	tables := b.tables
 	if err := b.Clean(ctx); err != nil {
-		t.Errorf("%s: clean up: %v", kindName, err)
+		t.Errorf("%s, %s: clean up: %v", s.Name, kind, err)
 	}
-	if left := tablesOf(t, e); len(left) > 0 {
-		t.Errorf("%s: left behind: %v", kindName, left)
+	for _, table := range tables {
+		if _, err := e.DB().ExecContext(context.WithoutCancel(ctx), "SELECT 1 FROM "+table); err == nil {
+			t.Errorf("%s, %s: %s is left", s.Name, kind, table)
+		}
 	}
-	for name := range values {
+	for name, value := range values {
 		base, _, _ := strings.Cut(name, "@")
-		if !slices.ContainsFunc(measure.Metrics(), func(m measure.Metric) bool { return m.Name == base }) {
-			t.Errorf("%s: %s is not among the metrics", kindName, name)
+		if known := func(m measure.Metric) bool { return m.Name == base }; !slices.ContainsFunc(measure.Metrics(), known) {
+			t.Errorf("%s, %s: %s is not among the metrics", s.Name, kind, name)
+		}
+		if value <= 0 && base != "log" {
+			t.Errorf("%s, %s, %s: %s = %v", s.Name, params, kind, name, value)
 		}
 	}
 	return values, err
 }
 
-// eachKind runs all cases of a scenario with all its kinds of keys.
-func eachKind(t *testing.T, e engine.Engine, s Scenario,
-	check func(t *testing.T, params measure.Params, kind string, values map[string]float64),
-) {
-	t.Helper()
-	for _, params := range s.Cases(testOptions, e) {
-		for _, kind := range s.KindsOn(testOptions, e.Dialect()) {
-			values, err := runCase(t, e, s, params, kind.Name)
-			if err != nil {
-				t.Errorf("%s, %s: %v", params, kind.Name, err)
-				continue
+// wanted are the metrics of each scenario on all databases, apart from those of a part of the kinds.
+var wanted = map[string]string{
+	"load":       "rate bytes_table",
+	"clients":    "rate bytes_table",
+	"children":   "rate bytes_table bytes_secondary",
+	"read":       "lookup join newest_time range_time range_scan",
+	"graph":      "time",
+	"gorm":       "rate bytes_table bytes_secondary",
+	"grow":       "rate@100 rate@500 rate@1000",
+	"serverkeys": "rate bytes_table",
+}
+
+func TestEveryScenarioWithEveryKind(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engine.Engine) {
+		for _, s := range All() {
+			for _, params := range s.Cases(options, e) {
+				kinds, sizes := s.KindsOn(options, e.Name())
+				for _, k := range append(kinds, sizes...) {
+					values, err := run(t.Context(), t, e, s, params, k.Name)
+					if errors.Is(err, errors.ErrUnsupported) {
+						continue
+					}
+					if err != nil {
+						t.Errorf("%s, %s, %s: %v", s.Name, params, k.Name, err)
+					}
+					for name := range strings.FieldsSeq(wanted[s.Name]) {
+						if _, ok := values[name]; !ok {
+							t.Errorf("%s, %s, %s: no %s in %v", s.Name, params, k.Name, name, values)
+						}
+					}
+					if _, ok := values["newest_key"]; s.Name == "read" && ok == strings.HasPrefix(k.Name, "uuidv4") {
+						t.Errorf("read, %s: ranges of keys %v; those of UUIDv4 are not ranges of time", k.Name, ok)
+					}
+					if s.Name == "graph" && e.Name() != "sqlite" {
+						wantTrips(t, params, k.Name, values)
+					}
+				}
 			}
-			check(t, params, kind.Name, values)
+		}
+	})
+}
+
+func wantTrips(t *testing.T, params measure.Params, kind string, values map[string]float64) {
+	t.Helper()
+	want := 1.0
+	if kind == "auto" {
+		want = 3 // the keys of two levels must be returned before the next level can be sent
+	}
+	if got := values["round_trips"]; got != want {
+		t.Errorf("%s, %s: %v round trips, want %v", params, kind, got, want)
+	}
+	if params.Get("delay") == "1ms" && (values["time"] < want || values["ping"] < 1) {
+		t.Errorf("%s, %s: %v, want at least 1 ms a round trip", params, kind, values)
+	}
+}
+
+func TestGraphsAreStoredWhole(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engine.Engine) {
+		for _, params := range graph.Cases(options, e) {
+			b := bench(t, e, "snowflake", params)
+			_, err := graph.Run(t.Context(), b)
+			must(t, err)
+			tag, line, order := b.tables[0], b.tables[1], b.tables[2]
+			var tags, lines int
+			must(t, e.DB().QueryRowContext(t.Context(), `SELECT count(*), count(DISTINCT t.line_id) FROM `+tag+` t
+				JOIN `+line+` l ON l.id = t.line_id JOIN `+order+` o ON o.id = l.order_id`).Scan(&tags, &lines))
+			want := (graphWarm + b.Number("graphs")) * graphLines
+			if lines != want || tags != want*graphTags {
+				t.Errorf("%s: %d tags of %d lines, want %d of %d", params, tags, lines, want*graphTags, want)
+			}
+			must(t, b.Clean(t.Context()))
+		}
+	})
+}
+
+func TestClientsInsertEachRowOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engine.Engine) {
+		for _, kind := range []string{"auto", "explicit", "snowflake", "uuidv7-text"} {
+			b := bench(t, e, kind, nil)
+			table := b.Table("once", account)
+			must(t, b.Create(t.Context(), table))
+			clients := 3
+			if e.Name() == "sqlite" {
+				clients = 1
+			}
+			must(t, b.Do(t.Context(), Insert{Table: table, Rows: 1001, Batch: 100, Clients: clients, Fill: fillAccount}))
+			var n, times int
+			must(t, e.DB().QueryRowContext(t.Context(), "SELECT count(*), count(DISTINCT created_at) FROM "+table.Name).
+				Scan(&n, &times))
+			if n != 1001 || times != 1001 {
+				t.Errorf("%s: %d rows, %d different, want 1001", kind, n, times)
+			}
+			must(t, b.Clean(t.Context()))
+		}
+	})
+}
+
+// TestCancelledRunsAndFewRows cancels each scenario at some point, and runs it with one row.
+func TestCancelledRunsAndFewRows(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engine.Engine) {
+		few := options
+		few.Rows = 1
+		for _, s := range All() {
+			cases := s.Cases(options, e)
+			for _, after := range []time.Duration{0, 5 * time.Millisecond, 25 * time.Millisecond} {
+				if len(cases) > 0 {
+					ctx, cancel := context.WithTimeout(t.Context(), after)
+					_, _ = run(ctx, t, e, s, cases[len(cases)-1], "snowflake") // it may be faster
+					cancel()
+				}
+			}
+			for _, params := range s.Cases(few, e) {
+				if _, err := run(t.Context(), t, e, s, params, "auto"); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+					t.Errorf("%s, %s, one row: %v", s.Name, params, err)
+				}
+			}
+		}
+	})
+}
+
+// TestGrowKeepsThePointsOfASlowKind ends a run after its first steps.
+func TestGrowKeepsThePointsOfASlowKind(t *testing.T) {
+	eachEngine(t, func(t *testing.T, e engine.Engine) {
+		b := bench(t, e, "uuidv4", measure.P("rows", 2_000_000))
+		for b.growLimit = time.Second / 2; ; b.growLimit *= 2 { // until it is enough for the first step
+			values, err := grow.Run(t.Context(), b)
+			must(t, b.Clean(t.Context()))
+			if errors.Is(err, errors.ErrUnsupported) && len(values) > 0 {
+				return
+			}
+			if !errors.Is(err, errors.ErrUnsupported) || b.growLimit > time.Minute {
+				t.Fatalf("%v, %v, want points and a note", values, err)
+			}
+		}
+	})
+}
+
+func TestStepsOfGrow(t *testing.T) {
+	for rows, want := range map[int]string{
+		50: "10: 5 50 10s", 3: "3: 1 3 10s", 1_000_000: "20: 2500 1000000 30s", 10_000_000: "20: 25000 10000000 5m0s",
+	} {
+		steps := growSteps(rows)
+		got := fmt.Sprint(len(steps), ": ", steps[0], " ", steps[len(steps)-1], " ", growLimit(rows))
+		if got != want || !slices.IsSorted(steps) {
+			t.Errorf("%d rows: %s (%v), want %s", rows, got, steps, want)
 		}
 	}
 }
 
-// tablesOf returns the tables in the engine's place.
-func tablesOf(t *testing.T, e engine.Engine) []string {
-	t.Helper()
-	query := map[string]string{
-		"sqlite":   "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
-		"postgres": "SELECT relname FROM pg_class WHERE relnamespace = current_schema::regnamespace AND relkind = 'r'",
-		"mariadb": "SELECT table_name FROM information_schema.tables WHERE table_schema = database() AND table_name <> '" +
-			engine.OwnerTable + "'",
-	}[e.Dialect()]
-	rows, err := e.DB().QueryContext(context.WithoutCancel(t.Context()), query)
-	must(t, err)
-	defer rows.Close()
-	var list []string
-	for rows.Next() {
-		var name string
-		must(t, rows.Scan(&name))
-		list = append(list, name)
-	}
-	must(t, rows.Err())
-	return list
-}
-
-// wantPositive verifies that values has all names, each above 0.
-func wantPositive(t *testing.T, kind string, values map[string]float64, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		if values[name] <= 0 {
-			t.Errorf("%s: %s = %v, of %v", kind, name, values[name], slices.Sorted(maps.Keys(values)))
+// TestInTimeOrderTellsKindsApart compares keys that are drawn some time apart.
+func TestInTimeOrderTellsKindsApart(t *testing.T) {
+	for _, kind := range key.Kinds() {
+		b := &Bench{Kind: kind, Options: options}
+		source, err := b.source(0, 1, nil)
+		must(t, err)
+		if source == nil {
+			continue
+		}
+		rises, highest := true, any(nil)
+		for range 3 {
+			time.Sleep(2 * snowflake.DefaultLead) // a generator may lead the clock, and begins so
+			batch := make([]any, 1000)
+			must(t, source.Draw(batch))
+			slices.SortFunc(batch, compareKeys)
+			rises = rises && (highest == nil || compareKeys(batch[250], highest) > 0) // clocks may differ
+			highest = batch[750]
+		}
+		if b.inTimeOrder() != rises {
+			t.Errorf("%s: in the order of time: %v, want %v", kind.Name, !rises, rises)
 		}
 	}
 }
 
-func wantNone(t *testing.T, kind string, values map[string]float64, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		if value, ok := values[name]; ok {
-			t.Errorf("%s: %s = %v, want none", kind, name, value)
+func TestNamesOfKindsExist(t *testing.T) {
+	for _, s := range All() {
+		if names := slices.Concat(s.Kinds, s.Sizes); len(names) == 0 {
+			t.Errorf("%s has no kinds", s.Name)
+		} else if _, err := key.Find(names); err != nil {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+	}
+}
+
+// TestGormModelsHaveTheSameColumns: GORM silently skips fields that it does not understand.
+func TestGormModelsHaveTheSameColumns(t *testing.T) {
+	want := []string{"amount", "created_at", "deleted_at", "id", "name", "updated_at"}
+	for name, model := range gormModels {
+		s, err := schema.Parse(model(1), &sync.Map{}, schema.NamingStrategy{})
+		must(t, err)
+		if got := slices.Sorted(slices.Values(s.DBNames)); !slices.Equal(got, want) || len(s.ParseIndexes()) != 1 {
+			t.Errorf("%s: columns %v, %d indexes, want %v and 1", name, got, len(s.ParseIndexes()), want)
 		}
 	}
 }

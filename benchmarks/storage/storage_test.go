@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,23 +60,13 @@ func TestResultsFollowFromTheKeptRuns(t *testing.T) {
 			t.Errorf("%s is not the file of SHA256SUMS", name)
 		}
 	}
-	dir, docs := t.TempDir(), t.TempDir()
-	var runs []string
-	for _, name := range []string{"servers", "postgres18", "curve", "partitions"} {
-		runs = append(runs, kept+name+".txt.gz")
-	}
-	if _, _, err := call(t, t.Context(), "-report", strings.Join(runs, ","), "-out", dir); err != nil {
+	dir := t.TempDir()
+	if _, _, err := call(t, t.Context(), "-report", kept+"storage.txt.gz", "-out", dir, "-docs", dir); err != nil {
 		t.Fatal(err)
 	}
-	if content(t, dir, "RESULTS.md") != content(t, "..", "RESULTS.md") {
-		t.Error("RESULTS.md differs; write it again with -report and -out, see the README of the benchmarks")
-	}
-	if _, _, err := call(t, t.Context(), "-report", kept+"servers.txt.gz", "-docs", docs); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"table.md", "bytes.svg", "rate.svg"} {
-		if content(t, docs, name) != content(t, "../docs", name) {
-			t.Errorf("docs/%s differs; write it again with -docs", name)
+	for _, name := range []string{"RESULTS.md", "docs/table.md", "docs/bytes.svg"} {
+		if content(t, dir, filepath.Base(name)) != content(t, "..", name) {
+			t.Errorf("%s differs; write it again, see the README of the benchmarks", name)
 		}
 	}
 }
@@ -90,13 +78,6 @@ func content(t *testing.T, dir, name string) string {
 		t.Error(err)
 	}
 	return string(text)
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // ended cancels a context after a number of writes.
@@ -113,7 +94,7 @@ func (e *ended) Write(p []byte) (int, error) {
 	return e.Builder.Write(p)
 }
 
-func TestEndedReportGoesOn(t *testing.T) {
+func TestInterruptedRunIsResumed(t *testing.T) {
 	dir := t.TempDir()
 	if _, _, err := call(t, t.Context(), "-scenario", "load", "-keys", "auto,snowflake", "-rows", "300", "-rounds", "1",
 		"-batch", "1", "-out", dir); err != nil {
@@ -136,7 +117,7 @@ func TestEndedReportGoesOn(t *testing.T) {
 		t.Errorf("it did not go on: %v\n%s", err, text)
 	}
 	for flag, want := range map[string]string{
-		"-seed 2": "seed was 1 and is 2", "-durable": "durable was false and is true", "-rows 301": "rows was 300 and is 301",
+		"-seed 2": "seed was 1 and is 2", "-rows 301": "rows was 300 and is 301",
 		"-baseline uuidv4": "baseline was auto and is uuidv4",
 	} {
 		_, _, err := call(t, t.Context(), append(again, strings.Fields(flag)...)...)
@@ -154,26 +135,16 @@ func TestFormatsAndBadInput(t *testing.T) {
 	if out, _, err = call(t, t.Context(), with("-format", "json")...); err != nil || !strings.HasPrefix(out, "{") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	one := func(scenario string) string {
-		path := filepath.Join(t.TempDir(), scenario+".txt")
-		write(t, path, "Benchmark"+scenario+"/db=sqlite/key=auto/round=1 1 5 rate\n")
-		return path
+	_, progress, err := call(t, t.Context(), "-db", "sqlite,sqlite", "-keys", "uuidv4,uuidv4", "-batch", "9,9,09", "-rows", "30",
+		"-rounds", "1", "-scenario", "load,load")
+	if err != nil || !strings.Contains(progress, "4 runs, 0 of them") { // uuidv4 and the A/A row, each beside the baseline
+		t.Errorf("repeated names: %v\n%s", err, progress)
 	}
-	if out, progress, err := call(t, t.Context(), "-report", one("load")); err != nil || progress != "" || out == "" {
-		t.Errorf("a file: %v %s", err, progress)
-	}
-	earlier := t.TempDir()
-	write(t, filepath.Join(earlier, "results.jsonl"), "{}\n")
 	all := [][]string{
-		{"-compare", t.TempDir(), t.TempDir()},
-		{"-compare", t.TempDir()},
-		{"-compare", one("load"), one("read")},
-		{"-report", earlier},
+		{"-report", t.TempDir()},
 		{"-db", "postgres", "-postgres", "postgres://me:secret@127.0.0.1:1/x"},
 		{"-db", "mariadb", "-mariadb", "me:secret@tcp(127.0.0.1:1)/"},
 		{"-dir", filepath.Join(t.TempDir(), "missing")},
-		{"-advise", "-workers", "0"},
-		{"-advise", "-rate", "many"},
 	}
 	for _, line := range []string{
 		"-nothing", "argument", "-format xml", "-rows 0", "-rows many", "-rows 9000000000000000000", "-rounds 0",
@@ -194,77 +165,28 @@ func TestFormatsAndBadInput(t *testing.T) {
 	}
 }
 
-func TestNoPasswordInAReport(t *testing.T) {
+func TestNoPasswordInAReportOrInHelp(t *testing.T) {
 	s, err := parse([]string{
 		"-postgres", "postgres://me:secret@host/db", "-mariadb", "me:secret@tcp(host)/db",
-		"-rows", "7", "-durable", "-out", "x/a b",
+		"-rows", "7", "-out", "x/a b",
 	}, &strings.Builder{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `go run ./storage -durable -mariadb DSN -out "a b" -postgres DSN -rows 7`; s.command != want {
+	if want := `go run ./storage -mariadb DSN -out "a b" -postgres DSN -rows 7`; s.command != want {
 		t.Errorf("the command is %s, want %s", s.command, want)
 	}
-}
-
-func TestHelpKeepsThePassword(t *testing.T) {
 	t.Setenv("SNOWFLAKE_TEST_POSTGRES", "postgres://me:secret@host/db")
 	t.Setenv("SNOWFLAKE_TEST_MYSQL", "me:secret@tcp(host)/db")
 	var help strings.Builder
 	if _, err := parse([]string{"-h"}, &help); !errors.Is(err, flag.ErrHelp) {
 		t.Error(err)
 	}
-	if strings.Contains(help.String(), "secret") || !strings.Contains(help.String(), "-cleanup") {
+	if strings.Contains(help.String(), "secret") || !strings.Contains(help.String(), "-scenario") {
 		t.Error(help.String())
 	}
-	s, err := parse(nil, &help)
+	s, err = parse(nil, &help)
 	if err != nil || !strings.Contains(s.config.Postgres, "secret") || !strings.Contains(s.config.MariaDB, "secret") {
 		t.Errorf("the environment is not used: %v", err)
-	}
-}
-
-func TestOneRow(t *testing.T) {
-	out, _, err := call(t, t.Context(), "-rows", "1", "-rounds", "1")
-	if err != nil || !strings.Contains(out, "1 row") {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-func TestRepeatedNamesCountOnce(t *testing.T) {
-	_, progress, err := call(t, t.Context(), "-db", "sqlite,sqlite", "-keys", "uuidv4,uuidv4", "-batch", "9,9,09", "-rows", "30",
-		"-rounds", "1", "-scenario", "load,load")
-	if err != nil || !strings.Contains(progress, "4 runs, 0 of them") { // uuidv4 and the A/A row, each beside the baseline
-		t.Errorf("%v\n%s", err, progress)
-	}
-}
-
-func TestCompareFindsWhatDiffers(t *testing.T) {
-	dirs := []string{t.TempDir(), t.TempDir()}
-	for i, dir := range dirs {
-		name := "BenchmarkLoad/db=sqlite/key=auto/round="
-		var text bytes.Buffer
-		fmt.Fprintf(&text, "tool.seed: %d\n", i)
-		for round := 1; round <= 6; round++ {
-			fmt.Fprintf(&text, "%s%d 1 %d rate 40 bytes_rows\n", name, round, 1000*(i+1)+round)
-		}
-		write(t, filepath.Join(dir, "results.txt"), text.String())
-	}
-	for format, want := range map[string]string{
-		"table": "seed: 0 | 1", "csv": "rate,1004,2004,2.00,0.0022,better", "json": `"2.00"`,
-	} {
-		out, _, err := call(t, t.Context(), "-format", format, "-compare", dirs[0], dirs[1])
-		if err != nil || !strings.Contains(out, want) || strings.Contains(out, "bytes_rows") {
-			t.Errorf("%s: %v\n%s", format, err, out)
-		}
-		if out, _, _ = call(t, t.Context(), "-compare", dirs[0], dirs[1], "-all"); !strings.Contains(out, "bytes_rows") {
-			t.Errorf("-all:\n%s", out)
-		}
-	}
-}
-
-func TestNothingToCleanUp(t *testing.T) {
-	out, _, err := call(t, t.Context(), "-cleanup", "-dir", t.TempDir())
-	if err != nil || out != "There is nothing to remove.\n" {
-		t.Errorf("%q, %v", out, err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package plan lists the runs of a comparison in their order.
-package plan
+// Package run lists the runs of a comparison in their order, executes them and stores their results.
+package run
 
 import (
 	"slices"
@@ -36,11 +36,11 @@ func Steps(e engine.Engine, scenarios []scenario.Scenario, o scenario.Options, b
 	var steps []Step
 	isBaseline := func(k key.Kind) bool { return k.Name == baseline.Name }
 	for _, s := range scenarios {
-		kinds := slices.DeleteFunc(s.KindsOn(o, e.Name()), isBaseline)
-		sizes := slices.DeleteFunc(s.SizesOn(o, e.Name()), isBaseline)
+		kinds, sizes := s.KindsOn(o, e.Name())
+		kinds, sizes = slices.DeleteFunc(kinds, isBaseline), slices.DeleteFunc(sizes, isBaseline)
 		for _, params := range s.Cases(o, e) {
 			base := Step{Engine: e, Scenario: s, Params: params, Kind: baseline, As: baseline.Name, Round: 1}
-			if s.RunsOnce(params) {
+			if s.Once != nil && s.Once(params) {
 				steps = append(append(steps, base), base.of(kinds)...)
 			} else {
 				steps = append(steps, base.rounds(kinds, o.Rounds)...)

@@ -1,0 +1,236 @@
+package report
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/benchmarks/internal/document"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
+	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/scenario"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+type values = map[string]float64
+
+// runs returns the rounds of a kind, each with a run of the baseline beside it. Speeds differ a little by round.
+func runs(engine, scenario string, p measure.Params, kind string, rounds int, base, of values) []measure.Record {
+	var all []measure.Record
+	for round := range rounds {
+		vary := func(values values) map[string]float64 {
+			out := map[string]float64{}
+			for name, v := range values {
+				if !measure.Find(name).Exact {
+					v *= 1 + float64(round)/1000
+				}
+				out[name] = v
+			}
+			return out
+		}
+		one := measure.Record{Engine: engine, Scenario: scenario, Params: p, Kind: kind, Round: round + 1, Values: vary(of)}
+		beside := one
+		beside.Kind, beside.Beside, beside.Values = "auto", kind, vary(base)
+		all = append(all, beside, one)
+	}
+	return all
+}
+
+// sample has figures for each kind of table and picture.
+func sample(rounds int) Report {
+	var all []measure.Record
+	add := func(engine, scenario string, p measure.Params, base values, kinds map[string]values) {
+		for _, kind := range []string{"snowflake", "snowflake-workers", "uuidv7", "uuidv4"} {
+			if v, ok := kinds[kind]; ok {
+				all = append(all, runs(engine, scenario, p, kind, rounds, base, v)...)
+			}
+		}
+	}
+	for _, batch := range []int{1, 1000} {
+		add("postgres", "load", measure.P("rows", 200*batch, "batch", batch),
+			values{"rate": 100, "bytes_primary": 22.6, "bytes_table": 99.2}, map[string]values{
+				"snowflake": {"rate": 90, "bytes_primary": 22.6, "bytes_table": 99.2},
+				"uuidv7":    {"rate": 80, "bytes_primary": 31.7, "bytes_table": 116.1},
+				"uuidv4":    {"rate": 60, "bytes_primary": 42.7, "bytes_table": 127.1},
+			})
+	}
+	add("mariadb", "load", measure.P("rows", 200_000, "batch", 1000), values{"rate": 100, "bytes_table": 69.6}, map[string]values{
+		"snowflake": {"rate": 100, "bytes_table": 69.6}, "snowflake-workers": {"rate": 80, "bytes_table": 123},
+	})
+	add("postgres", "clients", measure.P("rows", 200_000, "clients", 4, "batch", 1000),
+		values{"rate": 100, "bytes_primary": 22.5}, map[string]values{"snowflake": {"rate": 140, "bytes_primary": 29.8}})
+	add("postgres", "grow", measure.P("rows", 4000), values{"rate@100": 100, "rate@4000": 100},
+		map[string]values{"snowflake": {"rate@100": 99, "rate@4000": 99}, "uuidv4": {"rate@100": 90, "rate@4000": 40}})
+	for rows, n := range map[int]int{50_000: rounds, 200_000: 1} {
+		add("postgres", "read", measure.P("rows", rows), values{"join": 10, "lookup": 9},
+			map[string]values{"snowflake": {"join": 20, "lookup": 9}})
+		all = all[:len(all)-2*(rounds-n)]
+	}
+	add("postgres", "graph", measure.P("delay", "1ms", "graphs", 5), values{"time": 4.8},
+		map[string]values{"snowflake": {"time": 1.9}})
+	all = append(all, measure.Record{Engine: "mariadb", Scenario: "read", Kind: "uuidv4", Round: 1, Note: "there is no index"})
+	return New(measure.Environment{
+		Time: "2026-01-02T03:04:05Z", Command: "go run ./storage -rows 1000", Baseline: "auto",
+		Database: map[string][]measure.Setting{"postgres": {{Name: "version", Value: "PostgreSQL 15.20"}}},
+		Notes:    map[string][]string{"machine": {"The machine was busy."}, "postgres": {"The machine was busy."}},
+	}, all, "auto")
+}
+
+func written(t *testing.T, write func(io.Writer) error) string {
+	t.Helper()
+	var b strings.Builder
+	must(t, write(&b))
+	return b.String()
+}
+
+func TestFolderHasEachForm(t *testing.T) {
+	dir, r := t.TempDir(), sample(6)
+	must(t, r.WriteFolder(dir))
+	must(t, r.WriteDocs(dir))
+	files := map[string]string{"text": written(t, r.WriteText)}
+	for _, name := range []string{"RESULTS.md", "index.html", "table.md", "bytes.svg", "summary.csv", "summary.json"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		must(t, err)
+		files[name] = string(text)
+	}
+	sentence := "Compared with auto-increment, a snowflake takes 1.00× the bytes and is inserted at 0.90× the rate; " +
+		"UUIDv7 takes 1.17× the bytes and is inserted at 0.80× the rate"
+	for name, wanted := range map[string][]string{
+		"RESULTS.md": {
+			sentence, "4 clients, 1,000 a statement | 22.5 B | 1.32× ▼ |",
+			"Join of all children with their parents; 50,000 rows | 10.0 ms | 2.00× ▼", "there is no index",
+			"1ms to the server | 4.81 ms | 0.40× ▲ |",
+		},
+		"index.html": {sentence, "The machine was busy.", `data-writers="many" data-rows="many"`, "0.60× <span aria-hidden=\"true\">▼"},
+		"table.md":   {"| UUIDv4 | 127.1 (1.28× ▼) | 0.60× ▼ |"},
+		"bytes.svg":  {"prefers-color-scheme:dark", "fill:#0b5fb8;fill:var(--snow)", "full colour: indexes", "MariaDB: bytes a row"},
+		"text":       {"there is no index", "29.8 B (1.32× ▼)"},
+	} {
+		for _, want := range wanted {
+			if !strings.Contains(files[name], want) {
+				t.Errorf("%s has no %q:\n%s", name, want, files[name])
+			}
+		}
+	}
+	for name, no := range map[string]string{"RESULTS.md": "A row by its key", "table.md": " B ("} {
+		if strings.Contains(files[name], no) {
+			t.Errorf("%s has %q", name, no)
+		}
+	}
+	if n := strings.Count(files["index.html"], "The machine was busy."); n != 1 {
+		t.Errorf("the machine is called busy %d times", n)
+	}
+	rows, err := csv.NewReader(strings.NewReader(files["summary.csv"])).ReadAll()
+	must(t, err)
+	var all struct{ Figures []map[string]any }
+	must(t, json.Unmarshal([]byte(files["summary.json"]), &all))
+	if len(rows)-1 != len(all.Figures) || len(rows) < 30 || len(rows[0]) != len(all.Figures[0]) {
+		t.Errorf("%d lines of CSV, %d figures in JSON", len(rows)-1, len(all.Figures))
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+		t.Errorf("%v are left behind", left)
+	}
+	if three := sample(3); strings.Contains(three.sentence("postgres"), "rate") {
+		t.Errorf("three rounds show a speed: %s", three.sentence("postgres"))
+	}
+}
+
+func TestEmptyReportIsWritten(t *testing.T) {
+	r := New(measure.Environment{}, nil, "auto")
+	must(t, r.WriteFolder(t.TempDir()))
+	if err := r.WriteDocs(t.TempDir()); err == nil {
+		t.Error("a report without figures gave pictures")
+	}
+}
+
+func TestPageNeedsNoOtherFileAndLinksExist(t *testing.T) {
+	page := written(t, sample(6).WriteHTML)
+	if found := regexp.MustCompile(`(?i)@import|url\(|fetch\(|import\(|<link|<img|<iframe|\ssrc=`).FindString(page); found != "" {
+		t.Errorf("the page has %q", found)
+	}
+	ids := map[string]int{}
+	for _, m := range regexp.MustCompile(`\sid="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if ids[m[1]]++; ids[m[1]] > 1 {
+			t.Errorf("the id %s occurs twice", m[1])
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?:href="#|aria-labelledby=")([^" ]*)`).FindAllStringSubmatch(page, -1) {
+		if ids[m[1]] == 0 {
+			t.Errorf("%q does not exist", m[1])
+		}
+	}
+	if n := strings.Count(page, "<svg"); n != 4 { // two databases, a curve, a graph
+		t.Errorf("%d pictures", n)
+	}
+}
+
+func TestHostileNamesAreText(t *testing.T) {
+	const evil = `"><script>alert(1)</script>'&</desc></svg>`
+	records := runs(evil, evil, measure.P(evil, evil), evil, 6, values{"rate": 1, evil: 2}, values{"rate": 2, evil: 4})
+	records = append(records, measure.Record{Engine: evil, Scenario: evil, Kind: evil, Round: 1, Note: evil})
+	r := New(measure.Environment{
+		Time: evil, Command: evil, Machine: []measure.Setting{{Name: evil, Value: evil}},
+		Database: map[string][]measure.Setting{evil: {{Name: evil, Value: evil}}}, Notes: map[string][]string{evil: {evil}},
+	}, records, "auto")
+	if n := strings.Count(written(t, r.WriteHTML), "<script"); n != 1 {
+		t.Errorf("there are %d scripts", n)
+	}
+	document := regexp.MustCompile("`[^`]*`").ReplaceAllString(written(t, r.WriteMarkdown), "") // code is text
+	if strings.Contains(document, "<script") {
+		t.Error("a name became markup in Markdown")
+	}
+}
+
+func TestOtherBaselineIsNamed(t *testing.T) {
+	records := runs("postgres", "load", measure.P("rows", 9, "batch", 9), "uuidv4", 6, values{"rate": 9}, values{"rate": 5})
+	for i := range records {
+		records[i].Kind = strings.Replace(records[i].Kind, "auto", "snowflake", 1)
+	}
+	text := written(t, New(measure.Environment{}, records, "snowflake").WriteMarkdown)
+	if !strings.Contains(text, "|  | snowflake | snowflake |") || strings.Contains(text, "to auto-increment") {
+		t.Errorf("the baseline is not named:\n%s", text)
+	}
+}
+
+func TestViewsNameWhatExists(t *testing.T) {
+	for name, entries := range views {
+		if !slices.Contains(scenario.Names(), name) {
+			t.Errorf("unknown scenario %q", name)
+		}
+		for _, entry := range entries {
+			for metric := range strings.SplitSeq(strings.TrimSuffix(entry, " *"), "|") {
+				if !slices.ContainsFunc(measure.Metrics(), func(m measure.Metric) bool { return m.Name == metric }) {
+					t.Errorf("%s: unknown metric %q", name, metric)
+				}
+			}
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for _, test := range []struct{ got, want string }{
+		{document.Number(1234567.89, 1), "1,234,567.9"},
+		{document.Number(-1234, 0), "-1,234"},
+		{document.Factor(0.0414), "0.041"},
+		{document.Factor(56.04), "56.0"},
+		{document.Factor(1.884), "1.88"},
+		{document.Short(1_500_000), "1.5M"},
+		{document.Short(20_000), "20k"},
+		{caseText(measure.P("rows", 200_000, "batch", 1000, "clients", 1)), "200,000 rows, 1,000 a statement, 1 client"},
+	} {
+		if test.got != test.want {
+			t.Errorf("%q, want %q", test.got, test.want)
+		}
+	}
+}
