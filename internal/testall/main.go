@@ -139,7 +139,7 @@ func testAll(ctx context.Context, opts options, stdout, stderr io.Writer) (int, 
 	if err != nil {
 		return exitUsage, err
 	}
-	env, err := report(stdout, append(servers, browserStatus()))
+	env, err := report(stdout, servers)
 	if err != nil {
 		return 1, err
 	}

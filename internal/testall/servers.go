@@ -5,24 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
-	"github.com/sqlflake/sqlflake/internal/browser"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
-
-// browserStatus returns which browser internal/browsertest uses.
-func browserStatus() testdb.Status {
-	status := testdb.Status{Name: "browser", Variable: browser.Variable}
-	program, err := browser.Find()
-	if err != nil {
-		status.Err = err
-		status.Needed = os.Getenv(testdb.RequireVariable) == "all" && !errors.Is(err, browser.ErrOff)
-		return status
-	}
-	status.Version, status.Address, status.Value = filepath.Base(program), program, program
-	return status
-}
 
 // report prints a line for each server and returns the environment of the tests, with the address of each server. With
 // the addresses fixed, go test does not reuse cached results of other servers. It returns an error if a needed server
