@@ -64,9 +64,9 @@ func run(ctx context.Context, file string, out io.Writer) (err error) {
 		return err
 	}
 	question := sqltypes.NullFrom(ids[0])
+	const insert = "INSERT INTO messages (id, reply_to, body) VALUES (?, ?, ?)"
 	for _, m := range []Message{{ids[0], sqltypes.Null{}, "Tea?"}, {ids[1], question, "Yes."}, {ids[2], question, "No."}} {
-		_, err := db.ExecContext(ctx, "INSERT INTO messages (id, reply_to, body) VALUES (?, ?, ?)", m.ID, m.ReplyTo, m.Body)
-		if err != nil {
+		if _, err := db.ExecContext(ctx, insert, m.ID, m.ReplyTo, m.Body); err != nil {
 			return err
 		}
 	}
