@@ -1,8 +1,6 @@
 // Publicid is a JSON API that shows tokens only and accepts no numbers. The table has the Snowflake key in an integer
 // column and no column for the token. The environment variable PUBLICID_KEYS has the keys ("2026a:" and 32 hexadecimal
 // digits); tokens live as long as their key.
-//
-//	curl -d '{"name":"Ada"}' http://127.0.0.1:8080/users
 package main
 
 import (
@@ -99,7 +97,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Print("listening on http://127.0.0.1:8080/users")
+	log.Print(`now: curl -d '{"name":"Ada"}' http://127.0.0.1:8080/users`)
 	const limit = 10 * time.Second
 	server := &http.Server{Addr: "127.0.0.1:8080", Handler: api, ReadTimeout: limit, WriteTimeout: limit}
 	log.Fatal(server.ListenAndServe())
@@ -114,8 +112,7 @@ func open(dialector gorm.Dialector, gen gormplugin.Generator, keys string) (http
 	if users, err = publicid.New("user", list); err != nil {
 		return nil, err
 	}
-	quiet := &gorm.Config{Logger: logger.Discard} // GORM would log numbers
-	db, err := gorm.Open(dialector, quiet, gormplugin.New(gen))
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard}, gormplugin.New(gen)) // GORM logs numbers
 	if err != nil {
 		return nil, err
 	}

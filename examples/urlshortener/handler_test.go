@@ -134,8 +134,9 @@ func TestBadRequestsAreExplained(t *testing.T) {
 		t.Errorf("a request of another site: %d %s", w.Code, w.Body)
 	}
 	text := `{"url":" https://example.org/a b\nü "}`
-	if w := s.send(t.Context(), "POST", "/api/links", text); !strings.Contains(w.Body.String(), `"https://example.org/a%20b%0A%C3%BC"`) {
-		t.Errorf("%s became %s", text, w.Body)
+	got := s.send(t.Context(), "POST", "/api/links", text).Body.String()
+	if !strings.Contains(got, `"https://example.org/a%20b%0A%C3%BC"`) {
+		t.Errorf("%s became %s", text, got)
 	}
 }
 

@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags.SetOutput(out)
 	addr := flags.String("addr", "127.0.0.1:8080", "`address` to listen on; port 0 chooses one")
 	dsn := flags.String("dsn", "", "`DSN` of PostgreSQL (postgres://...) or MySQL (default the SQLite file urlshortener.db)")
-	base := flags.String("url", "", "`URL` that short links begin with, such as https://s.example (default the address)")
+	base := flags.String("url", "", "`URL` that short links begin with (default http:// and the address)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

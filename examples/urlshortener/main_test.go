@@ -110,8 +110,8 @@ func TestEveryLinkThatAClientReceivedSurvivesAKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = answer.Body.Close()
-		if answer.Header.Get("Location") != link[0] || codes[link[1]] {
-			t.Errorf("%s leads to %q, want %q; code seen before: %t", link[1], answer.Header.Get("Location"), link[0], codes[link[1]])
+		if to := answer.Header.Get("Location"); to != link[0] || codes[link[1]] {
+			t.Errorf("%s leads to %q, want %q; code seen before: %t", link[1], to, link[0], codes[link[1]])
 		}
 		codes[link[1]] = true
 	}

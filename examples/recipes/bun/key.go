@@ -14,7 +14,10 @@ type Key struct {
 	ID snowflake.ID `bun:",pk" json:"id"`
 }
 
-var _ bun.BeforeAppendModelHook = (*Key)(nil) // bun ignores hooks whose parameters do not match
+var ( // bun ignores hooks whose parameters do not match
+	_ bun.BeforeAppendModelHook = (*Key)(nil)
+	_ bun.BeforeCreateTableHook = (*Key)(nil)
+)
 
 // BeforeAppendModel fills the key. Bun calls it for every row of a statement, and Exec returns its error. A model with
 // its own BeforeAppendModel must call this one.

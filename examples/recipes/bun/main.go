@@ -28,8 +28,7 @@ type Customer struct {
 	Orders []Order `bun:"rel:has-many,join:id=customer_id" json:"orders"`
 }
 
-// Order may have no customer. Instead of the pointer it could use sqltypes.Null with the tag type:bigint; without the
-// tag bun makes JSONB columns for structs.
+// Order may have no customer. The pointer could be a sqltypes.Null with the tag type:bigint: without it bun uses JSONB.
 type Order struct {
 	Key
 	CustomerID *snowflake.ID `json:"customer_id"`
@@ -53,10 +52,10 @@ func main() {
 		log.Fatal(err)
 	}
 	pool, err := sql.Open(driver, dsn)
-	if err != nil {
-		log.Fatal(err)
+	if err == nil {
+		err = run(context.Background(), bun.NewDB(pool, keyed{dialect, gen}), os.Stdout)
 	}
-	if err := run(context.Background(), bun.NewDB(pool, keyed{dialect, gen}), os.Stdout); err != nil {
+	if err != nil {
 		log.Fatal(err)
 	}
 }
@@ -86,7 +85,5 @@ func run(ctx context.Context, db *bun.DB, out io.Writer) error {
 	if err := db.NewSelect().Model(&again).WherePK().Relation("Orders").Scan(ctx); err != nil {
 		return err
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(again)
+	return json.NewEncoder(out).Encode(again)
 }

@@ -20,22 +20,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
-const want = `{
-  "id": "<1>",
-  "code": "ada",
-  "orders": [
-    {
-      "id": "<2>",
-      "customer_id": "<1>",
-      "cents": 80
-    },
-    {
-      "id": "<3>",
-      "customer_id": "<1>",
-      "cents": 399
-    }
-  ]
-}
+const want = `{"id":"<1>","code":"ada","orders":[` +
+	`{"id":"<2>","customer_id":"<1>","cents":80},{"id":"<3>","customer_id":"<1>","cents":399}]}
 `
 
 // each runs the program and then f, on SQLite and on PostgreSQL.
@@ -61,15 +47,16 @@ func each(t *testing.T, f func(t *testing.T, dialect schema.Dialect, db *bun.DB)
 
 func TestKeyColumnsAreBigintWithoutACounter(t *testing.T) {
 	each(t, func(t *testing.T, _ schema.Dialect, db *bun.DB) {
-		query := `SELECT count(*) FROM information_schema.columns WHERE table_schema = current_schema()
-			AND column_name IN ('id', 'customer_id') AND data_type = 'bigint' AND is_identity = 'NO' AND column_default IS NULL`
-		want := 3
+		query := `SELECT count(*) FROM information_schema.columns
+			WHERE table_schema = current_schema() AND column_name IN ('id', 'customer_id')
+			AND data_type = 'bigint' AND is_identity = 'NO' AND column_default IS NULL`
 		if db.Dialect().Name().String() == "sqlite" { // no AUTOINCREMENT, and the key is the rowid
-			query, want = "SELECT count(*) FROM orders WHERE rowid = id AND (SELECT sql NOT LIKE '%AUTO%' FROM sqlite_master LIMIT 1)", 3
+			query = `SELECT count(*) FROM orders WHERE rowid = id
+				AND NOT EXISTS (SELECT * FROM sqlite_master WHERE sql LIKE '%AUTOINCREMENT%')`
 		}
 		var n int
-		if err := db.QueryRow(query).Scan(&n); err != nil || n != want {
-			t.Errorf("%d, error %v, want %d", n, err, want)
+		if err := db.QueryRow(query).Scan(&n); err != nil || n != 3 {
+			t.Errorf("%d, error %v, want 3", n, err)
 		}
 	})
 }
@@ -99,7 +86,8 @@ func TestAKeyThatIsSetStaysAndNoneIsZero(t *testing.T) {
 		if err := insert(bun.NewDB(db.DB, keyed{dialect, nil}), &Order{}); !errors.Is(err, snowflake.ErrNoGenerator) {
 			t.Errorf("the generator's error was not returned: %v", err)
 		}
-		if err := insert(bun.NewDB(db.DB, dialect), &Order{}); err == nil || !strings.Contains(err.Error(), "without a generator") {
+		err := insert(bun.NewDB(db.DB, dialect), &Order{})
+		if err == nil || !strings.Contains(err.Error(), "without a generator") {
 			t.Errorf("a dialect without a generator: error %v", err)
 		}
 		if _, err := db.NewCreateTable().Model((*Hidden)(nil)).Exec(t.Context()); err != nil {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	_ "github.com/sqlflake/sqlflake/examples/recipes/ent/schema" // so that go test runs again after a change
 )
 
 // TestTheShopWorksWithGeneratedCode generates the code in a copy of the module and runs the tests of the shop there.

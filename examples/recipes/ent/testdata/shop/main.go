@@ -61,7 +61,5 @@ func run(ctx context.Context, client *ent.Client, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(found)
+	return json.NewEncoder(out).Encode(found)
 }

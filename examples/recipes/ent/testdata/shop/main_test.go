@@ -19,32 +19,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
-const want = `{
-  "id": "<1>",
-  "code": "ada",
-  "edges": {
-    "orders": [
-      {
-        "id": "<2>",
-        "customer_id": "<1>",
-        "cents": 1250,
-        "edges": {}
-      },
-      {
-        "id": "<3>",
-        "customer_id": "<1>",
-        "cents": 80,
-        "edges": {}
-      },
-      {
-        "id": "<4>",
-        "customer_id": "<1>",
-        "cents": 399,
-        "edges": {}
-      }
-    ]
-  }
-}
+const want = `{"id":"<1>","code":"ada","edges":{"orders":[` +
+	`{"id":"<2>","customer_id":"<1>","cents":1250,"edges":{}},` +
+	`{"id":"<3>","customer_id":"<1>","cents":80,"edges":{}},` +
+	`{"id":"<4>","customer_id":"<1>","cents":399,"edges":{}}]}}
 `
 
 // each runs the program and then f, on SQLite and on PostgreSQL.
@@ -75,8 +53,9 @@ func each(t *testing.T, f func(t *testing.T, db *sql.DB, open func(hooks ...ent.
 
 func TestKeyColumnsAreBigintWithoutACounter(t *testing.T) {
 	each(t, func(t *testing.T, db *sql.DB, open func(...ent.Hook) *ent.Client) {
-		query := `SELECT count(*) FROM information_schema.columns WHERE table_schema = current_schema()
-			AND column_name IN ('id', 'customer_id') AND data_type = 'bigint' AND is_identity = 'NO' AND column_default IS NULL`
+		query := `SELECT count(*) FROM information_schema.columns
+			WHERE table_schema = current_schema() AND column_name IN ('id', 'customer_id')
+			AND data_type = 'bigint' AND is_identity = 'NO' AND column_default IS NULL`
 		if strings.HasSuffix(t.Name(), dialect.SQLite) { // no AUTOINCREMENT, and the key is the rowid
 			query = `SELECT count(*) FROM orders WHERE rowid = id
 				AND NOT EXISTS (SELECT * FROM sqlite_master WHERE sql LIKE '%AUTOINCREMENT%')`
@@ -98,7 +77,8 @@ func TestAKeyThatIsSetStaysAndNoneIsZero(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		set, made := tx.Order.Create().SetID(7).SetCents(1).SaveX(t.Context()), tx.Order.Create().SetCents(1).SaveX(t.Context())
+		set := tx.Order.Create().SetID(7).SetCents(1).SaveX(t.Context())
+		made := tx.Order.Create().SetCents(1).SaveX(t.Context())
 		if err := tx.Commit(); err != nil || set.ID != 7 || snowflake.Default().Validate(made.ID) != nil {
 			t.Errorf("in a transaction: keys %d and %d, error %v", set.ID, made.ID, err)
 		}
