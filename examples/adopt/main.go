@@ -38,7 +38,6 @@ func (oldUser) TableName() string  { return "adopt_users" }
 func (oldOrder) TableName() string { return "adopt_orders" }
 
 // User is the new model. Only the embedded struct and the types of references differ, so AutoMigrate changes nothing.
-// Models that must keep keys of type uint use gormplugin.IntegerKeys; in JSON their keys are numbers.
 type User struct {
 	gormplugin.ModelSoftDelete
 	Orders []Order `gorm:"foreignKey:UserID"`

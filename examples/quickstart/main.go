@@ -67,13 +67,11 @@ func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err erro
 		return err
 	}
 	for _, u := range users {
-		p := snowflake.Default().Decompose(u.ID)
-		fmt.Fprintf(out, "%-5s is %d: time %s, worker %d, sequence %d\n",
-			u.Name, u.ID, p.Time.Format(time.RFC3339Nano), p.Worker, p.Sequence)
+		fmt.Fprintf(out, "%-5s is %d: %v\n", u.Name, u.ID, snowflake.Default().Decompose(u.ID))
 	}
 	fmt.Fprintln(out, "In the order of creation:", users[0].ID < users[1].ID)
 
-	var ada User // in the last minute, a range of keys; a burst of IDs may be ahead of the clock
+	var ada User // of the last minute, a range of keys; in a burst, IDs lead the clock
 	lastMinute := gormplugin.CreatedBetween(time.Now().Add(-time.Minute), time.Now().Add(time.Minute))
 	if err := db.Preload("Orders").Where(lastMinute).Last(&ada, "name = ?", "Ada").Error; err != nil {
 		return err
