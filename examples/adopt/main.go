@@ -1,5 +1,5 @@
-// Adopt moves a shop from auto-increment keys (gorm.Model) to Snowflake keys without changing a row. It builds the old
-// shop, replaces the models, removes the counters and creates more rows, and it checks each step.
+// Adopt moves a shop from auto-increment keys to IDs without changing a row: new models, old and new writers side by
+// side, and at last DropAutoIncrement. The comment of package adopt has the order of a rollout.
 package main
 
 import (
@@ -8,109 +8,113 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
-	"os/signal"
-	"path/filepath"
-	"syscall"
+	"strings"
 
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/gormplugin/adopt"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-const usage = `usage: go run ./examples/adopt [-dsn url]
+// The old models: the database makes the keys.
+type oldUser struct {
+	gorm.Model
+	Orders []oldOrder `gorm:"foreignKey:UserID"`
+}
 
-Moves a shop of 1,000 users and 5,000 orders from auto-increment keys to Snowflake keys, and reports each step.
+type oldOrder struct {
+	gorm.Model
+	UserID uint `gorm:"index;not null"`
+}
 
-  -dsn url  PostgreSQL (postgres://...) or MySQL (user:password@tcp(host:port)/database) to use (default a
-            temporary SQLite file); the tables adopt_users and adopt_orders are created and removed
+func (oldUser) TableName() string  { return "adopt_users" }
+func (oldOrder) TableName() string { return "adopt_orders" }
 
-For example:
+// User is the new model. Only the embedded struct and the types of references differ, so AutoMigrate changes nothing.
+type User struct {
+	gormplugin.ModelSoftDelete
+	Orders []Order `gorm:"foreignKey:UserID"`
+}
 
-  go run ./examples/adopt -dsn postgres://postgres@localhost/test
-`
+// Order is what a user has bought.
+type Order struct {
+	gormplugin.ModelSoftDelete
+	UserID snowflake.ID `gorm:"index;not null"`
+}
+
+// TableName keeps the table of the old model.
+func (User) TableName() string { return "adopt_users" }
+
+// TableName keeps the table of the old model.
+func (Order) TableName() string { return "adopt_orders" }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	dsn := flag.String("dsn", "", "`DSN` of PostgreSQL or MySQL (with parseTime=true) to use instead of SQLite")
+	flag.Parse()
+	dialector := sqlite.Open("file:adopt?mode=memory&cache=shared&_foreign_keys=on")
+	if strings.HasPrefix(*dsn, "postgres") {
+		dialector = postgres.Open(*dsn)
+	} else if *dsn != "" {
+		dialector = mysql.Open(*dsn)
+	}
+	if err := run(context.Background(), dialector, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
 }
 
-// run is main with injectable arguments and output; it returns the exit code.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var dsn string
-	flags := flag.NewFlagSet("adopt", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // the error and the usage are printed below
-	flags.StringVar(&dsn, "dsn", "", "")
-	err := flags.Parse(args)
-	if err == nil && flags.NArg() > 0 {
-		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stdout, usage)
-		return 0
-	case err != nil:
-		fmt.Fprintf(stderr, "adopt: %v\n\n%s", err, usage)
-		return 2
-	}
-	if err := migrate(ctx, dsn, stdout); err != nil {
-		fmt.Fprintf(stderr, "adopt: %v\n", err)
-		return 1
-	}
-	return 0
-}
-
-// migrate is the program.
-func migrate(ctx context.Context, dsn string, out io.Writer) (err error) {
-	file := ""
-	if dsn == "" {
-		dir, tempErr := os.MkdirTemp("", "adopt-")
-		if tempErr != nil {
-			return tempErr
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-		file = filepath.Join(dir, "shop.db")
-	}
-
-	old, err := open(ctx, dsn, file)
+func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err error) {
+	config := &gorm.Config{Logger: logger.Discard}
+	old, err := gorm.Open(dialector, config)
 	if err != nil {
 		return err
 	}
-	defer closeHandle(old)
-	if err := ownTables(old); err != nil {
+	old = old.WithContext(ctx)
+	if old.Migrator().HasTable(&oldUser{}) || old.Migrator().HasTable(&oldOrder{}) {
+		return errors.New("the table adopt_users or adopt_orders already exists")
+	}
+	defer func() { err = errors.Join(err, old.Migrator().DropTable(&oldOrder{}, &oldUser{})) }()
+	if err := old.AutoMigrate(&oldUser{}, &oldOrder{}); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, removeTables(old)) }()
-	m := &migration{out: out, old: old}
-	m.printf("database: %s\n", old.Name())
-	if err := m.shopAsItIs(); err != nil {
+	if err := old.Create([]*oldUser{{Orders: make([]oldOrder, 2)}, {}, {}}).Error; err != nil {
 		return err
 	}
 
-	// The new version of the program. Each of its processes needs its own worker number; gormplugin.Open would lease
-	// one from the database. WithMinID takes the greatest old key plus 1.
-	gen, err := snowflake.New(1)
+	// The new version of the program. WithMinID takes the greatest old key of all tables plus 1, or more.
+	gen, err := snowflake.New(1) // gormplugin.Open leases the number, for several processes
 	if err != nil {
 		return err
 	}
-	m.layout = gen.Layout()
-	if m.db, err = open(ctx, dsn, file, gormplugin.New(gen, gormplugin.WithMinID(users*ordersPerUser+1))); err != nil {
+	db, err := gorm.Open(dialector, config, gormplugin.New(gen, gormplugin.WithMinID(1_000_000)))
+	if err != nil {
 		return err
 	}
-	defer closeHandle(m.db)
-	for _, step := range []func() error{m.newModels, m.oldBesideNew, m.dropCounters, m.goOn, m.withoutKey} {
-		if err := step(); err != nil {
-			return err
-		}
+	db = db.WithContext(ctx)
+	if err := db.Create(&User{Orders: make([]Order, 2)}).Error; err != nil {
+		return err
 	}
-	return m.err
-}
+	// An old process would now get key 4 on PostgreSQL. On MySQL and SQLite it would get the new user's key plus 1,
+	// which the generator may issue too: stop the old writers first there, or let both retry.
 
-func closeHandle(db *gorm.DB) {
-	if pool, err := db.DB(); err == nil {
-		_ = pool.Close()
+	// The last step, when no old process is left. A second call changes nothing.
+	if err := adopt.DropAutoIncrement(db, &User{}, &Order{}); err != nil {
+		return err
 	}
+	var users []User
+	if err := db.Preload("Orders").Order("id").Find(&users).Error; err != nil {
+		return err
+	}
+	for _, u := range users {
+		fmt.Fprintf(out, "user %d has %d orders\n", u.ID, len(u.Orders))
+	}
+	err = old.Create(&oldUser{}).Error // SQLite gives a row without a key the next number, the others reject it
+	fmt.Fprintln(out, "A remaining old process is rejected:", err != nil)
+	return nil
 }

@@ -1,84 +1,102 @@
-// Javascript shows what JavaScript makes of 64-bit IDs. Two users made in one millisecond, sent as JSON numbers, become
-// one number, and both links are dead. As strings, which a snowflake.ID is in JSON, both links open; so they do with
-// numbers of the layout JavaScriptSafe.
-//
-// It runs the demonstration in node, or with -serve in a browser. The database is SQLite in memory.
+// Javascript shows what JavaScript makes of IDs. Two users of one millisecond are sent in three forms: as JSON numbers,
+// as JSON strings, and as numbers of the layout JavaScriptSafe. The program prints what is read, or serves a page that
+// reads them in the browser.
 package main
 
 import (
-	"cmp"
-	"context"
+	"embed"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"net"
+	"log"
 	"net/http"
 	"os"
-	"os/exec"
-	"os/signal"
+	"strings"
+	"text/tabwriter"
 	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "javascript:", err)
-		os.Exit(1)
-	}
+//go:embed page
+var page embed.FS
+
+type user struct {
+	ID   any    `json:"id"`
+	Name string `json:"name"`
 }
 
-func run(ctx context.Context, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("go run ./examples/javascript", flag.ContinueOnError)
-	flags.SetOutput(out)
-	address := flags.String("serve", "", "serve the page at this `address`, such as 127.0.0.1:8080, until interrupted")
-	asJSON := flags.Bool("json", false, "print JSON instead of tables")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	db, err := openDB()
-	if err != nil {
-		return err
-	}
-	db = db.WithContext(ctx)
-	if err := createUsers(db); err != nil {
-		return err
-	}
-	listener, err := net.Listen("tcp", cmp.Or(*address, "127.0.0.1:0"))
-	if err != nil {
-		return err
-	}
-	limit := 10 * time.Second
-	server := &http.Server{Handler: newHandler(db, time.Now), ReadTimeout: limit, WriteTimeout: limit, IdleTimeout: limit}
-	go func() { _ = server.Serve(listener) }()
-	defer func() { _ = server.Close() }()
-	base := "http://" + listener.Addr().String()
-	if *address != "" {
-		fmt.Fprintln(out, base)
-		<-ctx.Done()
-		return nil
-	}
+// kinds are the same two users in three forms. A snowflake.ID is a string in JSON; an int64 is a number, and so is a
+// defined type without methods, such as type UserID snowflake.ID.
+var kinds = map[string][]user{
+	"numbers": {{int64(250263666560077824), "Ada"}, {int64(250263666560077825), "Grace"}},
+	"strings": {{snowflake.ID(250263666560077824), "Ada"}, {snowflake.ID(250263666560077825), "Grace"}},
+	"safe":    {{int64(244398111875328), "Ada"}, {int64(244398111875329), "Grace"}},
+}
 
-	var r result
-	if node, missing := exec.LookPath("node"); missing == nil {
-		r, err = inNode(ctx, node, base)
-	} else {
-		r, err = inGo(db, time.Now())
-		r.Engine = "Go as float64, because node is not installed"
+// opens returns the name of the user that a link with the ID opens, or 404.
+func opens(kind, id string) string {
+	for _, u := range kinds[kind] {
+		if fmt.Sprint(u.ID) == id {
+			return u.Name
+		}
 	}
-	if err != nil {
-		return err
+	return "404"
+}
+
+// printTable reads the JSON as JavaScript does. In a value of type any a number becomes a float64, as JavaScript's numbers
+// are, and Marshal writes the digits that JavaScript prints.
+func printTable(out io.Writer) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "IDS ARE\tUSER\tSENT\tREAD\tTHE LINK OPENS")
+	for _, kind := range []string{"numbers", "strings", "safe"} {
+		for _, u := range kinds[kind] {
+			var read any
+			sent, err := json.Marshal(u.ID)
+			if err == nil {
+				err = json.Unmarshal(sent, &read)
+			}
+			if err != nil {
+				return err
+			}
+			text, err := json.Marshal(read)
+			if err != nil {
+				return err
+			}
+			id := strings.Trim(string(text), `"`)
+			digits := strings.Trim(string(sent), `"`)
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", kind, u.Name, digits, id, opens(kind, id))
+		}
 	}
-	if *asJSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(r)
+	return table.Flush()
+}
+
+func newHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /{$}", http.RedirectHandler("/page/", http.StatusFound))
+	mux.Handle("GET /page/", http.FileServerFS(page))
+	mux.HandleFunc("GET /users/{kind}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(kinds[r.PathValue("kind")]) // the client may be gone
+	})
+	mux.HandleFunc("GET /users/{kind}/{id}", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, opens(r.PathValue("kind"), r.PathValue("id")))
+	})
+	return mux
+}
+
+func main() {
+	addr := flag.String("serve", "", "`address` to serve the page on, such as 127.0.0.1:8080")
+	flag.Parse()
+	if *addr == "" {
+		if err := printTable(os.Stdout); err != nil {
+			log.Fatal(err)
+		}
+		return
 	}
-	return r.print(out)
+	log.Printf("http://%s/", *addr)
+	const limit = 10 * time.Second
+	server := &http.Server{Addr: *addr, Handler: newHandler(), ReadTimeout: limit, WriteTimeout: limit}
+	log.Fatal(server.ListenAndServe())
 }

@@ -1,5 +1,5 @@
-// Partitions keeps an event log with one partition per month, and compares DELETE with DROP for the oldest month. On
-// SQLite, which has no partitions, it shows what to do there.
+// Partitions keeps an event log in PostgreSQL, MariaDB or MySQL with one partition per month, of which two complete
+// months are retained. SQLite has no partitions: delete there with gormplugin.Before, or attach a file per month.
 package main
 
 import (
@@ -8,10 +8,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"gorm.io/driver/mysql"
@@ -21,158 +20,101 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
-const usage = `usage: go run ./examples/partitions [-dsn url] [-rows n]
-
-Loads events of the last three months into a table with one partition per month, shows the plan and the maintenance of
-the partitions, and removes the oldest month: by DELETE in a table without partitions, and by DROP of its partition.
-
-  -dsn url  PostgreSQL (postgres://...) or MariaDB or MySQL (user:password@tcp(host:port)/) to use; the tables are in a
-            new schema (database), which is removed at the end. By default it is a temporary file of SQLite, which has
-            no partitions: what to do there instead
-  -rows n   number of events, 3 to 10000000 (default 60000)
-
-For example:
-
-  go run ./examples/partitions -dsn postgres://postgres@localhost/test -rows 1000000
-`
-
-const maxRows = 10_000_000
-
-// Event is a row of the log. Its key has the time of the event.
+// Event is a row of the log. Its partition follows from the time in its key.
 type Event struct {
-	ID   snowflake.ID `gorm:"primaryKey;type:int"`
+	ID   snowflake.ID `gorm:"primaryKey"`
 	Kind string       `gorm:"size:40;not null"`
-	Body string       `gorm:"size:200;not null"`
 }
+
+// TableName names the table. Run creates it, and fails if it exists.
+func (Event) TableName() string { return "partitioned_events" }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "partitions:", err)
-		os.Exit(1)
+	dsn := flag.String("dsn", "", "`DSN` of PostgreSQL (postgres://...), or of MariaDB or MySQL with parseTime=true")
+	flag.Parse()
+	dialector := mysql.Open(*dsn)
+	if strings.HasPrefix(*dsn, "postgres") {
+		dialector = postgres.Open(*dsn)
+	} else if *dsn == "" {
+		flag.CommandLine.SetOutput(os.Stdout)
+		flag.Usage()
+		return
+	}
+	if err := run(context.Background(), dialector, os.Stdout); err != nil {
+		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("partitions", flag.ContinueOnError)
-	flags.SetOutput(out)
-	flags.Usage = func() { fmt.Fprint(out, usage) }
-	dsn := flags.String("dsn", "", "")
-	rows := flags.Int("rows", 60_000, "")
-	if err := flags.Parse(args); err != nil {
+func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err error) {
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
+	if err != nil {
 		return err
 	}
-	switch {
-	case flags.NArg() > 0:
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case *rows < 3 || *rows > maxRows:
-		return fmt.Errorf("-rows %d out of range [3, %d]", *rows, maxRows)
-	}
-	e := &example{out: out, rows: *rows / 3, months: lastMonths(time.Now())}
-	if *dsn == "" {
-		return e.onSQLite(ctx)
-	}
-	return e.onServer(ctx, *dsn)
-}
-
-// example is a run of the program.
-type example struct {
-	out    io.Writer
-	rows   int          // of each month
-	months [4]time.Time // the starts of three months, and the end of the last one
-}
-
-// lastMonths returns the three months before the current one. In the first hour of a month that is still the month
-// before: the maintenance drops nothing earlier, see partition.WithGrace.
-func lastMonths(now time.Time) (months [4]time.Time) {
-	year, month, _ := now.UTC().Add(-time.Hour).Date()
-	for i := range months {
-		months[i] = time.Date(year, month-time.Month(3-i), 1, 0, 0, 0, 0, time.UTC)
-	}
-	return months
-}
-
-// open opens a database with the plugin, which fills the keys of new events and knows their layout.
-func open(ctx context.Context, dialector gorm.Dialector) (*gorm.DB, error) {
-	gen, err := snowflake.New(1) // if several processes write, gormplugin.Open leases the worker numbers
+	plugin, err := gormplugin.Open(ctx, db) // fills the keys of new events
 	if err != nil {
-		return nil, err
+		return err
 	}
-	config := &gorm.Config{Logger: logger.Discard, SkipDefaultTransaction: true}
-	db, err := gorm.Open(dialector, config, gormplugin.New(gen))
+	defer func() { err = errors.Join(err, plugin.Close(context.WithoutCancel(ctx))) }()
+	pool, err := db.DB()
 	if err != nil {
-		return nil, fmt.Errorf("open the database: %w", err)
+		return err
 	}
-	return db.WithContext(ctx), nil
-}
 
-// dialector returns the driver for a DSN.
-func dialector(dsn string) gorm.Dialector {
-	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
-		return postgres.Open(dsn)
+	// In the first hour of a month, maintenance still counts from the month before (partition.WithGrace).
+	year, month, _ := time.Now().Add(-time.Hour).UTC().Date()
+	oldest := time.Date(year, month-3, 1, 0, 0, 0, 0, time.UTC)
+	dialect := sqldb.Dialect(db.Name())
+	start, retain := partition.WithStart(oldest), partition.WithRetain(2)
+	set, err := partition.New(dialect, Event{}.TableName(), partition.Month, start)
+	if err != nil {
+		return err
 	}
-	return mysql.Open(dsn)
-}
+	options, err := set.TableOptions() // what follows the columns in CREATE TABLE
+	if err != nil {
+		return err
+	}
+	if err := db.Set("gorm:table_options", options).Migrator().CreateTable(&Event{}); err != nil {
+		return err
+	}
+	if _, err := set.Maintain(ctx, pool); err != nil { // creates the partitions
+		return err
+	}
 
-// importWorker is the worker number of the import. No generator may have it: it could have issued the same IDs at the
-// time of the events.
-const importWorker = 1023
-
-// load imports the events. The generator would give them IDs of now. Their partition follows from the key, so each gets
-// an ID of the time of its event.
-func (e *example) load(db *gorm.DB) error {
-	layout := snowflake.Default()
-	batch := make([]Event, 0, 1000)
-	return db.Transaction(func(tx *gorm.DB) error {
-		for i := range 3 {
-			from, to := e.months[i], e.months[i+1]
-			apart := to.Sub(from) / time.Duration(e.rows) // more than the tick of the layout, so all IDs differ
-			for n := range e.rows {
-				at := from.Add(time.Duration(n) * apart)
-				id, err := layout.Compose(snowflake.Parts{Time: at, Worker: importWorker})
-				if err != nil {
-					return err
-				}
-				batch = append(batch, Event{ID: id, Kind: "page viewed", Body: fmt.Sprintf("event %d of %s", n, at.Format(time.RFC3339))})
-				if len(batch) == cap(batch) || n == e.rows-1 {
-					if err := tx.Create(&batch).Error; err != nil {
-						return err
-					}
-					batch = batch[:0]
-				}
-			}
-		}
-		return nil
-	})
-}
-
-// printf prints a step of the tour.
-func (e *example) printf(format string, args ...any) { fmt.Fprintf(e.out, format, args...) }
-
-// print prints text as a block.
-func (e *example) print(text string) {
-	e.printf("\n   %s\n\n", strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n   "))
-}
-
-// deleteMonth deletes the first month in batches of a day, so that no statement locks many rows, or for long. The key is
-// the index of the time. CreatedBetween instead of Before: each statement would read again what is left in the index of
-// the rows that those before it have deleted.
-func (e *example) deleteMonth(db *gorm.DB) error {
-	statements := 0
-	for day := e.months[0]; day.Before(e.months[1]); day = day.AddDate(0, 0, 1) {
-		oneDay := gormplugin.CreatedBetween(day, day.AddDate(0, 0, 1))
-		if statements == 0 {
-			e.printf("\n   %s\n\n", db.ToSQL(func(tx *gorm.DB) *gorm.DB { return tx.Delete(&Event{}, oneDay) }))
-		}
-		if err := db.Delete(&Event{}, oneDay).Error; err != nil {
+	// An import: the key has the time of the event, and a worker number that no generator had then.
+	for i := range 3 {
+		id, err := snowflake.Default().Compose(snowflake.Parts{Time: oldest.AddDate(0, i, 3), Worker: 1023})
+		if err != nil {
 			return err
 		}
-		statements++
+		if err := db.Create(&Event{ID: id, Kind: "imported"}).Error; err != nil {
+			return err
+		}
 	}
-	e.printf("   and so on: %d statements.\n", statements)
-	return nil
+	if err := db.Create(&Event{Kind: "new"}).Error; err != nil {
+		return err
+	}
+
+	// From now on two complete months are retained. A service has this Set only, and runs it in all processes:
+	// go set.Run(ctx, pool, time.Hour)
+	if set, err = partition.New(dialect, Event{}.TableName(), partition.Month, start, retain); err != nil {
+		return err
+	}
+	plan, err := set.Plan(ctx, pool)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(out, plan)
+	if _, err := set.Maintain(ctx, pool); err != nil {
+		return err
+	}
+	var kept []Event
+	err = db.Order("id").Find(&kept).Error
+	for _, e := range kept {
+		fmt.Fprintf(out, "%s %s\n", snowflake.Default().Time(e.ID).Format("2006-01"), e.Kind)
+	}
+	return err
 }

@@ -1,18 +1,16 @@
-// Publicid is a JSON API that shows users and orders by tokens only and accepts no numbers. The tables in SQLite have
-// Snowflake keys in integer columns and no column for the tokens.
-//
-// The token keys are read from the environment variable PUBLICID_KEYS ("2026a:" and 32 hexadecimal digits). Without it
-// the program makes a key that is lost when it ends, and with it all tokens: use that for a demonstration only.
+// Publicid is a JSON API that shows tokens only and accepts no numbers. The table has the Snowflake key in an integer
+// column and no column for the token. The environment variable PUBLICID_KEYS has the keys ("2026a:" and 32 hexadecimal
+// digits); tokens live as long as their key.
 package main
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log"
+	"net/http"
 	"os"
-	"path/filepath"
+	"time"
 
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
@@ -23,64 +21,100 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
 
+var errBody = errors.New("bad JSON, or too long")
+
+var users *publicid.Codec // set by open
+
+type userKind struct{}
+
+func (userKind) Codec() *publicid.Codec { return users }
+
+// UserID is bigint in the database and a token everywhere else.
+type UserID = publicid.ID[userKind]
+
+// User is a row and its JSON.
+type User struct {
+	ID   UserID `gorm:"primaryKey;type:int;size:64" json:"id"` // the rowid on SQLite
+	Name string `json:"name"`
+}
+
+// newAPI returns the handler. Requests have their own type: Create would store a key that a client has sent.
+func newAPI(db *gorm.DB) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /users", serve(func(r *http.Request) (any, error) {
+		var in struct {
+			Name string `json:"name"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			return nil, fmt.Errorf("%w: %w", errBody, err)
+		}
+		user := User{Name: in.Name}
+		return &user, db.WithContext(r.Context()).Create(&user).Error
+	}))
+	mux.HandleFunc("GET /users/{id}", serve(func(r *http.Request) (any, error) {
+		id, err := publicid.ParseID[userKind](r.PathValue("id"))
+		if err != nil {
+			return nil, err
+		}
+		var user User
+		return &user, db.WithContext(r.Context()).First(&user, id).Error
+	}))
+	return http.MaxBytesHandler(mux, 64<<10)
+}
+
+// serve answers with the value as JSON, or with the status of the error. An invalid token gets the same answer as a
+// missing row, so that the answer does not tell them apart.
+func serve(handle func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		value, err := handle(r)
+		status := http.StatusOK
+		switch {
+		case err == nil:
+		case errors.Is(err, publicid.ErrToken), errors.Is(err, gorm.ErrRecordNotFound):
+			status, value = http.StatusNotFound, map[string]string{"error": "not found"}
+		case errors.Is(err, errBody):
+			status, value = http.StatusBadRequest, map[string]string{"error": "bad JSON"}
+		default: // a service logs it; the client does not see errors of the database
+			status, value = http.StatusInternalServerError, map[string]string{"error": "internal"}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(value) // the client may be gone
+	}
+}
+
 func main() {
-	if err := start(context.Background(), os.Stdout); err != nil {
+	keys := os.Getenv("PUBLICID_KEYS")
+	if temporary, err := publicid.GenerateKey("temporary"); keys == "" && err == nil {
+		log.Print("PUBLICID_KEYS is not set: all tokens are lost when the program ends")
+		keys = temporary.Reveal()
+	}
+	gen, err := snowflake.New(1) // for several processes, gormplugin.Open leases the worker numbers
+	if err != nil {
 		log.Fatal(err)
 	}
+	api, err := open(sqlite.Open("publicid.db"), gen, keys)
+	if err != nil {
+		log.Fatal(err)
+	}
+	log.Print(`now: curl -d '{"name":"Ada"}' http://127.0.0.1:8080/users`)
+	const limit = 10 * time.Second
+	server := &http.Server{Addr: "127.0.0.1:8080", Handler: api, ReadTimeout: limit, WriteTimeout: limit}
+	log.Fatal(server.ListenAndServe())
 }
 
-// start runs the program with keys from the environment and a database in a temporary folder.
-func start(ctx context.Context, out io.Writer) error {
-	keys, err := loadKeys()
+// open sets the codec, which must not change while the handler serves.
+func open(dialector gorm.Dialector, gen gormplugin.Generator, keys string) (http.Handler, error) {
+	list, err := publicid.ParseKeys(keys)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	gen, err := snowflake.New(1) // if several processes write, gormplugin.Open leases the worker numbers
+	if users, err = publicid.New("user", list); err != nil {
+		return nil, err
+	}
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard}, gormplugin.New(gen)) // GORM logs numbers
 	if err != nil {
-		return err
+		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "publicid")
-	if err != nil {
-		return err
-	}
-	return errors.Join(run(ctx, filepath.Join(dir, "shop.db"), keys, gen, out), os.RemoveAll(dir))
-}
-
-// keys are the keys at the start, and the key that is added later.
-type keys struct {
-	now  []publicid.Key
-	next publicid.Key
-}
-
-func loadKeys() (k keys, err error) {
-	if k.next, err = publicid.GenerateKey("next"); err != nil {
-		return keys{}, err
-	}
-	if text := os.Getenv("PUBLICID_KEYS"); text != "" {
-		k.now, err = publicid.ParseKeys(text)
-		return k, err
-	}
-	temporary, err := publicid.GenerateKey("temporary")
-	k.now = []publicid.Key{temporary}
-	return k, err
-}
-
-// run is the program with injectable keys, generator and output.
-func run(ctx context.Context, file string, keys keys, gen gormplugin.Generator, out io.Writer) error {
-	if err := useKeys(keys.now); err != nil {
-		return err
-	}
-	db, err := gorm.Open(sqlite.Open(file+"?_foreign_keys=on"), &gorm.Config{Logger: logger.Discard}, gormplugin.New(gen))
-	if err != nil {
-		return fmt.Errorf("open the database: %w", err)
-	}
-	pool, err := db.DB()
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
-	if err := db.WithContext(ctx).AutoMigrate(&User{}, &Order{}); err != nil {
-		return err
-	}
-	return tour(ctx, db, keys, out)
+	return newAPI(db), db.AutoMigrate(&User{})
 }

@@ -1,6 +1,5 @@
-// Quickstart stores the countries of the world and their time zones with GORM. Nothing in it makes a key:
-// gormplugin.Open leases a worker in the database, and each Create then fills the keys, also those of the zones and the
-// join table.
+// Quickstart stores users and their orders with GORM. Nothing in it makes a key: gormplugin.Open leases a worker number
+// in the database, and each Create then fills the keys and the references.
 package main
 
 import (
@@ -10,8 +9,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
-	"os/signal"
 	"time"
 
 	"gorm.io/driver/postgres"
@@ -23,137 +22,61 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Country is a country or territory of ISO 3166.
-type Country struct {
+// User is a row of users.
+type User struct {
 	gormplugin.Model         // the key, and the times of creation and update
-	Code             string  `gorm:"size:2;uniqueIndex;not null" json:"code"`
-	Name             string  `gorm:"not null" json:"name"`
-	Zones            []*Zone `gorm:"many2many:country_zones" json:"zones"`
+	Name             string  `json:"name"`
+	Orders           []Order `json:"orders"`
 }
 
-// Zone is a time zone of the tz database. It may be used by several countries.
-type Zone struct {
+// Order is a row of orders.
+type Order struct {
 	gormplugin.Model
-	Name    string `gorm:"size:64;uniqueIndex;not null" json:"name"`
-	Comment string `json:"comment,omitempty"`
+	UserID snowflake.ID `json:"user_id" gorm:"index;not null"`
+	Cents  int64        `json:"cents"`
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "quickstart:", err)
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context, args []string, out io.Writer) (err error) {
-	flags := flag.NewFlagSet("go run ./examples/quickstart", flag.ContinueOnError)
-	flags.SetOutput(out)
-	file := flags.String("db", "quickstart.db", "SQLite `file`, created if it does not exist")
-	dsn := flags.String("dsn", "", "PostgreSQL `URL` to use instead, such as postgres://postgres@localhost/test")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	flags.Visit(func(f *flag.Flag) { // such as -dsn "$URL" where URL is not set
-		if f.Value.String() == "" {
-			err = fmt.Errorf("-%s is empty", f.Name)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	// Immediate: two transactions that read before they write would fail with "database is locked".
-	dialector := sqlite.Open(*file + "?_foreign_keys=on&_busy_timeout=10000&_txlock=immediate")
+	dsn := flag.String("dsn", "", "`URL` of a PostgreSQL database to use instead of the SQLite file quickstart.db")
+	flag.Parse()
+	dialector := sqlite.Open("quickstart.db?_foreign_keys=on&_busy_timeout=10000&_txlock=immediate")
 	if *dsn != "" {
 		dialector = postgres.Open(*dsn)
 	}
-	config := &gorm.Config{Logger: logger.Discard, DisableAutomaticPing: true} // the ping has no context
-	db, err := gorm.Open(dialector, config)
-	if err != nil {
-		return err
+	if err := run(context.Background(), dialector, os.Stdout); err != nil {
+		log.Fatal(err)
 	}
-	if pool, err := db.DB(); err == nil {
-		defer pool.Close()
-	}
-	plugin, err := gormplugin.Open(ctx, db) // leases a worker in this database
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, plugin.Close(context.WithoutCancel(ctx))) }() // gives it back
-
-	db = db.WithContext(ctx)
-	if err := load(db, out); err != nil {
-		return err
-	}
-	return show(db, out)
 }
 
-// load creates the tables and all rows in one transaction, unless they exist.
-func load(db *gorm.DB, out io.Writer) error {
-	return db.Transaction(func(tx *gorm.DB) error {
-		if tx.Name() == "postgres" { // two transactions at a time must not create the same table
-			if err := tx.Exec("SELECT pg_advisory_xact_lock(7205759403792794)").Error; err != nil {
-				return err
-			}
-		}
-		if err := tx.AutoMigrate(&Country{}, &Zone{}); err != nil {
-			return err
-		}
-		var stored int64
-		if err := tx.Model(&Country{}).Count(&stored).Error; err != nil {
-			return err
-		}
-		if stored > 0 {
-			fmt.Fprintln(out, "The rows are there from an earlier run.")
-			return nil
-		}
-		fmt.Fprintln(out, "Storing the countries, their zones and the join table with one Create.")
-		return tx.Create(readFiles()).Error
-	})
-}
-
-// show reads back: how many rows there are, the first by key, one as JSON, and those of a day by the time in their
-// keys.
-func show(db *gorm.DB, out io.Writer) error {
-	for _, table := range []string{"countries", "zones", "country_zones"} {
-		var n int64
-		if err := db.Table(table).Count(&n).Error; err != nil {
-			return err
-		}
-		fmt.Fprintf(out, "%5d rows in %s\n", n, table)
-	}
-
-	var first []Country
-	if err := db.Preload("Zones").Order("id").Limit(5).Find(&first).Error; err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "\nThe first keys, and what is in them:\n\n")
-	for _, c := range first {
-		parts := snowflake.Default().Decompose(c.ID)
-		fmt.Fprintf(out, "%d  time %s, worker %d, sequence %d  %s: %d zones\n",
-			c.ID, parts.Time.Format("15:04:05.000"), parts.Worker, parts.Sequence, c.Name, len(c.Zones))
-	}
-
-	var germany Country
-	if err := db.Preload("Zones").Take(&germany, "code = ?", "DE").Error; err != nil {
-		return err
-	}
-	text, err := json.MarshalIndent(germany, "", "  ")
+func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err error) {
+	db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nIn JSON keys are strings, because JavaScript would round such numbers:\n\n%s\n", text)
-
-	day := snowflake.Default().Time(first[0].ID).Truncate(24 * time.Hour)
-	ofDay := func(db *gorm.DB) *gorm.DB {
-		return db.Where(gormplugin.CreatedBetween(day, day.AddDate(0, 0, 1))).Find(&[]Country{})
+	plugin, err := gormplugin.Open(ctx, db) // leases a worker number in this database
+	if err != nil {
+		return err
 	}
-	found := ofDay(db)
-	fmt.Fprintf(out, "\nThe rows of a day are a range of keys:\n\n%s\n%d rows\n", db.ToSQL(ofDay), found.RowsAffected)
-	return found.Error
+	defer func() { err = errors.Join(err, plugin.Close(ctx)) }() // gives it back
+	if err := db.AutoMigrate(&User{}, &Order{}); err != nil {
+		return err
+	}
+
+	users := []User{{Name: "Ada", Orders: []Order{{Cents: 80}, {Cents: 399}}}, {Name: "Grace"}}
+	if err := db.Create(&users).Error; err != nil { // one statement per table
+		return err
+	}
+	for _, u := range users {
+		fmt.Fprintf(out, "%-5s is %d: %v\n", u.Name, u.ID, snowflake.Default().Decompose(u.ID))
+	}
+	fmt.Fprintln(out, "In the order of creation:", users[0].ID < users[1].ID)
+
+	var ada User // of the last minute, a range of keys; in a burst, IDs lead the clock
+	lastMinute := gormplugin.CreatedBetween(time.Now().Add(-time.Minute), time.Now().Add(time.Minute))
+	if err := db.Preload("Orders").Where(lastMinute).Last(&ada, "name = ?", "Ada").Error; err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(ada, "", "  ")
+	fmt.Fprintf(out, "In JSON keys are strings, because JavaScript would round the numbers:\n%s\n", text)
+	return err
 }

@@ -1,5 +1,5 @@
-// Urlshortener is a web service that shortens links: an API, a page for visitors and one for the operator. Its links are
-// in a SQLite file, PostgreSQL, MariaDB or MySQL. Any number of copies may run on one database, and none needs a number.
+// Urlshortener is a web service that shortens links: a page and an API. Codes are the Base62 of the keys. The links are
+// in a SQLite file, PostgreSQL, MariaDB or MySQL; any number of copies may run on one database, and none needs a number.
 package main
 
 import (
@@ -10,15 +10,18 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 	"time"
+
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
 )
 
-// requestTime limits what a request may wait for: the database, a connection of the pool, an ID.
 const requestTime = 5 * time.Second
 
 func main() {
@@ -31,80 +34,40 @@ func main() {
 	}
 }
 
-// config is what the flags and the environment say.
-type config struct {
-	addr  string
-	file  string        // of SQLite, unless there is a dsn
-	dsn   string        // of PostgreSQL or MySQL
-	codes string        // the kind
-	keys  string        // for opaque codes
-	base  *url.URL      // what the short links begin with
-	limit time.Duration // of a request's waits
-}
-
-func parse(args []string, out io.Writer) (config, error) {
-	c, empty := config{limit: requestTime}, error(nil)
-	flags := flag.NewFlagSet("go run ./examples/urlshortener", flag.ContinueOnError)
-	flags.SetOutput(out)
-	flags.StringVar(&c.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 chooses one")
-	flags.StringVar(&c.file, "db", "urlshortener.db", "SQLite `file`, created if it does not exist")
-	flags.StringVar(&c.dsn, "dsn", "", "`DSN` of PostgreSQL or MySQL to use instead, such as postgres://postgres@localhost/test\n"+
-		"or user:password@tcp(host:port)/database")
-	flags.StringVar(&c.codes, "codes", "id", "`kind` of the codes: id, short or opaque")
-	flags.Func("url", "`URL` that the short links begin with, such as https://s.example\n"+
-		"(default http:// and the address that it listens on)", func(text string) (err error) {
-		c.base, err = url.Parse(text)
-		if err != nil || !isHost(c.base) || text != "http://"+c.base.Host && text != "https://"+c.base.Host || strings.HasSuffix(text, ":") {
-			return errors.New("want http:// or https:// and a host, and nothing behind it")
-		}
-		return nil
-	})
-	if err := flags.Parse(args); err != nil {
-		return c, err
-	}
-	if flags.NArg() > 0 {
-		return c, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	flags.Visit(func(f *flag.Flag) { // such as -dsn "$DSN" where DSN is not set
-		if f.Name != "url" && f.Value.String() == "" {
-			empty = fmt.Errorf("-%s is empty", f.Name)
-		}
-	})
-	c.keys = os.Getenv("URLSHORTENER_KEYS")
-	return c, empty
-}
-
 // run serves until ctx ends, and then finishes the requests that it has accepted.
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
-	c, err := parse(args, out)
-	if err != nil {
+	flags := flag.NewFlagSet("urlshortener", flag.ContinueOnError)
+	flags.SetOutput(out)
+	addr := flags.String("addr", "127.0.0.1:8080", "`address` to listen on; port 0 chooses one")
+	dsn := flags.String("dsn", "", "`DSN` of PostgreSQL (postgres://...) or MySQL (default the SQLite file urlshortener.db)")
+	base := flags.String("url", "", "`URL` that short links begin with (default http:// and the address)")
+	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", c.addr)
+	listener, err := net.Listen("tcp", *addr)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
-	if c.base == nil {
-		c.base = addressOf(listener)
+	if *base == "" {
+		*base = "http://" + listener.Addr().String()
 	}
-	s, err := open(ctx, c)
+	dialector, connections := dialectorOf(*dsn)
+	s, err := open(ctx, dialector, connections, strings.TrimSuffix(*base, "/"))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 
 	server := &http.Server{
-		Handler:           s.handler(),
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      10*time.Second + requestTime,
-		IdleTimeout:       time.Minute,
-		MaxHeaderBytes:    16 << 10,
+		Handler:        s.handler(),
+		ReadTimeout:    10 * time.Second,
+		WriteTimeout:   10*time.Second + requestTime,
+		MaxHeaderBytes: 16 << 10,
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
-	fmt.Fprintf(out, "urlshortener: %s/\n", addressOf(listener))
+	fmt.Fprintf(out, "urlshortener: http://%s/\n", listener.Addr())
 	select {
 	case err := <-ended:
 		return err
@@ -115,10 +78,14 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	return server.Shutdown(limit)
 }
 
-func addressOf(listener net.Listener) *url.URL {
-	host := listener.Addr().String()
-	if at, ok := listener.Addr().(*net.TCPAddr); ok && at.IP.IsUnspecified() { // as with -addr :8080
-		host = fmt.Sprintf("localhost:%d", at.Port)
+// dialectorOf returns the driver and the size of the pool. SQLite has one writer at a time, and others would poll for
+// their turn.
+func dialectorOf(dsn string) (dialector gorm.Dialector, connections int) {
+	switch {
+	case dsn == "":
+		return sqlite.Open("urlshortener.db?_journal_mode=WAL&_busy_timeout=4000&_txlock=immediate"), 1
+	case strings.HasPrefix(dsn, "postgres"):
+		return postgres.Open(dsn), 16
 	}
-	return &url.URL{Scheme: "http", Host: host}
+	return mysql.Open(dsn), 16
 }

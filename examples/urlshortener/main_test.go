@@ -6,106 +6,136 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path/filepath"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-func TestItServesUntilItIsInterruptedAndGivesTheWorkerBack(t *testing.T) {
-	target := testdb.Postgres(t)
-	ctx, interrupt := context.WithCancel(t.Context())
-	defer interrupt()
-	read, write := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		ended <- run(ctx, []string{"-addr", "127.0.0.1:0", "-dsn", target.DSN, "-codes", "short", "-url", "https://s.example"}, write)
-		_ = write.Close()
-	}()
-	line, err := bufio.NewReader(read).ReadString('\n')
-	if err != nil {
-		t.Fatal(<-ended)
+// childDSN is the variable that makes the test binary a copy of the service.
+const childDSN = "URLSHORTENER_TEST_DSN"
+
+func TestMain(m *testing.M) {
+	if dsn := os.Getenv(childDSN); dsn != "" {
+		os.Exit(child(dsn))
 	}
-	go func() { _, _ = io.Copy(io.Discard, read) }()
-	address := strings.TrimSpace(strings.TrimPrefix(line, "urlshortener: "))
-	response, err := http.Post(address+"api/links", "application/json", strings.NewReader(`{"url":"https://example.com/"}`))
+	os.Exit(testdb.Main(m))
+}
+
+// child serves until its standard input ends, as it does when the test ends in whatever way.
+func child(dsn string) int {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	if err := run(ctx, []string{"-addr", "127.0.0.1:0", "-dsn", dsn}, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// start returns a copy of the service in its own process, and its address.
+func start(t *testing.T, dsn string) (cmd *exec.Cmd, stdin io.Closer, base string) {
+	t.Helper()
+	cmd = exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childDSN+"="+dsn)
+	var log strings.Builder
+	cmd.Stderr = &log
+	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := io.ReadAll(response.Body)
-	_ = response.Body.Close()
-	if want := `{"code":"1","short_url":"https://s.example/1","url":"https://example.com/","created":true}`; string(text) != want || err != nil {
-		t.Errorf("%s %v, want %s", text, err, want)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
 	}
-	interrupt()
-	if err := <-ended; err != nil {
-		t.Error(err)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		_ = cmd.Wait()
+		t.Fatalf("a process did not start: %s", log.String())
+	}
+	return cmd, stdin, strings.TrimSpace(strings.TrimPrefix(line, "urlshortener: "))
+}
+
+// TestEveryLinkThatAClientReceivedSurvivesAKill kills a copy while clients shorten, and asks another one for the links.
+func TestEveryLinkThatAClientReceivedSurvivesAKill(t *testing.T) {
+	target := testdb.Postgres(t)
+	killed, _, base := start(t, target.DSN)
+	received := make(chan [2]string, 10_000) // URL and code
+	enough, once := make(chan struct{}), sync.Once{}
+	var clients sync.WaitGroup
+	for c := range 4 {
+		clients.Go(func() {
+			for i := 0; ; i++ {
+				url := fmt.Sprintf("https://example.com/%d/%d", c, i)
+				answer, err := http.Post(base+"api/links", "application/json", strings.NewReader(`{"url":"`+url+`"}`))
+				if err != nil {
+					return // killed
+				}
+				body, err := io.ReadAll(answer.Body)
+				_ = answer.Body.Close()
+				_, rest, found := strings.Cut(string(body), `"code":"`)
+				if err != nil || !found { // killed meanwhile, or 503 of a busy machine
+					continue
+				}
+				received <- [2]string{url, rest[:11]}
+				if len(received) > 100 {
+					once.Do(func() { close(enough) })
+				}
+			}
+		})
+	}
+	<-enough
+	_ = killed.Process.Kill() // kill -9
+	_ = killed.Wait()
+	clients.Wait()
+	close(received)
+
+	ended, stdin, base := start(t, target.DSN)
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	codes := map[string]bool{}
+	for link := range received {
+		answer, err := client.Get(base + link[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if to := answer.Header.Get("Location"); to != link[0] || codes[link[1]] {
+			t.Errorf("%s leads to %q, want %q; code seen before: %t", link[1], to, link[0], codes[link[1]])
+		}
+		codes[link[1]] = true
+	}
+	if len(codes) < 100 {
+		t.Errorf("%d links, want at least 100", len(codes))
+	}
+
+	// A copy that ends gives its worker back; the killed one holds its worker until the lease expires.
+	_ = stdin.Close()
+	if err := ended.Wait(); err != nil {
+		t.Errorf("the second copy ended with %v", err)
 	}
 	store, err := sqllease.New(target.Open(t), sqldb.Postgres)
 	if err != nil {
 		t.Fatal(err)
 	}
 	entries, err := store.List(t.Context(), "")
-	if err != nil || len(entries) != 1 || entries[0].Held {
-		t.Errorf("%+v %v, want one free worker", entries, err)
+	held := 0
+	for _, e := range entries {
+		if e.Held {
+			held++
+		}
 	}
-}
-
-func TestCopiesThatStartAtOnceCreateTheTablesOnce(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		copies := make([]*client, 6)
-		var wg sync.WaitGroup
-		for i := range copies {
-			wg.Go(func() { copies[i] = start(t, target, "short") })
-		}
-		wg.Wait()
-		codes := map[string]bool{}
-		for i, c := range copies {
-			codes[c.want("new", c.post(fmt.Sprintf("https://example.com/%d", i)), 201).Code] = true
-		}
-		if n := copies[0].rows(); n != 6 || len(codes) != 6 {
-			t.Errorf("%d links with %d codes, want 6", n, len(codes))
-		}
-	})
-}
-
-func TestBadArgumentsAreExplained(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "test.db")
-	t.Setenv("URLSHORTENER_KEYS", "")
-	for args, want := range map[string]string{
-		"extra":                           `unexpected argument "extra"`,
-		"-colour":                         "flag provided but not defined",
-		"-dsn=":                           "-dsn is empty",
-		"-codes pretty":                   `-codes "pretty": want id, short or opaque`,
-		"-codes opaque":                   "set URLSHORTENER_KEYS",
-		"-url s.example":                  "want http:// or https:// and a host",
-		"-url https://s.example/path":     "want http:// or https:// and a host",
-		"-url ftp://s.example":            "want http:// or https:// and a host",
-		"-url https://s.example:":         "want http:// or https:// and a host",
-		"-url https://s.example:99999":    "want http:// or https:// and a host",
-		"-url https://bücher.example":     "want http:// or https:// and a host",
-		"-addr 127.0.0.1:99999":           "invalid port",
-		"-db /nowhere/at/all":             "unable to open",
-		"-dsn postgres://127.0.0.1:1/no":  "connect",
-		"-dsn root@tcp(127.0.0.1:1)/no":   "connect",
-		"-dsn root@nowhere(127.0.0.1)/no": "open the database",
-	} {
-		if !strings.Contains(args, "-db") {
-			args = "-db " + file + " " + args
-		}
-		if !strings.Contains(args, "-addr") {
-			args = "-addr 127.0.0.1:0 " + args
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // or it serves
-		err := run(ctx, strings.Fields(args), io.Discard)
-		cancel()
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", args, err, want)
-		}
+	if err != nil || len(entries) != 2 || held != 1 {
+		t.Errorf("%d of %d workers are held, error %v, want 1 of 2", held, len(entries), err)
 	}
 }

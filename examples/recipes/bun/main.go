@@ -1,62 +1,89 @@
-// Bun uses Snowflake IDs as primary keys with bun: a small shop that stores, reads and upserts customers and orders.
-//
-// Two steps are needed: embed the Key of key.go in the models, and open the database with a dialect that also holds the
-// generator. The columns are plain bigint (integer on SQLite), and inserts of structs and slices need nothing else. Bun
-// calls no hooks for a map, so a map must contain its key: SQLite stores a row without one under the largest key plus
-// 1, which a generator may issue too.
-//
-//	go run .                                      # SQLite, in memory
-//	go run . postgres://postgres@localhost/empty  # a PostgreSQL database without the tables customers and orders
+// Bun stores customers and orders in SQLite or PostgreSQL with bun. Two steps are needed: embed the Key of key.go in the
+// models, and open the database with a dialect that also holds the generator. Bun calls no hooks for a map, so a map
+// must contain its key: SQLite stores a row without one under the largest key plus 1, which a generator may issue too.
 package main
 
 import (
 	"context"
 	"database/sql"
-	"fmt"
+	"encoding/json"
 	"io"
+	"log"
 	"os"
-	"os/signal"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "github.com/mattn/go-sqlite3"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
+	"github.com/uptrace/bun/schema"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bun:", err)
-		os.Exit(1)
-	}
+// Customer is known by a code.
+type Customer struct {
+	Key
+	Code   string  `bun:",unique,notnull" json:"code"`
+	Orders []Order `bun:"rel:has-many,join:id=customer_id" json:"orders"`
 }
 
-// run is main with injectable arguments and output.
-func run(ctx context.Context, args []string, out io.Writer) error {
-	driver, dsn := "sqlite3", "file:shop?mode=memory&cache=shared&_foreign_keys=on"
-	if len(args) > 0 {
-		driver, dsn = "pgx", args[0]
+// Order may have no customer. The pointer could be a sqltypes.Null with the tag type:bigint: without it bun uses JSONB.
+type Order struct {
+	Key
+	CustomerID *snowflake.ID `json:"customer_id"`
+	Cents      int64         `bun:",notnull" json:"cents"`
+}
+
+// keyed is a dialect with the generator, which the hook of Key finds there. Only bun's AutoMigrator needs the dialect's
+// own type here, such as *pgdialect.Dialect.
+type keyed struct {
+	schema.Dialect
+	*snowflake.Generator
+}
+
+func main() {
+	driver, dsn, dialect := "sqlite3", "file::memory:?cache=shared", schema.Dialect(sqlitedialect.New())
+	if len(os.Args) > 1 {
+		driver, dsn, dialect = "pgx", os.Args[1], pgdialect.New()
+	}
+	gen, err := snowflake.New(1) // for several processes, lease.Open takes the worker numbers
+	if err != nil {
+		log.Fatal(err)
 	}
 	pool, err := sql.Open(driver, dsn)
-	if err != nil {
-		return err
+	if err == nil {
+		err = run(context.Background(), bun.NewDB(pool, keyed{dialect, gen}), os.Stdout)
 	}
-	defer pool.Close()
-	gen, err := snowflake.New(1) // this process is worker 1; package lease can assign the number
 	if err != nil {
-		return err
+		log.Fatal(err)
 	}
-	return shop{db: open(pool, driver, gen), layout: gen.Layout(), out: out}.demonstrate(ctx)
 }
 
-// open returns the database with gen in its dialect, where the hooks of key.go find it.
-func open(pool *sql.DB, driver string, gen *snowflake.Generator) *bun.DB {
-	if driver == "pgx" {
-		return bun.NewDB(pool, postgresKeys{pgdialect.New(), gen})
+func run(ctx context.Context, db *bun.DB, out io.Writer) error {
+	for _, model := range []any{(*Customer)(nil), (*Order)(nil)} {
+		if _, err := db.NewCreateTable().Model(model).Exec(ctx); err != nil {
+			return err
+		}
 	}
-	return bun.NewDB(pool, sqliteKeys{sqlitedialect.New(), gen})
+	ada := Customer{Code: "ada"}
+	if _, err := db.NewInsert().Model(&ada).Exec(ctx); err != nil {
+		return err
+	}
+	orders := []Order{{Cents: 1250}, {CustomerID: &ada.ID, Cents: 80}, {CustomerID: &ada.ID, Cents: 399}}
+	if _, err := db.NewInsert().Model(&orders).Exec(ctx); err != nil { // one statement
+		return err
+	}
+
+	// An upsert: Returning reads the key of the existing row into the struct. Do not use it with DO NOTHING, which
+	// returns fewer rows: bun writes them into the first structs of a slice, whichever they belong to.
+	again := Customer{Code: "ada"}
+	upsert := db.NewInsert().Model(&again).On("CONFLICT (code) DO UPDATE").Set("code = EXCLUDED.code").Returning("id")
+	if _, err := upsert.Exec(ctx); err != nil {
+		return err
+	}
+	if err := db.NewSelect().Model(&again).WherePK().Relation("Orders").Scan(ctx); err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(again)
 }

@@ -1,87 +1,106 @@
 package main
 
 import (
-	"bytes"
+	"context"
+	"errors"
 	"os"
-	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	"github.com/uptrace/bun/schema"
 
+	"github.com/sqlflake/sqlflake/examples/internal/exampletest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
-// each runs f on SQLite and on PostgreSQL.
-func each(t *testing.T, f func(t *testing.T, target testdb.Target)) {
-	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(t, testdb.SQLite(t)) })
-	t.Run("postgres", func(t *testing.T) { f(t, testdb.Postgres(t)) })
-}
-
-// connect returns a database with the tables. Its keys are made by worker 1.
-func connect(t *testing.T, target testdb.Target) *bun.DB {
-	t.Helper()
-	gen, err := snowflake.New(1)
-	must(t, err)
-	return connectWith(t, target, gen)
-}
-
-func connectWith(t *testing.T, target testdb.Target, gen *snowflake.Generator) *bun.DB {
-	t.Helper()
-	db := open(target.Open(t), target.Driver, gen)
-	must(t, createTables(t.Context(), db))
-	return db
-}
-
-const want = `customer Ada, made by worker 1
-3 orders, in the order of their keys: true
-{
-  "id": "<ID>",
-  "code": "ada",
-  "name": "Ada",
-  "orders": [
-    {
-      "id": "<ID>",
-      "customer_id": "<ID>",
-      "cents": 80
-    },
-    {
-      "id": "<ID>",
-      "customer_id": "<ID>",
-      "cents": 399
-    }
-  ]
-}
-guests made 2 orders, 2 of them found
-in March 2025: 7000 cents, at 2025-03-01 12:00:00
-Grace has 0 orders
-Ada Lovelace has 2 orders
-not an ID: true
-no such order: true
-no such customer: true
-too late: true
+const want = `{"id":"<1>","code":"ada","orders":[` +
+	`{"id":"<2>","customer_id":"<1>","cents":80},{"id":"<3>","customer_id":"<1>","cents":399}]}
 `
 
-func TestItPrintsWhatIsStored(t *testing.T) {
-	each(t, func(t *testing.T, target testdb.Target) {
-		var args []string
-		if target.Name == "postgres" {
-			args = append(args, target.DSN)
+// each runs the program and then f, on SQLite and on PostgreSQL.
+func each(t *testing.T, f func(t *testing.T, dialect schema.Dialect, db *bun.DB)) {
+	test := func(target testdb.Target, dialect schema.Dialect) {
+		t.Run(target.Name, func(t *testing.T) {
+			gen, err := snowflake.New(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			db := bun.NewDB(target.Open(t), keyed{dialect, gen})
+			var out strings.Builder
+			if err := run(t.Context(), db, &out); err != nil {
+				t.Fatal(err)
+			}
+			exampletest.Check(t, out.String(), want)
+			f(t, dialect, db)
+		})
+	}
+	test(testdb.SQLite(t), sqlitedialect.New())
+	test(testdb.Postgres(t), pgdialect.New())
+}
+
+func TestKeyColumnsAreBigintWithoutACounter(t *testing.T) {
+	each(t, func(t *testing.T, _ schema.Dialect, db *bun.DB) {
+		query := `SELECT count(*) FROM information_schema.columns
+			WHERE table_schema = current_schema() AND column_name IN ('id', 'customer_id')
+			AND data_type = 'bigint' AND is_identity = 'NO' AND column_default IS NULL`
+		if db.Dialect().Name().String() == "sqlite" { // no AUTOINCREMENT, and the key is the rowid
+			query = `SELECT count(*) FROM orders WHERE rowid = id
+				AND NOT EXISTS (SELECT * FROM sqlite_master WHERE sql LIKE '%AUTOINCREMENT%')`
 		}
-		var out bytes.Buffer
-		must(t, run(t.Context(), args, &out))
-		if got := regexp.MustCompile(`"[0-9]{18,19}"`).ReplaceAllString(out.String(), `"<ID>"`); got != want {
-			t.Errorf("printed\n%s\nwant\n%s", got, want)
+		var n int
+		if err := db.QueryRow(query).Scan(&n); err != nil || n != 3 {
+			t.Errorf("%d, error %v, want 3", n, err)
+		}
+	})
+}
+
+// Hidden has a hook that hides that of its Key.
+type Hidden struct{ Key }
+
+func (*Hidden) BeforeAppendModel(context.Context, bun.Query) error { return nil }
+
+func TestAKeyThatIsSetStaysAndNoneIsZero(t *testing.T) {
+	each(t, func(t *testing.T, dialect schema.Dialect, db *bun.DB) {
+		insert := func(db *bun.DB, model any) error {
+			_, err := db.NewInsert().Model(model).Exec(t.Context())
+			return err
+		}
+		rows := []*Order{{Key: Key{ID: 7}}, {}}
+		if err := insert(db, &rows); err != nil || rows[0].ID != 7 || snowflake.Default().Validate(rows[1].ID) != nil {
+			t.Errorf("keys %d and %d, error %v", rows[0].ID, rows[1].ID, err)
+		}
+		var before, after []snowflake.ID
+		if err := db.NewSelect().Model((*Order)(nil)).Column("id").Order("id").Scan(t.Context(), &before); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(before, rows[1].ID) || before[0] != 7 {
+			t.Errorf("stored %v", before)
+		}
+		if err := insert(bun.NewDB(db.DB, keyed{dialect, nil}), &Order{}); !errors.Is(err, snowflake.ErrNoGenerator) {
+			t.Errorf("the generator's error was not returned: %v", err)
+		}
+		err := insert(bun.NewDB(db.DB, dialect), &Order{})
+		if err == nil || !strings.Contains(err.Error(), "without a generator") {
+			t.Errorf("a dialect without a generator: error %v", err)
+		}
+		if _, err := db.NewCreateTable().Model((*Hidden)(nil)).Exec(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := insert(db, &Hidden{}); err == nil || !strings.Contains(strings.ToLower(err.Error()), "check") {
+			t.Errorf("a model that hides the hook: error %v", err)
+		}
+		if err := db.NewSelect().Model((*Order)(nil)).Column("id").Order("id").Scan(t.Context(), &after); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(before, after) {
+			t.Errorf("rows after errors: %v, want %v", after, before)
 		}
 	})
 }

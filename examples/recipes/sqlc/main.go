@@ -11,14 +11,11 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"os"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
@@ -35,71 +32,54 @@ var schema string
 
 func main() {
 	if len(os.Args) != 2 {
-		log.Fatal("usage: go run . postgres://user:password@host/database (it makes the table messages)")
+		log.Fatal("usage: go run ./sqlc postgres://user:password@host/database (creates the table messages)")
 	}
 	if err := run(context.Background(), os.Args[1], os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// run connects to the database and leases a worker number from it, so that several processes can run this program.
 func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	pool, err := pgxpool.New(ctx, dsn)
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
-	db := stdlib.OpenDBFromPool(pool) // the same connections for package lease
+	db := stdlib.OpenDBFromPool(pool) // the same connections for the lease
 	defer db.Close()
 	store, err := sqllease.New(db, sqldb.Postgres)
 	if err != nil {
 		return err
 	}
-	if err := store.Migrate(ctx); err != nil { // creates the table of leases
+	if err := store.Migrate(ctx); err != nil { // creates the lease table
 		return err
 	}
-	l, err := lease.Open(ctx, store)
+	l, err := lease.Open(ctx, store) // takes a worker number, so any number of processes may run
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close(ctx)) }()
-
 	if _, err := pool.Exec(ctx, schema); err != nil {
 		return err
 	}
-	ids := make([]snowflake.ID, 7)
-	if err := l.Generator().Fill(ctx, ids); err != nil { // one draw for all: the keys are known before the rows are inserted
-		return err
-	}
-	q := messages.New(pool)
-	if err := write(ctx, q, ids[:5], ids[5:]); err != nil {
-		return err
-	}
-	return read(ctx, q, l.Generator().Layout(), ids[:5], ids[5:], out)
-}
 
-// write stores a question, and its replies with COPY.
-func write(ctx context.Context, q *messages.Queries, ids, users []snowflake.ID) error {
-	err := q.InsertMessage(ctx, messages.InsertMessageParams{ID: ids[0], SeenBy: users, Body: "Is there tea?"})
+	ids := make([]snowflake.ID, 5) // the keys are known before the rows are inserted
+	if err := l.Generator().Fill(ctx, ids); err != nil {
+		return err
+	}
+	none, question, readers := []snowflake.ID{}, sqltypes.NullFrom(ids[0]), ids[3:] // nil would be a NULL array
+	q := messages.New(pool)
+	_, err = q.InsertMessages(ctx, []messages.InsertMessagesParams{
+		{ID: ids[0], SeenBy: readers, Body: "Green tea?"},
+		{ID: ids[1], ReplyTo: question, SeenBy: readers[:1], Body: "Or black?"},
+		{ID: ids[2], ReplyTo: sqltypes.NullFrom(ids[1]), SeenBy: none, Body: "Green."},
+	})
 	if err != nil {
 		return err
 	}
-	question, reply := sqltypes.NullFrom(ids[0]), sqltypes.NullFrom(ids[2])
-	_, err = q.InsertMessages(ctx, []messages.InsertMessagesParams{
-		{ID: ids[1], ReplyTo: question, SeenBy: users[:1], Body: "Yes."},
-		{ID: ids[2], ReplyTo: question, SeenBy: users[:1], Body: "Green or black?"},
-		{ID: ids[3], ReplyTo: question, SeenBy: []snowflake.ID{}, Body: "No, coffee."}, // nil would be NULL
-		{ID: ids[4], ReplyTo: reply, SeenBy: []snowflake.ID{}, Body: "Green."},
-	})
-	return err
-}
 
-// read queries rows by time, by key and by an array, and shows the errors for an existing and for a missing key.
-func read(
-	ctx context.Context, q *messages.Queries, layout snowflake.Layout, ids, users []snowflake.ID, out io.Writer,
-) error {
-	now := time.Now()
-	lo, hi, err := layout.Range(now.Add(-time.Hour), now.Add(time.Minute)) // in a burst, IDs lead the clock
+	// The messages of the last hour are a range of keys. In a burst, IDs lead the clock.
+	lo, hi, err := l.Generator().Layout().Range(time.Now().Add(-time.Hour), time.Now().Add(time.Minute))
 	if err != nil {
 		return err
 	}
@@ -107,44 +87,14 @@ func read(
 	if err != nil {
 		return err
 	}
-	for _, m := range recent {
-		text, err := json.Marshal(m)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(out, "%s\n", text)
-	}
-	some, err := q.MessagesByID(ctx, []snowflake.ID{ids[1], ids[3]})
+	some, err := q.MessagesByID(ctx, ids[1:3])
 	if err != nil {
 		return err
 	}
-	for _, m := range some {
-		fmt.Fprintf(out, "by key: %q\n", m.Body)
-	}
-	replies, err := q.ReplyIDs(ctx, ids[0])
+	replies, err := q.RepliesTo(ctx, ids[0])
 	if err != nil {
 		return err
 	}
-	seen, err := q.CountSeenBy(ctx, users[0])
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "%s has the replies %v; %s has seen %d messages\n", ids[0], replies, users[0], seen)
-	answered, err := q.RepliesTo(ctx, ids[0])
-	if err != nil {
-		return err
-	}
-	for _, r := range answered {
-		fmt.Fprintf(out, "%q is answered: %v\n", r.Body, r.Answer.Valid)
-	}
-
-	err = q.InsertMessage(ctx, messages.InsertMessageParams{ID: ids[0], SeenBy: users, Body: "again"})
-	var pgErr *pgconn.PgError
-	if !errors.As(err, &pgErr) || pgErr.Code != "23505" { // unique_violation
-		return fmt.Errorf("stored twice: %w", err)
-	}
-	fmt.Fprintln(out, "again:", pgErr.Message)
-	_, err = q.GetMessage(ctx, users[0])
-	fmt.Fprintln(out, "not there:", errors.Is(err, pgx.ErrNoRows))
-	return nil
+	encoder := json.NewEncoder(out)
+	return errors.Join(encoder.Encode(recent), encoder.Encode(some), encoder.Encode(replies))
 }

@@ -1,11 +1,5 @@
--- name: InsertMessage :exec
-INSERT INTO messages (id, reply_to, seen_by, body) VALUES ($1, $2, $3, $4);
-
 -- name: InsertMessages :copyfrom
 INSERT INTO messages (id, reply_to, seen_by, body) VALUES ($1, $2, $3, $4);
-
--- name: GetMessage :one
-SELECT * FROM messages WHERE id = $1;
 
 -- name: MessagesBetween :many
 SELECT * FROM messages WHERE id >= sqlc.arg(lo) AND id < sqlc.arg(hi) ORDER BY id;
@@ -13,12 +7,6 @@ SELECT * FROM messages WHERE id >= sqlc.arg(lo) AND id < sqlc.arg(hi) ORDER BY i
 -- Without the cast sqlc takes the argument for one ID.
 -- name: MessagesByID :many
 SELECT * FROM messages WHERE id = ANY(sqlc.arg(ids)::bigint[]) ORDER BY id;
-
--- name: CountSeenBy :one
-SELECT count(*) FROM messages WHERE sqlc.arg(user_id)::bigint = ANY(seen_by);
-
--- name: ReplyIDs :one
-SELECT array_agg(id ORDER BY id)::bigint[] FROM messages WHERE reply_to = sqlc.arg(id)::bigint;
 
 -- name: RepliesTo :many
 SELECT r.id, r.body, a.id AS answer FROM messages r LEFT JOIN messages a ON a.reply_to = r.id

@@ -1,4 +1,4 @@
-CREATE TABLE messages (
+CREATE TABLE IF NOT EXISTS messages (
     id       bigint PRIMARY KEY,
     reply_to bigint REFERENCES messages,
     seen_by  bigint[] NOT NULL DEFAULT '{}', -- users

@@ -12,55 +12,6 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-const countSeenBy = `-- name: CountSeenBy :one
-SELECT count(*) FROM messages WHERE $1::bigint = ANY(seen_by)
-`
-
-func (q *Queries) CountSeenBy(ctx context.Context, userID snowflake.ID) (int64, error) {
-	row := q.db.QueryRow(ctx, countSeenBy, userID)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
-const getMessage = `-- name: GetMessage :one
-SELECT id, reply_to, seen_by, likes, body FROM messages WHERE id = $1
-`
-
-func (q *Queries) GetMessage(ctx context.Context, id snowflake.ID) (Message, error) {
-	row := q.db.QueryRow(ctx, getMessage, id)
-	var i Message
-	err := row.Scan(
-		&i.ID,
-		&i.ReplyTo,
-		&i.SeenBy,
-		&i.Likes,
-		&i.Body,
-	)
-	return i, err
-}
-
-const insertMessage = `-- name: InsertMessage :exec
-INSERT INTO messages (id, reply_to, seen_by, body) VALUES ($1, $2, $3, $4)
-`
-
-type InsertMessageParams struct {
-	ID      snowflake.ID   `json:"id"`
-	ReplyTo sqltypes.Null  `json:"reply_to"`
-	SeenBy  []snowflake.ID `json:"seen_by"`
-	Body    string         `json:"body"`
-}
-
-func (q *Queries) InsertMessage(ctx context.Context, arg InsertMessageParams) error {
-	_, err := q.db.Exec(ctx, insertMessage,
-		arg.ID,
-		arg.ReplyTo,
-		arg.SeenBy,
-		arg.Body,
-	)
-	return err
-}
-
 type InsertMessagesParams struct {
 	ID      snowflake.ID   `json:"id"`
 	ReplyTo sqltypes.Null  `json:"reply_to"`
@@ -163,15 +114,4 @@ func (q *Queries) RepliesTo(ctx context.Context, id snowflake.ID) ([]RepliesToRo
 		return nil, err
 	}
 	return items, nil
-}
-
-const replyIDs = `-- name: ReplyIDs :one
-SELECT array_agg(id ORDER BY id)::bigint[] FROM messages WHERE reply_to = $1::bigint
-`
-
-func (q *Queries) ReplyIDs(ctx context.Context, id snowflake.ID) ([]snowflake.ID, error) {
-	row := q.db.QueryRow(ctx, replyIDs, id)
-	var column_1 []snowflake.ID
-	err := row.Scan(&column_1)
-	return column_1, err
 }
