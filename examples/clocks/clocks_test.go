@@ -20,7 +20,7 @@ func TestTheArticlesRepeatIDsWhereTheTableSaysSoAndOursNowhere(t *testing.T) {
 		"18 restarts into the same 2 s: random numbers up to 10^10":                 true,
 		"60,000 IDs in 6 ms, a crash, the same again: random start of the sequence": true,
 		"60,000 IDs in 6 ms, a crash, the same again: historical time":              true,
-		"200,000 IDs in 400 ms: random numbers up to 10^10":                       true,
+		"200,000 IDs in 400 ms: random numbers up to 10^10":                         true,
 	}
 	got := map[string]bool{}
 	for _, trouble := range troubles {
