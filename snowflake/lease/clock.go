@@ -31,7 +31,7 @@ func (l *Lease) moment() moment { return moment{l.cfg.clock.Now().Round(0), l.cf
 // a machine sleeps, so the wall clock counts, too. An eighth is left for clocks of servers that run faster, or step. It is
 // never more than the reach, for which a store that has forgotten owners gives out none of their workers.
 func (l *Lease) remaining(at moment) time.Duration {
-	age := max(at.elapsed-l.since.elapsed, at.wall.Sub(l.since.wall))
+	age := max(at.elapsed-l.state.since.elapsed, at.wall.Sub(l.state.since.wall))
 	return max(0, min(l.cfg.ttl, l.reach())/8*7-age)
 }
 
@@ -46,9 +46,9 @@ func (l *Lease) observe(now, before time.Time) {
 	if now.IsZero() {
 		return
 	}
-	l.skew = l.cfg.clock.Now().Round(0).Sub(now)
-	if early := before.Round(0).Sub(now); early.Abs() < l.skew.Abs() {
-		l.skew = early // the store's clock was read in between: take the smaller difference
+	l.state.skew = l.cfg.clock.Now().Round(0).Sub(now)
+	if early := before.Round(0).Sub(now); early.Abs() < l.state.skew.Abs() {
+		l.state.skew = early // the store's clock was read in between: take the smaller difference
 	}
 	seen := storeTime{now: now, at: l.cfg.clock.Elapsed()}
 	l.mu.Lock()
@@ -63,7 +63,7 @@ func (l *Lease) checkClocks(grant Grant, floor, tick int64, gap time.Duration) e
 		return l.checkFloor(grant, floor, tick) // a generator that has started keeps its clock, which only slows down
 	}
 	// The skew is 0 if the store has no clock of its own: its clock is then that of the lease.
-	if skew := l.skew + gap; skew.Abs() > l.cfg.maxSkew {
+	if skew := l.state.skew + gap; skew.Abs() > l.cfg.maxSkew {
 		return fmt.Errorf("%w by %v, more than %v", ErrClockSkew, skew, l.cfg.maxSkew)
 	}
 	// The owner before may have had the greatest skew in the other direction.
@@ -103,8 +103,8 @@ type shortWindow struct {
 
 // window returns how far ahead of the clock the next horizon may be.
 func (l *Lease) window() time.Duration {
-	if l.short.length > 0 && l.cfg.clock.Elapsed() < l.short.until {
-		return l.short.length
+	if l.state.short.length > 0 && l.cfg.clock.Elapsed() < l.state.short.until {
+		return l.state.short.length
 	}
 	return l.cfg.window
 }
@@ -116,10 +116,10 @@ func (l *Lease) shorten(e *ReachError) bool {
 	if n < 1 || short < minWindow {
 		return false
 	}
-	if l.short.length != short {
+	if l.state.short.length != short {
 		l.tell(Failed, fmt.Errorf("%w: until then the window is %v", e, short))
 	}
-	l.short = shortWindow{short, l.cfg.clock.Elapsed() + e.Wait}
+	l.state.short = shortWindow{short, l.cfg.clock.Elapsed() + e.Wait}
 	return true
 }
 

@@ -57,10 +57,10 @@ func (l *Lease) tell(kind EventKind, err error) { l.report(l.event(kind, err)) }
 func (l *Lease) event(kind EventKind, err error) Event {
 	e := Event{
 		Kind: kind, Time: l.cfg.clock.Now(), Namespace: l.cfg.namespace,
-		Worker: -1, Horizon: l.horizonTime(), Skew: l.skew, Err: err,
+		Worker: -1, Horizon: l.horizonTime(), Skew: l.state.skew, Err: err,
 	}
-	if l.claim.Epoch > 0 {
-		e.Worker, e.Epoch = l.claim.Worker, l.claim.Epoch
+	if l.state.claim.Epoch > 0 {
+		e.Worker, e.Epoch = l.state.claim.Worker, l.state.claim.Epoch
 	}
 	return e
 }
@@ -80,7 +80,7 @@ func (l *Lease) report(e Event) {
 	if !e.Horizon.IsZero() {
 		attrs = append(attrs, slog.Time("horizon", e.Horizon))
 	}
-	if wait := l.layout.Start(l.from).Sub(e.Time); e.Kind == Acquired && wait > 0 {
+	if wait := l.layout.Start(l.state.from).Sub(e.Time); e.Kind == Acquired && wait > 0 {
 		attrs = append(attrs, slog.Duration("wait", wait)) // until the first ID is due, about
 	}
 	if e.Skew != 0 {
@@ -129,23 +129,23 @@ func (l *Lease) note(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := &l.status
-	s.Held, s.Skew = l.held, l.skew
+	s.Held, s.Skew = l.state.held, l.state.skew
 	l.health.from, l.health.horizon = 0, 0
-	if l.held {
-		l.health.from, l.health.horizon = l.from, l.horizon
+	if l.state.held {
+		l.health.from, l.health.horizon = l.state.from, l.state.horizon
 	}
 	if err != nil {
 		s.Failures++
 		l.lastErr = err
 		return
 	}
-	s.Worker, s.Epoch, s.Horizon = l.claim.Worker, l.claim.Epoch, l.horizonTime()
+	s.Worker, s.Epoch, s.Horizon = l.state.claim.Worker, l.state.claim.Epoch, l.horizonTime()
 	s.Extended, s.Failures = now, 0
 }
 
 func (l *Lease) horizonTime() time.Time {
-	if l.horizon <= 0 {
+	if l.state.horizon <= 0 {
 		return time.Time{}
 	}
-	return l.layout.Start(l.horizon)
+	return l.layout.Start(l.state.horizon)
 }

@@ -27,30 +27,15 @@ type Lease struct {
 	stop context.CancelFunc // ends run
 	done chan struct{}      // closed when run has ended
 
-	// State of the protocol. It belongs to Open, then to the goroutine of run, and after the end of that to the call of
-	// Close that has taken the element of closing.
-	claim    Claim         // without an Epoch: none
-	held     bool          // the generator uses the worker
-	token    string        // of an acquisition that has not led to a claim yet
-	unsure   bool          // the store may have a worker under the token
-	previous string        // the row's token before the last extension of the claim
-	from     int64         // the horizon that the claim started at
-	warning  error         // of the claim's grant
-	horizon  int64         // committed by the store under the claim
-	asked    int64         // the horizon of the last extension; its outcome is unknown if the claim has a Next
-	since    moment        // when the call began that has confirmed the claim last
-	short    shortWindow   // instead of the window, for a while
-	skew     time.Duration // of the wall clock against the store's
-	retries  int           // calls in a row that the store has not answered
-	denied   int           // acquisitions in a row for which all workers were held
-	lastErr  error         // the last one that was not final; written with mu
-	released bool          // nothing is left to give back
-	closing  chan struct{}
+	closing chan struct{} // has an element unless a Close is waiting for the store
 
-	mu     sync.Mutex // guards what other goroutines read
-	status Status
-	health health
-	seen   storeTime
+	state claimState // of Open, then of the goroutine of run, and when that has ended of the Close that took the element
+
+	mu      sync.Mutex // guards the rest, which other goroutines read
+	status  Status
+	health  health
+	lastErr error // the last one that was not final
+	seen    storeTime
 }
 
 // Open takes a worker from the store, commits a horizon for it, and returns a lease whose generator is ready. If all
@@ -132,11 +117,11 @@ func (l *Lease) Close(ctx context.Context) error {
 		return fmt.Errorf("lease: close: another Close is waiting for the store: %w", err)
 	}
 	defer func() { l.closing <- struct{}{} }()
-	if l.released {
+	if l.state.released {
 		return nil
 	}
 	err := l.release(ctx, next)
-	l.released = err == nil
+	l.state.released = err == nil
 	return err
 }
 
@@ -161,34 +146,25 @@ func (l *Lease) release(ctx context.Context, next int64) error {
 	if err := l.retrieve(ctx); err != nil {
 		return fmt.Errorf("lease: an acquisition whose outcome is unknown: %w", err)
 	}
-	if l.claim.Epoch == 0 {
+	if l.state.claim.Epoch == 0 {
 		return nil
 	}
-	unused := l.unused(next)
+	unused := l.state.unused(next)
 	start := l.cfg.clock.Elapsed()
-	err := l.store.Release(ctx, l.claim, unused)
+	err := l.store.Release(ctx, l.state.claim, unused)
 	l.lessee.Observe(snowflake.OpRelease, l.cfg.clock.Elapsed()-start, err)
 	switch {
 	case errors.Is(err, ErrLost):
-		l.held = false
+		l.state.held = false
 		l.note(err)
 		return nil
 	case err != nil:
-		return fmt.Errorf("lease: release worker %d: %w", l.claim.Worker, err)
+		return fmt.Errorf("lease: release worker %d: %w", l.state.claim.Worker, err)
 	}
-	l.held, l.horizon = false, min(l.horizon, unused)
+	l.state.held, l.state.horizon = false, min(l.state.horizon, unused)
 	l.note(nil)
 	l.tell(Released, nil)
 	return nil
-}
-
-// unused returns the first tick that no ID can have been issued for under the claim. next counts only if the generator
-// has used the claim: otherwise it is about an earlier worker.
-func (l *Lease) unused(next int64) int64 {
-	if !l.held {
-		return l.from
-	}
-	return max(l.from, next)
 }
 
 // start makes steps until a worker is held, and returns how long to wait before the next one.
@@ -198,11 +174,11 @@ func (l *Lease) start(ctx context.Context) (time.Duration, error) {
 		if err != nil && ctx.Err() != nil {
 			return 0, errors.Join(err, l.lastErr) // the latter says what Open was waiting for
 		}
-		if err != nil || l.held {
+		if err != nil || l.state.held {
 			return wait, err
 		}
 		switch now := l.cfg.clock.Elapsed(); {
-		case l.retries == 0:
+		case l.state.retries == 0:
 			answered = now
 		case now-answered > min(l.cfg.window, DefaultWindow):
 			return 0, l.lastErr
@@ -216,19 +192,18 @@ func (l *Lease) start(ctx context.Context) (time.Duration, error) {
 // retrieve finds the worker of an acquisition whose reply was lost, by asking again with the same token. If there is none,
 // the store may lend one now, which is given back then.
 func (l *Lease) retrieve(ctx context.Context) error {
-	if !l.unsure {
+	if !l.state.unsure {
 		return nil
 	}
 	tick, _ := l.lessee.Tick() // only the choice of the worker depends on it
 	grant, err := l.callAcquire(ctx, tick)
 	if err != nil {
-		if l.unsure {
+		if l.state.unsure {
 			return err
 		}
 		return nil
 	}
-	l.claim, l.from, l.token, l.previous = grant.Claim, grant.Horizon, "", ""
-	l.horizon, l.asked = 0, 0
+	l.state.grant(grant, grant.Horizon)
 	return nil
 }
 
@@ -237,8 +212,8 @@ func (l *Lease) giveUp() {
 	next := l.lessee.Close(ErrClosed)
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if l.retrieve(ctx) == nil && l.claim.Epoch > 0 {
-		_ = l.store.Release(ctx, l.claim, l.unused(next)) // if it fails, the worker expires
+	if l.retrieve(ctx) == nil && l.state.claim.Epoch > 0 {
+		_ = l.store.Release(ctx, l.state.claim, l.state.unused(next)) // if it fails, the worker expires
 	}
 }
 
@@ -266,7 +241,7 @@ func (l *Lease) run(ctx context.Context, wait time.Duration) {
 // high enough for every burst.
 func (l *Lease) pause(ctx context.Context, d time.Duration) error {
 	calm := min(d, l.window()/8)
-	if l.retries > 0 {
+	if l.state.retries > 0 {
 		calm = d
 	}
 	if err := l.cfg.clock.Sleep(ctx, calm); err != nil || calm == d {

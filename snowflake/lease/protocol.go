@@ -76,7 +76,7 @@ const maxBackoff = DefaultWindow / 4
 // step does what is due: it acquires a worker or extends the one that is held, and returns how long to wait before the
 // next step. An error is final.
 func (l *Lease) step(ctx context.Context) (time.Duration, error) {
-	if !l.held {
+	if !l.state.held {
 		return l.acquire(ctx)
 	}
 	return l.extend(ctx)
@@ -93,10 +93,10 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 	}
 	// The claim of a worker whose first horizon is not committed yet stays: the row may have its next token already, and
 	// Acquire would not find it by the first one.
-	if l.claim.Epoch == 0 {
+	if l.state.claim.Epoch == 0 {
 		gap := l.clockGap(tick)
-		if l.token == "" {
-			l.token, l.since = newToken(), l.moment()
+		if l.state.token == "" {
+			l.state.token, l.state.since = newToken(), l.moment()
 		}
 		grant, err := l.callAcquire(ctx, tick)
 		if err != nil {
@@ -110,9 +110,7 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 			// The token stays, and the worker with it: the next call returns what the floor is by then.
 			return l.failed(ctx, err)
 		}
-		l.claim, l.from, l.token, l.previous = grant.Claim, max(grant.Horizon, floor), "", ""
-		l.warning = grant.Warning
-		l.horizon, l.asked = 0, 0 // nothing is committed under the claim yet
+		l.state.grant(grant, max(grant.Horizon, floor))
 		if err != nil {
 			return 0, err
 		}
@@ -122,17 +120,17 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 	wait, err := l.commit(ctx, tick)
 	if err != nil {
 		if errors.Is(err, ErrLost) { // the call was so slow that the worker expired, or a copy of this process was faster
-			l.claim = Claim{}
+			l.state.claim = Claim{}
 		}
 		return l.failed(ctx, err)
 	}
-	l.held, l.denied = true, 0
+	l.state.held, l.state.denied = true, 0
 	l.note(nil) // before the calls that wait return, which may look at it
-	if err := l.lessee.Move(l.claim.Worker, l.from, l.horizon); err != nil {
-		l.held = false
+	if err := l.lessee.Move(l.state.claim.Worker, l.state.from, l.state.horizon); err != nil {
+		l.state.held = false
 		return 0, err
 	}
-	l.tell(Acquired, l.warning)
+	l.tell(Acquired, l.state.warning)
 	return wait, nil
 }
 
@@ -151,7 +149,7 @@ func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
 		return l.failed(ctx, err)
 	}
 	l.note(nil) // before the calls that wait go on, which may look at it
-	l.lessee.Extend(l.horizon)
+	l.lessee.Extend(l.state.horizon)
 	l.tell(Extended, nil)
 	if drift := l.Generator().Stats().Drift; drift.Abs() > l.cfg.maxSkew {
 		stepped := l.event(Stepped, nil)
@@ -168,30 +166,31 @@ func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
 // at once after it. If copies were made meanwhile all of them have its token, so none may get more by it than it asked
 // for.
 func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
-	repeated := l.claim.Next != ""
+	s := &l.state
+	repeated := s.claim.Next != ""
 	if !repeated {
-		l.claim.Next, l.asked = newToken(), max(l.horizonOf(tick), l.horizon)
+		s.claim.Next, s.asked = newToken(), max(l.horizonOf(tick), s.horizon)
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.timeout())
 	defer cancel()
 	before := l.moment()
-	claim := l.claim
+	claim := s.claim
 	now, err := l.callExtend(ctx, &claim)
-	if errors.Is(err, ErrLost) && l.previous != "" {
+	if errors.Is(err, ErrLost) && s.previous != "" {
 		// A store that has forgotten the last extension, as after a crash without fsync, has the token before it. Else no
 		// row has that token, so no copy of this process gains by this.
-		claim.Token = l.previous
+		claim.Token = s.previous
 		now, err = l.callExtend(ctx, &claim)
 	}
 	if reach := (*ReachError)(nil); errors.As(err, &reach) && l.shorten(reach) {
-		l.asked = max(min(l.asked, l.horizonOf(tick)), l.horizon) // never more than before: see above
+		s.asked = max(min(s.asked, l.horizonOf(tick)), s.horizon) // never more than before: see above
 		now, err = l.callExtend(ctx, &claim)
 	}
 	if err != nil {
 		return 0, err
 	}
-	l.previous, l.claim.Token, l.claim.Next, l.horizon = l.claim.Token, l.claim.Next, "", l.asked
-	l.since = before
+	s.previous, s.claim.Token, s.claim.Next = s.claim.Token, s.claim.Next, ""
+	s.horizon, s.since = s.asked, before
 	l.observe(now, before.wall)
 	wait := l.period()
 	if repeated {
@@ -211,7 +210,7 @@ func (l *Lease) callExtend(ctx context.Context, claim *Claim) (now time.Time, er
 	began := time.Now() // before the lease's clock is read: the machine may sleep in between
 	start := l.moment()
 	claim.Until, claim.Reach = began.Add(l.remaining(start)), l.reach()
-	now, err = l.store.Extend(ctx, *claim, l.asked, l.cfg.ttl)
+	now, err = l.store.Extend(ctx, *claim, l.state.asked, l.cfg.ttl)
 	l.lessee.Observe(snowflake.OpExtend, l.cfg.clock.Elapsed()-start.elapsed, err)
 	return now, err
 }
@@ -222,10 +221,10 @@ func (l *Lease) callAcquire(ctx context.Context, tick int64) (Grant, error) {
 	before, start := l.cfg.clock.Now(), l.cfg.clock.Elapsed()
 	grant, err := l.store.Acquire(ctx, Request{
 		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: l.cfg.first, Last: l.cfg.last,
-		Token: l.token, TTL: l.cfg.ttl, Reach: l.reachOf(l.cfg.window), Tick: tick, Holder: l.cfg.holder,
+		Token: l.state.token, TTL: l.cfg.ttl, Reach: l.reachOf(l.cfg.window), Tick: tick, Holder: l.cfg.holder,
 	})
 	l.lessee.Observe(snowflake.OpAcquire, l.cfg.clock.Elapsed()-start, err)
-	l.unsure = err != nil && !errors.Is(err, ErrNoWorker) && !refusal(err)
+	l.state.unsure = err != nil && !errors.Is(err, ErrNoWorker) && !refusal(err)
 	if err == nil {
 		l.observe(grant.Now, before)
 	}
@@ -238,14 +237,14 @@ func (l *Lease) refused(ctx context.Context, err error) (time.Duration, error) {
 	if !errors.As(err, &none) {
 		return l.failed(ctx, err)
 	}
-	l.retries = 0 // the store has answered
+	l.state.retries = 0 // the store has answered
 	l.note(err)
-	if l.denied++; l.denied == 1 {
+	if l.state.denied++; l.state.denied == 1 {
 		l.tell(Failed, err) // once, not at each attempt
 	}
 	wait := none.Wait
 	if wait <= 0 { // unknown
-		wait = l.cfg.window / 64 << min(l.denied, 4)
+		wait = l.cfg.window / 64 << min(l.state.denied, 4)
 	}
 	// At most a default window, however long this one is: a worker may be given back before it expires.
 	return min(max(wait, 10*time.Millisecond), l.cfg.window, DefaultWindow), nil
@@ -263,8 +262,8 @@ func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
 	}
 	l.note(err)
 	l.tell(Failed, err)
-	l.retries++
-	backoff := l.window() / 64 << min(l.retries, 4)
+	l.state.retries++
+	backoff := l.window() / 64 << min(l.state.retries, 4)
 	return jitter(min(backoff, maxBackoff)), nil
 }
 
@@ -284,11 +283,11 @@ func tooFar(err error) bool {
 // back.
 func (l *Lease) lost(err error) (time.Duration, error) {
 	l.lessee.Withdraw()
-	l.held = false
+	l.state.held = false
 	l.note(err)
 	l.tell(Lost, err)
-	worker := l.claim.Worker
-	l.claim = Claim{}
+	worker := l.state.claim.Worker
+	l.state.claim = Claim{}
 	if l.cfg.stopOnLoss {
 		return 0, fmt.Errorf("lease: worker %d of namespace %q: %w", worker, l.cfg.namespace, err)
 	}
@@ -301,7 +300,7 @@ func (l *Lease) running() bool { return l.status.Epoch > 0 }
 // period returns half a window, plus or minus a tenth, so that processes that were started together do not ask
 // together.
 func (l *Lease) period() time.Duration {
-	l.retries = 0
+	l.state.retries = 0
 	return jitter(l.window() / 2)
 }
 

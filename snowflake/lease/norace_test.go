@@ -1,5 +1,5 @@
 //go:build !race
 
-package simulator
+package lease_test
 
 const raceEnabled = false

@@ -1,10 +1,6 @@
-package simulator
+package lease_test
 
-import (
-	"testing"
-
-	"github.com/sqlflake/sqlflake/snowflake/lease"
-)
+import "testing"
 
 // eventCopy clones the host of a process while it runs: there are two processes that know the same, at any moment, also
 // with a call of the store under way, whose reply only the first one gets.
@@ -28,11 +24,11 @@ func (w *simWorld) copyOf(p *simProcess, host *simHost) *simProcess {
 	for worker := range p.lost {
 		q.lost[worker] = true
 	}
-	if err := q.Copy(p.lease, p.highest>>sequenceBits+1); err != nil {
+	if err := q.lease.Become(p.lease, p.highest>>sequenceBits+1); err != nil {
 		w.fail(q, "is not a copy: %v", err)
 	}
-	state := q.State()
-	claim := state.Claim.(lease.Claim)
+	state := q.lease.State()
+	claim := state.Claim
 	w.note(q, "is a copy of %s, which has asked for the horizon %d of worker %d under epoch %d", p.name, state.Asked, claim.Worker, claim.Epoch)
 	l := &w.ledger
 	if claim.Epoch > 0 {

@@ -1,4 +1,4 @@
-package simulator
+package lease_test
 
 import (
 	"context"
@@ -79,8 +79,8 @@ func (p *simProcess) failedCall(err error) {
 // hurry makes the next step due, as a call that waits does.
 func (p *simProcess) hurry() {
 	select {
-	case <-p.Lessee.Wanted():
-		if p.State().Retries == 0 {
+	case <-p.lease.Lessee().Wanted():
+		if p.lease.State().Retries == 0 {
 			p.due = p.w.now
 		}
 	default:

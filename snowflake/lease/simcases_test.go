@@ -1,4 +1,4 @@
-package simulator
+package lease_test
 
 import (
 	"context"
@@ -64,7 +64,7 @@ func TestAWaitReadsTheWallClockAtLeastOnceASecond(t *testing.T) {
 	other.close()
 	p.step() // lost
 	p.step() // has another worker, whose horizon is 10 hours ahead of its clock
-	if !p.State().Held {
+	if !p.lease.State().Held {
 		t.Fatal("no worker")
 	}
 	p.call()

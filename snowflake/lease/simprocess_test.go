@@ -1,4 +1,4 @@
-package simulator
+package lease_test
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/stepwise"
 )
 
 // simProcess is one life of a process, from its start to its crash or close.
@@ -20,8 +19,7 @@ type simProcess struct {
 	lease *lease.Lease
 
 	window time.Duration
-	stepwise.Controls
-	gen *snowflake.Generator
+	gen    *snowflake.Generator
 
 	doing  []simActivity // what it is in the middle of, innermost last
 	opened bool          // Open would have returned
@@ -93,11 +91,11 @@ func (w *simWorld) start(host *simHost) *simProcess {
 			}
 		}
 	}))
-	l, controls, err := stepwise.New(simPort{p}, opts)
+	l, err := lease.Stepwise(simPort{p}, opts...)
 	if err != nil {
 		w.fail(p, "does not start: %v", err)
 	}
-	p.lease, p.Controls = l.(*lease.Lease), controls
+	p.lease = l
 	p.gen = p.lease.Generator()
 	w.note(p, "starts")
 	return p
@@ -112,7 +110,7 @@ func (p *simProcess) step() {
 	}
 	p.enter(simInStep)
 	defer p.leave()
-	wait, err := p.Step(context.Background())
+	wait, err := p.lease.Step(context.Background())
 	switch {
 	case p.dead || w.violation != "":
 		return
@@ -122,14 +120,14 @@ func (p *simProcess) step() {
 		}
 		w.tally[simStopped]++
 		w.note(p, "stops: %v", err)
-		p.Fail(err)
+		p.lease.Lessee().Fail(err)
 		p.failed = true
 	case err != nil:
 		p.refused(err)
-	case p.State().Held:
+	case p.lease.State().Held:
 		p.opened = true
 		p.due = w.now.Add(w.choices.jitter(p.window / 2))
-		if retries := p.State().Retries; retries > 0 {
+		if retries := p.lease.State().Retries; retries > 0 {
 			p.due = w.now.Add(w.choices.jitter(p.window / 64 << min(retries, 4)))
 		}
 	default:
@@ -153,14 +151,14 @@ func (p *simProcess) refused(err error) {
 
 func (p *simProcess) giveUp(err error) {
 	p.w.note(p, "gives up: %v", err)
-	p.GiveUp()
+	p.lease.GiveUp()
 	p.dead = true
 }
 
 // notYet is called when there is no worker yet, or none any more.
 func (p *simProcess) notYet(wait time.Duration) {
 	w := p.w
-	if retries := p.State().Retries; retries > 0 {
+	if retries := p.lease.State().Retries; retries > 0 {
 		wait = w.choices.jitter(p.window / 64 << min(retries, 4)) // reproducible, unlike the lease's own
 		if !p.opened && p.host.mono-p.begin > p.window {
 			w.tally[simGivenUp]++
@@ -188,7 +186,7 @@ func (p *simProcess) close() {
 	w.tally[simClosed]++
 	p.ending = true
 	p.enter(simInStep)
-	if w.kind.early && p.State().Held {
+	if w.kind.early && p.lease.State().Held {
 		p.releaseFirst()
 	}
 	err := p.lease.Close(context.Background())

@@ -1,4 +1,4 @@
-package simulator
+package lease_test
 
 import (
 	"context"

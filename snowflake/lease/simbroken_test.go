@@ -1,4 +1,4 @@
-package simulator
+package lease_test
 
 import (
 	"context"
@@ -115,7 +115,7 @@ func (s simReleasesForAnybody) Release(ctx context.Context, c lease.Claim, h int
 // releaseFirst breaks the rule that the generator is frozen before a release: it gives back what is above the last ID
 // that was returned, and then closes.
 func (p *simProcess) releaseFirst() {
-	claim, from := p.State().Claim.(lease.Claim), p.State().From
+	claim, from := p.lease.State().Claim, p.lease.State().From
 	_ = simPort{p}.Release(context.Background(), claim, max(from, p.highest>>sequenceBits+1))
 }
 
@@ -150,7 +150,7 @@ func (s simKeepsToken) Release(ctx context.Context, c lease.Claim, h int64) erro
 // goOn breaks the rule that an owner which has lost the worker issues nothing more: it uses what is left below its
 // horizon.
 func (p *simProcess) goOn(worker int64, horizon time.Time) {
-	if err := p.Lessee.Move(worker, p.highest>>sequenceBits+1, p.w.tick(horizon)); err != nil {
+	if err := p.lease.Lessee().Move(worker, p.highest>>sequenceBits+1, p.w.tick(horizon)); err != nil {
 		p.w.fail(p, "does not go on: %v", err)
 	}
 }
@@ -167,11 +167,11 @@ func (s simStartsAtNow) Acquire(ctx context.Context, r lease.Request) (lease.Gra
 // extendByExpiry breaks the rule that the horizon decides what may be issued: it uses the expiry instead, by the
 // process's wall clock.
 func (p *simProcess) extendByExpiry() bool {
-	tick, err := p.Lessee.Tick()
+	tick, err := p.lease.Lessee().Tick()
 	if err != nil || !p.host.wall.Before(p.expires) {
 		return false
 	}
-	p.Lessee.Extend(tick + p.w.ticks(snowflake.MaxLead+24*time.Hour))
+	p.lease.Lessee().Extend(tick + p.w.ticks(snowflake.MaxLead+24*time.Hour))
 	return true
 }
 
