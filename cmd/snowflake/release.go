@@ -80,7 +80,7 @@ snowflake workers release -dsn postgres://app@db/shop -namespace orders -force 7
 		}
 		horizon := "its horizon"
 		if at, ok := after.HorizonTime(); ok && after.Epoch == e.Epoch+1 { // nobody has taken it yet
-			horizon = at.UTC().Format("2006-01-02T15:04:05.000Z")
+			horizon = instant(at)
 		}
 		_, err = fmt.Fprintf(env.out, "worker %d of namespace %q is released. If %s is alive, it issues no ID of %s or later;\n"+
 			"the IDs of the next owner begin there.\n", worker, *namespace, holder, horizon)

@@ -51,9 +51,7 @@ func (l *Lease) observe(now, before time.Time) {
 		l.state.skew = early // the store's clock was read in between: take the smaller difference
 	}
 	seen := storeTime{now: now, at: l.cfg.clock.Elapsed()}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.seen = seen
+	l.change(func(s *shared) { s.seen = seen })
 }
 
 // checkClocks rejects a clock that differs from the store's, a worker whose horizon the clock will not reach for a long
@@ -147,9 +145,7 @@ func (l *Lease) clockGap(tick int64) time.Duration {
 
 // trusts reports whether the store's clock confirms what the wall clock shows after a step forward.
 func (l *Lease) trusts(wall time.Time) bool {
-	l.mu.Lock()
-	seen := l.seen
-	l.mu.Unlock()
+	seen := l.look().seen
 	if seen.now.IsZero() {
 		return true // the store has no clock of its own
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 var (
-	// ErrOption is returned by Open, by the constructors of stores and by the methods of stores for invalid settings.
-	ErrOption = errors.New("lease: invalid setting")
+	// ErrOption is returned by Open, and by the constructors and methods of stores, for an invalid option or argument.
+	ErrOption = errors.New("lease: invalid option")
 
 	// ErrClosed is returned by the generator of a Lease after Close.
 	ErrClosed = errors.New("lease: closed")

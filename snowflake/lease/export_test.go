@@ -47,7 +47,8 @@ func (l *Lease) State() State {
 // Become makes the lease, which has made no step, a copy of another one in the middle of its life, as in a cloned
 // virtual machine. Its generator continues at the tick next.
 func (l *Lease) Become(of *Lease, next int64) error {
-	l.state, l.status, l.lastErr, l.seen = of.state, of.status, of.lastErr, of.seen
+	l.state, l.shared = of.state, of.shared
+	l.shared.from, l.shared.horizon, l.shared.ended = 0, 0, nil
 	if !l.state.held {
 		return nil
 	}

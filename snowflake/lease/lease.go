@@ -31,11 +31,8 @@ type Lease struct {
 
 	state claimState // of Open, then of the goroutine of run, and when that has ended of the Close that took the element
 
-	mu      sync.Mutex // guards the rest, which other goroutines read
-	status  Status
-	health  health
-	lastErr error // the last one that was not final
-	seen    storeTime
+	mu     sync.Mutex // guards shared
+	shared shared
 }
 
 // Open takes a worker from the store, commits a horizon for it, and returns a lease whose generator is ready. If all
@@ -86,7 +83,7 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 	if l.cfg.first, l.cfg.last, err = cfg.workers(l.layout); err != nil {
 		return nil, err
 	}
-	l.status.Namespace = cfg.namespace
+	l.shared.Namespace = cfg.namespace
 	return l, nil
 }
 
@@ -172,7 +169,7 @@ func (l *Lease) start(ctx context.Context) (time.Duration, error) {
 	for answered := l.cfg.clock.Elapsed(); ; {
 		wait, err := l.step(ctx)
 		if err != nil && ctx.Err() != nil {
-			return 0, errors.Join(err, l.lastErr) // the latter says what Open was waiting for
+			return 0, errors.Join(err, l.look().last) // the latter says what Open was waiting for
 		}
 		if err != nil || l.state.held {
 			return wait, err
@@ -181,10 +178,10 @@ func (l *Lease) start(ctx context.Context) (time.Duration, error) {
 		case l.state.retries == 0:
 			answered = now
 		case now-answered > min(l.cfg.window, DefaultWindow):
-			return 0, l.lastErr
+			return 0, l.look().last
 		}
 		if err := l.cfg.clock.Sleep(ctx, wait); err != nil {
-			return 0, errors.Join(l.lastErr, err)
+			return 0, errors.Join(l.look().last, err)
 		}
 	}
 }

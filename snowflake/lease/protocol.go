@@ -295,7 +295,7 @@ func (l *Lease) lost(err error) (time.Duration, error) {
 }
 
 // running reports whether the lease has had a worker.
-func (l *Lease) running() bool { return l.status.Epoch > 0 }
+func (l *Lease) running() bool { return l.shared.Epoch > 0 } // which only this goroutine changes
 
 // period returns half a window, plus or minus a tenth, so that processes that were started together do not ask
 // together.

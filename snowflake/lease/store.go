@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // Store keeps the leases: one row for each worker of a namespace, with its epoch, the token of its owner, its horizon
@@ -132,6 +134,15 @@ type Entry struct {
 	Expires time.Time // by the store's clock; zero for stores without an expiry
 	Held    bool      // not expired, by the store's clock
 	Holder  Holder    // the last one
+}
+
+// HorizonTime returns the horizon as a time, and false if snowflake.ParseLayout does not know the layout's text.
+func (e Entry) HorizonTime() (time.Time, bool) {
+	layout, err := snowflake.ParseLayout(e.Layout)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return layout.Start(e.Horizon), true
 }
 
 const (

@@ -88,5 +88,5 @@ func ExampleWorkerFromEnv() {
 	_, err := lease.WorkerFromEnv("WORKER")
 	fmt.Println(err)
 	// Output:
-	// lease: invalid setting: environment variable "WORKER": worker "0012" is not a decimal number from 0 to 9223372036854775807 without sign or leading zeros
+	// lease: invalid option: environment variable "WORKER": worker "0012" is not a decimal number from 0 to 9223372036854775807 without sign or leading zeros
 }
