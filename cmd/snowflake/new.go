@@ -82,7 +82,7 @@ snowflake new -worker 1023 -state ~/.snowflake-worker-1023.json -as base32
 		}
 		var store lease.Store
 		opts := []lease.Option{
-			lease.WithNamespace(*namespace), lease.WithVersion("snowflake new"), lease.StopOnLoss(), lease.WithLogger(slog.New(slog.DiscardHandler)),
+			lease.WithNamespace(*namespace), lease.WithVersion("snowflake new"), lease.WithStopOnLoss(), lease.WithLogger(slog.New(slog.DiscardHandler)),
 		}
 		if *state != "" {
 			file, err := filelease.NewStateFile(*state)

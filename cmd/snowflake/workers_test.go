@@ -64,7 +64,7 @@ func TestAReleasedHolderLosesItsWorker(t *testing.T) {
 			return doWith(t, variables, "", append([]string{"workers", "release"}, args...)...)
 		}
 		do("0").fails(t, exitFailed, "was never taken")
-		opts := []lease.Option{lease.WithWorkers(0, 0), lease.StopOnLoss(), lease.WithWindow(lease.DefaultWindow)}
+		opts := []lease.Option{lease.WithWorkers(0, 0), lease.WithStopOnLoss(), lease.WithWindow(lease.DefaultWindow)}
 		holder := open(t, d, opts...)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()

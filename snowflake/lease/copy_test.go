@@ -51,7 +51,7 @@ func TestALeaseThatWasCopiedStopsBelowItsHorizon(t *testing.T) {
 		want    error
 	}{
 		"and waits for another worker": {nil, snowflake.ErrLeaseStalled},
-		"for good with StopOnLoss":     {[]lease.Option{lease.StopOnLoss()}, lease.ErrLost},
+		"for good with StopOnLoss":     {[]lease.Option{lease.WithStopOnLoss()}, lease.ErrLost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

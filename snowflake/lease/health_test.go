@@ -160,7 +160,7 @@ func TestHealthyFailsOnlyWhenTheLeaseHasEndedByItself(t *testing.T) {
 	}{
 		"the store was closed":           {true, nil, os.ErrClosed},
 		"the worker is lost":             {false, nil, nil},
-		"the worker is lost, StopOnLoss": {false, []lease.Option{lease.StopOnLoss()}, lease.ErrLost},
+		"the worker is lost, StopOnLoss": {false, []lease.Option{lease.WithStopOnLoss()}, lease.ErrLost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -38,17 +38,17 @@ type Lease struct {
 // Open takes a worker from the store, commits a horizon for it, and returns a lease whose generator is ready. If all
 // workers are held, it waits for one. ctx bounds every wait of Open, not the life of the lease.
 //
-// If the worker was given back by Close, the first ID is due at once. If its owner has died, and no other worker is
-// free, the first ID is due when the clock has reached the old horizon, up to a window later. After a failover of the
-// store it is due when the clock has passed the Grant.Floor, and Open does not wait for that.
+// If the worker was given back by Close, the first ID is due at once. If its owner died, and no other worker is free,
+// the first ID is due when the clock reaches the old horizon, up to a window later. After a failover of the store it is
+// due when the clock passes the Grant.Floor. Open does not wait for that: calls of the generator do.
 //
-// Errors: ErrOption for invalid settings, and those of snowflake.New for the generator's options; ErrLayout if the
+// Errors: ErrOption for invalid options, and those of snowflake.New for the generator's options; ErrLayout if the
 // namespace is in use with another layout; ErrDamaged if the store can't read its state; ErrNoWorker if ctx ends while
 // all workers are held; ErrClockSkew if the clock differs from the store's by more than WithMaxSkew; ErrBehindHorizon
-// if the clock is far behind the horizon or the floor; a *ReachError if the namespace has not known of the lead and the
-// skew for an hour, so that no window is short enough; and the store's errors if it has not answered for a window, at
-// most DefaultWindow. After an error Open holds no worker, unless the store does not answer for a second more, or
-// executes an Acquire later than that: such a worker is free after two windows.
+// if the clock is far behind the horizon or the floor; a *ReachError if the namespace allows no window yet that is short
+// enough for the lead and the skew; and the store's errors if it does not answer for a window, at most DefaultWindow.
+// After an error Open holds no worker. If the store does not answer for a second more, or executes an Acquire later than
+// that, the worker is free after two windows.
 func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
 	l, err := prepare(store, opts)
 	if err != nil {
@@ -91,13 +91,13 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 func (l *Lease) Generator() *snowflake.Generator { return l.lessee.Generator() }
 
 // Close ends the use of the worker and gives it back with the unused part of its horizon: the next owner starts above
-// the last ID that was drawn here, and does not have to wait for the clock. From then on calls of the generator return
-// ErrClosed; calls that are waiting for their ID to be due may still return it.
+// the last ID drawn here, and does not have to wait for the clock. From then on calls of the generator return ErrClosed;
+// calls that are waiting for their ID to be due may still return it.
 //
-// ctx bounds the wait for the store. If ctx has already ended, Close still asks the store, for at most a second. After
-// an error Close can be called again. If it never succeeds, the worker is free after two windows, at the old horizon;
-// on files, when the store is closed or the process ends. The same is true of an acquisition that Close has interrupted
-// and the store executes after Close has asked for its worker. It is no error if the worker was lost.
+// ctx bounds the wait for the store. If it has already ended, Close still calls the store, for at most a second. After
+// an error Close can be called again. If it never succeeds, the worker, or that of an interrupted acquisition which the
+// store executes later, is free after two windows, at the old horizon; on files, when the store is closed or the process
+// ends. It is no error if the worker was lost.
 func (l *Lease) Close(ctx context.Context) error {
 	l.end(ErrClosed)
 	next := l.lessee.Close(ErrClosed) // before the rest, since what is given back must not be issued
@@ -137,8 +137,7 @@ func receive(ctx context.Context, from <-chan struct{}) error {
 	}
 }
 
-// release gives the worker back, also one that was acquired but not used yet. The generator is closed and has drawn
-// nothing from the tick next on.
+// release gives the worker back, used or not. The generator is closed and has drawn nothing from the tick next on.
 func (l *Lease) release(ctx context.Context, next int64) error {
 	if err := l.retrieve(ctx); err != nil {
 		return fmt.Errorf("lease: an acquisition whose outcome is unknown: %w", err)
@@ -186,8 +185,8 @@ func (l *Lease) start(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// retrieve finds the worker of an acquisition whose reply was lost, by asking again with the same token. If there is none,
-// the store may lend one now, which is given back then.
+// retrieve finds the worker of an acquisition whose reply was lost, by a repeated call with the same token. If there is
+// none, the store may lend one now; the caller gives it back.
 func (l *Lease) retrieve(ctx context.Context) error {
 	if !l.state.unsure {
 		return nil
@@ -233,9 +232,9 @@ func (l *Lease) run(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// pause waits for d, or until a call wants the horizon to rise, for example after the sleep of a laptop. A call can
-// hurry neither a store that does not answer nor one that has answered within an eighth of the window: no horizon is
-// high enough for every burst.
+// pause waits for d, or until a call wants the horizon to rise, for example after the sleep of a laptop. A call does not
+// hurry a store that failed to answer, nor one that answered less than an eighth of the window ago: no horizon is high
+// enough for every burst.
 func (l *Lease) pause(ctx context.Context, d time.Duration) error {
 	calm := min(d, l.window()/8)
 	if l.state.retries > 0 {
@@ -257,12 +256,12 @@ func (l *Lease) pause(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// newToken returns a token that no copy of this process draws, too.
+// newToken returns a token that no copy of this process draws.
 func newToken() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand
-	// The kernels of two copies of a virtual machine may return the same bytes until they are seeded anew, which Linux
-	// does since 5.18 when the hypervisor tells it. The time of the two calls differs, and keeps the bytes random.
+	// The kernels of two copies of a virtual machine may return the same bytes until they are reseeded, which Linux does
+	// since 5.18 if the hypervisor reports the copy. The time of the two calls differs, and keeps the bytes random.
 	now := binary.BigEndian.Uint64(b[8:]) ^ uint64(time.Now().UnixNano())
 	binary.BigEndian.PutUint64(b[8:], now)
 	return hex.EncodeToString(b[:])

@@ -151,7 +151,7 @@ func TestStopOnLossReturnsErrLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)
 		store := newFaulty(memory)
-		l := mustOpen(t, store, lease.StopOnLoss())
+		l := mustOpen(t, store, lease.WithStopOnLoss())
 		defer mustClose(t, l)
 		store.setDown(true)
 		time.Sleep(25 * time.Second)

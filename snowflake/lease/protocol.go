@@ -11,7 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// The protocol. One rule separates the IDs of two owners of a worker:
+// The protocol. The model in model/lease.pml uses the same names. One rule separates the IDs of two owners of a worker:
 //
 //	An ID may be issued only if its tick lies below a horizon that the store has committed before under this owner's
 //	epoch, and not below the horizon that the acquisition of the epoch has read. Only an owner that issues nothing more
@@ -22,55 +22,49 @@ import (
 // reads the horizon after that. What it reads is above each tick issued under e:
 //
 //   - Without a release it is at or above all horizons committed under e, so above all that may be issued under e.
-//   - With a release, the owner had frozen its generator before it asked: what it has issued lies below the tick it has
-//     asked for, and it issues nothing more. The tick never changes, so a repeated release writes the same. A late
-//     extension can only raise the horizon.
+//   - With a release, the owner froze its generator before it asked: what it has issued lies below the tick it asked
+//     for, and it issues nothing more. The tick never changes, so a repeated release writes the same. A late extension
+//     can only raise the horizon.
 //
 // It is also at or above what the acquisition of e has read, thus above each tick issued under the epochs before. So
-// the ticks of two owners never overlap, whatever clocks, pauses, kills and expiries do; these decide when a worker
-// changes hands. A claim that the store has called lost, or that it has not confirmed, lowers nothing. The model in
-// model/lease.pml uses the same names.
+// the ticks of two owners never overlap, whatever clocks, pauses, kills and expiries do.
 //
-// A store that is told apart from the one before, such as a replica that was promoted, may have forgotten the last
-// commits. The row can then have an epoch and a horizon that were passed before. A third rule keeps owners apart that the
-// store has forgotten:
+// A second rule finds copies of a process, as of a cloned virtual machine, which are the same owner to all of this:
+//
+//	Each extension hands the row on to a new token, which is drawn when the call is made. One whose outcome is unknown is
+//	repeated as it was, until the store has answered. An owner that has lost the worker issues nothing more, not even
+//	below its horizon.
+//
+// So only one copy gets an extension that was not asked for when the copy was made, unless the store forgets it in a
+// failover. The others lose the worker when they ask for theirs. Two copies, and the next owner if one of them gives the
+// worker back, can issue an ID twice only if its tick lies below the horizon that the owner had, or had asked for, when
+// the copy was made.
+//
+// A store with another identity, such as a replica that was promoted, may have forgotten the last commits. The row can
+// then have an epoch and a horizon that were passed before. A third rule keeps owners apart that the store has forgotten:
 //
 //	The first call on a store with a new identity commits this identity and the time, before any acquisition or extension
 //	is committed there. Owners that acquire after it start above a floor: that time, and the greatest reach of an owner
 //	beyond the store's clock. Before the floor no worker that has a row changes hands there. An owner from before
 //	keeps its worker only if its lease can't have expired when the old store committed for the last time.
 //
-// What was committed by the old store, and its floor, lies below the new floor as long as the clocks of its owners were
-// ahead of that of the new store by at most the skew that a reach has. So new owners are above all that old ones may
-// issue. An old owner that keeps its worker has it to itself, since nobody can have taken it over before it expired, and
-// nobody will but by an acquisition that reads its horizon. There are two ways to know that it had not expired, although
-// the expiry in its row was written by the clock of another server:
+// What the old store committed, and its floor, lies below the new floor as long as the clocks of its owners were ahead of
+// the new store's by at most the skew that a reach has. So new owners are above all that old ones may issue. An old owner
+// that keeps its worker has it to itself: nobody can have taken it over before it expired, and later nobody can without
+// an acquisition that reads its horizon. The expiry in its row was written by the clock of another server. There are two
+// ways to know that it had not expired:
 //
 //   - The expiry lies more than the skew after the time that the new store has committed with its identity.
-//   - The owner's last confirmed call began less than a TTL before it has got an answer from the new store as such. This
-//     compares no clocks: all commits of the old store came before that answer, and the lease lasted a TTL from that call
-//     on. It holds after several failovers, too, if each replica has followed the server before it: a store in between has
-//     given out no worker of a row before its floor, and owners count on no more time than a floor is ahead. So they count
-//     on less than a TTL: see remaining.
+//   - The owner's last confirmed call began less than a TTL before the new store answered it. This compares no clocks:
+//     all commits of the old store came before that answer, and the lease lasted a TTL from that call on. It holds after
+//     several failovers, too, if each replica has followed the server before it: a store in between gave out no worker
+//     that has a row before its floor, and owners count on no more time than a floor is ahead: see remaining.
 //
-// A floor must be above the horizons of owners that the replica has never heard of, so it must know their reach. The row
-// of the namespace has the greatest one. A greater one counts for extensions only after it has been there for so long that
-// every replica which may be promoted has it. Until then the lease uses a shorter window.
-//
-// A copy of the process, as when a virtual machine is cloned, is the same owner to all of this. A second rule finds it:
-//
-//	Each extension hands the row on to a new token, which is drawn when the call is made. One whose outcome is unknown is
-//	repeated as it was, until the store has answered. An owner that has lost the worker issues nothing more, not even
-//	below its horizon.
-//
-// So of all copies of an owner only one gets an extension that was not asked for when the copy was made, unless the store
-// forgets it in a failover. The others
-// lose the worker when they ask for theirs. Two copies can issue an ID twice only if its tick lies below the horizon
-// that the owner had, or had asked for, when the copy was made. The next owner can issue such an ID, too, if one of the
-// copies gives the worker back.
+// A floor must be above the horizons of owners that the replica has never heard of, so the row of the namespace has the
+// greatest reach. A greater one counts for extensions only when every replica that may be promoted must have it. Until
+// then the lease uses a shorter window.
 
-// maxBackoff bounds how long the lease waits before it asks again: long windows are for outages, and a store that is
-// back should not have to wait for one.
+// maxBackoff bounds the wait before a retry: long windows are for outages, and a store that is back is used soon.
 const maxBackoff = DefaultWindow / 4
 
 // step does what is due: it acquires a worker or extends the one that is held, and returns how long to wait before the
@@ -91,8 +85,7 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 		}
 		return 0, err
 	}
-	// The claim of a worker whose first horizon is not committed yet stays: the row may have its next token already, and
-	// Acquire would not find it by the first one.
+	// A claim without a committed horizon stays: the row may already have its next token, by which Acquire can't find it.
 	if l.state.claim.Epoch == 0 {
 		gap := l.clockGap(tick)
 		if l.state.token == "" {
@@ -125,7 +118,7 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 		return l.failed(ctx, err)
 	}
 	l.state.held, l.state.denied = true, 0
-	l.note(nil) // before the calls that wait return, which may look at it
+	l.note(nil) // before waiting calls return, which may look at it
 	if err := l.lessee.Move(l.state.claim.Worker, l.state.from, l.state.horizon); err != nil {
 		l.state.held = false
 		return 0, err
@@ -148,7 +141,7 @@ func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
 	case err != nil:
 		return l.failed(ctx, err)
 	}
-	l.note(nil) // before the calls that wait go on, which may look at it
+	l.note(nil) // before waiting calls return, which may look at it
 	l.lessee.Extend(l.state.horizon)
 	l.tell(Extended, nil)
 	if drift := l.Generator().Stats().Drift; drift.Abs() > l.cfg.maxSkew {
@@ -159,12 +152,11 @@ func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
 	return wait, nil
 }
 
-// commit asks the store for a horizon, and returns when it is durable and after what time to ask again. The token that
-// it hands the row on to is drawn now and not in advance, so that no copy of this process that was made before has it.
+// commit asks the store for a horizon, and returns when it is durable, with the time until the next call. The next token
+// is drawn now and not in advance, so that no copy of this process that was made before has it.
 //
-// A call whose outcome is unknown is repeated with the same token and the same horizon, and a higher one is asked for
-// at once after it. If copies were made meanwhile all of them have its token, so none may get more by it than it asked
-// for.
+// A call whose outcome is unknown is repeated with the same token and the same horizon, and followed at once by one for
+// a higher horizon. If copies were made meanwhile all of them have its token, so none may get more by it.
 func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 	s := &l.state
 	repeated := s.claim.Next != ""
@@ -177,8 +169,8 @@ func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 	claim := s.claim
 	now, err := l.callExtend(ctx, &claim)
 	if errors.Is(err, ErrLost) && s.previous != "" {
-		// A store that has forgotten the last extension, as after a crash without fsync, has the token before it. Else no
-		// row has that token, so no copy of this process gains by this.
+		// A store that has forgotten the last extension, as after a crash without fsync, has the token before it. Otherwise
+		// no row has that token, so no copy of this process gains by this.
 		claim.Token = s.previous
 		now, err = l.callExtend(ctx, &claim)
 	}
@@ -278,9 +270,8 @@ func tooFar(err error) bool {
 	return errors.As(err, &reach) && reach.Wait > DefaultWindow
 }
 
-// lost handles a takeover. The generator stops at once, since the owner may be a copy of this process, which uses what
-// is left below the horizon, too. It continues with another worker as soon as there is one. There is nothing to give
-// back.
+// lost handles a takeover. The generator stops at once: the owner may be a copy of this process, which also uses what is
+// left below the horizon. It continues with another worker as soon as there is one. There is nothing to give back.
 func (l *Lease) lost(err error) (time.Duration, error) {
 	l.lessee.Withdraw()
 	l.state.held = false
@@ -297,8 +288,7 @@ func (l *Lease) lost(err error) (time.Duration, error) {
 // running reports whether the lease has had a worker.
 func (l *Lease) running() bool { return l.shared.Epoch > 0 } // which only this goroutine changes
 
-// period returns half a window, plus or minus a tenth, so that processes that were started together do not ask
-// together.
+// period returns half a window, plus or minus a tenth, so that processes started together do not extend together.
 func (l *Lease) period() time.Duration {
 	l.state.retries = 0
 	return jitter(l.window() / 2)
@@ -308,6 +298,5 @@ func jitter(d time.Duration) time.Duration {
 	return d*9/10 + rand.N(d/5+1)
 }
 
-// timeout is how long one call of the store may take. Two fit into what is left of a window when an extension is due,
-// if the window is not very short.
+// timeout bounds one call of the store. Two fit into the rest of the window when an extension is due, unless it is short.
 func (l *Lease) timeout() time.Duration { return max(l.window()/5, 50*time.Millisecond) }

@@ -223,7 +223,7 @@ func TestALostLeaseGivesNothingBack(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)
 		away := newFaulty(memory)
 		store := &counting{Store: away}
-		l := mustOpen(t, store, lease.WithWorkers(2, 2), lease.StopOnLoss())
+		l := mustOpen(t, store, lease.WithWorkers(2, 2), lease.WithStopOnLoss())
 		mustNext(t, l)
 		away.setDown(true)
 		time.Sleep(25 * time.Second)

@@ -122,7 +122,7 @@ func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 		w.options = append(w.options, lease.WithMaxSkew(w.plan.skew))
 	}
 	if w.plan.stopOnLoss {
-		w.options = append(w.options, lease.StopOnLoss())
+		w.options = append(w.options, lease.WithStopOnLoss())
 	}
 	for range plan.hosts {
 		w.hosts = append(w.hosts, &simHost{wall: simStart.Add(w.offset()), mono: choices.span(time.Second, 1000*time.Hour)})

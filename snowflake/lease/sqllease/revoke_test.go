@@ -23,7 +23,7 @@ func TestARevokedOwnerStopsBelowTheNextOnesIDs(t *testing.T) {
 		defer cancel()
 		store := newSQL(t, target.Open(t), dialect)
 		open := func() *lease.Lease {
-			l, err := lease.Open(ctx, store, lease.WithWorkers(0, 0), lease.StopOnLoss(),
+			l, err := lease.Open(ctx, store, lease.WithWorkers(0, 0), lease.WithStopOnLoss(),
 				lease.WithLogger(slog.New(slog.DiscardHandler)))
 			if err != nil {
 				t.Error(err)

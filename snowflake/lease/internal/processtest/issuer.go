@@ -204,7 +204,7 @@ func (o Order) options(out *notes) []lease.Option {
 		opts = append(opts, lease.WithMaxSkew(o.MaxSkew))
 	}
 	if o.StopOnLoss {
-		opts = append(opts, lease.StopOnLoss())
+		opts = append(opts, lease.WithStopOnLoss())
 	}
 	return opts
 }
