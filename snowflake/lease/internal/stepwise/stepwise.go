@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
 // New returns what lease.Open has before its first step: a *lease.Lease without a goroutine, and its controls. store is
@@ -18,7 +18,7 @@ type Controls struct {
 	Fail   func(error)                                               // what the goroutine does on an error
 	GiveUp func()                                                    // what lease.Open does before it returns an error
 	State  func() State
-	Lessee *snowflake.Lessee
+	Lessee *core.Lessee
 
 	// Copy makes the lease, which has made no step, a copy of another one in the midst of its life, as in a cloned
 	// virtual machine. Its generator continues at the tick next.
