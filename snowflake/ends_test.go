@@ -130,20 +130,6 @@ func TestABatchThatNoLongerFitsTakesNothing(t *testing.T) {
 	}
 }
 
-// The fast path is for the system clock alone, whose end nobody will see.
-func TestALimitStopsTheNextCall(t *testing.T) {
-	g := mustNew(t, 321)
-	if _, err := g.Next(); err != nil {
-		t.Fatal(err)
-	}
-	g.LimitToIssued()
-	for range 10 {
-		if id, err := g.Next(); id != 0 || !errors.Is(err, snowflake.ErrTimeExhausted) {
-			t.Fatalf("Next() = %d, %v", id, err)
-		}
-	}
-}
-
 // So far beyond the end that the state would be small again after a shift.
 func TestAClockFarBeyondTheEndIsNotTakenForAnEarlyOne(t *testing.T) {
 	l := widest()

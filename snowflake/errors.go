@@ -3,7 +3,10 @@ package snowflake
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
 // Errors of layouts and generators. Match them with errors.Is; the text of a returned error names the value and the
@@ -18,8 +21,8 @@ var (
 	// have.
 	ErrUnknownField = errors.New("snowflake: no such field")
 
-	// ErrFieldRange is returned by New, With, Compose and Lessee.Move for a value that does not fit into its field.
-	ErrFieldRange = errors.New("snowflake: field value out of range")
+	// ErrFieldRange is returned by New, With and Compose for a value that does not fit into its field.
+	ErrFieldRange = core.ErrFieldRange
 
 	// ErrFieldOwned is returned by With, and by New for WithField, for the fields that the generator sets, time,
 	// sequence and worker, and by With for a field that is set by WithField.
@@ -37,27 +40,27 @@ var (
 
 	// ErrBeforeEpoch is returned by New, Next, NextContext and Fill when the clock shows a time before the layout's
 	// epoch, and by Compose, MinAt and MaxAt for such a time.
-	ErrBeforeEpoch = errors.New("snowflake: time before the epoch")
+	ErrBeforeEpoch = core.ErrBeforeEpoch
 
 	// ErrTimeExhausted is returned by New, Next, NextContext and Fill when the layout has fewer IDs left than the call
 	// asks for: at its End, or earlier by the lead. Compose, MinAt and MaxAt return it for a time at or after End. No
 	// ID is ever negative, masked or issued again.
-	ErrTimeExhausted = errors.New("snowflake: time exhausted")
+	ErrTimeExhausted = core.ErrTimeExhausted
 
-	// ErrOption is returned by New and NewLessee for an invalid option: a negative lead, a lead longer than that of an
+	// ErrOption is returned by New for an invalid option: a negative lead, a lead longer than that of an
 	// earlier generator for the worker, a nil Option, a nil Clock.
-	ErrOption = errors.New("snowflake: invalid option")
+	ErrOption = core.ErrOption
 
 	// ErrNoGenerator is returned by the methods of a nil *Generator and of a Generator that was not made by New.
-	ErrNoGenerator = errors.New("snowflake: generator was not made by New")
+	ErrNoGenerator = core.ErrNoGenerator
 
 	// ErrEmptyFill is returned by Fill for an empty slice, which usually was made with a capacity instead of a length.
-	ErrEmptyFill = errors.New("snowflake: nothing to fill")
+	ErrEmptyFill = core.ErrEmptyFill
 
 	// ErrLeaseStalled is returned by Next, NextContext and Fill of a generator with a lease when the lease was not
 	// extended in time: before the context ended, or within the patience if the context has no deadline. The next call
 	// may succeed.
-	ErrLeaseStalled = errors.New("snowflake: the lease was not extended in time")
+	ErrLeaseStalled = core.ErrLeaseStalled
 )
 
 // DueError is in the error of Next, NextContext and Fill when the context ends before the IDs are due, or would. Get it
@@ -77,28 +80,94 @@ func (e *DueError) Error() string {
 // yet; else what ctx.Err() and context.Cause returned.
 func (e *DueError) Unwrap() error { return e.err }
 
-var (
-	errZeroLayout = layoutError("the zero Layout has no fields")
+// dueError makes a DueError of the core's error of its kind.
+func dueError(err error) error {
+	var e *core.NotDue
+	if errors.As(err, &e) {
+		return &DueError{In: e.In, err: e.Err}
+	}
+	return err
+}
 
-	errForeignClock = errors.New("snowflake: the generator was created inside another testing/synctest bubble or outside of any")
-
-	// errBeyond is returned by take when the state is above the limit but below the layout's end: the lease has to be
-	// extended, or another worker has replaced this one.
-	errBeyond = errors.New("snowflake: beyond the horizon")
-)
+var errZeroLayout = layoutError("the zero Layout has no fields")
 
 func layoutError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrLayout, fmt.Sprintf(format, args...))
 }
 
-// fieldError names the value that does not fit into a field. It matches ErrFieldRange without repeating its text.
-type fieldError struct {
-	field      string
-	value, max int64
+// Reasons why input is not an ID. [Parse] and the other readers of IDs return them inside a [*ParseError]; match them
+// with errors.Is.
+var (
+	// ErrSyntax means that the text is not what an ID prints in the form that is read: a wrong character, a wrong
+	// length, a leading zero. All readers of text and JSON return it, and Scan for text.
+	ErrSyntax = errors.New("snowflake: not the text of an ID")
+	// ErrRange means that the number does not fit into 64 bits (for decimals and numbers: into an int64). All readers
+	// return it.
+	ErrRange = errors.New("snowflake: ID out of range")
+	// ErrNull means that Scan met an SQL NULL or a nil *ID, for which ID has no value. A nullable column is read into a
+	// sqltypes.Null or a *ID.
+	ErrNull = errors.New("snowflake: NULL is not an ID")
+	// ErrType means that the source is of a type that holds no ID: Scan returns it for floats, bool, time.Time and
+	// others, UnmarshalJSON for booleans, objects and arrays.
+	ErrType = errors.New("snowflake: not a type that holds an ID")
+)
+
+// maxErrorInput is how many bytes of rejected input an error keeps: input may be long, and errors are logged.
+const maxErrorInput = 40
+
+// ParseError describes input that is not an ID.
+type ParseError struct {
+	// Source is what was read: "text", "JSON", "base32", "base58", "base62", or for Scan the Go type of the driver's
+	// value, such as "string" or "float64", or "NULL".
+	Source string
+	// Input is the rejected input, cut to 40 bytes; the last three of them are "..." if it was longer. It is empty if
+	// the source says all, as for NULL.
+	Input string
+	// Reason is the rule that the input breaks, with the limit or the remedy.
+	Reason string
+	// Err is [ErrSyntax], [ErrRange], [ErrNull] or [ErrType].
+	Err error
 }
 
-func (e *fieldError) Error() string {
-	return fmt.Sprintf("snowflake: %s %d out of range [0, %d]", e.field, e.value, e.max)
+// Error returns one line that names the source, the input and the rule.
+func (e *ParseError) Error() string {
+	if e.Input == "" && !errors.Is(e.Err, ErrSyntax) { // empty text is input too
+		return "snowflake: " + e.Source + " is not an ID: " + e.Reason
+	}
+	return "snowflake: " + e.Source + " " + strconv.Quote(e.Input) + " is not an ID: " + e.Reason
 }
 
-func (e *fieldError) Is(target error) bool { return target == ErrFieldRange }
+// Unwrap returns e.Err.
+func (e *ParseError) Unwrap() error { return e.Err }
+
+// newParseError copies at most maxErrorInput bytes of the input. Because it copies, the input of a successful parse
+// need not live on the heap.
+func newParseError[T ~string | ~[]byte](err error, source string, input T, reason string) *ParseError {
+	var buf [maxErrorInput]byte
+	n := copy(buf[:], input)
+	if len(input) > maxErrorInput {
+		copy(buf[maxErrorInput-3:], "...")
+	}
+	return &ParseError{Source: source, Input: string(buf[:n]), Reason: reason, Err: err}
+}
+
+// decimalError explains why parseDecimal rejected the input.
+func decimalError[T ~string | ~[]byte](source string, input T) *ParseError {
+	digits := input
+	if len(digits) > 0 && digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) == 0 {
+		return newParseError(ErrSyntax, source, input, "it has no digits")
+	}
+	for i := range len(digits) {
+		if c := digits[i]; c < '0' || c > '9' {
+			at := i + len(input) - len(digits)
+			return newParseError(ErrSyntax, source, input, fmt.Sprintf("want decimal digits only, byte %d is %q", at, []byte{c}))
+		}
+	}
+	if digits[0] == '0' {
+		return newParseError(ErrSyntax, source, input, "a number starts without a zero, and 0 has no sign")
+	}
+	return newParseError(ErrRange, source, input, "it is outside of [-9223372036854775808, 9223372036854775807]")
+}

@@ -20,12 +20,12 @@ func (l Layout) String() string {
 	b := []byte("epoch=")
 	b = l.Epoch().AppendFormat(b, time.RFC3339Nano)
 	b = append(b, " tick="...)
-	b = append(b, l.tick.String()...)
+	b = append(b, l.space.Tick.String()...)
 	for name, at := range l.slots() {
 		b = append(b, ' ')
 		b = append(b, name...)
 		b = append(b, ':')
-		b = strconv.AppendUint(b, uint64(at.width), 10)
+		b = strconv.AppendUint(b, uint64(at.Width), 10)
 	}
 	return string(b)
 }

@@ -11,18 +11,27 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
-func newLessee(tb testing.TB, patience time.Duration, opts ...snowflake.Option) *snowflake.Lessee {
+// lessee is a lessee with its generator.
+type lessee struct {
+	*core.Lessee
+	gen *snowflake.Generator
+}
+
+func (l lessee) Generator() *snowflake.Generator { return l.gen }
+
+func newLessee(tb testing.TB, patience time.Duration, opts ...snowflake.Option) lessee {
 	tb.Helper()
-	l, err := snowflake.NewLessee(patience, nil, opts...)
+	g, l, err := snowflake.NewLeased(patience, nil, opts...)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return l
+	return lessee{l, g}
 }
 
-func mustTick(tb testing.TB, l *snowflake.Lessee) int64 {
+func mustTick(tb testing.TB, l lessee) int64 {
 	tb.Helper()
 	tick, err := l.Tick()
 	if err != nil {
@@ -31,7 +40,7 @@ func mustTick(tb testing.TB, l *snowflake.Lessee) int64 {
 	return tick
 }
 
-func mustMove(tb testing.TB, l *snowflake.Lessee, worker, from, horizon int64) {
+func mustMove(tb testing.TB, l lessee, worker, from, horizon int64) {
 	tb.Helper()
 	if err := l.Move(worker, from, horizon); err != nil {
 		tb.Fatal(err)
@@ -153,10 +162,11 @@ func TestAClockThatWasNotFollowedBackStaysSoAfterAMove(t *testing.T) {
 func TestAStepForwardWaitsForConfirmation(t *testing.T) {
 	clock := newFakeClock(epoch2025.Add(time.Hour))
 	confirmed := false
-	l, err := snowflake.NewLessee(0, func(time.Time) bool { return confirmed }, snowflake.WithClock(clock))
+	g, core, err := snowflake.NewLeased(0, func(time.Time) bool { return confirmed }, snowflake.WithClock(clock))
 	if err != nil {
 		t.Fatal(err)
 	}
+	l := lessee{core, g}
 	before := mustTick(t, l)
 	clock.Step(24 * time.Hour)
 	clock.Advance(2 * time.Second)

@@ -140,7 +140,7 @@ func TestAnObserverIsToldAboutStalls(t *testing.T) {
 		if want := []time.Duration{3 * time.Second, 500 * time.Millisecond, 2 * time.Second}; !slices.Equal(took, want) {
 			t.Errorf("stalls of %v, want %v", took, want)
 		}
-		l.Observe(snowflake.OpExtend, time.Minute, snowflake.ErrLeaseStalled)
+		l.Observe(string(snowflake.OpExtend), time.Minute, snowflake.ErrLeaseStalled)
 		if got := o.take(); len(got) != 1 || got[0] != (observation{snowflake.OpExtend, time.Minute, snowflake.ErrLeaseStalled}) {
 			t.Errorf("Lessee.Observe: %v", got)
 		}

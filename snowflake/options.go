@@ -1,6 +1,7 @@
 package snowflake
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -11,10 +12,10 @@ const (
 	DefaultLead = 10 * time.Millisecond
 
 	// MaxLead is the greatest lead. Validate rejects IDs that are further ahead.
-	MaxLead = futureTolerance
+	MaxLead = 10 * time.Second
 )
 
-// Option is a setting for New and NewLessee. The With functions of this package return options.
+// Option is a setting for New. The With functions of this package return options.
 type Option interface{ apply(*config) error }
 
 type config struct {
@@ -80,6 +81,19 @@ func WithRandomStart() Option {
 		c.random = rand.Uint64N
 		return nil
 	})
+}
+
+// Clock is a generator's source of time. Generators use the system clock unless WithClock sets another one, for tests.
+// Its methods must be safe for concurrent use.
+type Clock interface {
+	// Now returns the wall clock's time, which may step in both directions.
+	Now() time.Time
+
+	// Elapsed returns the time since any fixed instant by a monotonic clock. It is called for every ID.
+	Elapsed() time.Duration
+
+	// Sleep waits for d, or until ctx is done, and then returns ctx.Err().
+	Sleep(ctx context.Context, d time.Duration) error
 }
 
 // WithClock replaces the system clock, for tests. A generator with it shares no state: two of them for one worker issue

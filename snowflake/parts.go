@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
 // Parts are the fields of an ID. Decompose returns them, Compose is its inverse.
@@ -36,14 +38,14 @@ func (l Layout) Decompose(id ID) Parts {
 	}
 	p := Parts{
 		Time:     l.Time(id),
-		Worker:   l.worker.get(id),
-		Sequence: l.sequence.get(id),
+		Worker:   l.space.Worker.Get(int64(id)),
+		Sequence: l.space.Sequence.Get(int64(id)),
 	}
 	for name, at := range l.others() {
 		if p.Fields == nil {
 			p.Fields = make(map[string]int64)
 		}
-		p.Fields[name] = at.get(id)
+		p.Fields[name] = at.Get(int64(id))
 	}
 	return p
 }
@@ -59,17 +61,17 @@ func (l Layout) Compose(p Parts) (ID, error) {
 	if l.IsZero() {
 		return 0, errZeroLayout
 	}
-	tick, err := l.tickOf(p.Time)
+	tick, err := l.space.TickOf(p.Time)
 	if err != nil {
 		return 0, err
 	}
-	if err := l.worker.check(l.workerLabel(), p.Worker); err != nil {
+	if err := l.space.Worker.Check(l.workerLabel(), p.Worker); err != nil {
 		return 0, err
 	}
-	if err := l.sequence.check(FieldSequence, p.Sequence); err != nil {
+	if err := l.space.Sequence.Check(FieldSequence, p.Sequence); err != nil {
 		return 0, err
 	}
-	id := l.time.put(int64(tick)) | l.worker.put(p.Worker) | l.sequence.put(p.Sequence)
+	id := l.space.Time.Put(int64(tick)) | l.space.Worker.Put(p.Worker) | l.space.Sequence.Put(p.Sequence)
 	known := 0
 	for name, at := range l.others() {
 		value, ok := p.Fields[name]
@@ -77,19 +79,19 @@ func (l Layout) Compose(p Parts) (ID, error) {
 			continue
 		}
 		known++
-		if err := at.check(name, value); err != nil {
+		if err := at.Check(name, value); err != nil {
 			return 0, err
 		}
-		id |= at.put(value)
+		id |= at.Put(value)
 	}
 	if known < len(p.Fields) {
 		for _, name := range slices.Sorted(maps.Keys(p.Fields)) {
-			if !l.isOther(name) {
+			if at, ok := l.find(name); !ok || !l.isOther(at) {
 				return 0, l.unknownField(name)
 			}
 		}
 	}
-	return id, nil
+	return ID(id), nil
 }
 
 // Field returns the value of the named field in id; that of "time" counts ticks since the epoch. It returns
@@ -99,25 +101,49 @@ func (l Layout) Field(id ID, name string) (int64, error) {
 	if !ok {
 		return 0, l.unknownField(name)
 	}
-	return at.get(id), nil
+	return at.Get(int64(id)), nil
 }
 
 // others yields the fields except time, worker and sequence, high to low.
-func (l Layout) others() iter.Seq2[string, slot] {
-	return func(yield func(string, slot) bool) {
+func (l Layout) others() iter.Seq2[string, core.Slot] {
+	return func(yield func(string, core.Slot) bool) {
 		for name, at := range l.slots() {
-			if at != l.time && at != l.sequence && at != l.worker && !yield(name, at) {
+			if l.isOther(at) && !yield(name, at) {
 				return
 			}
 		}
 	}
 }
 
-func (l Layout) isOther(name string) bool {
-	for other := range l.others() {
-		if other == name {
-			return true
-		}
+// isOther reports whether a field is none that generators set.
+func (l Layout) isOther(at core.Slot) bool {
+	return at != l.space.Time && at != l.space.Sequence && at != l.space.Worker
+}
+
+// futureTolerance is how far an ID's time may be ahead of the local clock: Twitter's first snowflake servers refused to
+// start if their clocks were further than 10 s from their peers' (SnowflakeServer.scala, 2010).
+const futureTolerance = 10 * time.Second
+
+// Validate returns nil if a generator of this layout can have issued id by now, by the system clock. Use it for IDs
+// from untrusted input. It returns an error that matches ErrInvalidID for 0, for a negative number, for one with bits
+// above the layout, and for one whose time is more than 10 s ahead.
+func (l Layout) Validate(id ID) error { return l.ValidateAt(id, time.Now()) }
+
+// ValidateAt is Validate with now in place of the system clock.
+func (l Layout) ValidateAt(id ID, now time.Time) error {
+	switch {
+	case l.IsZero():
+		return errZeroLayout
+	case id == 0:
+		return fmt.Errorf("%w: 0 means no ID", ErrInvalidID)
+	case id < 0:
+		return fmt.Errorf("%w: %d is negative", ErrInvalidID, id)
+	case uint64(id)>>l.bits != 0:
+		return fmt.Errorf("%w: %d is above %d, the layout's greatest", ErrInvalidID, id, uint64(1)<<l.bits-1)
 	}
-	return false
+	if t := l.Time(id); t.After(now.Add(futureTolerance)) {
+		return fmt.Errorf("%w: the time of %d, %s, is more than %v ahead of %s", ErrInvalidID,
+			id, t.Format(time.RFC3339Nano), futureTolerance, now.UTC().Format(time.RFC3339Nano))
+	}
+	return nil
 }

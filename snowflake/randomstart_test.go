@@ -122,17 +122,8 @@ func TestARandomStartKeepsTheRateOfTheCeiling(t *testing.T) {
 // A random start must not reach past the horizon or the layout's end where a lower one would not.
 func TestARandomStartUsesTheLastTick(t *testing.T) {
 	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l, err := snowflake.NewLessee(0, nil, snowflake.WithClock(clock), snowflake.WithRandom(func(limit uint64) uint64 { return limit - 1 }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tick, err := l.Tick()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Move(1, tick, tick+3); err != nil {
-		t.Fatal(err)
-	}
+	l := newLessee(t, 0, snowflake.WithClock(clock), snowflake.WithRandom(func(limit uint64) uint64 { return limit - 1 }))
+	mustMove(t, l, 1, mustTick(t, l), mustTick(t, l)+3)
 	clock.Advance(2 * time.Millisecond)
 	if err := l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096)); err != nil {
 		t.Errorf("the last tick below the horizon: %v", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -109,16 +110,6 @@ func TestALongQueueIsServedInTheOrderInWhichItCame(t *testing.T) {
 				t.Errorf("round %d: Stats counts %d issued, want %d", round, issued, served*44)
 			}
 		})
-	}
-}
-
-func TestACallThatIsServedAndCanceledGivesItsIDsBack(t *testing.T) {
-	g := mustNew(t, 0, slow(t), snowflake.WithClock(newFakeClock(epoch2025)))
-	first, err := g.Next()
-	g.ServeAndWithdraw(44)
-	second, _ := g.Next()
-	if s := g.Stats(); err != nil || second != first+1 || s.Issued != 2 {
-		t.Errorf("%d, then %d, %v, %+v", first, second, err, s)
 	}
 }
 
@@ -334,9 +325,9 @@ func TestThePatienceIsCountedByTheClockOfTheGenerator(t *testing.T) {
 	})
 }
 
-// As that of a bubble does, while a generator from outside is called in it.
-func TestASpinEndsIfTheClockStandsStill(t *testing.T) {
-	synctest.Test(t, func(*testing.T) { snowflake.Spin(time.Hour) })
+// isForeign reports whether err is that of a call from another bubble.
+func isForeign(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "another testing/synctest bubble")
 }
 
 func TestGeneratorsDoNotCrossTheBorderOfABubble(t *testing.T) {
@@ -345,8 +336,8 @@ func TestGeneratorsDoNotCrossTheBorderOfABubble(t *testing.T) {
 	var inside *snowflake.Generator
 	synctest.Test(t, func(t *testing.T) {
 		for _, g := range []*snowflake.Generator{outside, unix} {
-			if id, err := g.Next(); id != 0 || !errors.Is(err, snowflake.ErrForeignClock) {
-				t.Errorf("inside: %d, %v, want ErrForeignClock", id, err)
+			if id, err := g.Next(); id != 0 || !isForeign(err) {
+				t.Errorf("inside: %d, %v, want the error of another bubble", id, err)
 			}
 		}
 		if _, err := snowflake.New(500); !errors.Is(err, snowflake.ErrBeforeEpoch) {
@@ -354,15 +345,15 @@ func TestGeneratorsDoNotCrossTheBorderOfABubble(t *testing.T) {
 		}
 		time.Sleep(30 * 365 * 24 * time.Hour)
 		inside = mustNew(t, 500)
-		if inside.Shares(outside) {
+		if share(inside, outside) {
 			t.Error("a generator in the bubble shares the state of one outside")
 		}
 		if id, err := inside.Next(); err != nil || snowflake.Default().Time(id).Year() < 2029 {
 			t.Errorf("inside: %d, %v", id, err)
 		}
 	})
-	if id, err := inside.Next(); id != 0 || !errors.Is(err, snowflake.ErrForeignClock) {
-		t.Errorf("outside: %d, %v, want ErrForeignClock", id, err)
+	if id, err := inside.Next(); id != 0 || !isForeign(err) {
+		t.Errorf("outside: %d, %v, want the error of another bubble", id, err)
 	}
 	if _, err := outside.Next(); err != nil {
 		t.Errorf("the generator that was made outside: %v", err)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
 // The simulator makes the steps of a lease itself, in a time of its own.
@@ -27,7 +27,7 @@ func (l *Lease) Step(ctx context.Context) (wait time.Duration, err error) { retu
 func (l *Lease) GiveUp() { l.giveUp() }
 
 // Lessee is the lease's side of the generator.
-func (l *Lease) Lessee() *snowflake.Lessee { return l.lessee }
+func (l *Lease) Lessee() *core.Lessee { return l.lessee }
 
 // State is what the lease knows.
 type State struct {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
 // closeTimeout bounds the call that gives a worker back when the caller's context has ended or Open has failed.
@@ -21,7 +22,8 @@ const closeTimeout = time.Second
 type Lease struct {
 	store  Store
 	cfg    config
-	lessee *snowflake.Lessee
+	gen    *snowflake.Generator
+	lessee *core.Lessee
 	layout snowflake.Layout
 
 	stop context.CancelFunc // ends run
@@ -76,10 +78,10 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 	}
 	l := &Lease{store: store, cfg: cfg, closing: make(chan struct{}, 1)}
 	l.closing <- struct{}{}
-	if l.lessee, err = snowflake.NewLessee(cfg.patience, l.trusts, cfg.generator...); err != nil {
+	if l.gen, l.lessee, err = snowflake.NewLeased(cfg.patience, l.trusts, cfg.generator...); err != nil {
 		return nil, err
 	}
-	l.layout = l.lessee.Generator().Layout()
+	l.layout = l.gen.Layout()
 	if l.cfg.first, l.cfg.last, err = cfg.workers(l.layout); err != nil {
 		return nil, err
 	}
@@ -88,7 +90,7 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 }
 
 // Generator returns the generator of the leased worker. It stays the same when the worker changes.
-func (l *Lease) Generator() *snowflake.Generator { return l.lessee.Generator() }
+func (l *Lease) Generator() *snowflake.Generator { return l.gen }
 
 // Close ends the use of the worker and gives it back with the unused part of its horizon: the next owner starts above
 // the last ID drawn here, and does not have to wait for the clock. From then on calls of the generator return ErrClosed;
@@ -148,7 +150,7 @@ func (l *Lease) release(ctx context.Context, next int64) error {
 	unused := l.state.unused(next)
 	start := l.cfg.clock.Elapsed()
 	err := l.store.Release(ctx, l.state.claim, unused)
-	l.lessee.Observe(snowflake.OpRelease, l.cfg.clock.Elapsed()-start, err)
+	l.lessee.Observe(string(snowflake.OpRelease), l.cfg.clock.Elapsed()-start, err)
 	switch {
 	case errors.Is(err, ErrLost):
 		l.state.held = false

@@ -75,13 +75,13 @@ func TestAWaitReadsTheWallClockAtLeastOnceASecond(t *testing.T) {
 }
 
 func TestCloseReplacesTheErrorOfAFailure(t *testing.T) {
-	l, err := snowflake.NewLessee(0, nil)
+	g, l, err := snowflake.NewLeased(0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.Fail(lease.ErrLost)
 	l.Close(lease.ErrClosed)
-	if _, err := l.Generator().Next(); !errors.Is(err, lease.ErrClosed) {
+	if _, err := g.Next(); !errors.Is(err, lease.ErrClosed) {
 		t.Errorf("Next after Fail and Close: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package snowflake
+package core
 
 import (
 	"context"
@@ -6,18 +6,15 @@ import (
 	"time"
 )
 
-// Clock is a generator's source of time. Generators use the system clock unless WithClock sets another one, for tests.
-// Its methods must be safe for concurrent use.
+// Clock is snowflake.Clock.
 type Clock interface {
-	// Now returns the wall clock's time, which may step in both directions.
 	Now() time.Time
-
-	// Elapsed returns the time since any fixed instant by a monotonic clock. It is called for every ID.
 	Elapsed() time.Duration
-
-	// Sleep waits for d, or until ctx is done, and then returns ctx.Err().
 	Sleep(ctx context.Context, d time.Duration) error
 }
+
+// stepTolerance is how far the wall clock may differ from the generator's before it counts as a step.
+const stepTolerance = 10 * time.Millisecond
 
 // origin is what the system clock's Elapsed counts from. It never changes.
 var origin = time.Now()
@@ -74,6 +71,3 @@ func readBoth(clock Clock) (wall time.Time, elapsed time.Duration) {
 	}
 	return wall.Round(0), elapsed
 }
-
-// stepTolerance is how far the wall clock may differ from the generator's before it counts as a step.
-const stepTolerance = 10 * time.Millisecond
