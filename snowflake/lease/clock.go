@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/pause"
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
 // systemClock is the clock of a lease without WithClock. Generators have their own.
@@ -17,7 +17,7 @@ var origin = time.Now()
 
 func (systemClock) Now() time.Time                                   { return time.Now() }
 func (systemClock) Elapsed() time.Duration                           { return time.Since(origin) }
-func (systemClock) Sleep(ctx context.Context, d time.Duration) error { return pause.For(ctx, d) }
+func (systemClock) Sleep(ctx context.Context, d time.Duration) error { return core.Sleep(ctx, d) }
 
 // moment is a time by the lease's clock.
 type moment struct {

@@ -25,7 +25,10 @@ type systemClock struct{}
 func (systemClock) Now() time.Time         { return time.Now() }
 func (systemClock) Elapsed() time.Duration { return time.Since(origin) }
 
-func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
+func (systemClock) Sleep(ctx context.Context, d time.Duration) error { return Sleep(ctx, d) }
+
+// Sleep waits for d, or until ctx is done, and then returns ctx.Err().
+func Sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Done() == nil {
 		time.Sleep(d) // allocates no timer
 		return nil

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/pause"
 )
 
 // orderVariable makes the test binary an issuer; it holds an Order.
@@ -217,7 +217,7 @@ type lateClock struct {
 
 func (c lateClock) Now() time.Time                                 { return time.Now().Add(-c.by) }
 func (c lateClock) Elapsed() time.Duration                         { return time.Since(c.since) }
-func (lateClock) Sleep(ctx context.Context, d time.Duration) error { return pause.For(ctx, d) }
+func (lateClock) Sleep(ctx context.Context, d time.Duration) error { return core.Sleep(ctx, d) }
 
 // write writes a handful of IDs at a time: IDs that a kill finds in a buffer would never reach the test.
 func (o Order) write(ctx context.Context, g *snowflake.Generator) error {
