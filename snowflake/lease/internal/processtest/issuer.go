@@ -175,11 +175,6 @@ func migrate(ctx context.Context, store lease.Store, limit time.Duration) error 
 	return s.Migrate(ctx)
 }
 
-// Options returns the options of the order's lease. Its events are written to notes.
-func (o Order) Options(notesTo io.Writer) []lease.Option {
-	return o.options(&notes{out: json.NewEncoder(notesTo)})
-}
-
 func (o Order) options(out *notes) []lease.Option {
 	layout := snowflake.Default()
 	generator := []snowflake.Option{snowflake.WithLayout(layout)}
