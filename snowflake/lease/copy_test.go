@@ -68,8 +68,8 @@ func TestALeaseThatWasCopiedStopsBelowItsHorizon(t *testing.T) {
 				if left := time.Until(horizon); left < 4*time.Second || events.kinds()[1] != lease.Lost {
 					t.Fatalf("%v, %v before the horizon, want the loss half a window before", events.kinds(), left)
 				}
-				if id, err := l.Generator().Next(); id != 0 || !errors.Is(err, test.want) {
-					t.Errorf("Next: %d, %v; want %v", id, err, test.want)
+				if id, err := l.Generator().Next(); id != 0 || !errors.Is(err, test.want) || !errors.Is(l.Ready(), test.want) {
+					t.Errorf("Next: %d, %v; Ready: %v; want %v", id, err, l.Ready(), test.want)
 				}
 			})
 		})

@@ -110,35 +110,6 @@ func TestReadyEndsWithTheLastTickBelowTheHorizon(t *testing.T) {
 	})
 }
 
-func TestReadyFailsWhenACopyHasTheWorker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &watched{Store: leasetest.NewMemory(time.Now)}
-		l := mustOpen(t, store, lease.WithWorkers(0, 0))
-		defer mustClose(t, l)
-		store.copyExtends(t)
-		horizon := l.Status().Horizon
-		probed(t, l)
-		if err := probe(t, l); time.Until(horizon) < time.Second || !errors.Is(err, snowflake.ErrLeaseStalled) {
-			t.Errorf("%v before the horizon: %v", time.Until(horizon), err)
-		}
-	})
-}
-
-func TestReadyAfterAKillWaitsForTheOldHorizon(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := killed{leasetest.NewMemory(time.Now)}
-		mustClose(t, mustOpen(t, store, lease.WithWorkers(0, 0)))
-		l := mustOpen(t, store, lease.WithWorkers(0, 0))
-		defer mustClose(t, l)
-		if d := probed(t, l, lease.ErrBehindHorizon); d < 9*time.Second || d > 11*time.Second {
-			t.Errorf("not ready for %v, want a window: %v", d, l.Ready())
-		}
-		if err := l.Ready(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // closable is a store that may be closed.
 type closable struct {
 	lease.Store

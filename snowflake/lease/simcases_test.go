@@ -1,15 +1,11 @@
 package lease_test
 
 import (
-	"context"
-	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 // newSimCase returns a world without events, with the Default layout, the default window and lead, and two hosts.
@@ -72,55 +68,4 @@ func TestAWaitReadsTheWallClockAtLeastOnceASecond(t *testing.T) {
 	if w.longest > 2*time.Second {
 		t.Errorf("a call waits %v in one piece", w.longest)
 	}
-}
-
-func TestCloseReplacesTheErrorOfAFailure(t *testing.T) {
-	g, l, err := snowflake.NewLeased(0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Fail(lease.ErrLost)
-	l.Close(lease.ErrClosed)
-	if _, err := g.Next(); !errors.Is(err, lease.ErrClosed) {
-		t.Errorf("Next after Fail and Close: %v", err)
-	}
-}
-
-// failsOnce is a store whose first Acquire fails.
-type failsOnce struct {
-	lease.Store
-	failed bool
-}
-
-func (s *failsOnce) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	if !s.failed {
-		s.failed = true
-		return lease.Grant{}, errors.New("no connection")
-	}
-	return s.Store.Acquire(ctx, r)
-}
-
-func TestOpenWaitsForAWorkerAlsoAfterAFailedCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := leasetest.NewMemory(nil)
-		layout := snowflake.MustLayout(time.Now(), time.Millisecond,
-			snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "worker", Bits: 10}, snowflake.Field{Name: "sequence", Bits: 12})
-		held := lease.Request{
-			Namespace: lease.DefaultNamespace, Layout: layout.String(),
-			Token: "00000000000000000000000000000001", TTL: time.Hour,
-		}
-		if _, err := store.Acquire(t.Context(), held); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
-		defer cancel()
-		l, err := lease.Open(ctx, &failsOnce{Store: store}, lease.WithWorkers(0, 0),
-			lease.WithGenerator(snowflake.WithLayout(layout)))
-		if err != nil {
-			t.Fatalf("Open did not wait: %v", err)
-		}
-		if err := l.Close(ctx); err != nil {
-			t.Error(err)
-		}
-	})
 }
