@@ -124,17 +124,12 @@ func (l *Lease) Close(ctx context.Context) error {
 	return err
 }
 
-// receive receives from the channel, or returns the context's error. If both are possible it receives.
+// receive receives from the channel, or returns the context's error.
 func receive(ctx context.Context, from <-chan struct{}) error {
 	select {
 	case <-from:
 		return nil
 	case <-ctx.Done():
-	}
-	select {
-	case <-from:
-		return nil
-	default:
 		return ctx.Err()
 	}
 }
