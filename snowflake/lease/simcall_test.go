@@ -13,9 +13,9 @@ import (
 // call asks the generator for IDs. Any other event may happen meanwhile.
 func (p *simProcess) call() {
 	w := p.w
-	w.tally[simCalls]++
+	w.tally["calls"]++
 	if p.stepping() {
-		w.tally[simCallsInSteps]++
+		w.tally["calls in steps"]++
 	}
 	low, lost := p.highest, maps.Clone(p.lost)
 	if w.kind.expiry && !p.extendByExpiry() {
@@ -31,7 +31,7 @@ func (p *simProcess) call() {
 	p.drawn += uint64(len(ids))
 	p.checkIssued()
 	if p.dead && !p.closed {
-		w.tally[simDeadCalls]++
+		w.tally["dead calls"]++
 		w.note(p, "dies before a call returns")
 		return
 	}
@@ -67,7 +67,7 @@ func (p *simProcess) failedCall(err error) {
 	switch {
 	case errors.Is(err, errSimWait):
 	case errors.Is(err, snowflake.ErrLeaseStalled):
-		w.tally[simStalls]++
+		w.tally["stalls"]++
 		p.hurry()
 	case errors.Is(err, lease.ErrLost) && p.failed, errors.Is(err, lease.ErrClosed) && p.ending:
 	default:
@@ -104,7 +104,7 @@ func (p *simProcess) resume() {
 	pending := p.pending
 	p.pending = nil
 	for _, finish := range pending {
-		p.w.tally[simPausedCalls]++
+		p.w.tally["paused calls"]++
 		finish()
 	}
 }

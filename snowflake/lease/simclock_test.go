@@ -63,10 +63,10 @@ func (c simClock) Sleep(_ context.Context, d time.Duration) error {
 		if c.p.calling() {
 			w.interleave(4) // after the draw, before it is given back
 		}
-		w.tally[simRefusedWait]++
+		w.tally["refused waits"]++
 		return errSimWait
 	}
-	w.tally[simSlept]++
+	w.tally["sleeps"]++
 	w.note(c.p, "sleeps for %v", d)
 	w.advance(d + time.Microsecond)
 	if c.p.calling() {

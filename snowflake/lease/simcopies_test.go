@@ -17,7 +17,7 @@ func (w *simWorld) eventCopy() {
 }
 
 func (w *simWorld) copyOf(p *simProcess, host *simHost) *simProcess {
-	w.tally[simCopies]++
+	w.tally["copies"]++
 	q := w.start(host)
 	q.opened, q.begin, q.due, q.highest, q.expires = p.opened, p.begin, p.due, p.highest, p.expires
 	p.copied, q.copied = true, true
@@ -48,16 +48,16 @@ func (w *simWorld) copyOf(p *simProcess, host *simHost) *simProcess {
 
 // TestCopiesRepeatIDsOnlyUntilTheirNextExtension makes schedules in which processes are copied while they run.
 func TestCopiesRepeatIDsOnlyUntilTheirNextExtension(t *testing.T) {
-	var total simTally
+	total := simTally{}
 	for seed := range uint64(schedules(4000)) {
 		w := runSim(simKind{copies: true}, seed, nil)
 		if w.violation != "" {
 			report(t, w, seed)
 		}
-		total.add(&w.tally)
+		total.add(w.tally)
 	}
-	t.Logf("%v", &total)
-	if total[simCopies] == 0 || total[simRepeats] == 0 {
+	t.Logf("%v", total)
+	if total["copies"] == 0 || total["repeats"] == 0 {
 		t.Error("no copy has repeated an ID")
 	}
 }

@@ -107,7 +107,7 @@ func (w *simWorld) eventStart() {
 		return
 	}
 	if old != nil {
-		w.tally[simRestarts]++
+		w.tally["restarts"]++
 	}
 	w.slots[i] = w.start(pick(w.choices, w.hosts...))
 	w.slots[i].step()
@@ -128,7 +128,7 @@ func (w *simWorld) eventResume() {
 
 func (w *simWorld) eventPause() {
 	if p := w.process(func(p *simProcess) bool { return !p.paused }); p != nil {
-		w.tally[simPauses]++
+		w.tally["pauses"]++
 		w.note(p, "is paused")
 		p.paused = true
 	}
@@ -156,7 +156,7 @@ func (w *simWorld) eventClose() {
 }
 
 func (w *simWorld) eventOutage() {
-	w.tally[simOutages]++
+	w.tally["outages"]++
 	d := w.choices.span(w.plan.window/16, 8*w.plan.window)
 	w.note(nil, "the store is down for %v", d)
 	w.down = w.now.Add(d)
@@ -166,9 +166,9 @@ func (w *simWorld) eventStep() {
 	d := w.choices.span(5*time.Millisecond, 24*time.Hour)
 	if w.choices.oneIn(2) {
 		d = -d
-		w.tally[simBack]++
+		w.tally["steps back"]++
 	} else {
-		w.tally[simForward]++
+		w.tally["steps forward"]++
 	}
 	i := w.choices.below(len(w.hosts))
 	w.note(nil, "the wall clock of host %d steps by %v", i, d)
@@ -183,7 +183,7 @@ func (w *simWorld) eventSetRight() {
 }
 
 func (w *simWorld) eventLeap() {
-	w.tally[simLeaps]++
+	w.tally["leap seconds"]++
 	w.note(nil, "a second is repeated everywhere")
 	for _, h := range w.hosts {
 		h.wall = h.wall.Add(-time.Second)
@@ -191,14 +191,14 @@ func (w *simWorld) eventLeap() {
 }
 
 func (w *simWorld) eventDrift() {
-	w.tally[simDrifts]++
+	w.tally["drifts"]++
 	i := w.choices.below(len(w.hosts))
 	w.hosts[i].rate = pick[int64](w.choices, 0, 200, -200, 20_000, -20_000, 500_000, -500_000)
 	w.note(nil, "the clocks of host %d run %d ppm fast", i, w.hosts[i].rate)
 }
 
 func (w *simWorld) eventSuspend() {
-	w.tally[simSuspends]++
+	w.tally["suspends"]++
 	i := w.choices.below(len(w.hosts))
 	d := w.choices.span(time.Millisecond, 10*time.Hour)
 	w.note(nil, "host %d sleeps for %v", i, d)
@@ -209,7 +209,7 @@ func (w *simWorld) eventStoreStep() {
 	if !w.plan.wild {
 		return
 	}
-	w.tally[simStoreSteps]++
+	w.tally["store clock steps"]++
 	d := w.choices.span(5*time.Millisecond, 24*time.Hour)
 	if w.choices.oneIn(2) {
 		d = -d
@@ -232,7 +232,7 @@ func (w *simWorld) eventFailover() {
 		w.note(nil, "the replica has lagged for too long, and gets all again") // what a raised reach waits for
 		w.backup = nil
 	default:
-		w.tally[simFailovers]++
+		w.tally["failovers"]++
 		w.note(nil, "the replica of the store is promoted")
 		w.memory, w.backup, w.fellTo = w.backup, nil, w.clock()
 		w.forget()

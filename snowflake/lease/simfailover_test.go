@@ -29,16 +29,16 @@ func TestAGuardOfAWindowAnswersAStoreThatForgetsUnawares(t *testing.T) {
 
 func holdsWhileItForgets(t *testing.T, kind simKind) {
 	t.Helper()
-	var total simTally
+	total := simTally{}
 	for seed := range uint64(schedules(2000)) {
 		w := runSim(kind, seed, nil)
 		if w.violation != "" {
 			report(t, w, seed)
 		}
-		total.add(&w.tally)
+		total.add(w.tally)
 	}
-	t.Logf("%v", &total)
-	if total[simFailovers] == 0 || total[simTakeovers] == 0 || total[simIDs] == 0 {
+	t.Logf("%v", total)
+	if total["failovers"] == 0 || total["takeovers"] == 0 || total["IDs"] == 0 {
 		t.Error("nothing was forgotten")
 	}
 }

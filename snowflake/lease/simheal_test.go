@@ -91,7 +91,7 @@ func (w *simWorld) awaitAll(want int64) {
 		}
 		switch {
 		case ready >= want:
-			w.tally[simHeals]++
+			w.tally["heals"]++
 			return
 		case w.now.After(end):
 			w.fail(nil, "%d of %d processes can issue %v after everything was put right", ready, want, bound)

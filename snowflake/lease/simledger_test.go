@@ -55,13 +55,13 @@ func (w *simWorld) granted(p *simProcess, c lease.Claim) {
 			return // a repeated call, since the reply was lost
 		}
 		if !last.owner.closed {
-			w.tally[simTakeovers]++
+			w.tally["takeovers"]++
 		}
 	}
 	l.grants[c.Worker] = append(grants, &simGrant{
 		owner: p, token: c.Token, epoch: c.Epoch, from: l.rows[c.Worker].horizon, end: math.MaxInt64, highest: -1,
 	})
-	w.tally[simAcquired]++
+	w.tally["acquired"]++
 	w.note(p, "is granted worker %d, epoch %d, from tick %d", c.Worker, c.Epoch, l.rows[c.Worker].horizon)
 }
 
@@ -116,7 +116,7 @@ func (w *simWorld) committed(p *simProcess, worker int64, row simRow) {
 // lowered records a horizon that a call of p has lowered. It must be the owner's release of what it has not issued and
 // will not issue.
 func (w *simWorld) lowered(p *simProcess, worker int64, row, was simRow) {
-	w.tally[simLowered]++
+	w.tally["lowered"]++
 	g := w.grantOf(p, worker, row.epoch)
 	if g == nil || g.owner != p || row.horizon < g.from || row.horizon <= g.highest {
 		w.fail(p, "the horizon of worker %d fell from %d to %d under epoch %d: %+v", worker, was.horizon, row.horizon, row.epoch, g)
@@ -162,10 +162,10 @@ func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64, lost map[
 					id, worker, tick, sequence, before, w.ledger.copied[worker])
 				return
 			}
-			w.tally[simRepeats]++
+			w.tally["repeats"]++
 		}
 		w.ledger.issued[id] = issue
-		w.tally[simIDs]++
+		w.tally["IDs"]++
 		at := tick<<sequenceBits + sequence
 		if at <= low {
 			w.fail(p, "ID of tick %d, sequence %d after one of tick %d, sequence %d",
@@ -184,7 +184,7 @@ const sequenceBits = 16
 func (w *simWorld) checkGrant(p *simProcess, worker, tick int64) {
 	grants := w.ledger.grants[worker]
 	if n := len(grants); n > 0 && grants[n-1].owner != p {
-		w.tally[simZombieIDs]++
+		w.tally["IDs after a takeover"]++
 	}
 	if w.kind.unique {
 		return

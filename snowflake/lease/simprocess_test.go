@@ -83,7 +83,7 @@ func (w *simWorld) start(host *simHost) *simProcess {
 	}
 	opts := append(slices.Clone(w.options), lease.WithClock(simClock{p}), lease.WithWindow(p.window), lease.WithHook(func(e lease.Event) {
 		if e.Kind == lease.Lost {
-			w.tally[simLost]++
+			w.tally["losses"]++
 			w.note(p, "knows that it has lost worker %d, epoch %d", e.Worker, e.Epoch)
 			p.lost[e.Worker] = true
 			if w.kind.goesOn {
@@ -104,9 +104,9 @@ func (w *simWorld) start(host *simHost) *simProcess {
 // step makes a step of the protocol.
 func (p *simProcess) step() {
 	w := p.w
-	w.tally[simSteps]++
+	w.tally["steps"]++
 	if p.in(simInCall) {
-		w.tally[simStepsInCalls]++
+		w.tally["steps in calls"]++
 	}
 	p.enter(simInStep)
 	defer p.leave()
@@ -118,7 +118,7 @@ func (p *simProcess) step() {
 		if !w.plan.stopOnLoss || !errors.Is(err, lease.ErrLost) {
 			w.fail(p, "a step ended in %v", err)
 		}
-		w.tally[simStopped]++
+		w.tally["stopped"]++
 		w.note(p, "stops: %v", err)
 		p.lease.Lessee().Fail(err)
 		p.failed = true
@@ -139,9 +139,9 @@ func (p *simProcess) step() {
 func (p *simProcess) refused(err error) {
 	switch w := p.w; {
 	case errors.Is(err, lease.ErrClockSkew):
-		w.tally[simBadSkew]++
+		w.tally["bad skew"]++
 	case errors.Is(err, lease.ErrBehindHorizon):
-		w.tally[simBehind]++
+		w.tally["behind horizon"]++
 	case errors.Is(err, snowflake.ErrBeforeEpoch):
 	default:
 		w.fail(p, "Open ended in %v", err)
@@ -161,12 +161,12 @@ func (p *simProcess) notYet(wait time.Duration) {
 	if retries := p.lease.State().Retries; retries > 0 {
 		wait = w.choices.jitter(p.window / 64 << min(retries, 4)) // reproducible, unlike the lease's own
 		if !p.opened && p.host.mono-p.begin > p.window {
-			w.tally[simGivenUp]++
+			w.tally["given up"]++
 			p.giveUp(errors.New("the store does not answer"))
 			return
 		}
 	} else if wait > 0 {
-		w.tally[simFull]++
+		w.tally["full"]++
 	}
 	p.due = w.now.Add(wait)
 }
@@ -174,7 +174,7 @@ func (p *simProcess) notYet(wait time.Duration) {
 // crash ends a process without a Close.
 func (p *simProcess) crash() {
 	p.w.note(p, "crashes")
-	p.w.tally[simCrashes]++
+	p.w.tally["crashes"]++
 	p.dead = true
 	p.pending = nil
 }
@@ -183,7 +183,7 @@ func (p *simProcess) crash() {
 func (p *simProcess) close() {
 	w := p.w
 	w.note(p, "closes")
-	w.tally[simClosed]++
+	w.tally["closed"]++
 	p.ending = true
 	p.enter(simInStep)
 	if w.kind.early && p.lease.State().Held {

@@ -79,7 +79,7 @@ const (
 )
 
 // call makes a call of the store. A late request is executed after the caller has given up.
-func (s simPort) call(name string, lostReply simCount, do func() error) error {
+func (s simPort) call(name string, do func() error) error {
 	p, w := s.p, s.p.w
 	w.interleave(10)
 	if p.dead {
@@ -102,13 +102,13 @@ func (s simPort) call(name string, lostReply simCount, do func() error) error {
 	}
 	switch fault {
 	case simDropRequest:
-		w.tally[simDropped]++
+		w.tally["dropped"]++
 		w.note(p, "%s: the request is lost", name)
 		return errSimDropped
 	case simLateRequest:
 		w.note(p, "%s: the request is late", name)
 		w.late = append(w.late, func() {
-			w.tally[simLate]++
+			w.tally["late"]++
 			w.note(p, "%s arrives late: %v", name, request())
 		})
 		return errSimDropped
@@ -120,7 +120,7 @@ func (s simPort) call(name string, lostReply simCount, do func() error) error {
 	case p.dead:
 		return errSimDead
 	case fault == simLoseReply:
-		w.tally[lostReply]++
+		w.tally["lost "+name+" replies"]++
 		w.note(p, "%s: the reply is lost", name)
 		return errSimReply
 	}
@@ -129,7 +129,7 @@ func (s simPort) call(name string, lostReply simCount, do func() error) error {
 
 func (s simPort) Acquire(ctx context.Context, r lease.Request) (grant lease.Grant, err error) {
 	ctx = context.WithoutCancel(ctx) // its deadline is in real time
-	err = s.call("acquire", simLostAcquires, func() error {
+	err = s.call("acquire", func() error {
 		grant, err = s.p.w.store.Acquire(ctx, r)
 		if err == nil {
 			s.p.w.granted(s.p, grant.Claim)
@@ -147,7 +147,7 @@ func (s simPort) Acquire(ctx context.Context, r lease.Request) (grant lease.Gran
 
 func (s simPort) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (now time.Time, err error) {
 	ctx, looked := context.WithoutCancel(ctx), s.p.looked
-	err = s.call("extend", simLostExtends, func() error {
+	err = s.call("extend", func() error {
 		s.p.w.note(s.p, "extends worker %d, epoch %d to %d", c.Worker, c.Epoch, h)
 		if !s.p.w.kind.late {
 			c.Until = c.Until.Add(-s.p.w.now.Sub(looked))
@@ -164,7 +164,7 @@ func (s simPort) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Du
 
 func (s simPort) Release(ctx context.Context, c lease.Claim, h int64) error {
 	ctx = context.WithoutCancel(ctx)
-	return s.call("release", simLostReleases, func() error {
+	return s.call("release", func() error {
 		s.p.w.note(s.p, "releases worker %d, epoch %d down to %d", c.Worker, c.Epoch, h)
 		return s.p.w.store.Release(ctx, c, h)
 	})

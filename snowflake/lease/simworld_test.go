@@ -99,7 +99,7 @@ func runSim(kind simKind, seed uint64, script []byte) *simWorld {
 }
 
 func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
-	w := &simWorld{kind: kind, plan: plan, choices: choices, now: simStart, storeNow: simStart}
+	w := &simWorld{kind: kind, plan: plan, choices: choices, now: simStart, storeNow: simStart, tally: simTally{}}
 	if kind.hasty {
 		w.plan.delay = 0
 	}
