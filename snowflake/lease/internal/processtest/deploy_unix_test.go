@@ -79,7 +79,7 @@ func TestARollingDeployWaitsForNothing(t *testing.T) {
 		if got[0].Epoch > 1 && !ok {
 			t.Errorf("process %d has taken worker %d over before its owner gave it back", i, got[0].Worker)
 		}
-		if wait := before - tickOf(p.ids.spans[0].first); wait > 0 {
+		if wait := before - p.FirstTick(); wait > 0 {
 			t.Errorf("process %d began %d ticks below the horizon of the owner before", i, wait)
 		}
 		if asked := got[0].Horizon - aheadOf(o.Window); before-asked > aheadOf(time.Second) {

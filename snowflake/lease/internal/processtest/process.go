@@ -151,6 +151,12 @@ func (p *Process) Count() int {
 	return p.ids.count
 }
 
+// FirstTick returns the tick of the first ID of a process that has ended.
+func (p *Process) FirstTick() int64 {
+	<-p.Ended
+	return tickOf(p.ids.spans[0].first)
+}
+
 // Noted returns the notes of the kind.
 func (p *Process) Noted(kind lease.EventKind) []Note {
 	p.mu.Lock()
