@@ -190,9 +190,7 @@ func TestTheSimulatorCatchesEveryBrokenRule(t *testing.T) {
 		{"extend without owner check", simKind{wrap: func(_ *simWorld, s lease.Store) lease.Store {
 			return simAnyoneExtends{s, map[int64]lease.Claim{}}
 		}}},
-		{"horizon after use", simKind{wrap: func(w *simWorld, s lease.Store) lease.Store {
-			return simCommitsLater{s, w}
-		}}},
+		{"horizon after use", simKind{wrap: func(w *simWorld, s lease.Store) lease.Store { return simCommitsLater{s, w} }}},
 		{"expiry by the client's clock", simKind{expiry: true}},
 		{"release lowers below what was asked", simKind{wrap: func(w *simWorld, s lease.Store) lease.Store {
 			return simLowersHorizon{s, w, map[int64]int64{}}

@@ -48,15 +48,7 @@ func (w *simWorld) copyOf(p *simProcess, host *simHost) *simProcess {
 
 // TestCopiesRepeatIDsOnlyUntilTheirNextExtension makes schedules in which processes are copied while they run.
 func TestCopiesRepeatIDsOnlyUntilTheirNextExtension(t *testing.T) {
-	total := simTally{}
-	for seed := range uint64(schedules(4000)) {
-		w := runSim(simKind{copies: true}, seed, nil)
-		if w.violation != "" {
-			report(t, w, seed)
-		}
-		total.add(w.tally)
-	}
-	t.Logf("%v", total)
+	total := mustHold(t, simKind{copies: true}, 4000)
 	if total["copies"] == 0 || total["repeats"] == 0 {
 		t.Error("no copy has repeated an ID")
 	}

@@ -29,15 +29,7 @@ func TestAGuardOfAWindowAnswersAStoreThatForgetsUnawares(t *testing.T) {
 
 func holdsWhileItForgets(t *testing.T, kind simKind) {
 	t.Helper()
-	total := simTally{}
-	for seed := range uint64(schedules(2000)) {
-		w := runSim(kind, seed, nil)
-		if w.violation != "" {
-			report(t, w, seed)
-		}
-		total.add(w.tally)
-	}
-	t.Logf("%v", total)
+	total := mustHold(t, kind, 2000)
 	if total["failovers"] == 0 || total["takeovers"] == 0 || total["IDs"] == 0 {
 		t.Error("nothing was forgotten")
 	}
