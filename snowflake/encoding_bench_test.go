@@ -90,13 +90,6 @@ func BenchmarkAppendText(b *testing.B) {
 			}
 			keepBytes = buf
 		}},
-		subject{"AppendBase32", func(n int) {
-			buf := make([]byte, 0, 32)
-			for i := range n {
-				buf = ids[i%1024].AppendBase32(buf[:0])
-			}
-			keepBytes = buf
-		}},
 	)
 }
 

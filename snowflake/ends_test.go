@@ -35,14 +35,14 @@ func TestNoIDIsIssuedBeforeTheEpoch(t *testing.T) {
 // Every preset is driven over its end: each ID of the last ticks is issued once, then there is an error for ever.
 func TestTheEndOfTimeIsAnErrorForEver(t *testing.T) {
 	layouts := []snowflake.Layout{
-		snowflake.Default(), snowflake.Wide(), snowflake.JavaScriptSafe(), snowflake.Twitter(), preset("discord"),
+		snowflake.Default(), snowflake.MustPreset("wide"), snowflake.MustPreset("javascriptsafe"), snowflake.MustPreset("twitter"), preset("discord"),
 		preset("instagram"), preset("sonyflake"), preset("resource"), preset("manyworkers"), preset("multiclock"),
 		snowflake.MustLayout(epoch2025, time.Millisecond, fields("shard", 4, "time", 20, "sequence", 2)...),
 		snowflake.MustLayout(epoch2025, time.Hour, fields("time", 2, "sequence", 3)...),
 	}
 	for _, l := range layouts {
 		t.Run(l.String(), func(t *testing.T) {
-			clock := newFakeClock(l.End().Add(-20*l.Tick() - snowflake.DefaultLead))
+			clock := newFakeClock(l.End().Add(-20*l.Tick() - 10*time.Millisecond))
 			if clock.Now().Before(l.Epoch()) {
 				clock = newFakeClock(l.Epoch())
 			}
@@ -158,7 +158,7 @@ func TestALeadLongerThanTheLayoutDoesNotWrapAround(t *testing.T) {
 }
 
 func TestNumbersOfTheJavaScriptLayoutNeverExceed53Bits(t *testing.T) {
-	l := snowflake.JavaScriptSafe()
+	l := snowflake.MustPreset("javascriptsafe")
 	const maxSafeInteger = 1<<53 - 1
 	g := mustNew(t, l.MaxWorker(), snowflake.WithLayout(l), snowflake.WithClock(newFakeClock(l.End().Add(-time.Second))))
 	var last snowflake.ID

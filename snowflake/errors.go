@@ -14,7 +14,7 @@ import (
 var (
 	// ErrLayout is returned by NewLayout, ParseLayout and Layout.UnmarshalText for an invalid layout: no time or no
 	// sequence, more than 63 bits, a field twice, a tick below 1 µs. Preset returns it for an unknown name. New,
-	// Compose, Validate, MinAt, MaxAt, Range and Ranges return it for the zero Layout.
+	// Compose, Validate, MinAt, Range and Ranges return it for the zero Layout.
 	ErrLayout = errors.New("snowflake: invalid layout")
 
 	// ErrUnknownField is returned by Field, Compose, With, and New for WithField, for a name that the layout does not
@@ -24,11 +24,7 @@ var (
 	// ErrFieldRange is returned by New, With and Compose for a value that does not fit into its field.
 	ErrFieldRange = core.ErrFieldRange
 
-	// ErrFieldOwned is returned by With, and by New for WithField, for the fields that the generator sets, time,
-	// sequence and worker, and by With for a field that is set by WithField.
-	ErrFieldOwned = errors.New("snowflake: field is not free")
-
-	// ErrFieldOrder is returned by MinAt, MaxAt and Range for a layout whose time is not its highest field: the IDs of
+	// ErrFieldOrder is returned by MinAt and Range for a layout whose time is not its highest field: the IDs of
 	// a span of time are then not one range of numbers. Ranges returns it if they are more than 256.
 	ErrFieldOrder = errors.New("snowflake: time is not the highest field")
 
@@ -39,16 +35,17 @@ var (
 	ErrInvalidID = errors.New("snowflake: invalid ID")
 
 	// ErrBeforeEpoch is returned by New, Next, NextContext and Fill when the clock shows a time before the layout's
-	// epoch, and by Compose, MinAt and MaxAt for such a time.
+	// epoch, and by Compose and MinAt for such a time.
 	ErrBeforeEpoch = core.ErrBeforeEpoch
 
 	// ErrTimeExhausted is returned by New, Next, NextContext and Fill when the layout has fewer IDs left than the call
-	// asks for: at its End, or earlier by the lead. Compose, MinAt and MaxAt return it for a time at or after End. No
+	// asks for: at its End, or earlier by the lead. Compose and MinAt return it for a time at or after End. No
 	// ID is ever negative, masked or issued again.
 	ErrTimeExhausted = core.ErrTimeExhausted
 
-	// ErrOption is returned by New for an invalid option: a negative lead, a lead longer than that of an
-	// earlier generator for the worker, a nil Option, a nil Clock.
+	// ErrOption is returned by New for an invalid option: a negative lead, a lead longer than that of an earlier
+	// generator for the worker, a nil Option, a nil Clock; by New for WithField and by With for time, sequence and
+	// worker, which the generator sets; and by With for a field that WithField has set.
 	ErrOption = core.ErrOption
 
 	// ErrNoGenerator is returned by the methods of a nil *Generator and of a Generator that was not made by New.
@@ -117,7 +114,7 @@ const maxErrorInput = 40
 
 // ParseError describes input that is not an ID.
 type ParseError struct {
-	// Source is what was read: "text", "JSON", "base32", "base58", "base62", or for Scan the Go type of the driver's
+	// Source is what was read: "text", "JSON", "base32", "base62", or for Scan the Go type of the driver's
 	// value, such as "string" or "float64", or "NULL".
 	Source string
 	// Input is the rejected input, cut to 40 bytes; the last three of them are "..." if it was longer. It is empty if

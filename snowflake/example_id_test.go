@@ -72,13 +72,13 @@ func ExampleID_LogValue() {
 	// {"level":"INFO","msg":"order paid","order":"175928847299117063"}
 }
 
-// The shapes of an ID as text: Base32 for text columns and file names, Base58 and Base62 for short URLs.
+// The shapes of an ID as text: Base32 for text columns and file names, Base62 for short URLs.
 func ExampleID_Base32() {
 	id := snowflake.ID(175928847299117063)
-	fmt.Println(id.Base32(), id.Base58(), id.Base62())
+	fmt.Println(id.Base32(), id.Base62())
 	fmt.Println(snowflake.ID(1).Base32() < id.Base32())
 	// Output:
-	// 04W86BB0G4007 1QgmVVkniES 0Czks0tP37X
+	// 04W86BB0G4007 0Czks0tP37X
 	// true
 }
 

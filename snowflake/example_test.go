@@ -82,7 +82,7 @@ func ExampleGenerator_With() {
 	fmt.Println(err)
 	// Output:
 	// map[region:7 type:40] 2
-	// snowflake: field is not free: "region" is pinned to 7
+	// snowflake: invalid option: field "region" is pinned to 7
 }
 
 func ExampleLayout_Decompose() {
@@ -90,7 +90,7 @@ func ExampleLayout_Decompose() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(snowflake.Twitter().Decompose(tweet))
+	fmt.Println(snowflake.MustPreset("twitter").Decompose(tweet))
 	// Output: 2022-06-28T16:07:40.105Z worker=26 sequence=0 datacenter=11
 }
 
@@ -133,7 +133,7 @@ func ExampleParseLayout() {
 	if err := json.Unmarshal(file, &config); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(config.Layout == snowflake.Wide())
+	fmt.Println(config.Layout == snowflake.MustPreset("wide"))
 	// Output: true
 }
 
@@ -154,7 +154,7 @@ func ExampleLayout_Validate() {
 
 // A server answers 503 with Retry-After if an ID would be due only after the request's deadline.
 func ExampleDueError() {
-	g, err := snowflake.New(1, snowflake.WithLayout(snowflake.JavaScriptSafe()))
+	g, err := snowflake.New(1, snowflake.WithLayout(snowflake.MustPreset("javascriptsafe")))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -54,9 +54,8 @@ type Generator struct {
 // another. The worker is not an option because 0 is a worker like any other. No two processes may use the same worker
 // at the same time.
 //
-// New returns ErrFieldRange for a worker or a pinned value that does not fit into its field, ErrUnknownField and
-// ErrFieldOwned for a field that cannot be pinned, ErrLayout for the zero Layout, ErrOption for other invalid options,
-// and ErrBeforeEpoch or ErrTimeExhausted if the clock is outside the layout's time, of which a generator can use the
+// New returns ErrFieldRange for a worker or a pinned value that does not fit into its field, ErrUnknownField for a pinned
+// field that the layout does not have, ErrLayout for the zero Layout, ErrOption for other invalid options, and ErrBeforeEpoch or ErrTimeExhausted if the clock is outside the layout's time, of which a generator can use the
 // first 292 years.
 func New(worker int64, opts ...Option) (*Generator, error) {
 	g, cfg, err := build(opts)
@@ -88,7 +87,7 @@ func NewLeased(patience time.Duration, trust func(wall time.Time) bool, opts ...
 
 // build returns a generator with the options, without its core, and the core's configuration.
 func build(opts []Option) (*Generator, core.Config, error) {
-	cfg := config{layout: Default(), lead: DefaultLead}
+	cfg := config{layout: Default(), lead: defaultLead}
 	for _, opt := range opts {
 		if opt == nil {
 			return nil, core.Config{}, fmt.Errorf("%w: nil Option", ErrOption)
@@ -113,7 +112,7 @@ func build(opts []Option) (*Generator, core.Config, error) {
 // for, such as a type or a region. Use WithField for what distinguishes processes with the same worker, such as a
 // datacenter.
 //
-// It returns ErrUnknownField, ErrFieldRange, and ErrFieldOwned for the time, the sequence, the worker and pinned
+// It returns ErrUnknownField, ErrFieldRange, and ErrOption for the time, the sequence, the worker and pinned
 // fields, whose other values may belong to another process.
 func (g *Generator) With(field string, value int64) (*Generator, error) {
 	if g == nil || g.core.Lessee == nil {
@@ -121,7 +120,7 @@ func (g *Generator) With(field string, value int64) (*Generator, error) {
 	}
 	for _, p := range g.pinned {
 		if p.field == field {
-			return nil, fmt.Errorf("%w: %q is pinned to %d", ErrFieldOwned, field, p.value)
+			return nil, fmt.Errorf("%w: field %q is pinned to %d", ErrOption, field, p.value)
 		}
 	}
 	view := *g
@@ -140,7 +139,7 @@ func (g *Generator) set(field string, value int64) error {
 	case !ok:
 		return l.unknownField(field)
 	case !l.isOther(at):
-		return fmt.Errorf("%w: %q is set by the generator", ErrFieldOwned, field)
+		return fmt.Errorf("%w: field %q is set by the generator", ErrOption, field)
 	}
 	if err := at.Check(field, value); err != nil {
 		return err

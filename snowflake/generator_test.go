@@ -12,7 +12,7 @@ import (
 )
 
 func TestNewRejectsBadInputWithTheValueAndTheLimit(t *testing.T) {
-	twitter := snowflake.WithLayout(snowflake.Twitter())
+	twitter := snowflake.WithLayout(snowflake.MustPreset("twitter"))
 	tests := []struct {
 		name   string
 		worker int64
@@ -27,8 +27,8 @@ func TestNewRejectsBadInputWithTheValueAndTheLimit(t *testing.T) {
 		{"unknown field", 1, []snowflake.Option{snowflake.WithField("region", 1)}, snowflake.ErrUnknownField, `"region" is not among time, worker, sequence`},
 		{"pinned value above", 1, []snowflake.Option{twitter, snowflake.WithField("datacenter", 32)}, snowflake.ErrFieldRange, "datacenter 32 out of range [0, 31]"},
 		{"pinned twice", 1, []snowflake.Option{twitter, snowflake.WithField("datacenter", 3), snowflake.WithField("datacenter", 3)}, snowflake.ErrOption, `"datacenter" set twice`},
-		{"pinned worker", 1, []snowflake.Option{snowflake.WithField("worker", 1)}, snowflake.ErrFieldOwned, `"worker" is set by the generator`},
-		{"pinned time", 1, []snowflake.Option{snowflake.WithField("time", 1)}, snowflake.ErrFieldOwned, `"time" is set by the generator`},
+		{"pinned worker", 1, []snowflake.Option{snowflake.WithField("worker", 1)}, snowflake.ErrOption, `"worker" is set by the generator`},
+		{"pinned time", 1, []snowflake.Option{snowflake.WithField("time", 1)}, snowflake.ErrOption, `"time" is set by the generator`},
 		{"negative lead", 1, []snowflake.Option{snowflake.WithLead(-1)}, snowflake.ErrOption, "lead -1ns out of range [0, 10s]"},
 		{"lead above", 1, []snowflake.Option{snowflake.WithLead(time.Hour)}, snowflake.ErrOption, "lead 1h0m0s out of range [0, 10s]"},
 		{"nil clock", 1, []snowflake.Option{snowflake.WithClock(nil)}, snowflake.ErrOption, "nil Clock"},
@@ -55,7 +55,7 @@ func TestGeneratorsThatNewDidNotMakeReturnAnError(t *testing.T) {
 				t.Errorf("%v, want ErrNoGenerator", err)
 			}
 		}
-		if id != 0 || ctxID != 0 || view != nil || g.Stats() != (snowflake.Stats{}) || !g.Layout().IsZero() || g.Worker() != -1 {
+		if id != 0 || ctxID != 0 || view != nil || g.Stats() != (snowflake.Stats{}) || g.Layout() != (snowflake.Layout{}) || g.Worker() != -1 {
 			t.Errorf("%v %v %v %v", id, ctxID, view, g.Stats())
 		}
 		func() {
@@ -71,7 +71,7 @@ func TestGeneratorsThatNewDidNotMakeReturnAnError(t *testing.T) {
 
 func TestIDsCarryTheirWorkerAndTheClocksTime(t *testing.T) {
 	for _, l := range []snowflake.Layout{
-		snowflake.Default(), snowflake.Wide(), snowflake.JavaScriptSafe(), preset("seconds"), snowflake.Twitter(), preset("discord"),
+		snowflake.Default(), snowflake.MustPreset("wide"), snowflake.MustPreset("javascriptsafe"), preset("seconds"), snowflake.MustPreset("twitter"), preset("discord"),
 		preset("instagram"), preset("sonyflake"), preset("mastodon"), preset("datacenter"), preset("resource"),
 		preset("manyworkers"), preset("multiclock"),
 		snowflake.MustLayout(epoch2025, 10*time.Microsecond, fields("shard", 4, "sequence", 6, "time", 48, "worker", 3)...),
@@ -136,8 +136,8 @@ func TestViewsStampTheirFieldAndNeverCollide(t *testing.T) {
 		{"type", 1 << 14, snowflake.ErrFieldRange, "type 16384 out of range [0, 16383]"},
 		{"type", -1, snowflake.ErrFieldRange, "type -1 out of range [0, 16383]"},
 		{"shard", 1, snowflake.ErrUnknownField, `"shard" is not among`},
-		{"region", 1, snowflake.ErrFieldOwned, `"region" is pinned to 63`},
-		{"machine", 1, snowflake.ErrFieldOwned, `"machine" is set by the generator`},
+		{"region", 1, snowflake.ErrOption, `"region" is pinned to 63`},
+		{"machine", 1, snowflake.ErrOption, `"machine" is set by the generator`},
 	} {
 		view, err := users.With(test.field, test.value)
 		if view != nil || !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.want) {
@@ -191,7 +191,7 @@ func TestGeneratorsForOneWorkerShareTheirState(t *testing.T) {
 // The start fence stands on the first lead: a process that had a longer one later could die and be started again below
 // its last ID.
 func TestALongerLeadCanNotJoinLater(t *testing.T) {
-	l := snowflake.Wide()
+	l := snowflake.MustPreset("wide")
 	mustNew(t, 99, snowflake.WithLayout(l), snowflake.WithLead(time.Second))
 	mustNew(t, 99, snowflake.WithLayout(l), snowflake.WithLead(time.Second))
 	mustNew(t, 99, snowflake.WithLayout(l))
@@ -270,7 +270,7 @@ func TestStatsCountWhatWasIssued(t *testing.T) {
 			t.Fatal(err)
 		}
 		issued += uint64(len(ids)) + 1
-		if s := g.Stats(); s.Issued != issued || s.Lead > snowflake.DefaultLead {
+		if s := g.Stats(); s.Issued != issued || s.Lead > 10*time.Millisecond {
 			t.Fatalf("%+v, want %d issued", s, issued)
 		}
 	}

@@ -15,11 +15,10 @@ import (
 const (
 	FieldTime     = "time"     // ticks since the epoch; every layout has it
 	FieldSequence = "sequence" // counts the IDs of a tick; every layout has it
-	FieldWorker   = "worker"   // the number given to New
 )
 
 // workerNames are the fields that can hold the worker, in order of preference: published layouts differ in the name.
-var workerNames = [...]string{FieldWorker, "machine", "shard"}
+var workerNames = [...]string{"worker", "machine", "shard"}
 
 // Limits of a layout.
 const (
@@ -40,7 +39,7 @@ type Field struct {
 //
 // A Layout is a small immutable value: it can be compared with ==, used as a map key and read concurrently. The zero
 // Layout has no fields, and New and Compose reject it with ErrLayout. Make a Layout with NewLayout, ParseLayout, Preset
-// or a function such as Default.
+// or Default.
 type Layout struct {
 	names  string // of the fields, high to low, separated by spaces
 	widths [maxFields]uint8
@@ -109,9 +108,6 @@ func MustLayout(epoch time.Time, tick time.Duration, fields ...Field) Layout {
 	return l
 }
 
-// IsZero reports whether l is the zero Layout, which has no fields.
-func (l Layout) IsZero() bool { return l == Layout{} }
-
 // Epoch returns the instant that the time field counts from, in UTC.
 func (l Layout) Epoch() time.Time { return l.space.Epoch() }
 
@@ -178,7 +174,7 @@ func (l Layout) workerLabel() string {
 	if name := l.WorkerField(); name != "" {
 		return name
 	}
-	return FieldWorker
+	return workerNames[0]
 }
 
 func (l Layout) unknownField(name string) error {

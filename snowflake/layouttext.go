@@ -14,7 +14,7 @@ import (
 // Fields are listed from the highest bit to the lowest, each with its width in bits. Equal layouts have equal texts.
 // The zero Layout is "".
 func (l Layout) String() string {
-	if l.IsZero() {
+	if l == (Layout{}) {
 		return ""
 	}
 	b := []byte("epoch=")
@@ -53,6 +53,11 @@ func ParseLayout(text string) (Layout, error) {
 	if words := strings.Fields(text); len(words) == 1 && !strings.ContainsAny(words[0], "=:") {
 		return Preset(words[0])
 	}
+	return parseFields(text)
+}
+
+// parseFields reads the text of a layout that is not a preset's name.
+func parseFields(text string) (Layout, error) {
 	var (
 		epoch  time.Time
 		tick   time.Duration

@@ -268,7 +268,7 @@ func TestViewsFollowTheWorker(t *testing.T) {
 // Workers change all the time under many callers; each worker is given ticks from where its last use had its horizon,
 // as a store would do it.
 func TestChangingWorkersMixNothing(t *testing.T) {
-	l := newLessee(t, time.Minute, snowflake.WithLayout(snowflake.Wide()))
+	l := newLessee(t, time.Minute, snowflake.WithLayout(snowflake.MustPreset("wide")))
 	g := l.Generator()
 	const workers = 3
 	start := mustTick(t, l)

@@ -7,13 +7,11 @@ import (
 	"time"
 )
 
-const (
-	// DefaultLead is how far a generator may lead the clock unless WithLead sets another lead.
-	DefaultLead = 10 * time.Millisecond
+// MaxLead is the greatest lead, and how far ahead of the clock Validate accepts IDs: Twitter's first snowflake servers
+// refused to start if their clocks were further than 10 s from their peers' (SnowflakeServer.scala, 2010).
+const MaxLead = 10 * time.Second
 
-	// MaxLead is the greatest lead. Validate rejects IDs that are further ahead.
-	MaxLead = 10 * time.Second
-)
+const defaultLead = 10 * time.Millisecond
 
 // Option is a setting for New. The With functions of this package return options.
 type Option interface{ apply(*config) error }
@@ -39,7 +37,7 @@ func (f optionFunc) apply(c *config) error { return f(c) }
 // WithLayout sets the layout. Defaults to Default().
 func WithLayout(l Layout) Option {
 	return optionFunc(func(c *config) error {
-		if l.IsZero() {
+		if l == (Layout{}) {
 			return errZeroLayout
 		}
 		c.layout = l
@@ -48,7 +46,7 @@ func WithLayout(l Layout) Option {
 }
 
 // WithLead sets how far the time of an ID may be ahead of the clock, 0 to MaxLead, rounded down to whole ticks.
-// Defaults to DefaultLead, 10 ms.
+// Defaults to 10 ms.
 //
 // When the sequence of a tick is used up, a generator continues with the next tick until it leads by that much, and
 // only then waits: the default serves bursts of 45,056 IDs on the Default layout without a wait, and keeps the full

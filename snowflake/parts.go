@@ -33,7 +33,7 @@ func (p Parts) String() string {
 // Decompose returns the parts of an ID. It accepts any number and ignores bits above the layout; Validate rejects
 // numbers that the layout cannot have issued. The zero Layout returns the zero Parts.
 func (l Layout) Decompose(id ID) Parts {
-	if l.IsZero() {
+	if l == (Layout{}) {
 		return Parts{}
 	}
 	p := Parts{
@@ -58,7 +58,7 @@ func (l Layout) Decompose(id ID) Parts {
 // It returns ErrBeforeEpoch or ErrTimeExhausted for a time outside the layout, ErrFieldRange for a value that does not
 // fit, ErrUnknownField, and ErrLayout for the zero Layout.
 func (l Layout) Compose(p Parts) (ID, error) {
-	if l.IsZero() {
+	if l == (Layout{}) {
 		return 0, errZeroLayout
 	}
 	tick, err := l.space.TickOf(p.Time)
@@ -120,10 +120,6 @@ func (l Layout) isOther(at core.Slot) bool {
 	return at != l.space.Time && at != l.space.Sequence && at != l.space.Worker
 }
 
-// futureTolerance is how far an ID's time may be ahead of the local clock: Twitter's first snowflake servers refused to
-// start if their clocks were further than 10 s from their peers' (SnowflakeServer.scala, 2010).
-const futureTolerance = 10 * time.Second
-
 // Validate returns nil if a generator of this layout can have issued id by now, by the system clock. Use it for IDs
 // from untrusted input. It returns an error that matches ErrInvalidID for 0, for a negative number, for one with bits
 // above the layout, and for one whose time is more than 10 s ahead.
@@ -132,7 +128,7 @@ func (l Layout) Validate(id ID) error { return l.ValidateAt(id, time.Now()) }
 // ValidateAt is Validate with now in place of the system clock.
 func (l Layout) ValidateAt(id ID, now time.Time) error {
 	switch {
-	case l.IsZero():
+	case l == (Layout{}):
 		return errZeroLayout
 	case id == 0:
 		return fmt.Errorf("%w: 0 means no ID", ErrInvalidID)
@@ -141,9 +137,9 @@ func (l Layout) ValidateAt(id ID, now time.Time) error {
 	case uint64(id)>>l.bits != 0:
 		return fmt.Errorf("%w: %d is above %d, the layout's greatest", ErrInvalidID, id, uint64(1)<<l.bits-1)
 	}
-	if t := l.Time(id); t.After(now.Add(futureTolerance)) {
+	if t := l.Time(id); t.After(now.Add(MaxLead)) {
 		return fmt.Errorf("%w: the time of %d, %s, is more than %v ahead of %s", ErrInvalidID,
-			id, t.Format(time.RFC3339Nano), futureTolerance, now.UTC().Format(time.RFC3339Nano))
+			id, t.Format(time.RFC3339Nano), MaxLead, now.UTC().Format(time.RFC3339Nano))
 	}
 	return nil
 }

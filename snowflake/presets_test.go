@@ -21,7 +21,7 @@ func TestPresetsReadPublishedIDs(t *testing.T) {
 		fields map[string]int64
 	}{
 		{
-			source: "a tweet by Wikipedia, taken apart in its article on snowflake IDs", layout: snowflake.Twitter(),
+			source: "a tweet by Wikipedia, taken apart in its article on snowflake IDs", layout: snowflake.MustPreset("twitter"),
 			id: 1541815603606036480, time: "2022-06-28T16:07:40.105Z", worker: 26, fields: map[string]int64{"datacenter": 11},
 		},
 		{
@@ -82,10 +82,10 @@ func TestPresetsHaveTheirShape(t *testing.T) {
 		end     string
 	}{
 		{"default", snowflake.Default(), 63, 1024, 4096, "2094-09-07T15:47:35.552Z"},
-		{"wide", snowflake.Wide(), 63, 256, 16384, "2094-09-07T15:47:35.552Z"},
-		{"javascriptsafe", snowflake.JavaScriptSafe(), 53, 16, 256, "2094-09-07T15:47:35.552Z"},
+		{"wide", snowflake.MustPreset("wide"), 63, 256, 16384, "2094-09-07T15:47:35.552Z"},
+		{"javascriptsafe", snowflake.MustPreset("javascriptsafe"), 53, 16, 256, "2094-09-07T15:47:35.552Z"},
 		{"seconds", preset("seconds"), 63, 1024, 2097152, "2161-02-07T06:28:16Z"},
-		{"twitter", snowflake.Twitter(), 63, 32, 4096, "2080-07-10T17:30:30.209Z"},
+		{"twitter", snowflake.MustPreset("twitter"), 63, 32, 4096, "2080-07-10T17:30:30.209Z"},
 		{"discord", preset("discord"), 63, 32, 4096, "2084-09-06T15:47:35.552Z"},
 		{"instagram", preset("instagram"), 63, 8192, 1024, "2046-06-27T17:00:49.497Z"},
 		{"sonyflake", preset("sonyflake"), 63, 65536, 256, "2188-11-16T03:28:58.88Z"},
@@ -129,7 +129,7 @@ func TestTheClassicExampleCounts1512000123Milliseconds(t *testing.T) {
 
 func TestPresetListsTheNamesThatItKnows(t *testing.T) {
 	l, err := snowflake.Preset("Twitter")
-	if !errors.Is(err, snowflake.ErrLayout) || !l.IsZero() || !strings.Contains(err.Error(),
+	if !errors.Is(err, snowflake.ErrLayout) || l != (snowflake.Layout{}) || !strings.Contains(err.Error(),
 		`no preset "Twitter", want one of baidu, datacenter, default, discord, instagram, javascriptsafe, manyworkers, mastodon,`) {
 		t.Errorf("Preset: %v, %v", l, err)
 	}

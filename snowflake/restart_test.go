@@ -61,8 +61,8 @@ func TestFiftyProcessesInARowRepeatNothing(t *testing.T) {
 // A crash right after the greatest burst, and a restart before the clock has moved at all: the worst that can happen
 // without a step of the clock.
 func TestAProcessStartsAboveAllThatADeadOneCanHaveLedTo(t *testing.T) {
-	for _, l := range []snowflake.Layout{snowflake.Default(), snowflake.Wide(), preset("sonyflake"), preset("seconds"), preset("instagram")} {
-		for _, lead := range []time.Duration{0, time.Millisecond, snowflake.DefaultLead, snowflake.MaxLead} {
+	for _, l := range []snowflake.Layout{snowflake.Default(), snowflake.MustPreset("wide"), preset("sonyflake"), preset("seconds"), preset("instagram")} {
+		for _, lead := range []time.Duration{0, time.Millisecond, 10 * time.Millisecond, snowflake.MaxLead} {
 			clock := newFakeClock(epoch2025.Add(time.Hour + 123456789))
 			var last snowflake.ID
 			for restart := range 50 {

@@ -11,7 +11,7 @@ import (
 // Time returns the start of the tick in which id was issued, in UTC. The true instant is up to one tick later, or
 // earlier by up to the generator's lead. The zero Layout returns the zero Time.
 func (l Layout) Time(id ID) time.Time {
-	if l.IsZero() {
+	if l == (Layout{}) {
 		return time.Time{}
 	}
 	return l.space.Start(core.Ticks(l.space.Time.Get(int64(id))))
@@ -20,7 +20,7 @@ func (l Layout) Time(id ID) time.Time {
 // Start returns the start of the tick with the given number since the epoch, in UTC. A number beyond the last tick
 // counts as the one after it, a negative one as 0. The zero Layout returns the zero Time.
 func (l Layout) Start(tick int64) time.Time {
-	if l.IsZero() {
+	if l == (Layout{}) {
 		return time.Time{}
 	}
 	return l.space.Start(min(core.Ticks(max(tick, 0)), 1<<l.space.Time.Width))
@@ -29,7 +29,7 @@ func (l Layout) Start(tick int64) time.Time {
 // End returns the end of the last tick; from then on generators return ErrTimeExhausted. The zero Layout returns the
 // zero Time.
 func (l Layout) End() time.Time {
-	if l.IsZero() {
+	if l == (Layout{}) {
 		return time.Time{}
 	}
 	return l.space.End()
@@ -43,15 +43,6 @@ func (l Layout) MinAt(t time.Time) (ID, error) {
 	}
 	tick, err := l.space.TickOf(t)
 	return ID(l.space.Time.Put(int64(tick))), err
-}
-
-// MaxAt returns the greatest ID of the tick that contains t. Its errors are those of MinAt.
-func (l Layout) MaxAt(t time.Time) (ID, error) {
-	lo, err := l.MinAt(t)
-	if err != nil {
-		return 0, err
-	}
-	return lo | (1<<l.space.Time.Shift - 1), nil
 }
 
 // Range returns bounds for `id >= lo AND id < hi` that select the IDs with !Time(id).Before(from) &&
@@ -86,7 +77,7 @@ const (
 // It returns ErrFieldOrder if there are more than 256 values above the time, and ErrInvalidRange if from is after to.
 // The last range of a layout of 63 bits does not contain the greatest int64 if to is at or after End.
 func (l Layout) Ranges(from, to time.Time) ([]Range, error) {
-	if l.IsZero() {
+	if l == (Layout{}) {
 		return nil, errZeroLayout
 	}
 	above := l.space.Time.Shift + l.space.Time.Width
@@ -130,7 +121,7 @@ func (l Layout) firstAtOrAfter(t time.Time) ID {
 }
 
 func (l Layout) checkTimeFirst() error {
-	if l.IsZero() {
+	if l == (Layout{}) {
 		return errZeroLayout
 	}
 	if l.space.Time.Shift+l.space.Time.Width != l.bits {
