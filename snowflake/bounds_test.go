@@ -101,7 +101,7 @@ func TestBoundsAreExactForEveryInstantOfSmallLayouts(t *testing.T) {
 }
 
 func TestRangeReachesBeyondTheEnds(t *testing.T) {
-	l := snowflake.MustPreset("javascriptsafe")
+	l := layoutOf("javascriptsafe")
 	lo, hi, err := l.Range(time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
 	if lo != 0 || hi != 1<<53 || err != nil {
 		t.Errorf("Range of everything = %d, %d, %v, want 0 and 2^53", lo, hi, err)
@@ -184,7 +184,7 @@ func TestRangesOfTheHighestValueEndAtTheGreatestNumber(t *testing.T) {
 
 func TestValidateRejectsWhatNoGeneratorIssued(t *testing.T) {
 	now := mustTime(t, "2026-03-01T12:00:00Z")
-	js := snowflake.MustPreset("javascriptsafe")
+	js := layoutOf("javascriptsafe")
 	at := func(d time.Duration) snowflake.ID {
 		id, err := js.MinAt(now.Add(d))
 		if err != nil {
@@ -222,7 +222,7 @@ func TestValidateRejectsWhatNoGeneratorIssued(t *testing.T) {
 }
 
 func TestComposeRejectsWhatDoesNotFit(t *testing.T) {
-	l := snowflake.MustPreset("twitter")
+	l := layoutOf("twitter")
 	good := snowflake.Parts{Time: epoch2025, Worker: 31, Sequence: 4095, Fields: map[string]int64{"datacenter": 31}}
 	for _, test := range []struct {
 		change func(p *snowflake.Parts)
@@ -255,7 +255,7 @@ func TestComposeRejectsWhatDoesNotFit(t *testing.T) {
 }
 
 func TestTimesBeyondADurationAreExact(t *testing.T) {
-	l := preset("mastodon") // lasts 4,459 years, a time.Duration 292
+	l := layoutOf("mastodon") // lasts 4,459 years, a time.Duration 292
 	for range 10_000 {
 		ms := rand.Int64N(1 << 47)
 		at := time.UnixMilli(ms).UTC()

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"log/slog"
 	"math"
+	"os"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -167,4 +169,42 @@ func ExampleDueError() {
 		fmt.Printf("Retry-After: %.0f\n", math.Ceil(due.In.Seconds()))
 	}
 	// Output: Retry-After: 40
+}
+
+func ExampleParse() {
+	id, err := snowflake.Parse("175928847299117063")
+	fmt.Println(id, err)
+	_, err = snowflake.Parse("0175928847299117063")
+	fmt.Println(err)
+	_, err = snowflake.Parse("9223372036854775808")
+	fmt.Println(errors.Is(err, snowflake.ErrRange))
+	// Output:
+	// 175928847299117063 <nil>
+	// snowflake: text "0175928847299117063" is not an ID: a number starts without a zero, and 0 has no sign
+	// true
+}
+
+// An ID is a string in JSON. As a number, JavaScript would round these two to one: 175928847299117060.
+func ExampleID_MarshalText() {
+	type user struct {
+		ID   snowflake.ID `json:"id"`
+		Name string       `json:"name"`
+	}
+	out, err := json.Marshal([]user{{175928847299117063, "alice"}, {175928847299117064, "bob"}})
+	fmt.Println(string(out), err)
+	// Output:
+	// [{"id":"175928847299117063","name":"alice"},{"id":"175928847299117064","name":"bob"}] <nil>
+}
+
+func ExampleID_LogValue() {
+	withoutTime := func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}
+	log := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
+	log.Info("order paid", "order", snowflake.ID(175928847299117063))
+	// Output:
+	// {"level":"INFO","msg":"order paid","order":"175928847299117063"}
 }

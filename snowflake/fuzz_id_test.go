@@ -96,36 +96,3 @@ func FuzzIDJSON(f *testing.F) {
 		_ = back.UnmarshalJSON(data) // must not panic on what is not JSON
 	})
 }
-
-func FuzzIDScan(f *testing.F) {
-	addTexts(func(text string) { f.Add(text, int64(-1), uint64(math.MaxUint64), 77.5) })
-	f.Fuzz(func(t *testing.T, text string, signed int64, unsigned uint64, float float64) {
-		const before = 42
-		want, ok := canonical(text)
-		if !ok {
-			want = before
-		}
-		for _, src := range []any{text, []byte(text)} {
-			id := snowflake.ID(before)
-			if err := id.Scan(src); (err == nil) != ok || id != want {
-				t.Fatalf("Scan(%T %q) = %d, %v, want %d, success: %v", src, text, id, err, want, ok)
-			}
-		}
-		id := snowflake.ID(before)
-		if err := id.Scan(signed); err != nil || id.Int64() != signed {
-			t.Fatalf("Scan(int64 %d) = %d, %v", signed, id, err)
-		}
-		if value, err := id.Value(); err != nil || value != signed {
-			t.Fatalf("Value of %d = %v, %v", signed, value, err)
-		}
-		id = before
-		err := id.Scan(unsigned)
-		if fits := unsigned < 1<<63; (err == nil) != fits || fits && uint64(id) != unsigned || !fits && id != before {
-			t.Fatalf("Scan(uint64 %d) = %d, %v", unsigned, id, err)
-		}
-		id = before
-		if err := id.Scan(float); err == nil || id != before {
-			t.Fatalf("Scan(float64 %v) = %d, %v, want an error", float, id, err)
-		}
-	})
-}

@@ -12,7 +12,7 @@ import (
 )
 
 func TestNewRejectsBadInputWithTheValueAndTheLimit(t *testing.T) {
-	twitter := snowflake.WithLayout(snowflake.MustPreset("twitter"))
+	twitter := snowflake.WithLayout(layoutOf("twitter"))
 	tests := []struct {
 		name   string
 		worker int64
@@ -22,8 +22,8 @@ func TestNewRejectsBadInputWithTheValueAndTheLimit(t *testing.T) {
 	}{
 		{"worker above", 1024, nil, snowflake.ErrFieldRange, "worker 1024 out of range [0, 1023]"},
 		{"worker below", -1, nil, snowflake.ErrFieldRange, "worker -1 out of range [0, 1023]"},
-		{"worker by another name", 8192, []snowflake.Option{snowflake.WithLayout(preset("instagram"))}, snowflake.ErrFieldRange, "shard 8192 out of range [0, 8191]"},
-		{"worker of a layout without one", 1, []snowflake.Option{snowflake.WithLayout(preset("mastodon"))}, snowflake.ErrFieldRange, "worker 1 out of range [0, 0]"},
+		{"worker by another name", 8192, []snowflake.Option{snowflake.WithLayout(layoutOf("instagram"))}, snowflake.ErrFieldRange, "shard 8192 out of range [0, 8191]"},
+		{"worker of a layout without one", 1, []snowflake.Option{snowflake.WithLayout(layoutOf("mastodon"))}, snowflake.ErrFieldRange, "worker 1 out of range [0, 0]"},
 		{"unknown field", 1, []snowflake.Option{snowflake.WithField("region", 1)}, snowflake.ErrUnknownField, `"region" is not among time, worker, sequence`},
 		{"pinned value above", 1, []snowflake.Option{twitter, snowflake.WithField("datacenter", 32)}, snowflake.ErrFieldRange, "datacenter 32 out of range [0, 31]"},
 		{"pinned twice", 1, []snowflake.Option{twitter, snowflake.WithField("datacenter", 3), snowflake.WithField("datacenter", 3)}, snowflake.ErrOption, `"datacenter" set twice`},
@@ -71,22 +71,17 @@ func TestGeneratorsThatNewDidNotMakeReturnAnError(t *testing.T) {
 
 func TestIDsCarryTheirWorkerAndTheClocksTime(t *testing.T) {
 	for _, l := range []snowflake.Layout{
-		snowflake.Default(), snowflake.MustPreset("wide"), snowflake.MustPreset("javascriptsafe"), preset("seconds"), snowflake.MustPreset("twitter"), preset("discord"),
-		preset("instagram"), preset("sonyflake"), preset("mastodon"), preset("datacenter"), preset("resource"),
-		preset("manyworkers"), preset("multiclock"),
+		snowflake.Default(), layoutOf("wide"), layoutOf("javascriptsafe"), layoutOf("seconds"), layoutOf("twitter"), layoutOf("discord"),
+		layoutOf("instagram"), layoutOf("sonyflake"), layoutOf("mastodon"), layoutOf("datacenter"), layoutOf("resource"),
+		layoutOf("manyworkers"), layoutOf("multiclock"),
 		snowflake.MustLayout(epoch2025, 10*time.Microsecond, fields("shard", 4, "sequence", 6, "time", 48, "worker", 3)...),
 	} {
 		clock := newFakeClock(epoch2025.Add(400 * 24 * time.Hour))
 		g := mustNew(t, l.MaxWorker(), snowflake.WithLayout(l), snowflake.WithClock(clock))
-		if _, err := g.Next(); err != nil { // waits out the start fence
-			t.Fatal(err)
-		}
+		g.MustNext()
 		clock.Advance(time.Minute)
 		for want := range min(l.MaxSequence()+1, 3) {
-			id, err := g.Next()
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := g.MustNext()
 			p := l.Decompose(id)
 			if !p.Time.Equal(l.Epoch().Add(clock.Now().Sub(l.Epoch()).Truncate(l.Tick()))) || p.Worker != l.MaxWorker() || p.Sequence != want {
 				t.Errorf("%v at %v: %v", l, clock.Now(), p)
@@ -99,7 +94,7 @@ func TestIDsCarryTheirWorkerAndTheClocksTime(t *testing.T) {
 }
 
 func TestViewsStampTheirFieldAndNeverCollide(t *testing.T) {
-	l := preset("resource")
+	l := layoutOf("resource")
 	clock := newFakeClock(epoch2025.Add(time.Hour))
 	g := mustNew(t, 2, snowflake.WithLayout(l), snowflake.WithClock(clock), snowflake.WithField("region", 63))
 	users, err := g.With("type", 200)
@@ -113,10 +108,7 @@ func TestViewsStampTheirFieldAndNeverCollide(t *testing.T) {
 	ticks := make(map[snowflake.ID]bool) // time and sequence, whatever the type
 	for i := range 300 {
 		view, want := []*snowflake.Generator{g, users, orders}[i%3], []int64{0, 200, 7}[i%3]
-		id, err := view.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := view.MustNext()
 		p := l.Decompose(id)
 		if p.Fields["type"] != want || p.Fields["region"] != 63 || p.Worker != 2 {
 			t.Fatalf("%v, want type %d in region 63", p, want)
@@ -154,7 +146,7 @@ func share(a, b *snowflake.Generator) bool {
 }
 
 func TestGeneratorsForOneWorkerShareTheirState(t *testing.T) {
-	l := preset("datacenter")
+	l := layoutOf("datacenter")
 	a := mustNew(t, 9, snowflake.WithLayout(l))
 	b := mustNew(t, 9, snowflake.WithLayout(l), snowflake.WithLead(time.Millisecond))
 	other := mustNew(t, 9, snowflake.WithLayout(l), snowflake.WithField("datacenter", 3))
@@ -166,7 +158,7 @@ func TestGeneratorsForOneWorkerShareTheirState(t *testing.T) {
 	}
 	for i, g := range []*snowflake.Generator{
 		mustNew(t, 10, snowflake.WithLayout(l)),
-		mustNew(t, 9, snowflake.WithLayout(preset("twitter"))),
+		mustNew(t, 9, snowflake.WithLayout(layoutOf("twitter"))),
 		mustNew(t, 9, snowflake.WithLayout(l), snowflake.WithClock(newFakeClock(epoch2025))),
 	} {
 		if share(a, g) {
@@ -191,7 +183,7 @@ func TestGeneratorsForOneWorkerShareTheirState(t *testing.T) {
 // The start fence stands on the first lead: a process that had a longer one later could die and be started again below
 // its last ID.
 func TestALongerLeadCanNotJoinLater(t *testing.T) {
-	l := snowflake.MustPreset("wide")
+	l := layoutOf("wide")
 	mustNew(t, 99, snowflake.WithLayout(l), snowflake.WithLead(time.Second))
 	mustNew(t, 99, snowflake.WithLayout(l), snowflake.WithLead(time.Second))
 	mustNew(t, 99, snowflake.WithLayout(l))
@@ -202,11 +194,8 @@ func TestALongerLeadCanNotJoinLater(t *testing.T) {
 }
 
 func TestFillIsOneStepForTheWholeBatch(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	g := mustNew(t, 5, snowflake.WithClock(clock))
-	if _, err := g.Next(); err != nil {
-		t.Fatal(err)
-	}
+	g, clock := clocked(t)
+	g.MustNext()
 	for _, n := range []int{1, 2, 4095, 4096, 4097, 45_056, 45_057, 200_001} {
 		clock.Advance(time.Minute)
 		ids := make([]snowflake.ID, n+2)
@@ -223,7 +212,7 @@ func TestFillIsOneStepForTheWholeBatch(t *testing.T) {
 		}
 		for i, id := range ids[1 : n+1] {
 			p := g.Layout().Decompose(id)
-			if want := first.Time.Add(time.Duration(i/4096) * time.Millisecond); p.Sequence != int64(i%4096) || !p.Time.Equal(want) || p.Worker != 5 {
+			if want := first.Time.Add(time.Duration(i/4096) * time.Millisecond); p.Sequence != int64(i%4096) || !p.Time.Equal(want) || p.Worker != 1 {
 				t.Fatalf("ID %d of %d is %v, want one of %v", i, n, p, want)
 			}
 		}
@@ -231,8 +220,7 @@ func TestFillIsOneStepForTheWholeBatch(t *testing.T) {
 }
 
 func TestALongFillThatFailsHalfwayLeavesNothing(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	g := mustNew(t, 5, snowflake.WithClock(clock))
+	g, clock := clocked(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	sleeps := 0
 	clock.onSleep = func() error {
@@ -257,18 +245,12 @@ func TestALongFillThatFailsHalfwayLeavesNothing(t *testing.T) {
 }
 
 func TestStatsCountWhatWasIssued(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	g := mustNew(t, 5, snowflake.WithClock(clock))
+	g, clock := clocked(t)
 	issued := uint64(0)
 	for range 500 {
 		clock.Advance(time.Duration(rand.Int64N(int64(time.Millisecond))))
-		ids := make([]snowflake.ID, 1+rand.IntN(6000))
-		if err := g.Fill(t.Context(), ids); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := g.Next(); err != nil {
-			t.Fatal(err)
-		}
+		ids := fill(t, g, 1+rand.IntN(6000))
+		g.MustNext()
 		issued += uint64(len(ids)) + 1
 		if s := g.Stats(); s.Issued != issued || s.Lead > 10*time.Millisecond {
 			t.Fatalf("%+v, want %d issued", s, issued)

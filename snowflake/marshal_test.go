@@ -123,6 +123,13 @@ func TestJSONKeysAreIDs(t *testing.T) {
 
 // textReaders are the methods that read the text of an ID into an ID.
 var textReaders = map[string]func(id *snowflake.ID, text string) error{
+	"Parse": func(id *snowflake.ID, text string) error {
+		parsed, err := snowflake.Parse(text)
+		if err == nil || parsed != 0 {
+			*id = parsed
+		}
+		return err
+	},
 	"UnmarshalText":  func(id *snowflake.ID, text string) error { return id.UnmarshalText([]byte(text)) },
 	"UnmarshalParam": func(id *snowflake.ID, text string) error { return id.UnmarshalParam(text) },
 	"Scan string":    func(id *snowflake.ID, text string) error { return id.Scan(text) },

@@ -125,7 +125,7 @@ func TestNoIDComesTwiceNorOutOfOrderNorOutOfTime(t *testing.T) {
 	for i, procs := range []int{1, 2, 8} {
 		t.Run(fmt.Sprintf("GOMAXPROCS=%d", procs), func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-			g := mustNew(t, int64(200+i), snowflake.WithLayout(snowflake.MustPreset("wide")))
+			g := mustNew(t, int64(200+i), snowflake.WithLayout(layoutOf("wide")))
 			w := newWitness(t, g)
 			start := g.Stats().Issued
 			w.storm(64, total, 400)
