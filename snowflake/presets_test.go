@@ -53,7 +53,7 @@ func TestPresetsReadPublishedIDs(t *testing.T) {
 		{
 			source: "the README of baidu/uid-generator, whose example has 29/21/13 bits and counts from 2016-09-20 in China",
 			layout: layoutOf("epoch=2016-09-20T00:00:00+08:00 tick=1s time:29 worker:21 sequence:13"),
-			id: 180363646902239241, time: "2017-01-19T04:15:46Z", worker: 4, seq: 9,
+			id:     180363646902239241, time: "2017-01-19T04:15:46Z", worker: 4, seq: 9,
 		},
 	}
 	for _, test := range tests {
