@@ -151,19 +151,3 @@ func TestALeadLongerThanTheLayoutDoesNotWrapAround(t *testing.T) {
 		t.Errorf("New: %v: the fence is beyond the end", err)
 	}
 }
-
-func TestNumbersOfTheJavaScriptLayoutNeverExceed53Bits(t *testing.T) {
-	l := layoutOf("javascriptsafe")
-	const maxSafeInteger = 1<<53 - 1
-	g := mustNew(t, l.MaxWorker(), snowflake.WithLayout(l), snowflake.WithClock(newFakeClock(l.End().Add(-time.Second))))
-	var last snowflake.ID
-	for id, err := g.Next(); err == nil; id, err = g.Next() {
-		if id > maxSafeInteger {
-			t.Fatalf("%d is not a safe integer", id)
-		}
-		last = id
-	}
-	if last != maxSafeInteger {
-		t.Errorf("the last of all IDs is %d, want %d", last, int64(maxSafeInteger))
-	}
-}

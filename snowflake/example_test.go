@@ -127,18 +127,6 @@ func ExampleNewLayout() {
 	// snowflake: worker 65536 out of range [0, 65535]
 }
 
-func ExampleParseLayout() {
-	var config struct {
-		Layout snowflake.Layout `json:"layout"`
-	}
-	file := []byte(`{"layout": "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:8 sequence:14"}`)
-	if err := json.Unmarshal(file, &config); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(config.Layout == snowflake.MustPreset("wide"))
-	// Output: true
-}
-
 func ExampleLayout_Validate() {
 	layout := snowflake.Default()
 	for _, text := range []string{"-5", "9223372036854775807", "1e9"} {

@@ -2,7 +2,6 @@ package snowflake_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,27 +34,6 @@ func TestAStepBackOfTheWallClockIsCaughtUpWithWithoutAWait(t *testing.T) {
 		if s := g.Stats(); (s.Drift+step-caught).Abs() > time.Millisecond || s.Steps != 0 {
 			t.Errorf("after a step back of %v: %+v, want to have caught up with %v", step, s, caught)
 		}
-	}
-}
-
-func TestAStepBackDuringAWaitDoesNotProlongIt(t *testing.T) {
-	g, clock := clocked(t)
-	sleeps := 0
-	clock.onSleep = func() error {
-		if sleeps++; sleeps == 2 {
-			clock.Step(-24 * time.Hour)
-		}
-		return nil
-	}
-	ids := make([]snowflake.ID, 3*4_096_000) // three seconds
-	if err := g.Fill(t.Context(), ids); err != nil || !slices.IsSorted(ids) {
-		t.Fatalf("Fill: %v", err)
-	}
-	if slept, _ := clock.Slept(); sleeps < 3 || slept > 3100*time.Millisecond {
-		t.Errorf("%d sleeps of %v in all", sleeps, slept)
-	}
-	if s := g.Stats(); s.Drift != -24*time.Hour || s.Steps != 0 {
-		t.Errorf("%+v", s)
 	}
 }
 
