@@ -2,6 +2,7 @@ package snowflake
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 )
 
@@ -83,6 +84,8 @@ const (
 	base62High  = 5
 	base62Low   = base62Len - base62High
 	base62Split = 62 * 62 * 62 * 62 * 62 * 62
+
+	base62Inverse = math.MaxUint64/62 + 1 // x*base62Inverse/2^64 is x/62 for all x < 2^58
 )
 
 // base62 has the digits and letters in ASCII order. There is no standard for base 62; other programs order the letters
@@ -96,24 +99,25 @@ var base62Values = digitValues(base62)
 // [ID.Base32] in a text column. Negative IDs, which no generator issues, are written as uint64(id) and sort after the
 // others. [ParseBase62] is the exact inverse.
 func (id ID) Base62() string {
-	var buf [base62Len]byte
-	return string(appendBase62(buf[:0], id))
+	text := base62Text(id)
+	return string(text[:])
 }
 
-// appendBase62 is not inlined, so that Base62 is, and the caller's append(b, id.Base62()...) does not allocate.
+// base62Text is not inlined, so that Base62 is, and the caller's append(b, id.Base62()...) does not allocate.
 //
 //go:noinline
-func appendBase62(b []byte, id ID) []byte {
-	var out [base62Len]byte
+func base62Text(id ID) (out [base62Len]byte) {
 	high, low := uint64(id)/base62Split, uint64(id)%base62Split
 	for i := base62High - 1; i >= 0; i-- {
-		out[i] = base62[high%62]
-		out[i+base62Low] = base62[low%62]
-		high /= 62
-		low /= 62
+		quotient, _ := bits.Mul64(high, base62Inverse)
+		out[i] = base62[high-quotient*62]
+		high = quotient
+		quotient, _ = bits.Mul64(low, base62Inverse)
+		out[i+base62Low] = base62[low-quotient*62]
+		low = quotient
 	}
 	out[base62High] = base62[low]
-	return append(b, out[:]...)
+	return out
 }
 
 // ParseBase62 reads the text of [ID.Base62] and nothing else. It returns a [*ParseError]: [ErrSyntax] for another

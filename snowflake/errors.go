@@ -60,15 +60,6 @@ func (e *DueError) Error() string {
 // yet; else what ctx.Err() and context.Cause returned.
 func (e *DueError) Unwrap() error { return e.err }
 
-// dueError makes a DueError of the core's error of its kind.
-func dueError(err error) error {
-	var e *core.NotDue
-	if errors.As(err, &e) {
-		return &DueError{In: e.In, err: e.Err}
-	}
-	return err
-}
-
 var errZeroLayout = layoutError("the zero Layout has no fields")
 
 func layoutError(format string, args ...any) error {

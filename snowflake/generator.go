@@ -104,6 +104,7 @@ func build(opts []Option) (*Generator, core.Config, error) {
 	}
 	return g, core.Config{
 		Space: cfg.layout.space, Clock: cfg.clock, Lead: cfg.lead, Random: cfg.random, Fixed: int64(g.fixed),
+		DueError: func(in time.Duration, err error) error { return &DueError{In: in, err: err} },
 	}, nil
 }
 
@@ -188,10 +189,7 @@ func (g *Generator) NextContext(ctx context.Context) (ID, error) {
 		return 0, ErrNoGenerator
 	}
 	id, err := g.core.NextContext(ctx)
-	if err != nil {
-		return 0, dueError(err)
-	}
-	return ID(id), nil
+	return ID(id), err
 }
 
 // MustNext is like Next but panics on an error. It is for callers that cannot return one, such as default functions of
@@ -214,8 +212,5 @@ func (g *Generator) Fill(ctx context.Context, dst []ID) error {
 	if g == nil {
 		return ErrNoGenerator
 	}
-	if err := core.Fill(ctx, &g.core, dst); err != nil {
-		return dueError(err)
-	}
-	return nil
+	return core.Fill(ctx, &g.core, dst)
 }

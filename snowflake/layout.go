@@ -11,7 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
-// Names of the fields with a meaning of their own. All other names are free, such as "datacenter" or "region".
+// Names of fields that generators set. All other names are free, such as "datacenter" or "region".
 const (
 	FieldTime     = "time"     // ticks since the epoch; every layout has it
 	FieldSequence = "sequence" // counts the IDs of a tick; every layout has it
@@ -85,13 +85,13 @@ func NewLayout(epoch time.Time, tick time.Duration, fields ...Field) (Layout, er
 	}
 	l.bits = uint8(total)
 	l.names = strings.Join(names, " ")
-	for _, need := range []string{FieldTime, FieldSequence} {
-		if !slices.Contains(names, need) {
-			return Layout{}, layoutError("no field %q", need)
-		}
+	var ok bool
+	if l.space.Time, ok = l.find(FieldTime); !ok {
+		return Layout{}, layoutError("no field %q", FieldTime)
 	}
-	l.space.Time, _ = l.find(FieldTime)
-	l.space.Sequence, _ = l.find(FieldSequence)
+	if l.space.Sequence, ok = l.find(FieldSequence); !ok {
+		return Layout{}, layoutError("no field %q", FieldSequence)
+	}
 	l.space.Worker, _ = l.find(l.WorkerField())
 	if hi, _ := bits.Mul64(1<<l.space.Time.Width, uint64(tick)); hi >= uint64(time.Second)/4 {
 		return Layout{}, layoutError("%d bits of %v last longer than 146 billion years", l.space.Time.Width, tick)
@@ -144,7 +144,6 @@ func (l Layout) MaxWorker() int64 { return l.space.Worker.Max() }
 // MaxSequence returns the greatest sequence: a worker issues MaxSequence + 1 IDs a tick.
 func (l Layout) MaxSequence() int64 { return l.space.Sequence.Max() }
 
-// find returns the place of the named field.
 func (l Layout) find(name string) (core.Slot, bool) {
 	for field, at := range l.slots() {
 		if field == name {

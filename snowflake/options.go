@@ -37,7 +37,7 @@ func (f optionFunc) apply(c *config) error { return f(c) }
 // WithLayout sets the layout. Defaults to Default().
 func WithLayout(l Layout) Option {
 	return optionFunc(func(c *config) error {
-		if l == (Layout{}) {
+		if l.bits == 0 {
 			return errZeroLayout
 		}
 		c.layout = l

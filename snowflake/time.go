@@ -11,7 +11,7 @@ import (
 // Time returns the start of the tick in which id was issued, in UTC. The true instant is up to one tick later, or
 // earlier by up to the generator's lead. The zero Layout returns the zero Time.
 func (l Layout) Time(id ID) time.Time {
-	if l == (Layout{}) {
+	if l.bits == 0 {
 		return time.Time{}
 	}
 	return l.space.Start(core.Ticks(l.space.Time.Get(int64(id))))
@@ -20,7 +20,7 @@ func (l Layout) Time(id ID) time.Time {
 // Start returns the start of the tick with the given number since the epoch, in UTC. A number beyond the last tick
 // counts as the one after it, a negative one as 0. The zero Layout returns the zero Time.
 func (l Layout) Start(tick int64) time.Time {
-	if l == (Layout{}) {
+	if l.bits == 0 {
 		return time.Time{}
 	}
 	return l.space.Start(min(core.Ticks(max(tick, 0)), 1<<l.space.Time.Width))
@@ -29,7 +29,7 @@ func (l Layout) Start(tick int64) time.Time {
 // End returns the end of the last tick; from then on generators return ErrTimeExhausted. The zero Layout returns the
 // zero Time.
 func (l Layout) End() time.Time {
-	if l == (Layout{}) {
+	if l.bits == 0 {
 		return time.Time{}
 	}
 	return l.space.End()
@@ -77,7 +77,7 @@ const (
 // It returns ErrFieldOrder if there are more than 256 values above the time, and ErrInvalidRange if from is after to.
 // The last range of a layout of 63 bits does not contain the greatest int64 if to is at or after End.
 func (l Layout) Ranges(from, to time.Time) ([]Range, error) {
-	if l == (Layout{}) {
+	if l.bits == 0 {
 		return nil, errZeroLayout
 	}
 	above := l.space.Time.Shift + l.space.Time.Width
@@ -121,7 +121,7 @@ func (l Layout) firstAtOrAfter(t time.Time) ID {
 }
 
 func (l Layout) checkTimeFirst() error {
-	if l == (Layout{}) {
+	if l.bits == 0 {
 		return errZeroLayout
 	}
 	if l.space.Time.Shift+l.space.Time.Width != l.bits {

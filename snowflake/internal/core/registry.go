@@ -21,21 +21,21 @@ type workerKey struct {
 
 // workerFor returns a fixed worker. Generators with WithClock and those in a testing/synctest bubble each get their own,
 // because their times are unrelated.
-func workerFor(s Space, number int64, clock Clock, lead Ticks) (*worker, error) {
-	if clock != nil || inBubble() {
-		return newWorker(s, number, clock, lead)
+func workerFor(cfg Config, number int64) (*worker, error) {
+	if cfg.Clock != nil || inBubble() {
+		return newWorker(cfg, number)
 	}
-	key := workerKey{s, number}
+	key := workerKey{cfg.Space, number}
 	registry.Lock()
 	defer registry.Unlock()
 	if w := registry.workers[key]; w != nil {
-		if lead > w.lead {
+		if lead := cfg.leadTicks(); lead > w.lead {
 			return nil, fmt.Errorf("%w: a lead of %v is longer than the %v of the first generator for worker %d in this process",
 				ErrOption, w.span(lead), w.span(w.lead), number)
 		}
 		return w, nil
 	}
-	w, err := newWorker(s, number, nil, lead)
+	w, err := newWorker(cfg, number)
 	if err != nil {
 		return nil, err
 	}

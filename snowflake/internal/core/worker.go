@@ -63,7 +63,8 @@ type common struct {
 	end    nanos // the layout's End, or 292 years after the epoch if that is earlier
 	lead   Ticks // greatest lead that a generator may have
 
-	trust func(wall time.Time) bool // confirms a step forward of the wall clock; nil confirms all
+	dueError func(in time.Duration, err error) error // see Config
+	trust    func(wall time.Time) bool               // confirms a step forward of the wall clock; nil confirms all
 	*setting
 	*counters
 }
@@ -91,7 +92,8 @@ type counters struct {
 }
 
 // open reads the clock and returns a worker without a number, which issues nothing.
-func open(s Space, clock Clock, lead Ticks) (w *worker, now nanos, err error) {
+func open(cfg Config) (w *worker, now nanos, err error) {
+	s, clock := cfg.Space, cfg.Clock
 	bubble := clock == nil && inBubble()
 	if bubble {
 		clock = bubbleClock{}
@@ -104,7 +106,8 @@ func open(s Space, clock Clock, lead Ticks) (w *worker, now nanos, err error) {
 		bits:     s.Sequence.Width,
 		mask:     state(s.Sequence.Max()),
 		last:     1<<(s.Time.Width+s.Sequence.Width) - 1,
-		lead:     lead,
+		lead:     cfg.leadTicks(),
+		dueError: cfg.DueError,
 		setting:  new(setting),
 		counters: new(counters),
 	}}
@@ -130,13 +133,13 @@ func open(s Space, clock Clock, lead Ticks) (w *worker, now nanos, err error) {
 
 // newWorker returns a fixed worker with a start fence: the state is the greatest that a process that ended just now can
 // have issued, so the first ID is above all of its IDs.
-func newWorker(s Space, number int64, clock Clock, lead Ticks) (*worker, error) {
-	w, now, err := open(s, clock, lead)
+func newWorker(cfg Config, number int64) (*worker, error) {
+	w, now, err := open(cfg)
 	if err != nil {
 		return nil, err
 	}
-	w.number, w.stamp = number, s.Worker.Put(number)
-	w.start = state(w.tick(now)+lead)<<w.bits | w.mask
+	w.number, w.stamp = number, cfg.Space.Worker.Put(number)
+	w.start = state(w.tick(now)+w.lead)<<w.bits | w.mask
 	if w.start >= w.last {
 		return nil, w.exhausted(w.wall(now))
 	}
