@@ -85,7 +85,7 @@ func NewLeased(patience time.Duration, trust func(wall time.Time) bool, opts ...
 	return g, g.core.Lessee, nil
 }
 
-// build returns a generator with the options, without its core, and the core's configuration.
+// build returns a generator without its core, and the configuration of the core.
 func build(opts []Option) (*Generator, core.Config, error) {
 	cfg := config{layout: Default(), lead: defaultLead}
 	for _, opt := range opts {
