@@ -118,13 +118,9 @@ func ExampleNewLayout() {
 	}
 	fmt.Println(layout)
 	fmt.Println(layout.MaxWorker()+1, "workers until", layout.End().Year())
-
-	_, err = snowflake.New(65536, snowflake.WithLayout(layout))
-	fmt.Println(err)
 	// Output:
 	// epoch=2024-01-01T00:00:00Z tick=10ms time:39 sequence:8 worker:16
 	// 65536 workers until 2198
-	// snowflake: worker 65536 out of range [0, 65535]
 }
 
 func ExampleLayout_Validate() {

@@ -152,7 +152,7 @@ func (g *Generator) take(ctx context.Context, count uint64) (*worker, state, err
 		}
 		first, err := w.take(ctx, &g.lead, now, count)
 		if err == errBeyond { //nolint:errorlint // never wrapped
-			if err := g.Lessee.awaitHorizon(ctx, w, first); err != nil {
+			if err := g.Lessee.stall(ctx, w, first); err != nil {
 				return nil, 0, err
 			}
 			continue
