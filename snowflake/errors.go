@@ -12,54 +12,34 @@ import (
 // Errors of layouts and generators. Match them with errors.Is; the text of a returned error names the value and the
 // limit.
 var (
-	// ErrLayout is returned by NewLayout, ParseLayout and Layout.UnmarshalText for an invalid layout: no time or no
-	// sequence, more than 63 bits, a field twice, a tick below 1 µs. Preset returns it for an unknown name. New,
-	// Compose, Validate, MinAt, MaxAt, Range and Ranges return it for the zero Layout.
+	// ErrLayout means an invalid layout: no time or no sequence, more than 63 bits, a field twice, a tick below 1 µs, the
+	// name of no preset, or the zero Layout.
 	ErrLayout = errors.New("snowflake: invalid layout")
-
-	// ErrUnknownField is returned by Field, Compose, With, and New for WithField, for a name that the layout does not
-	// have.
+	// ErrUnknownField means a name that the layout does not have.
 	ErrUnknownField = errors.New("snowflake: no such field")
-
-	// ErrFieldRange is returned by New, With and Compose for a value that does not fit into its field.
+	// ErrFieldRange means a value that does not fit into its field.
 	ErrFieldRange = core.ErrFieldRange
-
-	// ErrFieldOwned is returned by With, and by New for WithField, for the fields that the generator sets, time,
-	// sequence and worker, and by With for a field that is set by WithField.
-	ErrFieldOwned = errors.New("snowflake: field is not free")
-
-	// ErrFieldOrder is returned by MinAt, MaxAt and Range for a layout whose time is not its highest field: the IDs of
-	// a span of time are then not one range of numbers. Ranges returns it if they are more than 256.
+	// ErrFieldOrder means that the time is not the layout's highest field, so the IDs of a span of time are not one range
+	// of numbers, or for Ranges more than 256.
 	ErrFieldOrder = errors.New("snowflake: time is not the highest field")
-
-	// ErrInvalidRange is returned by Range and Ranges if from is after to.
+	// ErrInvalidRange means that from is after to.
 	ErrInvalidRange = errors.New("snowflake: range ends before it begins")
-
-	// ErrInvalidID is returned by Validate for a number that no generator of the layout can have issued by now.
+	// ErrInvalidID means a number that no generator of the layout can have issued by now.
 	ErrInvalidID = errors.New("snowflake: invalid ID")
-
-	// ErrBeforeEpoch is returned by New, Next, NextContext and Fill when the clock shows a time before the layout's
-	// epoch, and by Compose, MinAt and MaxAt for such a time.
+	// ErrBeforeEpoch means a time before the layout's epoch: that of the clock, or one that was passed.
 	ErrBeforeEpoch = core.ErrBeforeEpoch
-
-	// ErrTimeExhausted is returned by New, Next, NextContext and Fill when the layout has fewer IDs left than the call
-	// asks for: at its End, or earlier by the lead. Compose, MinAt and MaxAt return it for a time at or after End. No
-	// ID is ever negative, masked or issued again.
+	// ErrTimeExhausted means a time at or after the layout's End, or that fewer IDs are left than a call asks for: at the
+	// End, or earlier by the lead. No ID is ever negative, masked or issued again.
 	ErrTimeExhausted = core.ErrTimeExhausted
-
-	// ErrOption is returned by New for an invalid option: a negative lead, a lead longer than that of an
-	// earlier generator for the worker, a nil Option, a nil Clock.
+	// ErrOption means an invalid option: a negative lead, a lead longer than that of an earlier generator for the worker,
+	// a nil Option or Clock, or a field that the generator or WithField has set.
 	ErrOption = core.ErrOption
-
-	// ErrNoGenerator is returned by the methods of a nil *Generator and of a Generator that was not made by New.
+	// ErrNoGenerator means a nil *Generator, or one that was not made by New.
 	ErrNoGenerator = core.ErrNoGenerator
-
-	// ErrEmptyFill is returned by Fill for an empty slice, which usually was made with a capacity instead of a length.
+	// ErrEmptyFill means an empty slice, which usually was made with a capacity instead of a length.
 	ErrEmptyFill = core.ErrEmptyFill
-
-	// ErrLeaseStalled is returned by Next, NextContext and Fill of a generator with a lease when the lease was not
-	// extended in time: before the context ended, or within the patience if the context has no deadline. The next call
-	// may succeed.
+	// ErrLeaseStalled means that a lease was not extended in time: before the context ended, or within the patience if it
+	// has no deadline. The next call may succeed.
 	ErrLeaseStalled = core.ErrLeaseStalled
 )
 
@@ -79,15 +59,6 @@ func (e *DueError) Error() string {
 // Unwrap returns the context's error: context.DeadlineExceeded if its deadline comes first, also if it has not passed
 // yet; else what ctx.Err() and context.Cause returned.
 func (e *DueError) Unwrap() error { return e.err }
-
-// dueError makes a DueError of the core's error of its kind.
-func dueError(err error) error {
-	var e *core.NotDue
-	if errors.As(err, &e) {
-		return &DueError{In: e.In, err: e.Err}
-	}
-	return err
-}
 
 var errZeroLayout = layoutError("the zero Layout has no fields")
 
@@ -117,7 +88,7 @@ const maxErrorInput = 40
 
 // ParseError describes input that is not an ID.
 type ParseError struct {
-	// Source is what was read: "text", "JSON", "base32", "base58", "base62", or for Scan the Go type of the driver's
+	// Source is what was read: "text", "JSON", "base32", "base62", or for Scan the Go type of the driver's
 	// value, such as "string" or "float64", or "NULL".
 	Source string
 	// Input is the rejected input, cut to 40 bytes; the last three of them are "..." if it was longer. It is empty if

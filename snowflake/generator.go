@@ -54,9 +54,8 @@ type Generator struct {
 // another. The worker is not an option because 0 is a worker like any other. No two processes may use the same worker
 // at the same time.
 //
-// New returns ErrFieldRange for a worker or a pinned value that does not fit into its field, ErrUnknownField and
-// ErrFieldOwned for a field that cannot be pinned, ErrLayout for the zero Layout, ErrOption for other invalid options,
-// and ErrBeforeEpoch or ErrTimeExhausted if the clock is outside the layout's time, of which a generator can use the
+// New returns ErrFieldRange for a worker or a pinned value that does not fit into its field, ErrUnknownField for a pinned
+// field that the layout does not have, ErrLayout for the zero Layout, ErrOption for other invalid options, and ErrBeforeEpoch or ErrTimeExhausted if the clock is outside the layout's time, of which a generator can use the
 // first 292 years.
 func New(worker int64, opts ...Option) (*Generator, error) {
 	g, cfg, err := build(opts)
@@ -86,9 +85,9 @@ func NewLeased(patience time.Duration, trust func(wall time.Time) bool, opts ...
 	return g, g.core.Lessee, nil
 }
 
-// build returns a generator with the options, without its core, and the core's configuration.
+// build returns a generator without its core, and the configuration of the core.
 func build(opts []Option) (*Generator, core.Config, error) {
-	cfg := config{layout: Default(), lead: DefaultLead}
+	cfg := config{layout: Default(), lead: defaultLead}
 	for _, opt := range opts {
 		if opt == nil {
 			return nil, core.Config{}, fmt.Errorf("%w: nil Option", ErrOption)
@@ -105,6 +104,7 @@ func build(opts []Option) (*Generator, core.Config, error) {
 	}
 	return g, core.Config{
 		Space: cfg.layout.space, Clock: cfg.clock, Lead: cfg.lead, Random: cfg.random, Fixed: int64(g.fixed),
+		DueError: func(in time.Duration, err error) error { return &DueError{In: in, err: err} },
 	}, nil
 }
 
@@ -113,7 +113,7 @@ func build(opts []Option) (*Generator, core.Config, error) {
 // for, such as a type or a region. Use WithField for what distinguishes processes with the same worker, such as a
 // datacenter.
 //
-// It returns ErrUnknownField, ErrFieldRange, and ErrFieldOwned for the time, the sequence, the worker and pinned
+// It returns ErrUnknownField, ErrFieldRange, and ErrOption for the time, the sequence, the worker and pinned
 // fields, whose other values may belong to another process.
 func (g *Generator) With(field string, value int64) (*Generator, error) {
 	if g == nil || g.core.Lessee == nil {
@@ -121,7 +121,7 @@ func (g *Generator) With(field string, value int64) (*Generator, error) {
 	}
 	for _, p := range g.pinned {
 		if p.field == field {
-			return nil, fmt.Errorf("%w: %q is pinned to %d", ErrFieldOwned, field, p.value)
+			return nil, fmt.Errorf("%w: field %q is pinned to %d", ErrOption, field, p.value)
 		}
 	}
 	view := *g
@@ -140,7 +140,7 @@ func (g *Generator) set(field string, value int64) error {
 	case !ok:
 		return l.unknownField(field)
 	case !l.isOther(at):
-		return fmt.Errorf("%w: %q is set by the generator", ErrFieldOwned, field)
+		return fmt.Errorf("%w: field %q is set by the generator", ErrOption, field)
 	}
 	if err := at.Check(field, value); err != nil {
 		return err
@@ -189,10 +189,7 @@ func (g *Generator) NextContext(ctx context.Context) (ID, error) {
 		return 0, ErrNoGenerator
 	}
 	id, err := g.core.NextContext(ctx)
-	if err != nil {
-		return 0, dueError(err)
-	}
-	return ID(id), nil
+	return ID(id), err
 }
 
 // MustNext is like Next but panics on an error. It is for callers that cannot return one, such as default functions of
@@ -215,8 +212,5 @@ func (g *Generator) Fill(ctx context.Context, dst []ID) error {
 	if g == nil {
 		return ErrNoGenerator
 	}
-	if err := core.Fill(ctx, &g.core, dst); err != nil {
-		return dueError(err)
-	}
-	return nil
+	return core.Fill(ctx, &g.core, dst)
 }

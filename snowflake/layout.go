@@ -11,15 +11,14 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
-// Names of the fields with a meaning of their own. All other names are free, such as "datacenter" or "region".
+// Names of fields that generators set. All other names are free, such as "datacenter" or "region".
 const (
 	FieldTime     = "time"     // ticks since the epoch; every layout has it
 	FieldSequence = "sequence" // counts the IDs of a tick; every layout has it
-	FieldWorker   = "worker"   // the number given to New
 )
 
 // workerNames are the fields that can hold the worker, in order of preference: published layouts differ in the name.
-var workerNames = [...]string{FieldWorker, "machine", "shard"}
+var workerNames = [...]string{"worker", "machine", "shard"}
 
 // Limits of a layout.
 const (
@@ -40,7 +39,7 @@ type Field struct {
 //
 // A Layout is a small immutable value: it can be compared with ==, used as a map key and read concurrently. The zero
 // Layout has no fields, and New and Compose reject it with ErrLayout. Make a Layout with NewLayout, ParseLayout, Preset
-// or a function such as Default.
+// or Default.
 type Layout struct {
 	names  string // of the fields, high to low, separated by spaces
 	widths [maxFields]uint8
@@ -86,13 +85,13 @@ func NewLayout(epoch time.Time, tick time.Duration, fields ...Field) (Layout, er
 	}
 	l.bits = uint8(total)
 	l.names = strings.Join(names, " ")
-	for _, need := range []string{FieldTime, FieldSequence} {
-		if !slices.Contains(names, need) {
-			return Layout{}, layoutError("no field %q", need)
-		}
+	var ok bool
+	if l.space.Time, ok = l.find(FieldTime); !ok {
+		return Layout{}, layoutError("no field %q", FieldTime)
 	}
-	l.space.Time, _ = l.find(FieldTime)
-	l.space.Sequence, _ = l.find(FieldSequence)
+	if l.space.Sequence, ok = l.find(FieldSequence); !ok {
+		return Layout{}, layoutError("no field %q", FieldSequence)
+	}
 	l.space.Worker, _ = l.find(l.WorkerField())
 	if hi, _ := bits.Mul64(1<<l.space.Time.Width, uint64(tick)); hi >= uint64(time.Second)/4 {
 		return Layout{}, layoutError("%d bits of %v last longer than 146 billion years", l.space.Time.Width, tick)
@@ -108,9 +107,6 @@ func MustLayout(epoch time.Time, tick time.Duration, fields ...Field) Layout {
 	}
 	return l
 }
-
-// IsZero reports whether l is the zero Layout, which has no fields.
-func (l Layout) IsZero() bool { return l == Layout{} }
 
 // Epoch returns the instant that the time field counts from, in UTC.
 func (l Layout) Epoch() time.Time { return l.space.Epoch() }
@@ -148,7 +144,6 @@ func (l Layout) MaxWorker() int64 { return l.space.Worker.Max() }
 // MaxSequence returns the greatest sequence: a worker issues MaxSequence + 1 IDs a tick.
 func (l Layout) MaxSequence() int64 { return l.space.Sequence.Max() }
 
-// find returns the place of the named field.
 func (l Layout) find(name string) (core.Slot, bool) {
 	for field, at := range l.slots() {
 		if field == name {
@@ -178,7 +173,7 @@ func (l Layout) workerLabel() string {
 	if name := l.WorkerField(); name != "" {
 		return name
 	}
-	return FieldWorker
+	return workerNames[0]
 }
 
 func (l Layout) unknownField(name string) error {

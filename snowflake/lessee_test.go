@@ -113,10 +113,7 @@ func TestAMoveStartsAtTheOldHorizonAndAboveAllThatWasIssued(t *testing.T) {
 	g := l.Generator()
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+100)
-	batch := make([]snowflake.ID, 40_000) // leads by 9 ms
-	if err := g.Fill(t.Context(), batch); err != nil {
-		t.Fatal(err)
-	}
+	batch := fill(t, g, 40_000) // leads by 9 ms
 	last := batch[len(batch)-1]
 	mustMove(t, l, 4, now+2, now+100)
 	id, err := g.Next()
@@ -145,10 +142,7 @@ func TestAClockThatWasNotFollowedBackStaysSoAfterAMove(t *testing.T) {
 	l := newLessee(t, 0, snowflake.WithClock(clock))
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+1_000_000)
-	first, err := l.Generator().Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := l.Generator().MustNext()
 	clock.Step(-10 * time.Minute)
 	clock.Advance(2 * time.Second)
 	mustMove(t, l, 4, now, now+1_000_000)
@@ -182,7 +176,7 @@ func TestAStepForwardWaitsForConfirmation(t *testing.T) {
 
 func TestCallsWithoutADeadlineWaitForTheHorizonAsLongAsThePatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLessee(t, 3*time.Second, snowflake.WithLayout(preset("mastodon")))
+		l := newLessee(t, 3*time.Second, snowflake.WithLayout(layoutOf("mastodon")))
 		g := l.Generator()
 		start := time.Now()
 		if _, err := g.Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || time.Since(start) != 3*time.Second {
@@ -236,9 +230,7 @@ func TestFailLetsTheRestBelowTheHorizonBeUsedAndCloseDoesNot(t *testing.T) {
 
 	l = newLessee(t, 0, snowflake.WithClock(clock))
 	mustMove(t, l, 3, now, now+100)
-	if _, err := l.Generator().Next(); err != nil {
-		t.Fatal(err)
-	}
+	l.Generator().MustNext()
 	l.Close(closed)
 	if _, err := l.Generator().Next(); !errors.Is(err, closed) {
 		t.Errorf("after Close: %v", err)
@@ -250,7 +242,7 @@ func TestFailLetsTheRestBelowTheHorizonBeUsedAndCloseDoesNot(t *testing.T) {
 
 func TestViewsFollowTheWorker(t *testing.T) {
 	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l := newLessee(t, 0, snowflake.WithLayout(preset("resource")), snowflake.WithClock(clock), snowflake.WithField("region", 9))
+	l := newLessee(t, 0, snowflake.WithLayout(layoutOf("resource")), snowflake.WithClock(clock), snowflake.WithField("region", 9))
 	view, err := l.Generator().With("type", 77)
 	if err != nil {
 		t.Fatal(err)
@@ -268,7 +260,7 @@ func TestViewsFollowTheWorker(t *testing.T) {
 // Workers change all the time under many callers; each worker is given ticks from where its last use had its horizon,
 // as a store would do it.
 func TestChangingWorkersMixNothing(t *testing.T) {
-	l := newLessee(t, time.Minute, snowflake.WithLayout(snowflake.Wide()))
+	l := newLessee(t, time.Minute, snowflake.WithLayout(layoutOf("wide")))
 	g := l.Generator()
 	const workers = 3
 	start := mustTick(t, l)
@@ -332,13 +324,6 @@ func TestChangingWorkersMixNothing(t *testing.T) {
 	if issued := g.Stats().Issued; issued != uint64(len(seen)) {
 		t.Errorf("Stats counts %d, %d were issued", issued, len(seen))
 	}
-}
-
-func BenchmarkNextWithALease(b *testing.B) {
-	fixed := mustNew(b, 0, snowflake.WithLayout(widest()))
-	l := newLessee(b, 0, snowflake.WithLayout(widest()))
-	mustMove(b, l, 0, mustTick(b, l), mustTick(b, l)+10_000_000)
-	takeTurns(b, nextSubject("fixed", fixed), nextSubject("leased", l.Generator()))
 }
 
 func TestIssuedNeverDecreasesWhileTheWorkerChanges(t *testing.T) {

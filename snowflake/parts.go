@@ -2,7 +2,6 @@ package snowflake
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -33,7 +32,7 @@ func (p Parts) String() string {
 // Decompose returns the parts of an ID. It accepts any number and ignores bits above the layout; Validate rejects
 // numbers that the layout cannot have issued. The zero Layout returns the zero Parts.
 func (l Layout) Decompose(id ID) Parts {
-	if l.IsZero() {
+	if l.bits == 0 {
 		return Parts{}
 	}
 	p := Parts{
@@ -41,7 +40,10 @@ func (l Layout) Decompose(id ID) Parts {
 		Worker:   l.space.Worker.Get(int64(id)),
 		Sequence: l.space.Sequence.Get(int64(id)),
 	}
-	for name, at := range l.others() {
+	for name, at := range l.slots() {
+		if !l.isOther(at) {
+			continue
+		}
 		if p.Fields == nil {
 			p.Fields = make(map[string]int64)
 		}
@@ -58,7 +60,7 @@ func (l Layout) Decompose(id ID) Parts {
 // It returns ErrBeforeEpoch or ErrTimeExhausted for a time outside the layout, ErrFieldRange for a value that does not
 // fit, ErrUnknownField, and ErrLayout for the zero Layout.
 func (l Layout) Compose(p Parts) (ID, error) {
-	if l.IsZero() {
+	if l.bits == 0 {
 		return 0, errZeroLayout
 	}
 	tick, err := l.space.TickOf(p.Time)
@@ -72,24 +74,15 @@ func (l Layout) Compose(p Parts) (ID, error) {
 		return 0, err
 	}
 	id := l.space.Time.Put(int64(tick)) | l.space.Worker.Put(p.Worker) | l.space.Sequence.Put(p.Sequence)
-	known := 0
-	for name, at := range l.others() {
-		value, ok := p.Fields[name]
-		if !ok {
-			continue
+	for _, name := range slices.Sorted(maps.Keys(p.Fields)) { // so that the error does not differ from run to run
+		at, ok := l.find(name)
+		if !ok || !l.isOther(at) {
+			return 0, l.unknownField(name)
 		}
-		known++
-		if err := at.Check(name, value); err != nil {
+		if err := at.Check(name, p.Fields[name]); err != nil {
 			return 0, err
 		}
-		id |= at.Put(value)
-	}
-	if known < len(p.Fields) {
-		for _, name := range slices.Sorted(maps.Keys(p.Fields)) {
-			if at, ok := l.find(name); !ok || !l.isOther(at) {
-				return 0, l.unknownField(name)
-			}
-		}
+		id |= at.Put(p.Fields[name])
 	}
 	return ID(id), nil
 }
@@ -104,25 +97,10 @@ func (l Layout) Field(id ID, name string) (int64, error) {
 	return at.Get(int64(id)), nil
 }
 
-// others yields the fields except time, worker and sequence, high to low.
-func (l Layout) others() iter.Seq2[string, core.Slot] {
-	return func(yield func(string, core.Slot) bool) {
-		for name, at := range l.slots() {
-			if l.isOther(at) && !yield(name, at) {
-				return
-			}
-		}
-	}
-}
-
 // isOther reports whether a field is none that generators set.
 func (l Layout) isOther(at core.Slot) bool {
 	return at != l.space.Time && at != l.space.Sequence && at != l.space.Worker
 }
-
-// futureTolerance is how far an ID's time may be ahead of the local clock: Twitter's first snowflake servers refused to
-// start if their clocks were further than 10 s from their peers' (SnowflakeServer.scala, 2010).
-const futureTolerance = 10 * time.Second
 
 // Validate returns nil if a generator of this layout can have issued id by now, by the system clock. Use it for IDs
 // from untrusted input. It returns an error that matches ErrInvalidID for 0, for a negative number, for one with bits
@@ -132,7 +110,7 @@ func (l Layout) Validate(id ID) error { return l.ValidateAt(id, time.Now()) }
 // ValidateAt is Validate with now in place of the system clock.
 func (l Layout) ValidateAt(id ID, now time.Time) error {
 	switch {
-	case l.IsZero():
+	case l.bits == 0:
 		return errZeroLayout
 	case id == 0:
 		return fmt.Errorf("%w: 0 means no ID", ErrInvalidID)
@@ -141,9 +119,9 @@ func (l Layout) ValidateAt(id ID, now time.Time) error {
 	case uint64(id)>>l.bits != 0:
 		return fmt.Errorf("%w: %d is above %d, the layout's greatest", ErrInvalidID, id, uint64(1)<<l.bits-1)
 	}
-	if t := l.Time(id); t.After(now.Add(futureTolerance)) {
+	if t := l.Time(id); t.After(now.Add(MaxLead)) {
 		return fmt.Errorf("%w: the time of %d, %s, is more than %v ahead of %s", ErrInvalidID,
-			id, t.Format(time.RFC3339Nano), futureTolerance, now.UTC().Format(time.RFC3339Nano))
+			id, t.Format(time.RFC3339Nano), MaxLead, now.UTC().Format(time.RFC3339Nano))
 	}
 	return nil
 }

@@ -89,9 +89,7 @@ func TestARandomStartKeepsBursts(t *testing.T) {
 		latest := mustNew(t, 2, since1999(t), snowflake.WithRandom(func(limit uint64) uint64 { return limit - 1 }))
 		time.Sleep(time.Second)
 		for start := time.Now(); time.Since(start) == 0; {
-			if _, err := latest.Next(); err != nil {
-				t.Fatal(err)
-			}
+			latest.MustNext()
 		}
 		if n := latest.Stats().Issued; n != 40_962 { // the last one waited
 			t.Errorf("%d calls from the last sequence of a tick on, want 40962", n)
@@ -106,9 +104,7 @@ func TestARandomStartKeepsTheRateOfTheCeiling(t *testing.T) {
 		g := mustNew(t, 1, append(opts, snowflake.WithClock(clock))...)
 		clock.Advance(time.Second)
 		for range 250_000 {
-			if _, err := g.Next(); err != nil {
-				t.Fatal(err)
-			}
+			g.MustNext()
 		}
 		total, _ := clock.Slept()
 		return total
@@ -134,10 +130,7 @@ func TestWithALeadOfZeroARandomStartStaysInItsTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := mustNew(t, 1, since1999(t), snowflake.WithLead(0), seeded())
 		for range 20_000 {
-			id, err := g.Next()
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := g.MustNext()
 			if at := g.Layout().Time(id); at.After(time.Now()) {
 				t.Fatalf("%v is ahead of %v", at, time.Now())
 			}

@@ -11,27 +11,18 @@ import (
 // Time returns the start of the tick in which id was issued, in UTC. The true instant is up to one tick later, or
 // earlier by up to the generator's lead. The zero Layout returns the zero Time.
 func (l Layout) Time(id ID) time.Time {
-	if l.IsZero() {
-		return time.Time{}
-	}
 	return l.space.Start(core.Ticks(l.space.Time.Get(int64(id))))
 }
 
 // Start returns the start of the tick with the given number since the epoch, in UTC. A number beyond the last tick
 // counts as the one after it, a negative one as 0. The zero Layout returns the zero Time.
 func (l Layout) Start(tick int64) time.Time {
-	if l.IsZero() {
-		return time.Time{}
-	}
 	return l.space.Start(min(core.Ticks(max(tick, 0)), 1<<l.space.Time.Width))
 }
 
 // End returns the end of the last tick; from then on generators return ErrTimeExhausted. The zero Layout returns the
 // zero Time.
 func (l Layout) End() time.Time {
-	if l.IsZero() {
-		return time.Time{}
-	}
 	return l.space.End()
 }
 
@@ -43,15 +34,6 @@ func (l Layout) MinAt(t time.Time) (ID, error) {
 	}
 	tick, err := l.space.TickOf(t)
 	return ID(l.space.Time.Put(int64(tick))), err
-}
-
-// MaxAt returns the greatest ID of the tick that contains t. Its errors are those of MinAt.
-func (l Layout) MaxAt(t time.Time) (ID, error) {
-	lo, err := l.MinAt(t)
-	if err != nil {
-		return 0, err
-	}
-	return lo | (1<<l.space.Time.Shift - 1), nil
 }
 
 // Range returns bounds for `id >= lo AND id < hi` that select the IDs with !Time(id).Before(from) &&
@@ -73,26 +55,22 @@ func (l Layout) Range(from, to time.Time) (lo, hi ID, err error) {
 // Range is the IDs id with Lo <= id && id < Hi.
 type Range struct{ Lo, Hi ID }
 
-// maxRanges is the most ranges that Ranges returns. A query with more is slower than one by an index on the time.
-const (
-	maxRangeBits = 8
-	maxRanges    = 1 << maxRangeBits
-)
+// maxRangeBits bounds what Ranges returns. A query with more ranges is slower than one by an index on the time.
+const maxRangeBits = 8
 
-// Ranges is Range for a layout whose time is not the highest field: one range for each value of what stands above it,
-// in ascending order. A shard above the time, which spreads inserts over the ranges of TiDB or CockroachDB, has 16
-// values in 4 bits. For a layout with the time first it returns the one range of Range.
+// Ranges is Range for any layout: one range for each value of the fields above the time, in ascending order. A shard
+// above the time spreads inserts over the ranges of TiDB or CockroachDB.
 //
 // It returns ErrFieldOrder if there are more than 256 values above the time, and ErrInvalidRange if from is after to.
 // The last range of a layout of 63 bits does not contain the greatest int64 if to is at or after End.
 func (l Layout) Ranges(from, to time.Time) ([]Range, error) {
-	if l.IsZero() {
+	if l.bits == 0 {
 		return nil, errZeroLayout
 	}
 	above := l.space.Time.Shift + l.space.Time.Width
 	if l.bits-above > maxRangeBits {
 		return nil, fmt.Errorf("%w: the %d bits above it have more than %d values; the fields are %s", ErrFieldOrder,
-			l.bits-above, maxRanges, l.names)
+			l.bits-above, 1<<maxRangeBits, l.names)
 	}
 	if err := checkOrder(from, to); err != nil {
 		return nil, err
@@ -130,7 +108,7 @@ func (l Layout) firstAtOrAfter(t time.Time) ID {
 }
 
 func (l Layout) checkTimeFirst() error {
-	if l.IsZero() {
+	if l.bits == 0 {
 		return errZeroLayout
 	}
 	if l.space.Time.Shift+l.space.Time.Width != l.bits {

@@ -33,7 +33,7 @@ func TestWorkersAreListed(t *testing.T) {
 		if err := open(t, d, lease.WithNamespace("orders")).Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		open(t, d, lease.WithNamespace("users"), lease.WithGenerator(snowflake.WithLayout(snowflake.Wide())))
+		open(t, d, lease.WithNamespace("users"), lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
 		r := do()
 		if !strings.HasPrefix(r.out, "NAMESPACE  WORKER  STATE") ||
 			!strings.HasSuffix(r.out, "\norders: 1 held, 1 free, 1022 never taken\nusers: 1 held, 0 free, 255 never taken\n") {

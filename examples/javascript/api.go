@@ -57,7 +57,7 @@ type millisecond struct {
 }
 
 func milliseconds(now time.Time) (list []millisecond, err error) {
-	for i, l := range []snowflake.Layout{snowflake.Default(), snowflake.Twitter(), snowflake.JavaScriptSafe()} {
+	for i, l := range []snowflake.Layout{snowflake.Default(), snowflake.MustPreset("twitter"), snowflake.MustPreset("javascriptsafe")} {
 		name := []string{"Default", "Twitter", "JavaScriptSafe"}[i]
 		first, err := l.MinAt(now)
 		if err != nil {

@@ -22,7 +22,7 @@ type User struct {
 // openDB creates a database in memory. For a service of several processes, gormplugin.Open leases the workers.
 func openDB() (*gorm.DB, error) {
 	gen, err := snowflake.New(1)
-	safe, errSafe := snowflake.New(1, snowflake.WithLayout(snowflake.JavaScriptSafe()))
+	safe, errSafe := snowflake.New(1, snowflake.WithLayout(snowflake.MustPreset("javascriptsafe")))
 	if err := errors.Join(err, errSafe); err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func ExampleWithWorkers() {
 	}
 	// Workers 0 to 99 are assigned by configuration files.
 	l, err := lease.Open(ctx, store, quiet, lease.WithNamespace("orders"), lease.WithWorkers(100, 255),
-		lease.WithGenerator(snowflake.WithLayout(snowflake.Wide())))
+		lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
 	if err != nil {
 		panic(err)
 	}

@@ -269,7 +269,7 @@ func TestANamespaceHasOneLayout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mustClose(t, l)
-	wide := lease.WithGenerator(snowflake.WithLayout(snowflake.Wide()))
+	wide := lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide")))
 	if _, err := lease.Open(t.Context(), store, wide); !errors.Is(err, lease.ErrLayout) {
 		t.Errorf("Open with another layout: %v, want ErrLayout", err)
 	}

@@ -18,7 +18,7 @@ func newSimCaseOf(tb testing.TB, kind simKind, workers int64) *simWorld {
 	tb.Helper()
 	plan := simPlan{
 		layout: snowflake.Default(), workers: workers, hosts: 2, slots: 2,
-		window: lease.DefaultWindow, other: lease.DefaultWindow, lead: snowflake.DefaultLead,
+		window: lease.DefaultWindow, other: lease.DefaultWindow, lead: 10 * time.Millisecond,
 	}
 	w := newSimWorld(kind, plan, newSimChoices(1, nil))
 	tb.Cleanup(func() {

@@ -151,7 +151,7 @@ func newSimPlan(kind simKind, c *simChoices) simPlan {
 		hosts:   1 + c.below(3),
 		slots:   2 + c.below(3),
 		window:  pick(c, time.Second, 10*time.Millisecond, 50*time.Millisecond, 10*time.Second, 5*time.Minute),
-		lead:    pick(c, snowflake.DefaultLead, 0, 3*time.Millisecond, time.Second, snowflake.MaxLead),
+		lead:    pick(c, 10*time.Millisecond, 0, 3*time.Millisecond, time.Second, snowflake.MaxLead),
 		events:  100 + c.below(150),
 	}
 	plan.stopOnLoss = c.oneIn(8)
@@ -164,7 +164,7 @@ func newSimPlan(kind simKind, c *simChoices) simPlan {
 		plan.workers, plan.hosts, plan.slots, plan.stopOnLoss, plan.events = int64(1+c.below(2)), 4, 4, false, 0
 		plan.window, plan.skew = pick(c, time.Second, 10*time.Second), pick(c, time.Millisecond, lease.DefaultMaxSkew)
 		plan.other, plan.delay = pick(c, plan.window, 16*time.Second, 30*time.Second), pick(c, 64*time.Second, time.Hour)
-		plan.lead = pick(c, 0, snowflake.DefaultLead)
+		plan.lead = pick(c, 0, 10*time.Millisecond)
 	}
 	if !kind.forgets {
 		plan.blind = c.oneIn(8)

@@ -190,7 +190,7 @@ func TestSQLiteNextFailsAsTheGeneratorDoes(t *testing.T) {
 }
 
 func TestSQLiteRefusesAGeneratorOfAnotherLayout(t *testing.T) {
-	f, err := sqlfunc.New(snowflake.Twitter())
+	f, err := sqlfunc.New(snowflake.MustPreset("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
 
 // The sentinels that package snowflake exports and documents.
@@ -25,15 +24,6 @@ var (
 	// another worker has replaced this one. It is never wrapped.
 	errBeyond = errors.New("snowflake: beyond the horizon")
 )
-
-// NotDue is the error of a call whose context ends, or would end, before its IDs are due. It is never wrapped.
-type NotDue struct {
-	In  time.Duration // until they are due
-	Err error
-}
-
-// Error is not seen by users: package snowflake makes a DueError of it.
-func (e *NotDue) Error() string { return e.Err.Error() }
 
 // fieldError names the value that does not fit into a field. It matches ErrFieldRange without repeating its text.
 type fieldError struct {

@@ -13,7 +13,12 @@ type Config struct {
 	Lead   time.Duration
 	Random func(limit uint64) uint64 // returns a number below limit; nil without WithRandomStart
 	Fixed  int64                     // the bits of an ID other than time, worker and sequence
+
+	// DueError returns the error of a call whose context ends, or would end, before its IDs are due.
+	DueError func(in time.Duration, err error) error
 }
+
+func (c Config) leadTicks() Ticks { return Ticks(min(int64(c.Lead/c.Space.Tick), c.Space.Time.Max())) }
 
 // Generator takes IDs from the current worker of its lessee. The methods of the zero Generator return ErrNoGenerator.
 type Generator struct {
@@ -26,7 +31,7 @@ type Generator struct {
 // New returns the generator of a fixed worker.
 func New(cfg Config, worker int64) (Generator, error) {
 	g := newGenerator(cfg)
-	w, err := workerFor(cfg.Space, worker, cfg.Clock, g.lead.ticks)
+	w, err := workerFor(cfg, worker)
 	if err == nil {
 		g.Lessee.current.Store(w)
 	}
@@ -41,7 +46,7 @@ func NewLeased(cfg Config, patience time.Duration, trust func(wall time.Time) bo
 		return Generator{}, fmt.Errorf("%w: negative patience %v", ErrOption, patience)
 	}
 	g := newGenerator(cfg)
-	w, _, err := open(cfg.Space, cfg.Clock, g.lead.ticks)
+	w, _, err := open(cfg)
 	if err != nil {
 		return Generator{}, err
 	}
@@ -53,8 +58,7 @@ func NewLeased(cfg Config, patience time.Duration, trust func(wall time.Time) bo
 }
 
 func newGenerator(cfg Config) Generator {
-	s := cfg.Space
-	n := Ticks(min(int64(cfg.Lead/s.Tick), s.Time.Max()))
+	s, n := cfg.Space, cfg.leadTicks()
 	return Generator{
 		Lessee: &Lessee{lead: n},
 		lead: lead{
@@ -148,7 +152,7 @@ func (g *Generator) take(ctx context.Context, count uint64) (*worker, state, err
 		}
 		first, err := w.take(ctx, &g.lead, now, count)
 		if err == errBeyond { //nolint:errorlint // never wrapped
-			if err := g.Lessee.awaitHorizon(ctx, w, first); err != nil {
+			if err := g.Lessee.stall(ctx, w, first); err != nil {
 				return nil, 0, err
 			}
 			continue

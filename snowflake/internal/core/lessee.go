@@ -150,28 +150,24 @@ func (l *Lessee) broadcast() {
 	l.changed = make(chan struct{})
 }
 
-// awaitHorizon returns when a call that found the limit of w below the state should try again.
-func (l *Lessee) awaitHorizon(ctx context.Context, w *worker, wanted state) error {
-	since := w.elapsed()
-	waited, err := l.stall(ctx, w, wanted)
-	if waited {
-		w.observers.observe(Stall, w.elapsed()-since, err)
-	}
-	return err
-}
-
-// stall is awaitHorizon, and reports whether it had to wait.
-func (l *Lessee) stall(ctx context.Context, w *worker, wanted state) (waited bool, err error) {
+// stall returns when a call that found the limit of w below the state should try again.
+func (l *Lessee) stall(ctx context.Context, w *worker, wanted state) (err error) {
+	since, waited := w.elapsed(), false
+	defer func() {
+		if waited {
+			w.observers.observe(Stall, w.elapsed()-since, err)
+		}
+	}()
 	var over <-chan error
 	for stalled := error(nil); ; waited = true {
 		l.mu.Lock()
 		current, changed, err := l.current.Load(), l.changed, l.err
 		l.mu.Unlock()
 		if current != w || wanted <= w.limit.Load() {
-			return waited, nil
+			return nil
 		}
 		if err = cmp.Or(err, stalled); err != nil {
-			return waited, err
+			return err
 		}
 		if _, limited := ctx.Deadline(); !limited && !waited {
 			var stop func()
@@ -189,7 +185,8 @@ func (l *Lessee) stall(ctx context.Context, w *worker, wanted state) (waited boo
 		case err = <-over:
 		}
 		if ctx.Err() != nil {
-			return true, fmt.Errorf("%w: %w", ErrLeaseStalled, contextError(ctx))
+			waited = true
+			return fmt.Errorf("%w: %w", ErrLeaseStalled, contextError(ctx))
 		}
 		if stalled = fmt.Errorf("%w: waited %v", ErrLeaseStalled, l.patience); err != nil {
 			stalled = fmt.Errorf("%w: waiting for the clock: %w", ErrLeaseStalled, err)

@@ -44,8 +44,11 @@ func (s Space) Epoch() time.Time { return time.Unix(0, s.EpochNanos).UTC() }
 // End returns the end of the last tick.
 func (s Space) End() time.Time { return s.Start(1 << s.Time.Width) }
 
-// Start returns the start of a tick up to that at End, in UTC.
+// Start returns the start of a tick up to that at End, in UTC. That of the zero Space is the zero Time.
 func (s Space) Start(tick Ticks) time.Time {
+	if s.Tick == 0 {
+		return time.Time{}
+	}
 	hi, lo := bits.Mul64(uint64(tick), uint64(s.Tick))
 	sec, nsec := bits.Div64(hi, lo, uint64(time.Second)) // hi is small enough: see snowflake.NewLayout
 	epoch := s.Epoch()

@@ -2,9 +2,7 @@ package core
 
 import (
 	"runtime"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -89,39 +87,17 @@ func (g *Generator) AddObserver(o Observer) (remove func()) {
 	return g.Lessee.current.Load().observers.add(o)
 }
 
-// observers is a list that is read without a lock.
-type observers struct {
-	mu   sync.Mutex
-	list atomic.Pointer[[]*Observer] // never changed; addresses, since functions are not comparable
-}
+// observers holds functions by their addresses, since functions are not comparable. No lock is held while they run.
+type observers struct{ set sync.Map } // of *Observer
 
 func (s *observers) add(o Observer) (remove func()) {
-	entry := &o
-	s.update(func(list []*Observer) []*Observer { return append(list, entry) })
-	return func() {
-		s.update(func(list []*Observer) []*Observer {
-			return slices.DeleteFunc(list, func(e *Observer) bool { return e == entry })
-		})
-	}
-}
-
-// update replaces the list by what change makes of a copy.
-func (s *observers) update(change func([]*Observer) []*Observer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := change(slices.Clone(s.load()))
-	s.list.Store(&list)
-}
-
-func (s *observers) load() []*Observer {
-	if list := s.list.Load(); list != nil {
-		return *list
-	}
-	return nil
+	s.set.Store(&o, nil)
+	return func() { s.set.Delete(&o) }
 }
 
 func (s *observers) observe(op string, took time.Duration, err error) {
-	for _, o := range s.load() {
-		(*o)(op, took, err)
-	}
+	s.set.Range(func(o, _ any) bool {
+		(*o.(*Observer))(op, took, err)
+		return true
+	})
 }

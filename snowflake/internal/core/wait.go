@@ -56,7 +56,7 @@ func (w *worker) checkDeadline(ctx context.Context, lead Ticks, now nanos, s sta
 	if left <= 0 || time.Until(deadline) >= left {
 		return nil
 	}
-	return &NotDue{In: left, Err: context.DeadlineExceeded}
+	return w.dueError(left, context.DeadlineExceeded)
 }
 
 // notDue adds the time until the state is due to the error of a wait that ctx has ended. A state at or above frozen is
@@ -66,7 +66,7 @@ func (w *worker) notDue(ctx context.Context, lead Ticks, s state, err error) err
 		return err
 	}
 	if left := w.untilDue(lead, w.now(), s); left > 0 {
-		return &NotDue{In: left, Err: err}
+		return w.dueError(left, err)
 	}
 	return err
 }

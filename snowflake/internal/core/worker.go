@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"sync"
@@ -63,7 +64,8 @@ type common struct {
 	end    nanos // the layout's End, or 292 years after the epoch if that is earlier
 	lead   Ticks // greatest lead that a generator may have
 
-	trust func(wall time.Time) bool // confirms a step forward of the wall clock; nil confirms all
+	dueError func(in time.Duration, err error) error // see Config
+	trust    func(wall time.Time) bool               // confirms a step forward of the wall clock; nil confirms all
 	*setting
 	*counters
 }
@@ -91,7 +93,8 @@ type counters struct {
 }
 
 // open reads the clock and returns a worker without a number, which issues nothing.
-func open(s Space, clock Clock, lead Ticks) (w *worker, now nanos, err error) {
+func open(cfg Config) (w *worker, now nanos, err error) {
+	s, clock := cfg.Space, cfg.Clock
 	bubble := clock == nil && inBubble()
 	if bubble {
 		clock = bubbleClock{}
@@ -104,7 +107,8 @@ func open(s Space, clock Clock, lead Ticks) (w *worker, now nanos, err error) {
 		bits:     s.Sequence.Width,
 		mask:     state(s.Sequence.Max()),
 		last:     1<<(s.Time.Width+s.Sequence.Width) - 1,
-		lead:     lead,
+		lead:     cfg.leadTicks(),
+		dueError: cfg.DueError,
 		setting:  new(setting),
 		counters: new(counters),
 	}}
@@ -130,18 +134,59 @@ func open(s Space, clock Clock, lead Ticks) (w *worker, now nanos, err error) {
 
 // newWorker returns a fixed worker with a start fence: the state is the greatest that a process that ended just now can
 // have issued, so the first ID is above all of its IDs.
-func newWorker(s Space, number int64, clock Clock, lead Ticks) (*worker, error) {
-	w, now, err := open(s, clock, lead)
+func newWorker(cfg Config, number int64) (*worker, error) {
+	w, now, err := open(cfg)
 	if err != nil {
 		return nil, err
 	}
-	w.number, w.stamp = number, s.Worker.Put(number)
-	w.start = state(w.tick(now)+lead)<<w.bits | w.mask
+	w.number, w.stamp = number, cfg.Space.Worker.Put(number)
+	w.start = state(w.tick(now)+w.lead)<<w.bits | w.mask
 	if w.start >= w.last {
 		return nil, w.exhausted(w.wall(now))
 	}
 	w.limit.Store(w.last)
 	w.state.Store(w.start)
+	return w, nil
+}
+
+// registry holds every fixed worker for which this process has created a generator. Generators for one worker share it,
+// so they cannot issue the same ID, no Close is needed, and a generator that is created again continues above the last ID
+// even if the wall clock was set back in between. Entries take a few hundred bytes and are never removed, because a
+// forgotten state could be issued again.
+var registry struct {
+	sync.Mutex
+	workers map[workerKey]*worker
+}
+
+type workerKey struct {
+	space  Space
+	number int64
+}
+
+// workerFor returns a fixed worker. Generators with WithClock and those in a testing/synctest bubble each get their own,
+// because their times are unrelated.
+func workerFor(cfg Config, number int64) (*worker, error) {
+	if cfg.Clock != nil || inBubble() {
+		return newWorker(cfg, number)
+	}
+	key := workerKey{cfg.Space, number}
+	registry.Lock()
+	defer registry.Unlock()
+	if w := registry.workers[key]; w != nil {
+		if lead := cfg.leadTicks(); lead > w.lead {
+			return nil, fmt.Errorf("%w: a lead of %v is longer than the %v of the first generator for worker %d in this process",
+				ErrOption, w.span(lead), w.span(w.lead), number)
+		}
+		return w, nil
+	}
+	w, err := newWorker(cfg, number)
+	if err != nil {
+		return nil, err
+	}
+	if registry.workers == nil {
+		registry.workers = make(map[workerKey]*worker)
+	}
+	registry.workers[key] = w
 	return w, nil
 }
 

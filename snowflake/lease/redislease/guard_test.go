@@ -18,7 +18,7 @@ import (
 // The leases of these tests extend to a window and a lead ahead of their clock.
 const (
 	window = lease.DefaultWindow
-	reach  = window + snowflake.DefaultLead
+	reach  = window + 10*time.Millisecond
 )
 
 // forget deletes the test's data in Redis, like FLUSHALL does with everything.

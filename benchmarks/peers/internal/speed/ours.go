@@ -19,7 +19,7 @@ const wideBits = 20
 // wide is a layout without a ceiling, and 4 workers.
 func wide() snowflake.Layout {
 	return snowflake.MustLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
-		snowflake.Field{Name: snowflake.FieldTime, Bits: 41}, snowflake.Field{Name: snowflake.FieldWorker, Bits: 22 - wideBits},
+		snowflake.Field{Name: snowflake.FieldTime, Bits: 41}, snowflake.Field{Name: "worker", Bits: 22 - wideBits},
 		snowflake.Field{Name: snowflake.FieldSequence, Bits: wideBits})
 }
 
