@@ -114,22 +114,6 @@ func TestFileDoesNotBeginAgainWhereAStateIsGone(t *testing.T) {
 	}
 }
 
-func TestFileRefusesADamagedNamespace(t *testing.T) {
-	t.Parallel()
-	for name, text := range map[string]string{
-		"empty": "", "cut off": "{\n  \"names", "other": "{}\n", "of another": "{\n  \"namespace\": \"x\",\n  \"layout\": \"y\"\n}\n",
-	} {
-		dir, path, _ := damagedStore(t)
-		if err := os.WriteFile(filepath.Join(filepath.Dir(path), "namespace.json"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, err := newFile(t, dir).Acquire(t.Context(), fileRequest(3, 0))
-		if !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), filepath.Dir(path)) {
-			t.Errorf("%s: got %v, want ErrDamaged", name, err)
-		}
-	}
-}
-
 func TestAnOwnerNoticesThatItsFilesWereReplaced(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -190,9 +174,6 @@ func TestNewFileRefusesWhatIsNoFolder(t *testing.T) {
 	}
 	if _, err := filelease.New(""); !errors.Is(err, lease.ErrOption) {
 		t.Errorf("no path: got %v", err)
-	}
-	if _, err := filelease.New(t.TempDir(), nil); !errors.Is(err, lease.ErrOption) {
-		t.Errorf("nil option: got %v", err)
 	}
 }
 

@@ -61,21 +61,12 @@ func decodeState(text []byte) (fileState, error) {
 	if len(text) > longestState {
 		return fileState{}, fmt.Errorf("longer than %d bytes", longestState)
 	}
-	var format struct {
-		Format *int `json:"format"`
-	}
-	if err := json.Unmarshal(text, &format); err != nil {
-		return fileState{}, err
-	}
-	if format.Format == nil {
-		return fileState{}, errors.New("no format number")
-	}
-	if *format.Format != stateFormat {
-		return fileState{}, fmt.Errorf("format %d, this version knows %d", *format.Format, stateFormat)
-	}
 	var s fileState
 	if err := json.Unmarshal(text, &s); err != nil {
 		return fileState{}, err
+	}
+	if s.Format != stateFormat {
+		return fileState{}, fmt.Errorf("format %d, this version knows %d", s.Format, stateFormat)
 	}
 	again, err := s.encode()
 	if err != nil {
