@@ -173,7 +173,10 @@ func TestNewFileRefusesWhatIsNoFolder(t *testing.T) {
 		}
 	}
 	if _, err := filelease.New(""); !errors.Is(err, lease.ErrOption) {
-		t.Errorf("no path: got %v", err)
+		t.Errorf("no folder: got %v", err)
+	}
+	if _, err := filelease.NewStateFile(""); !errors.Is(err, lease.ErrOption) {
+		t.Errorf("no state file: got %v", err)
 	}
 }
 
