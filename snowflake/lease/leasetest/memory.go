@@ -57,7 +57,7 @@ func (m *memory) Clone(replica bool, clock func() time.Time) lease.Store {
 	return clone
 }
 
-// Acquire is as [lease.Store] says. Among workers with a horizon above the tick it takes the one with the lowest
+// Acquire implements [lease.Store]. Among workers with a horizon above the tick it takes the one with the lowest
 // horizon.
 func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	if err := ctx.Err(); err != nil {
@@ -127,7 +127,7 @@ func (m *memory) limit(ns *namespace, now time.Time) time.Duration {
 	return ns.reach
 }
 
-// Extend is as [lease.Store] says.
+// Extend implements [lease.Store].
 func (m *memory) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if err := ctx.Err(); err != nil {
 		return time.Time{}, err
@@ -157,7 +157,7 @@ func (m *memory) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl t
 	return m.told(now), nil
 }
 
-// Release is as [lease.Store] says. The row keeps its token, so that a release can be repeated.
+// Release implements [lease.Store]. The row keeps its token, so that a release can be repeated.
 func (m *memory) Release(ctx context.Context, c lease.Claim, horizon int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -175,7 +175,7 @@ func (m *memory) Release(ctx context.Context, c lease.Claim, horizon int64) erro
 	return nil
 }
 
-// List is as [lease.Store] says.
+// List implements [lease.Store].
 func (m *memory) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -221,13 +221,12 @@ func (m *memory) told(now time.Time) time.Time {
 
 func (m *memory) grant(r lease.Request, worker int64, ns *namespace, now time.Time) lease.Grant {
 	taken := ns.rows[worker]
-	grant := lease.Grant{
+	return lease.Grant{
 		Claim:   lease.Claim{Namespace: r.Namespace, Worker: worker, Epoch: taken.epoch, Token: taken.token},
 		Horizon: taken.horizon,
+		Floor:   ns.floor(),
 		Now:     m.told(now),
 	}
-	grant.Floor = ns.floor()
-	return grant
 }
 
 // owned returns the claim's row, nil if another owner has it.
