@@ -56,8 +56,9 @@ func (s *Store) renew(ctx context.Context) (*queries, error) {
 	return s.prepare(ctx)
 }
 
-// meet makes the server that executes it the one of the namespace, and raises the namespace's reach. A server with an older revision than this process has seen is another one in the same place:
-// an old primary that was made primary again, or a backup that was restored.
+// meet makes the server that executes it the one of the namespace, and raises the namespace's reach. A server with an
+// older revision than this process has seen is another one in the same place: an old primary that was made primary again,
+// or a backup that was restored.
 func (s *Store) meet(ctx context.Context, q *queries, namespace string, reach int64) error {
 	seen := s.revision(namespace)
 	_, err := s.db.ExecContext(ctx, q.meet, seen, reach, reach, reach, reach, seen, namespace, reach, seen)
@@ -134,18 +135,12 @@ func (s *Store) askMySQL(ctx context.Context) (identity string, warning, err err
 
 // variables returns those of the variables that the server has.
 func (s *Store) variables(ctx context.Context, names ...string) (map[string]string, error) {
-	rows, err := s.db.QueryContext(ctx, "SHOW VARIABLES WHERE Variable_name IN ('"+strings.Join(names, "', '")+"')")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	values := map[string]string{}
-	for rows.Next() {
+	err := s.query(ctx, "SHOW VARIABLES WHERE Variable_name IN ('"+strings.Join(names, "', '")+"')", nil, func(scan scan) error {
 		var name, value string
-		if err := rows.Scan(&name, &value); err != nil {
-			return nil, err
-		}
+		err := scan(&name, &value)
 		values[name] = value
-	}
-	return values, rows.Err()
+		return err
+	})
+	return values, err
 }
