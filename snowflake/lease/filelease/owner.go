@@ -20,7 +20,7 @@ type owner struct {
 // the lock.
 func (f *Store) take(row fileRow, lock *os.File, s fileState, r lease.Request) (lease.Grant, error) {
 	s.Epoch++
-	s.Token, s.Holder = r.Token, fileHolder(r.Holder)
+	s.Token, s.Host, s.PID, s.Version = r.Token, r.Holder.Host, r.Holder.PID, r.Holder.Version
 	err := row.write(s)
 	if err == nil {
 		err = row.mark(lock)

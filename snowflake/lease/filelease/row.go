@@ -71,8 +71,8 @@ func (r fileRow) read() (s fileState, ok bool, err error) {
 	if err != nil {
 		return s, false, err
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	text, err := io.ReadAll(io.LimitReader(f, longestState+1))
+	defer f.Close()                                            //nolint:errcheck // nothing was written
+	text, err := io.ReadAll(io.LimitReader(f, longestState+1)) // a longer one has no checksum at its end
 	if err != nil {
 		return s, false, err
 	}

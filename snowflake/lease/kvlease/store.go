@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
 )
 
 // Store is a [lease.Store] on a [KV]. It is safe for concurrent use, and several may use the same keys.
@@ -227,7 +228,7 @@ func (s *Store) confirm(ctx context.Context, name string) (bool, error) {
 }
 
 func (s *Store) swap(ctx context.Context, key string, v any, revision string) (bool, error) {
-	text, err := encode(v)
+	text, err := sealed.Marshal(v)
 	if err != nil {
 		return false, fmt.Errorf("kvlease: key %q: %w", key, err)
 	}
