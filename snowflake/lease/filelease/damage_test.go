@@ -89,6 +89,7 @@ func TestFileRefusesADamagedStateAndNamesIt(t *testing.T) {
 	damages := maps.Clone(damages)
 	other := readFile(t, stateOf(dir, 1))
 	damages["of another worker"] = func([]byte) []byte { return other }
+	damages["of another namespace"] = resealed(`"orders"`, `"bills"`)
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
 			bad := damage(good)
@@ -129,6 +130,21 @@ func TestFileDoesNotBeginAgainWhereAStateIsGone(t *testing.T) {
 	}
 	g, err := newFile(t, dir).Acquire(t.Context(), fileRequest(3, 0))
 	if !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %+v, %v, want ErrDamaged", g, err)
+	}
+}
+
+func TestFileLendsNothingWhereTheLayoutIsUnknown(t *testing.T) {
+	t.Parallel()
+	dir, path, _ := damagedStore(t)
+	for _, worker := range []int64{0, 1} {
+		if err := os.Truncate(stateOf(dir, worker), 10); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := fileRequest(3, 9)
+	r.First = 5 // never taken
+	if g, err := newFile(t, dir).Acquire(t.Context(), r); !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), filepath.Dir(path)) {
 		t.Errorf("got %+v, %v, want ErrDamaged", g, err)
 	}
 }

@@ -71,6 +71,9 @@ func TestStateFileHasOneOwner(t *testing.T) {
 	if err != nil || len(entries) != 1 || entries[0].Held {
 		t.Errorf("List: got %+v, %v", entries, err)
 	}
+	if entries, err := b.List(t.Context(), "bills"); err != nil || len(entries) != 0 {
+		t.Errorf("List of another namespace: got %+v, %v", entries, err)
+	}
 	acquire(t, b, workerRequest(2, 3))
 	if err := a.Release(t.Context(), g.Claim, math.MaxInt64); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("got %v, want ErrLost", err)

@@ -153,6 +153,25 @@ func TestFileWaitsForAnotherProcessAsLongAsTheContextLives(t *testing.T) {
 	acquire(t, f, fileRequest(2, 3))
 }
 
+func TestFileTakesTheLowestOfTheHorizonsAheadAndTheLongestFreeBelow(t *testing.T) {
+	t.Parallel()
+	f := newFile(t, t.TempDir())
+	var claims []lease.Claim
+	for n, horizon := range []int64{3000, 2000, 10, 10} { // the clock is at 1000
+		claims = append(claims, acquire(t, f, fileRequest(n, 3)).Claim)
+		extend(t, f, claims[n], horizon)
+	}
+	for _, n := range []int{0, 1, 2, 3, 2} { // a repeated release does not count
+		release(t, f, claims[n])
+		time.Sleep(time.Millisecond)
+	}
+	for n, want := range []int64{2, 3, 1, 0} {
+		if g := acquire(t, f, fileRequest(10+n, 3)); g.Worker != want {
+			t.Errorf("worker %d, want %d", g.Worker, want)
+		}
+	}
+}
+
 func TestFileListShowsAllNamespacesInOrder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
