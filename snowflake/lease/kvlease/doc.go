@@ -31,7 +31,7 @@
 // nothing is lent from this namespace until it is restored.
 //
 // Do not delete keys. A worker without a row starts at the horizon 0, and repeats the IDs of an owner that still runs
-// until its next extension, and longer if a clock is behind. If the layout was deleted, too, stores that have used the
+// until its next extension, and longer if a clock is behind. If the layout was deleted as well, stores that have used the
 // namespace, and engines that remember deleted keys, notice it: owners then start above a floor ([lease.Grant].Floor),
 // 20 s ahead with the defaults. To be safe stop every process before, check the clocks, and wait for a window and 10 s.
 //

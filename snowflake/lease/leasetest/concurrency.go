@@ -181,7 +181,7 @@ func (f *fixture) together(n int, work func()) {
 }
 
 // span is what one owner may use: the ticks from the horizon it got to the last one that was committed for it, or to
-// the one it has asked to lower it to.
+// the one that its release named.
 type span struct {
 	worker, epoch, from, to int64
 }

@@ -28,7 +28,7 @@ func NewToken() string {
 	return hex.EncodeToString(b[:])
 }
 
-// fixture is what a test has: a store, and a namespace of its own in it.
+// fixture is a test with a store and its own namespace in it.
 type fixture struct {
 	*testing.T
 	store     lease.Store

@@ -28,7 +28,7 @@
 //   - a server of the cluster that is older than the one of the connection
 //   - a bucket that is restored from a backup or deleted, and messages that are removed while processes use them. Stores
 //     notice it if all messages of a namespace are gone and they have used it before, or the first message of the bucket
-//     is gone, too. Owners then start above a floor (package kvlease).
+//     was removed as well. Owners then start above a floor (package kvlease).
 //
 // A key that was deleted or purged (nats kv del, nats kv purge) is lease.ErrDamaged for its namespace until its last value
 // is written again. If that is unknown, stop every process of the namespace, check the clocks, wait for a window and

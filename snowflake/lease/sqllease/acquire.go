@@ -11,11 +11,11 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// acquireAttempts bounds how often Acquire looks again because others were faster. It is reached only if what is read
-// never matches what is updated, for example with a pool that reads from a replica.
+// acquireAttempts bounds how often Acquire looks again after losing a race. It is reached only if reads never match
+// updates, for example with a pool that reads from a replica.
 const acquireAttempts = 100
 
-// maxDoublings bounds among how many workers a caller that was too slow chooses: 2 to the power of it.
+// maxDoublings bounds the choice of a caller that lost races: among at most 2 to the power of it workers.
 const maxDoublings = 6
 
 // view is what look has read.
@@ -24,15 +24,15 @@ type view struct {
 	mine      *candidate
 	free      []candidate // in the order of Acquire
 	now       time.Time   // of the database
-	at        time.Time   // of this process, when it asked
+	at        time.Time   // local time just before the query
 	warning   error       // for the grant
 }
 
 type namespace struct {
 	layout     string
-	changed    int64 // when the server became another one, in milliseconds since 1970; 0: it never did
-	reach      int64 // the greatest one that was asked for, in milliseconds
-	sameServer bool  // as the one that has answered
+	changed    int64 // when another server took over, in milliseconds since 1970; 0: never
+	reach      int64 // the greatest one ever requested, in milliseconds
+	sameServer bool  // as the one that answered
 }
 
 // floor returns where new owners start, in milliseconds since 1970; 0: at the horizons of the rows.
@@ -83,7 +83,7 @@ func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Gr
 		return v.grant(r, *v.mine), true, nil
 	}
 	settles := v.namespace.floor() - v.now.UnixMilli()
-	if settles > 0 { // the owner of any row may have been confirmed by the server before just now
+	if settles > 0 { // the server before may have confirmed the owner of any row
 		v.free = nil
 	}
 	// Several callers may want the same row. The first attempt keeps the order; later ones choose among more and more

@@ -23,7 +23,7 @@ const postgresIdentity = "CASE WHEN pg_catalog.pg_is_in_recovery() THEN '' ELSE 
 	"(SELECT to_hex(system_identifier) FROM pg_catalog.pg_control_system()) || ' ' || " +
 	"substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8) END"
 
-// prepare returns the statements for the server. It asks what server it is if that is unknown.
+// prepare returns the statements for the server, and first queries its identity if that is unknown.
 func (s *Store) prepare(ctx context.Context) (*queries, error) {
 	if q := s.queries.Load(); q != nil {
 		return q, nil
@@ -49,8 +49,8 @@ func (s *Store) prepare(ctx context.Context) (*queries, error) {
 	return &q, nil
 }
 
-// renew is prepare for a server that seems to be another one. The question is asked again, since the same server may
-// answer differently by now, for example after the installation of a plugin.
+// renew is prepare for a server that seems to be another one. It always queries: the same server may have another
+// identity by now, for example after the installation of a plugin.
 func (s *Store) renew(ctx context.Context) (*queries, error) {
 	s.queries.Store(nil)
 	return s.prepare(ctx)
@@ -82,7 +82,7 @@ func (s *Store) sawRevision(namespace string, revision int64) {
 }
 
 // askPostgres returns the expression of the identity. Servers that speak PostgreSQL's protocol may not have the functions
-// (CockroachDB), or refuse them (Aurora). In YugabyteDB each node has files of its own. These agree on each commit. A role
+// (CockroachDB), or refuse them (Aurora). In YugabyteDB each node has its own files. The nodes agree on each commit. A role
 // that lacks the right is another matter, so there is a warning.
 func (s *Store) askPostgres(ctx context.Context) (identity string, warning, err error) {
 	has, _, err := s.number(ctx, "SELECT CASE WHEN version() LIKE '%-YB-%' THEN 0 ELSE 1 + length("+postgresIdentity+") END")

@@ -143,11 +143,11 @@ func (s *Store) extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 type assessment struct {
 	owned      bool
 	server     string // that the namespace knows
-	changed    int64  // when it became that one
+	changed    int64  // when that one took over
 	limit      int64  // of the reach, in milliseconds
 	settles    int64  // in so many milliseconds the limit rises
-	sameServer bool   // as the one that has answered
-	known      bool   // to be the owner's
+	sameServer bool   // as the one that answered
+	known      bool   // the row certainly is the owner's
 }
 
 func (s *Store) assess(ctx context.Context, q *queries, c lease.Claim) (a assessment, err error) {
