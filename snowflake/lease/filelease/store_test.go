@@ -127,7 +127,7 @@ func TestTheFoldersOfNamespacesDifferOnEveryFileSystem(t *testing.T) {
 		"a", "A", "..", "a/b", "a\\b", "con", strings.Repeat("a", 100), strings.Repeat("A", 100), strings.Repeat("\x01", 100),
 	} {
 		folder := filelease.NamespaceFolder(name)
-		if other, ok := seen[strings.ToLower(folder)]; ok || len(folder) > 200 || strings.Trim(folder, "ns-0123456789abcdefghijklmnopqrstuv") != "" {
+		if other, ok := seen[strings.ToLower(folder)]; ok || len(folder) > 200 || strings.Trim(folder, "-0123456789abcdefghijklmnopqrstuv") != "" {
 			t.Errorf("%q has the folder %q, of %q: %t", name, folder, other, ok)
 		}
 		seen[strings.ToLower(folder)] = name
