@@ -1,48 +1,33 @@
 package redislease_test
 
 import (
-	"os/exec"
-	"strconv"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
 )
 
-// durable starts a server of the test's own, which keeps in the folder all that it has confirmed. It returns when the
-// server answers.
-func durable(t *testing.T, port, folder string) *exec.Cmd {
-	t.Helper()
-	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Skip("redis-server is not installed, and the server of the other tests is not this test's alone")
-	}
-	server := exec.Command(program, "--port", port, "--bind", "127.0.0.1",
-		"--save", "", "--appendonly", "yes", "--appendfsync", "always", "--dir", folder)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { // unless the test has done so
-		_ = server.Process.Kill()
-		_ = server.Wait()
-	})
-	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + port})
-	defer func() { _ = client.Close() }()
-	processtest.Eventually(t, "an answer of the server", func() bool { return client.Ping(t.Context()).Err() == nil })
-	return server
+func TestKilledProcessesNeverRepeatAnID(t *testing.T) {
+	t.Parallel()
+	place, store := newPlace(t)
+	processtest.KilledProcesses(t, place, store)
+}
+
+func TestProcessesThatStartAtOnceHaveDifferentWorkers(t *testing.T) {
+	place, store := newPlace(t)
+	processtest.ProcessesStartedTogether(t, place, func() lease.Store { return store })
 }
 
 // Callers wait while Redis is gone, longer than the expiry, and continue by themselves when it is back.
 func TestRestartsOfADurableRedisCostNoError(t *testing.T) {
 	t.Parallel()
 	const window = 300 * time.Millisecond
-	port, folder := strconv.Itoa(processtest.FreePort(t)), t.TempDir()
-	server := durable(t, port, folder)
-	addr := "127.0.0.1:" + port
-	o := processtest.Order{Place: addr + " restarts:", First: 0, Last: 3, Window: window}
+	port := freePort(t)
+	durable := []string{"--appendonly", "yes", "--appendfsync", "always", "--dir", t.TempDir()}
+	server, client := startServer(t, port, durable...)
+	o := processtest.Order{Place: client.Options().Addr + " restarts:", First: 0, Last: 3, Window: window}
 	processes := []*processtest.Process{processtest.MustStart(t, o), processtest.MustStart(t, o)}
 	for _, p := range processes {
 		processtest.Eventually(t, "the first ID", func() bool { return p.Count() > 0 || p.HasEnded() }, p)
@@ -61,7 +46,7 @@ func TestRestartsOfADurableRedisCostNoError(t *testing.T) {
 			processtest.Eventually(t, "a failed extension", func() bool { return len(p.Noted(lease.Failed)) > failed[i] || p.HasEnded() }, p)
 		}
 		time.Sleep(2 * window) // beyond the horizon, and the expiry
-		server = durable(t, port, folder)
+		server, _ = startServer(t, port, durable...)
 		for _, p := range processes {
 			count, extended := p.Count(), len(p.Noted(lease.Extended))
 			processtest.Eventually(t, "more IDs and extensions", func() bool {
@@ -74,6 +59,6 @@ func TestRestartsOfADurableRedisCostNoError(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	processtest.TakeCensus(processes).Check(t, openAt(t, addr, "restarts:"))
+	processtest.TakeCensus(processes).Check(t, open(t, client, redislease.WithPrefix("restarts:")))
 	t.Logf("%d restarts", restarts)
 }
