@@ -31,8 +31,8 @@ func usedLayout(t *testing.T, db *gorm.DB, cond gormplugin.Created, model any) (
 		return "", tx.Error
 	}
 	for name, layout := range map[string]snowflake.Layout{
-		"default": snowflake.Default(), "twitter": snowflake.Twitter(),
-		"javascript": snowflake.JavaScriptSafe(),
+		"default": snowflake.Default(), "twitter": snowflake.MustPreset("twitter"),
+		"javascript": snowflake.MustPreset("javascriptsafe"),
 	} {
 		if lo, err := layout.MinAt(newYear); err == nil && tx.Statement.Vars[0] == lo {
 			return name, nil
@@ -64,12 +64,12 @@ func TestCreatedReadsAColumnAsItsGeneratorWroteIt(t *testing.T) {
 		ID int64 `gorm:"snowflake;autoIncrement:false"`
 	}
 	gen := func(l snowflake.Layout) *gormtest.Generator { return hourly(gormtest.WithLayout(l)) }
-	base, twitter := gen(snowflake.Default()), gen(snowflake.Twitter())
+	base, twitter := gen(snowflake.Default()), gen(snowflake.MustPreset("twitter"))
 	one, integers := gormplugin.New(base), gormplugin.New(base, gormplugin.IntegerKeys())
 	several := gormplugin.New(base, gormplugin.WithNamed("public", twitter))
 	opaquely := gormplugin.New(opaque{})
 	partly := gormplugin.New(base, gormplugin.WithNamed("public", opaque{}))
-	since, safe, noLayout := gormplugin.Since(newYear), snowflake.JavaScriptSafe(), gormplugin.ErrCondition
+	since, safe, noLayout := gormplugin.Since(newYear), snowflake.MustPreset("javascriptsafe"), gormplugin.ErrCondition
 
 	for _, tt := range []struct {
 		what   string
@@ -101,7 +101,7 @@ func TestCreatedReadsAColumnAsItsGeneratorWroteIt(t *testing.T) {
 		{"generator without a layout, In", opaquely, since.In(safe), &invoice{}, "javascript", nil},
 		{"another generator without a layout", partly, since, &customer{}, "default", nil},
 		{"no plugin", nil, since, &invoice{}, "", noLayout},
-		{"no plugin, In", nil, since.In(snowflake.Twitter()), &invoice{}, "twitter", nil},
+		{"no plugin, In", nil, since.In(snowflake.MustPreset("twitter")), &invoice{}, "twitter", nil},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			db, _ := openWith(t, testdb.SQLite(t), tt.plugin)
@@ -116,7 +116,7 @@ func TestCreatedReadsAColumnAsItsGeneratorWroteIt(t *testing.T) {
 // Every preset whose time is the highest field selects what its own Time says, also with coarse ticks.
 func TestCreatedWorksWithEveryLayout(t *testing.T) {
 	for name, layout := range map[string]snowflake.Layout{
-		"default": snowflake.Default(), "javascript": snowflake.JavaScriptSafe(), "seconds": preset("seconds"),
+		"default": snowflake.Default(), "javascript": snowflake.MustPreset("javascriptsafe"), "seconds": preset("seconds"),
 		"sonyflake": preset("sonyflake"), "mastodon": preset("mastodon"),
 	} {
 		t.Run(name, func(t *testing.T) {

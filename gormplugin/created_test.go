@@ -165,7 +165,7 @@ func TestCreatedCombinesWithOtherConditions(t *testing.T) {
 			"the name of a key":  {db.Where(between.On("ID")), "bc"},
 			"the column of it":   {db.Where(between.On("id")), "bc"},
 			"table and column":   {db.Where(between.On("parcels.id").In(snowflake.Default())), "bc"},
-			"an explicit layout": {db.Where(between.In(snowflake.Twitter())), ""},
+			"an explicit layout": {db.Where(between.In(snowflake.MustPreset("twitter"))), ""},
 		} {
 			t.Run(what, func(t *testing.T) {
 				var rows []string

@@ -83,7 +83,7 @@ func ExampleWithLease() {
 	plugin, err := gormplugin.Open(ctx, db, gormplugin.WithLease(
 		lease.WithNamespace("billing"),
 		lease.WithWorkers(16, 31), // the others are given to programs by hand
-		lease.WithGenerator(snowflake.WithLayout(snowflake.Wide())),
+		lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))),
 	))
 	if err != nil {
 		panic(err)

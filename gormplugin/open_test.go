@@ -212,7 +212,7 @@ func TestOpenWithOptions(t *testing.T) {
 		h := openHandle(t, target.Dialector(), gorm.Config{})
 		keys := h.leased(t, gormplugin.WithLeaseTable("my_leases"),
 			gormplugin.WithLease(lease.WithNamespace("mine"), lease.WithWindow(40*time.Second)),
-			gormplugin.WithLease(lease.WithWorkers(100, 200), lease.WithGenerator(snowflake.WithLayout(snowflake.Wide()))))
+			gormplugin.WithLease(lease.WithWorkers(100, 200), lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide")))))
 		status := keys.Lease().Status()
 		equal(t, "namespace", status.Namespace, "mine")
 		equal(t, "worker", status.Worker, 100)
@@ -221,7 +221,7 @@ func TestOpenWithOptions(t *testing.T) {
 		}
 		entries := h.entries(t, sqllease.WithTable("my_leases"))
 		equal(t, "rows", len(entries), 1)
-		equal(t, "layout", entries[0].Layout, snowflake.Wide().String())
+		equal(t, "layout", entries[0].Layout, snowflake.MustPreset("wide").String())
 	})
 }
 

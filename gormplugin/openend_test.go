@@ -119,7 +119,7 @@ func TestALostLeaseGoesOnUnderAnotherWorker(t *testing.T) {
 func TestALeaseThatStopsOnLossFailsCreates(t *testing.T) {
 	h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
 	clock := newPushed()
-	clock.open(t, h, lease.StopOnLoss())
+	clock.open(t, h, lease.WithStopOnLoss())
 	h.migrate(t, &user{})
 	must(t, h.Exec("UPDATE snowflake_leases SET epoch = epoch + 1, token = 'another' WHERE worker >= 0"))
 	var err error

@@ -130,7 +130,7 @@ func WithNamed(name string, gen Generator) Option {
 
 // WithLease sets options of the lease that [Open] takes: its namespace, the layout of the IDs, the window, and so on.
 //
-//	gormplugin.WithLease(lease.WithGenerator(snowflake.WithLayout(snowflake.Wide())))
+//	gormplugin.WithLease(lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
 //
 // It may be given several times; the last of two that set the same counts. [New] does not take it ([ErrOption]).
 func WithLease(opts ...lease.Option) Option {

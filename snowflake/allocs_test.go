@@ -13,7 +13,7 @@ func TestReadingAndWritingIDsDoesNotAllocate(t *testing.T) {
 	id := snowflake.ID(1234567890123456789)
 	text, raw := id.String(), []byte(id.String())
 	quoted := []byte(`"` + text + `"`)
-	base32, base58 := id.Base32(), id.Base58()
+	base32, base62 := id.Base32(), id.Base62()
 	buf := make([]byte, 0, 32)
 	var column any = id.Int64() // made once: boxing is the driver's
 	var got snowflake.ID
@@ -26,7 +26,7 @@ func TestReadingAndWritingIDsDoesNotAllocate(t *testing.T) {
 	for name, run := range map[string]func(){
 		"Parse":                     func() { var err error; got, err = snowflake.Parse(text); check(err) },
 		"ParseBase32":               func() { var err error; got, err = snowflake.ParseBase32(base32); check(err) },
-		"ParseBase58":               func() { var err error; got, err = snowflake.ParseBase58(base58); check(err) },
+		"ParseBase62":               func() { var err error; got, err = snowflake.ParseBase62(base62); check(err) },
 		"UnmarshalText":             func() { check(got.UnmarshalText(raw)) },
 		"UnmarshalJSON of a string": func() { check(got.UnmarshalJSON(quoted)) },
 		"UnmarshalJSON of a number": func() { check(got.UnmarshalJSON(raw)) },
@@ -34,8 +34,8 @@ func TestReadingAndWritingIDsDoesNotAllocate(t *testing.T) {
 		"Scan of a local int64":     func() { check(got.Scan(id.Int64())) }, // src must not escape
 		"Scan of a local []byte":    func() { check(got.Scan(raw)) },
 		"AppendText":                func() { buf, _ = id.AppendText(buf[:0]) },
-		"AppendBase32":              func() { buf = id.AppendBase32(buf[:0]) },
-		"Base58 appended":           func() { buf = append(buf[:0], id.Base58()...) },
+		"Base32 appended":           func() { buf = append(buf[:0], id.Base32()...) },
+		"Base62 appended":           func() { buf = append(buf[:0], id.Base62()...) },
 	} {
 		if n := testing.AllocsPerRun(100, run); n != 0 {
 			t.Errorf("%s: %v allocations, want 0", name, n)

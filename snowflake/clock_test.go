@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -82,3 +83,28 @@ func (c *fakeClock) Slept() (total time.Duration, times int) {
 }
 
 var _ snowflake.Clock = (*fakeClock)(nil)
+
+// clocked returns a generator of worker 1 and its clock.
+func clocked(tb testing.TB, opts ...snowflake.Option) (*snowflake.Generator, *fakeClock) {
+	tb.Helper()
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	return mustNew(tb, 1, append(opts, snowflake.WithClock(clock))...), clock
+}
+
+func mustNew(tb testing.TB, worker int64, opts ...snowflake.Option) *snowflake.Generator {
+	tb.Helper()
+	g, err := snowflake.New(worker, opts...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return g
+}
+
+func fill(tb testing.TB, g *snowflake.Generator, n int) []snowflake.ID {
+	tb.Helper()
+	ids := make([]snowflake.ID, n)
+	if err := g.Fill(tb.Context(), ids); err != nil {
+		tb.Fatal(err)
+	}
+	return ids
+}

@@ -77,36 +77,16 @@ func checkParse(t *testing.T, text string) {
 	}
 }
 
-func TestParseTakesWhatStringPrints(t *testing.T) {
-	for text, want := range acceptedTexts {
-		if id, err := snowflake.Parse(text); id != want || err != nil {
-			t.Errorf("Parse(%q) = %d, %v, want %d", text, id, err, want)
-		}
-		if id := snowflake.MustParse(text); id != want {
-			t.Errorf("MustParse(%q) = %d, want %d", text, id, want)
-		}
+func TestMustParsePanicsWithTheErrorOfParse(t *testing.T) {
+	if id := snowflake.MustParse("7"); id != 7 {
+		t.Errorf("MustParse = %d", id)
 	}
-	for _, id := range sampleIDs() {
-		if got, err := snowflake.Parse(id.String()); got != id || err != nil {
-			t.Fatalf("Parse(%q) = %d, %v", id.String(), got, err)
+	defer func() {
+		if err, ok := recover().(error); !ok || !errors.Is(err, snowflake.ErrSyntax) {
+			t.Errorf("recovered %v", err)
 		}
-	}
-}
-
-func TestParseRejectsWhatStringDoesNotPrint(t *testing.T) {
-	eachRefused(func(text string, want error) {
-		id, err := snowflake.Parse(text)
-		wantError(t, strconv.Quote(text), err, want)
-		if id != 0 {
-			t.Errorf("Parse(%q) = %d with an error, want 0", text, id)
-		}
-		defer func() {
-			if again, ok := recover().(error); !ok || again.Error() != err.Error() {
-				t.Errorf("MustParse(%q): recovered %v", text, again)
-			}
-		}()
-		snowflake.MustParse(text)
-	})
+	}()
+	snowflake.MustParse("007")
 }
 
 // Each byte value at each place of a text of each length: the tests of eight characters at a time must not let one
@@ -136,39 +116,22 @@ func TestParseRejectsWrongBytesBesideEachOther(t *testing.T) {
 	}
 }
 
-func TestIDPrintsWhatStrconvPrints(t *testing.T) {
-	for _, id := range sampleIDs() {
-		want := strconv.FormatInt(int64(id), 10)
-		if got := id.String(); got != want {
-			t.Fatalf("String of %s = %q", want, got)
-		}
-		text, err := id.MarshalText()
-		if string(text) != want || err != nil {
-			t.Fatalf("MarshalText of %s = %q, %v", want, text, err)
-		}
-		text, err = id.AppendText([]byte("id="))
-		if string(text) != "id="+want || err != nil {
-			t.Fatalf("AppendText of %s = %q, %v", want, text, err)
-		}
-	}
-}
-
 // The digits are stored eight at a time, so what lies behind them must be seen to stay.
-func TestAppendTextWritesNothingBehindItsText(t *testing.T) {
+func TestIDsPrintWhatStrconvPrintsAndNothingBehindIt(t *testing.T) {
 	for _, id := range sampleIDs() {
 		want := strconv.FormatInt(int64(id), 10)
+		marshaled, err := id.MarshalText()
+		back, errParse := snowflake.Parse(want)
+		if id.String() != want || string(marshaled) != want || err != nil || back != id || errParse != nil {
+			t.Fatalf("%s: String %q, MarshalText %q, %v, Parse %d, %v", want, id.String(), marshaled, err, back, errParse)
+		}
 		buf := []byte("........................................")
-		got, _ := id.AppendText(buf[: 2 : 2+len(want)])
-		if string(got) != ".."+want {
-			t.Fatalf("AppendText of %s = %q", want, got)
+		got, err := id.AppendText(buf[: 2 : 2+len(want)])
+		if string(got) != ".."+want || err != nil || &got[0] != &buf[0] {
+			t.Fatalf("AppendText of %s = %q, %v, in place: %v", want, got, err, &got[0] == &buf[0])
 		}
-		if &got[0] != &buf[0] {
-			t.Fatalf("AppendText of %s allocated although the text fits exactly", want)
-		}
-		for i, c := range buf[len(got):] {
-			if c != '.' {
-				t.Fatalf("AppendText of %s wrote %q to byte %d behind the text", want, c, i)
-			}
+		if behind := buf[len(got):]; strings.Trim(string(behind), ".") != "" {
+			t.Fatalf("AppendText of %s wrote %q behind the text", want, behind)
 		}
 	}
 }

@@ -1,13 +1,11 @@
 // Package snowflake generates and reads Snowflake IDs: 64-bit primary keys that an application generates itself, that
 // sort by time of creation, and that fit into a bigint column.
 //
-//	gen, err := snowflake.New(1) // a worker that no other running process has
+//	gen, err := snowflake.New(1) // a worker that no other running process has; package lease assigns one
 //	if err != nil {
 //		return err
 //	}
 //	id, err := gen.Next()
-//
-// Package lease assigns worker numbers to processes.
 //
 // The bits of an ID are defined by a [Layout]. That of [Default]:
 //
@@ -20,9 +18,9 @@
 //
 // # Generating
 //
-// [New] returns a [Generator] for a worker. [Generator.Next] returns one ID, [Generator.Fill] a batch. The IDs of a
-// generator are unique and in order, also when the wall clock steps back; the comment of [Generator] gives the reasons
-// and the limits of a fixed worker. The IDs of several workers are in order as far as their clocks agree.
+// [Generator.Next] returns one ID, [Generator.Fill] a batch. The IDs of a generator are unique and in order, also when
+// the wall clock steps back; the comment of [Generator] gives the reasons and the limits of a fixed worker. The IDs of
+// several workers are in order as far as their clocks agree.
 //
 // # Reading and storing
 //

@@ -3,61 +3,44 @@ package snowflake
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
 // Errors of layouts and generators. Match them with errors.Is; the text of a returned error names the value and the
 // limit.
 var (
-	// ErrLayout is returned by NewLayout, ParseLayout and Layout.UnmarshalText for an invalid layout: no time or no
-	// sequence, more than 63 bits, a field twice, a tick below 1 µs. Preset returns it for an unknown name. New,
-	// Compose, Validate, MinAt, MaxAt, Range and Ranges return it for the zero Layout.
+	// ErrLayout means an invalid layout: no time or no sequence, more than 63 bits, a field twice, a tick below 1 µs, the
+	// name of no preset, or the zero Layout.
 	ErrLayout = errors.New("snowflake: invalid layout")
-
-	// ErrUnknownField is returned by Field, Compose, With, and New for WithField, for a name that the layout does not
-	// have.
+	// ErrUnknownField means a name that the layout does not have.
 	ErrUnknownField = errors.New("snowflake: no such field")
-
-	// ErrFieldRange is returned by New, With, Compose and Lessee.Move for a value that does not fit into its field.
-	ErrFieldRange = errors.New("snowflake: field value out of range")
-
-	// ErrFieldOwned is returned by With, and by New for WithField, for the fields that the generator sets, time,
-	// sequence and worker, and by With for a field that is set by WithField.
-	ErrFieldOwned = errors.New("snowflake: field is not free")
-
-	// ErrFieldOrder is returned by MinAt, MaxAt and Range for a layout whose time is not its highest field: the IDs of
-	// a span of time are then not one range of numbers. Ranges returns it if they are more than 256.
+	// ErrFieldRange means a value that does not fit into its field.
+	ErrFieldRange = core.ErrFieldRange
+	// ErrFieldOrder means that the time is not the layout's highest field, so the IDs of a span of time are not one range
+	// of numbers, or for Ranges more than 256.
 	ErrFieldOrder = errors.New("snowflake: time is not the highest field")
-
-	// ErrInvalidRange is returned by Range and Ranges if from is after to.
+	// ErrInvalidRange means that from is after to.
 	ErrInvalidRange = errors.New("snowflake: range ends before it begins")
-
-	// ErrInvalidID is returned by Validate for a number that no generator of the layout can have issued by now.
+	// ErrInvalidID means a number that no generator of the layout can have issued by now.
 	ErrInvalidID = errors.New("snowflake: invalid ID")
-
-	// ErrBeforeEpoch is returned by New, Next, NextContext and Fill when the clock shows a time before the layout's
-	// epoch, and by Compose, MinAt and MaxAt for such a time.
-	ErrBeforeEpoch = errors.New("snowflake: time before the epoch")
-
-	// ErrTimeExhausted is returned by New, Next, NextContext and Fill when the layout has fewer IDs left than the call
-	// asks for: at its End, or earlier by the lead. Compose, MinAt and MaxAt return it for a time at or after End. No
-	// ID is ever negative, masked or issued again.
-	ErrTimeExhausted = errors.New("snowflake: time exhausted")
-
-	// ErrOption is returned by New and NewLessee for an invalid option: a negative lead, a lead longer than that of an
-	// earlier generator for the worker, a nil Option, a nil Clock.
-	ErrOption = errors.New("snowflake: invalid option")
-
-	// ErrNoGenerator is returned by the methods of a nil *Generator and of a Generator that was not made by New.
-	ErrNoGenerator = errors.New("snowflake: generator was not made by New")
-
-	// ErrEmptyFill is returned by Fill for an empty slice, which usually was made with a capacity instead of a length.
-	ErrEmptyFill = errors.New("snowflake: nothing to fill")
-
-	// ErrLeaseStalled is returned by Next, NextContext and Fill of a generator with a lease when the lease was not
-	// extended in time: before the context ended, or within the patience if the context has no deadline. The next call
-	// may succeed.
-	ErrLeaseStalled = errors.New("snowflake: the lease was not extended in time")
+	// ErrBeforeEpoch means a time before the layout's epoch: that of the clock, or one that was passed.
+	ErrBeforeEpoch = core.ErrBeforeEpoch
+	// ErrTimeExhausted means a time at or after the layout's End, or that fewer IDs are left than a call asks for: at the
+	// End, or earlier by the lead. No ID is ever negative, masked or issued again.
+	ErrTimeExhausted = core.ErrTimeExhausted
+	// ErrOption means an invalid option: a negative lead, a lead longer than that of an earlier generator for the worker,
+	// a nil Option or Clock, or a field that the generator or WithField has set.
+	ErrOption = core.ErrOption
+	// ErrNoGenerator means a nil *Generator, or one that was not made by New.
+	ErrNoGenerator = core.ErrNoGenerator
+	// ErrEmptyFill means an empty slice, which usually was made with a capacity instead of a length.
+	ErrEmptyFill = core.ErrEmptyFill
+	// ErrLeaseStalled means that a lease was not extended in time: before the context ended, or within the patience if it
+	// has no deadline. The next call may succeed.
+	ErrLeaseStalled = core.ErrLeaseStalled
 )
 
 // DueError is in the error of Next, NextContext and Fill when the context ends before the IDs are due, or would. Get it
@@ -77,28 +60,85 @@ func (e *DueError) Error() string {
 // yet; else what ctx.Err() and context.Cause returned.
 func (e *DueError) Unwrap() error { return e.err }
 
-var (
-	errZeroLayout = layoutError("the zero Layout has no fields")
-
-	errForeignClock = errors.New("snowflake: the generator was created inside another testing/synctest bubble or outside of any")
-
-	// errBeyond is returned by take when the state is above the limit but below the layout's end: the lease has to be
-	// extended, or another worker has replaced this one.
-	errBeyond = errors.New("snowflake: beyond the horizon")
-)
+var errZeroLayout = layoutError("the zero Layout has no fields")
 
 func layoutError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrLayout, fmt.Sprintf(format, args...))
 }
 
-// fieldError names the value that does not fit into a field. It matches ErrFieldRange without repeating its text.
-type fieldError struct {
-	field      string
-	value, max int64
+// Reasons why input is not an ID. [Parse] and the other readers of IDs return them inside a [*ParseError]; match them
+// with errors.Is.
+var (
+	// ErrSyntax means that the text is not what an ID prints in the form that is read: a wrong character, a wrong
+	// length, a leading zero. All readers of text and JSON return it, and Scan for text.
+	ErrSyntax = errors.New("snowflake: not the text of an ID")
+	// ErrRange means that the number does not fit into 64 bits (for decimals and numbers: into an int64). All readers
+	// return it.
+	ErrRange = errors.New("snowflake: ID out of range")
+	// ErrNull means that Scan met an SQL NULL or a nil *ID, for which ID has no value. A nullable column is read into a
+	// sqltypes.Null or a *ID.
+	ErrNull = errors.New("snowflake: NULL is not an ID")
+	// ErrType means that the source is of a type that holds no ID: Scan returns it for floats, bool, time.Time and
+	// others, UnmarshalJSON for booleans, objects and arrays.
+	ErrType = errors.New("snowflake: not a type that holds an ID")
+)
+
+// maxErrorInput is how many bytes of rejected input an error keeps: input may be long, and errors are logged.
+const maxErrorInput = 40
+
+// ParseError describes input that is not an ID.
+type ParseError struct {
+	// Source is what was read: "text", "JSON", "base32", "base62", or for Scan the Go type of the driver's
+	// value, such as "string" or "float64", or "NULL".
+	Source string
+	// Input is the rejected input, cut to 40 bytes; the last three of them are "..." if it was longer. It is empty if
+	// the source says all, as for NULL.
+	Input string
+	// Reason is the rule that the input breaks, with the limit or the remedy.
+	Reason string
+	// Err is [ErrSyntax], [ErrRange], [ErrNull] or [ErrType].
+	Err error
 }
 
-func (e *fieldError) Error() string {
-	return fmt.Sprintf("snowflake: %s %d out of range [0, %d]", e.field, e.value, e.max)
+// Error returns one line that names the source, the input and the rule.
+func (e *ParseError) Error() string {
+	if e.Input == "" && !errors.Is(e.Err, ErrSyntax) { // empty text is input too
+		return "snowflake: " + e.Source + " is not an ID: " + e.Reason
+	}
+	return "snowflake: " + e.Source + " " + strconv.Quote(e.Input) + " is not an ID: " + e.Reason
 }
 
-func (e *fieldError) Is(target error) bool { return target == ErrFieldRange }
+// Unwrap returns e.Err.
+func (e *ParseError) Unwrap() error { return e.Err }
+
+// newParseError copies at most maxErrorInput bytes of the input. Because it copies, the input of a successful parse
+// need not live on the heap.
+func newParseError[T ~string | ~[]byte](err error, source string, input T, reason string) *ParseError {
+	var buf [maxErrorInput]byte
+	n := copy(buf[:], input)
+	if len(input) > maxErrorInput {
+		copy(buf[maxErrorInput-3:], "...")
+	}
+	return &ParseError{Source: source, Input: string(buf[:n]), Reason: reason, Err: err}
+}
+
+// decimalError explains why parseDecimal rejected the input.
+func decimalError[T ~string | ~[]byte](source string, input T) *ParseError {
+	digits := input
+	if len(digits) > 0 && digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) == 0 {
+		return newParseError(ErrSyntax, source, input, "it has no digits")
+	}
+	for i := range len(digits) {
+		if c := digits[i]; c < '0' || c > '9' {
+			at := i + len(input) - len(digits)
+			return newParseError(ErrSyntax, source, input, fmt.Sprintf("want decimal digits only, byte %d is %q", at, []byte{c}))
+		}
+	}
+	if digits[0] == '0' {
+		return newParseError(ErrSyntax, source, input, "a number starts without a zero, and 0 has no sign")
+	}
+	return newParseError(ErrRange, source, input, "it is outside of [-9223372036854775808, 9223372036854775807]")
+}

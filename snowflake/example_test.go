@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"log/slog"
 	"math"
+	"os"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -82,7 +84,7 @@ func ExampleGenerator_With() {
 	fmt.Println(err)
 	// Output:
 	// map[region:7 type:40] 2
-	// snowflake: field is not free: "region" is pinned to 7
+	// snowflake: invalid option: field "region" is pinned to 7
 }
 
 func ExampleLayout_Decompose() {
@@ -90,7 +92,7 @@ func ExampleLayout_Decompose() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(snowflake.Twitter().Decompose(tweet))
+	fmt.Println(snowflake.MustPreset("twitter").Decompose(tweet))
 	// Output: 2022-06-28T16:07:40.105Z worker=26 sequence=0 datacenter=11
 }
 
@@ -116,25 +118,9 @@ func ExampleNewLayout() {
 	}
 	fmt.Println(layout)
 	fmt.Println(layout.MaxWorker()+1, "workers until", layout.End().Year())
-
-	_, err = snowflake.New(65536, snowflake.WithLayout(layout))
-	fmt.Println(err)
 	// Output:
 	// epoch=2024-01-01T00:00:00Z tick=10ms time:39 sequence:8 worker:16
 	// 65536 workers until 2198
-	// snowflake: worker 65536 out of range [0, 65535]
-}
-
-func ExampleParseLayout() {
-	var config struct {
-		Layout snowflake.Layout `json:"layout"`
-	}
-	file := []byte(`{"layout": "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:8 sequence:14"}`)
-	if err := json.Unmarshal(file, &config); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(config.Layout == snowflake.Wide())
-	// Output: true
 }
 
 func ExampleLayout_Validate() {
@@ -154,7 +140,7 @@ func ExampleLayout_Validate() {
 
 // A server answers 503 with Retry-After if an ID would be due only after the request's deadline.
 func ExampleDueError() {
-	g, err := snowflake.New(1, snowflake.WithLayout(snowflake.JavaScriptSafe()))
+	g, err := snowflake.New(1, snowflake.WithLayout(snowflake.MustPreset("javascriptsafe")))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -167,4 +153,42 @@ func ExampleDueError() {
 		fmt.Printf("Retry-After: %.0f\n", math.Ceil(due.In.Seconds()))
 	}
 	// Output: Retry-After: 40
+}
+
+func ExampleParse() {
+	id, err := snowflake.Parse("175928847299117063")
+	fmt.Println(id, err)
+	_, err = snowflake.Parse("0175928847299117063")
+	fmt.Println(err)
+	_, err = snowflake.Parse("9223372036854775808")
+	fmt.Println(errors.Is(err, snowflake.ErrRange))
+	// Output:
+	// 175928847299117063 <nil>
+	// snowflake: text "0175928847299117063" is not an ID: a number starts without a zero, and 0 has no sign
+	// true
+}
+
+// An ID is a string in JSON. As a number, JavaScript would round these two to one: 175928847299117060.
+func ExampleID_MarshalText() {
+	type user struct {
+		ID   snowflake.ID `json:"id"`
+		Name string       `json:"name"`
+	}
+	out, err := json.Marshal([]user{{175928847299117063, "alice"}, {175928847299117064, "bob"}})
+	fmt.Println(string(out), err)
+	// Output:
+	// [{"id":"175928847299117063","name":"alice"},{"id":"175928847299117064","name":"bob"}] <nil>
+}
+
+func ExampleID_LogValue() {
+	withoutTime := func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}
+	log := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
+	log.Info("order paid", "order", snowflake.ID(175928847299117063))
+	// Output:
+	// {"level":"INFO","msg":"order paid","order":"175928847299117063"}
 }

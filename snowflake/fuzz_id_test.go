@@ -3,7 +3,6 @@ package snowflake_test
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,29 +28,6 @@ func FuzzParse(f *testing.F) {
 	addTexts(func(text string) { f.Add(text) })
 	f.Fuzz(func(t *testing.T, text string) { checkParse(t, text) })
 }
-
-func fuzzEncoding(f *testing.F, e textForm) {
-	f.Helper()
-	f.Add("", int64(0))
-	for _, id := range []snowflake.ID{1, 175928847299117063, math.MaxInt64, math.MinInt64, -1} {
-		f.Add(e.format(id), int64(id))
-		f.Add(strings.ToLower(e.format(id)), int64(id))
-	}
-	f.Add(strings.Repeat(e.alphabet[len(e.alphabet)-1:], e.length), int64(0)) // more than 64 bits
-	f.Fuzz(func(t *testing.T, text string, number int64) {
-		id := snowflake.ID(number)
-		if back, err := e.parse(e.format(id)); back != id || err != nil {
-			t.Fatalf("%d is written as %q and read back as %d, %v", id, e.format(id), back, err)
-		}
-		if id, err := e.parse(text); err == nil && e.format(id) != text {
-			t.Fatalf("%q is read as %d, which is written as %q", text, id, e.format(id))
-		}
-	})
-}
-
-func FuzzParseBase32(f *testing.F) { fuzzEncoding(f, encodings[0]) }
-func FuzzParseBase58(f *testing.F) { fuzzEncoding(f, encodings[1]) }
-func FuzzParseBase62(f *testing.F) { fuzzEncoding(f, encodings[2]) }
 
 // The oracle reads the JSON value as what it is, a string or a number, and applies the rule for text to it.
 func FuzzIDJSON(f *testing.F) {
@@ -95,38 +71,5 @@ func FuzzIDJSON(f *testing.F) {
 			t.Fatalf("%d is written as %s, %v, and read back as %d", id, text, err, back)
 		}
 		_ = back.UnmarshalJSON(data) // must not panic on what is not JSON
-	})
-}
-
-func FuzzIDScan(f *testing.F) {
-	addTexts(func(text string) { f.Add(text, int64(-1), uint64(math.MaxUint64), 77.5) })
-	f.Fuzz(func(t *testing.T, text string, signed int64, unsigned uint64, float float64) {
-		const before = 42
-		want, ok := canonical(text)
-		if !ok {
-			want = before
-		}
-		for _, src := range []any{text, []byte(text)} {
-			id := snowflake.ID(before)
-			if err := id.Scan(src); (err == nil) != ok || id != want {
-				t.Fatalf("Scan(%T %q) = %d, %v, want %d, success: %v", src, text, id, err, want, ok)
-			}
-		}
-		id := snowflake.ID(before)
-		if err := id.Scan(signed); err != nil || id.Int64() != signed {
-			t.Fatalf("Scan(int64 %d) = %d, %v", signed, id, err)
-		}
-		if value, err := id.Value(); err != nil || value != signed {
-			t.Fatalf("Value of %d = %v, %v", signed, value, err)
-		}
-		id = before
-		err := id.Scan(unsigned)
-		if fits := unsigned < 1<<63; (err == nil) != fits || fits && uint64(id) != unsigned || !fits && id != before {
-			t.Fatalf("Scan(uint64 %d) = %d, %v", unsigned, id, err)
-		}
-		id = before
-		if err := id.Scan(float); err == nil || id != before {
-			t.Fatalf("Scan(float64 %v) = %d, %v, want an error", float, id, err)
-		}
 	})
 }

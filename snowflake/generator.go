@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
 // Generator issues the IDs of one worker. Its methods are safe for concurrent use. Create one with New; the methods of
@@ -23,15 +25,14 @@ import (
 //     are the linearization points (Herlihy and Wing, 1990). Earlier means smaller if the layout has the time first and
 //     the sequence last except for the worker, as all presets have, and if With does not set different values.
 //   - The clock is monotonic, so steps back of the wall clock, corrections by NTP and leap seconds do not change the
-//     order of IDs and let no call wait. After a step back by more than 10 ms the generator's clock runs 5 ms slower for
-//     each second of use until it agrees with the wall clock; Stats reports the drift. It needs half of the lead for
-//     that, or without a lead, ticks that are not used. Steps forward are followed within a second of use, for example
-//     after a laptop was suspended.
+//     order of IDs and let no call wait, nor one that waits wait longer. After a step back by more than 10 ms the
+//     generator's clock runs 5 ms slower for each second of use until it agrees with the wall clock; Stats reports the
+//     drift. It needs half of the lead for that, or without a lead, ticks that are not used. Steps forward are followed
+//     within a second of use, for example after a laptop was suspended.
 //   - When the sequence of a tick is used up, it carries into the next tick, so the generator leads the clock by at
 //     most the lead (WithLead). A call that would lead further takes its ID first and then sleeps until it is due. If
-//     waiting calls have taken the IDs of a second already, it waits for its turn. Waiting calls of one lead are
-//     served in the order in which they came, and no lock is held while they sleep. Calls that wait for a lease have
-//     no order.
+//     waiting calls have already taken the IDs of a second, it waits for its turn. Waiting calls of one lead are served
+//     first come, first served, and no lock is held while they sleep. Calls that wait for a lease have no order.
 //   - Every limit is checked before the swap.
 //   - A new process starts above every ID that a process which ended just before can have issued: its first ID is past
 //     clock + lead.
@@ -43,72 +44,68 @@ import (
 // A fixed worker does not protect against two live processes with the same worker, a restart after the wall clock was
 // set back, or a clone of a running virtual machine.
 type Generator struct {
-	source *source
-	reach  reach
+	core   core.Generator
 	layout Layout
 	fixed  ID // the fields except time, worker and sequence
 	pinned []pin
-
-	// Copied from the layout and the reach for Next.
-	timeUnit, seqUnit ID    // a tick, and a step of the sequence
-	leadTime, window  nanos // the lead, and the lead plus a tick
 }
 
 // New returns a generator for the worker, a number in [0, MaxWorker()] of the layout: Default(), unless WithLayout sets
 // another. The worker is not an option because 0 is a worker like any other. No two processes may use the same worker
 // at the same time.
 //
-// New returns ErrFieldRange for a worker or a pinned value that does not fit into its field, ErrUnknownField and
-// ErrFieldOwned for a field that cannot be pinned, ErrLayout for the zero Layout, ErrOption for other invalid options,
-// and ErrBeforeEpoch or ErrTimeExhausted if the clock is outside the layout's time, of which a generator can use the
+// New returns ErrFieldRange for a worker or a pinned value that does not fit into its field, ErrUnknownField for a pinned
+// field that the layout does not have, ErrLayout for the zero Layout, ErrOption for other invalid options, and ErrBeforeEpoch or ErrTimeExhausted if the clock is outside the layout's time, of which a generator can use the
 // first 292 years.
 func New(worker int64, opts ...Option) (*Generator, error) {
 	g, cfg, err := build(opts)
 	if err != nil {
 		return nil, err
 	}
-	l := cfg.layout
-	if err := l.worker.check(l.workerLabel(), worker); err != nil {
+	if err := g.layout.space.Worker.Check(g.layout.workerLabel(), worker); err != nil {
 		return nil, err
 	}
-	c, err := coreFor(l, worker, cfg.clock, g.reach.lead)
-	if err != nil {
+	if g.core, err = core.New(cfg, worker); err != nil {
 		return nil, err
 	}
-	g.source.current.Store(c)
 	return g, nil
 }
 
-// build returns a generator with the options, whose source has no core.
-func build(opts []Option) (*Generator, config, error) {
-	cfg := config{layout: Default(), lead: DefaultLead}
+// NewLeased is for package lease: it returns a generator that has no worker and issues nothing until its lessee gives it
+// one. Without a deadline in their context, calls wait for the lessee for at most patience, 0 or more. trust confirms
+// steps forward of the wall clock before the generator follows them; nil confirms all. The errors are those of New.
+func NewLeased(patience time.Duration, trust func(wall time.Time) bool, opts ...Option) (*Generator, *core.Lessee, error) {
+	g, cfg, err := build(opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	if g.core, err = core.NewLeased(cfg, patience, trust); err != nil {
+		return nil, nil, err
+	}
+	return g, g.core.Lessee, nil
+}
+
+// build returns a generator without its core, and the configuration of the core.
+func build(opts []Option) (*Generator, core.Config, error) {
+	cfg := config{layout: Default(), lead: defaultLead}
 	for _, opt := range opts {
 		if opt == nil {
-			return nil, cfg, fmt.Errorf("%w: nil Option", ErrOption)
+			return nil, core.Config{}, fmt.Errorf("%w: nil Option", ErrOption)
 		}
 		if err := opt.apply(&cfg); err != nil {
-			return nil, cfg, err
+			return nil, core.Config{}, err
 		}
 	}
-	l := cfg.layout
-	g := &Generator{
-		source:   new(source),
-		layout:   l,
-		timeUnit: 1 << l.time.shift,
-		seqUnit:  1 << l.sequence.shift,
-	}
+	g := &Generator{layout: cfg.layout, pinned: cfg.pinned}
 	for _, p := range cfg.pinned {
 		if err := g.set(p.field, p.value); err != nil {
-			return nil, cfg, err
+			return nil, core.Config{}, err
 		}
 	}
-	g.pinned = cfg.pinned
-	g.reach.random = cfg.random
-	g.reach.lead = ticks(min(int64(cfg.lead/l.tick), l.time.max()))
-	g.reach.span = state(g.reach.lead)<<l.sequence.width | state(l.sequence.max())
-	g.leadTime = nanos(g.reach.lead) * nanos(l.tick)
-	g.window = g.leadTime + nanos(l.tick)
-	return g, cfg, nil
+	return g, core.Config{
+		Space: cfg.layout.space, Clock: cfg.clock, Lead: cfg.lead, Random: cfg.random, Fixed: int64(g.fixed),
+		DueError: func(in time.Duration, err error) error { return &DueError{In: in, err: err} },
+	}, nil
 }
 
 // With returns a generator that sets the named field of each ID to value and shares everything else with g. Time and
@@ -116,21 +113,22 @@ func build(opts []Option) (*Generator, config, error) {
 // for, such as a type or a region. Use WithField for what distinguishes processes with the same worker, such as a
 // datacenter.
 //
-// It returns ErrUnknownField, ErrFieldRange, and ErrFieldOwned for the time, the sequence, the worker and pinned
+// It returns ErrUnknownField, ErrFieldRange, and ErrOption for the time, the sequence, the worker and pinned
 // fields, whose other values may belong to another process.
 func (g *Generator) With(field string, value int64) (*Generator, error) {
-	if g == nil || g.source == nil {
+	if g == nil || g.core.Lessee == nil {
 		return nil, ErrNoGenerator
 	}
 	for _, p := range g.pinned {
 		if p.field == field {
-			return nil, fmt.Errorf("%w: %q is pinned to %d", ErrFieldOwned, field, p.value)
+			return nil, fmt.Errorf("%w: field %q is pinned to %d", ErrOption, field, p.value)
 		}
 	}
 	view := *g
 	if err := view.set(field, value); err != nil {
 		return nil, err
 	}
+	view.core = g.core.With(int64(view.fixed))
 	return &view, nil
 }
 
@@ -141,13 +139,13 @@ func (g *Generator) set(field string, value int64) error {
 	switch {
 	case !ok:
 		return l.unknownField(field)
-	case at == l.time || at == l.sequence || at == l.worker:
-		return fmt.Errorf("%w: %q is set by the generator", ErrFieldOwned, field)
+	case !l.isOther(at):
+		return fmt.Errorf("%w: field %q is set by the generator", ErrOption, field)
 	}
-	if err := at.check(field, value); err != nil {
+	if err := at.Check(field, value); err != nil {
 		return err
 	}
-	g.fixed = g.fixed&^at.put(at.max()) | at.put(value)
+	g.fixed = g.fixed&^ID(at.Put(at.Max())) | ID(at.Put(value))
 	return nil
 }
 
@@ -162,78 +160,36 @@ func (g *Generator) Layout() Layout {
 // Worker returns the worker whose IDs the generator issues. It is constant unless the generator has a lease, and -1 if
 // there is none: before the lease has got its first worker, and for a nil or zero Generator.
 func (g *Generator) Worker() int64 {
-	if c := g.current(); c != nil {
-		return c.worker
+	if g == nil {
+		return -1
 	}
-	return noWorker
+	return g.core.Worker()
 }
 
-// current returns the core that the generator takes IDs from; nil if the generator was not made by New.
-func (g *Generator) current() *core {
-	if g == nil || g.source == nil {
-		return nil
-	}
-	return g.source.current.Load()
-}
-
-// Next returns the next ID. When the lead is used up it waits until its ID is due, after those of calls that wait
-// already: 1 ms for each 4,096 IDs on the Default layout. The first ID of a new generator is due within a tick. Use
-// NextContext to limit the wait.
+// Next returns the next ID. When the lead is used up it waits until its ID is due, after the calls that already wait:
+// 1 ms for each 4,096 IDs on the Default layout. The first ID of a new generator is due within a tick. Use NextContext
+// to limit the wait.
 //
 // It returns ErrTimeExhausted when no ID is left, ErrBeforeEpoch if the clock is before the epoch, ErrLeaseStalled, and
 // ErrNoGenerator. It fails as well if it is called inside a testing/synctest bubble that the generator was not created
 // in, or outside of the one it was created in.
 func (g *Generator) Next() (ID, error) {
-	if g == nil || g.source == nil {
+	if g == nil {
 		return 0, ErrNoGenerator
 	}
-	c := g.source.current.Load()
-	if c.clock != nil {
-		return g.NextContext(context.Background())
-	}
-	// Fast path: more than one call per tick. It repeats now, read and reserve, which the compiler does not inline.
-	set := c.setting // before the clock is read: this load then costs no time
-	now := nanos(int64(time.Since(origin)) + set.offset.Load())
-	if now >= set.syncAt.Load() {
-		return g.NextContext(context.Background())
-	}
-	last := c.state.Load()
-	next := last + 1
-	if next > c.limit.Load() || !g.reaches(c, now, next) {
-		return g.nextAt(c, now)
-	}
-	if !c.state.CompareAndSwap(last, next) {
-		c.backOff()
-		return g.nextAt(c, now)
-	}
-	return g.compose(c, next), nil
-}
-
-// nextAt is Next with the core and the time that it has read.
-func (g *Generator) nextAt(c *core, now nanos) (ID, error) {
-	ctx := context.Background()
-	first, err := c.take(ctx, g.reach, now, 1)
-	if err != nil {
-		if err == errBeyond { //nolint:errorlint // never wrapped
-			return g.NextContext(ctx)
-		}
-		return 0, err
-	}
-	return g.compose(c, first), nil
+	id, err := g.core.Next()
+	return ID(id), err
 }
 
 // NextContext is Next with a wait that ends when ctx is done; the error then wraps ctx.Err(). If ctx is done already,
 // or its deadline is before the ID would be due, it returns at once and takes no ID. The deadline is compared with the
 // system clock, and is not compared under WithClock. The error of a call whose ID was not due yet contains a *DueError.
 func (g *Generator) NextContext(ctx context.Context) (ID, error) {
-	if g == nil || g.source == nil {
+	if g == nil {
 		return 0, ErrNoGenerator
 	}
-	c, first, err := g.source.draw(ctx, g.reach, 1)
-	if err != nil {
-		return 0, err
-	}
-	return g.compose(c, first), nil
+	id, err := g.core.NextContext(ctx)
+	return ID(id), err
 }
 
 // MustNext is like Next but panics on an error. It is for callers that cannot return one, such as default functions of
@@ -246,15 +202,15 @@ func (g *Generator) MustNext() ID {
 	return id
 }
 
-// reaches reports whether a call at now may take s without a wait, and need not skip to a later state: s is at least
-// c.floor(now), and above it by no more than the reach. It compares times and not ticks, which takes no division. If now is
-// before the tick of s minus the lead, the difference wraps around.
-func (g *Generator) reaches(c *core, now nanos, s state) bool {
-	return now+g.leadTime-c.begin(s) < g.window
-}
-
-// compose returns the ID for a state of c.
-func (g *Generator) compose(c *core, s state) ID {
-	// Multiplications, because the code for GOAMD64=v1 takes three steps for a shift by a variable.
-	return ID(c.tickOf(s))*g.timeUnit | ID(s&c.mask)*g.seqUnit | c.stamp | g.fixed
+// Fill sets every element of dst to a new ID, in the order of their time and sequence, which is ascending (see
+// Generator). It takes all of them at once, at about the cost of a store for each. Of a slice that is longer than what
+// a burst may hold (45,056 IDs on the Default layout) it takes one such part after the other, and other calls may take
+// IDs in between.
+//
+// It returns the errors of NextContext, and ErrEmptyFill for a slice without elements. On an error dst is unchanged.
+func (g *Generator) Fill(ctx context.Context, dst []ID) error {
+	if g == nil {
+		return ErrNoGenerator
+	}
+	return core.Fill(ctx, &g.core, dst)
 }

@@ -4,30 +4,20 @@ import "cmp"
 
 // ID is a Snowflake ID: a 64-bit integer with the time of its issue in the high bits, so IDs sort by age.
 //
-// The zero value means "no ID yet". No generator issues 0, and the GORM plugin fills a key that is 0.
+// The zero value means "no ID yet": the GORM plugin fills a key that is 0. A generator issues 1 to 2^63-1, because a
+// layout leaves the sign bit 0. The type holds every int64, so that old rows with other numbers can be read; use
+// [Layout.Validate] to reject them. Methods with a pointer receiver write to the ID like an assignment.
 //
 // IDs compare as integers, with <, == and [ID.Compare]. Of two IDs of one layout the larger is the younger, within the
-// accuracy of the clocks that they come from.
-//
-// A generator issues 1 to 2^63-1, because a layout leaves the sign bit 0. The type holds every int64, so that old rows
-// with other numbers can be read; use [Layout.Validate] to reject them.
-//
-// An ID is a plain value. Methods with a pointer receiver write to it like an assignment.
-//
-// The bits of an ID have a meaning only in a [Layout], and no method of ID depends on one: use layout.Time(id).
+// accuracy of the clocks that they come from. No method of ID depends on a [Layout]: use layout.Time(id).
 //
 // In JSON and other text formats an ID is a string of decimal digits, because a JavaScript number holds integers
 // exactly only up to 2^53-1 (Number.MAX_SAFE_INTEGER in ECMA-262). Only the text that an ID prints is accepted. In SQL
 // it is an int64, for a column of type BIGINT (INTEGER on SQLite), and in gob, CBOR and BSON too.
 //
 // To omit an absent ID from a JSON object use the option omitzero: encoding/json version 2 does not treat "0" as empty,
-// so omitempty would write it.
-//
-// A defined type such as
-//
-//	type UserID snowflake.ID
-//
-// has no methods, so it is a number in JSON. Embed the ID in a struct instead, or use sqltypes.Typed.
+// so omitempty would write it. A type defined as "type UserID snowflake.ID" has no methods, so it is a number in JSON:
+// use sqltypes.Typed, or embed the ID in a struct.
 //
 // The verbs %d, %v and %s print decimal digits. ID is a [fmt.Stringer], so %x prints the digits as ASCII codes: use
 // id.Int64() with it.

@@ -7,17 +7,18 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
-// Names of the fields with a meaning of their own. All other names are free, such as "datacenter" or "region".
+// Names of fields that generators set. All other names are free, such as "datacenter" or "region".
 const (
 	FieldTime     = "time"     // ticks since the epoch; every layout has it
 	FieldSequence = "sequence" // counts the IDs of a tick; every layout has it
-	FieldWorker   = "worker"   // the number given to New
 )
 
 // workerNames are the fields that can hold the worker, in order of preference: published layouts differ in the name.
-var workerNames = [...]string{FieldWorker, "machine", "shard"}
+var workerNames = [...]string{"worker", "machine", "shard"}
 
 // Limits of a layout.
 const (
@@ -38,38 +39,12 @@ type Field struct {
 //
 // A Layout is a small immutable value: it can be compared with ==, used as a map key and read concurrently. The zero
 // Layout has no fields, and New and Compose reject it with ErrLayout. Make a Layout with NewLayout, ParseLayout, Preset
-// or a function such as Default.
+// or Default.
 type Layout struct {
-	epoch  int64 // Unix nanoseconds
-	tick   time.Duration
 	names  string // of the fields, high to low, separated by spaces
 	widths [maxFields]uint8
-
-	// Derived from the above, so that reading an ID is shifts and masks.
-	bits                   uint8
-	time, sequence, worker slot
-}
-
-// slot is the place of a field in an ID.
-type slot struct{ shift, width uint8 }
-
-// max returns the greatest value that fits.
-func (s slot) max() int64 { return 1<<(s.width&63) - 1 }
-
-// get returns the field's value in id.
-func (s slot) get(id ID) int64 {
-	return int64(uint64(id) >> (s.shift & 63) & (1<<(s.width&63) - 1))
-}
-
-// put returns an ID in which the field has the value and all other bits are 0.
-func (s slot) put(value int64) ID { return ID(value) << (s.shift & 63) }
-
-// check returns an error that matches ErrFieldRange if the value does not fit.
-func (s slot) check(name string, value int64) error {
-	if value < 0 || value > s.max() {
-		return &fieldError{name, value, s.max()}
-	}
-	return nil
+	bits   uint8      // their sum
+	space  core.Space // the epoch, the tick, and the places of the fields that generators set
 }
 
 // NewLayout returns the layout with the given epoch, tick and fields, listed from the highest bit to the lowest.
@@ -80,8 +55,8 @@ func (s slot) check(name string, value int64) error {
 // field named "worker", or else "machine", or else "shard"; a layout may have none of them. The widths add up to at
 // most 63 bits. All other input is an error that matches ErrLayout.
 func NewLayout(epoch time.Time, tick time.Duration, fields ...Field) (Layout, error) {
-	l := Layout{epoch: epoch.UnixNano(), tick: tick}
-	if !time.Unix(0, l.epoch).Equal(epoch) {
+	l := Layout{space: core.Space{EpochNanos: epoch.UnixNano(), Tick: tick}}
+	if !l.Epoch().Equal(epoch) {
 		return Layout{}, layoutError("epoch %s outside the years 1678 to 2262", epoch.Format(time.RFC3339))
 	}
 	if tick < minTick {
@@ -110,16 +85,16 @@ func NewLayout(epoch time.Time, tick time.Duration, fields ...Field) (Layout, er
 	}
 	l.bits = uint8(total)
 	l.names = strings.Join(names, " ")
-	for _, need := range []string{FieldTime, FieldSequence} {
-		if !slices.Contains(names, need) {
-			return Layout{}, layoutError("no field %q", need)
-		}
+	var ok bool
+	if l.space.Time, ok = l.find(FieldTime); !ok {
+		return Layout{}, layoutError("no field %q", FieldTime)
 	}
-	l.time, _ = l.find(FieldTime)
-	l.sequence, _ = l.find(FieldSequence)
-	l.worker, _ = l.find(l.WorkerField())
-	if hi, _ := bits.Mul64(1<<l.time.width, uint64(tick)); hi >= uint64(time.Second)/4 {
-		return Layout{}, layoutError("%d bits of %v last longer than 146 billion years", l.time.width, tick)
+	if l.space.Sequence, ok = l.find(FieldSequence); !ok {
+		return Layout{}, layoutError("no field %q", FieldSequence)
+	}
+	l.space.Worker, _ = l.find(l.WorkerField())
+	if hi, _ := bits.Mul64(1<<l.space.Time.Width, uint64(tick)); hi >= uint64(time.Second)/4 {
+		return Layout{}, layoutError("%d bits of %v last longer than 146 billion years", l.space.Time.Width, tick)
 	}
 	return l, nil
 }
@@ -133,14 +108,11 @@ func MustLayout(epoch time.Time, tick time.Duration, fields ...Field) Layout {
 	return l
 }
 
-// IsZero reports whether l is the zero Layout, which has no fields.
-func (l Layout) IsZero() bool { return l == Layout{} }
-
 // Epoch returns the instant that the time field counts from, in UTC.
-func (l Layout) Epoch() time.Time { return time.Unix(0, l.epoch).UTC() }
+func (l Layout) Epoch() time.Time { return l.space.Epoch() }
 
 // Tick returns the length of a tick, the unit of the time field.
-func (l Layout) Tick() time.Duration { return l.tick }
+func (l Layout) Tick() time.Duration { return l.space.Tick }
 
 // Bits returns the sum of the widths: IDs of the layout are below 1<<Bits.
 func (l Layout) Bits() int { return int(l.bits) }
@@ -149,7 +121,7 @@ func (l Layout) Bits() int { return int(l.bits) }
 func (l Layout) Fields() []Field {
 	var fields []Field
 	for name, at := range l.slots() {
-		fields = append(fields, Field{Name: name, Bits: int(at.width)})
+		fields = append(fields, Field{Name: name, Bits: int(at.Width)})
 	}
 	return fields
 }
@@ -167,28 +139,27 @@ func (l Layout) WorkerField() string {
 
 // MaxWorker returns the greatest worker: 1023 for 10 bits, 0 for a layout without a worker field. The least is 0, which
 // is a worker like any other.
-func (l Layout) MaxWorker() int64 { return l.worker.max() }
+func (l Layout) MaxWorker() int64 { return l.space.Worker.Max() }
 
 // MaxSequence returns the greatest sequence: a worker issues MaxSequence + 1 IDs a tick.
-func (l Layout) MaxSequence() int64 { return l.sequence.max() }
+func (l Layout) MaxSequence() int64 { return l.space.Sequence.Max() }
 
-// find returns the place of the named field.
-func (l Layout) find(name string) (slot, bool) {
+func (l Layout) find(name string) (core.Slot, bool) {
 	for field, at := range l.slots() {
 		if field == name {
 			return at, true
 		}
 	}
-	return slot{}, false
+	return core.Slot{}, false
 }
 
 // slots yields the fields with their places, high to low.
-func (l Layout) slots() iter.Seq2[string, slot] {
-	return func(yield func(string, slot) bool) {
-		at, i := slot{shift: l.bits}, 0
+func (l Layout) slots() iter.Seq2[string, core.Slot] {
+	return func(yield func(string, core.Slot) bool) {
+		at, i := core.Slot{Shift: l.bits}, 0
 		for name := range strings.FieldsSeq(l.names) {
-			at.width = l.widths[i]
-			at.shift -= at.width
+			at.Width = l.widths[i]
+			at.Shift -= at.Width
 			i++
 			if !yield(name, at) {
 				return
@@ -202,7 +173,7 @@ func (l Layout) workerLabel() string {
 	if name := l.WorkerField(); name != "" {
 		return name
 	}
-	return FieldWorker
+	return workerNames[0]
 }
 
 func (l Layout) unknownField(name string) error {

@@ -48,7 +48,7 @@ func TestBadLayoutsAreRejectedWithTheValueAndTheLimit(t *testing.T) {
 			if !errors.Is(err, snowflake.ErrLayout) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want ErrLayout with %q", err, test.want)
 			}
-			if !l.IsZero() {
+			if l != (snowflake.Layout{}) {
 				t.Errorf("layout %v beside an error", l)
 			}
 			defer func() {

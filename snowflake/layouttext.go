@@ -14,20 +14,15 @@ import (
 // Fields are listed from the highest bit to the lowest, each with its width in bits. Equal layouts have equal texts.
 // The zero Layout is "".
 func (l Layout) String() string {
-	if l.IsZero() {
+	if l.bits == 0 {
 		return ""
 	}
-	b := []byte("epoch=")
-	b = l.Epoch().AppendFormat(b, time.RFC3339Nano)
-	b = append(b, " tick="...)
-	b = append(b, l.tick.String()...)
+	var b strings.Builder
+	fmt.Fprintf(&b, "epoch=%s tick=%v", l.Epoch().Format(time.RFC3339Nano), l.Tick())
 	for name, at := range l.slots() {
-		b = append(b, ' ')
-		b = append(b, name...)
-		b = append(b, ':')
-		b = strconv.AppendUint(b, uint64(at.width), 10)
+		fmt.Fprintf(&b, " %s:%d", name, at.Width)
 	}
-	return string(b)
+	return b.String()
 }
 
 // MarshalText returns the text of String. The error is always nil.
@@ -53,6 +48,11 @@ func ParseLayout(text string) (Layout, error) {
 	if words := strings.Fields(text); len(words) == 1 && !strings.ContainsAny(words[0], "=:") {
 		return Preset(words[0])
 	}
+	return parseFields(text)
+}
+
+// parseFields reads the text of a layout that is not a preset's name.
+func parseFields(text string) (Layout, error) {
 	var (
 		epoch  time.Time
 		tick   time.Duration
@@ -62,11 +62,12 @@ func ParseLayout(text string) (Layout, error) {
 	for word := range strings.FieldsSeq(text) {
 		key, value, ok := strings.Cut(word, "=")
 		if !ok {
-			field, err := parseField(word)
-			if err != nil {
-				return Layout{}, err
+			name, width, ok := strings.Cut(word, ":")
+			bits, err := strconv.ParseUint(width, 10, 8)
+			if !ok || err != nil {
+				return Layout{}, layoutError("%q: want epoch=, tick= or name:bits", word)
 			}
-			fields = append(fields, field)
+			fields = append(fields, Field{Name: name, Bits: int(bits)})
 			continue
 		}
 		if given[key] {
@@ -92,13 +93,4 @@ func ParseLayout(text string) (Layout, error) {
 		}
 	}
 	return NewLayout(epoch, tick, fields...)
-}
-
-func parseField(word string) (Field, error) {
-	name, width, ok := strings.Cut(word, ":")
-	bits, err := strconv.ParseUint(width, 10, 8)
-	if !ok || err != nil {
-		return Field{}, layoutError("%q: want epoch=, tick= or name:bits", word)
-	}
-	return Field{Name: name, Bits: int(bits)}, nil
 }

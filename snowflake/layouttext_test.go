@@ -26,7 +26,7 @@ func TestLayoutTextParsesBack(t *testing.T) {
 	if err := json.Unmarshal(text, &back); err != nil || back.Layout != l {
 		t.Errorf("%s became %v, %v", text, back.Layout, err)
 	}
-	if err := json.Unmarshal([]byte(`{"Layout":""}`), &back); err != nil || !back.Layout.IsZero() {
+	if err := json.Unmarshal([]byte(`{"Layout":""}`), &back); err != nil || back.Layout != (snowflake.Layout{}) {
 		t.Errorf("the empty text became %v, %v", back.Layout, err)
 	}
 }
@@ -59,7 +59,7 @@ func TestParseLayoutNamesWhatIsWrong(t *testing.T) {
 		"epoch=2025-01-01T00:00:00Z tick=1ms default":                         `"default": want`,
 	} {
 		l, err := snowflake.ParseLayout(text)
-		if !errors.Is(err, snowflake.ErrLayout) || !strings.Contains(err.Error(), want) || !l.IsZero() {
+		if !errors.Is(err, snowflake.ErrLayout) || !strings.Contains(err.Error(), want) || l != (snowflake.Layout{}) {
 			t.Errorf("ParseLayout(%q) = %v, %v, want ErrLayout with %q", text, l, err, want)
 		}
 		kept := snowflake.Default()

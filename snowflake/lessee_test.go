@@ -11,18 +11,27 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
-func newLessee(tb testing.TB, patience time.Duration, opts ...snowflake.Option) *snowflake.Lessee {
+// lessee is a lessee with its generator.
+type lessee struct {
+	*core.Lessee
+	gen *snowflake.Generator
+}
+
+func (l lessee) Generator() *snowflake.Generator { return l.gen }
+
+func newLessee(tb testing.TB, patience time.Duration, opts ...snowflake.Option) lessee {
 	tb.Helper()
-	l, err := snowflake.NewLessee(patience, nil, opts...)
+	g, l, err := snowflake.NewLeased(patience, nil, opts...)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return l
+	return lessee{l, g}
 }
 
-func mustTick(tb testing.TB, l *snowflake.Lessee) int64 {
+func mustTick(tb testing.TB, l lessee) int64 {
 	tb.Helper()
 	tick, err := l.Tick()
 	if err != nil {
@@ -31,7 +40,7 @@ func mustTick(tb testing.TB, l *snowflake.Lessee) int64 {
 	return tick
 }
 
-func mustMove(tb testing.TB, l *snowflake.Lessee, worker, from, horizon int64) {
+func mustMove(tb testing.TB, l lessee, worker, from, horizon int64) {
 	tb.Helper()
 	if err := l.Move(worker, from, horizon); err != nil {
 		tb.Fatal(err)
@@ -104,10 +113,7 @@ func TestAMoveStartsAtTheOldHorizonAndAboveAllThatWasIssued(t *testing.T) {
 	g := l.Generator()
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+100)
-	batch := make([]snowflake.ID, 40_000) // leads by 9 ms
-	if err := g.Fill(t.Context(), batch); err != nil {
-		t.Fatal(err)
-	}
+	batch := fill(t, g, 40_000) // leads by 9 ms
 	last := batch[len(batch)-1]
 	mustMove(t, l, 4, now+2, now+100)
 	id, err := g.Next()
@@ -136,10 +142,7 @@ func TestAClockThatWasNotFollowedBackStaysSoAfterAMove(t *testing.T) {
 	l := newLessee(t, 0, snowflake.WithClock(clock))
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+1_000_000)
-	first, err := l.Generator().Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := l.Generator().MustNext()
 	clock.Step(-10 * time.Minute)
 	clock.Advance(2 * time.Second)
 	mustMove(t, l, 4, now, now+1_000_000)
@@ -153,10 +156,11 @@ func TestAClockThatWasNotFollowedBackStaysSoAfterAMove(t *testing.T) {
 func TestAStepForwardWaitsForConfirmation(t *testing.T) {
 	clock := newFakeClock(epoch2025.Add(time.Hour))
 	confirmed := false
-	l, err := snowflake.NewLessee(0, func(time.Time) bool { return confirmed }, snowflake.WithClock(clock))
+	g, core, err := snowflake.NewLeased(0, func(time.Time) bool { return confirmed }, snowflake.WithClock(clock))
 	if err != nil {
 		t.Fatal(err)
 	}
+	l := lessee{core, g}
 	before := mustTick(t, l)
 	clock.Step(24 * time.Hour)
 	clock.Advance(2 * time.Second)
@@ -172,7 +176,7 @@ func TestAStepForwardWaitsForConfirmation(t *testing.T) {
 
 func TestCallsWithoutADeadlineWaitForTheHorizonAsLongAsThePatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLessee(t, 3*time.Second, snowflake.WithLayout(preset("mastodon")))
+		l := newLessee(t, 3*time.Second, snowflake.WithLayout(layoutOf("mastodon")))
 		g := l.Generator()
 		start := time.Now()
 		if _, err := g.Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || time.Since(start) != 3*time.Second {
@@ -226,9 +230,7 @@ func TestFailLetsTheRestBelowTheHorizonBeUsedAndCloseDoesNot(t *testing.T) {
 
 	l = newLessee(t, 0, snowflake.WithClock(clock))
 	mustMove(t, l, 3, now, now+100)
-	if _, err := l.Generator().Next(); err != nil {
-		t.Fatal(err)
-	}
+	l.Generator().MustNext()
 	l.Close(closed)
 	if _, err := l.Generator().Next(); !errors.Is(err, closed) {
 		t.Errorf("after Close: %v", err)
@@ -240,7 +242,7 @@ func TestFailLetsTheRestBelowTheHorizonBeUsedAndCloseDoesNot(t *testing.T) {
 
 func TestViewsFollowTheWorker(t *testing.T) {
 	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l := newLessee(t, 0, snowflake.WithLayout(preset("resource")), snowflake.WithClock(clock), snowflake.WithField("region", 9))
+	l := newLessee(t, 0, snowflake.WithLayout(layoutOf("resource")), snowflake.WithClock(clock), snowflake.WithField("region", 9))
 	view, err := l.Generator().With("type", 77)
 	if err != nil {
 		t.Fatal(err)
@@ -258,7 +260,7 @@ func TestViewsFollowTheWorker(t *testing.T) {
 // Workers change all the time under many callers; each worker is given ticks from where its last use had its horizon,
 // as a store would do it.
 func TestChangingWorkersMixNothing(t *testing.T) {
-	l := newLessee(t, time.Minute, snowflake.WithLayout(snowflake.Wide()))
+	l := newLessee(t, time.Minute, snowflake.WithLayout(layoutOf("wide")))
 	g := l.Generator()
 	const workers = 3
 	start := mustTick(t, l)
@@ -322,13 +324,6 @@ func TestChangingWorkersMixNothing(t *testing.T) {
 	if issued := g.Stats().Issued; issued != uint64(len(seen)) {
 		t.Errorf("Stats counts %d, %d were issued", issued, len(seen))
 	}
-}
-
-func BenchmarkNextWithALease(b *testing.B) {
-	fixed := mustNew(b, 0, snowflake.WithLayout(widest()))
-	l := newLessee(b, 0, snowflake.WithLayout(widest()))
-	mustMove(b, l, 0, mustTick(b, l), mustTick(b, l)+10_000_000)
-	takeTurns(b, nextSubject("fixed", fixed), nextSubject("leased", l.Generator()))
 }
 
 func TestIssuedNeverDecreasesWhileTheWorkerChanges(t *testing.T) {

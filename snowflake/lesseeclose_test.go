@@ -26,10 +26,7 @@ func TestCloseTellsTheFirstTickThatIsUnused(t *testing.T) {
 
 	l = newLessee(t, 0, snowflake.WithClock(clock))
 	mustMove(t, l, 3, now, now+1000)
-	batch := make([]snowflake.ID, 4096*2+1)
-	if err := l.Generator().Fill(t.Context(), batch); err != nil {
-		t.Fatal(err)
-	}
+	batch := fill(t, l.Generator(), 4096*2+1)
 	last := tickOf(t, l.Generator(), batch[len(batch)-1])
 	for range 2 {
 		if next := l.Close(ended); next != last+1 {
@@ -46,9 +43,7 @@ func TestCloseTellsTheFirstTickThatIsUnused(t *testing.T) {
 
 	l = newLessee(t, 0, snowflake.WithClock(clock))
 	mustMove(t, l, 3, now, now+1000)
-	if _, err := l.Generator().Next(); err != nil {
-		t.Fatal(err)
-	}
+	l.Generator().MustNext()
 	mustMove(t, l, 4, now+50, now+1000)
 	if next := l.Close(ended); next != now+50 {
 		t.Errorf("after a move beyond all IDs: %d, want its start %d", next, now+50)
@@ -63,10 +58,7 @@ func TestCloseCountsWhatCallsAreWaitingFor(t *testing.T) {
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+10_000)
 	g := l.Generator()
-	full := make([]snowflake.ID, 45_056) // all that may be ahead
-	if err := g.Fill(t.Context(), full); err != nil {
-		t.Fatal(err)
-	}
+	fill(t, g, 45_056) // all that may be ahead
 	waiting, let, drawn := make(chan struct{}), make(chan struct{}), make(chan snowflake.ID)
 	var once sync.Once
 	clock.onSleep = func() error {

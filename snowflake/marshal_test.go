@@ -2,9 +2,6 @@ package snowflake_test
 
 import (
 	"encoding/json"
-	"errors"
-	"flag"
-	"io"
 	"strconv"
 	"testing"
 
@@ -94,35 +91,15 @@ func TestJSONTagStringRoundTrips(t *testing.T) {
 	}
 }
 
-func TestJSONLeavesOutAbsentIDsWithOmitzero(t *testing.T) {
-	type record struct {
-		ID snowflake.ID `json:"id,omitzero"`
-	}
-	for in, want := range map[snowflake.ID]string{0: `{}`, 5: `{"id":"5"}`} {
-		if out, err := json.Marshal(record{in}); string(out) != want || err != nil {
-			t.Errorf("Marshal of %d = %s, %v, want %s", in, out, err, want)
-		}
-	}
-}
-
-func TestJSONKeysAreIDs(t *testing.T) {
-	in := map[snowflake.ID]string{1234567890123456789: "a", -5: "b", 0: "c"}
-	text, err := json.Marshal(in)
-	if want := `{"-5":"b","0":"c","1234567890123456789":"a"}`; string(text) != want || err != nil {
-		t.Fatalf("Marshal = %s, %v, want %s", text, err, want)
-	}
-	var out map[snowflake.ID]string
-	if err := json.Unmarshal(text, &out); err != nil || len(out) != 3 || out[1234567890123456789] != "a" || out[-5] != "b" {
-		t.Errorf("Unmarshal = %v, %v", out, err)
-	}
-	err = json.Unmarshal([]byte(`{"007":"a"}`), &out)
-	if !errors.Is(err, snowflake.ErrSyntax) {
-		t.Errorf("key 007: error %v, want ErrSyntax", err)
-	}
-}
-
 // textReaders are the methods that read the text of an ID into an ID.
 var textReaders = map[string]func(id *snowflake.ID, text string) error{
+	"Parse": func(id *snowflake.ID, text string) error {
+		parsed, err := snowflake.Parse(text)
+		if err == nil || parsed != 0 {
+			*id = parsed
+		}
+		return err
+	},
 	"UnmarshalText":  func(id *snowflake.ID, text string) error { return id.UnmarshalText([]byte(text)) },
 	"UnmarshalParam": func(id *snowflake.ID, text string) error { return id.UnmarshalParam(text) },
 	"Scan string":    func(id *snowflake.ID, text string) error { return id.Scan(text) },
@@ -150,21 +127,5 @@ func TestTextReadersRejectOtherTextAndKeepTheID(t *testing.T) {
 				t.Errorf("%s(%q) changed the ID to %d on an error", name, text, id)
 			}
 		})
-	}
-}
-
-func TestIDIsAFlag(t *testing.T) {
-	var id snowflake.ID
-	flags := flag.NewFlagSet("test", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.TextVar(&id, "id", snowflake.ID(7), "an ID")
-	if err := flags.Parse(nil); id != 7 || err != nil {
-		t.Errorf("default: %d, %v, want 7", id, err)
-	}
-	if err := flags.Parse([]string{"-id", "1234567890123456789"}); id != 1234567890123456789 || err != nil {
-		t.Errorf("-id: %d, %v", id, err)
-	}
-	if err := flags.Parse([]string{"-id", "007"}); err == nil {
-		t.Error("-id 007: no error")
 	}
 }

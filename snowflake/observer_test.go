@@ -18,19 +18,19 @@ type observation struct {
 	err  error
 }
 
-// observed keeps what an Observer is told.
-type observed struct {
+// observations keeps what an Observer is told.
+type observations struct {
 	mu  sync.Mutex
 	all []observation
 }
 
-func (o *observed) Observe(op snowflake.Operation, took time.Duration, err error) {
+func (o *observations) Observe(op snowflake.Operation, took time.Duration, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.all = append(o.all, observation{op, took, err})
 }
 
-func (o *observed) take() []observation {
+func (o *observations) take() []observation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	all := o.all
@@ -41,18 +41,17 @@ func (o *observed) take() []observation {
 func TestAnObserverIsToldTheLengthOfEachWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := mustNew(t, 0, slow(t))
-		var o observed
+		var o, second observations
 		remove := g.AddObserver(&o)
+		g.AddObserver(&second)
 		time.Sleep(time.Second)
 		for range 44 { // the lead and the clock's tick
-			mustNextOf(t, g)
+			g.MustNext()
 		}
 		if got := o.take(); len(got) != 0 {
 			t.Errorf("IDs that were due: %v", got)
 		}
-		if err := g.Fill(t.Context(), make([]snowflake.ID, 12)); err != nil {
-			t.Fatal(err)
-		}
+		fill(t, g, 12)
 		if got, want := o.take(), []observation{{snowflake.OpWait, 3 * time.Millisecond, nil}}; !slices.Equal(got, want) {
 			t.Errorf("12 IDs at 4 a millisecond: %v, want %v", got, want)
 		}
@@ -64,42 +63,16 @@ func TestAnObserverIsToldTheLengthOfEachWait(t *testing.T) {
 		if got := o.take(); len(got) != 1 || got[0].op != snowflake.OpWait || got[0].took != 2*time.Millisecond || !errors.Is(got[0].err, context.Canceled) {
 			t.Errorf("a wait that was given up: %v", got)
 		}
+		if a := second.take(); len(a) != 2 {
+			t.Errorf("another observer: %v", a)
+		}
 		remove()
 		remove()
 		for range 60 {
-			mustNextOf(t, g)
+			g.MustNext()
 		}
-		if got := o.take(); len(got) != 0 || g.Stats().Waits < 2 {
-			t.Errorf("after remove: %v, %+v", got, g.Stats())
-		}
-	})
-}
-
-func mustNextOf(tb testing.TB, g *snowflake.Generator) {
-	tb.Helper()
-	if _, err := g.Next(); err != nil {
-		tb.Fatal(err)
-	}
-}
-
-func TestEachObserverIsToldUntilItIsRemoved(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := mustNew(t, 0, slow(t))
-		var first, second observed
-		removeFirst := g.AddObserver(&first)
-		g.AddObserver(&second)
-		for range 100 {
-			mustNextOf(t, g)
-		}
-		if a, b := first.take(), second.take(); len(a) == 0 || !slices.Equal(a, b) {
-			t.Errorf("%v, %v", a, b)
-		}
-		removeFirst()
-		for range 100 {
-			mustNextOf(t, g)
-		}
-		if a, b := first.take(), second.take(); len(a) != 0 || len(b) == 0 {
-			t.Errorf("after one was removed: %v, %v", a, b)
+		if got, more := o.take(), second.take(); len(got) != 0 || len(more) == 0 || g.Stats().Waits < 2 {
+			t.Errorf("after remove: %v, the other one: %v, %+v", got, more, g.Stats())
 		}
 	})
 }
@@ -107,14 +80,14 @@ func TestEachObserverIsToldUntilItIsRemoved(t *testing.T) {
 func TestAnObserverIsToldAboutStalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLessee(t, 3*time.Second, slow(t))
-		var o observed
+		var o observations
 		l.Generator().AddObserver(&o)
 		time.AfterFunc(time.Second, func() { mustMove(t, l, 1, 0, mustTick(t, l)+1000) })
-		mustNextOf(t, l.Generator())
+		l.Generator().MustNext()
 		if got, want := o.take(), []observation{{snowflake.OpStall, time.Second, nil}}; !slices.Equal(got, want) {
 			t.Errorf("a wait for the first worker: %v, want %v", got, want)
 		}
-		mustNextOf(t, l.Generator()) // no wait
+		l.Generator().MustNext() // no wait
 		time.Sleep(2 * time.Second)
 		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
 			t.Error(err)
@@ -140,23 +113,21 @@ func TestAnObserverIsToldAboutStalls(t *testing.T) {
 		if want := []time.Duration{3 * time.Second, 500 * time.Millisecond, 2 * time.Second}; !slices.Equal(took, want) {
 			t.Errorf("stalls of %v, want %v", took, want)
 		}
-		l.Observe(snowflake.OpExtend, time.Minute, snowflake.ErrLeaseStalled)
+		l.Observe(string(snowflake.OpExtend), time.Minute, snowflake.ErrLeaseStalled)
 		if got := o.take(); len(got) != 1 || got[0] != (observation{snowflake.OpExtend, time.Minute, snowflake.ErrLeaseStalled}) {
 			t.Errorf("Lessee.Observe: %v", got)
 		}
 	})
 }
 
-// A step of the wall clock during a wait is followed, and is no part of the wait.
-func TestWaitsAreMeasuredByTheMonotonicClock(t *testing.T) {
+// A step forward of the wall clock while a batch waits is followed, a step back is not. Neither is part of the wait.
+func TestAStepOfTheWallClockDuringAWaitDoesNotProlongIt(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour} {
 		clock := newFakeClock(snowflake.Default().Epoch().Add(1000 * time.Hour))
 		g := mustNew(t, 0, slow(t), snowflake.WithClock(clock))
-		var o observed
+		var o observations
 		g.AddObserver(&o)
-		if err := g.Fill(t.Context(), make([]snowflake.ID, 4*100)); err != nil {
-			t.Fatal(err)
-		}
+		fill(t, g, 4*100)
 		o.take()
 		before := g.Stats()
 		var once sync.Once
@@ -164,27 +135,26 @@ func TestWaitsAreMeasuredByTheMonotonicClock(t *testing.T) {
 			once.Do(func() { clock.Step(step) })
 			return nil
 		}
-		if err := g.Fill(t.Context(), make([]snowflake.ID, 4*3000)); err != nil {
-			t.Fatal(err)
-		}
+		ids := fill(t, g, 4*3000) // three seconds
 		stats, sum := g.Stats(), time.Duration(0)
 		for _, got := range o.take() {
 			sum += got.took
 		}
 		waited := stats.Waited - before.Waited
-		if waited <= 0 || waited > 4*time.Second || waited != sum {
+		if waited <= 0 || waited > 3100*time.Millisecond || waited != sum || !slices.IsSorted(ids) {
 			t.Errorf("a step of %v: waited %v, observed %v", step, waited, sum)
+		}
+		if followed := step > 0; followed != (stats.Steps == 1) || followed != (stats.Drift.Abs() < time.Second) {
+			t.Errorf("a step of %v: %+v", step, stats)
 		}
 	}
 }
 
 func TestAMissingObserverOrGeneratorIsIgnored(t *testing.T) {
 	var none *snowflake.Generator
-	none.AddObserver(&observed{})()
-	new(snowflake.Generator).AddObserver(&observed{})()
+	none.AddObserver(&observations{})()
+	new(snowflake.Generator).AddObserver(&observations{})()
 	g := mustNew(t, 0, slow(t), snowflake.WithClock(newFakeClock(snowflake.Default().Epoch().Add(time.Hour))))
 	g.AddObserver(nil)()
-	if err := g.Fill(t.Context(), make([]snowflake.ID, 4*100)); err != nil {
-		t.Error(err)
-	}
+	fill(t, g, 4*100)
 }

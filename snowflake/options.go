@@ -1,20 +1,19 @@
 package snowflake
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"time"
 )
 
-const (
-	// DefaultLead is how far a generator may lead the clock unless WithLead sets another lead.
-	DefaultLead = 10 * time.Millisecond
+// MaxLead is the greatest lead, and how far ahead of the clock Validate accepts IDs: Twitter's first snowflake servers
+// refused to start if their clocks were further than 10 s from their peers' (SnowflakeServer.scala, 2010).
+const MaxLead = 10 * time.Second
 
-	// MaxLead is the greatest lead. Validate rejects IDs that are further ahead.
-	MaxLead = futureTolerance
-)
+const defaultLead = 10 * time.Millisecond
 
-// Option is a setting for New and NewLessee. The With functions of this package return options.
+// Option is a setting for New. The With functions of this package return options.
 type Option interface{ apply(*config) error }
 
 type config struct {
@@ -38,7 +37,7 @@ func (f optionFunc) apply(c *config) error { return f(c) }
 // WithLayout sets the layout. Defaults to Default().
 func WithLayout(l Layout) Option {
 	return optionFunc(func(c *config) error {
-		if l.IsZero() {
+		if l.bits == 0 {
 			return errZeroLayout
 		}
 		c.layout = l
@@ -47,16 +46,16 @@ func WithLayout(l Layout) Option {
 }
 
 // WithLead sets how far the time of an ID may be ahead of the clock, 0 to MaxLead, rounded down to whole ticks.
-// Defaults to DefaultLead, 10 ms.
+// Defaults to 10 ms.
 //
 // When the sequence of a tick is used up, a generator continues with the next tick until it leads by that much, and
-// only then waits: the default serves bursts of 45,056 IDs on the Default layout without a wait, and keeps the full
-// rate although a sleep takes longer than asked for. With a lead of 0 no ID is ahead of the clock. With a lead below
-// 2.4 ms, calls do not sleep for the last 1.2 ms of a wait but yield the processor.
+// only then waits: the default serves bursts of 45,056 IDs on the Default layout, and keeps the full rate although a
+// sleep takes longer than requested. With a lead of 0 no ID is ahead of the clock. With a lead below 2.4 ms, calls do
+// not sleep for the last 1.2 ms of a wait but yield the processor.
 //
-// The lead is part of the protection of a restart: the first ID of a process is above all that its own lead can have
-// reached. A process must not have a shorter lead than its predecessor, and the first generator for a worker must have
-// the longest in its process: New returns ErrOption for a longer one.
+// The lead also protects a restart: the first ID of a process is above all that its own lead can have reached. So a
+// process must not have a shorter lead than its predecessor, and the first generator for a worker must have the longest
+// in its process: New returns ErrOption for a longer one.
 func WithLead(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if d < 0 || d > MaxLead {
@@ -67,19 +66,32 @@ func WithLead(d time.Duration) Option {
 	})
 }
 
-// WithRandomStart makes the first ID of a tick begin at a random sequence, if no ID of that tick or a later one has been
-// issued. Without it, a generator that issues less than one ID a tick sets the sequence of nearly all of them to 0, so that
-// ID modulo 16 is always the same, and shards and samples that are chosen by a remainder are uneven.
+// WithRandomStart makes a tick begin at a random sequence, if no ID of that tick or a later one has been issued. Without
+// it, a generator that issues less than one ID a tick sets nearly all sequences to 0: ID modulo 16 is always the same,
+// and shards and samples that are chosen by a remainder are uneven.
 //
-// IDs stay in order. When the sequence is used up it carries into the next tick, within the lead, so the rate is the
-// same. A batch that needs the whole reach begins at 0. Single calls in a row may have to wait after fewer IDs, by less
-// than a tick's: after 40,961 instead of 45,056 on the Default layout. With a lead of 0, calls after the first have only what is left of the tick. It does not
-// hide how many rows there are; package publicid does.
+// IDs stay in order. A sequence that is used up carries into the next tick, within the lead, so the rate is the same. A
+// batch that needs the whole lead begins at 0. Single calls in a row may have to wait after fewer IDs, by less than a
+// tick's: after 40,961 instead of 45,056 on the Default layout. With a lead of 0, calls after the first have only what
+// is left of the tick. It does not hide how many rows there are; package publicid does.
 func WithRandomStart() Option {
 	return optionFunc(func(c *config) error {
 		c.random = rand.Uint64N
 		return nil
 	})
+}
+
+// Clock is a generator's source of time. Generators use the system clock unless WithClock sets another one, for tests.
+// Its methods must be safe for concurrent use.
+type Clock interface {
+	// Now returns the wall clock's time, which may step in both directions.
+	Now() time.Time
+
+	// Elapsed returns the time since any fixed instant by a monotonic clock. It is called for every ID.
+	Elapsed() time.Duration
+
+	// Sleep waits for d, or until ctx is done, and then returns ctx.Err().
+	Sleep(ctx context.Context, d time.Duration) error
 }
 
 // WithClock replaces the system clock, for tests. A generator with it shares no state: two of them for one worker issue

@@ -11,7 +11,7 @@ import (
 func TestParseErrorsReadAsOneSentence(t *testing.T) {
 	var id snowflake.ID
 	parse := func(s string) error { _, err := snowflake.Parse(s); return err }
-	base58 := func(s string) error { _, err := snowflake.ParseBase58(s); return err }
+	base62 := func(s string) error { _, err := snowflake.ParseBase62(s); return err }
 	for want, err := range map[string]error{
 		`snowflake: text "" is not an ID: it has no digits`:                                     parse(""),
 		`snowflake: text "12x4" is not an ID: want decimal digits only, byte 2 is "x"`:          parse("12x4"),
@@ -21,8 +21,8 @@ func TestParseErrorsReadAsOneSentence(t *testing.T) {
 			`it is outside of [-9223372036854775808, 9223372036854775807]`: parse("9223372036854775808"),
 		`snowflake: JSON "true" is not an ID: want a string or an integer`:                                       id.UnmarshalJSON([]byte("true")),
 		`snowflake: NULL is not an ID: use sqltypes.Null or *snowflake.ID for a column that may be NULL`:         id.Scan(nil),
-		`snowflake: base58 "1111111111l" is not an ID: byte 10 is "l", which is not in the alphabet`:             base58("1111111111l"),
-		`snowflake: base58 "zzzzzzzzzzz" is not an ID: it is above "jpXCZedGfVQ", the largest number of 64 bits`: base58("zzzzzzzzzzz"),
+		`snowflake: base62 "1111111111-" is not an ID: byte 10 is "-", which is not in the alphabet`:             base62("1111111111-"),
+		`snowflake: base62 "zzzzzzzzzzz" is not an ID: it is above "LygHa16AHYF", the largest number of 64 bits`: base62("zzzzzzzzzzz"),
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
@@ -40,10 +40,9 @@ func TestParseErrorsKeepFortyBytesOfInput(t *testing.T) {
 		}
 		_, parseErr := snowflake.Parse(input)
 		_, base32Err := snowflake.ParseBase32(input)
-		_, base58Err := snowflake.ParseBase58(input)
 		_, base62Err := snowflake.ParseBase62(input)
 		for _, err := range []error{
-			parseErr, base32Err, base58Err, base62Err,
+			parseErr, base32Err, base62Err,
 			id.UnmarshalText([]byte(input)), id.UnmarshalParam(input), id.Scan(input), id.Scan([]byte(input)),
 			id.UnmarshalJSON([]byte(input)), id.UnmarshalJSON([]byte(`"` + input + `"`)),
 		} {

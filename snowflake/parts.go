@@ -2,11 +2,12 @@ package snowflake
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
 // Parts are the fields of an ID. Decompose returns them, Compose is its inverse.
@@ -31,19 +32,22 @@ func (p Parts) String() string {
 // Decompose returns the parts of an ID. It accepts any number and ignores bits above the layout; Validate rejects
 // numbers that the layout cannot have issued. The zero Layout returns the zero Parts.
 func (l Layout) Decompose(id ID) Parts {
-	if l.IsZero() {
+	if l.bits == 0 {
 		return Parts{}
 	}
 	p := Parts{
 		Time:     l.Time(id),
-		Worker:   l.worker.get(id),
-		Sequence: l.sequence.get(id),
+		Worker:   l.space.Worker.Get(int64(id)),
+		Sequence: l.space.Sequence.Get(int64(id)),
 	}
-	for name, at := range l.others() {
+	for name, at := range l.slots() {
+		if !l.isOther(at) {
+			continue
+		}
 		if p.Fields == nil {
 			p.Fields = make(map[string]int64)
 		}
-		p.Fields[name] = at.get(id)
+		p.Fields[name] = at.Get(int64(id))
 	}
 	return p
 }
@@ -56,40 +60,31 @@ func (l Layout) Decompose(id ID) Parts {
 // It returns ErrBeforeEpoch or ErrTimeExhausted for a time outside the layout, ErrFieldRange for a value that does not
 // fit, ErrUnknownField, and ErrLayout for the zero Layout.
 func (l Layout) Compose(p Parts) (ID, error) {
-	if l.IsZero() {
+	if l.bits == 0 {
 		return 0, errZeroLayout
 	}
-	tick, err := l.tickOf(p.Time)
+	tick, err := l.space.TickOf(p.Time)
 	if err != nil {
 		return 0, err
 	}
-	if err := l.worker.check(l.workerLabel(), p.Worker); err != nil {
+	if err := l.space.Worker.Check(l.workerLabel(), p.Worker); err != nil {
 		return 0, err
 	}
-	if err := l.sequence.check(FieldSequence, p.Sequence); err != nil {
+	if err := l.space.Sequence.Check(FieldSequence, p.Sequence); err != nil {
 		return 0, err
 	}
-	id := l.time.put(int64(tick)) | l.worker.put(p.Worker) | l.sequence.put(p.Sequence)
-	known := 0
-	for name, at := range l.others() {
-		value, ok := p.Fields[name]
-		if !ok {
-			continue
+	id := l.space.Time.Put(int64(tick)) | l.space.Worker.Put(p.Worker) | l.space.Sequence.Put(p.Sequence)
+	for _, name := range slices.Sorted(maps.Keys(p.Fields)) { // so that the error does not differ from run to run
+		at, ok := l.find(name)
+		if !ok || !l.isOther(at) {
+			return 0, l.unknownField(name)
 		}
-		known++
-		if err := at.check(name, value); err != nil {
+		if err := at.Check(name, p.Fields[name]); err != nil {
 			return 0, err
 		}
-		id |= at.put(value)
+		id |= at.Put(p.Fields[name])
 	}
-	if known < len(p.Fields) {
-		for _, name := range slices.Sorted(maps.Keys(p.Fields)) {
-			if !l.isOther(name) {
-				return 0, l.unknownField(name)
-			}
-		}
-	}
-	return id, nil
+	return ID(id), nil
 }
 
 // Field returns the value of the named field in id; that of "time" counts ticks since the epoch. It returns
@@ -99,25 +94,34 @@ func (l Layout) Field(id ID, name string) (int64, error) {
 	if !ok {
 		return 0, l.unknownField(name)
 	}
-	return at.get(id), nil
+	return at.Get(int64(id)), nil
 }
 
-// others yields the fields except time, worker and sequence, high to low.
-func (l Layout) others() iter.Seq2[string, slot] {
-	return func(yield func(string, slot) bool) {
-		for name, at := range l.slots() {
-			if at != l.time && at != l.sequence && at != l.worker && !yield(name, at) {
-				return
-			}
-		}
-	}
+// isOther reports whether a field is none that generators set.
+func (l Layout) isOther(at core.Slot) bool {
+	return at != l.space.Time && at != l.space.Sequence && at != l.space.Worker
 }
 
-func (l Layout) isOther(name string) bool {
-	for other := range l.others() {
-		if other == name {
-			return true
-		}
+// Validate returns nil if a generator of this layout can have issued id by now, by the system clock. Use it for IDs
+// from untrusted input. It returns an error that matches ErrInvalidID for 0, for a negative number, for one with bits
+// above the layout, and for one whose time is more than 10 s ahead.
+func (l Layout) Validate(id ID) error { return l.ValidateAt(id, time.Now()) }
+
+// ValidateAt is Validate with now in place of the system clock.
+func (l Layout) ValidateAt(id ID, now time.Time) error {
+	switch {
+	case l.bits == 0:
+		return errZeroLayout
+	case id == 0:
+		return fmt.Errorf("%w: 0 means no ID", ErrInvalidID)
+	case id < 0:
+		return fmt.Errorf("%w: %d is negative", ErrInvalidID, id)
+	case uint64(id)>>l.bits != 0:
+		return fmt.Errorf("%w: %d is above %d, the layout's greatest", ErrInvalidID, id, uint64(1)<<l.bits-1)
 	}
-	return false
+	if t := l.Time(id); t.After(now.Add(MaxLead)) {
+		return fmt.Errorf("%w: the time of %d, %s, is more than %v ahead of %s", ErrInvalidID,
+			id, t.Format(time.RFC3339Nano), MaxLead, now.UTC().Format(time.RFC3339Nano))
+	}
+	return nil
 }

@@ -182,17 +182,8 @@ func TestAQueueBehindALongLeadEndsWithItsLease(t *testing.T) {
 // A closed lease has no time at which a call behind a queue would get its IDs.
 func TestACallBehindAQueueOfAClosedLeaseIsNeverDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := snowflake.NewLessee(0, nil, since1999(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		tick, err := l.Tick()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Move(0, tick, tick+100_000); err != nil {
-			t.Fatal(err)
-		}
+		l := newLessee(t, 0, since1999(t))
+		mustMove(t, l, 0, mustTick(t, l), mustTick(t, l)+100_000)
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for range 200 { // 2.2 s
@@ -246,48 +237,6 @@ func TestOneQueueHasCallsInsideAndOutsideOfABubble(t *testing.T) {
 			if !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
-		}
-	})
-}
-
-// bubbleClock is the clock of a testing/synctest bubble, and counts its sleeps.
-type bubbleClock struct {
-	origin time.Time
-	sleeps atomic.Int64
-}
-
-func (c *bubbleClock) Now() time.Time         { return time.Now() }
-func (c *bubbleClock) Elapsed() time.Duration { return time.Since(c.origin) }
-
-func (c *bubbleClock) Sleep(ctx context.Context, d time.Duration) error {
-	c.sleeps.Add(1)
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// A queue of ten seconds: nine tenths of its calls have not been served at any time.
-func TestOnlyTheFirstOfTheCallsInAQueueSleepsByTheClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		clock := &bubbleClock{origin: time.Now()}
-		g := mustNew(t, 0, slow(t))
-		g.ReplaceBubbleClock(clock)
-		const calls = 1000
-		var wg sync.WaitGroup
-		for range calls {
-			wg.Go(func() {
-				if err := g.Fill(t.Context(), make([]snowflake.ID, 40)); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		// Each call sleeps until it is first and room for it comes, and then until its IDs are due.
-		if sleeps := clock.sleeps.Load(); sleeps > 4*calls {
-			t.Errorf("%d calls slept %d times", calls, sleeps)
 		}
 	})
 }

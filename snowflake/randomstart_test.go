@@ -89,9 +89,7 @@ func TestARandomStartKeepsBursts(t *testing.T) {
 		latest := mustNew(t, 2, since1999(t), snowflake.WithRandom(func(limit uint64) uint64 { return limit - 1 }))
 		time.Sleep(time.Second)
 		for start := time.Now(); time.Since(start) == 0; {
-			if _, err := latest.Next(); err != nil {
-				t.Fatal(err)
-			}
+			latest.MustNext()
 		}
 		if n := latest.Stats().Issued; n != 40_962 { // the last one waited
 			t.Errorf("%d calls from the last sequence of a tick on, want 40962", n)
@@ -106,9 +104,7 @@ func TestARandomStartKeepsTheRateOfTheCeiling(t *testing.T) {
 		g := mustNew(t, 1, append(opts, snowflake.WithClock(clock))...)
 		clock.Advance(time.Second)
 		for range 250_000 {
-			if _, err := g.Next(); err != nil {
-				t.Fatal(err)
-			}
+			g.MustNext()
 		}
 		total, _ := clock.Slept()
 		return total
@@ -122,17 +118,8 @@ func TestARandomStartKeepsTheRateOfTheCeiling(t *testing.T) {
 // A random start must not reach past the horizon or the layout's end where a lower one would not.
 func TestARandomStartUsesTheLastTick(t *testing.T) {
 	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l, err := snowflake.NewLessee(0, nil, snowflake.WithClock(clock), snowflake.WithRandom(func(limit uint64) uint64 { return limit - 1 }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tick, err := l.Tick()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Move(1, tick, tick+3); err != nil {
-		t.Fatal(err)
-	}
+	l := newLessee(t, 0, snowflake.WithClock(clock), snowflake.WithRandom(func(limit uint64) uint64 { return limit - 1 }))
+	mustMove(t, l, 1, mustTick(t, l), mustTick(t, l)+3)
 	clock.Advance(2 * time.Millisecond)
 	if err := l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096)); err != nil {
 		t.Errorf("the last tick below the horizon: %v", err)
@@ -143,10 +130,7 @@ func TestWithALeadOfZeroARandomStartStaysInItsTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := mustNew(t, 1, since1999(t), snowflake.WithLead(0), seeded())
 		for range 20_000 {
-			id, err := g.Next()
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := g.MustNext()
 			if at := g.Layout().Time(id); at.After(time.Now()) {
 				t.Fatalf("%v is ahead of %v", at, time.Now())
 			}

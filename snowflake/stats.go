@@ -1,8 +1,9 @@
 package snowflake
 
 import (
-	"runtime"
 	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
 // Stats describes what a generator has done and how its clock stands. Generators for the same layout and worker in a
@@ -14,56 +15,50 @@ type Stats struct {
 	Lead      time.Duration // how far the last ID taken, or the start fence, is ahead of the clock, in whole ticks
 	Drift     time.Duration // wall clock minus the generator's, compared at most once a second by a call; negative after a step back
 	Steps     uint64        // steps forward of the wall clock that were followed
-	Remaining time.Duration // until the layout's End; at most 292 years
+	Remaining time.Duration // until the layout's End (in 2033 for the presets resource and manyworkers); at most 292 years
 }
 
 // Stats returns the counters. Issued is exact while no call is running, and includes IDs that running calls wait for.
 // The zero Generator returns the zero Stats.
 func (g *Generator) Stats() Stats {
-	c := g.current()
-	if c == nil {
+	if g == nil {
 		return Stats{}
 	}
-	// A call moves the state before it counts what it skipped: retry until both belong together.
-	var (
-		last          state
-		taken, unused uint64
-	)
-	for try := range 200 {
-		if try > 0 {
-			runtime.Gosched() // a call that was preempted in between needs a processor
-		}
-		c = g.current()
-		unused = c.skipped.Load() + c.abandoned.Load()
-		retired := c.retired.Load()
-		taken = retired
-		if last = c.state.Load(); last == frozen { // perhaps not counted yet
-			g.source.mu.Lock()
-			c, taken = g.current(), c.retired.Load()
-			last, retired = c.state.Load(), taken
-			g.source.mu.Unlock()
-		}
-		if last != frozen {
-			taken += uint64(last - c.start)
-		}
-		if c.skipping.Load() == 0 && unused == c.skipped.Load()+c.abandoned.Load() && last == c.state.Load() && retired == c.retired.Load() && c == g.current() {
-			break
-		}
+	return Stats(g.core.Stats())
+}
+
+// Observer receives how long calls for IDs had to wait and how long calls of a lease's store took, for histograms. What
+// can be counted is in Stats and in lease.Status, which are read when they are needed.
+//
+// Observe is called after the wait or the call, by the goroutine that made it, with no lock held. Many goroutines may
+// call it at the same time. It must return quickly and must not panic. It may call Stats and lease.Status, but should
+// not take IDs of the generator or close the lease. It is not called for a call that gets its IDs, or fails, without a
+// wait: for example one whose context ends before its IDs would be due.
+type Observer interface {
+	// Observe receives the operation, how long it took by the monotonic clock, and the error that ended it.
+	Observe(op Operation, took time.Duration, err error)
+}
+
+// Operation is what an Observer receives the length of.
+type Operation string
+
+// The operations. The last three are calls of a lease's store.
+const (
+	OpWait    Operation = core.Wait  // a wait until IDs were due; a long Fill may have several
+	OpStall   Operation = core.Stall // a wait for a lease: for a worker, or for its horizon to rise
+	OpAcquire Operation = "acquire"  // a call for a worker
+	OpExtend  Operation = "extend"   // a call for a higher horizon
+	OpRelease Operation = "release"  // the worker was given back
+)
+
+// AddObserver calls o from now on for everything that concerns the generator, the generators that share its worker in
+// this process, and its lease. What package lease does in Open is over by then.
+//
+// remove ends that; calls that are running may still call o. It may be called several times. A nil o is not added, nor
+// is one of a nil or zero Generator.
+func (g *Generator) AddObserver(o Observer) (remove func()) {
+	if g == nil || o == nil {
+		return func() {}
 	}
-	s := Stats{
-		Issued: taken - min(taken, unused),
-		Waits:  c.waits.Load(),
-		Waited: time.Duration(c.waited.Load()),
-		Drift:  time.Duration(c.drift.Load()),
-		Steps:  c.steps.Load(),
-	}
-	now := c.now()
-	if int64(now) < 0 || now >= c.end {
-		return s
-	}
-	if tick, clock := c.tickOf(last), c.tick(now); tick > clock && last != frozen {
-		s.Lead = c.span(tick - clock)
-	}
-	s.Remaining = c.layout.End().Sub(c.wall(now))
-	return s
+	return g.core.AddObserver(func(op string, took time.Duration, err error) { o.Observe(Operation(op), took, err) })
 }

@@ -3,92 +3,116 @@ package snowflake
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
 // Time returns the start of the tick in which id was issued, in UTC. The true instant is up to one tick later, or
 // earlier by up to the generator's lead. The zero Layout returns the zero Time.
 func (l Layout) Time(id ID) time.Time {
-	if l.IsZero() {
-		return time.Time{}
-	}
-	return l.start(ticks(l.time.get(id)))
+	return l.space.Start(core.Ticks(l.space.Time.Get(int64(id))))
 }
 
 // Start returns the start of the tick with the given number since the epoch, in UTC. A number beyond the last tick
 // counts as the one after it, a negative one as 0. The zero Layout returns the zero Time.
 func (l Layout) Start(tick int64) time.Time {
-	if l.IsZero() {
-		return time.Time{}
-	}
-	return l.start(min(ticks(max(tick, 0)), 1<<l.time.width))
+	return l.space.Start(min(core.Ticks(max(tick, 0)), 1<<l.space.Time.Width))
 }
 
 // End returns the end of the last tick; from then on generators return ErrTimeExhausted. The zero Layout returns the
 // zero Time.
 func (l Layout) End() time.Time {
-	if l.IsZero() {
-		return time.Time{}
+	return l.space.End()
+}
+
+// MinAt returns the least ID of the tick that contains t. It returns ErrBeforeEpoch or ErrTimeExhausted for a t outside
+// the layout's time, and ErrFieldOrder if the time is not the highest field.
+func (l Layout) MinAt(t time.Time) (ID, error) {
+	if err := l.checkTimeFirst(); err != nil {
+		return 0, err
 	}
-	return l.start(1 << l.time.width)
+	tick, err := l.space.TickOf(t)
+	return ID(l.space.Time.Put(int64(tick))), err
 }
 
-// ticks counts ticks since a layout's epoch.
-type ticks uint64
-
-// start returns the start of a tick.
-func (l Layout) start(tick ticks) time.Time {
-	hi, lo := bits.Mul64(uint64(tick), uint64(l.tick))
-	sec, nsec := bits.Div64(hi, lo, uint64(time.Second)) // hi is small enough: see NewLayout
-	epoch := l.Epoch()
-	return time.Unix(epoch.Unix()+int64(sec), int64(epoch.Nanosecond())+int64(nsec)).UTC()
+// Range returns bounds for `id >= lo AND id < hi` that select the IDs with !Time(id).Before(from) &&
+// Time(id).Before(to): the index of the primary key serves as an index on the time of creation. A time outside the
+// layout counts as its nearest end, so Range(time.Time{}, t) covers everything before t.
+//
+// It returns ErrFieldOrder if the time is not the highest field, and ErrInvalidRange if from is after to. If the layout
+// uses all 63 bits and to is at or after End, hi is the greatest int64, and the range does not contain that number.
+func (l Layout) Range(from, to time.Time) (lo, hi ID, err error) {
+	if err := l.checkTimeFirst(); err != nil {
+		return 0, 0, err
+	}
+	if err := checkOrder(from, to); err != nil {
+		return 0, 0, err
+	}
+	return l.firstAtOrAfter(from), l.firstAtOrAfter(to), nil
 }
 
-// tickOf returns the tick that contains t.
-func (l Layout) tickOf(t time.Time) (ticks, error) {
-	tick, _, before := l.ticksUntil(t)
+// Range is the IDs id with Lo <= id && id < Hi.
+type Range struct{ Lo, Hi ID }
+
+// maxRangeBits bounds what Ranges returns. A query with more ranges is slower than one by an index on the time.
+const maxRangeBits = 8
+
+// Ranges is Range for any layout: one range for each value of the fields above the time, in ascending order. A shard
+// above the time spreads inserts over the ranges of TiDB or CockroachDB.
+//
+// It returns ErrFieldOrder if there are more than 256 values above the time, and ErrInvalidRange if from is after to.
+// The last range of a layout of 63 bits does not contain the greatest int64 if to is at or after End.
+func (l Layout) Ranges(from, to time.Time) ([]Range, error) {
+	if l.bits == 0 {
+		return nil, errZeroLayout
+	}
+	above := l.space.Time.Shift + l.space.Time.Width
+	if l.bits-above > maxRangeBits {
+		return nil, fmt.Errorf("%w: the %d bits above it have more than %d values; the fields are %s", ErrFieldOrder,
+			l.bits-above, 1<<maxRangeBits, l.names)
+	}
+	if err := checkOrder(from, to); err != nil {
+		return nil, err
+	}
+	lo, hi := uint64(l.firstAtOrAfter(from)), uint64(l.firstAtOrAfter(to))
+	ranges := make([]Range, 1<<(l.bits-above))
+	for i := range ranges {
+		value := uint64(i) << (above & 63)
+		ranges[i] = Range{ID(min(value+lo, math.MaxInt64)), ID(min(value+hi, math.MaxInt64))}
+	}
+	return ranges, nil
+}
+
+func checkOrder(from, to time.Time) error {
+	if from.After(to) {
+		return fmt.Errorf("%w: from %s to %s", ErrInvalidRange, from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano))
+	}
+	return nil
+}
+
+// firstAtOrAfter returns the least ID whose Time is not before t and whose fields above the time are 0. After the last
+// tick it is the first number above them.
+func (l Layout) firstAtOrAfter(t time.Time) ID {
+	tick, inside, before := l.space.TicksUntil(t)
 	if before {
-		return 0, l.beforeEpoch(t)
+		return 0
 	}
-	if tick > ticks(l.time.max()) {
-		return 0, exhausted(t, l.End())
+	if inside {
+		tick++
 	}
-	return tick, nil
+	if tick > core.Ticks(l.space.Time.Max()) {
+		return ID(min(uint64(1)<<(l.space.Time.Shift+l.space.Time.Width), math.MaxInt64))
+	}
+	return ID(l.space.Time.Put(int64(tick)))
 }
 
-// ticksUntil returns the number of whole ticks from the epoch to t, and whether t lies inside a tick rather than at its
-// start. It computes with 128 bits because a layout may outlast the 292 years of a time.Duration.
-func (l Layout) ticksUntil(t time.Time) (tick ticks, inside, before bool) {
-	epoch := l.Epoch()
-	if t.Before(epoch) {
-		return 0, false, true
+func (l Layout) checkTimeFirst() error {
+	if l.bits == 0 {
+		return errZeroLayout
 	}
-	sec := uint64(t.Unix() - epoch.Unix())
-	nsec := int64(t.Nanosecond() - epoch.Nanosecond())
-	hi, lo := bits.Mul64(sec, uint64(time.Second))
-	if nsec < 0 {
-		var borrow uint64
-		lo, borrow = bits.Sub64(lo, uint64(-nsec), 0)
-		hi -= borrow
-	} else {
-		var carry uint64
-		lo, carry = bits.Add64(lo, uint64(nsec), 0)
-		hi += carry
+	if l.space.Time.Shift+l.space.Time.Width != l.bits {
+		return fmt.Errorf("%w: the fields are %s", ErrFieldOrder, l.names)
 	}
-	if hi >= uint64(l.tick) {
-		return math.MaxUint64, false, false
-	}
-	quotient, rest := bits.Div64(hi, lo, uint64(l.tick))
-	return ticks(quotient), rest != 0, false
-}
-
-func (l Layout) beforeEpoch(t time.Time) error {
-	return fmt.Errorf("%w: %s is before %s", ErrBeforeEpoch,
-		t.UTC().Format(time.RFC3339Nano), l.Epoch().Format(time.RFC3339Nano))
-}
-
-func exhausted(t, end time.Time) error {
-	return fmt.Errorf("%w: %s is not before the end, %s", ErrTimeExhausted,
-		t.UTC().Format(time.RFC3339Nano), end.UTC().Format(time.RFC3339Nano))
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -124,7 +125,7 @@ func TestNoIDComesTwiceNorOutOfOrderNorOutOfTime(t *testing.T) {
 	for i, procs := range []int{1, 2, 8} {
 		t.Run(fmt.Sprintf("GOMAXPROCS=%d", procs), func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-			g := mustNew(t, int64(200+i), snowflake.WithLayout(snowflake.Wide()))
+			g := mustNew(t, int64(200+i), snowflake.WithLayout(layoutOf("wide")))
 			w := newWitness(t, g)
 			start := g.Stats().Issued
 			w.storm(64, total, 400)
@@ -140,7 +141,7 @@ func TestLayoutsWithSmallSequencesKeepTheirPromiseUnderLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, lead := range []snowflake.Option{snowflake.WithLead(0), snowflake.WithLead(3e6), snowflake.WithLead(snowflake.DefaultLead)} {
+	for i, lead := range []snowflake.Option{snowflake.WithLead(0), snowflake.WithLead(3e6), snowflake.WithLead(10 * time.Millisecond)} {
 		g := mustNew(t, int64(i), snowflake.WithLayout(layout), lead)
 		w := newWitness(t, g)
 		w.storm(16, 3_000, 100)

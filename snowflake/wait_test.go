@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -28,16 +29,12 @@ func TestABurstIsServedFromTheLeadWithoutAWait(t *testing.T) {
 		time.Sleep(time.Second)
 		start := time.Now()
 		for range 44 { // the clock's millisecond and a lead of ten
-			if _, err := g.Next(); err != nil {
-				t.Fatal(err)
-			}
+			g.MustNext()
 		}
 		if d := time.Since(start); d != 0 || g.Stats().Waits != 0 || g.Stats().Lead != 10*time.Millisecond {
 			t.Errorf("44 IDs took %v, %+v", d, g.Stats())
 		}
-		if _, err := g.Next(); err != nil {
-			t.Fatal(err)
-		}
+		g.MustNext()
 		if d := time.Since(start); d != time.Millisecond || g.Stats().Waits != 1 || g.Stats().Waited != time.Millisecond {
 			t.Errorf("the 45th came after %v, %+v, want 1ms and one wait", d, g.Stats())
 		}
@@ -48,10 +45,7 @@ func TestALeadOfZeroIsNeverAheadOfTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := mustNew(t, 0, slow(t), snowflake.WithLead(0))
 		for range 50 {
-			id, err := g.Next()
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := g.MustNext()
 			if at := g.Layout().Time(id); at.After(time.Now()) {
 				t.Fatalf("%v is ahead of %v", at, time.Now())
 			}
@@ -112,16 +106,6 @@ func TestALongQueueIsServedInTheOrderInWhichItCame(t *testing.T) {
 	}
 }
 
-func TestACallThatIsServedAndCanceledGivesItsIDsBack(t *testing.T) {
-	g := mustNew(t, 0, slow(t), snowflake.WithClock(newFakeClock(epoch2025)))
-	first, err := g.Next()
-	g.ServeAndWithdraw(44)
-	second, _ := g.Next()
-	if s := g.Stats(); err != nil || second != first+1 || s.Issued != 2 {
-		t.Errorf("%d, then %d, %v, %+v", first, second, err, s)
-	}
-}
-
 func TestALongQueueEndsWithItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLessee(t, time.Minute, slow(t))
@@ -176,10 +160,7 @@ func TestAWaitEndsWithItsContextAndLeavesTheGeneratorUsable(t *testing.T) {
 func TestContextsThatAreDoneTakeNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := mustNew(t, 0, slow(t))
-		first, err := g.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := g.MustNext()
 		done, cancel := context.WithCancel(t.Context())
 		cancel()
 		for _, n := range []int{1, 44, 1000} {
@@ -201,10 +182,7 @@ func TestDeadlinesBeforeTheLastIDIsDueTakeNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := mustNew(t, 0, slow(t))
 		time.Sleep(time.Second)
-		first, err := g.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := g.MustNext()
 		start := time.Now()
 		for n, within := range map[int]time.Duration{44: 900 * time.Microsecond, 100: 5 * time.Millisecond, 10_000: time.Second} {
 			ctx, cancel := context.WithTimeout(t.Context(), within)
@@ -225,9 +203,7 @@ func TestDeadlinesBeforeTheLastIDIsDueTakeNothing(t *testing.T) {
 func TestCancelledWaitsDoNotPushTheOthersBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := mustNew(t, 0, slow(t))
-		if _, err := g.Next(); err != nil {
-			t.Fatal(err)
-		}
+		g.MustNext()
 		for range 1000 {
 			ctx, cancel := context.WithCancel(t.Context())
 			stop := time.AfterFunc(time.Microsecond, cancel)
@@ -278,9 +254,7 @@ func TestACallerThatWaitsSleeps(t *testing.T) {
 	clock := newFakeClock(epoch2025)
 	g := mustNew(t, 0, slow(t), snowflake.WithClock(clock))
 	for range 1000 {
-		if _, err := g.Next(); err != nil {
-			t.Fatal(err)
-		}
+		g.MustNext()
 	}
 	if total, times := clock.Slept(); times > 250 || total < 230*time.Millisecond {
 		t.Errorf("1,000 IDs at 4 a millisecond slept %d times, %v in all", times, total)
@@ -322,9 +296,7 @@ func TestThePatienceIsCountedByTheClockOfTheGenerator(t *testing.T) {
 			mustMove(t, l, 1, 0, 1<<40)
 			return nil
 		}
-		if _, err := l.Generator().Next(); err != nil {
-			t.Error(err)
-		}
+		l.Generator().MustNext()
 		l.Withdraw()
 		broken := errors.New("no alarm clock")
 		clock.onSleep = func() error { return broken }
@@ -334,19 +306,19 @@ func TestThePatienceIsCountedByTheClockOfTheGenerator(t *testing.T) {
 	})
 }
 
-// As that of a bubble does, while a generator from outside is called in it.
-func TestASpinEndsIfTheClockStandsStill(t *testing.T) {
-	synctest.Test(t, func(*testing.T) { snowflake.Spin(time.Hour) })
+// isForeign reports whether err is that of a call from another bubble.
+func isForeign(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "another testing/synctest bubble")
 }
 
 func TestGeneratorsDoNotCrossTheBorderOfABubble(t *testing.T) {
 	outside := mustNew(t, 500)
-	unix := mustNew(t, 0, snowflake.WithLayout(preset("mastodon"))) // whose epoch is before the bubble's time
+	unix := mustNew(t, 0, snowflake.WithLayout(layoutOf("mastodon"))) // whose epoch is before the bubble's time
 	var inside *snowflake.Generator
 	synctest.Test(t, func(t *testing.T) {
 		for _, g := range []*snowflake.Generator{outside, unix} {
-			if id, err := g.Next(); id != 0 || !errors.Is(err, snowflake.ErrForeignClock) {
-				t.Errorf("inside: %d, %v, want ErrForeignClock", id, err)
+			if id, err := g.Next(); id != 0 || !isForeign(err) {
+				t.Errorf("inside: %d, %v, want the error of another bubble", id, err)
 			}
 		}
 		if _, err := snowflake.New(500); !errors.Is(err, snowflake.ErrBeforeEpoch) {
@@ -354,15 +326,15 @@ func TestGeneratorsDoNotCrossTheBorderOfABubble(t *testing.T) {
 		}
 		time.Sleep(30 * 365 * 24 * time.Hour)
 		inside = mustNew(t, 500)
-		if inside.Shares(outside) {
+		if share(inside, outside) {
 			t.Error("a generator in the bubble shares the state of one outside")
 		}
 		if id, err := inside.Next(); err != nil || snowflake.Default().Time(id).Year() < 2029 {
 			t.Errorf("inside: %d, %v", id, err)
 		}
 	})
-	if id, err := inside.Next(); id != 0 || !errors.Is(err, snowflake.ErrForeignClock) {
-		t.Errorf("outside: %d, %v, want ErrForeignClock", id, err)
+	if id, err := inside.Next(); id != 0 || !isForeign(err) {
+		t.Errorf("outside: %d, %v, want the error of another bubble", id, err)
 	}
 	if _, err := outside.Next(); err != nil {
 		t.Errorf("the generator that was made outside: %v", err)

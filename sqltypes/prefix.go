@@ -62,7 +62,7 @@ func inPrefix(c byte) bool { return c-'a' <= 'z'-'a' || c == '_' }
 func appendPrefixed(b []byte, prefix string, id snowflake.ID) []byte {
 	b = append(b, prefix...)
 	b = append(b, '_')
-	return id.AppendBase32(b)
+	return append(b, id.Base32()...)
 }
 
 // parsePrefixed reads the text that appendPrefixed writes for a valid prefix. If ok is false, prefixedError says why.

@@ -56,10 +56,7 @@ func (c *command) chosen(name string) error {
 }
 
 // presetNames are the presets, for completion and for decode -layout all.
-var presetNames = []string{
-	"default", "wide", "javascriptsafe", "seconds", "twitter", "discord", "instagram", "sonyflake", "mastodon", "baidu",
-	"datacenter", "resource", "manyworkers", "multiclock",
-}
+var presetNames = snowflake.Presets()
 
 // layoutFlag adds -layout. The function returns the layout, and whether one was given.
 func (c *command) layoutFlag() func(environment) (snowflake.Layout, bool, error) {

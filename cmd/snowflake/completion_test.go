@@ -23,7 +23,7 @@ func TestComplete(t *testing.T) {
 		"decode -layout al":           {"all"},
 		"decode --layout t":           {"twitter"},
 		"decode -layout twitter ":     nil,
-		"decode -from base":           {"base32", "base58", "base62"},
+		"decode -from base":           {"base32", "base62"},
 		"layout dis":                  {"discord"},
 		"layout -years ":              nil,
 		"sql functions -dialect ":     {"postgres", "mariadb"},

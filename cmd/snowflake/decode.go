@@ -25,7 +25,7 @@ and what database clients print can be pasted.
 
 An input is a decimal number, 13 characters of base 32, a typed ID such as
 user_04W86BB0G4007, a UUID made of an ID, or 0x and hexadecimal digits. Those of
-11 characters are base 58 or base 62: say which with -from.
+11 characters are base 62.
 
 An input that is not an ID is reported, with its line, and the others are decoded.
 An ID that the layout can't have issued by now is decoded with a note. In both
@@ -45,7 +45,7 @@ snowflake decode -tz Europe/Berlin -csv <ids.txt >ids.csv
 	layoutOf := c.layoutFlag()
 	c.flags.Lookup("layout").Usage += ";\n\"all\" shows the time that each ID would have in each preset"
 	c.values["layout"] = append([]string{"all"}, presetNames...)
-	from := c.choice("from", "auto", "the `FORM` of the input: auto, decimal, base32, base58, base62, hex, typed or uuid", forms...)
+	from := c.choice("from", "auto", "the `FORM` of the input: auto, decimal, base32, base62, hex, typed or uuid", forms...)
 	tz := c.flags.String("tz", "UTC", "`ZONE` of the times: UTC, Local or one such as Europe/Berlin")
 	format := c.formatFlags()
 	c.run = func(ctx context.Context, env environment, args []string) error {

@@ -78,13 +78,6 @@ func TestDecode(t *testing.T) {
 			want: result{out: "id,time,worker,sequence,note\n" + strings.Repeat("175928847299117063,2026-05-01T11:18:25.796Z,32,7,\n", 5)},
 		},
 		"nothing": {args: "decode"},
-		"11 characters": {
-			args: "decode AzL8n0Y58m7",
-			want: result{
-				code: exitFailed,
-				err:  "snowflake decode: argument 1: \"AzL8n0Y58m7\" can be base 58 or base 62: say which with -from base58, or -from base62\n",
-			},
-		},
 		"not quite": {
 			args: "decode 007 +5 9223372036854775808 User_04W86BB0G4007 user_4W 0xzz 01234567-89ab-cdef-0123-456789abcdef",
 			want: result{code: exitFailed, err: `snowflake decode: argument 1: "007" is not an ID: a number starts without a zero, and 0 has no sign
@@ -112,14 +105,14 @@ snowflake decode: argument 7: "01234567-89ab-cdef-0123-456789abcdef" is not an I
 func TestEveryFormOfAnIDIsReadBack(t *testing.T) {
 	for _, id := range []snowflake.ID{1, 57, 1e12, 1e13 - 1, 175928847299117063, 1<<63 - 1} {
 		for form, text := range map[string]string{
-			"decimal": id.String(), "base32": id.Base32(), "base58": id.Base58(), "base62": id.Base62(), "hex": fmt.Sprintf("%#x", id.Int64()),
+			"decimal": id.String(), "base32": id.Base32(), "base62": id.Base62(), "hex": fmt.Sprintf("%#x", id.Int64()),
 			"typed": "a_" + id.Base32(),
 		} {
 			if got, err := parseID(text, form); err != nil || got != id {
 				t.Errorf("%s %s: %v, %v", form, text, got, err)
 			}
-			if form == "base58" || form == "base62" {
-				continue
+			if form == "base62" && strings.Trim(text, "0123456789") == "" {
+				continue // decimal digits come first
 			}
 			if got, err := parseID(text, "auto"); err != nil || got != id {
 				t.Errorf("auto %s: %v, %v", text, got, err)

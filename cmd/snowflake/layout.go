@@ -117,7 +117,7 @@ func (n need) layout(epoch time.Time) (snowflake.Layout, error) {
 			continue
 		}
 		return snowflake.NewLayout(epoch, tick, snowflake.Field{Name: snowflake.FieldTime, Bits: timeBits},
-			snowflake.Field{Name: snowflake.FieldWorker, Bits: workerBits},
+			snowflake.Field{Name: "worker", Bits: workerBits},
 			snowflake.Field{Name: snowflake.FieldSequence, Bits: n.bits - timeBits - workerBits})
 	}
 	return snowflake.Layout{}, fmt.Errorf("%d workers with %.0f IDs a second each, for %v years, need %d bits, and there are %d: "+

@@ -59,7 +59,7 @@ snowflake new -worker 1023 -state ~/.snowflake-worker-1023.json -as base32
 		return nil
 	})
 	wait := c.flags.Duration("wait", 30*time.Second, "how long to wait for a free worker, a `DURATION`")
-	as := c.choice("as", "decimal", "the `FORM` of the output: decimal, base32, base58 or base62", "decimal", "base32", "base58", "base62")
+	as := c.choice("as", "decimal", "the `FORM` of the output: decimal, base32 or base62", "decimal", "base32", "base62")
 	asJSON := c.flags.Bool("json", false, "print a JSON object a line, with IDs as strings and their fields")
 	c.run = func(ctx context.Context, env environment, _ []string) (err error) {
 		if err := c.chosen("as"); err != nil {
@@ -82,7 +82,7 @@ snowflake new -worker 1023 -state ~/.snowflake-worker-1023.json -as base32
 		}
 		var store lease.Store
 		opts := []lease.Option{
-			lease.WithNamespace(*namespace), lease.WithVersion("snowflake new"), lease.StopOnLoss(), lease.WithLogger(slog.New(slog.DiscardHandler)),
+			lease.WithNamespace(*namespace), lease.WithVersion("snowflake new"), lease.WithStopOnLoss(), lease.WithLogger(slog.New(slog.DiscardHandler)),
 		}
 		if *state != "" {
 			file, err := filelease.NewStateFile(*state)
@@ -172,8 +172,6 @@ func printerOf(w io.Writer, form string, layout snowflake.Layout, asJSON bool) (
 	switch form {
 	case "base32":
 		text = snowflake.ID.Base32
-	case "base58":
-		text = snowflake.ID.Base58
 	case "base62":
 		text = snowflake.ID.Base62
 	}

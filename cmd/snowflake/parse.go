@@ -11,11 +11,11 @@ import (
 )
 
 // forms are the values of -from.
-var forms = []string{"auto", "decimal", "base32", "base58", "base62", "hex", "typed", "uuid"}
+var forms = []string{"auto", "decimal", "base32", "base62", "hex", "typed", "uuid"}
 
 const (
 	base32Length = 13
-	radixLength  = 11 // of base 58 and base 62
+	radixLength  = 11 // of base 62
 	uuidLength   = 36
 )
 
@@ -27,8 +27,6 @@ func parseID(text, form string) (snowflake.ID, error) {
 	switch form {
 	case "base32":
 		return snowflake.ParseBase32(text)
-	case "base58":
-		return snowflake.ParseBase58(text)
 	case "base62":
 		return snowflake.ParseBase62(text)
 	case "hex":
@@ -39,8 +37,6 @@ func parseID(text, form string) (snowflake.ID, error) {
 		var id sqltypes.UUID
 		err := id.Scan(text)
 		return snowflake.ID(id), err
-	case "base58 or base62":
-		return 0, fmt.Errorf("%q can be base 58 or base 62: say which with -from base58, or -from base62", text)
 	case "float":
 		return 0, fmt.Errorf("%.40q is a floating-point number: the last digits of the ID are lost", text)
 	}
@@ -66,7 +62,7 @@ func formOf(text string) string {
 	case isFloat(text):
 		return "float"
 	case len(text) == radixLength:
-		return "base58 or base62"
+		return "base62"
 	}
 	return "decimal" // whose error names the first character that is not a digit
 }

@@ -22,7 +22,7 @@ What is done, in one statement: the epoch is raised, so that the holder can't ex
 its lease any more; the lease expires at once; the horizon stays, and the next owner
 starts there. So no ID comes twice, even if the holder is alive. A holder that is
 alive loses the worker at its next extension, issues nothing above the horizon, and
-continues with another worker or, with lease.StopOnLoss, returns lease.ErrLost.
+continues with another worker or, with lease.WithStopOnLoss, returns lease.ErrLost.
 
 One case is not safe: the holder is alive, and before it finds out the database fails
 over to a replica that lacks the release. Then both go on, if the lease would not have
@@ -80,7 +80,7 @@ snowflake workers release -dsn postgres://app@db/shop -namespace orders -force 7
 		}
 		horizon := "its horizon"
 		if at, ok := after.HorizonTime(); ok && after.Epoch == e.Epoch+1 { // nobody has taken it yet
-			horizon = at.UTC().Format("2006-01-02T15:04:05.000Z")
+			horizon = instant(at)
 		}
 		_, err = fmt.Fprintf(env.out, "worker %d of namespace %q is released. If %s is alive, it issues no ID of %s or later;\n"+
 			"the IDs of the next owner begin there.\n", worker, *namespace, holder, horizon)

@@ -101,15 +101,12 @@ snowflake sql leases -dialect mysql -table shop.leases
 		if err := c.chosen("dialect"); err != nil {
 			return err
 		}
-		store, err := sqllease.New(noDatabase{}, dialects[*dialect], sqllease.WithTable(*table))
+		schema, err := sqllease.Schema(dialects[*dialect], *table)
 		if err != nil {
 			return usage("%v", err)
 		}
-		_, err = fmt.Fprintln(env.out, store.Schema()+";")
+		_, err = fmt.Fprintln(env.out, schema+";")
 		return err
 	}
 	return c
 }
-
-// noDatabase is enough for a store to return its schema.
-type noDatabase struct{ sqldb.DB }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -51,7 +53,7 @@ snowflake workers -dsn sqlite:app.db
 // writeWorkers prints the table, and a line for each namespace.
 func writeWorkers(w io.Writer, entries []lease.Entry) error {
 	var b strings.Builder
-	_ = lease.WriteTable(&b, entries) // b has no errors
+	_ = writeTable(&b, entries) // b has no errors
 	var held, free int64
 	for i, e := range entries {
 		if e.Held {
@@ -73,6 +75,34 @@ func writeWorkers(w io.Writer, entries []lease.Entry) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeTable prints who holds which worker. Times are in UTC.
+func writeTable(w io.Writer, entries []lease.Entry) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAMESPACE\tWORKER\tSTATE\tEPOCH\tHORIZON\tEXPIRES\tHOST\tPID\tVERSION")
+	for _, e := range entries {
+		state := "free"
+		if e.Held {
+			state = "held"
+		}
+		horizon := "-"
+		if at, ok := e.HorizonTime(); e.Horizon > 0 && ok {
+			horizon = instant(at)
+		} else if e.Horizon > 0 {
+			horizon = fmt.Sprintf("tick %d", e.Horizon)
+		}
+		fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%s\t%s\t%s\t%d\t%s\n", e.Namespace, e.Worker, state, e.Epoch,
+			horizon, instant(e.Expires), cmp.Or(e.Holder.Host, "-"), e.Holder.PID, cmp.Or(e.Holder.Version, "-"))
+	}
+	return table.Flush()
+}
+
+func instant(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
 // holding is a worker in JSON.

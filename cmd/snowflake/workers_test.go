@@ -33,7 +33,7 @@ func TestWorkersAreListed(t *testing.T) {
 		if err := open(t, d, lease.WithNamespace("orders")).Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		open(t, d, lease.WithNamespace("users"), lease.WithGenerator(snowflake.WithLayout(snowflake.Wide())))
+		open(t, d, lease.WithNamespace("users"), lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
 		r := do()
 		if !strings.HasPrefix(r.out, "NAMESPACE  WORKER  STATE") ||
 			!strings.HasSuffix(r.out, "\norders: 1 held, 1 free, 1022 never taken\nusers: 1 held, 0 free, 255 never taken\n") {
@@ -64,7 +64,7 @@ func TestAReleasedHolderLosesItsWorker(t *testing.T) {
 			return doWith(t, variables, "", append([]string{"workers", "release"}, args...)...)
 		}
 		do("0").fails(t, exitFailed, "was never taken")
-		opts := []lease.Option{lease.WithWorkers(0, 0), lease.StopOnLoss(), lease.WithWindow(lease.DefaultWindow)}
+		opts := []lease.Option{lease.WithWorkers(0, 0), lease.WithStopOnLoss(), lease.WithWindow(lease.DefaultWindow)}
 		holder := open(t, d, opts...)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
@@ -179,5 +179,24 @@ func TestChangesThatWatchTellsApart(t *testing.T) {
 `
 	if out.String() != want {
 		t.Errorf("%s", &out)
+	}
+}
+
+func TestTheTableOfWorkersIsForPeople(t *testing.T) {
+	const layout = "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"
+	var out strings.Builder
+	err := writeTable(&out, []lease.Entry{
+		{
+			Claim: lease.Claim{Namespace: "default", Worker: 0, Epoch: 12}, Layout: layout, Horizon: 86_400_123, Held: true,
+			Expires: time.Date(2025, 1, 2, 0, 0, 10, 0, time.UTC), Holder: lease.Holder{Host: "web-1", PID: 4711, Version: "v1.4.0"},
+		},
+		{Claim: lease.Claim{Namespace: "default", Worker: 1, Epoch: 1}, Layout: "something else", Horizon: 5},
+	})
+	want := `NAMESPACE  WORKER  STATE  EPOCH  HORIZON                   EXPIRES                   HOST   PID   VERSION
+default    0       held   12     2025-01-02T00:00:00.123Z  2025-01-02T00:00:10.000Z  web-1  4711  v1.4.0
+default    1       free   1      tick 5                    -                         -      0     -
+`
+	if out.String() != want || err != nil {
+		t.Errorf("%v\n%s\nwant\n%s", err, out.String(), want)
 	}
 }

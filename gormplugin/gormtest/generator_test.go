@@ -59,7 +59,7 @@ func TestIDsAscendAndBelongToTheLayout(t *testing.T) {
 		"within ticks": {gormtest.New(start, gormtest.WithStep(time.Microsecond)), time.Microsecond},
 		"seconds":      {gormtest.New(start, gormtest.WithLayout(preset("seconds"))), time.Second},
 		"sonyflake":    {gormtest.New(start, gormtest.WithLayout(preset("sonyflake"))), 10 * time.Millisecond},
-		"javascript":   {gormtest.New(start, gormtest.WithLayout(snowflake.JavaScriptSafe())), snowflake.JavaScriptSafe().Tick()},
+		"javascript":   {gormtest.New(start, gormtest.WithLayout(snowflake.MustPreset("javascriptsafe"))), snowflake.MustPreset("javascriptsafe").Tick()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			layout := tt.gen.Layout()

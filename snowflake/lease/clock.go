@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/pause"
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
 // systemClock is the clock of a lease without WithClock. Generators have their own.
@@ -17,7 +17,7 @@ var origin = time.Now()
 
 func (systemClock) Now() time.Time                                   { return time.Now() }
 func (systemClock) Elapsed() time.Duration                           { return time.Since(origin) }
-func (systemClock) Sleep(ctx context.Context, d time.Duration) error { return pause.For(ctx, d) }
+func (systemClock) Sleep(ctx context.Context, d time.Duration) error { return core.Sleep(ctx, d) }
 
 // moment is a time by the lease's clock.
 type moment struct {
@@ -28,10 +28,10 @@ type moment struct {
 func (l *Lease) moment() moment { return moment{l.cfg.clock.Now().Round(0), l.cfg.clock.Elapsed()} }
 
 // remaining returns for how long after the moment the claim can't have expired. The monotonic clock may stand still while
-// a machine sleeps, so the wall clock counts, too. An eighth is left for clocks of servers that run faster, or step. It is
-// never more than the reach, for which a store that has forgotten owners gives out none of their workers.
+// a machine sleeps, so both clocks count. An eighth is left for server clocks that run faster, or step. It is never more
+// than the reach: for that long a store that has forgotten owners lends none of their workers.
 func (l *Lease) remaining(at moment) time.Duration {
-	age := max(at.elapsed-l.since.elapsed, at.wall.Sub(l.since.wall))
+	age := max(at.elapsed-l.state.since.elapsed, at.wall.Sub(l.state.since.wall))
 	return max(0, min(l.cfg.ttl, l.reach())/8*7-age)
 }
 
@@ -46,24 +46,22 @@ func (l *Lease) observe(now, before time.Time) {
 	if now.IsZero() {
 		return
 	}
-	l.skew = l.cfg.clock.Now().Round(0).Sub(now)
-	if early := before.Round(0).Sub(now); early.Abs() < l.skew.Abs() {
-		l.skew = early // the store's clock was read in between: take the smaller difference
+	l.state.skew = l.cfg.clock.Now().Round(0).Sub(now)
+	if early := before.Round(0).Sub(now); early.Abs() < l.state.skew.Abs() {
+		l.state.skew = early // the store's clock was read in between: take the smaller difference
 	}
 	seen := storeTime{now: now, at: l.cfg.clock.Elapsed()}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.seen = seen
+	l.change(func(s *shared) { s.seen = seen })
 }
 
-// checkClocks rejects a clock that differs from the store's, a worker whose horizon the clock will not reach for a long
-// time, and such a floor. tick is what the generator's clock showed before the acquisition, gap its clockGap.
+// checkClocks rejects a clock that differs from the store's, and a horizon or floor that the clock will not reach for a
+// long time. tick is what the generator's clock showed before the acquisition, gap its clockGap.
 func (l *Lease) checkClocks(grant Grant, floor, tick int64, gap time.Duration) error {
 	if l.running() {
 		return l.checkFloor(grant, floor, tick) // a generator that has started keeps its clock, which only slows down
 	}
 	// The skew is 0 if the store has no clock of its own: its clock is then that of the lease.
-	if skew := l.skew + gap; skew.Abs() > l.cfg.maxSkew {
+	if skew := l.state.skew + gap; skew.Abs() > l.cfg.maxSkew {
 		return fmt.Errorf("%w by %v, more than %v", ErrClockSkew, skew, l.cfg.maxSkew)
 	}
 	// The owner before may have had the greatest skew in the other direction.
@@ -75,8 +73,8 @@ func (l *Lease) checkClocks(grant Grant, floor, tick int64, gap time.Duration) e
 	return l.checkFloor(grant, floor, tick)
 }
 
-// checkFloor rejects a floor that is further ahead than any reach and skew. The clock of the server was wrong then when
-// it was promoted, and may be right again.
+// checkFloor rejects a floor that is further ahead than any reach and skew: the server's clock was wrong when it was
+// promoted.
 func (l *Lease) checkFloor(grant Grant, floor, tick int64) error {
 	limit := MaxWindow + snowflake.MaxLead + DefaultMaxSkew + 2*l.cfg.maxSkew + 2*l.layout.Tick()
 	if ahead := floor - tick; ahead > ticks(limit, l.layout) {
@@ -86,8 +84,8 @@ func (l *Lease) checkFloor(grant Grant, floor, tick int64) error {
 	return nil
 }
 
-// reach returns how far ahead of the store's clock a horizon of this lease is at most. A clock may be ahead by more than
-// the default skew if WithMaxSkew says so, but then it is not waited for.
+// reach returns how far ahead of the store's clock a horizon of this lease is at most. WithMaxSkew may accept a clock that
+// is further ahead than the default skew, but then no floor waits for it.
 func (l *Lease) reach() time.Duration { return l.reachOf(l.window()) }
 
 func (l *Lease) reachOf(window time.Duration) time.Duration {
@@ -103,8 +101,8 @@ type shortWindow struct {
 
 // window returns how far ahead of the clock the next horizon may be.
 func (l *Lease) window() time.Duration {
-	if l.short.length > 0 && l.cfg.clock.Elapsed() < l.short.until {
-		return l.short.length
+	if l.state.short.length > 0 && l.cfg.clock.Elapsed() < l.state.short.until {
+		return l.state.short.length
 	}
 	return l.cfg.window
 }
@@ -116,10 +114,10 @@ func (l *Lease) shorten(e *ReachError) bool {
 	if n < 1 || short < minWindow {
 		return false
 	}
-	if l.short.length != short {
+	if l.state.short.length != short {
 		l.tell(Failed, fmt.Errorf("%w: until then the window is %v", e, short))
 	}
-	l.short = shortWindow{short, l.cfg.clock.Elapsed() + e.Wait}
+	l.state.short = shortWindow{short, l.cfg.clock.Elapsed() + e.Wait}
 	return true
 }
 
@@ -138,7 +136,7 @@ func (l *Lease) floor(grant Grant) (int64, error) {
 }
 
 // clockGap returns by how much the generator's clock, which shows the tick, is at least ahead of the lease's: 0 unless
-// the generator has a clock of its own, or the wall clock has stepped since the generator was made.
+// WithGenerator replaces the clock, or the wall clock has stepped since the generator was made.
 func (l *Lease) clockGap(tick int64) time.Duration {
 	from := l.layout.Start(tick).Sub(l.cfg.clock.Now().Round(0))
 	to := from + l.layout.Tick()
@@ -147,9 +145,7 @@ func (l *Lease) clockGap(tick int64) time.Duration {
 
 // trusts reports whether the store's clock confirms what the wall clock shows after a step forward.
 func (l *Lease) trusts(wall time.Time) bool {
-	l.mu.Lock()
-	seen := l.seen
-	l.mu.Unlock()
+	seen := l.look().seen
 	if seen.now.IsZero() {
 		return true // the store has no clock of its own
 	}

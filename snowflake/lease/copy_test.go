@@ -51,7 +51,7 @@ func TestALeaseThatWasCopiedStopsBelowItsHorizon(t *testing.T) {
 		want    error
 	}{
 		"and waits for another worker": {nil, snowflake.ErrLeaseStalled},
-		"for good with StopOnLoss":     {[]lease.Option{lease.StopOnLoss()}, lease.ErrLost},
+		"for good with StopOnLoss":     {[]lease.Option{lease.WithStopOnLoss()}, lease.ErrLost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -68,8 +68,8 @@ func TestALeaseThatWasCopiedStopsBelowItsHorizon(t *testing.T) {
 				if left := time.Until(horizon); left < 4*time.Second || events.kinds()[1] != lease.Lost {
 					t.Fatalf("%v, %v before the horizon, want the loss half a window before", events.kinds(), left)
 				}
-				if id, err := l.Generator().Next(); id != 0 || !errors.Is(err, test.want) {
-					t.Errorf("Next: %d, %v; want %v", id, err, test.want)
+				if id, err := l.Generator().Next(); id != 0 || !errors.Is(err, test.want) || !errors.Is(l.Ready(), test.want) {
+					t.Errorf("Next: %d, %v; Ready: %v; want %v", id, err, l.Ready(), test.want)
 				}
 			})
 		})
@@ -116,34 +116,23 @@ func (s *everySecond) Extend(ctx context.Context, c lease.Claim, horizon int64, 
 	return now, err
 }
 
-// The call after a lost reply settles that one, and the reply to the next is lost again.
-func TestIDsDoNotStopIfEverySecondReplyIsLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := mustOpen(t, &everySecond{Store: leasetest.NewMemory(time.Now)}, lease.WithPatience(0))
-		defer mustClose(t, l)
-		for range 1000 {
-			time.Sleep(time.Second)
-			mustNext(t, l)
-			if s := l.Status(); time.Until(s.Horizon) < 0 || s.Failures > 1 {
-				t.Fatalf("%+v at %v", s, time.Now())
+// The call after a lost reply settles that one, and the next reply is lost again; or the server crashes after each second
+// extension, and does not wait for its disk.
+func TestIDsDoNotStopIfEverySecondExtensionIsLost(t *testing.T) {
+	for _, forget := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &everySecond{Store: leasetest.NewMemory(time.Now), forget: forget}
+			l := mustOpen(t, store, lease.WithPatience(0), lease.WithWorkers(0, 0))
+			defer mustClose(t, l)
+			for range 1000 {
+				time.Sleep(time.Second)
+				mustNext(t, l)
+				if s := l.Status(); time.Until(s.Horizon) < 0 || s.Failures > 1 || s.Epoch != 1 {
+					t.Fatalf("forgets %v: %+v at %v", forget, s, time.Now())
+				}
 			}
-		}
-	})
-}
-
-// As after a crash of a server that does not wait for its disk.
-func TestAnExtensionThatTheStoreForgetsIsMadeUpForByTheNext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := mustOpen(t, &everySecond{Store: leasetest.NewMemory(time.Now), forget: true}, lease.WithPatience(0), lease.WithWorkers(0, 0))
-		defer mustClose(t, l)
-		for range 1000 {
-			time.Sleep(time.Second)
-			mustNext(t, l)
-		}
-		if s := l.Status(); s.Epoch != 1 {
-			t.Errorf("%+v, want the first epoch", s)
-		}
-	})
+		})
+	}
 }
 
 // A repeated call has the horizon of the first one, which is near when an outage ends.

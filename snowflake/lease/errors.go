@@ -7,8 +7,8 @@ import (
 )
 
 var (
-	// ErrOption is returned by Open, by the constructors of stores and by the methods of stores for invalid settings.
-	ErrOption = errors.New("lease: invalid setting")
+	// ErrOption is returned by Open, and by the constructors and methods of stores, for an invalid option or argument.
+	ErrOption = errors.New("lease: invalid option")
 
 	// ErrClosed is returned by the generator of a Lease after Close.
 	ErrClosed = errors.New("lease: closed")
@@ -17,21 +17,21 @@ var (
 	// process has extended it, or the store has forgotten the owner.
 	ErrLost = errors.New("lease: worker was taken over")
 
-	// ErrNoWorker is returned by Acquire of a Store if all workers that were asked for are held, and by Open if its
-	// context ends before one is free. The error is a *NoWorkerError.
+	// ErrNoWorker is returned by Acquire of a Store if all requested workers are held, and by Open if its context ends
+	// before one is free. The error is a *NoWorkerError.
 	ErrNoWorker = errors.New("lease: no free worker")
 
-	// ErrLayout is returned by Acquire of a Store and by Open if the namespace is in use with another layout, since IDs
-	// of two layouts can be equal.
+	// ErrLayout is returned by Acquire of a Store and by Open if the namespace is in use with another layout: IDs of two
+	// layouts can be equal.
 	ErrLayout = errors.New("lease: the namespace has another layout")
 
-	// ErrClockSkew is returned by Open if the generator's clock and the store's differ by more than the limit. A store
-	// without a clock of its own has the system clock, from which a generator with a clock of its own may differ.
+	// ErrClockSkew is returned by Open if the generator's clock differs from the store's, or from the system clock if the
+	// store has none, by more than WithMaxSkew.
 	ErrClockSkew = errors.New("lease: the clock differs from the store's")
 
 	// ErrBehindHorizon is returned by Open if the clock is behind the horizon of the worker by more than a window and
-	// twice the limit of the skew, or behind the floor of a store by more than the greatest window and the skews allow.
-	// The generator could issue nothing for that long. Ready returns it while the first ID of a worker is not due.
+	// twice the accepted skew, or behind a store's floor by more than the greatest window and the skews allow: for that
+	// long the generator could issue nothing. Ready returns it while the first ID of a worker is not due.
 	ErrBehindHorizon = errors.New("lease: the clock is behind the horizon")
 
 	// ErrDamaged is returned by a Store that can't read the state of a worker, for example from a file that was cut

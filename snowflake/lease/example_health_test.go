@@ -11,14 +11,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
-// What a service answers to the probes of Kubernetes. With GORM the lease is plugin.Lease().
-func ExampleLease_Ready() {
-	ctx := context.Background()
-	slog.SetLogLoggerLevel(slog.LevelWarn)
-	l, err := lease.Open(ctx, leasetest.NewMemory(nil)) // a program uses a database
-	if err != nil {
-		panic(err)
-	}
+// probes answers the probes of Kubernetes. With GORM the lease is plugin.Lease().
+func probes(l *lease.Lease) http.Handler {
 	probe := func(check func() error) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			if err := check(); err != nil {
@@ -30,10 +24,19 @@ func ExampleLease_Ready() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", probe(l.Ready))
 	mux.HandleFunc("GET /livez", probe(l.Healthy))
+	return mux
+}
 
+func ExampleLease_Ready() {
+	ctx := context.Background()
+	slog.SetLogLoggerLevel(slog.LevelWarn)
+	l, err := lease.Open(ctx, leasetest.NewMemory(nil)) // a program uses a database
+	if err != nil {
+		panic(err)
+	}
 	ask := func(path string) int {
 		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		probes(l).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
 		return w.Code
 	}
 	fmt.Println(ask("/readyz"), ask("/livez"))

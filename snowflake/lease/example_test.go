@@ -15,6 +15,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
+var quiet = lease.WithLogger(slog.New(slog.DiscardHandler))
+
 // openDB stands for sql.Open of the program.
 func openDB() *sql.DB {
 	db, err := gorm.Open(sqlite.Open("file:example?mode=memory&cache=shared"), &gorm.Config{})
@@ -30,8 +32,6 @@ func openDB() *sql.DB {
 
 func Example() {
 	ctx := context.Background()
-	slog.SetLogLoggerLevel(slog.LevelWarn) // a lease logs when it takes and gives back a worker
-
 	store, err := sqllease.New(openDB(), sqldb.SQLite) // or sqldb.Postgres, sqldb.MySQL
 	if err != nil {
 		panic(err)
@@ -39,27 +39,23 @@ func Example() {
 	if err := store.Migrate(ctx); err != nil { // creates the table if it does not exist
 		panic(err)
 	}
-	l, err := lease.Open(ctx, store)
+	l, err := lease.Open(ctx, store, quiet) // logs to slog.Default() without an option
 	if err != nil {
 		panic(err)
 	}
-
-	gen := l.Generator() // like that of snowflake.New: for gormplugin.New, for Next and Fill
-	id, err := gen.Next()
+	id, err := l.Generator().Next() // a generator like that of snowflake.New
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(gen.Layout().Validate(id), gen.Layout().Decompose(id).Worker == gen.Worker())
-
+	fmt.Println(l.Generator().Layout().Decompose(id).Worker)
 	if err := l.Close(ctx); err != nil { // gives the worker back
 		panic(err)
 	}
-	// Output: <nil> true
+	// Output: 0
 }
 
 func ExampleWithWorkers() {
 	ctx := context.Background()
-	slog.SetLogLoggerLevel(slog.LevelWarn)
 	store, err := sqllease.New(openDB(), sqldb.SQLite)
 	if err != nil {
 		panic(err)
@@ -68,8 +64,8 @@ func ExampleWithWorkers() {
 		panic(err)
 	}
 	// Workers 0 to 99 are assigned by configuration files.
-	l, err := lease.Open(ctx, store, lease.WithNamespace("orders"), lease.WithWorkers(100, 255),
-		lease.WithGenerator(snowflake.WithLayout(snowflake.Wide())))
+	l, err := lease.Open(ctx, store, quiet, lease.WithNamespace("orders"), lease.WithWorkers(100, 255),
+		lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
 	if err != nil {
 		panic(err)
 	}

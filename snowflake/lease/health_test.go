@@ -15,15 +15,15 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
-const probes = 2 * time.Minute // for a state that does not end
+const probing = 2 * time.Minute // for a state that does not end
 
 // probed asks Ready and then for an ID, which must agree, ten times a second as long as Ready returns the errors, or
-// nil without one, and at most for the time of probes. It returns how long that was. Healthy must return nil.
+// nil without one, and at most for the time of probing. It returns how long that was. Healthy must return nil.
 func probed(t *testing.T, l *lease.Lease, want ...error) time.Duration {
 	t.Helper()
 	for start := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		err := probe(t, l)
-		if time.Since(start) >= probes || len(want) == 0 && err != nil {
+		if time.Since(start) >= probing || len(want) == 0 && err != nil {
 			return time.Since(start)
 		}
 		for _, target := range want {
@@ -55,7 +55,7 @@ func TestReadyMeansThatAnIDCanBeIssuedNow(t *testing.T) {
 		floor := floored{memory, new(atomic.Pointer[time.Time])}
 		store := newFaulty(floor)
 		l := mustOpen(t, store, lease.WithWorkers(0, 0))
-		if d := probed(t, l); d < probes {
+		if d := probed(t, l); d < probing {
 			t.Fatalf("not ready after %v without a fault", d)
 		}
 		store.setDown(true)
@@ -71,7 +71,7 @@ func TestReadyMeansThatAnIDCanBeIssuedNow(t *testing.T) {
 		if d := probed(t, l, snowflake.ErrLeaseStalled, errDown); d > lease.DefaultWindow {
 			t.Errorf("the store is back, and the error is about its outage after %v", d)
 		}
-		if d := probed(t, l, snowflake.ErrLeaseStalled, lease.ErrNoWorker); d < probes {
+		if d := probed(t, l, snowflake.ErrLeaseStalled, lease.ErrNoWorker); d < probing {
 			t.Errorf("all workers are held: %v after %v", l.Ready(), d)
 		}
 		floor.set(15 * time.Second) // as after a failover
@@ -82,11 +82,11 @@ func TestReadyMeansThatAnIDCanBeIssuedNow(t *testing.T) {
 		if d := probed(t, l, lease.ErrBehindHorizon); d == 0 || d > 15*time.Second {
 			t.Errorf("before the floor: for %v", d)
 		}
-		if d := probed(t, l); d < probes {
+		if d := probed(t, l); d < probing {
 			t.Errorf("after the floor: not ready after %v: %v", d, l.Ready())
 		}
 		mustClose(t, l)
-		if d := probed(t, l, lease.ErrClosed); d < probes {
+		if d := probed(t, l, lease.ErrClosed); d < probing {
 			t.Errorf("after Close: %v", l.Ready())
 		}
 	})
@@ -107,35 +107,6 @@ func TestReadyEndsWithTheLastTickBelowTheHorizon(t *testing.T) {
 			t.Error("ready at the horizon")
 		}
 		store.setDown(false)
-	})
-}
-
-func TestReadyFailsWhenACopyHasTheWorker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &watched{Store: leasetest.NewMemory(time.Now)}
-		l := mustOpen(t, store, lease.WithWorkers(0, 0))
-		defer mustClose(t, l)
-		store.copyExtends(t)
-		horizon := l.Status().Horizon
-		probed(t, l)
-		if err := probe(t, l); time.Until(horizon) < time.Second || !errors.Is(err, snowflake.ErrLeaseStalled) {
-			t.Errorf("%v before the horizon: %v", time.Until(horizon), err)
-		}
-	})
-}
-
-func TestReadyAfterAKillWaitsForTheOldHorizon(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := killed{leasetest.NewMemory(time.Now)}
-		mustClose(t, mustOpen(t, store, lease.WithWorkers(0, 0)))
-		l := mustOpen(t, store, lease.WithWorkers(0, 0))
-		defer mustClose(t, l)
-		if d := probed(t, l, lease.ErrBehindHorizon); d < 9*time.Second || d > 11*time.Second {
-			t.Errorf("not ready for %v, want a window: %v", d, l.Ready())
-		}
-		if err := l.Ready(); err != nil {
-			t.Error(err)
-		}
 	})
 }
 
@@ -160,7 +131,7 @@ func TestHealthyFailsOnlyWhenTheLeaseHasEndedByItself(t *testing.T) {
 	}{
 		"the store was closed":           {true, nil, os.ErrClosed},
 		"the worker is lost":             {false, nil, nil},
-		"the worker is lost, StopOnLoss": {false, []lease.Option{lease.StopOnLoss()}, lease.ErrLost},
+		"the worker is lost, StopOnLoss": {false, []lease.Option{lease.WithStopOnLoss()}, lease.ErrLost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

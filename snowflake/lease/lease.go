@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
 // closeTimeout bounds the call that gives a worker back when the caller's context has ended or Open has failed.
@@ -21,52 +22,35 @@ const closeTimeout = time.Second
 type Lease struct {
 	store  Store
 	cfg    config
-	lessee *snowflake.Lessee
+	gen    *snowflake.Generator
+	lessee *core.Lessee
 	layout snowflake.Layout
 
 	stop context.CancelFunc // ends run
 	done chan struct{}      // closed when run has ended
 
-	// State of the protocol. It belongs to Open, then to the goroutine of run, and after the end of that to the call of
-	// Close that has taken the element of closing.
-	claim    Claim         // without an Epoch: none
-	held     bool          // the generator uses the worker
-	token    string        // of an acquisition that has not led to a claim yet
-	unsure   bool          // the store may have a worker under the token
-	previous string        // the row's token before the last extension of the claim
-	from     int64         // the horizon that the claim started at
-	warning  error         // of the claim's grant
-	horizon  int64         // committed by the store under the claim
-	asked    int64         // the horizon of the last extension; its outcome is unknown if the claim has a Next
-	since    moment        // when the call began that has confirmed the claim last
-	short    shortWindow   // instead of the window, for a while
-	skew     time.Duration // of the wall clock against the store's
-	retries  int           // calls in a row that the store has not answered
-	denied   int           // acquisitions in a row for which all workers were held
-	lastErr  error         // the last one that was not final; written with mu
-	released bool          // nothing is left to give back
-	closing  chan struct{}
+	closing chan struct{} // has an element unless a Close is waiting for the store
 
-	mu     sync.Mutex // guards what other goroutines read
-	status Status
-	health health
-	seen   storeTime
+	state claimState // of Open, then of the goroutine of run, and when that has ended of the Close that took the element
+
+	mu     sync.Mutex // guards shared
+	shared shared
 }
 
 // Open takes a worker from the store, commits a horizon for it, and returns a lease whose generator is ready. If all
 // workers are held, it waits for one. ctx bounds every wait of Open, not the life of the lease.
 //
-// If the worker was given back by Close, the first ID is due at once. If its owner has died, and no other worker is
-// free, the first ID is due when the clock has reached the old horizon, up to a window later. After a failover of the
-// store it is due when the clock has passed the Grant.Floor, and Open does not wait for that.
+// If the worker was given back by Close, the first ID is due at once. If its owner died, and no other worker is free,
+// the first ID is due when the clock reaches the old horizon, up to a window later. After a failover of the store it is
+// due when the clock passes the Grant.Floor. Open does not wait for that: calls of the generator do.
 //
-// Errors: ErrOption for invalid settings, and those of snowflake.New for the generator's options; ErrLayout if the
+// Errors: ErrOption for invalid options, and those of snowflake.New for the generator's options; ErrLayout if the
 // namespace is in use with another layout; ErrDamaged if the store can't read its state; ErrNoWorker if ctx ends while
 // all workers are held; ErrClockSkew if the clock differs from the store's by more than WithMaxSkew; ErrBehindHorizon
-// if the clock is far behind the horizon or the floor; a *ReachError if the namespace has not known of the lead and the
-// skew for an hour, so that no window is short enough; and the store's errors if it has not answered for a window, at
-// most DefaultWindow. After an error Open holds no worker, unless the store does not answer for a second more, or
-// executes an Acquire later than that: such a worker is free after two windows.
+// if the clock is far behind the horizon or the floor; a *ReachError if the namespace allows no window yet that is short
+// enough for the lead and the skew; and the store's errors if it does not answer for a window, at most DefaultWindow.
+// After an error Open holds no worker. If the store does not answer for a second more, or executes an Acquire later than
+// that, the worker is free after two windows.
 func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
 	l, err := prepare(store, opts)
 	if err != nil {
@@ -94,28 +78,28 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 	}
 	l := &Lease{store: store, cfg: cfg, closing: make(chan struct{}, 1)}
 	l.closing <- struct{}{}
-	if l.lessee, err = snowflake.NewLessee(cfg.patience, l.trusts, cfg.generator...); err != nil {
+	if l.gen, l.lessee, err = snowflake.NewLeased(cfg.patience, l.trusts, cfg.generator...); err != nil {
 		return nil, err
 	}
-	l.layout = l.lessee.Generator().Layout()
+	l.layout = l.gen.Layout()
 	if l.cfg.first, l.cfg.last, err = cfg.workers(l.layout); err != nil {
 		return nil, err
 	}
-	l.status.Namespace = cfg.namespace
+	l.shared.Namespace = cfg.namespace
 	return l, nil
 }
 
 // Generator returns the generator of the leased worker. It stays the same when the worker changes.
-func (l *Lease) Generator() *snowflake.Generator { return l.lessee.Generator() }
+func (l *Lease) Generator() *snowflake.Generator { return l.gen }
 
 // Close ends the use of the worker and gives it back with the unused part of its horizon: the next owner starts above
-// the last ID that was drawn here, and does not have to wait for the clock. From then on calls of the generator return
-// ErrClosed; calls that are waiting for their ID to be due may still return it.
+// the last ID drawn here, and does not have to wait for the clock. From then on calls of the generator return ErrClosed;
+// calls that are waiting for their ID to be due may still return it.
 //
-// ctx bounds the wait for the store. If ctx has already ended, Close still asks the store, for at most a second. After
-// an error Close can be called again. If it never succeeds, the worker is free after two windows, at the old horizon;
-// on files, when the store is closed or the process ends. The same is true of an acquisition that Close has interrupted
-// and the store executes after Close has asked for its worker. It is no error if the worker was lost.
+// ctx bounds the wait for the store. If it has already ended, Close still calls the store, for at most a second. After
+// an error Close can be called again. If it never succeeds, the worker, or that of an interrupted acquisition which the
+// store executes later, is free after two windows, at the old horizon; on files, when the store is closed or the process
+// ends. It is no error if the worker was lost.
 func (l *Lease) Close(ctx context.Context) error {
 	l.end(ErrClosed)
 	next := l.lessee.Close(ErrClosed) // before the rest, since what is given back must not be issued
@@ -132,63 +116,48 @@ func (l *Lease) Close(ctx context.Context) error {
 		return fmt.Errorf("lease: close: another Close is waiting for the store: %w", err)
 	}
 	defer func() { l.closing <- struct{}{} }()
-	if l.released {
+	if l.state.released {
 		return nil
 	}
 	err := l.release(ctx, next)
-	l.released = err == nil
+	l.state.released = err == nil
 	return err
 }
 
-// receive receives from the channel, or returns the context's error. If both are possible it receives.
+// receive receives from the channel, or returns the context's error.
 func receive(ctx context.Context, from <-chan struct{}) error {
 	select {
 	case <-from:
 		return nil
 	case <-ctx.Done():
-	}
-	select {
-	case <-from:
-		return nil
-	default:
 		return ctx.Err()
 	}
 }
 
-// release gives the worker back, also one that was acquired but not used yet. The generator is closed and has drawn
-// nothing from the tick next on.
+// release gives the worker back, used or not. The generator is closed and has drawn nothing from the tick next on.
 func (l *Lease) release(ctx context.Context, next int64) error {
 	if err := l.retrieve(ctx); err != nil {
 		return fmt.Errorf("lease: an acquisition whose outcome is unknown: %w", err)
 	}
-	if l.claim.Epoch == 0 {
+	if l.state.claim.Epoch == 0 {
 		return nil
 	}
-	unused := l.unused(next)
+	unused := l.state.unused(next)
 	start := l.cfg.clock.Elapsed()
-	err := l.store.Release(ctx, l.claim, unused)
-	l.lessee.Observe(snowflake.OpRelease, l.cfg.clock.Elapsed()-start, err)
+	err := l.store.Release(ctx, l.state.claim, unused)
+	l.lessee.Observe(string(snowflake.OpRelease), l.cfg.clock.Elapsed()-start, err)
 	switch {
 	case errors.Is(err, ErrLost):
-		l.held = false
+		l.state.held = false
 		l.note(err)
 		return nil
 	case err != nil:
-		return fmt.Errorf("lease: release worker %d: %w", l.claim.Worker, err)
+		return fmt.Errorf("lease: release worker %d: %w", l.state.claim.Worker, err)
 	}
-	l.held, l.horizon = false, min(l.horizon, unused)
+	l.state.held, l.state.horizon = false, min(l.state.horizon, unused)
 	l.note(nil)
 	l.tell(Released, nil)
 	return nil
-}
-
-// unused returns the first tick that no ID can have been issued for under the claim. next counts only if the generator
-// has used the claim: otherwise it is about an earlier worker.
-func (l *Lease) unused(next int64) int64 {
-	if !l.held {
-		return l.from
-	}
-	return max(l.from, next)
 }
 
 // start makes steps until a worker is held, and returns how long to wait before the next one.
@@ -196,39 +165,38 @@ func (l *Lease) start(ctx context.Context) (time.Duration, error) {
 	for answered := l.cfg.clock.Elapsed(); ; {
 		wait, err := l.step(ctx)
 		if err != nil && ctx.Err() != nil {
-			return 0, errors.Join(err, l.lastErr) // the latter says what Open was waiting for
+			return 0, errors.Join(err, l.look().last) // the latter says what Open was waiting for
 		}
-		if err != nil || l.held {
+		if err != nil || l.state.held {
 			return wait, err
 		}
 		switch now := l.cfg.clock.Elapsed(); {
-		case l.retries == 0:
+		case l.state.retries == 0:
 			answered = now
 		case now-answered > min(l.cfg.window, DefaultWindow):
-			return 0, l.lastErr
+			return 0, l.look().last
 		}
 		if err := l.cfg.clock.Sleep(ctx, wait); err != nil {
-			return 0, errors.Join(l.lastErr, err)
+			return 0, errors.Join(l.look().last, err)
 		}
 	}
 }
 
-// retrieve finds the worker of an acquisition whose reply was lost, by asking again with the same token. If there is none,
-// the store may lend one now, which is given back then.
+// retrieve finds the worker of an acquisition whose reply was lost, by a repeated call with the same token. If there is
+// none, the store may lend one now; the caller gives it back.
 func (l *Lease) retrieve(ctx context.Context) error {
-	if !l.unsure {
+	if !l.state.unsure {
 		return nil
 	}
 	tick, _ := l.lessee.Tick() // only the choice of the worker depends on it
 	grant, err := l.callAcquire(ctx, tick)
 	if err != nil {
-		if l.unsure {
+		if l.state.unsure {
 			return err
 		}
 		return nil
 	}
-	l.claim, l.from, l.token, l.previous = grant.Claim, grant.Horizon, "", ""
-	l.horizon, l.asked = 0, 0
+	l.state.grant(grant, grant.Horizon)
 	return nil
 }
 
@@ -237,8 +205,8 @@ func (l *Lease) giveUp() {
 	next := l.lessee.Close(ErrClosed)
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if l.retrieve(ctx) == nil && l.claim.Epoch > 0 {
-		_ = l.store.Release(ctx, l.claim, l.unused(next)) // if it fails, the worker expires
+	if l.retrieve(ctx) == nil && l.state.claim.Epoch > 0 {
+		_ = l.store.Release(ctx, l.state.claim, l.state.unused(next)) // if it fails, the worker expires
 	}
 }
 
@@ -261,12 +229,12 @@ func (l *Lease) run(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// pause waits for d, or until a call wants the horizon to rise, for example after the sleep of a laptop. A call can
-// hurry neither a store that does not answer nor one that has answered within an eighth of the window: no horizon is
-// high enough for every burst.
+// pause waits for d, or until a call wants the horizon to rise, for example after the sleep of a laptop. A call does not
+// hurry a store that failed to answer, nor one that answered less than an eighth of the window ago: no horizon is high
+// enough for every burst.
 func (l *Lease) pause(ctx context.Context, d time.Duration) error {
 	calm := min(d, l.window()/8)
-	if l.retries > 0 {
+	if l.state.retries > 0 {
 		calm = d
 	}
 	if err := l.cfg.clock.Sleep(ctx, calm); err != nil || calm == d {
@@ -285,12 +253,12 @@ func (l *Lease) pause(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// newToken returns a token that no copy of this process draws, too.
+// newToken returns a token that no copy of this process draws.
 func newToken() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand
-	// The kernels of two copies of a virtual machine may return the same bytes until they are seeded anew, which Linux
-	// does since 5.18 when the hypervisor tells it. The time of the two calls differs, and keeps the bytes random.
+	// The kernels of two copies of a virtual machine may return the same bytes until they are reseeded, which Linux does
+	// since 5.18 if the hypervisor reports the copy. The time of the two calls differs, and keeps the bytes random.
 	now := binary.BigEndian.Uint64(b[8:]) ^ uint64(time.Now().UnixNano())
 	binary.BigEndian.PutUint64(b[8:], now)
 	return hex.EncodeToString(b[:])

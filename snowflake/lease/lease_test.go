@@ -93,8 +93,12 @@ func TestALeaseIsTakenExtendedAndGivenBack(t *testing.T) {
 		}
 		status := l.Status()
 		if e := entry(t, store, 0); !e.Held || e.Epoch != 1 || e.Holder.Version != "v1.2.3" || e.Holder.PID == 0 ||
-			!status.Held || status.Worker != 0 || status.Epoch != 1 || !status.Horizon.Equal(g.Layout().Start(e.Horizon)) {
+			!status.Held || status.Worker != 0 || status.Epoch != 1 {
 			t.Errorf("%+v, status %+v", e, status)
+		} else if at, ok := e.HorizonTime(); !ok || !at.Equal(status.Horizon) {
+			t.Errorf("the horizon of the row is %v, %v, of the status %v", at, ok, status.Horizon)
+		} else if at, ok := (lease.Entry{Layout: "another one", Horizon: 1}).HorizonTime(); ok || !at.IsZero() {
+			t.Errorf("the horizon under an unknown layout is %v", at)
 		}
 		mustClose(t, l)
 		mustClose(t, l) // no second release
@@ -147,12 +151,11 @@ func TestALostWorkerIsReplaced(t *testing.T) {
 	})
 }
 
-func TestStopOnLossReturnsErrLost(t *testing.T) {
+func TestALeaseThatStopsOnLossReturnsErrLostUntilItIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)
 		store := newFaulty(memory)
-		l := mustOpen(t, store, lease.StopOnLoss())
-		defer mustClose(t, l)
+		l := mustOpen(t, store, lease.WithStopOnLoss())
 		store.setDown(true)
 		time.Sleep(25 * time.Second)
 		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
@@ -162,8 +165,9 @@ func TestStopOnLossReturnsErrLost(t *testing.T) {
 		if _, err := l.Generator().Next(); !errors.Is(err, lease.ErrLost) {
 			t.Errorf("Next: %v, want ErrLost", err)
 		}
-		if l.Status().Held {
-			t.Errorf("%+v", l.Status())
+		mustClose(t, l)
+		if _, err := l.Generator().Next(); !errors.Is(err, lease.ErrClosed) || l.Status().Held {
+			t.Errorf("Next after Close: %v, %+v", err, l.Status())
 		}
 	})
 }
@@ -265,7 +269,7 @@ func TestANamespaceHasOneLayout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mustClose(t, l)
-	wide := lease.WithGenerator(snowflake.WithLayout(snowflake.Wide()))
+	wide := lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide")))
 	if _, err := lease.Open(t.Context(), store, wide); !errors.Is(err, lease.ErrLayout) {
 		t.Errorf("Open with another layout: %v, want ErrLayout", err)
 	}

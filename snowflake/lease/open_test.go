@@ -47,9 +47,12 @@ func TestOpenGivesUpOnAStoreThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFaulty(leasetest.NewMemory(time.Now))
 		store.setDown(true)
-		start := time.Now()
-		if _, err := lease.Open(t.Context(), store, options(t)...); !errors.Is(err, errDown) || time.Since(start) > 15*time.Second {
-			t.Errorf("Open: %v after %v", err, time.Since(start))
+		for _, window := range []time.Duration{lease.DefaultWindow, lease.MaxWindow} {
+			start := time.Now()
+			_, err := lease.Open(t.Context(), store, options(t, lease.WithWindow(window))...)
+			if !errors.Is(err, errDown) || time.Since(start) > 15*time.Second {
+				t.Errorf("Open with a window of %v: %v after %v", window, err, time.Since(start))
+			}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -74,18 +77,6 @@ type refusing struct{ lease.Store }
 
 func (refusing) Extend(context.Context, lease.Claim, int64, time.Duration) (time.Time, error) {
 	return time.Time{}, lease.ErrOption
-}
-
-func TestOpenWithALongWindowSoonGivesUpOnAStoreThatDoesNotAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFaulty(leasetest.NewMemory(time.Now))
-		store.setDown(true)
-		start := time.Now()
-		_, err := lease.Open(t.Context(), store, options(t, lease.WithWindow(lease.MaxWindow))...)
-		if waited := time.Since(start); !errors.Is(err, errDown) || waited > 15*time.Second {
-			t.Errorf("Open: %v after %v", err, waited)
-		}
-	})
 }
 
 // hanging is a store whose second Acquire does not return before its context ends.
@@ -113,5 +104,17 @@ func TestOpenSaysWhatItWaitedForIfItsContextEndsDuringACall(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, lease.ErrNoWorker) {
 			t.Errorf("Open: %v, want DeadlineExceeded and ErrNoWorker", err)
 		}
+	})
+}
+
+func TestOpenWaitsForAWorkerAlsoAfterAFailedCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := leasetest.NewMemory(time.Now)
+		holder := mustOpen(t, memory, lease.WithWorkers(0, 0))
+		store := newFaulty(memory)
+		store.setDown(true)
+		time.AfterFunc(time.Second, func() { store.setDown(false) })
+		time.AfterFunc(time.Hour, func() { mustClose(t, holder) })
+		mustClose(t, mustOpen(t, store, lease.WithWorkers(0, 0)))
 	})
 }

@@ -30,9 +30,9 @@ const (
 	anyWorker       = math.MinInt64 // as the last of a range: the layout's greatest
 )
 
-// Option is a setting for Open. The With functions and StopOnLoss return options. A nil Option, and a nil argument of a
-// With function, is an error that matches ErrOption.
-type Option interface{ apply(*config) error }
+// Option is a setting for Open. The With functions return options. A nil Option, and a nil argument of a With function,
+// is an error that matches ErrOption.
+type Option func(*config) error
 
 type config struct {
 	namespace   string
@@ -49,26 +49,22 @@ type config struct {
 	generator   []snowflake.Option
 }
 
-type optionFunc func(*config) error
-
-func (f optionFunc) apply(c *config) error { return f(c) }
-
 // WithNamespace sets whose workers are leased: 1 to 100 bytes, DefaultNamespace by default. All processes whose IDs
 // must differ use the same namespace and the same layout.
 func WithNamespace(name string) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		if name == "" || len(name) > maxNamespace {
 			return fmt.Errorf("%w: namespace %.110q has %d bytes, want 1 to %d", ErrOption, name, len(name), maxNamespace)
 		}
 		c.namespace = name
 		return nil
-	})
+	}
 }
 
-// WithGenerator sets options of the generator, such as its layout and its lead. A clock of the generator's own is
-// compared with the store's clock like the system clock, and with the system clock if the store has none.
+// WithGenerator sets options of the generator, such as its layout and its lead. If they replace its clock, that clock is
+// compared with the store's like the system clock, and with the system clock if the store has none.
 func WithGenerator(opts ...snowflake.Option) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		for _, opt := range opts {
 			if opt == nil {
 				return fmt.Errorf("%w: WithGenerator: nil Option", ErrOption)
@@ -76,116 +72,116 @@ func WithGenerator(opts ...snowflake.Option) Option {
 		}
 		c.generator = append(c.generator, opts...)
 		return nil
-	})
+	}
 }
 
 // WithClock replaces the system clock, for the lease and for its generator. It is for tests.
 func WithClock(clock snowflake.Clock) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		if clock == nil {
 			return fmt.Errorf("%w: nil Clock", ErrOption)
 		}
 		c.clock = clock
 		c.generator = append(c.generator, snowflake.WithClock(clock))
 		return nil
-	})
+	}
 }
 
 // WithWindow sets how far ahead of the clock each extension puts the horizon: 10 ms to MaxWindow, DefaultWindow by
 // default. Extensions come at half of the window, so a generator survives an outage of the store of half a window to a
-// whole one. A worker whose owner died is free after two windows, and its next owner may have to wait up to one window
-// for its first ID. A worker that was given back by Close causes no wait, however long the window is.
+// whole one. The worker of a killed process is free after two windows, and its next owner may have to wait up to one
+// window for its first ID. A worker that was given back by Close causes no wait.
 //
-// On SQL servers a window that is longer than all before it in the namespace counts after an hour, when each replica that
-// may be promoted knows of it. Until then the lease uses one that is allowed, and reports it once as the event Failed with
-// a *ReachError.
+// On SQL servers a window longer than all before it in the namespace counts after an hour, when every replica that may
+// be promoted knows it. Until then the lease uses a shorter one, and reports a *ReachError once in the event Failed.
 func WithWindow(d time.Duration) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		if d < minWindow || d > MaxWindow {
 			return fmt.Errorf("%w: window %v out of range [%v, %v]", ErrOption, d, minWindow, MaxWindow)
 		}
 		c.window = d
 		return nil
-	})
+	}
 }
 
 // WithWorkers sets the range of workers to choose from, both inclusive; by default all that the layout has. Numbers
-// outside of the range may be assigned to processes by hand.
+// outside the range can be assigned to processes by hand.
 func WithWorkers(first, last int64) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		c.first, c.last = first, last
 		return nil
-	})
+	}
 }
 
 // WithMaxSkew sets how far the clock may be from the store's when Open takes a worker, and how far ahead of the store's
-// it may be when a generator follows a step forward of the wall clock: more than 0 and at most a year, 10 s by default.
-// Stores without a clock of their own, on files, on SQLite and on kvlease, can't confirm a step; with them every step
-// forward is followed. After a failover of an SQL store new owners wait for a window and this skew, or for a window and
-// 10 s if it is longer. A skew that is greater than all before it in the namespace, up to 10 s, counts after an hour, as
-// a longer window does: until then the window is shorter by the difference, and Open returns a *ReachError if none is left.
+// when a generator follows a step forward of the wall clock: more than 0 and at most a year, 10 s by default. Stores
+// without a clock of their own, on files, on SQLite and on kvlease, can't confirm a step: every one is followed.
+//
+// After a failover of an SQL store new owners wait for a window and this skew, at most 10 s of it. A skew greater than
+// all before it in the namespace, up to 10 s, counts after an hour: until then the window is shorter by the difference,
+// and Open returns a *ReachError if none is left.
 func WithMaxSkew(d time.Duration) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		if d <= 0 || d > limitMaxSkew {
 			return fmt.Errorf("%w: skew %v out of range (0, %v]", ErrOption, d, limitMaxSkew)
 		}
 		c.maxSkew = d
 		return nil
-	})
+	}
 }
 
 // WithPatience sets how long calls whose context has no deadline, such as Next, wait for a horizon that does not rise
 // before they return snowflake.ErrLeaseStalled: 5 s by default, 0 for no wait. It does not bound the wait until an ID
-// below the horizon is due, which can last up to a window after a takeover or a failover: use a context with a deadline.
+// below the horizon is due, up to a window after a takeover or a failover: for that use a context with a deadline.
 func WithPatience(d time.Duration) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		if d < 0 {
 			return fmt.Errorf("%w: patience %v is negative", ErrOption, d)
 		}
 		c.patience = d
 		return nil
-	})
+	}
 }
 
-// StopOnLoss makes the generator return ErrLost from the moment at which the lease knows that its worker was taken
-// over, instead of continuing with another worker.
-func StopOnLoss() Option {
-	return optionFunc(func(c *config) error {
+// WithStopOnLoss makes the generator return ErrLost as soon as the lease knows that its worker was taken over, instead of
+// continuing with another worker.
+func WithStopOnLoss() Option {
+	return func(c *config) error {
 		c.stopOnLoss = true
 		return nil
-	})
+	}
 }
 
 // WithVersion sets what List shows as the version of the program.
 func WithVersion(version string) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		c.holder.Version = version
 		return nil
-	})
+	}
 }
 
-// WithLogger sets where the lease logs its events: workers that are taken and given back at level Info, lost workers,
-// failed calls of the store and clock steps at level Warn, extensions at level Debug. The default is slog.Default().
+// WithLogger sets where the lease logs its events: level Info for workers that are taken and given back, Warn for lost
+// workers, failed calls of the store and clock steps, Debug for extensions. The default is slog.Default().
 func WithLogger(log *slog.Logger) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		if log == nil {
 			return fmt.Errorf("%w: nil Logger", ErrOption)
 		}
 		c.log = log
 		return nil
-	})
+	}
 }
 
-// WithHook sets a function that receives each event, one call at a time: from Open, from the lease's own goroutine and
-// from Close. It must return quickly, and must not call Close, which waits for it.
+// WithHook sets a function that receives each event, one call at a time: from Open, from the lease's goroutine and from
+// Close. It must return quickly, and must not call Close, which waits for it.
 func WithHook(hook func(Event)) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		if hook == nil {
 			return fmt.Errorf("%w: nil hook", ErrOption)
 		}
 		c.hook = hook
 		return nil
-	})
+	}
 }
 
 func configure(opts []Option) (config, error) {
@@ -208,7 +204,7 @@ func configure(opts []Option) (config, error) {
 		if opt == nil {
 			return c, fmt.Errorf("%w: nil Option", ErrOption)
 		}
-		if err := opt.apply(&c); err != nil {
+		if err := opt(&c); err != nil {
 			return c, err
 		}
 	}

@@ -20,7 +20,7 @@ func TestBadSettingsAreRefusedWithTheValueAndTheLimit(t *testing.T) {
 		is    error
 		want  string
 	}{
-		{"no store", nil, lease.StopOnLoss(), lease.ErrOption, "nil Store"},
+		{"no store", nil, lease.WithStopOnLoss(), lease.ErrOption, "nil Store"},
 		{"no option", store, nil, lease.ErrOption, "nil Option"},
 		{"no namespace", store, lease.WithNamespace(""), lease.ErrOption, "has 0 bytes, want 1 to 100"},
 		{"long namespace", store, lease.WithNamespace(strings.Repeat("n", 101)), lease.ErrOption, "has 101 bytes, want 1 to 100"},

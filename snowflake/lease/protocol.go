@@ -11,7 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// The protocol. One rule separates the IDs of two owners of a worker:
+// The protocol. The model in model/lease.pml uses the same names. One rule separates the IDs of two owners of a worker:
 //
 //	An ID may be issued only if its tick lies below a horizon that the store has committed before under this owner's
 //	epoch, and not below the horizon that the acquisition of the epoch has read. Only an owner that issues nothing more
@@ -22,61 +22,55 @@ import (
 // reads the horizon after that. What it reads is above each tick issued under e:
 //
 //   - Without a release it is at or above all horizons committed under e, so above all that may be issued under e.
-//   - With a release, the owner had frozen its generator before it asked: what it has issued lies below the tick it has
-//     asked for, and it issues nothing more. The tick never changes, so a repeated release writes the same. A late
-//     extension can only raise the horizon.
+//   - With a release, the owner froze its generator before it asked: what it has issued lies below the tick it asked
+//     for, and it issues nothing more. The tick never changes, so a repeated release writes the same. A late extension
+//     can only raise the horizon.
 //
 // It is also at or above what the acquisition of e has read, thus above each tick issued under the epochs before. So
-// the ticks of two owners never overlap, whatever clocks, pauses, kills and expiries do; these decide when a worker
-// changes hands. A claim that the store has called lost, or that it has not confirmed, lowers nothing. The model in
-// model/lease.pml uses the same names.
+// the ticks of two owners never overlap, whatever clocks, pauses, kills and expiries do.
 //
-// A store that is told apart from the one before, such as a replica that was promoted, may have forgotten the last
-// commits. The row can then have an epoch and a horizon that were passed before. A third rule keeps owners apart that the
-// store has forgotten:
+// A second rule finds copies of a process, as of a cloned virtual machine, which are the same owner to all of this:
+//
+//	Each extension hands the row on to a new token, which is drawn when the call is made. One whose outcome is unknown is
+//	repeated as it was, until the store has answered. An owner that has lost the worker issues nothing more, not even
+//	below its horizon.
+//
+// So only one copy gets an extension that was not asked for when the copy was made, unless the store forgets it in a
+// failover. The others lose the worker when they ask for theirs. Two copies, and the next owner if one of them gives the
+// worker back, can issue an ID twice only if its tick lies below the horizon that the owner had, or had asked for, when
+// the copy was made.
+//
+// A store with another identity, such as a replica that was promoted, may have forgotten the last commits. The row can
+// then have an epoch and a horizon that were passed before. A third rule keeps owners apart that the store has forgotten:
 //
 //	The first call on a store with a new identity commits this identity and the time, before any acquisition or extension
 //	is committed there. Owners that acquire after it start above a floor: that time, and the greatest reach of an owner
 //	beyond the store's clock. Before the floor no worker that has a row changes hands there. An owner from before
 //	keeps its worker only if its lease can't have expired when the old store committed for the last time.
 //
-// What was committed by the old store, and its floor, lies below the new floor as long as the clocks of its owners were
-// ahead of that of the new store by at most the skew that a reach has. So new owners are above all that old ones may
-// issue. An old owner that keeps its worker has it to itself, since nobody can have taken it over before it expired, and
-// nobody will but by an acquisition that reads its horizon. There are two ways to know that it had not expired, although
-// the expiry in its row was written by the clock of another server:
+// What the old store committed, and its floor, lies below the new floor as long as the clocks of its owners were ahead of
+// the new store's by at most the skew that a reach has. So new owners are above all that old ones may issue. An old owner
+// that keeps its worker has it to itself: nobody can have taken it over before it expired, and later nobody can without
+// an acquisition that reads its horizon. The expiry in its row was written by the clock of another server. There are two
+// ways to know that it had not expired:
 //
 //   - The expiry lies more than the skew after the time that the new store has committed with its identity.
-//   - The owner's last confirmed call began less than a TTL before it has got an answer from the new store as such. This
-//     compares no clocks: all commits of the old store came before that answer, and the lease lasted a TTL from that call
-//     on. It holds after several failovers, too, if each replica has followed the server before it: a store in between has
-//     given out no worker of a row before its floor, and owners count on no more time than a floor is ahead. So they count
-//     on less than a TTL: see remaining.
+//   - The owner's last confirmed call began less than a TTL before the new store answered it. This compares no clocks:
+//     all commits of the old store came before that answer, and the lease lasted a TTL from that call on. It holds after
+//     several failovers, too, if each replica has followed the server before it: a store in between gave out no worker
+//     that has a row before its floor, and owners count on no more time than a floor is ahead: see remaining.
 //
-// A floor must be above the horizons of owners that the replica has never heard of, so it must know their reach. The row
-// of the namespace has the greatest one. A greater one counts for extensions only after it has been there for so long that
-// every replica which may be promoted has it. Until then the lease uses a shorter window.
-//
-// A copy of the process, as when a virtual machine is cloned, is the same owner to all of this. A second rule finds it:
-//
-//	Each extension hands the row on to a new token, which is drawn when the call is made. One whose outcome is unknown is
-//	repeated as it was, until the store has answered. An owner that has lost the worker issues nothing more, not even
-//	below its horizon.
-//
-// So of all copies of an owner only one gets an extension that was not asked for when the copy was made, unless the store
-// forgets it in a failover. The others
-// lose the worker when they ask for theirs. Two copies can issue an ID twice only if its tick lies below the horizon
-// that the owner had, or had asked for, when the copy was made. The next owner can issue such an ID, too, if one of the
-// copies gives the worker back.
+// A floor must be above the horizons of owners that the replica has never heard of, so the row of the namespace has the
+// greatest reach. A greater one counts for extensions only when every replica that may be promoted must have it. Until
+// then the lease uses a shorter window.
 
-// maxBackoff bounds how long the lease waits before it asks again: long windows are for outages, and a store that is
-// back should not have to wait for one.
+// maxBackoff bounds the wait before a retry: long windows are for outages, and a store that is back is used soon.
 const maxBackoff = DefaultWindow / 4
 
 // step does what is due: it acquires a worker or extends the one that is held, and returns how long to wait before the
 // next step. An error is final.
 func (l *Lease) step(ctx context.Context) (time.Duration, error) {
-	if !l.held {
+	if !l.state.held {
 		return l.acquire(ctx)
 	}
 	return l.extend(ctx)
@@ -91,12 +85,11 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 		}
 		return 0, err
 	}
-	// The claim of a worker whose first horizon is not committed yet stays: the row may have its next token already, and
-	// Acquire would not find it by the first one.
-	if l.claim.Epoch == 0 {
+	// A claim without a committed horizon stays: the row may already have its next token, by which Acquire can't find it.
+	if l.state.claim.Epoch == 0 {
 		gap := l.clockGap(tick)
-		if l.token == "" {
-			l.token, l.since = newToken(), l.moment()
+		if l.state.token == "" {
+			l.state.token, l.state.since = newToken(), l.moment()
 		}
 		grant, err := l.callAcquire(ctx, tick)
 		if err != nil {
@@ -110,9 +103,7 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 			// The token stays, and the worker with it: the next call returns what the floor is by then.
 			return l.failed(ctx, err)
 		}
-		l.claim, l.from, l.token, l.previous = grant.Claim, max(grant.Horizon, floor), "", ""
-		l.warning = grant.Warning
-		l.horizon, l.asked = 0, 0 // nothing is committed under the claim yet
+		l.state.grant(grant, max(grant.Horizon, floor))
 		if err != nil {
 			return 0, err
 		}
@@ -122,17 +113,17 @@ func (l *Lease) acquire(ctx context.Context) (time.Duration, error) {
 	wait, err := l.commit(ctx, tick)
 	if err != nil {
 		if errors.Is(err, ErrLost) { // the call was so slow that the worker expired, or a copy of this process was faster
-			l.claim = Claim{}
+			l.state.claim = Claim{}
 		}
 		return l.failed(ctx, err)
 	}
-	l.held, l.denied = true, 0
-	l.note(nil) // before the calls that wait return, which may look at it
-	if err := l.lessee.Move(l.claim.Worker, l.from, l.horizon); err != nil {
-		l.held = false
+	l.state.held, l.state.denied = true, 0
+	l.note(nil) // before waiting calls return, which may look at it
+	if err := l.lessee.Move(l.state.claim.Worker, l.state.from, l.state.horizon); err != nil {
+		l.state.held = false
 		return 0, err
 	}
-	l.tell(Acquired, l.warning)
+	l.tell(Acquired, l.state.warning)
 	return wait, nil
 }
 
@@ -150,8 +141,8 @@ func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
 	case err != nil:
 		return l.failed(ctx, err)
 	}
-	l.note(nil) // before the calls that wait go on, which may look at it
-	l.lessee.Extend(l.horizon)
+	l.note(nil) // before waiting calls return, which may look at it
+	l.lessee.Extend(l.state.horizon)
 	l.tell(Extended, nil)
 	if drift := l.Generator().Stats().Drift; drift.Abs() > l.cfg.maxSkew {
 		stepped := l.event(Stepped, nil)
@@ -161,37 +152,37 @@ func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
 	return wait, nil
 }
 
-// commit asks the store for a horizon, and returns when it is durable and after what time to ask again. The token that
-// it hands the row on to is drawn now and not in advance, so that no copy of this process that was made before has it.
+// commit asks the store for a horizon, and returns when it is durable, with the time until the next call. The next token
+// is drawn now and not in advance, so that no copy of this process that was made before has it.
 //
-// A call whose outcome is unknown is repeated with the same token and the same horizon, and a higher one is asked for
-// at once after it. If copies were made meanwhile all of them have its token, so none may get more by it than it asked
-// for.
+// A call whose outcome is unknown is repeated with the same token and the same horizon, and followed at once by one for
+// a higher horizon. If copies were made meanwhile all of them have its token, so none may get more by it.
 func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
-	repeated := l.claim.Next != ""
+	s := &l.state
+	repeated := s.claim.Next != ""
 	if !repeated {
-		l.claim.Next, l.asked = newToken(), max(l.horizonOf(tick), l.horizon)
+		s.claim.Next, s.asked = newToken(), max(l.horizonOf(tick), s.horizon)
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.timeout())
 	defer cancel()
 	before := l.moment()
-	claim := l.claim
+	claim := s.claim
 	now, err := l.callExtend(ctx, &claim)
-	if errors.Is(err, ErrLost) && l.previous != "" {
-		// A store that has forgotten the last extension, as after a crash without fsync, has the token before it. Else no
-		// row has that token, so no copy of this process gains by this.
-		claim.Token = l.previous
+	if errors.Is(err, ErrLost) && s.previous != "" {
+		// A store that has forgotten the last extension, as after a crash without fsync, has the token before it. Otherwise
+		// no row has that token, so no copy of this process gains by this.
+		claim.Token = s.previous
 		now, err = l.callExtend(ctx, &claim)
 	}
 	if reach := (*ReachError)(nil); errors.As(err, &reach) && l.shorten(reach) {
-		l.asked = max(min(l.asked, l.horizonOf(tick)), l.horizon) // never more than before: see above
+		s.asked = max(min(s.asked, l.horizonOf(tick)), s.horizon) // never more than before: see above
 		now, err = l.callExtend(ctx, &claim)
 	}
 	if err != nil {
 		return 0, err
 	}
-	l.previous, l.claim.Token, l.claim.Next, l.horizon = l.claim.Token, l.claim.Next, "", l.asked
-	l.since = before
+	s.previous, s.claim.Token, s.claim.Next = s.claim.Token, s.claim.Next, ""
+	s.horizon, s.since = s.asked, before
 	l.observe(now, before.wall)
 	wait := l.period()
 	if repeated {
@@ -211,8 +202,8 @@ func (l *Lease) callExtend(ctx context.Context, claim *Claim) (now time.Time, er
 	began := time.Now() // before the lease's clock is read: the machine may sleep in between
 	start := l.moment()
 	claim.Until, claim.Reach = began.Add(l.remaining(start)), l.reach()
-	now, err = l.store.Extend(ctx, *claim, l.asked, l.cfg.ttl)
-	l.lessee.Observe(snowflake.OpExtend, l.cfg.clock.Elapsed()-start.elapsed, err)
+	now, err = l.store.Extend(ctx, *claim, l.state.asked, l.cfg.ttl)
+	l.lessee.Observe(string(snowflake.OpExtend), l.cfg.clock.Elapsed()-start.elapsed, err)
 	return now, err
 }
 
@@ -222,10 +213,10 @@ func (l *Lease) callAcquire(ctx context.Context, tick int64) (Grant, error) {
 	before, start := l.cfg.clock.Now(), l.cfg.clock.Elapsed()
 	grant, err := l.store.Acquire(ctx, Request{
 		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: l.cfg.first, Last: l.cfg.last,
-		Token: l.token, TTL: l.cfg.ttl, Reach: l.reachOf(l.cfg.window), Tick: tick, Holder: l.cfg.holder,
+		Token: l.state.token, TTL: l.cfg.ttl, Reach: l.reachOf(l.cfg.window), Tick: tick, Holder: l.cfg.holder,
 	})
-	l.lessee.Observe(snowflake.OpAcquire, l.cfg.clock.Elapsed()-start, err)
-	l.unsure = err != nil && !errors.Is(err, ErrNoWorker) && !refusal(err)
+	l.lessee.Observe(string(snowflake.OpAcquire), l.cfg.clock.Elapsed()-start, err)
+	l.state.unsure = err != nil && !errors.Is(err, ErrNoWorker) && !refusal(err)
 	if err == nil {
 		l.observe(grant.Now, before)
 	}
@@ -238,14 +229,14 @@ func (l *Lease) refused(ctx context.Context, err error) (time.Duration, error) {
 	if !errors.As(err, &none) {
 		return l.failed(ctx, err)
 	}
-	l.retries = 0 // the store has answered
+	l.state.retries = 0 // the store has answered
 	l.note(err)
-	if l.denied++; l.denied == 1 {
+	if l.state.denied++; l.state.denied == 1 {
 		l.tell(Failed, err) // once, not at each attempt
 	}
 	wait := none.Wait
 	if wait <= 0 { // unknown
-		wait = l.cfg.window / 64 << min(l.denied, 4)
+		wait = l.cfg.window / 64 << min(l.state.denied, 4)
 	}
 	// At most a default window, however long this one is: a worker may be given back before it expires.
 	return min(max(wait, 10*time.Millisecond), l.cfg.window, DefaultWindow), nil
@@ -263,8 +254,8 @@ func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
 	}
 	l.note(err)
 	l.tell(Failed, err)
-	l.retries++
-	backoff := l.window() / 64 << min(l.retries, 4)
+	l.state.retries++
+	backoff := l.window() / 64 << min(l.state.retries, 4)
 	return jitter(min(backoff, maxBackoff)), nil
 }
 
@@ -279,16 +270,15 @@ func tooFar(err error) bool {
 	return errors.As(err, &reach) && reach.Wait > DefaultWindow
 }
 
-// lost handles a takeover. The generator stops at once, since the owner may be a copy of this process, which uses what
-// is left below the horizon, too. It continues with another worker as soon as there is one. There is nothing to give
-// back.
+// lost handles a takeover. The generator stops at once: the owner may be a copy of this process, which also uses what is
+// left below the horizon. It continues with another worker as soon as there is one. There is nothing to give back.
 func (l *Lease) lost(err error) (time.Duration, error) {
 	l.lessee.Withdraw()
-	l.held = false
+	l.state.held = false
 	l.note(err)
 	l.tell(Lost, err)
-	worker := l.claim.Worker
-	l.claim = Claim{}
+	worker := l.state.claim.Worker
+	l.state.claim = Claim{}
 	if l.cfg.stopOnLoss {
 		return 0, fmt.Errorf("lease: worker %d of namespace %q: %w", worker, l.cfg.namespace, err)
 	}
@@ -296,12 +286,11 @@ func (l *Lease) lost(err error) (time.Duration, error) {
 }
 
 // running reports whether the lease has had a worker.
-func (l *Lease) running() bool { return l.status.Epoch > 0 }
+func (l *Lease) running() bool { return l.shared.Epoch > 0 } // which only this goroutine changes
 
-// period returns half a window, plus or minus a tenth, so that processes that were started together do not ask
-// together.
+// period returns half a window, plus or minus a tenth, so that processes started together do not extend together.
 func (l *Lease) period() time.Duration {
-	l.retries = 0
+	l.state.retries = 0
 	return jitter(l.window() / 2)
 }
 
@@ -309,6 +298,5 @@ func jitter(d time.Duration) time.Duration {
 	return d*9/10 + rand.N(d/5+1)
 }
 
-// timeout is how long one call of the store may take. Two fit into what is left of a window when an extension is due,
-// if the window is not very short.
+// timeout bounds one call of the store. Two fit into the rest of the window when an extension is due, unless it is short.
 func (l *Lease) timeout() time.Duration { return max(l.window()/5, 50*time.Millisecond) }

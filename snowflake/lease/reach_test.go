@@ -63,7 +63,7 @@ func TestAWindowIsShortenedUntilTheNamespaceAllowsIt(t *testing.T) {
 					}
 				}))
 				defer mustClose(t, l)
-				least, most := c.first-c.layout.Tick(), c.first+2*c.layout.Tick()+snowflake.DefaultLead
+				least, most := c.first-c.layout.Tick(), c.first+2*c.layout.Tick()+10*time.Millisecond
 				if ahead := time.Until(l.Status().Horizon); ahead < least || ahead > most {
 					t.Errorf("the horizon is %v ahead, want about %v", ahead, c.first)
 				}

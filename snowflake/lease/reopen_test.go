@@ -6,19 +6,14 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
-	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
-	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 // killed is a store whose releases free the worker and lower nothing, like the expiry after a kill.
@@ -97,93 +92,27 @@ func (r *restarts) life(t *testing.T, store lease.Store, ids int) snowflake.ID {
 	return batch[0]
 }
 
-func openFile(t *testing.T, store *filelease.Store, err error) lease.Store {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return store
-}
-
-// eachStore runs the test with stores in which one worker can be taken. open is what a process does when it starts.
-func eachStore(t *testing.T, f func(t *testing.T, open func() lease.Store)) {
-	t.Helper()
-	for name, prepare := range map[string]func(t *testing.T) func() lease.Store{
-		"memory": func(*testing.T) func() lease.Store {
-			store := leasetest.NewMemory(nil)
-			return func() lease.Store { return store }
-		},
-		"file": func(t *testing.T) func() lease.Store {
-			t.Helper()
-			dir := t.TempDir()
-			return func() lease.Store {
-				store, err := filelease.New(dir)
-				return openFile(t, store, err)
-			}
-		},
-		"state file": func(t *testing.T) func() lease.Store {
-			t.Helper()
-			path := filepath.Join(t.TempDir(), "worker.json")
-			return func() lease.Store {
-				store, err := filelease.NewStateFile(path)
-				return openFile(t, store, err)
-			}
-		},
-		"sqlite":   inDatabase(testdb.SQLite, sqldb.SQLite),
-		"postgres": inDatabase(testdb.Postgres, sqldb.Postgres),
-		"mariadb":  inDatabase(testdb.MariaDB, sqldb.MySQL),
-	} {
-		t.Run(name, func(t *testing.T) { f(t, prepare(t)) })
-	}
-}
-
-func inDatabase(target func(testing.TB) testdb.Target, dialect sqldb.Dialect) func(*testing.T) func() lease.Store {
-	return func(t *testing.T) func() lease.Store {
-		t.Helper()
-		store, err := sqllease.New(target(t).Open(t), dialect)
-		if err == nil {
-			err = store.Migrate(t.Context())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return func() lease.Store { return store }
-	}
-}
-
 func TestACleanRestartOfTheOnlyOwnerNeedsNoWait(t *testing.T) {
-	eachStore(t, func(t *testing.T, open func() lease.Store) {
-		r := restarts{clock: &handClock{wall: time.Now()}}
-		for round := range 50 {
-			r.life(t, open(), 1+round%7*1000) // up to two ticks
-			if n := r.clock.slept(); n > 0 {
-				t.Fatalf("round %d: %d waits", round+1, n)
-			}
-			r.clock.move(2 * time.Millisecond) // as many ticks as it may use
+	store, r := leasetest.NewMemory(nil), restarts{clock: &handClock{wall: time.Now()}}
+	for round := range 50 {
+		r.life(t, store, 1+round%7*1000) // up to two ticks
+		if n := r.clock.slept(); n > 0 {
+			t.Fatalf("round %d: %d waits", round+1, n)
 		}
-	})
+		r.clock.move(2 * time.Millisecond) // as many ticks as it may use
+	}
 }
 
 func TestARestartAfterAKillWaitsForTheOldHorizon(t *testing.T) {
-	eachStore(t, func(t *testing.T, open func() lease.Store) {
-		r := restarts{clock: &handClock{wall: time.Now()}}
-		r.life(t, killed{open()}, 1)
-		entries, err := open().List(t.Context(), "")
-		if err != nil || len(entries) != 1 || entries[0].Held {
-			t.Fatalf("%+v, %v", entries, err)
-		}
-		r.clock.move(time.Second)
-		first := r.life(t, open(), 1)
-		tick, err := snowflake.Default().Field(first, snowflake.FieldTime)
-		if err != nil || tick != entries[0].Horizon || r.clock.slept() == 0 {
-			t.Errorf("the first tick is %d after %d waits, the horizon was %d: %v", tick, r.clock.slept(), entries[0].Horizon, err)
-		}
-	})
+	store, r := leasetest.NewMemory(nil), restarts{clock: &handClock{wall: time.Now()}}
+	r.life(t, killed{store}, 1)
+	horizon := entry(t, store, 5).Horizon
+	r.clock.move(time.Second)
+	first := r.life(t, store, 1)
+	tick, err := snowflake.Default().Field(first, snowflake.FieldTime)
+	if err != nil || tick != horizon || r.clock.slept() == 0 {
+		t.Errorf("the first tick is %d after %d waits, the horizon was %d: %v", tick, r.clock.slept(), horizon, err)
+	}
 }
 
 func TestAClaimThatWasNotUsedGivesBackAllOfIt(t *testing.T) {
@@ -223,7 +152,7 @@ func TestALostLeaseGivesNothingBack(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)
 		away := newFaulty(memory)
 		store := &counting{Store: away}
-		l := mustOpen(t, store, lease.WithWorkers(2, 2), lease.StopOnLoss())
+		l := mustOpen(t, store, lease.WithWorkers(2, 2), lease.WithStopOnLoss())
 		mustNext(t, l)
 		away.setDown(true)
 		time.Sleep(25 * time.Second)

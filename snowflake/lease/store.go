@@ -6,24 +6,25 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // Store keeps the leases: one row for each worker of a namespace, with its epoch, the token of its owner, its horizon
 // and its expiry. It must be safe for concurrent use by many goroutines and by many processes. Package leasetest tests
-// whether a Store keeps what is written here.
+// this contract.
 //
-// After any other error than those named here it is unknown whether the store was changed; the caller asks again with
-// the same token. An error that wraps os.ErrClosed says that the store was closed for good: a lease then stops asking.
+// After any other error than those named here it is unknown whether the store was changed; the caller repeats the call
+// with the same token. An error that wraps os.ErrClosed says that the store was closed for good, which ends a lease.
 type Store interface {
 	// Acquire takes a worker that nobody holds: it raises the row's epoch by one, stores the token and the holder, sets
 	// the expiry to TTL from now by the store's own clock, and leaves the horizon as it is. It reads the horizon that
-	// it returns only after that, so that no earlier owner can raise it any more. A worker that was never taken gets
-	// the epoch 1 and the horizon 0.
+	// it returns only after that, so no earlier owner can raise it any more. A worker that was never taken gets the
+	// epoch 1 and the horizon 0.
 	//
-	// A store that finds out that it may have forgotten what it had committed, as a replica that was promoted, returns a
-	// Grant.Floor from then on: the time at which it found out, plus the greatest Reach of all requests of the namespace.
-	// Until its clock has reached the floor it gives out only workers that have no row: an owner of any row may have been
-	// confirmed by the store before just now.
+	// A store that finds out that it may have forgotten commits, such as a promoted replica, returns a Grant.Floor from
+	// then on: the time at which it found out, plus the greatest Reach of all requests of the namespace. Until its clock
+	// has reached the floor it lends only workers that have no row: the previous server may just have confirmed an owner.
 	//
 	// A worker is free if it was never taken, or if the store's clock has reached its expiry. Acquire takes, in this
 	// order: free workers whose horizon is not above Request.Tick, the one that has been free for the longest time
@@ -42,29 +43,28 @@ type Store interface {
 	// over. When it returns without an error the horizon and the token are durable. It returns the store's time, or the
 	// zero Time if the store's clock is the caller's.
 	//
-	// A store that has found out that it may have forgotten what it had committed may have forgotten that another owner has
-	// taken the worker. It returns ErrLost for a row that it has not confirmed since, unless the row's expiry lies more than
-	// DefaultMaxSkew after the time at which it found out, or the claim is Unexpired when the store has answered a call as
-	// the one that it is now. The rows that it confirms it lets expire later than DefaultMaxSkew after that time.
+	// A store that has found out that it may have forgotten commits may not know that another owner has taken the worker.
+	// It returns ErrLost for a row that it has not confirmed since, unless the row's expiry lies more than DefaultMaxSkew
+	// after the time at which it found out, or the claim is Unexpired after the store answered a call under its present
+	// identity. Rows that it confirms expire later than DefaultMaxSkew after that time.
 	//
-	// Such a store also returns a *ReachError, without a change, as long as its replicas may not have received that the
-	// namespace allows Claim.Reach.
+	// Such a store also returns a *ReachError, without a change, while its replicas may not know yet that the namespace
+	// allows Claim.Reach.
 	//
-	// The check and the change are one step: of two extensions with one Token and different Nexts one succeeds. So two
-	// copies of a process find out that they are two. As the row may have Next already, a call can be repeated.
+	// The check and the change are one step: of two extensions with one Token and different Nexts one succeeds, so copies
+	// of a process are found. A call can be repeated: the row may already have Next.
 	//
 	// It returns ErrLost, without a change, if the row has another epoch or token, and ErrOption, without a change, if
 	// Next is not a token. ErrLost is final: no later call for the claim will succeed.
 	Extend(ctx context.Context, c Claim, horizon int64, ttl time.Duration) (now time.Time, err error)
 
 	// Release makes the worker free at once, keeps its epoch, and lowers its horizon to the given tick, at least 0, if
-	// it is above that; it never raises it. So the owner gives back what it has not used, and the next owner starts
-	// there. When it returns without an error the horizon is durable.
+	// it is above that; it never raises it. The next owner starts there. When it returns without an error the horizon is
+	// durable.
 	//
 	// The owner calls it after its last ID, with a tick above those of all its IDs and not below Grant.Horizon, and
-	// with the same tick again if the outcome is unknown. Therefore a repeated release changes nothing, a late one
-	// finds the next owner's epoch, and a late extension only raises the horizon, which costs the next owner at most a
-	// wait.
+	// with the same tick again if the outcome is unknown. So a repeated release changes nothing, a late one finds the
+	// next owner's epoch, and a late extension only raises the horizon, which costs the next owner at most a wait.
 	//
 	// The row's token may be Claim.Token or, if that is not empty, Claim.Next: an extension whose reply was lost may have
 	// replaced it. Release does not change it, so it can be repeated until another owner has taken the worker. It returns
@@ -76,7 +76,7 @@ type Store interface {
 	List(ctx context.Context, namespace string) ([]Entry, error)
 }
 
-// Request is what Acquire asks for.
+// Request is an acquisition.
 type Request struct {
 	Namespace   string        // whose workers; 1 to 100 bytes of UTF-8 without a zero byte
 	Layout      string        // text of the layout, the same for all of a namespace; at most 1000 bytes
@@ -85,10 +85,10 @@ type Request struct {
 	TTL         time.Duration // until the expiry, at least a millisecond
 	Reach       time.Duration // how far ahead of the store's clock the caller's horizons are at most; 0 or more
 	Tick        int64         // of the caller's clock, since the layout's epoch; any value
-	Holder      Holder        // who asks, for List
+	Holder      Holder        // the caller, for List
 }
 
-// Claim proves an ownership.
+// Claim is the proof of an ownership.
 type Claim struct {
 	Namespace string
 	Worker    int64
@@ -132,6 +132,15 @@ type Entry struct {
 	Expires time.Time // by the store's clock; zero for stores without an expiry
 	Held    bool      // not expired, by the store's clock
 	Holder  Holder    // the last one
+}
+
+// HorizonTime returns the horizon as a time, and false if snowflake.ParseLayout does not know the layout's text.
+func (e Entry) HorizonTime() (time.Time, bool) {
+	layout, err := snowflake.ParseLayout(e.Layout)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return layout.Start(e.Horizon), true
 }
 
 const (

@@ -8,22 +8,16 @@ import (
 	"strings"
 )
 
-// WorkerFromEnv returns the worker in the environment variable name, which must have canonical decimal digits: no sign,
-// no space, no leading zero. Open checks whether it fits the layout. The error matches ErrOption and names the
-// variable.
+// WorkerFromEnv returns the worker in the environment variable name: canonical decimal digits without sign, space or
+// leading zero. Open checks whether it fits the layout. The error matches ErrOption and names the variable.
 //
 // A number alone does not keep IDs apart after a restart with a clock that was set back, nor from a second process with
 // the same number. Use it with a filelease.StateFile, or lease that very number from a database with WithWorkers(n, n),
 // which also notices the second process.
 //
-// In Kubernetes the label apps.kubernetes.io/pod-index holds the number of a StatefulSet's pod
-// (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#pod-index-label):
-//
-//	env:
-//	- name: WORKER
-//	  valueFrom:
-//	    fieldRef:
-//	      fieldPath: metadata.labels['apps.kubernetes.io/pod-index']
+// In Kubernetes the label apps.kubernetes.io/pod-index has the number of a StatefulSet's pod
+// (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#pod-index-label); fieldRef.fieldPath
+// metadata.labels['apps.kubernetes.io/pod-index'] puts it into a variable.
 func WorkerFromEnv(name string) (int64, error) {
 	value, ok := os.LookupEnv(name)
 	if !ok {
@@ -40,14 +34,13 @@ func WorkerFromEnv(name string) (int64, error) {
 // first dot, which os.Hostname returns: "web-12" is 12
 // (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#stable-network-id).
 //
-// Two pods of a set have the same ordinal at the same time only if one is deleted by force while its node can't be
-// reached (https://kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod/). If that may happen, lease
-// the number from a database. Pods of two sets do have the same ordinals.
+// Two pods of a set have the same ordinal at the same time only if one was deleted by force while its node could not be
+// reached (https://kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod/): then lease the number from a
+// database. Pods of two sets do have the same ordinals.
 //
-// The error matches ErrOption: for a name that is not a DNS label of 1 to 62 small letters, digits and dashes, or does
-// not end in a dash and an ordinal without leading zeros. Kubernetes cuts host names at 63 bytes, so in a name of that
-// length "-1" may have been "-12". Pods of a Deployment end in five random letters and digits; if all are digits, the
-// number is above what most layouts allow, and Open rejects it.
+// The error matches ErrOption: the name must be a DNS label of 1 to 62 small letters, digits and dashes that ends in a
+// dash and an ordinal without leading zeros. Kubernetes cuts host names at 63 bytes, so in a name of that length "-1" may
+// have been "-12". Pods of a Deployment end in five random characters; if all are digits, Open rejects most numbers.
 func WorkerFromOrdinal(name string) (int64, error) {
 	label, _, _ := strings.Cut(name, ".")
 	if len(label) >= maxLabel {

@@ -1,12 +1,11 @@
 // Package otelsnowflake exports the figures of generators and leases as OpenTelemetry metrics. It is a module of its own.
 //
-// A [Meter] reads them when the provider collects, and is told the lengths of waits and of calls of the store. Each
-// metric has the attribute snowflake.generator, the name that Add or AddLease was given; use the same name in all
-// processes.
+// A [Meter] reads them when the provider collects, and observes the lengths of waits and of store calls. Each metric has
+// the attribute snowflake.generator, the name given to Add or AddLease; use the same name in all processes.
 //
 // Of each generator:
 //
-//	snowflake.ids               {id}    counter    IDs issued; those of a process that shares the worker, too
+//	snowflake.ids               {id}    counter    IDs issued, by all generators of the worker in the process
 //	snowflake.wait.duration     s       histogram  waits for IDs
 //	snowflake.lead              s       gauge      how far the last ID is ahead of the generator's clock
 //	snowflake.clock.drift       s       gauge      wall clock minus the generator's clock, compared once a second of use
@@ -21,7 +20,7 @@
 //	snowflake.lease.horizon        s              gauge      until no ID may be issued any more, unless the lease is extended; 0 if none is held
 //	snowflake.lease.clock.skew     s              gauge      wall clock minus the store's clock
 //	snowflake.lease.acquisitions   {acquisition}  counter    workers acquired
-//	snowflake.lease.takeovers      {takeover}     counter    those of them that another owner has had before
+//	snowflake.lease.takeovers      {takeover}     counter    acquired workers that had another owner before
 //	snowflake.lease.losses         {loss}         counter    workers lost to another owner
 //	snowflake.lease.call.duration  s              histogram  calls of the store
 //
@@ -35,6 +34,6 @@
 // canceled, lost (to another owner), no_worker (all are held) or _OTHER.
 //
 // Histograms begin with Add and AddLease, so the calls of lease.Open are not in them. Counters never decrease as long
-// as the name is not removed; the provider keeps histograms even then. A lease that takes another worker goes on with
-// its counters, and so does another generator or lease that is added under the same name.
+// as the name is not removed; the provider keeps histograms even then. A lease that takes another worker continues its
+// counters, and so does another generator or lease that is added under the same name.
 package otelsnowflake

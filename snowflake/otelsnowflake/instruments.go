@@ -54,7 +54,7 @@ func (i *instruments) create(meter metric.Meter) error {
 	i.horizon = seconds("snowflake.lease.horizon", "Time until no ID may be issued any more unless the lease is extended.")
 	i.skew = seconds("snowflake.lease.clock.skew", "Wall clock minus the store's clock.")
 	i.acquisitions = counter("snowflake.lease.acquisitions", "{acquisition}", "Workers acquired.")
-	i.takeovers = counter("snowflake.lease.takeovers", "{takeover}", "Workers acquired that another owner has had before.")
+	i.takeovers = counter("snowflake.lease.takeovers", "{takeover}", "Workers acquired that had another owner before.")
 	i.losses = counter("snowflake.lease.losses", "{loss}", "Workers lost to another owner.")
 	i.call = histogram("snowflake.lease.call.duration", "Calls of the lease's store.")
 	i.workersHeld = number("snowflake.lease.worker.held", "{worker}", "Workers of the lease's range that any process holds.")

@@ -37,13 +37,12 @@ func New(provider metric.MeterProvider) (*Meter, error) {
 	return m, err
 }
 
-// Add exports the figures of a generator with a fixed worker. A generator or lease that has the name already is
-// replaced, and its counters go on.
+// Add exports the figures of a generator with a fixed worker. It replaces the generator or lease that has the name, and
+// continues its counters.
 func (m *Meter) Add(name string, g *snowflake.Generator) { m.add(name, &source{gen: g}) }
 
-// AddLease exports the figures of a lease and of its generator. A generator or lease that has the name already is
-// replaced, and its counters go on. Remove the name before you close the lease: a closed one looks like one that has no
-// worker.
+// AddLease exports the figures of a lease and of its generator. It replaces the generator or lease that has the name, and
+// continues its counters. Remove the name before you close the lease: a closed one looks like one without a worker.
 func (m *Meter) AddLease(name string, l *lease.Lease) {
 	m.add(name, &source{gen: l.Generator(), lease: l})
 }
@@ -60,8 +59,8 @@ func (m *Meter) add(name string, s *source) {
 	m.sources[name] = s
 }
 
-// Remove ends the export of the generator or lease with the name. The provider goes on to export its histograms, which do
-// not change any more.
+// Remove ends the export of the generator or lease with the name. The provider still exports its histograms, which do not
+// change any more.
 func (m *Meter) Remove(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

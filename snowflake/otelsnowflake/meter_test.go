@@ -21,74 +21,75 @@ import (
 )
 
 func TestEachMetricOfAGeneratorChangesByWhatItSays(t *testing.T) {
-	clock := &clock{wall: snowflake.Default().Epoch().Add(1000 * time.Hour)}
-	four, err := snowflake.ParseLayout("epoch=2020-01-01T00:00:00Z tick=1ms time:41 worker:5 sequence:2")
-	if err != nil {
-		t.Fatal(err)
-	}
-	open := func(worker int64) *snowflake.Generator {
-		g, err := snowflake.New(worker, snowflake.WithLayout(four), snowflake.WithClock(clock))
+	synctest.Test(t, func(t *testing.T) {
+		clock := new(clock)
+		four, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:5 sequence:2")
 		if err != nil {
 			t.Fatal(err)
 		}
-		return g
-	}
-	meter, reader := newMeter(t)
-	g := open(23)
-	meter.Add("orders", g)
-	meter.Add("other", open(4))
-	clock.advance(100 * time.Millisecond) // past the start fence
-	start := scrape(t, reader)
-	if start["worker orders"] != 23 || start["worker other"] != 4 || start["ids orders"] != 0 ||
-		math.Abs(start["layout.remaining orders"]-four.End().Sub(clock.Now()).Seconds()) > 0.001 {
-		t.Errorf("at the start: %v", start)
-	}
+		open := func(worker int64) *snowflake.Generator {
+			g, err := snowflake.New(worker, snowflake.WithLayout(four), snowflake.WithClock(clock))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return g
+		}
+		meter, reader := newMeter(t)
+		g := open(23)
+		meter.Add("orders", g)
+		meter.Add("other", open(4))
+		time.Sleep(100 * time.Millisecond) // past the start fence
+		start := scrape(t, reader)
+		if start["worker orders"] != 23 || start["worker other"] != 4 || start["ids orders"] != 0 ||
+			math.Abs(start["layout.remaining orders"]-four.End().Sub(clock.Now()).Seconds()) > 0.001 {
+			t.Errorf("at the start: %v", start)
+		}
 
-	take(t, g, 4)
-	after := scrape(t, reader)
-	after.check(t, "4 IDs", start, figures{"ids orders": 4})
+		take(t, g, 4)
+		after := scrape(t, reader)
+		after.check(t, "4 IDs", start, figures{"ids orders": 4})
 
-	take(t, g, 12)
-	leading := scrape(t, reader)
-	leading.check(t, "12 IDs of the lead", after, figures{"ids orders": 12, "lead orders": 0.003})
+		take(t, g, 12)
+		leading := scrape(t, reader)
+		leading.check(t, "12 IDs of the lead", after, figures{"ids orders": 12, "lead orders": 0.003})
 
-	clock.advance(900 * time.Millisecond)
-	late := scrape(t, reader)
-	late.check(t, "900 ms", leading, figures{
-		"lead orders": -0.003, "layout.remaining orders": -0.9, "layout.remaining other": -0.9,
-	})
+		time.Sleep(900 * time.Millisecond)
+		late := scrape(t, reader)
+		late.check(t, "900 ms", leading, figures{
+			"lead orders": -0.003, "layout.remaining orders": -0.9, "layout.remaining other": -0.9,
+		})
 
-	take(t, g, 52) // 44 of them without a wait
-	waited := scrape(t, reader)
-	waited.check(t, "52 IDs", late, figures{
-		"ids orders": 52, "wait.duration_count orders clock": 1, "wait.duration_sum orders clock": 0.002, "lead orders": 0.010,
-	})
+		take(t, g, 52) // 44 of them without a wait
+		waited := scrape(t, reader)
+		waited.check(t, "52 IDs", late, figures{
+			"ids orders": 52, "wait.duration_count orders clock": 1, "wait.duration_sum orders clock": 0.002, "lead orders": 0.010,
+		})
 
-	ctx, cancel := context.WithCancel(t.Context())
-	clock.onSleep = cancel
-	if err := g.Fill(ctx, make([]snowflake.ID, 20)); !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	clock.onSleep = nil
-	failed := scrape(t, reader)
-	failed.check(t, "a wait of 5 ms that was given up", waited, figures{
-		"wait.duration_count canceled orders clock": 1, "wait.duration_sum canceled orders clock": 0.005,
-		"lead orders": -0.005,
-	})
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(2*time.Millisecond, cancel)
+		if err := g.Fill(ctx, make([]snowflake.ID, 20)); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		failed := scrape(t, reader)
+		failed.check(t, "a wait that was given up after 2 ms", waited, figures{
+			"wait.duration_count canceled orders clock": 1, "wait.duration_sum canceled orders clock": 0.002,
+			"lead orders": -0.002,
+		})
 
-	clock.step(time.Hour)
-	clock.advance(2 * time.Second)
-	take(t, g, 1)
-	stepped := scrape(t, reader)
-	stepped.check(t, "a step forward", failed, figures{
-		"ids orders": 1, "clock.steps orders": 1, "lead orders": -0.005, "layout.remaining orders": -3602,
-	})
+		clock.step(time.Hour)
+		time.Sleep(2 * time.Second)
+		take(t, g, 1)
+		stepped := scrape(t, reader)
+		stepped.check(t, "a step forward", failed, figures{
+			"ids orders": 1, "clock.steps orders": 1, "lead orders": -0.008, "layout.remaining orders": -3602,
+		})
 
-	clock.step(-time.Minute)
-	clock.advance(2 * time.Second)
-	take(t, g, 1)
-	scrape(t, reader).check(t, "a step back", stepped, figures{
-		"ids orders": 1, "clock.drift orders": -59.995, "layout.remaining orders": -1.995,
+		clock.step(-time.Minute)
+		time.Sleep(2 * time.Second)
+		take(t, g, 1)
+		scrape(t, reader).check(t, "a step back", stepped, figures{
+			"ids orders": 1, "clock.drift orders": -59.995, "layout.remaining orders": -1.995,
+		})
 	})
 }
 

@@ -24,7 +24,7 @@ type observer struct {
 	name  string
 }
 
-// Observe is part of snowflake.Observer.
+// Observe implements snowflake.Observer.
 func (o observer) Observe(op snowflake.Operation, took time.Duration, err error) {
 	var what attribute.KeyValue
 	histogram := o.meter.instruments.call

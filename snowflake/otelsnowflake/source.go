@@ -52,7 +52,7 @@ func (s *source) read() (snowflake.Stats, lease.Status) {
 	return s.gen.Stats(), s.lease.Status()
 }
 
-// follow makes s go on with the counters of old.
+// follow makes the counters of s continue those of old.
 func (s *source) follow(old *source) {
 	s.base = old.total(old.read())
 	s.issued = s.base.issued
@@ -96,23 +96,23 @@ func (s *source) collect(i *instruments, to metric.Observer) {
 
 // workers is the last answer to the question how many workers are held.
 type workers struct {
-	mu        sync.Mutex // held during the question: another collection waits for the answer
-	asked     time.Time
+	mu        sync.Mutex // held during a query: another collection waits for its answer
+	queried   time.Time
 	held, all int64
 	err       error
 }
 
-// query asks again if the answer is older than every.
+// query queries again if the answer is older than every.
 func (w *workers) query(ctx context.Context, l *lease.Lease, every time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
-	if !w.asked.IsZero() && now.Sub(w.asked) < every {
+	if !w.queried.IsZero() && now.Sub(w.queried) < every {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, workersTimeout)
 	defer cancel()
-	w.asked = now
+	w.queried = now
 	if w.held, w.all, w.err = l.Workers(ctx); w.err != nil {
 		otel.Handle(w.err)
 	}

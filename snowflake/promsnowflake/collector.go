@@ -27,35 +27,32 @@ var buckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 
 
 // New returns a collector without generators.
 func New() *Collector {
+	histogram := func(name, help, label string) *prometheus.HistogramVec {
+		opts := prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}
+		return prometheus.NewHistogramVec(opts, []string{generatorLabel, label})
+	}
+	errorsOf := func(name, help, label string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{generatorLabel, label})
+	}
 	return &Collector{
-		waits: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "snowflake_wait_seconds", Help: "Waits for IDs, by reason: clock or lease.", Buckets: buckets,
-		}, []string{generatorLabel, reasonLabel}),
-		waitErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "snowflake_wait_errors_total", Help: "Waits for IDs that ended with an error, by reason: clock or lease.",
-		}, []string{generatorLabel, reasonLabel}),
-		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "snowflake_lease_call_seconds", Help: "Calls of the lease's store, by call: acquire, extend or release.",
-			Buckets: buckets,
-		}, []string{generatorLabel, callLabel}),
-		callErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "snowflake_lease_call_errors_total",
-			Help: "Calls of the lease's store that failed, by call: acquire, extend, release or list.",
-		}, []string{generatorLabel, callLabel}),
+		waits: histogram("snowflake_wait_seconds", "Waits for IDs, by reason: clock or lease.", reasonLabel),
+		waitErrors: errorsOf("snowflake_wait_errors_total",
+			"Waits for IDs that ended with an error, by reason: clock or lease.", reasonLabel),
+		calls: histogram("snowflake_lease_call_seconds",
+			"Calls of the lease's store, by call: acquire, extend or release.", callLabel),
+		callErrors: errorsOf("snowflake_lease_call_errors_total",
+			"Calls of the lease's store that failed, by call: acquire, extend, release or list.", callLabel),
 		sources: map[string]*source{},
 	}
 }
 
-// Add exports the figures of a generator with a fixed worker. A generator or lease that has the name already is
-// replaced, and its counters go on.
-func (c *Collector) Add(name string, g *snowflake.Generator) { c.add(name, &source{gen: g}) }
+// Add exports the figures of a generator with a fixed worker. It replaces the generator or lease that has the name, and
+// continues its counters.
+func (c *Collector) Add(name string, g *snowflake.Generator) { c.add(name, newSource(g, nil)) }
 
-// AddLease exports the figures of a lease and of its generator. A generator or lease that has the name already is
-// replaced, and its counters go on. Remove the name before you close the lease: a closed one looks like one that has no
-// worker.
-func (c *Collector) AddLease(name string, l *lease.Lease) {
-	c.add(name, &source{gen: l.Generator(), lease: l})
-}
+// AddLease exports the figures of a lease and of its generator. It replaces the generator or lease that has the name, and
+// continues its counters. Remove the name before you close the lease: a closed one looks like one without a worker.
+func (c *Collector) AddLease(name string, l *lease.Lease) { c.add(name, newSource(l.Generator(), l)) }
 
 func (c *Collector) add(name string, s *source) {
 	c.mu.Lock()
@@ -95,17 +92,19 @@ func (c *Collector) QueryWorkers(every time.Duration) {
 	c.every = every
 }
 
-// Describe is part of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range all {
-		to <- d
+	for _, m := range metrics {
+		to <- m.desc
 	}
+	to <- workersHeldDesc
+	to <- workersDesc
 	for _, v := range c.vectors() {
 		v.Describe(to)
 	}
 }
 
-// Collect is part of prometheus.Collector.
+// Collect implements prometheus.Collector.
 func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	c.mu.Lock()
 	var queries sync.WaitGroup // all at once and without the lock: a store that does not answer delays no other

@@ -20,75 +20,76 @@ import (
 )
 
 func TestEachMetricOfAGeneratorChangesByWhatItSays(t *testing.T) {
-	clock := &clock{wall: snowflake.Default().Epoch().Add(1000 * time.Hour)}
-	four, err := snowflake.ParseLayout("epoch=2020-01-01T00:00:00Z tick=1ms time:41 worker:5 sequence:2")
-	if err != nil {
-		t.Fatal(err)
-	}
-	open := func(worker int64) *snowflake.Generator {
-		g, err := snowflake.New(worker, snowflake.WithLayout(four), snowflake.WithClock(clock))
+	synctest.Test(t, func(t *testing.T) {
+		clock := new(clock)
+		four, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:5 sequence:2")
 		if err != nil {
 			t.Fatal(err)
 		}
-		return g
-	}
-	collector, registry := promsnowflake.New(), prometheus.NewPedanticRegistry()
-	registry.MustRegister(collector)
-	g := open(23)
-	collector.Add("orders", g)
-	collector.Add("other", open(4))
-	clock.advance(100 * time.Millisecond) // past the start fence
-	start := scrape(t, registry)
-	if start["worker orders"] != 23 || start["worker other"] != 4 || start["ids_total orders"] != 0 ||
-		math.Abs(start["layout_remaining_seconds orders"]-four.End().Sub(clock.Now()).Seconds()) > 0.001 {
-		t.Errorf("at the start: %v", start)
-	}
+		open := func(worker int64) *snowflake.Generator {
+			g, err := snowflake.New(worker, snowflake.WithLayout(four), snowflake.WithClock(clock))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return g
+		}
+		collector, registry := promsnowflake.New(), prometheus.NewPedanticRegistry()
+		registry.MustRegister(collector)
+		g := open(23)
+		collector.Add("orders", g)
+		collector.Add("other", open(4))
+		time.Sleep(100 * time.Millisecond) // past the start fence
+		start := scrape(t, registry)
+		if start["worker orders"] != 23 || start["worker other"] != 4 || start["ids_total orders"] != 0 ||
+			math.Abs(start["layout_remaining_seconds orders"]-four.End().Sub(clock.Now()).Seconds()) > 0.001 {
+			t.Errorf("at the start: %v", start)
+		}
 
-	take(t, g, 4)
-	after := scrape(t, registry)
-	after.check(t, "4 IDs", start, figures{"ids_total orders": 4})
+		take(t, g, 4)
+		after := scrape(t, registry)
+		after.check(t, "4 IDs", start, figures{"ids_total orders": 4})
 
-	take(t, g, 12)
-	leading := scrape(t, registry)
-	leading.check(t, "12 IDs of the lead", after, figures{"ids_total orders": 12, "lead_seconds orders": 0.003})
+		take(t, g, 12)
+		leading := scrape(t, registry)
+		leading.check(t, "12 IDs of the lead", after, figures{"ids_total orders": 12, "lead_seconds orders": 0.003})
 
-	clock.advance(900 * time.Millisecond)
-	late := scrape(t, registry)
-	late.check(t, "900 ms", leading, figures{
-		"lead_seconds orders": -0.003, "layout_remaining_seconds orders": -0.9, "layout_remaining_seconds other": -0.9,
-	})
+		time.Sleep(900 * time.Millisecond)
+		late := scrape(t, registry)
+		late.check(t, "900 ms", leading, figures{
+			"lead_seconds orders": -0.003, "layout_remaining_seconds orders": -0.9, "layout_remaining_seconds other": -0.9,
+		})
 
-	take(t, g, 52) // 44 of them without a wait
-	waited := scrape(t, registry)
-	waited.check(t, "52 IDs", late, figures{
-		"ids_total orders": 52, "wait_seconds_count orders clock": 1, "wait_seconds_sum orders clock": 0.002, "lead_seconds orders": 0.010,
-	})
+		take(t, g, 52) // 44 of them without a wait
+		waited := scrape(t, registry)
+		waited.check(t, "52 IDs", late, figures{
+			"ids_total orders": 52, "wait_seconds_count orders clock": 1, "wait_seconds_sum orders clock": 0.002, "lead_seconds orders": 0.010,
+		})
 
-	ctx, cancel := context.WithCancel(t.Context())
-	clock.onSleep = cancel
-	if err := g.Fill(ctx, make([]snowflake.ID, 20)); !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	clock.onSleep = nil
-	failed := scrape(t, registry)
-	failed.check(t, "a wait of 5 ms that was given up", waited, figures{
-		"wait_seconds_count orders clock": 1, "wait_seconds_sum orders clock": 0.005, "wait_errors_total orders clock": 1,
-		"lead_seconds orders": -0.005,
-	})
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(2*time.Millisecond, cancel)
+		if err := g.Fill(ctx, make([]snowflake.ID, 20)); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		failed := scrape(t, registry)
+		failed.check(t, "a wait that was given up after 2 ms", waited, figures{
+			"wait_seconds_count orders clock": 1, "wait_seconds_sum orders clock": 0.002, "wait_errors_total orders clock": 1,
+			"lead_seconds orders": -0.002,
+		})
 
-	clock.step(time.Hour)
-	clock.advance(2 * time.Second)
-	take(t, g, 1)
-	stepped := scrape(t, registry)
-	stepped.check(t, "a step forward", failed, figures{
-		"ids_total orders": 1, "clock_steps_total orders": 1, "lead_seconds orders": -0.005, "layout_remaining_seconds orders": -3602,
-	})
+		clock.step(time.Hour)
+		time.Sleep(2 * time.Second)
+		take(t, g, 1)
+		stepped := scrape(t, registry)
+		stepped.check(t, "a step forward", failed, figures{
+			"ids_total orders": 1, "clock_steps_total orders": 1, "lead_seconds orders": -0.008, "layout_remaining_seconds orders": -3602,
+		})
 
-	clock.step(-time.Minute)
-	clock.advance(2 * time.Second)
-	take(t, g, 1)
-	scrape(t, registry).check(t, "a step back", stepped, figures{
-		"ids_total orders": 1, "clock_drift_seconds orders": -59.995, "layout_remaining_seconds orders": -1.995,
+		clock.step(-time.Minute)
+		time.Sleep(2 * time.Second)
+		take(t, g, 1)
+		scrape(t, registry).check(t, "a step back", stepped, figures{
+			"ids_total orders": 1, "clock_drift_seconds orders": -59.995, "layout_remaining_seconds orders": -1.995,
+		})
 	})
 }
 

@@ -1,14 +1,14 @@
 // Package promsnowflake exports the figures of generators and leases to Prometheus. It is a module of its own.
 //
-// A [Collector] reads them when it is scraped, and is told the lengths of waits and of calls of the store. Each metric
-// has the label generator, the name that Add or AddLease was given; use the same name in all processes. To add labels,
-// register with prometheus.WrapRegistererWith.
+// A [Collector] reads them when it is scraped, and observes the lengths of waits and of store calls. Each metric has the
+// label generator, the name given to Add or AddLease; use the same name in all processes. To add labels, register with
+// prometheus.WrapRegistererWith.
 //
 // Of each generator:
 //
-//	snowflake_ids_total               counter    IDs issued; those of a process that shares the worker, too
+//	snowflake_ids_total               counter    IDs issued, by all generators of the worker in the process
 //	snowflake_wait_seconds            histogram  waits for IDs, by reason: clock (not due yet) or lease (no worker, or horizon reached)
-//	snowflake_wait_errors_total       counter    those of them that ended with an error, so without an ID
+//	snowflake_wait_errors_total       counter    waits that ended with an error, so without an ID
 //	snowflake_lead_seconds            gauge      how far the last ID is ahead of the generator's clock
 //	snowflake_clock_drift_seconds     gauge      wall clock minus the generator's clock, compared once a second of use
 //	snowflake_clock_steps_total       counter    steps forward of the wall clock that were followed
@@ -22,10 +22,10 @@
 //	snowflake_lease_horizon_seconds     gauge      until no ID may be issued any more, unless the lease is extended; 0 if none is held
 //	snowflake_lease_clock_skew_seconds  gauge      wall clock minus the store's clock
 //	snowflake_lease_acquisitions_total  counter    workers acquired
-//	snowflake_lease_takeovers_total     counter    those of them that another owner has had before
+//	snowflake_lease_takeovers_total     counter    acquired workers that had another owner before
 //	snowflake_lease_losses_total        counter    workers lost to another owner
 //	snowflake_lease_call_seconds        histogram  calls of the store, by call: acquire, extend, release
-//	snowflake_lease_call_errors_total   counter    those of them that failed; also of list, which has no histogram
+//	snowflake_lease_call_errors_total   counter    calls that failed; also of list, which has no histogram
 //
 // And after [Collector.QueryWorkers]:
 //
@@ -39,8 +39,8 @@
 //	snowflake_partition_problems         gauge  what needs a person; 1 if the table can't be read
 //
 // Histograms begin with Add and AddLease, so the calls of lease.Open are not in them. Counters never decrease as long
-// as the name is not removed. A lease that takes another worker goes on with its counters, and so does another
-// generator or lease that is added under the same name.
+// as the name is not removed. A lease that takes another worker continues its counters, and so does another generator or
+// lease that is added under the same name.
 //
 // The folder has dashboard.json, a dashboard for Grafana, and alerts.yml, rules for Prometheus with the reason for each
 // threshold.

@@ -172,42 +172,21 @@ func (f figures) check(tb testing.TB, what string, before, want figures) {
 	}
 }
 
-// clock is a wall clock and a monotonic one that the test sets. Its sleeps take no real time.
-type clock struct {
-	mu      sync.Mutex
-	wall    time.Time
-	elapsed time.Duration
-	onSleep func()
-}
+// clock is that of a bubble, with a wall clock that the test sets.
+type clock struct{ ahead atomic.Int64 }
 
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.wall
-}
+var origin = time.Now()
 
-func (c *clock) Elapsed() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.elapsed
-}
+func (c *clock) Now() time.Time       { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (*clock) Elapsed() time.Duration { return time.Since(origin) }
 
-func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
-	c.advance(d)
-	if c.onSleep != nil {
-		c.onSleep()
+func (*clock) Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return ctx.Err()
 }
 
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.wall, c.elapsed = c.wall.Add(d), c.elapsed+d
-}
-
-func (c *clock) step(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.wall = c.wall.Add(d)
-}
+func (c *clock) step(d time.Duration) { c.ahead.Add(int64(d)) }

@@ -48,7 +48,7 @@ func storeFailed(err error) bool {
 	return err != nil && !errors.Is(err, lease.ErrLost) && !errors.Is(err, lease.ErrNoWorker) && !errors.Is(err, context.Canceled)
 }
 
-// Observe is part of snowflake.Observer.
+// Observe implements snowflake.Observer.
 func (o observer) Observe(op snowflake.Operation, took time.Duration, err error) {
 	f, ok := o[op]
 	if !ok {

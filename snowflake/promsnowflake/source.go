@@ -21,33 +21,40 @@ const (
 // workersTimeout bounds a query for the workers. Prometheus gives up a scrape after 10 s by default.
 const workersTimeout = 5 * time.Second
 
-var all []*prometheus.Desc
+// metric is read in each scrape.
+type metric struct {
+	desc   *prometheus.Desc
+	kind   prometheus.ValueType
+	leased bool // of leases only
+}
 
-func desc(name, help string) *prometheus.Desc {
-	d := prometheus.NewDesc(name, help, []string{generatorLabel}, nil)
-	all = append(all, d)
-	return d
+const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
+
+// metrics has the order of source.values.
+var metrics = []metric{
+	{desc("ids_total", "IDs issued."), counter, false},
+	{desc("lead_seconds", "How far the last ID is ahead of the generator's clock."), gauge, false},
+	{desc("clock_drift_seconds", "Wall clock minus the generator's clock."), gauge, false},
+	{desc("clock_steps_total", "Steps forward of the wall clock that were followed."), counter, false},
+	{desc("worker", "Number of the worker, -1 before the first one."), gauge, false},
+	{desc("layout_remaining_seconds", "Time until the layout's last ID, at most 292 years."), gauge, false},
+	{desc("lease_held", "1 if a worker is held, else 0."), gauge, true},
+	{desc("lease_epoch", "Fencing number of the worker."), gauge, true},
+	{desc("lease_horizon_seconds", "Time until no ID may be issued any more unless the lease is extended."), gauge, true},
+	{desc("lease_clock_skew_seconds", "Wall clock minus the store's clock."), gauge, true},
+	{desc("lease_acquisitions_total", "Workers acquired."), counter, true},
+	{desc("lease_takeovers_total", "Workers acquired that had another owner before."), counter, true},
+	{desc("lease_losses_total", "Workers lost to another owner."), counter, true},
 }
 
 var (
-	idsDesc       = desc("snowflake_ids_total", "IDs issued.")
-	leadDesc      = desc("snowflake_lead_seconds", "How far the last ID is ahead of the generator's clock.")
-	driftDesc     = desc("snowflake_clock_drift_seconds", "Wall clock minus the generator's clock.")
-	stepsDesc     = desc("snowflake_clock_steps_total", "Steps forward of the wall clock that were followed.")
-	workerDesc    = desc("snowflake_worker", "Number of the worker, -1 before the first one.")
-	remainingDesc = desc("snowflake_layout_remaining_seconds", "Time until the layout's last ID, at most 292 years.")
-
-	heldDesc         = desc("snowflake_lease_held", "1 if a worker is held, else 0.")
-	epochDesc        = desc("snowflake_lease_epoch", "Fencing number of the worker.")
-	horizonDesc      = desc("snowflake_lease_horizon_seconds", "Time until no ID may be issued any more unless the lease is extended.")
-	skewDesc         = desc("snowflake_lease_clock_skew_seconds", "Wall clock minus the store's clock.")
-	acquisitionsDesc = desc("snowflake_lease_acquisitions_total", "Workers acquired.")
-	takeoversDesc    = desc("snowflake_lease_takeovers_total", "Workers acquired that another owner has had before.")
-	lossesDesc       = desc("snowflake_lease_losses_total", "Workers lost to another owner.")
-
-	workersHeldDesc = desc("snowflake_lease_workers_held", "Workers of the lease's range that any process holds.")
-	workersDesc     = desc("snowflake_lease_workers", "All workers of the lease's range.")
+	workersHeldDesc = desc("lease_workers_held", "Workers of the lease's range that any process holds.")
+	workersDesc     = desc("lease_workers", "All workers of the lease's range.")
 )
+
+func desc(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc("snowflake_"+name, help, []string{generatorLabel}, nil)
+}
 
 // source is what a name stands for.
 type source struct {
@@ -56,43 +63,52 @@ type source struct {
 	stop    func()       // ends the observer
 	workers workers
 
-	base   totals // of the sources that had the name before
-	issued uint64 // the greatest number of IDs reported
+	base, last []float64 // by metric: the counters of the sources that had the name before, and the last values
 }
 
-// totals are counters that are read.
-type totals struct{ issued, steps, acquisitions, takeovers, losses uint64 }
+func newSource(g *snowflake.Generator, l *lease.Lease) *source {
+	return &source{gen: g, lease: l, base: make([]float64, len(metrics)), last: make([]float64, len(metrics))}
+}
 
-// total returns the counters of all sources that the name stood for.
-func (s *source) total(stats snowflake.Stats, status lease.Status) totals {
-	t := totals{
-		issued:       s.base.issued + stats.Issued,
-		steps:        s.base.steps + stats.Steps,
-		acquisitions: s.base.acquisitions + status.Acquisitions,
-		takeovers:    s.base.takeovers + status.Takeovers,
-		losses:       s.base.losses + status.Losses,
+// values returns what the metrics are now.
+func (s *source) values() []float64 {
+	var l lease.Status
+	held := 0.0
+	if s.lease != nil {
+		l = s.lease.Status()
 	}
-	// Calls that give up their wait give their IDs back. A counter that decreases would look like a restart, after which
-	// Prometheus adds the whole value once more.
-	s.issued = max(s.issued, t.issued)
-	t.issued = s.issued
-	return t
-}
-
-func (s *source) read() (snowflake.Stats, lease.Status) {
-	if s.lease == nil {
-		return s.gen.Stats(), lease.Status{}
+	if l.Held {
+		held = 1
 	}
-	return s.gen.Stats(), s.lease.Status()
+	g := s.gen.Stats()
+	return []float64{
+		float64(g.Issued), g.Lead.Seconds(), g.Drift.Seconds(), float64(g.Steps), float64(s.gen.Worker()), g.Remaining.Seconds(),
+		held, float64(l.Epoch), l.Left.Seconds(), l.Skew.Seconds(),
+		float64(l.Acquisitions), float64(l.Takeovers), float64(l.Losses),
+	}
 }
 
-// follow makes s go on with the counters of old.
+// read returns the values of all metrics, counters with those of the sources that had the name before.
+func (s *source) read() []float64 {
+	for i, v := range s.values() {
+		if metrics[i].kind == counter {
+			// Calls that give up their wait give their IDs back. A counter that decreases would look like a restart, after
+			// which Prometheus adds the whole value once more.
+			v = max(s.last[i], s.base[i]+v)
+		}
+		s.last[i] = v
+	}
+	return s.last
+}
+
+// follow makes the counters of s continue those of old.
 func (s *source) follow(old *source) {
-	s.base = old.total(old.read())
-	s.issued = s.base.issued
 	if s.shares(old) { // what is in its counters is in those of old
-		s.base, s.issued = old.base, old.issued
+		copy(s.base, old.base)
+	} else {
+		copy(s.base, old.read())
 	}
+	copy(s.last, old.last)
 }
 
 // shares reports whether both have the same counters, as generators of one worker in a process.
@@ -102,52 +118,31 @@ func (s *source) shares(old *source) bool {
 }
 
 func (s *source) collect(name string, to chan<- prometheus.Metric) {
-	stats, status := s.read()
-	total := s.total(stats, status)
-	counter := func(d *prometheus.Desc, n uint64) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), name)
+	for i, v := range s.read() {
+		if m := metrics[i]; !m.leased || s.lease != nil {
+			to <- prometheus.MustNewConstMetric(m.desc, m.kind, v, name)
+		}
 	}
-	gauge := func(d *prometheus.Desc, v float64) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, name)
-	}
-	counter(idsDesc, total.issued)
-	counter(stepsDesc, total.steps)
-	gauge(leadDesc, stats.Lead.Seconds())
-	gauge(driftDesc, stats.Drift.Seconds())
-	gauge(workerDesc, float64(s.gen.Worker()))
-	gauge(remainingDesc, stats.Remaining.Seconds())
-	if s.lease == nil {
-		return
-	}
-	held := 0.0
-	if status.Held {
-		held = 1
-	}
-	gauge(heldDesc, held)
-	gauge(epochDesc, float64(status.Epoch))
-	gauge(horizonDesc, status.Left.Seconds())
-	gauge(skewDesc, status.Skew.Seconds())
-	counter(acquisitionsDesc, total.acquisitions)
-	counter(takeoversDesc, total.takeovers)
-	counter(lossesDesc, total.losses)
 }
 
 // workers is the last answer to the question how many workers are held.
 type workers struct {
-	mu        sync.Mutex // held during the question: another scrape waits for the answer
-	asked     time.Time
+	mu        sync.Mutex // held during a query: another scrape waits for its answer
+	queried   time.Time
 	held, all int64
 	err       error
 }
 
-// collect asks again if the answer is older than every.
-func (w *workers) collect(name string, l *lease.Lease, every time.Duration, failed prometheus.Counter, to chan<- prometheus.Metric) {
+// collect queries again if the answer is older than every.
+func (w *workers) collect(
+	name string, l *lease.Lease, every time.Duration, failed prometheus.Counter, to chan<- prometheus.Metric,
+) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if now := time.Now(); w.asked.IsZero() || now.Sub(w.asked) >= every {
+	if now := time.Now(); w.queried.IsZero() || now.Sub(w.queried) >= every {
 		ctx, cancel := context.WithTimeout(context.Background(), workersTimeout)
 		defer cancel()
-		w.asked = now
+		w.queried = now
 		if w.held, w.all, w.err = l.Workers(ctx); w.err != nil {
 			failed.Inc()
 		}
@@ -155,6 +150,6 @@ func (w *workers) collect(name string, l *lease.Lease, every time.Duration, fail
 	if w.err != nil {
 		return
 	}
-	to <- prometheus.MustNewConstMetric(workersHeldDesc, prometheus.GaugeValue, float64(w.held), name)
-	to <- prometheus.MustNewConstMetric(workersDesc, prometheus.GaugeValue, float64(w.all), name)
+	to <- prometheus.MustNewConstMetric(workersHeldDesc, gauge, float64(w.held), name)
+	to <- prometheus.MustNewConstMetric(workersDesc, gauge, float64(w.all), name)
 }

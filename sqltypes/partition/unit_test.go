@@ -48,7 +48,7 @@ func TestPartitionOfAnIDIsThatOfItsTime(t *testing.T) {
 	sonyflake, _ := snowflake.Preset("sonyflake")
 	layouts := map[string]snowflake.Layout{
 		"default":         snowflake.Default(),
-		"53 bits":         snowflake.JavaScriptSafe(),
+		"53 bits":         snowflake.MustPreset("javascriptsafe"),
 		"sonyflake":       sonyflake,
 		"seconds":         snowflake.MustLayout(since, time.Second, snowflake.Field{Name: "time", Bits: 32}, snowflake.Field{Name: "sequence", Bits: 10}),
 		"28 seconds":      snowflake.MustLayout(since, 28*time.Second, snowflake.Field{Name: "time", Bits: 27}, snowflake.Field{Name: "sequence", Bits: 36}),
@@ -90,7 +90,7 @@ func TestPartitionOfAnIDIsThatOfItsTime(t *testing.T) {
 }
 
 func TestMinuteOfADayThatComesBeforeTheLastHourOfTheDayBefore(t *testing.T) {
-	s := mustSet(t, Day, WithZone(zone(t, "America/St_Johns")), WithLayout(snowflake.Twitter()))
+	s := mustSet(t, Day, WithZone(zone(t, "America/St_Johns")), WithLayout(snowflake.MustPreset("twitter")))
 	for _, text := range []string{"2010-11-07 02:29:59", "2010-11-07 02:30:30", "2010-11-07 02:31:30", "2010-11-07 03:30:30"} {
 		checkPeriod(t, text, s, snowflake.ID(s.first(text)))
 	}

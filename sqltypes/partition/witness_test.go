@@ -90,9 +90,9 @@ func TestLayoutThatTheRowsContradictDoesNothing(t *testing.T) {
 		span        []string // of partitions and rows
 		problem     string
 	}{
-		{"an older epoch", snowflake.Default(), snowflake.Twitter(), nil, "2026-11-15", []string{"2026-08", "2026-12"}, "is of 2012-09"},
-		{"a newer epoch", snowflake.Twitter(), snowflake.Default(), nil, "2026-11-15", []string{"2026-08", "2026-12"}, "is of 2041-01"},
-		{"the right layout", snowflake.Twitter(), snowflake.Twitter(), nil, "2026-11-15", []string{"2026-08", "2026-12"}, ""},
+		{"an older epoch", snowflake.Default(), snowflake.MustPreset("twitter"), nil, "2026-11-15", []string{"2026-08", "2026-12"}, "is of 2012-09"},
+		{"a newer epoch", snowflake.MustPreset("twitter"), snowflake.Default(), nil, "2026-11-15", []string{"2026-08", "2026-12"}, "is of 2041-01"},
+		{"the right layout", snowflake.MustPreset("twitter"), snowflake.MustPreset("twitter"), nil, "2026-11-15", []string{"2026-08", "2026-12"}, ""},
 		{"after two months", snowflake.Default(), snowflake.Default(), nil, "2026-11-15", []string{"2026-01", "2026-09"}, ""},
 		{"after ten months", snowflake.Default(), snowflake.Default(), nil, "2026-11-15", []string{"2025-08", "2026-01"}, "is of 2025-12-16"},
 		{"after ten months that are normal", snowflake.Default(), snowflake.Default(), []Option{WithIdle(10)}, "2026-11-15", []string{"2025-08", "2026-01"}, ""},
@@ -155,7 +155,7 @@ func TestPartitionsOfAWrongLayoutAreReported(t *testing.T) {
 		old.add(s, "first", "", "2025-02")
 		old.add(s, "old", "2025-02", "2026-09") // long, but it leaves room
 		table.parts = append(old.parts, table.parts...)
-		wrong := newSet(t, s.dialect, Month, WithAhead(3), WithLayout(snowflake.Twitter()))
+		wrong := newSet(t, s.dialect, Month, WithAhead(3), WithLayout(snowflake.MustPreset("twitter")))
 		table.apply(wrong, table.plan(t, wrong, date("2026-11-15")))
 		if len(table.parts) != 2+6+4 {
 			t.Fatalf("the partitions are %s", tables(table.parts))

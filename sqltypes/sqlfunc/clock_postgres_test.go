@@ -24,7 +24,7 @@ func (s server) setClock(tb testing.TB, at time.Time) {
 
 func TestPostgresNextContinuesWhenTheClockIsSetBack(t *testing.T) {
 	for name, layout := range map[string]snowflake.Layout{
-		"javascriptsafe": snowflake.JavaScriptSafe(), "sonyflake": preset("sonyflake"), "mastodon": preset("mastodon"),
+		"javascriptsafe": snowflake.MustPreset("javascriptsafe"), "sonyflake": preset("sonyflake"), "mastodon": preset("mastodon"),
 		"seconds": preset("seconds"),
 	} {
 		t.Run(name, func(t *testing.T) {

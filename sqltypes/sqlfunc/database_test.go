@@ -75,8 +75,8 @@ func scan[T any](tb testing.TB, s server, query string, args ...any) T {
 
 // presets are the layouts of package snowflake.
 var presets = map[string]snowflake.Layout{
-	"default": snowflake.Default(), "wide": snowflake.Wide(), "javascriptsafe": snowflake.JavaScriptSafe(),
-	"seconds": preset("seconds"), "twitter": snowflake.Twitter(), "discord": preset("discord"),
+	"default": snowflake.Default(), "wide": snowflake.MustPreset("wide"), "javascriptsafe": snowflake.MustPreset("javascriptsafe"),
+	"seconds": preset("seconds"), "twitter": snowflake.MustPreset("twitter"), "discord": preset("discord"),
 	"instagram": preset("instagram"), "sonyflake": preset("sonyflake"), "mastodon": preset("mastodon"),
 	"baidu": preset("baidu"), "datacenter": preset("datacenter"), "resource": preset("resource"),
 	"manyworkers": preset("manyworkers"), "multiclock": preset("multiclock"),

@@ -40,7 +40,7 @@ func ExampleFunctions_Script() {
 
 // Two layouts in one database need two names.
 func ExampleWithName() {
-	functions, err := sqlfunc.New(snowflake.Twitter(), sqlfunc.WithName("tweet"),
+	functions, err := sqlfunc.New(snowflake.MustPreset("twitter"), sqlfunc.WithName("tweet"),
 		sqlfunc.WithWorker(31), sqlfunc.WithField("datacenter", 7))
 	if err != nil {
 		log.Fatal(err)

@@ -39,10 +39,10 @@ func (p place) max() int64 { return 1<<p.bits - 1 }
 //
 // It returns [snowflake.ErrLayout] for the zero Layout and for field names of more than 63 bytes, the limit of
 // PostgreSQL; [snowflake.ErrFieldRange] for a worker or value that does not fit; [snowflake.ErrUnknownField] and
-// [snowflake.ErrFieldOwned] for WithField, as [snowflake.New] does; and [ErrOption] for other invalid options and a nil
+// [snowflake.ErrOption] for WithField, as [snowflake.New] does; and [ErrOption] for other invalid options and a nil
 // one.
 func New(layout snowflake.Layout, options ...Option) (*Functions, error) {
-	if layout.IsZero() {
+	if layout == (snowflake.Layout{}) {
 		return nil, fmt.Errorf("%w: the zero Layout has no fields", snowflake.ErrLayout)
 	}
 	f := &Functions{layout: layout, name: defaultName, schema: defaultSchema, lead: defaultLead}

@@ -96,7 +96,7 @@ func TestMariaDBScriptIsUnchanged(t *testing.T) {
 	}{
 		"default":   {snowflake.Default(), []sqlfunc.Option{sqlfunc.WithWorker(1023), sqlfunc.WithLeaseTable("", "it's")}},
 		"sonyflake": {preset("sonyflake"), []sqlfunc.Option{sqlfunc.WithWorker(65535), sqlfunc.WithName("sony")}},
-		"reading":   {snowflake.Twitter(), nil},
+		"reading":   {snowflake.MustPreset("twitter"), nil},
 	} {
 		f, err := sqlfunc.New(tt.layout, tt.options...)
 		if err != nil {

@@ -32,7 +32,7 @@ func TestPostgresInstallAgainKeepsTheState(t *testing.T) {
 func TestPostgresInstallRefusesAnotherLayout(t *testing.T) {
 	db := openPostgres(t)
 	first := db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
-	second := db.functions(t, snowflake.Wide(), sqlfunc.WithWorker(1))
+	second := db.functions(t, snowflake.MustPreset("wide"), sqlfunc.WithWorker(1))
 	err := second.Install(t.Context(), db, sqldb.Postgres)
 	if sqlState(err) != "42723" || !strings.Contains(err.Error(), snowflake.Default().String()) {
 		t.Errorf("error %v, want one with the layout that is there", err)

@@ -24,10 +24,7 @@ type leaseTable struct{ table, namespace string }
 // last owner could have issued. That is not so shortly after a failover: see package sqllease.
 func WithLeaseTable(table, namespace string) Option {
 	return optionFunc(func(c *config) error {
-		if table == "" {
-			table = defaultLeaseTable
-		}
-		if _, err := sqllease.New(noDatabase{}, sqldb.Postgres, sqllease.WithTable(table)); err != nil {
+		if _, err := sqllease.Schema(sqldb.Postgres, table); err != nil {
 			return fmt.Errorf("%w: %w", ErrOption, err)
 		}
 		request := lease.Request{Namespace: namespace, Layout: c.layout.String(), Token: strings.Repeat("0", 32), TTL: time.Second}
@@ -40,8 +37,6 @@ func WithLeaseTable(table, namespace string) Option {
 }
 
 const (
-	defaultLeaseTable = "snowflake_leases" // of sqllease.New
-
 	// leaseToken differs from all tokens of leases, which are 32 hexadecimal digits.
 	leaseToken = "reserved for the server"
 
@@ -54,18 +49,14 @@ const (
 
 // schema returns the statement that creates the table, and the table's name in quotes.
 func (t *leaseTable) schema(dialect sqldb.Dialect) (statement, table string) {
-	store, err := sqllease.New(noDatabase{}, dialect, sqllease.WithTable(t.table))
+	statement, err := sqllease.Schema(dialect, t.table)
 	if err != nil {
-		return "", "" // WithLeaseTable has created one
+		return "", "" // WithLeaseTable has checked the name
 	}
-	statement = store.Schema()
 	_, rest, _ := strings.Cut(statement, "CREATE TABLE IF NOT EXISTS ")
 	table, _, _ = strings.Cut(rest, " (\n")
 	return statement, table
 }
-
-// noDatabase is enough for a store to return its schema.
-type noDatabase struct{ sqldb.DB }
 
 // postgresReserve returns the statements of WithLeaseTable.
 func (f *Functions) postgresReserve() []string {

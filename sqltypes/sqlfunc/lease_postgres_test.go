@@ -41,7 +41,7 @@ func newStore(t *testing.T, db server) *sqllease.Store {
 
 func TestLeasesNeverGetTheReservedWorker(t *testing.T) {
 	db := openPostgres(t)
-	layout := snowflake.JavaScriptSafe()
+	layout := snowflake.MustPreset("javascriptsafe")
 	for range 2 {
 		db.install(t, layout, sqlfunc.WithWorker(5), sqlfunc.WithLeaseTable("", "shop"))
 	}
@@ -106,7 +106,7 @@ func TestReservingAHeldWorkerFails(t *testing.T) {
 
 func TestReservingInANamespaceOfAnotherLayoutFails(t *testing.T) {
 	db := openPostgres(t)
-	if _, err := newStore(t, db).Acquire(t.Context(), request(snowflake.Wide(), 7, 7)); err != nil {
+	if _, err := newStore(t, db).Acquire(t.Context(), request(snowflake.MustPreset("wide"), 7, 7)); err != nil {
 		t.Fatal(err)
 	}
 	f := db.functions(t, snowflake.Default(), sqlfunc.WithWorker(1), sqlfunc.WithLeaseTable("", "shop"))

@@ -15,7 +15,7 @@ import (
 
 func TestMariaDBReservesItsWorkerInTheTableOfLeases(t *testing.T) {
 	db := openMariaDB(t)
-	layout := snowflake.JavaScriptSafe()
+	layout := snowflake.MustPreset("javascriptsafe")
 	store, err := sqllease.New(db, sqldb.MySQL)
 	if err != nil {
 		t.Fatal(err)

@@ -267,7 +267,7 @@ func TestMariaDBInstallsAgainAndBesideAnotherLayout(t *testing.T) {
 	if worker := preset("sonyflake").Decompose(scan[snowflake.ID](t, db, "SELECT sony_next()")).Worker; worker != 9 {
 		t.Errorf("worker %d of the other layout, want 9", worker)
 	}
-	wrong, err := sqlfunc.New(snowflake.Twitter(), sqlfunc.WithName("sony"))
+	wrong, err := sqlfunc.New(snowflake.MustPreset("twitter"), sqlfunc.WithName("sony"))
 	if err != nil {
 		t.Fatal(err)
 	}

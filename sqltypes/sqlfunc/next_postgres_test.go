@@ -165,7 +165,7 @@ func TestPostgresNextIsUniqueUnderEightConnections(t *testing.T) {
 func TestPostgresNextIsUniqueWithFewNumbersATick(t *testing.T) {
 	const connections, each = 8, 2_000
 	for name, layout := range map[string]snowflake.Layout{
-		"javascriptsafe": snowflake.JavaScriptSafe(),
+		"javascriptsafe": snowflake.MustPreset("javascriptsafe"),
 		"sonyflake":      preset("sonyflake"),
 		"resource":       preset("resource"),
 		"mastodon":       preset("mastodon"), // each ID under the lock
@@ -200,18 +200,18 @@ func TestPostgresNextIsUniqueWithFewNumbersATick(t *testing.T) {
 func TestPostgresNextOfTwoLayoutsSideBySide(t *testing.T) {
 	db := openPostgres(t)
 	db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
-	db.install(t, snowflake.JavaScriptSafe(), sqlfunc.WithWorker(2), sqlfunc.WithName("web"))
+	db.install(t, snowflake.MustPreset("javascriptsafe"), sqlfunc.WithWorker(2), sqlfunc.WithName("web"))
 	var a, b snowflake.ID
 	for range 10 {
 		if err := db.QueryRowContext(t.Context(), "SELECT snowflake_next(), web_next()").Scan(&a, &b); err != nil {
 			t.Fatal(err)
 		}
-		one, two := snowflake.Default().Decompose(a), snowflake.JavaScriptSafe().Decompose(b)
+		one, two := snowflake.Default().Decompose(a), snowflake.MustPreset("javascriptsafe").Decompose(b)
 		if one.Worker != 1 || two.Worker != 2 || one.Time.Sub(two.Time).Abs() > 10*time.Second {
 			t.Errorf("%v and %v", one, two)
 		}
 	}
-	if got := scan[string](t, db, "SELECT web_layout()"); got != snowflake.JavaScriptSafe().String() {
+	if got := scan[string](t, db, "SELECT web_layout()"); got != snowflake.MustPreset("javascriptsafe").String() {
 		t.Errorf("the layout is %s", got)
 	}
 }

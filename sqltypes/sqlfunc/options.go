@@ -128,7 +128,7 @@ func (c *config) stamp() error {
 		case at.bits == 0:
 			return fmt.Errorf("%w: %s is not among the fields of %s", snowflake.ErrUnknownField, quoteShort(name), c.layout)
 		case name == workerField || name == snowflake.FieldTime || name == snowflake.FieldSequence:
-			return fmt.Errorf("%w: %q", snowflake.ErrFieldOwned, name)
+			return fmt.Errorf("%w: field %q is not for WithField", snowflake.ErrOption, name)
 		}
 		if err := c.put(at, value); err != nil {
 			return err
@@ -141,7 +141,7 @@ func (c *config) stamp() error {
 		return nil
 	}
 	at := c.place(workerField)
-	at.name = snowflake.FieldWorker
+	at.name = "worker"
 	if workerField != "" {
 		at.name = workerField
 	}

@@ -25,7 +25,7 @@ func TestNewRefusesInvalidArguments(t *testing.T) {
 	}
 	with := func(options ...sqlfunc.Option) []sqlfunc.Option { return options }
 	worker, field := sqlfunc.WithWorker, sqlfunc.WithField
-	twitter := snowflake.Twitter()
+	twitter := snowflake.MustPreset("twitter")
 	for name, test := range map[string]struct {
 		layout  snowflake.Layout
 		options []sqlfunc.Option
@@ -41,8 +41,8 @@ func TestNewRefusesInvalidArguments(t *testing.T) {
 		"a value below 0":           {twitter, with(field("datacenter", -1)), snowflake.ErrFieldRange},
 		"an unknown field":          {twitter, with(field("region", 1)), snowflake.ErrUnknownField},
 		"the field without a name":  {twitter, with(field("", 1)), snowflake.ErrUnknownField},
-		"the worker as a field":     {twitter, with(field("worker", 1)), snowflake.ErrFieldOwned},
-		"the time as a field":       {twitter, with(field("time", 1)), snowflake.ErrFieldOwned},
+		"the worker as a field":     {twitter, with(field("worker", 1)), snowflake.ErrOption},
+		"the time as a field":       {twitter, with(field("time", 1)), snowflake.ErrOption},
 		"a field twice":             {twitter, with(field("datacenter", 1), field("datacenter", 1)), sqlfunc.ErrOption},
 		"no name":                   {twitter, with(sqlfunc.WithName("")), sqlfunc.ErrOption},
 		"a name with a quote":       {twitter, with(sqlfunc.WithName(`a"b`)), sqlfunc.ErrOption},

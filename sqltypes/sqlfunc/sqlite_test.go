@@ -173,12 +173,12 @@ func TestSQLiteNeverRepeatsAnIDOnEightConnections(t *testing.T) {
 }
 
 func TestSQLiteNextFailsAsTheGeneratorDoes(t *testing.T) {
-	lessee, err := snowflake.NewLessee(time.Minute, nil)
+	gen, lessee, err := snowflake.NewLeased(time.Minute, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lessee.Close(errors.New("no worker is leased"))
-	db, _, _ := openSQLite(t, snowflake.Default(), lessee.Generator())
+	db, _, _ := openSQLite(t, snowflake.Default(), gen)
 	db.exec(t, "CREATE TABLE t (id BIGINT PRIMARY KEY NOT NULL DEFAULT (snowflake_next()), n INT)")
 	_, err = db.ExecContext(t.Context(), "INSERT INTO t (n) VALUES (1)")
 	if err == nil || !strings.Contains(err.Error(), "no worker is leased") {
@@ -190,7 +190,7 @@ func TestSQLiteNextFailsAsTheGeneratorDoes(t *testing.T) {
 }
 
 func TestSQLiteRefusesAGeneratorOfAnotherLayout(t *testing.T) {
-	f, err := sqlfunc.New(snowflake.Twitter())
+	f, err := sqlfunc.New(snowflake.MustPreset("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"strconv"
 	"strings"
 
@@ -19,17 +18,23 @@ import (
 const defaultPrefix = "snowflake/lease/"
 
 // Option is a setting of [New]. A nil Option is an error that matches lease.ErrOption.
-type Option interface{ apply(*engine) }
+type Option interface{ apply(*engine) error }
 
-type optionFunc func(*engine)
+type optionFunc func(*engine) error
 
-func (f optionFunc) apply(e *engine) { f(e) }
+func (f optionFunc) apply(e *engine) error { return f(e) }
 
 // WithPrefix sets what the keys begin with, "snowflake/lease/" by default. It must end with "/", so that prefixes such as
 // "a/" and "ab/" do not mix. Stores with different prefixes do not see each other's workers; what is below the prefix must
 // belong to no other program, nor to a store with a longer prefix.
 func WithPrefix(prefix string) Option {
-	return optionFunc(func(e *engine) { e.prefix = prefix })
+	return optionFunc(func(e *engine) error {
+		if !strings.HasSuffix(prefix, "/") {
+			return fmt.Errorf("%w: the prefix %q does not end with \"/\"", lease.ErrOption, prefix)
+		}
+		e.prefix = prefix
+		return nil
+	})
 }
 
 // New returns a store that uses the client, which the caller closes. It does not talk to etcd. It returns
@@ -40,13 +45,12 @@ func New(client *clientv3.Client, opts ...Option) (*kvlease.Store, error) {
 	}
 	e := &engine{client: client, prefix: defaultPrefix}
 	for _, opt := range opts {
-		if v := reflect.ValueOf(opt); !v.IsValid() || v.IsNil() {
+		if opt == nil {
 			return nil, fmt.Errorf("%w: nil Option", lease.ErrOption)
 		}
-		opt.apply(e)
-	}
-	if !strings.HasSuffix(e.prefix, "/") {
-		return nil, fmt.Errorf("%w: the prefix %q does not end with \"/\"", lease.ErrOption, e.prefix)
+		if err := opt.apply(e); err != nil {
+			return nil, err
+		}
 	}
 	return kvlease.New(e)
 }

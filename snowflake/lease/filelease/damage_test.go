@@ -2,6 +2,7 @@ package filelease_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"maps"
 	"os"
@@ -12,31 +13,49 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
 )
 
 // damages are what can happen to a state file.
 var damages = map[string]func(good []byte) []byte{
-	"empty":               func([]byte) []byte { return nil },
-	"cut off":             func(b []byte) []byte { return b[:len(b)/2] },
-	"without its end":     func(b []byte) []byte { return b[:len(b)-1] },
-	"zeros":               func(b []byte) []byte { return make([]byte, len(b)) },
-	"its end zeros":       func(b []byte) []byte { return append(bytes.Clone(b[:len(b)-20]), make([]byte, 20)...) },
-	"more after it":       func(b []byte) []byte { return append(bytes.Clone(b), "{}\n"...) },
-	"twice":               func(b []byte) []byte { return append(bytes.Clone(b), b...) },
-	"a lower horizon":     func(b []byte) []byte { return bytes.Replace(b, []byte(`: 4711`), []byte(`: 0`), 1) },
-	"a digit flipped":     func(b []byte) []byte { return bytes.Replace(b, []byte(`: 4711`), []byte(`: 4311`), 1) },
-	"no horizon":          func(b []byte) []byte { return bytes.Replace(b, []byte(`"horizon": 4711,`), nil, 1) },
-	"horizon null":        func(b []byte) []byte { return bytes.Replace(b, []byte(`: 4711`), []byte(`: null`), 1) },
-	"horizon twice":       func(b []byte) []byte { return bytes.Replace(b, []byte(`"epoch"`), []byte(`"horizon": 1, "epoch"`), 1) },
-	"other spaces":        func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("  "), []byte("\t")) },
-	"of a later format":   func(b []byte) []byte { return bytes.Replace(b, []byte(`"format": 1`), []byte(`"format": 2`), 1) },
-	"without a format":    func(b []byte) []byte { return bytes.Replace(b, []byte(`"format": 1,`), nil, 1) },
-	"other JSON":          func([]byte) []byte { return []byte("{}\n") },
-	"a JSON null":         func([]byte) []byte { return []byte("null\n") },
-	"a JSON array":        func([]byte) []byte { return []byte("[1]\n") },
-	"binary":              func([]byte) []byte { return []byte("\x7fELF\x02\x01") },
-	"very long":           func([]byte) []byte { return bytes.Repeat([]byte(" "), 1<<20) },
-	"with a Windows line": func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n")) },
+	"empty":              func([]byte) []byte { return nil },
+	"cut off":            func(b []byte) []byte { return b[:len(b)/2] },
+	"without its end":    func(b []byte) []byte { return b[:len(b)-1] },
+	"zeros":              func(b []byte) []byte { return make([]byte, len(b)) },
+	"its end zeros":      func(b []byte) []byte { return append(bytes.Clone(b[:len(b)-20]), make([]byte, 20)...) },
+	"more after it":      func(b []byte) []byte { return append(bytes.Clone(b), "{}\n"...) },
+	"twice":              func(b []byte) []byte { return append(bytes.Clone(b), b...) },
+	"a lower horizon":    func(b []byte) []byte { return bytes.Replace(b, []byte(`:4711`), []byte(`:0`), 1) },
+	"a digit flipped":    func(b []byte) []byte { return bytes.Replace(b, []byte(`:4711`), []byte(`:4311`), 1) },
+	"no horizon":         func(b []byte) []byte { return bytes.Replace(b, []byte(`"horizon":4711,`), nil, 1) },
+	"horizon null":       func(b []byte) []byte { return bytes.Replace(b, []byte(`:4711`), []byte(`:null`), 1) },
+	"horizon twice":      func(b []byte) []byte { return bytes.Replace(b, []byte(`"epoch"`), []byte(`"horizon":1,"epoch"`), 1) },
+	"other spaces":       func(b []byte) []byte { return bytes.Replace(b, []byte(","), []byte(", "), 1) },
+	"of a later format":  func(b []byte) []byte { return bytes.Replace(b, []byte(`file 1"`), []byte(`file 2"`), 1) },
+	"without a format":   func(b []byte) []byte { return bytes.Replace(b, []byte(`"format":"sqlflake lease file 1",`), nil, 1) },
+	"by a later version": resealed(`file 1"`, `file 2"`),
+	"a horizon below 0":  resealed(`:4711`, `:-4711`),
+	"an epoch below 1":   resealed(`"epoch":`, `"epoch":-`),
+	"the last epoch":     resealed(`"epoch":`, `"epoch":9223372036854775807,"x":`),
+	"a worker below 0":   resealed(`"worker":`, `"worker":-1,"x":`),
+	"other JSON":         func([]byte) []byte { return []byte("{}\n") },
+	"a JSON null":        func([]byte) []byte { return []byte("null\n") },
+	"a JSON array":       func([]byte) []byte { return []byte("[1]\n") },
+	"binary":             func([]byte) []byte { return []byte("\x7fELF\x02\x01") },
+	"very long":          func([]byte) []byte { return bytes.Repeat([]byte(" "), 1<<20) },
+	"with a line's end":  func(b []byte) []byte { return append(bytes.Clone(b), '\n') },
+}
+
+// resealed replaces a part of a state and gives it a right checksum.
+func resealed(before, after string) func([]byte) []byte {
+	return func(b []byte) []byte {
+		content := append(bytes.Clone(b[:bytes.LastIndex(b, []byte(`,"checksum"`))]), '}')
+		text, err := sealed.Marshal(json.RawMessage(bytes.Replace(content, []byte(before), []byte(after), 1)))
+		if err != nil {
+			return b // not damaged
+		}
+		return text
+	}
 }
 
 func damagedStore(t *testing.T) (dir, path string, good []byte) {
@@ -70,6 +89,7 @@ func TestFileRefusesADamagedStateAndNamesIt(t *testing.T) {
 	damages := maps.Clone(damages)
 	other := readFile(t, stateOf(dir, 1))
 	damages["of another worker"] = func([]byte) []byte { return other }
+	damages["of another namespace"] = resealed(`"orders"`, `"bills"`)
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
 			bad := damage(good)
@@ -114,19 +134,18 @@ func TestFileDoesNotBeginAgainWhereAStateIsGone(t *testing.T) {
 	}
 }
 
-func TestFileRefusesADamagedNamespace(t *testing.T) {
+func TestFileLendsNothingWhereTheLayoutIsUnknown(t *testing.T) {
 	t.Parallel()
-	for name, text := range map[string]string{
-		"empty": "", "cut off": "{\n  \"names", "other": "{}\n", "of another": "{\n  \"namespace\": \"x\",\n  \"layout\": \"y\"\n}\n",
-	} {
-		dir, path, _ := damagedStore(t)
-		if err := os.WriteFile(filepath.Join(filepath.Dir(path), "namespace.json"), []byte(text), 0o600); err != nil {
+	dir, path, _ := damagedStore(t)
+	for _, worker := range []int64{0, 1} {
+		if err := os.Truncate(stateOf(dir, worker), 10); err != nil {
 			t.Fatal(err)
 		}
-		_, err := newFile(t, dir).Acquire(t.Context(), fileRequest(3, 0))
-		if !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), filepath.Dir(path)) {
-			t.Errorf("%s: got %v, want ErrDamaged", name, err)
-		}
+	}
+	r := fileRequest(3, 9)
+	r.First = 5 // never taken
+	if g, err := newFile(t, dir).Acquire(t.Context(), r); !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), filepath.Dir(path)) {
+		t.Errorf("got %+v, %v, want ErrDamaged", g, err)
 	}
 }
 
@@ -189,10 +208,10 @@ func TestNewFileRefusesWhatIsNoFolder(t *testing.T) {
 		}
 	}
 	if _, err := filelease.New(""); !errors.Is(err, lease.ErrOption) {
-		t.Errorf("no path: got %v", err)
+		t.Errorf("no folder: got %v", err)
 	}
-	if _, err := filelease.New(t.TempDir(), nil); !errors.Is(err, lease.ErrOption) {
-		t.Errorf("nil option: got %v", err)
+	if _, err := filelease.NewStateFile(""); !errors.Is(err, lease.ErrOption) {
+		t.Errorf("no state file: got %v", err)
 	}
 }
 

@@ -6,9 +6,9 @@
 //	defer l.Close(ctx)               // gives it back
 //	id, err := l.Generator().Next()
 //
-// [New] lends the workers of a folder to the processes of a host, [NewStateFile] keeps the horizon of one process whose
-// number is given to it. A network file system is rejected, see [AllowNetworkFolder].
+// [New] lends the workers of a folder to the processes of a host. [NewStateFile] keeps the horizon of one process whose
+// number comes from its configuration.
 //
-// A copy of a virtual machine that runs has a copy of the files on its disk. So the copies of a process are not found
-// out: they issue the same IDs. Only if the folder is on a file system that both share, one of them gets lease.ErrLost.
+// Cloning a running virtual machine also copies the files on its disk. Such clones are not detected: they issue the same
+// IDs. Only on a file system that the clones share, one of them gets lease.ErrLost.
 package filelease

@@ -80,13 +80,3 @@ func ExampleNewStateFile() {
 	// Output:
 	// worker 12
 }
-
-func ExampleWorkerFromEnv() {
-	if err := os.Setenv("WORKER", "0012"); err != nil {
-		log.Fatal(err)
-	}
-	_, err := lease.WorkerFromEnv("WORKER")
-	fmt.Println(err)
-	// Output:
-	// lease: invalid setting: environment variable "WORKER": worker "0012" is not a decimal number from 0 to 9223372036854775807 without sign or leading zeros
-}

@@ -12,3 +12,9 @@ func DecodeStateFile(text []byte) (epoch, horizon int64, again []byte, err error
 	again, err = s.encode()
 	return s.Epoch, s.Horizon, again, err
 }
+
+// Lock takes the lock beside path, as another process does while it chooses a worker.
+func Lock(path string) (unlock func(), err error) {
+	lock, err := fileRow{path: path}.lock()
+	return func() { _ = lock.Close() }, err
+}

@@ -7,46 +7,27 @@ import (
 	"syscall"
 )
 
+// networkTypes are the types of statfs(2), from linux/magic.h and coreutils.
+var networkTypes = map[uint32]string{
+	0x6969: "nfs", 0xFF534D42: "cifs", 0xFE534D42: "smb2", 0x517B: "smbfs", 0x564C: "ncpfs", 0x73757245: "coda",
+	0x5346414F: "afs", 0x6B414653: "afs", 0x00C36400: "ceph", 0x0BD00BD0: "lustre", 0x47504653: "gpfs",
+	0x19830326: "beegfs", 0x01021997: "9p", 0x786F4256: "vboxsf",
+}
+
+const fuse = 0x65735546 // may be local
+
 // networkFileSystem returns the name of the network file system that path is on, "" for others. A folder that a virtual
-// machine shares with its host counts as one. The numbers are those of statfs(2), linux/magic.h and coreutils.
+// machine shares with its host counts as one.
 func networkFileSystem(path string) (string, error) {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(path, &fs); err != nil {
 		return "", &os.PathError{Op: "statfs", Path: path, Err: err}
 	}
-	switch uint32(fs.Type) { // the field is signed, of 32 or 64 bits
-	case 0x6969:
-		return "nfs", nil
-	case 0xFF534D42:
-		return "cifs", nil
-	case 0xFE534D42:
-		return "smb2", nil
-	case 0x517B:
-		return "smbfs", nil
-	case 0x564C:
-		return "ncpfs", nil
-	case 0x73757245:
-		return "coda", nil
-	case 0x5346414F, 0x6B414653:
-		return "afs", nil
-	case 0x00C36400:
-		return "ceph", nil
-	case 0x0BD00BD0:
-		return "lustre", nil
-	case 0x47504653:
-		return "gpfs", nil
-	case 0x19830326:
-		return "beegfs", nil
-	case 0x01021997:
-		return "9p", nil
-	case 0x786F4256:
-		return "vboxsf", nil
-	case 0x65735546: // FUSE, which may be local
-		if typeOfMount(path) == "virtiofs" {
-			return "virtiofs", nil
-		}
+	kind := uint32(fs.Type) // the field is signed, of 32 or 64 bits
+	if kind == fuse && typeOfMount(path) == "virtiofs" {
+		return "virtiofs", nil
 	}
-	return "", nil
+	return networkTypes[kind], nil
 }
 
 // typeOfMount returns the type of the mount that path is on, as in /proc/self/mountinfo, "" if it is not there.

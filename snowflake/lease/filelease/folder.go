@@ -1,10 +1,8 @@
 package filelease
 
 import (
-	"bytes"
 	"context"
 	"encoding/base32"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,46 +11,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/pause"
 )
 
-// Option is a setting for New and NewStateFile. A nil Option is an error that matches lease.ErrOption.
-type Option interface{ apply(*config) error }
-
-type config struct{ network bool }
-
-type optionFunc func(*config) error
-
-func (f optionFunc) apply(c *config) error { return f(c) }
-
-// AllowNetworkFolder permits a folder on a network file system, for a host whose only disk is one. Only processes of
-// this one host may use it: over NFS, flock is a lock of the server (flock(2), "NFS details") with a lease of its own,
-// which the server gives to others after a network failure (RFC 7530, section 9.6.3) before the owner notices.
-// Processes of several hosts need a database.
-func AllowNetworkFolder() Option {
-	return optionFunc(func(c *config) error {
-		c.network = true
-		return nil
-	})
-}
-
 // prepareFolder creates the folder and returns its absolute path, if it can hold a store.
-func prepareFolder(dir string, opts []Option) (string, error) {
-	var c config
-	for _, opt := range opts {
-		if opt == nil {
-			return "", fmt.Errorf("%w: nil Option", lease.ErrOption)
-		}
-		if err := opt.apply(&c); err != nil {
-			return "", err
-		}
-	}
-	if dir == "" {
-		return "", fmt.Errorf("%w: the path of the file store is empty", lease.ErrOption)
-	}
+func prepareFolder(dir string) (string, error) {
 	// Absolute, so that a process that changes its working directory keeps its store.
 	dir, err := filepath.Abs(dir)
 	if err == nil {
@@ -63,7 +27,7 @@ func prepareFolder(dir string, opts []Option) (string, error) {
 	}
 	if name, err := networkFileSystem(dir); err != nil {
 		return "", fmt.Errorf("lease: file store: %w", err)
-	} else if name != "" && !c.network {
+	} else if name != "" {
 		return "", fmt.Errorf("%w: %s is on a network file system (%s), whose locks can be lost without notice",
 			lease.ErrOption, dir, name)
 	}
@@ -116,81 +80,10 @@ func makeFolder(dir string) error {
 	return syncFolder(parent)
 }
 
-// namespaceFile records which namespace a folder is for, and its layout.
-type namespaceFile struct {
-	Namespace string `json:"namespace"`
-	Layout    string `json:"layout"`
-}
-
 const (
-	namespaceFileName = "namespace" + stateSuffix
-	pollFirst         = time.Millisecond
-	pollLast          = 25 * time.Millisecond
+	pollFirst = time.Millisecond
+	pollLast  = 5 * time.Millisecond
 )
-
-// useNamespace records the request's layout at the first use of a namespace, and compares it later. The namespace is
-// locked.
-func useNamespace(folder string, r lease.Request) error {
-	used, err := readNamespace(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		text, err := encodeJSON(namespaceFile{Namespace: r.Namespace, Layout: r.Layout})
-		if err == nil {
-			// The process that created the folder may have died before it was durable.
-			err = errors.Join(syncFolder(filepath.Dir(folder)), writeDurably(filepath.Join(folder, namespaceFileName), text))
-		}
-		if err != nil {
-			return fmt.Errorf("lease: file store: %w", err)
-		}
-		return nil
-	}
-	switch {
-	case err != nil:
-		return err
-	case used.Namespace != r.Namespace:
-		return fmt.Errorf("%w: %s is for namespace %q, not %q", lease.ErrDamaged, folder, used.Namespace, r.Namespace)
-	case used.Layout != r.Layout:
-		return fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, used.Layout, r.Layout)
-	}
-	return nil
-}
-
-func readNamespace(folder string) (used namespaceFile, err error) {
-	path := filepath.Join(folder, namespaceFileName)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return used, err
-	}
-	if err := json.Unmarshal(text, &used); err != nil {
-		return used, fmt.Errorf("%w: %s: %w", lease.ErrDamaged, path, err)
-	}
-	if again, err := encodeJSON(used); err != nil || !bytes.Equal(again, text) {
-		return used, fmt.Errorf("%w: %s: not as it was written", lease.ErrDamaged, path)
-	}
-	return used, nil
-}
-
-// turn waits until no other goroutine of the process acquires or lists.
-func (f *Store) turn(ctx context.Context) (done func(), err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	select {
-	case f.turns <- struct{}{}:
-		return func() { <-f.turns }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// lockNamespace keeps other processes from choosing a worker at the same time.
-func (f *Store) lockNamespace(ctx context.Context, namespace string) (unlock func(), err error) {
-	row := fileRow{path: filepath.Join(f.folder(namespace), namespaceFileName)}
-	lock, err := waitForLock(ctx, row)
-	if err != nil {
-		return nil, err
-	}
-	return func() { _ = lock.Close() }, nil // nothing was written to it
-}
 
 // waitForLock polls, since a wait in the kernel can't be ended by a context.
 func waitForLock(ctx context.Context, row fileRow) (*os.File, error) {
@@ -202,51 +95,50 @@ func waitForLock(ctx context.Context, row fileRow) (*os.File, error) {
 		if lock != nil {
 			return lock, nil
 		}
-		if err := pause.For(ctx, wait); err != nil {
-			return nil, fmt.Errorf("lease: waiting for %s, which another process has locked: %w", row.path+lockSuffix, err)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("lease: waiting for %s, which another process has locked: %w",
+				row.path+lockSuffix, ctx.Err())
 		}
 	}
 }
 
-func checkRequest(ctx context.Context, r lease.Request) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := r.Validate(); err != nil {
-		return err
-	}
-	if !utf8.ValidString(r.Layout) { // JSON would store another text
-		return fmt.Errorf("%w: the layout %q is not UTF-8", lease.ErrOption, r.Layout)
-	}
-	return nil
+func (f *Store) folder(namespace string) string {
+	return filepath.Join(f.dir, namespaceFolder(namespace))
 }
 
-const (
-	namespacePrefix = "ns-" // so that no name is ".", "..", or one that Windows reserves, such as "con"
-	longestName     = 200   // of a folder, in bytes; file systems allow 255
-)
+func (f *Store) row(namespace string, worker int64) fileRow {
+	if f.file != "" {
+		return fileRow{path: f.file}
+	}
+	name := strconv.FormatInt(worker, 10) + stateSuffix
+	return fileRow{path: filepath.Join(f.folder(namespace), name), namespace: namespace, worker: worker}
+}
 
-// namespaceFolder returns the name of the folder of a namespace. No two namespaces have the same, even if file names
-// ignore case: small letters, digits, '-', '_' and '.' stay, other bytes are "%" and two hexadecimal digits; if that is
-// too long for a file name, all of it is base32.
+const namespacePrefix = "ns-" // so that no name is one that Windows reserves, such as "con"
+
+// Base32 of up to 100 bytes is a file name everywhere, and different also if file names ignore case.
+var base32Name = base32.HexEncoding.WithPadding(base32.NoPadding)
+
 func namespaceFolder(namespace string) string {
-	const digits = "0123456789abcdef"
-	name := []byte(namespacePrefix)
-	for i := range len(namespace) {
-		c := namespace[i]
-		switch {
-		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '_',
-			c == '.' && i < len(namespace)-1: // Windows drops a dot at the end
-			name = append(name, c)
-		default:
-			name = append(name, '%', digits[c>>4], digits[c&15])
+	return namespacePrefix + strings.ToLower(base32Name.EncodeToString([]byte(namespace)))
+}
+
+// namespaces returns those that have a folder.
+func (f *Store) namespaces() ([]string, error) {
+	found, err := os.ReadDir(f.dir)
+	if err != nil {
+		return nil, fmt.Errorf("lease: file store: %w", err)
+	}
+	var names []string
+	for _, e := range found {
+		code, ok := strings.CutPrefix(e.Name(), namespacePrefix)
+		if name, err := base32Name.DecodeString(strings.ToUpper(code)); ok && err == nil {
+			names = append(names, string(name))
 		}
 	}
-	if len(name) <= longestName {
-		return string(name)
-	}
-	code := base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString([]byte(namespace))
-	return namespacePrefix + "=" + strings.ToLower(code)
+	return names, nil
 }
 
 // workerOfFile returns the worker whose state a file holds, by the file's name.

@@ -4,13 +4,10 @@ package filelease_test
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	osexec "os/exec"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -24,11 +21,10 @@ import (
 const (
 	childRole = "SQLFLAKE_FILE_CHILD"
 	childDir  = "SQLFLAKE_FILE_CHILD_DIR"
-	childLast = 3 // of the workers they ask for
 )
 
 // childRoles are the programs of child processes by name.
-var childRoles = map[string]func(*testing.T, lease.Store){"owner": ownAndExtend, "visitor": comeAndGo}
+var childRoles = map[string]func(*testing.T, lease.Store){"owner": ownAndExtend}
 
 // TestFileChild is the program of the processes that the other tests start.
 func TestFileChild(t *testing.T) {
@@ -50,33 +46,6 @@ func ownAndExtend(t *testing.T, s lease.Store) {
 	for horizon := g.Horizon + 1; ; horizon++ {
 		extend(t, s, g.Claim, horizon)
 		fmt.Printf("durable %d %d\n", g.Epoch, horizon)
-	}
-}
-
-// comeAndGo acquires and releases, and creates a file for each worker that it holds.
-func comeAndGo(t *testing.T, s lease.Store) {
-	fmt.Println("started")
-	for n := range 30 {
-		g, err := s.Acquire(t.Context(), fileRequest(os.Getpid()<<8+n, childLast))
-		if errors.Is(err, lease.ErrNoWorker) {
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		witness := filepath.Join(os.Getenv(childDir), fmt.Sprintf("witness-%d", g.Worker))
-		f, err := os.OpenFile(witness, os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			fmt.Printf("violation %v\n", err)
-			return
-		}
-		g.Next = g.Token
-		extend(t, s, g.Claim, g.Horizon+1)
-		if err := errors.Join(f.Close(), os.Remove(witness)); err != nil {
-			t.Fatal(err)
-		}
-		release(t, s, g.Claim)
-		fmt.Printf("held %d %d\n", g.Worker, g.Epoch)
 	}
 }
 
@@ -165,35 +134,6 @@ func TestAKilledOwnersHorizonIsNeverLost(t *testing.T) {
 		t.Errorf("horizon %d, told durable: %d", g.Horizon, durable)
 	}
 	t.Logf("%d kills, horizon %d", rounds, durable)
-}
-
-func TestTwoProcessesNeverHoldOneWorker(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	var children []*child
-	for range 8 {
-		children = append(children, startChild(t, "visitor", dir))
-	}
-	epochs := map[string]bool{}
-	for _, c := range children {
-		for _, line := range c.rest() {
-			if strings.HasPrefix(line, "violation") {
-				t.Error(line)
-			}
-			if strings.HasPrefix(line, "held") {
-				if epochs[line] {
-					t.Errorf("twice: %s", line)
-				}
-				epochs[line] = true
-			}
-		}
-		if err := c.Wait(); err != nil {
-			t.Errorf("a child failed: %v", err)
-		}
-	}
-	if len(epochs) < 50 {
-		t.Errorf("only %d acquisitions", len(epochs))
-	}
 }
 
 func TestAnInheritedLockDoesNotOutliveItsOwner(t *testing.T) {

@@ -71,8 +71,8 @@ func (r fileRow) read() (s fileState, ok bool, err error) {
 	if err != nil {
 		return s, false, err
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	text, err := io.ReadAll(io.LimitReader(f, longestState+1))
+	defer f.Close()                                            //nolint:errcheck // nothing was written
+	text, err := io.ReadAll(io.LimitReader(f, longestState+1)) // a longer one has no checksum at its end
 	if err != nil {
 		return s, false, err
 	}
@@ -87,8 +87,27 @@ func (r fileRow) read() (s fileState, ok bool, err error) {
 	return s, true, nil
 }
 
-// load is read for the owner of the lock. A row that was used once and has no state is an error, since it would start
-// at the horizon 0 again.
+// claim returns the row's lock and its state, fresh if there is none. The lock is nil if it is held.
+func (r fileRow) claim(fresh fileState) (*os.File, fileState, error) {
+	lock, err := r.lock()
+	if err != nil {
+		return nil, fresh, fmt.Errorf("lease: file store: %w", err)
+	}
+	if lock == nil {
+		return nil, fresh, nil
+	}
+	s, ok, err := r.load(lock)
+	if err != nil {
+		return nil, fresh, errors.Join(err, lock.Close())
+	}
+	if !ok {
+		s = fresh
+	}
+	return lock, s, nil
+}
+
+// load is like read, for a caller that holds the lock. A row that was used once and has no state is an error, since it
+// would start at the horizon 0 again.
 func (r fileRow) load(lock *os.File) (s fileState, ok bool, err error) {
 	s, ok, err = r.read()
 	if ok || err != nil {

@@ -3,9 +3,7 @@ package filelease_test
 import (
 	"errors"
 	"math"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -73,6 +71,9 @@ func TestStateFileHasOneOwner(t *testing.T) {
 	if err != nil || len(entries) != 1 || entries[0].Held {
 		t.Errorf("List: got %+v, %v", entries, err)
 	}
+	if entries, err := b.List(t.Context(), "bills"); err != nil || len(entries) != 0 {
+		t.Errorf("List of another namespace: got %+v, %v", entries, err)
+	}
 	acquire(t, b, workerRequest(2, 3))
 	if err := a.Release(t.Context(), g.Claim, math.MaxInt64); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("got %v, want ErrLost", err)
@@ -106,34 +107,5 @@ func TestStateFileRefusesWhatItIsNotFor(t *testing.T) {
 		if err == nil {
 			release(t, f, g.Claim)
 		}
-	}
-}
-
-func TestStateFileRefusesADamagedFileAndNamesIt(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "worker.json")
-	f := newStateFile(t, path)
-	release(t, f, acquire(t, f, workerRequest(1, 12)).Claim)
-	for name, damage := range map[string]func() error{
-		"cut off": func() error { return os.Truncate(path, 20) },
-		"empty":   func() error { return os.Truncate(path, 0) },
-		"gone":    func() error { return os.Remove(path) },
-	} {
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := damage(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.Acquire(t.Context(), workerRequest(2, 12)); !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: got %v, want ErrDamaged", name, err)
-		}
-	}
-}
-
-func TestNewStateFileRefusesAnEmptyPath(t *testing.T) {
-	t.Parallel()
-	if _, err := filelease.NewStateFile(""); !errors.Is(err, lease.ErrOption) {
-		t.Errorf("got %v, want ErrOption", err)
 	}
 }

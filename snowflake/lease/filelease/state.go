@@ -1,93 +1,55 @@
 package filelease
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
 )
 
 const (
-	stateFormat  = 1
+	stateFormat  = "sqlflake lease file 1"
 	longestState = 64 << 10 // bytes; real state files have less than 2 KiB
 )
 
-// fileState is the content of a state file. People may read its JSON but not edit it: the checksum covers all other
-// fields.
+// fileState is the content of a state file.
 type fileState struct {
-	Format    int        `json:"format"`
-	Namespace string     `json:"namespace"`
-	Worker    int64      `json:"worker"`
-	Layout    string     `json:"layout"`
-	Epoch     int64      `json:"epoch"`
-	Horizon   int64      `json:"horizon"`
-	Token     string     `json:"token"` // of the last owner
-	Holder    fileHolder `json:"holder"`
-	Checksum  string     `json:"checksum"` // CRC-32C of the JSON with an empty checksum
-}
-
-type fileHolder struct {
-	Host    string `json:"host"`
-	PID     int    `json:"pid"`
-	Version string `json:"version"`
+	Format    string `json:"format"`
+	Namespace string `json:"namespace"`
+	Worker    int64  `json:"worker"`
+	Layout    string `json:"layout"`
+	Epoch     int64  `json:"epoch"`
+	Horizon   int64  `json:"horizon"`
+	Token     string `json:"token"` // of the last owner
+	Host      string `json:"host"`
+	PID       int    `json:"pid"`
+	Version   string `json:"version"`
 }
 
 // encode returns the text of the state file.
 func (s fileState) encode() ([]byte, error) {
-	s.Format, s.Checksum = stateFormat, ""
+	s.Format = stateFormat
 	// JSON would replace invalid UTF-8, and the text would not read back as it was.
-	s.Holder.Host = strings.ToValidUTF8(s.Holder.Host, "?")
-	s.Holder.Version = strings.ToValidUTF8(s.Holder.Version, "?")
-	text, err := encodeJSON(s)
-	if err != nil {
-		return nil, err
-	}
-	s.Checksum = fmt.Sprintf("%08x", crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)))
-	text, err = encodeJSON(s)
+	s.Host, s.Version = strings.ToValidUTF8(s.Host, "?"), strings.ToValidUTF8(s.Version, "?")
+	text, err := sealed.Marshal(s)
 	if err == nil && len(text) > longestState {
 		return nil, fmt.Errorf("%w: the state has %d bytes, the limit is %d", lease.ErrOption, len(text), longestState)
 	}
 	return text, err
 }
 
-// decodeState is the inverse of encode and accepts nothing else: a state that was cut off, edited, or mixed from two
-// must not be read as another horizon.
-func decodeState(text []byte) (fileState, error) {
-	if len(text) > longestState {
-		return fileState{}, fmt.Errorf("longer than %d bytes", longestState)
-	}
-	var format struct {
-		Format *int `json:"format"`
-	}
-	if err := json.Unmarshal(text, &format); err != nil {
-		return fileState{}, err
-	}
-	if format.Format == nil {
-		return fileState{}, errors.New("no format number")
-	}
-	if *format.Format != stateFormat {
-		return fileState{}, fmt.Errorf("format %d, this version knows %d", *format.Format, stateFormat)
-	}
-	var s fileState
-	if err := json.Unmarshal(text, &s); err != nil {
-		return fileState{}, err
-	}
-	again, err := s.encode()
-	if err != nil {
-		return fileState{}, err
-	}
-	switch {
-	case !bytes.Equal(again, text):
-		return fileState{}, errors.New("not as it was written: fields or checksum differ")
+// decodeState is the inverse of encode and accepts nothing else.
+func decodeState(text []byte) (s fileState, err error) {
+	switch err = sealed.Unmarshal(text, &s); {
+	case err != nil:
+	case s.Format != stateFormat:
+		err = fmt.Errorf("the format is %.40q, this version knows %q", s.Format, stateFormat)
 	case s.Worker < 0, s.Epoch < 1, s.Epoch == math.MaxInt64, s.Horizon < 0:
-		return fileState{}, fmt.Errorf("worker %d, epoch %d or horizon %d out of range", s.Worker, s.Epoch, s.Horizon)
+		err = fmt.Errorf("worker %d, epoch %d or horizon %d out of range", s.Worker, s.Epoch, s.Horizon)
 	}
-	return s, nil
+	return s, err
 }
 
 func (s fileState) claim() lease.Claim {
@@ -105,16 +67,6 @@ func (s fileState) entry(held bool) lease.Entry {
 		Layout:  s.Layout,
 		Horizon: s.Horizon,
 		Held:    held,
-		Holder:  lease.Holder(s.Holder),
+		Holder:  lease.Holder{Host: s.Host, PID: s.PID, Version: s.Version},
 	}
-}
-
-// encodeJSON is json.MarshalIndent without escapes for '<', '>' and '&'.
-func encodeJSON(v any) ([]byte, error) {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	err := enc.Encode(v)
-	return text.Bytes(), err
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
 )
 
 // A key belongs to one worker of one namespace, and has only characters that engines accept.
@@ -37,7 +38,7 @@ func FuzzRow(f *testing.F) {
 			Horizon: max(horizon, 0), Expires: time.Unix(0, expires).UTC(),
 		}
 		r.setHolder(lease.Holder{Host: host})
-		text, err := encode(&r)
+		text, err := sealed.Marshal(&r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +58,7 @@ func FuzzRow(f *testing.F) {
 
 func BenchmarkReadRow(b *testing.B) {
 	r := row{Format: format, Namespace: "orders", Worker: 7, Epoch: 1, Horizon: 77, Expires: time.Unix(1, 2).UTC(), Host: "a.example.com"}
-	text, err := encode(&r)
+	text, err := sealed.Marshal(&r)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package kvlease
 
 import (
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -32,10 +33,11 @@ func parseKey(key string) (namespace string, worker int64, ok bool) {
 // escape writes a name in the characters that every engine accepts in a key.
 func escape(name string) string {
 	var b strings.Builder
-	for i := range len(name) {
-		if c := name[i]; isPlain(c) {
+	for _, c := range []byte(name) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_':
 			b.WriteByte(c)
-		} else {
+		default:
 			fmt.Fprintf(&b, "=%02X", c)
 		}
 	}
@@ -44,23 +46,6 @@ func escape(name string) string {
 
 // unescape is the inverse of escape, and returns false for what escape does not return.
 func unescape(text string) (string, bool) {
-	var b strings.Builder
-	for rest := text; rest != ""; {
-		c := rest[0]
-		n := 1
-		if c == '=' && len(rest) >= 3 {
-			code, err := strconv.ParseUint(rest[1:3], 16, 8)
-			if err != nil {
-				return "", false
-			}
-			c, n = byte(code), 3
-		}
-		b.WriteByte(c)
-		rest = rest[n:]
-	}
-	return b.String(), escape(b.String()) == text
-}
-
-func isPlain(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_'
+	name, err := url.PathUnescape(strings.ReplaceAll(text, "=", "%"))
+	return name, err == nil && escape(name) == text
 }

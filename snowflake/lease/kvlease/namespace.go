@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
 )
 
 // maxNew is how many of the workers that were never taken are considered at once.
@@ -84,7 +85,7 @@ func (s *Store) complete(ctx context.Context, ns *namespace) error {
 func (ns *namespace) add(pair Pair, worker int64) error {
 	if worker < 0 {
 		var h header
-		if err := decode(pair.Value, &h); err != nil {
+		if err := sealed.Unmarshal(pair.Value, &h); err != nil {
 			return err
 		}
 		if err := checkFormat(h.Format); err != nil {
@@ -102,7 +103,7 @@ func (ns *namespace) add(pair Pair, worker int64) error {
 }
 
 func readRow(pair Pair, namespace string, worker int64) (r row, err error) {
-	if err := decode(pair.Value, &r); err != nil {
+	if err := sealed.Unmarshal(pair.Value, &r); err != nil {
 		return r, err
 	}
 	switch err := checkFormat(r.Format); {

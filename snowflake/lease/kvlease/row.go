@@ -1,11 +1,7 @@
 package kvlease
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"hash/crc32"
 	"strings"
 	"time"
 
@@ -69,41 +65,6 @@ func (r *row) entry(layout string, now time.Time) lease.Entry {
 		Held:    r.held(now),
 		Holder:  lease.Holder{Host: r.Host, PID: r.PID, Version: r.Version},
 	}
-}
-
-// checksumForm takes the place of the last brace of a value: a last field with the CRC-32C of all before it. People may
-// read a value but not edit it.
-const (
-	checksumForm   = `,"checksum":"%08x"}`
-	checksumLength = len(checksumForm) - len("%08x") + 8
-)
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// encode returns the text of a header or a row.
-func encode(v any) ([]byte, error) {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return seal(bytes.TrimSuffix(text.Bytes(), []byte("}\n"))), nil
-}
-
-// seal ends a value, of which the last brace is missing.
-func seal(text []byte) []byte {
-	return fmt.Appendf(text, checksumForm, crc32.Checksum(text, castagnoli))
-}
-
-// decode is the inverse of encode and accepts nothing else: a value that was edited, or mixed from two, must not be read
-// as another horizon.
-func decode(text []byte, v any) error {
-	content := text[:max(0, len(text)-checksumLength)]
-	if !bytes.Equal(seal(bytes.Clone(content)), text) {
-		return errors.New("not a value of a lease, or it was edited: the checksum is missing or differs")
-	}
-	return json.Unmarshal(text, v)
 }
 
 // checkFormat returns an error for values of other versions of this package.

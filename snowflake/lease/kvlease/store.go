@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
 )
 
 // Store is a [lease.Store] on a [KV]. It is safe for concurrent use, and several may use the same keys.
@@ -34,7 +35,7 @@ const (
 	maxPause = 50 * time.Millisecond // between two attempts
 )
 
-// Acquire is as [lease.Store] says, except that after conflicts with other processes it takes one of the next workers
+// Acquire implements [lease.Store], except that after conflicts with other processes it takes one of the next workers
 // instead of the next. Among workers with a horizon above the tick it takes the one with the lowest horizon. It returns
 // lease.ErrDamaged if a value of the namespace was edited or belongs to another program.
 func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
@@ -141,7 +142,7 @@ func grant(r row, ns *namespace) lease.Grant {
 	}
 }
 
-// Extend is as [lease.Store] says. It returns the zero time, since the clock is the caller's.
+// Extend implements [lease.Store]. It returns the zero time, since the clock is the caller's.
 func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if err := lease.ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
@@ -153,7 +154,7 @@ func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 	})
 }
 
-// Release is as [lease.Store] says.
+// Release implements [lease.Store].
 func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
 	return s.change(ctx, c, func(r *row) {
 		r.Horizon = min(r.Horizon, max(0, horizon))
@@ -227,7 +228,7 @@ func (s *Store) confirm(ctx context.Context, name string) (bool, error) {
 }
 
 func (s *Store) swap(ctx context.Context, key string, v any, revision string) (bool, error) {
-	text, err := encode(v)
+	text, err := sealed.Marshal(v)
 	if err != nil {
 		return false, fmt.Errorf("kvlease: key %q: %w", key, err)
 	}
@@ -238,7 +239,7 @@ func (s *Store) swap(ctx context.Context, key string, v any, revision string) (b
 	return ok, nil
 }
 
-// List is as [lease.Store] says. It returns lease.ErrDamaged if it finds a value that is not a lease.
+// List implements [lease.Store]. It returns lease.ErrDamaged if it finds a value that is not a lease.
 func (s *Store) List(ctx context.Context, name string) ([]lease.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -26,25 +26,15 @@ var concurrencyTests = []test{
 	}},
 	{promise: "of several callers that ask for one free worker one gets it", run: func(f *fixture) {
 		f.release(f.take(7, 7).Claim)
-		for round := range 5 {
-			var mu sync.Mutex
-			var winners []lease.Claim
-			f.together(8, func() {
+		for round := range int64(5) {
+			winner := f.oneOf(8, lease.ErrNoWorker, func() (lease.Claim, error) {
 				grant, err := f.ask(f.request(7, 7))
-				if errors.Is(err, lease.ErrNoWorker) {
-					return
-				}
-				if err != nil {
-					f.Error(err)
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				winners = append(winners, grant.Claim)
+				return grant.Claim, err
 			})
-			if len(winners) != 1 || winners[0].Epoch != int64(round)+2 {
-				f.Fatalf("round %d: %d askers got the worker, want 1 with epoch %d: %+v", round, len(winners), round+2, winners)
+			if winner.Epoch != round+2 {
+				f.Fatalf("round %d: epoch %d, want %d", round, winner.Epoch, round+2)
 			}
-			f.release(winners[0])
+			f.release(winner)
 		}
 	}},
 	{promise: "extensions at the same time leave the highest horizon", run: func(f *fixture) {
@@ -75,32 +65,18 @@ var concurrencyTests = []test{
 	}},
 	{promise: "of several copies of a claim that extend at the same time one succeeds, the others are ErrLost", run: func(f *fixture) {
 		claim := f.take(7, 7).Claim
-		for round := range 5 {
-			var mu sync.Mutex
-			var winners []lease.Claim
-			f.together(8, func() {
-				own := claim
+		for range 5 {
+			winner := f.oneOf(8, lease.ErrLost, func() (own lease.Claim, err error) {
+				own = claim
 				own.Next = NewToken()
-				var err error
 				for range unnamedLimit {
 					if _, err = f.store.Extend(f.Context(), own, 1000, long); !unnamed(err) {
 						break
 					}
 				}
-				if errors.Is(err, lease.ErrLost) {
-					return
-				}
-				if err != nil {
-					f.Error(err)
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				winners = append(winners, own)
+				return own, err
 			})
-			if len(winners) != 1 {
-				f.Fatalf("round %d: %d of 8 copies were extended, want 1", round, len(winners))
-			}
-			claim.Token = winners[0].Next
+			claim.Token = winner.Next
 		}
 	}},
 	{promise: "what owners may use of a worker never overlaps", run: func(f *fixture) {
@@ -145,7 +121,7 @@ func (f *fixture) crowd(wantEpoch int64) []lease.Claim {
 	if f.Failed() {
 		f.FailNow()
 	}
-	none := f.refusal(100, 100+crowd-1)
+	none := f.wantNone(100, 100+crowd-1)
 	if !f.settings.NoExpiry && none.Wait <= 0 {
 		f.Errorf("the wait is %v, want a positive one", none.Wait)
 	}
@@ -169,6 +145,28 @@ func (f *fixture) ask(r lease.Request) (grant lease.Grant, err error) {
 	return grant, err
 }
 
+// oneOf runs n calls at the same time, of which one must succeed and the others return the error want.
+func (f *fixture) oneOf(n int, want error, call func() (lease.Claim, error)) lease.Claim {
+	f.Helper()
+	var mu sync.Mutex
+	var winners []lease.Claim
+	f.together(n, func() {
+		c, err := call()
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case err == nil:
+			winners = append(winners, c)
+		case !errors.Is(err, want):
+			f.Error(err)
+		}
+	})
+	if len(winners) != 1 {
+		f.Fatalf("%d of %d calls succeeded, want 1: %+v", len(winners), n, winners)
+	}
+	return winners[0]
+}
+
 func (f *fixture) together(n int, work func()) {
 	start := make(chan struct{})
 	var wg sync.WaitGroup
@@ -183,7 +181,7 @@ func (f *fixture) together(n int, work func()) {
 }
 
 // span is what one owner may use: the ticks from the horizon it got to the last one that was committed for it, or to
-// the one it has asked to lower it to.
+// the one that its release named.
 type span struct {
 	worker, epoch, from, to int64
 }

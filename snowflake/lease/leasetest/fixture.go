@@ -28,7 +28,7 @@ func NewToken() string {
 	return hex.EncodeToString(b[:])
 }
 
-// fixture is what a test has: a store, and a namespace of its own in it.
+// fixture is a test with a store and its own namespace in it.
 type fixture struct {
 	*testing.T
 	store     lease.Store
@@ -77,14 +77,8 @@ func (f *fixture) wantWorker(first, last, want int64) lease.Grant {
 	return grant
 }
 
-// wantNone checks that none of the workers is free.
-func (f *fixture) wantNone(first, last int64) {
-	f.Helper()
-	f.refusal(first, last)
-}
-
-// refusal asks for one of the workers, which are all held, and returns the error.
-func (f *fixture) refusal(first, last int64) lease.NoWorkerError {
+// wantNone checks that none of the workers is free, and returns the error.
+func (f *fixture) wantNone(first, last int64) lease.NoWorkerError {
 	f.Helper()
 	grant, err := f.store.Acquire(f.Context(), f.request(first, last))
 	var none *lease.NoWorkerError
@@ -180,8 +174,22 @@ func (f *fixture) wantLost(what string, call func() error) {
 	if err := call(); !errors.Is(err, lease.ErrLost) {
 		f.Errorf("%s: error %v, want ErrLost", what, err)
 	}
+	f.wantRows(what, before)
+}
+
+// wantRows checks that the rows are those from before.
+func (f *fixture) wantRows(what string, before []lease.Entry) {
+	f.Helper()
 	if after := f.list(f.namespace); !slices.EqualFunc(before, after, sameEntry) {
 		f.Errorf("%s: the rows were\n%+v\nand are now\n%+v", what, before, after)
+	}
+}
+
+// wantEntry checks that the row of a worker is the one from before.
+func (f *fixture) wantEntry(what string, before lease.Entry) {
+	f.Helper()
+	if after := f.entry(before.Worker); !sameEntry(before, after) {
+		f.Errorf("%s: the row was\n%+v\nand is now\n%+v", what, before, after)
 	}
 }
 

@@ -57,7 +57,7 @@ func (m *memory) Clone(replica bool, clock func() time.Time) lease.Store {
 	return clone
 }
 
-// Acquire is as [lease.Store] says. Among workers with a horizon above the tick it takes the one with the lowest
+// Acquire implements [lease.Store]. Among workers with a horizon above the tick it takes the one with the lowest
 // horizon.
 func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	if err := ctx.Err(); err != nil {
@@ -96,7 +96,7 @@ func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, err
 	return m.grant(r, worker, ns, now), nil
 }
 
-// meet makes this store the one that serves the namespace, and remembers when it became another one.
+// meet makes this store the server of the namespace, and records when the server changed.
 func (m *memory) meet(ns *namespace, now time.Time) {
 	if ns.server == m.server {
 		return
@@ -113,7 +113,7 @@ func (m *memory) raise(ns *namespace, reach time.Duration, now time.Time) {
 	if reach <= ns.reach {
 		return
 	}
-	if ns.reach > 0 { // else nobody has leased here
+	if ns.reach > 0 { // otherwise nobody has leased here
 		ns.before, ns.raised = m.limit(ns, now), now
 	}
 	ns.reach = reach
@@ -127,7 +127,7 @@ func (m *memory) limit(ns *namespace, now time.Time) time.Duration {
 	return ns.reach
 }
 
-// Extend is as [lease.Store] says.
+// Extend implements [lease.Store].
 func (m *memory) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if err := ctx.Err(); err != nil {
 		return time.Time{}, err
@@ -154,10 +154,10 @@ func (m *memory) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl t
 	}
 	owned.horizon = max(owned.horizon, horizon)
 	owned.token, owned.expires = c.Next, ns.expiry(now, ttl)
-	return m.told(now), nil
+	return m.reported(now), nil
 }
 
-// Release is as [lease.Store] says. The row keeps its token, so that a release can be repeated.
+// Release implements [lease.Store]. The row keeps its token, so that a release can be repeated.
 func (m *memory) Release(ctx context.Context, c lease.Claim, horizon int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -175,7 +175,7 @@ func (m *memory) Release(ctx context.Context, c lease.Claim, horizon int64) erro
 	return nil
 }
 
-// List is as [lease.Store] says.
+// List implements [lease.Store].
 func (m *memory) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -211,8 +211,8 @@ func (m *memory) now() time.Time {
 	return m.clock()
 }
 
-// told returns the time for callers: the zero Time if the clock is theirs.
-func (m *memory) told(now time.Time) time.Time {
+// reported returns the time for callers: the zero Time if the clock is theirs.
+func (m *memory) reported(now time.Time) time.Time {
 	if m.clock == nil {
 		return time.Time{}
 	}
@@ -221,13 +221,12 @@ func (m *memory) told(now time.Time) time.Time {
 
 func (m *memory) grant(r lease.Request, worker int64, ns *namespace, now time.Time) lease.Grant {
 	taken := ns.rows[worker]
-	grant := lease.Grant{
+	return lease.Grant{
 		Claim:   lease.Claim{Namespace: r.Namespace, Worker: worker, Epoch: taken.epoch, Token: taken.token},
 		Horizon: taken.horizon,
-		Now:     m.told(now),
+		Floor:   ns.floor(),
+		Now:     m.reported(now),
 	}
-	grant.Floor = ns.floor()
-	return grant
 }
 
 // owned returns the claim's row, nil if another owner has it.
@@ -248,11 +247,11 @@ func lost(c lease.Claim) error {
 
 type namespace struct {
 	layout  string
-	server  *int           // the store that has served it last
-	changed time.Time      // when that became another one; zero: it never did
+	server  *int           // the store that served it last
+	changed time.Time      // when another store took over; zero: never
 	reach   time.Duration  // the greatest of all requests
-	before  time.Duration  // the one before that
-	raised  time.Time      // when the greatest took its place; zero: there was none before
+	before  time.Duration  // the greatest before that
+	raised  time.Time      // when reach replaced before; zero: never
 	rows    map[int64]*row // by worker
 }
 
@@ -284,8 +283,8 @@ func (ns *namespace) expiry(now time.Time, ttl time.Duration) time.Time {
 	return expires
 }
 
-// knows reports whether the owner of the row has it to itself: this store has confirmed that, or the row had not expired
-// when it became another one, whatever the clocks showed.
+// knows reports whether the row certainly is its owner's: this store has confirmed it, or it had not expired when this
+// store took over, whatever the clocks showed.
 func (ns *namespace) knows(r *row) bool {
 	return ns.changed.IsZero() || r.expires.After(ns.changed.Add(lease.DefaultMaxSkew))
 }

@@ -91,7 +91,7 @@ func pair(key string, value []byte, sequence uint64) (kvlease.Pair, error) {
 	return kvlease.Pair{Key: key, Value: value, Revision: strconv.FormatUint(sequence, 10)}, nil
 }
 
-// Existed reports whether the first message of the bucket is gone, as after a purge. It is the layout of a namespace, which
+// Existed reports whether the first message of the bucket was removed, as by a purge. It is the layout of a namespace, which
 // is replaced only if there was something to repair.
 func (e *engine) Existed(ctx context.Context, _ string) (bool, error) {
 	_, state, err := e.open(ctx)
@@ -132,7 +132,7 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 	}
 	defer func() {
 		go func() { // Stop may take 5 s, whatever the context
-			_ = watcher.Stop() // the server removes the consumer of a watcher that is gone
+			_ = watcher.Stop() // the server removes the consumer of a vanished watcher
 			for range watcher.Updates() {
 				// The client's goroutine waits until what it has received is read, and then closes the channel.
 			}
@@ -204,7 +204,7 @@ func (e *engine) explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) { // the older interface has an error of its own for it
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) { // the older interface returns another error for it
 		err = fmt.Errorf("%w: %w", err, ctx.Err())
 	}
 	conn := e.js.Conn()

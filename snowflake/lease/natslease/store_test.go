@@ -2,7 +2,9 @@ package natslease
 
 import (
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -17,6 +19,51 @@ func TestNewRefusesWhatCannotBe(t *testing.T) {
 	for _, bucket := range []string{"", "a.b", "*", ">", "a b", "a/b", "a\n"} {
 		if store, err := New(js, bucket); !errors.Is(err, lease.ErrOption) || store != nil {
 			t.Errorf("New with the bucket %q: %v, %v; want ErrOption", bucket, store, err)
+		}
+	}
+}
+
+func TestBucketsThatWouldLoseRowsAreRefused(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		edit func(c *jetstream.StreamConfig)
+		why  string // "" means that it is accepted
+	}{
+		{"as made by CreateKeyValue", func(*jetstream.StreamConfig) {}, ""},
+		{"a history", func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 64 }, ""},
+		{"a limit that refuses new rows", func(c *jetstream.StreamConfig) { c.MaxBytes = 1 << 20 }, ""},
+		{"old rows discarded without a limit", func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardOld }, ""},
+		{"a TTL", func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }, "has a TTL of 1h0m0s"},
+		{"in memory", func(c *jetstream.StreamConfig) { c.Storage = jetstream.MemoryStorage }, "in memory only"},
+		{"old rows discarded at a size", func(c *jetstream.StreamConfig) {
+			c.Discard, c.MaxBytes = jetstream.DiscardOld, 1<<20
+		}, "discards old horizons"},
+		{"old rows discarded at a number", func(c *jetstream.StreamConfig) {
+			c.Discard, c.MaxMsgs = jetstream.DiscardOld, 100
+		}, "discards old horizons"},
+		{"a size and a history", func(c *jetstream.StreamConfig) {
+			c.MaxBytes, c.MaxMsgsPerSubject = 1<<20, 64
+		}, "keeps old values and has a limit"},
+		{"a number and a history", func(c *jetstream.StreamConfig) {
+			c.MaxMsgs, c.MaxMsgsPerSubject = 100, 64
+		}, "keeps old values and has a limit"},
+		{"no new values", func(c *jetstream.StreamConfig) { c.DiscardNewPerSubject = true }, "DiscardNewPerSubject"},
+		{"no acknowledgements", func(c *jetstream.StreamConfig) { c.NoAck = true }, "does not confirm"},
+		{"writes later", func(c *jetstream.StreamConfig) { c.PersistMode = jetstream.AsyncPersistMode }, "has not written"},
+		{"a queue", func(c *jetstream.StreamConfig) { c.Retention = jetstream.WorkQueuePolicy }, "has the retention"},
+		{"interest", func(c *jetstream.StreamConfig) { c.Retention = jetstream.InterestPolicy }, "has the retention"},
+		{"a mirror", func(c *jetstream.StreamConfig) { c.Mirror = &jetstream.StreamSource{} }, "is a mirror"},
+		{"sources", func(c *jetstream.StreamConfig) { c.Sources = make([]*jetstream.StreamSource, 1) }, "has sources"},
+		{"transformed subjects", func(c *jetstream.StreamConfig) {
+			c.SubjectTransform = &jetstream.SubjectTransformConfig{}
+		}, "transforms subjects"},
+		{"sealed", func(c *jetstream.StreamConfig) { c.Sealed = true }, "is sealed"},
+	} {
+		c := jetstream.StreamConfig{MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, Replicas: 1}
+		test.edit(&c)
+		err := (&engine{stream: "KV_leases"}).check(c, "2.12.1")
+		if (err != nil) != (test.why != "") || test.why != "" && (!errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), test.why)) {
+			t.Errorf("%s: error %v, want ErrOption with %q", test.name, err, test.why)
 		}
 	}
 }

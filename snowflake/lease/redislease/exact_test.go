@@ -8,10 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
-	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
 )
 
 // large numbers are those that a double rounds, and the carries of the script's own arithmetic.
@@ -19,13 +17,6 @@ var large = []int64{
 	1e9 - 1, 1e9, 1e10 - 1, 1e18 - 1,
 	1<<53 - 1, 1 << 53, 1<<53 + 1, 1<<53 + 2,
 	1<<62 - 1, 1 << 62, 1<<62 + 1, math.MaxInt64 - 1,
-}
-
-func request(namespace string, first, last, tick int64) lease.Request {
-	return lease.Request{
-		Namespace: namespace, Layout: snowflake.Default().String(), First: first, Last: last,
-		Token: leasetest.NewToken(), TTL: time.Hour, Tick: tick, Holder: lease.Holder{Host: "a.example.com", PID: 1},
-	}
 }
 
 // acquire returns the grant with a next token: extensions keep the one of the request.
@@ -54,8 +45,7 @@ func release(t *testing.T, store lease.Store, c lease.Claim) {
 }
 
 func TestHorizonsAreExactToTheLastDigit(t *testing.T) {
-	client, prefix := connect(t)
-	store := open(t, client, redislease.WithPrefix(prefix))
+	store, _, _ := newStore(t)
 	for _, n := range large {
 		t.Run(strconv.FormatInt(n, 10), func(t *testing.T) {
 			r := request(t.Name(), 0, 0, n)
@@ -77,8 +67,7 @@ func TestHorizonsAreExactToTheLastDigit(t *testing.T) {
 }
 
 func TestHorizonsAreComparedWithTheTickToTheLastDigit(t *testing.T) {
-	client, prefix := connect(t)
-	store := open(t, client, redislease.WithPrefix(prefix))
+	store, _, _ := newStore(t)
 	for _, n := range large {
 		t.Run(strconv.FormatInt(n, 10), func(t *testing.T) {
 			claim := acquire(t, store, request(t.Name(), 0, 1, n)).Claim
@@ -95,8 +84,7 @@ func TestHorizonsAreComparedWithTheTickToTheLastDigit(t *testing.T) {
 }
 
 func TestAHorizonAboveTheTickByOneComesLast(t *testing.T) {
-	client, prefix := connect(t)
-	store := open(t, client, redislease.WithPrefix(prefix))
+	store, _, _ := newStore(t)
 	for _, n := range large {
 		for _, ahead := range []int{0, 1} { // whichever the script sees first
 			t.Run(fmt.Sprintf("%d, worker %d", n, ahead), func(t *testing.T) {
@@ -120,8 +108,7 @@ func TestAHorizonAboveTheTickByOneComesLast(t *testing.T) {
 }
 
 func TestEpochsAreExactToTheLastDigit(t *testing.T) {
-	client, prefix := connect(t)
-	store := open(t, client, redislease.WithPrefix(prefix))
+	store, client, prefix := newStore(t)
 	for _, n := range large {
 		t.Run(strconv.FormatInt(n, 10), func(t *testing.T) {
 			r := request(t.Name(), 0, 0, 0)
@@ -148,8 +135,7 @@ func TestEpochsAreExactToTheLastDigit(t *testing.T) {
 }
 
 func TestWorkersAreCountedToTheLastDigit(t *testing.T) {
-	client, prefix := connect(t)
-	store := open(t, client, redislease.WithPrefix(prefix))
+	store, _, _ := newStore(t)
 	for _, n := range large {
 		t.Run(strconv.FormatInt(n, 10), func(t *testing.T) {
 			for worker := n - 1; ; worker++ {
@@ -168,8 +154,7 @@ func TestWorkersAreCountedToTheLastDigit(t *testing.T) {
 }
 
 func TestAClockBeforeTheEpochIsBelowEveryHorizon(t *testing.T) {
-	client, prefix := connect(t)
-	store := open(t, client, redislease.WithPrefix(prefix))
+	store, _, _ := newStore(t)
 	release(t, store, acquire(t, store, request("orders", 0, 1, 0)).Claim) // with the horizon 0
 	for _, test := range []struct{ tick, want int64 }{{-1, 1}, {math.MinInt64, 0}} {
 		if grant := acquire(t, store, request("orders", 0, 1, test.tick)); grant.Worker != test.want {

@@ -18,7 +18,7 @@ import (
 // The leases of these tests extend to a window and a lead ahead of their clock.
 const (
 	window = lease.DefaultWindow
-	reach  = window + snowflake.DefaultLead
+	reach  = window + 10*time.Millisecond
 )
 
 // forget deletes the test's data in Redis, like FLUSHALL does with everything.
@@ -50,8 +50,7 @@ func TestAfterRedisForgotAnOwnerWithAGuardStartsAboveAllThatWasGranted(t *testin
 		{name: "soon after the start", guard: reach, after: time.Millisecond},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			client, prefix := connect(t)
-			store := open(t, client, redislease.WithPrefix(prefix), redislease.WithGuard(test.guard))
+			store, client, prefix := newStore(t, redislease.WithGuard(test.guard))
 			first := acquire(t, store, request("orders", 7, 7, start))
 			now := start + test.after.Milliseconds()
 			// Horizons as lease.Lease commits them: by its clock.
@@ -136,8 +135,7 @@ func TestWithAGuardAnExpiredClaimIsLost(t *testing.T) {
 }
 
 func TestGuardNeedsALayoutWithATick(t *testing.T) {
-	client, prefix := connect(t)
-	store := open(t, client, redislease.WithPrefix(prefix), redislease.WithGuard(time.Second))
+	store, _, _ := newStore(t, redislease.WithGuard(time.Second))
 	r := request("orders", 0, 0, 0)
 	r.Layout = "anything"
 	if _, err := store.Acquire(t.Context(), r); !errors.Is(err, lease.ErrOption) {

@@ -11,7 +11,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// Acquire is as [lease.Store] says, and raises the horizon if [WithGuard] is used. Among workers with a horizon above
+// Acquire implements [lease.Store], and raises the horizon if [WithGuard] is used. Among workers with a horizon above
 // the tick it takes the one with the lowest horizon. Each call checks whether Redis would evict the keys. If so it
 // returns lease.ErrOption or, if an earlier call has found that Redis would not, a Grant.Warning.
 func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
@@ -87,7 +87,7 @@ func (s *Store) start(r lease.Request) (int64, error) {
 	return r.Tick + ticks, nil
 }
 
-// Extend is as [lease.Store] says, except that with [WithGuard] it returns lease.ErrLost after the expiry.
+// Extend implements [lease.Store], except that with [WithGuard] it returns lease.ErrLost after the expiry.
 func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if err := lease.ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
@@ -107,7 +107,7 @@ func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 	return now, nil
 }
 
-// Release is as [lease.Store] says.
+// Release implements [lease.Store].
 func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
 	_, err := s.claim(ctx, releaseScript, c, digits(max(0, horizon)))
 	return err

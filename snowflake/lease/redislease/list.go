@@ -20,7 +20,7 @@ import (
 // scanCount is how many keys Redis visits in one step of SCAN.
 const scanCount = 1000
 
-// List is as [lease.Store] says. For "" it reads all keys of Redis with SCAN, in many small steps, so that no list of
+// List implements [lease.Store]. For "" it reads all keys of Redis with SCAN, in many small steps, so that no list of
 // the namespaces has to be kept. A namespace that is first used meanwhile may be missing.
 func (s *Store) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
 	if namespace != "" {

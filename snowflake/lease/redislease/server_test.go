@@ -2,8 +2,6 @@ package redislease_test
 
 import (
 	"errors"
-	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,34 +17,17 @@ import (
 // cluster starts a server that is a cluster of one node, for settings that a shared server can't have.
 func cluster(t *testing.T) *redis.ClusterClient {
 	t.Helper()
-	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Skip("redis-server is not installed, and the server of the other tests is not this test's alone")
-	}
-	port := strconv.Itoa(processtest.FreePort(t)) // Redis adds 10000 to it for its second one
-	addr := "127.0.0.1:" + port
-	server := exec.CommandContext(t.Context(), program, "--port", port, "--bind", "127.0.0.1",
-		"--cluster-enabled", "yes", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = server.Process.Kill()
-		_ = server.Wait()
-	})
-	node := redis.NewClient(&redis.Options{Addr: addr})
-	defer func() { _ = node.Close() }()
+	// Redis adds 10000 to the port for its second one.
+	_, node := startServer(t, freePort(t), "--cluster-enabled", "yes", "--appendonly", "no", "--dir", t.TempDir())
 	ready := func() bool { return strings.Contains(node.ClusterInfo(t.Context()).Val(), "cluster_state:ok") }
 	assigned := false
-	for deadline := time.Now().Add(processtest.Patience); !ready(); time.Sleep(20 * time.Millisecond) {
+	processtest.Eventually(t, "the cluster is ready", func() bool {
 		if !assigned {
 			assigned = node.ClusterAddSlotsRange(t.Context(), 0, 16383).Err() == nil
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the cluster is not ready: %v", node.ClusterInfo(t.Context()))
-		}
-	}
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{addr}})
+		return ready()
+	})
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{node.Options().Addr}})
 	t.Cleanup(func() { _ = client.Close() })
 	return client
 }

@@ -49,7 +49,7 @@ func WithPrefix(prefix string) Option {
 //
 // so that an owner starts above all that an earlier owner can have been granted, even if Redis has forgotten that one.
 // For this the guard must be at least the window of the lease (lease.DefaultWindow), plus the lead of the generator
-// (snowflake.DefaultLead), plus the greatest difference between the clocks of two processes, plus two ticks. It relies
+// (10 ms by default), plus the greatest difference between the clocks of two processes, plus two ticks. It relies
 // on owners that commit horizons by their clock, a window and a lead ahead, as lease.Lease does.
 //
 // An owner waits for the guard before its first ID; calls whose context has no deadline return

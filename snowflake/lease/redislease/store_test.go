@@ -16,6 +16,14 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
 )
 
+func TestStoreKeepsTheContract(t *testing.T) {
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		t.Helper()
+		store, _, _ := newStore(t)
+		return store
+	}, leasetest.Settings{})
+}
+
 func TestNewRefusesWhatCannotBe(t *testing.T) {
 	var none *redis.Client
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
@@ -86,8 +94,7 @@ func TestListFindsExactlyTheNamespacesOfThePrefix(t *testing.T) {
 }
 
 func TestWhatIsNoRowIsAnErrorAndStaysAsItIs(t *testing.T) {
-	client, prefix := connect(t)
-	store := open(t, client, redislease.WithPrefix(prefix))
+	store, client, prefix := newStore(t)
 	claim := acquire(t, store, request("orders", 0, 9, 0)).Claim
 	key := prefix + "{orders}"
 	row := client.HGet(t.Context(), key, strings.Repeat("0", 19)).Val()

@@ -11,11 +11,11 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// acquireAttempts bounds how often Acquire looks again because others were faster. It is reached only if what is read
-// never matches what is updated, for example with a pool that reads from a replica.
+// acquireAttempts bounds how often Acquire looks again after losing a race. It is reached only if reads never match
+// updates, for example with a pool that reads from a replica.
 const acquireAttempts = 100
 
-// maxDoublings bounds among how many workers a caller that was too slow chooses: 2 to the power of it.
+// maxDoublings bounds the choice of a caller that lost races: among at most 2 to the power of it workers.
 const maxDoublings = 6
 
 // view is what look has read.
@@ -24,15 +24,15 @@ type view struct {
 	mine      *candidate
 	free      []candidate // in the order of Acquire
 	now       time.Time   // of the database
-	at        time.Time   // of this process, when it asked
+	at        time.Time   // local time just before the query
 	warning   error       // for the grant
 }
 
 type namespace struct {
 	layout     string
-	changed    int64 // when the server became another one, in milliseconds since 1970; 0: it never did
-	reach      int64 // the greatest one that was asked for, in milliseconds
-	sameServer bool  // as the one that has answered
+	changed    int64 // when another server took over, in milliseconds since 1970; 0: never
+	reach      int64 // the greatest one ever requested, in milliseconds
+	sameServer bool  // as the one that answered
 }
 
 // floor returns where new owners start, in milliseconds since 1970; 0: at the horizons of the rows.
@@ -45,7 +45,7 @@ func (n *namespace) floor() int64 {
 
 type candidate struct{ worker, epoch, horizon int64 }
 
-// Acquire is as [lease.Store] says. Among workers with a horizon above the tick it takes the one with the lowest
+// Acquire implements [lease.Store]. Among workers with a horizon above the tick it takes the one with the lowest
 // horizon. If others ask at the same time and are faster, it no longer takes the first one in the order.
 func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
 	if err := r.Validate(); err != nil {
@@ -83,7 +83,7 @@ func (s *Store) try(ctx context.Context, r lease.Request, attempt int) (lease.Gr
 		return v.grant(r, *v.mine), true, nil
 	}
 	settles := v.namespace.floor() - v.now.UnixMilli()
-	if settles > 0 { // the owner of any row may have been confirmed by the server before just now
+	if settles > 0 { // the server before may have confirmed the owner of any row
 		v.free = nil
 	}
 	// Several callers may want the same row. The first attempt keeps the order; later ones choose among more and more
@@ -146,18 +146,13 @@ func (s *Store) enter(ctx context.Context, r lease.Request) (*queries, view, err
 // look reads the namespace, the row of the token, and some free workers.
 func (s *Store) look(ctx context.Context, q *queries, r lease.Request) (view, error) {
 	v := view{at: time.Now()}
-	rows, err := s.db.QueryContext(ctx, q.look,
-		r.Namespace, r.Token, r.First, r.Last, r.Tick, r.Tick, 2+maxCandidates)
-	if err != nil {
-		return v, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	args := []any{r.Namespace, r.Token, r.First, r.Last, r.Tick, r.Tick, 2 + maxCandidates}
+	err := s.query(ctx, q.look, args, func(scan scan) error {
 		var c candidate
 		var expires, revision, same, now int64
 		var layout string
-		if err := rows.Scan(&c.worker, &c.epoch, &c.horizon, &expires, &layout, &revision, &same, &now); err != nil {
-			return v, err
+		if err := scan(&c.worker, &c.epoch, &c.horizon, &expires, &layout, &revision, &same, &now); err != nil {
+			return err
 		}
 		v.now = time.UnixMilli(now)
 		switch {
@@ -170,26 +165,18 @@ func (s *Store) look(ctx context.Context, q *queries, r lease.Request) (view, er
 		case v.mine == nil:
 			v.mine = &c
 		}
-	}
-	return v, rows.Err()
+		return nil
+	})
+	return v, err
 }
 
 // gap returns the lowest worker that was never taken, -1 if there is none, and how long it is until the first expiry.
 func (s *Store) gap(ctx context.Context, q *queries, r lease.Request) (worker int64, wait time.Duration, err error) {
-	rows, err := s.db.QueryContext(ctx, q.gap,
-		r.First, r.Namespace, r.First, r.Last-1, r.Namespace, r.Namespace, r.First, r.Last)
-	if err != nil {
-		return -1, 0, err
-	}
-	defer rows.Close()
 	var lowest, expires sql.NullInt64
 	var now int64
-	for rows.Next() { // one row
-		if err := rows.Scan(&lowest, &expires, &now); err != nil {
-			return -1, 0, err
-		}
-	}
-	if err := rows.Err(); err != nil {
+	args := []any{r.First, r.Namespace, r.First, r.Last - 1, r.Namespace, r.Namespace, r.First, r.Last}
+	err = s.query(ctx, q.gap, args, func(scan scan) error { return scan(&lowest, &expires, &now) }) // one row
+	if err != nil {
 		return -1, 0, err
 	}
 	if lowest.Valid {
@@ -217,14 +204,10 @@ func (s *Store) takeOver(ctx context.Context, q *queries, r lease.Request, v vie
 
 // add inserts a row for a worker that has none.
 func (s *Store) add(ctx context.Context, q *queries, r lease.Request, v view, worker int64) (lease.Grant, bool, error) {
-	result, err := s.db.ExecContext(ctx, q.addWorker, worker, r.Token, milliseconds(r.TTL), r.Layout,
+	added, err := s.change(ctx, "acquire", q.addWorker, worker, r.Token, milliseconds(r.TTL), r.Layout,
 		holderText(r.Holder.Host), r.Holder.PID, holderText(r.Holder.Version), r.Namespace, v.namespace.changed, v.namespace.reach)
 	if err != nil {
-		return lease.Grant{}, false, s.failed("acquire", err)
-	}
-	added, err := result.RowsAffected()
-	if err != nil {
-		return lease.Grant{}, false, s.failed("acquire", err)
+		return lease.Grant{}, false, err
 	}
 	return v.grant(r, candidate{worker, 1, 0}), added == 1, nil
 }

@@ -29,10 +29,7 @@ func TestCallsEndWithTheirContextWhileSQLiteIsLocked(t *testing.T) {
 	target := testdb.SQLite(t)
 	target.DSN = strings.NewReplacer("_journal_mode=WAL", "_journal_mode=DELETE", "=10000", "=60000").Replace(target.DSN)
 	store := newSQL(t, target.Open(t), sqldb.SQLite)
-	grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	grant := mustAcquire(t, store, sqlRequest("n", 0, 0))
 	conn, err := target.Open(t).Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -56,10 +53,7 @@ func TestAPoolThatIsClosedIsFinal(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		store := newSQL(t, db, dialect)
-		grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		grant := mustAcquire(t, store, sqlRequest("n", 0, 0))
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -5,10 +5,8 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"log/slog"
-	"math"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -61,6 +59,18 @@ func (c countedConn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, erro
 	panic("a transaction was begun") // in a test: no store may do that
 }
 
+// countedStore returns a store on the table of db that calls before with the number of each statement of its calls.
+func countedStore(t *testing.T, db *sql.DB, target testdb.Target, dialect sqldb.Dialect, before func(n int64)) (*sqllease.Store, *counter) {
+	t.Helper()
+	count := &counter{driver: db.Driver(), dsn: target.DSN}
+	pool := sql.OpenDB(count)
+	t.Cleanup(func() { _ = pool.Close() })
+	store := newSQL(t, pool, dialect)
+	count.before = before
+	count.statements.Store(0)
+	return store, count
+}
+
 func TestStatementsPerCall(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		count := &counter{driver: target.Open(t).Driver(), dsn: target.DSN}
@@ -73,10 +83,7 @@ func TestStatementsPerCall(t *testing.T) {
 		store := newSQL(t, db, dialect)
 		var claim lease.Claim
 		acquire := func() {
-			grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0))
-			if err != nil {
-				t.Fatal(err)
-			}
+			grant := mustAcquire(t, store, sqlRequest("n", 0, 0))
 			claim = grant.Claim
 		}
 		for _, step := range []struct {
@@ -95,14 +102,10 @@ func TestStatementsPerCall(t *testing.T) {
 			}},
 			{"Acquire, the first of a namespace", 5, acquire},
 			{"Extend", 1, func() {
-				if _, err := store.Extend(t.Context(), keep(claim), 10, time.Hour); err != nil {
-					t.Error(err)
-				}
+				mustExtend(t, store, keep(claim), 10)
 			}},
 			{"Release", 1, func() {
-				if err := store.Release(t.Context(), claim, math.MaxInt64); err != nil {
-					t.Error(err)
-				}
+				mustRelease(t, store, claim)
 			}},
 			{"Acquire that takes over", 2, acquire},
 			{"Acquire when all are held", 2, func() {
@@ -135,31 +138,6 @@ func TestStatementsPerCall(t *testing.T) {
 			}
 		}
 	})
-}
-
-func BenchmarkExtend(b *testing.B) {
-	for _, target := range sqlTargets {
-		b.Run(target.name, func(b *testing.B) {
-			store, err := sqllease.New(target.open(b).Open(b), target.dialect)
-			if err == nil {
-				err = store.Migrate(b.Context())
-			}
-			if err != nil {
-				b.Fatal(err)
-			}
-			grant, err := store.Acquire(b.Context(), sqlRequest("n", 0, 0))
-			if err != nil {
-				b.Fatal(err)
-			}
-			horizon := int64(0)
-			for b.Loop() {
-				horizon++
-				if _, err := store.Extend(b.Context(), keep(grant.Claim), horizon, time.Hour); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
 }
 
 // BenchmarkLife is what a process that lives for one ID does, without connecting: it looks whether the table is there,

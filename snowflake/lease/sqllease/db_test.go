@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -24,19 +22,6 @@ import (
 // TestNewTakesWhatRunsStatements leases a worker through each kind of handle that programs have. A single connection
 // would block if a call used two at a time.
 func TestNewTakesWhatRunsStatements(t *testing.T) {
-	withGORM := func(t *testing.T, target testdb.Target, prepare bool) sqldb.DB {
-		t.Helper()
-		db, err := gorm.Open(target.Dialector(), &gorm.Config{PrepareStmt: prepare, Logger: logger.Discard})
-		if err != nil {
-			t.Fatal(err)
-		}
-		pool, err := db.DB()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = pool.Close() })
-		return db.ConnPool
-	}
 	for name, open := range map[string]func(*testing.T, testdb.Target) sqldb.DB{
 		"*sql.DB": func(t *testing.T, target testdb.Target) sqldb.DB { t.Helper(); return target.Open(t) },
 		"*sql.Conn": func(t *testing.T, target testdb.Target) sqldb.DB {
@@ -49,8 +34,10 @@ func TestNewTakesWhatRunsStatements(t *testing.T) {
 			t.Cleanup(func() { _ = conn.Close() })
 			return conn
 		},
-		"gorm.ConnPool":                          func(t *testing.T, target testdb.Target) sqldb.DB { t.Helper(); return withGORM(t, target, false) },
-		"gorm.ConnPool with prepared statements": func(t *testing.T, target testdb.Target) sqldb.DB { t.Helper(); return withGORM(t, target, true) },
+		"gorm.ConnPool with prepared statements": func(t *testing.T, target testdb.Target) sqldb.DB {
+			t.Helper()
+			return gorm.NewPreparedStmtDB(target.Open(t), 100, time.Hour)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
@@ -63,12 +50,8 @@ func TestNewTakesWhatRunsStatements(t *testing.T) {
 					if _, err := store.Acquire(t.Context(), sqlRequest("n", 5, 5)); !errors.Is(err, lease.ErrNoWorker) {
 						t.Errorf("a second owner: %v, want ErrNoWorker", err)
 					}
-					if _, err := store.Extend(t.Context(), keep(grant.Claim), 1000*grant.Epoch, time.Hour); err != nil {
-						t.Fatal(err)
-					}
-					if err := store.Release(t.Context(), grant.Claim, math.MaxInt64); err != nil {
-						t.Fatal(err)
-					}
+					mustExtend(t, store, keep(grant.Claim), 1000*grant.Epoch)
+					mustRelease(t, store, grant.Claim)
 				}
 			})
 		})
@@ -220,16 +203,9 @@ func TestAServerThatIgnoresLastInsertIDIsRejectedWhenALeaseOpens(t *testing.T) {
 func TestATakeoverOnSuchAServerReturnsTheStoredHorizon(t *testing.T) {
 	db := testdb.MariaDB(t).Open(t)
 	sound := newSQL(t, db, sqldb.MySQL)
-	grant, err := sound.Acquire(t.Context(), sqlRequest("n", 0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := sound.Extend(t.Context(), keep(grant.Claim), 4711, time.Hour); err != nil {
-		t.Fatal(err)
-	}
-	if err := sound.Release(t.Context(), grant.Claim, math.MaxInt64); err != nil {
-		t.Fatal(err)
-	}
+	grant := mustAcquire(t, sound, sqlRequest("n", 0, 0))
+	mustExtend(t, sound, keep(grant.Claim), 4711)
+	mustRelease(t, sound, grant.Claim)
 	next, err := newSQL(t, forgetful{db}, sqldb.MySQL).Acquire(t.Context(), sqlRequest("n", 0, 0))
 	if err != nil || next.Horizon != 4711 || next.Epoch != 2 {
 		t.Errorf("%+v, %v, want horizon 4711", next, err)

@@ -62,17 +62,11 @@ func (s *Store) risky(risks []string) error {
 
 // texts runs a statement that answers with rows of one text.
 func (s *Store) texts(ctx context.Context, query string) (answers []string, err error) {
-	rows, err := s.db.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = s.query(ctx, query, nil, func(scan scan) error {
 		var text string
-		if err := rows.Scan(&text); err != nil {
-			return nil, err
-		}
+		err := scan(&text)
 		answers = append(answers, text)
-	}
-	return answers, rows.Err()
+		return err
+	})
+	return answers, err
 }

@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -20,19 +19,14 @@ import (
 func TestAnotherServerSetsAFloor(t *testing.T) {
 	const reach = time.Hour
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		count := &counter{driver: target.Open(t).Driver(), dsn: target.DSN}
-		db := sql.OpenDB(count)
-		t.Cleanup(func() { _ = db.Close() })
-		store := newSQL(t, db, dialect)
+		db := target.Open(t)
+		store, count := countedStore(t, db, target, dialect, nil)
 		acquire := func(worker int64, reach time.Duration) (lease.Grant, int64) {
 			t.Helper()
 			r := sqlRequest("n", worker, worker)
 			r.Reach = reach
 			before := count.statements.Load()
-			grant, err := store.Acquire(t.Context(), r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			grant := mustAcquire(t, store, r)
 			return grant, count.statements.Load() - before
 		}
 		expired, _ := acquire(0, time.Second)
@@ -42,12 +36,8 @@ func TestAnotherServerSetsAFloor(t *testing.T) {
 		if !expired.Floor.IsZero() || !goesOn.Floor.IsZero() || !released.Floor.IsZero() {
 			t.Fatalf("a floor without a failover: %v, %v, %v", expired.Floor, goesOn.Floor, released.Floor)
 		}
-		if _, err := store.Extend(t.Context(), keep(released.Claim), 70, time.Hour); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Release(t.Context(), released.Claim, math.MaxInt64); err != nil {
-			t.Fatal(err)
-		}
+		mustExtend(t, store, keep(released.Claim), 70)
+		mustRelease(t, store, released.Claim)
 		exec(t, db, "UPDATE snowflake_leases SET expires_ms = 1 WHERE worker = 0")
 		// The other server's clock may have been ahead by the accepted skew.
 		exec(t, db, fmt.Sprintf("UPDATE snowflake_leases SET expires_ms = %d WHERE worker = 9", time.Now().Add(lease.DefaultMaxSkew*9/10).UnixMilli()))
@@ -112,15 +102,10 @@ func TestAnotherServerSetsAFloor(t *testing.T) {
 // what was seen in any way; its revision can be the same.
 func TestAServerThatChangesDuringAnAcquisitionSetsAFloor(t *testing.T) {
 	const update, seen = "UPDATE snowflake_leases SET ", 1_000_000_000_000
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		if dialect == sqldb.SQLite {
-			return
-		}
+	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		store := newSQL(t, db, dialect)
-		if _, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0)); err != nil {
-			t.Fatal(err)
-		}
+		mustAcquire(t, store, sqlRequest("n", 0, 0))
 		worker := int64(1)
 		for what, change := range map[string]string{
 			"no process has called it yet":             "host = 'another', revision = revision + 1",
@@ -136,16 +121,11 @@ func TestAServerThatChangesDuringAnAcquisitionSetsAFloor(t *testing.T) {
 					if statement == 2 && strings.HasPrefix(change, "host") {
 						continue // the worker has a row, and is not given out for an hour
 					}
-					count := &counter{driver: db.Driver(), dsn: target.DSN, before: func(n int64) {
+					asker, _ := countedStore(t, db, target, dialect, func(n int64) {
 						if n == statement {
 							exec(t, db, update+change+" WHERE worker = -1")
 						}
-					}}
-					count.statements.Store(-10) // before those of Acquire
-					pool := sql.OpenDB(count)
-					defer pool.Close()
-					asker := newSQL(t, pool, dialect)
-					count.statements.Store(0)
+					})
 					r := sqlRequest("n", worker, worker)
 					r.Reach, r.Token = time.Hour, leasetest.NewToken()
 					grant, err := asker.Acquire(t.Context(), r)
@@ -192,10 +172,7 @@ func TestAnExtensionThatFindsAnotherServerEachTimeEnds(t *testing.T) {
 // its server before the failover.
 func extendWith(t *testing.T, before func(db *sql.DB, host string, n int64), want func(error) bool) {
 	t.Helper()
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		if dialect == sqldb.SQLite {
-			return
-		}
+	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		grant, err := newSQL(t, db, dialect).Acquire(t.Context(), sqlRequest("n", 0, 0))
 		if err != nil {
@@ -205,13 +182,8 @@ func extendWith(t *testing.T, before func(db *sql.DB, host string, n int64), wan
 		if err := db.QueryRowContext(t.Context(), "SELECT host FROM snowflake_leases WHERE worker = -1").Scan(&host); err != nil {
 			t.Fatal(err)
 		}
-		count := &counter{driver: db.Driver(), dsn: target.DSN}
-		pool := sql.OpenDB(count)
-		defer pool.Close()
-		store := newSQL(t, pool, dialect)
+		store, _ := countedStore(t, db, target, dialect, func(n int64) { before(db, host, n) })
 		exec(t, db, "UPDATE snowflake_leases SET host = 'another' WHERE worker = -1")
-		count.statements.Store(0)
-		count.before = func(n int64) { before(db, host, n) }
 		if _, err := store.Extend(t.Context(), keep(grant.Claim), 10, time.Hour); !want(err) {
 			t.Error(err)
 		}
@@ -220,16 +192,10 @@ func extendWith(t *testing.T, before func(db *sql.DB, host string, n int64), wan
 
 // The second of two failovers leads to a server whose clock is behind the time of the first one.
 func TestAServerWithAClockBehindTheLastFailoverKeepsTheFloor(t *testing.T) {
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		if dialect == sqldb.SQLite {
-			return
-		}
+	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		store := newSQL(t, db, dialect)
-		owner, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0)) // for an hour
-		if err != nil {
-			t.Fatal(err)
-		}
+		owner := mustAcquire(t, store, sqlRequest("n", 0, 0))
 		changed := time.Now().Add(2 * time.Hour).Truncate(time.Millisecond)
 		exec(t, db, fmt.Sprintf("UPDATE snowflake_leases SET host = 'another', expires_ms = %d WHERE worker = -1", changed.UnixMilli()))
 		sure := keep(owner.Claim)
@@ -250,10 +216,7 @@ func TestAGreaterReachCountsOnceReplicasHaveIt(t *testing.T) {
 		store := newSQL(t, db, dialect)
 		r := sqlRequest("n", 0, 0)
 		r.Reach = time.Minute
-		grant, err := store.Acquire(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		grant := mustAcquire(t, store, r)
 		claim := keep(grant.Claim)
 		for _, step := range []struct {
 			reach, limit, wait time.Duration
@@ -291,28 +254,18 @@ func TestAGreaterReachCountsOnceReplicasHaveIt(t *testing.T) {
 
 // The second of two failovers leads back to the first server, which has kept its identity and missed what was between.
 func TestAnOldPrimaryThatIsMadePrimaryAgainSetsAFloor(t *testing.T) {
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		if dialect == sqldb.SQLite {
-			return
-		}
+	eachServer(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		store, other := newSQL(t, db, dialect), newSQL(t, db, dialect)
 		r := sqlRequest("n", 0, 0)
 		r.Reach = time.Hour
-		owner, err := store.Acquire(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		owner := mustAcquire(t, store, r)
 		exec(t, db, "CREATE TABLE missed AS SELECT * FROM snowflake_leases")
 		exec(t, db, "UPDATE snowflake_leases SET host = 'another' WHERE worker = -1")
-		if _, err := store.Extend(t.Context(), keep(owner.Claim), 10, time.Hour); err != nil { // on the second server
-			t.Fatal(err)
-		}
+		mustExtend(t, store, keep(owner.Claim), 10)
 		exec(t, db, "DELETE FROM snowflake_leases")
 		exec(t, db, "INSERT INTO snowflake_leases SELECT * FROM missed")
-		if _, err := store.Extend(t.Context(), keep(owner.Claim), 20, time.Hour); err != nil { // it had not expired
-			t.Error(err)
-		}
+		mustExtend(t, store, keep(owner.Claim), 20)
 		r.First, r.Last, r.Token = 1, 1, leasetest.NewToken()
 		next, err := other.Acquire(t.Context(), r)
 		if d := next.Floor.Sub(next.Now); err != nil || d > time.Hour || d < time.Hour-time.Minute {

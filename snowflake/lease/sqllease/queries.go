@@ -32,9 +32,9 @@ type queries struct {
 // server that executes the statement: see meet. For a takeover that row must also have the two values that were seen,
 // since the floor is their sum. A count of changes would not do: two servers can have the same.
 //
-// An extension needs a row that is known to be the owner's: this server has confirmed it since it became the namespace's,
-// which {expiry} shows, or it had not expired then, whatever the clocks of two servers showed. Else the owner has to be
-// sure of that, and the namespace to be as it was when it was asked.
+// An extension needs a row that certainly is the owner's. Either this server has confirmed it since it began to serve the
+// namespace, which {expiry} shows, or the row had not expired at that time, whatever the clocks of two servers showed.
+// Otherwise the owner must know that, and the row of the namespace must be unchanged since assess has read it.
 const (
 	ifOwned   = "namespace = ? AND {w}worker = ? AND {w}epoch = ? AND {w}token IN (?, ?)"
 	ifFree    = "namespace = ? AND {w}worker = ? AND {w}epoch = ? AND {w}expires_ms <= {now}"

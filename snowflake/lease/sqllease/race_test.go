@@ -35,24 +35,14 @@ func TestTheHorizonOfAGrantIsReadAfterTheTakeover(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		owner := target.Open(t)
 		store := newSQL(t, owner, dialect)
-		grant, err := store.Acquire(t.Context(), sqlRequest("n", 7, 7))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Release(t.Context(), grant.Claim, math.MaxInt64); err != nil {
-			t.Fatal(err)
-		}
+		grant := mustAcquire(t, store, sqlRequest("n", 7, 7))
+		mustRelease(t, store, grant.Claim)
 		looked := make(chan struct{})
-		count := &counter{driver: owner.Driver(), dsn: target.DSN, before: func(n int64) {
+		asker, _ := countedStore(t, owner, target, dialect, func(n int64) {
 			if n == 2 { // the first one has looked
 				close(looked)
 			}
-		}}
-		db := sql.OpenDB(count)
-		defer db.Close()
-		count.statements.Store(-10) // before those of Acquire
-		asker := newSQL(t, db, dialect)
-		count.statements.Store(0)
+		})
 		tx, err := owner.BeginTx(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -87,10 +77,7 @@ func TestTheHorizonOfAGrantIsReadAfterTheTakeover(t *testing.T) {
 func TestAnExtensionThatIsNotCommittedIsAnError(t *testing.T) {
 	db := testdb.Postgres(t).Open(t)
 	store := newSQL(t, db, sqldb.Postgres)
-	grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	grant := mustAcquire(t, store, sqlRequest("n", 0, 0))
 	exec(t, db, "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END'")
 	exec(t, db, "CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON snowflake_leases DEFERRABLE INITIALLY DEFERRED "+
 		"FOR EACH ROW EXECUTE FUNCTION refuse()")
@@ -148,32 +135,18 @@ func TestAWorkerThatWasExtendedMeanwhileIsNotTakenOver(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		store := newSQL(t, db, dialect)
-		grant, err := store.Acquire(t.Context(), sqlRequest("n", 7, 8))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Release(t.Context(), grant.Claim, math.MaxInt64); err != nil {
-			t.Fatal(err)
-		}
-		count := &counter{driver: db.Driver(), dsn: target.DSN, before: func(n int64) {
+		grant := mustAcquire(t, store, sqlRequest("n", 7, 8))
+		mustRelease(t, store, grant.Claim)
+		asker, _ := countedStore(t, db, target, dialect, func(n int64) {
 			if n == 2 {
-				if _, err := store.Extend(t.Context(), keep(grant.Claim), 10, time.Hour); err != nil {
-					t.Error(err)
-				}
+				mustExtend(t, store, keep(grant.Claim), 10)
 			}
-		}}
-		pool := sql.OpenDB(count)
-		defer pool.Close()
-		count.statements.Store(-10) // before those of Acquire
-		asker := newSQL(t, pool, dialect)
-		count.statements.Store(0)
+		})
 		next, err := asker.Acquire(t.Context(), sqlRequest("n", 7, 8))
 		if err != nil || next.Worker != 8 {
 			t.Errorf("worker %d, error %v; want 8, since 7 is held again", next.Worker, err)
 		}
-		if _, err := store.Extend(t.Context(), keep(grant.Claim), 20, time.Hour); err != nil {
-			t.Error(err)
-		}
+		mustExtend(t, store, keep(grant.Claim), 20)
 	})
 }
 
@@ -193,10 +166,7 @@ func TestSessionsDoNotMatter(t *testing.T) {
 	} {
 		t.Run(target.name, func(t *testing.T) {
 			store := newSQL(t, target.open(t).Open(t), target.dialect)
-			grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0))
-			if err != nil {
-				t.Fatal(err)
-			}
+			grant := mustAcquire(t, store, sqlRequest("n", 0, 0))
 			now, err := store.Extend(t.Context(), keep(grant.Claim), 1, time.Hour)
 			if err != nil {
 				t.Fatal(err)
@@ -215,9 +185,7 @@ func TestTheNamespacesOwnRowCannotBeClaimed(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
 		store := newSQL(t, db, dialect)
-		if _, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0)); err != nil {
-			t.Fatal(err)
-		}
+		mustAcquire(t, store, sqlRequest("n", 0, 0))
 		claim := lease.Claim{Namespace: "n", Worker: -1, Next: leasetest.NewToken()}
 		if _, err := store.Extend(t.Context(), claim, 5, time.Hour); err == nil {
 			t.Error("Extend: no error")

@@ -47,10 +47,7 @@ func TestAfterARestoreInPlaceTheStatementOfTheGuideKeepsOwnersApart(t *testing.T
 			t.Helper()
 			r := sqlRequest("n", worker, worker)
 			r.Reach = 20 * time.Second
-			grant, err := store.Acquire(t.Context(), r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			grant := mustAcquire(t, store, r)
 			return grant
 		}
 		known := acquire(0)

@@ -28,7 +28,9 @@ import (
 func (s *Store) Revoke(ctx context.Context, e lease.Entry) error {
 	var token [16]byte
 	_, _ = rand.Read(token[:]) // never fails: crypto/rand
-	changed, err := s.change(ctx, "revoke", s.plain.revoke, hex.EncodeToString(token[:]), e.Namespace, e.Worker, e.Epoch)
+	changed, err := await(ctx, s, "revoke", func() (int64, error) {
+		return s.change(ctx, "revoke", s.plain.revoke, hex.EncodeToString(token[:]), e.Namespace, e.Worker, e.Epoch)
+	})
 	if err == nil && changed == 0 {
 		err = fmt.Errorf("%w, or is reserved for functions of the database: worker %d in namespace %q does not have epoch %d",
 			lease.ErrLost, e.Worker, e.Namespace, e.Epoch)

@@ -23,7 +23,7 @@ func TestARevokedOwnerStopsBelowTheNextOnesIDs(t *testing.T) {
 		defer cancel()
 		store := newSQL(t, target.Open(t), dialect)
 		open := func() *lease.Lease {
-			l, err := lease.Open(ctx, store, lease.WithWorkers(0, 0), lease.StopOnLoss(),
+			l, err := lease.Open(ctx, store, lease.WithWorkers(0, 0), lease.WithStopOnLoss(),
 				lease.WithLogger(slog.New(slog.DiscardHandler)))
 			if err != nil {
 				t.Error(err)
@@ -78,20 +78,13 @@ func TestRevokeChangesOnlyTheOwnershipThatWasSeen(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		ctx, db := t.Context(), target.Open(t)
 		store := newSQL(t, db, dialect)
-		grant, err := store.Acquire(ctx, sqlRequest("n", 5, 5))
-		if err != nil {
-			t.Fatal(err)
-		}
+		grant := mustAcquire(t, store, sqlRequest("n", 5, 5))
 		seen := theEntry(t, store)
 		if err := store.Release(ctx, grant.Claim, 0); err != nil {
 			t.Fatal(err)
 		}
-		if grant, err = store.Acquire(ctx, sqlRequest("n", 5, 5)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := store.Extend(ctx, keep(grant.Claim), 5000, time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		grant = mustAcquire(t, store, sqlRequest("n", 5, 5))
+		mustExtend(t, store, keep(grant.Claim), 5000)
 		namespace := lease.Entry{Claim: lease.Claim{Namespace: "n", Worker: -1}}
 		for _, e := range []lease.Entry{seen, namespace, {Claim: lease.Claim{Namespace: "x", Worker: 5, Epoch: 2}}} {
 			if err := store.Revoke(ctx, e); !errors.Is(err, lease.ErrLost) {

@@ -1,13 +1,15 @@
 package sqllease
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/pause"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 const (
@@ -38,8 +40,7 @@ const (
 	pid bigint NOT NULL,
 	version text NOT NULL,
 	PRIMARY KEY (namespace, worker)`
-	columnsSQLite = columnsPostgres // bigint has integer affinity
-	columnsMySQL  = `namespace VARBINARY(100) NOT NULL,
+	columnsMySQL = `namespace VARBINARY(100) NOT NULL,
 	worker BIGINT NOT NULL,
 	epoch BIGINT NOT NULL,
 	token VARBINARY(32) NOT NULL,
@@ -54,18 +55,24 @@ const (
 )
 
 // Schema returns the statement with which Migrate creates the table, for migrations of your own: CREATE TABLE IF NOT
-// EXISTS without a semicolon.
+// EXISTS without a semicolon. table is as for [WithTable], "" for its default. It returns [lease.ErrOption] for another
+// name and an unknown dialect.
 //
 // Rows must not be deleted: a row holds the horizon of its worker, and without that IDs may repeat.
-func (s *Store) Schema() string {
-	columns, after := columnsPostgres, ""
-	switch s.dialect {
-	case mysql:
-		columns, after = columnsMySQL, " ENGINE=InnoDB" // MyISAM survives no crash
-	case sqlite:
-		columns = columnsSQLite
+func Schema(d sqldb.Dialect, table string) (string, error) {
+	if d != sqldb.Postgres && d != sqldb.MySQL && d != sqldb.SQLite {
+		return "", fmt.Errorf("%w: unknown dialect %q, want Postgres, MySQL or SQLite", lease.ErrOption, string(d))
 	}
-	return "CREATE TABLE IF NOT EXISTS " + s.table + " (\n\t" + columns + "\n)" + after
+	quoted, err := dialect(d).table(cmp.Or(table, defaultTable))
+	return dialect(d).schema(quoted), err
+}
+
+func (d dialect) schema(table string) string {
+	columns, after := columnsPostgres, "" // on SQLite bigint has integer affinity
+	if d == mysql {
+		columns, after = columnsMySQL, " ENGINE=InnoDB" // MyISAM survives no crash
+	}
+	return "CREATE TABLE IF NOT EXISTS " + table + " (\n\t" + columns + "\n)" + after
 }
 
 // Migrate creates the table if it does not exist. If it exists, Migrate issues three statements that read (on SQLite one)
@@ -88,11 +95,13 @@ func (s *Store) migrate(ctx context.Context) error {
 		}
 		// IF NOT EXISTS is no lock: on PostgreSQL the slower of two at the same time gets a unique violation of the
 		// catalogue. So an error counts only if the table is still missing.
-		if _, created = s.db.ExecContext(ctx, s.Schema()); created == nil {
+		if _, created = s.db.ExecContext(ctx, s.dialect.schema(s.table)); created == nil {
 			continue
 		}
-		if err := pause.For(ctx, rand.N(migratePause*time.Duration(attempt+1))); err != nil {
-			return fmt.Errorf("lease: migrate table %s: %w after %w", s.table, err, created)
+		select {
+		case <-time.After(rand.N(migratePause * time.Duration(attempt+1))):
+		case <-ctx.Done():
+			return fmt.Errorf("lease: migrate table %s: %w after %w", s.table, ctx.Err(), created)
 		}
 	}
 	if created == nil {
@@ -103,14 +112,7 @@ func (s *Store) migrate(ctx context.Context) error {
 
 // usable returns an error unless all columns can be read.
 func (s *Store) usable(ctx context.Context) error {
-	rows, err := s.db.QueryContext(ctx, "SELECT "+columnNames+" FROM "+s.table+" WHERE 1 = 0")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-	}
-	return rows.Err()
+	return s.query(ctx, "SELECT "+columnNames+" FROM "+s.table+" WHERE 1 = 0", nil, nil)
 }
 
 // holderText returns the text without what some dialect can't store, cut to 255 bytes.

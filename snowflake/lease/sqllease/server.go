@@ -23,7 +23,7 @@ const postgresIdentity = "CASE WHEN pg_catalog.pg_is_in_recovery() THEN '' ELSE 
 	"(SELECT to_hex(system_identifier) FROM pg_catalog.pg_control_system()) || ' ' || " +
 	"substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8) END"
 
-// prepare returns the statements for the server. It asks what server it is if that is unknown.
+// prepare returns the statements for the server, and first queries its identity if that is unknown.
 func (s *Store) prepare(ctx context.Context) (*queries, error) {
 	if q := s.queries.Load(); q != nil {
 		return q, nil
@@ -49,15 +49,16 @@ func (s *Store) prepare(ctx context.Context) (*queries, error) {
 	return &q, nil
 }
 
-// renew is prepare for a server that seems to be another one. The question is asked again, since the same server may
-// answer differently by now, for example after the installation of a plugin.
+// renew is prepare for a server that seems to be another one. It always queries: the same server may have another
+// identity by now, for example after the installation of a plugin.
 func (s *Store) renew(ctx context.Context) (*queries, error) {
 	s.queries.Store(nil)
 	return s.prepare(ctx)
 }
 
-// meet makes the server that executes it the one of the namespace, and raises the namespace's reach. A server with an older revision than this process has seen is another one in the same place:
-// an old primary that was made primary again, or a backup that was restored.
+// meet makes the server that executes it the one of the namespace, and raises the namespace's reach. A server with an
+// older revision than this process has seen is another one in the same place: an old primary that was made primary again,
+// or a backup that was restored.
 func (s *Store) meet(ctx context.Context, q *queries, namespace string, reach int64) error {
 	seen := s.revision(namespace)
 	_, err := s.db.ExecContext(ctx, q.meet, seen, reach, reach, reach, reach, seen, namespace, reach, seen)
@@ -81,7 +82,7 @@ func (s *Store) sawRevision(namespace string, revision int64) {
 }
 
 // askPostgres returns the expression of the identity. Servers that speak PostgreSQL's protocol may not have the functions
-// (CockroachDB), or refuse them (Aurora). In YugabyteDB each node has files of its own. These agree on each commit. A role
+// (CockroachDB), or refuse them (Aurora). In YugabyteDB each node has its own files. The nodes agree on each commit. A role
 // that lacks the right is another matter, so there is a warning.
 func (s *Store) askPostgres(ctx context.Context) (identity string, warning, err error) {
 	has, _, err := s.number(ctx, "SELECT CASE WHEN version() LIKE '%-YB-%' THEN 0 ELSE 1 + length("+postgresIdentity+") END")
@@ -134,18 +135,12 @@ func (s *Store) askMySQL(ctx context.Context) (identity string, warning, err err
 
 // variables returns those of the variables that the server has.
 func (s *Store) variables(ctx context.Context, names ...string) (map[string]string, error) {
-	rows, err := s.db.QueryContext(ctx, "SHOW VARIABLES WHERE Variable_name IN ('"+strings.Join(names, "', '")+"')")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	values := map[string]string{}
-	for rows.Next() {
+	err := s.query(ctx, "SHOW VARIABLES WHERE Variable_name IN ('"+strings.Join(names, "', '")+"')", nil, func(scan scan) error {
 		var name, value string
-		if err := rows.Scan(&name, &value); err != nil {
-			return nil, err
-		}
+		err := scan(&name, &value)
 		values[name] = value
-	}
-	return values, rows.Err()
+		return err
+	})
+	return values, err
 }

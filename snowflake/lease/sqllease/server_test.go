@@ -93,10 +93,7 @@ func TestAProcessLearnsThatItsServerHasAnotherIdentity(t *testing.T) {
 	var grants []lease.Grant
 	for i := range int64(2) {
 		old := newSQL(t, outdated{db, new(int)}, sqldb.MySQL)
-		grant, err := old.Acquire(t.Context(), sqlRequest("n", i, i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		grant := mustAcquire(t, old, sqlRequest("n", i, i))
 		olds, grants = append(olds, old), append(grants, grant)
 	}
 	if grant, err := young.Acquire(t.Context(), sqlRequest("n", 2, 2)); err != nil || grant.Floor.IsZero() {

@@ -3,7 +3,6 @@ package sqllease
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -76,7 +75,7 @@ func New(db sqldb.DB, d sqldb.Dialect, opts ...Option) (*Store, error) {
 	return &Store{db: db, dialect: c.dialect, table: c.table, plain: newQueries(c.dialect, c.table, noIdentity)}, nil
 }
 
-// Extend is as [lease.Store] says; the time is the database's. It also returns [lease.ErrOption] for a server of the
+// Extend implements [lease.Store]; the time is the database's. It also returns [lease.ErrOption] for a server of the
 // MySQL protocol that ignores LAST_INSERT_ID(x), which the store needs.
 func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if err := lease.ValidateExtension(c, ttl); err != nil {
@@ -144,60 +143,44 @@ func (s *Store) extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 type assessment struct {
 	owned      bool
 	server     string // that the namespace knows
-	changed    int64  // when it became that one
+	changed    int64  // when that one took over
 	limit      int64  // of the reach, in milliseconds
 	settles    int64  // in so many milliseconds the limit rises
-	sameServer bool   // as the one that has answered
-	known      bool   // to be the owner's
+	sameServer bool   // as the one that answered
+	known      bool   // the row certainly is the owner's
 }
 
 func (s *Store) assess(ctx context.Context, q *queries, c lease.Claim) (a assessment, err error) {
-	rows, err := s.db.QueryContext(ctx, q.assess, c.Namespace, c.Worker, c.Epoch, c.Token, c.Next)
-	if err != nil {
-		return a, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	args := []any{c.Namespace, c.Worker, c.Epoch, c.Token, c.Next}
+	err = s.query(ctx, q.assess, args, func(scan scan) error {
 		var same, known, revision int64
-		if err := rows.Scan(&a.server, &a.changed, &revision, &a.limit, &a.settles, &same, &known); err != nil {
-			return a, err
+		if err := scan(&a.server, &a.changed, &revision, &a.limit, &a.settles, &same, &known); err != nil {
+			return err
 		}
 		a.owned, a.sameServer, a.known = true, same == 1 && revision >= s.revision(c.Namespace), known == 1
 		s.sawRevision(c.Namespace, revision)
-	}
-	return a, rows.Err()
+		return nil
+	})
+	return a, err
 }
 
-// Release is as [lease.Store] says. The row keeps its token, so that a release whose reply was lost can be repeated.
+// Release implements [lease.Store]. The row keeps its token, so that a release whose reply was lost can be repeated.
 func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
 	if !possible(c) {
 		return lostClaim(c)
 	}
 	horizon = max(0, horizon)
-	changed, err := s.change(ctx, "release", s.plain.release, horizon, horizon,
-		c.Namespace, c.Worker, c.Epoch, c.Token, cmp.Or(c.Next, c.Token))
+	changed, err := await(ctx, s, "release", func() (int64, error) {
+		return s.change(ctx, "release", s.plain.release, horizon, horizon,
+			c.Namespace, c.Worker, c.Epoch, c.Token, cmp.Or(c.Next, c.Token))
+	})
 	if err == nil && changed == 0 {
 		err = lostClaim(c)
 	}
 	return err
 }
 
-// change runs a statement and returns how many rows it has changed.
-func (s *Store) change(ctx context.Context, what, query string, args ...any) (rows int64, err error) {
-	return await(ctx, s, what, func() (int64, error) {
-		result, err := s.db.ExecContext(ctx, query, args...)
-		if err != nil {
-			return 0, s.failed(what, err)
-		}
-		rows, err := result.RowsAffected()
-		if err != nil {
-			return 0, s.failed(what, err)
-		}
-		return rows, nil
-	})
-}
-
-// List is as [lease.Store] says.
+// List implements [lease.Store].
 func (s *Store) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
 	return await(ctx, s, "list", func() ([]lease.Entry, error) { return s.list(ctx, namespace) })
 }
@@ -207,24 +190,18 @@ func (s *Store) list(ctx context.Context, namespace string) ([]lease.Entry, erro
 	if namespace != "" {
 		query, args = s.plain.listNamespace, []any{namespace}
 	}
-	rows, err := s.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, s.failed("list", err)
-	}
-	defer rows.Close()
 	var entries []lease.Entry
-	for rows.Next() {
+	err := s.query(ctx, query, args, func(scan scan) error {
 		var e lease.Entry
 		var token string
 		var expires, revision, now int64
-		if err := rows.Scan(&e.Namespace, &e.Worker, &e.Epoch, &token, &e.Horizon, &expires, &revision, &e.Layout,
-			&e.Holder.Host, &e.Holder.PID, &e.Holder.Version, &now); err != nil {
-			return nil, s.failed("list", err)
-		}
+		err := scan(&e.Namespace, &e.Worker, &e.Epoch, &token, &e.Horizon, &expires, &revision, &e.Layout,
+			&e.Holder.Host, &e.Holder.PID, &e.Holder.Version, &now)
 		e.Expires, e.Held = time.UnixMilli(expires), expires > now
 		entries = append(entries, e)
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	})
+	if err != nil {
 		return nil, s.failed("list", err)
 	}
 	// The database's order of texts would depend on its collation.
@@ -232,44 +209,6 @@ func (s *Store) list(ctx context.Context, namespace string) ([]lease.Entry, erro
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Worker, b.Worker))
 	})
 	return entries, nil
-}
-
-// update runs an UPDATE of one row that answers with a number, and reports whether the row was found. It is one
-// statement, so nothing can happen in between.
-func (s *Store) update(ctx context.Context, query string, args ...any) (answer int64, found bool, err error) {
-	if !s.plain.lastInsertID {
-		return s.number(ctx, query, args...)
-	}
-	result, err := s.db.ExecContext(ctx, query, args...)
-	if err != nil {
-		return 0, false, err
-	}
-	changed, err := result.RowsAffected()
-	if err != nil || changed == 0 {
-		return 0, false, err
-	}
-	answer, err = result.LastInsertId()
-	return answer, err == nil, err
-}
-
-// number runs a statement that answers with one row of one number, or none.
-func (s *Store) number(ctx context.Context, query string, args ...any) (answer int64, found bool, err error) {
-	rows, err := s.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return 0, false, err
-	}
-	defer rows.Close()
-	// Unlike QueryRow, read to the end: the commit comes after the row, and only the commit counts.
-	for rows.Next() {
-		if err := rows.Scan(&answer); err != nil {
-			return 0, false, err
-		}
-		found = true
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return 0, false, err
-	}
-	return answer, found, nil
 }
 
 // await returns when the call or the context ends. Drivers of SQLite look at the context only after the busy timeout, when

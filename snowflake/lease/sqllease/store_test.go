@@ -2,6 +2,7 @@ package sqllease_test
 
 import (
 	"errors"
+	"math"
 	"os"
 	"strings"
 	"sync"
@@ -71,6 +72,16 @@ func eachSQL(t *testing.T, f func(t *testing.T, target testdb.Target, dialect sq
 	}
 }
 
+// eachServer is eachSQL without SQLite.
+func eachServer(t *testing.T, f func(t *testing.T, target testdb.Target, dialect sqldb.Dialect)) {
+	t.Helper()
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		if dialect != sqldb.SQLite {
+			f(t, target, dialect)
+		}
+	})
+}
+
 func newSQL(t *testing.T, db sqldb.DB, dialect sqldb.Dialect, opts ...sqllease.Option) *sqllease.Store {
 	t.Helper()
 	store, err := sqllease.New(db, dialect, opts...)
@@ -95,6 +106,30 @@ func keep(c lease.Claim) lease.Claim {
 	return c
 }
 
+func mustAcquire(t *testing.T, store lease.Store, r lease.Request) lease.Grant {
+	t.Helper()
+	grant, err := store.Acquire(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return grant
+}
+
+func mustExtend(t *testing.T, store lease.Store, c lease.Claim, horizon int64) {
+	t.Helper()
+	if _, err := store.Extend(t.Context(), c, horizon, time.Hour); err != nil {
+		t.Error(err)
+	}
+}
+
+// mustRelease keeps the horizon.
+func mustRelease(t *testing.T, store lease.Store, c lease.Claim) {
+	t.Helper()
+	if err := store.Release(t.Context(), c, math.MaxInt64); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A store that needed a second connection, or left a transaction open, would wait for ever on one connection.
 func TestStoreKeepsTheContract(t *testing.T) {
 	for _, target := range sqlTargets {
@@ -112,6 +147,24 @@ func TestStoreKeepsTheContract(t *testing.T) {
 			leasetest.Run(t, func(*testing.T) lease.Store { return store }, leasetest.Settings{})
 		})
 	}
+}
+
+func TestSchemaCreatesTheTableThatAStoreUses(t *testing.T) {
+	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
+		db := target.Open(t)
+		for name, opts := range map[string][]sqllease.Option{"": nil, "Leases": {sqllease.WithTable("Leases")}} {
+			schema, err := sqllease.Schema(dialect, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			exec(t, db, schema)
+			store, err := sqllease.New(db, dialect, opts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mustAcquire(t, store, sqlRequest("n", 0, 0))
+		}
+	})
 }
 
 func TestManyProcessesMigrateAndAcquireAtOnce(t *testing.T) {
@@ -140,9 +193,7 @@ func TestManyProcessesMigrateAndAcquireAtOnce(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if _, err := store.Extend(t.Context(), keep(grant.Claim), 5000, time.Hour); err != nil {
-					t.Error(err)
-				}
+				mustExtend(t, store, keep(grant.Claim), 5000)
 				mu.Lock()
 				defer mu.Unlock()
 				claims[grant.Worker] = grant.Claim
@@ -184,10 +235,16 @@ func TestNewRejectsBadSettings(t *testing.T) {
 		if _, err := sqllease.New(db, sqldb.SQLite, sqllease.WithTable(table)); !errors.Is(err, lease.ErrOption) {
 			t.Errorf("table %q: error %v, want ErrOption", table, err)
 		}
+		if _, err := sqllease.Schema(sqldb.MySQL, table); !errors.Is(err, lease.ErrOption) && table != "" {
+			t.Errorf("schema of table %q: error %v, want ErrOption", table, err)
+		}
 	}
 	for _, dialect := range []sqldb.Dialect{"", "oracle", "Postgres"} {
 		if _, err := sqllease.New(db, dialect); !errors.Is(err, lease.ErrOption) {
 			t.Errorf("%v: error %v, want ErrOption", dialect, err)
+		}
+		if _, err := sqllease.Schema(dialect, "leases"); !errors.Is(err, lease.ErrOption) {
+			t.Errorf("schema of %v: error %v, want ErrOption", dialect, err)
 		}
 	}
 	if _, err := sqllease.New(db, sqldb.SQLite, nil); !errors.Is(err, lease.ErrOption) {

@@ -41,7 +41,9 @@ func workersInTurn(c Config) (Source, error) {
 }
 
 // safeSnowflakes are those that JavaScript numbers represent exactly. Their sequence is short, so they wait for ticks.
-func safeSnowflakes(Config) (Source, error) { return fromWorkers(snowflake.JavaScriptSafe(), 1) }
+func safeSnowflakes(Config) (Source, error) {
+	return fromWorkers(snowflake.MustPreset("javascriptsafe"), 1)
+}
 
 // workerFirst has the worker above the time: each worker appends in its own part of the index.
 func workerFirst(Config) (Source, error) {

@@ -58,6 +58,20 @@ func connect(t *testing.T, s *server.Server, opts ...nats.Option) *nats.Conn {
 	return conn
 }
 
+// onServer returns JetStream and a store of a connection.
+func onServer(t *testing.T, conn *nats.Conn) (jetstream.JetStream, lease.Store) {
+	t.Helper()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := natslease.New(js, bucketName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return js, store
+}
+
 func makeBucket(t *testing.T, js jetstream.JetStream) {
 	t.Helper()
 	if _, err := js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: bucketName}); err != nil {
@@ -106,13 +120,7 @@ func TestLeasesInAnotherDomainStayThere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			claim := acquire(t, store).Claim
-			if _, err := store.Extend(t.Context(), claim, 5, time.Hour); err != nil {
-				t.Error(err)
-			}
-			if err := store.Release(t.Context(), claim, 5); err != nil {
-				t.Error(err)
-			}
+			wantAll(t, nil, store, acquire(t, store).Claim)
 		})
 	}
 	stream, err := local.Stream(t.Context(), "KV_"+bucketName)
@@ -127,14 +135,7 @@ func TestLeasesInAnotherDomainStayThere(t *testing.T) {
 func TestAClosedClientIsFinal(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, ownServer(t, server.Options{}))
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	onNATS, err := natslease.New(js, bucketName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, onNATS := onServer(t, conn)
 	conn.Close()
 	client, err := place{Addrs: []string{"127.0.0.1:1"}}.etcd()
 	if err != nil {
@@ -148,11 +149,16 @@ func TestAClosedClientIsFinal(t *testing.T) {
 	claim := lease.Claim{
 		Namespace: "orders", Worker: 1, Epoch: 1, Token: leasetest.NewToken(), Next: leasetest.NewToken(),
 	}
-	for name, store := range map[string]lease.Store{"nats": onNATS, "etcd": onEtcd} {
-		for call, err := range callAll(t.Context(), singlePatience, store, claim) {
-			if !errors.Is(err, os.ErrClosed) {
-				t.Errorf("%s: %s: error %v, want os.ErrClosed", name, call, err)
-			}
+	wantAll(t, os.ErrClosed, onNATS, claim)
+	wantAll(t, os.ErrClosed, onEtcd, claim)
+}
+
+// wantAll requires the error, or none, of each method of the store.
+func wantAll(t *testing.T, want error, store lease.Store, claim lease.Claim) {
+	t.Helper()
+	for call, err := range callAll(t.Context(), singlePatience, store, claim) {
+		if !errors.Is(err, want) || want == nil && err != nil {
+			t.Errorf("%T: %s: error %v, want %v", store, call, err, want)
 		}
 	}
 }
@@ -190,26 +196,14 @@ func TestTheDocumentedRightsAreEnough(t *testing.T) {
 		{Username: "reader", Password: "x", Permissions: permit("$JS.API.>", "$JS.FC.>")},
 	}})
 	as := func(user string) (jetstream.JetStream, lease.Store) {
-		js, err := jetstream.New(connect(t, s, nats.UserInfo(user, "x")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		store, err := natslease.New(js, bucketName)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return js, store
+		return onServer(t, connect(t, s, nats.UserInfo(user, "x")))
 	}
 	admin, _ := as("admin")
 	makeBucket(t, admin)
 	_, store := as("lessee")
 	claim := acquire(t, store).Claim
 	fill(t, admin, 10_000)
-	for name, err := range callAll(t.Context(), singlePatience, store, claim) {
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
+	wantAll(t, nil, store, claim)
 	_, store = as("reader")
 	endsWith(t, "Permissions Violation for Publish", func(ctx context.Context) error {
 		_, err := store.Extend(ctx, claim, 100, time.Hour)
@@ -261,16 +255,8 @@ func fill(t *testing.T, js jetstream.JetStream, rows int) {
 
 // A call whose context ends while a large namespace arrives leaves nothing behind.
 func TestReadsThatEndEarlyLeaveNoGoroutine(t *testing.T) {
-	s := ownServer(t, server.Options{})
-	js, err := jetstream.New(connect(t, s))
-	if err != nil {
-		t.Fatal(err)
-	}
+	js, store := onServer(t, connect(t, ownServer(t, server.Options{})))
 	makeBucket(t, js)
-	store, err := natslease.New(js, bucketName)
-	if err != nil {
-		t.Fatal(err)
-	}
 	acquire(t, store)
 	fill(t, js, 3000)
 	ended := 0

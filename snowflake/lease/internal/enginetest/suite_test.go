@@ -45,7 +45,11 @@ func TestOnThreeMembers(t *testing.T) {
 
 func TestOnOneNATSServer(t *testing.T) {
 	t.Parallel()
-	onOneNATSServer(t, newNATS(t, 1))
+	e := newNATS(t, 1)
+	t.Run("the store keeps the contract", func(t *testing.T) { runSuite(t, e.newPlace(t)) })
+	t.Run("buckets that would lose rows are refused", func(t *testing.T) { refuseBuckets(t, e) })
+	t.Run("no read is direct", func(t *testing.T) { readNothingDirectly(t, e) })
+	t.Run("keys that were deleted or purged are named", func(t *testing.T) { nameDeletedKeys(t, e) })
 }
 
 // The server that runs may be one that is too old: then it is refused, and nothing written.
@@ -88,7 +92,10 @@ func sharedNATS(t *testing.T) place {
 		addr = "127.0.0.1:4222"
 		conn, err := net.DialTimeout("tcp", addr, time.Second)
 		if err != nil {
-			t.Skipf("no NATS server at %s (set %s): the other tests have their own", addr, variable)
+			if os.Getenv("SNOWFLAKE_TEST_REQUIRE") == "all" {
+				t.Fatalf("nats: not found at %s (SNOWFLAKE_TEST_REQUIRE=all: set %s)", addr, variable)
+			}
+			t.Skipf("nats: not found at %s (set %s); the other tests have their own", addr, variable)
 		}
 		_ = conn.Close() // it was only to see whether there is one
 	}

@@ -137,17 +137,6 @@ func (c *Census) Check(t *testing.T, store lease.Store) {
 		c.IDs, c.processes, len(c.workers), len(c.reigns), c.Takeovers, c.Notes)
 }
 
-// Repeated returns how many IDs came more than once.
-func (c *Census) Repeated() (n int64) {
-	slices.SortFunc(c.spans, func(a, b span) int { return cmp.Compare(a.first, b.first) })
-	end := snowflake.ID(-1) // the highest ID until here
-	for _, s := range c.spans {
-		n += int64(max(0, min(end, s.last)-s.first+1))
-		end = max(end, s.last)
-	}
-	return n
-}
-
 // Entries returns the rows of the default namespace by worker.
 func Entries(tb testing.TB, s lease.Store) map[int64]lease.Entry {
 	tb.Helper()

@@ -294,8 +294,8 @@ func (c *galera) parts(t *testing.T) {
 		}
 	}
 	census := TakeCensus(all)
-	t.Logf("%d of %d IDs came twice; %d takeovers, notes %v", census.Repeated(), census.IDs, census.Takeovers, census.Notes)
-	if n := census.Repeated(); n > 0 {
+	t.Logf("%d of %d IDs came twice; %d takeovers, notes %v", census.repeated(), census.IDs, census.Takeovers, census.Notes)
+	if n := census.repeated(); n > 0 {
 		t.Errorf("%d IDs came twice", n)
 	}
 	if census.Takeovers < 2 {

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/pause"
 )
 
 // orderVariable makes the test binary an issuer; it holds an Order.
@@ -175,11 +175,6 @@ func migrate(ctx context.Context, store lease.Store, limit time.Duration) error 
 	return s.Migrate(ctx)
 }
 
-// Options returns the options of the order's lease. Its events are written to notes.
-func (o Order) Options(notesTo io.Writer) []lease.Option {
-	return o.options(&notes{out: json.NewEncoder(notesTo)})
-}
-
 func (o Order) options(out *notes) []lease.Option {
 	layout := snowflake.Default()
 	generator := []snowflake.Option{snowflake.WithLayout(layout)}
@@ -204,7 +199,7 @@ func (o Order) options(out *notes) []lease.Option {
 		opts = append(opts, lease.WithMaxSkew(o.MaxSkew))
 	}
 	if o.StopOnLoss {
-		opts = append(opts, lease.StopOnLoss())
+		opts = append(opts, lease.WithStopOnLoss())
 	}
 	return opts
 }
@@ -217,7 +212,7 @@ type lateClock struct {
 
 func (c lateClock) Now() time.Time                                 { return time.Now().Add(-c.by) }
 func (c lateClock) Elapsed() time.Duration                         { return time.Since(c.since) }
-func (lateClock) Sleep(ctx context.Context, d time.Duration) error { return pause.For(ctx, d) }
+func (lateClock) Sleep(ctx context.Context, d time.Duration) error { return core.Sleep(ctx, d) }
 
 // write writes a handful of IDs at a time: IDs that a kill finds in a buffer would never reach the test.
 func (o Order) write(ctx context.Context, g *snowflake.Generator) error {

@@ -4,7 +4,6 @@ package processtest
 
 import (
 	"bufio"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
@@ -46,7 +44,7 @@ func Eventually(tb testing.TB, what string, condition func() bool, processes ...
 	}
 }
 
-// Process is a source of IDs and notes: an issuer that was started, or the test itself (Observe).
+// Process is an issuer that was started.
 type Process struct {
 	Ended chan struct{} // closed when all that it has written was read, and it was waited for
 
@@ -111,24 +109,6 @@ func MustStart(t *testing.T, o Order) *Process {
 	return p
 }
 
-// Observe returns a Process for a lease in the test's own process. The notes are what Order.Options has written; the
-// IDs are added with Add.
-func Observe(notes io.Reader) *Process {
-	p := &Process{Ended: make(chan struct{})}
-	go func() {
-		p.readNotes(notes)
-		close(p.Ended)
-	}()
-	return p
-}
-
-// Add adds an ID of an observed process.
-func (p *Process) Add(id snowflake.ID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ids.add(binary.LittleEndian.AppendUint64(nil, uint64(id)))
-}
-
 func (p *Process) readIDs(r io.Reader) {
 	buffer := make([]byte, 1<<16)
 	kept := 0 // bytes of an ID whose rest has not come yet, and after a kill may never come
@@ -169,13 +149,6 @@ func (p *Process) Count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.ids.count
-}
-
-// LastTick returns the tick of the last ID.
-func (p *Process) LastTick() int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return tickOf(p.ids.last)
 }
 
 // FirstTick returns the tick of the first ID of a process that has ended.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,15 +23,11 @@ func KilledProcesses(t *testing.T, place string, store lease.Store) {
 		mu        sync.Mutex
 		processes []*Process
 		wait      sync.WaitGroup
-		left      = make(chan struct{}, kills)
+		started   atomic.Int64
 	)
-	for range kills {
-		left <- struct{}{}
-	}
-	close(left)
 	for range side {
 		wait.Go(func() {
-			for more := true; more; {
+			for end := killAtRandom; ; {
 				p, err := Start(t, o)
 				if err != nil {
 					t.Error(err)
@@ -39,12 +36,14 @@ func KilledProcesses(t *testing.T, place string, store lease.Store) {
 				mu.Lock()
 				processes = append(processes, p)
 				mu.Unlock()
-				end := lastOne
-				if _, more = <-left; more {
-					end = killAtRandom
+				last := started.Add(1) > int64(kills)
+				if last {
+					end = lastOne
 				}
 				if err := end(p); err != nil {
 					t.Error(err)
+				}
+				if last || t.Failed() {
 					return
 				}
 			}

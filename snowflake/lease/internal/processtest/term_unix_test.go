@@ -40,7 +40,7 @@ func TestProcessesThatAreAskedToEndAreReplacedAtOnce(t *testing.T) {
 		if c.Takeovers != rounds-1 || c.Notes[lease.Released] != rounds {
 			t.Errorf("%d takeovers, notes %v", c.Takeovers, c.Notes)
 		}
-		last := processes[rounds-1].LastTick()
+		last := tickOf(processes[rounds-1].ids.last)
 		if row := Entries(t, store)[5]; row.Held || row.Horizon-last > 45 { // the lead, and a handful drawn for nothing
 			t.Errorf("the last tick is %d, the row %+v", last, row)
 		}

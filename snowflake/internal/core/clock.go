@@ -1,0 +1,76 @@
+package core
+
+import (
+	"context"
+	"math"
+	"time"
+)
+
+// Clock is snowflake.Clock.
+type Clock interface {
+	Now() time.Time
+	Elapsed() time.Duration
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// stepTolerance is how far the wall clock may differ from the generator's before it counts as a step.
+const stepTolerance = 10 * time.Millisecond
+
+// origin is what the system clock's Elapsed counts from. It never changes.
+var origin = time.Now()
+
+// systemClock is the Clock of generators without WithClock.
+type systemClock struct{}
+
+func (systemClock) Now() time.Time         { return time.Now() }
+func (systemClock) Elapsed() time.Duration { return time.Since(origin) }
+
+func (systemClock) Sleep(ctx context.Context, d time.Duration) error { return Sleep(ctx, d) }
+
+// Sleep waits for d, or until ctx is done, and then returns ctx.Err().
+func Sleep(ctx context.Context, d time.Duration) error {
+	if ctx.Done() == nil {
+		time.Sleep(d) // allocates no timer
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// inBubble reports whether the caller runs in a testing/synctest bubble. Its clock starts in the year 2000, and only
+// before the year 2157 of a bubble's clock does time.Now return a time without a monotonic reading.
+func inBubble() bool {
+	now := time.Now()
+	return now == now.Round(0) //nolint:staticcheck // Equal ignores the monotonic reading
+}
+
+// bubbleClock is the system clock of a generator that was created in a testing/synctest bubble.
+type bubbleClock struct{ systemClock }
+
+// Elapsed returns a time before every epoch outside of bubbles, where the bubble's clock is decades off.
+func (c bubbleClock) Elapsed() time.Duration {
+	if !inBubble() {
+		return math.MinInt64
+	}
+	return c.systemClock.Elapsed()
+}
+
+// readBoth reads the wall clock and the elapsed time at one instant. It retries if the goroutine loses its processor
+// between the two, because the pair would look like a step of the wall clock. The elapsed time is read last, so that
+// the remaining error looks like a step back, which is not followed.
+func readBoth(clock Clock) (wall time.Time, elapsed time.Duration) {
+	for range 4 {
+		before := clock.Elapsed()
+		wall, elapsed = clock.Now(), clock.Elapsed()
+		if elapsed-before < stepTolerance/10 {
+			break
+		}
+	}
+	return wall.Round(0), elapsed
+}

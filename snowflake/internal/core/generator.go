@@ -1,0 +1,259 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Config is what options set.
+type Config struct {
+	Space  Space
+	Clock  Clock // nil for the system clock
+	Lead   time.Duration
+	Random func(limit uint64) uint64 // returns a number below limit; nil without WithRandomStart
+	Fixed  int64                     // the bits of an ID other than time, worker and sequence
+
+	// DueError returns the error of a call whose context ends, or would end, before its IDs are due.
+	DueError func(in time.Duration, err error) error
+}
+
+func (c Config) leadTicks() Ticks { return Ticks(min(int64(c.Lead/c.Space.Tick), c.Space.Time.Max())) }
+
+// Generator takes IDs from the current worker of its lessee. The methods of the zero Generator return ErrNoGenerator.
+type Generator struct {
+	Lessee            *Lessee // that copies share
+	lead              lead
+	timeUnit, seqUnit int64 // a tick, and a step of the sequence
+	fixed             int64
+}
+
+// New returns the generator of a fixed worker.
+func New(cfg Config, worker int64) (Generator, error) {
+	g := newGenerator(cfg)
+	w, err := workerFor(cfg, worker)
+	if err == nil {
+		g.Lessee.current.Store(w)
+	}
+	return g, err
+}
+
+// NewLeased returns a generator that issues nothing until its lessee gets a worker by Move. Calls whose context has no
+// deadline stall for at most patience, by the generator's clock; other calls until their context ends. trust confirms
+// steps forward of the wall clock before the generator follows them; nil confirms all.
+func NewLeased(cfg Config, patience time.Duration, trust func(wall time.Time) bool) (Generator, error) {
+	if patience < 0 {
+		return Generator{}, fmt.Errorf("%w: negative patience %v", ErrOption, patience)
+	}
+	g := newGenerator(cfg)
+	w, _, err := open(cfg)
+	if err != nil {
+		return Generator{}, err
+	}
+	w.trust = trust
+	l := g.Lessee
+	l.patience, l.changed, l.wanted = patience, make(chan struct{}), make(chan struct{}, 1)
+	l.current.Store(w)
+	return g, nil
+}
+
+func newGenerator(cfg Config) Generator {
+	s, n := cfg.Space, cfg.leadTicks()
+	return Generator{
+		Lessee: &Lessee{lead: n},
+		lead: lead{
+			ticks:  n,
+			time:   nanos(n) * nanos(s.Tick),
+			states: state(n)<<s.Sequence.Width | state(s.Sequence.Max()),
+			random: cfg.Random,
+		},
+		timeUnit: s.Time.Put(1),
+		seqUnit:  s.Sequence.Put(1),
+		fixed:    cfg.Fixed,
+	}
+}
+
+// With returns a generator with other fixed bits.
+func (g Generator) With(fixed int64) Generator {
+	g.fixed = fixed
+	return g
+}
+
+// Worker returns the number of the current worker, or -1 if there is none.
+func (g *Generator) Worker() int64 {
+	if g.Lessee == nil {
+		return noWorker
+	}
+	return g.Lessee.current.Load().number
+}
+
+// Next is snowflake.Generator.Next.
+func (g *Generator) Next() (int64, error) {
+	if g.Lessee == nil {
+		return 0, ErrNoGenerator
+	}
+	w := g.Lessee.current.Load()
+	if w.clock != nil {
+		return g.NextContext(context.Background())
+	}
+	// Fast path: more than one call per tick. It repeats now, read and advance, which the compiler does not inline.
+	set := w.setting // before the clock is read: this load then costs no time
+	now := nanos(int64(time.Since(origin)) + set.offset.Load())
+	if now >= set.syncAt.Load() {
+		return g.NextContext(context.Background())
+	}
+	last := w.state.Load()
+	next := last + 1
+	if next > w.limit.Load() || !g.lead.reaches(w, now, next) {
+		return g.nextAt(w, now)
+	}
+	if !w.state.CompareAndSwap(last, next) {
+		w.backOff()
+		return g.nextAt(w, now)
+	}
+	return g.compose(w, next), nil
+}
+
+// nextAt is Next with the worker and the time that it has read.
+func (g *Generator) nextAt(w *worker, now nanos) (int64, error) {
+	ctx := context.Background()
+	first, err := w.take(ctx, &g.lead, now, 1)
+	if err != nil {
+		if err == errBeyond { //nolint:errorlint // never wrapped
+			return g.NextContext(ctx)
+		}
+		return 0, err
+	}
+	return g.compose(w, first), nil
+}
+
+// NextContext is snowflake.Generator.NextContext.
+func (g *Generator) NextContext(ctx context.Context) (int64, error) {
+	if g.Lessee == nil {
+		return 0, ErrNoGenerator
+	}
+	w, first, err := g.take(ctx, 1)
+	if err != nil {
+		return 0, err
+	}
+	return g.compose(w, first), nil
+}
+
+// take takes count states of the current worker, when they are below its limit.
+func (g *Generator) take(ctx context.Context, count uint64) (*worker, state, error) {
+	for {
+		if ctx.Err() != nil {
+			return nil, 0, contextError(ctx)
+		}
+		w := g.Lessee.current.Load()
+		now, err := w.read()
+		if err != nil {
+			return nil, 0, err
+		}
+		first, err := w.take(ctx, &g.lead, now, count)
+		if err == errBeyond { //nolint:errorlint // never wrapped
+			if err := g.Lessee.stall(ctx, w, first); err != nil {
+				return nil, 0, err
+			}
+			continue
+		}
+		return w, first, err
+	}
+}
+
+// compose returns the ID for a state of w.
+func (g *Generator) compose(w *worker, s state) int64 {
+	// Multiplications, because the code for GOAMD64=v1 takes three steps for a shift by a variable.
+	return int64(w.tickOf(s))*g.timeUnit | int64(s&w.mask)*g.seqUnit | w.stamp | g.fixed
+}
+
+// Fill is snowflake.Generator.Fill.
+func Fill[T ~int64](ctx context.Context, g *Generator, dst []T) error {
+	if g.Lessee == nil {
+		return ErrNoGenerator
+	}
+	if len(dst) == 0 {
+		return fmt.Errorf("%w: Fill of a slice of length 0 (capacity %d)", ErrEmptyFill, cap(dst))
+	}
+	step := uint64(g.lead.states) + 1
+	if uint64(len(dst)) <= step {
+		w, first, err := g.take(ctx, uint64(len(dst)))
+		if err != nil {
+			return err
+		}
+		write(g, dst, w, first)
+		return nil
+	}
+	if err := g.checkAll(ctx, uint64(len(dst))); err != nil {
+		return err
+	}
+	// Nothing is written before all parts are taken.
+	type part struct {
+		worker *worker
+		first  state
+	}
+	parts := make([]part, 0, uint64(len(dst))/step+1)
+	for left := uint64(len(dst)); left > 0; left -= min(left, step) {
+		w, first, err := g.take(ctx, min(left, step))
+		if err != nil {
+			g.Lessee.current.Load().abandoned.Add(uint64(len(dst)) - left)
+			return err
+		}
+		parts = append(parts, part{w, first})
+	}
+	for _, p := range parts {
+		n := min(uint64(len(dst)), step)
+		write(g, dst[:n], p.worker, p.first)
+		dst = dst[n:]
+	}
+	return nil
+}
+
+// checkAll rejects a batch of several parts before the first of them if its last ID would be past the layout's end or
+// due after the deadline of ctx, even without other calls.
+func (g *Generator) checkAll(ctx context.Context, count uint64) error {
+	if ctx.Err() != nil {
+		return contextError(ctx)
+	}
+	w := g.Lessee.current.Load()
+	now, err := w.read()
+	if err != nil {
+		return err
+	}
+	last := w.state.Load()
+	if last == frozen { // until the lease has a worker
+		return nil
+	}
+	next := max(last+1, w.floor(now)) + state(count) - 1
+	if next > w.last {
+		return w.exhausted(w.space.Start(w.tickOf(next)))
+	}
+	return w.checkDeadline(ctx, g.lead.ticks, now, next)
+}
+
+// write sets dst to the IDs of the states of w from first on.
+func write[T ~int64](g *Generator, dst []T, w *worker, first state) {
+	for len(dst) > 0 {
+		n := min(uint64(len(dst)), uint64(w.mask-first&w.mask+1)) // as many as are left in the tick
+		ascend(dst[:n], T(g.compose(w, first)), T(g.seqUnit))
+		dst = dst[n:]
+		first += state(n)
+	}
+}
+
+// ascend sets dst to id, id+step, id+2*step and so on. It is faster than a loop over the elements because eight
+// additions that do not depend on each other run at once, with one check of the bounds.
+func ascend[T ~int64](dst []T, id, step T) {
+	step2, step3, step4, step5, step6, step7 := 2*step, 3*step, 4*step, 5*step, 6*step, 7*step
+	i := 0
+	for ; i < len(dst)-7; i += 8 {
+		to := (*[8]T)(dst[i:])
+		to[0], to[1], to[2], to[3] = id, id+step, id+step2, id+step3
+		to[4], to[5], to[6], to[7] = id+step4, id+step5, id+step6, id+step7
+		id += 8 * step
+	}
+	for ; i < len(dst); i++ {
+		dst[i] = id
+		id += step
+	}
+}

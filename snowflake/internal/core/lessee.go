@@ -1,0 +1,207 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Lessee says which worker a generator uses and up to which horizon. The horizon is the first tick that a lease's store
+// has not promised to this owner: only IDs below it are issued. That of a fixed worker is the layout's end.
+//
+// The methods are for leases. They are safe for concurrent use, also with the generators.
+type Lessee struct {
+	current  atomic.Pointer[worker]
+	lead     Ticks
+	patience time.Duration
+	wanted   chan struct{} // has an element when a call stalls
+
+	mu      sync.Mutex
+	changed chan struct{} // closed when current, its limit or err changes
+	last    Ticks         // of the last ID that an earlier worker may have issued
+	err     error         // for calls beyond a horizon that does not rise any more
+}
+
+// Tick returns the current tick by the generator's clock. It returns ErrBeforeEpoch or ErrTimeExhausted if the clock is
+// outside the layout's time.
+func (l *Lessee) Tick() (int64, error) {
+	w := l.current.Load()
+	now, err := w.read()
+	if err != nil {
+		return 0, err
+	}
+	return int64(w.tick(now)), nil
+}
+
+// Lead returns by how many ticks an ID may be ahead of the clock (WithLead). A horizon should be ahead of the clock by
+// that much and the time until it is raised again.
+func (l *Lessee) Lead() int64 { return int64(l.lead) }
+
+// Move makes the generator issue IDs of the worker, from the tick from on and below the horizon. It first ends the use
+// of the previous worker and raises from, if necessary, above all of its IDs.
+//
+// No ID mixes the two: a call that has taken its IDs from the previous worker returns those, below the previous
+// horizon; a call that has not takes them from the new one.
+//
+// It returns ErrFieldRange for a worker that does not fit into its field or a negative tick, and the error of an
+// earlier Fail or Close.
+func (l *Lessee) Move(number, from, horizon int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	space := l.current.Load().space
+	if err := space.Worker.Check("worker", number); err != nil {
+		return err
+	}
+	if err := space.Time.Check("start", from); err != nil {
+		return err
+	}
+	if l.err != nil {
+		return l.err
+	}
+	old := l.retire()
+	w := &worker{common: old.common, number: number, stamp: space.Worker.Put(number)}
+	w.start = state(max(Ticks(from), l.last+1))<<w.bits - 1
+	w.state.Store(w.start)
+	w.setHorizon(horizon)
+	l.current.Store(w)
+	l.broadcast()
+	return nil
+}
+
+// Withdraw ends the use of the worker at once, for a lease that has lost it. After it returns no call takes IDs until
+// the next Move, as if the horizon were reached; calls that wait for theirs to be due may still return them. The
+// generator's Worker stays the same until then.
+func (l *Lessee) Withdraw() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.retire()
+}
+
+// Extend raises the horizon; a lower one changes nothing.
+func (l *Lessee) Extend(horizon int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.current.Load().setHorizon(horizon)
+	l.broadcast()
+}
+
+// Wanted returns a channel that has an element when a call waits for the horizon to rise. A lease should then extend
+// it, unless it is doing so already.
+func (l *Lessee) Wanted() <-chan struct{} { return l.wanted }
+
+// Fail makes calls for IDs at or above the horizon return err, ErrLeaseStalled if err is nil, instead of waiting.
+func (l *Lessee) Fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil {
+		l.err = cmp.Or(err, ErrLeaseStalled)
+	}
+	l.broadcast()
+}
+
+// Close makes all later calls return err, ErrLeaseStalled if err is nil. After it returns no call takes IDs; calls that
+// wait for theirs to be due may still return them.
+//
+// It returns the first tick, 1 or higher, above those of all IDs taken, whether returned or not. This generator does
+// not use the ticks from there to the horizon, so they may be given to another. Further calls return the same.
+func (l *Lessee) Close(err error) (next int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.err = cmp.Or(err, ErrLeaseStalled)
+	l.retire()
+	l.broadcast()
+	return int64(l.last) + 1
+}
+
+// Observe reports a call of the lease's store to the generator's observers.
+func (l *Lessee) Observe(op string, took time.Duration, err error) {
+	l.current.Load().observers.observe(op, took, err)
+}
+
+// setHorizon raises the limit to the last state below the horizon.
+func (w *worker) setHorizon(horizon int64) {
+	limit := w.last
+	if horizon <= 0 {
+		limit = 0
+	} else if Ticks(horizon) <= w.tickOf(w.last) {
+		limit = state(horizon)<<w.bits - 1
+	}
+	if limit > w.limit.Load() {
+		w.limit.Store(limit)
+	}
+}
+
+// retire freezes the current worker, after which no call can take IDs from it, and records how far it came.
+func (l *Lessee) retire() *worker {
+	old := l.current.Load()
+	if last := old.state.Swap(frozen); last != frozen {
+		l.last = old.tickOf(last)
+		old.retired.Add(uint64(last - old.start))
+	}
+	return old
+}
+
+// broadcast wakes the calls that stall.
+func (l *Lessee) broadcast() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// stall returns when a call that found the limit of w below the state should try again.
+func (l *Lessee) stall(ctx context.Context, w *worker, wanted state) (err error) {
+	since, waited := w.elapsed(), false
+	defer func() {
+		if waited {
+			w.observers.observe(Stall, w.elapsed()-since, err)
+		}
+	}()
+	var over <-chan error
+	for stalled := error(nil); ; waited = true {
+		l.mu.Lock()
+		current, changed, err := l.current.Load(), l.changed, l.err
+		l.mu.Unlock()
+		if current != w || wanted <= w.limit.Load() {
+			return nil
+		}
+		if err = cmp.Or(err, stalled); err != nil {
+			return err
+		}
+		if _, limited := ctx.Deadline(); !limited && !waited {
+			var stop func()
+			over, stop = l.startPatience(ctx, w)
+			defer stop() // once: the next round has waited
+		}
+		select {
+		case l.wanted <- struct{}{}:
+		default:
+		}
+		select {
+		case <-changed:
+			continue
+		case <-ctx.Done():
+		case err = <-over:
+		}
+		if ctx.Err() != nil {
+			waited = true
+			return fmt.Errorf("%w: %w", ErrLeaseStalled, contextError(ctx))
+		}
+		if stalled = fmt.Errorf("%w: waited %v", ErrLeaseStalled, l.patience); err != nil {
+			stalled = fmt.Errorf("%w: waiting for the clock: %w", ErrLeaseStalled, err)
+		}
+	}
+}
+
+// startPatience returns a channel that receives the end of the patience by the clock of w, and a function that stops it.
+func (l *Lessee) startPatience(ctx context.Context, w *worker) (over <-chan error, stop func()) {
+	end := make(chan error, 1)
+	if !w.injected() || l.patience == 0 {
+		timer := time.AfterFunc(l.patience, func() { end <- nil })
+		return end, func() { timer.Stop() }
+	}
+	ctx, stop = context.WithCancel(ctx)
+	go func() { end <- w.clock.Sleep(ctx, l.patience) }()
+	return end, stop
+}

@@ -1,0 +1,101 @@
+package core
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+)
+
+// Space has what decides whether IDs of two generators can be equal: the places of time, sequence and worker in the
+// layout, whatever their names. Other fields do not count because With can set them to any value.
+type Space struct {
+	EpochNanos             int64 // Unix time
+	Tick                   time.Duration
+	Time, Sequence, Worker Slot
+}
+
+// Slot is the place of a field in an ID.
+type Slot struct{ Shift, Width uint8 }
+
+// Ticks counts ticks since the epoch.
+type Ticks uint64
+
+// Max returns the greatest value that fits.
+func (s Slot) Max() int64 { return 1<<(s.Width&63) - 1 }
+
+// Get returns the field's value in id.
+func (s Slot) Get(id int64) int64 { return int64(uint64(id) >> (s.Shift & 63) & (1<<(s.Width&63) - 1)) }
+
+// Put returns an ID in which the field has the value and all other bits are 0.
+func (s Slot) Put(value int64) int64 { return value << (s.Shift & 63) }
+
+// Check returns an error that matches ErrFieldRange if the value does not fit.
+func (s Slot) Check(name string, value int64) error {
+	if value < 0 || value > s.Max() {
+		return &fieldError{name, value, s.Max()}
+	}
+	return nil
+}
+
+// Epoch returns the instant that the time field counts from, in UTC.
+func (s Space) Epoch() time.Time { return time.Unix(0, s.EpochNanos).UTC() }
+
+// End returns the end of the last tick.
+func (s Space) End() time.Time { return s.Start(1 << s.Time.Width) }
+
+// Start returns the start of a tick up to that at End, in UTC. That of the zero Space is the zero Time.
+func (s Space) Start(tick Ticks) time.Time {
+	if s.Tick == 0 {
+		return time.Time{}
+	}
+	hi, lo := bits.Mul64(uint64(tick), uint64(s.Tick))
+	sec, nsec := bits.Div64(hi, lo, uint64(time.Second)) // hi is small enough: see snowflake.NewLayout
+	epoch := s.Epoch()
+	return time.Unix(epoch.Unix()+int64(sec), int64(epoch.Nanosecond())+int64(nsec)).UTC()
+}
+
+// TickOf returns the tick that contains t, or an error that matches ErrBeforeEpoch or ErrTimeExhausted.
+func (s Space) TickOf(t time.Time) (Ticks, error) {
+	tick, _, before := s.TicksUntil(t)
+	if before {
+		return 0, s.beforeEpoch(t)
+	}
+	if tick > Ticks(s.Time.Max()) {
+		return 0, exhausted(t, s.End())
+	}
+	return tick, nil
+}
+
+// TicksUntil returns the number of whole ticks from the epoch to t, and whether t lies inside a tick rather than at its
+// start. It computes with 128 bits because a layout may outlast the 292 years of a time.Duration.
+func (s Space) TicksUntil(t time.Time) (tick Ticks, inside, before bool) {
+	epoch := s.Epoch()
+	if t.Before(epoch) {
+		return 0, false, true
+	}
+	sec := uint64(t.Unix() - epoch.Unix())
+	nsec := int64(t.Nanosecond() - epoch.Nanosecond())
+	if nsec < 0 {
+		sec--
+		nsec += int64(time.Second)
+	}
+	hi, lo := bits.Mul64(sec, uint64(time.Second))
+	lo, carry := bits.Add64(lo, uint64(nsec), 0)
+	hi += carry
+	if hi >= uint64(s.Tick) {
+		return math.MaxUint64, false, false
+	}
+	quotient, rest := bits.Div64(hi, lo, uint64(s.Tick))
+	return Ticks(quotient), rest != 0, false
+}
+
+func (s Space) beforeEpoch(t time.Time) error {
+	return fmt.Errorf("%w: %s is before %s", ErrBeforeEpoch,
+		t.UTC().Format(time.RFC3339Nano), s.Epoch().Format(time.RFC3339Nano))
+}
+
+func exhausted(t, end time.Time) error {
+	return fmt.Errorf("%w: %s is not before the end, %s", ErrTimeExhausted,
+		t.UTC().Format(time.RFC3339Nano), end.UTC().Format(time.RFC3339Nano))
+}

@@ -1,0 +1,103 @@
+package core
+
+import (
+	"runtime"
+	"sync"
+	"time"
+)
+
+// Stats is snowflake.Stats.
+type Stats struct {
+	Issued    uint64
+	Waits     uint64
+	Waited    time.Duration
+	Lead      time.Duration
+	Drift     time.Duration
+	Steps     uint64
+	Remaining time.Duration
+}
+
+// Stats is snowflake.Generator.Stats.
+func (g *Generator) Stats() Stats {
+	if g.Lessee == nil {
+		return Stats{}
+	}
+	w, last, issued := g.Lessee.count()
+	s := Stats{
+		Issued: issued,
+		Waits:  w.waits.Load(),
+		Waited: time.Duration(w.waited.Load()),
+		Drift:  time.Duration(w.drift.Load()),
+		Steps:  w.steps.Load(),
+	}
+	now := w.now()
+	if int64(now) < 0 || now >= w.end {
+		return s
+	}
+	if tick, clock := w.tickOf(last), w.tick(now); tick > clock && last != frozen {
+		s.Lead = w.span(tick - clock)
+	}
+	s.Remaining = w.space.End().Sub(w.wall(now))
+	return s
+}
+
+// count returns the current worker, its state, and how many IDs were issued. A call moves the state before it counts
+// what it skipped, so count retries until both belong together.
+func (l *Lessee) count() (w *worker, last state, issued uint64) {
+	for try := range 200 {
+		if try > 0 {
+			runtime.Gosched() // a call that was preempted in between needs a processor
+		}
+		w = l.current.Load()
+		unused := w.skipped.Load() + w.abandoned.Load()
+		retired := w.retired.Load()
+		if last = w.state.Load(); last == frozen { // perhaps not counted yet
+			l.mu.Lock()
+			w = l.current.Load()
+			last, retired = w.state.Load(), w.retired.Load()
+			l.mu.Unlock()
+		}
+		taken := retired
+		if last != frozen {
+			taken += uint64(last - w.start)
+		}
+		issued = taken - min(taken, unused)
+		if w.skipping.Load() == 0 && unused == w.skipped.Load()+w.abandoned.Load() && last == w.state.Load() &&
+			retired == w.retired.Load() && w == l.current.Load() {
+			break
+		}
+	}
+	return w, last, issued
+}
+
+// The operations that observers of every generator receive; a lease adds its own.
+const (
+	Wait  = "wait"  // until IDs were due
+	Stall = "stall" // for a worker, or for its horizon to rise
+)
+
+// Observer receives what was done, how long it took, and the error that ended it.
+type Observer func(op string, took time.Duration, err error)
+
+// AddObserver adds o for the current worker and those of the same lease. The zero Generator adds nothing.
+func (g *Generator) AddObserver(o Observer) (remove func()) {
+	if g.Lessee == nil {
+		return func() {}
+	}
+	return g.Lessee.current.Load().observers.add(o)
+}
+
+// observers holds functions by their addresses, since functions are not comparable. No lock is held while they run.
+type observers struct{ set sync.Map } // of *Observer
+
+func (s *observers) add(o Observer) (remove func()) {
+	s.set.Store(&o, nil)
+	return func() { s.set.Delete(&o) }
+}
+
+func (s *observers) observe(op string, took time.Duration, err error) {
+	s.set.Range(func(o, _ any) bool {
+		(*o.(*Observer))(op, took, err)
+		return true
+	})
+}

@@ -1,0 +1,56 @@
+package lease
+
+import (
+	"context"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/internal/core"
+)
+
+// The simulator makes the steps of a lease itself, in a time of its own.
+
+// Stepwise returns what Open has before its first step: a lease without a goroutine.
+func Stepwise(store Store, opts ...Option) (*Lease, error) {
+	l, err := prepare(store, opts)
+	if err != nil {
+		return nil, err
+	}
+	l.stop, l.done = func() {}, make(chan struct{})
+	close(l.done)
+	return l, nil
+}
+
+// Step does what is due.
+func (l *Lease) Step(ctx context.Context) (wait time.Duration, err error) { return l.step(ctx) }
+
+// GiveUp does what Open does before it returns an error.
+func (l *Lease) GiveUp() { l.giveUp() }
+
+// Lessee is the lease's side of the generator.
+func (l *Lease) Lessee() *core.Lessee { return l.lessee }
+
+// State is what the lease knows.
+type State struct {
+	Held    bool
+	Retries int // calls in a row that the store has not answered
+	Claim   Claim
+	From    int64 // the horizon that the claim started at
+	Asked   int64 // the highest horizon that was asked for under the claim
+}
+
+// State returns what the lease knows.
+func (l *Lease) State() State {
+	s := &l.state
+	return State{s.held, s.retries, s.claim, s.from, max(s.asked, s.horizon)}
+}
+
+// Become makes the lease, which has made no step, a copy of another one in the middle of its life, as in a cloned
+// virtual machine. Its generator continues at the tick next.
+func (l *Lease) Become(of *Lease, next int64) error {
+	l.state, l.shared = of.state, of.shared
+	l.shared.from, l.shared.horizon, l.shared.ended = 0, 0, nil
+	if !l.state.held {
+		return nil
+	}
+	return l.lessee.Move(l.state.claim.Worker, max(l.state.from, next), l.state.horizon)
+}

@@ -1,0 +1,44 @@
+// Package sealed encodes values as JSON with a checksum: people may read them, but an edit is noticed.
+package sealed
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+// form takes the place of the last brace of a value: a last field with the CRC-32C of all before it.
+const (
+	form   = `,"checksum":"%08x"}`
+	length = len(form) - len("%08x") + 8
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Marshal returns the text of a struct, which must have a field and none of the name checksum.
+func Marshal(v any) ([]byte, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return seal(bytes.TrimSuffix(text.Bytes(), []byte("}\n"))), nil
+}
+
+// Unmarshal is the inverse of Marshal and accepts nothing else: a text that was cut off, edited, or mixed from two, is an
+// error.
+func Unmarshal(text []byte, v any) error {
+	content := text[:max(0, len(text)-length)]
+	if !bytes.Equal(seal(bytes.Clone(content)), text) {
+		return errors.New("cut off or edited: the checksum is missing or differs")
+	}
+	return json.Unmarshal(text, v)
+}
+
+// seal ends a value, of which the last brace is missing.
+func seal(text []byte) []byte {
+	return fmt.Appendf(text, form, crc32.Checksum(text, castagnoli))
+}

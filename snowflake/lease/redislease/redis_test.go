@@ -1,0 +1,133 @@
+package redislease_test
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/processtest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
+)
+
+// silent keeps what go-redis logs about connections off the standard error, which is for notes in issuers.
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
+func TestMain(m *testing.M) {
+	redis.SetLogger(silent{})
+	processtest.Main(func(place string) (lease.Store, error) {
+		addr, prefix, _ := strings.Cut(place, " ")
+		return redislease.New(redis.NewClient(&redis.Options{Addr: addr}), redislease.WithPrefix(prefix))
+	})
+	os.Exit(m.Run())
+}
+
+const (
+	redisVariable = "SNOWFLAKE_TEST_REDIS" // host:port of the server, "off" for none
+	redisDefault  = "127.0.0.1:6379"
+)
+
+// missing skips the test, or fails it if the tests of all servers are required.
+func missing(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("SNOWFLAKE_TEST_REQUIRE") == "all" {
+		t.Fatalf("redis: %s (SNOWFLAKE_TEST_REQUIRE=all)", what)
+	}
+	t.Skip("redis: " + what)
+}
+
+// connect returns a client of the shared server, and a prefix whose keys are deleted when the test ends.
+func connect(t *testing.T) (client *redis.Client, prefix string) {
+	t.Helper()
+	value := os.Getenv(redisVariable)
+	if value == "off" {
+		missing(t, "turned off by "+redisVariable+"=off")
+	}
+	client = redis.NewClient(&redis.Options{Addr: cmp.Or(value, redisDefault)})
+	t.Cleanup(func() { _ = client.Close() })
+	if err := client.Ping(t.Context()).Err(); err != nil {
+		if value != "" { // somebody wants it
+			t.Fatalf("redis: not found at %s: %v", value, err)
+		}
+		missing(t, "not found at "+redisDefault+" (set "+redisVariable+")")
+	}
+	prefix = "test-" + leasetest.NewToken() + ":"
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		for keys := client.Scan(ctx, 0, prefix+"*", 1000).Iterator(); ; {
+			if !keys.Next(ctx) {
+				if err := keys.Err(); err != nil {
+					t.Errorf("keys %s* are left behind: %v", prefix, err)
+				}
+				return
+			}
+			client.Del(ctx, keys.Val())
+		}
+	})
+	return client, prefix
+}
+
+func open(t *testing.T, client redis.UniversalClient, opts ...redislease.Option) *redislease.Store {
+	t.Helper()
+	store, err := redislease.New(client, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// newStore returns a store on the shared server, with its client and its prefix.
+func newStore(t *testing.T, opts ...redislease.Option) (store *redislease.Store, client *redis.Client, prefix string) {
+	t.Helper()
+	client, prefix = connect(t)
+	return open(t, client, append(opts, redislease.WithPrefix(prefix))...), client, prefix
+}
+
+// newPlace returns a place of the test's own for issuers, and its store.
+func newPlace(t *testing.T) (place string, store *redislease.Store) {
+	t.Helper()
+	store, client, prefix := newStore(t)
+	return client.Options().Addr + " " + prefix, store
+}
+
+// startServer starts a server of the test's own, for settings that a shared server can't have. It returns when the server
+// answers.
+func startServer(t *testing.T, port string, settings ...string) (*exec.Cmd, *redis.Client) {
+	t.Helper()
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		missing(t, "redis-server is not installed, and the shared server is not this test's alone")
+	}
+	server := exec.Command(program, append([]string{"--port", port, "--bind", "127.0.0.1", "--save", ""}, settings...)...)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // unless the test has done so
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + port})
+	t.Cleanup(func() { _ = client.Close() })
+	processtest.Eventually(t, "an answer of the server", func() bool { return client.Ping(t.Context()).Err() == nil })
+	return server, client
+}
+
+func freePort(t *testing.T) string { return strconv.Itoa(processtest.FreePort(t)) }
+
+func request(namespace string, first, last, tick int64) lease.Request {
+	return lease.Request{
+		Namespace: namespace, Layout: snowflake.Default().String(), First: first, Last: last,
+		Token: leasetest.NewToken(), TTL: time.Hour, Tick: tick, Holder: lease.Holder{Host: "a.example.com", PID: 1},
+	}
+}

@@ -1,0 +1,240 @@
+package lease_test
+
+import (
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// simEvent is a kind of event.
+type simEvent struct {
+	name   string
+	weight int
+	clocks bool // makes clocks wrong
+	do     func(w *simWorld)
+}
+
+// simEvents is set in init, since events may contain events.
+var (
+	simEvents  []simEvent
+	simWeights int
+)
+
+func init() {
+	simEvents = []simEvent{
+		{"call", 100, false, (*simWorld).eventCall},
+		{"advance", 24, false, (*simWorld).eventAdvance},
+		{"steps", 24, false, (*simWorld).runDue},
+		{"start", 22, false, (*simWorld).eventStart},
+		{"fault", 12, false, (*simWorld).eventFault},
+		{"resume", 10, false, (*simWorld).eventResume},
+		{"pause", 6, false, (*simWorld).eventPause},
+		{"late", 8, false, (*simWorld).eventLate},
+		{"crash", 4, false, (*simWorld).eventCrash},
+		{"close", 6, false, (*simWorld).eventClose},
+		{"outage", 2, false, (*simWorld).eventOutage},
+		{"step", 6, true, (*simWorld).eventStep},
+		{"set right", 5, true, (*simWorld).eventSetRight},
+		{"leap", 1, true, (*simWorld).eventLeap},
+		{"drift", 2, true, (*simWorld).eventDrift},
+		{"suspend", 2, true, (*simWorld).eventSuspend},
+		{"store step", 2, true, (*simWorld).eventStoreStep},
+		{"failover", 4, false, (*simWorld).eventFailover},
+	}
+	for _, e := range simEvents {
+		simWeights += e.weight
+	}
+}
+
+// event makes an event happen.
+func (w *simWorld) event() {
+	w.events++
+	if w.healing {
+		return
+	}
+	const copies = 4 // the weight of eventCopy
+	if w.kind.copies && w.choices.below(simWeights+copies) < copies {
+		w.eventCopy()
+		return
+	}
+	n := w.choices.below(simWeights)
+	for _, e := range simEvents {
+		if n -= e.weight; n < 0 {
+			if !e.clocks || !w.kind.forgets {
+				e.do(w)
+			}
+			return
+		}
+	}
+}
+
+// process picks one of the slots and returns its process if that meets the condition, else nil.
+func (w *simWorld) process(is func(*simProcess) bool) *simProcess {
+	p := w.slots[w.choices.below(len(w.slots))]
+	if p == nil || p.dead || !is(p) {
+		return nil
+	}
+	return p
+}
+
+func (w *simWorld) eventCall() {
+	if p := w.process(func(p *simProcess) bool { return p.opened && !p.paused }); p != nil {
+		p.call()
+	}
+}
+
+func (w *simWorld) eventAdvance() {
+	d := w.choices.span(min(w.plan.layout.Tick(), w.plan.window)/4, 4*w.plan.window)
+	w.note(nil, "%v pass", d)
+	w.advance(d)
+	w.runDue()
+}
+
+// runDue makes the steps that are due. Some are delayed.
+func (w *simWorld) runDue() {
+	for _, p := range w.slots {
+		if p != nil && !p.dead && !p.paused && !p.failed && !p.stepping() && !w.now.Before(p.due) && !w.over() &&
+			(w.healing || !w.choices.oneIn(8)) {
+			p.step()
+		}
+	}
+}
+
+func (w *simWorld) eventStart() {
+	i := w.choices.below(len(w.slots))
+	old := w.slots[i]
+	if old != nil && (!old.dead || len(old.doing) > 0) {
+		return
+	}
+	if old != nil {
+		w.tally["restarts"]++
+	}
+	w.slots[i] = w.start(pick(w.choices, w.hosts...))
+	w.slots[i].step()
+}
+
+func (w *simWorld) eventFault() {
+	if p := w.process(func(*simProcess) bool { return true }); p != nil {
+		p.fault = pick(w.choices, simLoseReply, simDropRequest, simLateRequest)
+		p.faults = 1 + w.choices.below(3)
+	}
+}
+
+func (w *simWorld) eventResume() {
+	if p := w.process(func(p *simProcess) bool { return p.paused }); p != nil {
+		p.resume()
+	}
+}
+
+func (w *simWorld) eventPause() {
+	if p := w.process(func(p *simProcess) bool { return !p.paused }); p != nil {
+		w.tally["pauses"]++
+		w.note(p, "is paused")
+		p.paused = true
+	}
+}
+
+func (w *simWorld) eventLate() {
+	if n := len(w.late); n > 0 {
+		i := w.choices.below(n)
+		request := w.late[i]
+		w.late = append(w.late[:i], w.late[i+1:]...)
+		request()
+	}
+}
+
+func (w *simWorld) eventCrash() {
+	if p := w.process(func(*simProcess) bool { return true }); p != nil {
+		p.crash()
+	}
+}
+
+func (w *simWorld) eventClose() {
+	if p := w.process(func(p *simProcess) bool { return p.opened && !p.paused && !p.stepping() }); p != nil {
+		p.close()
+	}
+}
+
+func (w *simWorld) eventOutage() {
+	w.tally["outages"]++
+	d := w.choices.span(w.plan.window/16, 8*w.plan.window)
+	w.note(nil, "the store is down for %v", d)
+	w.down = w.now.Add(d)
+}
+
+func (w *simWorld) eventStep() {
+	d := w.choices.span(5*time.Millisecond, 24*time.Hour)
+	if w.choices.oneIn(2) {
+		d = -d
+		w.tally["steps back"]++
+	} else {
+		w.tally["steps forward"]++
+	}
+	i := w.choices.below(len(w.hosts))
+	w.note(nil, "the wall clock of host %d steps by %v", i, d)
+	w.hosts[i].wall = w.hosts[i].wall.Add(d)
+}
+
+// eventSetRight is what a time server does.
+func (w *simWorld) eventSetRight() {
+	i := w.choices.below(len(w.hosts))
+	w.note(nil, "the clocks of host %d are set right", i)
+	w.hosts[i].wall, w.hosts[i].rate = w.now, 0
+}
+
+func (w *simWorld) eventLeap() {
+	w.tally["leap seconds"]++
+	w.note(nil, "a second is repeated everywhere")
+	for _, h := range w.hosts {
+		h.wall = h.wall.Add(-time.Second)
+	}
+}
+
+func (w *simWorld) eventDrift() {
+	w.tally["drifts"]++
+	i := w.choices.below(len(w.hosts))
+	w.hosts[i].rate = pick[int64](w.choices, 0, 200, -200, 20_000, -20_000, 500_000, -500_000)
+	w.note(nil, "the clocks of host %d run %d ppm fast", i, w.hosts[i].rate)
+}
+
+func (w *simWorld) eventSuspend() {
+	w.tally["suspends"]++
+	i := w.choices.below(len(w.hosts))
+	d := w.choices.span(time.Millisecond, 10*time.Hour)
+	w.note(nil, "host %d sleeps for %v", i, d)
+	w.suspend(w.hosts[i], d)
+}
+
+func (w *simWorld) eventStoreStep() {
+	if !w.plan.wild {
+		return
+	}
+	w.tally["store clock steps"]++
+	d := w.choices.span(5*time.Millisecond, 24*time.Hour)
+	if w.choices.oneIn(2) {
+		d = -d
+	}
+	w.note(nil, "the store's clock steps by %v", d)
+	w.storeNow = w.storeNow.Add(d)
+}
+
+// eventFailover makes the store forget what it has committed since the replica got the last commit.
+func (w *simWorld) eventFailover() {
+	switch {
+	case !w.kind.forgets, len(w.ledger.grants) == 0: // a replica without the namespace can't know that it has forgotten it
+	case w.backup == nil:
+		w.note(nil, "the replica of the store gets nothing more")
+		w.cut, w.clock = w.now, w.serverClock()
+		w.backup = w.memory.(interface {
+			Clone(replica bool, clock func() time.Time) lease.Store
+		}).Clone(!w.kind.unaware, w.clock)
+	case w.plan.other != w.plan.window && !w.kind.hasty && w.now.Sub(w.cut) > w.plan.delay:
+		w.note(nil, "the replica has lagged for too long, and gets all again") // what a raised reach waits for
+		w.backup = nil
+	default:
+		w.tally["failovers"]++
+		w.note(nil, "the replica of the store is promoted")
+		w.memory, w.backup, w.fellTo = w.backup, nil, w.clock()
+		w.forget()
+	}
+}

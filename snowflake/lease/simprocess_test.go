@@ -1,0 +1,202 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// simProcess is one life of a process, from its start to its crash or close.
+type simProcess struct {
+	w     *simWorld
+	name  string
+	host  *simHost
+	lease *lease.Lease
+
+	window time.Duration
+	gen    *snowflake.Generator
+
+	doing  []simActivity // what it is in the middle of, innermost last
+	opened bool          // Open would have returned
+	paused bool
+	cutOff bool // its requests are lost
+	failed bool // stopped by a loss
+	closed bool
+	ending bool // is being closed
+	dead   bool // crashed or closed
+	healed bool // has issued since heal began
+
+	begin   time.Duration // of Open, by the monotonic clock
+	due     time.Time     // of the next step
+	looked  time.Time     // when it read its monotonic clock the last time
+	fault   simFault      // of the next calls of the store
+	faults  int
+	expires time.Time // by its own wall clock, for a broken rule
+
+	copied bool           // it is a copy, or there is a copy of it
+	lost   map[int64]bool // workers that it knows to have lost
+
+	highest int64    // position of the highest ID that it has returned
+	drawn   uint64   // IDs that calls have drawn
+	pending []func() // returns of calls, after the pause
+}
+
+type simActivity int
+
+const (
+	simInCall simActivity = iota
+	simInStep
+)
+
+// calling reports whether the process is in a call of its generator, so that any event may happen at the same time,
+// also its own next step.
+func (p *simProcess) calling() bool {
+	return len(p.doing) > 0 && p.doing[len(p.doing)-1] == simInCall
+}
+
+func (p *simProcess) stepping() bool { return p.in(simInStep) }
+
+func (p *simProcess) in(a simActivity) bool { return slices.Contains(p.doing, a) }
+
+func (p *simProcess) enter(a simActivity) { p.doing = append(p.doing, a) }
+func (p *simProcess) leave()              { p.doing = p.doing[:len(p.doing)-1] }
+
+func (p *simProcess) nextFault() simFault {
+	if p.faults == 0 || p.w.healing {
+		return simNoFault
+	}
+	p.faults--
+	return p.fault
+}
+
+// start makes a process.
+func (w *simWorld) start(host *simHost) *simProcess {
+	w.started++
+	p := &simProcess{
+		w: w, host: host, name: fmt.Sprintf("p%d", w.started), due: w.now, begin: host.mono, highest: -1,
+		lost: map[int64]bool{}, window: pick(w.choices, w.plan.window, w.plan.other),
+	}
+	opts := append(slices.Clone(w.options), lease.WithClock(simClock{p}), lease.WithWindow(p.window), lease.WithHook(func(e lease.Event) {
+		if e.Kind == lease.Lost {
+			w.tally["losses"]++
+			w.note(p, "knows that it has lost worker %d, epoch %d", e.Worker, e.Epoch)
+			p.lost[e.Worker] = true
+			if w.kind.goesOn {
+				p.goOn(e.Worker, e.Horizon)
+			}
+		}
+	}))
+	l, err := lease.Stepwise(simPort{p}, opts...)
+	if err != nil {
+		w.fail(p, "does not start: %v", err)
+	}
+	p.lease = l
+	p.gen = p.lease.Generator()
+	w.note(p, "starts")
+	return p
+}
+
+// step makes a step of the protocol.
+func (p *simProcess) step() {
+	w := p.w
+	w.tally["steps"]++
+	if p.in(simInCall) {
+		w.tally["steps in calls"]++
+	}
+	p.enter(simInStep)
+	defer p.leave()
+	wait, err := p.lease.Step(context.Background())
+	switch {
+	case p.dead || w.violation != "":
+		return
+	case err != nil && p.opened:
+		if !w.plan.stopOnLoss || !errors.Is(err, lease.ErrLost) {
+			w.fail(p, "a step ended in %v", err)
+		}
+		w.tally["stopped"]++
+		w.note(p, "stops: %v", err)
+		p.lease.Lessee().Fail(err)
+		p.failed = true
+	case err != nil:
+		p.refused(err)
+	case p.lease.State().Held:
+		p.opened = true
+		p.due = w.now.Add(w.choices.jitter(p.window / 2))
+		if retries := p.lease.State().Retries; retries > 0 {
+			p.due = w.now.Add(w.choices.jitter(p.window / 64 << min(retries, 4)))
+		}
+	default:
+		p.notYet(wait)
+	}
+}
+
+// refused is called when Open would return an error.
+func (p *simProcess) refused(err error) {
+	switch w := p.w; {
+	case errors.Is(err, lease.ErrClockSkew):
+		w.tally["bad skew"]++
+	case errors.Is(err, lease.ErrBehindHorizon):
+		w.tally["behind horizon"]++
+	case errors.Is(err, snowflake.ErrBeforeEpoch):
+	default:
+		w.fail(p, "Open ended in %v", err)
+	}
+	p.giveUp(err)
+}
+
+func (p *simProcess) giveUp(err error) {
+	p.w.note(p, "gives up: %v", err)
+	p.lease.GiveUp()
+	p.dead = true
+}
+
+// notYet is called when there is no worker yet, or none any more.
+func (p *simProcess) notYet(wait time.Duration) {
+	w := p.w
+	if retries := p.lease.State().Retries; retries > 0 {
+		wait = w.choices.jitter(p.window / 64 << min(retries, 4)) // reproducible, unlike the lease's own
+		if !p.opened && p.host.mono-p.begin > p.window {
+			w.tally["given up"]++
+			p.giveUp(errors.New("the store does not answer"))
+			return
+		}
+	} else if wait > 0 {
+		w.tally["full"]++
+	}
+	p.due = w.now.Add(wait)
+}
+
+// crash ends a process without a Close.
+func (p *simProcess) crash() {
+	p.w.note(p, "crashes")
+	p.w.tally["crashes"]++
+	p.dead = true
+	p.pending = nil
+}
+
+// close ends a process properly. Calls that have drawn IDs may still return.
+func (p *simProcess) close() {
+	w := p.w
+	w.note(p, "closes")
+	w.tally["closed"]++
+	p.ending = true
+	p.enter(simInStep)
+	if w.kind.early && p.lease.State().Held {
+		p.releaseFirst()
+	}
+	err := p.lease.Close(context.Background())
+	for err != nil && w.choices.oneIn(2) {
+		err = p.lease.Close(context.Background()) // which repeats the release
+	}
+	p.leave()
+	p.closed = err == nil
+	p.dead = true
+	if id, err := p.gen.Next(); !errors.Is(err, lease.ErrClosed) && !p.failed {
+		w.fail(p, "Next after Close: %d, %v", id, err)
+	}
+}

@@ -1,0 +1,71 @@
+package lease_test
+
+import (
+	"os"
+	"strconv"
+	"testing"
+)
+
+// schedules returns how many to make: twenty times as many with SNOWFLAKE_TEST_LONG=1 in the environment.
+func schedules(normal int) int {
+	if os.Getenv("SNOWFLAKE_TEST_LONG") != "" {
+		return 20 * normal
+	}
+	if raceEnabled || testing.Short() {
+		return normal / 16
+	}
+	return normal
+}
+
+func report(t testing.TB, w *simWorld, seed uint64) {
+	t.Helper()
+	t.Fatalf("seed %d: %s\nthe last of %d lines:\n%s", seed, w.violation, w.trace.length, &w.trace)
+}
+
+// mustHold makes schedules, none of which may end in a violation. SNOWFLAKE_TEST_SEED makes the one of a seed.
+func mustHold(t *testing.T, kind simKind, normal int) simTally {
+	t.Helper()
+	first, n, total := uint64(0), uint64(schedules(normal)), simTally{}
+	if only, err := strconv.ParseUint(os.Getenv("SNOWFLAKE_TEST_SEED"), 10, 64); err == nil {
+		first, n = only, 1
+	}
+	for seed := first; seed < first+n; seed++ {
+		w := runSim(kind, seed, nil)
+		if w.violation != "" {
+			report(t, w, seed)
+		}
+		total.add(w.tally)
+	}
+	t.Logf("%d schedules: %v", n, total)
+	return total
+}
+
+// TestNoScheduleRepeatsAnID makes thousands of random schedules: whatever clocks, pauses, crashes and networks do, no ID
+// is issued twice, and when all faults are corrected every process issues again.
+func TestNoScheduleRepeatsAnID(t *testing.T) {
+	total := mustHold(t, simKind{}, 8000)
+	for _, what := range simUsual {
+		if total[what] == 0 && schedules(8000) >= 400 && os.Getenv("SNOWFLAKE_TEST_SEED") == "" {
+			t.Errorf("of all schedules none had any of: %s", what)
+		}
+	}
+}
+
+func TestASeedIsOneSchedule(t *testing.T) {
+	for seed := range uint64(20) {
+		a, b := runSim(simKind{digest: true}, seed, nil), runSim(simKind{digest: true}, seed, nil)
+		if a.trace.digest != b.trace.digest || a.trace.length != b.trace.length {
+			t.Fatalf("seed %d made %d lines, then %d others:\n%s\n%s", seed, a.trace.length, b.trace.length, &a.trace, &b.trace)
+		}
+	}
+}
+
+func FuzzSchedule(f *testing.F) {
+	f.Add(uint64(1), []byte(nil))
+	f.Add(uint64(2), []byte("any bytes make a schedule"))
+	f.Fuzz(func(t *testing.T, seed uint64, script []byte) {
+		if w := runSim(simKind{}, seed, script); w.violation != "" {
+			report(t, w, seed)
+		}
+	})
+}

@@ -1,0 +1,220 @@
+package lease_test
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+)
+
+// simStart is the time at which each schedule begins.
+var simStart = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// simKind selects which schedules to make.
+type simKind struct {
+	forgets bool                                     // the store fails over to a replica, and clocks are right within the skew
+	drills  bool                                     // and owners are cut off from it at the same time
+	unaware bool                                     // it does not find out that it has
+	hasty   bool                                     // a greater reach counts at once
+	late    bool                                     // what remains of a lease counts from the arrival of a call
+	guard   bool                                     // grants start a window beyond the store's clock
+	wrap    func(*simWorld, lease.Store) lease.Store // breaks the store
+	expiry  bool                                     // the client's clock decides the expiry and what may be issued
+	early   bool                                     // processes give back before they freeze the generator
+	copies  bool                                     // processes are copied while they run
+	goesOn  bool                                     // processes that have lost their worker use the rest of the horizon
+	unique  bool                                     // only repeated IDs are checked
+	digest  bool                                     // of the trace is wanted
+}
+
+// simPlan is what a schedule chooses at its beginning.
+type simPlan struct {
+	layout     snowflake.Layout
+	workers    int64
+	hosts      int
+	slots      int // for processes
+	window     time.Duration
+	other      time.Duration // the window of some processes
+	delay      time.Duration // how long a replica may lag if the reach was raised meanwhile
+	lead       time.Duration
+	skew       time.Duration // that leases accept; 0: the default
+	stopOnLoss bool
+	blind      bool // the store does not return its time
+	wild       bool // the store's clock steps
+	events     int
+}
+
+// simWorld is a schedule: hosts and their clocks, the store and its clock, and the processes. It has no goroutines and
+// no real time.
+type simWorld struct {
+	kind    simKind
+	plan    simPlan
+	choices *simChoices
+	options []lease.Option
+
+	now      time.Time // true time
+	storeNow time.Time
+	hosts    []*simHost
+	slots    []*simProcess // the process that runs at each place, or did
+	started  int
+
+	memory lease.Store
+	backup lease.Store      // a replica that gets nothing more
+	cut    time.Time        // since then
+	clock  func() time.Time // of the replica
+	store  lease.Store      // what all processes share
+	caller *simProcess      // whose call the store is working on
+	down   time.Time        // the end of its outage
+	fellTo time.Time        // when the store fell back to a replica the last time, by its clock
+	late   []func()         // requests that may still arrive
+	ledger simLedger
+
+	events    int
+	depth     int
+	longest   time.Duration // wait in one piece
+	healing   bool
+	tally     simTally
+	trace     simTrace
+	violation string
+}
+
+// runSim makes one schedule and returns it with the first violation.
+func runSim(kind simKind, seed uint64, script []byte) *simWorld {
+	choices := newSimChoices(seed, script)
+	w := newSimWorld(kind, newSimPlan(kind, choices), choices)
+	w.trace.digests = kind.digest
+	if kind.drills {
+		w.drill()
+	}
+	for !w.over() {
+		w.event()
+	}
+	if w.violation == "" && !kind.unique && !kind.unaware {
+		w.heal()
+	}
+	return w
+}
+
+func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
+	w := &simWorld{kind: kind, plan: plan, choices: choices, now: simStart, storeNow: simStart, tally: simTally{}}
+	if kind.hasty {
+		w.plan.delay = 0
+	}
+	w.memory = leasetest.NewMemory(w.serverClock())
+	w.memory.(interface{ SetDelay(time.Duration) }).SetDelay(w.plan.delay)
+	w.store = simStore{w}
+	if kind.guard {
+		w.store = simGuard{w.store, w}
+	}
+	if kind.wrap != nil {
+		w.store = kind.wrap(w, w.store)
+	}
+	w.ledger = newSimLedger()
+	w.options = []lease.Option{
+		lease.WithGenerator(snowflake.WithLayout(w.plan.layout), snowflake.WithLead(w.plan.lead)),
+		lease.WithWorkers(0, w.plan.workers-1), lease.WithPatience(0),
+		lease.WithLogger(slog.New(slog.DiscardHandler)),
+	}
+	if w.plan.skew > 0 {
+		w.options = append(w.options, lease.WithMaxSkew(w.plan.skew))
+	}
+	if w.plan.stopOnLoss {
+		w.options = append(w.options, lease.WithStopOnLoss())
+	}
+	for range plan.hosts {
+		w.hosts = append(w.hosts, &simHost{wall: simStart.Add(w.offset()), mono: choices.span(time.Second, 1000*time.Hour)})
+	}
+	w.slots = make([]*simProcess, plan.slots)
+	w.note(nil, "%+v", w.plan)
+	return w
+}
+
+var simLayouts = func() []snowflake.Layout {
+	epoch := simStart.AddDate(-3, 0, 0)
+	field := func(name string, bits int) snowflake.Field { return snowflake.Field{Name: name, Bits: bits} }
+	return []snowflake.Layout{
+		snowflake.Default(),
+		snowflake.MustLayout(epoch, time.Millisecond, field("time", 41), field("worker", 4), field("sequence", 2)),
+		snowflake.MustLayout(epoch, 10*time.Millisecond, field("time", 39), field("sequence", 1), field("worker", 16)),
+		snowflake.MustLayout(epoch, time.Second, field("worker", 3), field("time", 32), field("sequence", 3)),
+		snowflake.MustLayout(epoch, time.Millisecond, field("sequence", 1), field("worker", 2), field("time", 42)),
+	}
+}()
+
+func newSimPlan(kind simKind, c *simChoices) simPlan {
+	plan := simPlan{
+		layout:  pick(c, simLayouts...),
+		workers: int64(1 + c.below(3)),
+		hosts:   1 + c.below(3),
+		slots:   2 + c.below(3),
+		window:  pick(c, time.Second, 10*time.Millisecond, 50*time.Millisecond, 10*time.Second, 5*time.Minute),
+		lead:    pick(c, 10*time.Millisecond, 0, 3*time.Millisecond, time.Second, snowflake.MaxLead),
+		events:  100 + c.below(150),
+	}
+	plan.stopOnLoss = c.oneIn(8)
+	plan.other, plan.delay = plan.window, pick(c, 4*plan.window, 64*plan.window, time.Hour)
+	if kind.forgets && !kind.guard {
+		plan.skew = pick(c, time.Millisecond, lease.DefaultMaxSkew, plan.window)
+		plan.other = pick(c, plan.window, max(plan.window/4, 10*time.Millisecond), min(8*plan.window, lease.MaxWindow))
+	}
+	if kind.drills {
+		plan.workers, plan.hosts, plan.slots, plan.stopOnLoss, plan.events = int64(1+c.below(2)), 4, 4, false, 0
+		plan.window, plan.skew = pick(c, time.Second, 10*time.Second), pick(c, time.Millisecond, lease.DefaultMaxSkew)
+		plan.other, plan.delay = pick(c, plan.window, 16*time.Second, 30*time.Second), pick(c, 64*time.Second, time.Hour)
+		plan.lead = pick(c, 0, 10*time.Millisecond)
+	}
+	if !kind.forgets {
+		plan.blind = c.oneIn(8)
+		plan.wild = c.oneIn(8)
+	}
+	return plan
+}
+
+// serverClock returns the clock of a server of the store.
+func (w *simWorld) serverClock() func() time.Time {
+	offset := w.offset()
+	return func() time.Time {
+		if w.kind.expiry && w.caller != nil {
+			return w.caller.host.wall
+		}
+		return w.storeNow.Add(offset)
+	}
+}
+
+// offset returns how far a clock is from true time, if clocks agree within the accepted skew: two of them differ by at
+// most nine tenths of it.
+func (w *simWorld) offset() time.Duration {
+	return min(w.plan.skew, lease.DefaultMaxSkew) / 20 * time.Duration(w.choices.below(19)-9)
+}
+
+// over reports whether the schedule has ended.
+func (w *simWorld) over() bool {
+	return w.violation != "" || !w.healing && w.events >= w.plan.events
+}
+
+// fail records a violation, unless only repeated IDs count.
+func (w *simWorld) fail(p *simProcess, format string, args ...any) {
+	if !w.kind.unique {
+		w.violate(p, format, args...)
+	}
+}
+
+func (w *simWorld) violate(p *simProcess, format string, args ...any) {
+	if w.violation == "" {
+		w.violation = fmt.Sprintf(format, args...)
+		w.note(p, "VIOLATION: %s", w.violation)
+	}
+}
+
+// tick returns the tick of a time.
+func (w *simWorld) tick(t time.Time) int64 {
+	return int64(t.Sub(w.plan.layout.Epoch()) / w.plan.layout.Tick())
+}
+
+// ticks returns how many ticks d has, rounded up.
+func (w *simWorld) ticks(d time.Duration) int64 {
+	return int64((d + w.plan.layout.Tick() - 1) / w.plan.layout.Tick())
+}

@@ -1,0 +1,39 @@
+package lease
+
+import "time"
+
+// claimState is what the protocol knows. It is used by one goroutine at a time.
+type claimState struct {
+	claim    Claim  // without an Epoch: none
+	held     bool   // the generator uses the worker
+	token    string // of an acquisition that has not led to a claim yet
+	unsure   bool   // the store may have a worker under the token
+	previous string // the row's token before the last extension of the claim
+	warning  error  // of the claim's grant
+
+	from    int64  // the horizon that the claim started at
+	horizon int64  // committed by the store under the claim
+	asked   int64  // the horizon of the last extension; its outcome is unknown if the claim has a Next
+	since   moment // when the call began that has confirmed the claim last
+
+	short    shortWindow   // instead of the window, for a while
+	skew     time.Duration // of the wall clock against the store's
+	retries  int           // calls in a row that the store has not answered
+	denied   int           // acquisitions in a row for which all workers were held
+	released bool          // nothing is left to give back
+}
+
+// grant starts a claim, of which the first tick is from. No horizon is committed under it yet.
+func (s *claimState) grant(g Grant, from int64) {
+	s.claim, s.from, s.warning = g.Claim, from, g.Warning
+	s.token, s.previous, s.horizon, s.asked = "", "", 0, 0
+}
+
+// unused returns the first tick that no ID can have been issued for under the claim. next counts only if the generator
+// has used the claim: otherwise it is about an earlier worker.
+func (s *claimState) unused(next int64) int64 {
+	if !s.held {
+		return s.from
+	}
+	return max(s.from, next)
+}

@@ -1,0 +1,163 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// Status is the state of a lease.
+type Status struct {
+	Namespace string
+	Worker    int64 // the last one if none is held
+	Epoch     int64
+	Held      bool          // false between a loss and the next worker
+	Horizon   time.Time     // up to which IDs of the worker may be issued, if it is held
+	Extended  time.Time     // when the store answered last
+	Failures  int           // in a row, since then
+	Skew      time.Duration // of the wall clock against the store's; 0 if the store has no clock of its own
+
+	// Left is the time until the horizon by the generator's clock, in whole ticks. Negative: calls for IDs have to wait.
+	// It is 0 if no worker is held.
+	Left time.Duration
+
+	Acquisitions uint64 // workers acquired
+	Takeovers    uint64 // of them, workers that had another owner before: with an epoch above 1
+	Losses       uint64 // workers lost
+}
+
+// shared is what other goroutines than the lease's own read.
+type shared struct {
+	Status
+	from, horizon int64     // the ticks that the generator may use; none without a worker
+	ended         error     // why the generator gets no more ticks: ErrClosed, or what has ended the lease
+	last          error     // of the store; nil before the first one, old if Failures is 0
+	seen          storeTime // what the store's clock showed
+}
+
+// look returns a copy of the shared state.
+func (l *Lease) look() shared {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.shared
+}
+
+// change changes the shared state.
+func (l *Lease) change(f func(s *shared)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f(&l.shared)
+}
+
+// Status returns the state of the lease. Like Ready and Healthy it calls no store and costs a lock.
+func (l *Lease) Status() Status {
+	s := l.look().Status
+	if !s.Held {
+		return s
+	}
+	// An error says that the clock is outside the layout's time. No IDs are left then either.
+	if tick, err := l.lessee.Tick(); err == nil {
+		s.Left = s.Horizon.Sub(l.layout.Start(tick))
+	}
+	return s
+}
+
+// Ready returns nil if the generator can issue an ID now, and otherwise the reason why not. It is for readiness and
+// startup probes, and no liveness probe: see Healthy. An overload, in which calls wait for their turn, is no error.
+//
+// During an outage of the store it returns nil until the horizon is reached: for half of the window to a whole one.
+//
+// Errors: ErrClosed after Close; snowflake.ErrLeaseStalled if the horizon is reached or no worker is held, with the
+// store's last error, such as ErrLost or a *NoWorkerError, if its last call failed; ErrBehindHorizon while the first
+// ID of the worker is not due, after a takeover at most a window, after a failover until the floor;
+// snowflake.ErrBeforeEpoch and ErrTimeExhausted if the clock is outside the layout's time; and the error of Healthy.
+// The texts can contain addresses of the store: log them, don't send them to strangers.
+func (l *Lease) Ready() error {
+	tick, err := l.lessee.Tick()
+	s := l.look()
+	switch {
+	case s.ended != nil:
+		return s.ended
+	case err != nil:
+		return err
+	case tick >= s.horizon:
+		err = fmt.Errorf("%w: no worker of namespace %q is held", snowflake.ErrLeaseStalled, s.Namespace)
+		if s.Held {
+			err = fmt.Errorf("%w: worker %d of namespace %q", snowflake.ErrLeaseStalled, s.Worker, s.Namespace)
+		}
+		if s.Failures > 0 {
+			err = fmt.Errorf("%w: %w", err, s.last)
+		}
+		return err
+	case tick+l.lessee.Lead() < s.from:
+		return fmt.Errorf("%w of worker %d: the first ID is due in about %v", ErrBehindHorizon, s.Worker,
+			l.layout.Start(s.from-l.lessee.Lead()).Sub(l.layout.Start(tick)))
+	}
+	return nil
+}
+
+// Healthy returns nil unless the lease has ended by itself, for good, so that only a new Open helps. It is for liveness
+// probes, which restart the process. The error is ErrLost with WithStopOnLoss after a loss, and os.ErrClosed if the
+// store was closed before the lease.
+//
+// It returns nil while the store does not answer, all workers are held, or the clock is wrong: a restart would not help,
+// and would lose the rest of the horizon, with which the process still issues IDs. It returns nil after Close, too.
+func (l *Lease) Healthy() error {
+	if ended := l.look().ended; !errors.Is(ended, ErrClosed) {
+		return ended
+	}
+	return nil
+}
+
+// end records why the generator gets no more ticks. Close has the last word.
+func (l *Lease) end(err error) {
+	l.change(func(s *shared) {
+		if s.ended == nil || errors.Is(err, ErrClosed) {
+			s.ended = err
+		}
+	})
+}
+
+// note updates the status after an answer of the store, or after an error.
+func (l *Lease) note(err error) {
+	now := l.cfg.clock.Now()
+	l.change(func(s *shared) {
+		s.Held, s.Skew = l.state.held, l.state.skew
+		s.from, s.horizon = 0, 0
+		if l.state.held {
+			s.from, s.horizon = l.state.from, l.state.horizon
+		}
+		if err != nil {
+			s.Failures++
+			s.last = err
+			return
+		}
+		s.Worker, s.Epoch, s.Horizon = l.state.claim.Worker, l.state.claim.Epoch, l.horizonTime()
+		s.Extended, s.Failures = now, 0
+	})
+}
+
+func (l *Lease) horizonTime() time.Time {
+	if l.state.horizon <= 0 {
+		return time.Time{}
+	}
+	return l.layout.Start(l.state.horizon)
+}
+
+// Workers counts the workers of the lease's namespace and range that any process holds. all is how many there are. It
+// reads the whole namespace with Store.List: an exporter should keep the result for a minute or more.
+func (l *Lease) Workers(ctx context.Context) (held, all int64, err error) {
+	entries, err := l.store.List(ctx, l.cfg.namespace)
+	if err != nil {
+		return 0, 0, fmt.Errorf("lease: workers of namespace %q: %w", l.cfg.namespace, err)
+	}
+	for _, e := range entries {
+		if e.Held && l.cfg.first <= e.Worker && e.Worker <= l.cfg.last {
+			held++
+		}
+	}
+	return held, l.cfg.last - l.cfg.first + 1, nil
+}
