@@ -16,7 +16,8 @@ import (
 // admit compares the request with what the namespace or the state file was first used for.
 func (f *Store) admit(r lease.Request, used []usedWorker) error {
 	if f.file != "" && len(used) == 0 && r.First != r.Last {
-		return fmt.Errorf("%w: the state file %s is for one worker, not for %d to %d", lease.ErrOption, f.file, r.First, r.Last)
+		return fmt.Errorf("%w: the state file %s is for one worker, not for %d to %d",
+			lease.ErrOption, f.file, r.First, r.Last)
 	}
 	var unread error
 	for _, u := range used {
@@ -26,7 +27,8 @@ func (f *Store) admit(r lease.Request, used []usedWorker) error {
 			unread = err
 			continue // another state of the namespace says the same
 		case s.Namespace != r.Namespace:
-			return fmt.Errorf("%w: the state file %s is for namespace %q, not %q", lease.ErrOption, f.file, s.Namespace, r.Namespace)
+			return fmt.Errorf("%w: the state file %s is for namespace %q, not %q",
+				lease.ErrOption, f.file, s.Namespace, r.Namespace)
 		case s.Layout != r.Layout:
 			return fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, s.Layout, r.Layout)
 		case f.file != "" && (s.Worker < r.First || s.Worker > r.Last):
@@ -41,7 +43,9 @@ func (f *Store) admit(r lease.Request, used []usedWorker) error {
 // choose returns a free row in the order of lease.Store.Acquire, with its lock and its state. It begins with those that
 // were not written for the longest time, so that it rarely opens the files of workers that are held and extended every
 // few seconds.
-func (f *Store) choose(ctx context.Context, r lease.Request, used []usedWorker) (row fileRow, lock *os.File, s fileState, err error) {
+func (f *Store) choose(
+	ctx context.Context, r lease.Request, used []usedWorker,
+) (row fileRow, lock *os.File, s fileState, err error) {
 	try := func(worker int64) bool { // reports whether the search ends
 		row = f.row(r.Namespace, worker)
 		if err = ctx.Err(); err == nil && f.owned[row.path] == nil {

@@ -58,7 +58,8 @@ func (s fileState) claim() lease.Claim {
 
 // ownedBy reports whether the state is that of the claim, before its extension or after it.
 func (s fileState) ownedBy(c lease.Claim) bool {
-	return s.Namespace == c.Namespace && s.Worker == c.Worker && s.Epoch == c.Epoch && (s.Token == c.Token || s.Token == c.Next)
+	return s.Namespace == c.Namespace && s.Worker == c.Worker && s.Epoch == c.Epoch &&
+		(s.Token == c.Token || s.Token == c.Next)
 }
 
 func (s fileState) entry(held bool) lease.Entry {

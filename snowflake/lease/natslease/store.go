@@ -91,8 +91,8 @@ func pair(key string, value []byte, sequence uint64) (kvlease.Pair, error) {
 	return kvlease.Pair{Key: key, Value: value, Revision: strconv.FormatUint(sequence, 10)}, nil
 }
 
-// Existed reports whether the first message of the bucket was removed, as by a purge. It is the layout of a namespace, which
-// is replaced only if there was something to repair.
+// Existed reports whether the first message of the bucket was removed, as by a purge. It is the layout of a namespace,
+// which is replaced only after a repair.
 func (e *engine) Existed(ctx context.Context, _ string) (bool, error) {
 	_, state, err := e.open(ctx)
 	return err == nil && state.FirstSeq > 1, err

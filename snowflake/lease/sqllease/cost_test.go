@@ -60,7 +60,9 @@ func (c countedConn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, erro
 }
 
 // countedStore returns a store on the table of db that calls before with the number of each statement of its calls.
-func countedStore(t *testing.T, db *sql.DB, target testdb.Target, dialect sqldb.Dialect, before func(n int64)) (*sqllease.Store, *counter) {
+func countedStore(
+	t *testing.T, db *sql.DB, target testdb.Target, dialect sqldb.Dialect, before func(n int64),
+) (*sqllease.Store, *counter) {
 	t.Helper()
 	count := &counter{driver: db.Driver(), dsn: target.DSN}
 	pool := sql.OpenDB(count)

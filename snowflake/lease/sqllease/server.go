@@ -136,7 +136,8 @@ func (s *Store) askMySQL(ctx context.Context) (identity string, warning, err err
 // variables returns those of the variables that the server has.
 func (s *Store) variables(ctx context.Context, names ...string) (map[string]string, error) {
 	values := map[string]string{}
-	err := s.query(ctx, "SHOW VARIABLES WHERE Variable_name IN ('"+strings.Join(names, "', '")+"')", nil, func(scan scan) error {
+	query := "SHOW VARIABLES WHERE Variable_name IN ('" + strings.Join(names, "', '") + "')"
+	err := s.query(ctx, query, nil, func(scan scan) error {
 		var name, value string
 		err := scan(&name, &value)
 		values[name] = value
