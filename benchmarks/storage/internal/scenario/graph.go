@@ -48,7 +48,7 @@ func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err err
 	if err != nil {
 		return nil, err
 	}
-	db, trips, done, err := b.network(ctx)
+	db, trips, done, err := b.network()
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func median(n int, f func() error) (float64, error) {
 }
 
 // network returns a pool on a network with the given delay, and a counter of its round trips.
-func (b *Bench) network(ctx context.Context) (db *sql.DB, trips func() int64, done func() error, err error) {
+func (b *Bench) network() (db *sql.DB, trips func() int64, done func() error, err error) {
 	remote, ok := b.Engine.(engine.Remote)
 	if !ok {
 		return nil, nil, nil, engine.Unsupported("%s is in no network", b.Name())

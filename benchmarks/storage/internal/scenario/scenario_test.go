@@ -51,7 +51,7 @@ func eachEngine(t *testing.T, f func(t *testing.T, e engine.Engine)) {
 }
 
 // options are those of the runs below.
-var options = Options{Rows: 1000, Rounds: 1, Seed: 1, Batch: []int{1, 100}, Clients: []int{1, 3}}
+var options = Options{Rows: 300, Rounds: 1, Seed: 1, Batch: []int{100}, Clients: []int{1, 3}}
 
 func bench(t *testing.T, e engine.Engine, kind string, params measure.Params) *Bench {
 	t.Helper()
@@ -96,7 +96,7 @@ var wanted = map[string]string{
 	"read":       "lookup join newest_time range_time range_scan",
 	"graph":      "time",
 	"gorm":       "rate bytes_table bytes_secondary",
-	"grow":       "rate@100 rate@500 rate@1000",
+	"grow":       "rate@30 rate@150 rate@300",
 	"serverkeys": "rate bytes_table",
 }
 
