@@ -53,7 +53,7 @@ import (
 //   - SELECT ... FROM ONLY events returns no rows.
 //   - Statements prepared before the swap fail if they select the whole row as one value (SELECT e FROM events e).
 //
-// What can't be carried over is refused before anything is changed, by a [Problem] that names it: views, rules,
+// What can't be carried over is refused before anything is changed, by a problem that names it: views, rules,
 // policies, functions and columns that depend on the table; publications and subscriptions; inheritance; identity
 // columns, and a key with a sequence (see package gormplugin/adopt); unique indexes without the key, exclusion
 // constraints, invalid indexes; constraints that are NOT VALID or NO INHERIT; foreign keys to the table itself, or from
@@ -80,14 +80,14 @@ import (
 //
 // # MySQL and MariaDB
 //
-// One ALTER TABLE copies the table, and blocks writers meanwhile: the Step has the action ActionRewrite, with the
+// One ALTER TABLE copies the table, and blocks writers meanwhile: the Step has the action rewrite, with the
 // estimated rows and bytes. table_legacy is the partition before the current period, or before that of WithStart.
 // Primary key and unique keys have to contain the key; foreign keys from or to the table, FULLTEXT and SPATIAL indexes,
 // and an AUTO_INCREMENT key are refused.
 //
 // # Errors
 //
-// It returns [ErrTable] for a table that can't be adopted, also if there are Problems, which are in the error;
+// It returns [ErrTable] for a table that can't be adopted, also if there are problems, which are in the error;
 // [ErrName] if table_legacy or a partition has no usable name; [ErrLocked]; snowflake.ErrTimeExhausted if the layout
 // ends before the last partition; and errors of ctx and of the database.
 func (s *Set) Adopt(ctx context.Context, db *sql.DB) ([]Step, error) {
@@ -141,11 +141,7 @@ func (a *adoption) refusal() error {
 	if len(a.plan.Problems) == 0 {
 		return nil
 	}
-	var errs []error
-	for _, p := range a.plan.Problems {
-		errs = append(errs, p)
-	}
-	return fmt.Errorf("%w: it can't be adopted: %w", ErrTable, errors.Join(errs...))
+	return fmt.Errorf("%w: it can't be adopted: %w", ErrTable, errors.Join(a.plan.Problems...))
 }
 
 // adoption reads the table. Attempts count from 0: see relatedLocks.

@@ -33,7 +33,7 @@ func TestAdoptRewritesOnMySQL(t *testing.T) {
 		options := []partition.Option{partition.WithStart(today.AddDate(0, 0, -2))}
 		if withDefault {
 			a.run(fmt.Sprintf("INSERT INTO events VALUES (%d, 1);\n", idAt(today.AddDate(0, 1, 0))))
-			if plan, err := a.newSet(partition.Day).PlanAdopt(t.Context(), a.DB); err != nil || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Text, "after the last partition") {
+			if plan, err := a.newSet(partition.Day).PlanAdopt(t.Context(), a.DB); err != nil || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Error(), "after the last partition") {
 				t.Errorf("without a default partition: %v, %v", plan, err)
 			}
 			options = append(options, partition.WithDefault())
@@ -44,7 +44,7 @@ func TestAdoptRewritesOnMySQL(t *testing.T) {
 		if err != nil || len(plan.Problems) > 0 || len(plan.Steps) != 1 {
 			t.Fatalf("plan %v, %v", plan, err)
 		}
-		if s := plan.Steps[0]; s.Action != partition.ActionRewrite || s.Rows < 8 || s.Bytes == 0 || !strings.Contains(s.Why, "blocks writers") {
+		if s := plan.Steps[0]; s.Action != "rewrite" || s.Rows < 8 || s.Bytes == 0 || !strings.Contains(s.Why, "blocks writers") {
 			t.Errorf("plan %+v", s)
 		}
 		if got := a.mysqlPartitions(); got != nil {
@@ -110,7 +110,7 @@ func TestAdoptRefusesOnMySQL(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := newMySQLAdopter(t, test.statements+";\n")
 			plan, err := a.newSet(partition.Day).PlanAdopt(t.Context(), a.DB)
-			if err != nil || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Text, test.want) {
+			if err != nil || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Error(), test.want) {
 				t.Fatalf("plan %v, %v; want one problem with %q", plan, err, test.want)
 			}
 			if _, err := a.newSet(partition.Day).Adopt(t.Context(), a.DB); !errors.Is(err, partition.ErrTable) || !strings.Contains(err.Error(), test.want) {

@@ -155,7 +155,7 @@ const refusalsQuery = `WITH t AS (
 func (s *Set) refusalsPostgres(ctx context.Context, q querier, t *adoptee, plan *Plan) error {
 	texts, err := list(ctx, q, refusalsQuery, t.oid, t.legacy, s.key, adoptCheck)
 	for _, text := range texts {
-		plan.Problems = append(plan.Problems, Problem{Text: text})
+		plan.Problems = append(plan.Problems, problem{text: text})
 	}
 	return err
 }
@@ -172,7 +172,7 @@ func (s *Set) refuseAhead(ctx context.Context, q querier, t *adoptee, cut int64,
 		if err != nil {
 			return err
 		}
-		plan.Problems = append(plan.Problems, Problem{Text: fmt.Sprintf("it has a row with the key %d, of the time %s: that is after the cut, %s",
+		plan.Problems = append(plan.Problems, problem{text: fmt.Sprintf("it has a row with the key %d, of the time %s: that is after the cut, %s",
 			key, s.text(s.at(key.Int64())), s.text(s.at(cut)))})
 	}
 	return err

@@ -57,7 +57,7 @@ ALTER TABLE events ATTACH PARTITION events_legacy FOR VALUES FROM (MINVALUE) TO 
 			a.run(fmt.Sprintf("INSERT INTO events VALUES (%d);\n", idAt(time.Now())))
 			steps, err := set.Maintain(t.Context(), a.DB)
 			dropped := slices.ContainsFunc(steps, func(s partition.Step) bool {
-				return s.Action == partition.ActionDrop && s.Partition == "events_legacy"
+				return s.Action == "drop" && s.Partition == "events_legacy"
 			})
 			if dropped != test.dropped || (err == nil) != test.dropped || err != nil && !errors.Is(err, partition.ErrBlocked) {
 				t.Errorf("dropped %v, %v; want %v, and otherwise ErrBlocked", dropped, err, test.dropped)

@@ -71,7 +71,7 @@ func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
 	}
 	alter := fmt.Sprintf("ALTER TABLE %s %s", tableMySQL(t.name), s.partitionBy(steps))
 	a.add(Step{
-		Action: ActionRewrite, Lo: noLow, Hi: last.Hi, To: last.To, Rows: t.rows, Bytes: t.bytes, SQL: []string{alter},
+		Action: actionRewrite, Lo: noLow, Hi: last.Hi, To: last.To, Rows: t.rows, Bytes: t.bytes, SQL: []string{alter},
 		Why: fmt.Sprintf("copies the table, and blocks writers meanwhile: %s %d rows, at least %s", estimate, t.rows, sizeText(t.bytes)) + drop,
 	}, func(ctx context.Context, q querier) error { return execAll(ctx, q, []string{alter}) })
 	return a, nil
@@ -103,7 +103,7 @@ func (s *Set) refusalsMySQL(ctx context.Context, q querier, t *adoptee, plan *Pl
 	args = append(args, t.schema, t.table, t.schema, t.table, t.schema, t.table)
 	texts, err := list(ctx, q, refusalsMySQLQuery, args...)
 	for _, text := range texts {
-		plan.Problems = append(plan.Problems, Problem{Text: text})
+		plan.Problems = append(plan.Problems, problem{text: text})
 	}
 	return err
 }
@@ -116,7 +116,7 @@ func (s *Set) refuseAheadMySQL(ctx context.Context, q querier, t *adoptee, end i
 	keys, err := list(ctx, q, fmt.Sprintf("SELECT CAST(max(%[1]s) AS CHAR) FROM %[2]s WHERE %[1]s >= %[3]d HAVING max(%[1]s) IS NOT NULL",
 		quoteMySQL(s.key), tableMySQL(t.name), end))
 	for _, text := range keys {
-		plan.Problems = append(plan.Problems, Problem{Text: fmt.Sprintf("it has a row with the key %s, after the last partition, which ends at %s: "+
+		plan.Problems = append(plan.Problems, problem{text: fmt.Sprintf("it has a row with the key %s, after the last partition, which ends at %s: "+
 			"WithDefault would take it", text, s.text(s.at(end)))})
 	}
 	return err

@@ -190,5 +190,5 @@ func (s *Set) stepAlter(t *adoptee, why, change string) (Step, func(context.Cont
 }
 
 func alterStep(t *adoptee, why string, sql []string) Step {
-	return Step{Action: ActionAlter, Lo: noLow, Hi: noHigh, Rows: t.rows, Bytes: t.bytes, Why: why, SQL: sql}
+	return Step{Action: actionAlter, Lo: noLow, Hi: noHigh, Rows: t.rows, Bytes: t.bytes, Why: why, SQL: sql}
 }

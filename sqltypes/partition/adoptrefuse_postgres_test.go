@@ -60,7 +60,7 @@ func TestAdoptRefuses(t *testing.T) {
 			before := a.describe()
 			set := a.newSet(partition.Day)
 			plan, err := set.PlanAdopt(t.Context(), a.DB)
-			if err != nil || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Text, test.want) {
+			if err != nil || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Error(), test.want) {
 				t.Fatalf("plan %+v, %v; want one problem, with %q", plan, err, test.want)
 			}
 			_, err = set.Adopt(t.Context(), a.DB)

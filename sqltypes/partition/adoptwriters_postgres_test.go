@@ -240,7 +240,7 @@ func TestAdoptMovesTheCutAheadOfTheClock(t *testing.T) {
 		t.Fatalf("%v after %v", err, steps)
 	}
 	for _, step := range steps {
-		if step.Action == partition.ActionCreate && step.Why != "day ahead" {
+		if step.Action == "create" && step.Why != "day ahead" {
 			t.Errorf("%s is for the %s", step.Partition, step.Why)
 		}
 	}

@@ -36,7 +36,7 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 	for {
 		var piece *piece
 		var rows int64
-		var problems []Problem
+		var problems []error
 		err := s.patiently(ctx, &wait, func() error {
 			piece = nil
 			return s.engine.alone(ctx, db, s, func(q querier) error {
@@ -62,11 +62,7 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 			s.logger().InfoContext(ctx, "rows moved out of the default partition", "partition", piece.table, "rows", rows)
 			continue
 		}
-		errs := []error{err}
-		for _, problem := range problems {
-			errs = append(errs, problem)
-		}
-		if err := errors.Join(errs...); err != nil {
+		if err := errors.Join(append(problems, err)...); err != nil {
 			return moved, fmt.Errorf("partition: move the default partition of %v: %w", s.table, err)
 		}
 		return moved, nil

@@ -99,21 +99,21 @@
 //
 // A drop detaches the partition and drops it in one transaction, which needs an ACCESS EXCLUSIVE lock on the table for a
 // few milliseconds, or longer if other tables refer to it. With foreign keys it needs one on each table that they refer
-// to as well, also after [DetachConcurrently], so a reader of such a table delays the drop. A step waits for one lock
+// to as well, also after [WithDetachConcurrently], so a reader of such a table delays the drop. A step waits for one lock
 // after the other, each for at most WithLockTimeout, and holds those that it has meanwhile. Attempts lock tables that
 // foreign keys connect in different orders, as those of [Set.Adopt]. If its process stops or its
-// network fails within a step, the server ends the transaction after five seconds. [DetachConcurrently] needs no such
+// network fails within a step, the server ends the transaction after five seconds. [WithDetachConcurrently] needs no such
 // lock on the table. It waits for the transactions that use the table; meanwhile the rows are not visible any more, and
 // the next call finishes what was interrupted.
 //
-// [Archive] and [DetachConcurrently] add a line to the comment of the partition that they detach, which begins with
+// [WithArchive] and [WithDetachConcurrently] add a line to the comment of the partition that they detach, which begins with
 // "sqlflake: detached from". Tables with this line are what the package drops, renames or archives after they were
 // detached, if the table belongs to the owner of the partitioned table, to a superuser, or to the role that calls Maintain:
 // comments of other roles count for nothing. Removing the line keeps the table, while the callback of Archive runs too.
 // A line that ends in "to be archived" is of a Set with Archive. As long as there is one, a Set without Archive removes
 // nothing.
 //
-// PostgreSQL adds a CHECK constraint with the bounds to a partition that it detaches concurrently. A table of [Keep] has it
+// PostgreSQL adds a CHECK constraint with the bounds to a partition that it detaches concurrently. A table of [WithKeep] has it
 // still; drop it to store other rows there.
 //
 // Partitions that are partitioned themselves, and foreign tables, are never detached: beyond the retention they are a
@@ -124,9 +124,9 @@
 // Each statement commits by itself. Ranges have no gaps: a partition begins where the one before ends, and the first one
 // has no lower bound. New partitions are added at the end. Each step needs the metadata lock of the table, and the limit of
 // waits for it is counted in whole seconds. If the process stops or its network fails within a step, the server ends the
-// connection after five seconds, and with it the locks. [DetachConcurrently] is ignored.
+// connection after five seconds, and with it the locks. [WithDetachConcurrently] is ignored.
 //
-// [Keep] and [Archive] create an empty table, with the line in its comment that is described above, and exchange the
+// [WithKeep] and [WithArchive] create an empty table, with the line in its comment that is described above, and exchange the
 // partition for it while both are locked.
 //
 //   - CREATE TABLE ... LIKE copies the line too: remove it from the comment of a copy, or Maintain drops or renames the copy.
@@ -163,7 +163,7 @@
 // # PgBouncer
 //
 // A step is one transaction, so PgBouncer in transaction mode does; before PgBouncer 1.21 the driver must not prepare
-// statements (default_query_exec_mode=exec in the DSN of pgx). [Archive] and [DetachConcurrently] need sessions:
+// statements (default_query_exec_mode=exec in the DSN of pgx). [WithArchive] and [WithDetachConcurrently] need sessions:
 // connect to PostgreSQL directly, or in session mode. The callback of Archive needs connections of its own beside
 // the one that Maintain uses.
 //

@@ -19,8 +19,8 @@ var (
 	// MySQL and MariaDB, and the error of the database on PostgreSQL.
 	ErrName = errors.New("partition: name not usable")
 
-	// ErrBlocked is in the error of Maintain for each Problem of the plan.
-	ErrBlocked = errors.New("partition: needs attention")
+	// ErrBlocked is in the error of Maintain for each problem of the plan.
+	ErrBlocked = errors.New("partition: step blocked")
 
 	// ErrLocked is returned by Maintain, MoveDefault and Adopt if a step did not get its locks within the patience,
 	// each time waiting for them for at most the lock timeout. On PostgreSQL its text says who has the lock of a drop or

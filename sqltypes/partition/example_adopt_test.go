@@ -28,7 +28,7 @@ func ExampleSet_Adopt() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(plan.Script(), plan.Problems)
+	fmt.Println(plan) // the statements are in plan.Steps
 	if _, err := events.Adopt(ctx, db); err != nil {
 		log.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func ExampleSet_TableOptions() {
 	//
 	// Or, for a table that exists:
 	//
-	//	plan, err := events.PlanAdopt(ctx, db) // fmt.Println(plan.Script())
+	//	plan, err := events.PlanAdopt(ctx, db) // fmt.Println(plan)
 	//	steps, err := events.Adopt(ctx, db)
 
 	// Output: PARTITION BY RANGE ("id") <nil>

@@ -3,6 +3,7 @@ package partition_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -37,12 +38,12 @@ func Example() {
 }
 
 // Before a partition is dropped, its rows are copied to a file.
-func ExampleArchive() {
+func ExampleWithArchive() {
 	copyOut := func(ctx context.Context, table string) error {
 		fmt.Println("copy", table)
 		return nil
 	}
-	_, err := partition.New(sqldb.Postgres, "events", partition.Day, partition.WithRetain(90), partition.Archive(copyOut))
+	_, err := partition.New(sqldb.Postgres, "events", partition.Day, partition.WithRetain(90), partition.WithArchive(copyOut))
 	fmt.Println(err)
 	// Output: <nil>
 }
@@ -59,12 +60,12 @@ func ExamplePlan_String() {
 		log.Fatal(err)
 	}
 	plan := partition.Plan{Table: "public.events", Steps: []partition.Step{{
-		Action: partition.ActionCreate, Partition: "events_2027_01", Lo: lo, Hi: hi,
+		Action: "create", Partition: "events_2027_01", Lo: lo, Hi: hi,
 		From: layout.Time(lo), To: layout.Time(hi), Why: "month ahead",
 	}, {
-		Action: partition.ActionDrop, Partition: "events_2025_12", Lo: old, Hi: end,
+		Action: "drop", Partition: "events_2025_12", Lo: old, Hi: end,
 		From: layout.Time(old), To: layout.Time(end), Rows: 1_234_567, Bytes: 340_000_000, Why: "beyond the retention of 12 months",
-	}}, Problems: []partition.Problem{{Partition: "events_2026_12", Text: "a table of this name exists and is no partition"}}}
+	}}, Problems: []error{errors.New("events_2026_12: a table of this name exists and is no partition")}}
 	fmt.Print(&plan)
 	// Output:
 	// public.events: 0 partitions, 2 steps, times in UTC

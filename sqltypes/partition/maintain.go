@@ -56,7 +56,7 @@ func (s *Set) probe(ctx context.Context, q querier, st *state) probe {
 // Any number of processes may call it at the same time, and may end at any point. One process makes a step at a time,
 // and all find out what is to do anew before each step.
 //
-// If a step fails, Maintain does the others and returns the errors, joined: for each [Problem] of the plan one that matches
+// If a step fails, Maintain does the others and returns the errors, joined: for each problem of the plan one that matches
 // ErrBlocked, for a step that did not get its locks ErrLocked, and errors of the database and of the callback of Archive.
 // After ErrLocked for a lock of the table, it leaves other steps that need this lock to the next call.
 // It returns ErrTable, and errors that prevent a plan, such as ErrName, before any step.
@@ -94,7 +94,7 @@ type maintenance struct {
 var errRest = errors.New("partition: pause")
 
 type stepKey struct {
-	action    Action
+	action    string
 	partition string
 	lo        int64
 }
@@ -106,7 +106,7 @@ func (m *maintenance) open(step Step) bool { return !m.failed[keyOf(step)] }
 
 // locked is whether a lock of the table that a step needs was refused.
 func (m *maintenance) locked(step Step) *bool {
-	if step.Action == ActionCreate {
+	if step.Action == actionCreate {
 		return &m.createLocked
 	}
 	return &m.changeLocked
@@ -138,7 +138,7 @@ func (m *maintenance) run(ctx context.Context) error {
 			m.failed[keyOf(*step)] = true
 			m.errs = append(m.errs, fmt.Errorf("%s %s: %w", step.Action, step.Partition, err))
 			if errors.Is(err, ErrLocked) {
-				if !errors.As(err, new(ownLock)) && step.Action != ActionArchive {
+				if !errors.As(err, new(ownLock)) && step.Action != actionArchive {
 					*m.locked(*step) = true
 				}
 				m.rest = true
@@ -148,10 +148,7 @@ func (m *maintenance) run(ctx context.Context) error {
 			m.logger().InfoContext(ctx, "partition maintained", "action", step.Action, "partition", step.Partition, "why", step.Why)
 		default:
 			m.problems = len(m.errs) == 0
-			for _, problem := range plan.Problems {
-				m.errs = append(m.errs, problem)
-			}
-			return errors.Join(m.errs...)
+			return errors.Join(append(m.errs, plan.Problems...)...)
 		}
 	}
 }
@@ -189,7 +186,7 @@ func (m *maintenance) next(ctx context.Context) (plan *Plan, step *Step, err err
 			return plan, step, err
 		}
 		err = m.engine.finish(ctx, m.db, m.Set, st, *step)
-		if step.Action != ActionArchive || !errors.Is(err, errBusy) {
+		if step.Action != actionArchive || !errors.Is(err, errBusy) {
 			return plan, step, err
 		}
 		m.failed[keyOf(*step)] = true // another process archives, which may take hours
@@ -200,7 +197,7 @@ func (m *maintenance) next(ctx context.Context) (plan *Plan, step *Step, err err
 // behindPending reports whether a step is to detach a partition concurrently while another one is not detached
 // completely: PostgreSQL refuses that.
 func (st *state) behindPending(step Step) bool {
-	if step.Action != ActionDetach || !step.finish {
+	if step.Action != actionDetach || !step.finish {
 		return false
 	}
 	return slices.ContainsFunc(st.parts, func(p part) bool { return p.pending && p.table != step.Partition })

@@ -14,7 +14,7 @@ func TestMySQLAlteredTableNeedsNewTables(t *testing.T) {
 	for _, before := range []string{"COMMENT = ", " EXCHANGE "} {
 		e := newMySQL(t, mysqlTable)
 		e.fill()
-		s := e.set(partition.WithRetain(9), partition.Keep(keepAsOld))
+		s := e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld))
 		e.stopBefore(s, before)
 		e.exec("ALTER TABLE events ADD COLUMN size int, FORCE")
 		if steps := e.maintain(s); len(steps) != 1 {
@@ -33,7 +33,7 @@ func TestMySQLInstantColumn(t *testing.T) {
 	e := newMySQL(t, mysqlTable)
 	e.fill()
 	e.exec("ALTER TABLE events ADD COLUMN size int DEFAULT 7")
-	s := e.set(partition.WithRetain(9), partition.Keep(keepAsOld))
+	s := e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld))
 	if e.target.IsMySQL() {
 		before := e.tables()
 		for range 2 {
@@ -53,7 +53,7 @@ func TestMySQLInstantColumn(t *testing.T) {
 		t.Errorf("%d rows, want 4", n)
 	}
 	e.exec("ALTER TABLE events ADD COLUMN weight int DEFAULT 8, ALGORITHM = INPLACE")
-	e.maintain(e.set(partition.WithRetain(8), partition.Keep(keepAsOld)))
+	e.maintain(e.set(partition.WithRetain(8), partition.WithKeep(keepAsOld)))
 	e.want(-8, 3)
 }
 

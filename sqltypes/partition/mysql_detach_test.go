@@ -31,7 +31,7 @@ func TestMySQLKeepRenames(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s := e.set(partition.WithRetain(7), partition.Keep(func(table string) string {
+	s := e.set(partition.WithRetain(7), partition.WithKeep(func(table string) string {
 		switch table {
 		case e.partition(-9):
 			return other + ".kept"
@@ -71,7 +71,7 @@ func TestMySQLKeepRefusesNamesOfOtherTables(t *testing.T) {
 	e.exec("CREATE TABLE " + e.partition(-10) + " (n int)")
 	before := e.tables()
 	for _, name := range []func(string) string{keepAsOld, func(string) string { return "" }, func(string) string { return strings.Repeat("x", 65) }} {
-		steps, err := e.set(partition.WithRetain(9), partition.Keep(name)).Maintain(e.limit(), e.DB)
+		steps, err := e.set(partition.WithRetain(9), partition.WithKeep(name)).Maintain(e.limit(), e.DB)
 		if !errors.Is(err, partition.ErrName) || len(steps) > 0 {
 			t.Errorf("%v, %v, want %v", steps, err, partition.ErrName)
 		}
@@ -88,7 +88,7 @@ func TestMySQLArchiveDropsOnlyWhatIsArchived(t *testing.T) {
 	broken := errors.New("no space")
 	archived := make(map[string]int)
 	fail := true
-	s := e.set(partition.WithRetain(8), partition.Archive(func(ctx context.Context, table string) error {
+	s := e.set(partition.WithRetain(8), partition.WithArchive(func(ctx context.Context, table string) error {
 		if fail && strings.HasSuffix(table, "`"+e.partition(-9)+"`") {
 			return broken
 		}
@@ -122,7 +122,7 @@ func TestMySQLSetWithoutArchiveDropsNothingThatIsToBeArchived(t *testing.T) {
 	e.fill()
 	e.archiveBeside(e.set)
 	// A process has ended after it had made the table for the rows, and before these were in it.
-	s := e.set(partition.WithRetain(2), partition.Archive(func(context.Context, string) error { return nil }))
+	s := e.set(partition.WithRetain(2), partition.WithArchive(func(context.Context, string) error { return nil }))
 	plan, err := s.Plan(e.limit(), e.DB)
 	if err != nil || len(plan.Steps) != 1 {
 		t.Fatalf("%v, %v", plan, err)
@@ -140,7 +140,7 @@ func TestMySQLDetachGoesOnAfterEachOfItsStatements(t *testing.T) {
 		e := newMySQL(t, mysqlTable)
 		e.fill()
 		e.exec("ALTER TABLE events DROP PARTITION events_first")
-		s := e.set(partition.WithRetain(9), partition.Keep(keepAsOld))
+		s := e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld))
 		plan, err := s.Plan(t.Context(), e.DB)
 		if err != nil || len(plan.Steps) != 1 {
 			t.Fatalf("%v, %v", plan, err)
@@ -194,10 +194,10 @@ func (e mysqlEvents) stopAfterExchange(s *partition.Set) {
 }
 
 func TestMySQLRowsThatComeBetweenAreNotLost(t *testing.T) {
-	for _, option := range []partition.Option{partition.Keep(keepAsOld), partition.WithAhead(3)} {
+	for _, option := range []partition.Option{partition.WithKeep(keepAsOld), partition.WithAhead(3)} {
 		e := newMySQL(t, mysqlTable)
 		e.fill()
-		keep := e.set(partition.WithRetain(9), partition.Keep(keepAsOld))
+		keep := e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld))
 		e.stopAfterExchange(keep)
 		e.exec(fmt.Sprintf("INSERT INTO events VALUES (%d, 'late')", idAt(e.day(-10))+1))
 		steps, err := e.set(partition.WithRetain(9), option).Maintain(e.limit(), e.DB)
@@ -227,9 +227,9 @@ func TestMySQLRowsThatComeAfterThePlanAreNotLost(t *testing.T) {
 		option partition.Option
 	}{
 		"foreign row":        {-12, "events", partition.WithAhead(3)},
-		"foreign row, kept":  {-12, "events", partition.Keep(keepAsOld)},
-		"row of a partition": {-10, "events", partition.Keep(keepAsOld)},
-		"row of its twin":    {-10, "twin", partition.Keep(keepAsOld)},
+		"foreign row, kept":  {-12, "events", partition.WithKeep(keepAsOld)},
+		"row of a partition": {-10, "events", partition.WithKeep(keepAsOld)},
+		"row of its twin":    {-10, "twin", partition.WithKeep(keepAsOld)},
 	} {
 		e := newMySQL(t, mysqlTable)
 		e.fill()
@@ -266,7 +266,7 @@ func TestMySQLOptionsThatChangeBetweenTheStatements(t *testing.T) {
 	t.Parallel()
 	e := newMySQL(t, mysqlTable)
 	e.fill()
-	e.stopAfterExchange(e.set(partition.WithRetain(9), partition.Keep(keepAsOld)))
+	e.stopAfterExchange(e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld)))
 	// The rows are retained again, so somebody has to put them back.
 	steps, err := e.set(partition.WithRetain(10)).Maintain(e.limit(), e.DB)
 	if !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), "the table "+e.partition(-10)) || len(steps) > 0 {

@@ -39,7 +39,7 @@ func TestMySQLRightsOfTheDocumentationDo(t *testing.T) {
 	}
 	for i, right := range mysqlRights {
 		rights := slices.Delete(slices.Clone(mysqlRights), i, i+1)
-		steps, err := maintain(rights, partition.WithRetain(9), partition.Keep(keepAsOld))
+		steps, err := maintain(rights, partition.WithRetain(9), partition.WithKeep(keepAsOld))
 		if err == nil || errors.Is(err, partition.ErrLocked) {
 			t.Errorf("without %s: %v, %v, want that something fails", right, kinds(steps), err)
 		}
@@ -47,8 +47,8 @@ func TestMySQLRightsOfTheDocumentationDo(t *testing.T) {
 			t.Errorf("without %s: %d rows, want 44", right, n)
 		}
 	}
-	archive := partition.Archive(func(context.Context, string) error { return nil })
-	for i, option := range []partition.Option{partition.Keep(keepAsOld), archive, partition.WithAhead(4)} {
+	archive := partition.WithArchive(func(context.Context, string) error { return nil })
+	for i, option := range []partition.Option{partition.WithKeep(keepAsOld), archive, partition.WithAhead(4)} {
 		if steps, err := maintain(mysqlRights, partition.WithRetain(9-i), option); err != nil {
 			t.Errorf("%d: %v, %v", i, kinds(steps), err)
 		}

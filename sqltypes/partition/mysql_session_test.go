@@ -76,7 +76,7 @@ func TestMySQLSettingsOfTheSessionAreKept(t *testing.T) {
 			db := e.open(func(config *mysql.Config) { config.Params[setting] = value })
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
-			steps, err := e.set(partition.WithRetain(8), partition.WithAhead(4), partition.Keep(keepAsOld)).Maintain(ctx, db)
+			steps, err := e.set(partition.WithRetain(8), partition.WithAhead(4), partition.WithKeep(keepAsOld)).Maintain(ctx, db)
 			if err != nil || len(steps) != 4 {
 				t.Errorf("%v, %v", kinds(steps), err)
 			}
@@ -101,7 +101,7 @@ func TestMySQLArchiveOutlastsWaitTimeout(t *testing.T) {
 		return nil
 	}
 	db := e.open(func(config *mysql.Config) { config.Params["wait_timeout"] = "1" })
-	if _, err := e.set(partition.WithRetain(9), partition.Archive(archive)).Maintain(e.limit(), db); err != nil {
+	if _, err := e.set(partition.WithRetain(9), partition.WithArchive(archive)).Maintain(e.limit(), db); err != nil {
 		t.Error(err)
 	}
 	e.want(-9, 3)
@@ -129,7 +129,7 @@ func TestMySQLTriggerStopsNoWriters(t *testing.T) {
 		e.exec(c.trigger)
 		before := e.tables()
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-		steps, err := e.set(partition.WithRetain(9), partition.Keep(keepAsOld), partition.WithPatience(0)).Maintain(ctx, e.DB)
+		steps, err := e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld), partition.WithPatience(0)).Maintain(ctx, e.DB)
 		cancel()
 		switch {
 		case e.target.IsMySQL(), !c.blocked && !c.late:

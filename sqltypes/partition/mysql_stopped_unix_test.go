@@ -33,7 +33,7 @@ func TestMySQLStoppedProcessStopsNoWriters(t *testing.T) {
 			}
 			options := []partition.Option{partition.WithRetain(9)}
 			if c.mode == "keep" {
-				options = append(options, partition.Keep(func(table string) string { return "kept_" + table }))
+				options = append(options, partition.WithKeep(func(table string) string { return "kept_" + table }))
 			}
 			e.maintain(e.set(options...))
 			if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {

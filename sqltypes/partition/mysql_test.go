@@ -262,7 +262,7 @@ func TestMySQLLongTransactionStopsNobody(t *testing.T) {
 	end := e.hold("SELECT * FROM events")
 	for i, options := range [][]partition.Option{
 		{partition.WithRetain(3)},
-		{partition.WithRetain(10), partition.Keep(strings.ToUpper)},
+		{partition.WithRetain(10), partition.WithKeep(strings.ToUpper)},
 		{partition.WithAhead(4)},
 	} {
 		_, err := e.set(append(options, partition.WithPatience(0))...).Maintain(e.limit(), pool)

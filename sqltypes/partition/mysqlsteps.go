@@ -24,21 +24,21 @@ import (
 func (e mysql) statements(s *Set, st *state, step Step) []string {
 	p, loose := st.find(step)
 	switch step.Action {
-	case ActionCreate:
+	case actionCreate:
 		return []string{e.create(st, step.Partition, step.Lo.Int64(), step.Hi.Int64())}
-	case ActionDrop:
+	case actionDrop:
 		if loose {
 			return []string{"DROP TABLE " + tableMySQL(p.name)}
 		}
 		return []string{e.drop(p)}
-	case ActionRename:
+	case actionRename:
 		if loose {
 			return []string{e.release(s, st, p)}
 		}
 		return append(e.detach(st, p), e.release(s, st, e.twin(p)))
-	case ActionDetach:
+	case actionDetach:
 		return e.detach(st, p)
-	case ActionArchive:
+	case actionArchive:
 		return []string{e.comment(st, p, p.marked(st.table, true))}
 	}
 	return nil
@@ -123,14 +123,14 @@ func (e mysql) execute(ctx context.Context, q querier, s *Set, st *state, step S
 	p, loose := st.find(step)
 	statements := e.statements(s, st, step)
 	switch {
-	case loose && step.Action == ActionArchive:
+	case loose && step.Action == actionArchive:
 		return nil // see finish
-	case loose && step.Action == ActionRename:
+	case loose && step.Action == actionRename:
 		if err := e.checkFree(ctx, q, p, s.keptName(p)); err != nil {
 			return err
 		}
-	case loose, step.Action == ActionCreate:
-	case step.Action == ActionDrop:
+	case loose, step.Action == actionCreate:
+	case step.Action == actionDrop:
 		// Without the lock a row below the floor could come before the partition is dropped.
 		statements = append([]string{lockTables(st.table)}, append(statements, unlockTables)...)
 	default:
@@ -202,7 +202,7 @@ func (e mysql) dropTwin(ctx context.Context, q querier, s *Set, p part, cause er
 // of the twins that was empty.
 func (e mysql) recheck(ctx context.Context, q querier, s *Set, p part, step Step) error {
 	limit := step.floor
-	if step.Action != ActionDrop {
+	if step.Action != actionDrop {
 		if p.moved {
 			limit = noHigh
 		} else if _, found, err := e.nth(ctx, q, s, e.twin(p), noLow, noHigh, 0); err != nil {

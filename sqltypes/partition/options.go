@@ -232,10 +232,10 @@ func WithDefault() Option {
 	})
 }
 
-// DetachConcurrently detaches partitions on PostgreSQL with DETACH PARTITION ... CONCURRENTLY, which does not block
+// WithDetachConcurrently detaches partitions on PostgreSQL with DETACH PARTITION ... CONCURRENTLY, which does not block
 // queries but waits for transactions that use the table. It needs connections of its own, so no PgBouncer in transaction
 // mode. Tables with a default partition, for which PostgreSQL does not allow it, and MySQL and MariaDB ignore it.
-func DetachConcurrently() Option {
+func WithDetachConcurrently() Option {
 	return optionFunc(func(c *config) error {
 		c.concurrently = true
 		return nil
@@ -245,10 +245,10 @@ func DetachConcurrently() Option {
 // Keep renames partitions beyond the retention and leaves them as tables of their own, instead of dropping them. rename
 // gets the partition's name and returns that of the table, "table" or "schema.table". On MySQL and MariaDB, where names of
 // partitions are unique in their table only, a name that does not begin with the table's gets it as a prefix before.
-func Keep(rename func(partition string) string) Option {
+func WithKeep(rename func(partition string) string) Option {
 	return optionFunc(func(c *config) error {
 		if rename == nil || c.archive != nil {
-			return fmt.Errorf("%w: Keep(nil), or beside Archive", ErrOption)
+			return fmt.Errorf("%w: WithKeep(nil), or beside Archive", ErrOption)
 		}
 		c.rename = rename
 		return nil
@@ -260,10 +260,10 @@ func Keep(rename func(partition string) string) Option {
 // backquotes always. If f returns an error, or the process ends before it returns, the table stays, and the next Maintain
 // calls f again. It does so too if f has returned nil and that could not be stored, so f has to be idempotent. Only one
 // process calls it at a time, and has one connection of the pool in use meanwhile: a pool of one connection has none for f.
-func Archive(f func(ctx context.Context, table string) error) Option {
+func WithArchive(f func(ctx context.Context, table string) error) Option {
 	return optionFunc(func(c *config) error {
 		if f == nil || c.rename != nil {
-			return fmt.Errorf("%w: Archive(nil), or beside Keep", ErrOption)
+			return fmt.Errorf("%w: WithArchive(nil), or beside Keep", ErrOption)
 		}
 		c.archive = f
 		return nil

@@ -160,9 +160,9 @@ func (p *planner) last() period {
 	end := p.layout.End()
 	at := p.horizon()
 	if at.to.After(end) {
-		p.plan.Problems = append(p.plan.Problems, Problem{
+		p.plan.Problems = append(p.plan.Problems, problem{
 			cause: snowflake.ErrTimeExhausted,
-			Text:  fmt.Sprintf("the layout ends at %s, there are no IDs after it", p.text(end)),
+			text:  fmt.Sprintf("the layout ends at %s, there are no IDs after it", p.text(end)),
 		})
 	}
 	return at
@@ -255,7 +255,7 @@ func (p *planner) createOne(at period, g gap, names map[string]bool) (created bo
 		}
 	}
 	p.step(Step{
-		Action: ActionCreate, Partition: text, Lo: snowflake.ID(g.lo), Hi: snowflake.ID(g.hi),
+		Action: actionCreate, Partition: text, Lo: snowflake.ID(g.lo), Hi: snowflake.ID(g.hi),
 		Why: p.why(at),
 	})
 	return true, nil
@@ -293,7 +293,7 @@ func (p *planner) createDefault() error {
 	if free, err := p.free(text); !free {
 		return err
 	}
-	p.step(Step{Action: ActionCreate, Partition: text, Why: "default partition"})
+	p.step(Step{Action: actionCreate, Partition: text, Why: "default partition"})
 	return nil
 }
 
@@ -315,9 +315,9 @@ func (p *planner) step(step Step) {
 // due returns the time since which a step is due, or zero for one that does not depend on the time.
 func (p *planner) due(step Step) time.Time {
 	switch {
-	case step.Lo == 0 && step.Hi == 0, step.Action == ActionAlter:
+	case step.Lo == 0 && step.Hi == 0, step.Action == actionAlter:
 		return time.Time{}
-	case step.Action == ActionCreate:
+	case step.Action == actionCreate:
 		at := p.period(p.at(step.Hi.Int64() - 1))
 		for range p.ahead {
 			at = p.previous(at)
@@ -347,7 +347,7 @@ func (p *planner) covered() (end time.Time) {
 }
 
 func (p *planner) problem(partition, text string) {
-	p.plan.Problems = append(p.plan.Problems, Problem{Partition: partition, Text: text})
+	p.plan.Problems = append(p.plan.Problems, problem{partition: partition, text: text})
 }
 
 func earlier(a, b time.Time) time.Time {

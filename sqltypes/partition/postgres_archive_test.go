@@ -37,7 +37,7 @@ func TestPostgresArchiveMarksNothingThatChangedMeanwhile(t *testing.T) {
 				_, err := e.ExecContext(ctx, fmt.Sprintf(c.change, table, idAt(e.day(-10)), idAt(e.day(-9)), e.schema()))
 				return err
 			}
-			if _, err := e.set(partition.WithRetain(9), partition.Archive(archive)).Maintain(e.limit(), e.DB); err != nil {
+			if _, err := e.set(partition.WithRetain(9), partition.WithArchive(archive)).Maintain(e.limit(), e.DB); err != nil {
 				t.Error(err)
 			}
 			if got := slices.Contains(e.tables(), "loose"); got != c.kept {
@@ -80,11 +80,11 @@ func (e *events) archiveBeside(set func(...partition.Option) *partition.Set) {
 		archived += e.count("SELECT count(*) FROM " + table)
 		return nil
 	}
-	s := set(partition.WithRetain(3), partition.Archive(archive))
+	s := set(partition.WithRetain(3), partition.WithArchive(archive))
 	if _, err := s.Maintain(e.limit(), e.DB); err == nil || !strings.Contains(err.Error(), "no space") {
 		e.Errorf("the error is %v", err)
 	}
-	steps, err := set(partition.WithRetain(3), partition.Keep(strings.ToUpper)).Maintain(e.limit(), e.DB)
+	steps, err := set(partition.WithRetain(3), partition.WithKeep(strings.ToUpper)).Maintain(e.limit(), e.DB)
 	wantNothing(e.T, steps, err, "another Set is to archive it")
 	e.maintain(s)
 	if archived != expired || calls != 7+1 && calls != 8+1 { // on MySQL there is an empty first one
@@ -103,7 +103,7 @@ func TestPostgresLockOfArchiveEndsAfterARename(t *testing.T) {
 		_, err := e.ExecContext(ctx, "ALTER TABLE events RENAME TO renamed")
 		return errors.Join(err, failure)
 	}
-	if _, err := e.set(partition.WithRetain(9), partition.Archive(archive)).Maintain(e.limit(), e.DB); !errors.Is(err, failure) {
+	if _, err := e.set(partition.WithRetain(9), partition.WithArchive(archive)).Maintain(e.limit(), e.DB); !errors.Is(err, failure) {
 		t.Errorf("the error is %v", err)
 	}
 	const locks = `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
@@ -158,7 +158,7 @@ func TestPostgresTableIsArchivedOnce(t *testing.T) {
 	e := newEvents(t, eventsTable)
 	e.fill()
 	failure := errors.New("no space")
-	failing := e.set(partition.WithRetain(9), partition.Archive(func(context.Context, string) error { return failure }))
+	failing := e.set(partition.WithRetain(9), partition.WithArchive(func(context.Context, string) error { return failure }))
 	if _, err := failing.Maintain(e.limit(), e.DB); !errors.Is(err, failure) {
 		t.Fatalf("the error is %v", err)
 	}
@@ -177,7 +177,7 @@ func TestPostgresRowsOutsideOfADetachedTableKeepIt(t *testing.T) {
 	e := newEvents(t, eventsTable)
 	e.fill()
 	failure := errors.New("no space")
-	s := e.set(partition.WithRetain(9), partition.Archive(func(context.Context, string) error { return failure }))
+	s := e.set(partition.WithRetain(9), partition.WithArchive(func(context.Context, string) error { return failure }))
 	if _, err := s.Maintain(e.limit(), e.DB); !errors.Is(err, failure) {
 		t.Fatalf("the error is %v", err)
 	}

@@ -119,7 +119,7 @@ func TestPostgresDetachConcurrentlyIsFinishedAfterAnInterrupt(t *testing.T) {
 	e.fill()
 	e.exec("COMMENT ON TABLE " + e.partition(-10) + " IS 'the first\nday'")
 	end := e.hold("SELECT count(*) FROM events")
-	options := []partition.Option{partition.WithRetain(9), partition.DetachConcurrently()}
+	options := []partition.Option{partition.WithRetain(9), partition.WithDetachConcurrently()}
 	_, err := e.set(append(options, partition.WithPatience(0))...).Maintain(e.limit(), e.DB)
 	if !errors.Is(err, partition.ErrLocked) || !strings.Contains(err.Error(), "CONCURRENTLY") {
 		t.Fatalf("the error is %v", err)
@@ -136,7 +136,7 @@ func TestPostgresDetachConcurrentlyIsFinishedAfterAnInterrupt(t *testing.T) {
 		t.Errorf("the plan is %v, %v", plan, err)
 	}
 	end()
-	options = append(options, partition.Keep(func(name string) string { return "kept_" + name }))
+	options = append(options, partition.WithKeep(func(name string) string { return "kept_" + name }))
 	steps := e.maintain(e.set(options...))
 	if want := []string{"detach " + e.partition(-10), "rename " + e.schema() + "." + e.partition(-10)}; !slices.Equal(steps, want) {
 		t.Errorf("the steps are %q, want %q", steps, want)
@@ -156,7 +156,7 @@ func TestPostgresNoPartitionIsDetachedBehindAnInterruptedOne(t *testing.T) {
 	e := newEvents(t, eventsTable)
 	e.fill()
 	end := e.hold("SELECT count(*) FROM events")
-	options := []partition.Option{partition.WithRetain(6), partition.DetachConcurrently()}
+	options := []partition.Option{partition.WithRetain(6), partition.WithDetachConcurrently()}
 	s := e.set(append(options, partition.WithPatience(0))...)
 	for range 2 { // the second call finds the one that the first left half detached
 		if _, err := s.Maintain(e.limit(), e.DB); strings.Count(fmt.Sprint(err), "CONCURRENTLY")+strings.Count(fmt.Sprint(err), "FINALIZE") != 1 {
@@ -197,7 +197,7 @@ func TestPostgresMarkOfAnInterruptedDetachIsRemoved(t *testing.T) {
 	e.fill()
 	e.exec("COMMENT ON TABLE " + e.partition(-10) + " IS 'the first\nsqlflake: detached from \"b\", keys 1 to 2\nsqlflake: detached from \"c\", keys 1 to 2'")
 	end := e.hold("LOCK TABLE ONLY events IN SHARE UPDATE EXCLUSIVE MODE")
-	s := e.set(partition.WithRetain(9), partition.WithPatience(0), partition.DetachConcurrently())
+	s := e.set(partition.WithRetain(9), partition.WithPatience(0), partition.WithDetachConcurrently())
 	if _, err := s.Maintain(e.limit(), e.DB); !errors.Is(err, partition.ErrLocked) {
 		t.Errorf("the error is %v", err)
 	}
@@ -273,7 +273,7 @@ func TestPostgresKeepRenames(t *testing.T) {
 		}
 		return schema + "." + name
 	}
-	e.maintain(e.set(partition.WithRetain(3), partition.Keep(names)))
+	e.maintain(e.set(partition.WithRetain(3), partition.WithKeep(names)))
 	got := e.texts("SELECT relnamespace::regnamespace || '.' || relname FROM pg_class WHERE relnamespace = $1::regnamespace "+
 		"AND relkind = 'r' ORDER BY 1 DESC", schema)
 	if len(got) != 7 || got[0] != kept || got[1] != names(e.partition(-4)) || got[6] != names(e.partition(-9)) {
@@ -285,12 +285,12 @@ func TestPostgresKeepRenames(t *testing.T) {
 	// A name that is taken is the error of its step.
 	e = newEvents(t, eventsTable)
 	e.fill()
-	_, err := e.set(partition.WithRetain(3), partition.Keep(func(string) string { return "events" })).Maintain(e.limit(), e.DB)
+	_, err := e.set(partition.WithRetain(3), partition.WithKeep(func(string) string { return "events" })).Maintain(e.limit(), e.DB)
 	if err == nil || !strings.Contains(err.Error(), `relation "events" already exists`) {
 		t.Errorf("the error is %v", err)
 	}
 	e.want(-10, 3)
-	_, err = e.set(partition.WithRetain(3), partition.Keep(func(string) string { return "" })).Maintain(e.limit(), e.DB)
+	_, err = e.set(partition.WithRetain(3), partition.WithKeep(func(string) string { return "" })).Maintain(e.limit(), e.DB)
 	if !errors.Is(err, partition.ErrName) || !errors.Is(err, partition.ErrBlocked) {
 		t.Errorf("the error is %v", err)
 	}
@@ -310,7 +310,7 @@ func TestPostgresArchiveDropsOnlyWhatIsArchived(t *testing.T) {
 		}
 		return failure
 	}
-	s := e.set(partition.WithRetain(9), partition.Archive(archive))
+	s := e.set(partition.WithRetain(9), partition.WithArchive(archive))
 	e.exec("ALTER TABLE " + e.partition(-10) + ` RENAME TO "the first"`)
 	first, quoted := e.schema()+".the first", e.schema()+`."the first"`
 	failure = errors.New("no space")
@@ -366,12 +366,12 @@ func TestPostgresOneProcessArchivesAtATime(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := e.set(partition.WithRetain(3), partition.Archive(archive)).Maintain(e.limit(), e.DB)
+		_, err := e.set(partition.WithRetain(3), partition.WithArchive(archive)).Maintain(e.limit(), e.DB)
 		done <- err
 	}()
 	<-begun
 	other := func(_ context.Context, table string) error { return fmt.Errorf("called for %s as well", table) }
-	steps := e.maintain(e.set(partition.WithRetain(3), partition.WithAhead(5), partition.Archive(other)))
+	steps := e.maintain(e.set(partition.WithRetain(3), partition.WithAhead(5), partition.WithArchive(other)))
 	if want := "create " + e.partition(5); !slices.Contains(steps, want) {
 		t.Errorf("the steps are %q, without %s", steps, want)
 	}

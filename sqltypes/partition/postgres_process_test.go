@@ -57,16 +57,16 @@ func (j job) set() (*partition.Set, *sql.DB, error) {
 		partition.WithLogger(slog.New(slog.DiscardHandler)),
 	}
 	if strings.Contains(j.Mode, "concurrently") {
-		options = append(options, partition.DetachConcurrently())
+		options = append(options, partition.WithDetachConcurrently())
 	}
 	if strings.Contains(j.Mode, "archive") {
-		options = append(options, partition.Archive(func(ctx context.Context, table string) error {
+		options = append(options, partition.WithArchive(func(ctx context.Context, table string) error {
 			_, err := db.ExecContext(ctx, "INSERT INTO archive SELECT id FROM "+table+" ON CONFLICT DO NOTHING")
 			return err
 		}))
 	}
 	if j.Mode == "keep" {
-		options = append(options, partition.Keep(func(table string) string { return "kept_" + table }))
+		options = append(options, partition.WithKeep(func(table string) string { return "kept_" + table }))
 	}
 	s, err := partition.New(dialect, "events", partition.Day, options...)
 	return s, db, err

@@ -323,7 +323,7 @@ func TestPostgresPools(t *testing.T) {
 			e.fill()
 			e.exec("SET lock_timeout = '7s'")
 			archive := func(_ context.Context, table string) error { return nil }
-			s := e.set(partition.WithRetain(3), partition.DetachConcurrently(), partition.Archive(archive))
+			s := e.set(partition.WithRetain(3), partition.WithDetachConcurrently(), partition.WithArchive(archive))
 			e.maintain(s)
 			if got := e.texts("SELECT current_setting('lock_timeout')"); got[0] != "7s" {
 				t.Errorf("the connection has the lock_timeout %s", got)

@@ -35,7 +35,7 @@ WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenera
 	list := strings.Join(columns, ", ")
 	move := fmt.Sprintf("WITH moved AS (DELETE FROM ONLY %s WHERE %[2]s >= %[3]d AND %[2]s < %[4]d RETURNING %[5]s) "+
 		"INSERT INTO %[6]s (%[5]s) SELECT %[5]s FROM moved", from, quoteName(s.key), lo, hi, list, quoteTable(to))
-	step := Step{Action: ActionCreate, Partition: table, Lo: snowflake.ID(lo), Hi: snowflake.ID(hi)}
+	step := Step{Action: actionCreate, Partition: table, Lo: snowflake.ID(lo), Hi: snowflake.ID(hi)}
 	statements := append(e.createTable(st, to), off...)
 	statements = append(statements, move)
 	statements = append(statements, on...)

@@ -16,8 +16,8 @@ func (e postgres) statements(s *Set, st *state, step Step) []string {
 func (e postgres) execute(ctx context.Context, q querier, s *Set, st *state, step Step) error {
 	inside, _ := e.work(s, st, step)
 	p, loose := st.find(step)
-	own := loose || step.finish || step.Action == ActionAlter
-	if !own && step.Action != ActionCreate { // DETACH takes these locks too, in an order of its own
+	own := loose || step.finish || step.Action == actionAlter
+	if !own && step.Action != actionCreate { // DETACH takes these locks too, in an order of its own
 		// While the partition is vacuumed nobody waits behind a lock of the table.
 		if err := s.lock(ctx, q, tableLock{quoteTable(p.name), queue}, limits(s.lockTimeout, 0)[:1]); err != nil {
 			return ownLock{err}
@@ -34,7 +34,7 @@ func (e postgres) execute(ctx context.Context, q querier, s *Set, st *state, ste
 		}
 	}
 	for i, statement := range inside {
-		if i > 0 && step.Action == ActionDrop && step.floor != noLow { // detached: nobody writes to it any more
+		if i > 0 && step.Action == actionDrop && step.floor != noLow { // detached: nobody writes to it any more
 			if _, found, err := e.nth(ctx, q, s, p, noLow, step.floor, 0); err != nil {
 				return err
 			} else if found {
@@ -57,20 +57,20 @@ func (e postgres) work(s *Set, st *state, step Step) (inside, outside []string) 
 	p, loose := st.find(step)
 	table, detach := quoteTable(p.name), fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", quoteTable(st.table), quoteTable(p.name))
 	switch step.Action {
-	case ActionCreate:
+	case actionCreate:
 		added := name{st.table.schema, step.Partition}
 		return append(e.createTable(st, added), e.attach(st, added, step)), nil
-	case ActionDrop:
+	case actionDrop:
 		if !loose {
 			inside = append(inside, detach)
 		}
 		return append(inside, "DROP TABLE "+table), nil
-	case ActionRename:
+	case actionRename:
 		if !loose {
 			inside = append(inside, detach)
 		}
 		return append(inside, e.rename(s, p)...), nil
-	case ActionDetach:
+	case actionDetach:
 		mark := commentOn(p, p.marked(st.table, false))
 		switch {
 		case p.pending:
@@ -79,9 +79,9 @@ func (e postgres) work(s *Set, st *state, step Step) (inside, outside []string) 
 			return []string{mark}, []string{detach + " CONCURRENTLY"}
 		}
 		return []string{mark, detach}, nil
-	case ActionAlter:
+	case actionAlter:
 		return []string{commentOn(p, p.unmarked())}, nil
-	case ActionArchive:
+	case actionArchive:
 		return nil, []string{commentOn(p, p.marked(st.table, true))}
 	}
 	return nil, nil
@@ -161,7 +161,7 @@ func commentOn(p part, text string) string {
 
 func (e postgres) finish(ctx context.Context, db *sql.DB, s *Set, st *state, step Step) error {
 	p, _ := st.find(step)
-	if step.Action == ActionArchive {
+	if step.Action == actionArchive {
 		return e.session(ctx, db, s, archiveLock, func(conn *sql.Conn) error { return e.archive(ctx, conn, s, st, p) })
 	}
 	return e.session(ctx, db, s, changeLock, func(conn *sql.Conn) error { return e.detach(ctx, conn, s, st, step, p) })

@@ -26,7 +26,7 @@ func (p *planner) retire() error {
 				p.problem(part.table, "a DETACH CONCURRENTLY was interrupted, and it is not beyond the retention any more: finish it with FINALIZE")
 			} else if part.interrupted {
 				p.step(Step{
-					Action: ActionAlter, Partition: part.table, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi),
+					Action: actionAlter, Partition: part.table, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi),
 					Why: "not beyond the retention any more: removes the mark of an interrupted DETACH CONCURRENTLY",
 				})
 			}
@@ -107,18 +107,18 @@ func (p *planner) retention() string {
 // retireOne plans the next step for a partition beyond the retention.
 func (p *planner) retireOne(part part, floor int64) error {
 	step := Step{
-		Action: ActionDrop, Partition: part.table, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi),
+		Action: actionDrop, Partition: part.table, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi),
 		Rows: part.rows, Bytes: part.bytes, floor: floor, Why: "beyond the retention of " + p.retention(),
 	}
 	switch {
 	case p.concurrent() || part.pending:
-		step.Action, step.finish = ActionDetach, true
+		step.Action, step.finish = actionDetach, true
 	case p.rename != nil:
-		step.Action = ActionRename
+		step.Action = actionRename
 	case p.archive != nil:
-		step.Action = ActionDetach
+		step.Action = actionDetach
 	}
-	if p.trigger != "" && step.Action != ActionDrop && !part.moved {
+	if p.trigger != "" && step.Action != actionDrop && !part.moved {
 		p.problem(part.table, fmt.Sprintf("MariaDB can't make it a table because of the trigger %s, which uses another table: "+
 			"drop the trigger while Maintain runs, or remove Keep and Archive", p.trigger))
 		return nil
@@ -179,7 +179,7 @@ func (p *planner) keepable(part part) bool {
 	}
 	err := p.checkNew(p.keptName(part).table)
 	if err != nil {
-		p.plan.Problems = append(p.plan.Problems, Problem{part.table, "Keep: " + err.Error(), ErrName})
+		p.plan.Problems = append(p.plan.Problems, problem{part.table, "WithKeep: " + err.Error(), ErrName})
 	}
 	return err == nil
 }
@@ -201,14 +201,14 @@ func (p *planner) finishLoose() error {
 			continue
 		}
 		step := Step{
-			Action: ActionDrop, Partition: text, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi),
+			Action: actionDrop, Partition: text, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi),
 			Rows: part.rows, Bytes: part.bytes, floor: noLow, Why: "detached before",
 		}
 		switch {
 		case p.rename != nil:
-			step.Action = ActionRename
+			step.Action = actionRename
 		case p.archive != nil && !part.archived:
-			step.Action, step.finish = ActionArchive, true
+			step.Action, step.finish = actionArchive, true
 		}
 		if err := p.remove(part, step); err != nil {
 			return err

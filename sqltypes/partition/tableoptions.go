@@ -38,11 +38,7 @@ func (s *Set) firstPartitions(st *state) ([]Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	var errs []error
-	for _, problem := range plan.Problems {
-		errs = append(errs, problem)
-	}
-	return plan.Steps, errors.Join(errs...)
+	return plan.Steps, errors.Join(plan.Problems...)
 }
 
 // partitionBy returns the clause of MySQL for partitions that adjoin each other.

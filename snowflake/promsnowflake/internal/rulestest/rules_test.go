@@ -42,7 +42,7 @@ type system struct {
 	lease *lease.Lease
 
 	covered, overdue time.Time // of a table's partitions; the lock is that of store
-	problems         []partition.Problem
+	problems         []error
 }
 
 // plan is that of a table in which nothing is left to do, unless a test says so.
@@ -191,7 +191,7 @@ func TestEachAlertFiresForItsCauseAndNotBefore(t *testing.T) {
 			s.store.change(func() { s.overdue = time.Now().Add(-3 * time.Hour) })
 		}, "SnowflakePartitionsOverdue"},
 		{"a problem of a partition", four, nil, func(s *system) {
-			s.store.change(func() { s.problems = make([]partition.Problem, 1) })
+			s.store.change(func() { s.problems = []error{partition.ErrBlocked} })
 		}, "SnowflakePartitionsNeedAttention"},
 		{"the layout ends in 17 months", ending, nil, func(*system) {}, "SnowflakeLayoutEnds"},
 		{"the layout ends in 3 years", ends3, nil, func(*system) {}, ""},
