@@ -31,11 +31,16 @@ func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
 		return nil, fmt.Errorf("%w: %v is a %s with the engine %q, want a table of InnoDB", ErrTable, t.name, strings.ToLower(kind), engine)
 	}
 	t.now = time.UnixMicro(now).UTC()
-	a := &adoption{plan: &Plan{Table: t.String(), Now: t.now.In(s.zone)}}
+	a := s.newAdoption(t.name, t.now)
 	if t.legacy, err = s.legacyName(); err != nil {
 		return nil, err
 	}
-	if err := s.refusalsMySQL(ctx, q, t, a.plan); err != nil {
+	var args []any
+	for range 5 {
+		args = append(args, t.schema, t.table, s.key)
+	}
+	args = append(args, t.schema, t.table, t.schema, t.table, t.schema, t.table)
+	if err := a.refuse(ctx, q, refusalsMySQLQuery, args...); err != nil {
 		return nil, err
 	}
 	estimate := "about"
@@ -61,7 +66,8 @@ func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
 	steps = append([]Step{{Partition: t.legacy, Lo: noLow, Hi: snowflake.ID(floor.lo)}}, steps...)
 	last := steps[len(steps)-1]
 	if !s.wantDefault && last.Hi != noHigh {
-		if err := s.refuseAheadMySQL(ctx, q, t, last.Hi.Int64(), a.plan); err != nil {
+		why := "the last partition without WithDefault"
+		if err := a.refuseAhead(ctx, q, s, t, last.Hi.Int64(), why); err != nil {
 			return nil, err
 		}
 	}
@@ -73,7 +79,7 @@ func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
 	a.add(Step{
 		Action: actionRewrite, Lo: noLow, Hi: last.Hi, To: last.To, Rows: t.rows, Bytes: t.bytes, SQL: []string{alter},
 		Why: fmt.Sprintf("copies the table, and blocks writers meanwhile: %s %d rows, at least %s", estimate, t.rows, sizeText(t.bytes)) + drop,
-	}, func(ctx context.Context, q querier) error { return execAll(ctx, q, []string{alter}) })
+	}, func(ctx context.Context, q querier) error { return execAll(ctx, q, alter) })
 	return a, nil
 }
 
@@ -94,30 +100,3 @@ UNION ALL SELECT DISTINCT concat('the index ', INDEX_NAME, ' is a ', INDEX_TYPE,
 UNION ALL SELECT DISTINCT concat('the foreign key ', CONSTRAINT_NAME, ' of the table ', TABLE_NAME, ' refers to ', REFERENCED_TABLE_NAME)
 	FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL
 	AND (TABLE_SCHEMA = ? AND TABLE_NAME = ? OR REFERENCED_TABLE_SCHEMA = ? AND REFERENCED_TABLE_NAME = ?)`
-
-func (s *Set) refusalsMySQL(ctx context.Context, q querier, t *adoptee, plan *Plan) error {
-	var args []any
-	for range 5 {
-		args = append(args, t.schema, t.table, s.key)
-	}
-	args = append(args, t.schema, t.table, t.schema, t.table, t.schema, t.table)
-	texts, err := list(ctx, q, refusalsMySQLQuery, args...)
-	for _, text := range texts {
-		plan.Problems = append(plan.Problems, problem{text: text})
-	}
-	return err
-}
-
-// refuseAheadMySQL adds a problem if there is a row with a key from the end of the last partition on.
-func (s *Set) refuseAheadMySQL(ctx context.Context, q querier, t *adoptee, end int64, plan *Plan) error {
-	if len(plan.Problems) > 0 { // there may be no such key
-		return nil
-	}
-	keys, err := list(ctx, q, fmt.Sprintf("SELECT CAST(max(%[1]s) AS CHAR) FROM %[2]s WHERE %[1]s >= %[3]d HAVING max(%[1]s) IS NOT NULL",
-		quoteMySQL(s.key), tableMySQL(t.name), end))
-	for _, text := range keys {
-		plan.Problems = append(plan.Problems, problem{text: fmt.Sprintf("it has a row with the key %s, after the last partition, which ends at %s: "+
-			"WithDefault would take it", text, s.text(s.at(end)))})
-	}
-	return err
-}

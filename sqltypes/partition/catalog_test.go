@@ -28,13 +28,9 @@ func (c *catalog) probe() probe {
 		return id, found
 	}
 	return probe{
-		below: func(p part, limit int64) (int64, bool, error) {
-			id, found := least(p, noLow, limit)
+		least: func(p part, lo, hi int64) (int64, bool, error) {
+			id, found := least(p, lo, hi)
 			return id, found, nil
-		},
-		within: func(p part, lo, hi int64) (bool, error) {
-			_, found := least(p, lo, hi)
-			return found, nil
 		},
 		greatest: func(p part, hi int64) (id int64, found bool, err error) {
 			for _, key := range c.keys {

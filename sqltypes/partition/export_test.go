@@ -8,19 +8,19 @@ import (
 
 // WithNow sets the clock of this process.
 func WithNow(now func() time.Time) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		c.now = now
 		return nil
-	})
+	}
 }
 
 // WithStalls sets how long the server lets a step's transaction be idle, and how long a statement of Adopt's swap may
 // take, on PostgreSQL.
 func WithStalls(idle, swap time.Duration) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		c.abandoned, c.swap = idle, swap
 		return nil
-	})
+	}
 }
 
 // Alone calls f in the transaction of a step.

@@ -37,29 +37,16 @@ func (s *Set) survey(ctx context.Context, q querier, enough func(Step) bool) (*s
 	return st, plan, err
 }
 
-func (s *Set) probe(ctx context.Context, q querier, st *state) probe {
-	return probe{
-		below: func(p part, limit int64) (int64, bool, error) { return s.engine.nth(ctx, q, s, p, noLow, limit, 0) },
-		within: func(p part, lo, hi int64) (bool, error) {
-			_, found, err := s.engine.nth(ctx, q, s, p, lo, hi, 0)
-			return found, err
-		},
-		greatest: func(p part, hi int64) (int64, bool, error) { return s.engine.greatest(ctx, q, s, p, hi) },
-		taken:    func(table string) (bool, error) { return s.engine.taken(ctx, q, s, st, table) },
-	}
-}
-
-// Maintain makes the table's partitions what the Set describes: it creates those that are missing, and drops, renames or
-// archives those beyond the retention. It returns the steps that it did. Steps that another process did meanwhile are
-// not among them.
+// Maintain creates missing partitions, and drops, renames or archives those beyond the retention. It returns the steps
+// that it did itself, not those of another process.
 //
 // Any number of processes may call it at the same time, and may end at any point. One process makes a step at a time,
-// and all find out what is to do anew before each step.
+// and each reads the catalog anew before each step.
 //
-// If a step fails, Maintain does the others and returns the errors, joined: for each problem of the plan one that matches
-// ErrBlocked, for a step that did not get its locks ErrLocked, and errors of the database and of the callback of Archive.
-// After ErrLocked for a lock of the table, it leaves other steps that need this lock to the next call.
-// It returns ErrTable, and errors that prevent a plan, such as ErrName, before any step.
+// If a step fails, Maintain does the others and returns the errors, joined: each problem of the plan, which match
+// ErrBlocked, ErrLocked for a step that did not get its locks, and errors of the database and of the callback of
+// WithArchive. After ErrLocked for a lock of the table, it leaves other steps that need this lock to the next call. It
+// returns ErrTable, and errors that prevent a plan, such as ErrName, before any step.
 func (s *Set) Maintain(ctx context.Context, db *sql.DB) ([]Step, error) {
 	m, err := s.maintain(ctx, db)
 	return m.done, err
@@ -85,9 +72,9 @@ type maintenance struct {
 	rest   bool             // before the next step: the last one was refused a lock
 	errs   []error          // of steps
 
-	createLocked, changeLocked bool // a lock of the table was refused to a step that creates a partition, to another one
-
-	problems bool // the plan has problems, and nothing failed
+	createLocked bool // a lock of the table was refused to a step that creates a partition
+	changeLocked bool // ... to another step
+	problems     bool // the plan has problems, and nothing failed
 }
 
 // errRest means that others are to proceed before the next step.
@@ -130,10 +117,7 @@ func (m *maintenance) run(ctx context.Context) error {
 		}
 		switch {
 		case err != nil && (step == nil || ctx.Err() != nil):
-			if ctx.Err() != nil && !errors.Is(err, ctx.Err()) { // drivers return the state of their connection
-				err = fmt.Errorf("%w: %w", ctx.Err(), err)
-			}
-			return errors.Join(append(m.errs, err)...)
+			return errors.Join(append(m.errs, withCause(ctx, err))...)
 		case err != nil:
 			m.failed[keyOf(*step)] = true
 			m.errs = append(m.errs, fmt.Errorf("%s %s: %w", step.Action, step.Partition, err))
@@ -203,20 +187,17 @@ func (st *state) behindPending(step Step) bool {
 	return slices.ContainsFunc(st.parts, func(p part) bool { return p.pending && p.table != step.Partition })
 }
 
-// Run calls Maintain at once and then every so often, up to a tenth earlier at random, until ctx ends, and returns the error
-// of ctx. It logs the steps, and the errors as such: an alert on them tells of everything that needs attention. Unless all
-// errors are problems of the plan, which do not pass by themselves, it calls Maintain again within a minute.
+// Run calls Maintain at once and then at this interval, up to a tenth earlier at random, until ctx ends, and returns the
+// error of ctx. It logs the steps, and errors at level ERROR: an alert on them covers everything that needs attention.
+// Unless all errors are problems of the plan, which do not pass by themselves, it calls Maintain again within a minute.
 //
 // It returns ErrOption for an interval that is not positive, or longer than the time of the partitions ahead.
 func (s *Set) Run(ctx context.Context, db *sql.DB, every time.Duration) error {
 	now := time.Now()
-	end := s.period(now)
-	for range s.ahead {
-		end = s.next(end)
-	}
+	end := s.after(s.period(now), s.ahead)
 	if longest := end.from.Sub(now); every <= 0 || every > longest {
-		return fmt.Errorf("%w: Run every %v, want more than 0 and at most %v: there are %d partitions ahead", ErrOption, every,
-			longest.Truncate(time.Second), s.ahead)
+		return fmt.Errorf("%w: Run every %v, want more than 0 and at most %v: there are %d partitions ahead",
+			ErrOption, every, longest.Truncate(time.Second), s.ahead)
 	}
 	for ctx.Err() == nil {
 		wait := every
@@ -241,9 +222,9 @@ const (
 // waiter counts how long a call is refused locks.
 type waiter struct{ until time.Time }
 
-// patiently calls f until it succeeds. After errBusy it waits for the other process until ctx ends, and logs a warning each
-// minute. If f was refused a lock, it repeats f until the patience is used up, and then returns ErrLocked. The patience
-// begins anew with each success.
+// patiently calls f until it succeeds. After errBusy it waits for the other process until ctx ends, and logs a warning
+// each minute. If f was refused a lock, it repeats f until the patience is used up, and then returns ErrLocked. The
+// patience begins anew with each success.
 func (s *Set) patiently(ctx context.Context, w *waiter, f func() error) error {
 	limit := s.engine.limit(s.lockTimeout)
 	warned := time.Now()

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-const tableQuery = `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, COALESCE(TABLE_COMMENT, ''), @@sql_mode LIKE '%NO_BACKSLASH_ESCAPES%',
-	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))
+const tableQuery = `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, COALESCE(TABLE_COMMENT, ''),
+	@@sql_mode LIKE '%NO_BACKSLASH_ESCAPES%', TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))
 FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`
 
 func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
 	st := &state{}
 	var kind, comment string
 	var now int64
-	err := q.QueryRowContext(ctx, tableQuery, s.table.schema, s.table.table).Scan(&st.table.schema, &st.table.table, &kind, &comment,
-		&st.plain, &now)
+	err := q.QueryRowContext(ctx, tableQuery, s.table.schema, s.table.table).
+		Scan(&st.table.schema, &st.table.table, &kind, &comment, &st.plain, &now)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, fmt.Errorf("%w: there is no table %v in the connection's database, or no right to see it", ErrTable, s.table)
@@ -74,21 +74,17 @@ const partitionsQuery = `SELECT COALESCE(PARTITION_NAME, ''), SUBPARTITION_NAME 
 FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY PARTITION_ORDINAL_POSITION`
 
 func (mysql) readParts(ctx context.Context, q querier, s *Set, st *state, unsigned bool) error {
-	rows, err := q.QueryContext(ctx, partitionsQuery, st.table.schema, st.table.table)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	var last string // the bound of the last one
-	for rows.Next() {
+	args := []any{st.table.schema, st.table.table}
+	err := each(ctx, q, partitionsQuery, args, func(scan func(...any) error) error {
 		p := part{parent: st.table, lo: noLow}
 		p.schema = st.table.schema
 		var divided bool
 		var method, expression string
-		if err := rows.Scan(&p.table, &divided, &method, &expression, &last, &p.rows, &p.bytes); err != nil {
-			return err
-		}
+		err := scan(&p.table, &divided, &method, &expression, &last, &p.rows, &p.bytes)
 		switch {
+		case err != nil:
+			return err
 		case p.table == "":
 			return fmt.Errorf("%w: %v is not partitioned: see Adopt", ErrTable, st.table)
 		case method != "RANGE" && method != "RANGE COLUMNS", !isKeyMySQL(expression, s.key):
@@ -103,8 +99,10 @@ func (mysql) readParts(ctx context.Context, q querier, s *Set, st *state, unsign
 			p.lo = st.parts[n-1].hi
 		}
 		st.parts = append(st.parts, p)
-	}
-	if n := len(st.parts); n > 0 && last == maxValue && (s.wantDefault || strings.EqualFold(st.parts[n-1].table, s.defaultName())) {
+		return nil
+	})
+	n := len(st.parts)
+	if n > 0 && last == maxValue && (s.wantDefault || strings.EqualFold(st.parts[n-1].table, s.defaultName())) {
 		st.fallback, st.parts = &st.parts[n-1], st.parts[:n-1]
 	}
 	for i, p := range st.parts {
@@ -113,7 +111,7 @@ func (mysql) readParts(ctx context.Context, q querier, s *Set, st *state, unsign
 			break
 		}
 	}
-	return rows.Err()
+	return err
 }
 
 // isKeyMySQL reports whether an expression is the key. MariaDB shows it with other quotes in the mode ANSI_QUOTES.
@@ -144,52 +142,39 @@ WHERE TABLE_SCHEMA = ? AND TABLE_TYPE = 'BASE TABLE' AND LOCATE(?, TABLE_COMMENT
 
 // readLoose reads the tables with a mark.
 func (mysql) readLoose(ctx context.Context, q querier, st *state) error {
-	rows, err := q.QueryContext(ctx, markedQuery, st.table.schema, markWords)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return each(ctx, q, markedQuery, []any{st.table.schema, markWords}, func(scan func(...any) error) error {
 		var p part
-		if err := rows.Scan(&p.schema, &p.table, &p.rows, &p.bytes, &p.comment); err != nil {
-			return err
-		}
-		if p.readMark(st.table) {
+		err := scan(&p.schema, &p.table, &p.rows, &p.bytes, &p.comment)
+		if err == nil && p.readMark(st.table) {
 			st.loose = append(st.loose, p)
 		}
-	}
-	return rows.Err()
+		return err
+	})
 }
 
 // usesTables finds the statements of a trigger that use other tables. A word of these in a string is found too.
 var usesTables = regexp.MustCompile(`(?i)\b(INSERT|REPLACE|UPDATE|DELETE|SELECT|TABLE|CALL)\b`)
 
-// readTrigger returns a trigger of the table that uses other tables, on MariaDB, which can't exchange a partition of such a
-// table while it is locked: the statement waits for a lock of its own transaction. Tables that only a function uses, and
-// triggers that the user has no right to see, are not found: there the lock timeout ends the statement.
-func (mysql) readTrigger(ctx context.Context, q querier, table name) (string, error) {
+// readTrigger returns a trigger of the table that uses other tables, on MariaDB, which can't exchange a partition of such
+// a table while it is locked: the statement waits for a lock of its own transaction. It does not find tables that only a
+// function uses, nor triggers that the user has no right to see: there the lock timeout ends the statement.
+func (mysql) readTrigger(ctx context.Context, q querier, table name) (found string, err error) {
 	const query = `SELECT TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS
 WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE = ? AND VERSION() LIKE '%MariaDB%' ORDER BY TRIGGER_NAME`
-	rows, err := q.QueryContext(ctx, query, table.schema, table.table)
-	if err != nil {
-		return "", err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = each(ctx, q, query, []any{table.schema, table.table}, func(scan func(...any) error) error {
 		var trigger, statement string
-		if err := rows.Scan(&trigger, &statement); err != nil {
-			return "", err
+		err := scan(&trigger, &statement)
+		if found == "" && usesTables.MatchString(statement) {
+			found = trigger
 		}
-		if usesTables.MatchString(statement) {
-			return trigger, nil
-		}
-	}
-	return "", rows.Err()
+		return err
+	})
+	return found, err
 }
 
-// matchTwins finds the tables that are marked and whose partition exists: an earlier call was interrupted before it
-// dropped the partition, or before it exchanged the two.
-func (e mysql) matchTwins(ctx context.Context, q querier, s *Set, st *state) error {
+// matchTwins finds marked tables whose partition exists: an earlier call was interrupted before it dropped the partition,
+// or before it exchanged the two.
+func (mysql) matchTwins(ctx context.Context, q querier, s *Set, st *state) error {
 	var loose []part
 	for _, l := range st.loose {
 		p := st.partOf(l)
@@ -197,15 +182,15 @@ func (e mysql) matchTwins(ctx context.Context, q querier, s *Set, st *state) err
 			loose = append(loose, l)
 			continue
 		}
-		_, has, err := e.nth(ctx, q, s, l, noLow, noHigh, 0)
+		moved, err := s.has(ctx, q, l, noLow, noHigh)
 		if err != nil {
 			return err
 		}
-		_, rest, err := e.nth(ctx, q, s, *p, noLow, noHigh, 0)
+		rest, err := s.has(ctx, q, *p, noLow, noHigh)
 		if err != nil {
 			return err
 		}
-		p.twin, p.moved, p.split, p.due = l.table, has, has && rest, p.due || l.due
+		p.twin, p.moved, p.split, p.due = l.table, moved, moved && rest, p.due || l.due
 	}
 	st.loose = loose
 	return nil

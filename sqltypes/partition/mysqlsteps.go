@@ -106,7 +106,7 @@ func temporary(p part) string {
 	return fmt.Sprintf("sqlflake_partition_%x", sum[:12])
 }
 
-// release returns the statement that gives a detached table its name of Keep, and removes the mark.
+// release returns the statement that gives a detached table its name of WithKeep, and removes the mark.
 func (e mysql) release(s *Set, st *state, p part) string {
 	statement := e.comment(st, p, p.unmarked())
 	if kept := s.keptName(p); kept != p.name {
@@ -156,11 +156,9 @@ func (e mysql) run(ctx context.Context, q querier, s *Set, p part, step Step, st
 		}
 	}()
 	for _, statement := range statements {
-		if _, err := q.ExecContext(ctx, statement); err != nil {
-			err = fmt.Errorf("%s: %w", statement, err)
-			if strings.Contains(statement, exchange) {
-				err = e.dropTwin(ctx, q, s, p, err)
-			}
+		if err := execAll(ctx, q, statement); err != nil && strings.Contains(statement, exchange) {
+			return e.dropTwin(ctx, q, s, p, err)
+		} else if err != nil {
 			return err
 		}
 		if strings.HasPrefix(statement, "LOCK TABLES") {
@@ -175,15 +173,15 @@ func (e mysql) run(ctx context.Context, q querier, s *Set, p part, step Step, st
 // notInstant is ER_PARTITION_EXCHANGE_DIFFERENT_OPTION about columns added or dropped with ALGORITHM = INSTANT, of MySQL.
 var notInstant = regexp.MustCompile(`\b(Error|ERROR) 1731\b.*INSTANT`)
 
-// dropTwin drops the twin after an EXCHANGE PARTITION that failed with cause, while both tables are locked and if the twin
-// has no rows. It returns errBusy if an earlier call made the twin: a new one may do, since the table may have been altered
-// in between. A statement that got no lock may have given up the other locks, and its twin can be used again.
+// dropTwin drops the twin after an EXCHANGE PARTITION that failed with cause, while both tables are locked, if the twin has
+// no rows. It returns errBusy if an earlier call made the twin: the table may have been altered since, and a new twin may
+// fit. A statement that got no lock may have given up the other locks, and its twin can be used again.
 func (e mysql) dropTwin(ctx context.Context, q querier, s *Set, p part, cause error) error {
 	if e.refused(cause) {
 		return cause
 	}
 	twin := e.twin(p)
-	_, found, err := e.nth(ctx, q, s, twin, noLow, noHigh, 0)
+	found, err := s.has(ctx, q, twin, noLow, noHigh)
 	if err == nil && !found {
 		_, err = q.ExecContext(ctx, "DROP TABLE "+tableMySQL(twin.name))
 	}
@@ -198,14 +196,14 @@ func (e mysql) dropTwin(ctx context.Context, q querier, s *Set, p part, cause er
 	return cause
 }
 
-// recheck returns errBusy if a row came since the plan was made that prevents the step: one below its floor, or to the one
-// of the twins that was empty.
+// recheck returns errBusy if a row that prevents the step came after the plan was made: one below its floor, or one in the
+// twin that was empty.
 func (e mysql) recheck(ctx context.Context, q querier, s *Set, p part, step Step) error {
 	limit := step.floor
 	if step.Action != actionDrop {
 		if p.moved {
 			limit = noHigh
-		} else if _, found, err := e.nth(ctx, q, s, e.twin(p), noLow, noHigh, 0); err != nil {
+		} else if found, err := s.has(ctx, q, e.twin(p), noLow, noHigh); err != nil {
 			return err
 		} else if found {
 			return errBusy
@@ -214,7 +212,7 @@ func (e mysql) recheck(ctx context.Context, q querier, s *Set, p part, step Step
 	if limit == noLow {
 		return nil
 	}
-	_, found, err := e.nth(ctx, q, s, p, noLow, limit, 0)
+	found, err := s.has(ctx, q, p, noLow, limit)
 	if err == nil && found {
 		return errBusy
 	}
@@ -271,18 +269,19 @@ func (e mysql) finish(ctx context.Context, db *sql.DB, s *Set, st *state, step S
 			return err
 		}
 		if err := s.archive(ctx, tableMySQL(p.name)); err != nil {
-			return fmt.Errorf("the callback of Archive: %w", err)
+			return fmt.Errorf("the callback of WithArchive: %w", err)
 		}
 		return e.run(ctx, conn, s, p, step, e.statements(s, st, step))
 	})
 }
 
-// move splits the default partition. The server copies its rows, in one statement, and those that use the table see all of
-// them before it and after it.
-func (e mysql) move(ctx context.Context, q querier, _ *Set, st *state, table string, lo, hi int64) (moved int64, err error) {
-	statement := e.create(st, table, lo, hi)
-	if _, err := q.ExecContext(ctx, statement); err != nil {
-		return 0, fmt.Errorf("%s: %w", statement, err)
+// move splits the default partition: one statement, in which the server copies its rows. Readers see all of them before and
+// after it.
+func (e mysql) move(
+	ctx context.Context, q querier, _ *Set, st *state, table string, lo, hi int64,
+) (moved int64, err error) {
+	if err := execAll(ctx, q, e.create(st, table, lo, hi)); err != nil {
+		return 0, err
 	}
 	query := fmt.Sprintf("SELECT COUNT(*) FROM %s PARTITION (%s)", tableMySQL(st.table), quoteMySQL(table))
 	err = q.QueryRowContext(ctx, query).Scan(&moved)

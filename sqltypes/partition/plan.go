@@ -14,8 +14,11 @@ type Plan struct {
 	Table      string    // schema.table
 	Now        time.Time // by the clock of the database, in the zone of the Set
 	Partitions []Partition
-	Steps      []Step  // in their order
-	Problems   []error // what Maintain leaves to people; each matches ErrBlocked, and the end of the layout ErrTimeExhausted of package snowflake
+	Steps      []Step // in their order
+
+	// Problems are what Maintain leaves to people. Each matches ErrBlocked, and the end of the layout matches
+	// snowflake.ErrTimeExhausted too.
+	Problems []error
 
 	// Covered is the time up to which rows have a partition, in the zone of the Set; later ones are rejected, or stored in the
 	// default partition. It is zero if rows of Now have none.
@@ -67,6 +70,10 @@ type Step struct {
 	finish    bool     // a part of it runs outside of the lock
 	floor     int64    // rows with smaller keys prevent a drop
 	attempt   int      // from 0: see relatedLocks
+}
+
+func (p *Plan) problem(partition, text string) {
+	p.Problems = append(p.Problems, problem{partition: partition, text: text})
 }
 
 // problem prevents a step, and a person has to decide about it.
