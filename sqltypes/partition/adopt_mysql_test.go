@@ -70,12 +70,10 @@ func TestAdoptRewritesOnMySQL(t *testing.T) {
 		if got := a.mysqlPartitions(); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("partitions %v, want %v", got, want)
 		}
-		if steps, err := set.Adopt(t.Context(), a.DB); err != nil || len(steps) > 0 {
-			t.Errorf("Adopt again: %v, %v", steps, err)
+		if again := a.adopt(set); len(again) > 0 {
+			t.Errorf("again: %v", again)
 		}
-		if steps, err := set.Maintain(t.Context(), a.DB); err != nil || len(steps) > 0 {
-			t.Errorf("Maintain: %v, %v", steps, err)
-		}
+		a.does(set)
 	}
 }
 
@@ -143,9 +141,7 @@ func TestTableOptionsFitMaintain(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.run("CREATE TABLE events (id bigint PRIMARY KEY) " + text + ";\n")
-		if steps, err := set.Maintain(t.Context(), a.DB); err != nil || len(steps) > 0 {
-			t.Errorf("%s\nMaintain: %v, %v", text, steps, err)
-		}
+		a.does(set)
 	}
 	a := newAdopter(t, "")
 	set := a.newSet(partition.Week, partition.WithKey("the Key"))

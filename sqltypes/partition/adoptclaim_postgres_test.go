@@ -90,9 +90,7 @@ func TestAdoptRemovesItsConstraintWhenCancelled(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		cancel()
-		if err := tx.Rollback(); err != nil {
-			t.Error(err)
-		}
+		a.ok(tx.Rollback())
 		if err := <-done; !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "sqlflake_adopt stays") {
 			t.Errorf("%v, want context.Canceled and the constraint removed", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
 // adopter is a database with a table that is to be adopted.
@@ -21,6 +22,14 @@ func adoptIn(t *testing.T, target testdb.Target, statements string) adopter {
 	a := adopter{&events{T: t, DB: target.Open(t), target: target, today: noon}}
 	a.run(statements)
 	return a
+}
+
+// adopt adopts the table.
+func (a adopter) adopt(s *partition.Set) []partition.Step {
+	a.Helper()
+	steps, err := s.Adopt(a.limit(), a.DB)
+	a.must(err)
+	return steps
 }
 
 // run executes statements that end with a semicolon and the end of the line.

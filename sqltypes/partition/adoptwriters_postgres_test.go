@@ -233,9 +233,7 @@ func TestAdoptMovesTheCutAheadOfTheClock(t *testing.T) {
 	writing.Push(40 * time.Hour)
 	during := w.count()
 	a.until("rows from the first cut on", func() bool { return w.count() > during+100 })
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	a.ok(tx.Rollback())
 	if err := <-done; err != nil {
 		t.Fatalf("%v after %v", err, steps)
 	}
@@ -287,9 +285,7 @@ func TestAdoptGivesUpWithoutItsLock(t *testing.T) {
 	if got := a.describe(); fmt.Sprint(got) != fmt.Sprint(before) {
 		t.Errorf("%v\nwas changed to\n%v", before, got)
 	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	a.ok(tx.Rollback())
 	if _, err := set.Adopt(t.Context(), a.DB); err != nil {
 		t.Errorf("without the transaction: %v", err)
 	}

@@ -29,9 +29,7 @@ func TestMySQLAlteredTableNeedsNewTables(t *testing.T) {
 
 // TestMySQLInstantColumn is about MySQL, which exchanges no partition of a table after a column was added by INSTANT.
 func TestMySQLInstantColumn(t *testing.T) {
-	t.Parallel()
-	e := newMySQL(t, mysqlTable)
-	e.fill()
+	e := filledMySQL(t)
 	e.exec("ALTER TABLE events ADD COLUMN size int DEFAULT 7")
 	s := e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld))
 	if e.target.IsMySQL() {
@@ -49,9 +47,7 @@ func TestMySQLInstantColumn(t *testing.T) {
 	}
 	e.maintain(s)
 	e.want(-9, 3)
-	if n := e.rowsOf("old_" + e.partition(-10)); n != 4 {
-		t.Errorf("%d rows, want 4", n)
-	}
+	e.counts(4, rowsOf("old_"+e.partition(-10)))
 	e.exec("ALTER TABLE events ADD COLUMN weight int DEFAULT 8, ALGORITHM = INPLACE")
 	e.maintain(e.set(partition.WithRetain(8), partition.WithKeep(keepAsOld)))
 	e.want(-8, 3)

@@ -14,16 +14,16 @@ import (
 
 func keepAsOld(table string) string { return "old_" + table }
 
-// rowsOf returns the number of rows in a table.
+// rowsOf returns a query for the number of rows in a table.
+func rowsOf(table string) string { return "SELECT COUNT(*) FROM `" + table + "`" }
+
 func (e mysqlEvents) rowsOf(table string) int {
 	e.Helper()
-	return e.count("SELECT COUNT(*) FROM `" + table + "`")
+	return e.count(rowsOf(table))
 }
 
 func TestMySQLKeepRenames(t *testing.T) {
-	t.Parallel()
-	e := newMySQL(t, mysqlTable)
-	e.fill()
+	e := filledMySQL(t)
 	other := e.texts("SELECT DATABASE()")[0] + "_x"
 	e.exec("CREATE DATABASE " + other)
 	t.Cleanup(func() {
@@ -52,16 +52,10 @@ func TestMySQLKeepRenames(t *testing.T) {
 		t.Errorf("tables: %q, want %q", got, wantTables)
 	}
 	for _, table := range []string{"old_" + e.partition(-10), e.partition(-8)} {
-		if n := e.rowsOf(table); n != 4 {
-			t.Errorf("%s has %d rows, want 4", table, n)
-		}
+		e.counts(4, rowsOf(table))
 	}
-	if n := e.count("SELECT COUNT(*) FROM " + other + ".kept"); n != 4 {
-		t.Errorf("the table in the other database has %d rows, want 4", n)
-	}
-	if steps := e.maintain(s); len(steps) > 0 {
-		t.Errorf("a second call: %v", steps)
-	}
+	e.counts(4, "SELECT COUNT(*) FROM "+other+".kept")
+	e.does(s)
 }
 
 func TestMySQLKeepRefusesNamesOfOtherTables(t *testing.T) {
@@ -95,10 +89,7 @@ func TestMySQLArchiveDropsOnlyWhatIsArchived(t *testing.T) {
 		archived[table] = e.count("SELECT COUNT(*) FROM " + table)
 		return nil
 	}))
-	_, err := s.Maintain(e.limit(), e.DB)
-	if !errors.Is(err, broken) {
-		t.Fatalf("%v, want %v", err, broken)
-	}
+	e.fails(s, broken)
 	e.want(-8, 3)
 	if n := e.rowsOf(e.partition(-9)); n != 4 || len(e.tables()) != 2 {
 		t.Errorf("%d rows in the table that is not archived, want 4; the tables are %q", n, e.tables())
@@ -117,9 +108,7 @@ func TestMySQLArchiveDropsOnlyWhatIsArchived(t *testing.T) {
 }
 
 func TestMySQLSetWithoutArchiveDropsNothingThatIsToBeArchived(t *testing.T) {
-	t.Parallel()
-	e := newMySQL(t, mysqlTable)
-	e.fill()
+	e := filledMySQL(t)
 	e.archiveBeside(e.set)
 	// A process has ended after it had made the table for the rows, and before these were in it.
 	s := e.set(partition.WithRetain(2), partition.WithArchive(func(context.Context, string) error { return nil }))
@@ -128,8 +117,7 @@ func TestMySQLSetWithoutArchiveDropsNothingThatIsToBeArchived(t *testing.T) {
 		t.Fatalf("%v, %v", plan, err)
 	}
 	e.stopAfter(plan.Steps[0].SQL[:3])
-	steps, err := e.set(partition.WithRetain(2)).Maintain(e.limit(), e.DB)
-	wantNothing(t, steps, err, "another Set is to archive it")
+	e.blocked(e.set(partition.WithRetain(2)), "another Set is to archive it")
 }
 
 // TestMySQLDetachGoesOnAfterEachOfItsStatements is about a process that ends after any statement.
@@ -211,9 +199,7 @@ func TestMySQLRowsThatComeBetweenAreNotLost(t *testing.T) {
 		e.exec("ALTER TABLE events TRUNCATE PARTITION " + e.partition(-10))
 		e.maintain(keep)
 		e.want(-9, 3)
-		if n := e.rowsOf("old_" + e.partition(-10)); n != 5 {
-			t.Errorf("%d rows, want 5", n)
-		}
+		e.counts(5, rowsOf("old_"+e.partition(-10)))
 	}
 }
 
@@ -256,16 +242,12 @@ func TestMySQLRowsThatComeAfterThePlanAreNotLost(t *testing.T) {
 		if err := <-failed; !errors.Is(err, partition.ErrBlocked) {
 			t.Errorf("%s: %v, want %v", name, err, partition.ErrBlocked)
 		}
-		if n := e.count("SELECT COUNT(*) FROM " + c.table + " WHERE body = 'late'"); n != 1 {
-			t.Errorf("%s: the row is lost", name)
-		}
+		e.counts(1, "SELECT COUNT(*) FROM "+c.table+" WHERE body = 'late'")
 	}
 }
 
 func TestMySQLOptionsThatChangeBetweenTheStatements(t *testing.T) {
-	t.Parallel()
-	e := newMySQL(t, mysqlTable)
-	e.fill()
+	e := filledMySQL(t)
 	e.stopAfterExchange(e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld)))
 	// The rows are retained again, so somebody has to put them back.
 	steps, err := e.set(partition.WithRetain(10)).Maintain(e.limit(), e.DB)

@@ -19,9 +19,7 @@ var mysqlRights = []string{"ALTER", "CREATE", "DROP", "INSERT", "SELECT", "LOCK 
 // TestMySQLRightsOfTheDocumentationDo takes away one right after the other first: a call that fails loses no rows, and the
 // next one goes on.
 func TestMySQLRightsOfTheDocumentationDo(t *testing.T) {
-	t.Parallel()
-	e := newMySQL(t, mysqlTable)
-	e.fill()
+	e := filledMySQL(t)
 	database := e.texts("SELECT DATABASE()")[0]
 	user := database[:len("sqlflake_test_")+10] // the longest name of a user has 32 characters
 	e.exec("CREATE USER " + user + " IDENTIFIED BY 'few rights'")
@@ -43,9 +41,7 @@ func TestMySQLRightsOfTheDocumentationDo(t *testing.T) {
 		if err == nil || errors.Is(err, partition.ErrLocked) {
 			t.Errorf("without %s: %v, %v, want that something fails", right, kinds(steps), err)
 		}
-		if n := e.rowsOf("events"); n != 44 {
-			t.Errorf("without %s: %d rows, want 44", right, n)
-		}
+		e.counts(44, rowsOf("events"))
 	}
 	archive := partition.WithArchive(func(context.Context, string) error { return nil })
 	for i, option := range []partition.Option{partition.WithKeep(keepAsOld), archive, partition.WithAhead(4)} {
@@ -54,7 +50,5 @@ func TestMySQLRightsOfTheDocumentationDo(t *testing.T) {
 		}
 	}
 	e.want(-7, 4, "events_default MAXVALUE")
-	if n := e.rowsOf("old_" + e.partition(-10)); n != 4 {
-		t.Errorf("%d rows, want 4", n)
-	}
+	e.counts(4, rowsOf("old_"+e.partition(-10)))
 }

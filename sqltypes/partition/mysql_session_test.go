@@ -90,9 +90,7 @@ func TestMySQLSettingsOfTheSessionAreKept(t *testing.T) {
 
 // The callback may take longer than a server keeps a connection that is not used.
 func TestMySQLArchiveOutlastsWaitTimeout(t *testing.T) {
-	t.Parallel()
-	e := newMySQL(t, mysqlTable)
-	e.fill()
+	e := filledMySQL(t)
 	calls := 0
 	archive := func(context.Context, string) error {
 		if calls++; calls == 1 {
@@ -145,9 +143,7 @@ func TestMySQLTriggerStopsNoWriters(t *testing.T) {
 		if got := e.tables(); len(steps) > 0 || c.blocked && !slices.Equal(got, before) {
 			t.Errorf("%s: %v, and the tables are %q, want %q", c.trigger, kinds(steps), got, before)
 		}
-		if n := e.rowsOf("events"); n != 44 {
-			t.Errorf("%s: %d rows, want 44", c.trigger, n)
-		}
+		e.counts(44, rowsOf("events"))
 		e.maintain(e.set(partition.WithRetain(9))) // drops
 		e.want(-9, 3)
 	}

@@ -55,14 +55,11 @@ func TestPostgresArchiveMarksNothingThatChangedMeanwhile(t *testing.T) {
 
 // In a rolling deploy a Set without Archive works beside the one with it, whose callback runs.
 func TestPostgresSetWithoutArchiveDropsNothingThatIsToBeArchived(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	// A process has ended after it had marked the partition, before it was detached.
 	e.exec(fmt.Sprintf(`COMMENT ON TABLE %s IS 'sqlflake: detached from "%s.events", keys %d to %d, to be archived'`,
 		e.partition(-10), e.schema(), idAt(e.day(-10)), idAt(e.day(-9))))
-	steps, err := e.set(partition.WithRetain(3)).Maintain(e.limit(), e.DB)
-	wantNothing(t, steps, err, "another Set is to archive it")
+	e.blocked(e.set(partition.WithRetain(3)), "another Set is to archive it")
 	e.archiveBeside(e.set)
 }
 
@@ -72,8 +69,7 @@ func (e *events) archiveBeside(set func(...partition.Option) *partition.Set) {
 	archived, calls := 0, 0
 	archive := func(_ context.Context, table string) error {
 		if calls++; calls < 3 { // in between, and at the end, it may drop what is archived
-			steps, err := set(partition.WithRetain(3)).Maintain(e.limit(), e.DB)
-			wantNothing(e.T, steps, err, "another Set is to archive it")
+			e.blocked(set(partition.WithRetain(3)), "another Set is to archive it")
 		} else if calls == 3 {
 			return errors.New("no space")
 		}
@@ -84,8 +80,7 @@ func (e *events) archiveBeside(set func(...partition.Option) *partition.Set) {
 	if _, err := s.Maintain(e.limit(), e.DB); err == nil || !strings.Contains(err.Error(), "no space") {
 		e.Errorf("the error is %v", err)
 	}
-	steps, err := set(partition.WithRetain(3), partition.WithKeep(strings.ToUpper)).Maintain(e.limit(), e.DB)
-	wantNothing(e.T, steps, err, "another Set is to archive it")
+	e.blocked(set(partition.WithRetain(3), partition.WithKeep(strings.ToUpper)), "another Set is to archive it")
 	e.maintain(s)
 	if archived != expired || calls != 7+1 && calls != 8+1 { // on MySQL there is an empty first one
 		e.Errorf("%d of %d rows are archived, in %d calls", archived, expired, calls)
@@ -94,23 +89,17 @@ func (e *events) archiveBeside(set func(...partition.Option) *partition.Set) {
 
 // The lock of Archive ends with the call, whatever name the table has then.
 func TestPostgresLockOfArchiveEndsAfterARename(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	e.SetMaxOpenConns(2)
 	failure := errors.New("no space")
 	archive := func(ctx context.Context, _ string) error {
 		_, err := e.ExecContext(ctx, "ALTER TABLE events RENAME TO renamed")
 		return errors.Join(err, failure)
 	}
-	if _, err := e.set(partition.WithRetain(9), partition.WithArchive(archive)).Maintain(e.limit(), e.DB); !errors.Is(err, failure) {
-		t.Errorf("the error is %v", err)
-	}
+	e.fails(e.set(partition.WithRetain(9), partition.WithArchive(archive)), failure)
 	const locks = `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
 AND ((classid::int8 << 32) | objid::int8) = hashtextextended('sqlflake/partition archive ' || current_schema() || '.events', 0)`
-	if n := e.count(locks); n != 0 {
-		t.Errorf("%d locks", n)
-	}
+	e.counts(0, locks)
 }
 
 // A pool between that gives the session to others is not without an error, and its connection is not used again.
@@ -154,14 +143,10 @@ func TestPostgresArchiveOutlastsTheLimitOfIdleSessions(t *testing.T) {
 
 // Between the plan and the lock another process may have archived the table.
 func TestPostgresTableIsArchivedOnce(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	failure := errors.New("no space")
 	failing := e.set(partition.WithRetain(9), partition.WithArchive(func(context.Context, string) error { return failure }))
-	if _, err := failing.Maintain(e.limit(), e.DB); !errors.Is(err, failure) {
-		t.Fatalf("the error is %v", err)
-	}
+	e.fails(failing, failure)
 	err := failing.FinishAfter(e.limit(), e.DB, func() {
 		e.exec(fmt.Sprintf(`COMMENT ON TABLE %s IS 'sqlflake: detached from "%s.events", keys %d to %d, archived'`,
 			e.partition(-10), e.schema(), idAt(e.day(-10)), idAt(e.day(-9))))
@@ -173,18 +158,13 @@ func TestPostgresTableIsArchivedOnce(t *testing.T) {
 
 // Rows on both sides of the bounds of a detached table were written after it was detached.
 func TestPostgresRowsOutsideOfADetachedTableKeepIt(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	failure := errors.New("no space")
 	s := e.set(partition.WithRetain(9), partition.WithArchive(func(context.Context, string) error { return failure }))
-	if _, err := s.Maintain(e.limit(), e.DB); !errors.Is(err, failure) {
-		t.Fatalf("the error is %v", err)
-	}
+	e.fails(s, failure)
 	for _, id := range []int64{int64(idAt(e.day(-10))) - 1, int64(idAt(e.day(-9)))} {
 		e.exec("INSERT INTO "+e.partition(-10)+" (id) VALUES ($1)", id)
-		steps, err := s.Maintain(e.limit(), e.DB)
-		wantNothing(t, steps, err, "has rows outside of its bounds")
+		e.blocked(s, "has rows outside of its bounds")
 		e.exec("DELETE FROM "+e.partition(-10)+" WHERE id = $1", id)
 	}
 }

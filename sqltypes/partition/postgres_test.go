@@ -21,9 +21,7 @@ import (
 )
 
 func TestPostgresCreatesAheadAndDropsBeyondTheRetention(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	e.want(-10, 3)
 	retain := e.set(partition.WithRetain(3), partition.WithAhead(5))
 	plan, err := retain.Plan(t.Context(), e.DB)
@@ -41,9 +39,7 @@ func TestPostgresCreatesAheadAndDropsBeyondTheRetention(t *testing.T) {
 		t.Errorf("Maintain did %q, the plan was\n%s", steps, text)
 	}
 	e.want(-3, 5)
-	if got := e.count("SELECT count(*) FROM events"); got != 4*24 {
-		t.Errorf("%d rows, want %d", got, 4*24)
-	}
+	e.counts(4*24, "SELECT count(*) FROM events")
 	if again := e.maintain(retain); again != nil {
 		t.Errorf("a second Maintain did %q", again)
 	}
@@ -115,10 +111,7 @@ func TestPostgresTableThatCanNotBeMaintainedIsRefused(t *testing.T) {
 			e.exec(strings.ReplaceAll(c.statement, "today", e.partition(0)))
 			before := e.tables()
 			s := e.set(partition.WithAhead(1))
-			_, err := s.Maintain(e.limit(), e.DB)
-			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), strings.ReplaceAll(c.text, "today", e.partition(0))) {
-				t.Errorf("the error is %v, want %v with %q", err, c.want, c.text)
-			}
+			e.fails(s, c.want, strings.ReplaceAll(c.text, "today", e.partition(0)))
 			if _, planErr := s.Plan(e.limit(), e.DB); errors.Is(c.want, partition.ErrTable) != errors.Is(planErr, partition.ErrTable) {
 				t.Errorf("the error of Plan is %v", planErr)
 			}
@@ -137,9 +130,7 @@ func TestPostgresNameThatIsTooLongIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Maintain(e.limit(), e.DB); !errors.Is(err, partition.ErrName) || !strings.Contains(err.Error(), "71 bytes") {
-		t.Errorf("the error is %v", err)
-	}
+	e.fails(s, partition.ErrName, "71 bytes")
 	if got := e.tables(); len(got) != 1 {
 		t.Errorf("the tables are %q", got)
 	}
@@ -193,17 +184,10 @@ func TestPostgresPartitionWithForeignRowsIsNotDropped(t *testing.T) {
 	e.insert(e.day(0), e.day(1), 24*time.Hour)
 	e.exec("INSERT INTO events (id) VALUES (7)")
 	s := e.set(partition.WithRetain(3))
-	_, err := s.Maintain(e.limit(), e.DB)
-	if !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), "oldest") || !strings.Contains(err.Error(), "key 7") {
-		t.Errorf("the error is %v", err)
-	}
-	if n := e.count("SELECT count(*) FROM oldest"); n != 1 {
-		t.Errorf("%d rows", n)
-	}
+	e.fails(s, partition.ErrBlocked, "oldest", "key 7")
+	e.counts(1, "SELECT count(*) FROM oldest")
 	e.exec("DELETE FROM events WHERE id = 7")
-	if steps := e.maintain(s); !slices.Equal(steps, []string{"drop oldest"}) {
-		t.Errorf("the steps are %q", steps)
-	}
+	e.does(s, "drop oldest")
 }
 
 func TestPostgresPartitionedPartitionBeyondTheRetentionIsReported(t *testing.T) {
@@ -211,11 +195,8 @@ func TestPostgresPartitionedPartitionBeyondTheRetentionIsReported(t *testing.T) 
 	e := newEvents(t, eventsTable)
 	e.exec(fmt.Sprintf("CREATE TABLE oldest PARTITION OF events FOR VALUES FROM (MINVALUE) TO (%d) PARTITION BY RANGE (id)", idAt(e.day(-50))))
 	e.maintain(e.set())
-	steps, err := e.set(partition.WithRetain(3)).Maintain(e.limit(), e.DB)
-	wantNothing(t, steps, err, "oldest: it is beyond the retention, but has partitions of its own")
-	if steps := e.maintain(e.set(partition.WithRetain(100))); len(steps) > 0 {
-		t.Errorf("the steps are %q", steps)
-	}
+	e.blocked(e.set(partition.WithRetain(3)), "oldest: it is beyond the retention, but has partitions of its own")
+	e.does(e.set(partition.WithRetain(100)))
 }
 
 // An error of a step prevents no other one, and leaves nothing of its own.
@@ -231,9 +212,7 @@ func TestPostgresReferencedRowsAreNotDropped(t *testing.T) {
 	if !slices.Contains(kinds(steps), "drop "+e.partition(-10)) || !slices.Contains(kinds(steps), "drop "+e.partition(-9)) {
 		t.Errorf("the steps are %q", kinds(steps))
 	}
-	if n := e.count("SELECT count(*) FROM events WHERE id < $1", idAt(e.day(-7))); n != 24 {
-		t.Errorf("%d rows of the day, want 24", n)
-	}
+	e.counts(24, "SELECT count(*) FROM events WHERE id < $1", idAt(e.day(-7)))
 }
 
 // role returns a role that may log in as nobody and is removed with the test.
@@ -283,9 +262,7 @@ func TestPostgresOnlyTheOwnerMaintains(t *testing.T) {
 		t.Errorf("the steps are %q, the error is %v", kinds(steps), err)
 	}
 	e.exec("ALTER TABLE oldest NO FORCE ROW LEVEL SECURITY")
-	if n := e.count("SELECT count(*) FROM oldest"); n != 1 {
-		t.Errorf("%d rows", n)
-	}
+	e.counts(1, "SELECT count(*) FROM oldest")
 }
 
 // All pools of database/sql do, with all that is done on connections of its own.
@@ -328,9 +305,7 @@ func TestPostgresPools(t *testing.T) {
 			if got := e.texts("SELECT current_setting('lock_timeout')"); got[0] != "7s" {
 				t.Errorf("the connection has the lock_timeout %s", got)
 			}
-			if n := e.count("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"); n != 0 {
-				t.Errorf("the connection has %d advisory locks", n)
-			}
+			e.counts(0, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()")
 			if n := len(e.tables()); n != 1+3+1+3 {
 				t.Errorf("the tables are %q", e.tables())
 			}
@@ -372,9 +347,7 @@ func TestPostgresRunLogsWhatItDoesAndWhatFails(t *testing.T) {
 	}
 	e.waitFor("SELECT count(*) / 4 FROM pg_inherits WHERE inhparent = 'events'::regclass")
 	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
-	}
+	e.is(<-done, context.Canceled)
 	if err := s.Run(t.Context(), e.DB, 0); !errors.Is(err, partition.ErrOption) {
 		t.Errorf("the error is %v", err)
 	}

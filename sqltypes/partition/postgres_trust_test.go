@@ -14,9 +14,7 @@ import (
 
 // The comment of a table of another role does not make the role that maintains read it, which would execute its code.
 func TestPostgresMarkedTableOfAnotherRoleIsIgnored(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	role := e.role()
 	e.exec(fmt.Sprintf(`CREATE TYPE kind AS ENUM ('a');
 CREATE FUNCTION code(kind) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'the code runs as %%', current_user; END $$;
@@ -43,36 +41,25 @@ ALTER TYPE kind OWNER TO %[1]s; ALTER TABLE loose OWNER TO %[1]s; ALTER TABLE ot
 
 // With the layout of others, all rows are of long ago.
 func TestPostgresWrongLayoutDoesNothing(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
-	steps, err := e.set(partition.WithRetain(3), partition.WithLayout(snowflake.Twitter())).Maintain(e.limit(), e.DB)
-	wantNothing(t, steps, err, "by this layout")
-	if n := e.count("SELECT count(*) FROM events"); n != 11*24 {
-		t.Errorf("%d rows are left", n)
-	}
+	e := filledEvents(t)
+	e.blocked(e.set(partition.WithRetain(3), partition.WithLayout(snowflake.Twitter())), "by this layout")
+	e.counts(11*24, "SELECT count(*) FROM events")
 }
 
 // The server and the process are six days ahead of the time at which most rows were written. Today's are of the wrong clock.
 func TestPostgresClocksThatAreAheadRemoveNothing(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	e.clocksAhead(e.set)
 }
 
 func (e *events) clocksAhead(set func(...partition.Option) *partition.Set) {
 	e.Helper()
 	e.exec(fmt.Sprintf("DELETE FROM events WHERE id >= %d AND id < %d", idAt(e.day(-6)), idAt(e.day(0))))
-	steps, err := set(partition.WithRetain(8)).Maintain(e.limit(), e.DB)
-	wantNothing(e.T, steps, err, "there is no row from "+e.day(-6).Format(time.DateOnly))
+	e.blocked(set(partition.WithRetain(8)), "there is no row from "+e.day(-6).Format(time.DateOnly))
 	e.exec(fmt.Sprintf("DELETE FROM events WHERE id >= %d", idAt(e.day(0)))) // without writers
-	steps, err = set(partition.WithRetain(8)).Maintain(e.limit(), e.DB)
-	wantNothing(e.T, steps, err, "WithIdle(6)")
+	e.blocked(set(partition.WithRetain(8)), "WithIdle(6)")
 	e.maintain(set(partition.WithRetain(8), partition.WithIdle(6)))
-	if n := e.count(fmt.Sprintf("SELECT count(*) FROM events WHERE id < %d", idAt(e.day(-8)))); n != 0 {
-		e.Errorf("%d rows are left, although a person has accepted the gap", n)
-	}
+	e.counts(0, fmt.Sprintf("SELECT count(*) FROM events WHERE id < %d", idAt(e.day(-8))))
 }
 
 // wantNothing checks that Maintain has done nothing, and reports why.
