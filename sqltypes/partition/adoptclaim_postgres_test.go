@@ -110,7 +110,7 @@ func TestAdoptRemovesItsConstraintBesideOthers(t *testing.T) {
 	set := a.newSet(partition.Day, partition.WithPatience(0), partition.WithLockTimeout(100*time.Millisecond), after(constrained, func() {
 		reader := a.begin("LOCK TABLE events IN ACCESS SHARE MODE")
 		time.AfterFunc(600*time.Millisecond, func() { _ = reader.Rollback() })
-		tx := a.begin(`SELECT pg_advisory_xact_lock(hashtextextended('sqlflake/partition change ' || current_schema() || '.events', 0))`)
+		tx := a.begin(lockOfChange)
 		time.AfterFunc(300*time.Millisecond, func() { _ = tx.Rollback() })
 		cancel()
 	}))

@@ -3,7 +3,6 @@ package partition_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -11,7 +10,6 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
@@ -46,31 +44,4 @@ func ExampleWithArchive() {
 	_, err := partition.New(sqldb.Postgres, "events", partition.Day, partition.WithRetain(90), partition.WithArchive(copyOut))
 	fmt.Println(err)
 	// Output: <nil>
-}
-
-func ExamplePlan_String() {
-	layout := snowflake.Default()
-	january := time.Date(2027, time.January, 1, 0, 0, 0, 0, time.UTC)
-	lo, hi, err := layout.Range(january, january.AddDate(0, 1, 0))
-	if err != nil {
-		log.Fatal(err)
-	}
-	old, end, err := layout.Range(january.AddDate(-1, -1, 0), january.AddDate(-1, 0, 0))
-	if err != nil {
-		log.Fatal(err)
-	}
-	plan := partition.Plan{Table: "public.events", Steps: []partition.Step{{
-		Action: "create", Partition: "events_2027_01", Lo: lo, Hi: hi,
-		From: layout.Time(lo), To: layout.Time(hi), Why: "month ahead",
-	}, {
-		Action: "drop", Partition: "events_2025_12", Lo: old, Hi: end,
-		From: layout.Time(old), To: layout.Time(end), Rows: 1_234_567, Bytes: 340_000_000, Why: "beyond the retention of 12 months",
-	}}, Problems: []error{errors.New("events_2026_12: a table of this name exists and is no partition")}}
-	fmt.Print(&plan)
-	// Output:
-	// public.events: 0 partitions, 2 steps, times in UTC
-	// ACTION  PARTITION       FROM        TO          ROWS    SIZE    REASON
-	// create  events_2027_01  2027-01-01  2027-02-01  -       -       month ahead
-	// drop    events_2025_12  2025-12-01  2026-01-01  ~1.2 M  340 MB  beyond the retention of 12 months
-	// problem: events_2026_12: a table of this name exists and is no partition
 }

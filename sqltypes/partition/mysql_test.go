@@ -187,16 +187,6 @@ func TestMySQLClocksThatAreAheadRemoveNothing(t *testing.T) {
 	e.clocksAhead(e.set)
 }
 
-// A wrong Set has maintained the table before it had rows: the right one can't make room by itself.
-func TestMySQLPartitionOfAWrongLayoutIsReported(t *testing.T) {
-	t.Parallel()
-	e := newMySQL(t, mysqlTable)
-	e.exec("ALTER TABLE events ADD PARTITION (PARTITION today VALUES LESS THAN (" + idAt(e.day(1)).String() + "))")
-	e.maintain(e.set(partition.WithLayout(snowflake.Twitter())))
-	e.exec("INSERT INTO events VALUES (" + idAt(e.day(1)).String() + ", 'in the partition that spans years')")
-	e.blocked(e.set(), e.partition(0)+": it ends at 2041-")
-}
-
 func TestMySQLBoundsAboveAllIDs(t *testing.T) {
 	t.Parallel()
 	for _, bound := range []string{"9223372036854775807", "9223372036854775808", "18446744073709551615", "MAXVALUE"} {

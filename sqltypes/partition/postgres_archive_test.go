@@ -102,42 +102,30 @@ AND ((classid::int8 << 32) | objid::int8) = hashtextextended('sqlflake/partition
 	e.counts(0, locks)
 }
 
-// A pool between that gives the session to others is not without an error, and its connection is not used again.
-func TestPostgresLockThatASessionHasLostIsAnError(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.SetMaxOpenConns(1)
-	before := e.count("SELECT pg_backend_pid()")
-	err := e.set().Session(e.limit(), e.DB, func(conn *sql.Conn) error {
-		_, err := conn.ExecContext(e.limit(), "SELECT pg_advisory_unlock_all()")
-		return err
-	})
-	if err == nil || !strings.Contains(err.Error(), "advisory lock") {
-		t.Errorf("the error is %v", err)
-	}
-	if e.count("SELECT pg_backend_pid()") == before {
-		t.Error("the connection is in use again")
-	}
-}
-
-// The callback may take longer than the server's limit for idle sessions.
-func TestPostgresArchiveOutlastsTheLimitOfIdleSessions(t *testing.T) {
+// The callback of WithArchive may take longer than the server's limit for idle sessions. A pool between that gives the
+// session to others is an error, and the connection is not used again.
+func TestPostgresSessionOfArchive(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, eventsTable)
 	e.SetMaxOpenConns(1)
 	e.exec("SET idle_session_timeout = '1h'")
-	err := e.set().Session(e.limit(), e.DB, func(conn *sql.Conn) error {
+	before := e.count("SELECT pg_backend_pid()")
+	e.must(e.set().Session(e.limit(), e.DB, func(conn *sql.Conn) error {
 		var limit string
 		if err := conn.QueryRowContext(e.limit(), "SHOW idle_session_timeout").Scan(&limit); err != nil || limit != "0" {
 			t.Errorf("the limit is %s, %v, want none", limit, err)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	}))
+	if got := e.texts("SHOW idle_session_timeout"); got[0] != "1h" || e.count("SELECT pg_backend_pid()") != before {
+		t.Errorf("the limit is %s after it, want 1h on the same connection", got[0])
 	}
-	if got := e.texts("SHOW idle_session_timeout"); got[0] != "1h" {
-		t.Errorf("the limit is %s after it, want 1h", got[0])
+	err := e.set().Session(e.limit(), e.DB, func(conn *sql.Conn) error {
+		_, err := conn.ExecContext(e.limit(), "SELECT pg_advisory_unlock_all()")
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "advisory lock") || e.count("SELECT pg_backend_pid()") == before {
+		t.Errorf("the error is %v, want one, and another connection", err)
 	}
 }
 
@@ -153,18 +141,5 @@ func TestPostgresTableIsArchivedOnce(t *testing.T) {
 	})
 	if err != nil {
 		t.Errorf("the callback is called again: %v", err)
-	}
-}
-
-// Rows on both sides of the bounds of a detached table were written after it was detached.
-func TestPostgresRowsOutsideOfADetachedTableKeepIt(t *testing.T) {
-	e := filledEvents(t)
-	failure := errors.New("no space")
-	s := e.set(partition.WithRetain(9), partition.WithArchive(func(context.Context, string) error { return failure }))
-	e.fails(s, failure)
-	for _, id := range []int64{int64(idAt(e.day(-10))) - 1, int64(idAt(e.day(-9)))} {
-		e.exec("INSERT INTO "+e.partition(-10)+" (id) VALUES ($1)", id)
-		e.blocked(s, "has rows outside of its bounds")
-		e.exec("DELETE FROM "+e.partition(-10)+" WHERE id = $1", id)
 	}
 }

@@ -69,28 +69,22 @@ func TestPostgresForeignRowThatComesLateIsNotDropped(t *testing.T) {
 	e.counts(1, "SELECT count(*) FROM oldest")
 }
 
+// lockOfChange is the lock that Maintain takes for each step.
+const lockOfChange = `SELECT pg_advisory_xact_lock(hashtextextended('sqlflake/partition change ' || current_schema() || '.events', 0))`
+
 // A step waits for the end of another one, and the lock of a process ends with its transaction.
 func TestPostgresMaintainWaitsForAnotherProcess(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, eventsTable)
-	tx, err := e.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	const lock = `SELECT pg_advisory_xact_lock(hashtextextended('sqlflake/partition change ' || current_schema() || '.events', 0))`
-	if _, err := tx.ExecContext(t.Context(), lock); err != nil {
-		t.Fatal(err)
-	}
+	end := e.hold(lockOfChange)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if _, err := e.set(partition.WithPatience(0)).Maintain(ctx, e.DB); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the error is %v", err)
-	}
+	_, err := e.set(partition.WithPatience(0)).Maintain(ctx, e.DB)
+	e.is(err, context.DeadlineExceeded)
 	if got := e.partitions(); len(got) != 0 {
 		t.Errorf("the partitions are %q", got)
 	}
-	e.ok(tx.Rollback())
+	end()
 	e.maintain(e.set())
 	e.want(0, 3)
 }
@@ -148,9 +142,8 @@ func TestPostgresNoPartitionIsDetachedBehindAnInterruptedOne(t *testing.T) {
 func TestPostgresLocksOfAStoppedProcessEnd(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, eventsTable)
-	const lock = `SELECT pg_advisory_xact_lock(hashtextextended('sqlflake/partition change ' || current_schema() || '.events', 0))`
 	err := e.set(partition.WithStalls(time.Second, time.Second)).Alone(e.limit(), e.DB, func() error {
-		_, err := e.ExecContext(e.limit(), lock) // waits until the server ends the transaction of the step
+		_, err := e.ExecContext(e.limit(), lockOfChange) // waits until the server ends the transaction of the step
 		return err
 	})
 	if err == nil || errors.Is(err, context.DeadlineExceeded) {
@@ -262,9 +255,11 @@ func TestPostgresArchiveDropsOnlyWhatIsArchived(t *testing.T) {
 	e.want(-9, 3)
 	e.counts(24, "SELECT count(*) FROM "+quoted)
 	// A table that was written to since then has rows that are not in the archive.
-	e.exec("INSERT INTO "+quoted+" (id) VALUES ($1)", idAt(e.day(-2))+1)
-	e.fails(s, partition.ErrBlocked, "outside of its bounds")
-	e.exec("DELETE FROM "+quoted+" WHERE id = $1", idAt(e.day(-2))+1)
+	for _, id := range []int64{int64(idAt(e.day(-10))) - 1, int64(idAt(e.day(-9)))} {
+		e.exec("INSERT INTO "+quoted+" (id) VALUES ($1)", id)
+		e.blocked(s, "has rows outside of its bounds")
+		e.exec("DELETE FROM "+quoted+" WHERE id = $1", id)
+	}
 	// With a longer retention the table is none to drop.
 	e.fails(e.set(partition.WithRetain(100)), partition.ErrBlocked)
 	// It is none of another table's.

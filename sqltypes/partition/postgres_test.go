@@ -13,10 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
-	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
@@ -123,19 +121,6 @@ func TestPostgresTableThatCanNotBeMaintainedIsRefused(t *testing.T) {
 	}
 }
 
-func TestPostgresNameThatIsTooLongIsRefused(t *testing.T) {
-	long := strings.Repeat("e", 60)
-	e := newEvents(t, "CREATE TABLE "+long+" (id bigint) PARTITION BY RANGE (id)")
-	s, err := partition.New(sqldb.Postgres, long, partition.Day)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.fails(s, partition.ErrName, "71 bytes")
-	if got := e.tables(); len(got) != 1 {
-		t.Errorf("the tables are %q", got)
-	}
-}
-
 // Partitions that were made by hand count by their bounds: their gaps are filled, and what is dropped is decided by them.
 func TestPostgresPartitionsMadeByHandCountByTheirBounds(t *testing.T) {
 	t.Parallel()
@@ -160,18 +145,6 @@ func TestPostgresPartitionsMadeByHandCountByTheirBounds(t *testing.T) {
 	}
 	if strings.Contains(got, "oldest") {
 		t.Error("the oldest partition was not dropped")
-	}
-}
-
-// A table that was in use with keys of a sequence is maintained.
-func TestPostgresKeysOfASequenceContradictNoLayout(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.exec("CREATE TABLE old PARTITION OF events FOR VALUES FROM (MINVALUE) TO (501)")
-	e.exec("CREATE TABLE rest PARTITION OF events DEFAULT")
-	e.exec("INSERT INTO events (id) SELECT generate_series(1, 1000)")
-	if steps := e.maintain(e.set()); len(steps) != 4 {
-		t.Errorf("the steps are %q, want the partitions of four days", steps)
 	}
 }
 
@@ -269,18 +242,6 @@ func TestPostgresOnlyTheOwnerMaintains(t *testing.T) {
 func TestPostgresPools(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T, target testdb.Target) *sql.DB{
 		"sql": func(t *testing.T, target testdb.Target) *sql.DB { return target.Open(t) },
-		"gorm": func(t *testing.T, target testdb.Target) *sql.DB {
-			g, err := gorm.Open(target.Dialector(), &gorm.Config{PrepareStmt: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			db, err := g.DB()
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = db.Close() })
-			return db
-		},
 		"pgxpool": func(t *testing.T, target testdb.Target) *sql.DB {
 			pool, err := pgxpool.New(t.Context(), target.DSN)
 			if err != nil {

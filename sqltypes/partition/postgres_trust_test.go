@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
@@ -37,13 +36,6 @@ ALTER TYPE kind OWNER TO %[1]s; ALTER TABLE loose OWNER TO %[1]s; ALTER TABLE ot
 	if slices.Contains(e.tables(), "other") {
 		t.Error("the table of the owner is still there")
 	}
-}
-
-// With the layout of others, all rows are of long ago.
-func TestPostgresWrongLayoutDoesNothing(t *testing.T) {
-	e := filledEvents(t)
-	e.blocked(e.set(partition.WithRetain(3), partition.WithLayout(snowflake.Twitter())), "by this layout")
-	e.counts(11*24, "SELECT count(*) FROM events")
 }
 
 // The server and the process are six days ahead of the time at which most rows were written. Today's are of the wrong clock.
