@@ -47,9 +47,7 @@ func TestAdoptRewritesOnMySQL(t *testing.T) {
 		if s := plan.Steps[0]; s.Action != "rewrite" || s.Rows < 8 || s.Bytes == 0 || !strings.Contains(s.Why, "blocks writers") {
 			t.Errorf("plan %+v", s)
 		}
-		if got := a.mysqlPartitions(); got != nil {
-			t.Errorf("the plan has made %v", got)
-		}
+		a.same(a.mysqlPartitions())
 		steps, err := set.Adopt(t.Context(), a.DB)
 		if err != nil || len(steps) != 1 {
 			t.Fatalf("%v, %v", steps, err)
@@ -137,18 +135,14 @@ func TestTableOptionsFitMaintain(t *testing.T) {
 		a := newMySQLAdopter(t, "")
 		set := a.newSet(partition.Day, options...)
 		text, err := set.TableOptions()
-		if err != nil {
-			t.Fatal(err)
-		}
+		a.must(err)
 		a.run("CREATE TABLE events (id bigint PRIMARY KEY) " + text + ";\n")
 		a.does(set)
 	}
 	a := newAdopter(t, "")
 	set := a.newSet(partition.Week, partition.WithKey("the Key"))
 	text, err := set.TableOptions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a.must(err)
 	a.run(`CREATE TABLE events ("the Key" bigint PRIMARY KEY) ` + text + ";\n")
 	if steps, err := set.Maintain(t.Context(), a.DB); err != nil || len(steps) != 4 {
 		t.Errorf("%s\nMaintain: %v, %v", text, steps, err)

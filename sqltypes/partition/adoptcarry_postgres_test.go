@@ -81,16 +81,12 @@ func TestAdoptCarriesEverythingOver(t *testing.T) {
 
 	set := a.newSet(partition.Day)
 	plan, err := set.PlanAdopt(t.Context(), a.DB)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a.must(err)
 	if got := a.describe(); !reflect.DeepEqual(got, before) || len(plan.Problems) > 0 {
 		t.Fatalf("PlanAdopt has changed the table, or: %v", plan.Problems)
 	}
 	steps, err := set.Adopt(t.Context(), a.DB)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a.must(err)
 	var planned, done []string
 	for _, s := range plan.Steps {
 		planned = append(planned, fmt.Sprint(s.Action, s.Partition, s.Why, s.SQL))
@@ -107,33 +103,21 @@ func TestAdoptCarriesEverythingOver(t *testing.T) {
 			t.Errorf("%s before:\n%s\nafter:\n%s", name, strings.Join(before[name], "\n"), strings.Join(after[name], "\n"))
 		}
 	}
-	if got := a.texts(files, "events_legacy"); !slices.Equal(got, filesBefore) {
-		t.Errorf("files of the table and its indexes %v, want %v: nothing is written anew", got, filesBefore)
-	}
-	if got := a.texts(`SELECT conname::text FROM pg_constraint WHERE conname LIKE 'sqlflake%' AND connamespace = current_schema()::regnamespace`); got != nil {
-		t.Errorf("constraints %v are left", got)
-	}
-	if got := a.texts(`SELECT conname::text FROM pg_constraint WHERE NOT convalidated AND conrelid IN ('lines'::regclass, 'pairs'::regclass)`); got != nil {
-		t.Errorf("constraints %v are not validated", got)
-	}
-	if got := a.texts(`SELECT count(*)::text FROM events`); got[0] != "1000" {
-		t.Errorf("%v rows", got)
-	}
+	a.same(a.texts(files, "events_legacy"), filesBefore...)
+	a.same(a.texts(`SELECT conname::text FROM pg_constraint WHERE conname LIKE 'sqlflake%' AND connamespace = current_schema()::regnamespace`))
+	a.same(a.texts(`SELECT conname::text FROM pg_constraint WHERE NOT convalidated AND conrelid IN ('lines'::regclass, 'pairs'::regclass)`))
+	a.same(a.texts(`SELECT count(*)::text FROM events`), "1000")
 
 	// Triggers fire once, in the old partition and in a new one, and references hold.
 	for _, at := range []time.Time{time.Now(), steps[2].To} {
 		id := idAt(at) + 1
 		a.run("TRUNCATE notes")
 		a.run(fmt.Sprintf("INSERT INTO events (id, text) VALUES (%d, 'x')", id))
-		if got := a.texts(`SELECT name FROM notes ORDER BY name`); !slices.Equal(got, []string{"Before each", "after_statement", "late"}) {
-			t.Errorf("triggers %v", got)
-		}
+		a.same(a.texts(`SELECT name FROM notes ORDER BY name`), "Before each", "after_statement", "late")
 		a.run(fmt.Sprintf("INSERT INTO lines VALUES (%d, %[1]d)", id))
 		a.run(fmt.Sprintf("DELETE FROM events WHERE id = %d", id))
 	}
-	if got := a.texts(`SELECT id::text FROM lines`); !slices.Equal(got, []string{"1"}) {
-		t.Errorf("lines %v: want those of deleted events gone", got)
-	}
+	a.same(a.texts(`SELECT id::text FROM lines`), "1")
 	if _, err := a.ExecContext(t.Context(), "INSERT INTO lines VALUES (9, 9)"); err == nil {
 		t.Error("a line without an event")
 	}

@@ -78,9 +78,7 @@ func TestAdoptByManyProcesses(t *testing.T) {
 			}
 			defer db.Close()
 			steps, err := a.newSet(partition.Day).Adopt(t.Context(), db)
-			if err != nil {
-				t.Error(err)
-			}
+			a.ok(err)
 			mu.Lock()
 			defer mu.Unlock()
 			for _, step := range steps {

@@ -107,9 +107,7 @@ INSERT INTO "Odd ""Events" VALUES (1, 1), (-3, 2);
 	schema := a.texts("SELECT current_schema()::text")[0]
 	set, err := partition.New(sqldb.Postgres, schema+`.Odd "Events`, partition.Month, partition.WithKey("the Key"),
 		partition.WithDefault(), partition.WithStalls(time.Minute, time.Minute), partition.WithLogger(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a.must(err)
 	a.adopt(set)
 	got := a.texts(`SELECT relid::regclass::text FROM pg_partition_tree(quote_ident($1)::regclass) WHERE isleaf`, `Odd "Events`)
 	if len(got) != 6 { // the old one, four months, the default
@@ -135,13 +133,9 @@ func TestAdoptTakesLongNames(t *testing.T) {
 			options = append(options, partition.WithLegacy(legacy))
 		}
 		set, err := partition.New(sqldb.Postgres, long, partition.Month, options...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a.must(err)
 		if _, err = set.Adopt(t.Context(), a.DB); legacy == "" {
-			if !errors.Is(err, partition.ErrName) || !strings.Contains(err.Error(), "WithLegacy") {
-				t.Errorf("%v, want ErrName with the option", err)
-			}
+			a.is(err, partition.ErrName, "WithLegacy")
 		} else if err != nil {
 			t.Error(err)
 		} else if got := a.texts("SELECT relname::text FROM pg_class WHERE oid = 'old'::regclass AND relispartition"); len(got) != 1 {

@@ -92,7 +92,11 @@ func (s *Set) swapStatements(ctx context.Context, q querier, t *adoptee, cut int
 
 // refusePostgres adds what the swap can't carry over to the problems.
 func (s *Set) refusePostgres(ctx context.Context, q querier, t *adoptee, a *adoption) error {
-	return a.refuse(ctx, q, refusalsQuery, t.oid, t.legacy, s.key, adoptCheck)
+	err := a.refuse(ctx, q, refusalsQuery, t.oid, t.legacy, s.key, adoptCheck)
+	if sqlState(err) == "42704" { // a publication was dropped meanwhile
+		return errChanging
+	}
+	return err
 }
 
 // indexFiles returns the indexes of the table with their files. ATTACH must neither change nor add one.

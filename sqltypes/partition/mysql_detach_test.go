@@ -41,16 +41,12 @@ func TestMySQLKeepRenames(t *testing.T) {
 		return "old_" + table
 	}))
 	steps := e.maintain(s)
-	if want := []string{"rename events_first", "rename " + e.partition(-10), "rename " + e.partition(-9), "rename " + e.partition(-8)}; !slices.Equal(steps, want) {
-		t.Errorf("steps: %v, want %v", steps, want)
-	}
+	e.same(steps, "rename events_first", "rename "+e.partition(-10), "rename "+e.partition(-9), "rename "+e.partition(-8))
 	e.want(-7, 3)
 	comment := `: of "users" \ 'all'`
 	wantTables := []string{"events" + comment, e.partition(-8) + comment, "old_" + e.partition(-10) + comment, "old_events_first" + comment}
 	slices.Sort(wantTables)
-	if got := e.tables(); !slices.Equal(got, wantTables) {
-		t.Errorf("tables: %q, want %q", got, wantTables)
-	}
+	e.same(e.tables(), wantTables...)
 	for _, table := range []string{"old_" + e.partition(-10), e.partition(-8)} {
 		e.counts(4, rowsOf(table))
 	}
@@ -70,9 +66,7 @@ func TestMySQLKeepRefusesNamesOfOtherTables(t *testing.T) {
 			t.Errorf("%v, %v, want %v", steps, err, partition.ErrName)
 		}
 	}
-	if got := e.tables(); !slices.Equal(got, before) {
-		t.Errorf("tables: %q, want %q", got, before)
-	}
+	e.same(e.tables(), before...)
 	e.want(-10, 3, "events_first "+idAt(e.day(-10)).String())
 }
 
@@ -102,9 +96,7 @@ func TestMySQLArchiveDropsOnlyWhatIsArchived(t *testing.T) {
 			t.Errorf("%d rows of %s were archived, want %d", got, table, rows)
 		}
 	}
-	if got := e.tables(); len(got) != 1 {
-		t.Errorf("tables: %q", got)
-	}
+	e.tableCount(e.tables(), 1)
 }
 
 func TestMySQLSetWithoutArchiveDropsNothingThatIsToBeArchived(t *testing.T) {
@@ -156,9 +148,7 @@ func (e mysqlEvents) stopAfter(statements []string) {
 			e.Fatalf("%s: %v", statement, err)
 		}
 	}
-	if err := pool.Close(); err != nil {
-		e.Fatal(err)
-	}
+	e.must(pool.Close())
 }
 
 // stopBefore ends a process that detaches the partition of the oldest day before the statement with the word.
@@ -166,9 +156,7 @@ func (e mysqlEvents) stopBefore(s *partition.Set, word string) {
 	e.Helper()
 	e.exec("ALTER TABLE events DROP PARTITION events_first")
 	plan, err := s.Plan(e.Context(), e.DB)
-	if err != nil {
-		e.Fatal(err)
-	}
+	e.must(err)
 	at := slices.IndexFunc(plan.Steps[0].SQL, func(statement string) bool { return strings.Contains(statement, word) })
 	e.stopAfter(plan.Steps[0].SQL[:at])
 }
@@ -257,9 +245,7 @@ func TestMySQLOptionsThatChangeBetweenTheStatements(t *testing.T) {
 	// Now they are to be dropped.
 	e.maintain(e.set(partition.WithRetain(9)))
 	e.want(-9, 3)
-	if got := e.tables(); len(got) != 1 {
-		t.Errorf("tables: %q", got)
-	}
+	e.tableCount(e.tables(), 1)
 }
 
 func TestMySQLOnlyMarkedTablesAreDropped(t *testing.T) {
@@ -273,7 +259,5 @@ func TestMySQLOnlyMarkedTablesAreDropped(t *testing.T) {
 		e.exec(fmt.Sprintf("CREATE TABLE events_%d (id bigint PRIMARY KEY) COMMENT '%s'", i, mark))
 	}
 	e.maintain(e.set(partition.WithRetain(9)))
-	if got := e.tables(); len(got) != 1+len(marks) {
-		t.Errorf("tables: %q", got)
-	}
+	e.tableCount(e.tables(), 1+len(marks))
 }

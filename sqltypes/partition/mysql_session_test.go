@@ -19,22 +19,16 @@ import (
 func (e mysqlEvents) open(change func(*mysql.Config)) *sql.DB {
 	e.Helper()
 	config, err := mysql.ParseDSN(e.target.DSN)
-	if err != nil {
-		e.Fatal(err)
-	}
+	e.must(err)
 	if config.Params == nil {
 		config.Params = make(map[string]string)
 	}
 	change(config)
 	db, err := sql.Open("mysql", config.FormatDSN())
-	if err != nil {
-		e.Fatal(err)
-	}
+	e.must(err)
 	db.SetMaxOpenConns(1)
 	e.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			e.Error(err)
-		}
+		e.ok(db.Close())
 	})
 	return db
 }

@@ -25,9 +25,7 @@ func TestMySQLStoppedProcessStopsNoWriters(t *testing.T) {
 			if got := p.line(); got != "holds" {
 				t.Fatalf("the process says %q", got)
 			}
-			if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-				t.Fatal(err)
-			}
+			e.must(p.cmd.Process.Signal(syscall.SIGSTOP))
 			if _, err := e.ExecContext(e.limit(), "INSERT INTO events VALUES (?, 'new')", idAt(e.day(0))+1); err != nil {
 				t.Fatalf("the insert beside it: %v", err)
 			}
@@ -36,9 +34,7 @@ func TestMySQLStoppedProcessStopsNoWriters(t *testing.T) {
 				options = append(options, partition.WithKeep(func(table string) string { return "kept_" + table }))
 			}
 			e.maintain(e.set(options...))
-			if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
-				t.Fatal(err)
-			}
+			e.must(p.cmd.Process.Signal(syscall.SIGCONT))
 			_ = p.stdin.Close()
 			if got := p.line(); !strings.HasPrefix(got, "error") {
 				t.Errorf("the process says %q, want that it has lost its connection", got)

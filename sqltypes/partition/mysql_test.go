@@ -75,9 +75,7 @@ func (e mysqlEvents) want(first, last int, others ...string) {
 		want = append(want, fmt.Sprintf("%s %d", e.partition(n), idAt(e.day(n+1))))
 	}
 	slices.Sort(want)
-	if got := e.partitions(); !slices.Equal(got, want) {
-		e.Fatalf("the partitions are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	e.same(e.partitions(), want...)
 }
 
 func (e mysqlEvents) partitions() []string {
@@ -237,9 +235,7 @@ func TestMySQLLongTransactionStopsNobody(t *testing.T) {
 	pool := e.target.Open(t)
 	pool.SetMaxOpenConns(1)
 	var before, after, connection, later int64
-	if err := pool.QueryRow("SELECT @@lock_wait_timeout, CONNECTION_ID()").Scan(&before, &connection); err != nil {
-		t.Fatal(err)
-	}
+	e.must(pool.QueryRow("SELECT @@lock_wait_timeout, CONNECTION_ID()").Scan(&before, &connection))
 	end := e.hold("SELECT * FROM events")
 	for i, options := range [][]partition.Option{
 		{partition.WithRetain(3)},
@@ -257,9 +253,7 @@ func TestMySQLLongTransactionStopsNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.want(-3, 5)
-	if err := pool.QueryRow("SELECT @@lock_wait_timeout, CONNECTION_ID()").Scan(&after, &later); err != nil {
-		t.Fatal(err)
-	}
+	e.must(pool.QueryRow("SELECT @@lock_wait_timeout, CONNECTION_ID()").Scan(&after, &later))
 	if before != after || connection != later {
 		t.Errorf("lock_wait_timeout is %d on connection %d, want %d on %d", after, later, before, connection)
 	}
@@ -298,9 +292,7 @@ func TestMySQLStatementOfADeadProcessKeepsTheLock(t *testing.T) {
 func (e mysqlEvents) waiting() int {
 	e.Helper()
 	n, err := testdb.MetadataLockWaits(e.Context(), e.DB)
-	if err != nil {
-		e.Fatal(err)
-	}
+	e.must(err)
 	return n
 }
 
@@ -310,9 +302,7 @@ func TestMySQLProcessesMaintainTogether(t *testing.T) {
 	for range 4 {
 		go func() {
 			done, err := e.set(partition.WithAhead(6), partition.WithRetain(3)).Maintain(e.limit(), e.DB)
-			if err != nil {
-				t.Error(err)
-			}
+			e.ok(err)
 			steps <- kinds(done)
 		}()
 	}

@@ -219,10 +219,38 @@ func (e *events) is(err, want error, texts ...string) {
 	if !errors.Is(err, want) {
 		e.Errorf("the error is %v, want %v", err, want)
 	}
+	e.says(err, texts...)
+}
+
+// says checks that an error has texts.
+func (e *events) says(err error, texts ...string) {
+	e.Helper()
 	for _, text := range texts {
 		if !strings.Contains(fmt.Sprint(err), text) {
 			e.Errorf("the error is %v, want %q", err, text)
 		}
+	}
+}
+
+// same checks a list.
+func (e *events) same(got []string, want ...string) {
+	e.Helper()
+	if !slices.Equal(got, want) {
+		e.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func (e *events) tableCount(tables []string, want int) {
+	e.Helper()
+	if len(tables) != want {
+		e.Errorf("the tables are %q, want %d", tables, want)
+	}
+}
+
+func (e *events) hasTable(name string, want bool) {
+	e.Helper()
+	if tables := e.tables(); slices.Contains(tables, name) != want {
+		e.Errorf("the tables are %q; %s is among them: want %v", tables, name, want)
 	}
 }
 

@@ -36,9 +36,7 @@ func TestPostgresLongTransactionStopsNobody(t *testing.T) {
 		strings.Count(text, "drop") != 1 {
 		t.Errorf("the error is %v, want that of the first drop: the others wait for the same lock", err)
 	}
-	if want := []string{"create " + e.partition(4), "create " + e.partition(5)}; !slices.Equal(kinds(steps), want) {
-		t.Errorf("the steps are %q, want %q", kinds(steps), want)
-	}
+	e.same(kinds(steps), "create "+e.partition(4), "create "+e.partition(5))
 	e.want(-10, 5)
 
 	// With patience, it is repeated until it succeeds, and each writer gets its turn between the attempts.
@@ -81,9 +79,7 @@ func TestPostgresMaintainWaitsForAnotherProcess(t *testing.T) {
 	defer cancel()
 	_, err := e.set(partition.WithPatience(0)).Maintain(ctx, e.DB)
 	e.is(err, context.DeadlineExceeded)
-	if got := e.partitions(); len(got) != 0 {
-		t.Errorf("the partitions are %q", got)
-	}
+	e.same(e.partitions())
 	end()
 	e.maintain(e.set())
 	e.want(0, 3)
@@ -109,13 +105,9 @@ func TestPostgresDetachConcurrentlyIsFinishedAfterAnInterrupt(t *testing.T) {
 	end()
 	options = append(options, partition.WithKeep(func(name string) string { return "kept_" + name }))
 	steps := e.maintain(e.set(options...))
-	if want := []string{"detach " + e.partition(-10), "rename " + e.schema() + "." + e.partition(-10)}; !slices.Equal(steps, want) {
-		t.Errorf("the steps are %q, want %q", steps, want)
-	}
+	e.same(steps, "detach "+e.partition(-10), "rename "+e.schema()+"."+e.partition(-10))
 	e.want(-9, 3)
-	if got := e.texts("SELECT obj_description('kept_" + e.partition(-10) + "'::regclass, 'pg_class')"); got[0] != "the first\nday" {
-		t.Errorf("the comment is %q", got)
-	}
+	e.same(e.texts("SELECT obj_description('kept_"+e.partition(-10)+"'::regclass, 'pg_class')"), "the first\nday")
 	e.counts(24, "SELECT count(*) FROM kept_"+e.partition(-10))
 }
 
@@ -160,14 +152,10 @@ func TestPostgresMarkOfAnInterruptedDetachIsRemoved(t *testing.T) {
 	e.fails(s, partition.ErrLocked)
 	end()
 	e.does(e.set(), "alter "+e.partition(-10))
-	if got := e.texts("SELECT obj_description('" + e.partition(-10) + "'::regclass, 'pg_class')"); got[0] != "the first" {
-		t.Errorf("the comment is %q", got)
-	}
+	e.same(e.texts("SELECT obj_description('"+e.partition(-10)+"'::regclass, 'pg_class')"), "the first")
 	e.exec("ALTER TABLE events DETACH PARTITION " + e.partition(-10))
 	e.maintain(s)
-	if !slices.Contains(e.tables(), e.partition(-10)) {
-		t.Error("a table without the mark was dropped")
-	}
+	e.hasTable(e.partition(-10), true)
 }
 
 // Somebody who has locked old partitions for hours stops their drops only. Writers get a pause after each.
@@ -225,9 +213,7 @@ func TestPostgresKeepRenames(t *testing.T) {
 	e = newEvents(t, eventsTable)
 	e.fill()
 	_, err := e.set(partition.WithRetain(3), partition.WithKeep(func(string) string { return "events" })).Maintain(e.limit(), e.DB)
-	if err == nil || !strings.Contains(err.Error(), `relation "events" already exists`) {
-		t.Errorf("the error is %v", err)
-	}
+	e.says(err, `relation "events" already exists`)
 	e.want(-10, 3)
 	_, err = e.set(partition.WithRetain(3), partition.WithKeep(func(string) string { return "" })).Maintain(e.limit(), e.DB)
 	if !errors.Is(err, partition.ErrName) || !errors.Is(err, partition.ErrBlocked) {
@@ -265,18 +251,12 @@ func TestPostgresArchiveDropsOnlyWhatIsArchived(t *testing.T) {
 	// It is none of another table's.
 	e.exec("CREATE TABLE event (id bigint) PARTITION BY RANGE (id)")
 	other, err := partition.New(sqldb.Postgres, "event", partition.Day, partition.WithRetain(9))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e.must(err)
 	e.maintain(other)
 	failure = nil
 	e.does(s, "archive "+first, "drop "+first)
-	if want := []string{quoted, quoted}; !slices.Equal(got, want) {
-		t.Errorf("the callback got %q, want %q", got, want)
-	}
-	if slices.Contains(e.tables(), "the first") {
-		t.Error("the table is still there")
-	}
+	e.same(got, quoted, quoted)
+	e.hasTable("the first", false)
 }
 
 // While one process archives, which may take hours, the others maintain the rest and return.
@@ -300,7 +280,5 @@ func TestPostgresOneProcessArchivesAtATime(t *testing.T) {
 	}
 	close(finish)
 	e.ok(<-done)
-	if got := e.tables(); len(got) != 1+3+1+5 {
-		t.Errorf("the tables are %q", got)
-	}
+	e.tableCount(e.tables(), 1+3+1+5)
 }

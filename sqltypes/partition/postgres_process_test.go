@@ -227,13 +227,9 @@ func TestPostgresProcessesThatAreKilled(t *testing.T) {
 		if strings.Contains(j.Mode, "archive") {
 			// A killed process may leave the archiving of a table to the next call.
 			s, db, err := j.set()
-			if err != nil {
-				t.Fatal(err)
-			}
+			e.must(err)
 			e.maintain(s)
-			if err := db.Close(); err != nil {
-				t.Fatal(err)
-			}
+			e.must(db.Close())
 			archived += dropped
 		}
 		if j.Mode == "keep" {
@@ -246,9 +242,7 @@ func TestPostgresProcessesThatAreKilled(t *testing.T) {
 		if n := e.count("SELECT count(*) FROM events WHERE id < $1", idAt(e.today)); n != perDay*j.Retain {
 			t.Fatalf("%s: %d rows, want %d", j.Mode, n, perDay*j.Retain)
 		}
-		if n := len(e.tables()); n != 1+1+j.Retain+1+j.Ahead+kept {
-			t.Fatalf("%s: the tables are %q", j.Mode, e.tables())
-		}
+		e.tableCount(e.tables(), 1+1+j.Retain+1+j.Ahead+kept)
 	}
 	cancel()
 	writer.Wait()

@@ -18,9 +18,7 @@ func TestPostgresPartitionHasNoPrivilegesOfItsOwn(t *testing.T) {
 	e.maintain(e.set(partition.WithAhead(4)))
 	const privileges = `SELECT c.relname || ' ' || g::text FROM pg_class c, aclexplode(c.relacl) g
 WHERE c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = 'events'::regclass) AND g.grantee <> c.relowner`
-	if got := e.texts(privileges); len(got) != 0 {
-		t.Errorf("the privileges are %q", got)
-	}
+	e.same(e.texts(privileges))
 	const identities = `SELECT count(*) FROM pg_class WHERE relispartition AND relkind = 'r' AND relreplident = 'f'
 AND relnamespace = current_schema()::regnamespace`
 	e.counts(5, identities)

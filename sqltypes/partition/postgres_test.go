@@ -23,9 +23,7 @@ func TestPostgresCreatesAheadAndDropsBeyondTheRetention(t *testing.T) {
 	e.want(-10, 3)
 	retain := e.set(partition.WithRetain(3), partition.WithAhead(5))
 	plan, err := retain.Plan(t.Context(), e.DB)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e.must(err)
 	text := plan.String()
 	for _, want := range []string{"create  " + e.partition(5), "drop    " + e.partition(-5), "beyond the retention of 3 days"} {
 		if !strings.Contains(text, want) {
@@ -41,9 +39,7 @@ func TestPostgresCreatesAheadAndDropsBeyondTheRetention(t *testing.T) {
 	if again := e.maintain(retain); again != nil {
 		t.Errorf("a second Maintain did %q", again)
 	}
-	if got := e.tables(); len(got) != 1+3+1+5 {
-		t.Errorf("the tables are %q", got)
-	}
+	e.tableCount(e.tables(), 1+3+1+5)
 	e.maintain(e.set(partition.WithRetain(2), partition.WithGrace(13*time.Hour)))
 	e.want(-3, 5) // the grace keeps one more
 }
@@ -73,9 +69,7 @@ UNION ALL SELECT tgname FROM pg_trigger WHERE tgrelid = $1::regclass AND NOT tgi
 		}
 	}
 	e.exec("INSERT INTO events (id, body) VALUES ($1, 'abc')", idAt(e.today))
-	if got := e.texts("SELECT concat_ws(' ', n, body, size) FROM " + e.partition(0)); got[0] != "1 ABC 3" {
-		t.Errorf("the row is %q", got)
-	}
+	e.same(e.texts("SELECT concat_ws(' ', n, body, size) FROM "+e.partition(0)), "1 ABC 3")
 }
 
 func TestPostgresTableThatCanNotBeMaintainedIsRefused(t *testing.T) {
@@ -179,9 +173,7 @@ func TestPostgresReferencedRowsAreNotDropped(t *testing.T) {
 	e.fill()
 	e.exec("INSERT INTO notes VALUES ($1)", idAt(e.day(-8)))
 	steps, err := e.set(partition.WithRetain(5)).Maintain(e.limit(), e.DB)
-	if err == nil || !strings.Contains(err.Error(), "violates foreign key constraint \"notes_event_fkey") || !strings.Contains(err.Error(), "drop "+e.partition(-8)) {
-		t.Errorf("the error is %v", err)
-	}
+	e.says(err, "violates foreign key constraint \"notes_event_fkey", "drop "+e.partition(-8))
 	if !slices.Contains(kinds(steps), "drop "+e.partition(-10)) || !slices.Contains(kinds(steps), "drop "+e.partition(-9)) {
 		t.Errorf("the steps are %q", kinds(steps))
 	}
@@ -214,9 +206,7 @@ func TestPostgresOnlyTheOwnerMaintains(t *testing.T) {
 	e.exec("SET ROLE " + role)
 	_, err := e.set().Maintain(e.limit(), e.DB)
 	e.exec("RESET ROLE")
-	if !errors.Is(err, partition.ErrTable) || !strings.Contains(err.Error(), "only the owner") {
-		t.Errorf("the error is %v", err)
-	}
+	e.is(err, partition.ErrTable, "only the owner")
 	// What a superuser creates belongs to the owner.
 	e.exec("ALTER TABLE events OWNER TO " + role)
 	e.maintain(e.set())
@@ -263,13 +253,9 @@ func TestPostgresPools(t *testing.T) {
 			archive := func(_ context.Context, table string) error { return nil }
 			s := e.set(partition.WithRetain(3), partition.WithDetachConcurrently(), partition.WithArchive(archive))
 			e.maintain(s)
-			if got := e.texts("SELECT current_setting('lock_timeout')"); got[0] != "7s" {
-				t.Errorf("the connection has the lock_timeout %s", got)
-			}
+			e.same(e.texts("SELECT current_setting('lock_timeout')"), "7s")
 			e.counts(0, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()")
-			if n := len(e.tables()); n != 1+3+1+3 {
-				t.Errorf("the tables are %q", e.tables())
-			}
+			e.tableCount(e.tables(), 1+3+1+3)
 		})
 	}
 }
