@@ -84,6 +84,7 @@ type adoptee struct {
 	// PostgreSQL
 	oid        int64
 	kind       string
+	key        string // the type of the key
 	checkDef   string // of adoptCheck; empty: there is none
 	checkValid bool
 }

@@ -45,7 +45,7 @@ func (s *Set) adoptionPostgres(ctx context.Context, q querier, attempt int) (*ad
 		}
 		return a, a.addReferences(ctx, q, t, false)
 	}
-	if err := s.checkAdoptee(ctx, q, t); err != nil {
+	if err := s.checkAdoptee(t); err != nil {
 		return nil, err
 	}
 	a := s.newAdoption(t.name, t.now)
@@ -118,42 +118,38 @@ func (s *Set) adoptionPostgres(ctx context.Context, q querier, attempt int) (*ad
 // readAdoptee resolves the name with the search_path of the connection.
 func (s *Set) readAdoptee(ctx context.Context, q querier) (*adoptee, error) {
 	t := &adoptee{}
-	var now, tuples float64
-	var check sql.NullString
-	var valid sql.NullBool
-	err := q.QueryRowContext(ctx, `SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text, c.reltuples::float8,
-			pg_total_relation_size(c.oid), extract(epoch FROM clock_timestamp())::float8, pg_get_constraintdef(k.oid), k.convalidated
+	var now int64
+	found, err := one(q.QueryRowContext(ctx, `SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text,
+			coalesce(format_type(a.atttypid, a.atttypmod), ''), greatest(c.reltuples, 0)::int8, pg_total_relation_size(c.oid),
+			(extract(epoch FROM clock_timestamp()) * 1000000)::int8, coalesce(pg_get_constraintdef(k.oid), ''),
+			coalesce(k.convalidated, false)
 		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 		LEFT JOIN pg_constraint AS k ON k.conrelid = c.oid AND k.conname = $2
+		LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = $4 AND a.attnum > 0 AND NOT a.attisdropped
 		WHERE c.relname = $1 AND CASE WHEN $3 = '' THEN pg_table_is_visible(c.oid) ELSE n.nspname = $3 END`,
-		s.table.table, adoptCheck, s.table.schema).
-		Scan(&t.oid, &t.schema, &t.table, &t.kind, &tuples, &t.bytes, &now, &check, &valid)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("%w: there is no table %v, or no right to see it", ErrTable, s.table)
+		s.table.table, adoptCheck, s.table.schema, s.key),
+		&t.oid, &t.schema, &t.table, &t.kind, &t.key, &t.rows, &t.bytes, &now, &t.checkDef, &t.checkValid)
+	t.now = time.UnixMicro(now).UTC()
+	if !found && err == nil {
+		err = fmt.Errorf("%w: there is no table %v, or no right to see it", ErrTable, s.table)
 	}
-	t.rows, t.checkDef, t.checkValid = max(int64(tuples), 0), check.String, valid.Bool
-	t.now = time.UnixMicro(int64(now * 1e6)).UTC()
 	return t, err
 }
 
 // checkAdoptee returns ErrTable for what is no ordinary table with the key.
-func (s *Set) checkAdoptee(ctx context.Context, q querier, t *adoptee) error {
-	if t.kind != "r" {
+func (s *Set) checkAdoptee(t *adoptee) error {
+	switch {
+	case t.kind != "r":
 		kinds := map[string]string{
 			"v": "view", "m": "materialized view", "f": "foreign table", "S": "sequence", "i": "index", "c": "type",
 		}
 		return fmt.Errorf("%w: %v is a %s, not a table", ErrTable, t.name, kinds[t.kind])
-	}
-	var kind string
-	err := q.QueryRowContext(ctx, `SELECT format_type(atttypid, atttypmod) FROM pg_attribute
-		WHERE attrelid = $1::bigint::oid AND attname = $2 AND attnum > 0 AND NOT attisdropped`, t.oid, s.key).Scan(&kind)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
+	case t.key == "":
 		return fmt.Errorf("%w: %v has no column %s", ErrTable, t.name, s.key)
-	case err == nil && kind != "bigint":
-		return fmt.Errorf("%w: the key %s of %v is of type %s, want bigint", ErrTable, s.key, t.name, kind)
+	case t.key != "bigint":
+		return fmt.Errorf("%w: the key %s of %v is of type %s, want bigint", ErrTable, s.key, t.name, t.key)
 	}
-	return err
+	return nil
 }
 
 var checkForm = regexp.MustCompile(`^CHECK \(\(\(.* IS NOT NULL\) AND \(.* < '?(\d+)'?(?:::bigint)?\)\)\)(?: NOT VALID)?$`)

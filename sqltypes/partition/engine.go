@@ -74,6 +74,15 @@ func (s *Set) has(ctx context.Context, q querier, p part, lo, hi int64) (bool, e
 	return found, err
 }
 
+// none returns errBusy if there is such a row: it came after the plan was made.
+func (s *Set) none(ctx context.Context, q querier, p part, lo, hi int64) error {
+	found, err := s.has(ctx, q, p, lo, hi)
+	if found {
+		return errBusy
+	}
+	return err
+}
+
 // greatest returns the greatest key below hi. It reads one entry of an index.
 func (s *Set) greatest(ctx context.Context, q querier, p part, hi int64) (id int64, found bool, err error) {
 	return s.oneKey(ctx, q, p, noLow, hi, "DESC LIMIT 1")
@@ -88,11 +97,17 @@ func (s *Set) oneKey(ctx context.Context, q querier, p part, lo, hi int64, order
 	if hi != noHigh {
 		query += fmt.Sprintf(" AND %s < %d", key, hi)
 	}
-	err = q.QueryRowContext(ctx, fmt.Sprintf("%s ORDER BY %s %s", query, key, order)).Scan(&id)
+	found, err = one(q.QueryRowContext(ctx, fmt.Sprintf("%s ORDER BY %s %s", query, key, order)), &id)
+	return id, found, err
+}
+
+// one scans a row, if there is one.
+func one(row *sql.Row, into ...any) (found bool, err error) {
+	err = row.Scan(into...)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, false, nil
+		return false, nil
 	}
-	return id, err == nil, err
+	return err == nil, err
 }
 
 // each calls f for each row of a query.

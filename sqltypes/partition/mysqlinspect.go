@@ -2,7 +2,6 @@ package partition
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"regexp"
@@ -19,13 +18,13 @@ func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
 	st := &state{}
 	var kind, comment string
 	var now int64
-	err := q.QueryRowContext(ctx, tableQuery, s.table.schema, s.table.table).
-		Scan(&st.table.schema, &st.table.table, &kind, &comment, &st.plain, &now)
+	row := q.QueryRowContext(ctx, tableQuery, s.table.schema, s.table.table)
+	found, err := one(row, &st.table.schema, &st.table.table, &kind, &comment, &st.plain, &now)
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, fmt.Errorf("%w: there is no table %v in the connection's database, or no right to see it", ErrTable, s.table)
 	case err != nil:
 		return nil, err
+	case !found:
+		return nil, fmt.Errorf("%w: there is no table %v in the connection's database, or no right to see it", ErrTable, s.table)
 	case kind == "VIEW", kind == "SYSTEM VIEW":
 		return nil, fmt.Errorf("%w: %v is a view", ErrTable, st.table)
 	case kind != "BASE TABLE":
@@ -58,12 +57,12 @@ func (mysql) checkKey(ctx context.Context, q querier, s *Set, table name) (unsig
 	const query = `SELECT DATA_TYPE, COLUMN_TYPE FROM information_schema.COLUMNS
 WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND COLUMN_NAME = ?`
 	var kind, full string
-	err = q.QueryRowContext(ctx, query, table.schema, table.table, s.key).Scan(&kind, &full)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, fmt.Errorf("%w: %v has no column %s", ErrTable, table, s.key)
-	}
-	if err == nil && kind != "bigint" {
-		return false, fmt.Errorf("%w: %v has the key %s of the type %s, want bigint", ErrTable, table, s.key, full)
+	found, err := one(q.QueryRowContext(ctx, query, table.schema, table.table, s.key), &kind, &full)
+	switch {
+	case err == nil && !found:
+		err = fmt.Errorf("%w: %v has no column %s", ErrTable, table, s.key)
+	case err == nil && kind != "bigint":
+		err = fmt.Errorf("%w: %v has the key %s of the type %s, want bigint", ErrTable, table, s.key, full)
 	}
 	return strings.Contains(full, "unsigned"), err
 }

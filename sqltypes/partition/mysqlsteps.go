@@ -203,20 +203,14 @@ func (e mysql) recheck(ctx context.Context, q querier, s *Set, p part, step Step
 	if step.Action != actionDrop {
 		if p.moved {
 			limit = noHigh
-		} else if found, err := s.has(ctx, q, e.twin(p), noLow, noHigh); err != nil {
+		} else if err := s.none(ctx, q, e.twin(p), noLow, noHigh); err != nil {
 			return err
-		} else if found {
-			return errBusy
 		}
 	}
 	if limit == noLow {
 		return nil
 	}
-	found, err := s.has(ctx, q, p, noLow, limit)
-	if err == nil && found {
-		return errBusy
-	}
-	return err
+	return s.none(ctx, q, p, noLow, limit)
 }
 
 // checkTwin checks, before anything is changed, what would stop the steps to a detached table in between.
@@ -261,11 +255,8 @@ func (e mysql) finish(ctx context.Context, db *sql.DB, s *Set, st *state, step S
 	p, _ := st.find(step)
 	return e.session(ctx, db, s, archiveLock, func(conn *sql.Conn) error {
 		const query = "SELECT TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?"
-		err := conn.QueryRowContext(ctx, query, p.schema, p.table).Scan(&p.comment)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err != nil || !p.readMark(st.table) || p.archived {
+		found, err := one(conn.QueryRowContext(ctx, query, p.schema, p.table), &p.comment)
+		if !found || !p.readMark(st.table) || p.archived {
 			return err
 		}
 		if err := s.archive(ctx, tableMySQL(p.name)); err != nil {

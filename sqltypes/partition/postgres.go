@@ -81,11 +81,8 @@ func (postgres) transaction(
 // tryLock takes an advisory lock, without a wait. For a table that does not exist it reports that it has the lock.
 func (postgres) tryLock(ctx context.Context, q querier, s *Set, function, lock string) (ok bool, err error) {
 	query := "SELECT " + function + "(" + advisoryKey + ")" + tableByName
-	err = q.QueryRowContext(ctx, query, s.table.table, s.table.schema, lock).Scan(&ok)
-	if errors.Is(err, sql.ErrNoRows) {
-		return true, nil
-	}
-	return ok, err
+	found, err := one(q.QueryRowContext(ctx, query, s.table.table, s.table.schema, lock), &ok)
+	return ok || !found && err == nil, err
 }
 
 // session calls f on a connection that holds an advisory lock until f returns, outside of a transaction. It unlocks the
@@ -106,12 +103,12 @@ func (e postgres) session(ctx context.Context, db *sql.DB, s *Set, lock string, 
 	var key int64
 	var lockTimeout, idleTimeout string
 	row := conn.QueryRowContext(ctx, query, s.table.table, s.table.schema, lock)
-	err = row.Scan(&locked, &key, &lockTimeout, &idleTimeout)
+	found, err := one(row, &locked, &key, &lockTimeout, &idleTimeout)
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return errChanging
 	case err != nil:
 		return err
+	case !found:
+		return errChanging
 	case !locked:
 		return errBusy
 	}

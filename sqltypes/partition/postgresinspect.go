@@ -3,7 +3,6 @@ package partition
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"regexp"
@@ -21,10 +20,7 @@ type parent struct {
 	strategy, key, column string // of the partitions
 	columns               int
 	columnType            string
-	storage               string
-	grantees              string // of the default privileges of a table that the current role creates
-	identity              string // FULL or NOTHING
-	now                   int64  // in microseconds
+	now                   int64 // in microseconds
 }
 
 const parentQuery = `SELECT c.oid::int8, n.nspname, c.relkind::text, c.relpersistence = 't', pg_has_role(c.relowner, 'USAGE'),
@@ -47,19 +43,19 @@ WHERE c.relname = $1::text AND CASE WHEN $2::text = '' THEN pg_table_is_visible(
 func (e postgres) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
 	var p parent
 	st := &state{table: s.table}
-	err := q.QueryRowContext(ctx, parentQuery, s.table.table, s.table.schema).Scan(&p.oid, &st.table.schema, &p.kind, &p.temporary,
-		&p.owned, &p.owner, &p.strategy, &p.columns, &p.key, &p.column, &p.columnType, &p.storage,
-		&p.grantees, &p.identity, &p.now)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("%w: there is no table %v", ErrTable, s.table)
-	}
+	row := q.QueryRowContext(ctx, parentQuery, s.table.table, s.table.schema)
+	found, err := one(row, &p.oid, &st.table.schema, &p.kind, &p.temporary, &p.owned, &p.owner, &p.strategy, &p.columns,
+		&p.key, &p.column, &p.columnType, &st.storage, &st.grantees, &st.identity, &p.now)
 	if err != nil {
 		return nil, err
+	}
+	if !found {
+		return nil, fmt.Errorf("%w: there is no table %v", ErrTable, s.table)
 	}
 	if text := p.unsuitable(s); text != "" {
 		return nil, fmt.Errorf("%w: %v %s", ErrTable, st.table, text)
 	}
-	st.now, st.owner, st.storage, st.grantees, st.identity = time.UnixMicro(p.now).UTC(), p.owner, p.storage, p.grantees, p.identity
+	st.now, st.owner = time.UnixMicro(p.now).UTC(), p.owner
 	if err := e.readParts(ctx, q, s, p.oid, st); err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package partition
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 )
 
@@ -23,10 +22,8 @@ func (e postgres) execute(ctx context.Context, q querier, s *Set, st *state, ste
 	}
 	for i, statement := range inside {
 		if i > 0 && step.Action == actionDrop && step.floor != noLow { // detached: nobody writes to it any more
-			if found, err := s.has(ctx, q, p, noLow, step.floor); err != nil {
+			if err := s.none(ctx, q, p, noLow, step.floor); err != nil {
 				return err
-			} else if found {
-				return errBusy
 			}
 		}
 		if err := execAll(ctx, q, statement); err != nil && own {
@@ -159,11 +156,7 @@ func (e postgres) finish(ctx context.Context, db *sql.DB, s *Set, st *state, ste
 func (e postgres) detach(ctx context.Context, conn *sql.Conn, s *Set, st *state, step Step, p part) error {
 	const query = `SELECT inhdetachpending, coalesce(obj_description(inhrelid, 'pg_class'), '')
 FROM pg_inherits WHERE inhrelid = $1::int8::oid`
-	err := conn.QueryRowContext(ctx, query, p.oid).Scan(&p.pending, &p.comment)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
+	if found, err := one(conn.QueryRowContext(ctx, query, p.oid), &p.pending, &p.comment); !found {
 		return err
 	}
 	if marked := p; !marked.readMark(st.table) {
@@ -213,9 +206,6 @@ func (postgres) readOpen(
 	const query = `SELECT coalesce(obj_description(c.oid, 'pg_class'), ''), n.nspname, c.relname,
 	quote_ident(n.nspname) || '.' || quote_ident(c.relname)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = $1::int8::oid AND NOT c.relispartition`
-	err = q.QueryRowContext(ctx, query, p.oid).Scan(&p.comment, &p.schema, &p.table, &quoted)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", false, nil
-	}
-	return quoted, err == nil && p.readMark(st.table) && !p.archived, err
+	found, err := one(q.QueryRowContext(ctx, query, p.oid), &p.comment, &p.schema, &p.table, &quoted)
+	return quoted, found && p.readMark(st.table) && !p.archived, err
 }
