@@ -23,8 +23,8 @@ import (
 // it. On MySQL and MariaDB one ALTER TABLE copies the table, and blocks writers meanwhile. The README beside this file
 // has the steps, what a partitioned table can't have, and what happens to table_legacy.
 //
-// It returns [ErrTable] for a table that can't be adopted, with the problems of the plan; [ErrName] if table_legacy or a
-// partition has no usable name; [ErrLocked]; snowflake.ErrTimeExhausted if the layout ends before the last partition;
+// It returns [ErrTable] for a table that can't be adopted, with the problems of the plan; [ErrName] if table_legacy or
+// a partition has no usable name; [ErrLocked]; snowflake.ErrTimeExhausted if the layout ends before the last partition;
 // and errors of ctx and of the database.
 func (s *Set) Adopt(ctx context.Context, db *sql.DB) (steps []Step, err error) {
 	var c claim

@@ -2,35 +2,25 @@ package partition
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // adoptionMySQL returns the one step of MySQL and MariaDB.
 func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
-	t := &adoptee{}
-	var now int64
-	var kind, engine, options string
-	err := q.QueryRowContext(ctx, `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, coalesce(ENGINE, ''), coalesce(CREATE_OPTIONS, ''),
-			coalesce(TABLE_ROWS, 0), coalesce(DATA_LENGTH + INDEX_LENGTH, 0), TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))
-		FROM information_schema.TABLES WHERE TABLE_SCHEMA = coalesce(nullif(?, ''), DATABASE()) AND TABLE_NAME = ?`, s.table.schema, s.table.table).
-		Scan(&t.schema, &t.table, &kind, &engine, &options, &t.rows, &t.bytes, &now)
+	table, err := mysql{}.readTable(ctx, q, s)
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, fmt.Errorf("%w: there is no table %v, or no right to see it", ErrTable, s.table)
 	case err != nil:
 		return nil, err
-	case strings.Contains(options, "partitioned"):
+	case strings.Contains(table.options, "partitioned"):
 		return s.adopted(ctx, q)
-	case kind != "BASE TABLE" || !strings.EqualFold(engine, "InnoDB"):
-		return nil, fmt.Errorf("%w: %v is a %s with the engine %q, want a table of InnoDB", ErrTable, t.name, strings.ToLower(kind), engine)
+	case table.kind != "BASE TABLE" || !strings.EqualFold(table.engine, "InnoDB"):
+		return nil, fmt.Errorf("%w: %v is a %s with the engine %q, want a table of InnoDB",
+			ErrTable, table.name, strings.ToLower(table.kind), table.engine)
 	}
-	t.now = time.UnixMicro(now).UTC()
+	t := &adoptee{name: table.name, now: table.now, rows: table.rows, bytes: table.bytes}
 	a := s.newAdoption(t.name, t.now)
 	if t.legacy, err = s.legacyName(); err != nil {
 		return nil, err
@@ -48,7 +38,8 @@ func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
 		// The statistics may be those of the empty table still.
 		const leastRow = 26 // bytes, with a key of 8
 		var rows int64
-		if err := q.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+tableMySQL(t.name)+" LIMIT 1000000) AS t").Scan(&rows); err != nil {
+		query := fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s LIMIT 1000000) AS t", tableMySQL(t.name))
+		if err := q.QueryRowContext(ctx, query).Scan(&rows); err != nil {
 			return nil, err
 		}
 		if rows >= t.rows {
@@ -78,13 +69,14 @@ func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
 	alter := fmt.Sprintf("ALTER TABLE %s %s", tableMySQL(t.name), s.partitionBy(steps))
 	a.add(Step{
 		Action: actionRewrite, Lo: noLow, Hi: last.Hi, To: last.To, Rows: t.rows, Bytes: t.bytes, SQL: []string{alter},
-		Why: fmt.Sprintf("copies the table, and blocks writers meanwhile: %s %d rows, at least %s", estimate, t.rows, sizeText(t.bytes)) + drop,
+		Why: fmt.Sprintf("copies the table, and blocks writers meanwhile: %s %d rows, at least %s%s",
+			estimate, t.rows, sizeText(t.bytes), drop),
 	}, func(ctx context.Context, q querier) error { return execAll(ctx, q, alter) })
 	return a, nil
 }
 
-// refusalsMySQLQuery returns what a partitioned table can't have. Parameters: schema and table, and where it says so the
-// key.
+// refusalsMySQLQuery returns what a partitioned table can't have. Parameters: schema and table, and where it says so
+// the key.
 const refusalsMySQLQuery = `SELECT concat('it has no column ', k.name) FROM (SELECT ? AS s, ? AS t, ? AS name) AS k
 	WHERE NOT EXISTS (SELECT 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = k.s AND TABLE_NAME = k.t AND COLUMN_NAME = k.name)
 UNION ALL SELECT concat('the key ', COLUMN_NAME, ' is of type ', COLUMN_TYPE, ', want bigint') FROM information_schema.COLUMNS

@@ -202,8 +202,8 @@ func (p *planner) newName(at period) (string, error) {
 //	err := db.Set("gorm:table_options", options).Migrator().CreateTable(&Event{})
 //
 // On PostgreSQL it is PARTITION BY RANGE, and the table has no partitions, so it takes no rows before the first
-// Maintain. On MySQL and MariaDB it has the partitions that Maintain would create now, by the clock of this process; the
-// first one also takes all smaller keys.
+// Maintain. On MySQL and MariaDB it has the partitions that Maintain would create now, by the clock of this process;
+// the first one also takes all smaller keys.
 //
 // It returns [ErrName] if a partition has no usable name, snowflake.ErrBeforeEpoch if the clock is before the layout's
 // epoch, and snowflake.ErrTimeExhausted if the layout ends before the last partition.

@@ -7,23 +7,23 @@ import (
 	"fmt"
 )
 
-// MoveDefault moves rows out of the default partition, into new partitions of their time, and returns how many. Such rows
-// prevent Maintain from creating these partitions: call MoveDefault when Maintain reports them, and Maintain again after
-// it.
+// MoveDefault moves rows out of the default partition, into new partitions of their time, and returns how many. Such
+// rows prevent Maintain from creating these partitions: call MoveDefault when Maintain reports them, and Maintain again
+// after it.
 //
 // It makes a partition of at most batch rows at a time, so a period with more rows gets several partitions. Each
-// statement that begins after it sees each row once: while a piece is moved, statements on the table wait. On PostgreSQL
-// that takes the time to copy the piece and to read the default partition once. On MySQL and MariaDB the server copies
-// all rows of the default partition for each piece: choose a batch larger than the number of rows. There a row that is
-// far ahead makes one partition of all time up to it: delete it instead. After an error, and after the end of the
-// process, finished pieces stay.
+// statement that begins after it sees each row once: while a piece is moved, statements on the table wait. On
+// PostgreSQL that takes the time to copy the piece and to read the default partition once. On MySQL and MariaDB the
+// server copies all rows of the default partition for each piece: choose a batch larger than the number of rows. There
+// a row that is far ahead makes one partition of all time up to it: delete it instead. After an error, and after the
+// end of the process, finished pieces stay.
 //
 // Triggers do not see the move. On PostgreSQL 14 only a superuser may move rows of a table with row triggers. A
 // transaction on PostgreSQL with an older snapshot, in REPEATABLE READ or SERIALIZABLE or in a STABLE function, may not
 // find the rows by their keys: it looks for them in the new partition, where its snapshot has none.
 //
-// Rows that belong to no partition stay, and the error matches ErrBlocked: those with a key before WithStart, before the
-// layout's epoch or after its end, and those beyond the retention, which Maintain would drop with their partition.
+// Rows that belong to no partition stay, and the error matches ErrBlocked: those with a key before WithStart, before
+// the layout's epoch or after its end, and those beyond the retention, which Maintain would drop with their partition.
 // MoveDefault returns ErrOption for a batch below 1, ErrTable if a foreign key of another table refers to the rows, and
 // ErrLocked.
 func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int64, err error) {

@@ -25,8 +25,8 @@ type engine interface {
 	// look calls f on a connection whose waits for locks are limited to the lock timeout. f only reads.
 	look(ctx context.Context, db *sql.DB, s *Set, f func(querier) error) error
 
-	// alone is like look, for an f that writes while no other process maintains the table. It returns errBusy at once if
-	// another process does. On PostgreSQL f runs in a transaction, which is committed if f returns nil.
+	// alone is like look, for an f that writes while no other process maintains the table. It returns errBusy at once
+	// if another process does. On PostgreSQL f runs in a transaction, which is committed if f returns nil.
 	alone(ctx context.Context, db *sql.DB, s *Set, f func(querier) error) error
 
 	// statements returns the statements that execute a step.
@@ -37,8 +37,8 @@ type engine interface {
 	execute(ctx context.Context, q querier, s *Set, st *state, step Step) error
 
 	// finish executes, after execute, the part of a step that can't run under alone: DETACH CONCURRENTLY, and the
-	// callback of WithArchive, after which it marks the loose table as archived. Only one process does either at a time;
-	// finish returns errBusy in the others, and nil if another one has done it.
+	// callback of WithArchive, after which it marks the loose table as archived. Only one process does either at a
+	// time; finish returns errBusy in the others, and nil if another one has done it.
 	finish(ctx context.Context, db *sql.DB, s *Set, st *state, step Step) error
 
 	// move moves the rows with lo <= key && key < hi from the default partition into a new one with this name and these

@@ -10,13 +10,13 @@ var (
 	ErrOption = errors.New("partition: invalid option")
 
 	// ErrTable is returned by all methods that use the database if the table can't be maintained: it does not exist, is
-	// a view, has no partitions, is partitioned by something else than ranges of the key, or its key is no bigint. Adopt
-	// returns it for a table that can't be partitioned by its key.
+	// a view, has no partitions, is partitioned by something else than ranges of the key, or its key is no bigint.
+	// Adopt returns it for a table that can't be partitioned by its key.
 	ErrTable = errors.New("partition: unsuitable table")
 
-	// ErrName is returned by Plan and Maintain if the name of a new partition is empty, longer than the database allows,
-	// or no UTF-8, and by Maintain if the name of WithKeep is. If another table has the name of WithKeep, Maintain
-	// returns it on MySQL and MariaDB, and the error of the database on PostgreSQL.
+	// ErrName is returned by Plan and Maintain if the name of a new partition is empty, longer than the database
+	// allows, or no UTF-8, and by Maintain if the name of WithKeep is. If another table has the name of WithKeep,
+	// Maintain returns it on MySQL and MariaDB, and the error of the database on PostgreSQL.
 	ErrName = errors.New("partition: name not usable")
 
 	// ErrBlocked is matched by the problems of a Plan. Maintain returns each of them.

@@ -187,9 +187,10 @@ func (st *state) behindPending(step Step) bool {
 	return slices.ContainsFunc(st.parts, func(p part) bool { return p.pending && p.table != step.Partition })
 }
 
-// Run calls Maintain at once and then at this interval, up to a tenth earlier at random, until ctx ends, and returns the
-// error of ctx. It logs the steps, and errors at level ERROR: an alert on them covers everything that needs attention.
-// Unless all errors are problems of the plan, which do not pass by themselves, it calls Maintain again within a minute.
+// Run calls Maintain at once and then at this interval, up to a tenth earlier at random, until ctx ends, and returns
+// the error of ctx. It logs the steps, and errors at level ERROR: an alert on them covers everything that needs
+// attention. Unless all errors are problems of the plan, which do not pass by themselves, it calls Maintain again
+// within a minute.
 //
 // It returns ErrOption for an interval that is not positive, or longer than the time of the partitions ahead.
 func (s *Set) Run(ctx context.Context, db *sql.DB, every time.Duration) error {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// mysql is the engine of MySQL 8 and later and MariaDB 10.6 and later. Each statement that changes partitions commits by
-// itself.
+// mysql is the engine of MySQL 8 and later and MariaDB 10.6 and later. Each statement that changes partitions commits
+// by itself.
 type mysql struct{}
 
 func (mysql) maxName() int { return 64 }
@@ -87,8 +87,8 @@ func (e mysql) session(ctx context.Context, db *sql.DB, s *Set, lock string, f f
 // maxIdle is the greatest wait_timeout of all platforms, in seconds.
 const maxIdle = 2147483
 
-// mysqlSettings are variables of a session. Statements that change partitions wait for locks of InnoDB too. MariaDB can't
-// exchange a partition without autocommit: the statement waits for a lock of its own transaction.
+// mysqlSettings are variables of a session. Statements that change partitions wait for locks of InnoDB too. MariaDB
+// can't exchange a partition without autocommit: the statement waits for a lock of its own transaction.
 type mysqlSettings struct {
 	tables, rows int64 // the longest waits for metadata locks and for those of InnoDB, in seconds
 	autocommit   int64
@@ -112,8 +112,8 @@ func lockName(lock string, table name) string {
 	return fmt.Sprintf("sqlflake/partition %s %x", lock, sum[:12])
 }
 
-// refusal is the text of ER_LOCK_WAIT_TIMEOUT and ER_LOCK_DEADLOCK in the errors of drivers. Their types are not imported:
-// a driver would register itself in programs that use PostgreSQL too.
+// refusal is the text of ER_LOCK_WAIT_TIMEOUT and ER_LOCK_DEADLOCK in the errors of drivers. Their types are not
+// imported: a driver would register itself in programs that use PostgreSQL too.
 var refusal = regexp.MustCompile(`\b(Error|ERROR) (1205|1213)\b`)
 
 func (mysql) refused(err error) bool { return err != nil && refusal.MatchString(err.Error()) }

@@ -10,27 +10,42 @@ import (
 	"time"
 )
 
-const tableQuery = `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, COALESCE(TABLE_COMMENT, ''),
-	@@sql_mode LIKE '%NO_BACKSLASH_ESCAPES%', TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))
+// mysqlTable is what information_schema.TABLES says about the table.
+type mysqlTable struct {
+	name
+	kind, engine, options, comment string
+	rows, bytes                    int64
+	now                            time.Time
+	plain                          bool // see state
+}
+
+func (mysql) readTable(ctx context.Context, q querier, s *Set) (t mysqlTable, err error) {
+	const query = `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), COALESCE(CREATE_OPTIONS, ''),
+	COALESCE(TABLE_COMMENT, ''), CAST(COALESCE(TABLE_ROWS, 0) AS SIGNED),
+	CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, 0) AS SIGNED), @@sql_mode LIKE '%NO_BACKSLASH_ESCAPES%',
+	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))
 FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`
+	var now int64
+	found, err := one(q.QueryRowContext(ctx, query, s.table.schema, s.table.table), &t.schema, &t.table, &t.kind, &t.engine,
+		&t.options, &t.comment, &t.rows, &t.bytes, &t.plain, &now)
+	if err == nil && !found {
+		err = fmt.Errorf("%w: there is no table %v in the connection's database, or no right to see it", ErrTable, s.table)
+	}
+	t.now = time.UnixMicro(now).UTC()
+	return t, err
+}
 
 func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
-	st := &state{}
-	var kind, comment string
-	var now int64
-	row := q.QueryRowContext(ctx, tableQuery, s.table.schema, s.table.table)
-	found, err := one(row, &st.table.schema, &st.table.table, &kind, &comment, &st.plain, &now)
+	t, err := e.readTable(ctx, q, s)
 	switch {
 	case err != nil:
 		return nil, err
-	case !found:
-		return nil, fmt.Errorf("%w: there is no table %v in the connection's database, or no right to see it", ErrTable, s.table)
-	case kind == "VIEW", kind == "SYSTEM VIEW":
-		return nil, fmt.Errorf("%w: %v is a view", ErrTable, st.table)
-	case kind != "BASE TABLE":
-		return nil, fmt.Errorf("%w: %v is no table but a %s", ErrTable, st.table, strings.ToLower(kind))
+	case t.kind == "VIEW", t.kind == "SYSTEM VIEW":
+		return nil, fmt.Errorf("%w: %v is a view", ErrTable, t.name)
+	case t.kind != "BASE TABLE":
+		return nil, fmt.Errorf("%w: %v is no table but a %s", ErrTable, t.name, strings.ToLower(t.kind))
 	}
-	st.now = time.UnixMicro(now).UTC()
+	st := &state{table: t.name, now: t.now, plain: t.plain}
 	unsigned, err := e.checkKey(ctx, q, s, st.table)
 	if err != nil {
 		return nil, err
@@ -39,7 +54,7 @@ func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
 		return nil, err
 	}
 	for i := range st.parts {
-		st.parts[i].comment, st.parts[i].due = comment, s.archive != nil
+		st.parts[i].comment, st.parts[i].due = t.comment, s.archive != nil
 	}
 	if err := e.readLoose(ctx, q, st); err != nil {
 		return nil, err
@@ -121,8 +136,8 @@ func isKeyMySQL(expression, key string) bool {
 
 const maxValue = "MAXVALUE"
 
-// parseLimit reads the upper bound of a partition. The servers show the greatest int64 as MAXVALUE, and some bounds above
-// it as negative numbers.
+// parseLimit reads the upper bound of a partition. The servers show the greatest int64 as MAXVALUE, and some bounds
+// above it as negative numbers.
 func parseLimit(text string, unsigned bool) (int64, error) {
 	if text == maxValue {
 		return noHigh, nil
@@ -154,9 +169,9 @@ func (mysql) readLoose(ctx context.Context, q querier, st *state) error {
 // usesTables finds the statements of a trigger that use other tables. A word of these in a string is found too.
 var usesTables = regexp.MustCompile(`(?i)\b(INSERT|REPLACE|UPDATE|DELETE|SELECT|TABLE|CALL)\b`)
 
-// readTrigger returns a trigger of the table that uses other tables, on MariaDB, which can't exchange a partition of such
-// a table while it is locked: the statement waits for a lock of its own transaction. It does not find tables that only a
-// function uses, nor triggers that the user has no right to see: there the lock timeout ends the statement.
+// readTrigger returns a trigger of the table that uses other tables, on MariaDB, which can't exchange a partition of
+// such a table while it is locked: the statement waits for a lock of its own transaction. It does not find tables that
+// only a function uses, nor triggers that the user has no right to see: there the lock timeout ends the statement.
 func (mysql) readTrigger(ctx context.Context, q querier, table name) (found string, err error) {
 	const query = `SELECT TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS
 WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE = ? AND VERSION() LIKE '%MariaDB%' ORDER BY TRIGGER_NAME`
@@ -171,8 +186,8 @@ WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE = ? AND VERSION() LIKE '%Ma
 	return found, err
 }
 
-// matchTwins finds marked tables whose partition exists: an earlier call was interrupted before it dropped the partition,
-// or before it exchanged the two.
+// matchTwins finds marked tables whose partition exists: an earlier call was interrupted before it dropped the
+// partition, or before it exchanged the two.
 func (mysql) matchTwins(ctx context.Context, q querier, s *Set, st *state) error {
 	var loose []part
 	for _, l := range st.loose {
@@ -205,7 +220,8 @@ func (st *state) partOf(loose part) *part {
 	return nil
 }
 
-// twinOf returns the name of the table that gets the rows of a partition. Names of partitions are unique in their table.
+// twinOf returns the name of the table that gets the rows of a partition. Names of partitions are unique in their
+// table.
 func twinOf(table name, partition string) string {
 	if strings.HasPrefix(partition, table.table+"_") {
 		return partition

@@ -12,14 +12,15 @@ import (
 	"unicode/utf8"
 )
 
-// A partition leaves its table in these statements, each of which commits by itself, so a call can end after any of them:
+// A partition leaves its table in these statements, each of which commits by itself, so a call can end after any of
+// them:
 //
 //	DROP TABLE IF EXISTS temporary; CREATE TABLE temporary LIKE t
 //	ALTER TABLE temporary COMMENT mark, RENAME TO twin REMOVE PARTITIONING
 //	LOCK TABLES t, twin; ALTER TABLE t EXCHANGE PARTITION p WITH TABLE twin; ALTER TABLE t DROP PARTITION p; UNLOCK TABLES
 //
-// Until the partition is dropped the two are twins: inspect finds out which of them has the rows. The locks prevent that a
-// row comes to the partition after the exchange.
+// Until the partition is dropped the two are twins: inspect finds out which of them has the rows. The locks prevent
+// that a row comes to the partition after the exchange.
 
 func (e mysql) statements(s *Set, st *state, step Step) []string {
 	p, loose := st.find(step)
@@ -170,12 +171,13 @@ func (e mysql) run(ctx context.Context, q querier, s *Set, p part, step Step, st
 	return nil
 }
 
-// notInstant is ER_PARTITION_EXCHANGE_DIFFERENT_OPTION about columns added or dropped with ALGORITHM = INSTANT, of MySQL.
+// notInstant is ER_PARTITION_EXCHANGE_DIFFERENT_OPTION about columns added or dropped with ALGORITHM = INSTANT, of
+// MySQL.
 var notInstant = regexp.MustCompile(`\b(Error|ERROR) 1731\b.*INSTANT`)
 
-// dropTwin drops the twin after an EXCHANGE PARTITION that failed with cause, while both tables are locked, if the twin has
-// no rows. It returns errBusy if an earlier call made the twin: the table may have been altered since, and a new twin may
-// fit. A statement that got no lock may have given up the other locks, and its twin can be used again.
+// dropTwin drops the twin after an EXCHANGE PARTITION that failed with cause, while both tables are locked, if the twin
+// has no rows. It returns errBusy if an earlier call made the twin: the table may have been altered since, and a new
+// twin may fit. A statement that got no lock may have given up the other locks, and its twin can be used again.
 func (e mysql) dropTwin(ctx context.Context, q querier, s *Set, p part, cause error) error {
 	if e.refused(cause) {
 		return cause
@@ -196,8 +198,8 @@ func (e mysql) dropTwin(ctx context.Context, q querier, s *Set, p part, cause er
 	return cause
 }
 
-// recheck returns errBusy if a row that prevents the step came after the plan was made: one below its floor, or one in the
-// twin that was empty.
+// recheck returns errBusy if a row that prevents the step came after the plan was made: one below its floor, or one in
+// the twin that was empty.
 func (e mysql) recheck(ctx context.Context, q querier, s *Set, p part, step Step) error {
 	limit := step.floor
 	if step.Action != actionDrop {
@@ -266,8 +268,8 @@ func (e mysql) finish(ctx context.Context, db *sql.DB, s *Set, st *state, step S
 	})
 }
 
-// move splits the default partition: one statement, in which the server copies its rows. Readers see all of them before and
-// after it.
+// move splits the default partition: one statement, in which the server copies its rows. Readers see all of them before
+// and after it.
 func (e mysql) move(
 	ctx context.Context, q querier, _ *Set, st *state, table string, lo, hi int64,
 ) (moved int64, err error) {

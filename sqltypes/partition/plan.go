@@ -20,12 +20,12 @@ type Plan struct {
 	// snowflake.ErrTimeExhausted too.
 	Problems []error
 
-	// Covered is the time up to which rows have a partition, in the zone of the Set; later ones are rejected, or stored in the
-	// default partition. It is zero if rows of Now have none.
+	// Covered is the time up to which rows have a partition, in the zone of the Set; later ones are rejected, or stored
+	// in the default partition. It is zero if rows of Now have none.
 	Covered time.Time
 
-	// Overdue is the time from which on a Maintain would have done one of the Steps, so that none has succeeded since then, in
-	// whatever process. It is zero if there is nothing to do.
+	// Overdue is the time from which on a Maintain would have done one of the Steps, so that none has succeeded since
+	// then, in whatever process. It is zero if there is nothing to do.
 	Overdue time.Time
 }
 
@@ -95,8 +95,8 @@ func (p problem) Is(target error) bool {
 	return target == ErrBlocked || target != nil && target == p.cause
 }
 
-// String returns the plan for people: the steps as a table, and the problems. Times are in the zone of Now, and days are
-// those of that zone. Rows and sizes are what the database estimates.
+// String returns the plan for people: the steps as a table, and the problems. Times are in the zone of Now, and days
+// are those of that zone. Rows and sizes are what the database estimates.
 func (p *Plan) String() string {
 	var b strings.Builder
 	until := ""

@@ -68,8 +68,9 @@ func (p *planner) make(enough func(Step) bool) (*Plan, error) {
 	if wrong, err := p.contradicted(); wrong || err != nil {
 		return p.plan, err
 	}
-	// What fails in the later parts, such as an archive callback, prevents no new partition. All partitions are detached
-	// before the first is archived, which may take hours: a Set without WithArchive leaves them alone as long as one waits.
+	// What fails in the later parts, such as an archive callback, prevents no new partition. All partitions are
+	// detached before the first is archived, which may take hours: a Set without WithArchive leaves them alone as long
+	// as one waits.
 	return p.run(p.create, p.createDefault, p.retire, p.finishLoose)
 }
 

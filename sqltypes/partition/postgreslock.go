@@ -22,8 +22,8 @@ func (l tableLock) statement() string {
 	return "LOCK TABLE ONLY " + l.table + " IN " + l.mode + " MODE"
 }
 
-// lockAll locks tables in the given order. Writers wait for that for at most the lock timeout in total. Before, it waits
-// for other changes of the tables and for autovacuum, behind which no writer waits.
+// lockAll locks tables in the given order. Writers wait for that for at most the lock timeout in total. Before, it
+// waits for other changes of the tables and for autovacuum, behind which no writer waits.
 func (s *Set) lockAll(ctx context.Context, q querier, locks ...tableLock) error {
 	for _, l := range locks {
 		if err := s.lock(ctx, q, tableLock{l.table, queue}, limits(queueTimeout, 0)); err != nil {
@@ -123,7 +123,8 @@ WHERE l.relation = $1::text::regclass AND l.database = (SELECT oid FROM pg_datab
 		OR l.mode NOT IN ('AccessShareLock', 'RowShareLock') AND ($2 = '` + writers + `' OR l.mode <> 'RowExclusiveLock'))
 ORDER BY a.xact_start LIMIT 5`
 
-// lockRefused says that the locks before that of the table took all the time. It has the SQLSTATE of the server's error.
+// lockRefused says that the locks before that of the table took all the time. It has the SQLSTATE of the server's
+// error.
 type lockRefused struct{ table string }
 
 func (e lockRefused) Error() string    { return "no time left to lock " + e.table }
@@ -138,8 +139,8 @@ func limits(lock, statement time.Duration) []string {
 	}
 }
 
-// execScript executes statements in one round trip, as one string: drivers send a string without parameters as it is. Its
-// error has the last statement.
+// execScript executes statements in one round trip, as one string: drivers send a string without parameters as it is.
+// Its error has the last statement.
 func execScript(ctx context.Context, q querier, statements []string) error {
 	if _, err := q.ExecContext(ctx, strings.Join(statements, ";\n")); err != nil {
 		return fmt.Errorf("%.300s: %w", statements[len(statements)-1], err)

@@ -52,8 +52,8 @@ WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenera
 	return moved, execAll(ctx, q, append(on, e.attach(st, to, step))...)
 }
 
-// lockReferred locks the tables that foreign keys of the table refer to, as ATTACH PARTITION does at the end: if that were
-// refused then, all rows would have been copied for nothing. A role that may only refer to a table can't lock it.
+// lockReferred locks the tables that foreign keys of the table refer to, as ATTACH PARTITION does at the end: if that
+// were refused then, all rows would have been copied for nothing. A role that may only refer to a table can't lock it.
 func (postgres) lockReferred(ctx context.Context, q querier, st *state) error {
 	tables, err := list(ctx, q, `SELECT DISTINCT quote_ident(n.nspname) || '.' || quote_ident(r.relname)
 FROM pg_inherits i JOIN pg_constraint k ON k.conrelid = i.inhparent AND k.contype = 'f' AND k.confrelid <> k.conrelid

@@ -87,8 +87,9 @@ func (e postgres) work(s *Set, st *state, step Step) (inside, outside []string) 
 	return nil, nil
 }
 
-// createTable returns the statements that create a table like the parent. CREATE TABLE ... PARTITION OF would wait for all
-// who use the parent. The indexes and foreign keys come with ATTACH PARTITION; identity columns belong to the parent.
+// createTable returns the statements that create a table like the parent. CREATE TABLE ... PARTITION OF would wait for
+// all who use the parent. The indexes and foreign keys come with ATTACH PARTITION; identity columns belong to the
+// parent.
 func (postgres) createTable(st *state, added name) []string {
 	statements := []string{fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL "+
 		"EXCLUDING IDENTITY EXCLUDING INDEXES EXCLUDING STATISTICS EXCLUDING COMMENTS)%s",
@@ -168,8 +169,8 @@ FROM pg_inherits WHERE inhrelid = $1::int8::oid`
 	return execAll(ctx, conn, outside[0])
 }
 
-// archive calls the callback of WithArchive and marks the table as archived, unless another process has done it, or a person
-// has removed the mark.
+// archive calls the callback of WithArchive and marks the table as archived, unless another process has done it, or a
+// person has removed the mark.
 func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state, p part) error {
 	quoted, open, err := e.readOpen(ctx, conn, st, &p)
 	if err != nil || !open {

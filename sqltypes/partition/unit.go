@@ -8,7 +8,8 @@ import (
 )
 
 // Unit is the span of time of a partition: Day, Week, Month or Year, which follow the calendar of a time zone, or a
-// fixed duration in nanoseconds, such as Unit(time.Hour) or Unit(6*time.Hour), which is counted from 1970-01-01 00:00 UTC.
+// fixed duration in nanoseconds, such as Unit(time.Hour) or Unit(6*time.Hour), which is counted from 1970-01-01 00:00
+// UTC.
 type Unit time.Duration
 
 // Units of the calendar.
