@@ -90,8 +90,9 @@ func (s *Set) adoptionPostgres(ctx context.Context, q querier, attempt int) (*ad
 		if err := a.refuseAhead(ctx, q, s, t, cut, "the cut"); err != nil {
 			return nil, err
 		}
-		a.add(s.stepAlter(t, "limits the keys to those before the cut, "+s.text(next.from),
-			fmt.Sprintf("ADD CONSTRAINT %s CHECK (%[2]s IS NOT NULL AND %[2]s < %[3]d) NOT VALID", adoptCheck, quoteName(s.key), cut)))
+		check := fmt.Sprintf("ADD CONSTRAINT %s CHECK (%[2]s IS NOT NULL AND %[2]s < %[3]d) NOT VALID",
+			adoptCheck, quoteName(s.key), cut)
+		a.add(s.stepAlter(t, "limits the keys to those before the cut, "+s.text(next.from), check))
 		a.touches = len(a.plan.Steps) == 1
 	}
 	if !found || !t.checkValid {
@@ -164,7 +165,8 @@ func (s *Set) parseCheck(t *adoptee) (cut int64, fits bool, err error) {
 			return cut, s.period(s.at(cut)).lo == cut, nil
 		}
 	}
-	return 0, false, fmt.Errorf("%w: %v has a constraint %s that is not of Adopt: %.200s", ErrTable, t.name, adoptCheck, t.checkDef)
+	return 0, false, fmt.Errorf("%w: %v has a constraint %s that is not of Adopt: %.200s",
+		ErrTable, t.name, adoptCheck, t.checkDef)
 }
 
 // stepDropCheck returns a step that drops the constraint of a table.

@@ -97,7 +97,8 @@ func (p *planner) stray(batch int, nth func(lo, hi int64, n int) (int64, bool, e
 	}
 	at := p.period(p.at(key))
 	if key < at.lo || key >= at.hi {
-		p.plan.problem(p.fallback.table, fmt.Sprintf("the key %d is no ID of the layout: move or delete such rows by hand", key))
+		p.plan.problem(p.fallback.table,
+			fmt.Sprintf("the key %d is no ID of the layout: move or delete such rows by hand", key))
 		return nil, nil
 	}
 	for _, g := range p.gaps(at) {

@@ -29,7 +29,8 @@ FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATA
 	found, err := one(q.QueryRowContext(ctx, query, s.table.schema, s.table.table), &t.schema, &t.table, &t.kind, &t.engine,
 		&t.options, &t.comment, &t.rows, &t.bytes, &t.plain, &now)
 	if err == nil && !found {
-		err = fmt.Errorf("%w: there is no table %v in the connection's database, or no right to see it", ErrTable, s.table)
+		err = fmt.Errorf("%w: there is no table %v in the connection's database, or no right to see it",
+			ErrTable, s.table)
 	}
 	t.now = time.UnixMicro(now).UTC()
 	return t, err

@@ -193,7 +193,8 @@ func (e mysql) dropTwin(ctx context.Context, q querier, s *Set, p part, cause er
 	case p.twin != "" && !found:
 		return errBusy
 	case notInstant.MatchString(cause.Error()):
-		return fmt.Errorf("%w: ALTER TABLE %s FORCE makes it possible again, and copies the table", cause, tableMySQL(p.parent))
+		return fmt.Errorf("%w: ALTER TABLE %s FORCE makes it possible again, and copies the table",
+			cause, tableMySQL(p.parent))
 	}
 	return cause
 }
@@ -220,7 +221,7 @@ func (e mysql) checkTwin(ctx context.Context, q querier, s *Set, p part) error {
 	const maxComment = 2048
 	twin := e.twin(p)
 	if n := utf8.RuneCountInString(twin.comment); n > maxComment {
-		return fmt.Errorf("the comment of %v has no room for the line that marks detached tables: %d characters, more than %d",
+		return fmt.Errorf("the comment of %v has no room for the mark of detached tables: %d characters, more than %d",
 			p.parent, n, maxComment)
 	}
 	if err := s.checkNew(twin.table); err != nil {

@@ -91,7 +91,8 @@ func WithZone(zone *time.Location) Option {
 // WithAhead sets how many partitions exist after the current one, 1 to 1000; the default is 3. A row whose ID has no
 // partition is rejected, so the time that they span has to be longer than any pause of the maintenance.
 func WithAhead(n int) Option {
-	return option(n >= 1 && n <= maxAhead, func(c *config) { c.ahead = n }, "WithAhead(%d) out of range [1, %d]", n, maxAhead)
+	return option(n >= 1 && n <= maxAhead, func(c *config) { c.ahead = n },
+		"WithAhead(%d) out of range [1, %d]", n, maxAhead)
 }
 
 // WithRetain sets how many partitions are kept before the current one, 1 to 100,000. By default all are kept. It counts
@@ -118,7 +119,8 @@ func WithGrace(d time.Duration) Option {
 // It also sets for how long a table may have had neither new rows nor partitions before Maintain continues with it, if
 // that is more than 90 days.
 func WithIdle(n int) Option {
-	return option(n >= 0 && n <= maxRetain, func(c *config) { c.idle = n }, "WithIdle(%d) out of range [0, %d]", n, maxRetain)
+	return option(n >= 0 && n <= maxRetain, func(c *config) { c.idle = n },
+		"WithIdle(%d) out of range [0, %d]", n, maxRetain)
 }
 
 // WithStart sets the time of the oldest ID in the table. Partitions exist from that time on, as far as they are

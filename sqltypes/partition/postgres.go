@@ -113,7 +113,8 @@ func (e postgres) session(ctx context.Context, db *sql.DB, s *Set, lock string, 
 	case !locked:
 		return errBusy
 	}
-	const settings = "SELECT set_config('lock_timeout', $1::text, false), set_config('idle_session_timeout', $2::text, false)"
+	const settings = `SELECT set_config('lock_timeout', $1::text, false),
+	set_config('idle_session_timeout', $2::text, false)`
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
@@ -170,7 +171,8 @@ func (postgres) selectKey(s *Set, p part) (query, key string) {
 func (postgres) taken(ctx context.Context, q querier, st *state, table string) (taken bool, err error) {
 	const query = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE n.nspname = $1::text AND c.relname = $2::text)
-OR EXISTS (SELECT FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE n.nspname = $1::text AND t.typname = $2::text)`
+OR EXISTS (SELECT FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
+	WHERE n.nspname = $1::text AND t.typname = $2::text)`
 	err = q.QueryRowContext(ctx, query, st.table.schema, table).Scan(&taken)
 	return taken, err
 }

@@ -78,7 +78,8 @@ func (p parent) unsuitable(s *Set) string {
 	case p.columnType != "bigint":
 		return fmt.Sprintf("has the key %s of the type %s, want bigint", s.key, p.columnType)
 	case !p.owned:
-		return "belongs to the role " + p.owner + ", of which the current role is no member: only the owner may change partitions"
+		return "belongs to the role " + p.owner + ", of which the current role is no member: " +
+			"only the owner may change partitions"
 	}
 	return ""
 }

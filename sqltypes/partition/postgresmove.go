@@ -79,7 +79,8 @@ WHERE k.contype = 'f' AND k.confrelid = $1::int8::oid ORDER BY k.conparentid, k.
 		return err
 	}
 	if len(keys) > 0 {
-		return fmt.Errorf("%w: the foreign key %s refers to rows of %v, which can't be moved", ErrTable, keys[0], st.fallback.name)
+		return fmt.Errorf("%w: the foreign key %s refers to rows of %v, which can't be moved",
+			ErrTable, keys[0], st.fallback.name)
 	}
 	return nil
 }

@@ -57,7 +57,8 @@ func (postgres) lockToDetach(ctx context.Context, q querier, s *Set, st *state, 
 // work returns the statements of a step: inside of alone and outside of a transaction.
 func (e postgres) work(s *Set, st *state, step Step) (inside, outside []string) {
 	p, loose := st.find(step)
-	table, detach := quoteTable(p.name), fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", quoteTable(st.table), quoteTable(p.name))
+	table := quoteTable(p.name)
+	detach := fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", quoteTable(st.table), table)
 	switch step.Action {
 	case actionCreate:
 		added := name{st.table.schema, step.Partition}
