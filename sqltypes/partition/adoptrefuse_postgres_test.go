@@ -1,7 +1,6 @@
 package partition_test
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -58,20 +57,34 @@ func TestAdoptRefuses(t *testing.T) {
 				defer func() { _, _ = a.Exec("DROP PUBLICATION " + publication) }()
 			}
 			before := a.describe()
-			set := a.newSet(partition.Day)
-			plan, err := set.PlanAdopt(t.Context(), a.DB)
-			if err != nil || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Error(), test.want) {
-				t.Fatalf("plan %+v, %v; want one problem, with %q", plan, err, test.want)
-			}
-			_, err = set.Adopt(t.Context(), a.DB)
-			if !errors.Is(err, partition.ErrTable) || !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("Adopt: %v, want ErrTable with %q", err, test.want)
-			}
+			a.refuses(test.want)
 			if got := a.describe(); !reflect.DeepEqual(got, before) {
 				t.Errorf("%v\nwas changed to\n%v", before, got)
 			}
 		})
 	}
+}
+
+// refuses checks that the plan has one problem, and that Adopt returns it.
+func (a adopter) refuses(want string) {
+	a.Helper()
+	set := a.newSet(partition.Day)
+	plan, err := set.PlanAdopt(a.limit(), a.DB)
+	if err != nil || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Error(), want) {
+		a.Fatalf("plan %+v, %v; want one problem, with %q", plan, err, want)
+	}
+	_, err = set.Adopt(a.limit(), a.DB)
+	a.is(err, partition.ErrTable, want)
+	a.is(err, partition.ErrBlocked)
+}
+
+// rejects checks that neither PlanAdopt nor Adopt accept the table.
+func (a adopter) rejects(want string) {
+	a.Helper()
+	_, err := a.newSet(partition.Day).PlanAdopt(a.limit(), a.DB)
+	a.is(err, partition.ErrTable, want)
+	_, err = a.newSet(partition.Day).Adopt(a.limit(), a.DB)
+	a.is(err, partition.ErrTable, want)
 }
 
 func TestAdoptRejectsOtherTables(t *testing.T) {
@@ -87,14 +100,7 @@ func TestAdoptRejectsOtherTables(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newAdopter(t, test.statement)
-			set := a.newSet(partition.Day)
-			if _, err := set.PlanAdopt(t.Context(), a.DB); !errors.Is(err, partition.ErrTable) || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("PlanAdopt: %v, want ErrTable with %q", err, test.want)
-			}
-			if _, err := set.Adopt(t.Context(), a.DB); !errors.Is(err, partition.ErrTable) || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("Adopt: %v, want ErrTable with %q", err, test.want)
-			}
+			newAdopter(t, test.statement).rejects(test.want)
 		})
 	}
 }

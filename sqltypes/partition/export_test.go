@@ -3,7 +3,11 @@ package partition
 import (
 	"context"
 	"database/sql"
+	"os"
+	"testing"
 	"time"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
 // WithNow sets the clock of this process.
@@ -46,4 +50,8 @@ func (s *Set) FinishAfter(ctx context.Context, db *sql.DB, between func()) error
 // Session calls f on a connection with the lock of Archive, on PostgreSQL.
 func (s *Set) Session(ctx context.Context, db *sql.DB, f func(*sql.Conn) error) error {
 	return postgres{}.session(ctx, db, s, archiveLock, f)
+}
+
+func TestMain(m *testing.M) {
+	os.Exit(testdb.Main(m))
 }
