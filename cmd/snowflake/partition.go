@@ -56,7 +56,7 @@ func maintainCommand() *command {
 It creates the partitions that are missing, drops or renames those beyond -retain,
 and prints what it did. For cron: call it each hour. Any number of processes may,
 and an interrupt leaves nothing half done. What needs a person is an error. It has no
-callback of Archive: with -retain it drops what a service with one would have archived,
+callback of WithArchive: with -retain it drops what a service with one would have archived,
 so use only one of the two for a table.
 ` + partitionHelp
 	c.examples = `

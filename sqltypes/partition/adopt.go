@@ -57,20 +57,13 @@ func withCause(ctx context.Context, err error) error {
 // Problems, Adopt refuses the table. It returns ErrTable for a table that does not exist, is no ordinary table, has no
 // bigint key, or is partitioned in another way; and the other errors of Adopt.
 func (s *Set) PlanAdopt(ctx context.Context, db *sql.DB) (*Plan, error) {
-	var plan *Plan
-	err := s.patiently(ctx, &waiter{}, func() error {
-		return s.engine.look(ctx, db, s, func(q querier) error {
-			a, err := s.adoption(ctx, q, 0)
-			if err == nil {
-				plan = a.plan
-			}
-			return err
-		})
+	return s.look(ctx, db, "plan to adopt", func(q querier) (*Plan, error) {
+		a, err := s.adoption(ctx, q, 0)
+		if err != nil {
+			return nil, err
+		}
+		return a.plan, nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("partition: plan to adopt %v: %w", s.table, err)
-	}
-	return plan, nil
 }
 
 // adoptee is an ordinary table.

@@ -20,13 +20,16 @@ func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
 		return nil, fmt.Errorf("%w: %v is a %s with the engine %q, want a table of InnoDB",
 			ErrTable, table.name, strings.ToLower(table.kind), table.engine)
 	}
+	if _, err := (mysql{}).checkKey(ctx, q, s, table.name); err != nil {
+		return nil, err
+	}
 	t := &adoptee{name: table.name, now: table.now, rows: table.rows, bytes: table.bytes}
 	a := s.newAdoption(t.name, t.now)
 	if t.legacy, err = s.legacyName(); err != nil {
 		return nil, err
 	}
 	var args []any
-	for range 5 {
+	for range 3 {
 		args = append(args, t.schema, t.table, s.key)
 	}
 	args = append(args, t.schema, t.table, t.schema, t.table, t.schema, t.table)
@@ -77,18 +80,19 @@ func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
 
 // refusalsMySQLQuery returns what a partitioned table can't have. Parameters: schema and table, and where it says so
 // the key.
-const refusalsMySQLQuery = `SELECT concat('it has no column ', k.name) FROM (SELECT ? AS s, ? AS t, ? AS name) AS k
-	WHERE NOT EXISTS (SELECT 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = k.s AND TABLE_NAME = k.t AND COLUMN_NAME = k.name)
-UNION ALL SELECT concat('the key ', COLUMN_NAME, ' is of type ', COLUMN_TYPE, ', want bigint') FROM information_schema.COLUMNS
-	WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND COLUMN_NAME = ? AND DATA_TYPE <> 'bigint'
-UNION ALL SELECT concat('the key ', COLUMN_NAME, ' allows NULL: change it to NOT NULL first') FROM information_schema.COLUMNS
+const refusalsMySQLQuery = `SELECT concat('the key ', COLUMN_NAME, ' allows NULL: change it to NOT NULL first')
+	FROM information_schema.COLUMNS
 	WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND COLUMN_NAME = ? AND IS_NULLABLE = 'YES'
-UNION ALL SELECT concat('the key ', COLUMN_NAME, ' is AUTO_INCREMENT: gormplugin/adopt changes that') FROM information_schema.COLUMNS
+UNION ALL SELECT concat('the key ', COLUMN_NAME, ' is AUTO_INCREMENT: gormplugin/adopt changes that')
+	FROM information_schema.COLUMNS
 	WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND COLUMN_NAME = ? AND EXTRA LIKE '%auto_increment%'
-UNION ALL SELECT concat('the unique index ', INDEX_NAME, ' does not contain the key') FROM information_schema.STATISTICS
+UNION ALL SELECT concat('the unique index ', INDEX_NAME, ' does not contain the key')
+	FROM information_schema.STATISTICS
 	WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND NON_UNIQUE = 0 GROUP BY INDEX_NAME HAVING sum(COLUMN_NAME = ?) = 0
-UNION ALL SELECT DISTINCT concat('the index ', INDEX_NAME, ' is a ', INDEX_TYPE, ' index') FROM information_schema.STATISTICS
+UNION ALL SELECT DISTINCT concat('the index ', INDEX_NAME, ' is a ', INDEX_TYPE, ' index')
+	FROM information_schema.STATISTICS
 	WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND INDEX_TYPE IN ('FULLTEXT', 'SPATIAL', 'VECTOR')
-UNION ALL SELECT DISTINCT concat('the foreign key ', CONSTRAINT_NAME, ' of the table ', TABLE_NAME, ' refers to ', REFERENCED_TABLE_NAME)
+UNION ALL SELECT DISTINCT concat('the foreign key ', CONSTRAINT_NAME, ' of the table ', TABLE_NAME, ' refers to ',
+		REFERENCED_TABLE_NAME)
 	FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL
 	AND (TABLE_SCHEMA = ? AND TABLE_NAME = ? OR REFERENCED_TABLE_SCHEMA = ? AND REFERENCED_TABLE_NAME = ?)`

@@ -37,7 +37,7 @@ func (s *Set) FinishAfter(ctx context.Context, db *sql.DB, between func()) error
 	var st *state
 	var plan *Plan
 	err := s.engine.look(ctx, db, s, func(q querier) (err error) {
-		st, plan, err = s.survey(ctx, q, func(Step) bool { return true })
+		st, plan, err = s.survey(ctx, q, func(*state, Step) bool { return true })
 		return err
 	})
 	if err != nil {

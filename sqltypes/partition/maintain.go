@@ -13,27 +13,35 @@ import (
 // Plan returns what there is and what Maintain would do. It only reads: the catalog, and one entry of an index for each
 // partition whose rows decide something.
 func (s *Set) Plan(ctx context.Context, db *sql.DB) (*Plan, error) {
+	return s.look(ctx, db, "plan", func(q querier) (*Plan, error) {
+		_, plan, err := s.survey(ctx, q, func(*state, Step) bool { return false })
+		return plan, err
+	})
+}
+
+// look returns the plan that read returns. It only reads.
+func (s *Set) look(ctx context.Context, db *sql.DB, what string, read func(querier) (*Plan, error)) (*Plan, error) {
 	var plan *Plan
 	err := s.patiently(ctx, &waiter{}, func() error {
-		return s.engine.look(ctx, db, s, func(q querier) error {
-			var err error
-			_, plan, err = s.survey(ctx, q, func(Step) bool { return false })
+		return s.engine.look(ctx, db, s, func(q querier) (err error) {
+			plan, err = read(q)
 			return err
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("partition: plan %v: %w", s.table, err)
+		return nil, fmt.Errorf("partition: %s %v: %w", what, s.table, err)
 	}
 	return plan, nil
 }
 
 // survey reads the table and makes the plan, up to a step that is enough.
-func (s *Set) survey(ctx context.Context, q querier, enough func(Step) bool) (*state, *Plan, error) {
+func (s *Set) survey(ctx context.Context, q querier, enough func(*state, Step) bool) (*state, *Plan, error) {
 	st, err := s.engine.inspect(ctx, q, s)
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, err := s.newPlanner(st, s.now(), s.probe(ctx, q, st)).make(enough)
+	p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
+	plan, err := p.make(func(step Step) bool { return enough(st, step) })
 	return st, plan, err
 }
 
@@ -142,19 +150,15 @@ func (m *maintenance) next(ctx context.Context) (plan *Plan, step *Step, err err
 	for {
 		var st *state
 		step = nil
-		open := func(step Step) bool {
+		open := func(st *state, step Step) bool {
 			_, loose := st.find(step)
 			return m.open(step) && !st.behindPending(step) && (loose || !*m.locked(step))
 		}
-		err = m.engine.alone(ctx, m.db, m.Set, func(q querier) error {
-			var err error
-			if st, err = m.engine.inspect(ctx, q, m.Set); err != nil {
+		err = m.engine.alone(ctx, m.db, m.Set, func(q querier) (err error) {
+			if st, plan, err = m.survey(ctx, q, open); err != nil {
 				return err
 			}
-			if plan, err = m.newPlanner(st, m.now(), m.probe(ctx, q, st)).make(open); err != nil {
-				return err
-			}
-			i := slices.IndexFunc(plan.Steps, open)
+			i := slices.IndexFunc(plan.Steps, func(step Step) bool { return open(st, step) })
 			if i < 0 {
 				return nil
 			}

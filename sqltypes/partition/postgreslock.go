@@ -61,25 +61,23 @@ func (s *Set) lockInTurn(ctx context.Context, q querier, locks ...tableLock) err
 //   - The second one waits for writers of a child and then its parent.
 //   - The third one waits for SELECT FOR UPDATE of a parent and then writers of its children.
 func relatedLocks(ctx context.Context, q querier, table string, attempt int) ([]tableLock, error) {
-	const query = `SELECT DISTINCT format('%I.%I', n.nspname, c.relname) FROM pg_constraint AS k
+	const query = `SELECT DISTINCT (k.confrelid = $1::text::regclass)::int || format('%I.%I', n.nspname, c.relname)
+		FROM pg_constraint AS k
 		JOIN pg_class AS c ON c.oid = CASE WHEN k.confrelid = $1::text::regclass THEN k.conrelid ELSE k.confrelid END
 		JOIN pg_namespace AS n ON n.oid = c.relnamespace
-		WHERE k.contype = 'f' AND CASE WHEN $2 THEN k.confrelid ELSE k.conrelid END = $1::text::regclass AND k.conparentid = 0
-			AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') ORDER BY 1`
-	referring, err := list(ctx, q, query, table, true)
+		WHERE k.contype = 'f' AND $1::text::regclass IN (k.confrelid, k.conrelid) AND k.conparentid = 0
+			AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') ORDER BY 1 DESC`
+	names, err := list(ctx, q, query, table) // first those that refer to the table, with a 1
 	if err != nil {
 		return nil, err
 	}
-	referred, err := list(ctx, q, query, table, false)
-	if err != nil {
-		return nil, err
-	}
-	var locks, rest []tableLock // parents first
-	for _, name := range append([]string{table}, referring...) {
-		rest = append(rest, tableLock{name, exclusive})
-	}
-	for _, name := range referred {
-		if !slices.Contains(rest, tableLock{name, exclusive}) {
+	var locks []tableLock // parents first
+	rest := []tableLock{{table, exclusive}}
+	for _, text := range names {
+		name, refers := strings.CutPrefix(text, "1")
+		if refers {
+			rest = append(rest, tableLock{name, exclusive})
+		} else if name = text[1:]; !slices.Contains(rest, tableLock{name, exclusive}) {
 			locks = append(locks, tableLock{name, writers})
 		}
 	}
