@@ -1,9 +1,7 @@
 package partition_test
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -47,14 +45,6 @@ func (e *events) clocksAhead(set func(...partition.Option) *partition.Set) {
 	e.blocked(set(partition.WithRetain(8)), "WithIdle(6)")
 	e.maintain(set(partition.WithRetain(8), partition.WithIdle(6)))
 	e.counts(0, fmt.Sprintf("SELECT count(*) FROM events WHERE id < %d", idAt(e.day(-8))))
-}
-
-// wantNothing checks that Maintain has done nothing, and reports why.
-func wantNothing(t *testing.T, steps []partition.Step, err error, text string) {
-	t.Helper()
-	if !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), text) || len(steps) > 0 {
-		t.Errorf("the steps are %q, the error is %v, want %q", kinds(steps), err, text)
-	}
 }
 
 // Default privileges would let a role read a partition past the policies of the table.
