@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
@@ -55,7 +56,7 @@ func maintainCommand() *command {
 It creates the partitions that are missing, drops or renames those beyond -retain,
 and prints what it did. For cron: call it each hour. Any number of processes may,
 and an interrupt leaves nothing half done. What needs a person is an error. It has no
-callback of Archive: with -retain it drops what a service with one would have archived,
+callback of WithArchive: with -retain it drops what a service with one would have archived,
 so use only one of the two for a table.
 ` + partitionHelp
 	c.examples = `
@@ -166,9 +167,9 @@ func (c *command) partitionFlags(work func(context.Context, *partitioned) (*part
 		add(*retain != 0, func() partition.Option { return partition.WithRetain(*retain) })
 		add(*idle != -1, func() partition.Option { return partition.WithIdle(*idle) })
 		add(*fallback, partition.WithDefault)
-		add(*concurrently, partition.DetachConcurrently)
+		add(*concurrently, partition.WithDetachConcurrently)
 		add(*keep != "", func() partition.Option {
-			return partition.Keep(func(name string) string { return *keep + name })
+			return partition.WithKeep(func(name string) string { return *keep + name })
 		})
 		if *start != "" {
 			at, _, err := parseTime(*start, env.now(), t.zone)
@@ -218,7 +219,10 @@ func (t *partitioned) write(w io.Writer, plan *partition.Plan) (err error) {
 		out.Flush()
 		return errors.Join(err, out.Error())
 	case "sql":
-		_, err = fmt.Fprint(w, plan.Script())
+		for _, s := range plan.Steps {
+			_, printErr := fmt.Fprintf(w, "-- %s %s: %s\n%s;\n", s.Action, s.Partition, s.Why, strings.Join(s.SQL, ";\n"))
+			err = errors.Join(err, printErr)
+		}
 		return err
 	}
 	_, err = fmt.Fprint(w, plan)
@@ -264,7 +268,7 @@ func (t *partitioned) value(plan *partition.Plan) planValue {
 			return at.In(t.zone).Format(time.RFC3339Nano)
 		}
 		v.Steps = append(v.Steps, stepValue{
-			string(s.Action), s.Partition, text(s.From), text(s.To), s.Lo.String(), s.Hi.String(), s.Rows, s.Bytes, s.Why, s.SQL,
+			s.Action, s.Partition, text(s.From), text(s.To), s.Lo.String(), s.Hi.String(), s.Rows, s.Bytes, s.Why, s.SQL,
 		})
 	}
 	for _, p := range plan.Problems {

@@ -1,7 +1,6 @@
 package partition_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -33,7 +32,7 @@ func TestAdoptRewritesOnMySQL(t *testing.T) {
 		options := []partition.Option{partition.WithStart(today.AddDate(0, 0, -2))}
 		if withDefault {
 			a.run(fmt.Sprintf("INSERT INTO events VALUES (%d, 1);\n", idAt(today.AddDate(0, 1, 0))))
-			if plan, err := a.newSet(partition.Day).PlanAdopt(t.Context(), a.DB); err != nil || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Text, "after the last partition") {
+			if plan, err := a.newSet(partition.Day).PlanAdopt(t.Context(), a.DB); err != nil || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Error(), "after the last partition") {
 				t.Errorf("without a default partition: %v, %v", plan, err)
 			}
 			options = append(options, partition.WithDefault())
@@ -44,12 +43,10 @@ func TestAdoptRewritesOnMySQL(t *testing.T) {
 		if err != nil || len(plan.Problems) > 0 || len(plan.Steps) != 1 {
 			t.Fatalf("plan %v, %v", plan, err)
 		}
-		if s := plan.Steps[0]; s.Action != partition.ActionRewrite || s.Rows < 8 || s.Bytes == 0 || !strings.Contains(s.Why, "blocks writers") {
+		if s := plan.Steps[0]; s.Action != "rewrite" || s.Rows < 8 || s.Bytes == 0 || !strings.Contains(s.Why, "blocks writers") {
 			t.Errorf("plan %+v", s)
 		}
-		if got := a.mysqlPartitions(); got != nil {
-			t.Errorf("the plan has made %v", got)
-		}
+		a.same(a.mysqlPartitions())
 		steps, err := set.Adopt(t.Context(), a.DB)
 		if err != nil || len(steps) != 1 {
 			t.Fatalf("%v, %v", steps, err)
@@ -70,12 +67,10 @@ func TestAdoptRewritesOnMySQL(t *testing.T) {
 		if got := a.mysqlPartitions(); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("partitions %v, want %v", got, want)
 		}
-		if steps, err := set.Adopt(t.Context(), a.DB); err != nil || len(steps) > 0 {
-			t.Errorf("Adopt again: %v, %v", steps, err)
+		if again := a.adopt(set); len(again) > 0 {
+			t.Errorf("again: %v", again)
 		}
-		if steps, err := set.Maintain(t.Context(), a.DB); err != nil || len(steps) > 0 {
-			t.Errorf("Maintain: %v, %v", steps, err)
-		}
+		a.does(set)
 	}
 }
 
@@ -108,14 +103,7 @@ func TestAdoptRefusesOnMySQL(t *testing.T) {
 		"a key that may be no": {"CREATE TABLE events (id bigint)", "NULL"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := newMySQLAdopter(t, test.statements+";\n")
-			plan, err := a.newSet(partition.Day).PlanAdopt(t.Context(), a.DB)
-			if err != nil || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Text, test.want) {
-				t.Fatalf("plan %v, %v; want one problem with %q", plan, err, test.want)
-			}
-			if _, err := a.newSet(partition.Day).Adopt(t.Context(), a.DB); !errors.Is(err, partition.ErrTable) || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%v, want ErrTable with %q", err, test.want)
-			}
+			newMySQLAdopter(t, test.statements+";\n").refuses(test.want)
 		})
 	}
 	for name, statement := range map[string]string{
@@ -125,10 +113,7 @@ func TestAdoptRefusesOnMySQL(t *testing.T) {
 		"another range": "CREATE TABLE events (id bigint, n bigint) PARTITION BY RANGE (n) (PARTITION p VALUES LESS THAN MAXVALUE)",
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := newMySQLAdopter(t, statement+";\n")
-			if _, err := a.newSet(partition.Day).Adopt(t.Context(), a.DB); !errors.Is(err, partition.ErrTable) {
-				t.Errorf("%v, want ErrTable", err)
-			}
+			newMySQLAdopter(t, statement+";\n").rejects("")
 		})
 	}
 }
@@ -139,20 +124,14 @@ func TestTableOptionsFitMaintain(t *testing.T) {
 		a := newMySQLAdopter(t, "")
 		set := a.newSet(partition.Day, options...)
 		text, err := set.TableOptions()
-		if err != nil {
-			t.Fatal(err)
-		}
+		a.must(err)
 		a.run("CREATE TABLE events (id bigint PRIMARY KEY) " + text + ";\n")
-		if steps, err := set.Maintain(t.Context(), a.DB); err != nil || len(steps) > 0 {
-			t.Errorf("%s\nMaintain: %v, %v", text, steps, err)
-		}
+		a.does(set)
 	}
 	a := newAdopter(t, "")
 	set := a.newSet(partition.Week, partition.WithKey("the Key"))
 	text, err := set.TableOptions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a.must(err)
 	a.run(`CREATE TABLE events ("the Key" bigint PRIMARY KEY) ` + text + ";\n")
 	if steps, err := set.Maintain(t.Context(), a.DB); err != nil || len(steps) != 4 {
 		t.Errorf("%s\nMaintain: %v, %v", text, steps, err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
@@ -81,16 +82,12 @@ func TestAdoptCarriesEverythingOver(t *testing.T) {
 
 	set := a.newSet(partition.Day)
 	plan, err := set.PlanAdopt(t.Context(), a.DB)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a.must(err)
 	if got := a.describe(); !reflect.DeepEqual(got, before) || len(plan.Problems) > 0 {
 		t.Fatalf("PlanAdopt has changed the table, or: %v", plan.Problems)
 	}
 	steps, err := set.Adopt(t.Context(), a.DB)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a.must(err)
 	var planned, done []string
 	for _, s := range plan.Steps {
 		planned = append(planned, fmt.Sprint(s.Action, s.Partition, s.Why, s.SQL))
@@ -107,44 +104,30 @@ func TestAdoptCarriesEverythingOver(t *testing.T) {
 			t.Errorf("%s before:\n%s\nafter:\n%s", name, strings.Join(before[name], "\n"), strings.Join(after[name], "\n"))
 		}
 	}
-	if got := a.texts(files, "events_legacy"); !slices.Equal(got, filesBefore) {
-		t.Errorf("files of the table and its indexes %v, want %v: nothing is written anew", got, filesBefore)
-	}
-	if got := a.texts(`SELECT conname::text FROM pg_constraint WHERE conname LIKE 'sqlflake%' AND connamespace = current_schema()::regnamespace`); got != nil {
-		t.Errorf("constraints %v are left", got)
-	}
-	if got := a.texts(`SELECT conname::text FROM pg_constraint WHERE NOT convalidated AND conrelid IN ('lines'::regclass, 'pairs'::regclass)`); got != nil {
-		t.Errorf("constraints %v are not validated", got)
-	}
-	if got := a.texts(`SELECT count(*)::text FROM events`); got[0] != "1000" {
-		t.Errorf("%v rows", got)
-	}
+	a.same(a.texts(files, "events_legacy"), filesBefore...)
+	a.same(a.texts(`SELECT conname::text FROM pg_constraint WHERE conname LIKE 'sqlflake%' AND connamespace = current_schema()::regnamespace`))
+	a.same(a.texts(`SELECT conname::text FROM pg_constraint WHERE NOT convalidated AND conrelid IN ('lines'::regclass, 'pairs'::regclass)`))
+	a.same(a.texts(`SELECT count(*)::text FROM events`), "1000")
 
 	// Triggers fire once, in the old partition and in a new one, and references hold.
 	for _, at := range []time.Time{time.Now(), steps[2].To} {
 		id := idAt(at) + 1
 		a.run("TRUNCATE notes")
 		a.run(fmt.Sprintf("INSERT INTO events (id, text) VALUES (%d, 'x')", id))
-		if got := a.texts(`SELECT name FROM notes ORDER BY name`); !slices.Equal(got, []string{"Before each", "after_statement", "late"}) {
-			t.Errorf("triggers %v", got)
-		}
+		a.same(a.texts(`SELECT name FROM notes ORDER BY name`), "Before each", "after_statement", "late")
 		a.run(fmt.Sprintf("INSERT INTO lines VALUES (%d, %[1]d)", id))
 		a.run(fmt.Sprintf("DELETE FROM events WHERE id = %d", id))
 	}
-	if got := a.texts(`SELECT id::text FROM lines`); !slices.Equal(got, []string{"1"}) {
-		t.Errorf("lines %v: want those of deleted events gone", got)
-	}
+	a.same(a.texts(`SELECT id::text FROM lines`), "1")
 	if _, err := a.ExecContext(t.Context(), "INSERT INTO lines VALUES (9, 9)"); err == nil {
 		t.Error("a line without an event")
 	}
 
 	// The Set fits the table, and its partition is one like others.
-	if again, err := set.Adopt(t.Context(), a.DB); len(again) > 0 || err != nil {
-		t.Errorf("Adopt again: %v, %v", again, err)
+	if again := a.adopt(set); len(again) > 0 {
+		t.Errorf("again: %v", again)
 	}
-	if maintained, err := set.Maintain(t.Context(), a.DB); len(maintained) > 0 || err != nil {
-		t.Errorf("Maintain: %v, %v", maintained, err)
-	}
+	a.does(set)
 }
 
 // The owner and the privileges stay, whoever calls Adopt and whatever privileges new tables get by default.
@@ -168,12 +151,72 @@ func TestAdoptKeepsOwnerAndPrivileges(t *testing.T) {
 		if by == role {
 			a.run("DROP TABLE events;\nCREATE TABLE events (id bigint PRIMARY KEY);\nREVOKE DELETE ON events FROM " + role + ";\n")
 		}
-		if _, err := set.Adopt(t.Context(), a.DB); err != nil {
-			t.Fatal(err)
-		}
+		a.adopt(set)
 		if got := a.describe(); !reflect.DeepEqual(got, before) {
 			t.Errorf("%v\nbecame\n%v\nby %s", before, got, by)
 		}
 	}
 	a.run("RESET ROLE;\n")
+}
+
+// adopter is a database with a table that is to be adopted.
+type adopter struct{ *events }
+
+func newAdopter(t *testing.T, statements string) adopter {
+	t.Helper()
+	return adoptIn(t, testdb.Postgres(t), statements)
+}
+
+func adoptIn(t *testing.T, target testdb.Target, statements string) adopter {
+	t.Helper()
+	a := adopter{&events{T: t, DB: target.Open(t), target: target, today: noon}}
+	a.run(statements)
+	return a
+}
+
+// adopt adopts the table.
+func (a adopter) adopt(s *partition.Set) []partition.Step {
+	a.Helper()
+	steps, err := s.Adopt(a.limit(), a.DB)
+	a.must(err)
+	return steps
+}
+
+// run executes statements that end with a semicolon and the end of the line.
+func (a adopter) run(statements string) {
+	a.Helper()
+	for statement := range strings.SplitAfterSeq(statements, ";\n") {
+		if strings.TrimSpace(statement) != "" {
+			a.exec(statement)
+		}
+	}
+}
+
+// describeQueries return what \d+ shows of a table, without its kind and partitions.
+var describeQueries = map[string]string{
+	"table":      `SELECT relowner::regrole || ' ' || relreplident::text || ' ' || coalesce(obj_description(oid, 'pg_class'), '') FROM pg_class WHERE oid = $1::regclass`,
+	"privileges": `SELECT grantor::regrole || ' ' || grantee::text || ' ' || privilege_type || is_grantable FROM pg_class, aclexplode(relacl) WHERE oid = $1::regclass`,
+	"columns": `SELECT concat_ws('|', attname, format_type(atttypid, atttypmod), attnotnull, pg_get_expr(adbin, adrelid), attgenerated, attstorage, attcompression,
+		attstattarget, (SELECT string_agg(o, ' ') FROM unnest(attoptions) AS o WHERE o LIKE 'n_%'), attacl, attcollation::regcollation, col_description(attrelid, attnum), pg_get_serial_sequence($1, attname))
+		FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped`,
+	"constraints": `SELECT concat_ws('|', conname, contype, pg_get_constraintdef(oid), convalidated, obj_description(oid, 'pg_constraint'))
+		FROM pg_constraint WHERE conrelid = $1::regclass`,
+	"indexes": `SELECT concat_ws('|', replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON '), reloptions, indisreplident, indisvalid, obj_description(indexrelid, 'pg_class'))
+		FROM pg_index JOIN pg_class ON oid = indexrelid WHERE indrelid = $1::regclass`,
+	"statistics": `SELECT concat_ws('|', pg_get_statisticsobjdef(oid), stxstattarget, obj_description(oid, 'pg_statistic_ext')) FROM pg_statistic_ext WHERE stxrelid = $1::regclass`,
+	"triggers":   `SELECT concat_ws('|', pg_get_triggerdef(oid), tgenabled, obj_description(oid, 'pg_trigger')) FROM pg_trigger WHERE tgrelid = $1::regclass AND NOT tgisinternal`,
+	"references": `SELECT concat_ws('|', conrelid::regclass, conname, pg_get_constraintdef(oid), convalidated, obj_description(oid, 'pg_constraint'))
+		FROM pg_constraint WHERE confrelid = $1::regclass AND conparentid = 0`,
+	"sequences": `SELECT concat_ws('|', objid::regclass, deptype) FROM pg_depend WHERE refobjid = $1::regclass AND refclassid = 'pg_class'::regclass
+		AND (SELECT relkind FROM pg_class WHERE oid = objid) = 'S'`,
+}
+
+func (a adopter) describe() map[string][]string {
+	a.Helper()
+	found := make(map[string][]string)
+	for name, query := range describeQueries {
+		found[name] = a.texts(query, "events")
+		slices.Sort(found[name])
+	}
+	return found
 }

@@ -56,9 +56,7 @@ func (a adopter) adoptChecks() []string {
 func (a adopter) begin(statement string) *sql.Tx {
 	a.Helper()
 	tx, err := a.Begin()
-	if err != nil {
-		a.Fatal(err)
-	}
+	a.must(err)
 	if _, err := tx.Exec(statement); err != nil {
 		a.Fatal(err)
 	}
@@ -90,15 +88,11 @@ func TestAdoptRemovesItsConstraintWhenCancelled(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		cancel()
-		if err := tx.Rollback(); err != nil {
-			t.Error(err)
-		}
+		a.ok(tx.Rollback())
 		if err := <-done; !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "sqlflake_adopt stays") {
 			t.Errorf("%v, want context.Canceled and the constraint removed", err)
 		}
-		if got := a.adoptChecks(); got != nil {
-			t.Errorf("%v is left", got)
-		}
+		a.same(a.adoptChecks())
 	}
 }
 
@@ -112,16 +106,14 @@ func TestAdoptRemovesItsConstraintBesideOthers(t *testing.T) {
 	set := a.newSet(partition.Day, partition.WithPatience(0), partition.WithLockTimeout(100*time.Millisecond), after(constrained, func() {
 		reader := a.begin("LOCK TABLE events IN ACCESS SHARE MODE")
 		time.AfterFunc(600*time.Millisecond, func() { _ = reader.Rollback() })
-		tx := a.begin(`SELECT pg_advisory_xact_lock(hashtextextended('sqlflake/partition change ' || current_schema() || '.events', 0))`)
+		tx := a.begin(lockOfChange)
 		time.AfterFunc(300*time.Millisecond, func() { _ = tx.Rollback() })
 		cancel()
 	}))
 	if _, err := set.Adopt(ctx, a.DB); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "sqlflake_adopt stays") {
 		t.Errorf("%v, want context.Canceled and the constraint removed", err)
 	}
-	if got := a.adoptChecks(); got != nil {
-		t.Errorf("%v is left", got)
-	}
+	a.same(a.adoptChecks())
 }
 
 // If the constraint can't be removed, the error has the statement that does it.
@@ -140,9 +132,7 @@ func TestAdoptNamesTheConstraintThatStays(t *testing.T) {
 		t.Fatalf("%v, want it to name the table with its schema, and a statement", err)
 	}
 	a.run(statement)
-	if got := a.adoptChecks(); got != nil {
-		t.Errorf("%v is left after %s", got, statement)
-	}
+	a.same(a.adoptChecks())
 }
 
 // A call that ends leaves a constraint that another one has validated, which may have taken hours, also if it has added
@@ -171,12 +161,8 @@ func TestAdoptLeavesTheConstraintOfAnother(t *testing.T) {
 	late := a.newSet(partition.Day, impatient...)
 	for _, set := range []*partition.Set{first, late} {
 		_, err := set.Adopt(t.Context(), a.DB)
-		if !errors.Is(err, partition.ErrLocked) || !strings.Contains(err.Error(), "sqlflake_adopt stays") {
-			t.Errorf("%v, want ErrLocked and that the constraint stays", err)
-		}
-		if got := a.adoptChecks(); !slices.Equal(got, []string{"sqlflake_adopt true"}) {
-			t.Errorf("constraints %v, want the one that the other call has validated", got)
-		}
+		a.is(err, partition.ErrLocked, "sqlflake_adopt stays")
+		a.same(a.adoptChecks(), "sqlflake_adopt true")
 	}
 	_ = tx.Rollback()
 	close(ended)

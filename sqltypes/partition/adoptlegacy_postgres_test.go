@@ -41,12 +41,8 @@ func TestAdoptedPartitionIsDroppedByRetention(t *testing.T) {
 				options = append(options, partition.WithStart(day(-40)))
 			}
 			set := a.newSet(partition.Day, options...)
-			if _, err := set.Adopt(t.Context(), a.DB); err != nil {
-				t.Fatal(err)
-			}
-			if steps, err := set.Maintain(t.Context(), a.DB); len(steps) > 0 || err != nil {
-				t.Errorf("Maintain after Adopt: %v, %v; want nothing to do", steps, err)
-			}
+			a.adopt(set)
+			a.does(set)
 			// As if it had been adopted twenty days ago.
 			a.run(fmt.Sprintf(`ALTER TABLE events DETACH PARTITION events_legacy;
 ALTER TABLE events ATTACH PARTITION events_legacy FOR VALUES FROM (MINVALUE) TO ('%d');
@@ -57,7 +53,7 @@ ALTER TABLE events ATTACH PARTITION events_legacy FOR VALUES FROM (MINVALUE) TO 
 			a.run(fmt.Sprintf("INSERT INTO events VALUES (%d);\n", idAt(time.Now())))
 			steps, err := set.Maintain(t.Context(), a.DB)
 			dropped := slices.ContainsFunc(steps, func(s partition.Step) bool {
-				return s.Action == partition.ActionDrop && s.Partition == "events_legacy"
+				return s.Action == "drop" && s.Partition == "events_legacy"
 			})
 			if dropped != test.dropped || (err == nil) != test.dropped || err != nil && !errors.Is(err, partition.ErrBlocked) {
 				t.Errorf("dropped %v, %v; want %v, and otherwise ErrBlocked", dropped, err, test.dropped)
@@ -76,9 +72,7 @@ func TestAdoptedPartitionIsSplit(t *testing.T) {
 	if dropped := "Maintain drops it as a whole, not before " + a.day(2+5).Format(time.DateOnly) + " 01:00"; err != nil || !strings.Contains(plan.String(), dropped) {
 		t.Errorf("%v, %v, want %q", plan, err, dropped)
 	}
-	if _, err := set.Adopt(t.Context(), a.DB); err != nil {
-		t.Fatal(err)
-	}
+	a.adopt(set)
 	a.run(fmt.Sprintf(`ALTER TABLE events_legacy ADD CONSTRAINT cut CHECK (id IS NOT NULL AND id < %d) NOT VALID;
 ALTER TABLE events_legacy VALIDATE CONSTRAINT cut;
 BEGIN; ALTER TABLE events DETACH PARTITION events_legacy; ALTER TABLE events ATTACH PARTITION events_legacy DEFAULT; COMMIT;
@@ -86,14 +80,10 @@ BEGIN; ALTER TABLE events DETACH PARTITION events_legacy; ALTER TABLE events ATT
 	if moved, err := set.MoveDefault(t.Context(), a.DB, 3); moved != 6*4 || !errors.Is(err, partition.ErrBlocked) {
 		t.Errorf("%d rows moved, %v, want those of six days, and a problem about older ones", moved, err)
 	}
-	if got := a.count("SELECT count(*) FROM events_legacy WHERE id < $1", idAt(a.day(-5))); got != 5*4 {
-		t.Errorf("%d old rows are left, want 20", got)
-	}
+	a.counts(5*4, "SELECT count(*) FROM events_legacy WHERE id < $1", idAt(a.day(-5)))
 	a.run("ALTER TABLE events DETACH PARTITION events_legacy;\nDROP TABLE events_legacy;\n")
 	if steps, err := a.newSet(partition.Day, partition.WithRetain(4)).Maintain(t.Context(), a.DB); err != nil || len(steps) != 3 {
 		t.Errorf("%v, %v, want tomorrow created and the two pieces of the oldest day dropped", kinds(steps), err)
 	}
-	if got := a.count("SELECT count(*) FROM events"); got != 5*4 {
-		t.Errorf("%d rows, want 20", got)
-	}
+	a.counts(5*4, "SELECT count(*) FROM events")
 }

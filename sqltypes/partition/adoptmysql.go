@@ -2,40 +2,38 @@ package partition
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // adoptionMySQL returns the one step of MySQL and MariaDB.
 func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
-	t := &adoptee{}
-	var now int64
-	var kind, engine, options string
-	err := q.QueryRowContext(ctx, `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, coalesce(ENGINE, ''), coalesce(CREATE_OPTIONS, ''),
-			coalesce(TABLE_ROWS, 0), coalesce(DATA_LENGTH + INDEX_LENGTH, 0), TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))
-		FROM information_schema.TABLES WHERE TABLE_SCHEMA = coalesce(nullif(?, ''), DATABASE()) AND TABLE_NAME = ?`, s.table.schema, s.table.table).
-		Scan(&t.schema, &t.table, &kind, &engine, &options, &t.rows, &t.bytes, &now)
+	table, err := mysql{}.readTable(ctx, q, s)
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, fmt.Errorf("%w: there is no table %v, or no right to see it", ErrTable, s.table)
 	case err != nil:
 		return nil, err
-	case strings.Contains(options, "partitioned"):
+	case strings.Contains(table.options, "partitioned"):
 		return s.adopted(ctx, q)
-	case kind != "BASE TABLE" || !strings.EqualFold(engine, "InnoDB"):
-		return nil, fmt.Errorf("%w: %v is a %s with the engine %q, want a table of InnoDB", ErrTable, t.name, strings.ToLower(kind), engine)
+	case table.kind != "BASE TABLE" || !strings.EqualFold(table.engine, "InnoDB"):
+		return nil, fmt.Errorf("%w: %v is a %s with the engine %q, want a table of InnoDB",
+			ErrTable, table.name, strings.ToLower(table.kind), table.engine)
 	}
-	t.now = time.UnixMicro(now).UTC()
-	a := &adoption{plan: &Plan{Table: t.String(), Now: t.now.In(s.zone)}}
+	if _, err := (mysql{}).checkKey(ctx, q, s, table.name); err != nil {
+		return nil, err
+	}
+	t := &adoptee{name: table.name, now: table.now, rows: table.rows, bytes: table.bytes}
+	a := s.newAdoption(t.name, t.now)
 	if t.legacy, err = s.legacyName(); err != nil {
 		return nil, err
 	}
-	if err := s.refusalsMySQL(ctx, q, t, a.plan); err != nil {
+	var args []any
+	for range 3 {
+		args = append(args, t.schema, t.table, s.key)
+	}
+	args = append(args, t.schema, t.table, t.schema, t.table, t.schema, t.table)
+	if err := a.refuse(ctx, q, refusalsMySQLQuery, args...); err != nil {
 		return nil, err
 	}
 	estimate := "about"
@@ -43,7 +41,8 @@ func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
 		// The statistics may be those of the empty table still.
 		const leastRow = 26 // bytes, with a key of 8
 		var rows int64
-		if err := q.QueryRowContext(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+tableMySQL(t.name)+" LIMIT 1000000) AS t").Scan(&rows); err != nil {
+		query := fmt.Sprintf("SELECT COUNT(*) FROM (SELECT 1 FROM %s LIMIT 1000000) AS t", tableMySQL(t.name))
+		if err := q.QueryRowContext(ctx, query).Scan(&rows); err != nil {
 			return nil, err
 		}
 		if rows >= t.rows {
@@ -61,7 +60,8 @@ func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
 	steps = append([]Step{{Partition: t.legacy, Lo: noLow, Hi: snowflake.ID(floor.lo)}}, steps...)
 	last := steps[len(steps)-1]
 	if !s.wantDefault && last.Hi != noHigh {
-		if err := s.refuseAheadMySQL(ctx, q, t, last.Hi.Int64(), a.plan); err != nil {
+		why := "the last partition without WithDefault"
+		if err := a.refuseAhead(ctx, q, s, t, last.Hi.Int64(), why); err != nil {
 			return nil, err
 		}
 	}
@@ -71,53 +71,28 @@ func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
 	}
 	alter := fmt.Sprintf("ALTER TABLE %s %s", tableMySQL(t.name), s.partitionBy(steps))
 	a.add(Step{
-		Action: ActionRewrite, Lo: noLow, Hi: last.Hi, To: last.To, Rows: t.rows, Bytes: t.bytes, SQL: []string{alter},
-		Why: fmt.Sprintf("copies the table, and blocks writers meanwhile: %s %d rows, at least %s", estimate, t.rows, sizeText(t.bytes)) + drop,
-	}, func(ctx context.Context, q querier) error { return execAll(ctx, q, []string{alter}) })
+		Action: actionRewrite, Lo: noLow, Hi: last.Hi, To: last.To, Rows: t.rows, Bytes: t.bytes, SQL: []string{alter},
+		Why: fmt.Sprintf("copies the table, and blocks writers meanwhile: %s %d rows, at least %s%s",
+			estimate, t.rows, sizeText(t.bytes), drop),
+	}, func(ctx context.Context, q querier) error { return execAll(ctx, q, alter) })
 	return a, nil
 }
 
-// refusalsMySQLQuery returns what a partitioned table can't have. Parameters: schema and table, and where it says so the
-// key.
-const refusalsMySQLQuery = `SELECT concat('it has no column ', k.name) FROM (SELECT ? AS s, ? AS t, ? AS name) AS k
-	WHERE NOT EXISTS (SELECT 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = k.s AND TABLE_NAME = k.t AND COLUMN_NAME = k.name)
-UNION ALL SELECT concat('the key ', COLUMN_NAME, ' is of type ', COLUMN_TYPE, ', want bigint') FROM information_schema.COLUMNS
-	WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND COLUMN_NAME = ? AND DATA_TYPE <> 'bigint'
-UNION ALL SELECT concat('the key ', COLUMN_NAME, ' allows NULL: change it to NOT NULL first') FROM information_schema.COLUMNS
+// refusalsMySQLQuery returns what a partitioned table can't have. Parameters: schema and table, and where it says so
+// the key.
+const refusalsMySQLQuery = `SELECT concat('the key ', COLUMN_NAME, ' allows NULL: change it to NOT NULL first')
+	FROM information_schema.COLUMNS
 	WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND COLUMN_NAME = ? AND IS_NULLABLE = 'YES'
-UNION ALL SELECT concat('the key ', COLUMN_NAME, ' is AUTO_INCREMENT: gormplugin/adopt changes that') FROM information_schema.COLUMNS
+UNION ALL SELECT concat('the key ', COLUMN_NAME, ' is AUTO_INCREMENT: gormplugin/adopt changes that')
+	FROM information_schema.COLUMNS
 	WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND COLUMN_NAME = ? AND EXTRA LIKE '%auto_increment%'
-UNION ALL SELECT concat('the unique index ', INDEX_NAME, ' does not contain the key') FROM information_schema.STATISTICS
+UNION ALL SELECT concat('the unique index ', INDEX_NAME, ' does not contain the key')
+	FROM information_schema.STATISTICS
 	WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND NON_UNIQUE = 0 GROUP BY INDEX_NAME HAVING sum(COLUMN_NAME = ?) = 0
-UNION ALL SELECT DISTINCT concat('the index ', INDEX_NAME, ' is a ', INDEX_TYPE, ' index') FROM information_schema.STATISTICS
+UNION ALL SELECT DISTINCT concat('the index ', INDEX_NAME, ' is a ', INDEX_TYPE, ' index')
+	FROM information_schema.STATISTICS
 	WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND INDEX_TYPE IN ('FULLTEXT', 'SPATIAL', 'VECTOR')
-UNION ALL SELECT DISTINCT concat('the foreign key ', CONSTRAINT_NAME, ' of the table ', TABLE_NAME, ' refers to ', REFERENCED_TABLE_NAME)
+UNION ALL SELECT DISTINCT concat('the foreign key ', CONSTRAINT_NAME, ' of the table ', TABLE_NAME, ' refers to ',
+		REFERENCED_TABLE_NAME)
 	FROM information_schema.KEY_COLUMN_USAGE WHERE REFERENCED_TABLE_NAME IS NOT NULL
 	AND (TABLE_SCHEMA = ? AND TABLE_NAME = ? OR REFERENCED_TABLE_SCHEMA = ? AND REFERENCED_TABLE_NAME = ?)`
-
-func (s *Set) refusalsMySQL(ctx context.Context, q querier, t *adoptee, plan *Plan) error {
-	var args []any
-	for range 5 {
-		args = append(args, t.schema, t.table, s.key)
-	}
-	args = append(args, t.schema, t.table, t.schema, t.table, t.schema, t.table)
-	texts, err := list(ctx, q, refusalsMySQLQuery, args...)
-	for _, text := range texts {
-		plan.Problems = append(plan.Problems, Problem{Text: text})
-	}
-	return err
-}
-
-// refuseAheadMySQL adds a problem if there is a row with a key from the end of the last partition on.
-func (s *Set) refuseAheadMySQL(ctx context.Context, q querier, t *adoptee, end int64, plan *Plan) error {
-	if len(plan.Problems) > 0 { // there may be no such key
-		return nil
-	}
-	keys, err := list(ctx, q, fmt.Sprintf("SELECT CAST(max(%[1]s) AS CHAR) FROM %[2]s WHERE %[1]s >= %[3]d HAVING max(%[1]s) IS NOT NULL",
-		quoteMySQL(s.key), tableMySQL(t.name), end))
-	for _, text := range keys {
-		plan.Problems = append(plan.Problems, Problem{Text: fmt.Sprintf("it has a row with the key %s, after the last partition, which ends at %s: "+
-			"WithDefault would take it", text, s.text(s.at(end)))})
-	}
-	return err
-}

@@ -13,35 +13,25 @@ import (
 )
 
 const (
+	// adoptLead is the least time from the start of an adoption to the cut.
+	adoptLead = 24 * time.Hour
+
 	// adoptCheck is the constraint that makes ATTACH PARTITION skip its scan.
 	adoptCheck = "sqlflake_adopt"
 
 	// adoptMark is a line at the end of the comment of foreign keys that are still to be validated.
 	adoptMark = "sqlflake: to be validated"
 
-	// scanSpeed is the least speed of VALIDATE CONSTRAINT that is reckoned with, in bytes a second.
+	// scanSpeed is the slowest VALIDATE CONSTRAINT scan assumed, in bytes per second.
 	scanSpeed = 20 << 20
 
 	// swapTimeout limits each statement of the swap. They take milliseconds: none reads rows.
 	swapTimeout = 2 * time.Second
 
-	// queueTimeout limits the wait for locks that no reader or writer waits behind. Longer than deadlock_timeout, after
-	// which autovacuum gives way.
+	// queueTimeout limits the wait for locks that no reader or writer waits behind. It is longer than deadlock_timeout,
+	// after which autovacuum gives way.
 	queueTimeout = 5 * time.Second
 )
-
-// adoptee is an ordinary table of PostgreSQL.
-type adoptee struct {
-	name
-	oid        int64
-	kind       string
-	rows       int64
-	bytes      int64
-	now        time.Time
-	legacy     string // the name that it gets
-	checkDef   string // of adoptCheck; empty: there is none
-	checkValid bool
-}
 
 func (s *Set) adoptionPostgres(ctx context.Context, q querier, attempt int) (*adoption, error) {
 	t, err := s.readAdoptee(ctx, q)
@@ -49,20 +39,25 @@ func (s *Set) adoptionPostgres(ctx context.Context, q querier, attempt int) (*ad
 		return nil, err
 	}
 	if t.kind == "p" {
-		return s.adoptedPostgres(ctx, q, t)
+		a, err := s.adopted(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		return a, a.addReferences(ctx, q, t, false)
 	}
-	if err := s.checkAdoptee(ctx, q, t); err != nil {
+	if err := s.checkAdoptee(t); err != nil {
 		return nil, err
 	}
-	a := &adoption{plan: &Plan{Table: t.String(), Now: t.now.In(s.zone)}, adoptee: t}
+	a := s.newAdoption(t.name, t.now)
+	a.adoptee = t
 	if t.legacy, err = s.legacyName(); err != nil {
 		return nil, err
 	}
-	// From here on, all names that the catalog prints have their schema. Compiling the queries takes longer than they do.
-	if err := execAll(ctx, q, []string{"SET LOCAL search_path = pg_catalog", "SET LOCAL jit = off"}); err != nil {
+	// From here on, the catalog prints all names with their schema.
+	if err := execAll(ctx, q, "SET LOCAL search_path = pg_catalog"); err != nil {
 		return nil, err
 	}
-	if err := s.refusalsPostgres(ctx, q, t, a.plan); err != nil {
+	if err := s.refusePostgres(ctx, q, t, a); err != nil {
 		return nil, err
 	}
 
@@ -92,18 +87,19 @@ func (s *Set) adoptionPostgres(ctx context.Context, q querier, attempt int) (*ad
 				s.text(next.from), s.text(end))
 		}
 		cut = next.lo
-		if err := s.refuseAhead(ctx, q, t, cut, a.plan); err != nil {
+		if err := a.refuseAhead(ctx, q, s, t, cut, "the cut"); err != nil {
 			return nil, err
 		}
-		a.add(s.stepAlter(t, "limits the keys to those before the cut, "+s.text(next.from),
-			fmt.Sprintf("ADD CONSTRAINT %s CHECK (%[2]s IS NOT NULL AND %[2]s < %[3]d) NOT VALID", adoptCheck, quoteName(s.key), cut)))
+		check := fmt.Sprintf("ADD CONSTRAINT %s CHECK (%[2]s IS NOT NULL AND %[2]s < %[3]d) NOT VALID",
+			adoptCheck, quoteName(s.key), cut)
+		a.add(s.stepAlter(t, "limits the keys to those before the cut, "+s.text(next.from), check))
 		a.touches = len(a.plan.Steps) == 1
 	}
 	if !found || !t.checkValid {
 		sql := []string{fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", quoteTable(t.name), adoptCheck)}
 		a.add(alterStep(t, "reads all rows, without blocking writers", sql), func(ctx context.Context, q querier) error {
 			left := s.at(cut).Sub(now) - adoptLead/4 // then the constraint has to go
-			return execAll(ctx, q, append(limits(queueTimeout, left), sql...))
+			return execAll(ctx, q, append(limits(queueTimeout, left), sql...)...)
 		})
 		a.validates = len(a.plan.Steps) == 1
 		a.touches = a.touches || a.validates
@@ -123,39 +119,38 @@ func (s *Set) adoptionPostgres(ctx context.Context, q querier, attempt int) (*ad
 // readAdoptee resolves the name with the search_path of the connection.
 func (s *Set) readAdoptee(ctx context.Context, q querier) (*adoptee, error) {
 	t := &adoptee{}
-	var now, tuples float64
-	var check sql.NullString
-	var valid sql.NullBool
-	err := q.QueryRowContext(ctx, `SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text, c.reltuples::float8,
-			pg_total_relation_size(c.oid), extract(epoch FROM clock_timestamp())::float8, pg_get_constraintdef(k.oid), k.convalidated
+	var now int64
+	found, err := one(q.QueryRowContext(ctx, `SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text,
+			coalesce(format_type(a.atttypid, a.atttypmod), ''), greatest(c.reltuples, 0)::int8, pg_total_relation_size(c.oid),
+			(extract(epoch FROM clock_timestamp()) * 1000000)::int8, coalesce(pg_get_constraintdef(k.oid), ''),
+			coalesce(k.convalidated, false)
 		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 		LEFT JOIN pg_constraint AS k ON k.conrelid = c.oid AND k.conname = $2
-		WHERE c.relname = $1 AND CASE WHEN $3 = '' THEN pg_table_is_visible(c.oid) ELSE n.nspname = $3 END`, s.table.table, adoptCheck, s.table.schema).
-		Scan(&t.oid, &t.schema, &t.table, &t.kind, &tuples, &t.bytes, &now, &check, &valid)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("%w: there is no table %v, or no right to see it", ErrTable, s.table)
+		LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = $4 AND a.attnum > 0 AND NOT a.attisdropped
+		WHERE c.relname = $1 AND CASE WHEN $3 = '' THEN pg_table_is_visible(c.oid) ELSE n.nspname = $3 END`,
+		s.table.table, adoptCheck, s.table.schema, s.key),
+		&t.oid, &t.schema, &t.table, &t.kind, &t.key, &t.rows, &t.bytes, &now, &t.checkDef, &t.checkValid)
+	t.now = time.UnixMicro(now).UTC()
+	if !found && err == nil {
+		err = fmt.Errorf("%w: there is no table %v, or no right to see it", ErrTable, s.table)
 	}
-	t.rows, t.checkDef, t.checkValid = max(int64(tuples), 0), check.String, valid.Bool
-	t.now = time.UnixMicro(int64(now * 1e6)).UTC()
 	return t, err
 }
 
 // checkAdoptee returns ErrTable for what is no ordinary table with the key.
-func (s *Set) checkAdoptee(ctx context.Context, q querier, t *adoptee) error {
-	if t.kind != "r" {
-		kinds := map[string]string{"v": "view", "m": "materialized view", "f": "foreign table", "S": "sequence", "i": "index", "c": "type"}
-		return fmt.Errorf("%w: %v is a %s, not a table", ErrTable, t.name, kinds[t.kind])
-	}
-	var kind string
-	err := q.QueryRowContext(ctx, `SELECT format_type(atttypid, atttypmod) FROM pg_attribute
-		WHERE attrelid = $1::bigint::oid AND attname = $2 AND attnum > 0 AND NOT attisdropped`, t.oid, s.key).Scan(&kind)
+func (s *Set) checkAdoptee(t *adoptee) error {
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
+	case t.kind != "r":
+		kinds := map[string]string{
+			"v": "view", "m": "materialized view", "f": "foreign table", "S": "sequence", "i": "index", "c": "type",
+		}
+		return fmt.Errorf("%w: %v is a %s, not a table", ErrTable, t.name, kinds[t.kind])
+	case t.key == "":
 		return fmt.Errorf("%w: %v has no column %s", ErrTable, t.name, s.key)
-	case err == nil && kind != "bigint":
-		return fmt.Errorf("%w: the key %s of %v is of type %s, want bigint", ErrTable, s.key, t.name, kind)
+	case t.key != "bigint":
+		return fmt.Errorf("%w: the key %s of %v is of type %s, want bigint", ErrTable, s.key, t.name, t.key)
 	}
-	return err
+	return nil
 }
 
 var checkForm = regexp.MustCompile(`^CHECK \(\(\(.* IS NOT NULL\) AND \(.* < '?(\d+)'?(?:::bigint)?\)\)\)(?: NOT VALID)?$`)
@@ -170,10 +165,11 @@ func (s *Set) parseCheck(t *adoptee) (cut int64, fits bool, err error) {
 			return cut, s.period(s.at(cut)).lo == cut, nil
 		}
 	}
-	return 0, false, fmt.Errorf("%w: %v has a constraint %s that is not of Adopt: %.200s", ErrTable, t.name, adoptCheck, t.checkDef)
+	return 0, false, fmt.Errorf("%w: %v has a constraint %s that is not of Adopt: %.200s",
+		ErrTable, t.name, adoptCheck, t.checkDef)
 }
 
-// dropCheck returns the statements that drop the constraint of a table, and SQL for a plan.
+// stepDropCheck returns a step that drops the constraint of a table.
 func (s *Set) stepDropCheck(t *adoptee, why string) (Step, func(context.Context, querier) error) {
 	return s.stepAlter(t, why, "DROP CONSTRAINT IF EXISTS "+adoptCheck)
 }
@@ -185,10 +181,73 @@ func (s *Set) stepAlter(t *adoptee, why, change string) (Step, func(context.Cont
 		if err := s.lockAll(ctx, q, tableLock{quoteTable(t.name), exclusive}); err != nil {
 			return err
 		}
-		return execAll(ctx, q, sql)
+		return execAll(ctx, q, sql...)
 	}
 }
 
 func alterStep(t *adoptee, why string, sql []string) Step {
-	return Step{Action: ActionAlter, Lo: noLow, Hi: noHigh, Rows: t.rows, Bytes: t.bytes, Why: why, SQL: sql}
+	return Step{Action: actionAlter, Lo: noLow, Hi: noHigh, Rows: t.rows, Bytes: t.bytes, Why: why, SQL: sql}
+}
+
+// claim is what a call of Adopt has done with the constraint. It removes only its own: that of another call may have
+// taken hours to validate.
+type claim struct {
+	table     string // for SQL; empty: this call has neither seen nor added the constraint
+	touched   bool   // this call has tried to add or to validate it
+	validated bool   // this call has validated it; if the commit failed, perhaps
+}
+
+// see notes what was read before a step.
+func (c *claim) see(a *adoption) {
+	if a.adoptee != nil && (a.adoptee.checkDef != "" || a.touches) {
+		c.table = quoteTable(a.adoptee.name)
+	}
+}
+
+// abandonTimeout is the least time for which abandon tries to remove the constraint. The server needs some of it to
+// notice that the statement of a context that has ended is to be cancelled.
+const abandonTimeout = 10 * time.Second
+
+// errOthers is the reason why a constraint stays that could be removed.
+var errOthers = errors.New("it belongs to another call, which may still run")
+
+// abandon drops the constraint after an error, since rows are rejected once the clock passes the cut. If it stays, the
+// error says so.
+func (s *Set) abandon(ctx context.Context, db *sql.DB, c claim) error {
+	timeout := max(abandonTimeout, 10*s.lockTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	defer cancel()
+	reach := s.engine.look
+	if c.touched {
+		reach = s.engine.alone
+	}
+	var reason error
+	err := s.patiently(ctx, &waiter{until: time.Now().Add(timeout)}, func() error {
+		reason = reach(ctx, db, s, func(q querier) error {
+			t, err := s.readAdoptee(ctx, q)
+			switch {
+			case errors.Is(err, ErrTable):
+				return nil
+			case err != nil:
+				return err
+			case t.kind != "r" || t.checkDef == "": // the swap is done, or there is none
+				return nil
+			}
+			if _, _, err := s.parseCheck(t); err != nil {
+				return nil // not of Adopt
+			}
+			c.table = quoteTable(t.name)
+			if !c.touched || t.checkValid && !c.validated {
+				return errOthers
+			}
+			_, drop := s.stepDropCheck(t, "")
+			return drop(ctx, q)
+		})
+		return reason
+	})
+	if err == nil || c.table == "" {
+		return nil
+	}
+	return fmt.Errorf("the constraint %s stays, and rejects rows from its cut on: call Adopt again, "+
+		"or execute ALTER TABLE %s DROP CONSTRAINT IF EXISTS %[1]s: %[3]w", adoptCheck, c.table, reason)
 }

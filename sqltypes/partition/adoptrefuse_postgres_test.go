@@ -1,7 +1,6 @@
 package partition_test
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -58,20 +57,34 @@ func TestAdoptRefuses(t *testing.T) {
 				defer func() { _, _ = a.Exec("DROP PUBLICATION " + publication) }()
 			}
 			before := a.describe()
-			set := a.newSet(partition.Day)
-			plan, err := set.PlanAdopt(t.Context(), a.DB)
-			if err != nil || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Text, test.want) {
-				t.Fatalf("plan %+v, %v; want one problem, with %q", plan, err, test.want)
-			}
-			_, err = set.Adopt(t.Context(), a.DB)
-			if !errors.Is(err, partition.ErrTable) || !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("Adopt: %v, want ErrTable with %q", err, test.want)
-			}
+			a.refuses(test.want)
 			if got := a.describe(); !reflect.DeepEqual(got, before) {
 				t.Errorf("%v\nwas changed to\n%v", before, got)
 			}
 		})
 	}
+}
+
+// refuses checks that the plan has one problem, and that Adopt returns it.
+func (a adopter) refuses(want string) {
+	a.Helper()
+	set := a.newSet(partition.Day)
+	plan, err := set.PlanAdopt(a.limit(), a.DB)
+	if err != nil || len(plan.Problems) != 1 || !strings.Contains(plan.Problems[0].Error(), want) {
+		a.Fatalf("plan %+v, %v; want one problem, with %q", plan, err, want)
+	}
+	_, err = set.Adopt(a.limit(), a.DB)
+	a.is(err, partition.ErrTable, want)
+	a.is(err, partition.ErrBlocked)
+}
+
+// rejects checks that neither PlanAdopt nor Adopt accept the table.
+func (a adopter) rejects(want string) {
+	a.Helper()
+	_, err := a.newSet(partition.Day).PlanAdopt(a.limit(), a.DB)
+	a.is(err, partition.ErrTable, want)
+	_, err = a.newSet(partition.Day).Adopt(a.limit(), a.DB)
+	a.is(err, partition.ErrTable, want)
 }
 
 func TestAdoptRejectsOtherTables(t *testing.T) {
@@ -87,14 +100,7 @@ func TestAdoptRejectsOtherTables(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newAdopter(t, test.statement)
-			set := a.newSet(partition.Day)
-			if _, err := set.PlanAdopt(t.Context(), a.DB); !errors.Is(err, partition.ErrTable) || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("PlanAdopt: %v, want ErrTable with %q", err, test.want)
-			}
-			if _, err := set.Adopt(t.Context(), a.DB); !errors.Is(err, partition.ErrTable) || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("Adopt: %v, want ErrTable with %q", err, test.want)
-			}
+			newAdopter(t, test.statement).rejects(test.want)
 		})
 	}
 }
@@ -107,12 +113,8 @@ INSERT INTO "Odd ""Events" VALUES (1, 1), (-3, 2);
 	schema := a.texts("SELECT current_schema()::text")[0]
 	set, err := partition.New(sqldb.Postgres, schema+`.Odd "Events`, partition.Month, partition.WithKey("the Key"),
 		partition.WithDefault(), partition.WithStalls(time.Minute, time.Minute), partition.WithLogger(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := set.Adopt(t.Context(), a.DB); err != nil {
-		t.Fatal(err)
-	}
+	a.must(err)
+	a.adopt(set)
 	got := a.texts(`SELECT relid::regclass::text FROM pg_partition_tree(quote_ident($1)::regclass) WHERE isleaf`, `Odd "Events`)
 	if len(got) != 6 { // the old one, four months, the default
 		t.Errorf("partitions %v", got)
@@ -137,13 +139,9 @@ func TestAdoptTakesLongNames(t *testing.T) {
 			options = append(options, partition.WithLegacy(legacy))
 		}
 		set, err := partition.New(sqldb.Postgres, long, partition.Month, options...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a.must(err)
 		if _, err = set.Adopt(t.Context(), a.DB); legacy == "" {
-			if !errors.Is(err, partition.ErrName) || !strings.Contains(err.Error(), "WithLegacy") {
-				t.Errorf("%v, want ErrName with the option", err)
-			}
+			a.is(err, partition.ErrName, "WithLegacy")
 		} else if err != nil {
 			t.Error(err)
 		} else if got := a.texts("SELECT relname::text FROM pg_class WHERE oid = 'old'::regclass AND relispartition"); len(got) != 1 {
@@ -165,7 +163,5 @@ func TestAdoptRefusesWhatComesBeforeItsLocks(t *testing.T) {
 	}()
 	a.waitFor("SELECT count(*) FROM pg_locks WHERE relation = 'events'::regclass AND NOT granted AND mode = 'ShareUpdateExclusiveLock'")
 	commit()
-	if err := <-done; !errors.Is(err, partition.ErrTable) || !strings.Contains(err.Error(), ".one does not contain the key id") {
-		t.Errorf("%v, want ErrTable with the index", err)
-	}
+	a.is(<-done, partition.ErrTable, ".one does not contain the key id")
 }

@@ -2,12 +2,38 @@ package partition
 
 import (
 	"context"
+	_ "embed" // for the queries
 	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
+
+// swapQuery returns the statements of the swap in their order. Parameters: the table's OID, its new name, the key, the
+// cut, adoptCheck and adoptMark. The search_path must be pg_catalog, so that all names have their schema. Definitions
+// contain the name of the old table, which is that of the new one when they are executed.
+//
+//go:embed adopt_swap.sql
+var swapQuery string
+
+// refusalsQuery returns what the swap can't carry over. Parameters: the table's OID, its new name, the key, adoptCheck.
+//
+//go:embed adopt_refusals.sql
+var refusalsQuery string
+
+// validateQuery returns two statements for each foreign key that refers to the table and that the swap left NOT VALID:
+// one validates it, the other removes the mark from its comment. Parameters: the table's OID, adoptMark, and whether
+// the swap is still to come, when there is no mark.
+const validateQuery = `SELECT statement FROM (
+	SELECT k.*, format('%I.%I', n.nspname, c.relname) AS child, obj_description(k.oid, 'pg_constraint') AS comment
+	FROM pg_constraint AS k JOIN pg_class AS c ON c.oid = k.conrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+	WHERE k.confrelid = $1::bigint::oid AND k.contype = 'f' AND k.conparentid = 0
+) AS f, LATERAL (VALUES (1, format('ALTER TABLE %s VALIDATE CONSTRAINT %I', child, conname)),
+	(2, format('COMMENT ON CONSTRAINT %I ON %s IS %L', conname, child,
+		nullif(regexp_replace(comment, '\n?' || $2::text || '$', ''), '')))) AS v (place, statement)
+WHERE CASE WHEN $3 THEN convalidated ELSE NOT convalidated AND comment LIKE '%' || $2::text END
+ORDER BY oid, place`
 
 // addSwap adds the step that puts a partitioned table in the place of the old one.
 func (s *Set) addSwap(ctx context.Context, q querier, t *adoptee, cut int64, attempt int, a *adoption) error {
@@ -23,16 +49,19 @@ func (s *Set) addSwap(ctx context.Context, q querier, t *adoptee, cut int64, att
 	for _, l := range locks {
 		script = append(script, l.statement())
 	}
-	script = append(append(script, statements...), "COMMIT")
-	step := alterStep(t, "becomes the partition "+t.legacy+" of a new table with its name"+s.legacyDrop(cut), script)
-	step.Hi = snowflake.ID(cut)
-	step.To = s.at(cut)
+	why := "becomes the partition " + t.legacy + " of a new table with its name" + s.legacyDrop(cut)
+	step := alterStep(t, why, append(append(script, statements...), "COMMIT"))
+	step.Hi, step.To = snowflake.ID(cut), s.at(cut)
 	a.add(step, func(ctx context.Context, q querier) error {
 		if err := s.lockAll(ctx, q, locks...); err != nil {
 			return err
 		}
 		// The table may have changed before it was locked.
-		if err := s.recheck(ctx, q, t); err != nil {
+		now := &adoption{plan: &Plan{}}
+		if err := s.refusePostgres(ctx, q, t, now); err != nil {
+			return err
+		}
+		if err := now.refusal(); err != nil {
 			return err
 		}
 		statements, err := s.swapStatements(ctx, q, t, cut)
@@ -48,7 +77,7 @@ func (s *Set) addSwap(ctx context.Context, q querier, t *adoptee, cut int64, att
 			return fmt.Errorf("one of %d statements, of which this is the last: %w", len(statements), err)
 		}
 		after, err := indexFiles(ctx, q, t)
-		if err == nil && before != after {
+		if err == nil && !slices.Equal(before, after) {
 			err = fmt.Errorf("%w: ATTACH PARTITION of %v builds an index: before %s, after %s", ErrTable, t.name, before, after)
 		}
 		return err
@@ -61,29 +90,19 @@ func (s *Set) swapStatements(ctx context.Context, q querier, t *adoptee, cut int
 	return list(ctx, q, swapQuery, t.oid, t.legacy, s.key, strconv.FormatInt(cut, 10), adoptCheck, adoptMark)
 }
 
-// recheck returns an error if the table has changed in a way that makes it unfit for the swap.
-func (s *Set) recheck(ctx context.Context, q querier, t *adoptee) error {
-	plan := &Plan{}
-	if err := s.refusalsPostgres(ctx, q, t, plan); err != nil {
-		return err
+// refusePostgres adds what the swap can't carry over to the problems.
+func (s *Set) refusePostgres(ctx context.Context, q querier, t *adoptee, a *adoption) error {
+	err := a.refuse(ctx, q, refusalsQuery, t.oid, t.legacy, s.key, adoptCheck)
+	if sqlState(err) == "42704" { // a publication was dropped meanwhile
+		return errChanging
 	}
-	return (&adoption{plan: plan}).refusal()
+	return err
 }
 
-// indexFiles returns the indexes of the table with their files. None of them changes by ATTACH, and none is added.
-func indexFiles(ctx context.Context, q querier, t *adoptee) (text string, err error) {
-	err = q.QueryRowContext(ctx, `SELECT coalesce(string_agg(i.indexrelid || '/' || pg_relation_filenode(i.indexrelid), ' ' ORDER BY 1), '')
-		FROM pg_index AS i WHERE i.indrelid = $1::bigint::oid`, t.oid).Scan(&text)
-	return text, err
-}
-
-// adoptedPostgres returns what is left to do after the swap.
-func (s *Set) adoptedPostgres(ctx context.Context, q querier, t *adoptee) (*adoption, error) {
-	a, err := s.adopted(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	return a, a.addReferences(ctx, q, t, false)
+// indexFiles returns the indexes of the table with their files. ATTACH must neither change nor add one.
+func indexFiles(ctx context.Context, q querier, t *adoptee) ([]string, error) {
+	return list(ctx, q, `SELECT i.indexrelid || '/' || pg_relation_filenode(i.indexrelid)
+		FROM pg_index AS i WHERE i.indrelid = $1::bigint::oid ORDER BY 1`, t.oid)
 }
 
 // addReferences adds the steps that validate the foreign keys that the swap creates, or has created, as NOT VALID.
@@ -92,7 +111,7 @@ func (a *adoption) addReferences(ctx context.Context, q querier, t *adoptee, pla
 	for pair := range slices.Chunk(statements, 2) {
 		step := alterStep(t, "a foreign key that refers to it: reads all rows, without blocking writers", pair)
 		a.add(step, func(ctx context.Context, q querier) error {
-			if err := execAll(ctx, q, append(limits(queueTimeout, 0), pair...)); err != nil {
+			if err := execAll(ctx, q, append(limits(queueTimeout, 0), pair...)...); err != nil {
 				return err
 			}
 			return validateChildren(ctx, q, t)
@@ -101,19 +120,19 @@ func (a *adoption) addReferences(ctx context.Context, q querier, t *adoptee, pla
 	return err
 }
 
-// validateChildren validates what VALIDATE leaves before PostgreSQL 18: the constraint for the rows of the first partition,
-// unless a row refers to another one.
+// validateChildren validates what VALIDATE leaves before PostgreSQL 18: the constraint for the rows of the first
+// partition, unless a row refers to another one.
 func validateChildren(ctx context.Context, q querier, t *adoptee) error {
 	statements, err := list(ctx, q, `SELECT format('ALTER TABLE %s VALIDATE CONSTRAINT %I', k.conrelid::regclass, k.conname)
 		FROM pg_constraint AS p JOIN pg_constraint AS k ON k.conparentid = p.oid
 		WHERE p.confrelid = $1::bigint::oid AND p.contype = 'f' AND p.convalidated AND NOT k.convalidated`, t.oid)
 	for _, statement := range statements {
-		if err := execAll(ctx, q, []string{"SAVEPOINT child", statement}); err != nil && sqlState(err) != "23503" {
+		err := execAll(ctx, q, "SAVEPOINT child", statement)
+		if sqlState(err) == "23503" { // a foreign key violation
+			err = execAll(ctx, q, "ROLLBACK TO SAVEPOINT child")
+		}
+		if err != nil {
 			return err
-		} else if err != nil {
-			if err := execAll(ctx, q, []string{"ROLLBACK TO SAVEPOINT child"}); err != nil {
-				return err
-			}
 		}
 	}
 	return err

@@ -3,7 +3,6 @@ package partition_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -153,9 +152,7 @@ func TestAdoptBesideWriters(t *testing.T) {
 	w.reset()
 	start := time.Now()
 	steps, err := a.newSet(partition.Day).Adopt(t.Context(), a.DB)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a.must(err)
 	took := time.Since(start)
 	during, longest := w.count(), w.reset()
 	for w.count() < during+100 && !t.Failed() {
@@ -207,9 +204,7 @@ func TestAdoptMovesTheCutAheadOfTheClock(t *testing.T) {
 	defer stop()
 	// Somebody holds a lock that the swap waits for, but not the constraint: that of a referred table.
 	tx, err := a.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a.must(err)
 	if _, err := tx.Exec("INSERT INTO kinds VALUES (3)"); err != nil {
 		t.Fatal(err)
 	}
@@ -233,14 +228,12 @@ func TestAdoptMovesTheCutAheadOfTheClock(t *testing.T) {
 	writing.Push(40 * time.Hour)
 	during := w.count()
 	a.until("rows from the first cut on", func() bool { return w.count() > during+100 })
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	a.ok(tx.Rollback())
 	if err := <-done; err != nil {
 		t.Fatalf("%v after %v", err, steps)
 	}
 	for _, step := range steps {
-		if step.Action == partition.ActionCreate && step.Why != "day ahead" {
+		if step.Action == "create" && step.Why != "day ahead" {
 			t.Errorf("%s is for the %s", step.Partition, step.Why)
 		}
 	}
@@ -256,30 +249,22 @@ func TestAdoptGivesUpWithoutItsLock(t *testing.T) {
 	t.Parallel()
 	a := newAdopter(t, writtenTable)
 	limited, err := sql.Open("pgx", a.target.DSN+"&lock_timeout=60000") // a writer that waits for longer fails
-	if err != nil {
-		t.Fatal(err)
-	}
+	a.must(err)
 	defer limited.Close()
 	w, stop := startWriters(t, limited)
 	defer stop()
 	tx, err := a.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a.must(err)
 	defer func() { _ = tx.Rollback() }()
 	var pid int
-	if err := tx.QueryRow("SELECT pg_backend_pid()").Scan(&pid); err != nil {
-		t.Fatal(err)
-	}
+	a.must(tx.QueryRow("SELECT pg_backend_pid()").Scan(&pid))
 	if _, err := tx.Exec("LOCK TABLE kinds IN ROW EXCLUSIVE MODE"); err != nil {
 		t.Fatal(err)
 	}
 	before := a.describe()
 	set := a.newSet(partition.Day, partition.WithLockTimeout(50*time.Millisecond), partition.WithPatience(time.Second))
 	_, err = set.Adopt(t.Context(), a.DB)
-	if !errors.Is(err, partition.ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf(".kinds is locked by process %d postgres", pid)) {
-		t.Errorf("%v, want ErrLocked by process %d", err, pid)
-	}
+	a.is(err, partition.ErrLocked, fmt.Sprintf(".kinds is locked by process %d postgres", pid))
 	for during := w.count(); w.count() < during+100 && !t.Failed(); {
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -287,9 +272,7 @@ func TestAdoptGivesUpWithoutItsLock(t *testing.T) {
 	if got := a.describe(); fmt.Sprint(got) != fmt.Sprint(before) {
 		t.Errorf("%v\nwas changed to\n%v", before, got)
 	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	a.ok(tx.Rollback())
 	if _, err := set.Adopt(t.Context(), a.DB); err != nil {
 		t.Errorf("without the transaction: %v", err)
 	}

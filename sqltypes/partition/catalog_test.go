@@ -28,13 +28,9 @@ func (c *catalog) probe() probe {
 		return id, found
 	}
 	return probe{
-		below: func(p part, limit int64) (int64, bool, error) {
-			id, found := least(p, noLow, limit)
+		least: func(p part, lo, hi int64) (int64, bool, error) {
+			id, found := least(p, lo, hi)
 			return id, found, nil
-		},
-		within: func(p part, lo, hi int64) (bool, error) {
-			_, found := least(p, lo, hi)
-			return found, nil
 		},
 		greatest: func(p part, hi int64) (id int64, found bool, err error) {
 			for _, key := range c.keys {
@@ -66,7 +62,7 @@ func (c *catalog) plan(t *testing.T, s *Set, now time.Time) *Plan {
 func (c *catalog) apply(s *Set, plan *Plan) {
 	for _, step := range plan.Steps {
 		switch {
-		case step.Action == ActionDrop:
+		case step.Action == actionDrop:
 			c.parts = slices.DeleteFunc(c.parts, func(p part) bool { return p.table == step.Partition })
 		case step.Lo == 0 && step.Hi == 0:
 			c.fallback = &part{name: name{"", step.Partition}, lo: noLow, hi: noHigh}
@@ -131,7 +127,7 @@ func both(t *testing.T, unit Unit, options []Option, f func(t *testing.T, s *Set
 func steps(plan *Plan) string {
 	var words []string
 	for _, step := range plan.Steps {
-		words = append(words, string(step.Action)+" "+step.Partition)
+		words = append(words, step.Action+" "+step.Partition)
 	}
 	return strings.Join(words, ", ")
 }

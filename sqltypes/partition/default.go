@@ -5,27 +5,25 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 )
 
-// MoveDefault moves rows out of the default partition, into new partitions of their time, and returns how many. Since such
-// rows prevent Maintain from creating these partitions, call it when Maintain reports them, and Maintain again after it.
+// MoveDefault moves rows out of the default partition, into new partitions of their time, and returns how many. Such
+// rows prevent Maintain from creating these partitions: call MoveDefault when Maintain reports them, and Maintain again
+// after it.
 //
-// It makes a partition of at most batch rows at a time, so a period with more rows gets several partitions. Each statement
-// that begins after it sees each row once: while a piece is moved, statements on the table wait. On PostgreSQL that takes
-// the time to copy the piece and to read the default partition once. On MySQL and MariaDB the server copies all rows of the
-// default partition for each piece: choose a batch larger than the number of rows. There a row that is far ahead makes one
-// partition of all time up to it: delete it instead. After an error and after the end of the process the pieces that are
-// done stay.
+// It makes a partition of at most batch rows at a time, so a period with more rows gets several partitions. Each
+// statement that begins after it sees each row once: while a piece is moved, statements on the table wait. On
+// PostgreSQL that takes the time to copy the piece and to read the default partition once. On MySQL and MariaDB the
+// server copies all rows of the default partition for each piece: choose a batch larger than the number of rows. There
+// a row that is far ahead makes one partition of all time up to it: delete it instead. After an error, and after the
+// end of the process, finished pieces stay.
 //
-// Triggers do not see the move. On PostgreSQL 14 only a superuser may move rows of a table with row triggers.
+// Triggers do not see the move. On PostgreSQL 14 only a superuser may move rows of a table with row triggers. A
+// transaction on PostgreSQL with an older snapshot, in REPEATABLE READ or SERIALIZABLE or in a STABLE function, may not
+// find the rows by their keys: it looks for them in the new partition, where its snapshot has none.
 //
-// A transaction on PostgreSQL that looks at the rows as they were before the move, in REPEATABLE READ or SERIALIZABLE or
-// in a function that is STABLE, may find none of the rows by their keys: it looks for them in the new partition, where
-// they were not yet.
-//
-// Rows that belong to no partition stay where they are, and the error matches ErrBlocked: those with a key before WithStart,
-// before the layout's epoch or after its end, and those beyond the retention, which Maintain would drop with their partition.
+// Rows that belong to no partition stay, and the error matches ErrBlocked: those with a key before WithStart, before
+// the layout's epoch or after its end, and those beyond the retention, which Maintain would drop with their partition.
 // MoveDefault returns ErrOption for a batch below 1, ErrTable if a foreign key of another table refers to the rows, and
 // ErrLocked.
 func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int64, err error) {
@@ -36,7 +34,7 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 	for {
 		var piece *piece
 		var rows int64
-		var problems []Problem
+		var problems []error
 		err := s.patiently(ctx, &wait, func() error {
 			piece = nil
 			return s.engine.alone(ctx, db, s, func(q querier) error {
@@ -46,7 +44,7 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 				}
 				p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
 				next, err := p.stray(batch, func(lo, hi int64, n int) (int64, bool, error) {
-					return s.engine.nth(ctx, q, s, *st.fallback, lo, hi, n)
+					return s.nth(ctx, q, *st.fallback, lo, hi, n)
 				})
 				problems = p.plan.Problems
 				if err != nil || next == nil {
@@ -62,11 +60,7 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 			s.logger().InfoContext(ctx, "rows moved out of the default partition", "partition", piece.table, "rows", rows)
 			continue
 		}
-		errs := []error{err}
-		for _, problem := range problems {
-			errs = append(errs, problem)
-		}
-		if err := errors.Join(errs...); err != nil {
+		if err := errors.Join(append(problems, err)...); err != nil {
 			return moved, fmt.Errorf("partition: move the default partition of %v: %w", s.table, err)
 		}
 		return moved, nil
@@ -79,16 +73,22 @@ type piece struct {
 	lo, hi int64
 }
 
-// stray returns the piece with the least keys of the default partition, which nth reads, or nil if there is none. Rows that
-// stay are problems.
+// stray returns the piece with the least keys of the default partition, which nth reads, or nil if there is none. Rows
+// that stay are problems.
 func (p *planner) stray(batch int, nth func(lo, hi int64, n int) (int64, bool, error)) (*piece, error) {
-	least := p.leastMoved()
+	least := int64(0) // that is moved
+	if !p.begin.IsZero() {
+		least = p.span(p.begin, p.begin).lo
+	}
+	if p.retain > 0 {
+		least = max(least, p.cutoff)
+	}
 	key, found, err := nth(noLow, least, 0)
 	if err != nil {
 		return nil, err
 	}
 	if found {
-		p.problem(p.fallback.table, fmt.Sprintf("the row with the key %d is older than the first ID that is kept, %d: "+
+		p.plan.problem(p.fallback.table, fmt.Sprintf("the row with the key %d is older than the first ID that is kept, %d: "+
 			"move or delete such rows by hand", key, least))
 	}
 	key, found, err = nth(least, noHigh, 0)
@@ -97,7 +97,8 @@ func (p *planner) stray(batch int, nth func(lo, hi int64, n int) (int64, bool, e
 	}
 	at := p.period(p.at(key))
 	if key < at.lo || key >= at.hi {
-		p.problem(p.fallback.table, fmt.Sprintf("the key %d is no ID of the layout: move or delete such rows by hand", key))
+		p.plan.problem(p.fallback.table,
+			fmt.Sprintf("the key %d is no ID of the layout: move or delete such rows by hand", key))
 		return nil, nil
 	}
 	for _, g := range p.gaps(at) {
@@ -114,33 +115,4 @@ func (p *planner) stray(batch int, nth func(lo, hi int64, n int) (int64, bool, e
 		return &piece{text, g.lo, g.hi}, err
 	}
 	return nil, fmt.Errorf("the default partition %v has the key %d of another partition", p.fallback.name, key)
-}
-
-// leastMoved returns the least key that is moved.
-func (p *planner) leastMoved() int64 {
-	least := int64(0)
-	if !p.begin.IsZero() {
-		least = p.span(p.begin, p.begin).lo
-	}
-	if p.retain > 0 {
-		least = max(least, p.cutoff)
-	}
-	return least
-}
-
-// newName returns a name for another partition of a period.
-func (p *planner) newName(at period) (string, error) {
-	base, err := p.partitionName(at.from)
-	if err != nil {
-		return "", err
-	}
-	text := base
-	for n := 2; ; n++ {
-		taken, err := p.probe.taken(text)
-		taken = taken || slices.ContainsFunc(p.parts, func(part part) bool { return part.table == text })
-		if err != nil || !taken {
-			return text, errors.Join(err, p.checkNew(text))
-		}
-		text = fmt.Sprintf("%s_%d", base, n)
-	}
 }

@@ -2,33 +2,28 @@ package partition
 
 import "errors"
 
-// Errors of this package. Match them with errors.Is; the text of a returned error names the value and the limit. Errors
-// of the layout, such as snowflake.ErrFieldOrder and snowflake.ErrTimeExhausted, and errors of the database are wrapped
-// too.
+// Errors of this package, for errors.Is. The text of a returned error names the value and the limit. Errors of the
+// layout, such as snowflake.ErrFieldOrder and snowflake.ErrTimeExhausted, and errors of the database are wrapped too.
 var (
-	// ErrOption is returned by New for an invalid table, unit or option, and by MoveDefault for a batch below 1.
+	// ErrOption is returned by New for an invalid table, unit or option, by MoveDefault for a batch below 1, and by Run
+	// for an invalid interval.
 	ErrOption = errors.New("partition: invalid option")
 
 	// ErrTable is returned by all methods that use the database if the table can't be maintained: it does not exist, is
-	// a view, has no partitions, is partitioned by something else than ranges of the key, or its key is no bigint. Adopt
-	// returns it for a table that can't be partitioned by its key.
+	// a view, has no partitions, is partitioned by something else than ranges of the key, or its key is no bigint.
+	// Adopt returns it for a table that can't be partitioned by its key.
 	ErrTable = errors.New("partition: unsuitable table")
 
-	// ErrName is returned by Plan and Maintain if the name of a new partition is empty, longer than the database allows,
-	// or no UTF-8, and by Maintain if the name of Keep is. If another table has the name of Keep, Maintain returns it on
-	// MySQL and MariaDB, and the error of the database on PostgreSQL.
+	// ErrName is returned by Plan and Maintain if the name of a new partition is empty, longer than the database
+	// allows, or no UTF-8, and by Maintain if the name of WithKeep is. If another table has the name of WithKeep,
+	// Maintain returns it on MySQL and MariaDB, and the error of the database on PostgreSQL.
 	ErrName = errors.New("partition: name not usable")
 
-	// ErrBlocked is in the error of Maintain for each Problem of the plan.
-	ErrBlocked = errors.New("partition: needs attention")
+	// ErrBlocked is matched by the problems of a Plan. Maintain returns each of them.
+	ErrBlocked = errors.New("partition: step blocked")
 
 	// ErrLocked is returned by Maintain, MoveDefault and Adopt if a step did not get its locks within the patience,
-	// each time waiting for them for at most the lock timeout. On PostgreSQL its text says who has the lock of a drop or
-	// an adoption.
+	// each time waiting for them for at most the lock timeout. On PostgreSQL its text says who holds the lock of a drop
+	// or an adoption.
 	ErrLocked = errors.New("partition: lock not available")
 )
-
-// ownLock is the error of a step that was refused a lock that no other step needs.
-type ownLock struct{ error }
-
-func (e ownLock) Unwrap() error { return e.error }

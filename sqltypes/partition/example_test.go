@@ -10,7 +10,6 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
@@ -37,39 +36,55 @@ func Example() {
 }
 
 // Before a partition is dropped, its rows are copied to a file.
-func ExampleArchive() {
+func ExampleWithArchive() {
 	copyOut := func(ctx context.Context, table string) error {
 		fmt.Println("copy", table)
 		return nil
 	}
-	_, err := partition.New(sqldb.Postgres, "events", partition.Day, partition.WithRetain(90), partition.Archive(copyOut))
+	_, err := partition.New(sqldb.Postgres, "events", partition.Day, partition.WithRetain(90), partition.WithArchive(copyOut))
 	fmt.Println(err)
 	// Output: <nil>
 }
 
-func ExamplePlan_String() {
-	layout := snowflake.Default()
-	january := time.Date(2027, time.January, 1, 0, 0, 0, 0, time.UTC)
-	lo, hi, err := layout.Range(january, january.AddDate(0, 1, 0))
+// A table with millions of rows gets partitions of a month while it is in use.
+func ExampleSet_Adopt() {
+	ctx := context.Background()
+	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL"))
 	if err != nil {
 		log.Fatal(err)
 	}
-	old, end, err := layout.Range(january.AddDate(-1, -1, 0), january.AddDate(-1, 0, 0))
+	events, err := partition.New(sqldb.Postgres, "events", partition.Month, partition.WithRetain(12),
+		partition.WithStart(time.Date(2025, time.March, 1, 0, 0, 0, 0, time.UTC))) // of the oldest row
 	if err != nil {
 		log.Fatal(err)
 	}
-	plan := partition.Plan{Table: "public.events", Steps: []partition.Step{{
-		Action: partition.ActionCreate, Partition: "events_2027_01", Lo: lo, Hi: hi,
-		From: layout.Time(lo), To: layout.Time(hi), Why: "month ahead",
-	}, {
-		Action: partition.ActionDrop, Partition: "events_2025_12", Lo: old, Hi: end,
-		From: layout.Time(old), To: layout.Time(end), Rows: 1_234_567, Bytes: 340_000_000, Why: "beyond the retention of 12 months",
-	}}, Problems: []partition.Problem{{Partition: "events_2026_12", Text: "a table of this name exists and is no partition"}}}
-	fmt.Print(&plan)
-	// Output:
-	// public.events: 0 partitions, 2 steps, times in UTC
-	// ACTION  PARTITION       FROM        TO          ROWS    SIZE    REASON
-	// create  events_2027_01  2027-01-01  2027-02-01  -       -       month ahead
-	// drop    events_2025_12  2025-12-01  2026-01-01  ~1.2 M  340 MB  beyond the retention of 12 months
-	// problem: events_2026_12: a table of this name exists and is no partition
+	plan, err := events.PlanAdopt(ctx, db) // changes nothing
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(plan) // the statements are in plan.Steps
+	if _, err := events.Adopt(ctx, db); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func ExampleSet_TableOptions() {
+	events, err := partition.New(sqldb.Postgres, "events", partition.Month, partition.WithRetain(12))
+	if err != nil {
+		log.Fatal(err)
+	}
+	options, err := events.TableOptions()
+	fmt.Println(options, err)
+	// CREATE TABLE events (id bigint PRIMARY KEY, body text) PARTITION BY RANGE ("id")
+	//
+	// Then, in one or more processes:
+	//
+	//	go events.Run(ctx, db, time.Hour)
+	//
+	// Or, for a table that exists:
+	//
+	//	plan, err := events.PlanAdopt(ctx, db) // fmt.Println(plan)
+	//	steps, err := events.Adopt(ctx, db)
+
+	// Output: PARTITION BY RANGE ("id") <nil>
 }

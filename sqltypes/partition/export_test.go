@@ -3,24 +3,28 @@ package partition
 import (
 	"context"
 	"database/sql"
+	"os"
+	"testing"
 	"time"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
 // WithNow sets the clock of this process.
 func WithNow(now func() time.Time) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		c.now = now
 		return nil
-	})
+	}
 }
 
 // WithStalls sets how long the server lets a step's transaction be idle, and how long a statement of Adopt's swap may
 // take, on PostgreSQL.
 func WithStalls(idle, swap time.Duration) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		c.abandoned, c.swap = idle, swap
 		return nil
-	})
+	}
 }
 
 // Alone calls f in the transaction of a step.
@@ -33,7 +37,7 @@ func (s *Set) FinishAfter(ctx context.Context, db *sql.DB, between func()) error
 	var st *state
 	var plan *Plan
 	err := s.engine.look(ctx, db, s, func(q querier) (err error) {
-		st, plan, err = s.survey(ctx, q, func(Step) bool { return true })
+		st, plan, err = s.survey(ctx, q, func(*state, Step) bool { return true })
 		return err
 	})
 	if err != nil {
@@ -46,4 +50,8 @@ func (s *Set) FinishAfter(ctx context.Context, db *sql.DB, between func()) error
 // Session calls f on a connection with the lock of Archive, on PostgreSQL.
 func (s *Set) Session(ctx context.Context, db *sql.DB, f func(*sql.Conn) error) error {
 	return postgres{}.session(ctx, db, s, archiveLock, f)
+}
+
+func TestMain(m *testing.M) {
+	os.Exit(testdb.Main(m))
 }

@@ -83,9 +83,7 @@ func (a adopter) besideWriters(writers [][2]string, f func() error) {
 		})
 	}
 	a.until("writers", func() bool { return written.Load() > 8 })
-	if err := f(); err != nil {
-		a.Error(err)
-	}
+	a.ok(f())
 }
 
 // writeBoth executes two statements in a transaction, with a pause in which others begin theirs.

@@ -13,53 +13,48 @@ import (
 // Plan returns what there is and what Maintain would do. It only reads: the catalog, and one entry of an index for each
 // partition whose rows decide something.
 func (s *Set) Plan(ctx context.Context, db *sql.DB) (*Plan, error) {
+	return s.look(ctx, db, "plan", func(q querier) (*Plan, error) {
+		_, plan, err := s.survey(ctx, q, func(*state, Step) bool { return false })
+		return plan, err
+	})
+}
+
+// look returns the plan that read returns. It only reads.
+func (s *Set) look(ctx context.Context, db *sql.DB, what string, read func(querier) (*Plan, error)) (*Plan, error) {
 	var plan *Plan
 	err := s.patiently(ctx, &waiter{}, func() error {
-		return s.engine.look(ctx, db, s, func(q querier) error {
-			var err error
-			_, plan, err = s.survey(ctx, q, func(Step) bool { return false })
+		return s.engine.look(ctx, db, s, func(q querier) (err error) {
+			plan, err = read(q)
 			return err
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("partition: plan %v: %w", s.table, err)
+		return nil, fmt.Errorf("partition: %s %v: %w", what, s.table, err)
 	}
 	return plan, nil
 }
 
 // survey reads the table and makes the plan, up to a step that is enough.
-func (s *Set) survey(ctx context.Context, q querier, enough func(Step) bool) (*state, *Plan, error) {
+func (s *Set) survey(ctx context.Context, q querier, enough func(*state, Step) bool) (*state, *Plan, error) {
 	st, err := s.engine.inspect(ctx, q, s)
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, err := s.newPlanner(st, s.now(), s.probe(ctx, q, st)).make(enough)
+	p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
+	plan, err := p.make(func(step Step) bool { return enough(st, step) })
 	return st, plan, err
 }
 
-func (s *Set) probe(ctx context.Context, q querier, st *state) probe {
-	return probe{
-		below: func(p part, limit int64) (int64, bool, error) { return s.engine.nth(ctx, q, s, p, noLow, limit, 0) },
-		within: func(p part, lo, hi int64) (bool, error) {
-			_, found, err := s.engine.nth(ctx, q, s, p, lo, hi, 0)
-			return found, err
-		},
-		greatest: func(p part, hi int64) (int64, bool, error) { return s.engine.greatest(ctx, q, s, p, hi) },
-		taken:    func(table string) (bool, error) { return s.engine.taken(ctx, q, s, st, table) },
-	}
-}
-
-// Maintain makes the table's partitions what the Set describes: it creates those that are missing, and drops, renames or
-// archives those beyond the retention. It returns the steps that it did. Steps that another process did meanwhile are
-// not among them.
+// Maintain creates missing partitions, and drops, renames or archives those beyond the retention. It returns the steps
+// that it did itself, not those of another process.
 //
 // Any number of processes may call it at the same time, and may end at any point. One process makes a step at a time,
-// and all find out what is to do anew before each step.
+// and each reads the catalog anew before each step.
 //
-// If a step fails, Maintain does the others and returns the errors, joined: for each [Problem] of the plan one that matches
-// ErrBlocked, for a step that did not get its locks ErrLocked, and errors of the database and of the callback of Archive.
-// After ErrLocked for a lock of the table, it leaves other steps that need this lock to the next call.
-// It returns ErrTable, and errors that prevent a plan, such as ErrName, before any step.
+// If a step fails, Maintain does the others and returns the errors, joined: each problem of the plan, which match
+// ErrBlocked, ErrLocked for a step that did not get its locks, and errors of the database and of the callback of
+// WithArchive. After ErrLocked for a lock of the table, it leaves other steps that need this lock to the next call. It
+// returns ErrTable, and errors that prevent a plan, such as ErrName, before any step.
 func (s *Set) Maintain(ctx context.Context, db *sql.DB) ([]Step, error) {
 	m, err := s.maintain(ctx, db)
 	return m.done, err
@@ -85,16 +80,16 @@ type maintenance struct {
 	rest   bool             // before the next step: the last one was refused a lock
 	errs   []error          // of steps
 
-	createLocked, changeLocked bool // a lock of the table was refused to a step that creates a partition, to another one
-
-	problems bool // the plan has problems, and nothing failed
+	createLocked bool // a lock of the table was refused to a step that creates a partition
+	changeLocked bool // ... to another step
+	problems     bool // the plan has problems, and nothing failed
 }
 
 // errRest means that others are to proceed before the next step.
 var errRest = errors.New("partition: pause")
 
 type stepKey struct {
-	action    Action
+	action    string
 	partition string
 	lo        int64
 }
@@ -106,7 +101,7 @@ func (m *maintenance) open(step Step) bool { return !m.failed[keyOf(step)] }
 
 // locked is whether a lock of the table that a step needs was refused.
 func (m *maintenance) locked(step Step) *bool {
-	if step.Action == ActionCreate {
+	if step.Action == actionCreate {
 		return &m.createLocked
 	}
 	return &m.changeLocked
@@ -130,15 +125,12 @@ func (m *maintenance) run(ctx context.Context) error {
 		}
 		switch {
 		case err != nil && (step == nil || ctx.Err() != nil):
-			if ctx.Err() != nil && !errors.Is(err, ctx.Err()) { // drivers return the state of their connection
-				err = fmt.Errorf("%w: %w", ctx.Err(), err)
-			}
-			return errors.Join(append(m.errs, err)...)
+			return errors.Join(append(m.errs, withCause(ctx, err))...)
 		case err != nil:
 			m.failed[keyOf(*step)] = true
 			m.errs = append(m.errs, fmt.Errorf("%s %s: %w", step.Action, step.Partition, err))
 			if errors.Is(err, ErrLocked) {
-				if !errors.As(err, new(ownLock)) && step.Action != ActionArchive {
+				if !errors.As(err, new(ownLock)) && step.Action != actionArchive {
 					*m.locked(*step) = true
 				}
 				m.rest = true
@@ -148,10 +140,7 @@ func (m *maintenance) run(ctx context.Context) error {
 			m.logger().InfoContext(ctx, "partition maintained", "action", step.Action, "partition", step.Partition, "why", step.Why)
 		default:
 			m.problems = len(m.errs) == 0
-			for _, problem := range plan.Problems {
-				m.errs = append(m.errs, problem)
-			}
-			return errors.Join(m.errs...)
+			return errors.Join(append(m.errs, plan.Problems...)...)
 		}
 	}
 }
@@ -161,19 +150,15 @@ func (m *maintenance) next(ctx context.Context) (plan *Plan, step *Step, err err
 	for {
 		var st *state
 		step = nil
-		open := func(step Step) bool {
+		open := func(st *state, step Step) bool {
 			_, loose := st.find(step)
 			return m.open(step) && !st.behindPending(step) && (loose || !*m.locked(step))
 		}
-		err = m.engine.alone(ctx, m.db, m.Set, func(q querier) error {
-			var err error
-			if st, err = m.engine.inspect(ctx, q, m.Set); err != nil {
+		err = m.engine.alone(ctx, m.db, m.Set, func(q querier) (err error) {
+			if st, plan, err = m.survey(ctx, q, open); err != nil {
 				return err
 			}
-			if plan, err = m.newPlanner(st, m.now(), m.probe(ctx, q, st)).make(open); err != nil {
-				return err
-			}
-			i := slices.IndexFunc(plan.Steps, open)
+			i := slices.IndexFunc(plan.Steps, func(step Step) bool { return open(st, step) })
 			if i < 0 {
 				return nil
 			}
@@ -189,7 +174,7 @@ func (m *maintenance) next(ctx context.Context) (plan *Plan, step *Step, err err
 			return plan, step, err
 		}
 		err = m.engine.finish(ctx, m.db, m.Set, st, *step)
-		if step.Action != ActionArchive || !errors.Is(err, errBusy) {
+		if step.Action != actionArchive || !errors.Is(err, errBusy) {
 			return plan, step, err
 		}
 		m.failed[keyOf(*step)] = true // another process archives, which may take hours
@@ -200,26 +185,24 @@ func (m *maintenance) next(ctx context.Context) (plan *Plan, step *Step, err err
 // behindPending reports whether a step is to detach a partition concurrently while another one is not detached
 // completely: PostgreSQL refuses that.
 func (st *state) behindPending(step Step) bool {
-	if step.Action != ActionDetach || !step.finish {
+	if step.Action != actionDetach || !step.finish {
 		return false
 	}
 	return slices.ContainsFunc(st.parts, func(p part) bool { return p.pending && p.table != step.Partition })
 }
 
-// Run calls Maintain at once and then every so often, up to a tenth earlier at random, until ctx ends, and returns the error
-// of ctx. It logs the steps, and the errors as such: an alert on them tells of everything that needs attention. Unless all
-// errors are problems of the plan, which do not pass by themselves, it calls Maintain again within a minute.
+// Run calls Maintain at once and then at this interval, up to a tenth earlier at random, until ctx ends, and returns
+// the error of ctx. It logs the steps, and errors at level ERROR: an alert on them covers everything that needs
+// attention. Unless all errors are problems of the plan, which do not pass by themselves, it calls Maintain again
+// within a minute.
 //
 // It returns ErrOption for an interval that is not positive, or longer than the time of the partitions ahead.
 func (s *Set) Run(ctx context.Context, db *sql.DB, every time.Duration) error {
 	now := time.Now()
-	end := s.period(now)
-	for range s.ahead {
-		end = s.next(end)
-	}
+	end := s.after(s.period(now), s.ahead)
 	if longest := end.from.Sub(now); every <= 0 || every > longest {
-		return fmt.Errorf("%w: Run every %v, want more than 0 and at most %v: there are %d partitions ahead", ErrOption, every,
-			longest.Truncate(time.Second), s.ahead)
+		return fmt.Errorf("%w: Run every %v, want more than 0 and at most %v: there are %d partitions ahead",
+			ErrOption, every, longest.Truncate(time.Second), s.ahead)
 	}
 	for ctx.Err() == nil {
 		wait := every
@@ -244,9 +227,9 @@ const (
 // waiter counts how long a call is refused locks.
 type waiter struct{ until time.Time }
 
-// patiently calls f until it succeeds. After errBusy it waits for the other process until ctx ends, and logs a warning each
-// minute. If f was refused a lock, it repeats f until the patience is used up, and then returns ErrLocked. The patience
-// begins anew with each success.
+// patiently calls f until it succeeds. After errBusy it waits for the other process until ctx ends, and logs a warning
+// each minute. If f was refused a lock, it repeats f until the patience is used up, and then returns ErrLocked. The
+// patience begins anew with each success.
 func (s *Set) patiently(ctx context.Context, w *waiter, f func() error) error {
 	limit := s.engine.limit(s.lockTimeout)
 	warned := time.Now()

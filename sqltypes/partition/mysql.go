@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// mysql is the engine of MySQL 8 and later and MariaDB 10.6 and later. Each statement that changes partitions commits by
-// itself.
+// mysql is the engine of MySQL 8 and later and MariaDB 10.6 and later. Each statement that changes partitions commits
+// by itself.
 type mysql struct{}
 
 func (mysql) maxName() int { return 64 }
@@ -26,9 +26,9 @@ func (e mysql) look(ctx context.Context, db *sql.DB, s *Set, f func(querier) err
 	return e.session(ctx, db, s, "", func(conn *sql.Conn) error { return f(conn) })
 }
 
-// session calls f on a connection whose waits for locks are limited, and that holds a lock of the server's (GET_LOCK)
-// until f returns, if lock is not empty. After the end of the process, the server goes on with its statement, and releases
-// the lock only then. If the process stops while it holds changeLock, and perhaps LOCK TABLES, the server ends the connection.
+// session calls f on a connection whose waits for locks are limited, and that holds a lock of GET_LOCK until f returns,
+// if lock is not empty. If the process ends, the server finishes its statement before it releases the lock. If the
+// process stops while it holds changeLock, and perhaps LOCK TABLES, the server ends the connection.
 func (e mysql) session(ctx context.Context, db *sql.DB, s *Set, lock string, f func(*sql.Conn) error) (err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -37,8 +37,10 @@ func (e mysql) session(ctx context.Context, db *sql.DB, s *Set, lock string, f f
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	var before mysqlSettings
 	var schema string
-	const query = "SELECT @@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout, @@SESSION.autocommit, @@SESSION.wait_timeout, COALESCE(DATABASE(), '')"
-	if err := conn.QueryRowContext(ctx, query).Scan(&before.tables, &before.rows, &before.autocommit, &before.idle, &schema); err != nil {
+	const query = `SELECT @@SESSION.lock_wait_timeout, @@SESSION.innodb_lock_wait_timeout, @@SESSION.autocommit,
+	@@SESSION.wait_timeout, COALESCE(DATABASE(), '')`
+	row := conn.QueryRowContext(ctx, query)
+	if err := row.Scan(&before.tables, &before.rows, &before.autocommit, &before.idle, &schema); err != nil {
 		return err
 	}
 	if s.table.schema != "" {
@@ -48,7 +50,7 @@ func (e mysql) session(ctx context.Context, db *sql.DB, s *Set, lock string, f f
 	switch lock {
 	case changeLock:
 		idle = int64(e.limit(s.abandoned) / time.Second)
-	case archiveLock: // the callback of Archive may take hours
+	case archiveLock: // the callback of WithArchive may take hours
 		idle = max(idle, maxIdle)
 	}
 	if lock != "" {
@@ -85,8 +87,8 @@ func (e mysql) session(ctx context.Context, db *sql.DB, s *Set, lock string, f f
 // maxIdle is the greatest wait_timeout of all platforms, in seconds.
 const maxIdle = 2147483
 
-// mysqlSettings are variables of a session. Statements that change partitions wait for locks of InnoDB too. MariaDB can't
-// exchange a partition without autocommit: the statement waits for a lock of its own transaction.
+// mysqlSettings are variables of a session. Statements that change partitions wait for locks of InnoDB too. MariaDB
+// can't exchange a partition without autocommit: the statement waits for a lock of its own transaction.
 type mysqlSettings struct {
 	tables, rows int64 // the longest waits for metadata locks and for those of InnoDB, in seconds
 	autocommit   int64
@@ -110,31 +112,23 @@ func lockName(lock string, table name) string {
 	return fmt.Sprintf("sqlflake/partition %s %x", lock, sum[:12])
 }
 
-// refusal is the text of ER_LOCK_WAIT_TIMEOUT and ER_LOCK_DEADLOCK in the errors of drivers. To know the driver's type
-// would mean to import it: it would register itself in the programs of users of PostgreSQL too.
+// refusal is the text of ER_LOCK_WAIT_TIMEOUT and ER_LOCK_DEADLOCK in the errors of drivers. Their types are not
+// imported: a driver would register itself in programs that use PostgreSQL too.
 var refusal = regexp.MustCompile(`\b(Error|ERROR) (1205|1213)\b`)
 
 func (mysql) refused(err error) bool { return err != nil && refusal.MatchString(err.Error()) }
 
-func (e mysql) nth(ctx context.Context, q querier, s *Set, p part, lo, hi int64, n int) (int64, bool, error) {
-	return oneKey(ctx, q, e.selectKey(s, p), quoteMySQL(s.key), lo, hi, fmt.Sprintf("LIMIT 1 OFFSET %d", n))
-}
-
-func (e mysql) greatest(ctx context.Context, q querier, s *Set, p part, hi int64) (int64, bool, error) {
-	return oneKey(ctx, q, e.selectKey(s, p), quoteMySQL(s.key), noLow, hi, "DESC LIMIT 1")
-}
-
-// selectKey counts keys above the greatest int64, which a column without a sign may have, as that number.
-func (mysql) selectKey(s *Set, p part) string {
-	from := tableMySQL(p.name)
+// selectKey reads keys above the greatest int64, which an unsigned column may have, as that number.
+func (mysql) selectKey(s *Set, p part) (query, key string) {
+	from, key := tableMySQL(p.name), quoteMySQL(s.key)
 	if p.parent.table != "" {
 		from = fmt.Sprintf("%s PARTITION (%s)", tableMySQL(p.parent), quoteMySQL(p.table))
 	}
-	return fmt.Sprintf("SELECT CAST(LEAST(%s, %d) AS SIGNED) FROM %s", quoteMySQL(s.key), int64(noHigh), from)
+	return fmt.Sprintf("SELECT CAST(LEAST(%s, %d) AS SIGNED) FROM %s", key, int64(noHigh), from), key
 }
 
-// taken is about names of tables: those of partitions are apart from them.
-func (mysql) taken(context.Context, querier, *Set, *state, string) (bool, error) { return false, nil }
+// taken is false: partitions do not share the names of tables.
+func (mysql) taken(context.Context, querier, *state, string) (bool, error) { return false, nil }
 
 func quoteMySQL(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 

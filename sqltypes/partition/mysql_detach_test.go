@@ -14,16 +14,16 @@ import (
 
 func keepAsOld(table string) string { return "old_" + table }
 
-// rowsOf returns the number of rows in a table.
+// rowsOf returns a query for the number of rows in a table.
+func rowsOf(table string) string { return "SELECT COUNT(*) FROM `" + table + "`" }
+
 func (e mysqlEvents) rowsOf(table string) int {
 	e.Helper()
-	return e.count("SELECT COUNT(*) FROM `" + table + "`")
+	return e.count(rowsOf(table))
 }
 
 func TestMySQLKeepRenames(t *testing.T) {
-	t.Parallel()
-	e := newMySQL(t, mysqlTable)
-	e.fill()
+	e := filledMySQL(t)
 	other := e.texts("SELECT DATABASE()")[0] + "_x"
 	e.exec("CREATE DATABASE " + other)
 	t.Cleanup(func() {
@@ -31,7 +31,7 @@ func TestMySQLKeepRenames(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s := e.set(partition.WithRetain(7), partition.Keep(func(table string) string {
+	s := e.set(partition.WithRetain(7), partition.WithKeep(func(table string) string {
 		switch table {
 		case e.partition(-9):
 			return other + ".kept"
@@ -41,27 +41,17 @@ func TestMySQLKeepRenames(t *testing.T) {
 		return "old_" + table
 	}))
 	steps := e.maintain(s)
-	if want := []string{"rename events_first", "rename " + e.partition(-10), "rename " + e.partition(-9), "rename " + e.partition(-8)}; !slices.Equal(steps, want) {
-		t.Errorf("steps: %v, want %v", steps, want)
-	}
+	e.same(steps, "rename events_first", "rename "+e.partition(-10), "rename "+e.partition(-9), "rename "+e.partition(-8))
 	e.want(-7, 3)
 	comment := `: of "users" \ 'all'`
 	wantTables := []string{"events" + comment, e.partition(-8) + comment, "old_" + e.partition(-10) + comment, "old_events_first" + comment}
 	slices.Sort(wantTables)
-	if got := e.tables(); !slices.Equal(got, wantTables) {
-		t.Errorf("tables: %q, want %q", got, wantTables)
-	}
+	e.same(e.tables(), wantTables...)
 	for _, table := range []string{"old_" + e.partition(-10), e.partition(-8)} {
-		if n := e.rowsOf(table); n != 4 {
-			t.Errorf("%s has %d rows, want 4", table, n)
-		}
+		e.counts(4, rowsOf(table))
 	}
-	if n := e.count("SELECT COUNT(*) FROM " + other + ".kept"); n != 4 {
-		t.Errorf("the table in the other database has %d rows, want 4", n)
-	}
-	if steps := e.maintain(s); len(steps) > 0 {
-		t.Errorf("a second call: %v", steps)
-	}
+	e.counts(4, "SELECT COUNT(*) FROM "+other+".kept")
+	e.does(s)
 }
 
 func TestMySQLKeepRefusesNamesOfOtherTables(t *testing.T) {
@@ -71,14 +61,12 @@ func TestMySQLKeepRefusesNamesOfOtherTables(t *testing.T) {
 	e.exec("CREATE TABLE " + e.partition(-10) + " (n int)")
 	before := e.tables()
 	for _, name := range []func(string) string{keepAsOld, func(string) string { return "" }, func(string) string { return strings.Repeat("x", 65) }} {
-		steps, err := e.set(partition.WithRetain(9), partition.Keep(name)).Maintain(e.limit(), e.DB)
+		steps, err := e.set(partition.WithRetain(9), partition.WithKeep(name)).Maintain(e.limit(), e.DB)
 		if !errors.Is(err, partition.ErrName) || len(steps) > 0 {
 			t.Errorf("%v, %v, want %v", steps, err, partition.ErrName)
 		}
 	}
-	if got := e.tables(); !slices.Equal(got, before) {
-		t.Errorf("tables: %q, want %q", got, before)
-	}
+	e.same(e.tables(), before...)
 	e.want(-10, 3, "events_first "+idAt(e.day(-10)).String())
 }
 
@@ -88,17 +76,14 @@ func TestMySQLArchiveDropsOnlyWhatIsArchived(t *testing.T) {
 	broken := errors.New("no space")
 	archived := make(map[string]int)
 	fail := true
-	s := e.set(partition.WithRetain(8), partition.Archive(func(ctx context.Context, table string) error {
+	s := e.set(partition.WithRetain(8), partition.WithArchive(func(ctx context.Context, table string) error {
 		if fail && strings.HasSuffix(table, "`"+e.partition(-9)+"`") {
 			return broken
 		}
 		archived[table] = e.count("SELECT COUNT(*) FROM " + table)
 		return nil
 	}))
-	_, err := s.Maintain(e.limit(), e.DB)
-	if !errors.Is(err, broken) {
-		t.Fatalf("%v, want %v", err, broken)
-	}
+	e.fails(s, broken)
 	e.want(-8, 3)
 	if n := e.rowsOf(e.partition(-9)); n != 4 || len(e.tables()) != 2 {
 		t.Errorf("%d rows in the table that is not archived, want 4; the tables are %q", n, e.tables())
@@ -111,25 +96,20 @@ func TestMySQLArchiveDropsOnlyWhatIsArchived(t *testing.T) {
 			t.Errorf("%d rows of %s were archived, want %d", got, table, rows)
 		}
 	}
-	if got := e.tables(); len(got) != 1 {
-		t.Errorf("tables: %q", got)
-	}
+	e.tableCount(e.tables(), 1)
 }
 
 func TestMySQLSetWithoutArchiveDropsNothingThatIsToBeArchived(t *testing.T) {
-	t.Parallel()
-	e := newMySQL(t, mysqlTable)
-	e.fill()
+	e := filledMySQL(t)
 	e.archiveBeside(e.set)
 	// A process has ended after it had made the table for the rows, and before these were in it.
-	s := e.set(partition.WithRetain(2), partition.Archive(func(context.Context, string) error { return nil }))
+	s := e.set(partition.WithRetain(2), partition.WithArchive(func(context.Context, string) error { return nil }))
 	plan, err := s.Plan(e.limit(), e.DB)
 	if err != nil || len(plan.Steps) != 1 {
 		t.Fatalf("%v, %v", plan, err)
 	}
 	e.stopAfter(plan.Steps[0].SQL[:3])
-	steps, err := e.set(partition.WithRetain(2)).Maintain(e.limit(), e.DB)
-	wantNothing(t, steps, err, "another Set is to archive it")
+	e.blocked(e.set(partition.WithRetain(2)), "another Set is to archive it")
 }
 
 // TestMySQLDetachGoesOnAfterEachOfItsStatements is about a process that ends after any statement.
@@ -140,7 +120,7 @@ func TestMySQLDetachGoesOnAfterEachOfItsStatements(t *testing.T) {
 		e := newMySQL(t, mysqlTable)
 		e.fill()
 		e.exec("ALTER TABLE events DROP PARTITION events_first")
-		s := e.set(partition.WithRetain(9), partition.Keep(keepAsOld))
+		s := e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld))
 		plan, err := s.Plan(t.Context(), e.DB)
 		if err != nil || len(plan.Steps) != 1 {
 			t.Fatalf("%v, %v", plan, err)
@@ -168,9 +148,7 @@ func (e mysqlEvents) stopAfter(statements []string) {
 			e.Fatalf("%s: %v", statement, err)
 		}
 	}
-	if err := pool.Close(); err != nil {
-		e.Fatal(err)
-	}
+	e.must(pool.Close())
 }
 
 // stopBefore ends a process that detaches the partition of the oldest day before the statement with the word.
@@ -178,9 +156,7 @@ func (e mysqlEvents) stopBefore(s *partition.Set, word string) {
 	e.Helper()
 	e.exec("ALTER TABLE events DROP PARTITION events_first")
 	plan, err := s.Plan(e.Context(), e.DB)
-	if err != nil {
-		e.Fatal(err)
-	}
+	e.must(err)
 	at := slices.IndexFunc(plan.Steps[0].SQL, func(statement string) bool { return strings.Contains(statement, word) })
 	e.stopAfter(plan.Steps[0].SQL[:at])
 }
@@ -194,10 +170,10 @@ func (e mysqlEvents) stopAfterExchange(s *partition.Set) {
 }
 
 func TestMySQLRowsThatComeBetweenAreNotLost(t *testing.T) {
-	for _, option := range []partition.Option{partition.Keep(keepAsOld), partition.WithAhead(3)} {
+	for _, option := range []partition.Option{partition.WithKeep(keepAsOld), partition.WithAhead(3)} {
 		e := newMySQL(t, mysqlTable)
 		e.fill()
-		keep := e.set(partition.WithRetain(9), partition.Keep(keepAsOld))
+		keep := e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld))
 		e.stopAfterExchange(keep)
 		e.exec(fmt.Sprintf("INSERT INTO events VALUES (%d, 'late')", idAt(e.day(-10))+1))
 		steps, err := e.set(partition.WithRetain(9), option).Maintain(e.limit(), e.DB)
@@ -211,9 +187,7 @@ func TestMySQLRowsThatComeBetweenAreNotLost(t *testing.T) {
 		e.exec("ALTER TABLE events TRUNCATE PARTITION " + e.partition(-10))
 		e.maintain(keep)
 		e.want(-9, 3)
-		if n := e.rowsOf("old_" + e.partition(-10)); n != 5 {
-			t.Errorf("%d rows, want 5", n)
-		}
+		e.counts(5, rowsOf("old_"+e.partition(-10)))
 	}
 }
 
@@ -227,9 +201,9 @@ func TestMySQLRowsThatComeAfterThePlanAreNotLost(t *testing.T) {
 		option partition.Option
 	}{
 		"foreign row":        {-12, "events", partition.WithAhead(3)},
-		"foreign row, kept":  {-12, "events", partition.Keep(keepAsOld)},
-		"row of a partition": {-10, "events", partition.Keep(keepAsOld)},
-		"row of its twin":    {-10, "twin", partition.Keep(keepAsOld)},
+		"foreign row, kept":  {-12, "events", partition.WithKeep(keepAsOld)},
+		"row of a partition": {-10, "events", partition.WithKeep(keepAsOld)},
+		"row of its twin":    {-10, "twin", partition.WithKeep(keepAsOld)},
 	} {
 		e := newMySQL(t, mysqlTable)
 		e.fill()
@@ -256,17 +230,13 @@ func TestMySQLRowsThatComeAfterThePlanAreNotLost(t *testing.T) {
 		if err := <-failed; !errors.Is(err, partition.ErrBlocked) {
 			t.Errorf("%s: %v, want %v", name, err, partition.ErrBlocked)
 		}
-		if n := e.count("SELECT COUNT(*) FROM " + c.table + " WHERE body = 'late'"); n != 1 {
-			t.Errorf("%s: the row is lost", name)
-		}
+		e.counts(1, "SELECT COUNT(*) FROM "+c.table+" WHERE body = 'late'")
 	}
 }
 
 func TestMySQLOptionsThatChangeBetweenTheStatements(t *testing.T) {
-	t.Parallel()
-	e := newMySQL(t, mysqlTable)
-	e.fill()
-	e.stopAfterExchange(e.set(partition.WithRetain(9), partition.Keep(keepAsOld)))
+	e := filledMySQL(t)
+	e.stopAfterExchange(e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld)))
 	// The rows are retained again, so somebody has to put them back.
 	steps, err := e.set(partition.WithRetain(10)).Maintain(e.limit(), e.DB)
 	if !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), "the table "+e.partition(-10)) || len(steps) > 0 {
@@ -275,9 +245,7 @@ func TestMySQLOptionsThatChangeBetweenTheStatements(t *testing.T) {
 	// Now they are to be dropped.
 	e.maintain(e.set(partition.WithRetain(9)))
 	e.want(-9, 3)
-	if got := e.tables(); len(got) != 1 {
-		t.Errorf("tables: %q", got)
-	}
+	e.tableCount(e.tables(), 1)
 }
 
 func TestMySQLOnlyMarkedTablesAreDropped(t *testing.T) {
@@ -291,7 +259,54 @@ func TestMySQLOnlyMarkedTablesAreDropped(t *testing.T) {
 		e.exec(fmt.Sprintf("CREATE TABLE events_%d (id bigint PRIMARY KEY) COMMENT '%s'", i, mark))
 	}
 	e.maintain(e.set(partition.WithRetain(9)))
-	if got := e.tables(); len(got) != 1+len(marks) {
-		t.Errorf("tables: %q", got)
+	e.tableCount(e.tables(), 1+len(marks))
+}
+
+// TestMySQLAlteredTableNeedsNewTables is about calls that ended before the exchange, and a column that was added since.
+func TestMySQLAlteredTableNeedsNewTables(t *testing.T) {
+	t.Parallel()
+	for _, before := range []string{"COMMENT = ", " EXCHANGE "} {
+		e := newMySQL(t, mysqlTable)
+		e.fill()
+		s := e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld))
+		e.stopBefore(s, before)
+		e.exec("ALTER TABLE events ADD COLUMN size int, FORCE")
+		if steps := e.maintain(s); len(steps) != 1 {
+			t.Errorf("before %s: %v", before, steps)
+		}
+		e.want(-9, 3)
+		if got := e.tables(); len(got) != 2 || e.rowsOf("old_"+e.partition(-10)) != 4 {
+			t.Errorf("before %s: the tables are %q", before, got)
+		}
 	}
+}
+
+// TestMySQLInstantColumn is about MySQL, which exchanges no partition of a table after a column was added by INSTANT.
+func TestMySQLInstantColumn(t *testing.T) {
+	e := filledMySQL(t)
+	e.exec("ALTER TABLE events ADD COLUMN size int DEFAULT 7")
+	s := e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld))
+	if e.target.IsMySQL() {
+		before := e.tables()
+		for range 2 {
+			steps, err := s.Maintain(e.limit(), e.DB)
+			if err == nil || !strings.Contains(err.Error(), "ALTER TABLE "+e.qualified()+" FORCE") || len(steps) > 0 {
+				t.Errorf("%v, %v, want what makes it possible again", steps, err)
+			}
+			e.same(e.tables(), before...)
+		}
+		e.exec("ALTER TABLE events FORCE")
+	}
+	e.maintain(s)
+	e.want(-9, 3)
+	e.counts(4, rowsOf("old_"+e.partition(-10)))
+	e.exec("ALTER TABLE events ADD COLUMN weight int DEFAULT 8, ALGORITHM = INPLACE")
+	e.maintain(e.set(partition.WithRetain(8), partition.WithKeep(keepAsOld)))
+	e.want(-8, 3)
+}
+
+// qualified returns the name of the table with its database.
+func (e mysqlEvents) qualified() string {
+	e.Helper()
+	return "`" + e.texts("SELECT DATABASE()")[0] + "`.`events`"
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -19,22 +20,16 @@ import (
 func (e mysqlEvents) open(change func(*mysql.Config)) *sql.DB {
 	e.Helper()
 	config, err := mysql.ParseDSN(e.target.DSN)
-	if err != nil {
-		e.Fatal(err)
-	}
+	e.must(err)
 	if config.Params == nil {
 		config.Params = make(map[string]string)
 	}
 	change(config)
 	db, err := sql.Open("mysql", config.FormatDSN())
-	if err != nil {
-		e.Fatal(err)
-	}
+	e.must(err)
 	db.SetMaxOpenConns(1)
 	e.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			e.Error(err)
-		}
+		e.ok(db.Close())
 	})
 	return db
 }
@@ -76,7 +71,7 @@ func TestMySQLSettingsOfTheSessionAreKept(t *testing.T) {
 			db := e.open(func(config *mysql.Config) { config.Params[setting] = value })
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
-			steps, err := e.set(partition.WithRetain(8), partition.WithAhead(4), partition.Keep(keepAsOld)).Maintain(ctx, db)
+			steps, err := e.set(partition.WithRetain(8), partition.WithAhead(4), partition.WithKeep(keepAsOld)).Maintain(ctx, db)
 			if err != nil || len(steps) != 4 {
 				t.Errorf("%v, %v", kinds(steps), err)
 			}
@@ -90,9 +85,7 @@ func TestMySQLSettingsOfTheSessionAreKept(t *testing.T) {
 
 // The callback may take longer than a server keeps a connection that is not used.
 func TestMySQLArchiveOutlastsWaitTimeout(t *testing.T) {
-	t.Parallel()
-	e := newMySQL(t, mysqlTable)
-	e.fill()
+	e := filledMySQL(t)
 	calls := 0
 	archive := func(context.Context, string) error {
 		if calls++; calls == 1 {
@@ -101,7 +94,7 @@ func TestMySQLArchiveOutlastsWaitTimeout(t *testing.T) {
 		return nil
 	}
 	db := e.open(func(config *mysql.Config) { config.Params["wait_timeout"] = "1" })
-	if _, err := e.set(partition.WithRetain(9), partition.Archive(archive)).Maintain(e.limit(), db); err != nil {
+	if _, err := e.set(partition.WithRetain(9), partition.WithArchive(archive)).Maintain(e.limit(), db); err != nil {
 		t.Error(err)
 	}
 	e.want(-9, 3)
@@ -129,7 +122,7 @@ func TestMySQLTriggerStopsNoWriters(t *testing.T) {
 		e.exec(c.trigger)
 		before := e.tables()
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-		steps, err := e.set(partition.WithRetain(9), partition.Keep(keepAsOld), partition.WithPatience(0)).Maintain(ctx, e.DB)
+		steps, err := e.set(partition.WithRetain(9), partition.WithKeep(keepAsOld), partition.WithPatience(0)).Maintain(ctx, e.DB)
 		cancel()
 		switch {
 		case e.target.IsMySQL(), !c.blocked && !c.late:
@@ -145,10 +138,48 @@ func TestMySQLTriggerStopsNoWriters(t *testing.T) {
 		if got := e.tables(); len(steps) > 0 || c.blocked && !slices.Equal(got, before) {
 			t.Errorf("%s: %v, and the tables are %q, want %q", c.trigger, kinds(steps), got, before)
 		}
-		if n := e.rowsOf("events"); n != 44 {
-			t.Errorf("%s: %d rows, want 44", c.trigger, n)
-		}
+		e.counts(44, rowsOf("events"))
 		e.maintain(e.set(partition.WithRetain(9))) // drops
 		e.want(-9, 3)
 	}
+}
+
+// mysqlRights are those of the package's documentation.
+var mysqlRights = []string{"ALTER", "CREATE", "DROP", "INSERT", "SELECT", "LOCK TABLES"}
+
+// TestMySQLRightsOfTheDocumentationDo takes away one right after the other first: a call that fails loses no rows, and the
+// next one goes on.
+func TestMySQLRightsOfTheDocumentationDo(t *testing.T) {
+	e := filledMySQL(t)
+	database := e.texts("SELECT DATABASE()")[0]
+	user := database[:len("sqlflake_test_")+10] // the longest name of a user has 32 characters
+	e.exec("CREATE USER " + user + " IDENTIFIED BY 'few rights'")
+	t.Cleanup(func() {
+		if _, err := e.ExecContext(context.WithoutCancel(t.Context()), "DROP USER "+user); err != nil {
+			t.Error(err)
+		}
+	})
+	maintain := func(rights []string, options ...partition.Option) ([]partition.Step, error) {
+		t.Helper()
+		e.exec(fmt.Sprintf("GRANT %s ON %s.* TO %s", strings.Join(rights, ", "), database, user))
+		defer e.exec(fmt.Sprintf("REVOKE %s ON %s.* FROM %s", strings.Join(rights, ", "), database, user))
+		db := e.open(func(config *mysql.Config) { config.User, config.Passwd = user, "few rights" })
+		return e.set(append(options, partition.WithDefault())...).Maintain(e.limit(), db)
+	}
+	for i, right := range mysqlRights {
+		rights := slices.Delete(slices.Clone(mysqlRights), i, i+1)
+		steps, err := maintain(rights, partition.WithRetain(9), partition.WithKeep(keepAsOld))
+		if err == nil || errors.Is(err, partition.ErrLocked) {
+			t.Errorf("without %s: %v, %v, want that something fails", right, kinds(steps), err)
+		}
+		e.counts(44, rowsOf("events"))
+	}
+	archive := partition.WithArchive(func(context.Context, string) error { return nil })
+	for i, option := range []partition.Option{partition.WithKeep(keepAsOld), archive, partition.WithAhead(4)} {
+		if steps, err := maintain(mysqlRights, partition.WithRetain(9-i), option); err != nil {
+			t.Errorf("%d: %v, %v", i, kinds(steps), err)
+		}
+	}
+	e.want(-7, 4, "events_default MAXVALUE")
+	e.counts(4, rowsOf("old_"+e.partition(-10)))
 }

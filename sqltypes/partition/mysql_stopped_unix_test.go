@@ -25,29 +25,23 @@ func TestMySQLStoppedProcessStopsNoWriters(t *testing.T) {
 			if got := p.line(); got != "holds" {
 				t.Fatalf("the process says %q", got)
 			}
-			if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-				t.Fatal(err)
-			}
+			e.must(p.cmd.Process.Signal(syscall.SIGSTOP))
 			if _, err := e.ExecContext(e.limit(), "INSERT INTO events VALUES (?, 'new')", idAt(e.day(0))+1); err != nil {
 				t.Fatalf("the insert beside it: %v", err)
 			}
 			options := []partition.Option{partition.WithRetain(9)}
 			if c.mode == "keep" {
-				options = append(options, partition.Keep(func(table string) string { return "kept_" + table }))
+				options = append(options, partition.WithKeep(func(table string) string { return "kept_" + table }))
 			}
 			e.maintain(e.set(options...))
-			if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
-				t.Fatal(err)
-			}
+			e.must(p.cmd.Process.Signal(syscall.SIGCONT))
 			_ = p.stdin.Close()
 			if got := p.line(); !strings.HasPrefix(got, "error") {
 				t.Errorf("the process says %q, want that it has lost its connection", got)
 			}
 			_ = p.cmd.Wait() // the line says how it ended
 			e.want(-9, 3)
-			if n := e.rowsOf("events"); n != 10*4+1 {
-				t.Errorf("%d rows, want 41", n)
-			}
+			e.counts(10*4+1, rowsOf("events"))
 			if c.mode == "keep" && e.rowsOf("kept_"+e.partition(-10)) != 4 {
 				t.Errorf("%d rows are kept, want 4", e.rowsOf("kept_"+e.partition(-10)))
 			}

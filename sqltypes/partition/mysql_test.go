@@ -32,6 +32,15 @@ func newMySQL(t *testing.T, statement string) mysqlEvents {
 	return e
 }
 
+// filledMySQL returns a table with rows, for a parallel test.
+func filledMySQL(t *testing.T) mysqlEvents {
+	t.Helper()
+	t.Parallel()
+	e := newMySQL(t, mysqlTable)
+	e.fill()
+	return e
+}
+
 // fill makes the partitions that there are today without a retention, with rows.
 func (e mysqlEvents) fill() {
 	e.Helper()
@@ -66,9 +75,7 @@ func (e mysqlEvents) want(first, last int, others ...string) {
 		want = append(want, fmt.Sprintf("%s %d", e.partition(n), idAt(e.day(n+1))))
 	}
 	slices.Sort(want)
-	if got := e.partitions(); !slices.Equal(got, want) {
-		e.Fatalf("the partitions are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	e.same(e.partitions(), want...)
 }
 
 func (e mysqlEvents) partitions() []string {
@@ -100,12 +107,8 @@ func TestMySQLCreatesAheadAndDropsBeyondTheRetention(t *testing.T) {
 				t.Fatalf("steps: %v", steps)
 			}
 			e.want(-3, 3)
-			if n := e.count("SELECT COUNT(*) FROM events"); n != 16 {
-				t.Errorf("%d rows, want those of four days", n)
-			}
-			if steps := e.maintain(e.set(partition.WithRetain(3))); len(steps) > 0 {
-				t.Errorf("a second call: %v", steps)
-			}
+			e.counts(16, "SELECT COUNT(*) FROM events")
+			e.does(e.set(partition.WithRetain(3)))
 		})
 	}
 }
@@ -162,9 +165,7 @@ func TestMySQLForeignRowsAreNotDropped(t *testing.T) {
 			t.Fatalf("%v, %v", kinds(steps), err)
 		}
 		e.want(-3, 3, "events_first "+idAt(e.day(-10)).String())
-		if n := e.count("SELECT COUNT(*) FROM events WHERE id = 7"); n != 1 {
-			t.Errorf("the row is lost")
-		}
+		e.counts(1, "SELECT COUNT(*) FROM events WHERE id = 7")
 		e.exec("DELETE FROM events WHERE id = 7")
 		e.maintain(e.set(partition.WithRetain(3)))
 		e.want(-3, 3)
@@ -175,29 +176,13 @@ func TestMySQLWrongLayoutDoesNothing(t *testing.T) {
 	t.Parallel()
 	e := newMySQL(t, mysqlUnsigned)
 	e.fill()
-	steps, err := e.set(partition.WithRetain(3), partition.WithLayout(snowflake.MustPreset("twitter"))).Maintain(e.limit(), e.DB)
-	wantNothing(t, steps, err, "by this layout")
-	if n := e.count("SELECT COUNT(*) FROM events"); n != 11*4 {
-		t.Errorf("%d rows are left", n)
-	}
+	e.blocked(e.set(partition.WithRetain(3), partition.WithLayout(snowflake.MustPreset("twitter"))), "by this layout")
+	e.counts(11*4, "SELECT COUNT(*) FROM events")
 }
 
 func TestMySQLClocksThatAreAheadRemoveNothing(t *testing.T) {
-	t.Parallel()
-	e := newMySQL(t, mysqlTable)
-	e.fill()
+	e := filledMySQL(t)
 	e.clocksAhead(e.set)
-}
-
-// A wrong Set has maintained the table before it had rows: the right one can't make room by itself.
-func TestMySQLPartitionOfAWrongLayoutIsReported(t *testing.T) {
-	t.Parallel()
-	e := newMySQL(t, mysqlTable)
-	e.exec("ALTER TABLE events ADD PARTITION (PARTITION today VALUES LESS THAN (" + idAt(e.day(1)).String() + "))")
-	e.maintain(e.set(partition.WithLayout(snowflake.MustPreset("twitter"))))
-	e.exec("INSERT INTO events VALUES (" + idAt(e.day(1)).String() + ", 'in the partition that spans years')")
-	steps, err := e.set().Maintain(e.limit(), e.DB)
-	wantNothing(t, steps, err, e.partition(0)+": it ends at 2041-")
 }
 
 func TestMySQLBoundsAboveAllIDs(t *testing.T) {
@@ -232,12 +217,8 @@ func TestMySQLDefaultPartition(t *testing.T) {
 	if moved != 3 || !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), "9223372036854775807 is no ID") {
 		t.Fatalf("MoveDefault: %d, %v, want 3 and the row that is no ID", moved, err)
 	}
-	if n := e.count("SELECT COUNT(*) FROM events"); n != len(strays) {
-		t.Errorf("%d rows, want %d", n, len(strays))
-	}
-	if n := e.count("SELECT COUNT(*) FROM events PARTITION (" + e.partition(2) + ")"); n != 2 {
-		t.Errorf("%d rows in the partition of their time, want 2", n)
-	}
+	e.counts(len(strays), "SELECT COUNT(*) FROM events")
+	e.counts(2, "SELECT COUNT(*) FROM events PARTITION ("+e.partition(2)+")")
 	s = e.set(partition.WithAhead(7), partition.WithDefault())
 	if steps, err := s.Maintain(e.limit(), e.DB); !errors.Is(err, partition.ErrBlocked) || len(steps) > 0 {
 		t.Errorf("%v, %v: a new partition copies the rows of the default partition", steps, err)
@@ -250,19 +231,15 @@ func TestMySQLDefaultPartition(t *testing.T) {
 
 // TestMySQLLongTransactionStopsNobody is also about what is left behind on connections of the pool.
 func TestMySQLLongTransactionStopsNobody(t *testing.T) {
-	t.Parallel()
-	e := newMySQL(t, mysqlTable)
-	e.fill()
+	e := filledMySQL(t)
 	pool := e.target.Open(t)
 	pool.SetMaxOpenConns(1)
 	var before, after, connection, later int64
-	if err := pool.QueryRow("SELECT @@lock_wait_timeout, CONNECTION_ID()").Scan(&before, &connection); err != nil {
-		t.Fatal(err)
-	}
+	e.must(pool.QueryRow("SELECT @@lock_wait_timeout, CONNECTION_ID()").Scan(&before, &connection))
 	end := e.hold("SELECT * FROM events")
 	for i, options := range [][]partition.Option{
 		{partition.WithRetain(3)},
-		{partition.WithRetain(10), partition.Keep(strings.ToUpper)},
+		{partition.WithRetain(10), partition.WithKeep(strings.ToUpper)},
 		{partition.WithAhead(4)},
 	} {
 		_, err := e.set(append(options, partition.WithPatience(0))...).Maintain(e.limit(), pool)
@@ -276,9 +253,7 @@ func TestMySQLLongTransactionStopsNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.want(-3, 5)
-	if err := pool.QueryRow("SELECT @@lock_wait_timeout, CONNECTION_ID()").Scan(&after, &later); err != nil {
-		t.Fatal(err)
-	}
+	e.must(pool.QueryRow("SELECT @@lock_wait_timeout, CONNECTION_ID()").Scan(&after, &later))
 	if before != after || connection != later {
 		t.Errorf("lock_wait_timeout is %d on connection %d, want %d on %d", after, later, before, connection)
 	}
@@ -286,9 +261,7 @@ func TestMySQLLongTransactionStopsNobody(t *testing.T) {
 
 // TestMySQLStatementOfADeadProcessKeepsTheLock cancels a call whose ALTER TABLE waits on the server.
 func TestMySQLStatementOfADeadProcessKeepsTheLock(t *testing.T) {
-	t.Parallel()
-	e := newMySQL(t, mysqlTable)
-	e.fill()
+	e := filledMySQL(t)
 	end := e.hold("SELECT * FROM events")
 	ctx, cancel := context.WithCancel(t.Context())
 	dead := make(chan error)
@@ -319,23 +292,17 @@ func TestMySQLStatementOfADeadProcessKeepsTheLock(t *testing.T) {
 func (e mysqlEvents) waiting() int {
 	e.Helper()
 	n, err := testdb.MetadataLockWaits(e.Context(), e.DB)
-	if err != nil {
-		e.Fatal(err)
-	}
+	e.must(err)
 	return n
 }
 
 func TestMySQLProcessesMaintainTogether(t *testing.T) {
-	t.Parallel()
-	e := newMySQL(t, mysqlTable)
-	e.fill()
+	e := filledMySQL(t)
 	steps := make(chan []string)
 	for range 4 {
 		go func() {
 			done, err := e.set(partition.WithAhead(6), partition.WithRetain(3)).Maintain(e.limit(), e.DB)
-			if err != nil {
-				t.Error(err)
-			}
+			e.ok(err)
 			steps <- kinds(done)
 		}()
 	}

@@ -2,7 +2,6 @@ package partition
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"regexp"
@@ -11,27 +10,43 @@ import (
 	"time"
 )
 
-const tableQuery = `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, COALESCE(TABLE_COMMENT, ''), @@sql_mode LIKE '%NO_BACKSLASH_ESCAPES%',
+// mysqlTable is what information_schema.TABLES says about the table.
+type mysqlTable struct {
+	name
+	kind, engine, options, comment string
+	rows, bytes                    int64
+	now                            time.Time
+	plain                          bool // see state
+}
+
+func (mysql) readTable(ctx context.Context, q querier, s *Set) (t mysqlTable, err error) {
+	const query = `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, COALESCE(ENGINE, ''), COALESCE(CREATE_OPTIONS, ''),
+	COALESCE(TABLE_COMMENT, ''), CAST(COALESCE(TABLE_ROWS, 0) AS SIGNED),
+	CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, 0) AS SIGNED), @@sql_mode LIKE '%NO_BACKSLASH_ESCAPES%',
 	TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))
 FROM information_schema.TABLES WHERE TABLE_SCHEMA = COALESCE(NULLIF(?, ''), DATABASE()) AND TABLE_NAME = ?`
+	var now int64
+	found, err := one(q.QueryRowContext(ctx, query, s.table.schema, s.table.table), &t.schema, &t.table, &t.kind, &t.engine,
+		&t.options, &t.comment, &t.rows, &t.bytes, &t.plain, &now)
+	if err == nil && !found {
+		err = fmt.Errorf("%w: there is no table %v in the connection's database, or no right to see it",
+			ErrTable, s.table)
+	}
+	t.now = time.UnixMicro(now).UTC()
+	return t, err
+}
 
 func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
-	st := &state{}
-	var kind, comment string
-	var now int64
-	err := q.QueryRowContext(ctx, tableQuery, s.table.schema, s.table.table).Scan(&st.table.schema, &st.table.table, &kind, &comment,
-		&st.plain, &now)
+	t, err := e.readTable(ctx, q, s)
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, fmt.Errorf("%w: there is no table %v in the connection's database, or no right to see it", ErrTable, s.table)
 	case err != nil:
 		return nil, err
-	case kind == "VIEW", kind == "SYSTEM VIEW":
-		return nil, fmt.Errorf("%w: %v is a view", ErrTable, st.table)
-	case kind != "BASE TABLE":
-		return nil, fmt.Errorf("%w: %v is no table but a %s", ErrTable, st.table, strings.ToLower(kind))
+	case t.kind == "VIEW", t.kind == "SYSTEM VIEW":
+		return nil, fmt.Errorf("%w: %v is a view", ErrTable, t.name)
+	case t.kind != "BASE TABLE":
+		return nil, fmt.Errorf("%w: %v is no table but a %s", ErrTable, t.name, strings.ToLower(t.kind))
 	}
-	st.now = time.UnixMicro(now).UTC()
+	st := &state{table: t.name, now: t.now, plain: t.plain}
 	unsigned, err := e.checkKey(ctx, q, s, st.table)
 	if err != nil {
 		return nil, err
@@ -40,7 +55,7 @@ func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
 		return nil, err
 	}
 	for i := range st.parts {
-		st.parts[i].comment, st.parts[i].due = comment, s.archive != nil
+		st.parts[i].comment, st.parts[i].due = t.comment, s.archive != nil
 	}
 	if err := e.readLoose(ctx, q, st); err != nil {
 		return nil, err
@@ -58,12 +73,12 @@ func (mysql) checkKey(ctx context.Context, q querier, s *Set, table name) (unsig
 	const query = `SELECT DATA_TYPE, COLUMN_TYPE FROM information_schema.COLUMNS
 WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND COLUMN_NAME = ?`
 	var kind, full string
-	err = q.QueryRowContext(ctx, query, table.schema, table.table, s.key).Scan(&kind, &full)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, fmt.Errorf("%w: %v has no column %s", ErrTable, table, s.key)
-	}
-	if err == nil && kind != "bigint" {
-		return false, fmt.Errorf("%w: %v has the key %s of the type %s, want bigint", ErrTable, table, s.key, full)
+	found, err := one(q.QueryRowContext(ctx, query, table.schema, table.table, s.key), &kind, &full)
+	switch {
+	case err == nil && !found:
+		err = fmt.Errorf("%w: %v has no column %s", ErrTable, table, s.key)
+	case err == nil && kind != "bigint":
+		err = fmt.Errorf("%w: %v has the key %s of the type %s, want bigint", ErrTable, table, s.key, full)
 	}
 	return strings.Contains(full, "unsigned"), err
 }
@@ -74,21 +89,17 @@ const partitionsQuery = `SELECT COALESCE(PARTITION_NAME, ''), SUBPARTITION_NAME 
 FROM information_schema.PARTITIONS WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? ORDER BY PARTITION_ORDINAL_POSITION`
 
 func (mysql) readParts(ctx context.Context, q querier, s *Set, st *state, unsigned bool) error {
-	rows, err := q.QueryContext(ctx, partitionsQuery, st.table.schema, st.table.table)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	var last string // the bound of the last one
-	for rows.Next() {
+	args := []any{st.table.schema, st.table.table}
+	err := each(ctx, q, partitionsQuery, args, func(scan func(...any) error) error {
 		p := part{parent: st.table, lo: noLow}
 		p.schema = st.table.schema
 		var divided bool
 		var method, expression string
-		if err := rows.Scan(&p.table, &divided, &method, &expression, &last, &p.rows, &p.bytes); err != nil {
-			return err
-		}
+		err := scan(&p.table, &divided, &method, &expression, &last, &p.rows, &p.bytes)
 		switch {
+		case err != nil:
+			return err
 		case p.table == "":
 			return fmt.Errorf("%w: %v is not partitioned: see Adopt", ErrTable, st.table)
 		case method != "RANGE" && method != "RANGE COLUMNS", !isKeyMySQL(expression, s.key):
@@ -103,8 +114,10 @@ func (mysql) readParts(ctx context.Context, q querier, s *Set, st *state, unsign
 			p.lo = st.parts[n-1].hi
 		}
 		st.parts = append(st.parts, p)
-	}
-	if n := len(st.parts); n > 0 && last == maxValue && (s.wantDefault || strings.EqualFold(st.parts[n-1].table, s.defaultName())) {
+		return nil
+	})
+	n := len(st.parts)
+	if n > 0 && last == maxValue && (s.wantDefault || strings.EqualFold(st.parts[n-1].table, s.defaultName())) {
 		st.fallback, st.parts = &st.parts[n-1], st.parts[:n-1]
 	}
 	for i, p := range st.parts {
@@ -113,7 +126,7 @@ func (mysql) readParts(ctx context.Context, q querier, s *Set, st *state, unsign
 			break
 		}
 	}
-	return rows.Err()
+	return err
 }
 
 // isKeyMySQL reports whether an expression is the key. MariaDB shows it with other quotes in the mode ANSI_QUOTES.
@@ -124,8 +137,8 @@ func isKeyMySQL(expression, key string) bool {
 
 const maxValue = "MAXVALUE"
 
-// parseLimit reads the upper bound of a partition. The servers show the greatest int64 as MAXVALUE, and some bounds above
-// it as negative numbers.
+// parseLimit reads the upper bound of a partition. The servers show the greatest int64 as MAXVALUE, and some bounds
+// above it as negative numbers.
 func parseLimit(text string, unsigned bool) (int64, error) {
 	if text == maxValue {
 		return noHigh, nil
@@ -144,52 +157,39 @@ WHERE TABLE_SCHEMA = ? AND TABLE_TYPE = 'BASE TABLE' AND LOCATE(?, TABLE_COMMENT
 
 // readLoose reads the tables with a mark.
 func (mysql) readLoose(ctx context.Context, q querier, st *state) error {
-	rows, err := q.QueryContext(ctx, markedQuery, st.table.schema, markWords)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return each(ctx, q, markedQuery, []any{st.table.schema, markWords}, func(scan func(...any) error) error {
 		var p part
-		if err := rows.Scan(&p.schema, &p.table, &p.rows, &p.bytes, &p.comment); err != nil {
-			return err
-		}
-		if p.readMark(st.table) {
+		err := scan(&p.schema, &p.table, &p.rows, &p.bytes, &p.comment)
+		if err == nil && p.readMark(st.table) {
 			st.loose = append(st.loose, p)
 		}
-	}
-	return rows.Err()
+		return err
+	})
 }
 
 // usesTables finds the statements of a trigger that use other tables. A word of these in a string is found too.
 var usesTables = regexp.MustCompile(`(?i)\b(INSERT|REPLACE|UPDATE|DELETE|SELECT|TABLE|CALL)\b`)
 
-// readTrigger returns a trigger of the table that uses other tables, on MariaDB, which can't exchange a partition of such a
-// table while it is locked: the statement waits for a lock of its own transaction. Tables that only a function uses, and
-// triggers that the user has no right to see, are not found: there the lock timeout ends the statement.
-func (mysql) readTrigger(ctx context.Context, q querier, table name) (string, error) {
+// readTrigger returns a trigger of the table that uses other tables, on MariaDB, which can't exchange a partition of
+// such a table while it is locked: the statement waits for a lock of its own transaction. It does not find tables that
+// only a function uses, nor triggers that the user has no right to see: there the lock timeout ends the statement.
+func (mysql) readTrigger(ctx context.Context, q querier, table name) (found string, err error) {
 	const query = `SELECT TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS
 WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE = ? AND VERSION() LIKE '%MariaDB%' ORDER BY TRIGGER_NAME`
-	rows, err := q.QueryContext(ctx, query, table.schema, table.table)
-	if err != nil {
-		return "", err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = each(ctx, q, query, []any{table.schema, table.table}, func(scan func(...any) error) error {
 		var trigger, statement string
-		if err := rows.Scan(&trigger, &statement); err != nil {
-			return "", err
+		err := scan(&trigger, &statement)
+		if found == "" && usesTables.MatchString(statement) {
+			found = trigger
 		}
-		if usesTables.MatchString(statement) {
-			return trigger, nil
-		}
-	}
-	return "", rows.Err()
+		return err
+	})
+	return found, err
 }
 
-// matchTwins finds the tables that are marked and whose partition exists: an earlier call was interrupted before it
-// dropped the partition, or before it exchanged the two.
-func (e mysql) matchTwins(ctx context.Context, q querier, s *Set, st *state) error {
+// matchTwins finds marked tables whose partition exists: an earlier call was interrupted before it dropped the
+// partition, or before it exchanged the two.
+func (mysql) matchTwins(ctx context.Context, q querier, s *Set, st *state) error {
 	var loose []part
 	for _, l := range st.loose {
 		p := st.partOf(l)
@@ -197,15 +197,15 @@ func (e mysql) matchTwins(ctx context.Context, q querier, s *Set, st *state) err
 			loose = append(loose, l)
 			continue
 		}
-		_, has, err := e.nth(ctx, q, s, l, noLow, noHigh, 0)
+		moved, err := s.has(ctx, q, l, noLow, noHigh)
 		if err != nil {
 			return err
 		}
-		_, rest, err := e.nth(ctx, q, s, *p, noLow, noHigh, 0)
+		rest, err := s.has(ctx, q, *p, noLow, noHigh)
 		if err != nil {
 			return err
 		}
-		p.twin, p.moved, p.split, p.due = l.table, has, has && rest, p.due || l.due
+		p.twin, p.moved, p.split, p.due = l.table, moved, moved && rest, p.due || l.due
 	}
 	st.loose = loose
 	return nil
@@ -221,7 +221,8 @@ func (st *state) partOf(loose part) *part {
 	return nil
 }
 
-// twinOf returns the name of the table that gets the rows of a partition. Names of partitions are unique in their table.
+// twinOf returns the name of the table that gets the rows of a partition. Names of partitions are unique in their
+// table.
 func twinOf(table name, partition string) string {
 	if strings.HasPrefix(partition, table.table+"_") {
 		return partition

@@ -12,33 +12,34 @@ import (
 	"unicode/utf8"
 )
 
-// A partition leaves its table in these statements, each of which commits by itself, so a call can end after any of them:
+// A partition leaves its table in these statements, each of which commits by itself, so a call can end after any of
+// them:
 //
 //	DROP TABLE IF EXISTS temporary; CREATE TABLE temporary LIKE t
 //	ALTER TABLE temporary COMMENT mark, RENAME TO twin REMOVE PARTITIONING
 //	LOCK TABLES t, twin; ALTER TABLE t EXCHANGE PARTITION p WITH TABLE twin; ALTER TABLE t DROP PARTITION p; UNLOCK TABLES
 //
-// Until the partition is dropped the two are twins: inspect finds out which of them has the rows. The locks prevent that a
-// row comes to the partition after the exchange.
+// Until the partition is dropped the two are twins: inspect finds out which of them has the rows. The locks prevent
+// that a row comes to the partition after the exchange.
 
 func (e mysql) statements(s *Set, st *state, step Step) []string {
 	p, loose := st.find(step)
 	switch step.Action {
-	case ActionCreate:
+	case actionCreate:
 		return []string{e.create(st, step.Partition, step.Lo.Int64(), step.Hi.Int64())}
-	case ActionDrop:
+	case actionDrop:
 		if loose {
 			return []string{"DROP TABLE " + tableMySQL(p.name)}
 		}
 		return []string{e.drop(p)}
-	case ActionRename:
+	case actionRename:
 		if loose {
 			return []string{e.release(s, st, p)}
 		}
 		return append(e.detach(st, p), e.release(s, st, e.twin(p)))
-	case ActionDetach:
+	case actionDetach:
 		return e.detach(st, p)
-	case ActionArchive:
+	case actionArchive:
 		return []string{e.comment(st, p, p.marked(st.table, true))}
 	}
 	return nil
@@ -106,7 +107,7 @@ func temporary(p part) string {
 	return fmt.Sprintf("sqlflake_partition_%x", sum[:12])
 }
 
-// release returns the statement that gives a detached table its name of Keep, and removes the mark.
+// release returns the statement that gives a detached table its name of WithKeep, and removes the mark.
 func (e mysql) release(s *Set, st *state, p part) string {
 	statement := e.comment(st, p, p.unmarked())
 	if kept := s.keptName(p); kept != p.name {
@@ -123,14 +124,14 @@ func (e mysql) execute(ctx context.Context, q querier, s *Set, st *state, step S
 	p, loose := st.find(step)
 	statements := e.statements(s, st, step)
 	switch {
-	case loose && step.Action == ActionArchive:
+	case loose && step.Action == actionArchive:
 		return nil // see finish
-	case loose && step.Action == ActionRename:
+	case loose && step.Action == actionRename:
 		if err := e.checkFree(ctx, q, p, s.keptName(p)); err != nil {
 			return err
 		}
-	case loose, step.Action == ActionCreate:
-	case step.Action == ActionDrop:
+	case loose, step.Action == actionCreate:
+	case step.Action == actionDrop:
 		// Without the lock a row below the floor could come before the partition is dropped.
 		statements = append([]string{lockTables(st.table)}, append(statements, unlockTables)...)
 	default:
@@ -156,11 +157,9 @@ func (e mysql) run(ctx context.Context, q querier, s *Set, p part, step Step, st
 		}
 	}()
 	for _, statement := range statements {
-		if _, err := q.ExecContext(ctx, statement); err != nil {
-			err = fmt.Errorf("%s: %w", statement, err)
-			if strings.Contains(statement, exchange) {
-				err = e.dropTwin(ctx, q, s, p, err)
-			}
+		if err := execAll(ctx, q, statement); err != nil && strings.Contains(statement, exchange) {
+			return e.dropTwin(ctx, q, s, p, err)
+		} else if err != nil {
 			return err
 		}
 		if strings.HasPrefix(statement, "LOCK TABLES") {
@@ -172,18 +171,19 @@ func (e mysql) run(ctx context.Context, q querier, s *Set, p part, step Step, st
 	return nil
 }
 
-// notInstant is ER_PARTITION_EXCHANGE_DIFFERENT_OPTION about columns added or dropped with ALGORITHM = INSTANT, of MySQL.
+// notInstant is ER_PARTITION_EXCHANGE_DIFFERENT_OPTION about columns added or dropped with ALGORITHM = INSTANT, of
+// MySQL.
 var notInstant = regexp.MustCompile(`\b(Error|ERROR) 1731\b.*INSTANT`)
 
-// dropTwin drops the twin after an EXCHANGE PARTITION that failed with cause, while both tables are locked and if the twin
-// has no rows. It returns errBusy if an earlier call made the twin: a new one may do, since the table may have been altered
-// in between. A statement that got no lock may have given up the other locks, and its twin can be used again.
+// dropTwin drops the twin after an EXCHANGE PARTITION that failed with cause, while both tables are locked, if the twin
+// has no rows. It returns errBusy if an earlier call made the twin: the table may have been altered since, and a new
+// twin may fit. A statement that got no lock may have given up the other locks, and its twin can be used again.
 func (e mysql) dropTwin(ctx context.Context, q querier, s *Set, p part, cause error) error {
 	if e.refused(cause) {
 		return cause
 	}
 	twin := e.twin(p)
-	_, found, err := e.nth(ctx, q, s, twin, noLow, noHigh, 0)
+	found, err := s.has(ctx, q, twin, noLow, noHigh)
 	if err == nil && !found {
 		_, err = q.ExecContext(ctx, "DROP TABLE "+tableMySQL(twin.name))
 	}
@@ -193,32 +193,27 @@ func (e mysql) dropTwin(ctx context.Context, q querier, s *Set, p part, cause er
 	case p.twin != "" && !found:
 		return errBusy
 	case notInstant.MatchString(cause.Error()):
-		return fmt.Errorf("%w: ALTER TABLE %s FORCE makes it possible again, and copies the table", cause, tableMySQL(p.parent))
+		return fmt.Errorf("%w: ALTER TABLE %s FORCE makes it possible again, and copies the table",
+			cause, tableMySQL(p.parent))
 	}
 	return cause
 }
 
-// recheck returns errBusy if a row came since the plan was made that prevents the step: one below its floor, or to the one
-// of the twins that was empty.
+// recheck returns errBusy if a row that prevents the step came after the plan was made: one below its floor, or one in
+// the twin that was empty.
 func (e mysql) recheck(ctx context.Context, q querier, s *Set, p part, step Step) error {
 	limit := step.floor
-	if step.Action != ActionDrop {
+	if step.Action != actionDrop {
 		if p.moved {
 			limit = noHigh
-		} else if _, found, err := e.nth(ctx, q, s, e.twin(p), noLow, noHigh, 0); err != nil {
+		} else if err := s.none(ctx, q, e.twin(p), noLow, noHigh); err != nil {
 			return err
-		} else if found {
-			return errBusy
 		}
 	}
 	if limit == noLow {
 		return nil
 	}
-	_, found, err := e.nth(ctx, q, s, p, noLow, limit, 0)
-	if err == nil && found {
-		return errBusy
-	}
-	return err
+	return s.none(ctx, q, p, noLow, limit)
 }
 
 // checkTwin checks, before anything is changed, what would stop the steps to a detached table in between.
@@ -226,7 +221,7 @@ func (e mysql) checkTwin(ctx context.Context, q querier, s *Set, p part) error {
 	const maxComment = 2048
 	twin := e.twin(p)
 	if n := utf8.RuneCountInString(twin.comment); n > maxComment {
-		return fmt.Errorf("the comment of %v has no room for the line that marks detached tables: %d characters, more than %d",
+		return fmt.Errorf("the comment of %v has no room for the mark of detached tables: %d characters, more than %d",
 			p.parent, n, maxComment)
 	}
 	if err := s.checkNew(twin.table); err != nil {
@@ -263,26 +258,24 @@ func (e mysql) finish(ctx context.Context, db *sql.DB, s *Set, st *state, step S
 	p, _ := st.find(step)
 	return e.session(ctx, db, s, archiveLock, func(conn *sql.Conn) error {
 		const query = "SELECT TABLE_COMMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?"
-		err := conn.QueryRowContext(ctx, query, p.schema, p.table).Scan(&p.comment)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err != nil || !p.readMark(st.table) || p.archived {
+		found, err := one(conn.QueryRowContext(ctx, query, p.schema, p.table), &p.comment)
+		if !found || !p.readMark(st.table) || p.archived {
 			return err
 		}
 		if err := s.archive(ctx, tableMySQL(p.name)); err != nil {
-			return fmt.Errorf("the callback of Archive: %w", err)
+			return fmt.Errorf("the callback of WithArchive: %w", err)
 		}
 		return e.run(ctx, conn, s, p, step, e.statements(s, st, step))
 	})
 }
 
-// move splits the default partition. The server copies its rows, in one statement, and those that use the table see all of
-// them before it and after it.
-func (e mysql) move(ctx context.Context, q querier, _ *Set, st *state, table string, lo, hi int64) (moved int64, err error) {
-	statement := e.create(st, table, lo, hi)
-	if _, err := q.ExecContext(ctx, statement); err != nil {
-		return 0, fmt.Errorf("%s: %w", statement, err)
+// move splits the default partition: one statement, in which the server copies its rows. Readers see all of them before
+// and after it.
+func (e mysql) move(
+	ctx context.Context, q querier, _ *Set, st *state, table string, lo, hi int64,
+) (moved int64, err error) {
+	if err := execAll(ctx, q, e.create(st, table, lo, hi)); err != nil {
+		return 0, err
 	}
 	query := fmt.Sprintf("SELECT COUNT(*) FROM %s PARTITION (%s)", tableMySQL(st.table), quoteMySQL(table))
 	err = q.QueryRowContext(ctx, query).Scan(&moved)

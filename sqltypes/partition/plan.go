@@ -14,15 +14,18 @@ type Plan struct {
 	Table      string    // schema.table
 	Now        time.Time // by the clock of the database, in the zone of the Set
 	Partitions []Partition
-	Steps      []Step    // in their order
-	Problems   []Problem // what Maintain does not do
+	Steps      []Step // in their order
 
-	// Covered is the time up to which rows have a partition, in the zone of the Set; later ones are rejected, or stored in the
-	// default partition. It is zero if rows of Now have none.
+	// Problems are what Maintain leaves to people. Each matches ErrBlocked, and the end of the layout matches
+	// snowflake.ErrTimeExhausted too.
+	Problems []error
+
+	// Covered is the time up to which rows have a partition, in the zone of the Set; later ones are rejected, or stored
+	// in the default partition. It is zero if rows of Now have none.
 	Covered time.Time
 
-	// Overdue is the time from which on a Maintain would have done one of the Steps, so that none has succeeded since then, in
-	// whatever process. It is zero if there is nothing to do.
+	// Overdue is the time from which on a Maintain would have done one of the Steps, so that none has succeeded since
+	// then, in whatever process. It is zero if there is nothing to do.
 	Overdue time.Time
 }
 
@@ -35,58 +38,65 @@ type Partition struct {
 	Bytes   int64        // with indexes, as the database estimates
 }
 
-// Action is the kind of a Step.
-type Action string
-
-// The actions of a Step.
+// Values of Step.Action.
 const (
-	ActionCreate  Action = "create"  // a partition
-	ActionDetach  Action = "detach"  // a partition, which becomes a table
-	ActionDrop    Action = "drop"    // a partition or a detached table, with its rows
-	ActionRename  Action = "rename"  // a partition or a detached table: see Keep
-	ActionArchive Action = "archive" // a detached table: see Archive
-	ActionAlter   Action = "alter"   // the table, see Adopt, or the comment of a partition
-	ActionRewrite Action = "rewrite" // the table, which copies all its rows: see Adopt
+	actionCreate  = "create"
+	actionDetach  = "detach"
+	actionDrop    = "drop"
+	actionRename  = "rename"
+	actionArchive = "archive"
+	actionAlter   = "alter"
+	actionRewrite = "rewrite"
 )
 
-// Step is one change.
+// Step is one change. Its Action is one of
+//
+//	create   a partition
+//	detach   a partition, which becomes a table
+//	drop     a partition or a detached table, with its rows
+//	rename   a partition or a detached table: see WithKeep
+//	archive  a detached table: see WithArchive
+//	alter    the table (see Adopt), or the comment of a partition
+//	rewrite  the table, which copies all its rows: see Adopt
 type Step struct {
-	Action    Action
+	Action    string
 	Partition string       // its name; empty for the table
 	Lo, Hi    snowflake.ID // as of Partition
 	From, To  time.Time    // the times of Lo and Hi, in the zone of the Set
 	Rows      int64        // that it drops, detaches or rewrites, as the database estimates
 	Bytes     int64
 	Why       string
-	SQL       []string // the statements
+	SQL       []string // the statements; what Maintain does also depends on the table at that time
 	finish    bool     // a part of it runs outside of the lock
 	floor     int64    // rows with smaller keys prevent a drop
 	attempt   int      // from 0: see relatedLocks
 }
 
-// Problem is something that prevents a step and that somebody has to decide about. It is an error that matches
-// [ErrBlocked], and snowflake.ErrTimeExhausted if the layout ends before the last partition ahead.
-type Problem struct {
-	Partition string // empty for the table
-	Text      string
+func (p *Plan) problem(partition, text string) {
+	p.Problems = append(p.Problems, problem{partition: partition, text: text})
+}
+
+// problem prevents a step, and a person has to decide about it.
+type problem struct {
+	partition string // empty for the table
+	text      string
 	cause     error
 }
 
-// Error returns the partition and the text.
-func (p Problem) Error() string {
-	if p.Partition == "" {
-		return fmt.Sprintf("%v: %s", ErrBlocked, p.Text)
+func (p problem) Error() string {
+	if p.partition == "" {
+		return fmt.Sprintf("%v: %s", ErrBlocked, p.text)
 	}
-	return fmt.Sprintf("%v: %s: %s", ErrBlocked, p.Partition, p.Text)
+	return fmt.Sprintf("%v: %s: %s", ErrBlocked, p.partition, p.text)
 }
 
 // Is reports whether target is ErrBlocked or the cause.
-func (p Problem) Is(target error) bool {
+func (p problem) Is(target error) bool {
 	return target == ErrBlocked || target != nil && target == p.cause
 }
 
-// String returns the plan for people: the steps as a table, and the problems. Times are in the zone of Now, and days are
-// those of that zone. Rows and sizes are what the database estimates.
+// String returns the plan for people: the steps as a table, and the problems. Times are in the zone of Now, and days
+// are those of that zone. Rows and sizes are what the database estimates.
 func (p *Plan) String() string {
 	var b strings.Builder
 	until := ""
@@ -101,7 +111,7 @@ func (p *Plan) String() string {
 	}
 	for _, s := range p.Steps {
 		rows, bytes := "-", "-"
-		if s.Action != ActionCreate && s.Action != ActionAlter {
+		if s.Action != actionCreate && s.Action != actionAlter {
 			rows, bytes = "~"+scaled(s.Rows, "", " k", " M", " G"), sizeText(s.Bytes)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Action, s.Partition,
@@ -109,11 +119,7 @@ func (p *Plan) String() string {
 	}
 	_ = w.Flush() // a strings.Builder returns no error
 	for _, problem := range p.Problems {
-		b.WriteString("problem: ")
-		if problem.Partition != "" {
-			b.WriteString(problem.Partition + ": ")
-		}
-		b.WriteString(problem.Text + "\n")
+		fmt.Fprintf(&b, "problem: %s\n", strings.TrimPrefix(problem.Error(), ErrBlocked.Error()+": "))
 	}
 	return b.String()
 }
@@ -158,17 +164,4 @@ func scaled(n int64, units ...string) string {
 		return fmt.Sprintf("%.1f%s", value, units[unit])
 	}
 	return fmt.Sprintf("%.0f%s", value, units[unit])
-}
-
-// Script returns the statements of all steps in their order, for people and for psql or mysql. What a step really does
-// also depends on the state of the table when it is executed.
-func (p *Plan) Script() string {
-	var b strings.Builder
-	for _, s := range p.Steps {
-		fmt.Fprintf(&b, "-- %s %s: %s\n", s.Action, s.Partition, s.Why)
-		for _, statement := range s.SQL {
-			b.WriteString(statement + ";\n")
-		}
-	}
-	return b.String()
 }

@@ -134,7 +134,10 @@ func TestStartMakesPartitionsForOldIDs(t *testing.T) {
 	both(t, Month, []Option{WithAhead(1), WithStart(date("1970")), WithRetain(1)}, func(t *testing.T, s *Set) {
 		want(t, (&catalog{}).plan(t, s, date("2026-01-01 00:30")), "create t_2025_11, create t_2025_12, create t_2026_01, create t_2026_02")
 	})
-	both(t, Hour, []Option{WithStart(date("2025-01-01"))}, func(t *testing.T, s *Set) {
+	both(t, Month, []Option{WithAhead(1), WithStart(date("2026-01-01"))}, func(t *testing.T, s *Set) { // the grace counts too
+		want(t, (&catalog{}).plan(t, s, date("2026-01-01 00:30")), "create t_2025_12, create t_2026_01, create t_2026_02")
+	})
+	both(t, Unit(time.Hour), []Option{WithStart(date("2025-01-01"))}, func(t *testing.T, s *Set) {
 		_, err := makePlan(s, &state{now: date("2026-05-01")}, date("2026-05-01"), probe{
 			taken: func(string) (bool, error) { return false, nil },
 		})

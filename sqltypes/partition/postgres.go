@@ -15,16 +15,17 @@ type postgres struct{}
 
 func (postgres) maxName() int { return 63 }
 
-// The advisory locks of a table: of a process that changes its partitions, and of one that archives a detached table,
-// which may take hours.
+// The advisory locks of a table: for changes of its partitions, and for archiving a detached table, which may take
+// hours.
 const (
 	changeLock  = "change"
 	archiveLock = "archive"
 )
 
-// advisoryKey is the SQL of the key of an advisory lock. It depends on the name instead of the OID, so that it outlasts
-// a table that is replaced by another one.
-const advisoryKey = `hashtextextended('sqlflake/partition ' || $3::text || ' ' || quote_ident(n.nspname) || '.' || quote_ident(c.relname), 0)`
+// advisoryKey is the SQL of an advisory lock's key. It depends on the name instead of the OID, which changes when Adopt
+// replaces the table.
+const advisoryKey = `hashtextextended('sqlflake/partition ' || $3::text || ' ' || quote_ident(n.nspname) || '.' ||
+	quote_ident(c.relname), 0)`
 
 // tableByName selects the table: $1 is its name, $2 its schema or empty.
 const tableByName = ` FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -58,15 +59,17 @@ type beginner interface {
 
 // transaction calls f in a transaction. Its isolation level has to show what others have committed before the lock.
 // Without row_security a policy would hide rows from the owner (FORCE ROW LEVEL SECURITY), so it is an error then.
-func (postgres) transaction(ctx context.Context, db beginner, s *Set, options sql.TxOptions, f func(*sql.Tx) error) error {
+func (postgres) transaction(
+	ctx context.Context, db beginner, s *Set, options sql.TxOptions, f func(*sql.Tx) error,
+) error {
 	options.Isolation = sql.LevelReadCommitted
 	tx, err := db.BeginTx(ctx, &options)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // an error after Commit, or of a connection that is closed anyway
-	const settings = `SELECT set_config('lock_timeout', $1::text, true), set_config('row_security', 'off', true), set_config('jit', 'off', true),
-set_config('idle_in_transaction_session_timeout', $2::text, true)`
+	const settings = `SELECT set_config('lock_timeout', $1::text, true), set_config('row_security', 'off', true),
+	set_config('jit', 'off', true), set_config('idle_in_transaction_session_timeout', $2::text, true)`
 	if _, err := tx.ExecContext(ctx, settings, milliseconds(s.lockTimeout), milliseconds(s.abandoned)); err != nil {
 		return err
 	}
@@ -79,11 +82,8 @@ set_config('idle_in_transaction_session_timeout', $2::text, true)`
 // tryLock takes an advisory lock, without a wait. For a table that does not exist it reports that it has the lock.
 func (postgres) tryLock(ctx context.Context, q querier, s *Set, function, lock string) (ok bool, err error) {
 	query := "SELECT " + function + "(" + advisoryKey + ")" + tableByName
-	err = q.QueryRowContext(ctx, query, s.table.table, s.table.schema, lock).Scan(&ok)
-	if errors.Is(err, sql.ErrNoRows) {
-		return true, nil
-	}
-	return ok, err
+	found, err := one(q.QueryRowContext(ctx, query, s.table.table, s.table.schema, lock), &ok)
+	return ok || !found && err == nil, err
 }
 
 // session calls f on a connection that holds an advisory lock until f returns, outside of a transaction. It unlocks the
@@ -103,16 +103,18 @@ func (e postgres) session(ctx context.Context, db *sql.DB, s *Set, lock string, 
 	var locked bool
 	var key int64
 	var lockTimeout, idleTimeout string
-	err = conn.QueryRowContext(ctx, query, s.table.table, s.table.schema, lock).Scan(&locked, &key, &lockTimeout, &idleTimeout)
+	row := conn.QueryRowContext(ctx, query, s.table.table, s.table.schema, lock)
+	found, err := one(row, &locked, &key, &lockTimeout, &idleTimeout)
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return errChanging
 	case err != nil:
 		return err
+	case !found:
+		return errChanging
 	case !locked:
 		return errBusy
 	}
-	const settings = "SELECT set_config('lock_timeout', $1::text, false), set_config('idle_session_timeout', $2::text, false)"
+	const settings = `SELECT set_config('lock_timeout', $1::text, false),
+	set_config('idle_session_timeout', $2::text, false)`
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
@@ -126,8 +128,8 @@ func (e postgres) session(ctx context.Context, db *sql.DB, s *Set, lock string, 
 		}
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // the end of the connection resets and unlocks all
 		if resetErr == nil {
-			err = errors.Join(err, errors.New("the session does not have its advisory lock any more: is there a pool that "+
-				"gives connections to transactions, such as PgBouncer?"))
+			err = errors.Join(err, errors.New("the session has lost its advisory lock: "+
+				"does a pool such as PgBouncer give connections to transactions?"))
 		}
 	}()
 	// f may take hours between two statements.
@@ -160,21 +162,17 @@ func sqlState(err error) string {
 	return ""
 }
 
-func (postgres) nth(ctx context.Context, q querier, s *Set, p part, lo, hi int64, n int) (int64, bool, error) {
-	key := quoteName(s.key)
-	return oneKey(ctx, q, fmt.Sprintf("SELECT %s FROM %s", key, quoteTable(p.name)), key, lo, hi, fmt.Sprintf("LIMIT 1 OFFSET %d", n))
-}
-
-func (postgres) greatest(ctx context.Context, q querier, s *Set, p part, hi int64) (int64, bool, error) {
-	key := quoteName(s.key)
-	return oneKey(ctx, q, fmt.Sprintf("SELECT %s FROM %s", key, quoteTable(p.name)), key, noLow, hi, "DESC LIMIT 1")
+func (postgres) selectKey(s *Set, p part) (query, key string) {
+	key = quoteName(s.key)
+	return fmt.Sprintf("SELECT %s FROM %s", key, quoteTable(p.name)), key
 }
 
 // taken looks for types too: each table has one.
-func (postgres) taken(ctx context.Context, q querier, _ *Set, st *state, table string) (taken bool, err error) {
+func (postgres) taken(ctx context.Context, q querier, st *state, table string) (taken bool, err error) {
 	const query = `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE n.nspname = $1::text AND c.relname = $2::text)
-OR EXISTS (SELECT FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE n.nspname = $1::text AND t.typname = $2::text)`
+OR EXISTS (SELECT FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
+	WHERE n.nspname = $1::text AND t.typname = $2::text)`
 	err = q.QueryRowContext(ctx, query, st.table.schema, table).Scan(&taken)
 	return taken, err
 }

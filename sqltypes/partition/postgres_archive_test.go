@@ -37,7 +37,7 @@ func TestPostgresArchiveMarksNothingThatChangedMeanwhile(t *testing.T) {
 				_, err := e.ExecContext(ctx, fmt.Sprintf(c.change, table, idAt(e.day(-10)), idAt(e.day(-9)), e.schema()))
 				return err
 			}
-			if _, err := e.set(partition.WithRetain(9), partition.Archive(archive)).Maintain(e.limit(), e.DB); err != nil {
+			if _, err := e.set(partition.WithRetain(9), partition.WithArchive(archive)).Maintain(e.limit(), e.DB); err != nil {
 				t.Error(err)
 			}
 			if got := slices.Contains(e.tables(), "loose"); got != c.kept {
@@ -46,23 +46,18 @@ func TestPostgresArchiveMarksNothingThatChangedMeanwhile(t *testing.T) {
 			if calls != c.calls {
 				t.Errorf("the callback was called %d times, want %d", calls, c.calls)
 			}
-			if slices.Contains(e.tables(), "other") {
-				t.Error("the archived table has a new name, and was not dropped")
-			}
+			e.hasTable("other", false)
 		})
 	}
 }
 
 // In a rolling deploy a Set without Archive works beside the one with it, whose callback runs.
 func TestPostgresSetWithoutArchiveDropsNothingThatIsToBeArchived(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	// A process has ended after it had marked the partition, before it was detached.
 	e.exec(fmt.Sprintf(`COMMENT ON TABLE %s IS 'sqlflake: detached from "%s.events", keys %d to %d, to be archived'`,
 		e.partition(-10), e.schema(), idAt(e.day(-10)), idAt(e.day(-9))))
-	steps, err := e.set(partition.WithRetain(3)).Maintain(e.limit(), e.DB)
-	wantNothing(t, steps, err, "another Set is to archive it")
+	e.blocked(e.set(partition.WithRetain(3)), "another Set is to archive it")
 	e.archiveBeside(e.set)
 }
 
@@ -72,20 +67,18 @@ func (e *events) archiveBeside(set func(...partition.Option) *partition.Set) {
 	archived, calls := 0, 0
 	archive := func(_ context.Context, table string) error {
 		if calls++; calls < 3 { // in between, and at the end, it may drop what is archived
-			steps, err := set(partition.WithRetain(3)).Maintain(e.limit(), e.DB)
-			wantNothing(e.T, steps, err, "another Set is to archive it")
+			e.blocked(set(partition.WithRetain(3)), "another Set is to archive it")
 		} else if calls == 3 {
 			return errors.New("no space")
 		}
 		archived += e.count("SELECT count(*) FROM " + table)
 		return nil
 	}
-	s := set(partition.WithRetain(3), partition.Archive(archive))
+	s := set(partition.WithRetain(3), partition.WithArchive(archive))
 	if _, err := s.Maintain(e.limit(), e.DB); err == nil || !strings.Contains(err.Error(), "no space") {
 		e.Errorf("the error is %v", err)
 	}
-	steps, err := set(partition.WithRetain(3), partition.Keep(strings.ToUpper)).Maintain(e.limit(), e.DB)
-	wantNothing(e.T, steps, err, "another Set is to archive it")
+	e.blocked(set(partition.WithRetain(3), partition.WithKeep(strings.ToUpper)), "another Set is to archive it")
 	e.maintain(s)
 	if archived != expired || calls != 7+1 && calls != 8+1 { // on MySQL there is an empty first one
 		e.Errorf("%d of %d rows are archived, in %d calls", archived, expired, calls)
@@ -94,97 +87,57 @@ func (e *events) archiveBeside(set func(...partition.Option) *partition.Set) {
 
 // The lock of Archive ends with the call, whatever name the table has then.
 func TestPostgresLockOfArchiveEndsAfterARename(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	e.SetMaxOpenConns(2)
 	failure := errors.New("no space")
 	archive := func(ctx context.Context, _ string) error {
 		_, err := e.ExecContext(ctx, "ALTER TABLE events RENAME TO renamed")
 		return errors.Join(err, failure)
 	}
-	if _, err := e.set(partition.WithRetain(9), partition.Archive(archive)).Maintain(e.limit(), e.DB); !errors.Is(err, failure) {
-		t.Errorf("the error is %v", err)
-	}
+	e.fails(e.set(partition.WithRetain(9), partition.WithArchive(archive)), failure)
 	const locks = `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
 AND ((classid::int8 << 32) | objid::int8) = hashtextextended('sqlflake/partition archive ' || current_schema() || '.events', 0)`
-	if n := e.count(locks); n != 0 {
-		t.Errorf("%d locks", n)
-	}
+	e.counts(0, locks)
 }
 
-// A pool between that gives the session to others is not without an error, and its connection is not used again.
-func TestPostgresLockThatASessionHasLostIsAnError(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.SetMaxOpenConns(1)
-	before := e.count("SELECT pg_backend_pid()")
-	err := e.set().Session(e.limit(), e.DB, func(conn *sql.Conn) error {
-		_, err := conn.ExecContext(e.limit(), "SELECT pg_advisory_unlock_all()")
-		return err
-	})
-	if err == nil || !strings.Contains(err.Error(), "advisory lock") {
-		t.Errorf("the error is %v", err)
-	}
-	if e.count("SELECT pg_backend_pid()") == before {
-		t.Error("the connection is in use again")
-	}
-}
-
-// The callback may take longer than the server's limit for idle sessions.
-func TestPostgresArchiveOutlastsTheLimitOfIdleSessions(t *testing.T) {
+// The callback of WithArchive may take longer than the server's limit for idle sessions. A pool between that gives the
+// session to others is an error, and the connection is not used again.
+func TestPostgresSessionOfArchive(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, eventsTable)
 	e.SetMaxOpenConns(1)
 	e.exec("SET idle_session_timeout = '1h'")
-	err := e.set().Session(e.limit(), e.DB, func(conn *sql.Conn) error {
+	before := e.count("SELECT pg_backend_pid()")
+	e.must(e.set().Session(e.limit(), e.DB, func(conn *sql.Conn) error {
 		var limit string
 		if err := conn.QueryRowContext(e.limit(), "SHOW idle_session_timeout").Scan(&limit); err != nil || limit != "0" {
 			t.Errorf("the limit is %s, %v, want none", limit, err)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	}))
+	if got := e.texts("SHOW idle_session_timeout"); got[0] != "1h" || e.count("SELECT pg_backend_pid()") != before {
+		t.Errorf("the limit is %s after it, want 1h on the same connection", got[0])
 	}
-	if got := e.texts("SHOW idle_session_timeout"); got[0] != "1h" {
-		t.Errorf("the limit is %s after it, want 1h", got[0])
+	err := e.set().Session(e.limit(), e.DB, func(conn *sql.Conn) error {
+		_, err := conn.ExecContext(e.limit(), "SELECT pg_advisory_unlock_all()")
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "advisory lock") || e.count("SELECT pg_backend_pid()") == before {
+		t.Errorf("the error is %v, want one, and another connection", err)
 	}
 }
 
 // Between the plan and the lock another process may have archived the table.
 func TestPostgresTableIsArchivedOnce(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	failure := errors.New("no space")
-	failing := e.set(partition.WithRetain(9), partition.Archive(func(context.Context, string) error { return failure }))
-	if _, err := failing.Maintain(e.limit(), e.DB); !errors.Is(err, failure) {
-		t.Fatalf("the error is %v", err)
-	}
+	failing := e.set(partition.WithRetain(9), partition.WithArchive(func(context.Context, string) error { return failure }))
+	e.fails(failing, failure)
 	err := failing.FinishAfter(e.limit(), e.DB, func() {
 		e.exec(fmt.Sprintf(`COMMENT ON TABLE %s IS 'sqlflake: detached from "%s.events", keys %d to %d, archived'`,
 			e.partition(-10), e.schema(), idAt(e.day(-10)), idAt(e.day(-9))))
 	})
 	if err != nil {
 		t.Errorf("the callback is called again: %v", err)
-	}
-}
-
-// Rows on both sides of the bounds of a detached table were written after it was detached.
-func TestPostgresRowsOutsideOfADetachedTableKeepIt(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
-	failure := errors.New("no space")
-	s := e.set(partition.WithRetain(9), partition.Archive(func(context.Context, string) error { return failure }))
-	if _, err := s.Maintain(e.limit(), e.DB); !errors.Is(err, failure) {
-		t.Fatalf("the error is %v", err)
-	}
-	for _, id := range []int64{int64(idAt(e.day(-10))) - 1, int64(idAt(e.day(-9)))} {
-		e.exec("INSERT INTO "+e.partition(-10)+" (id) VALUES ($1)", id)
-		steps, err := s.Maintain(e.limit(), e.DB)
-		wantNothing(t, steps, err, "has rows outside of its bounds")
-		e.exec("DELETE FROM "+e.partition(-10)+" WHERE id = $1", id)
 	}
 }

@@ -32,10 +32,7 @@ func TestPostgresMoveDefaultHidesAndLosesNothing(t *testing.T) {
 	e.exec("ALTER TABLE events_default ENABLE ALWAYS TRIGGER note")
 	e.insert(e.day(-3), e.day(8), time.Hour)
 	s := e.set(partition.WithDefault(), partition.WithAhead(7))
-	_, err := s.Maintain(e.limit(), e.DB)
-	if !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), e.partition(4)) || !strings.Contains(err.Error(), "MoveDefault") {
-		t.Fatalf("the error is %v", err)
-	}
+	e.fails(s, partition.ErrBlocked, e.partition(4), "MoveDefault")
 	var all struct {
 		sync.Mutex
 		ids []int64
@@ -98,9 +95,7 @@ func TestPostgresMoveDefaultHidesAndLosesNothing(t *testing.T) {
 		})
 	}
 	moved, err := s.MoveDefault(e.limit(), e.DB, 20)
-	if err != nil {
-		t.Error(err)
-	}
+	e.ok(err)
 	e.maintain(s)
 	cancel()
 	group.Wait()
@@ -113,14 +108,10 @@ func TestPostgresMoveDefaultHidesAndLosesNothing(t *testing.T) {
 	if n := e.count("SELECT coalesce(sum(n), 0) FROM events"); n < int(updates.Load())-1 {
 		t.Errorf("%d updates are left of %d", n, updates.Load())
 	}
-	if got := e.texts("SELECT DISTINCT tgenabled::text FROM pg_trigger WHERE tgrelid = 'events_default'::regclass AND tgname = 'note'"); !slices.Equal(got, []string{"A"}) {
-		t.Errorf("the trigger of the default partition is %q", got)
-	}
+	e.same(e.texts("SELECT DISTINCT tgenabled::text FROM pg_trigger WHERE tgrelid = 'events_default'::regclass AND tgname = 'note'"), "A")
 	// A day with more rows than a batch has several partitions; the retention counts their bounds.
 	second := e.partition(-2) + "_2"
-	if !slices.Contains(e.tables(), second) {
-		t.Errorf("the tables are %q", e.tables())
-	}
+	e.hasTable(second, true)
 	e.maintain(e.set(partition.WithDefault(), partition.WithRetain(1)))
 	if got := e.tables(); slices.Contains(got, second) || slices.Contains(got, e.partition(-2)) || !slices.Contains(got, e.partition(-1)) {
 		t.Errorf("the tables are %q", got)
@@ -149,9 +140,7 @@ func TestPostgresMoveDefaultLeavesWhatHasNoPartition(t *testing.T) {
 			if moved != 1 || !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), strconv.FormatInt(c.id(e), 10)) {
 				t.Errorf("%d rows moved, the error is %v", moved, err)
 			}
-			if n := e.count("SELECT id FROM events_default"); n != int(c.id(e)) {
-				t.Errorf("the row is %d", n)
-			}
+			e.counts(int(c.id(e)), "SELECT id FROM events_default")
 		})
 	}
 }
@@ -167,9 +156,7 @@ func TestPostgresMoveDefaultRefusesRowsThatOthersReferTo(t *testing.T) {
 	if moved != 0 || !errors.Is(err, partition.ErrTable) || !strings.Contains(err.Error(), "of notes") {
 		t.Errorf("%d rows moved, the error is %v", moved, err)
 	}
-	if n := e.count("SELECT count(*) FROM notes JOIN events_default ON id = event"); n != 1 {
-		t.Errorf("%d rows", n)
-	}
+	e.counts(1, "SELECT count(*) FROM notes JOIN events_default ON id = event")
 	if _, err := s.MoveDefault(t.Context(), e.DB, 0); !errors.Is(err, partition.ErrOption) {
 		t.Errorf("the error is %v", err)
 	}
@@ -189,14 +176,8 @@ CREATE TABLE events (id bigint PRIMARY KEY, "user" bigint REFERENCES users) PART
 		done <- err
 	}()
 	e.waitFor("SELECT count(*) FROM pg_locks WHERE relation = 'users'::regclass AND NOT granted")
-	if n := e.count("SELECT count(*) FROM pg_locks WHERE relation = 'events'::regclass AND mode = 'AccessExclusiveLock'"); n != 0 {
-		t.Error("the table is locked")
-	}
+	e.counts(0, "SELECT count(*) FROM pg_locks WHERE relation = 'events'::regclass AND mode = 'AccessExclusiveLock'")
 	end()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if n := e.count("SELECT count(*) FROM events_default"); n != 0 {
-		t.Errorf("%d rows were not moved", n)
-	}
+	e.ok(<-done)
+	e.counts(0, "SELECT count(*) FROM events_default")
 }

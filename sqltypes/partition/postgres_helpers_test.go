@@ -3,6 +3,7 @@ package partition_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -42,6 +43,15 @@ func noonZone() time.Time {
 	start := time.Now().UTC().Add(-12 * time.Hour).Truncate(time.Second)
 	midnight := start.Truncate(24 * time.Hour)
 	return start.In(time.FixedZone("noon", int(midnight.Add(24*time.Hour).Sub(start)/time.Second)%86400))
+}
+
+// filledEvents returns a table with rows, for a parallel test.
+func filledEvents(t *testing.T) *events {
+	t.Helper()
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	e.fill()
+	return e
 }
 
 // fill makes the partitions of the last ten days, with rows.
@@ -89,23 +99,24 @@ func (e *events) count(query string, args ...any) (n int) {
 	return n
 }
 
+// counts checks what a query counts.
+func (e *events) counts(want int, query string, args ...any) {
+	e.Helper()
+	if n := e.count(query, args...); n != want {
+		e.Errorf("%s: %d, want %d", query, n, want)
+	}
+}
+
 func (e *events) texts(query string, args ...any) (texts []string) {
 	e.Helper()
 	rows, err := e.QueryContext(e.Context(), query, args...)
-	if err != nil {
-		e.Fatalf("%s: %v", query, err)
-	}
+	e.must(err)
 	defer rows.Close()
 	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			e.Fatal(err)
-		}
-		texts = append(texts, text)
+		texts = append(texts, "")
+		e.must(rows.Scan(&texts[len(texts)-1]))
 	}
-	if err := rows.Err(); err != nil {
-		e.Fatal(err)
-	}
+	e.must(rows.Err())
 	return texts
 }
 
@@ -150,9 +161,7 @@ func (e *events) newSet(unit partition.Unit, options ...partition.Option) *parti
 		partition.WithLogger(slog.New(slog.DiscardHandler)), partition.WithZone(e.today.Location()),
 		partition.WithStalls(time.Minute, time.Minute), // of this machine
 	}, options...)...)
-	if err != nil {
-		e.Fatal(err)
-	}
+	e.must(err)
 	return s
 }
 
@@ -166,10 +175,97 @@ func (e *events) limit() context.Context {
 func (e *events) maintain(s *partition.Set) []string {
 	e.Helper()
 	steps, err := s.Maintain(e.limit(), e.DB)
+	e.must(err)
+	return kinds(steps)
+}
+
+// does checks the steps of Maintain.
+func (e *events) does(s *partition.Set, want ...string) {
+	e.Helper()
+	if steps := e.maintain(s); !slices.Equal(steps, want) {
+		e.Errorf("the steps are %q, want %q", steps, want)
+	}
+}
+
+// fails checks that Maintain returns an error with these texts, and returns its steps.
+func (e *events) fails(s *partition.Set, want error, texts ...string) []string {
+	e.Helper()
+	steps, err := s.Maintain(e.limit(), e.DB)
+	e.is(err, want, texts...)
+	return kinds(steps)
+}
+
+// blocked checks that Maintain does nothing, and reports why.
+func (e *events) blocked(s *partition.Set, text string) {
+	e.Helper()
+	if steps := e.fails(s, partition.ErrBlocked, text); len(steps) > 0 {
+		e.Errorf("the steps are %q", steps)
+	}
+}
+
+// maintaining calls Maintain in the background.
+func (e *events) maintaining(s *partition.Set) <-chan error {
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Maintain(e.limit(), e.DB)
+		done <- err
+	}()
+	return done
+}
+
+// is checks that an error matches another one and has texts.
+func (e *events) is(err, want error, texts ...string) {
+	e.Helper()
+	if !errors.Is(err, want) {
+		e.Errorf("the error is %v, want %v", err, want)
+	}
+	e.says(err, texts...)
+}
+
+// says checks that an error has texts.
+func (e *events) says(err error, texts ...string) {
+	e.Helper()
+	for _, text := range texts {
+		if !strings.Contains(fmt.Sprint(err), text) {
+			e.Errorf("the error is %v, want %q", err, text)
+		}
+	}
+}
+
+// same checks a list.
+func (e *events) same(got []string, want ...string) {
+	e.Helper()
+	if !slices.Equal(got, want) {
+		e.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func (e *events) tableCount(tables []string, want int) {
+	e.Helper()
+	if len(tables) != want {
+		e.Errorf("the tables are %q, want %d", tables, want)
+	}
+}
+
+func (e *events) hasTable(name string, want bool) {
+	e.Helper()
+	if tables := e.tables(); slices.Contains(tables, name) != want {
+		e.Errorf("the tables are %q; %s is among them: want %v", tables, name, want)
+	}
+}
+
+func (e *events) ok(err error) {
+	e.Helper()
+	if err != nil {
+		e.Error(err)
+	}
+}
+
+func (e *events) must(err error) {
+	e.Helper()
 	if err != nil {
 		e.Fatal(err)
 	}
-	return kinds(steps)
 }
 
 func kinds(steps []partition.Step) (texts []string) {
@@ -183,17 +279,13 @@ func kinds(steps []partition.Step) (texts []string) {
 func (e *events) hold(query string) (end func()) {
 	e.Helper()
 	tx, err := e.BeginTx(e.Context(), nil)
-	if err != nil {
-		e.Fatal(err)
-	}
+	e.must(err)
 	e.Cleanup(func() { _ = tx.Rollback() })
 	if _, err := tx.ExecContext(e.Context(), query); err != nil {
 		e.Fatalf("%s: %v", query, err)
 	}
 	return func() {
 		e.Helper()
-		if err := tx.Commit(); err != nil {
-			e.Fatal(err)
-		}
+		e.must(tx.Commit())
 	}
 }

@@ -28,9 +28,7 @@ const waitsForTheTable = `SELECT count(*) FROM pg_locks WHERE relation = 'events
 // A transaction that never ends prevents a drop, but nobody waits for it: neither the writers behind Maintain, nor the
 // creation of partitions, nor Maintain beyond its patience.
 func TestPostgresLongTransactionStopsNobody(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	end := e.hold("SELECT count(*) FROM events")
 	s := e.set(partition.WithRetain(3), partition.WithAhead(5), partition.WithPatience(0))
 	steps, err := s.Maintain(e.limit(), e.DB)
@@ -38,17 +36,11 @@ func TestPostgresLongTransactionStopsNobody(t *testing.T) {
 		strings.Count(text, "drop") != 1 {
 		t.Errorf("the error is %v, want that of the first drop: the others wait for the same lock", err)
 	}
-	if want := []string{"create " + e.partition(4), "create " + e.partition(5)}; !slices.Equal(kinds(steps), want) {
-		t.Errorf("the steps are %q, want %q", kinds(steps), want)
-	}
+	e.same(kinds(steps), "create "+e.partition(4), "create "+e.partition(5))
 	e.want(-10, 5)
 
 	// With patience, it is repeated until it succeeds, and each writer gets its turn between the attempts.
-	done := make(chan error, 1)
-	go func() {
-		_, err := e.set(partition.WithRetain(3), partition.WithAhead(5), partition.WithPatience(time.Hour)).Maintain(e.limit(), e.DB)
-		done <- err
-	}()
+	done := e.maintaining(e.set(partition.WithRetain(3), partition.WithAhead(5), partition.WithPatience(time.Hour)))
 	for n := range 5 {
 		e.waitFor(waitsForTheTable)
 		if _, err := e.ExecContext(e.limit(), "INSERT INTO events (id) VALUES ($1)", int64(idAt(e.day(0)))+int64(n)+1); err != nil {
@@ -56,9 +48,7 @@ func TestPostgresLongTransactionStopsNobody(t *testing.T) {
 		}
 	}
 	end()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	e.ok(<-done)
 	e.want(-3, 5)
 }
 
@@ -70,60 +60,37 @@ func TestPostgresForeignRowThatComesLateIsNotDropped(t *testing.T) {
 	e.maintain(e.set())
 	e.insert(e.day(0), e.day(1), 24*time.Hour)
 	commit := e.hold("INSERT INTO events (id) VALUES (7)")
-	done := make(chan error, 1)
-	go func() {
-		_, err := e.set(partition.WithRetain(3), partition.WithLockTimeout(time.Minute)).Maintain(e.limit(), e.DB)
-		done <- err
-	}()
+	done := e.maintaining(e.set(partition.WithRetain(3), partition.WithLockTimeout(time.Minute)))
 	e.waitFor(waitsForTheTable)
 	commit()
-	if err := <-done; !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), "key 7") {
-		t.Errorf("the error is %v", err)
-	}
-	if n := e.count("SELECT count(*) FROM oldest"); n != 1 {
-		t.Errorf("%d rows", n)
-	}
+	e.is(<-done, partition.ErrBlocked, "key 7")
+	e.counts(1, "SELECT count(*) FROM oldest")
 }
+
+// lockOfChange is the lock that Maintain takes for each step.
+const lockOfChange = `SELECT pg_advisory_xact_lock(hashtextextended('sqlflake/partition change ' || current_schema() || '.events', 0))`
 
 // A step waits for the end of another one, and the lock of a process ends with its transaction.
 func TestPostgresMaintainWaitsForAnotherProcess(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, eventsTable)
-	tx, err := e.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	const lock = `SELECT pg_advisory_xact_lock(hashtextextended('sqlflake/partition change ' || current_schema() || '.events', 0))`
-	if _, err := tx.ExecContext(t.Context(), lock); err != nil {
-		t.Fatal(err)
-	}
+	end := e.hold(lockOfChange)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if _, err := e.set(partition.WithPatience(0)).Maintain(ctx, e.DB); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the error is %v", err)
-	}
-	if got := e.partitions(); len(got) != 0 {
-		t.Errorf("the partitions are %q", got)
-	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	_, err := e.set(partition.WithPatience(0)).Maintain(ctx, e.DB)
+	e.is(err, context.DeadlineExceeded)
+	e.same(e.partitions())
+	end()
 	e.maintain(e.set())
 	e.want(0, 3)
 }
 
 func TestPostgresDetachConcurrentlyIsFinishedAfterAnInterrupt(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	e.exec("COMMENT ON TABLE " + e.partition(-10) + " IS 'the first\nday'")
 	end := e.hold("SELECT count(*) FROM events")
-	options := []partition.Option{partition.WithRetain(9), partition.DetachConcurrently()}
-	_, err := e.set(append(options, partition.WithPatience(0))...).Maintain(e.limit(), e.DB)
-	if !errors.Is(err, partition.ErrLocked) || !strings.Contains(err.Error(), "CONCURRENTLY") {
-		t.Fatalf("the error is %v", err)
-	}
+	options := []partition.Option{partition.WithRetain(9), partition.WithDetachConcurrently()}
+	e.fails(e.set(append(options, partition.WithPatience(0))...), partition.ErrLocked, "CONCURRENTLY")
 	const pending = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'events'::regclass AND inhdetachpending"
 	if n := e.count(pending); n != 1 {
 		t.Fatalf("%d partitions are half detached", n)
@@ -136,41 +103,28 @@ func TestPostgresDetachConcurrentlyIsFinishedAfterAnInterrupt(t *testing.T) {
 		t.Errorf("the plan is %v, %v", plan, err)
 	}
 	end()
-	options = append(options, partition.Keep(func(name string) string { return "kept_" + name }))
+	options = append(options, partition.WithKeep(func(name string) string { return "kept_" + name }))
 	steps := e.maintain(e.set(options...))
-	if want := []string{"detach " + e.partition(-10), "rename " + e.schema() + "." + e.partition(-10)}; !slices.Equal(steps, want) {
-		t.Errorf("the steps are %q, want %q", steps, want)
-	}
+	e.same(steps, "detach "+e.partition(-10), "rename "+e.schema()+"."+e.partition(-10))
 	e.want(-9, 3)
-	if got := e.texts("SELECT obj_description('kept_" + e.partition(-10) + "'::regclass, 'pg_class')"); got[0] != "the first\nday" {
-		t.Errorf("the comment is %q", got)
-	}
-	if n := e.count("SELECT count(*) FROM kept_" + e.partition(-10)); n != 24 {
-		t.Errorf("%d rows were kept, want 24", n)
-	}
+	e.same(e.texts("SELECT obj_description('kept_"+e.partition(-10)+"'::regclass, 'pg_class')"), "the first\nday")
+	e.counts(24, "SELECT count(*) FROM kept_"+e.partition(-10))
 }
 
 // PostgreSQL detaches no other partition concurrently while one is half detached.
 func TestPostgresNoPartitionIsDetachedBehindAnInterruptedOne(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	end := e.hold("SELECT count(*) FROM events")
-	options := []partition.Option{partition.WithRetain(6), partition.DetachConcurrently()}
+	options := []partition.Option{partition.WithRetain(6), partition.WithDetachConcurrently()}
 	s := e.set(append(options, partition.WithPatience(0))...)
 	for range 2 { // the second call finds the one that the first left half detached
 		if _, err := s.Maintain(e.limit(), e.DB); strings.Count(fmt.Sprint(err), "CONCURRENTLY")+strings.Count(fmt.Sprint(err), "FINALIZE") != 1 {
 			t.Errorf("the error is %v", err)
 		}
-		if n := e.count("SELECT count(*) FROM pg_inherits WHERE inhparent = 'events'::regclass AND obj_description(inhrelid, 'pg_class') <> ''"); n != 1 {
-			t.Errorf("%d partitions have a mark", n)
-		}
+		e.counts(1, "SELECT count(*) FROM pg_inherits WHERE inhparent = 'events'::regclass AND obj_description(inhrelid, 'pg_class') <> ''")
 	}
 	// Half detached and not beyond the retention any more, it is left to people.
-	_, err := e.set(partition.WithRetain(100)).Maintain(e.limit(), e.DB)
-	if !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), "FINALIZE") {
-		t.Errorf("the error is %v", err)
-	}
+	e.fails(e.set(partition.WithRetain(100)), partition.ErrBlocked, "FINALIZE")
 	end()
 	e.maintain(e.set(options...))
 	e.want(-6, 3)
@@ -180,9 +134,8 @@ func TestPostgresNoPartitionIsDetachedBehindAnInterruptedOne(t *testing.T) {
 func TestPostgresLocksOfAStoppedProcessEnd(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, eventsTable)
-	const lock = `SELECT pg_advisory_xact_lock(hashtextextended('sqlflake/partition change ' || current_schema() || '.events', 0))`
 	err := e.set(partition.WithStalls(time.Second, time.Second)).Alone(e.limit(), e.DB, func() error {
-		_, err := e.ExecContext(e.limit(), lock) // waits until the server ends the transaction of the step
+		_, err := e.ExecContext(e.limit(), lockOfChange) // waits until the server ends the transaction of the step
 		return err
 	})
 	if err == nil || errors.Is(err, context.DeadlineExceeded) {
@@ -192,34 +145,22 @@ func TestPostgresLocksOfAStoppedProcessEnd(t *testing.T) {
 
 // The mark that an interrupted call leaves on a partition must not drop it after somebody has detached it to keep it.
 func TestPostgresMarkOfAnInterruptedDetachIsRemoved(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	e.exec("COMMENT ON TABLE " + e.partition(-10) + " IS 'the first\nsqlflake: detached from \"b\", keys 1 to 2\nsqlflake: detached from \"c\", keys 1 to 2'")
 	end := e.hold("LOCK TABLE ONLY events IN SHARE UPDATE EXCLUSIVE MODE")
-	s := e.set(partition.WithRetain(9), partition.WithPatience(0), partition.DetachConcurrently())
-	if _, err := s.Maintain(e.limit(), e.DB); !errors.Is(err, partition.ErrLocked) {
-		t.Errorf("the error is %v", err)
-	}
+	s := e.set(partition.WithRetain(9), partition.WithPatience(0), partition.WithDetachConcurrently())
+	e.fails(s, partition.ErrLocked)
 	end()
-	if steps, want := e.maintain(e.set()), []string{"alter " + e.partition(-10)}; !slices.Equal(steps, want) {
-		t.Errorf("the steps are %q, want %q", steps, want)
-	}
-	if got := e.texts("SELECT obj_description('" + e.partition(-10) + "'::regclass, 'pg_class')"); got[0] != "the first" {
-		t.Errorf("the comment is %q", got)
-	}
+	e.does(e.set(), "alter "+e.partition(-10))
+	e.same(e.texts("SELECT obj_description('"+e.partition(-10)+"'::regclass, 'pg_class')"), "the first")
 	e.exec("ALTER TABLE events DETACH PARTITION " + e.partition(-10))
 	e.maintain(s)
-	if !slices.Contains(e.tables(), e.partition(-10)) {
-		t.Error("a table without the mark was dropped")
-	}
+	e.hasTable(e.partition(-10), true)
 }
 
 // Somebody who has locked old partitions for hours stops their drops only. Writers get a pause after each.
 func TestPostgresLockedPartitionStopsNothingElse(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	e.hold("LOCK TABLE " + e.partition(-10) + ", " + e.partition(-9) + " IN ACCESS EXCLUSIVE MODE")
 	start := time.Now()
 	steps, err := e.set(partition.WithRetain(7), partition.WithAhead(4), partition.WithPatience(0)).Maintain(e.limit(), e.DB)
@@ -233,32 +174,20 @@ func TestPostgresLockedPartitionStopsNothingElse(t *testing.T) {
 
 // Nobody waits for a step that waits for VACUUM of its partition.
 func TestPostgresVacuumedPartitionStopsNoWriters(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	end := e.hold("LOCK TABLE " + e.partition(-10) + " IN SHARE UPDATE EXCLUSIVE MODE") // that of VACUUM
-	done := make(chan error, 1)
-	go func() {
-		_, err := e.set(partition.WithRetain(9), partition.WithLockTimeout(time.Minute)).Maintain(e.limit(), e.DB)
-		done <- err
-	}()
+	done := e.maintaining(e.set(partition.WithRetain(9), partition.WithLockTimeout(time.Minute)))
 	e.waitFor("SELECT count(*) FROM pg_locks WHERE relation = '" + e.partition(-10) + "'::regclass AND NOT granted")
-	if n := e.count("SELECT count(*) FROM pg_locks WHERE relation = 'events'::regclass AND mode = 'AccessExclusiveLock'"); n != 0 {
-		t.Error("the table is locked meanwhile")
-	}
+	e.counts(0, "SELECT count(*) FROM pg_locks WHERE relation = 'events'::regclass AND mode = 'AccessExclusiveLock'")
 	end()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	e.ok(<-done)
 	e.want(-9, 3)
 }
 
 func (e *events) schema() string { return e.texts("SELECT current_schema()")[0] }
 
 func TestPostgresKeepRenames(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	schema, db := e.schema()+"_old", e.DB
 	e.exec("CREATE SCHEMA " + schema)
 	t.Cleanup(func() {
@@ -273,24 +202,20 @@ func TestPostgresKeepRenames(t *testing.T) {
 		}
 		return schema + "." + name
 	}
-	e.maintain(e.set(partition.WithRetain(3), partition.Keep(names)))
+	e.maintain(e.set(partition.WithRetain(3), partition.WithKeep(names)))
 	got := e.texts("SELECT relnamespace::regnamespace || '.' || relname FROM pg_class WHERE relnamespace = $1::regnamespace "+
 		"AND relkind = 'r' ORDER BY 1 DESC", schema)
 	if len(got) != 7 || got[0] != kept || got[1] != names(e.partition(-4)) || got[6] != names(e.partition(-9)) {
 		t.Errorf("the kept tables are %q", got)
 	}
-	if n := e.count(`SELECT count(*) FROM "` + strings.ReplaceAll(strings.ReplaceAll(kept, `"`, `""`), ".", `"."`) + `"`); n != 24 {
-		t.Errorf("%d rows, want 24", n)
-	}
+	e.counts(24, `SELECT count(*) FROM "`+strings.ReplaceAll(strings.ReplaceAll(kept, `"`, `""`), ".", `"."`)+`"`)
 	// A name that is taken is the error of its step.
 	e = newEvents(t, eventsTable)
 	e.fill()
-	_, err := e.set(partition.WithRetain(3), partition.Keep(func(string) string { return "events" })).Maintain(e.limit(), e.DB)
-	if err == nil || !strings.Contains(err.Error(), `relation "events" already exists`) {
-		t.Errorf("the error is %v", err)
-	}
+	_, err := e.set(partition.WithRetain(3), partition.WithKeep(func(string) string { return "events" })).Maintain(e.limit(), e.DB)
+	e.says(err, `relation "events" already exists`)
 	e.want(-10, 3)
-	_, err = e.set(partition.WithRetain(3), partition.Keep(func(string) string { return "" })).Maintain(e.limit(), e.DB)
+	_, err = e.set(partition.WithRetain(3), partition.WithKeep(func(string) string { return "" })).Maintain(e.limit(), e.DB)
 	if !errors.Is(err, partition.ErrName) || !errors.Is(err, partition.ErrBlocked) {
 		t.Errorf("the error is %v", err)
 	}
@@ -298,9 +223,7 @@ func TestPostgresKeepRenames(t *testing.T) {
 }
 
 func TestPostgresArchiveDropsOnlyWhatIsArchived(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	var got []string
 	var failure error
 	archive := func(ctx context.Context, table string) error {
@@ -310,51 +233,35 @@ func TestPostgresArchiveDropsOnlyWhatIsArchived(t *testing.T) {
 		}
 		return failure
 	}
-	s := e.set(partition.WithRetain(9), partition.Archive(archive))
+	s := e.set(partition.WithRetain(9), partition.WithArchive(archive))
 	e.exec("ALTER TABLE " + e.partition(-10) + ` RENAME TO "the first"`)
 	first, quoted := e.schema()+".the first", e.schema()+`."the first"`
 	failure = errors.New("no space")
-	if _, err := s.Maintain(e.limit(), e.DB); !errors.Is(err, failure) || !strings.Contains(err.Error(), "archive "+first) {
-		t.Errorf("the error is %v", err)
-	}
+	e.fails(s, failure, "archive "+first)
 	e.want(-9, 3)
-	if n := e.count("SELECT count(*) FROM " + quoted); n != 24 {
-		t.Errorf("%d rows, want 24", n)
-	}
+	e.counts(24, "SELECT count(*) FROM "+quoted)
 	// A table that was written to since then has rows that are not in the archive.
-	e.exec("INSERT INTO "+quoted+" (id) VALUES ($1)", idAt(e.day(-2))+1)
-	if _, err := s.Maintain(e.limit(), e.DB); !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), "outside of its bounds") {
-		t.Errorf("the error is %v", err)
+	for _, id := range []int64{int64(idAt(e.day(-10))) - 1, int64(idAt(e.day(-9)))} {
+		e.exec("INSERT INTO "+quoted+" (id) VALUES ($1)", id)
+		e.blocked(s, "has rows outside of its bounds")
+		e.exec("DELETE FROM "+quoted+" WHERE id = $1", id)
 	}
-	e.exec("DELETE FROM "+quoted+" WHERE id = $1", idAt(e.day(-2))+1)
 	// With a longer retention the table is none to drop.
-	if _, err := e.set(partition.WithRetain(100)).Maintain(e.limit(), e.DB); !errors.Is(err, partition.ErrBlocked) {
-		t.Errorf("the error is %v", err)
-	}
+	e.fails(e.set(partition.WithRetain(100)), partition.ErrBlocked)
 	// It is none of another table's.
 	e.exec("CREATE TABLE event (id bigint) PARTITION BY RANGE (id)")
 	other, err := partition.New(sqldb.Postgres, "event", partition.Day, partition.WithRetain(9))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e.must(err)
 	e.maintain(other)
 	failure = nil
-	if steps, want := e.maintain(s), []string{"archive " + first, "drop " + first}; !slices.Equal(steps, want) {
-		t.Errorf("the steps are %q, want %q", steps, want)
-	}
-	if want := []string{quoted, quoted}; !slices.Equal(got, want) {
-		t.Errorf("the callback got %q, want %q", got, want)
-	}
-	if slices.Contains(e.tables(), "the first") {
-		t.Error("the table is still there")
-	}
+	e.does(s, "archive "+first, "drop "+first)
+	e.same(got, quoted, quoted)
+	e.hasTable("the first", false)
 }
 
 // While one process archives, which may take hours, the others maintain the rest and return.
 func TestPostgresOneProcessArchivesAtATime(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	begun, finish := make(chan struct{}), make(chan struct{})
 	calls := 0
 	archive := func(ctx context.Context, _ string) error {
@@ -364,22 +271,14 @@ func TestPostgresOneProcessArchivesAtATime(t *testing.T) {
 		}
 		return ctx.Err()
 	}
-	done := make(chan error, 1)
-	go func() {
-		_, err := e.set(partition.WithRetain(3), partition.Archive(archive)).Maintain(e.limit(), e.DB)
-		done <- err
-	}()
+	done := e.maintaining(e.set(partition.WithRetain(3), partition.WithArchive(archive)))
 	<-begun
 	other := func(_ context.Context, table string) error { return fmt.Errorf("called for %s as well", table) }
-	steps := e.maintain(e.set(partition.WithRetain(3), partition.WithAhead(5), partition.Archive(other)))
+	steps := e.maintain(e.set(partition.WithRetain(3), partition.WithAhead(5), partition.WithArchive(other)))
 	if want := "create " + e.partition(5); !slices.Contains(steps, want) {
 		t.Errorf("the steps are %q, without %s", steps, want)
 	}
 	close(finish)
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if got := e.tables(); len(got) != 1+3+1+5 {
-		t.Errorf("the tables are %q", got)
-	}
+	e.ok(<-done)
+	e.tableCount(e.tables(), 1+3+1+5)
 }

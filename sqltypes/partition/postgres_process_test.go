@@ -35,6 +35,7 @@ type job struct {
 	Mode                  string // how partitions are retired
 	Offset, Retain, Ahead int
 	Stop                  string // on MariaDB, it waits before it sends a statement with this text
+	Steps                 int    // the mode adopt waits for its end after this step; 0: it does not
 }
 
 var modes = []string{"drop", "concurrently", "archive", "keep", "archive concurrently"}
@@ -51,22 +52,26 @@ func (j job) set() (*partition.Set, *sql.DB, error) {
 	}
 	db.SetMaxOpenConns(2)
 	options := []partition.Option{
-		partition.WithZone(time.FixedZone("noon", j.Offset)), partition.WithRetain(j.Retain), partition.WithAhead(j.Ahead),
+		partition.WithZone(time.FixedZone("noon", j.Offset)),
 		partition.WithLockTimeout(50 * time.Millisecond), partition.WithPatience(5 * time.Minute),
 		partition.WithStalls(stall, time.Minute),
-		partition.WithLogger(slog.New(slog.DiscardHandler)),
+		partition.WithLogger(slog.New(slog.NewTextHandler(&stopAfter{j.Steps}, nil))),
+	}
+	if j.Mode != "adopt" {
+		options = append(options, partition.WithRetain(j.Retain), partition.WithAhead(j.Ahead),
+			partition.WithLogger(slog.New(slog.DiscardHandler)))
 	}
 	if strings.Contains(j.Mode, "concurrently") {
-		options = append(options, partition.DetachConcurrently())
+		options = append(options, partition.WithDetachConcurrently())
 	}
 	if strings.Contains(j.Mode, "archive") {
-		options = append(options, partition.Archive(func(ctx context.Context, table string) error {
+		options = append(options, partition.WithArchive(func(ctx context.Context, table string) error {
 			_, err := db.ExecContext(ctx, "INSERT INTO archive SELECT id FROM "+table+" ON CONFLICT DO NOTHING")
 			return err
 		}))
 	}
 	if j.Mode == "keep" {
-		options = append(options, partition.Keep(func(table string) string { return "kept_" + table }))
+		options = append(options, partition.WithKeep(func(table string) string { return "kept_" + table }))
 	}
 	s, err := partition.New(dialect, "events", partition.Day, options...)
 	return s, db, err
@@ -99,11 +104,27 @@ func (j job) run() error {
 	if err := db.Ping(); err != nil {
 		return err
 	}
-	if j.Stop == "" {
+	switch {
+	case j.Mode == "adopt":
+		fmt.Println("started")
+		_, err = s.Adopt(context.Background(), db)
+		return err
+	case j.Stop == "":
 		j.wait("ready")
 	}
 	_, err = s.Maintain(context.Background(), db)
 	return err
+}
+
+// stopAfter is the output of the log of a process. It never returns from the line after which the process is to wait.
+type stopAfter struct{ lines int }
+
+func (s *stopAfter) Write(text []byte) (int, error) {
+	n, err := os.Stdout.Write(text)
+	if s.lines--; s.lines == 0 {
+		select {}
+	}
+	return n, err
 }
 
 // wait says that the process waits until its standard input ends.
@@ -196,7 +217,7 @@ func TestPostgresProcessesThatAreKilled(t *testing.T) {
 
 	archived, kept, killed := 0, 0, 0
 	for round := range rounds {
-		j := job{e.target, modes[round%len(modes)], offset, perRound * (rounds - round - 1), 3 + round, ""}
+		j := job{e.target, modes[round%len(modes)], offset, perRound * (rounds - round - 1), 3 + round, "", 0}
 		if j.Retain == 0 {
 			j.Retain = 1
 		}
@@ -206,13 +227,9 @@ func TestPostgresProcessesThatAreKilled(t *testing.T) {
 		if strings.Contains(j.Mode, "archive") {
 			// A killed process may leave the archiving of a table to the next call.
 			s, db, err := j.set()
-			if err != nil {
-				t.Fatal(err)
-			}
+			e.must(err)
 			e.maintain(s)
-			if err := db.Close(); err != nil {
-				t.Fatal(err)
-			}
+			e.must(db.Close())
 			archived += dropped
 		}
 		if j.Mode == "keep" {
@@ -225,9 +242,7 @@ func TestPostgresProcessesThatAreKilled(t *testing.T) {
 		if n := e.count("SELECT count(*) FROM events WHERE id < $1", idAt(e.today)); n != perDay*j.Retain {
 			t.Fatalf("%s: %d rows, want %d", j.Mode, n, perDay*j.Retain)
 		}
-		if n := len(e.tables()); n != 1+1+j.Retain+1+j.Ahead+kept {
-			t.Fatalf("%s: the tables are %q", j.Mode, e.tables())
-		}
+		e.tableCount(e.tables(), 1+1+j.Retain+1+j.Ahead+kept)
 	}
 	cancel()
 	writer.Wait()

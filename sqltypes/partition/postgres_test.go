@@ -13,23 +13,17 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
-	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
 func TestPostgresCreatesAheadAndDropsBeyondTheRetention(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	e.want(-10, 3)
 	retain := e.set(partition.WithRetain(3), partition.WithAhead(5))
 	plan, err := retain.Plan(t.Context(), e.DB)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e.must(err)
 	text := plan.String()
 	for _, want := range []string{"create  " + e.partition(5), "drop    " + e.partition(-5), "beyond the retention of 3 days"} {
 		if !strings.Contains(text, want) {
@@ -41,15 +35,11 @@ func TestPostgresCreatesAheadAndDropsBeyondTheRetention(t *testing.T) {
 		t.Errorf("Maintain did %q, the plan was\n%s", steps, text)
 	}
 	e.want(-3, 5)
-	if got := e.count("SELECT count(*) FROM events"); got != 4*24 {
-		t.Errorf("%d rows, want %d", got, 4*24)
-	}
+	e.counts(4*24, "SELECT count(*) FROM events")
 	if again := e.maintain(retain); again != nil {
 		t.Errorf("a second Maintain did %q", again)
 	}
-	if got := e.tables(); len(got) != 1+3+1+5 {
-		t.Errorf("the tables are %q", got)
-	}
+	e.tableCount(e.tables(), 1+3+1+5)
 	e.maintain(e.set(partition.WithRetain(2), partition.WithGrace(13*time.Hour)))
 	e.want(-3, 5) // the grace keeps one more
 }
@@ -79,9 +69,7 @@ UNION ALL SELECT tgname FROM pg_trigger WHERE tgrelid = $1::regclass AND NOT tgi
 		}
 	}
 	e.exec("INSERT INTO events (id, body) VALUES ($1, 'abc')", idAt(e.today))
-	if got := e.texts("SELECT concat_ws(' ', n, body, size) FROM " + e.partition(0)); got[0] != "1 ABC 3" {
-		t.Errorf("the row is %q", got)
-	}
+	e.same(e.texts("SELECT concat_ws(' ', n, body, size) FROM "+e.partition(0)), "1 ABC 3")
 }
 
 func TestPostgresTableThatCanNotBeMaintainedIsRefused(t *testing.T) {
@@ -115,10 +103,7 @@ func TestPostgresTableThatCanNotBeMaintainedIsRefused(t *testing.T) {
 			e.exec(strings.ReplaceAll(c.statement, "today", e.partition(0)))
 			before := e.tables()
 			s := e.set(partition.WithAhead(1))
-			_, err := s.Maintain(e.limit(), e.DB)
-			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), strings.ReplaceAll(c.text, "today", e.partition(0))) {
-				t.Errorf("the error is %v, want %v with %q", err, c.want, c.text)
-			}
+			e.fails(s, c.want, strings.ReplaceAll(c.text, "today", e.partition(0)))
 			if _, planErr := s.Plan(e.limit(), e.DB); errors.Is(c.want, partition.ErrTable) != errors.Is(planErr, partition.ErrTable) {
 				t.Errorf("the error of Plan is %v", planErr)
 			}
@@ -127,21 +112,6 @@ func TestPostgresTableThatCanNotBeMaintainedIsRefused(t *testing.T) {
 				t.Errorf("the tables were %q, are %q", before, after)
 			}
 		})
-	}
-}
-
-func TestPostgresNameThatIsTooLongIsRefused(t *testing.T) {
-	long := strings.Repeat("e", 60)
-	e := newEvents(t, "CREATE TABLE "+long+" (id bigint) PARTITION BY RANGE (id)")
-	s, err := partition.New(sqldb.Postgres, long, partition.Day)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Maintain(e.limit(), e.DB); !errors.Is(err, partition.ErrName) || !strings.Contains(err.Error(), "71 bytes") {
-		t.Errorf("the error is %v", err)
-	}
-	if got := e.tables(); len(got) != 1 {
-		t.Errorf("the tables are %q", got)
 	}
 }
 
@@ -172,18 +142,6 @@ func TestPostgresPartitionsMadeByHandCountByTheirBounds(t *testing.T) {
 	}
 }
 
-// A table that was in use with keys of a sequence is maintained.
-func TestPostgresKeysOfASequenceContradictNoLayout(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.exec("CREATE TABLE old PARTITION OF events FOR VALUES FROM (MINVALUE) TO (501)")
-	e.exec("CREATE TABLE rest PARTITION OF events DEFAULT")
-	e.exec("INSERT INTO events (id) SELECT generate_series(1, 1000)")
-	if steps := e.maintain(e.set()); len(steps) != 4 {
-		t.Errorf("the steps are %q, want the partitions of four days", steps)
-	}
-}
-
 // A row below the period of a partition without a lower bound is somebody else's: the drop is blocked.
 func TestPostgresPartitionWithForeignRowsIsNotDropped(t *testing.T) {
 	t.Parallel()
@@ -193,17 +151,10 @@ func TestPostgresPartitionWithForeignRowsIsNotDropped(t *testing.T) {
 	e.insert(e.day(0), e.day(1), 24*time.Hour)
 	e.exec("INSERT INTO events (id) VALUES (7)")
 	s := e.set(partition.WithRetain(3))
-	_, err := s.Maintain(e.limit(), e.DB)
-	if !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), "oldest") || !strings.Contains(err.Error(), "key 7") {
-		t.Errorf("the error is %v", err)
-	}
-	if n := e.count("SELECT count(*) FROM oldest"); n != 1 {
-		t.Errorf("%d rows", n)
-	}
+	e.fails(s, partition.ErrBlocked, "oldest", "key 7")
+	e.counts(1, "SELECT count(*) FROM oldest")
 	e.exec("DELETE FROM events WHERE id = 7")
-	if steps := e.maintain(s); !slices.Equal(steps, []string{"drop oldest"}) {
-		t.Errorf("the steps are %q", steps)
-	}
+	e.does(s, "drop oldest")
 }
 
 func TestPostgresPartitionedPartitionBeyondTheRetentionIsReported(t *testing.T) {
@@ -211,11 +162,8 @@ func TestPostgresPartitionedPartitionBeyondTheRetentionIsReported(t *testing.T) 
 	e := newEvents(t, eventsTable)
 	e.exec(fmt.Sprintf("CREATE TABLE oldest PARTITION OF events FOR VALUES FROM (MINVALUE) TO (%d) PARTITION BY RANGE (id)", idAt(e.day(-50))))
 	e.maintain(e.set())
-	steps, err := e.set(partition.WithRetain(3)).Maintain(e.limit(), e.DB)
-	wantNothing(t, steps, err, "oldest: it is beyond the retention, but has partitions of its own")
-	if steps := e.maintain(e.set(partition.WithRetain(100))); len(steps) > 0 {
-		t.Errorf("the steps are %q", steps)
-	}
+	e.blocked(e.set(partition.WithRetain(3)), "oldest: it is beyond the retention, but has partitions of its own")
+	e.does(e.set(partition.WithRetain(100)))
 }
 
 // An error of a step prevents no other one, and leaves nothing of its own.
@@ -225,15 +173,11 @@ func TestPostgresReferencedRowsAreNotDropped(t *testing.T) {
 	e.fill()
 	e.exec("INSERT INTO notes VALUES ($1)", idAt(e.day(-8)))
 	steps, err := e.set(partition.WithRetain(5)).Maintain(e.limit(), e.DB)
-	if err == nil || !strings.Contains(err.Error(), "violates foreign key constraint \"notes_event_fkey") || !strings.Contains(err.Error(), "drop "+e.partition(-8)) {
-		t.Errorf("the error is %v", err)
-	}
+	e.says(err, "violates foreign key constraint \"notes_event_fkey", "drop "+e.partition(-8))
 	if !slices.Contains(kinds(steps), "drop "+e.partition(-10)) || !slices.Contains(kinds(steps), "drop "+e.partition(-9)) {
 		t.Errorf("the steps are %q", kinds(steps))
 	}
-	if n := e.count("SELECT count(*) FROM events WHERE id < $1", idAt(e.day(-7))); n != 24 {
-		t.Errorf("%d rows of the day, want 24", n)
-	}
+	e.counts(24, "SELECT count(*) FROM events WHERE id < $1", idAt(e.day(-7)))
 }
 
 // role returns a role that may log in as nobody and is removed with the test.
@@ -262,9 +206,7 @@ func TestPostgresOnlyTheOwnerMaintains(t *testing.T) {
 	e.exec("SET ROLE " + role)
 	_, err := e.set().Maintain(e.limit(), e.DB)
 	e.exec("RESET ROLE")
-	if !errors.Is(err, partition.ErrTable) || !strings.Contains(err.Error(), "only the owner") {
-		t.Errorf("the error is %v", err)
-	}
+	e.is(err, partition.ErrTable, "only the owner")
 	// What a superuser creates belongs to the owner.
 	e.exec("ALTER TABLE events OWNER TO " + role)
 	e.maintain(e.set())
@@ -283,27 +225,13 @@ func TestPostgresOnlyTheOwnerMaintains(t *testing.T) {
 		t.Errorf("the steps are %q, the error is %v", kinds(steps), err)
 	}
 	e.exec("ALTER TABLE oldest NO FORCE ROW LEVEL SECURITY")
-	if n := e.count("SELECT count(*) FROM oldest"); n != 1 {
-		t.Errorf("%d rows", n)
-	}
+	e.counts(1, "SELECT count(*) FROM oldest")
 }
 
 // All pools of database/sql do, with all that is done on connections of its own.
 func TestPostgresPools(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T, target testdb.Target) *sql.DB{
 		"sql": func(t *testing.T, target testdb.Target) *sql.DB { return target.Open(t) },
-		"gorm": func(t *testing.T, target testdb.Target) *sql.DB {
-			g, err := gorm.Open(target.Dialector(), &gorm.Config{PrepareStmt: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			db, err := g.DB()
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = db.Close() })
-			return db
-		},
 		"pgxpool": func(t *testing.T, target testdb.Target) *sql.DB {
 			pool, err := pgxpool.New(t.Context(), target.DSN)
 			if err != nil {
@@ -323,17 +251,11 @@ func TestPostgresPools(t *testing.T) {
 			e.fill()
 			e.exec("SET lock_timeout = '7s'")
 			archive := func(_ context.Context, table string) error { return nil }
-			s := e.set(partition.WithRetain(3), partition.DetachConcurrently(), partition.Archive(archive))
+			s := e.set(partition.WithRetain(3), partition.WithDetachConcurrently(), partition.WithArchive(archive))
 			e.maintain(s)
-			if got := e.texts("SELECT current_setting('lock_timeout')"); got[0] != "7s" {
-				t.Errorf("the connection has the lock_timeout %s", got)
-			}
-			if n := e.count("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"); n != 0 {
-				t.Errorf("the connection has %d advisory locks", n)
-			}
-			if n := len(e.tables()); n != 1+3+1+3 {
-				t.Errorf("the tables are %q", e.tables())
-			}
+			e.same(e.texts("SELECT current_setting('lock_timeout')"), "7s")
+			e.counts(0, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()")
+			e.tableCount(e.tables(), 1+3+1+3)
 		})
 	}
 }
@@ -372,9 +294,7 @@ func TestPostgresRunLogsWhatItDoesAndWhatFails(t *testing.T) {
 	}
 	e.waitFor("SELECT count(*) / 4 FROM pg_inherits WHERE inhparent = 'events'::regclass")
 	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
-	}
+	e.is(<-done, context.Canceled)
 	if err := s.Run(t.Context(), e.DB, 0); !errors.Is(err, partition.ErrOption) {
 		t.Errorf("the error is %v", err)
 	}

@@ -1,22 +1,16 @@
 package partition_test
 
 import (
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
 // The comment of a table of another role does not make the role that maintains read it, which would execute its code.
 func TestPostgresMarkedTableOfAnotherRoleIsIgnored(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	role := e.role()
 	e.exec(fmt.Sprintf(`CREATE TYPE kind AS ENUM ('a');
 CREATE FUNCTION code(kind) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'the code runs as %%', current_user; END $$;
@@ -29,56 +23,44 @@ ALTER TYPE kind OWNER TO %[1]s; ALTER TABLE loose OWNER TO %[1]s; ALTER TABLE ot
 	}
 	e.maintain(e.set(partition.WithRetain(3)))
 	for _, table := range []string{"loose", "other"} {
-		if !slices.Contains(e.tables(), table) {
-			t.Errorf("the table %s of another role was dropped", table)
-		}
+		e.hasTable(table, true)
 	}
 	// A table of the owner is one of events.
 	e.exec("ALTER TABLE other OWNER TO current_user")
 	e.maintain(e.set(partition.WithRetain(3)))
-	if slices.Contains(e.tables(), "other") {
-		t.Error("the table of the owner is still there")
-	}
-}
-
-// With the layout of others, all rows are of long ago.
-func TestPostgresWrongLayoutDoesNothing(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
-	steps, err := e.set(partition.WithRetain(3), partition.WithLayout(snowflake.MustPreset("twitter"))).Maintain(e.limit(), e.DB)
-	wantNothing(t, steps, err, "by this layout")
-	if n := e.count("SELECT count(*) FROM events"); n != 11*24 {
-		t.Errorf("%d rows are left", n)
-	}
+	e.hasTable("other", false)
 }
 
 // The server and the process are six days ahead of the time at which most rows were written. Today's are of the wrong clock.
 func TestPostgresClocksThatAreAheadRemoveNothing(t *testing.T) {
-	t.Parallel()
-	e := newEvents(t, eventsTable)
-	e.fill()
+	e := filledEvents(t)
 	e.clocksAhead(e.set)
 }
 
 func (e *events) clocksAhead(set func(...partition.Option) *partition.Set) {
 	e.Helper()
 	e.exec(fmt.Sprintf("DELETE FROM events WHERE id >= %d AND id < %d", idAt(e.day(-6)), idAt(e.day(0))))
-	steps, err := set(partition.WithRetain(8)).Maintain(e.limit(), e.DB)
-	wantNothing(e.T, steps, err, "there is no row from "+e.day(-6).Format(time.DateOnly))
+	e.blocked(set(partition.WithRetain(8)), "there is no row from "+e.day(-6).Format(time.DateOnly))
 	e.exec(fmt.Sprintf("DELETE FROM events WHERE id >= %d", idAt(e.day(0)))) // without writers
-	steps, err = set(partition.WithRetain(8)).Maintain(e.limit(), e.DB)
-	wantNothing(e.T, steps, err, "WithIdle(6)")
+	e.blocked(set(partition.WithRetain(8)), "WithIdle(6)")
 	e.maintain(set(partition.WithRetain(8), partition.WithIdle(6)))
-	if n := e.count(fmt.Sprintf("SELECT count(*) FROM events WHERE id < %d", idAt(e.day(-8)))); n != 0 {
-		e.Errorf("%d rows are left, although a person has accepted the gap", n)
-	}
+	e.counts(0, fmt.Sprintf("SELECT count(*) FROM events WHERE id < %d", idAt(e.day(-8))))
 }
 
-// wantNothing checks that Maintain has done nothing, and reports why.
-func wantNothing(t *testing.T, steps []partition.Step, err error, text string) {
-	t.Helper()
-	if !errors.Is(err, partition.ErrBlocked) || !strings.Contains(err.Error(), text) || len(steps) > 0 {
-		t.Errorf("the steps are %q, the error is %v, want %q", kinds(steps), err, text)
-	}
+// Default privileges would let a role read a partition past the policies of the table.
+func TestPostgresPartitionHasNoPrivilegesOfItsOwn(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, eventsTable)
+	role := e.role()
+	e.exec(`ALTER DEFAULT PRIVILEGES IN SCHEMA ` + e.schema() + ` GRANT ALL ON TABLES TO PUBLIC, ` + role)
+	e.exec("ALTER TABLE events REPLICA IDENTITY FULL")
+	e.maintain(e.set())
+	e.exec("ALTER TABLE events OWNER TO " + role)
+	e.maintain(e.set(partition.WithAhead(4)))
+	const privileges = `SELECT c.relname || ' ' || g::text FROM pg_class c, aclexplode(c.relacl) g
+WHERE c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = 'events'::regclass) AND g.grantee <> c.relowner`
+	e.same(e.texts(privileges))
+	const identities = `SELECT count(*) FROM pg_class WHERE relispartition AND relkind = 'r' AND relreplident = 'f'
+AND relnamespace = current_schema()::regnamespace`
+	e.counts(5, identities)
 }

@@ -3,7 +3,6 @@ package partition
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"regexp"
@@ -21,10 +20,7 @@ type parent struct {
 	strategy, key, column string // of the partitions
 	columns               int
 	columnType            string
-	storage               string
-	grantees              string // of the default privileges of a table that the current role creates
-	identity              string // FULL or NOTHING
-	now                   int64  // in microseconds
+	now                   int64 // in microseconds
 }
 
 const parentQuery = `SELECT c.oid::int8, n.nspname, c.relkind::text, c.relpersistence = 't', pg_has_role(c.relowner, 'USAGE'),
@@ -47,19 +43,19 @@ WHERE c.relname = $1::text AND CASE WHEN $2::text = '' THEN pg_table_is_visible(
 func (e postgres) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
 	var p parent
 	st := &state{table: s.table}
-	err := q.QueryRowContext(ctx, parentQuery, s.table.table, s.table.schema).Scan(&p.oid, &st.table.schema, &p.kind, &p.temporary,
-		&p.owned, &p.owner, &p.strategy, &p.columns, &p.key, &p.column, &p.columnType, &p.storage,
-		&p.grantees, &p.identity, &p.now)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("%w: there is no table %v", ErrTable, s.table)
-	}
+	row := q.QueryRowContext(ctx, parentQuery, s.table.table, s.table.schema)
+	found, err := one(row, &p.oid, &st.table.schema, &p.kind, &p.temporary, &p.owned, &p.owner, &p.strategy, &p.columns,
+		&p.key, &p.column, &p.columnType, &st.storage, &st.grantees, &st.identity, &p.now)
 	if err != nil {
 		return nil, err
+	}
+	if !found {
+		return nil, fmt.Errorf("%w: there is no table %v", ErrTable, s.table)
 	}
 	if text := p.unsuitable(s); text != "" {
 		return nil, fmt.Errorf("%w: %v %s", ErrTable, st.table, text)
 	}
-	st.now, st.owner, st.storage, st.grantees, st.identity = time.UnixMicro(p.now).UTC(), p.owner, p.storage, p.grantees, p.identity
+	st.now, st.owner = time.UnixMicro(p.now).UTC(), p.owner
 	if err := e.readParts(ctx, q, s, p.oid, st); err != nil {
 		return nil, err
 	}
@@ -82,12 +78,13 @@ func (p parent) unsuitable(s *Set) string {
 	case p.columnType != "bigint":
 		return fmt.Sprintf("has the key %s of the type %s, want bigint", s.key, p.columnType)
 	case !p.owned:
-		return "belongs to the role " + p.owner + ", of which the current role is no member: only the owner may change partitions"
+		return "belongs to the role " + p.owner + ", of which the current role is no member: " +
+			"only the owner may change partitions"
 	}
 	return ""
 }
 
-// pagesSize estimates the size of a relation. pg_total_relation_size would wait for those who have locked it, and so would
+// pagesSize estimates the size of a relation. pg_total_relation_size would wait for whoever has locked it, and so would
 // pg_get_expr with its OID.
 const pagesSize = `((c.relpages::int8 + coalesce((SELECT t.relpages FROM pg_class t WHERE t.oid = c.reltoastrelid), 0) +
 	coalesce((SELECT sum(x.relpages) FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid WHERE i.indrelid = c.oid), 0)) *
@@ -100,31 +97,28 @@ FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_namespace n ON 
 WHERE i.inhparent = $1::int8::oid`
 
 func (postgres) readParts(ctx context.Context, q querier, s *Set, parent int64, st *state) error {
-	rows, err := q.QueryContext(ctx, partsQuery, parent)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err := each(ctx, q, partsQuery, []any{parent}, func(scan func(...any) error) error {
 		var p part
 		var bound string
-		if err := rows.Scan(&p.oid, &p.schema, &p.table, &p.fixed, &bound, &p.rows, &p.bytes, &p.pending, &p.comment); err != nil {
+		err := scan(&p.oid, &p.schema, &p.table, &p.fixed, &bound, &p.rows, &p.bytes, &p.pending, &p.comment)
+		if err != nil {
 			return err
 		}
 		if bound == "DEFAULT" {
 			st.fallback = &p
-			continue
+			return nil
 		}
 		if p.lo, p.hi, err = parseBound(bound); err != nil {
 			return fmt.Errorf("partition: the bounds of %v: %w", p.name, err)
 		}
-		twin := p
-		p.interrupted = twin.readMark(st.table)
-		p.due = s.archive != nil || p.interrupted && twin.due
+		marked := p
+		p.interrupted = marked.readMark(st.table)
+		p.due = s.archive != nil || p.interrupted && marked.due
 		st.parts = append(st.parts, p)
-	}
+		return nil
+	})
 	slices.SortFunc(st.parts, func(a, b part) int { return cmp.Compare(a.lo, b.lo) })
-	return rows.Err()
+	return err
 }
 
 var boundForm = regexp.MustCompile(`^FOR VALUES FROM \((?:MINVALUE|'?(-?[0-9]+)'?)\) TO \((?:MAXVALUE|'?(-?[0-9]+)'?)\)$`)
@@ -143,22 +137,16 @@ func parseBound(text string) (lo, hi int64, err error) {
 	}
 	lo, hi = noLow, noHigh
 	if match[1] != "" {
-		if lo, err = strconv.ParseInt(match[1], 10, 64); err != nil {
-			return 0, 0, err
-		}
+		lo, err = strconv.ParseInt(match[1], 10, 64)
 	}
-	if match[2] != "" {
+	if match[2] != "" && err == nil {
 		hi, err = strconv.ParseInt(match[2], 10, 64)
 	}
 	return lo, hi, err
 }
 
-// markWords begins the line in the comment of a partition that this package detaches. Only tables with this line are
-// dropped after they were detached.
-const markWords = "sqlflake: detached from "
-
-// looseQuery trusts a comment only if the owner of the table is trusted: to read a table of another role may execute code
-// of that role.
+// looseQuery trusts a comment only if the owner of the table is trusted: reading a table of another role may execute
+// code of that role.
 const looseQuery = `SELECT c.oid::int8, n.nspname, c.relname, greatest(c.reltuples, 0)::int8,
 	` + pagesSize + `, d.description
 FROM pg_description d JOIN pg_class c ON c.oid = d.objoid JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -170,56 +158,12 @@ WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND c.relkind = 'r' A
 ORDER BY c.oid`
 
 func (postgres) readLoose(ctx context.Context, q querier, s *Set, parent int64, st *state) error {
-	rows, err := q.QueryContext(ctx, looseQuery, markWords, parent, s.key)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return each(ctx, q, looseQuery, []any{markWords, parent, s.key}, func(scan func(...any) error) error {
 		var p part
-		if err := rows.Scan(&p.oid, &p.schema, &p.table, &p.rows, &p.bytes, &p.comment); err != nil {
-			return err
-		}
-		if p.readMark(st.table) {
+		err := scan(&p.oid, &p.schema, &p.table, &p.rows, &p.bytes, &p.comment)
+		if err == nil && p.readMark(st.table) {
 			st.loose = append(st.loose, p)
 		}
-	}
-	return rows.Err()
+		return err
+	})
 }
-
-// A mark with dueWord is of a Set with Archive, whose callback has not returned nil yet. Earlier versions write none, and do
-// not touch tables that have it.
-const archivedWord, dueWord = ", archived", ", to be archived"
-
-var markForm = regexp.MustCompile(`(?m)\n?^` + markWords + `(".*"), keys (-?[0-9]+) to (-?[0-9]+)(` + archivedWord + `|` + dueWord + `)?$`)
-
-// readMark reads the mark in the comment. It reports whether there is one that names the table.
-func (p *part) readMark(table name) bool {
-	match := markForm.FindStringSubmatch(p.comment)
-	if match == nil {
-		return false
-	}
-	from, err := strconv.Unquote(match[1])
-	lo, loErr := strconv.ParseInt(match[2], 10, 64)
-	hi, hiErr := strconv.ParseInt(match[3], 10, 64)
-	p.lo, p.hi, p.archived, p.due = lo, hi, match[4] == archivedWord, match[4] == dueWord
-	return err == nil && loErr == nil && hiErr == nil && from == table.String()
-}
-
-// marked returns the comment with a mark.
-func (p part) marked(table name, archived bool) string {
-	mark := fmt.Sprintf("%s%q, keys %d to %d", markWords, table.String(), p.lo, p.hi)
-	switch {
-	case archived:
-		mark += archivedWord
-	case p.due:
-		mark += dueWord
-	}
-	if before := p.unmarked(); before != "" {
-		return before + "\n" + mark
-	}
-	return mark
-}
-
-// unmarked returns the comment without marks.
-func (p part) unmarked() string { return markForm.ReplaceAllString(p.comment, "") }

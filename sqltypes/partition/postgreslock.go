@@ -22,7 +22,7 @@ func (l tableLock) statement() string {
 	return "LOCK TABLE ONLY " + l.table + " IN " + l.mode + " MODE"
 }
 
-// lockAll locks tables in the given order, for which writers wait for at most the lock timeout in total. Before that it
+// lockAll locks tables in the given order. Writers wait for that for at most the lock timeout in total. Before, it
 // waits for other changes of the tables and for autovacuum, behind which no writer waits.
 func (s *Set) lockAll(ctx context.Context, q querier, locks ...tableLock) error {
 	for _, l := range locks {
@@ -51,54 +51,50 @@ func (s *Set) lockInTurn(ctx context.Context, q querier, locks ...tableLock) err
 	return nil
 }
 
-// relatedLocks returns the locks of a table, and of those that foreign keys connect it with, for an attempt to change it. A
-// role that may only refer to a table can't lock it. A writer that has one of the tables, and waits for another one that is
-// locked already, keeps the change from its locks. Which one writers take first differs, and so do attempts:
+// relatedLocks returns the locks of a table, and of those that foreign keys connect it with, for an attempt to change
+// it. It leaves out tables that the role may only refer to, and so can't lock. A writer that has one of the tables and
+// waits for another, locked one keeps the change from its locks. Writers take them in different orders, and so do
+// attempts:
 //
 //   - The first one locks parents before children, in a mode that lets the checks of foreign keys through. It waits for
 //     writers of a parent and then its children, as GORM's has-many and belongs-to, and beside them of children only.
 //   - The second one waits for writers of a child and then its parent.
 //   - The third one waits for SELECT FOR UPDATE of a parent and then writers of its children.
 func relatedLocks(ctx context.Context, q querier, table string, attempt int) ([]tableLock, error) {
-	query := `SELECT DISTINCT format('%I.%I', n.nspname, c.relname) FROM pg_constraint AS k
+	const query = `SELECT DISTINCT (k.confrelid = $1::text::regclass)::int || format('%I.%I', n.nspname, c.relname)
+		FROM pg_constraint AS k
 		JOIN pg_class AS c ON c.oid = CASE WHEN k.confrelid = $1::text::regclass THEN k.conrelid ELSE k.confrelid END
 		JOIN pg_namespace AS n ON n.oid = c.relnamespace
-		WHERE k.contype = 'f' AND CASE WHEN $2 THEN k.confrelid ELSE k.conrelid END = $1::text::regclass AND k.conparentid = 0
-			AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') ORDER BY 1`
-	referring, err := list(ctx, q, query, table, true)
+		WHERE k.contype = 'f' AND $1::text::regclass IN (k.confrelid, k.conrelid) AND k.conparentid = 0
+			AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') ORDER BY 1 DESC`
+	names, err := list(ctx, q, query, table) // first those that refer to the table, with a 1
 	if err != nil {
 		return nil, err
 	}
-	referred, err := list(ctx, q, query, table, false)
-	if err != nil {
-		return nil, err
-	}
-	var parents, rest []tableLock
-	for _, name := range append([]string{table}, referring...) {
-		rest = append(rest, tableLock{name, exclusive})
-	}
-	for _, name := range referred {
-		if !slices.Contains(rest, tableLock{name, exclusive}) {
-			parents = append(parents, tableLock{name, writers})
+	var locks []tableLock // parents first
+	rest := []tableLock{{table, exclusive}}
+	for _, text := range names {
+		name, refers := strings.CutPrefix(text, "1")
+		if refers {
+			rest = append(rest, tableLock{name, exclusive})
+		} else if name = text[1:]; !slices.Contains(rest, tableLock{name, exclusive}) {
+			locks = append(locks, tableLock{name, writers})
 		}
 	}
-	switch {
-	case len(parents)+len(rest) == 1: // no foreign keys
-	case attempt%3 == 0:
+	if attempt%3 == 0 && len(locks)+len(rest) > 1 { // there are foreign keys
 		for _, l := range rest {
-			parents = append(parents, tableLock{l.table, writers})
+			locks = append(locks, tableLock{l.table, writers})
 		}
-		return append(parents, rest...), nil
-	case attempt%3 == 1:
-		parents = append(parents, rest...)
-		slices.Reverse(parents)
-		return parents, nil
 	}
-	return append(parents, rest...), nil
+	locks = append(locks, rest...)
+	if attempt%3 == 1 {
+		slices.Reverse(locks)
+	}
+	return locks, nil
 }
 
-// lock locks a table, with limits. If the lock is refused, the error says who has it. The transaction still has its other
-// locks then, so those who wait for them are still there.
+// lock locks a table, with limits. If the lock is refused, the error says who holds it. The transaction keeps its other
+// locks meanwhile, so that those who wait for them are found too.
 func (s *Set) lock(ctx context.Context, q querier, l tableLock, limits []string) error {
 	script := append([]string{"SAVEPOINT lock"}, limits...)
 	err := execScript(ctx, q, append(script, l.statement()))
@@ -116,43 +112,33 @@ func (s *Set) lock(ctx context.Context, q querier, l tableLock, limits []string)
 }
 
 // holdersQuery returns up to five sessions with a lock on the table $1 that conflicts with the mode $2.
-const holdersQuery = `SELECT concat_ws(' ', coalesce('process ' || l.pid, 'a prepared transaction'), a.usename, a.application_name, a.state,
-	'for ' || date_trunc('second', clock_timestamp() - a.xact_start), CASE WHEN pg_backend_pid() = ANY (pg_blocking_pids(l.pid)) THEN '(waits for this call)' END)
+const holdersQuery = `SELECT concat_ws(' ', coalesce('process ' || l.pid, 'a prepared transaction'), a.usename,
+	a.application_name, a.state, 'for ' || date_trunc('second', clock_timestamp() - a.xact_start),
+	CASE WHEN pg_backend_pid() = ANY (pg_blocking_pids(l.pid)) THEN '(waits for this call)' END)
 FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
 WHERE l.relation = $1::text::regclass AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
 	AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid() AND ($2 = '` + exclusive + `'
 		OR l.mode NOT IN ('AccessShareLock', 'RowShareLock') AND ($2 = '` + writers + `' OR l.mode <> 'RowExclusiveLock'))
 ORDER BY a.xact_start LIMIT 5`
 
-// lockRefused is returned if the locks before that of the table took all the time. It has the SQLSTATE of the server's
+// lockRefused says that the locks before that of the table took all the time. It has the SQLSTATE of the server's
 // error.
 type lockRefused struct{ table string }
 
 func (e lockRefused) Error() string    { return "no time left to lock " + e.table }
 func (e lockRefused) SQLState() string { return "55P03" }
 
-// limits returns statements that limit the waits for locks and the time of the statements that follow in the
-// transaction. A statement timeout of 0 is none.
+// limits returns statements that limit the waits for locks, and the time of the statements that follow in the
+// transaction, 0 for no limit.
 func limits(lock, statement time.Duration) []string {
-	ms := func(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
 	return []string{
-		fmt.Sprintf("SET LOCAL lock_timeout = %d", max(ms(lock), 1)),
-		fmt.Sprintf("SET LOCAL statement_timeout = %d", ms(statement)),
+		fmt.Sprintf("SET LOCAL lock_timeout = '%s'", milliseconds(max(lock, 1))),
+		fmt.Sprintf("SET LOCAL statement_timeout = '%s'", milliseconds(statement)),
 	}
 }
 
-// execAll executes statements in their order. Its error has the statement.
-func execAll(ctx context.Context, q querier, statements []string) error {
-	for _, statement := range statements {
-		if _, err := q.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("%.300s: %w", statement, err)
-		}
-	}
-	return nil
-}
-
-// execScript executes statements as one string, which takes one round trip: drivers send a string without parameters as
-// it is. Its error has the last statement.
+// execScript executes statements in one round trip, as one string: drivers send a string without parameters as it is.
+// Its error has the last statement.
 func execScript(ctx context.Context, q querier, statements []string) error {
 	if _, err := q.ExecContext(ctx, strings.Join(statements, ";\n")); err != nil {
 		return fmt.Errorf("%.300s: %w", statements[len(statements)-1], err)
@@ -160,20 +146,7 @@ func execScript(ctx context.Context, q querier, statements []string) error {
 	return nil
 }
 
-// list returns the rows of a query with one column of text.
-func list(ctx context.Context, q querier, query string, args ...any) ([]string, error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var texts []string
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return nil, err
-		}
-		texts = append(texts, text)
-	}
-	return texts, rows.Err()
-}
+// ownLock is the error of a step that was refused a lock that no other step needs.
+type ownLock struct{ error }
+
+func (e ownLock) Unwrap() error { return e.error }

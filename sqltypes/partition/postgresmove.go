@@ -8,21 +8,23 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// move makes the new partition a table of its own first. The lock on the parent comes first too: a reader that has planned
-// with the default partition only, or a writer that waits for one of its rows, would miss the rows that were moved.
-func (e postgres) move(ctx context.Context, q querier, s *Set, st *state, table string, lo, hi int64) (moved int64, err error) {
+// move fills a table before it attaches it as the partition. It locks the parent first: a reader that has planned with
+// the default partition only, or a writer that waits for one of its rows, would miss the moved rows.
+func (e postgres) move(
+	ctx context.Context, q querier, s *Set, st *state, table string, lo, hi int64,
+) (moved int64, err error) {
 	if err := e.lockReferred(ctx, q, st); err != nil {
 		return 0, err
 	}
 	from, to := quoteTable(st.fallback.name), name{st.table.schema, table}
-	lock := fmt.Sprintf("LOCK TABLE ONLY %s, ONLY %s IN ACCESS EXCLUSIVE MODE", quoteTable(st.table), from)
-	if _, err := q.ExecContext(ctx, lock); err != nil {
-		return 0, fmt.Errorf("%s: %w", lock, err)
+	lock := tableLock{quoteTable(st.table) + ", ONLY " + from, exclusive}
+	if err := execAll(ctx, q, lock.statement()); err != nil {
+		return 0, err
 	}
 	if err := e.checkMovable(ctx, q, st); err != nil {
 		return 0, err
 	}
-	columns, err := e.texts(ctx, q, `SELECT quote_ident(attname) FROM pg_attribute
+	columns, err := list(ctx, q, `SELECT quote_ident(attname) FROM pg_attribute
 WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum`, st.fallback.oid)
 	if err != nil {
 		return 0, err
@@ -35,64 +37,61 @@ WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenera
 	list := strings.Join(columns, ", ")
 	move := fmt.Sprintf("WITH moved AS (DELETE FROM ONLY %s WHERE %[2]s >= %[3]d AND %[2]s < %[4]d RETURNING %[5]s) "+
 		"INSERT INTO %[6]s (%[5]s) SELECT %[5]s FROM moved", from, quoteName(s.key), lo, hi, list, quoteTable(to))
-	step := Step{Action: ActionCreate, Partition: table, Lo: snowflake.ID(lo), Hi: snowflake.ID(hi)}
-	statements := append(e.createTable(st, to), off...)
-	statements = append(statements, move)
-	statements = append(statements, on...)
-	statements = append(statements, e.attach(st, to, step)) // it fails if the range has rows that were not moved
-	for _, statement := range statements {
-		result, err := q.ExecContext(ctx, statement)
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", statement, err)
-		}
-		if statement == move {
-			if moved, err = result.RowsAffected(); err != nil {
-				return 0, err
-			}
-		}
+	step := Step{Action: actionCreate, Partition: table, Lo: snowflake.ID(lo), Hi: snowflake.ID(hi)}
+	if err := execAll(ctx, q, append(e.createTable(st, to), off...)...); err != nil {
+		return 0, err
 	}
-	return moved, nil
+	result, err := q.ExecContext(ctx, move)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", move, err)
+	}
+	if moved, err = result.RowsAffected(); err != nil {
+		return 0, err
+	}
+	// ATTACH fails if the range has rows that were not moved.
+	return moved, execAll(ctx, q, append(on, e.attach(st, to, step))...)
 }
 
-// lockReferred locks the tables that foreign keys of the table refer to, as ATTACH PARTITION does at the end: if it is refused
-// then, all rows are copied for nothing. A role that may only refer to a table can't lock it before.
-func (e postgres) lockReferred(ctx context.Context, q querier, st *state) error {
-	tables, err := e.texts(ctx, q, `SELECT DISTINCT quote_ident(n.nspname) || '.' || quote_ident(r.relname)
+// lockReferred locks the tables that foreign keys of the table refer to, as ATTACH PARTITION does at the end: if that
+// were refused then, all rows would have been copied for nothing. A role that may only refer to a table can't lock it.
+func (postgres) lockReferred(ctx context.Context, q querier, st *state) error {
+	tables, err := list(ctx, q, `SELECT DISTINCT quote_ident(n.nspname) || '.' || quote_ident(r.relname)
 FROM pg_inherits i JOIN pg_constraint k ON k.conrelid = i.inhparent AND k.contype = 'f' AND k.confrelid <> k.conrelid
 JOIN pg_class r ON r.oid = k.confrelid JOIN pg_namespace n ON n.oid = r.relnamespace
-WHERE i.inhrelid = $1::int8::oid AND k.conparentid = 0 AND has_table_privilege(r.oid, 'UPDATE, DELETE, TRUNCATE') ORDER BY 1`, st.fallback.oid)
+WHERE i.inhrelid = $1::int8::oid AND k.conparentid = 0
+	AND has_table_privilege(r.oid, 'UPDATE, DELETE, TRUNCATE') ORDER BY 1`, st.fallback.oid)
 	for _, table := range tables {
-		lock := "LOCK TABLE ONLY " + table + " IN SHARE ROW EXCLUSIVE MODE"
-		if _, err := q.ExecContext(ctx, lock); err != nil {
-			return fmt.Errorf("%s: %w", lock, err)
+		if err := execAll(ctx, q, tableLock{table, writers}.statement()); err != nil {
+			return err
 		}
 	}
 	return err
 }
 
 // checkMovable refuses to move rows that other rows refer to: ON DELETE CASCADE would delete those.
-func (e postgres) checkMovable(ctx context.Context, q querier, st *state) error {
+func (postgres) checkMovable(ctx context.Context, q querier, st *state) error {
 	if st.fallback.fixed {
 		return fmt.Errorf("%w: the default partition %v has partitions, or is a foreign table", ErrTable, st.fallback.name)
 	}
-	keys, err := e.texts(ctx, q, `SELECT quote_ident(k.conname) || ' of ' || k.conrelid::regclass FROM pg_constraint k
+	keys, err := list(ctx, q, `SELECT quote_ident(k.conname) || ' of ' || k.conrelid::regclass FROM pg_constraint k
 WHERE k.contype = 'f' AND k.confrelid = $1::int8::oid ORDER BY k.conparentid, k.oid LIMIT 1`, st.fallback.oid)
 	if err != nil {
 		return err
 	}
 	if len(keys) > 0 {
-		return fmt.Errorf("%w: the foreign key %s refers to rows of %v, which can't be moved", ErrTable, keys[0], st.fallback.name)
+		return fmt.Errorf("%w: the foreign key %s refers to rows of %v, which can't be moved",
+			ErrTable, keys[0], st.fallback.name)
 	}
 	return nil
 }
 
 // triggers returns the statements that disable the triggers of a partition, and that enable them as they were.
-func (e postgres) triggers(ctx context.Context, q querier, p *part) (off, on []string, err error) {
+func (postgres) triggers(ctx context.Context, q querier, p *part) (off, on []string, err error) {
 	// On PostgreSQL 14 those that it has from the table are internal too.
 	const query = `SELECT tgenabled::text || quote_ident(tgname) FROM pg_trigger
 WHERE tgrelid = $1::int8::oid AND tgenabled <> 'D' AND (NOT tgisinternal OR tgparentid <> 0)
 	AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.oid = tgconstraint AND k.contype <> 't') ORDER BY tgname`
-	texts, err := e.texts(ctx, q, query, p.oid)
+	texts, err := list(ctx, q, query, p.oid)
 	modes := map[byte]string{'O': "ENABLE", 'R': "ENABLE REPLICA", 'A': "ENABLE ALWAYS"}
 	for _, text := range texts {
 		alter, trigger := "ALTER TABLE ONLY "+quoteTable(p.name), text[1:]
@@ -100,21 +99,4 @@ WHERE tgrelid = $1::int8::oid AND tgenabled <> 'D' AND (NOT tgisinternal OR tgpa
 		on = append(on, fmt.Sprintf("%s %s TRIGGER %s", alter, modes[text[0]], trigger))
 	}
 	return off, on, err
-}
-
-// texts returns the only column of a query about a relation.
-func (postgres) texts(ctx context.Context, q querier, query string, oid int64) (texts []string, err error) {
-	rows, err := q.QueryContext(ctx, query, oid)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return nil, err
-		}
-		texts = append(texts, text)
-	}
-	return texts, rows.Err()
 }

@@ -3,9 +3,7 @@ package partition
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"strconv"
 )
 
 func (e postgres) statements(s *Set, st *state, step Step) []string {
@@ -16,38 +14,42 @@ func (e postgres) statements(s *Set, st *state, step Step) []string {
 func (e postgres) execute(ctx context.Context, q querier, s *Set, st *state, step Step) error {
 	inside, _ := e.work(s, st, step)
 	p, loose := st.find(step)
-	own := loose || step.finish || step.Action == ActionAlter
-	if !own && step.Action != ActionCreate { // DETACH takes these locks too, in an order of its own
-		// While the partition is vacuumed nobody waits behind a lock of the table.
-		if err := s.lock(ctx, q, tableLock{quoteTable(p.name), queue}, limits(s.lockTimeout, 0)[:1]); err != nil {
-			return ownLock{err}
-		}
-		locks, err := relatedLocks(ctx, q, quoteTable(st.table), step.attempt)
-		if err != nil {
+	own := loose || step.finish || step.Action == actionAlter
+	if !own && step.Action != actionCreate {
+		if err := e.lockToDetach(ctx, q, s, st, step, p); err != nil {
 			return err
-		}
-		if err := s.lockInTurn(ctx, q, locks...); err != nil {
-			return err
-		}
-		if err := s.lock(ctx, q, tableLock{quoteTable(p.name), exclusive}, limits(s.lockTimeout, 0)[:1]); err != nil {
-			return ownLock{err}
 		}
 	}
 	for i, statement := range inside {
-		if i > 0 && step.Action == ActionDrop && step.floor != noLow { // detached: nobody writes to it any more
-			if _, found, err := e.nth(ctx, q, s, p, noLow, step.floor, 0); err != nil {
+		if i > 0 && step.Action == actionDrop && step.floor != noLow { // detached: nobody writes to it any more
+			if err := s.none(ctx, q, p, noLow, step.floor); err != nil {
 				return err
-			} else if found {
-				return errBusy
 			}
 		}
-		if _, err := q.ExecContext(ctx, statement); err != nil {
-			err = fmt.Errorf("%s: %w", statement, err)
-			if own {
-				return ownLock{err}
-			}
+		if err := execAll(ctx, q, statement); err != nil && own {
+			return ownLock{err}
+		} else if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// lockToDetach takes the locks that DETACH PARTITION takes too, in an order of its own.
+func (postgres) lockToDetach(ctx context.Context, q querier, s *Set, st *state, step Step, p part) error {
+	// While the partition is vacuumed, nobody waits behind a lock of the table.
+	if err := s.lock(ctx, q, tableLock{quoteTable(p.name), queue}, limits(s.lockTimeout, 0)[:1]); err != nil {
+		return ownLock{err}
+	}
+	locks, err := relatedLocks(ctx, q, quoteTable(st.table), step.attempt)
+	if err != nil {
+		return err
+	}
+	if err := s.lockInTurn(ctx, q, locks...); err != nil {
+		return err
+	}
+	if err := s.lock(ctx, q, tableLock{quoteTable(p.name), exclusive}, limits(s.lockTimeout, 0)[:1]); err != nil {
+		return ownLock{err}
 	}
 	return nil
 }
@@ -55,22 +57,21 @@ func (e postgres) execute(ctx context.Context, q querier, s *Set, st *state, ste
 // work returns the statements of a step: inside of alone and outside of a transaction.
 func (e postgres) work(s *Set, st *state, step Step) (inside, outside []string) {
 	p, loose := st.find(step)
-	table, detach := quoteTable(p.name), fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", quoteTable(st.table), quoteTable(p.name))
+	table := quoteTable(p.name)
+	detach := fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", quoteTable(st.table), table)
 	switch step.Action {
-	case ActionCreate:
+	case actionCreate:
 		added := name{st.table.schema, step.Partition}
 		return append(e.createTable(st, added), e.attach(st, added, step)), nil
-	case ActionDrop:
+	case actionDrop, actionRename:
 		if !loose {
 			inside = append(inside, detach)
 		}
-		return append(inside, "DROP TABLE "+table), nil
-	case ActionRename:
-		if !loose {
-			inside = append(inside, detach)
+		if step.Action == actionDrop {
+			return append(inside, "DROP TABLE "+table), nil
 		}
 		return append(inside, e.rename(s, p)...), nil
-	case ActionDetach:
+	case actionDetach:
 		mark := commentOn(p, p.marked(st.table, false))
 		switch {
 		case p.pending:
@@ -79,31 +80,17 @@ func (e postgres) work(s *Set, st *state, step Step) (inside, outside []string) 
 			return []string{mark}, []string{detach + " CONCURRENTLY"}
 		}
 		return []string{mark, detach}, nil
-	case ActionAlter:
+	case actionAlter:
 		return []string{commentOn(p, p.unmarked())}, nil
-	case ActionArchive:
+	case actionArchive:
 		return nil, []string{commentOn(p, p.marked(st.table, true))}
 	}
 	return nil, nil
 }
 
-// find returns the partition or the loose table of a step.
-func (st *state) find(step Step) (p part, loose bool) {
-	for _, p := range st.loose {
-		if p.String() == step.Partition && p.lo == step.Lo.Int64() {
-			return p, true
-		}
-	}
-	for _, p := range st.parts {
-		if p.table == step.Partition && p.lo == step.Lo.Int64() {
-			return p, false
-		}
-	}
-	return part{}, false
-}
-
-// createTable returns the statements that create a table like the parent. CREATE TABLE ... PARTITION OF would wait for all
-// who use the parent. The indexes and foreign keys come with ATTACH PARTITION; identity columns belong to the parent.
+// createTable returns the statements that create a table like the parent. CREATE TABLE ... PARTITION OF would wait for
+// all who use the parent. The indexes and foreign keys come with ATTACH PARTITION; identity columns belong to the
+// parent.
 func (postgres) createTable(st *state, added name) []string {
 	statements := []string{fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL "+
 		"EXCLUDING IDENTITY EXCLUDING INDEXES EXCLUDING STATISTICS EXCLUDING COMMENTS)%s",
@@ -127,15 +114,15 @@ func (postgres) attach(st *state, added name, step Step) string {
 	}
 	lo, hi := "MINVALUE", "MAXVALUE"
 	if step.Lo != noLow {
-		lo = "'" + strconv.FormatInt(step.Lo.Int64(), 10) + "'"
+		lo = fmt.Sprintf("'%d'", step.Lo)
 	}
 	if step.Hi != noHigh {
-		hi = "'" + strconv.FormatInt(step.Hi.Int64(), 10) + "'"
+		hi = fmt.Sprintf("'%d'", step.Hi)
 	}
 	return attach + fmt.Sprintf("FOR VALUES FROM (%s) TO (%s)", lo, hi)
 }
 
-// rename returns the statements that give a detached table its name of Keep and its own comment.
+// rename returns the statements that give a detached table its name of WithKeep and its own comment.
 func (postgres) rename(s *Set, p part) (statements []string) {
 	if p.comment != p.unmarked() {
 		statements = append(statements, commentOn(p, p.unmarked()))
@@ -161,7 +148,7 @@ func commentOn(p part, text string) string {
 
 func (e postgres) finish(ctx context.Context, db *sql.DB, s *Set, st *state, step Step) error {
 	p, _ := st.find(step)
-	if step.Action == ActionArchive {
+	if step.Action == actionArchive {
 		return e.session(ctx, db, s, archiveLock, func(conn *sql.Conn) error { return e.archive(ctx, conn, s, st, p) })
 	}
 	return e.session(ctx, db, s, changeLock, func(conn *sql.Conn) error { return e.detach(ctx, conn, s, st, step, p) })
@@ -171,11 +158,7 @@ func (e postgres) finish(ctx context.Context, db *sql.DB, s *Set, st *state, ste
 func (e postgres) detach(ctx context.Context, conn *sql.Conn, s *Set, st *state, step Step, p part) error {
 	const query = `SELECT inhdetachpending, coalesce(obj_description(inhrelid, 'pg_class'), '')
 FROM pg_inherits WHERE inhrelid = $1::int8::oid`
-	err := conn.QueryRowContext(ctx, query, p.oid).Scan(&p.pending, &p.comment)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
+	if found, err := one(conn.QueryRowContext(ctx, query, p.oid), &p.pending, &p.comment); !found {
 		return err
 	}
 	if marked := p; !marked.readMark(st.table) {
@@ -184,21 +167,18 @@ FROM pg_inherits WHERE inhrelid = $1::int8::oid`
 	now := *st
 	now.parts = []part{p}
 	_, outside := e.work(s, &now, step)
-	if _, err := conn.ExecContext(ctx, outside[0]); err != nil {
-		return fmt.Errorf("%s: %w", outside[0], err)
-	}
-	return nil
+	return execAll(ctx, conn, outside[0])
 }
 
-// archive calls the callback of Archive and marks the table as archived, unless another process has done it, or a person
-// has removed the mark.
+// archive calls the callback of WithArchive and marks the table as archived, unless another process has done it, or a
+// person has removed the mark.
 func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state, p part) error {
 	quoted, open, err := e.readOpen(ctx, conn, st, &p)
 	if err != nil || !open {
 		return err
 	}
 	if err := s.archive(ctx, quoted); err != nil {
-		return fmt.Errorf("the callback of Archive: %w", err)
+		return fmt.Errorf("the callback of WithArchive: %w", err)
 	}
 	// Meanwhile the table may have got another name or comment.
 	return e.transaction(ctx, conn, s, sql.TxOptions{}, func(tx *sql.Tx) error {
@@ -206,9 +186,8 @@ func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state
 		if err != nil || !open {
 			return err
 		}
-		lock := "LOCK TABLE " + named + " IN SHARE UPDATE EXCLUSIVE MODE" // that of COMMENT
-		if _, err := tx.ExecContext(ctx, lock); err != nil {
-			return fmt.Errorf("%s: %w", lock, err)
+		if err := execAll(ctx, tx, tableLock{named, queue}.statement()); err != nil { // the lock of COMMENT
+			return err
 		}
 		locked, open, err := e.readOpen(ctx, tx, st, &p)
 		switch {
@@ -217,22 +196,18 @@ func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state
 		case locked != named:
 			return errChanging
 		}
-		statement := commentOn(p, p.marked(st.table, true))
-		if _, err := tx.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("%s: %w", statement, err)
-		}
-		return nil
+		return execAll(ctx, tx, commentOn(p, p.marked(st.table, true)))
 	})
 }
 
 // readOpen reads the name and the comment of a loose table. It reports whether the table still has its mark, and is not
 // archived.
-func (postgres) readOpen(ctx context.Context, q querier, st *state, p *part) (quoted string, open bool, err error) {
-	const query = `SELECT coalesce(obj_description(c.oid, 'pg_class'), ''), n.nspname, c.relname, quote_ident(n.nspname) || '.' || quote_ident(c.relname)
+func (postgres) readOpen(
+	ctx context.Context, q querier, st *state, p *part,
+) (quoted string, open bool, err error) {
+	const query = `SELECT coalesce(obj_description(c.oid, 'pg_class'), ''), n.nspname, c.relname,
+	quote_ident(n.nspname) || '.' || quote_ident(c.relname)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = $1::int8::oid AND NOT c.relispartition`
-	err = q.QueryRowContext(ctx, query, p.oid).Scan(&p.comment, &p.schema, &p.table, &quoted)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", false, nil
-	}
-	return quoted, err == nil && p.readMark(st.table) && !p.archived, err
+	found, err := one(q.QueryRowContext(ctx, query, p.oid), &p.comment, &p.schema, &p.table, &quoted)
+	return quoted, found && p.readMark(st.table) && !p.archived, err
 }

@@ -3,46 +3,60 @@ package partition
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
+)
+
+// A partition is removed only if
+//
+//   - it has ended before the retention, by the earlier clock and the grace (expired),
+//   - no row in it is older than its time (blocked), or was moved out of it by an interrupted call,
+//   - rows, which are a clock of their own, came in all of the retained time (alive, steady), and
+//   - the layout and the rows do not contradict each other (contradicted, checked before all other steps).
+
+const (
+	// dormant is the longest pause after which a table with rows is maintained again without a person.
+	dormant = 90 * 24 * time.Hour
+	// strange is the least time between the ends of two partitions ahead that is reported.
+	strange = 400 * 24 * time.Hour
 )
 
 // retire plans what happens to partitions beyond the retention.
 func (p *planner) retire() error {
 	for _, part := range p.parts {
 		expired := p.expired(part)
-		if part.moved && (part.split || !expired) {
-			p.problem(part.table, fmt.Sprintf("an earlier call that moved its rows to the table %s was interrupted: insert them "+
-				"again and drop that table, or remove its comment to keep it", part.twin))
-			continue
-		}
-		if part.fixed && expired {
-			p.problem(part.table, "it is beyond the retention, but has partitions of its own, or is a foreign table: detach it by hand")
-			continue
-		}
-		if !expired {
-			if part.pending {
-				p.problem(part.table, "a DETACH CONCURRENTLY was interrupted, and it is not beyond the retention any more: finish it with FINALIZE")
-			} else if part.interrupted {
-				p.step(Step{
-					Action: ActionAlter, Partition: part.table, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi),
-					Why: "not beyond the retention any more: removes the mark of an interrupted DETACH CONCURRENTLY",
-				})
+		switch {
+		case part.moved && (part.split || !expired):
+			p.plan.problem(part.table, fmt.Sprintf("an earlier call that moved its rows to the table %s was interrupted: "+
+				"insert them again and drop that table, or remove its comment to keep it", part.twin))
+		case part.fixed && expired:
+			p.plan.problem(part.table, "it is beyond the retention, but has partitions of its own, or is a foreign table: "+
+				"detach it by hand")
+		case expired:
+			if err := p.retireOne(part); err != nil {
+				return err
 			}
-			continue
-		}
-		floor := p.floor(part)
-		if blocked, err := p.blocked(part, floor); err != nil {
-			return err
-		} else if blocked {
-			continue
-		}
-		if err := p.retireOne(part, floor); err != nil {
-			return err
+		case part.pending:
+			p.plan.problem(part.table, "a DETACH CONCURRENTLY was interrupted, and it is not beyond the retention any more: "+
+				"finish it with FINALIZE")
+		case part.interrupted:
+			step := stepFor(actionAlter, part.table, part)
+			step.Rows, step.Bytes = 0, 0
+			step.Why = "not beyond the retention any more: removes the mark of an interrupted DETACH CONCURRENTLY"
+			p.step(step)
 		}
 	}
 	return nil
+}
+
+// stepFor returns a step for a partition or a loose table.
+func stepFor(action, text string, part part) Step {
+	return Step{
+		Action: action, Partition: text, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi),
+		Rows: part.rows, Bytes: part.bytes, floor: noLow,
+	}
 }
 
 // expired reports whether all of a partition is beyond the retention.
@@ -50,28 +64,100 @@ func (p *planner) expired(part part) bool {
 	return p.retain > 0 && part.hi <= p.cutoff && part.hi != noHigh
 }
 
+// retireOne plans the next step for a partition beyond the retention.
+func (p *planner) retireOne(part part) error {
+	floor := p.floor(part)
+	if blocked, err := p.blocked(part, floor); blocked || err != nil {
+		return err
+	}
+	step := stepFor(actionDrop, part.table, part)
+	step.floor, step.Why = floor, "beyond the retention of "+count(p.retain, p.unit.noun())
+	if !p.unit.calendar() {
+		step.Why += fmt.Sprintf(" of %v", p.unit)
+	}
+	switch {
+	// PostgreSQL does not detach partitions of tables with a default partition concurrently.
+	case p.concurrently && p.fallback == nil && p.dialect == sqldb.Postgres || part.pending:
+		step.Action, step.finish = actionDetach, true
+	case p.rename != nil:
+		step.Action = actionRename
+	case p.archive != nil:
+		step.Action = actionDetach
+	}
+	if p.trigger != "" && step.Action != actionDrop && !part.moved {
+		p.plan.problem(part.table, fmt.Sprintf("MariaDB can't make it a table because of the trigger %s, which uses another "+
+			"table: drop the trigger while Maintain runs, or remove WithKeep and WithArchive", p.trigger))
+		return nil
+	}
+	return p.remove(part, step)
+}
+
+// finishLoose plans what is left to do for tables that were detached.
+func (p *planner) finishLoose() error {
+	for _, part := range p.loose {
+		text := part.String()
+		if !p.expired(part) {
+			p.plan.problem(text, "it was detached, and is not beyond the retention any more: attach it again, drop it, "+
+				"or remove the comment")
+			continue
+		}
+		outside, err := p.outside(part)
+		if err != nil {
+			return err
+		}
+		if outside {
+			p.plan.problem(text, "it was detached, and has rows outside of its bounds: remove them, "+
+				"or remove the comment to keep it")
+			continue
+		}
+		step := stepFor(actionDrop, text, part)
+		step.Why = "detached before"
+		switch {
+		case p.rename != nil:
+			step.Action = actionRename
+		case p.archive != nil && !part.archived:
+			step.Action, step.finish = actionArchive, true
+		}
+		if err := p.remove(part, step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove plans a step that removes rows from the table, or drops or renames those removed before.
+func (p *planner) remove(part part, step Step) error {
+	if p.rename != nil {
+		if err := p.checkNew(p.keptName(part).table); err != nil {
+			p.plan.Problems = append(p.plan.Problems, problem{part.table, "WithKeep: " + err.Error(), ErrName})
+			return nil
+		}
+	}
+	live, err := p.alive()
+	if live {
+		p.step(step)
+	}
+	return err
+}
+
 // floor returns the least key that a partition is supposed to have, or noLow if it can have no smaller one. Smaller
 // keys are no IDs of the layout, such as those of a sequence that was in use before. They can be in a partition whose
 // lower bound is none or made by hand, and in any one if WithStart says which ID is the oldest.
 func (p *planner) floor(part part) int64 {
-	if !p.begin.IsZero() {
-		return above(part, p.span(p.begin, p.begin).lo)
+	floor := p.span(p.begin, p.begin).lo
+	if p.begin.IsZero() {
+		if part.lo > 0 && p.period(p.at(part.lo)).lo == part.lo {
+			return noLow
+		}
+		at := p.period(p.at(part.hi - 1))
+		if before := p.previous(at); before.lo > 0 {
+			at = before // when the partition was made, the zone or its rules may have been others
+		}
+		if at.lo == 0 {
+			return part.hi // IDs of the epoch's period can't be told from small keys
+		}
+		floor = at.lo
 	}
-	if part.lo > 0 && p.period(p.at(part.lo)).lo == part.lo {
-		return noLow
-	}
-	at := p.period(p.at(part.hi - 1))
-	if before := p.previous(at); before.lo > 0 {
-		at = before // when the partition was made, the zone or its rules may have been others
-	}
-	if at.lo == 0 {
-		return part.hi // IDs of the epoch's period can't be told from small keys
-	}
-	return above(part, at.lo)
-}
-
-// above returns the floor if it is above the lower bound of the partition, else noLow.
-func above(part part, floor int64) int64 {
 	if part.lo >= floor {
 		return noLow
 	}
@@ -83,151 +169,196 @@ func (p *planner) blocked(part part, floor int64) (bool, error) {
 	if floor == noLow {
 		return false, nil
 	}
-	foreign, found, err := p.probe.below(part, floor)
-	switch {
-	case found && p.begin.IsZero():
-		p.problem(part.table, fmt.Sprintf("it is beyond the retention, but has a row with the key %d, which is older than "+
-			"its time: remove such rows, or set WithStart to the time of the oldest ID", foreign))
-	case found:
-		p.problem(part.table, fmt.Sprintf("it is beyond the retention, but has a row with the key %d, which is older than "+
-			"WithStart, %s: remove or move such rows", foreign, p.text(p.begin)))
+	key, found, err := p.probe.least(part, noLow, floor)
+	if found {
+		than, mend := "its time", "remove such rows, or set WithStart to the time of the oldest ID"
+		if !p.begin.IsZero() {
+			than, mend = "WithStart, "+p.text(p.begin), "remove or move such rows"
+		}
+		p.plan.problem(part.table, fmt.Sprintf("it is beyond the retention, but has a row with the key %d, which is older "+
+			"than %s: %s", key, than, mend))
 	}
 	return found, err
 }
 
-// retention returns WithRetain for people.
-func (p *planner) retention() string {
-	text := count(p.retain, p.unit.noun())
-	if !p.unit.calendar() {
-		text += fmt.Sprintf(" of %v", p.unit)
+// outside reports whether a detached table has rows outside of its bounds: somebody wrote to it since, or attached it
+// with other ones.
+func (p *planner) outside(part part) (bool, error) {
+	_, found, err := p.probe.least(part, noLow, max(part.lo, p.floor(part)))
+	if !found && err == nil {
+		_, found, err = p.probe.least(part, part.hi, noHigh)
 	}
-	return text
+	return found, err
 }
 
-// retireOne plans the next step for a partition beyond the retention.
-func (p *planner) retireOne(part part, floor int64) error {
-	step := Step{
-		Action: ActionDrop, Partition: part.table, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi),
-		Rows: part.rows, Bytes: part.bytes, floor: floor, Why: "beyond the retention of " + p.retention(),
-	}
-	switch {
-	case p.concurrent() || part.pending:
-		step.Action, step.finish = ActionDetach, true
-	case p.rename != nil:
-		step.Action = ActionRename
-	case p.archive != nil:
-		step.Action = ActionDetach
-	}
-	if p.trigger != "" && step.Action != ActionDrop && !part.moved {
-		p.problem(part.table, fmt.Sprintf("MariaDB can't make it a table because of the trigger %s, which uses another table: "+
-			"drop the trigger while Maintain runs, or remove Keep and Archive", p.trigger))
-		return nil
-	}
-	return p.remove(part, step)
-}
-
-// remove plans a step that removes rows from the table, or drops or renames those removed before.
-func (p *planner) remove(part part, step Step) error {
-	if !p.keepable(part) {
-		return nil
-	}
-	live, err := p.alive()
-	if live {
-		p.step(step)
-	}
-	return err
-}
-
-// alive reports whether rows may be removed: the table has a row of the retained time, and others at all times of it. If it
-// has none, that is a problem: by a wrong layout or wrong clocks, all partitions may seem to be beyond the retention.
-func (p *planner) alive() (bool, error) {
+// alive reports whether rows may be removed: the table has a row of the retained time, and others at all times of it.
+// If it has none, that is a problem: by a wrong layout or wrong clocks, all partitions may seem to be beyond the
+// retention.
+func (p *planner) alive() (live bool, err error) {
 	if p.live != nil {
 		return *p.live, nil
 	}
+	defer func() { p.live = &live }()
 	for _, part := range slices.Concat(p.loose, p.parts) {
 		if part.due && p.archive == nil {
-			p.live = new(bool)
-			p.problem(part.table, "another Set is to archive it, and this one has no Archive: nothing is removed until that is done. "+
-				"To keep the table, remove the line from its comment")
+			p.plan.problem(part.table, "another Set is to archive it, and this one has no WithArchive: nothing is removed "+
+				"until that is done. To keep the table, remove the line from its comment")
 			return false, nil
 		}
 	}
 	key, found, err := p.youngest()
-	if err != nil {
+	switch {
+	case err != nil:
 		return false, err
+	case found && key >= p.cutoff:
+		return p.steady()
 	}
-	live := found && key >= p.cutoff
-	if live {
-		live, err = p.steady()
-		p.live = &live
-		return live, err
-	}
-	p.live = &live
 	youngest := "there is no row"
 	if found {
 		youngest = fmt.Sprintf("the youngest row is of %s by this layout", p.text(p.at(key)))
 	}
-	p.problem("", fmt.Sprintf("no row is younger than the retention, which begins at %s (%s): are the layout and the clocks right? "+
-		"Nothing is removed until there is one", p.text(p.at(p.cutoff)), youngest))
+	p.plan.problem("", fmt.Sprintf("no row is younger than the retention, which begins at %s (%s): "+
+		"are the layout and the clocks right? Nothing is removed until there is one", p.text(p.at(p.cutoff)), youngest))
 	return false, nil
 }
 
-// keepable reports, as a problem, a name of Keep that is not usable.
-func (p *planner) keepable(part part) bool {
-	if p.rename == nil {
-		return true
+// steady reports whether rows came in all of the retained time, except for as many consecutive periods as are normal.
+// Clocks that jump ahead leave a longer gap, also if rows of the wrong time follow: that is a problem.
+//
+// The gap is seen as long as rows of before it are retained by the right time, except for the last of these periods. So
+// clocks that are ahead remove nothing more than this number of periods, and two, too early.
+func (p *planner) steady() (bool, error) {
+	normal := p.idle
+	if normal < 0 {
+		normal = max(p.retain-1, 0) / 12
 	}
-	err := p.checkNew(p.keptName(part).table)
-	if err != nil {
-		p.plan.Problems = append(p.plan.Problems, Problem{part.table, "Keep: " + err.Error(), ErrName})
+	times := []period{p.period(p.earliest().Add(-p.grace))}
+	for len(times) <= p.retain && times[len(times)-1].lo > 0 {
+		times = append(times, p.previous(times[len(times)-1]))
 	}
-	return err == nil
+	for k := 0; k+normal+1 < len(times); {
+		next := k + normal + 1 // the farthest one first: if it has rows, no other is read
+		for ; next > k; next-- {
+			if found, err := p.occupied(times[next]); err != nil {
+				return false, err
+			} else if found {
+				break
+			}
+		}
+		if next == k {
+			return p.gapped(times, k, k+normal+1)
+		}
+		k = next
+	}
+	return true, nil
 }
 
-// finishLoose plans what is left to do for tables that were detached.
-func (p *planner) finishLoose() error {
-	for _, part := range p.loose {
-		text := part.String()
-		if !p.expired(part) {
-			p.problem(text, "it was detached, and is not beyond the retention any more: attach it again, drop it, or remove the comment")
+// gapped reports, as a problem, that the periods after first up to last, which go back, have no rows, and others before
+// have. It returns true if there are none before.
+func (p *planner) gapped(times []period, first, last int) (bool, error) {
+	_, older, err := p.newest(times[last].lo)
+	if err != nil || !older {
+		return err == nil, err
+	}
+	for last+1 < len(times) {
+		if found, err := p.occupied(times[last+1]); err != nil {
+			return false, err
+		} else if found {
+			break
+		}
+		last++
+	}
+	p.plan.problem("", fmt.Sprintf("there is no row from %s to %s, but there are older ones: were the clocks right, or are "+
+		"they ahead? Nothing is removed while this time is retained, unless WithIdle(%d) says that such a gap is normal",
+		p.text(times[last].from), p.text(times[first].from), last-first))
+	return false, nil
+}
+
+// contradicted reports, as a problem, that by the layout no row is of a time near the clocks. A table without rows that
+// had partitions all the time has one that ends near them.
+func (p *planner) contradicted() (bool, error) {
+	if p.latest.Before(p.layout.Epoch()) {
+		return false, nil // create returns an error
+	}
+	at := p.before(p.period(p.earliest()), max(p.idle, 0)+1)
+	from := earlier(at.from, p.earliest().Add(-dormant))
+	to := later(p.horizon().to, p.latest.Add(dormant))
+	for _, part := range p.parts {
+		if end := p.at(part.hi); !end.Before(from) && !end.After(to) {
+			return false, nil
+		}
+	}
+	key, found, err := p.youngest()
+	if err != nil || found && !p.at(key).Before(from) || !from.Before(p.layout.End()) {
+		return false, err
+	}
+	key, found, err = p.newest(noHigh)
+	// Keys of a sequence that was in use before are of the time after the epoch, whatever the layout is.
+	if epoch := p.layout.Epoch(); key < p.span(epoch, epoch.Add(time.Hour)).hi {
+		return false, err
+	}
+	if found {
+		p.plan.problem("", fmt.Sprintf("the youngest row is of %s by this layout, and no partition ends within %d days of %s: "+
+			"are the layout and the clocks right? Nothing is done. If the table was not in use for so long, or its rows were "+
+			"imported, set WithIdle", p.text(p.at(key)), dormant/(24*time.Hour), p.text(p.now)))
+	}
+	return found, err
+}
+
+// youngest returns the greatest key up to the end of the current period. Greater ones say nothing about the retained
+// time.
+func (p *planner) youngest() (key int64, found bool, err error) {
+	return p.newest(p.period(later(p.now, p.local)).hi)
+}
+
+// newest returns the greatest key below hi.
+func (p *planner) newest(hi int64) (key int64, found bool, err error) {
+	for i := len(p.parts) - 1; i >= 0 && !found && err == nil; i-- {
+		if p.parts[i].lo < hi {
+			key, found, err = p.probe.greatest(p.parts[i], hi)
+		}
+	}
+	if p.fallback == nil || err != nil {
+		return key, found, err
+	}
+	stray, has, err := p.probe.greatest(*p.fallback, hi)
+	if has && (!found || stray > key) {
+		key, found = stray, true
+	}
+	return key, found, err
+}
+
+// occupied reports whether there is a row of the period.
+func (p *planner) occupied(at period) (bool, error) {
+	parts := p.from(at.lo)
+	if p.fallback != nil {
+		parts = append(slices.Clip(parts), *p.fallback)
+	}
+	for _, part := range parts {
+		if part.lo >= at.hi {
 			continue
 		}
-		outside, err := p.outside(part)
-		if err != nil {
-			return err
-		}
-		if outside {
-			p.problem(text, "it was detached, and has rows outside of its bounds: remove them, or remove the comment to keep it")
-			continue
-		}
-		step := Step{
-			Action: ActionDrop, Partition: text, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi),
-			Rows: part.rows, Bytes: part.bytes, floor: noLow, Why: "detached before",
-		}
-		switch {
-		case p.rename != nil:
-			step.Action = ActionRename
-		case p.archive != nil && !part.archived:
-			step.Action, step.finish = ActionArchive, true
-		}
-		if err := p.remove(part, step); err != nil {
-			return err
+		if key, found, err := p.probe.greatest(part, at.hi); err != nil || found && key >= at.lo {
+			return err == nil, err
 		}
 	}
-	return nil
+	return false, nil
 }
 
-// outside reports whether a table that was detached has rows outside of its bounds: since then somebody wrote to it, or
-// attached it with other ones.
-func (p *planner) outside(part part) (bool, error) {
-	if _, found, err := p.probe.below(part, max(part.lo, p.floor(part))); found || err != nil {
-		return found, err
+// strangers reports, as a problem, a partition that leaves no room for those ahead, or lies far behind them. A Set with
+// another layout has made it, or a clock that was wrong.
+func (p *planner) strangers(last period) {
+	before := last.to
+	for i, part := range p.parts {
+		if i > 0 {
+			before = p.at(p.parts[i-1].hi)
+		}
+		end := p.at(part.hi)
+		if part.hi > last.hi && part.hi != noHigh && end.Sub(before) > strange &&
+			end.After(p.next(p.next(p.period(before))).to) {
+			p.plan.problem(part.table, fmt.Sprintf("it ends at %s, long after %s: another layout, or a wrong clock, may have "+
+				"made it. Drop it and those after it if they have no rows, or split it", p.text(end), p.text(before)))
+			return
+		}
 	}
-	return p.probe.within(part, part.hi, noHigh)
-}
-
-// concurrent reports whether partitions are detached concurrently. PostgreSQL refuses it for tables with a default
-// partition.
-func (p *planner) concurrent() bool {
-	return p.concurrently && p.fallback == nil && p.dialect == sqldb.Postgres
 }

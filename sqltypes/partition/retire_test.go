@@ -161,8 +161,8 @@ func TestDetachedTablesAreFinishedAfterPartitionsAreCreated(t *testing.T) {
 		want   string
 	}{
 		{WithAhead(1), "drop s.x"},
-		{Keep(strings.ToUpper), "rename s.x"},
-		{Archive(archiveNothing), "archive s.x"},
+		{WithKeep(strings.ToUpper), "rename s.x"},
+		{WithArchive(archiveNothing), "archive s.x"},
 	} {
 		s := mustSet(t, Month, WithAhead(1), WithRetain(1), c.option)
 		table := &catalog{}
@@ -172,7 +172,7 @@ func TestDetachedTablesAreFinishedAfterPartitionsAreCreated(t *testing.T) {
 		want(t, table.plan(t, s, date("2026-01-15")), "create t_2026_01, create t_2026_02, "+c.want)
 		want(t, table.plan(t, s, date("2025-11-15")), "create t_2025_11", "s.x: it was detached, and is not beyond")
 	}
-	s := mustSet(t, Month, WithAhead(1), WithRetain(1), Archive(archiveNothing))
+	s := mustSet(t, Month, WithAhead(1), WithRetain(1), WithArchive(archiveNothing))
 	table := &catalog{}
 	table.add(s, "new", "2025-12", "2026-01")
 	table.loose = []part{{name: name{"s", "x"}, lo: s.first("2025-10"), hi: s.first("2025-11"), archived: true}}
@@ -192,7 +192,7 @@ func TestWhatIsToBeArchivedIsLeftToASetWithArchive(t *testing.T) {
 				table.parts[0].due = true
 			}
 			want(t, table.plan(t, s, date("2026-01-15")), "", "another Set is to archive it")
-			s = newSet(t, s.dialect, Month, WithAhead(1), WithRetain(1), Archive(archiveNothing))
+			s = newSet(t, s.dialect, Month, WithAhead(1), WithRetain(1), WithArchive(archiveNothing))
 			wanted := "detach old"
 			if where == "loose" {
 				wanted += ", archive s.x"
@@ -237,14 +237,14 @@ func TestActionsByOptionAndDatabase(t *testing.T) {
 		finish  bool
 	}{
 		{sqldb.Postgres, nil, part{}, "drop old", false},
-		{sqldb.Postgres, []Option{Keep(strings.ToUpper)}, part{}, "rename old", false},
-		{sqldb.Postgres, []Option{Archive(archiveNothing)}, part{}, "detach old", false},
-		{sqldb.Postgres, []Option{DetachConcurrently()}, part{}, "detach old", true},
-		{sqldb.Postgres, []Option{DetachConcurrently(), WithDefault()}, part{}, "drop old", false},
+		{sqldb.Postgres, []Option{WithKeep(strings.ToUpper)}, part{}, "rename old", false},
+		{sqldb.Postgres, []Option{WithArchive(archiveNothing)}, part{}, "detach old", false},
+		{sqldb.Postgres, []Option{WithDetachConcurrently()}, part{}, "detach old", true},
+		{sqldb.Postgres, []Option{WithDetachConcurrently(), WithDefault()}, part{}, "drop old", false},
 		{sqldb.Postgres, nil, part{pending: true}, "detach old", true},
-		{sqldb.MySQL, []Option{DetachConcurrently()}, part{}, "drop old", false},
-		{sqldb.MySQL, []Option{Keep(strings.ToUpper)}, part{}, "rename old", false},
-		{sqldb.MySQL, []Option{Archive(archiveNothing)}, part{}, "detach old", false},
+		{sqldb.MySQL, []Option{WithDetachConcurrently()}, part{}, "drop old", false},
+		{sqldb.MySQL, []Option{WithKeep(strings.ToUpper)}, part{}, "rename old", false},
+		{sqldb.MySQL, []Option{WithArchive(archiveNothing)}, part{}, "detach old", false},
 	} {
 		s := newSet(t, c.dialect, Month, append(c.options, WithRetain(1))...)
 		table := &catalog{}

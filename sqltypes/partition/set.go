@@ -11,8 +11,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
-// Set describes the partitions of one table. Create it with [New]. It is immutable, holds no connection, and is safe for
-// concurrent use; any number of processes may have equal Sets and maintain the same table.
+// Set describes the partitions of one table. Create it with [New]. It is immutable, holds no connection, and is safe
+// for concurrent use; any number of processes may have equal Sets and maintain the same table.
 type Set struct {
 	dialect sqldb.Dialect
 	engine  engine
@@ -55,7 +55,7 @@ func New(dialect sqldb.Dialect, table string, unit Unit, options ...Option) (*Se
 		if option == nil {
 			return nil, fmt.Errorf("%w: nil", ErrOption)
 		}
-		if err := option.apply(&s.config); err != nil {
+		if err := option(&s.config); err != nil {
 			return nil, err
 		}
 	}
@@ -94,6 +94,9 @@ func (s *Set) check() error {
 	if _, _, err := s.layout.Range(s.layout.Epoch(), s.layout.End()); err != nil {
 		return fmt.Errorf("partition: the table %v: %w", s.table, err)
 	}
+	if s.rename != nil && s.archive != nil {
+		return fmt.Errorf("%w: WithKeep and WithArchive exclude each other", ErrOption)
+	}
 	if s.unit.calendar() {
 		return nil
 	}
@@ -101,7 +104,8 @@ func (s *Set) check() error {
 		return fmt.Errorf("%w: the unit %v is shorter than a tick of the layout, %v", ErrOption, s.unit, tick)
 	}
 	if s.zone != time.UTC {
-		return fmt.Errorf("%w: WithZone(%v) with the unit %v, which does not depend on a time zone", ErrOption, s.zone, s.unit)
+		return fmt.Errorf("%w: WithZone(%v) with the unit %v, which does not depend on a time zone",
+			ErrOption, s.zone, s.unit)
 	}
 	return nil
 }
@@ -120,6 +124,22 @@ func (s *Set) period(t time.Time) period {
 
 // next returns the period after p.
 func (s *Set) next(p period) period { return s.span(p.to, s.unit.next(p.to, s.zone)) }
+
+// after returns the period n periods after p.
+func (s *Set) after(p period, n int) period {
+	for range n {
+		p = s.next(p)
+	}
+	return p
+}
+
+// before returns the period n periods before p, or that of the epoch.
+func (s *Set) before(p period, n int) period {
+	for ; n > 0 && p.lo > 0; n-- {
+		p = s.previous(p)
+	}
+	return p
+}
 
 // previous returns the period before p.
 func (s *Set) previous(p period) period { return s.period(p.from.Add(-1)) }
@@ -147,7 +167,7 @@ func (s *Set) partitionName(start time.Time) (string, error) {
 // defaultName returns the name of the default partition.
 func (s *Set) defaultName() string { return s.table.table + "_default" }
 
-// keptName returns the name that Keep gives to a partition.
+// keptName returns the name that WithKeep gives to a partition.
 func (s *Set) keptName(p part) name {
 	partition := p.table
 	if p.parent.table != "" {
@@ -162,7 +182,8 @@ func (s *Set) keptName(p part) name {
 
 // checkNew returns an error for a name that the database would refuse, or cut as PostgreSQL does.
 func (s *Set) checkNew(text string) error {
-	if limit := s.engine.maxName(); text == "" || len(text) > limit || strings.ContainsAny(text, "\x00") || !utf8.ValidString(text) {
+	limit := s.engine.maxName()
+	if text == "" || len(text) > limit || strings.ContainsAny(text, "\x00") || !utf8.ValidString(text) {
 		return fmt.Errorf("%w: %.100q has %d bytes, want 1 to %d", ErrName, text, len(text), limit)
 	}
 	return nil

@@ -49,7 +49,7 @@ func TestBadSettingsAreRejected(t *testing.T) {
 		{"no unit", sqldb.Postgres, "t", 0, nil, ErrOption, "unit 0"},
 		{"negative unit", sqldb.Postgres, "t", Unit(-5), nil, ErrOption, "-5"},
 		{"unit below a tick", sqldb.Postgres, "t", Unit(time.Millisecond - 1), nil, ErrOption, "1ms"},
-		{"hours of a zone", sqldb.Postgres, "t", Hour, []Option{WithZone(berlin)}, ErrOption, "Europe/Berlin"},
+		{"hours of a zone", sqldb.Postgres, "t", Unit(time.Hour), []Option{WithZone(berlin)}, ErrOption, "Europe/Berlin"},
 		{"nil", sqldb.Postgres, "t", Day, []Option{nil}, ErrOption, "nil"},
 		{"shard first", sqldb.Postgres, "t", Day, []Option{WithLayout(shardFirst)}, snowflake.ErrFieldOrder, "shard time sequence"},
 		{"no layout", sqldb.Postgres, "t", Day, []Option{WithLayout(snowflake.Layout{})}, snowflake.ErrLayout, "the table t"},
@@ -66,10 +66,10 @@ func TestBadSettingsAreRejected(t *testing.T) {
 		{"no lock timeout", sqldb.Postgres, "t", Day, []Option{WithLockTimeout(0)}, ErrOption, "[1ms, 1m0s]"},
 		{"long lock timeout", sqldb.Postgres, "t", Day, []Option{WithLockTimeout(time.Minute + 1)}, ErrOption, "1m0.000000001s"},
 		{"no patience", sqldb.Postgres, "t", Day, []Option{WithPatience(-1)}, ErrOption, "-1ns"},
-		{"no rename", sqldb.Postgres, "t", Day, []Option{Keep(nil)}, ErrOption, "Keep"},
-		{"no archive", sqldb.Postgres, "t", Day, []Option{Archive(nil)}, ErrOption, "Archive"},
-		{"Keep and Archive", sqldb.Postgres, "t", Day, []Option{Keep(rename), Archive(archive)}, ErrOption, "Archive"},
-		{"Archive and Keep", sqldb.Postgres, "t", Day, []Option{Archive(archive), Keep(rename)}, ErrOption, "Keep"},
+		{"no rename", sqldb.Postgres, "t", Day, []Option{WithKeep(nil)}, ErrOption, "Keep"},
+		{"no archive", sqldb.Postgres, "t", Day, []Option{WithArchive(nil)}, ErrOption, "Archive"},
+		{"Keep and Archive", sqldb.Postgres, "t", Day, []Option{WithKeep(rename), WithArchive(archive)}, ErrOption, "Archive"},
+		{"Archive and Keep", sqldb.Postgres, "t", Day, []Option{WithArchive(archive), WithKeep(rename)}, ErrOption, "Keep"},
 		{"no logger", sqldb.Postgres, "t", Day, []Option{WithLogger(nil)}, ErrOption, "WithLogger"},
 	} {
 		s, err := New(c.dialect, c.table, c.unit, c.options...)
@@ -106,7 +106,7 @@ func TestFirstPartitionsAreCreatedOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, step := range created {
-		if step.Action != ActionCreate {
+		if step.Action != actionCreate {
 			t.Errorf("the step is %s %s", step.Action, step.Partition)
 		}
 	}

@@ -8,16 +8,16 @@ import (
 )
 
 // Unit is the span of time of a partition: Day, Week, Month or Year, which follow the calendar of a time zone, or a
-// fixed duration in nanoseconds, such as Hour or Unit(6*time.Hour), which is counted from 1970-01-01 00:00 UTC.
+// fixed duration in nanoseconds, such as Unit(time.Hour) or Unit(6*time.Hour), which is counted from 1970-01-01 00:00
+// UTC.
 type Unit time.Duration
 
-// Units of the calendar, and an hour.
+// Units of the calendar.
 const (
 	Day   Unit = -1
 	Week  Unit = -2 // of ISO 8601, from Monday on
 	Month Unit = -3
 	Year  Unit = -4
-	Hour       = Unit(time.Hour)
 )
 
 // String returns the name of a calendar unit, or the duration.

@@ -60,7 +60,7 @@ func TestPartitionOfAnIDIsThatOfItsTime(t *testing.T) {
 		"UTC", "Europe/Berlin", "America/Havana", "Asia/Beirut", "America/Sao_Paulo", "Pacific/Apia",
 		"America/St_Johns", "Australia/Lord_Howe", "Asia/Kathmandu",
 	}
-	units := []Unit{Day, Week, Month, Year, Hour, Unit(6 * time.Hour), Unit(36 * time.Hour), Unit(97 * time.Second)}
+	units := []Unit{Day, Week, Month, Year, Unit(time.Hour), Unit(6 * time.Hour), Unit(36 * time.Hour), Unit(97 * time.Second)}
 	random := rand.New(rand.NewPCG(1, 2))
 	for name, layout := range layouts {
 		for _, zoneName := range zones {
@@ -138,7 +138,7 @@ func TestNames(t *testing.T) {
 		{Week, "UTC", "t_2026_w53"},
 		{Month, "UTC", "t_2026_12"},
 		{Year, "Asia/Kathmandu", "t_2027"},
-		{Hour, "UTC", "t_2026_12_31_23"},
+		{Unit(time.Hour), "UTC", "t_2026_12_31_23"},
 		{Unit(48 * time.Hour), "UTC", "t_2026_12_31"},
 		{Unit(15 * time.Minute), "UTC", "t_2026_12_31_2345"},
 		{Unit(20 * time.Second), "UTC", "t_2026_12_31_235940"},

@@ -75,7 +75,7 @@ func TestClocksThatAreAheadRemoveNothing(t *testing.T) {
 			table.parts = table.parts[:len(table.parts)-1]
 		}
 		plan := table.plan(t, s, date("2026-11-15"))
-		if len(plan.Problems) == 0 || !strings.Contains(plan.Problems[len(plan.Problems)-1].Text, "from 2026-09-01 UTC to 2026-11-01 UTC") {
+		if len(plan.Problems) == 0 || !strings.Contains(plan.Problems[len(plan.Problems)-1].Error(), "from 2026-09-01 UTC to 2026-11-01 UTC") {
 			t.Errorf("rows of the default partition count: %v", plan.Problems)
 		}
 	})

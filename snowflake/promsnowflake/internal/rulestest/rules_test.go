@@ -141,7 +141,7 @@ func TestEachAlertFiresForItsCauseAndNotBefore(t *testing.T) {
 		{"no Maintain for three hours", four, "SnowflakePartitionsOverdue", nil,
 			func(s *system) { s.set(func() { s.plan.Overdue = time.Now().Add(-3 * time.Hour) }) }},
 		{"a problem of a partition", four, "SnowflakePartitionsNeedAttention", nil,
-			func(s *system) { s.set(func() { s.plan.Problems = make([]partition.Problem, 1) }) }},
+			func(s *system) { s.set(func() { s.plan.Problems = []error{partition.ErrBlocked} }) }},
 		{"the layout ends in 17 months", ending, "SnowflakeLayoutEnds", nil, func(*system) {}},
 		{"the layout ends in 3 years", ends3, "", nil, func(*system) {}},
 	}
