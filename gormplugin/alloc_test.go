@@ -65,7 +65,7 @@ func resetAll(records []*flat) {
 // A statement without a conflict clause costs nothing in the callbacks around it.
 func TestTheOtherCallbacksAllocateNothingForPlainCreates(t *testing.T) {
 	_, db := fillCallback(t, &bare{}, &flat{})
-	for _, name := range []string{"snowflake:rewrite", "snowflake:settle"} {
+	for _, name := range []string{"snowflake:rewrite", "snowflake:resolve"} {
 		callback := db.Callback().Create().Get(name)
 		equal(t, "allocations of "+name, testing.AllocsPerRun(20, func() { callback(db) }), 0)
 	}

@@ -8,6 +8,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"github.com/sqlflake/sqlflake/gormplugin/internal/connpool"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/settled"
@@ -56,7 +57,7 @@ func Settled(ctx context.Context, db *gorm.DB, model any, opts ...settled.Option
 	if err != nil {
 		return settled.Bound{}, err
 	}
-	server := sqlDB(pool)
+	server := connpool.SQLDB(pool)
 	if server == nil {
 		return settled.Bound{}, fmt.Errorf("gormplugin: Settled needs a *sql.DB, not a %T: %w", pool, gorm.ErrInvalidDB)
 	}
@@ -85,7 +86,7 @@ func checkSettled(db *gorm.DB) error {
 // SQLite database are on one host and have its clock.
 func (p *Plugin) settledOptions(dialect sqldb.Dialect, pool gorm.ConnPool) []settled.Option {
 	leased, ok := p.gen.(*leasedGenerator)
-	if !ok || dialect == sqldb.SQLite || !samePool(leased.store.pool, pool) {
+	if !ok || dialect == sqldb.SQLite || !connpool.Same(leased.store.pool, pool) {
 		return nil
 	}
 	// Others may have the window of lease.Open, or that of Open for another kind of pool. One that is too long hides lags.

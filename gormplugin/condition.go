@@ -8,6 +8,8 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
+
+	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
 )
 
 // target is the column that a condition on IDs is about.
@@ -39,7 +41,7 @@ func targetOf(builder clause.Builder, name string) (target, error) {
 	}
 	if t.field != nil {
 		t.column.Name = t.field.DBName
-		if !isNumber(t.field) {
+		if !model.IsNumber(t.field) {
 			return t, fmt.Errorf("gormplugin: %s is no number (%s, %s): %w",
 				t, t.field.FieldType, t.field.DataType, schema.ErrUnsupportedDataType)
 		}

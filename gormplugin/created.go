@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm/clause"
 
+	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -178,17 +179,17 @@ func (t target) layout() (snowflake.Layout, error) {
 	}
 	generators := []Generator{p.gen}
 	if t.field != nil {
-		switch column, err := p.columnOf(t.field.Schema, t.field); {
+		switch column, err := p.rules.ColumnOf(t.field); {
 		case err != nil:
 			return snowflake.Layout{}, err
 		case column != nil:
 			return t.commonLayout([]Generator{p.generatorOf(column)})
-		case isInteger(t.field.FieldType) && !isKeyType(t.field.FieldType):
+		case model.IsInteger(t.field.FieldType) && !model.IsKeyType(t.field.FieldType):
 			return snowflake.Layout{}, t.noLayout("the plugin does not fill it (%s)", t.field.FieldType)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.named)) {
-		generators = append(generators, p.named[name])
+	for _, name := range slices.Sorted(maps.Keys(p.rules.Named)) {
+		generators = append(generators, p.rules.Named[name])
 	}
 	return t.commonLayout(generators)
 }

@@ -65,7 +65,7 @@ func TestCreatedReadsAColumnAsItsGeneratorWroteIt(t *testing.T) {
 	}
 	gen := func(l snowflake.Layout) *gormtest.Generator { return hourly(gormtest.WithLayout(l)) }
 	base, twitter := gen(snowflake.Default()), gen(snowflake.Twitter())
-	one, integers := gormplugin.New(base), gormplugin.New(base, gormplugin.IntegerKeys())
+	one, integers := gormplugin.New(base), gormplugin.New(base, gormplugin.WithIntegerKeys())
 	several := gormplugin.New(base, gormplugin.WithNamed("public", twitter))
 	opaquely := gormplugin.New(opaque{})
 	partly := gormplugin.New(base, gormplugin.WithNamed("public", opaque{}))

@@ -134,7 +134,7 @@ func TestADefaultThatIsANumberIsRefusedOnAKey(t *testing.T) {
 		ID   int64 `gorm:"default:0"`
 		Name string
 	}
-	db := open(t, target, target.Dialector(), gorm.Config{}, []any{&zero{}, &own{}, &old{}}, gormplugin.IntegerKeys())
+	db := open(t, target, target.Dialector(), gorm.Config{}, []any{&zero{}, &own{}, &old{}}, gormplugin.WithIntegerKeys())
 	for _, record := range []any{&zero{Name: "a"}, &own{Name: "a"}, &old{Name: "a"}, map[string]any{"name": "a"}} {
 		if err := db.Model(&zero{}).Model(modelOf(record, &zero{})).Create(record).Error; !errors.Is(err, gormplugin.ErrTag) {
 			t.Errorf("%T: error %v, want ErrTag", record, err)

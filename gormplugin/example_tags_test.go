@@ -60,13 +60,16 @@ func ExampleWithNamed() {
 	// Output: 1001 700
 }
 
-func ExampleIntegerKeys() {
+func ExampleWithIntegerKeys() {
 	type Account struct {
 		gorm.Model // ID is a uint
 		Name       string
 	}
-	db := openPlugin(gormplugin.New(from(1001), gormplugin.IntegerKeys()))
-	if err := gormplugin.AutoMigrate(db, &Account{}); err != nil { // instead of db.AutoMigrate
+	db := openPlugin(gormplugin.New(from(1001), gormplugin.WithIntegerKeys()))
+	if err := gormplugin.DisableAutoIncrement(db, &Account{}); err != nil {
+		panic(err)
+	}
+	if err := db.AutoMigrate(&Account{}); err != nil {
 		panic(err)
 	}
 	a := Account{Name: "ada"}

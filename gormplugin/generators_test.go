@@ -126,7 +126,7 @@ func TestOptionsThatCannotBeRightAreErrorsOfInitialize(t *testing.T) {
 		opts []gormplugin.Option
 		want error
 	}{
-		"nil":                   {[]gormplugin.Option{gormplugin.IntegerKeys(), nil}, gormplugin.ErrOption},
+		"nil":                   {[]gormplugin.Option{gormplugin.WithIntegerKeys(), nil}, gormplugin.ErrOption},
 		"empty name":            {[]gormplugin.Option{gormplugin.WithNamed("", gen)}, gormplugin.ErrOption},
 		"name that opts out":    {[]gormplugin.Option{gormplugin.WithNamed("-", gen)}, gormplugin.ErrOption},
 		"name of the tag":       {[]gormplugin.Option{gormplugin.WithNamed("SNOWFLAKE", gen)}, gormplugin.ErrOption},

@@ -30,12 +30,12 @@ type purchase struct {
 // withIntegerKeys opens a handle with the option on every kind of database, without tables.
 func withIntegerKeys(t *testing.T, f func(t *testing.T, db *env)) {
 	t.Helper()
-	eachWithOptions(t, f, nil, gormplugin.IntegerKeys())
+	eachWithOptions(t, f, nil, gormplugin.WithIntegerKeys())
 }
 
 func TestIntegerKeysFillsTheKeyOfGormModel(t *testing.T) {
 	withIntegerKeys(t, func(t *testing.T, db *env) {
-		if err := gormplugin.AutoMigrate(db.DB, &customer{}, &purchase{}); err != nil {
+		if err := autoMigrate(db.DB, &customer{}, &purchase{}); err != nil {
 			t.Fatal(err)
 		}
 		db.log.take()
@@ -127,7 +127,7 @@ func TestAnAutoIncrementKeyThatIsFilledIsWarnedOfOnce(t *testing.T) {
 		must(t, db.Create(&customer{Name: "b"}))
 		equal(t, "warnings", len(db.log.warnings), 2)
 		warning := db.log.warnings[0]
-		for _, part := range []string{"tagged", "number", "gormplugin.DisableAutoIncrement", "gormplugin.AutoMigrate", "autoIncrement:false"} {
+		for _, part := range []string{"tagged", "number", "gormplugin.DisableAutoIncrement", "autoIncrement:false"} {
 			if !strings.Contains(warning, part) {
 				t.Errorf("the warning does not say %s: %s", part, warning)
 			}
@@ -167,10 +167,10 @@ func TestIntegerKeysFollowTheRowThatIsMet(t *testing.T) {
 }
 
 func followRows(t *testing.T, target testdb.Target, dialector gorm.Dialector, prepared bool) {
-	db := open(t, target, dialector, gorm.Config{}, nil, gormplugin.IntegerKeys())
+	db := open(t, target, dialector, gorm.Config{}, nil, gormplugin.WithIntegerKeys())
 	migrate := db.AutoMigrate
 	if prepared {
-		migrate = func(models ...any) error { return gormplugin.AutoMigrate(db.DB, models...) }
+		migrate = func(models ...any) error { return autoMigrate(db.DB, models...) }
 	}
 	if err := migrate(&customer{}, &purchase{}); err != nil {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func TestDisableAutoIncrementCreatesPlainColumns(t *testing.T) {
 	}
 	withIntegerKeys(t, func(t *testing.T, db *env) {
 		models := []any{&customer{}, &purchase{}, &unsigned{}, &stays{}, &plainID{}, &receipt{}}
-		if err := gormplugin.AutoMigrate(db.DB, models...); err != nil {
+		if err := autoMigrate(db.DB, models...); err != nil {
 			t.Fatal(err)
 		}
 		key := column{Type: db.integerOn(), InKey: true}
@@ -238,7 +238,7 @@ func TestDisableAutoIncrementCreatesPlainColumns(t *testing.T) {
 		equal(t, "tagged uint64", db.column(t, "unsigneds", "id"), key)
 		equal(t, "with autoIncrement", db.column(t, "stays", "id").Made, true)
 		db.log.take()
-		if err := gormplugin.AutoMigrate(db.DB, models...); err != nil {
+		if err := autoMigrate(db.DB, models...); err != nil {
 			t.Fatal(err)
 		}
 		for _, statement := range db.log.take() {
@@ -279,9 +279,9 @@ func TestDisableAutoIncrementRefusesKeysThatAreTooSmall(t *testing.T) {
 		Children []child `gorm:"foreignKey:ParentID"`
 	}
 	target := testdb.SQLite(t)
-	db := open(t, target, target.Dialector(), gorm.Config{}, nil, gormplugin.IntegerKeys())
+	db := open(t, target, target.Dialector(), gorm.Config{}, nil, gormplugin.WithIntegerKeys())
 	for _, model := range []any{&small{}, &narrow{}, &withSmallChild{}} {
-		err := gormplugin.AutoMigrate(db.DB, &customer{}, model)
+		err := autoMigrate(db.DB, &customer{}, model)
 		if !errors.Is(err, gormplugin.ErrTag) || !strings.Contains(err.Error(), "too small") {
 			t.Errorf("%T: error %v, want ErrTag", model, err)
 		}
@@ -305,7 +305,7 @@ func TestDisableAutoIncrementRefusesKeysThatAreTooSmall(t *testing.T) {
 	if err := gormplugin.DisableAutoIncrement(without, &customer{}); !errors.Is(err, gorm.ErrInvalidDB) {
 		t.Errorf("error %v, want gorm.ErrInvalidDB", err)
 	}
-	if err := gormplugin.AutoMigrate(without, &customer{}); !errors.Is(err, gorm.ErrInvalidDB) {
+	if err := autoMigrate(without, &customer{}); !errors.Is(err, gorm.ErrInvalidDB) {
 		t.Errorf("error %v, want gorm.ErrInvalidDB", err)
 	}
 }

@@ -38,3 +38,14 @@ type ModelSoftDelete struct {
 	Model
 	DeletedAt gorm.DeletedAt `gorm:"index" json:"deleted_at,omitzero"`
 }
+
+// Key is implemented by pointers to key types other than [snowflake.ID]. The plugin fills such types as well: for
+// example a type for each model that wraps an ID. For GORM the type also needs Scan, Value and a GormDataType that
+// returns "bigint"; a struct that embeds a snowflake.ID has all three. GORM takes the size of a column from the kind of
+// its field, so a struct and an array such as publicid.ID need `size:64` beside `type:int`; without it Create fails.
+type Key interface {
+	// SnowflakeID returns the ID, 0 if there is none yet.
+	SnowflakeID() snowflake.ID
+	// SetSnowflakeID replaces the ID.
+	SetSnowflakeID(id snowflake.ID)
+}

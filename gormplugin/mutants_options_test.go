@@ -12,7 +12,7 @@ import (
 func withIntegers(t *testing.T) *env {
 	t.Helper()
 	target := testdb.SQLite(t)
-	return open(t, target, target.Dialector(), withoutConstraints, nil, gormplugin.IntegerKeys())
+	return open(t, target, target.Dialector(), withoutConstraints, nil, gormplugin.WithIntegerKeys())
 }
 
 func TestDisableAutoIncrementMakesPartsOfACompositeKeyNotNull(t *testing.T) {
@@ -21,7 +21,7 @@ func TestDisableAutoIncrementMakesPartsOfACompositeKeyNotNull(t *testing.T) {
 		ID      int64 `gorm:"primaryKey"`
 	}
 	db := withIntegers(t)
-	if err := gormplugin.AutoMigrate(db.DB, &line{}); err != nil {
+	if err := autoMigrate(db.DB, &line{}); err != nil {
 		t.Fatal(err)
 	}
 	var notNull int64
@@ -44,7 +44,7 @@ func TestDisableAutoIncrementReachesJoinTablesOfTheCallers(t *testing.T) {
 	if err := db.SetupJoinTable(&left{}, "Rights", &link{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := gormplugin.AutoMigrate(db.DB, &left{}); err != nil {
+	if err := autoMigrate(db.DB, &left{}); err != nil {
 		t.Fatal(err)
 	}
 	db.log.take()
@@ -60,7 +60,7 @@ func TestDisableAutoIncrementReachesJoinTablesOfTheCallers(t *testing.T) {
 func TestDisableAutoIncrementHoldsForTheTableOfTheHandle(t *testing.T) {
 	type entry struct{ ID int64 }
 	db := withIntegers(t)
-	if err := gormplugin.AutoMigrate(db.Table("archive"), &entry{}); err != nil {
+	if err := autoMigrate(db.Table("archive"), &entry{}); err != nil {
 		t.Fatal(err)
 	}
 	var ddl string

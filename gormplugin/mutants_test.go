@@ -75,7 +75,7 @@ func TestIntegerKeysLeavesKeysWithASerializer(t *testing.T) {
 		Name string
 	}
 	target := testdb.SQLite(t)
-	db := open(t, target, target.Dialector(), gorm.Config{DryRun: true}, nil, gormplugin.IntegerKeys())
+	db := open(t, target, target.Dialector(), gorm.Config{DryRun: true}, nil, gormplugin.WithIntegerKeys())
 	m := moment{}
 	must(t, db.Create(&m))
 	equal(t, "key", m.ID, 0)

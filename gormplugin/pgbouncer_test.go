@@ -21,7 +21,7 @@ func TestOpenWorksBehindPgBouncer(t *testing.T) {
 
 		Name string
 	}
-	if err := gormplugin.AutoMigrate(h.DB, &pooled{}); err != nil {
+	if err := autoMigrate(h.DB, &pooled{}); err != nil {
 		t.Fatal(err)
 	}
 	const writers, each = 4, 10

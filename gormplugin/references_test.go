@@ -104,7 +104,7 @@ func TestASmallReferenceToAKeyOfIntegerKeysIsRefused(t *testing.T) {
 		Kids []kid
 	}
 	target := testdb.SQLite(t)
-	for _, options := range [][]gormplugin.Option{nil, {gormplugin.IntegerKeys()}} {
+	for _, options := range [][]gormplugin.Option{nil, {gormplugin.WithIntegerKeys()}} {
 		db := open(t, target, target.Dialector(), gorm.Config{DryRun: true}, nil, options...)
 		err := db.Create(&parent{Kids: []kid{{}}}).Error
 		if errors.Is(err, schema.ErrUnsupportedDataType) != (options != nil) {

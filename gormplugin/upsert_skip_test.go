@@ -90,7 +90,7 @@ func TestAssociationsOfASkippedRecordAreAnErrorAndNoOrphans(t *testing.T) {
 		c := city{Code: "BER", Streets: []street{{Name: "Allee"}}}
 		err := db.Clauses(nothing).Create(&c).Error
 		wantKeyUnknown(t, err)
-		if err != nil && !strings.Contains(err.Error(), "record 0 of city met a row that is there already, and its Streets") {
+		if err != nil && !strings.Contains(err.Error(), "record 0 of city conflicts with an existing row whose key is unknown, and its Streets") {
 			t.Errorf("text %q", err)
 		}
 		equal(t, "key", c.ID, 0)

@@ -27,7 +27,7 @@ func (oldOrder) TableName() string { return "adopt_orders" }
 
 // The new models. Only the embedded struct and the types of the references differ. Columns, indexes and foreign keys
 // stay the same, so AutoMigrate has nothing to do. For models that must keep keys of type uint there is
-// gormplugin.IntegerKeys; their keys are numbers in JSON, which browsers round.
+// gormplugin.WithIntegerKeys; their keys are numbers in JSON, which browsers round.
 
 // User is a customer of the shop.
 type User struct {
