@@ -13,11 +13,11 @@ import (
 )
 
 // Created is a condition on the time in a key. It finds the rows that were created in a span of time by the index of
-// the primary key, without a created_at column. [CreatedBetween], [Since] and [Before] make it. It goes wherever GORM
+// the primary key, without a created_at column. [CreatedBetween], [CreatedSince] and [CreatedBefore] make it. It goes wherever GORM
 // takes a condition:
 //
-//	db.Where(gormplugin.Since(yesterday)).Find(&orders)
-//	db.Delete(&Session{}, gormplugin.Before(cutoff))
+//	db.Where(gormplugin.CreatedSince(yesterday)).Find(&orders)
+//	db.Delete(&Session{}, gormplugin.CreatedBefore(cutoff))
 //	gorm.G[Order](db).Where(gormplugin.CreatedBetween(monday, sunday)).Count(ctx, "*")
 //
 // and into Not, Or, Clauses, scopes, Preload, and conditions of updates and subqueries. The column is GORM's
@@ -34,15 +34,15 @@ import (
 // tick are valid. No Created finds negative numbers.
 //
 // Keys that an auto-increment column made before a table was moved to IDs are in the first ticks of the layout: 10,000,000
-// is 2 ms after the epoch. Give [WithMinID] to the plugin, or [Before] finds all of them. Then neither a Created nor its
+// is 2 ms after the epoch. Give [WithMinID] to the plugin, or [CreatedBefore] finds all of them. Then neither a Created nor its
 // negation by Not finds keys below that number; ask for them with `id < ?`. On a handle without the plugin, use
-// [CreatedBetween] with the time of the move instead of Before.
+// [CreatedBetween] with the time of the move instead of CreatedBefore.
 //
 // The statement fails, and nothing is executed, with an error that wraps
 //
 //   - [snowflake.ErrInvalidRange] if from is after to;
 //   - [ErrCondition] if a bound is the zero Time, which is mostly one that was forgotten and would turn a deletion of
-//     some rows into one of all (without a bound, use Since or Before); and if the layout is not known: [Created.In]
+//     some rows into one of all (without a bound, use CreatedSince or CreatedBefore); and if the layout is not known: [Created.In]
 //     sets it;
 //   - [snowflake.ErrFieldOrder] if there are more than 256 values above the time in the layout, so that keys of a span
 //     of time are more than 256 ranges;
@@ -62,12 +62,12 @@ type Created struct {
 // nothing.
 func CreatedBetween(from, to time.Time) Created { return Created{from: &from, to: &to} }
 
-// Since is the condition that the key was made at t or later.
-func Since(t time.Time) Created { return Created{from: &t} }
+// CreatedSince is the condition that the key was made at t or later.
+func CreatedSince(t time.Time) Created { return Created{from: &t} }
 
-// Before is the condition that the key was made before t. In a table that was moved from auto-increment keys it finds all
+// CreatedBefore is the condition that the key was made before t. In a table that was moved from auto-increment keys it finds all
 // old rows, unless the plugin has [WithMinID].
-func Before(t time.Time) Created { return Created{to: &t} }
+func CreatedBefore(t time.Time) Created { return Created{to: &t} }
 
 // In returns the condition for a column whose IDs have the layout l, whatever generator the handle has.
 func (c Created) In(l snowflake.Layout) Created {

@@ -102,8 +102,8 @@ func TestCreatedFindsRowsOfAllBuckets(t *testing.T) {
 			equal(t, what, got, n.want)
 		}
 		var before, since int64
-		must(t, db.Model(&parcel{}).Where(gormplugin.Before(to)).Count(&before))
-		must(t, db.Model(&parcel{}).Where(gormplugin.Since(to)).Count(&since))
+		must(t, db.Model(&parcel{}).Where(gormplugin.CreatedBefore(to)).Count(&before))
+		must(t, db.Model(&parcel{}).Where(gormplugin.CreatedSince(to)).Count(&since))
 		equal(t, "before and since", before+since, int64(len(all)))
 	})
 }

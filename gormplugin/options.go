@@ -67,7 +67,7 @@ func WithIntegerKeys() Option {
 
 // WithMinID says that all IDs are minID or more. Smaller keys are those that the database made before the table was moved
 // to IDs, and tell no time: no [Created] finds them. Without it they count as created in the first ticks of the layout,
-// so that a deletion of the rows [Before] a time deletes all of them.
+// so that a deletion of the rows [CreatedBefore] a time deletes all of them.
 //
 // Any number above the old keys of all tables and below all IDs will do: the greatest old key plus 1, or many times that
 // while old processes still insert rows. adopt.DropAutoIncrement checks that. A negative minID, or one above the IDs of a

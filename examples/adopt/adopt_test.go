@@ -40,7 +40,7 @@ BESIDE
    users:  1000 with small keys, 100 with snowflakes; 10 of them soft-deleted
    orders: 5000 with small keys, 201 with snowflakes; 500 of them soft-deleted
    ORDER BY id is the order of creation; every order finds its user
-   gormplugin.Before(now) finds 201 orders; the 4500 with small keys need another condition
+   gormplugin.CreatedBefore(now) finds 201 orders; the 4500 with small keys need another condition
    an order of user 17 in JSON: {"id":"289","user_id":"17"}
    an order of user 17 in JSON: {"id":"(18 digits)","user_id":"17"}
 

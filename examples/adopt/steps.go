@@ -253,13 +253,13 @@ func (m *migration) goOn() error {
 	}
 	m.printf("   ORDER BY id is the order of creation; every order finds its user\n")
 	var before, old int64
-	if err := m.db.Model(&Order{}).Where(gormplugin.Before(time.Now().Add(time.Hour))).Count(&before).Error; err != nil {
+	if err := m.db.Model(&Order{}).Where(gormplugin.CreatedBefore(time.Now().Add(time.Hour))).Count(&before).Error; err != nil {
 		return err
 	}
 	if err := m.db.Model(&Order{}).Where("id < ?", users*ordersPerUser+1).Count(&old).Error; err != nil {
 		return err
 	}
-	m.printf("   gormplugin.Before(now) finds %d orders; the %d with small keys need another condition\n", before, old)
+	m.printf("   gormplugin.CreatedBefore(now) finds %d orders; the %d with small keys need another condition\n", before, old)
 
 	var found []Order
 	if err := m.db.Where("user_id = ?", 17).Order("id").Find(&found).Error; err != nil {

@@ -33,7 +33,7 @@
 //
 // # Old keys
 //
-// An old key tells no time. gormplugin.Before, Since and CreatedBetween would find the rows at the epoch of the layout: a
+// An old key tells no time. gormplugin.CreatedBefore, CreatedSince and CreatedBetween would find the rows at the epoch of the layout: a
 // retention job that deletes what was made Before a day would delete all of them. With gormplugin.WithMinID they find
 // none, whenever the rows were made: select these by `id < ?` and their created_at column, in addition. If the handle has
 // the plugin and the table has smaller keys, DropAutoIncrement returns [ErrAutoIncrementKept], which names the number to
