@@ -53,11 +53,10 @@ func newConfig(gen Generator, opts []Option) (*config, error) {
 	return c, errors.Join(errs...)
 }
 
-// WithIntegerKeys also fills keys of the types int64, uint64, int and uint that have no snowflake tag, such as that of
-// gorm.Model. On 32-bit platforms int and uint are too small, and the database makes these keys. It also makes those
-// with an autoIncrement or default tag, or `gorm:"snowflake:-"`.
-//
-// GORM treats such keys as auto-increment and creates their columns so: see [AutoMigrate] and [DisableAutoIncrement].
+// WithIntegerKeys also fills keys of the types int64, uint64, int and uint without a snowflake tag, such as that of
+// gorm.Model. The database still makes those with an autoIncrement or default tag, or `gorm:"snowflake:-"`, and on
+// 32-bit platforms int and uint, which are too small. GORM treats such keys as auto-increment: see
+// [DisableAutoIncrement].
 func WithIntegerKeys() Option {
 	return optionFunc(func(c *config) error {
 		c.rules.IntegerKeys = true
@@ -66,11 +65,11 @@ func WithIntegerKeys() Option {
 }
 
 // WithMinID says that all IDs are minID or more. Smaller keys are those that the database made before the table was moved
-// to IDs, and tell no time: no [Created] finds them. Without it they count as created in the first ticks of the layout,
-// so that a deletion of the rows [CreatedBefore] a time deletes all of them.
+// to IDs, and no [Created] finds them. Without it they count as created in the first ticks of the layout: a deletion of
+// the rows [CreatedBefore] a time deletes all of them.
 //
 // Any number above the old keys of all tables and below all IDs will do: the greatest old key plus 1, or many times that
-// while old processes still insert rows. adopt.DropAutoIncrement checks that. A negative minID, or one above the IDs of a
+// while old processes still insert rows. adopt.DropAutoIncrement checks it. A negative minID, or one above the IDs of a
 // generator, is an [ErrOption]. The bound also holds for conditions with [Created.In] and another layout.
 func WithMinID(minID snowflake.ID) Option {
 	return optionFunc(func(c *config) error {
@@ -126,7 +125,7 @@ func WithNamed(name string, gen Generator) Option {
 //
 //	gormplugin.WithLease(lease.WithGenerator(snowflake.WithLayout(snowflake.Wide())))
 //
-// It may be given several times; the last of two that set the same counts. [New] does not take it ([ErrOption]).
+// If it is repeated, the last setting counts. [New] does not take it ([ErrOption]).
 func WithLease(opts ...lease.Option) Option {
 	return optionFunc(func(c *config) error {
 		c.leaseOptions = append(c.leaseOptions, opts...)
@@ -134,9 +133,9 @@ func WithLease(opts ...lease.Option) Option {
 	})
 }
 
-// WithLeaseTable sets the name of the table that [Open] keeps its lease in, table or schema.table, instead of
-// snowflake_leases. All processes whose IDs must differ have to use the same table. It is an [ErrOption] if the name is
-// empty. [New] does not take it ([ErrOption]).
+// WithLeaseTable sets the table that [Open] keeps its lease in, table or schema.table, instead of snowflake_leases. All
+// processes whose IDs must differ have to use the same table. An empty name is an [ErrOption], as is the option for
+// [New].
 func WithLeaseTable(name string) Option {
 	return optionFunc(func(c *config) error {
 		if name == "" {
