@@ -167,10 +167,9 @@ func (h *handle) rewrite(db *gorm.DB) {
 	}
 	if in == nil {
 		in = &insert{upsert.Insert{Stmt: stmt, Columns: p.Active(stmt)}}
-	}
-	if in.Rewrite(p, h.dialect); in.NeedsResolve() {
 		h.remember(in)
 	}
+	in.Rewrite(p, h.dialect)
 }
 
 // resolve is the callback right after the statement: see package upsert.

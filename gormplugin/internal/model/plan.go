@@ -5,7 +5,6 @@ package model
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -193,10 +192,4 @@ func SelectionOf(stmt *gorm.Statement, field *schema.Field) Selection {
 	default:
 		return Written
 	}
-}
-
-// Lacks reports whether a struct of the model has nothing in the column.
-func (c *Column) Lacks(record reflect.Value) bool {
-	field := c.Position(record)
-	return !field.IsValid() || field.IsZero()
 }

@@ -30,6 +30,7 @@ package upsert
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	"gorm.io/gorm"
@@ -59,7 +60,7 @@ type Insert struct {
 	Failed   bool // before Resolve ran: no row was written
 
 	one      [1]snowflake.ID
-	changes  *changes
+	was      *changed  // nil if the statement is as it was
 	conflict *conflict // nil if no record can have conflicted with a row
 }
 
@@ -68,9 +69,6 @@ func (in *Insert) One() []snowflake.ID {
 	in.IDs = in.one[:]
 	return in.IDs
 }
-
-// NeedsResolve reports whether Rewrite has left anything to Resolve.
-func (in *Insert) NeedsResolve() bool { return in.changes != nil || in.conflict != nil }
 
 // generated returns the ID that was generated for column j of record i, or 0.
 func (in *Insert) generated(i, j int) snowflake.ID {
@@ -111,25 +109,19 @@ func (in *Insert) TakeBack(p *model.Plan) {
 	}
 }
 
-// changes is how a statement was before it was changed.
-type changes struct {
-	selects    []string
-	clauses    []savedClause // in the order of the changes
-	resultMade bool
+// changed is what a statement had before it was changed.
+type changed struct {
+	selects []string
+	clauses map[string]clause.Clause
+	result  bool // the statement had none
 }
 
-type savedClause struct {
-	name   string
-	clause clause.Clause
-	exists bool
-}
-
-// change returns where changes of the statement are noted. It must be called before the first change.
-func (in *Insert) change() *changes {
-	if in.changes == nil {
-		in.changes = &changes{selects: in.Stmt.Selects}
+// change notes what the statement has. It must be called before each change.
+func (in *Insert) change() {
+	if in.was == nil {
+		in.was = &changed{selects: in.Stmt.Selects, clauses: in.Stmt.Clauses}
+		in.Stmt.Clauses = maps.Clone(in.Stmt.Clauses)
 	}
-	return in.changes
 }
 
 // selectColumns adds the columns that Select does not name to the selected ones, in a copy, since sessions may share
@@ -152,35 +144,26 @@ func (in *Insert) selectColumns() {
 
 // setClause replaces the expression of a clause of the statement.
 func (in *Insert) setClause(name string, expression clause.Expression) {
-	c, exists := in.Stmt.Clauses[name]
-	changes := in.change()
-	changes.clauses = append(changes.clauses, savedClause{name, c, exists})
+	in.change()
+	c := in.Stmt.Clauses[name]
 	c.Name, c.Expression = name, expression
 	in.Stmt.Clauses[name] = c
 }
 
 // keepResult makes GORM keep the driver's result.
 func (in *Insert) keepResult() {
-	in.Stmt.Result = gorm.WithResult()
-	in.change().resultMade = true
+	if in.Stmt.Result == nil {
+		in.change()
+		in.Stmt.Result, in.was.result = gorm.WithResult(), true
+	}
 }
 
 // Restore undoes all changes, so that a handle that is used again finds its statement as it was.
 func (in *Insert) Restore() {
-	changed := in.changes
-	if changed == nil {
-		return
-	}
-	in.changes = nil
-	in.Stmt.Selects = changed.selects
-	for _, saved := range slices.Backward(changed.clauses) {
-		if saved.exists {
-			in.Stmt.Clauses[saved.name] = saved.clause
-		} else {
-			delete(in.Stmt.Clauses, saved.name)
+	if was := in.was; was != nil {
+		in.was, in.Stmt.Selects, in.Stmt.Clauses = nil, was.selects, was.clauses
+		if was.result {
+			in.Stmt.Result = nil
 		}
-	}
-	if changed.resultMade {
-		in.Stmt.Result = nil
 	}
 }

@@ -178,9 +178,7 @@ func (c *conflict) keepInsertID(key *model.Column) {
 		{Column: name, Value: clause.Expr{SQL: "IF(LAST_INSERT_ID(?), ?, ?)", Vars: []any{name, name, name}}},
 	}, changed.DoUpdates...)
 	c.setClause("ON CONFLICT", changed)
-	if c.Stmt.Result == nil {
-		c.keepResult()
-	}
+	c.keepResult()
 }
 
 // keepGenerated changes the conflict clause for rule 3: rows keep what they have in the columns beside the key that the
@@ -189,17 +187,16 @@ func (c *conflict) keepGenerated() bool {
 	if !c.generatedBesideKey() || !hasOwnConflict(c.Stmt) {
 		return false
 	}
-	was := c.Stmt.Clauses["ON CONFLICT"]
-	own, ok := was.Expression.(clause.OnConflict)
+	own, ok := c.Stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
 	if !ok {
 		return false
 	}
+	c.change()
 	if own.UpdateAll {
 		// GORM adds the assignments to the clause when it makes the values, which it does once more later.
 		callbacks.ConvertToCreateValues(c.Stmt)
 		own, _ = c.Stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
 		own.UpdateAll = false
-		c.Stmt.Clauses["ON CONFLICT"] = was
 	}
 	var sets clause.Set
 	var last clause.Column
