@@ -40,7 +40,7 @@ func withoutBuiltIn(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// Handle is as slog.Handler says.
+// Handle implements slog.Handler: it passes the record to GORM's logger as one line.
 func (h *leaseLog) Handle(ctx context.Context, record slog.Record) error {
 	h.text.Lock()
 	h.text.Reset()
@@ -69,12 +69,12 @@ func (h *leaseLog) Handle(ctx context.Context, record slog.Record) error {
 	return nil
 }
 
-// WithAttrs is as slog.Handler says.
+// WithAttrs implements slog.Handler.
 func (h *leaseLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &leaseLog{h.Handler.WithAttrs(attrs), h.text, h.to}
 }
 
-// WithGroup is as slog.Handler says.
+// WithGroup implements slog.Handler.
 func (h *leaseLog) WithGroup(name string) slog.Handler {
 	return &leaseLog{h.Handler.WithGroup(name), h.text, h.to}
 }

@@ -24,7 +24,7 @@ var (
 
 // DropAutoIncrement makes the keys of existing tables plain 64-bit integers that the application fills: it removes the
 // sequence, AUTO_INCREMENT or AUTOINCREMENT of the column of each model's key (GORM's prioritized primary field). Rows,
-// foreign keys, indexes, comments, triggers and views stay. The package comment says when to call it and what it does
+// foreign keys, indexes, comments, triggers and views stay. The README of the package says when to call it and what it does
 // on each database.
 //
 // The models may be the old or the new ones, and their tables may be in another schema ("audit.events"). The handle
