@@ -103,33 +103,6 @@ func TestCreatedLeavesOutKeysThatNoGeneratorMade(t *testing.T) {
 	}, &parcel{}, &label{})
 }
 
-func TestCreatedWorksWithGenerics(t *testing.T) {
-	eachHourly(t, func(t *testing.T, db *gorm.DB) {
-		ctx := t.Context()
-		createParcels(t, db, 5)
-		found, err := gorm.G[parcel](db).Where(gormplugin.CreatedBetween(hour(1), hour(3))).Find(ctx)
-		if err != nil || len(found) != 2 || found[0].Name != "b" {
-			t.Errorf("Where: %v, %v", found, err)
-		}
-		found, err = gorm.G[parcel](db, gormplugin.CreatedSince(hour(2))).Where("weight < ?", 4).Not(gormplugin.CreatedBefore(hour(3))).Find(ctx)
-		if err != nil || len(found) != 1 || found[0].Name != "d" {
-			t.Errorf("G and Not: %v, %v", found, err)
-		}
-		n, err := gorm.G[parcel](db).Where("name = ?", "a").Or(gormplugin.CreatedSince(hour(3))).Count(ctx, "*")
-		if err != nil || n != 3 {
-			t.Errorf("Or and Count: %d, %v", n, err)
-		}
-		changed, err := gorm.G[parcel](db).Where(gormplugin.CreatedSince(hour(3))).Update(ctx, "weight", 9)
-		if err != nil || changed != 2 {
-			t.Errorf("Update: %d, %v", changed, err)
-		}
-		changed, err = gorm.G[parcel](db).Where(gormplugin.CreatedBefore(hour(3))).Delete(ctx)
-		if err != nil || changed != 3 {
-			t.Errorf("Delete: %d, %v", changed, err)
-		}
-	}, &parcel{}, &label{})
-}
-
 func TestCreatedConditionsPreloads(t *testing.T) {
 	eachHourly(t, func(t *testing.T, db *gorm.DB) {
 		p := parcel{Name: "a", Labels: []label{{Text: "1"}, {Text: "2"}}} // 0:00, 1:00, 2:00
@@ -140,23 +113,4 @@ func TestCreatedConditionsPreloads(t *testing.T) {
 			t.Errorf("labels %+v, want the second", got.Labels)
 		}
 	}, &parcel{}, &label{})
-}
-
-func TestCreatedKeepsSoftDeletion(t *testing.T) {
-	type memo struct {
-		gormplugin.ModelSoftDelete
-		Name string
-	}
-	eachHourly(t, func(t *testing.T, db *gorm.DB) {
-		must(t, db.Create(&[]memo{{Name: "a"}, {Name: "b"}, {Name: "c"}}))
-		result := must(t, db.Delete(&memo{}, gormplugin.CreatedBefore(hour(1))))
-		equal(t, "deleted", result.RowsAffected, 1)
-		var found []memo
-		must(t, db.Where("name = ?", "a").Or(gormplugin.CreatedBefore(hour(2))).Find(&found))
-		if len(found) != 1 || found[0].Name != "b" {
-			t.Errorf("found %+v, want b", found)
-		}
-		must(t, db.Unscoped().Where(gormplugin.CreatedBefore(hour(2))).Find(&found))
-		equal(t, "found unscoped", len(found), 2)
-	}, &memo{})
 }

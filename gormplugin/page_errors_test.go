@@ -7,10 +7,8 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 func TestAStatementThatIsNoPageIsRefused(t *testing.T) {
@@ -81,30 +79,4 @@ func TestPageTakesACancelledLimitForNone(t *testing.T) {
 	page := gormplugin.Page{Limit: 2}
 	equal(t, "limit", found(t, db.Limit(-1).Clauses(page)), "ab")
 	equal(t, "offset", found(t, db.Offset(-1).Clauses(page).Offset(-1)), "ab")
-}
-
-func TestPageWithoutAKeyFails(t *testing.T) {
-	type keyless struct{ Name string }
-	type halves struct {
-		LeftID  snowflake.ID `gorm:"primaryKey"`
-		RightID snowflake.ID `gorm:"primaryKey"`
-	}
-	type texts struct{ ID string }
-	type counted struct{ ID uint }
-	db := onSQLite(t, &keyless{}, &halves{}, &texts{}, &counted{})
-	page := db.Clauses(gormplugin.Page{Limit: 2}).Session(&gorm.Session{})
-	for what, tt := range map[string]struct {
-		tx   *gorm.DB
-		want error
-	}{
-		"no model":           {page.Table("halves").Find(&[]map[string]any{}), gorm.ErrModelValueRequired},
-		"no key":             {page.Find(&[]keyless{}), gorm.ErrPrimaryKeyRequired},
-		"no prioritized key": {page.Find(&[]halves{}), gorm.ErrPrimaryKeyRequired},
-		"a key of text":      {page.Find(&[]texts{}), schema.ErrUnsupportedDataType},
-		"auto-increment":     {page.Find(&[]counted{}), nil},
-	} {
-		if !errors.Is(tt.tx.Error, tt.want) {
-			t.Errorf("%s: error %v, want %v", what, tt.tx.Error, tt.want)
-		}
-	}
 }

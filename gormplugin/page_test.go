@@ -99,39 +99,6 @@ func TestAnOrStaysOnThePage(t *testing.T) {
 
 func zeroOrMore(db *gorm.DB) *gorm.DB { return db.Where("weight = 0").Or("weight >= 2") }
 
-func TestPageKeepsSoftDeletion(t *testing.T) {
-	type memo struct {
-		gormplugin.ModelSoftDelete
-		Name string
-	}
-	eachHourly(t, func(t *testing.T, db *gorm.DB) {
-		memos := []memo{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}}
-		must(t, db.Create(&memos))
-		must(t, db.Delete(&memos[2]))
-		page := gormplugin.Page{After: memos[0].ID, Limit: 2}
-		for what, tt := range map[string]struct {
-			db   *gorm.DB
-			want string
-		}{
-			"plain":      {db.Clauses(page), "bd"},
-			"unscoped":   {db.Unscoped().Clauses(page), "bc"},
-			"or before":  {db.Where("name = 'a'").Or("name > 'a'").Clauses(page), "bd"},
-			"or after":   {db.Clauses(page).Where("name = 'a'").Or("name > 'a'"), "bd"},
-			"first page": {db.Clauses(gormplugin.Page{Limit: 3}).Where("name = 'a'").Or("name > 'a'"), "abd"},
-			"desc": {db.Clauses(gormplugin.Page{After: memos[4].ID, Limit: 2, Desc: true}).
-				Or("name = 'a'").Or("name > 'a'"), "db"},
-		} {
-			var rows []memo
-			must(t, tt.db.Find(&rows))
-			var got strings.Builder
-			for _, m := range rows {
-				got.WriteString(m.Name)
-			}
-			equal(t, what, got.String(), tt.want)
-		}
-	}, &memo{})
-}
-
 func TestPageIsQualifiedWithItsTable(t *testing.T) {
 	type box struct {
 		ID       snowflake.ID `gorm:"primaryKey;type:int"`
