@@ -9,27 +9,13 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/gormplugin/internal/connpool"
-	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
 	"github.com/sqlflake/sqlflake/gormplugin/internal/upsert"
 )
-
-// handle is what the callbacks of one database share.
-type handle struct {
-	*config
-	dialect   upsert.Dialect
-	plans     sync.Map                   // *schema.Schema to *model.Plan
-	last      atomic.Pointer[model.Plan] // the plan that was used last, usually the next one too
-	warned    sync.Map                   // reflect.Type of models
-	announces atomic.Bool                // a model has relations to announce
-}
 
 // register puts the callbacks of the plugin among GORM's. Each has a place before one of GORM's; GORM runs a callback
 // last if the one it names is missing. They run in this order:
@@ -85,43 +71,6 @@ func register(db *gorm.DB, c *config) error {
 	)
 	if err != nil {
 		return fmt.Errorf("gormplugin: register the callbacks: %w", err)
-	}
-	return nil
-}
-
-func (h *handle) planOf(s *schema.Schema) *model.Plan {
-	if p := h.last.Load(); p != nil && p.Schema == s {
-		return p
-	}
-	found, ok := h.plans.Load(s)
-	if !ok {
-		found, _ = h.plans.LoadOrStore(s, h.rules.NewPlan(s))
-	}
-	p := found.(*model.Plan)
-	if len(p.BelongsTo)+len(p.Many2Many) > 0 {
-		h.announces.Store(true)
-	}
-	h.last.Store(p)
-	return p
-}
-
-// insertKey is the name of an insert among the clauses of a statement.
-const insertKey = "snowflake:insert"
-
-// insert is what the callbacks of one Create tell each other. It is a clause that no statement builds.
-type insert struct{ upsert.Insert }
-
-func (*insert) Build(clause.Builder) {}
-
-// remember keeps an insert for the next callbacks, among the clauses, since GORM's own Create makes that map anyway.
-// The settings are a sync.Map, and their first entry takes 2 % of a Create (go test -run '^$' -bench 'Create$'
-// -benchtime 10000x ./gormplugin). A statement has one insert at most.
-func (h *handle) remember(in *insert) { in.Stmt.Clauses[insertKey] = clause.Clause{Expression: in} }
-
-// insertOf returns the insert of the statement, or nil. A copy of a statement has the clauses of the original.
-func (h *handle) insertOf(stmt *gorm.Statement) *insert {
-	if in, _ := stmt.Clauses[insertKey].Expression.(*insert); in != nil && in.Stmt == stmt {
-		return in
 	}
 	return nil
 }
@@ -203,7 +152,7 @@ func hasTransaction(db *gorm.DB) bool {
 	return started && !connpool.IsSharded(db.Statement.ConnPool)
 }
 
-// mayExist reports whether a statement that has failed may have written its rows all the same. Outside of a transaction
+// mayExist reports whether a statement that has failed may still have written its rows. Outside of a transaction
 // the server finishes what it has begun, even if the caller no longer waits or the connection is lost.
 func mayExist(db *gorm.DB) bool {
 	if _, inside := connpool.Unwrap(db.Statement.ConnPool); inside {

@@ -23,7 +23,7 @@ import (
 // serverWindow is the window of the leases in a server's database. Creates survive an outage of half of it at least.
 const serverWindow = time.Minute
 
-// openStore returns the store for the leases of a handle, whose table is there, and the window that suits the database.
+// openStore returns the store for the leases of a handle, whose table it creates if needed, and the window that suits the database.
 func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, time.Duration, error) {
 	dialect := sqldb.Dialect(db.Name()) // GORM and sqllease have the same names for them
 	if dialect != sqldb.Postgres && dialect != sqldb.MySQL && dialect != sqldb.SQLite {
@@ -99,7 +99,7 @@ type leaseStore struct {
 	// the same next token, and the horizon of the first one.
 	next  string
 	begin time.Time
-	reach time.Duration // with the window that was asked for; the namespace may allow only a shorter one
+	reach time.Duration // of the requested window; the namespace may allow only a shorter one
 }
 
 // isFresh reports whether the horizon is ahead of the clock, about: of the wall clock, since the monotonic one stands
@@ -270,7 +270,7 @@ func checkPool(pool gorm.ConnPool) error {
 	return nil
 }
 
-// poolTries is how often a resolver is asked. If it chooses between two sources at random, it gives the same one each
+// poolTries is how many dry runs ask a resolver. If it chooses between two sources at random, it gives the same one each
 // time with a probability of 2^-31.
 const poolTries = 32
 

@@ -79,7 +79,7 @@ func parseAll(db *gorm.DB, models []any) ([]*schema.Schema, error) {
 			continue
 		}
 		names := []string{""}
-		if db.Statement.Table != "" { // db.Table(name).AutoMigrate(model) has a schema of its own
+		if db.Statement.Table != "" { // db.Table(name).AutoMigrate(model) has another schema
 			names = append(names, db.Statement.Table)
 		}
 		for _, name := range names {

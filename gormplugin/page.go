@@ -81,7 +81,7 @@ func isPageLimit(limit clause.Limit, n int) bool {
 }
 
 func errOwnLimit() error {
-	return fmt.Errorf("%w: the statement with a Page has a limit or offset of its own", ErrCondition)
+	return fmt.Errorf("%w: the statement with a Page has another limit or offset", ErrCondition)
 }
 
 // pagedStatement builds the clauses of a statement with a Page. All statements that are cloned from it share one.
@@ -137,14 +137,14 @@ func (p pagedStatement) check(stmt *gorm.Statement) error {
 	case !ordered, grouped && one: // Count removes the order, but not beside a Group
 		return fmt.Errorf("%w: the statement with a Page counts rows; count without the Page", ErrCondition)
 	case order.Expression != nil:
-		return fmt.Errorf("%w: the statement with a Page has an order of its own", ErrCondition)
+		return fmt.Errorf("%w: the statement with a Page has another order", ErrCondition)
 	case !isPageLimit(limit, p.page.Limit):
 		return errOwnLimit()
 	}
 	return nil
 }
 
-// beyond is the condition that all others are met and the key is beyond the last one of the page before.
+// beyond is the condition that all other conditions hold and the key is beyond the last one of the previous page.
 type beyond struct {
 	others clause.Expression // nil if there are none
 	key    clause.Column

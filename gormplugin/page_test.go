@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
@@ -57,47 +56,6 @@ func TestPageSelectsTheNextRowsByKey(t *testing.T) {
 		}
 	}, &parcel{}, &label{})
 }
-
-// The trap: `a OR b AND id > ?` is `a OR (b AND id > ?)`.
-func TestAnOrStaysOnThePage(t *testing.T) {
-	eachHourly(t, func(t *testing.T, db *gorm.DB) {
-		p := createParcels(t, db, 8) // the weights are 0 to 7
-		page := gormplugin.Page{After: p[2].ID, Limit: 3}
-		for what, tx := range map[string]*gorm.DB{
-			"page last":          db.Where("weight = 0").Or("weight >= 2").Clauses(page),
-			"page first":         db.Clauses(page).Where("weight = 0").Or("weight >= 2"),
-			"page between":       db.Where("weight = 0").Clauses(page).Or("weight >= 2"),
-			"or first":           db.Or("weight = 0").Or("weight >= 2").Clauses(page),
-			"or after the page":  db.Clauses(page).Or("weight = 0").Or("weight >= 2"),
-			"raw or":             db.Where("weight = 0 OR weight >= 2").Clauses(page),
-			"raw or in newlines": db.Where("weight = 0\nor\nweight >= 2").Clauses(page),
-			"named or":           db.Where("weight = @x OR weight >= @y", map[string]any{"x": 0, "y": 2}).Clauses(page),
-			"a group":            db.Clauses(page).Where(db.Where("weight = 0").Or("weight >= 2")),
-			"in a scope before":  db.Scopes(zeroOrMore).Clauses(page),
-			"in a scope after":   db.Clauses(page).Scopes(zeroOrMore),
-			"the page in one": db.Scopes(func(db *gorm.DB) *gorm.DB { return db.Clauses(page) }).
-				Where("weight = 0").Or("weight >= 2"),
-			"clause.Or": db.Clauses(page, clause.Or(clause.Eq{Column: "weight", Value: 0}, clause.Gte{Column: "weight", Value: 2})),
-			"clause.Where": db.Clauses(page).Clauses(clause.Where{Exprs: []clause.Expression{
-				clause.Or(clause.Eq{Column: "weight", Value: 0}), clause.Or(clause.Gte{Column: "weight", Value: 2}),
-			}}),
-			"a reused handle": db.Where("weight = 0").Session(&gorm.Session{}).Clauses(page).Or("weight >= 2"),
-			"a clone after":   db.Clauses(page).Where("weight = 0").Session(&gorm.Session{}).Or("weight >= 2"),
-		} {
-			equal(t, what, found(t, tx), "def")
-		}
-		var parcels []parcel
-		must(t, db.Clauses(page).Find(&parcels, "weight = ? OR weight >= ?", 0, 2))
-		equal(t, "inline", inOrder(parcels), "def")
-		generic, err := gorm.G[parcel](db, page).Where("weight = 0").Or("weight >= 2").Find(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "generics", inOrder(generic), "def")
-	}, &parcel{}, &label{})
-}
-
-func zeroOrMore(db *gorm.DB) *gorm.DB { return db.Where("weight = 0").Or("weight >= 2") }
 
 func TestPageIsQualifiedWithItsTable(t *testing.T) {
 	type box struct {

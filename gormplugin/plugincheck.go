@@ -50,7 +50,7 @@ func (pluginCheck) Build(clause.Builder) {}
 
 func (pluginCheck) MergeClause(*clause.Clause) {}
 
-// hasClauses reports whether a type of the model's fields adds clauses of its own to an INSERT.
+// hasClauses reports whether a type of the model's fields adds clauses to an INSERT.
 func hasClauses(s *schema.Schema) bool {
 	for _, c := range s.CreateClauses {
 		if _, ok := c.(pluginCheck); !ok {

@@ -87,8 +87,11 @@ func TestTheKeyInTheStructAfterAnUpsert(t *testing.T) {
 		},
 		"update of nothing": {byCode, []city{{Code: "PAR", Name: "Paris", Streets: on("Rue")}}, []snowflake.ID{firstID}, 0, 0},
 		"update in a batch": {byCode, []city{
-			{Code: "PAR", Name: "Paris", Streets: on("Rue")}, {Code: "ROM", Name: "Rome", Streets: on("Via")}, {Code: "OSL", Name: "Oslo"},
-			{Code: "BER", Name: "Berlin II", Streets: []street{{Name: "Allee"}, {Name: "Ring"}}}, {Code: "LON", Streets: on("Mall")},
+			{Code: "PAR", Name: "Paris", Streets: on("Rue")},
+			{Code: "ROM", Name: "Rome", Streets: on("Via")},
+			{Code: "OSL", Name: "Oslo"},
+			{Code: "BER", Name: "Berlin II", Streets: []street{{Name: "Allee"}, {Name: "Ring"}}},
+			{Code: "LON", Streets: on("Mall")},
 		}, []snowflake.ID{firstID, 19, firstID + 2, 17, firstID + 4}, 0, 2},
 		"skip":                      {nothing, []city{{Code: "BER", Name: "again"}}, []snowflake.ID{0}, 1, 1},
 		"skip of a key that is set": {nothing, []city{{ID: 99, Code: "BER"}}, []snowflake.ID{99}, 0, 0},
@@ -97,8 +100,10 @@ func TestTheKeyInTheStructAfterAnUpsert(t *testing.T) {
 			nothing, []city{{Code: "PAR", Streets: on("Rue")}, {Code: "OSL"}}, []snowflake.ID{firstID, firstID + 1}, 0, 0,
 		},
 		"skip in a batch": {nothing, []city{
-			{Code: "PAR", Name: "Paris", Streets: on("Rue")}, {Code: "BER", Name: "again"},
-			{ID: 30, Code: "LON", Streets: on("Mall")}, {ID: 31, Code: "BER", Name: "again, with a key"},
+			{Code: "PAR", Name: "Paris", Streets: on("Rue")},
+			{Code: "BER", Name: "again"},
+			{ID: 30, Code: "LON", Streets: on("Mall")},
+			{ID: 31, Code: "BER", Name: "again, with a key"},
 		}, []snowflake.ID{firstID, 0, 30, 31}, 1, 1},
 		"skip of all": {nothing, []city{{Code: "BER"}, {Code: "ROM"}}, []snowflake.ID{0, 0}, 1, 1},
 	} {
@@ -132,27 +137,6 @@ func TestTheKeyInTheStructAfterAnUpsert(t *testing.T) {
 			}, &city{}, &street{})
 		})
 	}
-}
-
-func TestAConflictTargetOfSeveralColumnsIsFollowed(t *testing.T) {
-	type plot struct {
-		ID    snowflake.ID `gorm:"primaryKey;type:int"`
-		X     int          `gorm:"uniqueIndex:xy"`
-		Y     int          `gorm:"uniqueIndex:xy"`
-		Owner string
-	}
-	target := clause.OnConflict{
-		Columns:   []clause.Column{{Name: "x"}, {Name: "y"}},
-		DoUpdates: clause.AssignmentColumns([]string{"owner"}),
-	}
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		must(t, db.Create(&[]plot{{ID: 11, X: 1, Y: 1}, {ID: 12, X: 1, Y: 2}, {ID: 21, X: 2, Y: 1}}))
-		plots := []plot{{X: 2, Y: 1, Owner: "a"}, {X: 2, Y: 2, Owner: "b"}, {X: 1, Y: 2, Owner: "c"}}
-		must(t, db.Clauses(target).Create(&plots))
-		for i, want := range []snowflake.ID{21, firstID + 1, 12} {
-			equal(t, "key", plots[i].ID, want)
-		}
-	}, &plot{})
 }
 
 func TestManyUpdatedRowsAreFoundInParts(t *testing.T) {

@@ -61,13 +61,9 @@ func Same(a, b gorm.ConnPool) bool {
 
 // SQLDB returns the *sql.DB of a pool, or nil.
 func SQLDB(pool gorm.ConnPool) *sql.DB {
-	if db, ok := pool.(*sql.DB); ok {
-		return db
+	db, err := (&gorm.DB{Config: &gorm.Config{ConnPool: pool}}).DB()
+	if err != nil {
+		return nil
 	}
-	if connector, ok := pool.(gorm.GetDBConnector); ok {
-		if db, err := connector.GetDBConn(); err == nil {
-			return db
-		}
-	}
-	return nil
+	return db
 }

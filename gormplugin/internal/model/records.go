@@ -99,7 +99,7 @@ func (r *Records) ofStructs(stmt *gorm.Statement) (*Records, error) {
 }
 
 // checkStrangers returns an error if the records, which are structs of another type than the model, do not all have an
-// ID at the positions of the columns' fields. GORM would store what is there, a title for example, as the key.
+// ID at the positions of the columns' fields. GORM would store whatever is at that position, a title for example, as the key.
 func (r *Records) checkStrangers(stmt *gorm.Statement, element reflect.Type) error {
 	for _, c := range r.Columns {
 		takes := c.takes(typeAt(c.Field, element))

@@ -9,8 +9,7 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// The functions of this file decide as GORM does inside, which it promises nowhere. Each names the place in GORM, and
-// gorm_test.go of gormplugin fails if GORM does something else.
+// The functions of this file decide as GORM does inside, which it promises nowhere. Each names the place in GORM.
 
 // outcome says what a statement does with a record that conflicts with an existing row, by its key or another unique
 // value.

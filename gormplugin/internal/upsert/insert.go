@@ -60,7 +60,7 @@ type Insert struct {
 	Failed   bool // before Resolve ran: no row was written
 
 	one      [1]snowflake.ID
-	was      *changed  // nil if the statement is as it was
+	was      *changed  // nil if the statement is unchanged
 	conflict *conflict // nil if no record can have conflicted with a row
 }
 

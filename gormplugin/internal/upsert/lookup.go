@@ -162,7 +162,7 @@ func (c *conflict) find(db *gorm.DB, records []int, target []*schema.Field, cond
 }
 
 // findPart puts into found what it finds of some records. The text depends only on the number of records, since the
-// database prepares each text as a statement of its own.
+// database prepares a statement for each text.
 func (c *conflict) findPart(
 	db *gorm.DB, records []int, target []*schema.Field, condition clause.Expression, found map[int][]model.Value,
 ) error {

@@ -18,16 +18,16 @@ func (in *Insert) Resolve(db *gorm.DB) {
 		return
 	}
 	c := in.conflict
-	var met int64
+	var found int64
 	if c != nil && c.shows == insertID {
-		met = c.lastInsertID()
+		found = c.lastInsertID()
 	}
 	in.Restore()
 	in.Resolved, in.Failed = true, db.Error != nil
 	if c == nil || db.Error != nil || db.DryRun {
 		return
 	}
-	if err := c.resolve(db, met); err != nil {
+	if err := c.resolve(db, found); err != nil {
 		_ = db.AddError(err)
 	}
 }
@@ -43,11 +43,11 @@ func (c *conflict) lastInsertID() int64 {
 	return 0
 }
 
-// resolve follows the rules of the package comment. met is LAST_INSERT_ID, if the statement shows it.
-func (c *conflict) resolve(db *gorm.DB, met int64) error {
+// resolve follows the rules of the package comment. found is LAST_INSERT_ID, if the statement shows it.
+func (c *conflict) resolve(db *gorm.DB, found int64) error {
 	full := db.RowsAffected == int64(c.records.N)
 	switch {
-	case c.shows == insertID && met == 0, c.shows == counted && full:
+	case c.shows == insertID && found == 0, c.shows == counted && full:
 		return nil
 	case c.shows == returned && full:
 		c.adoptReturned()
@@ -69,7 +69,7 @@ func (c *conflict) resolve(db *gorm.DB, met int64) error {
 	case c.does == skips:
 		unknown = slices.DeleteFunc(unknown, func(i int) bool { return len(c.generatedIn(i)) == 0 })
 	case c.shows == insertID && c.records.N == 1 && len(unknown) == 1 && c.records.Settable():
-		c.records.Store(0, c.plan.Key, model.Value{ID: snowflake.ID(met)})
+		c.records.Store(0, c.plan.Key, model.Value{ID: snowflake.ID(found)})
 		return nil
 	default:
 		if unknown, err = c.findByTarget(db, unknown); err != nil {

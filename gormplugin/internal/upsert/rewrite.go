@@ -193,7 +193,7 @@ func (c *conflict) keepGenerated() bool {
 	}
 	c.change()
 	if own.UpdateAll {
-		// GORM adds the assignments to the clause when it makes the values, which it does once more later.
+		// GORM adds the assignments to the clause when it makes the values, which it does again later.
 		callbacks.ConvertToCreateValues(c.Stmt)
 		own, _ = c.Stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
 		own.UpdateAll = false

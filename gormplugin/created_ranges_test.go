@@ -3,7 +3,6 @@ package gormplugin_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -45,27 +44,6 @@ func newBuckets() (buckets, error) {
 		b[i], err = view, errors.Join(err, failed)
 	}
 	return b, err
-}
-
-// Databases that split a table into ranges of keys, such as TiDB and CockroachDB, put all new rows into the last range
-// if keys begin with the time. A random bucket above the time spreads them, and Created still finds them by time.
-func ExampleGenerator_buckets() {
-	gen, err := newBuckets()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	ids := make([]snowflake.ID, 1000)
-	if err := gen.Fill(context.Background(), ids); err != nil {
-		fmt.Println(err)
-		return
-	}
-	used := map[snowflake.ID]bool{}
-	for _, id := range ids {
-		used[id>>61] = true
-	}
-	fmt.Println("buckets with rows:", len(used))
-	// Output: buckets with rows: 4
 }
 
 func TestCreatedFindsRowsOfAllBuckets(t *testing.T) {
