@@ -187,15 +187,10 @@ func (r *Records) Lacking() []int {
 }
 
 // OfModel reports whether the records are structs of the model itself.
-func (r *Records) OfModel() bool { return !r.Maps && r.At(0).Type() == r.plan.Schema.ModelType }
+func (r *Records) OfModel() bool { return !r.Maps && r.Type() == r.plan.Schema.ModelType }
 
-// Type returns the type of the records.
-func (r *Records) Type() reflect.Type {
-	if r.Maps {
-		return reflect.TypeOf(r.maps[0])
-	}
-	return r.At(0).Type()
-}
+// Type returns the type of the records, which are structs.
+func (r *Records) Type() reflect.Type { return r.At(0).Type() }
 
 // Field returns what record i has in any field.
 func (r *Records) Field(i int, field *schema.Field) any {

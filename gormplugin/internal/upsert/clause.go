@@ -23,9 +23,6 @@ const (
 
 // conflictOf returns the conflict clause that the statement will have.
 func conflictOf(stmt *gorm.Statement, mysql bool) (clause.OnConflict, outcome) {
-	if len(stmt.Clauses) == 0 && len(stmt.Schema.CreateClauses) == 0 {
-		return clause.OnConflict{}, fails
-	}
 	c, ok := schemaConflict(stmt)
 	if !ok {
 		c, ok = stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
