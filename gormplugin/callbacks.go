@@ -80,8 +80,8 @@ func register(db *gorm.DB, c *config) error {
 func (h *handle) start(db *gorm.DB) {
 	stmt := db.Statement
 	if in := h.insertOf(stmt); in != nil && (in.Resolved || !isBuilt(stmt)) {
+		in.Restore() // first: it puts back the clauses
 		delete(stmt.Clauses, insertKey)
-		in.Restore()
 		stmt.SQL.Reset()
 		stmt.Vars = nil
 	}
@@ -133,12 +133,12 @@ func (h *handle) resolve(db *gorm.DB) {
 func (h *handle) finish(db *gorm.DB) {
 	h.withdraw(db)
 	in := h.insertOf(db.Statement)
-	delete(db.Statement.Clauses, insertKey) // the statement may be used again
 	if db.DryRun {
 		defer h.endDryRun(db.Statement, in)
 	}
 	if in != nil {
-		in.Resolve(db) // if it has not run yet: the application has removed the callback before which it runs
+		in.Resolve(db)                          // if it has not run yet: the application has removed the callback before which it runs
+		delete(db.Statement.Clauses, insertKey) // the statement may be used again
 		if db.Error != nil && (hasTransaction(db) || in.Failed && !mayExist(db)) {
 			in.TakeBack(h.planOf(db.Statement.Schema))
 		}

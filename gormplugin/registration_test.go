@@ -174,7 +174,10 @@ func TestKeysAreFilledWhateverCallbacksAreRemoved(t *testing.T) {
 		db.wantKeys(t, "flats", firstID, firstID+1, firstID+2)
 		must(t, tx.Create(&city{Code: "BER"}))
 		skipped := city{Code: "BER"}
-		must(t, tx.Clauses(nothing).Create(&skipped))
+		result := must(t, tx.Clauses(nothing).Create(&skipped))
 		equal(t, "key of the skipped record without "+name, skipped.ID, 0)
+		if _, left := result.Statement.Clauses["snowflake:insert"]; left {
+			t.Errorf("without %s the plugin leaves its own clause in the statement", name)
+		}
 	}
 }
