@@ -14,8 +14,8 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/settled"
 )
 
-// Settled returns the bound below which no more rows of the model appear, for readers that poll its table by the primary
-// key without missing those of transactions that commit late:
+// Settled returns the bound below which no more rows of the model appear, for readers that poll its table by the
+// primary key without missing those of transactions that commit late:
 //
 //	bound, err := gormplugin.Settled(ctx, db, &Event{})
 //	...
@@ -34,8 +34,8 @@ import (
 // Errors: gorm.ErrInvalidTransaction inside a transaction; gorm.ErrInvalidDB for a handle without a *sql.DB, or whose
 // writes of the model go to several; gorm.ErrDryRunModeUnsupported for a dry run; the handle's own error;
 // gorm.ErrPrimaryKeyRequired without a key, schema.ErrUnsupportedDataType for one of text or bytes; [ErrCondition] if
-// the layout is not known; and those of settled.Read, of which ErrOption is also for other dialects than postgres, mysql
-// and sqlite.
+// the layout is not known; and those of settled.Read, of which ErrOption is also for other dialects than postgres,
+// mysql and sqlite.
 func Settled(ctx context.Context, db *gorm.DB, model any, opts ...settled.Option) (settled.Bound, error) {
 	if err := checkSettled(db); err != nil {
 		return settled.Bound{}, err
@@ -88,7 +88,8 @@ func (p *Plugin) settledOptions(dialect sqldb.Dialect, pool gorm.ConnPool) []set
 	if !ok || dialect == sqldb.SQLite || !connpool.Same(leased.store.pool, pool) {
 		return nil
 	}
-	// Others may have the window of lease.Open, or that of Open for another kind of pool. One that is too long hides lags.
+	// Others may have the window of lease.Open, or that of Open for another kind of pool. One that is too long hides
+	// lags.
 	window := min(time.Duration(leased.store.window.Load()), lease.DefaultWindow)
 	return []settled.Option{settled.WithLeases(leased.store, p.lease.Status().Namespace, window)}
 }

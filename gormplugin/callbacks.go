@@ -20,23 +20,23 @@ import (
 // register puts the callbacks of the plugin among GORM's. Each has a place before one of GORM's; GORM runs a callback
 // last if the one it names is missing. They run in this order:
 //
-//	snowflake:wait              before a connection is taken: if all connections waited for the lease, its extension would
-//	                            get none. Only with a lease and default transactions, without which there is no such moment
+//	snowflake:wait              before a connection is taken: if all connections waited for the lease, its extension
+//	                            would get none. Only with a lease and default transactions
 //	gorm:begin_transaction
-//	snowflake:fill              before the hooks, which may use the key. Not before gorm:begin_transaction, which is missing
-//	                            under SkipDefaultTransaction
+//	snowflake:fill              before the hooks, which may use the key. Not before gorm:begin_transaction, which is
+//	                            missing under SkipDefaultTransaction
 //	gorm:before_create          hooks
 //	snowflake:announce_before   before the associations that it is about, which may fail by it
 //	gorm:save_before_associations
-//	snowflake:rewrite           after the hooks, which may add clauses and clear keys, and right before the clauses are built
+//	snowflake:rewrite           after the hooks, which may add clauses and clear keys, right before the build
 //	snowflake:warn              after the hooks, which may set keys that the plugin does not fill
 //	gorm:create
 //	snowflake:resolve           before the associations that refer to the rows by their keys
 //	snowflake:announce_after    after resolve, which reads the announcement of the statement above
 //	gorm:save_after_associations
 //	gorm:after_create           hooks
-//	snowflake:finish            after all that may fail, and while it is known whether there is a transaction to roll back.
-//	                            A failed commit comes later: nobody knows then whether the rows exist, so keys stay
+//	snowflake:finish            after all that may fail, while it is known whether there is a transaction to roll back.
+//	                            After a failed commit nobody knows whether the rows exist, so keys stay
 //	gorm:commit_or_rollback_transaction
 //
 // Updates save associations too, and get the announcements only.
@@ -137,7 +137,8 @@ func (h *handle) finish(db *gorm.DB) {
 		defer h.endDryRun(db.Statement, in)
 	}
 	if in != nil {
-		in.Resolve(db)                          // if it has not run yet: the application has removed the callback before which it runs
+		in.Resolve(db) // if the application has removed the callback before which it runs
+
 		delete(db.Statement.Clauses, insertKey) // the statement may be used again
 		if db.Error != nil && (hasTransaction(db) || in.Failed && !mayExist(db)) {
 			in.TakeBack(h.planOf(db.Statement.Schema))

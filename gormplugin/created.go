@@ -12,8 +12,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Created is a condition on the timestamp in a key. It finds rows by creation time through the index of the primary key,
-// without a created_at column. [CreatedBetween], [CreatedSince] and [CreatedBefore] make it:
+// Created is a condition on the timestamp in a key. It finds rows by creation time through the index of the primary
+// key, without a created_at column. [CreatedBetween], [CreatedSince] and [CreatedBefore] make it:
 //
 //	db.Where(gormplugin.CreatedSince(yesterday)).Find(&orders)
 //	db.Delete(&Session{}, gormplugin.CreatedBefore(cutoff))

@@ -10,10 +10,10 @@
 // primary key is a [snowflake.ID] needs no hook, with or without [Model].
 //
 // A key that is 0 (or nil, for a *snowflake.ID) gets an ID before BeforeCreate runs: by Create, CreateInBatches, Save,
-// FirstOrCreate, Association(...).Append and the generics API, in structs, slices, arrays, pointers to them and maps, and
-// in associations of any depth. A key that is set stays, also a negative one. One statement draws all its IDs in one call
-// of the generator, with the statement's context; they ascend in the order of the records. If the generator fails, Create
-// fails with its error, no field is set, and the parents of an association are rolled back.
+// FirstOrCreate, Association(...).Append and the generics API, in structs, slices, arrays, pointers to them and maps,
+// and in associations of any depth. A key that is set stays, also a negative one. One statement draws all its IDs in
+// one call of the generator, with the statement's context; they ascend in the order of the records. If the generator
+// fails, Create fails with its error, no field is set, and the parents of an association are rolled back.
 //
 // The key is GORM's prioritized primary field: the field ID, or the only primary key. Of the key (TenantID, ID) that is
 // ID, and of two ID fields with other names neither. Never filled are
@@ -27,10 +27,10 @@
 //     this if only the parent declares the relation.
 //
 // `gorm:"snowflake"` fills any other field, and any number of them in a model: snowflake.ID, int64, uint64, a [Key], a
-// string, which gets the decimal digits and is unset if it is empty, and pointers to these. `gorm:"snowflake:name"` takes
-// IDs from the generator of [WithNamed]. Fields that share a generator share one call; within a record the key comes
-// first, then the fields in their order. If one of several generators fails, no field of the statement is set. A tag that
-// the plugin cannot follow is an [ErrTag] at every Create of the model.
+// string, which gets the decimal digits and is unset if it is empty, and pointers to these. `gorm:"snowflake:name"`
+// takes IDs from the generator of [WithNamed]. Fields that share a generator share one call; within a record the key
+// comes first, then the fields in their order. If one of several generators fails, no field of the statement is set. A
+// tag that the plugin cannot follow is an [ErrTag] at every Create of the model.
 //
 // The [README] has the rules for upserts, failed statements, references, values, integer keys, and the limits.
 //

@@ -13,9 +13,9 @@ var (
 	ErrOption = errors.New("gormplugin: invalid option")
 
 	// ErrTag is wrapped by the error of a Create, and of [DisableAutoIncrement], for a model with a tag that the plugin
-	// cannot follow: a snowflake tag on a field whose type cannot hold an ID or whose column is too small, that another row
-	// or the database sets, that GORM does not write, or that is an embedded struct; one that names no generator; a default
-	// tag by which all rows would get the same key; and type:int without size:64 on a [Key].
+	// cannot follow: a snowflake tag on a field whose type cannot hold an ID or whose column is too small, that another
+	// row or the database sets, that GORM does not write, or that is an embedded struct; one that names no generator; a
+	// default tag by which all rows would get the same key; and type:int without size:64 on a [Key].
 	ErrTag = model.ErrTag
 
 	// ErrKeyUnknown is wrapped by the error of a Create whose conflict clause kept a record from being written under

@@ -30,7 +30,8 @@ func (h *leaseLog) Enabled(_ context.Context, level slog.Level) bool { return le
 // Handle implements slog.Handler: it passes the record to GORM's logger as one line.
 func (h *leaseLog) Handle(ctx context.Context, record slog.Record) error {
 	text := strings.Builder{}
-	if err := h.with(slog.NewTextHandler(&text, &slog.HandlerOptions{ReplaceAttr: withoutBuiltIn})).Handle(ctx, record); err != nil {
+	inner := slog.NewTextHandler(&text, &slog.HandlerOptions{ReplaceAttr: withoutBuiltIn})
+	if err := h.with(inner).Handle(ctx, record); err != nil {
 		return err
 	}
 	switch record.Message {

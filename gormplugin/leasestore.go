@@ -23,7 +23,8 @@ import (
 // serverWindow is the window of the leases in a server's database. Creates survive an outage of half of it at least.
 const serverWindow = time.Minute
 
-// openStore returns the store for the leases of a handle, whose table it creates if needed, and the window that suits the database.
+// openStore returns the store for the leases of a handle, whose table it creates if needed, and the window that suits
+// the database.
 func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, time.Duration, error) {
 	dialect := sqldb.Dialect(db.Name()) // GORM and sqllease have the same names for them
 	if dialect != sqldb.Postgres && dialect != sqldb.MySQL && dialect != sqldb.SQLite {
@@ -95,8 +96,8 @@ type leaseStore struct {
 	window  atomic.Int64              // of the last extension, a time.Duration
 	now     func() time.Time
 
-	// Of the extension under way, for the calls of Extend, which are made one after another. A call that is repeated has
-	// the same next token, and the horizon of the first one.
+	// Of the extension under way, for the calls of Extend, which are made one after another. A call that is repeated
+	// has the same next token, and the horizon of the first one.
 	next  string
 	begin time.Time
 	reach time.Duration // of the requested window; the namespace may allow only a shorter one
@@ -270,8 +271,8 @@ func checkPool(pool gorm.ConnPool) error {
 	return nil
 }
 
-// poolTries is how many dry runs ask a resolver. If it chooses between two sources at random, it gives the same one each
-// time with a probability of 2^-31.
+// poolTries is how many dry runs ask a resolver. If it chooses between two sources at random, it gives the same one
+// each time with a probability of 2^-31.
 const poolTries = 32
 
 // writePool returns the pool of statements that write to the table. Plugins such as dbresolver choose it in a callback,

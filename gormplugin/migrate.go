@@ -14,13 +14,13 @@ import (
 
 // DisableAutoIncrement takes auto-increment off the integer keys that the plugin fills, in what GORM knows about the
 // models and those related to them. Call it before db.AutoMigrate, which then creates plain columns: without a sequence
-// on PostgreSQL, AUTO_INCREMENT on MySQL and MariaDB, or AUTOINCREMENT on SQLite, where the key is the rowid. Create reads
-// no key back. It changes no table: package gormplugin/adopt drops the counters of existing ones. For keys of the type
-// [snowflake.ID] it only checks the tags and references, and makes their columns NOT NULL on SQLite, where a key that is
-// not the rowid allows NULL.
+// on PostgreSQL, AUTO_INCREMENT on MySQL and MariaDB, or AUTOINCREMENT on SQLite, where the key is the rowid. Create
+// reads no key back. It changes no table: package gormplugin/adopt drops the counters of existing ones. For keys of the
+// type [snowflake.ID] it only checks the tags and references, and makes their columns NOT NULL on SQLite, where a key
+// that is not the rowid allows NULL.
 //
-// Call it at the start of the program, once for each handle of gorm.Open and before anything else uses the handle or its
-// sessions: it changes what they share, without a lock. Models are given as for AutoMigrate.
+// Call it at the start of the program, once for each handle of gorm.Open and before anything else uses the handle or
+// its sessions: it changes what they share, without a lock. Models are given as for AutoMigrate.
 //
 // It returns an error that wraps gorm.ErrInvalidDB for a handle without a [Plugin], GORM's error for a model that it
 // cannot parse, [ErrTag], also for a key that [WithIntegerKeys] should fill but that is too small for an ID, and

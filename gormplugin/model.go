@@ -15,9 +15,9 @@ import (
 //		Name string
 //	}
 //
-// The key's tag `gorm:"primaryKey;type:int"` works on any field of type [snowflake.ID]: the column is integer on SQLite,
-// where it is the rowid itself, and bigint on PostgreSQL, MySQL and MariaDB, without a sequence or AUTO_INCREMENT.
-// Without it the column is bigint everywhere, which on SQLite is a second B-tree beside the rowid
+// The key's tag `gorm:"primaryKey;type:int"` works on any field of type [snowflake.ID]: the column is integer on
+// SQLite, where it is the rowid itself, and bigint on PostgreSQL, MySQL and MariaDB, without a sequence or
+// AUTO_INCREMENT. Without it the column is bigint everywhere, which on SQLite is a second B-tree beside the rowid
 // (https://www.sqlite.org/lang_createtable.html#rowid).
 //
 // In JSON the key is a string, since JavaScript numbers are exact to 2^53-1 only.

@@ -35,10 +35,10 @@ import (
 // On SQLite, and with one connection, a transaction that writes keeps the extension out until it ends. The window is
 // therefore [lease.MaxWindow] there: a transaction may last at least five minutes and create rows all the time (on a
 // server an hour after the first such process of the namespace, see [lease.WithWindow]); call SetMaxOpenConns(1) before
-// Open. In a longer transaction, Create returns snowflake.ErrLeaseStalled after [lease.WithPatience], unless its context
-// has a deadline; after a rollback Create works again. An extension is a write like any other: a deferred transaction
-// that reads before it writes may fail with SQLITE_BUSY because of it. In a SQLite database without a file, such as
-// ":memory:", the lease does not extend in the background, and its worker is held until Close.
+// Open. In a longer transaction, Create returns snowflake.ErrLeaseStalled after [lease.WithPatience], unless its
+// context has a deadline; after a rollback Create works again. An extension is a write like any other: a deferred
+// transaction that reads before it writes may fail with SQLITE_BUSY because of it. In a SQLite database without a file,
+// such as ":memory:", the lease does not extend in the background, and its worker is held until Close.
 //
 // After a failover to a replica, a process that starts, or that the replica has forgotten, has to wait for about 70 s,
 // or for 10 minutes and 10 s if a process of the namespace has ever had one connection. Create then returns
@@ -53,9 +53,10 @@ import (
 // The lease logs through db's logger: lost workers, those taken after a loss, and failed extensions as warnings, which
 // GORM shows by default; the first worker and its release at level Info. [lease.WithLogger] sets another logger.
 //
-// Errors are gorm.ErrInvalidDB for a handle that is nil or has no pool, and inside db.Connection; the handle's own error;
-// gorm.ErrDryRunModeUnsupported for a dry run; gorm.ErrInvalidTransaction inside a transaction; gorm.ErrRegistered if
-// the handle has a [Plugin]; gorm.ErrUnsupportedDriver for another dialect, where [New] takes the generator of a
+// Errors are gorm.ErrInvalidDB for a handle that is nil or has no pool, and inside db.Connection; the handle's own
+// error; gorm.ErrDryRunModeUnsupported for a dry run; gorm.ErrInvalidTransaction inside a transaction;
+// gorm.ErrRegistered if the handle has a [Plugin]; gorm.ErrUnsupportedDriver for another dialect, where [New] takes the
+// generator of a
 // [lease.Open] with another store, or of snowflake.New; [ErrOption] for options; the errors of sqllease.Store.Migrate
 // and of [lease.Open]; [lease.ErrOption], at once, for a role that may not write to the table. After an error no worker
 // is held and no plugin is registered.
@@ -95,13 +96,13 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	return p, nil
 }
 
-// Close gives back the worker that [Open] has leased, and the next process can have it at once. From then on creates fail
-// with [lease.ErrClosed], also on other handles that the plugin was given to.
+// Close gives back the worker that [Open] has leased, and the next process can have it at once. From then on creates
+// fail with [lease.ErrClosed], also on other handles that the plugin was given to.
 //
 // Call it before the database is closed, and outside of transactions. ctx bounds the wait for the database; one that
 // has already ended, such as that of a signal, leaves it a second. If the worker could not be given back Close returns
-// an error; the worker is then free after two windows, as after a kill. If the *sql.DB was closed before, the lease ends
-// at its next extension. Close does nothing to a Plugin of [New], and to a nil *Plugin.
+// an error; the worker is then free after two windows, as after a kill. If the *sql.DB was closed before, the lease
+// ends at its next extension. Close does nothing to a Plugin of [New], and to a nil *Plugin.
 func (p *Plugin) Close(ctx context.Context) error {
 	if p == nil || p.lease == nil {
 		return nil
@@ -109,6 +110,6 @@ func (p *Plugin) Close(ctx context.Context) error {
 	return p.lease.Close(ctx)
 }
 
-// Lease returns the lease of [Open]: its Status, its Ready and Healthy for probes, and its generator for IDs that are not
-// for GORM. It is nil for a Plugin of [New]. Close the plugin, not the lease.
+// Lease returns the lease of [Open]: its Status, its Ready and Healthy for probes, and its generator for IDs that are
+// not for GORM. It is nil for a Plugin of [New]. Close the plugin, not the lease.
 func (p *Plugin) Lease() *lease.Lease { return p.lease }

@@ -64,13 +64,13 @@ func WithIntegerKeys() Option {
 	})
 }
 
-// WithMinID says that all IDs are minID or more. Smaller keys are those that the database made before the table was moved
-// to IDs, and no [Created] finds them. Without it they count as created in the first ticks of the layout: a deletion of
-// the rows [CreatedBefore] a time deletes all of them.
+// WithMinID says that all IDs are minID or more. Smaller keys are those that the database made before the table was
+// moved to IDs, and no [Created] finds them. Without it they count as created in the first ticks of the layout: a
+// deletion of the rows [CreatedBefore] a time deletes all of them.
 //
-// Any number above the old keys of all tables and below all IDs will do: the greatest old key plus 1, or many times that
-// while old processes still insert rows. adopt.DropAutoIncrement checks it. A negative minID, or one above the IDs of a
-// generator, is an [ErrOption]. The bound also holds for conditions with [Created.In] and another layout.
+// Any number above the old keys of all tables and below all IDs will do: the greatest old key plus 1, or many times
+// that while old processes still insert rows. adopt.DropAutoIncrement checks it. A negative minID, or one above the IDs
+// of a generator, is an [ErrOption]. The bound also holds for conditions with [Created.In] and another layout.
 func WithMinID(minID snowflake.ID) Option {
 	return optionFunc(func(c *config) error {
 		if minID < 0 {

@@ -164,8 +164,8 @@ func (b beyond) Build(builder clause.Builder) {
 	}
 }
 
-// NextPage returns the page after p, given the rows of p in their order, and whether there may be one: there is none after
-// fewer rows than p.Limit. key returns the key of a row:
+// NextPage returns the page after p, given the rows of p in their order, and whether there may be one: there is none
+// after fewer rows than p.Limit. key returns the key of a row:
 //
 //	next, more, err := gormplugin.NextPage(page, orders, func(o Order) snowflake.ID { return o.ID })
 //
@@ -211,8 +211,8 @@ func (p Page) next(n int, last snowflake.ID) (next Page, more bool, err error) {
 // left out.
 //
 // The pages are not one snapshot, and rows that commit while Each runs may be missed: see [Page]. Unlike FindInBatches
-// it keeps to conditions of db with an OR. The sequence may be used several times, and concurrently if db may; each time
-// it begins with p.
+// it keeps to conditions of db with an OR. The sequence may be used several times, and concurrently if db may; each
+// time it begins with p.
 func Each[T any](ctx context.Context, db *gorm.DB, p Page) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		base := db.Session(&gorm.Session{Context: ctx})

@@ -13,8 +13,9 @@ import (
 )
 
 // pluginCheck is a field that makes Create fail on a handle without a plugin, instead of storing the key 0. GORM adds
-// the clauses of a field's type to each INSERT of the model (schema.CreateClausesInterface). A hook would do as well, but
-// would hide that of another embedded struct. It takes no space, and encoding/gob accepts it, unlike an empty struct.
+// the clauses of a field's type to each INSERT of the model (schema.CreateClausesInterface). A hook would do as well,
+// but would hide that of another embedded struct. It takes no space, and encoding/gob accepts it, unlike an empty
+// struct.
 type pluginCheck [0]bool
 
 // GormDataType keeps GORM from taking the field for a relation.
@@ -29,7 +30,8 @@ func (pluginCheck) ModifyStatement(stmt *gorm.Statement) {
 		return
 	}
 	key, value := stmt.Schema.PrioritizedPrimaryField, stmt.ReflectValue
-	if key == nil || key.FieldType != reflect.TypeFor[snowflake.ID]() || key.HasDefaultValue || model.SelectionOf(stmt, key) != model.Written {
+	if key == nil || key.FieldType != reflect.TypeFor[snowflake.ID]() || key.HasDefaultValue ||
+		model.SelectionOf(stmt, key) != model.Written {
 		return
 	}
 	if value.Kind() == reflect.Struct && value.Type() == stmt.Schema.ModelType { // the common case

@@ -84,9 +84,9 @@ func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
 	return keys, nil
 }
 
-// checkMinID returns an error if conditions on the time of IDs find keys that the database has made, since the plugin of
-// the handle lacks gormplugin.WithMinID. A key is taken for one if it is below a thousandth of the present IDs, and below
-// maxCounted: above it are IDs that were made soon after the epoch.
+// checkMinID returns an error if conditions on the time of IDs find keys that the database has made, since the plugin
+// of the handle lacks gormplugin.WithMinID. A key is taken for one if it is below a thousandth of the present IDs, and
+// below maxCounted: above it are IDs that were made soon after the epoch.
 func (k countedKey) checkMinID(db *gorm.DB) error {
 	if _, ok := db.Plugins["snowflake"].(*gormplugin.Plugin); !ok {
 		return nil

@@ -4,8 +4,8 @@
 //	gen := gormtest.New(time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC))
 //	db, err := gorm.Open(dialector, &gorm.Config{NowFunc: gen.Now}, gormplugin.New(gen))
 //
-// It also sets the time of rows, pins single IDs, and fails on demand. Never use it for data that are kept: the next run
-// makes the same IDs again.
+// It also sets the time of rows, pins single IDs, and fails on demand. Never use it for data that are kept: the next
+// run makes the same IDs again.
 package gormtest
 
 import (

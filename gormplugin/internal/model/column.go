@@ -32,8 +32,8 @@ type Column struct {
 	kind kind
 	elem reflect.Type // of the field, or of what it points to
 
-	// path leads to the field if no embedded struct around it is a pointer, else it is nil. This is the common case, and
-	// faster.
+	// path leads to the field if no embedded struct around it is a pointer, else it is nil. This is the common case,
+	// and faster.
 	path []int
 }
 

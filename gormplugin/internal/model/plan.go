@@ -78,7 +78,8 @@ func (r *Rules) NewPlan(s *schema.Schema) *Plan {
 // auto-increment, a type defined by a snowflake.ID, or a string.
 func missedKey(s *schema.Schema) *Column {
 	key := s.PrioritizedPrimaryField
-	if key == nil || key.DBName == "" || !key.Creatable || key.Serializer != nil || s.ModelType.Name() == "" || isForeignKey(key) {
+	if key == nil || key.DBName == "" || !key.Creatable || key.Serializer != nil ||
+		s.ModelType.Name() == "" || isForeignKey(key) {
 		return nil
 	}
 	k, t := kindOfAny(indirect(key.FieldType)), tagOf(key)

@@ -99,7 +99,8 @@ func (r *Records) ofStructs(stmt *gorm.Statement) (*Records, error) {
 }
 
 // checkStrangers returns an error if the records, which are structs of another type than the model, do not all have an
-// ID at the positions of the columns' fields. GORM would store whatever is at that position, a title for example, as the key.
+// ID at the positions of the columns' fields. GORM would store whatever is at that position, a title for example, as
+// the key.
 func (r *Records) checkStrangers(stmt *gorm.Statement, element reflect.Type) error {
 	for _, c := range r.Columns {
 		takes := c.takes(typeAt(c.Field, element))
@@ -241,7 +242,8 @@ func (r *Records) ClearAll(ids map[snowflake.ID]bool) (err error) {
 			}
 			continue
 		}
-		for _, field := range r.plan.Schema.Fields { // a record of another type than the model has only those that are written
+		// A record of another type than the model has only the fields that are written.
+		for _, field := range r.plan.Schema.Fields {
 			if field.DBName == "" || !field.Creatable || !r.OfModel() && typeAt(field, r.At(i).Type()) != field.FieldType {
 				continue
 			}

@@ -88,9 +88,9 @@ func (in *Insert) generatedBesideKey() bool {
 	return false
 }
 
-// TakeBack clears the fields that still have their generated IDs: the statement has failed, so no row has them. A record
-// that kept its key would be updated by the next Save instead of created: without its create hooks, and with children
-// that refer to no row.
+// TakeBack clears the fields that still have their generated IDs: the statement has failed, so no row has them. A
+// record that kept its key would be updated by the next Save instead of created: without its create hooks, and with
+// children that refer to no row.
 func (in *Insert) TakeBack(p *model.Plan) {
 	r, err := p.RecordsOf(in.Stmt, in.Columns)
 	if r == nil || err != nil {

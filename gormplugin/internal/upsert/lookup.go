@@ -150,7 +150,9 @@ func (c *conflict) targetFields() (fields []*schema.Field) {
 }
 
 // find returns the columns of the rows that have the same values as some records in the fields of a target.
-func (c *conflict) find(db *gorm.DB, records []int, target []*schema.Field, condition clause.Expression) (map[int][]model.Value, error) {
+func (c *conflict) find(
+	db *gorm.DB, records []int, target []*schema.Field, condition clause.Expression,
+) (map[int][]model.Value, error) {
 	sought := slices.DeleteFunc(slices.Clone(records), func(i int) bool { return c.records.LeavesToDatabase(i, target) })
 	found := make(map[int][]model.Value, len(sought))
 	for part := range slices.Chunk(sought, lookupSize) {

@@ -11,9 +11,9 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
 )
 
-// parent is what a statement announces for rule 4: the relations by which rows of the statement, or of a join table, are
-// about to refer to the associations that GORM saves next. GORM copies the settings of the statement into those of the
-// statements that save the associations.
+// parent is what a statement announces for rule 4: the relations by which rows of the statement, or of a join table,
+// are about to refer to the associations that GORM saves next. GORM copies the settings of the statement into those of
+// the statements that save the associations.
 type parent struct {
 	stmt      *gorm.Statement
 	relations []*schema.Relationship

@@ -132,8 +132,8 @@ func (c *conflict) generatedIn(i int) (columns []int) {
 	return columns
 }
 
-// restoreFields sets the fields of a list to what they were before the statement, since GORM has put values of rows into
-// the wrong records. The queries for the rows then read the fields again.
+// restoreFields sets the fields of a list to what they were before the statement, since GORM has put values of rows
+// into the wrong records. The queries for the rows then read the fields again.
 func (c *conflict) restoreFields() error {
 	if !c.records.List || c.fields == nil {
 		return nil

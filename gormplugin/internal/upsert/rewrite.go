@@ -96,7 +96,8 @@ func (c *conflict) prepare() {
 	case c.does == updates && c.canReturn():
 		c.returnColumns()
 		c.shows = returned
-	case c.dialect.MySQL && !returning && hasOwnConflict(c.Stmt) && key != nil && model.IsNumber(key.Field) && !c.generatedBesideKey():
+	case c.dialect.MySQL && !returning && hasOwnConflict(c.Stmt) &&
+		key != nil && model.IsNumber(key.Field) && !c.generatedBesideKey():
 		c.keepInsertID(key)
 		c.shows = insertID
 	case c.does == skips && !c.dialect.MySQL && !returning: // GORM counts rows wrongly for DO NOTHING with RETURNING
@@ -222,7 +223,9 @@ func (c *conflict) keepGenerated() bool {
 // generatedFor returns the generated IDs that an assignment would write into rows. A hook may have replaced others.
 func (c *conflict) generatedFor(set clause.Assignment) (ids []any) {
 	from, ok := set.Value.(clause.Column)
-	j := slices.IndexFunc(c.Columns, func(column *model.Column) bool { return !column.IsKey && column.Field.DBName == from.Name })
+	j := slices.IndexFunc(c.Columns, func(column *model.Column) bool {
+		return !column.IsKey && column.Field.DBName == from.Name
+	})
 	if !ok || from.Table != "excluded" || from.Name != set.Column.Name || j < 0 {
 		return nil
 	}
