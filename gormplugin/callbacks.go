@@ -138,11 +138,10 @@ func (h *handle) finish(db *gorm.DB) {
 	}
 	if in != nil {
 		in.Resolve(db) // if the application has removed the callback before which it runs
-
-		delete(db.Statement.Clauses, insertKey) // the statement may be used again
-		if db.Error != nil && (hasTransaction(db) || in.Failed && !mayExist(db)) {
-			in.TakeBack(h.planOf(db.Statement.Schema))
-		}
+	}
+	delete(db.Statement.Clauses, insertKey) // the statement may be used again
+	if in != nil && db.Error != nil && (hasTransaction(db) || in.Failed && !mayExist(db)) {
+		in.TakeBack(h.planOf(db.Statement.Schema))
 	}
 }
 

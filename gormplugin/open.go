@@ -56,10 +56,9 @@ import (
 // Errors are gorm.ErrInvalidDB for a handle that is nil or has no pool, and inside db.Connection; the handle's own
 // error; gorm.ErrDryRunModeUnsupported for a dry run; gorm.ErrInvalidTransaction inside a transaction;
 // gorm.ErrRegistered if the handle has a [Plugin]; gorm.ErrUnsupportedDriver for another dialect, where [New] takes the
-// generator of a
-// [lease.Open] with another store, or of snowflake.New; [ErrOption] for options; the errors of sqllease.Store.Migrate
-// and of [lease.Open]; [lease.ErrOption], at once, for a role that may not write to the table. After an error no worker
-// is held and no plugin is registered.
+// generator of a [lease.Open] with another store, or of snowflake.New; [ErrOption] for options; the errors of
+// sqllease.Store.Migrate and of [lease.Open]; [lease.ErrOption], at once, for a role that may not write to the table.
+// After an error no worker is held and no plugin is registered.
 func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	c, err := newConfig(nil, opts)
 	if err != nil {
