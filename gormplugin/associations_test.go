@@ -1,7 +1,6 @@
 package gormplugin_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -105,23 +104,6 @@ func TestAssociationsOfEveryKindAreFilled(t *testing.T) {
 		equal(t, "tag of the friend", back.Friends[0].Tags[0].Name, "green")
 		equal(t, "boss", back.Manager.Name, "ada's boss")
 		equal(t, "team", back.Team[0].Name, "ada's aide")
-	}, people()...)
-}
-
-func TestRecordsThatExistAreAttachedWithoutNewKeys(t *testing.T) {
-	each(t, func(t *testing.T, db *env) {
-		tags := []tag{{Name: "red"}, {Name: "blue"}}
-		must(t, db.Create(&tags))
-		c := company{Name: "acme"}
-		must(t, db.Create(&c))
-		db.gen.takeCalls()
-		p := person{Name: "ada", Company: &c, Tags: append(slices.Clone(tags), tag{Name: "new"})}
-		must(t, db.Create(&p))
-		wantCalls(t, db.gen, 1, 1) // the person and the new tag
-		equal(t, "tags", db.count(t, "tags", "1 = 1"), 3)
-		equal(t, "companies", db.count(t, "companies", "1 = 1"), 1)
-		equal(t, "join rows", db.count(t, "person_tags", "person_id = ?", p.ID), 3)
-		db.wantNoOrphans(t)
 	}, people()...)
 }
 

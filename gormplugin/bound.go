@@ -8,34 +8,34 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"github.com/sqlflake/sqlflake/gormplugin/internal/connpool"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/settled"
 )
 
-// Settled returns the bound below which no more rows of the model appear, for readers that follow its table by the
+// Settled returns the bound below which no more rows of the model appear, for readers that poll its table by the
 // primary key without missing those of transactions that commit late:
 //
 //	bound, err := gormplugin.Settled(ctx, db, &Event{})
 //	...
 //	db.Where("id < ?", bound.Below).Clauses(gormplugin.Page{After: last, Limit: 100}).Find(&events)
 //
-// It is [settled.Read] for the database that writes of the model go to, with the layout of the generator that fills the
-// key. The package comment of settled has the rule, and the rights that it needs. Call it outside of transactions, and
-// read the rows after it from the same database: a replica may not have them yet.
+// It is [settled.Read] on the database that writes of the model go to, with the layout of the generator that fills the
+// key; package settled has the rule and the rights that it needs. Call it outside of transactions, and read the rows
+// after it from the same database: a replica may lag behind.
 //
-// If the plugin is one of [Open], its leases show clocks that are behind (settled.WithLeases), unless they are in
-// another pool than the model, or in SQLite, where all processes have one clock. Processes may hold leases of the table
-// with any window that is not shorter than [lease.DefaultWindow] ([lease.WithWindow]). As the windows are not known, the
-// bound of leases with a longer one is lower than need be, by up to a third of the window: with Open up to 20 s, and up
-// to 200 s beside a process whose pool has one connection. If all windows are known and that is too much, call
-// settled.Read.
+// With a plugin of [Open], its leases show clocks that are behind (settled.WithLeases), unless they are in another pool
+// than the model, or in SQLite. Processes may hold leases of the table with any window from [lease.DefaultWindow] up
+// ([lease.WithWindow]). Since Settled does not know the windows, longer ones lower the bound by up to a third of the
+// window: with Open up to 20 s, and up to 200 s beside a process whose pool has one connection. If that is too much and
+// all windows are known, call settled.Read.
 //
 // Errors: gorm.ErrInvalidTransaction inside a transaction; gorm.ErrInvalidDB for a handle without a *sql.DB, or whose
-// writes of the model go to several; gorm.ErrDryRunModeUnsupported for a dry run; the handle's error if it has one;
+// writes of the model go to several; gorm.ErrDryRunModeUnsupported for a dry run; the handle's own error;
 // gorm.ErrPrimaryKeyRequired without a key, schema.ErrUnsupportedDataType for one of text or bytes; [ErrCondition] if
-// the layout is not known; and those of settled.Read, of which ErrOption is also for dialects other than postgres, mysql
-// and sqlite.
+// the layout is not known; and those of settled.Read, of which ErrOption is also for other dialects than postgres,
+// mysql and sqlite.
 func Settled(ctx context.Context, db *gorm.DB, model any, opts ...settled.Option) (settled.Bound, error) {
 	if err := checkSettled(db); err != nil {
 		return settled.Bound{}, err
@@ -56,7 +56,7 @@ func Settled(ctx context.Context, db *gorm.DB, model any, opts ...settled.Option
 	if err != nil {
 		return settled.Bound{}, err
 	}
-	server := sqlDB(pool)
+	server := connpool.SQLDB(pool)
 	if server == nil {
 		return settled.Bound{}, fmt.Errorf("gormplugin: Settled needs a *sql.DB, not a %T: %w", pool, gorm.ErrInvalidDB)
 	}
@@ -85,10 +85,11 @@ func checkSettled(db *gorm.DB) error {
 // SQLite database are on one host and have its clock.
 func (p *Plugin) settledOptions(dialect sqldb.Dialect, pool gorm.ConnPool) []settled.Option {
 	leased, ok := p.gen.(*leasedGenerator)
-	if !ok || dialect == sqldb.SQLite || !samePool(leased.store.pool, pool) {
+	if !ok || dialect == sqldb.SQLite || !connpool.Same(leased.store.pool, pool) {
 		return nil
 	}
-	// Others may have the window of lease.Open, or that of Open for another kind of pool. One that is too long hides lags.
+	// Others may have the window of lease.Open, or that of Open for another kind of pool. One that is too long hides
+	// lags.
 	window := min(time.Duration(leased.store.window.Load()), lease.DefaultWindow)
 	return []settled.Option{settled.WithLeases(leased.store, p.lease.Status().Namespace, window)}
 }

@@ -19,42 +19,6 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/settled"
 )
 
-func TestSettledStaysBelowTheRowsOfAnOpenTransaction(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		h := openHandle(t, target.Dialector(), gorm.Config{PrepareStmt: true})
-		h.leased(t)
-		h.migrate(t, &user{})
-		const margin = 500 * time.Millisecond
-		read := func() (settled.Bound, error) {
-			return gormplugin.Settled(t.Context(), h.DB, &user{}, settled.WithMargin(margin))
-		}
-		late := user{Name: "late"}
-		if target.Name != "sqlite" { // there Settled waits for the transaction
-			tx := h.Begin()
-			defer tx.Rollback()
-			// The transaction begins here: MariaDB does not count BEGIN, and the key may be older than the INSERT by more
-			// than the margin.
-			var none int64
-			must(t, tx.Model(&user{}).Count(&none))
-			must(t, tx.Create(&late))
-			eventually(t, "a lag of several margins", func() bool { // the margin alone would be above the row
-				b, err := read()
-				if err != nil && !errors.Is(err, settled.ErrUnknown) || b.Below > late.ID {
-					t.Fatalf("%+v, %v; the transaction of %d is open", b, err, late.ID)
-				}
-				return b.Lag > 6*margin
-			})
-			must(t, tx.Commit())
-		} else {
-			must(t, h.Create(&late))
-		}
-		eventually(t, "the bound to pass the row", func() bool {
-			b, err := read()
-			return err == nil && b.Below > late.ID
-		})
-	})
-}
-
 func TestSettledUsesTheLeasesOfOpen(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		if target.Name == "sqlite" {

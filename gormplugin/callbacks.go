@@ -1,33 +1,42 @@
 package gormplugin
 
 import (
+	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"slices"
+	"strings"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"github.com/sqlflake/sqlflake/gormplugin/internal/connpool"
+	"github.com/sqlflake/sqlflake/gormplugin/internal/upsert"
 )
 
 // register puts the callbacks of the plugin among GORM's. Each has a place before one of GORM's; GORM runs a callback
-// last if the one it names is not there. They run in this order:
+// last if the one it names is missing. They run in this order:
 //
-//	snowflake:wait              before a connection is taken: if all connections waited for the lease, its extension would
-//	                            get none. Only with a lease and default transactions, without which there is no such moment
+//	snowflake:wait              before a connection is taken: if all connections waited for the lease, its extension
+//	                            would get none. Only with a lease and default transactions
 //	gorm:begin_transaction
-//	snowflake:fill              before the hooks, which may use the key. Not before gorm:begin_transaction, which is not there
-//	                            under SkipDefaultTransaction
+//	snowflake:fill              before the hooks, which may use the key. Not before gorm:begin_transaction, which is
+//	                            missing under SkipDefaultTransaction
 //	gorm:before_create          hooks
 //	snowflake:announce_before   before the associations that it is about, which may fail by it
 //	gorm:save_before_associations
-//	snowflake:rewrite           after the hooks, which may add clauses and clear keys, and right before the clauses are built
+//	snowflake:rewrite           after the hooks, which may add clauses and clear keys, right before the build
 //	snowflake:warn              after the hooks, which may set keys that the plugin does not fill
 //	gorm:create
-//	snowflake:settle            before the associations that refer to the rows by their keys
-//	snowflake:announce_after    after settle, which asks for the announcement of the statement above
+//	snowflake:resolve           before the associations that refer to the rows by their keys
+//	snowflake:announce_after    after resolve, which reads the announcement of the statement above
 //	gorm:save_after_associations
 //	gorm:after_create           hooks
-//	snowflake:finish            after all that may fail, and while it is known whether there is a transaction to roll back.
-//	                            A failed commit comes later: nobody knows then whether the rows are there, so keys stay
+//	snowflake:finish            after all that may fail, while it is known whether there is a transaction to roll back.
+//	                            After a failed commit nobody knows whether the rows exist, so keys stay
 //	gorm:commit_or_rollback_transaction
 //
 // Updates save associations too, and get the announcements only.
@@ -39,11 +48,10 @@ func register(db *gorm.DB, c *config) error {
 	if create.Get("gorm:before_create") == nil || create.Get("gorm:create") == nil {
 		return fmt.Errorf("gormplugin: no callbacks for Create: %w", gorm.ErrInvalidDB)
 	}
-	h := &handle{
-		config:    c,
-		returning: slices.Contains(create.Clauses, "RETURNING"),
-		mysql:     db.Dialector != nil && db.Name() == "mysql",
-	}
+	h := &handle{config: c, dialect: upsert.Dialect{
+		Returning: slices.Contains(create.Clauses, "RETURNING"),
+		MySQL:     db.Dialector != nil && db.Name() == "mysql",
+	}}
 	var wait error
 	if gen, leased := c.gen.(*leasedGenerator); leased && create.Get("gorm:begin_transaction") != nil {
 		wait = create.Before("gorm:begin_transaction").Register("snowflake:wait", h.wait(gen))
@@ -54,7 +62,7 @@ func register(db *gorm.DB, c *config) error {
 		create.Before("gorm:save_before_associations").Register("snowflake:announce_before", h.announceBefore),
 		create.Before("gorm:create").Register("snowflake:rewrite", h.rewrite),
 		create.Before("gorm:create").Register("snowflake:warn", h.warnMissed),
-		create.Before("gorm:save_after_associations").Register("snowflake:settle", h.settle),
+		create.Before("gorm:save_after_associations").Register("snowflake:resolve", h.resolve),
 		create.Before("gorm:save_after_associations").Register("snowflake:announce_after", h.announceAfter),
 		create.Before("gorm:commit_or_rollback_transaction").Register("snowflake:finish", h.finish),
 		update.Before("gorm:save_before_associations").Register("snowflake:announce_before", h.announceBeforeUpdate),
@@ -65,4 +73,132 @@ func register(db *gorm.DB, c *config) error {
 		return fmt.Errorf("gormplugin: register the callbacks: %w", err)
 	}
 	return nil
+}
+
+// start is the callback before all others of a Create. An insert that is already there is left over from a Create of
+// the same statement that a panic in a hook has ended, and so is the text, which GORM would run again.
+func (h *handle) start(db *gorm.DB) {
+	stmt := db.Statement
+	if in := h.insertOf(stmt); in != nil && (in.Resolved || !isBuilt(stmt)) {
+		in.Restore() // first: it puts back the clauses
+		delete(stmt.Clauses, insertKey)
+		stmt.SQL.Reset()
+		stmt.Vars = nil
+	}
+	if db.DryRun {
+		beginDryRun(stmt)
+	}
+	h.fill(db)
+}
+
+// isBuilt reports whether callbacks.Create has built the statement, which it does right before it runs it.
+func isBuilt(stmt *gorm.Statement) bool { return stmt.SQL.Len() > 0 }
+
+// rewrite is the callback right before the statement is built: see package upsert.
+func (h *handle) rewrite(db *gorm.DB) {
+	stmt := db.Statement
+	if db.Error != nil || stmt.Schema == nil {
+		return
+	}
+	s, in := stmt.Schema, h.insertOf(stmt)
+	if in == nil || (s.BeforeCreate || s.BeforeSave) && !stmt.SkipHooks {
+		// Again: a hook may have cleared a key, or the application has removed the callback before which fill runs.
+		h.fill(db)
+		in = h.insertOf(stmt)
+	}
+	clauses := len(stmt.Clauses)
+	if in != nil {
+		clauses-- // its own
+	}
+	p := h.planOf(s)
+	if db.Error != nil || len(p.Columns) == 0 || len(stmt.Selects) == 0 && clauses == 0 && !hasClauses(s) {
+		return
+	}
+	if in == nil {
+		in = &insert{upsert.Insert{Stmt: stmt, Columns: p.Active(stmt)}}
+		h.remember(in)
+	}
+	in.Rewrite(p, h.dialect)
+}
+
+// resolve is the callback right after the statement: see package upsert.
+func (h *handle) resolve(db *gorm.DB) {
+	if in := h.insertOf(db.Statement); in != nil {
+		in.Resolve(db)
+	}
+}
+
+// finish is the callback at the end of a Create. If the statement has failed, and its rows do not exist, the IDs that
+// the records got are cleared. Its rows exist if it failed later, in a transaction that continues.
+func (h *handle) finish(db *gorm.DB) {
+	h.withdraw(db)
+	in := h.insertOf(db.Statement)
+	if db.DryRun {
+		defer h.endDryRun(db.Statement, in)
+	}
+	if in != nil {
+		in.Resolve(db) // if the application has removed the callback before which it runs
+	}
+	delete(db.Statement.Clauses, insertKey) // the statement may be used again
+	if in != nil && db.Error != nil && (hasTransaction(db) || in.Failed && !mayExist(db)) {
+		in.TakeBack(h.planOf(db.Statement.Schema))
+	}
+}
+
+// hasTransaction reports whether callbacks.BeginTransaction has begun a transaction for the statement alone, which is
+// rolled back if the statement fails. gorm.io/sharding begins none, and says that it has.
+func hasTransaction(db *gorm.DB) bool {
+	_, started := db.InstanceGet("gorm:started_transaction")
+	return started && !connpool.IsSharded(db.Statement.ConnPool)
+}
+
+// mayExist reports whether a statement that has failed may still have written its rows. Outside of a transaction
+// the server finishes what it has begun, even if the caller no longer waits or the connection is lost.
+func mayExist(db *gorm.DB) bool {
+	if _, inside := connpool.Unwrap(db.Statement.ConnPool); inside {
+		return false
+	}
+	var network net.Error
+	err := db.Error
+	return db.Statement.Context.Err() != nil || errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		strings.Contains(err.Error(), "invalid connection") // mysql.ErrInvalidConn
+}
+
+// announceBefore is the callback before GORM saves the associations that the rows of the statement refer to.
+func (h *handle) announceBefore(db *gorm.DB) {
+	if s := db.Statement.Schema; db.Error == nil && s != nil && len(s.Relationships.BelongsTo) > 0 {
+		h.announce(db.Statement, h.planOf(s).BelongsTo)
+	}
+}
+
+// announceBeforeUpdate is announceBefore for updates, whose models fill does not check.
+func (h *handle) announceBeforeUpdate(db *gorm.DB) {
+	if s := db.Statement.Schema; db.Error == nil && s != nil {
+		if err := h.planOf(s).BadReference; err != nil {
+			_ = db.AddError(err)
+		}
+	}
+	h.announceBefore(db)
+}
+
+// announceAfter is the callback before GORM saves the other associations.
+func (h *handle) announceAfter(db *gorm.DB) {
+	if s := db.Statement.Schema; db.Error == nil && s != nil &&
+		len(s.Relationships.HasOne)+len(s.Relationships.HasMany)+len(s.Relationships.Many2Many) > 0 {
+		h.announce(db.Statement, h.planOf(s).Many2Many)
+	}
+}
+
+func (h *handle) announce(stmt *gorm.Statement, relations []*schema.Relationship) {
+	if h.announces.Load() {
+		upsert.Announce(stmt, relations)
+	}
+}
+
+func (h *handle) withdraw(db *gorm.DB) {
+	if h.announces.Load() {
+		upsert.Withdraw(db.Statement)
+	}
 }

@@ -8,6 +8,8 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
+
+	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
 )
 
 // target is the column that a condition on IDs is about.
@@ -30,7 +32,7 @@ func targetOf(builder clause.Builder, name string) (target, error) {
 	case name == "":
 		// Not clause.PrimaryKey: if no key is prioritized, GORM takes the first column for it.
 		if t.field = stmt.Schema.PrioritizedPrimaryField; t.field == nil {
-			return t, fmt.Errorf("gormplugin: %s has no key of its own: %w", stmt.Schema.Name, gorm.ErrPrimaryKeyRequired)
+			return t, fmt.Errorf("gormplugin: %s has no prioritized primary key: %w", stmt.Schema.Name, gorm.ErrPrimaryKeyRequired)
 		}
 	case strings.Contains(name, "."):
 		t.column.Table = "" // the name has it
@@ -39,7 +41,7 @@ func targetOf(builder clause.Builder, name string) (target, error) {
 	}
 	if t.field != nil {
 		t.column.Name = t.field.DBName
-		if !isNumber(t.field) {
+		if !model.IsNumber(t.field) {
 			return t, fmt.Errorf("gormplugin: %s is no number (%s, %s): %w",
 				t, t.field.FieldType, t.field.DataType, schema.ErrUnsupportedDataType)
 		}
@@ -57,9 +59,9 @@ func (t target) String() string {
 	return t.stmt.Table + "." + t.column.Name
 }
 
-// fail makes the statement that is being built return err instead of being executed. GORM builds a subquery on a handle
-// of its own and drops that handle's error, so that the outer statement would run without the condition. Hence the
-// second guard: an argument that cannot be sent.
+// fail makes the statement that is being built return err instead of being executed. GORM builds a subquery on another
+// handle and drops that handle's error, so the outer statement would run without the condition. Hence the second guard:
+// an argument that cannot be sent.
 func fail(builder clause.Builder, err error) {
 	_ = builder.AddError(err)
 	builder.AddVar(builder, unsendable{err})

@@ -3,6 +3,7 @@ package gormplugin_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"gorm.io/gorm"
@@ -134,19 +135,6 @@ func TestStructsByValueGetAnErrorAndNoRow(t *testing.T) {
 	}
 }
 
-func TestStructsByValueWithAKeyAreCreated(t *testing.T) {
-	type plain struct {
-		ID   snowflake.ID `gorm:"primaryKey;type:int"`
-		Name string
-	}
-	each(t, func(t *testing.T, db *env) {
-		must(t, db.Create(plain{ID: 5, Name: "ada"}))
-		must(t, db.Create([2]plain{{ID: 6}, {ID: 7}}))
-		db.wantKeys(t, "plains", 5, 6, 7)
-		wantCalls(t, db.gen)
-	}, &plain{})
-}
-
 func TestGORMReportsWhatCannotBeCreatedAndNoIDIsDrawn(t *testing.T) {
 	var none *user
 	cases := []struct {
@@ -216,4 +204,27 @@ func TestSaveAndFirstOrCreateFillNewRecordsOnly(t *testing.T) {
 		wantCalls(t, db.gen)
 		db.wantKeys(t, "users", 77, firstID, firstID+1, firstID+2)
 	}, &user{})
+}
+
+func TestAPointerThatIsThereTwiceIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		u := &user{Name: "a"}
+		for _, list := range []any{[]*user{u, u}, &[2]*user{u, u}} {
+			if err := db.Create(list).Error; !errors.Is(err, gorm.ErrInvalidData) {
+				t.Errorf("%T: error %v, want gorm.ErrInvalidData", list, err)
+			}
+			equal(t, "key", u.ID, 0)
+		}
+		db.wantKeys(t, "users")
+		must(t, db.Save([]*user{u, u})) // one row, as its conflict clause says
+		db.wantKeys(t, "users", u.ID)
+	}, &user{})
+}
+
+func TestAListOfNoRecordsIsAnErrorThatSaysSo(t *testing.T) {
+	db := onSQLite(t, &user{})
+	err := db.Model(&user{}).Create(&[]int{1}).Error
+	if !errors.Is(err, gorm.ErrInvalidData) || !strings.Contains(err.Error(), "[]int") {
+		t.Errorf("error %v, want gorm.ErrInvalidData and the type", err)
+	}
 }

@@ -8,65 +8,57 @@ import (
 
 	"gorm.io/gorm/clause"
 
+	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Created is a condition on the time in a key. It finds the rows that were created in a span of time by the index of
-// the primary key, without a created_at column. [CreatedBetween], [Since] and [Before] make it. It goes wherever GORM
-// takes a condition:
+// Created is a condition on the timestamp in a key. It finds rows by creation time through the index of the primary
+// key, without a created_at column. [CreatedBetween], [CreatedSince] and [CreatedBefore] make it:
 //
-//	db.Where(gormplugin.Since(yesterday)).Find(&orders)
-//	db.Delete(&Session{}, gormplugin.Before(cutoff))
-//	gorm.G[Order](db).Where(gormplugin.CreatedBetween(monday, sunday)).Count(ctx, "*")
+//	db.Where(gormplugin.CreatedSince(yesterday)).Find(&orders)
+//	db.Delete(&Session{}, gormplugin.CreatedBefore(cutoff))
 //
-// and into Not, Or, Clauses, scopes, Preload, and conditions of updates and subqueries. The column is GORM's
-// prioritized primary field of the statement's model, qualified with its table; [Created.On] names another. In a
-// condition of a join, as in Joins("Customer", db.Where(cond)), GORM does not tell the model, and On("id") is needed.
+// It goes wherever GORM takes a condition: Where, Not, Or, Clauses, scopes, Preload, the generics API, updates and
+// subqueries. The column is GORM's prioritized primary field of the statement's model, qualified with its table;
+// [Created.On] names another. Conditions of a join, as in Joins("Customer", db.Where(cond)), need On("id"): GORM does
+// not pass the model.
 //
-// The layout is that of the generator that fills the column on this handle: the one that the field's tag names, or the
-// default one. The generator must have a method Layout() snowflake.Layout, as *snowflake.Generator has. For other
-// columns of an ID type, such as foreign keys, and without a model, the layout is that of all generators of the plugin
-// if they have the same. Otherwise, without a plugin, and for other columns that the plugin does not fill, [Created.In]
-// is needed.
+// The layout is that of the generator that fills the column, which must have a method Layout() snowflake.Layout. For
+// other columns of an ID type, such as foreign keys, and without a model, it is that of all generators of the plugin if
+// they have the same. Otherwise, without a plugin, and for other columns, [Created.In] is needed.
 //
 // The time of an ID is the start of its tick: see [snowflake.Layout.Time]. Bounds before the epoch or after the last
-// tick are valid. No Created finds negative numbers.
+// tick are valid. No Created finds negative numbers. Old auto-increment keys seem to be in the first ticks of the
+// layout: 10,000,000 is 2 ms after the epoch. Give the plugin [WithMinID], or CreatedBefore finds all of them. Then
+// neither a Created nor its negation by Not finds keys below that number; query them by `id < ?`. On a handle without
+// the plugin, use CreatedBetween with the time of the move.
 //
-// Keys that an auto-increment column made before a table was moved to IDs are in the first ticks of the layout: 10,000,000
-// is 2 ms after the epoch. Give [WithMinID] to the plugin, or [Before] finds all of them. Then neither a Created nor its
-// negation by Not finds keys below that number; ask for them with `id < ?`. On a handle without the plugin, use
-// [CreatedBetween] with the time of the move instead of Before.
-//
-// The statement fails, and nothing is executed, with an error that wraps
+// The statement fails, and is not executed, with an error that wraps
 //
 //   - [snowflake.ErrInvalidRange] if from is after to;
-//   - [ErrCondition] if a bound is the zero Time, which is mostly one that was forgotten and would turn a deletion of
-//     some rows into one of all (without a bound, use Since or Before); and if the layout is not known: [Created.In]
-//     sets it;
-//   - [snowflake.ErrFieldOrder] if there are more than 256 values above the time in the layout, so that keys of a span
-//     of time are more than 256 ranges;
+//   - [ErrCondition] if the layout is not known, or if a bound is the zero Time, which is usually a forgotten one and
+//     would turn a deletion of some rows into one of all;
+//   - [snowflake.ErrFieldOrder] if fields above the time would split the span into more than 256 key ranges;
 //   - [ErrTag]; gorm.ErrModelValueRequired or gorm.ErrPrimaryKeyRequired without a column; and
-//     schema.ErrUnsupportedDataType for a column of text or bytes, also by a tag such as type:varchar(20), which does
-//     not sort as numbers do.
+//     schema.ErrUnsupportedDataType for a column of text or bytes, also by a tag such as type:varchar(20).
 //
-// That is also true of a condition in a subquery, where GORM drops the errors of other conditions. A Created is an
-// immutable value, safe for concurrent use. The zero Created has no bound and fails with ErrCondition.
+// That also holds in a subquery, where GORM drops the errors of other conditions. A Created is immutable and safe for
+// concurrent use. The zero Created has no bound and fails with ErrCondition.
 type Created struct {
 	from, to *time.Time
 	layout   *snowflake.Layout
 	column   string
 }
 
-// CreatedBetween is the condition that the key was made at from or later, and before to. If the two are equal it finds
-// nothing.
+// CreatedBetween matches rows whose key was made in [from, to). If the two are equal it matches none.
 func CreatedBetween(from, to time.Time) Created { return Created{from: &from, to: &to} }
 
-// Since is the condition that the key was made at t or later.
-func Since(t time.Time) Created { return Created{from: &t} }
+// CreatedSince matches rows whose key was made at t or later.
+func CreatedSince(t time.Time) Created { return Created{from: &t} }
 
-// Before is the condition that the key was made before t. In a table that was moved from auto-increment keys it finds all
-// old rows, unless the plugin has [WithMinID].
-func Before(t time.Time) Created { return Created{to: &t} }
+// CreatedBefore matches rows whose key was made before t, and all old auto-increment keys unless the plugin has
+// [WithMinID].
+func CreatedBefore(t time.Time) Created { return Created{to: &t} }
 
 // In returns the condition for a column whose IDs have the layout l, whatever generator the handle has.
 func (c Created) In(l snowflake.Layout) Created {
@@ -74,8 +66,8 @@ func (c Created) In(l snowflake.Layout) Created {
 	return c
 }
 
-// On returns the condition on another column that has IDs: a field or column of the model, such as "order_id", or a
-// column of a joined table, such as "orders.id".
+// On returns the condition on another column of IDs: a field or column of the model, such as "order_id", or a column of
+// a joined table, such as "orders.id".
 func (c Created) On(column string) Created {
 	c.column = column
 	return c
@@ -178,17 +170,17 @@ func (t target) layout() (snowflake.Layout, error) {
 	}
 	generators := []Generator{p.gen}
 	if t.field != nil {
-		switch column, err := p.columnOf(t.field.Schema, t.field); {
+		switch column, err := p.rules.ColumnOf(t.field); {
 		case err != nil:
 			return snowflake.Layout{}, err
 		case column != nil:
 			return t.commonLayout([]Generator{p.generatorOf(column)})
-		case isInteger(t.field.FieldType) && !isKeyType(t.field.FieldType):
+		case model.IsInteger(t.field.FieldType) && !model.IsKeyType(t.field.FieldType):
 			return snowflake.Layout{}, t.noLayout("the plugin does not fill it (%s)", t.field.FieldType)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.named)) {
-		generators = append(generators, p.named[name])
+	for _, name := range slices.Sorted(maps.Keys(p.rules.Named)) {
+		generators = append(generators, p.rules.Named[name])
 	}
 	return t.commonLayout(generators)
 }

@@ -22,14 +22,14 @@ var badTimes = map[string]struct {
 	"from after to":     {gormplugin.CreatedBetween(hour(2), hour(1)), snowflake.ErrInvalidRange},
 	"zero from":         {gormplugin.CreatedBetween(time.Time{}, hour(1)), gormplugin.ErrCondition},
 	"zero to":           {gormplugin.CreatedBetween(hour(1), time.Time{}), gormplugin.ErrCondition},
-	"since zero":        {gormplugin.Since(time.Time{}), gormplugin.ErrCondition},
-	"before zero":       {gormplugin.Before(time.Time{}), gormplugin.ErrCondition},
+	"since zero":        {gormplugin.CreatedSince(time.Time{}), gormplugin.ErrCondition},
+	"before zero":       {gormplugin.CreatedBefore(time.Time{}), gormplugin.ErrCondition},
 	"zero Created":      {gormplugin.Created{}, gormplugin.ErrCondition},
-	"zero layout":       {gormplugin.Since(hour(1)).In(snowflake.Layout{}), snowflake.ErrLayout},
-	"512 shards on top": {gormplugin.Since(hour(1)).In(shardFirst), snowflake.ErrFieldOrder},
-	"no number":         {gormplugin.Since(hour(1)).On("name"), schema.ErrUnsupportedDataType},
-	"no number, In":     {gormplugin.Since(hour(1)).On("name").In(snowflake.Default()), schema.ErrUnsupportedDataType},
-	"not the plugin's":  {gormplugin.Since(hour(1)).On("weight"), gormplugin.ErrCondition},
+	"zero layout":       {gormplugin.CreatedSince(hour(1)).In(snowflake.Layout{}), snowflake.ErrLayout},
+	"512 shards on top": {gormplugin.CreatedSince(hour(1)).In(shardFirst), snowflake.ErrFieldOrder},
+	"no number":         {gormplugin.CreatedSince(hour(1)).On("name"), schema.ErrUnsupportedDataType},
+	"no number, In":     {gormplugin.CreatedSince(hour(1)).On("name").In(snowflake.Default()), schema.ErrUnsupportedDataType},
+	"not the plugin's":  {gormplugin.CreatedSince(hour(1)).On("weight"), gormplugin.ErrCondition},
 }
 
 var shardFirst = snowflake.MustLayout(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
@@ -97,7 +97,7 @@ func TestCreatedWithoutAKeyFails(t *testing.T) {
 		ID snowflake.ID `gorm:"serializer:json"`
 	}
 	db := onSQLite(t, &keyless{}, &twoKeys{}, &texts{}, &digits{}, &quoted{})
-	since := gormplugin.Since(newYear).In(snowflake.Default())
+	since := gormplugin.CreatedSince(newYear).In(snowflake.Default())
 	for what, tt := range map[string]struct {
 		tx   *gorm.DB
 		want error
@@ -124,7 +124,7 @@ func TestCreatedWithoutAKeyFails(t *testing.T) {
 
 func TestCreatedOutsideOfAStatementFails(t *testing.T) {
 	var b plainBuilder
-	gormplugin.Since(newYear).In(snowflake.Default()).Build(&b)
+	gormplugin.CreatedSince(newYear).In(snowflake.Default()).Build(&b)
 	if !errors.Is(b.err, gorm.ErrInvalidValue) {
 		t.Errorf("error %v, want %v", b.err, gorm.ErrInvalidValue)
 	}

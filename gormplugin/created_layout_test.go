@@ -65,11 +65,11 @@ func TestCreatedReadsAColumnAsItsGeneratorWroteIt(t *testing.T) {
 	}
 	gen := func(l snowflake.Layout) *gormtest.Generator { return hourly(gormtest.WithLayout(l)) }
 	base, twitter := gen(snowflake.Default()), gen(snowflake.MustPreset("twitter"))
-	one, integers := gormplugin.New(base), gormplugin.New(base, gormplugin.IntegerKeys())
+	one, integers := gormplugin.New(base), gormplugin.New(base, gormplugin.WithIntegerKeys())
 	several := gormplugin.New(base, gormplugin.WithNamed("public", twitter))
 	opaquely := gormplugin.New(opaque{})
 	partly := gormplugin.New(base, gormplugin.WithNamed("public", opaque{}))
-	since, safe, noLayout := gormplugin.Since(newYear), snowflake.MustPreset("javascriptsafe"), gormplugin.ErrCondition
+	since, safe, noLayout := gormplugin.CreatedSince(newYear), snowflake.MustPreset("javascriptsafe"), gormplugin.ErrCondition
 
 	for _, tt := range []struct {
 		what   string
@@ -123,9 +123,9 @@ func TestCreatedWorksWithEveryLayout(t *testing.T) {
 			db, _ := openWith(t, testdb.SQLite(t), gormplugin.New(hourly(gormtest.WithLayout(layout))), &parcel{}, &label{})
 			parcels := createParcels(t, db, 5)
 			c := layout.Time(parcels[2].ID)
-			equal(t, "since c", names(t, db.Where(gormplugin.Since(c))), "cde")
-			equal(t, "since after c", names(t, db.Where(gormplugin.Since(c.Add(1)))), "de")
-			equal(t, "before c", names(t, db.Where(gormplugin.Before(c))), "ab")
+			equal(t, "since c", names(t, db.Where(gormplugin.CreatedSince(c))), "cde")
+			equal(t, "since after c", names(t, db.Where(gormplugin.CreatedSince(c.Add(1)))), "de")
+			equal(t, "before c", names(t, db.Where(gormplugin.CreatedBefore(c))), "ab")
 			equal(t, "c", names(t, db.Where(gormplugin.CreatedBetween(c, c.Add(time.Nanosecond)))), "c")
 		})
 	}
@@ -133,7 +133,7 @@ func TestCreatedWorksWithEveryLayout(t *testing.T) {
 
 func TestCreatedNamesTheColumnThatItCannotRead(t *testing.T) {
 	db, _ := openWith(t, testdb.SQLite(t), gormplugin.New(opaque{}))
-	_, err := usedLayout(t, db, gormplugin.Since(newYear), &parcel{})
+	_, err := usedLayout(t, db, gormplugin.CreatedSince(newYear), &parcel{})
 	if err == nil || !strings.Contains(err.Error(), "the layout of parcels.id is not known, since a gormplugin_test.opaque has no method Layout") {
 		t.Errorf("error %v does not name the column and the generator", err)
 	}
@@ -162,13 +162,13 @@ func TestCreatedFindsNoKeysBelowTheLeastID(t *testing.T) {
 			must(t, db.Create([]parcel{{ID: 1, Name: "X"}, {ID: 5_000_000, Name: "Y"}, {ID: oldKeys, Name: "Z"}}))
 			createParcels(t, db, 5)
 			for want, cond := range map[string]clause.Expression{
-				old + "abc":   gormplugin.Before(hour(3)),
-				"cde":         gormplugin.Since(hour(2)),
-				old + "abcde": gormplugin.Since(layout.Epoch()),
+				old + "abc":   gormplugin.CreatedBefore(hour(3)),
+				"cde":         gormplugin.CreatedSince(hour(2)),
+				old + "abcde": gormplugin.CreatedSince(layout.Epoch()),
 				old + "ab":    gormplugin.CreatedBetween(layout.Epoch(), hour(2)),
-				old + "a":     gormplugin.Before(hour(1)).On("id").In(layout),
-				old:           gormplugin.Before(hour(0)),
-				old + "abcd":  clause.Not(gormplugin.Since(hour(4))),
+				old + "a":     gormplugin.CreatedBefore(hour(1)).On("id").In(layout),
+				old:           gormplugin.CreatedBefore(hour(0)),
+				old + "abcd":  clause.Not(gormplugin.CreatedSince(hour(4))),
 			} {
 				equal(t, fmt.Sprintf("%+v from %d by %s", cond, least, layout), names(t, db.Where(cond)), want)
 			}

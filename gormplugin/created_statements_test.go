@@ -13,32 +13,32 @@ func TestCreatedWorksInEveryKindOfStatement(t *testing.T) {
 	eachHourly(t, func(t *testing.T, db *gorm.DB) {
 		createParcels(t, db, 6)
 		var n int64
-		must(t, db.Model(&parcel{}).Where(gormplugin.Since(hour(3))).Count(&n))
+		must(t, db.Model(&parcel{}).Where(gormplugin.CreatedSince(hour(3))).Count(&n))
 		equal(t, "count", n, 3)
-		must(t, db.Table("parcels").Model(&parcel{}).Where(gormplugin.Since(hour(3))).Count(&n))
+		must(t, db.Table("parcels").Model(&parcel{}).Where(gormplugin.CreatedSince(hour(3))).Count(&n))
 		equal(t, "count in a table", n, 3)
 
 		var first, last, taken parcel
-		must(t, db.First(&first, gormplugin.Since(hour(2))))
+		must(t, db.First(&first, gormplugin.CreatedSince(hour(2))))
 		equal(t, "first", first.Name, "c")
-		must(t, db.Last(&last, gormplugin.Before(hour(4))))
+		must(t, db.Last(&last, gormplugin.CreatedBefore(hour(4))))
 		equal(t, "last", last.Name, "d")
 		must(t, db.Where(gormplugin.CreatedBetween(hour(4), hour(5))).Take(&taken))
 		equal(t, "taken", taken.Name, "e")
 
 		var maps []map[string]any
-		must(t, db.Model(&parcel{}).Where(gormplugin.Since(hour(4))).Find(&maps))
+		must(t, db.Model(&parcel{}).Where(gormplugin.CreatedSince(hour(4))).Find(&maps))
 		equal(t, "maps", len(maps), 2)
-		if n, err := countRows(db.Model(&parcel{}).Where(gormplugin.Since(hour(4)))); err != nil || n != 2 {
+		if n, err := countRows(db.Model(&parcel{}).Where(gormplugin.CreatedSince(hour(4)))); err != nil || n != 2 {
 			t.Errorf("%d rows, error %v, want 2 rows", n, err)
 		}
 
-		result := must(t, db.Model(&parcel{}).Where(gormplugin.Since(hour(5))).Update("name", "z"))
+		result := must(t, db.Model(&parcel{}).Where(gormplugin.CreatedSince(hour(5))).Update("name", "z"))
 		equal(t, "updated", result.RowsAffected, 1)
 		equal(t, "names", names(t, db), "abcdez")
 		result = must(t, db.Delete(&parcel{}, gormplugin.CreatedBetween(hour(1), hour(3))))
 		equal(t, "deleted", result.RowsAffected, 2)
-		result = must(t, db.Where(gormplugin.Before(hour(1))).Or("name = ?", "z").Delete(&parcel{}))
+		result = must(t, db.Where(gormplugin.CreatedBefore(hour(1))).Or("name = ?", "z").Delete(&parcel{}))
 		equal(t, "deleted", result.RowsAffected, 2)
 		equal(t, "names", names(t, db), "de")
 	}, &parcel{}, &label{})
@@ -56,20 +56,20 @@ func TestCreatedIsQualifiedWithItsTable(t *testing.T) {
 		must(t, db.Create(&boxes)) // 3:00 and 4:00
 
 		var found []box
-		must(t, db.Joins("Parcel").Where(gormplugin.Since(hour(4))).Find(&found))
+		must(t, db.Joins("Parcel").Where(gormplugin.CreatedSince(hour(4))).Find(&found))
 		if len(found) != 1 || found[0].ID != boxes[1].ID || found[0].Parcel.Name != "c" {
 			t.Errorf("with a joined relation: %+v", found)
 		}
 		joined := db.Joins("JOIN boxes ON boxes.parcel_id = parcels.id")
-		equal(t, "with a joined table", names(t, joined.Session(&gorm.Session{}).Where(gormplugin.Since(hour(1)))), "c")
+		equal(t, "with a joined table", names(t, joined.Session(&gorm.Session{}).Where(gormplugin.CreatedSince(hour(1)))), "c")
 		// The column of another table, and a foreign key.
-		equal(t, "boxes.id", names(t, joined.Where(gormplugin.Before(hour(4)).On("boxes.id"))), "a")
-		must(t, db.Where(gormplugin.Since(hour(1)).On("ParcelID")).Find(&found))
+		equal(t, "boxes.id", names(t, joined.Where(gormplugin.CreatedBefore(hour(4)).On("boxes.id"))), "a")
+		must(t, db.Where(gormplugin.CreatedSince(hour(1)).On("ParcelID")).Find(&found))
 		if len(found) != 1 || found[0].ID != boxes[1].ID {
 			t.Errorf("by the foreign key: %+v", found)
 		}
 		// The ON clause of a join is built for no model.
-		on := db.Where(gormplugin.Since(hour(1)).On("id"))
+		on := db.Where(gormplugin.CreatedSince(hour(1)).On("id"))
 		must(t, db.Joins("Parcel", on).Order("boxes.id").Find(&found))
 		if len(found) != 2 || found[0].Parcel != nil || found[1].Parcel == nil {
 			t.Errorf("with a condition of the join: %+v", found)
@@ -86,7 +86,7 @@ func TestCreatedTakesThePrioritizedFieldOfACompositeKey(t *testing.T) {
 	eachHourly(t, func(t *testing.T, db *gorm.DB) {
 		must(t, db.Create(&[]entry{{TenantID: 1}, {TenantID: 2}, {TenantID: 1}}))
 		var found []entry
-		must(t, db.Where("tenant_id = ?", 1).Where(gormplugin.Since(hour(1))).Find(&found))
+		must(t, db.Where("tenant_id = ?", 1).Where(gormplugin.CreatedSince(hour(1))).Find(&found))
 		if len(found) != 1 || found[0].TenantID != 1 {
 			t.Errorf("found %+v, want the last", found)
 		}
@@ -96,37 +96,10 @@ func TestCreatedTakesThePrioritizedFieldOfACompositeKey(t *testing.T) {
 func TestCreatedLeavesOutKeysThatNoGeneratorMade(t *testing.T) {
 	eachHourly(t, func(t *testing.T, db *gorm.DB) {
 		must(t, db.Create(&[]parcel{{ID: -1, Name: "m"}, {ID: 7, Name: "s"}, {Name: "a"}}))
-		equal(t, "before", names(t, db.Where(gormplugin.Before(hour(1)))), "as")
-		equal(t, "before the epoch", names(t, db.Where(gormplugin.Before(snowflake.Default().Epoch()))), "")
-		equal(t, "since the epoch", names(t, db.Where(gormplugin.Since(snowflake.Default().Epoch()))), "as")
-		equal(t, "since", names(t, db.Where(gormplugin.Since(newYear))), "a")
-	}, &parcel{}, &label{})
-}
-
-func TestCreatedWorksWithGenerics(t *testing.T) {
-	eachHourly(t, func(t *testing.T, db *gorm.DB) {
-		ctx := t.Context()
-		createParcels(t, db, 5)
-		found, err := gorm.G[parcel](db).Where(gormplugin.CreatedBetween(hour(1), hour(3))).Find(ctx)
-		if err != nil || len(found) != 2 || found[0].Name != "b" {
-			t.Errorf("Where: %v, %v", found, err)
-		}
-		found, err = gorm.G[parcel](db, gormplugin.Since(hour(2))).Where("weight < ?", 4).Not(gormplugin.Before(hour(3))).Find(ctx)
-		if err != nil || len(found) != 1 || found[0].Name != "d" {
-			t.Errorf("G and Not: %v, %v", found, err)
-		}
-		n, err := gorm.G[parcel](db).Where("name = ?", "a").Or(gormplugin.Since(hour(3))).Count(ctx, "*")
-		if err != nil || n != 3 {
-			t.Errorf("Or and Count: %d, %v", n, err)
-		}
-		changed, err := gorm.G[parcel](db).Where(gormplugin.Since(hour(3))).Update(ctx, "weight", 9)
-		if err != nil || changed != 2 {
-			t.Errorf("Update: %d, %v", changed, err)
-		}
-		changed, err = gorm.G[parcel](db).Where(gormplugin.Before(hour(3))).Delete(ctx)
-		if err != nil || changed != 3 {
-			t.Errorf("Delete: %d, %v", changed, err)
-		}
+		equal(t, "before", names(t, db.Where(gormplugin.CreatedBefore(hour(1)))), "as")
+		equal(t, "before the epoch", names(t, db.Where(gormplugin.CreatedBefore(snowflake.Default().Epoch()))), "")
+		equal(t, "since the epoch", names(t, db.Where(gormplugin.CreatedSince(snowflake.Default().Epoch()))), "as")
+		equal(t, "since", names(t, db.Where(gormplugin.CreatedSince(newYear))), "a")
 	}, &parcel{}, &label{})
 }
 
@@ -135,28 +108,9 @@ func TestCreatedConditionsPreloads(t *testing.T) {
 		p := parcel{Name: "a", Labels: []label{{Text: "1"}, {Text: "2"}}} // 0:00, 1:00, 2:00
 		must(t, db.Create(&p))
 		var got parcel
-		must(t, db.Preload("Labels", gormplugin.Since(hour(2))).First(&got, p.ID))
+		must(t, db.Preload("Labels", gormplugin.CreatedSince(hour(2))).First(&got, p.ID))
 		if len(got.Labels) != 1 || got.Labels[0].Text != "2" {
 			t.Errorf("labels %+v, want the second", got.Labels)
 		}
 	}, &parcel{}, &label{})
-}
-
-func TestCreatedKeepsSoftDeletion(t *testing.T) {
-	type memo struct {
-		gormplugin.ModelSoftDelete
-		Name string
-	}
-	eachHourly(t, func(t *testing.T, db *gorm.DB) {
-		must(t, db.Create(&[]memo{{Name: "a"}, {Name: "b"}, {Name: "c"}}))
-		result := must(t, db.Delete(&memo{}, gormplugin.Before(hour(1))))
-		equal(t, "deleted", result.RowsAffected, 1)
-		var found []memo
-		must(t, db.Where("name = ?", "a").Or(gormplugin.Before(hour(2))).Find(&found))
-		if len(found) != 1 || found[0].Name != "b" {
-			t.Errorf("found %+v, want b", found)
-		}
-		must(t, db.Unscoped().Where(gormplugin.Before(hour(2))).Find(&found))
-		equal(t, "found unscoped", len(found), 2)
-	}, &memo{})
 }

@@ -120,19 +120,19 @@ func TestCreatedFindsRowsByTheTimeOfTheirKeys(t *testing.T) {
 			{"between rows", gormplugin.CreatedBetween(hour(1).Add(1), hour(3).Add(1)), "cd"},
 			{"in another zone", gormplugin.CreatedBetween(hour(1).In(time.FixedZone("", 3600)), hour(3)), "bc"},
 			{"an empty span", gormplugin.CreatedBetween(hour(1), hour(1)), ""},
-			{"since a row", gormplugin.Since(hour(3)), "de"},
-			{"since just after a row", gormplugin.Since(hour(3).Add(1)), "e"},
-			{"before a row", gormplugin.Before(hour(3)), "abc"},
-			{"before just after a row", gormplugin.Before(hour(3).Add(1)), "abcd"},
-			{"since before the epoch", gormplugin.Since(hour(-1e6)), "abcde"},
-			{"before before the epoch", gormplugin.Before(hour(-1e6)), ""},
-			{"since after the end", gormplugin.Since(hour(1e6)), ""},
-			{"before after the end", gormplugin.Before(hour(1e6)), "abcde"},
+			{"since a row", gormplugin.CreatedSince(hour(3)), "de"},
+			{"since just after a row", gormplugin.CreatedSince(hour(3).Add(1)), "e"},
+			{"before a row", gormplugin.CreatedBefore(hour(3)), "abc"},
+			{"before just after a row", gormplugin.CreatedBefore(hour(3).Add(1)), "abcd"},
+			{"since before the epoch", gormplugin.CreatedSince(hour(-1e6)), "abcde"},
+			{"before before the epoch", gormplugin.CreatedBefore(hour(-1e6)), ""},
+			{"since after the end", gormplugin.CreatedSince(hour(1e6)), ""},
+			{"before after the end", gormplugin.CreatedBefore(hour(1e6)), "abcde"},
 			{"from before the epoch to after the end", gormplugin.CreatedBetween(hour(-1e6), hour(1e6)), "abcde"},
 			{"not between", clause.Not(gormplugin.CreatedBetween(hour(1), hour(3))), "ade"},
-			{"not since", clause.Not(gormplugin.Since(hour(3))), "abc"},
-			{"not with others", clause.Not(gormplugin.Since(hour(3)), clause.Eq{Column: "name", Value: "a"}), "bc"},
-			{"or", clause.Or(gormplugin.Since(hour(4)), gormplugin.Before(hour(1))), "ae"},
+			{"not since", clause.Not(gormplugin.CreatedSince(hour(3))), "abc"},
+			{"not with others", clause.Not(gormplugin.CreatedSince(hour(3)), clause.Eq{Column: "name", Value: "a"}), "bc"},
+			{"or", clause.Or(gormplugin.CreatedSince(hour(4)), gormplugin.CreatedBefore(hour(1))), "ae"},
 		} {
 			t.Run(tt.what, func(t *testing.T) {
 				equal(t, "Where", names(t, db.Where(tt.cond)), tt.want)
@@ -147,7 +147,7 @@ func TestCreatedCombinesWithOtherConditions(t *testing.T) {
 	eachHourly(t, func(t *testing.T, db *gorm.DB) {
 		createParcels(t, db, 5)
 		between := gormplugin.CreatedBetween(hour(1), hour(3))
-		scope := func(db *gorm.DB) *gorm.DB { return db.Where(gormplugin.Since(hour(2))) }
+		scope := func(db *gorm.DB) *gorm.DB { return db.Where(gormplugin.CreatedSince(hour(2))) }
 		for what, found := range map[string]struct {
 			db   *gorm.DB
 			want string
@@ -157,10 +157,10 @@ func TestCreatedCombinesWithOtherConditions(t *testing.T) {
 			"or before":          {db.Where(between).Or("weight = ?", 4), "bce"},
 			"not after":          {db.Where("weight > ?", 0).Not(between), "de"},
 			"in a group":         {db.Where(db.Where(between).Or("name = ?", "e")).Where("weight > ?", 1), "ce"},
-			"a scope":            {db.Scopes(scope).Where(gormplugin.Before(hour(4))), "cd"},
+			"a scope":            {db.Scopes(scope).Where(gormplugin.CreatedBefore(hour(4))), "cd"},
 			"an alias":           {db.Table("parcels AS p").Where(between).Select("p.name"), "bc"},
 			"a subquery":         {db.Where("id IN (?)", db.Model(&parcel{}).Select("id").Where(between)), "bc"},
-			"two of them":        {db.Where(gormplugin.Since(hour(1)), gormplugin.Before(hour(2))), "b"},
+			"two of them":        {db.Where(gormplugin.CreatedSince(hour(1)), gormplugin.CreatedBefore(hour(2))), "b"},
 			"a clause.Where":     {db.Clauses(clause.Where{Exprs: []clause.Expression{between}}), "bc"},
 			"the name of a key":  {db.Where(between.On("ID")), "bc"},
 			"the column of it":   {db.Where(between.On("id")), "bc"},

@@ -1,11 +1,7 @@
 package gormplugin
 
 import (
-	"maps"
-	"reflect"
-
 	"gorm.io/gorm"
-	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -13,31 +9,37 @@ import (
 // dryRun is a Create that writes nothing, and all that GORM does for its associations. The text shows the IDs, and the
 // records lose them again at the end, together with the references: a later Save has to create the records.
 type dryRun struct {
-	stmt  *gorm.Statement
-	all   []*gorm.Statement // those of the associations, and stmt
-	given map[snowflake.ID]bool
+	stmt *gorm.Statement
+	all  []*gorm.Statement // those of the associations, and stmt
+	ids  map[snowflake.ID]bool
 }
 
-// dryRunKey is the key of a dryRun among the settings of a statement.
+// dryRunKey is the key of a dryRun among the settings of a statement, which GORM copies to those of associations.
 type dryRunKey struct{}
 
-// beginDryRun is called at the start of a dry run, of an association too.
+func dryRunOf(stmt *gorm.Statement) *dryRun {
+	found, _ := stmt.Settings.Load(dryRunKey{})
+	d, _ := found.(*dryRun)
+	return d
+}
+
+// beginDryRun is called at the start of a dry run, also of an association.
 func beginDryRun(stmt *gorm.Statement) {
-	if inherited[*dryRun](stmt, dryRunKey{}) == nil {
-		stmt.Settings.Store(dryRunKey{}, &dryRun{stmt: stmt, given: map[snowflake.ID]bool{}})
+	if dryRunOf(stmt) == nil {
+		stmt.Settings.Store(dryRunKey{}, &dryRun{stmt: stmt, ids: map[snowflake.ID]bool{}})
 	}
 }
 
-// endDryRun is called at its end. c is nil if no record got an ID.
-func (h *handle) endDryRun(stmt *gorm.Statement, c *creation) {
-	d := inherited[*dryRun](stmt, dryRunKey{})
+// endDryRun is called at its end. in is nil if no record got an ID.
+func (h *handle) endDryRun(stmt *gorm.Statement, in *insert) {
+	d := dryRunOf(stmt)
 	if d == nil || stmt.Schema == nil {
 		return
 	}
 	d.all = append(d.all, stmt)
-	if c != nil {
-		for _, id := range c.given {
-			d.given[id] = id != 0
+	if in != nil {
+		for _, id := range in.IDs {
+			d.ids[id] = id != 0
 		}
 	}
 	if d.stmt != stmt {
@@ -45,45 +47,8 @@ func (h *handle) endDryRun(stmt *gorm.Statement, c *creation) {
 	}
 	stmt.Settings.Delete(dryRunKey{})
 	for _, stmt := range d.all {
-		d.takeBack(h.planOf(stmt.Schema), stmt)
-	}
-}
-
-// takeBack clears all fields of the records that have an ID of the dry run.
-func (d *dryRun) takeBack(p *plan, stmt *gorm.Statement) {
-	r := &records{plan: p}
-	if ok, err := r.of(stmt); !ok || err != nil {
-		return
-	}
-	for i := range r.n {
-		if r.isMap {
-			maps.DeleteFunc(r.maps[i], func(name string, entry any) bool {
-				return d.gave(p.schema.LookUpField(name), entry)
-			})
-			continue
-		}
-		for _, field := range p.schema.Fields {
-			if field.DBName == "" || !field.Creatable || !p.has(field, r.at(i).Type()) {
-				continue
-			}
-			if x, zero := field.ValueOf(stmt.Context, r.at(i)); !zero && d.gave(field, x) {
-				_ = stmt.AddError(field.Set(stmt.Context, r.at(i), nil))
-			}
+		if r, err := h.planOf(stmt.Schema).RecordsOf(stmt, nil); r != nil && err == nil {
+			_ = stmt.AddError(r.ClearAll(d.ids))
 		}
 	}
-}
-
-// has reports whether a record has the field. One of another type than the model needs only those that are written.
-func (p *plan) has(field *schema.Field, record reflect.Type) bool {
-	return record == p.schema.ModelType || (&column{field: field}).typeAt(record) == field.FieldType
-}
-
-// gave reports whether what a field has is an ID of the dry run.
-func (d *dryRun) gave(field *schema.Field, x any) bool {
-	if field == nil {
-		return false
-	}
-	elem := indirect(field.FieldType)
-	got, _ := (&column{field: field, kind: kindOfAny(elem), elem: elem}).fromMap(x)
-	return d.given[got.id]
 }

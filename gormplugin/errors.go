@@ -1,24 +1,29 @@
 package gormplugin
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
+	"github.com/sqlflake/sqlflake/gormplugin/internal/upsert"
+)
 
 var (
 	// ErrOption is wrapped by the error of [Plugin.Initialize], and so of gorm.Open and db.Use, and by that of [Open],
 	// for an option that is nil or invalid, and for a generator that is nil or a nil pointer.
 	ErrOption = errors.New("gormplugin: invalid option")
 
-	// ErrTag is wrapped by the error of a Create, and of [DisableAutoIncrement] and [AutoMigrate], for a model with a
-	// tag that the plugin cannot follow: a snowflake tag on a field of the wrong type or size, on a field that another
-	// row or the database sets, or with the name of no generator; a default tag by which all rows would get the same
-	// key; and type:int without size:64 on a [Key].
-	ErrTag = errors.New("gormplugin: invalid tag")
+	// ErrTag is wrapped by the error of a Create, and of [DisableAutoIncrement], for a model with a tag that the plugin
+	// cannot follow: a snowflake tag on a field whose type cannot hold an ID or whose column is too small, that another
+	// row or the database sets, that GORM does not write, or that is an embedded struct; one that names no generator; a
+	// default tag by which all rows would get the same key; and type:int without size:64 on a [Key].
+	ErrTag = model.ErrTag
 
 	// ErrKeyUnknown is wrapped by the error of a Create whose conflict clause kept a record from being written under
 	// its own key, if other rows are about to refer to that record and the key of the existing row is not known. Those
 	// rows would be orphans: associations of the record, or the row or join row of a relation that has the record as
 	// its association. Create returns it before they are written. The default transaction is rolled back; under
 	// SkipDefaultTransaction the rows that were written before stay.
-	ErrKeyUnknown = errors.New("gormplugin: key unknown after a conflict")
+	ErrKeyUnknown = upsert.ErrKeyUnknown
 
 	// ErrCondition is wrapped by the error of a statement with an invalid [Created] or [Page], which is not executed,
 	// and by the error of [NextPage] and [Each] for rows that do not lead to a next page.

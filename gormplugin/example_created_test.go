@@ -72,21 +72,21 @@ func ExampleCreatedBetween() {
 	// SELECT * FROM `visits` WHERE (`visits`.`id` >= 132649058304000000 AND `visits`.`id` < 132679257292800000)
 }
 
-func ExampleSince() {
+func ExampleCreatedSince() {
 	db := openVisits("home", "docs", "blog", "jobs")
 
 	var n int64
-	if err := db.Model(&Visit{}).Where(gormplugin.Since(clock(1))).Count(&n).Error; err != nil {
+	if err := db.Model(&Visit{}).Where(gormplugin.CreatedSince(clock(1))).Count(&n).Error; err != nil {
 		panic(err)
 	}
 	fmt.Println(n)
 	// Output: 3
 }
 
-func ExampleBefore() {
+func ExampleCreatedBefore() {
 	db := openVisits("home", "docs", "blog", "jobs")
 
-	result := db.Where("page <> ?", "docs").Delete(&Visit{}, gormplugin.Before(clock(2)))
+	result := db.Where("page <> ?", "docs").Delete(&Visit{}, gormplugin.CreatedBefore(clock(2)))
 	if result.Error != nil {
 		panic(result.Error)
 	}
@@ -94,7 +94,7 @@ func ExampleBefore() {
 
 	// A mistake deletes nothing.
 	var forgotten time.Time
-	fmt.Println(db.Delete(&Visit{}, gormplugin.Before(forgotten)).Error)
+	fmt.Println(db.Delete(&Visit{}, gormplugin.CreatedBefore(forgotten)).Error)
 	// Output:
 	// deleted: 1
 	// gormplugin: invalid condition: a bound of visits.id is the zero time

@@ -60,13 +60,16 @@ func ExampleWithNamed() {
 	// Output: 1001 700
 }
 
-func ExampleIntegerKeys() {
+func ExampleWithIntegerKeys() {
 	type Account struct {
 		gorm.Model // ID is a uint
 		Name       string
 	}
-	db := openPlugin(gormplugin.New(from(1001), gormplugin.IntegerKeys()))
-	if err := gormplugin.AutoMigrate(db, &Account{}); err != nil { // instead of db.AutoMigrate
+	db := openPlugin(gormplugin.New(from(1001), gormplugin.WithIntegerKeys()))
+	if err := gormplugin.DisableAutoIncrement(db, &Account{}); err != nil {
+		panic(err)
+	}
+	if err := db.AutoMigrate(&Account{}); err != nil {
 		panic(err)
 	}
 	a := Account{Name: "ada"}
@@ -80,4 +83,21 @@ func ExampleIntegerKeys() {
 	// Output:
 	// 1001
 	// CREATE TABLE `accounts` (`id` in
+}
+
+// Invoice has a key that is the rowid on SQLite.
+type Invoice struct {
+	ID    snowflake.ID `gorm:"primaryKey;type:int"`
+	Cents int64
+}
+
+func Example_integerKey() {
+	db := openExample(&Invoice{})
+
+	columns, err := db.Migrator().ColumnTypes(&Invoice{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(columns[0].Name(), columns[0].DatabaseTypeName())
+	// Output: id integer
 }

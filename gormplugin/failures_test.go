@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"gorm.io/gorm"
@@ -81,54 +80,4 @@ func TestAFailureAnywhereLeavesNoRowNoKeyAndAFreeConnection(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestALostLeaseInATransactionOfTheCallerLeavesItUsable(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		gen := &failingAt{counting: counting{next: firstID}, n: 2, err: snowflake.ErrLeaseStalled}
-		db := onOneConnection(t, target, gen, &user{})
-		err := db.Transaction(func(tx *gorm.DB) error {
-			must(t, tx.Create(&user{Name: "a"}))
-			if err := tx.Create(&user{Name: "b"}).Error; !errors.Is(err, snowflake.ErrLeaseStalled) {
-				t.Errorf("error %v, want ErrLeaseStalled", err)
-			}
-			return tx.Create(&user{Name: "c"}).Error // the statement failed before it reached the database
-		})
-		if err != nil {
-			t.Error(err)
-		}
-		var names []string
-		must(t, db.Model(&user{}).Order("id").Pluck("name", &names))
-		equal(t, "rows", fmt.Sprint(names), "[a c]")
-	})
-}
-
-func TestACanceledContextEndsCreateWithoutAKey(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		ctx, cancel := context.WithCancel(context.Background())
-		gen := &cancelling{counting: counting{next: firstID}, cancel: cancel}
-		db := onOneConnection(t, target, gen, &parent{}, &child{})
-		p := parent{Name: "p", Children: []child{{Name: "c"}}}
-		// Not errors.Is: GORM wraps the last error only, and database/sql may have ended the transaction before GORM
-		// does.
-		if err := db.WithContext(ctx).Create(&p).Error; err == nil || !strings.Contains(err.Error(), context.Canceled.Error()) {
-			t.Errorf("error %v, want context.Canceled", err)
-		}
-		equal(t, "key of the child", p.Children[0].ID, 0)
-		wantUsable(t, db, "parents", "children")
-	})
-}
-
-// cancelling cancels a context when the children ask for their keys.
-type cancelling struct {
-	counting
-	cancel context.CancelFunc
-}
-
-func (c *cancelling) Fill(ctx context.Context, dst []snowflake.ID) error {
-	if len(c.calls) == 1 {
-		c.cancel()
-		<-ctx.Done()
-	}
-	return c.counting.Fill(ctx, dst)
 }

@@ -243,15 +243,3 @@ func TestRowsThatHaveNoGeneratedValueYetAreRead(t *testing.T) {
 		}
 	}, &page{})
 }
-
-func TestSaveUpdatesAllButGeneratedColumns(t *testing.T) {
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		old := withArticle(t, db)
-		articles := []article{{ID: old.ID, Slug: "a", Title: "saved"}, {Slug: "b"}}
-		must(t, db.Save(&articles))
-		old.Title = "saved"
-		wantRow(t, db, old)
-		wantRow(t, db, articles[1])
-		equal(t, "record", articles[0], old)
-	}, &article{})
-}

@@ -1,6 +1,7 @@
 package gormplugin_test
 
 import (
+	"strings"
 	"testing"
 
 	"gorm.io/gorm"
@@ -71,4 +72,118 @@ func TestARecordOfARowWithoutTheGeneratedValueHasNone(t *testing.T) {
 			t.Errorf("%+v with the number %v, the row has %v", two, two.Number, row.Number)
 		}
 	}, &ticket{}, &badge{})
+}
+
+// vault has a field that GORM writes and never reads, and one that the database fills.
+type vault struct {
+	ID     snowflake.ID `gorm:"type:int"`
+	Name   string       `gorm:"uniqueIndex;size:20"`
+	Level  int64        `gorm:"check:level < 9"`
+	Copied int64
+	Code   int64  `gorm:"snowflake;->:false;<-:create"`
+	Secret string `gorm:"->:false;<-;default:(lower('X'))"`
+}
+
+func TestColumnsThatGORMDoesNotReadAreNotReturned(t *testing.T) {
+	type box struct {
+		ID     snowflake.ID `gorm:"type:int"`
+		Code   string       `gorm:"uniqueIndex;size:20"`
+		Name   string
+		Secret string `gorm:"->:false;<-;default:(lower('X'))"`
+	}
+	db := onSQLite(t, &box{})
+	must(t, db.Clauses(byCode).Create(&box{Code: "a"}))
+	for _, insert := range db.log.takeLike("INSERT") {
+		if _, returned, there := strings.Cut(insert, "RETURNING"); !there || strings.Contains(returned, "secret") {
+			t.Errorf("%s: want RETURNING without secret", insert)
+		}
+	}
+}
+
+func TestAGeneratedColumnThatGORMDoesNotReadFollowsTheRow(t *testing.T) {
+	db := onSQLite(t, &vault{})
+	first, again := vault{Name: "a"}, vault{Name: "a"}
+	must(t, db.Create(&first))
+	must(t, db.Clauses(byNameSetting("level")).Create(&again))
+	equal(t, "key", again.ID, first.ID)
+	equal(t, "code", again.Code, first.Code)
+}
+
+func TestAFailedUpsertTakesTheKeyBackAndAsksNothing(t *testing.T) {
+	db := onSQLite(t, &vault{})
+	db.log.take()
+	v := vault{Name: "a", Level: 10}
+	err := db.Clauses(byNameSetting("level")).Create(&v).Error
+	if err == nil {
+		t.Fatal("the CHECK let 10 in")
+	}
+	equal(t, "mentions in "+err.Error(), strings.Count(err.Error(), "CHECK"), 1)
+	equal(t, "key", v.ID, 0)
+	if extra := db.log.takeLike("SELECT"); len(extra) > 0 {
+		t.Errorf("extra statements: %v", extra)
+	}
+}
+
+func TestAnotherColumnMayTakeTheGeneratedValue(t *testing.T) {
+	db := onSQLite(t, &vault{})
+	first, again := vault{Name: "a"}, vault{Name: "a"}
+	must(t, db.Create(&first))
+	copies := clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.Set{
+		{Column: clause.Column{Name: "copied"}, Value: clause.Column{Table: "excluded", Name: "code"}},
+	}}
+	must(t, db.Clauses(copies).Create(&again))
+	equal(t, "rows with a copy of the second code", db.count(t, "vaults", "copied = ?", firstID+3), 1)
+}
+
+// coupon has two generated columns beside its key.
+type coupon struct {
+	ID     snowflake.ID `gorm:"type:int"`
+	Name   string       `gorm:"uniqueIndex;size:20"`
+	Code   int64        `gorm:"snowflake"`
+	Number int64        `gorm:"snowflake"`
+}
+
+// byNameSetting updates the columns of the row with the name.
+func byNameSetting(columns ...string) clause.OnConflict {
+	return clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.AssignmentColumns(columns)}
+}
+
+func TestOfTwoGeneratedColumnsTheOneThatIsSetIsUpdated(t *testing.T) {
+	db := onSQLite(t, &coupon{})
+	first, again := coupon{Name: "a"}, coupon{Name: "a", Number: 9}
+	must(t, db.Create(&first))
+	must(t, db.Clauses(byNameSetting("code", "number")).Create(&again))
+	equal(t, "record", again, coupon{ID: first.ID, Name: "a", Code: first.Code, Number: 9})
+	equal(t, "rows", db.count(t, "coupons", "code = ? AND number = 9", first.Code), 1)
+}
+
+func TestAKeyThatTheCallerAssignsIsReplaced(t *testing.T) {
+	db := onSQLite(t, &coupon{})
+	must(t, db.Create(&coupon{Name: "a"}))
+	again := coupon{Name: "a"}
+	must(t, db.Clauses(byNameSetting("id", "code")).Create(&again))
+	equal(t, "key", again.ID, firstID+3)
+	db.wantKeys(t, "coupons", again.ID)
+}
+
+func TestGeneratedColumnsOfMapsFollowTheRowWithTheKey(t *testing.T) {
+	for name, conflict := range map[string]clause.OnConflict{
+		"UpdateAll": {UpdateAll: true},
+		"PrimaryKey": {
+			Columns:   []clause.Column{{Name: clause.PrimaryKey}},
+			DoUpdates: clause.AssignmentColumns([]string{"name", "code"}),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := onSQLite(t, &coupon{})
+			first := []coupon{{Name: "a"}, {Name: "b"}}
+			must(t, db.Create(&first))
+			maps := []map[string]any{{"id": first[0].ID, "name": "c"}, {"id": first[1].ID, "name": "d"}}
+			must(t, db.Model(&coupon{}).Clauses(conflict).Create(&maps))
+			for i := range maps {
+				equal(t, "code", maps[i]["code"], any(first[i].Code))
+				equal(t, "rows", db.count(t, "coupons", "id = ? AND code = ?", first[i].ID, first[i].Code), 1)
+			}
+		})
+	}
 }

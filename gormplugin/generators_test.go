@@ -126,7 +126,7 @@ func TestOptionsThatCannotBeRightAreErrorsOfInitialize(t *testing.T) {
 		opts []gormplugin.Option
 		want error
 	}{
-		"nil":                   {[]gormplugin.Option{gormplugin.IntegerKeys(), nil}, gormplugin.ErrOption},
+		"nil":                   {[]gormplugin.Option{gormplugin.WithIntegerKeys(), nil}, gormplugin.ErrOption},
 		"empty name":            {[]gormplugin.Option{gormplugin.WithNamed("", gen)}, gormplugin.ErrOption},
 		"name that opts out":    {[]gormplugin.Option{gormplugin.WithNamed("-", gen)}, gormplugin.ErrOption},
 		"name of the tag":       {[]gormplugin.Option{gormplugin.WithNamed("SNOWFLAKE", gen)}, gormplugin.ErrOption},
@@ -152,4 +152,62 @@ func TestOptionsThatCannotBeRightAreErrorsOfInitialize(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestWithinARecordTheKeyComesFirst(t *testing.T) {
+	type receipt struct {
+		Before int64 `gorm:"snowflake"`
+		ID     snowflake.ID
+		After  int64 `gorm:"snowflake"`
+	}
+	db := onSQLite(t, &receipt{})
+	receipts := make([]receipt, 2)
+	must(t, db.Create(&receipts))
+	for i, got := range receipts {
+		next := firstID + snowflake.ID(3*i)
+		equal(t, "record", got, receipt{ID: next, Before: int64(next + 1), After: int64(next + 2)})
+	}
+}
+
+func TestRecordsThatLackNothingNeedNoGenerator(t *testing.T) {
+	type badge struct {
+		ID     snowflake.ID
+		Number int64 `gorm:"snowflake:numbers"`
+	}
+	numbers := newCounting()
+	target := testdb.SQLite(t)
+	db := open(t, target, target.Dialector(), gorm.Config{}, []any{&badge{}, &keyed{}},
+		gormplugin.WithNamed("numbers", numbers))
+	must(t, db.Create(&[]keyed{{ID: 1}, {ID: 2}}))
+	must(t, db.Create(&keyed{ID: 3}))
+	wantCalls(t, db.gen)
+	must(t, db.Create(&[]badge{{Number: 1}, {Number: 2}}))
+	wantCalls(t, db.gen, 2)
+	wantCalls(t, numbers)
+	must(t, db.Create(&badge{ID: 5}))
+	wantCalls(t, db.gen)
+	wantCalls(t, numbers, 1)
+}
+
+// skipping leaves the first of several IDs at 0.
+type skipping struct{}
+
+func (skipping) Fill(_ context.Context, ids []snowflake.ID) error {
+	for i := range ids[1:] {
+		ids[i+1] = firstID + snowflake.ID(i)
+	}
+	return nil
+}
+
+func TestAZeroAmongOtherIDsIsAnError(t *testing.T) {
+	db, err := gorm.Open(testdb.SQLite(t).Dialector(), &gorm.Config{DryRun: true}, gormplugin.New(skipping{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeAtEnd(t, db)
+	users := named("a", "b", "c")
+	if err := db.Create(&users).Error; err == nil || !strings.Contains(err.Error(), "the ID 0") {
+		t.Errorf("error %v, want one about the ID 0", err)
+	}
+	equal(t, "key of the last", users[2].ID, 0)
 }

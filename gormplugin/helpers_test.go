@@ -229,3 +229,11 @@ func equal[T comparable](t testing.TB, what string, got, want T) {
 		t.Errorf("%s: %v, want %v", what, got, want)
 	}
 }
+
+// autoMigrate creates tables without auto-increment for the keys that the plugin fills.
+func autoMigrate(db *gorm.DB, models ...any) error {
+	if err := gormplugin.DisableAutoIncrement(db, models...); err != nil {
+		return err
+	}
+	return db.AutoMigrate(models...)
+}

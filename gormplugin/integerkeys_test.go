@@ -11,7 +11,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // customer and purchase are models as GORM's users have them.
@@ -30,12 +29,12 @@ type purchase struct {
 // withIntegerKeys opens a handle with the option on every kind of database, without tables.
 func withIntegerKeys(t *testing.T, f func(t *testing.T, db *env)) {
 	t.Helper()
-	eachWithOptions(t, f, nil, gormplugin.IntegerKeys())
+	eachWithOptions(t, f, nil, gormplugin.WithIntegerKeys())
 }
 
 func TestIntegerKeysFillsTheKeyOfGormModel(t *testing.T) {
 	withIntegerKeys(t, func(t *testing.T, db *env) {
-		if err := gormplugin.AutoMigrate(db.DB, &customer{}, &purchase{}); err != nil {
+		if err := autoMigrate(db.DB, &customer{}, &purchase{}); err != nil {
 			t.Fatal(err)
 		}
 		db.log.take()
@@ -127,7 +126,7 @@ func TestAnAutoIncrementKeyThatIsFilledIsWarnedOfOnce(t *testing.T) {
 		must(t, db.Create(&customer{Name: "b"}))
 		equal(t, "warnings", len(db.log.warnings), 2)
 		warning := db.log.warnings[0]
-		for _, part := range []string{"tagged", "number", "gormplugin.DisableAutoIncrement", "gormplugin.AutoMigrate", "autoIncrement:false"} {
+		for _, part := range []string{"tagged", "number", "gormplugin.DisableAutoIncrement", "autoIncrement:false"} {
 			if !strings.Contains(warning, part) {
 				t.Errorf("the warning does not say %s: %s", part, warning)
 			}
@@ -167,10 +166,10 @@ func TestIntegerKeysFollowTheRowThatIsMet(t *testing.T) {
 }
 
 func followRows(t *testing.T, target testdb.Target, dialector gorm.Dialector, prepared bool) {
-	db := open(t, target, dialector, gorm.Config{}, nil, gormplugin.IntegerKeys())
+	db := open(t, target, dialector, gorm.Config{}, nil, gormplugin.WithIntegerKeys())
 	migrate := db.AutoMigrate
 	if prepared {
-		migrate = func(models ...any) error { return gormplugin.AutoMigrate(db.DB, models...) }
+		migrate = func(models ...any) error { return autoMigrate(db.DB, models...) }
 	}
 	if err := migrate(&customer{}, &purchase{}); err != nil {
 		t.Fatal(err)
@@ -203,113 +202,6 @@ func wantSkipped(t *testing.T, db *env, c customer) {
 	}
 }
 
-func TestDisableAutoIncrementCreatesPlainColumns(t *testing.T) {
-	type unsigned struct {
-		ID   uint64 `gorm:"primaryKey;snowflake"`
-		Name string
-	}
-	type stays struct {
-		ID   int64 `gorm:"primaryKey;autoIncrement"`
-		Name string
-	}
-	type plainID struct {
-		ID snowflake.ID
-	}
-	type shop struct {
-		ID   uint
-		Name string
-	}
-	type receipt struct { // brings the shops with it
-		ID     uint
-		ShopID uint
-		Shop   shop
-	}
-	withIntegerKeys(t, func(t *testing.T, db *env) {
-		models := []any{&customer{}, &purchase{}, &unsigned{}, &stays{}, &plainID{}, &receipt{}}
-		if err := gormplugin.AutoMigrate(db.DB, models...); err != nil {
-			t.Fatal(err)
-		}
-		key := column{Type: db.integerOn(), InKey: true}
-		equal(t, "gorm.Model", db.column(t, "customers", "id"), key)
-		equal(t, "related model", db.column(t, "shops", "id"), key)
-		key.InKey = false
-		equal(t, "foreign key", db.column(t, "receipts", "shop_id"), key)
-		key.InKey = true
-		equal(t, "tagged uint64", db.column(t, "unsigneds", "id"), key)
-		equal(t, "with autoIncrement", db.column(t, "stays", "id").Made, true)
-		db.log.take()
-		if err := gormplugin.AutoMigrate(db.DB, models...); err != nil {
-			t.Fatal(err)
-		}
-		for _, statement := range db.log.take() {
-			if !strings.HasPrefix(strings.ToUpper(strings.TrimSpace(statement)), "SELECT") {
-				t.Errorf("a second migration runs %s", statement)
-			}
-		}
-		must(t, db.Create(&customer{Name: "a"}))
-		equal(t, "rows", db.count(t, "customers", "id = ?", firstID), 1)
-		if db.target.Name == "sqlite" {
-			equal(t, "rows by rowid", db.count(t, "customers", "rowid = ?", firstID), 1)
-			var notNull bool
-			must(t, db.Raw(`SELECT "notnull" FROM pragma_table_info('plain_ids') WHERE name = 'id'`).Scan(&notNull))
-			equal(t, "NOT NULL of a key that is not the rowid", notNull, true)
-		}
-	})
-}
-
-func TestDisableAutoIncrementRefusesKeysThatAreTooSmall(t *testing.T) {
-	type small struct {
-		ID   int32
-		Name string
-	}
-	type narrow struct {
-		ID   int64 `gorm:"size:32"`
-		Name string
-	}
-	type left struct {
-		ID   int32 `gorm:"snowflake:-"`
-		Name string
-	}
-	type child struct {
-		ID       int16
-		ParentID int64
-	}
-	type withSmallChild struct {
-		ID       int64
-		Children []child `gorm:"foreignKey:ParentID"`
-	}
-	target := testdb.SQLite(t)
-	db := open(t, target, target.Dialector(), gorm.Config{}, nil, gormplugin.IntegerKeys())
-	for _, model := range []any{&small{}, &narrow{}, &withSmallChild{}} {
-		err := gormplugin.AutoMigrate(db.DB, &customer{}, model)
-		if !errors.Is(err, gormplugin.ErrTag) || !strings.Contains(err.Error(), "too small") {
-			t.Errorf("%T: error %v, want ErrTag", model, err)
-		}
-	}
-	if db.Migrator().HasTable(&customer{}) {
-		t.Error("a table was created in spite of the error")
-	}
-	if err := gormplugin.DisableAutoIncrement(db.DB, &left{}, "a_table"); err != nil {
-		t.Errorf("a key that opts out: %v", err)
-	}
-	for _, model := range []any{7, nil} {
-		if err := gormplugin.DisableAutoIncrement(db.DB, model); err == nil {
-			t.Errorf("%T: no error", model)
-		}
-	}
-	without, err := gorm.Open(testdb.SQLite(t).Dialector(), &gorm.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	closeAtEnd(t, without)
-	if err := gormplugin.DisableAutoIncrement(without, &customer{}); !errors.Is(err, gorm.ErrInvalidDB) {
-		t.Errorf("error %v, want gorm.ErrInvalidDB", err)
-	}
-	if err := gormplugin.AutoMigrate(without, &customer{}); !errors.Is(err, gorm.ErrInvalidDB) {
-		t.Errorf("error %v, want gorm.ErrInvalidDB", err)
-	}
-}
-
 func TestUnsignedKeysKeepAllTheirBits(t *testing.T) {
 	type wide struct {
 		ID   uint64 `gorm:"primaryKey;autoIncrement:false;snowflake"`
@@ -321,4 +213,17 @@ func TestUnsignedKeysKeepAllTheirBits(t *testing.T) {
 	batch := []wide{{Name: "b"}, {Name: "a"}}
 	must(t, db.Clauses(byName).Create(&batch))
 	equal(t, "key of the met row", batch[1].ID, math.MaxUint64)
+}
+
+func TestIntegerKeysLeavesKeysWithASerializer(t *testing.T) {
+	type moment struct {
+		ID   int64 `gorm:"serializer:unixtime;type:datetime"`
+		Name string
+	}
+	target := testdb.SQLite(t)
+	db := open(t, target, target.Dialector(), gorm.Config{DryRun: true}, nil, gormplugin.WithIntegerKeys())
+	m := moment{}
+	must(t, db.Create(&m))
+	equal(t, "key", m.ID, 0)
+	wantCalls(t, db.gen)
 }

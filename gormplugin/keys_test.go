@@ -1,10 +1,16 @@
 package gormplugin_test
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 
+	"github.com/google/uuid"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
+	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -246,4 +252,105 @@ func TestAKeyThatOnlyTheParentKnowsAsAReferenceCanOptOut(t *testing.T) {
 		}
 		wantCalls(t, db.gen)
 	}, &owner{}, &setting{})
+}
+
+func TestADefaultThatIsANumberIsRefusedOnAKey(t *testing.T) {
+	type zero struct {
+		ID   snowflake.ID `gorm:"default:0"`
+		Name string
+	}
+	type own struct {
+		ID   userID `gorm:"type:int;size:64;default:'5'"`
+		Name string
+	}
+	target := testdb.SQLite(t)
+	type old struct {
+		ID   int64 `gorm:"default:0"`
+		Name string
+	}
+	db := open(t, target, target.Dialector(), gorm.Config{}, []any{&zero{}, &own{}, &old{}}, gormplugin.WithIntegerKeys())
+	for _, record := range []any{&zero{Name: "a"}, &own{Name: "a"}, &old{Name: "a"}, map[string]any{"name": "a"}} {
+		if err := db.Model(&zero{}).Model(modelOf(record, &zero{})).Create(record).Error; !errors.Is(err, gormplugin.ErrTag) {
+			t.Errorf("%T: error %v, want ErrTag", record, err)
+		}
+	}
+	for _, table := range []string{"zeros", "owns", "olds"} {
+		db.wantKeys(t, table)
+	}
+}
+
+func modelOf(record, otherwise any) any {
+	if _, ok := record.(map[string]any); ok {
+		return otherwise
+	}
+	return record
+}
+
+func TestModelsOfOneNameAreToldApart(t *testing.T) {
+	db := onSQLite(t)
+	tx := db.Session(&gorm.Session{DryRun: true})
+	type thing struct {
+		ID   snowflake.ID
+		Size int64
+	}
+	first := must(t, tx.Create(&thing{}))
+	equal(t, "first", fmt.Sprint(first.Statement.Vars), fmt.Sprint([]any{firstID, 0}))
+	{
+		type thing struct {
+			Size int64
+			ID   snowflake.ID
+		}
+		second := must(t, tx.Create(&thing{}))
+		equal(t, "second", fmt.Sprint(second.Statement.Vars), fmt.Sprint([]any{0, firstID + 1}))
+	}
+}
+
+func TestNegativeKeysStayInEveryStatement(t *testing.T) {
+	db := onSQLite(t, &user{})
+	for i, tx := range []*gorm.DB{db.DB, db.Select("Name"), db.Omit("CreatedAt"), db.Clauses(nothing)} {
+		u := user{Model: gormplugin.Model{ID: snowflake.ID(-1 - i)}, Name: "a"}
+		must(t, tx.Create(&u))
+		equal(t, "key", u.ID, snowflake.ID(-1-i))
+	}
+	db.wantKeys(t, "users", -1, -2, -3, -4)
+	wantCalls(t, db.gen)
+}
+
+// document has a UUID that its own hook makes.
+type document struct {
+	ID    string `gorm:"primaryKey;size:36"`
+	Code  string `gorm:"uniqueIndex;size:20"`
+	Title string
+	Pages []page
+}
+
+func (d *document) BeforeCreate(*gorm.DB) error {
+	if d.ID == "" {
+		d.ID = uuid.NewString()
+	}
+	return nil
+}
+
+// page counts up.
+type page struct {
+	ID         uint
+	DocumentID string `gorm:"size:36"`
+	Text       string
+}
+
+func TestModelsWithOtherKeysAreLeftAlone(t *testing.T) {
+	eachWith(t, withoutConstraints, func(t *testing.T, db *env) {
+		d := document{Code: "a", Title: "A", Pages: []page{{Text: "1"}, {Text: "2"}}}
+		must(t, db.Create(&d))
+		if _, err := uuid.Parse(d.ID); err != nil {
+			t.Errorf("key of the document: %v", err)
+		}
+		equal(t, "key of the first page", d.Pages[0].ID, 1)
+		equal(t, "key of the second page", d.Pages[1].ID, 2)
+		must(t, db.Model(&page{}).Create(map[string]any{"Text": "3"}))
+		must(t, db.Create(&[]page{{Text: "4"}, {ID: 9, Text: "9"}}))
+		must(t, db.Clauses(clause.OnConflict{DoNothing: true}).Create(&document{ID: uuid.NewString(), Code: "a"}))
+		equal(t, "documents", db.count(t, "documents", "1 = 1"), 1)
+		wantCalls(t, db.gen)
+	}, &document{}, &page{})
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"regexp"
 	"sync/atomic"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"github.com/sqlflake/sqlflake/gormplugin/internal/connpool"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
@@ -23,7 +23,8 @@ import (
 // serverWindow is the window of the leases in a server's database. Creates survive an outage of half of it at least.
 const serverWindow = time.Minute
 
-// openStore returns the store for the leases of a handle, whose table is there, and the window that suits the database.
+// openStore returns the store for the leases of a handle, whose table it creates if needed, and the window that suits
+// the database.
 func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, time.Duration, error) {
 	dialect := sqldb.Dialect(db.Name()) // GORM and sqllease have the same names for them
 	if dialect != sqldb.Postgres && dialect != sqldb.MySQL && dialect != sqldb.SQLite {
@@ -95,11 +96,11 @@ type leaseStore struct {
 	window  atomic.Int64              // of the last extension, a time.Duration
 	now     func() time.Time
 
-	// Of the extension under way, for the calls of Extend, which are made one after another. A call that is repeated has
-	// the same next token, and the horizon of the first one.
+	// Of the extension under way, for the calls of Extend, which are made one after another. A call that is repeated
+	// has the same next token, and the horizon of the first one.
 	next  string
 	begin time.Time
-	reach time.Duration // with the window that was asked for; the namespace may allow only a shorter one
+	reach time.Duration // of the requested window; the namespace may allow only a shorter one
 }
 
 // isFresh reports whether the horizon is ahead of the clock, about: of the wall clock, since the monotonic one stands
@@ -168,7 +169,7 @@ func (g *leasedGenerator) Fill(ctx context.Context, dst []snowflake.ID) error {
 // a connection, there might be none left for the extension.
 func (h *handle) wait(gen *leasedGenerator) func(db *gorm.DB) {
 	return func(db *gorm.DB) {
-		if _, inside := unwrap(db.Statement.ConnPool); !inside && !gen.store.isFresh() {
+		if _, inside := connpool.Unwrap(db.Statement.ConnPool); !inside && !gen.store.isFresh() {
 			h.fill(db)
 		}
 	}
@@ -258,7 +259,7 @@ func checkHandle(db *gorm.DB) error {
 
 // checkPool rejects a pool that ends before the lease does.
 func checkPool(pool gorm.ConnPool) error {
-	if _, inside := unwrap(pool); inside {
+	if _, inside := connpool.Unwrap(pool); inside {
 		return fmt.Errorf("gormplugin: Open in a transaction, which would undo the lease: %w", gorm.ErrInvalidTransaction)
 	}
 	switch pool.(type) {
@@ -270,8 +271,8 @@ func checkPool(pool gorm.ConnPool) error {
 	return nil
 }
 
-// poolTries is how often a resolver is asked. If it chooses between two sources at random, it gives the same one each
-// time with a probability of 2^-31.
+// poolTries is how many dry runs ask a resolver. If it chooses between two sources at random, it gives the same one
+// each time with a probability of 2^-31.
 const poolTries = 32
 
 // writePool returns the pool of statements that write to the table. Plugins such as dbresolver choose it in a callback,
@@ -284,14 +285,14 @@ func writePool(ctx context.Context, db *gorm.DB, table string) (gorm.ConnPool, e
 		if tx.Error != nil {
 			return nil, fmt.Errorf("gormplugin: find the pool for writing: %w", tx.Error)
 		}
-		pool := unprepared(tx.Statement.ConnPool)
+		pool := connpool.Unprepared(tx.Statement.ConnPool)
 		if err := checkPool(pool); err != nil {
 			return nil, err
 		}
 		switch {
 		case first == nil:
 			first = pool
-		case !samePool(first, pool):
+		case !connpool.Same(first, pool):
 			return nil, fmt.Errorf("gormplugin: writes to the table %s go to several databases: register a resolver "+
 				"with one source for this table: %w", table, gorm.ErrInvalidDB)
 		}
@@ -299,75 +300,8 @@ func writePool(ctx context.Context, db *gorm.DB, table string) (gorm.ConnPool, e
 	return first, nil
 }
 
-// unprepared returns the pool below GORM's cache of prepared statements, and below that of gorm.io/sharding, which makes
-// a new one for each statement.
-func unprepared(pool gorm.ConnPool) gorm.ConnPool {
-	for {
-		prepared, ok := pool.(*gorm.PreparedStmtDB)
-		if ok && prepared != nil {
-			pool = prepared.ConnPool
-			continue
-		}
-		inner, wrapped := innerOf(pool)
-		if !wrapped {
-			return pool
-		}
-		pool = inner
-	}
-}
-
-// innerOf returns the pool that gorm.io/sharding has wrapped. wrapped is false for other pools.
-func innerOf(pool gorm.ConnPool) (inner gorm.ConnPool, wrapped bool) {
-	inner, _ = unwrap(pool)
-	return inner, !samePool(inner, pool)
-}
-
-// samePool reports whether two pools are one. It assumes so for pools that Go cannot compare.
-func samePool(a, b gorm.ConnPool) bool {
-	if !reflect.ValueOf(a).Comparable() || !reflect.ValueOf(b).Comparable() {
-		return reflect.TypeOf(a) == reflect.TypeOf(b)
-	}
-	return a == b
-}
-
-// sqlDB returns the *sql.DB of a pool, or nil.
-func sqlDB(pool gorm.ConnPool) *sql.DB {
-	if db, ok := pool.(*sql.DB); ok {
-		return db
-	}
-	if connector, ok := pool.(gorm.GetDBConnector); ok {
-		if db, err := connector.GetDBConn(); err == nil {
-			return db
-		}
-	}
-	return nil
-}
-
 // hasOneConnection reports whether the pool is limited to one connection.
 func hasOneConnection(pool gorm.ConnPool) bool {
-	db := sqlDB(pool)
+	db := connpool.SQLDB(pool)
 	return db != nil && db.Stats().MaxOpenConnections == 1
-}
-
-// unwrap returns what a pool passes its statements to, which mostly is the pool itself, and whether that is a
-// transaction. sqllease.New decides so, too.
-func unwrap(pool gorm.ConnPool) (inner gorm.ConnPool, transaction bool) {
-	for {
-		if _, ok := pool.(gorm.TxCommitter); !ok {
-			return pool, false
-		}
-		v := reflect.Indirect(reflect.ValueOf(pool))
-		if v.Kind() != reflect.Struct {
-			return pool, true
-		}
-		field, ok := v.Type().FieldByName("ConnPool") // of gorm.io/sharding, which has the methods of a transaction always
-		if !ok || len(field.Index) > 1 {
-			return pool, true
-		}
-		next, ok := reflect.TypeAssert[gorm.ConnPool](v.FieldByIndex(field.Index))
-		if !ok {
-			return pool, true
-		}
-		pool = next
-	}
 }

@@ -2,11 +2,8 @@ package gormplugin
 
 import (
 	"context"
-	"database/sql"
 	"testing"
 	"time"
-
-	"gorm.io/gorm"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
@@ -64,25 +61,6 @@ func TestALeaseIsNotFreshBelowTheFloorOfAFailover(t *testing.T) {
 		}
 		if got := store.isFresh(); got != c.want {
 			t.Errorf("with a floor of %v, a window shorter by %v: %v, want %v", c.floor, c.shorter, got, c.want)
-		}
-	}
-}
-
-// wrapper is made as the pool of gorm.io/sharding is.
-type wrapper struct{ gorm.ConnPool }
-
-func (*wrapper) Commit() error   { return nil }
-func (*wrapper) Rollback() error { return nil }
-
-func TestThePoolInsideOfAWrapperIsFound(t *testing.T) {
-	db, tx := &sql.DB{}, &sql.Tx{}
-	prepared, empty := &gorm.PreparedStmtTX{Tx: tx}, &wrapper{}
-	for pool, want := range map[gorm.ConnPool]gorm.ConnPool{
-		db: db, tx: tx, prepared: prepared, empty: empty,
-		&wrapper{&wrapper{db}}: db, &wrapper{&wrapper{tx}}: tx,
-	} {
-		if inner, transaction := unwrap(pool); inner != want || transaction != (want != db) {
-			t.Errorf("%T: %T, transaction: %v, want %T", pool, inner, transaction, want)
 		}
 	}
 }

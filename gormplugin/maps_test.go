@@ -2,11 +2,15 @@ package gormplugin_test
 
 import (
 	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
+	"errors"
 	"slices"
 	"testing"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -126,4 +130,35 @@ func TestSelectAndOmitHoldForMaps(t *testing.T) {
 		wantCalls(t, db.gen)
 		equal(t, "entries", len(m), 1)
 	})
+}
+
+// broken is a value that cannot be had.
+type broken struct{}
+
+var errBroken = errors.New("broken")
+
+func (broken) Value() (driver.Value, error) { return nil, errBroken }
+
+// endless is a value whose value is a value.
+type endless struct{}
+
+func (e endless) Value() (driver.Value, error) { return e, nil }
+
+func TestKeysInMapsThatHaveNoValueAreErrorsOfTheDriver(t *testing.T) {
+	db := onSQLite(t, &keyed{})
+	if err := db.Model(&keyed{}).Create(map[string]any{"id": broken{}}).Error; !errors.Is(err, errBroken) {
+		t.Errorf("error %v, want %v", err, errBroken)
+	}
+	silent := db.Session(&gorm.Session{Logger: logger.Discard}) // GORM's follow such values without an end
+	if err := silent.Model(&keyed{}).Create(map[string]any{"id": endless{}}).Error; err == nil {
+		t.Error("a value without an end was written")
+	}
+	wantCalls(t, db.gen)
+}
+
+func TestANilPointerInAMapIsNoKey(t *testing.T) {
+	db := onSQLite(t, &keyed{})
+	m := map[string]any{"id": (*int64)(nil)}
+	must(t, db.Model(&keyed{}).Create(m))
+	equal(t, "key", m["id"], any(firstID))
 }

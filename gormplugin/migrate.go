@@ -8,29 +8,22 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
+
+	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
 )
 
-// AutoMigrate is [DisableAutoIncrement] and then db.AutoMigrate: integer keys that the plugin fills become plain
-// columns, without a sequence on PostgreSQL and without AUTO_INCREMENT on MySQL and MariaDB; on SQLite they are the
-// rowid, without AUTOINCREMENT. Existing tables keep their counters, since GORM does not compare those: package
-// gormplugin/adopt drops them.
-func AutoMigrate(db *gorm.DB, models ...any) error {
-	if err := DisableAutoIncrement(db, models...); err != nil {
-		return err
-	}
-	return db.AutoMigrate(models...)
-}
-
 // DisableAutoIncrement takes auto-increment off the integer keys that the plugin fills, in what GORM knows about the
-// models and those related to them. It changes no table. From then on db.AutoMigrate creates plain columns, and Create
-// reads no key back. Models are given as for AutoMigrate. For keys of the type [snowflake.ID] it only checks the tags
-// and references, and makes their columns NOT NULL on SQLite, where a key that is not the rowid allows NULL.
+// models and those related to them. Call it before db.AutoMigrate, which then creates plain columns: without a sequence
+// on PostgreSQL, AUTO_INCREMENT on MySQL and MariaDB, or AUTOINCREMENT on SQLite, where the key is the rowid. Create
+// reads no key back. It changes no table: package gormplugin/adopt drops the counters of existing ones. For keys of the
+// type [snowflake.ID] it only checks the tags and references, and makes their columns NOT NULL on SQLite, where a key
+// that is not the rowid allows NULL.
 //
-// Call it at the start of the program, after gorm.Open and before anything else uses the handle or one of its sessions:
-// it changes what they share, without a lock. Each handle of gorm.Open needs a call of its own.
+// Call it at the start of the program, once for each handle of gorm.Open and before anything else uses the handle or
+// its sessions: it changes what they share, without a lock. Models are given as for AutoMigrate.
 //
 // It returns an error that wraps gorm.ErrInvalidDB for a handle without a [Plugin], GORM's error for a model that it
-// cannot parse, [ErrTag], also for a key that [IntegerKeys] should fill but that is too small for an ID, and
+// cannot parse, [ErrTag], also for a key that [WithIntegerKeys] should fill but that is too small for an ID, and
 // schema.ErrUnsupportedDataType for a foreign key that cannot hold the key it refers to. It checks all models before it
 // changes any.
 func DisableAutoIncrement(db *gorm.DB, models ...any) error {
@@ -42,20 +35,24 @@ func DisableAutoIncrement(db *gorm.DB, models ...any) error {
 	if err != nil {
 		return err
 	}
-	plans := make([]*plan, len(schemas))
+	plans := make([]*model.Plan, len(schemas))
 	var errs []error
 	for i, s := range schemas {
-		plans[i] = p.planOf(s)
-		errs = append(errs, plans[i].err, p.checkSize(s))
+		plans[i] = p.rules.NewPlan(s)
+		errs = append(errs, plans[i].Err, p.rules.CheckSize(s))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	for i, s := range schemas {
-		if key := plans[i].key; key != nil {
-			clearAutoIncrement(s, key.field)
-			if db.Name() == "sqlite" && !isRowid(key.field) {
-				key.field.NotNull = true
+		if key := plans[i].Key; key != nil {
+			// Undo what schema.Parse does at its end to an integer key without the tag autoIncrement.
+			key.Field.AutoIncrement, key.Field.HasDefaultValue = false, false
+			s.FieldsWithDefaultDBValue = slices.DeleteFunc(s.FieldsWithDefaultDBValue, func(field *schema.Field) bool {
+				return field == key.Field
+			})
+			if db.Name() == "sqlite" && !isRowid(key.Field) {
+				key.Field.NotNull = true
 			}
 		}
 	}
@@ -77,18 +74,18 @@ func parseAll(db *gorm.DB, models []any) ([]*schema.Schema, error) {
 			visit(rel.JoinTable)
 		}
 	}
-	for _, model := range models {
-		if _, ok := model.(string); ok { // the name of a table, which AutoMigrate takes
+	for _, record := range models {
+		if _, ok := record.(string); ok { // the name of a table, which AutoMigrate takes
 			continue
 		}
 		names := []string{""}
-		if db.Statement.Table != "" { // db.Table(name).AutoMigrate(model) has a schema of its own
+		if db.Statement.Table != "" { // db.Table(name).AutoMigrate(model) has another schema
 			names = append(names, db.Statement.Table)
 		}
 		for _, name := range names {
 			stmt := &gorm.Statement{DB: db}
-			if err := stmt.ParseWithSpecialTableName(model, name); err != nil {
-				return nil, fmt.Errorf("gormplugin: parse %T: %w", model, err)
+			if err := stmt.ParseWithSpecialTableName(record, name); err != nil {
+				return nil, fmt.Errorf("gormplugin: parse %T: %w", record, err)
 			}
 			visit(stmt.Schema)
 		}
@@ -100,18 +97,4 @@ func parseAll(db *gorm.DB, models []any) ([]*schema.Schema, error) {
 func isRowid(key *schema.Field) bool {
 	return len(key.Schema.PrimaryFields) == 1 &&
 		(key.DataType == schema.Int || key.DataType == schema.Uint || strings.EqualFold(string(key.DataType), "integer"))
-}
-
-// checkSize returns an error for an integer key that IntegerKeys is meant for but that cannot hold an ID.
-func (c *config) checkSize(s *schema.Schema) error {
-	field := s.PrioritizedPrimaryField
-	if field == nil || !c.integerKeys || !field.Creatable || field.Serializer != nil || !isInteger(field.FieldType) {
-		return nil
-	}
-	t := tagOf(field)
-	if t.out || t.in || t.databaseMakes() || isLargeInteger(field) || isForeignKey(s, field) {
-		return nil
-	}
-	return fmt.Errorf("%w: the key %s.%s of type %s, size %d, is too small for IntegerKeys, which needs 64 bits; "+
-		"add autoIncrement:true or snowflake:- to leave it to the database", ErrTag, s.Name, field.Name, field.FieldType, field.Size)
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Model is like gorm.Model, with a key that the application makes and without soft deletion. It is meant for embedding:
+// Model is like gorm.Model, with a key that the application makes and without soft deletion, for embedding:
 //
 //	type User struct {
 //		gormplugin.Model
 //		Name string
 //	}
 //
-// The column of the key is integer on SQLite, where it is the rowid itself, and bigint on PostgreSQL, MySQL and
-// MariaDB, without a sequence or AUTO_INCREMENT. The tag `gorm:"primaryKey;type:int"` does this; it works on any field
-// of type [snowflake.ID]. Without the tag the column is bigint everywhere, which on SQLite is a second B-tree beside
-// the rowid (https://www.sqlite.org/lang_createtable.html#rowid).
+// The key's tag `gorm:"primaryKey;type:int"` works on any field of type [snowflake.ID]: the column is integer on
+// SQLite, where it is the rowid itself, and bigint on PostgreSQL, MySQL and MariaDB, without a sequence or
+// AUTO_INCREMENT. Without it the column is bigint everywhere, which on SQLite is a second B-tree beside the rowid
+// (https://www.sqlite.org/lang_createtable.html#rowid).
 //
 // In JSON the key is a string, since JavaScript numbers are exact to 2^53-1 only.
 type Model struct {
@@ -37,4 +37,15 @@ type Model struct {
 type ModelSoftDelete struct {
 	Model
 	DeletedAt gorm.DeletedAt `gorm:"index" json:"deleted_at,omitzero"`
+}
+
+// Key is implemented by pointers to key types other than [snowflake.ID], which the plugin fills as well: for example a
+// type for each model that wraps an ID. For GORM the type also needs Scan, Value and a GormDataType that returns
+// "bigint"; a struct that embeds a snowflake.ID has all three. A struct and an array, such as publicid.ID, need
+// `size:64` beside `type:int`, since GORM takes a column's size from the kind of its field; else Create fails.
+type Key interface {
+	// SnowflakeID returns the ID, 0 if there is none yet.
+	SnowflakeID() snowflake.ID
+	// SetSnowflakeID replaces the ID.
+	SetSnowflakeID(id snowflake.ID)
 }

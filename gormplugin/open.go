@@ -13,59 +13,50 @@ import (
 
 // Open makes a plugin that needs no worker number, and registers it with db: it leases a worker in db's own database
 // and fills keys with IDs of that worker. Any number of processes may do so, on any number of hosts: no two of them
-// have the same worker at a time, and no ID is issued twice. See [lease] for how.
+// have the same worker at a time, and no ID is issued twice. See package [lease] for the rule.
 //
-//	plugin, err := gormplugin.Open(ctx, db)
-//	...
-//	defer plugin.Close(context.Background())
-//
-// It creates the table snowflake_leases if that is not there ([WithLeaseTable] names another, the method Schema of
-// sqllease.Store has the statement for migrations of your own), takes a worker, and then extends the lease in the
-// background with one UPDATE each half minute. The user of the connection needs the right to SELECT, INSERT and UPDATE
-// the table, and to create it only if it is not there. Never delete rows of the table: they keep the next owner of a
-// worker away from the IDs of the last.
+// It creates the table snowflake_leases if it does not exist ([WithLeaseTable] names another; sqllease.Store.Schema has
+// the statement for your own migrations), takes a worker, and then extends the lease in the background with one UPDATE
+// each half minute. The role needs the right to SELECT, INSERT and UPDATE the table, and to create it only if it does
+// not exist. Never delete rows of the table: they keep the next owner of a worker away from the IDs of the last.
 //
 // A process that is killed leaves its worker held for two windows of a minute, and the next process takes another. The
-// default layout has 1,024 of them. Open waits for a free one until ctx ends. ctx bounds all that Open does, but not
-// the lease. Without a database that answers Open fails after 10 s, before and also while it takes a worker.
+// default layout has 1,024. Open waits for a free one until ctx ends. ctx bounds all that Open does, but not the lease.
+// If the database does not answer, Open fails after 10 s.
 //
 // # Databases
 //
-// Open knows the dialects postgres, mysql and sqlite. The lease is in the database that a write to its table would go
-// to, through the same pool of connections but not through GORM: its statements are neither in GORM's log nor in a
-// transaction. With gorm.io/plugin/dbresolver these are the sources, not the replicas, if the resolver was registered
-// before: call Open after it. If it is registered later, the lease stays in the handle's own pool. If the resolver has
-// several sources for the table, Open returns an error; give the table a resolver with one source
-// (dbresolver.Register(config, "snowflake_leases")).
+// Open knows the dialects postgres, mysql and sqlite. The lease is in the database that a write to its table goes to,
+// through the same connection pool but not through GORM: neither in GORM's log nor in a transaction. With
+// gorm.io/plugin/dbresolver these are the sources: call Open after the resolver is registered, else the lease stays in
+// the handle's own pool. If the resolver has several sources for the table, Open returns an error; give the table a
+// resolver with one source (dbresolver.Register(config, "snowflake_leases")).
 //
 // On SQLite, and with one connection, a transaction that writes keeps the extension out until it ends. The window is
-// therefore [lease.MaxWindow] there, so that a transaction may last at least five minutes and create rows all the time
-// (on a server an hour after the first such process of the namespace, see [lease.WithWindow]); call SetMaxOpenConns(1)
-// before Open. In a transaction that lasts longer, Create returns snowflake.ErrLeaseStalled
-// after [lease.WithPatience], unless its context has a deadline; after a rollback Create works again. An extension is a
-// write like any other: a deferred transaction that reads before it writes may fail with SQLITE_BUSY because of it. In
-// a SQLite database without a file, such as ":memory:", the lease does not extend in the background, and its worker is
-// held until Close.
+// therefore [lease.MaxWindow] there: a transaction may last at least five minutes and create rows all the time (on a
+// server an hour after the first such process of the namespace, see [lease.WithWindow]); call SetMaxOpenConns(1) before
+// Open. In a longer transaction, Create returns snowflake.ErrLeaseStalled after [lease.WithPatience], unless its
+// context has a deadline; after a rollback Create works again. An extension is a write like any other: a deferred
+// transaction that reads before it writes may fail with SQLITE_BUSY because of it. In a SQLite database without a file,
+// such as ":memory:", the lease does not extend in the background, and its worker is held until Close.
 //
 // After a failover to a replica, a process that starts, or that the replica has forgotten, has to wait for about 70 s,
 // or for 10 minutes and 10 s if a process of the namespace has ever had one connection. Create then returns
 // snowflake.ErrLeaseStalled after [lease.WithPatience] at first, and later waits up to a window, in a transaction with
 // the connection held, unless its context has a deadline: give it one. Package sqllease has the conditions.
 //
-// Several databases, or schemas, of one program have a lease table each, so their IDs may be equal. If those are to
-// differ as well, open the plugin on one handle and give it to the others with db.Use.
+// Several databases, or schemas, of one program have a lease table each, so their IDs may be equal. If those must
+// differ too, open the plugin on one handle and give it to the others with db.Use.
 //
-// # Logging
+// # Logging and errors
 //
-// The lease logs through db's logger: lost workers, those that are taken after a loss, and failed extensions as warnings,
-// which GORM shows by default; the first worker and its release at level Info. [lease.WithLogger] sets another logger.
+// The lease logs through db's logger: lost workers, those taken after a loss, and failed extensions as warnings, which
+// GORM shows by default; the first worker and its release at level Info. [lease.WithLogger] sets another logger.
 //
-// # Errors
-//
-// gorm.ErrInvalidDB for a handle that is nil or has no pool, and inside db.Connection; the handle's error if it has
-// one; gorm.ErrDryRunModeUnsupported for a dry run; gorm.ErrInvalidTransaction inside a transaction; gorm.ErrRegistered
-// if the handle has a [Plugin] already; gorm.ErrUnsupportedDriver for another dialect, where [New] takes the generator
-// of a [lease.Open] with another store, or of snowflake.New; [ErrOption] for options; the errors of
+// Errors are gorm.ErrInvalidDB for a handle that is nil or has no pool, and inside db.Connection; the handle's own
+// error; gorm.ErrDryRunModeUnsupported for a dry run; gorm.ErrInvalidTransaction inside a transaction;
+// gorm.ErrRegistered if the handle has a [Plugin]; gorm.ErrUnsupportedDriver for another dialect, where [New] takes the
+// generator of a [lease.Open] with another store, or of snowflake.New; [ErrOption] for options; the errors of
 // sqllease.Store.Migrate and of [lease.Open]; [lease.ErrOption], at once, for a role that may not write to the table.
 // After an error no worker is held and no plugin is registered.
 func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
@@ -104,15 +95,13 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	return p, nil
 }
 
-// Close gives back the worker that [Open] has leased. From then on creates fail with an error that wraps
-// [lease.ErrClosed], also on other handles that the plugin was given to. The next process can have the worker at once.
+// Close gives back the worker that [Open] has leased, and the next process can have it at once. From then on creates
+// fail with [lease.ErrClosed], also on other handles that the plugin was given to.
 //
 // Call it before the database is closed, and outside of transactions. ctx bounds the wait for the database; one that
-// has ended already, such as that of a signal, leaves it a second. If the worker could not be given back Close returns an
-// error; the worker is then free after two windows, as after a kill. If the *sql.DB was closed before, the lease ends
-// by itself at its next extension.
-//
-// Close does nothing to a Plugin of [New], and to a nil *Plugin.
+// has already ended, such as that of a signal, leaves it a second. If the worker could not be given back Close returns
+// an error; the worker is then free after two windows, as after a kill. If the *sql.DB was closed before, the lease
+// ends at its next extension. Close does nothing to a Plugin of [New], and to a nil *Plugin.
 func (p *Plugin) Close(ctx context.Context) error {
 	if p == nil || p.lease == nil {
 		return nil
@@ -120,6 +109,6 @@ func (p *Plugin) Close(ctx context.Context) error {
 	return p.lease.Close(ctx)
 }
 
-// Lease returns the lease of [Open]: its Status, its Ready and Healthy for probes, and its generator for IDs that are not
-// for GORM. It is nil for a Plugin of [New]. Close the plugin, not the lease.
+// Lease returns the lease of [Open]: its Status, its Ready and Healthy for probes, and its generator for IDs that are
+// not for GORM. It is nil for a Plugin of [New]. Close the plugin, not the lease.
 func (p *Plugin) Lease() *lease.Lease { return p.lease }

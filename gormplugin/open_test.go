@@ -162,39 +162,6 @@ func TestCloseGivesTheWorkerBackAndEndsCreates(t *testing.T) {
 	})
 }
 
-func TestCloseWithAContextThatHasEnded(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		h := openHandle(t, target.Dialector(), gorm.Config{})
-		keys := h.leased(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := keys.Close(ctx); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-		equal(t, "workers held", h.held(t), 0)
-	})
-}
-
-func TestCloseWaitsNoLongerThanItsContext(t *testing.T) {
-	h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
-	h.pool.SetMaxOpenConns(1)
-	keys, err := gormplugin.Open(t.Context(), h.DB)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.migrate(t, &user{})
-	tx := must(t, h.Begin())
-	defer tx.Rollback()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	if err := keys.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Close while the connection is in use: %v, want DeadlineExceeded", err)
-	}
-	if err := tx.Create(&user{Name: "a"}).Error; !errors.Is(err, lease.ErrClosed) {
-		t.Errorf("Create: %v, want ErrClosed", err)
-	}
-}
-
 func TestCloseOfWhatHasNoLeaseDoesNothing(t *testing.T) {
 	var none *gormplugin.Plugin
 	for _, keys := range []*gormplugin.Plugin{none, gormplugin.New(newCounting())} {

@@ -25,7 +25,7 @@ type foreign struct{ gorm.Dialector }
 func (foreign) Name() string { return "clickhouse" }
 
 func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
-	h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
+	h, unused := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{}), testdb.SQLite(t)
 	failed := h.Session(&gorm.Session{})
 	_ = failed.AddError(gorm.ErrRecordNotFound)
 	empty, err := gorm.Open(nil, &gorm.Config{Logger: &recorder{}})
@@ -52,6 +52,7 @@ func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
 		"an error":               {db: failed, want: gorm.ErrRecordNotFound},
 		"a transaction":          {db: tx, want: gorm.ErrInvalidTransaction},
 		"a prepared transaction": {db: prepared, want: gorm.ErrInvalidTransaction},
+		"a dry run":              {db: openHandle(t, unused.Dialector(), gorm.Config{DryRun: true}).DB, want: gorm.ErrDryRunModeUnsupported},
 		"a plugin already":       {db: registered.DB, want: gorm.ErrRegistered, text: "already has a plugin"},
 		"another dialect": {
 			db:   openHandle(t, foreign{testdb.SQLite(t).Dialector()}, gorm.Config{}).DB,
@@ -76,20 +77,9 @@ func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
 	if !errors.Is(err, gorm.ErrInvalidDB) {
 		t.Errorf("Open on a single connection: %v", err)
 	}
-	if h.Migrator().HasTable("my_leases") || len(h.Plugins) > 0 {
+	if openHandle(t, unused.Dialector(), gorm.Config{}).Migrator().HasTable("snowflake_leases") || h.Migrator().HasTable("my_leases") || len(h.Plugins) > 0 {
 		t.Errorf("something is left: plugins %v", h.Plugins)
 	}
-}
-
-// TestOpenRefusesConnectionsThatDoNotCommit: two of them would have one worker, since neither sees the other's row.
-func TestOpenRefusesConnectionsThatDoNotCommit(t *testing.T) {
-	target := testdb.MariaDB(t)
-	h := openHandle(t, mysql.Open(target.DSN+"&autocommit=0"), gorm.Config{})
-	keys, err := gormplugin.Open(t.Context(), h.DB)
-	if keys != nil || !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "autocommit") {
-		t.Errorf("Open: %v, %v, want ErrConfig", keys, err)
-	}
-	openHandle(t, mysql.Open(target.DSN+"&autocommit=1"), gorm.Config{}).leased(t)
 }
 
 // restricted returns the DSN of a user who may only read.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -108,110 +110,81 @@ func TestOpenCreatesNothingIfTheTableIsThere(t *testing.T) {
 	})
 }
 
-func TestAContextThatEndsEndsTheWaitForTheLease(t *testing.T) {
-	target := testdb.SQLite(t)
-	h := openHandle(t, target.Dialector(), gorm.Config{})
-	clock := newPushed()
-	clock.open(t, h, lease.WithPatience(0))
-	h.migrate(t, &user{})
-	defer setAside(t, openHandle(t, target.Dialector(), gorm.Config{}))()
-	clock.until(t, "the horizon", func() bool { return h.Create(&user{}).Error != nil })
-
-	stopped := errors.New("stopped")
-	for name, ctx := range map[string]func() (context.Context, context.CancelFunc){
-		"deadline": func() (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), 10e6) },
-		"cause": func() (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			cancel(stopped)
-			return ctx, func() { cancel(nil) }
-		},
-	} {
-		c, cancel := ctx()
-		err := h.WithContext(c).Create(&user{}).Error
-		cancel()
-		if want := c.Err(); !errors.Is(err, want) || name == "cause" && !errors.Is(err, stopped) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func TestNestedTransactionsAndSavepointsKeepTheLease(t *testing.T) {
+func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		t.Parallel()
 		h := openHandle(t, target.Dialector(), gorm.Config{})
-		h.leased(t)
-		h.migrate(t, &user{})
-		undone := errors.New("undone")
-		seen := map[snowflake.ID]bool{}
-		create := func(db *gorm.DB) {
-			t.Helper()
-			u := user{Name: "a"}
-			must(t, db.Create(&u))
-			if seen[u.ID] {
-				t.Errorf("key %d was issued twice", u.ID)
-			}
-			seen[u.ID] = true
-		}
-		err := h.Transaction(func(tx *gorm.DB) error {
-			create(tx)
-			if err := tx.Transaction(func(nested *gorm.DB) error { create(nested); return undone }); !errors.Is(err, undone) {
-				t.Error(err)
-			}
-			must(t, tx.SavePoint("s"))
-			create(tx)
-			must(t, tx.RollbackTo("s"))
-			create(tx)
-			return nil
-		})
+		other := openHandle(t, target.Dialector(), gorm.Config{})
+		other.migrate(t, &user{})
+		clock := newPushed()
+		keys := clock.open(t, h)
+		err := other.Use(keys)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := h.Transaction(func(tx *gorm.DB) error { create(tx); return undone }); !errors.Is(err, undone) {
-			t.Error(err)
+		if err := h.pool.Close(); err != nil {
+			t.Fatal(err)
 		}
-		create(h.DB)
-		var rows int64
-		must(t, h.Model(&user{}).Count(&rows))
-		equal(t, "rows", rows, 3)
-		equal(t, "workers held", h.held(t), 1) // no rollback has undone the lease
+		clock.until(t, "an error of the generator", func() bool {
+			err = other.Create(&user{Name: "a"}).Error
+			return err != nil
+		})
+		if !errors.Is(err, os.ErrClosed) || !strings.Contains(err.Error(), "sql: database is closed") {
+			t.Errorf("Create on another handle: %v, want os.ErrClosed and what database/sql says", err)
+		}
+		if err := keys.Lease().Healthy(); !errors.Is(err, os.ErrClosed) || !errors.Is(keys.Lease().Ready(), os.ErrClosed) {
+			t.Errorf("Healthy: %v, Ready: %v, want os.ErrClosed", err, keys.Lease().Ready())
+		}
+		if len(h.log.takeWarnings()) == 0 {
+			t.Error("no warning says that the lease has ended")
+		}
+		for range 20 { // several times the pause between tries
+			clock.Push(step)
+			time.Sleep(2 * time.Millisecond) // for a goroutine that should not be there
+		}
+		if more := h.log.takeWarnings(); len(more) > 0 {
+			t.Errorf("%d more warnings: it goes on", len(more))
+		}
+		if err := keys.Close(t.Context()); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("Close: %v, want os.ErrClosed", err)
+		}
 	})
 }
 
-func TestManyGoroutinesOfSeveralHandlesRepeatNoKey(t *testing.T) {
+// setAside hides the lease table, and brings it back.
+func setAside(t *testing.T, h *handle) (back func()) {
+	t.Helper()
+	must(t, h.Exec("ALTER TABLE snowflake_leases RENAME TO set_aside"))
+	return func() {
+		t.Helper()
+		must(t, h.Exec("ALTER TABLE set_aside RENAME TO snowflake_leases"))
+	}
+}
+
+func TestAStoreThatIsGoneIsAnErrorOfCreateAndComesBack(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		const handles, routines, each = 3, 4, 30
-		var (
-			wait sync.WaitGroup
-			errs = make(chan error, handles*routines*each)
-		)
-		first := openHandle(t, target.Dialector(), gorm.Config{})
-		first.migrate(t, &user{})
-		clock := newPushed() // the leases extend meanwhile
-		var leased [handles]*handle
-		for i := range leased {
-			leased[i] = openHandle(t, target.Dialector(), gorm.Config{})
-			clock.open(t, leased[i])
-		}
-		for _, h := range leased {
-			for range routines {
-				wait.Go(func() {
-					for i := range each {
-						if i%10 == 0 {
-							clock.Push(step)
-						}
-						errs <- h.Create(&user{Name: "a"}).Error // a key that was issued twice is an error of the primary key
-					}
-				})
+		t.Parallel()
+		h := openHandle(t, target.Dialector(), gorm.Config{})
+		clock := newPushed()
+		clock.open(t, h, lease.WithPatience(20*time.Millisecond))
+		h.migrate(t, &user{})
+		must(t, h.Create(&user{Name: "before"}))
+		back := setAside(t, openHandle(t, target.Dialector(), gorm.Config{}))
+		var err error
+		u := user{Name: "never"}
+		clock.until(t, "the horizon, and an extension that has failed", func() bool {
+			u.ID = 0
+			err = h.Create(&u).Error
+			if err != nil && (!errors.Is(err, snowflake.ErrLeaseStalled) || u.ID != 0) {
+				t.Fatalf("Create: %v, key %d, want ErrLeaseStalled and 0", err, u.ID)
 			}
-		}
-		wait.Wait()
-		close(errs)
-		for err := range errs {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
+			return err != nil && strings.Contains(err.Error(), "snowflake_leases")
+		})
 		var rows int64
-		must(t, first.Model(&user{}).Count(&rows))
-		equal(t, "rows", rows, handles*routines*each)
+		must(t, h.Model(&user{}).Where("id = ?", u.ID).Count(&rows)) // the connection is usable
+		equal(t, "rows with the key 0", rows, 0)
+		eventually(t, "the return of all connections", func() bool { return h.pool.Stats().InUse == 0 })
+		back()
+		clock.until(t, "the recovery", func() bool { return h.Create(&user{Name: "after"}).Error == nil })
 	})
 }

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
@@ -29,10 +29,9 @@ func (f optionFunc) apply(c *config) error { return f(c) }
 
 // config is what the options set. It never changes afterwards.
 type config struct {
-	gen         Generator            // the default one
-	named       map[string]Generator // of WithNamed
-	integerKeys bool
-	minID       snowflake.ID // of WithMinID
+	gen   Generator // the default one
+	rules model.Rules
+	minID snowflake.ID // of WithMinID
 
 	leaseOptions []lease.Option // of WithLease
 	leaseTable   string         // of WithLeaseTable
@@ -54,25 +53,24 @@ func newConfig(gen Generator, opts []Option) (*config, error) {
 	return c, errors.Join(errs...)
 }
 
-// IntegerKeys also fills keys of the types int64, uint64, int and uint that have no snowflake tag, such as that of
-// gorm.Model. On 32-bit platforms int and uint are too small, and the database makes these keys. It also makes those
-// with an autoIncrement or default tag, or `gorm:"snowflake:-"`.
-//
-// GORM treats such keys as auto-increment and creates their columns so: see [AutoMigrate] and [DisableAutoIncrement].
-func IntegerKeys() Option {
+// WithIntegerKeys also fills keys of the types int64, uint64, int and uint without a snowflake tag, such as that of
+// gorm.Model. The database still makes those with an autoIncrement or default tag, or `gorm:"snowflake:-"`, and on
+// 32-bit platforms int and uint, which are too small. GORM treats such keys as auto-increment: see
+// [DisableAutoIncrement].
+func WithIntegerKeys() Option {
 	return optionFunc(func(c *config) error {
-		c.integerKeys = true
+		c.rules.IntegerKeys = true
 		return nil
 	})
 }
 
-// WithMinID says that all IDs are minID or more. Smaller keys are those that the database made before the table was moved
-// to IDs, and tell no time: no [Created] finds them. Without it they count as created in the first ticks of the layout,
-// so that a deletion of the rows [Before] a time deletes all of them.
+// WithMinID says that all IDs are minID or more. Smaller keys are those that the database made before the table was
+// moved to IDs, and no [Created] finds them. Without it they count as created in the first ticks of the layout: a
+// deletion of the rows [CreatedBefore] a time deletes all of them.
 //
-// Any number above the old keys of all tables and below all IDs will do: the greatest old key plus 1, or many times that
-// while old processes still insert rows. adopt.DropAutoIncrement checks that. A negative minID, or one above the IDs of a
-// generator, is an [ErrOption]. The bound also holds for conditions with [Created.In] and another layout.
+// Any number above the old keys of all tables and below all IDs will do: the greatest old key plus 1, or many times
+// that while old processes still insert rows. adopt.DropAutoIncrement checks it. A negative minID, or one above the IDs
+// of a generator, is an [ErrOption]. The bound also holds for conditions with [Created.In] and another layout.
 func WithMinID(minID snowflake.ID) Option {
 	return optionFunc(func(c *config) error {
 		if minID < 0 {
@@ -96,16 +94,11 @@ func (c *config) checkMinID() error {
 		return nil
 	}
 	errs := []error{check("the generator", c.gen)}
-	for name, gen := range c.named {
+	for name, gen := range c.rules.Named {
 		errs = append(errs, check(fmt.Sprintf("the generator %q", name), gen))
 	}
 	return errors.Join(errs...)
 }
-
-const (
-	tagName   = "SNOWFLAKE" // as GORM writes the names of settings, and the value of one that has none
-	tagOptOut = "-"
-)
 
 // WithNamed adds a generator for the fields with the tag `gorm:"snowflake:name"`. The name is case-sensitive. It is an
 // [ErrOption] if name is empty, used twice, or cannot be written in a tag, and if gen is nil.
@@ -114,16 +107,16 @@ func WithNamed(name string, gen Generator) Option {
 		switch {
 		case name == "":
 			return fmt.Errorf("%w: WithNamed: empty name", ErrOption)
-		case name == tagOptOut, name == tagName, strings.ContainsAny(name, ";\"\\`"), strings.TrimSpace(name) != name:
+		case name == model.TagOptOut, name == model.TagName, strings.ContainsAny(name, ";\"\\`"), strings.TrimSpace(name) != name:
 			return fmt.Errorf("%w: WithNamed: the name %q cannot be written in a tag", ErrOption, name)
 		case isNil(gen):
 			return fmt.Errorf("%w: WithNamed: nil generator for the name %q", ErrOption, name)
-		case c.named[name] != nil:
+		case c.rules.Named[name] != nil:
 			return fmt.Errorf("%w: WithNamed: the name %q is used twice", ErrOption, name)
-		case c.named == nil:
-			c.named = make(map[string]Generator)
+		case c.rules.Named == nil:
+			c.rules.Named = make(map[string]model.Generator)
 		}
-		c.named[name] = gen
+		c.rules.Named[name] = gen
 		return nil
 	})
 }
@@ -132,7 +125,7 @@ func WithNamed(name string, gen Generator) Option {
 //
 //	gormplugin.WithLease(lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
 //
-// It may be given several times; the last of two that set the same counts. [New] does not take it ([ErrOption]).
+// If it is repeated, the last setting counts. [New] does not take it ([ErrOption]).
 func WithLease(opts ...lease.Option) Option {
 	return optionFunc(func(c *config) error {
 		c.leaseOptions = append(c.leaseOptions, opts...)
@@ -140,9 +133,9 @@ func WithLease(opts ...lease.Option) Option {
 	})
 }
 
-// WithLeaseTable sets the name of the table that [Open] keeps its lease in, table or schema.table, instead of
-// snowflake_leases. All processes whose IDs must differ have to use the same table. It is an [ErrOption] if the name is
-// empty. [New] does not take it ([ErrOption]).
+// WithLeaseTable sets the table that [Open] keeps its lease in, table or schema.table, instead of snowflake_leases. All
+// processes whose IDs must differ have to use the same table. An empty name is an [ErrOption], as is the option for
+// [New].
 func WithLeaseTable(name string) Option {
 	return optionFunc(func(c *config) error {
 		if name == "" {
@@ -157,21 +150,4 @@ func WithLeaseTable(name string) Option {
 func isNil(gen Generator) bool {
 	v := reflect.ValueOf(gen)
 	return !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
-}
-
-// isSame reports whether two generators are one. Generators that Go cannot compare, such as functions, never are.
-func isSame(a, b Generator) bool {
-	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
-}
-
-// draw fills ids in one call of the generator.
-func draw(ctx context.Context, gen Generator, ids []snowflake.ID, model string) error {
-	err := gen.Fill(ctx, ids)
-	if err == nil && slices.Contains(ids, 0) {
-		err = errors.New("the generator returned the ID 0")
-	}
-	if err != nil {
-		return fmt.Errorf("gormplugin: IDs for %s: %w", model, err)
-	}
-	return nil
 }

@@ -15,33 +15,29 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Page selects the next rows in the order of their keys (keyset paging). It uses no OFFSET, so a late page costs what
-// the first does, and rows that are inserted or deleted meanwhile do not shift the others. It is given to Clauses, or
-// to gorm.G:
+// Page selects the next rows in the order of their keys (keyset paging). It uses no OFFSET: late pages cost what the
+// first does, and rows that are inserted or deleted meanwhile do not shift the others. Give it to Clauses or to gorm.G:
 //
 //	db.Clauses(gormplugin.Page{Limit: 20}).Where("state = ?", "open").Find(&orders)
 //	gorm.G[Order](db, gormplugin.Page{After: cursor, Limit: 20, Desc: true}).Find(ctx)
 //
 // It adds `key > After` (or <), ORDER BY key and LIMIT. The key is GORM's prioritized primary field of the model,
-// qualified with its table. It must be an integer or an ID and alone tell rows apart, as generated keys do. All other
-// conditions of the statement, also those that GORM adds for soft deletion, are put in parentheses, so an OR among them
-// stays on the page. The selected columns need not include the key, but then After must come from elsewhere.
+// qualified with its table. It must be an integer or an ID, and unique by itself. The other conditions, soft deletion
+// included, are parenthesised, so an OR never leaks out of the page. The key need not be selected.
 //
-// Do not follow a table by its keys, reading the rows after the last key again and again: a key is made before its row
-// is committed, so a transaction that commits late brings keys that are smaller than one that was read already. With
-// many writers such a reader misses a large part of the rows. [Settled] has the bound up to which it may read.
+// Do not poll a table for the rows after the last key: a key is made before its row is committed, so late commits bring
+// smaller keys. [Settled] returns the bound up to which such a reader may read.
 //
 // A statement with a Page fails, and is not executed, with an error that wraps
 //
 //   - [ErrCondition] if Limit is not positive; if the statement has another order, limit, offset or Page (First, Last,
-//     Take and FindInBatches add one); or if it is not a query for rows: Count before the Page is added, and do not
-//     delete or update by pages, since most databases have no LIMIT there;
+//     Take and FindInBatches add one); or if it is not a query for rows: call Count before the Page is added;
 //   - gorm.ErrModelValueRequired or gorm.ErrPrimaryKeyRequired if there is no key, schema.ErrUnsupportedDataType if the
 //     key is a column of text or bytes.
 //
 // A join that repeats rows of the model repeats keys, and a page may end between them: use Distinct or Group. A Page
-// has no effect in a group of conditions, as in db.Where(db.Clauses(page)), or before db.Raw. It is a plain value; any
-// number of statements may share one, concurrently.
+// has no effect in a group of conditions, as in db.Where(db.Clauses(page)), or before db.Raw. Any number of statements
+// may share one, concurrently.
 type Page struct {
 	After snowflake.ID // the key before the first of the page; 0 is the start, or the end if Desc
 	Limit int          // the maximum number of rows, at least 1
@@ -55,10 +51,8 @@ func (p Page) Build(builder clause.Builder) {
 	fail(builder, fmt.Errorf("%w: a Page is no condition, give it to Clauses", ErrCondition))
 }
 
-// ModifyStatement adds the page to a statement. GORM calls it.
-//
-// The condition and the order are written last, when GORM builds the statement, since what they depend on may be added
-// to the statement until then.
+// ModifyStatement adds the page to a statement. GORM calls it. The condition and the order are written when GORM builds
+// the statement, since what they depend on may be added until then.
 func (p Page) ModifyStatement(stmt *gorm.Statement) {
 	paged := pagedStatement{page: p}
 	order := stmt.Clauses["ORDER BY"]
@@ -87,7 +81,7 @@ func isPageLimit(limit clause.Limit, n int) bool {
 }
 
 func errOwnLimit() error {
-	return fmt.Errorf("%w: the statement with a Page has a limit or offset of its own", ErrCondition)
+	return fmt.Errorf("%w: the statement with a Page has another limit or offset", ErrCondition)
 }
 
 // pagedStatement builds the clauses of a statement with a Page. All statements that are cloned from it share one.
@@ -143,14 +137,14 @@ func (p pagedStatement) check(stmt *gorm.Statement) error {
 	case !ordered, grouped && one: // Count removes the order, but not beside a Group
 		return fmt.Errorf("%w: the statement with a Page counts rows; count without the Page", ErrCondition)
 	case order.Expression != nil:
-		return fmt.Errorf("%w: the statement with a Page has an order of its own", ErrCondition)
+		return fmt.Errorf("%w: the statement with a Page has another order", ErrCondition)
 	case !isPageLimit(limit, p.page.Limit):
 		return errOwnLimit()
 	}
 	return nil
 }
 
-// beyond is the condition that all others are met and the key is beyond the last one of the page before.
+// beyond is the condition that all other conditions hold and the key is beyond the last one of the previous page.
 type beyond struct {
 	others clause.Expression // nil if there are none
 	key    clause.Column
@@ -170,18 +164,15 @@ func (b beyond) Build(builder clause.Builder) {
 	}
 }
 
-// NextPage returns the page after p, whose rows are given in their order, and whether there may be one. There is none
-// if there are fewer rows than p.Limit; then next is the page after the last row. key returns the key of a row:
+// NextPage returns the page after p, given the rows of p in their order, and whether there may be one: there is none
+// after fewer rows than p.Limit. key returns the key of a row:
 //
-//	orders, err := gorm.G[Order](db, page).Find(ctx)
-//	...
 //	next, more, err := gormplugin.NextPage(page, orders, func(o Order) snowflake.ID { return o.ID })
 //
-// next.After is the cursor for a client; as an ID it is a string in JSON. If there are exactly p.Limit rows, the next
-// page may be empty. A reader who goes on at next to wait for new rows may miss some: see [Page].
+// next.After is the cursor for a client, a string in JSON. After exactly p.Limit rows the next page may be empty.
 //
-// It returns an error that wraps [ErrCondition] if the rows cannot be those of p, which would make a loop endless:
-// there are more than p.Limit, or the last key is 0, as if the key was not selected, or not beyond p.After.
+// It returns an [ErrCondition] if the rows cannot be those of p, which would make a loop endless: there are more than
+// p.Limit, or the last key is 0, as if the key was not selected, or not beyond p.After.
 func NextPage[T any](p Page, rows []T, key func(row T) snowflake.ID) (next Page, more bool, err error) {
 	if len(rows) == 0 {
 		return p, false, nil
@@ -203,9 +194,9 @@ func (p Page) next(n int, last snowflake.ID) (next Page, more bool, err error) {
 	return p, n == p.Limit, nil
 }
 
-// Each returns all rows that a statement finds, in the order of their keys and beginning with p. It reads pages of
-// p.Limit rows, so it needs memory for one page and holds neither a connection nor a transaction while the loop's body
-// runs; the body may change or delete the rows.
+// Each returns all rows that a statement finds, in the order of their keys, beginning with p. It reads pages of p.Limit
+// rows: it needs memory for one page and holds neither a connection nor a transaction while the loop's body runs. The
+// body may change or delete the rows.
 //
 //	for order, err := range gormplugin.Each[Order](ctx, db.Where("state = ?", "open"), gormplugin.Page{Limit: 500}) {
 //		if err != nil {
@@ -215,16 +206,13 @@ func (p Page) next(n int, last snowflake.ID) (next Page, more bool, err error) {
 //	}
 //
 // An error comes once, with the zero T, and ends the loop: that of a query or ctx, or [ErrCondition] if the rows do not
-// lead to a next page. T is the model, a pointer to it, or, with db.Model, a struct that has the column of the model's
-// key. With joins, select the columns of the model only: in a Select("*") the key of another table takes the place of
-// the model's, and rows are left out.
+// lead to a next page. T is the model, a pointer to it, or, with db.Model, a struct with the column of the model's key.
+// With joins, select the model's columns only: in a Select("*") another table's key replaces the model's, and rows are
+// left out.
 //
-// The pages are no snapshot: each is as the table was when it was read. Rows of transactions that commit while Each
-// runs may be missed, and a later Each that begins at the last key misses those that commit with smaller keys: see
-// [Page].
-//
-// Unlike GORM's FindInBatches it keeps to the conditions of db if there is an OR among them. The sequence may be used
-// several times, and concurrently if db may; each time it begins with p.
+// The pages are not one snapshot, and rows that commit while Each runs may be missed: see [Page]. Unlike FindInBatches
+// it keeps to conditions of db with an OR. The sequence may be used several times, and concurrently if db may; each
+// time it begins with p.
 func Each[T any](ctx context.Context, db *gorm.DB, p Page) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		base := db.Session(&gorm.Session{Context: ctx})

@@ -7,10 +7,8 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 func TestAStatementThatIsNoPageIsRefused(t *testing.T) {
@@ -29,23 +27,23 @@ func TestAStatementThatIsNoPageIsRefused(t *testing.T) {
 		}{
 			"limit 0":              {db.Clauses(gormplugin.Page{}).Find(&rows), "Limit is 0"},
 			"limit negative":       {db.Clauses(gormplugin.Page{Limit: -1}).Find(&rows), "Limit is -1"},
-			"order before":         {db.Order("name").Clauses(page).Find(&rows), "an order of its own"},
-			"order after":          {db.Clauses(page).Order("name DESC").Find(&rows), "an order of its own"},
-			"order in a scope":     {db.Clauses(page).Scopes(ordered).Find(&rows), "an order of its own"},
-			"order by the key":     {db.Order("id").Clauses(page).Find(&rows), "an order of its own"},
-			"clause before":        {db.Clauses(byName, page).Find(&rows), "an order of its own"},
-			"clause after":         {db.Clauses(page, byName).Find(&rows), "an order of its own"},
-			"limit before":         {db.Limit(2).Clauses(page).Find(&rows), "a limit or offset of its own"},
-			"limit after":          {db.Clauses(page).Limit(1).Find(&rows), "a limit or offset of its own"},
-			"limit taken away":     {db.Clauses(page).Limit(-1).Find(&rows), "a limit or offset of its own"},
-			"offset before":        {db.Offset(1).Clauses(page).Find(&rows), "a limit or offset of its own"},
-			"offset after":         {db.Clauses(page).Offset(1).Find(&rows), "a limit or offset of its own"},
+			"order before":         {db.Order("name").Clauses(page).Find(&rows), "another order"},
+			"order after":          {db.Clauses(page).Order("name DESC").Find(&rows), "another order"},
+			"order in a scope":     {db.Clauses(page).Scopes(ordered).Find(&rows), "another order"},
+			"order by the key":     {db.Order("id").Clauses(page).Find(&rows), "another order"},
+			"clause before":        {db.Clauses(byName, page).Find(&rows), "another order"},
+			"clause after":         {db.Clauses(page, byName).Find(&rows), "another order"},
+			"limit before":         {db.Limit(2).Clauses(page).Find(&rows), "another limit or offset"},
+			"limit after":          {db.Clauses(page).Limit(1).Find(&rows), "another limit or offset"},
+			"limit taken away":     {db.Clauses(page).Limit(-1).Find(&rows), "another limit or offset"},
+			"offset before":        {db.Offset(1).Clauses(page).Find(&rows), "another limit or offset"},
+			"offset after":         {db.Clauses(page).Offset(1).Find(&rows), "another limit or offset"},
 			"two pages":            {db.Clauses(page, page).Find(&rows), "has two"},
 			"a page on a page":     {db.Clauses(page).Session(&gorm.Session{}).Clauses(page).Find(&rows), "has two"},
-			"first":                {db.Clauses(page).First(&one), "of its own"},
-			"last":                 {db.Clauses(page).Last(&one), "of its own"},
-			"take":                 {db.Clauses(page).Take(&one), "a limit or offset of its own"},
-			"batches":              {db.Clauses(page).FindInBatches(&rows, 1, nothing), "of its own"},
+			"first":                {db.Clauses(page).First(&one), "another"},
+			"last":                 {db.Clauses(page).Last(&one), "another"},
+			"take":                 {db.Clauses(page).Take(&one), "another limit or offset"},
+			"batches":              {db.Clauses(page).FindInBatches(&rows, 1, nothing), "another"},
 			"count":                {db.Model(&parcel{}).Clauses(page).Count(new(int64)), "counts rows"},
 			"count of groups":      {db.Model(&parcel{}).Clauses(page).Group("id").Count(new(int64)), "counts rows"},
 			"update":               {db.Model(&parcel{}).Clauses(page).Update("name", "x"), "no query"},
@@ -81,30 +79,4 @@ func TestPageTakesACancelledLimitForNone(t *testing.T) {
 	page := gormplugin.Page{Limit: 2}
 	equal(t, "limit", found(t, db.Limit(-1).Clauses(page)), "ab")
 	equal(t, "offset", found(t, db.Offset(-1).Clauses(page).Offset(-1)), "ab")
-}
-
-func TestPageWithoutAKeyFails(t *testing.T) {
-	type keyless struct{ Name string }
-	type halves struct {
-		LeftID  snowflake.ID `gorm:"primaryKey"`
-		RightID snowflake.ID `gorm:"primaryKey"`
-	}
-	type texts struct{ ID string }
-	type counted struct{ ID uint }
-	db := onSQLite(t, &keyless{}, &halves{}, &texts{}, &counted{})
-	page := db.Clauses(gormplugin.Page{Limit: 2}).Session(&gorm.Session{})
-	for what, tt := range map[string]struct {
-		tx   *gorm.DB
-		want error
-	}{
-		"no model":           {page.Table("halves").Find(&[]map[string]any{}), gorm.ErrModelValueRequired},
-		"no key":             {page.Find(&[]keyless{}), gorm.ErrPrimaryKeyRequired},
-		"no prioritized key": {page.Find(&[]halves{}), gorm.ErrPrimaryKeyRequired},
-		"a key of text":      {page.Find(&[]texts{}), schema.ErrUnsupportedDataType},
-		"auto-increment":     {page.Find(&[]counted{}), nil},
-	} {
-		if !errors.Is(tt.tx.Error, tt.want) {
-			t.Errorf("%s: error %v, want %v", what, tt.tx.Error, tt.want)
-		}
-	}
 }

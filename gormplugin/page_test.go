@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
@@ -56,80 +55,6 @@ func TestPageSelectsTheNextRowsByKey(t *testing.T) {
 			equal(t, "page by generics", inOrder(generic), tt.want)
 		}
 	}, &parcel{}, &label{})
-}
-
-// The trap: `a OR b AND id > ?` is `a OR (b AND id > ?)`.
-func TestAnOrStaysOnThePage(t *testing.T) {
-	eachHourly(t, func(t *testing.T, db *gorm.DB) {
-		p := createParcels(t, db, 8) // the weights are 0 to 7
-		page := gormplugin.Page{After: p[2].ID, Limit: 3}
-		for what, tx := range map[string]*gorm.DB{
-			"page last":          db.Where("weight = 0").Or("weight >= 2").Clauses(page),
-			"page first":         db.Clauses(page).Where("weight = 0").Or("weight >= 2"),
-			"page between":       db.Where("weight = 0").Clauses(page).Or("weight >= 2"),
-			"or first":           db.Or("weight = 0").Or("weight >= 2").Clauses(page),
-			"or after the page":  db.Clauses(page).Or("weight = 0").Or("weight >= 2"),
-			"raw or":             db.Where("weight = 0 OR weight >= 2").Clauses(page),
-			"raw or in newlines": db.Where("weight = 0\nor\nweight >= 2").Clauses(page),
-			"named or":           db.Where("weight = @x OR weight >= @y", map[string]any{"x": 0, "y": 2}).Clauses(page),
-			"a group":            db.Clauses(page).Where(db.Where("weight = 0").Or("weight >= 2")),
-			"in a scope before":  db.Scopes(zeroOrMore).Clauses(page),
-			"in a scope after":   db.Clauses(page).Scopes(zeroOrMore),
-			"the page in one": db.Scopes(func(db *gorm.DB) *gorm.DB { return db.Clauses(page) }).
-				Where("weight = 0").Or("weight >= 2"),
-			"clause.Or": db.Clauses(page, clause.Or(clause.Eq{Column: "weight", Value: 0}, clause.Gte{Column: "weight", Value: 2})),
-			"clause.Where": db.Clauses(page).Clauses(clause.Where{Exprs: []clause.Expression{
-				clause.Or(clause.Eq{Column: "weight", Value: 0}), clause.Or(clause.Gte{Column: "weight", Value: 2}),
-			}}),
-			"a reused handle": db.Where("weight = 0").Session(&gorm.Session{}).Clauses(page).Or("weight >= 2"),
-			"a clone after":   db.Clauses(page).Where("weight = 0").Session(&gorm.Session{}).Or("weight >= 2"),
-		} {
-			equal(t, what, found(t, tx), "def")
-		}
-		var parcels []parcel
-		must(t, db.Clauses(page).Find(&parcels, "weight = ? OR weight >= ?", 0, 2))
-		equal(t, "inline", inOrder(parcels), "def")
-		generic, err := gorm.G[parcel](db, page).Where("weight = 0").Or("weight >= 2").Find(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "generics", inOrder(generic), "def")
-	}, &parcel{}, &label{})
-}
-
-func zeroOrMore(db *gorm.DB) *gorm.DB { return db.Where("weight = 0").Or("weight >= 2") }
-
-func TestPageKeepsSoftDeletion(t *testing.T) {
-	type memo struct {
-		gormplugin.ModelSoftDelete
-		Name string
-	}
-	eachHourly(t, func(t *testing.T, db *gorm.DB) {
-		memos := []memo{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}}
-		must(t, db.Create(&memos))
-		must(t, db.Delete(&memos[2]))
-		page := gormplugin.Page{After: memos[0].ID, Limit: 2}
-		for what, tt := range map[string]struct {
-			db   *gorm.DB
-			want string
-		}{
-			"plain":      {db.Clauses(page), "bd"},
-			"unscoped":   {db.Unscoped().Clauses(page), "bc"},
-			"or before":  {db.Where("name = 'a'").Or("name > 'a'").Clauses(page), "bd"},
-			"or after":   {db.Clauses(page).Where("name = 'a'").Or("name > 'a'"), "bd"},
-			"first page": {db.Clauses(gormplugin.Page{Limit: 3}).Where("name = 'a'").Or("name > 'a'"), "abd"},
-			"desc": {db.Clauses(gormplugin.Page{After: memos[4].ID, Limit: 2, Desc: true}).
-				Or("name = 'a'").Or("name > 'a'"), "db"},
-		} {
-			var rows []memo
-			must(t, tt.db.Find(&rows))
-			var got strings.Builder
-			for _, m := range rows {
-				got.WriteString(m.Name)
-			}
-			equal(t, what, got.String(), tt.want)
-		}
-	}, &memo{})
 }
 
 func TestPageIsQualifiedWithItsTable(t *testing.T) {

@@ -162,7 +162,7 @@ func TestEachReadsOtherStructsAndKeys(t *testing.T) {
 		}
 		got.WriteString(row.Name)
 	}
-	for row, err := range gormplugin.Each[member](ctx, db.Where(gormplugin.Before(hour(1e6))), page) {
+	for row, err := range gormplugin.Each[member](ctx, db.Where(gormplugin.CreatedBefore(hour(1e6))), page) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -154,9 +154,9 @@ func touching(today time.Time) map[string]struct {
 		"CreatedBetween": {2, func(db *gorm.DB) *gorm.DB {
 			return db.Where(gormplugin.CreatedBetween(day(-6), day(-4))).Find(&[]reading{})
 		}},
-		"Since":         {6, func(db *gorm.DB) *gorm.DB { return db.Where(gormplugin.Since(day(-2))).Find(&[]reading{}) }}, // with three ahead, and one more after midnight
-		"Before":        {3, func(db *gorm.DB) *gorm.DB { return db.Where(gormplugin.Before(day(-7))).Find(&[]reading{}) }},
-		"Delete Before": {3, func(db *gorm.DB) *gorm.DB { return db.Delete(&reading{}, gormplugin.Before(day(-7))) }},
+		"Since":         {6, func(db *gorm.DB) *gorm.DB { return db.Where(gormplugin.CreatedSince(day(-2))).Find(&[]reading{}) }}, // with three ahead, and one more after midnight
+		"Before":        {3, func(db *gorm.DB) *gorm.DB { return db.Where(gormplugin.CreatedBefore(day(-7))).Find(&[]reading{}) }},
+		"Delete Before": {3, func(db *gorm.DB) *gorm.DB { return db.Delete(&reading{}, gormplugin.CreatedBefore(day(-7))) }},
 		"Page": {2, func(db *gorm.DB) *gorm.DB {
 			return db.Clauses(gormplugin.Page{After: id(-5), Limit: 30}).Find(&[]reading{})
 		}},
@@ -264,4 +264,11 @@ func explainAnalyze(t *testing.T, db *gorm.DB, query func(*gorm.DB) *gorm.DB, ge
 		t.Fatal(err)
 	}
 	return plan.String()
+}
+
+func text(value any) string {
+	if v, ok := value.([]byte); ok {
+		return string(v)
+	}
+	return fmt.Sprint(value)
 }

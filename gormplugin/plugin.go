@@ -49,7 +49,7 @@ func of(db *gorm.DB) *Plugin {
 func (*Plugin) Name() string { return pluginName }
 
 // Apply adds the plugin to the configuration of a handle that is being opened. It returns gorm.ErrRegistered if another
-// Plugin is there already. GORM calls it.
+// Plugin is already registered. GORM calls it.
 func (p *Plugin) Apply(config *gorm.Config) error {
 	if other, ok := config.Plugins[pluginName]; ok && other != gorm.Plugin(p) {
 		return errRegistered()

@@ -7,11 +7,15 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
+
+	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // pluginCheck is a field that makes Create fail on a handle without a plugin, instead of storing the key 0. GORM adds
-// the clauses of a field's type to each INSERT of the model (schema.CreateClausesInterface). A hook would do as well, but
-// would hide that of another embedded struct. It takes no space, and encoding/gob accepts it, unlike an empty struct.
+// the clauses of a field's type to each INSERT of the model (schema.CreateClausesInterface). A hook would do as well,
+// but would hide that of another embedded struct. It takes no space, and encoding/gob accepts it, unlike an empty
+// struct.
 type pluginCheck [0]bool
 
 // GormDataType keeps GORM from taking the field for a relation.
@@ -26,7 +30,8 @@ func (pluginCheck) ModifyStatement(stmt *gorm.Statement) {
 		return
 	}
 	key, value := stmt.Schema.PrioritizedPrimaryField, stmt.ReflectValue
-	if key == nil || key.FieldType != idType || key.HasDefaultValue || selectionOf(stmt, key) != written {
+	if key == nil || key.FieldType != reflect.TypeFor[snowflake.ID]() || key.HasDefaultValue ||
+		model.SelectionOf(stmt, key) != model.Written {
 		return
 	}
 	if value.Kind() == reflect.Struct && value.Type() == stmt.Schema.ModelType { // the common case
@@ -34,13 +39,9 @@ func (pluginCheck) ModifyStatement(stmt *gorm.Statement) {
 			return
 		}
 	}
-	r := &records{plan: &plan{schema: stmt.Schema}, columns: []*column{newColumn(key, signed, true)}}
-	if ok, _ := r.of(stmt); !ok {
-		return
-	}
-	if lacking := r.lacking(); lacking[0] > 0 {
+	if lacking, n := model.WithoutKey(stmt, key); lacking > 0 {
 		_ = stmt.AddError(fmt.Errorf("gormplugin: no plugin is registered with the handle, and %d of %d %s have the key 0; "+
-			"call gormplugin.Open or db.Use(gormplugin.New(gen)) first: %w", lacking[0], r.n, stmt.Schema.Name, gorm.ErrPrimaryKeyRequired))
+			"call gormplugin.Open or db.Use(gormplugin.New(gen)) first: %w", lacking, n, stmt.Schema.Name, gorm.ErrPrimaryKeyRequired))
 	}
 }
 
@@ -51,7 +52,7 @@ func (pluginCheck) Build(clause.Builder) {}
 
 func (pluginCheck) MergeClause(*clause.Clause) {}
 
-// hasClauses reports whether a type of the model's fields adds clauses of its own to an INSERT.
+// hasClauses reports whether a type of the model's fields adds clauses to an INSERT.
 func hasClauses(s *schema.Schema) bool {
 	for _, c := range s.CreateClauses {
 		if _, ok := c.(pluginCheck); !ok {
@@ -59,4 +60,40 @@ func hasClauses(s *schema.Schema) bool {
 		}
 	}
 	return false
+}
+
+// warnMissed is the callback that logs once for each model that a record has no key, and the plugin fills none.
+func (h *handle) warnMissed(db *gorm.DB) {
+	stmt := db.Statement
+	if db.Error != nil || stmt.Schema == nil {
+		return
+	}
+	key := h.planOf(stmt.Schema).Missed
+	if key == nil || model.SelectionOf(stmt, key.Field) == model.Omitted {
+		return
+	}
+	list, n := stmt.ReflectValue, 1
+	at := func(int) reflect.Value { return list }
+	if kind := list.Kind(); kind == reflect.Slice || kind == reflect.Array {
+		n, at = list.Len(), func(i int) reflect.Value { return reflect.Indirect(list.Index(i)) }
+	}
+	for i := range n {
+		record := at(i)
+		if !record.IsValid() || record.Type() != stmt.Schema.ModelType {
+			return
+		}
+		if field := key.Position(record); !field.IsValid() || field.IsZero() {
+			h.warn(stmt, "gormplugin: %s is created without the key %s, and the plugin does not fill the type %s. "+
+				"Make it a snowflake.ID, add the tag snowflake or the option WithIntegerKeys, or the tag snowflake:- if the "+
+				"database makes it.", stmt.Schema.Name, key.Field.Name, key.Field.FieldType)
+			return
+		}
+	}
+}
+
+// warn logs once for each model.
+func (h *handle) warn(stmt *gorm.Statement, format string, args ...any) {
+	if _, again := h.warned.LoadOrStore(stmt.Schema.ModelType, true); !again {
+		stmt.Logger.Warn(stmt.Context, format, args...)
+	}
 }

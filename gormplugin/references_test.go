@@ -28,7 +28,18 @@ type refers[R any] struct {
 }
 
 func TestReferencesThatCannotHoldAKeyAreRefused(t *testing.T) {
+	type book struct {
+		ID       snowflake.ID `gorm:"primaryKey;type:int"`
+		AuthorID string
+		Author   *keyed
+	}
+	type page struct {
+		ID     uint `gorm:"primaryKey"`
+		LeafID int32
+		Leaf   *keyed
+	}
 	db := onSQLite(t)
+	dry := db.Session(&gorm.Session{DryRun: true})
 	for _, model := range []struct {
 		model  any
 		remedy string // empty: the reference works
@@ -58,9 +69,14 @@ func TestReferencesThatCannotHoldAKeyAreRefused(t *testing.T) {
 		{&refersTo[snowflake.ID, sqltypes.ZeroNull]{}, ""},
 		{&refersTo[snowflake.ID, flakeNumber]{}, ""},
 		{&refersTo[flakeNumber, uint]{}, ""},
+		{&textOwner{}, "uint64"}, // polymorphic
+		{&uintOwner{}, ""},
+		{&book{Author: &keyed{ID: 1}}, "uint64"}, // belongs to
+		{&page{Leaf: &keyed{ID: 1}}, "uint64"},
 	} {
 		for what, err := range map[string]error{
-			"Create":               db.Session(&gorm.Session{DryRun: true}).Create(model.model).Error,
+			"Create":               dry.Create(model.model).Error,
+			"Updates":              dry.Where("id = 1").Updates(model.model).Error,
 			"DisableAutoIncrement": gormplugin.DisableAutoIncrement(db.DB, model.model),
 		} {
 			switch {
@@ -104,7 +120,7 @@ func TestASmallReferenceToAKeyOfIntegerKeysIsRefused(t *testing.T) {
 		Kids []kid
 	}
 	target := testdb.SQLite(t)
-	for _, options := range [][]gormplugin.Option{nil, {gormplugin.IntegerKeys()}} {
+	for _, options := range [][]gormplugin.Option{nil, {gormplugin.WithIntegerKeys()}} {
 		db := open(t, target, target.Dialector(), gorm.Config{DryRun: true}, nil, options...)
 		err := db.Create(&parent{Kids: []kid{{}}}).Error
 		if errors.Is(err, schema.ErrUnsupportedDataType) != (options != nil) {
@@ -112,3 +128,24 @@ func TestASmallReferenceToAKeyOfIntegerKeysIsRefused(t *testing.T) {
 		}
 	}
 }
+
+type (
+	textOwner struct {
+		ID    snowflake.ID `gorm:"primaryKey;type:int"`
+		Notes []textNote   `gorm:"polymorphic:Owner"`
+	}
+	textNote struct {
+		ID        snowflake.ID `gorm:"primaryKey;type:int"`
+		OwnerID   string
+		OwnerType string
+	}
+	uintOwner struct {
+		ID    snowflake.ID `gorm:"primaryKey;type:int"`
+		Notes []uintNote   `gorm:"polymorphic:Owner"`
+	}
+	uintNote struct {
+		ID        snowflake.ID `gorm:"primaryKey;type:int"`
+		OwnerID   uint64
+		OwnerType string
+	}
+)

@@ -140,28 +140,6 @@ func TestAHandleWithoutCallbacksIsRefused(t *testing.T) {
 	}
 }
 
-func TestOnePluginServesSeveralDatabases(t *testing.T) {
-	gen := newCounting()
-	plugin := gormplugin.New(gen)
-	var ids []snowflake.ID
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		db, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: &recorder{}}, plugin)
-		if err != nil {
-			t.Fatal(err)
-		}
-		closeAtEnd(t, db)
-		if err := db.AutoMigrate(&user{}); err != nil {
-			t.Fatal(err)
-		}
-		u := user{Name: "a"}
-		must(t, db.Create(&u))
-		ids = append(ids, u.ID)
-	})
-	for i, id := range ids {
-		equal(t, "key", id, firstID+snowflake.ID(i))
-	}
-}
-
 func closeAtEnd(t testing.TB, db *gorm.DB) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -173,4 +151,33 @@ func closeAtEnd(t testing.TB, db *gorm.DB) {
 			t.Error(err)
 		}
 	})
+}
+
+func TestKeysAreFilledWhateverCallbacksAreRemoved(t *testing.T) {
+	for _, name := range []string{
+		"gorm:begin_transaction", "gorm:before_create", "gorm:save_before_associations", "gorm:save_after_associations",
+		"gorm:after_create", "gorm:commit_or_rollback_transaction",
+	} {
+		db := onSQLite(t, &flat{}, &city{}, &street{})
+		if name == "gorm:begin_transaction" { // else the transaction would stay open
+			must(t, db.Exec("SELECT 1"))
+			if err := db.Callback().Create().Remove("gorm:commit_or_rollback_transaction"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tx := db.Session(&gorm.Session{SkipDefaultTransaction: name == "gorm:commit_or_rollback_transaction"})
+		if err := db.Callback().Create().Remove(name); err != nil {
+			t.Fatal(err)
+		}
+		must(t, tx.Create(&[]flat{{Name: "a"}, {Name: "b"}}))
+		must(t, tx.Create(&flat{Name: "c"}))
+		db.wantKeys(t, "flats", firstID, firstID+1, firstID+2)
+		must(t, tx.Create(&city{Code: "BER"}))
+		skipped := city{Code: "BER"}
+		result := must(t, tx.Clauses(nothing).Create(&skipped))
+		equal(t, "key of the skipped record without "+name, skipped.ID, 0)
+		if _, left := result.Statement.Clauses["snowflake:insert"]; left {
+			t.Errorf("without %s the plugin leaves its own clause in the statement", name)
+		}
+	}
 }

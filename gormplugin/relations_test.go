@@ -129,8 +129,8 @@ func TestOnlyTheStatementsRightAboveCountAsReferringOnes(t *testing.T) {
 		equal(t, "key of the skipped phone", below.Members[0].Phones[0].ID, 0)
 		err := db.Create(&household{Phones: []*phone{{Number: "1"}}}).Error
 		wantKeyUnknown(t, err)
-		if err != nil && !strings.Contains(err.Error(), "record 0 of phone met a row that is there already, and household "+
-			"refers to it by this key in Phones") {
+		if err != nil && !strings.Contains(err.Error(), "record 0 of phone conflicts with an existing row whose key is "+
+			"unknown, and household.Phones would refer to it") {
 			t.Errorf("text %q", err)
 		}
 	}, &household{}, &person{}, &phone{}, &call{}, &maker{})

@@ -1,7 +1,6 @@
 package gormplugin_test
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -39,18 +38,6 @@ func TestSelectThatNamesTheKeyIsLeftAsItIs(t *testing.T) {
 	for _, insert := range db.log.takeLike("INSERT") {
 		equal(t, "the key's column in "+insert, strings.Count(insert, "`id`"), 1)
 	}
-}
-
-func TestSelectWritesTheKeyBesideAssociations(t *testing.T) {
-	each(t, func(t *testing.T, db *env) {
-		c := company{Name: "acme"}
-		must(t, db.Create(&c))
-		for _, employer := range []*company{&c, {Name: "new"}} {
-			p := person{Name: "ada", Company: employer}
-			must(t, db.Select("Name", "Company", "CompanyID").Create(&p))
-			equal(t, "rows", db.count(t, "people", "id = ? AND company_id = ?", p.ID, employer.ID), 1)
-		}
-	}, people()...)
 }
 
 func TestSelectsOfASharedSessionAreCopied(t *testing.T) {
@@ -109,37 +96,6 @@ func TestDestOfAnotherTypeThanTheModelIsFilledByPosition(t *testing.T) {
 		many := []*input{{Name: "b"}, {Name: "c"}}
 		must(t, db.Model(&model{}).Create(many))
 		db.wantKeys(t, "models", firstID, firstID+1, firstID+2)
-	}, &model{})
-}
-
-func TestDestWithoutAKeyWhereTheModelHasItGetsAnErrorInsteadOfTheKeyZero(t *testing.T) {
-	type model struct {
-		ID   snowflake.ID `gorm:"primaryKey"`
-		Name string
-		Age  int
-	}
-	type number struct {
-		Age  int64
-		Name string
-		Size int
-	}
-	type text struct{ Name string }
-	type other struct {
-		ID   int64
-		Name string
-		Age  int
-	}
-	each(t, func(t *testing.T, db *env) {
-		for _, dest := range []any{&number{Name: "a"}, &text{}, &[]number{{Age: 1}, {Age: 0}}} {
-			if err := db.Model(&model{}).Create(dest).Error; !errors.Is(err, gorm.ErrInvalidValue) {
-				t.Errorf("%T: error %v, want gorm.ErrInvalidValue", dest, err)
-			}
-		}
-		wantCalls(t, db.gen)
-		db.wantKeys(t, "models")
-
-		must(t, db.Model(&model{}).Create(&other{ID: 5})) // a key of another type, but there
-		db.wantKeys(t, "models", 5)
 	}, &model{})
 }
 

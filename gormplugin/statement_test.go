@@ -15,25 +15,6 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-func TestDryRunShowsTheKey(t *testing.T) {
-	each(t, func(t *testing.T, db *env) {
-		u := user{Name: "ada"}
-		statement := must(t, db.Session(&gorm.Session{DryRun: true}).Create(&u)).Statement
-		found := false
-		for _, v := range statement.Vars {
-			found = found || v == firstID
-		}
-		if !found {
-			t.Errorf("no key in %s %v", statement.SQL.String(), statement.Vars)
-		}
-		text := db.ToSQL(func(tx *gorm.DB) *gorm.DB { return tx.Create(&user{Name: "bob"}) })
-		if next := firstID + 1; !strings.Contains(text, next.String()) {
-			t.Errorf("no key in %s", text)
-		}
-		db.wantKeys(t, "users")
-	}, &user{})
-}
-
 // A record that kept its key would be updated by Save.
 func TestADryRunTakesItsKeysBack(t *testing.T) {
 	type log struct {
@@ -172,28 +153,6 @@ func TestAHandleThatIsUsedAgainHasItsStatementAsItWas(t *testing.T) {
 			return true
 		})
 		db.wantKeys(t, "users", firstID, firstID+1)
-	}, &user{})
-}
-
-func TestSavepointsRollBackToTheRowsBefore(t *testing.T) {
-	each(t, func(t *testing.T, db *env) {
-		u, v := user{Name: "u"}, user{Name: "v"}
-		err := db.Transaction(func(tx *gorm.DB) error {
-			must(t, tx.Create(&u))
-			inner := tx.Transaction(func(tx *gorm.DB) error {
-				must(t, tx.Create(&v))
-				return errEmpty
-			})
-			if !errors.Is(inner, errEmpty) {
-				t.Errorf("inner transaction: %v", inner)
-			}
-			return tx.Create(&v).Error
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		db.wantKeys(t, "users", firstID, firstID+1)
-		wantCalls(t, db.gen, 1, 1)
 	}, &user{})
 }
 

@@ -58,6 +58,15 @@ func TestAValueOfAnotherTypeNeedsEachIDInItsForm(t *testing.T) {
 			ID             int64
 			PublicID, Name string
 		}{5, "", "no public ID"}, true},
+		{&card{}, &struct {
+			id             snowflake.ID
+			PublicID, Name string
+		}{5, "7", "an unexported field"}, true},
+		{&card{}, &[]struct{ PublicID, Name string }{{"7", "no key in a slice"}}, true},
+		{&label{}, &struct {
+			ID   float64
+			Name string
+		}{5, "a fraction"}, true},
 		{&label{}, &struct {
 			ID   int64
 			Name string

@@ -326,3 +326,19 @@ func parsed(t *testing.T, s string) snowflake.ID {
 	}
 	return id
 }
+
+func TestATaggedFieldThatAnotherShadowsIsNotFilled(t *testing.T) {
+	type Base struct {
+		Code int64 `gorm:"snowflake"`
+	}
+	type parcel struct {
+		ID snowflake.ID
+		Base
+		Code int64
+	}
+	db := onSQLite(t, &parcel{})
+	p := parcel{Code: 5}
+	must(t, db.Create(&p))
+	equal(t, "record", p, parcel{ID: firstID, Code: 5})
+	wantCalls(t, db.gen, 1)
+}

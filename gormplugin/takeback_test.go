@@ -136,3 +136,110 @@ func TestAPanicInAHookLeavesNothingBehind(t *testing.T) {
 		}
 	}, &note{})
 }
+
+type (
+	ledger struct {
+		ID      snowflake.ID `gorm:"primaryKey;type:int"`
+		Code    string       `gorm:"uniqueIndex;size:20"`
+		Entries []posting
+		Bank    *bank
+		BankID  *snowflake.ID
+		Fails   bool `gorm:"-"`
+		hooks   int
+	}
+	posting struct {
+		ID       snowflake.ID `gorm:"primaryKey;type:int"`
+		LedgerID snowflake.ID
+		Text     string `gorm:"uniqueIndex;size:20"`
+		PublicID string `gorm:"snowflake;size:19"`
+	}
+	bank struct {
+		ID   snowflake.ID `gorm:"primaryKey;type:int"`
+		Name string       `gorm:"size:20"`
+	}
+)
+
+func (l *ledger) BeforeCreate(*gorm.DB) error { l.hooks++; return nil }
+
+func (l *ledger) AfterCreate(*gorm.DB) error {
+	if l.Fails {
+		return errEmpty
+	}
+	return nil
+}
+
+func TestAStatementThatFailedTakesItsKeysBack(t *testing.T) {
+	each(t, func(t *testing.T, db *env) {
+		must(t, db.Create(&ledger{Code: "taken", Entries: []posting{{Text: "taken"}}}))
+		ledgers := func() int64 { return db.count(t, "ledgers", "1 = 1") }
+
+		one := ledger{Code: "taken", Entries: []posting{{Text: "a"}}, Bank: &bank{Name: "b"}}
+		if err := db.Save(&one).Error; err == nil {
+			t.Fatal("no violation")
+		}
+		equal(t, "key after a violation", one.ID, 0)
+		equal(t, "key of a child", one.Entries[0].ID, 0)
+		if one.Bank.ID == 0 {
+			t.Error("the association whose own statement succeeded has lost its key")
+		}
+		one.Code = "free"
+		must(t, db.Save(&one))
+		equal(t, "hooks of both creates", one.hooks, 2)
+		equal(t, "rows", db.count(t, "postings", "ledger_id = ?", one.ID), 1)
+		equal(t, "banks", db.count(t, "banks", "id = ?", one.BankID), 1)
+
+		child := ledger{Code: "child", Entries: []posting{{Text: "b"}, {Text: "taken"}}}
+		if err := db.Create(&child).Error; err == nil && !db.mysql { // whose upserts know no target
+			t.Fatal("no violation")
+		} else if err != nil {
+			equal(t, "key of the parent", child.ID, 0)
+			equal(t, "key of the children", child.Entries[0].ID+child.Entries[1].ID, 0)
+			equal(t, "other field", child.Entries[0].PublicID, "")
+			child.Entries[1].Text = "c"
+			must(t, db.Save(&child))
+			equal(t, "rows", db.count(t, "postings", "ledger_id = ?", child.ID), 2)
+		}
+
+		hook := []*ledger{{Code: "hook"}, {ID: 7, Code: "preset", Fails: true}}
+		before := ledgers()
+		if err := db.Create(hook).Error; !errors.Is(err, errEmpty) {
+			t.Errorf("error %v, want that of the hook", err)
+		}
+		equal(t, "ledgers", ledgers(), before)
+		equal(t, "key that was filled", hook[0].ID, 0)
+		equal(t, "key that was set", hook[1].ID, 7)
+
+		maps := []map[string]any{{"code": "x"}, {"code": "taken"}}
+		if err := db.Model(&ledger{}).Create(maps).Error; err == nil {
+			t.Error("no violation")
+		}
+		for _, m := range maps {
+			if id, there := m["id"]; there {
+				t.Errorf("a map has the key %v", id)
+			}
+		}
+	}, &bank{}, &ledger{}, &posting{})
+}
+
+func TestKeysOfRowsThatAreThereStay(t *testing.T) {
+	db := onSQLite(t, &bank{}, &ledger{}, &posting{})
+	failing := ledger{Code: "a", Fails: true}
+	tx := db.Session(&gorm.Session{SkipDefaultTransaction: true})
+	if err := tx.Create(&failing).Error; !errors.Is(err, errEmpty) {
+		t.Errorf("error %v, want that of the hook", err)
+	}
+	db.wantKeys(t, "ledgers", failing.ID) // without a transaction the row is there
+	err := db.Transaction(func(tx *gorm.DB) error {
+		inner := ledger{Code: "b", Fails: true}
+		if err := tx.Create(&inner).Error; !errors.Is(err, errEmpty) {
+			t.Errorf("error %v, want that of the hook", err)
+		}
+		if tx.First(&ledger{}, inner.ID).Error != nil {
+			t.Error("the record has lost the key of its row")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

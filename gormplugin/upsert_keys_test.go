@@ -1,12 +1,14 @@
 package gormplugin_test
 
 import (
+	"strings"
 	"testing"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
 func TestKeysOfEveryTypeFollowTheRow(t *testing.T) {
@@ -95,26 +97,6 @@ func TestAttachingExistingAndNewRecordsTogetherTakesOneQueryToBeSure(t *testing.
 	}, people()...)
 }
 
-func TestAnUpsertWorksWithoutDefaultTransactionsAndInPreparedStatements(t *testing.T) {
-	config := gorm.Config{
-		SkipDefaultTransaction: true, PrepareStmt: true,
-		DisableForeignKeyConstraintWhenMigrating: true,
-	}
-	eachUpsert(t, config, func(t *testing.T, db *env) {
-		key := withBerlin(t, db)
-		for range 2 {
-			cities := []city{{Code: "BER", Name: "Berlin", Streets: []street{{Name: "Allee"}}}, {Code: "PAR", Name: "Paris"}}
-			must(t, db.Clauses(byCode).Create(&cities))
-			equal(t, "key", cities[0].ID, key)
-			skipped := []city{{Code: "BER"}, {Code: "PAR"}, {ID: 50, Code: "ROM"}}
-			must(t, db.Clauses(nothing).Create(&skipped))
-			equal(t, "skipped key", skipped[1].ID, 0)
-		}
-		equal(t, "streets without a city", db.count(t, "streets", "city_id NOT IN (SELECT id FROM cities)"), 0)
-		equal(t, "cities", db.count(t, "cities", "1 = 1"), 3)
-	}, &city{}, &street{})
-}
-
 // LAST_INSERT_ID is unsigned on MySQL: a negative key that was set to it would become the largest key.
 func TestAnUpsertThatMeetsANegativeKeyLeavesIt(t *testing.T) {
 	type debt struct {
@@ -148,4 +130,39 @@ func TestAnUpsertThatMeetsANegativeKeyLeavesIt(t *testing.T) {
 			equal(t, "rows that were updated", db.count(t, "debts", "note = ?", "y"), 2)
 		}
 	}, &debt{})
+}
+
+func TestAnUpsertOfATextKeyOnMySQLFindsItsRow(t *testing.T) {
+	type topic struct {
+		ID   string `gorm:"primaryKey;size:20;snowflake"`
+		Name string `gorm:"uniqueIndex;size:20"`
+		Text string
+	}
+	type own struct {
+		ID   sqltypes.Text `gorm:"primaryKey"`
+		Name string        `gorm:"uniqueIndex;size:20"`
+		Text string
+	}
+	byName := clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.AssignmentColumns([]string{"text"})}
+	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
+		first, second := topic{Name: "a"}, own{Name: "a"}
+		must(t, db.Create(&first))
+		must(t, db.Create(&second))
+		again, ownAgain := topic{Name: "a", Text: "x"}, own{Name: "a", Text: "x"}
+		must(t, db.Clauses(byName).Create(&again))
+		must(t, db.Clauses(byName).Create(&ownAgain))
+		for _, statement := range db.log.takeLike("INSERT") {
+			if strings.Contains(statement, "LAST_INSERT_ID") {
+				t.Errorf("a key of text in %s", statement)
+			}
+		}
+		equal(t, "text key", again.ID, first.ID)
+		equal(t, "own key of text", ownAgain.ID, second.ID)
+		if !db.returning() {
+			noTarget := topic{Name: "a", Text: "y"}
+			must(t, db.Clauses(clause.OnConflict{DoUpdates: byName.DoUpdates}).Create(&noTarget))
+			equal(t, "key without a target", noTarget.ID, "")
+		}
+		equal(t, "rows", db.count(t, "topics", "id = ?", first.ID), 1)
+	}, &topic{}, &own{})
 }

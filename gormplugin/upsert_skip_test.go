@@ -19,21 +19,6 @@ func wantKeyUnknown(t *testing.T, err error) {
 	}
 }
 
-func TestASkippedRecordGivesItsKeyBack(t *testing.T) {
-	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-		key := withBerlin(t, db)
-		c := city{Code: "BER", Name: "again"}
-		must(t, db.Clauses(nothing).Create(&c))
-		equal(t, "key", c.ID, 0)
-		wantExtra(t, db, 1, 1)
-		wantCities(t, db, city{ID: key, Code: "BER", Name: "Berlin"})
-
-		preset := city{ID: 99, Code: "BER"}
-		must(t, db.Clauses(nothing).Create(&preset))
-		equal(t, "key that was set", preset.ID, 99)
-	}, &city{}, &street{})
-}
-
 func TestAParentWhoseInsertCountsNoRowsKeepsItsKey(t *testing.T) {
 	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
 		if db.target.Name != "postgres" {
@@ -49,40 +34,6 @@ func TestAParentWhoseInsertCountsNoRowsKeepsItsKey(t *testing.T) {
 	}, &city{}, &street{})
 }
 
-func TestARecordThatIsNotSkippedKeepsItsKeyWithoutAnotherQuery(t *testing.T) {
-	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-		c := city{Code: "PAR", Name: "Paris", Streets: []street{{Name: "Rue"}}}
-		must(t, db.Clauses(nothing).Create(&c))
-		cities := []city{{Code: "ROM", Name: "Rome", Streets: []street{{Name: "Via"}}}, {Code: "OSL", Name: "Oslo"}}
-		must(t, db.Clauses(nothing).Create(&cities))
-		wantExtra(t, db, 0, 0)
-		wantCities(t, db, c, cities[0], cities[1])
-	}, &city{}, &street{})
-}
-
-func TestOfABatchOnlySkippedRecordsGiveTheirKeysBack(t *testing.T) {
-	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-		key := withBerlin(t, db)
-		cities := []*city{
-			{Code: "PAR", Name: "Paris", Streets: []street{{Name: "Rue"}}},
-			{Code: "BER", Name: "again"},
-			{ID: 30, Code: "ROM", Name: "Rome", Streets: []street{{Name: "Via"}}},
-			{ID: 31, Code: "BER", Name: "again, with a key"},
-		}
-		must(t, db.Clauses(nothing).Create(cities))
-		wantExtra(t, db, 1, 1)
-		for i, want := range []snowflake.ID{firstID, 0, 30, 31} {
-			equal(t, "key", cities[i].ID, want)
-		}
-		wantCities(t, db, *cities[0], *cities[2], city{ID: key, Code: "BER", Name: "Berlin"})
-
-		all := []city{{Code: "BER"}, {Code: "PAR"}}
-		must(t, db.Clauses(nothing).Create(&all))
-		equal(t, "first key when all are skipped", all[0].ID, 0)
-		equal(t, "second key when all are skipped", all[1].ID, 0)
-	}, &city{}, &street{})
-}
-
 func TestAssociationsOfASkippedRecordAreAnErrorAndNoOrphans(t *testing.T) {
 	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
 		key := withBerlin(t, db)
@@ -90,7 +41,7 @@ func TestAssociationsOfASkippedRecordAreAnErrorAndNoOrphans(t *testing.T) {
 		c := city{Code: "BER", Streets: []street{{Name: "Allee"}}}
 		err := db.Clauses(nothing).Create(&c).Error
 		wantKeyUnknown(t, err)
-		if err != nil && !strings.Contains(err.Error(), "record 0 of city met a row that is there already, and its Streets") {
+		if err != nil && !strings.Contains(err.Error(), "record 0 of city conflicts with an existing row whose key is unknown, and its Streets") {
 			t.Errorf("text %q", err)
 		}
 		equal(t, "key", c.ID, 0)
@@ -189,4 +140,51 @@ func TestAClauseThatAHookAddsCounts(t *testing.T) {
 		equal(t, "key that was given to a skipped record", own[2].ID, 0)
 		equal(t, "row of the last", db.count(t, "hookeds", "id = ? AND code = 'b'", own[3].ID), 1)
 	}, &hooked{})
+}
+
+func TestAKeyOfTheCallerIsNotInDoubtWhenASkippedRecordLosesAnotherColumn(t *testing.T) {
+	type page struct {
+		ID     snowflake.ID
+		BookID snowflake.ID
+	}
+	type book struct {
+		ID    snowflake.ID
+		Code  int64 `gorm:"snowflake"`
+		Pages []page
+	}
+	db := onSQLite(t, &book{}, &page{})
+	must(t, db.Create(&book{ID: 5}))
+	b := book{ID: 5, Pages: []page{{}}}
+	must(t, db.Clauses(nothing).Create(&b))
+	equal(t, "code of the skipped record", b.Code, 0)
+	equal(t, "pages of the book", db.count(t, "pages", "book_id = 5"), 1)
+}
+
+func TestEveryKindOfAssociationOfASkippedRecordIsAnError(t *testing.T) {
+	type seal struct {
+		ID       snowflake.ID
+		LetterID snowflake.ID
+	}
+	type label struct {
+		ID snowflake.ID
+	}
+	type letter struct {
+		ID     snowflake.ID
+		Code   string `gorm:"uniqueIndex;size:20"`
+		Seal   *seal
+		Labels []label `gorm:"many2many:letter_labels"`
+	}
+	db := onSQLite(t, &letter{}, &seal{}, &label{})
+	must(t, db.Create(&letter{Code: "a"}))
+	for name, l := range map[string]letter{
+		"has one":      {Code: "a", Seal: &seal{}},
+		"many to many": {Code: "a", Labels: []label{{}}},
+	} {
+		if err := db.Clauses(nothing).Create(&l).Error; !errors.Is(err, gormplugin.ErrKeyUnknown) {
+			t.Errorf("%s: error %v, want ErrKeyUnknown", name, err)
+		}
+	}
+	for _, table := range []string{"seals", "labels", "letter_labels"} {
+		equal(t, table, db.count(t, table, "1 = 1"), 0)
+	}
 }

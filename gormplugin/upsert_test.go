@@ -2,7 +2,9 @@ package gormplugin_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"gorm.io/gorm"
@@ -71,80 +73,70 @@ func wantExtra(t *testing.T, db *env, others, mysql int) {
 
 func (e *env) returning() bool { return slices.Contains(e.Callback().Create().Clauses, "RETURNING") }
 
-func TestARecordThatUpdatesARowTakesItsKey(t *testing.T) {
-	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-		key := withBerlin(t, db)
-		c := city{Code: "BER", Name: "Berlin, Stadt", Streets: []street{{Name: "Allee"}}}
-		must(t, db.Clauses(byCode).Create(&c))
-		wantExtra(t, db, 0, 1)
-		equal(t, "key", c.ID, key)
-		equal(t, "key of the street's city", c.Streets[0].CityID, key)
-		wantCities(t, db, c)
-		equal(t, "streets", db.count(t, "streets", "city_id = ?", key), 2)
-	}, &city{}, &street{})
-}
-
-func TestARecordThatUpdatesNothingKeepsItsKey(t *testing.T) {
-	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-		key := withBerlin(t, db)
-		c := city{Code: "PAR", Name: "Paris", Streets: []street{{Name: "Rue"}}}
-		must(t, db.Clauses(byCode).Create(&c))
-		wantExtra(t, db, 0, 0)
-		equal(t, "key", c.ID, firstID)
-		wantCities(t, db, c, city{ID: key, Code: "BER", Name: "Berlin"})
-	}, &city{}, &street{})
-}
-
-func TestABatchThatUpdatesRowsTakesTheirKeys(t *testing.T) {
-	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-		withBerlin(t, db)
-		must(t, db.Create(&city{ID: 19, Code: "ROM", Name: "Roma"}))
-		db.log.take()
-		cities := []city{
-			{Code: "PAR", Name: "Paris", Streets: []street{{Name: "Rue"}}},
-			{Code: "ROM", Name: "Rome", Streets: []street{{Name: "Via"}}},
+func TestTheKeyInTheStructAfterAnUpsert(t *testing.T) {
+	on := func(name string) []street { return []street{{Name: name}} }
+	for name, c := range map[string]struct {
+		conflict     clause.OnConflict
+		records      []city
+		keys         []snowflake.ID // of the records afterwards
+		extra, mysql int            // queries beside the INSERTs
+	}{
+		"update": {byCode, []city{{Code: "BER", Name: "Berlin, Stadt", Streets: on("Allee")}}, []snowflake.ID{17}, 0, 1},
+		"update by a record with another key": {
+			byCode, []city{{ID: 99, Code: "BER", Name: "Stadt", Streets: on("Allee")}}, []snowflake.ID{17}, 0, 1,
+		},
+		"update of nothing": {byCode, []city{{Code: "PAR", Name: "Paris", Streets: on("Rue")}}, []snowflake.ID{firstID}, 0, 0},
+		"update in a batch": {byCode, []city{
+			{Code: "PAR", Name: "Paris", Streets: on("Rue")},
+			{Code: "ROM", Name: "Rome", Streets: on("Via")},
 			{Code: "OSL", Name: "Oslo"},
 			{Code: "BER", Name: "Berlin II", Streets: []street{{Name: "Allee"}, {Name: "Ring"}}},
-			{Code: "LON", Name: "London", Streets: []street{{Name: "Mall"}}},
-		}
-		must(t, db.Clauses(byCode).Create(&cities))
-		wantExtra(t, db, 0, 2)
-		for i, want := range []snowflake.ID{firstID, 19, firstID + 2, 17, firstID + 4} {
-			equal(t, "key of "+cities[i].Code, cities[i].ID, want)
-		}
-		wantCities(t, db, cities...)
-	}, &city{}, &street{})
-}
-
-func TestARowThatIsMetByARecordWithAnotherKeyGivesItsOwn(t *testing.T) {
-	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-		key := withBerlin(t, db)
-		c := city{ID: 99, Code: "BER", Name: "Berlin, Stadt", Streets: []street{{Name: "Allee"}}}
-		must(t, db.Clauses(byCode).Create(&c))
-		equal(t, "key", c.ID, key)
-		wantCities(t, db, c)
-	}, &city{}, &street{})
-}
-
-func TestAConflictTargetOfSeveralColumnsIsFollowed(t *testing.T) {
-	type plot struct {
-		ID    snowflake.ID `gorm:"primaryKey;type:int"`
-		X     int          `gorm:"uniqueIndex:xy"`
-		Y     int          `gorm:"uniqueIndex:xy"`
-		Owner string
+			{Code: "LON", Streets: on("Mall")},
+		}, []snowflake.ID{firstID, 19, firstID + 2, 17, firstID + 4}, 0, 2},
+		"skip":                      {nothing, []city{{Code: "BER", Name: "again"}}, []snowflake.ID{0}, 1, 1},
+		"skip of a key that is set": {nothing, []city{{ID: 99, Code: "BER"}}, []snowflake.ID{99}, 0, 0},
+		"skip of nothing":           {nothing, []city{{Code: "PAR", Streets: on("Rue")}}, []snowflake.ID{firstID}, 0, 0},
+		"skip of nothing in a batch": {
+			nothing, []city{{Code: "PAR", Streets: on("Rue")}, {Code: "OSL"}}, []snowflake.ID{firstID, firstID + 1}, 0, 0,
+		},
+		"skip in a batch": {nothing, []city{
+			{Code: "PAR", Name: "Paris", Streets: on("Rue")},
+			{Code: "BER", Name: "again"},
+			{ID: 30, Code: "LON", Streets: on("Mall")},
+			{ID: 31, Code: "BER", Name: "again, with a key"},
+		}, []snowflake.ID{firstID, 0, 30, 31}, 1, 1},
+		"skip of all": {nothing, []city{{Code: "BER"}, {Code: "ROM"}}, []snowflake.ID{0, 0}, 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
+				withBerlin(t, db)
+				must(t, db.Create(&city{ID: 19, Code: "ROM", Name: "Roma"}))
+				db.log.take()
+				rows := map[string]city{"BER": {ID: 17, Code: "BER", Name: "Berlin"}, "ROM": {ID: 19, Code: "ROM", Name: "Roma"}}
+				records := slices.Clone(c.records) // other databases run at the same time
+				pointers := make([]*city, len(records))
+				for i := range records {
+					records[i].Streets = slices.Clone(records[i].Streets)
+					pointers[i] = &records[i]
+				}
+				list := any(&records)
+				if len(records) == 1 {
+					list = &records[0]
+				} else if c.conflict.DoNothing {
+					list = pointers
+				}
+				must(t, db.Clauses(c.conflict).Create(list))
+				wantExtra(t, db, c.extra, c.mysql)
+				for i, r := range records {
+					equal(t, "key of "+r.Code, r.ID, c.keys[i])
+					if _, exists := rows[r.Code]; !exists || !c.conflict.DoNothing {
+						rows[r.Code] = r
+					}
+				}
+				wantCities(t, db, slices.Collect(maps.Values(rows))...)
+			}, &city{}, &street{})
+		})
 	}
-	target := clause.OnConflict{
-		Columns:   []clause.Column{{Name: "x"}, {Name: "y"}},
-		DoUpdates: clause.AssignmentColumns([]string{"owner"}),
-	}
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		must(t, db.Create(&[]plot{{ID: 11, X: 1, Y: 1}, {ID: 12, X: 1, Y: 2}, {ID: 21, X: 2, Y: 1}}))
-		plots := []plot{{X: 2, Y: 1, Owner: "a"}, {X: 2, Y: 2, Owner: "b"}, {X: 1, Y: 2, Owner: "c"}}
-		must(t, db.Clauses(target).Create(&plots))
-		for i, want := range []snowflake.ID{21, firstID + 1, 12} {
-			equal(t, "key", plots[i].ID, want)
-		}
-	}, &plot{})
 }
 
 func TestManyUpdatedRowsAreFoundInParts(t *testing.T) {
@@ -207,4 +199,43 @@ func TestDryRunOfAnUpsertTakesTheKeyBack(t *testing.T) {
 			equal(t, "key", c.ID, 0)
 		}
 	}, &city{}, &street{})
+}
+
+func TestAnUpdateWithoutATargetTakesTheKeyOfTheRow(t *testing.T) {
+	db := onSQLite(t, &city{}, &street{})
+	key := withBerlin(t, db)
+	c := city{Code: "BER", Name: "Berlin, Stadt"}
+	must(t, db.Clauses(clause.OnConflict{DoUpdates: clause.AssignmentColumns([]string{"name"})}).Create(&c))
+	equal(t, "key", c.ID, key)
+}
+
+func TestAnUpsertByTheKeyReturnsNothing(t *testing.T) {
+	db := onSQLite(t, &city{}, &street{})
+	for _, name := range []string{"id", clause.PrimaryKey} {
+		byKey := clause.OnConflict{Columns: []clause.Column{{Name: name}}, DoUpdates: clause.AssignmentColumns([]string{"name"})}
+		must(t, db.Clauses(byKey).Create(&city{Code: name}))
+		if inserts := db.log.takeLike("INSERT"); len(inserts) != 1 || strings.Contains(inserts[0], "RETURNING") {
+			t.Errorf("by %s: %v, want one INSERT without RETURNING", name, inserts)
+		}
+	}
+}
+
+func TestAReturningOfAllColumnsStaysOne(t *testing.T) {
+	db := onSQLite(t, &city{}, &street{})
+	key := withBerlin(t, db)
+	c := city{Code: "BER", Name: "is not updated"}
+	sameCode := clause.OnConflict{Columns: byCode.Columns, DoUpdates: clause.AssignmentColumns([]string{"code"})}
+	must(t, db.Clauses(sameCode, clause.Returning{}).Create(&c))
+	equal(t, "key", c.ID, key)
+	equal(t, "name", c.Name, "Berlin")
+}
+
+func TestMapsInSlicesAreFoundUnderTheNamesOfFields(t *testing.T) {
+	db := onSQLite(t, &city{}, &street{})
+	key := withBerlin(t, db)
+	for _, conflict := range []clause.OnConflict{byCode, {Columns: byCode.Columns, UpdateAll: true}} {
+		maps := []map[string]any{{"Code": "BER", "Name": "Berlin, Stadt"}, {"Code": "PAR", "Name": "Paris"}}
+		must(t, db.Model(&city{}).Clauses(conflict).Create(&maps))
+		equal(t, "key", maps[0]["id"], any(key))
+	}
 }

@@ -214,7 +214,7 @@ func TestConditionsOnIntegersRefuseStoredTypes(t *testing.T) {
 func testConditions[K any](t *testing.T) {
 	db, _ := openGORM(t, testdb.SQLite(t), &storedAuthor[K]{})
 	for name, query := range map[string]*gorm.DB{
-		"Since": db.Where(gormplugin.Since(storedStart)), "Page": db.Clauses(gormplugin.Page{Limit: 1}),
+		"Since": db.Where(gormplugin.CreatedSince(storedStart)), "Page": db.Clauses(gormplugin.Page{Limit: 1}),
 	} {
 		if err := query.Find(&[]storedAuthor[K]{}).Error; !errors.Is(err, schema.ErrUnsupportedDataType) {
 			t.Errorf("%s: %v, want %v", name, err, schema.ErrUnsupportedDataType)

@@ -65,7 +65,7 @@ func TestNodeReadsWhatTheTableSays(t *testing.T) {
 }
 
 func TestTheIDsAreOfOneMillisecondEach(t *testing.T) {
-	layouts := map[string]snowflake.Layout{"strings": snowflake.Default(), "safe": snowflake.JavaScriptSafe()}
+	layouts := map[string]snowflake.Layout{"strings": snowflake.Default(), "safe": snowflake.MustPreset("javascriptsafe")}
 	for kind, layout := range layouts {
 		var ids [2]snowflake.ID
 		for i, u := range kinds[kind] {

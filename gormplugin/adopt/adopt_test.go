@@ -169,23 +169,6 @@ func TestDropAutoIncrementRefusesAPluginWithoutTheLeastID(t *testing.T) {
 	equal(t, "error with many shards", adopt.DropAutoIncrement(db.DB, &oldGroup{}), nil)
 }
 
-// The package comment warns of these hazards.
-func TestOldWritersCollideWithNewOnesExceptOnPostgres(t *testing.T) {
-	eachPlain(t, func(t *testing.T, db *env) {
-		must(t, db.Create(&oldGroup{Name: "old"}))
-		must(t, db.Create(&oldGroup{ID: uint64(firstID), Name: "new"})) // as the plugin does
-		next := oldGroup{Name: "old"}
-		must(t, db.Create(&next))
-		want := uint64(firstID) + 1 // the counter follows to where the generator will be
-		if db.target.Name == "postgres" {
-			want = 2
-		}
-		equal(t, "key of the old writer", next.ID, want)
-		err := db.Create(&oldGroup{ID: uint64(firstID) + 1}).Error
-		equal(t, "collision of the new one", errors.Is(err, gorm.ErrDuplicatedKey), db.target.Name != "postgres")
-	}, &oldGroup{})
-}
-
 func TestDropAutoIncrementWorksOnPreparedStatements(t *testing.T) {
 	eachPlain(t, func(t *testing.T, db *env) {
 		prepared := db.Session(&gorm.Session{PrepareStmt: true})

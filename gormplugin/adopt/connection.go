@@ -26,7 +26,7 @@ type held struct{ *sql.Conn }
 func (held) Commit() error   { return sql.ErrTxDone }
 func (held) Rollback() error { return sql.ErrTxDone }
 
-// pinned runs f on a connection of its own, or on the handle's if it has only one, and restores what f has set.
+// pinned runs f on one connection, that of the handle if it has only one, and restores what f has set.
 func pinned(db *gorm.DB, f func(p *pin) error) error {
 	if conn, ok := db.Statement.ConnPool.(*sql.Conn); ok { // of db.Connection
 		return pinnedTo(conn, db, f)

@@ -51,7 +51,7 @@ func ExampleDropAutoIncrement() {
 
 	// Old keys tell no time.
 	var before, old int64
-	db.Model(&Invoice{}).Where(gormplugin.Before(time.Now().Add(time.Hour))).Count(&before)
+	db.Model(&Invoice{}).Where(gormplugin.CreatedBefore(time.Now().Add(time.Hour))).Count(&before)
 	db.Model(&Invoice{}).Where("id < ?", 3).Count(&old)
 	fmt.Println(before, old)
 	// Output:

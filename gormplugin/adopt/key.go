@@ -84,16 +84,16 @@ func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
 	return keys, nil
 }
 
-// checkMinID returns an error if conditions on the time of IDs find keys that the database has made, since the plugin of
-// the handle lacks gormplugin.WithMinID. A key is taken for one if it is below a thousandth of the present IDs, and below
-// maxCounted: above it are IDs that were made soon after the epoch.
+// checkMinID returns an error if conditions on the time of IDs find keys that the database has made, since the plugin
+// of the handle lacks gormplugin.WithMinID. A key is taken for one if it is below a thousandth of the present IDs, and
+// below maxCounted: above it are IDs that were made soon after the epoch.
 func (k countedKey) checkMinID(db *gorm.DB) error {
 	if _, ok := db.Plugins["snowflake"].(*gormplugin.Plugin); !ok {
 		return nil
 	}
 	now := time.Now()
 	present := db.Session(&gorm.Session{DryRun: true, Logger: logger.Discard}).Table(k.name()).
-		Where(gormplugin.Since(now).On(k.column)).Find(&[]map[string]any{})
+		Where(gormplugin.CreatedSince(now).On(k.column)).Find(&[]map[string]any{})
 	switch {
 	case errors.Is(present.Error, gormplugin.ErrCondition), errors.Is(present.Error, snowflake.ErrFieldOrder):
 		return nil // the layout is not known, or has too many ranges: these conditions fail
@@ -105,11 +105,11 @@ func (k countedKey) checkMinID(db *gorm.DB) error {
 	column := clause.Column{Name: k.column}
 	var old *int64
 	err := db.Table(k.name()).Select("max(?)", column).Where("? < ?", column, bound).
-		Where(gormplugin.Before(now).On(k.column)).Row().Scan(&old)
+		Where(gormplugin.CreatedBefore(now).On(k.column)).Row().Scan(&old)
 	if err != nil || old == nil {
 		return k.failed(err)
 	}
-	return k.kept("the database has made the keys up to %d, and gormplugin.Before would find them all; "+
+	return k.kept("the database has made the keys up to %d, and gormplugin.CreatedBefore would find them all; "+
 		"give the plugin gormplugin.WithMinID(%d), or a larger number below its IDs", *old, *old+1)
 }
 

@@ -62,7 +62,7 @@ func ExampleGenerator_SetTime() {
 	gen.SetTime(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC))
 	db.Create(&Order{Customer: "Edsger"})
 
-	db.Delete(&Order{}, gormplugin.Before(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
+	db.Delete(&Order{}, gormplugin.CreatedBefore(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
 	var left []string
 	db.Model(&Order{}).Pluck("customer", &left)
 	fmt.Println(left)

@@ -1,11 +1,11 @@
-// Package gormtest has a generator of IDs that are the same in every run, for tests that compare whole rows, JSON or
-// statements with golden files:
+// Package gormtest has a generator whose IDs are the same in every run, for tests that compare rows, JSON or statements
+// with golden files:
 //
 //	gen := gormtest.New(time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC))
 //	db, err := gorm.Open(dialector, &gorm.Config{NowFunc: gen.Now}, gormplugin.New(gen))
 //
-// It also sets the time of rows, pins single IDs, and fails on demand, to test paths that a real generator rarely
-// takes. Never use it for data that are kept: the next run makes the same IDs again.
+// It also sets the time of rows, pins single IDs, and fails on demand. Never use it for data that are kept: the next
+// run makes the same IDs again.
 package gormtest
 
 import (
@@ -20,12 +20,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Generator makes IDs of a layout as a function of its settings and of the calls so far, without a clock. The IDs
-// differ from each other, except pinned ones, and ascend as long as the time is not set back. The worker and all other
-// fields are 0.
-//
-// Its methods are safe for concurrent use; the scheduler then decides which goroutine gets which ID. Make one with
-// [New].
+// Generator makes IDs of a layout from its settings and the calls so far, without a clock. The IDs are unique, except
+// pinned ones, and ascend as long as the time is not set back. The worker and all other fields are 0. Its methods are
+// safe for concurrent use; the scheduler then decides which goroutine gets which ID. Make one with [New].
 type Generator struct {
 	layout snowflake.Layout // these never change
 	step   time.Duration
@@ -58,8 +55,7 @@ func WithLayout(l snowflake.Layout) Option {
 }
 
 // WithStep makes each ID d later than the one before, instead of one tick. IDs of one tick differ in their sequence;
-// when that is used up, the next tick follows. With 0 all IDs have one time as far as there is room. A negative d is
-// snowflake.ErrOption.
+// when that is used up, the next tick follows. A negative d is snowflake.ErrOption.
 func WithStep(d time.Duration) Option {
 	return optionFunc(func(g *Generator) error {
 		if d < 0 {
@@ -70,9 +66,9 @@ func WithStep(d time.Duration) Option {
 	})
 }
 
-// New returns a generator whose first ID has the time start, or that of the tick that contains start. Without options
-// the IDs are of [snowflake.Default], and each is one tick (1 ms) later than the one before. The first call of Fill
-// reports a start that does not fit the layout, and invalid options.
+// New returns a generator whose first ID has the tick that contains start. By default the IDs are of
+// [snowflake.Default], each one tick (1 ms) after the one before. The first Fill reports a start that does not fit the
+// layout, and invalid options.
 func New(start time.Time, opts ...Option) *Generator {
 	g := &Generator{layout: snowflake.Default(), step: -1, at: start, now: start, next: make(map[snowflake.ID]int64)}
 	for i, opt := range opts {
@@ -92,11 +88,9 @@ func New(start time.Time, opts ...Option) *Generator {
 func (g *Generator) Layout() snowflake.Layout { return g.layout }
 
 // Fill sets every element of dst to the next ID, or returns an error and leaves dst and the generator as they were. It
-// never waits.
-//
-// It returns the error of [Generator.FailAfter] when that is due; ctx.Err() if ctx is done; snowflake.ErrEmptyFill for
-// an empty dst; snowflake.ErrBeforeEpoch or snowflake.ErrTimeExhausted for a time outside the layout; and
-// snowflake.ErrOption or ErrLayout for invalid options.
+// never waits. Errors are that of [Generator.FailAfter]; ctx.Err(); snowflake.ErrEmptyFill for an empty dst;
+// snowflake.ErrBeforeEpoch or ErrTimeExhausted for a time outside the layout; and snowflake.ErrOption or ErrLayout for
+// invalid options.
 func (g *Generator) Fill(ctx context.Context, dst []snowflake.ID) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -168,8 +162,8 @@ func (g *Generator) forget(ids []snowflake.ID) {
 	}
 }
 
-// SetTime sets the time of the next ID; those after it follow in steps. The time may be set back, for rows that are to
-// be older than existing ones: the IDs still differ from all others, but are smaller than some.
+// SetTime sets the time of the next ID; those after it follow in steps. The time may be set back, for rows older than
+// existing ones: the IDs are still unique, but smaller than some.
 func (g *Generator) SetTime(t time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -184,8 +178,8 @@ func (g *Generator) Now() time.Time {
 	return g.now.UTC()
 }
 
-// Pin makes ids the next ones, in this order: the key of a row in a golden file, a key that exists already, or 0, to
-// test an error. After them come the IDs that would have come now. IDs that are pinned already come first.
+// Pin makes ids the next ones, in this order and after those already pinned: the key of a row in a golden file, an
+// existing key, or 0, to test an error. Then come the IDs that would have come now.
 func (g *Generator) Pin(ids ...snowflake.ID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

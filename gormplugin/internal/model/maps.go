@@ -1,4 +1,4 @@
-package gormplugin
+package model
 
 import (
 	"database/sql/driver"
@@ -11,27 +11,27 @@ import (
 
 // loadMap returns what a map has in the column, under the name of the column or of the field, as GORM resolves them.
 // taken is true if there is a value other than nil, 0 and the empty string; x is zero if that value is no ID.
-func (c *column) loadMap(m map[string]any) (x value, taken bool) {
+func (c *Column) loadMap(m map[string]any) (x Value, taken bool) {
 	for name, entry := range m {
-		if !names(c.field, name) {
+		if !names(c.Field, name) {
 			continue
 		}
 		if x, taken := c.fromMap(entry); taken {
 			return x, true
 		}
 	}
-	return value{}, false
+	return Value{}, false
 }
 
 // storeMap puts an ID into a map, under the column's name as GORM does with keys from the database, and in the type
 // that a struct of the model has. It deletes other spellings, since each would be a column of the statement.
-func (c *column) storeMap(m map[string]any, x value) {
+func (c *Column) storeMap(m map[string]any, x Value) {
 	for name := range m {
-		if name != c.field.DBName && names(c.field, name) {
+		if name != c.Field.DBName && names(c.Field, name) {
 			delete(m, name)
 		}
 	}
-	m[c.field.DBName] = c.goValue(x)
+	m[c.Field.DBName] = c.GoValue(x)
 }
 
 func names(field *schema.Field, name string) bool {
@@ -44,26 +44,26 @@ func names(field *schema.Field, name string) bool {
 
 // fromMap reports whether an entry of a map is taken: whether the database would see something else than NULL, 0 or an
 // empty string.
-func (c *column) fromMap(entry any) (x value, taken bool) {
+func (c *Column) fromMap(entry any) (x Value, taken bool) {
 	for {
 		switch v := entry.(type) {
 		case nil:
-			return value{}, false
+			return Value{}, false
 		case driver.Valuer:
 			rv := reflect.ValueOf(v)
 			if rv.Kind() == reflect.Pointer && rv.IsNil() {
-				return value{}, false
+				return Value{}, false
 			}
 			if c.kind == custom && rv.Type() == c.elem {
 				x := c.kind.load(rv)
-				return x, x != value{}
+				return x, x != Value{}
 			}
 			inner, err := v.Value()
 			if err != nil {
-				return value{}, true // the driver returns the error
+				return Value{}, true // the driver returns the error
 			}
 			if _, again := inner.(driver.Valuer); again {
-				return value{}, true
+				return Value{}, true
 			}
 			entry = inner
 			continue
@@ -73,26 +73,26 @@ func (c *column) fromMap(entry any) (x value, taken bool) {
 			return c.fromPlain(rv)
 		}
 		if rv.IsNil() {
-			return value{}, false
+			return Value{}, false
 		}
 		entry = rv.Elem().Interface()
 	}
 }
 
-func (c *column) fromPlain(rv reflect.Value) (x value, taken bool) {
+func (c *Column) fromPlain(rv reflect.Value) (x Value, taken bool) {
 	switch rv.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return value{id: snowflake.ID(rv.Int())}, rv.Int() != 0
+		return Value{ID: snowflake.ID(rv.Int())}, rv.Int() != 0
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return value{id: snowflake.ID(rv.Uint())}, rv.Uint() != 0
+		return Value{ID: snowflake.ID(rv.Uint())}, rv.Uint() != 0
 	case reflect.Float32, reflect.Float64: // as encoding/json reads numbers
-		return value{id: snowflake.ID(rv.Float())}, rv.Float() != 0
+		return Value{ID: snowflake.ID(rv.Float())}, rv.Float() != 0
 	case reflect.String: // json.Number among others
 		if c.kind == text {
 			return textValue(rv.String()), rv.String() != ""
 		}
 		if rv.String() == "0" {
-			return value{}, false
+			return Value{}, false
 		}
 		if c.kind == custom {
 			if x, ok := c.convert(rv.String()); ok {
@@ -100,8 +100,8 @@ func (c *column) fromPlain(rv reflect.Value) (x value, taken bool) {
 			}
 		}
 		id, _ := snowflake.Parse(rv.String())
-		return value{id: id}, true
+		return Value{ID: id}, true
 	default:
-		return value{}, true
+		return Value{}, true
 	}
 }

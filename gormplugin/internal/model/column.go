@@ -1,0 +1,333 @@
+package model
+
+import (
+	"context"
+	"database/sql"
+	"reflect"
+	"strings"
+
+	"gorm.io/gorm/schema"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// Generator is gormplugin.Generator.
+type Generator interface {
+	Fill(ctx context.Context, dst []snowflake.ID) error
+}
+
+// Key is gormplugin.Key.
+type Key interface {
+	SnowflakeID() snowflake.ID
+	SetSnowflakeID(id snowflake.ID)
+}
+
+// Column is a field that the plugin fills. It never changes.
+type Column struct {
+	Field   *schema.Field
+	IsKey   bool      // the prioritized key of the model
+	Gen     Generator // the one that the tag names, nil for the default one
+	Pointer bool      // the field is a pointer to what kind says
+
+	kind kind
+	elem reflect.Type // of the field, or of what it points to
+
+	// path leads to the field if no embedded struct around it is a pointer, else it is nil. This is the common case,
+	// and faster.
+	path []int
+}
+
+func newColumn(field *schema.Field, k kind, isKey bool) *Column {
+	c := &Column{Field: field, kind: k, IsKey: isKey, elem: field.FieldType}
+	if c.elem.Kind() == reflect.Pointer {
+		c.Pointer, c.elem = true, c.elem.Elem()
+	}
+	for _, index := range field.StructField.Index {
+		if index < 0 { // GORM's mark for an embedded pointer
+			return c
+		}
+	}
+	c.path = field.StructField.Index
+	return c
+}
+
+// Position finds the field in a struct by its position in the model. It makes no embedded struct: it returns the zero
+// Value if one is a nil pointer.
+func (c *Column) Position(record reflect.Value) reflect.Value {
+	if c.path != nil {
+		for _, index := range c.path {
+			record = record.Field(index)
+		}
+		return record
+	}
+	for _, index := range c.Field.StructField.Index {
+		if index >= 0 {
+			record = record.Field(index)
+			continue
+		}
+		if record = record.Field(-index - 1); record.IsNil() {
+			return reflect.Value{}
+		}
+		record = record.Elem()
+	}
+	return record
+}
+
+// load returns what a record, which is a struct, has in the field.
+func (c *Column) load(record reflect.Value) Value {
+	field := c.Position(record)
+	if c.Pointer && field.IsValid() {
+		field = field.Elem()
+	}
+	if !field.IsValid() {
+		return Value{}
+	}
+	return c.kind.load(field)
+}
+
+// store sets the field of a record, which is an addressable struct. A pointer gets a new variable, since several
+// records may share the old one.
+func (c *Column) store(ctx context.Context, record reflect.Value, x Value) {
+	field := c.Position(record)
+	if !field.IsValid() {
+		field = c.Field.ReflectValueOf(ctx, record) // makes the embedded structs
+	}
+	switch {
+	case !c.Pointer:
+		c.kind.store(field, x)
+	case x == Value{}:
+		field.SetZero()
+	default:
+		variable := reflect.New(c.elem)
+		c.kind.store(variable.Elem(), x)
+		field.Set(variable)
+	}
+}
+
+// GoValue returns what a struct of the model holds for a value, without the pointer.
+func (c *Column) GoValue(x Value) any {
+	if c.elem == idType {
+		return x.ID
+	}
+	variable := reflect.New(c.elem).Elem()
+	c.kind.store(variable, x)
+	return variable.Interface()
+}
+
+// ScanTarget returns what database/sql can scan the column into, NULL included; FromTarget reads it.
+func (c *Column) ScanTarget() any { return reflect.New(reflect.PointerTo(c.elem)).Interface() }
+
+// FromTarget returns what was scanned into a target.
+func (c *Column) FromTarget(target any) Value {
+	scanned := reflect.ValueOf(target).Elem()
+	if scanned.IsNil() {
+		return Value{}
+	}
+	return c.kind.load(scanned.Elem())
+}
+
+// convert returns what a value of a driver stands for in a type with another form in the database.
+func (c *Column) convert(driverValue any) (x Value, ok bool) {
+	variable := reflect.New(c.elem)
+	scanner, ok := reflect.TypeAssert[sql.Scanner](variable)
+	if !ok || scanner.Scan(driverValue) != nil {
+		return Value{}, false
+	}
+	return c.kind.load(variable.Elem()), true
+}
+
+// typeAt returns the type of the field at the field's position in a struct of type t, nil if there is none. GORM
+// addresses fields by their positions in the model, also in values of another type, as in
+// db.Model(&User{}).Create(&dto).
+func typeAt(field *schema.Field, t reflect.Type) reflect.Type {
+	for _, index := range field.StructField.Index {
+		pointer := index < 0
+		if pointer {
+			index = -index - 1
+		}
+		if t.Kind() != reflect.Struct || index >= t.NumField() {
+			return nil
+		}
+		structField := t.Field(index)
+		if !structField.IsExported() {
+			return nil
+		}
+		t = structField.Type
+		if pointer {
+			if t.Kind() != reflect.Pointer {
+				return nil
+			}
+			t = t.Elem()
+		}
+	}
+	return t
+}
+
+// takes reports whether GORM stores the ID that a field of type t, nil for none, has at the column's position.
+func (c *Column) takes(t reflect.Type) bool {
+	if t == nil {
+		return false
+	}
+	t = indirect(t)
+	k := kindOfAny(t)
+	switch {
+	case t == c.elem:
+		return true
+	case c.kind == text || k == text:
+		return c.kind == k
+	}
+	return k != notAKey && holdsNumbers(t) && IsNumber(c.Field)
+}
+
+// holdsID reports whether a field that a column takes has an ID; it is the zero Value within an embedded nil pointer.
+func holdsID(field reflect.Value) bool {
+	if field.Kind() == reflect.Pointer {
+		field = field.Elem()
+	}
+	return field.IsValid() && kindOfAny(field.Type()).load(field) != Value{}
+}
+
+// kind says how a field, or what it points to, holds an ID.
+type kind uint8
+
+const (
+	notAKey  kind = iota
+	signed        // snowflake.ID, int64
+	unsigned      // uint64
+	text          // a string of decimal digits
+	custom        // T, where *T is a Key
+)
+
+var (
+	idType  = reflect.TypeFor[snowflake.ID]()
+	keyType = reflect.TypeFor[Key]()
+)
+
+// kindOfKey returns the kind of a type that is made for IDs, notAKey for other types.
+func kindOfKey(t reflect.Type) kind {
+	switch {
+	case t == idType:
+		return signed
+	case reflect.PointerTo(t).Implements(keyType):
+		return custom
+	default:
+		return notAKey
+	}
+}
+
+// kindOfAny returns the kind of any type that can hold an ID. A field of such a type is filled if its tag asks for it.
+func kindOfAny(t reflect.Type) kind {
+	if k := kindOfKey(t); k != notAKey {
+		return k
+	}
+	switch t.Kind() {
+	case reflect.Int, reflect.Int64:
+		if t.Bits() == 64 {
+			return signed
+		}
+	case reflect.Uint, reflect.Uint64:
+		if t.Bits() == 64 {
+			return unsigned
+		}
+	case reflect.String:
+		return text
+	}
+	return notAKey
+}
+
+// Value is what a field holds: an ID, or a text that is no ID. The zero value means that there is no ID yet.
+type Value struct {
+	ID   snowflake.ID
+	Text string
+}
+
+func textValue(s string) Value {
+	if id, err := snowflake.Parse(s); err == nil && id != 0 {
+		return Value{ID: id}
+	}
+	return Value{Text: s}
+}
+
+// load returns what v, which is no pointer, holds.
+func (k kind) load(v reflect.Value) Value {
+	switch k {
+	case signed:
+		return Value{ID: snowflake.ID(v.Int())}
+	case unsigned:
+		return Value{ID: snowflake.ID(v.Uint())}
+	case text:
+		return textValue(v.String())
+	case custom:
+		if !v.CanAddr() {
+			addressable := reflect.New(v.Type()).Elem()
+			addressable.Set(v)
+			v = addressable
+		}
+		return Value{ID: v.Addr().Interface().(Key).SnowflakeID()}
+	default:
+		return Value{}
+	}
+}
+
+// store sets v, which is settable and no pointer.
+func (k kind) store(v reflect.Value, x Value) {
+	switch k {
+	case signed:
+		v.SetInt(int64(x.ID))
+	case unsigned:
+		v.SetUint(uint64(x.ID))
+	case text:
+		if x.ID != 0 {
+			x.Text = x.ID.String()
+		}
+		v.SetString(x.Text)
+	case custom:
+		v.Addr().Interface().(Key).SetSnowflakeID(x.ID)
+	}
+}
+
+// indirect returns the type that a pointer type points to, and other types as they are.
+func indirect(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}
+
+// IsNumber reports whether the field's column holds numbers, and so sorts as its IDs do.
+func IsNumber(field *schema.Field) bool {
+	if field.Serializer != nil || isTextType(field.GORMDataType) || isTextType(field.DataType) {
+		return false
+	}
+	return IsKeyType(field.FieldType) || IsInteger(field.FieldType) || field.GORMDataType == "bigint" // sqltypes.Null
+}
+
+// holdsNumbers reports whether the type t, or what it points to, gives the database numbers. The field of a foreign key
+// cannot tell: GORM copies the database type of the key that it refers to.
+func holdsNumbers(t reflect.Type) bool {
+	t = indirect(t)
+	if typed, ok := reflect.TypeAssert[schema.GormDataTypeInterface](reflect.New(t)); ok {
+		return !isTextType(schema.DataType(typed.GormDataType()))
+	}
+	return IsInteger(t) || IsKeyType(t)
+}
+
+// isTextType reports whether a column of the type sorts by its characters or bytes.
+func isTextType(dataType schema.DataType) bool {
+	name := strings.ToLower(string(dataType))
+	for _, word := range [...]string{"char", "text", "clob", "string", "byte", "binary", "blob", "uuid"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsKeyType reports whether t, or what it points to, is made for IDs.
+func IsKeyType(t reflect.Type) bool { return kindOfKey(indirect(t)) != notAKey }
+
+// IsInteger reports whether t is an integer or a pointer to one.
+func IsInteger(t reflect.Type) bool {
+	k := indirect(t).Kind()
+	return reflect.Int <= k && k <= reflect.Uint64
+}

@@ -1,0 +1,359 @@
+// Package model decides which fields of a GORM model the plugin fills, and reads and writes them in records of any
+// shape: structs, slices, arrays, pointers and maps.
+package model
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+	"gorm.io/gorm/utils"
+)
+
+// ErrTag is gormplugin.ErrTag.
+var ErrTag = errors.New("gormplugin: invalid tag")
+
+// Rules are the options that decide what is filled.
+type Rules struct {
+	IntegerKeys bool
+	Named       map[string]Generator // by the name in the tag
+}
+
+// Plan is what the plugin knows about a model. It is computed once for a handle and never changes. The schema, which
+// all users of the handle share, is only read.
+type Plan struct {
+	Schema  *schema.Schema
+	Columns []*Column // to fill, the key first; empty if the plugin fills nothing of the model
+	Key     *Column   // the prioritized key, nil if the plugin does not fill it
+	Err     error     // every Create fails with it
+	Missed  *Column   // the prioritized key that could hold an ID, if neither the plugin nor a tag takes care of it
+	Plain   *Column   // the only column, if it is an integer that can be set without reflection on types
+
+	BadReference error                  // every Create and Update fails with it
+	BelongsTo    []*schema.Relationship // that refer to a column of the associated model that the plugin fills
+	Many2Many    []*schema.Relationship // the same
+}
+
+// NewPlan returns the plan of a model.
+func (r *Rules) NewPlan(s *schema.Schema) *Plan {
+	if err := r.badReference(s); err != nil {
+		return &Plan{Schema: s, Err: err, BadReference: err}
+	}
+	p := &Plan{
+		Schema:    s,
+		BelongsTo: slices.DeleteFunc(slices.Clone(s.Relationships.BelongsTo), r.refersToOthers),
+		Many2Many: slices.DeleteFunc(slices.Clone(s.Relationships.Many2Many), r.refersToOthers),
+	}
+	for _, field := range s.Fields {
+		column, err := r.ColumnOf(field)
+		switch {
+		case err != nil:
+			p.Err = err
+			return p
+		case column == nil:
+		case column.IsKey:
+			p.Key = column
+			p.Columns = slices.Insert(p.Columns, 0, column)
+		default:
+			p.Columns = append(p.Columns, column)
+		}
+	}
+	if p.Key == nil {
+		p.Missed = missedKey(s)
+	}
+	if len(p.Columns) == 1 {
+		if only := p.Columns[0]; only.kind == signed && !only.Pointer && only.path != nil {
+			p.Plain = only
+		}
+	}
+	return p
+}
+
+// missedKey returns the key of a model if the plugin was probably meant to fill it: an integer that GORM takes for
+// auto-increment, a type defined by a snowflake.ID, or a string.
+func missedKey(s *schema.Schema) *Column {
+	key := s.PrioritizedPrimaryField
+	if key == nil || key.DBName == "" || !key.Creatable || key.Serializer != nil ||
+		s.ModelType.Name() == "" || isForeignKey(key) {
+		return nil
+	}
+	k, t := kindOfAny(indirect(key.FieldType)), tagOf(key)
+	out := strings.TrimSpace(key.TagSettings[TagName]) == TagOptOut // also on an embedded struct, such as gorm.Model
+	if k == notAKey || out || t.databaseMakes() {
+		return nil
+	}
+	return newColumn(key, k, true)
+}
+
+// Active returns the columns without those that Omit names: the database makes these.
+func (p *Plan) Active(stmt *gorm.Statement) []*Column {
+	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
+		return p.Columns
+	}
+	return slices.DeleteFunc(slices.Clone(p.Columns), func(c *Column) bool {
+		return SelectionOf(stmt, c.Field) == Omitted
+	})
+}
+
+// ColumnOf returns how a field is filled, nil if it is not.
+func (r *Rules) ColumnOf(field *schema.Field) (*Column, error) {
+	s := field.Schema
+	if shadowing, ok := s.FieldsByDBName[field.DBName]; ok && shadowing != field {
+		return nil, nil // a field of an embedded struct; GORM takes the one that is less deeply nested
+	}
+	t, isKey := tagOf(field), field == s.PrioritizedPrimaryField
+	switch {
+	case t.out:
+		return nil, nil
+	case t.in:
+		return r.taggedColumn(field, t)
+	case t.inherited(field):
+		return nil, tagError(field, "is on an embedded struct; put it on a field of that struct")
+	case !isKey, field.DBName == "", !field.Creatable, isForeignKey(field):
+		return nil, nil
+	}
+	k, byDatabase := kindOfKey(indirect(field.FieldType)), field.HasDefaultValue
+	if k == notAKey && r.IntegerKeys && isLargeInteger(field) {
+		k, byDatabase = kindOfAny(indirect(field.FieldType)), t.databaseMakes()
+	}
+	switch {
+	case k == notAKey:
+		return nil, nil
+	case !byDatabase && k == custom && isSmallInteger(field):
+		return nil, smallInteger(field)
+	case !byDatabase:
+		return newColumn(field, k, isKey), nil
+	case isNumeral(field.DefaultValue): // as default:0, by which the first row would get the key 0
+		return nil, fmt.Errorf("%w: by default:%s all rows of %s would get the same key %s; remove it",
+			ErrTag, field.DefaultValue, s.Name, field.Name)
+	}
+	return nil, nil
+}
+
+func isNumeral(text string) bool {
+	_, err := strconv.ParseInt(strings.Trim(text, `'"`), 10, 64)
+	return err == nil
+}
+
+// isLargeInteger reports whether field is an integer of 64 bits, in Go and as far as GORM knows in the database.
+func isLargeInteger(field *schema.Field) bool {
+	k := kindOfAny(indirect(field.FieldType))
+	return (k == signed || k == unsigned) && field.Serializer == nil && (field.Size == 0 || field.Size >= 64)
+}
+
+// isSmallInteger reports whether AutoMigrate of GORM makes an integer of less than 64 bits for the field: a smallint or
+// tinyint if GORM knows no size, as for a struct or an array with type:int.
+func isSmallInteger(field *schema.Field) bool {
+	return (field.DataType == schema.Int || field.DataType == schema.Uint) && field.Size < 64
+}
+
+func smallInteger(field *schema.Field) error {
+	return fmt.Errorf("%w: type:int of %s.%s needs size:64 beside it; without it GORM makes a small integer for the type %s",
+		ErrTag, field.Schema.Name, field.Name, field.FieldType)
+}
+
+// CheckSize returns an error for an integer key that IntegerKeys is meant for but that cannot hold an ID.
+func (r *Rules) CheckSize(s *schema.Schema) error {
+	field := s.PrioritizedPrimaryField
+	if field == nil || !r.IntegerKeys || !field.Creatable || field.Serializer != nil || !IsInteger(field.FieldType) {
+		return nil
+	}
+	if t := tagOf(field); t.out || t.in || t.databaseMakes() || isLargeInteger(field) || isForeignKey(field) {
+		return nil
+	}
+	return fmt.Errorf("%w: the key %s.%s of type %s, size %d, is too small for WithIntegerKeys, which needs 64 bits; "+
+		"add autoIncrement:true or snowflake:- to leave it to the database", ErrTag, s.Name, field.Name, field.FieldType, field.Size)
+}
+
+// Selection says whether a statement writes a column.
+type Selection uint8
+
+// What Select and Omit say about a column.
+const (
+	Written     Selection = iota
+	NotSelected           // Select names other columns only
+	Omitted               // Omit names it: the database makes the value
+)
+
+// SelectionOf decides as callbacks.ConvertToCreateValues does.
+func SelectionOf(stmt *gorm.Statement, field *schema.Field) Selection {
+	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
+		return Written
+	}
+	columns, restricted := stmt.SelectAndOmitColumns(true, false)
+	named, ok := columns[field.DBName]
+	switch {
+	case ok && !named:
+		return Omitted
+	case !ok && restricted:
+		return NotSelected
+	default:
+		return Written
+	}
+}
+
+// Words of a tag.
+const (
+	TagName   = "SNOWFLAKE" // as GORM writes the names of settings, and the value of one that has none
+	TagOptOut = "-"
+)
+
+// maxDigits is the length of the largest ID as text.
+const maxDigits = 19
+
+// tag is what the field's own tag says: `gorm:"snowflake"`, `gorm:"snowflake:name"` or `gorm:"snowflake:-"`. GORM's
+// parsed settings cannot tell: GORM copies those of an embedded struct into each of its fields.
+type tag struct {
+	in, out   bool
+	name      string            // of a generator
+	settings  map[string]string // all settings of the field's own tag
+	malformed bool              // snowflake: without a name
+}
+
+func tagOf(field *schema.Field) tag {
+	t := tag{settings: schema.ParseTagSetting(field.StructField.Tag.Get("gorm"), ";")}
+	value, ok := t.settings[TagName]
+	switch value = strings.TrimSpace(value); {
+	case !ok:
+	case value == TagOptOut:
+		t.out = true
+	case value == TagName:
+		t.in = true
+	default:
+		t.in, t.name, t.malformed = true, value, value == ""
+	}
+	return t
+}
+
+// databaseMakes reports whether the field's own tag leaves it to the database.
+func (t tag) databaseMakes() bool {
+	_, hasDefault := t.settings["DEFAULT"]
+	return hasDefault || utils.CheckTruth(t.settings["AUTOINCREMENT"])
+}
+
+// inherited reports whether GORM has copied a snowflake tag to the field from an embedded struct around it.
+func (t tag) inherited(field *schema.Field) bool {
+	value, ok := field.TagSettings[TagName]
+	return ok && strings.TrimSpace(value) != TagOptOut && len(field.StructField.Index) > 1
+}
+
+// taggedColumn returns how a field with a tag is filled, or why it cannot be.
+func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
+	k := kindOfAny(indirect(field.FieldType))
+	switch {
+	case t.malformed:
+		return nil, tagError(field, "has an empty name")
+	case t.name != "" && r.Named[t.name] == nil:
+		return nil, tagError(field, "names the generator %q, which no WithNamed has added", t.name)
+	case k == notAKey || field.Serializer != nil:
+		return nil, tagError(field, "needs snowflake.ID, int64, uint64, string or a type with the methods of Key, "+
+			"without a serializer, and the type is %s", field.FieldType)
+	case field.DBName == "" || !field.Creatable:
+		return nil, tagError(field, "is on a field that GORM does not write when it creates a row")
+	case t.databaseMakes():
+		return nil, tagError(field, "is beside default or autoIncrement, by which the database makes the value")
+	case k == text && field.Size > 0 && field.Size < maxDigits:
+		return nil, tagError(field, "needs a string of size %d, and the size is %d", maxDigits, field.Size)
+	case k == custom && isSmallInteger(field):
+		return nil, smallInteger(field)
+	case k != text && k != custom && field.Size > 0 && field.Size < 64:
+		return nil, tagError(field, "needs an integer of size 64, and the size is %d", field.Size)
+	}
+	if isForeignKey(field) {
+		if field.Schema.ModelType.Name() == "" { // a join table, to which GORM has copied the tags of the keys
+			return nil, nil
+		}
+		return nil, tagError(field, "is on the foreign key of a belongs-to relation, which is the key of another row")
+	}
+	column := newColumn(field, k, field == field.Schema.PrioritizedPrimaryField)
+	column.Gen = r.Named[t.name]
+	return column, nil
+}
+
+func tagError(field *schema.Field, format string, args ...any) error {
+	return fmt.Errorf("%w: the snowflake tag of %s.%s "+format, append([]any{ErrTag, field.Schema.Name, field.Name}, args...)...)
+}
+
+// ownRelations returns the relations that a model declares, sorted by their names. Models that have this one in a
+// has-many relation add relations to it whose names begin with "_", and may be writing to those at this moment
+// (schema.Schema.guessRelation, parseRelation).
+func ownRelations(s *schema.Schema) []*schema.Relationship {
+	s.Relationships.Mux.RLock()
+	defer s.Relationships.Mux.RUnlock()
+	var own []*schema.Relationship
+	for name, rel := range s.Relationships.Relations {
+		if !strings.HasPrefix(name, "_") {
+			own = append(own, rel)
+		}
+	}
+	slices.SortFunc(own, func(a, b *schema.Relationship) int { return strings.Compare(a.Name, b.Name) })
+	return own
+}
+
+// isForeignKey reports whether the field is the foreign key of a belongs-to relation, or half of a join table. It holds
+// the key of another row, which GORM sets when it saves the association.
+func isForeignKey(field *schema.Field) bool {
+	return slices.ContainsFunc(ownRelations(field.Schema), func(rel *schema.Relationship) bool {
+		return rel.Type == schema.BelongsTo && slices.ContainsFunc(rel.References, func(ref *schema.Reference) bool {
+			return !ref.OwnPrimaryKey && ref.ForeignKey == field
+		})
+	})
+}
+
+// refersToOthers reports whether rel refers to no column of the associated model that the plugin fills.
+func (r *Rules) refersToOthers(rel *schema.Relationship) bool {
+	return !slices.ContainsFunc(rel.References, func(ref *schema.Reference) bool {
+		if ref.OwnPrimaryKey || ref.PrimaryKey == nil {
+			return false
+		}
+		column, _ := r.ColumnOf(ref.PrimaryKey)
+		return column != nil
+	})
+}
+
+// badReference returns an error if GORM would put a key that the plugin fills into a foreign key of the schema's
+// relations that cannot hold it. No database reports that, and the association is never found again.
+func (r *Rules) badReference(s *schema.Schema) error {
+	for _, rel := range ownRelations(s) {
+		for _, ref := range rel.References {
+			from, to := ref.PrimaryKey, ref.ForeignKey
+			if from == nil || to == nil || to.Serializer != nil || canHold(to.FieldType, from.FieldType) {
+				continue
+			}
+			if column, _ := r.ColumnOf(from); column == nil && !IsKeyType(from.FieldType) {
+				continue
+			}
+			remedy := "snowflake.ID or a uint64"
+			if !holdsNumbers(from.FieldType) {
+				remedy = indirect(from.FieldType).String()
+			}
+			return fmt.Errorf("gormplugin: %s.%s of type %s cannot hold the key %s.%s of type %s that it refers to in %s.%s; "+
+				"make it a %s: %w", to.Schema.Name, to.Name, to.FieldType,
+				from.Schema.Name, from.Name, from.FieldType, s.Name, rel.Name, remedy, schema.ErrUnsupportedDataType)
+		}
+	}
+	return nil
+}
+
+// canHold reports whether a foreign key of type to keeps the keys of type from. GORM converts between Go types there: a
+// snowflake.ID becomes a string of one character, loses its high bits in an int32, and has another form in the database
+// if it becomes a sqltypes.Text.
+func canHold(to, from reflect.Type) bool {
+	to, from = indirect(to), indirect(from)
+	switch kind := to.Kind(); {
+	case kind == reflect.Float32, kind == reflect.Float64, IsInteger(to) && to.Bits() < 64:
+		return false
+	case kind == reflect.String:
+		return !IsInteger(from) || from.PkgPath() == "" // of the integers GORM writes int64 and the like as digits
+	case !IsInteger(to) && !IsKeyType(to) && !holdsNumbers(to):
+		return true // another type, such as sql.NullString
+	case holdsNumbers(to):
+		return holdsNumbers(from) || from.Kind() == reflect.String // of digits, which GORM parses
+	}
+	return to == from
+}

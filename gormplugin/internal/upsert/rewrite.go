@@ -1,0 +1,250 @@
+package upsert
+
+import (
+	"slices"
+
+	"gorm.io/gorm/callbacks"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
+
+	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
+)
+
+// conflict is what Rewrite leaves for Resolve if a record may conflict with an existing row.
+type conflict struct {
+	*Insert
+	clause  clause.OnConflict
+	does    outcome
+	dialect Dialect
+	plan    *model.Plan
+	records *model.Records
+	shows   evidence
+	sent    []model.Value // what each record had in each column when the statement was built
+
+	// fields are those of the columns and then the others that RETURNING brings; nil for maps. before is what the
+	// records had in them, pointers themselves.
+	fields, others []*schema.Field
+	before         []any
+
+	reread bool // the queries of Resolve read the others again
+}
+
+// evidence is how the statement itself shows that every record has its row. Without evidence, Resolve asks by SELECT.
+type evidence uint8
+
+const (
+	none     evidence = iota
+	counted           // the row count equals the number of records: DO NOTHING has inserted all
+	returned          // the same: RETURNING has put the columns of a row into each record
+	insertID          // LAST_INSERT_ID of MySQL is 0: no record conflicted. Else it is the key of one existing row
+)
+
+// Rewrite changes the statement right before it is built, so that it writes the IDs and Resolve can find the rows.
+func (in *Insert) Rewrite(p *model.Plan, d Dialect) {
+	r, err := p.RecordsOf(in.Stmt, in.Columns)
+	if r == nil || err != nil {
+		return // the error was reported when the fields were filled
+	}
+	in.selectColumns()
+	c := &conflict{Insert: in, plan: p, records: r, dialect: d}
+	c.clause, c.does = conflictOf(in.Stmt, d.MySQL)
+	if c.does == updates && c.keepGenerated() {
+		c.clause, c.does = conflictOf(in.Stmt, d.MySQL)
+	}
+	if c.mayMislead() {
+		c.prepare()
+	}
+}
+
+// mayMislead reports whether a record may end up with an ID that its row does not have. Of the clauses that GORM gives
+// to associations these are DO NOTHING with new records; on MySQL all clauses with new records. The other clauses have
+// the key as their target.
+func (c *conflict) mayMislead() bool {
+	switch generated := len(c.IDs) > 0; {
+	case c.does == fails:
+		return false
+	case c.does == skips, c.plan.Key == nil:
+		return generated
+	case c.targetsKey(): // then the existing row has the record's key
+		return c.generatedBesideKey() || c.dialect.MySQL && generated // but MySQL ignores targets
+	}
+	return true
+}
+
+// targetsKey reports whether only rows with the record's key, which the plugin fills, conflict with it.
+func (c *conflict) targetsKey() bool {
+	switch {
+	case c.plan.Key == nil, c.clause.OnConstraint != "":
+		return false
+	case len(c.clause.Columns) == 0:
+		return c.clause.UpdateAll // GORM makes the primary key the target
+	}
+	return slices.ContainsFunc(c.clause.Columns, func(column clause.Column) bool {
+		return column.Name == c.plan.Key.Field.DBName || column.Name == clause.PrimaryKey
+	})
+}
+
+// prepare notes what Resolve needs, and makes the statement show what became of the records.
+func (c *conflict) prepare() {
+	key, r := c.plan.Key, c.records
+	returning, all := returningOf(c.Stmt, c.dialect)
+	if c.does == skips && all && r.List {
+		return // GORM replaces the slice by the rows that are returned
+	}
+	c.conflict, c.sent = c, r.LoadAll()
+	switch {
+	case c.does == updates && c.canReturn():
+		c.returnColumns()
+		c.shows = returned
+	case c.dialect.MySQL && !returning && hasOwnConflict(c.Stmt) &&
+		key != nil && model.IsNumber(key.Field) && !c.generatedBesideKey():
+		c.keepInsertID(key)
+		c.shows = insertID
+	case c.does == skips && !c.dialect.MySQL && !returning: // GORM counts rows wrongly for DO NOTHING with RETURNING
+		c.shows = counted
+	}
+	if fields := returnedFields(c.Stmt, c.dialect); fields != nil && !r.Maps && r.Settable() {
+		c.noteFields(fields)
+	}
+}
+
+// noteFields notes what the records have in the columns, and in the fields that RETURNING will set.
+func (c *conflict) noteFields(returned []*schema.Field) {
+	for _, column := range c.Columns {
+		c.fields = append(c.fields, column.Field)
+	}
+	for _, field := range returned {
+		if !slices.Contains(c.fields, field) {
+			c.others = append(c.others, field)
+		}
+	}
+	if c.records.OfModel() {
+		c.fields = append(c.fields, c.others...)
+	}
+	for i := range c.records.N {
+		for _, field := range c.fields {
+			c.before = append(c.before, c.records.Field(i, field))
+		}
+	}
+}
+
+// canReturn reports whether RETURNING can put the columns of each row into its record. GORM does not scan into slices
+// of maps.
+func (c *conflict) canReturn() bool {
+	unreadable := func(column *model.Column) bool { return !column.Field.Readable }
+	return c.dialect.Returning && c.records.Settable() && !c.records.Many && !slices.ContainsFunc(c.Columns, unreadable)
+}
+
+// returnColumns adds the columns to RETURNING.
+func (c *conflict) returnColumns() {
+	var own []clause.Column
+	was, exists := c.Stmt.Clauses["RETURNING"]
+	if exists {
+		expression, _ := was.Expression.(clause.Returning)
+		if own = expression.Columns; len(own) == 0 {
+			return // all
+		}
+	}
+	columns := slices.Clone(own)
+	add := func(name string) {
+		named := func(column clause.Column) bool { return column.Name == name || column.Name == "*" }
+		if !slices.ContainsFunc(columns, named) {
+			columns = append(columns, clause.Column{Name: name})
+		}
+	}
+	for _, column := range c.Columns {
+		add(column.Field.DBName)
+	}
+	if !exists {
+		for _, field := range c.Stmt.Schema.FieldsWithDefaultDBValue { // what GORM would have returned
+			if field.Readable {
+				add(field.DBName)
+			}
+		}
+	}
+	if len(columns) > len(own) {
+		c.setClause("RETURNING", clause.Returning{Columns: columns})
+	}
+}
+
+// keepInsertID makes MySQL keep the key of the existing row as the last AUTO_INCREMENT value, which the driver returns
+// (https://dev.mysql.com/doc/refman/8.4/en/insert-on-duplicate.html). It saves a query for each association that GORM
+// saves. It changes nothing in the row: the key is set to itself, not to LAST_INSERT_ID, which is unsigned and would
+// replace a negative key.
+func (c *conflict) keepInsertID(key *model.Column) {
+	name := clause.Column{Name: key.Field.DBName}
+	changed := c.clause
+	changed.DoNothing = false
+	changed.DoUpdates = append(clause.Set{
+		{Column: name, Value: clause.Expr{SQL: "IF(LAST_INSERT_ID(?), ?, ?)", Vars: []any{name, name, name}}},
+	}, changed.DoUpdates...)
+	c.setClause("ON CONFLICT", changed)
+	c.keepResult()
+}
+
+// keepGenerated changes the conflict clause for rule 3: rows keep what they have in the columns beside the key that the
+// plugin filled. It reports whether it has changed anything.
+func (c *conflict) keepGenerated() bool {
+	if !c.generatedBesideKey() || !hasOwnConflict(c.Stmt) {
+		return false
+	}
+	own, ok := c.Stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
+	if !ok {
+		return false
+	}
+	c.change()
+	if own.UpdateAll {
+		// GORM adds the assignments to the clause when it makes the values, which it does again later.
+		callbacks.ConvertToCreateValues(c.Stmt)
+		own, _ = c.Stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
+		own.UpdateAll = false
+	}
+	var sets clause.Set
+	var last clause.Column
+	for _, set := range own.DoUpdates {
+		ids := c.generatedFor(set)
+		if len(ids) == c.records.N {
+			last = set.Column
+			continue
+		}
+		if len(ids) > 0 {
+			set.Value = c.unlessIn(ids, set.Column.Name)
+		}
+		sets = append(sets, set)
+	}
+	if own.DoUpdates = sets; len(sets) == 0 && last.Name != "" { // DO NOTHING would return nothing
+		current := clause.Column{Table: clause.CurrentTable, Name: last.Name}
+		own.DoUpdates, own.DoNothing = clause.Set{{Column: last, Value: current}}, false
+	}
+	c.setClause("ON CONFLICT", own)
+	return true
+}
+
+// generatedFor returns the generated IDs that an assignment would write into rows. A hook may have replaced others.
+func (c *conflict) generatedFor(set clause.Assignment) (ids []any) {
+	from, ok := set.Value.(clause.Column)
+	j := slices.IndexFunc(c.Columns, func(column *model.Column) bool {
+		return !column.IsKey && column.Field.DBName == from.Name
+	})
+	if !ok || from.Table != "excluded" || from.Name != set.Column.Name || j < 0 {
+		return nil
+	}
+	for i := range c.records.N {
+		if id := c.generated(i, j); id != 0 && c.records.Load(i, c.Columns[j]).ID == id {
+			ids = append(ids, c.Columns[j].GoValue(model.Value{ID: id}))
+		}
+	}
+	return ids
+}
+
+// unlessIn returns the value for an assignment that writes the record's value, unless that is one of the IDs.
+func (c *conflict) unlessIn(ids []any, name string) clause.Expression {
+	own, word := clause.Column{Table: "excluded", Name: name}, "?"
+	if c.dialect.MySQL {
+		own.Table, word = "", "VALUES(?)"
+	}
+	return clause.Expr{
+		SQL:  "CASE WHEN " + word + " IN ? THEN ? ELSE " + word + " END",
+		Vars: []any{own, ids, clause.Column{Table: clause.CurrentTable, Name: name}, own},
+	}
+}
