@@ -12,15 +12,15 @@ import (
 // Errors of layouts and generators. Match them with errors.Is; the text of a returned error names the value and the
 // limit.
 var (
-	// ErrLayout means an invalid layout: no time or no sequence, more than 63 bits, a field twice, a tick below 1 µs, the
-	// name of no preset, or the zero Layout.
+	// ErrLayout means an invalid layout: no time or no sequence, more than 63 bits, a field twice, a tick below 1 µs,
+	// the name of no preset, or the zero Layout.
 	ErrLayout = errors.New("snowflake: invalid layout")
 	// ErrUnknownField means a name that the layout does not have.
 	ErrUnknownField = errors.New("snowflake: no such field")
 	// ErrFieldRange means a value that does not fit into its field.
 	ErrFieldRange = core.ErrFieldRange
-	// ErrFieldOrder means that the time is not the layout's highest field, so the IDs of a span of time are not one range
-	// of numbers, or for Ranges more than 256.
+	// ErrFieldOrder means that the time is not the layout's highest field, so the IDs of a span of time are not one
+	// range of numbers, or for Ranges more than 256.
 	ErrFieldOrder = errors.New("snowflake: time is not the highest field")
 	// ErrInvalidRange means that from is after to.
 	ErrInvalidRange = errors.New("snowflake: range ends before it begins")
@@ -28,18 +28,18 @@ var (
 	ErrInvalidID = errors.New("snowflake: invalid ID")
 	// ErrBeforeEpoch means a time before the layout's epoch: that of the clock, or one that was passed.
 	ErrBeforeEpoch = core.ErrBeforeEpoch
-	// ErrTimeExhausted means a time at or after the layout's End, or that fewer IDs are left than a call asks for: at the
-	// End, or earlier by the lead. No ID is ever negative, masked or issued again.
+	// ErrTimeExhausted means a time at or after the layout's End, or that fewer IDs are left than a call asks for: at
+	// the End, or earlier by the lead. No ID is ever negative, masked or issued again.
 	ErrTimeExhausted = core.ErrTimeExhausted
-	// ErrOption means an invalid option: a negative lead, a lead longer than that of an earlier generator for the worker,
-	// a nil Option or Clock, or a field that the generator or WithField has set.
+	// ErrOption means an invalid option: a negative lead, a lead longer than that of an earlier generator for the
+	// worker, a nil Option or Clock, or a field that the generator or WithField has set.
 	ErrOption = core.ErrOption
 	// ErrNoGenerator means a nil *Generator, or one that was not made by New.
 	ErrNoGenerator = core.ErrNoGenerator
 	// ErrEmptyFill means an empty slice, which usually was made with a capacity instead of a length.
 	ErrEmptyFill = core.ErrEmptyFill
-	// ErrLeaseStalled means that a lease was not extended in time: before the context ended, or within the patience if it
-	// has no deadline. The next call may succeed.
+	// ErrLeaseStalled means that a lease was not extended in time: before the context ended, or within the patience if
+	// it has no deadline. The next call may succeed.
 	ErrLeaseStalled = core.ErrLeaseStalled
 )
 

@@ -54,9 +54,10 @@ type Generator struct {
 // another. The worker is not an option because 0 is a worker like any other. No two processes may use the same worker
 // at the same time.
 //
-// New returns ErrFieldRange for a worker or a pinned value that does not fit into its field, ErrUnknownField for a pinned
-// field that the layout does not have, ErrLayout for the zero Layout, ErrOption for other invalid options, and ErrBeforeEpoch or ErrTimeExhausted if the clock is outside the layout's time, of which a generator can use the
-// first 292 years.
+// New returns ErrFieldRange for a worker or a pinned value that does not fit into its field, ErrUnknownField for a
+// pinned field that the layout does not have, ErrLayout for the zero Layout, ErrOption for other invalid options, and
+// ErrBeforeEpoch or ErrTimeExhausted if the clock is outside the layout's time, of which a generator can use the first
+// 292 years.
 func New(worker int64, opts ...Option) (*Generator, error) {
 	g, cfg, err := build(opts)
 	if err != nil {
@@ -71,10 +72,12 @@ func New(worker int64, opts ...Option) (*Generator, error) {
 	return g, nil
 }
 
-// NewLeased is for package lease: it returns a generator that has no worker and issues nothing until its lessee gives it
-// one. Without a deadline in their context, calls wait for the lessee for at most patience, 0 or more. trust confirms
-// steps forward of the wall clock before the generator follows them; nil confirms all. The errors are those of New.
-func NewLeased(patience time.Duration, trust func(wall time.Time) bool, opts ...Option) (*Generator, *core.Lessee, error) {
+// NewLeased is for package lease: it returns a generator that has no worker and issues nothing until its lessee gives
+// it one. Without a deadline in their context, calls wait for the lessee for at most patience, 0 or more. trust
+// confirms steps forward of the wall clock before the generator follows them; nil confirms all. The errors are those of
+// New.
+func NewLeased(patience time.Duration, trust func(wall time.Time) bool, opts ...Option,
+) (*Generator, *core.Lessee, error) {
 	g, cfg, err := build(opts)
 	if err != nil {
 		return nil, nil, err

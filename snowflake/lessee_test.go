@@ -56,6 +56,21 @@ func tickOf(tb testing.TB, g *snowflake.Generator, id snowflake.ID) int64 {
 	return tick
 }
 
+func TestBadLesseesAreRejected(t *testing.T) {
+	old := snowflake.WithClock(newFakeClock(epoch2025.Add(-time.Second)))
+	for _, test := range []struct {
+		patience time.Duration
+		opt      snowflake.Option
+		want     error
+	}{
+		{-1, snowflake.WithLead(0), snowflake.ErrOption}, {0, snowflake.WithLead(-1), snowflake.ErrOption}, {0, old, snowflake.ErrBeforeEpoch},
+	} {
+		if g, l, err := snowflake.NewLeased(test.patience, nil, test.opt); g != nil || l != nil || !errors.Is(err, test.want) {
+			t.Errorf("NewLeased: %v, want %v", err, test.want)
+		}
+	}
+}
+
 func TestNothingIsIssuedBeforeTheFirstWorker(t *testing.T) {
 	l := newLessee(t, 0)
 	g := l.Generator()

@@ -66,9 +66,9 @@ func WithLead(d time.Duration) Option {
 	})
 }
 
-// WithRandomStart makes a tick begin at a random sequence, if no ID of that tick or a later one has been issued. Without
-// it, a generator that issues less than one ID a tick sets nearly all sequences to 0: ID modulo 16 is always the same,
-// and shards and samples that are chosen by a remainder are uneven.
+// WithRandomStart makes a tick begin at a random sequence, if no ID of that tick or a later one has been issued.
+// Without it, a generator that issues less than one ID a tick sets nearly all sequences to 0: ID modulo 16 is always
+// the same, and shards and samples that are chosen by a remainder are uneven.
 //
 // IDs stay in order. A sequence that is used up carries into the next tick, within the lead, so the rate is the same. A
 // batch that needs the whole lead begins at 0. Single calls in a row may have to wait after fewer IDs, by less than a

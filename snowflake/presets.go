@@ -14,27 +14,28 @@ func Default() Layout { return presets()[0].layout }
 //
 //   - default: that of [Default].
 //   - wide: for leased workers; 256 workers with 16,384 IDs per millisecond each, four times the rate of default.
-//   - javascriptsafe: 53 bits, so IDs never exceed Number.MAX_SAFE_INTEGER, 2^53 - 1 (ECMA-262, section 21.1.2.8). It is
-//     for clients that need numbers in JSON; strings, which ID writes, need no such layout.
+//   - javascriptsafe: 53 bits, so IDs never exceed Number.MAX_SAFE_INTEGER, 2^53 - 1 (ECMA-262, section 21.1.2.8). It
+//     is for clients that need numbers in JSON; strings, which ID writes, need no such layout.
 //   - seconds: ticks of 1 s for rows that arrive in bulk. A generator may wait a second for its first ID.
 //   - twitter: Twitter and X (twitter-archive/snowflake, IdWorker.scala, tag snowflake-2010). Set the datacenter with
 //     WithField, or it is 0.
 //   - discord: Discord's API reference, "Snowflakes". Its numbers are unsigned; this layout has the lower 41 of its 42
 //     time bits and ends in 2084.
-//   - instagram: "Sharding & IDs at Instagram", 2012. The published function has 41 bits of time; without the sign bit 40
-//     are left, which end in 2046.
+//   - instagram: "Sharding & IDs at Instagram", 2012. The published function has 41 bits of time; without the sign bit
+//     40 are left, which end in 2046.
 //   - sonyflake: sony/sonyflake version 1. Version 2 counts from 2025-01-01: make that one with NewLayout.
 //   - mastodon: Mastodon's statuses, without a worker. The lowest 16 bits, here a sequence, are a hash plus a counter
 //     (mastodon/mastodon, lib/mastodon/snowflake.rb).
 //   - baidu: baidu/uid-generator. Its time ended on 2024-11-20T13:24:16Z: New rejects it, but old IDs can be read.
 //   - datacenter: Twitter's bits since 2021-01-01. Set the datacenter with WithField, or it is 0.
-//   - resource: a region and a resource type below the time, then 4 machines with 8 IDs per millisecond each. It ends on
-//     2033-09-17.
+//   - resource: a region and a resource type below the time, then 4 machines with 8 IDs per millisecond each. It ends
+//     on 2033-09-17.
 //   - manyworkers: 32,768 workers, for services that take another worker when a clock steps back. Generators of this
 //     package need no other one; a lease prefers workers whose horizon the clock has passed. It ends on 2033-09-17.
-//   - multiclock: a clock field, for services that increment it when their clock steps back. Generators of this package do
-//     not follow the clock back and need no such field. Bits of a clock are bits of a worker: with "time:41 worker:12
-//     sequence:10" and a lease of one of the workers 16*k to 16*k+15, host k has 16 clocks with a stored horizon each.
+//   - multiclock: a clock field, for services that increment it when their clock steps back. Generators of this package
+//     do not follow the clock back and need no such field. Bits of a clock are bits of a worker: with "time:41
+//     worker:12 sequence:10" and a lease of one of the workers 16*k to 16*k+15, host k has 16 clocks with a stored
+//     horizon each.
 //
 // Another name is an error that matches ErrLayout and lists these.
 func Preset(name string) (Layout, error) {

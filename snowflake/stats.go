@@ -9,13 +9,13 @@ import (
 // Stats describes what a generator has done and how its clock stands. Generators for the same layout and worker in a
 // process share it. An Observer receives the length of each wait.
 type Stats struct {
-	Issued    uint64        // IDs issued since the worker's first generator was created; less after a call that gave up its wait
+	Issued    uint64        // IDs issued for the worker in this process; less after a call that gave up its wait
 	Waits     uint64        // waits for the clock that ended without an error; a long Fill may have several
 	Waited    time.Duration // the sum of these waits, by the monotonic clock
 	Lead      time.Duration // how far the last ID taken, or the start fence, is ahead of the clock, in whole ticks
-	Drift     time.Duration // wall clock minus the generator's, compared at most once a second by a call; negative after a step back
+	Drift     time.Duration // wall clock minus the generator's, as of the last second of use; negative after a step back
 	Steps     uint64        // steps forward of the wall clock that were followed
-	Remaining time.Duration // until the layout's End (in 2033 for the presets resource and manyworkers); at most 292 years
+	Remaining time.Duration // until the layout's End (2033 for resource and manyworkers); at most 292 years
 }
 
 // Stats returns the counters. Issued is exact while no call is running, and includes IDs that running calls wait for.

@@ -1,6 +1,6 @@
 // Package segment issues dense, increasing numbers out of blocks that a table hands out, for invoice numbers and short
-// codes. The method is that of Leaf-segment (https://tech.meituan.com/2017/04/21/mt-leaf.html): one UPDATE takes a block
-// of numbers, and the process issues them from memory.
+// codes. The method is that of Leaf-segment (https://tech.meituan.com/2017/04/21/mt-leaf.html): one UPDATE takes a
+// block of numbers, and the process issues them from memory.
 //
 //	numbers, err := segment.Open(ctx, db, sqldb.Postgres, "invoices", segment.WithBlock(1000))
 //	...
@@ -13,15 +13,15 @@
 // gaps: what a process has not issued of its block when it ends is lost. Numbers of one process ascend; those of two
 // processes alternate between blocks.
 //
-// This depends on the table alone. A database that loses a committed UPDATE, as after a restore from a backup, a failover
-// to a replica that lags behind, or a crash with synchronous_commit = off, repeats the numbers of the lost blocks. A
-// process that gets a block below its last one returns an error instead. A lease survives a failover, because its clock
-// says which times are above all that was lost; nothing says which numbers are.
+// This depends on the table alone. A database that loses a committed UPDATE, as after a restore from a backup, a
+// failover to a replica that lags behind, or a crash with synchronous_commit = off, repeats the numbers of the lost
+// blocks. A process that gets a block below its last one returns an error instead. A lease survives a failover, because
+// its clock says which times are above all that was lost; nothing says which numbers are.
 //
-// The UPDATE needs a connection besides those of the caller. It gets none with SetMaxOpenConns(1) or when all connections
-// are in transactions that wait for numbers, and on SQLite no lock while a transaction has written. It then fails after
-// ten seconds or SQLite's busy timeout. Take the numbers before the transaction, or make blocks twice as long as what
-// transactions take. GORM begins one for each Create.
+// The UPDATE needs a connection besides those of the caller. It gets none with SetMaxOpenConns(1) or when all
+// connections are in transactions that wait for numbers, and on SQLite no lock while a transaction has written. It then
+// fails after ten seconds or SQLite's busy timeout. Take the numbers before the transaction, or make blocks twice as
+// long as what transactions take. GORM begins one for each Create.
 package segment
 
 import (
@@ -37,8 +37,8 @@ import (
 
 // Errors of this package. Match them with errors.Is.
 var (
-	// ErrOption means an invalid argument, or a database that can't be used: MySQL with autocommit = 0, and servers that
-	// ignore LAST_INSERT_ID(x).
+	// ErrOption means an invalid argument, or a database that can't be used: MySQL with autocommit = 0, and servers
+	// that ignore LAST_INSERT_ID(x).
 	ErrOption = errors.New("segment: invalid option")
 	// ErrClosed means that the sequence was closed.
 	ErrClosed = errors.New("segment: closed")
@@ -71,8 +71,8 @@ func (b blockSize) apply(s *Sequence) error {
 // blocks, and more if a Fill is longer than a block.
 func WithBlock(size int64) Option { return blockSize(size) }
 
-// Sequence issues the numbers of one name. Its methods are safe for concurrent use. Make it with Open; the zero Sequence
-// returns ErrClosed.
+// Sequence issues the numbers of one name. Its methods are safe for concurrent use. Make it with Open; the zero
+// Sequence returns ErrClosed.
 type Sequence struct {
 	table table
 	name  string
@@ -144,9 +144,9 @@ func (s *Sequence) Next(ctx context.Context) (snowflake.ID, error) {
 // Fill sets every element of dst to a new number, ascending, and without gaps if they come from one block. Calls that
 // wait for a block at the same time have no order.
 //
-// It returns snowflake.ErrEmptyFill for a slice without elements, ErrClosed, ErrExhausted, the error of ctx, and that of
-// the UPDATE if the numbers at hand are too few; the next call tries again. On an error dst is unchanged; the numbers
-// at hand stay.
+// It returns snowflake.ErrEmptyFill for a slice without elements, ErrClosed, ErrExhausted, the error of ctx, and that
+// of the UPDATE if the numbers at hand are too few; the next call tries again. On an error dst is unchanged; the
+// numbers at hand stay.
 func (s *Sequence) Fill(ctx context.Context, dst []snowflake.ID) error {
 	if s == nil || s.stop == nil {
 		return ErrClosed
@@ -181,8 +181,8 @@ func (s *Sequence) notYet(ctx context.Context) error {
 	return fmt.Errorf("segment: no number of %q yet: %w: %w", s.name, err, cause)
 }
 
-// use sets dst to numbers at hand. If they are too few it takes none and returns the fetch that adds some, or the refusal
-// of a block that a fetch in the background got.
+// use sets dst to numbers at hand. If they are too few it takes none and returns the fetch that adds some, or the
+// refusal of a block that a fetch in the background got.
 func (s *Sequence) use(dst []snowflake.ID) (*fetch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -194,7 +194,8 @@ func (l *Lessee) stall(ctx context.Context, w *worker, wanted state) (err error)
 	}
 }
 
-// startPatience returns a channel that receives the end of the patience by the clock of w, and a function that stops it.
+// startPatience returns a channel that receives the end of the patience by the clock of w, and a function that stops
+// it.
 func (l *Lessee) startPatience(ctx context.Context, w *worker) (over <-chan error, stop func()) {
 	end := make(chan error, 1)
 	if !w.injected() || l.patience == 0 {

@@ -11,8 +11,8 @@ const (
 	// waited behind them. A call that finds more taken waits in a queue before it takes anything.
 	maxAhead = time.Second
 
-	// queuePoll is how often the first call of a queue looks whether there is room, also because IDs were given back, and
-	// whether the state was frozen, as when a lease is closed. The others sleep until they are the first.
+	// queuePoll is how often the first call of a queue looks whether there is room, also because IDs were given back,
+	// and whether the state was frozen, as when a lease is closed. The others sleep until they are the first.
 	queuePoll = 20 * time.Millisecond
 )
 
@@ -34,8 +34,8 @@ type request struct {
 	place  *list.Element
 }
 
-// takeInTurn takes count states that may not be due yet, after the calls of its lead that already wait for room. since is
-// the monotonic time at which the call began to wait.
+// takeInTurn takes count states that may not be due yet, after the calls of its lead that already wait for room. since
+// is the monotonic time at which the call began to wait.
 func (w *worker) takeInTurn(ctx context.Context, l *lead, now nanos, since time.Duration, count uint64) (state, error) {
 	first, own, err := w.join(ctx, l, now, count)
 	if own == nil {
@@ -113,8 +113,8 @@ func (w *worker) look(lead Ticks, own *request, now nanos) (left time.Duration, 
 	return left, own.served
 }
 
-// withdraw takes back a request, or gives back what it was served. Then the waiting calls are served, before a later call
-// finds that it need not wait.
+// withdraw takes back a request, or gives back what it was served. Then the waiting calls are served, before a later
+// call finds that it need not wait.
 func (w *worker) withdraw(lead Ticks, own *request) {
 	now, _ := w.read() // 0 on an error, at which there is no room; the waiting calls get it too
 	w.queueLock.Lock()

@@ -6,9 +6,9 @@ const (
 	// resyncEvery is how often a call compares the wall clock with the generator's.
 	resyncEvery = nanos(time.Second)
 
-	// catchUpStep is by how much the clock of a generator is set back at most at a resync, after a step back of the wall
-	// clock. A call that has read the clock before takes an ID by the old time, which later calls must not wait for: it
-	// is therefore half the default lead, also after an hour without a call.
+	// catchUpStep is by how much the clock of a generator is set back at most at a resync, after a step back of the
+	// wall clock. A call that has read the clock before takes an ID by the old time, which later calls must not wait
+	// for: it is therefore half the default lead, also after an hour without a call.
 	catchUpStep = 5 * time.Millisecond
 )
 

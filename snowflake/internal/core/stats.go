@@ -44,9 +44,12 @@ func (g *Generator) Stats() Stats {
 // count returns the current worker, its state, and how many IDs were issued. A call moves the state before it counts
 // what it skipped, so count retries until both belong together.
 func (l *Lessee) count() (w *worker, last state, issued uint64) {
-	for try := range 200 {
-		if try > 0 {
-			runtime.Gosched() // a call that was preempted in between needs a processor
+	for try := range 1000 {
+		switch { // a call that was preempted in between needs a processor, or its thread does
+		case try > 200:
+			time.Sleep(time.Millisecond)
+		case try > 0:
+			runtime.Gosched()
 		}
 		w = l.current.Load()
 		unused := w.skipped.Load() + w.abandoned.Load()

@@ -150,8 +150,8 @@ func newWorker(cfg Config, number int64) (*worker, error) {
 }
 
 // registry holds every fixed worker for which this process has created a generator. Generators for one worker share it,
-// so they cannot issue the same ID, no Close is needed, and a generator that is created again continues above the last ID
-// even if the wall clock was set back in between. Entries take a few hundred bytes and are never removed, because a
+// so they cannot issue the same ID, no Close is needed, and a generator that is created again continues above the last
+// ID even if the wall clock was set back in between. Entries take a few hundred bytes and are never removed, because a
 // forgotten state could be issued again.
 var registry struct {
 	sync.Mutex
@@ -163,8 +163,8 @@ type workerKey struct {
 	number int64
 }
 
-// workerFor returns a fixed worker. Generators with WithClock and those in a testing/synctest bubble each get their own,
-// because their times are unrelated.
+// workerFor returns a fixed worker. Generators with WithClock and those in a testing/synctest bubble each get their
+// own, because their times are unrelated.
 func workerFor(cfg Config, number int64) (*worker, error) {
 	if cfg.Clock != nil || inBubble() {
 		return newWorker(cfg, number)
