@@ -1,5 +1,5 @@
 // Partitions keeps an event log in PostgreSQL, MariaDB or MySQL with one partition per month, of which two complete
-// months are retained. SQLite has no partitions: delete there with gormplugin.Before, or attach a file per month.
+// months are retained. SQLite has no partitions: delete there with gormplugin.CreatedBefore, or attach a file per month.
 package main
 
 import (

@@ -118,5 +118,5 @@ func (s *service) visited(ctx context.Context, l *Link) {
 
 // visits returns the number of visits since a time. It is a range of the key: there is no column for the time.
 func (s *service) visits(ctx context.Context, l *Link, since time.Time) (int64, error) {
-	return gorm.G[Visit](s.db).Where("link_id = ?", l.ID).Where(gormplugin.Since(since)).Count(ctx, "*")
+	return gorm.G[Visit](s.db).Where("link_id = ?", l.ID).Where(gormplugin.CreatedSince(since)).Count(ctx, "*")
 }
