@@ -65,7 +65,7 @@
 // # References
 //
 // Make foreign keys the parent's own key type. For keys that are numbers in the database a snowflake.ID or a uint64
-// works as well, but not for a sqltypes.Text, Binary or UUID. GORM would convert the ID to a single character in a
+// works as well, but not for a sqltypes.Text, Binary or uuidkey.ID. GORM would convert the ID to a single character in a
 // string, such as the OwnerID of a polymorphic relation, drop its high bits in a smaller integer, write a number beside
 // a key of text, and store that without an error. Create and Update of the model that declares such a relation fail
 // with schema.ErrUnsupportedDataType, whatever they write: change the type, or remove the relation from the model, as

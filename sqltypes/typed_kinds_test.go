@@ -43,7 +43,7 @@ type (
 	orderID = sqltypes.Typed[orderKind]
 )
 
-// The interfaces of Typed and TypedArray.
+// The interfaces of Typed.
 var (
 	_ fmt.Stringer                              = userID(0)
 	_ encoding.TextAppender                     = userID(0)
@@ -55,13 +55,4 @@ var (
 	_ interface{ UnmarshalParam(string) error } = (*userID)(nil) // gin and echo
 	_ interface{ GormDataType() string }        = userID(0)      // GORM
 	_ gormplugin.Key                            = (*userID)(nil)
-)
-
-type userArray = sqltypes.TypedArray[userKind]
-
-var (
-	_ json.Unmarshaler                   = (*userArray)(nil)
-	_ driver.Valuer                      = userArray{}
-	_ sql.Scanner                        = (*userArray)(nil)
-	_ interface{ GormDataType() string } = userArray{}
 )

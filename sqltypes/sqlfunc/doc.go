@@ -69,7 +69,7 @@
 //
 // # Keys in columns of uuid and text, pg_partman
 //
-// If the time is the highest field, there are functions for the keys of [github.com/sqlflake/sqlflake/sqltypes.UUID]
+// If the time is the highest field, there are functions for the keys of [github.com/sqlflake/sqlflake/sqltypes/uuidkey.ID]
 // and [github.com/sqlflake/sqlflake/sqltypes.Text]. A key is passed as text, also a uuid:
 //
 //	snowflake_uuid_min(time), snowflake_text_min(time)    the key of snowflake_min(time)

@@ -70,7 +70,7 @@ varints: no library here shows it.
 - **\***: with the line below the table; without it there is an error, or the value is lost or an int64.
 - **✗**: not possible. **·**: not applicable: the library reads single values.
 
-Text, Binary and UUID travel as ID does, and the elements of a TypedArray as Typed. Prefer
+Text, Binary and uuidkey.ID travel as ID does, and the elements of an Array of Typed as Typed. Prefer
 *snowflake.ID to a Null where the table has a struct. encoding/json/v2 is tested with the types themselves, by .ci/run
 json.
 
