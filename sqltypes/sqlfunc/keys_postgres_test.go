@@ -9,8 +9,8 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
-	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
+	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 )
 
 // The bounds and times are called as pg_partman calls its encoder and decoder: the key is text, a literal of no type or
