@@ -139,48 +139,6 @@ func TestDecodeShowsThePresetsThatAreLikelyFirst(t *testing.T) {
 	}
 }
 
-// TestRoundedIDsAreNoticed uses what JSON.parse makes of IDs.
-func TestRoundedIDsAreNoticed(t *testing.T) {
-	var whole, idle strings.Builder
-	for i := range 40 {
-		id := snowflake.ID(250374789863067648 + int64(i)*7777777)
-		fmt.Fprintln(&whole, id)
-		fmt.Fprintln(&idle, id&^0xfff) // the sequence is 0
-	}
-	if r := do(t, jsNumbers(), "decode"); !strings.Contains(r.err, "20 of 20 IDs have the digits that a JavaScript number prints") {
-		t.Errorf("rounded: %s", r.err)
-	}
-	for name, ids := range map[string]string{"whole": whole.String(), "with a sequence of 0": idle.String()} {
-		if r := do(t, ids, "decode"); r.err != "" {
-			t.Errorf("%s: %s", name, r.err)
-		}
-	}
-	if r := do(t, "", "decode", "-layout", "twitter", "1234567890123456800"); !strings.Contains(r.err, "If it has come from JSON.parse, it was rounded") {
-		t.Errorf("one: %s", r.err)
-	}
-	if r := do(t, "", "decode", "-layout", "twitter", "1234567890123456789"); r.err != "" {
-		t.Errorf("one that is whole: %s", r.err)
-	}
-}
-
-// jsNumbers is the output of node: for (let i = 0n; i < 20n; i++) console.log(Number(250374789863067648n + i * 7777777n))
-func jsNumbers() string {
-	return "250374789863067650 250374789870845440 250374789878623200 250374789886401000 250374789894178750 " +
-		"250374789901956540 250374789909734300 250374789917512100 250374789925289860 250374789933067650 " +
-		"250374789940845400 250374789948623200 250374789956400960 250374789964178750 250374789971956500 " +
-		"250374789979734300 250374789987512060 250374789995289860 250374790003067650 250374790010845400 "
-}
-
-func TestDigitsThatJavaScriptPrints(t *testing.T) {
-	for id, want := range map[snowflake.ID]bool{
-		1234567890123456800: true, 1234567890123456700: false, 250374789863067650: true, 250374789863067640: false,
-	} {
-		if looksRounded(id) != want {
-			t.Errorf("%d: %t", id, !want)
-		}
-	}
-}
-
 func TestOnlySomeOfManyFaultsAreNamed(t *testing.T) {
 	r := do(t, strings.Repeat("x\n", 1000), "decode")
 	if lines := strings.Count(r.err, "\n"); lines != shownFaults+1 || !strings.HasSuffix(r.err, "990 more inputs are not IDs\n") || r.code != exitFailed {
