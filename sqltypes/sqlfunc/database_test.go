@@ -104,3 +104,17 @@ func preset(name string) snowflake.Layout {
 	}
 	return l
 }
+
+// drop runs the statements of Drop.
+func drop(t *testing.T, db *sql.DB, f *sqlfunc.Functions, dialect sqldb.Dialect) {
+	t.Helper()
+	statements, err := f.Drop(dialect)
+	for _, statement := range statements {
+		if err == nil {
+			_, err = db.ExecContext(t.Context(), statement)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

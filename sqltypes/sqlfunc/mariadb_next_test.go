@@ -274,9 +274,7 @@ func TestMariaDBInstallsAgainAndBesideAnotherLayout(t *testing.T) {
 	if err := wrong.Install(t.Context(), db, sqldb.MySQL); err == nil || !strings.Contains(err.Error(), "another layout") {
 		t.Errorf("another layout under the same name: %v", err)
 	}
-	if err := other.Uninstall(t.Context(), db, sqldb.MySQL); err != nil {
-		t.Error(err)
-	}
+	drop(t, db.DB, other, sqldb.MySQL)
 	if n := scan[int](t, db, "SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = DATABASE() "+
 		"AND routine_name LIKE 'sony%'"); n != 0 {
 		t.Errorf("%d functions are left", n)
