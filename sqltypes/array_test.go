@@ -213,6 +213,10 @@ func TestArrayHasTheJSONOfASliceOfIDs(t *testing.T) {
 	if want := (idArray{9007199254740993, 5, -5, 1}); !sameArray(got, want) || err != nil {
 		t.Errorf("read %v, %v, want %v", got, err, want)
 	}
+	var numbers sqltypes.Array[int64] // an element without UnmarshalJSON
+	if err := json.Unmarshal([]byte("[1,-2]"), &numbers); !sameArray(numbers, []int64{1, -2}) || err != nil {
+		t.Errorf("read %v, %v", numbers, err)
+	}
 }
 
 // encoding/json sets the element of a slice to 0 for null.
