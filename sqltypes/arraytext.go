@@ -34,7 +34,8 @@ func readArrayText[T ~int64](source, text string) ([]T, error) {
 		}
 	}
 	if size >= 0 && int64(len(ids)) != size {
-		return nil, newArrayError(snowflake.ErrSyntax, source, text, "its bounds announce %d elements, it has %d", size, len(ids))
+		return nil, newArrayError(snowflake.ErrSyntax, source, text,
+			"its bounds announce %d elements, it has %d", size, len(ids))
 	}
 	return ids, nil
 }

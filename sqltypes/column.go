@@ -10,7 +10,7 @@ import (
 )
 
 // Column is an ID whose column is not an integer. Its forms are [Text], [Binary] and uuidkey.ID; a program may add its
-// own [Form]. Use them for schemas that require such keys, and otherwise a [snowflake.ID] in a bigint, which is shorter.
+// own [Form]. They are for schemas that require such keys; otherwise use a [snowflake.ID] in a bigint, which is shorter.
 //
 //	Text(id)            // in
 //	snowflake.ID(text)  // and out

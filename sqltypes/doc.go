@@ -14,9 +14,9 @@
 //	}
 //	db.Where("id = ANY(?)", sqltypes.ArrayOf(ids)) // PostgreSQL: any number of IDs in one parameter
 //
-// All types except Array and Null are an int64, as snowflake.ID is: they convert with snowflake.ID(x) and back, and work
-// with ==, <, cmp.Compare, map keys and the JSON option omitzero. The GORM plugin fills keys of the types Typed and
-// [Column].
+// All types except Array and Null are an int64, as snowflake.ID is: they convert with snowflake.ID(x) and back. They
+// work with ==, <, cmp.Compare, map keys and the JSON option omitzero. The GORM plugin fills keys of the types Typed
+// and [Column].
 //
 // # NULL
 //

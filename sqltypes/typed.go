@@ -1,7 +1,6 @@
 package sqltypes
 
 import (
-	"bytes"
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
@@ -132,7 +131,7 @@ func (t *Typed[K]) unmarshalUnusualJSON(data, text []byte) error {
 	switch {
 	case len(data) == 0:
 		return reject(snowflake.ErrSyntax, source, "", "there is no value")
-	case quoted && bytes.IndexByte(text, '\\') >= 0:
+	case quoted: // with escapes, or wrong
 		var unescaped string
 		if err := json.Unmarshal(data, &unescaped); err != nil {
 			return reject(snowflake.ErrSyntax, source, data, "it is not a JSON string")
@@ -143,7 +142,7 @@ func (t *Typed[K]) unmarshalUnusualJSON(data, text []byte) error {
 		}
 		*t = Typed[K](id)
 		return nil
-	case !quoted && isOtherJSON(data) && isPrefix(prefixOf[K]()):
+	case isOtherJSON(data) && isPrefix(prefixOf[K]()):
 		return reject(snowflake.ErrType, source, data, `want a string that starts with "`+prefixOf[K]()+`_"`)
 	}
 	return prefixedError[K](source, string(text))

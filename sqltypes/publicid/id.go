@@ -33,10 +33,10 @@ type Kind interface {
 // for [snowflake.ID].
 //
 // [IDFrom] makes an ID of a number, and [ID.SnowflakeID] returns it. An ID is compared with == and can be the key of a
-// map. An encoder that uses none of its methods, and looks at kinds instead, finds an array without a number, so it needs
-// a line of the program; sqltypes/README.md links to a table of libraries. What reads memory shows the number: debuggers,
-// the packages reflect and unsafe, fmt for an ID in a field that is not exported. So do logs of SQL statements with
-// their parameters, such as GORM's.
+// map. An encoder that uses none of its methods, and looks at kinds instead, finds an array without a number, so it
+// needs a line of the program; sqltypes/README.md links to a table of libraries. What reads memory shows the number:
+// debuggers, the packages reflect and unsafe, fmt for an ID in a field that is not exported. So do logs of SQL
+// statements with their parameters, such as GORM's.
 //
 // The zero value means "no ID yet" and has no token: writing it as JSON or text is [ErrNoToken], since all new rows
 // would share it. Omit an unset ID with the JSON option omitzero. IDs of different kinds have different types, which

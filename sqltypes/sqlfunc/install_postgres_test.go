@@ -88,11 +88,7 @@ func TestPostgresNextNeedsNoRightsToTheState(t *testing.T) {
 	t.Cleanup(func() { db.cleanRole(t, role) })
 	db.exec(t, "GRANT USAGE ON SCHEMA "+db.schema+" TO "+role)
 	db.exec(t, "GRANT INSERT, SELECT ON events TO "+role)
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }()
+	tx := db.begin(t)
 	for _, query := range []string{
 		"SET LOCAL ROLE " + role,
 		"INSERT INTO events (n) SELECT generate_series(1, 10)",
@@ -121,11 +117,7 @@ func TestPostgresNextDoesNotFollowTheSearchPath(t *testing.T) {
 	} {
 		db.exec(t, query)
 	}
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }()
+	tx := db.begin(t)
 	for _, query := range []string{
 		"SET LOCAL search_path = pg_temp, " + db.schema + ", pg_catalog",
 		"CREATE TEMPORARY SEQUENCE snowflake_state START 7",
