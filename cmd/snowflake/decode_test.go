@@ -37,6 +37,16 @@ func TestDecode(t *testing.T) {
 			args: "decode -json 175928847299117063",
 			want: result{out: `{"id":"175928847299117063","time":"2026-05-01T11:18:25.796Z","fields":{"worker":32,"sequence":7}}` + "\n"},
 		},
+		"a table with a note": {
+			args: "decode 0",
+			want: result{code: exitFailed, out: `ID                   TIME                      WORKER  SEQUENCE
+0                    2025-01-01T00:00:00.000Z       0         0  ! 0 means no ID
+`},
+		},
+		"JSON with a note": {
+			args: "decode -json -5",
+			want: result{code: exitFailed, out: `{"id":"-5","time":"2094-09-07T15:47:35.551Z","fields":{"worker":1023,"sequence":4091},"note":"negative"}` + "\n"},
+		},
 		"each form": {
 			args: "decode -csv 175928847299117063 04W86BB0G4007 user_04W86BB0G4007 big_order_04W86BB0G4007 0x271065ac1020007 -- 0X271065AC1020007",
 			want: result{out: "id,time,worker,sequence,note\n" + strings.Repeat("175928847299117063,2026-05-01T11:18:25.796Z,32,7,\n", 6)},
@@ -136,6 +146,16 @@ func TestDecodeShowsThePresetsThatAreLikelyFirst(t *testing.T) {
 	}
 	if lines := strings.Count(r.out, "\n"); lines != len(presetNames) || r.code != exitOK {
 		t.Errorf("%d lines, exit code %d", lines, r.code)
+	}
+	for format, want := range map[string]string{
+		"-json": `{"id":"1541815603606036480","layout":"twitter","time":"2022-06-28T16:07:40.105Z","note":""}` + "\n",
+		"-csv": "id,layout,time,fields,note\n" +
+			"1541815603606036480,twitter,2022-06-28T16:07:40.105Z,worker=26 sequence=0 datacenter=11,\n",
+	} {
+		r := do(t, "", "decode", "-layout", "all", format, "1541815603606036480")
+		if !strings.HasPrefix(r.out, want) || !strings.Contains(r.out, "ahead of now by 9.8 years") {
+			t.Errorf("%s: %s", format, r.out)
+		}
 	}
 }
 
