@@ -8,7 +8,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Kind is the type parameter of [Typed] and [TypedArray]: an empty struct with the method Prefix, usually not exported.
+// Kind is the type parameter of [Typed]: an empty struct with the method Prefix, usually not exported.
 //
 //	type user struct{}
 //
