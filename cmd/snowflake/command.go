@@ -155,20 +155,20 @@ func unknown(args []string) string {
 
 // overview lists the commands, or those of a group, whose names begin with that word. It is empty for another word.
 func overview(group string) string {
-	list := ""
+	var list strings.Builder
 	for _, c := range commands() {
 		if group == "" || strings.HasPrefix(c.name, group+" ") {
-			list += fmt.Sprintf("  %-18s  %s\n", c.name, c.summary)
+			fmt.Fprintf(&list, "  %-18s  %s\n", c.name, c.summary)
 		}
 	}
 	head := "Snowflake reads and makes IDs.\n\nUsage: snowflake COMMAND [FLAG...] [ARGUMENT...]\n\n"
 	switch {
-	case list == "":
+	case list.Len() == 0:
 		return ""
 	case group != "":
 		head = "Usage: snowflake " + group + " COMMAND [FLAG...] [ARGUMENT...]\n\n"
 	}
-	return head + list + "\n\"snowflake help COMMAND\" shows the flags, and examples.\n\n" +
+	return head + list.String() + "\n\"snowflake help COMMAND\" shows the flags, and examples.\n\n" +
 		"Exit codes: 0 success; 1 a failure, or input that is not an ID; 2 wrong arguments; 130 interrupted.\n"
 }
 

@@ -82,7 +82,7 @@ type value struct {
 	number int64
 }
 
-func (v values) MarshalJSON() ([]byte, error) {
+func (v values) MarshalJSON() ([]byte, error) { //nolint:unparam // json.Marshaler has an error
 	var b []byte
 	for _, f := range v {
 		b = fmt.Appendf(b, ",%q:%d", f.Name, f.number)

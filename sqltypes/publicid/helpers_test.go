@@ -59,8 +59,11 @@ type form struct {
 var forms = []form{
 	{"crockford", "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 26, nil, publicid.CrockfordForTest},
 	{
-		"base62", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 22,
-		[]publicid.Option{publicid.WithBase62()}, publicid.Base62ForTest,
+		"base62",
+		"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+		22,
+		[]publicid.Option{publicid.WithBase62()},
+		publicid.Base62ForTest,
 	},
 }
 
