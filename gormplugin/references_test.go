@@ -12,6 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
+	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 )
 
 type flakeNumber int64
@@ -54,19 +55,18 @@ func TestReferencesThatCannotHoldAKeyAreRefused(t *testing.T) {
 		{&refersTo[snowflake.ID, string]{}, "uint64"},
 		{&refersTo[snowflake.ID, sqltypes.Text]{}, "uint64"},
 		{&refersTo[*snowflake.ID, *sqltypes.Text]{}, "uint64"},
-		{&refersTo[sqltypes.Text, string]{}, "sqltypes.Text"},
-		{&refersTo[sqltypes.Text, snowflake.ID]{}, "sqltypes.Text"},
-		{&refersTo[sqltypes.Text, sqltypes.Null]{}, "sqltypes.Text"},
-		{&refersTo[sqltypes.Text, sqltypes.Binary]{}, "sqltypes.Text"},
-		{&refersTo[sqltypes.Binary, snowflake.ID]{}, "sqltypes.Binary"},
-		{&refersTo[sqltypes.UUID, uint64]{}, "sqltypes.UUID"},
+		{&refersTo[sqltypes.Text, string]{}, "sqltypes.textForm"},
+		{&refersTo[sqltypes.Text, snowflake.ID]{}, "sqltypes.textForm"},
+		{&refersTo[sqltypes.Text, sqltypes.Null]{}, "sqltypes.textForm"},
+		{&refersTo[sqltypes.Text, sqltypes.Binary]{}, "sqltypes.textForm"},
+		{&refersTo[sqltypes.Binary, snowflake.ID]{}, "sqltypes.binaryForm"},
+		{&refersTo[uuidkey.ID, uint64]{}, "uuidkey.form"},
 		{&refersTo[string, sqltypes.Binary]{}, "string"},
 		{&refersTo[sqltypes.Text, *sqltypes.Text]{}, ""},
-		{&refersTo[*sqltypes.UUID, sqltypes.UUID]{}, ""},
+		{&refersTo[*uuidkey.ID, uuidkey.ID]{}, ""},
 		{&refersTo[int64, string]{}, ""},
 		{&refersTo[string, *string]{}, ""},
 		{&refersTo[snowflake.ID, sqltypes.Null]{}, ""},
-		{&refersTo[snowflake.ID, sqltypes.ZeroNull]{}, ""},
 		{&refersTo[snowflake.ID, flakeNumber]{}, ""},
 		{&refersTo[flakeNumber, uint]{}, ""},
 		{&textOwner{}, "uint64"}, // polymorphic

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
+	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 )
 
 func TestAValueOfAnotherTypeNeedsEachIDInItsForm(t *testing.T) {
@@ -41,7 +42,7 @@ func TestAValueOfAnotherTypeNeedsEachIDInItsForm(t *testing.T) {
 		{&card{}, &byText{5, "7", "a text"}, true},
 		{&card{}, []*byText{{5, "7", "texts"}}, true},
 		{&card{}, &struct {
-			ID             sqltypes.UUID
+			ID             uuidkey.ID
 			PublicID, Name string
 		}{5, "7", "a UUID"}, true},
 		{&card{}, &struct {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
 // pgxModes are the modes of pgx by their names in a DSN. The last two work with PgBouncer.
@@ -27,7 +26,7 @@ func eachPgxMode(t *testing.T, f func(t *testing.T, target testdb.Target)) {
 func TestArrayReadsWhatPostgreSQLReturns(t *testing.T) {
 	eachPgxMode(t, func(t *testing.T, target testdb.Target) {
 		db := openDatabase(t, target)
-		for query, want := range map[string]sqltypes.Array{
+		for query, want := range map[string]idArray{
 			"SELECT array_agg(n) FROM generate_series(1, 3) AS n":         {1, 2, 3},
 			"SELECT '[2:3]={1,2}'::bigint[]":                              {1, 2},
 			"SELECT ARRAY[1,2]::int[]":                                    {1, 2},
@@ -67,11 +66,58 @@ func TestArrayReadsWhatPostgreSQLReturns(t *testing.T) {
 		} {
 			got := staleArray()
 			err := db.scanOne(t, &got, query)
-			if want == nil && sameArray(got, sqltypes.Array{}) && err == nil {
+			if want == nil && sameArray(got, idArray{}) && err == nil {
 				continue
 			}
 			if got != nil || want == nil || !errors.Is(err, want) {
 				t.Errorf("%s: read %#v, %v, want nil and %v", query, got, err, want)
+			}
+		}
+	})
+}
+
+type team struct {
+	ID      snowflake.ID
+	Members idArray
+}
+
+func TestArrayIsABigintArrayColumnInGORM(t *testing.T) {
+	eachPgxMode(t, func(t *testing.T, target testdb.Target) {
+		db, _ := openGORM(t, target, &team{})
+		if err := db.AutoMigrate(&team{}); err != nil { // changes nothing
+			t.Fatal(err)
+		}
+		var columnType string
+		err := db.Raw(`SELECT format_type(atttypid, atttypmod) FROM pg_attribute
+			WHERE attrelid = 'teams'::regclass AND attname = 'members'`).Scan(&columnType).Error
+		if columnType != "bigint[]" || err != nil {
+			t.Errorf("the column is a %s, %v, want bigint[]", columnType, err)
+		}
+		var teams []team
+		for i, test := range someArrays {
+			teams = append(teams, team{ID: snowflake.ID(i + 1), Members: test.array})
+		}
+		if err := db.Create(&teams).Error; err != nil {
+			t.Fatal(err)
+		}
+		var got []team
+		if err := db.Order("id").Find(&got).Error; err != nil || len(got) != len(teams) {
+			t.Fatalf("read %v, %v", got, err)
+		}
+		for i := range got {
+			if !sameArray(got[i].Members, teams[i].Members) {
+				t.Errorf("%#v was read back as %#v", teams[i].Members, got[i].Members)
+			}
+		}
+		// An update to NULL and back.
+		one := team{ID: 4}
+		for _, want := range []idArray{nil, {}, {8, 9}} {
+			if err := db.Model(&one).Updates(map[string]any{"members": want}).Error; err != nil {
+				t.Fatal(err)
+			}
+			var read team
+			if err := db.First(&read, "id = ?", 4).Error; !sameArray(read.Members, want) || err != nil {
+				t.Errorf("updated to %#v, read %#v, %v", want, read.Members, err)
 			}
 		}
 	})

@@ -1,62 +1,194 @@
 package sqltypes_test
 
 import (
-	"database/sql"
-	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
-// The interfaces of Array.
-var (
-	_ json.Unmarshaler                   = (*sqltypes.Array)(nil)
-	_ driver.Valuer                      = sqltypes.Array{}
-	_ sql.Scanner                        = (*sqltypes.Array)(nil)
-	_ interface{ GormDataType() string } = sqltypes.Array{} // GORM
+type (
+	idArray   = sqltypes.Array[snowflake.ID]
+	userArray = sqltypes.Array[userID]
 )
 
 // someArrays are arrays with the text that PostgreSQL prints for them; NULL has none.
 var someArrays = []struct {
-	array sqltypes.Array
+	array idArray
 	text  string
 }{
 	{nil, ""},
-	{sqltypes.Array{}, "{}"},
-	{sqltypes.Array{0}, "{0}"},
-	{sqltypes.Array{1, 2, 3}, "{1,2,3}"},
-	{sqltypes.Array{2, 1, 2}, "{2,1,2}"}, // neither sorted nor a set
-	{sqltypes.Array{9007199254740993, -5}, "{9007199254740993,-5}"},
-	{sqltypes.Array{math.MaxInt64, math.MinInt64}, "{9223372036854775807,-9223372036854775808}"},
+	{idArray{}, "{}"},
+	{idArray{0}, "{0}"},
+	{idArray{1, 2, 3}, "{1,2,3}"},
+	{idArray{2, 1, 2}, "{2,1,2}"}, // neither sorted nor a set
+	{idArray{9007199254740993, -5}, "{9007199254740993,-5}"},
+	{idArray{math.MaxInt64, math.MinInt64}, "{9223372036854775807,-9223372036854775808}"},
 }
 
 // staleArray returns the value of an earlier row.
-func staleArray() sqltypes.Array { return sqltypes.Array{42, 43, 44, 45} }
+func staleArray() idArray { return idArray{42, 43, 44, 45} }
 
 // sameArray distinguishes nil, which is NULL, from empty.
-func sameArray(a, b sqltypes.Array) bool {
+func sameArray[T comparable](a, b []T) bool {
 	return slices.Equal(a, b) && (a == nil) == (b == nil)
 }
 
-func TestArrayIsABigintArrayForGORM(t *testing.T) {
-	if got := (sqltypes.Array{}).GormDataType(); got != "bigint[]" {
+// scanArray reads src into an Array with an earlier value.
+func scanArray(src any) (idArray, error) {
+	got := staleArray()
+	err := got.Scan(src)
+	return got, err
+}
+
+func TestArrayReadsWhatItWrites(t *testing.T) {
+	if got := (idArray{}).GormDataType(); got != "bigint[]" {
 		t.Errorf("GormDataType() = %q, want bigint[]", got)
+	}
+	for _, test := range someArrays {
+		value, err := test.array.Value()
+		if want := any(test.text); err != nil || test.array != nil && value != want || test.array == nil && value != nil {
+			t.Errorf("Value of %#v = %T %v, %v, want %v", test.array, value, value, err, want)
+		}
+		if value == nil {
+			continue
+		}
+		image := binaryImage(test.array)
+		for _, src := range []any{test.text, []byte(test.text), image, string(image)} {
+			if got, err := scanArray(src); !sameArray(got, test.array) || err != nil {
+				t.Errorf("Scan(%T %q) = %#v, %v", src, src, got, err)
+			}
+		}
+	}
+	large := make(idArray, 100_000)
+	for i := range large {
+		large[i] = math.MaxInt64 - snowflake.ID(i)*0x123456789abc
+	}
+	text, err := large.Value()
+	if got, scanErr := scanArray(text); !sameArray(got, large) || err != nil || scanErr != nil {
+		t.Errorf("100000 IDs are not read back: %v, %v", err, scanErr)
 	}
 }
 
-func TestArrayValueIsTheTextOfPostgreSQLOrNil(t *testing.T) {
-	for _, test := range someArrays {
-		var want driver.Value
-		if test.array != nil {
-			want = test.text
+// PostgreSQL prints the bounds if the first subscript is not 1, as for '[2:3]={1,2}'::bigint[] or 0 || '[0:0]={1}'.
+func TestArrayDropsTheFirstSubscript(t *testing.T) {
+	for text, want := range map[string]idArray{
+		"[2:3]={1,2}":                   {1, 2},
+		"[0:0]={7}":                     {7},
+		"[-1:1]={1,2,3}":                {1, 2, 3},
+		"[-2147483648:-2147483648]={5}": {5},
+		"[2147483647:2147483647]={5}":   {5},
+	} {
+		if got, err := scanArray(text); !sameArray(got, want) || err != nil {
+			t.Errorf("Scan(%s) = %#v, %v, want %v", text, got, err, want)
 		}
-		if got, err := test.array.Value(); got != want || err != nil {
-			t.Errorf("Value of %#v = %T %v, %v, want %v", test.array, got, got, err, want)
+	}
+}
+
+func TestArrayReadsSlicesAndCopiesThem(t *testing.T) {
+	ids, integers, array := []snowflake.ID{1, 2}, []int64{1, 2}, sqltypes.ArrayOf([]snowflake.ID{1, 2})
+	for _, src := range []any{ids, integers, array, &array} {
+		got, err := scanArray(src)
+		if !sameArray(got, idArray{1, 2}) || err != nil {
+			t.Errorf("Scan(%T) = %#v, %v", src, got, err)
+			continue
+		}
+		got[0] = 9
+		if ids[0] != 1 || integers[0] != 1 || array[0] != 1 {
+			t.Errorf("Scan(%T) shares memory with its source", src)
+		}
+	}
+	if err := array.Scan(&array); !sameArray(array, idArray{1, 2}) || err != nil {
+		t.Errorf("Scan of itself = %#v, %v", array, err)
+	}
+	for _, src := range []any{[]snowflake.ID{}, []int64{}, idArray{}, &idArray{}} {
+		if got, err := scanArray(src); !sameArray(got, idArray{}) || err != nil {
+			t.Errorf("Scan(empty %T) = %#v, %v, want an empty Array", src, got, err)
+		}
+	}
+	for _, src := range []any{nil, []snowflake.ID(nil), []int64(nil), idArray(nil), (*idArray)(nil), new(idArray)} {
+		if got, err := scanArray(src); got != nil || err != nil {
+			t.Errorf("Scan(nil %T) = %#v, %v, want nil", src, got, err)
+		}
+	}
+}
+
+func TestArrayRejectsNullElementsDimensionsAndRanges(t *testing.T) {
+	for text, want := range map[string]struct {
+		err     error
+		message string
+	}{
+		"{NULL}":                   {snowflake.ErrNull, "index 0"},
+		"{NULL,1}":                 {snowflake.ErrNull, "index 0"},
+		"{1,NULL,2}":               {snowflake.ErrNull, "index 1"},
+		"[2:2]={NULL}":             {snowflake.ErrNull, "index 0"},
+		"{{1,2},{3,4}}":            {snowflake.ErrType, "dimension"},
+		"{{{1}}}":                  {snowflake.ErrType, "dimension"},
+		"{{}}":                     {snowflake.ErrType, "dimension"},
+		"[1:1][2:3]={{1,2}}":       {snowflake.ErrType, "dimension"},
+		"{{NULL}}":                 {snowflake.ErrType, "dimension"},
+		"{9223372036854775808}":    {snowflake.ErrRange, "index 0"},
+		"{1,-9223372036854775809}": {snowflake.ErrRange, "index 1"},
+	} {
+		got, err := scanArray(text)
+		if got != nil || !errors.Is(err, want.err) || !strings.Contains(err.Error(), want.message) {
+			t.Errorf("Scan(%s) = %#v, %v, want nil and %v with %s", text, got, err, want.err, want.message)
+		}
+	}
+}
+
+func TestArrayRejectsTextThatPostgreSQLDoesNotPrint(t *testing.T) {
+	for _, text := range []string{
+		"", "{", "}", "{1", "1}", "1", "1,2", "null", "NULL", "[1,2]", `["1","2"]`,
+		"{1,}", "{,1}", "{,}", "{1,,2}", "{1;2}", "{1}x", "{1}{2}", "{1}}", "{1}\x00",
+		" {1}", "{1} ", "{ 1}", "{1, 2}", "{1 ,2}", "{ }", "{1\n}", `{"1"}`, `{"1,2"}`, `{\1}`,
+		"{null}", "{Null}", "{-0}", "{+1}", "{007}", "{1.0}", "{1e3}", "{0x1}",
+		// Bounds that do not fit.
+		"[", "[2:3]", "[2:3]=", "[2:3]{1,2}", "[2]={1,2}", "[:]={1}", "[2:3]=[2:3]={1,2}",
+		"[2:3]={1}", "[2:3]={1,2,3}", "[3:2]={}", "[2:2]={}", "[3:2]={1,2}",
+		"[2:+3]={1,2}", "[2:03]={1,2}", "[2: 3]={1,2}", "[2147483647:2147483648]={1,2}", "[-2147483649:-2147483648]={1,2}",
+		"[-9223372036854775808:9223372036854775807]={}",
+	} {
+		for _, src := range []any{text, []byte(text)} {
+			if got, err := scanArray(src); got != nil || !errors.Is(err, snowflake.ErrSyntax) {
+				t.Errorf("Scan(%T %q) = %#v, %v, want nil and %v", src, text, got, err, snowflake.ErrSyntax)
+			}
+		}
+	}
+}
+
+func TestArrayRejectsOtherSources(t *testing.T) {
+	for _, src := range []any{int64(1), 1.5, true, snowflake.ID(1), []string{"1"}, []any{int64(1)}, []int32{1}, [1]int64{1}} {
+		if got, err := scanArray(src); got != nil || !errors.Is(err, snowflake.ErrType) {
+			t.Errorf("Scan(%T) = %#v, %v, want nil and %v", src, got, err, snowflake.ErrType)
+		}
+	}
+}
+
+func TestArrayErrorsNameTheSourceAndTheRule(t *testing.T) {
+	for _, test := range []struct {
+		src  any
+		want string
+	}{
+		{"{1,NULL}", `sqltypes: string "{1,NULL}" is not an array of IDs: ` +
+			`the element at index 1 is NULL, remove it with array_remove(ids, NULL)`},
+		{[]byte("{{1}}"), `sqltypes: []byte "{{1}}" is not an array of IDs: it has more than one dimension`},
+		{"", `sqltypes: string "" is not an array of IDs: want IDs in braces, such as {1,2}`},
+		{"[2:3]={1}", `sqltypes: string "[2:3]={1}" is not an array of IDs: its bounds announce 2 elements, it has 1`},
+		{"{1,x}", `sqltypes: array element at index 1: snowflake: text "x" is not an ID: want decimal digits only, byte 0 is "x"`},
+		{int64(1), `sqltypes: int64 is not an array of IDs: want the text or binary image of a bigint[], as PostgreSQL sends it`},
+		{strings.Repeat("1,", 100), `sqltypes: string "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1..." is not an array of IDs: ` +
+			`want IDs in braces, such as {1,2}`},
+		{words(0, 0, 1700), `sqltypes: []byte "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x06\xa4" ` +
+			`is not an array of IDs: its elements have the type of OID 1700; read column::bigint[] instead`},
+	} {
+		if _, err := scanArray(test.src); err == nil || err.Error() != test.want {
+			t.Errorf("Scan(%v): error %v\nwant %s", test.src, err, test.want)
 		}
 	}
 }
@@ -76,21 +208,19 @@ func TestArrayHasTheJSONOfASliceOfIDs(t *testing.T) {
 			t.Errorf("Unmarshal(%s) = %#v, %v", text, got, err)
 		}
 	}
-	if text, err := json.Marshal(sqltypes.Array{9007199254740993}); string(text) != `["9007199254740993"]` || err != nil {
-		t.Errorf("Marshal = %s, %v, want a string in it", text, err)
-	}
-}
-
-func TestArrayReadsJSONNumbersAndSpaces(t *testing.T) {
-	var got sqltypes.Array
+	var got idArray
 	err := json.Unmarshal([]byte(" [ 9007199254740993 , \"5\",\n-5, \"\\u0031\" ] "), &got)
-	if want := (sqltypes.Array{9007199254740993, 5, -5, 1}); !sameArray(got, want) || err != nil {
+	if want := (idArray{9007199254740993, 5, -5, 1}); !sameArray(got, want) || err != nil {
 		t.Errorf("read %v, %v, want %v", got, err, want)
+	}
+	var numbers sqltypes.Array[int64] // an element without UnmarshalJSON
+	if err := json.Unmarshal([]byte("[1,-2]"), &numbers); !sameArray(numbers, []int64{1, -2}) || err != nil {
+		t.Errorf("read %v, %v", numbers, err)
 	}
 }
 
 // encoding/json sets the element of a slice to 0 for null.
-func TestArrayRefusesOtherJSONAndIsReset(t *testing.T) {
+func TestArrayRejectsOtherJSONAndIsReset(t *testing.T) {
 	for text, want := range map[string]error{
 		`[null]`:                  snowflake.ErrNull,
 		`["1",null,"3"]`:          snowflake.ErrNull,
@@ -122,87 +252,117 @@ func TestArrayRefusesOtherJSONAndIsReset(t *testing.T) {
 	}
 }
 
-func TestArrayInAJSONObject(t *testing.T) {
-	type group struct {
-		Members sqltypes.Array `json:"members"`
-		Admins  sqltypes.Array `json:"admins,omitempty"`
-		Guests  sqltypes.Array `json:"guests,omitzero"`
-	}
-	for _, test := range []struct {
-		in   group
-		want string
-	}{
-		{group{}, `{"members":null}`},
-		{group{sqltypes.Array{}, sqltypes.Array{}, sqltypes.Array{}}, `{"members":[],"guests":[]}`},
-		{
-			group{sqltypes.Array{1}, sqltypes.Array{2}, sqltypes.Array{3}},
-			`{"members":["1"],"admins":["2"],"guests":["3"]}`,
-		},
-	} {
-		if text, err := json.Marshal(test.in); string(text) != test.want || err != nil {
-			t.Errorf("Marshal = %s, %v, want %s", text, err, test.want)
-		}
-	}
-}
-
 func TestArrayJSONNumbers(t *testing.T) {
 	for _, test := range []struct {
-		array sqltypes.Array
+		array idArray
 		want  string
 	}{
 		{nil, "[]"}, // null would be a row
-		{sqltypes.Array{}, "[]"},
-		{sqltypes.Array{5}, "[5]"},
-		{sqltypes.Array{9007199254740993, math.MinInt64}, "[9007199254740993,-9223372036854775808]"},
+		{idArray{}, "[]"},
+		{idArray{5}, "[5]"},
+		{idArray{9007199254740993, math.MinInt64}, "[9007199254740993,-9223372036854775808]"},
 	} {
 		got := test.array.JSONNumbers()
 		if got != test.want {
 			t.Errorf("JSONNumbers of %v = %s, want %s", test.array, got, test.want)
 		}
-		var back sqltypes.Array
+		var back idArray
 		if err := json.Unmarshal([]byte(got), &back); !slices.Equal(back, test.array) || err != nil {
 			t.Errorf("%s is read back as %v, %v", got, back, err)
 		}
 	}
 }
 
-// thousandIDs have the length of most IDs of an epoch.
-func thousandIDs() sqltypes.Array {
-	ids := make(sqltypes.Array, 1000)
-	for i := range ids {
-		ids[i] = 1234567890123456789 + snowflake.ID(i)<<12
+func TestArrayOfTypedIsNumbersInsideAndTextsOutside(t *testing.T) {
+	for _, test := range []struct {
+		array         userArray
+		value         any
+		json, numbers string
+	}{
+		{nil, nil, `null`, `[]`},
+		{userArray{}, "{}", `[]`, `[]`},
+		{userArray{7}, "{7}", `["user_0000000000007"]`, `[7]`},
+		{
+			userArray{1234567890123456789, 0, -5},
+			"{1234567890123456789,0,-5}",
+			`["user_128GGYHYYK08N","user_0000000000000","user_FZZZZZZZZZZZV"]`, `[1234567890123456789,0,-5]`,
+		},
+	} {
+		value, err := test.array.Value()
+		got := userArray{42}
+		scanErr := got.Scan(value)
+		if value != test.value || err != nil || scanErr != nil || !sameArray(got, test.array) {
+			t.Errorf("Value of %d = %v, %v, read back as %d, %v", test.array, value, err, got, scanErr)
+		}
+		text, err := json.Marshal(test.array)
+		got = userArray{42}
+		jsonErr := json.Unmarshal(text, &got)
+		if string(text) != test.json || err != nil || jsonErr != nil || !sameArray(got, test.array) {
+			t.Errorf("Marshal of %d = %s, %v, read back as %d, %v", test.array, text, err, got, jsonErr)
+		}
+		if got := test.array.JSONNumbers(); got != test.numbers {
+			t.Errorf("JSONNumbers of %d = %s, want %s", test.array, got, test.numbers)
+		}
 	}
-	return ids
 }
 
-func TestArrayOf1000IDsTakesFewAllocations(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
+func TestArrayOfTypedScan(t *testing.T) {
+	seven := userArray{7}
+	binary := "\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x14\x00\x00\x00\x01\x00\x00\x00\x01" + // header and bounds
+		"\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00\x07"
+	for _, test := range []struct {
+		src  any
+		want userArray
+		err  error
+	}{
+		{nil, nil, nil},
+		{"{7}", seven, nil},
+		{[]byte("{7}"), seven, nil},
+		{binary, seven, nil},
+		{[]byte(binary), seven, nil},
+		{seven, seven, nil},
+		{&seven, seven, nil},
+		{(*userArray)(nil), nil, nil},
+		{[]userID{7}, seven, nil},
+		{[]snowflake.ID{7}, seven, nil},
+		{idArray{7}, seven, nil},
+		{[]int64{7}, seven, nil},
+		{sqltypes.Array[orderID]{7}, nil, snowflake.ErrType},
+		{[]orderID{7}, nil, snowflake.ErrType},
+		{"{NULL}", nil, snowflake.ErrNull},
+		{"{{7}}", nil, snowflake.ErrType},
+		{"{user_0000000000007}", nil, snowflake.ErrSyntax},
+		{"7", nil, snowflake.ErrSyntax},
+		{int64(7), nil, snowflake.ErrType},
+	} {
+		got := userArray{42}
+		err := got.Scan(test.src)
+		if !sameArray(got, test.want) || !errors.Is(err, test.err) {
+			t.Errorf("Scan(%T %q) = %d, %v, want %d, %v", test.src, test.src, got, err, test.want, test.err)
+		}
 	}
-	ids := thousandIDs()
-	value, err := ids.Value()
-	if err != nil {
+	got := userArray{}
+	if err := got.Scan(seven); err != nil {
 		t.Fatal(err)
 	}
-	text := value.(string)
-	bytes, image := any([]byte(text)), any(binaryImage(ids))
-	var target sqltypes.Array
-	for name, test := range map[string]struct {
-		limit float64
-		run   func() error
-	}{
-		"Value":       {3, func() error { _, err := ids.Value(); return err }}, // buffer, string, interface
-		"Scan text":   {1, func() error { return target.Scan(any(text)) }},
-		"Scan bytes":  {2, func() error { return target.Scan(bytes) }}, // a copy as a string
-		"Scan binary": {1, func() error { return target.Scan(image) }},
+	if got[0] = 8; seven[0] != 7 {
+		t.Error("Scan took the slice over instead of copying it")
+	}
+}
+
+func TestArrayOfTypedJSONRejectsOtherKindsAndIsReset(t *testing.T) {
+	for in, want := range map[string]error{
+		`["order_0000000000007"]`:                      sqltypes.ErrPrefix,
+		`["user_0000000000007","order_0000000000007"]`: sqltypes.ErrPrefix,
+		`[7]`:                         snowflake.ErrType,
+		`["7"]`:                       snowflake.ErrSyntax,
+		`["user_0000000000007",null]`: snowflake.ErrNull,
+		`"user_0000000000007"`:        snowflake.ErrType,
+		`{}`:                          snowflake.ErrType,
 	} {
-		got := testing.AllocsPerRun(10, func() {
-			if err := test.run(); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if got > test.limit {
-			t.Errorf("%s: %v allocations, want at most %v", name, got, test.limit)
+		got := userArray{42}
+		if err := json.Unmarshal([]byte(in), &got); !errors.Is(err, want) || got != nil {
+			t.Errorf("Unmarshal(%s) = %d, %v, want nil, %v", in, got, err, want)
 		}
 	}
 }

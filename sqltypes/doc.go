@@ -12,24 +12,17 @@
 //		EditorID *UserID       // may be NULL
 //		ParentID sqltypes.Null // may be NULL, without a pointer
 //	}
-//	db.Where("id = ANY(?)", sqltypes.Array(ids)) // PostgreSQL: any number of IDs in one parameter
+//	db.Where("id = ANY(?)", sqltypes.ArrayOf(ids)) // PostgreSQL: any number of IDs in one parameter
 //
-// The types:
-//
-//	Typed              the ID of one kind of row: a UserID is not an OrderID for the compiler, and has a prefix in text
-//	Null, ZeroNull     an ID that may be NULL; ZeroNull stores 0 as NULL
-//	Array, TypedArray  bigint[] on PostgreSQL, and one parameter for a list of IDs on every database
-//	Text, Binary, UUID for schemas whose keys are text, bytes or UUIDs; they sort as the IDs do
-//
-// All except the arrays and Null are an int64, as snowflake.ID is: they convert with snowflake.ID(x) and back, and work
-// with ==, <, cmp.Compare, map keys and the JSON option omitzero. The GORM plugin fills keys of the types Typed, Text,
-// Binary and UUID.
+// All types except Array and Null are an int64, as snowflake.ID is: they convert with snowflake.ID(x) and back. They
+// work with ==, <, cmp.Compare, map keys and the JSON option omitzero. The GORM plugin fills keys of the types Typed
+// and [Column].
 //
 // # NULL
 //
-// Read a nullable column into a pointer, such as *UserID or *Text, or into Null or ZeroNull. Scan into one of the other
-// types rejects NULL with [snowflake.ErrNull]. sql.Null works too, but after an error of Scan it has Valid true and the
-// ID 0, and its JSON is an object with V and Valid.
+// Read a nullable column into a pointer, such as *UserID or *Text, or into Null. Scan into one of the other types
+// rejects NULL with [snowflake.ErrNull]. sql.Null works too, but after an error of Scan it has Valid true and the ID 0,
+// and its JSON is an object with V and Valid.
 //
 // GORM does not call Scan for NULL: a plain field becomes 0 without an error, while a pointer, a Null or an Array keeps
 // its old value if the struct already held a row. Read each row into a new variable.
@@ -37,13 +30,10 @@
 // # Errors and concurrency
 //
 // Every method that reads replaces the value: after an error it is 0, NULL or nil, never the value of an earlier row.
-// The only exception is JSON null, which leaves a Typed, Text, Binary or UUID unchanged, as encoding/json prescribes.
-// Unless a comment says otherwise, errors are a [*snowflake.ParseError]; match them with errors.Is and
-// [snowflake.ErrSyntax], ErrRange, ErrNull or ErrType.
+// The only exception is JSON null, which leaves a Typed or a Column unchanged, as encoding/json prescribes. Unless a
+// comment says otherwise, errors are a [*snowflake.ParseError]; match them with errors.Is and [snowflake.ErrSyntax],
+// ErrRange, ErrNull or ErrType.
 //
 // All types are plain values. Methods with a pointer receiver write to the value, as an assignment does; all others are
 // safe for concurrent use.
-//
-// Package publicid has IDs whose text is an encrypted token. Package sqlfunc has SQL functions that read and issue IDs
-// in the database. The table internal/compat/README.md of the repository lists how each type passes each driver.
 package sqltypes

@@ -14,12 +14,12 @@ import (
 // The text for PostgreSQL and the JSON for a browser.
 func ExampleArray() {
 	ids := []snowflake.ID{175928847299117063, 175928847303311367}
-	parameter, err := sqltypes.Array(ids).Value()
+	parameter, err := sqltypes.ArrayOf(ids).Value()
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println(parameter)
-	text, err := json.Marshal(sqltypes.Array(ids))
+	text, err := json.Marshal(sqltypes.ArrayOf(ids))
 	if err != nil {
 		panic(err)
 	}
@@ -30,7 +30,7 @@ func ExampleArray() {
 }
 
 func ExampleArray_Scan() {
-	var members sqltypes.Array
+	var members sqltypes.Array[snowflake.ID]
 	for _, column := range []any{"{7,8}", "{}", nil, "{7,NULL}"} {
 		if err := members.Scan(column); err != nil {
 			fmt.Println(err)
@@ -60,7 +60,7 @@ func ExampleArray_JSONNumbers() {
 	}
 	db.Create([]Team{{ID: 1001, Members: []snowflake.ID{7, 8}}, {ID: 1002}, {ID: 1003, Members: []snowflake.ID{8}}})
 
-	wanted := sqltypes.Array{1001, 1003}
+	wanted := sqltypes.Array[snowflake.ID]{1001, 1003}
 	var teams []Team
 	err = db.Where("id IN (SELECT value FROM json_each(?))", wanted.JSONNumbers()).Find(&teams).Error
 	fmt.Println(teams, err)

@@ -1,76 +1,284 @@
 package sqltypes_test
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
+	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
+	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
+	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 )
 
-// openPlainGORM opens a handle without the plugin and without a log.
-func openPlainGORM(t *testing.T, target testdb.Target) *gorm.DB {
+// author and book are models whose keys are of the type K.
+type author[K any] struct {
+	ID    K
+	Email string    `gorm:"size:50;uniqueIndex"`
+	Books []book[K] `gorm:"foreignKey:AuthorID"`
+}
+
+func (author[K]) TableName() string { return "authors" }
+
+type book[K any] struct {
+	ID       K
+	AuthorID K
+	SequelID *K
+	Title    string
+}
+
+func (book[K]) TableName() string { return "books" }
+
+// statementLog keeps the statements that GORM runs.
+type statementLog struct {
+	logger.Interface
+	statements []string
+}
+
+func (l *statementLog) LogMode(logger.LogLevel) logger.Interface { return l }
+
+func (l *statementLog) Trace(_ context.Context, _ time.Time, fc func() (string, int64), _ error) {
+	statement, _ := fc()
+	l.statements = append(l.statements, statement)
+}
+
+// firstKey is the time of the first key of a test.
+var firstKey = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// openGORM opens a handle with the plugin, and creates the tables of the models.
+func openGORM(t *testing.T, target testdb.Target, models ...any) (*gorm.DB, *statementLog) {
 	t.Helper()
-	db, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: logger.Discard})
+	log := &statementLog{Interface: logger.Discard}
+	db, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: log}, gormplugin.New(gormtest.New(firstKey)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if pool, err := db.DB(); err != nil || pool.Close() != nil {
-			t.Error("the pool does not close")
-		}
+	pool, err := db.DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pool.Close() })
+	if err := db.AutoMigrate(models...); err != nil {
+		t.Fatal(err)
+	}
+	return db, log
+}
+
+// noError fails the test on the error of a statement.
+func noError(t *testing.T, result *gorm.DB) {
+	t.Helper()
+	if result.Error != nil {
+		t.Fatal(result.Error)
+	}
+}
+
+func TestColumnsAreKeysOfGORMModels(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		t.Run("Text", func(t *testing.T) { testGORMKeys[sqltypes.Text](t, target) })
+		t.Run("Binary", func(t *testing.T) { testGORMKeys[sqltypes.Binary](t, target) })
+		t.Run("UUID", func(t *testing.T) {
+			target.NeedMariaDB(t, "the type uuid")
+			testGORMKeys[uuidkey.ID](t, target)
+		})
 	})
-	return db
 }
 
-type team struct {
-	ID      snowflake.ID
-	Members sqltypes.Array
+func testGORMKeys[K columnValue, P columnPointer[K]](t *testing.T, target testdb.Target) {
+	db, log := openGORM(t, target, &author[K]{}, &book[K]{})
+	t.Cleanup(func() { _ = db.Migrator().DropTable(&book[K]{}, &author[K]{}) })
+
+	authors := []author[K]{
+		{Email: "a", Books: []book[K]{{Title: "a1"}, {Title: "a2"}}},
+		{Email: "b", Books: []book[K]{{Title: "b1"}}},
+		{Email: "c"},
+	}
+	noError(t, db.Create(&authors))
+	first, last := authors[0], authors[2]
+	if first.ID == 0 || first.ID >= authors[1].ID || authors[1].ID >= last.ID {
+		t.Fatalf("keys: %d, %d, %d, want them filled in order", first.ID, authors[1].ID, last.ID)
+	}
+	for _, b := range first.Books {
+		if b.ID == 0 || b.AuthorID != first.ID || b.SequelID != nil {
+			t.Errorf("book: %+v, want a key and the author %d", b, first.ID)
+		}
+	}
+
+	var back []author[K]
+	noError(t, db.Preload("Books").Order("id DESC").Find(&back))
+	if len(back) != 3 || back[0].ID != last.ID || back[2].ID != first.ID || len(back[2].Books) != 2 {
+		t.Fatalf("read back: %+v", back)
+	}
+	if back[2].Books[0].AuthorID != first.ID || back[2].Books[0].SequelID != nil {
+		t.Errorf("book: %+v", back[2].Books[0])
+	}
+
+	var one author[K]
+	noError(t, db.First(&one, "id = ?", first.ID))
+	if one.ID != first.ID || one.Email != "a" {
+		t.Errorf("First by the key: %+v", one)
+	}
+	var listed author[K]
+	noError(t, db.First(&listed, []K{last.ID}))
+	if listed.ID != last.ID {
+		t.Errorf("First by a list of keys: %+v", listed)
+	}
+	for what, query := range map[string]*gorm.DB{
+		"IN":       db.Where("id IN ?", []K{first.ID, last.ID}),
+		"a map":    db.Where(map[string]any{"id": []K{first.ID, last.ID}}),
+		"a struct": db.Where(&author[K]{ID: first.ID}).Or(&author[K]{ID: last.ID}),
+		"a range":  db.Where("id >= ? AND id <= ?", first.ID, last.ID).Where("id <> ?", authors[1].ID),
+		"keys":     db.Where([]K{first.ID, last.ID}),
+		"two keys": db.Where(first.ID, last.ID),
+	} {
+		var found []author[K]
+		noError(t, query.Order("id").Find(&found))
+		if len(found) != 2 || found[0].ID != first.ID || found[1].ID != last.ID {
+			t.Errorf("with %s: %+v", what, found)
+		}
+	}
+	var keys []K
+	noError(t, db.Model(&author[K]{}).Order("id").Pluck("id", &keys))
+	if len(keys) != 3 || keys[0] != first.ID {
+		t.Errorf("Pluck: %v", keys)
+	}
+
+	sequel := first.Books[0]
+	sequel.SequelID = &first.Books[1].ID
+	noError(t, db.Save(&sequel))
+	var reread book[K]
+	noError(t, db.First(&reread, "sequel_id = ?", first.Books[1].ID))
+	if reread.ID != sequel.ID || reread.SequelID == nil || *reread.SequelID != first.Books[1].ID {
+		t.Errorf("after Save: %+v", reread)
+	}
+
+	// An upsert that finds a row returns its key.
+	met := author[K]{Email: "b"}
+	upsert := clause.OnConflict{
+		Columns: []clause.Column{{Name: "email"}}, DoUpdates: clause.AssignmentColumns([]string{"email"}),
+	}
+	noError(t, db.Clauses(upsert).Create(&met))
+	if met.ID != authors[1].ID {
+		t.Errorf("after an upsert the key is %d, want %d", met.ID, authors[1].ID)
+	}
+
+	noError(t, db.Select("Books").Delete(&first))
+	var left int64
+	noError(t, db.Model(&book[K]{}).Count(&left))
+	if left != 1 {
+		t.Errorf("%d books are left, want 1", left)
+	}
+
+	log.statements = nil
+	if err := db.AutoMigrate(&author[K]{}, &book[K]{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range log.statements {
+		if strings.HasPrefix(statement, "ALTER") || strings.HasPrefix(statement, "CREATE") {
+			t.Errorf("the second AutoMigrate runs %s", statement)
+		}
+	}
 }
 
-func TestArrayIsABigintArrayColumnInGORM(t *testing.T) {
-	eachPgxMode(t, func(t *testing.T, target testdb.Target) {
-		db := openPlainGORM(t, target)
-		for range 2 { // the second call changes nothing
-			if err := db.AutoMigrate(&team{}); err != nil {
+// The comment of Binary warns of it.
+func TestGORMTreatsABareBinaryAsEightKeys(t *testing.T) {
+	target := testdb.SQLite(t)
+	db, _ := openGORM(t, target, &author[sqltypes.Binary]{})
+	sql := db.ToSQL(func(db *gorm.DB) *gorm.DB {
+		return db.Find(&[]author[sqltypes.Binary]{}, sqltypes.Binary(5))
+	})
+	if !strings.Contains(sql, "IN (0,0,0,0,0,0,0,5)") {
+		t.Errorf("GORM writes %s: the documentation of Binary warns of eight keys", sql)
+	}
+	sql = db.ToSQL(func(db *gorm.DB) *gorm.DB {
+		return db.Find(&[]author[sqltypes.Text]{}, sqltypes.Text(5))
+	})
+	if !strings.Contains(sql, `= "0000000000005"`) {
+		t.Errorf("GORM writes %s for a Text", sql)
+	}
+}
+
+// The conditions of gormplugin are integers.
+func TestConditionsOnIntegersRejectColumns(t *testing.T) {
+	t.Run("Text", testConditions[sqltypes.Text])
+	t.Run("Binary", testConditions[sqltypes.Binary])
+	t.Run("UUID", testConditions[uuidkey.ID])
+}
+
+func testConditions[K any](t *testing.T) {
+	db, _ := openGORM(t, testdb.SQLite(t), &author[K]{})
+	for name, query := range map[string]*gorm.DB{
+		"Since": db.Where(gormplugin.CreatedSince(firstKey)), "Page": db.Clauses(gormplugin.Page{Limit: 1}),
+	} {
+		if err := query.Find(&[]author[K]{}).Error; !errors.Is(err, schema.ErrUnsupportedDataType) {
+			t.Errorf("%s: %v, want %v", name, err, schema.ErrUnsupportedDataType)
+		}
+	}
+}
+
+// The documented column types, with and without tags.
+func TestColumnsHaveTheirColumnsInGORM(t *testing.T) {
+	type plain struct {
+		ID     sqltypes.Text
+		Binary sqltypes.Binary
+		UUID   uuidkey.ID
+	}
+	type sized struct {
+		ID     sqltypes.Binary `gorm:"size:8"`
+		Text   sqltypes.Text   `gorm:"size:13"`
+		Parent *uuidkey.ID
+	}
+	type tagged struct { // not for PostgreSQL
+		ID     sqltypes.Binary `gorm:"type:binary(8);size:8"`
+		Text   sqltypes.Text   `gorm:"type:char(13);size:13"`
+		Parent *uuidkey.ID     `gorm:"type:char(36);size:36"`
+	}
+	want := map[string]map[any][]string{
+		"sqlite": {
+			&plain{}: {"text", "blob", "uuid"}, &sized{}: {"blob", "text", "uuid"}, &tagged{}: {"binary(8)", "char(13)", "char(36)"},
+		},
+		"postgres": {
+			&plain{}: {"character varying(64)", "bytea", "uuid"}, &sized{}: {"bytea", "character varying(13)", "uuid"},
+		},
+		"mariadb": {
+			&plain{}: {"varchar(64)", "varbinary(64)", "uuid"}, &sized{}: {"varbinary(8)", "varchar(13)", "uuid"},
+			&tagged{}: {"binary(8)", "char(13)", "char(36)"},
+		},
+	}
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		for model, types := range want[target.Name] {
+			if _, ok := model.(*tagged); target.IsMySQL() && !ok {
+				continue // MySQL has no type uuid
+			}
+			db, log := openGORM(t, target, model)
+			columns, err := db.Migrator().ColumnTypes(model)
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		var columnType string
-		err := db.Raw(`SELECT format_type(atttypid, atttypmod) FROM pg_attribute
-			WHERE attrelid = 'teams'::regclass AND attname = 'members'`).Scan(&columnType).Error
-		if columnType != "bigint[]" || err != nil {
-			t.Errorf("the column is a %s, %v, want bigint[]", columnType, err)
-		}
-		var teams []team
-		for i, test := range someArrays {
-			teams = append(teams, team{ID: snowflake.ID(i + 1), Members: test.array})
-		}
-		if err := db.Create(&teams).Error; err != nil {
-			t.Fatal(err)
-		}
-		var got []team
-		if err := db.Order("id").Find(&got).Error; err != nil || len(got) != len(teams) {
-			t.Fatalf("read %v, %v", got, err)
-		}
-		for i := range got {
-			if !sameArray(got[i].Members, teams[i].Members) {
-				t.Errorf("%#v was read back as %#v", teams[i].Members, got[i].Members)
+			for i, column := range columns {
+				if got, _ := column.ColumnType(); got != types[i] {
+					t.Errorf("%T: %s is %s, want %s", model, column.Name(), got, types[i])
+				}
 			}
-		}
-		// An update to NULL and back.
-		one := team{ID: 4}
-		for _, want := range []sqltypes.Array{nil, {}, {8, 9}} {
-			if err := db.Model(&one).Updates(map[string]any{"members": want}).Error; err != nil {
+			if key, _ := columns[0].PrimaryKey(); !key {
+				t.Errorf("%T has no primary key", model)
+			}
+			log.statements = nil
+			if err := db.AutoMigrate(model); err != nil {
 				t.Fatal(err)
 			}
-			var read team
-			if err := db.First(&read, "id = ?", 4).Error; !sameArray(read.Members, want) || err != nil {
-				t.Errorf("updated to %#v, read %#v, %v", want, read.Members, err)
+			for _, statement := range log.statements {
+				if strings.HasPrefix(statement, "ALTER") {
+					t.Errorf("the second AutoMigrate runs %s", statement)
+				}
 			}
 		}
 	})
@@ -78,26 +286,14 @@ func TestArrayIsABigintArrayColumnInGORM(t *testing.T) {
 
 type branch struct {
 	ID       snowflake.ID
-	ParentID sqltypes.ZeroNull
+	ParentID sqltypes.Null
 	Parent   *branch
 	Children []branch `gorm:"foreignKey:ParentID"`
 }
 
-func TestZeroNullIsAnOptionalForeignKeyInGORM(t *testing.T) {
+func TestNullIsAnOptionalForeignKeyInGORM(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		db := openPlainGORM(t, target)
-		generator, err := snowflake.New(1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Use(gormplugin.New(generator)); err != nil {
-			t.Fatal(err)
-		}
-		for range 2 { // the second call changes nothing
-			if err := db.AutoMigrate(&branch{}); err != nil {
-				t.Fatal(err)
-			}
-		}
+		db, _ := openGORM(t, target, &branch{})
 		columns, err := db.Migrator().ColumnTypes(&branch{})
 		if err != nil {
 			t.Fatal(err)
@@ -111,35 +307,21 @@ func TestZeroNullIsAnOptionalForeignKeyInGORM(t *testing.T) {
 		}
 		// All three databases enforce the foreign key, so 0 instead of NULL would be an error.
 		root := branch{Children: []branch{{}, {}}}
-		if err := db.Create(&root).Error; err != nil {
-			t.Fatal(err)
-		}
+		noError(t, db.Create(&root))
 		leaf := branch{Parent: &branch{}}
-		if err := db.Create(&leaf).Error; err != nil {
-			t.Fatal(err)
-		}
-		if snowflake.ID(leaf.ParentID) != leaf.Parent.ID || leaf.ParentID == 0 ||
-			snowflake.ID(root.Children[0].ParentID) != root.ID {
+		noError(t, db.Create(&leaf))
+		if leaf.ParentID != sqltypes.NullFrom(leaf.Parent.ID) || root.Children[0].ParentID != sqltypes.NullFrom(root.ID) {
 			t.Errorf("the foreign keys are not set: %+v, %+v", leaf, root)
 		}
 		var roots []branch
-		err = db.Where("parent_id IS NULL").Preload("Children").Preload("Parent").Order("id").Find(&roots).Error
-		if err != nil || len(roots) != 2 || len(roots[0].Children) != 2 || len(roots[1].Children) != 1 || roots[0].ParentID != 0 {
-			t.Errorf("the roots are %+v, %v", roots, err)
+		noError(t, db.Where("parent_id IS NULL").Preload("Children").Preload("Parent").Order("id").Find(&roots))
+		if len(roots) != 2 || len(roots[0].Children) != 2 || len(roots[1].Children) != 1 || roots[0].ParentID.Valid {
+			t.Errorf("the roots are %+v", roots)
 		}
 		var read branch
-		err = db.Preload("Parent").First(&read, "id = ?", leaf.ID).Error
-		if err != nil || read.Parent == nil || read.Parent.ID != leaf.Parent.ID {
-			t.Errorf("the leaf is %+v, %v", read, err)
-		}
-		// Without its parent the leaf is a root.
-		read.ParentID, read.Parent = 0, nil
-		if err := db.Save(&read).Error; err != nil {
-			t.Fatal(err)
-		}
-		var count int64
-		if err := db.Model(&branch{}).Where("parent_id IS NULL").Count(&count).Error; count != 3 || err != nil {
-			t.Errorf("%d roots, %v, want 3", count, err)
+		noError(t, db.Preload("Parent").First(&read, "id = ?", leaf.ID))
+		if read.Parent == nil || read.Parent.ID != leaf.Parent.ID {
+			t.Errorf("the leaf is %+v", read)
 		}
 	})
 }

@@ -46,23 +46,8 @@ func TestZeroValueOfNullIsNULL(t *testing.T) {
 	if n == sqltypes.NullFrom(0) || sqltypes.NullFrom(0).IsZero() {
 		t.Error("the ID 0 is NULL")
 	}
-}
-
-func TestNullIsABigintForGORM(t *testing.T) {
-	if got := (sqltypes.Null{}).GormDataType(); got != "bigint" {
+	if got := n.GormDataType(); got != "bigint" {
 		t.Errorf("GormDataType() = %q, want bigint", got)
-	}
-}
-
-func TestNullValueIsAnInt64OrNil(t *testing.T) {
-	for _, n := range someNulls {
-		var want driver.Value
-		if n.Valid {
-			want = n.ID.Int64()
-		}
-		if got, err := n.Value(); got != want || err != nil {
-			t.Errorf("Value of %+v = %T %v, %v, want %v", n, got, got, err, want)
-		}
 	}
 }
 
@@ -105,6 +90,35 @@ func TestNullIsResetOnEveryError(t *testing.T) {
 	}
 }
 
+func TestNullIsNilAndEmptyAndNullForNULL(t *testing.T) {
+	for _, want := range someNulls {
+		var value driver.Value
+		text, object := "", "null"
+		if want.Valid {
+			value, text, object = want.ID.Int64(), want.ID.String(), `"`+want.ID.String()+`"`
+		}
+		if got, err := want.Value(); got != value || err != nil {
+			t.Errorf("Value of %+v = %T %v, %v, want %v", want, got, got, err, value)
+		}
+		if got, err := want.MarshalText(); string(got) != text || got == nil || want.String() != text || err != nil {
+			t.Errorf("MarshalText of %+v = %q, %v, String %q, want %q", want, got, err, want, text)
+		}
+		if got, err := json.Marshal(want); string(got) != object || err != nil {
+			t.Errorf("Marshal of %+v = %s, %v, want %s", want, got, err, object)
+		}
+		for what, read := range map[string]func(n *sqltypes.Null) error{
+			"UnmarshalText":  func(n *sqltypes.Null) error { return n.UnmarshalText([]byte(text)) },
+			"UnmarshalParam": func(n *sqltypes.Null) error { return n.UnmarshalParam(text) },
+			"Unmarshal":      func(n *sqltypes.Null) error { return json.Unmarshal([]byte(object), n) },
+		} {
+			n := sqltypes.NullFrom(42)
+			if err := read(&n); n != want || err != nil {
+				t.Errorf("%s(%q) = %+v, %v, want %+v", what, text, n, err, want)
+			}
+		}
+	}
+}
+
 func TestNullScan(t *testing.T) {
 	id := snowflake.ID(7)
 	for _, test := range []struct {
@@ -138,41 +152,7 @@ func TestNullScan(t *testing.T) {
 	}
 }
 
-func TestNullTextIsEmptyForNULL(t *testing.T) {
-	for _, want := range someNulls {
-		text, err := want.MarshalText()
-		if err != nil || string(text) != want.String() || text == nil {
-			t.Errorf("MarshalText of %+v = %q, %v", want, text, err)
-		}
-		n := sqltypes.NullFrom(42)
-		if err := n.UnmarshalText(text); n != want || err != nil {
-			t.Errorf("UnmarshalText(%q) = %+v, %v, want %+v", text, n, err, want)
-		}
-		n = sqltypes.NullFrom(42)
-		if err := n.UnmarshalParam(string(text)); n != want || err != nil {
-			t.Errorf("UnmarshalParam(%q) = %+v, %v, want %+v", text, n, err, want)
-		}
-	}
-}
-
-func TestNullJSONIsNullOrAString(t *testing.T) {
-	for _, want := range someNulls {
-		wantText := "null"
-		if want.Valid {
-			wantText = `"` + want.ID.String() + `"`
-		}
-		text, err := json.Marshal(want)
-		if string(text) != wantText || err != nil {
-			t.Errorf("Marshal of %+v = %s, %v, want %s", want, text, err, wantText)
-		}
-		n := sqltypes.NullFrom(42)
-		if err := json.Unmarshal(text, &n); n != want || err != nil {
-			t.Errorf("Unmarshal(%s) = %+v, %v, want %+v", text, n, err, want)
-		}
-	}
-}
-
-func TestNullRefusesOtherJSONAndIsReset(t *testing.T) {
+func TestNullRejectsOtherJSONAndIsReset(t *testing.T) {
 	for in, want := range map[string]error{
 		`""`: snowflake.ErrSyntax, `"null"`: snowflake.ErrSyntax, `" 5"`: snowflake.ErrSyntax, `"007"`: snowflake.ErrSyntax,
 		`true`: snowflake.ErrType, `[]`: snowflake.ErrType, `{"ID":"5","Valid":true}`: snowflake.ErrType,
@@ -186,28 +166,21 @@ func TestNullRefusesOtherJSONAndIsReset(t *testing.T) {
 
 func TestNullInAJSONObject(t *testing.T) {
 	type node struct {
-		Parent sqltypes.Null  `json:"parent"`
-		Hidden sqltypes.Null  `json:"hidden,omitzero"`
-		Linked *sqltypes.Null `json:"linked,omitempty"`
-		Quoted sqltypes.Null  `json:"quoted,string"` //nolint:staticcheck // without effect, and harmless where it is written
+		Parent sqltypes.Null `json:"parent"`
+		Hidden sqltypes.Null `json:"hidden,omitzero"`
+		Quoted sqltypes.Null `json:"quoted,string"` //nolint:staticcheck // without effect, and harmless where it is written
 	}
 	five := sqltypes.NullFrom(5)
-	for _, test := range []struct {
-		in   node
-		want string
-	}{
-		{node{}, `{"parent":null,"quoted":null}`},
-		{
-			node{sqltypes.NullFrom(0), sqltypes.NullFrom(0), &five, five},
-			`{"parent":"0","hidden":"0","linked":"5","quoted":"5"}`,
-		},
+	for want, in := range map[string]node{
+		`{"parent":null,"quoted":null}`:            {},
+		`{"parent":"0","hidden":"0","quoted":"5"}`: {sqltypes.NullFrom(0), sqltypes.NullFrom(0), five},
 	} {
-		text, err := json.Marshal(test.in)
-		if string(text) != test.want || err != nil {
-			t.Errorf("Marshal = %s, %v, want %s", text, err, test.want)
+		text, err := json.Marshal(in)
+		if string(text) != want || err != nil {
+			t.Errorf("Marshal = %s, %v, want %s", text, err, want)
 		}
 		out := node{Parent: sqltypes.NullFrom(42), Quoted: sqltypes.NullFrom(42)}
-		if err := json.Unmarshal(text, &out); err != nil || out.Parent != test.in.Parent || out.Hidden != test.in.Hidden || out.Quoted != test.in.Quoted {
+		if err := json.Unmarshal(text, &out); err != nil || out != in {
 			t.Errorf("Unmarshal(%s) = %+v, %v", text, out, err)
 		}
 	}

@@ -6,10 +6,9 @@ import (
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/sqltypes/internal/refuse"
 )
 
-// Kind is the type parameter of [Typed] and [TypedArray]: an empty struct with the method Prefix, usually not exported.
+// Kind is the type parameter of [Typed]: an empty struct with the method Prefix, usually not exported.
 //
 //	type user struct{}
 //
@@ -89,7 +88,7 @@ func prefixedError[K Kind](source, text string) error {
 	// Base 32 has no underscore, so the last one ends the prefix.
 	at := strings.LastIndexByte(text, '_')
 	if at < 0 {
-		return refuse.Input(snowflake.ErrSyntax, source, text,
+		return reject(snowflake.ErrSyntax, source, text,
 			`it has no prefix, want "`+want+`_" and 13 characters of base 32`)
 	}
 	got, suffix := text[:at], text[at+1:]
@@ -97,11 +96,11 @@ func prefixedError[K Kind](source, text string) error {
 	var of *snowflake.ParseError
 	switch {
 	case errors.As(err, &of):
-		return refuse.Input(of.Err, source, text, "in the base 32 after its last underscore: "+of.Reason)
+		return reject(of.Err, source, text, "in the base 32 after its last underscore: "+of.Reason)
 	case !isPrefix(got):
-		return refuse.Input(snowflake.ErrSyntax, source, text, `want the prefix "`+want+`", this one is invalid`)
+		return reject(snowflake.ErrSyntax, source, text, `want the prefix "`+want+`", this one is invalid`)
 	}
-	return refuse.Input(ErrPrefix, source, text, `it has the prefix "`+got+`", want "`+want+`"`)
+	return reject(ErrPrefix, source, text, `it has the prefix "`+got+`", want "`+want+`"`)
 }
 
 // kindError is the error for a kind with an invalid prefix.

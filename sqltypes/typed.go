@@ -1,7 +1,6 @@
 package sqltypes
 
 import (
-	"bytes"
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/sqltypes/internal/refuse"
 )
 
 // Typed is an ID of one kind of row. The compiler distinguishes it from IDs of other kinds, and its text names the
@@ -132,11 +130,11 @@ func (t *Typed[K]) unmarshalUnusualJSON(data, text []byte) error {
 	quoted := len(text) < len(data)
 	switch {
 	case len(data) == 0:
-		return refuse.Input(snowflake.ErrSyntax, source, "", "there is no value")
-	case quoted && bytes.IndexByte(text, '\\') >= 0:
+		return reject(snowflake.ErrSyntax, source, "", "there is no value")
+	case quoted: // with escapes, or wrong
 		var unescaped string
 		if err := json.Unmarshal(data, &unescaped); err != nil {
-			return refuse.Input(snowflake.ErrSyntax, source, data, "it is not a JSON string")
+			return reject(snowflake.ErrSyntax, source, data, "it is not a JSON string")
 		}
 		id, ok := parsePrefixed(prefixOf[K](), unescaped)
 		if !ok {
@@ -144,8 +142,8 @@ func (t *Typed[K]) unmarshalUnusualJSON(data, text []byte) error {
 		}
 		*t = Typed[K](id)
 		return nil
-	case !quoted && isOtherJSON(data) && isPrefix(prefixOf[K]()):
-		return refuse.Input(snowflake.ErrType, source, data, `want a string that starts with "`+prefixOf[K]()+`_"`)
+	case isOtherJSON(data) && isPrefix(prefixOf[K]()):
+		return reject(snowflake.ErrType, source, data, `want a string that starts with "`+prefixOf[K]()+`_"`)
 	}
 	return prefixedError[K](source, string(text))
 }
@@ -205,14 +203,14 @@ func scanError(src any, err error) error {
 	case errors.Is(err, snowflake.ErrNull):
 		return typedNullError(src)
 	case strings.Contains(text, "_"):
-		return refuse.Input(snowflake.ErrSyntax, refuse.Source(src), text,
+		return reject(snowflake.ErrSyntax, sourceOf(src), text,
 			"the column holds text with a prefix, want the number; make the column BIGINT (INTEGER on SQLite)")
 	}
 	return err
 }
 
 func typedNullError(src any) error {
-	return refuse.Input(snowflake.ErrNull, refuse.Source(src), "", "use a pointer for a column that may be NULL")
+	return reject(snowflake.ErrNull, sourceOf(src), "", "use a pointer for a column that may be NULL")
 }
 
 // GormDataType returns "bigint", as [snowflake.ID.GormDataType] does.

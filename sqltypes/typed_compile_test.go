@@ -67,20 +67,20 @@ func use(userID UserID, orderID OrderID, id snowflake.ID) {
 	files := token.NewFileSet()
 	imports := exportData(t, files)
 	for statement, want := range map[string]string{ // what the compiler says, "" if nothing
-		"find(userID)":                           "",
-		"find(7)":                                "",
-		"find(UserID(id))":                       "",
-		"find(UserID(orderID))":                  "", // an explicit conversion
-		"_ = snowflake.ID(userID)":               "",
-		"userID = *new(sqltypes.Typed[user])":    "",
-		"find(orderID)":                          "cannot use orderID",
-		"find(id)":                               "cannot use id",
-		"userID = orderID":                       "cannot use orderID",
-		"id = userID":                            "cannot use userID",
-		"_ = userID == orderID":                  "mismatched types",
-		"_ = map[UserID]bool{}[orderID]":         "cannot use orderID",
-		"_ = sqltypes.TypedArray[user]{orderID}": "cannot use orderID",
-		"_ = append(sqltypes.TypedArray[user]{}, orderID)": "cannot use orderID",
+		"find(userID)":                        "",
+		"find(7)":                             "",
+		"find(UserID(id))":                    "",
+		"find(UserID(orderID))":               "", // an explicit conversion
+		"_ = snowflake.ID(userID)":            "",
+		"userID = *new(sqltypes.Typed[user])": "",
+		"find(orderID)":                       "cannot use orderID",
+		"find(id)":                            "cannot use id",
+		"userID = orderID":                    "cannot use orderID",
+		"id = userID":                         "cannot use userID",
+		"_ = userID == orderID":               "mismatched types",
+		"_ = map[UserID]bool{}[orderID]":      "cannot use orderID",
+		"_ = sqltypes.Array[sqltypes.Typed[user]]{orderID}":           "cannot use orderID",
+		"_ = append(sqltypes.Array[sqltypes.Typed[user]]{}, orderID)": "cannot use orderID",
 		// A method of a nil pointer might panic.
 		"var _ sqltypes.Typed[*user]":                    "does not satisfy sqltypes.Kind",
 		"var _ sqltypes.Typed[struct{}]":                 "does not satisfy sqltypes.Kind",

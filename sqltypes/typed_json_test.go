@@ -26,7 +26,7 @@ func TestTypedJSONIsAStringAndIsReadBack(t *testing.T) {
 	}
 }
 
-func TestTypedJSONRefusesNumbersAndOtherKindsAndIsReset(t *testing.T) {
+func TestTypedJSONRejectsNumbersAndOtherKindsAndIsReset(t *testing.T) {
 	for in, want := range map[string]error{
 		`7`:                          snowflake.ErrType,
 		`175928847299117063`:         snowflake.ErrType,
@@ -82,7 +82,6 @@ func TestTypedInAJSONObject(t *testing.T) {
 	}
 
 	for in, wantErr := range map[string]error{
-		`{"author":"order_0000000000001"}`:    sqltypes.ErrPrefix,
 		`{"editor":"order_0000000000001"}`:    sqltypes.ErrPrefix,
 		`{"quoted":"order_0000000000001"}`:    sqltypes.ErrPrefix,
 		`{"quoted":"true_0000000000001"}`:     sqltypes.ErrPrefix,

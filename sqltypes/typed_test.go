@@ -140,6 +140,9 @@ func TestTypedConvertsFromAndToAnID(t *testing.T) {
 	if typed != 7 {
 		t.Errorf("SetSnowflakeID(7) made it %d", typed)
 	}
+	if got, err := userID(id).Value(); got != int64(id) || err != nil {
+		t.Errorf("Value of %d = %T %v, %v", id, got, got, err)
+	}
 	if got := typed.GormDataType(); got != "bigint" {
 		t.Errorf("GormDataType() = %q, want bigint", got)
 	}

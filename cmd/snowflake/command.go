@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +31,7 @@ func commands() []*command {
 	return []*command{
 		decodeCommand(), rangeCommand(), newIDsCommand(), layoutCommand(), workersCommand(), watchCommand(), releaseCommand(),
 		functionsCommand(), leasesCommand(), planCommand(), maintainCommand(), adoptCommand(), completionCommand(),
+		versionCommand(),
 	}
 }
 
@@ -140,12 +143,6 @@ func find(args []string) (*command, []string) {
 
 // unknown says that args begin with no command.
 func unknown(args []string) string {
-	switch args[0] {
-	case "sql":
-		return "want sql functions, or sql leases"
-	case "partition":
-		return "want partition plan, partition maintain, or partition adopt"
-	}
 	name := strings.Join(args[:min(2, len(args))], " ")
 	if secret.MatchString(name) {
 		return "unknown command: the first argument is the name of one"
@@ -153,15 +150,39 @@ func unknown(args []string) string {
 	return "unknown command " + strconv.Quote(name)
 }
 
-func overview() string {
-	var b strings.Builder
-	b.WriteString("Snowflake reads and makes IDs.\n\nUsage: snowflake COMMAND [FLAG...] [ARGUMENT...]\n\n")
+// overview lists the commands, or those of a group, whose names begin with that word. It is empty for another word.
+func overview(group string) string {
+	var list strings.Builder
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-18s  %s\n", c.name, c.summary)
+		if group == "" || strings.HasPrefix(c.name, group+" ") {
+			fmt.Fprintf(&list, "  %-18s  %s\n", c.name, c.summary)
+		}
 	}
-	b.WriteString("\n\"snowflake help COMMAND\" shows the flags, and examples.\n\n" +
-		"Exit codes: 0 success; 1 a failure, or input that is not an ID; 2 wrong arguments; 130 interrupted.\n")
-	return b.String()
+	head := "Snowflake reads and makes IDs.\n\nUsage: snowflake COMMAND [FLAG...] [ARGUMENT...]\n\n"
+	switch {
+	case list.Len() == 0:
+		return ""
+	case group != "":
+		head = "Usage: snowflake " + group + " COMMAND [FLAG...] [ARGUMENT...]\n\n"
+	}
+	return head + list.String() + "\n\"snowflake help COMMAND\" shows the flags, and examples.\n\n" +
+		"Exit codes: 0 success; 1 a failure, or input that is not an ID; 2 wrong arguments; 130 interrupted.\n"
+}
+
+// versionCommand prints what "go install" and "go build" have written into the binary.
+func versionCommand() *command {
+	c := newCommand("version", "", "the version of this command, and of Go")
+	c.text = "\nA build of a checkout has a pseudo-version or (devel).\n"
+	c.examples = "snowflake version"
+	c.run = func(_ context.Context, env environment, _ []string) error {
+		info, ok := debug.ReadBuildInfo()
+		if !ok {
+			return errors.New("the binary was built without information about its modules")
+		}
+		_, err := fmt.Fprintf(env.out, "%s %s %s\n", info.Main.Path, info.Main.Version, info.GoVersion)
+		return err
+	}
+	return c
 }
 
 // help returns the page of the command.

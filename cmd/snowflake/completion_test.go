@@ -11,7 +11,7 @@ import (
 
 func TestComplete(t *testing.T) {
 	for line, want := range map[string][]string{
-		"":                            {"decode", "range", "new", "layout", "workers", "sql", "partition", "completion", "help"},
+		"":                            {"decode", "range", "new", "layout", "workers", "sql", "partition", "completion", "version", "help"},
 		"de":                          {"decode"},
 		"workers ":                    {"watch", "release"},
 		"workers -":                   {"-dsn", "-json", "-namespace", "-table"},

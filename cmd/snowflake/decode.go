@@ -30,10 +30,6 @@ user_04W86BB0G4007, a UUID made of an ID, or 0x and hexadecimal digits. Those of
 An input that is not an ID is reported, with its line, and the others are decoded.
 An ID that the layout can't have issued by now is decoded with a note. In both
 cases the exit code is 1.
-
-IDs whose digits are those that a JavaScript number prints are decoded, too. If
-most IDs are of that kind, a warning says so: JSON.parse rounds IDs that are
-numbers, and the true ones can't be computed from them.
 `
 	c.examples = `
 snowflake decode 175928847299117063
@@ -82,10 +78,9 @@ type decoder struct {
 	now    time.Time
 	all    bool // in all presets
 
-	given              bool // the layout was chosen
-	ids, faults, notes int
-	ahead              int // IDs of the future
-	large, rounded     int // above what JavaScript holds exactly, and those of them that it may have rounded
+	given         bool // the layout was chosen
+	faults, notes int
+	ahead         int // IDs of the future
 }
 
 func (d *decoder) decode(ctx context.Context, args []string) error {
@@ -111,7 +106,6 @@ func (d *decoder) decode(ctx context.Context, args []string) error {
 	if d.ahead > 0 && !d.given {
 		d.env.warn("note: IDs of the future are often those of another layout; -layout all shows the time in each preset")
 	}
-	d.warnOfRounding()
 	if d.faults+d.notes > 0 {
 		return errReported
 	}
@@ -120,7 +114,7 @@ func (d *decoder) decode(ctx context.Context, args []string) error {
 
 // lines reads the standard input.
 func (d *decoder) lines(ctx context.Context) error {
-	// An interrupt ends the pipe. The copy stays in its read until the program ends.
+	// An interrupt ends the pipe, but not the copy's read of a terminal.
 	read, write := io.Pipe()
 	defer func() { _ = read.Close() }()
 	go func() {
@@ -128,8 +122,13 @@ func (d *decoder) lines(ctx context.Context) error {
 		_ = write.CloseWithError(err) // nil is the end
 	}()
 	defer context.AfterFunc(ctx, func() { _ = write.CloseWithError(ctx.Err()) })()
-	in := bufio.NewReaderSize(flusher{read, d.out.flush}, 64<<10)
+	in := bufio.NewReaderSize(read, 64<<10)
 	for number := 1; ; number++ {
+		if in.Buffered() == 0 { // the read may wait
+			if err := d.out.flush(); err != nil {
+				return err
+			}
+		}
 		line, err := in.ReadString('\n') // of any length
 		if number == 1 {
 			line = strings.TrimPrefix(line, "\ufeff")
@@ -180,13 +179,6 @@ func (d *decoder) one(ctx context.Context, text, place string, number int) error
 		}
 		return nil
 	}
-	d.ids++
-	if id > 1<<53 {
-		d.large++
-		if id%10 == 0 && looksRounded(id) {
-			d.rounded++
-		}
-	}
 	if d.all {
 		return d.out.candidates(id, d.now)
 	}
@@ -227,36 +219,4 @@ func span(from, to time.Time) string {
 		return strconv.Itoa(int(d/day)) + " days"
 	}
 	return d.Round(time.Second).String()
-}
-
-// looksRounded reports whether the digits are those that JavaScript prints for a number: the shortest that lead back to
-// it, filled up with zeros (ECMA-262, Number::toString).
-func looksRounded(id snowflake.ID) bool {
-	return strconv.FormatFloat(float64(id), 'f', -1, 64) == id.String()
-}
-
-// warnOfRounding warns if more than half of the large IDs look rounded. One in 32 does by chance between 2^57 and 2^58,
-// one in 256 between 2^60 and 2^61, and one in thirteen if the sequence is 0.
-func (d *decoder) warnOfRounding() {
-	switch {
-	case d.rounded*2 <= d.large:
-	case d.large == 1:
-		d.env.warn("note: JavaScript prints these digits for all IDs nearby. If it has come from JSON.parse, it was rounded.")
-	default:
-		d.env.warn("warning: %d of %d IDs have the digits that a JavaScript number prints. They were probably rounded by\n"+
-			"JSON.parse, and the last digits are wrong. Send IDs as strings.", d.rounded, d.large)
-	}
-}
-
-// flusher is a reader that writes what is buffered before a read, which may wait.
-type flusher struct {
-	io.Reader
-	flush func() error
-}
-
-func (r flusher) Read(p []byte) (int, error) {
-	if err := r.flush(); err != nil {
-		return 0, err
-	}
-	return r.Reader.Read(p)
 }

@@ -37,6 +37,16 @@ func TestDecode(t *testing.T) {
 			args: "decode -json 175928847299117063",
 			want: result{out: `{"id":"175928847299117063","time":"2026-05-01T11:18:25.796Z","fields":{"worker":32,"sequence":7}}` + "\n"},
 		},
+		"a table with a note": {
+			args: "decode 0",
+			want: result{code: exitFailed, out: `ID                   TIME                      WORKER  SEQUENCE
+0                    2025-01-01T00:00:00.000Z       0         0  ! 0 means no ID
+`},
+		},
+		"JSON with a note": {
+			args: "decode -json -5",
+			want: result{code: exitFailed, out: `{"id":"-5","time":"2094-09-07T15:47:35.551Z","fields":{"worker":1023,"sequence":4091},"note":"negative"}` + "\n"},
+		},
 		"each form": {
 			args: "decode -csv 175928847299117063 04W86BB0G4007 user_04W86BB0G4007 big_order_04W86BB0G4007 0x271065ac1020007 -- 0X271065AC1020007",
 			want: result{out: "id,time,worker,sequence,note\n" + strings.Repeat("175928847299117063,2026-05-01T11:18:25.796Z,32,7,\n", 6)},
@@ -130,46 +140,14 @@ func TestDecodeShowsThePresetsThatAreLikelyFirst(t *testing.T) {
 	if lines := strings.Count(r.out, "\n"); lines != len(presetNames) || r.code != exitOK {
 		t.Errorf("%d lines, exit code %d", lines, r.code)
 	}
-}
-
-// TestRoundedIDsAreNoticed uses what JSON.parse makes of IDs.
-func TestRoundedIDsAreNoticed(t *testing.T) {
-	var whole, idle strings.Builder
-	for i := range 40 {
-		id := snowflake.ID(250374789863067648 + int64(i)*7777777)
-		fmt.Fprintln(&whole, id)
-		fmt.Fprintln(&idle, id&^0xfff) // the sequence is 0
-	}
-	if r := do(t, jsNumbers(), "decode"); !strings.Contains(r.err, "20 of 20 IDs have the digits that a JavaScript number prints") {
-		t.Errorf("rounded: %s", r.err)
-	}
-	for name, ids := range map[string]string{"whole": whole.String(), "with a sequence of 0": idle.String()} {
-		if r := do(t, ids, "decode"); r.err != "" {
-			t.Errorf("%s: %s", name, r.err)
-		}
-	}
-	if r := do(t, "", "decode", "-layout", "twitter", "1234567890123456800"); !strings.Contains(r.err, "If it has come from JSON.parse, it was rounded") {
-		t.Errorf("one: %s", r.err)
-	}
-	if r := do(t, "", "decode", "-layout", "twitter", "1234567890123456789"); r.err != "" {
-		t.Errorf("one that is whole: %s", r.err)
-	}
-}
-
-// jsNumbers is the output of node: for (let i = 0n; i < 20n; i++) console.log(Number(250374789863067648n + i * 7777777n))
-func jsNumbers() string {
-	return "250374789863067650 250374789870845440 250374789878623200 250374789886401000 250374789894178750 " +
-		"250374789901956540 250374789909734300 250374789917512100 250374789925289860 250374789933067650 " +
-		"250374789940845400 250374789948623200 250374789956400960 250374789964178750 250374789971956500 " +
-		"250374789979734300 250374789987512060 250374789995289860 250374790003067650 250374790010845400 "
-}
-
-func TestDigitsThatJavaScriptPrints(t *testing.T) {
-	for id, want := range map[snowflake.ID]bool{
-		1234567890123456800: true, 1234567890123456700: false, 250374789863067650: true, 250374789863067640: false,
+	for format, want := range map[string]string{
+		"-json": `{"id":"1541815603606036480","layout":"twitter","time":"2022-06-28T16:07:40.105Z","note":""}` + "\n",
+		"-csv": "id,layout,time,fields,note\n" +
+			"1541815603606036480,twitter,2022-06-28T16:07:40.105Z,worker=26 sequence=0 datacenter=11,\n",
 	} {
-		if looksRounded(id) != want {
-			t.Errorf("%d: %t", id, !want)
+		r := do(t, "", "decode", "-layout", "all", format, "1541815603606036480")
+		if !strings.HasPrefix(r.out, want) || !strings.Contains(r.out, "ahead of now by 9.8 years") {
+			t.Errorf("%s: %s", format, r.out)
 		}
 	}
 }

@@ -174,6 +174,7 @@ func describeLayout(l snowflake.Layout, now time.Time) description {
 		}
 	}
 	note(!l.End().After(now), "its time has ended: it reads old IDs, and issues none")
+	note(l.End().After(now) && years < 10, "it issues IDs until "+l.End().Format(time.DateOnly)+" only")
 	note(l.Epoch().After(now), "its time has not begun: it issues no IDs yet")
 	note(l.Bits() > 53, "its IDs can be above 2^53 - 1, which JavaScript rounds: send them as strings")
 	note(d.Fields[0].Name != snowflake.FieldTime, "the time is not the highest field: IDs do not sort by time, and a span of time has several ranges")

@@ -18,6 +18,7 @@
 //	partition maintain create and drop partitions of a table
 //	partition adopt    turn an ordinary table into one with partitions
 //	completion         a script that completes commands in a shell
+//	version            the version of this command, and of Go
 //
 // "snowflake help COMMAND" shows the flags, and examples. Flags may come before and after arguments.
 //
@@ -112,7 +113,7 @@ func usage(format string, args ...any) error { return usageError{fmt.Sprintf(for
 // run runs a command and returns the exit code.
 func run(ctx context.Context, env environment, args []string) int {
 	if len(args) == 0 {
-		fmt.Fprint(env.err, overview())
+		fmt.Fprint(env.err, overview(""))
 		return exitUsage
 	}
 	switch args[0] {
@@ -126,8 +127,7 @@ func run(ctx context.Context, env environment, args []string) int {
 	}
 	c, args := find(args)
 	if c == nil {
-		env.warn("snowflake: %s\n\n%s", unknown(args), strings.TrimSuffix(overview(), "\n"))
-		return exitUsage
+		return help(env, args)
 	}
 	out := &output{Writer: env.out}
 	env.out = out
@@ -163,16 +163,20 @@ func run(ctx context.Context, env environment, args []string) int {
 	return exitOK
 }
 
+// help shows a command, a group of them, or all.
 func help(env environment, args []string) int {
-	if len(args) == 0 {
-		fmt.Fprint(env.out, overview())
-		return exitOK
-	}
 	c, rest := find(args)
-	if c == nil || len(rest) > 0 {
-		env.warn("snowflake: %s\n\n%s", unknown(args), strings.TrimSuffix(overview(), "\n"))
+	page := ""
+	switch {
+	case c != nil && len(rest) == 0:
+		page = c.help()
+	case len(args) <= 1:
+		page = overview(strings.Join(args, ""))
+	}
+	if page == "" {
+		env.warn("snowflake: %s\n\n%s", unknown(args), strings.TrimSuffix(overview(""), "\n"))
 		return exitUsage
 	}
-	fmt.Fprint(env.out, c.help())
+	fmt.Fprint(env.out, page)
 	return exitOK
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -85,6 +86,27 @@ func TestEveryCommandHasHelp(t *testing.T) {
 	}
 }
 
+func TestAGroupListsItsCommands(t *testing.T) {
+	for _, group := range []string{"sql", "partition"} {
+		r := do(t, "", group)
+		if again := do(t, "", "help", group); r.code != exitOK || r.err != "" || again != r {
+			t.Errorf("%s: %+v, help %+v", group, r, again)
+		}
+		for _, c := range commands() {
+			if strings.Contains(r.out, "  "+c.name+"  ") != strings.HasPrefix(c.name, group+" ") {
+				t.Errorf("%s lists\n%s", group, r.out)
+			}
+		}
+	}
+}
+
+func TestVersionNamesTheModuleAndGo(t *testing.T) {
+	if r := do(t, "", "version"); r.code != exitOK || !strings.HasPrefix(r.out, "github.com/sqlflake/sqlflake") ||
+		!strings.HasSuffix(r.out, runtime.Version()+"\n") {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestExamplesInHelpAreValid parses the commands of all examples.
 func TestExamplesInHelpAreValid(t *testing.T) {
 	for _, c := range commands() {
@@ -120,7 +142,9 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		"":                                     "Usage: snowflake COMMAND",
 		"encode":                               `unknown command "encode"`,
 		"help encode":                          `unknown command "encode"`,
-		"sql":                                  "want sql functions, or sql leases",
+		"sql functons":                         `unknown command "sql functons"`,
+		"help sql functons":                    `unknown command "sql functons"`,
+		"sqlx":                                 `unknown command "sqlx"`,
 		"decode -colour 1":                     "flag provided but not defined: -colour",
 		"decode -layout":                       "flag needs an argument: -layout",
 		"decode -layout tiwtter 1":             `no preset "tiwtter", want one of`,

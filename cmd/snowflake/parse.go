@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/sqltypes"
+	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 )
 
 // forms are the values of -from.
@@ -34,7 +34,7 @@ func parseID(text, form string) (snowflake.ID, error) {
 	case "typed":
 		return parseTyped(text)
 	case "uuid":
-		var id sqltypes.UUID
+		var id uuidkey.ID
 		err := id.Scan(text)
 		return snowflake.ID(id), err
 	case "float":

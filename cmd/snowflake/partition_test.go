@@ -87,6 +87,6 @@ func TestWrongArgumentsOfPartitions(t *testing.T) {
 			do(t, "", all...).fails(t, exitUsage, want)
 		}
 	}
-	do(t, "", "partition", "drop").fails(t, exitUsage, "want partition plan")
+	do(t, "", "partition", "drop").fails(t, exitUsage, `unknown command "partition drop"`)
 	do(t, "", "partition", "plan", "-unit", "day", "events").fails(t, exitUsage, "no database")
 }

@@ -174,20 +174,18 @@ func parseTime(text string, now time.Time, zone *time.Location) (at, end time.Ti
 	return at, end, usage("%q is neither a time, such as 2026-11-22T15:04, nor a duration, such as 36h or 7d", text)
 }
 
-// beginOf returns the first moment of a day in the zone; day is its midnight in UTC. Where clocks are set at midnight, that
-// moment is 1:00, or there are two midnights.
+// beginOf returns the first moment of a day, which is given by its midnight in UTC. If clocks are set at midnight, the
+// day begins at 1:00 or has two midnights, of which time.Date would choose any.
 func beginOf(day time.Time, zone *time.Location) time.Time {
-	before := day.Add(-24 * time.Hour).In(zone)
-	_, offset := before.Zone()
-	at := day.Add(-time.Duration(offset) * time.Second).In(zone)
-	_, set := before.ZoneBounds() // when the clock is set next
-	if set.IsZero() || at.Before(set) {
-		return at
+	at := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, zone)
+	start, end := at.ZoneBounds() // of this offset from UTC
+	if at.Day() != day.Day() {
+		return end // the clock skips midnight, or the day
 	}
-	_, offset = set.Zone()
-	at = day.Add(-time.Duration(offset) * time.Second).In(zone)
-	if at.Before(set) { // at set there is no midnight any more
-		return set
+	_, before := start.Add(-1).Zone()
+	_, now := at.Zone()
+	if first := at.Add(time.Duration(now-before) * time.Second); before > now && first.Before(start) {
+		return first
 	}
 	return at
 }

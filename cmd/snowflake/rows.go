@@ -18,13 +18,13 @@ import (
 // rows prints IDs with their fields: as a table, as JSON with an object a line, or as CSV.
 type rows struct {
 	w      *bufio.Writer
-	format string // table, json, csv
+	csv    *csv.Writer // has no buffer but w
+	format string      // table, json, csv
 	layout snowflake.Layout
 	zone   *time.Location
 	time   string // its form
 	fields []snowflake.Field
 	begun  bool
-	line   []byte // the current one, reused
 }
 
 // formatFlags adds -json and -csv.
@@ -33,6 +33,7 @@ func (c *command) formatFlags() func(io.Writer, snowflake.Layout, *time.Location
 	asCSV := c.flags.Bool("csv", false, "print CSV")
 	return func(w io.Writer, layout snowflake.Layout, zone *time.Location) (*rows, error) {
 		r := &rows{w: bufio.NewWriterSize(w, 64<<10), format: "table", layout: layout, zone: zone, time: timeForm(layout), fields: fieldsOf(layout)}
+		r.csv = csv.NewWriter(r.w)
 		switch {
 		case *asJSON && *asCSV:
 			return nil, usage("-json and -csv exclude each other")
@@ -64,105 +65,88 @@ func zoneOf(name string) (*time.Location, error) {
 // flush writes what is buffered.
 func (r *rows) flush() error { return r.w.Flush() }
 
+// row is a line of JSON.
+type row struct {
+	ID     snowflake.ID `json:"id"`
+	Layout string       `json:"layout,omitempty"`
+	Time   string       `json:"time"`
+	Fields values       `json:"fields,omitempty"`
+	Note   any          `json:"note,omitempty"` // a string
+}
+
+// values are fields of an ID in the order of the layout.
+type values []value
+
+type value struct {
+	snowflake.Field
+	number int64
+}
+
+func (v values) MarshalJSON() ([]byte, error) { //nolint:unparam // json.Marshaler has an error
+	var b []byte
+	for _, f := range v {
+		b = fmt.Appendf(b, ",%q:%d", f.Name, f.number)
+	}
+	b = append(b, '}')
+	b[0] = '{'
+	return b, nil
+}
+
+func (r *rows) values(id snowflake.ID) values {
+	all := make(values, len(r.fields))
+	for i, f := range r.fields {
+		number, _ := r.layout.Field(id, f.Name) // the layout has it
+		all[i] = value{f, number}
+	}
+	return all
+}
+
 // add prints an ID. The note is empty or says what is wrong with it.
-func (r *rows) add(id snowflake.ID, note string) error {
-	at := r.layout.Time(id).In(r.zone)
+func (r *rows) add(id snowflake.ID, note string) (err error) {
+	at := r.layout.Time(id).In(r.zone).Format(r.time)
+	fields := r.values(id)
 	first := !r.begun
 	r.begun = true
 	switch r.format {
 	case "json":
-		r.addJSON(id, at, note)
+		line := row{ID: id, Time: at, Fields: fields}
+		if note != "" {
+			line.Note = note
+		}
+		return json.NewEncoder(r.w).Encode(line)
 	case "csv":
+		names, cells := []string{"id", "time"}, []string{id.String(), at}
+		for _, f := range fields {
+			names, cells = append(names, f.Name), append(cells, strconv.FormatInt(f.number, 10))
+		}
 		if first {
-			r.line = append(r.line[:0], "id,time,"...)
-			for _, f := range r.fields {
-				r.line = append(append(r.line, f.Name...), ',')
-			}
-			r.line = append(r.line, "note\n"...)
-			_, _ = r.w.Write(r.line)
+			err = r.csv.Write(append(names, "note"))
 		}
-		r.addCSV(id, at, note)
-	default:
-		if first {
-			r.head(at)
-		}
-		r.addTable(id, at, note)
+		return errors.Join(err, r.csv.Write(append(cells, note)))
 	}
-	_, err := r.w.Write(r.line) // bufio keeps an error until the next call
-	return err
-}
-
-func (r *rows) addJSON(id snowflake.ID, at time.Time, note string) {
-	b := r.line[:0]
-	b = append(append(b, `{"id":"`...), id.String()...)
-	b = append(at.AppendFormat(append(b, `","time":"`...), r.time), `","fields":{`...)
-	for i, f := range r.fields {
-		if i > 0 {
-			b = append(b, ',')
+	if first { // the width of the time is that of the first one
+		fmt.Fprintf(r.w, "%-*s  %-*s", idWidth, "ID", len(at), "TIME")
+		for _, f := range fields {
+			fmt.Fprintf(r.w, "  %*s", f.width(), strings.ToUpper(f.Name))
 		}
-		b = append(append(append(b, '"'), f.Name...), `":`...)
-		b = strconv.AppendInt(b, r.field(id, f), 10)
+		fmt.Fprintln(r.w)
 	}
-	b = append(b, '}')
+	fmt.Fprintf(r.w, "%-*v  %s", idWidth, id, at)
+	for _, f := range fields {
+		fmt.Fprintf(r.w, "  %*d", f.width(), f.number)
+	}
 	if note != "" {
-		b = append(append(b, `,"note":`...), quoted(note)...)
+		note = "  ! " + note
 	}
-	b = append(b, "}\n"...)
-	r.line = b
-}
-
-func (r *rows) addCSV(id snowflake.ID, at time.Time, note string) {
-	b := r.line[:0]
-	b = append(append(b, id.String()...), ',')
-	b = append(at.AppendFormat(b, r.time), ',')
-	for _, f := range r.fields {
-		b = append(strconv.AppendInt(b, r.field(id, f), 10), ',')
-	}
-	b = append(append(b, note...), '\n') // no note has a comma or a quote
-	r.line = b
+	_, err = fmt.Fprintln(r.w, note) // bufio keeps an error until the next call
+	return err
 }
 
 const idWidth = 19 // of the greatest ID
 
-// head prints the names of the columns. The width of the time is that of the first one.
-func (r *rows) head(first time.Time) {
-	fmt.Fprintf(r.w, "%-*s  %-*s", idWidth, "ID", len(first.Format(r.time)), "TIME")
-	for _, f := range r.fields {
-		fmt.Fprintf(r.w, "  %*s", width(f), strings.ToUpper(f.Name))
-	}
-	fmt.Fprintln(r.w)
-}
-
-func (r *rows) addTable(id snowflake.ID, at time.Time, note string) {
-	b := r.line[:0]
-	b = append(b, id.String()...)
-	for len(b) < idWidth {
-		b = append(b, ' ')
-	}
-	b = at.AppendFormat(append(b, "  "...), r.time)
-	for _, f := range r.fields {
-		var digits [20]byte
-		text := strconv.AppendInt(digits[:0], r.field(id, f), 10)
-		for range 2 + width(f) - len(text) {
-			b = append(b, ' ')
-		}
-		b = append(b, text...)
-	}
-	if note != "" {
-		b = append(append(b, "  ! "...), note...)
-	}
-	b = append(b, '\n')
-	r.line = b
-}
-
-func (r *rows) field(id snowflake.ID, f snowflake.Field) int64 {
-	value, _ := r.layout.Field(id, f.Name) // the layout has it
-	return value
-}
-
 // width returns that of the field's column.
-func width(f snowflake.Field) int {
-	return max(len(f.Name), len(strconv.FormatInt(1<<f.Bits-1, 10)))
+func (v value) width() int {
+	return max(len(v.Name), len(strconv.FormatInt(1<<v.Bits-1, 10)))
 }
 
 // candidates prints what the ID would be in each preset, first the presets that can have issued it by now.
@@ -193,26 +177,18 @@ func (r *rows) candidate(id snowflake.ID, name string, layout snowflake.Layout, 
 	at := p.Time.In(r.zone).Format(timeForm(layout))
 	switch r.format {
 	case "json":
-		_, err = fmt.Fprintf(r.w, `{"id":"%v","layout":"%s","time":"%s","note":%s}`+"\n", id, name, at, quoted(note))
+		return json.NewEncoder(r.w).Encode(row{ID: id, Layout: name, Time: at, Note: note})
 	case "csv":
-		w := csv.NewWriter(r.w)
 		if !r.begun {
-			r.begun, err = true, w.Write([]string{"id", "layout", "time", "fields", "note"})
+			r.begun, err = true, r.csv.Write([]string{"id", "layout", "time", "fields", "note"})
 		}
-		err = errors.Join(err, w.Write([]string{id.String(), name, at, fields, note}))
-		w.Flush()
-	default:
-		if note != "" {
-			fields += "  ! " + note
-		}
-		_, err = fmt.Fprintf(r.w, "%-*v  %-14s  %s  %s\n", idWidth, id, name, at, fields)
+		return errors.Join(err, r.csv.Write([]string{id.String(), name, at, fields, note}))
 	}
+	if note != "" {
+		fields += "  ! " + note
+	}
+	_, err = fmt.Fprintf(r.w, "%-*v  %-14s  %s  %s\n", idWidth, id, name, at, fields)
 	return err
-}
-
-func quoted(s string) []byte {
-	b, _ := json.Marshal(s) // a string has no error
-	return b
 }
 
 // writeJSON prints a value on several lines.

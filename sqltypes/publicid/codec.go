@@ -7,11 +7,11 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/sqltypes/internal/refuse"
 )
 
 // infoPrefix starts the info of HKDF; the domain follows.
@@ -22,7 +22,7 @@ const infoPrefix = "sqlflake publicid v1 "
 type Codec struct {
 	base62  bool
 	keys    []codecKey // the first one encrypts
-	foreign string     // the reason of the error for a block that no key opens
+	foreign string     // the reason of the error for a block that no key decrypts
 }
 
 type codecKey struct {
@@ -34,23 +34,16 @@ type codecKey struct {
 type codecSecret struct{ cipher.Block }
 
 // Option is a setting for [New].
-type Option interface{ apply(*Codec) error }
-
-type optionFunc func(*Codec) error
-
-func (f optionFunc) apply(c *Codec) error { return f(c) }
+type Option func(*Codec)
 
 // WithBase62 makes tokens of 22 digits and letters instead of 26 digits and upper-case letters. They are shorter, but
 // hard to read aloud or to type: case matters, and 0 and O, 1, I and l all occur.
 func WithBase62() Option {
-	return optionFunc(func(c *Codec) error {
-		c.base62 = true
-		return nil
-	})
+	return func(c *Codec) { c.base62 = true }
 }
 
 // New returns a codec for a domain, the kind of row that its tokens are for, such as "user". It encrypts with the first
-// key and accepts tokens of all; the package comment tells how to change keys. Codecs of several domains may have the
+// key and accepts tokens of all; the README says how to change keys. Codecs of several domains may have the
 // same keys. The slice may be changed afterwards.
 //
 // It returns [ErrOption] for an empty domain and a nil Option, and [ErrKey] if there is no key, for the zero Key, and
@@ -64,15 +57,13 @@ func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 	}
 	c := &Codec{
 		keys:    make([]codecKey, len(keys)),
-		foreign: fmt.Sprintf("no key of domain %q opens it", refuse.Cut(domain)),
+		foreign: fmt.Sprintf("no key of domain %.40q decrypts it", domain),
 	}
 	for _, option := range options {
 		if option == nil {
 			return nil, fmt.Errorf("%w: nil", ErrOption)
 		}
-		if err := option.apply(c); err != nil {
-			return nil, err
-		}
+		option(c)
 	}
 	for i, key := range keys {
 		derived, err := hkdf.Key(sha256.New, key.secret.bytes[:], nil, infoPrefix+domain, secretSize)
@@ -103,22 +94,14 @@ func (c *Codec) Parse(token string) (snowflake.ID, error) {
 	return id, err
 }
 
-// Open is [Codec.Parse] that also returns the ID of the key that made the token. Count these to see when a key is no
+// Decrypt is [Codec.Parse] that also returns the ID of the key that made the token. Count these to see when a key is no
 // longer used.
-func (c *Codec) Open(token string) (id snowflake.ID, keyID string, err error) {
+func (c *Codec) Decrypt(token string) (id snowflake.ID, keyID string, err error) {
 	id, i, err := parse(c, token)
 	if err != nil {
 		return 0, "", err
 	}
 	return id, c.keys[i].id, nil
-}
-
-// length returns the number of characters of a token.
-func (c *Codec) length() int {
-	if c.base62 {
-		return base62Len
-	}
-	return crockfordLen
 }
 
 // append appends the token of an ID. On an error it returns b unchanged.
@@ -129,7 +112,7 @@ func (c *Codec) append(b []byte, id snowflake.ID) ([]byte, error) {
 	if id <= 0 {
 		return b, fmt.Errorf("%w: %d is outside of [1, 9223372036854775807]", ErrNoToken, id)
 	}
-	high, low := c.seal(id)
+	high, low := c.encrypt(id)
 	if c.base62 {
 		var text [base62Len]byte
 		writeBase62(&text, high, low)
@@ -153,7 +136,7 @@ func parse[T ~string | ~[]byte](c *Codec, token T) (id snowflake.ID, key int, er
 		high, low, ok = readCrockford(token)
 	}
 	if ok {
-		if id, key, ok = c.open(high, low); ok {
+		if id, key, ok = c.decrypt(high, low); ok {
 			return id, key, nil
 		}
 	}
@@ -162,31 +145,26 @@ func parse[T ~string | ~[]byte](c *Codec, token T) (id snowflake.ID, key int, er
 
 // tokenError explains why parse rejected the text, as far as that is public.
 func tokenError[T ~string | ~[]byte](c *Codec, token T) error {
-	const source = "token"
-	if len(token) != c.length() {
-		return refuse.Input(ErrToken, source, token, fmt.Sprintf("want %d characters, got %d", c.length(), len(token)))
-	}
-	values, largest := &crockfordValues, crockfordMax
+	length, values, largest := crockfordLen, &crockfordValues, crockfordMax
 	if c.base62 {
-		values, largest = &base62Values, base62Max
+		length, values, largest = base62Len, &base62Values, base62Max
 	}
-	for i := range len(token) {
-		if values[token[i]] == noDigit {
-			return refuse.Input(ErrToken, source, token,
-				fmt.Sprintf("byte %d is %q, which is not in the alphabet", i, []byte{token[i]}))
-		}
+	reason := c.foreign
+	if len(token) != length {
+		reason = fmt.Sprintf("want %d characters, got %d", length, len(token))
+	} else if i := slices.IndexFunc([]byte(token), func(b byte) bool { return values[b] == noDigit }); i >= 0 {
+		reason = fmt.Sprintf("byte %d is %q, which is not in the alphabet", i, []byte{token[i]})
+	} else if string(token) > largest {
+		reason = fmt.Sprintf("it is above %q, the largest number of 128 bits", largest)
 	}
-	if string(token) > largest {
-		return refuse.Input(ErrToken, source, token, fmt.Sprintf("it is above %q, the largest number of 128 bits", largest))
-	}
-	return refuse.Input(ErrToken, source, token, c.foreign)
+	return reject(ErrToken, "token", token, reason)
 }
 
 // blocks has buffers for the cipher: an argument of an interface's method escapes to the heap.
 var blocks = sync.Pool{New: func() any { return new([aes.BlockSize]byte) }}
 
-// seal encrypts 64 zero bits and the ID with the first key.
-func (c *Codec) seal(id snowflake.ID) (high, low uint64) {
+// encrypt encrypts 64 zero bits and the ID with the first key.
+func (c *Codec) encrypt(id snowflake.ID) (high, low uint64) {
 	block := blocks.Get().(*[aes.BlockSize]byte)
 	store(block, 0, uint64(id))
 	c.keys[0].secret.Encrypt(block[:], block[:])
@@ -195,8 +173,8 @@ func (c *Codec) seal(id snowflake.ID) (high, low uint64) {
 	return high, low
 }
 
-// open decrypts with each key until there are 64 zero bits and an ID.
-func (c *Codec) open(high, low uint64) (id snowflake.ID, key int, ok bool) {
+// decrypt decrypts with each key until there are 64 zero bits and an ID.
+func (c *Codec) decrypt(high, low uint64) (id snowflake.ID, key int, ok bool) {
 	block := blocks.Get().(*[aes.BlockSize]byte)
 	for i := range c.keys {
 		store(block, high, low)

@@ -1,10 +1,13 @@
 package publicid_test
 
 import (
+	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"math"
 	"math/big"
+	"math/bits"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -13,8 +16,8 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
 
-// wantRefused checks that a codec rejects the text.
-func wantRefused(t *testing.T, codec *publicid.Codec, text, why string) {
+// wantRejected checks that a codec rejects the text.
+func wantRejected(t *testing.T, codec *publicid.Codec, text, why string) {
 	t.Helper()
 	id, err := codec.Parse(text)
 	var parseError *snowflake.ParseError
@@ -24,8 +27,8 @@ func wantRefused(t *testing.T, codec *publicid.Codec, text, why string) {
 	if parseError.Source != "token" || !strings.Contains(parseError.Reason, why) || len(parseError.Input) > 40 {
 		t.Fatalf("Parse(%q): error %v, want %q", text, err, why)
 	}
-	if id, key, err := codec.Open(text); id != 0 || key != "" || !errors.Is(err, publicid.ErrToken) {
-		t.Fatalf("Open(%q) = %d, %q, %v, want ErrToken", text, id, key, err)
+	if id, key, err := codec.Decrypt(text); id != 0 || key != "" || !errors.Is(err, publicid.ErrToken) {
+		t.Fatalf("Decrypt(%q) = %d, %q, %v, want ErrToken", text, id, key, err)
 	}
 }
 
@@ -42,20 +45,11 @@ func TestEveryIDHasOneTokenOfFixedLength(t *testing.T) {
 				t.Errorf("%d and %d have the token %q", other, id, token)
 			}
 			seen[token] = id
-			if got, err := codec.Parse(token); got != id || err != nil {
-				t.Errorf("%q of %d is read as %d, %v", token, id, got, err)
-			}
-			if got, key, err := codec.Open(token); got != id || key != "old" || err != nil {
-				t.Errorf("Open(%q) of %d = %d, %q, %v", token, id, got, key, err)
+			if got, key, err := codec.Decrypt(token); got != id || key != "old" || err != nil {
+				t.Errorf("Decrypt(%q) of %d = %d, %q, %v", token, id, got, key, err)
 			}
 		}
-	})
-}
-
-func TestZeroAndNegativeIDsHaveNoToken(t *testing.T) {
-	eachForm(t, func(t *testing.T, f form) {
-		codec := f.codec(oldKey)
-		for _, id := range []snowflake.ID{0, -1, -175907170989793351, math.MinInt64} {
+		for _, id := range []snowflake.ID{0, -1, math.MinInt64} {
 			if token, err := codec.Token(id); token != "" || !errors.Is(err, publicid.ErrNoToken) {
 				t.Errorf("Token(%d) = %q, %v, want ErrNoToken", id, token, err)
 			}
@@ -67,42 +61,14 @@ func TestZeroAndNegativeIDsHaveNoToken(t *testing.T) {
 func TestBlocksNeedAllZeroBitsAndAnID(t *testing.T) {
 	codec := mustCodec("user", oldKey)
 	for bit := range 64 {
-		wantRefused(t, codec, publicid.SealForTest(codec, 1<<bit, 5), "no key")
+		wantRejected(t, codec, publicid.SealForTest(codec, 1<<bit, 5), "no key")
 	}
 	for _, number := range []uint64{0, 1 << 63, math.MaxUint64} { // 0 and negative IDs
-		wantRefused(t, codec, publicid.SealForTest(codec, 0, number), "no key")
+		wantRejected(t, codec, publicid.SealForTest(codec, 0, number), "no key")
 	}
 	if id, err := codec.Parse(publicid.SealForTest(codec, 0, 5)); id != 5 || err != nil {
 		t.Errorf("the block of 5 is read as %d, %v", id, err)
 	}
-}
-
-func TestEveryChangedBitIsRefused(t *testing.T) {
-	eachForm(t, func(t *testing.T, f form) {
-		codec := f.codec(newKey + "," + oldKey)
-		for _, id := range someIDs()[:8] {
-			block := f.number(mustToken(t, codec, id))
-			for bit := range 128 {
-				changed := new(big.Int).SetBit(block, bit, block.Bit(bit)^1)
-				wantRefused(t, codec, f.text(changed), "no key of domain")
-			}
-		}
-	})
-}
-
-func TestEveryChangedCharacterIsRefused(t *testing.T) {
-	eachForm(t, func(t *testing.T, f form) {
-		codec := f.codec(oldKey)
-		token := mustToken(t, codec, 175907170989793351)
-		for i := range len(token) {
-			for c := range 256 {
-				changed := token[:i] + string([]byte{byte(c)}) + token[i+1:]
-				if changed != token {
-					wantRefused(t, codec, changed, "")
-				}
-			}
-		}
-	})
 }
 
 func TestOneIDHasOneText(t *testing.T) {
@@ -110,41 +76,40 @@ func TestOneIDHasOneText(t *testing.T) {
 		codec := f.codec(oldKey)
 		token := mustToken(t, codec, 5)
 		largest := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 128), big.NewInt(1))
-		wantRefused(t, codec, f.text(largest), "no key of domain")
+		wantRejected(t, codec, f.text(largest), "no key of domain")
 		beyond := f.text(largest.Add(largest, big.NewInt(1)))
-		wantRefused(t, codec, beyond, "the largest number of 128 bits")
+		wantRejected(t, codec, beyond, "the largest number of 128 bits")
 		// The same block plus 2^128, which a decoder that drops the overflow would accept.
-		wantRefused(t, codec, f.text(new(big.Int).Add(f.number(token), largest)), "the largest number of 128 bits")
-		wantRefused(t, codec, strings.Repeat(f.alphabet[len(f.alphabet)-1:], f.length), "the largest number of 128 bits")
+		wantRejected(t, codec, f.text(new(big.Int).Add(f.number(token), largest)), "the largest number of 128 bits")
+		wantRejected(t, codec, strings.Repeat(f.alphabet[len(f.alphabet)-1:], f.length), "the largest number of 128 bits")
 
 		want := fmt.Sprintf("want %d characters, got ", f.length)
 		longest := strings.Repeat(token, 9)
 		for _, text := range []string{"", "5", token[1:], token + "0", "0" + token, " " + token, token + "\n", longest} {
-			wantRefused(t, codec, text, fmt.Sprint(want, len(text)))
+			wantRejected(t, codec, text, fmt.Sprint(want, len(text)))
 		}
 		for _, c := range []string{"-", "_", " ", "+", "\x00", "\xff", "é"} {
-			wantRefused(t, codec, c+token[len(c):], "byte 0 is ")
-			wantRefused(t, codec, token[:9]+c+token[9+len(c):], "byte 9 is ")
+			wantRejected(t, codec, c+token[len(c):], "byte 0 is ")
+			wantRejected(t, codec, token[:9]+c+token[9+len(c):], "byte 9 is ")
 		}
 		if f.name == "crockford" {
-			wantRefused(t, codec, strings.ToLower(token), "which is not in the alphabet")
+			wantRejected(t, codec, strings.ToLower(token), "which is not in the alphabet")
 			for _, alias := range []string{"I", "L", "O", "U", "i", "l", "o"} { // Crockford's decoder takes I and L for 1, O for 0
-				wantRefused(t, codec, token[:25]+alias, "byte 25 is ")
+				wantRejected(t, codec, token[:25]+alias, "byte 25 is ")
 			}
 		}
 	})
 }
 
 // A byte that is taken for a digit could give the number of another text, which the cipher would accept.
-func TestBytesOutsideOfTheAlphabetAreRefused(t *testing.T) {
-	blocks := map[string]publicid.BlockForm{"crockford": publicid.CrockfordForTest, "base62": publicid.Base62ForTest}
+func TestBytesOutsideOfTheAlphabetAreRejected(t *testing.T) {
 	eachForm(t, func(t *testing.T, form form) {
 		for at := range form.length {
 			for b := range 256 {
 				text := []byte(strings.Repeat("0", form.length))
 				text[at] = byte(b)
 				digit := strings.IndexByte(form.alphabet, byte(b))
-				if _, _, ok := blocks[form.name].Read(string(text)); ok != (digit >= 0 && (at > 0 || digit <= 7)) {
+				if _, _, ok := form.block.Read(string(text)); ok != (digit >= 0 && (at > 0 || digit <= 7)) {
 					t.Errorf("%q is accepted: %v", text, ok)
 				}
 			}
@@ -153,8 +118,7 @@ func TestBytesOutsideOfTheAlphabetAreRefused(t *testing.T) {
 }
 
 // Just above 2^128 another sum overflows than far above.
-func TestNumbersOfMoreThan128BitsAreRefused(t *testing.T) {
-	blocks := map[string]publicid.BlockForm{"crockford": publicid.CrockfordForTest, "base62": publicid.Base62ForTest}
+func TestNumbersOfMoreThan128BitsAreRejected(t *testing.T) {
 	eachForm(t, func(t *testing.T, form form) {
 		limit := new(big.Int).Lsh(big.NewInt(1), 128)
 		end := new(big.Int).Exp(big.NewInt(int64(len(form.alphabet))), big.NewInt(int64(form.length)), nil)
@@ -163,21 +127,21 @@ func TestNumbersOfMoreThan128BitsAreRefused(t *testing.T) {
 			number := new(big.Int).Add(limit, above)
 			below := new(big.Int).Sub(limit, above)
 			if below.Sign() >= 0 {
-				if _, _, ok := blocks[form.name].Read(form.text(below)); !ok {
-					t.Errorf("2^128 - 2^%d is refused", shift)
+				if _, _, ok := form.block.Read(form.text(below)); !ok {
+					t.Errorf("2^128 - 2^%d is rejected", shift)
 				}
 			}
 			if number.Cmp(end) >= 0 {
 				continue // it has no text of this length
 			}
-			if high, low, ok := blocks[form.name].Read(form.text(number)); ok {
+			if high, low, ok := form.block.Read(form.text(number)); ok {
 				t.Errorf("2^128 + 2^%d is read as %x %x", shift, high, low)
 			}
 		}
 	})
 }
 
-func TestTokensOfOtherDomainsAndKeysAreRefused(t *testing.T) {
+func TestTokensOfOtherDomainsAndKeysAreRejected(t *testing.T) {
 	eachForm(t, func(t *testing.T, f form) {
 		users := f.codec(oldKey)
 		for name, other := range map[string]*publicid.Codec{
@@ -191,20 +155,13 @@ func TestTokensOfOtherDomainsAndKeysAreRefused(t *testing.T) {
 				if theirs == mustToken(t, users, id) {
 					t.Errorf("%d has the same token with another %s", id, name)
 				}
-				wantRefused(t, users, theirs, `no key of domain "user" opens it`)
+				wantRejected(t, users, theirs, `no key of domain "user" decrypts it`)
 			}
 		}
 	})
 }
 
-func TestKeyIDDoesNotInfluenceTokens(t *testing.T) {
-	renamed := mustCodec("user", "renamed"+strings.TrimPrefix(oldKey, "old"))
-	if a, b := mustToken(t, mustCodec("user", oldKey), 5), mustToken(t, renamed, 5); a != b {
-		t.Errorf("%q and %q", a, b)
-	}
-}
-
-func TestNewRefusesBadArguments(t *testing.T) {
+func TestNewRejectsBadArguments(t *testing.T) {
 	key := mustKeys(oldKey)[0]
 	sameSecret := mustKeys("copy" + strings.TrimPrefix(oldKey, "old"))[0]
 	for name, test := range map[string]struct {
@@ -236,8 +193,8 @@ func TestZeroCodecReturnsErrNoCodec(t *testing.T) {
 		if id, err := codec.Parse("24VK6RXN3159AMNS3P94TYGM5D"); id != 0 || !errors.Is(err, publicid.ErrNoCodec) {
 			t.Errorf("Parse = %d, %v", id, err)
 		}
-		if id, key, err := codec.Open(""); id != 0 || key != "" || !errors.Is(err, publicid.ErrNoCodec) {
-			t.Errorf("Open = %d, %q, %v", id, key, err)
+		if id, key, err := codec.Decrypt(""); id != 0 || key != "" || !errors.Is(err, publicid.ErrNoCodec) {
+			t.Errorf("Decrypt = %d, %q, %v", id, key, err)
 		}
 	}
 }
@@ -261,4 +218,107 @@ func TestCodecIsSafeForConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// The random tokens are well-formed, so each is decrypted with both keys. The first character is 0 to 6, so that the
+// number is below 2^128 in both alphabets.
+func TestNoneOfAMillionRandomTokensIsAccepted(t *testing.T) {
+	eachForm(t, func(t *testing.T, f form) {
+		n := 1_000_000
+		if testing.Short() || raceEnabled { // arithmetic that shares nothing
+			n /= 20
+		}
+		codec := f.codec(newKey + "," + oldKey)
+		var seed [32]byte
+		if _, err := crand.Read(seed[:]); err != nil {
+			t.Fatal(err)
+		}
+		random := rand.New(rand.NewChaCha8(seed))
+		token := make([]byte, f.length)
+		for range n {
+			token[0] = f.alphabet[random.Uint32N(7)]
+			for i := 1; i < len(token); i++ {
+				token[i] = f.alphabet[random.Uint32N(uint32(len(f.alphabet)))]
+			}
+			wantRejected(t, codec, string(token), `no key of domain "user" decrypts it`)
+		}
+	})
+}
+
+// IDs of one worker in one millisecond differ in their last bits only.
+func TestTokensOfNeighboursHaveNothingInCommon(t *testing.T) {
+	const n = 4096
+	eachForm(t, func(t *testing.T, f form) {
+		codec := f.codec(oldKey)
+		first := snowflake.ID(175907170989793351) &^ (n - 1)
+		before := mustToken(t, codec, first)
+		differing, ascents, longest := 0, 0, 0
+		for id := first + 1; id < first+n; id++ {
+			token := mustToken(t, codec, id)
+			prefix := 0
+			for token[prefix] == before[prefix] {
+				prefix++
+			}
+			longest = max(longest, prefix)
+			if token > before {
+				ascents++
+			}
+			difference := new(big.Int).Xor(f.number(token), f.number(before))
+			for _, word := range difference.Bits() {
+				differing += bits.OnesCount(uint(word))
+			}
+			before = token
+		}
+		// Of a random permutation: half of 128 bits (a standard deviation is 0.09 here), half of the neighbours in
+		// order (18), and a common prefix of 6 characters in one of 100,000 such tests at most. The key is fixed, so
+		// the outcome is.
+		if mean := float64(differing) / (n - 1); mean < 63.5 || mean > 64.5 {
+			t.Errorf("tokens of neighbours differ in %.2f bits on average, want 64", mean)
+		}
+		if ascents < n/2-90 || ascents > n/2+90 {
+			t.Errorf("%d of %d tokens are above that of the ID before, want half of them", ascents, n-1)
+		}
+		if longest > 5 {
+			t.Errorf("tokens of neighbours share %d characters at the start", longest)
+		}
+	})
+}
+
+// At each step of the rotation, all processes accept what any of them sends.
+func TestNoTokenIsRejectedWhileKeysChange(t *testing.T) {
+	eachForm(t, func(t *testing.T, f form) {
+		steps := []string{oldKey, oldKey + "," + newKey, newKey + " " + oldKey, newKey}
+		for i := 1; i < len(steps); i++ {
+			before, after := f.codec(steps[i-1]), f.codec(steps[i])
+			if i < 3 { // the last step ends the old tokens
+				wantRead(t, after, mustToken(t, before, 5))
+			}
+			wantRead(t, before, mustToken(t, after, 5))
+		}
+	})
+}
+
+func wantRead(t *testing.T, codec *publicid.Codec, token string) {
+	t.Helper()
+	if id, err := codec.Parse(token); id != 5 || err != nil {
+		t.Errorf("%q is read as %d, %v", token, id, err)
+	}
+}
+
+func TestDecryptTellsWhichKeyMadeAToken(t *testing.T) {
+	both := mustCodec("user", newKey+","+otherKey+"\n"+oldKey)
+	for _, key := range []string{oldKey, newKey, otherKey} {
+		maker := mustCodec("user", key)
+		id, keyID, err := both.Decrypt(mustToken(t, maker, 5))
+		if want, _, _ := strings.Cut(key, ":"); id != 5 || keyID != want || err != nil {
+			t.Errorf("a token of %s: %d, %q, %v", want, id, keyID, err)
+		}
+	}
+	if a, b := mustToken(t, mustCodec("user", oldKey), 5), mustToken(t, mustCodec("user", "renamed"+oldKey[3:]), 5); a != b {
+		t.Errorf("the ID of the key changes %q to %q", a, b)
+	}
+	if got := mustToken(t, both, 5); got != mustToken(t, mustCodec("user", newKey), 5) {
+		t.Errorf("the first of three keys must make the tokens: %q", got)
+	}
+	wantRejected(t, mustCodec("user", newKey+","+otherKey), mustToken(t, mustCodec("user", oldKey), 5), "no key of domain")
 }

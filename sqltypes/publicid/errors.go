@@ -33,3 +33,22 @@ var (
 func keyErrorf(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrKey}, args...)...)
 }
+
+// reject returns the error for input that is not an ID. Like those of package snowflake it keeps 40 bytes of the input.
+func reject[T ~string | ~[]byte](err error, source string, input T, reason string) error {
+	const limit = 40
+	text := string(input[:min(len(input), limit)])
+	if len(input) > limit {
+		text = text[:limit-3] + "..."
+	}
+	return &snowflake.ParseError{Source: source, Input: text, Reason: reason, Err: err}
+}
+
+// rejectNull names the remedy for a nil source of Scan.
+func rejectNull(src any, remedy string) error {
+	source := "NULL"
+	if src != nil {
+		source = fmt.Sprintf("nil %T", src)
+	}
+	return reject(snowflake.ErrNull, source, "", remedy)
+}

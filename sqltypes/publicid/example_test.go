@@ -33,7 +33,7 @@ func Example() {
 	// 2BN5D8MQNV4EBEF8WQ5QEYGZDA 153652455014400000 <nil>
 	// 5M0CB0638NB0HP3C5MB7B6NNGY 153652455014400001 <nil>
 	// 1Y9WR5G0VA1FPEYC7VJYXH2PK5 153652455014400002 <nil>
-	// true snowflake: token "2BN5D8MQNV4EBEF8WQ5QEYGZDB" is not an ID: no key of domain "user" opens it
+	// true snowflake: token "2BN5D8MQNV4EBEF8WQ5QEYGZDB" is not an ID: no key of domain "user" decrypts it
 }
 
 // The ID of an article.
@@ -72,7 +72,7 @@ func ExampleID() {
 }
 
 // The new key makes tokens, and tokens of the old one are still read.
-func ExampleCodec_Open() {
+func ExampleCodec_Decrypt() {
 	before, err := publicid.ParseKeys("2026a:000102030405060708090a0b0c0d0e0f")
 	if err != nil {
 		panic(err)
@@ -94,25 +94,12 @@ func ExampleCodec_Open() {
 		if err != nil {
 			panic(err)
 		}
-		id, key, err := reader.Open(token)
+		id, key, err := reader.Decrypt(token)
 		fmt.Println(token, id, key, err)
 	}
 	// Output:
 	// 2BN5D8MQNV4EBEF8WQ5QEYGZDA 153652455014400000 2026a <nil>
 	// 6YHDAY1GRHE9A05XB8KZ5PS9NT 153652455014400000 2026b <nil>
-}
-
-// Only Reveal shows the secret of a key.
-func ExampleKey() {
-	keys, err := publicid.ParseKeys("2026a:000102030405060708090a0b0c0d0e0f")
-	if err != nil {
-		panic(err)
-	}
-	fmt.Printf("%v %+v %#v\n", keys[0], keys[0], keys)
-	fmt.Println(keys[0].Reveal())
-	// Output:
-	// publicid.Key("2026a") publicid.Key("2026a") []publicid.Key{publicid.Key("2026a")}
-	// 2026a:000102030405060708090a0b0c0d0e0f
 }
 
 // A URL shortener prefers 22 characters, since nobody types its links.

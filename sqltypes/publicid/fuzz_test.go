@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"math/big"
 	"strings"
 	"testing"
@@ -49,15 +50,32 @@ func fuzzCodec(f *testing.F, form form) {
 	})
 }
 
-func FuzzParse(f *testing.F)       { fuzzCodec(f, forms[0]) }
-func FuzzParseBase62(f *testing.F) { fuzzCodec(f, forms[1]) }
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"", "24VK6RXN3159AMNS3P94TYGM5O", "80000000000000000000000000", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ",
+	} {
+		f.Add(text, int64(math.MaxInt64))
+	}
+	fuzzCodec(f, forms[0])
+}
+
+func FuzzParseBase62(f *testing.F) {
+	for _, text := range []string{"", "7n42DGM5Tflk9n8mt7Fhc8", "25wNtkKMG3Uh0s8rda5Xu-", "7n42DGM5Tflk9n8mt7Fhc7"} {
+		f.Add(text, int64(5))
+	}
+	fuzzCodec(f, forms[1])
+}
 
 // The blocks of a codec, without the cipher: a text is read if and only if it is the text of 128 bits.
-func FuzzCrockfordBlock(f *testing.F) { fuzzBlock(f, forms[0], publicid.CrockfordForTest) }
-func FuzzBase62Block(f *testing.F)    { fuzzBlock(f, forms[1], publicid.Base62ForTest) }
+func FuzzCrockfordBlock(f *testing.F) { fuzzBlock(f, forms[0]) }
+func FuzzBase62Block(f *testing.F)    { fuzzBlock(f, forms[1]) }
 
-func fuzzBlock(f *testing.F, form form, block publicid.BlockForm) {
+func fuzzBlock(f *testing.F, form form) {
 	f.Helper()
+	block := form.block
+	f.Add("", uint64(0), uint64(math.MaxUint64))
+	f.Add("000000000000-000000000", uint64(839299365868340223), uint64(839299365868340224)) // about 62^10
+	f.Add("", uint64(839299365868340224), uint64(0))
 	f.Fuzz(func(t *testing.T, text string, high, low uint64) {
 		number := new(big.Int).SetUint64(high)
 		number.Add(number.Lsh(number, 64), new(big.Int).SetUint64(low))
@@ -82,6 +100,9 @@ func fuzzBlock(f *testing.F, form form, block publicid.BlockForm) {
 // JSON is read if it is a string with a token, null, or a token without quotes, which the option string removes.
 // encoding/json removes spaces around a value.
 func FuzzIDJSON(f *testing.F) {
+	for _, text := range []string{`"\x"`, "62KPT85MMRA2SBDH91SM9C0N2V", `""`, `"\u00362KPT85MMRA2SBDH91SM9C0N2V"`, "null"} {
+		f.Add([]byte(text))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		id := userID(42)
 		err := id.UnmarshalJSON(data)
@@ -104,6 +125,12 @@ func FuzzIDJSON(f *testing.F) {
 
 // A key reveals the text that it was read from.
 func FuzzParseKey(f *testing.F) {
+	for _, text := range []string{
+		"", "k 1:0123456789abcdeffedcba9876543210", "k1:ASNFZ4mrze/+3LqYdlQyEA==", "k1:00000000000000000000000000000000",
+		"k1:", "k1:0123456789abcdeffedcba9876543210 k1:fedcba9876543210fedcba9876543210",
+	} {
+		f.Add(text)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		keys, err := publicid.ParseKeys(text)
 		if err != nil {

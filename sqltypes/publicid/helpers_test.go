@@ -53,13 +53,17 @@ type form struct {
 	alphabet string
 	length   int
 	options  []publicid.Option
+	block    publicid.BlockForm // without the cipher
 }
 
 var forms = []form{
-	{"crockford", "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 26, nil},
+	{"crockford", "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 26, nil, publicid.CrockfordForTest},
 	{
-		"base62", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 22,
+		"base62",
+		"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+		22,
 		[]publicid.Option{publicid.WithBase62()},
+		publicid.Base62ForTest,
 	},
 }
 
@@ -103,3 +107,34 @@ func someIDs() []snowflake.ID {
 	}
 	return ids
 }
+
+// The kinds of the tests, as a program declares them.
+type (
+	userKind  struct{}
+	orderKind struct{}
+	shortKind struct{} // base 62
+	noKind    struct{} // has no codec
+)
+
+var (
+	users  = mustCodec("user", newKey+","+oldKey)
+	orders = mustCodec("order", newKey+","+oldKey)
+	shorts = mustCodec("short", newKey, publicid.WithBase62())
+)
+
+func (userKind) Codec() *publicid.Codec  { return users }
+func (orderKind) Codec() *publicid.Codec { return orders }
+func (shortKind) Codec() *publicid.Codec { return shorts }
+func (noKind) Codec() *publicid.Codec    { return nil }
+
+type (
+	UserID  = publicid.ID[userKind]
+	OrderID = publicid.ID[orderKind]
+	ShortID = publicid.ID[shortKind]
+	NoID    = publicid.ID[noKind]
+)
+
+func userID(n snowflake.ID) UserID   { return publicid.IDFrom[userKind](n) }
+func orderID(n snowflake.ID) OrderID { return publicid.IDFrom[orderKind](n) }
+func shortID(n snowflake.ID) ShortID { return publicid.IDFrom[shortKind](n) }
+func noID(n snowflake.ID) NoID       { return publicid.IDFrom[noKind](n) }

@@ -3,13 +3,14 @@ package publicid
 import (
 	"bytes"
 	"database/sql/driver"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/sqltypes/internal/refuse"
 )
 
 // Kind connects an [ID] with the codec of its tokens. It is an empty struct of the program:
@@ -32,11 +33,10 @@ type Kind interface {
 // for [snowflake.ID].
 //
 // [IDFrom] makes an ID of a number, and [ID.SnowflakeID] returns it. An ID is compared with == and can be the key of a
-// map. Its underlying type is an array, as that of a UUID in most packages: an encoder that knows none of the methods
-// below, and looks at kinds instead, finds no number. It finds nothing else either, so such an encoder needs a line of
-// the program; sqltypes/README.md links to a table of libraries. What reads memory shows the number: debuggers, the
-// packages reflect and unsafe, fmt for an ID in a field that is not exported. So do logs of SQL statements with their
-// parameters, such as GORM's.
+// map. An encoder that uses none of its methods, and looks at kinds instead, finds an array without a number, so it
+// needs a line of the program; sqltypes/README.md links to a table of libraries. What reads memory shows the number:
+// debuggers, the packages reflect and unsafe, fmt for an ID in a field that is not exported. So do logs of SQL
+// statements with their parameters, such as GORM's.
 //
 // The zero value means "no ID yet" and has no token: writing it as JSON or text is [ErrNoToken], since all new rows
 // would share it. Omit an unset ID with the JSON option omitzero. IDs of different kinds have different types, which
@@ -76,7 +76,7 @@ func (h *hiddenID[K]) Scan(src any) error {
 	err := id.Scan(src)
 	*h = id[0]
 	if src == nil {
-		return refuse.Input(snowflake.ErrNull, refuse.Source(src), "", "use sql.Null[publicid.ID] for a single value that may be NULL")
+		return rejectNull(src, "use sql.Null[publicid.ID] for a single value that may be NULL")
 	}
 	return err
 }
@@ -125,9 +125,9 @@ func (id ID[K]) AppendText(b []byte) ([]byte, error) {
 func (id ID[K]) MarshalText() ([]byte, error) {
 	b, err := id.AppendText(make([]byte, 0, crockfordLen))
 	if err != nil {
-		return nil, err
+		b = nil
 	}
-	return b, nil
+	return b, err
 }
 
 // UnmarshalText reads a token. It returns [ErrToken] for all other text, also for the number, and [ErrNoCodec] if K has
@@ -147,25 +147,22 @@ func (id *ID[K]) UnmarshalParam(param string) (err error) {
 // UnmarshalJSON reads a JSON string with a token, with the errors of [ID.UnmarshalText], and rejects numbers and other
 // values with [ErrToken]; the ID is then 0. The value null leaves the ID unchanged, as encoding/json prescribes.
 func (id *ID[K]) UnmarshalJSON(data []byte) (err error) {
-	if len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"' {
-		text := data[1 : len(data)-1]
-		if !bytes.Contains(text, []byte{'\\'}) {
-			*id, err = read[K](text)
-			return err
-		}
-		var unescaped string
-		if err := json.Unmarshal(data, &unescaped); err == nil {
-			*id, err = read[K](unescaped)
-			return err
-		}
-	}
 	if string(data) == "null" {
 		return nil
+	}
+	if len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"' {
+		if !bytes.Contains(data, []byte{'\\'}) {
+			return id.UnmarshalText(data[1 : len(data)-1])
+		}
+		var unescaped string
+		if json.Unmarshal(data, &unescaped) == nil {
+			return id.UnmarshalParam(unescaped)
+		}
 	}
 	// The JSON option string removes the quotes; no other value is a token.
 	*id, err = read[K](data)
 	if errors.Is(err, ErrToken) {
-		return refuse.Input(ErrToken, "JSON", data, "want a string with a token")
+		return reject(ErrToken, "JSON", data, "want a string with a token")
 	}
 	return err
 }
@@ -208,7 +205,7 @@ func (id *ID[K]) Scan(src any) error {
 	}
 	id.SetSnowflakeID(number)
 	if errors.Is(err, snowflake.ErrNull) {
-		return refuse.Input(snowflake.ErrNull, refuse.Source(src), "", "use *publicid.ID for a column that may be NULL")
+		return rejectNull(src, "use *publicid.ID for a column that may be NULL")
 	}
 	return err
 }
@@ -231,4 +228,42 @@ func explain[K Kind](err error) error {
 		return fmt.Errorf("%w: %T.Codec returned none", ErrNoCodec, K{})
 	}
 	return err
+}
+
+// MarshalBinary returns the text of the token, with the errors of [ID.AppendText]. The package encoding/gob and encoders
+// of CBOR and MessagePack use it, and go-redis for parameters. Its readers need the key, as those of any token.
+func (id ID[K]) MarshalBinary() ([]byte, error) { return id.MarshalText() }
+
+// UnmarshalBinary reads the text of a token, with the errors of [ID.UnmarshalText].
+func (id *ID[K]) UnmarshalBinary(data []byte) error { return id.UnmarshalText(data) }
+
+const (
+	bsonString = 0x02 // https://bsonspec.org/spec.html
+	bsonNull   = 0x0a
+)
+
+// MarshalBSONValue returns the token as a BSON string, with the errors of [ID.AppendText], for the MongoDB driver
+// go.mongodb.org/mongo-driver/v2. A field that is stored in MongoDB should be a [snowflake.ID], which is an int64 there:
+// tokens have no order, and end with their key.
+func (id ID[K]) MarshalBSONValue() (kind byte, data []byte, err error) {
+	token, err := id.MarshalText()
+	if err != nil {
+		return 0, nil, err
+	}
+	data = binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(token)+1), uint32(len(token)+1))
+	return bsonString, append(append(data, token...), 0), nil
+}
+
+// UnmarshalBSONValue reads a BSON string with a token, with the errors of [ID.UnmarshalText], and rejects other values
+// with [ErrToken]; the ID is then 0. A null leaves the ID unchanged, as that of JSON.
+func (id *ID[K]) UnmarshalBSONValue(kind byte, data []byte) error {
+	switch {
+	case kind == bsonNull:
+		return nil
+	case kind == bsonString && len(data) > 4 && len(data) <= math.MaxInt32 &&
+		binary.LittleEndian.Uint32(data) == uint32(len(data)-4) && data[len(data)-1] == 0:
+		return id.UnmarshalText(data[4 : len(data)-1])
+	}
+	*id = ID[K]{}
+	return reject(ErrToken, "BSON", data, fmt.Sprintf("it has type 0x%02x, want a string (0x02) with a token", kind))
 }

@@ -94,7 +94,7 @@ func TestOnlyTokensOfItsKindAreRead(t *testing.T) {
 	}
 }
 
-func TestJSONOtherThanATokenIsRefused(t *testing.T) {
+func TestJSONOtherThanATokenIsRejected(t *testing.T) {
 	for _, text := range []string{
 		"5", "175907170989793351", "-1", "1e3", "true", "false", "[]", "{}", `["5"]`, `"5"`, `""`, `"null"`, `"\u0035"`,
 	} {

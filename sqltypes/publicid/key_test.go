@@ -55,7 +55,7 @@ func TestGeneratedKeysAreRandom(t *testing.T) {
 	}
 }
 
-func TestBadKeysAreRefused(t *testing.T) {
+func TestBadKeysAreRejected(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                     "a text of 0 bytes has no colon",
 		secretHex:                              "a text of 32 bytes has no colon",
@@ -100,15 +100,12 @@ func TestListsOfKeysAreRead(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                        "there is none",
-		",":                       "there is none",
-		a + ",b":                  "no colon",
-		a + "," + a:               `the ID "a" occurs twice`,
-		a + ",b:" + secretHex:     `"a" and "b" have the same secret`,
-		a + ";" + b:               "has 67 characters",
-		"a: " + secretHex:         `the secret of "a" has 0 characters`,
-		"\"" + a + "\"":           "byte 0 of its ID is",
-		a + ",b:" + secretHex[1:]: `the secret of "b" has 31 characters`,
+		"":                    "there is none",
+		",":                   "there is none",
+		a + ",b":              "no colon",
+		a + "," + a:           `the ID "a" occurs twice`,
+		a + ",b:" + secretHex: `"a" and "b" have the same secret`,
+		"a: " + secretHex:     `the secret of "a" has 0 characters`,
 	} {
 		keys, err := publicid.ParseKeys(text)
 		if keys != nil || !errors.Is(err, publicid.ErrKey) || !strings.Contains(err.Error(), want) {
@@ -140,12 +137,8 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 		for _, verb := range append(strings.Fields("v +v #v s q x X d c o b U t T"), " x") {
 			fmt.Fprintf(&out, "%"+verb+"\n", value)
 		}
-		handlers := []slog.Handler{
-			slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil),
-		}
-		for _, handler := range handlers {
-			slog.New(handler).Info("settings", "value", value)
-		}
+		slog.New(slog.NewTextHandler(&out, nil)).Info("settings", "value", value)
+		slog.New(slog.NewJSONHandler(&out, nil)).Info("settings", "value", value)
 		if text, err := json.Marshal(value); err == nil {
 			out.Write(append(text, '\n'))
 		}

@@ -191,11 +191,12 @@ func mysqlError(err error) error {
 	return err
 }
 
-// rollback ends the transaction of a connection, or the connection.
+// rollback ends the transaction of a connection, or the connection. A connection without one stays, as it may be the only
+// one of a database in memory.
 func rollback(ctx context.Context, conn *sql.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
+	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil && !strings.Contains(err.Error(), "no transaction is active") {
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	}
 }

@@ -11,28 +11,24 @@ import (
 const DefaultMargin = 10 * time.Second
 
 // Option is a setting of Read. The With functions return options. A nil Option is an error that matches ErrOption.
-type Option interface{ apply(*config) error }
+type Option func(*config) error
 
 type config struct {
 	margin time.Duration
 	leases []leases
 }
 
-type optionFunc func(*config) error
-
-func (f optionFunc) apply(c *config) error { return f(c) }
-
 // WithMargin sets how long before its transaction an ID may have been issued, by a clock that may be behind the
 // database's: the sum of both, [DefaultMargin] by default. 0 is allowed, for tests. A longer margin delays the reader
 // and is otherwise safe.
 func WithMargin(d time.Duration) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		if d < 0 {
 			return fmt.Errorf("%w: margin %v is negative", ErrOption, d)
 		}
 		c.margin = d
 		return nil
-	})
+	}
 }
 
 // WithLeases makes Read add the greatest lag of a clock that the leases of the namespace show to the margin: see the
@@ -42,7 +38,7 @@ func WithMargin(d time.Duration) Option {
 // window is the shortest that a process of the namespace uses ([lease.WithWindow]). If it is not known it is 0: the
 // bound is then lower, by up to a third of the window of a lease, since Read has to assume the worst.
 func WithLeases(store lease.Store, namespace string, window time.Duration) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		switch {
 		case store == nil:
 			return fmt.Errorf("%w: WithLeases: nil Store", ErrOption)
@@ -53,7 +49,7 @@ func WithLeases(store lease.Store, namespace string, window time.Duration) Optio
 		}
 		c.leases = append(c.leases, leases{store, namespace, window})
 		return nil
-	})
+	}
 }
 
 func configure(opts []Option) (config, error) {
@@ -62,7 +58,7 @@ func configure(opts []Option) (config, error) {
 		if opt == nil {
 			return config{}, fmt.Errorf("%w: nil Option", ErrOption)
 		}
-		if err := opt.apply(&c); err != nil {
+		if err := opt(&c); err != nil {
 			return config{}, err
 		}
 	}

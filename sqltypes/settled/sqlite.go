@@ -3,8 +3,6 @@ package settled
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
-	"strings"
 	"time"
 )
 
@@ -13,7 +11,7 @@ import (
 func lookSQLite(ctx context.Context, conn *sql.Conn) (s sight, err error) {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		if ctx.Err() != nil { // a driver may return that although it has begun, as modernc.org/sqlite does
-			release(ctx, conn)
+			rollback(ctx, conn)
 		}
 		return sight{}, err
 	}
@@ -26,14 +24,4 @@ func lookSQLite(ctx context.Context, conn *sql.Conn) (s sight, err error) {
 	s.now = time.UnixMilli(now)
 	s.oldest = s.now
 	return s, nil
-}
-
-// release ends a transaction that may have begun, or the connection. A connection without one stays, as it may be the
-// only one of a database in memory.
-func release(ctx context.Context, conn *sql.Conn) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil && !strings.Contains(err.Error(), "no transaction is active") {
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-	}
 }

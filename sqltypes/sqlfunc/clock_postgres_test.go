@@ -147,14 +147,7 @@ func TestPostgresNextDoesNotUseUpTheGuardWhileItWaits(t *testing.T) {
 	db.install(t, layout, sqlfunc.WithWorker(1), sqlfunc.WithLead(0), db.withTable(t, layout.Epoch().Add(time.Hour)))
 	const full = "(3600000::bigint << 19) + 4095"
 	db.exec(t, "SELECT setval('snowflake_state', "+full+")")
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	if _, err := conn.ExecContext(t.Context(), "SET statement_timeout = 10"); err != nil {
-		t.Fatal(err)
-	}
+	conn := db.settings(t, "statement_timeout = 10")
 	for range 3 {
 		if _, err := conn.ExecContext(t.Context(), "SELECT snowflake_next()"); sqlState(err) != "57014" {
 			t.Errorf("error %v, want 57014, query_canceled: the clock stands still", err)

@@ -104,3 +104,53 @@ func preset(name string) snowflake.Layout {
 	}
 	return l
 }
+
+// drop runs the statements of Drop.
+func drop(t *testing.T, db *sql.DB, f *sqlfunc.Functions, dialect sqldb.Dialect) {
+	t.Helper()
+	statements, err := f.Drop(dialect)
+	for _, statement := range statements {
+		if err == nil {
+			_, err = db.ExecContext(t.Context(), statement)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// settings takes a connection of its own.
+func (s server) settings(tb testing.TB, settings ...string) *sql.Conn {
+	tb.Helper()
+	conn, err := s.Conn(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = conn.Close() })
+	for _, setting := range settings {
+		if _, err := conn.ExecContext(tb.Context(), "SET "+setting); err != nil {
+			tb.Fatalf("%s: %v", setting, err)
+		}
+	}
+	return conn
+}
+
+func askConn[T any](tb testing.TB, conn *sql.Conn, query string) T {
+	tb.Helper()
+	var value T
+	if err := conn.QueryRowContext(tb.Context(), query).Scan(&value); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	return value
+}
+
+// begin returns a transaction that is rolled back at the end of the test.
+func (s server) begin(tb testing.TB) *sql.Tx {
+	tb.Helper()
+	tx, err := s.BeginTx(tb.Context(), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = tx.Rollback() })
+	return tx
+}

@@ -70,21 +70,6 @@ func New(layout snowflake.Layout, options ...Option) (*Functions, error) {
 	return f, nil
 }
 
-// Names returns the names of the functions that each database has, without a schema: snowflake_layout, snowflake_time
-// and snowflake_parts; snowflake_min if the time is the highest field; snowflake_next if there is a worker. PostgreSQL
-// has four more where there is snowflake_min: snowflake_uuid_min, snowflake_uuid_time, snowflake_text_min and
-// snowflake_text_time.
-func (f *Functions) Names() []string {
-	names := []string{f.called("layout"), f.called("time"), f.called("parts")}
-	if f.ordered() {
-		names = append(names, f.called("min"))
-	}
-	if f.next {
-		names = append(names, f.called("next"))
-	}
-	return names
-}
-
 // Statements returns the statements that create the functions, to be run in this order. They may be run again.
 //
 // It returns [ErrDialect] for SQLite, whose functions come from the program ([Functions.RegisterSQLite]), and for
@@ -159,7 +144,7 @@ func (f *Functions) leadTicks() int64 { return int64(f.lead / f.layout.Tick()) }
 // It may be called again, for example at each start of a program, and concurrently. The state of the function that
 // issues IDs stays, so IDs continue where they were; a new worker, lead or fixed field takes effect. Functions of
 // another layout are not replaced: the database returns an error (SQLSTATE 42723, in MariaDB 45000). In PostgreSQL the
-// same holds for functions or a state of another role (42501, see the package comment).
+// same holds for functions or a state of another role (42501, see the README).
 //
 // It returns [ErrDialect] as Statements does, [ErrOption] for a transaction, and errors of the database with the number
 // of the statement.
@@ -168,46 +153,33 @@ func (f *Functions) Install(ctx context.Context, db sqldb.DB, dialect sqldb.Dial
 	if err != nil {
 		return err
 	}
-	return run(ctx, db, dialect, "install", statements)
-}
-
-// Uninstall runs the statements of Drop as Install does.
-func (f *Functions) Uninstall(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect) error {
-	statements, err := f.Drop(dialect)
-	if err != nil {
-		return err
-	}
-	return run(ctx, db, dialect, "uninstall", statements)
-}
-
-func run(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect, what string, statements []string) error {
 	if err := sqldb.Validate(db, dialect); err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrOption, what, err)
+		return fmt.Errorf("%w: %w", ErrOption, err)
 	}
 	beginner, ok := db.(interface {
 		BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
 	})
 	if !ok {
-		return runAll(ctx, db, what, statements)
+		return runAll(ctx, db, statements)
 	}
 	tx, err := beginner.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("sqlfunc: %s: %w", what, err)
+		return fmt.Errorf("sqlfunc: install: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }() // no effect after a commit
-	if err := runAll(ctx, tx, what, statements); err != nil {
+	if err := runAll(ctx, tx, statements); err != nil {
 		return err
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("sqlfunc: %s: commit: %w", what, err)
+		return fmt.Errorf("sqlfunc: install: commit: %w", err)
 	}
 	return nil
 }
 
-func runAll(ctx context.Context, db sqldb.DB, what string, statements []string) error {
+func runAll(ctx context.Context, db sqldb.DB, statements []string) error {
 	for i, statement := range statements {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("sqlfunc: %s: statement %d of %d: %w", what, i+1, len(statements), err)
+			return fmt.Errorf("sqlfunc: install: statement %d of %d: %w", i+1, len(statements), err)
 		}
 	}
 	return nil

@@ -71,11 +71,7 @@ func TestPostgresScriptRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
+	conn := db.settings(t)
 	for range 2 {
 		if err := conn.Raw(func(driver any) error {
 			_, err := driver.(*stdlib.Conn).Conn().PgConn().Exec(t.Context(), script).ReadAll()

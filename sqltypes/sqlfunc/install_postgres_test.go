@@ -40,9 +40,7 @@ func TestPostgresInstallRefusesAnotherLayout(t *testing.T) {
 	if got := scan[string](t, db, "SELECT snowflake_layout()"); got != snowflake.Default().String() {
 		t.Errorf("the layout is now %s", got)
 	}
-	if err := first.Uninstall(t.Context(), db, sqldb.Postgres); err != nil {
-		t.Fatal(err)
-	}
+	drop(t, db.DB, first, sqldb.Postgres)
 	db.exec(t, "CREATE FUNCTION snowflake_time(bigint) RETURNS int LANGUAGE sql AS 'SELECT 1'")
 	if err := second.Install(t.Context(), db, sqldb.Postgres); sqlState(err) != "42723" {
 		t.Errorf("over a function of somebody else: %v", err)
@@ -53,9 +51,7 @@ func TestPostgresDropLeavesNothing(t *testing.T) {
 	db := openPostgres(t)
 	f := db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
 	for range 2 { // Drop may be repeated
-		if err := f.Uninstall(t.Context(), db, sqldb.Postgres); err != nil {
-			t.Fatal(err)
-		}
+		drop(t, db.DB, f, sqldb.Postgres)
 	}
 	if got := scan[int](t, db, `SELECT (SELECT count(*) FROM pg_proc WHERE pronamespace = current_schema()::regnamespace)
 		+ (SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace)`); got != 0 {
@@ -92,11 +88,7 @@ func TestPostgresNextNeedsNoRightsToTheState(t *testing.T) {
 	t.Cleanup(func() { db.cleanRole(t, role) })
 	db.exec(t, "GRANT USAGE ON SCHEMA "+db.schema+" TO "+role)
 	db.exec(t, "GRANT INSERT, SELECT ON events TO "+role)
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }()
+	tx := db.begin(t)
 	for _, query := range []string{
 		"SET LOCAL ROLE " + role,
 		"INSERT INTO events (n) SELECT generate_series(1, 10)",
@@ -125,11 +117,7 @@ func TestPostgresNextDoesNotFollowTheSearchPath(t *testing.T) {
 	} {
 		db.exec(t, query)
 	}
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }()
+	tx := db.begin(t)
 	for _, query := range []string{
 		"SET LOCAL search_path = pg_temp, " + db.schema + ", pg_catalog",
 		"CREATE TEMPORARY SEQUENCE snowflake_state START 7",

@@ -10,6 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
+	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 )
 
 // The bounds and times are called as pg_partman calls its encoder and decoder: the key is text, a literal of no type or
@@ -117,7 +118,7 @@ func keyText(t *testing.T, kind string, id snowflake.ID) string {
 	t.Helper()
 	value, err := sqltypes.Text(id).Value()
 	if kind == "uuid" {
-		value, err = sqltypes.UUID(id).Value()
+		value, err = uuidkey.ID(id).Value()
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +151,7 @@ func TestPostgresKeysWithoutAnIDAreErrors(t *testing.T) {
 			}
 			var target sql.Scanner = new(sqltypes.Text)
 			if kind == "uuid" {
-				target = new(sqltypes.UUID)
+				target = new(uuidkey.ID)
 			}
 			if target.Scan(key) == nil {
 				t.Errorf("%s %q: Go reads it", kind, key)

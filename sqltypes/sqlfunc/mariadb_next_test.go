@@ -52,11 +52,7 @@ func TestMariaDBTimeAdvancesWithinAStatement(t *testing.T) {
 	db := openMariaDB(t)
 	layout := snowflake.Default()
 	db.installMariaDB(t, layout, sqlfunc.WithWorker(1))
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
+	conn := db.settings(t)
 	for _, setting := range []string{
 		"time_zone = '+05:30'", "timestamp = 1000", "timestamp = 3000000000.5", "sql_mode = ''",
 		"auto_increment_increment = 1000", "insert_id = 7", "unique_checks = 0", "sql_mode = 'NO_AUTO_VALUE_ON_ZERO'",
@@ -127,20 +123,12 @@ func TestMariaDBFailedStatementBlocksNobody(t *testing.T) {
 	db.installMariaDB(t, snowflake.Default(), sqlfunc.WithWorker(7))
 	db.exec(t, "CREATE TABLE rows_of_all (id BIGINT NOT NULL PRIMARY KEY, n INT NOT NULL UNIQUE) ENGINE=InnoDB")
 	db.exec(t, "INSERT INTO rows_of_all VALUES (1, 3000)")
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }()
+	tx := db.begin(t)
 	const insert = "INSERT INTO rows_of_all SELECT snowflake_next(), seq FROM seq_1_to_3000"
 	if _, err := tx.ExecContext(t.Context(), insert); err == nil {
 		t.Fatal("a duplicate was inserted")
 	}
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
+	conn := db.settings(t)
 	var different int64
 	for _, query := range []string{
 		"SET innodb_lock_wait_timeout = 30", "CREATE TABLE others (id BIGINT)",
@@ -150,7 +138,7 @@ func TestMariaDBFailedStatementBlocksNobody(t *testing.T) {
 			t.Fatalf("%s: %v", query, err)
 		}
 	}
-	err = conn.QueryRowContext(t.Context(), "SELECT COUNT(DISTINCT id) FROM others").Scan(&different)
+	err := conn.QueryRowContext(t.Context(), "SELECT COUNT(DISTINCT id) FROM others").Scan(&different)
 	if err != nil || different != 1000 {
 		t.Errorf("%d IDs, %v, want 1000", different, err)
 	}
@@ -225,23 +213,12 @@ func TestMariaDBLeadAndLimitsOfTheClock(t *testing.T) {
 func TestMariaDBInstallsAgainWhileTransactionsAreOpen(t *testing.T) {
 	db := openMariaDB(t)
 	f := db.installMariaDB(t, snowflake.Default(), sqlfunc.WithWorker(1))
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }()
+	tx := db.begin(t)
 	var id int64
 	if err := tx.QueryRowContext(t.Context(), "SELECT snowflake_next()").Scan(&id); err != nil {
 		t.Fatal(err)
 	}
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	if _, err := conn.ExecContext(t.Context(), "SET lock_wait_timeout = 30, innodb_lock_wait_timeout = 30"); err != nil {
-		t.Fatal(err)
-	}
+	conn := db.settings(t, "lock_wait_timeout = 30, innodb_lock_wait_timeout = 30")
 	if err := f.Install(t.Context(), conn, sqldb.MySQL); err != nil {
 		t.Error(err)
 	}
@@ -274,9 +251,7 @@ func TestMariaDBInstallsAgainAndBesideAnotherLayout(t *testing.T) {
 	if err := wrong.Install(t.Context(), db, sqldb.MySQL); err == nil || !strings.Contains(err.Error(), "another layout") {
 		t.Errorf("another layout under the same name: %v", err)
 	}
-	if err := other.Uninstall(t.Context(), db, sqldb.MySQL); err != nil {
-		t.Error(err)
-	}
+	drop(t, db.DB, other, sqldb.MySQL)
 	if n := scan[int](t, db, "SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = DATABASE() "+
 		"AND routine_name LIKE 'sony%'"); n != 0 {
 		t.Errorf("%d functions are left", n)

@@ -13,31 +13,6 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
-// settings takes a connection of its own.
-func (s server) settings(tb testing.TB, settings ...string) *sql.Conn {
-	tb.Helper()
-	conn, err := s.Conn(tb.Context())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = conn.Close() })
-	for _, setting := range settings {
-		if _, err := conn.ExecContext(tb.Context(), "SET "+setting); err != nil {
-			tb.Fatalf("%s: %v", setting, err)
-		}
-	}
-	return conn
-}
-
-func askConn[T any](tb testing.TB, conn *sql.Conn, query string) T {
-	tb.Helper()
-	var value T
-	if err := conn.QueryRowContext(tb.Context(), query).Scan(&value); err != nil {
-		tb.Fatalf("%s: %v", query, err)
-	}
-	return value
-}
-
 // INSERT_ID sets the next number of AUTO_INCREMENT, and every user may set it.
 func TestMariaDBInsertIDDoesNotChangeIDs(t *testing.T) {
 	db := openMariaDB(t)

@@ -36,11 +36,7 @@ func TestMariaDBNeverRepeatsAnIDUnderKillQuery(t *testing.T) {
 	}
 	var done sync.WaitGroup
 	for range 4 {
-		conn, err := db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = conn.Close() }()
+		conn := db.settings(t)
 		var id int64
 		if err := conn.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
 			t.Fatal(err)

@@ -13,11 +13,7 @@ func TestMariaDBIDsHaveTheTimeOfTheServersClock(t *testing.T) {
 	db := openMariaDB(t)
 	layout := snowflake.Default()
 	db.installMariaDB(t, layout, sqlfunc.WithWorker(1))
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
+	conn := db.settings(t)
 	if _, err := conn.ExecContext(t.Context(), "SET time_zone = '+00:00'"); err != nil {
 		t.Fatal(err)
 	}

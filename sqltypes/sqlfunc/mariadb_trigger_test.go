@@ -74,11 +74,7 @@ func TestMariaDBTriggerWorksInImports(t *testing.T) {
 	}
 	db.exec(t, "CREATE TABLE imported (id BIGINT NOT NULL DEFAULT 0 PRIMARY KEY, n INT) ENGINE=InnoDB")
 	db.exec(t, trigger)
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
+	conn := db.settings(t)
 	for _, query := range []string{
 		"SET unique_checks = 0, foreign_key_checks = 0",
 		"INSERT INTO imported (n) SELECT seq FROM seq_1_to_5000",

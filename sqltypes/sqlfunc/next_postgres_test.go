@@ -82,11 +82,7 @@ func TestPostgresNextFillsColumnsThatCopyOmits(t *testing.T) {
 	db := openPostgres(t)
 	db.install(t, snowflake.Default(), sqlfunc.WithWorker(5))
 	db.exec(t, "CREATE TABLE events (id bigint PRIMARY KEY DEFAULT snowflake_next(), n int)")
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
+	conn := db.settings(t)
 	text := strings.Repeat("7\n", 10_000)
 	if err := conn.Raw(func(driver any) error {
 		pg := driver.(*stdlib.Conn).Conn().PgConn()
@@ -219,11 +215,7 @@ func TestPostgresNextOfTwoLayoutsSideBySide(t *testing.T) {
 func TestPostgresNextFailsInReadOnlyTransactions(t *testing.T) {
 	db := openPostgres(t)
 	db.install(t, snowflake.Default(), sqlfunc.WithWorker(1))
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }()
+	tx := db.begin(t)
 	if _, err := tx.ExecContext(t.Context(), "SET TRANSACTION READ ONLY"); err != nil {
 		t.Fatal(err)
 	}

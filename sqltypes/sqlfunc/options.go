@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/sqltypes/internal/refuse"
 )
 
 var (
@@ -157,4 +155,4 @@ func (c *config) put(at place, value int64) error {
 }
 
 // quoteShort quotes a name for a message and cuts it.
-func quoteShort(name string) string { return strconv.Quote(refuse.Cut(name)) }
+func quoteShort(name string) string { return fmt.Sprintf("%.40q", name) }

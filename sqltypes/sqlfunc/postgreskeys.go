@@ -3,7 +3,7 @@ package sqlfunc
 // crockford is the alphabet of snowflake.ID.Base32.
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// postgresKeys returns the statements for keys in other columns than bigint: sqltypes.UUID and sqltypes.Text. The types
+// postgresKeys returns the statements for keys in other columns than bigint: uuidkey.ID and sqltypes.Text. The types
 // are those that pg_partman needs: its encoder takes a timestamptz, and its decoder takes text, also for a uuid
 // (https://github.com/pgpartman/pg_partman/blob/v5.5.0/doc/pg_partman.md#create_partition).
 func (f *Functions) postgresKeys() []string {
@@ -15,7 +15,7 @@ func (f *Functions) postgresKeys() []string {
 	}
 }
 
-// postgresUUIDMin has the layout of sqltypes.UUID: 12 hexadecimal digits of the ID, the version, 3 digits, a byte with
+// postgresUUIDMin has the layout of uuidkey.ID: 12 hexadecimal digits of the ID, the version, 3 digits, a byte with
 // the variant, the last 4 bits and a 1, and zeros.
 const postgresUUIDMin = `CREATE OR REPLACE FUNCTION {uuid_min}(instant timestamptz) RETURNS uuid
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}

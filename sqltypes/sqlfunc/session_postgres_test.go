@@ -67,15 +67,9 @@ func TestPostgresFunctionsDoNotDependOnTheSession(t *testing.T) {
 func TestInstallIsRefusedInATransaction(t *testing.T) {
 	db := openPostgres(t)
 	f := db.functions(t, snowflake.Default(), sqlfunc.WithWorker(1))
-	tx, err := db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	for _, run := range []func(context.Context, sqldb.DB, sqldb.Dialect) error{f.Install, f.Uninstall} {
-		if err := run(t.Context(), tx, sqldb.Postgres); !errors.Is(err, sqlfunc.ErrOption) {
-			t.Errorf("%v, want ErrOption", err)
-		}
+	tx := db.begin(t)
+	if err := f.Install(t.Context(), tx, sqldb.Postgres); !errors.Is(err, sqlfunc.ErrOption) {
+		t.Errorf("%v, want ErrOption", err)
 	}
 }
 

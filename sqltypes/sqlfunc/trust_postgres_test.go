@@ -77,11 +77,7 @@ func TestPostgresInstallBelongsToItsRole(t *testing.T) {
 	db := openPostgres(t)
 	role := db.role(t)
 	f := db.functions(t, snowflake.Default(), sqlfunc.WithWorker(1), sqlfunc.WithLeaseTable("", "shop"))
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
+	conn := db.settings(t)
 	as := func(role string) {
 		if _, err := conn.ExecContext(t.Context(), "SET ROLE "+role); err != nil {
 			t.Fatal(err)
@@ -98,7 +94,7 @@ func TestPostgresInstallBelongsToItsRole(t *testing.T) {
 		t.Fatal(id, err)
 	}
 	as("NONE")
-	err = f.Install(t.Context(), conn, sqldb.Postgres)
+	err := f.Install(t.Context(), conn, sqldb.Postgres)
 	if sqlState(err) != "42501" || !strings.Contains(err.Error(), "belong to the role "+role) {
 		t.Errorf("as a superuser: %v, want 42501", err)
 	}

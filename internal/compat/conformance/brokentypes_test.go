@@ -126,22 +126,22 @@ func (b otherKey) MarshalText() ([]byte, error) { return []byte("key " + decimal
 // lenientArray reads a NULL element as 0.
 type lenientArray []snowflake.ID
 
-func (b lenientArray) Value() (driver.Value, error) { return sqltypes.Array(b).Value() }
+func (b lenientArray) Value() (driver.Value, error) { return sqltypes.ArrayOf(b).Value() }
 
 func (b *lenientArray) Scan(src any) error {
 	if text, ok := src.(string); ok {
 		src = strings.ReplaceAll(text, "NULL", "0")
 	}
-	return (*sqltypes.Array)(b).Scan(src)
+	return (*sqltypes.Array[snowflake.ID])(b).Scan(src)
 }
 
 // emptyArray does not distinguish NULL from an empty array.
 type emptyArray []snowflake.ID
 
-func (b emptyArray) Value() (driver.Value, error) { return sqltypes.Array(b).Value() }
+func (b emptyArray) Value() (driver.Value, error) { return sqltypes.ArrayOf(b).Value() }
 
 func (b *emptyArray) Scan(src any) error {
-	err := (*sqltypes.Array)(b).Scan(src)
+	err := (*sqltypes.Array[snowflake.ID])(b).Scan(src)
 	if len(*b) == 0 {
 		*b = nil
 	}
@@ -152,10 +152,10 @@ func (b *emptyArray) Scan(src any) error {
 type shortArray []snowflake.ID
 
 func (b shortArray) Value() (driver.Value, error) {
-	return sqltypes.Array(b[:max(len(b)-1, 0)]).Value()
+	return sqltypes.ArrayOf(b[:max(len(b)-1, 0)]).Value()
 }
 
-func (b *shortArray) Scan(src any) error { return (*sqltypes.Array)(b).Scan(src) }
+func (b *shortArray) Scan(src any) error { return (*sqltypes.Array[snowflake.ID])(b).Scan(src) }
 
 var (
 	staleKind          = brokenID[stale]()

@@ -24,7 +24,7 @@ var (
 		idKind.label, textKind.label, binaryKind.label, uuidKind.label, typedKind.label, publicKind.label,
 	}
 	textual     = without(singleTypes, binaryKind.label) // their arrays have a text without escapes
-	singleTypes = slices.Concat(integerLike, nullStructs, []string{zeroNullKind.label})
+	singleTypes = slices.Concat(integerLike, nullStructs)
 
 	gormPostgres  = []string{"GORM on PostgreSQL", "GORM on PostgreSQL, simple protocol"}
 	gormAll       = slices.Concat([]string{"GORM on SQLite", "GORM on MariaDB"}, gormPostgres)
@@ -41,11 +41,11 @@ const (
 	stdlib       = "pgx stdlib"
 	stdlibSimple = "pgx stdlib, simple protocol"
 
-	noArrays = "SQLite and MariaDB have no arrays. A parameter for many IDs is `sqltypes.Array(ids).JSONNumbers()` with " +
+	noArrays = "SQLite and MariaDB have no arrays. A parameter for many IDs is `sqltypes.ArrayOf(ids).JSONNumbers()` with " +
 		"`json_each` or `JSON_TABLE`, or one parameter for each ID; a column is JSON, in GORM a `[]snowflake.ID` with " +
 		"`serializer:json`."
-	arrayTypesHelp = "`sqltypes.Array` (plain IDs) or `sqltypes.TypedArray[K]`, which convert from and to slices without " +
-		"copying. There is none for arrays of `sqltypes.Text`, `Binary` and `UUID`: keep a bigint[], and look for them " +
+	arrayTypesHelp = "`sqltypes.Array`, which converts from and to slices without " +
+		"copying. There is none for arrays of `sqltypes.Text`, `Binary` and `uuidkey.ID`: keep a bigint[], and look for them " +
 		"with `IN`."
 	noSlices = "`database/sql` reads no array into a slice, and lib/pq and pgx leave it at that. Read into a " +
 		arrayTypesHelp
@@ -55,7 +55,7 @@ const (
 		"it, `conn.TypeMap().RegisterDefaultPgType([]snowflake.ID{}, \"_int8\")`, or take a " + arrayTypesHelp
 
 	gormNull = "GORM does not call `Scan` for NULL. It reads NULL into an ID as 0, without an error: a column that may be " +
-		"NULL is a `sqltypes.Null`, `sqltypes.ZeroNull` or a pointer."
+		"NULL is a `sqltypes.Null` or a pointer."
 	gormReuse = "`First`, `Take` and `Find` of GORM leave a field of a row that holds values as it is where the column is " +
 		"NULL, if it is a struct, an array, a slice or a pointer, of this or any other package. Read into a new variable; `Scan`, " +
 		"`ScanRows` and slices of rows are not affected."
@@ -151,13 +151,6 @@ var exceptions = []exception{
 			"NULL leaves the old sql.Null behind",
 		},
 		gormNull + " " + gormReuse,
-	},
-	{
-		[]string{zeroNullKind.label},
-		gormAll,
-		[]check{checkNull},
-		[]string{"NULL leaves the old pointer behind", "NULL leaves the old sql.Null behind"},
-		gormReuse,
 	},
 	{
 		nullStructs, gormAll,

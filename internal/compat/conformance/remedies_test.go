@@ -47,7 +47,7 @@ func TestJSONNumbersAreOneParameterForManyIDs(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			found, err := s.numbers(table, conditions[target.dialect], sqltypes.Array{1 << 53, 1<<53 + 1, -5}.JSONNumbers())
+			found, err := s.numbers(table, conditions[target.dialect], sqltypes.Array[snowflake.ID]{1 << 53, 1<<53 + 1, -5}.JSONNumbers())
 			if err != nil || !same(found, []int{3, 6}) {
 				t.Errorf("found the rows %v, %v, want 3 and 6", found, err)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
+	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 )
 
 type user struct{}
@@ -31,7 +32,7 @@ var users = func() *publicid.Codec {
 }()
 
 var subjects = []subject{
-	idKind, nullKind, zeroNullKind, textKind, binaryKind, uuidKind, typedKind, publicKind,
+	idKind, nullKind, textKind, binaryKind, uuidKind, typedKind, publicKind,
 	arrayKind, typedArrayKind,
 }
 
@@ -41,9 +42,7 @@ var (
 		k.keeps = true
 		return k
 	}()
-	nullKind     = nullable(integers("sqltypes.Null", ids, sqltypes.NullFrom, digits))
-	zeroNullKind = nullable(integers("sqltypes.ZeroNull", ids[1:], // 0 is NULL
-		func(id snowflake.ID) sqltypes.ZeroNull { return sqltypes.ZeroNull(id) }, digits))
+	nullKind  = nullable(integers("sqltypes.Null", ids, sqltypes.NullFrom, digits))
 	typedKind = integers("sqltypes.Typed", ids,
 		func(id snowflake.ID) sqltypes.Typed[user] { return sqltypes.Typed[user](id) }, prefixed)
 	publicKind = integers("publicid.ID", ids,
@@ -139,9 +138,9 @@ var binaryKind = func() kind[sqltypes.Binary] {
 	return k
 }()
 
-var uuidKind = func() kind[sqltypes.UUID] {
-	k := kind[sqltypes.UUID]{
-		label:  "sqltypes.UUID",
+var uuidKind = func() kind[uuidkey.ID] {
+	k := kind[uuidkey.ID]{
+		label:  "uuidkey.ID",
 		column: columns{sqlite: "text", postgres: "uuid", mariadb: "uuid"},
 		array:  "uuid[]",
 		text: columns{
@@ -151,12 +150,12 @@ var uuidKind = func() kind[sqltypes.UUID] {
 	}
 	for _, id := range ids {
 		text := uuidText(id)
-		k.samples = append(k.samples, sample[sqltypes.UUID]{sqltypes.UUID(id), text, quoted(text), digits(id)})
+		k.samples = append(k.samples, sample[uuidkey.ID]{uuidkey.ID(id), text, quoted(text), digits(id)})
 	}
 	return k
 }()
 
-// uuidText returns the UUID of an ID as the comment of sqltypes.UUID describes it.
+// uuidText returns the UUID of an ID as the comment of uuidkey.ID describes it.
 func uuidText(id snowflake.ID) string {
 	const variant, spare = 0b10 << 6, 0b10
 	h := fmt.Sprintf("%016x", uint64(id))
@@ -165,9 +164,9 @@ func uuidText(id snowflake.ID) string {
 
 var (
 	arrayKind = arrays[snowflake.ID]("sqltypes.Array", digits,
-		func(ids []snowflake.ID) sqltypes.Array { return sqltypes.Array(ids) })
-	typedArrayKind = arrays("sqltypes.TypedArray", prefixed,
-		func(ids []sqltypes.Typed[user]) sqltypes.TypedArray[user] { return sqltypes.TypedArray[user](ids) })
+		sqltypes.ArrayOf[snowflake.ID])
+	typedArrayKind = arrays("sqltypes.Array[Typed]", prefixed,
+		sqltypes.ArrayOf[sqltypes.Typed[user]])
 )
 
 // arrays describes a type with a column of type bigint[]. SQLite and MariaDB have no arrays; text is the closest type.

@@ -10,6 +10,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
+	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 )
 
 type user struct{}
@@ -33,7 +34,7 @@ var users = func() *publicid.Codec {
 type (
 	userID    = sqltypes.Typed[user]
 	publicID  = publicid.ID[user]
-	userArray = sqltypes.TypedArray[user]
+	userArray = sqltypes.Array[userID]
 )
 
 // box is the struct that every library writes or reads, with the tags of all.
@@ -72,10 +73,10 @@ var kinds = func() []kind {
 	return []kind{
 		kindOf("ID", "", func(id snowflake.ID) snowflake.ID { return id }, digits),
 		null, typed, public,
-		kindOf("Array", "", func(id snowflake.ID) sqltypes.Array { return sqltypes.Array{id} }, digits),
+		kindOf("Array", "", func(id snowflake.ID) sqltypes.Array[snowflake.ID] { return sqltypes.Array[snowflake.ID]{id} }, digits),
 		kindOf("Text", "ID", func(id snowflake.ID) sqltypes.Text { return sqltypes.Text(id) }, digits),
 		kindOf("Binary", "ID", func(id snowflake.ID) sqltypes.Binary { return sqltypes.Binary(id) }, digits),
-		kindOf("UUID", "ID", func(id snowflake.ID) sqltypes.UUID { return sqltypes.UUID(id) }, digits),
+		kindOf("UUID", "ID", func(id snowflake.ID) uuidkey.ID { return uuidkey.ID(id) }, digits),
 		kindOf("TypedArray", "Typed", func(id snowflake.ID) userArray { return userArray{userID(id)} }, prefixed),
 	}
 }()

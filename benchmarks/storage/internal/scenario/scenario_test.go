@@ -17,7 +17,6 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/engine"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }

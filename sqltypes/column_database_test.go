@@ -1,0 +1,265 @@
+package sqltypes_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes"
+	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
+)
+
+// eachProtocol runs f on every database, in every mode of its driver.
+func eachProtocol(t *testing.T, f func(t *testing.T, db database)) {
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		parameters := map[string]url.Values{"default": nil}
+		switch target.Name {
+		case "postgres":
+			for _, mode := range pgxModes {
+				parameters[mode] = url.Values{"default_query_exec_mode": {mode}}
+			}
+		case "mariadb":
+			parameters["interpolated"] = url.Values{"interpolateParams": {"true"}}
+		}
+		for name, values := range parameters {
+			t.Run(name, func(t *testing.T) {
+				other := target
+				if values != nil {
+					other.DSN += "&" + values.Encode() // the DSN has parameters already
+				}
+				f(t, openDatabase(t, other))
+			})
+		}
+	})
+}
+
+var databaseIDs = []snowflake.ID{0, 1, -5, 9007199254740993, 1234567890123456789, math.MaxInt64, math.MinInt64}
+
+// documentedColumns are the documented columns of the types.
+var documentedColumns = map[string]struct{ text, binary, uuid []string }{
+	"sqlite": {
+		text:   []string{"char(13)", "varchar(13)", "text", "blob"},
+		binary: []string{"blob", "binary(8)"},
+		uuid:   []string{"uuid", "text", "char(36)"},
+	},
+	"postgres": {
+		text:   []string{"char(13)", "varchar(13)", "text", `text COLLATE "C"`},
+		binary: []string{"bytea"},
+		uuid:   []string{"uuid"},
+	},
+	"mariadb": {
+		text:   []string{"char(13)", "varchar(13)", "text", "char(13) COLLATE ascii_bin"},
+		binary: []string{"binary(8)", "varbinary(8)", "blob"},
+		uuid:   []string{"uuid", "char(36)", "varchar(36)"},
+	},
+}
+
+func TestColumnsRoundTripThroughDatabases(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, db database) {
+		columns := documentedColumns[db.target.Name]
+		testColumns[sqltypes.Text](t, db, "text", columns.text)
+		testColumns[sqltypes.Binary](t, db, "binary", columns.binary)
+		if db.target.IsMySQL() {
+			columns.uuid = []string{"char(36)", "varchar(36)"}
+		}
+		testColumns[uuidkey.ID](t, db, "uuid", columns.uuid)
+	})
+}
+
+func testColumns[T columnValue, P columnPointer[T]](t *testing.T, db database, name string, columns []string) {
+	t.Helper()
+	for i, column := range columns {
+		table := "stored_" + name + string(rune('a'+i)) // drivers cache the types of a query's result
+		db.mustExec(t, "DROP TABLE IF EXISTS "+table)   // of another mode
+		db.mustExec(t, "CREATE TABLE "+table+" (n integer, id "+column+")")
+		for n, id := range databaseIDs {
+			db.mustExec(t, "INSERT INTO "+table+" VALUES (?, ?)", n, T(id))
+			got := T(42)
+			if err := db.scanOne(t, P(&got), "SELECT id FROM "+table+" WHERE id = ?", T(id)); got != T(id) || err != nil {
+				t.Errorf("%d was read back from %s as %d, %v", id, column, got, err)
+			}
+		}
+		var count int
+		query := "SELECT count(*) FROM " + table + " WHERE id > ? AND id <= ?"
+		if err := db.scanOne(t, &count, query, T(1), T(int64(math.MaxInt64))); err != nil || count != 3 {
+			t.Errorf("%s: %d IDs above 1, %v, want 3", column, count, err)
+		}
+	}
+}
+
+// The comment of Text warns: STRING means numbers to SQLite.
+func TestTextRejectsNumbersOfASQLiteColumn(t *testing.T) {
+	db := openDatabase(t, testdb.SQLite(t))
+	db.mustExec(t, "CREATE TABLE wrong (id string)")
+	for _, text := range []string{"0000000000012", "00000000001E5", "7000E00000000"} {
+		id, err := snowflake.ParseBase32(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		db.mustExec(t, "DELETE FROM wrong")
+		db.mustExec(t, "INSERT INTO wrong VALUES (?)", sqltypes.Text(id))
+		got := sqltypes.Text(42)
+		if err := db.scanOne(t, &got, "SELECT id FROM wrong"); !errors.Is(err, snowflake.ErrType) || got != 0 {
+			t.Errorf("%s was read as %d, %v, want %v", text, got, err, snowflake.ErrType)
+		}
+	}
+}
+
+func TestTextRejectsThePaddingOfAWideColumn(t *testing.T) {
+	db := openDatabase(t, testdb.Postgres(t)) // the others remove the spaces
+	db.mustExec(t, "CREATE TABLE wide (id char(15))")
+	db.mustExec(t, "INSERT INTO wide VALUES (?)", sqltypes.Text(5))
+	got := sqltypes.Text(42)
+	err := db.scanOne(t, &got, "SELECT id FROM wide")
+	if !errors.Is(err, snowflake.ErrSyntax) || !strings.Contains(err.Error(), "want 13 characters, got 15") || got != 0 {
+		t.Errorf("read %d, %v", got, err)
+	}
+}
+
+func TestUUIDReadsAColumnOf16Bytes(t *testing.T) {
+	db := openDatabase(t, testdb.MariaDB(t))
+	db.mustExec(t, "CREATE TABLE bytes (id binary(16) PRIMARY KEY)")
+	want := uuidkey.ID(1234567890123456789)
+	raw := uuidkey.UUID(snowflake.ID(want))
+	db.mustExec(t, "INSERT INTO bytes VALUES (?)", raw[:])
+	var got uuidkey.ID
+	if err := db.scanOne(t, &got, "SELECT id FROM bytes WHERE id = ?", raw[:]); got != want || err != nil {
+		t.Errorf("read %d, %v, want %d", got, err, want)
+	}
+}
+
+// orderIDs has the limits, random IDs, and for each pair of Base 32 characters an ID in which they are adjacent:
+// languages that sort a pair as one letter would misplace it.
+func orderIDs() []snowflake.ID {
+	ids := []snowflake.ID{0, 1, 31, 32, math.MaxInt64 - 1, math.MaxInt64}
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 2000 {
+		ids = append(ids, snowflake.ID(random.Int64()>>random.IntN(63)))
+	}
+	for pair := range int64(1024) {
+		ids = append(ids, snowflake.ID(pair<<40|random.Int64N(1<<40)))
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// storeForOrder makes a table of IDs in all forms, in random order.
+func storeForOrder(t *testing.T, db database, uuidColumn, binaryColumn string) {
+	t.Helper()
+	db.mustExec(t, "CREATE TABLE ids (id bigint, as_text varchar(13), as_decimal varchar(20), as_binary "+
+		binaryColumn+", as_uuid "+uuidColumn+")")
+	ids := orderIDs()
+	rand.New(rand.NewPCG(5, 6)).Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	for chunk := range slices.Chunk(ids, 500) {
+		var args []any
+		for _, id := range chunk {
+			args = append(args, id, sqltypes.Text(id), id.String(), sqltypes.Binary(id), uuidkey.ID(id))
+		}
+		rows := strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?), ", len(chunk)), ", ")
+		db.mustExec(t, "INSERT INTO ids VALUES "+rows, args...)
+	}
+}
+
+// misordered returns how many rows follow a larger ID when they are sorted by the expression.
+func misordered(t *testing.T, db database, by string) int {
+	t.Helper()
+	var n int
+	query := "SELECT count(*) FROM (SELECT id, lag(id) OVER (ORDER BY " + by + ") AS previous FROM ids) AS s" +
+		" WHERE previous > id"
+	if err := db.scanOne(t, &n, query); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+func TestColumnsSortAsIDsInSQLite(t *testing.T) {
+	db := openDatabase(t, testdb.SQLite(t))
+	storeForOrder(t, db, "uuid", "blob")
+	for _, by := range []string{"as_text", "as_text COLLATE NOCASE", "as_text COLLATE RTRIM", "as_binary", "as_uuid"} {
+		if n := misordered(t, db, by); n != 0 {
+			t.Errorf("ORDER BY %s puts %d IDs out of order", by, n)
+		}
+	}
+	if misordered(t, db, "as_decimal") == 0 {
+		t.Error("decimal text sorts too: the test cannot fail")
+	}
+}
+
+func TestColumnsSortAsIDsInPostgres(t *testing.T) {
+	db := openDatabase(t, testdb.Postgres(t))
+	storeForOrder(t, db, "uuid", "bytea")
+	for _, by := range []string{"as_text", "as_binary", "as_uuid"} {
+		if n := misordered(t, db, by); n != 0 {
+			t.Errorf("ORDER BY %s puts %d IDs out of order", by, n)
+		}
+	}
+	for _, collation := range []string{
+		"C", "POSIX", "und-x-icu", "en-x-icu", "de-x-icu", "fr-x-icu", "es-x-icu", "it-x-icu", "pt-x-icu", "nl-x-icu",
+		"pl-x-icu", "fi-x-icu", "sv-x-icu", "tr-x-icu", "ru-x-icu", "uk-x-icu", "el-x-icu", "ar-x-icu", "hi-x-icu", "ja-x-icu",
+		"ko-x-icu", "zh-x-icu",
+	} {
+		if n := misordered(t, db, `as_text COLLATE "`+collation+`"`); n != 0 {
+			t.Errorf("%s puts %d IDs out of order", collation, n)
+		}
+		if misordered(t, db, `as_decimal COLLATE "`+collation+`"`) == 0 {
+			t.Errorf("%s sorts decimal text too: the test cannot fail", collation)
+		}
+	}
+	// The comment of Text names these languages.
+	for _, collation := range []string{
+		"hr-x-icu", "cs-x-icu", "sk-x-icu", "da-x-icu", "nb-x-icu", "et-x-icu", "hu-x-icu", "lv-x-icu", "lt-x-icu",
+	} {
+		if misordered(t, db, `as_text COLLATE "`+collation+`"`) == 0 {
+			t.Errorf("%s sorts Text: the documentation says that it does not", collation)
+		}
+	}
+	if n := misordered(t, db, `(as_text COLLATE "cs-x-icu") COLLATE "C"`); n != 0 {
+		t.Errorf("the documented remedy puts %d IDs out of order", n)
+	}
+}
+
+func TestColumnsSortAsIDsInMariaDB(t *testing.T) {
+	target := testdb.MariaDB(t)
+	target.NeedMariaDB(t, "the type uuid")
+	db := openDatabase(t, target)
+	storeForOrder(t, db, "uuid", "binary(8)")
+	for _, by := range []string{
+		"as_text", "as_text COLLATE utf8mb4_bin", "as_text COLLATE utf8mb4_general_ci",
+		"as_text COLLATE utf8mb4_unicode_ci",
+		"as_text COLLATE utf8mb4_uca1400_ai_ci", "as_text COLLATE utf8mb4_swedish_ci", "as_binary", "as_uuid",
+		"CONVERT(as_text USING ascii) COLLATE ascii_bin", "CONVERT(as_text USING latin1) COLLATE latin1_swedish_ci",
+		"CAST(as_uuid AS char(36))",
+	} {
+		if n := misordered(t, db, by); n != 0 {
+			t.Errorf("ORDER BY %s puts %d IDs out of order", by, n)
+		}
+	}
+	for _, by := range []string{"as_decimal", "as_text COLLATE utf8mb4_czech_ci", "as_text COLLATE utf8mb4_estonian_ci"} {
+		if misordered(t, db, by) == 0 {
+			t.Errorf("ORDER BY %s puts no ID out of order: the test cannot fail, or the documentation is wrong", by)
+		}
+	}
+}
+
+// MariaDB's type uuid rejects UUIDs of version 8 whose ninth byte is 80, as it might be for one ID in 16.
+func TestMariaDBTakesTheUUIDOfEveryID(t *testing.T) {
+	target := testdb.MariaDB(t)
+	target.NeedMariaDB(t, "the type uuid")
+	db := openDatabase(t, target)
+	db.mustExec(t, "CREATE TABLE ids (id uuid PRIMARY KEY)")
+	ids := everyID()
+	slices.Sort(ids)
+	for chunk := range slices.Chunk(slices.Compact(ids), 1000) {
+		var args []any
+		for _, id := range chunk {
+			args = append(args, uuidkey.ID(id))
+		}
+		db.mustExec(t, "INSERT INTO ids VALUES "+strings.TrimSuffix(strings.Repeat("(?), ", len(chunk)), ", "), args...)
+	}
+}

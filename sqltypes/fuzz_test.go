@@ -1,0 +1,368 @@
+package sqltypes_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes"
+	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
+)
+
+// Scan reads exactly what Value writes; outside of the column a Column reads as an ID does.
+func FuzzColumn(f *testing.F) {
+	for _, column := range []string{
+		"", "null", "12345678", "G000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff", "g1234567-89ab-8cde-be00-000000000000",
+		"urn:uuid:01234567-89ab-8cde-be00-000000000000", "2c5ea4c0-4067-41e9-8bad-9b1deb4d3b7d",
+	} {
+		f.Add(column, int64(7))
+	}
+	f.Fuzz(func(t *testing.T, column string, number int64) {
+		fuzzColumn[sqltypes.Text](t, column, number)
+		fuzzColumn[sqltypes.Binary](t, column, number)
+		if len(column) != 16 { // 16 bytes, which Value does not write
+			fuzzColumn[uuidkey.ID](t, strings.ToLower(column), number)
+		}
+		fuzzOutside[sqltypes.Text](t, column)
+		var binary sqltypes.Binary
+		if err := binary.Scan(column); (err == nil) != (len(column) == 8) {
+			t.Fatalf("Scan of %d bytes: %v", len(column), err)
+		}
+	})
+}
+
+// fuzzColumn checks that Scan and Value are exact inverses.
+func fuzzColumn[T columnValue, P columnPointer[T]](t *testing.T, column string, number int64) {
+	t.Helper()
+	for _, src := range []any{column, []byte(column)} {
+		v := T(42)
+		if err := P(&v).Scan(src); err != nil {
+			if v != 0 {
+				t.Fatalf("Scan(%T %q) left %d after %v", src, src, v, err)
+			}
+			continue
+		}
+		if value, err := v.Value(); err != nil || columnText(value) != column {
+			t.Fatalf("Scan(%T %q) = %d, whose Value is %q, %v", src, src, v, value, err)
+		}
+	}
+	value, err := T(number).Value()
+	if err != nil {
+		t.Fatalf("Value of %d: %v", number, err)
+	}
+	if v := T(42); P(&v).Scan(value) != nil || v != T(number) {
+		t.Fatalf("%d was read back from %q as %d", number, value, v)
+	}
+}
+
+// fuzzOutside compares the readers of text with those of an ID.
+func fuzzOutside[T columnValue, P columnPointer[T]](t *testing.T, text string) {
+	t.Helper()
+	for name, read := range map[string]func(v P, id *snowflake.ID) (error, error){
+		"UnmarshalText": func(v P, id *snowflake.ID) (error, error) {
+			return v.UnmarshalText([]byte(text)), id.UnmarshalText([]byte(text))
+		},
+		"UnmarshalJSON": func(v P, id *snowflake.ID) (error, error) {
+			return v.UnmarshalJSON([]byte(text)), id.UnmarshalJSON([]byte(text))
+		},
+		"UnmarshalParam": func(v P, id *snowflake.ID) (error, error) {
+			return v.UnmarshalParam(text), id.UnmarshalParam(text)
+		},
+	} {
+		v, id := T(42), snowflake.ID(42)
+		err, want := read(&v, &id)
+		if want != nil {
+			id = 0
+		}
+		if (err == nil) != (want == nil) || v != T(id) {
+			t.Fatalf("%s of %q = %d, %v, want %d, %v", name, text, v, err, id, want)
+		}
+	}
+}
+
+// wantAsID compares what a Null read with what an ID read from the same input.
+func wantAsID(t *testing.T, what string, got sqltypes.Null, err error, id snowflake.ID, idErr error) {
+	t.Helper()
+	if (err == nil) != (idErr == nil) {
+		t.Fatalf("%s: %v, but for an ID %v", what, err, idErr)
+	}
+	want := sqltypes.Null{}
+	if err == nil {
+		want = sqltypes.NullFrom(id)
+	}
+	if got != want {
+		t.Fatalf("%s = %+v, %v, want %+v", what, got, err, want)
+	}
+}
+
+// Null reads an ID as ID does; only NULL and the value after an error differ.
+func FuzzNull(f *testing.F) {
+	f.Add("9223372036854775808", int64(5))
+	f.Add("", int64(0))
+	f.Fuzz(func(t *testing.T, text string, number int64) {
+		n, id := sqltypes.NullFrom(42), snowflake.ID(42)
+		err := n.Scan(text)
+		wantAsID(t, "Scan", n, err, id, id.Scan(text))
+
+		n = sqltypes.NullFrom(42)
+		if err := n.UnmarshalText([]byte(text)); text == "" {
+			if n != (sqltypes.Null{}) || err != nil {
+				t.Fatalf("UnmarshalText of the empty text = %+v, %v", n, err)
+			}
+		} else {
+			id = 42
+			idErr := id.UnmarshalText([]byte(text))
+			wantAsID(t, "UnmarshalText", n, err, id, idErr)
+		}
+
+		for _, n := range []sqltypes.Null{{}, sqltypes.NullFrom(snowflake.ID(number))} {
+			encoded, err := json.Marshal(n)
+			back := sqltypes.NullFrom(42)
+			if err != nil || json.Unmarshal(encoded, &back) != nil || back != n {
+				t.Fatalf("%+v is written as %s, %v, and read back as %+v", n, encoded, err, back)
+			}
+		}
+	})
+}
+
+func FuzzNullJSON(f *testing.F) {
+	f.Add([]byte(`""`))
+	f.Add([]byte("null"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		n := sqltypes.NullFrom(42)
+		err := n.UnmarshalJSON(data)
+		if string(data) == "null" {
+			if n != (sqltypes.Null{}) || err != nil {
+				t.Fatalf("UnmarshalJSON(null) = %+v, %v", n, err)
+			}
+			return
+		}
+		id := snowflake.ID(42)
+		idErr := id.UnmarshalJSON(data)
+		wantAsID(t, "UnmarshalJSON", n, err, id, idErr)
+	})
+}
+
+// checkArray checks that a result is nil on an error, and otherwise is written in a form that is read as the same.
+func checkArray(t *testing.T, array idArray, err error) {
+	t.Helper()
+	if err != nil {
+		if array != nil {
+			t.Fatalf("%v left %v", err, array)
+		}
+		return
+	}
+	value, err := array.Value()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := scanArray(value); err != nil || !sameArray(again, array) {
+		t.Fatalf("%#v is written as %v and read as %#v, %v", array, value, again, err)
+	}
+	if array == nil {
+		return
+	}
+	if again, err := scanArray(binaryImage(array)); err != nil || !sameArray(again, array) {
+		t.Fatalf("the image of %#v is read as %#v, %v", array, again, err)
+	}
+}
+
+// Text that is read is written the same, except for the bounds.
+func FuzzArrayText(f *testing.F) {
+	for _, text := range []string{
+		"{9223372036854775808}", "[2:3]={1,2}", "[3:2]={}", "[1:1][2:3]={{1,2}}", "[2:3]={1}", "{1,2", "{}", "{1,NULL}", "{{1},{2}}",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		array, err := scanArray(text)
+		checkArray(t, array, err)
+		fromBytes, bytesErr := scanArray([]byte(text))
+		if !sameArray(array, fromBytes) || (err == nil) != (bytesErr == nil) {
+			t.Fatalf("a string is read as %#v, %v, its bytes as %#v, %v", array, err, fromBytes, bytesErr)
+		}
+		if err != nil || text[0] == 0 {
+			return
+		}
+		if text[0] == '[' {
+			_, text, _ = strings.Cut(text, "=")
+		}
+		if value, _ := array.Value(); value != text {
+			t.Fatalf("%q is read and written as %v", text, value)
+		}
+	})
+}
+
+// An image of int8 that is read is the image that PostgreSQL sends, except for the flag, the first subscript and the
+// form of an empty array.
+func FuzzArrayBinary(f *testing.F) {
+	for _, image := range [][]byte{
+		nil, words(1, 0, 0)[:9], words(0, 0, int8OID), words(1, 0, int8OID, 1), words(1, 0, int8OID, math.MaxInt32, 1),
+		binaryArray(int2OID, element([]byte{0xff, 0xff})), binaryArray(int4OID, element(words(-5))),
+		binaryArray(textOID, element([]byte("12"))), binaryArray(textOID, element([]byte("07"))),
+		binaryArray(int8OID, int8Element(math.MaxInt64), int8Element(math.MinInt64)), binaryArray(int8OID, words(-1)),
+		binaryArray(int8OID, int8Element(7), []byte{0}), binaryArray(1700, int8Element(1)), words(2, 0, int8OID, 1, 1, 1, 1),
+	} {
+		f.Add(image)
+	}
+	f.Fuzz(func(t *testing.T, image []byte) {
+		before := bytes.Clone(image)
+		array, err := scanArray(image)
+		checkArray(t, array, err)
+		if !bytes.Equal(image, before) {
+			t.Fatal("Scan changed its source")
+		}
+		if err != nil || len(array) == 0 || image[0] != 0 || !bytes.Equal(image[8:12], words(int8OID)) {
+			return
+		}
+		want := binaryImage(array)
+		copy(want[4:8], image[4:8])     // the flag
+		copy(want[16:20], image[16:20]) // the first subscript
+		if !bytes.Equal(image, want) {
+			t.Fatalf("%x is read as %v, whose image is %x", image, array, want)
+		}
+	})
+}
+
+// An Array reads what a slice of IDs reads, except for null elements.
+func FuzzArrayJSON(f *testing.F) {
+	for _, text := range []string{"", "[1", "[]", `[1,"2"]`, "null", `["1",null]`, "{}"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		array := staleArray()
+		err := array.UnmarshalJSON(data)
+		checkArray(t, array, err)
+		var pointers []*snowflake.ID
+		want := json.Unmarshal(data, &pointers) == nil
+		for _, pointer := range pointers {
+			want = want && pointer != nil
+		}
+		// encoding/json removes spaces before it calls UnmarshalJSON.
+		if trimmed := bytes.TrimSpace(data); len(trimmed) == len(data) && want != (err == nil) {
+			t.Fatalf("read %v, %v, but a slice of pointers is %v", array, err, pointers)
+		}
+		for i, id := range array {
+			if id != *pointers[i] {
+				t.Fatalf("read %v, want %d at index %d", array, *pointers[i], i)
+			}
+		}
+	})
+}
+
+// wantOneReason fails unless the error matches exactly one of the sentinels of readers.
+func wantOneReason(t *testing.T, what string, err error) {
+	t.Helper()
+	n := 0
+	for _, reason := range []error{snowflake.ErrSyntax, snowflake.ErrRange, snowflake.ErrType, sqltypes.ErrPrefix} {
+		if errors.Is(err, reason) {
+			n++
+		}
+	}
+	if n != 1 || len(err.Error()) > 400 {
+		t.Fatalf("%s: error %v has %d reasons, want one", what, err, n)
+	}
+}
+
+// Text is read if and only if the ID prints it, and all readers agree with ParseTyped.
+func FuzzTyped(f *testing.F) {
+	for _, text := range []string{
+		"user_G000000000000", "175928847299117063", "user_04W86BB0G4007", strings.Repeat("a", 64) + "_04W86BB0G4007",
+		"user_user_04W86BB0G4007", "USER_04W86BB0G4007",
+	} {
+		f.Add(text, int64(175928847299117063))
+	}
+	f.Fuzz(func(t *testing.T, text string, number int64) {
+		parsed, err := sqltypes.ParseTyped[userKind](text)
+		if err == nil && parsed.String() != text {
+			t.Fatalf("%q is read as %d, which prints %q", text, parsed, parsed)
+		}
+		if err != nil {
+			wantOneReason(t, "ParseTyped", err)
+		}
+		// Package snowflake has the reference.
+		id, idErr := snowflake.ParseBase32(strings.TrimPrefix(text, "user_"))
+		if ok := idErr == nil && strings.HasPrefix(text, "user_"); ok != (err == nil) || ok && id != parsed.SnowflakeID() {
+			t.Fatalf("%q is read as %d, %v, by ParseBase32 as %d, %v", text, parsed, err, id, idErr)
+		}
+		if errors.Is(err, sqltypes.ErrPrefix) {
+			if _, err := snowflake.ParseBase32(text[strings.LastIndexByte(text, '_')+1:]); err != nil {
+				t.Fatalf("%q is called an ID of another kind, but %v", text, err)
+			}
+		}
+
+		fromText, fromParam := userID(42), userID(42)
+		textErr, paramErr := fromText.UnmarshalText([]byte(text)), fromParam.UnmarshalParam(text)
+		if fromText != parsed || fromParam != parsed || (textErr == nil) != (err == nil) || (paramErr == nil) != (err == nil) {
+			t.Fatalf("%q is read as %d, %d, %d: %v, %v, %v", text, parsed, fromText, fromParam, err, textErr, paramErr)
+		}
+
+		want := userID(number)
+		encoded, err := json.Marshal(want)
+		back := userID(42)
+		if err != nil || json.Unmarshal(encoded, &back) != nil || back != want {
+			t.Fatalf("%d is written as %s, %v, and read back as %d", want, encoded, err, back)
+		}
+		if less := want.String() < userID(number/2).String(); number > 0 && less {
+			t.Fatalf("%s sorts before that of half of it", want)
+		}
+	})
+}
+
+func FuzzTypedJSON(f *testing.F) {
+	for _, text := range []string{
+		"", "null", `["user_04W86BB0G4007"]`, `"user\x04W86BB0G4007"`, `"175928847299117063"`, `"user\u005f04W86BB0G4007"`,
+		`"user_04W86BB0G4007"`, `"order_04W86BB0G4007"`, `"user_04W86BB0G4007" `,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		id := userID(42)
+		err := id.UnmarshalJSON(data)
+		if string(data) == "null" {
+			if id != 42 || err != nil {
+				t.Fatalf("UnmarshalJSON(null) = %d, %v", id, err)
+			}
+			return
+		}
+		if err != nil {
+			wantOneReason(t, "UnmarshalJSON", err)
+			if id != 0 {
+				t.Fatalf("UnmarshalJSON left %d after %v", id, err)
+			}
+			return
+		}
+		text := string(data)
+		if text[0] == '"' && json.Unmarshal(data, &text) != nil {
+			t.Fatalf("%q is read as %d", data, id)
+		}
+		if text != id.String() {
+			t.Fatalf("%q is read as %d, which prints %q", data, id, id)
+		}
+	})
+}
+
+// Typed reads a column as an ID does.
+func FuzzTypedScan(f *testing.F) {
+	for _, text := range []string{"9223372036854775808", "175928847299117063", "user_04W86BB0G4007"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, column []byte) {
+		got, id := userID(42), snowflake.ID(0)
+		err, idErr := got.Scan(column), id.Scan(column)
+		if got != userID(id) || (err == nil) != (idErr == nil) {
+			t.Fatalf("Scan(%q) = %d, %v, of an ID %d, %v", column, got, err, id, idErr)
+		}
+		if err != nil {
+			wantOneReason(t, "Scan", err)
+		}
+		got = 42
+		if textErr := got.Scan(string(column)); got != userID(id) || (textErr == nil) != (err == nil) {
+			t.Fatalf("Scan of the string %q = %d, %v", column, got, textErr)
+		}
+	})
+}

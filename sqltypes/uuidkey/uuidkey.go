@@ -1,0 +1,130 @@
+// Package uuidkey stores snowflake IDs in columns of UUIDs.
+//
+//	type Order struct {
+//		ID uuidkey.ID // a uuid in the table, filled by the GORM plugin; decimal digits in JSON
+//	}
+//
+// It is apart from package sqltypes because it imports github.com/google/uuid.
+package uuidkey
+
+import (
+	"database/sql/driver"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes"
+)
+
+// ErrForeign means that a UUID does not hold an ID in the form of [ID]: it has another version or variant, or other
+// bits outside of the ID. Scan returns it, inside a [*snowflake.ParseError].
+var ErrForeign = errors.New("uuidkey: not the UUID of an ID")
+
+// ID is a [sqltypes.Column] of UUIDs. [UUID] returns the UUID.
+//
+// The UUID has version 8, whose bits RFC 9562 leaves to the application
+// (https://www.rfc-editor.org/rfc/rfc9562#section-5.8):
+//
+//	bits   0-47           48-51    52-63         64-65    66-69        70   71-127
+//	field  custom_a       version  custom_b      variant  custom_c
+//	holds  ID, high 48    1000     ID, next 12   10       ID, last 4   1    0
+//
+// Each ID has one UUID, and no other UUID is read. So a random UUID in such a column is the error [ErrForeign] and
+// never a wrong ID. If a column has both, read it into a uuid.UUID and pass that to Scan. These UUIDs are as easy to
+// guess as the ID and reveal as much.
+//
+// Column: uuid on PostgreSQL and MariaDB, which GORM creates, also for a primary key. On SQLite GORM declares the
+// column uuid, and it holds the text. MySQL has no such type: use the tag `gorm:"type:char(36);size:36"`. Value returns
+// the 36 lower-case characters of RFC 9562, which all drivers take; to write BINARY(16), pass the bytes of [UUID].
+//
+// Scan takes the UUIDs that Value writes: 36 characters with hexadecimal digits in either case, 16 bytes as a []byte or
+// a [16]byte, and a uuid.UUID of google/uuid or a pointer to one. It rejects other UUIDs with [ErrForeign], and other
+// text, also the other forms that google/uuid reads, with [snowflake.ErrSyntax].
+//
+// Order: the UUIDs sort as the IDs do, as bytes and as text; in MariaDB's type uuid from 10.9.8, 10.10.6, 10.11.5 and
+// 11.0.3 (https://jira.mariadb.org/browse/MDEV-29959).
+type ID = sqltypes.Column[form]
+
+type form struct{}
+
+func (form) Names() (gormType, goType, columns string) {
+	return "uuid", "uuidkey.ID", "UUID or CHAR(36)"
+}
+
+// The bits of the two halves outside of the ID. RFC 9562 defines the places of the version and the variant (sections
+// 4.1 and 4.2). The bit after the ID is 1 because MariaDB's type uuid rejects version 8 if the ninth byte is 80, as it
+// would be for each ID whose last four bits are 0 (since https://jira.mariadb.org/browse/MDEV-29959).
+const (
+	version = 0x8000            // in the high half: the four bits above the last twelve
+	variant = 0x80 << 56        // in the low half: the top two bits, 10
+	tail    = 1 << (lowEnd - 1) // in the low half: the bits below the ID, a 1 and zeros
+
+	lowEnd = 58 // the lowest bit of the ID in the low half
+)
+
+// UUID returns the UUID of an ID.
+func UUID(id snowflake.ID) uuid.UUID {
+	var raw uuid.UUID
+	high := uint64(id)>>16<<16 | version | uint64(id)>>4&0xFFF
+	low := variant | uint64(id)&0xF<<lowEnd | tail
+	binary.BigEndian.PutUint64(raw[:8], high)
+	binary.BigEndian.PutUint64(raw[8:], low)
+	return raw
+}
+
+func (form) Store(id snowflake.ID) driver.Value { return UUID(id).String() }
+
+func (form) Load(src any) (snowflake.ID, error) {
+	switch src := src.(type) {
+	case string:
+		return parse(src, uuid.Parse)
+	case []byte:
+		if len(src) == len(uuid.UUID{}) {
+			return fromUUID(uuid.UUID(src))
+		}
+		return parse(src, uuid.ParseBytes)
+	case [16]byte:
+		return fromUUID(src)
+	case uuid.UUID:
+		return fromUUID(src)
+	case *uuid.UUID:
+		if src == nil {
+			return 0, snowflake.ErrNull
+		}
+		return fromUUID(*src)
+	}
+	return 0, snowflake.ErrType
+}
+
+// parse reads only the form with four hyphens; google/uuid reads others too.
+func parse[T string | []byte](text T, read func(T) (uuid.UUID, error)) (snowflake.ID, error) {
+	const length = 36
+	if len(text) != length {
+		reason := fmt.Sprintf("want a UUID of %d characters, got %d", length, len(text))
+		return 0, &snowflake.ParseError{Reason: reason, Err: snowflake.ErrSyntax}
+	}
+	raw, err := read(text)
+	if err != nil {
+		return 0, &snowflake.ParseError{Reason: "it is not a UUID", Err: snowflake.ErrSyntax}
+	}
+	return fromUUID(raw)
+}
+
+// fromUUID is the inverse of UUID.
+func fromUUID(raw uuid.UUID) (snowflake.ID, error) {
+	high, low := binary.BigEndian.Uint64(raw[:8]), binary.BigEndian.Uint64(raw[8:])
+	if high&0xF000 == version && low&^(0xF<<lowEnd) == variant|tail {
+		return snowflake.ID(high>>16<<16 | high&0xFFF<<4 | low>>lowEnd&0xF), nil
+	}
+	reason := "the bits after the ID are not a 1 and zeros"
+	switch {
+	case raw.Variant() != uuid.RFC4122:
+		reason = "its variant is not that of RFC 9562"
+	case raw.Version() != 8:
+		reason = fmt.Sprintf("its version is %d, want 8", raw.Version())
+	}
+	return 0, &snowflake.ParseError{Input: raw.String(), Reason: reason, Err: ErrForeign}
+}

@@ -1,0 +1,119 @@
+package uuidkey_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
+)
+
+func TestUUIDHasTheDocumentedBits(t *testing.T) {
+	for id, want := range map[uuidkey.ID]string{
+		0:                  "00000000-0000-8000-8200-000000000000",
+		1:                  "00000000-0000-8000-8600-000000000000",
+		0xF:                "00000000-0000-8000-be00-000000000000",
+		0x10:               "00000000-0000-8001-8200-000000000000",
+		0x0123456789ABCDEF: "01234567-89ab-8cde-be00-000000000000",
+		math.MaxInt64:      "7fffffff-ffff-8fff-be00-000000000000",
+		math.MinInt64:      "80000000-0000-8000-8200-000000000000",
+		-1:                 "ffffffff-ffff-8fff-be00-000000000000",
+	} {
+		if got, err := id.Value(); got != want || err != nil {
+			t.Errorf("Value of %#x = %v, %v, want %s", int64(id), got, err, want)
+		}
+	}
+}
+
+// With any bit changed it is the UUID of another ID, or rejected.
+func TestUUIDRejectsEveryBitOutsideOfTheID(t *testing.T) {
+	for _, id := range []snowflake.ID{0, 1234567890123456789, math.MaxInt64} {
+		taken := 0
+		for bit := range 128 {
+			u := uuidkey.UUID(id)
+			u[bit/8] ^= 0x80 >> (bit % 8)
+			back := uuidkey.ID(42)
+			err := back.Scan(u)
+			switch {
+			case err == nil && back != uuidkey.ID(id):
+				taken++
+			case !errors.Is(err, uuidkey.ErrForeign) || back != 0:
+				t.Errorf("bit %d changed: %d, %v", bit, back, err)
+			}
+		}
+		if taken != 64 {
+			t.Errorf("%d of 128 bits belong to the ID, want 64", taken)
+		}
+	}
+}
+
+func TestUUIDRejectsForeignUUIDs(t *testing.T) {
+	v7, err := uuid.NewV7()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, reason := range map[string]string{
+		uuid.NewString():                       "its version is 4, want 8",
+		v7.String():                            "its version is 7, want 8",
+		uuid.Nil.String():                      "its variant is not that of RFC 9562",
+		uuid.Max.String():                      "its variant is not that of RFC 9562",
+		"01234567-89ab-8cde-be00-000000000001": "the bits after the ID are not a 1 and zeros",
+		"01234567-89ab-8cde-bc00-000000000000": "the bits after the ID are not a 1 and zeros",
+		"01234567-89ab-8cde-bf00-000000000000": "the bits after the ID are not a 1 and zeros",
+		"01234567-89ab-8cde-7e00-000000000000": "its variant is not that of RFC 9562",
+		"01234567-89ab-8cde-fe00-000000000000": "its variant is not that of RFC 9562",
+	} {
+		u := uuid.MustParse(text)
+		for _, src := range []any{text, []byte(text), u, &u, [16]byte(u), u[:], strings.ToUpper(text)} {
+			read := uuidkey.ID(42)
+			err := read.Scan(src)
+			var parse *snowflake.ParseError
+			if !errors.Is(err, uuidkey.ErrForeign) || !errors.As(err, &parse) || read != 0 {
+				t.Errorf("Scan(%T %s) = %d, %v, want 0 and %v", src, text, read, err, uuidkey.ErrForeign)
+				continue
+			}
+			if parse.Reason != reason || parse.Input != text {
+				t.Errorf("Scan(%T %s): %v, want the reason %s", src, text, err, reason)
+			}
+		}
+	}
+}
+
+func TestUUIDScansEveryFormOfDrivers(t *testing.T) {
+	want := uuidkey.ID(0x0123456789ABCDEF)
+	u := uuidkey.UUID(snowflake.ID(want))
+	text := u.String()
+	for _, src := range []any{text, []byte(text), strings.ToUpper(text), u, &u, [16]byte(u), u[:]} {
+		read := uuidkey.ID(42)
+		if err := read.Scan(src); read != want || err != nil {
+			t.Errorf("Scan(%T %v) = %d, %v, want %d", src, src, read, err, want)
+		}
+	}
+}
+
+func TestUUIDRejectsOtherText(t *testing.T) {
+	text := uuidkey.UUID(5).String()
+	for _, src := range []any{
+		"", "5", "175928847299117063", text[:35], text + " ", "{" + text + "}", "urn:uuid:" + text,
+		strings.ReplaceAll(text, "-", ""), strings.Replace(text, "-", "0", 1), "g" + text[1:], string(make([]byte, 16)),
+		make([]byte, 15), make([]byte, 17), []byte("{" + text + "}"),
+	} {
+		read := uuidkey.ID(42)
+		if err := read.Scan(src); !errors.Is(err, snowflake.ErrSyntax) || read != 0 {
+			t.Errorf("Scan(%T %q) = %d, %v, want 0 and %v", src, src, read, err, snowflake.ErrSyntax)
+		}
+	}
+	for src, want := range map[any]error{(*uuid.UUID)(nil): snowflake.ErrNull, true: snowflake.ErrType} {
+		read := uuidkey.ID(42)
+		if err := read.Scan(src); !errors.Is(err, want) || read != 0 {
+			t.Errorf("Scan(%T) = %d, %v, want 0 and %v", src, read, err, want)
+		}
+	}
+	if read := uuidkey.ID(0); read.GormDataType() != "uuid" {
+		t.Errorf("GormDataType() = %q, want uuid", read.GormDataType())
+	}
+}
