@@ -12,12 +12,13 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 )
 
 // fillCallback returns the callback that fills keys, and a statement for it to work on, as GORM hands them over.
 func fillCallback(tb testing.TB, gen gormplugin.Generator, value any) (fill func(*gorm.DB), db *gorm.DB) {
 	tb.Helper()
-	e, err := gorm.Open(testdb.SQLite(tb).Dialector(), &gorm.Config{Logger: logger.Discard}, gormplugin.New(gen))
+	e, err := gorm.Open(gormdb.Dialector(testdb.SQLite(tb)), &gorm.Config{Logger: logger.Discard}, gormplugin.New(gen))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestModelsWithoutFieldsToFillCostNothing(t *testing.T) {
 		Others []part `gorm:"many2many:others"`
 	}
 	with := onSQLite(t)
-	without, err := gorm.Open(with.target.Dialector(), &gorm.Config{Logger: with.log})
+	without, err := gorm.Open(gormdb.Dialector(with.target), &gorm.Config{Logger: with.log})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testclock"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
@@ -26,7 +27,7 @@ func TestSettledUsesTheLeasesOfOpen(t *testing.T) {
 		}
 		const behind = 8 * time.Second
 		for _, window := range []time.Duration{lease.DefaultWindow, lease.MaxWindow} { // Open has one between them
-			h := openHandle(t, target.Dialector(), gorm.Config{})
+			h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
 			namespace := window.String()
 			h.leased(t, gormplugin.WithLease(lease.WithNamespace(namespace)))
 			store, err := sqllease.New(h.pool, sqldb.Dialect(h.Name()))
@@ -59,7 +60,7 @@ func TestSettledUsesTheLeasesOfOpen(t *testing.T) {
 }
 
 func TestSettledRejectsHandlesAndModels(t *testing.T) {
-	h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
+	h := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
 	if _, err := gormplugin.Settled(t.Context(), h.DB, &user{}); !errors.Is(err, gormplugin.ErrCondition) {
 		t.Errorf("without a plugin: %v, want ErrCondition", err)
 	}
@@ -88,7 +89,7 @@ func TestSettledRejectsHandlesAndModels(t *testing.T) {
 	if !errors.Is(err, gorm.ErrInvalidTransaction) {
 		t.Errorf("in a transaction: %v, want ErrInvalidTransaction", err)
 	}
-	other := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
+	other := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
 	gen, err := snowflake.New(3)
 	if err != nil {
 		t.Fatal(err)

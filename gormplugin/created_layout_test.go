@@ -15,6 +15,7 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -179,7 +180,7 @@ func TestCreatedFindsNoKeysBelowTheLeastID(t *testing.T) {
 	named := gormplugin.WithNamed("code", gormtest.New(time.Now(), gormtest.WithLayout(recent)))
 	// The second is above the IDs of the named generator alone, the last above all IDs.
 	for _, least := range []snowflake.ID{-1, 1e15, math.MaxInt64} {
-		_, err := gorm.Open(testdb.SQLite(t).Dialector(), gormplugin.New(hourly(), named, gormplugin.WithMinID(least)))
+		_, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), gormplugin.New(hourly(), named, gormplugin.WithMinID(least)))
 		if !errors.Is(err, gormplugin.ErrOption) || !strings.Contains(err.Error(), least.String()) {
 			t.Errorf("WithMinID(%d): %v", least, err)
 		}

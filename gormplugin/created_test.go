@@ -13,6 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -31,7 +32,7 @@ func hourly(opts ...gormtest.Option) *gormtest.Generator {
 func openWith(t testing.TB, target testdb.Target, plugin *gormplugin.Plugin, models ...any) (*gorm.DB, *recorder) {
 	t.Helper()
 	log := &recorder{}
-	db, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: log})
+	db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}

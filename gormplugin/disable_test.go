@@ -9,6 +9,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -16,7 +17,7 @@ import (
 func withIntegers(t *testing.T) *env {
 	t.Helper()
 	target := testdb.SQLite(t)
-	return open(t, target, target.Dialector(), withoutConstraints, nil, gormplugin.WithIntegerKeys())
+	return open(t, target, gormdb.Dialector(target), withoutConstraints, nil, gormplugin.WithIntegerKeys())
 }
 
 func TestDisableAutoIncrementMakesPartsOfACompositeKeyNotNull(t *testing.T) {
@@ -164,7 +165,7 @@ func TestDisableAutoIncrementRefusesKeysThatAreTooSmall(t *testing.T) {
 		Children []child `gorm:"foreignKey:ParentID"`
 	}
 	target := testdb.SQLite(t)
-	db := open(t, target, target.Dialector(), gorm.Config{}, nil, gormplugin.WithIntegerKeys())
+	db := open(t, target, gormdb.Dialector(target), gorm.Config{}, nil, gormplugin.WithIntegerKeys())
 	for _, model := range []any{&small{}, &narrow{}, &withSmallChild{}} {
 		err := autoMigrate(db.DB, &customer{}, model)
 		if !errors.Is(err, gormplugin.ErrTag) || !strings.Contains(err.Error(), "too small") {
@@ -182,7 +183,7 @@ func TestDisableAutoIncrementRefusesKeysThatAreTooSmall(t *testing.T) {
 			t.Errorf("%T: no error", model)
 		}
 	}
-	without, err := gorm.Open(testdb.SQLite(t).Dialector(), &gorm.Config{})
+	without, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), &gorm.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

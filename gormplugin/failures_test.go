@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -32,7 +33,7 @@ func (f *failingAt) Fill(ctx context.Context, dst []snowflake.ID) error {
 // next statement would wait for ever.
 func onOneConnection(t *testing.T, target testdb.Target, gen gormplugin.Generator, models ...any) *gorm.DB {
 	t.Helper()
-	db, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: &recorder{}}, gormplugin.New(gen))
+	db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: &recorder{}}, gormplugin.New(gen))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -33,14 +34,14 @@ type line struct {
 func eachWithOptions(t *testing.T, f func(t *testing.T, db *env), models []any, opts ...gormplugin.Option) {
 	t.Helper()
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		f(t, open(t, target, target.Dialector(), gorm.Config{}, models, opts...))
+		f(t, open(t, target, gormdb.Dialector(target), gorm.Config{}, models, opts...))
 	})
 }
 
 func TestATagNamesTheGenerator(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		named := from(1000)
-		db := open(t, target, target.Dialector(), withoutConstraints, []any{&order{}, &line{}}, gormplugin.WithNamed("numbers", named))
+		db := open(t, target, gormdb.Dialector(target), withoutConstraints, []any{&order{}, &line{}}, gormplugin.WithNamed("numbers", named))
 		o := order{Lines: []line{{}, {}}}
 		must(t, db.Create(&o))
 		equal(t, "key", o.ID, firstID)
@@ -63,7 +64,7 @@ func TestAGeneratorOfSeveralNamesIsCalledOnce(t *testing.T) {
 		C    int64 `gorm:"snowflake:c"`
 	}
 	shared := from(1)
-	db := open(t, testdb.SQLite(t), testdb.SQLite(t).Dialector(), gorm.Config{}, []any{&pair{}},
+	db := open(t, testdb.SQLite(t), gormdb.Dialector(testdb.SQLite(t)), gorm.Config{}, []any{&pair{}},
 		gormplugin.WithNamed("a", shared), gormplugin.WithNamed("c", shared))
 	pairs := make([]pair, 2)
 	must(t, db.Create(&pairs))
@@ -90,7 +91,7 @@ func TestGeneratorsThatCannotBeComparedWork(t *testing.T) {
 		}
 	})
 	target := testdb.SQLite(t)
-	db := open(t, target, target.Dialector(), gorm.Config{}, []any{&pair{}}, gormplugin.WithNamed("f", f))
+	db := open(t, target, gormdb.Dialector(target), gorm.Config{}, []any{&pair{}}, gormplugin.WithNamed("f", f))
 	p := pair{}
 	must(t, db.Create(&p))
 	if p.ID == 0 || p.A == 0 || p.B == 0 || p.A == p.B {
@@ -102,7 +103,7 @@ func TestAFailingSecondGeneratorLeavesNothingOfTheFirst(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		named := from(1000)
 		named.err = errEmpty
-		db := open(t, target, target.Dialector(), gorm.Config{}, []any{&order{}, &line{}}, gormplugin.WithNamed("numbers", named))
+		db := open(t, target, gormdb.Dialector(target), gorm.Config{}, []any{&order{}, &line{}}, gormplugin.WithNamed("numbers", named))
 		orders := make([]order, 2)
 		if err := db.Create(&orders).Error; !errors.Is(err, errEmpty) {
 			t.Errorf("error %v, want the generator's", err)
@@ -140,7 +141,7 @@ func TestOptionsThatCannotBeRightAreErrorsOfInitialize(t *testing.T) {
 		"lease option in New":      {[]gormplugin.Option{gormplugin.WithLeaseTable("workers")}, gormplugin.ErrOption},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db, err := gorm.Open(testdb.SQLite(t).Dialector(), &gorm.Config{Logger: &recorder{}}, gormplugin.New(gen, c.opts...))
+			db, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), &gorm.Config{Logger: &recorder{}}, gormplugin.New(gen, c.opts...))
 			if db != nil && db.Config != nil && db.ConnPool != nil {
 				closeAtEnd(t, db)
 			}
@@ -176,7 +177,7 @@ func TestRecordsThatLackNothingNeedNoGenerator(t *testing.T) {
 	}
 	numbers := newCounting()
 	target := testdb.SQLite(t)
-	db := open(t, target, target.Dialector(), gorm.Config{}, []any{&badge{}, &keyed{}},
+	db := open(t, target, gormdb.Dialector(target), gorm.Config{}, []any{&badge{}, &keyed{}},
 		gormplugin.WithNamed("numbers", numbers))
 	must(t, db.Create(&[]keyed{{ID: 1}, {ID: 2}}))
 	must(t, db.Create(&keyed{ID: 3}))
@@ -200,7 +201,7 @@ func (skipping) Fill(_ context.Context, ids []snowflake.ID) error {
 }
 
 func TestAZeroAmongOtherIDsIsAnError(t *testing.T) {
-	db, err := gorm.Open(testdb.SQLite(t).Dialector(), &gorm.Config{DryRun: true}, gormplugin.New(skipping{}))
+	db, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), &gorm.Config{DryRun: true}, gormplugin.New(skipping{}))
 	if err != nil {
 		t.Fatal(err)
 	}

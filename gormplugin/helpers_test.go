@@ -16,6 +16,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -151,7 +152,7 @@ func eachWith(t *testing.T, config gorm.Config, f func(t *testing.T, db *env), m
 	t.Helper()
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		t.Parallel()
-		f(t, open(t, target, target.Dialector(), config, models))
+		f(t, open(t, target, gormdb.Dialector(target), config, models))
 	})
 }
 
@@ -181,7 +182,7 @@ func withoutReturning(target testdb.Target) gorm.Dialector {
 func onSQLite(t testing.TB, models ...any) *env {
 	t.Helper()
 	target := testdb.SQLite(t)
-	return open(t, target, target.Dialector(), gorm.Config{}, models)
+	return open(t, target, gormdb.Dialector(target), gorm.Config{}, models)
 }
 
 // must fails the test on the error of a statement.

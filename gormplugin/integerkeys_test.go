@@ -11,6 +11,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 )
 
 // customer and purchase are models as GORM's users have them.
@@ -156,7 +157,7 @@ func TestSeveralMapsWithAnAutoIncrementKeyAreRefused(t *testing.T) {
 func TestIntegerKeysFollowTheRowThatIsMet(t *testing.T) {
 	for _, prepared := range []bool{true, false} {
 		t.Run(fmt.Sprintf("prepared=%t", prepared), func(t *testing.T) {
-			testdb.Each(t, func(t *testing.T, target testdb.Target) { followRows(t, target, target.Dialector(), prepared) })
+			testdb.Each(t, func(t *testing.T, target testdb.Target) { followRows(t, target, gormdb.Dialector(target), prepared) })
 			t.Run("mysql", func(t *testing.T) {
 				target := testdb.MariaDB(t)
 				followRows(t, target, withoutReturning(target), prepared)
@@ -221,7 +222,7 @@ func TestIntegerKeysLeavesKeysWithASerializer(t *testing.T) {
 		Name string
 	}
 	target := testdb.SQLite(t)
-	db := open(t, target, target.Dialector(), gorm.Config{DryRun: true}, nil, gormplugin.WithIntegerKeys())
+	db := open(t, target, gormdb.Dialector(target), gorm.Config{DryRun: true}, nil, gormplugin.WithIntegerKeys())
 	m := moment{}
 	must(t, db.Create(&m))
 	equal(t, "key", m.ID, 0)

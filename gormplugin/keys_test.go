@@ -11,6 +11,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -268,7 +269,7 @@ func TestADefaultThatIsANumberIsRefusedOnAKey(t *testing.T) {
 		ID   int64 `gorm:"default:0"`
 		Name string
 	}
-	db := open(t, target, target.Dialector(), gorm.Config{}, []any{&zero{}, &own{}, &old{}}, gormplugin.WithIntegerKeys())
+	db := open(t, target, gormdb.Dialector(target), gorm.Config{}, []any{&zero{}, &own{}, &old{}}, gormplugin.WithIntegerKeys())
 	for _, record := range []any{&zero{Name: "a"}, &own{Name: "a"}, &old{Name: "a"}, map[string]any{"name": "a"}} {
 		if err := db.Model(&zero{}).Model(modelOf(record, &zero{})).Create(record).Error; !errors.Is(err, gormplugin.ErrTag) {
 			t.Errorf("%T: error %v, want ErrTag", record, err)

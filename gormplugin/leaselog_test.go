@@ -14,6 +14,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
@@ -38,7 +39,7 @@ func TestTheLeaseTellsGORMsLogger(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.level), func(t *testing.T) {
 			var text bytes.Buffer
-			h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
+			h := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
 			h.Logger = logger.New(log.New(&text, "", 0), logger.Config{LogLevel: c.level})
 			lost := make(chan struct{})
 			clock := newPushed()
@@ -78,7 +79,7 @@ func TestTheLeaseTellsGORMsLogger(t *testing.T) {
 
 func TestWithLoggerComesBeforeGORMsLogger(t *testing.T) {
 	var text, gorms bytes.Buffer
-	h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
+	h := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
 	h.Logger = logger.New(log.New(&gorms, "", 0), logger.Config{LogLevel: logger.Info})
 	keys := h.leased(t, gormplugin.WithLease(lease.WithLogger(slog.New(slog.NewTextHandler(&text, nil)))))
 	if err := keys.Close(t.Context()); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
@@ -100,7 +101,7 @@ func TestOpenNeedsNoNumber(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		workers, ids := map[int64]bool{}, map[snowflake.ID]bool{}
 		for range 3 {
-			h := openHandle(t, target.Dialector(), gorm.Config{})
+			h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
 			keys := h.leased(t)
 			h.migrate(t, &user{})
 			users := named("a", "b", "c")
@@ -128,8 +129,8 @@ func TestOpenNeedsNoNumber(t *testing.T) {
 
 func TestCloseGivesTheWorkerBackAndEndsCreates(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		h := openHandle(t, target.Dialector(), gorm.Config{})
-		keys, other := h.leased(t), openHandle(t, target.Dialector(), gorm.Config{})
+		h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
+		keys, other := h.leased(t), openHandle(t, gormdb.Dialector(target), gorm.Config{})
 		if err := other.Use(keys); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +153,7 @@ func TestCloseGivesTheWorkerBackAndEndsCreates(t *testing.T) {
 			}
 		}
 		must(t, h.Create(&user{Model: gormplugin.Model{ID: 7}})) // needs no ID
-		again := openHandle(t, target.Dialector(), gorm.Config{})
+		again := openHandle(t, gormdb.Dialector(target), gorm.Config{})
 		again.leased(t, gormplugin.WithLease(lease.WithWorkers(workerOf(a.ID), workerOf(a.ID))))
 		c := user{Name: "c"}
 		must(t, again.Create(&c))
@@ -176,7 +177,7 @@ func TestCloseOfWhatHasNoLeaseDoesNothing(t *testing.T) {
 
 func TestOpenWithOptions(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		h := openHandle(t, target.Dialector(), gorm.Config{})
+		h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
 		keys := h.leased(t, gormplugin.WithLeaseTable("my_leases"),
 			gormplugin.WithLease(lease.WithNamespace("mine"), lease.WithWindow(40*time.Second)),
 			gormplugin.WithLease(lease.WithWorkers(100, 200), lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide")))))
@@ -201,7 +202,7 @@ func TestTheWindowSuitsTheDatabase(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		for name, connections := range map[string]int{"many": 0, "one": 1} {
 			t.Run(name, func(t *testing.T) {
-				h := openHandle(t, target.Dialector(), gorm.Config{PrepareStmt: true})
+				h := openHandle(t, gormdb.Dialector(target), gorm.Config{PrepareStmt: true})
 				h.pool.SetMaxOpenConns(connections)
 				long := target.Name == "sqlite" || connections == 1
 				if d := ahead(t, h); (d > time.Minute+time.Second) != long || d > lease.MaxWindow+time.Second {

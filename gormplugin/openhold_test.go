@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
@@ -20,12 +21,12 @@ import (
 func eachHeld(t *testing.T, f func(t *testing.T, h *handle)) {
 	t.Helper()
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		h := openHandle(t, target.Dialector(), gorm.Config{})
+		h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
 		h.pool.SetMaxOpenConns(1)
 		f(t, h)
 	})
 	t.Run("sqlite with many connections", func(t *testing.T) {
-		f(t, openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{}))
+		f(t, openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{}))
 	})
 }
 
@@ -69,7 +70,7 @@ func TestACreateWaitsForTheLeaseWithoutAConnection(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		t.Parallel()
 		for _, connections := range []int{1, 3} {
-			h := openHandle(t, target.Dialector(), gorm.Config{})
+			h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
 			h.pool.SetMaxOpenConns(connections)
 			clock := newPushed()
 			keys := clock.open(t, h, lease.WithPatience(time.Minute)) // then they fail
@@ -102,11 +103,11 @@ func TestAStalledLeaseDoesNotConcernOtherModels(t *testing.T) {
 		Name string
 	}
 	target := testdb.SQLite(t)
-	h := openHandle(t, target.Dialector(), gorm.Config{})
+	h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
 	clock := newPushed()
 	keys := clock.open(t, h, lease.WithPatience(time.Hour))
 	h.migrate(t, &user{}, &counted{})
-	back := setAside(t, openHandle(t, target.Dialector(), gorm.Config{}))
+	back := setAside(t, openHandle(t, gormdb.Dialector(target), gorm.Config{}))
 	clock.pass(t, keys)
 	must(t, h.Create(&counted{Name: "a"}))
 	must(t, h.Create(&user{Name: "b", Model: gormplugin.Model{ID: 5}}))

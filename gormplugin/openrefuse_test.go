@@ -15,6 +15,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
@@ -25,20 +26,20 @@ type foreign struct{ gorm.Dialector }
 func (foreign) Name() string { return "clickhouse" }
 
 func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
-	h, unused := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{}), testdb.SQLite(t)
+	h, unused := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{}), testdb.SQLite(t)
 	failed := h.Session(&gorm.Session{})
 	_ = failed.AddError(gorm.ErrRecordNotFound)
 	empty, err := gorm.Open(nil, &gorm.Config{Logger: &recorder{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	registered := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
+	registered := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
 	if err := registered.Use(gormplugin.New(newCounting())); err != nil {
 		t.Fatal(err)
 	}
 	tx := must(t, h.Begin())
 	defer tx.Rollback()
-	prepared := must(t, openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{PrepareStmt: true}).Begin())
+	prepared := must(t, openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{PrepareStmt: true}).Begin())
 	defer prepared.Rollback()
 	for name, c := range map[string]struct {
 		db   *gorm.DB
@@ -52,10 +53,10 @@ func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
 		"an error":               {db: failed, want: gorm.ErrRecordNotFound},
 		"a transaction":          {db: tx, want: gorm.ErrInvalidTransaction},
 		"a prepared transaction": {db: prepared, want: gorm.ErrInvalidTransaction},
-		"a dry run":              {db: openHandle(t, unused.Dialector(), gorm.Config{DryRun: true}).DB, want: gorm.ErrDryRunModeUnsupported},
+		"a dry run":              {db: openHandle(t, gormdb.Dialector(unused), gorm.Config{DryRun: true}).DB, want: gorm.ErrDryRunModeUnsupported},
 		"a plugin already":       {db: registered.DB, want: gorm.ErrRegistered, text: "already has a plugin"},
 		"another dialect": {
-			db:   openHandle(t, foreign{testdb.SQLite(t).Dialector()}, gorm.Config{}).DB,
+			db:   openHandle(t, foreign{gormdb.Dialector(testdb.SQLite(t))}, gorm.Config{}).DB,
 			want: gorm.ErrUnsupportedDriver, text: `"clickhouse"`,
 		},
 		"a bad table":  {db: h.DB, opts: []gormplugin.Option{gormplugin.WithLeaseTable("a-b")}, want: lease.ErrOption, text: `"a-b"`},
@@ -77,7 +78,7 @@ func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
 	if !errors.Is(err, gorm.ErrInvalidDB) {
 		t.Errorf("Open on a single connection: %v", err)
 	}
-	if openHandle(t, unused.Dialector(), gorm.Config{}).Migrator().HasTable("snowflake_leases") || h.Migrator().HasTable("my_leases") || len(h.Plugins) > 0 {
+	if openHandle(t, gormdb.Dialector(unused), gorm.Config{}).Migrator().HasTable("snowflake_leases") || h.Migrator().HasTable("my_leases") || len(h.Plugins) > 0 {
 		t.Errorf("something is left: plugins %v", h.Plugins)
 	}
 }
@@ -107,7 +108,7 @@ func restricted(t *testing.T, target testdb.Target, db *gorm.DB) gorm.Dialector 
 func TestOpenSaysAtOnceThatARightIsMissing(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		t.Parallel()
-		h := openHandle(t, target.Dialector(), gorm.Config{})
+		h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
 		must(t, h.Exec("CREATE TABLE a (b int)")) // so that SQLite has a file
 		reader := openHandle(t, restricted(t, target, h.DB), gorm.Config{})
 		again := gormplugin.WithLease(lease.WithHook(func(e lease.Event) { t.Errorf("%s: %v", e.Kind, e.Err) }))
@@ -133,7 +134,7 @@ func TestOpenDoesNotWaitForEverForADatabase(t *testing.T) {
 		{testdb.MariaDB, "LOCK TABLES snowflake_leases WRITE", "UNLOCK TABLES"},
 	} {
 		target := c.open(t)
-		h := openHandle(t, target.Dialector(), gorm.Config{})
+		h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
 		if err := h.leased(t).Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +146,7 @@ func TestOpenDoesNotWaitForEverForADatabase(t *testing.T) {
 		if _, err := conn.ExecContext(t.Context(), c.lock); err != nil {
 			t.Fatal(err)
 		}
-		other := openHandle(t, target.Dialector(), gorm.Config{})
+		other := openHandle(t, gormdb.Dialector(target), gorm.Config{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a failure ends
 		defer cancel()
 		_, err = gormplugin.Open(ctx, other.DB, gormplugin.WithOpenTimeout(50*time.Millisecond))
@@ -159,7 +160,7 @@ func TestOpenDoesNotWaitForEverForADatabase(t *testing.T) {
 }
 
 func TestOpenTakesNoWorkerIfItFails(t *testing.T) {
-	h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
+	h := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
 	if err := h.Callback().Create().Remove("gorm:create"); err != nil {
 		t.Fatal(err)
 	}
@@ -174,17 +175,17 @@ func TestOpenTakesNoWorkerIfItFails(t *testing.T) {
 
 func TestOpenEndsWithItsContext(t *testing.T) {
 	target := testdb.SQLite(t)
-	h := openHandle(t, target.Dialector(), gorm.Config{})
+	h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
 	only := gormplugin.WithLease(lease.WithWorkers(5, 5))
 	h.leased(t, only)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	refused := gormplugin.WithLease(lease.WithHook(func(lease.Event) { cancel() }))
-	second := openHandle(t, target.Dialector(), gorm.Config{})
+	second := openHandle(t, gormdb.Dialector(target), gorm.Config{})
 	if _, err := gormplugin.Open(ctx, second.DB, only, refused); !errors.Is(err, context.Canceled) || !errors.Is(err, lease.ErrNoWorker) {
 		t.Errorf("Open while all workers are held: %v, want Canceled and ErrNoWorker", err)
 	}
-	other := openHandle(t, target.Dialector(), gorm.Config{})
+	other := openHandle(t, gormdb.Dialector(target), gorm.Config{})
 	wide := gormplugin.WithLease(lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
 	if _, err := gormplugin.Open(t.Context(), other.DB, wide); !errors.Is(err, lease.ErrLayout) ||
 		!strings.Contains(err.Error(), "lease.WithNamespace") {

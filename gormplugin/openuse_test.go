@@ -15,6 +15,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
@@ -30,7 +31,7 @@ func TestOpenWithAnyConfiguration(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			testdb.Each(t, func(t *testing.T, target testdb.Target) {
 				t.Parallel()
-				h := openHandle(t, target.Dialector(), config)
+				h := openHandle(t, gormdb.Dialector(target), config)
 				clock := newPushed()
 				hook, extended := clock.extensions(t)
 				keys := clock.open(t, h, hook)
@@ -77,7 +78,7 @@ func (h *handle) wrap(session gorm.Session) (*gorm.DB, *wrapped) {
 
 func TestAPoolOfTheUsersOwnIsUsedAsItIs(t *testing.T) {
 	for _, prepare := range []bool{false, true} {
-		h := openHandle(t, testdb.SQLite(t).Dialector(), gorm.Config{})
+		h := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
 		db, own := h.wrap(gorm.Session{PrepareStmt: prepare})
 		keys, err := gormplugin.Open(t.Context(), db)
 		if err != nil {
@@ -95,7 +96,7 @@ func TestAPoolOfTheUsersOwnIsUsedAsItIs(t *testing.T) {
 func TestOpenCreatesNothingIfTheTableIsThere(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		for _, there := range []bool{false, true} {
-			h := openHandle(t, target.Dialector(), gorm.Config{})
+			h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
 			db, own := h.wrap(gorm.Session{})
 			keys, err := gormplugin.Open(t.Context(), db)
 			if err != nil {
@@ -113,8 +114,8 @@ func TestOpenCreatesNothingIfTheTableIsThere(t *testing.T) {
 func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		t.Parallel()
-		h := openHandle(t, target.Dialector(), gorm.Config{})
-		other := openHandle(t, target.Dialector(), gorm.Config{})
+		h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
+		other := openHandle(t, gormdb.Dialector(target), gorm.Config{})
 		other.migrate(t, &user{})
 		clock := newPushed()
 		keys := clock.open(t, h)
@@ -164,12 +165,12 @@ func setAside(t *testing.T, h *handle) (back func()) {
 func TestAStoreThatIsGoneIsAnErrorOfCreateAndComesBack(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		t.Parallel()
-		h := openHandle(t, target.Dialector(), gorm.Config{})
+		h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
 		clock := newPushed()
 		clock.open(t, h, lease.WithPatience(20*time.Millisecond))
 		h.migrate(t, &user{})
 		must(t, h.Create(&user{Name: "before"}))
-		back := setAside(t, openHandle(t, target.Dialector(), gorm.Config{}))
+		back := setAside(t, openHandle(t, gormdb.Dialector(target), gorm.Config{}))
 		var err error
 		u := user{Name: "never"}
 		clock.until(t, "the horizon, and an extension that has failed", func() bool {

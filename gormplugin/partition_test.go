@@ -16,6 +16,7 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
@@ -51,7 +52,7 @@ func openReadings(t *testing.T, target testdb.Target) (db *gorm.DB, today time.T
 	}
 	today = time.Now().UTC().Truncate(24 * time.Hour)
 	gen := gormtest.New(today.AddDate(0, 0, -10), gormtest.WithStep(time.Minute))
-	db, err := gorm.Open(target.Dialector(), &config, gormplugin.New(gen))
+	db, err := gorm.Open(gormdb.Dialector(target), &config, gormplugin.New(gen))
 	if err != nil {
 		t.Fatal(err)
 	}

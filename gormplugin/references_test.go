@@ -10,6 +10,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
 	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
@@ -121,7 +122,7 @@ func TestASmallReferenceToAKeyOfIntegerKeysIsRefused(t *testing.T) {
 	}
 	target := testdb.SQLite(t)
 	for _, options := range [][]gormplugin.Option{nil, {gormplugin.WithIntegerKeys()}} {
-		db := open(t, target, target.Dialector(), gorm.Config{DryRun: true}, nil, options...)
+		db := open(t, target, gormdb.Dialector(target), gorm.Config{DryRun: true}, nil, options...)
 		err := db.Create(&parent{Kids: []kid{{}}}).Error
 		if errors.Is(err, schema.ErrUnsupportedDataType) != (options != nil) {
 			t.Errorf("%d options: error %v", len(options), err)

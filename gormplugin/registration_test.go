@@ -8,6 +8,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -15,22 +16,22 @@ func TestEveryWayOfRegisteringFillsOnce(t *testing.T) {
 	type plugins = map[string]gorm.Plugin
 	ways := map[string]func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error){
 		"Use": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
-			db, err := gorm.Open(target.Dialector(), config)
+			db, err := gorm.Open(gormdb.Dialector(target), config)
 			return db, errors.Join(err, db.Use(p))
 		},
 		"Option after Config": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
-			return gorm.Open(target.Dialector(), config, p)
+			return gorm.Open(gormdb.Dialector(target), config, p)
 		},
 		"Option before Config": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
-			return gorm.Open(target.Dialector(), p, config)
+			return gorm.Open(gormdb.Dialector(target), p, config)
 		},
 		"Config.Plugins": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
 			config.Plugins = plugins{p.Name(): p}
-			return gorm.Open(target.Dialector(), config)
+			return gorm.Open(gormdb.Dialector(target), config)
 		},
 		"Config.Plugins and Option": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
 			config.Plugins = plugins{p.Name(): p}
-			return gorm.Open(target.Dialector(), config, p)
+			return gorm.Open(gormdb.Dialector(target), config, p)
 		},
 	}
 	for name, way := range ways {
@@ -79,7 +80,7 @@ func TestTheConfigurationsMapStaysTheCallers(t *testing.T) {
 	shared := gorm.Config{Logger: &recorder{}, Plugins: map[string]gorm.Plugin{}}
 	for range 2 {
 		config := shared
-		db, err := gorm.Open(testdb.SQLite(t).Dialector(), &config, gormplugin.New(newCounting()))
+		db, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), &config, gormplugin.New(newCounting()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +111,7 @@ func TestANilGeneratorIsAnErrorAtRegistration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := testdb.SQLite(t)
-			db, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: &recorder{}})
+			db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: &recorder{}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +122,7 @@ func TestANilGeneratorIsAnErrorAtRegistration(t *testing.T) {
 			if _, there := db.Plugins["snowflake"]; there {
 				t.Error("the plugin is registered all the same")
 			}
-			opened, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: &recorder{}}, plugin)
+			opened, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: &recorder{}}, plugin)
 			if !errors.Is(err, gormplugin.ErrOption) {
 				t.Errorf("gorm.Open: error %v, want ErrOption", err)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
 	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
@@ -58,7 +59,7 @@ var firstKey = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func openGORM(t *testing.T, target testdb.Target, models ...any) (*gorm.DB, *statementLog) {
 	t.Helper()
 	log := &statementLog{Interface: logger.Discard}
-	db, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: log}, gormplugin.New(gormtest.New(firstKey)))
+	db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: log}, gormplugin.New(gormtest.New(firstKey)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin/adopt"
 	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -134,7 +135,7 @@ func TestDropAutoIncrementRefusesAPluginWithoutTheLeastID(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, least := range []snowflake.ID{0, oldKeys, oldKeys + 1} {
-				handle, err := gorm.Open(db.target.Dialector(), gormplugin.New(gen, gormplugin.WithMinID(least)))
+				handle, err := gorm.Open(gormdb.Dialector(db.target), gormplugin.New(gen, gormplugin.WithMinID(least)))
 				if err != nil {
 					t.Fatal(err)
 				}

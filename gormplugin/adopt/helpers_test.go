@@ -19,6 +19,7 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/gormplugin/adopt"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -115,7 +116,7 @@ func oldModels() []any { return []any{&oldUser{}, &oldOrder{}, &oldGroup{}, &old
 func plain(t *testing.T, target testdb.Target, models ...any) *env {
 	t.Helper()
 	e := &env{log: &recorder{Interface: logger.Discard}, target: target}
-	db, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: e.log, TranslateError: true})
+	db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: e.log, TranslateError: true})
 	if err != nil {
 		t.Fatal(err)
 	}

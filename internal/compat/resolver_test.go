@@ -13,6 +13,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -51,7 +52,7 @@ func each(t *testing.T, f func(t *testing.T, target testdb.Target, more func() t
 func open(t *testing.T, target testdb.Target, config gorm.Config, plugins ...gorm.Plugin) *gorm.DB {
 	t.Helper()
 	config.Logger = logger.Discard
-	db, err := gorm.Open(target.Dialector(), &config)
+	db, err := gorm.Open(gormdb.Dialector(target), &config)
 	must(t, err)
 	t.Cleanup(func() { closePool(t, db.ConnPool) })
 	for _, plugin := range plugins {
@@ -135,10 +136,10 @@ func resolver(sources, replicas []testdb.Target, datas ...any) *dbresolver.DBRes
 
 func config(sources, replicas []testdb.Target) (c dbresolver.Config) {
 	for _, target := range sources {
-		c.Sources = append(c.Sources, target.Dialector())
+		c.Sources = append(c.Sources, gormdb.Dialector(target))
 	}
 	for _, target := range replicas {
-		c.Replicas = append(c.Replicas, target.Dialector())
+		c.Replicas = append(c.Replicas, gormdb.Dialector(target))
 	}
 	return c
 }

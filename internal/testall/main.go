@@ -16,6 +16,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -118,7 +120,7 @@ func testAll(interrupted context.Context, opts options, stdout, stderr io.Writer
 	if err != nil {
 		return 1, err
 	}
-	args := []string{"test", "-json"}
+	args := []string{"test", "-json", "-p=" + strconv.Itoa(max(4, runtime.NumCPU()))} // most packages wait for servers and clocks
 	if opts.race {
 		args = append(args, "-race")
 	}

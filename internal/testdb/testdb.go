@@ -28,21 +28,15 @@ package testdb
 
 import (
 	"database/sql"
-	"fmt"
 	"strings"
 	"testing"
-
-	"gorm.io/driver/mysql"
-	"gorm.io/driver/postgres"
-	"gorm.io/driver/sqlite"
-	"gorm.io/gorm"
 )
 
 // Target is an empty database for one test. Its methods are safe for concurrent use.
 type Target struct {
 	Name   string // "sqlite", "postgres" or "mariadb"
 	Driver string // the name for [sql.Open]: "sqlite3", "pgx" or "mysql"
-	DSN    string // accepted by sql.Open and by the GORM driver
+	DSN    string // accepted by sql.Open and the GORM driver
 
 	Version string // as the server reports it, such as "11.8.2-MariaDB" or "9.7.4"; empty for SQLite
 }
@@ -75,19 +69,6 @@ func (t Target) Open(tb testing.TB) *sql.DB {
 		}
 	})
 	return db
-}
-
-// Dialector returns the argument of gorm.Open. It panics if the Target does not come from this package.
-func (t Target) Dialector() gorm.Dialector {
-	switch t.Name {
-	case sqliteName:
-		return sqlite.Open(t.DSN)
-	case postgresName:
-		return postgres.Open(t.DSN)
-	case mariadbName:
-		return mysql.Open(t.DSN)
-	}
-	panic(fmt.Sprintf("testdb: no GORM driver for target %q", t.Name))
 }
 
 // Each runs f as a subtest on SQLite, PostgreSQL and MariaDB or MySQL, in this order. A missing server skips its

@@ -14,6 +14,7 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/publicid"
 )
@@ -36,7 +37,7 @@ func eachGORM(t *testing.T, f func(t *testing.T, db *gorm.DB)) {
 	t.Helper()
 	run := func(t *testing.T, target testdb.Target) {
 		gen := gormtest.New(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
-		db, err := gorm.Open(target.Dialector(), &gorm.Config{Logger: logger.Discard}, gormplugin.New(gen))
+		db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: logger.Discard}, gormplugin.New(gen))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 )
 
 // dialect is a kind of database, named as in testdb.
@@ -78,7 +79,7 @@ func connect(t *testing.T, target target) *session {
 		})
 		s.conn = conn
 	case viaGORM:
-		db, err := gorm.Open(database.Dialector(), &gorm.Config{Logger: logger.Discard})
+		db, err := gorm.Open(gormdb.Dialector(database), &gorm.Config{Logger: logger.Discard})
 		if err != nil {
 			t.Fatal(err)
 		}
