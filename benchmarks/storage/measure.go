@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -15,19 +16,16 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/report"
 	runner "github.com/sqlflake/sqlflake/benchmarks/storage/internal/run"
 	"github.com/sqlflake/sqlflake/internal/dbserver"
-	"github.com/sqlflake/sqlflake/internal/tempdir"
 )
 
 // measure measures and reports. Finished runs are reported also after an error or Ctrl-C.
 func (s settings) measure(ctx context.Context, out, progress io.Writer) (failed error) {
 	dir := s.out
 	if dir == "" {
-		temporary, err := tempdir.New("", tempdir.Files)
-		if err != nil {
-			return err
+		if dir, failed = os.MkdirTemp("", "sqlflake-storage-"); failed != nil {
+			return failed
 		}
-		defer func() { failed = errors.Join(failed, temporary.Remove()) }()
-		dir = temporary.Path
+		defer func() { failed = errors.Join(failed, os.RemoveAll(dir)) }()
 	}
 	journal, err := measure.OpenJournal(dir)
 	if err != nil {

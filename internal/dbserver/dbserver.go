@@ -55,7 +55,7 @@ type Server struct {
 func (s *Server) Stop() error { return s.stop() }
 
 // Start starts a server and returns when it answers. If ctx ends before, everything is removed. Later the server ends
-// with Stop, and on Linux and FreeBSD also with this process, but not with ctx. Folders of killed processes are removed.
+// with Stop, and on Linux and FreeBSD also with this process, but not with ctx.
 func Start(ctx context.Context, c Config) (*Server, error) {
 	k, ok := kinds[c.Name]
 	if !ok {

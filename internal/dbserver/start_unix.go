@@ -17,8 +17,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/sqlflake/sqlflake/internal/tempdir"
 )
 
 const (
@@ -31,7 +29,7 @@ const (
 // instance is a server that starts, runs or ends.
 type instance struct {
 	kind
-	dir    *tempdir.Dir
+	dir    string
 	env    []string
 	owner  *syscall.Credential // nil: the user of this process
 	server *os.Process
@@ -49,8 +47,7 @@ func start(ctx context.Context, k kind, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, _ = tempdir.Clean("", tempdir.Server) // best effort
-	dir, err := tempdir.New("", tempdir.Server)
+	dir, err := os.MkdirTemp("", "sqlflake-srv-") // short, since the path of a socket in it is limited
 	if err != nil {
 		return nil, err
 	}
@@ -61,34 +58,34 @@ func start(ctx context.Context, k kind, c Config) (*Server, error) {
 		}
 		return nil, errors.Join(err, i.stop())
 	}
-	return &Server{DSN: k.dsn(dir.Path), Folder: dir.Path, stop: i.stop}, nil
+	return &Server{DSN: k.dsn(dir), Folder: dir, stop: i.stop}, nil
 }
 
 func (i *instance) start(ctx context.Context, install, serve string, c Config) error {
 	// PostgreSQL and its drivers split a list of folders at commas.
-	if n := len(i.dir.Path + "/.s.PGSQL.5432"); n > maxSocket || strings.Contains(i.dir.Path, ",") {
+	if n := len(i.dir + "/.s.PGSQL.5432"); n > maxSocket || strings.Contains(i.dir, ",") {
 		return fmt.Errorf("the path of a socket in %s would have %d bytes; it may have %d and no comma: set TMPDIR to another folder",
-			i.dir.Path, n, maxSocket)
+			i.dir, n, maxSocket)
 	}
 	if err := i.chooseOwner(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	data := filepath.Join(i.dir.Path, "data")
+	data := filepath.Join(i.dir, "data")
 	if i.configure != nil {
-		if err := i.configure(i.dir.Path, c.Of); err != nil {
+		if err := i.configure(i.dir, c.Of); err != nil {
 			return err
 		}
 	} else if err := i.createFiles(ctx, install, data); err != nil {
 		return err
 	}
-	log, err := os.Create(filepath.Join(i.dir.Path, "log"))
+	log, err := os.Create(filepath.Join(i.dir, "log"))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }() // the server has its own descriptor
-	args := i.serves(i.dir.Path, data)
+	args := i.serves(i.dir, data)
 	if c.CacheMiB > 0 {
 		args = append(args, fmt.Sprintf(i.cache, c.CacheMiB))
 	}
@@ -117,7 +114,7 @@ func (i *instance) start(ctx context.Context, install, serve string, c Config) e
 		return err
 	}
 	i.server = server.Process
-	for !i.ready(i.dir.Path, data) {
+	for !i.ready(i.dir, data) {
 		select {
 		case <-i.exited:
 			out, _ := os.ReadFile(log.Name())
@@ -135,7 +132,7 @@ func (i *instance) createFiles(ctx context.Context, install, data string) error 
 	files.Cancel = func() error { return syscall.Kill(-files.Process.Pid, syscall.SIGKILL) } // its children too
 	files.WaitDelay = time.Second
 	if out, err := files.CombinedOutput(); errors.Is(err, fs.ErrPermission) && i.owner != nil {
-		return fmt.Errorf("%w; user %s, as whom servers of root run, must have access to it and to %s", err, i.account, i.dir.Path)
+		return fmt.Errorf("%w; user %s, as whom servers of root run, must have access to it and to %s", err, i.account, i.dir)
 	} else if err != nil {
 		return fmt.Errorf("%s: %w: %s", i.install, err, tail(out))
 	}
@@ -152,13 +149,13 @@ func (i *instance) stop() error {
 			<-i.exited
 		}
 	}
-	return i.dir.Remove()
+	return os.RemoveAll(i.dir)
 }
 
 func (i *instance) command(ctx context.Context, path string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Dir = i.dir.Path // the owner may have no access to the working directory
-	cmd.Env = append(append(os.Environ(), "LC_ALL=C", "TMPDIR="+i.dir.Path), i.env...)
+	cmd.Dir = i.dir // the owner may have no access to the working directory
+	cmd.Env = append(append(os.Environ(), "LC_ALL=C", "TMPDIR="+i.dir), i.env...)
 	// In its own process group: Ctrl-C in the terminal reaches only this process, which then stops the server.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: i.owner, Setpgid: true}
 	return cmd
@@ -179,7 +176,7 @@ func (i *instance) chooseOwner() error {
 	gid, _ := strconv.Atoi(account.Gid)
 	i.account = account.Username
 	i.owner = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)} //nolint:gosec // such numbers have 32 bits
-	return os.Chown(i.dir.Path, uid, gid)
+	return os.Chown(i.dir, uid, gid)
 }
 
 // tail returns the end of a program's output.

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sqlflake/sqlflake/internal/filelock"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/filelock"
 )
 
 // Journal keeps records in a file, so that an interrupted run can be resumed.

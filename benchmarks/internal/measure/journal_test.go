@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sqlflake/sqlflake/internal/filelock"
+	"github.com/sqlflake/sqlflake/benchmarks/internal/filelock"
 )
 
 func must(t *testing.T, err error) {

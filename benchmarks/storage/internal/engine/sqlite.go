@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -13,24 +14,20 @@ import (
 
 	"github.com/sqlflake/sqlflake/benchmarks/internal/measure"
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
-	"github.com/sqlflake/sqlflake/internal/tempdir"
 )
 
 // sqlite is a database file in its own folder, with a write-ahead log.
 type sqlite struct {
 	base
-	dir *tempdir.Dir
+	dir string
 }
 
 func openSQLite(ctx context.Context, parent string) (Engine, error) {
-	dir, err := tempdir.New(parent, tempdir.Files)
+	dir, err := os.MkdirTemp(parent, "sqlflake-storage-")
 	if err != nil {
 		return nil, fmt.Errorf("a folder for SQLite: %w", err)
 	}
 	e := &sqlite{base: base{name: "sqlite", words: sqliteWords}, dir: dir}
-	if left := tempdir.Left(parent, tempdir.Files); len(left) > 0 {
-		e.left = "killed runs left " + strings.Join(left, ", ")
-	}
 	// As applications set it: with the write-ahead log a commit does not wait for the disk, but checkpoints do. OFF would
 	// hide what it costs to write many pages.
 	query := url.Values{
@@ -42,7 +39,7 @@ func openSQLite(ctx context.Context, parent string) (Engine, error) {
 		err = e.db.PingContext(ctx)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open SQLite in %s: %w", dir.Path, err), e.Close())
+		return nil, errors.Join(fmt.Errorf("open SQLite in %s: %w", dir, err), e.Close())
 	}
 	return e, nil
 }
@@ -50,7 +47,7 @@ func openSQLite(ctx context.Context, parent string) (Engine, error) {
 // inURI escapes the special characters of a file URI: https://www.sqlite.org/uri.html.
 var inURI = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23")
 
-func (e *sqlite) path() string { return filepath.Join(e.dir.Path, "storage.db") }
+func (e *sqlite) path() string { return filepath.Join(e.dir, "storage.db") }
 
 func (e *sqlite) Dialect() string          { return "sqlite" }
 func (e *sqlite) Placeholder(n int) string { return fmt.Sprintf("?%d", n) }
@@ -167,5 +164,5 @@ func (e *sqlite) Close() error {
 	if e.db != nil {
 		err = e.db.Close()
 	}
-	return errors.Join(err, e.dir.Remove())
+	return errors.Join(err, os.RemoveAll(e.dir))
 }
