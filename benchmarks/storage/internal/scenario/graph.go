@@ -67,8 +67,10 @@ func runGraph(ctx context.Context, b *Bench) (values map[string]float64, err err
 		return nil, fmt.Errorf("save a graph: %w", err)
 	}
 	values["round_trips"] = float64(trips()-before) / float64(n)
-	values["ping"], err = median(50, func() error { return s.conn.PingContext(ctx) })
-	return values, err
+	if values["ping"], err = median(50, func() error { return s.conn.PingContext(ctx) }); err != nil {
+		return nil, fmt.Errorf("ping: %w", err)
+	}
+	return values, nil
 }
 
 // median calls f n times and returns the median duration in ms.
