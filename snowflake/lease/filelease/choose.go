@@ -65,7 +65,7 @@ func (f *Store) choose(
 		}
 		u.horizon = s.Horizon
 		ahead = append(ahead, u)
-		if err = lock.Close(); err != nil {
+		if err = unlock(lock); err != nil {
 			return row, nil, s, err
 		}
 		lock = nil

@@ -51,6 +51,9 @@ func (r fileRow) lock() (*os.File, error) {
 	}
 }
 
+// unlock ends a lock. Before it is closed, since a child that was just forked has a copy of the open file until its exec.
+func unlock(lock *os.File) error { return errors.Join(unlockFile(lock), lock.Close()) }
+
 // locks reports whether f, which is locked, is still the row's lock file.
 func (r fileRow) locks(f *os.File) bool {
 	mine, err := f.Stat()
@@ -98,7 +101,7 @@ func (r fileRow) claim(fresh fileState) (*os.File, fileState, error) {
 	}
 	s, ok, err := r.load(lock)
 	if err != nil {
-		return nil, fresh, errors.Join(err, lock.Close())
+		return nil, fresh, errors.Join(err, unlock(lock))
 	}
 	if !ok {
 		s = fresh
