@@ -24,7 +24,7 @@ func (f *Store) admit(r lease.Request, used []usedWorker) error {
 		s, ok, err := f.row(r.Namespace, u.worker).read()
 		switch {
 		case err != nil || !ok:
-			unread = err
+			unread = errors.Join(unread, err)
 			continue // another state of the namespace says the same
 		case s.Namespace != r.Namespace:
 			return fmt.Errorf("%w: the state file %s is for namespace %q, not %q",
