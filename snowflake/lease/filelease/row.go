@@ -142,6 +142,9 @@ func (r fileRow) mark(lock *os.File) error {
 	return err
 }
 
+// syncFile is fsync(2). Tests replace it.
+var syncFile = (*os.File).Sync
+
 // writeDurably replaces the file at path. A reader, even after a power cut, finds the old text or the new one.
 func writeDurably(path string, text []byte) error {
 	temp := path + tempSuffix // one name is enough, since only the owner of the lock writes
@@ -167,7 +170,7 @@ func writeSynced(path string, text []byte) error {
 		err = os.Chtimes(path, now, now)
 	}
 	if err == nil {
-		err = f.Sync()
+		err = syncFile(f)
 	}
 	return errors.Join(err, f.Close())
 }
