@@ -270,6 +270,12 @@ func TestFileIsUselessAfterClose(t *testing.T) {
 	if _, err := f.Acquire(t.Context(), fileRequest(2, 3)); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Acquire: %v", err)
 	}
+	if err := f.Release(t.Context(), c, 1); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Release: %v", err)
+	}
+	if _, err := f.List(t.Context(), ""); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("List: %v", err)
+	}
 }
 
 func TestFirstUsesOfAReleasedClaimAtTheSameTimeSucceed(t *testing.T) {
