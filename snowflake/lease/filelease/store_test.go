@@ -210,6 +210,17 @@ func TestFileTakesTheLowestOfTheHorizonsAheadAndTheLongestFreeBelow(t *testing.T
 	}
 }
 
+func TestATokenIsThatOfOneNamespace(t *testing.T) {
+	t.Parallel()
+	f := newFile(t, t.TempDir())
+	r := fileRequest(1, 3)
+	acquire(t, f, r)
+	r.Namespace = "bills"
+	if g := acquire(t, f, r); g.Namespace != "bills" || g.Epoch != 1 {
+		t.Errorf("got %+v, want a worker of bills", g)
+	}
+}
+
 func TestFileListShowsAllNamespacesInOrder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
