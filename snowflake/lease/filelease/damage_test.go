@@ -144,7 +144,7 @@ func TestFileLendsNothingWhereTheLayoutIsUnknown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink("nowhere", stateOf(dir, 2)); err != nil { // is there and then not, as one that is removed meanwhile
+	if err := os.Symlink("nowhere", stateOf(dir, 2)); err != nil { // like one that is removed meanwhile
 		t.Log(err)
 	}
 	if g, err := newFile(t, dir).Acquire(t.Context(), r); !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), filepath.Dir(path)) {

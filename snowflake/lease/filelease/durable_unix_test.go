@@ -52,7 +52,7 @@ func (r *flushes) take() string {
 	return strings.Join(paths, " ")
 }
 
-// The order is what a power cut needs: folders before what is in them, a state before its name, and its name in the end.
+// A power cut needs this order: folders before what is in them, a state before its name.
 func TestEachStepIsOnTheDiskBeforeTheNext(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "a", "b")

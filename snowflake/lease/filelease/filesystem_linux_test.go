@@ -42,7 +42,7 @@ func replaceStatfs(t *testing.T, kind uint32, err error) {
 }
 
 // setType sets a field whose type depends on the platform.
-func setType[T int32 | uint32 | int64](field *T, kind uint32) { *field = T(int32(kind)) } // with its sign, the harder case
+func setType[T int32 | uint32 | int64](field *T, kind uint32) { *field = T(int32(kind)) } // which is negative for some
 
 // replaceMountInfo makes the device of dir a mount of the type.
 func replaceMountInfo(t *testing.T, dir, kind string) {

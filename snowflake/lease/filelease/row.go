@@ -51,7 +51,7 @@ func (r fileRow) lock() (*os.File, error) {
 	}
 }
 
-// unlock ends a lock. Before it is closed, since a child that was just forked has a copy of the open file until its exec.
+// unlock ends a lock. Closing alone would not: a child that was just forked has a copy of the open file until its exec.
 func unlock(lock *os.File) error { return errors.Join(unlockFile(lock), lock.Close()) }
 
 // locks reports whether f, which is locked, is still the row's lock file.

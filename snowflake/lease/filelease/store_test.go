@@ -260,7 +260,8 @@ func TestFileListShowsAllNamespacesInOrder(t *testing.T) {
 	if entries, err := f.List(t.Context(), "unknown"); err != nil || len(entries) != 0 {
 		t.Errorf("an unknown namespace: %v, %v", entries, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, filelease.NamespaceFolder("a")), nil, 0o600); err != nil { // it comes first
+	unreadable := filepath.Join(dir, filelease.NamespaceFolder("a")) // comes first
+	if err := os.WriteFile(unreadable, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if entries, err := f.List(t.Context(), ""); err == nil || len(entries) != 5 {
