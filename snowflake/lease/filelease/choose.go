@@ -24,7 +24,7 @@ func (f *Store) admit(r lease.Request, used []usedWorker) error {
 		s, ok, err := f.row(r.Namespace, u.worker).read()
 		switch {
 		case err != nil || !ok:
-			unread = err
+			unread = errors.Join(unread, err)
 			continue // another state of the namespace says the same
 		case s.Namespace != r.Namespace:
 			return fmt.Errorf("%w: the state file %s is for namespace %q, not %q",
@@ -65,7 +65,7 @@ func (f *Store) choose(
 		}
 		u.horizon = s.Horizon
 		ahead = append(ahead, u)
-		if err = lock.Close(); err != nil {
+		if err = unlock(lock); err != nil {
 			return row, nil, s, err
 		}
 		lock = nil
@@ -86,7 +86,7 @@ func (f *Store) choose(
 	return row, nil, s, &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last}
 }
 
-// rows returns the rows of a namespace, or for "" of all.
+// rows returns the rows of a namespace, or for "" of all, also those of the other namespaces together with an error.
 func (f *Store) rows(namespace string) ([]fileRow, error) {
 	if f.file != "" {
 		return []fileRow{f.row("", 0)}, nil
@@ -98,17 +98,18 @@ func (f *Store) rows(namespace string) ([]fileRow, error) {
 			return nil, err
 		}
 	}
-	var rows []fileRow
+	var (
+		rows []fileRow
+		errs []error
+	)
 	for _, namespace := range namespaces {
 		used, err := f.used(namespace)
-		if err != nil {
-			return nil, err
-		}
+		errs = append(errs, err)
 		for _, u := range used {
 			rows = append(rows, f.row(namespace, u.worker))
 		}
 	}
-	return rows, nil
+	return rows, errors.Join(errs...)
 }
 
 // usedWorker is a worker that was taken at least once.

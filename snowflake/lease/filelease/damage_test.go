@@ -137,13 +137,16 @@ func TestFileDoesNotBeginAgainWhereAStateIsGone(t *testing.T) {
 func TestFileLendsNothingWhereTheLayoutIsUnknown(t *testing.T) {
 	t.Parallel()
 	dir, path, _ := damagedStore(t)
+	r := fileRequest(3, 9)
+	r.First = 5 // never taken
 	for _, worker := range []int64{0, 1} {
 		if err := os.Truncate(stateOf(dir, worker), 10); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r := fileRequest(3, 9)
-	r.First = 5 // never taken
+	if err := os.Symlink("nowhere", stateOf(dir, 2)); err != nil { // like one that is removed meanwhile
+		t.Log(err)
+	}
 	if g, err := newFile(t, dir).Acquire(t.Context(), r); !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), filepath.Dir(path)) {
 		t.Errorf("got %+v, %v, want ErrDamaged", g, err)
 	}
@@ -260,4 +263,23 @@ func TestAnExtensionWhoseFlushFailedCanBeRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	extend(t, f, c, 20)
+}
+
+// A copy of the process on the same files has extended: its state has a token of which this process knows nothing.
+func TestAnOwnerWhoseStateIsThatOfACopyLetsTheWorkerGo(t *testing.T) {
+	t.Parallel()
+	dir, other := t.TempDir(), t.TempDir()
+	f, twin := newFile(t, dir), newFile(t, other)
+	c, copied := acquire(t, f, fileRequest(1, 0)).Claim, acquire(t, twin, fileRequest(1, 0)).Claim
+	copied.Next = "e" + copied.Next[1:]
+	extend(t, twin, copied, 20)
+	if err := os.WriteFile(stateOf(dir, 0), readFile(t, stateOf(other, 0)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Extend(t.Context(), c, 30, time.Second); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("got %v, want ErrLost", err)
+	}
+	if g := acquire(t, newFile(t, dir), fileRequest(2, 0)); g.Horizon != 20 || g.Epoch != 2 {
+		t.Errorf("got %+v, want the horizon of the copy", g)
+	}
 }

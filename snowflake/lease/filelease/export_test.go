@@ -1,5 +1,7 @@
 package filelease
 
+import "os"
+
 // NamespaceFolder lets tests find the files of a namespace.
 var NamespaceFolder = namespaceFolder
 
@@ -17,4 +19,11 @@ func DecodeStateFile(text []byte) (epoch, horizon int64, again []byte, err error
 func Lock(path string) (unlock func(), err error) {
 	lock, err := fileRow{path: path}.lock()
 	return func() { _ = lock.Close() }, err
+}
+
+// ReplaceSync replaces the flush of files and folders. The caller must be a test that runs alone.
+func ReplaceSync(sync func(*os.File) error) (restore func()) {
+	before := syncFile
+	syncFile = sync
+	return func() { syncFile = before }
 }

@@ -16,11 +16,17 @@ var networkTypes = map[uint32]string{
 
 const fuse = 0x65735546 // may be local
 
+// Tests replace them.
+var (
+	statfs    = syscall.Statfs
+	mountInfo = "/proc/self/mountinfo"
+)
+
 // networkFileSystem returns the name of the network file system that path is on, "" for others. A folder that a virtual
 // machine shares with its host counts as one.
 func networkFileSystem(path string) (string, error) {
 	var fs syscall.Statfs_t
-	if err := syscall.Statfs(path, &fs); err != nil {
+	if err := statfs(path, &fs); err != nil {
 		return "", &os.PathError{Op: "statfs", Path: path, Err: err}
 	}
 	kind := uint32(fs.Type) // the field is signed, of 32 or 64 bits
@@ -30,23 +36,27 @@ func networkFileSystem(path string) (string, error) {
 	return networkTypes[kind], nil
 }
 
-// typeOfMount returns the type of the mount that path is on, as in /proc/self/mountinfo, "" if it is not there.
+// typeOfMount returns the type of the mount that path is on, as in mountInfo, "" if it is not there.
 func typeOfMount(path string) string {
 	var file syscall.Stat_t
 	if err := syscall.Stat(path, &file); err != nil {
 		return ""
 	}
-	dev := uint64(file.Dev) //nolint:unconvert // it has 32 bits on some platforms
-	number := fmt.Sprintf(" %d:%d ", dev>>8&0xFFF|dev>>32&^0xFFF, dev&0xFF|dev>>12&^0xFF)
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	number := deviceNumber(uint64(file.Dev)) //nolint:unconvert // it has 32 bits on some platforms
+	mounts, err := os.ReadFile(mountInfo)
 	if err != nil {
 		return ""
 	}
 	for mount := range strings.Lines(string(mounts)) {
-		if where, what, _ := strings.Cut(mount, " - "); strings.Contains(where, number) {
+		if where, what, _ := strings.Cut(mount, " - "); strings.Contains(where, " "+number+" ") {
 			kind, _, _ := strings.Cut(what, " ")
 			return kind
 		}
 	}
 	return ""
+}
+
+// deviceNumber returns the major and the minor number as in mountInfo.
+func deviceNumber(dev uint64) string {
+	return fmt.Sprintf("%d:%d", dev>>8&0xFFF|dev>>32&^0xFFF, dev&0xFF|dev>>12&^0xFF)
 }

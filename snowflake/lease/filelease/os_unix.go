@@ -27,8 +27,7 @@ func lockFile(f *os.File) (bool, error) {
 	}
 }
 
-// unlockFile ends the lock at once. Closing alone does not do so while a child that was just forked has not reached its
-// exec, which closes its copy.
+// unlockFile ends the lock at once, also for copies of the open file.
 func unlockFile(f *os.File) error {
 	return os.NewSyscallError("flock", syscall.Flock(int(f.Fd()), syscall.LOCK_UN))
 }
@@ -47,5 +46,5 @@ func syncFolder(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return errors.Join(syncFile(dir), dir.Close())
 }

@@ -26,7 +26,7 @@ func (f *Store) take(row fileRow, lock *os.File, s fileState, r lease.Request) (
 		err = row.mark(lock)
 	}
 	if err != nil {
-		return lease.Grant{}, errors.Join(fmt.Errorf("lease: taking worker %d: %w", s.Worker, err), lock.Close())
+		return lease.Grant{}, errors.Join(fmt.Errorf("lease: taking worker %d: %w", s.Worker, err), unlock(lock))
 	}
 	f.owned[row.path] = &owner{row: row, lock: lock, claim: s.claim()}
 	return lease.Grant{Claim: s.claim(), Horizon: s.Horizon}, nil
@@ -105,7 +105,7 @@ func (f *Store) retake(row fileRow, c lease.Claim) (*owner, error) {
 // drop ends the lock.
 func (f *Store) drop(o *owner) error {
 	delete(f.owned, o.row.path)
-	return errors.Join(unlockFile(o.lock), o.lock.Close())
+	return unlock(o.lock)
 }
 
 // held reports whether the row's lock is held, by trying to take it.
@@ -117,7 +117,7 @@ func (f *Store) held(row fileRow) (bool, error) {
 	if err != nil || lock == nil {
 		return err == nil, err
 	}
-	return false, lock.Close()
+	return false, unlock(lock)
 }
 
 func lost(c lease.Claim) error {

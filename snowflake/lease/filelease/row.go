@@ -51,6 +51,9 @@ func (r fileRow) lock() (*os.File, error) {
 	}
 }
 
+// unlock ends a lock. Closing alone would not: a child that was just forked has a copy of the open file until its exec.
+func unlock(lock *os.File) error { return errors.Join(unlockFile(lock), lock.Close()) }
+
 // locks reports whether f, which is locked, is still the row's lock file.
 func (r fileRow) locks(f *os.File) bool {
 	mine, err := f.Stat()
@@ -98,7 +101,7 @@ func (r fileRow) claim(fresh fileState) (*os.File, fileState, error) {
 	}
 	s, ok, err := r.load(lock)
 	if err != nil {
-		return nil, fresh, errors.Join(err, lock.Close())
+		return nil, fresh, errors.Join(err, unlock(lock))
 	}
 	if !ok {
 		s = fresh
@@ -139,6 +142,9 @@ func (r fileRow) mark(lock *os.File) error {
 	return err
 }
 
+// syncFile is fsync(2). Tests replace it.
+var syncFile = (*os.File).Sync
+
 // writeDurably replaces the file at path. A reader, even after a power cut, finds the old text or the new one.
 func writeDurably(path string, text []byte) error {
 	temp := path + tempSuffix // one name is enough, since only the owner of the lock writes
@@ -164,7 +170,7 @@ func writeSynced(path string, text []byte) error {
 		err = os.Chtimes(path, now, now)
 	}
 	if err == nil {
-		err = f.Sync()
+		err = syncFile(f)
 	}
 	return errors.Join(err, f.Close())
 }

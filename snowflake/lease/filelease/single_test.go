@@ -3,7 +3,9 @@ package filelease_test
 import (
 	"errors"
 	"math"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -106,6 +108,34 @@ func TestStateFileRefusesWhatItIsNotFor(t *testing.T) {
 		}
 		if err == nil {
 			release(t, f, g.Claim)
+		}
+	}
+}
+
+func TestStateFileRefusesADamagedFileAndNamesIt(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "worker.json")
+	f := newStateFile(t, path)
+	release(t, f, acquire(t, f, workerRequest(1, 12)).Claim)
+	for _, damage := range []struct {
+		name string
+		do   func() error
+		list error
+	}{
+		{"cut off", func() error { return os.Truncate(path, 20) }, lease.ErrDamaged},
+		{"empty", func() error { return os.Truncate(path, 0) }, lease.ErrDamaged},
+		{"gone", func() error { return os.Remove(path) }, nil},
+	} {
+		if err := damage.do(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := f.Acquire(t.Context(), workerRequest(2, 12))
+		if !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: got %v, want ErrDamaged", damage.name, err)
+		}
+		entries, err := f.List(t.Context(), "")
+		if !errors.Is(err, damage.list) || damage.list == nil && err != nil || len(entries) != 0 {
+			t.Errorf("%s: List: got %v, %v, want %v", damage.name, entries, err, damage.list)
 		}
 	}
 }

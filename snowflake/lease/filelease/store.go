@@ -244,10 +244,10 @@ func (f *Store) enterAlone(ctx context.Context) (leave func(), err error) {
 	}
 	done, err := f.enter(ctx)
 	if err != nil {
-		return nil, errors.Join(err, gate.Close())
+		return nil, errors.Join(err, unlock(gate))
 	}
 	return func() {
 		done()
-		_ = gate.Close() // nothing was written to it
+		_ = unlock(gate) // nothing was written to it
 	}, nil
 }

@@ -148,9 +148,47 @@ func TestFileWaitsForAnotherProcessAsLongAsTheContextLives(t *testing.T) {
 	if _, err := f.Acquire(ctx, fileRequest(2, 3)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the end of the context", err)
 	}
-	extend(t, f, c, 5) // which needs no turn
+	if _, err := f.List(ctx, ""); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("List: got %v, want the end of the context", err)
+	}
 	unlock()
 	acquire(t, f, fileRequest(2, 3))
+	extend(t, f, c, 5)
+}
+
+func TestAnExtensionDoesNotWaitForACallThatWaitsForAnotherProcess(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f := newFile(t, dir)
+	c := acquire(t, f, fileRequest(1, 3)).Claim
+	unlock, err := filelease.Lock(filepath.Join(dir, "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		if _, err := f.Acquire(ctx, fileRequest(2, 3)); err != nil {
+			t.Errorf("Acquire: got %v, want a worker in the end", err)
+		}
+	})
+	waiting.Go(func() {
+		if _, err := f.List(ctx, ""); err != nil {
+			t.Errorf("List: %v", err)
+		}
+	})
+	for range 10 {
+		time.Sleep(2 * time.Millisecond) // for them to wait
+		short, end := context.WithTimeout(t.Context(), 5*time.Second)
+		if _, err := f.Extend(short, c, 5, time.Second); err != nil {
+			t.Errorf("Extend: %v", err)
+			cancel()
+		}
+		end()
+	}
+	unlock()
+	waiting.Wait()
+	cancel()
 }
 
 func TestFileTakesTheLowestOfTheHorizonsAheadAndTheLongestFreeBelow(t *testing.T) {
@@ -169,6 +207,17 @@ func TestFileTakesTheLowestOfTheHorizonsAheadAndTheLongestFreeBelow(t *testing.T
 		if g := acquire(t, f, fileRequest(10+n, 3)); g.Worker != want {
 			t.Errorf("worker %d, want %d", g.Worker, want)
 		}
+	}
+}
+
+func TestATokenIsThatOfOneNamespace(t *testing.T) {
+	t.Parallel()
+	f := newFile(t, t.TempDir())
+	r := fileRequest(1, 3)
+	acquire(t, f, r)
+	r.Namespace = "bills"
+	if g := acquire(t, f, r); g.Namespace != "bills" || g.Epoch != 1 {
+		t.Errorf("got %+v, want a worker of bills", g)
 	}
 }
 
@@ -211,6 +260,13 @@ func TestFileListShowsAllNamespacesInOrder(t *testing.T) {
 	if entries, err := f.List(t.Context(), "unknown"); err != nil || len(entries) != 0 {
 		t.Errorf("an unknown namespace: %v, %v", entries, err)
 	}
+	unreadable := filepath.Join(dir, filelease.NamespaceFolder("a")) // comes first
+	if err := os.WriteFile(unreadable, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := f.List(t.Context(), ""); err == nil || len(entries) != 5 {
+		t.Errorf("a folder that can't be read: got %v, %v, want the other entries and the error", entries, err)
+	}
 }
 
 func TestFileIsUselessAfterClose(t *testing.T) {
@@ -225,6 +281,12 @@ func TestFileIsUselessAfterClose(t *testing.T) {
 	}
 	if _, err := f.Acquire(t.Context(), fileRequest(2, 3)); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Acquire: %v", err)
+	}
+	if err := f.Release(t.Context(), c, 1); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Release: %v", err)
+	}
+	if _, err := f.List(t.Context(), ""); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("List: %v", err)
 	}
 }
 

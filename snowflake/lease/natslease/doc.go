@@ -12,7 +12,8 @@
 //
 // Package kvlease describes keys, values and clocks; those of the servers are not used. A change is one message that
 // names the sequence number of the last one of its subject. With several replicas it is confirmed when a majority has
-// it. Without a majority each call fails when its context ends, and nothing is lent. Reads ask the leader of the stream.
+// it. Without a majority each call fails when its context ends, and nothing is lent. A row is read from the leader of the
+// stream, never directly; a namespace from any replica, until the newest row that the leader knows has come.
 //
 // Acquire and List return lease.ErrOption for a bucket that could lose rows or refuse extensions, and for an old server
 // at the connection; they do not see the other servers. Needed are nats-server 2.10.23, as 2.10.20 to 2.10.22 may lose a

@@ -1,0 +1,164 @@
+//go:build unix
+
+package filelease_test
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
+)
+
+// flushes records what is flushed, by its path below root. The call number failing, from 1, fails.
+type flushes struct {
+	root    string
+	paths   []string
+	failing int
+	check   func(path string) // before each
+}
+
+func recordFlushes(t *testing.T, root string) *flushes {
+	t.Helper()
+	r := &flushes{root: root}
+	t.Cleanup(filelease.ReplaceSync(func(f *os.File) error {
+		path, err := filepath.Rel(root, f.Name())
+		if err != nil {
+			return err
+		}
+		if r.paths = append(r.paths, path); len(r.paths) == r.failing {
+			return &os.PathError{Op: "sync", Path: f.Name(), Err: syscall.EIO}
+		}
+		if r.check != nil {
+			r.check(f.Name())
+		}
+		return f.Sync()
+	}))
+	return r
+}
+
+// take returns the paths since the last call, without repetitions.
+func (r *flushes) take() string {
+	paths := slices.Compact(r.paths)
+	r.paths = nil
+	return strings.Join(paths, " ")
+}
+
+// A power cut needs this order: folders before what is in them, a state before its name.
+func TestEachStepIsOnTheDiskBeforeTheNext(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "a", "b")
+	namespace := filepath.Join("a", "b", filelease.NamespaceFolder("orders"))
+	state := filepath.Join(namespace, "0.json")
+	written := state + ".tmp " + namespace
+	r := recordFlushes(t, root)
+	var temp []byte
+	r.check = func(path string) {
+		switch path {
+		case filepath.Join(root, state) + ".tmp": // complete, and not yet renamed
+			temp = readFile(t, path)
+			if _, _, _, err := filelease.DecodeStateFile(temp); err != nil {
+				t.Errorf("flushed: %q, %v", temp, err)
+			}
+		case filepath.Join(root, namespace): // renamed
+			if now := readFile(t, filepath.Join(root, state)); !bytes.Equal(now, temp) {
+				t.Errorf("flushed with %q, want %q", now, temp)
+			}
+		}
+	}
+	want := func(what, paths string) {
+		t.Helper()
+		if got := r.take(); got != paths {
+			t.Errorf("%s flushed %q, want %q", what, got, paths)
+		}
+	}
+	f := newFile(t, dir)
+	want("New", ". a")
+	c := acquire(t, f, fileRequest(1, 0)).Claim
+	want("Acquire", filepath.Join("a", "b")+" "+written)
+	extend(t, f, c, 10)
+	want("Extend", written)
+	extend(t, f, c, 10) // of which it is not known whether it is on the disk
+	want("Extend without a change", written)
+	if err := f.Release(t.Context(), c, 5); err != nil {
+		t.Fatal(err)
+	}
+	want("Release", written)
+	acquire(t, f, fileRequest(2, 0))
+	want("a later Acquire", written)
+}
+
+// The process that has created the folder of the namespace may have died before it was on the disk.
+func TestAFolderThatIsThereIsOnTheDiskBeforeItsFirstState(t *testing.T) {
+	root := t.TempDir()
+	namespace := filelease.NamespaceFolder("orders")
+	f := newFile(t, root)
+	if err := os.Mkdir(filepath.Join(root, namespace), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := recordFlushes(t, root)
+	acquire(t, f, fileRequest(1, 0))
+	if got, want := r.take(), ". "+filepath.Join(namespace, "0.json.tmp")+" "+namespace; got != want {
+		t.Errorf("flushed %q, want %q", got, want)
+	}
+}
+
+func TestAFlushThatFailsIsAnErrorAndCostsNoHorizon(t *testing.T) {
+	failed := func(t *testing.T, what string, err error) {
+		t.Helper()
+		if !errors.Is(err, syscall.EIO) || errors.Is(err, lease.ErrLost) {
+			t.Errorf("%s: got %v, want EIO", what, err)
+		}
+	}
+	for _, failing := range []int{1, 2} { // the state, the folder
+		root := t.TempDir()
+		f := newFile(t, root)
+		first := acquire(t, f, fileRequest(1, 0)).Claim
+		extend(t, f, first, 10)
+		r := recordFlushes(t, root)
+		fail := func() { r.paths, r.failing = nil, failing }
+		fail()
+		_, err := f.Extend(t.Context(), first, 20, time.Second)
+		failed(t, "Extend", err)
+		if names, err := filepath.Glob(filepath.Join(root, "*", "*.tmp")); err != nil || len(names) != 0 {
+			t.Errorf("left: %v, %v", names, err)
+		}
+		extend(t, f, first, 20)
+		if got := len(r.paths); got != failing+2 {
+			t.Errorf("%d flushes, want two after the one that failed", got-failing)
+		}
+		fail()
+		failed(t, "Release", f.Release(t.Context(), first, math.MaxInt64))
+		fail()
+		_, err = f.Acquire(t.Context(), fileRequest(2, 0))
+		failed(t, "Acquire", err)
+		r.failing = 0
+		if g := acquire(t, f, fileRequest(2, 0)); g.Horizon != 20 || g.Epoch < 2 {
+			t.Errorf("got %+v, want the horizon 20", g)
+		}
+	}
+}
+
+func TestAFolderThatIsNotOnTheDiskIsAnError(t *testing.T) {
+	root := t.TempDir()
+	r := recordFlushes(t, root)
+	r.failing = 1
+	if _, err := filelease.NewStateFile(filepath.Join(root, "a", "worker.json")); !errors.Is(err, syscall.EIO) {
+		t.Errorf("NewStateFile: got %v, want EIO", err)
+	}
+	f := newFile(t, root)
+	for range 2 { // the second one finds the folder
+		r.paths = nil
+		if _, err := f.Acquire(t.Context(), fileRequest(1, 0)); !errors.Is(err, syscall.EIO) {
+			t.Errorf("Acquire: got %v, want EIO", err)
+		}
+	}
+}
