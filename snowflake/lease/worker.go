@@ -12,7 +12,7 @@ import (
 // leading zero. Open checks whether it fits the layout. The error matches ErrOption and names the variable.
 //
 // A number alone does not keep IDs apart after a restart with a clock that was set back, nor from a second process with
-// the same number. Use it with a filelease.StateFile, or lease that very number from a database with WithWorkers(n, n),
+// the same number. Use it with a filelease.NewStateFile, or lease that very number from a database with WithWorkers(n, n),
 // which also notices the second process.
 //
 // In Kubernetes the label apps.kubernetes.io/pod-index has the number of a StatefulSet's pod
