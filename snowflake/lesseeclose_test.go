@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -79,4 +80,15 @@ func TestCloseCountsWhatCallsAreWaitingFor(t *testing.T) {
 	if tick := tickOf(t, g, <-drawn); tick >= next || next > tick+1 {
 		t.Errorf("an ID of the tick %d came out after Close had said %d", tick, next)
 	}
+}
+
+func TestCloseEndsCallsThatStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLessee(t, time.Hour, slow(t))
+		time.AfterFunc(time.Second, func() { l.Close(nil) })
+		start := time.Now()
+		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || time.Since(start) != time.Second {
+			t.Errorf("Next: %v after %v", err, time.Since(start))
+		}
+	})
 }

@@ -306,6 +306,26 @@ func TestThePatienceIsCountedByTheClockOfTheGenerator(t *testing.T) {
 	})
 }
 
+// A batch of ten seconds: the queue lets it in when the first second of it has room.
+func TestALongWaitEndsWithinASecondOfAStepForward(t *testing.T) {
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	g := mustNew(t, 0, slow(t), snowflake.WithClock(clock), snowflake.WithLead(snowflake.MaxLead))
+	fill(t, g, 40_000)
+	before, _ := clock.Slept()
+	stepped := false
+	clock.onSleep = func() error {
+		if !stepped {
+			clock.Step(time.Hour)
+		}
+		stepped = true
+		return nil
+	}
+	fill(t, g, 40_000)
+	if slept, _ := clock.Slept(); !stepped || slept-before > 1100*time.Millisecond {
+		t.Errorf("waited %v", slept-before)
+	}
+}
+
 // isForeign reports whether err is that of a call from another bubble.
 func isForeign(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "another testing/synctest bubble")

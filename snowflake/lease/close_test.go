@@ -228,6 +228,32 @@ func TestCloseCanBeRepeatedAfterAFailureAndTellsTheTruth(t *testing.T) {
 	})
 }
 
+// endsMeanwhile is a context that ends after the first look at it.
+type endsMeanwhile struct {
+	context.Context
+	looked atomic.Bool
+}
+
+func (c *endsMeanwhile) Err() error {
+	if !c.looked.Swap(true) {
+		return nil
+	}
+	return c.Context.Err()
+}
+
+// A context that ends during Close is no reason to say that something else was slow.
+func TestCloseReportsNoWaitForWhatHasEnded(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	l := mustOpen(t, leasetest.NewMemory(nil))
+	mustClose(t, l)
+	for range 50 { // a choice by chance would be wrong in most of them
+		if err := l.Close(&endsMeanwhile{Context: ended}); err != nil {
+			t.Fatalf("the second Close: %v", err)
+		}
+	}
+}
+
 func TestCloseAfterALostReplyAndATakeoverIsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)

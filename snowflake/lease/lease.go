@@ -124,12 +124,17 @@ func (l *Lease) Close(ctx context.Context) error {
 	return err
 }
 
-// receive receives from the channel, or returns the context's error.
+// receive receives from the channel, or returns the context's error. If both are possible it receives.
 func receive(ctx context.Context, from <-chan struct{}) error {
 	select {
 	case <-from:
 		return nil
 	case <-ctx.Done():
+	}
+	select {
+	case <-from:
+		return nil
+	default:
 		return ctx.Err()
 	}
 }
