@@ -169,8 +169,12 @@ func (g *leasedGenerator) Fill(ctx context.Context, dst []snowflake.ID) error {
 // a connection, there might be none left for the extension.
 func (h *handle) wait(gen *leasedGenerator) func(db *gorm.DB) {
 	return func(db *gorm.DB) {
+		h.discard(db.Statement)
 		if _, inside := connpool.Unwrap(db.Statement.ConnPool); !inside && !gen.store.isFresh() {
 			h.fill(db)
+			if in := h.insertOf(db.Statement); in != nil {
+				in.waited = true
+			}
 		}
 	}
 }
