@@ -200,7 +200,7 @@ func TestASkippedRecordWithAKeyOfTheCallerTakesNothingFromAnotherRow(t *testing.
 		plots := []plot{{ID: 8, Code: "a"}, {ID: 9, Code: "b"}, {ID: 5, Code: "c"}}
 		must(t, db.Clauses(nothing).Create(&plots))
 		for i, want := range []string{"", "X", "X"} {
-			if db.returning() && !(db.mysql && i == 0) { // RETURNING of MariaDB also brings the row that was met
+			if db.returning() && (!db.mysql || i > 0) { // RETURNING of MariaDB also brings the row that was met
 				equal(t, "grade of "+plots[i].Code, plots[i].Grade, want)
 			}
 		}
