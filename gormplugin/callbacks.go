@@ -75,20 +75,28 @@ func register(db *gorm.DB, c *config) error {
 	return nil
 }
 
-// start is the callback before all others of a Create. An insert that is already there is left over from a Create of
-// the same statement that a panic in a hook has ended, and so is the text, which GORM would run again.
+// start is the callback before the hooks of a Create.
 func (h *handle) start(db *gorm.DB) {
-	stmt := db.Statement
+	if in := h.insertOf(db.Statement); in != nil && in.waited {
+		in.waited = false // wait has just made it
+	} else {
+		h.discard(db.Statement)
+	}
+	if db.DryRun {
+		beginDryRun(db.Statement)
+	}
+	h.fill(db)
+}
+
+// discard removes an insert that is left over from a Create of the same statement that a panic in a hook has ended, and
+// the text, which GORM would run again.
+func (h *handle) discard(stmt *gorm.Statement) {
 	if in := h.insertOf(stmt); in != nil && (in.Resolved || !isBuilt(stmt)) {
 		in.Restore() // first: it puts back the clauses
 		delete(stmt.Clauses, insertKey)
 		stmt.SQL.Reset()
 		stmt.Vars = nil
 	}
-	if db.DryRun {
-		beginDryRun(stmt)
-	}
-	h.fill(db)
 }
 
 // isBuilt reports whether callbacks.Create has built the statement, which it does right before it runs it.
@@ -115,7 +123,7 @@ func (h *handle) rewrite(db *gorm.DB) {
 		return
 	}
 	if in == nil {
-		in = &insert{upsert.Insert{Stmt: stmt, Columns: p.Active(stmt)}}
+		in = &insert{Insert: upsert.Insert{Stmt: stmt, Columns: p.Active(stmt)}}
 		h.remember(in)
 	}
 	in.Rewrite(p, h.dialect)

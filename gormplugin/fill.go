@@ -78,7 +78,10 @@ func (h *handle) planOf(s *schema.Schema) *model.Plan {
 const insertKey = "snowflake:insert"
 
 // insert is what the callbacks of one Create tell each other. It is a clause that no statement builds.
-type insert struct{ upsert.Insert }
+type insert struct {
+	upsert.Insert
+	waited bool // wait has made it, and start has not run yet
+}
 
 func (*insert) Build(clause.Builder) {}
 
@@ -122,7 +125,7 @@ func (h *handle) fillPlain(p *model.Plan, stmt *gorm.Statement) (done bool, err 
 		if field.Int() != 0 {
 			return true, nil
 		}
-		in := &insert{upsert.Insert{Stmt: stmt, Columns: p.Columns}}
+		in := &insert{Insert: upsert.Insert{Stmt: stmt, Columns: p.Columns}}
 		if err := draw(stmt.Context, h.generatorOf(p.Plain), in.One(), s.Name); err != nil {
 			return true, err
 		}
@@ -172,7 +175,7 @@ func (h *handle) fillPlainList(p *model.Plan, stmt *gorm.Statement, pointers boo
 			generated[i], ids = ids[0], ids[1:]
 		}
 	}
-	in := &insert{upsert.Insert{Stmt: stmt, Columns: p.Columns, IDs: generated}}
+	in := &insert{Insert: upsert.Insert{Stmt: stmt, Columns: p.Columns, IDs: generated}}
 	if len(ids) > 0 {
 		return h.keepOnce(in, p)
 	}
@@ -203,7 +206,7 @@ func (h *handle) fillAny(p *model.Plan, stmt *gorm.Statement) error {
 	}
 	in := h.insertOf(stmt)
 	if in == nil {
-		in = &insert{upsert.Insert{Stmt: stmt}}
+		in = &insert{Insert: upsert.Insert{Stmt: stmt}}
 	}
 	if size := r.N * len(columns); len(in.IDs) != size {
 		in.Columns, in.IDs = columns, make([]snowflake.ID, size)

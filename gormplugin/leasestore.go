@@ -169,8 +169,16 @@ func (g *leasedGenerator) Fill(ctx context.Context, dst []snowflake.ID) error {
 // a connection, there might be none left for the extension.
 func (h *handle) wait(gen *leasedGenerator) func(db *gorm.DB) {
 	return func(db *gorm.DB) {
-		if _, inside := connpool.Unwrap(db.Statement.ConnPool); !inside && !gen.store.isFresh() {
+		stmt := db.Statement
+		if db.Error != nil || isBuilt(stmt) {
+			return // it runs last if the application has removed gorm:begin_transaction
+		}
+		h.discard(stmt)
+		if _, inside := connpool.Unwrap(stmt.ConnPool); !inside && !gen.store.isFresh() {
 			h.fill(db)
+			if in := h.insertOf(stmt); in != nil {
+				in.waited = true
+			}
 		}
 	}
 }

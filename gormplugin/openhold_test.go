@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -198,4 +199,34 @@ func TestALeaseInMemoryEndsWithItsPool(t *testing.T) {
 	if err := keys.Close(t.Context()); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Close: %v, want os.ErrClosed", err)
 	}
+}
+
+// A statement that has waited for the lease before its transaction is resolved and taken back as any other.
+func TestACreateThatWaitedForTheLeaseForgetsNoGeneratedKey(t *testing.T) {
+	h := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
+	var ahead atomic.Int64
+	h.leased(t, gormplugin.WithNow(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
+	ahead.Store(int64(time.Hour)) // so that every create looks as if the horizon had passed
+	h.migrate(t, &city{}, &street{}, &coupon{})
+	must(t, h.Create(&city{Code: "BER"}))
+	first := coupon{Name: "a"}
+	must(t, h.Create(&first))
+
+	skipped := city{Code: "BER"}
+	must(t, h.Clauses(nothing).Create(&skipped))
+	equal(t, "key of a skipped record", skipped.ID, 0)
+
+	failed := city{Code: "BER"}
+	if err := h.Create(&failed).Error; err == nil {
+		t.Error("no violation")
+	}
+	equal(t, "key after a violation", failed.ID, 0)
+
+	dry := city{Code: "PAR", Streets: []street{{}}}
+	must(t, h.Session(&gorm.Session{DryRun: true}).Create(&dry))
+	equal(t, "keys after a dry run", dry.ID+dry.Streets[0].ID+dry.Streets[0].CityID, 0)
+
+	again := coupon{Name: "a"}
+	must(t, h.Clauses(byNameSetting("code", "number")).Create(&again))
+	equal(t, "record of an updated row", again, first)
 }

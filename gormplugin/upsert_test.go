@@ -239,3 +239,27 @@ func TestMapsInSlicesAreFoundUnderTheNamesOfFields(t *testing.T) {
 		equal(t, "key", maps[0]["id"], any(key))
 	}
 }
+
+func TestAnUpsertWhoseKeyIsOmittedLeavesTheKeyToTheDatabase(t *testing.T) {
+	type plot struct {
+		ID    snowflake.ID `gorm:"primaryKey;type:int"`
+		Code  string       `gorm:"uniqueIndex"`
+		Level int
+		Grade string `gorm:"default:(upper('x'))"`
+	}
+	db := onSQLite(t, &plot{})
+	must(t, db.Create(&[]plot{{ID: 5, Code: "a", Level: 9, Grade: "A"}, {ID: 6, Code: "b", Grade: "B"}}))
+	low := clause.OnConflict{
+		Columns: byCode.Columns, DoUpdates: clause.AssignmentColumns([]string{"level"}),
+		Where: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "plots.level < 5"}}},
+	}
+	one := plot{Code: "a", Level: 1}
+	must(t, db.Omit("ID").Clauses(low).Create(&one))
+	equal(t, "key", one.ID, 0)
+	many := []plot{{Code: "a", Level: 1}, {Code: "b", Level: 2}, {Code: "c", Level: 3}}
+	must(t, db.Omit("ID").Clauses(low).Create(&many))
+	for i, grade := range []string{"A", "B", "X"} {
+		equal(t, "record", many[i], plot{Code: many[i].Code, Level: i + 1, Grade: grade})
+	}
+	db.wantKeys(t, "plots", 5, 6, 7)
+}

@@ -55,7 +55,8 @@ func WithLayout(l snowflake.Layout) Option {
 }
 
 // WithStep makes each ID d later than the one before, instead of one tick. IDs of one tick differ in their sequence;
-// when that is used up, the next tick follows. A negative d is snowflake.ErrOption.
+// when that is used up, the next tick follows. With 0 all IDs have one time as far as there is room. A negative d is
+// snowflake.ErrOption.
 func WithStep(d time.Duration) Option {
 	return optionFunc(func(g *Generator) error {
 		if d < 0 {

@@ -330,7 +330,7 @@ func (r *Rules) badReference(s *schema.Schema) error {
 			}
 			remedy := "snowflake.ID or a uint64"
 			if !holdsNumbers(from.FieldType) {
-				remedy = indirect(from.FieldType).String()
+				remedy = "field of that key's type" // reflection does not know the name of an alias, as sqltypes.Text is
 			}
 			return fmt.Errorf("gormplugin: %s.%s of type %s cannot hold the key %s.%s of type %s that it refers to in %s.%s; "+
 				"make it a %s: %w", to.Schema.Name, to.Name, to.FieldType,

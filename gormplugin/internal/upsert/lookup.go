@@ -40,7 +40,8 @@ func (c *conflict) absent(db *gorm.DB) (absent []int, err error) {
 		}
 		absent = append(absent, missing...)
 	}
-	if c.reread || c.does == updates && c.Columns[0].IsKey {
+	keyed := len(c.Columns) > 0 && c.Columns[0].IsKey // Omit may name the key, and all other columns
+	if c.reread || c.does == updates && keyed {
 		found, err := c.find(db, own, c.Stmt.Schema.PrimaryFields, nil)
 		if err != nil {
 			return nil, err

@@ -56,13 +56,15 @@ func (in *Insert) Rewrite(p *model.Plan, d Dialect) {
 	}
 }
 
-// mayMislead reports whether a record may end up with an ID that its row does not have. Of the clauses that GORM gives
-// to associations these are DO NOTHING with new records; on MySQL all clauses with new records. The other clauses have
-// the key as their target.
+// mayMislead reports whether a record may end up with an ID that its row does not have, or with values of another row.
+// Of the clauses that GORM gives to associations these are DO NOTHING with new records, or with several of a model with
+// columns that RETURNING brings; on MySQL all clauses with new records. The other clauses have the key as their target.
 func (c *conflict) mayMislead() bool {
 	switch generated := len(c.IDs) > 0; {
 	case c.does == fails:
 		return false
+	case c.does == skips && c.records.List && c.records.N > 1 && returnedFields(c.Stmt, c.dialect) != nil:
+		return true
 	case c.does == skips, c.plan.Key == nil:
 		return generated
 	case c.targetsKey(): // then the existing row has the record's key
