@@ -43,8 +43,8 @@ func WithBase62() Option {
 }
 
 // New returns a codec for a domain, the kind of row that its tokens are for, such as "user". It encrypts with the first
-// key and accepts tokens of all; the README says how to change keys. Codecs of several domains may have the
-// same keys. The slice may be changed afterwards.
+// key and accepts tokens of all; the README says how to change keys. Codecs of several domains may have the same keys.
+// The slice may be changed afterwards.
 //
 // It returns [ErrOption] for an empty domain and a nil Option, and [ErrKey] if there is no key, for the zero Key, and
 // if an ID or a secret occurs twice.
