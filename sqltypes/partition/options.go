@@ -171,8 +171,10 @@ func WithDefault() Option {
 }
 
 // WithDetachConcurrently detaches partitions on PostgreSQL with DETACH PARTITION ... CONCURRENTLY, which does not block
-// queries but waits for transactions that use the table. It needs sessions, so no PgBouncer in transaction mode. It has
-// no effect on MySQL and MariaDB, and on tables with a default partition, for which PostgreSQL does not allow it.
+// queries but waits for transactions that use the table. Meanwhile the rows are invisible; the next call finishes an
+// interrupted one. PostgreSQL adds a CHECK constraint with the bounds, which a table of WithKeep still has: drop it to
+// store other rows there. It needs sessions, so no PgBouncer in transaction mode. It has no effect on MySQL and MariaDB,
+// and on tables with a default partition, for which PostgreSQL does not allow it.
 func WithDetachConcurrently() Option {
 	return option(true, func(c *config) { c.concurrently = true }, "")
 }
