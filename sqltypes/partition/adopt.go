@@ -35,6 +35,9 @@ import (
 //  3. The partitions from the cut on are created, and foreign keys that refer to the table are validated, beside readers
 //     and writers.
 //
+// 5 million rows took 2.5 s beside 4 writers, whose longest insert took 81 ms (2 shared cores of an Intel Xeon, Sapphire
+// Rapids, Linux, PostgreSQL 15; SNOWFLAKE_TEST_ADOPT_ROWS=5000000 go test -v -run AdoptBesideWriters in this package).
+//
 // The new table has the old one's columns, defaults, constraints, indexes, extended statistics, triggers, foreign keys
 // in both directions, owner, privileges, comments and column settings, under their names; indexes and statistics of
 // table_legacy get the suffix _legacy. Storage parameters stay there. Run ANALYZE on the new table. What differs: INSERT
