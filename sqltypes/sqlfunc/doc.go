@@ -28,6 +28,6 @@
 //
 // PostgreSQL 14 or later takes snowflake_next as a DEFAULT. MariaDB 10.6 or later needs a trigger
 // ([Functions.MariaDBTrigger]). SQLite gets its functions from the program ([Functions.RegisterSQLite]). MySQL is not
-// supported. [WithWorker] has the promises for issued IDs. The README of the package has the rest: times, rights,
-// crashes, dumps, replication and pg_partman.
+// supported. [WithWorker] has the promises for issued IDs, also after crashes. The README of the package has the
+// rest: times, rights and dumps on MariaDB, and pg_partman.
 package sqlfunc
