@@ -27,6 +27,12 @@ const pluginName = "snowflake"
 // needs the same queries after a conflict, and the first one always for text and binary keys and records with another
 // generated field. A single record with an integer key and no other generated field needs only the first.
 //
+// # Invalid records
+//
+// Structs and arrays by value, and nil maps, fail with gorm.ErrInvalidValue. So do structs of another type, unless each
+// has an ID where the model has one: GORM goes by positions. Text for a number, or the reverse, does not count. A
+// pointer that occurs twice in a slice is one record: gorm.ErrInvalidData, or one row with DO UPDATE, as in Save.
+//
 // # Failed statements and dry runs
 //
 // If a statement fails, its generated keys are cleared, also if an association or AfterCreate fails and the statement's
