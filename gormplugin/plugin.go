@@ -40,6 +40,13 @@ const pluginName = "snowflake"
 // whose own INSERT succeeded; in earlier batches of CreateInBatches or CreateBatchSize; and, without a transaction, if
 // the context ended or the connection was lost: the row may exist. A dry run (ToSQL) shows the keys, then clears them,
 // references included.
+//
+// # gorm.io/sharding
+//
+// Tested with v0.6.1, in either order of registration. Give the model ID int64 with the tag
+// `gorm:"primaryKey;autoIncrement:false;snowflake"`, and the sharding plugin sharding.PKCustom with a
+// PrimaryKeyGeneratorFn that returns 0. Query by the sharding key, without Page and CreatedBetween, and create records
+// one by one with DO NOTHING: if it skips one of several, Create returns an error and they keep their keys.
 type Plugin struct {
 	*config
 	err   error        // of the options
