@@ -130,7 +130,7 @@ func history(h *host) func() (int64, error) {
 	}
 }
 
-// batches reads the clock once, at its start, for which it has a number of its own. From there it counts on, 8,192 IDs
+// batches reads the clock once, at its start, which has its own number. From there it keeps counting, 8,192 IDs
 // a second.
 func batches(h *host) func() (int64, error) {
 	number, next := h.starts, (&ticker{host: h}).now()/1000<<13

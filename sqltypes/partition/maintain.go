@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Plan returns what there is and what Maintain would do. It only reads: the catalog, and one entry of an index for each
-// partition whose rows decide something.
+// Plan returns the partitions and what Maintain would do. It only reads: the catalog, and one entry of an index for
+// each partition whose rows decide something.
 func (s *Set) Plan(ctx context.Context, db *sql.DB) (*Plan, error) {
 	return s.look(ctx, db, "plan", func(q querier) (*Plan, error) {
 		_, plan, err := s.survey(ctx, q, func(*state, Step) bool { return false })

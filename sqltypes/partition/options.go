@@ -127,8 +127,8 @@ func WithIdle(n int) Option {
 
 // WithStart sets the time of the oldest ID in the table. Partitions exist from that time on, as far as they are
 // retained; without it, from the current time on. A partition that contains a row with a smaller key is never removed.
-// One that includes the layout's epoch and has rows is removed only with WithStart, as its IDs can't be told from small
-// keys.
+// One that includes the layout's epoch and has rows is removed only with WithStart, as its IDs can't be distinguished
+// from small keys.
 func WithStart(t time.Time) Option {
 	return option(!t.IsZero(), func(c *config) { c.begin = t }, "WithStart of the zero Time")
 }

@@ -99,7 +99,7 @@ func (f *Functions) Script(dialect sqldb.Dialect) (string, error) {
 // Drop returns the statements that remove everything that Statements creates, also what no longer exists. They also
 // remove the state, so the database forgets which IDs it has issued: do not install functions with the same layout and
 // worker again before the lead has passed. Tables whose columns have the functions as their default must be altered
-// first. The row in the table of leases stays. The errors are those of Statements.
+// first. The row in the lease table stays. The errors are those of Statements.
 func (f *Functions) Drop(dialect sqldb.Dialect) ([]string, error) {
 	switch dialect {
 	case sqldb.Postgres:

@@ -13,7 +13,7 @@ var (
 	// ErrOption means that an option is nil or has an invalid value.
 	ErrOption = errors.New("sqlfunc: invalid option")
 
-	// ErrDialect means that there is no SQL for a dialect.
+	// ErrDialect means that a dialect is not supported.
 	ErrDialect = errors.New("sqlfunc: unsupported dialect")
 )
 
