@@ -243,7 +243,7 @@ func TestAdoptMovesTheCutAheadOfTheClock(t *testing.T) {
 	}
 }
 
-// A transaction that uses the table keeps the swap from its lock. Writers go on meanwhile, Adopt gives up in time, and
+// A transaction that uses the table keeps the swap from its lock. Writers continue meanwhile. Adopt gives up in time and
 // leaves no constraint.
 func TestAdoptGivesUpWithoutItsLock(t *testing.T) {
 	t.Parallel()
