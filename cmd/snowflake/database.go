@@ -53,7 +53,7 @@ func dsnOf(env environment, dsn string) (string, error) {
 	return dsn, nil
 }
 
-// database is a table of leases.
+// database is a lease table.
 type database struct {
 	*sqllease.Store
 	pool *sql.DB
