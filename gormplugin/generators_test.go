@@ -17,7 +17,7 @@ import (
 // from returns a counting generator that begins elsewhere than that of env.
 func from(id snowflake.ID) *counting { return &counting{next: id} }
 
-// order takes its key from whatever the statement says and its number from a generator of its own.
+// order takes its key from whatever the statement says and its number from its own generator.
 type order struct {
 	ID     snowflake.ID
 	Number int64 `gorm:"snowflake:numbers"`

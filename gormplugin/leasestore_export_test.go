@@ -41,7 +41,7 @@ func (s promoted) Acquire(ctx context.Context, r lease.Request) (lease.Grant, er
 func TestALeaseIsNotFreshBelowTheFloorOfAFailover(t *testing.T) {
 	for _, c := range []struct {
 		floor   time.Time
-		shorter time.Duration // is the window than the half hour that was asked for
+		shorter time.Duration // is the window than the half hour that was requested
 		want    bool
 	}{
 		{time.Time{}, 0, true},

@@ -73,7 +73,7 @@ func ExampleOpen_twoPrograms() {
 	// workers 0 and 1
 }
 
-// The lease can have a layout of its own, and a namespace for a group of programs.
+// The lease can have its own layout, and a namespace for a group of programs.
 func ExampleWithLease() {
 	db, err := gorm.Open(sqlite.Open(":memory:"), &gorm.Config{})
 	if err != nil {

@@ -68,7 +68,7 @@ func (w *wrapped) ExecContext(ctx context.Context, query string, args ...any) (s
 
 func (w *wrapped) GetDBConn() (*sql.DB, error) { return w.DB, nil }
 
-// wrap returns a session of the handle with a pool of its own.
+// wrap returns a session of the handle with its own pool.
 func (h *handle) wrap(session gorm.Session) (*gorm.DB, *wrapped) {
 	own := &wrapped{DB: h.pool}
 	db := h.Session(&gorm.Session{Context: context.Background()})

@@ -14,6 +14,41 @@ const pluginName = "snowflake"
 // Plugin fills primary keys and tagged fields before rows are created; see the package comment. It is a gorm.Plugin,
 // for db.Use and gorm.Config.Plugins, and a gorm.Option, for gorm.Open. It may serve several handles and be used
 // concurrently. The zero Plugin has no generator: make one with [New] or [Open].
+//
+// # Upserts
+//
+// The README has a table of what an upsert does to the key in the struct. Generated fields beside the key, such as a
+// public ID, stay as they are in the row, and the record takes them over. Fields that are set, by you or a hook, and
+// assignments of other values are written, for each record separately. If rows are missing from RETURNING for a list,
+// the fields it brings are read again from each record's own row, and stay as they were in a record without one.
+//
+// SQLite, PostgreSQL and MariaDB return the key with the statement. Further queries run only if records were skipped
+// (one), for slices of maps, and if a WHERE excluded rows (one for the generated keys, one per 100 other rows). On SQLite
+// and PostgreSQL the same two run for a list with DO NOTHING that has RETURNING, or whose model has a column with a
+// default. MySQL needs the same queries after a conflict, and the first one always for text and binary keys and records
+// with another generated field. A single record with an integer key and no other generated field needs only the first.
+//
+// # Invalid records
+//
+// Structs and arrays by value, and nil maps, fail with gorm.ErrInvalidValue. So do structs of another type, unless each
+// has an ID where the model has one: GORM goes by positions. Text for a number, or the reverse, does not count. A
+// pointer that occurs twice in a slice is one record: gorm.ErrInvalidData, or one row with DO UPDATE, as in Save.
+//
+// # Failed statements and dry runs
+//
+// If a statement fails, its generated keys are cleared, also if an association or AfterCreate fails and the statement's
+// own transaction is rolled back. They stay after a rollback by the caller and after a failed commit; in associations
+// whose own INSERT succeeded; in earlier batches of CreateInBatches or CreateBatchSize; and, without a transaction, if
+// the context ended or the connection was lost: the row may exist. A dry run (ToSQL) shows the keys, then clears them,
+// references included.
+//
+// # gorm.io/sharding
+//
+// Tested with v0.6.1, in either order of registration. Give the model ID int64 with the tag
+// `gorm:"primaryKey;autoIncrement:false;snowflake"`, and the sharding plugin sharding.PKCustom with a
+// PrimaryKeyGeneratorFn that returns 0. Query by the sharding key, without Page and CreatedBetween, and create records
+// one by one with DO NOTHING: if it skips one of several, Create returns an error and they keep their keys. No transaction is
+// around a single statement there.
 type Plugin struct {
 	*config
 	err   error        // of the options

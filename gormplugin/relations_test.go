@@ -61,7 +61,7 @@ func TestAJoinTableByAnotherColumnNeedsNoKey(t *testing.T) {
 	}, &slug{}, &page{})
 }
 
-// phone is skipped by a clause of its own hook if its number is there.
+// phone is skipped by a clause of its hook if its number already exists.
 type phone struct {
 	ID      snowflake.ID `gorm:"primaryKey;type:int"`
 	Number  string       `gorm:"uniqueIndex;size:20"`

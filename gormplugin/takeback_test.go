@@ -36,7 +36,7 @@ func (n *note) AfterCreate(*gorm.DB) error {
 	return nil
 }
 
-// lossy is a connection that does what it is told, but does not tell.
+// lossy is a connection that executes statements, but loses the replies.
 type lossy struct {
 	gorm.ConnPool
 	err   error

@@ -170,7 +170,7 @@ func TestColumnsThatTheDatabaseFillsAreStillReadBack(t *testing.T) {
 	}
 	eachWith(t, gorm.Config{}, func(t *testing.T, db *env) {
 		must(t, db.Create(&job{ID: 7, Code: "a", State: "done"}))
-		// They have a state of their own: GORM then counts records instead of rows.
+		// They have their own state: GORM then counts records instead of rows.
 		skipped := []job{{Code: "b", State: "new"}, {Code: "a", State: "new"}, {Code: "c", State: "new"}}
 		must(t, db.Clauses(nothing).Create(&skipped))
 		equal(t, "skipped", skipped[1].ID, 0)

@@ -18,7 +18,7 @@ type observation struct {
 	err  error
 }
 
-// observations keeps what an Observer is told.
+// observations keeps what an Observer gets.
 type observations struct {
 	mu  sync.Mutex
 	all []observation

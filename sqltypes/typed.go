@@ -106,7 +106,7 @@ func (t *Typed[K]) UnmarshalParam(param string) error {
 // [ParseTyped], and ErrType for booleans, objects and arrays. On an error t is 0.
 //
 // The JSON option string has no effect, with one exception: if the prefix starts with n, version 1 of encoding/json
-// takes the text of a pointer field for a misspelled null and returns an error of its own.
+// takes the text of a pointer field for a misspelled null and returns its own error.
 func (t *Typed[K]) UnmarshalJSON(data []byte) error {
 	text := data
 	if len(data) >= 2 && data[0] == '"' && data[len(data)-1] == '"' {

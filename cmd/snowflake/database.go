@@ -32,7 +32,7 @@ The DSN is one of
 `
 )
 
-// databaseFlags adds -dsn and -table. The function opens the table of leases.
+// databaseFlags adds -dsn and -table. The function opens the lease table.
 func (c *command) databaseFlags() func(context.Context, environment) (*database, error) {
 	dsn := c.flags.String("dsn", "", "the `DSN` of the database (default $SNOWFLAKE_DSN)")
 	table := c.flags.String("table", "", "the `NAME` of the table of leases (default snowflake_leases)")
@@ -53,7 +53,7 @@ func dsnOf(env environment, dsn string) (string, error) {
 	return dsn, nil
 }
 
-// database is a table of leases.
+// database is a lease table.
 type database struct {
 	*sqllease.Store
 	pool *sql.DB
@@ -151,7 +151,7 @@ var secret = regexp.MustCompile(`(?is)://|:.*@|@.*[:(/]|(pass|pwd|secret|key|tok
 
 var errSecret = usageError{"an argument that is not printed looks like a DSN; give it with -dsn, or in SNOWFLAKE_DSN"}
 
-// isSecret reports whether a flag, and its value if that is an argument of its own, has one. The value of -dsn may.
+// isSecret reports whether a flag, and its value if that is a separate argument, has one. The value of -dsn may.
 func (c *command) isSecret(args []string) bool {
 	name, value, _ := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
 	switch {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// process returns the command as a process of its own.
+// process returns the command as its own process.
 func process(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()

@@ -20,7 +20,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 )
 
-// trouble is what happens to a generator: rounds of calls, each in a process of its own unless it keeps running.
+// trouble is what happens to a generator: rounds of calls, each in its own process unless it keeps running.
 type trouble struct {
 	name   string
 	rounds int

@@ -1,5 +1,5 @@
 // Javascript shows what JavaScript makes of IDs. Two users of one millisecond are sent in three forms: as JSON numbers,
-// as JSON strings, and as numbers of the layout JavaScriptSafe. The program prints what is read, or serves a page that
+// as JSON strings, and as numbers of the preset javascriptsafe. The program prints what is read, or serves a page that
 // reads them in the browser.
 package main
 

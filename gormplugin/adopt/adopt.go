@@ -24,12 +24,38 @@ var (
 
 // DropAutoIncrement makes the keys of existing tables plain 64-bit integers that the application fills: it removes the
 // sequence, AUTO_INCREMENT or AUTOINCREMENT of the column of each model's key (GORM's prioritized primary field). Rows,
-// foreign keys, indexes, comments, triggers and views stay. The README of the package says when to call it and what it
-// does on each database.
+// foreign keys, indexes, comments, triggers and views stay. The README of the package says when to call it.
 //
 // The models may be the old or the new ones, and their tables may be in another schema ("audit.events"). The handle
 // needs no plugin; one that it has is checked for gormplugin.WithMinID. A second call changes nothing. AutoMigrate,
 // with the old or the new models, does not add a counter again, since GORM never changes the type of a key.
+//
+// # PostgreSQL
+//
+// The default and the sequence of a serial key, or the identity, are dropped, for all tables in one transaction, or in
+// the handle's. A sequence that the column does not own is kept. The exclusive lock is short; to bound the wait for it,
+// pass a transaction with lock_timeout. A 16- or 32-bit column becomes bigint, with the columns that refer to it. This
+// rewrites the tables under the lock, and prepared statements of other processes fail once ("cached plan must not
+// change result type"). Tables that inherit from it lose the default too.
+//
+// # MySQL and MariaDB
+//
+// MODIFY repeats the column's own definition without AUTO_INCREMENT. The type stays, since foreign keys must match it;
+// signed and unsigned hold a snowflake. If foreign keys refer to the column, foreign_key_checks is off for this session
+// meanwhile. A smaller column becomes bigint if it takes part in no foreign key. MariaDB changes the table in place
+// unless it widens the column; MySQL may copy it. If one table fails, the error names those that are done. The change
+// waits for transactions that use the table, and later statements wait for the change. Bound this with a context, whose
+// end takes the change back, or with lock_wait_timeout on the handle of db.Connection.
+//
+// # SQLite
+//
+// The table is copied with its indexes and triggers (https://www.sqlite.org/lang_altertable.html#otheralter), all
+// tables in one transaction, in the main file only. This takes the time and space of the rows. The driver's busy
+// timeout, not the context, bounds the wait for other writers. Statistics of ANALYZE are lost. A key without
+// AUTOINCREMENT needs no change. References of another type in the new models, such as the bigint of an ID without a
+// tag, make AutoMigrate rebuild the table again, and that rebuild loses triggers: see gormplugin.Model for the tag.
+//
+// # Errors
 //
 // All models are checked before anything is changed. Errors are [ErrNoTable], [ErrNoIntegerKey],
 // [ErrAutoIncrementKept], gorm.ErrUnsupportedDriver for other databases, gorm.ErrDryRunModeUnsupported, and errors of

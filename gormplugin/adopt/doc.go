@@ -7,7 +7,7 @@
 //	err = db.Create(&User{Name: "new"}).Error
 //
 // Tables that AutoMigrate creates for models whose key is a snowflake.ID have no counter and need none of this. The
-// [README] has the safe order of a rollout, what becomes of old keys, and what changes on each database.
+// [README] has the safe order of a rollout, and what becomes of old keys.
 //
 // [README]: https://github.com/sqlflake/sqlflake/blob/main/gormplugin/adopt/README.md
 package adopt

@@ -14,7 +14,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// purchase is in a table of its own for each shard. gorm.io/sharding finds rows by keys of the type int64 only.
+// purchase is in its own table for each shard. gorm.io/sharding finds rows by keys of the type int64 only.
 type purchase struct {
 	ID     int64 `gorm:"primaryKey;autoIncrement:false;snowflake"`
 	UserID int64 `gorm:"uniqueIndex"`

@@ -102,7 +102,7 @@ func (s *server) launch() location {
 	return loc
 }
 
-// need returns the server. If it is missing, the test is skipped, or fails if the server was asked for.
+// need returns the server. If it is missing, the test is skipped, or fails if the server was requested.
 func (s *server) need(tb testing.TB) location {
 	tb.Helper()
 	loc := s.find()

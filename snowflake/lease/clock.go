@@ -60,7 +60,7 @@ func (l *Lease) checkClocks(grant Grant, floor, tick int64, gap time.Duration) e
 	if l.running() {
 		return l.checkFloor(grant, floor, tick) // a generator that has started keeps its clock, which only slows down
 	}
-	// The skew is 0 if the store has no clock of its own: its clock is then that of the lease.
+	// The skew is 0 if the store has no clock: the lease's clock is used then.
 	if skew := l.state.skew + gap; skew.Abs() > l.cfg.maxSkew {
 		return fmt.Errorf("%w by %v, more than %v", ErrClockSkew, skew, l.cfg.maxSkew)
 	}
@@ -147,7 +147,7 @@ func (l *Lease) clockGap(tick int64) time.Duration {
 func (l *Lease) trusts(wall time.Time) bool {
 	seen := l.look().seen
 	if seen.now.IsZero() {
-		return true // the store has no clock of its own
+		return true // the store has no clock
 	}
 	return wall.Sub(seen.now.Add(l.cfg.clock.Elapsed()-seen.at)) <= l.cfg.maxSkew
 }

@@ -1,4 +1,4 @@
-// Package lease gives each process a worker number of its own, so that no ID is issued twice whatever clocks, pauses,
+// Package lease gives each process its own worker number, so that no ID is issued twice whatever clocks, pauses,
 // kills and networks do:
 //
 //	store, err := sqllease.New(db, sqldb.Postgres) // or MySQL, SQLite

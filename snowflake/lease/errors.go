@@ -56,7 +56,7 @@ func (e *ReachError) Error() string {
 // NoWorkerError says that all workers are held. It wraps ErrNoWorker.
 type NoWorkerError struct {
 	Namespace   string
-	First, Last int64         // the workers that were asked for
+	First, Last int64         // the requested workers
 	Wait        time.Duration // until the first of them expires unless it is extended, or until the floor; 0 if unknown
 }
 

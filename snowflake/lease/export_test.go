@@ -7,7 +7,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
-// The simulator makes the steps of a lease itself, in a time of its own.
+// The simulator makes the steps of a lease itself, in its own time.
 
 // Stepwise returns what Open has before its first step: a lease without a goroutine.
 func Stepwise(store Store, opts ...Option) (*Lease, error) {
@@ -35,7 +35,7 @@ type State struct {
 	Retries int // calls in a row that the store has not answered
 	Claim   Claim
 	From    int64 // the horizon that the claim started at
-	Asked   int64 // the highest horizon that was asked for under the claim
+	Asked   int64 // the highest horizon that was requested under the claim
 }
 
 // State returns what the lease knows.

@@ -12,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
-// calls counts what an Observer is told about the store, and the errors among it.
+// calls counts what an Observer gets about the store, and the errors among it.
 type calls struct {
 	mu     sync.Mutex
 	n, bad map[snowflake.Operation]int

@@ -115,7 +115,7 @@ func WithWorkers(first, last int64) Option {
 
 // WithMaxSkew sets how far the clock may be from the store's when Open takes a worker, and how far ahead of the store's
 // when a generator follows a step forward of the wall clock: more than 0 and at most a year, 10 s by default. Stores
-// without a clock of their own, on files, on SQLite and on kvlease, can't confirm a step: every one is followed.
+// without a clock, on files, on SQLite and on kvlease, can't confirm a step: every one is followed.
 //
 // After a failover of an SQL store new owners wait for a window and this skew, at most 10 s of it. A skew greater than
 // all before it in the namespace, up to 10 s, counts after an hour: until then the window is shorter by the difference,

@@ -22,7 +22,7 @@ import (
 // reads the horizon after that. What it reads is above each tick issued under e:
 //
 //   - Without a release it is at or above all horizons committed under e, so above all that may be issued under e.
-//   - With a release, the owner froze its generator before it asked: what it has issued lies below the tick it asked
+//   - With a release, the owner froze its generator before the call: what it has issued lies below the tick it sent
 //     for, and it issues nothing more. The tick never changes, so a repeated release writes the same. A late extension
 //     can only raise the horizon.
 //
@@ -35,9 +35,9 @@ import (
 //	repeated as it was, until the store has answered. An owner that has lost the worker issues nothing more, not even
 //	below its horizon.
 //
-// So only one copy gets an extension that was not asked for when the copy was made, unless the store forgets it in a
+// So only one copy gets an extension that was not requested when the copy was made, unless the store forgets it in a
 // failover. The others lose the worker when they ask for theirs. Two copies, and the next owner if one of them gives the
-// worker back, can issue an ID twice only if its tick lies below the horizon that the owner had, or had asked for, when
+// worker back, can issue an ID twice only if its tick lies below the horizon that the owner had, or had requested, when
 // the copy was made.
 //
 // A store with another identity, such as a replica that was promoted, may have forgotten the last commits. The row can

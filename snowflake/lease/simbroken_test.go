@@ -55,7 +55,7 @@ func (s simCommitsLater) Extend(ctx context.Context, c lease.Claim, h int64, ttl
 	return s.w.storeNow, nil
 }
 
-// simLowersHorizon breaks the rule that a release lowers the horizon only to the tick that was asked for: it lowers it
+// simLowersHorizon breaks the rule that a release lowers the horizon only to the tick that was requested: it lowers it
 // to the tick of the releasing process's clock.
 type simLowersHorizon struct {
 	lease.Store

@@ -144,7 +144,7 @@ func (w *simWorld) forget() {
 // issue records the IDs that a call of p has returned. No call that had returned when it began got an ID beyond the
 // position low, and the workers in lost were known to be lost.
 //
-// Copies of a process may repeat an ID if its tick lies below the horizon that was committed or asked for when the copy
+// Copies of a process may repeat an ID if its tick lies below the horizon that was committed or requested when the copy
 // was made, as long as none of them knows that it has lost the worker.
 func (w *simWorld) issue(p *simProcess, ids []snowflake.ID, low int64, lost map[int64]bool) {
 	layout := w.plan.layout

@@ -18,7 +18,7 @@ type Status struct {
 	Horizon   time.Time     // up to which IDs of the worker may be issued, if it is held
 	Extended  time.Time     // when the store answered last
 	Failures  int           // in a row, since then
-	Skew      time.Duration // of the wall clock against the store's; 0 if the store has no clock of its own
+	Skew      time.Duration // of the wall clock against the store's; 0 if the store has no clock
 
 	// Left is the time until the horizon by the generator's clock, in whole ticks. Negative: calls for IDs have to wait.
 	// It is 0 if no worker is held.
@@ -104,7 +104,7 @@ func (l *Lease) Ready() error {
 // store was closed before the lease.
 //
 // It returns nil while the store does not answer, all workers are held, or the clock is wrong: a restart would not help,
-// and would lose the rest of the horizon, with which the process still issues IDs. It returns nil after Close, too.
+// and would lose the rest of the horizon, with which the process still issues IDs. It also returns nil after Close.
 func (l *Lease) Healthy() error {
 	if ended := l.look().ended; !errors.Is(ended, ErrClosed) {
 		return ended

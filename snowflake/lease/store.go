@@ -39,7 +39,7 @@ type Store interface {
 
 	// Extend raises the horizon to at least the given tick, never lowers it, sets the expiry to ttl from now by the
 	// store's clock, and replaces the row's token by Claim.Next, if and only if the row still has the claim's epoch, and
-	// Claim.Token or Claim.Next as its token. It does so after the expiry, too, as long as nobody has taken the worker
+	// Claim.Token or Claim.Next as its token. It also does so after the expiry, as long as nobody has taken the worker
 	// over. When it returns without an error the horizon and the token are durable. It returns the store's time, or the
 	// zero Time if the store's clock is the caller's.
 	//

@@ -1,4 +1,4 @@
-// Package otelsnowflake exports the figures of generators and leases as OpenTelemetry metrics. It is a module of its own.
+// Package otelsnowflake exports the figures of generators and leases as OpenTelemetry metrics. It is a separate module.
 //
 // A [Meter] reads them when the provider collects, and observes the lengths of waits and of store calls. Each metric has
 // the attribute snowflake.generator, the name given to Add or AddLease; use the same name in all processes.
@@ -13,7 +13,7 @@
 //	snowflake.worker            1       gauge      the number of the worker, -1 before the first one
 //	snowflake.layout.remaining  s       gauge      until the layout's last ID, at most 292 years
 //
-// Of each lease, too:
+// Of each lease also:
 //
 //	snowflake.lease.held           1              gauge      1 if a worker is held, else 0
 //	snowflake.lease.epoch          1              gauge      fencing number of the worker

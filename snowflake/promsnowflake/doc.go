@@ -1,7 +1,7 @@
-// Package promsnowflake exports the figures of generators and leases to Prometheus. It is a module of its own.
-//
-// A [Collector] reads them when it is scraped, and observes the lengths of waits and of store calls. Each metric has the
-// label generator, the name given to Add or AddLease; use the same name in all processes. To add labels, register with
+// Package promsnowflake, a separate module, exports metrics of generators and leases to Prometheus. The folder has a
+// dashboard for Grafana, and alerts.yml, rules for Prometheus with the reason for each threshold. A [Collector] reads
+// them when it is scraped, and observes the lengths of waits and of store calls. Each metric has the label generator,
+// the name given to Add or AddLease; use the same name in all processes. To add labels, register with
 // prometheus.WrapRegistererWith.
 //
 // Of each generator:
@@ -15,7 +15,7 @@
 //	snowflake_worker                  gauge      the number of the worker, -1 before the first one
 //	snowflake_layout_remaining_seconds  gauge    until the layout's last ID, at most 292 years
 //
-// Of each lease, too:
+// Of each lease also:
 //
 //	snowflake_lease_held                gauge      1 if a worker is held, else 0
 //	snowflake_lease_epoch               gauge      fencing number of the worker
@@ -26,13 +26,10 @@
 //	snowflake_lease_losses_total        counter    workers lost to another owner
 //	snowflake_lease_call_seconds        histogram  calls of the store, by call: acquire, extend, release
 //	snowflake_lease_call_errors_total   counter    calls that failed; also of list, which has no histogram
+//	snowflake_lease_workers_held        gauge      workers that any process holds, after QueryWorkers
+//	snowflake_lease_workers             gauge      all workers of the lease's range, after QueryWorkers
 //
-// And after [Collector.QueryWorkers]:
-//
-//	snowflake_lease_workers_held  gauge  workers that any process holds
-//	snowflake_lease_workers       gauge  all workers of the lease's range
-//
-// And of each table of [Partitions], with the label table:
+// Of each table of [Partitions], with the label table:
 //
 //	snowflake_partition_covered_seconds  gauge  until rows have no partition any more; 0 if they have none
 //	snowflake_partition_overdue_seconds  gauge  since a Maintain would have done something; 0 if there is nothing to do
@@ -41,7 +38,4 @@
 // Histograms begin with Add and AddLease, so the calls of lease.Open are not in them. Counters never decrease as long
 // as the name is not removed. A lease that takes another worker continues its counters, and so does another generator or
 // lease that is added under the same name.
-//
-// The folder has dashboard.json, a dashboard for Grafana, and alerts.yml, rules for Prometheus with the reason for each
-// threshold.
 package promsnowflake

@@ -18,7 +18,7 @@ import (
 // application is enough, or an own one beside a maintenance by cron. While plan returns errors, there is only
 // snowflake_partition_problems.
 func Partitions(table string, plan func(context.Context) (*partition.Plan, error)) prometheus.Collector {
-	desc := func(name, help string) *prometheus.Desc { // the table is a constant label: each has descriptions of its own
+	desc := func(name, help string) *prometheus.Desc { // the table is a constant label: each has its own descriptions
 		return prometheus.NewDesc("snowflake_partition_"+name, help, nil, prometheus.Labels{"table": table})
 	}
 	return partitions{

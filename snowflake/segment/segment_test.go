@@ -113,7 +113,7 @@ func TestCallersAndProcessesShareNoNumber(t *testing.T) {
 	})
 }
 
-// counting counts the statements that take blocks, and fails if it is told to.
+// counting counts the statements that take blocks, and fails if it is set to.
 type counting struct {
 	sqldb.DB
 	takes atomic.Int64

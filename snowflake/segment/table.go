@@ -124,7 +124,7 @@ func (t table) takeBlock(ctx context.Context, name string, size int64) (block, e
 	return block{end - size, end}, nil
 }
 
-// maxTries is how often a block is asked for while other processes are faster.
+// maxTries is how often a block is requested while other processes are faster.
 const maxTries = 100
 
 // isConflict reports whether PostgreSQL has refused the statement because another one was faster, as it does if

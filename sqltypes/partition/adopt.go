@@ -21,7 +21,36 @@ import (
 // constraint. After an error Adopt removes it, trying for up to ten seconds or ten lock timeouts, also after ctx has
 // ended; it leaves a constraint that another call has validated. If it stays, the error has the statement that removes
 // it. On MySQL and MariaDB one ALTER TABLE copies the table, and blocks writers meanwhile. The README beside this file
-// has the steps, what a partitioned table can't have, and what happens to table_legacy.
+// says what happens to table_legacy afterwards.
+//
+// The steps on PostgreSQL:
+//
+//  1. A CHECK constraint limits the keys to those before the cut: the start of the first period at least a day ahead,
+//     more for very large tables. VALIDATE reads all rows, without blocking. If the clock comes within six hours of the
+//     cut, the constraint is dropped.
+//  2. One transaction swaps the tables, in about six round trips. It waits for its locks for the lock timeout in total,
+//     and is repeated within the patience, with the locks in different orders: one suits writers that lock a parent
+//     before its children, one those that lock it after them. If both kinds overlap all the time, pause one. The error
+//     says who holds the locks.
+//  3. The partitions from the cut on are created, and foreign keys that refer to the table are validated, beside readers
+//     and writers.
+//
+// 5 million rows took 2.5 s beside 4 writers, whose longest insert took 81 ms (2 shared cores of an Intel Xeon, Sapphire
+// Rapids, Linux, PostgreSQL 15; SNOWFLAKE_TEST_ADOPT_ROWS=5000000 go test -v -run AdoptBesideWriters in this package).
+//
+// The new table has the old one's columns, defaults, constraints, indexes, extended statistics, triggers, foreign keys
+// in both directions, owner, privileges, comments and column settings, under their names; indexes and statistics of
+// table_legacy get the suffix _legacy. Storage parameters stay there. Run ANALYZE on the new table. What differs: INSERT
+// without a key fails if a trigger sets it (use a DEFAULT; a BEFORE trigger must not change the key); RETURNING of xmax,
+// xmin or ctid fails; COPY table TO and SELECT FROM ONLY table find no rows; triggers see the partition in
+// TG_TABLE_NAME; older prepared statements that select the row as one value fail.
+//
+// A table is refused, with a problem that names the reason, if it has dependent views, rules, policies, functions or
+// columns; publications, subscriptions, inheritance, identity columns, a key with a sequence (see gormplugin/adopt),
+// unique indexes without the key, exclusion constraints, invalid indexes, constraints NOT VALID or NO INHERIT, foreign
+// keys to itself or from a partitioned table, or keys from the cut on; or if it is unlogged. On MySQL and MariaDB, it is
+// refused if it has a primary or unique key without the key column, any foreign key, a FULLTEXT or SPATIAL index, or an
+// AUTO_INCREMENT key.
 //
 // It returns [ErrTable] for a table that can't be adopted, with the problems of the plan; [ErrName] if table_legacy or
 // a partition has no usable name; [ErrLocked]; snowflake.ErrTimeExhausted if the layout ends before the last partition;

@@ -12,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
-// A process that is killed leaves a state that the next one goes on from, wherever it was.
+// A process that is killed leaves a state from which the next one continues, wherever it was.
 func TestAdoptGoesOnAfterKill(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string(nil)

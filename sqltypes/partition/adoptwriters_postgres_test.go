@@ -243,8 +243,8 @@ func TestAdoptMovesTheCutAheadOfTheClock(t *testing.T) {
 	}
 }
 
-// A transaction that uses the table keeps the swap from its lock. Writers go on meanwhile, Adopt gives up in time, and
-// leaves no constraint.
+// A transaction that uses the table keeps the swap from its lock. Writers continue meanwhile. Adopt gives up in time
+// and leaves no constraint.
 func TestAdoptGivesUpWithoutItsLock(t *testing.T) {
 	t.Parallel()
 	a := newAdopter(t, writtenTable)

@@ -31,6 +31,6 @@
 // whatever process is to call Maintain. The function Partitions of package promsnowflake exports both to Prometheus,
 // with alerts. The command cmd/snowflake has "partition maintain" for cron, which needs no program.
 //
-// The README beside this file has the details: what is removed, each problem and what to do about it, the default
-// partition, Adopt, and the locks, rights and limits of each database.
+// The README beside this file has the details: what is removed, each problem and what to do about it, the table after
+// Adopt, and the rights and limits of each database. The comment of [Set.Maintain] has the locks.
 package partition

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Plan returns what there is and what Maintain would do. It only reads: the catalog, and one entry of an index for each
-// partition whose rows decide something.
+// Plan returns the partitions and what Maintain would do. It only reads: the catalog, and one entry of an index for
+// each partition whose rows decide something.
 func (s *Set) Plan(ctx context.Context, db *sql.DB) (*Plan, error) {
 	return s.look(ctx, db, "plan", func(q querier) (*Plan, error) {
 		_, plan, err := s.survey(ctx, q, func(*state, Step) bool { return false })
@@ -55,6 +55,25 @@ func (s *Set) survey(ctx context.Context, q querier, enough func(*state, Step) b
 // ErrBlocked, ErrLocked for a step that did not get its locks, and errors of the database and of the callback of
 // WithArchive. After ErrLocked for a lock of the table, it leaves other steps that need this lock to the next call. It
 // returns ErrTable, and errors that prevent a plan, such as ErrName, before any step.
+//
+// # Locks
+//
+// If the process stops within a step, the server ends the transaction or connection, and with it the locks, after five
+// seconds.
+//
+// On PostgreSQL a table like the parent is created and attached. That takes a SHARE UPDATE EXCLUSIVE lock on the table,
+// which waits for neither readers nor writers, ACCESS EXCLUSIVE on a default partition, which is then read, and SHARE
+// ROW EXCLUSIVE on tables that its foreign keys refer to. The partition gets defaults, checks, generated columns,
+// indexes, foreign keys, triggers, owner, tablespace and replica identity, unless that is an index: set that on each
+// partition. It gets no privileges, and default privileges are revoked: they would evade the table's row level
+// security.
+//
+// DETACH and DROP in one transaction take an ACCESS EXCLUSIVE lock on the table for a few milliseconds, and on each
+// table that its foreign keys refer to, also after [WithDetachConcurrently]: a reader of such a table delays the drop.
+// A step waits for its locks in turn, each for at most [WithLockTimeout], and keeps those it has. Attempts use
+// different orders.
+//
+// On MySQL and MariaDB each step takes the table's metadata lock, so a transaction open for hours delays every step.
 func (s *Set) Maintain(ctx context.Context, db *sql.DB) ([]Step, error) {
 	m, err := s.maintain(ctx, db)
 	return m.done, err

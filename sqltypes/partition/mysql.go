@@ -88,7 +88,7 @@ func (e mysql) session(ctx context.Context, db *sql.DB, s *Set, lock string, f f
 const maxIdle = 2147483
 
 // mysqlSettings are variables of a session. Statements that change partitions wait for locks of InnoDB too. MariaDB
-// can't exchange a partition without autocommit: the statement waits for a lock of its own transaction.
+// can't exchange a partition without autocommit: the statement waits for a lock of its transaction.
 type mysqlSettings struct {
 	tables, rows int64 // the longest waits for metadata locks and for those of InnoDB, in seconds
 	autocommit   int64

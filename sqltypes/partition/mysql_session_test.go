@@ -148,7 +148,7 @@ func TestMySQLTriggerStopsNoWriters(t *testing.T) {
 var mysqlRights = []string{"ALTER", "CREATE", "DROP", "INSERT", "SELECT", "LOCK TABLES"}
 
 // TestMySQLRightsOfTheDocumentationDo takes away one right after the other first: a call that fails loses no rows, and the
-// next one goes on.
+// next one continues.
 func TestMySQLRightsOfTheDocumentationDo(t *testing.T) {
 	e := filledMySQL(t)
 	database := e.texts("SELECT DATABASE()")[0]

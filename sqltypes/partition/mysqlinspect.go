@@ -171,7 +171,7 @@ func (mysql) readLoose(ctx context.Context, q querier, st *state) error {
 var usesTables = regexp.MustCompile(`(?i)\b(INSERT|REPLACE|UPDATE|DELETE|SELECT|TABLE|CALL)\b`)
 
 // readTrigger returns a trigger of the table that uses other tables, on MariaDB, which can't exchange a partition of
-// such a table while it is locked: the statement waits for a lock of its own transaction. It does not find tables that
+// such a table while it is locked: the statement waits for a lock of its transaction. It does not find tables that
 // only a function uses, nor triggers that the user has no right to see: there the lock timeout ends the statement.
 func (mysql) readTrigger(ctx context.Context, q querier, table name) (found string, err error) {
 	const query = `SELECT TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS

@@ -105,16 +105,18 @@ func WithRetain(n int) Option {
 }
 
 // WithGrace sets how long after its ID was issued a row may be written, at least a minute; the default is an hour. A
-// partition is dropped only when it has been older than the retention for that long. The grace covers the lead of
-// generators, worker clocks that differ, long transactions, and batches whose IDs were issued before they are sent.
+// partition is removed only when it has been older than the retention for that long; a row that is written later finds
+// no partition. Set it to the longest of: the lead of generators and the clock difference of workers, transactions that
+// issue an ID first and insert its row at their end, and batches and queues whose IDs were issued before they are sent.
 func WithGrace(d time.Duration) Option {
 	return option(d >= minGrace, func(c *config) { c.grace = d }, "WithGrace(%v) below %v", d, minGrace)
 }
 
 // WithIdle sets how many consecutive partitions without rows are normal for the table, 0 to 100,000; the default is
 // (n-1)/12 with WithRetain(n), rounded down. While the retained time has a longer gap, nothing is removed, because
-// clocks that jump ahead leave such a gap: Plan and Maintain report it. Set it for a table that gets rows rarely, and
-// after a gap whose cause is known.
+// clocks that jump ahead leave such a gap: Plan and Maintain report it. Set it for a table that gets rows rarely, to as
+// many partitions as it may skip, and after a gap whose cause is known. A table that is empty at weekends needs
+// WithIdle(2) if it retains fewer than 25 days.
 //
 // It also sets for how long a table may have had neither new rows nor partitions before Maintain continues with it, if
 // that is more than 90 days.
@@ -125,8 +127,8 @@ func WithIdle(n int) Option {
 
 // WithStart sets the time of the oldest ID in the table. Partitions exist from that time on, as far as they are
 // retained; without it, from the current time on. A partition that contains a row with a smaller key is never removed.
-// One that includes the layout's epoch and has rows is removed only with WithStart, as its IDs can't be told from small
-// keys.
+// One that includes the layout's epoch and has rows is removed only with WithStart, as its IDs can't be distinguished
+// from small keys.
 func WithStart(t time.Time) Option {
 	return option(!t.IsZero(), func(c *config) { c.begin = t }, "WithStart of the zero Time")
 }
@@ -161,21 +163,23 @@ func WithPatience(d time.Duration) Option {
 }
 
 // WithDefault adds a partition for rows whose ID has no other one: DEFAULT on PostgreSQL, MAXVALUE on MySQL and
-// MariaDB. Rows in it prevent the partition of their time, on MySQL and MariaDB all new partitions. Plan and Maintain
-// report them as problems: see [Set.MoveDefault].
+// MariaDB. An ID of a clock far ahead is then stored instead of rejected, and prevents the partition of its time (on
+// MySQL and MariaDB all new partitions) until [Set.MoveDefault] has moved it. Plan and Maintain report such rows. Prefer
+// a large WithAhead: PostgreSQL locks the default partition for each new one and detaches none concurrently.
 func WithDefault() Option {
 	return option(true, func(c *config) { c.wantDefault = true }, "")
 }
 
 // WithDetachConcurrently detaches partitions on PostgreSQL with DETACH PARTITION ... CONCURRENTLY, which does not block
-// queries but waits for transactions that use the table. It needs connections of its own, so no PgBouncer in
-// transaction mode. Tables with a default partition, for which PostgreSQL does not allow it, and MySQL and MariaDB
-// ignore it.
+// queries but waits for transactions that use the table. Meanwhile the rows are invisible; the next call finishes an
+// interrupted one. PostgreSQL adds a CHECK constraint with the bounds, which a table of WithKeep still has: drop it to
+// store other rows there. It needs sessions, so no PgBouncer in transaction mode. It has no effect on MySQL and MariaDB,
+// and on tables with a default partition, for which PostgreSQL does not allow it.
 func WithDetachConcurrently() Option {
 	return option(true, func(c *config) { c.concurrently = true }, "")
 }
 
-// WithKeep renames partitions beyond the retention and leaves them as tables of their own, instead of dropping them. It
+// WithKeep renames partitions beyond the retention and leaves them as separate tables, instead of dropping them. It
 // excludes WithArchive. rename gets the partition's name and returns that of the table, "table" or "schema.table". On
 // MySQL and MariaDB, where partition names are unique in their table only, a name that does not begin with the table's
 // gets that as a prefix first.

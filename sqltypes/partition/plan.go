@@ -9,7 +9,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Plan is what there is and what Maintain would do.
+// Plan is the state of a table's partitions and what Maintain would do.
 type Plan struct {
 	Table      string    // schema.table
 	Now        time.Time // by the clock of the database, in the zone of the Set
@@ -29,7 +29,7 @@ type Plan struct {
 	Overdue time.Time
 }
 
-// Partition is a partition that there is: the rows with Lo <= key && key < Hi.
+// Partition is an existing partition: the rows with Lo <= key && key < Hi.
 type Partition struct {
 	Name    string
 	Lo, Hi  snowflake.ID // the least and the greatest int64 stand for no bound

@@ -77,7 +77,7 @@ func (j job) set() (*partition.Set, *sql.DB, error) {
 	return s, db, err
 }
 
-// TestPostgresProcess is no test: TestPostgresProcessesThatAreKilled starts it in processes of its own.
+// TestPostgresProcess is not a test: TestPostgresProcessesThatAreKilled starts it in its own processes.
 func TestPostgresProcess(t *testing.T) {
 	text, ok := os.LookupEnv(processVariable)
 	if !ok {

@@ -166,7 +166,7 @@ func TestPostgresPartitionedPartitionBeyondTheRetentionIsReported(t *testing.T) 
 	e.does(e.set(partition.WithRetain(100)))
 }
 
-// An error of a step prevents no other one, and leaves nothing of its own.
+// An error of a step prevents no other one, and leaves nothing behind.
 func TestPostgresReferencedRowsAreNotDropped(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, eventsTable+"; CREATE TABLE notes (event bigint REFERENCES events)")
@@ -228,7 +228,7 @@ func TestPostgresOnlyTheOwnerMaintains(t *testing.T) {
 	e.counts(1, "SELECT count(*) FROM oldest")
 }
 
-// All pools of database/sql do, with all that is done on connections of its own.
+// All pools of database/sql do, with all that is done on its own connections.
 func TestPostgresPools(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T, target testdb.Target) *sql.DB{
 		"sql": func(t *testing.T, target testdb.Target) *sql.DB { return target.Open(t) },

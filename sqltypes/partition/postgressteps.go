@@ -35,7 +35,7 @@ func (e postgres) execute(ctx context.Context, q querier, s *Set, st *state, ste
 	return nil
 }
 
-// lockToDetach takes the locks that DETACH PARTITION takes too, in an order of its own.
+// lockToDetach takes the locks that DETACH PARTITION takes too, in a different order.
 func (postgres) lockToDetach(ctx context.Context, q querier, s *Set, st *state, step Step, p part) error {
 	// While the partition is vacuumed, nobody waits behind a lock of the table.
 	if err := s.lock(ctx, q, tableLock{quoteTable(p.name), queue}, limits(s.lockTimeout, 0)[:1]); err != nil {

@@ -13,7 +13,7 @@ import (
 //
 //   - it has ended before the retention, by the earlier clock and the grace (expired),
 //   - no row in it is older than its time (blocked), or was moved out of it by an interrupted call,
-//   - rows, which are a clock of their own, came in all of the retained time (alive, steady), and
+//   - rows, which are a separate clock, came in all of the retained time (alive, steady), and
 //   - the layout and the rows do not contradict each other (contradicted, checked before all other steps).
 
 const (
@@ -154,7 +154,7 @@ func (p *planner) floor(part part) int64 {
 			at = before // when the partition was made, the zone or its rules may have been others
 		}
 		if at.lo == 0 {
-			return part.hi // IDs of the epoch's period can't be told from small keys
+			return part.hi // IDs of the epoch's period can't be distinguished from small keys
 		}
 		floor = at.lo
 	}

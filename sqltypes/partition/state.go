@@ -31,7 +31,7 @@ type part struct {
 	bytes    int64  // with indexes
 	oid      int64  // PostgreSQL
 	comment  string // on MySQL, of the table that a partition belongs to
-	fixed    bool   // has partitions of its own, or is a foreign table: it is never detached or dropped
+	fixed    bool   // has partitions itself, or is a foreign table: it is never detached or dropped
 	pending  bool   // a DETACH CONCURRENTLY was interrupted
 	archived bool   // a loose table that the callback of WithArchive is done with
 	due      bool   // it is to be archived, or will be when this Set has detached it

@@ -71,7 +71,7 @@ func TestClocksThatAreAheadRemoveNothing(t *testing.T) {
 		table := tableOf(s, "2025-02", "2027-01", "2025-01", "2026-06")
 		table.fallback = &part{name: named("t_default"), lo: noLow, hi: noHigh}
 		table.keys = append(table.keys, s.first("2026-08-20"), s.first("2027-05"))
-		if s.dialect == sqldb.MySQL { // any row in it would be a problem of its own
+		if s.dialect == sqldb.MySQL { // any row in it would be a separate problem
 			table.parts = table.parts[:len(table.parts)-1]
 		}
 		plan := table.plan(t, s, date("2026-11-15"))

@@ -43,8 +43,16 @@ func WithBase62() Option {
 }
 
 // New returns a codec for a domain, the kind of row that its tokens are for, such as "user". It encrypts with the first
-// key and accepts tokens of all; the README says how to change keys. Codecs of several domains may have the
-// same keys. The slice may be changed afterwards.
+// key and accepts tokens of all. Codecs of several domains may have the same keys. The slice may be changed afterwards.
+//
+// To change keys while several processes run,
+//
+//  1. add the new key last everywhere ("old,new"), so that each process accepts what the others will send;
+//  2. put it first everywhere ("new,old"): new tokens use it, old ones still work;
+//  3. when [Codec.Decrypt] shows no more use of the old key, or when old links may die, remove it ("new").
+//
+// From step 2 on a row has a new token, and two while both keys are accepted: compare IDs, not tokens. A token does not
+// name its key, since that would reveal its age; a second key costs some 20 ns.
 //
 // It returns [ErrOption] for an empty domain and a nil Option, and [ErrKey] if there is no key, for the zero Key, and
 // if an ID or a secret occurs twice.

@@ -13,7 +13,7 @@
 // was changed or invented is read as an ID with probability 2^-64. A token does not authorize, does not expire, and has
 // no order: check access to the row, and sort by the column. Lost keys cannot be replaced: all links with their tokens
 // are dead. The README of the package has the construction (AES-128 over 64 zero bits and the ID), the exact promises
-// and limits, and how to change keys.
+// and the limits. [New] says how to change keys.
 //
 // # Domains
 //

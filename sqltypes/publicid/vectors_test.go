@@ -13,7 +13,7 @@ import (
 //	printf 00000000000000000000000000000001 | xxd -r -p |
 //		openssl enc -aes-128-ecb -nopad -K b6dbf3ee90b8446ef9220c8e0959948e | xxd -p
 //
-// The texts are those of the blocks as numbers, made by a program of its own.
+// The texts are those of the blocks as numbers, made by a separate program.
 var vectors = []struct {
 	domain            string
 	id                snowflake.ID

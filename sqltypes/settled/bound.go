@@ -36,7 +36,40 @@ type Bound struct {
 // Read returns the current bound for the keys of a layout; the package comment has the rule. It uses one connection of
 // the pool, outside of any transaction, so a caller that holds all connections of the pool waits until ctx ends.
 //
-// Errors: ErrOption; ErrUnknown; snowflake.ErrFieldOrder if the time is not the layout's highest field, and ErrLayout
+// # PostgreSQL
+//
+// The start of a transaction is pg_stat_activity.xact_start, which is set when it begins and cleared after the commit
+// has become visible. Only transactions of the same database count, also those that only read, since the server does
+// not know what they will do: while pg_dump runs, the bound stands still. To see transactions of other roles, the role
+// must be a member of pg_read_all_stats.
+//
+// ErrUnknown is returned without that right while there is a session of another role; for a session with
+// track_activities = off; for a prepared transaction (PREPARE TRANSACTION), whose start the server does not keep; on a
+// standby, which does not know the transactions of the primary; and on servers that show only a part of the
+// transactions (CockroachDB, YugabyteDB).
+//
+// # MySQL and MariaDB
+//
+// The start of a transaction is information_schema.innodb_trx.trx_started, in whole seconds, rounded down, which needs
+// the privilege PROCESS. All transactions of the server count. The README says from when on a transaction is listed,
+// and which waits to limit for that.
+//
+// The server keeps the list until nobody has read it for 0.1 s. Read checks that it is new, and otherwise asks again;
+// if others read it all the time, Read returns ErrUnknown. So do not call Read many times a second. ErrUnknown is also
+// returned for a transaction that stays without a connection (XA PREPARE), whose start a restart loses; for a server
+// that is read_only or innodb_read_only, as replicas are; and for clusters with several writing servers (Galera, group
+// replication).
+//
+// # SQLite
+//
+// SQLite has one writer and no list of transactions. Read takes the write lock for a moment, when no transaction is
+// open that has written. It waits for the writer, up to the connection's busy timeout, and then returns the driver's
+// error. The lock is that of the main database and of those attached to Read's connection: attach a database to each
+// connection of the pool if its tables are read. All processes are on one host, with one clock.
+//
+// # Errors
+//
+// ErrOption; ErrUnknown; snowflake.ErrFieldOrder if the time is not the layout's highest field, and ErrLayout
 // for the zero Layout; snowflake.ErrTimeExhausted after the layout's end; and those of the database, the driver and the
 // store of WithLeases. After an error there is no bound: wait, and call Read again.
 func Read(ctx context.Context, db *sql.DB, dialect sqldb.Dialect, layout snowflake.Layout, opts ...Option) (Bound, error) {

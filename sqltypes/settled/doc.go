@@ -31,6 +31,6 @@
 // SERIALIZABLE that has run a statement before, which is the default of MySQL, it sees an older state. Read the rows
 // outside of a transaction, or begin the transaction after Read.
 //
-// The README of the package says what Read sees on PostgreSQL, MySQL, MariaDB and SQLite, which rights it needs, and
-// what is not covered.
+// The comment of [Read] says what it sees on PostgreSQL, MySQL, MariaDB and SQLite, and which rights it needs; the README
+// of the package, what the margin has to cover on each, and what is not covered.
 package settled

@@ -138,8 +138,8 @@ func mysqlRunning(ctx context.Context, conn *sql.Conn) (s sight, err error) {
 	return s, nil
 }
 
-// mysqlTransactions returns a passingError for a list that was made before it was asked for, and for a transaction
-// without a connection: the server has such ones of its own, for moments.
+// mysqlTransactions returns a passingError for a list that is older than the query, and for a transaction without a
+// connection: the server briefly has internal ones.
 func (s *sight) mysqlTransactions(ctx context.Context, conn *sql.Conn) error {
 	rows, err := conn.QueryContext(ctx, fmt.Sprintf(mysqlList, rand.Text()))
 	if err != nil {

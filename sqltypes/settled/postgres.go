@@ -30,7 +30,7 @@ WHERE datname = current_database() AND (pid = pg_backend_pid() OR usesysid IS NO
 ORDER BY pid <> pg_backend_pid()`
 
 // The columns of a session as PREPARE TRANSACTION ends it: the transaction is in pg_prepared_xacts before xact_start is
-// cleared (PrepareTransaction in xact.c). So it is read after pg_stat_activity, in a statement of its own.
+// cleared (PrepareTransaction in xact.c). So it is read after pg_stat_activity, in a separate statement.
 const postgresPrepared = `SELECT count(*), coalesce(min(gid), '') FROM pg_prepared_xacts WHERE database = current_database()`
 
 const (

@@ -119,7 +119,7 @@ func drop(t *testing.T, db *sql.DB, f *sqlfunc.Functions, dialect sqldb.Dialect)
 	}
 }
 
-// settings takes a connection of its own.
+// settings uses a separate connection.
 func (s server) settings(tb testing.TB, settings ...string) *sql.Conn {
 	tb.Helper()
 	conn, err := s.Conn(tb.Context())

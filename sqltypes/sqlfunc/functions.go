@@ -99,7 +99,7 @@ func (f *Functions) Script(dialect sqldb.Dialect) (string, error) {
 // Drop returns the statements that remove everything that Statements creates, also what no longer exists. They also
 // remove the state, so the database forgets which IDs it has issued: do not install functions with the same layout and
 // worker again before the lead has passed. Tables whose columns have the functions as their default must be altered
-// first. The row in the table of leases stays. The errors are those of Statements.
+// first. The row in the lease table stays. The errors are those of Statements.
 func (f *Functions) Drop(dialect sqldb.Dialect) ([]string, error) {
 	switch dialect {
 	case sqldb.Postgres:
@@ -143,8 +143,13 @@ func (f *Functions) leadTicks() int64 { return int64(f.lead / f.layout.Tick()) }
 //
 // It may be called again, for example at each start of a program, and concurrently. The state of the function that
 // issues IDs stays, so IDs continue where they were; a new worker, lead or fixed field takes effect. Functions of
-// another layout are not replaced: the database returns an error (SQLSTATE 42723, in MariaDB 45000). In PostgreSQL the
-// same holds for functions or a state of another role (42501, see the README).
+// another layout are not replaced: the database returns an error (SQLSTATE 42723, in MariaDB 45000), since indexes and
+// stored times depend on the functions. Use another name ([WithName]), or drop the functions first.
+//
+// On PostgreSQL existing functions must belong to the installing role, to the schema's owner, to a superuser, or to a
+// role of which the installing role is a member (a superuser is a member of none). Otherwise they are rejected with
+// 42501, and a state that Install did not create with 42710: where others may create objects, as everybody may in the
+// schema public of PostgreSQL 14, they could be a trap.
 //
 // It returns [ErrDialect] as Statements does, [ErrOption] for a transaction, and errors of the database with the number
 // of the statement.

@@ -15,7 +15,7 @@ import (
 // leaseTable is where the worker is reserved.
 type leaseTable struct{ table, namespace string }
 
-// WithLeaseTable reserves the worker in a table of leases: the statements add a row for it to the namespace that is
+// WithLeaseTable reserves the worker in a lease table: the statements add a row for it to the namespace that is
 // held until the year 2200, so no lease of the namespace gets it. table is as for [sqllease.WithTable], "" for its
 // default; it is created if it does not exist. The namespace is that of lease.WithNamespace.
 //

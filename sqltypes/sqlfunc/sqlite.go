@@ -18,7 +18,7 @@ type SQLiteConn interface {
 }
 
 // RegisterSQLite registers the functions on a connection, since SQLite has functions only from the program. Register
-// them on each connection: with mattn's driver in a ConnectHook, under a driver name of its own, as the example shows.
+// them on each connection: with mattn's driver in a ConnectHook, under a separate driver name, as the example shows.
 //
 //   - snowflake_layout() returns the layout's text.
 //   - snowflake_time(id) returns the time in UTC as text that SQLite's date functions read

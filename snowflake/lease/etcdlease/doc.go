@@ -24,9 +24,9 @@
 //   - a cluster that is restored from a snapshot or made anew from one member (--force-new-cluster). Stop all processes
 //     that issue IDs before, and start them when their clocks are past their last IDs by a window of the lease.
 //   - a member whose data directory was removed or restored while it keeps its place in the cluster
-//   - a row or a namespace that is deleted while processes use it. Stores notice it if all keys of the namespace are gone,
-//     etcd has not compacted its last revision, and it existed for more revisions than it has been gone for. Owners
-//     then start above a floor (package kvlease).
+//   - a row or a namespace that is deleted while processes use it. Stores notice it if all keys of the namespace are
+//     deleted, etcd has not compacted its last revision, and it existed for more revisions than it has been gone for.
+//     Owners then start above a floor (package kvlease).
 //
 // gRPC does not allow a DialKeepAliveTime below 10 s, so the window of a lease may end before a vanished member is noticed.
 // Calls go to all members in turn, so others may succeed meanwhile. A closed client is final: calls return an error that

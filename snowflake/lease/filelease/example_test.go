@@ -12,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 )
 
-// The processes of one host share a folder. Each gets a worker of its own, and the worker of a killed process is free
+// The processes of one host share a folder. Each gets its own worker, and the worker of a killed process is free
 // at once.
 func ExampleNew() {
 	dir, err := os.MkdirTemp("", "leases") // for example /var/lib/orders/leases

@@ -1,6 +1,6 @@
 // Package kvlease keeps leases of worker numbers in a key-value engine that can compare and swap one key. Its modules
 // etcdlease and natslease are such stores. For another engine, such as Consul or DynamoDB, implement the three methods of
-// [KV], in a module of its own if that needs a client, and test the store with package leasetest:
+// [KV], in a separate module if that needs a client, and test the store with package leasetest:
 //
 //	store, err := kvlease.New(myKV)
 //	l, err := lease.Open(ctx, store) // takes a worker

@@ -70,7 +70,7 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 
 // open reads the namespace and creates it if it is new. It returns nil if it must be read again.
 //
-// If it was deleted, processes may still use workers whose rows are gone. If this store has known it, or the engine
+// If it was deleted, processes may still use workers whose rows are deleted. If this store has known it, or the engine
 // remembers it, a floor keeps the next owners above all that these can have been granted.
 func (s *Store) open(ctx context.Context, r lease.Request) (*namespace, error) {
 	all, err := s.read(ctx, prefixOf(r.Namespace))

@@ -145,7 +145,7 @@ func (f *fixture) ask(r lease.Request) (grant lease.Grant, err error) {
 	return grant, err
 }
 
-// oneOf runs n calls at the same time, of which one must succeed and the others return the error want.
+// oneOf runs n calls at the same time, of which one must succeed and all others return the error want.
 func (f *fixture) oneOf(n int, want error, call func() (lease.Claim, error)) lease.Claim {
 	f.Helper()
 	var mu sync.Mutex

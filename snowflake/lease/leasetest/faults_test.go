@@ -96,7 +96,7 @@ func startsAt(horizon func(lease.Request) int64) faulty {
 	}}
 }
 
-// releasesTo leaves another horizon than the one that was asked for.
+// releasesTo leaves another horizon than the one that was requested.
 func releasesTo(horizon func(was, asked int64) int64) faulty {
 	return faulty{release: func(m *memory, ctx context.Context, c lease.Claim, h int64) error {
 		err := m.Release(ctx, c, math.MaxInt64)
@@ -324,7 +324,7 @@ func stopped() *memory {
 
 const faultVariable = "LEASETEST_FAULT"
 
-// TestStoreWithAFault is run by the test below, in a process of its own in which it must fail.
+// TestStoreWithAFault is run by the test below, in its own process in which it must fail.
 func TestStoreWithAFault(t *testing.T) {
 	name, ok := os.LookupEnv(faultVariable)
 	if !ok {

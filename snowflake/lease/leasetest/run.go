@@ -22,7 +22,7 @@ type Settings struct {
 }
 
 // Run runs the suite, a subtest for each promise of [lease.Store]. It calls open for each subtest. open may return the
-// same store or different ones, on the same data or on new data, since each subtest uses namespaces of its own, with
+// same store or different ones, on the same data or on new data, since each subtest uses its own namespaces, with
 // random names that begin with "leasetest-". Use t.Cleanup to close or remove what open creates. Subtests do not run in
 // parallel; one of them uses 40 goroutines.
 func Run(t *testing.T, open func(t *testing.T) lease.Store, settings Settings) {

@@ -27,9 +27,9 @@
 //   - damaged or restored files on one server, which can become the leader
 //   - the removal of servers while others fail (https://github.com/nats-io/nats-server/issues/7545)
 //   - a server of the cluster that is older than the one of the connection
-//   - a bucket that is restored from a backup or deleted, and messages that are removed while processes use them. Stores
-//     notice it if all messages of a namespace are gone and they have used it before, or the first message of the bucket
-//     was removed as well. Owners then start above a floor (package kvlease).
+//   - a bucket that is restored from a backup or deleted, and messages that are removed while processes use them.
+//     Stores notice it if all messages of a namespace are deleted and they have used it before, or the first message of
+//     the bucket was removed as well. Owners then start above a floor (package kvlease).
 //
 // A key that was deleted or purged (nats kv del, nats kv purge) is lease.ErrDamaged for its namespace until its last value
 // is written again. If that is unknown, stop every process of the namespace, check the clocks, wait for a window and

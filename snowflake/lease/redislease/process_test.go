@@ -20,7 +20,7 @@ func TestProcessesThatStartAtOnceHaveDifferentWorkers(t *testing.T) {
 	processtest.ProcessesStartedTogether(t, place, func() lease.Store { return store })
 }
 
-// Callers wait while Redis is gone, longer than the expiry, and continue by themselves when it is back.
+// Callers wait while Redis is down, longer than the expiry, and continue by themselves when it is back.
 func TestRestartsOfADurableRedisCostNoError(t *testing.T) {
 	t.Parallel()
 	const window = 300 * time.Millisecond

@@ -115,5 +115,5 @@ func TestWhatIsNoRowIsAnErrorAndStaysAsItIs(t *testing.T) {
 			t.Errorf("the row %q is now %q", bad, got)
 		}
 	}
-	extend(t, store, claim, 1) // the other workers go on
+	extend(t, store, claim, 1) // the other workers continue
 }

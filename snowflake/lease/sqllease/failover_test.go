@@ -162,7 +162,7 @@ func TestAnExtensionGoesOnWhenAnotherCallerHasMetTheServer(t *testing.T) {
 
 func TestAnExtensionThatFindsAnotherServerEachTimeEnds(t *testing.T) {
 	extendWith(t, func(db *sql.DB, _ string, n int64) {
-		if n < 100 { // so that an extension that goes on for ever succeeds
+		if n < 100 { // so that an endless extension succeeds
 			exec(t, db, "UPDATE snowflake_leases SET host = 'another' WHERE worker = -1")
 		}
 	}, func(err error) bool { return err != nil && !errors.Is(err, lease.ErrLost) })

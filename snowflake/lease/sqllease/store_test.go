@@ -176,7 +176,7 @@ func TestManyProcessesMigrateAndAcquireAtOnce(t *testing.T) {
 		claims := map[int64]lease.Claim{}
 		var wg sync.WaitGroup
 		for range starters {
-			db := target.Open(t) // a pool of its own, as a process has
+			db := target.Open(t) // its own pool, as a process has
 			db.SetMaxOpenConns(1)
 			wg.Go(func() {
 				store, err := sqllease.New(db, dialect)

@@ -16,7 +16,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 )
 
-// mariadb is a database of its own on a MariaDB or MySQL server. Tables use InnoDB.
+// mariadb is a separate database on a MariaDB or MySQL server. Tables use InnoDB.
 type mariadb struct {
 	served
 	config   *mysql.Config // without a database
@@ -92,7 +92,7 @@ func (e *mariadb) product() string {
 // Returning: MariaDB since 10.5, MySQL never. https://mariadb.com/kb/en/insertreturning/.
 func (e *mariadb) Returning() bool {
 	var major, minor int
-	// Old clients had to be told version 5.
+	// Old clients expect version 5.
 	_, err := fmt.Sscanf(strings.TrimPrefix(e.version, "5.5.5-"), "%d.%d", &major, &minor)
 	return err == nil && e.product() == "MariaDB" && (major > 10 || major == 10 && minor >= 5)
 }

@@ -30,7 +30,7 @@ const (
 	idleConns      = 64               // kept by a pool, so that a run with many clients does not reconnect
 )
 
-// served is an engine on a server, with a place of its own there.
+// served is an engine on a server, with its own place there.
 type served struct {
 	base
 	where   string                  // names the server and the user, without the password

@@ -17,7 +17,7 @@ import (
 	"github.com/sqlflake/sqlflake/benchmarks/storage/internal/key"
 )
 
-// postgres is a schema of its own in a PostgreSQL database.
+// postgres is a separate schema in a PostgreSQL database.
 type postgres struct {
 	served
 	config  *pgx.ConnConfig // of the schema's sessions

@@ -54,7 +54,7 @@ type Source interface {
 // Config describes the client of a Source.
 type Config struct {
 	Seed    uint64 // seed of the random numbers
-	Client  int    // 0, 1, ...: each client has keys of its own
+	Client  int    // 0, 1, ...: each client has its own keys
 	Clients int    // the number of clients, at least 1
 	// Last is the last number that explicit has used, shared by the clients of a table; nil: this is the only client.
 	Last *atomic.Int64

@@ -32,7 +32,7 @@ func (c counter) Draw(dst []any) error {
 func snowflakes(Config) (Source, error) { return fromWorkers(snowflake.Default(), 1) }
 
 // workersInTurn are the keys of four processes with equal clocks whose rows arrive in turn. With several clients each
-// has a worker of its own.
+// has its own worker.
 func workersInTurn(c Config) (Source, error) {
 	if c.Clients > 1 {
 		return fromWorkers(snowflake.Default(), int64(c.Client)+1)

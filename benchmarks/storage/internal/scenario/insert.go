@@ -33,7 +33,7 @@ type Insert struct {
 	Batch int // rows a statement
 	// Clients insert concurrently, each with its own connection and source of keys; at least 1.
 	Clients int
-	Source  key.Source             // of a single client whose keys go on from an earlier insert; nil: a new one
+	Source  key.Source             // of a single client whose keys continue an earlier insert; nil: a new one
 	First   int                    // number of the first row, for Fill
 	Fill    func(row []any, i int) // sets the columns after the key
 	Keep    func(id any)           // called with each key, of a single client; may be nil

@@ -36,7 +36,7 @@ func acquire(t *testing.T, store lease.Store) lease.Grant {
 	return grant
 }
 
-// crowd opens leases at once, each with a connection of its own, and reports how long it takes and what it costs. With
+// crowd opens leases at once, each with its own connection, and reports how long it takes and what it costs. With
 // SNOWFLAKE_TEST_LONG=1 it opens 500, and then holds 1,000 on ten connections for a while.
 func crowd(t *testing.T, e engine) {
 	p := e.newPlace(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// aheadOf is how many ticks a horizon is ahead of the clock when it is asked for.
+// aheadOf is how many ticks a horizon is ahead of the clock when it is requested.
 func aheadOf(window time.Duration) int64 {
 	const lead = 10 // the default, in ticks
 	return lead + int64(window/snowflake.Default().Tick())

@@ -317,7 +317,7 @@ func (c *Census) repeated() (n int64) {
 	return n
 }
 
-// Without a floor: a synchronous replica has all that was confirmed. The owners that acquire after the replica is gone
+// Without a floor: a synchronous replica has all that was confirmed. The owners that acquire after the replica is down
 // get no answer, and so issue nothing before the failover.
 func TestFailoverToASynchronousReplicaRepeatsNoID(t *testing.T) {
 	if Scale(0, 1) == 0 {

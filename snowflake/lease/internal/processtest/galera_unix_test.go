@@ -90,7 +90,7 @@ func (c *galera) await(t *testing.T, node int, name, want string) {
 	})
 }
 
-// bootstrap does what an operator does who knows that the other node is gone.
+// bootstrap does what an operator does who knows that the other node is down.
 func (c *galera) bootstrap(t *testing.T, node int) {
 	t.Helper()
 	Eventually(t, "a node without a quorum", func() bool { return c.status(t, node, "wsrep_cluster_status") == "non-Primary" })
@@ -218,8 +218,8 @@ func (c *galera) certifies(t *testing.T) {
 }
 
 // The nodes lose each other, neither has a quorum. Owners issue IDs up to their horizons and wait. When the operator
-// lets one node go on alone, its owners go on and new ones take over the workers of the others, whose node comes back
-// later. Then a node is killed.
+// lets one node continue alone, its owners continue, and new ones take over the workers of the other node, which comes
+// back later. Then a node is killed.
 func (c *galera) parts(t *testing.T) {
 	orders := [2]Order{}
 	for i := range orders {

@@ -194,7 +194,7 @@ func (p *Process) ExitCode() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// Kill is kill -9. It returns when the process is gone and all it wrote was read.
+// Kill is kill -9. It returns when the process has ended and its output was read.
 func (p *Process) Kill() error {
 	if err := p.cmd.Process.Kill(); err != nil {
 		return fmt.Errorf("kill: %w: %s", err, p)

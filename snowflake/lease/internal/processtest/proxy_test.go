@@ -37,7 +37,7 @@ type faultCounts struct {
 	half      atomic.Int64 // the database sees the end, the client does not
 	swallowed atomic.Int64 // nothing comes through any more, and nothing is closed
 	delayed   atomic.Int64
-	refused   atomic.Int64 // while the database is gone
+	refused   atomic.Int64 // while the database is down
 }
 
 // link is a client's connection and its connection to the database.

@@ -82,7 +82,7 @@ func lastOne(p *Process) error {
 }
 
 // ProcessesStartedTogether starts 32 processes at the same instant on an empty store: they also create its table, and
-// each must get a worker of its own.
+// each must get its own worker.
 func ProcessesStartedTogether(t *testing.T, place string, open func() lease.Store) {
 	const count = 32
 	// No worker may expire before all are counted.
