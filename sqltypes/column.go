@@ -71,7 +71,7 @@ func scanOther[F Form](src any, err error) (snowflake.ID, error) {
 		if src != nil {
 			return snowflake.ID(*src), nil
 		}
-		err = snowflake.ErrNull
+		return 0, nullColumn[F]("nil *" + Column[F](0).TypeName())
 	case nil:
 		err = snowflake.ErrNull
 	}
@@ -82,15 +82,20 @@ func scanOther[F Form](src any, err error) (snowflake.ID, error) {
 		}
 		return 0, err
 	}
-	_, name, columns := F{}.Names()
 	if errors.Is(err, snowflake.ErrNull) {
-		return 0, reject(err, sourceOf(src), "", "use *"+name+" or sql.Null["+name+"] for a column that may be NULL")
+		return 0, nullColumn[F](sourceOf(src))
 	}
+	_, name, columns := F{}.Names()
 	reason := name + " is for a column of type " + columns
 	if _, ok := src.(int64); ok { // on SQLite also of text that looks like a number, if the column is declared wrongly
 		reason += ", use snowflake.ID for one of integers"
 	}
 	return 0, reject(err, sourceOf(src), textOf(src), reason)
+}
+
+func nullColumn[F Form](source string) error {
+	name := Column[F](0).TypeName()
+	return reject(snowflake.ErrNull, source, "", "use *"+name+" or sql.Null["+name+"] for a column that may be NULL")
 }
 
 // textOf returns the text of a source of Scan for an error.
@@ -112,6 +117,12 @@ func textOf(src any) string {
 func (Column[F]) GormDataType() string {
 	gormType, _, _ := F{}.Names()
 	return gormType
+}
+
+// TypeName returns the name of the Go type for messages, such as "sqltypes.Text". Package reflect has a longer one.
+func (Column[F]) TypeName() string {
+	_, name, _ := F{}.Names()
+	return name
 }
 
 // SnowflakeID returns the ID, for gormplugin.Key.

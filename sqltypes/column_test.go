@@ -181,7 +181,7 @@ func testErrorsOfScan[T columnValue, P columnPointer[T]](t *testing.T, name stri
 		text string // part of the message
 	}{
 		{nil, snowflake.ErrNull, "snowflake: NULL is not an ID: use *" + name + " or sql.Null[" + name + "]"},
-		{(*T)(nil), snowflake.ErrNull, "nil *sqltypes.Column["},
+		{(*T)(nil), snowflake.ErrNull, "nil *" + name},
 		{(*snowflake.ID)(nil), snowflake.ErrNull, "nil *snowflake.ID"},
 		{"", snowflake.ErrSyntax, `string ""`},
 		{[]byte{}, snowflake.ErrSyntax, `""`},

@@ -72,21 +72,20 @@ func (binaryForm) Store(id snowflake.ID) driver.Value {
 }
 
 func (binaryForm) Load(src any) (snowflake.ID, error) {
+	var raw []byte
 	switch src := src.(type) {
 	case []byte:
-		return loadBinary(src)
+		raw = src
 	case string:
-		return loadBinary([]byte(src)) // without a copy on the heap
+		raw = []byte(src) // without a copy
+	default:
+		return 0, snowflake.ErrType
 	}
-	return 0, snowflake.ErrType
+	if len(raw) != binaryLen {
+		reason := fmt.Sprintf("want %d bytes, got %d", binaryLen, len(raw))
+		return 0, &snowflake.ParseError{Reason: reason, Err: snowflake.ErrSyntax}
+	}
+	return snowflake.ID(binary.BigEndian.Uint64(raw)), nil
 }
 
 const binaryLen = 8
-
-func loadBinary(src []byte) (snowflake.ID, error) {
-	if len(src) != binaryLen {
-		reason := fmt.Sprintf("want %d bytes, got %d", binaryLen, len(src))
-		return 0, &snowflake.ParseError{Reason: reason, Err: snowflake.ErrSyntax}
-	}
-	return snowflake.ID(binary.BigEndian.Uint64(src)), nil
-}

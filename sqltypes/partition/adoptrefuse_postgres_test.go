@@ -124,6 +124,14 @@ INSERT INTO "Odd ""Events" VALUES (1, 1), (-3, 2);
 	}
 }
 
+// The cut of such a unit is further ahead than the longest timeout of the server, 24 days.
+func TestAdoptTakesLongUnits(t *testing.T) {
+	t.Parallel()
+	a := newAdopter(t, "CREATE TABLE events (id bigint PRIMARY KEY);\n")
+	january := func() time.Time { return time.Date(a.today.Year()+1, 1, 2, 0, 0, 0, 0, time.UTC) }
+	a.adopt(a.newSet(partition.Year, partition.WithNow(january)))
+}
+
 // Names have 63 bytes at most, and those that Adopt makes are longer.
 func TestAdoptTakesLongNames(t *testing.T) {
 	t.Parallel()

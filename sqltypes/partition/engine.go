@@ -128,8 +128,12 @@ func each(ctx context.Context, q querier, query string, args []any, f func(scan 
 // list returns the rows of a query with one text column.
 func list(ctx context.Context, q querier, query string, args ...any) (texts []string, err error) {
 	err = each(ctx, q, query, args, func(scan func(...any) error) error {
-		texts = append(texts, "")
-		return scan(&texts[len(texts)-1])
+		var text string
+		err := scan(&text)
+		if err == nil {
+			texts = append(texts, text)
+		}
+		return err
 	})
 	return texts, err
 }

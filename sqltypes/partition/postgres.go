@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -141,8 +142,9 @@ func (e postgres) session(ctx context.Context, db *sql.DB, s *Set, lock string, 
 
 func (postgres) limit(timeout time.Duration) time.Duration { return timeout }
 
+// milliseconds rounds up, since 0 would be no limit. The greatest value of a setting is some 24 days.
 func milliseconds(d time.Duration) string {
-	return fmt.Sprintf("%dms", (d+time.Millisecond-1)/time.Millisecond) // 0 would be no limit
+	return fmt.Sprintf("%dms", min((d+time.Millisecond-1)/time.Millisecond, math.MaxInt32))
 }
 
 func (postgres) refused(err error) bool {

@@ -61,20 +61,20 @@ func (s *Set) lockInTurn(ctx context.Context, q querier, locks ...tableLock) err
 //   - The second one waits for writers of a child and then its parent.
 //   - The third one waits for SELECT FOR UPDATE of a parent and then writers of its children.
 func relatedLocks(ctx context.Context, q querier, table string, attempt int) ([]tableLock, error) {
-	const query = `SELECT DISTINCT (k.confrelid = $1::text::regclass)::int || format('%I.%I', n.nspname, c.relname)
+	const query = `SELECT DISTINCT (k.confrelid <> $1::text::regclass)::int || format('%I.%I', n.nspname, c.relname)
 		FROM pg_constraint AS k
 		JOIN pg_class AS c ON c.oid = CASE WHEN k.confrelid = $1::text::regclass THEN k.conrelid ELSE k.confrelid END
 		JOIN pg_namespace AS n ON n.oid = c.relnamespace
 		WHERE k.contype = 'f' AND $1::text::regclass IN (k.confrelid, k.conrelid) AND k.conparentid = 0
-			AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') ORDER BY 1 DESC`
-	names, err := list(ctx, q, query, table) // first those that refer to the table, with a 1
+			AND has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') ORDER BY 1`
+	names, err := list(ctx, q, query, table) // first those that refer to the table, with a 0
 	if err != nil {
 		return nil, err
 	}
 	var locks []tableLock // parents first
 	rest := []tableLock{{table, exclusive}}
 	for _, text := range names {
-		name, refers := strings.CutPrefix(text, "1")
+		name, refers := strings.CutPrefix(text, "0")
 		if refers {
 			rest = append(rest, tableLock{name, exclusive})
 		} else if name = text[1:]; !slices.Contains(rest, tableLock{name, exclusive}) {

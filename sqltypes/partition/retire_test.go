@@ -155,6 +155,17 @@ func TestTheWholeTimeOfALayoutCanBeRetained(t *testing.T) {
 	}
 }
 
+// The first partition of MySQL has no lower bound, and so has the table that it becomes.
+func TestDetachedTableWithARowOlderThanItsTimeStays(t *testing.T) {
+	both(t, Month, []Option{WithRetain(1), WithAhead(1)}, func(t *testing.T, s *Set) {
+		c := &catalog{state: state{loose: []part{{name: name{"s", "x"}, lo: noLow, hi: s.first("2026-02")}}}}
+		c.add(s, "now", "2026-05", "2026-08")
+		want(t, c.plan(t, s, date("2026-06-15")), "drop s.x")
+		c.keys = []int64{7}
+		want(t, c.plan(t, s, date("2026-06-15")), "", "has rows outside of its bounds")
+	})
+}
+
 func TestDetachedTablesAreFinishedAfterPartitionsAreCreated(t *testing.T) {
 	for _, c := range []struct {
 		option Option

@@ -78,47 +78,56 @@ func UUID(id snowflake.ID) uuid.UUID {
 func (form) Store(id snowflake.ID) driver.Value { return UUID(id).String() }
 
 func (form) Load(src any) (snowflake.ID, error) {
+	var raw uuid.UUID
+	var err error
 	switch src := src.(type) {
 	case string:
-		return parse(src, uuid.Parse)
+		raw, err = uuid.Parse(src)
+		err = textError(len(src), err)
 	case []byte:
-		if len(src) == len(uuid.UUID{}) {
-			return fromUUID(uuid.UUID(src))
+		if len(src) == len(raw) {
+			raw = uuid.UUID(src)
+			break
 		}
-		return parse(src, uuid.ParseBytes)
+		raw, err = uuid.ParseBytes(src)
+		err = textError(len(src), err)
 	case [16]byte:
-		return fromUUID(src)
+		raw = src
 	case uuid.UUID:
-		return fromUUID(src)
+		raw = src
 	case *uuid.UUID:
 		if src == nil {
 			return 0, snowflake.ErrNull
 		}
-		return fromUUID(*src)
+		raw = *src
+	default:
+		return 0, snowflake.ErrType
 	}
-	return 0, snowflake.ErrType
-}
-
-// parse reads only the form with four hyphens; google/uuid reads others too.
-func parse[T string | []byte](text T, read func(T) (uuid.UUID, error)) (snowflake.ID, error) {
-	const length = 36
-	if len(text) != length {
-		reason := fmt.Sprintf("want a UUID of %d characters, got %d", length, len(text))
-		return 0, &snowflake.ParseError{Reason: reason, Err: snowflake.ErrSyntax}
-	}
-	raw, err := read(text)
 	if err != nil {
-		return 0, &snowflake.ParseError{Reason: "it is not a UUID", Err: snowflake.ErrSyntax}
+		return 0, err
 	}
-	return fromUUID(raw)
+	high, low := binary.BigEndian.Uint64(raw[:8]), binary.BigEndian.Uint64(raw[8:])
+	if high&0xF000 != version || low&^(0xF<<lowEnd) != variant|tail {
+		return 0, foreign(raw)
+	}
+	return snowflake.ID(high>>16<<16 | high&0xFFF<<4 | low>>lowEnd&0xF), nil
 }
 
-// fromUUID is the inverse of UUID.
-func fromUUID(raw uuid.UUID) (snowflake.ID, error) {
-	high, low := binary.BigEndian.Uint64(raw[:8]), binary.BigEndian.Uint64(raw[8:])
-	if high&0xF000 == version && low&^(0xF<<lowEnd) == variant|tail {
-		return snowflake.ID(high>>16<<16 | high&0xFFF<<4 | low>>lowEnd&0xF), nil
+// textError allows only the form with four hyphens; google/uuid reads others too.
+func textError(length int, err error) error {
+	const want = 36
+	if length == want && err == nil {
+		return nil
 	}
+	reason := "it is not a UUID"
+	if length != want {
+		reason = fmt.Sprintf("want a UUID of %d characters, got %d", want, length)
+	}
+	return &snowflake.ParseError{Reason: reason, Err: snowflake.ErrSyntax}
+}
+
+// foreign says which bits of the UUID are not those of an ID.
+func foreign(raw uuid.UUID) error {
 	reason := "the bits after the ID are not a 1 and zeros"
 	switch {
 	case raw.Variant() != uuid.RFC4122:
@@ -126,5 +135,5 @@ func fromUUID(raw uuid.UUID) (snowflake.ID, error) {
 	case raw.Version() != 8:
 		reason = fmt.Sprintf("its version is %d, want 8", raw.Version())
 	}
-	return 0, &snowflake.ParseError{Input: raw.String(), Reason: reason, Err: ErrForeign}
+	return &snowflake.ParseError{Input: raw.String(), Reason: reason, Err: ErrForeign}
 }

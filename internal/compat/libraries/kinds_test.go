@@ -77,7 +77,7 @@ var kinds = func() []kind {
 		kindOf("Text", "ID", func(id snowflake.ID) sqltypes.Text { return sqltypes.Text(id) }, digits),
 		kindOf("Binary", "ID", func(id snowflake.ID) sqltypes.Binary { return sqltypes.Binary(id) }, digits),
 		kindOf("UUID", "ID", func(id snowflake.ID) uuidkey.ID { return uuidkey.ID(id) }, digits),
-		kindOf("TypedArray", "Typed", func(id snowflake.ID) userArray { return userArray{userID(id)} }, prefixed),
+		kindOf("Array of Typed", "Typed", func(id snowflake.ID) userArray { return userArray{userID(id)} }, prefixed),
 	}
 }()
 
@@ -86,7 +86,7 @@ type bare int64
 
 var bareKind = kindOf("an integer", "", func(id snowflake.ID) bare { return bare(id) }, snowflake.ID.String)
 
-func isArray(k kind) bool { return strings.HasSuffix(k.label, "Array") }
+func isArray(k kind) bool { return strings.HasPrefix(k.label, "Array") }
 
 // samples are 0, the first ID, one that a float64 rounds, one that a generator made, and the last.
 var samples = []snowflake.ID{0, 1, 1<<53 + 1, 175928847303311367, math.MaxInt64}
