@@ -42,7 +42,7 @@ import (
 // in both directions, owner, privileges, comments and column settings, under their names; indexes and statistics of
 // table_legacy get the suffix _legacy. Storage parameters stay there. Run ANALYZE on the new table. What differs: INSERT
 // without a key fails if a trigger sets it (use a DEFAULT; a BEFORE trigger must not change the key); RETURNING of xmax,
-// xmin or ctid fails; COPY table TO and SELECT FROM ONLY table find no rows; triggers see the partition in
+// xmin or ctid fails; COPY table TO fails; SELECT FROM ONLY table finds no rows; triggers see the partition in
 // TG_TABLE_NAME; older prepared statements that select the row as one value fail.
 //
 // A table is refused, with a problem that names the reason, if it has dependent views, rules, policies, functions or
