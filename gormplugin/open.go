@@ -12,10 +12,10 @@ import (
 )
 
 // Open makes a plugin that needs no worker number, and registers it with db: it leases a worker in db's own database
-// and fills keys with IDs of that worker. Any number of processes may do so, on any number of hosts: no two of them
-// have the same worker at a time, and no ID is issued twice. See package [lease] for the rule.
+// and fills keys with IDs of that worker. As many processes as the layout has workers may do so at a time, on any hosts:
+// no two of them have the same worker at a time, and no ID is issued twice. See package [lease] for the rule.
 //
-// It creates the table snowflake_leases if it does not exist ([WithLeaseTable] names another; sqllease.Store.Schema has
+// It creates the table snowflake_leases if it does not exist ([WithLeaseTable] names another; sqllease.Schema has
 // the statement for your own migrations), takes a worker, and then extends the lease in the background with one UPDATE
 // each half minute. The role needs the right to SELECT, INSERT and UPDATE the table, and to create it only if it does
 // not exist. Never delete rows of the table: they keep the next owner of a worker away from the IDs of the last.

@@ -35,7 +35,7 @@ The DSN is one of
 // databaseFlags adds -dsn and -table. The function opens the lease table.
 func (c *command) databaseFlags() func(context.Context, environment) (*database, error) {
 	dsn := c.flags.String("dsn", "", "the `DSN` of the database (default $SNOWFLAKE_DSN)")
-	table := c.flags.String("table", "", "the `NAME` of the table of leases (default snowflake_leases)")
+	table := c.flags.String("table", "", "the `NAME` of the lease table (default snowflake_leases)")
 	return func(ctx context.Context, env environment) (*database, error) {
 		text, err := dsnOf(env, *dsn)
 		if err != nil {

@@ -13,7 +13,7 @@
 //	workers watch      show what changes among the workers
 //	workers release    take a worker away from its holder
 //	sql functions      the SQL functions that read and issue IDs in a database
-//	sql leases         the SQL that creates the table of leases
+//	sql leases         the SQL that creates the lease table
 //	partition plan     show what there is to do for the partitions of a table
 //	partition maintain create and drop partitions of a table
 //	partition adopt    turn an ordinary table into one with partitions

@@ -26,7 +26,7 @@ func newIDsCommand() *command {
 IDs are unique only if no other process has the same worker, so there is no default
 worker. Either of:
 
-  -dsn DSN                    leases a worker for the moment, in the table of leases
+  -dsn DSN                    leases a worker for the moment, in the lease table
                               of the application, and gives it back
   -worker N -state FILE       takes a worker that nobody else has. The file holds
                               up to which time IDs were made, and a lock, so that
@@ -140,7 +140,7 @@ func (d *database) layoutIn(ctx context.Context, namespace string, layout snowfl
 		names = append(names, e.Namespace)
 	}
 	if names = slices.Compact(names); len(names) == 0 {
-		return layout, errors.New("the table of leases is empty: no application has leased a worker here")
+		return layout, errors.New("the lease table is empty: no application has leased a worker here")
 	}
 	return layout, fmt.Errorf("no worker of the namespace %q was ever leased here; there are %q", namespace, names)
 }

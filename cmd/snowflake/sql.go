@@ -21,7 +21,7 @@ func functionsCommand() *command {
 It prints a script for psql or mariadb, and connects to nothing. The functions are
 snowflake_time, snowflake_parts, snowflake_min and snowflake_layout, and with
 -worker also snowflake_next, which issues IDs. No generator and no lease may have
-that worker: -namespace reserves it in the table of leases.
+that worker: -namespace reserves it in the lease table.
 
 MySQL lacks what the functions need; MariaDB 10.6 has it. In SQLite functions come
 from the program.
@@ -34,8 +34,8 @@ snowflake sql functions -dialect postgres -drop
 	layoutOf := c.layoutFlag()
 	dialect := c.choice("dialect", "", "the `DATABASE`: postgres or mariadb", "postgres", "mariadb")
 	worker := c.flags.Int64("worker", -1, "the worker `N` of snowflake_next (default none)")
-	namespace := c.flags.String("namespace", "", "reserve -worker in the namespace `NAME` of the table of leases")
-	table := c.flags.String("table", "", "the `NAME` of the table of leases (default snowflake_leases)")
+	namespace := c.flags.String("namespace", "", "reserve -worker in the namespace `NAME` of the lease table")
+	table := c.flags.String("table", "", "the `NAME` of the lease table (default snowflake_leases)")
 	schema := c.flags.String("schema", "", "the `NAME` of the schema of PostgreSQL (default public)")
 	prefix := c.flags.String("name", "", "the `NAME` that those of the functions begin with (default snowflake)")
 	drop := c.flags.Bool("drop", false, "print the statements that remove the functions, and their state")
@@ -85,7 +85,7 @@ snowflake sql functions -dialect postgres -drop
 }
 
 func leasesCommand() *command {
-	c := newCommand("sql leases", "", "the SQL that creates the table of leases")
+	c := newCommand("sql leases", "", "the SQL that creates the lease table")
 	c.text = `
 sqllease.Store.Migrate and gormplugin.Open run this statement; it is for migrations
 of your own. Never delete rows of the table: they hold up to which time IDs were

@@ -16,9 +16,9 @@ import (
 func workersCommand() *command {
 	c := newCommand("workers", "", "show who holds which worker")
 	c.text = `
-It reads the table of leases. HORIZON is up to which time the holder may issue IDs,
-EXPIRES when the worker is free unless the lease is extended, EPOCH how often the
-worker has been taken. Times are in UTC, by the clock of the database.
+It reads the lease table. HORIZON: latest time of IDs that the holder may issue.
+EXPIRES: when the worker is free unless the lease is extended. EPOCH: number of
+times the worker was acquired. Times are in UTC, by the database's clock.
 ` + dsnHelp
 	c.examples = `
 snowflake workers -dsn postgres://app@db/shop

@@ -54,7 +54,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	if err := store.Migrate(ctx); err != nil { // creates the lease table
 		return err
 	}
-	l, err := lease.Open(ctx, store) // takes a worker number, so any number of processes may run
+	l, err := lease.Open(ctx, store) // takes a worker number; the default layout has 1,024
 	if err != nil {
 		return err
 	}
