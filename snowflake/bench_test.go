@@ -52,9 +52,13 @@ func BenchmarkNext(b *testing.B) {
 		name string
 		g    *snowflake.Generator
 	}{
-		{"fixed", fixed}, {"leased", leased.gen}, {"random start", mustNew(b, 0, wide, snowflake.WithRandomStart())},
-		{"clock", mustNew(b, 0, wide, snowflake.WithClock(new(steppedClock)))}, {"catching up", catching},
-		{"observed", observed}, {"ceiling of 4,096 a millisecond", mustNew(b, 77)},
+		{"fixed", fixed},
+		{"leased", leased.gen},
+		{"random start", mustNew(b, 0, wide, snowflake.WithRandomStart())},
+		{"clock", mustNew(b, 0, wide, snowflake.WithClock(new(steppedClock)))},
+		{"catching up", catching},
+		{"observed", observed},
+		{"ceiling of 4,096 a millisecond", mustNew(b, 77)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {

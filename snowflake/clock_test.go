@@ -85,10 +85,10 @@ func (c *fakeClock) Slept() (total time.Duration, times int) {
 var _ snowflake.Clock = (*fakeClock)(nil)
 
 // clocked returns a generator of worker 1 and its clock.
-func clocked(tb testing.TB, opts ...snowflake.Option) (*snowflake.Generator, *fakeClock) {
+func clocked(tb testing.TB) (*snowflake.Generator, *fakeClock) {
 	tb.Helper()
 	clock := newFakeClock(epoch2025.Add(time.Hour))
-	return mustNew(tb, 1, append(opts, snowflake.WithClock(clock))...), clock
+	return mustNew(tb, 1, snowflake.WithClock(clock)), clock
 }
 
 func mustNew(tb testing.TB, worker int64, opts ...snowflake.Option) *snowflake.Generator {

@@ -301,7 +301,7 @@ func TypeName(t reflect.Type) string {
 		return "*" + TypeName(t.Elem())
 	}
 	if t.Kind() == reflect.Int64 {
-		if column, ok := reflect.Zero(t).Interface().(interface{ TypeName() string }); ok {
+		if column, ok := reflect.TypeAssert[interface{ TypeName() string }](reflect.Zero(t)); ok {
 			return column.TypeName()
 		}
 	}
