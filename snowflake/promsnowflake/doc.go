@@ -1,5 +1,5 @@
-// Package promsnowflake exports metrics of generators and leases to Prometheus. It is a separate module. The folder has a
-// dashboard for Grafana, and alerts.yml, rules for Prometheus with the reason for each threshold. A [Collector] reads
+// Package promsnowflake exports metrics of generators and leases to Prometheus. It is a separate module. Its folder has
+// a dashboard for Grafana, and alerts.yml, rules for Prometheus with the reason for each threshold. A [Collector] reads
 // them when it is scraped, and observes the lengths of waits and of store calls. Each metric has the label generator,
 // the name given to Add or AddLease; use the same name in all processes. To add labels, register with
 // prometheus.WrapRegistererWith.

@@ -184,7 +184,7 @@ func TestEachAlertFiresForItsCauseAndNotBefore(t *testing.T) {
 				t.Error("an alert fires long after the store has come back")
 			}
 		})
-		for _, alert := range strings.Fields(test.want) {
+		for alert := range strings.FieldsSeq(test.want) {
 			tested[alert] = true
 		}
 	}
