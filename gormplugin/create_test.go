@@ -136,25 +136,24 @@ func TestStructsByValueGetAnErrorAndNoRow(t *testing.T) {
 }
 
 func TestGORMReportsWhatCannotBeCreatedAndNoIDIsDrawn(t *testing.T) {
-	var none *user
 	cases := []struct {
 		name  string
-		value any
+		value func() any // a new one for each database: GORM writes into it
 		want  error
 	}{
-		{"nil element", []*user{{Name: "a"}, nil}, gorm.ErrInvalidData},
-		{"only nil", []*user{nil}, gorm.ErrInvalidData},
-		{"nil slice", []user(nil), gorm.ErrEmptySlice},
-		{"empty slice", &[]user{}, gorm.ErrEmptySlice},
-		{"nil slice of pointers", []*user(nil), gorm.ErrEmptySlice},
-		{"nil pointer", none, gorm.ErrInvalidValue},
-		{"empty slice of maps", []map[string]any{}, gorm.ErrEmptySlice},
+		{"nil element", func() any { return []*user{{Name: "a"}, nil} }, gorm.ErrInvalidData},
+		{"only nil", func() any { return []*user{nil} }, gorm.ErrInvalidData},
+		{"nil slice", func() any { return []user(nil) }, gorm.ErrEmptySlice},
+		{"empty slice", func() any { return &[]user{} }, gorm.ErrEmptySlice},
+		{"nil slice of pointers", func() any { return []*user(nil) }, gorm.ErrEmptySlice},
+		{"nil pointer", func() any { return (*user)(nil) }, gorm.ErrInvalidValue},
+		{"empty slice of maps", func() any { return []map[string]any{} }, gorm.ErrEmptySlice},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			each(t, func(t *testing.T, db *env) {
 				for _, tx := range []*gorm.DB{db.Model(&user{}), db.Model(&user{}).Clauses(byCode)} {
-					if err := tx.Create(c.value).Error; !errors.Is(err, c.want) {
+					if err := tx.Create(c.value()).Error; !errors.Is(err, c.want) {
 						t.Errorf("error %v, want %v", err, c.want)
 					}
 				}
