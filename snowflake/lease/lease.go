@@ -33,8 +33,9 @@ type Lease struct {
 
 	state claimState // of Open, then of the goroutine of run, and when that has ended of the Close that took the element
 
-	mu     sync.Mutex // guards shared
-	shared shared
+	mu        sync.Mutex // guards shared and observers, and is not held while these run
+	shared    shared
+	observers []*func(Event) // no array of it is changed
 }
 
 // Open takes a worker from the store, commits a horizon for it, and returns a lease whose generator is ready. If all
@@ -86,6 +87,9 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 		return nil, err
 	}
 	l.shared.Namespace = cfg.namespace
+	for _, f := range append([]func(Event){l.log}, cfg.observers...) {
+		l.Observe(f)
+	}
 	return l, nil
 }
 
@@ -150,7 +154,7 @@ func (l *Lease) release(ctx context.Context, next int64) error {
 	unused := l.state.unused(next)
 	start := l.cfg.clock.Elapsed()
 	err := l.store.Release(ctx, l.state.claim, unused)
-	l.lessee.Observe(string(snowflake.OpRelease), l.cfg.clock.Elapsed()-start, err)
+	l.called("release", start, err)
 	switch {
 	case errors.Is(err, ErrLost):
 		l.state.held = false
@@ -210,9 +214,7 @@ func (l *Lease) giveUp() {
 	next := l.lessee.Close(ErrClosed)
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if l.retrieve(ctx) == nil && l.state.claim.Epoch > 0 {
-		_ = l.store.Release(ctx, l.state.claim, l.state.unused(next)) // if it fails, the worker expires
-	}
+	_ = l.release(ctx, next) // if it fails, the worker expires
 }
 
 // run extends the lease until ctx ends, the first time after wait.

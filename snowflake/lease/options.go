@@ -44,7 +44,7 @@ type config struct {
 	stopOnLoss  bool
 	holder      Holder
 	log         *slog.Logger
-	hook        func(Event)
+	observers   []func(Event)
 	clock       snowflake.Clock
 	generator   []snowflake.Option
 }
@@ -172,14 +172,14 @@ func WithLogger(log *slog.Logger) Option {
 	}
 }
 
-// WithHook sets a function that receives each event, one call at a time: from Open, from the lease's goroutine and from
-// Close. It must return quickly, and must not call Close, which waits for it.
-func WithHook(hook func(Event)) Option {
+// WithObserver adds a function that receives each event, one at a time and without a lock: from Open, from the lease's
+// goroutine and from Close. It must return quickly, must not panic, and must not call Close, which waits for it.
+func WithObserver(f func(Event)) Option {
 	return func(c *config) error {
-		if hook == nil {
-			return fmt.Errorf("%w: nil hook", ErrOption)
+		if f == nil {
+			return fmt.Errorf("%w: nil observer", ErrOption)
 		}
-		c.hook = hook
+		c.observers = append(c.observers, f)
 		return nil
 	}
 }
@@ -197,7 +197,6 @@ func configure(opts []Option) (config, error) {
 		last:      anyWorker,
 		holder:    Holder{Host: host, PID: os.Getpid()},
 		log:       slog.Default(),
-		hook:      func(Event) {},
 		clock:     systemClock{},
 	}
 	for _, opt := range opts {

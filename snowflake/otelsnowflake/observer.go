@@ -24,6 +24,13 @@ type observer struct {
 	name  string
 }
 
+// observeCall receives the events of a lease.
+func (o observer) observeCall(e lease.Event) {
+	if e.Kind == lease.Called {
+		o.Observe(snowflake.Operation(e.Call), e.Took, e.Err)
+	}
+}
+
 // Observe implements snowflake.Observer.
 func (o observer) Observe(op snowflake.Operation, took time.Duration, err error) {
 	var what attribute.KeyValue

@@ -61,7 +61,12 @@ func (c *Collector) add(name string, s *source) {
 		old.stop()
 		s.follow(old)
 	}
-	s.stop = s.gen.AddObserver(c.observerOf(name, s.lease != nil))
+	o := c.observerOf(name, s.lease != nil)
+	s.stop = s.gen.AddObserver(o)
+	if s.lease != nil {
+		waits, calls := s.stop, s.lease.Observe(o.observeCall)
+		s.stop = func() { waits(); calls() }
+	}
 	c.sources[name] = s
 }
 

@@ -48,6 +48,13 @@ func storeFailed(err error) bool {
 	return err != nil && !errors.Is(err, lease.ErrLost) && !errors.Is(err, lease.ErrNoWorker) && !errors.Is(err, context.Canceled)
 }
 
+// observeCall receives the events of a lease.
+func (o observer) observeCall(e lease.Event) {
+	if e.Kind == lease.Called {
+		o.Observe(snowflake.Operation(e.Call), e.Took, e.Err)
+	}
+}
+
 // Observe implements snowflake.Observer.
 func (o observer) Observe(op snowflake.Operation, took time.Duration, err error) {
 	f, ok := o[op]
