@@ -148,9 +148,7 @@ func (l *Lease) release(ctx context.Context, next int64) error {
 		return nil
 	}
 	unused := l.state.unused(next)
-	start := l.cfg.clock.Elapsed()
 	err := l.store.Release(ctx, l.state.claim, unused)
-	l.lessee.Observe(string(snowflake.OpRelease), l.cfg.clock.Elapsed()-start, err)
 	switch {
 	case errors.Is(err, ErrLost):
 		l.state.held = false

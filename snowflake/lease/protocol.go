@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"time"
-
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // The protocol. The model in model/lease.pml uses the same names. One rule separates the IDs of two owners of a worker:
@@ -203,19 +201,17 @@ func (l *Lease) callExtend(ctx context.Context, claim *Claim) (now time.Time, er
 	start := l.moment()
 	claim.Until, claim.Reach = began.Add(l.remaining(start)), l.reach()
 	now, err = l.store.Extend(ctx, *claim, l.state.asked, l.cfg.ttl)
-	l.lessee.Observe(string(snowflake.OpExtend), l.cfg.clock.Elapsed()-start.elapsed, err)
 	return now, err
 }
 
 func (l *Lease) callAcquire(ctx context.Context, tick int64) (Grant, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout())
 	defer cancel()
-	before, start := l.cfg.clock.Now(), l.cfg.clock.Elapsed()
+	before := l.cfg.clock.Now()
 	grant, err := l.store.Acquire(ctx, Request{
 		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: l.cfg.first, Last: l.cfg.last,
 		Token: l.state.token, TTL: l.cfg.ttl, Reach: l.reachOf(l.cfg.window), Tick: tick, Holder: l.cfg.holder,
 	})
-	l.lessee.Observe(string(snowflake.OpAcquire), l.cfg.clock.Elapsed()-start, err)
 	l.state.unsure = err != nil && !errors.Is(err, ErrNoWorker) && !refusal(err)
 	if err == nil {
 		l.observe(grant.Now, before)

@@ -55,7 +55,7 @@ func (m *Meter) add(name string, s *source) {
 		s.follow(old)
 	}
 	s.name = metric.WithAttributeSet(attribute.NewSet(attribute.String(generatorKey, name)))
-	s.stop = s.gen.AddObserver(observer{m, name})
+	s.stop = s.gen.Observe(observer{m, name}.wait)
 	m.sources[name] = s
 }
 

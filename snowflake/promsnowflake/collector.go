@@ -61,7 +61,7 @@ func (c *Collector) add(name string, s *source) {
 		old.stop()
 		s.follow(old)
 	}
-	s.stop = s.gen.AddObserver(c.observerOf(name, s.lease != nil))
+	s.stop = s.gen.Observe(c.observerOf(name, s.lease != nil))
 	c.sources[name] = s
 }
 
