@@ -56,10 +56,13 @@ func (m *Meter) add(name string, s *source) {
 	}
 	s.name = metric.WithAttributeSet(attribute.NewSet(attribute.String(generatorKey, name)))
 	o := observer{m, name}
-	s.stop = s.gen.AddObserver(o)
+	s.stop = s.gen.Observe(o.wait)
 	if s.lease != nil {
-		waits, calls := s.stop, s.lease.Observe(o.observeCall)
-		s.stop = func() { waits(); calls() }
+		waits, calls := s.stop, s.lease.Observe(o.event)
+		s.stop = func() {
+			waits()
+			calls()
+		}
 	}
 	m.sources[name] = s
 }
