@@ -105,20 +105,16 @@ func (l *Lease) log(e Event) {
 		level = slog.LevelWarn
 	}
 	attrs := []slog.Attr{slog.String("namespace", e.Namespace)}
-	if e.Worker >= 0 {
-		attrs = append(attrs, slog.Int64("worker", e.Worker), slog.Int64("epoch", e.Epoch))
+	add := func(has bool, more ...slog.Attr) {
+		if has {
+			attrs = append(attrs, more...)
+		}
 	}
-	if !e.Horizon.IsZero() {
-		attrs = append(attrs, slog.Time("horizon", e.Horizon))
-	}
-	if wait := l.layout.Start(l.state.from).Sub(e.Time); e.Kind == Acquired && wait > 0 {
-		attrs = append(attrs, slog.Duration("wait", wait)) // until the first ID is due, about
-	}
-	if e.Skew != 0 {
-		attrs = append(attrs, slog.Duration("skew", e.Skew))
-	}
-	if e.Err != nil {
-		attrs = append(attrs, slog.Any("error", e.Err))
-	}
+	add(e.Worker >= 0, slog.Int64("worker", e.Worker), slog.Int64("epoch", e.Epoch))
+	add(!e.Horizon.IsZero(), slog.Time("horizon", e.Horizon))
+	wait := l.layout.Start(l.state.from).Sub(e.Time) // until the first ID is due, about
+	add(e.Kind == Acquired && wait > 0, slog.Duration("wait", wait))
+	add(e.Skew != 0, slog.Duration("skew", e.Skew))
+	add(e.Err != nil, slog.Any("error", e.Err))
 	l.cfg.log.LogAttrs(context.Background(), level, "snowflake lease "+string(e.Kind), attrs...)
 }
