@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
@@ -170,32 +169,6 @@ func TestAWorkerIsGivenBackIfItsAcquisitionWasCutOff(t *testing.T) {
 		if e := entry(t, memory, 1); e.Held || e.Horizon != 0 {
 			t.Errorf("after Close: %+v", e)
 		}
-	})
-}
-
-func TestAWaitingCallEndsWithClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		layout, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:2 sequence:1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := mustOpen(t, leasetest.NewMemory(time.Now), lease.WithGenerator(snowflake.WithLayout(layout)))
-		for range 400 { // each takes 5 ms, so the queue is 2 s long
-			go func() { _ = l.Generator().Fill(context.Background(), make([]snowflake.ID, 10)) }()
-		}
-		synctest.Wait() // no time has passed, so all are in the queue
-		done := make(chan error)
-		go func() {
-			_, err := l.Generator().Next()
-			done <- err
-		}()
-		synctest.Wait()
-		mustClose(t, l)
-		start := time.Now()
-		if err := <-done; !errors.Is(err, lease.ErrClosed) || time.Since(start) > 100*time.Millisecond {
-			t.Errorf("Next: %v, %v after Close", err, time.Since(start))
-		}
-		time.Sleep(5 * time.Second)
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -163,21 +162,4 @@ func TestHealthyFailsOnlyWhenTheLeaseHasEndedByItself(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestProbesMayComeFromAnyGoroutine(t *testing.T) {
-	l := mustOpen(t, leasetest.NewMemory(nil), lease.WithWindow(10*time.Millisecond)) // so that it extends all the time
-	var probes sync.WaitGroup
-	for range 4 {
-		probes.Go(func() {
-			for !errors.Is(l.Ready(), lease.ErrClosed) {
-				_ = l.Healthy()
-			}
-		})
-	}
-	for first := l.Status().Horizon; l.Status().Horizon.Sub(first) < 50*time.Millisecond; {
-		time.Sleep(time.Millisecond)
-	}
-	mustClose(t, l)
-	probes.Wait()
 }

@@ -148,26 +148,10 @@ func TestALostWorkerIsReplaced(t *testing.T) {
 		if !slices.Equal(kinds, []lease.EventKind{lease.Acquired, lease.Failed, lease.Lost, lease.Acquired}) {
 			t.Errorf("events: %v", kinds)
 		}
-	})
-}
-
-func TestALeaseThatStopsOnLossReturnsErrLostUntilItIsClosed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := leasetest.NewMemory(time.Now)
-		store := newFaulty(memory)
-		l := mustOpen(t, store, lease.WithStopOnLoss())
-		store.setDown(true)
-		time.Sleep(25 * time.Second)
-		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
-		defer mustClose(t, thief)
-		store.setDown(false)
-		time.Sleep(20 * time.Second)
-		if _, err := l.Generator().Next(); !errors.Is(err, lease.ErrLost) {
-			t.Errorf("Next: %v, want ErrLost", err)
-		}
-		mustClose(t, l)
-		if _, err := l.Generator().Next(); !errors.Is(err, lease.ErrClosed) || l.Status().Held {
-			t.Errorf("Next after Close: %v, %+v", err, l.Status())
+		for _, e := range events.events {
+			if has := e.Worker >= 0; has != (e.Epoch > 0) || e.Kind == lease.Lost && !has {
+				t.Errorf("event %+v", e)
+			}
 		}
 	})
 }

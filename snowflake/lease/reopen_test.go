@@ -2,13 +2,10 @@ package lease_test
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"math"
-	"math/rand/v2"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -112,112 +109,5 @@ func TestARestartAfterAKillWaitsForTheOldHorizon(t *testing.T) {
 	tick, err := snowflake.Default().Field(first, snowflake.FieldTime)
 	if err != nil || tick != horizon || r.clock.slept() == 0 {
 		t.Errorf("the first tick is %d after %d waits, the horizon was %d: %v", tick, r.clock.slept(), horizon, err)
-	}
-}
-
-func TestAClaimThatWasNotUsedGivesBackAllOfIt(t *testing.T) {
-	store := newFaulty(leasetest.NewMemory(nil))
-	r := restarts{clock: &handClock{wall: time.Now()}}
-	r.life(t, killed{store}, 1)
-	before := entry(t, store, 5)
-	// Extended in the store, but the lease never got the reply and never used it.
-	store.loseNext("extend", 1000)
-	r.clock.move(time.Minute)
-	_, err := lease.Open(t.Context(), store, lease.WithWorkers(5, 5), lease.WithWindow(lease.MaxWindow),
-		lease.WithMaxSkew(time.Hour), lease.WithLogger(slog.New(slog.DiscardHandler)), lease.WithClock(r.clock))
-	if !errors.Is(err, errLostReply) || store.count("extend") < 2 {
-		t.Fatalf("Open: %v, %d extensions", err, store.count("extend"))
-	}
-	if after := entry(t, store, 5); after.Held || after.Horizon != before.Horizon || after.Epoch != before.Epoch+1 {
-		t.Errorf("the row was %+v and is now %+v", before, after)
-	}
-}
-
-// counting records the horizons of the releases.
-type counting struct {
-	lease.Store
-	mu       sync.Mutex
-	releases []int64
-}
-
-func (s *counting) Release(ctx context.Context, c lease.Claim, horizon int64) error {
-	s.mu.Lock()
-	s.releases = append(s.releases, horizon)
-	s.mu.Unlock()
-	return s.Store.Release(ctx, c, horizon)
-}
-
-func TestALostLeaseGivesNothingBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := leasetest.NewMemory(time.Now)
-		away := newFaulty(memory)
-		store := &counting{Store: away}
-		l := mustOpen(t, store, lease.WithWorkers(2, 2), lease.WithStopOnLoss())
-		mustNext(t, l)
-		away.setDown(true)
-		time.Sleep(25 * time.Second)
-		thief := mustOpen(t, memory, lease.WithWorkers(2, 2))
-		defer mustClose(t, thief)
-		away.setDown(false)
-		time.Sleep(10 * time.Second) // it notices the loss
-		mustClose(t, l)
-		if len(store.releases) > 0 || l.Status().Held {
-			t.Errorf("released to %d, %+v", store.releases, l.Status())
-		}
-		if e := entry(t, memory, 2); !e.Held || e.Epoch != 2 {
-			t.Errorf("%+v", e)
-		}
-	})
-}
-
-// TestCloseAmongCallsGivesBackNothingThatIsIssued closes while many callers draw IDs. Calls that have drawn return
-// during Close and after it.
-func TestCloseAmongCallsGivesBackNothingThatIsIssued(t *testing.T) {
-	store := &counting{Store: leasetest.NewMemory(nil)}
-	var last snowflake.ID
-	for round := range 150 {
-		l, err := lease.Open(t.Context(), store, lease.WithWorkers(5, 5), lease.WithLogger(slog.New(slog.DiscardHandler)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var (
-			calls   sync.WaitGroup
-			mu      sync.Mutex
-			lowest  = snowflake.ID(math.MaxInt64)
-			highest snowflake.ID
-		)
-		for caller := range 12 {
-			calls.Go(func() {
-				batch := make([]snowflake.ID, []int{1, 1, 100, 5000}[caller%4])
-				for {
-					if err := l.Generator().Fill(t.Context(), batch); err != nil {
-						if !errors.Is(err, lease.ErrClosed) {
-							t.Error(err)
-						}
-						return
-					}
-					mu.Lock()
-					lowest, highest = min(lowest, batch[0]), max(highest, batch[len(batch)-1])
-					mu.Unlock()
-				}
-			})
-		}
-		time.Sleep(rand.N(3 * time.Millisecond))
-		mustClose(t, l)
-		calls.Wait()
-		if highest == 0 {
-			continue
-		}
-		horizon := store.releases[len(store.releases)-1]
-		if tick := l.Generator().Layout().Decompose(highest).Time; !tick.Before(l.Generator().Layout().Start(horizon)) {
-			t.Fatalf("round %d: an ID of %v, the worker was given back from %v on", round, tick, l.Generator().Layout().Start(horizon))
-		}
-		if lowest <= last {
-			t.Fatalf("round %d: ID %d after %d of the rounds before", round, lowest, last)
-		}
-		last = highest
-	}
-	if last == 0 {
-		t.Error("nothing was issued")
 	}
 }

@@ -15,18 +15,6 @@ func TestAStoreThatFindsOutThatItHasForgottenRepeatsNoID(t *testing.T) {
 	holdsWhileItForgets(t, simKind{forgets: true, drills: true})
 }
 
-// TestAStoreThatForgetsUnawaresIsOutsideThePromise shows what is not promised: with a store that does not find out that
-// it has forgotten its last commits, IDs repeat even if all clocks are right.
-func TestAStoreThatForgetsUnawaresIsOutsideThePromise(t *testing.T) {
-	mustCatch(t, simKind{forgets: true, unaware: true, unique: true}, 2000)
-}
-
-// TestAGuardOfAWindowAnswersAStoreThatForgetsUnawares shows the effect of a guard: if owners start above all that a lost
-// horizon can have been, those whose lease has expired must acquire again, and clocks are right, no ID is issued twice.
-func TestAGuardOfAWindowAnswersAStoreThatForgetsUnawares(t *testing.T) {
-	holdsWhileItForgets(t, simKind{forgets: true, unaware: true, guard: true})
-}
-
 func holdsWhileItForgets(t *testing.T, kind simKind) {
 	t.Helper()
 	mustHold(t, kind, 2000, "failovers", "takeovers", "IDs")

@@ -20,14 +20,12 @@ type simKind struct {
 	unaware bool                                     // it does not find out that it has
 	hasty   bool                                     // a greater reach counts at once
 	late    bool                                     // what remains of a lease counts from the arrival of a call
-	guard   bool                                     // grants start a window beyond the store's clock
 	wrap    func(*simWorld, lease.Store) lease.Store // breaks the store
 	expiry  bool                                     // the client's clock decides the expiry and what may be issued
 	early   bool                                     // processes give back before they freeze the generator
 	copies  bool                                     // processes are copied while they run
 	goesOn  bool                                     // processes that have lost their worker use the rest of the horizon
 	unique  bool                                     // only repeated IDs are checked
-	digest  bool                                     // of the trace is wanted
 }
 
 // simPlan is what a schedule chooses at its beginning.
@@ -74,7 +72,6 @@ type simWorld struct {
 
 	events    int
 	depth     int
-	longest   time.Duration // wait in one piece
 	healing   bool
 	tally     simTally
 	trace     simTrace
@@ -85,7 +82,6 @@ type simWorld struct {
 func runSim(kind simKind, seed uint64, script []byte) *simWorld {
 	choices := newSimChoices(seed, script)
 	w := newSimWorld(kind, newSimPlan(kind, choices), choices)
-	w.trace.digests = kind.digest
 	if kind.drills {
 		w.drill()
 	}
@@ -106,9 +102,6 @@ func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 	w.memory = leasetest.NewMemory(w.serverClock())
 	w.memory.(interface{ SetDelay(time.Duration) }).SetDelay(w.plan.delay)
 	w.store = simStore{w}
-	if kind.guard {
-		w.store = simGuard{w.store, w}
-	}
 	if kind.wrap != nil {
 		w.store = kind.wrap(w, w.store)
 	}
@@ -156,7 +149,7 @@ func newSimPlan(kind simKind, c *simChoices) simPlan {
 	}
 	plan.stopOnLoss = c.oneIn(8)
 	plan.other, plan.delay = plan.window, pick(c, 4*plan.window, 64*plan.window, time.Hour)
-	if kind.forgets && !kind.guard {
+	if kind.forgets {
 		plan.skew = pick(c, time.Millisecond, lease.DefaultMaxSkew, plan.window)
 		plan.other = pick(c, plan.window, max(plan.window/4, 10*time.Millisecond), min(8*plan.window, lease.MaxWindow))
 	}
