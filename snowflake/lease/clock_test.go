@@ -29,7 +29,7 @@ func TestOpenRefusesClocksThatAreOff(t *testing.T) {
 			}
 			mustClose(t, l)
 		}
-		store := killed{leasetest.NewMemory(nil)}
+		store := killed(leasetest.NewMemory(nil))
 		ahead := mustOpen(t, store, lease.WithWindow(5*time.Minute), lease.WithWorkers(0, 0))
 		mustClose(t, ahead)
 		_, err := lease.Open(t.Context(), store, options(t, lease.WithWorkers(0, 0))...)

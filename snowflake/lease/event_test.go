@@ -65,21 +65,12 @@ func TestEventsWithoutAWorkerNameNone(t *testing.T) {
 	})
 }
 
-// warning is a store that lacks a right.
-type warning struct{ lease.Store }
-
-func (s warning) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	grant, err := s.Store.Acquire(ctx, r)
-	grant.Warning = errors.New("no right to ask")
-	return grant, err
-}
-
 func TestTheWarningOfAGrantIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, warned := range []bool{false, true} {
-			store := leasetest.NewMemory(time.Now)
+			store := &altered{Store: leasetest.NewMemory(time.Now)}
 			if warned {
-				store = warning{store}
+				store.granting(func(_ lease.Request, g *lease.Grant) { g.Warning = errors.New("no right to ask") })
 			}
 			var log strings.Builder
 			var events recorder

@@ -3,7 +3,6 @@ package lease_test
 import (
 	"context"
 	"log/slog"
-	"math"
 	"sync"
 	"testing"
 	"time"
@@ -12,13 +11,6 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
-
-// killed is a store whose releases free the worker and lower nothing, like the expiry after a kill.
-type killed struct{ lease.Store }
-
-func (s killed) Release(ctx context.Context, c lease.Claim, _ int64) error {
-	return s.Store.Release(ctx, c, math.MaxInt64)
-}
 
 // handClock is a clock that advances only when it is moved or slept on.
 type handClock struct {
@@ -102,7 +94,7 @@ func TestACleanRestartOfTheOnlyOwnerNeedsNoWait(t *testing.T) {
 
 func TestARestartAfterAKillWaitsForTheOldHorizon(t *testing.T) {
 	store, r := leasetest.NewMemory(nil), restarts{clock: &handClock{wall: time.Now()}}
-	r.life(t, killed{store}, 1)
+	r.life(t, killed(store), 1)
 	horizon := entry(t, store, 5).Horizon
 	r.clock.move(time.Second)
 	first := r.life(t, store, 1)
