@@ -235,6 +235,7 @@ func (w *simWorld) eventFailover() {
 		w.tally["failovers"]++
 		w.note(nil, "the replica of the store is promoted")
 		w.memory, w.backup, w.fellTo = w.backup, nil, w.clock()
+		w.store.Store = w.memory
 		w.forget()
 	}
 }

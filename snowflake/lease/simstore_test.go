@@ -8,27 +8,6 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// simStore is the correct store: the memory, or after a failover the backup.
-type simStore struct{ w *simWorld }
-
-func (s simStore) memory() lease.Store { return s.w.memory }
-
-func (s simStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	return s.memory().Acquire(ctx, r)
-}
-
-func (s simStore) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
-	return s.memory().Extend(ctx, c, h, ttl)
-}
-
-func (s simStore) Release(ctx context.Context, c lease.Claim, h int64) error {
-	return s.memory().Release(ctx, c, h)
-}
-
-func (s simStore) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
-	return s.memory().List(ctx, namespace)
-}
-
 // simPort is the store as a process reaches it, through a network.
 type simPort struct{ p *simProcess }
 

@@ -15,17 +15,17 @@ var simStart = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // simKind selects which schedules to make.
 type simKind struct {
-	forgets bool                                     // the store fails over to a replica, and clocks are right within the skew
-	drills  bool                                     // and owners are cut off from it at the same time
-	unaware bool                                     // it does not find out that it has
-	hasty   bool                                     // a greater reach counts at once
-	late    bool                                     // what remains of a lease counts from the arrival of a call
-	wrap    func(*simWorld, lease.Store) lease.Store // breaks the store
-	expiry  bool                                     // the client's clock decides the expiry and what may be issued
-	early   bool                                     // processes give back before they freeze the generator
-	copies  bool                                     // processes are copied while they run
-	goesOn  bool                                     // processes that have lost their worker use the rest of the horizon
-	unique  bool                                     // only repeated IDs are checked
+	forgets bool                      // the store fails over to a replica, and clocks are right within the skew
+	drills  bool                      // and owners are cut off from it at the same time
+	unaware bool                      // it does not find out that it has
+	hasty   bool                      // a greater reach counts at once
+	late    bool                      // what remains of a lease counts from the arrival of a call
+	wrap    func(*simWorld, *altered) // breaks the store
+	expiry  bool                      // the client's clock decides the expiry and what may be issued
+	early   bool                      // processes give back before they freeze the generator
+	copies  bool                      // processes are copied while they run
+	goesOn  bool                      // processes that have lost their worker use the rest of the horizon
+	unique  bool                      // only repeated IDs are checked
 }
 
 // simPlan is what a schedule chooses at its beginning.
@@ -63,7 +63,7 @@ type simWorld struct {
 	backup lease.Store      // a replica that gets nothing more
 	cut    time.Time        // since then
 	clock  func() time.Time // of the replica
-	store  lease.Store      // what all processes share
+	store  *altered         // what all processes share: the memory, or after a failover the backup
 	caller *simProcess      // whose call the store is working on
 	down   time.Time        // the end of its outage
 	fellTo time.Time        // when the store fell back to a replica the last time, by its clock
@@ -101,9 +101,9 @@ func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 	}
 	w.memory = leasetest.NewMemory(w.serverClock())
 	w.memory.(interface{ SetDelay(time.Duration) }).SetDelay(w.plan.delay)
-	w.store = simStore{w}
+	w.store = &altered{Store: w.memory}
 	if kind.wrap != nil {
-		w.store = kind.wrap(w, w.store)
+		kind.wrap(w, w.store)
 	}
 	w.ledger = newSimLedger()
 	w.options = []lease.Option{
