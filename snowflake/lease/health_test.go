@@ -90,24 +90,6 @@ func TestReadyMeansThatAnIDCanBeIssuedNow(t *testing.T) {
 	})
 }
 
-func TestReadyEndsWithTheLastTickBelowTheHorizon(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFaulty(leasetest.NewMemory(time.Now))
-		l := mustOpen(t, store)
-		defer mustClose(t, l)
-		store.setDown(true)
-		time.Sleep(time.Until(l.Status().Horizon) - time.Millisecond)
-		if err := probe(t, l); err != nil {
-			t.Errorf("in the last tick: %v", err)
-		}
-		time.Sleep(time.Until(l.Status().Horizon))
-		if err := probe(t, l); err == nil {
-			t.Error("ready at the horizon")
-		}
-		store.setDown(false)
-	})
-}
-
 func TestHealthyFailsOnlyWhenTheLeaseHasEndedByItself(t *testing.T) {
 	for name, test := range map[string]struct {
 		closed bool // the store; else the worker is lost

@@ -160,18 +160,37 @@ func TestWithoutTheStoreItServesUntilTheHorizonAndRecovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFaulty(leasetest.NewMemory(time.Now))
 		l := mustOpen(t, store, lease.WithPatience(time.Second))
-		defer mustClose(t, l)
-		horizon := l.Status().Horizon
-		store.setDown(true)
-		for time.Until(horizon) > 50*time.Millisecond {
-			mustNext(t, l)
-			time.Sleep(20 * time.Millisecond)
+		left := func(want time.Duration) {
+			t.Helper()
+			if got := l.Status().Left; got != want {
+				t.Errorf("Left is %v, want %v", got, want)
+			}
 		}
-		time.Sleep(time.Second)
+		store.setDown(true)
+		horizon := l.Status().Left
+		if horizon < 10*time.Second || horizon > 10*time.Second+20*time.Millisecond {
+			t.Errorf("at the start: %v, want the window and the lead", horizon)
+		}
+		for range 4 {
+			mustNext(t, l)
+			time.Sleep(time.Second)
+		}
+		left(horizon - 4*time.Second)
+		time.Sleep(horizon - 4*time.Second - time.Millisecond)
+		left(time.Millisecond)
+		if err := l.Ready(); err != nil {
+			t.Errorf("in the last tick: %v", err)
+		}
+		mustNext(t, l)
+		time.Sleep(time.Millisecond)
+		if err := l.Ready(); !errors.Is(err, snowflake.ErrLeaseStalled) {
+			t.Errorf("at the horizon: %v", err)
+		}
 		start := time.Now()
 		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || time.Since(start) != time.Second {
 			t.Errorf("Next: %v after %v, want ErrLeaseStalled after its patience", err, time.Since(start))
 		}
+		left(-time.Second)
 		if s := l.Status(); s.Failures == 0 || !s.Held {
 			t.Errorf("%+v", s)
 		}
@@ -181,9 +200,11 @@ func TestWithoutTheStoreItServesUntilTheHorizonAndRecovers(t *testing.T) {
 		if id, err := l.Generator().NextContext(ctx); id == 0 || err != nil || time.Since(start) > 45*time.Second {
 			t.Errorf("NextContext: %d, %v after %v", id, err, time.Since(start))
 		}
-		if s := l.Status(); s.Failures != 0 || s.Epoch != 1 {
+		if s := l.Status(); s.Failures != 0 || s.Epoch != 1 || s.Left < time.Second {
 			t.Errorf("%+v", s)
 		}
+		mustClose(t, l)
+		left(0)
 	})
 }
 
