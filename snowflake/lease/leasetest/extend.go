@@ -26,18 +26,21 @@ var extendTests = []test{
 			f.extend(claim, 1000, long)
 		}
 	}},
-	{promise: "the expiry is set to ttl from now, later or earlier than before", expiry: true, run: func(f *fixture) {
-		claim := f.take(7, 7).Claim
-		for _, ttl := range []time.Duration{3 * long, long} {
-			now := f.extend(claim, 0, ttl)
+	{promise: "the expiry is ttl from now by the store's clock, as that of Acquire", expiry: true, run: func(f *fixture) {
+		grant := f.take(7, 7)
+		claim, ttl, now := grant.Claim, long, grant.Now
+		for _, next := range []time.Duration{3 * long, long, f.settings.TTL} {
+			if now.IsZero() != grant.Now.IsZero() {
+				f.Errorf("Acquire returned the time %v and Extend %v, want both or none", grant.Now, now)
+			}
 			if now.IsZero() {
 				now = time.Now()
 			}
 			if got := f.entry(7).Expires.Sub(now); (got - ttl).Abs() > long/2 {
 				f.Errorf("the worker expires after %v, want about %v", got, ttl)
 			}
+			now, ttl = f.extend(claim, 0, next), next
 		}
-		f.extend(claim, 0, f.settings.TTL)
 		f.waitFree(7)
 		f.take(7, 7)
 	}},

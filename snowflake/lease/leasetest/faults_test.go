@@ -196,7 +196,7 @@ var faults = []struct {
 	{"release does not know the next token", releasing(func(_ *memory, c lease.Claim) lease.Claim {
 		c.Next = ""
 		return c
-	}), "Release/the owner of an extension whose reply was lost releases, and so does that of one that never came"},
+	}), "Release/an owner whose extension got no reply, or never came, releases, also repeatedly"},
 	{"release without owner check", releasing(anybody), "Extend/after a takeover it is always ErrLost, as Release is, and changes nothing"},
 	{"release checks the token, not the epoch", releasing(anyEpoch), "Extend/another token or epoch is ErrLost, as for Release, and changes nothing"},
 	{"takeover starts at 0", startsAt(func(lease.Request) int64 { return 0 }), "Concurrency/what owners may use of a worker never overlaps"},
@@ -235,12 +235,12 @@ var faults = []struct {
 	}), "Acquire/another layout is refused without a change"},
 	{
 		"tick not looked at", asking(func(_ *memory, r *lease.Request) { r.Tick = math.MaxInt64 }),
-		"Order/a horizon above the tick comes last, however long it has been free",
+		"Order/a horizon above the tick comes last, after numbers that were never taken",
 	},
 }
 
 const (
-	lowered = "Release/the worker is free at once, the horizon is lowered to the one asked for, at least 0, and the next owner starts there"
+	lowered = "Release/the worker is free at once, and the next owner starts at the lowered horizon"
 	taken   = "Acquire/a takeover raises the epoch by one and starts at the horizon of the earlier owner"
 )
 
