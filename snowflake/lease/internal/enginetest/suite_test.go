@@ -31,7 +31,6 @@ func TestOnThreeMembers(t *testing.T) {
 		}{
 			{"the store keeps the contract", func(t *testing.T, e engine) { runSuite(t, e.newPlace(t)) }},
 			{"processes that start at once have different workers", startTogether},
-			{"cut connections cost no error", cutConnections},
 			{"kills, stops and changes of the leader repeat no ID and cost no error", disturb},
 			{"values of other programs are refused", refuseOthers},
 			{"a namespace that was deleted is noticed", noticeDeletion},
