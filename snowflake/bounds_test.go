@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -183,39 +184,30 @@ func TestRangesOfTheHighestValueEndAtTheGreatestNumber(t *testing.T) {
 }
 
 func TestValidateRejectsWhatNoGeneratorIssued(t *testing.T) {
-	now := mustTime(t, "2026-03-01T12:00:00Z")
-	js := layoutOf("javascriptsafe")
-	at := func(d time.Duration) snowflake.ID {
-		id, err := js.MinAt(now.Add(d))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return id
-	}
-	for _, test := range []struct {
-		id   snowflake.ID
-		want string // "" is valid
-	}{
-		{at(0), ""},
-		{1, ""},
-		{at(10 * time.Second), ""},
-		{at(10*time.Second + time.Millisecond), "is more than 10s ahead of 2026-03-01T12:00:00Z"},
-		{0, "0 means no ID"},
-		{-5, "-5 is negative"},
-		{math.MinInt64, "-9223372036854775808 is negative"},
-		{1 << 53, "9007199254740992 is above 9007199254740991, the layout's greatest"},
-	} {
-		err := js.ValidateAt(test.id, now)
-		if test.want == "" {
+	synctest.Test(t, func(t *testing.T) {
+		l := layoutOf("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:4 sequence:8")
+		ahead := func(d time.Duration) snowflake.ID {
+			id, err := l.MinAt(time.Now().Add(d))
 			if err != nil {
-				t.Errorf("ValidateAt(%d): %v", test.id, err)
+				t.Fatal(err)
 			}
-			continue
+			return id
 		}
-		if !errors.Is(err, snowflake.ErrInvalidID) || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("ValidateAt(%d): %v, want ErrInvalidID with %q", test.id, err, test.want)
+		for id, want := range map[snowflake.ID]string{
+			1:                                        "",
+			ahead(10 * time.Second):                  "",
+			ahead(10*time.Second + time.Millisecond): "is more than 10s ahead of 2000-01-01T00:00:00Z",
+			0:                                        "0 means no ID",
+			-5:                                       "-5 is negative",
+			math.MinInt64:                            "-9223372036854775808 is negative",
+			1 << 53:                                  "9007199254740992 is above 9007199254740991, the layout's greatest",
+		} {
+			err := l.Validate(id)
+			if want == "" && err != nil || want != "" && (!errors.Is(err, snowflake.ErrInvalidID) || !strings.Contains(err.Error(), want)) {
+				t.Errorf("Validate(%d): %v, want ErrInvalidID with %q", id, err, want)
+			}
 		}
-	}
+	})
 	if id, err := mustNew(t, 0).Next(); err != nil || snowflake.Default().Validate(id) != nil {
 		t.Errorf("a new ID %d is not valid: %v", id, snowflake.Default().Validate(id))
 	}

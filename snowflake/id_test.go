@@ -1,7 +1,6 @@
 package snowflake_test
 
 import (
-	"cmp"
 	"database/sql"
 	"database/sql/driver"
 	"encoding"
@@ -55,20 +54,6 @@ func sampleIDs() []snowflake.ID {
 		}
 	}
 	return ids
-}
-
-func TestIDComparesAsItsInteger(t *testing.T) {
-	ids := []snowflake.ID{math.MinInt64, -1, 0, 1, 2, math.MaxInt64}
-	for i, a := range ids {
-		for j, b := range ids {
-			if got := a.Compare(b); got != cmp.Compare(i, j) {
-				t.Errorf("ID(%d).Compare(%d) = %d", a, b, got)
-			}
-		}
-		if a.IsZero() != (a.Int64() == 0) {
-			t.Errorf("ID(%d).IsZero() = %v", a, a.IsZero())
-		}
-	}
 }
 
 func TestIDPrintsAsDigits(t *testing.T) {
