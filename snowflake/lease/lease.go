@@ -27,14 +27,13 @@ type Lease struct {
 	layout snowflake.Layout
 
 	stop context.CancelFunc // ends run
-	done chan struct{}      // closed when run has ended
+	idle chan struct{}      // has an element when run has ended and no Close is waiting for the store
 
-	closing chan struct{} // has an element unless a Close is waiting for the store
+	state claimState // of Open, then of the goroutine of run, then of the Close that has taken the element
 
-	state claimState // of Open, then of the goroutine of run, and when that has ended of the Close that took the element
-
-	mu     sync.Mutex // guards shared
-	shared shared
+	mu        sync.Mutex // guards shared and observers, and is not held while these run
+	shared    shared
+	observers []*func(Event) // no array of it is changed
 }
 
 // Open takes a worker from the store, commits a horizon for it, and returns a lease whose generator is ready. If all
@@ -62,7 +61,7 @@ func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
 		return nil, err
 	}
 	run, stop := context.WithCancel(context.Background())
-	l.stop, l.done = stop, make(chan struct{})
+	l.stop = stop
 	go l.run(run, wait)
 	return l, nil
 }
@@ -76,8 +75,7 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lease{store: store, cfg: cfg, closing: make(chan struct{}, 1)}
-	l.closing <- struct{}{}
+	l := &Lease{store: store, cfg: cfg, idle: make(chan struct{}, 1)}
 	if l.gen, l.lessee, err = snowflake.NewLeased(cfg.patience, l.trusts, cfg.generator...); err != nil {
 		return nil, err
 	}
@@ -86,6 +84,9 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 		return nil, err
 	}
 	l.shared.Namespace = cfg.namespace
+	for _, f := range append([]func(Event){l.log}, cfg.observers...) {
+		l.Observe(f)
+	}
 	return l, nil
 }
 
@@ -109,34 +110,22 @@ func (l *Lease) Close(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
 	}
-	if err := receive(ctx, l.done); err != nil {
-		return fmt.Errorf("lease: close: a call of the store has not returned yet: %w", err)
+	select {
+	case <-l.idle:
+	case <-ctx.Done():
+		select {
+		case <-l.idle: // too: what has ended counts
+		default:
+			return fmt.Errorf("lease: close: a call of the store has not returned yet: %w", ctx.Err())
+		}
 	}
-	if err := receive(ctx, l.closing); err != nil {
-		return fmt.Errorf("lease: close: another Close is waiting for the store: %w", err)
-	}
-	defer func() { l.closing <- struct{}{} }()
+	defer func() { l.idle <- struct{}{} }()
 	if l.state.released {
 		return nil
 	}
 	err := l.release(ctx, next)
 	l.state.released = err == nil
 	return err
-}
-
-// receive receives from the channel, or returns the context's error. If both are possible it receives.
-func receive(ctx context.Context, from <-chan struct{}) error {
-	select {
-	case <-from:
-		return nil
-	case <-ctx.Done():
-	}
-	select {
-	case <-from:
-		return nil
-	default:
-		return ctx.Err()
-	}
 }
 
 // release gives the worker back, used or not. The generator is closed and has drawn nothing from the tick next on.
@@ -148,7 +137,9 @@ func (l *Lease) release(ctx context.Context, next int64) error {
 		return nil
 	}
 	unused := l.state.unused(next)
+	start := l.cfg.clock.Elapsed()
 	err := l.store.Release(ctx, l.state.claim, unused)
+	l.called("release", start, err)
 	switch {
 	case errors.Is(err, ErrLost):
 		l.state.held = false
@@ -208,14 +199,12 @@ func (l *Lease) giveUp() {
 	next := l.lessee.Close(ErrClosed)
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if l.retrieve(ctx) == nil && l.state.claim.Epoch > 0 {
-		_ = l.store.Release(ctx, l.state.claim, l.state.unused(next)) // if it fails, the worker expires
-	}
+	_ = l.release(ctx, next) // if it fails, the worker expires
 }
 
 // run extends the lease until ctx ends, the first time after wait.
 func (l *Lease) run(ctx context.Context, wait time.Duration) {
-	defer close(l.done)
+	defer func() { l.idle <- struct{}{} }()
 	for l.pause(ctx, wait) == nil {
 		var err error
 		if wait, err = l.step(ctx); err != nil {

@@ -201,17 +201,19 @@ func (l *Lease) callExtend(ctx context.Context, claim *Claim) (now time.Time, er
 	start := l.moment()
 	claim.Until, claim.Reach = began.Add(l.remaining(start)), l.reach()
 	now, err = l.store.Extend(ctx, *claim, l.state.asked, l.cfg.ttl)
+	l.called("extend", start.elapsed, err)
 	return now, err
 }
 
 func (l *Lease) callAcquire(ctx context.Context, tick int64) (Grant, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout())
 	defer cancel()
-	before := l.cfg.clock.Now()
+	before, start := l.cfg.clock.Now(), l.cfg.clock.Elapsed()
 	grant, err := l.store.Acquire(ctx, Request{
 		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: l.cfg.first, Last: l.cfg.last,
 		Token: l.state.token, TTL: l.cfg.ttl, Reach: l.reachOf(l.cfg.window), Tick: tick, Holder: l.cfg.holder,
 	})
+	l.called("acquire", start, err)
 	l.state.unsure = err != nil && !errors.Is(err, ErrNoWorker) && !refusal(err)
 	if err == nil {
 		l.observe(grant.Now, before)

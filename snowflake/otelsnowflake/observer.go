@@ -15,6 +15,7 @@ import (
 const (
 	generatorKey = "snowflake.generator"
 	reasonKey    = "snowflake.wait.reason"
+	callKey      = "snowflake.lease.call"
 	errorKey     = "error.type"
 )
 
@@ -29,6 +30,12 @@ func (o observer) wait(w snowflake.Wait) {
 		reason = "lease"
 	}
 	o.record(o.meter.instruments.wait, attribute.String(reasonKey, reason), w.Took, w.Err)
+}
+
+func (o observer) event(e lease.Event) {
+	if e.Kind == lease.Called {
+		o.record(o.meter.instruments.call, attribute.String(callKey, e.Call), e.Took, e.Err)
+	}
 }
 
 func (o observer) record(to metric.Float64Histogram, what attribute.KeyValue, took time.Duration, err error) {

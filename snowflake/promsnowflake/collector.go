@@ -62,6 +62,13 @@ func (c *Collector) add(name string, s *source) {
 		s.follow(old)
 	}
 	s.stop = s.gen.Observe(c.observerOf(name, s.lease != nil))
+	if s.lease != nil {
+		waits, calls := s.stop, s.lease.Observe(c.callsOf(name))
+		s.stop = func() {
+			waits()
+			calls()
+		}
+	}
 	c.sources[name] = s
 }
 

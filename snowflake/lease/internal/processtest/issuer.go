@@ -187,7 +187,10 @@ func (o Order) options(out *notes) []lease.Option {
 		lease.WithWindow(o.Window),
 		lease.WithPatience(Patience),
 		lease.WithLogger(slog.New(slog.DiscardHandler)),
-		lease.WithHook(func(e lease.Event) {
+		lease.WithObserver(func(e lease.Event) {
+			if e.Kind == lease.Called {
+				return
+			}
 			x := Note{Kind: e.Kind, Worker: e.Worker, Epoch: e.Epoch}
 			if !e.Horizon.IsZero() {
 				x.Horizon = int64(e.Horizon.Sub(layout.Epoch()) / layout.Tick())

@@ -61,7 +61,7 @@ func TestGeneratorOutlivesAnOutageOfItsDatabase(t *testing.T) {
 				lease.WithWindow(600*time.Millisecond),
 				lease.WithPatience(50*time.Millisecond),
 				lease.WithLogger(slog.New(slog.DiscardHandler)),
-				lease.WithHook(func(e lease.Event) {
+				lease.WithObserver(func(e lease.Event) {
 					if e.Kind == lease.Extended {
 						extensions.Add(1)
 					}
