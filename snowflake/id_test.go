@@ -64,7 +64,7 @@ func TestIDPrintsAsDigits(t *testing.T) {
 			t.Errorf("Sprintf(%q) = %q, want %q", format, got, want)
 		}
 	}
-	if got := snowflake.ID(0).GormDataType(); got != "bigint" {
-		t.Errorf("GormDataType() = %q, want bigint", got)
+	if id := snowflake.ID(5); id.GormDataType() != "bigint" || !id.LogValue().Equal(slog.StringValue("5")) || id.IsZero() {
+		t.Errorf("%q, %v, %v", id.GormDataType(), id.LogValue(), id.IsZero())
 	}
 }
