@@ -16,7 +16,6 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
-	"github.com/prometheus/prometheus/util/annotations"
 )
 
 const scrapeInterval = 30 * time.Second
@@ -75,7 +74,7 @@ func (d *database) Querier(int64, int64) (storage.Querier, error) {
 }
 
 func (d *database) find(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
-	found := &seriesSet{}
+	found := &seriesSet{SeriesSet: storage.EmptySeriesSet()}
 	for _, s := range d.samples {
 		if !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(s.Metric.Get(m.Name)) }) {
 			found.rest = append(found.rest, promql.NewStorageSeries(*s))
@@ -84,10 +83,14 @@ func (d *database) find(_ bool, _ *storage.SelectHints, matchers ...*labels.Matc
 	return found
 }
 
+// seriesSet ends, other than storage.TestSeriesSet.
 type seriesSet struct {
+	storage.SeriesSet
 	current storage.Series
 	rest    []storage.Series
 }
+
+func (s *seriesSet) At() storage.Series { return s.current }
 
 func (s *seriesSet) Next() bool {
 	if len(s.rest) == 0 {
@@ -96,10 +99,6 @@ func (s *seriesSet) Next() bool {
 	s.current, s.rest = s.rest[0], s.rest[1:]
 	return true
 }
-
-func (s *seriesSet) At() storage.Series                { return s.current }
-func (s *seriesSet) Err() error                        { return nil }
-func (s *seriesSet) Warnings() annotations.Annotations { return nil }
 
 // firing returns the alerts that fire at some time, in the order of their names, and whether one fires at the end.
 func (d *database) firing(tb testing.TB, rules []rulefmt.Rule) (fired []string, atEnd bool) {
