@@ -6,8 +6,7 @@ package snowflake
 // layout leaves the sign bit 0. The type holds every int64, so that old rows with other numbers can be read; use
 // [Layout.Validate] to reject them. Methods with a pointer receiver write to the ID like an assignment.
 //
-// IDs compare as integers. Of two IDs of one layout the larger is the younger, within the
-// accuracy of the clocks that they come from. No method of ID depends on a [Layout]: use layout.Time(id).
+// Of two IDs of one layout the larger is the younger, within the accuracy of the clocks that they come from.
 //
 // In JSON and other text formats an ID is a string of decimal digits, because a JavaScript number holds integers
 // exactly only up to 2^53-1 (Number.MAX_SAFE_INTEGER in ECMA-262). Only the text that an ID prints is accepted. In SQL
