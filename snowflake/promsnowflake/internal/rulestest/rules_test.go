@@ -3,27 +3,18 @@
 package rulestest
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
-	"log/slog"
+	"maps"
 	"os"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/rulefmt"
 
-	"github.com/sqlflake/sqlflake/snowflake"
-	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/promsnowflake"
-	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
 func alerts(tb testing.TB) []rulefmt.Rule {
@@ -35,223 +26,120 @@ func alerts(tb testing.TB) []rulefmt.Rule {
 	return groups.Groups[0].Rules
 }
 
-// system is a lease, its store, and the partitions of a table, under one test.
-type system struct {
-	lease.Store
-	tb     testing.TB
-	layout snowflake.Layout
-	lease  *lease.Lease
+// always is a gauge, or a counter of what does not happen.
+func always(value float64) course { return func(time.Duration) float64 { return value } }
 
-	mu            sync.Mutex     // guards what follows
-	delay, behind time.Duration  // of the store's answers, and of its clock
-	down          bool           // the store
-	plan          partition.Plan // one in which nothing is left to do, unless a test says so
-}
-
-func (s *system) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	s.mu.Lock()
-	delay, down := s.delay, s.down
-	s.mu.Unlock()
-	time.Sleep(delay)
-	if down {
-		return time.Time{}, errors.New("down")
-	}
-	return s.Store.Extend(ctx, c, horizon, ttl)
-}
-
-func (s *system) storeTime() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return time.Now().Add(-s.behind)
-}
-
-func (s *system) set(change func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change()
-}
-
-func (s *system) outage(d time.Duration) {
-	s.set(func() { s.down = true })
-	time.Sleep(d)
-	s.set(func() { s.down = false })
-}
-
-// open opens a lease that is closed at the end.
-func (s *system) open(store lease.Store, more ...lease.Option) *lease.Lease {
-	l, err := lease.Open(s.tb.Context(), store, append([]lease.Option{
-		lease.WithLogger(slog.New(slog.DiscardHandler)), lease.WithPatience(0), lease.WithGenerator(snowflake.WithLayout(s.layout)),
-	}, more...)...)
-	if err != nil {
-		s.tb.Error(err)
-		return s.lease
-	}
-	s.tb.Cleanup(func() { _ = l.Close(context.Background()) })
-	return l
-}
-
-func (s *system) openMore(leases int) {
-	for range leases {
-		s.open(s.Store)
+// during is a gauge that has a value from the tenth minute on for d, and another one before and after.
+func during(d time.Duration, value, otherwise float64) course {
+	return func(at time.Duration) float64 {
+		if at >= 10*time.Minute && at < 10*time.Minute+d {
+			return value
+		}
+		return otherwise
 	}
 }
 
-// load takes more IDs than there are, for 20 minutes.
-func (s *system) load(calls int, pause time.Duration) {
-	end := time.Now().Add(20 * time.Minute)
-	for range calls {
-		go func() {
-			for time.Now().Before(end) && s.tb.Context().Err() == nil {
-				_ = s.lease.Generator().Fill(s.tb.Context(), make([]snowflake.ID, 4*2000)) // as many as in 2 s
-				time.Sleep(pause * 4)
-			}
-		}()
-	}
+// counts is a counter that rises by so much a second from the tenth minute on for d.
+func counts(d time.Duration, perSecond float64) course {
+	return func(at time.Duration) float64 { return perSecond * min(max(at-10*time.Minute, 0), d).Seconds() }
 }
 
-// clock is that of a bubble, with a wall clock that a test sets.
-type clock struct{ ahead atomic.Int64 }
+const day = 86400
 
-var origin = time.Now()
-
-func (c *clock) Now() time.Time       { return time.Now().Add(time.Duration(c.ahead.Load())) }
-func (*clock) Elapsed() time.Duration { return time.Since(origin) }
-
-func (*clock) Sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+// calm is a system with a lease of which each process extends its own every 5 s, in 10 ms.
+var calm = map[string]course{
+	"snowflake_lease_horizon_seconds":                    always(9),
+	`snowflake_lease_call_errors_total{call="extend"}`:   always(0),
+	`snowflake_lease_call_seconds_count{call="extend"}`:  func(at time.Duration) float64 { return at.Seconds() / 5 },
+	`snowflake_lease_call_seconds_sum{call="extend"}`:    func(at time.Duration) float64 { return at.Seconds() / 500 },
+	`snowflake_lease_call_errors_total{call="list"}`:     func(at time.Duration) float64 { return at.Seconds() },
+	`snowflake_lease_call_seconds_sum{call="acquire"}`:   func(at time.Duration) float64 { return at.Seconds() },
+	`snowflake_lease_call_seconds_count{call="acquire"}`: always(0),
+	`snowflake_lease_call_errors_total{call="acquire"}`:  always(0),
+	`snowflake_lease_call_seconds_count{call="release"}`: func(at time.Duration) float64 { return at.Seconds() },
+	"snowflake_lease_losses_total":                       always(0),
+	`snowflake_lease_workers_held{instance="a"}`:         always(3),
+	`snowflake_lease_workers{instance="b"}`:              always(4),
+	"snowflake_lease_clock_skew_seconds":                 always(-4.9),
+	"snowflake_clock_drift_seconds":                      always(0.9),
+	`snowflake_wait_seconds_sum{reason="clock"}`:         always(0),
+	`snowflake_wait_seconds_sum{reason="lease"}`:         func(at time.Duration) float64 { return 50 * at.Seconds() },
+	"snowflake_layout_remaining_seconds":                 always(731 * day),
+	"snowflake_partition_covered_seconds":                always(2 * 3600),
+	"snowflake_partition_overdue_seconds":                always(3 * 3600),
+	"snowflake_partition_problems":                       always(0),
 }
 
 func TestEachAlertFiresForItsCauseAndNotBefore(t *testing.T) {
-	var jumping clock
-	covered := func(d time.Duration) func(*system) {
-		return func(s *system) { s.set(func() { s.plan.Covered = time.Now().Add(d) }) }
-	}
-	overdue := func(d time.Duration) func(*system) {
-		return func(s *system) { s.set(func() { s.plan.Overdue = time.Now().Add(-d) }) }
-	}
-	slow := func(d time.Duration) func(*system) { return func(s *system) { s.set(func() { s.delay = d }) } }
-	behind := func(d time.Duration) func(*system) { return func(s *system) { s.set(func() { s.behind = d }) } }
+	const (
+		horizon = "snowflake_lease_horizon_seconds"
+		failed  = `snowflake_lease_call_errors_total{call="extend"}`
+		took    = `snowflake_lease_call_seconds_sum{call="extend"}`
+		losses  = "snowflake_lease_losses_total"
+		held    = `snowflake_lease_workers_held{instance="a"}`
+		skew    = "snowflake_lease_clock_skew_seconds"
+		drift   = "snowflake_clock_drift_seconds"
+		waited  = `snowflake_wait_seconds_sum{reason="clock"}`
+		ends    = "snowflake_layout_remaining_seconds"
+		covered = "snowflake_partition_covered_seconds"
+		overdue = "snowflake_partition_overdue_seconds"
+		problem = "snowflake_partition_problems"
+		minute  = time.Minute
+	)
 	tests := []struct {
-		name, want string
-		layout     string // the bits of the time and the tick
-		opt        lease.Option
-		run        func(s *system) // what happens after ten minutes
+		name, series string
+		value        course
+		want         string
 	}{
-		{name: "calm"},
-		{
-			name: "calls fail for 20 s in five minutes", opt: lease.WithWindow(time.Minute),
-			run: func(s *system) { s.outage(20 * time.Second) },
-		},
-		{
-			name: "calls fail for five minutes", want: "SnowflakeIssuesNoIDs SnowflakeLeaseCallsFail",
-			run: func(s *system) { s.outage(5 * time.Minute) },
-		},
-		{
-			name: "calls fail for four of ten minutes", want: "SnowflakeLeaseCallsFail", opt: lease.WithWindow(10 * time.Minute),
-			run: func(s *system) {
-				s.set(func() { s.down = true })
-				for s.lease.Status().Failures == 0 {
-					time.Sleep(time.Second)
-				}
-				s.outage(4 * time.Minute)
-			},
-		},
-		{name: "calls of 0.9 s", run: slow(900 * time.Millisecond)},
-		{name: "calls of 1.1 s", want: "SnowflakeLeaseCallsSlow", run: slow(1100 * time.Millisecond)},
-		{name: "another process takes the worker", want: "SnowflakeLeaseLost", run: func(s *system) {
-			s.set(func() { s.down = true })
-			time.Sleep(21 * time.Second)
-			s.open(s.Store, lease.WithWorkers(0, 0))
-			s.set(func() { s.down = false })
-		}},
-		{name: "3 of 4 workers are held", run: func(s *system) { s.openMore(2) }},
-		{name: "4 of 4 workers are held", want: "SnowflakeWorkersShort", run: func(s *system) { s.openMore(3) }},
-		{name: "the store's clock is off by 4 s", run: behind(4 * time.Second)},
-		{name: "the store's clock is off by 6 s", want: "SnowflakeClockSkewed", run: behind(6 * time.Second)},
-		{
-			name: "the wall clock is set back by a minute", want: "SnowflakeClockDrifts SnowflakeClockSkewed",
-			opt: lease.WithClock(&jumping), run: func(*system) { jumping.ahead.Store(int64(-time.Minute)) },
-		},
-		{name: "one call waits half of the time", run: func(s *system) { s.load(1, 500*time.Millisecond) }},
-		{name: "three calls wait", want: "SnowflakeRateExceeded", run: func(s *system) { s.load(3, 0) }},
-		{name: "partitions end in three hours", run: covered(3 * time.Hour)},
-		{name: "partitions end in two hours", want: "SnowflakePartitionsEnd", run: covered(2 * time.Hour)},
-		{name: "rows have no partition", want: "SnowflakePartitionsEnd", run: func(s *system) {
-			s.set(func() { s.plan.Covered = time.Time{} })
-		}},
-		{name: "no Maintain for two hours", run: overdue(2 * time.Hour)},
-		{name: "no Maintain for three hours", want: "SnowflakePartitionsOverdue", run: overdue(3 * time.Hour)},
-		{name: "a problem of a partition", want: "SnowflakePartitionsNeedAttention", run: func(s *system) {
-			s.set(func() { s.plan.Problems = []error{partition.ErrBlocked} })
-		}},
-		{name: "the layout ends in 17 months", want: "SnowflakeLayoutEnds", layout: "tick=1ms time:36"}, // in March 2001
-		{name: "the layout ends in 3 years", layout: "tick=2ms time:36"},                                // in May 2003
+		{"calm", horizon, always(9), ""},
+		{"no ID at one scrape", horizon, during(30*time.Second, -1, 9), ""},
+		{"no ID for a minute", horizon, during(minute, 0, 9), "SnowflakeIssuesNoIDs"},
+		{"calls fail for 20 s", failed, counts(20*time.Second, 0.2), ""},
+		{"half of the calls fail", failed, counts(time.Hour, 0.1), ""},
+		{"two of three calls fail", failed, counts(time.Hour, 0.13), "SnowflakeLeaseCallsFail"},
+		{"calls fail for two minutes", failed, counts(2*minute, 0.2), ""},
+		{"calls fail for three minutes", failed, counts(3*minute, 0.2), "SnowflakeLeaseCallsFail"},
+		{"calls of 0.9 s", took, counts(time.Hour, 0.9/5), ""},
+		{"calls of 1.1 s", took, counts(24*minute, 1.1/5), "SnowflakeLeaseCallsSlow"},
+		{"calls of 1.1 s for a while", took, counts(15*minute, 1.1/5), ""},
+		{"another process takes the worker", losses, counts(time.Second, 1), "SnowflakeLeaseLost"},
+		{"all workers are held", held, during(11*minute, 4, 3), "SnowflakeWorkersShort"},
+		{"all workers are held during a rollout", held, during(10*minute, 4, 3), ""},
+		{"the store's clock is off by 5.1 s", skew, during(6*minute, -5.1, 0), "SnowflakeClockSkewed"},
+		{"the store's clock is off by 5.1 s for 5 minutes", skew, during(5*minute, -5.1, 0), ""},
+		{"times are off by 1.1 s", drift, during(11*minute, -1.1, 0), "SnowflakeClockDrifts"},
+		{"times are off by 1.1 s for 10 minutes", drift, during(10*minute, -1.1, 0), ""},
+		{"0.9 calls wait", waited, counts(time.Hour, 0.9), ""},
+		{"1.1 calls wait", waited, counts(20*minute, 1.1), "SnowflakeRateExceeded"},
+		{"1.1 calls wait for a while", waited, counts(12*minute, 1.1), ""},
+		{"the layout ends in 2 years", ends, always(729 * day), "SnowflakeLayoutEnds"},
+		{"the layout ends in 2 years by mistake", ends, during(10*minute, 729*day, 731*day), ""},
+		{"partitions end in less than 2 hours", covered, during(90*time.Second, 7199, 7200), "SnowflakePartitionsEnd"},
+		{"rows have no partition for a minute", covered, during(minute, 0, 7200), ""},
+		{"no Maintain for three hours", overdue, during(16*minute, 10801, 0), "SnowflakePartitionsOverdue"},
+		{"Maintain is late", overdue, during(15*minute, 10801, 0), ""},
+		{"a problem of a partition", problem, during(31*minute, 1, 0), "SnowflakePartitionsNeedAttention"},
+		{"a problem that passes", problem, during(30*minute, 1, 0), ""},
 	}
 	rules, untested := alerts(t), map[string]bool{}
 	for _, rule := range rules {
 		untested[rule.Alert] = true
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			db := newDatabase()
-			synctest.Test(t, func(t *testing.T) { run(t, db, test.layout, test.opt, test.run) })
-			fired, atEnd := db.firing(t, rules)
-			if got := strings.Join(fired, " "); got != test.want {
-				t.Errorf("fired: %q, want %q", got, test.want)
-			}
-			if strings.HasPrefix(test.name, "calls fail") && atEnd {
-				t.Error("an alert fires long after the store has come back")
-			}
-		})
-		for alert := range strings.FieldsSeq(test.want) {
-			delete(untested, alert)
+		series := maps.Clone(calm)
+		series[test.series] = test.value
+		fired, atEnd := newDatabase(t, series).firing(t, rules)
+		if got := strings.Join(fired, " "); got != test.want {
+			t.Errorf("%s: fired %q, want %q", test.name, got, test.want)
 		}
+		if strings.HasPrefix(test.name, "calls fail") && atEnd {
+			t.Errorf("%s: an alert fires long after the store has come back", test.name)
+		}
+		delete(untested, test.want)
 	}
 	if len(untested) > 0 {
 		t.Errorf("nothing fires %v", untested)
 	}
-}
-
-// run scrapes a system for 45 minutes.
-func run(t *testing.T, db *database, layout string, opt lease.Option, happen func(*system)) {
-	if layout == "" {
-		layout = "tick=1ms time:41"
-	}
-	parsed, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z " + layout + " worker:2 sequence:2") // 4 IDs a tick
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &system{tb: t, layout: parsed, plan: partition.Plan{Covered: time.Now().AddDate(0, 0, 3)}}
-	s.Store = leasetest.NewMemory(s.storeTime)
-	var opts []lease.Option
-	if opt != nil {
-		opts = []lease.Option{opt}
-	}
-	s.lease = s.open(s, opts...)
-	collector, registry := promsnowflake.New(), prometheus.NewPedanticRegistry()
-	collector.AddLease("orders", s.lease)
-	collector.QueryWorkers(time.Minute)
-	registry.MustRegister(collector, promsnowflake.Partitions("events", func(context.Context) (*partition.Plan, error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		plan := s.plan
-		plan.Now = time.Now()
-		return &plan, nil
-	}))
-	if happen != nil {
-		time.AfterFunc(10*time.Minute, func() { happen(s) })
-	}
-	for range int(45 * time.Minute / scrapeInterval) {
-		_, _ = s.lease.Generator().NextContext(t.Context()) // so that the clocks are compared
-		db.scrape(t, registry)
-		time.Sleep(scrapeInterval)
-	}
-	collector.Remove("orders")
 }
 
 func TestEveryQueryNamesMetricsThatExist(t *testing.T) {
