@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -22,31 +21,12 @@ func widest() snowflake.Layout {
 	return layoutOf("epoch=2025-01-01T00:00:00Z tick=1ms time:41 sequence:22")
 }
 
-// steppedClock is the system clock, until step sets its wall clock back by a day and lets two seconds pass.
-type steppedClock struct{ elapsed, wall time.Duration }
-
-func (c *steppedClock) Elapsed() time.Duration { return time.Since(benchmarkStart) + c.elapsed }
-func (c *steppedClock) Now() time.Time         { return time.Now().Add(c.wall) }
-func (c *steppedClock) step()                  { c.elapsed, c.wall = 2*time.Second, -24*time.Hour }
-
-func (c *steppedClock) Sleep(context.Context, time.Duration) error { return nil }
-
-var benchmarkStart = time.Now()
-
 // A program compares two of these, or the same ones of two commits, with benchstat.
 func BenchmarkNext(b *testing.B) {
 	wide := snowflake.WithLayout(widest())
 	fixed := mustNew(b, 0, wide)
 	leased := newLessee(b, 0, wide)
 	mustMove(b, leased, 0, mustTick(b, leased), 1<<41-1)
-	observed := mustNew(b, 0, wide, snowflake.WithClock(new(steppedClock)))
-	observed.Observe(func(snowflake.Wait) {})
-	var clock steppedClock
-	catching := mustNew(b, 0, wide, snowflake.WithClock(&clock))
-	clock.step()
-	if catching.MustNext(); catching.Stats().Drift > -time.Hour {
-		b.Fatalf("drift %v: the generator is not catching up", catching.Stats().Drift)
-	}
 	for _, c := range []struct {
 		name string
 		g    *snowflake.Generator
@@ -54,9 +34,6 @@ func BenchmarkNext(b *testing.B) {
 		{"fixed", fixed},
 		{"leased", leased.gen},
 		{"random start", mustNew(b, 0, wide, snowflake.WithRandomStart())},
-		{"clock", mustNew(b, 0, wide, snowflake.WithClock(new(steppedClock)))},
-		{"catching up", catching},
-		{"observed", observed},
 		{"ceiling of 4,096 a millisecond", mustNew(b, 77)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
