@@ -65,7 +65,7 @@ func ExampleNextPage() {
 	}
 
 	fmt.Println(list(gormplugin.Page{Limit: 2}))
-	fmt.Println(list(gormplugin.Page{Limit: 2, After: snowflake.MustParse("132649058304000000")}))
+	fmt.Println(list(gormplugin.Page{Limit: 2, After: 132649058304000000}))
 	// Output:
 	// {"pages":["home","docs"],"after":"132649058304000000"}
 	// {"pages":["blog"]}

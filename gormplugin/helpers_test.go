@@ -209,7 +209,7 @@ func (e *env) wantKeys(t testing.TB, table string, want ...snowflake.ID) {
 	must(t, e.Table(table).Order("id").Pluck("id", &got))
 	wanted := make([]int64, len(want))
 	for i, id := range want {
-		wanted[i] = id.Int64()
+		wanted[i] = int64(id)
 	}
 	slices.Sort(wanted)
 	if !slices.Equal(got, wanted) {

@@ -1,3 +1,5 @@
+//go:build !race
+
 package snowflake_test
 
 import (
@@ -6,36 +8,37 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-func TestReadingAndWritingIDsDoesNotAllocate(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates on its own")
-	}
+// The race detector allocates on its own.
+func TestReadingWritingAndTakingIDsDoesNotAllocate(t *testing.T) {
 	id := snowflake.ID(1234567890123456789)
 	text, raw := id.String(), []byte(id.String())
 	quoted := []byte(`"` + text + `"`)
 	base32, base62 := id.Base32(), id.Base62()
 	buf := make([]byte, 0, 32)
-	var column any = id.Int64() // made once: boxing is the driver's
+	var column any = int64(id) // made once: boxing is the driver's
 	var got snowflake.ID
-	check := func(err error) {
+	check := func(got snowflake.ID, err error) {
 		if err != nil || got != id {
 			t.Fatalf("got %d, %v, want %d", got, err, id)
 		}
-		got = 0
 	}
+	g, batch := mustNew(t, 6), make([]snowflake.ID, 1000)
 	for name, run := range map[string]func(){
-		"Parse":                     func() { var err error; got, err = snowflake.Parse(text); check(err) },
-		"ParseBase32":               func() { var err error; got, err = snowflake.ParseBase32(base32); check(err) },
-		"ParseBase62":               func() { var err error; got, err = snowflake.ParseBase62(base62); check(err) },
-		"UnmarshalText":             func() { check(got.UnmarshalText(raw)) },
-		"UnmarshalJSON of a string": func() { check(got.UnmarshalJSON(quoted)) },
-		"UnmarshalJSON of a number": func() { check(got.UnmarshalJSON(raw)) },
-		"Scan of an int64":          func() { check(got.Scan(column)) },
-		"Scan of a local int64":     func() { check(got.Scan(id.Int64())) }, // src must not escape
-		"Scan of a local []byte":    func() { check(got.Scan(raw)) },
+		"Parse":                     func() { check(snowflake.Parse(text)) },
+		"ParseBase32":               func() { check(snowflake.ParseBase32(base32)) },
+		"ParseBase62":               func() { check(snowflake.ParseBase62(base62)) },
+		"UnmarshalText":             func() { err := got.UnmarshalText(raw); check(got, err) },
+		"UnmarshalJSON of a string": func() { err := got.UnmarshalJSON(quoted); check(got, err) },
+		"UnmarshalJSON of a number": func() { err := got.UnmarshalJSON(raw); check(got, err) },
+		"Scan of an int64":          func() { err := got.Scan(column); check(got, err) },
+		"Scan of a local int64":     func() { err := got.Scan(int64(id)); check(got, err) }, // src must not escape
+		"Scan of a local []byte":    func() { err := got.Scan(raw); check(got, err) },
 		"AppendText":                func() { buf, _ = id.AppendText(buf[:0]) },
 		"Base32 appended":           func() { buf = append(buf[:0], id.Base32()...) },
 		"Base62 appended":           func() { buf = append(buf[:0], id.Base62()...) },
+		"Next":                      func() { _, err := g.Next(); check(id, err) },
+		"NextContext":               func() { _, err := g.NextContext(t.Context()); check(id, err) },
+		"Fill":                      func() { check(id, g.Fill(t.Context(), batch)) },
 	} {
 		if n := testing.AllocsPerRun(100, run); n != 0 {
 			t.Errorf("%s: %v allocations, want 0", name, n)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -51,48 +52,41 @@ func TestEveryIDOfSmallLayoutsKeepsItsOrderAndParts(t *testing.T) {
 	}
 }
 
-// The instants are every tick's start and its neighbours, so that each way of rounding wrongly is seen.
+// The instants are every tick's start and its neighbours, so that each way of rounding wrongly is seen. They are compared
+// with the times of all IDs.
 func TestBoundsAreExactForEveryInstantOfSmallLayouts(t *testing.T) {
-	for _, l := range smallLayouts() {
-		ids := int64(1) << l.Bits()
+	for _, l := range append(smallLayouts(),
+		snowflake.MustLayout(epoch2025, time.Millisecond, fields("shard", 2, "time", 3, "worker", 1, "sequence", 1)...),
+		snowflake.MustLayout(epoch2025, time.Millisecond, fields("sequence", 1, "machine", 2, "time", 4)...),
+	) {
 		var instants []time.Time
 		for at := l.Epoch().Add(-l.Tick()); !at.After(l.End().Add(l.Tick())); at = at.Add(l.Tick()) {
 			instants = append(instants, at.Add(-1), at, at.Add(1), at.Add(l.Tick()/2))
 		}
+		timeFirst := l.Fields()[0].Name == snowflake.FieldTime
 		for _, from := range instants {
-			lowest := snowflake.ID(-1)
-			for id := range snowflake.ID(ids) {
-				start := l.Time(id)
-				if !from.Before(start) && from.Before(start.Add(l.Tick())) {
-					lowest = id
-					break
-				}
-			}
-			lo, errLo := l.MinAt(from)
-			if lowest < 0 {
-				want := snowflake.ErrTimeExhausted
-				if from.Before(l.Epoch()) {
-					want = snowflake.ErrBeforeEpoch
-				}
-				if !errors.Is(errLo, want) {
-					t.Fatalf("%v: MinAt(%v): %v, want %v", l, from, errLo, want)
-				}
-			} else if lo != lowest || errLo != nil {
-				t.Fatalf("%v: MinAt(%v) = %d, %v, want %d", l, from, lo, errLo, lowest)
+			if timeFirst {
+				checkMinAt(t, l, from)
 			}
 			for _, to := range instants {
 				if from.After(to) {
 					continue
 				}
-				lo, hi, err := l.Range(from, to)
+				ranges, err := l.Ranges(from, to)
 				if err != nil {
 					t.Fatal(err)
 				}
-				for id := range snowflake.ID(ids) {
-					start := l.Time(id)
-					want := !start.Before(from) && start.Before(to)
-					if got := id >= lo && id < hi; got != want {
-						t.Fatalf("%v: Range(%v, %v) = %d, %d; it has %d: %v, want %v", l, from, to, lo, hi, id, got, want)
+				if lo, hi, err := l.Range(from, to); timeFirst && (err != nil || ranges[0] != snowflake.Range{Lo: lo, Hi: hi}) {
+					t.Fatalf("%v: Range(%v, %v) = %d, %d, %v, Ranges %v", l, from, to, lo, hi, err, ranges)
+				}
+				at := 0
+				for id := range snowflake.ID(1) << l.Bits() {
+					for at < len(ranges) && id >= ranges[at].Hi {
+						at++
+					}
+					in := at < len(ranges) && id >= ranges[at].Lo
+					if want := !l.Time(id).Before(from) && l.Time(id).Before(to); in != want {
+						t.Fatalf("%v, %v to %v: %d of %v is in the ranges: %t", l, from, to, id, l.Time(id), in)
 					}
 				}
 			}
@@ -100,58 +94,66 @@ func TestBoundsAreExactForEveryInstantOfSmallLayouts(t *testing.T) {
 	}
 }
 
-func TestRangeReachesBeyondTheEnds(t *testing.T) {
-	l := layoutOf("javascriptsafe")
-	lo, hi, err := l.Range(time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
-	if lo != 0 || hi != 1<<53 || err != nil {
-		t.Errorf("Range of everything = %d, %d, %v, want 0 and 2^53", lo, hi, err)
+func checkMinAt(t *testing.T, l snowflake.Layout, at time.Time) {
+	t.Helper()
+	lowest, want := snowflake.ID(0), snowflake.ErrTimeExhausted
+	if at.Before(l.Epoch()) {
+		want = snowflake.ErrBeforeEpoch
 	}
-	_, hi, err = snowflake.Default().Range(time.Time{}, time.Unix(1<<62, 0))
-	if hi != math.MaxInt64 || err != nil {
-		t.Errorf("Range with 63 bits ends at %d, %v, want the greatest int64", hi, err)
+	for id := range snowflake.ID(1) << l.Bits() {
+		if start := l.Time(id); !at.Before(start) && at.Before(start.Add(l.Tick())) {
+			lowest, want = id, nil
+			break
+		}
 	}
-	_, hi, err = snowflake.Default().Range(epoch2025, snowflake.Default().End())
-	if hi != math.MaxInt64 || err != nil {
-		t.Errorf("Range up to the end of 63 bits ends at %d, %v, want the greatest int64", hi, err)
-	}
-	if _, _, err := l.Range(epoch2025.Add(1), epoch2025); !errors.Is(err, snowflake.ErrInvalidRange) || !strings.Contains(err.Error(), "from 2025-01-01T00:00:00.000000001Z to 2025-01-01T00:00:00Z") {
-		t.Errorf("a range that ends before it begins: %v", err)
+	if id, err := l.MinAt(at); id != lowest || !errors.Is(err, want) {
+		t.Fatalf("%v: MinAt(%v) = %d, %v, want %d, %v", l, at, id, err, lowest, want)
 	}
 }
 
-func TestBoundsNeedTheTimeOnTop(t *testing.T) {
-	l := snowflake.MustLayout(epoch2025, time.Millisecond, fields("shard", 4, "time", 41, "sequence", 12)...)
-	_, errMin := l.MinAt(epoch2025)
-	_, _, errRange := l.Range(epoch2025, epoch2025)
-	for _, err := range []error{errMin, errRange} {
-		if !errors.Is(err, snowflake.ErrFieldOrder) || !strings.Contains(err.Error(), "shard time sequence") {
-			t.Errorf("%v, want ErrFieldOrder with the fields", err)
+func TestBoundsReachBeyondTheEnds(t *testing.T) {
+	for _, test := range []struct {
+		layout   snowflake.Layout
+		from, to time.Time
+		lo, hi   snowflake.ID
+	}{
+		{layoutOf("javascriptsafe"), time.Time{}, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), 0, 1 << 53},
+		{snowflake.Default(), time.Time{}, time.Unix(1<<62, 0), 0, math.MaxInt64},
+		{snowflake.Default(), epoch2025, snowflake.Default().End(), 0, math.MaxInt64},
+	} {
+		if lo, hi, err := test.layout.Range(test.from, test.to); lo != test.lo || hi != test.hi || err != nil {
+			t.Errorf("Range(%v, %v) = %d, %d, %v, want %d and %d", test.from, test.to, lo, hi, err, test.lo, test.hi)
 		}
 	}
 }
 
-// Each instant is compared with the times of all IDs.
-func TestRangesSelectByTimeWhateverIsAboveIt(t *testing.T) {
-	for _, l := range append(smallLayouts(),
-		snowflake.MustLayout(epoch2025, time.Millisecond, fields("shard", 2, "time", 5, "worker", 4, "sequence", 6)...),
-		snowflake.MustLayout(epoch2025, time.Millisecond, fields("sequence", 3, "machine", 2, "time", 4)...),
-	) {
-		for tick := int64(-1); tick < 1<<5+1; tick += 3 {
-			from := l.Epoch().Add(time.Duration(tick) * l.Tick()).Add(1)
-			to := from.Add(5*l.Tick() - 2)
-			ranges, err := l.Ranges(from, to)
-			if err != nil {
-				t.Fatal(err)
-			}
-			at := 0
-			for id := range snowflake.ID(1) << l.Bits() {
-				for at < len(ranges) && id >= ranges[at].Hi {
-					at++
-				}
-				in := at < len(ranges) && id >= ranges[at].Lo
-				if want := !l.Time(id).Before(from) && l.Time(id).Before(to); in != want {
-					t.Fatalf("%v, %v to %v: %d of %v is in the ranges: %t", l, from, to, id, l.Time(id), in)
-				}
+func TestBoundsThatCanNotBeAreErrors(t *testing.T) {
+	shard := func(bits int) snowflake.Layout {
+		return snowflake.MustLayout(epoch2025, time.Millisecond, fields("shard", bits, "time", 10, "sequence", 12)...)
+	}
+	for _, test := range []struct {
+		layout      snowflake.Layout
+		from        time.Time
+		min, one    error // of MinAt and of Range
+		several     error // of Ranges
+		says, ofAll string
+	}{
+		{layoutOf("javascriptsafe"), epoch2025.Add(1), nil, snowflake.ErrInvalidRange, snowflake.ErrInvalidRange, "from 2025-01-01T00:00:00.000000001Z to 2025-01-01T00:00:00Z", "from 2025"},
+		{shard(4), epoch2025, snowflake.ErrFieldOrder, snowflake.ErrFieldOrder, nil, "shard time sequence", ""},
+		{shard(9), epoch2025, snowflake.ErrFieldOrder, snowflake.ErrFieldOrder, snowflake.ErrFieldOrder, "shard time sequence", "256"},
+		{shard(32), epoch2025, snowflake.ErrFieldOrder, snowflake.ErrFieldOrder, snowflake.ErrFieldOrder, "", "256"}, // an int may have 32
+		{shard(40), epoch2025, snowflake.ErrFieldOrder, snowflake.ErrFieldOrder, snowflake.ErrFieldOrder, "", "256"},
+		{snowflake.Layout{}, epoch2025, snowflake.ErrLayout, snowflake.ErrLayout, snowflake.ErrLayout, "", ""},
+	} {
+		_, errMin := test.layout.MinAt(test.from)
+		_, _, errRange := test.layout.Range(test.from, epoch2025)
+		_, errRanges := test.layout.Ranges(test.from, epoch2025)
+		for _, got := range []struct {
+			err, want error
+			says      string
+		}{{errMin, test.min, ""}, {errRange, test.one, test.says}, {errRanges, test.several, test.ofAll}} {
+			if !errors.Is(got.err, got.want) || got.want != nil && !strings.Contains(got.err.Error(), got.says) {
+				t.Errorf("%v from %v: %v, want %v with %q", test.layout, test.from, got.err, got.want, got.says)
 			}
 		}
 	}
@@ -168,54 +170,33 @@ func TestRangesOfTheHighestValueEndAtTheGreatestNumber(t *testing.T) {
 			t.Errorf("%d to %d is in no range", ranges[i].Hi, r.Lo)
 		}
 	}
-	for _, bits := range []int{9, 31, 32, 40} { // an int may have 32
-		many := snowflake.MustLayout(epoch2025, time.Millisecond, fields("shard", bits, "time", 10, "sequence", 12)...)
-		if _, err := many.Ranges(epoch2025, epoch2025); !errors.Is(err, snowflake.ErrFieldOrder) || !strings.Contains(err.Error(), "256") {
-			t.Errorf("ranges of %d bits: %v", bits, err)
-		}
-	}
-	if _, err := l.Ranges(epoch2025.Add(1), epoch2025); !errors.Is(err, snowflake.ErrInvalidRange) {
-		t.Errorf("ranges that end before they begin: %v", err)
-	}
-	if _, err := (snowflake.Layout{}).Ranges(epoch2025, epoch2025); !errors.Is(err, snowflake.ErrLayout) {
-		t.Errorf("ranges of the zero Layout: %v", err)
-	}
 }
 
 func TestValidateRejectsWhatNoGeneratorIssued(t *testing.T) {
-	now := mustTime(t, "2026-03-01T12:00:00Z")
-	js := layoutOf("javascriptsafe")
-	at := func(d time.Duration) snowflake.ID {
-		id, err := js.MinAt(now.Add(d))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return id
-	}
-	for _, test := range []struct {
-		id   snowflake.ID
-		want string // "" is valid
-	}{
-		{at(0), ""},
-		{1, ""},
-		{at(10 * time.Second), ""},
-		{at(10*time.Second + time.Millisecond), "is more than 10s ahead of 2026-03-01T12:00:00Z"},
-		{0, "0 means no ID"},
-		{-5, "-5 is negative"},
-		{math.MinInt64, "-9223372036854775808 is negative"},
-		{1 << 53, "9007199254740992 is above 9007199254740991, the layout's greatest"},
-	} {
-		err := js.ValidateAt(test.id, now)
-		if test.want == "" {
+	synctest.Test(t, func(t *testing.T) {
+		l := layoutOf("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:4 sequence:8")
+		ahead := func(d time.Duration) snowflake.ID {
+			id, err := l.MinAt(time.Now().Add(d))
 			if err != nil {
-				t.Errorf("ValidateAt(%d): %v", test.id, err)
+				t.Fatal(err)
 			}
-			continue
+			return id
 		}
-		if !errors.Is(err, snowflake.ErrInvalidID) || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("ValidateAt(%d): %v, want ErrInvalidID with %q", test.id, err, test.want)
+		for id, want := range map[snowflake.ID]string{
+			1:                                        "",
+			ahead(10 * time.Second):                  "",
+			ahead(10*time.Second + time.Millisecond): "is more than 10s ahead of 2000-01-01T00:00:00Z",
+			0:                                        "0 means no ID",
+			-5:                                       "-5 is negative",
+			math.MinInt64:                            "-9223372036854775808 is negative",
+			1 << 53:                                  "9007199254740992 is above 9007199254740991, the layout's greatest",
+		} {
+			err := l.Validate(id)
+			if want == "" && err != nil || want != "" && (!errors.Is(err, snowflake.ErrInvalidID) || !strings.Contains(err.Error(), want)) {
+				t.Errorf("Validate(%d): %v, want ErrInvalidID with %q", id, err, want)
+			}
 		}
-	}
+	})
 	if id, err := mustNew(t, 0).Next(); err != nil || snowflake.Default().Validate(id) != nil {
 		t.Errorf("a new ID %d is not valid: %v", id, snowflake.Default().Validate(id))
 	}

@@ -30,15 +30,6 @@ func Parse(s string) (ID, error) {
 	return id, nil
 }
 
-// MustParse is like [Parse] but panics if s is not the text of an ID. It is for constants and tests.
-func MustParse(s string) ID {
-	id, err := Parse(s)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
-
 // appendDecimal is strconv.AppendInt(b, int64(id), 10) in steps of eight digits instead of two.
 func appendDecimal(b []byte, id ID) []byte {
 	u := uint64(id)

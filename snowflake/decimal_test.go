@@ -77,18 +77,6 @@ func checkParse(t *testing.T, text string) {
 	}
 }
 
-func TestMustParsePanicsWithTheErrorOfParse(t *testing.T) {
-	if id := snowflake.MustParse("7"); id != 7 {
-		t.Errorf("MustParse = %d", id)
-	}
-	defer func() {
-		if err, ok := recover().(error); !ok || !errors.Is(err, snowflake.ErrSyntax) {
-			t.Errorf("recovered %v", err)
-		}
-	}()
-	snowflake.MustParse("007")
-}
-
 // Each byte value at each place of a text of each length: the tests of eight characters at a time must not let one
 // pass.
 func TestParseRejectsEveryWrongByteAtEveryPlace(t *testing.T) {

@@ -18,15 +18,13 @@
 //
 // # Generating
 //
-// [Generator.Next] returns one ID, [Generator.Fill] a batch. The IDs of a generator are unique and in order, also when
-// the wall clock steps back; the comment of [Generator] gives the reasons and the limits of a fixed worker. The IDs of
-// several workers are in order as far as their clocks agree.
+// [Generator.Next] returns one ID, [Generator.Fill] a batch. They are unique and in order, also when the wall clock steps
+// back; the comment of [Generator] gives the reasons and the limits of a fixed worker. The IDs of several workers are in
+// order as far as their clocks agree.
 //
 // # Reading and storing
 //
-// An [ID] is an int64 with the methods that databases, JSON, web frameworks and loggers use. In JSON it is a string,
-// because JavaScript's numbers have 53 bits and larger ones are rounded. [Parse] accepts only the text that String
-// returns.
+// An [ID] is an int64 with the methods that databases, JSON, web frameworks and loggers use. In JSON it is a string.
 //
 // A layout reads IDs: [Layout.Time] returns when an ID was issued, [Layout.Decompose] all its fields, [Layout.Range]
 // the bounds of a span of time for a query by primary key, and [Layout.Validate] rejects input that no generator can

@@ -43,8 +43,8 @@ var (
 	ErrLeaseStalled = core.ErrLeaseStalled
 )
 
-// DueError is in the error of Next, NextContext and Fill when the context ends before the IDs are due, or would. Get it
-// with errors.As. A server can answer with a Retry-After of In, rounded up to seconds.
+// DueError is in the error of Next, NextContext and Fill when the context ends before the IDs are due, or would. A server
+// can answer with a Retry-After of In, rounded up to seconds.
 type DueError struct {
 	// In is the time until the IDs are due, as of the error, if no other call takes IDs first. It is positive.
 	In  time.Duration
@@ -66,8 +66,7 @@ func layoutError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrLayout, fmt.Sprintf(format, args...))
 }
 
-// Reasons why input is not an ID. [Parse] and the other readers of IDs return them inside a [*ParseError]; match them
-// with errors.Is.
+// Reasons why input is not an ID. [Parse] and the other readers of IDs return them inside a [*ParseError].
 var (
 	// ErrSyntax means that the text is not what an ID prints in the form that is read: a wrong character, a wrong
 	// length, a leading zero. All readers of text and JSON return it, and Scan for text.
@@ -88,11 +87,9 @@ const maxErrorInput = 40
 
 // ParseError describes input that is not an ID.
 type ParseError struct {
-	// Source is what was read: "text", "JSON", "base32", "base62", or for Scan the Go type of the driver's
-	// value, such as "string" or "float64", or "NULL".
+	// Source is what was read: "text", "JSON", "base32", "base62", or for Scan "NULL" or the Go type, such as "float64".
 	Source string
-	// Input is the rejected input, cut to 40 bytes; the last three of them are "..." if it was longer. It is empty if
-	// the source says all, as for NULL.
+	// Input is the rejected input, cut to 40 bytes that end with "..." if it was longer; empty if the source says all.
 	Input string
 	// Reason is the rule that the input breaks, with the limit or the remedy.
 	Reason string
@@ -111,8 +108,7 @@ func (e *ParseError) Error() string {
 // Unwrap returns e.Err.
 func (e *ParseError) Unwrap() error { return e.Err }
 
-// newParseError copies at most maxErrorInput bytes of the input. Because it copies, the input of a successful parse
-// need not live on the heap.
+// newParseError copies the input, so that of a successful parse need not live on the heap.
 func newParseError[T ~string | ~[]byte](err error, source string, input T, reason string) *ParseError {
 	var buf [maxErrorInput]byte
 	n := copy(buf[:], input)

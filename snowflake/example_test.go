@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"log/slog"
 	"math"
-	"os"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -26,74 +24,6 @@ func Example() {
 	parts := gen.Layout().Decompose(id)
 	fmt.Println(parts.Worker, time.Since(parts.Time) < time.Minute)
 	// Output: 1 true
-}
-
-func ExampleGenerator_Fill() {
-	gen, err := snowflake.New(1)
-	if err != nil {
-		log.Fatal(err)
-	}
-	ids := make([]snowflake.ID, 1000)
-	if err := gen.Fill(context.Background(), ids); err != nil {
-		log.Fatal(err) // and ids is as it was
-	}
-	fmt.Println(ids[0] != 0, ids[0] < ids[999])
-	// Output: true true
-}
-
-// A health check that fails while the times in IDs are off, after the wall clock was set back.
-func ExampleGenerator_Stats() {
-	clock := newFakeClock(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)) // programs use the system clock
-	gen, err := snowflake.New(1, snowflake.WithClock(clock))
-	if err != nil {
-		log.Fatal(err)
-	}
-	healthy := func() error {
-		if drift := gen.Stats().Drift; drift < -5*time.Second {
-			return fmt.Errorf("IDs are %v ahead of the clock", -drift.Round(time.Second))
-		}
-		return nil
-	}
-	fmt.Println(healthy())
-	clock.Step(-time.Minute)
-	clock.Advance(time.Second)
-	gen.MustNext() // compares the clocks, once a second
-	fmt.Println(healthy())
-	// Output:
-	// <nil>
-	// IDs are 1m0s ahead of the clock
-}
-
-func ExampleGenerator_With() {
-	layout, err := snowflake.Preset("resource")
-	if err != nil {
-		log.Fatal(err)
-	}
-	gen, err := snowflake.New(2, snowflake.WithLayout(layout), snowflake.WithField("region", 7))
-	if err != nil {
-		log.Fatal(err)
-	}
-	orders, err := gen.With("type", 40)
-	if err != nil {
-		log.Fatal(err)
-	}
-	parts := gen.Layout().Decompose(orders.MustNext())
-	fmt.Println(parts.Fields, parts.Worker)
-
-	_, err = gen.With("region", 8)
-	fmt.Println(err)
-	// Output:
-	// map[region:7 type:40] 2
-	// snowflake: invalid option: field "region" is pinned to 7
-}
-
-func ExampleLayout_Decompose() {
-	tweet, err := snowflake.Parse("1541815603606036480")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(snowflake.MustPreset("twitter").Decompose(tweet))
-	// Output: 2022-06-28T16:07:40.105Z worker=26 sequence=0 datacenter=11
 }
 
 func ExampleLayout_Range() {
@@ -121,21 +51,6 @@ func ExampleNewLayout() {
 	// Output:
 	// epoch=2024-01-01T00:00:00Z tick=10ms time:39 sequence:8 worker:16
 	// 65536 workers until 2198
-}
-
-func ExampleLayout_Validate() {
-	layout := snowflake.Default()
-	for _, text := range []string{"-5", "9223372036854775807", "1e9"} {
-		id, err := snowflake.Parse(text)
-		if err == nil {
-			err = layout.Validate(id)
-		}
-		fmt.Println(text, errors.Is(err, snowflake.ErrSyntax), errors.Is(err, snowflake.ErrInvalidID))
-	}
-	// Output:
-	// -5 false true
-	// 9223372036854775807 false true
-	// 1e9 true false
 }
 
 // A server answers 503 with Retry-After if an ID would be due only after the request's deadline.
@@ -178,17 +93,4 @@ func ExampleID_MarshalText() {
 	fmt.Println(string(out), err)
 	// Output:
 	// [{"id":"175928847299117063","name":"alice"},{"id":"175928847299117064","name":"bob"}] <nil>
-}
-
-func ExampleID_LogValue() {
-	withoutTime := func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}
-	log := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
-	log.Info("order paid", "order", snowflake.ID(175928847299117063))
-	// Output:
-	// {"level":"INFO","msg":"order paid","order":"175928847299117063"}
 }

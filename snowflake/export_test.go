@@ -14,8 +14,8 @@ func (g *Generator) LeadTicks() int64 { return g.core.Lessee.Lead() }
 
 // WithRandom is WithRandomStart with a given source of numbers below a limit.
 func WithRandom(random func(limit uint64) uint64) Option {
-	return optionFunc(func(c *config) error {
+	return func(c *config) error {
 		c.random = random
 		return nil
-	})
+	}
 }

@@ -14,13 +14,11 @@ import (
 // # Why no ID is issued twice
 //
 // All mutable state is one word: the tick and sequence of the last ID taken. A call reads the clock, then the word, and
-// replaces the word by the greater of "the word plus one" and "the first sequence of the clock's tick", with a
-// compare-and-swap. The ID belongs to the call whose swap succeeded. The word never decreases, with one exception: a
-// call that gives up its wait swaps it back if no other call has moved it since, so nobody has seen those IDs.
-// Therefore:
+// replaces it by the greater of "the word plus one" and "the first sequence of the clock's tick", with a
+// compare-and-swap. The word only decreases when a call that gives up its wait swaps it back, if no other call has moved
+// it since, so nobody has seen those IDs. Therefore:
 //
-//   - No two calls get the same ID, however many goroutines there are and wherever one of them is paused: if another
-//     call was faster, the swap fails and is tried again above it.
+//   - No two calls get the same ID: it belongs to the call whose swap succeeded. One that fails is tried again above it.
 //   - IDs are in order. If one call returned before another began, its ID is earlier by time and sequence; the swaps
 //     are the linearization points (Herlihy and Wing, 1990). Earlier means smaller if the layout has the time first and
 //     the sequence last except for the worker, as all presets have, and if With does not set different values.
@@ -46,7 +44,6 @@ import (
 type Generator struct {
 	core   core.Generator
 	layout Layout
-	fixed  ID // the fields except time, worker and sequence
 	pinned []pin
 }
 
@@ -95,7 +92,7 @@ func build(opts []Option) (*Generator, core.Config, error) {
 		if opt == nil {
 			return nil, core.Config{}, fmt.Errorf("%w: nil Option", ErrOption)
 		}
-		if err := opt.apply(&cfg); err != nil {
+		if err := opt(&cfg); err != nil {
 			return nil, core.Config{}, err
 		}
 	}
@@ -106,7 +103,7 @@ func build(opts []Option) (*Generator, core.Config, error) {
 		}
 	}
 	return g, core.Config{
-		Space: cfg.layout.space, Clock: cfg.clock, Lead: cfg.lead, Random: cfg.random, Fixed: int64(g.fixed),
+		Space: cfg.layout.space, Clock: cfg.clock, Lead: cfg.lead, Random: cfg.random, Fixed: g.core.Fixed,
 		DueError: func(in time.Duration, err error) error { return &DueError{In: in, err: err} },
 	}, nil
 }
@@ -131,7 +128,6 @@ func (g *Generator) With(field string, value int64) (*Generator, error) {
 	if err := view.set(field, value); err != nil {
 		return nil, err
 	}
-	view.core = g.core.With(int64(view.fixed))
 	return &view, nil
 }
 
@@ -148,7 +144,7 @@ func (g *Generator) set(field string, value int64) error {
 	if err := at.Check(field, value); err != nil {
 		return err
 	}
-	g.fixed = g.fixed&^ID(at.Put(at.Max())) | ID(at.Put(value))
+	g.core.Fixed = g.core.Fixed&^at.Put(at.Max()) | at.Put(value)
 	return nil
 }
 
@@ -174,8 +170,7 @@ func (g *Generator) Worker() int64 {
 // to limit the wait.
 //
 // It returns ErrTimeExhausted when no ID is left, ErrBeforeEpoch if the clock is before the epoch, ErrLeaseStalled, and
-// ErrNoGenerator. It fails as well if it is called inside a testing/synctest bubble that the generator was not created
-// in, or outside of the one it was created in.
+// ErrNoGenerator. It fails as well if the caller and the generator are not of the same testing/synctest bubble.
 func (g *Generator) Next() (ID, error) {
 	if g == nil {
 		return 0, ErrNoGenerator

@@ -260,20 +260,3 @@ func TestStatsCountWhatWasIssued(t *testing.T) {
 		t.Errorf("%+v, want waits, and the end in %v", s, g.Layout().End().Sub(clock.Now()))
 	}
 }
-
-func TestNoCallAllocates(t *testing.T) {
-	g := mustNew(t, 6)
-	ctx := t.Context()
-	batch := make([]snowflake.ID, 1000)
-	for name, f := range map[string]func() error{
-		"Next":        func() error { _, err := g.Next(); return err },
-		"NextContext": func() error { _, err := g.NextContext(ctx); return err },
-		"Fill":        func() error { return g.Fill(ctx, batch) },
-	} {
-		var failed error
-		n := testing.AllocsPerRun(100, func() { failed = errors.Join(failed, f()) })
-		if failed != nil || n != 0 && !raceEnabled {
-			t.Errorf("%s: %v allocations, %v", name, n, failed)
-		}
-	}
-}

@@ -1,15 +1,12 @@
 package snowflake
 
-import "cmp"
-
 // ID is a Snowflake ID: a 64-bit integer with the time of its issue in the high bits, so IDs sort by age.
 //
 // The zero value means "no ID yet": the GORM plugin fills a key that is 0. A generator issues 1 to 2^63-1, because a
 // layout leaves the sign bit 0. The type holds every int64, so that old rows with other numbers can be read; use
 // [Layout.Validate] to reject them. Methods with a pointer receiver write to the ID like an assignment.
 //
-// IDs compare as integers, with <, == and [ID.Compare]. Of two IDs of one layout the larger is the younger, within the
-// accuracy of the clocks that they come from. No method of ID depends on a [Layout]: use layout.Time(id).
+// Of two IDs of one layout the larger is the younger, within the accuracy of the clocks that they come from.
 //
 // In JSON and other text formats an ID is a string of decimal digits, because a JavaScript number holds integers
 // exactly only up to 2^53-1 (Number.MAX_SAFE_INTEGER in ECMA-262). Only the text that an ID prints is accepted. In SQL
@@ -20,15 +17,8 @@ import "cmp"
 // use sqltypes.Typed, or embed the ID in a struct.
 //
 // The verbs %d, %v and %s print decimal digits. ID is a [fmt.Stringer], so %x prints the digits as ASCII codes: use
-// id.Int64() with it.
+// int64(id) with it.
 type ID int64
-
-// Int64 returns the ID as an int64.
-func (id ID) Int64() int64 { return int64(id) }
 
 // IsZero reports whether id is 0, which means "no ID yet". The JSON option omitzero calls it.
 func (id ID) IsZero() bool { return id == 0 }
-
-// Compare returns -1 if id is smaller than other, 0 if they are equal, and +1 if it is larger. It fits
-// [slices.SortFunc] as the method expression ID.Compare.
-func (id ID) Compare(other ID) int { return cmp.Compare(id, other) }

@@ -105,10 +105,7 @@ func (l Layout) isOther(at core.Slot) bool {
 // Validate returns nil if a generator of this layout can have issued id by now, by the system clock. Use it for IDs
 // from untrusted input. It returns an error that matches ErrInvalidID for 0, for a negative number, for one with bits
 // above the layout, and for one whose time is more than 10 s ahead.
-func (l Layout) Validate(id ID) error { return l.ValidateAt(id, time.Now()) }
-
-// ValidateAt is Validate with now in place of the system clock.
-func (l Layout) ValidateAt(id ID, now time.Time) error {
+func (l Layout) Validate(id ID) error {
 	switch {
 	case l.bits == 0:
 		return errZeroLayout
@@ -119,7 +116,7 @@ func (l Layout) ValidateAt(id ID, now time.Time) error {
 	case uint64(id)>>l.bits != 0:
 		return fmt.Errorf("%w: %d is above %d, the layout's greatest", ErrInvalidID, id, uint64(1)<<l.bits-1)
 	}
-	if t := l.Time(id); t.After(now.Add(MaxLead)) {
+	if t, now := l.Time(id), time.Now(); t.After(now.Add(MaxLead)) {
 		return fmt.Errorf("%w: the time of %d, %s, is more than %v ahead of %s", ErrInvalidID,
 			id, t.Format(time.RFC3339Nano), MaxLead, now.UTC().Format(time.RFC3339Nano))
 	}

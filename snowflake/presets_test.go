@@ -69,7 +69,7 @@ func TestPresetsReadPublishedIDs(t *testing.T) {
 			if got := test.layout.Time(test.id); !got.Equal(want.Time) {
 				t.Errorf("Time(%d) = %v, want %v", test.id, got, want.Time)
 			}
-			if err := test.layout.ValidateAt(test.id, want.Time); err != nil {
+			if err := test.layout.Validate(test.id); err != nil {
 				t.Error(err)
 			}
 		})

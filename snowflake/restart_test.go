@@ -1,62 +1,11 @@
 package snowflake_test
 
 import (
-	"fmt"
-	"os"
-	"os/exec"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
-
-// childVariable makes the test binary a program that prints IDs and exits.
-const childVariable = "SNOWFLAKE_TEST_PRINT_IDS"
-
-func TestMain(m *testing.M) {
-	if n, err := strconv.Atoi(os.Getenv(childVariable)); err == nil {
-		g, err := snowflake.New(7)
-		if err != nil {
-			panic(err)
-		}
-		ids := make([]snowflake.ID, n)
-		for i := range ids {
-			ids[i] = g.MustNext()
-		}
-		fmt.Println(ids)
-		return
-	}
-	os.Exit(m.Run())
-}
-
-// Each process dies as soon as it has issued a burst that leads the clock, and the next one starts at once.
-func TestFiftyProcessesInARowRepeatNothing(t *testing.T) {
-	seen := make(map[string]bool)
-	last := ""
-	for range 50 {
-		child := exec.CommandContext(t.Context(), os.Args[0])
-		child.Env = append(os.Environ(), childVariable+"=3000", "GORACE=atexit_sleep_ms=0") // which is a second otherwise
-		out, err := child.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		ids := strings.Fields(strings.Trim(string(out), "[]\n"))
-		if len(ids) != 3000 {
-			t.Fatalf("a process printed %d IDs", len(ids))
-		}
-		for _, id := range ids {
-			if seen[id] {
-				t.Fatalf("%s came twice", id)
-			}
-			if len(id) == len(last) && id <= last {
-				t.Fatalf("%s is not above %s", id, last)
-			}
-			seen[id], last = true, id
-		}
-	}
-}
 
 // A crash right after the greatest burst, and a restart before the clock has moved at all: the worst that can happen
 // without a step of the clock.

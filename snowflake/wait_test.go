@@ -41,18 +41,6 @@ func TestABurstIsServedFromTheLeadWithoutAWait(t *testing.T) {
 	})
 }
 
-func TestALeadOfZeroIsNeverAheadOfTheClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := mustNew(t, 0, slow(t), snowflake.WithLead(0))
-		for range 50 {
-			id := g.MustNext()
-			if at := g.Layout().Time(id); at.After(time.Now()) {
-				t.Fatalf("%v is ahead of %v", at, time.Now())
-			}
-		}
-	})
-}
-
 // Each caller takes 11 ms, so about 90 fit into the second that may be taken above the lead. Some are canceled at once,
 // while they wait for room, or from the second round on at any time, also after they were served and before they look.
 func TestALongQueueIsServedInTheOrderInWhichItCame(t *testing.T) {
@@ -104,34 +92,6 @@ func TestALongQueueIsServedInTheOrderInWhichItCame(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestALongQueueEndsWithItsLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLessee(t, time.Minute, slow(t))
-		mustMove(t, l, 3, 0, 1<<40)
-		closed := errors.New("closed")
-		var wg sync.WaitGroup
-		start := time.Now()
-		for range 250 {
-			wg.Go(func() {
-				err := l.Generator().Fill(t.Context(), make([]snowflake.ID, 44))
-				if err == nil {
-					return // had taken its IDs
-				}
-				if !errors.Is(err, closed) || time.Since(start) > 130*time.Millisecond {
-					t.Errorf("after %v: %v", time.Since(start), err)
-				}
-			})
-			synctest.Wait()
-		}
-		time.Sleep(100 * time.Millisecond)
-		l.Close(closed)
-		wg.Wait()
-		if issued := l.Generator().Stats().Issued; issued < 90*44 || issued > 110*44 {
-			t.Errorf("%d issued", issued)
-		}
-	})
 }
 
 func TestAWaitEndsWithItsContextAndLeavesTheGeneratorUsable(t *testing.T) {

@@ -62,5 +62,5 @@ func cutBounds(source, text string) (body string, size int64, err error) {
 // parseSubscript reads a subscript, an int4, in the form that PostgreSQL prints.
 func parseSubscript(text string) (n int64, ok bool) {
 	id, err := snowflake.Parse(text)
-	return id.Int64(), err == nil && id >= math.MinInt32 && id <= math.MaxInt32
+	return int64(id), err == nil && id >= math.MinInt32 && id <= math.MaxInt32
 }

@@ -95,7 +95,7 @@ func TestNullIsNilAndEmptyAndNullForNULL(t *testing.T) {
 		var value driver.Value
 		text, object := "", "null"
 		if want.Valid {
-			value, text, object = want.ID.Int64(), want.ID.String(), `"`+want.ID.String()+`"`
+			value, text, object = int64(want.ID), want.ID.String(), `"`+want.ID.String()+`"`
 		}
 		if got, err := want.Value(); got != value || err != nil {
 			t.Errorf("Value of %+v = %T %v, %v, want %v", want, got, got, err, value)

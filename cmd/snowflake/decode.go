@@ -182,20 +182,19 @@ func (d *decoder) one(ctx context.Context, text, place string, number int) error
 	if d.all {
 		return d.out.candidates(id, d.now)
 	}
-	note := ""
-	if err := d.layout.ValidateAt(id, d.now); err != nil {
+	note := noteOf(d.layout, id, d.now)
+	if note != "" {
 		d.notes++
-		note = noteOf(d.layout, id, d.now)
-		if strings.HasPrefix(note, ahead) {
-			d.ahead++
-		}
+	}
+	if strings.HasPrefix(note, ahead) {
+		d.ahead++
 	}
 	return d.out.add(id, note)
 }
 
 const ahead = "ahead of now by "
 
-// noteOf says why the layout can't have issued the ID by now.
+// noteOf says why the layout can't have issued the ID by now; "" if it can have. It is Layout.Validate in few words.
 func noteOf(l snowflake.Layout, id snowflake.ID, now time.Time) string {
 	switch {
 	case id == 0:
@@ -204,8 +203,10 @@ func noteOf(l snowflake.Layout, id snowflake.ID, now time.Time) string {
 		return "negative"
 	case l.Bits() < 63 && id>>l.Bits() != 0:
 		return fmt.Sprintf("above %d bits", l.Bits())
+	case l.Time(id).After(now.Add(snowflake.MaxLead)):
+		return ahead + span(now, l.Time(id))
 	}
-	return ahead + span(now, l.Time(id))
+	return ""
 }
 
 // span prints the duration between two times with one unit.

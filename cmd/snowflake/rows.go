@@ -157,10 +157,7 @@ func (r *rows) candidates(id snowflake.ID, now time.Time) error {
 			if err != nil {
 				return err
 			}
-			note := ""
-			if err := layout.ValidateAt(id, now); err != nil {
-				note = noteOf(layout, id, now)
-			}
+			note := noteOf(layout, id, now)
 			if (note == "") == possible {
 				if err := r.candidate(id, name, layout, note); err != nil {
 					return err

@@ -68,7 +68,7 @@ func TestIDsAscendAndBelongToTheLayout(t *testing.T) {
 				if i > 0 && id <= ids[i-1] {
 					t.Fatalf("%d follows %d", id, ids[i-1])
 				}
-				if err := layout.ValidateAt(id, layout.Time(id)); err != nil {
+				if err := layout.Validate(id); err != nil {
 					t.Fatal(err)
 				}
 				at := start.Add(time.Duration(i) * tt.step)

@@ -127,7 +127,7 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-func main() { fmt.Println(snowflake.MustParse("175928847299117063")) }
+func main() { fmt.Println(snowflake.ID(175928847299117063)) }
 `)
 	if err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)

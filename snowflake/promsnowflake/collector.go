@@ -1,6 +1,8 @@
 package promsnowflake
 
 import (
+	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -8,127 +10,163 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/metrics"
+)
+
+const (
+	generatorLabel = "generator"
+	callDuration   = "snowflake.lease.call.duration"
 )
 
 // Collector is a prometheus.Collector. Its methods are safe for concurrent use. Create one with New.
 type Collector struct {
-	waits, calls           *prometheus.HistogramVec
-	waitErrors, callErrors *prometheus.CounterVec
+	set        metrics.Set
+	values     map[string]value // by the name of the metric, as the histograms
+	histograms map[string]histogram
+	mu         sync.Mutex // held by calls that begin and end series
+}
 
-	mu      sync.Mutex
-	every   time.Duration // 0: no query for the workers
-	sources map[string]*source
+type value struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+}
+
+type histogram struct {
+	metrics.Metric
+	took   *prometheus.HistogramVec
+	failed *prometheus.CounterVec
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// buckets go from the shortest wait to the longest: for the horizon of the owner before, up to lease.MaxWindow.
-var buckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 600}
-
 // New returns a collector without generators.
 func New() *Collector {
-	histogram := func(name, help, label string) *prometheus.HistogramVec {
-		opts := prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}
-		return prometheus.NewHistogramVec(opts, []string{generatorLabel, label})
+	c := &Collector{values: map[string]value{}, histograms: map[string]histogram{}}
+	for _, m := range metrics.All() {
+		name := nameOf(m)
+		if m.Kind == "histogram" {
+			labels := []string{generatorLabel, m.Label[strings.LastIndexByte(m.Label, '.')+1:]}
+			took := prometheus.HistogramOpts{Name: name, Help: m.Help, Buckets: metrics.Buckets()}
+			failed := prometheus.CounterOpts{Name: strings.TrimSuffix(name, "seconds") + "errors_total", Help: m.Help + " Those that failed."}
+			c.histograms[m.Name] = histogram{m, prometheus.NewHistogramVec(took, labels), prometheus.NewCounterVec(failed, labels)}
+			continue
+		}
+		kind := prometheus.GaugeValue
+		if m.Kind == "counter" {
+			kind = prometheus.CounterValue
+		}
+		c.values[m.Name] = value{prometheus.NewDesc(name, m.Help, []string{generatorLabel}, nil), kind}
 	}
-	errorsOf := func(name, help, label string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{generatorLabel, label})
+	return c
+}
+
+// inPrometheus has what is named differently here than in package metrics, but for the suffix.
+var inPrometheus = strings.NewReplacer(".duration", "", "worker.held", "workers_held", "worker.limit", "workers", ".", "_")
+
+func nameOf(m metrics.Metric) string {
+	name := inPrometheus.Replace(m.Name)
+	switch {
+	case m.Kind == "counter":
+		return name + "_total"
+	case m.Unit == "s":
+		return name + "_seconds"
 	}
-	return &Collector{
-		waits: histogram("snowflake_wait_seconds", "Waits for IDs, by reason: clock or lease.", reasonLabel),
-		waitErrors: errorsOf("snowflake_wait_errors_total",
-			"Waits for IDs that ended with an error, by reason: clock or lease.", reasonLabel),
-		calls: histogram("snowflake_lease_call_seconds",
-			"Calls of the lease's store, by call: acquire, extend or release.", callLabel),
-		callErrors: errorsOf("snowflake_lease_call_errors_total",
-			"Calls of the lease's store that failed, by call: acquire, extend, release or list.", callLabel),
-		sources: map[string]*source{},
-	}
+	return name
 }
 
 // Add exports the figures of a generator with a fixed worker. It replaces the generator or lease that has the name, and
 // continues its counters.
-func (c *Collector) Add(name string, g *snowflake.Generator) { c.add(name, newSource(g, nil)) }
+func (c *Collector) Add(name string, g *snowflake.Generator) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.set.Add(name, g, c.observer(name, false))
+}
 
 // AddLease exports the figures of a lease and of its generator. It replaces the generator or lease that has the name, and
 // continues its counters. Remove the name before you close the lease: a closed one looks like one without a worker.
-func (c *Collector) AddLease(name string, l *lease.Lease) { c.add(name, newSource(l.Generator(), l)) }
-
-func (c *Collector) add(name string, s *source) {
+func (c *Collector) AddLease(name string, l *lease.Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if old := c.sources[name]; old != nil {
-		old.stop()
-		s.follow(old)
+	c.set.AddLease(name, l, c.observer(name, true))
+}
+
+// observer begins the histograms of a name. It keeps their series, so that a late observation does not bring back those
+// that Remove has deleted.
+func (c *Collector) observer(name string, leased bool) func(metrics.Observation) {
+	type series struct {
+		took   prometheus.Observer
+		failed prometheus.Counter
 	}
-	s.stop = s.gen.Observe(c.observerOf(name, s.lease != nil))
-	if s.lease != nil {
-		waits, calls := s.stop, s.lease.Observe(c.callsOf(name))
-		s.stop = func() {
-			waits()
-			calls()
+	all := map[string]series{} // by the label's value, which differs between the two histograms
+	for _, h := range c.histograms {
+		for _, value := range h.Values {
+			if leased || value == "clock" {
+				all[value] = series{h.took.WithLabelValues(name, value), h.failed.WithLabelValues(name, value)}
+			}
 		}
 	}
-	c.sources[name] = s
+	if leased {
+		all["list"] = series{failed: c.histograms[callDuration].failed.WithLabelValues(name, "list")}
+	}
+	return func(o metrics.Observation) {
+		s := all[o.Value]
+		if s.took != nil {
+			s.took.Observe(o.Took.Seconds())
+		}
+		if s.failed != nil && failed(o) {
+			s.failed.Inc()
+		}
+	}
+}
+
+// failed reports whether a wait ended without an ID or the store has failed: it has neither answered that the worker is
+// lost or that none is free, nor was the call ended by lease.Close.
+func failed(o metrics.Observation) bool {
+	switch o.ErrorType() {
+	case "":
+		return false
+	case "lost", "no_worker", "canceled":
+		return o.Metric != callDuration
+	}
+	return true
 }
 
 // Remove ends the export of the generator or lease with the name.
 func (c *Collector) Remove(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.sources[name]
-	if s == nil {
-		return
+	c.set.Remove(name)
+	for _, h := range c.histograms {
+		h.took.DeletePartialMatch(prometheus.Labels{generatorLabel: name})
+		h.failed.DeletePartialMatch(prometheus.Labels{generatorLabel: name})
 	}
-	s.stop()
-	delete(c.sources, name)
-	match := prometheus.Labels{generatorLabel: name}
-	c.waits.DeletePartialMatch(match)
-	c.waitErrors.DeletePartialMatch(match)
-	c.calls.DeletePartialMatch(match)
-	c.callErrors.DeletePartialMatch(match)
 }
 
 // QueryWorkers adds how many workers of each lease any process holds, and how many there are. A scrape then reads the
 // lease's namespace with Store.List if the last result is older than every, and gives up after 5 s. Each
 // process reads the whole namespace, so a minute or more is appropriate. While a store does not answer, these two metrics
 // of its leases are missing. 0 ends it.
-func (c *Collector) QueryWorkers(every time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.every = every
-}
+func (c *Collector) QueryWorkers(every time.Duration) { c.set.QueryWorkers(every) }
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, m := range metrics {
+	for _, m := range c.values {
 		to <- m.desc
 	}
-	to <- workersHeldDesc
-	to <- workersDesc
-	for _, v := range c.vectors() {
-		v.Describe(to)
+	for _, h := range c.histograms {
+		h.took.Describe(to)
+		h.failed.Describe(to)
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (c *Collector) Collect(to chan<- prometheus.Metric) {
-	c.mu.Lock()
-	var queries sync.WaitGroup // all at once and without the lock: a store that does not answer delays no other
-	for name, s := range c.sources {
-		s.collect(name, to)
-		if s.lease != nil && c.every > 0 {
-			every, failed := c.every, c.callErrors.WithLabelValues(name, listCall)
-			queries.Go(func() { s.workers.collect(name, s.lease, every, failed, to) })
-		}
+	for _, v := range c.set.Read(context.Background()) {
+		m := c.values[v.Metric]
+		to <- prometheus.MustNewConstMetric(m.desc, m.kind, v.Value, v.Generator)
 	}
-	c.mu.Unlock()
-	queries.Wait()
-	for _, v := range c.vectors() {
-		v.Collect(to)
+	for _, h := range c.histograms {
+		h.took.Collect(to)
+		h.failed.Collect(to)
 	}
-}
-
-func (c *Collector) vectors() []prometheus.Collector {
-	return []prometheus.Collector{c.waits, c.waitErrors, c.calls, c.callErrors}
 }

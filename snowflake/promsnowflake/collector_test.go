@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,247 +18,192 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 	"github.com/sqlflake/sqlflake/snowflake/promsnowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
-func TestEachMetricOfAGeneratorChangesByWhatItSays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		clock := new(clock)
-		four, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:5 sequence:2")
-		if err != nil {
-			t.Fatal(err)
-		}
-		open := func(worker int64) *snowflake.Generator {
-			g, err := snowflake.New(worker, snowflake.WithLayout(four), snowflake.WithClock(clock))
-			if err != nil {
-				t.Fatal(err)
+// gather returns a line for each series: its metric without the prefix, labels, kind and value. Histograms have the number
+// and the sum of their values; what is left of a layout or a lease is 1.
+func gather(tb testing.TB, from prometheus.Gatherer) []string {
+	tb.Helper()
+	families, err := from.Gather()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var all []string
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			line := strings.TrimPrefix(family.GetName(), "snowflake_")
+			for _, l := range m.GetLabel() {
+				line += fmt.Sprintf(" %s=%s", l.GetName(), l.GetValue())
 			}
-			return g
+			line += " " + strings.ToLower(family.GetType().String())
+			value := m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			if strings.Contains(line, "remaining") || strings.Contains(line, "horizon") {
+				value = min(value, 1)
+			}
+			if h := m.GetHistogram(); h != nil {
+				line += fmt.Sprintf(" %d", h.GetSampleCount())
+				value = h.GetSampleSum()
+			}
+			all = append(all, fmt.Sprintf("%s %.3g", line, value))
 		}
-		collector, registry := promsnowflake.New(), prometheus.NewPedanticRegistry()
-		registry.MustRegister(collector)
-		g := open(23)
-		collector.Add("orders", g)
-		collector.Add("other", open(4))
-		time.Sleep(100 * time.Millisecond) // past the start fence
-		start := scrape(t, registry)
-		if start["worker orders"] != 23 || start["worker other"] != 4 || start["ids_total orders"] != 0 ||
-			math.Abs(start["layout_remaining_seconds orders"]-four.End().Sub(clock.Now()).Seconds()) > 0.001 {
-			t.Errorf("at the start: %v", start)
-		}
-
-		take(t, g, 4)
-		after := scrape(t, registry)
-		after.check(t, "4 IDs", start, figures{"ids_total orders": 4})
-
-		take(t, g, 12)
-		leading := scrape(t, registry)
-		leading.check(t, "12 IDs of the lead", after, figures{"ids_total orders": 12, "lead_seconds orders": 0.003})
-
-		time.Sleep(900 * time.Millisecond)
-		late := scrape(t, registry)
-		late.check(t, "900 ms", leading, figures{
-			"lead_seconds orders": -0.003, "layout_remaining_seconds orders": -0.9, "layout_remaining_seconds other": -0.9,
-		})
-
-		take(t, g, 52) // 44 of them without a wait
-		waited := scrape(t, registry)
-		waited.check(t, "52 IDs", late, figures{
-			"ids_total orders": 52, "wait_seconds_count orders clock": 1, "wait_seconds_sum orders clock": 0.002, "lead_seconds orders": 0.010,
-		})
-
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(2*time.Millisecond, cancel)
-		if err := g.Fill(ctx, make([]snowflake.ID, 20)); !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-		failed := scrape(t, registry)
-		failed.check(t, "a wait that was given up after 2 ms", waited, figures{
-			"wait_seconds_count orders clock": 1, "wait_seconds_sum orders clock": 0.002, "wait_errors_total orders clock": 1,
-			"lead_seconds orders": -0.002,
-		})
-
-		clock.step(time.Hour)
-		time.Sleep(2 * time.Second)
-		take(t, g, 1)
-		stepped := scrape(t, registry)
-		stepped.check(t, "a step forward", failed, figures{
-			"ids_total orders": 1, "clock_steps_total orders": 1, "lead_seconds orders": -0.008, "layout_remaining_seconds orders": -3602,
-		})
-
-		clock.step(-time.Minute)
-		time.Sleep(2 * time.Second)
-		take(t, g, 1)
-		scrape(t, registry).check(t, "a step back", stepped, figures{
-			"ids_total orders": 1, "clock_drift_seconds orders": -59.995, "layout_remaining_seconds orders": -1.995,
-		})
-	})
+	}
+	slices.Sort(all)
+	return all
 }
 
-// The store answers within 30 ms.
-func TestEachMetricOfALeaseChangesByWhatItSays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		s.behind.Store(int64(2 * time.Second))
-		l, other := open(t, s, lease.WithPatience(time.Second), lease.WithWorkers(0, 1)), open(t, s, lease.WithNamespace("other"))
-		collector, registry := promsnowflake.New(), prometheus.NewPedanticRegistry()
-		registry.MustRegister(collector)
-		collector.AddLease("orders", l)
-		collector.AddLease("other", other)
-		s.set(30*time.Millisecond, false)
-		start := scrape(t, registry)
-		want := figures{
-			"worker orders": 0, "lease_held orders": 1, "lease_epoch orders": 1, "lease_horizon_seconds orders": 10.010,
-			"lease_acquisitions_total orders": 1, "lease_takeovers_total orders": 0, "lease_losses_total orders": 0,
-			"lease_clock_skew_seconds orders":        2,
-			"lease_call_seconds_count extend orders": 0, "lease_call_errors_total extend orders": 0, "lease_acquisitions_total other": 1,
-		}
-		for key, value := range want {
-			if got, ok := start[key]; !ok || math.Abs(got-value) > 1e-6 {
-				t.Errorf("at the start %s is %g, %v, want %g", key, got, ok, value)
-			}
-		}
+const want = `clock_drift_seconds generator=fixed gauge 0
+clock_drift_seconds generator=leased gauge 0
+clock_steps_total generator=fixed counter 0
+clock_steps_total generator=leased counter 0
+ids_total generator=fixed counter 60
+ids_total generator=leased counter 0
+layout_remaining_seconds generator=fixed gauge 1
+layout_remaining_seconds generator=leased gauge 1
+lead_seconds generator=fixed gauge 0.009
+lead_seconds generator=leased gauge 0
+lease_acquisitions_total generator=leased counter 1
+lease_call_errors_total call=acquire generator=leased counter 0
+lease_call_errors_total call=extend generator=leased counter 0
+lease_call_errors_total call=list generator=leased counter 0
+lease_call_errors_total call=release generator=leased counter 0
+lease_call_seconds call=acquire generator=leased histogram 0 0
+lease_call_seconds call=extend generator=leased histogram 1 0
+lease_call_seconds call=release generator=leased histogram 0 0
+lease_clock_skew_seconds generator=leased gauge 0
+lease_epoch generator=leased gauge 1
+lease_held generator=leased gauge 1
+lease_horizon_seconds generator=leased gauge 1
+lease_losses_total generator=leased counter 0
+lease_takeovers_total generator=leased counter 0
+lease_workers generator=leased gauge 4
+lease_workers_held generator=leased gauge 1
+wait_errors_total generator=fixed reason=clock counter 1
+wait_errors_total generator=leased reason=clock counter 0
+wait_errors_total generator=leased reason=lease counter 0
+wait_seconds generator=fixed reason=clock histogram 2 0.005
+wait_seconds generator=leased reason=clock histogram 0 0
+wait_seconds generator=leased reason=lease histogram 0 0
+worker generator=fixed gauge 3
+worker generator=leased gauge 0`
 
-		time.Sleep(4 * time.Second)
-		calm := scrape(t, registry)
-		calm.check(t, "4 s", start, figures{"lease_horizon_seconds orders": -4, "lease_horizon_seconds other": -4})
-
-		s.behind.Store(int64(5 * time.Second))
-		time.Sleep(2 * time.Second) // an extension is due after 4.5 to 5.5 s
-		extended := scrape(t, registry)
-		extended.check(t, "an extension", calm, figures{
-			"lease_call_seconds_count extend orders": 1, "lease_call_seconds_sum extend orders": 0.030,
-			"lease_call_seconds_count extend other": 1, "lease_call_seconds_sum extend other": 0.030,
-			// The store's clock was read in these 30 ms, and the smaller difference is taken.
-			"lease_clock_skew_seconds orders": 2.97, "lease_clock_skew_seconds other": 2.97,
-		})
-		if left := extended["lease_horizon_seconds orders"]; left < 8.4 || left > 9.6 { // the window less 0.47 to 1.5 s
-			t.Errorf("after an extension the horizon is in %g s", left)
-		}
-		closeLease(t, other) // its extensions are not in what follows
-		collector.Remove("other")
-
-		s.set(30*time.Millisecond, true)
-		before := scrape(t, registry)
-		for key := range before {
-			if strings.HasSuffix(key, " other") {
-				t.Errorf("%s is there after Remove", key)
-			}
-		}
-		time.Sleep(9700 * time.Millisecond)
-		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
-			t.Fatal(err)
-		}
-		down := scrape(t, registry)
-		calls := down["lease_call_seconds_count extend orders"] - before["lease_call_seconds_count extend orders"]
-		if calls < 2 {
-			t.Errorf("%g calls of a store that is down", calls)
-		}
-		down.check(t, "an outage", before, figures{
-			"lease_call_seconds_count extend orders": calls, "lease_call_seconds_sum extend orders": 0.030 * calls,
-			"lease_call_errors_total extend orders": calls,
-			"wait_seconds_count orders lease":       1, "wait_seconds_sum orders lease": 1, "wait_errors_total orders lease": 1,
-			"lease_horizon_seconds orders": -10.7,
-		})
-
-		time.Sleep(15 * time.Second)
-		thief := open(t, s.Store, lease.WithWorkers(0, 0))
-		s.set(30*time.Millisecond, false)
-		time.Sleep(5 * time.Second)
-		lost := scrape(t, registry)
-		retries := lost["lease_call_errors_total extend orders"] - down["lease_call_errors_total extend orders"]
-		// Of the others two find the loss, by the last token and the one before, one is for the first horizon of the new
-		// worker, and one is for the call above that had to wait.
-		lost.check(t, "a loss", down, figures{
-			"lease_losses_total orders": 1, "lease_acquisitions_total orders": 1, "worker orders": 1,
-			"lease_call_errors_total extend orders":  retries,
-			"lease_call_seconds_count extend orders": retries + 4, "lease_call_seconds_sum extend orders": 0.030 * (retries + 4),
-			"lease_call_seconds_count acquire orders": 1, "lease_call_seconds_sum acquire orders": 0.030,
-		})
-
-		closeLease(t, l)
-		scrape(t, registry).check(t, "Close", lost, figures{
-			"lease_held orders": -1, "lease_horizon_seconds orders": -lost["lease_horizon_seconds orders"],
-			"lease_call_seconds_count release orders": 1, "lease_call_seconds_sum release orders": 0.030,
-		})
-		again := open(t, s, lease.WithWorkers(1, 1))
-		before = scrape(t, registry)
-		collector.AddLease("orders", again)
-		take(t, again.Generator(), 1)
-		scrape(t, registry).check(t, "another lease with the name", before, figures{
-			"ids_total orders": 1, "lease_held orders": 1, "lease_epoch orders": 1,
-			"lease_acquisitions_total orders": 1, "lease_takeovers_total orders": 1,
-		})
-		closeLease(t, again)
-		closeLease(t, thief)
-	})
+// faulty answers with an error while one is set.
+type faulty struct {
+	lease.Store
+	err    atomic.Pointer[error]
+	failed atomic.Int64 // calls of Extend without an answer
 }
 
-// A Fill that gives up its wait gives its IDs back, which Stats had counted.
-func TestCountersDoNotDecrease(t *testing.T) {
+func (f *faulty) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	if err := f.err.Load(); err != nil {
+		if errors.Is(*err, errDown) {
+			f.failed.Add(1)
+		}
+		return time.Time{}, *err
+	}
+	return f.Store.Extend(ctx, c, horizon, ttl)
+}
+
+func (f *faulty) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
+	if err := f.err.Load(); err != nil {
+		return nil, *err
+	}
+	return f.Store.List(ctx, namespace)
+}
+
+var errDown = errors.New("the store is down")
+
+// What the values are is tested in package metrics.
+func TestMetricsHaveTheirNamesKindsAndLabels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		layout, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:2 sequence:2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := snowflake.New(3, snowflake.WithLayout(layout))
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := &faulty{Store: leasetest.NewMemory(time.Now)}
+		l, err := lease.Open(t.Context(), store, lease.WithLogger(slog.New(slog.DiscardHandler)),
+			lease.WithGenerator(snowflake.WithLayout(layout)), lease.WithPatience(0))
+		if err != nil {
+			t.Fatal(err)
+		}
 		collector, registry := promsnowflake.New(), prometheus.NewPedanticRegistry()
 		registry.MustRegister(collector)
-		g, err := snowflake.New(1, small(t))
-		if err != nil {
+		collector.Add("fixed", g)
+		collector.AddLease("leased", l)
+		time.Sleep(7 * time.Second) // one extension
+		if err := g.Fill(t.Context(), make([]snowflake.ID, 60)); err != nil {
 			t.Fatal(err)
 		}
-		collector.Add("orders", g)
-		time.Sleep(time.Second)
-		take(t, g, 44)
 		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- g.Fill(ctx, make([]snowflake.ID, 20)) }()
-		synctest.Wait()
-		during := scrape(t, registry)["ids_total orders"]
-		cancel()
-		if err := <-done; !errors.Is(err, context.Canceled) || g.Stats().Issued >= uint64(during) {
-			t.Fatalf("%v, %d IDs after %g: the test needs IDs that are given back", err, g.Stats().Issued, during)
-		}
-		if after := scrape(t, registry)["ids_total orders"]; after < during {
-			t.Errorf("IDs fell from %g to %g", during, after)
-		}
-		// Another generator of this name: of other counters in a bubble, though of the same worker.
-		h, err := snowflake.New(2, small(t))
-		if err != nil {
+		time.AfterFunc(time.Millisecond, cancel)
+		if err := g.Fill(ctx, make([]snowflake.ID, 40)); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		take(t, h, 3)
-		before := scrape(t, registry)
-		collector.Add("orders", h)
-		scrape(t, registry).check(t, "another generator with the name", before, figures{
-			"ids_total orders": 3, "worker orders": 1, "lead_seconds orders": scrape(t, registry)["lead_seconds orders"] - before["lead_seconds orders"],
-		})
-		waits := scrape(t, registry)["wait_seconds_count orders clock"]
-		take(t, g, 100)
-		if after := scrape(t, registry)["wait_seconds_count orders clock"]; after != waits || g.Stats().Waits == 0 {
-			t.Errorf("%g waits, then %g: of the generator that was replaced", waits, after)
+		collector.QueryWorkers(time.Minute)
+		if got := strings.Join(gather(t, registry), "\n"); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
-		collector.Remove("orders")
-		collector.Remove("orders")
-		if got := scrape(t, registry); len(got) != 0 {
+
+		lost := lease.ErrLost
+		store.err.Store(&errDown)
+		time.Sleep(7 * time.Second)
+		collector.QueryWorkers(time.Nanosecond)
+		gather(t, registry)
+		store.err.Store(&lost)
+		time.Sleep(7 * time.Second)
+		collector.QueryWorkers(0)
+		got, failed := gather(t, registry), store.failed.Load()
+		for _, line := range []string{
+			"lease_call_errors_total call=list generator=leased counter 1",
+			fmt.Sprintf("lease_call_errors_total call=extend generator=leased counter %d", failed), // ErrLost is an answer
+		} {
+			if failed == 0 || l.Status().Losses == 0 || !slices.Contains(got, line) {
+				t.Errorf("after an outage and a loss: no %s in\n%s", line, strings.Join(got, "\n"))
+			}
+		}
+
+		store.err.Store(nil)
+		collector.Remove("leased")
+		collector.Remove("fixed")
+		if got := gather(t, registry); len(got) != 0 {
 			t.Errorf("after Remove: %v", got)
 		}
+		if err := l.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
 	})
 }
 
-// Generators of one worker have the same counters, and count as one.
-func TestTheSameWorkerIsNotCountedTwice(t *testing.T) {
-	collector, registry := promsnowflake.New(), prometheus.NewPedanticRegistry()
-	registry.MustRegister(collector)
-	var start float64 // not 0 if the process has run this test before
-	for i := range 3 {
-		g, err := snowflake.New(977)
-		if err != nil {
-			t.Fatal(err)
+func TestPartitionsThatCanNotBeReadAreAProblem(t *testing.T) {
+	var plan partition.Plan
+	failure := errDown
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(promsnowflake.Partitions("orders", func(context.Context) (*partition.Plan, error) {
+		return nil, errDown
+	}))
+	registry.MustRegister(promsnowflake.Partitions("events", func(ctx context.Context) (*partition.Plan, error) {
+		if _, limited := ctx.Deadline(); !limited {
+			t.Error("a database that does not answer holds the scrape up")
 		}
-		collector.Add("orders", g)
-		if i == 0 {
-			start = scrape(t, registry)["ids_total orders"]
-		}
-		take(t, g, 5)
-		if n := scrape(t, registry)["ids_total orders"] - start; n != float64(5*(i+1)) {
-			t.Errorf("%g IDs after %d times 5", n, i+1)
-		}
+		return &plan, failure
+	}))
+	if got := gather(t, registry); !slices.Equal(got, []string{
+		"partition_problems table=events gauge 1", "partition_problems table=orders gauge 1",
+	}) {
+		t.Errorf("with an error: %v", got)
+	}
+	failure = nil
+	plan.Now = time.Now()
+	plan.Covered, plan.Overdue = plan.Now.Add(time.Hour), plan.Now.Add(-time.Minute)
+	if got := gather(t, registry); !slices.Equal(got, []string{
+		"partition_covered_seconds table=events gauge 3.6e+03", "partition_overdue_seconds table=events gauge 60",
+		"partition_problems table=events gauge 0", "partition_problems table=orders gauge 1",
+	}) {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package promsnowflake
 
 import (
 	"context"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus" //nolint:depguard // this module exists to keep the client out of the core's
 
@@ -44,7 +45,7 @@ func (p partitions) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), workersTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	plan, err := p.plan(ctx)
 	if err != nil {

@@ -13,15 +13,14 @@
 // gaps: what a process has not issued of its block when it ends is lost. Numbers of one process ascend; those of two
 // processes alternate between blocks.
 //
-// This depends on the table alone. A database that loses a committed UPDATE, as after a restore from a backup, a
-// failover to a replica that lags behind, or a crash with synchronous_commit = off, repeats the numbers of the lost
-// blocks. A process that gets a block below its last one returns an error instead. A lease survives a failover, because
-// its clock says which times are above all that was lost; nothing says which numbers are.
+// A database that loses a committed UPDATE, as after a restore from a backup, a failover to a replica that lags behind,
+// or a crash with synchronous_commit = off, repeats the numbers of the lost blocks. A process that gets a block below its
+// last one returns an error instead.
 //
-// The UPDATE needs a connection besides those of the caller. It gets none with SetMaxOpenConns(1) or when all
-// connections are in transactions that wait for numbers, and on SQLite no lock while a transaction has written. It then
-// fails after ten seconds or SQLite's busy timeout. Take the numbers before the transaction, or make blocks twice as
-// long as what transactions take. GORM begins one for each Create.
+// The UPDATE needs a connection besides those of the caller. With SetMaxOpenConns(1), when all connections are in
+// transactions that wait for numbers, and on SQLite while a transaction has written, it fails after ten seconds or
+// SQLite's busy timeout. Take the numbers before the transaction, or make blocks twice as long as what transactions
+// take. GORM begins one for each Create.
 package segment
 
 import (
@@ -55,21 +54,19 @@ const (
 )
 
 // Option is a setting of [Open]. A nil Option is an error that matches ErrOption.
-type Option interface{ apply(*Sequence) error }
-
-type blockSize int64
-
-func (b blockSize) apply(s *Sequence) error {
-	if b < 1 || b > maxBlock {
-		return fmt.Errorf("%w: a block of %d, want 1 to %d", ErrOption, b, int64(maxBlock))
-	}
-	s.block = int64(b)
-	return nil
-}
+type Option func(*Sequence) error
 
 // WithBlock sets how many numbers an UPDATE takes, 1 to 2^31. Defaults to 1000. A process that ends loses at most two
 // blocks, and more if a Fill is longer than a block.
-func WithBlock(size int64) Option { return blockSize(size) }
+func WithBlock(size int64) Option {
+	return func(s *Sequence) error {
+		if size < 1 || size > maxBlock {
+			return fmt.Errorf("%w: a block of %d, want 1 to %d", ErrOption, size, int64(maxBlock))
+		}
+		s.block = size
+		return nil
+	}
+}
 
 // Sequence issues the numbers of one name. Its methods are safe for concurrent use. Make it with Open; the zero
 // Sequence returns ErrClosed.
@@ -118,7 +115,7 @@ func Open(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect, name string, 
 		if opt == nil {
 			return nil, fmt.Errorf("%w: nil Option", ErrOption)
 		}
-		if err := opt.apply(s); err != nil {
+		if err := opt(s); err != nil {
 			return nil, err
 		}
 	}

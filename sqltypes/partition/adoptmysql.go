@@ -61,7 +61,7 @@ func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
 	last := steps[len(steps)-1]
 	if !s.wantDefault && last.Hi != noHigh {
 		why := "the last partition without WithDefault"
-		if err := a.refuseAhead(ctx, q, s, t, last.Hi.Int64(), why); err != nil {
+		if err := a.refuseAhead(ctx, q, s, t, int64(last.Hi), why); err != nil {
 			return nil, err
 		}
 	}

@@ -49,7 +49,7 @@ func (w *writing) write(ctx context.Context, t *testing.T, what string, gen *sno
 		id, err := gen.Next()
 		start := time.Now()
 		if err == nil {
-			err = insert(id.Int64())
+			err = insert(int64(id))
 		}
 		if err != nil {
 			t.Errorf("%s: %v", what, err)

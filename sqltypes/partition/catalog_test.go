@@ -67,7 +67,7 @@ func (c *catalog) apply(s *Set, plan *Plan) {
 		case step.Lo == 0 && step.Hi == 0:
 			c.fallback = &part{name: name{"", step.Partition}, lo: noLow, hi: noHigh}
 		default:
-			c.parts = append(c.parts, part{name: name{"", step.Partition}, lo: step.Lo.Int64(), hi: step.Hi.Int64()})
+			c.parts = append(c.parts, part{name: name{"", step.Partition}, lo: int64(step.Lo), hi: int64(step.Hi)})
 		}
 	}
 	slices.SortFunc(c.parts, func(a, b part) int { return int(min(max(a.lo/2-b.lo/2, -1), 1)) })

@@ -234,7 +234,7 @@ func (s *Set) firstPartitions(st *state) ([]Step, error) {
 func (s *Set) partitionBy(steps []Step) string {
 	var list []string
 	for _, step := range steps {
-		end := fmt.Sprintf("(%d)", step.Hi.Int64())
+		end := fmt.Sprintf("(%d)", int64(step.Hi))
 		if step.Hi == noHigh || step.Lo == 0 && step.Hi == 0 { // the default partition
 			end = maxValue
 		}

@@ -75,7 +75,7 @@ func (a adopter) besideWriters(writers [][2]string, f func() error) {
 		pair := writers[n%len(writers)]
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				if err := a.writeBoth(pair, idAt(noon).Int64()+written.Add(1)); err != nil {
+				if err := a.writeBoth(pair, int64(idAt(noon))+written.Add(1)); err != nil {
 					a.Errorf("%s: %v", pair, err)
 					return
 				}

@@ -113,7 +113,7 @@ type stepKey struct {
 	lo        int64
 }
 
-func keyOf(step Step) stepKey { return stepKey{step.Action, step.Partition, step.Lo.Int64()} }
+func keyOf(step Step) stepKey { return stepKey{step.Action, step.Partition, int64(step.Lo)} }
 
 // open reports whether a step is to be done.
 func (m *maintenance) open(step Step) bool { return !m.failed[keyOf(step)] }

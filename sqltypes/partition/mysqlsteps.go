@@ -26,7 +26,7 @@ func (e mysql) statements(s *Set, st *state, step Step) []string {
 	p, loose := st.find(step)
 	switch step.Action {
 	case actionCreate:
-		return []string{e.create(st, step.Partition, step.Lo.Int64(), step.Hi.Int64())}
+		return []string{e.create(st, step.Partition, int64(step.Lo), int64(step.Hi))}
 	case actionDrop:
 		if loose {
 			return []string{"DROP TABLE " + tableMySQL(p.name)}

@@ -95,10 +95,10 @@ func (p *planner) run(parts ...func() error) (*Plan, error) {
 // step adds a step for a partition, or for a loose table.
 func (p *planner) step(step Step) {
 	if step.Lo != noLow {
-		step.From = p.at(step.Lo.Int64()).In(p.zone)
+		step.From = p.at(int64(step.Lo)).In(p.zone)
 	}
 	if step.Hi != noHigh {
-		step.To = p.at(step.Hi.Int64()).In(p.zone)
+		step.To = p.at(int64(step.Hi)).In(p.zone)
 	}
 	if due := p.due(step); p.plan.Overdue.IsZero() || !due.IsZero() && due.Before(p.plan.Overdue) {
 		p.plan.Overdue = due
@@ -110,7 +110,7 @@ func (p *planner) step(step Step) {
 
 // due returns the time since which a step is due, or zero for one that does not depend on the time.
 func (p *planner) due(step Step) time.Time {
-	at := p.period(p.at(step.Hi.Int64() - 1))
+	at := p.period(p.at(int64(step.Hi) - 1))
 	switch {
 	case step.Lo == 0 && step.Hi == 0, step.Action == actionAlter:
 		return time.Time{}

@@ -110,7 +110,7 @@ func TestGapsThatWereMadeByHandAreFilled(t *testing.T) {
 	plan := c.plan(t, s, date("2026-01-15"))
 	want(t, plan, "create t_2026_01_2, create t_2026_01_3, create t_2026_02")
 	for i, bounds := range [][2]string{{"2026-01-07", "2026-01-10"}, {"2026-01-11", "2026-02"}, {"2026-02", "2026-02-03"}} {
-		if step := plan.Steps[i]; step.Lo.Int64() != s.first(bounds[0]) || step.Hi.Int64() != s.first(bounds[1]) ||
+		if step := plan.Steps[i]; int64(step.Lo) != s.first(bounds[0]) || int64(step.Hi) != s.first(bounds[1]) ||
 			!step.From.Equal(date(bounds[0])) || !step.To.Equal(date(bounds[1])) {
 			t.Errorf("step %d: %+v, want %v", i, step, bounds)
 		}
@@ -122,7 +122,7 @@ func TestGapsThatWereMadeByHandAreFilled(t *testing.T) {
 	c.add(my, "a", "", "2026-01-05")
 	plan = c.plan(t, my, date("2026-03-15"))
 	want(t, plan, "create t_2026_03, create t_2026_04")
-	if got := plan.Steps[0].Lo.Int64(); got != s.first("2026-01-05") {
+	if got := int64(plan.Steps[0].Lo); got != s.first("2026-01-05") {
 		t.Errorf("the partition after the gap begins with %d, want the end of the one before", got)
 	}
 }
@@ -215,7 +215,7 @@ func (s *Set) layoutLast() int64 {
 	if err != nil {
 		panic(err)
 	}
-	return id.Int64() | (id.Int64()&-id.Int64() - 1) // the last tick with all bits below the time
+	return int64(id) | (int64(id)&-int64(id) - 1) // the last tick with all bits below the time
 }
 
 func TestClocksBeforeTheEpochAreAnError(t *testing.T) {

@@ -38,7 +38,7 @@ func TestPostgresMoveDefaultHidesAndLosesNothing(t *testing.T) {
 		ids []int64
 	}
 	for at := e.day(-3); at.Before(e.day(8)); at = at.Add(time.Hour) {
-		all.ids = append(all.ids, idAt(at).Int64())
+		all.ids = append(all.ids, int64(idAt(at)))
 	}
 	var inserted atomic.Int64
 	inserted.Store(int64(len(all.ids)))
@@ -61,7 +61,7 @@ func TestPostgresMoveDefaultHidesAndLosesNothing(t *testing.T) {
 				<-ctx.Done()
 				return nil
 			}
-			id := idAt(e.day(-3)).Int64() + rand.Int64N(idAt(e.day(8)).Int64()-idAt(e.day(-3)).Int64())
+			id := int64(idAt(e.day(-3))) + rand.Int64N(int64(idAt(e.day(8)))-int64(idAt(e.day(-3))))
 			if _, err := e.ExecContext(ctx, "INSERT INTO events (id) VALUES ($1)", id); err != nil {
 				return err
 			}
@@ -128,7 +128,7 @@ func TestPostgresMoveDefaultLeavesWhatHasNoPartition(t *testing.T) {
 	}{
 		{"negative", func(*events) int64 { return -5 }, nil},
 		{"after the layout", func(*events) int64 { return 1<<63 - 1 }, nil},
-		{"beyond the retention", func(e *events) int64 { return idAt(e.day(-9)).Int64() }, []partition.Option{partition.WithRetain(5)}},
+		{"beyond the retention", func(e *events) int64 { return int64(idAt(e.day(-9))) }, []partition.Option{partition.WithRetain(5)}},
 		{"before the start", func(e *events) int64 { return 17 }, []partition.Option{partition.WithStart(time.Now())}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -146,7 +146,7 @@ func (s *Set) previous(p period) period { return s.period(p.from.Add(-1)) }
 
 func (s *Set) span(from, to time.Time) period {
 	lo, hi, _ := s.layout.Range(from, to) // New has checked the layout, and from is before to
-	return period{from, to, lo.Int64(), hi.Int64()}
+	return period{from, to, int64(lo), int64(hi)}
 }
 
 // at returns the time of a bound: of the first ID that is not below it.

@@ -53,12 +53,12 @@ const (
 // find returns the partition or the loose table of a step.
 func (st *state) find(step Step) (p part, loose bool) {
 	for _, p := range st.loose {
-		if p.String() == step.Partition && p.lo == step.Lo.Int64() {
+		if p.String() == step.Partition && p.lo == int64(step.Lo) {
 			return p, true
 		}
 	}
 	for _, p := range st.parts {
-		if p.table == step.Partition && p.lo == step.Lo.Int64() {
+		if p.table == step.Partition && p.lo == int64(step.Lo) {
 			return p, false
 		}
 	}

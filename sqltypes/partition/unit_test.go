@@ -100,7 +100,7 @@ func checkPeriod(t *testing.T, where string, s *Set, id snowflake.ID) {
 	t.Helper()
 	at := s.layout.Time(id)
 	p := s.period(at)
-	if at.Before(p.from) || !at.Before(p.to) || id.Int64() < p.lo || id.Int64() >= p.hi {
+	if at.Before(p.from) || !at.Before(p.to) || int64(id) < p.lo || int64(id) >= p.hi {
 		t.Errorf("%s: the %v of %v is from %v to %v, the ID %d is not in [%d, %d)", where, s.unit, at, p.from, p.to, id, p.lo, p.hi)
 	}
 	next, before := s.next(p), s.previous(p)

@@ -58,7 +58,7 @@ func UnmarshalID(value any) (id snowflake.ID, err error) {
 
 // protobuf makes an int64, which is a decimal string in the JSON of protobuf. A Typed and a token are strings.
 func protobuf(id snowflake.ID, typed userID) (*wrapperspb.Int64Value, *wrapperspb.StringValue) {
-	return wrapperspb.Int64(id.Int64()), wrapperspb.String(typed.String())
+	return wrapperspb.Int64(int64(id)), wrapperspb.String(typed.String())
 }
 
 func fromProtobuf(number *wrapperspb.Int64Value, text *wrapperspb.StringValue) (snowflake.ID, userID, error) {

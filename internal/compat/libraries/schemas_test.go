@@ -97,7 +97,7 @@ func TestGraphQL(t *testing.T) {
 		if want := `"` + id.String() + `"`; out.String() != want {
 			t.Errorf("%d is written as %s, want %s", id, &out, want)
 		}
-		for _, in := range []any{id.String(), json.Number(id.String()), id.Int64()} {
+		for _, in := range []any{id.String(), json.Number(id.String()), int64(id)} {
 			if back, err := UnmarshalID(in); back != id || err != nil {
 				t.Errorf("%T %v is read as %d, %v", in, in, back, err)
 			}

@@ -25,7 +25,7 @@ type Generator struct {
 	Lessee            *Lessee // that copies share
 	lead              lead
 	timeUnit, seqUnit int64 // a tick, and a step of the sequence
-	fixed             int64
+	Fixed             int64 // the bits of an ID other than time, worker and sequence
 }
 
 // New returns the generator of a fixed worker.
@@ -38,9 +38,7 @@ func New(cfg Config, worker int64) (Generator, error) {
 	return g, err
 }
 
-// NewLeased returns a generator that issues nothing until its lessee gets a worker by Move. Calls whose context has no
-// deadline stall for at most patience, by the generator's clock; other calls until their context ends. trust confirms
-// steps forward of the wall clock before the generator follows them; nil confirms all.
+// NewLeased is snowflake.NewLeased.
 func NewLeased(cfg Config, patience time.Duration, trust func(wall time.Time) bool) (Generator, error) {
 	if patience < 0 {
 		return Generator{}, fmt.Errorf("%w: negative patience %v", ErrOption, patience)
@@ -69,14 +67,8 @@ func newGenerator(cfg Config) Generator {
 		},
 		timeUnit: s.Time.Put(1),
 		seqUnit:  s.Sequence.Put(1),
-		fixed:    cfg.Fixed,
+		Fixed:    cfg.Fixed,
 	}
-}
-
-// With returns a generator with other fixed bits.
-func (g Generator) With(fixed int64) Generator {
-	g.fixed = fixed
-	return g
 }
 
 // Worker returns the number of the current worker, or -1 if there is none.
@@ -164,7 +156,7 @@ func (g *Generator) take(ctx context.Context, count uint64) (*worker, state, err
 // compose returns the ID for a state of w.
 func (g *Generator) compose(w *worker, s state) int64 {
 	// Multiplications, because the code for GOAMD64=v1 takes three steps for a shift by a variable.
-	return int64(w.tickOf(s))*g.timeUnit | int64(s&w.mask)*g.seqUnit | w.stamp | g.fixed
+	return int64(w.tickOf(s))*g.timeUnit | int64(s&w.mask)*g.seqUnit | w.stamp | g.Fixed
 }
 
 // Fill is snowflake.Generator.Fill.

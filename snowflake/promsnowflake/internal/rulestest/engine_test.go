@@ -8,86 +8,63 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
-	"github.com/prometheus/prometheus/util/annotations"
 )
 
-const scrapeInterval = 30 * time.Second
+const (
+	scrapeInterval = 30 * time.Second
+	length         = 45 * time.Minute
+)
 
-// database has the samples of scrapes.
-type database struct {
-	samples    map[string]*promql.Series // by its labels
-	start, end time.Time
-}
+// course is the value of a series at a time since the start.
+type course func(at time.Duration) float64
 
-func newDatabase() *database { return &database{samples: map[string]*promql.Series{}} }
+// database has a scrape every 30 s, for 45 minutes.
+type database []promql.Series
 
-// scrape adds the metrics of now.
-func (d *database) scrape(tb testing.TB, from prometheus.Gatherer) {
+func newDatabase(tb testing.TB, series map[string]course) (db database) {
 	tb.Helper()
-	families, err := from.Gather()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	d.end = time.Now()
-	if d.start.IsZero() {
-		d.start = d.end
-	}
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			switch name := family.GetName(); {
-			case m.GetCounter() != nil:
-				d.add(name, m, m.GetCounter().GetValue())
-			case m.GetGauge() != nil:
-				d.add(name, m, m.GetGauge().GetValue())
-			default: // the buckets are only drawn
-				d.add(name+"_sum", m, m.GetHistogram().GetSampleSum())
-				d.add(name+"_count", m, float64(m.GetHistogram().GetSampleCount()))
-			}
+	for name, value := range series {
+		metric, err := parser.ParseMetric(name)
+		if err != nil {
+			tb.Fatal(err)
 		}
+		s := promql.Series{Metric: metric}
+		for at := time.Duration(0); at <= length; at += scrapeInterval {
+			s.Floats = append(s.Floats, promql.FPoint{T: at.Milliseconds(), F: value(at)})
+		}
+		db = append(db, s)
 	}
-}
-
-func (d *database) add(name string, m *dto.Metric, value float64) {
-	all := []string{model.MetricNameLabel, name, "instance", "here"}
-	for _, l := range m.GetLabel() {
-		all = append(all, l.GetName(), l.GetValue())
-	}
-	set := labels.FromStrings(all...)
-	s := d.samples[set.String()]
-	if s == nil {
-		s = &promql.Series{Metric: set}
-		d.samples[set.String()] = s
-	}
-	s.Floats = append(s.Floats, promql.FPoint{T: d.end.UnixMilli(), F: value})
+	return db
 }
 
 // Querier makes it a storage.Queryable.
-func (d *database) Querier(int64, int64) (storage.Querier, error) {
+func (d database) Querier(int64, int64) (storage.Querier, error) {
 	return &storage.MockQuerier{SelectMockFunction: d.find}, nil
 }
 
-func (d *database) find(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
-	found := &seriesSet{}
-	for _, s := range d.samples {
+func (d database) find(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+	found := &seriesSet{SeriesSet: storage.EmptySeriesSet()}
+	for _, s := range d {
 		if !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(s.Metric.Get(m.Name)) }) {
-			found.rest = append(found.rest, promql.NewStorageSeries(*s))
+			found.rest = append(found.rest, promql.NewStorageSeries(s))
 		}
 	}
 	return found
 }
 
+// seriesSet ends, other than storage.TestSeriesSet.
 type seriesSet struct {
+	storage.SeriesSet
 	current storage.Series
 	rest    []storage.Series
 }
+
+func (s *seriesSet) At() storage.Series { return s.current }
 
 func (s *seriesSet) Next() bool {
 	if len(s.rest) == 0 {
@@ -97,20 +74,16 @@ func (s *seriesSet) Next() bool {
 	return true
 }
 
-func (s *seriesSet) At() storage.Series                { return s.current }
-func (s *seriesSet) Err() error                        { return nil }
-func (s *seriesSet) Warnings() annotations.Annotations { return nil }
-
 // firing returns the alerts that fire at some time, in the order of their names, and whether one fires at the end.
-func (d *database) firing(tb testing.TB, rules []rulefmt.Rule) (fired []string, atEnd bool) {
+func (d database) firing(tb testing.TB, rules []rulefmt.Rule) (fired []string, atEnd bool) {
 	tb.Helper()
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 1e6, Timeout: time.Minute, LookbackDelta: 5 * time.Minute})
 	defer func() { _ = engine.Close() }()
 	for _, rule := range rules {
-		since := map[string]time.Time{} // when each alert became active
+		since := map[string]time.Duration{} // when each alert became active
 		fires, last := false, false
-		for now := d.start; !now.After(d.end); now = now.Add(scrapeInterval) {
-			query, err := engine.NewInstantQuery(context.Background(), d, nil, rule.Expr, now)
+		for now := time.Duration(0); now <= length; now += scrapeInterval {
+			query, err := engine.NewInstantQuery(context.Background(), d, nil, rule.Expr, time.UnixMilli(now.Milliseconds()))
 			if err != nil {
 				tb.Fatal(err)
 			}
@@ -118,7 +91,7 @@ func (d *database) firing(tb testing.TB, rules []rulefmt.Rule) (fired []string, 
 			if err != nil {
 				tb.Fatalf("%s: %v", rule.Alert, err)
 			}
-			active := map[string]time.Time{}
+			active := map[string]time.Duration{}
 			last = false
 			for _, sample := range vector {
 				key := sample.Metric.String()
@@ -126,7 +99,7 @@ func (d *database) firing(tb testing.TB, rules []rulefmt.Rule) (fired []string, 
 				if before, ok := since[key]; ok {
 					active[key] = before
 				}
-				last = last || now.Sub(active[key]) >= time.Duration(rule.For)
+				last = last || now-active[key] >= time.Duration(rule.For)
 			}
 			since, fires = active, fires || last
 			query.Close()

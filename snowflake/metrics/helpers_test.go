@@ -1,4 +1,4 @@
-package promsnowflake_test
+package metrics_test
 
 import (
 	"context"
@@ -13,15 +13,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+	"github.com/sqlflake/sqlflake/snowflake/metrics"
 )
 
-// small has 4 workers and 4 IDs a millisecond, and an epoch before the time of synctest bubbles.
-func small(tb testing.TB) snowflake.Option {
+// layout has 4 workers and 4 IDs a millisecond, and an epoch before the time of synctest bubbles.
+func layout(tb testing.TB) snowflake.Option {
 	tb.Helper()
 	l, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:2 sequence:2")
 	if err != nil {
@@ -36,6 +35,7 @@ type store struct {
 	mu     sync.Mutex
 	delay  time.Duration
 	down   bool
+	hangs  bool         // in List
 	behind atomic.Int64 // how far its clock is behind, in nanoseconds
 }
 
@@ -86,6 +86,10 @@ func (s *store) Release(ctx context.Context, c lease.Claim, horizon int64) error
 }
 
 func (s *store) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
+	if s.hangs {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	if err := s.wait(); err != nil {
 		return nil, err
 	}
@@ -95,7 +99,7 @@ func (s *store) List(ctx context.Context, namespace string) ([]lease.Entry, erro
 func open(tb testing.TB, s lease.Store, more ...lease.Option) *lease.Lease {
 	tb.Helper()
 	l, err := lease.Open(tb.Context(), s, append([]lease.Option{
-		lease.WithGenerator(small(tb)), lease.WithLogger(slog.New(slog.DiscardHandler)),
+		lease.WithGenerator(layout(tb)), lease.WithLogger(slog.New(slog.DiscardHandler)),
 	}, more...)...)
 	if err != nil {
 		tb.Fatal(err)
@@ -110,6 +114,15 @@ func closeLease(tb testing.TB, l *lease.Lease) {
 	}
 }
 
+func newGenerator(tb testing.TB, worker int64, more ...snowflake.Option) *snowflake.Generator {
+	tb.Helper()
+	g, err := snowflake.New(worker, append(more, layout(tb))...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return g
+}
+
 func take(tb testing.TB, g *snowflake.Generator, n int) {
 	tb.Helper()
 	if err := g.Fill(tb.Context(), make([]snowflake.ID, n)); err != nil {
@@ -117,48 +130,52 @@ func take(tb testing.TB, g *snowflake.Generator, n int) {
 	}
 }
 
-// figures are metrics by their name and labels, without the prefix.
+// exporter keeps what a Set observes.
+type exporter struct {
+	metrics.Set
+	mu       sync.Mutex
+	observed figures
+}
+
+// figures are metrics by their name without the prefix, the generator, and the label of a histogram with its error.
 type figures map[string]float64
 
-// scrape returns all metrics but the buckets.
-func scrape(tb testing.TB, from prometheus.Gatherer) figures {
-	tb.Helper()
-	families, err := from.Gather()
-	if err != nil {
-		tb.Fatal(err)
+func newExporter() *exporter { return &exporter{observed: figures{}} }
+
+func (e *exporter) observer(generator string) func(metrics.Observation) {
+	return func(o metrics.Observation) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		key := strings.TrimSpace(strings.TrimPrefix(o.Metric, "snowflake.") + " " + generator + " " + o.Value + " " + o.ErrorType())
+		e.observed[key]++
+		e.observed[key+" seconds"] += o.Took.Seconds()
 	}
-	all := figures{}
-	for _, family := range families {
-		for _, m := range family.GetMetric() {
-			var labels []string
-			for _, l := range m.GetLabel() {
-				labels = append(labels, l.GetValue())
-			}
-			name, key := strings.TrimPrefix(family.GetName(), "snowflake_"), " "+strings.Join(labels, " ") // in the order of their names
-			if counter := m.GetCounter() != nil; counter != strings.HasSuffix(name, "_total") {
-				tb.Errorf("%s: a counter is %v", name, counter)
-			}
-			switch {
-			case m.GetHistogram() != nil:
-				all[name+"_count"+key] = float64(m.GetHistogram().GetSampleCount())
-				all[name+"_sum"+key] = m.GetHistogram().GetSampleSum()
-			case m.GetCounter() != nil:
-				all[name+key] = m.GetCounter().GetValue()
-			default:
-				all[name+key] = m.GetGauge().GetValue()
-			}
+}
+
+// read returns all figures of now.
+func (e *exporter) read(tb testing.TB) figures {
+	tb.Helper()
+	values := e.Read(tb.Context())
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := maps.Clone(e.observed)
+	for _, v := range values {
+		key := strings.TrimPrefix(v.Metric, "snowflake.") + " " + v.Generator
+		if _, twice := all[key]; twice || !slices.ContainsFunc(metrics.All(), func(m metrics.Metric) bool { return m.Name == v.Metric }) {
+			tb.Errorf("%s is there twice or not in All", key)
 		}
+		all[key] = v.Value
 	}
 	return all
 }
 
-// check fails unless exactly these metrics have changed, by these amounts. Gauges of time that pass by themselves may be
+// check fails unless exactly these figures have changed, by these amounts. Gauges of time that pass by themselves may be
 // left out.
 func (f figures) check(tb testing.TB, what string, before, want figures) {
 	tb.Helper()
 	for _, key := range slices.Sorted(maps.Keys(f)) {
 		change, expected := f[key]-before[key], want[key]
-		if _, named := want[key]; !named && (strings.HasPrefix(key, "layout_remaining") || strings.HasPrefix(key, "lease_horizon")) {
+		if _, named := want[key]; !named && (strings.HasPrefix(key, "layout.remaining") || strings.HasPrefix(key, "lease.horizon")) {
 			continue
 		}
 		if math.Abs(change-expected) > 1e-6 {
@@ -188,5 +205,3 @@ func (*clock) Sleep(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
-
-func (c *clock) step(d time.Duration) { c.ahead.Add(int64(d)) }

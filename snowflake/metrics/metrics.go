@@ -1,0 +1,106 @@
+// Package metrics reads generators and leases for exporters of metrics. Packages promsnowflake and otelsnowflake use it.
+// An exporter describes the metrics of [All], adds generators and leases to a [Set], and exports what [Set.Read] returns
+// and what its functions for observations receive.
+package metrics
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// Metric describes a metric. Its first label is snowflake.generator, the name given to Add or AddLease.
+type Metric struct {
+	Name   string   // such as "snowflake.lease.horizon"
+	Kind   string   // "counter", "gauge" or "histogram"
+	Unit   string   // of UCUM: "s", "1", or what is counted, such as "{id}"; only seconds have a fraction
+	Help   string   // one sentence
+	Label  string   // of a histogram: the second label, such as "snowflake.wait.reason"
+	Values []string // of the second label
+}
+
+const (
+	waitDuration = "snowflake.wait.duration"
+	callDuration = "snowflake.lease.call.duration"
+	workersHeld  = "snowflake.lease.worker.held"
+	workersLimit = "snowflake.lease.worker.limit"
+)
+
+// all begins with the metrics of source.values, in its order.
+var all = []Metric{
+	{Name: "snowflake.ids", Kind: "counter", Unit: "{id}", Help: "IDs issued."},
+	{Name: "snowflake.lead", Kind: "gauge", Unit: "s", Help: "How far the last ID is ahead of the generator's clock."},
+	{Name: "snowflake.clock.drift", Kind: "gauge", Unit: "s", Help: "Wall clock minus the generator's clock."},
+	{Name: "snowflake.clock.steps", Kind: "counter", Unit: "{step}", Help: "Steps forward of the wall clock that were followed."},
+	{Name: "snowflake.worker", Kind: "gauge", Unit: "1", Help: "Number of the worker, -1 before the first one."},
+	{Name: "snowflake.layout.remaining", Kind: "gauge", Unit: "s", Help: "Time until the layout's last ID, at most 292 years."},
+	{Name: "snowflake.lease.held", Kind: "gauge", Unit: "1", Help: "1 if a worker is held, else 0."},
+	{Name: "snowflake.lease.epoch", Kind: "gauge", Unit: "1", Help: "Fencing number of the worker."},
+	{
+		Name: "snowflake.lease.horizon", Kind: "gauge", Unit: "s",
+		Help: "Time until no ID may be issued any more unless the lease is extended.",
+	},
+	{Name: "snowflake.lease.clock.skew", Kind: "gauge", Unit: "s", Help: "Wall clock minus the store's clock."},
+	{Name: "snowflake.lease.acquisitions", Kind: "counter", Unit: "{acquisition}", Help: "Workers acquired."},
+	{
+		Name: "snowflake.lease.takeovers", Kind: "counter", Unit: "{takeover}",
+		Help: "Workers acquired that had another owner before.",
+	},
+	{Name: "snowflake.lease.losses", Kind: "counter", Unit: "{loss}", Help: "Workers lost to another owner."},
+	{Name: workersHeld, Kind: "gauge", Unit: "{worker}", Help: "Workers of the lease's range that any process holds."},
+	{Name: workersLimit, Kind: "gauge", Unit: "{worker}", Help: "All workers of the lease's range."},
+	{
+		Name: waitDuration, Kind: "histogram", Unit: "s", Help: "Waits for IDs.",
+		Label: "snowflake.wait.reason", Values: []string{"clock", "lease"},
+	},
+	{
+		Name: callDuration, Kind: "histogram", Unit: "s", Help: "Calls of the lease's store.",
+		Label: "snowflake.lease.call", Values: []string{"acquire", "extend", "release"},
+	},
+}
+
+// All returns the metrics. Those whose names begin with "snowflake.lease." are of leases only.
+func All() []Metric { return slices.Clone(all) }
+
+// Buckets returns the upper bounds of the histograms' buckets in seconds. They go from the shortest wait to the longest:
+// for the horizon of the owner before, up to lease.MaxWindow.
+func Buckets() []float64 {
+	return []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 600}
+}
+
+// Value is what a counter or a gauge is now.
+type Value struct {
+	Metric    string // the Name of the metric
+	Generator string // the name given to Add or AddLease
+	Value     float64
+}
+
+// Observation is a wait for IDs or a call of a lease's store.
+type Observation struct {
+	Metric string        // the Name of the histogram
+	Value  string        // of the histogram's label; or "list", a call for QueryWorkers, which is in no histogram
+	Took   time.Duration // by the monotonic clock
+	Err    error         // that ended it, or nil
+}
+
+// ErrorType returns "" if there is no error, "lost" if another owner has the worker, "no_worker" if all are held,
+// "canceled", "timeout" (also of a wait for a lease), or "_OTHER".
+func (o Observation) ErrorType() string {
+	switch {
+	case o.Err == nil:
+		return ""
+	case errors.Is(o.Err, lease.ErrLost):
+		return "lost"
+	case errors.Is(o.Err, lease.ErrNoWorker):
+		return "no_worker"
+	case errors.Is(o.Err, context.Canceled):
+		return "canceled"
+	case errors.Is(o.Err, context.DeadlineExceeded), errors.Is(o.Err, snowflake.ErrLeaseStalled):
+		return "timeout"
+	}
+	return "_OTHER"
+}

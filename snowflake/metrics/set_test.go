@@ -1,0 +1,290 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+func TestEachMetricOfAGeneratorChangesByWhatItSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock, e := new(clock), newExporter()
+		g := newGenerator(t, 3, snowflake.WithClock(clock))
+		e.Add("orders", g, e.observer("orders"))
+		e.Add("other", newGenerator(t, 1, snowflake.WithClock(clock)), nil)
+		time.Sleep(100 * time.Millisecond) // past the start fence
+		start := e.read(t)
+		if start["worker orders"] != 3 || start["worker other"] != 1 || start["ids orders"] != 0 ||
+			math.Abs(start["layout.remaining orders"]-g.Layout().End().Sub(clock.Now()).Seconds()) > 0.001 {
+			t.Errorf("at the start: %v", start)
+		}
+		before := start
+		step := func(what string, want figures) {
+			t.Helper()
+			after := e.read(t)
+			after.check(t, what, before, want)
+			before = after
+		}
+		take(t, g, 4)
+		step("4 IDs", figures{"ids orders": 4})
+		take(t, g, 12)
+		step("12 IDs of the lead", figures{"ids orders": 12, "lead orders": 0.003})
+		time.Sleep(900 * time.Millisecond)
+		step("900 ms", figures{"lead orders": -0.003, "layout.remaining orders": -0.9, "layout.remaining other": -0.9})
+		take(t, g, 52) // 44 of them without a wait
+		step("52 IDs", figures{
+			"ids orders": 52, "wait.duration orders clock": 1, "wait.duration orders clock seconds": 0.002, "lead orders": 0.010,
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(2*time.Millisecond, cancel)
+		if err := g.Fill(ctx, make([]snowflake.ID, 20)); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		step("a wait that was given up after 2 ms", figures{
+			"wait.duration orders clock canceled": 1, "wait.duration orders clock canceled seconds": 0.002, "lead orders": -0.002,
+		})
+		clock.ahead.Add(int64(time.Hour))
+		time.Sleep(2 * time.Second)
+		take(t, g, 1)
+		step("a step forward", figures{
+			"ids orders": 1, "clock.steps orders": 1, "lead orders": -0.008, "layout.remaining orders": -3602,
+		})
+		clock.ahead.Add(-int64(time.Minute))
+		time.Sleep(2 * time.Second)
+		take(t, g, 1)
+		step("a step back", figures{"ids orders": 1, "clock.drift orders": -59.995, "layout.remaining orders": -1.995})
+		e.Clear()
+		take(t, g, 100)
+		if got := e.read(t); len(e.Read(t.Context())) != 0 || got["wait.duration orders clock"] != 1 {
+			t.Errorf("after Clear: %v", got)
+		}
+	})
+}
+
+// The store answers within 30 ms.
+func TestEachMetricOfALeaseChangesByWhatItSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, e := newStore(), newExporter()
+		s.behind.Store(int64(2 * time.Second))
+		l, other := open(t, s, lease.WithPatience(time.Second), lease.WithWorkers(0, 1)), open(t, s, lease.WithNamespace("other"))
+		e.AddLease("orders", l, e.observer("orders"))
+		e.AddLease("other", other, e.observer("other"))
+		s.set(30*time.Millisecond, false)
+		start := e.read(t)
+		for key, value := range (figures{
+			"worker orders": 0, "lease.held orders": 1, "lease.epoch orders": 1, "lease.horizon orders": 10.010,
+			"lease.acquisitions orders": 1, "lease.takeovers orders": 0, "lease.losses orders": 0,
+			"lease.clock.skew orders": 2, "lease.acquisitions other": 1,
+		}) {
+			if got, ok := start[key]; !ok || math.Abs(got-value) > 1e-6 {
+				t.Errorf("at the start %s is %g, %v, want %g", key, got, ok, value)
+			}
+		}
+
+		time.Sleep(4 * time.Second)
+		calm := e.read(t)
+		calm.check(t, "4 s", start, figures{"lease.horizon orders": -4, "lease.horizon other": -4})
+
+		s.behind.Store(int64(5 * time.Second))
+		time.Sleep(2 * time.Second) // an extension is due after 4.5 to 5.5 s
+		extended := e.read(t)
+		extended.check(t, "an extension", calm, figures{
+			"lease.call.duration orders extend": 1, "lease.call.duration orders extend seconds": 0.030,
+			"lease.call.duration other extend": 1, "lease.call.duration other extend seconds": 0.030,
+			// The store's clock was read in these 30 ms, and the smaller difference is taken.
+			"lease.clock.skew orders": 2.97, "lease.clock.skew other": 2.97,
+		})
+		if left := extended["lease.horizon orders"]; left < 8.4 || left > 9.6 { // the window less 0.47 to 1.5 s
+			t.Errorf("after an extension the horizon is in %g s", left)
+		}
+		closeLease(t, other) // its extensions are not in what follows
+		e.Remove("other")
+		for _, v := range e.Read(t.Context()) {
+			if v.Generator == "other" {
+				t.Errorf("%s is there after Remove", v.Metric)
+			}
+		}
+
+		s.set(30*time.Millisecond, true)
+		before := e.read(t)
+		time.Sleep(9700 * time.Millisecond)
+		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
+			t.Fatal(err)
+		}
+		down := e.read(t)
+		calls := down["lease.call.duration orders extend _OTHER"]
+		if calls < 2 {
+			t.Errorf("%g calls of a store that is down", calls)
+		}
+		down.check(t, "an outage", before, figures{
+			"lease.call.duration orders extend _OTHER": calls, "lease.call.duration orders extend _OTHER seconds": 0.030 * calls,
+			"wait.duration orders lease timeout": 1, "wait.duration orders lease timeout seconds": 1,
+			"lease.horizon orders": -10.7,
+		})
+
+		time.Sleep(15 * time.Second)
+		thief := open(t, s.Store, lease.WithWorkers(0, 0))
+		s.set(30*time.Millisecond, false)
+		time.Sleep(5 * time.Second)
+		lost := e.read(t)
+		retries := lost["lease.call.duration orders extend _OTHER"] - calls
+		// Of the others two find the loss, by the last token and the one before, one is for the first horizon of the new
+		// worker, and one is for the call above that had to wait.
+		lost.check(t, "a loss", down, figures{
+			"lease.losses orders": 1, "lease.acquisitions orders": 1, "worker orders": 1,
+			"lease.call.duration orders extend _OTHER": retries, "lease.call.duration orders extend _OTHER seconds": 0.030 * retries,
+			"lease.call.duration orders extend lost": 2, "lease.call.duration orders extend lost seconds": 0.060,
+			"lease.call.duration orders extend": 2, "lease.call.duration orders extend seconds": 0.060,
+			"lease.call.duration orders acquire": 1, "lease.call.duration orders acquire seconds": 0.030,
+		})
+
+		closeLease(t, l)
+		e.read(t).check(t, "Close", lost, figures{
+			"lease.held orders": -1, "lease.horizon orders": -lost["lease.horizon orders"],
+			"lease.call.duration orders release": 1, "lease.call.duration orders release seconds": 0.030,
+		})
+		again := open(t, s, lease.WithWorkers(1, 1))
+		before = e.read(t)
+		e.AddLease("orders", again, nil)
+		take(t, again.Generator(), 1)
+		e.read(t).check(t, "another lease with the name", before, figures{
+			"ids orders": 1, "lease.held orders": 1, "lease.epoch orders": 1,
+			"lease.acquisitions orders": 1, "lease.takeovers orders": 1,
+		})
+		closeLease(t, again)
+		closeLease(t, thief)
+	})
+}
+
+// A Fill that gives up its wait gives its IDs back, which Stats had counted.
+func TestCountersDoNotDecrease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, g := newExporter(), newGenerator(t, 1)
+		e.Add("orders", g, e.observer("orders"))
+		time.Sleep(time.Second)
+		take(t, g, 44)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- g.Fill(ctx, make([]snowflake.ID, 20)) }()
+		synctest.Wait()
+		during := e.read(t)["ids orders"]
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) || g.Stats().Issued >= uint64(during) {
+			t.Fatalf("%v, %d IDs after %g: the test needs IDs that are given back", err, g.Stats().Issued, during)
+		}
+		if after := e.read(t)["ids orders"]; after < during {
+			t.Errorf("IDs fell from %g to %g", during, after)
+		}
+		// Another generator of this name: of other counters in a bubble, though of the same worker.
+		h := newGenerator(t, 2)
+		take(t, h, 3)
+		before := e.read(t)
+		e.Add("orders", h, nil)
+		after := e.read(t)
+		after.check(t, "another generator with the name", before, figures{
+			"ids orders": 3, "worker orders": 1, "lead orders": after["lead orders"] - before["lead orders"],
+		})
+		take(t, g, 100)
+		if got := e.read(t); got["wait.duration orders clock"] != after["wait.duration orders clock"] || g.Stats().Waits == 0 {
+			t.Errorf("waits of the generator that was replaced: %v", got)
+		}
+		e.Remove("orders")
+		e.Remove("orders")
+		if got := e.Read(t.Context()); len(got) != 0 {
+			t.Errorf("after Remove: %v", got)
+		}
+	})
+}
+
+// Generators of one worker have the same counters, and count as one.
+func TestTheSameWorkerIsNotCountedTwice(t *testing.T) {
+	e := newExporter()
+	var start float64 // not 0 if the process has run this test before
+	for i := range 3 {
+		g, err := snowflake.New(977)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Add("orders", g, nil)
+		if i == 0 {
+			start = e.read(t)["ids orders"]
+		}
+		take(t, g, 5)
+		if n := e.read(t)["ids orders"] - start; n != float64(5*(i+1)) {
+			t.Errorf("%g IDs after %d times 5", n, i+1)
+		}
+	}
+}
+
+func TestTheWorkersOfTheNamespaceAreCountedOnceInAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, e := newStore(), newExporter()
+		l := open(t, s, lease.WithWorkers(0, 2))
+		e.AddLease("orders", l, e.observer("orders"))
+		if got := e.read(t); len(got) == 0 || got["lease.worker.limit orders"] != 0 {
+			t.Errorf("the workers were queried, which was not asked for: %v", got)
+		}
+		e.QueryWorkers(time.Minute)
+		check := func(held float64, there bool, queries, failures float64) {
+			t.Helper()
+			got := e.read(t)
+			h, ok := got["lease.worker.held orders"]
+			if a := got["lease.worker.limit orders"]; h != held || ok != there || there && a != 3 {
+				t.Errorf("%g of %g workers, %v; want %g of 3, %v", h, a, ok, held, there)
+			}
+			if n, f := got["lease.call.duration orders list"], got["lease.call.duration orders list _OTHER"]; n != queries || f != failures {
+				t.Errorf("%g queries, %g failures, want %g and %g", n, f, queries, failures)
+			}
+			if _, ok := got["lease.held orders"]; !ok {
+				t.Error("the other metrics are missing")
+			}
+		}
+		check(1, true, 1, 0)
+		more := open(t, s)
+		time.Sleep(59 * time.Second)
+		check(1, true, 1, 0)
+		time.Sleep(2 * time.Second)
+		check(2, true, 2, 0)
+		s.set(0, true)
+		time.Sleep(time.Minute)
+		check(0, false, 2, 1)
+		check(0, false, 2, 1)
+		s.set(0, false)
+		time.Sleep(time.Minute)
+		check(2, true, 3, 1)
+		closeLease(t, l)
+		closeLease(t, more)
+	})
+}
+
+func TestAStoreThatDoesNotAnswerHidesNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newExporter()
+		e.QueryWorkers(time.Minute)
+		for i := range 8 { // in any order
+			s := newStore()
+			s.hangs = i < 4
+			l := open(t, s, lease.WithWorkers(1, 1))
+			defer closeLease(t, l)
+			e.AddLease(strconv.Itoa(i), l, nil)
+		}
+		start := time.Now()
+		got := e.read(t)
+		if took := time.Since(start); took != 5*time.Second {
+			t.Errorf("Read takes %v", took)
+		}
+		for i := range 8 {
+			if _, ok := got[fmt.Sprint("lease.worker.held ", i)]; ok != (i >= 4) {
+				t.Errorf("the workers of lease %d are there: %v", i, ok)
+			}
+		}
+	})
+}

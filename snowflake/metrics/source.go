@@ -1,0 +1,124 @@
+package metrics
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+)
+
+// source is what a name stands for.
+type source struct {
+	gen     *snowflake.Generator
+	lease   *lease.Lease // nil for a fixed worker
+	observe func(Observation)
+	stop    func() // ends the observations
+	workers workers
+
+	base, last []float64 // of each metric: the counters of the sources that had the name before, and the last values
+}
+
+func newSource(g *snowflake.Generator, l *lease.Lease, observe func(Observation)) *source {
+	if observe == nil {
+		observe = func(Observation) {}
+	}
+	return &source{gen: g, lease: l, observe: observe, base: make([]float64, len(all)), last: make([]float64, len(all))}
+}
+
+// start begins the observations.
+func (s *source) start() {
+	s.stop = s.gen.Observe(func(w snowflake.Wait) {
+		reason := "clock"
+		if w.Lease {
+			reason = "lease"
+		}
+		s.observe(Observation{waitDuration, reason, w.Took, w.Err})
+	})
+	if s.lease == nil {
+		return
+	}
+	stopWaits, stopCalls := s.stop, s.lease.Observe(func(e lease.Event) {
+		if e.Kind == lease.Called {
+			s.observe(Observation{callDuration, e.Call, e.Took, e.Err})
+		}
+	})
+	s.stop = func() {
+		stopWaits()
+		stopCalls()
+	}
+}
+
+// values returns what the first metrics are now.
+func (s *source) values() []float64 {
+	var l lease.Status
+	if s.lease != nil {
+		l = s.lease.Status()
+	}
+	held := 0.0
+	if l.Held {
+		held = 1
+	}
+	g := s.gen.Stats()
+	return []float64{
+		float64(g.Issued), g.Lead.Seconds(), g.Drift.Seconds(), float64(g.Steps), float64(s.gen.Worker()), g.Remaining.Seconds(),
+		held, float64(l.Epoch), l.Left.Seconds(), l.Skew.Seconds(),
+		float64(l.Acquisitions), float64(l.Takeovers), float64(l.Losses),
+	}
+}
+
+// read returns the values, counters with those of the sources that had the name before.
+func (s *source) read() []float64 {
+	values := s.values()
+	for i := range values {
+		if all[i].Kind == "counter" {
+			// Calls that give up their wait give their IDs back. A counter that decreases would look like a restart, after
+			// which Prometheus adds the whole value once more.
+			values[i] = max(s.last[i], s.base[i]+values[i])
+		}
+	}
+	s.last = values
+	return values
+}
+
+// follow makes the counters of s continue those of old.
+func (s *source) follow(old *source) {
+	s.base, s.last = old.base, old.last // what is in the counters of s is in those of old
+	if !s.shares(old) {
+		s.base = old.read()
+		s.last = s.base
+	}
+}
+
+// shares reports whether both have the same counters, as generators of one worker in a process.
+func (s *source) shares(old *source) bool {
+	return s.lease == old.lease &&
+		(s.lease != nil || s.gen.Worker() == old.gen.Worker() && s.gen.Layout() == old.gen.Layout())
+}
+
+// queryTimeout bounds a query for the workers. Prometheus gives up a scrape after 10 s by default.
+const queryTimeout = 5 * time.Second
+
+// workers is the last answer to the question how many workers are held.
+type workers struct {
+	mu          sync.Mutex // held during a query: another Read waits for its answer
+	queried     time.Time
+	held, limit int64
+	err         error
+}
+
+// countWorkers queries again if the answer is older than every.
+func (s *source) countWorkers(ctx context.Context, every time.Duration) (held, limit int64, err error) {
+	w := &s.workers
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now := time.Now(); w.queried.IsZero() || now.Sub(w.queried) >= every {
+		ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+		defer cancel()
+		w.queried = now
+		w.held, w.limit, w.err = s.lease.Workers(ctx)
+		s.observe(Observation{callDuration, "list", time.Since(now), w.err})
+	}
+	return w.held, w.limit, w.err
+}

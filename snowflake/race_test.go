@@ -1,5 +1,0 @@
-//go:build race
-
-package snowflake_test
-
-const raceEnabled = true
