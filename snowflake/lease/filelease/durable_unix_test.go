@@ -4,6 +4,7 @@ package filelease_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"math"
 	"os"
@@ -56,7 +57,7 @@ func (r *flushes) take() string {
 func TestEachStepIsOnTheDiskBeforeTheNext(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "a", "b")
-	namespace := filepath.Join("a", "b", filelease.NamespaceFolder("orders"))
+	namespace := filepath.Join("a", "b", orders)
 	state := filepath.Join(namespace, "0.json")
 	written := state + ".tmp " + namespace
 	r := recordFlushes(t, root)
@@ -64,12 +65,12 @@ func TestEachStepIsOnTheDiskBeforeTheNext(t *testing.T) {
 	r.check = func(path string) {
 		switch path {
 		case filepath.Join(root, state) + ".tmp": // complete, and not yet renamed
-			temp = readFile(t, path)
-			if _, _, _, err := filelease.DecodeStateFile(temp); err != nil {
+			temp = contents(t, path)
+			if _, _, _, err := filelease.Reseal(temp); err != nil {
 				t.Errorf("flushed: %q, %v", temp, err)
 			}
 		case filepath.Join(root, namespace): // renamed
-			if now := readFile(t, filepath.Join(root, state)); !bytes.Equal(now, temp) {
+			if now := contents(t, filepath.Join(root, state)); !bytes.Equal(now, temp) {
 				t.Errorf("flushed with %q, want %q", now, temp)
 			}
 		}
@@ -99,7 +100,7 @@ func TestEachStepIsOnTheDiskBeforeTheNext(t *testing.T) {
 // The process that has created the folder of the namespace may have died before it was on the disk.
 func TestAFolderThatIsThereIsOnTheDiskBeforeItsFirstState(t *testing.T) {
 	root := t.TempDir()
-	namespace := filelease.NamespaceFolder("orders")
+	namespace := orders
 	f := newFile(t, root)
 	if err := os.Mkdir(filepath.Join(root, namespace), 0o700); err != nil {
 		t.Fatal(err)
@@ -160,5 +161,38 @@ func TestAFolderThatIsNotOnTheDiskIsAnError(t *testing.T) {
 		if _, err := f.Acquire(t.Context(), fileRequest(1, 0)); !errors.Is(err, syscall.EIO) {
 			t.Errorf("Acquire: got %v, want EIO", err)
 		}
+	}
+}
+
+func TestACallWaitsForTheFlushOfAnotherAsLongAsItsContext(t *testing.T) {
+	f := newFile(t, t.TempDir())
+	c := acquire(t, f, fileRequest(1, 3)).Claim
+	flushing, goOn := make(chan struct{}, 9), make(chan struct{})
+	t.Cleanup(filelease.ReplaceSync(func(*os.File) error {
+		flushing <- struct{}{}
+		<-goOn
+		return nil
+	}))
+	first := make(chan error)
+	go func() {
+		_, err := f.Extend(t.Context(), c, 5, time.Second)
+		first <- err
+	}()
+	<-flushing
+	for name, call := range map[string]func(ctx context.Context) error{
+		"Acquire": func(ctx context.Context) error { _, err := f.Acquire(ctx, fileRequest(2, 3)); return err },
+		"Extend":  func(ctx context.Context) error { _, err := f.Extend(ctx, c, 6, time.Second); return err },
+		"Release": func(ctx context.Context) error { return f.Release(ctx, c, 5) },
+		"List":    func(ctx context.Context) error { _, err := f.List(ctx, ""); return err },
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: got %v, want the end of the context", name, err)
+		}
+		cancel()
+	}
+	close(goOn)
+	if err := <-first; err != nil {
+		t.Errorf("the flush: %v", err)
 	}
 }

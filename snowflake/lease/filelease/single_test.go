@@ -9,29 +9,7 @@ import (
 	"testing"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 )
-
-func newStateFile(t *testing.T, path string) *filelease.Store {
-	t.Helper()
-	f, err := filelease.NewStateFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return f
-}
-
-// workerRequest asks for one worker.
-func workerRequest(n int, worker int64) lease.Request {
-	r := fileRequest(n, worker)
-	r.First = worker
-	return r
-}
 
 func TestStateFileKeepsTheHorizonOfItsWorker(t *testing.T) {
 	t.Parallel()
@@ -117,25 +95,22 @@ func TestStateFileRefusesADamagedFileAndNamesIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "worker.json")
 	f := newStateFile(t, path)
 	release(t, f, acquire(t, f, workerRequest(1, 12)).Claim)
-	for _, damage := range []struct {
-		name string
-		do   func() error
-		list error
-	}{
-		{"cut off", func() error { return os.Truncate(path, 20) }, lease.ErrDamaged},
-		{"empty", func() error { return os.Truncate(path, 0) }, lease.ErrDamaged},
-		{"gone", func() error { return os.Remove(path) }, nil},
-	} {
-		if err := damage.do(); err != nil {
-			t.Fatal(err)
-		}
+	refused := func(what string, list error) {
+		t.Helper()
 		_, err := f.Acquire(t.Context(), workerRequest(2, 12))
 		if !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: got %v, want ErrDamaged", damage.name, err)
+			t.Errorf("%s: got %v, want ErrDamaged", what, err)
 		}
-		entries, err := f.List(t.Context(), "")
-		if !errors.Is(err, damage.list) || damage.list == nil && err != nil || len(entries) != 0 {
-			t.Errorf("%s: List: got %v, %v, want %v", damage.name, entries, err, damage.list)
+		if entries, err := f.List(t.Context(), ""); !errors.Is(err, list) || list == nil && err != nil || len(entries) != 0 {
+			t.Errorf("%s: List: got %v, %v, want %v", what, entries, err, list)
 		}
 	}
+	if err := os.Truncate(path, 20); err != nil {
+		t.Fatal(err)
+	}
+	refused("cut off", lease.ErrDamaged)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	refused("gone", nil)
 }

@@ -2,6 +2,7 @@ package filelease_test
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -14,13 +15,24 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 const fileLayout = "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"
 
-func newFile(t *testing.T, dir string) *filelease.Store {
+func newFile(t testing.TB, dir string) *filelease.Store {
 	t.Helper()
-	f, err := filelease.New(dir)
+	return opened(t, filelease.New, dir)
+}
+
+func newStateFile(t testing.TB, path string) *filelease.Store {
+	t.Helper()
+	return opened(t, filelease.NewStateFile, path)
+}
+
+func opened(t testing.TB, open func(string) (*filelease.Store, error), path string) *filelease.Store {
+	t.Helper()
+	f, err := open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +52,15 @@ func fileRequest(n int, last int64) lease.Request {
 	}
 }
 
+// workerRequest asks for one worker.
+func workerRequest(n int, worker int64) lease.Request {
+	r := fileRequest(n, worker)
+	r.First = worker
+	return r
+}
+
 // acquire returns the grant with a next token, so that the claim holds before its first extension and after it.
-func acquire(t *testing.T, s lease.Store, r lease.Request) lease.Grant {
+func acquire(t testing.TB, s lease.Store, r lease.Request) lease.Grant {
 	t.Helper()
 	g, err := s.Acquire(t.Context(), r)
 	if err != nil {
@@ -51,22 +70,38 @@ func acquire(t *testing.T, s lease.Store, r lease.Request) lease.Grant {
 	return g
 }
 
-func extend(t *testing.T, s lease.Store, c lease.Claim, horizon int64) {
+func extend(t testing.TB, s lease.Store, c lease.Claim, horizon int64) {
 	t.Helper()
 	if _, err := s.Extend(t.Context(), c, horizon, time.Second); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func release(t *testing.T, s lease.Store, c lease.Claim) {
+func release(t testing.TB, s lease.Store, c lease.Claim) {
 	t.Helper()
 	if err := s.Release(t.Context(), c, math.MaxInt64); err != nil {
 		t.Fatal(err)
 	}
 }
 
+func contents(t testing.TB, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// orders is the folder of that namespace.
+var orders = hex.EncodeToString([]byte("orders"))
+
 func stateOf(dir string, worker int64) string {
-	return filepath.Join(dir, filelease.NamespaceFolder("orders"), fmt.Sprintf("%d.json", worker))
+	return filepath.Join(dir, orders, fmt.Sprintf("%d.json", worker))
+}
+
+func TestFileKeepsWhatStorePromises(t *testing.T) {
+	leasetest.Run(t, func(t *testing.T) lease.Store { return newFile(t, t.TempDir()) }, leasetest.Settings{NoExpiry: true})
 }
 
 func TestFileValuesOfOneProcessExcludeEachOther(t *testing.T) {
@@ -120,21 +155,7 @@ func TestFileRefusesALayoutThatJSONCannotHold(t *testing.T) {
 	}
 }
 
-func TestTheFoldersOfNamespacesDifferOnEveryFileSystem(t *testing.T) {
-	t.Parallel()
-	seen := map[string]string{}
-	for _, name := range []string{
-		"a", "A", "..", "a/b", "a\\b", "con", strings.Repeat("a", 100), strings.Repeat("A", 100), strings.Repeat("\x01", 100),
-	} {
-		folder := filelease.NamespaceFolder(name)
-		if other, ok := seen[strings.ToLower(folder)]; ok || len(folder) > 200 || strings.Trim(folder, "-0123456789abcdefghijklmnopqrstuv") != "" {
-			t.Errorf("%q has the folder %q, of %q: %t", name, folder, other, ok)
-		}
-		seen[strings.ToLower(folder)] = name
-	}
-}
-
-func TestFileWaitsForAnotherProcessAsLongAsTheContextLives(t *testing.T) {
+func TestACallWaitsForAnotherProcessAsLongAsItsContextLivesAndAnExtensionDoesNot(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	f := newFile(t, dir)
@@ -143,52 +164,35 @@ func TestFileWaitsForAnotherProcessAsLongAsTheContextLives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	if _, err := f.Acquire(ctx, fileRequest(2, 3)); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v, want the end of the context", err)
+	short, end := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer end()
+	if _, err := f.Acquire(short, fileRequest(2, 3)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Acquire: got %v, want the end of the context", err)
 	}
-	if _, err := f.List(ctx, ""); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := f.List(short, ""); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("List: got %v, want the end of the context", err)
 	}
-	unlock()
-	acquire(t, f, fileRequest(2, 3))
-	extend(t, f, c, 5)
-}
-
-func TestAnExtensionDoesNotWaitForACallThatWaitsForAnotherProcess(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	f := newFile(t, dir)
-	c := acquire(t, f, fileRequest(1, 3)).Claim
-	unlock, err := filelease.Lock(filepath.Join(dir, "store"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
-		if _, err := f.Acquire(ctx, fileRequest(2, 3)); err != nil {
+		if _, err := f.Acquire(t.Context(), fileRequest(2, 3)); err != nil {
 			t.Errorf("Acquire: got %v, want a worker in the end", err)
 		}
 	})
 	waiting.Go(func() {
-		if _, err := f.List(ctx, ""); err != nil {
+		if _, err := f.List(t.Context(), ""); err != nil {
 			t.Errorf("List: %v", err)
 		}
 	})
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
 	for range 10 {
 		time.Sleep(2 * time.Millisecond) // for them to wait
-		short, end := context.WithTimeout(t.Context(), 5*time.Second)
-		if _, err := f.Extend(short, c, 5, time.Second); err != nil {
+		if _, err := f.Extend(ctx, c, 5, time.Second); err != nil {
 			t.Errorf("Extend: %v", err)
-			cancel()
 		}
-		end()
 	}
 	unlock()
 	waiting.Wait()
-	cancel()
 }
 
 func TestFileTakesTheLowestOfTheHorizonsAheadAndTheLongestFreeBelow(t *testing.T) {
@@ -260,7 +264,7 @@ func TestFileListShowsAllNamespacesInOrder(t *testing.T) {
 	if entries, err := f.List(t.Context(), "unknown"); err != nil || len(entries) != 0 {
 		t.Errorf("an unknown namespace: %v, %v", entries, err)
 	}
-	unreadable := filepath.Join(dir, filelease.NamespaceFolder("a")) // comes first
+	unreadable := filepath.Join(dir, "61") // of namespace a, which comes first
 	if err := os.WriteFile(unreadable, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -276,17 +280,12 @@ func TestFileIsUselessAfterClose(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Extend(t.Context(), c, 1, time.Second); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("Extend: %v", err)
-	}
-	if _, err := f.Acquire(t.Context(), fileRequest(2, 3)); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("Acquire: %v", err)
-	}
-	if err := f.Release(t.Context(), c, 1); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("Release: %v", err)
-	}
-	if _, err := f.List(t.Context(), ""); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("List: %v", err)
+	_, extended := f.Extend(t.Context(), c, 1, time.Second)
+	_, acquired := f.Acquire(t.Context(), fileRequest(2, 3))
+	for _, err := range []error{extended, acquired, f.Release(t.Context(), c, 1)} {
+		if !errors.Is(err, os.ErrClosed) {
+			t.Errorf("got %v, want ErrClosed", err)
+		}
 	}
 }
 
