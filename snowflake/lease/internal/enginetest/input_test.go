@@ -174,7 +174,7 @@ func (e engine) put(t *testing.T, p place, key, value string) {
 	t.Helper()
 	var err error
 	if e.kind == "etcd" {
-		_, err = p.etcdClient(t).Put(t.Context(), p.Name+key, value)
+		_, err = p.etcdClient(t).Put(t.Context(), p.Name+"snowflake/lease/"+key, value)
 	} else {
 		_, err = p.jetStream(t).Publish(t.Context(), "$KV."+p.Name+"."+strings.ReplaceAll(key, "/", "."), []byte(value))
 	}
