@@ -2,6 +2,7 @@ package kvlease_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
 	"github.com/sqlflake/sqlflake/snowflake/lease/kvlease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
@@ -44,22 +46,51 @@ func TestCallsWhoseReplyWasLostCanBeRepeated(t *testing.T) {
 	if grant.Worker != 0 || grant.Epoch != 1 {
 		t.Errorf("worker %d, epoch %d; want 0, 1", grant.Worker, grant.Epoch)
 	}
-	extend := func() error {
-		_, err := store.Extend(t.Context(), grant.Claim, 50, time.Hour)
-		return err
-	}
-	release := func() error { return store.Release(t.Context(), grant.Claim, 20) }
-	for name, call := range map[string]func() error{"Extend": extend, "Release": release} {
-		kv.lose = 1
-		if err := call(); !errors.Is(err, errLostReply) {
-			t.Errorf("%s: error %v, want that of the engine", name, err)
-		}
-		if err := call(); err != nil {
-			t.Errorf("%s once more: %v", name, err)
+	kv.lose = 1
+	for _, want := range []error{errLostReply, nil} {
+		if _, err := store.Extend(t.Context(), grant.Claim, 50, time.Hour); !errors.Is(err, want) {
+			t.Errorf("Extend: error %v, want %v", err, want)
 		}
 	}
-	if entries, err := store.List(t.Context(), ""); err != nil || len(entries) != 1 {
-		t.Errorf("List: %+v, %v; want one row", entries, err)
+	kv.lose = 1
+	for _, want := range []error{errLostReply, nil} {
+		if err := store.Release(t.Context(), grant.Claim, 20); !errors.Is(err, want) {
+			t.Errorf("Release: error %v, want %v", err, want)
+		}
+	}
+}
+
+// Whichever call of the engine fails, the store returns its error, which is no loss, and the call can be repeated.
+func TestNoErrorOfTheEngineIsHidden(t *testing.T) {
+	for _, deny := range []int{0, 1} { // with 1 the row is read again
+		for failing := 1; ; failing++ {
+			kv := newMemory()
+			store := open(t, kv)
+			claim := acquire(t, store, request(0, 9)).Claim
+			kv.torn = true
+			gone := claim
+			gone.Worker = 5 // has no row, so the layout is confirmed
+			reached := false
+			for name, call := range map[string]func() error{
+				"Acquire": func() error { _, err := store.Acquire(t.Context(), request(0, 9)); return err },
+				"Extend":  func() error { _, err := store.Extend(t.Context(), claim, 5, time.Hour); return err },
+				"gone":    func() error { _, err := store.Extend(t.Context(), gone, 5, time.Hour); return err },
+				"List":    func() error { _, err := store.List(t.Context(), ""); return err },
+			} {
+				kv.left, kv.deny = failing, deny
+				err := call()
+				if failed := kv.left <= 0; failed {
+					reached = true
+					if !errors.Is(err, errDown) || errors.Is(err, lease.ErrLost) {
+						t.Errorf("%s: error %v after the failure of call %d, want that of the engine", name, err, failing)
+					}
+				}
+				kv.left = 0
+			}
+			if !reached {
+				break
+			}
+		}
 	}
 }
 
@@ -95,23 +126,29 @@ func TestValuesThatAreNotAsWrittenLendNothing(t *testing.T) {
 			return strings.Replace(value, before, after, 1)
 		}
 	}
+	resealed := func(before, after string) func(string) string {
+		return func(value string) string {
+			content := replace(before, after)(value[:strings.LastIndex(value, `,"checksum"`)]) + "}"
+			text, err := sealed.Marshal(json.RawMessage(content))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+	}
 	for _, test := range []struct {
 		name, key string
 		edit      func(value string) string
 	}{
 		{"a lower horizon", row, replace(`"horizon":77`, `"horizon":7`)},
-		{"a higher epoch", row, replace(`"epoch":1`, `"epoch":2`)},
-		{"another expiry", row, replace(`"expires":"2`, `"expires":"1`)},
 		{"a space", row, replace(`,"epoch"`, `, "epoch"`)},
-		{"a field twice", row, replace(`"epoch":1`, `"epoch":1,"epoch":1`)},
-		{"another field", row, replace(`"epoch":1`, `"epoch":1,"note":"x"`)},
-		{"a later format", row, replace("sqlflake lease 1", "sqlflake lease 2")},
+		{"a later format", row, resealed("sqlflake lease 1", "sqlflake lease 2")},
+		{"an epoch below 1", row, resealed(`"epoch":1`, `"epoch":0`)},
+		{"a horizon below 0", row, resealed(`"horizon":77`, `"horizon":-77`)},
 		{"no value", row, func(string) string { return "" }},
-		{"a value cut off", row, func(value string) string { return value[:len(value)/2] }},
-		{"something after the value", row, func(value string) string { return value + "\n" }},
 		{"a value of another program", row, func(string) string { return `{"port":5432}` }},
 		{"another layout", layout, replace("sequence:12", "sequence:11")},
-		{"a layout of another program", layout, func(string) string { return "dark" }},
+		{"a layout of a later format", layout, resealed("sqlflake lease 1", "sqlflake lease 2")},
 		{"a key of another program", "orders/port", func(string) string { return "5432" }},
 		{"a deeper key of another program", "orders/0000000000000000003/x", func(string) string { return "5432" }},
 		{"a key that is not canonical", "orders/3", func(string) string { return "5432" }},
