@@ -46,13 +46,6 @@ func recordFlushes(t *testing.T, root string) *flushes {
 	return r
 }
 
-// take returns the paths since the last call, without repetitions.
-func (r *flushes) take() string {
-	paths := slices.Compact(r.paths)
-	r.paths = nil
-	return strings.Join(paths, " ")
-}
-
 // A power cut needs this order: folders before what is in them, a state before its name.
 func TestEachStepIsOnTheDiskBeforeTheNext(t *testing.T) {
 	root := t.TempDir()
@@ -77,7 +70,8 @@ func TestEachStepIsOnTheDiskBeforeTheNext(t *testing.T) {
 	}
 	want := func(what, paths string) {
 		t.Helper()
-		if got := r.take(); got != paths {
+		got := strings.Join(slices.Compact(r.paths), " ")
+		if r.paths = nil; got != paths {
 			t.Errorf("%s flushed %q, want %q", what, got, paths)
 		}
 	}
@@ -95,21 +89,6 @@ func TestEachStepIsOnTheDiskBeforeTheNext(t *testing.T) {
 	want("Release", written)
 	acquire(t, f, fileRequest(2, 0))
 	want("a later Acquire", written)
-}
-
-// The process that has created the folder of the namespace may have died before it was on the disk.
-func TestAFolderThatIsThereIsOnTheDiskBeforeItsFirstState(t *testing.T) {
-	root := t.TempDir()
-	namespace := orders
-	f := newFile(t, root)
-	if err := os.Mkdir(filepath.Join(root, namespace), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	r := recordFlushes(t, root)
-	acquire(t, f, fileRequest(1, 0))
-	if got, want := r.take(), ". "+filepath.Join(namespace, "0.json.tmp")+" "+namespace; got != want {
-		t.Errorf("flushed %q, want %q", got, want)
-	}
 }
 
 func TestAFlushThatFailsIsAnErrorAndCostsNoHorizon(t *testing.T) {

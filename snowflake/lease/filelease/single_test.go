@@ -2,6 +2,7 @@ package filelease_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -37,23 +38,26 @@ func TestStateFileHasOneOwner(t *testing.T) {
 	if again := acquire(t, a, workerRequest(1, 3)); again.Claim != g.Claim {
 		t.Errorf("the same token: got %+v", again)
 	}
+	listed := func(s lease.Store, namespace, want string) {
+		t.Helper()
+		entries, err := s.List(t.Context(), namespace)
+		got := ""
+		for _, e := range entries {
+			got += fmt.Sprintf("%d %v%s", e.Worker, e.Held, e.Token)
+		}
+		if err != nil || got != want {
+			t.Errorf("List of %q: got %s, %v, want %s", namespace, got, err, want)
+		}
+	}
 	for _, s := range []lease.Store{a, b} {
 		if _, err := s.Acquire(t.Context(), workerRequest(2, 3)); !errors.Is(err, lease.ErrNoWorker) {
 			t.Errorf("got %v, want ErrNoWorker", err)
 		}
-		entries, err := s.List(t.Context(), "")
-		if err != nil || len(entries) != 1 || !entries[0].Held || entries[0].Worker != 3 || entries[0].Token != "" {
-			t.Errorf("List: got %+v, %v", entries, err)
-		}
+		listed(s, "", "3 true")
 	}
 	release(t, a, g.Claim)
-	entries, err := b.List(t.Context(), "orders")
-	if err != nil || len(entries) != 1 || entries[0].Held {
-		t.Errorf("List: got %+v, %v", entries, err)
-	}
-	if entries, err := b.List(t.Context(), "bills"); err != nil || len(entries) != 0 {
-		t.Errorf("List of another namespace: got %+v, %v", entries, err)
-	}
+	listed(b, "orders", "3 false")
+	listed(b, "bills", "")
 	acquire(t, b, workerRequest(2, 3))
 	if err := a.Release(t.Context(), g.Claim, math.MaxInt64); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("got %v, want ErrLost", err)

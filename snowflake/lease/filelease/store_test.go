@@ -104,45 +104,34 @@ func TestFileKeepsWhatStorePromises(t *testing.T) {
 	leasetest.Run(t, func(t *testing.T) lease.Store { return newFile(t, t.TempDir()) }, leasetest.Settings{NoExpiry: true})
 }
 
-func TestFileValuesOfOneProcessExcludeEachOther(t *testing.T) {
+func TestStoresOfOneProcessExcludeEachOtherAndGiveBackForEachOther(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	a, b := newFile(t, dir), newFile(t, dir)
 	first := acquire(t, a, fileRequest(1, 0))
+	extend(t, a, first.Claim, 9)
 	var none *lease.NoWorkerError
-	for name, s := range map[string]lease.Store{"the same File": a, "another File": b} {
+	for name, s := range map[string]lease.Store{"the same Store": a, "another Store": b} {
 		if _, err := s.Acquire(t.Context(), fileRequest(2, 0)); !errors.As(err, &none) {
 			t.Errorf("%s: got %v, want NoWorkerError", name, err)
 		}
 	}
 	if _, err := b.Extend(t.Context(), first.Claim, 5, time.Second); err == nil || errors.Is(err, lease.ErrLost) {
-		t.Errorf("a claim of another File: got %v, want an error that is not final", err)
+		t.Errorf("a claim of another Store: got %v, want an error that is not final", err)
 	}
 	release(t, a, first.Claim)
-	if second := acquire(t, b, fileRequest(2, 0)); second.Epoch != first.Epoch+1 {
-		t.Errorf("epoch %d after %d", second.Epoch, first.Epoch)
-	}
-	for name, s := range map[string]lease.Store{"the old File": a, "the new File": b} {
-		if _, err := s.Extend(t.Context(), first.Claim, 5, time.Second); !errors.Is(err, lease.ErrLost) {
-			t.Errorf("%s: got %v, want ErrLost", name, err)
-		}
-	}
-}
-
-func TestFileIsGivenBackByAnotherProcess(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	a, b := newFile(t, dir), newFile(t, dir)
-	c := acquire(t, a, fileRequest(1, 0)).Claim
-	extend(t, a, c, 9)
-	release(t, a, c)
 	for _, asked := range []int64{12, 4, 7} { // in the end, the lowest
-		if err := b.Release(t.Context(), c, asked); err != nil {
+		if err := b.Release(t.Context(), first.Claim, asked); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if g := acquire(t, a, fileRequest(2, 0)); g.Horizon != 4 {
-		t.Errorf("horizon %d, want 4", g.Horizon)
+	if second := acquire(t, b, fileRequest(2, 0)); second.Epoch != 2 || second.Horizon != 4 {
+		t.Errorf("got %+v, want epoch 2 and horizon 4", second)
+	}
+	for name, s := range map[string]lease.Store{"the old Store": a, "the new Store": b} {
+		if _, err := s.Extend(t.Context(), first.Claim, 5, time.Second); !errors.Is(err, lease.ErrLost) {
+			t.Errorf("%s: got %v, want ErrLost", name, err)
+		}
 	}
 }
 
@@ -214,62 +203,48 @@ func TestFileTakesTheLowestOfTheHorizonsAheadAndTheLongestFreeBelow(t *testing.T
 	}
 }
 
-func TestATokenIsThatOfOneNamespace(t *testing.T) {
-	t.Parallel()
-	f := newFile(t, t.TempDir())
-	r := fileRequest(1, 3)
-	acquire(t, f, r)
-	r.Namespace = "bills"
-	if g := acquire(t, f, r); g.Namespace != "bills" || g.Epoch != 1 {
-		t.Errorf("got %+v, want a worker of bills", g)
-	}
-}
-
 func TestFileListShowsAllNamespacesInOrder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	f, other := newFile(t, dir), newFile(t, dir)
+	r := fileRequest(1, 3)
 	for n, namespace := range []string{"b", "B", "a/../b", "orders.v2."} {
-		r := fileRequest(n, 3)
 		r.Namespace = namespace
-		c := acquire(t, f, r).Claim
-		extend(t, f, c, int64(n)+1)
+		g := acquire(t, f, r) // the token is that of one namespace
+		if g.Namespace != namespace || g.Epoch != 1 {
+			t.Errorf("got %+v, want a worker of %s", g, namespace)
+		}
+		extend(t, f, g.Claim, int64(n)+1)
 		if namespace == "B" {
-			release(t, f, c)
+			release(t, f, g.Claim)
 		}
 	}
-	r := fileRequest(9, 3)
-	r.Namespace = "b"
+	r.Namespace, r.Token = "b", fileRequest(9, 3).Token
 	acquire(t, other, r)
-	var got []string
-	for _, s := range []*filelease.Store{f, other} {
-		entries, err := s.List(t.Context(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = got[:0]
+	list := func(s *filelease.Store, namespace string) (string, error) {
+		entries, err := s.List(t.Context(), namespace)
+		var got []string
 		for _, e := range entries {
 			if e.Token != "" || !e.Expires.IsZero() || e.Layout != fileLayout || e.Holder != r.Holder {
 				t.Errorf("got %+v", e)
 			}
 			got = append(got, fmt.Sprintf("%s %d %d %v", e.Namespace, e.Worker, e.Horizon, e.Held))
 		}
-		if want := "B 0 2 false, a/../b 0 3 true, b 0 1 true, b 1 0 true, orders.v2. 0 4 true"; strings.Join(got, ", ") != want {
-			t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
+		return strings.Join(got, ", "), err
+	}
+	const all = "B 0 2 false, a/../b 0 3 true, b 0 1 true, b 1 0 true, orders.v2. 0 4 true"
+	for namespace, want := range map[string]string{"": all, "b": "b 0 1 true, b 1 0 true", "unknown": ""} {
+		for _, s := range []*filelease.Store{f, other} {
+			if got, err := list(s, namespace); err != nil || got != want {
+				t.Errorf("%q: got %s, %v, want %s", namespace, got, err, want)
+			}
 		}
 	}
-	if entries, err := f.List(t.Context(), "b"); err != nil || len(entries) != 2 {
-		t.Errorf("one namespace: %v, %v", entries, err)
-	}
-	if entries, err := f.List(t.Context(), "unknown"); err != nil || len(entries) != 0 {
-		t.Errorf("an unknown namespace: %v, %v", entries, err)
-	}
-	unreadable := filepath.Join(dir, "61") // of namespace a, which comes first
-	if err := os.WriteFile(unreadable, nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "61"), nil, 0o600); err != nil { // of namespace a, which comes first
 		t.Fatal(err)
 	}
-	if entries, err := f.List(t.Context(), ""); err == nil || len(entries) != 5 {
-		t.Errorf("a folder that can't be read: got %v, %v, want the other entries and the error", entries, err)
+	if got, err := list(f, ""); err == nil || got != all {
+		t.Errorf("a folder that can't be read: got %s, %v, want the other entries and the error", got, err)
 	}
 }
 
