@@ -109,10 +109,15 @@ func TestGuardIsAddedToTheTickAndRoundedUp(t *testing.T) {
 	}
 }
 
-func TestWithAGuardAnExpiredClaimIsLost(t *testing.T) {
+func TestWithAGuardAnExpiredClaimIsLostAndALayoutNeedsATick(t *testing.T) {
 	client, prefix := connect(t)
 	for _, guard := range []time.Duration{0, time.Second} {
 		store := open(t, client, redislease.WithPrefix(prefix), redislease.WithGuard(guard))
+		r := request("no layout "+fmt.Sprint(guard), 0, 0, 0)
+		r.Layout = "anything"
+		if _, err := store.Acquire(t.Context(), r); errors.Is(err, lease.ErrOption) != (guard > 0) {
+			t.Errorf("guard %v: error %v", guard, err)
+		}
 		claim := acquire(t, store, request(fmt.Sprint(guard), 0, 0, 0)).Claim
 		extend(t, store, claim, 10)
 		release(t, store, claim) // expires it now
@@ -120,17 +125,5 @@ func TestWithAGuardAnExpiredClaimIsLost(t *testing.T) {
 		if lost := errors.Is(err, lease.ErrLost); lost != (guard > 0) {
 			t.Errorf("guard %v: error %v", guard, err)
 		}
-	}
-}
-
-func TestGuardNeedsALayoutWithATick(t *testing.T) {
-	store, _, _ := newStore(t, redislease.WithGuard(time.Second))
-	r := request("orders", 0, 0, 0)
-	r.Layout = "anything"
-	if _, err := store.Acquire(t.Context(), r); !errors.Is(err, lease.ErrOption) {
-		t.Errorf("error %v, want ErrOption", err)
-	}
-	if entries, err := store.List(t.Context(), ""); err != nil || len(entries) > 0 {
-		t.Errorf("List: %+v, %v; want nothing", entries, err)
 	}
 }

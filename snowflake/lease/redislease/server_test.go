@@ -1,7 +1,6 @@
 package redislease_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -51,21 +50,4 @@ func TestAServerThatHasLostTheScriptsGetsThemAgain(t *testing.T) {
 	claim := acquire(t, store, request("orders", 0, 9, 0)).Claim
 	flush()
 	extend(t, store, claim, 5)
-}
-
-func TestTheServersOwnPolicyIsRead(t *testing.T) {
-	client := cluster(t)
-	store := open(t, client)
-	for _, step := range []struct {
-		policy        string
-		want, warning error // once it was safe, processes that run keep running
-	}{{"allkeys-lru", lease.ErrOption, nil}, {"volatile-lru", nil, nil}, {"allkeys-lfu", nil, lease.ErrOption}} {
-		if err := client.ConfigSet(t.Context(), "maxmemory-policy", step.policy).Err(); err != nil {
-			t.Fatal(err)
-		}
-		grant, err := store.Acquire(t.Context(), request("orders", 0, 9, 0))
-		if !errors.Is(err, step.want) || !errors.Is(grant.Warning, step.warning) {
-			t.Errorf("%s: warning %v, error %v; want %v, %v", step.policy, grant.Warning, err, step.warning, step.want)
-		}
-	}
 }
