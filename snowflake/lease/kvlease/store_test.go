@@ -32,35 +32,48 @@ func acquire(t *testing.T, store *kvlease.Store, r lease.Request) lease.Grant {
 	return grant
 }
 
-func TestCallsWhoseReplyWasLostCanBeRepeated(t *testing.T) {
-	kv := newMemory()
-	store := open(t, kv)
-	r := request(0, 9)
-	kv.lose = 2 // of the layout, of the worker
-	for range 2 {
-		if _, err := store.Acquire(t.Context(), r); !errors.Is(err, errLostReply) {
-			t.Fatalf("Acquire: error %v, want that of the engine", err)
+// The engine has written the value, and then fails or returns false.
+func TestAWriteThatWasNotConfirmedIsFoundOrRepeated(t *testing.T) {
+	for _, fails := range []bool{true, false} {
+		kv := newMemory()
+		store := open(t, kv)
+		var claim lease.Claim
+		r := request(0, 9)
+		for _, step := range []struct {
+			writes int
+			call   func() error
+		}{
+			{2, func() error { // of the layout, of the worker
+				grant, err := store.Acquire(t.Context(), r)
+				claim = grant.Claim
+				claim.Next = leasetest.NewToken()
+				return err
+			}},
+			{1, func() error { _, err := store.Extend(t.Context(), claim, 50, time.Hour); return err }},
+			{1, func() error { return store.Release(t.Context(), claim, 20) }},
+		} {
+			if fails {
+				kv.lose = step.writes
+			} else {
+				kv.deny = step.writes
+			}
+			for kv.lose > 0 {
+				if err := step.call(); !errors.Is(err, errLostReply) {
+					t.Fatalf("error %v, want that of the engine", err)
+				}
+			}
+			if err := step.call(); err != nil {
+				t.Errorf("fails: %t: %v", fails, err)
+			}
 		}
-	}
-	grant := acquire(t, store, r)
-	if grant.Worker != 0 || grant.Epoch != 1 {
-		t.Errorf("worker %d, epoch %d; want 0, 1", grant.Worker, grant.Epoch)
-	}
-	kv.lose = 1
-	for _, want := range []error{errLostReply, nil} {
-		if _, err := store.Extend(t.Context(), grant.Claim, 50, time.Hour); !errors.Is(err, want) {
-			t.Errorf("Extend: error %v, want %v", err, want)
-		}
-	}
-	kv.lose = 1
-	for _, want := range []error{errLostReply, nil} {
-		if err := store.Release(t.Context(), grant.Claim, 20); !errors.Is(err, want) {
-			t.Errorf("Release: error %v, want %v", err, want)
+		entries, err := store.List(t.Context(), "")
+		if err != nil || len(entries) != 1 || entries[0].Held || entries[0].Epoch != 1 || entries[0].Horizon != 20 {
+			t.Errorf("%+v, %v; want worker 0 alone, with epoch 1 and horizon 20, given back", entries, err)
 		}
 	}
 }
 
-// Whichever call of the engine fails, the store returns its error, which is no loss, and the call can be repeated.
+// Whichever call of the engine fails, the store returns its error, which is no loss. Its lists miss the layout.
 func TestNoErrorOfTheEngineIsHidden(t *testing.T) {
 	for _, deny := range []int{0, 1} { // with 1 the row is read again
 		for failing := 1; ; failing++ {
@@ -78,12 +91,16 @@ func TestNoErrorOfTheEngineIsHidden(t *testing.T) {
 				"List":    func() error { _, err := store.List(t.Context(), ""); return err },
 			} {
 				kv.left, kv.deny = failing, deny
+				want := error(nil)
+				if name == "gone" {
+					want = lease.ErrLost
+				}
 				err := call()
-				if failed := kv.left <= 0; failed {
-					reached = true
-					if !errors.Is(err, errDown) || errors.Is(err, lease.ErrLost) {
-						t.Errorf("%s: error %v after the failure of call %d, want that of the engine", name, err, failing)
-					}
+				if kv.left <= 0 {
+					reached, want = true, errDown
+				}
+				if !errors.Is(err, want) || want != lease.ErrLost && errors.Is(err, lease.ErrLost) {
+					t.Errorf("%s, call %d fails: error %v, want %v", name, failing, err, want)
 				}
 				kv.left = 0
 			}
@@ -91,25 +108,6 @@ func TestNoErrorOfTheEngineIsHidden(t *testing.T) {
 				break
 			}
 		}
-	}
-}
-
-func TestAWriteThatWasAnsweredWithFalseIsFound(t *testing.T) {
-	kv := newMemory()
-	store := open(t, kv)
-	kv.deny = 2 // of the layout, of the worker
-	grant := acquire(t, store, request(0, 9))
-	kv.deny = 1
-	if _, err := store.Extend(t.Context(), grant.Claim, 50, time.Hour); err != nil {
-		t.Error(err)
-	}
-	kv.deny = 1
-	if err := store.Release(t.Context(), grant.Claim, 20); err != nil {
-		t.Error(err)
-	}
-	entries, err := store.List(t.Context(), "")
-	if err != nil || len(entries) != 1 || entries[0].Held || entries[0].Epoch != 1 || entries[0].Horizon != 20 {
-		t.Errorf("%+v, %v; want worker 0 alone, with epoch 1 and horizon 20, given back", entries, err)
 	}
 }
 
@@ -274,16 +272,6 @@ func TestAReadThatDoesNotKnowTheRowLosesNoWorker(t *testing.T) {
 	}
 	if after := kv.values(); !maps.Equal(before, after) {
 		t.Errorf("the values were\n%v\nand are now\n%v", before, after)
-	}
-}
-
-func TestAListThatMissesTheLayoutIsCompleted(t *testing.T) {
-	kv := newMemory()
-	store := open(t, kv)
-	acquire(t, store, request(0, 9))
-	kv.torn = true
-	if grant := acquire(t, store, request(0, 9)); grant.Worker != 1 {
-		t.Errorf("worker %d, want 1", grant.Worker)
 	}
 }
 
