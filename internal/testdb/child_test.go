@@ -1,8 +1,7 @@
 package testdb_test
 
 import (
-	"bytes"
-	"context"
+	"bufio"
 	"io"
 	"os"
 	"os/exec"
@@ -13,79 +12,65 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-// The tests of skips, failures and interrupts run the test binary again, with one of the TestChild functions. It is the
-// value of this variable that makes the functions do something.
+// The tests of skips, failures and interrupts run the test binary again, as a child that does what the value of this
+// variable says.
 const childVariable = "TESTDB_CHILD"
 
-// Values of the variable.
-const (
-	asUsual        = "as usual"
-	withoutMain    = "without Main"
-	withoutServers = "without servers" // nothing answers at the default addresses, and PostgreSQL is not installed
-	withoutDefault = "without default" // nothing answers at the default addresses
-)
-
 func TestMain(m *testing.M) {
-	switch os.Getenv(childVariable) {
-	case withoutMain:
-		os.Exit(m.Run())
-	case withoutServers:
-		testdb.HideBinaries()
-		closePorts()
-	case withoutDefault:
-		closePorts()
+	if os.Getenv(childVariable) == "without servers" {
+		testdb.HideServers()
 	}
 	os.Exit(testdb.Main(m))
 }
 
-func closePorts() {
-	testdb.SetFallbacks("postgres://postgres:secret@127.0.0.1:1/test", "root:secret@tcp(127.0.0.1:1)/")
-}
-
-// sameServers returns the variables that make a child use the servers of this process.
-func sameServers(t *testing.T) []string {
-	t.Helper()
-	env, err := testdb.Environment(io.Discard)
-	if err != nil {
-		t.Fatal(err)
+// TestChild opens a transaction on every kind of database. Then it fails, or waits for an interrupt.
+func TestChild(t *testing.T) {
+	task := os.Getenv(childVariable)
+	if task == "" {
+		t.Skip("the program of child processes: the other tests run it")
 	}
-	return slices.DeleteFunc(env, func(entry string) bool { return !strings.HasPrefix(entry, "SNOWFLAKE_TEST_") })
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		db := target.Open(t)
+		t.Logf("%s: %s", target.Name, target.DSN)
+		if _, err := db.ExecContext(t.Context(), "CREATE TABLE t (id bigint)"); err != nil {
+			t.Fatal(err)
+		}
+		tx, err := db.Begin() //nolint:noctx // the end of t.Context() would roll back the transaction
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec("INSERT INTO t VALUES (1)"); err != nil { //nolint:noctx // as above
+			t.Fatal(err)
+		}
+		switch {
+		case task == "fail":
+			t.FailNow()
+		case task == "wait" && target.Name == "mariadb":
+			t.Log("ready")
+			select {}
+		}
+	})
 }
 
-func inChild() bool { return os.Getenv(childVariable) != "" }
-
-// child returns a command that runs the named test in a new process. Of the variables of this package, it gets those in
-// env only.
-func child(t *testing.T, mode, test string, env ...string) *exec.Cmd {
+// child returns a command that runs a subtest of TestChild in a new process. Of the variables of this package, it gets
+// those in env only.
+func child(t *testing.T, task, subtest string, env ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), self, "-test.run=^"+test+"$", "-test.v", "-test.timeout=2m")
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestChild$/"+subtest, "-test.v", "-test.timeout=2m")
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "SNOWFLAKE_TEST_") })
-	cmd.Env = append(append(cmd.Env, childVariable+"="+mode), env...)
+	cmd.Env = append(append(cmd.Env, childVariable+"="+task), env...)
 	return cmd
 }
 
-// runChild runs the named test in a new process and returns its output.
-func runChild(t *testing.T, mode, test string, env ...string) (output string, ok bool) {
-	t.Helper()
-	var out bytes.Buffer
-	cmd := child(t, mode, test, env...)
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	if err != nil && cmd.ProcessState == nil {
-		t.Fatalf("start the child process: %v", err)
-	}
-	return out.String(), err == nil
-}
-
-// printed returns what a child has logged after the word and a colon.
-func printed(t *testing.T, output, word string) string {
+// valueAfter returns what a child has logged after the word and a colon.
+func valueAfter(t *testing.T, output, word string) string {
 	t.Helper()
 	for line := range strings.Lines(output) {
-		if _, rest, ok := strings.Cut(line, word+": "); ok {
+		if _, rest, ok := strings.Cut(line, " "+word+": "); ok {
 			return strings.TrimSpace(rest)
 		}
 	}
@@ -93,34 +78,55 @@ func printed(t *testing.T, output, word string) string {
 	return ""
 }
 
-func TestChildUsesPostgres(t *testing.T) {
-	if inChild() {
-		t.Logf("dsn: %s", testdb.Postgres(t).DSN)
+func TestNothingIsLeftAfterAFailureOrAnInterruptWithinATransaction(t *testing.T) {
+	servers := map[string]testdb.Target{"postgres": testdb.Postgres(t), "mariadb": testdb.MariaDB(t)}
+	// The child uses the servers of this process, wherever they were found.
+	env, err := testdb.Environment(io.Discard)
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-func TestChildUsesMariaDB(t *testing.T) {
-	if inChild() {
-		t.Logf("dsn: %s", testdb.MariaDB(t).DSN)
-	}
-}
-
-// TestChildFailsWithinATransaction fails with a locked table on every kind of database.
-func TestChildFailsWithinATransaction(t *testing.T) {
-	if !inChild() {
-		return
-	}
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		db := target.Open(t)
-		mustExec(t, db, "CREATE TABLE t (id bigint)")
-		ctx := context.WithoutCancel(t.Context()) // the end of t.Context() would roll back the transaction
-		tx, err := db.BeginTx(ctx, nil)
+	for _, task := range []string{"fail", "wait"} {
+		cmd := child(t, task, "", slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+			return !strings.HasPrefix(entry, "SNOWFLAKE_TEST_")
+		})...)
+		pipe, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO t VALUES (1)"); err != nil {
+		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		t.Fatalf("%s: %s", target.Name, target.DSN)
-	})
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
+		var out strings.Builder
+		for lines := bufio.NewScanner(pipe); lines.Scan(); {
+			out.WriteString(lines.Text() + "\n")
+			if strings.HasSuffix(lines.Text(), "ready") {
+				if err := cmd.Process.Signal(os.Interrupt); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := cmd.Wait(); err == nil || strings.Contains(out.String(), "testdb: ") {
+			t.Errorf("%s: the child should have failed, and its cleanup not: %v\n%s", task, err, &out)
+		}
+		for name, server := range servers {
+			dsn := valueAfter(t, out.String(), name)
+			schema := dsn[strings.Index(dsn, "sqlflake_test_"):][:len("sqlflake_test_")+20]
+			if n := count(t, server, "SELECT count(*) FROM information_schema.schemata WHERE schema_name = '"+schema+"'"); n > 0 {
+				t.Errorf("%s: %s is still there", name, schema)
+			}
+		}
+		file, _, _ := strings.Cut(valueAfter(t, out.String(), "sqlite"), "?")
+		if _, err := os.Stat(file); !os.IsNotExist(err) {
+			t.Errorf("sqlite: %s is still there: %v", file, err)
+		}
+	}
+}
+
+func count(t *testing.T, server testdb.Target, query string) (n int) {
+	t.Helper()
+	if err := server.Open(t).QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

@@ -1,15 +1,9 @@
 package testdb
 
-import (
-	"github.com/sqlflake/sqlflake/internal/dbserver"
-)
+import "github.com/sqlflake/sqlflake/internal/dbserver"
 
-// SetFallbacks replaces the default addresses. Call it before the first use of a server.
-func SetFallbacks(postgres, mariadb string) {
-	postgresServer.fallback, mariadbServer.fallback = postgres, mariadb
-}
-
-// HideBinaries makes PostgreSQL appear as not installed.
-func HideBinaries() {
+// HideServers makes PostgreSQL appear as not installed, and the default addresses closed.
+func HideServers() {
+	postgresServer.fallback, mariadbServer.fallback = "postgres://postgres:secret@127.0.0.1:1/test", "root:secret@tcp(127.0.0.1:1)/"
 	postgresServer.start = func() (string, error) { return "", dbserver.ErrNotInstalled }
 }

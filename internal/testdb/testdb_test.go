@@ -1,119 +1,73 @@
 package testdb_test
 
 import (
-	"database/sql"
+	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-func mustExec(t *testing.T, db *sql.DB, query string) {
-	t.Helper()
-	if _, err := db.ExecContext(t.Context(), query); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-}
-
-func TestSQLiteEnforcesForeignKeys(t *testing.T) {
-	db := testdb.SQLite(t).Open(t)
-	mustExec(t, db, "CREATE TABLE parent (id integer PRIMARY KEY)")
-	mustExec(t, db, "CREATE TABLE child (id integer REFERENCES parent)")
-	if _, err := db.ExecContext(t.Context(), "INSERT INTO child VALUES (1)"); err == nil {
-		t.Error("a child without a parent was stored")
-	}
-}
-
-func TestMariaDBScansTimes(t *testing.T) {
-	var now sql.NullTime
-	if err := testdb.MariaDB(t).Open(t).QueryRowContext(t.Context(), "SELECT NOW()").Scan(&now); err != nil {
-		t.Error(err)
+func TestAMissingServerSkipsOrFailsAndNoPasswordIsPrinted(t *testing.T) {
+	for _, server := range []struct{ name, variable, closed, printed string }{
+		{
+			"postgres", "SNOWFLAKE_TEST_POSTGRES",
+			"postgres://postgres:secret@127.0.0.1:1/test", "postgres://postgres:xxxxx@127.0.0.1:1/test",
+		},
+		{"mariadb", "SNOWFLAKE_TEST_MYSQL", "root:secret@tcp(127.0.0.1:1)/", "127.0.0.1:1"},
+	} {
+		for _, test := range []struct{ task, env, result, want string }{
+			{"without servers", "SNOWFLAKE_TEST_REQUIRE=", "SKIP", server.name + " not found at " + server.printed},
+			{"without servers", "SNOWFLAKE_TEST_REQUIRE=", "SKIP", "(set " + server.variable + ")"},
+			{"without servers", "SNOWFLAKE_TEST_REQUIRE=all", "FAIL", "(SNOWFLAKE_TEST_REQUIRE=all)"},
+			{"without servers", "SNOWFLAKE_TEST_REQUIRE=redis", "FAIL", `SNOWFLAKE_TEST_REQUIRE is "redis", want "all" or nothing`},
+			{"as usual", server.variable + "=" + server.closed, "FAIL", server.name + " not found at " + server.printed},
+			{"as usual", server.variable + "=no secret", "FAIL", server.variable + ": want "},
+			{"as usual", server.variable + "=" + testdb.Off, "SKIP", server.name + " turned off by " + server.variable + "=off"},
+		} {
+			out, err := child(t, test.task, server.name, test.env, "PATH=").CombinedOutput()
+			output := string(out)
+			if (err == nil) != (test.result == "SKIP") || !strings.Contains(output, "--- "+test.result+": TestChild/"+server.name) ||
+				!strings.Contains(output, test.want) || strings.Contains(output, "secret") {
+				t.Errorf("%s, %s: want %s with %q and no password:\n%s", test.task, test.env, test.result, test.want, output)
+			}
+		}
 	}
 }
 
 func TestATestThatNeedsMariaDBIsSkippedOnMySQLAlone(t *testing.T) {
-	for _, tt := range []struct {
-		target  testdb.Target
-		skipped bool
-	}{
-		{testdb.Target{Name: "mariadb", Version: "9.7.4-2"}, true},
-		{testdb.Target{Name: "mariadb", Version: "10.11.14-MariaDB-0+deb12u2"}, false},
-		{testdb.Target{Name: "postgres", Version: "18.0"}, false},
-		{testdb.Target{Name: "sqlite"}, false},
+	for target, want := range map[testdb.Target]bool{
+		{Name: "mariadb", Version: "9.7.4-2"}:                    true,
+		{Name: "mariadb", Version: "10.11.14-MariaDB-0+deb12u2"}: false,
+		{Name: "postgres", Version: "18.0"}:                      false,
 	} {
 		var skipped bool
-		t.Run(tt.target.Name+" "+tt.target.Version, func(t *testing.T) {
+		t.Run(target.Name+" "+target.Version, func(t *testing.T) {
 			defer func() { skipped = t.Skipped() }()
-			tt.target.NeedMariaDB(t, "RETURNING")
+			target.NeedMariaDB(t, "RETURNING")
 		})
-		if skipped != tt.skipped {
-			t.Errorf("%v: skipped is %t", tt.target, skipped)
+		if skipped != want {
+			t.Errorf("%v: skipped is %t", target, skipped)
 		}
 	}
 }
 
-func TestMySQLIsToldFromMariaDB(t *testing.T) {
-	target := testdb.MariaDB(t)
-	db := target.Open(t)
-	mustExec(t, db, "CREATE TABLE t (id bigint)")
-	_, err := db.ExecContext(t.Context(), "INSERT INTO t VALUES (1) RETURNING id") // a syntax error on MySQL
-	if (err != nil) != target.IsMySQL() {
-		t.Errorf("version %q: IsMySQL is %t, RETURNING gives %v", target.Version, target.IsMySQL(), err)
+func TestThrowawayClusterServesAndIsRemoved(t *testing.T) {
+	if matches, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); len(matches) == 0 {
+		t.Skip("no PostgreSQL binaries in /usr/lib/postgresql")
 	}
-}
-
-// exists reports whether the server has a schema or database with the name.
-func exists(t *testing.T, server testdb.Target, name string) bool {
-	t.Helper()
-	query := "SELECT count(*) FROM information_schema.schemata WHERE schema_name = ?"
-	if server.Driver == "pgx" {
-		query = strings.Replace(query, "?", "$1", 1)
+	out, err := child(t, "as usual", "postgres", "SNOWFLAKE_TEST_POSTGRES=throwaway").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, out)
 	}
-	var n int
-	if err := server.Open(t).QueryRowContext(t.Context(), query, name).Scan(&n); err != nil {
+	dsn, err := url.Parse(valueAfter(t, string(out), "postgres"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return n > 0
-}
-
-func schemaName(t *testing.T, dsn string) string {
-	t.Helper()
-	start := strings.Index(dsn, "sqlflake_test_")
-	if start < 0 {
-		t.Fatalf("no name in %s", dsn)
-	}
-	return dsn[start : start+len("sqlflake_test_")+20]
-}
-
-func TestSchemaIsDroppedAfterAFailureWithinATransaction(t *testing.T) {
-	servers := map[string]testdb.Target{"postgres": testdb.Postgres(t), "mariadb": testdb.MariaDB(t)}
-	// The child uses the servers of this process, wherever they were found.
-	out, ok := runChild(t, asUsual, "TestChildFailsWithinATransaction", sameServers(t)...)
-	if ok {
-		t.Fatalf("the child should have failed:\n%s", out)
-	}
-	if strings.Contains(out, "testdb: ") {
-		t.Errorf("the cleanup failed too:\n%s", out)
-	}
-	for name, server := range servers {
-		if schema := schemaName(t, printed(t, out, name)); exists(t, server, schema) {
-			t.Errorf("%s: %s is still there", name, schema)
-		}
-	}
-	file, _, _ := strings.Cut(printed(t, out, "sqlite"), "?")
-	if _, err := os.Stat(file); !os.IsNotExist(err) {
-		t.Errorf("sqlite: %s is still there: %v", file, err)
-	}
-}
-
-func TestParallelTestsDoNotSeeEachOther(t *testing.T) {
-	for i := range 8 {
-		t.Run(itoa(i), func(t *testing.T) {
-			t.Parallel()
-			testdb.Each(t, func(t *testing.T, target testdb.Target) {
-				mustExec(t, target.Open(t), "CREATE TABLE t (id bigint)") // fails if another test's table is visible
-			})
-		})
+	dir := dsn.Query().Get("host")
+	if _, err := os.Stat(dir); !os.IsNotExist(err) || !strings.HasPrefix(filepath.Base(dir), "sqlflake-srv-") {
+		t.Errorf("%s is still there: %v", dir, err)
 	}
 }

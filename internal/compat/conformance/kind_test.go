@@ -41,28 +41,12 @@ type subject interface {
 
 func (k kind[T]) name() string { return k.label }
 
-func (k kind[T]) run(check check, s *session) []string {
+func (k kind[T]) run(which check, s *session) []string {
 	c := &cell[T]{kind: k, session: s}
-	switch check {
-	case checkInsert:
-		c.insert()
-	case checkRead:
-		c.read()
-	case checkNull:
-		c.null()
-	case checkArray:
-		c.array()
-	case checkIN:
-		c.in()
-	case checkANY:
-		c.any()
-	case checkJSON:
-		c.json()
-	case checkMapKey:
-		c.mapKey()
-	case checkWrongType:
-		c.wrongType()
-	}
+	map[check]func(){
+		checkInsert: c.insert, checkRead: c.read, checkNull: c.null, checkArray: c.array, checkIN: c.in, checkANY: c.any,
+		checkJSON: c.json, checkMapKey: c.mapKey, checkWrongType: c.wrongType,
+	}[which]()
 	return c.failures
 }
 

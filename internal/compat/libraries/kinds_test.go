@@ -81,11 +81,6 @@ var kinds = func() []kind {
 	}
 }()
 
-// bare is an ID without methods, which the encoders must not take for one that hides its number.
-type bare int64
-
-var bareKind = kindOf("an integer", "", func(id snowflake.ID) bare { return bare(id) }, snowflake.ID.String)
-
 func isArray(k kind) bool { return strings.HasPrefix(k.label, "Array") }
 
 // samples are 0, the first ID, one that a float64 rounds, one that a generator made, and the last.

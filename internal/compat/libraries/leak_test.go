@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"testing"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -48,19 +47,4 @@ func shown(id snowflake.ID, out []byte) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// Without the methods of an ID, each writer shows the number, and the search finds it.
-func TestTheSearchFindsTheNumberInEachLibrary(t *testing.T) {
-	for _, lib := range all() {
-		if lib.write == nil || lib.textOnly {
-			continue
-		}
-		for _, id := range samples[2:] {
-			out, err := lib.write(bareKind.box(id))
-			if err != nil || len(shown(id, out)) == 0 {
-				t.Errorf("%s of %d: nothing found in %q, %v", lib.name, id, out, err)
-			}
-		}
-	}
 }

@@ -15,12 +15,11 @@ import (
 
 // library writes and reads a box. Without write it reads texts, without read it only writes.
 type library struct {
-	name     string
-	write    func(box any) ([]byte, error)
-	read     func(out []byte, box any) error
-	quoted   bool   // the output tells strings from numbers by quotes
-	textOnly bool   // it rejects values without a text
-	forms    string // of the first kinds, if not all are strings
+	name   string
+	write  func(box any) ([]byte, error)
+	read   func(out []byte, box any) error
+	quoted bool   // the output tells strings from numbers by quotes
+	forms  string // of the first kinds, if not all are strings
 }
 
 // The forms of an ID on the wire.

@@ -34,5 +34,5 @@
 //
 // An extension is a read and a write of some 400 bytes, every 5 s with the default window. etcd keeps old values until it
 // compacts them: set --auto-compaction-retention, for example to 1h, or its space is used up. Users need the right to
-// read and write the keys with the prefix.
+// read and write the keys below "snowflake/lease/".
 package etcdlease

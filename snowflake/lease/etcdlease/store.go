@@ -15,54 +15,23 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/kvlease"
 )
 
-const defaultPrefix = "snowflake/lease/"
-
-// Option is a setting of [New]. A nil Option is an error that matches lease.ErrOption.
-type Option interface{ apply(*engine) error }
-
-type optionFunc func(*engine) error
-
-func (f optionFunc) apply(e *engine) error { return f(e) }
-
-// WithPrefix sets what the keys begin with, "snowflake/lease/" by default. It must end with "/", so that prefixes such as
-// "a/" and "ab/" do not mix. Stores with different prefixes do not see each other's workers; what is below the prefix must
-// belong to no other program, nor to a store with a longer prefix.
-func WithPrefix(prefix string) Option {
-	return optionFunc(func(e *engine) error {
-		if !strings.HasSuffix(prefix, "/") {
-			return fmt.Errorf("%w: the prefix %q does not end with \"/\"", lease.ErrOption, prefix)
-		}
-		e.prefix = prefix
-		return nil
-	})
-}
+const root = "snowflake/lease/" // what the keys begin with
 
 // New returns a store that uses the client, which the caller closes. It does not talk to etcd. It returns
-// lease.ErrOption for a nil client, a nil option and a prefix that does not end with "/".
-func New(client *clientv3.Client, opts ...Option) (*kvlease.Store, error) {
+// lease.ErrOption for a nil client. The keys begin with "snowflake/lease/", and no other program may use that place.
+// Package go.etcd.io/etcd/client/v3/namespace puts another prefix before it.
+func New(client *clientv3.Client) (*kvlease.Store, error) {
 	if client == nil {
 		return nil, fmt.Errorf("%w: the etcd client is nil", lease.ErrOption)
 	}
-	e := &engine{client: client, prefix: defaultPrefix}
-	for _, opt := range opts {
-		if opt == nil {
-			return nil, fmt.Errorf("%w: nil Option", lease.ErrOption)
-		}
-		if err := opt.apply(e); err != nil {
-			return nil, err
-		}
-	}
-	return kvlease.New(e)
+	return kvlease.New(&engine{client})
 }
 
 // engine is etcd as a [kvlease.KV]. No read is serializable, so each one is linearizable.
-type engine struct {
-	client *clientv3.Client
-	prefix string
-}
+type engine struct{ client *clientv3.Client }
 
 func (e *engine) Get(ctx context.Context, key string) (kvlease.Pair, error) {
-	reply, err := e.client.Get(ctx, e.prefix+key)
+	reply, err := e.client.Get(ctx, root+key)
 	if err != nil || len(reply.Kvs) == 0 {
 		return kvlease.Pair{}, e.explain(err)
 	}
@@ -70,20 +39,20 @@ func (e *engine) Get(ctx context.Context, key string) (kvlease.Pair, error) {
 }
 
 func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error) {
-	reply, err := e.client.Get(ctx, e.prefix+prefix, clientv3.WithPrefix())
+	reply, err := e.client.Get(ctx, root+prefix, clientv3.WithPrefix())
 	if err != nil {
 		return nil, e.explain(err)
 	}
 	pairs := make([]kvlease.Pair, len(reply.Kvs))
 	for i, kv := range reply.Kvs {
-		key := strings.TrimPrefix(string(kv.Key), e.prefix)
+		key := strings.TrimPrefix(string(kv.Key), root)
 		pairs[i] = kvlease.Pair{Key: key, Value: kv.Value, Revision: strconv.FormatInt(kv.ModRevision, 10)}
 	}
 	return pairs, nil
 }
 
 func (e *engine) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
-	key = e.prefix + key
+	key = root + key
 	var modified int64 // that of a missing key is 0
 	if revision != "" {
 		var err error
@@ -105,7 +74,7 @@ func (e *engine) Swap(ctx context.Context, key string, value []byte, revision st
 // been there for, and whose last revision was not compacted.
 func (e *engine) Existed(ctx context.Context, prefix string) (bool, error) {
 	count := func(opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
-		return e.client.Get(ctx, e.prefix+prefix, append(opts, clientv3.WithPrefix(), clientv3.WithCountOnly())...)
+		return e.client.Get(ctx, root+prefix, append(opts, clientv3.WithPrefix(), clientv3.WithCountOnly())...)
 	}
 	reply, err := count()
 	for back := int64(1); err == nil && reply.Count == 0; back *= 2 {

@@ -19,31 +19,16 @@ import (
 // damages are what can happen to a state file.
 var damages = map[string]func(good []byte) []byte{
 	"empty":              func([]byte) []byte { return nil },
-	"cut off":            func(b []byte) []byte { return b[:len(b)/2] },
 	"without its end":    func(b []byte) []byte { return b[:len(b)-1] },
-	"zeros":              func(b []byte) []byte { return make([]byte, len(b)) },
-	"its end zeros":      func(b []byte) []byte { return append(bytes.Clone(b[:len(b)-20]), make([]byte, 20)...) },
 	"more after it":      func(b []byte) []byte { return append(bytes.Clone(b), "{}\n"...) },
-	"twice":              func(b []byte) []byte { return append(bytes.Clone(b), b...) },
 	"a lower horizon":    func(b []byte) []byte { return bytes.Replace(b, []byte(`:4711`), []byte(`:0`), 1) },
-	"a digit flipped":    func(b []byte) []byte { return bytes.Replace(b, []byte(`:4711`), []byte(`:4311`), 1) },
-	"no horizon":         func(b []byte) []byte { return bytes.Replace(b, []byte(`"horizon":4711,`), nil, 1) },
-	"horizon null":       func(b []byte) []byte { return bytes.Replace(b, []byte(`:4711`), []byte(`:null`), 1) },
-	"horizon twice":      func(b []byte) []byte { return bytes.Replace(b, []byte(`"epoch"`), []byte(`"horizon":1,"epoch"`), 1) },
 	"other spaces":       func(b []byte) []byte { return bytes.Replace(b, []byte(","), []byte(", "), 1) },
-	"of a later format":  func(b []byte) []byte { return bytes.Replace(b, []byte(`file 1"`), []byte(`file 2"`), 1) },
-	"without a format":   func(b []byte) []byte { return bytes.Replace(b, []byte(`"format":"sqlflake lease file 1",`), nil, 1) },
 	"by a later version": resealed(`file 1"`, `file 2"`),
 	"a horizon below 0":  resealed(`:4711`, `:-4711`),
 	"an epoch below 1":   resealed(`"epoch":`, `"epoch":-`),
 	"the last epoch":     resealed(`"epoch":`, `"epoch":9223372036854775807,"x":`),
 	"a worker below 0":   resealed(`"worker":`, `"worker":-1,"x":`),
-	"other JSON":         func([]byte) []byte { return []byte("{}\n") },
-	"a JSON null":        func([]byte) []byte { return []byte("null\n") },
-	"a JSON array":       func([]byte) []byte { return []byte("[1]\n") },
-	"binary":             func([]byte) []byte { return []byte("\x7fELF\x02\x01") },
-	"very long":          func([]byte) []byte { return bytes.Repeat([]byte(" "), 1<<20) },
-	"with a line's end":  func(b []byte) []byte { return append(bytes.Clone(b), '\n') },
+	"other JSON":         func([]byte) []byte { return []byte("[1]\n") },
 }
 
 // resealed replaces a part of a state and gives it a right checksum.
@@ -72,22 +57,13 @@ func damagedStore(t *testing.T) (dir, path string, good []byte) {
 		t.Fatal(err)
 	}
 	path = stateOf(dir, 0)
-	return dir, path, readFile(t, path)
-}
-
-func readFile(t *testing.T, path string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return dir, path, contents(t, path)
 }
 
 func TestFileRefusesADamagedStateAndNamesIt(t *testing.T) {
 	dir, path, good := damagedStore(t)
 	damages := maps.Clone(damages)
-	other := readFile(t, stateOf(dir, 1))
+	other := contents(t, stateOf(dir, 1))
 	damages["of another worker"] = func([]byte) []byte { return other }
 	damages["of another namespace"] = resealed(`"orders"`, `"bills"`)
 	for name, damage := range damages {
@@ -108,7 +84,7 @@ func TestFileRefusesADamagedStateAndNamesIt(t *testing.T) {
 			if !errors.Is(err, lease.ErrDamaged) || len(entries) != 1 || entries[0].Worker != 1 {
 				t.Errorf("List: got %v, %v, want the other entry and ErrDamaged", entries, err)
 			}
-			if !bytes.Equal(readFile(t, path), bad) {
+			if !bytes.Equal(contents(t, path), bad) {
 				t.Error("the file was changed")
 			}
 			if err := os.WriteFile(path, good, 0o600); err != nil {
@@ -117,20 +93,8 @@ func TestFileRefusesADamagedStateAndNamesIt(t *testing.T) {
 			if g := acquire(t, f, fileRequest(3, 0)); g.Horizon != 4711 {
 				t.Errorf("restored: horizon %d", g.Horizon)
 			}
-			good = readFile(t, path) // it has another epoch now
+			good = contents(t, path) // it has another epoch now
 		})
-	}
-}
-
-func TestFileDoesNotBeginAgainWhereAStateIsGone(t *testing.T) {
-	t.Parallel()
-	dir, path, _ := damagedStore(t)
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	g, err := newFile(t, dir).Acquire(t.Context(), fileRequest(3, 0))
-	if !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), path) {
-		t.Errorf("got %+v, %v, want ErrDamaged", g, err)
 	}
 }
 
@@ -155,46 +119,31 @@ func TestFileLendsNothingWhereTheLayoutIsUnknown(t *testing.T) {
 func TestAnOwnerNoticesThatItsFilesWereReplaced(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		replace func(t *testing.T, path string)
+		replace func(path string) error
 		want    error
 	}{
-		"the lock file removed": {func(t *testing.T, path string) { remove(t, path+".lock") }, nil}, // it gets a new lock
-		"both removed":          {func(t *testing.T, path string) { remove(t, path, path+".lock") }, lease.ErrLost},
-		"the folder removed": {func(t *testing.T, path string) {
-			if err := os.RemoveAll(filepath.Dir(path)); err != nil {
-				t.Fatal(err)
-			}
+		"the lock file removed": {func(path string) error { return os.Remove(path + ".lock") }, nil}, // it gets a new lock
+		"the folder removed":    {func(path string) error { return os.RemoveAll(filepath.Dir(path)) }, lease.ErrLost},
+		"the state removed":     {os.Remove, lease.ErrDamaged},
+		"the state cut off":     {func(path string) error { return os.Truncate(path, 10) }, lease.ErrDamaged},
+		"both removed": {func(path string) error {
+			return errors.Join(os.Remove(path), os.Remove(path+".lock"))
 		}, lease.ErrLost},
-		"the state removed": {func(t *testing.T, path string) { remove(t, path) }, lease.ErrDamaged},
-		"the state cut off": {func(t *testing.T, path string) {
-			if err := os.Truncate(path, 10); err != nil {
-				t.Fatal(err)
-			}
-		}, lease.ErrDamaged},
-		"taken over under a new lock file": {func(t *testing.T, path string) {
-			remove(t, path+".lock")
+		"taken over under a new lock file": {func(path string) error {
+			err := os.Remove(path + ".lock")
 			acquire(t, newFile(t, filepath.Dir(filepath.Dir(path))), fileRequest(2, 0))
+			return err
 		}, lease.ErrLost},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			f := newFile(t, dir)
-			c := acquire(t, f, fileRequest(1, 0)).Claim
-			extend(t, f, c, 10)
-			tc.replace(t, stateOf(dir, 0))
-			if _, err := f.Extend(t.Context(), c, 20, time.Second); !errors.Is(err, tc.want) {
-				t.Errorf("got %v, want %v", err, tc.want)
-			}
-		})
-	}
-}
-
-func remove(t *testing.T, paths ...string) {
-	t.Helper()
-	for _, path := range paths {
-		if err := os.Remove(path); err != nil {
+		dir := t.TempDir()
+		f := newFile(t, dir)
+		c := acquire(t, f, fileRequest(1, 0)).Claim
+		extend(t, f, c, 10)
+		if err := tc.replace(stateOf(dir, 0)); err != nil {
 			t.Fatal(err)
+		}
+		if _, err := f.Extend(t.Context(), c, 20, time.Second); !errors.Is(err, tc.want) {
+			t.Errorf("%s: got %v, want %v", name, err, tc.want)
 		}
 	}
 }
@@ -210,11 +159,10 @@ func TestNewFileRefusesWhatIsNoFolder(t *testing.T) {
 			t.Errorf("%s: got %v", dir, err)
 		}
 	}
-	if _, err := filelease.New(""); !errors.Is(err, lease.ErrOption) {
-		t.Errorf("no folder: got %v", err)
-	}
-	if _, err := filelease.NewStateFile(""); !errors.Is(err, lease.ErrOption) {
-		t.Errorf("no state file: got %v", err)
+	for _, open := range []func(string) (*filelease.Store, error){filelease.New, filelease.NewStateFile} {
+		if _, err := open(""); !errors.Is(err, lease.ErrOption) {
+			t.Errorf("no path: got %v", err)
+		}
 	}
 }
 
@@ -223,46 +171,23 @@ func TestFileOpensNoStatesThatItDoesNotNeed(t *testing.T) {
 	dir := t.TempDir()
 	f := newFile(t, dir)
 	var claims []lease.Claim
-	for n := range 20 {
-		claims = append(claims, acquire(t, f, fileRequest(n, 19)).Claim)
+	for n := range 5 {
+		claims = append(claims, acquire(t, f, fileRequest(n, 4)).Claim)
 	}
 	for _, c := range claims {
 		release(t, f, c)
-	}
-	for _, c := range claims[1:] {
 		path := stateOf(dir, c.Worker)
 		info, err := os.Stat(path)
+		if err == nil && c.Worker > 0 {
+			err = errors.Join(os.Truncate(path, 0), os.Chtimes(path, info.ModTime(), info.ModTime()))
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, info.ModTime(), info.ModTime())); err != nil {
-			t.Fatal(err)
-		}
 	}
-	if g := acquire(t, f, fileRequest(30, 19)); g.Worker != 0 || g.Epoch != 2 {
+	if g := acquire(t, f, fileRequest(30, 4)); g.Worker != 0 || g.Epoch != 2 {
 		t.Errorf("got %+v, want worker 0, which is free for the longest time", g)
 	}
-}
-
-// The flush of the folder fails after the rename: the extension is an error, and the state has the next token.
-func TestAnExtensionWhoseFlushFailedCanBeRepeated(t *testing.T) {
-	t.Parallel()
-	dir, other := t.TempDir(), t.TempDir()
-	f := newFile(t, dir)
-	c := acquire(t, f, fileRequest(1, 0)).Claim
-	path := stateOf(dir, 0)
-	if err := os.Mkdir(path+".tmp", 0o700); err != nil { // so that it is not written
-		t.Fatal(err)
-	}
-	if _, err := f.Extend(t.Context(), c, 20, time.Second); err == nil {
-		t.Fatal("no error")
-	}
-	twin := newFile(t, other)
-	extend(t, twin, acquire(t, twin, fileRequest(1, 0)).Claim, 20)
-	if err := os.WriteFile(path, readFile(t, stateOf(other, 0)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	extend(t, f, c, 20)
 }
 
 // A copy of the process on the same files has extended: its state has a token of which this process knows nothing.
@@ -273,7 +198,7 @@ func TestAnOwnerWhoseStateIsThatOfACopyLetsTheWorkerGo(t *testing.T) {
 	c, copied := acquire(t, f, fileRequest(1, 0)).Claim, acquire(t, twin, fileRequest(1, 0)).Claim
 	copied.Next = "e" + copied.Next[1:]
 	extend(t, twin, copied, 20)
-	if err := os.WriteFile(stateOf(dir, 0), readFile(t, stateOf(other, 0)), 0o600); err != nil {
+	if err := os.WriteFile(stateOf(dir, 0), contents(t, stateOf(other, 0)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := f.Extend(t.Context(), c, 30, time.Second); !errors.Is(err, lease.ErrLost) {

@@ -15,33 +15,25 @@ import (
 // The processes of one host share a folder. Each gets its own worker, and the worker of a killed process is free
 // at once.
 func ExampleNew() {
-	dir, err := os.MkdirTemp("", "leases") // for example /var/lib/orders/leases
+	dir, err := os.MkdirTemp("", "leases") // a program keeps its folder, such as /var/lib/orders/leases, which holds the horizons
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer func() { _ = os.RemoveAll(dir) }()
 	ctx := context.Background()
-	quiet := lease.WithLogger(slog.New(slog.DiscardHandler))
-	var leases []*lease.Lease
 	for range 2 { // like two processes
 		store, err := filelease.New(dir)
 		if err != nil {
-			log.Fatal(err)
+			log.Print(err)
+			return
 		}
-		l, err := lease.Open(ctx, store, quiet)
+		l, err := lease.Open(ctx, store, lease.WithLogger(slog.New(slog.DiscardHandler)))
 		if err != nil {
-			log.Fatal(err)
+			log.Print(err)
+			return
 		}
-		leases = append(leases, l)
-		id := l.Generator().MustNext()
-		fmt.Println("worker", l.Generator().Layout().Decompose(id).Worker)
-	}
-	for _, l := range leases {
-		if err := l.Close(ctx); err != nil {
-			log.Fatal(err)
-		}
-	}
-	if err := os.RemoveAll(dir); err != nil { // a program keeps the folder, which holds the horizons
-		log.Fatal(err)
+		defer func() { _ = l.Close(ctx) }()
+		fmt.Println("worker", l.Generator().Layout().Decompose(l.Generator().MustNext()).Worker)
 	}
 	// Output:
 	// worker 0
@@ -55,28 +47,25 @@ func ExampleNewStateFile() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer func() { _ = os.RemoveAll(dir) }()
 	worker, err := lease.WorkerFromOrdinal("web-12") // or os.Hostname(), or lease.WorkerFromEnv("WORKER")
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	store, err := filelease.NewStateFile(filepath.Join(dir, "worker.json"))
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	ctx := context.Background()
 	l, err := lease.Open(ctx, store, lease.WithWorkers(worker, worker), lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
-	id := l.Generator().MustNext()
-	fmt.Println("worker", l.Generator().Layout().Decompose(id).Worker)
-
-	if err := l.Close(ctx); err != nil {
-		log.Fatal(err)
-	}
-	if err := os.RemoveAll(dir); err != nil { // a program keeps the file, which holds the horizon
-		log.Fatal(err)
-	}
+	defer func() { _ = l.Close(ctx) }()
+	fmt.Println("worker", l.Generator().Layout().Decompose(l.Generator().MustNext()).Worker)
 	// Output:
 	// worker 12
 }

@@ -1,17 +1,18 @@
 package filelease
 
-import "os"
+import (
+	"os"
 
-// NamespaceFolder lets tests find the files of a namespace.
-var NamespaceFolder = namespaceFolder
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
+)
 
-// DecodeStateFile decodes a state file's text and encodes the result again.
-func DecodeStateFile(text []byte) (epoch, horizon int64, again []byte, err error) {
+// Reseal returns what a state file's text is decoded to, and encoded again.
+func Reseal(text []byte) (epoch, horizon int64, again []byte, err error) {
 	s, err := decodeState(text)
 	if err != nil {
 		return 0, 0, nil, err
 	}
-	again, err = s.encode()
+	again, err = sealed.Marshal(s)
 	return s.Epoch, s.Horizon, again, err
 }
 

@@ -1,73 +1,68 @@
 package filelease
 
 import (
-	"context"
-	"encoding/base32"
+	"cmp"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// prepareFolder creates the folder and returns its absolute path, if it can hold a store.
-func prepareFolder(dir string) (string, error) {
+// open returns a store in the folder dir. The gate is a name in it, file also, or "".
+func open(dir, file, gate string) (*Store, error) {
 	// Absolute, so that a process that changes its working directory keeps its store.
 	dir, err := filepath.Abs(dir)
 	if err == nil {
 		err = makeFolder(dir)
 	}
 	if err != nil {
-		return "", fmt.Errorf("lease: file store: %w", err)
+		return nil, storeError(err)
 	}
 	if name, err := networkFileSystem(dir); err != nil {
-		return "", fmt.Errorf("lease: file store: %w", err)
+		return nil, storeError(err)
 	} else if name != "" {
-		return "", fmt.Errorf("%w: %s is on a network file system (%s), whose locks can be lost without notice",
+		return nil, fmt.Errorf("%w: %s is on a network file system (%s), whose locks can be lost without notice",
 			lease.ErrOption, dir, name)
 	}
 	if err := probeLocks(dir); err != nil {
-		return "", err
+		return nil, err
 	}
-	return dir, nil
+	f := &Store{dir: dir, gate: fileRow{path: filepath.Join(dir, gate)}, turn: make(chan struct{}, 1), owned: map[string]*owner{}}
+	if file != "" {
+		f.file = filepath.Join(dir, file)
+	}
+	return f, nil
 }
 
 // probeLocks checks that files can be written in the folder, and that a lock keeps others out: some file systems grant
 // every lock.
-func probeLocks(dir string) (err error) {
+func probeLocks(dir string) error {
 	first, err := os.CreateTemp(dir, ".probe-*")
 	if err != nil {
-		return fmt.Errorf("lease: file store: %w", err)
+		return storeError(err)
 	}
-	defer func() { err = errors.Join(err, first.Close(), os.Remove(first.Name())) }()
 	second, err := os.OpenFile(first.Name(), os.O_RDWR, 0)
-	if err != nil {
-		return fmt.Errorf("lease: file store: %w", err)
+	if err == nil {
+		one, oneErr := lockFile(first)
+		two, twoErr := lockFile(second)
+		if lockErr := errors.Join(oneErr, twoErr); lockErr != nil || !one || two {
+			err = errors.Join(fmt.Errorf("%w: the file system of %s does not keep locks", lease.ErrOption, dir), lockErr)
+		}
+		err = errors.Join(err, second.Close())
 	}
-	defer func() { err = errors.Join(err, second.Close()) }()
-	ok, err := lockFile(first)
-	if err == nil && ok {
-		ok, err = lockFile(second)
-		ok = !ok
-	}
-	if err != nil || !ok {
-		return errors.Join(fmt.Errorf("%w: the file system of %s does not keep locks", lease.ErrOption, dir), err)
-	}
-	return nil
+	return storeError(errors.Join(err, first.Close(), os.Remove(first.Name())))
 }
 
 // makeFolder creates a folder and its parents, and makes that durable.
 func makeFolder(dir string) error {
-	info, err := os.Stat(dir)
-	switch {
-	case err == nil && !info.IsDir():
-		return &os.PathError{Op: "mkdir", Path: dir, Err: errors.New("is a file")}
-	case !errors.Is(err, fs.ErrNotExist):
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	parent := filepath.Dir(dir)
@@ -80,32 +75,24 @@ func makeFolder(dir string) error {
 	return syncFolder(parent)
 }
 
-const (
-	pollFirst = time.Millisecond
-	pollLast  = 5 * time.Millisecond
-)
-
-// waitForLock polls, since a wait in the kernel can't be ended by a context.
-func waitForLock(ctx context.Context, row fileRow) (*os.File, error) {
-	for wait := pollFirst; ; wait = min(2*wait, pollLast) {
-		lock, err := row.lock()
-		if err != nil {
-			return nil, fmt.Errorf("lease: file store: %w", err)
-		}
-		if lock != nil {
-			return lock, nil
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return nil, fmt.Errorf("lease: waiting for %s, which another process has locked: %w",
-				row.path+lockSuffix, ctx.Err())
-		}
-	}
+// folder returns the folder of a namespace. Hexadecimal digits are a file name everywhere, also if names ignore case.
+func (f *Store) folder(namespace string) string {
+	return filepath.Join(f.dir, hex.EncodeToString([]byte(namespace)))
 }
 
-func (f *Store) folder(namespace string) string {
-	return filepath.Join(f.dir, namespaceFolder(namespace))
+// namespaces returns those that have a folder.
+func (f *Store) namespaces() ([]string, error) {
+	found, err := os.ReadDir(f.dir)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	var names []string
+	for _, e := range found {
+		if name, err := hex.DecodeString(e.Name()); err == nil {
+			names = append(names, string(name))
+		}
+	}
+	return names, nil
 }
 
 func (f *Store) row(namespace string, worker int64) fileRow {
@@ -116,37 +103,44 @@ func (f *Store) row(namespace string, worker int64) fileRow {
 	return fileRow{path: filepath.Join(f.folder(namespace), name), namespace: namespace, worker: worker}
 }
 
-const namespacePrefix = "ns-" // so that no name is one that Windows reserves, such as "con"
-
-// Base32 of up to 100 bytes is a file name everywhere, and different also if file names ignore case.
-var base32Name = base32.HexEncoding.WithPadding(base32.NoPadding)
-
-func namespaceFolder(namespace string) string {
-	return namespacePrefix + strings.ToLower(base32Name.EncodeToString([]byte(namespace)))
-}
-
-// namespaces returns those that have a folder.
-func (f *Store) namespaces() ([]string, error) {
-	found, err := os.ReadDir(f.dir)
-	if err != nil {
-		return nil, fmt.Errorf("lease: file store: %w", err)
-	}
-	var names []string
-	for _, e := range found {
-		code, ok := strings.CutPrefix(e.Name(), namespacePrefix)
-		if name, err := base32Name.DecodeString(strings.ToUpper(code)); ok && err == nil {
-			names = append(names, string(name))
+// used returns the rows that have a state, in the order of their last write. In a folder it opens none of the files.
+func (f *Store) used(namespace string) ([]fileRow, error) {
+	if f.file != "" {
+		row := f.row("", 0)
+		s, ok, err := row.read(nil)
+		if err != nil || !ok {
+			return nil, err
 		}
+		row.worker = s.Worker
+		return []fileRow{row}, nil
 	}
-	return names, nil
-}
-
-// workerOfFile returns the worker whose state a file holds, by the file's name.
-func workerOfFile(name string) (int64, bool) {
-	digits, ok := strings.CutSuffix(name, stateSuffix)
-	if !ok {
-		return 0, false
+	found, err := os.ReadDir(f.folder(namespace))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	worker, err := strconv.ParseInt(digits, 10, 64)
-	return worker, err == nil && worker >= 0 && strconv.FormatInt(worker, 10) == digits
+	if err != nil {
+		return nil, storeError(err)
+	}
+	var rows []fileRow
+	for _, e := range found {
+		digits, isState := strings.CutSuffix(e.Name(), stateSuffix)
+		worker, err := strconv.ParseInt(digits, 10, 64)
+		row := f.row(namespace, worker)
+		if !isState || err != nil || worker < 0 || filepath.Base(row.path) != e.Name() {
+			continue
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed meanwhile; read finds out from the lock file
+		}
+		if err != nil {
+			return nil, storeError(err)
+		}
+		row.since = info.ModTime()
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b fileRow) int {
+		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.worker, b.worker))
+	})
+	return rows, nil
 }

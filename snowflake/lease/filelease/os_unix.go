@@ -5,7 +5,6 @@ package filelease
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"syscall"
 )
 
@@ -13,18 +12,14 @@ import (
 // to the open file and not to the process, so it excludes a second open of the same process too. It ends when the last
 // descriptor is closed, which the kernel does for a killed process.
 func lockFile(f *os.File) (bool, error) {
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		switch {
-		case err == nil:
-			return true, nil
-		case errors.Is(err, syscall.EINTR):
-		case errors.Is(err, syscall.EWOULDBLOCK):
-			return false, nil
-		default:
-			return false, &os.PathError{Op: "flock", Path: f.Name(), Err: err}
-		}
+	var err error = syscall.EINTR
+	for errors.Is(err, syscall.EINTR) {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	}
+	if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
+		return false, &os.PathError{Op: "flock", Path: f.Name(), Err: err}
+	}
+	return err == nil, nil
 }
 
 // unlockFile ends the lock at once, also for copies of the open file.
@@ -32,13 +27,7 @@ func unlockFile(f *os.File) error {
 	return os.NewSyscallError("flock", syscall.Flock(int(f.Fd()), syscall.LOCK_UN))
 }
 
-// replaceFile renames a file within its folder and returns when that is on the disk.
-func replaceFile(from, to string) error {
-	if err := os.Rename(from, to); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(to))
-}
+var replaceFile = os.Rename
 
 // syncFolder makes the names in a folder durable: fsync(2) of a file does not cover its folder's entry.
 func syncFolder(path string) error {

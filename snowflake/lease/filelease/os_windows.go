@@ -41,11 +41,8 @@ func lockFile(f *os.File) (bool, error) {
 // replaceFile renames a file within its folder and returns when that is on the disk.
 func replaceFile(from, to string) error {
 	source, err := syscall.UTF16PtrFromString(from)
-	if err != nil {
-		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
-	}
-	target, err := syscall.UTF16PtrFromString(to)
-	if err != nil {
+	target, targetErr := syscall.UTF16PtrFromString(to)
+	if err = errors.Join(err, targetErr); err != nil {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 	}
 	ok, _, err := moveFileExW.Call(uintptr(unsafe.Pointer(source)), uintptr(unsafe.Pointer(target)),

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
@@ -23,7 +24,7 @@ func (f *Store) take(row fileRow, lock *os.File, s fileState, r lease.Request) (
 	s.Token, s.Host, s.PID, s.Version = r.Token, r.Holder.Host, r.Holder.PID, r.Holder.Version
 	err := row.write(s)
 	if err == nil {
-		err = row.mark(lock)
+		_, err = lock.WriteAt([]byte("The state is in "+filepath.Base(row.path)+".\n"), 0) // for read
 	}
 	if err != nil {
 		return lease.Grant{}, errors.Join(fmt.Errorf("lease: taking worker %d: %w", s.Worker, err), unlock(lock))
@@ -32,7 +33,7 @@ func (f *Store) take(row fileRow, lock *os.File, s fileState, r lease.Request) (
 	return lease.Grant{Claim: s.claim(), Horizon: s.Horizon}, nil
 }
 
-// again returns the grant of an earlier Acquire with the token.
+// again returns the grant of an earlier Acquire with the token, which it takes from the state.
 func (f *Store) again(r lease.Request) (grant lease.Grant, ok bool, err error) {
 	for _, o := range f.owned {
 		if o.claim.Namespace != r.Namespace || o.claim.Token != r.Token {
@@ -45,17 +46,18 @@ func (f *Store) again(r lease.Request) (grant lease.Grant, ok bool, err error) {
 			return nil
 		})
 		if errors.Is(err, lease.ErrLost) {
-			return lease.Grant{}, false, nil
+			err = nil
 		}
-		return grant, err == nil, err
+		break
 	}
-	return lease.Grant{}, false, nil
+	return grant, grant.Epoch > 0, err
 }
 
 // use calls change with the owner of the claim's row and the state, or returns ErrLost. If the store does not own the
 // row but the state has the claim, the worker was released, or the process that owned it has ended, and nobody has taken
 // it over: the claim is still valid, and use takes the lock again.
 func (f *Store) use(c lease.Claim, change func(*owner, fileState) error) error {
+	lost := fmt.Errorf("%w: worker %d in namespace %q, epoch %d", lease.ErrLost, c.Worker, c.Namespace, c.Epoch)
 	row := f.row(c.Namespace, c.Worker)
 	o := f.owned[row.path]
 	if o != nil && !row.locks(o.lock) { // the lock file was removed, and another process may hold a new one
@@ -65,41 +67,33 @@ func (f *Store) use(c lease.Claim, change func(*owner, fileState) error) error {
 		o = nil
 	}
 	if o == nil {
-		var err error
-		if o, err = f.retake(row, c); err != nil {
+		s, ok, err := row.read(nil)
+		if err != nil {
 			return err
 		}
+		if !ok || !s.ownedBy(c) {
+			return lost
+		}
+		lock, err := row.lock()
+		if err != nil {
+			return err
+		}
+		if lock == nil {
+			return fmt.Errorf("lease: worker %d in namespace %q is held by another process or Store", c.Worker, c.Namespace)
+		}
+		o = &owner{row: row, lock: lock, claim: s.claim(), idle: true}
+		f.owned[row.path] = o
 	}
-	s, ok, err := row.load(o.lock)
+	s, ok, err := row.read(o.lock)
 	switch {
 	case err != nil:
 		return err
 	case !ok || !s.ownedBy(o.claim): // the state was replaced from outside, or by a copy of this process
-		return errors.Join(lost(c), f.drop(o))
+		return errors.Join(lost, f.drop(o))
 	case !s.ownedBy(c):
-		return lost(c)
+		return lost
 	}
 	return change(o, s)
-}
-
-func (f *Store) retake(row fileRow, c lease.Claim) (*owner, error) {
-	s, ok, err := row.read()
-	if err != nil {
-		return nil, err
-	}
-	if !ok || !s.ownedBy(c) {
-		return nil, lost(c)
-	}
-	lock, err := row.lock()
-	if err != nil {
-		return nil, err
-	}
-	if lock == nil {
-		return nil, fmt.Errorf("lease: worker %d in namespace %q is held by another process or Store", c.Worker, c.Namespace)
-	}
-	o := &owner{row: row, lock: lock, claim: s.claim(), idle: true}
-	f.owned[row.path] = o
-	return o, nil
 }
 
 // drop ends the lock.
@@ -118,8 +112,4 @@ func (f *Store) held(row fileRow) (bool, error) {
 		return err == nil, err
 	}
 	return false, unlock(lock)
-}
-
-func lost(c lease.Claim) error {
-	return fmt.Errorf("%w: worker %d in namespace %q, epoch %d", lease.ErrLost, c.Worker, c.Namespace, c.Epoch)
 }

@@ -2,6 +2,7 @@ package filelease_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -9,29 +10,7 @@ import (
 	"testing"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 )
-
-func newStateFile(t *testing.T, path string) *filelease.Store {
-	t.Helper()
-	f, err := filelease.NewStateFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return f
-}
-
-// workerRequest asks for one worker.
-func workerRequest(n int, worker int64) lease.Request {
-	r := fileRequest(n, worker)
-	r.First = worker
-	return r
-}
 
 func TestStateFileKeepsTheHorizonOfItsWorker(t *testing.T) {
 	t.Parallel()
@@ -59,23 +38,26 @@ func TestStateFileHasOneOwner(t *testing.T) {
 	if again := acquire(t, a, workerRequest(1, 3)); again.Claim != g.Claim {
 		t.Errorf("the same token: got %+v", again)
 	}
+	listed := func(s lease.Store, namespace, want string) {
+		t.Helper()
+		entries, err := s.List(t.Context(), namespace)
+		got := ""
+		for _, e := range entries {
+			got += fmt.Sprintf("%d %v%s", e.Worker, e.Held, e.Token)
+		}
+		if err != nil || got != want {
+			t.Errorf("List of %q: got %s, %v, want %s", namespace, got, err, want)
+		}
+	}
 	for _, s := range []lease.Store{a, b} {
 		if _, err := s.Acquire(t.Context(), workerRequest(2, 3)); !errors.Is(err, lease.ErrNoWorker) {
 			t.Errorf("got %v, want ErrNoWorker", err)
 		}
-		entries, err := s.List(t.Context(), "")
-		if err != nil || len(entries) != 1 || !entries[0].Held || entries[0].Worker != 3 || entries[0].Token != "" {
-			t.Errorf("List: got %+v, %v", entries, err)
-		}
+		listed(s, "", "3 true")
 	}
 	release(t, a, g.Claim)
-	entries, err := b.List(t.Context(), "orders")
-	if err != nil || len(entries) != 1 || entries[0].Held {
-		t.Errorf("List: got %+v, %v", entries, err)
-	}
-	if entries, err := b.List(t.Context(), "bills"); err != nil || len(entries) != 0 {
-		t.Errorf("List of another namespace: got %+v, %v", entries, err)
-	}
+	listed(b, "orders", "3 false")
+	listed(b, "bills", "")
 	acquire(t, b, workerRequest(2, 3))
 	if err := a.Release(t.Context(), g.Claim, math.MaxInt64); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("got %v, want ErrLost", err)
@@ -117,25 +99,22 @@ func TestStateFileRefusesADamagedFileAndNamesIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "worker.json")
 	f := newStateFile(t, path)
 	release(t, f, acquire(t, f, workerRequest(1, 12)).Claim)
-	for _, damage := range []struct {
-		name string
-		do   func() error
-		list error
-	}{
-		{"cut off", func() error { return os.Truncate(path, 20) }, lease.ErrDamaged},
-		{"empty", func() error { return os.Truncate(path, 0) }, lease.ErrDamaged},
-		{"gone", func() error { return os.Remove(path) }, nil},
-	} {
-		if err := damage.do(); err != nil {
-			t.Fatal(err)
-		}
+	refused := func(what string, list error) {
+		t.Helper()
 		_, err := f.Acquire(t.Context(), workerRequest(2, 12))
 		if !errors.Is(err, lease.ErrDamaged) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: got %v, want ErrDamaged", damage.name, err)
+			t.Errorf("%s: got %v, want ErrDamaged", what, err)
 		}
-		entries, err := f.List(t.Context(), "")
-		if !errors.Is(err, damage.list) || damage.list == nil && err != nil || len(entries) != 0 {
-			t.Errorf("%s: List: got %v, %v, want %v", damage.name, entries, err, damage.list)
+		if entries, err := f.List(t.Context(), ""); !errors.Is(err, list) || list == nil && err != nil || len(entries) != 0 {
+			t.Errorf("%s: List: got %v, %v, want %v", what, entries, err, list)
 		}
 	}
+	if err := os.Truncate(path, 20); err != nil {
+		t.Fatal(err)
+	}
+	refused("cut off", lease.ErrDamaged)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	refused("gone", nil)
 }

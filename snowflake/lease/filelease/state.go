@@ -3,16 +3,12 @@ package filelease
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
 )
 
-const (
-	stateFormat  = "sqlflake lease file 1"
-	longestState = 64 << 10 // bytes; real state files have less than 2 KiB
-)
+const stateFormat = "sqlflake lease file 1"
 
 // fileState is the content of a state file.
 type fileState struct {
@@ -28,19 +24,7 @@ type fileState struct {
 	Version   string `json:"version"`
 }
 
-// encode returns the text of the state file.
-func (s fileState) encode() ([]byte, error) {
-	s.Format = stateFormat
-	// JSON would replace invalid UTF-8, and the text would not read back as it was.
-	s.Host, s.Version = strings.ToValidUTF8(s.Host, "?"), strings.ToValidUTF8(s.Version, "?")
-	text, err := sealed.Marshal(s)
-	if err == nil && len(text) > longestState {
-		return nil, fmt.Errorf("%w: the state has %d bytes, the limit is %d", lease.ErrOption, len(text), longestState)
-	}
-	return text, err
-}
-
-// decodeState is the inverse of encode and accepts nothing else.
+// decodeState accepts only what sealed.Marshal makes of a state, and not if a value is out of range.
 func decodeState(text []byte) (s fileState, err error) {
 	switch err = sealed.Unmarshal(text, &s); {
 	case err != nil:

@@ -26,14 +26,17 @@ import (
 // Before Extend returns, the state of the worker has been written to a temporary file, flushed, renamed, and the folder
 // flushed: two flushes each time. A power cut can't bring an old horizon back if the disk does what it reports.
 type Store struct {
-	dir  string // of the namespaces' folders, or of the state file
-	file string // the state file, "" for a store in a folder
-	gate string // the path of the lock file under which one process at a time chooses a worker or lists
+	dir  string  // of the namespaces' folders, or of the state file
+	file string  // the state file, "" for a store in a folder
+	gate fileRow // whose lock keeps out the other processes while this one chooses a worker or lists
 
 	turn   chan struct{}     // has an element while a call uses the fields below
 	owned  map[string]*owner // by the path of the state
 	closed bool
 }
+
+// pollInterval is the time between two looks at a lock that another process holds.
+const pollInterval = 2 * time.Millisecond
 
 var _ lease.Store = (*Store)(nil)
 
@@ -48,11 +51,7 @@ func New(dir string) (*Store, error) {
 	if dir == "" {
 		return nil, fmt.Errorf("%w: the path of the file store is empty", lease.ErrOption)
 	}
-	dir, err := prepareFolder(dir)
-	if err != nil {
-		return nil, err
-	}
-	return newStore(dir, "", filepath.Join(dir, "store")), nil
+	return open(dir, "", "store")
 }
 
 // NewStateFile returns a store with exactly one worker, in the file at path, for a process whose configuration names
@@ -71,16 +70,8 @@ func NewStateFile(path string) (*Store, error) {
 	if path == "" {
 		return nil, fmt.Errorf("%w: the path of the state file is empty", lease.ErrOption)
 	}
-	dir, err := prepareFolder(filepath.Dir(path))
-	if err != nil {
-		return nil, err
-	}
-	path = filepath.Join(dir, filepath.Base(path))
-	return newStore(dir, path, path+".gate"), nil
-}
-
-func newStore(dir, file, gate string) *Store {
-	return &Store{dir: dir, file: file, gate: gate, turn: make(chan struct{}, 1), owned: map[string]*owner{}}
+	name := filepath.Base(path)
+	return open(filepath.Dir(path), name, name+".gate")
 }
 
 // Acquire implements [lease.Store]. How long a worker has been free counts from its last extension or release. Among
@@ -112,7 +103,7 @@ func (f *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 		// Flushed also if it exists: the process that created it may have died before.
 		folder := f.folder(r.Namespace)
 		if err := errors.Join(makeFolder(folder), syncFolder(f.dir)); err != nil {
-			return lease.Grant{}, fmt.Errorf("lease: file store: %w", err)
+			return lease.Grant{}, storeError(err)
 		}
 	}
 	row, lock, s, err := f.choose(ctx, r, used)
@@ -175,26 +166,35 @@ func (f *Store) List(ctx context.Context, namespace string) ([]lease.Entry, erro
 		return nil, err
 	}
 	defer leave()
-	rows, err := f.rows(namespace)
-	var (
-		entries []lease.Entry
-		errs    = []error{err}
-	)
-	for _, row := range rows {
-		if err := ctx.Err(); err != nil {
+	namespaces := []string{namespace}
+	if namespace == "" && f.file == "" {
+		if namespaces, err = f.namespaces(); err != nil {
 			return nil, err
 		}
-		s, ok, err := row.read()
-		if err != nil || !ok || (namespace != "" && s.Namespace != namespace) {
-			errs = append(errs, err)
-			continue
+	}
+	var (
+		entries []lease.Entry
+		errs    []error
+	)
+	for _, name := range namespaces {
+		rows, err := f.used(name)
+		errs = append(errs, err)
+		for _, row := range rows {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			s, ok, err := row.read(nil)
+			if err != nil || !ok || (namespace != "" && s.Namespace != namespace) {
+				errs = append(errs, err)
+				continue
+			}
+			held, err := f.held(row)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			entries = append(entries, s.entry(held))
 		}
-		held, err := f.held(row)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("lease: file store: %w", err))
-			continue
-		}
-		entries = append(entries, s.entry(held))
 	}
 	slices.SortFunc(entries, func(a, b lease.Entry) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Worker, b.Worker))
@@ -233,12 +233,21 @@ func (f *Store) enter(ctx context.Context) (leave func(), err error) {
 	return leave, nil
 }
 
-// enterAlone is enter for a call that also keeps out the other processes that choose a worker or list.
+// enterAlone is enter for a call that also keeps out the other processes that choose a worker or list. It takes the gate
+// before the turn, so that no extension waits for it, and polls, since a wait in the kernel can't be ended by a context.
 func (f *Store) enterAlone(ctx context.Context) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	gate, err := waitForLock(ctx, fileRow{path: f.gate}) // before the turn, so that no extension waits for it
+	gate, err := f.gate.lock()
+	for ; gate == nil && err == nil; gate, err = f.gate.lock() {
+		select {
+		case <-time.After(pollInterval):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("lease: waiting for %s, which another process has locked: %w",
+				f.gate.path+lockSuffix, ctx.Err())
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

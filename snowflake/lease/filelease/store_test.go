@@ -2,6 +2,7 @@ package filelease_test
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -14,13 +15,24 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
 const fileLayout = "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"
 
-func newFile(t *testing.T, dir string) *filelease.Store {
+func newFile(t testing.TB, dir string) *filelease.Store {
 	t.Helper()
-	f, err := filelease.New(dir)
+	return opened(t, filelease.New, dir)
+}
+
+func newStateFile(t testing.TB, path string) *filelease.Store {
+	t.Helper()
+	return opened(t, filelease.NewStateFile, path)
+}
+
+func opened(t testing.TB, open func(string) (*filelease.Store, error), path string) *filelease.Store {
+	t.Helper()
+	f, err := open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +52,15 @@ func fileRequest(n int, last int64) lease.Request {
 	}
 }
 
+// workerRequest asks for one worker.
+func workerRequest(n int, worker int64) lease.Request {
+	r := fileRequest(n, worker)
+	r.First = worker
+	return r
+}
+
 // acquire returns the grant with a next token, so that the claim holds before its first extension and after it.
-func acquire(t *testing.T, s lease.Store, r lease.Request) lease.Grant {
+func acquire(t testing.TB, s lease.Store, r lease.Request) lease.Grant {
 	t.Helper()
 	g, err := s.Acquire(t.Context(), r)
 	if err != nil {
@@ -51,63 +70,68 @@ func acquire(t *testing.T, s lease.Store, r lease.Request) lease.Grant {
 	return g
 }
 
-func extend(t *testing.T, s lease.Store, c lease.Claim, horizon int64) {
+func extend(t testing.TB, s lease.Store, c lease.Claim, horizon int64) {
 	t.Helper()
 	if _, err := s.Extend(t.Context(), c, horizon, time.Second); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func release(t *testing.T, s lease.Store, c lease.Claim) {
+func release(t testing.TB, s lease.Store, c lease.Claim) {
 	t.Helper()
 	if err := s.Release(t.Context(), c, math.MaxInt64); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func stateOf(dir string, worker int64) string {
-	return filepath.Join(dir, filelease.NamespaceFolder("orders"), fmt.Sprintf("%d.json", worker))
+func contents(t testing.TB, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
-func TestFileValuesOfOneProcessExcludeEachOther(t *testing.T) {
+// orders is the folder of that namespace.
+var orders = hex.EncodeToString([]byte("orders"))
+
+func stateOf(dir string, worker int64) string {
+	return filepath.Join(dir, orders, fmt.Sprintf("%d.json", worker))
+}
+
+func TestFileKeepsWhatStorePromises(t *testing.T) {
+	leasetest.Run(t, func(t *testing.T) lease.Store { return newFile(t, t.TempDir()) }, leasetest.Settings{NoExpiry: true})
+}
+
+func TestStoresOfOneProcessExcludeEachOtherAndGiveBackForEachOther(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	a, b := newFile(t, dir), newFile(t, dir)
 	first := acquire(t, a, fileRequest(1, 0))
+	extend(t, a, first.Claim, 9)
 	var none *lease.NoWorkerError
-	for name, s := range map[string]lease.Store{"the same File": a, "another File": b} {
+	for name, s := range map[string]lease.Store{"the same Store": a, "another Store": b} {
 		if _, err := s.Acquire(t.Context(), fileRequest(2, 0)); !errors.As(err, &none) {
 			t.Errorf("%s: got %v, want NoWorkerError", name, err)
 		}
 	}
 	if _, err := b.Extend(t.Context(), first.Claim, 5, time.Second); err == nil || errors.Is(err, lease.ErrLost) {
-		t.Errorf("a claim of another File: got %v, want an error that is not final", err)
+		t.Errorf("a claim of another Store: got %v, want an error that is not final", err)
 	}
 	release(t, a, first.Claim)
-	if second := acquire(t, b, fileRequest(2, 0)); second.Epoch != first.Epoch+1 {
-		t.Errorf("epoch %d after %d", second.Epoch, first.Epoch)
-	}
-	for name, s := range map[string]lease.Store{"the old File": a, "the new File": b} {
-		if _, err := s.Extend(t.Context(), first.Claim, 5, time.Second); !errors.Is(err, lease.ErrLost) {
-			t.Errorf("%s: got %v, want ErrLost", name, err)
-		}
-	}
-}
-
-func TestFileIsGivenBackByAnotherProcess(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	a, b := newFile(t, dir), newFile(t, dir)
-	c := acquire(t, a, fileRequest(1, 0)).Claim
-	extend(t, a, c, 9)
-	release(t, a, c)
 	for _, asked := range []int64{12, 4, 7} { // in the end, the lowest
-		if err := b.Release(t.Context(), c, asked); err != nil {
+		if err := b.Release(t.Context(), first.Claim, asked); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if g := acquire(t, a, fileRequest(2, 0)); g.Horizon != 4 {
-		t.Errorf("horizon %d, want 4", g.Horizon)
+	if second := acquire(t, b, fileRequest(2, 0)); second.Epoch != 2 || second.Horizon != 4 {
+		t.Errorf("got %+v, want epoch 2 and horizon 4", second)
+	}
+	for name, s := range map[string]lease.Store{"the old Store": a, "the new Store": b} {
+		if _, err := s.Extend(t.Context(), first.Claim, 5, time.Second); !errors.Is(err, lease.ErrLost) {
+			t.Errorf("%s: got %v, want ErrLost", name, err)
+		}
 	}
 }
 
@@ -120,21 +144,7 @@ func TestFileRefusesALayoutThatJSONCannotHold(t *testing.T) {
 	}
 }
 
-func TestTheFoldersOfNamespacesDifferOnEveryFileSystem(t *testing.T) {
-	t.Parallel()
-	seen := map[string]string{}
-	for _, name := range []string{
-		"a", "A", "..", "a/b", "a\\b", "con", strings.Repeat("a", 100), strings.Repeat("A", 100), strings.Repeat("\x01", 100),
-	} {
-		folder := filelease.NamespaceFolder(name)
-		if other, ok := seen[strings.ToLower(folder)]; ok || len(folder) > 200 || strings.Trim(folder, "-0123456789abcdefghijklmnopqrstuv") != "" {
-			t.Errorf("%q has the folder %q, of %q: %t", name, folder, other, ok)
-		}
-		seen[strings.ToLower(folder)] = name
-	}
-}
-
-func TestFileWaitsForAnotherProcessAsLongAsTheContextLives(t *testing.T) {
+func TestACallWaitsForAnotherProcessAsLongAsItsContextLivesAndAnExtensionDoesNot(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	f := newFile(t, dir)
@@ -143,52 +153,35 @@ func TestFileWaitsForAnotherProcessAsLongAsTheContextLives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	if _, err := f.Acquire(ctx, fileRequest(2, 3)); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v, want the end of the context", err)
+	short, end := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer end()
+	if _, err := f.Acquire(short, fileRequest(2, 3)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Acquire: got %v, want the end of the context", err)
 	}
-	if _, err := f.List(ctx, ""); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := f.List(short, ""); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("List: got %v, want the end of the context", err)
 	}
-	unlock()
-	acquire(t, f, fileRequest(2, 3))
-	extend(t, f, c, 5)
-}
-
-func TestAnExtensionDoesNotWaitForACallThatWaitsForAnotherProcess(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	f := newFile(t, dir)
-	c := acquire(t, f, fileRequest(1, 3)).Claim
-	unlock, err := filelease.Lock(filepath.Join(dir, "store"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
-		if _, err := f.Acquire(ctx, fileRequest(2, 3)); err != nil {
+		if _, err := f.Acquire(t.Context(), fileRequest(2, 3)); err != nil {
 			t.Errorf("Acquire: got %v, want a worker in the end", err)
 		}
 	})
 	waiting.Go(func() {
-		if _, err := f.List(ctx, ""); err != nil {
+		if _, err := f.List(t.Context(), ""); err != nil {
 			t.Errorf("List: %v", err)
 		}
 	})
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
 	for range 10 {
 		time.Sleep(2 * time.Millisecond) // for them to wait
-		short, end := context.WithTimeout(t.Context(), 5*time.Second)
-		if _, err := f.Extend(short, c, 5, time.Second); err != nil {
+		if _, err := f.Extend(ctx, c, 5, time.Second); err != nil {
 			t.Errorf("Extend: %v", err)
-			cancel()
 		}
-		end()
 	}
 	unlock()
 	waiting.Wait()
-	cancel()
 }
 
 func TestFileTakesTheLowestOfTheHorizonsAheadAndTheLongestFreeBelow(t *testing.T) {
@@ -210,62 +203,48 @@ func TestFileTakesTheLowestOfTheHorizonsAheadAndTheLongestFreeBelow(t *testing.T
 	}
 }
 
-func TestATokenIsThatOfOneNamespace(t *testing.T) {
-	t.Parallel()
-	f := newFile(t, t.TempDir())
-	r := fileRequest(1, 3)
-	acquire(t, f, r)
-	r.Namespace = "bills"
-	if g := acquire(t, f, r); g.Namespace != "bills" || g.Epoch != 1 {
-		t.Errorf("got %+v, want a worker of bills", g)
-	}
-}
-
 func TestFileListShowsAllNamespacesInOrder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	f, other := newFile(t, dir), newFile(t, dir)
+	r := fileRequest(1, 3)
 	for n, namespace := range []string{"b", "B", "a/../b", "orders.v2."} {
-		r := fileRequest(n, 3)
 		r.Namespace = namespace
-		c := acquire(t, f, r).Claim
-		extend(t, f, c, int64(n)+1)
+		g := acquire(t, f, r) // the token is that of one namespace
+		if g.Namespace != namespace || g.Epoch != 1 {
+			t.Errorf("got %+v, want a worker of %s", g, namespace)
+		}
+		extend(t, f, g.Claim, int64(n)+1)
 		if namespace == "B" {
-			release(t, f, c)
+			release(t, f, g.Claim)
 		}
 	}
-	r := fileRequest(9, 3)
-	r.Namespace = "b"
+	r.Namespace, r.Token = "b", fileRequest(9, 3).Token
 	acquire(t, other, r)
-	var got []string
-	for _, s := range []*filelease.Store{f, other} {
-		entries, err := s.List(t.Context(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = got[:0]
+	list := func(s *filelease.Store, namespace string) (string, error) {
+		entries, err := s.List(t.Context(), namespace)
+		var got []string
 		for _, e := range entries {
 			if e.Token != "" || !e.Expires.IsZero() || e.Layout != fileLayout || e.Holder != r.Holder {
 				t.Errorf("got %+v", e)
 			}
 			got = append(got, fmt.Sprintf("%s %d %d %v", e.Namespace, e.Worker, e.Horizon, e.Held))
 		}
-		if want := "B 0 2 false, a/../b 0 3 true, b 0 1 true, b 1 0 true, orders.v2. 0 4 true"; strings.Join(got, ", ") != want {
-			t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
+		return strings.Join(got, ", "), err
+	}
+	const all = "B 0 2 false, a/../b 0 3 true, b 0 1 true, b 1 0 true, orders.v2. 0 4 true"
+	for namespace, want := range map[string]string{"": all, "b": "b 0 1 true, b 1 0 true", "unknown": ""} {
+		for _, s := range []*filelease.Store{f, other} {
+			if got, err := list(s, namespace); err != nil || got != want {
+				t.Errorf("%q: got %s, %v, want %s", namespace, got, err, want)
+			}
 		}
 	}
-	if entries, err := f.List(t.Context(), "b"); err != nil || len(entries) != 2 {
-		t.Errorf("one namespace: %v, %v", entries, err)
-	}
-	if entries, err := f.List(t.Context(), "unknown"); err != nil || len(entries) != 0 {
-		t.Errorf("an unknown namespace: %v, %v", entries, err)
-	}
-	unreadable := filepath.Join(dir, filelease.NamespaceFolder("a")) // comes first
-	if err := os.WriteFile(unreadable, nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "61"), nil, 0o600); err != nil { // of namespace a, which comes first
 		t.Fatal(err)
 	}
-	if entries, err := f.List(t.Context(), ""); err == nil || len(entries) != 5 {
-		t.Errorf("a folder that can't be read: got %v, %v, want the other entries and the error", entries, err)
+	if got, err := list(f, ""); err == nil || got != all {
+		t.Errorf("a folder that can't be read: got %s, %v, want the other entries and the error", got, err)
 	}
 }
 
@@ -276,17 +255,12 @@ func TestFileIsUselessAfterClose(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Extend(t.Context(), c, 1, time.Second); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("Extend: %v", err)
-	}
-	if _, err := f.Acquire(t.Context(), fileRequest(2, 3)); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("Acquire: %v", err)
-	}
-	if err := f.Release(t.Context(), c, 1); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("Release: %v", err)
-	}
-	if _, err := f.List(t.Context(), ""); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("List: %v", err)
+	_, extended := f.Extend(t.Context(), c, 1, time.Second)
+	_, acquired := f.Acquire(t.Context(), fileRequest(2, 3))
+	for _, err := range []error{extended, acquired, f.Release(t.Context(), c, 1)} {
+		if !errors.Is(err, os.ErrClosed) {
+			t.Errorf("got %v, want ErrClosed", err)
+		}
 	}
 }
 

@@ -26,21 +26,30 @@ type memory struct {
 	torn      bool // lists have no layout
 	lose      int  // so many of the next swaps are done, and then fail
 	deny      int  // so many of the next swaps are done, and answered with false
+	left      int  // this many calls from now one fails; 0: none
 	reads     int  // of keys and of lists
 	swaps     int
 	conflicts int
 }
 
-var errLostReply = errors.New("the reply was lost")
+var errLostReply, errDown = errors.New("the reply was lost"), errors.New("the engine is down")
 
 func newMemory() *memory {
 	return &memory{pairs: map[string]kvlease.Pair{}, old: map[string][]kvlease.Pair{}}
 }
 
+// down counts a call and reports whether it is to fail.
+func (m *memory) down() bool {
+	m.left--
+	return m.left == 0
+}
+
 func (m *memory) Get(_ context.Context, key string) (kvlease.Pair, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.reads++
+	if m.reads++; m.down() {
+		return kvlease.Pair{}, errDown
+	}
 	if old := m.old[key]; m.stale && len(old) > 0 && rand.N(2) == 0 {
 		return old[rand.N(len(old))], nil
 	}
@@ -50,7 +59,9 @@ func (m *memory) Get(_ context.Context, key string) (kvlease.Pair, error) {
 func (m *memory) List(_ context.Context, prefix string) ([]kvlease.Pair, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.reads++
+	if m.reads++; m.down() {
+		return nil, errDown
+	}
 	var found []kvlease.Pair
 	for key, pair := range m.pairs { // in any order
 		if !strings.HasPrefix(key, prefix) {
@@ -67,7 +78,9 @@ func (m *memory) List(_ context.Context, prefix string) ([]kvlease.Pair, error) 
 func (m *memory) Swap(_ context.Context, key string, value []byte, revision string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.swaps++
+	if m.swaps++; m.down() {
+		return false, errDown
+	}
 	before := m.pairs[key]
 	if before.Revision != revision {
 		m.conflicts++
@@ -113,21 +126,18 @@ func open(t *testing.T, kv kvlease.KV) *kvlease.Store {
 	return store
 }
 
-func TestStoreKeepsTheContract(t *testing.T) {
-	leasetest.Run(t, func(t *testing.T) lease.Store {
-		t.Helper()
-		return open(t, newMemory())
-	}, leasetest.Settings{})
-}
-
 // An engine that reads from a replica behind the others costs repetitions: no worker is called lost for it.
-func TestStaleReadsLoseNoWorker(t *testing.T) {
-	leasetest.Run(t, func(t *testing.T) lease.Store {
-		t.Helper()
-		kv := newMemory()
-		kv.stale = true
-		return open(t, kv)
-	}, leasetest.Settings{})
+func TestStoreKeepsTheContractAlsoWithStaleReads(t *testing.T) {
+	for name, stale := range map[string]bool{"fresh": false, "stale": true} {
+		t.Run(name, func(t *testing.T) {
+			leasetest.Run(t, func(t *testing.T) lease.Store {
+				t.Helper()
+				kv := newMemory()
+				kv.stale = stale
+				return open(t, kv)
+			}, leasetest.Settings{})
+		})
+	}
 }
 
 func TestNewRefusesNil(t *testing.T) {

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
 )
 
 // maxNew is how many of the workers that were never taken are considered at once.
@@ -34,7 +34,7 @@ type candidate struct {
 func (s *Store) read(ctx context.Context, prefix string) ([]*namespace, error) {
 	pairs, err := s.kv.List(ctx, prefix)
 	if err != nil {
-		return nil, fmt.Errorf("kvlease: %w", err)
+		return nil, engineError(err)
 	}
 	found := map[string]*namespace{}
 	for _, pair := range pairs {
@@ -51,51 +51,34 @@ func (s *Store) read(ctx context.Context, prefix string) ([]*namespace, error) {
 			return nil, damaged(pair.Key, err)
 		}
 	}
-	var all []*namespace
 	for _, ns := range found {
-		if err := s.complete(ctx, ns); err != nil {
-			return nil, err
+		if ns.revision == "" { // lists may be torn, and the layout is written before the rows
+			pair, err := s.kv.Get(ctx, prefixOf(ns.name)+layoutKey)
+			switch {
+			case err != nil:
+				return nil, engineError(err)
+			case pair.Revision == "":
+				err = errors.New("missing, and there are rows")
+			default:
+				err = ns.add(pair, -1)
+			}
+			if err != nil {
+				return nil, damaged(prefixOf(ns.name)+layoutKey, err)
+			}
 		}
 		slices.SortFunc(ns.rows, func(a, b candidate) int { return cmp.Compare(a.Worker, b.Worker) })
-		all = append(all, ns)
 	}
-	slices.SortFunc(all, func(a, b *namespace) int { return cmp.Compare(a.name, b.name) })
-	return all, nil
-}
-
-// complete reads the layout if the list did not have it: lists may be torn, and the layout is written before the rows.
-func (s *Store) complete(ctx context.Context, ns *namespace) error {
-	if ns.revision != "" {
-		return nil
-	}
-	key := prefixOf(ns.name) + layoutKey
-	pair, err := s.kv.Get(ctx, key)
-	switch {
-	case err != nil:
-		return fmt.Errorf("kvlease: %w", err)
-	case pair.Revision == "":
-		return damaged(key, errors.New("missing, and there are rows"))
-	}
-	if err := ns.add(pair, -1); err != nil {
-		return damaged(key, err)
-	}
-	return nil
+	return slices.SortedFunc(maps.Values(found), func(a, b *namespace) int { return cmp.Compare(a.name, b.name) }), nil
 }
 
 func (ns *namespace) add(pair Pair, worker int64) error {
 	if worker < 0 {
-		var h header
-		if err := sealed.Unmarshal(pair.Value, &h); err != nil {
-			return err
+		err := unseal(pair.Value, &ns.header, &ns.header.Format)
+		if err == nil && ns.header.Namespace != ns.name {
+			err = fmt.Errorf("it is that of namespace %q", ns.header.Namespace)
 		}
-		if err := checkFormat(h.Format); err != nil {
-			return err
-		}
-		if h.Namespace != ns.name {
-			return fmt.Errorf("it is that of namespace %q", h.Namespace)
-		}
-		ns.header, ns.revision = h, pair.Revision
-		return nil
+		ns.revision = pair.Revision
+		return err
 	}
 	r, err := readRow(pair, ns.name, worker)
 	ns.rows = append(ns.rows, candidate{r, pair.Revision})
@@ -103,10 +86,7 @@ func (ns *namespace) add(pair Pair, worker int64) error {
 }
 
 func readRow(pair Pair, namespace string, worker int64) (r row, err error) {
-	if err := sealed.Unmarshal(pair.Value, &r); err != nil {
-		return r, err
-	}
-	switch err := checkFormat(r.Format); {
+	switch err := unseal(pair.Value, &r, &r.Format); {
 	case err != nil:
 		return r, err
 	case r.Namespace != namespace || r.Worker != worker:
@@ -132,13 +112,16 @@ func (ns *namespace) find(token string, now time.Time) (row, bool) {
 func (ns *namespace) free(r lease.Request, now time.Time) [3][]candidate {
 	var passed, unused, ahead []candidate
 	next := r.First // the lowest worker that is not known to have a row
+	unusedUpTo := func(last int64) {
+		for ; 0 <= next && next <= last && len(unused) < maxNew; next++ {
+			unused = append(unused, candidate{row: row{Namespace: r.Namespace, Worker: next}})
+		}
+	}
 	for _, c := range ns.rows {
 		if c.Worker < r.First || c.Worker > r.Last {
 			continue
 		}
-		for ; next < c.Worker && len(unused) < maxNew; next++ {
-			unused = append(unused, newWorker(r.Namespace, next))
-		}
+		unusedUpTo(c.Worker - 1)
 		next = c.Worker + 1 // overflows after the greatest worker, which is the last
 		switch {
 		case c.held(now):
@@ -148,19 +131,13 @@ func (ns *namespace) free(r lease.Request, now time.Time) [3][]candidate {
 			ahead = append(ahead, c)
 		}
 	}
-	for ; 0 <= next && next <= r.Last && len(unused) < maxNew; next++ {
-		unused = append(unused, newWorker(r.Namespace, next))
-	}
+	unusedUpTo(r.Last)
 	byExpiry := func(a, b candidate) int { return a.Expires.Compare(b.Expires) }
 	slices.SortStableFunc(passed, byExpiry)
 	slices.SortStableFunc(ahead, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.Horizon, b.Horizon), byExpiry(a, b))
 	})
 	return [3][]candidate{passed, unused, ahead}
-}
-
-func newWorker(namespace string, worker int64) candidate {
-	return candidate{row: row{Namespace: namespace, Worker: worker}}
 }
 
 // noWorker is the error if all are held.

@@ -2,10 +2,10 @@ package kvlease
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/internal/sealed"
 )
 
 // format marks each value, with the version of the fields.
@@ -35,11 +35,6 @@ type row struct {
 	Version   string    `json:"version"`
 }
 
-// setHolder replaces invalid UTF-8, which JSON would not give back as it was.
-func (r *row) setHolder(h lease.Holder) {
-	r.Host, r.PID, r.Version = strings.ToValidUTF8(h.Host, "?"), h.PID, strings.ToValidUTF8(h.Version, "?")
-}
-
 // held needs no clock for a worker that was given back.
 func (r *row) held(now time.Time) bool { return !r.Free && now.Before(r.Expires) }
 
@@ -67,12 +62,13 @@ func (r *row) entry(layout string, now time.Time) lease.Entry {
 	}
 }
 
-// checkFormat returns an error for values of other versions of this package.
-func checkFormat(got string) error {
-	if got != format {
-		return fmt.Errorf("the format is %.40q, this version knows %q", got, format)
+// unseal reads a value, whose field got is the format, and returns an error for values of other versions of this package.
+func unseal(text []byte, value any, got *string) error {
+	err := sealed.Unmarshal(text, value)
+	if err == nil && *got != format {
+		err = fmt.Errorf("the format is %.40q, this version knows %q", *got, format)
 	}
-	return nil
+	return err
 }
 
 func damaged(key string, err error) error {

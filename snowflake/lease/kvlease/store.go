@@ -85,7 +85,7 @@ func (s *Store) open(ctx context.Context, r lease.Request) (*namespace, error) {
 	deleted := ok && known != ns.header.Created && ns.header.Floor.IsZero()
 	if engine, remembers := s.kv.(historian); remembers && !ok && ns.revision == "" {
 		if deleted, err = engine.Existed(ctx, prefixOf(r.Namespace)); err != nil {
-			return nil, fmt.Errorf("kvlease: %w", err)
+			return nil, engineError(err)
 		}
 	}
 	switch {
@@ -111,10 +111,8 @@ func (s *Store) takeOne(ctx context.Context, r lease.Request, groups [3][]candid
 			// Processes that start together have read the same. After each conflict they choose from 16 times as many.
 			i := rand.IntN(min(len(group), 1<<(4*tries)))
 			c := group[i]
-			c.Format = format
+			c.Format, c.Token, c.Host, c.PID, c.Version = format, r.Token, r.Holder.Host, r.Holder.PID, r.Holder.Version
 			c.Epoch++
-			c.Token = r.Token
-			c.setHolder(r.Holder)
 			c.hold(r.TTL, s.now())
 			key := keyOf(r.Namespace, c.Worker)
 			ok, err := s.swap(ctx, key, &c.row, c.revision)
@@ -123,7 +121,7 @@ func (s *Store) takeOne(ctx context.Context, r lease.Request, groups [3][]candid
 			}
 			pair, err := s.kv.Get(ctx, key)
 			if err != nil {
-				return row{}, false, fmt.Errorf("kvlease: %w", err)
+				return row{}, false, engineError(err)
 			}
 			if now, err := readRow(pair, r.Namespace, c.Worker); err == nil && now.Token == r.Token {
 				return now, true, nil
@@ -179,7 +177,7 @@ func (s *Store) change(ctx context.Context, c lease.Claim, edit func(*row)) erro
 		}
 		pair, err := s.kv.Get(ctx, key)
 		if err != nil {
-			return fmt.Errorf("kvlease: %w", err)
+			return engineError(err)
 		}
 		if pair.Revision == "" {
 			if current {
@@ -214,17 +212,11 @@ func (s *Store) change(ctx context.Context, c lease.Claim, edit func(*row)) erro
 // not know the newest rows, can't confirm a write. A namespace without a layout has no rows.
 func (s *Store) confirm(ctx context.Context, name string) (bool, error) {
 	layout, err := s.kv.Get(ctx, prefixOf(name)+layoutKey)
-	if err != nil {
-		return false, fmt.Errorf("kvlease: %w", err)
-	}
-	if layout.Revision == "" {
-		return true, nil
+	if err != nil || layout.Revision == "" {
+		return true, engineError(err)
 	}
 	ok, err := s.kv.Swap(ctx, layout.Key, layout.Value, layout.Revision)
-	if err != nil {
-		return false, fmt.Errorf("kvlease: %w", err)
-	}
-	return ok, nil
+	return ok, engineError(err)
 }
 
 func (s *Store) swap(ctx context.Context, key string, v any, revision string) (bool, error) {
@@ -233,10 +225,14 @@ func (s *Store) swap(ctx context.Context, key string, v any, revision string) (b
 		return false, fmt.Errorf("kvlease: key %q: %w", key, err)
 	}
 	ok, err := s.kv.Swap(ctx, key, text, revision)
-	if err != nil {
-		return false, fmt.Errorf("kvlease: %w", err)
+	return ok, engineError(err)
+}
+
+func engineError(err error) error {
+	if err == nil {
+		return nil
 	}
-	return ok, nil
+	return fmt.Errorf("kvlease: %w", err)
 }
 
 // List implements [lease.Store]. It returns lease.ErrDamaged if it finds a value that is not a lease.

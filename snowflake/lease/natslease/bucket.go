@@ -2,17 +2,17 @@ package natslease
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
+	"go/version"
 
 	"github.com/nats-io/nats.go/jetstream" //nolint:depguard // this module exists to keep the client out of the core's
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// check returns lease.ErrOption if the bucket would lose rows, or could accept two messages for one revision. The version
-// is that of the server of the connection.
-func (e *engine) check(c jetstream.StreamConfig, version string) error {
+// check returns lease.ErrOption if the bucket would lose rows, or could accept two messages for one revision. The
+// server is the version of that of the connection.
+func (e *engine) check(c jetstream.StreamConfig, server string) error {
+	limited := c.MaxMsgs > 0 || c.MaxBytes > 0
 	for _, rule := range []struct {
 		broken bool
 		why    string
@@ -20,14 +20,8 @@ func (e *engine) check(c jetstream.StreamConfig, version string) error {
 		{c.MaxAge > 0, fmt.Sprintf("has a TTL of %v, after which it drops the horizons", c.MaxAge)},
 		{c.Storage != jetstream.FileStorage, "keeps the horizons in memory only"},
 		{c.PersistMode != jetstream.DefaultPersistMode, "confirms what it has not written to a file"},
-		{
-			c.Discard != jetstream.DiscardNew && (c.MaxMsgs > 0 || c.MaxBytes > 0),
-			"discards old horizons when it is full",
-		},
-		{
-			c.MaxMsgsPerSubject != 1 && (c.MaxMsgs > 0 || c.MaxBytes > 0),
-			"keeps old values and has a limit, so when it is full it refuses extensions for good",
-		},
+		{limited && c.Discard != jetstream.DiscardNew, "discards old horizons when it is full"},
+		{limited && c.MaxMsgsPerSubject != 1, "keeps old values and has a limit, so when it is full it refuses extensions for good"},
 		{c.DiscardNewPerSubject, "refuses new values of a key (DiscardNewPerSubject)"},
 		{c.Retention != jetstream.LimitsPolicy, fmt.Sprintf("has the retention %v and drops the horizons", c.Retention)},
 		{c.NoAck, "does not confirm what it has stored"},
@@ -36,13 +30,13 @@ func (e *engine) check(c jetstream.StreamConfig, version string) error {
 		{c.SubjectTransform != nil, "transforms subjects"},
 		{c.Sealed, "is sealed"},
 		{
-			older(version, 2, 10, 23),
-			fmt.Sprintf("is on nats-server %s, which may lose it when it is killed; 2.10.23 does not", version),
+			older(server, "2.10.23"),
+			fmt.Sprintf("is on nats-server %s, which may lose it when it is killed; 2.10.23 does not", server),
 		},
 		{
-			c.Replicas > 1 && older(version, 2, 11, 0),
+			c.Replicas > 1 && older(server, "2.11.0"),
 			fmt.Sprintf("has %d replicas on nats-server %s, which may accept two messages for one revision; 2.11 does not",
-				c.Replicas, version),
+				c.Replicas, server),
 		},
 	} {
 		if rule.broken {
@@ -52,17 +46,8 @@ func (e *engine) check(c jetstream.StreamConfig, version string) error {
 	return nil
 }
 
-// older reports whether a version such as "2.9.10" or "2.12.0-RC.1" is below the other one. An unknown one is not.
-func older(version string, than ...int) bool {
-	version, _, _ = strings.Cut(version, "-")
-	for i, part := range strings.Split(version, ".") {
-		n, err := strconv.Atoi(part)
-		if err != nil || i == len(than) {
-			return false
-		}
-		if n != than[i] {
-			return n < than[i]
-		}
-	}
-	return false
+// older reports whether a version such as "2.9.10" or "2.12.0-RC.1" is below the other one. An unknown one is not. Versions
+// of Go have the same form.
+func older(v, than string) bool {
+	return version.IsValid("go"+v) && version.Compare("go"+v, "go"+than) < 0
 }

@@ -31,29 +31,23 @@ func New(js jetstream.JetStream, bucket string) (*kvlease.Store, error) {
 	if bucket == "" || strings.ContainsAny(bucket, ".*> /\\\t\r\n") {
 		return nil, fmt.Errorf("%w: %q is not the name of a bucket", lease.ErrOption, bucket)
 	}
+	e := &engine{js: js, bucket: bucket, stream: "KV_" + bucket, root: "$KV." + bucket + "."}
+	switch o := js.Options(); {
+	case o.Domain != "":
+		e.route = "$JS." + o.Domain + ".API."
+	case o.APIPrefix != "":
+		e.route = strings.TrimSuffix(o.APIPrefix, ".") + "."
+	}
+	if e.route == jetstream.DefaultAPIPrefix {
+		e.route = ""
+	}
 	// This older interface reads from the leader of the stream. That of js reads from any replica if the bucket allows it,
 	// as buckets do by default.
-	prefix := apiPrefix(js.Options())
-	leader, err := js.Conn().JetStream(nats.APIPrefix(prefix))
-	if err != nil {
+	var err error
+	if e.leader, err = js.Conn().JetStream(nats.APIPrefix(e.route)); err != nil {
 		return nil, fmt.Errorf("%w: %w", lease.ErrOption, err)
 	}
-	e := &engine{js: js, leader: leader, bucket: bucket, stream: "KV_" + bucket, root: "$KV." + bucket + "."}
-	if prefix != jetstream.DefaultAPIPrefix {
-		e.route = prefix
-	}
 	return kvlease.New(e)
-}
-
-// apiPrefix returns what the subjects of requests to JetStream begin with.
-func apiPrefix(o jetstream.JetStreamOptions) string {
-	switch {
-	case o.Domain != "":
-		return "$JS." + o.Domain + ".API."
-	case o.APIPrefix != "":
-		return strings.TrimSuffix(o.APIPrefix, ".") + "."
-	}
-	return jetstream.DefaultAPIPrefix
 }
 
 // engine is a bucket as a [kvlease.KV].
@@ -63,7 +57,7 @@ type engine struct {
 	bucket string
 	stream string // of the bucket
 	root   string // of the subjects
-	route  string // precedes the subjects of messages to the bucket, if it is in another domain or account
+	route  string // what requests begin with if the bucket is in another domain or account, otherwise ""
 }
 
 func (e *engine) Get(ctx context.Context, key string) (kvlease.Pair, error) {
@@ -162,11 +156,14 @@ func (e *engine) List(ctx context.Context, prefix string) ([]kvlease.Pair, error
 }
 
 func (e *engine) Swap(ctx context.Context, key string, value []byte, revision string) (bool, error) {
-	sequence, err := sequenceOf(revision)
-	if err != nil {
-		return false, err
+	var sequence uint64 // that of a missing key is 0
+	if revision != "" {
+		var err error
+		if sequence, err = strconv.ParseUint(revision, 10, 64); err != nil {
+			return false, err
+		}
 	}
-	_, err = e.js.Publish(ctx, e.route+e.subject(key), value,
+	_, err := e.js.Publish(ctx, e.route+e.subject(key), value,
 		jetstream.WithExpectStream(e.stream), jetstream.WithExpectLastSequencePerSubject(sequence))
 	var refused *jetstream.APIError
 	if errors.As(err, &refused) {
@@ -176,14 +173,6 @@ func (e *engine) Swap(ctx context.Context, key string, value []byte, revision st
 		}
 	}
 	return err == nil, e.explain(ctx, err)
-}
-
-// sequenceOf returns the sequence number of a message from its revision. That of a missing key is 0.
-func sequenceOf(revision string) (uint64, error) {
-	if revision == "" {
-		return 0, nil
-	}
-	return strconv.ParseUint(revision, 10, 64)
 }
 
 // subject returns the subject of a key. The parts of a key become those of the subject.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -33,16 +32,16 @@ func TestBucketsThatWouldLoseRowsAreRefused(t *testing.T) {
 		{"a history", func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 64 }, ""},
 		{"a limit that refuses new rows", func(c *jetstream.StreamConfig) { c.MaxBytes = 1 << 20 }, ""},
 		{"old rows discarded without a limit", func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardOld }, ""},
-		{"a TTL", func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }, "has a TTL of 1h0m0s"},
+		{"a TTL", func(c *jetstream.StreamConfig) { c.MaxAge = 1 }, "has a TTL of 1ns"},
 		{"in memory", func(c *jetstream.StreamConfig) { c.Storage = jetstream.MemoryStorage }, "in memory only"},
 		{"old rows discarded at a size", func(c *jetstream.StreamConfig) {
 			c.Discard, c.MaxBytes = jetstream.DiscardOld, 1<<20
 		}, "discards old horizons"},
 		{"old rows discarded at a number", func(c *jetstream.StreamConfig) {
-			c.Discard, c.MaxMsgs = jetstream.DiscardOld, 100
+			c.Discard, c.MaxMsgs = jetstream.DiscardOld, 1
 		}, "discards old horizons"},
 		{"a size and a history", func(c *jetstream.StreamConfig) {
-			c.MaxBytes, c.MaxMsgsPerSubject = 1<<20, 64
+			c.MaxBytes, c.MaxMsgsPerSubject = 1, 64
 		}, "keeps old values and has a limit"},
 		{"a number and a history", func(c *jetstream.StreamConfig) {
 			c.MaxMsgs, c.MaxMsgsPerSubject = 100, 64

@@ -36,8 +36,10 @@ func (s *Store) key(namespace string) string { return s.prefix + "{" + namespace
 // call runs a script, by its hash or, if Redis does not have it yet, by its text. It returns the first word of the
 // reply, and the rest.
 func (s *Store) call(ctx context.Context, script *redis.Script, namespace string, args ...any) (string, []any, error) {
-	reply, err := await(ctx, func() ([]any, error) {
-		return script.Run(ctx, s.client, []string{s.key(namespace)}, args...).Slice()
+	var reply []any
+	err := await(ctx, func() (err error) {
+		reply, err = script.Run(ctx, s.client, []string{s.key(namespace)}, args...).Slice()
+		return err
 	})
 	if err != nil {
 		return "", nil, fmt.Errorf("redislease: key %q: %w", s.key(namespace), err)
@@ -66,27 +68,24 @@ func (s *Store) unexpected(namespace string, reply any) error {
 	return fmt.Errorf("redislease: key %q: unexpected reply %v", s.key(namespace), reply)
 }
 
+func (s *Store) corrupt(namespace string, field any) error {
+	return fmt.Errorf("redislease: key %q: the field %q is not a row of a lease", s.key(namespace), field)
+}
+
 // await returns when the call or the context ends. While a client of go-redis reads from a server that does not answer,
-// it uses its own timeouts, unless ContextTimeoutEnabled is set. A later reply counts as lost.
-func await[T any](ctx context.Context, call func() (T, error)) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	var none T
+// it uses its own timeouts, unless ContextTimeoutEnabled is set. A later reply counts as lost: what the call has
+// written may be read only if await returns its error.
+func await(ctx context.Context, call func() error) error {
 	if err := ctx.Err(); err != nil {
-		return none, err
+		return err
 	}
-	done := make(chan result, 1)
-	go func() {
-		value, err := call()
-		done <- result{value, err}
-	}()
+	done := make(chan error, 1)
+	go func() { done <- call() }()
 	select {
-	case r := <-done:
-		return r.value, r.err
+	case err := <-done:
+		return err
 	case <-ctx.Done():
-		return none, ctx.Err()
+		return ctx.Err()
 	}
 }
 
@@ -98,19 +97,18 @@ func milliseconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d-1)/time.Millisecond)+1, 10)
 }
 
-// number returns an integer of a reply.
-func number(reply []any, i int) (int64, bool) {
-	if i >= len(reply) {
-		return 0, false
+// numbers returns the n integers that a reply begins with.
+func (s *Store) numbers(namespace string, reply []any, n int) ([]int64, error) {
+	found := make([]int64, n)
+	for i := range found {
+		var text string
+		if i < len(reply) {
+			text, _ = reply[i].(string)
+		}
+		var err error
+		if found[i], err = strconv.ParseInt(text, 10, 64); err != nil {
+			return nil, s.unexpected(namespace, reply)
+		}
 	}
-	text, ok := reply[i].(string)
-	n, err := strconv.ParseInt(text, 10, 64)
-	return n, ok && err == nil
-}
-
-// clock returns a time that a reply has as seconds and microseconds.
-func clock(reply []any, i int) (time.Time, bool) {
-	seconds, ok := number(reply, i)
-	micros, ok2 := number(reply, i+1)
-	return time.Unix(seconds, micros*int64(time.Microsecond)), ok && ok2
+	return found, nil
 }

@@ -33,7 +33,11 @@ func (s *Store) checkEviction(ctx context.Context) (warning, err error) {
 		if err != nil {
 			return fmt.Errorf("redislease: read %s: %w", policySetting, err)
 		}
-		return checkPolicy(policy)
+		if strings.HasPrefix(policy, "allkeys-") { // https://redis.io/docs/latest/develop/reference/eviction/
+			return fmt.Errorf("%w: Redis has the %s %s and may drop the horizons; "+
+				"set noeviction or one of the volatile policies", lease.ErrOption, policySetting, policy)
+		}
+		return nil
 	})
 	switch {
 	case err == nil:
@@ -42,13 +46,4 @@ func (s *Store) checkEviction(ctx context.Context) (warning, err error) {
 		return err, nil
 	}
 	return nil, err
-}
-
-// checkPolicy checks a value of maxmemory-policy: https://redis.io/docs/latest/develop/reference/eviction/
-func checkPolicy(policy string) error {
-	if strings.HasPrefix(policy, "allkeys-") {
-		return fmt.Errorf("%w: Redis has the %s %s and may drop the horizons; "+
-			"set noeviction or one of the volatile policies", lease.ErrOption, policySetting, policy)
-	}
-	return nil
 }

@@ -1,9 +1,7 @@
 package redislease_test
 
 import (
-	"context"
 	"errors"
-	"net"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -12,74 +10,40 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/redislease"
 )
 
-// config answers CONFIG GET instead of the server, which other tests use, too.
-type config struct {
-	policy string
-	err    error
-	info   string // the answer to INFO, if it isn't the server's
-}
-
-func (c *config) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (c *config) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (c *config) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if info, ok := cmd.(*redis.StringCmd); ok && cmd.Name() == "info" && c.info != "" {
-			info.SetVal(c.info)
-			return nil
-		}
-		get, ok := cmd.(*redis.MapStringStringCmd)
-		if !ok || cmd.Name() != "config" {
-			return next(ctx, cmd)
-		}
-		if c.err != nil {
-			cmd.SetErr(c.err)
-			return c.err
-		}
-		get.SetVal(map[string]string{"maxmemory-policy": c.policy})
-		return nil
-	}
-}
-
-// refusal is an error reply of a server.
-type refusal string
-
-func (r refusal) Error() string { return string(r) }
-func (refusal) RedisError()     {}
-
 func TestRedisThatWouldEvictTheHorizonsIsRefused(t *testing.T) {
-	unreachable := &net.OpError{Op: "read", Err: errors.New("connection reset by peer")}
-	for _, test := range []struct {
-		name   string
-		config config
-		want   error // nil: a worker is granted
+	_, admin := startServer(t, freePort(t))
+	as := func(user string, rights ...string) *redislease.Store {
+		if err := admin.ACLSetUser(t.Context(), user, append([]string{"on", "nopass", "~*", "+@all"}, rights...)...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		client := redis.NewClient(&redis.Options{Addr: admin.Options().Addr, Username: user, Password: "any"})
+		t.Cleanup(func() { _ = client.Close() })
+		return open(t, client)
+	}
+	all, info, neither, later := as("all"), as("info", "-config"), as("neither", "-config", "-info"), as("later")
+	for i, step := range []struct {
+		policy        string
+		store         *redislease.Store
+		want, warning error
 	}{
-		{"noeviction", config{policy: "noeviction"}, nil},
-		{"volatile-lru", config{policy: "volatile-lru"}, nil},
-		{"volatile-ttl", config{policy: "volatile-ttl"}, nil},
-		{"allkeys-lru", config{policy: "allkeys-lru"}, lease.ErrOption},
-		{"allkeys-lfu", config{policy: "allkeys-lfu"}, lease.ErrOption},
-		{"allkeys-random", config{policy: "allkeys-random"}, lease.ErrOption},
-		{"no right to read it", config{err: refusal("NOPERM no permissions")}, nil},
-		{"no right to read it, and INFO has it", config{
-			err: refusal("NOPERM no permissions"), info: "# Memory\r\nmaxmemory_policy:allkeys-lfu\r\n",
-		}, lease.ErrOption},
-		{"no such command", config{err: refusal("ERR unknown command 'CONFIG'")}, nil},
-		{"no connection", config{err: unreachable}, unreachable},
+		{"allkeys-lru", all, lease.ErrOption, nil},
+		{"allkeys-lru", info, lease.ErrOption, nil},
+		{"allkeys-lru", neither, nil, nil}, // it can't be known
+		{"volatile-lru", all, nil, nil},
+		{"noeviction", info, nil, nil},
+		{"allkeys-lfu", all, nil, lease.ErrOption}, // it was safe once, and processes that run keep running
+		{"allkeys-random", later, lease.ErrOption, nil},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			client, prefix := connect(t)
-			client.AddHook(&test.config)
-			store := open(t, client, redislease.WithPrefix(prefix))
-			if grant, err := store.Acquire(t.Context(), request("orders", 0, 9, 0)); !errors.Is(err, test.want) || grant.Warning != nil {
-				t.Errorf("warning %v, error %v; want %v", grant.Warning, err, test.want)
-			}
-			if n := client.Exists(t.Context(), prefix+"{orders}").Val(); (n == 1) != (test.want == nil) {
-				t.Errorf("%d keys were made", n)
-			}
-		})
+		if err := admin.ConfigSet(t.Context(), "maxmemory-policy", step.policy).Err(); err != nil {
+			t.Fatal(err)
+		}
+		before := admin.HLen(t.Context(), "snowflake:lease:{orders}").Val()
+		grant, err := step.store.Acquire(t.Context(), request("orders", 0, 9, 0))
+		if !errors.Is(err, step.want) || !errors.Is(grant.Warning, step.warning) {
+			t.Errorf("%d, %s: warning %v, error %v; want %v, %v", i, step.policy, grant.Warning, err, step.warning, step.want)
+		}
+		if after := admin.HLen(t.Context(), "snowflake:lease:{orders}").Val(); (after > before) != (err == nil) {
+			t.Errorf("%d, %s: %d fields after %d", i, step.policy, after, before)
+		}
 	}
 }

@@ -26,11 +26,8 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 	if err != nil {
 		return lease.Grant{}, err
 	}
-	holder, err := json.Marshal(r.Holder)
-	if err != nil {
-		return lease.Grant{}, fmt.Errorf("redislease: holder: %w", err)
-	}
-	tick := "" // of a clock before the layout's epoch: every horizon is above it
+	holder, _ := json.Marshal(r.Holder) // strings never fail
+	tick := ""                          // of a clock before the layout's epoch: every horizon is above it
 	if r.Tick >= 0 {
 		tick = digits(r.Tick)
 	}
@@ -40,35 +37,29 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 		return lease.Grant{}, err
 	}
 	switch word {
-	case "granted":
-		grant, ok := granted(r, reply)
-		if !ok {
-			return lease.Grant{}, s.unexpected(r.Namespace, reply)
+	case "granted": // worker, epoch, horizon, seconds, microseconds
+		n, err := s.numbers(r.Namespace, reply, 5)
+		if err != nil {
+			return lease.Grant{}, err
 		}
-		grant.Horizon, grant.Warning = max(grant.Horizon, start), warning
-		return grant, nil
+		return lease.Grant{
+			Claim:   lease.Claim{Namespace: r.Namespace, Worker: n[0], Epoch: n[1], Token: r.Token},
+			Horizon: max(n[2], start), Now: time.Unix(n[3], n[4]*1000), Warning: warning,
+		}, nil
 	case "held":
-		wait, _ := number(reply, 0)
+		n, err := s.numbers(r.Namespace, reply, 1)
+		if err != nil {
+			return lease.Grant{}, err
+		}
 		return lease.Grant{}, &lease.NoWorkerError{
-			Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: time.Duration(wait) * time.Millisecond,
+			Namespace: r.Namespace, First: r.First, Last: r.Last, Wait: time.Duration(n[0]) * time.Millisecond,
 		}
 	case "layout":
 		return lease.Grant{}, fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, reply[0], r.Layout)
 	case "corrupt":
-		return lease.Grant{}, fmt.Errorf("redislease: key %q: the field %q is not a row of a lease", s.key(r.Namespace), reply[0])
+		return lease.Grant{}, s.corrupt(r.Namespace, reply[0])
 	}
 	return lease.Grant{}, s.unexpected(r.Namespace, word)
-}
-
-func granted(r lease.Request, reply []any) (lease.Grant, bool) {
-	worker, ok := number(reply, 0)
-	epoch, ok2 := number(reply, 1)
-	horizon, ok3 := number(reply, 2)
-	now, ok4 := clock(reply, 3)
-	return lease.Grant{
-		Claim:   lease.Claim{Namespace: r.Namespace, Worker: worker, Epoch: epoch, Token: r.Token},
-		Horizon: horizon, Now: now,
-	}, ok && ok2 && ok3 && ok4
 }
 
 // start returns the first tick that the guard allows.
@@ -100,11 +91,11 @@ func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl ti
 	if err != nil {
 		return time.Time{}, err
 	}
-	now, ok := clock(reply, 0)
-	if !ok {
-		return time.Time{}, s.unexpected(c.Namespace, reply)
+	now, err := s.numbers(c.Namespace, reply, 2)
+	if err != nil {
+		return time.Time{}, err
 	}
-	return now, nil
+	return time.Unix(now[0], now[1]*1000), nil
 }
 
 // Release implements [lease.Store].

@@ -17,18 +17,15 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// scanCount is how many keys Redis visits in one step of SCAN.
-const scanCount = 1000
-
 // List implements [lease.Store]. For "" it reads all keys of Redis with SCAN, in many small steps, so that no list of
 // the namespaces has to be kept. A namespace that is first used meanwhile may be missing.
 func (s *Store) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
-	if namespace != "" {
-		return s.rows(ctx, namespace)
-	}
-	namespaces, err := s.namespaces(ctx)
-	if err != nil {
-		return nil, err
+	namespaces := []string{namespace}
+	if namespace == "" {
+		var err error
+		if namespaces, err = s.namespaces(ctx); err != nil {
+			return nil, err
+		}
 	}
 	var all []lease.Entry
 	for _, namespace := range namespaces {
@@ -47,8 +44,8 @@ func (s *Store) rows(ctx context.Context, namespace string) ([]lease.Entry, erro
 	if err != nil {
 		return nil, err
 	}
-	now, ok := number(reply, 0)
-	if !ok || len(reply) < 2 {
+	now, err := s.numbers(namespace, reply, 1)
+	if err != nil || len(reply) < 2 {
 		return nil, s.unexpected(namespace, reply)
 	}
 	hash, _ := reply[1].([]any)
@@ -60,9 +57,9 @@ func (s *Store) rows(ctx context.Context, namespace string) ([]lease.Entry, erro
 			layout = value
 			continue
 		}
-		e, ok := entry(namespace, field, value, now)
+		e, ok := entry(namespace, field, value, now[0])
 		if !ok {
-			return nil, fmt.Errorf("redislease: key %q: the field %q is not a row of a lease", s.key(namespace), field)
+			return nil, s.corrupt(namespace, field)
 		}
 		entries = append(entries, e)
 	}
@@ -101,7 +98,7 @@ func (s *Store) namespaces(ctx context.Context) ([]string, error) {
 	found := map[string]bool{}
 	var mu sync.Mutex // the nodes of a cluster answer at the same time
 	err := s.eachNode(ctx, func(ctx context.Context, node redis.Cmdable) error {
-		for keys := node.Scan(ctx, 0, pattern, scanCount).Iterator(); ; {
+		for keys := node.Scan(ctx, 0, pattern, 1000).Iterator(); ; {
 			if !keys.Next(ctx) {
 				return keys.Err()
 			}
@@ -121,16 +118,15 @@ var globEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`
 
 // eachNode calls f for each server that keys may be on.
 func (s *Store) eachNode(ctx context.Context, f func(context.Context, redis.Cmdable) error) error {
-	_, err := await(ctx, func() (struct{}, error) {
+	return await(ctx, func() error {
 		each := func(ctx context.Context, node *redis.Client) error { return f(ctx, node) }
 		switch client := s.client.(type) {
 		case *redis.ClusterClient:
-			return struct{}{}, client.ForEachMaster(ctx, each)
+			return client.ForEachMaster(ctx, each)
 		case *redis.Ring:
-			return struct{}{}, client.ForEachShard(ctx, each)
+			return client.ForEachShard(ctx, each)
 		default:
-			return struct{}{}, f(ctx, client)
+			return f(ctx, client)
 		}
 	})
-	return err
 }

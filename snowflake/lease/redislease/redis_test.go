@@ -3,6 +3,7 @@ package redislease_test
 import (
 	"cmp"
 	"context"
+	"math"
 	"os"
 	"os/exec"
 	"strconv"
@@ -124,6 +125,31 @@ func startServer(t *testing.T, port string, settings ...string) (*exec.Cmd, *red
 }
 
 func freePort(t *testing.T) string { return strconv.Itoa(processtest.FreePort(t)) }
+
+// acquire returns the grant with a next token: extensions keep the one of the request.
+func acquire(t *testing.T, store lease.Store, r lease.Request) lease.Grant {
+	t.Helper()
+	grant, err := store.Acquire(t.Context(), r)
+	if err != nil {
+		t.Fatalf("Acquire: %v", err)
+	}
+	grant.Next = grant.Token
+	return grant
+}
+
+func extend(t *testing.T, store lease.Store, c lease.Claim, horizon int64) {
+	t.Helper()
+	if _, err := store.Extend(t.Context(), c, horizon, time.Hour); err != nil {
+		t.Fatalf("Extend to %d: %v", horizon, err)
+	}
+}
+
+func release(t *testing.T, store lease.Store, c lease.Claim) {
+	t.Helper()
+	if err := store.Release(t.Context(), c, math.MaxInt64); err != nil {
+		t.Fatalf("Release: %v", err)
+	}
+}
 
 func request(namespace string, first, last, tick int64) lease.Request {
 	return lease.Request{

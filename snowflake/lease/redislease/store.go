@@ -11,36 +11,26 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-const defaultPrefix = "snowflake:lease:"
-
 // Store is a [lease.Store] in Redis. It is safe for concurrent use, and several may use the same keys.
 type Store struct {
 	client redis.UniversalClient
-	config
-	safe atomic.Bool // a call has found that no policy evicts the keys, as far as it can be known
+	prefix string
+	guard  time.Duration
+	safe   atomic.Bool // a call has found that no policy evicts the keys, as far as it can be known
 }
 
 var _ lease.Store = (*Store)(nil)
 
 // Option is a setting of [New]. A nil Option is an error that matches lease.ErrOption.
-type Option interface{ apply(*config) error }
-
-type config struct {
-	prefix string
-	guard  time.Duration
-}
-
-type optionFunc func(*config) error
-
-func (f optionFunc) apply(c *config) error { return f(c) }
+type Option func(*Store) error
 
 // WithPrefix sets what the keys begin with, "snowflake:lease:" by default; it may be empty. Stores with different
 // prefixes do not see each other's workers.
 func WithPrefix(prefix string) Option {
-	return optionFunc(func(c *config) error {
-		c.prefix = prefix
+	return func(s *Store) error {
+		s.prefix = prefix
 		return nil
-	})
+	}
 }
 
 // WithGuard is for a Redis that may forget what it has confirmed. Acquire then returns the horizon
@@ -62,13 +52,13 @@ func WithPrefix(prefix string) Option {
 // The guard is 0 by default and must not be negative. The length of a tick is read from the text of the layout, so
 // Acquire returns lease.ErrOption for a layout that snowflake.ParseLayout does not know.
 func WithGuard(guard time.Duration) Option {
-	return optionFunc(func(c *config) error {
+	return func(s *Store) error {
 		if guard < 0 {
 			return fmt.Errorf("%w: the guard is %v, the lowest is 0", lease.ErrOption, guard)
 		}
-		c.guard = guard
+		s.guard = guard
 		return nil
-	})
+	}
 }
 
 // New returns a store that uses the client, which the caller closes. It does not talk to Redis. It returns
@@ -77,12 +67,12 @@ func New(client redis.UniversalClient, opts ...Option) (*Store, error) {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("%w: the Redis client is nil", lease.ErrOption)
 	}
-	s := &Store{client: client, config: config{prefix: defaultPrefix}}
+	s := &Store{client: client, prefix: "snowflake:lease:"}
 	for _, opt := range opts {
 		if opt == nil {
 			return nil, fmt.Errorf("%w: nil Option", lease.ErrOption)
 		}
-		if err := opt.apply(&s.config); err != nil {
+		if err := opt(s); err != nil {
 			return nil, err
 		}
 	}

@@ -140,7 +140,7 @@ func refuseOthers(t *testing.T, e engine) {
 			store := p.store(t)
 			var err error
 			if e.kind == "etcd" {
-				_, err = p.etcdClient(t).Put(t.Context(), p.Name+key, "5432")
+				_, err = p.etcdClient(t).Put(t.Context(), p.Name+"snowflake/lease/"+key, "5432")
 			} else {
 				_, err = p.jetStream(t).Publish(t.Context(), "$KV."+p.Name+"."+strings.ReplaceAll(key, "/", "."), []byte("5432"))
 			}

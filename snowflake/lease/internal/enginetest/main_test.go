@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/namespace"
 	"go.uber.org/zap"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -55,7 +56,8 @@ func (p place) open() (lease.Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		return etcdlease.New(client, etcdlease.WithPrefix(p.Name))
+		client.KV = namespace.NewKV(client.KV, p.Name)
+		return etcdlease.New(client)
 	}
 	js, err := p.nats()
 	if err != nil {
@@ -95,7 +97,9 @@ func (p place) nats() (jetstream.JetStream, error) {
 func (p place) store(t *testing.T) lease.Store {
 	t.Helper()
 	if p.Kind == "etcd" {
-		store, err := etcdlease.New(p.etcdClient(t), etcdlease.WithPrefix(p.Name))
+		client := p.etcdClient(t)
+		client.KV = namespace.NewKV(client.KV, p.Name)
+		store, err := etcdlease.New(client)
 		if err != nil {
 			t.Fatal(err)
 		}
