@@ -240,8 +240,9 @@ func TestTheWorkersOfTheNamespaceAreCountedOnceInAWhile(t *testing.T) {
 			if a := got["lease.worker.limit orders"]; h != held || ok != there || there && a != 3 {
 				t.Errorf("%g of %g workers, %v; want %g of 3, %v", h, a, ok, held, there)
 			}
-			if n, f := got["lease.call.duration orders list"], got["lease.call.duration orders list _OTHER"]; n != queries || f != failures {
-				t.Errorf("%g queries, %g failures, want %g and %g", n, f, queries, failures)
+			const list = "lease.call.duration orders list"
+			if got[list] != queries || got[list+" _OTHER"] != failures {
+				t.Errorf("%g queries, %g failures, want %g and %g", got[list], got[list+" _OTHER"], queries, failures)
 			}
 			if _, ok := got["lease.held orders"]; !ok {
 				t.Error("the other metrics are missing")
