@@ -31,6 +31,13 @@ func newLessee(tb testing.TB, patience time.Duration, opts ...snowflake.Option) 
 	return lessee{l, g}
 }
 
+// leased returns a lessee without patience and its clock.
+func leased(tb testing.TB, opts ...snowflake.Option) (lessee, *fakeClock) {
+	tb.Helper()
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	return newLessee(tb, 0, append(opts, snowflake.WithClock(clock))...), clock
+}
+
 func mustTick(tb testing.TB, l lessee) int64 {
 	tb.Helper()
 	tick, err := l.Tick()
@@ -91,8 +98,7 @@ func TestNothingIsIssuedBeforeTheFirstWorker(t *testing.T) {
 }
 
 func TestEveryIDLiesBelowTheHorizon(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l := newLessee(t, 0, snowflake.WithClock(clock))
+	l, _ := leased(t)
 	g := l.Generator()
 	horizon := mustTick(t, l) + l.Lead()/2
 	mustMove(t, l, 3, 0, horizon)
@@ -123,8 +129,7 @@ func TestEveryIDLiesBelowTheHorizon(t *testing.T) {
 }
 
 func TestAMoveStartsAtTheOldHorizonAndAboveAllThatWasIssued(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l := newLessee(t, 0, snowflake.WithClock(clock))
+	l, _ := leased(t)
 	g := l.Generator()
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+100)
@@ -153,8 +158,7 @@ func TestAMoveStartsAtTheOldHorizonAndAboveAllThatWasIssued(t *testing.T) {
 }
 
 func TestAClockThatWasNotFollowedBackStaysSoAfterAMove(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l := newLessee(t, 0, snowflake.WithClock(clock))
+	l, clock := leased(t)
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+1_000_000)
 	first := l.Generator().MustNext()
@@ -256,8 +260,7 @@ func TestFailLetsTheRestBelowTheHorizonBeUsedAndCloseDoesNot(t *testing.T) {
 }
 
 func TestViewsFollowTheWorker(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l := newLessee(t, 0, snowflake.WithLayout(layoutOf("resource")), snowflake.WithClock(clock), snowflake.WithField("region", 9))
+	l, _ := leased(t, snowflake.WithLayout(layoutOf("resource")), snowflake.WithField("region", 9))
 	view, err := l.Generator().With("type", 77)
 	if err != nil {
 		t.Fatal(err)
@@ -365,8 +368,7 @@ func TestIssuedNeverDecreasesWhileTheWorkerChanges(t *testing.T) {
 }
 
 func TestAWithdrawnWorkerIssuesNothingUntilTheNextMove(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l := newLessee(t, 0, snowflake.WithClock(clock))
+	l, _ := leased(t)
 	l.Withdraw() // without a worker it changes nothing
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+100)
