@@ -1,211 +1,39 @@
-package partition
+package lease
 
-import (
-	"context"
-	"database/sql"
-	"fmt"
-)
+import "time"
 
-func (e postgres) statements(s *Set, st *state, step Step) []string {
-	inside, outside := e.work(s, st, step)
-	return append(inside, outside...)
+// claimState is what the protocol knows. It is used by one goroutine at a time.
+type claimState struct {
+	claim    Claim  // without an Epoch: none
+	held     bool   // the generator uses the worker
+	token    string // of an acquisition that has not led to a claim yet
+	unsure   bool   // the store may have a worker under the token
+	previous string // the row's token before the last extension of the claim
+	warning  error  // of the claim's grant
+
+	from    int64  // the horizon that the claim started at
+	horizon int64  // committed by the store under the claim
+	asked   int64  // the horizon of the last extension; its outcome is unknown if the claim has a Next
+	since   moment // when the call began that has confirmed the claim last
+
+	short    shortWindow   // instead of the window, for a while
+	skew     time.Duration // of the wall clock against the store's
+	retries  int           // calls in a row that the store has not answered
+	denied   int           // acquisitions in a row for which all workers were held
+	released bool          // nothing is left to give back
 }
 
-func (e postgres) execute(ctx context.Context, q querier, s *Set, st *state, step Step) error {
-	inside, _ := e.work(s, st, step)
-	own := step.loose || step.finish || step.Action == actionAlter
-	if !own && step.Action != actionCreate {
-		if err := e.lockToDetach(ctx, q, s, st, step); err != nil {
-			return err
-		}
-	}
-	for i, statement := range inside {
-		if i > 0 && step.Action == actionDrop && step.floor != noLow { // detached: nobody writes to it any more
-			if err := s.none(ctx, q, step.part, noLow, step.floor); err != nil {
-				return err
-			}
-		}
-		if err := execAll(ctx, q, statement); err != nil && own {
-			return ownLock{err}
-		} else if err != nil {
-			return err
-		}
-	}
-	return nil
+// grant starts a claim, of which the first tick is from. No horizon is committed under it yet.
+func (s *claimState) grant(g Grant, from int64) {
+	s.claim, s.from, s.warning = g.Claim, from, g.Warning
+	s.token, s.previous, s.horizon, s.asked = "", "", 0, 0
 }
 
-// lockToDetach takes the locks that DETACH PARTITION takes too, in a different order.
-func (postgres) lockToDetach(ctx context.Context, q querier, s *Set, st *state, step Step) error {
-	partition := quoteTable(step.part.name)
-	// While the partition is vacuumed, nobody waits behind a lock of the table.
-	if err := s.lock(ctx, q, tableLock{partition, queue}, s.lockTimeout); err != nil {
-		return ownLock{err}
+// unused returns the first tick that no ID can have been issued for under the claim. next counts only if the generator
+// has used the claim: otherwise it is about an earlier worker.
+func (s *claimState) unused(next int64) int64 {
+	if !s.held {
+		return s.from
 	}
-	locks, err := relatedLocks(ctx, q, quoteTable(st.table), step.attempt)
-	if err != nil {
-		return err
-	}
-	if err := s.lockInTurn(ctx, q, locks...); err != nil {
-		return err
-	}
-	if err := s.lock(ctx, q, tableLock{partition, exclusive}, s.lockTimeout); err != nil {
-		return ownLock{err}
-	}
-	return nil
-}
-
-// work returns the statements of a step: inside and outside of a transaction.
-func (e postgres) work(s *Set, st *state, step Step) (inside, outside []string) {
-	p := step.part
-	table := quoteTable(p.name)
-	detach := fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", quoteTable(st.table), table)
-	switch step.Action {
-	case actionCreate:
-		return append(e.createTable(st, name{st.table.schema, step.Partition}), e.attach(st, step)), nil
-	case actionDrop, actionRename:
-		if !step.loose {
-			inside = append(inside, detach)
-		}
-		if step.Action == actionDrop {
-			return append(inside, "DROP TABLE "+table), nil
-		}
-		return append(inside, e.rename(s, p)...), nil
-	case actionDetach:
-		mark := commentOn(p, p.marked(st.table, false))
-		switch {
-		case p.pending:
-			return []string{mark}, []string{detach + " FINALIZE"}
-		case step.finish:
-			return []string{mark}, []string{detach + " CONCURRENTLY"}
-		}
-		return []string{mark, detach}, nil
-	case actionAlter:
-		return []string{commentOn(p, p.unmarked())}, nil
-	case actionArchive:
-		return nil, []string{commentOn(p, p.marked(st.table, true))}
-	}
-	return nil, nil
-}
-
-// createTable returns the statements that create a table like the parent. CREATE TABLE ... PARTITION OF would wait for
-// all who use the parent. The indexes and foreign keys come with ATTACH PARTITION; identity columns belong to the
-// parent.
-func (postgres) createTable(st *state, added name) []string {
-	statements := []string{fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL "+
-		"EXCLUDING IDENTITY EXCLUDING INDEXES EXCLUDING STATISTICS EXCLUDING COMMENTS)%s",
-		quoteTable(added), quoteTable(st.table), st.storage)}
-	if st.grantees != "" { // who may use the table needs none on the partition, which has no policies
-		statements = append(statements, fmt.Sprintf("REVOKE ALL ON TABLE %s FROM %s", quoteTable(added), st.grantees))
-	}
-	if st.identity != "" {
-		statements = append(statements, fmt.Sprintf("ALTER TABLE %s REPLICA IDENTITY %s", quoteTable(added), st.identity))
-	}
-	if st.owner != "" {
-		statements = append(statements, fmt.Sprintf("ALTER TABLE %s OWNER TO %s", quoteTable(added), quoteName(st.owner)))
-	}
-	return statements
-}
-
-func (postgres) attach(st *state, step Step) string {
-	attach := fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s ", quoteTable(st.table),
-		quoteTable(name{st.table.schema, step.Partition}))
-	if step.isDefault() {
-		return attach + "DEFAULT"
-	}
-	lo, hi := "MINVALUE", "MAXVALUE"
-	if step.Lo != noLow {
-		lo = fmt.Sprintf("'%d'", step.Lo)
-	}
-	if step.Hi != noHigh {
-		hi = fmt.Sprintf("'%d'", step.Hi)
-	}
-	return attach + fmt.Sprintf("FOR VALUES FROM (%s) TO (%s)", lo, hi)
-}
-
-// rename returns the statements that give a detached table its name of WithKeep and its own comment.
-func (postgres) rename(s *Set, p part) (statements []string) {
-	if p.comment != p.unmarked() {
-		statements = append(statements, commentOn(p, p.unmarked()))
-	}
-	kept := s.keptName(p)
-	if kept.table != p.table {
-		statements = append(statements, fmt.Sprintf("ALTER TABLE %s RENAME TO %s", quoteTable(p.name), quoteName(kept.table)))
-	}
-	if kept.schema != p.schema {
-		statements = append(statements, fmt.Sprintf("ALTER TABLE %s SET SCHEMA %s",
-			quoteTable(name{p.schema, kept.table}), quoteName(kept.schema)))
-	}
-	return statements
-}
-
-func commentOn(p part, text string) string {
-	literal := "NULL"
-	if text != "" {
-		literal = quoteText(text)
-	}
-	return fmt.Sprintf("COMMENT ON TABLE %s IS %s", quoteTable(p.name), literal)
-}
-
-func (e postgres) finish(ctx context.Context, db *sql.DB, s *Set, st *state, step Step) error {
-	lock, f := changeLock, e.detach
-	if step.Action == actionArchive {
-		lock, f = archiveLock, e.archive
-	}
-	return e.session(ctx, db, s, lock, func(conn *sql.Conn) error { return f(ctx, conn, s, st, step) })
-}
-
-// detach detaches a partition concurrently, unless another process has done it.
-func (e postgres) detach(ctx context.Context, conn *sql.Conn, s *Set, st *state, step Step) error {
-	p := &step.part
-	const query = `SELECT inhdetachpending, coalesce(obj_description(inhrelid, 'pg_class'), '')
-FROM pg_inherits WHERE inhrelid = $1::int8::oid`
-	if found, err := one(conn.QueryRowContext(ctx, query, p.oid), &p.pending, &p.comment); !found {
-		return err
-	}
-	if marked := *p; !marked.readMark(st.table) {
-		return errBusy // another process, with a longer retention, has removed the mark
-	}
-	_, outside := e.work(s, st, step)
-	return execAll(ctx, conn, outside...)
-}
-
-// archive calls the callback of WithArchive and marks the table as archived, unless another process has done it, or a
-// person has removed the mark.
-func (e postgres) archive(ctx context.Context, conn *sql.Conn, s *Set, st *state, step Step) error {
-	p := &step.part
-	quoted, open, err := e.readOpen(ctx, conn, st, p)
-	if err != nil || !open {
-		return err
-	}
-	if err := s.archive(ctx, quoted); err != nil {
-		return fmt.Errorf("the callback of WithArchive: %w", err)
-	}
-	// Meanwhile the table may have got another name or comment.
-	return e.transaction(ctx, conn, s, false, func(tx *sql.Tx) error {
-		named, open, err := e.readOpen(ctx, tx, st, p)
-		if err != nil || !open {
-			return err
-		}
-		if err := execAll(ctx, tx, tableLock{named, queue}.statement()); err != nil { // the lock of COMMENT
-			return err
-		}
-		locked, open, err := e.readOpen(ctx, tx, st, p)
-		switch {
-		case err != nil || !open:
-			return err
-		case locked != named:
-			return errChanging
-		}
-		return execAll(ctx, tx, commentOn(*p, p.marked(st.table, true)))
-	})
-}
-
-// readOpen reads the name and the comment of a loose table. It reports whether the table still has its mark, and is not
-// archived.
-func (postgres) readOpen(ctx context.Context, q querier, st *state, p *part) (quoted string, open bool, err error) {
-	const query = `SELECT coalesce(obj_description(c.oid, 'pg_class'), ''), n.nspname, c.relname,
-	quote_ident(n.nspname) || '.' || quote_ident(c.relname)
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = $1::int8::oid AND NOT c.relispartition`
-	found, err := one(q.QueryRowContext(ctx, query, p.oid), &p.comment, &p.schema, &p.table, &quoted)
-	return quoted, found && p.readMark(st.table) && !p.archived, err
+	return max(s.from, next)
 }
