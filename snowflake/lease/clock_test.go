@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ func TestOpenRefusesClocksThatAreOff(t *testing.T) {
 			}
 			mustClose(t, l)
 		}
-		store := killed{leasetest.NewMemory(nil)}
+		store := killed(leasetest.NewMemory(nil))
 		ahead := mustOpen(t, store, lease.WithWindow(5*time.Minute), lease.WithWorkers(0, 0))
 		mustClose(t, ahead)
 		_, err := lease.Open(t.Context(), store, options(t, lease.WithWorkers(0, 0))...)
@@ -55,7 +56,7 @@ func TestTheGeneratorsOwnClockIsComparedWithTheStores(t *testing.T) {
 			for kind, store := range map[string]lease.Store{
 				"a store": leasetest.NewMemory(time.Now), "a store without a clock": leasetest.NewMemory(nil),
 			} {
-				clock := &handClock{wall: time.Now().Add(test.off)}
+				clock := offClock{test.off}
 				l, err := lease.Open(t.Context(), store, options(t, lease.WithGenerator(snowflake.WithClock(clock)))...)
 				if !errors.Is(err, test.want) {
 					t.Errorf("Open on %s: %v, want %v", kind, err, test.want)
@@ -67,4 +68,17 @@ func TestTheGeneratorsOwnClockIsComparedWithTheStores(t *testing.T) {
 			}
 		})
 	}
+}
+
+// offClock differs from the system clock.
+type offClock struct{ by time.Duration }
+
+var clockOrigin = time.Now()
+
+func (c offClock) Now() time.Time       { return time.Now().Add(c.by) }
+func (offClock) Elapsed() time.Duration { return time.Since(clockOrigin) }
+
+func (offClock) Sleep(_ context.Context, d time.Duration) error {
+	time.Sleep(d)
+	return nil
 }

@@ -12,32 +12,25 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
-// slowStore blocks extensions until something is received from the channel, and ignores their context.
-type slowStore struct {
-	lease.Store
-	block atomic.Pointer[chan struct{}] // nil: do not block
-}
-
-func (s *slowStore) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	if block := s.block.Load(); block != nil {
-		<-*block
-		ctx = context.WithoutCancel(ctx)
+// blocked is an Extend that waits until something is received from the channel, and ignores its context.
+func blocked(store lease.Store, block <-chan struct{}) extendFunc {
+	return func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+		<-block
+		return store.Extend(context.WithoutCancel(ctx), c, horizon, ttl)
 	}
-	return s.Store.Extend(ctx, c, horizon, ttl)
 }
 
 func TestCloseEndsWithItsContextAndStopsTheGeneratorAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)
-		store := &slowStore{Store: memory}
+		store := &altered{Store: memory}
 		l := mustOpen(t, store)
 		block := make(chan struct{})
-		store.block.Store(&block)
+		store.extend.set(blocked(memory, block))
 		time.Sleep(6 * time.Second) // an extension is in progress
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -56,30 +49,29 @@ func TestCloseEndsWithItsContextAndStopsTheGeneratorAtOnce(t *testing.T) {
 	})
 }
 
-// stuckStore blocks releases until the channel is closed or the context ends.
-type stuckStore struct {
-	lease.Store
-	block chan struct{}
-}
-
-func (s *stuckStore) Release(ctx context.Context, c lease.Claim, horizon int64) error {
-	select {
-	case <-s.block:
-		return s.Store.Release(ctx, c, horizon)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+// stuck returns a store that blocks releases until the channel is closed or the context ends.
+func stuck(store lease.Store) (*altered, chan struct{}) {
+	s, block := &altered{Store: store}, make(chan struct{})
+	s.release.set(func(ctx context.Context, c lease.Claim, horizon int64) error {
+		select {
+		case <-block:
+			return store.Release(ctx, c, horizon)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	return s, block
 }
 
 func TestASecondCloseWaitsNoLongerThanItsOwnContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)
-		store := &stuckStore{Store: memory, block: make(chan struct{})}
+		store, block := stuck(memory)
 		l := mustOpen(t, store)
 		first := make(chan error, 1)
 		go func() { first <- l.Close(context.Background()) }()
 		synctest.Wait()
-		time.AfterFunc(time.Minute, func() { close(store.block) })
+		time.AfterFunc(time.Minute, func() { close(block) })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
@@ -100,7 +92,7 @@ func TestCloseGivesBackAWorkerThatIsNotInUseYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)
 		store := newFaulty(memory)
-		slow := &slowStore{Store: store}
+		slow := &altered{Store: store}
 		l := mustOpen(t, slow, lease.WithWorkers(0, 1))
 		store.setDown(true)
 		time.Sleep(25 * time.Second)
@@ -110,7 +102,7 @@ func TestCloseGivesBackAWorkerThatIsNotInUseYet(t *testing.T) {
 		block := make(chan struct{}, 2)
 		block <- struct{}{} // for the two calls that notice the loss; the first one of worker 1 blocks
 		block <- struct{}{}
-		slow.block.Store(&block)
+		slow.extend.set(blocked(store, block))
 		time.Sleep(5 * time.Second) // so worker 1 is acquired and not used yet
 		if !entry(t, memory, 1).Held {
 			t.Fatal("worker 1 is not held")
@@ -123,32 +115,25 @@ func TestCloseGivesBackAWorkerThatIsNotInUseYet(t *testing.T) {
 	})
 }
 
-// cutOff is a store that executes some calls of Acquire when their context has ended, as a database does with a statement
-// whose client has left.
-type cutOff struct {
-	lease.Store
-	calls atomic.Int64 // that are left
-}
-
-func (s *cutOff) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	if s.calls.Add(-1) < 0 {
-		return s.Store.Acquire(ctx, r)
-	}
-	<-ctx.Done()
-	_, err := s.Store.Acquire(context.WithoutCancel(ctx), r)
-	return lease.Grant{}, errors.Join(ctx.Err(), err)
-}
-
 func TestAWorkerIsGivenBackIfItsAcquisitionWasCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)
 		faulty := newFaulty(memory)
-		store := &cutOff{Store: faulty}
+		store, calls := &altered{Store: faulty}, new(atomic.Int64)
+		// Some calls are executed when their context has ended, as by a database whose client has left.
+		store.acquire.set(func(ctx context.Context, r lease.Request) (lease.Grant, error) {
+			if calls.Add(-1) < 0 {
+				return faulty.Acquire(ctx, r)
+			}
+			<-ctx.Done()
+			_, err := faulty.Acquire(context.WithoutCancel(ctx), r)
+			return lease.Grant{}, errors.Join(ctx.Err(), err)
+		})
 		first := mustOpen(t, store, lease.WithWorkers(0, 0))
 		mustNext(t, first)
 		mustClose(t, first)
 		before := entry(t, memory, 0)
-		store.calls.Store(1)
+		calls.Store(1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := lease.Open(ctx, store, options(t, lease.WithWorkers(0, 0))...); !errors.Is(err, context.DeadlineExceeded) {
@@ -162,10 +147,10 @@ func TestAWorkerIsGivenBackIfItsAcquisitionWasCutOff(t *testing.T) {
 		time.Sleep(25 * time.Second)
 		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
 		defer mustClose(t, thief)
-		store.calls.Store(100)
+		calls.Store(100)
 		faulty.setDown(false)
 		time.Sleep(5 * time.Second) // l knows of the loss, and has asked for another worker
-		store.calls.Store(0)
+		calls.Store(0)
 		mustClose(t, l)
 		if e := entry(t, memory, 1); e.Held || e.Horizon != 0 {
 			t.Errorf("after Close: %+v", e)
@@ -173,36 +158,10 @@ func TestAWorkerIsGivenBackIfItsAcquisitionWasCutOff(t *testing.T) {
 	})
 }
 
-func TestAWaitingCallEndsWithClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		layout, err := snowflake.ParseLayout("epoch=1999-01-01T00:00:00Z tick=1ms time:41 worker:2 sequence:1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := mustOpen(t, leasetest.NewMemory(time.Now), lease.WithGenerator(snowflake.WithLayout(layout)))
-		for range 400 { // each takes 5 ms, so the queue is 2 s long
-			go func() { _ = l.Generator().Fill(context.Background(), make([]snowflake.ID, 10)) }()
-		}
-		synctest.Wait() // no time has passed, so all are in the queue
-		done := make(chan error)
-		go func() {
-			_, err := l.Generator().Next()
-			done <- err
-		}()
-		synctest.Wait()
-		mustClose(t, l)
-		start := time.Now()
-		if err := <-done; !errors.Is(err, lease.ErrClosed) || time.Since(start) > 100*time.Millisecond {
-			t.Errorf("Next: %v, %v after Close", err, time.Since(start))
-		}
-		time.Sleep(5 * time.Second)
-	})
-}
-
 func TestCloseCanBeRepeatedAfterAFailureAndTellsTheTruth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)
-		store := &stuckStore{Store: memory, block: make(chan struct{})}
+		store, block := stuck(memory)
 		l := mustOpen(t, store)
 		last := mustNext(t, l)
 		ended, cancel := context.WithCancel(t.Context())
@@ -215,7 +174,7 @@ func TestCloseCanBeRepeatedAfterAFailureAndTellsTheTruth(t *testing.T) {
 				t.Fatalf("Close: %v after %v, want the store's error after a second", err, time.Since(start))
 			}
 		}
-		close(store.block)
+		close(block)
 		for range 2 {
 			if err := l.Close(ended); err != nil {
 				t.Errorf("Close when the store answers: %v", err)
@@ -273,26 +232,17 @@ func TestCloseAfterALostReplyAndATakeoverIsNoError(t *testing.T) {
 	})
 }
 
-// gone is a store that was closed for good after its first extension.
-type gone struct {
-	lease.Store
-	calls atomic.Int64
-}
-
-var errGone = fmt.Errorf("the store: %w", os.ErrClosed)
-
-func (s *gone) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	if s.calls.Add(1) > 1 {
-		return time.Time{}, errGone
-	}
-	return s.Store.Extend(ctx, c, horizon, ttl)
-}
-
-func (s *gone) Release(context.Context, lease.Claim, int64) error { return errGone }
-
 func TestALeaseEndsWhenItsStoreIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &gone{Store: leasetest.NewMemory(time.Now)}
+		store, calls := &altered{Store: leasetest.NewMemory(time.Now)}, new(atomic.Int64)
+		errGone := fmt.Errorf("the store: %w", os.ErrClosed)
+		store.extend.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+			if calls.Add(1) > 1 { // it was closed for good after the first one
+				return time.Time{}, errGone
+			}
+			return store.Store.Extend(ctx, c, horizon, ttl)
+		})
+		store.release.set(func(context.Context, lease.Claim, int64) error { return errGone })
 		var events recorder
 		l := mustOpen(t, store, lease.WithObserver(events.hook))
 		horizon := l.Status().Horizon
@@ -302,7 +252,7 @@ func TestALeaseEndsWhenItsStoreIsClosed(t *testing.T) {
 		if _, err := l.Generator().Next(); !errors.Is(err, os.ErrClosed) {
 			t.Errorf("Next after %v: %v, want os.ErrClosed", horizon, err)
 		}
-		if n := store.calls.Load(); n != 2 {
+		if n := calls.Load(); n != 2 {
 			t.Errorf("the store was asked %d times, want 2", n)
 		}
 		if kinds := events.kinds(); !slices.Equal(kinds, []lease.EventKind{lease.Acquired, lease.Failed}) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -15,33 +14,25 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
-// watched is a store that knows what the last extension has left in the row.
-type watched struct {
-	lease.Store
-	mu    sync.Mutex
-	claim lease.Claim
-}
-
-func (w *watched) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	now, err := w.Store.Extend(ctx, c, horizon, ttl)
-	if err == nil {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.claim = c
-		w.claim.Token, w.claim.Next = c.Next, ""
-	}
-	return now, err
-}
-
-// copyExtends is what a copy of the lease's process does at its next extension.
-func (w *watched) copyExtends(t *testing.T) {
+// watched returns a store, and what a copy of the lease's process does at its next extension.
+func watched(t *testing.T) (s *altered, copyExtends func()) {
 	t.Helper()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	own := w.claim
-	own.Next = leasetest.NewToken()
-	if _, err := w.Store.Extend(t.Context(), own, 0, time.Hour); err != nil {
-		t.Fatal(err)
+	s = &altered{Store: leasetest.NewMemory(time.Now)}
+	var claim atomic.Pointer[lease.Claim] // of the row
+	s.extend.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+		now, err := s.Store.Extend(ctx, c, horizon, ttl)
+		if err == nil {
+			c.Token = c.Next
+			claim.Store(&c)
+		}
+		return now, err
+	})
+	return s, func() {
+		own := *claim.Load()
+		own.Next = leasetest.NewToken()
+		if _, err := s.Store.Extend(t.Context(), own, 0, time.Hour); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -55,12 +46,12 @@ func TestALeaseThatWasCopiedStopsBelowItsHorizon(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &watched{Store: leasetest.NewMemory(time.Now)}
+				store, copyExtends := watched(t)
 				var events recorder
 				l := mustOpen(t, store, append(test.options, lease.WithPatience(0), lease.WithWorkers(0, 0), lease.WithObserver(events.hook))...)
 				defer mustClose(t, l)
 				horizon := l.Status().Horizon
-				store.copyExtends(t)
+				copyExtends()
 				for len(events.kinds()) < 2 {
 					mustNext(t, l)
 					time.Sleep(time.Millisecond)
@@ -97,31 +88,22 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// everySecond is a store that loses the reply to every second extension, or forgets what it has committed by it.
-type everySecond struct {
-	lease.Store
-	forget bool
-	calls  atomic.Int64
-}
-
-func (s *everySecond) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	second := s.calls.Add(1)%2 == 1 // the first call, too
-	if second && s.forget {
-		return time.Now(), nil
-	}
-	now, err := s.Store.Extend(ctx, c, horizon, ttl)
-	if second && err == nil {
-		return time.Time{}, errLostReply
-	}
-	return now, err
-}
-
 // The call after a lost reply settles that one, and the next reply is lost again; or the server crashes after each second
 // extension, and does not wait for its disk.
 func TestIDsDoNotStopIfEverySecondExtensionIsLost(t *testing.T) {
 	for _, forget := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			store := &everySecond{Store: leasetest.NewMemory(time.Now), forget: forget}
+			store, calls := &altered{Store: leasetest.NewMemory(time.Now)}, 0
+			store.extend.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+				if calls++; calls%2 == 0 {
+					return store.Store.Extend(ctx, c, horizon, ttl)
+				}
+				if forget {
+					return time.Now(), nil
+				}
+				_, err := store.Store.Extend(ctx, c, horizon, ttl)
+				return time.Time{}, errors.Join(errLostReply, err)
+			})
 			l := mustOpen(t, store, lease.WithPatience(0), lease.WithWorkers(0, 0))
 			defer mustClose(t, l)
 			for range 1000 {

@@ -65,42 +65,12 @@ func TestEventsWithoutAWorkerNameNone(t *testing.T) {
 	})
 }
 
-func TestEventsAfterALossNameNoWorker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := leasetest.NewMemory(time.Now)
-		store := newFaulty(memory)
-		var events recorder
-		l := mustOpen(t, store, lease.WithWorkers(0, 0), lease.WithObserver(events.hook))
-		store.setDown(true)
-		time.Sleep(25 * time.Second)
-		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
-		store.setDown(false)
-		time.Sleep(20 * time.Second)
-		mustClose(t, l)
-		mustClose(t, thief)
-		last := events.events[len(events.events)-1]
-		lost := events.events[len(events.events)-2]
-		if lost.Kind != lease.Lost || lost.Worker != 0 || lost.Epoch != 1 || last.Kind != lease.Failed || last.Worker != -1 {
-			t.Errorf("the last events are %+v and %+v", lost, last)
-		}
-	})
-}
-
-// warning is a store that lacks a right.
-type warning struct{ lease.Store }
-
-func (s warning) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	grant, err := s.Store.Acquire(ctx, r)
-	grant.Warning = errors.New("no right to ask")
-	return grant, err
-}
-
 func TestTheWarningOfAGrantIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, warned := range []bool{false, true} {
-			store := leasetest.NewMemory(time.Now)
+			store := &altered{Store: leasetest.NewMemory(time.Now)}
 			if warned {
-				store = warning{store}
+				store.granting(func(_ lease.Request, g *lease.Grant) { g.Warning = errors.New("no right to ask") })
 			}
 			var log strings.Builder
 			var events recorder

@@ -9,7 +9,6 @@ import (
 	"gorm.io/driver/sqlite" // brings a driver for database/sql
 	"gorm.io/gorm"
 
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
@@ -52,26 +51,4 @@ func Example() {
 		panic(err)
 	}
 	// Output: 0
-}
-
-func ExampleWithWorkers() {
-	ctx := context.Background()
-	store, err := sqllease.New(openDB(), sqldb.SQLite)
-	if err != nil {
-		panic(err)
-	}
-	if err := store.Migrate(ctx); err != nil {
-		panic(err)
-	}
-	// Workers 0 to 99 are assigned by configuration files.
-	l, err := lease.Open(ctx, store, quiet, lease.WithNamespace("orders"), lease.WithWorkers(100, 255),
-		lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(l.Status().Namespace, l.Status().Worker)
-	if err := l.Close(ctx); err != nil {
-		panic(err)
-	}
-	// Output: orders 100
 }

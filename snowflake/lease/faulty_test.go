@@ -3,7 +3,9 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
@@ -98,4 +100,67 @@ func (f *faulty) Release(ctx context.Context, c lease.Claim, horizon int64) erro
 		return errLostReply
 	}
 	return err
+}
+
+type (
+	acquireFunc = func(context.Context, lease.Request) (lease.Grant, error)
+	extendFunc  = func(context.Context, lease.Claim, int64, time.Duration) (time.Time, error)
+	releaseFunc = func(context.Context, lease.Claim, int64) error
+)
+
+// altered is a store with other methods, where they are set. They may change while it is in use.
+type altered struct {
+	lease.Store
+	acquire method[acquireFunc]
+	extend  method[extendFunc]
+	release method[releaseFunc]
+}
+
+type method[F any] struct{ atomic.Pointer[F] }
+
+func (m *method[F]) set(f F) { m.Store(&f) }
+
+func (m *method[F]) or(usual F) F {
+	if f := m.Load(); f != nil {
+		return *f
+	}
+	return usual
+}
+
+func (s *altered) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	return s.acquire.or(s.Store.Acquire)(ctx, r)
+}
+
+func (s *altered) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+	return s.extend.or(s.Store.Extend)(ctx, c, horizon, ttl)
+}
+
+func (s *altered) Release(ctx context.Context, c lease.Claim, horizon int64) error {
+	return s.release.or(s.Store.Release)(ctx, c, horizon)
+}
+
+// granting makes Acquire change what it returns.
+func (s *altered) granting(change func(r lease.Request, g *lease.Grant)) {
+	s.acquire.set(func(ctx context.Context, r lease.Request) (lease.Grant, error) {
+		grant, err := s.Store.Acquire(ctx, r)
+		if err == nil {
+			change(r, &grant)
+		}
+		return grant, err
+	})
+}
+
+// extending makes Extend use another claim.
+func (s *altered) extending(change func(c *lease.Claim)) {
+	s.extend.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+		change(&c)
+		return s.Store.Extend(ctx, c, horizon, ttl)
+	})
+}
+
+// killed returns a store whose releases free the worker and lower nothing, like the expiry after a kill.
+func killed(store lease.Store) *altered {
+	s := &altered{Store: store}
+	s.release.set(func(ctx context.Context, c lease.Claim, _ int64) error { return store.Release(ctx, c, math.MaxInt64) })
+	return s
 }

@@ -1,13 +1,11 @@
 package lease_test
 
 import (
-	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
@@ -82,39 +80,6 @@ func TestTheFiguresOfALossAreThoseOfItsEvents(t *testing.T) {
 		mustClose(t, thief)
 		if n, bad := seen.of("release"); n != 1 || bad != 0 {
 			t.Errorf("observed %d releases, %d errors", n, bad)
-		}
-	})
-}
-
-func TestLeftIsTheTimeUntilTheHorizonByTheGeneratorsClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFaulty(leasetest.NewMemory(time.Now))
-		l := mustOpen(t, store, lease.WithPatience(0))
-		if left := l.Status().Left; left < 10*time.Second || left > 10*time.Second+20*time.Millisecond {
-			t.Errorf("at the start: %v, want the window and the lead", left)
-		}
-		store.setDown(true)
-		before := l.Status().Left
-		time.Sleep(4 * time.Second)
-		if left := l.Status().Left; left != before-4*time.Second {
-			t.Errorf("4 s after %v: %v", before, left)
-		}
-		time.Sleep(before - 4*time.Second - time.Millisecond)
-		if _, err := l.Generator().Next(); err != nil || l.Status().Left != time.Millisecond {
-			t.Errorf("in the last millisecond: %v, %v left", err, l.Status().Left)
-		}
-		time.Sleep(time.Second)
-		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || l.Status().Left != -999*time.Millisecond {
-			t.Errorf("after it: %v, %v left", err, l.Status().Left)
-		}
-		store.setDown(false)
-		time.Sleep(10 * time.Second)
-		if left := l.Status().Left; left < time.Second {
-			t.Errorf("the store is back: %v", left)
-		}
-		mustClose(t, l)
-		if s := l.Status(); s.Left != 0 || s.Held {
-			t.Errorf("closed: %+v", s)
 		}
 	})
 }

@@ -1,11 +1,9 @@
 package lease_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,30 +13,20 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
-// floored is a store after a failover.
-type floored struct {
-	lease.Store
-	floor *atomic.Pointer[time.Time] // nil: there was none
-}
-
-func (s floored) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	grant, err := s.Store.Acquire(ctx, r)
-	if floor := s.floor.Load(); err == nil && floor != nil {
-		grant.Floor = *floor
+// floored returns a store after a failover, and a function that sets how far ahead its floor is.
+func floored(store lease.Store) (s *altered, set func(ahead time.Duration)) {
+	s = &altered{Store: store}
+	return s, func(ahead time.Duration) {
+		floor := time.Now().Add(ahead)
+		s.granting(func(_ lease.Request, g *lease.Grant) { g.Floor = floor })
 	}
-	return grant, err
-}
-
-func (s floored) set(ahead time.Duration) {
-	floor := time.Now().Add(ahead)
-	s.floor.Store(&floor)
 }
 
 func TestOpenRefusesAFloorThatNoRightClockCanHaveSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := floored{leasetest.NewMemory(time.Now), new(atomic.Pointer[time.Time])}
+		store, setFloor := floored(leasetest.NewMemory(time.Now))
 		for _, ahead := range []time.Duration{24 * time.Hour, 100 * 365 * 24 * time.Hour} { // the latter is beyond the layout
-			store.set(ahead)
+			setFloor(ahead)
 			_, err := lease.Open(t.Context(), store, options(t)...)
 			if !errors.Is(err, lease.ErrBehindHorizon) || !strings.Contains(err.Error(), "floor after a failover") {
 				t.Errorf("Open with a floor ahead by %v: %v", ahead, err)
@@ -47,7 +35,7 @@ func TestOpenRefusesAFloorThatNoRightClockCanHaveSet(t *testing.T) {
 				t.Error("the worker was not given back")
 			}
 		}
-		store.set(lease.MaxWindow + 20*time.Second) // the greatest window, lead and accepted skew
+		setFloor(lease.MaxWindow + 20*time.Second) // the greatest window, lead and accepted skew
 		mustClose(t, mustOpen(t, store))
 	})
 }
@@ -56,7 +44,7 @@ func TestOpenRefusesAFloorThatNoRightClockCanHaveSet(t *testing.T) {
 // repaired.
 func TestARunningLeaseContinuesWhenItsFloorIsRepaired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := floored{leasetest.NewMemory(time.Now), new(atomic.Pointer[time.Time])}
+		memory, setFloor := floored(leasetest.NewMemory(time.Now))
 		store := newFaulty(memory)
 		var events recorder
 		l := mustOpen(t, store, lease.WithObserver(events.hook), lease.WithWorkers(0, 1))
@@ -66,7 +54,7 @@ func TestARunningLeaseContinuesWhenItsFloorIsRepaired(t *testing.T) {
 		time.Sleep(25 * time.Second)
 		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
 		defer mustClose(t, thief)
-		memory.set(24 * time.Hour)
+		setFloor(24 * time.Hour)
 		store.setDown(false)
 		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) {
 			t.Errorf("below the floor: %v", err)
@@ -76,7 +64,7 @@ func TestARunningLeaseContinuesWhenItsFloorIsRepaired(t *testing.T) {
 			t.Errorf("the last event has %v, want ErrBehindHorizon", err)
 		}
 		events.mu.Unlock()
-		memory.set(0) // the right time; the store adds no reach here
+		setFloor(0) // the right time; the store adds no reach here
 		if _, err := l.Generator().Next(); err != nil {
 			t.Errorf("after the repair: %v", err)
 		}

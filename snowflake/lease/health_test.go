@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,7 +50,7 @@ func probe(t *testing.T, l *lease.Lease) error {
 func TestReadyMeansThatAnIDCanBeIssuedNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)
-		floor := floored{memory, new(atomic.Pointer[time.Time])}
+		floor, setFloor := floored(memory)
 		store := newFaulty(floor)
 		l := mustOpen(t, store, lease.WithWorkers(0, 0))
 		if d := probed(t, l); d < probing {
@@ -74,7 +72,7 @@ func TestReadyMeansThatAnIDCanBeIssuedNow(t *testing.T) {
 		if d := probed(t, l, snowflake.ErrLeaseStalled, lease.ErrNoWorker); d < probing {
 			t.Errorf("all workers are held: %v after %v", l.Ready(), d)
 		}
-		floor.set(15 * time.Second) // as after a failover
+		setFloor(15 * time.Second) // as after a failover
 		mustClose(t, thief)
 		if d := probed(t, l, snowflake.ErrLeaseStalled, lease.ErrNoWorker); d > lease.DefaultWindow {
 			t.Errorf("the worker is free, and %v after %v", l.Ready(), d)
@@ -92,37 +90,6 @@ func TestReadyMeansThatAnIDCanBeIssuedNow(t *testing.T) {
 	})
 }
 
-func TestReadyEndsWithTheLastTickBelowTheHorizon(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := newFaulty(leasetest.NewMemory(time.Now))
-		l := mustOpen(t, store)
-		defer mustClose(t, l)
-		store.setDown(true)
-		time.Sleep(time.Until(l.Status().Horizon) - time.Millisecond)
-		if err := probe(t, l); err != nil {
-			t.Errorf("in the last tick: %v", err)
-		}
-		time.Sleep(time.Until(l.Status().Horizon))
-		if err := probe(t, l); err == nil {
-			t.Error("ready at the horizon")
-		}
-		store.setDown(false)
-	})
-}
-
-// closable is a store that may be closed.
-type closable struct {
-	lease.Store
-	closed atomic.Bool
-}
-
-func (s *closable) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	if s.closed.Load() {
-		return time.Time{}, os.ErrClosed
-	}
-	return s.Store.Extend(ctx, c, horizon, ttl)
-}
-
 func TestHealthyFailsOnlyWhenTheLeaseHasEndedByItself(t *testing.T) {
 	for name, test := range map[string]struct {
 		closed bool // the store; else the worker is lost
@@ -135,16 +102,17 @@ func TestHealthyFailsOnlyWhenTheLeaseHasEndedByItself(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				watched := &watched{Store: leasetest.NewMemory(time.Now)}
-				store := &closable{Store: watched}
+				store, copyExtends := watched(t)
 				l := mustOpen(t, store, append(test.opts, lease.WithWorkers(0, 1))...)
 				if err := errors.Join(l.Healthy(), l.Ready()); err != nil {
 					t.Fatal(err)
 				}
 				if test.closed {
-					store.closed.Store(true)
+					store.extend.set(func(context.Context, lease.Claim, int64, time.Duration) (time.Time, error) {
+						return time.Time{}, os.ErrClosed
+					})
 				} else {
-					watched.copyExtends(t)
+					copyExtends()
 				}
 				time.Sleep(time.Minute)
 				if err := l.Healthy(); !errors.Is(err, test.want) {
@@ -163,21 +131,4 @@ func TestHealthyFailsOnlyWhenTheLeaseHasEndedByItself(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestProbesMayComeFromAnyGoroutine(t *testing.T) {
-	l := mustOpen(t, leasetest.NewMemory(nil), lease.WithWindow(10*time.Millisecond)) // so that it extends all the time
-	var probes sync.WaitGroup
-	for range 4 {
-		probes.Go(func() {
-			for !errors.Is(l.Ready(), lease.ErrClosed) {
-				_ = l.Healthy()
-			}
-		})
-	}
-	for first := l.Status().Horizon; l.Status().Horizon.Sub(first) < 50*time.Millisecond; {
-		time.Sleep(time.Millisecond)
-	}
-	mustClose(t, l)
-	probes.Wait()
 }

@@ -48,8 +48,8 @@ type Lease struct {
 // all workers are held; ErrClockSkew if the clock differs from the store's by more than WithMaxSkew; ErrBehindHorizon
 // if the clock is far behind the horizon or the floor; a *ReachError if the namespace allows no window yet that is short
 // enough for the lead and the skew; and the store's errors if it does not answer for a window, at most DefaultWindow.
-// After an error Open holds no worker. If the store does not answer for a second more, or executes an Acquire later than
-// that, the worker is free after two windows.
+// After an error Open holds no worker. If the store does not answer for a second more, or executes an Acquire later, the
+// worker is free after two windows.
 func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
 	l, err := prepare(store, opts)
 	if err != nil {
@@ -130,8 +130,10 @@ func (l *Lease) Close(ctx context.Context) error {
 
 // release gives the worker back, used or not. The generator is closed and has drawn nothing from the tick next on.
 func (l *Lease) release(ctx context.Context, next int64) error {
-	if err := l.retrieve(ctx); err != nil {
-		return fmt.Errorf("lease: an acquisition whose outcome is unknown: %w", err)
+	if l.state.unsure {
+		if err := l.retrieve(ctx); err != nil {
+			return fmt.Errorf("lease: an acquisition whose outcome is unknown: %w", err)
+		}
 	}
 	if l.state.claim.Epoch == 0 {
 		return nil
@@ -179,19 +181,15 @@ func (l *Lease) start(ctx context.Context) (time.Duration, error) {
 // retrieve finds the worker of an acquisition whose reply was lost, by a repeated call with the same token. If there is
 // none, the store may lend one now; the caller gives it back.
 func (l *Lease) retrieve(ctx context.Context) error {
+	tick, _ := l.lessee.Tick() // only the choice of the worker depends on it
+	grant, err := l.callAcquire(ctx, tick)
+	if err == nil {
+		l.state.grant(grant, grant.Horizon)
+	}
 	if !l.state.unsure {
 		return nil
 	}
-	tick, _ := l.lessee.Tick() // only the choice of the worker depends on it
-	grant, err := l.callAcquire(ctx, tick)
-	if err != nil {
-		if l.state.unsure {
-			return err
-		}
-		return nil
-	}
-	l.state.grant(grant, grant.Horizon)
-	return nil
+	return err
 }
 
 // giveUp releases what Open has taken before it failed.

@@ -148,26 +148,10 @@ func TestALostWorkerIsReplaced(t *testing.T) {
 		if !slices.Equal(kinds, []lease.EventKind{lease.Acquired, lease.Failed, lease.Lost, lease.Acquired}) {
 			t.Errorf("events: %v", kinds)
 		}
-	})
-}
-
-func TestALeaseThatStopsOnLossReturnsErrLostUntilItIsClosed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := leasetest.NewMemory(time.Now)
-		store := newFaulty(memory)
-		l := mustOpen(t, store, lease.WithStopOnLoss())
-		store.setDown(true)
-		time.Sleep(25 * time.Second)
-		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
-		defer mustClose(t, thief)
-		store.setDown(false)
-		time.Sleep(20 * time.Second)
-		if _, err := l.Generator().Next(); !errors.Is(err, lease.ErrLost) {
-			t.Errorf("Next: %v, want ErrLost", err)
-		}
-		mustClose(t, l)
-		if _, err := l.Generator().Next(); !errors.Is(err, lease.ErrClosed) || l.Status().Held {
-			t.Errorf("Next after Close: %v, %+v", err, l.Status())
+		for _, e := range events.events {
+			if has := e.Worker >= 0; has != (e.Epoch > 0) || e.Kind == lease.Lost && !has {
+				t.Errorf("event %+v", e)
+			}
 		}
 	})
 }
@@ -176,18 +160,37 @@ func TestWithoutTheStoreItServesUntilTheHorizonAndRecovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFaulty(leasetest.NewMemory(time.Now))
 		l := mustOpen(t, store, lease.WithPatience(time.Second))
-		defer mustClose(t, l)
-		horizon := l.Status().Horizon
-		store.setDown(true)
-		for time.Until(horizon) > 50*time.Millisecond {
-			mustNext(t, l)
-			time.Sleep(20 * time.Millisecond)
+		left := func(want time.Duration) {
+			t.Helper()
+			if got := l.Status().Left; got != want {
+				t.Errorf("Left is %v, want %v", got, want)
+			}
 		}
-		time.Sleep(time.Second)
+		store.setDown(true)
+		horizon := l.Status().Left
+		if horizon < 10*time.Second || horizon > 10*time.Second+20*time.Millisecond {
+			t.Errorf("at the start: %v, want the window and the lead", horizon)
+		}
+		for range 4 {
+			mustNext(t, l)
+			time.Sleep(time.Second)
+		}
+		left(horizon - 4*time.Second)
+		time.Sleep(horizon - 4*time.Second - time.Millisecond)
+		left(time.Millisecond)
+		if err := l.Ready(); err != nil {
+			t.Errorf("in the last tick: %v", err)
+		}
+		mustNext(t, l)
+		time.Sleep(time.Millisecond)
+		if err := l.Ready(); !errors.Is(err, snowflake.ErrLeaseStalled) {
+			t.Errorf("at the horizon: %v", err)
+		}
 		start := time.Now()
 		if _, err := l.Generator().Next(); !errors.Is(err, snowflake.ErrLeaseStalled) || time.Since(start) != time.Second {
 			t.Errorf("Next: %v after %v, want ErrLeaseStalled after its patience", err, time.Since(start))
 		}
+		left(-time.Second)
 		if s := l.Status(); s.Failures == 0 || !s.Held {
 			t.Errorf("%+v", s)
 		}
@@ -197,9 +200,11 @@ func TestWithoutTheStoreItServesUntilTheHorizonAndRecovers(t *testing.T) {
 		if id, err := l.Generator().NextContext(ctx); id == 0 || err != nil || time.Since(start) > 45*time.Second {
 			t.Errorf("NextContext: %d, %v after %v", id, err, time.Since(start))
 		}
-		if s := l.Status(); s.Failures != 0 || s.Epoch != 1 {
+		if s := l.Status(); s.Failures != 0 || s.Epoch != 1 || s.Left < time.Second {
 			t.Errorf("%+v", s)
 		}
+		mustClose(t, l)
+		left(0)
 	})
 }
 

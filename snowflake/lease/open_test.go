@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,32 +66,19 @@ func TestOpenGivesUpOnAStoreThatDoesNotAnswer(t *testing.T) {
 func TestOpenReturnsAFinalErrorOfAnExtensionAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		_, err := lease.Open(t.Context(), refusing{leasetest.NewMemory(time.Now)}, options(t)...)
+		store := &altered{Store: leasetest.NewMemory(time.Now)}
+		store.extend.set(func(context.Context, lease.Claim, int64, time.Duration) (time.Time, error) {
+			return time.Time{}, lease.ErrOption // the store is unusable, which only an extension shows
+		})
+		var events recorder
+		_, err := lease.Open(t.Context(), store, options(t, lease.WithObserver(events.hook))...)
 		if !errors.Is(err, lease.ErrOption) || time.Since(start) > 0 {
 			t.Errorf("Open: %v after %v", err, time.Since(start))
 		}
+		if kinds := events.kinds(); !slices.Equal(kinds, []lease.EventKind{lease.Released}) { // what it had taken
+			t.Errorf("events: %v", kinds)
+		}
 	})
-}
-
-// refusing is a store that is unusable, which only an extension shows.
-type refusing struct{ lease.Store }
-
-func (refusing) Extend(context.Context, lease.Claim, int64, time.Duration) (time.Time, error) {
-	return time.Time{}, lease.ErrOption
-}
-
-// hanging is a store whose second Acquire does not return before its context ends.
-type hanging struct {
-	lease.Store
-	calls int
-}
-
-func (s *hanging) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	if s.calls++; s.calls == 2 {
-		<-ctx.Done()
-		return lease.Grant{}, ctx.Err()
-	}
-	return s.Store.Acquire(ctx, r)
 }
 
 func TestOpenSaysWhatItWaitedForIfItsContextEndsDuringACall(t *testing.T) {
@@ -100,7 +88,15 @@ func TestOpenSaysWhatItWaitedForIfItsContextEndsDuringACall(t *testing.T) {
 		defer mustClose(t, holder)
 		ctx, cancel := context.WithTimeout(t.Context(), 11*time.Second) // the second call comes after ten
 		defer cancel()
-		_, err := lease.Open(ctx, &hanging{Store: store}, options(t, lease.WithWorkers(0, 0))...)
+		hanging, calls := &altered{Store: store}, 0
+		hanging.acquire.set(func(ctx context.Context, r lease.Request) (lease.Grant, error) {
+			if calls++; calls == 2 {
+				<-ctx.Done()
+				return lease.Grant{}, ctx.Err()
+			}
+			return store.Acquire(ctx, r)
+		})
+		_, err := lease.Open(ctx, hanging, options(t, lease.WithWorkers(0, 0))...)
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, lease.ErrNoWorker) {
 			t.Errorf("Open: %v, want DeadlineExceeded and ErrNoWorker", err)
 		}

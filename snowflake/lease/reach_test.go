@@ -3,7 +3,6 @@ package lease_test
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,27 +12,10 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
-type extend = func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error)
-
-// script is a store with another Extend, if there is one.
-type script struct {
-	lease.Store
-	extend atomic.Pointer[extend]
-}
-
-func (s *script) set(f extend) { s.extend.Store(&f) }
-
-func (s *script) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	if f := s.extend.Load(); f != nil {
-		return (*f)(ctx, c, horizon, ttl)
-	}
-	return s.Store.Extend(ctx, c, horizon, ttl)
-}
-
 // known returns a store whose namespace knows a window.
-func known(t *testing.T, window time.Duration, more ...lease.Option) *script {
+func known(t *testing.T, window time.Duration, more ...lease.Option) *altered {
 	t.Helper()
-	store := &script{Store: leasetest.NewMemory(time.Now)}
+	store := &altered{Store: leasetest.NewMemory(time.Now)}
 	mustClose(t, mustOpen(t, store, append(more, lease.WithWindow(window))...))
 	return store
 }
@@ -97,7 +79,7 @@ func TestARepeatedExtensionAsksForNoMoreIfItIsShortened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := known(t, 10*time.Second)
 		begin, asked := time.Now(), map[string]int64{}
-		store.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+		store.extend.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 			if before, ok := asked[c.Next]; ok && horizon > before {
 				t.Errorf("%d more ticks than the first time", horizon-before)
 			}
@@ -114,11 +96,11 @@ func TestARepeatedExtensionAsksForNoMoreIfItIsShortened(t *testing.T) {
 // The store has forgotten the last extension, and a greater reach with it.
 func TestAnExtensionWithTheTokenBeforeIsShortened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &script{Store: leasetest.NewMemory(time.Now)}
+		store := &altered{Store: leasetest.NewMemory(time.Now)}
 		l := mustOpen(t, store)
 		time.Sleep(12 * time.Second)
 		forgotten, confirmed := "", 0
-		store.set(func(_ context.Context, c lease.Claim, _ int64, _ time.Duration) (time.Time, error) {
+		store.extend.set(func(_ context.Context, c lease.Claim, _ int64, _ time.Duration) (time.Time, error) {
 			if forgotten == "" {
 				forgotten = c.Token
 			}
@@ -145,7 +127,7 @@ func TestAfterAFailureAShortWindowIsExtendedInTime(t *testing.T) {
 		l := mustOpen(t, store, lease.WithWindow(time.Minute), lease.WithPatience(100*time.Millisecond))
 		defer mustClose(t, l)
 		failed := false
-		store.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+		store.extend.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 			if !failed {
 				failed = true
 				return time.Time{}, errors.New("reset")
@@ -166,14 +148,14 @@ func TestAfterAFailureAShortWindowIsExtendedInTime(t *testing.T) {
 func TestAnOwnerThatSleptBeforeItsCallKeepsNoWorkerAfterAFailover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)
-		store := &script{Store: memory}
+		store := &altered{Store: memory}
 		first := mustOpen(t, store, lease.WithWorkers(0, 0))
 		replica := memory.(interface {
 			Clone(replica bool, clock func() time.Time) lease.Store
 		}).Clone(true, time.Now)
 		var second *lease.Lease
 		done := make(chan error)
-		store.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
+		store.extend.set(func(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 			store.extend.Store(nil)
 			time.Sleep(2 * lease.DefaultWindow)
 			second = mustOpen(t, memory, lease.WithWorkers(0, 0))

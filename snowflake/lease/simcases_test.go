@@ -49,23 +49,3 @@ func TestQuickRestartsDoNotMoveTheHorizonFurtherAhead(t *testing.T) {
 		t.Errorf("the horizon is %d, more than a window and the lead ahead: %d", horizon, limit)
 	}
 }
-
-func TestAWaitReadsTheWallClockAtLeastOnceASecond(t *testing.T) {
-	w := newSimCase(t, 1)
-	p := w.start(w.hosts[0])
-	p.step()
-	w.suspend(w.hosts[0], 10*time.Hour) // its monotonic clock stands still
-	other := w.start(w.hosts[1])
-	other.step()
-	other.close()
-	p.step() // lost
-	p.step() // has another worker, whose horizon is 10 hours ahead of its clock
-	if !p.lease.State().Held {
-		t.Fatal("no worker")
-	}
-	p.call()
-	// Within a second of use the wall clock is followed.
-	if w.longest > 2*time.Second {
-		t.Errorf("a call waits %v in one piece", w.longest)
-	}
-}

@@ -58,7 +58,6 @@ func (c simClock) Elapsed() time.Duration {
 
 func (c simClock) Sleep(_ context.Context, d time.Duration) error {
 	w := c.p.w
-	w.longest = max(w.longest, d)
 	if d <= 0 || w.healing || w.choices.oneIn(2) {
 		if c.p.calling() {
 			w.interleave(4) // after the draw, before it is given back

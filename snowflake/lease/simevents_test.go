@@ -22,23 +22,110 @@ var (
 
 func init() {
 	simEvents = []simEvent{
-		{"call", 100, false, (*simWorld).eventCall},
-		{"advance", 24, false, (*simWorld).eventAdvance},
+		{"call", 100, false, func(w *simWorld) {
+			if p := w.process(func(p *simProcess) bool { return p.opened && !p.paused }); p != nil {
+				p.call()
+			}
+		}},
+		{"advance", 24, false, func(w *simWorld) {
+			d := w.choices.span(min(w.plan.layout.Tick(), w.plan.window)/4, 4*w.plan.window)
+			w.note(nil, "%v pass", d)
+			w.advance(d)
+			w.runDue()
+		}},
 		{"steps", 24, false, (*simWorld).runDue},
-		{"start", 22, false, (*simWorld).eventStart},
-		{"fault", 12, false, (*simWorld).eventFault},
-		{"resume", 10, false, (*simWorld).eventResume},
-		{"pause", 6, false, (*simWorld).eventPause},
+		{"start", 22, false, func(w *simWorld) {
+			i := w.choices.below(len(w.slots))
+			old := w.slots[i]
+			if old != nil && (!old.dead || len(old.doing) > 0) {
+				return
+			}
+			if old != nil {
+				w.tally["restarts"]++
+			}
+			w.slots[i] = w.start(pick(w.choices, w.hosts...))
+			w.slots[i].step()
+		}},
+		{"fault", 12, false, func(w *simWorld) {
+			if p := w.process(func(*simProcess) bool { return true }); p != nil {
+				p.fault = pick(w.choices, simLoseReply, simDropRequest, simLateRequest)
+				p.faults = 1 + w.choices.below(3)
+			}
+		}},
+		{"resume", 10, false, func(w *simWorld) {
+			if p := w.process(func(p *simProcess) bool { return p.paused }); p != nil {
+				p.resume()
+			}
+		}},
+		{"pause", 6, false, func(w *simWorld) {
+			if p := w.process(func(p *simProcess) bool { return !p.paused }); p != nil {
+				w.tally["pauses"]++
+				w.note(p, "is paused")
+				p.paused = true
+			}
+		}},
 		{"late", 8, false, (*simWorld).eventLate},
-		{"crash", 4, false, (*simWorld).eventCrash},
-		{"close", 6, false, (*simWorld).eventClose},
-		{"outage", 2, false, (*simWorld).eventOutage},
-		{"step", 6, true, (*simWorld).eventStep},
+		{"crash", 4, false, func(w *simWorld) {
+			if p := w.process(func(*simProcess) bool { return true }); p != nil {
+				p.crash()
+			}
+		}},
+		{"close", 6, false, func(w *simWorld) {
+			if p := w.process(func(p *simProcess) bool { return p.opened && !p.paused && !p.stepping() }); p != nil {
+				p.close()
+			}
+		}},
+		{"outage", 2, false, func(w *simWorld) {
+			w.tally["outages"]++
+			d := w.choices.span(w.plan.window/16, 8*w.plan.window)
+			w.note(nil, "the store is down for %v", d)
+			w.down = w.now.Add(d)
+		}},
+		{"step", 6, true, func(w *simWorld) {
+			d := w.choices.span(5*time.Millisecond, 24*time.Hour)
+			if w.choices.oneIn(2) {
+				d = -d
+				w.tally["steps back"]++
+			} else {
+				w.tally["steps forward"]++
+			}
+			i := w.choices.below(len(w.hosts))
+			w.note(nil, "the wall clock of host %d steps by %v", i, d)
+			w.hosts[i].wall = w.hosts[i].wall.Add(d)
+		}},
 		{"set right", 5, true, (*simWorld).eventSetRight},
-		{"leap", 1, true, (*simWorld).eventLeap},
-		{"drift", 2, true, (*simWorld).eventDrift},
-		{"suspend", 2, true, (*simWorld).eventSuspend},
-		{"store step", 2, true, (*simWorld).eventStoreStep},
+		{"leap", 1, true, func(w *simWorld) {
+			w.tally["leap seconds"]++
+			w.note(nil, "a second is repeated everywhere")
+			for _, h := range w.hosts {
+				h.wall = h.wall.Add(-time.Second)
+			}
+		}},
+		{"drift", 2, true, func(w *simWorld) {
+			w.tally["drifts"]++
+			i := w.choices.below(len(w.hosts))
+			w.hosts[i].rate = pick[int64](w.choices, 0, 200, -200, 20_000, -20_000, 500_000, -500_000)
+			w.note(nil, "the clocks of host %d run %d ppm fast", i, w.hosts[i].rate)
+		}},
+		{"suspend", 2, true, func(w *simWorld) {
+			w.tally["suspends"]++
+			i := w.choices.below(len(w.hosts))
+			d := w.choices.span(time.Millisecond, 10*time.Hour)
+			w.note(nil, "host %d sleeps for %v", i, d)
+			w.suspend(w.hosts[i], d)
+		}},
+		{"store step", 2, true, func(w *simWorld) {
+			if !w.plan.wild {
+				return
+			}
+			w.tally["store clock steps"]++
+			d := w.choices.span(5*time.Millisecond, 24*time.Hour)
+			if w.choices.oneIn(2) {
+				d = -d
+			}
+			w.note(nil, "the store's clock steps by %v", d)
+			w.storeNow = w.storeNow.Add(d)
+		}},
 		{"failover", 4, false, (*simWorld).eventFailover},
 	}
 	for _, e := range simEvents {
@@ -77,19 +164,6 @@ func (w *simWorld) process(is func(*simProcess) bool) *simProcess {
 	return p
 }
 
-func (w *simWorld) eventCall() {
-	if p := w.process(func(p *simProcess) bool { return p.opened && !p.paused }); p != nil {
-		p.call()
-	}
-}
-
-func (w *simWorld) eventAdvance() {
-	d := w.choices.span(min(w.plan.layout.Tick(), w.plan.window)/4, 4*w.plan.window)
-	w.note(nil, "%v pass", d)
-	w.advance(d)
-	w.runDue()
-}
-
 // runDue makes the steps that are due. Some are delayed.
 func (w *simWorld) runDue() {
 	for _, p := range w.slots {
@@ -97,40 +171,6 @@ func (w *simWorld) runDue() {
 			(w.healing || !w.choices.oneIn(8)) {
 			p.step()
 		}
-	}
-}
-
-func (w *simWorld) eventStart() {
-	i := w.choices.below(len(w.slots))
-	old := w.slots[i]
-	if old != nil && (!old.dead || len(old.doing) > 0) {
-		return
-	}
-	if old != nil {
-		w.tally["restarts"]++
-	}
-	w.slots[i] = w.start(pick(w.choices, w.hosts...))
-	w.slots[i].step()
-}
-
-func (w *simWorld) eventFault() {
-	if p := w.process(func(*simProcess) bool { return true }); p != nil {
-		p.fault = pick(w.choices, simLoseReply, simDropRequest, simLateRequest)
-		p.faults = 1 + w.choices.below(3)
-	}
-}
-
-func (w *simWorld) eventResume() {
-	if p := w.process(func(p *simProcess) bool { return p.paused }); p != nil {
-		p.resume()
-	}
-}
-
-func (w *simWorld) eventPause() {
-	if p := w.process(func(p *simProcess) bool { return !p.paused }); p != nil {
-		w.tally["pauses"]++
-		w.note(p, "is paused")
-		p.paused = true
 	}
 }
 
@@ -143,79 +183,11 @@ func (w *simWorld) eventLate() {
 	}
 }
 
-func (w *simWorld) eventCrash() {
-	if p := w.process(func(*simProcess) bool { return true }); p != nil {
-		p.crash()
-	}
-}
-
-func (w *simWorld) eventClose() {
-	if p := w.process(func(p *simProcess) bool { return p.opened && !p.paused && !p.stepping() }); p != nil {
-		p.close()
-	}
-}
-
-func (w *simWorld) eventOutage() {
-	w.tally["outages"]++
-	d := w.choices.span(w.plan.window/16, 8*w.plan.window)
-	w.note(nil, "the store is down for %v", d)
-	w.down = w.now.Add(d)
-}
-
-func (w *simWorld) eventStep() {
-	d := w.choices.span(5*time.Millisecond, 24*time.Hour)
-	if w.choices.oneIn(2) {
-		d = -d
-		w.tally["steps back"]++
-	} else {
-		w.tally["steps forward"]++
-	}
-	i := w.choices.below(len(w.hosts))
-	w.note(nil, "the wall clock of host %d steps by %v", i, d)
-	w.hosts[i].wall = w.hosts[i].wall.Add(d)
-}
-
 // eventSetRight is what a time server does.
 func (w *simWorld) eventSetRight() {
 	i := w.choices.below(len(w.hosts))
 	w.note(nil, "the clocks of host %d are set right", i)
 	w.hosts[i].wall, w.hosts[i].rate = w.now, 0
-}
-
-func (w *simWorld) eventLeap() {
-	w.tally["leap seconds"]++
-	w.note(nil, "a second is repeated everywhere")
-	for _, h := range w.hosts {
-		h.wall = h.wall.Add(-time.Second)
-	}
-}
-
-func (w *simWorld) eventDrift() {
-	w.tally["drifts"]++
-	i := w.choices.below(len(w.hosts))
-	w.hosts[i].rate = pick[int64](w.choices, 0, 200, -200, 20_000, -20_000, 500_000, -500_000)
-	w.note(nil, "the clocks of host %d run %d ppm fast", i, w.hosts[i].rate)
-}
-
-func (w *simWorld) eventSuspend() {
-	w.tally["suspends"]++
-	i := w.choices.below(len(w.hosts))
-	d := w.choices.span(time.Millisecond, 10*time.Hour)
-	w.note(nil, "host %d sleeps for %v", i, d)
-	w.suspend(w.hosts[i], d)
-}
-
-func (w *simWorld) eventStoreStep() {
-	if !w.plan.wild {
-		return
-	}
-	w.tally["store clock steps"]++
-	d := w.choices.span(5*time.Millisecond, 24*time.Hour)
-	if w.choices.oneIn(2) {
-		d = -d
-	}
-	w.note(nil, "the store's clock steps by %v", d)
-	w.storeNow = w.storeNow.Add(d)
 }
 
 // eventFailover makes the store forget what it has committed since the replica got the last commit.
@@ -235,6 +207,7 @@ func (w *simWorld) eventFailover() {
 		w.tally["failovers"]++
 		w.note(nil, "the replica of the store is promoted")
 		w.memory, w.backup, w.fellTo = w.backup, nil, w.clock()
+		w.store.Store = w.memory
 		w.forget()
 	}
 }

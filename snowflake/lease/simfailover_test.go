@@ -15,129 +15,79 @@ func TestAStoreThatFindsOutThatItHasForgottenRepeatsNoID(t *testing.T) {
 	holdsWhileItForgets(t, simKind{forgets: true, drills: true})
 }
 
-// TestAStoreThatForgetsUnawaresIsOutsideThePromise shows what is not promised: with a store that does not find out that
-// it has forgotten its last commits, IDs repeat even if all clocks are right.
-func TestAStoreThatForgetsUnawaresIsOutsideThePromise(t *testing.T) {
-	mustCatch(t, simKind{forgets: true, unaware: true, unique: true}, 2000)
-}
-
-// TestAGuardOfAWindowAnswersAStoreThatForgetsUnawares shows the effect of a guard: if owners start above all that a lost
-// horizon can have been, those whose lease has expired must acquire again, and clocks are right, no ID is issued twice.
-func TestAGuardOfAWindowAnswersAStoreThatForgetsUnawares(t *testing.T) {
-	holdsWhileItForgets(t, simKind{forgets: true, unaware: true, guard: true})
-}
-
 func holdsWhileItForgets(t *testing.T, kind simKind) {
 	t.Helper()
 	mustHold(t, kind, 2000, "failovers", "takeovers", "IDs")
 }
 
-// simReach breaks the rule that a floor is above all that a forgotten owner can have been granted: the reach lacks a
-// part.
-type simReach struct {
-	lease.Store
-	lacks time.Duration
-}
-
-func (s simReach) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	r.Reach = max(0, r.Reach-s.lacks)
-	return s.Store.Acquire(ctx, r)
-}
-
-func (s simReach) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
-	c.Reach = max(0, c.Reach-s.lacks)
-	return s.Store.Extend(ctx, c, h, ttl)
+// lacking breaks the rule that a floor is above all that a forgotten owner can have been granted: the reach lacks a part.
+func (s *altered) lacking(part time.Duration) {
+	s.acquire.set(func(ctx context.Context, r lease.Request) (lease.Grant, error) {
+		r.Reach = max(0, r.Reach-part)
+		return s.Store.Acquire(ctx, r)
+	})
+	s.extending(func(c *lease.Claim) { c.Reach = max(0, c.Reach-part) })
 }
 
 // simNoFloor breaks the rule that new owners start above a floor.
-type simNoFloor struct{ lease.Store }
-
-func (s simNoFloor) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	grant, err := s.Store.Acquire(ctx, r)
-	grant.Floor = time.Time{}
-	return grant, err
+func simNoFloor(_ *simWorld, s *altered) {
+	s.granting(func(_ lease.Request, g *lease.Grant) { g.Floor = time.Time{} })
 }
 
 // simFloorBefore breaks the rule that the floor is that of the server that lends the worker: a process uses the one that
 // its call before has found.
-type simFloorBefore struct {
-	lease.Store
-	w      *simWorld
-	floors map[*simProcess]time.Time
-}
-
-func (s simFloorBefore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	grant, err := s.Store.Acquire(ctx, r)
-	if err == nil {
-		grant.Floor, s.floors[s.w.caller] = s.floors[s.w.caller], grant.Floor
-	}
-	return grant, err
+func simFloorBefore(w *simWorld, s *altered) {
+	floors := map[*simProcess]time.Time{}
+	s.granting(func(_ lease.Request, g *lease.Grant) { g.Floor, floors[w.caller] = floors[w.caller], g.Floor })
 }
 
 // simTimed breaks the rule that an owner keeps its worker after a failover only if its lease can't have expired before:
 // each owner believes that.
-type simTimed struct{ lease.Store }
-
-func (s simTimed) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
-	c.Until = time.Now().Add(ttl)
-	return s.Store.Extend(ctx, c, h, ttl)
+func simTimed(_ *simWorld, s *altered) {
+	s.extending(func(c *lease.Claim) { c.Until = time.Now().Add(time.Hour) })
 }
 
 // simComparesClocks breaks the same rule: the expiry by the clock of the old server is compared with the time of the
 // failover by that of the new one, as if they were the same.
-type simComparesClocks struct {
-	lease.Store
-	w *simWorld
-}
-
-func (s simComparesClocks) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
-	entries, err := s.List(ctx, c.Namespace)
-	if err != nil {
-		return time.Time{}, err
-	}
-	for _, e := range entries {
-		if e.Worker == c.Worker && e.Expires.After(s.w.fellTo) {
-			c.Until = time.Now().Add(ttl)
+func simComparesClocks(w *simWorld, s *altered) {
+	s.extending(func(c *lease.Claim) {
+		entries, err := s.List(context.Background(), c.Namespace)
+		if err != nil {
+			w.fail(nil, "List: %v", err)
 		}
-	}
-	return s.Store.Extend(ctx, c, h, ttl)
+		for _, e := range entries {
+			if e.Worker == c.Worker && e.Expires.After(w.fellTo) {
+				c.Until = time.Now().Add(time.Hour)
+			}
+		}
+	})
 }
 
 // simExpiredGoOn breaks it with a store below it that is unaware.
-type simExpiredGoOn struct {
-	lease.Store
-	w *simWorld
-}
-
-func (s simExpiredGoOn) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	grant, err := s.Store.Acquire(ctx, r)
-	if err == nil && !s.w.fellTo.IsZero() {
-		grant.Floor = s.w.fellTo.Add(r.Reach)
-	}
-	return grant, err
+func simExpiredGoOn(w *simWorld, s *altered) {
+	s.granting(func(r lease.Request, g *lease.Grant) {
+		if !w.fellTo.IsZero() {
+			g.Floor = w.fellTo.Add(r.Reach)
+		}
+	})
 }
 
 func TestTheSimulatorCatchesEveryBrokenRuleOfAFailover(t *testing.T) {
-	for _, rule := range []struct {
-		name string
-		wrap func(w *simWorld, s lease.Store) lease.Store
-	}{
-		{"no floor", func(_ *simWorld, s lease.Store) lease.Store { return simNoFloor{s} }},
-		{"a floor without the window", func(w *simWorld, s lease.Store) lease.Store { return simReach{s, w.plan.window} }},
-		{"a floor without the lead", func(w *simWorld, s lease.Store) lease.Store { return simReach{s, w.plan.lead} }},
-		{"a floor without the skew", func(w *simWorld, s lease.Store) lease.Store { return simReach{s, w.plan.skew} }},
-		{"a floor from an earlier statement", func(w *simWorld, s lease.Store) lease.Store {
-			return simFloorBefore{s, w, map[*simProcess]time.Time{}}
-		}},
+	for name, wrap := range map[string]func(w *simWorld, s *altered){
+		"no floor":                          simNoFloor,
+		"a floor without the window":        func(w *simWorld, s *altered) { s.lacking(w.plan.window) },
+		"a floor without the lead":          func(w *simWorld, s *altered) { s.lacking(w.plan.lead) },
+		"a floor without the skew":          func(w *simWorld, s *altered) { s.lacking(w.plan.skew) },
+		"a floor from an earlier statement": simFloorBefore,
 	} {
-		t.Run(rule.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			// Without the skew ticks may be issued twice, but hardly ever are.
-			mustCatch(t, simKind{forgets: true, wrap: rule.wrap, unique: rule.name != "a floor without the skew"}, 4000)
+			mustCatch(t, simKind{forgets: true, wrap: wrap, unique: name != "a floor without the skew"}, 4000)
 		})
 	}
 	for name, kind := range map[string]simKind{
-		"clocks of two servers compared":  {wrap: func(w *simWorld, s lease.Store) lease.Store { return simComparesClocks{s, w} }},
-		"owners that don't time leases":   {wrap: func(_ *simWorld, s lease.Store) lease.Store { return simTimed{s} }},
+		"clocks of two servers compared":  {wrap: simComparesClocks},
+		"owners that don't time leases":   {wrap: simTimed},
 		"leases timed from the arrival":   {late: true},
 		"a greater window counts at once": {hasty: true},
 	} {
@@ -182,7 +132,7 @@ func TestAnOwnerThatHadExpiredDoesNotGoOnAfterAFailover(t *testing.T) {
 	for _, broken := range []bool{false, true} {
 		kind := simKind{forgets: true, unaware: broken, unique: true}
 		if broken {
-			kind.wrap = func(w *simWorld, s lease.Store) lease.Store { return simExpiredGoOn{s, w} }
+			kind.wrap = simExpiredGoOn
 		}
 		w := newSimCaseOf(t, kind, 1)
 		w.choices.script = make([]byte, 1<<16) // no other events

@@ -51,15 +51,6 @@ func TestNoScheduleRepeatsAnID(t *testing.T) {
 	mustHold(t, simKind{}, 8000, simUsual...)
 }
 
-func TestASeedIsOneSchedule(t *testing.T) {
-	for seed := range uint64(20) {
-		a, b := runSim(simKind{digest: true}, seed, nil), runSim(simKind{digest: true}, seed, nil)
-		if a.trace.digest != b.trace.digest || a.trace.length != b.trace.length {
-			t.Fatalf("seed %d made %d lines, then %d others:\n%s\n%s", seed, a.trace.length, b.trace.length, &a.trace, &b.trace)
-		}
-	}
-}
-
 func FuzzSchedule(f *testing.F) {
 	f.Add(uint64(1), []byte(nil))
 	f.Add(uint64(2), []byte("any bytes make a schedule"))

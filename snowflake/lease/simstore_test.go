@@ -8,57 +8,6 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// simStore is the correct store: the memory, or after a failover the backup.
-type simStore struct{ w *simWorld }
-
-func (s simStore) memory() lease.Store { return s.w.memory }
-
-func (s simStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	return s.memory().Acquire(ctx, r)
-}
-
-func (s simStore) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
-	return s.memory().Extend(ctx, c, h, ttl)
-}
-
-func (s simStore) Release(ctx context.Context, c lease.Claim, h int64) error {
-	return s.memory().Release(ctx, c, h)
-}
-
-func (s simStore) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
-	return s.memory().List(ctx, namespace)
-}
-
-// simGuard is a store that forgets, with a guard: owners start above all that a lost horizon can have been, if the
-// clocks are right. An owner whose claim has expired must acquire again, since another owner's takeover may have been
-// forgotten.
-type simGuard struct {
-	lease.Store
-	w *simWorld
-}
-
-func (s simGuard) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	grant, err := s.Store.Acquire(ctx, r)
-	if err == nil {
-		guard := s.w.plan.window + s.w.plan.lead + 2*s.w.plan.layout.Tick()
-		grant.Horizon = max(grant.Horizon, s.w.tick(s.w.storeNow.Add(guard)))
-	}
-	return grant, err
-}
-
-func (s simGuard) Extend(ctx context.Context, c lease.Claim, h int64, ttl time.Duration) (time.Time, error) {
-	entries, err := s.List(ctx, c.Namespace)
-	if err != nil {
-		return time.Time{}, err
-	}
-	for _, e := range entries {
-		if e.Worker == c.Worker && !e.Held {
-			return time.Time{}, lease.ErrLost
-		}
-	}
-	return s.Store.Extend(ctx, c, h, ttl)
-}
-
 // simPort is the store as a process reaches it, through a network.
 type simPort struct{ p *simProcess }
 

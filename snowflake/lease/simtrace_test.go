@@ -2,7 +2,6 @@ package lease_test
 
 import (
 	"fmt"
-	"hash/fnv"
 	"strings"
 	"time"
 )
@@ -27,10 +26,8 @@ func (t simTally) add(other simTally) {
 
 // simTrace keeps the last events.
 type simTrace struct {
-	lines   [80]simLine
-	length  int
-	digest  uint64 // of all lines, if wanted
-	digests bool
+	lines  [80]simLine
+	length int
 }
 
 // simLine is formatted only when it is printed.
@@ -53,14 +50,8 @@ func (w *simWorld) note(p *simProcess, format string, args ...any) {
 		who = p.name
 	}
 	line := simLine{w.now.Sub(simStart), w.depth, who, format, args}
-	t := &w.trace
-	t.lines[t.length%len(t.lines)] = line
-	t.length++
-	if t.digests {
-		h := fnv.New64a()
-		fmt.Fprintf(h, "%d %v", t.digest, line)
-		t.digest = h.Sum64()
-	}
+	w.trace.lines[w.trace.length%len(w.trace.lines)] = line
+	w.trace.length++
 }
 
 func (t *simTrace) String() string {

@@ -15,19 +15,17 @@ var simStart = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // simKind selects which schedules to make.
 type simKind struct {
-	forgets bool                                     // the store fails over to a replica, and clocks are right within the skew
-	drills  bool                                     // and owners are cut off from it at the same time
-	unaware bool                                     // it does not find out that it has
-	hasty   bool                                     // a greater reach counts at once
-	late    bool                                     // what remains of a lease counts from the arrival of a call
-	guard   bool                                     // grants start a window beyond the store's clock
-	wrap    func(*simWorld, lease.Store) lease.Store // breaks the store
-	expiry  bool                                     // the client's clock decides the expiry and what may be issued
-	early   bool                                     // processes give back before they freeze the generator
-	copies  bool                                     // processes are copied while they run
-	goesOn  bool                                     // processes that have lost their worker use the rest of the horizon
-	unique  bool                                     // only repeated IDs are checked
-	digest  bool                                     // of the trace is wanted
+	forgets bool                      // the store fails over to a replica, and clocks are right within the skew
+	drills  bool                      // and owners are cut off from it at the same time
+	unaware bool                      // it does not find out that it has
+	hasty   bool                      // a greater reach counts at once
+	late    bool                      // what remains of a lease counts from the arrival of a call
+	wrap    func(*simWorld, *altered) // breaks the store
+	expiry  bool                      // the client's clock decides the expiry and what may be issued
+	early   bool                      // processes give back before they freeze the generator
+	copies  bool                      // processes are copied while they run
+	goesOn  bool                      // processes that have lost their worker use the rest of the horizon
+	unique  bool                      // only repeated IDs are checked
 }
 
 // simPlan is what a schedule chooses at its beginning.
@@ -65,7 +63,7 @@ type simWorld struct {
 	backup lease.Store      // a replica that gets nothing more
 	cut    time.Time        // since then
 	clock  func() time.Time // of the replica
-	store  lease.Store      // what all processes share
+	store  *altered         // what all processes share: the memory, or after a failover the backup
 	caller *simProcess      // whose call the store is working on
 	down   time.Time        // the end of its outage
 	fellTo time.Time        // when the store fell back to a replica the last time, by its clock
@@ -74,7 +72,6 @@ type simWorld struct {
 
 	events    int
 	depth     int
-	longest   time.Duration // wait in one piece
 	healing   bool
 	tally     simTally
 	trace     simTrace
@@ -85,7 +82,6 @@ type simWorld struct {
 func runSim(kind simKind, seed uint64, script []byte) *simWorld {
 	choices := newSimChoices(seed, script)
 	w := newSimWorld(kind, newSimPlan(kind, choices), choices)
-	w.trace.digests = kind.digest
 	if kind.drills {
 		w.drill()
 	}
@@ -105,12 +101,9 @@ func newSimWorld(kind simKind, plan simPlan, choices *simChoices) *simWorld {
 	}
 	w.memory = leasetest.NewMemory(w.serverClock())
 	w.memory.(interface{ SetDelay(time.Duration) }).SetDelay(w.plan.delay)
-	w.store = simStore{w}
-	if kind.guard {
-		w.store = simGuard{w.store, w}
-	}
+	w.store = &altered{Store: w.memory}
 	if kind.wrap != nil {
-		w.store = kind.wrap(w, w.store)
+		kind.wrap(w, w.store)
 	}
 	w.ledger = newSimLedger()
 	w.options = []lease.Option{
@@ -156,7 +149,7 @@ func newSimPlan(kind simKind, c *simChoices) simPlan {
 	}
 	plan.stopOnLoss = c.oneIn(8)
 	plan.other, plan.delay = plan.window, pick(c, 4*plan.window, 64*plan.window, time.Hour)
-	if kind.forgets && !kind.guard {
+	if kind.forgets {
 		plan.skew = pick(c, time.Millisecond, lease.DefaultMaxSkew, plan.window)
 		plan.other = pick(c, plan.window, max(plan.window/4, 10*time.Millisecond), min(8*plan.window, lease.MaxWindow))
 	}

@@ -51,21 +51,6 @@ var acquireTests = []test{
 			f.Errorf("epoch %d after %d, token %s, want %s", second.Epoch, first.Epoch, second.Token, r.Token)
 		}
 	}},
-	{promise: "the expiry is TTL from now by the store's clock", expiry: true, run: func(f *fixture) {
-		grant := f.take(7, 7)
-		now := f.extend(grant.Claim, 0, long) // may be zero; grant.Now then is too
-		if now.IsZero() != grant.Now.IsZero() {
-			f.Errorf("Acquire returned the time %v and Extend %v, want both or none", grant.Now, now)
-		}
-		if now.IsZero() {
-			now = time.Now()
-		} else if d := now.Sub(grant.Now).Abs(); d > long/2 {
-			f.Errorf("between Acquire and Extend the store's clock went by %v", d)
-		}
-		if ttl := f.entry(7).Expires.Sub(now); (ttl - long).Abs() > long/2 {
-			f.Errorf("the worker expires after %v, want about %v", ttl, long)
-		}
-	}},
 	{promise: "if all are held it is a NoWorkerError with the wait until the first expiry", run: func(f *fixture) {
 		for _, ttl := range []time.Duration{3 * long, long, 2 * long} {
 			r := f.request(4, 6)
@@ -108,10 +93,7 @@ var acquireTests = []test{
 			f.Errorf("epoch %d after %d, want the next", second.Epoch, first.Epoch)
 		}
 		// The token is the same, but not the owner: it forgot what it had.
-		f.wantLost("Extend with the token of now and the epoch of then", func() error {
-			_, err := f.store.Extend(f.Context(), first.Claim, 100, long)
-			return err
-		})
+		f.wantLost(first.Claim, "the token of now and the epoch of then")
 		f.free(second.Claim)
 		r.First, r.Last = 8, 9
 		if third := f.acquire(r); third.Worker != 8 || third.Epoch != 1 {
@@ -190,24 +172,18 @@ var orderTests = []test{
 		f.wantWorker(0, 3, 1)
 		f.wantWorker(0, 3, 2)
 	}},
-	{promise: "numbers that were never taken come before a horizon above the tick", run: func(f *fixture) {
-		claim := f.take(0, 1).Claim
-		f.extend(claim, tick+1, long)
-		f.free(claim)
-		f.wantWorker(0, 1, 1)
-		if grant := f.wantWorker(0, 1, 0); grant.Horizon != tick+1 {
-			f.Errorf("horizon %d, want %d", grant.Horizon, tick+1)
-		}
-	}},
-	{promise: "a horizon above the tick comes last, however long it has been free", run: func(f *fixture) {
-		ahead, behind := f.take(0, 1).Claim, f.take(0, 1).Claim
-		f.extend(ahead, tick+1000, long)
+	{promise: "a horizon above the tick comes last, after numbers that were never taken", run: func(f *fixture) {
+		ahead, behind := f.take(0, 2).Claim, f.take(0, 2).Claim
+		f.extend(ahead, tick+1, long)
 		f.extend(behind, tick-1000, long)
 		f.release(ahead)
 		time.Sleep(pause)
 		f.release(behind)
-		f.wantWorker(0, 1, behind.Worker)
-		f.wantWorker(0, 1, ahead.Worker)
+		f.wantWorker(0, 2, behind.Worker)
+		f.wantWorker(0, 2, 2)
+		if grant := f.wantWorker(0, 2, ahead.Worker); grant.Horizon != tick+1 {
+			f.Errorf("horizon %d, want %d", grant.Horizon, tick+1)
+		}
 	}},
 	{promise: "only workers from First to Last are taken", run: func(f *fixture) {
 		var claims [5]lease.Claim

@@ -44,15 +44,9 @@ var concurrencyTests = []test{
 		f.together(8, func() {
 			for range 5 {
 				horizon := rand.Int64N(1_000_000)
-				for tries := 0; ; tries++ {
-					_, err := f.store.Extend(f.Context(), claim, horizon, long)
-					if err == nil {
-						break
-					}
-					if !unnamed(err) || tries == unnamedLimit {
-						f.Error(err)
-						return
-					}
+				if err := persist(func() error { _, err := f.store.Extend(f.Context(), claim, horizon, long); return err }); err != nil {
+					f.Error(err)
+					return
 				}
 				mu.Lock()
 				highest = max(highest, horizon)
@@ -69,12 +63,7 @@ var concurrencyTests = []test{
 			winner := f.oneOf(8, lease.ErrLost, func() (own lease.Claim, err error) {
 				own = claim
 				own.Next = NewToken()
-				for range unnamedLimit {
-					if _, err = f.store.Extend(f.Context(), own, 1000, long); !unnamed(err) {
-						break
-					}
-				}
-				return own, err
+				return own, persist(func() error { _, err := f.store.Extend(f.Context(), own, 1000, long); return err })
 			})
 			claim.Token = winner.Next
 		}
@@ -132,16 +121,23 @@ func (f *fixture) crowd(wantEpoch int64) []lease.Claim {
 	return all
 }
 
-// ask is Acquire as a lease uses it: after an error that leaves the outcome open it asks again with the same token. It
-// may run in any goroutine.
-func (f *fixture) ask(r lease.Request) (grant lease.Grant, err error) {
+// persist makes a call as a lease does: after an error that leaves the outcome open it makes the same again.
+func persist(call func() error) (err error) {
 	for range unnamedLimit {
-		grant, err = f.store.Acquire(f.Context(), r)
-		if !unnamed(err) {
-			return grant, err
+		if err = call(); !unnamed(err) {
+			return err
 		}
 		time.Sleep(rand.N(pause))
 	}
+	return err
+}
+
+// ask is Acquire for any goroutine.
+func (f *fixture) ask(r lease.Request) (grant lease.Grant, err error) {
+	err = persist(func() error {
+		grant, err = f.store.Acquire(f.Context(), r)
+		return err
+	})
 	return grant, err
 }
 

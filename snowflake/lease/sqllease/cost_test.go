@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"log/slog"
 	"sync/atomic"
 	"testing"
 
@@ -140,46 +139,4 @@ func TestStatementsPerCall(t *testing.T) {
 			}
 		}
 	})
-}
-
-// BenchmarkLife is what a process that lives for one ID does, without connecting: it looks whether the table is there,
-// takes a worker that another one has given back, and gives it back.
-func BenchmarkLife(b *testing.B) {
-	for _, target := range sqlTargets {
-		b.Run(target.name, func(b *testing.B) {
-			place := target.open(b)
-			count := &counter{driver: place.Open(b).Driver(), dsn: place.DSN}
-			db := sql.OpenDB(count)
-			b.Cleanup(func() { _ = db.Close() })
-			life := func() {
-				store, err := sqllease.New(db, target.dialect)
-				if err == nil {
-					err = store.Migrate(b.Context())
-				}
-				if err != nil {
-					b.Fatal(err)
-				}
-				l, err := lease.Open(b.Context(), store, lease.WithLogger(slog.New(slog.DiscardHandler)))
-				if err != nil {
-					b.Fatal(err)
-				}
-				l.Generator().MustNext()
-				if err := l.Close(b.Context()); err != nil {
-					b.Fatal(err)
-				}
-			}
-			life()
-			before, lives := count.statements.Load(), 0
-			for b.Loop() {
-				life()
-				lives++
-			}
-			b.ReportMetric(float64(count.statements.Load()-before)/float64(lives), "statements/op")
-			var rows int
-			if err := db.QueryRowContext(b.Context(), "SELECT count(*) FROM snowflake_leases").Scan(&rows); err != nil {
-				b.Fatal(err)
-			}
-			b.ReportMetric(float64(rows), "rows")
-		})
-	}
 }

@@ -23,7 +23,6 @@ import (
 // would block if a call used two at a time.
 func TestNewTakesWhatRunsStatements(t *testing.T) {
 	for name, open := range map[string]func(*testing.T, testdb.Target) sqldb.DB{
-		"*sql.DB": func(t *testing.T, target testdb.Target) sqldb.DB { t.Helper(); return target.Open(t) },
 		"*sql.Conn": func(t *testing.T, target testdb.Target) sqldb.DB {
 			t.Helper()
 			db := target.Open(t)
@@ -56,34 +55,6 @@ func TestNewTakesWhatRunsStatements(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestNewRejectsNilPointers(t *testing.T) {
-	var (
-		db     *sql.DB
-		conn   *sql.Conn
-		other  *unusable
-		values = []sqldb.DB{nil, db, conn, other}
-	)
-	for _, value := range values {
-		if store, err := sqllease.New(value, sqldb.Postgres); store != nil || !errors.Is(err, lease.ErrOption) {
-			t.Errorf("%T: %v, %v, want ErrOption", value, store, err)
-		}
-	}
-	if _, err := sqllease.New(unusable{}, sqldb.Postgres); err != nil {
-		t.Errorf("a value that is no pointer: %v", err)
-	}
-}
-
-// unusable is no database.
-type unusable struct{}
-
-func (unusable) ExecContext(context.Context, string, ...any) (sql.Result, error) {
-	return nil, errors.New("no database")
-}
-
-func (unusable) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {
-	return nil, errors.New("no database")
 }
 
 func TestMigrateRejectsConnectionsThatDoNotCommit(t *testing.T) {

@@ -35,33 +35,26 @@ func TestAfterARestoreInPlaceTheStatementOfTheGuideKeepsOwnersApart(t *testing.T
 		}
 		db := target.Open(t)
 		store := newSQL(t, db, dialect)
-		run := func(statements ...string) {
-			t.Helper()
-			for _, s := range statements {
-				if _, err := db.ExecContext(t.Context(), s); err != nil {
-					t.Fatalf("%s: %v", s, err)
-				}
-			}
-		}
 		acquire := func(worker int64) lease.Grant {
 			t.Helper()
 			r := sqlRequest("n", worker, worker)
 			r.Reach = 20 * time.Second
-			grant := mustAcquire(t, store, r)
-			return grant
+			return mustAcquire(t, store, r)
 		}
 		known := acquire(0)
-		run("CREATE TABLE backup AS SELECT * FROM snowflake_leases")
+		exec(t, db, "CREATE TABLE backup AS SELECT * FROM snowflake_leases")
 		forgotten := acquire(1)
 		extended, err := store.Extend(t.Context(), keep(forgotten.Claim), 1500, time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
-		run("DELETE FROM snowflake_leases", "INSERT INTO snowflake_leases SELECT * FROM backup", "DROP TABLE backup")
+		for _, s := range []string{"DELETE FROM snowflake_leases", "INSERT INTO snowflake_leases SELECT * FROM backup", "DROP TABLE backup"} {
+			exec(t, db, s)
+		}
 		if grant := acquire(2); !grant.Floor.IsZero() {
 			t.Errorf("the store found out by itself: %+v", grant)
 		}
-		run(statement)
+		exec(t, db, statement)
 		next := acquire(1)
 		if ahead := next.Floor.Sub(extended); next.Epoch != 1 || ahead < 20*time.Second {
 			t.Errorf("the new owner starts %v after the extension of the forgotten one, which can reach 20s further: %+v", ahead, next)
@@ -73,7 +66,7 @@ func TestAfterARestoreInPlaceTheStatementOfTheGuideKeepsOwnersApart(t *testing.T
 				t.Errorf("the %s owner extends: %v", name, err)
 			}
 		}
-		run("UPDATE snowflake_leases SET expires_ms = 9223372036854775000 WHERE worker IN (-1, 0)")
+		exec(t, db, "UPDATE snowflake_leases SET expires_ms = 9223372036854775000 WHERE worker IN (-1, 0)")
 		if grant := acquire(3); grant.Floor.Before(next.Floor) {
 			t.Errorf("at the end of the integers the floor is %v", grant.Floor)
 		}

@@ -17,29 +17,26 @@ import (
 // TestARevokedOwnerStopsBelowTheNextOnesIDs takes the only worker away from an owner that issues IDs.
 func TestARevokedOwnerStopsBelowTheNextOnesIDs(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		dialect := map[string]sqldb.Dialect{"sqlite": sqldb.SQLite, "postgres": sqldb.Postgres, "mariadb": sqldb.MySQL}[target.Name]
 		t.Parallel() // it waits, most of the time
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
-		store := newSQL(t, target.Open(t), dialect)
+		store := newSQL(t, target.Open(t), dialects[target.Name])
 		open := func() *lease.Lease {
 			l, err := lease.Open(ctx, store, lease.WithWorkers(0, 0), lease.WithStopOnLoss(),
 				lease.WithLogger(slog.New(slog.DiscardHandler)))
 			if err != nil {
-				t.Error(err)
-				t.FailNow()
+				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = l.Close(context.WithoutCancel(ctx)) })
 			return l
 		}
 		first := open()
-		begun, ended := make(chan struct{}), make(chan error, 1)
+		ended := make(chan error, 1)
 		last, err := first.Generator().NextContext(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
 		go func() {
-			close(begun)
 			for {
 				id, err := first.Generator().NextContext(ctx)
 				if err != nil {
@@ -50,7 +47,6 @@ func TestARevokedOwnerStopsBelowTheNextOnesIDs(t *testing.T) {
 				time.Sleep(time.Millisecond) // spares the processor
 			}
 		}()
-		<-begun
 		entry := theEntry(t, store)
 		if err := store.Revoke(ctx, entry); err != nil {
 			t.Fatal(err)
@@ -91,9 +87,7 @@ func TestRevokeChangesOnlyTheOwnershipThatWasSeen(t *testing.T) {
 				t.Errorf("%+v: %v, want ErrLost", e, err)
 			}
 		}
-		if _, err := db.ExecContext(ctx, "UPDATE snowflake_leases SET token = 'reserved for the server' WHERE worker = 5"); err != nil {
-			t.Fatal(err)
-		}
+		exec(t, db, "UPDATE snowflake_leases SET token = 'reserved for the server' WHERE worker = 5")
 		if err := store.Revoke(ctx, theEntry(t, store)); !errors.Is(err, lease.ErrLost) {
 			t.Errorf("a reserved worker: %v, want ErrLost", err)
 		}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -149,63 +148,6 @@ func TestStoreKeepsTheContract(t *testing.T) {
 	}
 }
 
-func TestSchemaCreatesTheTableThatAStoreUses(t *testing.T) {
-	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
-		db := target.Open(t)
-		for name, opts := range map[string][]sqllease.Option{"": nil, "Leases": {sqllease.WithTable("Leases")}} {
-			schema, err := sqllease.Schema(dialect, name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			exec(t, db, schema)
-			store, err := sqllease.New(db, dialect, opts...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			mustAcquire(t, store, sqlRequest("n", 0, 0))
-		}
-	})
-}
-
-func TestManyProcessesMigrateAndAcquireAtOnce(t *testing.T) {
-	const starters = 32
-	// Not in parallel: servers allow a hundred connections or so.
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		dialect := dialects[target.Name]
-		var mu sync.Mutex
-		claims := map[int64]lease.Claim{}
-		var wg sync.WaitGroup
-		for range starters {
-			db := target.Open(t) // its own pool, as a process has
-			db.SetMaxOpenConns(1)
-			wg.Go(func() {
-				store, err := sqllease.New(db, dialect)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if err := store.Migrate(t.Context()); err != nil {
-					t.Error(err)
-					return
-				}
-				grant, err := store.Acquire(t.Context(), sqlRequest("starters", 0, starters-1))
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				mustExtend(t, store, keep(grant.Claim), 5000)
-				mu.Lock()
-				defer mu.Unlock()
-				claims[grant.Worker] = grant.Claim
-			})
-		}
-		wg.Wait()
-		if len(claims) != starters {
-			t.Errorf("%d workers for %d starters", len(claims), starters)
-		}
-	})
-}
-
 func TestTableIsConfigurable(t *testing.T) {
 	eachSQL(t, func(t *testing.T, target testdb.Target, dialect sqldb.Dialect) {
 		db := target.Open(t)
@@ -217,6 +159,11 @@ func TestTableIsConfigurable(t *testing.T) {
 			}
 		}
 		for _, name := range []string{"Leases", schema + ".select", "_1", strings.Repeat("x", 63)} {
+			text, err := sqllease.Schema(dialect, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			exec(t, db, text) // Migrate finds it
 			store := newSQL(t, db, dialect, sqllease.WithTable(name))
 			for want := range int64(2) { // none of the others' rows is in it
 				if grant, err := store.Acquire(t.Context(), sqlRequest("n", 0, 9)); err != nil || grant.Worker != want {
@@ -246,6 +193,12 @@ func TestNewRejectsBadSettings(t *testing.T) {
 		if _, err := sqllease.Schema(dialect, "leases"); !errors.Is(err, lease.ErrOption) {
 			t.Errorf("schema of %v: error %v, want ErrOption", dialect, err)
 		}
+	}
+	if _, err := sqllease.New(nil, sqldb.SQLite); !errors.Is(err, lease.ErrOption) {
+		t.Errorf("no database: error %v, want ErrOption", err)
+	}
+	if text, err := sqllease.Schema(sqldb.SQLite, ""); err != nil || !strings.Contains(text, `"snowflake_leases"`) {
+		t.Errorf("schema of the default table: %s, %v", text, err)
 	}
 	if _, err := sqllease.New(db, sqldb.SQLite, nil); !errors.Is(err, lease.ErrOption) {
 		t.Errorf("nil option: error %v, want ErrOption", err)

@@ -28,8 +28,7 @@ type disturbance struct {
 	processes []*processtest.Process
 }
 
-// disturb kills issuers with kill -9, stops others past their expiry, and kills or moves the leader, all at the same
-// time.
+// disturb kills issuers with kill -9, stops others past their expiry, and kills the leader, all at the same time.
 func disturb(t *testing.T, e engine) {
 	p := e.newPlace(t)
 	d := &disturbance{t: t, order: processtest.Order{Place: p.String(), First: 0, Last: 7, Window: 500 * time.Millisecond}}
@@ -47,8 +46,8 @@ func disturb(t *testing.T, e engine) {
 	}
 	wait.Go(func() { d.repeat(d.stop) })
 	changes := processtest.Scale(2, 12)
-	for i := range changes {
-		e.changeLeader(t, p, i%2 == 0)
+	for range changes {
+		e.killLeader(t, p)
 		count, extended := steady.Count(), len(steady.Noted(lease.Extended))
 		processtest.Eventually(t, "more IDs and extensions after a change of the leader", func() bool {
 			return steady.HasEnded() || steady.Count() > count+100 && len(steady.Noted(lease.Extended)) > extended
@@ -131,35 +130,26 @@ func (d *disturbance) stop(p *processtest.Process) error {
 	return p.Kill()
 }
 
-// changeLeader kills the leader and starts it again when another one leads, or moves the leadership.
-func (e engine) changeLeader(t *testing.T, p place, kill bool) {
+// killLeader kills the leader and starts it again when another one leads.
+func (e engine) killLeader(t *testing.T, p place) {
 	t.Helper()
-	ask := func(call func(ctx context.Context) error) func() error {
-		return func() error {
+	var before *member
+	for {
+		var leader *member
+		eventually(t, "a leader", func() (err error) {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*callPatience) // for three members
 			defer cancel()
-			return call(ctx)
+			if leader, err = e.leader(ctx, p); leader == before && err == nil {
+				return errors.New("it is the same")
+			}
+			return err
+		})
+		if before != nil {
+			before.start(t)
+			return
 		}
-	}
-	var before *member
-	eventually(t, "a leader", ask(func(ctx context.Context) (err error) {
-		before, err = e.leader(ctx, p)
-		return err
-	}))
-	if kill {
+		before = leader
 		before.kill()
-	} else {
-		eventually(t, "the move", ask(func(ctx context.Context) error { return e.moveLeader(ctx, p, before) }))
-	}
-	eventually(t, "another leader", ask(func(ctx context.Context) error {
-		after, err := e.leader(ctx, p)
-		if err == nil && after == before {
-			return errors.New("it is the same")
-		}
-		return err
-	}))
-	if kill {
-		before.start(t)
 	}
 }
 

@@ -5,7 +5,6 @@ package enginetest
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -23,8 +22,6 @@ type engine struct {
 	newPlace func(t *testing.T) place
 	// leader returns the member that confirms the writes of the place.
 	leader func(ctx context.Context, p place) (*member, error)
-	// moveLeader makes another member the leader, without a stop.
-	moveLeader func(ctx context.Context, p place, from *member) error
 }
 
 // eachEngine runs f on three servers of each engine.
@@ -71,19 +68,6 @@ func newEtcd(t *testing.T) engine {
 		patience = min(2*patience, callPatience)
 		return nil, errors.New("no leader")
 	}
-	e.moveLeader = func(ctx context.Context, _ place, from *member) error {
-		to, err := status(ctx, e.cluster[(from.Number+1+rand.N(2))%3])
-		if err != nil {
-			return err
-		}
-		direct, err := place{Kind: "etcd", Addrs: []string{from.Client[from.Number]}}.etcd()
-		if err != nil {
-			return err
-		}
-		defer func() { _ = direct.Close() }()
-		_, err = direct.MoveLeader(ctx, to.Header.MemberId)
-		return err
-	}
 	return e
 }
 
@@ -109,10 +93,6 @@ func newNATS(t *testing.T, size int) engine {
 			}
 		}
 		return nil, errors.New("no leader")
-	}
-	e.moveLeader = func(ctx context.Context, p place, _ *member) error {
-		_, err := js.Conn().RequestWithContext(ctx, "$JS.API.STREAM.LEADER.STEPDOWN.KV_"+p.Name, nil)
-		return err
 	}
 	return e
 }

@@ -3,8 +3,6 @@
 package enginetest
 
 import (
-	"context"
-	"crypto/tls"
 	"errors"
 	"strings"
 	"testing"
@@ -12,10 +10,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
 	"github.com/sqlflake/sqlflake/snowflake/lease"
-	"github.com/sqlflake/sqlflake/snowflake/lease/etcdlease"
 )
 
 // refuseBuckets: package natslease tests each setting.
@@ -27,33 +23,21 @@ func refuseBuckets(t *testing.T, e engine) {
 		t.Fatal(err)
 	}
 	c := stream.CachedInfo().Config
-	for _, step := range []struct {
-		edit func()
-		why  string // "" means that it is accepted
-	}{
-		{func() { c.MaxAge = time.Hour }, "has a TTL of 1h0m0s"},
-		{func() { c.MaxAge, c.MaxMsgsPerSubject = 0, 64 }, ""},
-	} {
-		step.edit()
-		if stream, err = js.UpdateStream(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), singlePatience)
-		_, err := p.store(t).Acquire(ctx, request())
-		cancel()
-		if step.why == "" {
-			if err != nil {
-				t.Error(err)
-			}
-			continue
-		}
-		if !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), step.why) {
-			t.Errorf("error %v, want ErrOption with %q", err, step.why)
-		}
-		if info, err := stream.Info(t.Context()); err != nil || info.State.Msgs > 0 {
-			t.Errorf("%+v, %v; want no messages", info, err)
-		}
+	c.MaxAge = time.Hour
+	if stream, err = js.UpdateStream(t.Context(), c); err != nil {
+		t.Fatal(err)
 	}
+	if _, err := p.store(t).Acquire(t.Context(), request()); !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "has a TTL of 1h0m0s") {
+		t.Errorf("error %v, want ErrOption with the TTL", err)
+	}
+	if info, err := stream.Info(t.Context()); err != nil || info.State.Msgs > 0 {
+		t.Errorf("%+v, %v; want no messages", info, err)
+	}
+	c.MaxAge, c.MaxMsgsPerSubject = 0, 64
+	if _, err = js.UpdateStream(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	acquire(t, p.store(t))
 	p.Name = "missing"
 	if _, err := p.store(t).Acquire(t.Context(), request()); !errors.Is(err, jetstream.ErrBucketNotFound) {
 		t.Errorf("error %v, want ErrBucketNotFound", err)
@@ -153,53 +137,24 @@ func refuseOthers(t *testing.T, e engine) {
 	for name, key := range map[string]string{"below the namespace": "orders/port", "beside it": "port"} {
 		t.Run(name, func(t *testing.T) {
 			p := e.newPlace(t)
-			e.put(t, p, key, "5432")
 			store := p.store(t)
+			var err error
+			if e.kind == "etcd" {
+				_, err = p.etcdClient(t).Put(t.Context(), p.Name+key, "5432")
+			} else {
+				_, err = p.jetStream(t).Publish(t.Context(), "$KV."+p.Name+"."+strings.ReplaceAll(key, "/", "."), []byte("5432"))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
 			if _, err := store.List(t.Context(), ""); !errors.Is(err, lease.ErrDamaged) {
 				t.Errorf("List: error %v, want ErrDamaged", err)
 			}
 			if strings.HasPrefix(key, "orders/") {
-				_, err := store.Acquire(t.Context(), request())
-				if !errors.Is(err, lease.ErrDamaged) {
+				if _, err := store.Acquire(t.Context(), request()); !errors.Is(err, lease.ErrDamaged) {
 					t.Errorf("Acquire: error %v, want ErrDamaged", err)
 				}
-				t.Log(err)
 			}
 		})
 	}
-}
-
-// put writes a value as another program does.
-func (e engine) put(t *testing.T, p place, key, value string) {
-	t.Helper()
-	var err error
-	if e.kind == "etcd" {
-		_, err = p.etcdClient(t).Put(t.Context(), p.Name+key, value)
-	} else {
-		_, err = p.jetStream(t).Publish(t.Context(), "$KV."+p.Name+"."+strings.ReplaceAll(key, "/", "."), []byte(value))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// failWithoutTrust connects with TLS to servers that have none.
-func failWithoutTrust(t *testing.T, e engine) {
-	if e.kind == "nats" {
-		t.Skip("the caller makes the connection, and sees the error")
-	}
-	p := e.newPlace(t)
-	client, err := clientv3.New(clientv3.Config{Endpoints: p.Addrs, TLS: &tls.Config{}, Logger: zap.NewNop()}) //nolint:gosec // no bytes flow
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = client.Close() }()
-	store, err := etcdlease.New(client)
-	if err != nil {
-		t.Fatal(err)
-	}
-	endsWith(t, "connection transient failure", func(ctx context.Context) error {
-		_, err := store.Acquire(ctx, request())
-		return err
-	})
 }

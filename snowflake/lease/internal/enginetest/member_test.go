@@ -68,7 +68,8 @@ func startCluster(t *testing.T, kind string, size int) cluster {
 		for _, m := range c {
 			m.kill()
 			if t.Failed() {
-				m.showLog(t)
+				text, err := os.ReadFile(filepath.Join(m.Dir, "log"))
+				t.Logf("the log of %s ends with: %s (%v)", m.name(), text[max(0, len(text)-2000):], err)
 			}
 		}
 	})
@@ -127,12 +128,6 @@ func (m *member) signal(t *testing.T, s syscall.Signal) {
 	if err := m.cmd.Process.Signal(s); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func (m *member) showLog(t *testing.T) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(m.Dir, "log"))
-	t.Logf("the log of %s ends with: %s (%v)", m.name(), text[max(0, len(text)-2000):], err)
 }
 
 // serve is the server. It returns the exit code when the standard input has ended.
