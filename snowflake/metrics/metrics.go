@@ -1,6 +1,6 @@
-// Package metrics reads generators and leases for exporters of metrics. Packages promsnowflake and otelsnowflake use it.
-// An exporter describes the metrics of [All], adds generators and leases to a [Set], and exports what [Set.Read] returns
-// and what its functions for observations receive.
+// Package metrics reads generators and leases for exporters, such as promsnowflake and otelsnowflake. An exporter
+// describes the metrics of [All], adds generators and leases to a [Set], and exports the values that [Set.Read] returns
+// and the lengths that Add and AddLease observe.
 package metrics
 
 import (
