@@ -65,15 +65,9 @@ func tickOf(tb testing.TB, g *snowflake.Generator, id snowflake.ID) int64 {
 
 func TestBadLesseesAreRejected(t *testing.T) {
 	old := snowflake.WithClock(newFakeClock(epoch2025.Add(-time.Second)))
-	for _, test := range []struct {
-		patience time.Duration
-		opt      snowflake.Option
-		want     error
-	}{
-		{-1, snowflake.WithLead(0), snowflake.ErrOption}, {0, snowflake.WithLead(-1), snowflake.ErrOption}, {0, old, snowflake.ErrBeforeEpoch},
-	} {
-		if g, l, err := snowflake.NewLeased(test.patience, nil, test.opt); g != nil || l != nil || !errors.Is(err, test.want) {
-			t.Errorf("NewLeased: %v, want %v", err, test.want)
+	for want, opt := range map[error]snowflake.Option{snowflake.ErrOption: snowflake.WithLead(-1), snowflake.ErrBeforeEpoch: old} {
+		if g, l, err := snowflake.NewLeased(0, nil, opt); g != nil || l != nil || !errors.Is(err, want) {
+			t.Errorf("NewLeased: %v, want %v", err, want)
 		}
 	}
 }
@@ -256,22 +250,6 @@ func TestFailLetsTheRestBelowTheHorizonBeUsedAndCloseDoesNot(t *testing.T) {
 	}
 	if err := l.Generator().Fill(context.Background(), make([]snowflake.ID, 100_000)); !errors.Is(err, closed) {
 		t.Errorf("Fill after Close: %v", err)
-	}
-}
-
-func TestViewsFollowTheWorker(t *testing.T) {
-	l, _ := leased(t, snowflake.WithLayout(layoutOf("resource")), snowflake.WithField("region", 9))
-	view, err := l.Generator().With("type", 77)
-	if err != nil {
-		t.Fatal(err)
-	}
-	now := mustTick(t, l)
-	for worker := range int64(4) {
-		mustMove(t, l, worker, now, now+100_000)
-		id, err := view.Next()
-		if p := view.Layout().Decompose(id); err != nil || p.Worker != worker || p.Fields["type"] != 77 || p.Fields["region"] != 9 {
-			t.Errorf("%v, %v, want worker %d", p, err, worker)
-		}
 	}
 }
 
