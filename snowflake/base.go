@@ -32,9 +32,8 @@ var crockfordValues = digitValues(crockford)
 
 // Base32 returns the ID in Crockford's Base 32, for text columns and file names: always 13 characters, digits and
 // upper-case letters. Its texts sort like the IDs in byte order, in Unicode's root collation and in that of most
-// languages. Some languages order two letters differently (Danish AA, Croatian NJ, Estonian Z; 84 of the 806 ICU
-// collations of PostgreSQL 15): use the collation "C" there. Negative IDs, which no generator issues, are written as
-// uint64(id) and sort after the others. [ParseBase32] is the exact inverse.
+// languages; use the collation "C" for the others, such as Danish, Croatian and Estonian. Negative IDs, which no
+// generator issues, are written as uint64(id) and sort after the others. [ParseBase32] is the exact inverse.
 func (id ID) Base32() string {
 	var buf [base32Len]byte
 	return string(appendBase32(buf[:0], id))

@@ -77,9 +77,8 @@ func threeDigits(u uint64) (word uint64, n int) {
 }
 
 // eightDigits spreads the eight digits of u < 10^8 over the bytes of a word, the first digit in the lowest byte. It
-// splits all groups of digits in half at once, three times: eight into fours, fours into twos, twos into ones. Each
-// step computes the upper halves by a multiplication and a shift (exact for x < 10^8, 10^4 and 10^2) and then moves the
-// lower halves x-upper*n up: x<<k - upper*(n<<k-1) is upper + (x-upper*n)<<k.
+// splits all groups of digits in half at once, three times. Each step computes the upper halves by a multiplication and
+// a shift, and then moves the lower halves x-upper*n up: x<<k - upper*(n<<k-1) is upper + (x-upper*n)<<k.
 func eightDigits(u uint64) uint64 {
 	upper := u * 109951163 >> 40 // u / 10^4
 	fours := u<<32 - upper*(10000<<32-1)
@@ -91,9 +90,8 @@ func eightDigits(u uint64) uint64 {
 
 // parseDecimal reads decimal text. It only reports whether the text is valid; decimalError finds the reason.
 //
-// It tests and converts eight digits at a time, as the bytes of a word. The up to seven digits at the start that fill
-// no word are the upper part of another word, so the lengths 16 to 19 take the same branches: most IDs have 17 to 19
-// digits, and a loop over their first digits would be mispredicted.
+// It tests and converts eight digits at a time, as the bytes of a word. The up to seven digits at the start are the upper
+// part of another word, because a loop over them would be mispredicted: most IDs have 17 to 19 digits.
 func parseDecimal[T ~string | ~[]byte](s T) (id ID, ok bool) {
 	negative := len(s) > 0 && s[0] == '-'
 	if negative {

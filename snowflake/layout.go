@@ -38,8 +38,7 @@ type Field struct {
 // worker, the IDs of one generator also sort in order of issue within a tick.
 //
 // A Layout is a small immutable value: it can be compared with ==, used as a map key and read concurrently. The zero
-// Layout has no fields, and New and Compose reject it with ErrLayout. Make a Layout with NewLayout, ParseLayout, Preset
-// or Default.
+// Layout has no fields, and New and Compose reject it with ErrLayout.
 type Layout struct {
 	names  string // of the fields, high to low, separated by spaces
 	widths [maxFields]uint8

@@ -31,6 +31,13 @@ func newLessee(tb testing.TB, patience time.Duration, opts ...snowflake.Option) 
 	return lessee{l, g}
 }
 
+// leased returns a lessee without patience and its clock.
+func leased(tb testing.TB, opts ...snowflake.Option) (lessee, *fakeClock) {
+	tb.Helper()
+	clock := newFakeClock(epoch2025.Add(time.Hour))
+	return newLessee(tb, 0, append(opts, snowflake.WithClock(clock))...), clock
+}
+
 func mustTick(tb testing.TB, l lessee) int64 {
 	tb.Helper()
 	tick, err := l.Tick()
@@ -58,15 +65,9 @@ func tickOf(tb testing.TB, g *snowflake.Generator, id snowflake.ID) int64 {
 
 func TestBadLesseesAreRejected(t *testing.T) {
 	old := snowflake.WithClock(newFakeClock(epoch2025.Add(-time.Second)))
-	for _, test := range []struct {
-		patience time.Duration
-		opt      snowflake.Option
-		want     error
-	}{
-		{-1, snowflake.WithLead(0), snowflake.ErrOption}, {0, snowflake.WithLead(-1), snowflake.ErrOption}, {0, old, snowflake.ErrBeforeEpoch},
-	} {
-		if g, l, err := snowflake.NewLeased(test.patience, nil, test.opt); g != nil || l != nil || !errors.Is(err, test.want) {
-			t.Errorf("NewLeased: %v, want %v", err, test.want)
+	for want, opt := range map[error]snowflake.Option{snowflake.ErrOption: snowflake.WithLead(-1), snowflake.ErrBeforeEpoch: old} {
+		if g, l, err := snowflake.NewLeased(0, nil, opt); g != nil || l != nil || !errors.Is(err, want) {
+			t.Errorf("NewLeased: %v, want %v", err, want)
 		}
 	}
 }
@@ -91,8 +92,7 @@ func TestNothingIsIssuedBeforeTheFirstWorker(t *testing.T) {
 }
 
 func TestEveryIDLiesBelowTheHorizon(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l := newLessee(t, 0, snowflake.WithClock(clock))
+	l, _ := leased(t)
 	g := l.Generator()
 	horizon := mustTick(t, l) + l.Lead()/2
 	mustMove(t, l, 3, 0, horizon)
@@ -123,8 +123,7 @@ func TestEveryIDLiesBelowTheHorizon(t *testing.T) {
 }
 
 func TestAMoveStartsAtTheOldHorizonAndAboveAllThatWasIssued(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l := newLessee(t, 0, snowflake.WithClock(clock))
+	l, _ := leased(t)
 	g := l.Generator()
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+100)
@@ -153,8 +152,7 @@ func TestAMoveStartsAtTheOldHorizonAndAboveAllThatWasIssued(t *testing.T) {
 }
 
 func TestAClockThatWasNotFollowedBackStaysSoAfterAMove(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l := newLessee(t, 0, snowflake.WithClock(clock))
+	l, clock := leased(t)
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+1_000_000)
 	first := l.Generator().MustNext()
@@ -255,23 +253,6 @@ func TestFailLetsTheRestBelowTheHorizonBeUsedAndCloseDoesNot(t *testing.T) {
 	}
 }
 
-func TestViewsFollowTheWorker(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l := newLessee(t, 0, snowflake.WithLayout(layoutOf("resource")), snowflake.WithClock(clock), snowflake.WithField("region", 9))
-	view, err := l.Generator().With("type", 77)
-	if err != nil {
-		t.Fatal(err)
-	}
-	now := mustTick(t, l)
-	for worker := range int64(4) {
-		mustMove(t, l, worker, now, now+100_000)
-		id, err := view.Next()
-		if p := view.Layout().Decompose(id); err != nil || p.Worker != worker || p.Fields["type"] != 77 || p.Fields["region"] != 9 {
-			t.Errorf("%v, %v, want worker %d", p, err, worker)
-		}
-	}
-}
-
 // Workers change all the time under many callers; each worker is given ticks from where its last use had its horizon,
 // as a store would do it.
 func TestChangingWorkersMixNothing(t *testing.T) {
@@ -365,8 +346,7 @@ func TestIssuedNeverDecreasesWhileTheWorkerChanges(t *testing.T) {
 }
 
 func TestAWithdrawnWorkerIssuesNothingUntilTheNextMove(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l := newLessee(t, 0, snowflake.WithClock(clock))
+	l, _ := leased(t)
 	l.Withdraw() // without a worker it changes nothing
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+100)

@@ -54,8 +54,7 @@ func TestCloseTellsTheFirstTickThatIsUnused(t *testing.T) {
 // A call that has drawn and waits for its IDs to be due has issued them: Close must not give their ticks away, though
 // nobody has seen them yet.
 func TestCloseCountsWhatCallsAreWaitingFor(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l := newLessee(t, 0, snowflake.WithClock(clock))
+	l, clock := leased(t)
 	now := mustTick(t, l)
 	mustMove(t, l, 3, now, now+10_000)
 	g := l.Generator()

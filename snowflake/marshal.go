@@ -7,9 +7,7 @@ import (
 )
 
 // AppendText appends the text of [ID.String] to b, for [encoding.TextAppender]. The error is always nil.
-func (id ID) AppendText(b []byte) ([]byte, error) {
-	return appendDecimal(b, id), nil
-}
+func (id ID) AppendText(b []byte) ([]byte, error) { return appendDecimal(b, id), nil }
 
 // MarshalText returns the text of [ID.String], for [encoding.TextMarshaler]. It makes JSON values and keys of JSON
 // objects strings, and is used for YAML, TOML, XML and [flag.TextVar]. The error is always nil.
@@ -31,19 +29,10 @@ func (id *ID) UnmarshalText(text []byte) error {
 
 // UnmarshalParam is [Parse] for a parameter of a URL or a form: gin and echo call it when they bind a request. On an
 // error the ID is unchanged.
-func (id *ID) UnmarshalParam(param string) error {
-	parsed, err := Parse(param)
-	if err != nil {
-		return err
-	}
-	*id = parsed
-	return nil
-}
+func (id *ID) UnmarshalParam(param string) error { return id.UnmarshalText([]byte(param)) }
 
 // LogValue returns the text of [ID.String] as a [slog.Value], so that an ID is a string in JSON logs too.
-func (id ID) LogValue() slog.Value {
-	return slog.StringValue(id.String())
-}
+func (id ID) LogValue() slog.Value { return slog.StringValue(id.String()) }
 
 // UnmarshalJSON reads a JSON string with the text that [Parse] accepts, or an integer of the same digits, which older
 // clients send and which the JSON option string passes on. The value null leaves the ID unchanged, as usual in

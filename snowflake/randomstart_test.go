@@ -94,8 +94,7 @@ func TestARandomStartKeepsTheRateOfTheCeiling(t *testing.T) {
 
 // A random start must not reach past the horizon or the layout's end where a lower one would not.
 func TestARandomStartUsesTheLastTick(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l := newLessee(t, 0, snowflake.WithClock(clock), snowflake.WithRandom(func(limit uint64) uint64 { return limit - 1 }))
+	l, clock := leased(t, snowflake.WithRandom(func(limit uint64) uint64 { return limit - 1 }))
 	mustMove(t, l, 1, mustTick(t, l), mustTick(t, l)+3)
 	clock.Advance(2 * time.Millisecond)
 	if err := l.Generator().Fill(t.Context(), make([]snowflake.ID, 4096)); err != nil {

@@ -152,8 +152,7 @@ func TestAStepIsFollowedOnce(t *testing.T) {
 
 // Without the step that the call is about to make, the new worker would be hours behind until the next comparison.
 func TestAStepIsFollowedOnceAlsoIfTheWorkerChangesMeanwhile(t *testing.T) {
-	clock := newFakeClock(epoch2025.Add(time.Hour))
-	l := newLessee(t, 0, snowflake.WithClock(clock))
+	l, clock := leased(t)
 	mustMove(t, l, 1, 0, 1<<40)
 	clock.Advance(time.Second)
 	clock.Step(8 * time.Hour)

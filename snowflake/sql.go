@@ -10,22 +10,17 @@ import (
 
 // Value returns the ID as an int64, for [driver.Valuer]. The zero ID is 0 and not NULL, because ORMs infer the type of
 // a column from it. The error is always nil.
-func (id ID) Value() (driver.Value, error) {
-	return int64(id), nil
-}
+func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 
 // Scan reads a column, for [sql.Scanner]. It accepts integers (int64, and int, int32 and uint64, which a few drivers
 // return), the text that [Parse] accepts as string or []byte (from columns of type TEXT or NUMERIC, and from MySQL's
 // text protocol), and an ID or a *ID, which ent's bulk builders pass.
 //
-// It returns a [*ParseError] that names the type of src:
+// It returns a [*ParseError] that names the type of src, and leaves the ID unchanged:
 //   - [ErrNull] for NULL and a nil *ID: read a nullable column into a sqltypes.Null or a *ID;
 //   - [ErrSyntax] for other text, [ErrRange] for integers beyond int64;
-//   - [ErrType] for float64 and float32, even without a fraction: a float64 holds integers exactly only up to 2^53, so
-//     the last digits of most IDs were lost when the row was written;
-//   - [ErrType] for bool, time.Time and all other types.
-//
-// On an error the ID is unchanged.
+//   - [ErrType] for all other types, also for floats: they hold integers exactly only up to 2^53, so the last digits of
+//     most IDs were lost when the row was written.
 func (id *ID) Scan(src any) error {
 	switch src := src.(type) {
 	case int64:

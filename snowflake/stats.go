@@ -27,7 +27,7 @@ func (g *Generator) Stats() Stats {
 	return Stats(g.core.Stats())
 }
 
-// Wait is a wait for IDs, for a histogram. What can be counted is in Stats, which are read when they are needed.
+// Wait is a wait for IDs, for a histogram. What can be counted is in Stats.
 type Wait struct {
 	Lease bool          // it waited for a lease: for a worker, or for its horizon to rise; else until its IDs were due
 	Took  time.Duration // by the monotonic clock

@@ -22,9 +22,7 @@ func (l Layout) Start(tick int64) time.Time {
 
 // End returns the end of the last tick; from then on generators return ErrTimeExhausted. The zero Layout returns the
 // zero Time.
-func (l Layout) End() time.Time {
-	return l.space.End()
-}
+func (l Layout) End() time.Time { return l.space.End() }
 
 // MinAt returns the least ID of the tick that contains t. It returns ErrBeforeEpoch or ErrTimeExhausted for a t outside
 // the layout's time, and ErrFieldOrder if the time is not the highest field.

@@ -54,27 +54,22 @@ func (l *Lease) Observe(f func(Event)) (stop func()) {
 
 // called reports a call of the store that began at start.
 func (l *Lease) called(call string, start time.Duration, err error) {
-	e := l.event(Called, err)
-	e.Call, e.Took = call, l.cfg.clock.Elapsed()-start
-	l.report(e)
+	l.report(Event{Kind: Called, Err: err, Skew: l.state.skew, Call: call, Took: l.cfg.clock.Elapsed() - start})
 }
 
-// tell reports an event to the observers, and counts it.
-func (l *Lease) tell(kind EventKind, err error) { l.report(l.event(kind, err)) }
+func (l *Lease) tell(kind EventKind, err error) {
+	l.report(Event{Kind: kind, Err: err, Skew: l.state.skew})
+}
 
-func (l *Lease) event(kind EventKind, err error) Event {
-	e := Event{
-		Kind: kind, Time: l.cfg.clock.Now(), Namespace: l.cfg.namespace,
-		Worker: -1, Horizon: l.horizonTime(), Skew: l.state.skew, Err: err,
-	}
+// report completes an event, counts it, and calls the observers.
+func (l *Lease) report(e Event) {
+	e.Time, e.Namespace, e.Worker, e.Horizon = l.cfg.clock.Now(), l.cfg.namespace, -1, l.horizonTime()
 	if claim := l.state.claim; claim.Epoch > 0 {
 		e.Worker, e.Epoch = claim.Worker, claim.Epoch
 	}
-	return e
-}
-
-func (l *Lease) report(e Event) {
+	var observers []*func(Event)
 	l.change(func(s *shared) {
+		observers = l.observers
 		switch e.Kind {
 		case Acquired:
 			s.Acquisitions++
@@ -85,9 +80,6 @@ func (l *Lease) report(e Event) {
 			s.Losses++
 		}
 	})
-	l.mu.Lock()
-	observers := l.observers
-	l.mu.Unlock()
 	for _, o := range observers {
 		(*o)(e)
 	}

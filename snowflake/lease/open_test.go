@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,9 +70,13 @@ func TestOpenReturnsAFinalErrorOfAnExtensionAtOnce(t *testing.T) {
 		store.extend.set(func(context.Context, lease.Claim, int64, time.Duration) (time.Time, error) {
 			return time.Time{}, lease.ErrOption // the store is unusable, which only an extension shows
 		})
-		_, err := lease.Open(t.Context(), store, options(t)...)
+		var events recorder
+		_, err := lease.Open(t.Context(), store, options(t, lease.WithObserver(events.hook))...)
 		if !errors.Is(err, lease.ErrOption) || time.Since(start) > 0 {
 			t.Errorf("Open: %v after %v", err, time.Since(start))
+		}
+		if kinds := events.kinds(); !slices.Equal(kinds, []lease.EventKind{lease.Released}) { // what it had taken
+			t.Errorf("events: %v", kinds)
 		}
 	})
 }

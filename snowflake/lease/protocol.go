@@ -137,9 +137,7 @@ func (l *Lease) extend(ctx context.Context) (time.Duration, error) {
 	l.lessee.Extend(l.state.horizon)
 	l.tell(Extended, nil)
 	if drift := l.Generator().Stats().Drift; drift.Abs() > l.cfg.maxSkew {
-		stepped := l.event(Stepped, nil)
-		stepped.Skew = drift
-		l.report(stepped)
+		l.report(Event{Kind: Stepped, Skew: drift})
 	}
 	return wait, nil
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/internal/testclock"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
@@ -29,7 +30,7 @@ func layout(tb testing.TB) snowflake.Option {
 	return snowflake.WithLayout(l)
 }
 
-// store answers after a delay, or fails after it.
+// store answers Extend and List after a delay, or fails after it.
 type store struct {
 	lease.Store
 	mu     sync.Mutex
@@ -64,25 +65,11 @@ func (s *store) wait() error {
 	return nil
 }
 
-func (s *store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	if err := s.wait(); err != nil {
-		return lease.Grant{}, err
-	}
-	return s.Store.Acquire(ctx, r)
-}
-
 func (s *store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if err := s.wait(); err != nil {
 		return time.Time{}, err
 	}
 	return s.Store.Extend(ctx, c, horizon, ttl)
-}
-
-func (s *store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
-	if err := s.wait(); err != nil {
-		return err
-	}
-	return s.Store.Release(ctx, c, horizon)
 }
 
 func (s *store) List(ctx context.Context, namespace string) ([]lease.Entry, error) {
@@ -161,7 +148,8 @@ func (e *exporter) read(tb testing.TB) figures {
 	all := maps.Clone(e.observed)
 	for _, v := range values {
 		key := strings.TrimPrefix(v.Metric, "snowflake.") + " " + v.Generator
-		if _, twice := all[key]; twice || !slices.ContainsFunc(metrics.All(), func(m metrics.Metric) bool { return m.Name == v.Metric }) {
+		described := slices.ContainsFunc(metrics.All(), func(m metrics.Metric) bool { return m.Name == v.Metric })
+		if _, twice := all[key]; twice || !described {
 			tb.Errorf("%s is there twice or not in All", key)
 		}
 		all[key] = v.Value
@@ -189,19 +177,12 @@ func (f figures) check(tb testing.TB, what string, before, want figures) {
 	}
 }
 
-// clock is that of a bubble, with a wall clock that the test sets.
-type clock struct{ ahead atomic.Int64 }
-
-var origin = time.Now()
-
-func (c *clock) Now() time.Time       { return time.Now().Add(time.Duration(c.ahead.Load())) }
-func (*clock) Elapsed() time.Duration { return time.Since(origin) }
-
-func (*clock) Sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+// clock has a wall clock that the test sets.
+type clock struct {
+	*testclock.Clock
+	ahead atomic.Int64
 }
+
+func newClock() *clock { return &clock{Clock: testclock.New(0)} }
+
+func (c *clock) Now() time.Time { return c.Clock.Now().Add(time.Duration(c.ahead.Load())) }

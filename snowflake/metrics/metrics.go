@@ -1,6 +1,6 @@
-// Package metrics reads generators and leases for exporters of metrics. Packages promsnowflake and otelsnowflake use it.
-// An exporter describes the metrics of [All], adds generators and leases to a [Set], and exports what [Set.Read] returns
-// and what its functions for observations receive.
+// Package metrics reads generators and leases for exporters, such as promsnowflake and otelsnowflake. An exporter
+// describes the metrics of [All], adds generators and leases to a [Set], and exports the values that [Set.Read] returns
+// and the lengths that Add and AddLease observe.
 package metrics
 
 import (
@@ -40,16 +40,10 @@ var all = []Metric{
 	{Name: "snowflake.layout.remaining", Kind: "gauge", Unit: "s", Help: "Time until the layout's last ID, at most 292 years."},
 	{Name: "snowflake.lease.held", Kind: "gauge", Unit: "1", Help: "1 if a worker is held, else 0."},
 	{Name: "snowflake.lease.epoch", Kind: "gauge", Unit: "1", Help: "Fencing number of the worker."},
-	{
-		Name: "snowflake.lease.horizon", Kind: "gauge", Unit: "s",
-		Help: "Time until no ID may be issued any more unless the lease is extended.",
-	},
+	{Name: "snowflake.lease.horizon", Kind: "gauge", Unit: "s", Help: "Time until no ID may be issued unless the lease is extended."},
 	{Name: "snowflake.lease.clock.skew", Kind: "gauge", Unit: "s", Help: "Wall clock minus the store's clock."},
 	{Name: "snowflake.lease.acquisitions", Kind: "counter", Unit: "{acquisition}", Help: "Workers acquired."},
-	{
-		Name: "snowflake.lease.takeovers", Kind: "counter", Unit: "{takeover}",
-		Help: "Workers acquired that had another owner before.",
-	},
+	{Name: "snowflake.lease.takeovers", Kind: "counter", Unit: "{takeover}", Help: "Acquired workers that had another owner before."},
 	{Name: "snowflake.lease.losses", Kind: "counter", Unit: "{loss}", Help: "Workers lost to another owner."},
 	{Name: workersHeld, Kind: "gauge", Unit: "{worker}", Help: "Workers of the lease's range that any process holds."},
 	{Name: workersLimit, Kind: "gauge", Unit: "{worker}", Help: "All workers of the lease's range."},

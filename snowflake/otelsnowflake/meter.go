@@ -103,10 +103,8 @@ const generatorKey = "snowflake.generator"
 // change any more.
 func (m *Meter) Remove(name string) { m.set.Remove(name) }
 
-// QueryWorkers adds how many workers of each lease any process holds, and how many there are. A collection then reads
-// the lease's namespace with Store.List if the last result is older than every. Each process reads the whole namespace,
-// so a minute or more is appropriate. A query is given up after 5 s. While a store does not answer, these two metrics of
-// its leases are missing, and otel.Handle receives its error. 0 ends it.
+// QueryWorkers adds how many workers of each lease any process holds, and how many there are: see
+// [metrics.Set.QueryWorkers]. The function otel.Handle receives the errors of stores.
 func (m *Meter) QueryWorkers(every time.Duration) { m.set.QueryWorkers(every) }
 
 // Close ends the export.

@@ -47,7 +47,8 @@ func New() *Collector {
 		if m.Kind == "histogram" {
 			labels := []string{generatorLabel, m.Label[strings.LastIndexByte(m.Label, '.')+1:]}
 			took := prometheus.HistogramOpts{Name: name, Help: m.Help, Buckets: metrics.Buckets()}
-			failed := prometheus.CounterOpts{Name: strings.TrimSuffix(name, "seconds") + "errors_total", Help: m.Help + " Those that failed."}
+			errorsName := strings.TrimSuffix(name, "seconds") + "errors_total"
+			failed := prometheus.CounterOpts{Name: errorsName, Help: m.Help + " Those that failed."}
 			c.histograms[m.Name] = histogram{m, prometheus.NewHistogramVec(took, labels), prometheus.NewCounterVec(failed, labels)}
 			continue
 		}
@@ -142,10 +143,8 @@ func (c *Collector) Remove(name string) {
 	}
 }
 
-// QueryWorkers adds how many workers of each lease any process holds, and how many there are. A scrape then reads the
-// lease's namespace with Store.List if the last result is older than every, and gives up after 5 s. Each
-// process reads the whole namespace, so a minute or more is appropriate. While a store does not answer, these two metrics
-// of its leases are missing. 0 ends it.
+// QueryWorkers adds how many workers of each lease any process holds, and how many there are: see
+// [metrics.Set.QueryWorkers].
 func (c *Collector) QueryWorkers(every time.Duration) { c.set.QueryWorkers(every) }
 
 // Describe implements prometheus.Collector.

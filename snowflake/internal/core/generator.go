@@ -40,9 +40,6 @@ func New(cfg Config, worker int64) (Generator, error) {
 
 // NewLeased is snowflake.NewLeased.
 func NewLeased(cfg Config, patience time.Duration, trust func(wall time.Time) bool) (Generator, error) {
-	if patience < 0 {
-		return Generator{}, fmt.Errorf("%w: negative patience %v", ErrOption, patience)
-	}
 	g := newGenerator(cfg)
 	w, _, err := open(cfg)
 	if err != nil {

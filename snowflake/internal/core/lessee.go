@@ -36,18 +36,14 @@ func (l *Lessee) Tick() (int64, error) {
 	return int64(w.tick(now)), nil
 }
 
-// Lead returns by how many ticks an ID may be ahead of the clock (WithLead). A horizon should be ahead of the clock by
-// that much and the time until it is raised again.
+// Lead returns by how many ticks an ID may be ahead of the clock (WithLead).
 func (l *Lessee) Lead() int64 { return int64(l.lead) }
 
 // Move makes the generator issue IDs of the worker, from the tick from on and below the horizon. It first ends the use
-// of the previous worker and raises from, if necessary, above all of its IDs.
+// of the previous worker and raises from, if necessary, above all of its IDs. No ID mixes the two: a call that has taken
+// its IDs from the previous worker returns those.
 //
-// No ID mixes the two: a call that has taken its IDs from the previous worker returns those, below the previous
-// horizon; a call that has not takes them from the new one.
-//
-// It returns ErrFieldRange for a worker that does not fit into its field or a negative tick, and the error of an
-// earlier Fail or Close.
+// It returns ErrFieldRange for a worker or a tick that does not fit, and the error of an earlier Fail or Close.
 func (l *Lessee) Move(number, from, horizon int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,8 +68,7 @@ func (l *Lessee) Move(number, from, horizon int64) error {
 }
 
 // Withdraw ends the use of the worker at once, for a lease that has lost it. After it returns no call takes IDs until
-// the next Move, as if the horizon were reached; calls that wait for theirs to be due may still return them. The
-// generator's Worker stays the same until then.
+// the next Move, as if the horizon were reached; calls that wait for theirs to be due may still return them.
 func (l *Lessee) Withdraw() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,10 +98,8 @@ func (l *Lessee) Fail(err error) {
 }
 
 // Close makes all later calls return err, ErrLeaseStalled if err is nil. After it returns no call takes IDs; calls that
-// wait for theirs to be due may still return them.
-//
-// It returns the first tick, 1 or higher, above those of all IDs taken, whether returned or not. This generator does
-// not use the ticks from there to the horizon, so they may be given to another. Further calls return the same.
+// wait for theirs to be due may still return them. It returns the first tick, 1 or higher, above those of all IDs taken,
+// whether returned or not: the ticks from there to the horizon may be given to another. Further calls return the same.
 func (l *Lessee) Close(err error) (next int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -63,9 +63,8 @@ func (w *worker) takeInTurn(ctx context.Context, l *lead, now nanos, since time.
 	return 0, w.notDue(ctx, l.ticks, w.state.Load()+state(count), err)
 }
 
-// join takes the states if there is room and no call waits. Otherwise it puts a request into the queue and returns it.
-// A call that would be served too late gets an error: if it waited, nobody would issue its IDs, and the calls behind it
-// would be late too.
+// join takes the states if there is room and no call waits. Otherwise it puts a request into the queue and returns it,
+// or an error if the call would be served too late: nobody would issue its IDs, and the calls behind it would be late.
 func (w *worker) join(ctx context.Context, l *lead, now nanos, count uint64) (first state, own *request, err error) {
 	w.queueLock.Lock()
 	defer w.queueLock.Unlock()

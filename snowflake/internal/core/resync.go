@@ -22,11 +22,8 @@ func (w *worker) read() (nanos, error) {
 }
 
 // resync compares the generator's clock with the wall clock. It is called for a now at or above syncAt: once a second,
-// and when the clock is before the epoch or past the layout's end.
-//
-// Steps forward of the wall clock are followed: a monotonic clock stops while a laptop or a virtual machine is
-// suspended, and all later IDs would have times in the past. Steps back are not followed, to keep the order of IDs, but
-// caught up with; Stats reports the difference as Drift.
+// and when the clock is before the epoch or past the layout's end. Steps forward of the wall clock are followed, steps
+// back caught up with.
 func (w *worker) resync(now nanos) (nanos, error) {
 	if w.inOtherBubble() {
 		return 0, errForeignClock

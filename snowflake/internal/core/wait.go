@@ -11,10 +11,8 @@ import (
 // sleepGrain is the shortest sleep of Go on Linux, whatever shorter time is requested.
 const sleepGrain = 1200 * time.Microsecond
 
-// wait returns when the state is due. If it has to wait, it counts a wait that began at since, a monotonic time.
-//
-// If the wall clock steps back meanwhile, nothing happens: waits are counted on the monotonic clock, and catchUp slows
-// the generator's clock only while no IDs are taken that far ahead. If it steps forward, the wait ends within a second.
+// wait returns when the state is due. If it has to wait, it counts a wait that began at since, a monotonic time. If the
+// wall clock steps back meanwhile, nothing happens. If it steps forward, the wait ends within a second.
 func (w *worker) wait(ctx context.Context, lead Ticks, s state, since time.Duration) error {
 	now, err := w.read()
 	if err != nil {

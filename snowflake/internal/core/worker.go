@@ -150,9 +150,8 @@ func newWorker(cfg Config, number int64) (*worker, error) {
 }
 
 // registry holds every fixed worker for which this process has created a generator. Generators for one worker share it,
-// so they cannot issue the same ID, no Close is needed, and a generator that is created again continues above the last
-// ID even if the wall clock was set back in between. Entries take a few hundred bytes and are never removed, because a
-// forgotten state could be issued again.
+// so they cannot issue the same ID, and one that is created again continues above the last ID even if the wall clock was
+// set back in between. Entries are never removed, because a forgotten state could be issued again.
 var registry struct {
 	sync.Mutex
 	workers map[workerKey]*worker
@@ -234,9 +233,8 @@ func (c *common) inOtherBubble() bool { return !c.injected() && c.bubble != inBu
 // exhausted returns the error for a time that has no ID left.
 func (c *common) exhausted(t time.Time) error { return exhausted(t, c.wall(c.end)) }
 
-// divider divides by a number that is not known at compile time with a multiplication and a shift, several times faster
-// than the DIV instruction. It is exact for every dividend below 1<<63 (Granlund and Montgomery, "Division by Invariant
-// Integers using Multiplication", PLDI 1994).
+// divider divides with a multiplication and a shift, several times faster than the DIV instruction. It is exact for every
+// dividend below 1<<63 (Granlund and Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994).
 type divider struct {
 	magic uint64
 	shift uint8
