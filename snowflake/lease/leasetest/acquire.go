@@ -8,11 +8,6 @@ import (
 )
 
 var acquireTests = []test{
-	{promise: "a worker that was never taken has epoch 1 and horizon 0", run: func(f *fixture) {
-		if grant := f.take(5, 9); grant.Worker != 5 || grant.Epoch != 1 || grant.Horizon != 0 {
-			f.Errorf("got worker %d, epoch %d, horizon %d; want 5, 1, 0", grant.Worker, grant.Epoch, grant.Horizon)
-		}
-	}},
 	{promise: "a takeover raises the epoch by one and starts at the horizon of the earlier owner", run: func(f *fixture) {
 		// Below the tick and above it, with digits that no float32 holds.
 		grant := f.take(7, 7)
@@ -32,24 +27,6 @@ var acquireTests = []test{
 		f.wantNone(7, 7)
 		f.extend(grant.Claim, 1, long) // is the owner still
 		f.wantNone(7, 7)
-	}},
-	{promise: "after the expiry the worker is free", expiry: true, run: func(f *fixture) {
-		r := f.request(7, 7)
-		r.TTL = f.settings.TTL
-		first := f.acquire(r)
-		r = f.request(7, 7)
-		var second lease.Grant
-		f.waitUntil("the worker is free", func() (ok bool) {
-			var err error
-			second, err = f.store.Acquire(f.Context(), r)
-			if err != nil && !errors.Is(err, lease.ErrNoWorker) {
-				f.Fatal(err)
-			}
-			return err == nil
-		})
-		if second.Epoch != first.Epoch+1 || second.Token != r.Token {
-			f.Errorf("epoch %d after %d, token %s, want %s", second.Epoch, first.Epoch, second.Token, r.Token)
-		}
 	}},
 	{promise: "if all are held it is a NoWorkerError with the wait until the first expiry", run: func(f *fixture) {
 		for _, ttl := range []time.Duration{3 * long, long, 2 * long} {

@@ -220,7 +220,7 @@ var faults = []struct {
 			}
 		})
 	}), "Acquire/a held worker is lent to nobody else"},
-	{"the clock stands still", faulty{memory: stopped()}, "Acquire/after the expiry the worker is free"},
+	{"the clock stands still", faulty{memory: stopped()}, "Extend/it still succeeds after the expiry, before a takeover"},
 	{"token of an expired row returned", asking(func(m *memory, r *lease.Request) {
 		m.change(r.Namespace, func(_ int64, found *row) {
 			if found.token == r.Token {

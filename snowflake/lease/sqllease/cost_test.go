@@ -83,48 +83,29 @@ func TestStatementsPerCall(t *testing.T) {
 		})
 		store := newSQL(t, db, dialect)
 		var claim lease.Claim
-		acquire := func() {
-			grant := mustAcquire(t, store, sqlRequest("n", 0, 0))
-			claim = grant.Claim
-		}
+		acquire := func() { claim = mustAcquire(t, store, sqlRequest("n", 0, 0)).Claim }
 		for _, step := range []struct {
 			what string
 			want int64
 			call func()
 		}{
 			{"Migrate of a new store, when the table is there", map[bool]int64{true: 1, false: 3}[dialect == sqldb.SQLite], func() {
-				another, err := sqllease.New(db, dialect)
-				if err == nil {
-					err = another.Migrate(t.Context())
-				}
-				if err != nil {
-					t.Error(err)
-				}
+				newSQL(t, db, dialect)
 			}},
 			{"Acquire, the first of a namespace", 5, acquire},
-			{"Extend", 1, func() {
-				mustExtend(t, store, keep(claim), 10)
-			}},
-			{"Release", 1, func() {
-				mustRelease(t, store, claim)
-			}},
+			{"Extend", 1, func() { mustExtend(t, store, keep(claim), 10) }},
+			{"Release", 1, func() { mustRelease(t, store, claim) }},
 			{"Acquire that takes over", 2, acquire},
 			{"Acquire when all are held", 2, func() {
 				if _, err := store.Acquire(t.Context(), sqlRequest("n", 0, 0)); err == nil {
 					t.Error("no error")
 				}
 			}},
-			{"Acquire of a number never taken", 3, func() {
-				if _, err := store.Acquire(t.Context(), sqlRequest("n", 1, 1)); err != nil {
-					t.Error(err)
-				}
-			}},
+			{"Acquire of a number never taken", 3, func() { mustAcquire(t, store, sqlRequest("n", 1, 1)) }},
 			{"Acquire with the same token", 1, func() {
 				r := sqlRequest("n", 0, 0)
 				r.Token = claim.Token
-				if _, err := store.Acquire(t.Context(), r); err != nil {
-					t.Error(err)
-				}
+				mustAcquire(t, store, r)
 			}},
 			{"List", 1, func() {
 				if _, err := store.List(t.Context(), ""); err != nil {

@@ -83,8 +83,15 @@ func (c *Census) add(by int, p *Process) {
 		c.Notes[n.Kind]++
 		switch n.Kind {
 		case lease.Acquired:
-			c.acquired(by, n)
-			horizon = 0
+			c.workers[n.Worker] = true
+			if n.Epoch > 1 {
+				c.Takeovers++
+			}
+			reign := [2]int64{n.Worker, n.Epoch}
+			if other, ok := c.reigns[reign]; ok {
+				c.errs = append(c.errs, fmt.Errorf("processes %d and %d both had worker %d under epoch %d", other, by, n.Worker, n.Epoch))
+			}
+			c.reigns[reign], horizon = by, 0
 			fallthrough
 		case lease.Extended:
 			if n.Horizon < horizon {
@@ -93,18 +100,6 @@ func (c *Census) add(by int, p *Process) {
 			horizon = n.Horizon
 		}
 	}
-}
-
-func (c *Census) acquired(by int, n Note) {
-	c.workers[n.Worker] = true
-	if n.Epoch > 1 {
-		c.Takeovers++
-	}
-	reign := [2]int64{n.Worker, n.Epoch}
-	if other, ok := c.reigns[reign]; ok {
-		c.errs = append(c.errs, fmt.Errorf("processes %d and %d both had worker %d under epoch %d", other, by, n.Worker, n.Epoch))
-	}
-	c.reigns[reign] = by
 }
 
 // Check fails the test if an ID came twice, was out of order within its process, or is at or above the horizon that the

@@ -164,13 +164,12 @@ func (c *galera) isOneServer(t *testing.T) {
 func (c *galera) certifies(t *testing.T) {
 	const rounds = 300
 	stores := [2]*sqllease.Store{newGaleraStore(t, c.dbs[0], "stale"), newGaleraStore(t, c.dbs[1], "stale")}
-	var granted, extended, refused, both int
+	both := 0
 	for i := range rounds {
 		owner, next := stores[i%2], stores[1-i%2]
 		grant, err := owner.Acquire(t.Context(), galeraRequest(0))
 		if err != nil {
-			refused++ // a deadlock with what the other node has not sent yet
-			continue
+			continue // a deadlock with what the other node has not sent yet
 		}
 		var wg sync.WaitGroup
 		var confirmed int64 // the highest one
@@ -195,14 +194,9 @@ func (c *galera) certifies(t *testing.T) {
 			}
 		})
 		wg.Wait()
-		if confirmed > 0 {
-			extended++
-		}
 		if takeErr != nil {
-			refused++
 			continue
 		}
-		granted++
 		if confirmed > 0 {
 			both++
 		}
@@ -211,7 +205,6 @@ func (c *galera) certifies(t *testing.T) {
 				i, grant.Epoch, confirmed, taken.Epoch, taken.Horizon)
 		}
 	}
-	t.Logf("%d rounds: %d extended, %d granted, %d both; %d without an answer", rounds, extended, granted, both, refused)
 	if both == 0 {
 		t.Error("there was no round with an extension and a takeover")
 	}

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,46 +16,34 @@ import (
 // once. There are fewer workers than processes that have died within two windows, so each one is taken over again and
 // again.
 func KilledProcesses(t *testing.T, place string, store lease.Store) {
-	const side = 2 // so many at a time
-	kills := Scale(15, 50)
+	kills := Scale(8, 25) // of each of two sides
 	o := Order{Place: place, First: 0, Last: 3, Window: 200 * time.Millisecond}
-	var (
-		mu        sync.Mutex
-		processes []*Process
-		wait      sync.WaitGroup
-		started   atomic.Int64
-	)
-	for range side {
+	var processes [2][]*Process
+	var wait sync.WaitGroup
+	for side := range processes {
 		wait.Go(func() {
-			for end := killAtRandom; ; {
+			for n := 0; n <= kills && !t.Failed(); n++ {
 				p, err := Start(t, o)
+				if err == nil {
+					processes[side] = append(processes[side], p)
+					if n < kills {
+						err = killAtRandom(p)
+					} else {
+						err = errors.Join(p.AwaitID(), p.Finish())
+					}
+				}
 				if err != nil {
 					t.Error(err)
-					return
-				}
-				mu.Lock()
-				processes = append(processes, p)
-				mu.Unlock()
-				last := started.Add(1) > int64(kills)
-				if last {
-					end = lastOne
-				}
-				if err := end(p); err != nil {
-					t.Error(err)
-				}
-				if last || t.Failed() {
-					return
 				}
 			}
 		})
 	}
 	wait.Wait()
-	c := TakeCensus(processes)
+	c := TakeCensus(slices.Concat(processes[:]...))
 	c.Check(t, store)
 	if c.Takeovers == 0 {
 		t.Error("no worker was ever taken over")
 	}
-	t.Logf("%d kills", kills)
 }
 
 // killAtRandom kills one in five while it starts, the others after the first ID.
@@ -72,13 +60,6 @@ func killAtRandom(p *Process) error {
 		return fmt.Errorf("ended by itself: %s", p)
 	}
 	return p.Kill()
-}
-
-func lastOne(p *Process) error {
-	if err := p.AwaitID(); err != nil {
-		return errors.Join(err, p.Kill())
-	}
-	return p.Finish()
 }
 
 // ProcessesStartedTogether starts 32 processes at the same instant on an empty store: they also create its table, and
