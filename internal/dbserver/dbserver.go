@@ -196,17 +196,11 @@ func (k kind) find(folder string) (install, serve string, err error) {
 		where, _ = filepath.Abs(folder) // fails without a working folder; then nothing is found
 		list = []string{where, where + "/bin", where + "/sbin", where + "/scripts"}
 	}
-	if serve = first(list, k.serve); serve != "" && k.install == "" {
-		return "", serve, nil
-	}
-	if serve != "" {
+	if serve = first(list, k.serve); serve != "" && k.install != "" {
 		install = first(append([]string{filepath.Dir(serve)}, list...), k.install)
 	}
-	if k.install == "" {
-		return "", "", fmt.Errorf("%w: %s is not in %s", ErrNotInstalled, k.serve, where)
-	}
-	if install == "" {
-		return "", "", fmt.Errorf("%w: %s and %s are not in %s", ErrNotInstalled, k.install, k.serve, where)
+	if serve == "" || install == "" && k.install != "" {
+		return "", "", fmt.Errorf("%w: %s is not in %s", ErrNotInstalled, strings.TrimSpace(k.install+" "+k.serve), where)
 	}
 	return install, serve, nil
 }

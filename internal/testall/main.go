@@ -43,10 +43,6 @@ The tests use SQLite and the servers at the addresses in these environment varia
 
 The value "off" turns a server off. The tests of a missing server are skipped; with SNOWFLAKE_TEST_REQUIRE=all they fail.
 If no PostgreSQL answers and its programs are installed, a temporary one is started.
-
-Example, the tests of one package with the race detector:
-
-  go run ./internal/testall -race ./gormplugin
 `
 
 // Exit codes besides those of go test.

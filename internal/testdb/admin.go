@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"encoding/hex"
+	"strings"
 	"testing"
 	"time"
 )
@@ -46,19 +46,14 @@ func execAll(statements ...string) func(context.Context, *sql.DB) error {
 
 // askVersion returns the result of a query for the server's version.
 func askVersion(ctx context.Context, driver, dsn, query string) (string, error) {
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		return "", err
-	}
-	defer db.Close()
 	var version string
-	err = db.QueryRowContext(ctx, query).Scan(&version)
+	err := admin(ctx, driver, dsn, func(ctx context.Context, db *sql.DB) error {
+		return db.QueryRowContext(ctx, query).Scan(&version)
+	})
 	return version, err
 }
 
 // newName returns a random name that is a valid identifier in every database here.
 func newName() string {
-	var b [10]byte
-	_, _ = rand.Read(b[:]) // never returns an error
-	return "sqlflake_test_" + hex.EncodeToString(b[:])
+	return "sqlflake_test_" + strings.ToLower(rand.Text()[:20])
 }

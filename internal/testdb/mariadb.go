@@ -38,8 +38,13 @@ func MariaDB(tb testing.TB) Target {
 	config.ParseTime = true
 	removeAtEnd(tb, "database "+config.DBName, func(ctx context.Context) error {
 		return admin(ctx, "mysql", base, func(ctx context.Context, db *sql.DB) error {
-			if err := killConnections(ctx, db, config.DBName); err != nil {
+			// DROP DATABASE would wait for an open transaction of a failed test.
+			ids, err := MariaDBConnections(ctx, db, config.DBName)
+			if err != nil {
 				return fmt.Errorf("kill its connections: %w", err)
+			}
+			for _, id := range ids { // the connection may have ended meanwhile; otherwise DROP DATABASE reports it
+				_, _ = db.ExecContext(ctx, fmt.Sprintf("KILL CONNECTION %d", id))
 			}
 			return execAll("DROP DATABASE IF EXISTS "+config.DBName)(ctx, db)
 		})
@@ -51,17 +56,6 @@ func MariaDB(tb testing.TB) Target {
 		Driver:  "mysql",
 		DSN:     config.FormatDSN(),
 	}
-}
-
-// killConnections kills the connections that use the database: DROP DATABASE would wait for an open transaction of a
-// failed test.
-func killConnections(ctx context.Context, db *sql.DB, database string) error {
-	ids, err := MariaDBConnections(ctx, db, database)
-	for _, id := range ids {
-		// The connection may have ended meanwhile. Otherwise DROP DATABASE reports it.
-		_, _ = db.ExecContext(ctx, fmt.Sprintf("KILL CONNECTION %d", id))
-	}
-	return err
 }
 
 // MariaDBConnections returns the connections that use the database, without the one that asks.

@@ -87,7 +87,8 @@ func (s *server) ask(value string) location {
 	defer cancel()
 	version, err := s.version(ctx, dsn)
 	if err != nil {
-		err = fmt.Errorf("not found at %s: %s", printed, oneLine(err))
+		// A driver may print each attempt on its own line.
+		err = fmt.Errorf("not found at %s: %s", printed, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return location{dsn: dsn, printed: printed, version: version, err: err}
 }
@@ -165,9 +166,4 @@ func Environment(w io.Writer) (env []string, err error) {
 		env = append(env, s.variable+"="+loc.dsn)
 	}
 	return env, err
-}
-
-// oneLine joins the lines of an error: a driver may print each attempt on its own line.
-func oneLine(err error) string {
-	return strings.Join(strings.Fields(err.Error()), " ")
 }

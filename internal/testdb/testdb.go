@@ -42,7 +42,9 @@ type Target struct {
 }
 
 // IsMySQL reports whether the target is on a MySQL server. Its Name is "mariadb" even then.
-func (t Target) IsMySQL() bool { return t.Name == mariadbName && isMySQL(t.Version) }
+func (t Target) IsMySQL() bool {
+	return t.Name == mariadbName && !strings.Contains(t.Version, "MariaDB")
+}
 
 // NeedMariaDB skips the test if the target is on MySQL. Call it where a test uses a feature, such as "RETURNING", that
 // MariaDB has and MySQL lacks. It skips also when SNOWFLAKE_TEST_REQUIRE is "all": no server is missing.
@@ -52,9 +54,6 @@ func (t Target) NeedMariaDB(tb testing.TB, feature string) {
 		tb.Skipf("testdb: %s needs MariaDB, and the server is MySQL %s", feature, t.Version)
 	}
 }
-
-// isMySQL reports whether the answer to SELECT VERSION() is that of MySQL. MariaDB's contains its name.
-func isMySQL(version string) bool { return !strings.Contains(version, "MariaDB") }
 
 // Open returns a pool of connections to the target and closes it when the test ends. The pool connects lazily.
 func (t Target) Open(tb testing.TB) *sql.DB {

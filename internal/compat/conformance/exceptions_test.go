@@ -81,7 +81,7 @@ var exceptions = []exception{
 	},
 	{
 		arrayTypes, []string{"GORM on MariaDB"},
-		[]check{checkInsert, checkRead, checkNull, checkArray, checkIN, checkANY, checkJSON},
+		[]check{checkInsert, checkRead, checkNull, checkArray, checkIN, checkANY},
 		[]string{"in your SQL syntax"}, noArrays,
 	},
 
@@ -131,7 +131,4 @@ var exceptions = []exception{
 		[]string{"NULL leaves the old value behind", "NULL leaves the old pointer behind", "NULL leaves the old sql.Null behind"},
 		gormReuse,
 	},
-
-	// Go.
-	{arrayTypes, nil, []check{checkMapKey}, []string{"is not comparable"}, "A slice can't be the key of a map in Go."},
 }

@@ -29,7 +29,6 @@ type sample[T any] struct {
 	value   T
 	stored  string  // result of the expression kind.text
 	literal columns // in SQL
-	json    string  // "" for a value without a text form
 }
 
 // subject is a kind of any type: a row of the tables.
@@ -45,7 +44,7 @@ func (k kind[T]) run(which check, s *session) []string {
 	c := &cell[T]{kind: k, session: s}
 	map[check]func(){
 		checkInsert: c.insert, checkRead: c.read, checkNull: c.null, checkArray: c.array, checkIN: c.in, checkANY: c.any,
-		checkJSON: c.json, checkMapKey: c.mapKey, checkWrongType: c.wrongType,
+		checkWrongType: c.wrongType,
 	}[which]()
 	return c.failures
 }
@@ -60,13 +59,11 @@ const (
 	checkArray     check = "array"
 	checkIN        check = "IN"
 	checkANY       check = "ANY"
-	checkJSON      check = "JSON"
-	checkMapKey    check = "map key"
 	checkWrongType check = "wrong type"
 )
 
 var checks = []check{
-	checkInsert, checkRead, checkNull, checkArray, checkIN, checkANY, checkJSON, checkMapKey, checkWrongType,
+	checkInsert, checkRead, checkNull, checkArray, checkIN, checkANY, checkWrongType,
 }
 
 // cell is a check of a type on a target while it runs.

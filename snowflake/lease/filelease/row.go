@@ -38,16 +38,13 @@ func (r fileRow) lock() (*os.File, error) {
 			return nil, storeError(err)
 		}
 		ok, err := lockFile(f)
-		if err != nil || !ok {
-			return nil, storeError(errors.Join(err, f.Close()))
-		}
-		if r.locks(f) {
+		if ok && r.locks(f) {
 			return f, nil
 		}
-		// The lock file was removed between the two calls.
-		if err := f.Close(); err != nil {
+		if err = errors.Join(err, f.Close()); err != nil || !ok {
 			return nil, storeError(err)
 		}
+		// The lock file was removed between the two calls.
 	}
 }
 

@@ -236,9 +236,6 @@ func (f *Store) enter(ctx context.Context) (leave func(), err error) {
 // enterAlone is enter for a call that also keeps out the other processes that choose a worker or list. It takes the gate
 // before the turn, so that no extension waits for it, and polls, since a wait in the kernel can't be ended by a context.
 func (f *Store) enterAlone(ctx context.Context) (leave func(), err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	gate, err := f.gate.lock()
 	for ; gate == nil && err == nil; gate, err = f.gate.lock() {
 		select {

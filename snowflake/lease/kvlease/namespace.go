@@ -97,16 +97,6 @@ func readRow(pair Pair, namespace string, worker int64) (r row, err error) {
 	return r, nil
 }
 
-// find returns the row that is held with the token.
-func (ns *namespace) find(token string, now time.Time) (row, bool) {
-	for _, c := range ns.rows {
-		if c.Token == token && c.held(now) {
-			return c.row, true
-		}
-	}
-	return row{}, false
-}
-
 // free returns the workers that may be taken: three groups, of which the first is to be used up before the second, and
 // so on, each in the order in which its workers are to be taken.
 func (ns *namespace) free(r lease.Request, now time.Time) [3][]candidate {

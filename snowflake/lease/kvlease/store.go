@@ -54,8 +54,9 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 			continue
 		}
 		now := s.now()
-		if found, ok := ns.find(r.Token, now); ok { // the reply to an earlier call was lost
-			return grant(found, ns), nil
+		mine := func(c candidate) bool { return c.Token == r.Token && c.held(now) }
+		if i := slices.IndexFunc(ns.rows, mine); i >= 0 { // the reply to an earlier call was lost
+			return grant(ns.rows[i].row, ns), nil
 		}
 		groups := ns.free(r, now)
 		if len(slices.Concat(groups[:]...)) == 0 {

@@ -66,12 +66,17 @@ func TestHorizonsAreComparedWithTheTickAndEachOtherToTheLastDigit(t *testing.T) 
 			release(t, store, claims[1-ahead])
 			for _, step := range []struct{ last, tick, want int64 }{
 				{2, n - 1, 2}, // both are ahead, 2 was never taken
+				{1, n - 1, int64(1 - ahead)},
 				{1, n, int64(1 - ahead)},
 				{1, n, int64(ahead)},
 			} {
 				r.Last, r.Tick, r.Token = step.last, step.tick, leasetest.NewToken()
-				if grant := acquire(t, store, r); grant.Worker != step.want {
+				grant := acquire(t, store, r)
+				if grant.Worker != step.want {
 					t.Fatalf("worker %d at %d is ahead: got worker %d at tick %d, want %d", ahead, n+1, grant.Worker, step.tick, step.want)
+				}
+				if step.tick < n {
+					release(t, store, grant.Claim)
 				}
 			}
 		}
