@@ -61,28 +61,40 @@ var (
 // [ErrAutoIncrementKept], gorm.ErrUnsupportedDriver for other databases, gorm.ErrDryRunModeUnsupported, and errors of
 // the database.
 func DropAutoIncrement(db *gorm.DB, models ...any) error {
-	if db == nil || db.Config == nil || db.Dialector == nil {
-		return fmt.Errorf("adopt: drop auto-increment: %w", gorm.ErrInvalidDB)
-	}
-	if db.Error != nil {
+	switch {
+	case db == nil || db.Config == nil || db.Dialector == nil:
+		return failed(gorm.ErrInvalidDB)
+	case db.Error != nil:
 		return db.Error
-	}
-	if db.DryRun {
-		return fmt.Errorf("adopt: drop auto-increment: %w", gorm.ErrDryRunModeUnsupported)
+	case db.DryRun:
+		return failed(gorm.ErrDryRunModeUnsupported)
 	}
 	keys, err := countedKeys(db, models)
 	if err != nil {
-		return err
+		return failed(err)
 	}
 	session := db.Session(&gorm.Session{NewDB: true})
 	switch db.Name() {
 	case "postgres":
-		return dropOnPostgres(session, keys)
+		err = dropOnPostgres(session, keys)
 	case "mysql":
-		return dropOnMySQL(session, keys)
+		err = dropOnMySQL(session, keys)
 	case "sqlite":
-		return dropOnSQLite(session, keys)
+		err = dropOnSQLite(session, keys)
 	default:
-		return fmt.Errorf("adopt: drop auto-increment on %s: %w", db.Name(), gorm.ErrUnsupportedDriver)
+		err = fmt.Errorf("on %s: %w", db.Name(), gorm.ErrUnsupportedDriver)
 	}
+	return failed(err)
+}
+
+// failed adds a prefix to errors that have none.
+func failed(err error) error {
+	if err == nil || isRefusal(err) {
+		return err
+	}
+	return fmt.Errorf("adopt: drop auto-increment: %w", err)
+}
+
+func isRefusal(err error) bool {
+	return errors.Is(err, ErrNoTable) || errors.Is(err, ErrNoIntegerKey) || errors.Is(err, ErrAutoIncrementKept)
 }

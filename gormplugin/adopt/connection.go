@@ -72,7 +72,7 @@ func (p *pin) restore() error {
 	for _, statement := range slices.Backward(p.undo) {
 		if err := run(p.uninterrupted(), statement); err != nil {
 			p.discard()
-			return fmt.Errorf("adopt: drop auto-increment: %s: %w", statement, err)
+			return fmt.Errorf("%s: %w", statement, err)
 		}
 	}
 	return nil

@@ -37,23 +37,23 @@ func (k countedKey) name() string {
 	return k.space + "." + k.table
 }
 
-// kept is the error for what DropAutoIncrement refuses to do.
-func (k countedKey) kept(format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %s", ErrAutoIncrementKept, k, fmt.Sprintf(format, args...))
-}
-
-func (k countedKey) noInteger(format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %s", ErrNoIntegerKey, k, fmt.Sprintf(format, args...))
+// refused is the error for what DropAutoIncrement does not do.
+func (k countedKey) refused(reason error, format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %s", reason, k, fmt.Sprintf(format, args...))
 }
 
 func (k countedKey) noTable() error { return fmt.Errorf("%w: %s", ErrNoTable, k.name()) }
 
-// failed wraps an error of the database.
-func (k countedKey) failed(err error) error {
-	if err == nil {
-		return nil
+// each calls f for all keys until it fails, and names the key in the error.
+func each(keys []countedKey, f func(i int, k countedKey) error) error {
+	for i, k := range keys {
+		if err := f(i, k); isRefusal(err) {
+			return err
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", k, err)
+		}
 	}
-	return fmt.Errorf("adopt: drop auto-increment of %s: %w", k, err)
+	return nil
 }
 
 // countedKeys returns the key columns of the models, each once.
@@ -65,7 +65,7 @@ func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
 			stmt.Table, stmt.TableExpr = db.Statement.Table, db.Statement.TableExpr
 		}
 		if err := stmt.ParseWithSpecialTableName(model, stmt.Table); err != nil {
-			return nil, fmt.Errorf("adopt: drop auto-increment: %w", err)
+			return nil, err
 		}
 		space, err := spaceOf(stmt)
 		if err != nil {
@@ -76,7 +76,7 @@ func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
 			return nil, fmt.Errorf("%w: model %s has no primary key called ID and no single one", ErrNoIntegerKey, stmt.Schema)
 		}
 		if key := (countedKey{space, stmt.Table, field.DBName}); isNarrow(field) {
-			return nil, key.noInteger("the field is of type %s", field.FieldType)
+			return nil, key.refused(ErrNoIntegerKey, "the field is of type %s", field.FieldType)
 		} else if !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
@@ -98,7 +98,7 @@ func (k countedKey) checkMinID(db *gorm.DB) error {
 	case errors.Is(present.Error, gormplugin.ErrCondition), errors.Is(present.Error, snowflake.ErrFieldOrder):
 		return nil // the layout is not known, or has too many ranges: these conditions fail
 	case present.Error != nil:
-		return k.failed(present.Error)
+		return present.Error
 	}
 	id, _ := present.Statement.Vars[0].(snowflake.ID)
 	bound := min(id/1000, maxCounted)
@@ -107,9 +107,9 @@ func (k countedKey) checkMinID(db *gorm.DB) error {
 	err := db.Table(k.name()).Select("max(?)", column).Where("? < ?", column, bound).
 		Where(gormplugin.CreatedBefore(now).On(k.column)).Row().Scan(&old)
 	if err != nil || old == nil {
-		return k.failed(err)
+		return err
 	}
-	return k.kept("the database has made the keys up to %d, and gormplugin.CreatedBefore would find them all; "+
+	return k.refused(ErrAutoIncrementKept, "the database has made the keys up to %d, and gormplugin.CreatedBefore would find them all; "+
 		"give the plugin gormplugin.WithMinID(%d), or a larger number below its IDs", *old, *old+1)
 }
 

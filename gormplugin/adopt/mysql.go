@@ -15,14 +15,20 @@ import (
 
 // mysqlKey is a key column as MySQL describes it, and its new definition.
 type mysqlKey struct {
-	Name    string // in the case of the table
+	Space   string // the database
+	Name    string // in the case of the table; "" if there is no such column
 	Kind    string // data_type: bigint
 	Extra   string
 	Default *string
 
-	references []string // the foreign keys that refer to the column or contain it
-	referred   bool
-	definition string // for MODIFY; "" if nothing has to change
+	references []reference // the foreign keys that refer to the column or contain it
+	definition string      // for MODIFY; "" if nothing has to change
+}
+
+// reference is a foreign key with its rules.
+type reference struct {
+	Text   string
+	Refers bool // to the column
 }
 
 func dropOnMySQL(db *gorm.DB, keys []countedKey) error {
@@ -33,7 +39,7 @@ func dropOnMySQL(db *gorm.DB, keys []countedKey) error {
 	err := pinned(db, func(p *pin) error {
 		var connection int64
 		if err := p.Raw("SELECT connection_id()").Row().Scan(&connection); err != nil {
-			return fmt.Errorf("adopt: drop auto-increment: %w", err)
+			return err
 		}
 		err := modifyAll(p, keys)
 		if err != nil && p.isLost() {
@@ -49,117 +55,91 @@ func dropOnMySQL(db *gorm.DB, keys []countedKey) error {
 
 func modifyAll(p *pin, keys []countedKey) error {
 	found := make([]mysqlKey, len(keys))
-	changes, unchecked := false, false
-	for i, k := range keys {
-		var err error
-		if found[i], err = k.onMySQL(p.DB); err == nil {
-			err = k.checkMinID(p.DB)
-		}
-		if err != nil {
+	unchecked := false
+	err := each(keys, func(i int, k countedKey) (err error) {
+		if found[i], err = k.onMySQL(p.DB); err != nil {
 			return err
 		}
-		changes = changes || found[i].definition != ""
-		unchecked = unchecked || found[i].referred && found[i].definition != ""
-	}
-	if !changes {
-		return nil
+		referred := slices.ContainsFunc(found[i].references, func(r reference) bool { return r.Refers })
+		unchecked = unchecked || referred && found[i].definition != ""
+		return k.checkMinID(p.DB)
+	})
+	if err != nil || !slices.ContainsFunc(found, func(key mysqlKey) bool { return key.definition != "" }) {
+		return err
 	}
 	if err := setForModify(p, unchecked); err != nil {
-		return fmt.Errorf("adopt: drop auto-increment: %w", err)
+		return err
 	}
 	var done []string
-	for i, k := range keys {
+	return each(keys, func(i int, k countedKey) error {
 		if found[i].definition == "" {
-			continue
+			return nil
 		}
-		if err := k.modify(p.DB, found[i]); err != nil {
-			if len(done) > 0 {
-				err = fmt.Errorf("%w (done before: %s)", err, strings.Join(done, ", "))
-			}
-			return err
+		err := k.modify(p.DB, found[i])
+		if err != nil && len(done) > 0 {
+			err = fmt.Errorf("%w (done before: %s)", err, strings.Join(done, ", "))
 		}
 		done = append(done, k.String())
-	}
-	return nil
+		return err
+	})
 }
 
 // onMySQL reads the column and rejects what must not be changed.
 func (k countedKey) onMySQL(db *gorm.DB) (mysqlKey, error) {
-	var there int
-	err := db.Raw(`SELECT count(*) FROM information_schema.tables
-		WHERE table_schema = coalesce(nullif(?, ''), database()) AND table_name = ?
-			AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')`,
-		k.space, k.table).Row().Scan(&there)
-	switch {
-	case err != nil:
-		return mysqlKey{}, k.failed(err)
-	case there == 0:
+	var found []mysqlKey
+	err := db.Raw(`SELECT t.table_schema AS space, coalesce(c.column_name, '') AS name, c.data_type AS kind, c.extra AS extra,
+			c.column_default AS "default"
+		FROM information_schema.tables t LEFT JOIN information_schema.columns c
+			ON c.table_schema = t.table_schema AND c.table_name = t.table_name AND c.column_name = ?
+		WHERE t.table_schema = coalesce(nullif(?, ''), database()) AND t.table_name = ?
+			AND t.table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')`, k.column, k.space, k.table).Scan(&found).Error
+	if err != nil {
+		return mysqlKey{}, err
+	}
+	if len(found) == 0 {
 		return mysqlKey{}, k.noTable()
 	}
-	var found []mysqlKey
-	err = db.Raw(`SELECT column_name AS name, data_type AS kind, extra AS extra, column_default AS "default"
-		FROM information_schema.columns
-		WHERE table_schema = coalesce(nullif(?, ''), database()) AND table_name = ? AND column_name = ?`,
-		k.space, k.table, k.column).Scan(&found).Error
-	switch {
-	case err != nil:
-		return mysqlKey{}, k.failed(err)
-	case len(found) == 0:
-		return mysqlKey{}, k.noInteger("the table has no such column")
-	}
 	key := found[0]
+	if key.references, err = k.foreignKeysOnMySQL(db, key.Space); err != nil {
+		return key, err
+	}
 	counts := strings.Contains(strings.ToLower(key.Extra), "auto_increment")
 	narrow := slices.Contains([]string{"tinyint", "smallint", "mediumint", "int"}, key.Kind)
-	if key.references, key.referred, err = k.foreignKeysOnMySQL(db); err != nil {
-		return key, k.failed(err)
-	}
 	switch {
+	case key.Name == "":
+		return key, k.refused(ErrNoIntegerKey, "the table has no such column")
 	case !narrow && key.Kind != "bigint":
-		return key, k.noInteger("the column is of type %s", key.Kind)
+		return key, k.refused(ErrNoIntegerKey, "the column is of type %s", key.Kind)
 	case !counts && key.Default != nil && *key.Default != "NULL":
-		return key, k.kept("its default is %s", *key.Default)
+		return key, k.refused(ErrAutoIncrementKept, "its default is %s", *key.Default)
 	case narrow && len(key.references) > 0:
-		return key, k.kept("the column is %s, and these foreign keys prevent it from becoming bigint: %s; "+
+		var names []string
+		for _, r := range key.references {
+			names = append(names, r.Text)
+		}
+		return key, k.refused(ErrAutoIncrementKept, "the column is %s, and these foreign keys prevent it from becoming bigint: %s; "+
 			"drop them, call DropAutoIncrement, widen the columns that refer to it, and let AutoMigrate create them again",
-			key.Kind, strings.Join(key.references, ", "))
+			key.Kind, strings.Join(names, ", "))
 	case counts || narrow:
 		key.definition, err = k.withoutCounter(db, key.Name, counts, narrow)
 	}
 	return key, err
 }
 
-// foreignKeysOnMySQL returns the names and rules of the foreign keys that the column takes part in.
-func (k countedKey) foreignKeysOnMySQL(db *gorm.DB) (all []string, referred bool, err error) {
-	space := k.space
-	if space == "" {
-		if err := db.Raw("SELECT database()").Row().Scan(&space); err != nil {
-			return nil, false, err
-		}
-	}
-	rows, err := db.Raw(`
+// foreignKeysOnMySQL returns the foreign keys that the column takes part in.
+func (k countedKey) foreignKeysOnMySQL(db *gorm.DB, space string) (all []reference, err error) {
+	err = db.Raw(`
 		SELECT concat(u.table_name, '.', u.constraint_name, ' (', u.column_name, ' to ', u.referenced_table_name, '.',
-				u.referenced_column_name, ' on update ', r.update_rule, ' on delete ', r.delete_rule, ')'),
-			u.referenced_table_schema = @space AND u.referenced_table_name = @table AND u.referenced_column_name = @column
+				u.referenced_column_name, ' on update ', r.update_rule, ' on delete ', r.delete_rule, ')') AS text,
+			u.referenced_table_schema = @space AND u.referenced_table_name = @table AND u.referenced_column_name = @column AS refers
 		FROM information_schema.key_column_usage u
 		JOIN information_schema.referential_constraints r
 			ON r.constraint_schema = u.constraint_schema AND r.table_name = u.table_name AND r.constraint_name = u.constraint_name
 		WHERE u.referenced_table_schema = @space AND u.referenced_table_name = @table AND u.referenced_column_name = @column
 			OR u.table_schema = @space AND u.table_name = @table AND u.column_name = @column
 				AND u.referenced_table_name IS NOT NULL
-		ORDER BY 1`, sql.Named("space", space), sql.Named("table", k.table), sql.Named("column", k.column)).Rows()
-	if err != nil {
-		return nil, false, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		var to bool
-		if err := rows.Scan(&name, &to); err != nil {
-			return nil, false, err
-		}
-		all, referred = append(all, name), referred || to
-	}
-	return all, referred, rows.Err()
+		ORDER BY 1`, sql.Named("space", space), sql.Named("table", k.table), sql.Named("column", k.column)).Scan(&all).Error
+	return all, err
 }
 
 var narrowType = regexp.MustCompile(`^(tiny|small|medium)?int(\(\d+\))?`)
@@ -168,7 +148,7 @@ var narrowType = regexp.MustCompile(`^(tiny|small|medium)?int(\(\d+\))?`)
 func (k countedKey) withoutCounter(db *gorm.DB, column string, counts, narrow bool) (string, error) {
 	var table, statement string
 	if err := db.Raw("SHOW CREATE TABLE "+db.Statement.Quote(k.name())).Row().Scan(&table, &statement); err != nil {
-		return "", k.failed(err)
+		return "", err
 	}
 	definition := ""
 	for line := range strings.Lines(statement) {
@@ -190,7 +170,7 @@ func (k countedKey) withoutCounter(db *gorm.DB, column string, counts, narrow bo
 		}
 	}
 	if !ok {
-		return "", k.kept("cannot parse the definition of the column: %q", definition)
+		return "", k.refused(ErrAutoIncrementKept, "cannot parse the definition of the column: %q", definition)
 	}
 	return definition, nil
 }
@@ -199,16 +179,16 @@ func (k countedKey) withoutCounter(db *gorm.DB, column string, counts, narrow bo
 func (k countedKey) modify(db *gorm.DB, before mysqlKey) error {
 	statement := "ALTER TABLE " + db.Statement.Quote(k.name()) + " MODIFY COLUMN " + db.Statement.Quote(before.Name) + " "
 	if err := run(db, statement+before.definition); err != nil {
-		return k.failed(err)
+		return err
 	}
 	after, err := k.onMySQL(db)
 	switch {
 	case err != nil:
 		return err
 	case after.definition != "":
-		return k.kept("the column would still have to become %s", after.definition)
+		return k.refused(ErrAutoIncrementKept, "the column would still have to become %s", after.definition)
 	case !slices.Equal(after.references, before.references):
-		return k.failed(fmt.Errorf("the foreign keys are %q now, were %q", after.references, before.references))
+		return fmt.Errorf("the foreign keys are %v now, were %v", after.references, before.references)
 	}
 	return nil
 }
@@ -257,7 +237,7 @@ func kill(db *gorm.DB, connection int64) error {
 			return nil
 		}
 		if err != nil || ctx.Err() != nil {
-			return fmt.Errorf("adopt: the interrupted change of a table may still happen: kill %d: %w", connection, errors.Join(err, failed))
+			return fmt.Errorf("the interrupted change of a table may still happen: kill %d: %w", connection, errors.Join(err, failed))
 		}
 		select {
 		case <-ctx.Done():
