@@ -1,3 +1,15 @@
+// Package adopt moves existing tables from auto-increment keys to keys that the application fills.
+//
+//	// The last step of the rollout, when no process of the old version runs any more:
+//	err := adopt.DropAutoIncrement(db, &User{}, &Order{})
+//
+//	// Old rows keep their small keys. New rows get IDs from gormplugin, and ORDER BY id stays the order of creation.
+//	err = db.Create(&User{Name: "new"}).Error
+//
+// Tables that AutoMigrate creates for models whose key is a snowflake.ID have no counter and need none of this. The
+// [README] has the safe order of a rollout, and what becomes of old keys.
+//
+// [README]: https://github.com/sqlflake/sqlflake/blob/main/gormplugin/adopt/README.md
 package adopt
 
 import (
@@ -41,19 +53,19 @@ var (
 // # MySQL and MariaDB
 //
 // MODIFY repeats the column's own definition without AUTO_INCREMENT. The type stays, since foreign keys must match it;
-// signed and unsigned hold a snowflake. If foreign keys refer to the column, foreign_key_checks is off for this session
-// meanwhile. A smaller column becomes bigint if it takes part in no foreign key. MariaDB changes the table in place
+// signed and unsigned hold a snowflake. If the column takes part in foreign keys, foreign_key_checks is off for this
+// session meanwhile. A smaller column becomes bigint if it takes part in no foreign key. MariaDB changes the table in place
 // unless it widens the column; MySQL may copy it. If one table fails, the error names those that are done. The change
-// waits for transactions that use the table, and later statements wait for the change. Bound this with a context, whose
-// end takes the change back, or with lock_wait_timeout on the handle of db.Connection.
+// waits for transactions that use the table, and later statements wait for it. Bound this with a context, whose end
+// takes the change back, or with lock_wait_timeout on the handle of db.Connection.
 //
 // # SQLite
 //
 // The table is copied with its indexes and triggers (https://www.sqlite.org/lang_altertable.html#otheralter), all
-// tables in one transaction, in the main file only. This takes the time and space of the rows. The driver's busy
-// timeout, not the context, bounds the wait for other writers. Statistics of ANALYZE are lost. A key without
+// tables in one transaction, in the main file only. This takes the time and space of the rows, and the statistics of
+// ANALYZE are lost. The driver's busy timeout, not the context, bounds the wait for other writers. A key without
 // AUTOINCREMENT needs no change. References of another type in the new models, such as the bigint of an ID without a
-// tag, make AutoMigrate rebuild the table again, and that rebuild loses triggers: see gormplugin.Model for the tag.
+// tag, make AutoMigrate rebuild the table again and lose its triggers: see gormplugin.Model for the tag.
 //
 // # Errors
 //

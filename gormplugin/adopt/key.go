@@ -42,8 +42,6 @@ func (k countedKey) refused(reason error, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %s", reason, k, fmt.Sprintf(format, args...))
 }
 
-func (k countedKey) noTable() error { return fmt.Errorf("%w: %s", ErrNoTable, k.name()) }
-
 // each calls f for all keys until it fails, and names the key in the error.
 func each(keys []countedKey, f func(i int, k countedKey) error) error {
 	for i, k := range keys {
@@ -127,11 +125,6 @@ func spaceOf(stmt *gorm.Statement) (string, error) {
 
 // isNarrow reports whether the field is an integer that cannot hold all snowflakes.
 func isNarrow(field *schema.Field) bool {
-	switch t := field.IndirectFieldType; t.Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32:
-		return t.Bits() < 64
-	default:
-		return false
-	}
+	zero := reflect.Zero(field.IndirectFieldType)
+	return (zero.CanInt() || zero.CanUint()) && zero.Type().Bits() < 64
 }

@@ -11,30 +11,23 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin/internal/connpool"
 )
 
 // mysqlKey is a key column as MySQL describes it, and its new definition.
 type mysqlKey struct {
 	Space   string // the database
-	Name    string // in the case of the table; "" if there is no such column
+	Name    string // in the case of the table
 	Kind    string // data_type: bigint
 	Extra   string
 	Default *string
 
-	references []reference // the foreign keys that refer to the column or contain it
-	definition string      // for MODIFY; "" if nothing has to change
-}
-
-// reference is a foreign key with its rules.
-type reference struct {
-	Text   string
-	Refers bool // to the column
+	references []string // the foreign keys that refer to the column or contain it, with their rules
+	definition string   // for MODIFY; "" if nothing has to change
 }
 
 func dropOnMySQL(db *gorm.DB, keys []countedKey) error {
-	if inTransaction(db) {
-		return fmt.Errorf("%w: the handle is in a transaction, which MySQL would commit; pass a handle outside of one", ErrAutoIncrementKept)
-	}
 	var lost int64 // the number of an unusable connection
 	err := pinned(db, func(p *pin) error {
 		var connection int64
@@ -42,7 +35,7 @@ func dropOnMySQL(db *gorm.DB, keys []countedKey) error {
 			return err
 		}
 		err := modifyAll(p, keys)
-		if err != nil && p.isLost() {
+		if err != nil && p.conn.PingContext(context.WithoutCancel(p.Statement.Context)) != nil {
 			lost = connection
 		}
 		return err
@@ -55,16 +48,16 @@ func dropOnMySQL(db *gorm.DB, keys []countedKey) error {
 
 func modifyAll(p *pin, keys []countedKey) error {
 	found := make([]mysqlKey, len(keys))
-	unchecked := false
+	changes, unchecked := false, false
 	err := each(keys, func(i int, k countedKey) (err error) {
 		if found[i], err = k.onMySQL(p.DB); err != nil {
 			return err
 		}
-		referred := slices.ContainsFunc(found[i].references, func(r reference) bool { return r.Refers })
-		unchecked = unchecked || referred && found[i].definition != ""
+		changes = changes || found[i].definition != ""
+		unchecked = unchecked || found[i].definition != "" && len(found[i].references) > 0
 		return k.checkMinID(p.DB)
 	})
-	if err != nil || !slices.ContainsFunc(found, func(key mysqlKey) bool { return key.definition != "" }) {
+	if err != nil || !changes {
 		return err
 	}
 	if err := setForModify(p, unchecked); err != nil {
@@ -86,18 +79,22 @@ func modifyAll(p *pin, keys []countedKey) error {
 
 // onMySQL reads the column and rejects what must not be changed.
 func (k countedKey) onMySQL(db *gorm.DB) (mysqlKey, error) {
+	const here = " WHERE table_schema = coalesce(nullif(?, ''), database()) AND table_name = ?"
+	tables, err := count(db, "information_schema.tables"+here+" AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')", k.space, k.table)
+	if err != nil {
+		return mysqlKey{}, err
+	}
+	if tables == 0 {
+		return mysqlKey{}, fmt.Errorf("%w: %s", ErrNoTable, k.name())
+	}
 	var found []mysqlKey
-	err := db.Raw(`SELECT t.table_schema AS space, coalesce(c.column_name, '') AS name, c.data_type AS kind, c.extra AS extra,
-			c.column_default AS "default"
-		FROM information_schema.tables t LEFT JOIN information_schema.columns c
-			ON c.table_schema = t.table_schema AND c.table_name = t.table_name AND c.column_name = ?
-		WHERE t.table_schema = coalesce(nullif(?, ''), database()) AND t.table_name = ?
-			AND t.table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')`, k.column, k.space, k.table).Scan(&found).Error
+	err = db.Raw(`SELECT table_schema AS space, column_name AS name, data_type AS kind, extra AS extra, column_default AS "default"
+		FROM information_schema.columns`+here+" AND column_name = ?", k.space, k.table, k.column).Scan(&found).Error
 	if err != nil {
 		return mysqlKey{}, err
 	}
 	if len(found) == 0 {
-		return mysqlKey{}, k.noTable()
+		return mysqlKey{}, k.refused(ErrNoIntegerKey, "the table has no such column")
 	}
 	key := found[0]
 	if key.references, err = k.foreignKeysOnMySQL(db, key.Space); err != nil {
@@ -106,20 +103,14 @@ func (k countedKey) onMySQL(db *gorm.DB) (mysqlKey, error) {
 	counts := strings.Contains(strings.ToLower(key.Extra), "auto_increment")
 	narrow := slices.Contains([]string{"tinyint", "smallint", "mediumint", "int"}, key.Kind)
 	switch {
-	case key.Name == "":
-		return key, k.refused(ErrNoIntegerKey, "the table has no such column")
 	case !narrow && key.Kind != "bigint":
 		return key, k.refused(ErrNoIntegerKey, "the column is of type %s", key.Kind)
 	case !counts && key.Default != nil && *key.Default != "NULL":
 		return key, k.refused(ErrAutoIncrementKept, "its default is %s", *key.Default)
 	case narrow && len(key.references) > 0:
-		var names []string
-		for _, r := range key.references {
-			names = append(names, r.Text)
-		}
 		return key, k.refused(ErrAutoIncrementKept, "the column is %s, and these foreign keys prevent it from becoming bigint: %s; "+
 			"drop them, call DropAutoIncrement, widen the columns that refer to it, and let AutoMigrate create them again",
-			key.Kind, strings.Join(names, ", "))
+			key.Kind, strings.Join(key.references, ", "))
 	case counts || narrow:
 		key.definition, err = k.withoutCounter(db, key.Name, counts, narrow)
 	}
@@ -127,11 +118,10 @@ func (k countedKey) onMySQL(db *gorm.DB) (mysqlKey, error) {
 }
 
 // foreignKeysOnMySQL returns the foreign keys that the column takes part in.
-func (k countedKey) foreignKeysOnMySQL(db *gorm.DB, space string) (all []reference, err error) {
+func (k countedKey) foreignKeysOnMySQL(db *gorm.DB, space string) (all []string, err error) {
 	err = db.Raw(`
 		SELECT concat(u.table_name, '.', u.constraint_name, ' (', u.column_name, ' to ', u.referenced_table_name, '.',
-				u.referenced_column_name, ' on update ', r.update_rule, ' on delete ', r.delete_rule, ')') AS text,
-			u.referenced_table_schema = @space AND u.referenced_table_name = @table AND u.referenced_column_name = @column AS refers
+				u.referenced_column_name, ' on update ', r.update_rule, ' on delete ', r.delete_rule, ')')
 		FROM information_schema.key_column_usage u
 		JOIN information_schema.referential_constraints r
 			ON r.constraint_schema = u.constraint_schema AND r.table_name = u.table_name AND r.constraint_name = u.constraint_name
@@ -152,24 +142,22 @@ func (k countedKey) withoutCounter(db *gorm.DB, column string, counts, narrow bo
 	}
 	definition := ""
 	for line := range strings.Lines(statement) {
-		line = strings.TrimSpace(line)
 		for _, quote := range []string{"`", `"`} { // the second under ANSI_QUOTES
-			if rest, ok := strings.CutPrefix(line, quote+strings.ReplaceAll(column, quote, quote+quote)+quote+" "); ok {
+			name := quote + strings.ReplaceAll(column, quote, quote+quote) + quote + " "
+			if rest, ok := strings.CutPrefix(strings.TrimSpace(line), name); ok {
 				definition = strings.TrimSuffix(rest, ",")
 			}
 		}
 	}
-	ok := definition != ""
-	if ok && counts {
-		definition, ok = withoutWord(definition, "AUTO_INCREMENT")
+	found := true
+	if counts {
+		definition, found = withoutWord(definition, "AUTO_INCREMENT")
 	}
-	if ok && narrow {
-		place := narrowType.FindStringIndex(definition)
-		if ok = place != nil; ok {
-			definition = "bigint" + definition[place[1]:]
-		}
+	if narrow {
+		definition = narrowType.ReplaceAllString(definition, "bigint")
+		found = found && strings.HasPrefix(definition, "bigint")
 	}
-	if !ok {
+	if !found || definition == "" {
 		return "", k.refused(ErrAutoIncrementKept, "cannot parse the definition of the column: %q", definition)
 	}
 	return definition, nil
@@ -188,7 +176,7 @@ func (k countedKey) modify(db *gorm.DB, before mysqlKey) error {
 	case after.definition != "":
 		return k.refused(ErrAutoIncrementKept, "the column would still have to become %s", after.definition)
 	case !slices.Equal(after.references, before.references):
-		return fmt.Errorf("the foreign keys are %v now, were %v", after.references, before.references)
+		return fmt.Errorf("the foreign keys are %q now, were %q", after.references, before.references)
 	}
 	return nil
 }
@@ -201,11 +189,8 @@ func setForModify(p *pin, unchecked bool) error {
 		return err
 	}
 	// The server doubles each backslash of a comment in every mode, and this mode would read two.
-	const literal = "NO_BACKSLASH_ESCAPES"
-	if all := strings.Split(modes, ","); slices.Contains(all, literal) {
-		others := slices.DeleteFunc(all, func(mode string) bool { return mode == literal })
-		const set = "SET SESSION sql_mode = '%s'"
-		if err := p.set(fmt.Sprintf(set, strings.Join(others, ",")), fmt.Sprintf(set, modes)); err != nil {
+	if others := strings.ReplaceAll(modes, "NO_BACKSLASH_ESCAPES", ""); others != modes {
+		if err := p.set("SET SESSION sql_mode = '"+others+"'", "SET SESSION sql_mode = '"+modes+"'"); err != nil {
 			return err
 		}
 	}
@@ -216,18 +201,12 @@ func setForModify(p *pin, unchecked bool) error {
 	return p.set("SET SESSION foreign_key_checks = 0", fmt.Sprintf("SET SESSION foreign_key_checks = %d", checks))
 }
 
-// killTime bounds one call of kill.
-const killTime = 10 * time.Second
-
 // kill ends a connection that the driver has dropped and waits for its end. The driver only closes its socket: a
 // statement that waits for a lock continues on the server for a while and could still change the table.
 func kill(db *gorm.DB, connection int64) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(db.Statement.Context), killTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(db.Statement.Context), 10*time.Second)
 	defer cancel()
-	pool := db.ConnPool
-	for prepared, ok := pool.(*gorm.PreparedStmtDB); ok; prepared, ok = pool.(*gorm.PreparedStmtDB) {
-		pool = prepared.ConnPool
-	}
+	pool := connpool.Unprepared(db.ConnPool)
 	_, err := pool.ExecContext(ctx, fmt.Sprintf("KILL %d", connection)) // an error if the connection has already ended
 	for {
 		left := 0

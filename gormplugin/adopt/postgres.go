@@ -75,7 +75,7 @@ func (k countedKey) onPostgres(tx *gorm.DB) (postgresKey, error) {
 		return postgresKey{}, err
 	}
 	if len(found) == 0 {
-		return postgresKey{}, k.noTable()
+		return postgresKey{}, fmt.Errorf("%w: %s", ErrNoTable, k.name())
 	}
 	key := found[0]
 	switch {

@@ -18,9 +18,6 @@ type sqliteTable struct {
 }
 
 func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
-	if inTransaction(db) { // PRAGMA foreign_keys has no effect there, so DROP TABLE would delete rows that refer to it
-		return fmt.Errorf("%w: the handle is in a transaction, in which SQLite cannot rebuild a table; pass a handle outside of one", ErrAutoIncrementKept)
-	}
 	return pinned(db, func(p *pin) error {
 		// Outside of a transaction, so that a call with nothing to do waits for no lock.
 		tables, err := tablesOnSQLite(p.DB, keys)
@@ -31,9 +28,6 @@ func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
 			var before int
 			if err := p.Raw("PRAGMA " + pragma).Row().Scan(&before); err != nil {
 				return err
-			}
-			if before == now {
-				continue
 			}
 			if err := p.set(fmt.Sprintf("PRAGMA %s = %d", pragma, now), fmt.Sprintf("PRAGMA %s = %d", pragma, before)); err != nil {
 				return err
@@ -50,13 +44,7 @@ func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
 		if err != nil {
 			return err
 		}
-		err = each(keys, func(i int, k countedKey) error {
-			if tables[i].create == "" {
-				return nil
-			}
-			return tables[i].rebuild(p.DB, k)
-		})
-		if err != nil {
+		if err := each(keys, func(i int, k countedKey) error { return tables[i].rebuild(p.DB, k) }); err != nil {
 			return err
 		}
 		after, err := count(p.DB, brokenReferences)
@@ -87,13 +75,12 @@ func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, err error) {
 		return t, k.refused(ErrAutoIncrementKept, "the table is not in the main database")
 	}
 	var found []struct{ Name, SQL string }
-	err = db.Raw("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE", k.table).
-		Scan(&found).Error
+	err = db.Raw("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE", k.table).Scan(&found).Error
 	if err != nil {
 		return t, err
 	}
 	if len(found) == 0 {
-		return t, k.noTable()
+		return t, fmt.Errorf("%w: %s", ErrNoTable, k.name())
 	}
 	t.name = found[0].Name
 	var columns []struct {
@@ -119,6 +106,11 @@ func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, err error) {
 	case !strings.Contains(strings.ToUpper(columns[at].Type), "INT"):
 		return t, k.refused(ErrNoIntegerKey, "the column is of type %q", columns[at].Type)
 	}
+	err = db.Raw(`SELECT sql FROM sqlite_master WHERE type IN ('index', 'trigger') AND tbl_name = ? COLLATE NOCASE
+		AND sql IS NOT NULL ORDER BY rowid`, t.name).Scan(&t.others).Error // indexes of UNIQUE and PRIMARY KEY have no SQL
+	if err != nil {
+		return t, err
+	}
 	statement, counts := withoutWord(found[0].SQL, "AUTOINCREMENT")
 	if !counts || columns[at].PK != 1 { // a counter of another column stays
 		return t, nil
@@ -137,19 +129,15 @@ func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, err error) {
 		return t, k.refused(ErrAutoIncrementKept, "cannot parse the statement that created the table: %s", statement)
 	}
 	t.create = statement[:words[2][0]] + quoteSQLite(t.replacement) + statement[words[2][1]:]
-	t.others, err = t.indexesAndTriggers(db)
-	return t, err
+	return t, nil
 }
 
-func (t sqliteTable) indexesAndTriggers(db *gorm.DB) (statements []string, err error) {
-	err = db.Raw(`SELECT sql FROM sqlite_master WHERE type IN ('index', 'trigger') AND tbl_name = ? COLLATE NOCASE
-		AND sql IS NOT NULL ORDER BY rowid`, t.name).Scan(&statements).Error // indexes of UNIQUE and PRIMARY KEY have no SQL
-	return statements, err
-}
-
-// rebuild replaces the table by a copy. Other tables, views and triggers refer to it by name, and legacy_alter_table
+// rebuild replaces the table by a copy if it has AUTOINCREMENT. Other tables, views and triggers refer to it by name, and legacy_alter_table
 // keeps these references as they are.
 func (t sqliteTable) rebuild(db *gorm.DB, k countedKey) error {
+	if t.create == "" {
+		return nil
+	}
 	name, replacement, columns := quoteSQLite(t.name), quoteSQLite(t.replacement), strings.Join(t.columns, ", ")
 	before, err := count(db, name)
 	if err != nil {
@@ -170,28 +158,18 @@ func (t sqliteTable) rebuild(db *gorm.DB, k countedKey) error {
 	if err != nil {
 		return err
 	}
-	others, err := t.indexesAndTriggers(db)
-	if err != nil {
-		return err
-	}
 	now, err := k.onSQLite(db)
 	switch {
 	case err != nil:
 		return err
 	case before != after:
 		return fmt.Errorf("%d rows were copied, want %d", after, before)
-	case !slices.Equal(others, t.others):
-		return fmt.Errorf("the indexes and triggers are %q now, were %q", others, t.others)
+	case !slices.Equal(now.others, t.others):
+		return fmt.Errorf("the indexes and triggers are %q now, were %q", now.others, t.others)
 	case now.create != "":
 		return k.refused(ErrAutoIncrementKept, "AUTOINCREMENT is still there")
 	}
 	return nil
-}
-
-// count returns the number of rows.
-func count(db *gorm.DB, from string, args ...any) (n int64, err error) {
-	err = db.Raw("SELECT count(*) FROM "+from, args...).Row().Scan(&n)
-	return n, err
 }
 
 func quoteSQLite(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
