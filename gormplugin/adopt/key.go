@@ -54,6 +54,17 @@ func each(keys []countedKey, f func(i int, k countedKey) error) error {
 	return nil
 }
 
+// read returns what one reads about each key, which rejects what must not be changed.
+func read[T any](db *gorm.DB, keys []countedKey, one func(k countedKey, db *gorm.DB) (T, error)) ([]T, error) {
+	found := make([]T, len(keys))
+	return found, each(keys, func(i int, k countedKey) (err error) {
+		if found[i], err = one(k, db); err != nil {
+			return err
+		}
+		return k.checkMinID(db)
+	})
+}
+
 // countedKeys returns the key columns of the models, each once.
 func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
 	var keys []countedKey

@@ -20,7 +20,8 @@ type mysqlKey struct {
 	Space   string // the database
 	Name    string // in the case of the table
 	Kind    string // data_type: bigint
-	Extra   string
+	Counts  bool
+	Narrow  bool // an integer of less than 64 bits
 	Default *string
 
 	references []string // the foreign keys that refer to the column or contain it, with their rules
@@ -47,18 +48,17 @@ func dropOnMySQL(db *gorm.DB, keys []countedKey) error {
 }
 
 func modifyAll(p *pin, keys []countedKey) error {
-	found := make([]mysqlKey, len(keys))
-	changes, unchecked := false, false
-	err := each(keys, func(i int, k countedKey) (err error) {
-		if found[i], err = k.onMySQL(p.DB); err != nil {
-			return err
-		}
-		changes = changes || found[i].definition != ""
-		unchecked = unchecked || found[i].definition != "" && len(found[i].references) > 0
-		return k.checkMinID(p.DB)
-	})
-	if err != nil || !changes {
+	found, err := read(p.DB, keys, countedKey.onMySQL)
+	if err != nil {
 		return err
+	}
+	changes, unchecked := false, false
+	for _, key := range found {
+		changes = changes || key.definition != ""
+		unchecked = unchecked || key.definition != "" && len(key.references) > 0
+	}
+	if !changes {
+		return nil
 	}
 	if err := setForModify(p, unchecked); err != nil {
 		return err
@@ -77,42 +77,35 @@ func modifyAll(p *pin, keys []countedKey) error {
 	})
 }
 
-// onMySQL reads the column and rejects what must not be changed.
-func (k countedKey) onMySQL(db *gorm.DB) (mysqlKey, error) {
+func (k countedKey) onMySQL(db *gorm.DB) (key mysqlKey, err error) {
 	const here = " WHERE table_schema = coalesce(nullif(?, ''), database()) AND table_name = ?"
 	tables, err := count(db, "information_schema.tables"+here+" AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')", k.space, k.table)
 	if err != nil {
-		return mysqlKey{}, err
-	}
-	if tables == 0 {
-		return mysqlKey{}, fmt.Errorf("%w: %s", ErrNoTable, k.name())
-	}
-	var found []mysqlKey
-	err = db.Raw(`SELECT table_schema AS space, column_name AS name, data_type AS kind, extra AS extra, column_default AS "default"
-		FROM information_schema.columns`+here+" AND column_name = ?", k.space, k.table, k.column).Scan(&found).Error
-	if err != nil {
-		return mysqlKey{}, err
-	}
-	if len(found) == 0 {
-		return mysqlKey{}, k.refused(ErrNoIntegerKey, "the table has no such column")
-	}
-	key := found[0]
-	if key.references, err = k.foreignKeysOnMySQL(db, key.Space); err != nil {
 		return key, err
 	}
-	counts := strings.Contains(strings.ToLower(key.Extra), "auto_increment")
-	narrow := slices.Contains([]string{"tinyint", "smallint", "mediumint", "int"}, key.Kind)
+	result := db.Raw(`SELECT table_schema AS space, column_name AS name, data_type AS kind, extra LIKE '%auto_increment%' AS counts,
+			data_type IN ('tinyint', 'smallint', 'mediumint', 'int') AS narrow, column_default AS "default"
+		FROM information_schema.columns`+here+" AND column_name = ?", k.space, k.table, k.column).Scan(&key)
+	if result.Error == nil {
+		key.references, result.Error = k.foreignKeysOnMySQL(db, key.Space)
+	}
 	switch {
-	case !narrow && key.Kind != "bigint":
+	case result.Error != nil:
+		return key, result.Error
+	case tables == 0:
+		return key, fmt.Errorf("%w: %s", ErrNoTable, k.name())
+	case key.Name == "":
+		return key, k.refused(ErrNoIntegerKey, "the table has no such column")
+	case !key.Narrow && key.Kind != "bigint":
 		return key, k.refused(ErrNoIntegerKey, "the column is of type %s", key.Kind)
-	case !counts && key.Default != nil && *key.Default != "NULL":
+	case !key.Counts && key.Default != nil && *key.Default != "NULL":
 		return key, k.refused(ErrAutoIncrementKept, "its default is %s", *key.Default)
-	case narrow && len(key.references) > 0:
+	case key.Narrow && len(key.references) > 0:
 		return key, k.refused(ErrAutoIncrementKept, "the column is %s, and these foreign keys prevent it from becoming bigint: %s; "+
 			"drop them, call DropAutoIncrement, widen the columns that refer to it, and let AutoMigrate create them again",
 			key.Kind, strings.Join(key.references, ", "))
-	case counts || narrow:
-		key.definition, err = k.withoutCounter(db, key.Name, counts, narrow)
+	case key.Counts || key.Narrow:
+		key.definition, err = k.withoutCounter(db, key)
 	}
 	return key, err
 }
@@ -135,7 +128,7 @@ func (k countedKey) foreignKeysOnMySQL(db *gorm.DB, space string) (all []string,
 var narrowType = regexp.MustCompile(`^(tiny|small|medium)?int(\(\d+\))?`)
 
 // withoutCounter returns the server's own definition of the column without AUTO_INCREMENT and with 64 bits.
-func (k countedKey) withoutCounter(db *gorm.DB, column string, counts, narrow bool) (string, error) {
+func (k countedKey) withoutCounter(db *gorm.DB, key mysqlKey) (string, error) {
 	var table, statement string
 	if err := db.Raw("SHOW CREATE TABLE "+db.Statement.Quote(k.name())).Row().Scan(&table, &statement); err != nil {
 		return "", err
@@ -143,17 +136,17 @@ func (k countedKey) withoutCounter(db *gorm.DB, column string, counts, narrow bo
 	definition := ""
 	for line := range strings.Lines(statement) {
 		for _, quote := range []string{"`", `"`} { // the second under ANSI_QUOTES
-			name := quote + strings.ReplaceAll(column, quote, quote+quote) + quote + " "
+			name := quote + strings.ReplaceAll(key.Name, quote, quote+quote) + quote + " "
 			if rest, ok := strings.CutPrefix(strings.TrimSpace(line), name); ok {
 				definition = strings.TrimSuffix(rest, ",")
 			}
 		}
 	}
 	found := true
-	if counts {
+	if key.Counts {
 		definition, found = withoutWord(definition, "AUTO_INCREMENT")
 	}
-	if narrow {
+	if key.Narrow {
 		definition = narrowType.ReplaceAllString(definition, "bigint")
 		found = found && strings.HasPrefix(definition, "bigint")
 	}

@@ -21,25 +21,21 @@ type postgresKey struct {
 func dropOnPostgres(db *gorm.DB, keys []countedKey) error {
 	db.DisableNestedTransaction = false // so that a refusal leaves nothing in the transaction of the handle
 	return db.Transaction(func(tx *gorm.DB) error {
-		found := make([]postgresKey, len(keys))
+		found, err := read(tx, keys, countedKey.onPostgres)
+		if err != nil {
+			return err
+		}
 		var sequences []string
-		for _, step := range []func(i int, k countedKey) error{
-			func(i int, k countedKey) (err error) {
-				if found[i], err = k.onPostgres(tx); err != nil {
-					return err
-				}
-				return k.checkMinID(tx)
-			},
-			func(i int, k countedKey) error { // all defaults before a sequence, since two tables may share one
-				owned, err := k.dropDefault(tx, found[i])
-				sequences = append(sequences, owned...)
-				return err
-			},
-			func(i int, _ countedKey) error { return widen(tx, found[i]) },
-		} {
-			if err := each(keys, step); err != nil {
-				return err
-			}
+		err = each(keys, func(i int, k countedKey) error { // all defaults first, since two tables may share a sequence
+			owned, err := k.dropDefault(tx, found[i])
+			sequences = append(sequences, owned...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if err := each(keys, func(i int, _ countedKey) error { return widen(tx, found[i]) }); err != nil {
+			return err
 		}
 		for _, sequence := range sequences {
 			if err := dropSequence(tx, sequence); err != nil {
@@ -57,10 +53,8 @@ func dropOnPostgres(db *gorm.DB, keys []countedKey) error {
 	})
 }
 
-// onPostgres reads the column and rejects what must not be changed.
-func (k countedKey) onPostgres(tx *gorm.DB) (postgresKey, error) {
-	var found []postgresKey
-	err := tx.Raw(`
+func (k countedKey) onPostgres(tx *gorm.DB) (key postgresKey, err error) {
+	result := tx.Raw(`
 		SELECT c.oid::bigint AS relation, coalesce(a.attnum, 0) AS number, coalesce(format_type(a.atttypid, NULL), '') AS type,
 			coalesce(a.attidentity <> '', false) AS identity, coalesce(pg_get_expr(d.adbin, d.adrelid), '') AS "default",
 			EXISTS (
@@ -70,15 +64,12 @@ func (k countedKey) onPostgres(tx *gorm.DB) (postgresKey, error) {
 		FROM pg_class c
 		LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = ? AND a.attnum > 0 AND NOT a.attisdropped
 		LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
-		WHERE c.oid = to_regclass(?::text) AND c.relkind IN ('r', 'p')`, k.column, tx.Statement.Quote(k.name())).Scan(&found).Error
-	if err != nil {
-		return postgresKey{}, err
-	}
-	if len(found) == 0 {
-		return postgresKey{}, fmt.Errorf("%w: %s", ErrNoTable, k.name())
-	}
-	key := found[0]
+		WHERE c.oid = to_regclass(?::text) AND c.relkind IN ('r', 'p')`, k.column, tx.Statement.Quote(k.name())).Scan(&key)
 	switch {
+	case result.Error != nil:
+		return key, result.Error
+	case result.RowsAffected == 0:
+		return key, fmt.Errorf("%w: %s", ErrNoTable, k.name())
 	case key.Number == 0:
 		return key, k.refused(ErrNoIntegerKey, "the table has no such column")
 	case !slices.Contains([]string{"smallint", "integer", "bigint"}, key.Type):
@@ -100,8 +91,7 @@ func (k countedKey) dropDefault(tx *gorm.DB, key postgresKey) (owned []string, e
 	if err != nil {
 		return nil, err
 	}
-	err = tx.Raw(`
-		SELECT s.oid::regclass::text FROM pg_depend p JOIN pg_class s ON s.oid = p.objid AND s.relkind = 'S'
+	err = tx.Raw(`SELECT s.oid::regclass::text FROM pg_depend p JOIN pg_class s ON s.oid = p.objid AND s.relkind = 'S'
 		WHERE p.classid = 'pg_class'::regclass AND p.refclassid = 'pg_class'::regclass
 			AND p.refobjid = ? AND p.refobjsubid = ? AND p.deptype = 'a'
 		ORDER BY 1`, key.Relation, key.Number).Scan(&owned).Error
@@ -110,7 +100,7 @@ func (k countedKey) dropDefault(tx *gorm.DB, key postgresKey) (owned []string, e
 
 // widen changes the column and all that refer to it, directly or through others, to bigint.
 func widen(tx *gorm.DB, key postgresKey) error {
-	var narrow []struct{ Relation, Name string }
+	var changes []string
 	err := tx.Raw(`
 		WITH RECURSIVE same(relation, number) AS (
 			SELECT ?::oid, ?::smallint
@@ -120,16 +110,16 @@ func widen(tx *gorm.DB, key postgresKey) error {
 			CROSS JOIN generate_subscripts(f.confkey, 1) i
 			WHERE f.confkey[i] = same.number
 		)
-		SELECT same.relation::regclass::text AS relation, quote_ident(a.attname) AS name
-		FROM same JOIN pg_class c ON c.oid = same.relation
+		SELECT format('ALTER TABLE %s ALTER COLUMN %I TYPE bigint', same.relation::regclass, a.attname) FROM same
+		JOIN pg_class c ON c.oid = same.relation
 		JOIN pg_attribute a ON a.attrelid = same.relation AND a.attnum = same.number
 		WHERE a.atttypid IN ('smallint'::regtype, 'integer'::regtype) AND (same.relation = ? OR NOT c.relispartition)
-		ORDER BY same.relation <> ?, 1, 2`, key.Relation, key.Number, key.Relation, key.Relation).Scan(&narrow).Error
+		ORDER BY same.relation <> ?, 1`, key.Relation, key.Number, key.Relation, key.Relation).Scan(&changes).Error
 	if err != nil {
 		return err
 	}
-	for _, column := range narrow {
-		if err := run(tx, "ALTER TABLE "+column.Relation+" ALTER COLUMN "+column.Name+" TYPE bigint"); err != nil {
+	for _, change := range changes {
+		if err := run(tx, change); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ type sqliteTable struct {
 func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
 	return pinned(db, func(p *pin) error {
 		// Outside of a transaction, so that a call with nothing to do waits for no lock.
-		tables, err := tablesOnSQLite(p.DB, keys)
+		tables, err := read(p.DB, keys, countedKey.onSQLite)
 		if err != nil || !slices.ContainsFunc(tables, func(t sqliteTable) bool { return t.create != "" }) {
 			return err
 		}
@@ -36,7 +36,7 @@ func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
 		if err := p.set("BEGIN IMMEDIATE", "ROLLBACK"); err != nil {
 			return err
 		}
-		if tables, err = tablesOnSQLite(p.DB, keys); err != nil { // again, under the lock
+		if tables, err = read(p.DB, keys, countedKey.onSQLite); err != nil { // again, under the lock
 			return err
 		}
 		const brokenReferences = "pragma_foreign_key_check"
@@ -58,31 +58,19 @@ func dropOnSQLite(db *gorm.DB, keys []countedKey) error {
 	})
 }
 
-// tablesOnSQLite reads the tables of the keys.
-func tablesOnSQLite(db *gorm.DB, keys []countedKey) ([]sqliteTable, error) {
-	tables := make([]sqliteTable, len(keys))
-	return tables, each(keys, func(i int, k countedKey) (err error) {
-		if tables[i], err = k.onSQLite(db); err != nil {
-			return err
-		}
-		return k.checkMinID(db)
-	})
-}
-
-// onSQLite reads the table and rejects what must not be changed.
 func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, err error) {
 	if k.space != "" && !strings.EqualFold(k.space, "main") {
 		return t, k.refused(ErrAutoIncrementKept, "the table is not in the main database")
 	}
-	var found []struct{ Name, SQL string }
-	err = db.Raw("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE", k.table).Scan(&found).Error
-	if err != nil {
-		return t, err
+	var found struct{ Name, SQL string }
+	result := db.Raw("SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE", k.table).Scan(&found)
+	if result.Error != nil {
+		return t, result.Error
 	}
-	if len(found) == 0 {
+	if result.RowsAffected == 0 {
 		return t, fmt.Errorf("%w: %s", ErrNoTable, k.name())
 	}
-	t.name = found[0].Name
+	t.name = found.Name
 	var columns []struct {
 		Name, Type string
 		PK, Hidden int
@@ -111,7 +99,7 @@ func (k countedKey) onSQLite(db *gorm.DB) (t sqliteTable, err error) {
 	if err != nil {
 		return t, err
 	}
-	statement, counts := withoutWord(found[0].SQL, "AUTOINCREMENT")
+	statement, counts := withoutWord(found.SQL, "AUTOINCREMENT")
 	if !counts || columns[at].PK != 1 { // a counter of another column stays
 		return t, nil
 	}
