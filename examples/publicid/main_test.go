@@ -10,12 +10,13 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // The generator and the keys are fixed, so the tokens are the same in each run.
 func TestTheAPIKnowsTokensOnly(t *testing.T) {
 	pool := testdb.SQLite(t).Open(t)
-	gen := gormtest.New(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
+	gen := gormtest.New(snowflake.Default(), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Millisecond)
 	api, err := open(sqlite.New(sqlite.Config{Conn: pool}), gen, "2026a:000102030405060708090a0b0c0d0e0f")
 	if err != nil {
 		t.Fatal(err)
