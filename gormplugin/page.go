@@ -2,15 +2,14 @@ package gormplugin
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 	"iter"
-	"math"
 	"reflect"
 	"slices"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -97,16 +96,28 @@ func (p pagedStatement) buildWhere(c clause.Clause, builder clause.Builder) {
 	if err == nil {
 		err = p.check(t.stmt)
 	}
-	if err != nil {
-		c.Expression = failure{err}
-		c.Build(builder)
-		return
+	others := c.Expression
+	if where, ok := others.(clause.Where); ok && len(where.Exprs) == 0 {
+		others = nil
 	}
-	if where, ok := c.Expression.(clause.Where); ok && len(where.Exprs) == 0 {
-		c.Expression = nil
-	}
-	if p.page.After != 0 {
-		c.Expression = beyond{others: c.Expression, key: t.column, page: p.page}
+	switch {
+	case err != nil:
+		c.Expression = expression(func(builder clause.Builder) { fail(builder, err) })
+	case p.page.After == 0:
+		c.Expression = others
+	default:
+		c.Expression = expression(func(builder clause.Builder) {
+			if others != nil {
+				write(builder, "(")
+				others.Build(builder)
+				write(builder, ") AND ")
+			}
+			if p.page.Desc {
+				clause.Lt{Column: t.column, Value: p.page.After}.Build(builder)
+			} else {
+				clause.Gt{Column: t.column, Value: p.page.After}.Build(builder)
+			}
+		})
 	}
 	c.Build(builder) // nothing, if there is no expression
 }
@@ -144,26 +155,6 @@ func (p pagedStatement) check(stmt *gorm.Statement) error {
 	return nil
 }
 
-// beyond is the condition that all other conditions hold and the key is beyond the last one of the previous page.
-type beyond struct {
-	others clause.Expression // nil if there are none
-	key    clause.Column
-	page   Page
-}
-
-func (b beyond) Build(builder clause.Builder) {
-	if b.others != nil {
-		write(builder, "(")
-		b.others.Build(builder)
-		write(builder, ") AND ")
-	}
-	if b.page.Desc {
-		clause.Lt{Column: b.key, Value: b.page.After}.Build(builder)
-	} else {
-		clause.Gt{Column: b.key, Value: b.page.After}.Build(builder)
-	}
-}
-
 // NextPage returns the page after p, given the rows of p in their order, and whether there may be one: there is none
 // after fewer rows than p.Limit. key returns the key of a row:
 //
@@ -177,21 +168,17 @@ func NextPage[T any](p Page, rows []T, key func(row T) snowflake.ID) (next Page,
 	if len(rows) == 0 {
 		return p, false, nil
 	}
-	if len(rows) > p.Limit {
-		return p, false, fmt.Errorf("%w: %d rows on a Page of %d", ErrCondition, len(rows), p.Limit)
-	}
-	return p.next(len(rows), key(rows[len(rows)-1]))
-}
-
-func (p Page) next(n int, last snowflake.ID) (next Page, more bool, err error) {
+	last := key(rows[len(rows)-1])
 	switch {
+	case len(rows) > p.Limit:
+		return p, false, fmt.Errorf("%w: %d rows on a Page of %d", ErrCondition, len(rows), p.Limit)
 	case last == 0:
 		return p, false, fmt.Errorf("%w: the key of the last row is 0: is it selected?", ErrCondition)
 	case p.After != 0 && (last > p.After) == p.Desc, last == p.After:
 		return p, false, fmt.Errorf("%w: the key of the last row, %d, is not beyond %d", ErrCondition, last, p.After)
 	}
 	p.After = last
-	return p, n == p.Limit, nil
+	return p, len(rows) == p.Limit, nil
 }
 
 // Each returns all rows that a statement finds, in the order of their keys, beginning with p. It reads pages of p.Limit
@@ -221,7 +208,10 @@ func Each[T any](ctx context.Context, db *gorm.DB, p Page) iter.Seq2[T, error] {
 			result := base.Clauses(page).Find(&rows)
 			err := result.Error
 			if err == nil {
-				page, more, err = nextOf(result, page, rows) // before the body may change the rows
+				var last snowflake.ID
+				if last, err = lastKey(result, rows); err == nil { // before the body may change the rows
+					page, more, err = NextPage(page, rows, func(T) snowflake.ID { return last })
+				}
 			}
 			if err != nil {
 				var none T
@@ -237,42 +227,25 @@ func Each[T any](ctx context.Context, db *gorm.DB, p Page) iter.Seq2[T, error] {
 	}
 }
 
-// nextOf is NextPage for rows whose key is known by the model of the statement that has found them.
-func nextOf[T any](result *gorm.DB, p Page, rows []T) (next Page, more bool, err error) {
+// lastKey returns the key of the last row, if there is one, which the model of the statement that has found them knows.
+func lastKey[T any](result *gorm.DB, rows []T) (id snowflake.ID, err error) {
 	if len(rows) == 0 {
-		return p, false, nil
+		return 0, nil
 	}
 	stmt := gorm.Statement{DB: result}
 	if err := stmt.Parse(&rows); err != nil {
-		return p, false, fmt.Errorf("gormplugin: a page of %T: %w", rows, err)
+		return 0, fmt.Errorf("gormplugin: a page of %T: %w", rows, err)
 	}
 	column := result.Statement.Schema.PrioritizedPrimaryField.DBName
 	field := stmt.Schema.LookUpField(column)
 	if field == nil {
-		return p, false, fmt.Errorf("%w: %T has no column %s", ErrCondition, rows[0], column)
+		return 0, fmt.Errorf("%w: %T has no column %s", ErrCondition, rows[0], column)
 	}
-	row := reflect.Indirect(reflect.ValueOf(&rows[len(rows)-1]).Elem())
-	last, err := keyOf(field, field.ReflectValueOf(result.Statement.Context, row))
-	if err != nil {
-		return p, false, err
-	}
-	return p.next(len(rows), last)
-}
-
-// keyOf returns the ID in the value of a field, which is addressable, 0 for a nil pointer.
-func keyOf(field *schema.Field, value reflect.Value) (snowflake.ID, error) {
-	if value = reflect.Indirect(value); !value.IsValid() {
-		return 0, nil
-	}
-	if key, ok := reflect.TypeAssert[Key](value.Addr()); ok {
-		return key.SnowflakeID(), nil
-	}
-	switch {
-	case value.CanInt():
-		return snowflake.ID(value.Int()), nil
-	case value.CanUint() && value.Uint() <= math.MaxInt64:
-		return snowflake.ID(value.Uint()), nil
-	default:
+	value, _ := field.ValueOf(result.Statement.Context, reflect.ValueOf(&rows[len(rows)-1]).Elem())
+	key, err := driver.DefaultParameterConverter.ConvertValue(value)
+	number, ok := key.(int64)
+	if err != nil || !ok && key != nil { // nil is a nil pointer
 		return 0, fmt.Errorf("%w: %v in %s is no key", ErrCondition, value, field.Name)
 	}
+	return snowflake.ID(number), nil
 }
