@@ -43,7 +43,7 @@ func TestTheLeaseTellsGORMsLogger(t *testing.T) {
 			h.Logger = logger.New(log.New(&text, "", 0), logger.Config{LogLevel: c.level})
 			lost := make(chan struct{})
 			clock := newPushed()
-			keys := clock.open(t, h, lease.WithNamespace("n%d"), lease.WithHook(func(e lease.Event) {
+			keys := clock.open(t, h, lease.WithNamespace("n%d"), lease.WithObserver(func(e lease.Event) {
 				if e.Kind == lease.Lost {
 					close(lost)
 				}

@@ -184,7 +184,7 @@ func TestALeaseInMemoryEndsWithItsPool(t *testing.T) {
 	h := openHandle(t, sqlite.Open(":memory:"), gorm.Config{})
 	ended := make(chan error, 1)
 	clock := newPushed()
-	keys := clock.open(t, h, lease.WithHook(func(e lease.Event) {
+	keys := clock.open(t, h, lease.WithObserver(func(e lease.Event) {
 		if e.Kind == lease.Failed {
 			ended <- e.Err
 		}

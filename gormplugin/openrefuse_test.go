@@ -111,7 +111,11 @@ func TestOpenSaysAtOnceThatARightIsMissing(t *testing.T) {
 		h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
 		must(t, h.Exec("CREATE TABLE a (b int)")) // so that SQLite has a file
 		reader := openHandle(t, restricted(t, target, h.DB), gorm.Config{})
-		again := gormplugin.WithLease(lease.WithHook(func(e lease.Event) { t.Errorf("%s: %v", e.Kind, e.Err) }))
+		again := gormplugin.WithLease(lease.WithObserver(func(e lease.Event) {
+			if e.Kind == lease.Failed {
+				t.Error(e.Err)
+			}
+		}))
 		if _, err := gormplugin.Open(t.Context(), reader.DB, again); err == nil || !strings.Contains(err.Error(), "snowflake sql leases") {
 			t.Errorf("without the table: %v, want a hint at the command that prints it", err)
 		}
@@ -180,7 +184,11 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	h.leased(t, only)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	refused := gormplugin.WithLease(lease.WithHook(func(lease.Event) { cancel() }))
+	refused := gormplugin.WithLease(lease.WithObserver(func(e lease.Event) {
+		if e.Kind == lease.Failed {
+			cancel()
+		}
+	}))
 	second := openHandle(t, gormdb.Dialector(target), gorm.Config{})
 	if _, err := gormplugin.Open(ctx, second.DB, only, refused); !errors.Is(err, context.Canceled) || !errors.Is(err, lease.ErrNoWorker) {
 		t.Errorf("Open while all workers are held: %v, want Canceled and ErrNoWorker", err)

@@ -49,7 +49,7 @@ func (c pushed) pass(t testing.TB, keys *gormplugin.Plugin) {
 // extensions returns a hook and a function that pushes the clock until the lease has extended.
 func (c pushed) extensions(t testing.TB) (lease.Option, func()) {
 	extended := make(chan struct{}, 1)
-	hook := lease.WithHook(func(e lease.Event) {
+	hook := lease.WithObserver(func(e lease.Event) {
 		if e.Kind == lease.Extended {
 			select {
 			case extended <- struct{}{}:

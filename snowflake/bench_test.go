@@ -41,7 +41,7 @@ func BenchmarkNext(b *testing.B) {
 	leased := newLessee(b, 0, wide)
 	mustMove(b, leased, 0, mustTick(b, leased), 1<<41-1)
 	observed := mustNew(b, 0, wide, snowflake.WithClock(new(steppedClock)))
-	observed.AddObserver(new(observations))
+	observed.Observe(func(snowflake.Wait) {})
 	var clock steppedClock
 	catching := mustNew(b, 0, wide, snowflake.WithClock(&clock))
 	clock.step()

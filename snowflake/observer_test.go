@@ -12,38 +12,32 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-type observation struct {
-	op   snowflake.Operation
-	took time.Duration
-	err  error
+// observed keeps what an observer is told.
+type observed struct {
+	mu    sync.Mutex
+	waits []snowflake.Wait
 }
 
-// observations keeps what an Observer gets.
-type observations struct {
-	mu  sync.Mutex
-	all []observation
-}
-
-func (o *observations) Observe(op snowflake.Operation, took time.Duration, err error) {
+func (o *observed) add(w snowflake.Wait) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.all = append(o.all, observation{op, took, err})
+	o.waits = append(o.waits, w)
 }
 
-func (o *observations) take() []observation {
+func (o *observed) take() []snowflake.Wait {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	all := o.all
-	o.all = nil
-	return all
+	waits := o.waits
+	o.waits = nil
+	return waits
 }
 
 func TestAnObserverIsToldTheLengthOfEachWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := mustNew(t, 0, slow(t))
-		var o, second observations
-		remove := g.AddObserver(&o)
-		g.AddObserver(&second)
+		var o, second observed
+		stop := g.Observe(o.add)
+		g.Observe(second.add)
 		time.Sleep(time.Second)
 		for range 44 { // the lead and the clock's tick
 			g.MustNext()
@@ -52,7 +46,7 @@ func TestAnObserverIsToldTheLengthOfEachWait(t *testing.T) {
 			t.Errorf("IDs that were due: %v", got)
 		}
 		fill(t, g, 12)
-		if got, want := o.take(), []observation{{snowflake.OpWait, 3 * time.Millisecond, nil}}; !slices.Equal(got, want) {
+		if got, want := o.take(), []snowflake.Wait{{Took: 3 * time.Millisecond}}; !slices.Equal(got, want) {
 			t.Errorf("12 IDs at 4 a millisecond: %v, want %v", got, want)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -60,19 +54,19 @@ func TestAnObserverIsToldTheLengthOfEachWait(t *testing.T) {
 		if err := g.Fill(ctx, make([]snowflake.ID, 40)); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		if got := o.take(); len(got) != 1 || got[0].op != snowflake.OpWait || got[0].took != 2*time.Millisecond || !errors.Is(got[0].err, context.Canceled) {
+		if got := o.take(); len(got) != 1 || got[0].Lease || got[0].Took != 2*time.Millisecond || !errors.Is(got[0].Err, context.Canceled) {
 			t.Errorf("a wait that was given up: %v", got)
 		}
 		if a := second.take(); len(a) != 2 {
 			t.Errorf("another observer: %v", a)
 		}
-		remove()
-		remove()
+		stop()
+		stop()
 		for range 60 {
 			g.MustNext()
 		}
 		if got, more := o.take(), second.take(); len(got) != 0 || len(more) == 0 || g.Stats().Waits < 2 {
-			t.Errorf("after remove: %v, the other one: %v, %+v", got, more, g.Stats())
+			t.Errorf("after stop: %v, the other one: %v, %+v", got, more, g.Stats())
 		}
 	})
 }
@@ -80,11 +74,11 @@ func TestAnObserverIsToldTheLengthOfEachWait(t *testing.T) {
 func TestAnObserverIsToldAboutStalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLessee(t, 3*time.Second, slow(t))
-		var o observations
-		l.Generator().AddObserver(&o)
+		var o observed
+		l.Generator().Observe(o.add)
 		time.AfterFunc(time.Second, func() { mustMove(t, l, 1, 0, mustTick(t, l)+1000) })
 		l.Generator().MustNext()
-		if got, want := o.take(), []observation{{snowflake.OpStall, time.Second, nil}}; !slices.Equal(got, want) {
+		if got, want := o.take(), []snowflake.Wait{{Lease: true, Took: time.Second}}; !slices.Equal(got, want) {
 			t.Errorf("a wait for the first worker: %v, want %v", got, want)
 		}
 		l.Generator().MustNext() // no wait
@@ -105,17 +99,13 @@ func TestAnObserverIsToldAboutStalls(t *testing.T) {
 		}
 		var took []time.Duration
 		for _, got := range o.take() {
-			took = append(took, got.took)
-			if got.op != snowflake.OpStall || !errors.Is(got.err, snowflake.ErrLeaseStalled) {
+			took = append(took, got.Took)
+			if !got.Lease || !errors.Is(got.Err, snowflake.ErrLeaseStalled) {
 				t.Errorf("%+v", got)
 			}
 		}
 		if want := []time.Duration{3 * time.Second, 500 * time.Millisecond, 2 * time.Second}; !slices.Equal(took, want) {
 			t.Errorf("stalls of %v, want %v", took, want)
-		}
-		l.Observe(string(snowflake.OpExtend), time.Minute, snowflake.ErrLeaseStalled)
-		if got := o.take(); len(got) != 1 || got[0] != (observation{snowflake.OpExtend, time.Minute, snowflake.ErrLeaseStalled}) {
-			t.Errorf("Lessee.Observe: %v", got)
 		}
 	})
 }
@@ -125,8 +115,8 @@ func TestAStepOfTheWallClockDuringAWaitDoesNotProlongIt(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour} {
 		clock := newFakeClock(snowflake.Default().Epoch().Add(1000 * time.Hour))
 		g := mustNew(t, 0, slow(t), snowflake.WithClock(clock))
-		var o observations
-		g.AddObserver(&o)
+		var o observed
+		g.Observe(o.add)
 		fill(t, g, 4*100)
 		o.take()
 		before := g.Stats()
@@ -138,7 +128,7 @@ func TestAStepOfTheWallClockDuringAWaitDoesNotProlongIt(t *testing.T) {
 		ids := fill(t, g, 4*3000) // three seconds
 		stats, sum := g.Stats(), time.Duration(0)
 		for _, got := range o.take() {
-			sum += got.took
+			sum += got.Took
 		}
 		waited := stats.Waited - before.Waited
 		if waited <= 0 || waited > 3100*time.Millisecond || waited != sum || !slices.IsSorted(ids) {
@@ -152,9 +142,9 @@ func TestAStepOfTheWallClockDuringAWaitDoesNotProlongIt(t *testing.T) {
 
 func TestAMissingObserverOrGeneratorIsIgnored(t *testing.T) {
 	var none *snowflake.Generator
-	none.AddObserver(&observations{})()
-	new(snowflake.Generator).AddObserver(&observations{})()
+	none.Observe(func(snowflake.Wait) {})()
+	new(snowflake.Generator).Observe(func(snowflake.Wait) {})()
 	g := mustNew(t, 0, slow(t), snowflake.WithClock(newFakeClock(snowflake.Default().Epoch().Add(time.Hour))))
-	g.AddObserver(nil)()
+	g.Observe(nil)()
 	fill(t, g, 4*100)
 }

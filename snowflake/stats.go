@@ -7,7 +7,7 @@ import (
 )
 
 // Stats describes what a generator has done and how its clock stands. Generators for the same layout and worker in a
-// process share it. An Observer receives the length of each wait.
+// process share it. Observe reports the length of each wait.
 type Stats struct {
 	Issued    uint64        // IDs issued for the worker in this process; less after a call that gave up its wait
 	Waits     uint64        // waits for the clock that ended without an error; a long Fill may have several
@@ -27,38 +27,25 @@ func (g *Generator) Stats() Stats {
 	return Stats(g.core.Stats())
 }
 
-// Observer receives how long calls for IDs had to wait and how long calls of a lease's store took, for histograms. What
-// can be counted is in Stats and in lease.Status, which are read when they are needed.
-//
-// Observe is called after the wait or the call, by the goroutine that made it, with no lock held. Many goroutines may
-// call it at the same time. It must return quickly and must not panic. It may call Stats and lease.Status, but should
-// not take IDs of the generator or close the lease. It is not called for a call that gets its IDs, or fails, without a
-// wait: for example one whose context ends before its IDs would be due.
-type Observer interface {
-	// Observe receives the operation, how long it took by the monotonic clock, and the error that ended it.
-	Observe(op Operation, took time.Duration, err error)
+// Wait is a wait for IDs, for a histogram. What can be counted is in Stats, which are read when they are needed.
+type Wait struct {
+	Lease bool          // it waited for a lease: for a worker, or for its horizon to rise; else until its IDs were due
+	Took  time.Duration // by the monotonic clock
+	Err   error         // that ended it, so it got no IDs; or nil
 }
 
-// Operation is what an Observer receives the length of.
-type Operation string
-
-// The operations. The last three are calls of a lease's store.
-const (
-	OpWait    Operation = core.Wait  // a wait until IDs were due; a long Fill may have several
-	OpStall   Operation = core.Stall // a wait for a lease: for a worker, or for its horizon to rise
-	OpAcquire Operation = "acquire"  // a call for a worker
-	OpExtend  Operation = "extend"   // a call for a higher horizon
-	OpRelease Operation = "release"  // the worker was given back
-)
-
-// AddObserver calls o from now on for everything that concerns the generator, the generators that share its worker in
-// this process, and its lease. What package lease does in Open is over by then.
+// Observe calls observe from now on after each wait of the generator, of the generators that share its worker in this
+// process, and of those of its lease. A long Fill may have several waits. A call that gets its IDs, or fails, without a
+// wait has none: for example one whose context ends before its IDs would be due.
 //
-// remove ends that; calls that are running may still call o. It may be called several times. A nil o is not added, nor
-// is one of a nil or zero Generator.
-func (g *Generator) AddObserver(o Observer) (remove func()) {
-	if g == nil || o == nil {
+// observe is called by the goroutine that has waited, with no lock held, and by many goroutines at the same time. It must
+// return quickly and must not panic. It may call Stats, but should not take IDs of the generator.
+//
+// stop ends that; calls that are running may still call observe. It may be called several times. A nil observe is never
+// called, nor is that of a nil or zero Generator.
+func (g *Generator) Observe(observe func(Wait)) (stop func()) {
+	if g == nil || observe == nil {
 		return func() {}
 	}
-	return g.core.AddObserver(func(op string, took time.Duration, err error) { o.Observe(Operation(op), took, err) })
+	return g.core.Observe(func(w core.Wait) { observe(Wait(w)) })
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/internal/core"
 )
 
+var origin = time.Now()
+
 // systemClock is the clock of a lease without WithClock. Generators have their own.
 type systemClock struct{}
-
-var origin = time.Now()
 
 func (systemClock) Now() time.Time                                   { return time.Now() }
 func (systemClock) Elapsed() time.Duration                           { return time.Since(origin) }
@@ -35,12 +35,6 @@ func (l *Lease) remaining(at moment) time.Duration {
 	return max(0, min(l.cfg.ttl, l.reach())/8*7-age)
 }
 
-// storeTime is what the store's clock showed, and when by the monotonic clock.
-type storeTime struct {
-	now time.Time
-	at  time.Duration
-}
-
 // observe records the store's time, which was read at some instant since before.
 func (l *Lease) observe(now, before time.Time) {
 	if now.IsZero() {
@@ -50,32 +44,26 @@ func (l *Lease) observe(now, before time.Time) {
 	if early := before.Round(0).Sub(now); early.Abs() < l.state.skew.Abs() {
 		l.state.skew = early // the store's clock was read in between: take the smaller difference
 	}
-	seen := storeTime{now: now, at: l.cfg.clock.Elapsed()}
-	l.change(func(s *shared) { s.seen = seen })
+	start := now.Add(-l.cfg.clock.Elapsed())
+	l.change(func(s *shared) { s.storeStart = start })
 }
 
 // checkClocks rejects a clock that differs from the store's, and a horizon or floor that the clock will not reach for a
 // long time. tick is what the generator's clock showed before the acquisition, gap its clockGap.
 func (l *Lease) checkClocks(grant Grant, floor, tick int64, gap time.Duration) error {
-	if l.running() {
-		return l.checkFloor(grant, floor, tick) // a generator that has started keeps its clock, which only slows down
+	if !l.running() { // a generator that has started keeps its clock, which only slows down
+		// The skew is 0 if the store has no clock: the lease's clock is used then.
+		if skew := l.state.skew + gap; skew.Abs() > l.cfg.maxSkew {
+			return fmt.Errorf("%w by %v, more than %v", ErrClockSkew, skew, l.cfg.maxSkew)
+		}
+		// The owner before may have had the greatest skew in the other direction.
+		limit := l.cfg.window + 2*l.cfg.maxSkew + time.Duration(l.lessee.Lead())*l.layout.Tick()
+		if ahead := grant.Horizon - tick; ahead > ticks(limit, l.layout) {
+			return fmt.Errorf("%w of worker %d by %v, more than %v", ErrBehindHorizon, grant.Worker,
+				time.Duration(ahead)*l.layout.Tick(), limit)
+		}
 	}
-	// The skew is 0 if the store has no clock: the lease's clock is used then.
-	if skew := l.state.skew + gap; skew.Abs() > l.cfg.maxSkew {
-		return fmt.Errorf("%w by %v, more than %v", ErrClockSkew, skew, l.cfg.maxSkew)
-	}
-	// The owner before may have had the greatest skew in the other direction.
-	limit := l.cfg.window + 2*l.cfg.maxSkew + time.Duration(l.lessee.Lead())*l.layout.Tick()
-	if ahead := grant.Horizon - tick; ahead > ticks(limit, l.layout) {
-		return fmt.Errorf("%w of worker %d by %v, more than %v", ErrBehindHorizon, grant.Worker,
-			time.Duration(ahead)*l.layout.Tick(), limit)
-	}
-	return l.checkFloor(grant, floor, tick)
-}
-
-// checkFloor rejects a floor that is further ahead than any reach and skew: the server's clock was wrong when it was
-// promoted.
-func (l *Lease) checkFloor(grant Grant, floor, tick int64) error {
+	// A floor that is further ahead than any reach and skew: the server's clock was wrong when it was promoted.
 	limit := MaxWindow + snowflake.MaxLead + DefaultMaxSkew + 2*l.cfg.maxSkew + 2*l.layout.Tick()
 	if ahead := floor - tick; ahead > ticks(limit, l.layout) {
 		return fmt.Errorf("%w: the floor after a failover of the store is %v, ahead by %v, more than %v", ErrBehindHorizon,
@@ -145,11 +133,8 @@ func (l *Lease) clockGap(tick int64) time.Duration {
 
 // trusts reports whether the store's clock confirms what the wall clock shows after a step forward.
 func (l *Lease) trusts(wall time.Time) bool {
-	seen := l.look().seen
-	if seen.now.IsZero() {
-		return true // the store has no clock
-	}
-	return wall.Sub(seen.now.Add(l.cfg.clock.Elapsed()-seen.at)) <= l.cfg.maxSkew
+	start := l.look().storeStart
+	return start.IsZero() || wall.Sub(start.Add(l.cfg.clock.Elapsed())) <= l.cfg.maxSkew // zero: the store has no clock
 }
 
 // ticks returns how many ticks d, 0 or more, has, rounded up.

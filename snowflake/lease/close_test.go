@@ -294,7 +294,7 @@ func TestALeaseEndsWhenItsStoreIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &gone{Store: leasetest.NewMemory(time.Now)}
 		var events recorder
-		l := mustOpen(t, store, lease.WithHook(events.hook))
+		l := mustOpen(t, store, lease.WithObserver(events.hook))
 		horizon := l.Status().Horizon
 		time.Sleep(lease.DefaultWindow * 3 / 4)
 		mustNext(t, l) // up to the horizon, and no further

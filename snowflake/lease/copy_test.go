@@ -57,7 +57,7 @@ func TestALeaseThatWasCopiedStopsBelowItsHorizon(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &watched{Store: leasetest.NewMemory(time.Now)}
 				var events recorder
-				l := mustOpen(t, store, append(test.options, lease.WithPatience(0), lease.WithWorkers(0, 0), lease.WithHook(events.hook))...)
+				l := mustOpen(t, store, append(test.options, lease.WithPatience(0), lease.WithWorkers(0, 0), lease.WithObserver(events.hook))...)
 				defer mustClose(t, l)
 				horizon := l.Status().Horizon
 				store.copyExtends(t)
@@ -140,7 +140,7 @@ func TestARepeatedExtensionIsFollowedByAnotherAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFaulty(leasetest.NewMemory(time.Now))
 		var extended []time.Time // after the lost reply
-		l := mustOpen(t, store, lease.WithHook(func(e lease.Event) {
+		l := mustOpen(t, store, lease.WithObserver(func(e lease.Event) {
 			switch e.Kind {
 			case lease.Extended:
 				extended = append(extended, time.Now())

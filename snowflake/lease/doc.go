@@ -7,28 +7,23 @@
 //	defer l.Close(ctx)                             // gives it back
 //	id, err := l.Generator().Next()
 //
-// A snowflake generator is only as unique as its worker number. A [Store], in most cases a database, keeps the numbers
-// and lends one to each process while it runs.
+// A [Store], in most cases a database, keeps the numbers and lends one to each process while it runs.
 //
 // # The rule
 //
 // An ID may be issued only if its tick lies below a horizon that the store has already committed under this owner's
 // epoch. A takeover raises the epoch and starts at the old horizon. So the ticks of two owners of one worker never
-// overlap. The lease extends the horizon in the background, at half of its window; a call compares one number. Close
-// stops the generator and lowers the horizon to the tick after its last ID, so the next owner does not wait. After a
-// crash it may have to wait up to a window, if no other worker is free.
-//
-// Clocks, pauses and expiry times decide when a worker changes hands. Safety does not depend on them: a process that was
-// stopped for an hour while another one took its worker has no ticks left, and continues with another worker.
+// overlap: clocks, pauses and expiry times decide when a worker changes hands, but not what its owners may issue. The
+// lease extends the horizon in the background, at half of its window; a call compares one number. Close lowers the
+// horizon to the tick after the last ID, so the next owner does not wait. After a crash it may have to, up to a window,
+// if no other worker is free.
 //
 // Each extension also replaces the owner's token. If the process was copied while it ran, as in a cloned virtual
 // machine, the second copy to extend learns that it has lost the worker. It stops at once and takes another one.
 //
-// # What is promised
-//
 // No ID is issued twice in a namespace, as long as the store keeps what it has committed. Package sqllease also covers
-// the promotion of a replica without the last commits, if clocks agree within [WithMaxSkew]. README.md in this folder
-// lists what happens at each event and what is not covered, PRODUCTION.md what an operator does.
+// the promotion of a replica without the last commits, if clocks agree within [WithMaxSkew]. README.md lists what
+// happens at each event and what is not covered, PRODUCTION.md what an operator does.
 //
 // # Stores
 //

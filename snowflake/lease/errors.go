@@ -60,7 +60,6 @@ type NoWorkerError struct {
 	Wait        time.Duration // until the first of them expires unless it is extended, or until the floor; 0 if unknown
 }
 
-// Error names the namespace, the workers and the wait.
 func (e *NoWorkerError) Error() string {
 	s := fmt.Sprintf("%v: all of %d to %d in namespace %q are held or not given out yet", ErrNoWorker, e.First, e.Last, e.Namespace)
 	if e.Wait > 0 {
@@ -69,5 +68,4 @@ func (e *NoWorkerError) Error() string {
 	return s
 }
 
-// Unwrap returns ErrNoWorker.
 func (e *NoWorkerError) Unwrap() error { return ErrNoWorker }

@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -17,6 +18,7 @@ const (
 	Lost     EventKind = "lost"     // another owner, or a copy of this process, has the worker, or the store forgot it
 	Released EventKind = "released" // the worker was given back
 	Stepped  EventKind = "stepped"  // the wall clock differs from the generator's clock, by Skew
+	Called   EventKind = "called"   // a call of the store has returned, after Took; not logged
 )
 
 // Event is something that happened to a lease.
@@ -28,10 +30,36 @@ type Event struct {
 	Epoch     int64         // 0 while the lease has no worker
 	Horizon   time.Time     // up to which IDs of the worker may be issued; zero before the first horizon
 	Skew      time.Duration // of the wall clock against the store's; for Stepped, against the generator's
-	Err       error         // of Failed and Lost; of Acquired the Grant's Warning, if there is one
+	Err       error         // of Failed and Lost; of Called, if it failed; of Acquired the Grant's Warning, if there is one
+	Call      string        // of Called: "acquire", "extend" or "release"
+	Took      time.Duration // of Called: its length by the monotonic clock
 }
 
-// tell reports an event to the logger and to the hook, and counts it.
+// Observe calls f for each event from now on, as WithObserver does from the beginning. stop ends that; an event that is
+// being reported may still come. It may be called several times. A nil f is never called.
+func (l *Lease) Observe(f func(Event)) (stop func()) {
+	if f == nil {
+		return func() {}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	added := &f // functions are not comparable
+	l.observers = append(slices.Clip(l.observers), added)
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.observers = slices.DeleteFunc(slices.Clone(l.observers), func(o *func(Event)) bool { return o == added })
+	}
+}
+
+// called reports a call of the store that began at start.
+func (l *Lease) called(call string, start time.Duration, err error) {
+	e := l.event(Called, err)
+	e.Call, e.Took = call, l.cfg.clock.Elapsed()-start
+	l.report(e)
+}
+
+// tell reports an event to the observers, and counts it.
 func (l *Lease) tell(kind EventKind, err error) { l.report(l.event(kind, err)) }
 
 func (l *Lease) event(kind EventKind, err error) Event {
@@ -57,34 +85,36 @@ func (l *Lease) report(e Event) {
 			s.Losses++
 		}
 	})
-	l.log(e)
-	l.cfg.hook(e)
+	l.mu.Lock()
+	observers := l.observers
+	l.mu.Unlock()
+	for _, o := range observers {
+		(*o)(e)
+	}
 }
 
-// log writes one record. Attributes without a value are left out.
+// log is the first observer. Attributes without a value are left out.
 func (l *Lease) log(e Event) {
 	level := slog.LevelInfo
 	switch {
+	case e.Kind == Called:
+		return
 	case e.Kind == Extended:
 		level = slog.LevelDebug
 	case e.Kind == Stepped || e.Err != nil:
 		level = slog.LevelWarn
 	}
 	attrs := []slog.Attr{slog.String("namespace", e.Namespace)}
-	if e.Worker >= 0 {
-		attrs = append(attrs, slog.Int64("worker", e.Worker), slog.Int64("epoch", e.Epoch))
+	add := func(has bool, more ...slog.Attr) {
+		if has {
+			attrs = append(attrs, more...)
+		}
 	}
-	if !e.Horizon.IsZero() {
-		attrs = append(attrs, slog.Time("horizon", e.Horizon))
-	}
-	if wait := l.layout.Start(l.state.from).Sub(e.Time); e.Kind == Acquired && wait > 0 {
-		attrs = append(attrs, slog.Duration("wait", wait)) // until the first ID is due, about
-	}
-	if e.Skew != 0 {
-		attrs = append(attrs, slog.Duration("skew", e.Skew))
-	}
-	if e.Err != nil {
-		attrs = append(attrs, slog.Any("error", e.Err))
-	}
+	add(e.Worker >= 0, slog.Int64("worker", e.Worker), slog.Int64("epoch", e.Epoch))
+	add(!e.Horizon.IsZero(), slog.Time("horizon", e.Horizon))
+	wait := l.layout.Start(l.state.from).Sub(e.Time) // until the first ID is due, about
+	add(e.Kind == Acquired && wait > 0, slog.Duration("wait", wait))
+	add(e.Skew != 0, slog.Duration("skew", e.Skew))
+	add(e.Err != nil, slog.Any("error", e.Err))
 	l.cfg.log.LogAttrs(context.Background(), level, "snowflake lease "+string(e.Kind), attrs...)
 }

@@ -24,7 +24,9 @@ type recorder struct {
 func (r *recorder) hook(e lease.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.events = append(r.events, e)
+	if e.Kind != lease.Called {
+		r.events = append(r.events, e)
+	}
 }
 
 func (r *recorder) kinds() []lease.EventKind {
@@ -49,7 +51,7 @@ func TestEventsWithoutAWorkerNameNone(t *testing.T) {
 		var events atomic.Int32
 		_, err := lease.Open(ctx, store, options(t, lease.WithWorkers(0, 0),
 			lease.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
-			lease.WithHook(func(e lease.Event) {
+			lease.WithObserver(func(e lease.Event) {
 				events.Add(1)
 				if e.Worker != -1 || e.Epoch != 0 || !e.Horizon.IsZero() {
 					t.Errorf("event %+v", e)
@@ -68,7 +70,7 @@ func TestEventsAfterALossNameNoWorker(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)
 		store := newFaulty(memory)
 		var events recorder
-		l := mustOpen(t, store, lease.WithWorkers(0, 0), lease.WithHook(events.hook))
+		l := mustOpen(t, store, lease.WithWorkers(0, 0), lease.WithObserver(events.hook))
 		store.setDown(true)
 		time.Sleep(25 * time.Second)
 		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
@@ -102,7 +104,7 @@ func TestTheWarningOfAGrantIsReported(t *testing.T) {
 			}
 			var log strings.Builder
 			var events recorder
-			mustClose(t, mustOpen(t, store, lease.WithHook(events.hook), lease.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))))
+			mustClose(t, mustOpen(t, store, lease.WithObserver(events.hook), lease.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))))
 			if kinds := events.kinds(); len(kinds) != 2 || kinds[0] != lease.Acquired || warned != (events.events[0].Err != nil) {
 				t.Errorf("events %+v", events.events)
 			}

@@ -15,8 +15,8 @@ func Stepwise(store Store, opts ...Option) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.stop, l.done = func() {}, make(chan struct{})
-	close(l.done)
+	l.stop = func() {}
+	l.idle <- struct{}{}
 	return l, nil
 }
 

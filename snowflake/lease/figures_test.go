@@ -12,30 +12,31 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
 )
 
-// calls counts what an Observer gets about the store, and the errors among it.
+// calls counts the calls of the store that events are about, and the errors among them.
 type calls struct {
 	mu     sync.Mutex
-	n, bad map[snowflake.Operation]int
+	n, bad map[string]int
 }
 
-func newCalls() *calls {
-	return &calls{n: map[snowflake.Operation]int{}, bad: map[snowflake.Operation]int{}}
-}
+func newCalls() *calls { return &calls{n: map[string]int{}, bad: map[string]int{}} }
 
-func (c *calls) Observe(op snowflake.Operation, _ time.Duration, err error) {
+func (c *calls) observe(e lease.Event) {
+	if e.Kind != lease.Called {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.n[op]++
-	if err != nil {
-		c.bad[op]++
+	c.n[e.Call]++
+	if e.Err != nil {
+		c.bad[e.Call]++
 	}
 }
 
 // of returns how many calls there were, and how many of them failed.
-func (c *calls) of(op snowflake.Operation) (n, bad int) {
+func (c *calls) of(call string) (n, bad int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.n[op], c.bad[op]
+	return c.n[call], c.bad[call]
 }
 
 func TestTheFiguresOfALossAreThoseOfItsEvents(t *testing.T) {
@@ -44,19 +45,27 @@ func TestTheFiguresOfALossAreThoseOfItsEvents(t *testing.T) {
 		store := newFaulty(memory)
 		l := mustOpen(t, store, lease.WithWorkers(0, 1))
 		seen := newCalls()
-		l.Generator().AddObserver(seen)
+		l.Observe(seen.observe)
+		l.Observe(nil)()
+		early := newCalls()
+		stop := l.Observe(early.observe)
 		if s := l.Status(); s.Acquisitions != 1 || s.Takeovers != 0 || s.Losses != 0 {
 			t.Errorf("at the start: %+v", s)
 		}
 		time.Sleep(time.Minute)
-		extended, failed := seen.of(snowflake.OpExtend)
-		if acquired, _ := seen.of(snowflake.OpAcquire); extended != store.count("extend")-1 || failed != 0 || acquired != 0 {
+		extended, failed := seen.of("extend")
+		if acquired, _ := seen.of("acquire"); extended != store.count("extend")-1 || failed != 0 || acquired != 0 {
 			t.Errorf("observed %d extensions, %d errors, %d acquisitions; made %d", extended, failed, acquired, store.count("extend"))
 		}
+		stop()
+		stop()
 		store.setDown(true)
 		time.Sleep(25 * time.Second)
+		if n, bad := early.of("extend"); n != extended || bad != 0 {
+			t.Errorf("an observer that was stopped after %d extensions has seen %d, and %d errors", extended, n, bad)
+		}
 		failures := l.Status().Failures
-		if _, failed := seen.of(snowflake.OpExtend); failed != failures || failures == 0 {
+		if _, failed := seen.of("extend"); failed != failures || failures == 0 {
 			t.Errorf("observed %d errors, want %d", failed, failures)
 		}
 		thief := mustOpen(t, memory, lease.WithWorkers(0, 0))
@@ -65,13 +74,13 @@ func TestTheFiguresOfALossAreThoseOfItsEvents(t *testing.T) {
 		}
 		store.setDown(false)
 		time.Sleep(time.Minute)
-		acquired, _ := seen.of(snowflake.OpAcquire)
+		acquired, _ := seen.of("acquire")
 		if s := l.Status(); s.Acquisitions != 2 || s.Takeovers != 0 || s.Losses != 1 || acquired != 1 {
 			t.Errorf("after the loss: %+v, observed %d acquisitions", s, acquired)
 		}
 		mustClose(t, l)
 		mustClose(t, thief)
-		if n, bad := seen.of(snowflake.OpRelease); n != 1 || bad != 0 {
+		if n, bad := seen.of("release"); n != 1 || bad != 0 {
 			t.Errorf("observed %d releases, %d errors", n, bad)
 		}
 	})

@@ -59,7 +59,7 @@ func TestARunningLeaseContinuesWhenItsFloorIsRepaired(t *testing.T) {
 		memory := floored{leasetest.NewMemory(time.Now), new(atomic.Pointer[time.Time])}
 		store := newFaulty(memory)
 		var events recorder
-		l := mustOpen(t, store, lease.WithHook(events.hook), lease.WithWorkers(0, 1))
+		l := mustOpen(t, store, lease.WithObserver(events.hook), lease.WithWorkers(0, 1))
 		defer mustClose(t, l)
 		mustNext(t, l)
 		store.setDown(true)

@@ -27,14 +27,13 @@ type Lease struct {
 	layout snowflake.Layout
 
 	stop context.CancelFunc // ends run
-	done chan struct{}      // closed when run has ended
+	idle chan struct{}      // has an element when run has ended and no Close is waiting for the store
 
-	closing chan struct{} // has an element unless a Close is waiting for the store
+	state claimState // of Open, then of the goroutine of run, then of the Close that has taken the element
 
-	state claimState // of Open, then of the goroutine of run, and when that has ended of the Close that took the element
-
-	mu     sync.Mutex // guards shared
-	shared shared
+	mu        sync.Mutex // guards shared and observers, and is not held while these run
+	shared    shared
+	observers []*func(Event) // no array of it is changed
 }
 
 // Open takes a worker from the store, commits a horizon for it, and returns a lease whose generator is ready. If all
@@ -49,8 +48,8 @@ type Lease struct {
 // all workers are held; ErrClockSkew if the clock differs from the store's by more than WithMaxSkew; ErrBehindHorizon
 // if the clock is far behind the horizon or the floor; a *ReachError if the namespace allows no window yet that is short
 // enough for the lead and the skew; and the store's errors if it does not answer for a window, at most DefaultWindow.
-// After an error Open holds no worker. If the store does not answer for a second more, or executes an Acquire later than
-// that, the worker is free after two windows.
+// After an error Open holds no worker. If the store does not answer for a second more, or executes an Acquire later, the
+// worker is free after two windows.
 func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
 	l, err := prepare(store, opts)
 	if err != nil {
@@ -62,7 +61,7 @@ func Open(ctx context.Context, store Store, opts ...Option) (*Lease, error) {
 		return nil, err
 	}
 	run, stop := context.WithCancel(context.Background())
-	l.stop, l.done = stop, make(chan struct{})
+	l.stop = stop
 	go l.run(run, wait)
 	return l, nil
 }
@@ -76,8 +75,7 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Lease{store: store, cfg: cfg, closing: make(chan struct{}, 1)}
-	l.closing <- struct{}{}
+	l := &Lease{store: store, cfg: cfg, idle: make(chan struct{}, 1)}
 	if l.gen, l.lessee, err = snowflake.NewLeased(cfg.patience, l.trusts, cfg.generator...); err != nil {
 		return nil, err
 	}
@@ -86,6 +84,9 @@ func prepare(store Store, opts []Option) (*Lease, error) {
 		return nil, err
 	}
 	l.shared.Namespace = cfg.namespace
+	for _, f := range append([]func(Event){l.log}, cfg.observers...) {
+		l.Observe(f)
+	}
 	return l, nil
 }
 
@@ -109,13 +110,16 @@ func (l *Lease) Close(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
 	}
-	if err := receive(ctx, l.done); err != nil {
-		return fmt.Errorf("lease: close: a call of the store has not returned yet: %w", err)
+	select {
+	case <-l.idle:
+	case <-ctx.Done():
+		select {
+		case <-l.idle: // too: what has ended counts
+		default:
+			return fmt.Errorf("lease: close: a call of the store has not returned yet: %w", ctx.Err())
+		}
 	}
-	if err := receive(ctx, l.closing); err != nil {
-		return fmt.Errorf("lease: close: another Close is waiting for the store: %w", err)
-	}
-	defer func() { l.closing <- struct{}{} }()
+	defer func() { l.idle <- struct{}{} }()
 	if l.state.released {
 		return nil
 	}
@@ -124,25 +128,12 @@ func (l *Lease) Close(ctx context.Context) error {
 	return err
 }
 
-// receive receives from the channel, or returns the context's error. If both are possible it receives.
-func receive(ctx context.Context, from <-chan struct{}) error {
-	select {
-	case <-from:
-		return nil
-	case <-ctx.Done():
-	}
-	select {
-	case <-from:
-		return nil
-	default:
-		return ctx.Err()
-	}
-}
-
 // release gives the worker back, used or not. The generator is closed and has drawn nothing from the tick next on.
 func (l *Lease) release(ctx context.Context, next int64) error {
-	if err := l.retrieve(ctx); err != nil {
-		return fmt.Errorf("lease: an acquisition whose outcome is unknown: %w", err)
+	if l.state.unsure {
+		if err := l.retrieve(ctx); err != nil {
+			return fmt.Errorf("lease: an acquisition whose outcome is unknown: %w", err)
+		}
 	}
 	if l.state.claim.Epoch == 0 {
 		return nil
@@ -150,7 +141,7 @@ func (l *Lease) release(ctx context.Context, next int64) error {
 	unused := l.state.unused(next)
 	start := l.cfg.clock.Elapsed()
 	err := l.store.Release(ctx, l.state.claim, unused)
-	l.lessee.Observe(string(snowflake.OpRelease), l.cfg.clock.Elapsed()-start, err)
+	l.called("release", start, err)
 	switch {
 	case errors.Is(err, ErrLost):
 		l.state.held = false
@@ -190,19 +181,15 @@ func (l *Lease) start(ctx context.Context) (time.Duration, error) {
 // retrieve finds the worker of an acquisition whose reply was lost, by a repeated call with the same token. If there is
 // none, the store may lend one now; the caller gives it back.
 func (l *Lease) retrieve(ctx context.Context) error {
+	tick, _ := l.lessee.Tick() // only the choice of the worker depends on it
+	grant, err := l.callAcquire(ctx, tick)
+	if err == nil {
+		l.state.grant(grant, grant.Horizon)
+	}
 	if !l.state.unsure {
 		return nil
 	}
-	tick, _ := l.lessee.Tick() // only the choice of the worker depends on it
-	grant, err := l.callAcquire(ctx, tick)
-	if err != nil {
-		if l.state.unsure {
-			return err
-		}
-		return nil
-	}
-	l.state.grant(grant, grant.Horizon)
-	return nil
+	return err
 }
 
 // giveUp releases what Open has taken before it failed.
@@ -210,14 +197,12 @@ func (l *Lease) giveUp() {
 	next := l.lessee.Close(ErrClosed)
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if l.retrieve(ctx) == nil && l.state.claim.Epoch > 0 {
-		_ = l.store.Release(ctx, l.state.claim, l.state.unused(next)) // if it fails, the worker expires
-	}
+	_ = l.release(ctx, next) // if it fails, the worker expires
 }
 
 // run extends the lease until ctx ends, the first time after wait.
 func (l *Lease) run(ctx context.Context, wait time.Duration) {
-	defer close(l.done)
+	defer func() { l.idle <- struct{}{} }()
 	for l.pause(ctx, wait) == nil {
 		var err error
 		if wait, err = l.step(ctx); err != nil {

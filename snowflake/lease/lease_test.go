@@ -74,7 +74,7 @@ func TestALeaseIsTakenExtendedAndGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newFaulty(leasetest.NewMemory(time.Now))
 		var events recorder
-		l := mustOpen(t, store, lease.WithVersion("v1.2.3"), lease.WithHook(events.hook))
+		l := mustOpen(t, store, lease.WithVersion("v1.2.3"), lease.WithObserver(events.hook))
 		g := l.Generator()
 		last := mustNext(t, l)
 		for range 60 { // five minutes, for a window of ten seconds
@@ -124,7 +124,7 @@ func TestALostWorkerIsReplaced(t *testing.T) {
 		memory := leasetest.NewMemory(time.Now)
 		store := newFaulty(memory)
 		var events recorder
-		l := mustOpen(t, store, lease.WithHook(events.hook), lease.WithWorkers(0, 1))
+		l := mustOpen(t, store, lease.WithObserver(events.hook), lease.WithWorkers(0, 1))
 		defer mustClose(t, l)
 		last := mustNext(t, l)
 		store.setDown(true)

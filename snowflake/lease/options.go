@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -44,47 +45,42 @@ type config struct {
 	stopOnLoss  bool
 	holder      Holder
 	log         *slog.Logger
-	hook        func(Event)
+	observers   []func(Event)
 	clock       snowflake.Clock
 	generator   []snowflake.Option
+}
+
+// option returns an Option that makes a change if it is valid, and else an error that matches ErrOption.
+func option(valid bool, change func(*config), format string, args ...any) Option {
+	return func(c *config) error {
+		if !valid {
+			return fmt.Errorf("%w: %s", ErrOption, fmt.Sprintf(format, args...))
+		}
+		change(c)
+		return nil
+	}
 }
 
 // WithNamespace sets whose workers are leased: 1 to 100 bytes, DefaultNamespace by default. All processes whose IDs
 // must differ use the same namespace and the same layout.
 func WithNamespace(name string) Option {
-	return func(c *config) error {
-		if name == "" || len(name) > maxNamespace {
-			return fmt.Errorf("%w: namespace %.110q has %d bytes, want 1 to %d", ErrOption, name, len(name), maxNamespace)
-		}
-		c.namespace = name
-		return nil
-	}
+	return option(name != "" && len(name) <= maxNamespace, func(c *config) { c.namespace = name },
+		"namespace %.110q has %d bytes, want 1 to %d", name, len(name), maxNamespace)
 }
 
 // WithGenerator sets options of the generator, such as its layout and its lead. If they replace its clock, that clock is
 // compared with the store's like the system clock, and with the system clock if the store has none.
 func WithGenerator(opts ...snowflake.Option) Option {
-	return func(c *config) error {
-		for _, opt := range opts {
-			if opt == nil {
-				return fmt.Errorf("%w: WithGenerator: nil Option", ErrOption)
-			}
-		}
-		c.generator = append(c.generator, opts...)
-		return nil
-	}
+	valid := !slices.ContainsFunc(opts, func(o snowflake.Option) bool { return o == nil })
+	return option(valid, func(c *config) { c.generator = append(c.generator, opts...) }, "WithGenerator: nil Option")
 }
 
 // WithClock replaces the system clock, for the lease and for its generator. It is for tests.
 func WithClock(clock snowflake.Clock) Option {
-	return func(c *config) error {
-		if clock == nil {
-			return fmt.Errorf("%w: nil Clock", ErrOption)
-		}
+	return option(clock != nil, func(c *config) {
 		c.clock = clock
 		c.generator = append(c.generator, snowflake.WithClock(clock))
-		return nil
-	}
+	}, "nil Clock")
 }
 
 // WithWindow sets how far ahead of the clock each extension puts the horizon: 10 ms to MaxWindow, DefaultWindow by
@@ -95,22 +91,14 @@ func WithClock(clock snowflake.Clock) Option {
 // On SQL servers a window longer than all before it in the namespace counts after an hour, when every replica that may
 // be promoted knows it. Until then the lease uses a shorter one, and reports a *ReachError once in the event Failed.
 func WithWindow(d time.Duration) Option {
-	return func(c *config) error {
-		if d < minWindow || d > MaxWindow {
-			return fmt.Errorf("%w: window %v out of range [%v, %v]", ErrOption, d, minWindow, MaxWindow)
-		}
-		c.window = d
-		return nil
-	}
+	return option(minWindow <= d && d <= MaxWindow, func(c *config) { c.window = d },
+		"window %v out of range [%v, %v]", d, minWindow, MaxWindow)
 }
 
 // WithWorkers sets the range of workers to choose from, both inclusive; by default all that the layout has. Numbers
 // outside the range can be assigned to processes by hand.
 func WithWorkers(first, last int64) Option {
-	return func(c *config) error {
-		c.first, c.last = first, last
-		return nil
-	}
+	return option(true, func(c *config) { c.first, c.last = first, last }, "")
 }
 
 // WithMaxSkew sets how far the clock may be from the store's when Open takes a worker, and how far ahead of the store's
@@ -121,67 +109,38 @@ func WithWorkers(first, last int64) Option {
 // all before it in the namespace, up to 10 s, counts after an hour: until then the window is shorter by the difference,
 // and Open returns a *ReachError if none is left.
 func WithMaxSkew(d time.Duration) Option {
-	return func(c *config) error {
-		if d <= 0 || d > limitMaxSkew {
-			return fmt.Errorf("%w: skew %v out of range (0, %v]", ErrOption, d, limitMaxSkew)
-		}
-		c.maxSkew = d
-		return nil
-	}
+	return option(0 < d && d <= limitMaxSkew, func(c *config) { c.maxSkew = d },
+		"skew %v out of range (0, %v]", d, limitMaxSkew)
 }
 
 // WithPatience sets how long calls whose context has no deadline, such as Next, wait for a horizon that does not rise
 // before they return snowflake.ErrLeaseStalled: 5 s by default, 0 for no wait. It does not bound the wait until an ID
 // below the horizon is due, up to a window after a takeover or a failover: for that use a context with a deadline.
 func WithPatience(d time.Duration) Option {
-	return func(c *config) error {
-		if d < 0 {
-			return fmt.Errorf("%w: patience %v is negative", ErrOption, d)
-		}
-		c.patience = d
-		return nil
-	}
+	return option(d >= 0, func(c *config) { c.patience = d }, "patience %v is negative", d)
 }
 
 // WithStopOnLoss makes the generator return ErrLost as soon as the lease knows that its worker was taken over, instead of
 // continuing with another worker.
 func WithStopOnLoss() Option {
-	return func(c *config) error {
-		c.stopOnLoss = true
-		return nil
-	}
+	return option(true, func(c *config) { c.stopOnLoss = true }, "")
 }
 
 // WithVersion sets what List shows as the version of the program.
 func WithVersion(version string) Option {
-	return func(c *config) error {
-		c.holder.Version = version
-		return nil
-	}
+	return option(true, func(c *config) { c.holder.Version = version }, "")
 }
 
 // WithLogger sets where the lease logs its events: level Info for workers that are taken and given back, Warn for lost
 // workers, failed calls of the store and clock steps, Debug for extensions. The default is slog.Default().
 func WithLogger(log *slog.Logger) Option {
-	return func(c *config) error {
-		if log == nil {
-			return fmt.Errorf("%w: nil Logger", ErrOption)
-		}
-		c.log = log
-		return nil
-	}
+	return option(log != nil, func(c *config) { c.log = log }, "nil Logger")
 }
 
-// WithHook sets a function that receives each event, one call at a time: from Open, from the lease's goroutine and from
-// Close. It must return quickly, and must not call Close, which waits for it.
-func WithHook(hook func(Event)) Option {
-	return func(c *config) error {
-		if hook == nil {
-			return fmt.Errorf("%w: nil hook", ErrOption)
-		}
-		c.hook = hook
-		return nil
-	}
+// WithObserver adds a function that receives each event, one at a time and without a lock: from Open, from the lease's
+// goroutine and from Close. It must return quickly, must not panic, and must not call Close, which waits for it.
+func WithObserver(f func(Event)) Option {
+	return option(f != nil, func(c *config) { c.observers = append(c.observers, f) }, "nil observer")
 }
 
 func configure(opts []Option) (config, error) {
@@ -197,7 +156,6 @@ func configure(opts []Option) (config, error) {
 		last:      anyWorker,
 		holder:    Holder{Host: host, PID: os.Getpid()},
 		log:       slog.Default(),
-		hook:      func(Event) {},
 		clock:     systemClock{},
 	}
 	for _, opt := range opts {

@@ -33,7 +33,7 @@ func TestBadSettingsAreRefusedWithTheValueAndTheLimit(t *testing.T) {
 		{"workers below 0", store, lease.WithWorkers(-1, 2), lease.ErrOption, "workers -1 to 2, the layout has 0 to 3"},
 		{"no workers", store, lease.WithWorkers(3, 2), lease.ErrOption, "workers 3 to 2, the layout has 0 to 3"},
 		{"a bad option of the generator", store, lease.WithGenerator(snowflake.WithLead(-1)), snowflake.ErrOption, "lead -1ns"},
-		{"no hook", store, lease.WithHook(nil), lease.ErrOption, "nil hook"},
+		{"no observer", store, lease.WithObserver(nil), lease.ErrOption, "nil observer"},
 		{"no option of the generator", store, lease.WithGenerator(nil), lease.ErrOption, "nil Option"},
 		{"no clock", store, lease.WithClock(nil), lease.ErrOption, "nil Clock"},
 	} {

@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"time"
-
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // The protocol. The model in model/lease.pml uses the same names. One rule separates the IDs of two owners of a worker:
@@ -19,15 +17,10 @@ import (
 //	epoch and starts at the horizon of the row.
 //
 // Extensions and releases under the epoch e change the row only until it has the epoch e+1, and the acquisition of e+1
-// reads the horizon after that. What it reads is above each tick issued under e:
-//
-//   - Without a release it is at or above all horizons committed under e, so above all that may be issued under e.
-//   - With a release, the owner froze its generator before the call: what it has issued lies below the tick it sent
-//     for, and it issues nothing more. The tick never changes, so a repeated release writes the same. A late extension
-//     can only raise the horizon.
-//
-// It is also at or above what the acquisition of e has read, thus above each tick issued under the epochs before. So
-// the ticks of two owners never overlap, whatever clocks, pauses, kills and expiries do.
+// reads the horizon after that. What it reads is above each tick issued under e. Without a release it is at or above all
+// horizons committed under e. With a release, the owner froze its generator before the call: what it has issued lies
+// below the tick it sent, which never changes, and a late extension can only raise the horizon. It is also at or above
+// what the acquisition of e has read, thus above each tick issued under the epochs before.
 //
 // A second rule finds copies of a process, as of a cloned virtual machine, which are the same owner to all of this:
 //
@@ -36,9 +29,8 @@ import (
 //	below its horizon.
 //
 // So only one copy gets an extension that was not requested when the copy was made, unless the store forgets it in a
-// failover. The others lose the worker when they ask for theirs. Two copies, and the next owner if one of them gives the
-// worker back, can issue an ID twice only if its tick lies below the horizon that the owner had, or had requested, when
-// the copy was made.
+// failover. Two copies, and the next owner if one of them gives the worker back, can issue an ID twice only if its tick
+// lies below the horizon that the owner had, or had requested, when the copy was made.
 //
 // A store with another identity, such as a replica that was promoted, may have forgotten the last commits. The row can
 // then have an epoch and a horizon that were passed before. A third rule keeps owners apart that the store has forgotten:
@@ -184,11 +176,11 @@ func (l *Lease) commit(ctx context.Context, tick int64) (time.Duration, error) {
 	s.previous, s.claim.Token, s.claim.Next = s.claim.Token, s.claim.Next, ""
 	s.horizon, s.since = s.asked, before
 	l.observe(now, before.wall)
-	wait := l.period()
+	s.retries = 0
 	if repeated {
-		wait = 0
+		return 0, nil
 	}
-	return wait, nil
+	return jitter(l.window() / 2), nil
 }
 
 // horizonOf returns the horizon to commit: a window beyond all that may be issued at the tick.
@@ -203,7 +195,7 @@ func (l *Lease) callExtend(ctx context.Context, claim *Claim) (now time.Time, er
 	start := l.moment()
 	claim.Until, claim.Reach = began.Add(l.remaining(start)), l.reach()
 	now, err = l.store.Extend(ctx, *claim, l.state.asked, l.cfg.ttl)
-	l.lessee.Observe(string(snowflake.OpExtend), l.cfg.clock.Elapsed()-start.elapsed, err)
+	l.called("extend", start.elapsed, err)
 	return now, err
 }
 
@@ -215,7 +207,7 @@ func (l *Lease) callAcquire(ctx context.Context, tick int64) (Grant, error) {
 		Namespace: l.cfg.namespace, Layout: l.layout.String(), First: l.cfg.first, Last: l.cfg.last,
 		Token: l.state.token, TTL: l.cfg.ttl, Reach: l.reachOf(l.cfg.window), Tick: tick, Holder: l.cfg.holder,
 	})
-	l.lessee.Observe(string(snowflake.OpAcquire), l.cfg.clock.Elapsed()-start, err)
+	l.called("acquire", start, err)
 	l.state.unsure = err != nil && !errors.Is(err, ErrNoWorker) && !refusal(err)
 	if err == nil {
 		l.observe(grant.Now, before)
@@ -244,12 +236,13 @@ func (l *Lease) refused(ctx context.Context, err error) (time.Duration, error) {
 
 // failed handles other errors. The outcome is unknown, so the same is tried again soon, unless the error is final.
 func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
+	var reach *ReachError
+	tooFar := errors.As(err, &reach) && reach.Wait > DefaultWindow // for longer than Open waits for the store
 	switch {
 	case ctx.Err() != nil:
 		return 0, errors.Join(ctx.Err(), err)
-	case errors.Is(err, os.ErrClosed): // the store, for good
-		return 0, err
-	case !l.running() && (refusal(err) || tooFar(err)):
+	case errors.Is(err, os.ErrClosed), // the store, for good
+		!l.running() && (refusal(err) || tooFar):
 		return 0, err
 	}
 	l.note(err)
@@ -262,12 +255,6 @@ func (l *Lease) failed(ctx context.Context, err error) (time.Duration, error) {
 // refusal reports whether the store has answered that it will not lend a worker.
 func refusal(err error) bool {
 	return errors.Is(err, ErrLayout) || errors.Is(err, ErrOption) || errors.Is(err, ErrDamaged)
-}
-
-// tooFar reports whether the namespace does not allow the reach for longer than Open waits for the store.
-func tooFar(err error) bool {
-	var reach *ReachError
-	return errors.As(err, &reach) && reach.Wait > DefaultWindow
 }
 
 // lost handles a takeover. The generator stops at once: the owner may be a copy of this process, which also uses what is
@@ -288,15 +275,10 @@ func (l *Lease) lost(err error) (time.Duration, error) {
 // running reports whether the lease has had a worker.
 func (l *Lease) running() bool { return l.shared.Epoch > 0 } // which only this goroutine changes
 
-// period returns half a window, plus or minus a tenth, so that processes started together do not extend together.
-func (l *Lease) period() time.Duration {
-	l.state.retries = 0
-	return jitter(l.window() / 2)
-}
-
+// jitter returns d plus or minus a tenth, so that processes started together do not extend together.
 func jitter(d time.Duration) time.Duration {
 	return d*9/10 + rand.N(d/5+1)
 }
 
-// timeout bounds one call of the store. Two fit into the rest of the window when an extension is due, unless it is short.
+// timeout bounds a call of the store. Two fit into the rest of the window when an extension is due, unless it is short.
 func (l *Lease) timeout() time.Duration { return max(l.window()/5, 50*time.Millisecond) }

@@ -56,7 +56,7 @@ func TestAWindowIsShortenedUntilTheNamespaceAllowsIt(t *testing.T) {
 				layout := lease.WithGenerator(snowflake.WithLayout(c.layout))
 				store := known(t, c.first, layout)
 				reports := 0
-				l := mustOpen(t, store, layout, lease.WithWindow(time.Minute), lease.WithHook(func(e lease.Event) {
+				l := mustOpen(t, store, layout, lease.WithWindow(time.Minute), lease.WithObserver(func(e lease.Event) {
 					var reach *lease.ReachError
 					if e.Kind == lease.Failed && errors.As(e.Err, &reach) {
 						reports++

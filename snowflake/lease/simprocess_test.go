@@ -81,7 +81,7 @@ func (w *simWorld) start(host *simHost) *simProcess {
 		w: w, host: host, name: fmt.Sprintf("p%d", w.started), due: w.now, begin: host.mono, highest: -1,
 		lost: map[int64]bool{}, window: pick(w.choices, w.plan.window, w.plan.other),
 	}
-	opts := append(slices.Clone(w.options), lease.WithClock(simClock{p}), lease.WithWindow(p.window), lease.WithHook(func(e lease.Event) {
+	opts := append(slices.Clone(w.options), lease.WithClock(simClock{p}), lease.WithWindow(p.window), lease.WithObserver(func(e lease.Event) {
 		if e.Kind == lease.Lost {
 			w.tally["losses"]++
 			w.note(p, "knows that it has lost worker %d, epoch %d", e.Worker, e.Epoch)

@@ -35,7 +35,7 @@ type shared struct {
 	from, horizon int64     // the ticks that the generator may use; none without a worker
 	ended         error     // why the generator gets no more ticks: ErrClosed, or what has ended the lease
 	last          error     // of the store; nil before the first one, old if Failures is 0
-	seen          storeTime // what the store's clock showed
+	storeStart    time.Time // what the store's clock showed when the lease's monotonic clock was at 0
 }
 
 // look returns a copy of the shared state.
@@ -147,8 +147,8 @@ func (l *Lease) horizonTime() time.Time {
 	return l.layout.Start(l.state.horizon)
 }
 
-// Workers counts the workers of the lease's namespace and range that any process holds. all is how many there are. It
-// reads the whole namespace with Store.List: an exporter should keep the result for a minute or more.
+// Workers counts the workers of the lease's namespace and range that any process holds, and all. It reads the whole
+// namespace with Store.List: an exporter should keep the result for a minute or more.
 func (l *Lease) Workers(ctx context.Context) (held, all int64, err error) {
 	entries, err := l.store.List(ctx, l.cfg.namespace)
 	if err != nil {

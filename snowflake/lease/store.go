@@ -54,8 +54,8 @@ type Store interface {
 	// The check and the change are one step: of two extensions with one Token and different Nexts one succeeds, so copies
 	// of a process are found. A call can be repeated: the row may already have Next.
 	//
-	// It returns ErrLost, without a change, if the row has another epoch or token, and ErrOption, without a change, if
-	// Next is not a token. ErrLost is final: no later call for the claim will succeed.
+	// Without a change it returns ErrLost, which is final, if the row has another epoch or token, and ErrOption if Next is
+	// not a token.
 	Extend(ctx context.Context, c Claim, horizon int64, ttl time.Duration) (now time.Time, err error)
 
 	// Release makes the worker free at once, keeps its epoch, and lowers its horizon to the given tick, at least 0, if
@@ -63,8 +63,8 @@ type Store interface {
 	// durable.
 	//
 	// The owner calls it after its last ID, with a tick above those of all its IDs and not below Grant.Horizon, and
-	// with the same tick again if the outcome is unknown. So a repeated release changes nothing, a late one finds the
-	// next owner's epoch, and a late extension only raises the horizon, which costs the next owner at most a wait.
+	// with the same tick again if the outcome is unknown. A late extension only raises the horizon, which costs the next
+	// owner at most a wait.
 	//
 	// The row's token may be Claim.Token or, if that is not empty, Claim.Next: an extension whose reply was lost may have
 	// replaced it. Release does not change it, so it can be repeated until another owner has taken the worker. It returns
@@ -137,10 +137,7 @@ type Entry struct {
 // HorizonTime returns the horizon as a time, and false if snowflake.ParseLayout does not know the layout's text.
 func (e Entry) HorizonTime() (time.Time, bool) {
 	layout, err := snowflake.ParseLayout(e.Layout)
-	if err != nil {
-		return time.Time{}, false
-	}
-	return layout.Start(e.Horizon), true
+	return layout.Start(e.Horizon), err == nil // the zero Time for the zero Layout
 }
 
 const (
@@ -154,11 +151,8 @@ const (
 // says. Every Store calls it first in Acquire.
 func (r Request) Validate() error {
 	switch {
-	case r.Namespace == "":
-		return fmt.Errorf("%w: the namespace is empty", ErrOption)
-	case len(r.Namespace) > maxNamespace:
-		return fmt.Errorf("%w: the namespace %.20q... has %d bytes, at most %d are allowed",
-			ErrOption, r.Namespace, len(r.Namespace), maxNamespace)
+	case r.Namespace == "" || len(r.Namespace) > maxNamespace:
+		return fmt.Errorf("%w: the namespace %.20q has %d bytes, want 1 to %d", ErrOption, r.Namespace, len(r.Namespace), maxNamespace)
 	case !utf8.ValidString(r.Namespace), strings.ContainsRune(r.Namespace, 0): // some databases can't store them
 		return fmt.Errorf("%w: the namespace %q is not UTF-8 without zero bytes", ErrOption, r.Namespace)
 	case len(r.Layout) > maxLayout:
@@ -167,35 +161,25 @@ func (r Request) Validate() error {
 		return fmt.Errorf("%w: the first worker is %d, the lowest is 0", ErrOption, r.First)
 	case r.Last < r.First:
 		return fmt.Errorf("%w: the last worker, %d, is below the first, %d", ErrOption, r.Last, r.First)
-	case !isToken(r.Token):
-		// The value is not printed: it may be a mistyped secret.
-		return fmt.Errorf("%w: the token has %d characters or other digits than 0-9 and a-f, want %d of these",
-			ErrOption, len(r.Token), tokenDigits)
 	case r.Reach < 0:
 		return fmt.Errorf("%w: the reach is %v, the least is 0", ErrOption, r.Reach)
 	}
-	return validateTTL(r.TTL)
+	return validate("token", r.Token, r.TTL)
 }
 
-// ValidateExtension returns an error that matches [ErrOption] if the claim's Next is not a token as [Request] has, or
-// if the time to live is below a millisecond, the unit in which stores keep an expiry. Every Store calls it first in
-// Extend.
-func ValidateExtension(c Claim, ttl time.Duration) error {
-	if !isToken(c.Next) {
-		return fmt.Errorf("%w: the next token has %d characters or other digits than 0-9 and a-f, want %d of these",
-			ErrOption, len(c.Next), tokenDigits)
+// ValidateExtension returns an error that matches [ErrOption] if the claim's Next is not a token as [Request] has, or the
+// TTL is below a millisecond, the unit in which stores keep an expiry. Every Store calls it first in Extend.
+func ValidateExtension(c Claim, ttl time.Duration) error { return validate("next token", c.Next, ttl) }
+
+// validate rejects capitals, too: a database that ignores case would take two tokens for the same.
+func validate(what, token string, ttl time.Duration) error {
+	if len(token) != tokenDigits || strings.Trim(token, "0123456789abcdef") != "" {
+		// The value is not printed: it may be a mistyped secret.
+		return fmt.Errorf("%w: the %s has %d characters or other digits than 0-9 and a-f, want %d of these",
+			ErrOption, what, len(token), tokenDigits)
 	}
-	return validateTTL(ttl)
-}
-
-func validateTTL(ttl time.Duration) error {
 	if ttl < minTTL {
 		return fmt.Errorf("%w: the TTL is %v, at least %v is needed", ErrOption, ttl, minTTL)
 	}
 	return nil
-}
-
-// isToken rejects capitals: a database that ignores case would take two tokens for the same.
-func isToken(s string) bool {
-	return len(s) == tokenDigits && strings.Trim(s, "0123456789abcdef") == ""
 }

@@ -8,16 +8,14 @@ import (
 	"strings"
 )
 
-// WorkerFromEnv returns the worker in the environment variable name: canonical decimal digits without sign, space or
-// leading zero. Open checks whether it fits the layout. The error matches ErrOption and names the variable.
+// WorkerFromEnv returns the worker in the environment variable name: decimal digits without sign, space or leading zero.
+// Open checks whether it fits the layout. The error matches ErrOption and names the variable. Kubernetes puts the number
+// of a StatefulSet's pod there by fieldRef.fieldPath metadata.labels['apps.kubernetes.io/pod-index']
+// (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#pod-index-label).
 //
 // A number alone does not keep IDs apart after a restart with a clock that was set back, nor from a second process with
 // the same number. Use it with a filelease.NewStateFile, or lease that very number from a database with WithWorkers(n, n),
 // which also notices the second process.
-//
-// In Kubernetes the label apps.kubernetes.io/pod-index has the number of a StatefulSet's pod
-// (https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#pod-index-label); fieldRef.fieldPath
-// metadata.labels['apps.kubernetes.io/pod-index'] puts it into a variable.
 func WorkerFromEnv(name string) (int64, error) {
 	value, ok := os.LookupEnv(name)
 	if !ok {

@@ -55,7 +55,15 @@ func (m *Meter) add(name string, s *source) {
 		s.follow(old)
 	}
 	s.name = metric.WithAttributeSet(attribute.NewSet(attribute.String(generatorKey, name)))
-	s.stop = s.gen.AddObserver(observer{m, name})
+	o := observer{m, name}
+	s.stop = s.gen.Observe(o.wait)
+	if s.lease != nil {
+		waits, calls := s.stop, s.lease.Observe(o.event)
+		s.stop = func() {
+			waits()
+			calls()
+		}
+	}
 	m.sources[name] = s
 }
 

@@ -24,25 +24,26 @@ type observer struct {
 	name  string
 }
 
-// Observe implements snowflake.Observer.
-func (o observer) Observe(op snowflake.Operation, took time.Duration, err error) {
-	var what attribute.KeyValue
-	histogram := o.meter.instruments.call
-	switch op {
-	case snowflake.OpWait:
-		histogram, what = o.meter.instruments.wait, attribute.String(reasonKey, "clock")
-	case snowflake.OpStall:
-		histogram, what = o.meter.instruments.wait, attribute.String(reasonKey, "lease")
-	case snowflake.OpAcquire, snowflake.OpExtend, snowflake.OpRelease:
-		what = attribute.String(callKey, string(op))
-	default:
-		return
+func (o observer) wait(w snowflake.Wait) {
+	reason := "clock"
+	if w.Lease {
+		reason = "lease"
 	}
+	o.record(o.meter.instruments.wait, attribute.String(reasonKey, reason), w.Took, w.Err)
+}
+
+func (o observer) event(e lease.Event) {
+	if e.Kind == lease.Called {
+		o.record(o.meter.instruments.call, attribute.String(callKey, e.Call), e.Took, e.Err)
+	}
+}
+
+func (o observer) record(to metric.Float64Histogram, what attribute.KeyValue, took time.Duration, err error) {
 	attributes := []attribute.KeyValue{attribute.String(generatorKey, o.name), what}
 	if err != nil {
 		attributes = append(attributes, attribute.String(errorKey, errorType(err)))
 	}
-	histogram.Record(context.Background(), took.Seconds(), metric.WithAttributes(attributes...))
+	to.Record(context.Background(), took.Seconds(), metric.WithAttributes(attributes...))
 }
 
 func errorType(err error) string {

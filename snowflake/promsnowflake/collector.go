@@ -61,7 +61,14 @@ func (c *Collector) add(name string, s *source) {
 		old.stop()
 		s.follow(old)
 	}
-	s.stop = s.gen.AddObserver(c.observerOf(name, s.lease != nil))
+	s.stop = s.gen.Observe(c.observerOf(name, s.lease != nil))
+	if s.lease != nil {
+		waits, calls := s.stop, s.lease.Observe(c.callsOf(name))
+		s.stop = func() {
+			waits()
+			calls()
+		}
+	}
 	c.sources[name] = s
 }
 

@@ -3,7 +3,6 @@ package promsnowflake
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus" //nolint:depguard // this module exists to keep the client out of the core's
 
@@ -11,34 +10,37 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
-// observer has a histogram for each operation.
-type observer map[snowflake.Operation]figures
-
-type figures struct {
-	took   prometheus.Observer
-	failed prometheus.Counter
-	fails  func(error) bool
-}
-
-func (c *Collector) observerOf(name string, leased bool) observer {
-	wait := func(reason string) figures {
-		return figures{
-			c.waits.WithLabelValues(name, reason), c.waitErrors.WithLabelValues(name, reason),
-			func(err error) bool { return err != nil },
+func (c *Collector) observerOf(name string, leased bool) func(snowflake.Wait) {
+	reasons := map[bool]string{false: "clock"}
+	if leased {
+		reasons[true] = "lease"
+		for _, call := range []string{"acquire", "extend", "release"} {
+			c.calls.WithLabelValues(name, call)
+			c.callErrors.WithLabelValues(name, call)
 		}
 	}
-	call := func(op snowflake.Operation) figures {
-		return figures{c.calls.WithLabelValues(name, string(op)), c.callErrors.WithLabelValues(name, string(op)), storeFailed}
+	took, failed := map[bool]prometheus.Observer{}, map[bool]prometheus.Counter{}
+	for leased, reason := range reasons {
+		took[leased], failed[leased] = c.waits.WithLabelValues(name, reason), c.waitErrors.WithLabelValues(name, reason)
 	}
-	if !leased {
-		return observer{snowflake.OpWait: wait("clock")}
+	return func(w snowflake.Wait) {
+		took[w.Lease].Observe(w.Took.Seconds())
+		if w.Err != nil {
+			failed[w.Lease].Inc()
+		}
 	}
-	return observer{
-		snowflake.OpWait:    wait("clock"),
-		snowflake.OpStall:   wait("lease"),
-		snowflake.OpAcquire: call(snowflake.OpAcquire),
-		snowflake.OpExtend:  call(snowflake.OpExtend),
-		snowflake.OpRelease: call(snowflake.OpRelease),
+}
+
+// callsOf observes the calls of a lease's store.
+func (c *Collector) callsOf(name string) func(lease.Event) {
+	return func(e lease.Event) {
+		if e.Kind != lease.Called {
+			return
+		}
+		c.calls.WithLabelValues(name, e.Call).Observe(e.Took.Seconds())
+		if storeFailed(e.Err) {
+			c.callErrors.WithLabelValues(name, e.Call).Inc()
+		}
 	}
 }
 
@@ -46,16 +48,4 @@ func (c *Collector) observerOf(name string, leased bool) observer {
 // free, nor was the call ended by lease.Close.
 func storeFailed(err error) bool {
 	return err != nil && !errors.Is(err, lease.ErrLost) && !errors.Is(err, lease.ErrNoWorker) && !errors.Is(err, context.Canceled)
-}
-
-// Observe implements snowflake.Observer.
-func (o observer) Observe(op snowflake.Operation, took time.Duration, err error) {
-	f, ok := o[op]
-	if !ok {
-		return
-	}
-	f.took.Observe(took.Seconds())
-	if f.fails(err) {
-		f.failed.Inc()
-	}
 }

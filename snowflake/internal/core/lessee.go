@@ -116,11 +116,6 @@ func (l *Lessee) Close(err error) (next int64) {
 	return int64(l.last) + 1
 }
 
-// Observe reports a call of the lease's store to the generator's observers.
-func (l *Lessee) Observe(op string, took time.Duration, err error) {
-	l.current.Load().observers.observe(op, took, err)
-}
-
 // setHorizon raises the limit to the last state below the horizon.
 func (w *worker) setHorizon(horizon int64) {
 	limit := w.last
@@ -155,7 +150,7 @@ func (l *Lessee) stall(ctx context.Context, w *worker, wanted state) (err error)
 	since, waited := w.elapsed(), false
 	defer func() {
 		if waited {
-			w.observers.observe(Stall, w.elapsed()-since, err)
+			w.observe(Wait{Lease: true, Took: w.elapsed() - since, Err: err})
 		}
 	}()
 	var over <-chan error

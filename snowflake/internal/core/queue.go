@@ -59,7 +59,7 @@ func (w *worker) takeInTurn(ctx context.Context, l *lead, now nanos, since time.
 		err = w.sleep(ctx, l.ticks, min(left, queuePoll))
 	}
 	w.withdraw(l.ticks, own)
-	w.observers.observe(Wait, w.elapsed()-since, err)
+	w.observe(Wait{Took: w.elapsed() - since, Err: err})
 	return 0, w.notDue(ctx, l.ticks, w.state.Load()+state(count), err)
 }
 

@@ -2,7 +2,6 @@ package core
 
 import (
 	"runtime"
-	"sync"
 	"time"
 )
 
@@ -73,34 +72,27 @@ func (l *Lessee) count() (w *worker, last state, issued uint64) {
 	return w, last, issued
 }
 
-// The operations that observers of every generator receive; a lease adds its own.
-const (
-	Wait  = "wait"  // until IDs were due
-	Stall = "stall" // for a worker, or for its horizon to rise
-)
+// Wait is snowflake.Wait.
+type Wait struct {
+	Lease bool
+	Took  time.Duration
+	Err   error
+}
 
-// Observer receives what was done, how long it took, and the error that ended it.
-type Observer func(op string, took time.Duration, err error)
-
-// AddObserver adds o for the current worker and those of the same lease. The zero Generator adds nothing.
-func (g *Generator) AddObserver(o Observer) (remove func()) {
+// Observe adds an observer of the current worker and those of the same lease. The zero Generator has no waits.
+func (g *Generator) Observe(observe func(Wait)) (stop func()) {
 	if g.Lessee == nil {
 		return func() {}
 	}
-	return g.Lessee.current.Load().observers.add(o)
+	set := &g.Lessee.current.Load().observers
+	set.Store(&observe, nil)
+	return func() { set.Delete(&observe) }
 }
 
-// observers holds functions by their addresses, since functions are not comparable. No lock is held while they run.
-type observers struct{ set sync.Map } // of *Observer
-
-func (s *observers) add(o Observer) (remove func()) {
-	s.set.Store(&o, nil)
-	return func() { s.set.Delete(&o) }
-}
-
-func (s *observers) observe(op string, took time.Duration, err error) {
-	s.set.Range(func(o, _ any) bool {
-		(*o.(*Observer))(op, took, err)
+// observe tells the observers about a wait. No lock is held while they run.
+func (w *worker) observe(wait Wait) {
+	w.observers.Range(func(observe, _ any) bool {
+		(*observe.(*func(Wait)))(wait)
 		return true
 	})
 }

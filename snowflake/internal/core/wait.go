@@ -30,14 +30,14 @@ func (w *worker) wait(ctx context.Context, lead Ticks, s state, since time.Durat
 			now, err = w.read()
 		}
 		if err != nil {
-			w.observers.observe(Wait, w.elapsed()-since, err)
+			w.observe(Wait{Took: w.elapsed() - since, Err: err})
 			return w.notDue(ctx, lead, s, err)
 		}
 	}
 	took := w.elapsed() - since
 	w.waits.Add(1)
 	w.waited.Add(int64(took))
-	w.observers.observe(Wait, took, nil)
+	w.observe(Wait{Took: took})
 	return nil
 }
 

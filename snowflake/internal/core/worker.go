@@ -89,7 +89,7 @@ type counters struct {
 	steps     atomic.Uint64
 	drift     atomic.Int64 // nanoseconds
 	catching  atomic.Bool  // the clock is being slowed down; see catchUp
-	observers observers
+	observers sync.Map     // of *func(Wait), because functions are not comparable
 }
 
 // open reads the clock and returns a worker without a number, which issues nothing.

@@ -51,31 +51,37 @@ var extendTests = []test{
 		}
 		f.wantNone(7, 7)
 	}},
-	{promise: "after a takeover it is always ErrLost and changes nothing", run: func(f *fixture) {
-		before := f.take(7, 7)
-		f.extend(before.Claim, 1000, long)
-		after := f.takeOver(before.Claim)
-		late := func() error {
-			_, err := f.store.Extend(f.Context(), before.Claim, 5000, 9*long)
-			return err
-		}
-		f.wantLost("Extend by the owner before", late)
-		f.extend(after.Claim, 2000, long)
-		f.free(after.Claim)
-		f.wantLost("Extend by the owner before, while the worker is free", late)
+	{promise: "after a takeover it is always ErrLost, as Release is, and changes nothing", run: func(f *fixture) {
+		before := f.take(7, 7).Claim
+		f.extend(before, 1000, long)
+		after := f.takeOver(before).Claim
+		f.wantLost(before, "the owner before")
+		f.wantNone(7, 7)
+		f.extend(after, 2000, long)
+		f.release(after)
+		f.wantLost(before, "the owner before, while the worker is free")
 		if next := f.take(7, 7); next.Horizon != 2000 {
 			f.Errorf("horizon %d, want that of the last owner, 2000", next.Horizon)
 		}
-		f.wantLost("Extend by the owner before last", late)
+		f.wantLost(before, "the owner before last")
+		f.wantLost(after, "an owner that has released")
 	}},
-	{promise: "another token or epoch is ErrLost and changes nothing", run: func(f *fixture) {
+	{promise: "another token or epoch is ErrLost, as for Release, and changes nothing", run: func(f *fixture) {
 		claim := f.takeOver(f.take(7, 7).Claim).Claim
-		for what, other := range others(claim) {
-			f.wantLost("Extend with "+what, func() error {
-				_, err := f.store.Extend(f.Context(), other, 5000, 9*long)
-				return err
-			})
-		}
+		f.extend(claim, 1000, long)
+		token, before, after, worker, namespace := claim, claim, claim, claim, claim
+		token.Token, token.Next = NewToken(), NewToken()
+		before.Epoch--
+		after.Epoch++
+		worker.Worker++
+		namespace.Namespace += "x"
+		f.wantLost(token, "another token")
+		f.wantLost(before, "the epoch before")
+		f.wantLost(after, "the next epoch")
+		f.wantLost(worker, "a worker that was never taken")
+		f.wantLost(namespace, "a namespace that was never used")
+		f.wantLost(lease.Claim{Next: NewToken()}, "no claim")
+		f.wantNone(7, 7)
 		f.extend(claim, 1000, long)
 	}},
 	{promise: "the next token takes the place of the token, which is ErrLost from then on", run: func(f *fixture) {
@@ -84,15 +90,7 @@ var extendTests = []test{
 			copied := claim
 			copied.Next = NewToken()
 			f.extend(claim, 1000, long)
-			f.wantLost("Extend by a copy of the claim", func() error {
-				_, err := f.store.Extend(f.Context(), copied, 5000, 9*long)
-				return err
-			})
-			f.wantLost("Release by a copy of the claim", func() error { return f.store.Release(f.Context(), copied, 0) })
-			copied.Next = ""
-			f.wantLost("Release by a copy of the claim without a next token", func() error {
-				return f.store.Release(f.Context(), copied, 0)
-			})
+			f.wantLost(copied, "a copy of the claim")
 			if f.Failed() {
 				f.Fatalf("in extension %d", round+1)
 			}
@@ -100,12 +98,15 @@ var extendTests = []test{
 		}
 		f.release(claim)
 	}},
-	{promise: "other workers keep their horizon and expiry", run: func(f *fixture) {
+	{promise: "other workers keep their horizon and expiry, also after a Release", run: func(f *fixture) {
 		first, second := f.take(0, 1).Claim, f.take(0, 1).Claim
 		f.extend(second, 500, long)
 		before := f.entry(second.Worker)
 		f.extend(first, 1000, 3*long)
 		f.wantEntry("Extend of another worker", before)
+		f.giveBack(first, 10)
+		f.wantEntry("Release of another worker", before)
+		f.wantNone(second.Worker, second.Worker)
 	}},
 }
 

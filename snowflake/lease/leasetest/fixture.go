@@ -167,14 +167,20 @@ func (f *fixture) takeOver(c lease.Claim) lease.Grant {
 	return f.take(c.Worker, c.Worker)
 }
 
-// wantLost checks that the call returns ErrLost and changes nothing.
-func (f *fixture) wantLost(what string, call func() error) {
+// wantLost checks that the claim can be neither extended nor released: both calls return ErrLost and change nothing.
+func (f *fixture) wantLost(c lease.Claim, what string) {
 	f.Helper()
 	before := f.list(f.namespace)
-	if err := call(); !errors.Is(err, lease.ErrLost) {
-		f.Errorf("%s: error %v, want ErrLost", what, err)
+	if _, err := f.store.Extend(f.Context(), c, 5000, 9*long); !errors.Is(err, lease.ErrLost) {
+		f.Errorf("Extend by %s: error %v, want ErrLost", what, err)
 	}
-	f.wantRows(what, before)
+	f.wantRows("Extend by "+what, before)
+	for _, c.Next = range []string{c.Next, ""} {
+		if err := f.store.Release(f.Context(), c, 0); !errors.Is(err, lease.ErrLost) {
+			f.Errorf("Release by %s: error %v, want ErrLost", what, err)
+		}
+	}
+	f.wantRows("Release by "+what, before)
 }
 
 // wantRows checks that the rows are those from before.
@@ -197,18 +203,4 @@ func sameEntry(a, b lease.Entry) bool {
 	sameExpiry := a.Expires.Equal(b.Expires)
 	a.Expires, b.Expires = time.Time{}, time.Time{}
 	return sameExpiry && a == b
-}
-
-// others are claims that differ from the given one in one field.
-func others(c lease.Claim) map[string]lease.Claim {
-	token, before, after, worker, namespace := c, c, c, c, c
-	token.Token, token.Next = NewToken(), NewToken()
-	before.Epoch--
-	after.Epoch++
-	worker.Worker++
-	namespace.Namespace += "x"
-	return map[string]lease.Claim{
-		"another token": token, "the epoch before": before, "the next epoch": after,
-		"a worker that was never taken": worker, "a namespace that was never used": namespace, "no claim": {Next: NewToken()},
-	}
 }

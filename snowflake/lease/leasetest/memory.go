@@ -77,8 +77,7 @@ func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, err
 		return lease.Grant{}, fmt.Errorf("%w: namespace %q has %q, not %q", lease.ErrLayout, r.Namespace, ns.layout, r.Layout)
 	}
 	now := m.now()
-	m.meet(ns, now)
-	m.raise(ns, r.Reach, now)
+	m.enter(ns, r.Reach, now)
 	if worker, ok := ns.find(r.Token, now); ok {
 		return m.grant(r, worker, ns, now), nil
 	}
@@ -96,27 +95,17 @@ func (m *memory) Acquire(ctx context.Context, r lease.Request) (lease.Grant, err
 	return m.grant(r, worker, ns, now), nil
 }
 
-// meet makes this store the server of the namespace, and records when the server changed.
-func (m *memory) meet(ns *namespace, now time.Time) {
-	if ns.server == m.server {
-		return
-	}
-	ns.server = m.server
-	if ns.changed.Before(now) {
+// enter makes this store the server of the namespace, and records when the server changed. It makes the reach of the
+// namespace at least as great; what was allowed before stays allowed until all replicas have the new one.
+func (m *memory) enter(ns *namespace, reach time.Duration, now time.Time) {
+	if ns.server != m.server && ns.changed.Before(now) {
 		ns.changed = now
 	}
-}
-
-// raise makes the reach of the namespace at least as great. What was allowed before stays allowed until all replicas have
-// the new one.
-func (m *memory) raise(ns *namespace, reach time.Duration, now time.Time) {
-	if reach <= ns.reach {
-		return
-	}
-	if ns.reach > 0 { // otherwise nobody has leased here
+	ns.server = m.server
+	if reach > ns.reach && ns.reach > 0 { // otherwise nobody has leased here
 		ns.before, ns.raised = m.limit(ns, now), now
 	}
-	ns.reach = reach
+	ns.reach = max(ns.reach, reach)
 }
 
 // limit returns the reach that extensions may have.
@@ -142,8 +131,7 @@ func (m *memory) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl t
 	if owned == nil {
 		return time.Time{}, lost(c)
 	}
-	m.meet(ns, now)
-	m.raise(ns, c.Reach, now)
+	m.enter(ns, c.Reach, now)
 	if !ns.knows(owned) && !c.Unexpired() {
 		return time.Time{}, lost(c)
 	}
@@ -321,30 +309,22 @@ func (ns *namespace) choose(r lease.Request, now time.Time) (worker int64, ok bo
 			x.expires.Compare(y.expires),
 			cmp.Compare(a, b))
 	})
-	if len(free) > 0 && ns.rows[free[0]].horizon <= r.Tick {
+	switch {
+	case len(free) > 0 && (ns.rows[free[0]].horizon <= r.Tick || taken > r.Last-r.First):
 		return free[0], true
+	case taken > r.Last-r.First:
+		return 0, false
 	}
-	if taken <= r.Last-r.First {
-		worker = r.First
-		for ns.rows[worker] != nil {
-			worker++
-		}
-		return worker, true
+	for worker = r.First; ns.rows[worker] != nil; {
+		worker++
 	}
-	if len(free) > 0 {
-		return free[0], true
-	}
-	return 0, false
+	return worker, true
 }
 
 func (ns *namespace) noWorker(r lease.Request, now time.Time) error {
 	e := &lease.NoWorkerError{Namespace: r.Namespace, First: r.First, Last: r.Last}
 	for worker, found := range ns.rows {
-		expires := found.expires
-		if floor := ns.floor(); expires.Before(floor) {
-			expires = floor
-		}
-		if wait := expires.Sub(now); worker >= r.First && worker <= r.Last && (e.Wait == 0 || wait < e.Wait) {
+		if wait := max(found.expires.Sub(now), ns.floor().Sub(now)); worker >= r.First && worker <= r.Last && (e.Wait == 0 || wait < e.Wait) {
 			e.Wait = wait
 		}
 	}

@@ -71,27 +71,3 @@ func TestMemoryTellsNoTimeIfTheClockIsTheCallers(t *testing.T) {
 		t.Errorf("time %v, error %v; want none", now, err)
 	}
 }
-
-func TestCloneOfMemoryForgetsWhatCameAfter(t *testing.T) {
-	store := leasetest.NewMemory(nil)
-	grant, err := store.Acquire(t.Context(), request())
-	if err != nil {
-		t.Fatal(err)
-	}
-	grant.Next = leasetest.NewToken()
-	backup := store.(interface {
-		Clone(replica bool, clock func() time.Time) lease.Store
-	}).Clone(false, nil)
-	if _, err := store.Extend(t.Context(), grant.Claim, 50, time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	if entries, err := backup.List(t.Context(), ""); err != nil || len(entries) != 1 || entries[0].Horizon != 0 {
-		t.Errorf("the backup has %+v, error %v; want one row with horizon 0", entries, err)
-	}
-	if _, err := backup.Extend(t.Context(), grant.Claim, 20, time.Minute); err != nil {
-		t.Errorf("the backup does not know the owner: %v", err)
-	}
-	if entries, err := store.List(t.Context(), ""); err != nil || entries[0].Horizon != 50 {
-		t.Errorf("the backup's change came through: %+v, error %v", entries, err)
-	}
-}

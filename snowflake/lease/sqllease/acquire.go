@@ -51,18 +51,16 @@ func (s *Store) Acquire(ctx context.Context, r lease.Request) (lease.Grant, erro
 	if err := r.Validate(); err != nil {
 		return lease.Grant{}, err
 	}
-	return await(ctx, s, "acquire", func() (lease.Grant, error) { return s.acquire(ctx, r) })
-}
-
-func (s *Store) acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
-	for attempt := range acquireAttempts {
-		grant, ok, err := s.try(ctx, r, attempt)
-		if ok || err != nil {
-			return grant, err
+	return await(ctx, s, "acquire", func() (lease.Grant, error) {
+		for attempt := range acquireAttempts {
+			grant, ok, err := s.try(ctx, r, attempt)
+			if ok || err != nil {
+				return grant, err
+			}
 		}
-	}
-	return lease.Grant{}, fmt.Errorf("lease: acquire in table %s: others were faster %d times in namespace %q",
-		s.table, acquireAttempts, r.Namespace)
+		return lease.Grant{}, fmt.Errorf("lease: acquire in table %s: others were faster %d times in namespace %q",
+			s.table, acquireAttempts, r.Namespace)
+	})
 }
 
 // try looks once and takes what it chooses; false if another caller was faster.

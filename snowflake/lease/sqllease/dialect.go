@@ -19,54 +19,35 @@ const (
 	sqlite   = dialect(sqldb.SQLite)
 )
 
-// now is the database's time in milliseconds since 1970.
-func (d dialect) now() string {
-	switch d {
-	case mysql:
-		// UTC_TIMESTAMP depends neither on the session's time zone, where an hour is repeated in autumn, nor ends in
-		// 2038 as UNIX_TIMESTAMP does before MySQL 8.0.28. It is the time at which the statement began, so a statement
-		// that then waits for a lock takes no worker too early; and unlike SYSDATE it is the same on replicas.
-		return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000"
-	case sqlite:
-		// unixepoch('subsec') needs 3.42. A Julian day in a double is exact to 40 microseconds.
-		return "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)"
-	default:
-		// now() would be the start of the transaction.
-		return "CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)"
-	}
+// words are what differs between the dialects in the statements.
+type words struct {
+	now           string // the database's time in milliseconds since 1970
+	bigint        string // the type's name in CAST
+	greatest      string // the function of that name
+	before, after string // around the table of an INSERT that does nothing if the row exists, so no driver's error counts
+	quote         string // of an identifier that has no quotes in it, see tableName
 }
 
-// bigint is the type's name in CAST.
-func (d dialect) bigint() string {
-	if d == mysql {
-		return "SIGNED"
-	}
-	return "BIGINT"
-}
+var vocabulary = map[dialect]words{
+	// now() would be the start of the transaction.
+	postgres: {
+		"CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)",
+		"BIGINT", "GREATEST", "INSERT INTO", "ON CONFLICT DO NOTHING", `"`,
+	},
 
-// greatest is the function of that name.
-func (d dialect) greatest() string {
-	if d == sqlite {
-		return "MAX"
-	}
-	return "GREATEST"
-}
+	// UTC_TIMESTAMP depends neither on the session's time zone, where an hour is repeated in autumn, nor ends in 2038 as
+	// UNIX_TIMESTAMP does before MySQL 8.0.28. It is the time at which the statement began, so a statement that then waits
+	// for a lock takes no worker too early; and unlike SYSDATE it is the same on replicas.
+	mysql: {
+		"TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000",
+		"SIGNED", "GREATEST", "INSERT IGNORE INTO", "", "`",
+	},
 
-// insert returns the words around an INSERT that does nothing if the row exists. So no error of a driver has to be
-// interpreted.
-func (d dialect) insert() (before, after string) {
-	if d == mysql {
-		return "INSERT IGNORE INTO", ""
-	}
-	return "INSERT INTO", "ON CONFLICT DO NOTHING"
-}
-
-// quote quotes an identifier that has no quotes in it, see tableName.
-func (d dialect) quote(name string) string {
-	if d == mysql {
-		return "`" + name + "`"
-	}
-	return `"` + name + `"`
+	// unixepoch('subsec') needs 3.42. A Julian day in a double is exact to 40 microseconds.
+	sqlite: {
+		"CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)",
+		"BIGINT", "MAX", "INSERT INTO", "ON CONFLICT DO NOTHING", `"`,
+	},
 }
 
 // rebind numbers the parameters if the dialect needs that. The statements have question marks for parameters only.
@@ -92,9 +73,6 @@ func (d dialect) table(name string) (string, error) {
 		return "", fmt.Errorf("%w: the table %q is not table or schema.table, each of 1 to 63 letters (a to z), "+
 			"digits and underscores, the first no digit", lease.ErrOption, name)
 	}
-	parts := strings.Split(name, ".")
-	for i, part := range parts {
-		parts[i] = d.quote(part)
-	}
-	return strings.Join(parts, "."), nil
+	quote := vocabulary[d].quote
+	return quote + strings.ReplaceAll(name, ".", quote+"."+quote) + quote, nil
 }

@@ -7,11 +7,10 @@
 //	defer l.Close(ctx)                             // gives it back
 //	id, err := l.Generator().Next()
 //
-// Workers expire by the database's clock alone, in milliseconds. A SQLite file has the clock of its host, so only
-// processes of that host may use it. An extension is one statement. An acquisition is two or three, five for the first
-// one of a namespace, if no other process acquires at the same time. No call needs a transaction, a second connection, or
-// the connection of an earlier call, so the pool may be small, shared, and behind a pooler. It must lead to the primary,
-// and its connections must commit each statement.
+// Workers expire by the database's clock alone, in milliseconds. Only processes of one host may use a SQLite file. An
+// extension is one statement. An acquisition is two or three, five for the first one of a namespace, if no other process
+// acquires at the same time. No call needs a transaction or the connection of an earlier call, so the pool may be small,
+// shared, and behind a pooler. It must lead to the primary, and its connections must commit each statement.
 //
 // A horizon is as durable as a commit of the database. If a crash of the server can undo commits, IDs may repeat after
 // it: each acquisition then returns a warning ([lease.Grant].Warning), but on SQLite, where a crash of the host ends all
@@ -30,8 +29,7 @@
 //     its expiry is more than 10 s ([lease.DefaultMaxSkew]) later, as clocks of two servers may differ by that. Else the
 //     owner decides, by the time since its last confirmed extension. Other owners lose the worker and acquire another.
 //   - A window longer than all before counts an hour after it was written to the row of the namespace, so that replicas
-//     know it; until then its lease uses a shorter one. A rolling deployment may change the window, and [lease.Open] may
-//     share a namespace with gormplugin.Open.
+//     know it; until then its lease uses a shorter one. So a rolling deployment may change the window.
 //
 // Without a failover this costs no statement and no wait. README.md says what identifies a server, and what is not
 // covered. With binlog_format = STATEMENT a replica may not repeat what changes a lease; use ROW or MIXED.

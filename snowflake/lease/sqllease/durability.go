@@ -2,7 +2,6 @@ package sqllease
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -23,8 +22,7 @@ WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = '{table}' AND ENGINE IN ('MyISAM'
 // has, whether the server, the database, the role or the DSN has set it.
 func (s *Store) askPostgresRisks(ctx context.Context) (warning, err error) {
 	risks, err := s.texts(ctx, strings.ReplaceAll(postgresRisks, "{table}", s.table))
-	var refusal interface{ SQLState() string }
-	if errors.As(err, &refusal) { // a server that only speaks the protocol
+	if sqlState(err) != "" { // a server that only speaks the protocol
 		return nil, nil
 	}
 	return s.risky(risks), err

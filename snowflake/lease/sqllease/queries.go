@@ -36,7 +36,7 @@ type queries struct {
 // namespace, which {expiry} shows, or the row had not expired at that time, whatever the clocks of two servers showed.
 // Otherwise the owner must know that, and the row of the namespace must be unchanged since assess has read it.
 const (
-	ifOwned   = "namespace = ? AND {w}worker = ? AND {w}epoch = ? AND {w}token IN (?, ?)"
+	ifOwned   = "namespace = ? AND {w}worker = ? AND {w}worker >= 0 AND {w}epoch = ? AND {w}token IN (?, ?)"
 	ifFree    = "namespace = ? AND {w}worker = ? AND {w}epoch = ? AND {w}expires_ms <= {now}"
 	ifSeen    = "{same server} AND ns.expires_ms = ? AND ns.horizon = ?"
 	ifKnown   = "{same server} AND {allowed} >= ? AND ns.revision >= ? AND {known}"
@@ -59,11 +59,11 @@ const settles = time.Hour
 
 // newQueries returns the statements for servers whose identity is the given expression.
 func newQueries(d dialect, table, server string) queries {
-	before, after := d.insert()
+	words := vocabulary[d]
 	conditions := strings.NewReplacer("{same server}", sameServer, "{server or}", serverOr, "{known}", known,
 		"{expiry}", expiry, "{allowed}", allowed)
-	fill := strings.NewReplacer("{table}", table, "{now}", d.now(), "{bigint}", d.bigint(), "{insert}", before,
-		"{if absent}", after, "{columns}", columnNames, "{server}", server, "{greatest}", d.greatest(),
+	fill := strings.NewReplacer("{table}", table, "{now}", words.now, "{bigint}", words.bigint, "{insert}", words.before,
+		"{if absent}", words.after, "{columns}", columnNames, "{server}", server, "{greatest}", words.greatest,
 		"{skew}", strconv.FormatInt(lease.DefaultMaxSkew.Milliseconds(), 10),
 		"{settles}", strconv.FormatInt(settles.Milliseconds(), 10))
 	text := func(query string) string {

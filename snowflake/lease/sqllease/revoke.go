@@ -13,18 +13,13 @@ import (
 // person who knows that the owner is dead, or who wants it to stop; of e, an entry that [Store.List] has returned, the
 // namespace, the worker and the epoch count.
 //
-// No ID comes twice by it: it raises the epoch and replaces the token, so that the owner can't extend any more, and keeps
-// the horizon, below which the owner may still issue and where the next owner starts. To the protocol it is an acquisition
-// by an owner that issues nothing. An owner that is alive finds out at its next extension, after half a window at most,
-// and stops with [lease.ErrLost] or continues with another worker.
+// No ID comes twice by it. To the protocol it is an acquisition by an owner that issues nothing: the epoch rises, the token
+// changes, and the horizon stays, below which the owner may still issue. An owner that is alive finds out at its next
+// extension, after half a window at most, and stops with [lease.ErrLost] or continues with another worker. IDs may repeat
+// only if a replica without the revocation is promoted before that extension: then the owner keeps the worker there.
 //
-// There is one exception: the owner is alive, and before its next extension reaches the database a replica is promoted
-// that lacks the revocation. If the lease would not have expired by then, this owner keeps the worker there, and IDs may
-// repeat.
-//
-// It returns [lease.ErrLost], without a change, if the row has another epoch, so that a worker that was given back and
-// taken again since List is safe, and for a worker that is reserved for functions of the database, which have no lease to
-// lose.
+// It returns [lease.ErrLost], without a change, if the row has another epoch, so a worker that was taken again since List
+// is safe, and for a worker that is reserved for functions of the database, which have no lease to lose.
 func (s *Store) Revoke(ctx context.Context, e lease.Entry) error {
 	var token [16]byte
 	_, _ = rand.Read(token[:]) // never fails: crypto/rand

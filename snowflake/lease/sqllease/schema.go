@@ -27,20 +27,8 @@ const (
 const (
 	columnNames = "namespace, worker, epoch, token, horizon, expires_ms, revision, layout, host, pid, version"
 
-	// Text is compared byte by byte in each of these. As VARCHAR, "a", "A" and "a " would be one namespace in MySQL.
-	columnsPostgres = `namespace text NOT NULL,
-	worker bigint NOT NULL,
-	epoch bigint NOT NULL,
-	token text NOT NULL,
-	horizon bigint NOT NULL,
-	expires_ms bigint NOT NULL,
-	revision bigint NOT NULL,
-	layout text NOT NULL,
-	host text NOT NULL,
-	pid bigint NOT NULL,
-	version text NOT NULL,
-	PRIMARY KEY (namespace, worker)`
-	columnsMySQL = `namespace VARBINARY(100) NOT NULL,
+	// Text is compared byte by byte. As VARCHAR, "a", "A" and "a " would be one namespace in MySQL.
+	columns = `namespace VARBINARY(100) NOT NULL,
 	worker BIGINT NOT NULL,
 	epoch BIGINT NOT NULL,
 	token VARBINARY(32) NOT NULL,
@@ -53,6 +41,10 @@ const (
 	version VARCHAR(255) CHARACTER SET utf8mb4 NOT NULL,
 	PRIMARY KEY (namespace, worker)`
 )
+
+// columnTypes are those of PostgreSQL and SQLite, where bigint has integer affinity, in the place of MySQL's.
+var columnTypes = strings.NewReplacer("VARBINARY(100)", "text", "VARBINARY(32)", "text", "VARBINARY(1000)", "text",
+	"VARCHAR(255) CHARACTER SET utf8mb4", "text", "BIGINT", "bigint")
 
 // Schema returns the statement with which Migrate creates the table, for migrations of your own: CREATE TABLE IF NOT
 // EXISTS without a semicolon. table is as for [WithTable], "" for its default. It returns [lease.ErrOption] for another
@@ -68,11 +60,11 @@ func Schema(d sqldb.Dialect, table string) (string, error) {
 }
 
 func (d dialect) schema(table string) string {
-	columns, after := columnsPostgres, "" // on SQLite bigint has integer affinity
+	create := "CREATE TABLE IF NOT EXISTS " + table + " (\n\t"
 	if d == mysql {
-		columns, after = columnsMySQL, " ENGINE=InnoDB" // MyISAM survives no crash
+		return create + columns + "\n) ENGINE=InnoDB" // MyISAM survives no crash
 	}
-	return "CREATE TABLE IF NOT EXISTS " + table + " (\n\t" + columns + "\n)" + after
+	return create + columnTypes.Replace(columns) + "\n)"
 }
 
 // Migrate creates the table if it does not exist. If it exists, Migrate issues three statements that read (on SQLite one)

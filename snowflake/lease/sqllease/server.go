@@ -28,15 +28,17 @@ func (s *Store) prepare(ctx context.Context) (*queries, error) {
 	if q := s.queries.Load(); q != nil {
 		return q, nil
 	}
+	return s.renew(ctx)
+}
+
+// renew is prepare for a server that seems to be another one. It always queries: the same server may have another
+// identity by now, for example after the installation of a plugin.
+func (s *Store) renew(ctx context.Context) (*queries, error) {
+	s.queries.Store(nil)
 	identity, warning, err := noIdentity, error(nil), error(nil)
 	switch s.dialect {
 	case postgres:
 		identity, warning, err = s.askPostgres(ctx)
-		if err == nil {
-			var risk error
-			risk, err = s.askPostgresRisks(ctx)
-			warning = errors.Join(warning, risk)
-		}
 	case mysql:
 		identity, warning, err = s.askMySQL(ctx)
 	}
@@ -47,13 +49,6 @@ func (s *Store) prepare(ctx context.Context) (*queries, error) {
 	q.warning = warning
 	s.queries.Store(&q)
 	return &q, nil
-}
-
-// renew is prepare for a server that seems to be another one. It always queries: the same server may have another
-// identity by now, for example after the installation of a plugin.
-func (s *Store) renew(ctx context.Context) (*queries, error) {
-	s.queries.Store(nil)
-	return s.prepare(ctx)
 }
 
 // meet makes the server that executes it the one of the namespace, and raises the namespace's reach. A server with an
@@ -86,27 +81,41 @@ func (s *Store) sawRevision(namespace string, revision int64) {
 // that lacks the right is another matter, so there is a warning.
 func (s *Store) askPostgres(ctx context.Context) (identity string, warning, err error) {
 	has, _, err := s.number(ctx, "SELECT CASE WHEN version() LIKE '%-YB-%' THEN 0 ELSE 1 + length("+postgresIdentity+") END")
-	var refusal interface{ SQLState() string } // of pgx and lib/pq
+	if identity = postgresIdentity; err != nil || has == 0 {
+		identity = noIdentity
+	}
+	switch state := sqlState(err); {
+	case state == "42883", state == "0A000", state == "55000": // no such function, not supported, not in this state
+	case state == "42501":
+		warning = fmt.Errorf("lease: table %s: the role has no right to ask what server it is, so IDs may repeat after "+
+			"a failover to a replica that lags: %w", s.table, err)
+	case err != nil:
+		return "", nil, err
+	}
+	risk, err := s.askPostgresRisks(ctx)
+	return identity, errors.Join(warning, risk), err
+}
+
+// sqlState returns the code of an error of pgx and lib/pq; "" for others.
+func sqlState(err error) string {
+	var refusal interface{ SQLState() string }
 	if errors.As(err, &refusal) {
-		switch refusal.SQLState() {
-		case "42883", "0A000", "55000": // no such function, not supported, not in this state
-			return noIdentity, nil, nil
-		case "42501":
-			return noIdentity, fmt.Errorf("lease: table %s: the role has no right to ask what server it is, so IDs may repeat after "+
-				"a failover to a replica that lags: %w", s.table, err), nil
-		}
+		return refusal.SQLState()
 	}
-	if err != nil || has == 0 {
-		return noIdentity, nil, err
-	}
-	return postgresIdentity, nil, nil
+	return ""
 }
 
 // askMySQL returns the expression of the identity. Variables that a server does not have would be errors there, so it
 // lists them.
 func (s *Store) askMySQL(ctx context.Context) (identity string, warning, err error) {
-	has, err := s.variables(ctx, "autocommit", "version", "server_uuid", "wsrep_on", "group_replication_group_name",
-		"innodb_flush_log_at_trx_commit", "log_bin", "sync_binlog")
+	has := map[string]string{}
+	err = s.query(ctx, `SHOW VARIABLES WHERE Variable_name IN ('autocommit', 'version', 'server_uuid', 'wsrep_on',
+	'group_replication_group_name', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog')`, nil, func(scan scan) error {
+		var name, value string
+		err := scan(&name, &value)
+		has[name] = value
+		return err
+	})
 	switch {
 	case err != nil:
 		return "", nil, err
@@ -131,17 +140,4 @@ func (s *Store) askMySQL(ctx context.Context) (identity string, warning, err err
 	}
 	// Binary, since the collations of columns and variables differ.
 	return "CAST(" + identity + " AS BINARY)", warning, nil
-}
-
-// variables returns those of the variables that the server has.
-func (s *Store) variables(ctx context.Context, names ...string) (map[string]string, error) {
-	values := map[string]string{}
-	query := "SHOW VARIABLES WHERE Variable_name IN ('" + strings.Join(names, "', '") + "')"
-	err := s.query(ctx, query, nil, func(scan scan) error {
-		var name, value string
-		err := scan(&name, &value)
-		values[name] = value
-		return err
-	})
-	return values, err
 }

@@ -36,24 +36,20 @@ type Store struct {
 var _ lease.Store = (*Store)(nil)
 
 // Option is a setting of [New]. A nil Option is an error that matches lease.ErrOption.
-type Option interface{ apply(*config) error }
+type Option func(*config) error
 
 type config struct {
 	dialect dialect
 	table   string // quoted
 }
 
-type optionFunc func(*config) error
-
-func (f optionFunc) apply(c *config) error { return f(c) }
-
 // WithTable sets the table's name, table or schema.table; the default is snowflake_leases in the connection's schema.
 // Each part has 1 to 63 letters, digits and underscores. It is quoted, so its case counts.
 func WithTable(name string) Option {
-	return optionFunc(func(c *config) (err error) {
+	return func(c *config) (err error) {
 		c.table, err = c.dialect.table(name)
 		return err
-	})
+	}
 }
 
 // New returns a store on the database. It does not talk to it. A *sql.Conn is one connection: for one lease, or one call
@@ -63,12 +59,11 @@ func New(db sqldb.DB, d sqldb.Dialect, opts ...Option) (*Store, error) {
 		return nil, fmt.Errorf("%w: %w", lease.ErrOption, err)
 	}
 	c := config{dialect: dialect(d)}
-	c.table = c.dialect.quote(defaultTable)
-	for _, opt := range opts {
+	for _, opt := range append([]Option{WithTable(defaultTable)}, opts...) {
 		if opt == nil {
 			return nil, fmt.Errorf("%w: nil Option", lease.ErrOption)
 		}
-		if err := opt.apply(&c); err != nil {
+		if err := opt(&c); err != nil {
 			return nil, err
 		}
 	}
@@ -80,9 +75,6 @@ func New(db sqldb.DB, d sqldb.Dialect, opts ...Option) (*Store, error) {
 func (s *Store) Extend(ctx context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
 	if err := lease.ValidateExtension(c, ttl); err != nil {
 		return time.Time{}, err
-	}
-	if !possible(c) {
-		return time.Time{}, lostClaim(c)
 	}
 	return await(ctx, s, "extend", func() (time.Time, error) { return s.extend(ctx, c, horizon, ttl) })
 }
@@ -166,9 +158,6 @@ func (s *Store) assess(ctx context.Context, q *queries, c lease.Claim) (a assess
 
 // Release implements [lease.Store]. The row keeps its token, so that a release whose reply was lost can be repeated.
 func (s *Store) Release(ctx context.Context, c lease.Claim, horizon int64) error {
-	if !possible(c) {
-		return lostClaim(c)
-	}
 	horizon = max(0, horizon)
 	changed, err := await(ctx, s, "release", func() (int64, error) {
 		return s.change(ctx, "release", s.plain.release, horizon, horizon,
@@ -250,9 +239,6 @@ type poolClosedError struct{ error }
 
 func (e poolClosedError) Unwrap() error      { return e.error }
 func (poolClosedError) Is(target error) bool { return target == os.ErrClosed }
-
-// possible is false for claims that Acquire never returns, such as one of the namespace's own row.
-func possible(c lease.Claim) bool { return c.Worker >= 0 && c.Token != "" }
 
 func lostClaim(c lease.Claim) error {
 	return fmt.Errorf("%w: worker %d in namespace %q, epoch %d", lease.ErrLost, c.Worker, c.Namespace, c.Epoch)

@@ -1,68 +1,13 @@
 package processtest
 
 import (
-	"context"
-	"database/sql"
-	"fmt"
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
-	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
 const cutWindow = 300 * time.Millisecond
-
-// sessions ends the sessions of the test and no others: all are in a schema or a database with a random name.
-type sessions struct {
-	kind string
-	db   *sql.DB
-	name string
-}
-
-func openSessions(t *testing.T, p place) *sessions {
-	t.Helper()
-	db, err := sql.Open(p.Driver, p.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	db.SetMaxOpenConns(1)
-	s := &sessions{kind: p.Kind, db: db}
-	if p.Kind == "mariadb" {
-		config, err := mysql.ParseDSN(p.DSN)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.name = config.DBName
-	}
-	return s
-}
-
-// end ends all sessions but its own and returns how many.
-func (s *sessions) end(ctx context.Context) (n int, err error) {
-	if s.kind == "postgres" {
-		err := s.db.QueryRowContext(ctx, `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-			WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid()`).Scan(&n)
-		return n, err
-	}
-	ids, err := testdb.MariaDBConnections(ctx, s.db, s.name)
-	if err != nil {
-		return 0, err
-	}
-	for _, id := range ids {
-		if _, err := s.db.ExecContext(ctx, fmt.Sprintf("KILL CONNECTION %d", id)); err == nil { // else it has ended by itself
-			n++
-		}
-	}
-	return n, nil
-}
 
 // busy starts two issuers and waits until both issue.
 func busy(t *testing.T, p place) []*Process {
@@ -88,24 +33,6 @@ func unharmed(t *testing.T, processes []*Process, p place) {
 		}
 	}
 	TakeCensus(processes).Check(t, p.store(t))
-}
-
-func TestEndedSessionsCostNoError(t *testing.T) {
-	t.Parallel()
-	eachServer(t, func(t *testing.T, p place) {
-		s := openSessions(t, p)
-		processes := busy(t, p)
-		ended := 0
-		for target := Scale(40, 400); ended < target && !processes[0].HasEnded() && !processes[1].HasEnded(); time.Sleep(10 * time.Millisecond) {
-			n, err := s.end(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			ended += n
-		}
-		unharmed(t, processes, p)
-		t.Logf("%d sessions ended", ended)
-	})
 }
 
 func TestHarmedConnectionsCostNoError(t *testing.T) {

@@ -63,21 +63,11 @@ func run(t *testing.T, db *sql.DB, statements ...string) {
 	}
 }
 
-// startReplicated starts a primary, and a replica that follows it. If it is synchronous, a commit on the primary waits
-// for the replica for as long as it takes.
-func startReplicated(t *testing.T, kind string, synchronous bool) *replicated {
+// startReplicated starts a primary, and a replica that follows it.
+func startReplicated(t *testing.T, kind string) *replicated {
 	t.Helper()
 	if kind == "postgres" && os.Getenv("SNOWFLAKE_TEST_POSTGRES") == testdb.Off {
 		t.Skip("SNOWFLAKE_TEST_POSTGRES=off")
-	}
-	var primary, replica []string
-	if synchronous && kind == "postgres" {
-		primary = []string{"-c", "synchronous_commit=on", "-c", "synchronous_standby_names=*"}
-	} else if synchronous {
-		primary = []string{
-			"--rpl-semi-sync-master-wait-point=AFTER_SYNC", "--rpl-semi-sync-master-timeout=3600000",
-		}
-		replica = []string{"--rpl-semi-sync-slave-enabled=ON"}
 	}
 	c := &replicated{kind: kind, link: filepath.Join(shortDir(t), "db")}
 	server := func(config dbserver.Config) *dbserver.Server {
@@ -93,22 +83,18 @@ func startReplicated(t *testing.T, kind string, synchronous bool) *replicated {
 		return s
 	}
 	if kind == "postgres" {
-		c.primary = server(dbserver.Config{Args: primary})
+		c.primary = server(dbserver.Config{})
 		c.replica = server(dbserver.Config{Of: c.primary.DSN})
 	} else {
 		port := strconv.Itoa(FreePort(t))
-		c.primary = server(dbserver.Config{Args: append(primary,
-			"--server-id=1", "--log-bin", "--skip-networking=0", "--bind-address=127.0.0.1", "--port="+port)})
-		c.replica = server(dbserver.Config{Args: append(replica, "--server-id=2", "--log-bin")})
+		c.primary = server(dbserver.Config{Args: []string{
+			"--server-id=1", "--log-bin", "--skip-networking=0", "--bind-address=127.0.0.1", "--port=" + port,
+		}})
+		c.replica = server(dbserver.Config{Args: []string{"--server-id=2", "--log-bin"}})
 		run(t, c.at(t, c.primary), "CREATE USER replica@'%'", "GRANT REPLICATION SLAVE ON *.* TO replica@'%'")
 		run(t, c.at(t, c.replica),
 			"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT="+port+", MASTER_USER='replica', MASTER_USE_GTID=slave_pos",
 			"START SLAVE")
-		if synchronous {
-			db := c.at(t, c.primary)
-			run(t, db, "SET GLOBAL rpl_semi_sync_master_enabled = ON")
-			Eventually(t, "the replica", func() bool { return clients(t, db) == 1 })
-		}
 	}
 	c.lead(t, c.primary)
 	return c
@@ -172,16 +158,6 @@ func slaveStatus(t *testing.T, db *sql.DB, column string) string {
 	return values[slices.Index(columns, column)].String
 }
 
-// clients returns how many replicas a commit on MariaDB waits for.
-func clients(t *testing.T, db *sql.DB) (n int) {
-	t.Helper()
-	var name string
-	if err := db.QueryRowContext(t.Context(), "SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync_master_clients'").Scan(&name, &n); err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
 // fail ends the primary and promotes the replica. That the clock of the replica is behind is the same as that all times
 // which the primary has written are ahead.
 func (c *replicated) fail(t *testing.T, behind time.Duration) {
@@ -225,7 +201,7 @@ func TestFailoverToALaggingReplicaRepeatsNoID(t *testing.T) {
 
 func failover(t *testing.T, kind string, behind time.Duration, without bool) {
 	const old, forgotten, after = 2, 3, 4
-	c := startReplicated(t, kind, false)
+	c := startReplicated(t, kind)
 	p := c.place()
 	p.NoFloor = without
 	window := 2 * time.Second
@@ -315,57 +291,4 @@ func (c *Census) repeated() (n int64) {
 		end = max(end, s.last)
 	}
 	return n
-}
-
-// Without a floor: a synchronous replica has all that was confirmed. The owners that acquire after the replica is down
-// get no answer, and so issue nothing before the failover.
-func TestFailoverToASynchronousReplicaRepeatsNoID(t *testing.T) {
-	if Scale(0, 1) == 0 {
-		t.Skip("runs with SNOWFLAKE_TEST_LONG=1 only")
-	}
-	for kind := range failoverDrivers {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			c := startReplicated(t, kind, true)
-			p := c.place()
-			p.NoFloor = true
-			o := Order{Place: p.String(), Last: 15, Window: 20 * time.Second, Pace: time.Millisecond}
-			var all []*Process
-			for range 3 {
-				x := MustStart(t, o)
-				all = append(all, x)
-				if err := x.AwaitID(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			c.lag(t)
-			late := []*Process{MustStart(t, o), MustStart(t, o)}
-			all = append(all, late...)
-			for _, x := range late {
-				Eventually(t, "a commit that was given up", func() bool { return len(x.Noted(lease.Failed)) > 0 || x.Count() > 0 }, x)
-				if x.Count() > 0 {
-					t.Error("an owner that the replica does not know has issued IDs")
-				}
-			}
-			c.fail(t, 0)
-			for range 2 {
-				all = append(all, MustStart(t, o))
-			}
-			for _, x := range all {
-				begin := x.Count()
-				Eventually(t, "more IDs", func() bool { return x.Count() > begin+1000 || x.HasEnded() }, x)
-			}
-			for _, x := range all {
-				if err := x.Finish(); err != nil {
-					t.Error(err)
-				}
-			}
-			census := TakeCensus(all)
-			repeated := census.repeated()
-			t.Logf("%d of %d IDs came twice; notes %v", repeated, census.IDs, census.Notes)
-			if repeated > 0 {
-				t.Errorf("%d IDs came twice", repeated)
-			}
-		})
-	}
 }

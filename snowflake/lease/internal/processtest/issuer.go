@@ -28,7 +28,6 @@ type Order struct {
 	Place       string // where the store is, for the function given to Main
 	First, Last int64  // the workers to choose from
 	Window      time.Duration
-	StopOnLoss  bool
 	Gate        bool // begin after Process.Go
 	Limit       int  // stop after so many IDs and keep the worker; 0 is no limit
 
@@ -44,9 +43,7 @@ type Note struct {
 	Epoch   int64
 	Horizon int64 // in ticks
 	Err     string
-	Lost    bool          // the error is lease.ErrLost
-	Full    bool          // the error is a lease.NoWorkerError
-	Wait    time.Duration // of that error
+	Full    bool // the error is lease.ErrNoWorker
 }
 
 // Kinds of notes that are no events.
@@ -58,9 +55,8 @@ const (
 
 // Exit codes of an issuer.
 const (
-	ExitDone    = 0 // the standard input has ended, or SIGTERM came
-	ExitRefused = 3 // a call of the generator has failed
-	exitBroken  = 4
+	ExitDone   = 0 // the standard input has ended, or SIGTERM came
+	exitBroken = 4
 )
 
 const idBytes = 8
@@ -89,11 +85,7 @@ type notes struct {
 
 func (n *notes) add(x Note, err error) {
 	if err != nil {
-		x.Err, x.Lost = err.Error(), errors.Is(err, lease.ErrLost)
-		var none *lease.NoWorkerError
-		if x.Full = errors.As(err, &none); x.Full {
-			x.Wait = none.Wait
-		}
+		x.Err, x.Full = err.Error(), errors.Is(err, lease.ErrNoWorker)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -125,7 +117,7 @@ func (o Order) issue(open func(place string) (lease.Store, error), out *notes) i
 	}
 	if err := o.write(ctx, l.Generator()); err != nil && ctx.Err() == nil {
 		out.add(Note{Kind: Refused}, err)
-		return ExitRefused
+		return exitBroken
 	}
 	closing, done := context.WithTimeout(context.Background(), Patience)
 	defer done()
@@ -187,7 +179,10 @@ func (o Order) options(out *notes) []lease.Option {
 		lease.WithWindow(o.Window),
 		lease.WithPatience(Patience),
 		lease.WithLogger(slog.New(slog.DiscardHandler)),
-		lease.WithHook(func(e lease.Event) {
+		lease.WithObserver(func(e lease.Event) {
+			if e.Kind == lease.Called {
+				return
+			}
 			x := Note{Kind: e.Kind, Worker: e.Worker, Epoch: e.Epoch}
 			if !e.Horizon.IsZero() {
 				x.Horizon = int64(e.Horizon.Sub(layout.Epoch()) / layout.Tick())
@@ -197,9 +192,6 @@ func (o Order) options(out *notes) []lease.Option {
 	}
 	if o.MaxSkew > 0 {
 		opts = append(opts, lease.WithMaxSkew(o.MaxSkew))
-	}
-	if o.StopOnLoss {
-		opts = append(opts, lease.WithStopOnLoss())
 	}
 	return opts
 }

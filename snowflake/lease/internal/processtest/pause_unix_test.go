@@ -141,25 +141,6 @@ func TestStoppedProcessLosesItsWorkerAndWaitsForOne(t *testing.T) {
 	}
 }
 
-func TestStoppedProcessWithStopOnLossEndsWithErrLost(t *testing.T) {
-	t.Parallel()
-	eachDatabase(t, func(t *testing.T, p place) {
-		o := Order{Place: p.String(), First: 5, Last: 5, Window: pauseWindow, StopOnLoss: true}
-		store := p.store(t)
-		zombie, heir := takenOver(t, o)
-		Eventually(t, "the end of the zombie", zombie.HasEnded, zombie)
-		refused := zombie.Noted(Refused)
-		if code := zombie.ExitCode(); code != ExitRefused || len(refused) != 1 || !refused[0].Lost {
-			t.Errorf("exit code %d after %+v, want %d after ErrLost", code, refused, ExitRefused)
-		}
-		if err := heir.Finish(); err != nil {
-			t.Fatal(err)
-		}
-		checkReigns(t, zombie, heir, false)
-		TakeCensus([]*Process{zombie, heir}).Check(t, store)
-	})
-}
-
 // The lock of a file ends with its process; it does not expire.
 func TestStoppedProcessKeepsItsFile(t *testing.T) {
 	t.Parallel()
