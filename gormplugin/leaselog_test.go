@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -87,27 +86,5 @@ func TestWithLoggerComesBeforeGORMsLogger(t *testing.T) {
 	}
 	if !strings.Contains(text.String(), "acquired") || gorms.Len() > 0 {
 		t.Errorf("own log:\n%s\nGORM's log:\n%s", &text, &gorms)
-	}
-}
-
-func TestTheLogHandlerWritesAttributesAsText(t *testing.T) {
-	var text bytes.Buffer
-	handler := gormplugin.NewLeaseLog(logger.New(log.New(&text, "", 0), logger.Config{LogLevel: logger.Info}))
-	l := slog.New(handler)
-	for _, c := range []struct {
-		log  func()
-		want string
-	}{
-		{func() { l.Info("100 %", "a", 1) }, "[info] 100 % a=1"},
-		{func() { l.Info("plain") }, "[info] plain"},
-		{func() { l.Warn("w", "text", "two words", "d", time.Second) }, `[warn] w text="two words" d=1s`},
-		{func() { l.Error("e", slog.Group("g", "msg", 1)) }, "[error] e g.msg=1"},
-		{func() { l.With("a", 1).WithGroup("g").With("b", 2).Info("m", "c", 3) }, "[info] m a=1 g.b=2 g.c=3"},
-		{func() { l.Debug("nothing") }, ""},
-	} {
-		text.Reset()
-		c.log()
-		_, got, _ := strings.Cut(strings.TrimSpace(text.String()), "\n") // the first line is the caller
-		equal(t, "log", got, c.want)
 	}
 }

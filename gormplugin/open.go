@@ -79,7 +79,7 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	store.now = c.now
 	options := append([]lease.Option{
 		lease.WithWindow(window),
-		lease.WithLogger(slog.New(newLeaseLog(db.Logger))),
+		lease.WithLogger(slog.New(&leaseLog{to: db.Logger})),
 	}, c.leaseOptions...)
 	p := &Plugin{config: c}
 	if p.lease, err = lease.Open(ctx, store, options...); err != nil {
