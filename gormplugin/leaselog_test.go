@@ -8,12 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
@@ -38,7 +36,7 @@ func TestTheLeaseTellsGORMsLogger(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.level), func(t *testing.T) {
 			var text bytes.Buffer
-			h := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
+			h := on(t, testdb.SQLite(t))
 			h.Logger = logger.New(log.New(&text, "", 0), logger.Config{LogLevel: c.level})
 			lost := make(chan struct{})
 			clock := newPushed()
@@ -47,9 +45,8 @@ func TestTheLeaseTellsGORMsLogger(t *testing.T) {
 					close(lost)
 				}
 			}))
-			if _, err := h.pool.Exec("UPDATE snowflake_leases SET epoch = epoch + 1 WHERE worker >= 0"); err != nil {
-				t.Fatal(err)
-			}
+			_, err := h.pool.Exec("UPDATE snowflake_leases SET epoch = epoch + 1 WHERE worker >= 0")
+			wantNoError(t, err)
 			clock.until(t, "the loss", func() bool {
 				select {
 				case <-lost:
@@ -59,9 +56,7 @@ func TestTheLeaseTellsGORMsLogger(t *testing.T) {
 				}
 			})
 			clock.until(t, "another worker", func() bool { return keys.Lease().Status().Held })
-			if err := keys.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			wantNoError(t, keys.Close(t.Context()))
 			for _, want := range c.has {
 				if !strings.Contains(text.String(), want) {
 					t.Errorf("no %q in the log:\n%s", want, &text)
@@ -78,12 +73,10 @@ func TestTheLeaseTellsGORMsLogger(t *testing.T) {
 
 func TestWithLoggerComesBeforeGORMsLogger(t *testing.T) {
 	var text, gorms bytes.Buffer
-	h := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
+	h := on(t, testdb.SQLite(t))
 	h.Logger = logger.New(log.New(&gorms, "", 0), logger.Config{LogLevel: logger.Info})
 	keys := h.leased(t, gormplugin.WithLease(lease.WithLogger(slog.New(slog.NewTextHandler(&text, nil)))))
-	if err := keys.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	wantNoError(t, keys.Close(t.Context()))
 	if !strings.Contains(text.String(), "acquired") || gorms.Len() > 0 {
 		t.Errorf("own log:\n%s\nGORM's log:\n%s", &text, &gorms)
 	}

@@ -49,9 +49,7 @@ func TestPageSelectsTheNextRowsByKey(t *testing.T) {
 		} {
 			equal(t, "page", found(t, db.Clauses(tt.page)), tt.want)
 			generic, err := gorm.G[parcel](db, tt.page).Find(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			wantNoError(t, err)
 			equal(t, "page by generics", inOrder(generic), tt.want)
 		}
 	}, &parcel{}, &label{})
