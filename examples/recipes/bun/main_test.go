@@ -34,14 +34,10 @@ func TestEveryRowHasItsOwnKeyInABigintColumn(t *testing.T) {
 		sqlitedialect.New(): testdb.SQLite, pgdialect.New(): testdb.Postgres,
 	} {
 		gen, err := snowflake.New(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		exampletest.Must(t, err)
 		db := bun.NewDB(open(t).Open(t), keyed{dialect, gen})
 		var out strings.Builder
-		if err := run(t.Context(), db, &out); err != nil {
-			t.Fatal(err)
-		}
+		exampletest.Must(t, run(t.Context(), db, &out))
 		exampletest.Check(t, out.String(), want)
 
 		query := `SELECT count(*) FROM information_schema.columns
@@ -65,9 +61,7 @@ func TestEveryRowHasItsOwnKeyInABigintColumn(t *testing.T) {
 			t.Errorf("keys %d and %d, error %v", rows[0].ID, rows[1].ID, err)
 		}
 		stored := func() (ids []snowflake.ID) {
-			if err := db.NewSelect().Model((*Order)(nil)).Column("id").Order("id").Scan(t.Context(), &ids); err != nil {
-				t.Fatal(err)
-			}
+			exampletest.Must(t, db.NewSelect().Model((*Order)(nil)).Column("id").Order("id").Scan(t.Context(), &ids))
 			return ids
 		}
 		before := stored()
@@ -81,9 +75,8 @@ func TestEveryRowHasItsOwnKeyInABigintColumn(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "without a generator") {
 			t.Errorf("a dialect without a generator: error %v", err)
 		}
-		if _, err := db.NewCreateTable().Model((*Hidden)(nil)).Exec(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		_, err = db.NewCreateTable().Model((*Hidden)(nil)).Exec(t.Context())
+		exampletest.Must(t, err)
 		if err := insert(db, &Hidden{}); err == nil || !strings.Contains(strings.ToLower(err.Error()), "check") {
 			t.Errorf("a model that hides the hook: error %v", err)
 		}

@@ -33,13 +33,9 @@ func TestEveryRowHasItsOwnKeyInABigintColumn(t *testing.T) {
 			return client
 		}
 		gen, err := snowflake.New(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		exampletest.Must(t, err)
 		var out strings.Builder
-		if err := run(t.Context(), open(schema.Keys(gen)), &out); err != nil {
-			t.Fatal(err)
-		}
+		exampletest.Must(t, run(t.Context(), open(schema.Keys(gen)), &out))
 		exampletest.Check(t, out.String(), want)
 
 		query := `SELECT count(*) FROM information_schema.columns
@@ -55,9 +51,7 @@ func TestEveryRowHasItsOwnKeyInABigintColumn(t *testing.T) {
 		}
 
 		tx, err := open(schema.Keys(gen)).Tx(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		exampletest.Must(t, err)
 		set := tx.Order.Create().SetID(7).SetCents(1).SaveX(t.Context())
 		made := tx.Order.Create().SetCents(1).SaveX(t.Context())
 		if err := tx.Commit(); err != nil || set.ID != 7 || snowflake.Default().Validate(made.ID) != nil {
