@@ -15,15 +15,10 @@ import (
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
 const want = `[{"id":"<1>","reply_to":null,"seen_by":["<2>","<3>"],"likes":0,"body":"Green tea?"},` +
-	second + `,` + third + `]
-[` + second + `,` + third + `]
+	`{"id":"<4>","reply_to":"<1>","seen_by":["<2>"],"likes":0,"body":"Or black?"},` +
+	`{"id":"<5>","reply_to":"<4>","seen_by":[],"likes":0,"body":"Green."}]
 [{"id":"<4>","body":"Or black?","answer":"<5>"}]
 `
-
-const (
-	second = `{"id":"<4>","reply_to":"<1>","seen_by":["<2>"],"likes":0,"body":"Or black?"}`
-	third  = `{"id":"<5>","reply_to":"<4>","seen_by":[],"likes":0,"body":"Green."}`
-)
 
 func TestBigintColumnsAreIDsAndLikesIsANumber(t *testing.T) {
 	var out strings.Builder
