@@ -189,9 +189,13 @@ func (s *memoryStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant
 	return grant, err
 }
 
-// Extend only checks whether the pool was closed. The horizon need not be stored as long as nobody can take the worker.
+// Extend only checks whether the pool was closed: database/sql does that before it looks at the context, and that before
+// it takes or opens a connection. The horizon need not be stored as long as nobody can take the worker.
 func (s *memoryStore) Extend(_ context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	return time.Time{}, s.closed(c, horizon, ttl)
+	if _, err := s.Store.Extend(ended(), c, horizon, ttl); errors.Is(err, os.ErrClosed) {
+		return time.Time{}, err
+	}
+	return time.Time{}, nil
 }
 
 // Release stores the horizon before it gives the worker back.
@@ -201,7 +205,7 @@ func (s *memoryStore) Release(ctx context.Context, c lease.Claim, unused int64) 
 	if token := s.token.Load(); token != nil {
 		row.Token = *token
 	}
-	if err := s.closed(row, unused, forever); err != nil {
+	if _, err := s.Extend(ctx, row, unused, forever); err != nil {
 		return err
 	}
 	if db, ok := s.pool.(*sql.DB); ok {
@@ -214,15 +218,6 @@ func (s *memoryStore) Release(ctx context.Context, c lease.Claim, unused int64) 
 		return err
 	}
 	return s.Store.Release(ctx, row, unused)
-}
-
-// closed returns an error if the pool was closed. database/sql checks that first, and the context before it takes or
-// opens a connection.
-func (s *memoryStore) closed(c lease.Claim, horizon int64, ttl time.Duration) error {
-	if _, err := s.Store.Extend(ended(), c, horizon, ttl); errors.Is(err, os.ErrClosed) {
-		return err
-	}
-	return nil
 }
 
 // ended returns a context that is done, with which Close makes one short attempt.

@@ -14,25 +14,23 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Page selects the next rows in the order of their keys (keyset paging). It uses no OFFSET: late pages cost what the
-// first does, and rows that are inserted or deleted meanwhile do not shift the others. Give it to Clauses or to gorm.G:
+// Page selects the next rows in the order of their keys (keyset paging) without OFFSET: late pages cost what the first
+// does, and rows that are inserted or deleted meanwhile do not shift the others. Give it to Clauses or to gorm.G:
 //
 //	db.Clauses(gormplugin.Page{Limit: 20}).Where("state = ?", "open").Find(&orders)
 //	gorm.G[Order](db, gormplugin.Page{After: cursor, Limit: 20, Desc: true}).Find(ctx)
 //
 // It adds `key > After` (or <), ORDER BY key and LIMIT. The key is GORM's prioritized primary field of the model,
-// qualified with its table. It must be an integer or an ID, and unique by itself. The other conditions, soft deletion
-// included, are parenthesised, so an OR never leaks out of the page. The key need not be selected.
+// qualified with its table. It must be an integer or an ID, and unique by itself, but need not be selected. The other
+// conditions, soft deletion included, are parenthesised, so an OR never leaks out of the page.
 //
 // Do not poll a table for the rows after the last key: a key is made before its row is committed, so late commits bring
 // smaller keys. [Settled] returns the bound up to which such a reader may read.
 //
-// A statement with a Page fails, and is not executed, with an error that wraps
-//
-//   - [ErrCondition] if Limit is not positive; if the statement has another order, limit, offset or Page (First, Last,
-//     Take and FindInBatches add one); or if it is not a query for rows: call Count before the Page is added;
-//   - gorm.ErrModelValueRequired or gorm.ErrPrimaryKeyRequired if there is no key, schema.ErrUnsupportedDataType if the
-//     key is a column of text or bytes.
+// A statement with a Page fails, and is not executed, with an [ErrCondition] if Limit is not positive; if it has another
+// order, limit, offset or Page (First, Last, Take and FindInBatches add one); or if it is no query for rows: call Count
+// before the Page is added. Without a key the error is gorm.ErrModelValueRequired or gorm.ErrPrimaryKeyRequired, for a
+// key of text or bytes schema.ErrUnsupportedDataType.
 //
 // A join that repeats rows of the model repeats keys, and a page may end between them: use Distinct or Group. A Page
 // has no effect in a group of conditions, as in db.Where(db.Clauses(page)), or before db.Raw. Any number of statements
@@ -55,11 +53,10 @@ func (p Page) Build(builder clause.Builder) {
 func (p Page) ModifyStatement(stmt *gorm.Statement) {
 	paged := pagedStatement{page: p}
 	order := stmt.Clauses["ORDER BY"]
-	switch limit, ok := stmt.Clauses["LIMIT"].Expression.(clause.Limit); {
-	case order.Builder != nil:
+	limit, _ := stmt.Clauses["LIMIT"].Expression.(clause.Limit)
+	paged.conflict = checkLimit(limit, 0)
+	if order.Builder != nil {
 		paged.conflict = fmt.Errorf("%w: the statement has two Pages", ErrCondition)
-	case ok && !isPageLimit(limit, 0):
-		paged.conflict = errOwnLimit()
 	}
 	stmt.AddClause(clause.Limit{Limit: &p.Limit})
 
@@ -70,16 +67,15 @@ func (p Page) ModifyStatement(stmt *gorm.Statement) {
 	stmt.Clauses[where.Name] = where
 }
 
-// isPageLimit reports whether a clause limits to n rows, to any number if that is 0, without an offset.
-func isPageLimit(limit clause.Limit, n int) bool {
+// checkLimit returns an error unless a clause limits to n rows, 0 for any number, without an offset.
+func checkLimit(limit clause.Limit, n int) error {
 	rows := 0
 	if limit.Limit != nil {
 		rows = max(*limit.Limit, 0) // negative is GORM's "no limit"
 	}
-	return rows == n && limit.Offset <= 0
-}
-
-func errOwnLimit() error {
+	if rows == n && limit.Offset <= 0 {
+		return nil
+	}
 	return fmt.Errorf("%w: the statement with a Page has another limit or offset", ErrCondition)
 }
 
@@ -131,8 +127,7 @@ func (p pagedStatement) buildOrder(c clause.Clause, builder clause.Builder) {
 	}
 }
 
-// check returns an error if the statement cannot have a page. It runs after the last moment at which GORM may change
-// it.
+// check returns an error if the statement cannot have a page. It runs when GORM can no longer change it.
 func (p pagedStatement) check(stmt *gorm.Statement) error {
 	limit, _ := stmt.Clauses["LIMIT"].Expression.(clause.Limit)
 	order, ordered := stmt.Clauses["ORDER BY"]
@@ -149,10 +144,8 @@ func (p pagedStatement) check(stmt *gorm.Statement) error {
 		return fmt.Errorf("%w: the statement with a Page counts rows; count without the Page", ErrCondition)
 	case order.Expression != nil:
 		return fmt.Errorf("%w: the statement with a Page has another order", ErrCondition)
-	case !isPageLimit(limit, p.page.Limit):
-		return errOwnLimit()
 	}
-	return nil
+	return checkLimit(limit, p.page.Limit)
 }
 
 // NextPage returns the page after p, given the rows of p in their order, and whether there may be one: there is none
@@ -182,8 +175,8 @@ func NextPage[T any](p Page, rows []T, key func(row T) snowflake.ID) (next Page,
 }
 
 // Each returns all rows that a statement finds, in the order of their keys, beginning with p. It reads pages of p.Limit
-// rows: it needs memory for one page and holds neither a connection nor a transaction while the loop's body runs. The
-// body may change or delete the rows.
+// rows, which it keeps in memory. It holds neither a connection nor a transaction while the loop's body runs, which may
+// change or delete the rows.
 //
 //	for order, err := range gormplugin.Each[Order](ctx, db.Where("state = ?", "open"), gormplugin.Page{Limit: 500}) {
 //		if err != nil {
