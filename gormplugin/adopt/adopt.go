@@ -73,40 +73,39 @@ var (
 // [ErrAutoIncrementKept], gorm.ErrUnsupportedDriver for other databases, gorm.ErrDryRunModeUnsupported, and errors of
 // the database.
 func DropAutoIncrement(db *gorm.DB, models ...any) error {
-	switch {
-	case db == nil || db.Config == nil || db.Dialector == nil:
-		return failed(gorm.ErrInvalidDB)
-	case db.Error != nil:
+	if db != nil && db.Error != nil {
 		return db.Error
-	case db.DryRun:
-		return failed(gorm.ErrDryRunModeUnsupported)
+	}
+	return within("adopt: drop auto-increment", drop(db, models))
+}
+
+func drop(db *gorm.DB, models []any) error {
+	if db == nil || db.Config == nil || db.Dialector == nil {
+		return gorm.ErrInvalidDB
+	}
+	if db.DryRun {
+		return gorm.ErrDryRunModeUnsupported
 	}
 	keys, err := countedKeys(db, models)
 	if err != nil {
-		return failed(err)
-	}
-	session := db.Session(&gorm.Session{NewDB: true})
-	switch db.Name() {
-	case "postgres":
-		err = dropOnPostgres(session, keys)
-	case "mysql":
-		err = dropOnMySQL(session, keys)
-	case "sqlite":
-		err = dropOnSQLite(session, keys)
-	default:
-		err = fmt.Errorf("on %s: %w", db.Name(), gorm.ErrUnsupportedDriver)
-	}
-	return failed(err)
-}
-
-// failed adds a prefix to errors that have none.
-func failed(err error) error {
-	if err == nil || isRefusal(err) {
 		return err
 	}
-	return fmt.Errorf("adopt: drop auto-increment: %w", err)
+	db = db.Session(&gorm.Session{NewDB: true})
+	switch db.Name() {
+	case "postgres":
+		return dropOnPostgres(db, keys)
+	case "mysql":
+		return dropOnMySQL(db, keys)
+	case "sqlite":
+		return dropOnSQLite(db, keys)
+	}
+	return fmt.Errorf("on %s: %w", db.Name(), gorm.ErrUnsupportedDriver)
 }
 
-func isRefusal(err error) bool {
-	return errors.Is(err, ErrNoTable) || errors.Is(err, ErrNoIntegerKey) || errors.Is(err, ErrAutoIncrementKept)
+// within names what failed, unless the error is one that says so itself.
+func within(what any, err error) error {
+	if err == nil || errors.Is(err, ErrNoTable) || errors.Is(err, ErrNoIntegerKey) || errors.Is(err, ErrAutoIncrementKept) {
+		return err
+	}
+	return fmt.Errorf("%v: %w", what, err)
 }

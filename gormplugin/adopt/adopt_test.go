@@ -134,20 +134,10 @@ func TestDropAutoIncrementRefusesAPluginWithoutTheLeastID(t *testing.T) {
 	open(t, testdb.SQLite(t), shards).drop(t, &oldGroup{})
 }
 
-func TestDropAutoIncrementWorksOnPreparedStatements(t *testing.T) {
-	eachPlain(t, func(t *testing.T, db *env) {
-		prepared := db.Session(&gorm.Session{PrepareStmt: true})
-		must(t, prepared.Create(&oldGroup{Name: "a"}).Error)
-		must(t, adopt.DropAutoIncrement(prepared, &oldGroup{}))
-		must(t, prepared.Create(&oldGroup{ID: 5, Name: "b"}).Error)
-		equal(t, "counters", db.state(t).counters, "")
-		equal(t, "rows", db.count(t, "old_groups", ""), 2)
-	}, &oldGroup{})
-}
-
-func TestConcurrentRowsAreKept(t *testing.T) {
+func TestConcurrentRowsOfPreparedStatementsAreKept(t *testing.T) {
 	eachPlain(t, func(t *testing.T, db *env) {
 		db.fillOld(t)
+		prepared := db.Session(&gorm.Session{PrepareStmt: true})
 		stop, started, written := make(chan struct{}), make(chan struct{}), make(chan int64)
 		go func() {
 			n := int64(0)
@@ -158,7 +148,7 @@ func TestConcurrentRowsAreKept(t *testing.T) {
 					return
 				default:
 				}
-				if err := db.Create(&oldGroup{ID: uint64(firstID) + uint64(n), Name: "new"}).Error; err != nil {
+				if err := prepared.Create(&oldGroup{ID: uint64(firstID) + uint64(n), Name: "new"}).Error; err != nil {
 					t.Error(err)
 					return
 				}
@@ -168,7 +158,7 @@ func TestConcurrentRowsAreKept(t *testing.T) {
 			}
 		}()
 		<-started
-		err := adopt.DropAutoIncrement(db.DB, oldModels()...)
+		err := adopt.DropAutoIncrement(prepared, oldModels()...)
 		close(stop)
 		n := <-written
 		must(t, err)

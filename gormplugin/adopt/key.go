@@ -45,10 +45,8 @@ func (k countedKey) refused(reason error, format string, args ...any) error {
 // each calls f for all keys until it fails, and names the key in the error.
 func each(keys []countedKey, f func(i int, k countedKey) error) error {
 	for i, k := range keys {
-		if err := f(i, k); isRefusal(err) {
+		if err := within(k, f(i, k)); err != nil {
 			return err
-		} else if err != nil {
-			return fmt.Errorf("%s: %w", k, err)
 		}
 	}
 	return nil

@@ -135,13 +135,10 @@ func dropSequence(tx *gorm.DB, sequence string) error {
 		JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
 		WHERE p.refclassid = 'pg_class'::regclass AND p.refobjid = ?::text::regclass ORDER BY 1`, sequence).Scan(&others).Error
 	if err == nil && len(others) > 0 {
-		return fmt.Errorf("%w: the sequence %s also serves %s", ErrAutoIncrementKept, sequence, strings.Join(others, ", "))
+		err = fmt.Errorf("%w: the sequence %s also serves %s", ErrAutoIncrementKept, sequence, strings.Join(others, ", "))
 	}
 	if err == nil {
 		err = run(tx, "DROP SEQUENCE "+sequence)
 	}
-	if err != nil {
-		return fmt.Errorf("sequence %s: %w", sequence, err)
-	}
-	return nil
+	return within("sequence "+sequence, err)
 }
