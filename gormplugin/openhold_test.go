@@ -112,13 +112,12 @@ func TestADatabaseInMemoryKeepsItsOneConnection(t *testing.T) {
 		t.Run(dsn, func(t *testing.T) {
 			h := openHandle(t, sqlite.Open(dsn), gorm.Config{})
 			clock := newPushed()
-			hook, extended := clock.extensions(t)
-			keys := clock.open(t, h, hook)
+			keys := clock.open(t, h)
 			h.migrate(t, &user{})
 			seen := map[snowflake.ID]bool{}
 			err := h.Transaction(func(tx *gorm.DB) error { // extensions find the connection in use
 				for range 3 {
-					extended()
+					clock.extend(t, keys)
 					users := named("a", "b")
 					if err := tx.Create(&users).Error; err != nil {
 						return err
@@ -164,18 +163,10 @@ func TestCloseOpensNoSecondDatabaseInMemory(t *testing.T) {
 
 func TestALeaseInMemoryEndsWithItsPool(t *testing.T) {
 	h := openHandle(t, sqlite.Open(":memory:"), gorm.Config{})
-	ended := make(chan error, 1)
 	clock := newPushed()
-	keys := clock.open(t, h, lease.WithObserver(func(e lease.Event) {
-		if e.Kind == lease.Failed {
-			ended <- e.Err
-		}
-	}))
+	keys := clock.open(t, h)
 	wantNoError(t, h.pool.Close())
-	clock.until(t, "the end", func() bool { return len(ended) > 0 })
-	if err := <-ended; !errors.Is(err, os.ErrClosed) {
-		t.Errorf("the lease ended with %v, want os.ErrClosed", err)
-	}
+	clock.until(t, "the end", func() bool { return errors.Is(keys.Lease().Healthy(), os.ErrClosed) })
 	if err := keys.Close(t.Context()); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Close: %v, want os.ErrClosed", err)
 	}

@@ -21,33 +21,28 @@ import (
 )
 
 func TestOpenWithAnyConfiguration(t *testing.T) {
-	for name, config := range map[string]gorm.Config{
-		"prepared":               {PrepareStmt: true},
-		"no default transaction": {SkipDefaultTransaction: true},
-		"neither":                {PrepareStmt: true, SkipDefaultTransaction: true},
-		"no nested transactions": {DisableNestedTransaction: true},
-		"in batches":             {CreateBatchSize: 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			testdb.Each(t, func(t *testing.T, target testdb.Target) {
-				t.Parallel()
-				h := openHandle(t, gormdb.Dialector(target), config)
-				clock := newPushed()
-				hook, extended := clock.extensions(t)
-				keys := clock.open(t, h, hook)
-				h.migrate(t, &user{})
-				for range 2 {
-					extended()
-					users := named("a", "b", "c")
-					must(t, h.Create(&users))
-				}
-				wantNoError(t, keys.Close(t.Context()))
-				var rows int64
-				must(t, h.Model(&user{}).Count(&rows))
-				equal(t, "rows", rows, 6)
-			})
-		})
-	}
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		t.Parallel()
+		var made, rows int64
+		for _, config := range []gorm.Config{
+			{PrepareStmt: true}, {SkipDefaultTransaction: true}, {PrepareStmt: true, SkipDefaultTransaction: true},
+			{DisableNestedTransaction: true}, {CreateBatchSize: 2},
+		} {
+			h := openHandle(t, gormdb.Dialector(target), config)
+			clock := newPushed()
+			keys := clock.open(t, h)
+			h.migrate(t, &user{})
+			for range 2 {
+				clock.extend(t, keys)
+				users := named("a", "b", "c")
+				must(t, h.Create(&users))
+				made += 3
+			}
+			wantNoError(t, keys.Close(t.Context()))
+			must(t, h.Model(&user{}).Count(&rows))
+			equal(t, "rows", rows, made)
+		}
+	})
 }
 
 // wrapped is a pool of the user's own, as one for tracing. It keeps the statements of ExecContext.
@@ -117,9 +112,7 @@ func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
 			clock.Push(step)
 			time.Sleep(2 * time.Millisecond) // for a goroutine that should not be there
 		}
-		if more := h.log.takeWarnings(); len(more) > 0 {
-			t.Errorf("%d more warnings: it goes on", len(more))
-		}
+		equal(t, "warnings of a lease that goes on", len(h.log.takeWarnings()), 0)
 		if err := keys.Close(t.Context()); !errors.Is(err, os.ErrClosed) {
 			t.Errorf("Close: %v, want os.ErrClosed", err)
 		}
