@@ -37,34 +37,21 @@ func ExamplePage() {
 // A list in an API: the cursor is the last key, which JSON has as a string. The client sends it back as After.
 func ExampleNextPage() {
 	db := openVisits("home", "docs", "blog")
-	list := func(page gormplugin.Page) string {
+	page := gormplugin.Page{Limit: 2}
+	for more := true; more; {
 		visits, err := gorm.G[Visit](db, page).Find(context.Background())
 		if err != nil {
 			panic(err)
 		}
-		next, more, err := gormplugin.NextPage(page, visits, func(v Visit) snowflake.ID { return v.ID })
-		if err != nil {
+		if page, more, err = gormplugin.NextPage(page, visits, func(v Visit) snowflake.ID { return v.ID }); err != nil {
 			panic(err)
 		}
-		answer := struct {
-			Pages []string     `json:"pages"`
-			After snowflake.ID `json:"after,omitzero"`
-		}{Pages: pages(visits)}
-		if more {
-			answer.After = next.After
-		}
-		text, err := json.Marshal(answer)
-		if err != nil {
-			panic(err)
-		}
-		return string(text)
+		cursor, err := json.Marshal(page.After)
+		fmt.Println(pages(visits), more, string(cursor), err)
 	}
-
-	fmt.Println(list(gormplugin.Page{Limit: 2}))
-	fmt.Println(list(gormplugin.Page{Limit: 2, After: snowflake.MustParse("132649058304000000")}))
 	// Output:
-	// {"pages":["home","docs"],"after":"132649058304000000"}
-	// {"pages":["blog"]}
+	// [home docs] true "132649058304000000" <nil>
+	// [blog] false "132664157798400000" <nil>
 }
 
 // All rows, two at a time.
