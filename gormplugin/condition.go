@@ -72,10 +72,10 @@ type unsendable struct{ err error }
 
 func (u unsendable) Value() (driver.Value, error) { return nil, u.err }
 
-// failure is the expression that makes a statement fail.
-type failure struct{ err error }
+// expression is one that builds itself.
+type expression func(builder clause.Builder)
 
-func (f failure) Build(builder clause.Builder) { fail(builder, f.err) }
+func (e expression) Build(builder clause.Builder) { e(builder) }
 
 // write writes to a statement in memory, which never fails.
 func write(builder clause.Builder, s string) { _, _ = builder.WriteString(s) }

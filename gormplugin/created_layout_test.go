@@ -64,7 +64,7 @@ func TestCreatedReadsAColumnAsItsGeneratorWroteIt(t *testing.T) {
 	type tagged struct {
 		ID int64 `gorm:"snowflake;autoIncrement:false"`
 	}
-	gen := func(l snowflake.Layout) *gormtest.Generator { return hourly(gormtest.WithLayout(l)) }
+	gen := func(l snowflake.Layout) *gormtest.Generator { return hourly(l) }
 	base, twitter := gen(snowflake.Default()), gen(snowflake.MustPreset("twitter"))
 	one, integers := gormplugin.New(base), gormplugin.New(base, gormplugin.WithIntegerKeys())
 	several := gormplugin.New(base, gormplugin.WithNamed("public", twitter))
@@ -121,7 +121,7 @@ func TestCreatedWorksWithEveryLayout(t *testing.T) {
 		"sonyflake": preset("sonyflake"), "mastodon": preset("mastodon"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			db, _ := openWith(t, testdb.SQLite(t), gormplugin.New(hourly(gormtest.WithLayout(layout))), &parcel{}, &label{})
+			db, _ := openWith(t, testdb.SQLite(t), gormplugin.New(hourly(layout)), &parcel{}, &label{})
 			parcels := createParcels(t, db, 5)
 			c := layout.Time(parcels[2].ID)
 			equal(t, "since c", names(t, db.Where(gormplugin.CreatedSince(c))), "cde")
@@ -158,7 +158,7 @@ func TestCreatedFindsNoKeysBelowTheLeastID(t *testing.T) {
 	}
 	for _, layout := range []snowflake.Layout{snowflake.Default(), today} {
 		for least, old := range map[snowflake.ID]string{oldKeys + 1: "", 0: "XYZ"} {
-			plugin := gormplugin.New(hourly(gormtest.WithLayout(layout)), gormplugin.WithMinID(least))
+			plugin := gormplugin.New(hourly(layout), gormplugin.WithMinID(least))
 			db, _ := openWith(t, testdb.SQLite(t), plugin, &parcel{}, &label{})
 			must(t, db.Create([]parcel{{ID: 1, Name: "X"}, {ID: 5_000_000, Name: "Y"}, {ID: oldKeys, Name: "Z"}}))
 			createParcels(t, db, 5)
@@ -177,7 +177,7 @@ func TestCreatedFindsNoKeysBelowTheLeastID(t *testing.T) {
 	}
 
 	recent := snowflake.MustLayout(time.Now().Add(-time.Minute), time.Millisecond, snowflake.Default().Fields()...)
-	named := gormplugin.WithNamed("code", gormtest.New(time.Now(), gormtest.WithLayout(recent)))
+	named := gormplugin.WithNamed("code", gormtest.New(recent, time.Now(), time.Millisecond))
 	// The second is above the IDs of the named generator alone, the last above all IDs.
 	for _, least := range []snowflake.ID{-1, 1e15, math.MaxInt64} {
 		_, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), gormplugin.New(hourly(), named, gormplugin.WithMinID(least)))

@@ -23,9 +23,9 @@ var newYear = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // hour returns the start of an hour after newYear.
 func hour(n int) time.Time { return newYear.Add(time.Duration(n) * time.Hour) }
 
-// hourly returns a generator that makes an ID an hour.
-func hourly(opts ...gormtest.Option) *gormtest.Generator {
-	return gormtest.New(newYear, append(opts, gormtest.WithStep(time.Hour))...)
+// hourly returns a generator that makes an ID an hour, of the default layout if none is given.
+func hourly(layout ...snowflake.Layout) *gormtest.Generator {
+	return gormtest.New(append(layout, snowflake.Default())[0], newYear, time.Hour)
 }
 
 // openWith opens a handle with a plugin, nil for none, and creates the tables of the models.

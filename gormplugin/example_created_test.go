@@ -22,7 +22,7 @@ type Visit struct {
 
 // openVisits returns a database with a visit at each hour of a morning, from midnight on.
 func openVisits(pages ...string) *gorm.DB {
-	gen := gormtest.New(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), gormtest.WithStep(time.Hour))
+	gen := gormtest.New(snowflake.Default(), time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), time.Hour)
 	db, err := gorm.Open(sqlite.Open(":memory:"), &gorm.Config{Logger: logger.Discard}, gormplugin.New(gen))
 	if err != nil {
 		panic(err)

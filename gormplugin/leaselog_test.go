@@ -7,14 +7,11 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
-	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
 
@@ -39,30 +36,14 @@ func TestTheLeaseTellsGORMsLogger(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.level), func(t *testing.T) {
 			var text bytes.Buffer
-			h := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
+			h := on(t, testdb.SQLite(t))
 			h.Logger = logger.New(log.New(&text, "", 0), logger.Config{LogLevel: c.level})
-			lost := make(chan struct{})
 			clock := newPushed()
-			keys := clock.open(t, h, lease.WithNamespace("n%d"), lease.WithObserver(func(e lease.Event) {
-				if e.Kind == lease.Lost {
-					close(lost)
-				}
-			}))
-			if _, err := h.pool.Exec("UPDATE snowflake_leases SET epoch = epoch + 1 WHERE worker >= 0"); err != nil {
-				t.Fatal(err)
-			}
-			clock.until(t, "the loss", func() bool {
-				select {
-				case <-lost:
-					return true
-				default:
-					return false
-				}
-			})
-			clock.until(t, "another worker", func() bool { return keys.Lease().Status().Held })
-			if err := keys.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			keys := clock.open(t, h, lease.WithNamespace("n%d"))
+			_, err := h.pool.Exec("UPDATE snowflake_leases SET epoch = epoch + 1 WHERE worker >= 0")
+			wantNoError(t, err)
+			clock.until(t, "another worker", func() bool { return keys.Lease().Status().Losses > 0 && keys.Lease().Status().Held })
+			wantNoError(t, keys.Close(t.Context()))
 			for _, want := range c.has {
 				if !strings.Contains(text.String(), want) {
 					t.Errorf("no %q in the log:\n%s", want, &text)
@@ -79,35 +60,11 @@ func TestTheLeaseTellsGORMsLogger(t *testing.T) {
 
 func TestWithLoggerComesBeforeGORMsLogger(t *testing.T) {
 	var text, gorms bytes.Buffer
-	h := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
+	h := on(t, testdb.SQLite(t))
 	h.Logger = logger.New(log.New(&gorms, "", 0), logger.Config{LogLevel: logger.Info})
 	keys := h.leased(t, gormplugin.WithLease(lease.WithLogger(slog.New(slog.NewTextHandler(&text, nil)))))
-	if err := keys.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	wantNoError(t, keys.Close(t.Context()))
 	if !strings.Contains(text.String(), "acquired") || gorms.Len() > 0 {
 		t.Errorf("own log:\n%s\nGORM's log:\n%s", &text, &gorms)
-	}
-}
-
-func TestTheLogHandlerWritesAttributesAsText(t *testing.T) {
-	var text bytes.Buffer
-	handler := gormplugin.NewLeaseLog(logger.New(log.New(&text, "", 0), logger.Config{LogLevel: logger.Info}))
-	l := slog.New(handler)
-	for _, c := range []struct {
-		log  func()
-		want string
-	}{
-		{func() { l.Info("100 %", "a", 1) }, "[info] 100 % a=1"},
-		{func() { l.Info("plain") }, "[info] plain"},
-		{func() { l.Warn("w", "text", "two words", "d", time.Second) }, `[warn] w text="two words" d=1s`},
-		{func() { l.Error("e", slog.Group("g", "msg", 1)) }, "[error] e g.msg=1"},
-		{func() { l.With("a", 1).WithGroup("g").With("b", 2).Info("m", "c", 3) }, "[info] m a=1 g.b=2 g.c=3"},
-		{func() { l.Debug("nothing") }, ""},
-	} {
-		text.Reset()
-		c.log()
-		_, got, _ := strings.Cut(strings.TrimSpace(text.String()), "\n") // the first line is the caller
-		equal(t, "log", got, c.want)
 	}
 }

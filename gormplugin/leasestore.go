@@ -50,17 +50,21 @@ func openStore(ctx context.Context, db *gorm.DB, table string) (*leaseStore, tim
 		return nil, 0, fmt.Errorf("gormplugin: %w", err)
 	}
 	window := serverWindow
-	if dialect == sqldb.SQLite || hasOneConnection(pool) {
+	if server := connpool.SQLDB(pool); dialect == sqldb.SQLite || server != nil && server.Stats().MaxOpenConnections == 1 {
 		window = lease.MaxWindow
 	}
+	kept := &leaseStore{Store: store, pool: pool}
 	if dialect == sqldb.SQLite {
-		if file, err := hasFile(ctx, pool); err != nil {
-			return nil, 0, err
-		} else if !file {
-			return &leaseStore{Store: &memoryStore{Store: store, pool: pool}, pool: pool}, window, nil
+		var file string
+		row := pool.QueryRowContext(ctx, "SELECT coalesce(file, '') FROM pragma_database_list WHERE name = 'main'")
+		if err := row.Scan(&file); err != nil {
+			return nil, 0, fmt.Errorf("gormplugin: find the file of the SQLite database: %w", err)
+		}
+		if file == "" {
+			kept.Store = &memoryStore{Store: store, pool: pool}
 		}
 	}
-	return &leaseStore{Store: store, pool: pool}, window, nil
+	return kept, window, nil
 }
 
 // deniedText is what the drivers of MySQL and SQLite say of a missing right. They export no interface for it.
@@ -75,22 +79,11 @@ func isDenied(err error) bool {
 	return err != nil && deniedText.MatchString(err.Error())
 }
 
-// hasFile reports whether the main database of a SQLite connection is a file. One that is not belongs to a single
-// connection, or to those of this process that share its cache.
-func hasFile(ctx context.Context, pool gorm.ConnPool) (bool, error) {
-	var file string
-	row := pool.QueryRowContext(ctx, "SELECT coalesce(file, '') FROM pragma_database_list WHERE name = 'main'")
-	if err := row.Scan(&file); err != nil {
-		return false, fmt.Errorf("gormplugin: find the file of the SQLite database: %w", err)
-	}
-	return file != "", nil
-}
-
 // leaseStore keeps the result of the last extension, for creates that wait for one.
 type leaseStore struct {
 	lease.Store
 	pool    gorm.ConnPool             // of the table
-	failure atomic.Pointer[error]     // nil after a success
+	failure atomic.Pointer[error]     // to nil after a success
 	until   atomic.Pointer[time.Time] // about when the clock reaches the horizon
 	floor   atomic.Pointer[time.Time] // when IDs are due after a failover; nil without one
 	window  atomic.Int64              // of the last extension, a time.Duration
@@ -117,7 +110,7 @@ func (s *leaseStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant,
 	if isDenied(err) { // lease.Open does not repeat an ErrOption; a running lease does
 		err = fmt.Errorf("%w: the role needs the rights to SELECT, INSERT and UPDATE the table: %w", lease.ErrOption, err)
 	}
-	s.note(err)
+	s.failure.Store(&err)
 	if err == nil && !grant.Floor.IsZero() {
 		s.floor.Store(&grant.Floor)
 	}
@@ -131,20 +124,12 @@ func (s *leaseStore) Extend(ctx context.Context, c lease.Claim, horizon int64, t
 	window := ttl/2 - (s.reach - c.Reach) // the expiry is two windows ahead, the horizon one, or less
 	s.window.Store(int64(window))
 	now, err := s.Store.Extend(ctx, c, horizon, ttl)
-	s.note(err)
+	s.failure.Store(&err)
 	if err == nil {
 		until := s.begin.Add(window)
 		s.until.Store(&until)
 	}
 	return now, err
-}
-
-func (s *leaseStore) note(err error) {
-	if err == nil {
-		s.failure.Store(nil)
-		return
-	}
-	s.failure.Store(&err)
 }
 
 // leasedGenerator is the generator of a lease.
@@ -157,7 +142,7 @@ type leasedGenerator struct {
 func (g *leasedGenerator) Fill(ctx context.Context, dst []snowflake.ID) error {
 	err := g.Generator.Fill(ctx, dst)
 	if errors.Is(err, snowflake.ErrLeaseStalled) {
-		if failure := g.store.failure.Load(); failure != nil {
+		if failure := g.store.failure.Load(); failure != nil && *failure != nil {
 			return fmt.Errorf("%w; the extension fails: %v", err, *failure) //nolint:errorlint // its context is not the caller's
 		}
 	}
@@ -192,8 +177,7 @@ type memoryStore struct {
 	token atomic.Pointer[string] // that the row has, since no extension reaches it
 }
 
-// forever is how long a worker is held in a database that ends with its process: a century, which every dialect can
-// add.
+// forever is how long a worker is held in a database that ends with its process: a century.
 const forever = 100 * 365 * 24 * time.Hour
 
 func (s *memoryStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
@@ -205,9 +189,13 @@ func (s *memoryStore) Acquire(ctx context.Context, r lease.Request) (lease.Grant
 	return grant, err
 }
 
-// Extend only checks whether the pool was closed. The horizon need not be stored as long as nobody can take the worker.
+// Extend only checks whether the pool was closed: database/sql does that before it looks at the context, and that before
+// it takes or opens a connection. The horizon need not be stored as long as nobody can take the worker.
 func (s *memoryStore) Extend(_ context.Context, c lease.Claim, horizon int64, ttl time.Duration) (time.Time, error) {
-	return time.Time{}, s.closed(c, horizon, ttl)
+	if _, err := s.Store.Extend(ended(), c, horizon, ttl); errors.Is(err, os.ErrClosed) {
+		return time.Time{}, err
+	}
+	return time.Time{}, nil
 }
 
 // Release stores the horizon before it gives the worker back.
@@ -217,7 +205,7 @@ func (s *memoryStore) Release(ctx context.Context, c lease.Claim, unused int64) 
 	if token := s.token.Load(); token != nil {
 		row.Token = *token
 	}
-	if err := s.closed(row, unused, forever); err != nil {
+	if _, err := s.Extend(ctx, row, unused, forever); err != nil {
 		return err
 	}
 	if db, ok := s.pool.(*sql.DB); ok {
@@ -232,15 +220,6 @@ func (s *memoryStore) Release(ctx context.Context, c lease.Claim, unused int64) 
 	return s.Store.Release(ctx, row, unused)
 }
 
-// closed returns an error if the pool was closed. database/sql checks that first, and the context before it takes or
-// opens a connection.
-func (s *memoryStore) closed(c lease.Claim, horizon int64, ttl time.Duration) error {
-	if _, err := s.Store.Extend(ended(), c, horizon, ttl); errors.Is(err, os.ErrClosed) {
-		return err
-	}
-	return nil
-}
-
 // ended returns a context that is done, with which Close makes one short attempt.
 func ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -250,16 +229,14 @@ func ended() context.Context {
 
 // checkHandle returns an error if Open cannot keep a lease through the handle.
 func checkHandle(db *gorm.DB) error {
-	if db == nil || db.Config == nil || db.Statement == nil || db.Dialector == nil || db.Statement.ConnPool == nil {
+	switch {
+	case db == nil || db.Config == nil || db.Statement == nil || db.Dialector == nil || db.Statement.ConnPool == nil:
 		return fmt.Errorf("gormplugin: Open needs a handle of gorm.Open: %w", gorm.ErrInvalidDB)
-	}
-	if db.Error != nil {
+	case db.Error != nil:
 		return fmt.Errorf("gormplugin: Open with a handle that has failed: %w", db.Error)
-	}
-	if _, ok := db.Plugins[pluginName]; ok {
+	case db.Plugins[pluginName] != nil:
 		return errRegistered()
-	}
-	if db.DryRun {
+	case db.DryRun:
 		return fmt.Errorf("gormplugin: Open: %w", gorm.ErrDryRunModeUnsupported)
 	}
 	return checkPool(db.Statement.ConnPool)
@@ -306,10 +283,4 @@ func writePool(ctx context.Context, db *gorm.DB, table string) (gorm.ConnPool, e
 		}
 	}
 	return first, nil
-}
-
-// hasOneConnection reports whether the pool is limited to one connection.
-func hasOneConnection(pool gorm.ConnPool) bool {
-	db := connpool.SQLDB(pool)
-	return db != nil && db.Stats().MaxOpenConnections == 1
 }

@@ -45,15 +45,18 @@ func DisableAutoIncrement(db *gorm.DB, models ...any) error {
 		return err
 	}
 	for i, s := range schemas {
-		if key := plans[i].Key; key != nil {
-			// Undo what schema.Parse does at its end to an integer key without the tag autoIncrement.
-			key.Field.AutoIncrement, key.Field.HasDefaultValue = false, false
-			s.FieldsWithDefaultDBValue = slices.DeleteFunc(s.FieldsWithDefaultDBValue, func(field *schema.Field) bool {
-				return field == key.Field
-			})
-			if db.Name() == "sqlite" && !isRowid(key.Field) {
-				key.Field.NotNull = true
-			}
+		if plans[i].Key == nil {
+			continue
+		}
+		key := plans[i].Key.Field
+		// Undo what schema.Parse does at its end to an integer key without the tag autoIncrement.
+		key.AutoIncrement, key.HasDefaultValue = false, false
+		isKey := func(field *schema.Field) bool { return field == key }
+		s.FieldsWithDefaultDBValue = slices.DeleteFunc(s.FieldsWithDefaultDBValue, isKey)
+		// SQLite's rowid, which is never NULL, is the only column of the key, of type integer.
+		isInteger := key.DataType == schema.Int || key.DataType == schema.Uint || strings.EqualFold(string(key.DataType), "integer")
+		if db.Name() == "sqlite" && (len(s.PrimaryFields) != 1 || !isInteger) {
+			key.NotNull = true
 		}
 	}
 	return nil
@@ -78,11 +81,7 @@ func parseAll(db *gorm.DB, models []any) ([]*schema.Schema, error) {
 		if _, ok := record.(string); ok { // the name of a table, which AutoMigrate takes
 			continue
 		}
-		names := []string{""}
-		if db.Statement.Table != "" { // db.Table(name).AutoMigrate(model) has another schema
-			names = append(names, db.Statement.Table)
-		}
-		for _, name := range names {
+		for _, name := range []string{"", db.Statement.Table} { // db.Table(name).AutoMigrate(model) has another schema
 			stmt := &gorm.Statement{DB: db}
 			if err := stmt.ParseWithSpecialTableName(record, name); err != nil {
 				return nil, fmt.Errorf("gormplugin: parse %T: %w", record, err)
@@ -91,10 +90,4 @@ func parseAll(db *gorm.DB, models []any) ([]*schema.Schema, error) {
 		}
 	}
 	return found, nil
-}
-
-// isRowid reports whether the key is SQLite's rowid, which is never NULL: the only column of the key, of type integer.
-func isRowid(key *schema.Field) bool {
-	return len(key.Schema.PrimaryFields) == 1 &&
-		(key.DataType == schema.Int || key.DataType == schema.Uint || strings.EqualFold(string(key.DataType), "integer"))
 }

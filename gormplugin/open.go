@@ -20,9 +20,9 @@ import (
 // each half minute. The role needs the right to SELECT, INSERT and UPDATE the table, and to create it only if it does
 // not exist. Never delete rows of the table: they keep the next owner of a worker away from the IDs of the last.
 //
-// A process that is killed leaves its worker held for two windows of a minute, and the next process takes another. The
-// default layout has 1,024. Open waits for a free one until ctx ends. ctx bounds all that Open does, but not the lease.
-// If the database does not answer, Open fails after 10 s.
+// A process that is killed leaves its worker held for two windows of a minute, and the next process takes another of
+// the layout, which has 1,024 by default. Open waits for a free one until ctx ends, which does not end the lease. If the
+// database does not answer, Open fails after 10 s.
 //
 // # Databases
 //
@@ -61,10 +61,10 @@ import (
 // After an error no worker is held and no plugin is registered.
 func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 	c, err := newConfig(nil, opts)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = checkHandle(db)
 	}
-	if err := checkHandle(db); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	prepare, cancel := context.WithTimeout(ctx, c.openTimeout) // as lease.Open bounds each of its calls
@@ -77,10 +77,8 @@ func Open(ctx context.Context, db *gorm.DB, opts ...Option) (*Plugin, error) {
 		return nil, err
 	}
 	store.now = c.now
-	options := append([]lease.Option{
-		lease.WithWindow(window),
-		lease.WithLogger(slog.New(newLeaseLog(db.Logger))),
-	}, c.leaseOptions...)
+	log := slog.New(&leaseLog{to: db.Logger})
+	options := append([]lease.Option{lease.WithWindow(window), lease.WithLogger(log)}, c.leaseOptions...)
 	p := &Plugin{config: c}
 	if p.lease, err = lease.Open(ctx, store, options...); err != nil {
 		if errors.Is(err, lease.ErrLayout) {

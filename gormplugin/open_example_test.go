@@ -3,8 +3,6 @@ package gormplugin_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
@@ -41,36 +39,6 @@ func ExampleOpen() {
 	fmt.Println("in order:", 0 < users[0].ID && users[0].ID < users[1].ID)
 	// Output:
 	// in order: true
-}
-
-// Two programs with one database have two workers.
-func ExampleOpen_twoPrograms() {
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		panic(err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-
-	program := func() *gormplugin.Plugin {
-		db, err := gorm.Open(sqlite.Open(filepath.Join(dir, "app.db")), &gorm.Config{})
-		if err != nil {
-			panic(err)
-		}
-		plugin, err := gormplugin.Open(context.Background(), db)
-		if err != nil {
-			panic(err)
-		}
-		return plugin
-	}
-	a, b := program(), program()
-	fmt.Println("workers", a.Lease().Status().Worker, "and", b.Lease().Status().Worker)
-	for _, plugin := range []*gormplugin.Plugin{a, b} {
-		if err := plugin.Close(context.Background()); err != nil {
-			panic(err)
-		}
-	}
-	// Output:
-	// workers 0 and 1
 }
 
 // The lease can have its own layout, and a namespace for a group of programs.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,68 +32,58 @@ func openHandle(t testing.TB, dialector gorm.Dialector, config gorm.Config) *han
 	log := &recorder{}
 	config.Logger = log
 	db, err := gorm.Open(dialector, &config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	closeAtEnd(t, db)
+	wantNoError(t, err)
 	pool, err := db.DB()
+	wantNoError(t, err)
+	t.Cleanup(func() { _ = pool.Close() })
+	return &handle{DB: db, pool: pool, log: log}
+}
+
+// on opens a handle on a target.
+func on(t testing.TB, target testdb.Target) *handle {
+	t.Helper()
+	return openHandle(t, gormdb.Dialector(target), gorm.Config{})
+}
+
+func wantNoError(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &handle{DB: db, pool: pool, log: log}
 }
 
 // leased opens a plugin on the handle, and closes it at the end of the test.
 func (h *handle) leased(t testing.TB, opts ...gormplugin.Option) *gormplugin.Plugin {
 	t.Helper()
 	keys, err := gormplugin.Open(t.Context(), h.DB, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	wantNoError(t, err)
 	t.Cleanup(func() {
-		if err := keys.Close(context.Background()); err != nil && !errors.Is(err, sql.ErrConnDone) && !h.isClosed() {
+		if err := keys.Close(context.Background()); err != nil && h.pool.Ping() == nil {
 			t.Error(err)
 		}
 	})
 	return keys
 }
 
-func (h *handle) isClosed() bool {
-	err := h.pool.Ping()
-	return err != nil && strings.Contains(err.Error(), "database is closed")
-}
-
 func (h *handle) migrate(t testing.TB, models ...any) {
 	t.Helper()
-	if err := h.AutoMigrate(models...); err != nil {
-		t.Fatal(err)
-	}
+	wantNoError(t, h.AutoMigrate(models...))
 	h.log.take()
 }
 
 // entries returns the rows of the lease table.
 func (h *handle) entries(t testing.TB, opts ...sqllease.Option) []lease.Entry {
 	t.Helper()
-	dialect := map[string]sqldb.Dialect{"postgres": sqldb.Postgres, "mysql": sqldb.MySQL, "sqlite": sqldb.SQLite}[h.Name()]
-	store, err := sqllease.New(h.pool, dialect, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store, err := sqllease.New(h.pool, sqldb.Dialect(h.Name()), opts...)
+	wantNoError(t, err)
 	entries, err := store.List(context.Background(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	wantNoError(t, err)
 	return entries
 }
 
-func (h *handle) held(t testing.TB) (n int) {
+func (h *handle) held(t testing.TB) int {
 	t.Helper()
-	for _, e := range h.entries(t) {
-		if e.Held {
-			n++
-		}
-	}
-	return n
+	return len(slices.DeleteFunc(h.entries(t), func(e lease.Entry) bool { return !e.Held }))
 }
 
 func workerOf(id snowflake.ID) int64 { return snowflake.Default().Decompose(id).Worker }
@@ -101,7 +92,7 @@ func TestOpenNeedsNoNumber(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		workers, ids := map[int64]bool{}, map[snowflake.ID]bool{}
 		for range 3 {
-			h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
+			h := on(t, target)
 			keys := h.leased(t)
 			h.migrate(t, &user{})
 			users := named("a", "b", "c")
@@ -129,11 +120,9 @@ func TestOpenNeedsNoNumber(t *testing.T) {
 
 func TestCloseGivesTheWorkerBackAndEndsCreates(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
-		keys, other := h.leased(t), openHandle(t, gormdb.Dialector(target), gorm.Config{})
-		if err := other.Use(keys); err != nil {
-			t.Fatal(err)
-		}
+		h := on(t, target)
+		keys, other := h.leased(t), on(t, target)
+		wantNoError(t, other.Use(keys))
 		h.migrate(t, &user{})
 		a, b := user{Name: "a"}, user{Name: "b"}
 		must(t, h.Create(&a))
@@ -141,9 +130,7 @@ func TestCloseGivesTheWorkerBackAndEndsCreates(t *testing.T) {
 		equal(t, "the second handle's worker", workerOf(b.ID), workerOf(a.ID))
 		equal(t, "workers held", h.held(t), 1)
 		for range 2 {
-			if err := keys.Close(t.Context()); err != nil {
-				t.Errorf("Close: %v", err)
-			}
+			wantNoError(t, keys.Close(t.Context()))
 		}
 		equal(t, "workers held after Close", h.held(t), 0)
 		for _, db := range []*gorm.DB{h.DB, other.DB} {
@@ -153,7 +140,7 @@ func TestCloseGivesTheWorkerBackAndEndsCreates(t *testing.T) {
 			}
 		}
 		must(t, h.Create(&user{Model: gormplugin.Model{ID: 7}})) // needs no ID
-		again := openHandle(t, gormdb.Dialector(target), gorm.Config{})
+		again := on(t, target)
 		again.leased(t, gormplugin.WithLease(lease.WithWorkers(workerOf(a.ID), workerOf(a.ID))))
 		c := user{Name: "c"}
 		must(t, again.Create(&c))
@@ -164,20 +151,15 @@ func TestCloseGivesTheWorkerBackAndEndsCreates(t *testing.T) {
 }
 
 func TestCloseOfWhatHasNoLeaseDoesNothing(t *testing.T) {
-	var none *gormplugin.Plugin
-	for _, keys := range []*gormplugin.Plugin{none, gormplugin.New(newCounting())} {
-		if err := keys.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-	if gormplugin.New(newCounting()).Lease() != nil {
-		t.Error("New has a lease")
-	}
+	wantNoError(t, (*gormplugin.Plugin)(nil).Close(t.Context()))
+	unleased := gormplugin.New(newCounting())
+	wantNoError(t, unleased.Close(t.Context()))
+	equal(t, "lease", unleased.Lease(), nil)
 }
 
 func TestOpenWithOptions(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
+		h := on(t, target)
 		keys := h.leased(t, gormplugin.WithLeaseTable("my_leases"),
 			gormplugin.WithLease(lease.WithNamespace("mine"), lease.WithWindow(40*time.Second)),
 			gormplugin.WithLease(lease.WithWorkers(100, 200), lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide")))))
@@ -194,21 +176,15 @@ func TestOpenWithOptions(t *testing.T) {
 }
 
 func TestTheWindowSuitsTheDatabase(t *testing.T) {
-	ahead := func(t *testing.T, h *handle) time.Duration {
-		t.Helper()
-		keys := h.leased(t, gormplugin.WithLease(lease.WithNamespace(t.Name()))) // whose first window counts at once
-		return time.Until(keys.Lease().Status().Horizon)
-	}
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		for name, connections := range map[string]int{"many": 0, "one": 1} {
-			t.Run(name, func(t *testing.T) {
-				h := openHandle(t, gormdb.Dialector(target), gorm.Config{PrepareStmt: true})
-				h.pool.SetMaxOpenConns(connections)
-				long := target.Name == "sqlite" || connections == 1
-				if d := ahead(t, h); (d > time.Minute+time.Second) != long || d > lease.MaxWindow+time.Second {
-					t.Errorf("the horizon is %v ahead", d)
-				}
-			})
+		for namespace, connections := range map[string]int{"many": 0, "one": 1} { // whose first window counts at once
+			h := openHandle(t, gormdb.Dialector(target), gorm.Config{PrepareStmt: true})
+			h.pool.SetMaxOpenConns(connections)
+			d := time.Until(h.leased(t, gormplugin.WithLease(lease.WithNamespace(namespace))).Lease().Status().Horizon)
+			long := target.Name == "sqlite" || connections == 1
+			if (d > time.Minute+time.Second) != long || d > lease.MaxWindow+time.Second {
+				t.Errorf("%s connections: the horizon is %v ahead", namespace, d)
+			}
 		}
 	})
 }

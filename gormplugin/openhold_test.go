@@ -13,7 +13,6 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/lease"
 )
@@ -22,56 +21,50 @@ import (
 func eachHeld(t *testing.T, f func(t *testing.T, h *handle)) {
 	t.Helper()
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
+		h := on(t, target)
 		h.pool.SetMaxOpenConns(1)
 		f(t, h)
 	})
 	t.Run("sqlite with many connections", func(t *testing.T) {
-		f(t, openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{}))
+		f(t, on(t, testdb.SQLite(t)))
 	})
 }
 
 func TestATransactionThatKeepsExtensionsOutDoesNotDeadlock(t *testing.T) {
-	contexts := map[string]context.Context{"no context": context.Background(), "the context of a request": t.Context()}
-	for name, ctx := range contexts {
-		t.Run(name, func(t *testing.T) {
-			eachHeld(t, func(t *testing.T, h *handle) {
-				t.Parallel()
-				clock := newPushed()
-				clock.open(t, h, lease.WithPatience(50*time.Millisecond))
-				h.migrate(t, &user{})
-				created := 0
-				err := h.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-					for ; ; created++ {
-						if err := tx.Create(&user{Name: "a"}).Error; err != nil {
-							return err
-						}
-						clock.Push(step)
+	eachHeld(t, func(t *testing.T, h *handle) {
+		t.Parallel()
+		clock := newPushed()
+		clock.open(t, h, lease.WithPatience(50*time.Millisecond))
+		h.migrate(t, &user{})
+		for _, ctx := range []context.Context{context.Background(), t.Context()} { // that of a request can end
+			created := 0
+			err := h.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+				for ; ; created++ {
+					if err := tx.Create(&user{Name: "a"}).Error; err != nil {
+						return err
 					}
-				})
-				if !errors.Is(err, snowflake.ErrLeaseStalled) {
-					t.Errorf("the transaction ended with %v, want ErrLeaseStalled", err)
+					clock.Push(step)
 				}
-				if created == 0 {
-					t.Error("no row was created below the horizon")
-				}
-				var rows int64
-				must(t, h.Model(&user{}).Count(&rows))
-				equal(t, "rows after the rollback", rows, 0)
-				eventually(t, "the next create", func() bool { return h.Create(&user{Name: "next"}).Error == nil })
-				eventually(t, "the return of all connections", func() bool { return h.pool.Stats().InUse == 0 })
 			})
-		})
-	}
+			if created == 0 || !errors.Is(err, snowflake.ErrLeaseStalled) {
+				t.Errorf("the transaction ended with %v after %d rows, want ErrLeaseStalled", err, created)
+			}
+			eventually(t, "the next create", func() bool { return h.Create(&user{Name: "next"}).Error == nil })
+			eventually(t, "the return of all connections", func() bool { return h.pool.Stats().InUse == 0 })
+		}
+		var rows int64
+		must(t, h.Model(&user{}).Count(&rows))
+		equal(t, "rows after the rollbacks", rows, 2)
+	})
 }
 
-// TestACreateWaitsForTheLeaseWithoutAConnection: after an outage, or the sleep of a laptop, the first creates find the
-// horizon passed. If they held all connections while they wait, the extension could not get one.
+// After an outage, or the sleep of a laptop, the first creates find the horizon passed. If they held all connections
+// while they wait, the extension could not get one.
 func TestACreateWaitsForTheLeaseWithoutAConnection(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		t.Parallel()
 		for _, connections := range []int{1, 3} {
-			h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
+			h := on(t, target)
 			h.pool.SetMaxOpenConns(connections)
 			clock := newPushed()
 			keys := clock.open(t, h, lease.WithPatience(time.Minute)) // then they fail
@@ -90,9 +83,7 @@ func TestACreateWaitsForTheLeaseWithoutAConnection(t *testing.T) {
 				must(t, tx.Rollback())
 			}
 			for range creates {
-				if err := <-errs; err != nil {
-					t.Error(err)
-				}
+				wantNoError(t, <-errs)
 			}
 		}
 	})
@@ -104,11 +95,11 @@ func TestAStalledLeaseDoesNotConcernOtherModels(t *testing.T) {
 		Name string
 	}
 	target := testdb.SQLite(t)
-	h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
+	h := on(t, target)
 	clock := newPushed()
 	keys := clock.open(t, h, lease.WithPatience(time.Hour))
 	h.migrate(t, &user{}, &counted{})
-	back := setAside(t, openHandle(t, gormdb.Dialector(target), gorm.Config{}))
+	back := setAside(t, on(t, target))
 	clock.pass(t, keys)
 	must(t, h.Create(&counted{Name: "a"}))
 	must(t, h.Create(&user{Name: "b", Model: gormplugin.Model{ID: 5}}))
@@ -118,59 +109,37 @@ func TestAStalledLeaseDoesNotConcernOtherModels(t *testing.T) {
 
 func TestADatabaseInMemoryKeepsItsOneConnection(t *testing.T) {
 	for _, dsn := range []string{":memory:", "", "file:private?mode=memory"} {
-		t.Run(dsn, func(t *testing.T) {
-			h := openHandle(t, sqlite.Open(dsn), gorm.Config{})
-			clock := newPushed()
-			hook, extended := clock.extensions(t)
-			keys := clock.open(t, h, hook)
-			h.migrate(t, &user{})
-			seen := map[snowflake.ID]bool{}
-			err := h.Transaction(func(tx *gorm.DB) error { // extensions find the connection in use
-				for range 3 {
-					extended()
-					users := named("a", "b")
-					if err := tx.Create(&users).Error; err != nil {
-						return err
-					}
-					for _, u := range users {
-						seen[u.ID] = true
-					}
-				}
-				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			equal(t, "keys", len(seen), 6)
-			equal(t, "connections", h.pool.Stats().OpenConnections, 1)
-			// Nothing was extended, so it has to be held for as long as the database lives.
-			if row := h.entries(t)[0]; !row.Held || time.Until(row.Expires) < 365*24*time.Hour || row.Horizon != 0 {
-				t.Errorf("the row in between: %+v", row)
-			}
-			if err := keys.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
-			last := snowflake.Default().Start(h.entries(t)[0].Horizon)
-			for id := range seen {
-				if !snowflake.Default().Time(id).Before(last) {
-					t.Errorf("the key %d is not below the horizon that is left, %v", id, last)
-				}
-			}
-			equal(t, "workers held after Close", h.held(t), 0)
-			equal(t, "connections at the end", h.pool.Stats().OpenConnections, 1)
-			var rows int64
-			must(t, h.Model(&user{}).Count(&rows))
-			equal(t, "rows", rows, 6)
-		})
+		h := openHandle(t, sqlite.Open(dsn), gorm.Config{})
+		clock := newPushed()
+		keys := clock.open(t, h)
+		h.migrate(t, &user{})
+		var users []user
+		tx := must(t, h.Begin()) // extensions find the connection in use
+		for range 3 {
+			clock.extend(t, keys)
+			users = named("a", "b")
+			must(t, tx.Create(&users))
+		}
+		must(t, tx.Commit())
+		equal(t, "connections", h.pool.Stats().OpenConnections, 1)
+		// Nothing was extended, so it has to be held for as long as the database lives.
+		if row := h.entries(t)[0]; !row.Held || time.Until(row.Expires) < 365*24*time.Hour || row.Horizon != 0 {
+			t.Errorf("%q: the row in between: %+v", dsn, row)
+		}
+		wantNoError(t, keys.Close(t.Context()))
+		if left := snowflake.Default().Start(h.entries(t)[0].Horizon); !snowflake.Default().Time(users[1].ID).Before(left) {
+			t.Errorf("%q: the last key %d is not below the horizon that is left, %v", dsn, users[1].ID, left)
+		}
+		equal(t, "workers held after Close", h.held(t), 0)
+		equal(t, "connections at the end", h.pool.Stats().OpenConnections, 1)
+		equal(t, "keys", h.Find(&[]user{}).RowsAffected, 6)
 	}
 }
 
 func TestCloseOpensNoSecondDatabaseInMemory(t *testing.T) {
 	h := openHandle(t, sqlite.Open(":memory:"), gorm.Config{})
 	keys, err := gormplugin.Open(t.Context(), h.DB)
-	if err != nil {
-		t.Fatal(err)
-	}
+	wantNoError(t, err)
 	tx := must(t, h.Begin())
 	if err := keys.Close(t.Context()); err == nil {
 		t.Error("Close while the connection is in use: no error")
@@ -182,20 +151,10 @@ func TestCloseOpensNoSecondDatabaseInMemory(t *testing.T) {
 
 func TestALeaseInMemoryEndsWithItsPool(t *testing.T) {
 	h := openHandle(t, sqlite.Open(":memory:"), gorm.Config{})
-	ended := make(chan error, 1)
 	clock := newPushed()
-	keys := clock.open(t, h, lease.WithObserver(func(e lease.Event) {
-		if e.Kind == lease.Failed {
-			ended <- e.Err
-		}
-	}))
-	if err := h.pool.Close(); err != nil {
-		t.Fatal(err)
-	}
-	clock.until(t, "the end", func() bool { return len(ended) > 0 })
-	if err := <-ended; !errors.Is(err, os.ErrClosed) {
-		t.Errorf("the lease ended with %v, want os.ErrClosed", err)
-	}
+	keys := clock.open(t, h)
+	wantNoError(t, h.pool.Close())
+	clock.until(t, "the end", func() bool { return errors.Is(keys.Lease().Healthy(), os.ErrClosed) })
 	if err := keys.Close(t.Context()); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Close: %v, want os.ErrClosed", err)
 	}
@@ -203,7 +162,7 @@ func TestALeaseInMemoryEndsWithItsPool(t *testing.T) {
 
 // A statement that has waited for the lease before its transaction is resolved and taken back as any other.
 func TestACreateThatWaitedForTheLeaseForgetsNoGeneratedKey(t *testing.T) {
-	h := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
+	h := on(t, testdb.SQLite(t))
 	var ahead atomic.Int64
 	h.leased(t, gormplugin.WithNow(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
 	ahead.Store(int64(time.Hour)) // so that every create looks as if the horizon had passed

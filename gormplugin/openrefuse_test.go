@@ -26,17 +26,13 @@ type foreign struct{ gorm.Dialector }
 func (foreign) Name() string { return "clickhouse" }
 
 func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
-	h, unused := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{}), testdb.SQLite(t)
+	h, unused := on(t, testdb.SQLite(t)), testdb.SQLite(t)
 	failed := h.Session(&gorm.Session{})
 	_ = failed.AddError(gorm.ErrRecordNotFound)
 	empty, err := gorm.Open(nil, &gorm.Config{Logger: &recorder{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	registered := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
-	if err := registered.Use(gormplugin.New(newCounting())); err != nil {
-		t.Fatal(err)
-	}
+	wantNoError(t, err)
+	registered := on(t, testdb.SQLite(t))
+	wantNoError(t, registered.Use(gormplugin.New(newCounting())))
 	tx := must(t, h.Begin())
 	defer tx.Rollback()
 	prepared := must(t, openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{PrepareStmt: true}).Begin())
@@ -78,7 +74,7 @@ func TestOpenRefusesWhatCannotHoldALease(t *testing.T) {
 	if !errors.Is(err, gorm.ErrInvalidDB) {
 		t.Errorf("Open on a single connection: %v", err)
 	}
-	if openHandle(t, gormdb.Dialector(unused), gorm.Config{}).Migrator().HasTable("snowflake_leases") || h.Migrator().HasTable("my_leases") || len(h.Plugins) > 0 {
+	if on(t, unused).Migrator().HasTable("snowflake_leases") || h.Migrator().HasTable("my_leases") || len(h.Plugins) > 0 {
 		t.Errorf("something is left: plugins %v", h.Plugins)
 	}
 }
@@ -95,9 +91,7 @@ func restricted(t *testing.T, target testdb.Target, db *gorm.DB) gorm.Dialector 
 	var name string
 	must(t, db.Raw("SELECT database()").Scan(&name))
 	config, err := mysqldriver.ParseDSN(target.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	wantNoError(t, err)
 	config.User, config.Passwd = "u"+name[max(0, len(name)-30):], ""
 	must(t, db.Exec("CREATE USER "+config.User))
 	t.Cleanup(func() { must(t, db.Exec("DROP USER "+config.User)) })
@@ -108,7 +102,7 @@ func restricted(t *testing.T, target testdb.Target, db *gorm.DB) gorm.Dialector 
 func TestOpenSaysAtOnceThatARightIsMissing(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		t.Parallel()
-		h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
+		h := on(t, target)
 		must(t, h.Exec("CREATE TABLE a (b int)")) // so that SQLite has a file
 		reader := openHandle(t, restricted(t, target, h.DB), gorm.Config{})
 		again := gormplugin.WithLease(lease.WithObserver(func(e lease.Event) {
@@ -119,9 +113,7 @@ func TestOpenSaysAtOnceThatARightIsMissing(t *testing.T) {
 		if _, err := gormplugin.Open(t.Context(), reader.DB, again); err == nil || !strings.Contains(err.Error(), "snowflake sql leases") {
 			t.Errorf("without the table: %v, want a hint at the command that prints it", err)
 		}
-		if err := h.leased(t).Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		wantNoError(t, h.leased(t).Close(t.Context()))
 		_, err := gormplugin.Open(t.Context(), reader.DB, again)
 		if !errors.Is(err, lease.ErrOption) || !strings.Contains(err.Error(), "UPDATE") {
 			t.Errorf("without the right to write: %v, want ErrOption and the rights", err)
@@ -130,56 +122,37 @@ func TestOpenSaysAtOnceThatARightIsMissing(t *testing.T) {
 }
 
 func TestOpenDoesNotWaitForEverForADatabase(t *testing.T) {
-	for _, c := range []struct {
-		open       func(testing.TB) testdb.Target
-		lock, free string
-	}{
-		{testdb.Postgres, "BEGIN; LOCK TABLE snowflake_leases", "ROLLBACK"},
-		{testdb.MariaDB, "LOCK TABLES snowflake_leases WRITE", "UNLOCK TABLES"},
+	for lock, open := range map[string]func(testing.TB) testdb.Target{
+		"BEGIN; LOCK TABLE snowflake_leases": testdb.Postgres,
+		"LOCK TABLES snowflake_leases WRITE": testdb.MariaDB,
 	} {
-		target := c.open(t)
-		h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
-		if err := h.leased(t).Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		conn, err := h.pool.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = conn.Close() }()
-		if _, err := conn.ExecContext(t.Context(), c.lock); err != nil {
-			t.Fatal(err)
-		}
-		other := openHandle(t, gormdb.Dialector(target), gorm.Config{})
+		target := open(t)
+		h := on(t, target)
+		wantNoError(t, h.leased(t).Close(t.Context()))
+		h.pool.SetMaxOpenConns(1) // which has the lock from now on
+		must(t, h.Exec(lock))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a failure ends
 		defer cancel()
-		_, err = gormplugin.Open(ctx, other.DB, gormplugin.WithOpenTimeout(50*time.Millisecond))
+		_, err := gormplugin.Open(ctx, on(t, target).DB, gormplugin.WithOpenTimeout(50*time.Millisecond))
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "not answered for 50ms") {
 			t.Errorf("Open while the table is locked: %v, want DeadlineExceeded and the time", err)
-		}
-		if _, err := conn.ExecContext(t.Context(), c.free); err != nil {
-			t.Fatal(err)
 		}
 	}
 }
 
 func TestOpenTakesNoWorkerIfItFails(t *testing.T) {
-	h := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
-	if err := h.Callback().Create().Remove("gorm:create"); err != nil {
-		t.Fatal(err)
-	}
-	keys, err := gormplugin.Open(t.Context(), h.DB)
-	if keys != nil || !errors.Is(err, gorm.ErrInvalidDB) {
+	h := on(t, testdb.SQLite(t))
+	wantNoError(t, h.Callback().Create().Remove("gorm:create"))
+	if keys, err := gormplugin.Open(t.Context(), h.DB); keys != nil || !errors.Is(err, gorm.ErrInvalidDB) {
 		t.Fatalf("Open: %v, %v, want ErrInvalidDB of the registration", keys, err)
 	}
-	entries := h.entries(t)
-	equal(t, "workers that were taken", len(entries), 1)
+	equal(t, "workers that were taken", len(h.entries(t)), 1)
 	equal(t, "workers held", h.held(t), 0)
 }
 
 func TestOpenEndsWithItsContext(t *testing.T) {
 	target := testdb.SQLite(t)
-	h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
+	h := on(t, target)
 	only := gormplugin.WithLease(lease.WithWorkers(5, 5))
 	h.leased(t, only)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -189,19 +162,14 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 			cancel()
 		}
 	}))
-	second := openHandle(t, gormdb.Dialector(target), gorm.Config{})
-	if _, err := gormplugin.Open(ctx, second.DB, only, refused); !errors.Is(err, context.Canceled) || !errors.Is(err, lease.ErrNoWorker) {
+	if _, err := gormplugin.Open(ctx, on(t, target).DB, only, refused); !errors.Is(err, context.Canceled) || !errors.Is(err, lease.ErrNoWorker) {
 		t.Errorf("Open while all workers are held: %v, want Canceled and ErrNoWorker", err)
 	}
-	other := openHandle(t, gormdb.Dialector(target), gorm.Config{})
+	other := on(t, target)
 	wide := gormplugin.WithLease(lease.WithGenerator(snowflake.WithLayout(snowflake.MustPreset("wide"))))
 	if _, err := gormplugin.Open(t.Context(), other.DB, wide); !errors.Is(err, lease.ErrLayout) ||
 		!strings.Contains(err.Error(), "lease.WithNamespace") {
 		t.Errorf("Open with another layout: %v, want ErrLayout and the option for a namespace", err)
 	}
-	if _, err := gormplugin.Open(t.Context(), other.DB); err != nil {
-		t.Errorf("Open after it has failed: %v", err)
-	} else if err := other.Plugins["snowflake"].(*gormplugin.Plugin).Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	wantNoError(t, other.leased(t).Close(t.Context())) // after it has failed
 }

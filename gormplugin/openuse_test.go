@@ -21,35 +21,28 @@ import (
 )
 
 func TestOpenWithAnyConfiguration(t *testing.T) {
-	for name, config := range map[string]gorm.Config{
-		"prepared":               {PrepareStmt: true},
-		"no default transaction": {SkipDefaultTransaction: true},
-		"neither":                {PrepareStmt: true, SkipDefaultTransaction: true},
-		"no nested transactions": {DisableNestedTransaction: true},
-		"in batches":             {CreateBatchSize: 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			testdb.Each(t, func(t *testing.T, target testdb.Target) {
-				t.Parallel()
-				h := openHandle(t, gormdb.Dialector(target), config)
-				clock := newPushed()
-				hook, extended := clock.extensions(t)
-				keys := clock.open(t, h, hook)
-				h.migrate(t, &user{})
-				for range 2 {
-					extended()
-					users := named("a", "b", "c")
-					must(t, h.Create(&users))
-				}
-				if err := keys.Close(t.Context()); err != nil {
-					t.Error(err)
-				}
-				var rows int64
-				must(t, h.Model(&user{}).Count(&rows))
-				equal(t, "rows", rows, 6)
-			})
-		})
-	}
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		t.Parallel()
+		var made, rows int64
+		for _, config := range []gorm.Config{
+			{PrepareStmt: true}, {SkipDefaultTransaction: true}, {PrepareStmt: true, SkipDefaultTransaction: true},
+			{DisableNestedTransaction: true}, {CreateBatchSize: 2},
+		} {
+			h := openHandle(t, gormdb.Dialector(target), config)
+			clock := newPushed()
+			keys := clock.open(t, h)
+			h.migrate(t, &user{})
+			for range 2 {
+				clock.extend(t, keys)
+				users := named("a", "b", "c")
+				must(t, h.Create(&users))
+				made += 3
+			}
+			wantNoError(t, keys.Close(t.Context()))
+			must(t, h.Model(&user{}).Count(&rows))
+			equal(t, "rows", rows, made)
+		}
+	})
 }
 
 // wrapped is a pool of the user's own, as one for tracing. It keeps the statements of ExecContext.
@@ -76,37 +69,17 @@ func (h *handle) wrap(session gorm.Session) (*gorm.DB, *wrapped) {
 	return db.Session(&session), own
 }
 
-func TestAPoolOfTheUsersOwnIsUsedAsItIs(t *testing.T) {
-	for _, prepare := range []bool{false, true} {
-		h := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
-		db, own := h.wrap(gorm.Session{PrepareStmt: prepare})
-		keys, err := gormplugin.Open(t.Context(), db)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(own.statements) == 0 {
-			t.Error("the lease went past the pool")
-		}
-		if err := keys.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
+// It uses a pool of the user's own.
 func TestOpenCreatesNothingIfTheTableIsThere(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		for _, there := range []bool{false, true} {
-			h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
-			db, own := h.wrap(gorm.Session{})
+			db, own := on(t, target).wrap(gorm.Session{PrepareStmt: there})
 			keys, err := gormplugin.Open(t.Context(), db)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := keys.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
+			wantNoError(t, err)
+			wantNoError(t, keys.Close(t.Context()))
 			created := slices.ContainsFunc(own.statements, func(s string) bool { return strings.Contains(s, "CREATE") })
 			equal(t, "a CREATE was run", created, !there)
+			equal(t, "the lease uses the pool", len(own.statements) > 0, true)
 		}
 	})
 }
@@ -114,18 +87,14 @@ func TestOpenCreatesNothingIfTheTableIsThere(t *testing.T) {
 func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		t.Parallel()
-		h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
-		other := openHandle(t, gormdb.Dialector(target), gorm.Config{})
+		h := on(t, target)
+		other := on(t, target)
 		other.migrate(t, &user{})
 		clock := newPushed()
 		keys := clock.open(t, h)
-		err := other.Use(keys)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := h.pool.Close(); err != nil {
-			t.Fatal(err)
-		}
+		wantNoError(t, other.Use(keys))
+		wantNoError(t, h.pool.Close())
+		var err error
 		clock.until(t, "an error of the generator", func() bool {
 			err = other.Create(&user{Name: "a"}).Error
 			return err != nil
@@ -143,9 +112,7 @@ func TestALeaseEndsWithItsPoolAndSaysSo(t *testing.T) {
 			clock.Push(step)
 			time.Sleep(2 * time.Millisecond) // for a goroutine that should not be there
 		}
-		if more := h.log.takeWarnings(); len(more) > 0 {
-			t.Errorf("%d more warnings: it goes on", len(more))
-		}
+		equal(t, "warnings of a lease that goes on", len(h.log.takeWarnings()), 0)
 		if err := keys.Close(t.Context()); !errors.Is(err, os.ErrClosed) {
 			t.Errorf("Close: %v, want os.ErrClosed", err)
 		}
@@ -165,12 +132,12 @@ func setAside(t *testing.T, h *handle) (back func()) {
 func TestAStoreThatIsGoneIsAnErrorOfCreateAndComesBack(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		t.Parallel()
-		h := openHandle(t, gormdb.Dialector(target), gorm.Config{})
+		h := on(t, target)
 		clock := newPushed()
 		clock.open(t, h, lease.WithPatience(20*time.Millisecond))
 		h.migrate(t, &user{})
 		must(t, h.Create(&user{Name: "before"}))
-		back := setAside(t, openHandle(t, gormdb.Dialector(target), gorm.Config{}))
+		back := setAside(t, on(t, target))
 		var err error
 		u := user{Name: "never"}
 		clock.until(t, "the horizon, and an extension that has failed", func() bool {

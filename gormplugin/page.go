@@ -2,38 +2,35 @@ package gormplugin
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 	"iter"
-	"math"
 	"reflect"
 	"slices"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// Page selects the next rows in the order of their keys (keyset paging). It uses no OFFSET: late pages cost what the
-// first does, and rows that are inserted or deleted meanwhile do not shift the others. Give it to Clauses or to gorm.G:
+// Page selects the next rows in the order of their keys (keyset paging) without OFFSET: late pages cost what the first
+// does, and rows that are inserted or deleted meanwhile do not shift the others. Give it to Clauses or to gorm.G:
 //
 //	db.Clauses(gormplugin.Page{Limit: 20}).Where("state = ?", "open").Find(&orders)
 //	gorm.G[Order](db, gormplugin.Page{After: cursor, Limit: 20, Desc: true}).Find(ctx)
 //
 // It adds `key > After` (or <), ORDER BY key and LIMIT. The key is GORM's prioritized primary field of the model,
-// qualified with its table. It must be an integer or an ID, and unique by itself. The other conditions, soft deletion
-// included, are parenthesised, so an OR never leaks out of the page. The key need not be selected.
+// qualified with its table. It must be an integer or an ID, and unique by itself, but need not be selected. The other
+// conditions, soft deletion included, are parenthesised, so an OR never leaks out of the page.
 //
 // Do not poll a table for the rows after the last key: a key is made before its row is committed, so late commits bring
 // smaller keys. [Settled] returns the bound up to which such a reader may read.
 //
-// A statement with a Page fails, and is not executed, with an error that wraps
-//
-//   - [ErrCondition] if Limit is not positive; if the statement has another order, limit, offset or Page (First, Last,
-//     Take and FindInBatches add one); or if it is not a query for rows: call Count before the Page is added;
-//   - gorm.ErrModelValueRequired or gorm.ErrPrimaryKeyRequired if there is no key, schema.ErrUnsupportedDataType if the
-//     key is a column of text or bytes.
+// A statement with a Page fails, and is not executed, with an [ErrCondition] if Limit is not positive; if it has another
+// order, limit, offset or Page (First, Last, Take and FindInBatches add one); or if it is no query for rows: call Count
+// before the Page is added. Without a key the error is gorm.ErrModelValueRequired or gorm.ErrPrimaryKeyRequired, for a
+// key of text or bytes schema.ErrUnsupportedDataType.
 //
 // A join that repeats rows of the model repeats keys, and a page may end between them: use Distinct or Group. A Page
 // has no effect in a group of conditions, as in db.Where(db.Clauses(page)), or before db.Raw. Any number of statements
@@ -56,11 +53,10 @@ func (p Page) Build(builder clause.Builder) {
 func (p Page) ModifyStatement(stmt *gorm.Statement) {
 	paged := pagedStatement{page: p}
 	order := stmt.Clauses["ORDER BY"]
-	switch limit, ok := stmt.Clauses["LIMIT"].Expression.(clause.Limit); {
-	case order.Builder != nil:
+	limit, _ := stmt.Clauses["LIMIT"].Expression.(clause.Limit)
+	paged.conflict = checkLimit(limit, 0)
+	if order.Builder != nil {
 		paged.conflict = fmt.Errorf("%w: the statement has two Pages", ErrCondition)
-	case ok && !isPageLimit(limit, 0):
-		paged.conflict = errOwnLimit()
 	}
 	stmt.AddClause(clause.Limit{Limit: &p.Limit})
 
@@ -71,16 +67,15 @@ func (p Page) ModifyStatement(stmt *gorm.Statement) {
 	stmt.Clauses[where.Name] = where
 }
 
-// isPageLimit reports whether a clause limits to n rows, to any number if that is 0, without an offset.
-func isPageLimit(limit clause.Limit, n int) bool {
+// checkLimit returns an error unless a clause limits to n rows, 0 for any number, without an offset.
+func checkLimit(limit clause.Limit, n int) error {
 	rows := 0
 	if limit.Limit != nil {
 		rows = max(*limit.Limit, 0) // negative is GORM's "no limit"
 	}
-	return rows == n && limit.Offset <= 0
-}
-
-func errOwnLimit() error {
+	if rows == n && limit.Offset <= 0 {
+		return nil
+	}
 	return fmt.Errorf("%w: the statement with a Page has another limit or offset", ErrCondition)
 }
 
@@ -97,16 +92,28 @@ func (p pagedStatement) buildWhere(c clause.Clause, builder clause.Builder) {
 	if err == nil {
 		err = p.check(t.stmt)
 	}
-	if err != nil {
-		c.Expression = failure{err}
-		c.Build(builder)
-		return
+	others := c.Expression
+	if where, ok := others.(clause.Where); ok && len(where.Exprs) == 0 {
+		others = nil
 	}
-	if where, ok := c.Expression.(clause.Where); ok && len(where.Exprs) == 0 {
-		c.Expression = nil
-	}
-	if p.page.After != 0 {
-		c.Expression = beyond{others: c.Expression, key: t.column, page: p.page}
+	switch {
+	case err != nil:
+		c.Expression = expression(func(builder clause.Builder) { fail(builder, err) })
+	case p.page.After == 0:
+		c.Expression = others
+	default:
+		c.Expression = expression(func(builder clause.Builder) {
+			if others != nil {
+				write(builder, "(")
+				others.Build(builder)
+				write(builder, ") AND ")
+			}
+			if p.page.Desc {
+				clause.Lt{Column: t.column, Value: p.page.After}.Build(builder)
+			} else {
+				clause.Gt{Column: t.column, Value: p.page.After}.Build(builder)
+			}
+		})
 	}
 	c.Build(builder) // nothing, if there is no expression
 }
@@ -120,8 +127,7 @@ func (p pagedStatement) buildOrder(c clause.Clause, builder clause.Builder) {
 	}
 }
 
-// check returns an error if the statement cannot have a page. It runs after the last moment at which GORM may change
-// it.
+// check returns an error if the statement cannot have a page. It runs when GORM can no longer change it.
 func (p pagedStatement) check(stmt *gorm.Statement) error {
 	limit, _ := stmt.Clauses["LIMIT"].Expression.(clause.Limit)
 	order, ordered := stmt.Clauses["ORDER BY"]
@@ -138,30 +144,8 @@ func (p pagedStatement) check(stmt *gorm.Statement) error {
 		return fmt.Errorf("%w: the statement with a Page counts rows; count without the Page", ErrCondition)
 	case order.Expression != nil:
 		return fmt.Errorf("%w: the statement with a Page has another order", ErrCondition)
-	case !isPageLimit(limit, p.page.Limit):
-		return errOwnLimit()
 	}
-	return nil
-}
-
-// beyond is the condition that all other conditions hold and the key is beyond the last one of the previous page.
-type beyond struct {
-	others clause.Expression // nil if there are none
-	key    clause.Column
-	page   Page
-}
-
-func (b beyond) Build(builder clause.Builder) {
-	if b.others != nil {
-		write(builder, "(")
-		b.others.Build(builder)
-		write(builder, ") AND ")
-	}
-	if b.page.Desc {
-		clause.Lt{Column: b.key, Value: b.page.After}.Build(builder)
-	} else {
-		clause.Gt{Column: b.key, Value: b.page.After}.Build(builder)
-	}
+	return checkLimit(limit, p.page.Limit)
 }
 
 // NextPage returns the page after p, given the rows of p in their order, and whether there may be one: there is none
@@ -177,26 +161,22 @@ func NextPage[T any](p Page, rows []T, key func(row T) snowflake.ID) (next Page,
 	if len(rows) == 0 {
 		return p, false, nil
 	}
-	if len(rows) > p.Limit {
-		return p, false, fmt.Errorf("%w: %d rows on a Page of %d", ErrCondition, len(rows), p.Limit)
-	}
-	return p.next(len(rows), key(rows[len(rows)-1]))
-}
-
-func (p Page) next(n int, last snowflake.ID) (next Page, more bool, err error) {
+	last := key(rows[len(rows)-1])
 	switch {
+	case len(rows) > p.Limit:
+		return p, false, fmt.Errorf("%w: %d rows on a Page of %d", ErrCondition, len(rows), p.Limit)
 	case last == 0:
 		return p, false, fmt.Errorf("%w: the key of the last row is 0: is it selected?", ErrCondition)
 	case p.After != 0 && (last > p.After) == p.Desc, last == p.After:
 		return p, false, fmt.Errorf("%w: the key of the last row, %d, is not beyond %d", ErrCondition, last, p.After)
 	}
 	p.After = last
-	return p, n == p.Limit, nil
+	return p, len(rows) == p.Limit, nil
 }
 
 // Each returns all rows that a statement finds, in the order of their keys, beginning with p. It reads pages of p.Limit
-// rows: it needs memory for one page and holds neither a connection nor a transaction while the loop's body runs. The
-// body may change or delete the rows.
+// rows, which it keeps in memory. It holds neither a connection nor a transaction while the loop's body runs, which may
+// change or delete the rows.
 //
 //	for order, err := range gormplugin.Each[Order](ctx, db.Where("state = ?", "open"), gormplugin.Page{Limit: 500}) {
 //		if err != nil {
@@ -221,7 +201,10 @@ func Each[T any](ctx context.Context, db *gorm.DB, p Page) iter.Seq2[T, error] {
 			result := base.Clauses(page).Find(&rows)
 			err := result.Error
 			if err == nil {
-				page, more, err = nextOf(result, page, rows) // before the body may change the rows
+				var last snowflake.ID
+				if last, err = lastKey(result, rows); err == nil { // before the body may change the rows
+					page, more, err = NextPage(page, rows, func(T) snowflake.ID { return last })
+				}
 			}
 			if err != nil {
 				var none T
@@ -237,42 +220,25 @@ func Each[T any](ctx context.Context, db *gorm.DB, p Page) iter.Seq2[T, error] {
 	}
 }
 
-// nextOf is NextPage for rows whose key is known by the model of the statement that has found them.
-func nextOf[T any](result *gorm.DB, p Page, rows []T) (next Page, more bool, err error) {
+// lastKey returns the key of the last row, if there is one, which the model of the statement that has found them knows.
+func lastKey[T any](result *gorm.DB, rows []T) (id snowflake.ID, err error) {
 	if len(rows) == 0 {
-		return p, false, nil
+		return 0, nil
 	}
 	stmt := gorm.Statement{DB: result}
 	if err := stmt.Parse(&rows); err != nil {
-		return p, false, fmt.Errorf("gormplugin: a page of %T: %w", rows, err)
+		return 0, fmt.Errorf("gormplugin: a page of %T: %w", rows, err)
 	}
 	column := result.Statement.Schema.PrioritizedPrimaryField.DBName
 	field := stmt.Schema.LookUpField(column)
 	if field == nil {
-		return p, false, fmt.Errorf("%w: %T has no column %s", ErrCondition, rows[0], column)
+		return 0, fmt.Errorf("%w: %T has no column %s", ErrCondition, rows[0], column)
 	}
-	row := reflect.Indirect(reflect.ValueOf(&rows[len(rows)-1]).Elem())
-	last, err := keyOf(field, field.ReflectValueOf(result.Statement.Context, row))
-	if err != nil {
-		return p, false, err
-	}
-	return p.next(len(rows), last)
-}
-
-// keyOf returns the ID in the value of a field, which is addressable, 0 for a nil pointer.
-func keyOf(field *schema.Field, value reflect.Value) (snowflake.ID, error) {
-	if value = reflect.Indirect(value); !value.IsValid() {
-		return 0, nil
-	}
-	if key, ok := reflect.TypeAssert[Key](value.Addr()); ok {
-		return key.SnowflakeID(), nil
-	}
-	switch {
-	case value.CanInt():
-		return snowflake.ID(value.Int()), nil
-	case value.CanUint() && value.Uint() <= math.MaxInt64:
-		return snowflake.ID(value.Uint()), nil
-	default:
+	value, _ := field.ValueOf(result.Statement.Context, reflect.ValueOf(&rows[len(rows)-1]).Elem())
+	key, err := driver.DefaultParameterConverter.ConvertValue(value)
+	number, ok := key.(int64)
+	if err != nil || !ok && key != nil { // nil is a nil pointer
 		return 0, fmt.Errorf("%w: %v in %s is no key", ErrCondition, value, field.Name)
 	}
+	return snowflake.ID(number), nil
 }

@@ -114,9 +114,7 @@ func checkPages(t *testing.T, db *gorm.DB, s steps, limit int, desc bool) {
 		got = append(got, ids...)
 		var err error
 		page, more, err = gormplugin.NextPage(page, ids, func(id snowflake.ID) snowflake.ID { return id })
-		if err != nil {
-			t.Fatal(err)
-		}
+		wantNoError(t, err)
 		if len(got) > wares {
 			break // it does not end
 		}
@@ -148,18 +146,9 @@ func FuzzPages(f *testing.F) {
 	f.Add([]byte{1, 2, 0, 0, 1, 1, 0, 1, 2, 2, 0}, byte(3), false) // a page before `a = 1 OR a = 2`
 	f.Add([]byte{1, 2, 2, 0, 1, 1, 0, 1, 2, 2, 0}, byte(3), true)  // and after it
 	f.Add([]byte{0, 1, 0, 0, 1, 1, 1}, byte(1), false)             // a raw OR
-	f.Add([]byte("000271!2000200y10171019"), byte('´'), bool(false))
-	f.Add([]byte("000100\"10001000"), byte('\x00'), bool(false))
-	f.Add([]byte("0000000200000000000"), byte('\x00'), bool(true))
-	f.Add([]byte("0000000200000090000"), byte('\x00'), bool(true))
-	f.Add([]byte("1000007001\"100\""), byte('\x00'), bool(false))
-	f.Add([]byte("0000000000000000000"), byte('\x00'), bool(false))
-	f.Add([]byte("100000\"000\"100\""), byte('\x01'), bool(true))
-	f.Add([]byte("0000000000000000000"), byte('\x03'), bool(false))
-	f.Add([]byte("00021072000200!00010001"), byte('´'), bool(false))
-	f.Add([]byte("000200920000001"), byte('\u00a0'), bool(false))
-	f.Add([]byte("0001000000000000000"), byte('\x02'), bool(true))
-	f.Add([]byte("100221920000002100z1019"), byte('*'), bool(true))
+	f.Add([]byte("000271!2000200y10171019"), byte(180), false)
+	f.Add([]byte("0000000200000090000"), byte(0), true)
+	f.Add([]byte("100221920000002100z1019"), byte('*'), true)
 	db, _ := openWith(f, testdb.SQLite(f), gormplugin.New(hourly()), &ware{})
 	createWares(f, db)
 	f.Fuzz(func(t *testing.T, s []byte, limit byte, desc bool) {

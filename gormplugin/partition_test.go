@@ -51,7 +51,7 @@ func openReadings(t *testing.T, target testdb.Target) (db *gorm.DB, today time.T
 		config.DisableForeignKeyConstraintWhenMigrating = true // partitioned tables have none there
 	}
 	today = time.Now().UTC().Truncate(24 * time.Hour)
-	gen := gormtest.New(today.AddDate(0, 0, -10), gormtest.WithStep(time.Minute))
+	gen := gormtest.New(snowflake.Default(), today.AddDate(0, 0, -10), time.Minute)
 	db, err := gorm.Open(gormdb.Dialector(target), &config, gormplugin.New(gen))
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ var firstKey = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func openGORM(t *testing.T, target testdb.Target, models ...any) (*gorm.DB, *statementLog) {
 	t.Helper()
 	log := &statementLog{Interface: logger.Discard}
-	db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: log}, gormplugin.New(gormtest.New(firstKey)))
+	db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: log}, gormplugin.New(gormtest.New(snowflake.Default(), firstKey, time.Millisecond)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,24 +23,21 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// The old models: the database makes the keys.
-type oldUser struct {
+// The old models of the tables users and orders: the database makes the keys.
+type user struct {
 	gorm.Model
-	Orders []oldOrder `gorm:"foreignKey:UserID"`
+	Orders []order
 }
 
-type oldOrder struct {
+type order struct {
 	gorm.Model
 	UserID uint `gorm:"index;not null"`
 }
 
-func (oldUser) TableName() string  { return "adopt_users" }
-func (oldOrder) TableName() string { return "adopt_orders" }
-
 // User is the new model. Only the embedded struct and the types of references differ, so AutoMigrate changes nothing.
 type User struct {
 	gormplugin.ModelSoftDelete
-	Orders []Order `gorm:"foreignKey:UserID"`
+	Orders []Order
 }
 
 // Order is what a user has bought.
@@ -48,12 +45,6 @@ type Order struct {
 	gormplugin.ModelSoftDelete
 	UserID snowflake.ID `gorm:"index;not null"`
 }
-
-// TableName keeps the table of the old model.
-func (User) TableName() string { return "adopt_users" }
-
-// TableName keeps the table of the old model.
-func (Order) TableName() string { return "adopt_orders" }
 
 func main() {
 	dsn := flag.String("dsn", "", "`DSN` of PostgreSQL or MySQL (with parseTime=true) to use instead of SQLite")
@@ -76,14 +67,14 @@ func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err erro
 		return err
 	}
 	old = old.WithContext(ctx)
-	if old.Migrator().HasTable(&oldUser{}) || old.Migrator().HasTable(&oldOrder{}) {
-		return errors.New("the table adopt_users or adopt_orders already exists")
+	if old.Migrator().HasTable(&user{}) || old.Migrator().HasTable(&order{}) {
+		return errors.New("the table users or orders already exists")
 	}
-	defer func() { err = errors.Join(err, old.Migrator().DropTable(&oldOrder{}, &oldUser{})) }()
-	if err := old.AutoMigrate(&oldUser{}, &oldOrder{}); err != nil {
+	defer func() { err = errors.Join(err, old.Migrator().DropTable(&order{}, &user{})) }()
+	if err := old.AutoMigrate(&user{}, &order{}); err != nil {
 		return err
 	}
-	if err := old.Create([]*oldUser{{Orders: make([]oldOrder, 2)}, {}, {}}).Error; err != nil {
+	if err := old.Create([]*user{{Orders: make([]order, 2)}, {}, {}}).Error; err != nil {
 		return err
 	}
 
@@ -114,7 +105,7 @@ func run(ctx context.Context, dialector gorm.Dialector, out io.Writer) (err erro
 	for _, u := range users {
 		fmt.Fprintf(out, "user %d has %d orders\n", u.ID, len(u.Orders))
 	}
-	err = old.Create(&oldUser{}).Error // SQLite gives a row without a key the next number, the others reject it
+	err = old.Create(&user{}).Error // SQLite gives a row without a key the next number, the others reject it
 	fmt.Fprintln(out, "A remaining old process is rejected:", err != nil)
 	return nil
 }

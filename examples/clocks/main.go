@@ -11,7 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
@@ -42,51 +42,28 @@ var epoch = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC) // of all layouts
 
 // host is a machine with a simulated clock, and what outlives a process.
 type host struct {
-	sync.Mutex
-	changed         sync.Cond
-	elapsed, offset time.Duration // since the start; of the wall clock
-	due             time.Duration // end of the sleep of the lease's goroutine
-	leased, asleep  bool
-	number          int64
-	starts, stored  int64 // how many processes have started, and what an article's generator keeps in a file
-	dir             string
+	elapsed        atomic.Int64  // nanoseconds since the start
+	offset         time.Duration // of the wall clock
+	number         int64
+	starts, stored int64 // how many processes have started, and what an article's generator keeps in a file
+	dir            string
 }
 
-func (h *host) Now() time.Time { return epoch.AddDate(1, 0, 0).Add(h.Elapsed() + h.offset) }
-
-func (h *host) Elapsed() time.Duration {
-	h.Lock()
-	defer h.Unlock()
-	return h.elapsed
-}
-
-// pass lets time pass, and waits until the lease's goroutine has done what is due.
-func (h *host) pass(d time.Duration) {
-	h.Lock()
-	defer h.Unlock()
-	h.elapsed += d
-	for h.leased && (!h.asleep || h.due <= h.elapsed) {
-		h.changed.Broadcast()
-		h.changed.Wait()
-	}
-}
+func (h *host) Now() time.Time         { return epoch.AddDate(1, 0, 0).Add(h.Elapsed() + h.offset) }
+func (h *host) Elapsed() time.Duration { return time.Duration(h.elapsed.Load()) }
+func (h *host) pass(d time.Duration)   { h.elapsed.Add(int64(d)) }
 
 func (h *host) Sleep(ctx context.Context, d time.Duration) error {
 	h.pass(d)
 	return ctx.Err()
 }
 
-// background is the clock of a lease's goroutine. Its sleep ends when others have let the time pass.
+// background is the clock of a lease's goroutine, which would extend the lease. It sleeps as long as the process runs,
+// since the first horizon is beyond the end of the trouble.
 type background struct{ *host }
 
-func (b background) Sleep(ctx context.Context, d time.Duration) error {
-	defer context.AfterFunc(ctx, b.changed.Broadcast)()
-	b.Lock()
-	defer b.Unlock()
-	b.due, b.asleep = b.elapsed+d, true
-	for b.changed.Broadcast(); b.elapsed < b.due && ctx.Err() == nil; b.changed.Wait() {
-	}
-	b.asleep = false
+func (background) Sleep(ctx context.Context, _ time.Duration) error {
+	<-ctx.Done()
 	return ctx.Err()
 }
 
@@ -97,18 +74,17 @@ func stateFile(h *host) (next func() (int64, error), end func(crash bool) error,
 		return nil, nil, err
 	}
 	ctx := context.Background()
+	window := lease.WithWindow(time.Duration(h.starts) * 10 * time.Second) // beyond the rest of the window before a crash
 	l, err := lease.Open(ctx, store, lease.WithWorkers(h.number, h.number), lease.WithClock(background{h}),
-		lease.WithGenerator(snowflake.WithClock(h)), lease.WithLogger(slog.New(slog.DiscardHandler)))
+		lease.WithGenerator(snowflake.WithClock(h)), window, lease.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return nil, nil, err
 	}
-	h.leased = true
 	next = func() (int64, error) {
 		id, err := l.Generator().Next()
 		return int64(id), err
 	}
 	return next, func(crash bool) error {
-		h.leased = false
 		if crash { // the system frees the file, and nothing is given back
 			err := store.Close()
 			_ = l.Close(ctx) // ends the goroutine
@@ -131,12 +107,9 @@ func (t trouble) try(r rule) (res result, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	h := &host{dir: dir, number: 5}
-	h.changed.L = h
-	var (
-		ids  []int64
-		next func() (int64, error)
-		end  func(crash bool) error
-	)
+	var ids []int64
+	var next func() (int64, error)
+	var end func(crash bool) error
 	for n := range t.rounds {
 		if n > 0 {
 			h.offset -= t.back

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sqlflake/sqlflake/examples/internal/exampletest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -16,17 +18,13 @@ import (
 func table(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder
-	if err := printTable(&out); err != nil {
-		t.Fatal(err)
-	}
+	exampletest.Must(t, printTable(&out))
 	return out.String()
 }
 
 func TestTheReadmeShowsTheTable(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	exampletest.Must(t, err)
 	if text := table(t); !strings.Contains(string(readme), "```\n"+text+"```\n") {
 		t.Errorf("README.md does not contain\n%s", text)
 	}
@@ -40,20 +38,14 @@ func TestNodeReadsWhatTheTableSays(t *testing.T) {
 	server := httptest.NewServer(newHandler())
 	defer server.Close()
 	script, err := page.ReadFile("page/demonstration.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	exampletest.Must(t, err)
 	const print = "console.log(JSON.stringify(await demonstrate(process.argv[2])))"
 	cmd := exec.CommandContext(t.Context(), node, "--input-type=module", "-", server.URL)
 	cmd.Stdin, cmd.Stderr = strings.NewReader(string(script)+print), os.Stderr
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exampletest.Must(t, err)
 	var rows [][]string
-	if err := json.Unmarshal(out, &rows); err != nil {
-		t.Fatal(err)
-	}
+	exampletest.Must(t, json.Unmarshal(out, &rows))
 	_, want, _ := strings.Cut(table(t), "\n")
 	var got strings.Builder
 	for _, row := range rows {
@@ -64,31 +56,21 @@ func TestNodeReadsWhatTheTableSays(t *testing.T) {
 	}
 }
 
-func TestTheIDsAreOfOneMillisecondEach(t *testing.T) {
+func TestTheFactsInTheReadme(t *testing.T) {
 	layouts := map[string]snowflake.Layout{"strings": snowflake.Default(), "safe": snowflake.MustPreset("javascriptsafe")}
 	for kind, layout := range layouts {
 		var ids [2]snowflake.ID
 		for i, u := range kinds[kind] {
-			text, err := json.Marshal(u.ID)
-			if err == nil {
-				err = json.Unmarshal(text, &ids[i])
-			}
-			if err != nil || layout.Validate(ids[i]) != nil {
-				t.Errorf("%s: %v, error %v", kind, u.ID, err)
-			}
+			exampletest.Must(t, ids[i].Scan(fmt.Sprint(u.ID)))
+			exampletest.Must(t, layout.Validate(ids[i]))
 		}
 		if !layout.Time(ids[0]).Equal(layout.Time(ids[1])) || ids[0] == ids[1] {
-			t.Errorf("%s: %v", kind, ids)
+			t.Errorf("%s: %v are not of one millisecond", kind, ids)
 		}
 	}
-}
-
-func TestTheFiguresInTheReadme(t *testing.T) {
 	layout, numbers := snowflake.Default(), map[float64]bool{}
 	first, err := layout.MinAt(time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC))
-	if err != nil {
-		t.Fatal(err)
-	}
+	exampletest.Must(t, err)
 	for i := range layout.MaxSequence() + 1 {
 		numbers[float64(int64(first)+i)] = true
 	}

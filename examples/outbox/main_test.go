@@ -8,13 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"gorm.io/driver/mysql"
-	"gorm.io/driver/postgres"
-	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"github.com/sqlflake/sqlflake/examples/internal/exampletest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -24,34 +23,23 @@ func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 func TestEachEventIsDeliveredOnceInTheOrderOfKeys(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
 		t.Parallel()
-		dialector := sqlite.Open(target.DSN + "&_txlock=immediate")
-		switch target.Name {
-		case "postgres":
-			dialector = postgres.Open(target.DSN)
-		case "mariadb":
-			dialector = mysql.Open(target.DSN)
+		if target.Name == "sqlite" {
+			target.DSN += "&_txlock=immediate"
 		}
+		dialector := gormdb.Dialector(target)
 		var out bytes.Buffer
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // without its event, run would wait for ever
 		defer cancel()
-		if err := run(ctx, dialector, 6*time.Second, &out); err != nil {
-			t.Fatal(err)
-		}
+		exampletest.Must(t, run(ctx, dialector, 6*time.Second, &out))
 		var delivered, stored []snowflake.ID
 		for line := range bytes.Lines(out.Bytes()) {
 			id, err := snowflake.Parse(string(line[len("event "):bytes.IndexByte(line, ':')]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			exampletest.Must(t, err)
 			delivered = append(delivered, id)
 		}
 		db, err := gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Model(&OutboxEvent{}).Order("id").Pluck("id", &stored).Error; err != nil {
-			t.Fatal(err)
-		}
+		exampletest.Must(t, err)
+		exampletest.Must(t, db.Model(&OutboxEvent{}).Order("id").Pluck("id", &stored).Error)
 		if len(stored) != 10 || !slices.Equal(delivered, stored) {
 			t.Errorf("delivered %v, stored %v", delivered, stored)
 		}

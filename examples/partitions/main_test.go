@@ -6,23 +6,18 @@ import (
 	"testing"
 	"time"
 
-	"gorm.io/driver/mysql"
-	"gorm.io/driver/postgres"
-
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 )
 
 func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
 func TestTheMonthBeyondTheRetentionIsDropped(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		dialector := mysql.New(mysql.Config{Conn: target.Open(t)})
-		switch target.Name {
-		case "sqlite": // has no partitions
+		if target.Name == "sqlite" { // has no partitions
 			return
-		case "postgres":
-			dialector = postgres.New(postgres.Config{Conn: target.Open(t)})
 		}
+		dialector := gormdb.Dialector(target)
 		now := time.Now().UTC()
 		var out strings.Builder
 		if err := run(t.Context(), dialector, &out); err != nil {

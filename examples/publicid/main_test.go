@@ -8,18 +8,18 @@ import (
 
 	"gorm.io/driver/sqlite"
 
+	"github.com/sqlflake/sqlflake/examples/internal/exampletest"
 	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // The generator and the keys are fixed, so the tokens are the same in each run.
 func TestTheAPIKnowsTokensOnly(t *testing.T) {
 	pool := testdb.SQLite(t).Open(t)
-	gen := gormtest.New(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
+	gen := gormtest.New(snowflake.Default(), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Millisecond)
 	api, err := open(sqlite.New(sqlite.Config{Conn: pool}), gen, "2026a:000102030405060708090a0b0c0d0e0f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	exampletest.Must(t, err)
 	const ada = `{"id":"2BN5D8MQNV4EBEF8WQ5QEYGZDA","name":"Ada"}`
 	const notFound, badJSON = `{"error":"not found"}`, `{"error":"bad JSON"}`
 	check := func(request, body string, status int, want string) {
@@ -42,14 +42,11 @@ func TestTheAPIKnowsTokensOnly(t *testing.T) {
 
 	var id int64
 	var kind string
-	if err := pool.QueryRow("SELECT id, typeof(id) FROM users").Scan(&id, &kind); err != nil {
-		t.Fatal(err)
-	}
+	exampletest.Must(t, pool.QueryRow("SELECT id, typeof(id) FROM users").Scan(&id, &kind))
 	if id != 153652455014400000 || kind != "integer" {
 		t.Errorf("stored %d as %s", id, kind)
 	}
-	if _, err := pool.Exec("DROP TABLE users"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = pool.Exec("DROP TABLE users")
+	exampletest.Must(t, err)
 	check("GET /users/2BN5D8MQNV4EBEF8WQ5QEYGZDA", "", 500, `{"error":"internal"}`)
 }

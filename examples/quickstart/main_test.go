@@ -52,9 +52,7 @@ func TestKeysAreFilledAndReadBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for range 2 {
 				var out strings.Builder
-				if err := run(t.Context(), dialector, &out); err != nil {
-					t.Fatal(err)
-				}
+				exampletest.Must(t, run(t.Context(), dialector, &out))
 				text := worker.ReplaceAllString(times.ReplaceAllString(out.String(), "TIME"), "worker=W")
 				exampletest.Check(t, text, want)
 			}

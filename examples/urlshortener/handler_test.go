@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"gorm.io/driver/sqlite"
 
+	"github.com/sqlflake/sqlflake/examples/internal/exampletest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
@@ -22,15 +24,9 @@ func newService(t *testing.T, target testdb.Target) *service {
 		dialector, connections = sqlite.Open(target.DSN+"&_txlock=immediate"), 1
 	}
 	s, err := open(t.Context(), dialector, connections, "https://s.example")
-	if err != nil {
-		t.Fatal(err)
-	}
+	exampletest.Must(t, err)
 	s.limit = 3 * time.Minute // the machine may be busy
-	t.Cleanup(func() {
-		if err := s.close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { exampletest.Must(t, s.close()) })
 	return s
 }
 
@@ -92,10 +88,8 @@ func TestCopiesThatStartAtOnceMakeOneLinkOfAURL(t *testing.T) {
 			wg.Go(func() { codes[i] = newService(t, target).shortened(t, "https://example.org/") })
 		}
 		wg.Wait()
-		for _, code := range codes {
-			if code != codes[0] {
-				t.Errorf("codes %q of one URL", codes)
-			}
+		if len(slices.Compact(codes)) != 1 {
+			t.Errorf("codes %q of one URL", codes)
 		}
 	})
 }
@@ -144,24 +138,18 @@ func TestADatabaseThatStallsOrFailsIsNotShown(t *testing.T) {
 	target := testdb.Postgres(t)
 	s := newService(t, target)
 	tx, err := target.Open(t).BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.ExecContext(t.Context(), "LOCK TABLE links"); err != nil {
-		t.Fatal(err)
-	}
+	exampletest.Must(t, err)
+	_, err = tx.ExecContext(t.Context(), "LOCK TABLE links")
+	exampletest.Must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	w := s.send(ctx, "POST", "/api/links", `{"url":"https://example.org/"}`)
 	if w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"service unavailable"`) {
 		t.Errorf("stalled: %d %v %s", w.Code, w.Header(), w.Body)
 	}
-	if _, err := tx.ExecContext(t.Context(), "DROP TABLE links"); err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	_, err = tx.ExecContext(t.Context(), "DROP TABLE links")
+	exampletest.Must(t, err)
+	exampletest.Must(t, tx.Commit())
 	w = s.send(t.Context(), "POST", "/api/links", `{"url":"https://example.org/"}`)
 	if w.Code != 500 || strings.TrimSpace(w.Body.String()) != `{"error":"internal server error"}` {
 		t.Errorf("failed: %d %s", w.Code, w.Body)

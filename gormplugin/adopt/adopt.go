@@ -1,3 +1,15 @@
+// Package adopt moves existing tables from auto-increment keys to keys that the application fills.
+//
+//	// The last step of the rollout, when no process of the old version runs any more:
+//	err := adopt.DropAutoIncrement(db, &User{}, &Order{})
+//
+//	// Old rows keep their small keys. New rows get IDs from gormplugin, and ORDER BY id stays the order of creation.
+//	err = db.Create(&User{Name: "new"}).Error
+//
+// Tables that AutoMigrate creates for models whose key is a snowflake.ID have no counter and need none of this. The
+// [README] has the safe order of a rollout, and what becomes of old keys.
+//
+// [README]: https://github.com/sqlflake/sqlflake/blob/main/gormplugin/adopt/README.md
 package adopt
 
 import (
@@ -41,19 +53,19 @@ var (
 // # MySQL and MariaDB
 //
 // MODIFY repeats the column's own definition without AUTO_INCREMENT. The type stays, since foreign keys must match it;
-// signed and unsigned hold a snowflake. If foreign keys refer to the column, foreign_key_checks is off for this session
-// meanwhile. A smaller column becomes bigint if it takes part in no foreign key. MariaDB changes the table in place
+// signed and unsigned hold a snowflake. If the column takes part in foreign keys, foreign_key_checks is off for this
+// session meanwhile. A smaller column becomes bigint if it takes part in no foreign key. MariaDB changes the table in place
 // unless it widens the column; MySQL may copy it. If one table fails, the error names those that are done. The change
-// waits for transactions that use the table, and later statements wait for the change. Bound this with a context, whose
-// end takes the change back, or with lock_wait_timeout on the handle of db.Connection.
+// waits for transactions that use the table, and later statements wait for it. Bound this with a context, whose end
+// takes the change back, or with lock_wait_timeout on the handle of db.Connection.
 //
 // # SQLite
 //
 // The table is copied with its indexes and triggers (https://www.sqlite.org/lang_altertable.html#otheralter), all
-// tables in one transaction, in the main file only. This takes the time and space of the rows. The driver's busy
-// timeout, not the context, bounds the wait for other writers. Statistics of ANALYZE are lost. A key without
+// tables in one transaction, in the main file only. This takes the time and space of the rows, and the statistics of
+// ANALYZE are lost. The driver's busy timeout, not the context, bounds the wait for other writers. A key without
 // AUTOINCREMENT needs no change. References of another type in the new models, such as the bigint of an ID without a
-// tag, make AutoMigrate rebuild the table again, and that rebuild loses triggers: see gormplugin.Model for the tag.
+// tag, make AutoMigrate rebuild the table again and lose its triggers: see gormplugin.Model for the tag.
 //
 // # Errors
 //
@@ -61,28 +73,39 @@ var (
 // [ErrAutoIncrementKept], gorm.ErrUnsupportedDriver for other databases, gorm.ErrDryRunModeUnsupported, and errors of
 // the database.
 func DropAutoIncrement(db *gorm.DB, models ...any) error {
-	if db == nil || db.Config == nil || db.Dialector == nil {
-		return fmt.Errorf("adopt: drop auto-increment: %w", gorm.ErrInvalidDB)
-	}
-	if db.Error != nil {
+	if db != nil && db.Error != nil {
 		return db.Error
 	}
+	return within("adopt: drop auto-increment", drop(db, models))
+}
+
+func drop(db *gorm.DB, models []any) error {
+	if db == nil || db.Config == nil || db.Dialector == nil {
+		return gorm.ErrInvalidDB
+	}
 	if db.DryRun {
-		return fmt.Errorf("adopt: drop auto-increment: %w", gorm.ErrDryRunModeUnsupported)
+		return gorm.ErrDryRunModeUnsupported
 	}
 	keys, err := countedKeys(db, models)
 	if err != nil {
 		return err
 	}
-	session := db.Session(&gorm.Session{NewDB: true})
+	db = db.Session(&gorm.Session{NewDB: true})
 	switch db.Name() {
 	case "postgres":
-		return dropOnPostgres(session, keys)
+		return dropOnPostgres(db, keys)
 	case "mysql":
-		return dropOnMySQL(session, keys)
+		return dropOnMySQL(db, keys)
 	case "sqlite":
-		return dropOnSQLite(session, keys)
-	default:
-		return fmt.Errorf("adopt: drop auto-increment on %s: %w", db.Name(), gorm.ErrUnsupportedDriver)
+		return dropOnSQLite(db, keys)
 	}
+	return fmt.Errorf("on %s: %w", db.Name(), gorm.ErrUnsupportedDriver)
+}
+
+// within names what failed, unless the error is one that says so itself.
+func within(what any, err error) error {
+	if err == nil || errors.Is(err, ErrNoTable) || errors.Is(err, ErrNoIntegerKey) || errors.Is(err, ErrAutoIncrementKept) {
+		return err
+	}
+	return fmt.Errorf("%v: %w", what, err)
 }

@@ -1,49 +1,33 @@
 package adopt_test
 
 import (
-	"errors"
-	"slices"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/gormplugin/adopt"
-	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 func TestDropAutoIncrementRemovesTheCounterAndNothingElse(t *testing.T) {
 	eachPlain(t, func(t *testing.T, db *env) {
 		db.fillOld(t)
-		rows := db.rows(t, oldTables...)
-		definitions, counted := db.definitions(t)
-		equal(t, "counters before", len(counted), 4)
-
+		before := db.state(t)
+		equal(t, "counters before", strings.Count(before.counters, "old_") >= 4, true)
 		db.drop(t, oldModels()...)
-		after, counted := db.definitions(t)
-		equal(t, "counters", len(counted), 0)
-		equal(t, "rows", db.rows(t, oldTables...), rows)
-		equal(t, "definitions", after, definitions)
-		db.log.take()
+		equal(t, "state", db.state(t), before.adopted())
+		ran := 0
+		must(t, db.Callback().Raw().Register("test:count", func(*gorm.DB) { ran++ }))
 		db.drop(t, oldModels()...)
-		for _, statement := range db.log.take() {
-			if word := strings.Fields(statement)[0]; !slices.Contains([]string{"SELECT", "WITH", "SHOW"}, word) {
-				t.Errorf("the second call ran %s", statement)
-			}
-		}
-		for _, table := range oldTables {
-			if table != "old_user_groups" {
-				equal(t, table+".id", db.column(t, table, "id").Made, false)
-			}
-		}
-
-		db.wantRefused(t, "old_users", "INSERT INTO old_users (email) VALUES ('x')")
-		db.wantRefused(t, "old_orders", "INSERT INTO old_orders (user_id, number) VALUES (1, 'x')")
+		equal(t, "statements of the second call", ran, 0)
+		db.wantRefused(t, "old_users", "email", "'x'")
+		db.wantRefused(t, "old_orders", "user_id, number", "1, 'x'")
 		for _, refused := range []string{
 			"INSERT INTO old_orders (id, user_id, number) VALUES (900, 777, 'x')", // no such user
 			"INSERT INTO old_orders (id, user_id, number) VALUES (900, 1, '0')",   // the number exists
@@ -64,17 +48,11 @@ func TestDropAutoIncrementRemovesTheCounterAndNothingElse(t *testing.T) {
 func TestAutoMigrateDoesNotBringTheCounterBack(t *testing.T) {
 	eachPlain(t, func(t *testing.T, db *env) {
 		db.fillOld(t)
+		before := db.state(t)
 		db.drop(t, &oldUser{}, &newUser{}, &newOrder{}, &oldGroup{}, &oldLine{}) // one table twice, by its old and new model
-		rows := db.rows(t, oldTables...)
-		definitions, _ := db.definitions(t)
 		for _, models := range [][]any{oldModels(), {&newUser{}, &newOrder{}}} {
-			if err := db.AutoMigrate(models...); err != nil {
-				t.Fatal(err)
-			}
-			after, counted := db.definitions(t)
-			equal(t, "counters", len(counted), 0)
-			equal(t, "definitions", after, definitions)
-			equal(t, "rows", db.rows(t, oldTables...), rows)
+			must(t, db.AutoMigrate(models...))
+			equal(t, "state", db.state(t), before.adopted())
 		}
 	}, oldModels()...)
 }
@@ -91,31 +69,33 @@ func TestDropAutoIncrementRefusesBeforeItChanges(t *testing.T) {
 	}
 	type keyless struct{ Name string }
 	eachPlain(t, func(t *testing.T, db *env) {
-		before, _ := db.definitions(t)
+		before := db.state(t)
 		for _, tt := range []struct {
+			db    *gorm.DB
 			model any
 			want  error
 			text  string
 		}{
-			{&missing{}, adopt.ErrNoTable, "missings"},
-			{&narrow{}, adopt.ErrNoIntegerKey, "narrows.id: the field is of type int32"},
-			{&named{}, adopt.ErrNoIntegerKey, "nameds.id: the column is of type"},
-			{&pair{}, adopt.ErrNoIntegerKey, "pair"},
-			{&keyless{}, adopt.ErrNoIntegerKey, "keyless"},
-			{"text", nil, "unsupported data type"},
+			{db.DB, &missing{}, adopt.ErrNoTable, "missings"},
+			{db.DB, &narrow{}, adopt.ErrNoIntegerKey, "narrows.id: the field is of type int32"},
+			{db.DB, &named{}, adopt.ErrNoIntegerKey, "nameds.id: the column is of type"},
+			{db.Table("keylesses"), &missing{}, adopt.ErrNoIntegerKey, "keylesses.id: the table has no such column"},
+			{db.DB, &pair{}, adopt.ErrNoIntegerKey, "pair"},
+			{db.DB, &keyless{}, adopt.ErrNoIntegerKey, "keyless"},
+			{db.DB, "text", nil, "unsupported data type"},
+			{db.Table("old_groups AS g"), &oldGroup{}, adopt.ErrNoTable, "want a table name"},
+			{db.Table("(?) AS old_groups", db.Model(&oldGroup{})), &oldGroup{}, adopt.ErrNoTable, "want a table name"},
+			{db.Session(&gorm.Session{DryRun: true}), &oldGroup{}, gorm.ErrDryRunModeUnsupported, ""},
+			{nil, &oldGroup{}, gorm.ErrInvalidDB, ""},
 		} {
-			err := adopt.DropAutoIncrement(db.DB, &oldGroup{}, tt.model)
-			if err == nil || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
-				t.Errorf("%T: error %v, want %v with %q", tt.model, err, tt.want, tt.text)
+			models := []any{&oldGroup{}, tt.model}
+			if tt.db != db.DB {
+				models = models[1:]
 			}
+			wantError(t, adopt.DropAutoIncrement(tt.db, models...), tt.want, tt.text)
 		}
-		err := adopt.DropAutoIncrement(db.Session(&gorm.Session{DryRun: true}), &oldGroup{})
-		equal(t, "DryRun", errors.Is(err, gorm.ErrDryRunModeUnsupported), true)
-		equal(t, "nil", errors.Is(adopt.DropAutoIncrement(nil, &oldGroup{}), gorm.ErrInvalidDB), true)
-		equal(t, "no models", adopt.DropAutoIncrement(db.DB), nil)
-		after, counted := db.definitions(t)
-		equal(t, "definitions", after, before)
-		equal(t, "counters", len(counted), 2)
+		must(t, adopt.DropAutoIncrement(db.DB))
+		equal(t, "state", db.state(t), before)
 	}, &oldGroup{}, &narrow{}, &named{}, &pair{}, &keyless{})
 }
 
@@ -123,101 +103,104 @@ func TestDropAutoIncrementRefusesBeforeItChanges(t *testing.T) {
 func TestDropAutoIncrementRefusesAPluginWithoutTheLeastID(t *testing.T) {
 	const oldKeys = 10_000_000
 	type newGroup struct{ ID snowflake.ID }
-	today, err := snowflake.NewLayout(time.Now().Add(-time.Hour), time.Millisecond, snowflake.Default().Fields()...)
-	if err != nil {
-		t.Fatal(err)
+	open := func(t *testing.T, target testdb.Target, layout snowflake.Layout, opts ...gormplugin.Option) *env {
+		gen, err := snowflake.New(0, snowflake.WithLayout(layout))
+		must(t, err)
+		db := plain(t, target, &oldGroup{})
+		must(t, db.Use(gormplugin.New(gen, opts...)))
+		must(t, db.Table("old_groups").Create(&newGroup{}).Error)
+		return db
 	}
-	for _, layout := range []snowflake.Layout{snowflake.Default(), today} {
+	layout := func(fields ...snowflake.Field) snowflake.Layout {
+		return snowflake.MustLayout(time.Now().Add(-time.Hour), time.Millisecond, fields...)
+	}
+	for _, layout := range []snowflake.Layout{snowflake.Default(), layout(snowflake.Default().Fields()...)} {
 		eachPlain(t, func(t *testing.T, db *env) {
-			must(t, db.Create([]oldGroup{{ID: 1}, {ID: 5_000_000}, {ID: oldKeys}, {ID: 1e12}})) // the last in the first hours
-			gen, err := snowflake.New(1, snowflake.WithLayout(layout))
-			if err != nil {
-				t.Fatal(err)
+			must(t, db.Create([]oldGroup{{ID: 1}, {ID: 5_000_000}, {ID: oldKeys}, {ID: 1e12}}).Error) // the last in the first hours
+			for _, least := range []snowflake.ID{0, oldKeys} {
+				db := open(t, db.target, layout, gormplugin.WithMinID(least))
+				before := db.state(t)
+				err := adopt.DropAutoIncrement(db.DB, &oldGroup{}) // the old model, which the plugin does not fill
+				wantError(t, err, adopt.ErrAutoIncrementKept, "WithMinID(10000001)")
+				equal(t, "state", db.state(t), before)
 			}
-			for _, least := range []snowflake.ID{0, oldKeys, oldKeys + 1} {
-				handle, err := gorm.Open(gormdb.Dialector(db.target), gormplugin.New(gen, gormplugin.WithMinID(least)))
-				if err != nil {
-					t.Fatal(err)
-				}
-				pool, err := handle.DB()
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { _ = pool.Close() })
-				must(t, handle.Table("old_groups").Create(&newGroup{}))
-				before := db.column(t, "old_groups", "id").Made
-				err = adopt.DropAutoIncrement(handle, &oldGroup{}) // the old model, which the plugin does not fill
-				if least <= oldKeys {
-					equal(t, "changed", db.column(t, "old_groups", "id").Made, before)
-					if !errors.Is(err, adopt.ErrAutoIncrementKept) || !strings.Contains(err.Error(), "WithMinID(10000001)") {
-						t.Errorf("least ID %d: error %v, want ErrAutoIncrementKept with the least ID", least, err)
-					}
-				} else if err != nil {
-					t.Error(err)
-				}
-			}
+			open(t, db.target, layout, gormplugin.WithMinID(oldKeys+1)).drop(t, &oldGroup{})
 		}, &oldGroup{})
 	}
 
 	// With more than 256 values above the time these conditions fail, and find no row.
-	shards := snowflake.MustLayout(time.Now().Add(-time.Hour), time.Millisecond,
-		snowflake.Field{Name: "shard", Bits: 9}, snowflake.Field{Name: "time", Bits: 41}, snowflake.Field{Name: "sequence", Bits: 13})
-	db := plain(t, testdb.SQLite(t), &oldGroup{})
-	if err := db.Use(gormplugin.New(gormtest.New(time.Now(), gormtest.WithLayout(shards)))); err != nil {
-		t.Fatal(err)
-	}
-	must(t, db.Create(&oldGroup{}))
-	equal(t, "error with many shards", adopt.DropAutoIncrement(db.DB, &oldGroup{}), nil)
+	shards := layout(snowflake.Field{Name: "shard", Bits: 9}, snowflake.Field{Name: "time", Bits: 41},
+		snowflake.Field{Name: "sequence", Bits: 13})
+	open(t, testdb.SQLite(t), shards).drop(t, &oldGroup{})
 }
 
-func TestDropAutoIncrementWorksOnPreparedStatements(t *testing.T) {
-	eachPlain(t, func(t *testing.T, db *env) {
-		prepared := db.Session(&gorm.Session{PrepareStmt: true})
-		must(t, prepared.Create(&oldGroup{Name: "a"}))
-		if err := adopt.DropAutoIncrement(prepared, &oldGroup{}); err != nil {
-			t.Fatal(err)
-		}
-		must(t, prepared.Create(&oldGroup{ID: 5, Name: "b"}))
-		_, counted := db.definitions(t)
-		equal(t, "counters", len(counted), 0)
-		equal(t, "rows", db.count(t, "old_groups", ""), 2)
-	}, &oldGroup{})
-}
-
-func TestConcurrentRowsAreKept(t *testing.T) {
+func TestConcurrentRowsOfPreparedStatementsAreKept(t *testing.T) {
 	eachPlain(t, func(t *testing.T, db *env) {
 		db.fillOld(t)
-		stop, written := make(chan struct{}), make(chan uint64)
-		started := make(chan struct{})
+		prepared := db.Session(&gorm.Session{PrepareStmt: true})
+		stop, started, written := make(chan struct{}), make(chan struct{}), make(chan int64)
 		go func() {
-			id := uint64(firstID)
-			defer func() { written <- id }()
-			for n := 0; ; n++ {
+			n := int64(0)
+			defer func() { written <- n }()
+			for {
 				select {
 				case <-stop:
 					return
 				default:
 				}
-				if err := db.Create(&oldGroup{ID: id, Name: "new"}).Error; err != nil {
+				if err := prepared.Create(&oldGroup{ID: uint64(firstID) + uint64(n), Name: "new"}).Error; err != nil {
 					t.Error(err)
 					return
 				}
-				id++
-				if n == 10 {
+				if n++; n == 10 {
 					close(started)
 				}
 			}
 		}()
 		<-started
-		err := adopt.DropAutoIncrement(db.DB, oldModels()...)
+		err := adopt.DropAutoIncrement(prepared, oldModels()...)
 		close(stop)
-		last := <-written
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "new rows", db.count(t, "old_groups", "id >= ?", firstID), int64(last-uint64(firstID)))
+		n := <-written
+		must(t, err)
+		equal(t, "new rows", db.count(t, "old_groups", "id >= ?", firstID), n)
 		equal(t, "old rows", db.count(t, "old_groups", "id < ?", firstID), 30)
-		_, counted := db.definitions(t)
-		equal(t, "counters", len(counted), 0)
+		equal(t, "counters", db.state(t).counters, "")
 	}, oldModels()...)
+}
+
+// The default schema has a table of the same name.
+func TestDropAutoIncrementKeepsToTheSchema(t *testing.T) {
+	for _, server := range []struct {
+		open                           func(testing.TB) testdb.Target
+		here, schema, destroy, keyType string
+	}{
+		{testdb.Postgres, "SELECT current_schema()", "SCHEMA", " CASCADE", "bigserial"},
+		{testdb.MariaDB, "SELECT database()", "DATABASE", "", "bigint AUTO_INCREMENT"},
+	} {
+		for _, prefixed := range []bool{false, true} {
+			db := plain(t, server.open(t))
+			var here string
+			must(t, db.Raw(server.here).Row().Scan(&here))
+			other := here + "_other"
+			const table = "CREATE TABLE %sold_groups (id %s PRIMARY KEY, name text)"
+			db.exec(t, "CREATE "+server.schema+" "+other, fmt.Sprintf(table, "", server.keyType), fmt.Sprintf(table, other+".", server.keyType))
+			t.Cleanup(func() {
+				_, err := db.target.Open(t).Exec("DROP " + server.schema + " " + other + server.destroy)
+				must(t, err)
+			})
+			before := db.state(t)
+			if prefixed {
+				type OldGroup struct{ ID uint64 }
+				named := db.Session(&gorm.Session{NewDB: true})
+				named.NamingStrategy = schema.NamingStrategy{TablePrefix: other + "."}
+				must(t, adopt.DropAutoIncrement(named, &OldGroup{}))
+			} else {
+				must(t, adopt.DropAutoIncrement(db.Table(other+".old_groups"), &oldGroup{}))
+			}
+			equal(t, "the table that was not named", db.state(t), before)
+			if err := db.Exec("INSERT INTO " + other + ".old_groups (name) VALUES ('x')").Error; err == nil {
+				t.Error("the named table still makes keys")
+			}
+		}
+	}
 }

@@ -9,13 +9,13 @@ import (
 	"slices"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
 )
 
 // pin is a handle on one connection whose session settings are changed temporarily.
 type pin struct {
 	*gorm.DB
+	conn *sql.Conn
 	undo []string // statements that restore the settings, run from the last to the first
 }
 
@@ -27,24 +27,28 @@ func (held) Commit() error   { return sql.ErrTxDone }
 func (held) Rollback() error { return sql.ErrTxDone }
 
 // pinned runs f on one connection, that of the handle if it has only one, and restores what f has set.
+//
+// A transaction is refused: MySQL would commit it, and in it PRAGMA foreign_keys has no effect, so that DROP TABLE of
+// SQLite would delete rows that refer to the table.
 func pinned(db *gorm.DB, f func(p *pin) error) error {
-	if conn, ok := db.Statement.ConnPool.(*sql.Conn); ok { // of db.Connection
-		return pinnedTo(conn, db, f)
+	if _, ok := db.Statement.ConnPool.(gorm.TxCommitter); ok {
+		return fmt.Errorf("%w: the handle is in a transaction, in which %s cannot change a table; pass one outside of it",
+			ErrAutoIncrementKept, db.Name())
 	}
-	return db.Connection(func(tx *gorm.DB) error {
+	on := func(tx *gorm.DB) (err error) {
 		conn, ok := tx.Statement.ConnPool.(*sql.Conn)
 		if !ok {
 			return gorm.ErrInvalidDB
 		}
-		return pinnedTo(conn, db, f)
-	})
-}
-
-func pinnedTo(conn *sql.Conn, db *gorm.DB, f func(p *pin) error) (err error) {
-	p := &pin{DB: db.Session(&gorm.Session{NewDB: true, Context: db.Statement.Context})}
-	p.Statement.ConnPool = held{conn}
-	defer func() { err = errors.Join(err, p.restore()) }()
-	return f(p)
+		p := &pin{DB: db.Session(&gorm.Session{NewDB: true, Context: db.Statement.Context}), conn: conn}
+		p.Statement.ConnPool = held{conn}
+		defer func() { err = errors.Join(err, p.restore()) }()
+		return f(p)
+	}
+	if _, ok := db.Statement.ConnPool.(*sql.Conn); ok { // of db.Connection
+		return on(db)
+	}
+	return db.Connection(on)
 }
 
 // set runs a statement; restore runs undo later.
@@ -71,24 +75,11 @@ func (p *pin) commit() error {
 func (p *pin) restore() error {
 	for _, statement := range slices.Backward(p.undo) {
 		if err := run(p.uninterrupted(), statement); err != nil {
-			p.discard()
-			return fmt.Errorf("adopt: drop auto-increment: %s: %w", statement, err)
+			_ = p.conn.Raw(func(any) error { return driver.ErrBadConn }) // removes it from its pool
+			return fmt.Errorf("%s: %w", statement, err)
 		}
 	}
 	return nil
-}
-
-// isLost reports whether the connection is unusable, as after an interrupted statement on MySQL.
-func (p *pin) isLost() bool {
-	conn, ok := p.Statement.ConnPool.(held)
-	return ok && conn.PingContext(context.WithoutCancel(p.Statement.Context)) != nil
-}
-
-// discard removes the connection from its pool.
-func (p *pin) discard() {
-	if conn, ok := p.Statement.ConnPool.(held); ok {
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-	}
 }
 
 // uninterrupted returns the handle without the cancellation of its context.
@@ -96,18 +87,13 @@ func (p *pin) uninterrupted() *gorm.DB {
 	return p.WithContext(context.WithoutCancel(p.Statement.Context))
 }
 
-// inTransaction reports whether the handle comes from Begin or Transaction.
-func inTransaction(db *gorm.DB) bool {
-	_, ok := db.Statement.ConnPool.(gorm.TxCommitter)
-	return ok
+// run executes a statement as it is written: GORM does not search an expression without values for parameters.
+func run(db *gorm.DB, statement string) error {
+	return db.Exec("?", gorm.Expr(statement)).Error
 }
 
-// verbatim is SQL that GORM must not search for parameters.
-type verbatim string
-
-func (v verbatim) Build(builder clause.Builder) { _, _ = builder.WriteString(string(v)) }
-
-// run executes a statement as it is written.
-func run(db *gorm.DB, statement string) error {
-	return db.Exec("?", verbatim(statement)).Error
+// count returns the number of rows.
+func count(db *gorm.DB, from string, args ...any) (n int64, err error) {
+	err = db.Raw("SELECT count(*) FROM "+from, args...).Row().Scan(&n)
+	return n, err
 }

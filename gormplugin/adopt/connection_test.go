@@ -3,8 +3,6 @@ package adopt_test
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,118 +13,134 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
+// unlike are the databases that change tables outside of a transaction of the handle.
+var unlike = []func(testing.TB) testdb.Target{testdb.SQLite, testdb.MariaDB}
+
 // It cancels the change while it waits for another transaction, and then ends that transaction.
 func TestAnInterruptedChangeIsNotMadeLater(t *testing.T) {
 	db := plain(t, testdb.MariaDB(t), &oldGroup{})
-	must(t, db.Create(&oldGroup{Name: "a"}))
-	var before int64
+	must(t, db.Create(&oldGroup{Name: "a"}).Error)
+	before := db.state(t)
 	tx := db.Begin()
-	must(t, tx.Model(&oldGroup{}).Count(&before))
+	must(t, tx.Find(&oldGroup{}).Error)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- adopt.DropAutoIncrement(db.WithContext(ctx), &oldGroup{}) }()
-	pool, err := db.DB.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for waits := 0; waits == 0; {
-		if waits, err = testdb.MetadataLockWaits(t.Context(), pool); err != nil {
-			t.Fatal(err)
-		}
+	for waits := 0; waits == 0; time.Sleep(time.Millisecond) {
+		var err error
+		waits, err = testdb.MetadataLockWaits(t.Context(), db.pool)
+		must(t, err)
 		if len(ended) > 0 {
 			t.Fatalf("it did not wait: %v", <-ended)
 		}
-		time.Sleep(time.Millisecond)
 	}
 	cancel()
-	equal(t, "interrupted", errors.Is(<-ended, context.Canceled), true)
-	must(t, tx.Commit())
-	must(t, db.Create(&oldGroup{Name: "b"}))
-	equal(t, "old_groups.id", db.column(t, "old_groups", "id").Made, true)
+	wantError(t, <-ended, context.Canceled, "")
+	must(t, tx.Commit().Error)
+	equal(t, "state", db.state(t), before)
 }
 
 // A plugin replaces the pool of each statement outside of transactions, as dbresolver does.
 func TestAResolverDoesNotSendStatementsElsewhere(t *testing.T) {
-	for _, open := range []func(testing.TB) testdb.Target{testdb.SQLite, testdb.MariaDB} {
+	for _, open := range unlike {
 		db := plain(t, open(t), oldModels()...)
-		pool, err := db.DB.DB()
-		if err != nil {
-			t.Fatal(err)
-		}
-		sent := 0
 		resolve := func(tx *gorm.DB) {
 			if _, ok := tx.Statement.ConnPool.(gorm.TxCommitter); !ok {
-				tx.Statement.ConnPool = pool
-				sent++
+				t.Errorf("sent elsewhere: %s", tx.Statement.SQL.String())
 			}
 		}
-		must(t, &gorm.DB{Error: errors.Join(
-			db.Callback().Raw().Before("*").Register("test:resolve", resolve),
-			db.Callback().Row().Before("*").Register("test:resolve", resolve),
-			db.Callback().Query().Before("*").Register("test:resolve", resolve),
-		)})
+		must(t, db.Callback().Raw().Before("*").Register("test:resolve", resolve))
+		must(t, db.Callback().Row().Before("*").Register("test:resolve", resolve))
+		must(t, db.Callback().Query().Before("*").Register("test:resolve", resolve))
 		db.drop(t, &oldUser{})
-		equal(t, "statements sent elsewhere", sent, 0)
 	}
 }
 
 func TestDropAutoIncrementUsesTheConnectionOfTheHandle(t *testing.T) {
 	eachPlain(t, func(t *testing.T, db *env) {
-		oneConnection(t, db) // a second connection would deadlock
+		db.pool.SetMaxOpenConns(1) // a second connection would deadlock
+		before := db.state(t)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		err := db.WithContext(ctx).Connection(func(tx *gorm.DB) error {
+		must(t, db.WithContext(ctx).Connection(func(tx *gorm.DB) error {
 			if _, ok := tx.Statement.ConnPool.(*sql.Conn); !ok {
 				t.Errorf("the handle has a %T", tx.Statement.ConnPool)
 			}
 			return adopt.DropAutoIncrement(tx, oldModels()...)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, counted := db.definitions(t)
-		equal(t, "counters", len(counted), 0)
+		}))
+		equal(t, "state", db.state(t), before.adopted())
 	}, oldModels()...)
 }
 
 func TestATransactionThatIsOpenIsNotRolledBack(t *testing.T) {
-	db := plain(t, testdb.SQLite(t), &oldGroup{})
-	oneConnection(t, db)
+	db := single(t, testdb.SQLite(t), &oldGroup{})
 	db.exec(t, "BEGIN", "INSERT INTO old_groups (name) VALUES ('a')")
-	if err := adopt.DropAutoIncrement(db.DB, &oldGroup{}); err == nil {
-		t.Error("want an error")
-	}
+	wantError(t, adopt.DropAutoIncrement(db.DB, &oldGroup{}), nil, "transaction")
 	db.exec(t, "COMMIT")
 	equal(t, "rows", db.count(t, "old_groups", ""), 1)
 }
 
-func TestBackslashesInCommentsStay(t *testing.T) {
-	db := plain(t, testdb.MariaDB(t))
-	oneConnection(t, db)
-	db.exec(t, "SET SESSION sql_mode = CONCAT(@@sql_mode, ',NO_BACKSLASH_ESCAPES')")
-	db.runRaw(t, `CREATE TABLE old_groups (name text, id bigint AUTO_INCREMENT PRIMARY KEY COMMENT 'C:\keys')`)
-	before, _ := db.definitions(t)
-	db.drop(t, &oldGroup{})
-	after, counted := db.definitions(t)
-	equal(t, "definitions", after, before)
-	equal(t, "counters", len(counted), 0)
-	var modes string
-	must(t, db.Raw("SELECT @@SESSION.sql_mode").Scan(&modes))
-	equal(t, "the mode is back", slices.Contains(strings.Split(modes, ","), "NO_BACKSLASH_ESCAPES"), true)
+func TestDropAutoIncrementNeedsAHandleWithoutTransaction(t *testing.T) {
+	for _, open := range unlike {
+		db := plain(t, open(t), &oldGroup{})
+		before := db.state(t)
+		err := db.Transaction(func(tx *gorm.DB) error { return adopt.DropAutoIncrement(tx, &oldGroup{}) })
+		wantError(t, err, adopt.ErrAutoIncrementKept, "transaction")
+		equal(t, "state", db.state(t), before)
+	}
 }
 
 func TestDropAutoIncrementFindsAColumnInAnotherCase(t *testing.T) {
 	type upper struct {
 		ID uint `gorm:"column:ID"`
 	}
-	for _, open := range []func(testing.TB) testdb.Target{testdb.SQLite, testdb.MariaDB} {
+	for _, open := range unlike {
 		db := plain(t, open(t), &oldGroup{})
-		before, _ := db.definitions(t)
-		if err := adopt.DropAutoIncrement(db.Table("old_groups"), &upper{}); err != nil {
-			t.Fatal(err)
-		}
-		after, counted := db.definitions(t)
-		equal(t, "definitions", after, before)
-		equal(t, "counters", len(counted), 0)
+		before := db.state(t)
+		must(t, adopt.DropAutoIncrement(db.Table("old_groups"), &upper{}))
+		equal(t, "state", db.state(t), before.adopted())
+	}
+}
+
+func TestARefusalNamesItsReasonAndChangesNothing(t *testing.T) {
+	for name, tt := range map[string]struct {
+		open         func(testing.TB) testdb.Target
+		create, text string
+		kept         error // nil for an error of the database
+	}{
+		"a default that is not a sequence": {
+			testdb.Postgres, "CREATE TABLE old_lines (id bigint PRIMARY KEY DEFAULT (random() * 1000)::bigint)",
+			"its default is not a sequence but ", adopt.ErrAutoIncrementKept,
+		},
+		"a sequence that serves another column": {
+			testdb.Postgres, "CREATE TABLE old_lines (id bigserial PRIMARY KEY);" +
+				"CREATE TABLE other (n bigint DEFAULT nextval('old_lines_id_seq'))",
+			"old_lines_id_seq also serves other.n", adopt.ErrAutoIncrementKept,
+		},
+		"a view on a column to be widened": {
+			testdb.Postgres, "CREATE TABLE old_lines (id serial PRIMARY KEY); CREATE VIEW v AS SELECT id FROM old_lines",
+			"used by a view", nil,
+		},
+		"a foreign key that forbids to widen": {
+			testdb.MariaDB, "CREATE TABLE old_lines (id int AUTO_INCREMENT PRIMARY KEY);" +
+				"CREATE TABLE refers (line_id int, CONSTRAINT to_line FOREIGN KEY (line_id) REFERENCES old_lines (id))",
+			"refers.to_line", adopt.ErrAutoIncrementKept,
+		},
+		"a default of MariaDB": {
+			testdb.MariaDB, "CREATE SEQUENCE s; CREATE TABLE old_lines (id bigint PRIMARY KEY DEFAULT (NEXT VALUE FOR s))",
+			"nextval(", adopt.ErrAutoIncrementKept,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := tt.open(t)
+			if strings.Contains(tt.create, "NEXT VALUE") {
+				target.NeedMariaDB(t, "CREATE SEQUENCE")
+			}
+			db := single(t, target, &oldGroup{})
+			db.exec(t, strings.Split(tt.create, ";")...)
+			before := db.state(t)
+			wantError(t, adopt.DropAutoIncrement(db.DB, &oldGroup{}, &oldLine{}), tt.kept, tt.text)
+			equal(t, "state", db.state(t), before)
+		})
 	}
 }

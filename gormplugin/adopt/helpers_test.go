@@ -1,17 +1,15 @@
 package adopt_test
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
@@ -27,38 +25,6 @@ func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
 
 // firstID is a key far from what a database counts up to.
 const firstID snowflake.ID = 1_000_000_000_000_000_001
-
-// recorder keeps the statements that GORM runs.
-type recorder struct {
-	logger.Interface
-	mu         sync.Mutex
-	statements []string
-}
-
-func (r *recorder) LogMode(logger.LogLevel) logger.Interface { return r }
-
-func (r *recorder) Trace(_ context.Context, _ time.Time, fc func() (string, int64), _ error) {
-	statement, _ := fc()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.statements = append(r.statements, statement)
-}
-
-// take returns the statements since the last call.
-func (r *recorder) take() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	statements := r.statements
-	r.statements = nil
-	return statements
-}
-
-// env is a database and the statements that it was sent.
-type env struct {
-	*gorm.DB
-	log    *recorder
-	target testdb.Target
-}
 
 // The models of an application before it uses snowflakes.
 type (
@@ -108,33 +74,25 @@ type (
 func (newUser) TableName() string  { return "old_users" }
 func (newOrder) TableName() string { return "old_orders" }
 
-var oldTables = []string{"old_users", "old_orders", "old_groups", "old_user_groups", "old_lines"}
-
 func oldModels() []any { return []any{&oldUser{}, &oldOrder{}, &oldGroup{}, &oldLine{}} }
+
+// env is a database.
+type env struct {
+	*gorm.DB
+	pool   *sql.DB
+	target testdb.Target
+}
 
 // plain opens a handle without the plugin and creates the tables of the models.
 func plain(t *testing.T, target testdb.Target, models ...any) *env {
 	t.Helper()
-	e := &env{log: &recorder{Interface: logger.Discard}, target: target}
-	db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: e.log, TranslateError: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: logger.Discard, TranslateError: true})
+	must(t, err)
 	pool, err := db.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := pool.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	e.DB = db
-	if err := db.AutoMigrate(models...); err != nil {
-		t.Fatal(err)
-	}
-	e.log.take()
-	return e
+	must(t, err)
+	t.Cleanup(func() { _ = pool.Close() })
+	must(t, db.AutoMigrate(models...))
+	return &env{DB: db, pool: pool, target: target}
 }
 
 func eachPlain(t *testing.T, f func(t *testing.T, db *env), models ...any) {
@@ -142,17 +100,24 @@ func eachPlain(t *testing.T, f func(t *testing.T, db *env), models ...any) {
 	testdb.Each(t, func(t *testing.T, target testdb.Target) { f(t, plain(t, target, models...)) })
 }
 
+// single returns a handle whose pool has one connection.
+func single(t *testing.T, target testdb.Target, models ...any) *env {
+	t.Helper()
+	db := plain(t, target, models...)
+	db.pool.SetMaxOpenConns(1)
+	return db
+}
+
 func (e *env) drop(t *testing.T, models ...any) {
 	t.Helper()
-	if err := adopt.DropAutoIncrement(e.DB, models...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, adopt.DropAutoIncrement(e.DB, models...))
 }
 
 func (e *env) exec(t *testing.T, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
-		must(t, e.Exec(statement))
+		_, err := e.pool.ExecContext(t.Context(), statement)
+		must(t, err)
 	}
 }
 
@@ -166,115 +131,125 @@ func (e *env) fillOld(t *testing.T) {
 			Orders: []oldOrder{{Cents: i, Number: strconv.Itoa(2 * i)}, {Number: strconv.Itoa(2*i + 1)}},
 			Groups: []oldGroup{{Name: "group"}},
 		}
-		must(t, e.Create(&user))
+		must(t, e.Create(&user).Error)
 		if i%3 == 0 {
 			boss = &user.ID
 		}
-		must(t, e.Create(&oldLine{TenantID: user.ID, Article: "pen"}))
+		must(t, e.Create(&oldLine{TenantID: user.ID, Article: "pen"}).Error)
 	}
-	must(t, e.Delete(&oldUser{}, 2))
-	must(t, e.Unscoped().Delete(&oldOrder{}, "number = ?", "59"))
+	must(t, e.Delete(&oldUser{}, 2).Error)
+	must(t, e.Unscoped().Delete(&oldOrder{}, "number = ?", "59").Error)
 }
 
-// rows returns the rows of tables as text.
-func (e *env) rows(t *testing.T, tables ...string) string {
+// state is what a database says of all its tables, without counters, the counters, and all rows.
+type state struct{ definitions, counters, rows string }
+
+// adopted returns the state after DropAutoIncrement.
+func (s state) adopted() state {
+	s.counters = ""
+	return s
+}
+
+var autoIncrement = regexp.MustCompile(`(?i) AUTO_?INCREMENT(=\d+)?\b(, '?|,|$)?`)
+
+// queries of the definitions and the counters. They ask the database itself, not GORM's migrator.
+var queries = map[string][2]string{
+	"sqlite": {
+		`SELECT replace(sql, '"', '` + "`" + `') FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY type, name`,
+		`SELECT name FROM sqlite_master WHERE sql LIKE '%PRIMARY KEY AUTOINCREMENT%' ORDER BY 1`,
+	},
+	"postgres": {
+		`SELECT concat_ws(' ', table_name, column_name, data_type, is_nullable, CASE WHEN column_name <> 'id' THEN column_default END,
+			col_description(to_regclass(quote_ident(table_name)), ordinal_position::int))
+		FROM information_schema.columns WHERE table_schema = current_schema()
+		UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema()
+		UNION ALL SELECT conname || pg_get_constraintdef(oid) FROM pg_constraint
+			WHERE connamespace = current_schema()::regnamespace ORDER BY 1`,
+		`SELECT 'sequence ' || relname FROM pg_class WHERE relkind = 'S' AND relnamespace = current_schema()::regnamespace
+		UNION ALL SELECT concat_ws(' ', table_name, column_name, column_default, is_identity) FROM information_schema.columns
+			WHERE table_schema = current_schema() AND column_name = 'id' AND (column_default <> '' OR is_identity = 'YES') ORDER BY 1`,
+	},
+	"mariadb": {"", `SELECT concat(table_name, '.', column_name) FROM information_schema.columns
+		WHERE table_schema = database() AND extra LIKE '%auto_increment%' ORDER BY 1`},
+}
+
+func (e *env) state(t *testing.T) (s state) {
 	t.Helper()
-	all := map[string][]string{}
+	tables, err := e.Migrator().GetTables()
+	must(t, err)
+	tables = slices.DeleteFunc(tables, func(table string) bool { return table == "sqlite_sequence" })
+	slices.Sort(tables)
+	var definitions, counters []string
+	if of := queries[e.target.Name]; of[0] != "" {
+		must(t, e.Raw(of[0]).Scan(&definitions).Error)
+	}
+	must(t, e.Raw(queries[e.target.Name][1]).Scan(&counters).Error)
 	for _, table := range tables {
-		var rows []map[string]any
-		must(t, e.Table(table).Find(&rows))
-		for _, row := range rows {
-			text, err := json.Marshal(row)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all[table] = append(all[table], string(text))
+		if e.target.Name == "mariadb" {
+			var name, create string
+			must(t, e.Raw("SHOW CREATE TABLE `"+table+"`").Row().Scan(&name, &create))
+			definitions = append(definitions, create)
 		}
-		slices.Sort(all[table])
+		s.rows += table + e.rows(t, table)
 	}
-	text, err := json.Marshal(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	s.definitions = autoIncrement.ReplaceAllString(strings.Join(definitions, "\n"), "$2")
+	s.counters = strings.Join(counters, ", ")
+	return s
 }
 
-var counters = regexp.MustCompile(`(?i) AUTO_?INCREMENT(=\d+)?\b(, '?|,|$)?`)
-
-// definitions returns how a database describes all its tables, without counters, and the tables that have a counter.
-func (e *env) definitions(t *testing.T) (all string, counted []string) {
+// rows returns the rows of a table or view as text.
+func (e *env) rows(t *testing.T, table string) string {
 	t.Helper()
-	var queries, lines []string
-	switch e.target.Name {
-	case "sqlite":
-		queries = []string{`SELECT replace(sql, '"', '` + "`" + `') FROM sqlite_master
-			WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY type, name`}
-		must(t, e.Raw(`SELECT name FROM sqlite_master WHERE sql LIKE '%PRIMARY KEY AUTOINCREMENT%' ORDER BY 1`).Scan(&counted))
-	case "postgres":
-		const here = "current_schema()::regnamespace"
-		queries = []string{
-			`SELECT concat_ws(' ', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
-				CASE WHEN a.attname <> 'id' THEN pg_get_expr(d.adbin, d.adrelid) END, col_description(c.oid, a.attnum))
-			FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
-			LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
-			WHERE c.relnamespace = ` + here + ` AND c.relkind IN ('r', 'v') ORDER BY c.relname, a.attnum`,
-			`SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1`,
-			`SELECT conname || pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = ` + here + ` ORDER BY 1`,
-		}
-		must(t, e.Raw(`SELECT relname FROM pg_class WHERE relkind = 'S' AND relnamespace = `+here+` ORDER BY 1`).Scan(&counted))
-	default:
-		var tables []string
-		must(t, e.Raw(`SELECT table_name FROM information_schema.tables WHERE table_schema = database() ORDER BY 1`).Scan(&tables))
-		for _, table := range tables {
-			var name, create string
-			if err := e.Raw("SHOW CREATE TABLE `"+table+"`").Row().Scan(&name, &create); err != nil {
-				t.Fatal(err)
-			}
-			lines = append(lines, create)
-		}
-		must(t, e.Raw(`SELECT concat(table_name, '.', column_name) FROM information_schema.columns
-			WHERE table_schema = database() AND extra LIKE '%auto_increment%' ORDER BY 1`).Scan(&counted))
+	var rows []map[string]any
+	must(t, e.Table(table).Find(&rows).Error)
+	texts := make([]string, len(rows))
+	for i, row := range rows {
+		text, err := json.Marshal(row)
+		must(t, err)
+		texts[i] = string(text)
 	}
-	for _, query := range queries {
-		var found []string
-		must(t, e.Raw(query).Scan(&found))
-		lines = append(lines, found...)
-	}
-	return counters.ReplaceAllString(strings.Join(lines, "\n"), "$2"), counted
+	slices.Sort(texts)
+	return strings.Join(texts, "\n")
 }
 
 // wantRefused checks that a row without a key is rejected, or that SQLite, which cannot reject it, assigns the documented
 // key.
-func (e *env) wantRefused(t *testing.T, table, insert string) {
+func (e *env) wantRefused(t *testing.T, table, columns, values string) {
 	t.Helper()
-	before := e.rows(t, table)
-	var largest, made int64
-	must(t, e.Raw("SELECT max(id) FROM "+table).Scan(&largest))
-	err := e.Exec(insert).Error
-	if e.target.Name != "sqlite" {
-		if err == nil || e.rows(t, table) != before {
-			t.Errorf("%s: error %v, want that of a missing key", insert, err)
-		}
-		return
+	rows := e.rows(t, table)
+	var largest int64
+	must(t, e.Raw("SELECT max(id) FROM "+table).Row().Scan(&largest))
+	err := e.Exec("INSERT INTO " + table + " (" + columns + ") VALUES (" + values + ")").Error
+	if e.target.Name == "sqlite" {
+		made := e.Exec("DELETE FROM "+table+" WHERE id = ?", largest+1)
+		must(t, made.Error)
+		equal(t, "rows with the key that SQLite assigns", made.RowsAffected, 1)
+	} else if err == nil {
+		t.Errorf("%s has a row without a key", table)
 	}
-	must(t, e.Raw("SELECT max(id) FROM "+table).Scan(&made))
-	equal(t, "key that SQLite assigns", made, largest+1)
-	e.exec(t, "DELETE FROM "+table+" WHERE id = "+strconv.FormatInt(made, 10))
+	equal(t, "rows", e.rows(t, table), rows)
 }
 
-// must fails the test on the error of a statement.
-func must(t testing.TB, result *gorm.DB) {
+// must fails the test on an error.
+func must(t testing.TB, err error) {
 	t.Helper()
-	if result.Error != nil {
-		t.Fatal(result.Error)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantError checks an error and its text.
+func wantError(t *testing.T, err, want error, text string) {
+	t.Helper()
+	if err == nil || want != nil && !errors.Is(err, want) || !strings.Contains(err.Error(), text) {
+		t.Errorf("error %v, want %v with %q", err, want, text)
 	}
 }
 
 // count returns the number of rows that a condition finds in a table.
-func (e *env) count(t testing.TB, table, where string, args ...any) int64 {
+func (e *env) count(t testing.TB, table, where string, args ...any) (n int64) {
 	t.Helper()
-	var n int64
-	must(t, e.Table(table).Where(where, args...).Count(&n))
+	must(t, e.Table(table).Where(where, args...).Count(&n).Error)
 	return n
 }
 
@@ -283,29 +258,4 @@ func equal[T comparable](t testing.TB, what string, got, want T) {
 	if got != want {
 		t.Errorf("%s: %v, want %v", what, got, want)
 	}
-}
-
-// column is what a database says of a column.
-type column struct {
-	Type string // in lower case, without a width
-	Made bool   // by a sequence, AUTO_INCREMENT or a default
-}
-
-// column asks the database itself, not GORM's migrator.
-func (e *env) column(t *testing.T, table, name string) (c column) {
-	t.Helper()
-	query := map[string]string{
-		"sqlite": `SELECT type, dflt_value IS NOT NULL OR (SELECT sql LIKE '%AUTOINCREMENT%' FROM sqlite_master WHERE name = @table)
-			FROM pragma_table_info(@table) WHERE name = @name`,
-		"postgres": `SELECT data_type, column_default IS NOT NULL OR is_identity = 'YES' FROM information_schema.columns
-			WHERE table_schema = current_schema() AND table_name = @table AND column_name = @name`,
-		"mariadb": `SELECT data_type, extra <> '' OR column_default IS NOT NULL AND column_default <> 'NULL'
-			FROM information_schema.columns WHERE table_schema = database() AND table_name = @table AND column_name = @name`,
-	}[e.target.Name]
-	row := e.Raw(query, sql.Named("table", table), sql.Named("name", name)).Row()
-	if err := row.Scan(&c.Type, &c.Made); err != nil {
-		t.Fatalf("column %s of %s: %v", name, table, err)
-	}
-	c.Type = strings.ToLower(c.Type)
-	return c
 }

@@ -37,23 +37,30 @@ func (k countedKey) name() string {
 	return k.space + "." + k.table
 }
 
-// kept is the error for what DropAutoIncrement refuses to do.
-func (k countedKey) kept(format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %s", ErrAutoIncrementKept, k, fmt.Sprintf(format, args...))
+// refused is the error for what DropAutoIncrement does not do.
+func (k countedKey) refused(reason error, format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %s", reason, k, fmt.Sprintf(format, args...))
 }
 
-func (k countedKey) noInteger(format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %s", ErrNoIntegerKey, k, fmt.Sprintf(format, args...))
-}
-
-func (k countedKey) noTable() error { return fmt.Errorf("%w: %s", ErrNoTable, k.name()) }
-
-// failed wraps an error of the database.
-func (k countedKey) failed(err error) error {
-	if err == nil {
-		return nil
+// each calls f for all keys until it fails, and names the key in the error.
+func each(keys []countedKey, f func(i int, k countedKey) error) error {
+	for i, k := range keys {
+		if err := within(k, f(i, k)); err != nil {
+			return err
+		}
 	}
-	return fmt.Errorf("adopt: drop auto-increment of %s: %w", k, err)
+	return nil
+}
+
+// read returns what one reads about each key, which rejects what must not be changed.
+func read[T any](db *gorm.DB, keys []countedKey, one func(k countedKey, db *gorm.DB) (T, error)) ([]T, error) {
+	found := make([]T, len(keys))
+	return found, each(keys, func(i int, k countedKey) (err error) {
+		if found[i], err = one(k, db); err != nil {
+			return err
+		}
+		return k.checkMinID(db)
+	})
 }
 
 // countedKeys returns the key columns of the models, each once.
@@ -65,7 +72,7 @@ func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
 			stmt.Table, stmt.TableExpr = db.Statement.Table, db.Statement.TableExpr
 		}
 		if err := stmt.ParseWithSpecialTableName(model, stmt.Table); err != nil {
-			return nil, fmt.Errorf("adopt: drop auto-increment: %w", err)
+			return nil, err
 		}
 		space, err := spaceOf(stmt)
 		if err != nil {
@@ -76,7 +83,7 @@ func countedKeys(db *gorm.DB, models []any) ([]countedKey, error) {
 			return nil, fmt.Errorf("%w: model %s has no primary key called ID and no single one", ErrNoIntegerKey, stmt.Schema)
 		}
 		if key := (countedKey{space, stmt.Table, field.DBName}); isNarrow(field) {
-			return nil, key.noInteger("the field is of type %s", field.FieldType)
+			return nil, key.refused(ErrNoIntegerKey, "the field is of type %s", field.FieldType)
 		} else if !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
@@ -98,7 +105,7 @@ func (k countedKey) checkMinID(db *gorm.DB) error {
 	case errors.Is(present.Error, gormplugin.ErrCondition), errors.Is(present.Error, snowflake.ErrFieldOrder):
 		return nil // the layout is not known, or has too many ranges: these conditions fail
 	case present.Error != nil:
-		return k.failed(present.Error)
+		return present.Error
 	}
 	id, _ := present.Statement.Vars[0].(snowflake.ID)
 	bound := min(id/1000, maxCounted)
@@ -107,9 +114,9 @@ func (k countedKey) checkMinID(db *gorm.DB) error {
 	err := db.Table(k.name()).Select("max(?)", column).Where("? < ?", column, bound).
 		Where(gormplugin.CreatedBefore(now).On(k.column)).Row().Scan(&old)
 	if err != nil || old == nil {
-		return k.failed(err)
+		return err
 	}
-	return k.kept("the database has made the keys up to %d, and gormplugin.CreatedBefore would find them all; "+
+	return k.refused(ErrAutoIncrementKept, "the database has made the keys up to %d, and gormplugin.CreatedBefore would find them all; "+
 		"give the plugin gormplugin.WithMinID(%d), or a larger number below its IDs", *old, *old+1)
 }
 
@@ -127,11 +134,6 @@ func spaceOf(stmt *gorm.Statement) (string, error) {
 
 // isNarrow reports whether the field is an integer that cannot hold all snowflakes.
 func isNarrow(field *schema.Field) bool {
-	switch t := field.IndirectFieldType; t.Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32:
-		return t.Bits() < 64
-	default:
-		return false
-	}
+	zero := reflect.Zero(field.IndirectFieldType)
+	return (zero.CanInt() || zero.CanUint()) && zero.Type().Bits() < 64
 }

@@ -11,32 +11,32 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+
+	"github.com/sqlflake/sqlflake/gormplugin/internal/connpool"
 )
 
 // mysqlKey is a key column as MySQL describes it, and its new definition.
 type mysqlKey struct {
+	Space   string // the database
 	Name    string // in the case of the table
 	Kind    string // data_type: bigint
-	Extra   string
+	Counts  bool
+	Narrow  bool // an integer of less than 64 bits
 	Default *string
 
-	references []string // the foreign keys that refer to the column or contain it
-	referred   bool
-	definition string // for MODIFY; "" if nothing has to change
+	references []string // the foreign keys that refer to the column or contain it, with their rules
+	definition string   // for MODIFY; "" if nothing has to change
 }
 
 func dropOnMySQL(db *gorm.DB, keys []countedKey) error {
-	if inTransaction(db) {
-		return fmt.Errorf("%w: the handle is in a transaction, which MySQL would commit; pass a handle outside of one", ErrAutoIncrementKept)
-	}
 	var lost int64 // the number of an unusable connection
 	err := pinned(db, func(p *pin) error {
 		var connection int64
 		if err := p.Raw("SELECT connection_id()").Row().Scan(&connection); err != nil {
-			return fmt.Errorf("adopt: drop auto-increment: %w", err)
+			return err
 		}
 		err := modifyAll(p, keys)
-		if err != nil && p.isLost() {
+		if err != nil && p.conn.PingContext(context.WithoutCancel(p.Statement.Context)) != nil {
 			lost = connection
 		}
 		return err
@@ -48,149 +48,110 @@ func dropOnMySQL(db *gorm.DB, keys []countedKey) error {
 }
 
 func modifyAll(p *pin, keys []countedKey) error {
-	found := make([]mysqlKey, len(keys))
+	found, err := read(p.DB, keys, countedKey.onMySQL)
+	if err != nil {
+		return err
+	}
 	changes, unchecked := false, false
-	for i, k := range keys {
-		var err error
-		if found[i], err = k.onMySQL(p.DB); err == nil {
-			err = k.checkMinID(p.DB)
-		}
-		if err != nil {
-			return err
-		}
-		changes = changes || found[i].definition != ""
-		unchecked = unchecked || found[i].referred && found[i].definition != ""
+	for _, key := range found {
+		changes = changes || key.definition != ""
+		unchecked = unchecked || key.definition != "" && len(key.references) > 0
 	}
 	if !changes {
 		return nil
 	}
 	if err := setForModify(p, unchecked); err != nil {
-		return fmt.Errorf("adopt: drop auto-increment: %w", err)
+		return err
 	}
 	var done []string
-	for i, k := range keys {
+	return each(keys, func(i int, k countedKey) error {
 		if found[i].definition == "" {
-			continue
+			return nil
 		}
-		if err := k.modify(p.DB, found[i]); err != nil {
-			if len(done) > 0 {
-				err = fmt.Errorf("%w (done before: %s)", err, strings.Join(done, ", "))
-			}
-			return err
+		err := k.modify(p.DB, found[i])
+		if err != nil && len(done) > 0 {
+			err = fmt.Errorf("%w (done before: %s)", err, strings.Join(done, ", "))
 		}
 		done = append(done, k.String())
-	}
-	return nil
+		return err
+	})
 }
 
-// onMySQL reads the column and rejects what must not be changed.
-func (k countedKey) onMySQL(db *gorm.DB) (mysqlKey, error) {
-	var there int
-	err := db.Raw(`SELECT count(*) FROM information_schema.tables
-		WHERE table_schema = coalesce(nullif(?, ''), database()) AND table_name = ?
-			AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')`,
-		k.space, k.table).Row().Scan(&there)
-	switch {
-	case err != nil:
-		return mysqlKey{}, k.failed(err)
-	case there == 0:
-		return mysqlKey{}, k.noTable()
+func (k countedKey) onMySQL(db *gorm.DB) (key mysqlKey, err error) {
+	const here = " WHERE table_schema = coalesce(nullif(?, ''), database()) AND table_name = ?"
+	tables, err := count(db, "information_schema.tables"+here+" AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')", k.space, k.table)
+	if err != nil {
+		return key, err
 	}
-	var found []mysqlKey
-	err = db.Raw(`SELECT column_name AS name, data_type AS kind, extra AS extra, column_default AS "default"
-		FROM information_schema.columns
-		WHERE table_schema = coalesce(nullif(?, ''), database()) AND table_name = ? AND column_name = ?`,
-		k.space, k.table, k.column).Scan(&found).Error
-	switch {
-	case err != nil:
-		return mysqlKey{}, k.failed(err)
-	case len(found) == 0:
-		return mysqlKey{}, k.noInteger("the table has no such column")
-	}
-	key := found[0]
-	counts := strings.Contains(strings.ToLower(key.Extra), "auto_increment")
-	narrow := slices.Contains([]string{"tinyint", "smallint", "mediumint", "int"}, key.Kind)
-	if key.references, key.referred, err = k.foreignKeysOnMySQL(db); err != nil {
-		return key, k.failed(err)
+	result := db.Raw(`SELECT table_schema AS space, column_name AS name, data_type AS kind, extra LIKE '%auto_increment%' AS counts,
+			data_type IN ('tinyint', 'smallint', 'mediumint', 'int') AS narrow, column_default AS "default"
+		FROM information_schema.columns`+here+" AND column_name = ?", k.space, k.table, k.column).Scan(&key)
+	if result.Error == nil {
+		key.references, result.Error = k.foreignKeysOnMySQL(db, key.Space)
 	}
 	switch {
-	case !narrow && key.Kind != "bigint":
-		return key, k.noInteger("the column is of type %s", key.Kind)
-	case !counts && key.Default != nil && *key.Default != "NULL":
-		return key, k.kept("its default is %s", *key.Default)
-	case narrow && len(key.references) > 0:
-		return key, k.kept("the column is %s, and these foreign keys prevent it from becoming bigint: %s; "+
+	case result.Error != nil:
+		return key, result.Error
+	case tables == 0:
+		return key, fmt.Errorf("%w: %s", ErrNoTable, k.name())
+	case key.Name == "":
+		return key, k.refused(ErrNoIntegerKey, "the table has no such column")
+	case !key.Narrow && key.Kind != "bigint":
+		return key, k.refused(ErrNoIntegerKey, "the column is of type %s", key.Kind)
+	case !key.Counts && key.Default != nil && *key.Default != "NULL":
+		return key, k.refused(ErrAutoIncrementKept, "its default is %s", *key.Default)
+	case key.Narrow && len(key.references) > 0:
+		return key, k.refused(ErrAutoIncrementKept, "the column is %s, and these foreign keys prevent it from becoming bigint: %s; "+
 			"drop them, call DropAutoIncrement, widen the columns that refer to it, and let AutoMigrate create them again",
 			key.Kind, strings.Join(key.references, ", "))
-	case counts || narrow:
-		key.definition, err = k.withoutCounter(db, key.Name, counts, narrow)
+	case key.Counts || key.Narrow:
+		key.definition, err = k.withoutCounter(db, key)
 	}
 	return key, err
 }
 
-// foreignKeysOnMySQL returns the names and rules of the foreign keys that the column takes part in.
-func (k countedKey) foreignKeysOnMySQL(db *gorm.DB) (all []string, referred bool, err error) {
-	space := k.space
-	if space == "" {
-		if err := db.Raw("SELECT database()").Row().Scan(&space); err != nil {
-			return nil, false, err
-		}
-	}
-	rows, err := db.Raw(`
+// foreignKeysOnMySQL returns the foreign keys that the column takes part in.
+func (k countedKey) foreignKeysOnMySQL(db *gorm.DB, space string) (all []string, err error) {
+	err = db.Raw(`
 		SELECT concat(u.table_name, '.', u.constraint_name, ' (', u.column_name, ' to ', u.referenced_table_name, '.',
-				u.referenced_column_name, ' on update ', r.update_rule, ' on delete ', r.delete_rule, ')'),
-			u.referenced_table_schema = @space AND u.referenced_table_name = @table AND u.referenced_column_name = @column
+				u.referenced_column_name, ' on update ', r.update_rule, ' on delete ', r.delete_rule, ')')
 		FROM information_schema.key_column_usage u
 		JOIN information_schema.referential_constraints r
 			ON r.constraint_schema = u.constraint_schema AND r.table_name = u.table_name AND r.constraint_name = u.constraint_name
 		WHERE u.referenced_table_schema = @space AND u.referenced_table_name = @table AND u.referenced_column_name = @column
 			OR u.table_schema = @space AND u.table_name = @table AND u.column_name = @column
 				AND u.referenced_table_name IS NOT NULL
-		ORDER BY 1`, sql.Named("space", space), sql.Named("table", k.table), sql.Named("column", k.column)).Rows()
-	if err != nil {
-		return nil, false, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		var to bool
-		if err := rows.Scan(&name, &to); err != nil {
-			return nil, false, err
-		}
-		all, referred = append(all, name), referred || to
-	}
-	return all, referred, rows.Err()
+		ORDER BY 1`, sql.Named("space", space), sql.Named("table", k.table), sql.Named("column", k.column)).Scan(&all).Error
+	return all, err
 }
 
 var narrowType = regexp.MustCompile(`^(tiny|small|medium)?int(\(\d+\))?`)
 
 // withoutCounter returns the server's own definition of the column without AUTO_INCREMENT and with 64 bits.
-func (k countedKey) withoutCounter(db *gorm.DB, column string, counts, narrow bool) (string, error) {
+func (k countedKey) withoutCounter(db *gorm.DB, key mysqlKey) (string, error) {
 	var table, statement string
 	if err := db.Raw("SHOW CREATE TABLE "+db.Statement.Quote(k.name())).Row().Scan(&table, &statement); err != nil {
-		return "", k.failed(err)
+		return "", err
 	}
 	definition := ""
 	for line := range strings.Lines(statement) {
-		line = strings.TrimSpace(line)
 		for _, quote := range []string{"`", `"`} { // the second under ANSI_QUOTES
-			if rest, ok := strings.CutPrefix(line, quote+strings.ReplaceAll(column, quote, quote+quote)+quote+" "); ok {
+			name := quote + strings.ReplaceAll(key.Name, quote, quote+quote) + quote + " "
+			if rest, ok := strings.CutPrefix(strings.TrimSpace(line), name); ok {
 				definition = strings.TrimSuffix(rest, ",")
 			}
 		}
 	}
-	ok := definition != ""
-	if ok && counts {
-		definition, ok = withoutWord(definition, "AUTO_INCREMENT")
+	found := true
+	if key.Counts {
+		definition, found = withoutWord(definition, "AUTO_INCREMENT")
 	}
-	if ok && narrow {
-		place := narrowType.FindStringIndex(definition)
-		if ok = place != nil; ok {
-			definition = "bigint" + definition[place[1]:]
-		}
+	if key.Narrow {
+		definition = narrowType.ReplaceAllString(definition, "bigint")
+		found = found && strings.HasPrefix(definition, "bigint")
 	}
-	if !ok {
-		return "", k.kept("cannot parse the definition of the column: %q", definition)
+	if !found || definition == "" {
+		return "", k.refused(ErrAutoIncrementKept, "cannot parse the definition of the column: %q", definition)
 	}
 	return definition, nil
 }
@@ -199,16 +160,16 @@ func (k countedKey) withoutCounter(db *gorm.DB, column string, counts, narrow bo
 func (k countedKey) modify(db *gorm.DB, before mysqlKey) error {
 	statement := "ALTER TABLE " + db.Statement.Quote(k.name()) + " MODIFY COLUMN " + db.Statement.Quote(before.Name) + " "
 	if err := run(db, statement+before.definition); err != nil {
-		return k.failed(err)
+		return err
 	}
 	after, err := k.onMySQL(db)
 	switch {
 	case err != nil:
 		return err
 	case after.definition != "":
-		return k.kept("the column would still have to become %s", after.definition)
+		return k.refused(ErrAutoIncrementKept, "the column would still have to become %s", after.definition)
 	case !slices.Equal(after.references, before.references):
-		return k.failed(fmt.Errorf("the foreign keys are %q now, were %q", after.references, before.references))
+		return fmt.Errorf("the foreign keys are %q now, were %q", after.references, before.references)
 	}
 	return nil
 }
@@ -221,11 +182,8 @@ func setForModify(p *pin, unchecked bool) error {
 		return err
 	}
 	// The server doubles each backslash of a comment in every mode, and this mode would read two.
-	const literal = "NO_BACKSLASH_ESCAPES"
-	if all := strings.Split(modes, ","); slices.Contains(all, literal) {
-		others := slices.DeleteFunc(all, func(mode string) bool { return mode == literal })
-		const set = "SET SESSION sql_mode = '%s'"
-		if err := p.set(fmt.Sprintf(set, strings.Join(others, ",")), fmt.Sprintf(set, modes)); err != nil {
+	if others := strings.ReplaceAll(modes, "NO_BACKSLASH_ESCAPES", ""); others != modes {
+		if err := p.set("SET SESSION sql_mode = '"+others+"'", "SET SESSION sql_mode = '"+modes+"'"); err != nil {
 			return err
 		}
 	}
@@ -236,18 +194,12 @@ func setForModify(p *pin, unchecked bool) error {
 	return p.set("SET SESSION foreign_key_checks = 0", fmt.Sprintf("SET SESSION foreign_key_checks = %d", checks))
 }
 
-// killTime bounds one call of kill.
-const killTime = 10 * time.Second
-
 // kill ends a connection that the driver has dropped and waits for its end. The driver only closes its socket: a
 // statement that waits for a lock continues on the server for a while and could still change the table.
 func kill(db *gorm.DB, connection int64) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(db.Statement.Context), killTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(db.Statement.Context), 10*time.Second)
 	defer cancel()
-	pool := db.ConnPool
-	for prepared, ok := pool.(*gorm.PreparedStmtDB); ok; prepared, ok = pool.(*gorm.PreparedStmtDB) {
-		pool = prepared.ConnPool
-	}
+	pool := connpool.Unprepared(db.ConnPool)
 	_, err := pool.ExecContext(ctx, fmt.Sprintf("KILL %d", connection)) // an error if the connection has already ended
 	for {
 		left := 0
@@ -257,7 +209,7 @@ func kill(db *gorm.DB, connection int64) error {
 			return nil
 		}
 		if err != nil || ctx.Err() != nil {
-			return fmt.Errorf("adopt: the interrupted change of a table may still happen: kill %d: %w", connection, errors.Join(err, failed))
+			return fmt.Errorf("the interrupted change of a table may still happen: kill %d: %w", connection, errors.Join(err, failed))
 		}
 		select {
 		case <-ctx.Done():

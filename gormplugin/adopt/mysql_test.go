@@ -2,7 +2,7 @@ package adopt_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -25,109 +25,71 @@ func TestMySQLKeepsTheColumnDefinition(t *testing.T) {
 		},
 	} {
 		db := plain(t, testdb.MariaDB(t))
-		db.runRaw(t, strings.Replace(create, "%s", tt.before, 1))
-		must(t, db.Create(&oldGroup{ID: 5, Name: "a"}))
+		db.exec(t, fmt.Sprintf(create, tt.before))
+		must(t, db.Create(&oldGroup{ID: 5, Name: "a"}).Error)
 		db.drop(t, &oldGroup{})
-		got, _ := db.definitions(t)
-		// The server describes a table that is created like this in the same words.
-		want := strings.ReplaceAll(create, "old_groups", "wanted")
-		db.runRaw(t, strings.Replace(want, "%s", tt.after+", PRIMARY KEY (`id`)", 1))
-		var name, wanted string
-		if err := db.Raw("SHOW CREATE TABLE wanted").Row().Scan(&name, &wanted); err != nil {
-			t.Fatal(err)
-		}
-		wanted = counters.ReplaceAllString(strings.Replace(wanted, "`wanted`", "`old_groups`", 1), "$2")
-		equal(t, tt.before, strings.TrimSpace(got), wanted)
+		got := db.state(t)
 		equal(t, "rows", db.count(t, "old_groups", "id = 5"), 1)
-		must(t, db.Create(&oldGroup{ID: uint64(firstID)}))
-		db.wantRefused(t, "old_groups", "INSERT INTO old_groups (name) VALUES ('x')")
+		must(t, db.Create(&oldGroup{ID: uint64(firstID)}).Error)
+		db.wantRefused(t, "old_groups", "name", "'x'")
+		// The server describes a table that is created like this in the same words.
+		db.exec(t, "DROP TABLE old_groups", fmt.Sprintf(create, tt.after+", PRIMARY KEY (`id`)"))
+		equal(t, tt.before, got.definitions, db.state(t).definitions)
 	}
 }
 
-// runRaw runs a statement that may contain question marks.
-func (e *env) runRaw(t *testing.T, statement string) {
-	t.Helper()
-	pool, err := e.DB.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := pool.ExecContext(t.Context(), statement); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestForeignKeysThatForbidToWidenAreNamed(t *testing.T) {
-	db := plain(t, testdb.MariaDB(t), &oldGroup{})
-	db.exec(t, "CREATE TABLE old_lines (id int AUTO_INCREMENT PRIMARY KEY)",
-		"CREATE TABLE refers (id int PRIMARY KEY, line_id int, "+
-			"CONSTRAINT to_line FOREIGN KEY (line_id) REFERENCES old_lines (id))")
-	before, counted := db.definitions(t)
-	err := adopt.DropAutoIncrement(db.DB, &oldGroup{}, &oldLine{})
-	if !errors.Is(err, adopt.ErrAutoIncrementKept) || !strings.Contains(err.Error(), "refers.to_line") {
-		t.Errorf("error %v", err)
-	}
-	after, still := db.definitions(t)
-	equal(t, "definitions", after, before)
-	equal(t, "counters", len(still), len(counted))
-}
-
-func TestDefaultThatIsNotACounterIsNamed(t *testing.T) {
-	target := testdb.MariaDB(t)
-	target.NeedMariaDB(t, "CREATE SEQUENCE")
-	db := plain(t, target)
-	db.exec(t, "CREATE SEQUENCE s", "CREATE TABLE old_groups (id bigint PRIMARY KEY DEFAULT (NEXT VALUE FOR s))")
-	err := adopt.DropAutoIncrement(db.DB, &oldGroup{})
-	if !errors.Is(err, adopt.ErrAutoIncrementKept) || !strings.Contains(err.Error(), "nextval(") {
-		t.Errorf("error %v", err)
+func TestTheModeOfTheSessionStays(t *testing.T) {
+	for _, mode := range []string{"NO_BACKSLASH_ESCAPES", "ANSI_QUOTES"} {
+		db := single(t, testdb.MariaDB(t))
+		db.exec(t, "SET SESSION sql_mode = CONCAT(@@sql_mode, ',"+mode+"')",
+			`CREATE TABLE old_groups (name text, id bigint AUTO_INCREMENT PRIMARY KEY COMMENT 'C:\keys')`)
+		before := db.state(t)
+		db.drop(t, &oldGroup{})
+		equal(t, "state", db.state(t), before.adopted())
+		var after string
+		must(t, db.Raw("SELECT @@SESSION.sql_mode").Row().Scan(&after))
+		equal(t, "the mode is back", strings.Contains(after, mode), true)
 	}
 }
 
 func TestForeignKeysAreCheckedAgainAfterwards(t *testing.T) {
-	db := plain(t, testdb.MariaDB(t), oldModels()...)
-	oneConnection(t, db)
-	db.fillOld(t)
-	db.exec(t, "SET SESSION sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES')")
-	db.drop(t, &oldUser{})
-	var checked int
-	must(t, db.Raw("SELECT @@SESSION.foreign_key_checks").Scan(&checked))
-	equal(t, "foreign_key_checks", checked, 1)
-	equal(t, "old_users.id", db.column(t, "old_users", "id").Made, false)
+	for _, interrupted := range []bool{false, true} {
+		db := single(t, testdb.MariaDB(t), oldModels()...)
+		db.fillOld(t)
+		var connection, same, checked int
+		must(t, db.Raw("SELECT connection_id()").Row().Scan(&connection))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		must(t, db.Callback().Raw().Register("test:interrupt", func(tx *gorm.DB) {
+			if interrupted && strings.Contains(tx.Statement.SQL.String(), "foreign_key_checks = 0") {
+				cancel()
+			}
+		}))
+		before := db.state(t)
+		err := adopt.DropAutoIncrement(db.WithContext(ctx), &oldUser{})
+		if interrupted {
+			wantError(t, err, context.Canceled, "")
+			equal(t, "state", db.state(t), before)
+		} else {
+			must(t, err)
+			equal(t, "counters", strings.Contains(db.state(t).counters, "old_users"), false)
+		}
+		must(t, db.Raw("SELECT @@SESSION.foreign_key_checks, connection_id()").Row().Scan(&checked, &same))
+		equal(t, "foreign_key_checks", checked, 1)
+		equal(t, "connection", same, connection)
+	}
 }
 
 func TestErrorNamesTheTablesThatAreDone(t *testing.T) {
 	target := testdb.MariaDB(t)
 	target.NeedMariaDB(t, "check_constraint_checks")
-	db := plain(t, target, &oldGroup{})
-	oneConnection(t, db)
+	db := single(t, target, &oldGroup{})
 	// The CHECK rejects the stored row as soon as the table is copied.
 	db.exec(t, "CREATE TABLE old_lines (id int AUTO_INCREMENT PRIMARY KEY, n int CHECK (n > 0))",
 		"SET SESSION check_constraint_checks = 0", "INSERT INTO old_lines (n) VALUES (-1)",
 		"SET SESSION check_constraint_checks = 1")
-	err := adopt.DropAutoIncrement(db.DB, &oldGroup{}, &oldLine{})
-	if err == nil || !strings.Contains(err.Error(), "done before: old_groups.id") {
-		t.Errorf("error %v", err)
-	}
-	equal(t, "old_groups.id", db.column(t, "old_groups", "id").Made, false)
-	equal(t, "old_lines.id", db.column(t, "old_lines", "id"), column{Type: "int", Made: true})
-	equal(t, "rows", db.count(t, "old_lines", ""), 1)
-}
-
-func TestForeignKeysAreCheckedAgainAfterAnInterrupt(t *testing.T) {
-	db := plain(t, testdb.MariaDB(t), oldModels()...)
-	oneConnection(t, db)
-	var before, after, checked int
-	must(t, db.Raw("SELECT connection_id()").Scan(&before))
-	ctx, cancel := context.WithCancel(t.Context())
-	must(t, &gorm.DB{Error: db.Callback().Raw().Register("test:interrupt", func(tx *gorm.DB) {
-		if strings.Contains(tx.Statement.SQL.String(), "foreign_key_checks = 0") {
-			cancel()
-		}
-	})})
-	err := adopt.DropAutoIncrement(db.WithContext(ctx), &oldUser{})
-	equal(t, "interrupted", errors.Is(err, context.Canceled), true)
-	must(t, db.Raw("SELECT @@SESSION.foreign_key_checks").Scan(&checked))
-	equal(t, "foreign_key_checks", checked, 1)
-	must(t, db.Raw("SELECT connection_id()").Scan(&after))
-	equal(t, "connection", after, before)
-	equal(t, "old_users.id", db.column(t, "old_users", "id").Made, true)
+	before := db.state(t)
+	wantError(t, adopt.DropAutoIncrement(db.DB, &oldGroup{}, &oldLine{}), nil, "done before: old_groups.id")
+	before.counters = "old_lines.id"
+	equal(t, "state", db.state(t), before)
 }

@@ -2,7 +2,6 @@ package adopt_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +12,7 @@ import (
 	"github.com/sqlflake/sqlflake/internal/testdb"
 )
 
-// odd is a table whose statement is hard to parse.
+// odd is the model of a table whose statement is hard to parse.
 type odd struct {
 	ID   int64 `gorm:"column:The Id"`
 	Name string
@@ -45,60 +44,39 @@ var oddities = []string{
 	`DELETE FROM "odd-Table" WHERE "The Id" = 4`,
 }
 
-func (e *env) pragma(t *testing.T, name string) (value int) {
+// wantSettings checks that the settings of the connection are back, and that it is in no transaction.
+func (e *env) wantSettings(t *testing.T) {
 	t.Helper()
-	must(t, e.Raw("PRAGMA "+name).Scan(&value))
-	return value
+	var foreignKeys, legacy int
+	must(t, e.Raw("SELECT * FROM pragma_foreign_keys, pragma_legacy_alter_table").Row().Scan(&foreignKeys, &legacy))
+	equal(t, "foreign_keys", foreignKeys, 1)
+	equal(t, "legacy_alter_table", legacy, 0)
+	e.exec(t, "BEGIN", "COMMIT")
 }
 
 func TestRebuildKeepsIndexesTriggersViewsAndReferences(t *testing.T) {
-	db := plain(t, testdb.SQLite(t))
-	oneConnection(t, db)
+	db := single(t, testdb.SQLite(t))
 	db.exec(t, oddities...)
-	tables := []string{"odd-Table", "child", "log", "odd_view"}
-	rows := db.rows(t, tables...)
-	before := db.statements(t)
-
+	want, view := db.state(t), db.rows(t, "odd_view")
 	db.drop(t, &odd{})
-	equal(t, "rows", db.rows(t, tables...), rows)
-	after := db.statements(t)
-	want := strings.Replace(before, "\tautoincrement,", "\t,", 1)
-	want = strings.Replace(want, "CREATE TABLE\n\t\"odd-Table\"", `CREATE TABLE "odd-Table"`, 1)
-	equal(t, "statements", squeeze(after), squeeze(want))
+	squeeze := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	want.definitions = squeeze(strings.Replace(want.definitions, "\tautoincrement,", "\t,", 1))
+	got := db.state(t)
+	got.definitions = squeeze(got.definitions)
+	equal(t, "state", got, want)
+	equal(t, "view", db.rows(t, "odd_view"), view)
 	equal(t, "rows of sqlite_sequence", db.count(t, "sqlite_sequence", ""), 0)
-	equal(t, "foreign_keys", db.pragma(t, "foreign_keys"), 1)
-	equal(t, "legacy_alter_table", db.pragma(t, "legacy_alter_table"), 0)
+	db.wantSettings(t)
 	var sound string
-	must(t, db.Raw("PRAGMA integrity_check").Scan(&sound))
+	must(t, db.Raw("PRAGMA integrity_check").Row().Scan(&sound))
 	equal(t, "integrity_check", sound, "ok")
 
 	db.exec(t, `INSERT INTO child (odd) VALUES (1)`, `DELETE FROM "odd-Table" WHERE "The Id" = 2`)
 	equal(t, "set by the trigger of the child", db.count(t, "odd-Table", "up = 1 AND quiet = 'a'"), 1)
 	equal(t, "children left", db.count(t, "child", ""), 2)
 	equal(t, "logged", db.count(t, "log", "what = '-b'"), 1)
-	if err := db.Exec(`INSERT INTO child (odd) VALUES (99)`).Error; err == nil {
-		t.Error("a child without a parent was stored")
-	}
+	wantError(t, db.Exec(`INSERT INTO child (odd) VALUES (99)`).Error, gorm.ErrForeignKeyViolated, "")
 }
-
-func oneConnection(t *testing.T, db *env) {
-	t.Helper()
-	pool, err := db.DB.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool.SetMaxOpenConns(1)
-}
-
-// statements returns the whole schema.
-func (e *env) statements(t *testing.T) string {
-	t.Helper()
-	var all []string
-	must(t, e.Raw("SELECT coalesce(sql, name) FROM sqlite_master ORDER BY type, name").Scan(&all))
-	return strings.Join(all, "\n")
-}
-
-func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func TestFailedRebuildChangesNothing(t *testing.T) {
 	for name, spoil := range map[string][]string{
@@ -109,35 +87,24 @@ func TestFailedRebuildChangesNothing(t *testing.T) {
 		"the name is already used": {`CREATE TABLE "sqlflake_new_ODD-TABLE" (id)`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := plain(t, testdb.SQLite(t), &oldGroup{})
-			oneConnection(t, db)
+			db := single(t, testdb.SQLite(t), &oldGroup{})
 			db.exec(t, oddities...)
 			db.exec(t, spoil...)
-			must(t, db.Create(&oldGroup{Name: "a"}))
-			tables := []string{"odd-Table", "child", "log", "odd_view", "old_groups"}
-			rows, before := db.rows(t, tables...), db.statements(t)
-			if err := adopt.DropAutoIncrement(db.DB, &oldGroup{}, &odd{}); err == nil {
-				t.Fatal("want an error")
-			}
-			equal(t, "rows", db.rows(t, tables...), rows)
-			equal(t, "statements", db.statements(t), before)
-			equal(t, "foreign_keys", db.pragma(t, "foreign_keys"), 1)
-			equal(t, "legacy_alter_table", db.pragma(t, "legacy_alter_table"), 0)
-			db.exec(t, "BEGIN", "COMMIT") // no transaction is left open
+			must(t, db.Create(&oldGroup{Name: "a"}).Error)
+			before, view := db.state(t), db.rows(t, "odd_view")
+			wantError(t, adopt.DropAutoIncrement(db.DB, &oldGroup{}, &odd{}), nil, "odd-Table.The Id")
+			equal(t, "state", db.state(t), before)
+			equal(t, "view", db.rows(t, "odd_view"), view)
+			db.wantSettings(t)
 		})
 	}
 }
 
 // It cancels the context at every statement. The database is in memory, so it would be lost with the connection.
 func TestInterruptedRebuildChangesNothing(t *testing.T) {
-	db := plain(t, testdb.Target{Name: "sqlite", Driver: "sqlite3", DSN: ":memory:?_foreign_keys=on"})
-	oneConnection(t, db)
-	if err := db.AutoMigrate(&oldGroup{}); err != nil {
-		t.Fatal(err)
-	}
-	must(t, db.Create(&oldGroup{Name: "a"}))
-	before := db.statements(t)
-	interrupted := 0
+	db := single(t, testdb.Target{Name: "sqlite", Driver: "sqlite3", DSN: ":memory:?_foreign_keys=on"}, &oldGroup{})
+	must(t, db.Create(&oldGroup{Name: "a"}).Error)
+	before := db.state(t)
 	for n := 1; ; n++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		left := n
@@ -146,74 +113,45 @@ func TestInterruptedRebuildChangesNothing(t *testing.T) {
 				cancel()
 			}
 		}
-		must(t, &gorm.DB{Error: errors.Join(
-			db.Callback().Raw().Replace("test:count", count), db.Callback().Row().Replace("test:count", count),
-		)})
+		must(t, db.Callback().Raw().Replace("test:count", count))
+		must(t, db.Callback().Row().Replace("test:count", count))
 		err := adopt.DropAutoIncrement(db.WithContext(ctx), &oldGroup{})
 		cancel()
 		left = 0
 		if err == nil {
+			equal(t, "8 or more statements were interrupted", n > 8, true)
 			break
 		}
-		interrupted++
-		equal(t, "statements", db.statements(t), before)
-		equal(t, "foreign_keys", db.pragma(t, "foreign_keys"), 1)
-		equal(t, "legacy_alter_table", db.pragma(t, "legacy_alter_table"), 0)
-		db.exec(t, "BEGIN", "COMMIT")
+		equal(t, "state", db.state(t), before)
+		db.wantSettings(t)
 	}
-	if interrupted < 8 {
-		t.Errorf("%d statements were interrupted, want 8 or more", interrupted)
-	}
-	_, counted := db.definitions(t)
-	equal(t, "counters", len(counted), 0)
-	equal(t, "rows", db.count(t, "old_groups", ""), 1)
+	equal(t, "state", db.state(t), before.adopted())
 }
 
-func TestPlainIntegerKeyOfSQLiteNeedsNothing(t *testing.T) {
+func TestWhatSQLiteKeeps(t *testing.T) {
 	db := plain(t, testdb.SQLite(t))
 	db.exec(t, "CREATE TABLE old_groups (id integer PRIMARY KEY, name text)",
 		"CREATE TABLE old_lines (id bigint, tenant_id integer PRIMARY KEY AUTOINCREMENT)") // not the model's key
-	before := db.statements(t)
+	before := db.state(t)
 	db.drop(t, &oldGroup{}, &oldLine{})
-	equal(t, "statements", db.statements(t), before)
-}
-
-func TestDropAutoIncrementNeedsAHandleWithoutTransaction(t *testing.T) {
-	for _, open := range []func(testing.TB) testdb.Target{testdb.SQLite, testdb.MariaDB} {
-		db := plain(t, open(t), &oldGroup{})
-		before, counted := db.definitions(t)
-		err := db.Transaction(func(tx *gorm.DB) error { return adopt.DropAutoIncrement(tx, &oldGroup{}) })
-		equal(t, "ErrAutoIncrementKept", errors.Is(err, adopt.ErrAutoIncrementKept), true)
-		after, still := db.definitions(t)
-		equal(t, "definitions", after, before)
-		equal(t, "counters", len(still), len(counted))
-	}
+	wantError(t, adopt.DropAutoIncrement(db.Table("aux.old_groups"), &oldGroup{}), adopt.ErrAutoIncrementKept, "main database")
+	equal(t, "state", db.state(t), before)
 }
 
 // Another connection tries to write as soon as the rows are copied.
 func TestWritersWaitUntilTheCopyReplacesTheTable(t *testing.T) {
 	db := plain(t, testdb.SQLite(t), &oldGroup{})
-	must(t, db.Create(&oldGroup{Name: "a"}))
+	must(t, db.Create(&oldGroup{Name: "a"}).Error)
 	other := plain(t, db.target)
 	written := make(chan error, 1)
-	must(t, &gorm.DB{Error: db.Callback().Raw().Register("test:write", func(tx *gorm.DB) {
-		if !strings.HasPrefix(tx.Statement.SQL.String(), `INSERT INTO "sqlflake_new_`) {
-			return
+	must(t, db.Callback().Raw().Register("test:write", func(tx *gorm.DB) {
+		if strings.HasPrefix(tx.Statement.SQL.String(), `INSERT INTO "sqlflake_new_`) {
+			go func() { written <- other.Create(&oldGroup{ID: uint64(firstID)}).Error }()
+			time.Sleep(50 * time.Millisecond) // for a write that does not wait
 		}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			written <- other.Create(&oldGroup{ID: uint64(firstID)}).Error
-		}()
-		select {
-		case <-done: // it did not wait
-		case <-time.After(50 * time.Millisecond):
-		}
-	})})
-	db.drop(t, &oldGroup{})
-	if err := <-written; err != nil {
-		t.Fatal(err)
-	}
+	}))
+	must(t, adopt.DropAutoIncrement(db.Table("main.old_groups"), &oldGroup{}))
+	must(t, <-written)
 	equal(t, "rows", db.count(t, "old_groups", ""), 2)
 	equal(t, "written row", db.count(t, "old_groups", "id = ?", firstID), 1)
 }

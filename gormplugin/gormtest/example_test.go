@@ -12,6 +12,7 @@ import (
 
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/gormplugin/gormtest"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 type Order struct {
@@ -19,7 +20,9 @@ type Order struct {
 	Customer string `json:"customer"`
 }
 
-func open(gen *gormtest.Generator) *gorm.DB {
+// The JSON of a row that was created is the same in every run, its times included.
+func Example() {
+	gen := gormtest.New(snowflake.Default(), time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), time.Millisecond)
 	config := &gorm.Config{NowFunc: gen.Now, Logger: logger.Discard}
 	db, err := gorm.Open(sqlite.Open(":memory:"), config, gormplugin.New(gen))
 	if err != nil {
@@ -28,74 +31,20 @@ func open(gen *gormtest.Generator) *gorm.DB {
 	if err := db.AutoMigrate(&Order{}); err != nil {
 		panic(err)
 	}
-	return db
-}
-
-// The JSON of a row that was created is the same in every run, its times included.
-func Example() {
-	gen := gormtest.New(time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC))
-	db := open(gen)
-
-	order := Order{Customer: "Ada"}
-	if err := db.Create(&order).Error; err != nil {
-		panic(err)
-	}
-	golden, err := json.MarshalIndent(order, "", "  ")
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(string(golden))
-	// Output:
-	// {
-	//   "id": "132861478830080000",
-	//   "created_at": "2026-01-02T15:04:05Z",
-	//   "updated_at": "2026-01-02T15:04:05Z",
-	//   "customer": "Ada"
-	// }
-}
-
-// Rows of other times, here one of last year, for tests of what happens to old rows.
-func ExampleGenerator_SetTime() {
-	gen := gormtest.New(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), gormtest.WithStep(time.Hour))
-	db := open(gen)
-	db.Create(&[]Order{{Customer: "Ada"}, {Customer: "Grace"}})
-	gen.SetTime(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC))
-	db.Create(&Order{Customer: "Edsger"})
-
-	db.Delete(&Order{}, gormplugin.CreatedBefore(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
-	var left []string
-	db.Model(&Order{}).Pluck("customer", &left)
-	fmt.Println(left)
-	// Output: [Ada Grace]
-}
-
-// What the code under test does when there are no IDs.
-func ExampleGenerator_FailAfter() {
-	gen := gormtest.New(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC))
-	db := open(gen)
-	lost := errors.New("the lease is lost")
-	gen.FailAfter(1, lost)
-
-	for _, name := range []string{"Ada", "Grace"} {
-		if err := db.Create(&Order{Customer: name}).Error; errors.Is(err, lost) {
-			fmt.Println("no ID for", name)
-		}
-	}
-	var n int64
-	db.Model(&Order{}).Count(&n)
-	fmt.Println("orders:", n)
-	// Output:
-	// no ID for Grace
-	// orders: 1
-}
-
-func ExampleGenerator_Pin() {
-	gen := gormtest.New(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC))
-	db := open(gen)
-	gen.Pin(4711)
-
 	order := Order{Customer: "Ada"}
 	db.Create(&order)
-	fmt.Println(order.ID)
-	// Output: 4711
+	golden, err := json.Marshal(order)
+	fmt.Println(string(golden), err)
+
+	gen.SetTime(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)) // what happens to rows of last year
+	db.Create(&Order{Customer: "Grace"})
+	fmt.Println(db.Delete(&Order{}, gormplugin.CreatedBefore(order.CreatedAt)).RowsAffected, "row deleted")
+
+	lost := errors.New("the lease is lost")
+	gen.FailAfter(0, lost) // what happens without IDs
+	fmt.Println(errors.Is(db.Create(&Order{Customer: "Edsger"}).Error, lost))
+	// Output:
+	// {"id":"132861478830080000","created_at":"2026-01-02T15:04:05Z","updated_at":"2026-01-02T15:04:05Z","customer":"Ada"} <nil>
+	// 1 row deleted
+	// true
 }

@@ -14,235 +14,144 @@ import (
 
 var start = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 
-// one returns the next ID.
-func one(gen *gormtest.Generator) (snowflake.ID, error) {
-	var ids [1]snowflake.ID
-	err := gen.Fill(context.Background(), ids[:])
-	return ids[0], err
+func each(step time.Duration) *gormtest.Generator {
+	return gormtest.New(snowflake.Default(), start, step)
 }
 
-// take returns the next n IDs, one by one.
-func take(t *testing.T, gen *gormtest.Generator, n int) []snowflake.ID {
+// take returns the next n IDs, in batches of a size.
+func take(t *testing.T, gen *gormtest.Generator, n, size int) []snowflake.ID {
 	t.Helper()
 	ids := make([]snowflake.ID, n)
-	for i := range ids {
-		var err error
-		if ids[i], err = one(gen); err != nil {
+	for batch := range slices.Chunk(ids, size) {
+		if err := gen.Fill(t.Context(), batch); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return ids
 }
 
-func TestEveryRunMakesTheSameIDs(t *testing.T) {
-	want := []snowflake.ID{0, 0, 0} // filled below, by hand: see the layout of snowflake.Default
-	for i := range want {
-		ms := start.Add(time.Duration(i)*time.Millisecond).UnixMilli() - snowflake.Default().Epoch().UnixMilli()
-		want[i] = snowflake.ID(ms << 22)
+func TestEveryRunMakesTheSameIDsFromTheTimes(t *testing.T) {
+	seconds, err := snowflake.Preset("seconds")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := take(t, gormtest.New(start), 3); !slices.Equal(got, want) {
-		t.Errorf("IDs %v, want %v", got, want)
-	}
-	batch := make([]snowflake.ID, 3)
-	if err := gormtest.New(start).Fill(t.Context(), batch); err != nil || !slices.Equal(batch, want) {
-		t.Errorf("a batch %v, error %v, want %v", batch, err, want)
-	}
-}
-
-func TestIDsAscendAndBelongToTheLayout(t *testing.T) {
-	for name, tt := range map[string]struct {
-		gen  *gormtest.Generator
-		step time.Duration
-	}{
-		"default":      {gormtest.New(start), time.Millisecond},
-		"hours":        {gormtest.New(start, gormtest.WithStep(time.Hour)), time.Hour},
-		"within ticks": {gormtest.New(start, gormtest.WithStep(time.Microsecond)), time.Microsecond},
-		"seconds":      {gormtest.New(start, gormtest.WithLayout(preset("seconds"))), time.Second},
-		"sonyflake":    {gormtest.New(start, gormtest.WithLayout(preset("sonyflake"))), 10 * time.Millisecond},
-		"javascript":   {gormtest.New(start, gormtest.WithLayout(snowflake.MustPreset("javascriptsafe"))), snowflake.MustPreset("javascriptsafe").Tick()},
-	} {
-		t.Run(name, func(t *testing.T) {
-			layout := tt.gen.Layout()
-			ids := take(t, tt.gen, 3000)
+	for _, layout := range []snowflake.Layout{snowflake.Default(), snowflake.MustPreset("javascriptsafe"), seconds} {
+		for _, step := range []time.Duration{time.Hour, time.Second, time.Millisecond, time.Microsecond} {
+			ids := take(t, gormtest.New(layout, start, step), 3000, 1)
+			if batch := take(t, gormtest.New(layout, start, step), 3000, 1000); !slices.Equal(batch, ids) {
+				t.Error("IDs in batches differ")
+			}
 			for i, id := range ids {
-				if i > 0 && id <= ids[i-1] {
-					t.Fatalf("%d follows %d", id, ids[i-1])
+				at, tick := start.Add(time.Duration(i)*step), layout.Decompose(id)
+				if i > 0 && id <= ids[i-1] || tick.Worker != 0 {
+					t.Fatalf("%d (%v) follows %d", id, tick, ids[i-1])
 				}
-				if err := layout.Validate(id); err != nil {
-					t.Fatal(err)
-				}
-				at := start.Add(time.Duration(i) * tt.step)
-				if got := layout.Time(id); got.After(at) || !got.Add(layout.Tick()).After(at) {
-					t.Fatalf("ID %d is of %s, want the tick of %s", i, got, at)
+				room := time.Duration(layout.MaxSequence()+1) * step
+				if late := tick.Time.Sub(at); late <= -layout.Tick() || late > 0 && room >= layout.Tick() {
+					t.Fatalf("ID %d is of %s, want the tick of %s", i, tick.Time, at)
 				}
 			}
-		})
-	}
-}
-
-func TestOneTimeIsLeftWhenItsSequenceIsUsedUp(t *testing.T) {
-	gen := gormtest.New(start, gormtest.WithStep(0))
-	layout := gen.Layout()
-	room := int(layout.MaxSequence()) + 1
-	ids := take(t, gen, room+1)
-	if got := layout.Time(ids[room-1]); !got.Equal(start) {
-		t.Errorf("the last ID of the tick is of %s", got)
-	}
-	if got := layout.Time(ids[room]); !got.Equal(start.Add(layout.Tick())) {
-		t.Errorf("the ID after it is of %s", got)
+		}
 	}
 }
 
 func TestSetTimeGoesBothWaysAndRepeatsNothing(t *testing.T) {
-	gen := gormtest.New(start)
-	layout := gen.Layout()
-	seen := make(map[snowflake.ID]bool)
+	gen, seen := each(time.Hour), map[snowflake.ID]bool{}
+	if now := gen.Now(); now != start {
+		t.Errorf("it is %s, want the start", now)
+	}
 	for _, at := range []time.Time{start, start.Add(time.Hour), start.Add(-time.Hour), start, start, start.Add(time.Hour)} {
-		gen.SetTime(at)
-		for i, id := range take(t, gen, 2) {
-			if seen[id] {
-				t.Errorf("%d comes again", id)
+		gen.SetTime(at.In(time.FixedZone("", 3600)))
+		for i := range 2 {
+			id := take(t, gen, 1, 1)[0]
+			want := at.Add(time.Duration(i) * time.Hour)
+			if got := gen.Layout().Time(id); seen[id] || !got.Equal(want) || gen.Now() != want {
+				t.Errorf("ID %d of %s, now %s, want another of %s", id, got, gen.Now(), want)
 			}
 			seen[id] = true
-			if got, want := layout.Time(id), at.Add(time.Duration(i)*layout.Tick()); !got.Equal(want) {
-				t.Errorf("time %s, want %s", got, want)
-			}
-		}
-	}
-}
-
-func TestNowIsTheTimeOfTheLastID(t *testing.T) {
-	gen := gormtest.New(start.In(time.FixedZone("", 3600)), gormtest.WithStep(time.Hour))
-	for i := range 3 {
-		if i > 0 {
-			take(t, gen, 1)
-		}
-		if got, want := gen.Now(), start.Add(time.Duration(max(i-1, 0))*time.Hour); got != want {
-			t.Errorf("after %d IDs it is %s, want %s", i, got, want)
 		}
 	}
 }
 
 func TestPinnedIDsComeFirst(t *testing.T) {
-	plain := take(t, gormtest.New(start), 2)
-	gen := gormtest.New(start)
+	plain, gen := take(t, each(time.Hour), 2, 1), each(time.Hour)
 	gen.Pin(42, 7)
 	gen.Pin(0)
-	batch := make([]snowflake.ID, 4)
-	if err := gen.Fill(t.Context(), batch); err != nil {
-		t.Fatal(err)
-	}
-	batch = append(batch, take(t, gen, 1)...)
-	if want := []snowflake.ID{42, 7, 0, plain[0], plain[1]}; !slices.Equal(batch, want) {
-		t.Errorf("IDs %v, want %v", batch, want)
+	ids := append(take(t, gen, 4, 4), take(t, gen, 1, 1)...)
+	if want := []snowflake.ID{42, 7, 0, plain[0], plain[1]}; !slices.Equal(ids, want) {
+		t.Errorf("IDs %v, want %v", ids, want)
 	}
 }
 
 func TestFailAfterFailsUntilItIsToldOtherwise(t *testing.T) {
-	want := take(t, gormtest.New(start), 4)
-	gen := gormtest.New(start)
-	down := errors.New("down")
+	gen, down := each(time.Hour), errors.New("down")
 	gen.FailAfter(2, down)
-	got := take(t, gen, 1)
-	batch := []snowflake.ID{-1, -1}
-	if err := gen.Fill(t.Context(), batch); !errors.Is(err, down) || batch[0] != -1 || batch[1] != -1 {
-		t.Errorf("a batch beyond the limit: %v, error %v", batch, err)
-	}
-	if id, err := one(gen); !errors.Is(err, down) || id != 0 {
-		t.Errorf("after it: %d, error %v", id, err)
+	got := take(t, gen, 1, 1)
+	for _, n := range []int{2, 1} { // a batch beyond the limit, and every call after it
+		batch := []snowflake.ID{-1, -1}[:n]
+		if err := gen.Fill(t.Context(), batch); !errors.Is(err, down) || batch[0] != -1 {
+			t.Errorf("%v, error %v", batch, err)
+		}
 	}
 	gen.FailAfter(0, nil)
-	got = append(got, take(t, gen, 3)...)
-	if !slices.Equal(got, want) {
+	got = append(got, take(t, gen, 3, 1)...)
+	if want := take(t, each(time.Hour), 4, 1); !slices.Equal(got, want) {
 		t.Errorf("IDs %v, want %v: a failed call uses none up", got, want)
-	}
-	gen.FailAfter(0, down)
-	if _, err := one(gen); !errors.Is(err, down) {
-		t.Errorf("at once: error %v", err)
 	}
 }
 
-func TestWhatCannotBeIsReportedByTheFirstCall(t *testing.T) {
+func TestAFailedCallUsesNothingUp(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	layout := snowflake.Default()
-	for name, tt := range map[string]struct {
+	nearEnd := gormtest.New(layout, layout.End().Add(-2*layout.Tick()), layout.Tick())
+	nearEnd.Pin(42)
+	for _, tt := range []struct {
 		gen  *gormtest.Generator
 		ctx  context.Context
 		n    int
 		want error
 	}{
-		"before the epoch": {gormtest.New(layout.Epoch().Add(-1)), t.Context(), 1, snowflake.ErrBeforeEpoch},
-		"after the end":    {gormtest.New(layout.End()), t.Context(), 1, snowflake.ErrTimeExhausted},
-		"over the end":     {gormtest.New(layout.End().Add(-layout.Tick())), t.Context(), 2, snowflake.ErrTimeExhausted},
-		"negative step":    {gormtest.New(start, gormtest.WithStep(-1)), t.Context(), 1, snowflake.ErrOption},
-		"zero layout":      {gormtest.New(start, gormtest.WithLayout(snowflake.Layout{})), t.Context(), 1, snowflake.ErrLayout},
-		"context":          {gormtest.New(start), canceled, 1, context.Canceled},
-		"nothing":          {gormtest.New(start), t.Context(), 0, snowflake.ErrEmptyFill},
-		"a nil option":     {gormtest.New(start, nil), t.Context(), 1, snowflake.ErrOption},
+		{gormtest.New(layout, layout.Epoch().Add(-1), 0), t.Context(), 1, snowflake.ErrBeforeEpoch},
+		{nearEnd, t.Context(), 4, snowflake.ErrTimeExhausted},
+		{each(-1), t.Context(), 1, snowflake.ErrOption},
+		{gormtest.New(snowflake.Layout{}, start, 0), t.Context(), 1, snowflake.ErrLayout},
+		{each(0), canceled, 1, context.Canceled},
+		{each(0), t.Context(), 0, snowflake.ErrEmptyFill},
 	} {
 		if err := tt.gen.Fill(tt.ctx, make([]snowflake.ID, tt.n)); !errors.Is(err, tt.want) {
-			t.Errorf("%s: error %v, want %v", name, err, tt.want)
+			t.Errorf("error %v, want %v", err, tt.want)
 		}
+	}
+	ids := take(t, nearEnd, 3, 1)
+	if p := layout.Decompose(ids[1]); ids[0] != 42 || p.Time != layout.End().Add(-2*layout.Tick()) || p.Sequence != 0 {
+		t.Errorf("after the error: %v", ids)
 	}
 }
 
-func TestAFailedBatchUsesNothingUp(t *testing.T) {
+func TestGoroutinesShareTheIDsOfATick(t *testing.T) {
 	layout := snowflake.Default()
-	gen := gormtest.New(layout.End().Add(-2 * layout.Tick()))
-	gen.Pin(42)
-	if err := gen.Fill(t.Context(), make([]snowflake.ID, 4)); !errors.Is(err, snowflake.ErrTimeExhausted) {
-		t.Fatalf("error %v, want ErrTimeExhausted", err)
-	}
-	got := take(t, gen, 3)
-	for i, id := range got[1:] {
-		want := layout.End().Add(time.Duration(i-2) * layout.Tick())
-		if p := layout.Decompose(id); !p.Time.Equal(want) || p.Sequence != 0 {
-			t.Errorf("ID %d after the pinned one: %v, want time %s and sequence 0", i+1, p, want)
-		}
-	}
-	if got[0] != 42 {
-		t.Errorf("the first is %d, want the pinned 42", got[0])
-	}
-}
-
-func TestTheIDZeroIsNeverMade(t *testing.T) {
-	gen := gormtest.New(snowflake.Default().Epoch())
-	if id := take(t, gen, 1)[0]; id == 0 {
-		t.Error("the first ID of the epoch is 0, which means none")
-	}
-}
-
-func TestGoroutinesShareAGenerator(t *testing.T) {
-	gen := gormtest.New(start, gormtest.WithStep(0))
-	var mu sync.Mutex
-	var all []snowflake.ID
+	gen := gormtest.New(layout, layout.Epoch(), 0)
 	var group sync.WaitGroup
-	for range 8 {
+	all := make([][]snowflake.ID, 8)
+	for i := range all {
 		group.Go(func() {
-			for range 100 {
+			for range 200 {
 				batch := make([]snowflake.ID, 3)
 				if err := gen.Fill(context.Background(), batch); err != nil {
 					t.Error(err)
 				}
 				gen.Now()
-				mu.Lock()
-				all = append(all, batch...)
-				mu.Unlock()
+				all[i] = append(all[i], batch...)
 			}
 		})
 	}
 	group.Wait()
-	slices.Sort(all)
-	if want := take(t, gormtest.New(start, gormtest.WithStep(0)), len(all)); !slices.Equal(all, want) {
-		t.Error("the IDs are not those that one goroutine gets")
+	ids := slices.Concat(all...)
+	slices.Sort(ids)
+	for i, id := range ids { // the first is not 0, which means none
+		if tick := layout.Decompose(id); tick.Sequence != int64(i+1)%4096 || tick.Time != layout.Epoch().Add(time.Duration((i+1)/4096)*time.Millisecond) {
+			t.Fatalf("ID %d is %v", i, tick)
+		}
 	}
-}
-
-func preset(name string) snowflake.Layout {
-	l, err := snowflake.Preset(name)
-	if err != nil {
-		panic(err)
-	}
-	return l
 }

@@ -36,7 +36,7 @@ type Order struct {
 func eachGORM(t *testing.T, f func(t *testing.T, db *gorm.DB)) {
 	t.Helper()
 	run := func(t *testing.T, target testdb.Target) {
-		gen := gormtest.New(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
+		gen := gormtest.New(snowflake.Default(), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Millisecond)
 		db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: logger.Discard}, gormplugin.New(gen))
 		if err != nil {
 			t.Fatal(err)

@@ -24,3 +24,11 @@ func Check(t *testing.T, text, want string) {
 		t.Errorf("printed\n%s\nwant\n%s", got, want)
 	}
 }
+
+// Must fails the test on an error.
+func Must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

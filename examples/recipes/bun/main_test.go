@@ -24,29 +24,22 @@ const want = `{"id":"<1>","code":"ada","orders":[` +
 	`{"id":"<2>","customer_id":"<1>","cents":80},{"id":"<3>","customer_id":"<1>","cents":399}]}
 `
 
-// each runs the program and then f, on SQLite and on PostgreSQL.
-func each(t *testing.T, f func(t *testing.T, dialect schema.Dialect, db *bun.DB)) {
-	test := func(target testdb.Target, dialect schema.Dialect) {
-		t.Run(target.Name, func(t *testing.T) {
-			gen, err := snowflake.New(1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			db := bun.NewDB(target.Open(t), keyed{dialect, gen})
-			var out strings.Builder
-			if err := run(t.Context(), db, &out); err != nil {
-				t.Fatal(err)
-			}
-			exampletest.Check(t, out.String(), want)
-			f(t, dialect, db)
-		})
-	}
-	test(testdb.SQLite(t), sqlitedialect.New())
-	test(testdb.Postgres(t), pgdialect.New())
-}
+// Hidden has a hook that hides that of its Key.
+type Hidden struct{ Key }
 
-func TestKeyColumnsAreBigintWithoutACounter(t *testing.T) {
-	each(t, func(t *testing.T, _ schema.Dialect, db *bun.DB) {
+func (*Hidden) BeforeAppendModel(context.Context, bun.Query) error { return nil }
+
+func TestEveryRowHasItsOwnKeyInABigintColumn(t *testing.T) {
+	for dialect, open := range map[schema.Dialect]func(testing.TB) testdb.Target{
+		sqlitedialect.New(): testdb.SQLite, pgdialect.New(): testdb.Postgres,
+	} {
+		gen, err := snowflake.New(1)
+		exampletest.Must(t, err)
+		db := bun.NewDB(open(t).Open(t), keyed{dialect, gen})
+		var out strings.Builder
+		exampletest.Must(t, run(t.Context(), db, &out))
+		exampletest.Check(t, out.String(), want)
+
 		query := `SELECT count(*) FROM information_schema.columns
 			WHERE table_schema = current_schema() AND column_name IN ('id', 'customer_id')
 			AND data_type = 'bigint' AND is_identity = 'NO' AND column_default IS NULL`
@@ -58,16 +51,7 @@ func TestKeyColumnsAreBigintWithoutACounter(t *testing.T) {
 		if err := db.QueryRow(query).Scan(&n); err != nil || n != 3 {
 			t.Errorf("%d, error %v, want 3", n, err)
 		}
-	})
-}
 
-// Hidden has a hook that hides that of its Key.
-type Hidden struct{ Key }
-
-func (*Hidden) BeforeAppendModel(context.Context, bun.Query) error { return nil }
-
-func TestAKeyThatIsSetStaysAndNoneIsZero(t *testing.T) {
-	each(t, func(t *testing.T, dialect schema.Dialect, db *bun.DB) {
 		insert := func(db *bun.DB, model any) error {
 			_, err := db.NewInsert().Model(model).Exec(t.Context())
 			return err
@@ -76,31 +60,28 @@ func TestAKeyThatIsSetStaysAndNoneIsZero(t *testing.T) {
 		if err := insert(db, &rows); err != nil || rows[0].ID != 7 || snowflake.Default().Validate(rows[1].ID) != nil {
 			t.Errorf("keys %d and %d, error %v", rows[0].ID, rows[1].ID, err)
 		}
-		var before, after []snowflake.ID
-		if err := db.NewSelect().Model((*Order)(nil)).Column("id").Order("id").Scan(t.Context(), &before); err != nil {
-			t.Fatal(err)
+		stored := func() (ids []snowflake.ID) {
+			exampletest.Must(t, db.NewSelect().Model((*Order)(nil)).Column("id").Order("id").Scan(t.Context(), &ids))
+			return ids
 		}
+		before := stored()
 		if !slices.Contains(before, rows[1].ID) || before[0] != 7 {
 			t.Errorf("stored %v", before)
 		}
 		if err := insert(bun.NewDB(db.DB, keyed{dialect, nil}), &Order{}); !errors.Is(err, snowflake.ErrNoGenerator) {
 			t.Errorf("the generator's error was not returned: %v", err)
 		}
-		err := insert(bun.NewDB(db.DB, dialect), &Order{})
+		err = insert(bun.NewDB(db.DB, dialect), &Order{})
 		if err == nil || !strings.Contains(err.Error(), "without a generator") {
 			t.Errorf("a dialect without a generator: error %v", err)
 		}
-		if _, err := db.NewCreateTable().Model((*Hidden)(nil)).Exec(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		_, err = db.NewCreateTable().Model((*Hidden)(nil)).Exec(t.Context())
+		exampletest.Must(t, err)
 		if err := insert(db, &Hidden{}); err == nil || !strings.Contains(strings.ToLower(err.Error()), "check") {
 			t.Errorf("a model that hides the hook: error %v", err)
 		}
-		if err := db.NewSelect().Model((*Order)(nil)).Column("id").Order("id").Scan(t.Context(), &after); err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Equal(before, after) {
+		if after := stored(); !slices.Equal(before, after) {
 			t.Errorf("rows after errors: %v, want %v", after, before)
 		}
-	})
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sqlflake/sqlflake/examples/internal/exampletest"
 	_ "github.com/sqlflake/sqlflake/examples/recipes/ent/schema" // so that go test runs again after a change
 )
 
@@ -14,23 +15,15 @@ import (
 func TestTheShopWorksWithGeneratedCode(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"schema", "testdata/shop"} {
-		if err := os.CopyFS(filepath.Join(dir, "ent", name), os.DirFS(name)); err != nil {
-			t.Fatal(err)
-		}
+		exampletest.Must(t, os.CopyFS(filepath.Join(dir, "ent", name), os.DirFS(name)))
 	}
 	for name, source := range map[string]string{"go.mod": "../go.mod", "go.sum": "../go.sum", "ent/doc.go": "doc.go"} {
 		content, err := os.ReadFile(source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		exampletest.Must(t, err)
+		exampletest.Must(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
 	}
 	root, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	exampletest.Must(t, err)
 	for _, args := range [][]string{
 		{"mod", "edit", "-replace=github.com/sqlflake/sqlflake=" + root},
 		{"generate", "./ent"},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"database/sql"
 	"errors"
 	"os"
 	"strings"
@@ -25,38 +24,24 @@ const want = `{"id":"<1>","code":"ada","edges":{"orders":[` +
 	`{"id":"<4>","customer_id":"<1>","cents":399,"edges":{}}]}}
 `
 
-// each runs the program and then f, on SQLite and on PostgreSQL.
-func each(t *testing.T, f func(t *testing.T, db *sql.DB, open func(hooks ...ent.Hook) *ent.Client)) {
-	test := func(target testdb.Target, name string) {
-		t.Run(name, func(t *testing.T) {
-			db := target.Open(t)
-			open := func(hooks ...ent.Hook) *ent.Client {
-				client := ent.NewClient(ent.Driver(entsql.OpenDB(name, db)))
-				client.Use(hooks...)
-				return client
-			}
-			gen, err := snowflake.New(1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var out strings.Builder
-			if err := run(t.Context(), open(schema.Keys(gen)), &out); err != nil {
-				t.Fatal(err)
-			}
-			exampletest.Check(t, out.String(), want)
-			f(t, db, open)
-		})
-	}
-	test(testdb.SQLite(t), dialect.SQLite)
-	test(testdb.Postgres(t), dialect.Postgres)
-}
+func TestEveryRowHasItsOwnKeyInABigintColumn(t *testing.T) {
+	for name, target := range map[string]testdb.Target{dialect.SQLite: testdb.SQLite(t), dialect.Postgres: testdb.Postgres(t)} {
+		db := target.Open(t)
+		open := func(hooks ...ent.Hook) *ent.Client {
+			client := ent.NewClient(ent.Driver(entsql.OpenDB(name, db)))
+			client.Use(hooks...)
+			return client
+		}
+		gen, err := snowflake.New(1)
+		exampletest.Must(t, err)
+		var out strings.Builder
+		exampletest.Must(t, run(t.Context(), open(schema.Keys(gen)), &out))
+		exampletest.Check(t, out.String(), want)
 
-func TestKeyColumnsAreBigintWithoutACounter(t *testing.T) {
-	each(t, func(t *testing.T, db *sql.DB, open func(...ent.Hook) *ent.Client) {
 		query := `SELECT count(*) FROM information_schema.columns
 			WHERE table_schema = current_schema() AND column_name IN ('id', 'customer_id')
 			AND data_type = 'bigint' AND is_identity = 'NO' AND column_default IS NULL`
-		if strings.HasSuffix(t.Name(), dialect.SQLite) { // no AUTOINCREMENT, and the key is the rowid
+		if name == dialect.SQLite { // no AUTOINCREMENT, and the key is the rowid
 			query = `SELECT count(*) FROM orders WHERE rowid = id
 				AND NOT EXISTS (SELECT * FROM sqlite_master WHERE sql LIKE '%AUTOINCREMENT%')`
 		}
@@ -64,19 +49,9 @@ func TestKeyColumnsAreBigintWithoutACounter(t *testing.T) {
 		if err := db.QueryRow(query).Scan(&n); err != nil || n != 3 {
 			t.Errorf("%d, error %v, want 3", n, err)
 		}
-	})
-}
 
-func TestAKeyThatIsSetStaysAndNoneIsZero(t *testing.T) {
-	each(t, func(t *testing.T, _ *sql.DB, open func(...ent.Hook) *ent.Client) {
-		gen, err := snowflake.New(1)
-		if err != nil {
-			t.Fatal(err)
-		}
 		tx, err := open(schema.Keys(gen)).Tx(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		exampletest.Must(t, err)
 		set := tx.Order.Create().SetID(7).SetCents(1).SaveX(t.Context())
 		made := tx.Order.Create().SetCents(1).SaveX(t.Context())
 		if err := tx.Commit(); err != nil || set.ID != 7 || snowflake.Default().Validate(made.ID) != nil {
@@ -96,5 +71,5 @@ func TestAKeyThatIsSetStaysAndNoneIsZero(t *testing.T) {
 		if after := open().Order.Query().CountX(t.Context()); after != before {
 			t.Errorf("%d rows after the errors, want %d", after, before)
 		}
-	})
+	}
 }
