@@ -128,7 +128,7 @@ func TestPostgresNextEndsWithTheLayout(t *testing.T) {
 func TestPostgresNextDoesNotStartBeforeTheEpoch(t *testing.T) {
 	db := openPostgres(t)
 	layout := snowflake.Default()
-	db.install(t, layout, sqlfunc.WithWorker(0), db.withTable(t, layout.Epoch().Add(-time.Second)))
+	db.install(t, layout, sqlfunc.WithWorker(0), db.withTable(t, layout.Epoch().Add(-time.Microsecond)))
 	_, err := db.ExecContext(t.Context(), "SELECT snowflake_next()")
 	if sqlState(err) != "55000" || !strings.Contains(err.Error(), "before the epoch, 2025-01-01 00:00:00 UTC") {
 		t.Errorf("error %v", err)

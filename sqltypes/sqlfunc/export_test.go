@@ -4,7 +4,12 @@ package sqlfunc
 const MaxLead = maxLead
 
 // WithClock replaces the server's clock.
-func WithClock(expression string) Option { return withClock(expression) }
+func WithClock(expression string) Option {
+	return func(f *Functions) error {
+		f.clock = expression
+		return nil
+	}
+}
 
 // Names returns the names of the functions that every database has, without a schema.
 func (f *Functions) Names() []string {

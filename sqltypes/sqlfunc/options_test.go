@@ -116,8 +116,8 @@ func TestOtherDialectsAreRefused(t *testing.T) {
 		_, three := f.Drop(dialect)
 		four := f.Install(t.Context(), nil, dialect)
 		for _, err := range []error{one, two, three, four} {
-			if !errors.Is(err, sqlfunc.ErrDialect) || dialect == sqldb.SQLite && !strings.Contains(err.Error(), "RegisterSQLite") {
-				t.Errorf("%v: %v, want ErrDialect", dialect, err)
+			if !errors.Is(err, sqlfunc.ErrOption) || dialect == sqldb.SQLite && !strings.Contains(err.Error(), "RegisterSQLite") {
+				t.Errorf("%v: %v, want ErrOption", dialect, err)
 			}
 		}
 	}
