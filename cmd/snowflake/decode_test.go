@@ -137,7 +137,7 @@ func TestDecodeShowsThePresetsThatAreLikelyFirst(t *testing.T) {
 	if want := "1541815603606036480  twitter         2022-06-28T16:07:40.105Z  worker=26 sequence=0 datacenter=11"; first != want {
 		t.Errorf("%s", r.out)
 	}
-	if lines := strings.Count(r.out, "\n"); lines != len(presetNames) || r.code != exitOK {
+	if lines := strings.Count(r.out, "\n"); lines != len(snowflake.Presets()) || r.code != exitOK {
 		t.Errorf("%d lines, exit code %d", lines, r.code)
 	}
 	for format, want := range map[string]string{

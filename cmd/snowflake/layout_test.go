@@ -91,7 +91,7 @@ func TestAComputedLayoutHasWhatIsNeeded(t *testing.T) {
 
 func TestAllPresetsAreListed(t *testing.T) {
 	r := do(t, "", "layout")
-	for _, name := range presetNames {
+	for _, name := range snowflake.Presets() {
 		if !strings.Contains(r.out, "\n"+name+" ") {
 			t.Errorf("%s is missing in\n%s", name, r.out)
 		}
@@ -100,7 +100,7 @@ func TestAllPresetsAreListed(t *testing.T) {
 		t.Errorf("a name in upper case: %q", upper)
 	}
 	var all []description
-	if err := json.Unmarshal([]byte(do(t, "", "layout", "-json").out), &all); err != nil || len(all) != len(presetNames) || all[0].Max != "9223372036854775807" {
+	if err := json.Unmarshal([]byte(do(t, "", "layout", "-json").out), &all); err != nil || len(all) != len(snowflake.Presets()) || all[0].Max != "9223372036854775807" {
 		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,7 +14,6 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // commandVariable makes the test binary the command.
@@ -177,9 +177,11 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		"sql functions -dialect mysql":         "want one of postgres, mariadb",
 		"sql functions -dialect postgres -namespace n": "give -worker, too",
 		"sql functions -dialect postgres -worker 1024": "1024",
-		"completion cmd": "want one of bash, fish, zsh",
 	} {
 		t.Run(args, func(t *testing.T) { do(t, "", strings.Fields(args)...).fails(t, exitUsage, want) })
+	}
+	for _, args := range [][]string{{""}, {"help", ""}, {"sql leases"}} {
+		do(t, "", args...).fails(t, exitUsage, "unknown command "+strconv.Quote(args[len(args)-1]))
 	}
 }
 
@@ -192,20 +194,6 @@ func TestTheLayoutOfTheEnvironmentIsTheDefault(t *testing.T) {
 	}
 	variables["SNOWFLAKE_LAYOUT"] = "nothing"
 	doWith(t, variables, "", "range", "2022-06").fails(t, exitUsage, `no preset "nothing"`)
-}
-
-func TestPresetNamesAreThoseOfTheLibrary(t *testing.T) {
-	_, err := snowflake.Preset("")
-	_, list, _ := strings.Cut(err.Error(), "want one of ")
-	names := strings.Split(list, ", ")
-	if len(names) != len(presetNames) {
-		t.Errorf("the library has %q", names)
-	}
-	for _, name := range presetNames {
-		if _, err := snowflake.Preset(name); err != nil {
-			t.Error(err)
-		}
-	}
 }
 
 // closedPipe fails after some writes, as a pipe whose reader has ended.
@@ -229,7 +217,6 @@ func TestAReaderThatEndsEarlyIsNoFailure(t *testing.T) {
 		{"layout"},
 		{"layout", "wide"},
 		{"sql", "leases", "-dialect", "sqlite"},
-		{"completion", "bash"},
 		{"new", "-worker", "5", "-state", t.TempDir() + "/w", "-n", "100000"},
 	} {
 		for writes := range 2 {

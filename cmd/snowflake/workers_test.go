@@ -163,12 +163,15 @@ func TestChangesThatWatchTellsApart(t *testing.T) {
 		return e
 	}
 	var out strings.Builder
-	w := watcher{env: testEnvironment(nil, nil, &out, nil), seen: map[place]lease.Entry{}}
+	w := watcher{env: testEnvironment(nil, nil, &out, nil)}
 	for i, e := range []lease.Entry{
 		entry(true, 1), entry(true, 1), entry(false, 1), entry(true, 2), entry(true, 3), entry(false, 3), entry(false, 3), entry(false, 5),
 	} {
-		if err := w.look([]lease.Entry{e}, i == 0); err != nil {
+		if err := w.look([]lease.Entry{e}); err != nil {
 			t.Fatal(err)
+		}
+		if i == 0 {
+			out.Reset() // the table
 		}
 	}
 	const want = `2026-11-22T21:40:00.000Z  worker 5 of n freed, epoch 1, web-5 pid 17
@@ -185,7 +188,7 @@ func TestChangesThatWatchTellsApart(t *testing.T) {
 func TestTheTableOfWorkersIsForPeople(t *testing.T) {
 	const layout = "epoch=2025-01-01T00:00:00Z tick=1ms time:41 worker:10 sequence:12"
 	var out strings.Builder
-	err := writeTable(&out, []lease.Entry{
+	err := writeWorkers(&out, []lease.Entry{
 		{
 			Claim: lease.Claim{Namespace: "default", Worker: 0, Epoch: 12}, Layout: layout, Horizon: 86_400_123, Held: true,
 			Expires: time.Date(2025, 1, 2, 0, 0, 10, 0, time.UTC), Holder: lease.Holder{Host: "web-1", PID: 4711, Version: "v1.4.0"},
@@ -195,6 +198,8 @@ func TestTheTableOfWorkersIsForPeople(t *testing.T) {
 	want := `NAMESPACE  WORKER  STATE  EPOCH  HORIZON                   EXPIRES                   HOST   PID   VERSION
 default    0       held   12     2025-01-02T00:00:00.123Z  2025-01-02T00:00:10.000Z  web-1  4711  v1.4.0
 default    1       free   1      tick 5                    -                         -      0     -
+
+default: 1 held, 1 free
 `
 	if out.String() != want || err != nil {
 		t.Errorf("%v\n%s\nwant\n%s", err, out.String(), want)
