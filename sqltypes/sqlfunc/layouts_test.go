@@ -96,11 +96,6 @@ func idsOf(layout snowflake.Layout, random int) []int64 {
 	for range few(random) {
 		ids = append(ids, rand.Int64N(greatest)+1, int64(rand.Uint64()))
 	}
-	for _, t := range timesOf(layout, 5) {
-		if id, err := layout.Compose(snowflake.Parts{Time: t}); err == nil {
-			ids = append(ids, int64(id))
-		}
-	}
 	return ids
 }
 

@@ -4,12 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
@@ -272,22 +269,6 @@ func TestPostgresNextDoesNotUseUpTheGuardWhileItWaits(t *testing.T) {
 	}
 	if got := scan[int64](t, db, "SELECT last_value - ("+full+") FROM snowflake_state"); got != 0 {
 		t.Errorf("%d numbers were drawn", got)
-	}
-}
-
-func TestPostgresNextFillsColumnsThatCopyOmits(t *testing.T) {
-	db := openPostgres(t)
-	db.install(t, snowflake.Default(), sqlfunc.WithWorker(5))
-	db.exec(t, "CREATE TABLE events (id bigint PRIMARY KEY DEFAULT snowflake_next(), n int)")
-	if err := db.conn(t).Raw(func(driver any) error {
-		pg := driver.(*stdlib.Conn).Conn().PgConn()
-		_, err := pg.CopyFrom(t.Context(), strings.NewReader(strings.Repeat("7\n", 10_000)), "COPY events (n) FROM STDIN")
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if got := scan[int](t, db, "SELECT count(*) FROM events WHERE (snowflake_parts(id)).worker = 5"); got != 10_000 {
-		t.Errorf("%d rows, want 10,000", got)
 	}
 }
 
