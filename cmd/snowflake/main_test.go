@@ -54,6 +54,17 @@ func testEnvironment(variables map[string]string, in io.Reader, out, errs io.Wri
 	}
 }
 
+// words splits a command line; in the text of a layout _ is a space.
+func words(line string) []string {
+	args := strings.Fields(line)
+	for i := range args {
+		if strings.HasPrefix(args[i], "epoch=") {
+			args[i] = strings.ReplaceAll(args[i], "_", " ")
+		}
+	}
+	return args
+}
+
 // check compares a result with what it should be.
 func (r result) check(t *testing.T, want result) {
 	t.Helper()
