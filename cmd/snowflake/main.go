@@ -30,7 +30,6 @@ import (
 	"time"
 )
 
-// Exit codes.
 const (
 	exitOK          = 0
 	exitFailed      = 1

@@ -69,8 +69,7 @@ snowflake new -worker 1023 -state ~/.snowflake-worker-1023.json -as base32
 		case *worker < 0 && dsn == "" && env.getenv("SNOWFLAKE_DSN") == "":
 			return usage("which worker? Give -dsn, or -worker and -state")
 		}
-		layout := chosen.Layout
-		var store lease.Store
+		layout, store := chosen.Layout, lease.Store(nil)
 		opts := []lease.Option{
 			lease.WithNamespace(*namespace), lease.WithVersion("snowflake new"), lease.WithStopOnLoss(),
 			lease.WithLogger(slog.New(slog.DiscardHandler)),
