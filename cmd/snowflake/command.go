@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -22,7 +24,7 @@ type command struct {
 	text     string // about the arguments and the output
 	examples string // one a line: what it does, or a command
 	flags    *flag.FlagSet
-	values   map[string][]string // of flags, for completion
+	checks   []func(environment) error // of flags, before run
 	run      func(ctx context.Context, env environment, args []string) error
 }
 
@@ -30,55 +32,86 @@ type command struct {
 func commands() []*command {
 	return []*command{
 		decodeCommand(), rangeCommand(), newIDsCommand(), layoutCommand(), workersCommand(), watchCommand(), releaseCommand(),
-		functionsCommand(), leasesCommand(), planCommand(), maintainCommand(), adoptCommand(), completionCommand(),
-		versionCommand(),
+		functionsCommand(), leasesCommand(), planCommand(), maintainCommand(), adoptCommand(), versionCommand(),
 	}
 }
 
-func newCommand(name, args, summary string) *command {
-	c := &command{name: name, args: args, summary: summary, flags: flag.NewFlagSet(name, flag.ContinueOnError)}
+func newCommand(name, args, summary, text, examples string) *command {
+	c := &command{name: name, args: args, summary: summary, text: text, examples: examples}
+	c.flags = flag.NewFlagSet(name, flag.ContinueOnError)
 	c.flags.SetOutput(io.Discard) // errors and help are printed here
-	c.flags.Usage = func() {}
-	c.values = map[string][]string{}
 	return c
 }
 
 // choice adds a flag with one of the values.
 func (c *command) choice(name, value, about string, values ...string) *string {
-	c.values[name] = values
-	return c.flags.String(name, value, about)
-}
-
-// chosen returns a usage error unless the flag has one of its values.
-func (c *command) chosen(name string) error {
-	value := c.flags.Lookup(name).Value.String()
-	if slices.Contains(c.values[name], value) {
+	chosen := c.flags.String(name, value, about)
+	c.checks = append(c.checks, func(environment) error {
+		if !slices.Contains(values, *chosen) {
+			return usage("-%s is %q, want one of %s", name, *chosen, strings.Join(values, ", "))
+		}
 		return nil
-	}
-	return usage("-%s is %q, want one of %s", name, value, strings.Join(c.values[name], ", "))
+	})
+	return chosen
 }
 
-// presetNames are the presets, for completion and for decode -layout all.
-var presetNames = snowflake.Presets()
+// format is a flag for a form of the output.
+type format struct{ name, about string }
 
-// layoutFlag adds -layout. The function returns the layout, and whether one was given.
-func (c *command) layoutFlag() func(environment) (snowflake.Layout, bool, error) {
-	text := c.choice("layout", "", "`LAYOUT`: the name of a preset, or a text as of \"snowflake layout\"\n"+
-		"(default $SNOWFLAKE_LAYOUT, or else \"default\")", presetNames...)
-	return func(env environment) (snowflake.Layout, bool, error) {
-		name := *text
-		if name == "" {
-			name = env.getenv("SNOWFLAKE_LAYOUT")
-		}
-		if name == "" {
-			return snowflake.Default(), false, nil
-		}
-		layout, err := parseLayout(name)
-		if err != nil {
-			return layout, true, usage("-layout: %v", err)
-		}
-		return layout, true, nil
+// formatFlags adds flags that exclude each other, and returns the name of the one that is given, or "table".
+func (c *command) formatFlags(formats ...format) *string {
+	chosen := "table"
+	for _, f := range formats {
+		given := c.flags.Bool(f.name, false, f.about)
+		c.checks = append(c.checks, func(environment) error {
+			if *given && chosen != "table" {
+				return usage("-%s and -%s exclude each other", chosen, f.name)
+			} else if *given {
+				chosen = f.name
+			}
+			return nil
+		})
 	}
+	return &chosen
+}
+
+// zoneFlag adds -tz.
+func (c *command) zoneFlag(about string) **time.Location {
+	name, zone := c.flags.String("tz", "UTC", about), time.UTC
+	c.checks = append(c.checks, func(environment) (err error) {
+		if zone, err = time.LoadLocation(*name); err != nil || *name == "" {
+			return usage("-tz %q: want UTC, Local or the name of a time zone such as Europe/Berlin", *name)
+		}
+		return nil
+	})
+	return &zone
+}
+
+const layoutHelp = "`LAYOUT`: the name of a preset, or a text as of \"snowflake layout\"\n" +
+	"(default $SNOWFLAKE_LAYOUT, or else \"default\")"
+
+// chosenLayout is the value of -layout.
+type chosenLayout struct {
+	snowflake.Layout
+	given bool // not the default
+	all   bool // all presets, if the command takes that
+}
+
+// layoutFlag adds -layout.
+func (c *command) layoutFlag() *chosenLayout {
+	text, chosen := c.flags.String("layout", "", layoutHelp), &chosenLayout{Layout: snowflake.Default()}
+	c.checks = append(c.checks, func(env environment) (err error) {
+		name := cmp.Or(*text, env.getenv("SNOWFLAKE_LAYOUT"))
+		if chosen.all = chosen.all && *text == "all"; name == "" || chosen.all {
+			return nil
+		}
+		if chosen.Layout, err = parseLayout(name); err != nil {
+			return usage("-layout: %v", err)
+		}
+		chosen.given = true
+		return nil
+	})
+	return chosen
 }
 
 // parseLayout accepts the names of presets in upper case, too.
@@ -128,17 +161,16 @@ func (c *command) takesValue(arg string) bool {
 	return !ok || !boolean.IsBoolFlag()
 }
 
-// find returns the command that args begin with, and the arguments after it.
+// find returns the command that args begin with, of one word or two, and the arguments after it.
 func find(args []string) (*command, []string) {
-	var found *command
-	words := 0
-	for _, c := range commands() {
-		name := strings.Fields(c.name)
-		if len(name) > words && len(args) >= len(name) && strings.Join(args[:len(name)], " ") == c.name {
-			found, words = c, len(name)
+	for n := min(2, len(args)); n > 0; n-- {
+		for _, c := range commands() {
+			if slices.Equal(strings.Fields(c.name), args[:n]) {
+				return c, args[n:]
+			}
 		}
 	}
-	return found, args[words:]
+	return nil, args
 }
 
 // unknown says that args begin with no command.
@@ -171,9 +203,9 @@ func overview(group string) string {
 
 // versionCommand prints what "go install" and "go build" have written into the binary.
 func versionCommand() *command {
-	c := newCommand("version", "", "the version of this command, and of Go")
-	c.text = "\nA build of a checkout has a pseudo-version or (devel).\n"
-	c.examples = "snowflake version"
+	c := newCommand("version", "", "the version of this command, and of Go", `
+A build of a checkout has a pseudo-version or (devel).
+`, "snowflake version")
 	c.run = func(_ context.Context, env environment, _ []string) error {
 		info, ok := debug.ReadBuildInfo()
 		if !ok {
@@ -188,8 +220,8 @@ func versionCommand() *command {
 // help returns the page of the command.
 func (c *command) help() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Usage: snowflake %s [FLAG...] %s\n\n%s.\n%s", c.name, c.args, strings.ToUpper(c.summary[:1])+c.summary[1:], c.text)
-	b.WriteString("\nFlags:\n")
+	fmt.Fprintf(&b, "Usage: snowflake %s [FLAG...] %s\n\n%s%s.\n%s\nFlags:\n", c.name, c.args, strings.ToUpper(c.summary[:1]),
+		c.summary[1:], c.text)
 	c.flags.SetOutput(&b)
 	c.flags.PrintDefaults()
 	c.flags.SetOutput(io.Discard)

@@ -32,25 +32,35 @@ The DSN is one of
 `
 )
 
-// databaseFlags adds -dsn and -table. The function opens the lease table.
-func (c *command) databaseFlags() func(context.Context, environment) (*database, error) {
+// source is a database that may answer.
+type source struct {
+	driver, dsn string
+	dialect     sqldb.Dialect
+}
+
+// dsnFlag adds -dsn. The function reads it, or the environment.
+func (c *command) dsnFlag() func(environment) (source, error) {
 	dsn := c.flags.String("dsn", "", "the `DSN` of the database (default $SNOWFLAKE_DSN)")
-	table := c.flags.String("table", "", "the `NAME` of the lease table (default snowflake_leases)")
-	return func(ctx context.Context, env environment) (*database, error) {
-		text, err := dsnOf(env, *dsn)
-		if err != nil {
-			return nil, err
+	return func(env environment) (source, error) {
+		text := cmp.Or(*dsn, env.getenv("SNOWFLAKE_DSN"))
+		if text == "" {
+			return source{}, usage("no database: give -dsn, or set SNOWFLAKE_DSN")
 		}
-		return openDatabase(ctx, text, *table)
+		return readDSN(text)
 	}
 }
 
-// dsnOf returns the DSN of the flag, or of the environment.
-func dsnOf(env environment, dsn string) (string, error) {
-	if dsn = cmp.Or(dsn, env.getenv("SNOWFLAKE_DSN")); dsn == "" {
-		return "", usage("no database: give -dsn, or set SNOWFLAKE_DSN")
+// databaseFlags adds -dsn and -table. The function opens the lease table.
+func (c *command) databaseFlags() func(context.Context, environment) (*database, error) {
+	sourceOf := c.dsnFlag()
+	table := c.flags.String("table", "", "the `NAME` of the lease table (default snowflake_leases)")
+	return func(ctx context.Context, env environment) (*database, error) {
+		s, err := sourceOf(env)
+		if err != nil {
+			return nil, err
+		}
+		return openDatabase(ctx, s, cmp.Or(*table, "snowflake_leases"))
 	}
-	return dsn, nil
 }
 
 // database is a lease table.
@@ -59,27 +69,28 @@ type database struct {
 	pool *sql.DB
 }
 
-func openDatabase(ctx context.Context, dsn, table string) (*database, error) {
-	driver, source, dialect, err := readDSN(dsn)
+func openDatabase(ctx context.Context, s source, table string) (*database, error) {
+	pool, err := s.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pool, err := sql.Open(driver, source)
-	if err != nil {
-		return nil, err
-	}
-	var opts []sqllease.Option
-	if table != "" {
-		opts = append(opts, sqllease.WithTable(table))
-	}
-	store, err := sqllease.New(pool, dialect, opts...)
-	if err == nil {
-		err = refused(pool.PingContext(ctx))
-	}
+	store, err := sqllease.New(pool, s.dialect, sqllease.WithTable(table))
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
 	return &database{store, pool}, nil
+}
+
+// connect opens the database and waits for its answer.
+func (s source) connect(ctx context.Context) (*sql.DB, error) {
+	pool, err := sql.Open(s.driver, s.dsn)
+	if err != nil {
+		return nil, err
+	}
+	if err := refused(pool.PingContext(ctx)); err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	return pool, nil
 }
 
 // keywords matches the form of libpq, such as "host=db user=app".
@@ -87,35 +98,35 @@ var keywords = regexp.MustCompile(`^\s*\w+\s*=`)
 
 // readDSN finds out which database it is for. Its errors have nothing of the DSN, of which any part may be one of a
 // password: the drivers print parts, above all if a character of a password was not escaped.
-func readDSN(dsn string) (driver, source string, dialect sqldb.Dialect, err error) {
+func readDSN(dsn string) (source, error) {
 	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
 		// A path that does not exist is a mistake, and no database is created for it.
 		if _, err := os.Stat(path); err != nil {
 			if strings.Contains(path, "?") {
-				return "", "", "", errors.New("SQLite: no such file: the DSN is sqlite: and a path, without parameters")
+				return source{}, errors.New("SQLite: no such file: the DSN is sqlite: and a path, without parameters")
 			}
-			return "", "", "", fmt.Errorf("SQLite: %w", err)
+			return source{}, fmt.Errorf("SQLite: %w", err)
 		}
 		u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: "mode=rw&_busy_timeout=5000"}
-		return "sqlite3", u.String(), sqldb.SQLite, nil
+		return source{"sqlite3", u.String(), sqldb.SQLite}, nil
 	}
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") || keywords.MatchString(dsn) {
 		config, err := pgx.ParseConfig(dsn)
 		if err != nil || misread(dsn, config) {
-			return "", "", "", errors.New("this is no valid DSN of PostgreSQL; in a URL write / ? # @ % of a password as %2F %3F %23 %40 %25, " +
+			return source{}, errors.New("this is no valid DSN of PostgreSQL; in a URL write / ? # @ % of a password as %2F %3F %23 %40 %25, " +
 				"and after password= use single quotes if it has spaces")
 		}
-		return "pgx", dsn, sqldb.Postgres, nil
+		return source{"pgx", dsn, sqldb.Postgres}, nil
 	}
 	if !strings.ContainsAny(dsn, "@(") || strings.Contains(dsn, "://") {
-		return "", "", "", errors.New("unknown form of a DSN; \"snowflake help workers\" shows those that are known")
+		return source{}, errors.New("unknown form of a DSN; \"snowflake help workers\" shows those that are known")
 	}
 	config, err := mysql.ParseDSN(dsn)
 	constant := err != nil && strings.HasPrefix(err.Error(), "invalid DSN: ")
 	if !constant && (err != nil || config.Net != "tcp" && config.Net != "unix") {
 		err = errors.New("this is no valid DSN of MySQL: the network, the address or a parameter is wrong")
 	}
-	return "mysql", dsn, sqldb.MySQL, err
+	return source{"mysql", dsn, sqldb.MySQL}, err
 }
 
 // parameter matches the names of settings.

@@ -17,8 +17,7 @@ import (
 const shownFaults = 10
 
 func decodeCommand() *command {
-	c := newCommand("decode", "[ID...]", "show the time and the fields of IDs")
-	c.text = `
+	c := newCommand("decode", "[ID...]", "show the time and the fields of IDs", `
 Without IDs it reads them from the standard input. There they are separated by
 spaces, line ends, commas, semicolons, quotes, brackets or bars, so that JSON, CSV
 and what database clients print can be pasted.
@@ -30,40 +29,23 @@ user_04W86BB0G4007, a UUID made of an ID, or 0x and hexadecimal digits. Those of
 An input that is not an ID is reported, with its line, and the others are decoded.
 An ID that the layout can't have issued by now is decoded with a note. In both
 cases the exit code is 1.
-`
-	c.examples = `
+`, `
 snowflake decode 175928847299117063
 snowflake decode -layout twitter 1541815603606036480
 snowflake decode -layout all 1541815603606036480
 psql -At -c "SELECT id FROM users" | snowflake decode -json
 snowflake decode -tz Europe/Berlin -csv <ids.txt >ids.csv
-`
-	layoutOf := c.layoutFlag()
+`)
+	layout := c.layoutFlag()
+	layout.all = true
 	c.flags.Lookup("layout").Usage += ";\n\"all\" shows the time that each ID would have in each preset"
-	c.values["layout"] = append([]string{"all"}, presetNames...)
 	from := c.choice("from", "auto", "the `FORM` of the input: auto, decimal, base32, base62, hex, typed or uuid", forms...)
-	tz := c.flags.String("tz", "UTC", "`ZONE` of the times: UTC, Local or one such as Europe/Berlin")
-	format := c.formatFlags()
+	zone := c.zoneFlag("`ZONE` of the times: UTC, Local or one such as Europe/Berlin")
+	format := c.formatFlags(format{"json", "print a JSON object a line, with IDs as strings"}, format{"csv", "print CSV"})
 	c.run = func(ctx context.Context, env environment, args []string) error {
-		if err := c.chosen("from"); err != nil {
-			return err
+		d := decoder{
+			env: env, from: *from, layout: layout, out: newRows(env.out, *format, layout.Layout, *zone), now: env.now(),
 		}
-		zone, err := zoneOf(*tz)
-		if err != nil {
-			return err
-		}
-		all, given := c.flags.Lookup("layout").Value.String() == "all", true
-		layout := snowflake.Default()
-		if !all {
-			if layout, given, err = layoutOf(env); err != nil {
-				return err
-			}
-		}
-		out, err := format(env.out, layout, zone)
-		if err != nil {
-			return err
-		}
-		d := decoder{env: env, from: *from, layout: layout, out: out, now: env.now(), all: all, given: given}
 		return d.decode(ctx, args)
 	}
 	return c
@@ -73,37 +55,34 @@ snowflake decode -tz Europe/Berlin -csv <ids.txt >ids.csv
 type decoder struct {
 	env    environment
 	from   string
-	layout snowflake.Layout
+	layout *chosenLayout
 	out    *rows
 	now    time.Time
-	all    bool // in all presets
 
-	given         bool // the layout was chosen
 	faults, notes int
 	ahead         int // IDs of the future
 }
 
 func (d *decoder) decode(ctx context.Context, args []string) error {
 	var err error
-	if len(args) > 0 {
-		for i, arg := range args {
-			if err == nil {
-				err = d.one(ctx, arg, "argument", i+1)
-			}
+	for i, arg := range args {
+		if err == nil {
+			err = d.one(ctx, arg, "argument", i+1)
 		}
-	} else {
+	}
+	if len(args) == 0 {
 		if d.env.interactive {
 			d.env.warn("reading IDs from the terminal; end with Ctrl-D (on Windows Ctrl-Z and Enter)")
 		}
 		err = d.lines(ctx)
 	}
-	if err = errors.Join(err, d.out.flush()); err != nil {
+	if err = errors.Join(err, d.out.w.Flush()); err != nil {
 		return err
 	}
 	if hidden := d.faults - shownFaults; hidden > 0 {
 		d.env.warn("snowflake decode: %d more inputs are not IDs", hidden)
 	}
-	if d.ahead > 0 && !d.given {
+	if d.ahead > 0 && !d.layout.given {
 		d.env.warn("note: IDs of the future are often those of another layout; -layout all shows the time in each preset")
 	}
 	if d.faults+d.notes > 0 {
@@ -125,7 +104,7 @@ func (d *decoder) lines(ctx context.Context) error {
 	in := bufio.NewReaderSize(read, 64<<10)
 	for number := 1; ; number++ {
 		if in.Buffered() == 0 { // the read may wait
-			if err := d.out.flush(); err != nil {
+			if err := d.out.w.Flush(); err != nil {
 				return err
 			}
 		}
@@ -159,13 +138,7 @@ func reasonOf(text string, err error) string {
 	return err.Error()
 }
 
-func separates(r rune) bool {
-	switch r {
-	case ' ', '\t', '\r', '\n', '\v', '\f', ',', ';', '"', '\'', '`', '|', '[', ']', '(', ')', '{', '}':
-		return true
-	}
-	return false
-}
+func separates(r rune) bool { return strings.ContainsRune(" \t\r\n\v\f,;\"'`|[](){}", r) }
 
 // one decodes one input.
 func (d *decoder) one(ctx context.Context, text, place string, number int) error {
@@ -179,10 +152,10 @@ func (d *decoder) one(ctx context.Context, text, place string, number int) error
 		}
 		return nil
 	}
-	if d.all {
+	if d.layout.all {
 		return d.out.candidates(id, d.now)
 	}
-	note := noteOf(d.layout, id, d.now)
+	note := noteOf(d.layout.Layout, id, d.now)
 	if note != "" {
 		d.notes++
 	}

@@ -16,22 +16,20 @@ import (
 )
 
 func layoutCommand() *command {
-	c := newCommand("layout", "[LAYOUT]", "describe a layout, or compute one")
-	c.text = `
+	c := newCommand("layout", "[LAYOUT]", "describe a layout, or compute one", `
 With a LAYOUT, the name of a preset or a text, it is described. With any flag but
 -json a layout is computed. With neither, the presets are listed.
 
 A computed layout has ticks of 1 ms if they fit, otherwise of 10 ms, 100 ms or 1 s.
 Bits that are left over are given to the sequence, so that bursts are served
 faster.
-`
-	c.examples = `
+`, `
 snowflake layout
 snowflake layout twitter
 snowflake layout "epoch=2026-01-01T00:00:00Z tick=1ms time:41 worker:8 sequence:14"
 snowflake layout -workers 5000 -rate 200000 -years 40
 snowflake layout -workers 16 -rate 1000 -years 100 -bits 53
-`
+`)
 	workers := c.flags.Int64("workers", 1024, "compute a layout for so many workers `N`")
 	rate := c.flags.Float64("rate", 4_096_000, "compute a layout in which each worker issues so many IDs `N` a second")
 	years := c.flags.Float64("years", 50, "compute a layout that lasts for `N` years from now on")
@@ -75,13 +73,10 @@ func epochOf(text string, now time.Time) (time.Time, error) {
 		return time.Date(now.Year(), 1, 1, 0, 0, 0, 0, time.UTC), nil
 	}
 	at, _, err := parseTime(text, now, time.UTC)
-	switch {
-	case err != nil:
-		return at, err
-	case at.After(now):
-		return at, usage("-epoch %s is in the future, so no ID could be issued now", text)
+	if err == nil && at.After(now) {
+		err = usage("-epoch %s is in the future, so no ID could be issued now", text)
 	}
-	return at, nil
+	return at, err
 }
 
 // need is what a computed layout has to have.
@@ -145,7 +140,6 @@ type description struct {
 	PerSecond float64   `json:"ids_per_second"`
 	Fields    []fieldOf `json:"fields"`
 	Notes     []string  `json:"notes,omitempty"`
-	layout    snowflake.Layout
 }
 
 type fieldOf struct {
@@ -159,9 +153,10 @@ func describeLayout(l snowflake.Layout, now time.Time) description {
 	perTick := l.MaxSequence() + 1
 	years := (float64(l.End().Unix()) - float64(now.Unix())) / yearSeconds
 	d := description{
-		Layout: l.String(), Bits: l.Bits(), Max: strconv.FormatUint(1<<l.Bits()-1, 10), Epoch: l.Epoch().Format(time.RFC3339Nano), End: l.End().Format(time.RFC3339Nano),
+		Layout: l.String(), Bits: l.Bits(), Max: strconv.FormatUint(1<<l.Bits()-1, 10),
+		Epoch: l.Epoch().Format(time.RFC3339Nano), End: l.End().Format(time.RFC3339Nano),
 		Years: math.Round(years*10) / 10, Tick: l.Tick().String(), Workers: l.MaxWorker() + 1, PerTick: perTick,
-		PerSecond: math.Round(float64(perTick)/l.Tick().Seconds()*100) / 100, layout: l,
+		PerSecond: math.Round(float64(perTick)/l.Tick().Seconds()*100) / 100,
 	}
 	lowest := l.Bits()
 	for _, f := range l.Fields() {
@@ -177,7 +172,8 @@ func describeLayout(l snowflake.Layout, now time.Time) description {
 	note(l.End().After(now) && years < 10, "it issues IDs until "+l.End().Format(time.DateOnly)+" only")
 	note(l.Epoch().After(now), "its time has not begun: it issues no IDs yet")
 	note(l.Bits() > 53, "its IDs can be above 2^53 - 1, which JavaScript rounds: send them as strings")
-	note(d.Fields[0].Name != snowflake.FieldTime, "the time is not the highest field: IDs do not sort by time, and a span of time has several ranges")
+	note(d.Fields[0].Name != snowflake.FieldTime,
+		"the time is not the highest field: IDs do not sort by time, and a span of time has several ranges")
 	note(l.WorkerField() == "", "it has no worker: only one generator may issue its IDs")
 	return d
 }
@@ -200,11 +196,8 @@ func describe(w io.Writer, l snowflake.Layout, now time.Time, asJSON bool) error
 		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t\n", f.Name, f.Bits, f.First, f.Max)
 	}
 	_ = table.Flush() // into b
-	for _, note := range d.Notes {
-		fmt.Fprintf(&b, "\nnote: %s", note)
-	}
 	if len(d.Notes) > 0 {
-		b.WriteByte('\n')
+		b.WriteString("\nnote: " + strings.Join(d.Notes, "\nnote: ") + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -212,12 +205,8 @@ func describe(w io.Writer, l snowflake.Layout, now time.Time, asJSON bool) error
 
 func listPresets(w io.Writer, now time.Time, asJSON bool) error {
 	var all []description
-	for _, name := range presetNames {
-		layout, err := snowflake.Preset(name)
-		if err != nil {
-			return err
-		}
-		d := describeLayout(layout, now)
+	for _, name := range snowflake.Presets() {
+		d := describeLayout(snowflake.MustPreset(name), now)
 		d.Name = name
 		all = append(all, d)
 	}
@@ -228,8 +217,9 @@ func listPresets(w io.Writer, now time.Time, asJSON bool) error {
 	fmt.Fprintln(table, "PRESET\tWORKERS\tIDS A SECOND\tBEGINS\tENDS\tFIELDS")
 	for _, d := range all {
 		_, fields, _ := strings.Cut(d.Layout, "tick=")
-		fmt.Fprintf(table, "%s\t%d\t%.0f\t%s\t%s\t%s\n", d.Name, d.Workers, d.PerSecond, d.layout.Epoch().Format(time.DateOnly),
-			d.layout.End().Format(time.DateOnly), fields)
+		begins, _, _ := strings.Cut(d.Epoch, "T")
+		ends, _, _ := strings.Cut(d.End, "T")
+		fmt.Fprintf(table, "%s\t%d\t%.0f\t%s\t%s\t%s\n", d.Name, d.Workers, d.PerSecond, begins, ends, fields)
 	}
 	return table.Flush()
 }

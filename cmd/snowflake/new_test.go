@@ -125,7 +125,11 @@ func eachDatabase(t *testing.T, f func(t *testing.T, target testdb.Target, d *da
 				t.Fatal(err)
 			}
 		}
-		d, err := openDatabase(t.Context(), dsn, "")
+		source, err := readDSN(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := openDatabase(t.Context(), source, "snowflake_leases")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,12 +13,6 @@ import (
 // forms are the values of -from.
 var forms = []string{"auto", "decimal", "base32", "base62", "hex", "typed", "uuid"}
 
-const (
-	base32Length = 13
-	radixLength  = 11 // of base 62
-	uuidLength   = 36
-)
-
 // parseID reads an ID of the form. Of two forms that a text could have, auto takes decimal digits first.
 func parseID(text, form string) (snowflake.ID, error) {
 	if form == "auto" {
@@ -30,7 +24,11 @@ func parseID(text, form string) (snowflake.ID, error) {
 	case "base62":
 		return snowflake.ParseBase62(text)
 	case "hex":
-		return parseHex(text)
+		u, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(text, "0x"), "0X"), 16, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%.40q is not 1 to 16 hexadecimal digits", text)
+		}
+		return snowflake.ID(u), nil
 	case "typed":
 		return parseTyped(text)
 	case "uuid":
@@ -53,15 +51,15 @@ func formOf(text string) string {
 		return "hex"
 	case strings.Contains(text, "_"):
 		return "typed"
-	case len(text) == uuidLength:
+	case len(text) == 36:
 		return "uuid"
-	case len(text) == base32Length:
+	case len(text) == 13:
 		return "base32"
 	case digits:
 		return "decimal"
 	case isFloat(text):
 		return "float"
-	case len(text) == radixLength:
+	case len(text) == 11:
 		return "base62"
 	}
 	return "decimal" // whose error names the first character that is not a digit
@@ -71,14 +69,6 @@ func formOf(text string) string {
 func isFloat(text string) bool {
 	_, err := strconv.ParseFloat(text, 64)
 	return err == nil && strings.ContainsAny(text, ".eE") && strings.Trim(text, "0123456789.eE+-") == ""
-}
-
-func parseHex(text string) (snowflake.ID, error) {
-	u, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimPrefix(text, "0x"), "0X"), 16, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%.40q is not 1 to 16 hexadecimal digits", text)
-	}
-	return snowflake.ID(u), nil
 }
 
 // parseTyped reads a prefix, an underscore and 13 characters of base 32, as sqltypes.Typed prints them.

@@ -4,67 +4,55 @@ package main
 
 import (
 	"bufio"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 )
 
-// process returns the command as its own process.
-func process(t *testing.T, args ...string) *exec.Cmd {
+// start starts the command as its own process, and returns its first line of output.
+func start(t *testing.T, stdin io.Reader, args ...string) (cmd *exec.Cmd, out io.Closer) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd = exec.CommandContext(t.Context(), self, args...)
 	cmd.Env = append(os.Environ(), commandVariable+"=1")
-	cmd.Stderr = os.Stderr
-	return cmd
+	cmd.Stdin = stdin
+	pipe, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err == nil {
+		_, err = bufio.NewReader(pipe).ReadString('\n')
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd, pipe
 }
 
 // TestAPipeThatIsClosedEarlyLeavesNoWorkerBehind reads one of a million IDs.
 func TestAPipeThatIsClosedEarlyLeavesNoWorkerBehind(t *testing.T) {
-	state := filepath.Join(t.TempDir(), "worker.json")
-	cmd := process(t, "new", "-worker", "5", "-state", state, "-n", "1000000")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	first, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Error(err)
-	}
+	cmd, out := start(t, nil, "new", "-worker", "5", "-state", filepath.Join(t.TempDir(), "worker.json"), "-n", "1000000")
 	_ = out.Close()
 	if err := cmd.Wait(); err != nil {
-		t.Errorf("after %s: %v", first, err)
+		t.Error(err)
 	}
 }
 
 func TestAnInterruptEndsTheProcess(t *testing.T) {
-	cmd := process(t, "decode")
-	in, err := cmd.StdinPipe()
+	in, feed, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = in.Close() }()
-	out, err := cmd.StdoutPipe()
-	if err != nil {
+	defer func() { _, _ = in.Close(), feed.Close() }()
+	if _, err := feed.WriteString("175928847299117063\n"); err != nil {
 		t.Fatal(err)
 	}
-	cmd.Stderr = nil
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := in.Write([]byte("175928847299117063\n")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil { // it reads, and waits for more
-		t.Fatal(err)
-	}
+	cmd, _ := start(t, in, "decode") // it reads, and waits for more
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

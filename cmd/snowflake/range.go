@@ -12,8 +12,7 @@ import (
 )
 
 func rangeCommand() *command {
-	c := newCommand("range", "FROM [TO]", "the bounds of the IDs of a span of time, for SQL")
-	c.text = `
+	c := newCommand("range", "FROM [TO]", "the bounds of the IDs of a span of time, for SQL", `
 FROM and TO are times: 2026, 2026-11, 2026-11-22, 2026-11-22T15:04, with or without
 seconds, in the time zone of -tz; or with an offset, as RFC 3339 has it; or now.
 FROM is included, TO is not. Without TO, a year, month or day is the whole of it,
@@ -24,29 +23,20 @@ FROM a duration counts back from TO, or from now; as TO it counts from FROM.
 
 The time in an ID can be ahead of the clock by the generator's lead, 10 ms unless
 it was changed.
-`
-	c.examples = `
+`, `
 snowflake range 2026-11
 snowflake range 24h
 snowflake range -tz Europe/Berlin 2026-11-22
 snowflake range 2026-11-22T08:00 90m
 psql -c "SELECT count(*) FROM orders AS o WHERE $(snowflake range -where -column o.id 24h)"
-`
-	layoutOf := c.layoutFlag()
-	tz := c.flags.String("tz", "UTC", "`ZONE` of times without an offset: UTC, Local or one such as Europe/Berlin")
+`)
+	layout := c.layoutFlag()
+	zone := c.zoneFlag("`ZONE` of times without an offset: UTC, Local or one such as Europe/Berlin")
 	column := c.flags.String("column", "id", "the `NAME` of the key column")
-	where := c.flags.Bool("where", false, "print the condition only")
+	onlyWhere := c.flags.Bool("where", false, "print the condition only")
 	asJSON := c.flags.Bool("json", false, "print JSON, with IDs as strings")
 	c.run = func(_ context.Context, env environment, args []string) error {
-		zone, err := zoneOf(*tz)
-		if err != nil {
-			return err
-		}
-		layout, _, err := layoutOf(env)
-		if err != nil {
-			return err
-		}
-		from, to, err := spanOf(args, env.now().In(zone), zone)
+		from, to, err := spanOf(args, env.now().In(*zone), *zone)
 		if err != nil {
 			return err
 		}
@@ -57,15 +47,15 @@ psql -c "SELECT count(*) FROM orders AS o WHERE $(snowflake range -where -column
 		if from.Before(layout.Epoch()) || to.After(layout.End()) {
 			env.warn("note: the layout has times from %s to %s only", layout.Epoch().Format(time.RFC3339), layout.End().Format(time.RFC3339))
 		}
-		condition := conditionOf(*column, ranges)
+		where, all := conditionOf(*column, ranges)
 		switch {
-		case *where:
-			_, err = fmt.Fprintln(env.out, condition)
+		case *onlyWhere:
+			_, err = fmt.Fprintln(env.out, where)
 		case *asJSON:
-			err = writeJSON(env.out, bounds{from, to, zone.String(), layout.String(), jsonRanges(ranges), condition})
+			err = writeJSON(env.out, bounds{from, to, (*zone).String(), layout.String(), all, where})
 		default:
 			_, err = fmt.Fprintf(env.out, "zone    %s\nfrom    %s\nto      %s (not included)\nlayout  %s\nwhere   %s\n",
-				zone, inBoth(from), inBoth(to), layout, condition)
+				*zone, inBoth(from), inBoth(to), layout, where)
 		}
 		return err
 	}
@@ -88,14 +78,6 @@ type jsonRange struct {
 	Hi snowflake.ID `json:"hi"`
 }
 
-func jsonRanges(ranges []snowflake.Range) []jsonRange {
-	all := make([]jsonRange, len(ranges))
-	for i, r := range ranges {
-		all[i] = jsonRange(r)
-	}
-	return all
-}
-
 // inBoth prints the time in its zone, and in UTC if that is another one.
 func inBoth(t time.Time) string {
 	local, utc := t.Format(time.RFC3339Nano), t.UTC().Format(time.RFC3339Nano)
@@ -105,15 +87,18 @@ func inBoth(t time.Time) string {
 	return local + " = " + utc
 }
 
-func conditionOf(column string, ranges []snowflake.Range) string {
-	parts := make([]string, len(ranges))
-	for i, r := range ranges {
-		parts[i] = fmt.Sprintf("%s >= %v AND %s < %v", column, r.Lo, column, r.Hi)
+// conditionOf returns the ranges for SQL, and for JSON.
+func conditionOf(column string, ranges []snowflake.Range) (where string, all []jsonRange) {
+	var parts []string
+	all = []jsonRange{} // not null
+	for _, r := range ranges {
+		parts = append(parts, fmt.Sprintf("%s >= %v AND %s < %v", column, r.Lo, column, r.Hi))
+		all = append(all, jsonRange(r))
 	}
 	if len(parts) == 1 {
-		return parts[0]
+		return parts[0], all
 	}
-	return "(" + strings.Join(parts, " OR ") + ")"
+	return "(" + strings.Join(parts, " OR ") + ")", all
 }
 
 // spanOf returns the span of one argument or two.
@@ -129,11 +114,11 @@ func spanOf(args []string, now time.Time, zone *time.Location) (from, to time.Ti
 		}
 	}
 	to = now
-	switch length, ok := time.Duration(0), false; {
+	switch {
 	case len(args) == 1 && !end.IsZero():
 		to = end
 	case len(args) == 2:
-		if length, ok = parseSpan(args[1]); !ok {
+		if length, ok := parseSpan(args[1]); !ok {
 			to, _, err = parseTime(args[1], now, zone)
 		} else if !isDuration {
 			to = from.Add(length)

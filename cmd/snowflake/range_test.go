@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"testing"
 )
 
@@ -20,7 +19,7 @@ to      2026-10-26T00:00:00+01:00 = 2026-10-25T23:00:00Z (not included)
 ` + layout + `where   o.id >= 239870568038400000 AND o.id < 240248055398400000
 `,
 		},
-		"range -json 2026-11-22T10:00+ 90m": {
+		"range -json 2026-11-22T10:00 90m": {
 			out: `{
   "from": "2026-11-22T10:00:00Z",
   "to": "2026-11-22T11:30:00Z",
@@ -44,16 +43,7 @@ to      2026-10-26T00:00:00+01:00 = 2026-10-25T23:00:00Z (not included)
 			out: "(id >= 0 AND id < 384 OR id >= 16777216 AND id < 16777600)\n",
 		},
 	} {
-		t.Run(args, func(t *testing.T) {
-			fields := strings.Fields(args)
-			for i, f := range fields {
-				if strings.HasPrefix(f, "epoch=") {
-					fields[i] = strings.ReplaceAll(f, "_", " ")
-				}
-				fields[i] = strings.TrimSuffix(fields[i], "+")
-			}
-			do(t, "", fields...).check(t, want)
-		})
+		t.Run(args, func(t *testing.T) { do(t, "", words(args)...).check(t, want) })
 	}
 }
 

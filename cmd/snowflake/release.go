@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,8 +14,7 @@ import (
 )
 
 func releaseCommand() *command {
-	c := newCommand("workers release", "WORKER", "take a worker away from its holder")
-	c.text = `
+	c := newCommand("workers release", "WORKER", "take a worker away from its holder", `
 A worker whose holder has died is free by itself when its lease expires. This is for
 those who can't wait. A free worker is left as it is, and needs nothing.
 
@@ -30,11 +30,10 @@ expired by then. Without -force nothing is released as long as the lease has not
 
 Workers that are reserved for SQL functions (sqlfunc.WithLeaseTable) are never
 released: these have no lease to lose.
-` + dsnHelp
-	c.examples = `
+`+dsnHelp, `
 snowflake workers -dsn postgres://app@db/shop -namespace orders
 snowflake workers release -dsn postgres://app@db/shop -namespace orders -force 7
-`
+`)
 	open := c.databaseFlags()
 	namespace := c.flags.String("namespace", lease.DefaultNamespace, "the `NAME` of the namespace")
 	force := c.flags.Bool("force", false, "release a worker whose lease has not expired")
@@ -68,14 +67,13 @@ snowflake workers release -dsn postgres://app@db/shop -namespace orders -force 7
 				"Make sure that the holder is dead, or wait. Then -force takes the worker away. \"snowflake help workers release\"\n"+
 				"explains what that means for a holder that is alive", worker, *namespace, holder, e.Expires.UTC().Format(time.RFC3339))
 		}
-		if err := d.Revoke(ctx, e); err != nil {
-			if errors.Is(err, lease.ErrLost) {
-				return fmt.Errorf("worker %d of namespace %q has changed hands meanwhile; nothing was released", worker, *namespace)
-			}
-			return err
+		after := e
+		if err = d.Revoke(ctx, e); err == nil {
+			after, err = d.entry(ctx, *namespace, worker)
 		}
-		after, err := d.entry(ctx, *namespace, worker)
-		if err != nil {
+		if errors.Is(err, lease.ErrLost) {
+			return fmt.Errorf("worker %d of namespace %q has changed hands meanwhile; nothing was released", worker, *namespace)
+		} else if err != nil {
 			return err
 		}
 		horizon := "its horizon"
@@ -95,10 +93,8 @@ func (d *database) entry(ctx context.Context, namespace string, worker int64) (l
 	if err != nil {
 		return lease.Entry{}, err
 	}
-	for _, e := range entries {
-		if e.Worker == worker {
-			return e, nil
-		}
+	if i := slices.IndexFunc(entries, func(e lease.Entry) bool { return e.Worker == worker }); i >= 0 {
+		return entries[i], nil
 	}
 	return lease.Entry{}, fmt.Errorf("worker %d of namespace %q was never taken", worker, namespace)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -16,8 +17,7 @@ var dialects = map[string]sqldb.Dialect{
 }
 
 func functionsCommand() *command {
-	c := newCommand("sql functions", "", "the SQL functions that read and issue IDs in a database")
-	c.text = `
+	c := newCommand("sql functions", "", "the SQL functions that read and issue IDs in a database", `
 It prints a script for psql or mariadb, and connects to nothing. The functions are
 snowflake_time, snowflake_parts, snowflake_min and snowflake_layout, and with
 -worker also snowflake_next, which issues IDs. No generator and no lease may have
@@ -25,13 +25,12 @@ that worker: -namespace reserves it in the lease table.
 
 MySQL lacks what the functions need; MariaDB 10.6 has it. In SQLite functions come
 from the program.
-`
-	c.examples = `
+`, `
 snowflake sql functions -dialect postgres | psql
 snowflake sql functions -dialect mariadb -worker 1023 -namespace default | mariadb shop
 snowflake sql functions -dialect postgres -drop
-`
-	layoutOf := c.layoutFlag()
+`)
+	layout := c.layoutFlag()
 	dialect := c.choice("dialect", "", "the `DATABASE`: postgres or mariadb", "postgres", "mariadb")
 	worker := c.flags.Int64("worker", -1, "the worker `N` of snowflake_next (default none)")
 	namespace := c.flags.String("namespace", "", "reserve -worker in the namespace `NAME` of the lease table")
@@ -40,40 +39,25 @@ snowflake sql functions -dialect postgres -drop
 	prefix := c.flags.String("name", "", "the `NAME` that those of the functions begin with (default snowflake)")
 	drop := c.flags.Bool("drop", false, "print the statements that remove the functions, and their state")
 	c.run = func(_ context.Context, env environment, _ []string) error {
-		if err := c.chosen("dialect"); err != nil {
-			return err
-		}
-		layout, _, err := layoutOf(env)
-		if err != nil {
-			return err
-		}
-		var opts []sqlfunc.Option
+		opts := []sqlfunc.Option{sqlfunc.WithSchema(cmp.Or(*schema, "public")), sqlfunc.WithName(cmp.Or(*prefix, "snowflake"))}
 		switch {
 		case *worker >= 0:
 			opts = append(opts, sqlfunc.WithWorker(*worker))
 		case *namespace != "":
 			return usage("-namespace reserves a worker: give -worker, too")
 		}
-		if *schema != "" {
-			opts = append(opts, sqlfunc.WithSchema(*schema))
-		}
-		if *prefix != "" {
-			opts = append(opts, sqlfunc.WithName(*prefix))
-		}
 		if *namespace != "" {
 			opts = append(opts, sqlfunc.WithLeaseTable(*table, *namespace))
 		}
-		functions, err := sqlfunc.New(layout, opts...)
+		functions, err := sqlfunc.New(layout.Layout, opts...)
 		if err != nil {
 			return usage("%v", err)
 		}
-		script := ""
+		script, err := functions.Script(dialects[*dialect])
 		if *drop {
 			var statements []string
 			statements, err = functions.Drop(dialects[*dialect])
 			script = strings.Join(statements, ";\n") + ";\n"
-		} else {
-			script, err = functions.Script(dialects[*dialect])
 		}
 		if err != nil {
 			return err
@@ -85,22 +69,17 @@ snowflake sql functions -dialect postgres -drop
 }
 
 func leasesCommand() *command {
-	c := newCommand("sql leases", "", "the SQL that creates the lease table")
-	c.text = `
+	c := newCommand("sql leases", "", "the SQL that creates the lease table", `
 sqllease.Store.Migrate and gormplugin.Open run this statement; it is for migrations
 of your own. Never delete rows of the table: they hold up to which time IDs were
 issued.
-`
-	c.examples = `
+`, `
 snowflake sql leases -dialect postgres >migrations/001_leases.sql
 snowflake sql leases -dialect mysql -table shop.leases
-`
+`)
 	dialect := c.choice("dialect", "", "the `DATABASE`: postgres, mysql, mariadb or sqlite", "postgres", "mysql", "mariadb", "sqlite")
 	table := c.flags.String("table", "snowflake_leases", "the `NAME` of the table, table or schema.table")
 	c.run = func(_ context.Context, env environment, _ []string) error {
-		if err := c.chosen("dialect"); err != nil {
-			return err
-		}
 		schema, err := sqllease.Schema(dialects[*dialect], *table)
 		if err != nil {
 			return usage("%v", err)

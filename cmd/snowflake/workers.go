@@ -14,17 +14,15 @@ import (
 )
 
 func workersCommand() *command {
-	c := newCommand("workers", "", "show who holds which worker")
-	c.text = `
+	c := newCommand("workers", "", "show who holds which worker", `
 It reads the lease table. HORIZON: latest time of IDs that the holder may issue.
 EXPIRES: when the worker is free unless the lease is extended. EPOCH: number of
 times the worker was acquired. Times are in UTC, by the database's clock.
-` + dsnHelp
-	c.examples = `
+`+dsnHelp, `
 snowflake workers -dsn postgres://app@db/shop
 SNOWFLAKE_DSN='app:secret@tcp(db)/shop' snowflake workers -namespace orders -json
 snowflake workers -dsn sqlite:app.db
-`
+`)
 	open := c.databaseFlags()
 	namespace := c.flags.String("namespace", "", "only the namespace `NAME` (default all)")
 	asJSON := c.flags.Bool("json", false, "print JSON")
@@ -50,41 +48,20 @@ snowflake workers -dsn sqlite:app.db
 	return c
 }
 
-// writeWorkers prints the table, and a line for each namespace.
+// writeWorkers prints who holds which worker, and a line for each namespace. Times are in UTC.
 func writeWorkers(w io.Writer, entries []lease.Entry) error {
-	var b strings.Builder
-	_ = writeTable(&b, entries) // b has no errors
+	var b strings.Builder // has no errors
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAMESPACE\tWORKER\tSTATE\tEPOCH\tHORIZON\tEXPIRES\tHOST\tPID\tVERSION")
+	totals := ""
 	var held, free int64
 	for i, e := range entries {
-		if e.Held {
-			held++
-		} else {
-			free++
-		}
-		if i+1 < len(entries) && entries[i+1].Namespace == e.Namespace {
-			continue
-		}
-		fmt.Fprintf(&b, "\n%s: %d held, %d free", e.Namespace, held, free)
-		if layout, err := snowflake.ParseLayout(e.Layout); err == nil {
-			fmt.Fprintf(&b, ", %d never taken", layout.MaxWorker()+1-held-free)
-		}
-		held, free = 0, 0
-	}
-	if len(entries) > 0 {
-		b.WriteByte('\n')
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// writeTable prints who holds which worker. Times are in UTC.
-func writeTable(w io.Writer, entries []lease.Entry) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NAMESPACE\tWORKER\tSTATE\tEPOCH\tHORIZON\tEXPIRES\tHOST\tPID\tVERSION")
-	for _, e := range entries {
 		state := "free"
 		if e.Held {
 			state = "held"
+			held++
+		} else {
+			free++
 		}
 		horizon := "-"
 		if at, ok := e.HorizonTime(); e.Horizon > 0 && ok {
@@ -94,8 +71,21 @@ func writeTable(w io.Writer, entries []lease.Entry) error {
 		}
 		fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%s\t%s\t%s\t%d\t%s\n", e.Namespace, e.Worker, state, e.Epoch,
 			horizon, instant(e.Expires), cmp.Or(e.Holder.Host, "-"), e.Holder.PID, cmp.Or(e.Holder.Version, "-"))
+		if i+1 < len(entries) && entries[i+1].Namespace == e.Namespace {
+			continue
+		}
+		totals += fmt.Sprintf("\n%s: %d held, %d free", e.Namespace, held, free)
+		if layout, err := snowflake.ParseLayout(e.Layout); err == nil {
+			totals += fmt.Sprintf(", %d never taken", layout.MaxWorker()+1-held-free)
+		}
+		held, free = 0, 0
 	}
-	return table.Flush()
+	_ = table.Flush()
+	if len(entries) > 0 {
+		totals += "\n"
+	}
+	_, err := io.WriteString(w, b.String()+totals)
+	return err
 }
 
 func instant(t time.Time) string {

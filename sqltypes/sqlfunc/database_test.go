@@ -3,8 +3,18 @@ package sqlfunc_test
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/mattn/go-sqlite3"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -12,115 +22,168 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
 )
 
-// server is a PostgreSQL schema of one test.
+func TestMain(m *testing.M) { os.Exit(testdb.Main(m)) }
+
+// server is an empty database of one test, on PostgreSQL a schema.
 type server struct {
 	*sql.DB
-	schema string
+	dialect sqldb.Dialect
+	schema  string // PostgreSQL
 }
 
 func openPostgres(tb testing.TB) server {
 	tb.Helper()
-	s := server{DB: testdb.Postgres(tb).Open(tb)}
+	s := server{DB: testdb.Postgres(tb).Open(tb), dialect: sqldb.Postgres}
 	s.schema = scan[string](tb, s, "SELECT current_schema()")
 	return s
 }
 
-// isLong reports whether the long versions of tests are to run. Run them after changes of the functions that issue IDs.
-func isLong() bool { return os.Getenv("SNOWFLAKE_TEST_LONG") == "1" }
+func openMariaDB(tb testing.TB) server {
+	tb.Helper()
+	target := testdb.MariaDB(tb)
+	target.NeedMariaDB(tb, "the functions of sqlfunc")
+	return server{DB: target.Open(tb), dialect: sqldb.MySQL}
+}
 
-// rowsOfAConnection is how many rows each of several connections inserts at the same time.
-func rowsOfAConnection() int {
-	if isLong() {
-		return 100_000
-	}
-	return 5_000
+var drivers atomic.Int64
+
+// openSQLite opens a database whose connections have the functions under a name, with a new driver.
+func openSQLite(tb testing.TB, layout snowflake.Layout, name string, gen *snowflake.Generator) server {
+	tb.Helper()
+	s := server{dialect: sqldb.SQLite}
+	f := s.functions(tb, layout, sqlfunc.WithName(name))
+	driver := fmt.Sprint("sqlite3_sqlfunc_", drivers.Add(1))
+	sql.Register(driver, &sqlite3.SQLiteDriver{
+		ConnectHook: func(conn *sqlite3.SQLiteConn) error { return f.RegisterSQLite(conn, gen) },
+	})
+	target := testdb.SQLite(tb)
+	target.Driver = driver
+	s.DB = target.Open(tb)
+	return s
+}
+
+// eachServer runs a test on the databases that issue IDs.
+func eachServer(t *testing.T, test func(t *testing.T, s server)) {
+	t.Helper()
+	t.Run("postgres", func(t *testing.T) { test(t, openPostgres(t)) })
+	t.Run("mariadb", func(t *testing.T) { test(t, openMariaDB(t)) })
 }
 
 // functions returns functions for the schema.
 func (s server) functions(tb testing.TB, layout snowflake.Layout, options ...sqlfunc.Option) *sqlfunc.Functions {
 	tb.Helper()
-	f, err := sqlfunc.New(layout, append([]sqlfunc.Option{sqlfunc.WithSchema(s.schema)}, options...)...)
+	if s.schema != "" {
+		options = append([]sqlfunc.Option{sqlfunc.WithSchema(s.schema)}, options...)
+	}
+	f, err := sqlfunc.New(layout, options...)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return f
 }
 
-// install installs functions in the schema.
+// install installs functions in the database.
 func (s server) install(tb testing.TB, layout snowflake.Layout, options ...sqlfunc.Option) *sqlfunc.Functions {
 	tb.Helper()
 	f := s.functions(tb, layout, options...)
-	if err := f.Install(tb.Context(), s, sqldb.Postgres); err != nil {
-		tb.Fatal(err)
+	if err := f.Install(tb.Context(), s, s.dialect); err != nil {
+		tb.Fatalf("%s: %v", layout, err)
 	}
 	return f
 }
 
-func (s server) exec(tb testing.TB, query string, args ...any) {
-	tb.Helper()
-	if _, err := s.ExecContext(tb.Context(), query, args...); err != nil {
-		tb.Fatalf("%s: %v", query, err)
+// at replaces the server's clock by a time.
+func (s server) at(at time.Time) sqlfunc.Option {
+	if s.dialect == sqldb.MySQL {
+		return sqlfunc.WithClock(strconv.FormatInt(at.UnixMicro(), 10))
 	}
+	return sqlfunc.WithClock("timestamptz '" + at.UTC().Format("2006-01-02 15:04:05.000000+00") + "'")
 }
 
-// scan reads the only value of a query.
-func scan[T any](tb testing.TB, s server, query string, args ...any) T {
-	tb.Helper()
-	var value T
-	if err := s.QueryRowContext(tb.Context(), query, args...).Scan(&value); err != nil {
-		tb.Fatalf("%s: %v", query, err)
+// series is the table of the numbers seq from 1 to n.
+func (s server) series(n int) string {
+	if s.dialect == sqldb.MySQL {
+		return fmt.Sprintf("seq_1_to_%d", n)
 	}
-	return value
+	return fmt.Sprintf("generate_series(1, %d) AS series (seq)", n)
 }
 
-// presets are the layouts of package snowflake.
-var presets = map[string]snowflake.Layout{
-	"default": snowflake.Default(), "wide": snowflake.MustPreset("wide"), "javascriptsafe": snowflake.MustPreset("javascriptsafe"),
-	"seconds": preset("seconds"), "twitter": snowflake.MustPreset("twitter"), "discord": preset("discord"),
-	"instagram": preset("instagram"), "sonyflake": preset("sonyflake"), "mastodon": preset("mastodon"),
-	"baidu": preset("baidu"), "datacenter": preset("datacenter"), "resource": preset("resource"),
-	"manyworkers": preset("manyworkers"), "multiclock": preset("multiclock"),
+func (s server) exec(tb testing.TB, queries ...string) {
+	tb.Helper()
+	execOn(tb, s, queries...)
 }
 
-// clean runs statements after a test, whose context has ended by then.
-func (s server) clean(tb testing.TB, queries ...string) {
+// execOn runs statements on a pool, a connection or a transaction, also after the test.
+func execOn(tb testing.TB, db sqldb.DB, queries ...string) {
 	tb.Helper()
 	for _, query := range queries {
-		if _, err := s.ExecContext(context.WithoutCancel(tb.Context()), query); err != nil {
-			tb.Errorf("%s: %v", query, err)
+		if _, err := db.ExecContext(context.WithoutCancel(tb.Context()), query); err != nil {
+			tb.Fatalf("%s: %v", query, err)
 		}
 	}
 }
 
-func (s server) cleanRole(tb testing.TB, role string) {
+// scan reads the only value of a query on a pool, a connection or a transaction.
+func scan[T any](tb testing.TB, db sqldb.DB, query string, args ...any) (value T) {
 	tb.Helper()
-	s.clean(tb, "DROP OWNED BY "+role, "DROP ROLE "+role)
+	all := scanAll[T](tb, db, query, args...)
+	if len(all) != 1 {
+		tb.Fatalf("%s: %d rows", query, len(all))
+	}
+	return all[0]
 }
 
-func preset(name string) snowflake.Layout {
-	l, err := snowflake.Preset(name)
+// scanAll reads the only column of a query.
+func scanAll[T any](tb testing.TB, db sqldb.DB, query string, args ...any) (all []T) {
+	tb.Helper()
+	rows, err := db.QueryContext(tb.Context(), query, args...)
 	if err != nil {
-		panic(err)
+		tb.Fatalf("%s: %v", query, err)
 	}
-	return l
+	defer rows.Close()
+	for rows.Next() {
+		var value T
+		if err := rows.Scan(&value); err != nil {
+			tb.Fatalf("%s: %v", query, err)
+		}
+		all = append(all, value)
+	}
+	if err := rows.Err(); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	return all
+}
+
+// fails checks that a statement fails with the text, and on PostgreSQL with the SQLSTATE.
+func (s server) fails(tb testing.TB, db sqldb.DB, query, state, text string) {
+	tb.Helper()
+	_, err := db.ExecContext(tb.Context(), query)
+	s.failed(tb, query, err, state, text)
+}
+
+func (s server) failed(tb testing.TB, what string, err error, state, text string) {
+	tb.Helper()
+	var postgres *pgconn.PgError
+	var mariadb *mysql.MySQLError
+	switch {
+	case err == nil || !strings.Contains(err.Error(), text), errors.As(err, &postgres) && postgres.Code != state,
+		!errors.As(err, &postgres) && !errors.As(err, &mariadb) && s.dialect != sqldb.SQLite:
+		tb.Errorf("%s: %v, want SQLSTATE %s on PostgreSQL, and %q", what, err, state, text)
+	}
 }
 
 // drop runs the statements of Drop.
-func drop(t *testing.T, db *sql.DB, f *sqlfunc.Functions, dialect sqldb.Dialect) {
-	t.Helper()
-	statements, err := f.Drop(dialect)
-	for _, statement := range statements {
-		if err == nil {
-			_, err = db.ExecContext(t.Context(), statement)
-		}
-	}
+func (s server) drop(tb testing.TB, f *sqlfunc.Functions) {
+	tb.Helper()
+	statements, err := f.Drop(s.dialect)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
+	s.exec(tb, statements...)
 }
 
-// settings uses a separate connection.
-func (s server) settings(tb testing.TB, settings ...string) *sql.Conn {
+// conn returns a separate connection with settings.
+func (s server) conn(tb testing.TB, settings ...string) *sql.Conn {
 	tb.Helper()
 	conn, err := s.Conn(tb.Context())
 	if err != nil {
@@ -128,20 +191,9 @@ func (s server) settings(tb testing.TB, settings ...string) *sql.Conn {
 	}
 	tb.Cleanup(func() { _ = conn.Close() })
 	for _, setting := range settings {
-		if _, err := conn.ExecContext(tb.Context(), "SET "+setting); err != nil {
-			tb.Fatalf("%s: %v", setting, err)
-		}
+		execOn(tb, conn, "SET "+setting)
 	}
 	return conn
-}
-
-func askConn[T any](tb testing.TB, conn *sql.Conn, query string) T {
-	tb.Helper()
-	var value T
-	if err := conn.QueryRowContext(tb.Context(), query).Scan(&value); err != nil {
-		tb.Fatalf("%s: %v", query, err)
-	}
-	return value
 }
 
 // begin returns a transaction that is rolled back at the end of the test.
@@ -154,3 +206,16 @@ func (s server) begin(tb testing.TB) *sql.Tx {
 	tb.Cleanup(func() { _ = tx.Rollback() })
 	return tx
 }
+
+// trigger makes MariaDB fill the key of a table.
+func (s server) trigger(tb testing.TB, f *sqlfunc.Functions, table, column string) {
+	tb.Helper()
+	statement, err := f.MariaDBTrigger(table, column)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.exec(tb, statement, statement) // it may be run again
+}
+
+// isLong reports whether the long versions of tests are to run. Run them after changes of the functions that issue IDs.
+func isLong() bool { return os.Getenv("SNOWFLAKE_TEST_LONG") == "1" }

@@ -30,15 +30,3 @@ func ExampleFunctions_Script() {
 
 	// Output: 9
 }
-
-// Two layouts in one database need two names.
-func ExampleWithName() {
-	functions, err := sqlfunc.New(snowflake.MustPreset("twitter"), sqlfunc.WithName("tweet"),
-		sqlfunc.WithWorker(31), sqlfunc.WithField("datacenter", 7))
-	if err != nil {
-		log.Fatal(err)
-	}
-	script, err := functions.Script(sqldb.Postgres)
-	fmt.Println(strings.Contains(script, "tweet_next"), err)
-	// Output: true <nil>
-}

@@ -1,9 +1,11 @@
 package sqlfunc
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
@@ -20,20 +22,13 @@ type Functions struct {
 
 	next   bool // a worker is set, so IDs can be issued
 	worker int64
-	fixed  int64 // the bits of the fields besides time and sequence
+	pinned map[string]int64 // the values of WithField
+	fixed  int64            // the bits of the fields besides time and sequence
 	lead   time.Duration
 
 	leases *leaseTable // nil: the worker is not reserved
 	clock  string      // SQL for the time instead of the server's clock; for tests
 }
-
-// place is the position of a field in an ID.
-type place struct {
-	name        string
-	shift, bits int
-}
-
-func (p place) max() int64 { return 1<<p.bits - 1 }
 
 // New returns the functions of the layout. Without [WithWorker] there is no function that issues IDs.
 //
@@ -45,7 +40,10 @@ func New(layout snowflake.Layout, options ...Option) (*Functions, error) {
 	if layout == (snowflake.Layout{}) {
 		return nil, fmt.Errorf("%w: the zero Layout has no fields", snowflake.ErrLayout)
 	}
-	f := &Functions{layout: layout, name: defaultName, schema: defaultSchema, lead: defaultLead}
+	f := &Functions{
+		layout: layout, name: "snowflake", schema: "public", pinned: map[string]int64{},
+		lead: snowflake.MaxLead, // Layout.Validate tolerates it
+	}
 	shift := layout.Bits()
 	for _, field := range layout.Fields() {
 		if len(field.Name) > maxIdentifier {
@@ -55,45 +53,78 @@ func New(layout snowflake.Layout, options ...Option) (*Functions, error) {
 		shift -= field.Bits
 		f.places = append(f.places, place{field.Name, shift, field.Bits})
 	}
-	c := config{Functions: f}
 	for _, option := range options {
 		if option == nil {
 			return nil, fmt.Errorf("%w: nil", ErrOption)
 		}
-		if err := option.apply(&c); err != nil {
+		if err := option(f); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.stamp(); err != nil {
+	if err := f.stamp(); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
+// stamp computes the bits that all issued IDs have in common.
+func (f *Functions) stamp() error {
+	put := func(field string, at place, value int64) error {
+		if value < 0 || value > at.max() {
+			return fmt.Errorf("%w: %s %d is not in [0, %d]", snowflake.ErrFieldRange, field, value, at.max())
+		}
+		f.fixed |= value << at.shift
+		return nil
+	}
+	worker := f.layout.WorkerField()
+	for name, value := range f.pinned {
+		at := f.place(name)
+		switch {
+		case at.bits == 0:
+			return fmt.Errorf("%w: %s is not among the fields of %s", snowflake.ErrUnknownField, quoteShort(name), f.layout)
+		case name == worker || name == snowflake.FieldTime || name == snowflake.FieldSequence:
+			return fmt.Errorf("%w: field %q is not for WithField", snowflake.ErrOption, name)
+		}
+		if err := put(name, at, value); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.next:
+		return put(cmp.Or(worker, "worker"), f.place(worker), f.worker)
+	case f.leases != nil:
+		return fmt.Errorf("%w: WithLeaseTable without WithWorker", ErrOption)
+	}
+	return nil
+}
+
 // Statements returns the statements that create the functions, to be run in this order. They may be run again.
 //
-// It returns [ErrDialect] for SQLite, whose functions come from the program ([Functions.RegisterSQLite]), and for
+// It returns [ErrOption] for SQLite, whose functions come from the program ([Functions.RegisterSQLite]), and for
 // unknown dialects.
 func (f *Functions) Statements(dialect sqldb.Dialect) ([]string, error) {
 	switch dialect {
 	case sqldb.Postgres:
 		return f.postgres(), nil
 	case sqldb.MySQL:
-		return f.mariadb()
+		return f.mariadb(), nil
+	case sqldb.SQLite:
+		return nil, fmt.Errorf("%w: SQLite has functions only from its driver, see RegisterSQLite", ErrOption)
 	}
-	return nil, dialectError(dialect)
+	return nil, fmt.Errorf("%w: the dialect %q, want Postgres or MySQL", ErrOption, dialect)
 }
 
 // Script returns the statements as one text for the database's own client, psql or mariadb, and for migration files.
 // Its errors are those of Statements.
 func (f *Functions) Script(dialect sqldb.Dialect) (string, error) {
-	switch dialect {
-	case sqldb.Postgres:
-		return joinScript(f.postgres()), nil
-	case sqldb.MySQL:
-		return f.mariadbScript()
+	statements, err := f.Statements(dialect)
+	if err != nil {
+		return "", err
 	}
-	return "", dialectError(dialect)
+	if dialect == sqldb.MySQL { // its client splits at semicolons unless another delimiter is set
+		return "DELIMITER //\n\n" + strings.Join(statements, "//\n\n") + "//\n\nDELIMITER ;\n", nil
+	}
+	return strings.Join(statements, ";\n\n") + ";\n", nil
 }
 
 // Drop returns the statements that remove everything that Statements creates, also what no longer exists. They also
@@ -101,40 +132,14 @@ func (f *Functions) Script(dialect sqldb.Dialect) (string, error) {
 // worker again before the lead has passed. Tables whose columns have the functions as their default must be altered
 // first. The row in the lease table stays. The errors are those of Statements.
 func (f *Functions) Drop(dialect sqldb.Dialect) ([]string, error) {
-	switch dialect {
-	case sqldb.Postgres:
-		return f.postgresDrop(), nil
-	case sqldb.MySQL:
-		return f.mariadbDrop()
+	if _, err := f.Statements(dialect); err != nil {
+		return nil, err
 	}
-	return nil, dialectError(dialect)
-}
-
-func dialectError(dialect sqldb.Dialect) error {
-	if dialect == sqldb.SQLite {
-		return fmt.Errorf("%w: %v has functions only from its driver, see RegisterSQLite", ErrDialect, dialect)
+	if dialect == sqldb.MySQL {
+		return f.mariadbDrop(), nil
 	}
-	return fmt.Errorf("%w: %v, want Postgres or MySQL", ErrDialect, dialect)
+	return f.postgresDrop(), nil
 }
-
-// called returns the name of a function or of the state.
-func (f *Functions) called(what string) string { return f.name + "_" + what }
-
-// place returns the position of a field, or the zero place if there is none.
-func (f *Functions) place(name string) place {
-	for _, p := range f.places {
-		if p.name == name {
-			return p
-		}
-	}
-	return place{}
-}
-
-// ordered reports whether IDs sort by their time.
-func (f *Functions) ordered() bool { return f.places[0].name == snowflake.FieldTime }
-
-// leadTicks returns the lead in whole ticks.
-func (f *Functions) leadTicks() int64 { return int64(f.lead / f.layout.Tick()) }
 
 // Install runs the statements on the database: in one transaction if db can begin one (*sql.DB, *sql.Conn), otherwise
 // directly. On MariaDB each statement commits by itself, as all DDL does. It does not run in a transaction of the
@@ -151,8 +156,8 @@ func (f *Functions) leadTicks() int64 { return int64(f.lead / f.layout.Tick()) }
 // 42501, and a state that Install did not create with 42710: where others may create objects, as everybody may in the
 // schema public of PostgreSQL 14, they could be a trap.
 //
-// It returns [ErrDialect] as Statements does, [ErrOption] for a transaction, and errors of the database with the number
-// of the statement.
+// It returns [ErrOption] as Statements does and for a transaction, and errors of the database with the number of the
+// statement.
 func (f *Functions) Install(ctx context.Context, db sqldb.DB, dialect sqldb.Dialect) error {
 	statements, err := f.Statements(dialect)
 	if err != nil {

@@ -1,9 +1,7 @@
 package sqlfunc
 
 import (
-	"encoding/hex"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,57 +21,39 @@ type leaseTable struct{ table, namespace string }
 // for functions of another schema, database or name. If it was held before, the first ID is larger than all that its
 // last owner could have issued. That is not so shortly after a failover: see package sqllease.
 func WithLeaseTable(table, namespace string) Option {
-	return optionFunc(func(c *config) error {
+	return func(f *Functions) error {
 		if _, err := sqllease.Schema(sqldb.Postgres, table); err != nil {
 			return fmt.Errorf("%w: %w", ErrOption, err)
 		}
-		request := lease.Request{Namespace: namespace, Layout: c.layout.String(), Token: strings.Repeat("0", 32), TTL: time.Second}
+		request := lease.Request{Namespace: namespace, Layout: f.layout.String(), Token: strings.Repeat("0", 32), TTL: time.Second}
 		if err := request.Validate(); err != nil {
 			return fmt.Errorf("%w: %w", ErrOption, err)
 		}
-		c.leases = &leaseTable{table: table, namespace: namespace}
+		f.leases = &leaseTable{table: table, namespace: namespace}
 		return nil
-	})
-}
-
-const (
-	// leaseToken differs from all tokens of leases, which are 32 hexadecimal digits.
-	leaseToken = "reserved for the server"
-
-	// leaseExpires is 2200-01-01 in Unix milliseconds: late enough, and the time until then fits a time.Duration.
-	leaseExpires = "7258118400000"
-
-	leaseHost    = "database server"
-	leaseVersion = "sqlfunc"
-)
-
-// schema returns the statement that creates the table, and the table's name in quotes.
-func (t *leaseTable) schema(dialect sqldb.Dialect) (statement, table string) {
-	statement, err := sqllease.Schema(dialect, t.table)
-	if err != nil {
-		return "", "" // WithLeaseTable has checked the name
 	}
-	_, rest, _ := strings.Cut(statement, "CREATE TABLE IF NOT EXISTS ")
-	table, _, _ = strings.Cut(rest, " (\n")
-	return statement, table
 }
 
-// postgresReserve returns the statements of WithLeaseTable.
+// reserve fills the template that reserves the worker, after the statement that creates the table. The token differs
+// from all tokens of leases, which are 32 hexadecimal digits. The lease expires on 2200-01-01, in Unix milliseconds:
+// late enough, and the time until then fits a time.Duration.
+func (f *Functions) reserve(dialect sqldb.Dialect, fill func(string, ...any) string, template string, pairs ...any) []string {
+	schema, _ := sqllease.Schema(dialect, f.leases.table) // WithLeaseTable has checked the name
+	_, rest, _ := strings.Cut(schema, "CREATE TABLE IF NOT EXISTS ")
+	table, _, _ := strings.Cut(rest, " (\n")
+	return []string{schema, fill(template, append(pairs,
+		"{leases}", table,
+		"{token}", "'reserved for the server'",
+		"{expires}", "7258118400000",
+		"{version}", "'sqlfunc'")...)}
+}
+
 func (f *Functions) postgresReserve() []string {
-	schema, table := f.leases.schema(sqldb.Postgres)
 	low, _ := f.wordBits()
-	return []string{
-		schema,
-		f.fill(postgresReserve,
-			"{leases}", table,
-			"{namespace}", literalSQL(f.leases.namespace),
-			"{worker}", strconv.FormatInt(f.worker, 10),
-			"{token}", literalSQL(leaseToken),
-			"{expires}", leaseExpires,
-			"{host}", literalSQL(leaseHost+", "+f.qualified("next")),
-			"{version}", literalSQL(leaseVersion),
-			"{low}", strconv.Itoa(low)),
-	}
+	return f.reserve(sqldb.Postgres, f.postgresFill, postgresReserve,
+		"{namespace}", literalSQL(f.leases.namespace),
+		"{host}", literalSQL("database server, "+f.qualified("next")),
+		"{low}", low)
 }
 
 // The lock is that of the function that issues IDs, which does not wait for it in the usual case. The horizon is the
@@ -119,22 +99,10 @@ BEGIN
 	END IF;
 END {quote}`
 
-// mariadbReserve returns the statements of WithLeaseTable.
 func (f *Functions) mariadbReserve() []string {
-	schema, table := f.leases.schema(sqldb.MySQL)
-	return []string{
-		schema,
-		f.mariadbFill(mariadbReserve,
-			"{leases}", table,
-			// Digits mean the same in every sql_mode and character set.
-			"{namespace}", "X'"+hex.EncodeToString([]byte(f.leases.namespace))+"'",
-			"{worker}", strconv.FormatInt(f.worker, 10),
-			"{token}", "'"+leaseToken+"'",
-			"{expires}", leaseExpires,
-			"{host}", "CONCAT('"+leaseHost+", ', DATABASE(), '."+f.called("next")+"')",
-			"{version}", "'"+leaseVersion+"'",
-			"{name}", f.name),
-	}
+	return f.reserve(sqldb.MySQL, f.mariadbFill, mariadbReserve,
+		"{namespace}", fmt.Sprintf("X'%x'", f.leases.namespace), // digits mean the same in every sql_mode and character set
+		"{host}", "CONCAT('database server, ', DATABASE(), '."+f.called("next")+"')")
 }
 
 // The horizon is the first tick without an ID of the last owner. The counter is set to the word before it.

@@ -3,7 +3,6 @@ package sqlfunc
 import (
 	"fmt"
 	"hash/fnv"
-	"strconv"
 	"strings"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 
 // mariadb returns the statements for MariaDB in the order of their dependencies. The first is a syntax error on MySQL,
 // which has no compound statements outside of routines, so nothing is installed partially there.
-func (f *Functions) mariadb() ([]string, error) {
+func (f *Functions) mariadb() []string {
 	statements := []string{f.mariadbFill(mariadbGuard)}
 	if f.next {
 		statements = append(statements, f.mariadbFill(mariadbState), f.mariadbFill(mariadbZones))
@@ -30,31 +29,18 @@ func (f *Functions) mariadb() ([]string, error) {
 	if f.leases != nil {
 		statements = append(statements, f.mariadbReserve()...)
 	}
-	return statements, nil
+	return statements
 }
 
-// mariadbScript is for the client mariadb, which splits at semicolons unless another delimiter is set.
-func (f *Functions) mariadbScript() (string, error) {
-	statements, err := f.mariadb()
-	if err != nil {
-		return "", err
+func (f *Functions) mariadbDrop() []string {
+	var statements []string
+	for _, object := range []string{
+		"FUNCTION IF EXISTS {next}", "TABLE IF EXISTS {state}", "FUNCTION IF EXISTS {min}", "FUNCTION IF EXISTS {parts}",
+		"FUNCTION IF EXISTS {time}", "FUNCTION IF EXISTS {layout}",
+	} {
+		statements = append(statements, f.mariadbFill("DROP "+object))
 	}
-	return joinMariaDB(statements), nil
-}
-
-func joinMariaDB(statements []string) string {
-	return "DELIMITER //\n\n" + strings.Join(statements, "//\n\n") + "//\n\nDELIMITER ;\n"
-}
-
-func (f *Functions) mariadbDrop() ([]string, error) {
-	return []string{
-		f.mariadbFill("DROP FUNCTION IF EXISTS {next}"),
-		f.mariadbFill("DROP TABLE IF EXISTS {state}"),
-		f.mariadbFill("DROP FUNCTION IF EXISTS {min}"),
-		f.mariadbFill("DROP FUNCTION IF EXISTS {parts}"),
-		f.mariadbFill("DROP FUNCTION IF EXISTS {time}"),
-		f.mariadbFill("DROP FUNCTION IF EXISTS {layout}"),
-	}, nil
+	return statements
 }
 
 // mariadbMode fixes the meaning of text, overflows and wrong arguments for every sql_mode of the session: a routine
@@ -74,7 +60,7 @@ const mariadbGuard = `BEGIN NOT ATOMIC
 		SET found = 'unknown';
 	END IF;
 	IF found <> {definition} THEN
-		SET problem = LEFT(CONCAT({name text}, ' functions of another layout are installed: ', found), 128);
+		SET problem = LEFT(CONCAT('{name}', ' functions of another layout are installed: ', found), 128);
 		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = problem;
 	END IF;
 END`
@@ -104,42 +90,29 @@ func (f *Functions) mariadbRoutine(what, definition, comment string) string {
 END`, "{routine}", "'"+f.called(what)+"'", "{comment}", "'"+comment+"'")
 }
 
-// mariadbFill inserts names and numbers into a template for MariaDB. None of our names and texts contains a quote or a
-// backslash, see WithName and snowflake.NewLayout.
-func (f *Functions) mariadbFill(template string, more ...string) string {
-	at, sequence := f.place(snowflake.FieldTime), f.place(snowflake.FieldSequence)
-	pairs := append([]string{
-		"{name text}", "'" + f.name + "'",
-		"{definition}", "'" + f.layout.String() + "'",
-		"{layout text}", "'" + f.called("layout") + "'",
-		"{next text}", "'" + f.called("next") + "'",
-		"{time text}", "'" + f.called("time") + "'",
-		"{parts text}", "'" + f.called("parts") + "'",
-		"{min text}", "'" + f.called("min") + "'",
-
-		"{time shift}", strconv.Itoa(at.shift),
-		"{time max}", strconv.FormatInt(at.max(), 10),
-		"{sequence bits}", strconv.Itoa(sequence.bits),
-		"{sequence max}", strconv.FormatInt(sequence.max(), 10),
-		"{sequence shift}", strconv.Itoa(sequence.shift),
-	}, more...)
+// mariadbFill is fill with the names of MariaDB.
+func (f *Functions) mariadbFill(template string, pairs ...any) string {
 	for _, what := range []string{"layout", "time", "parts", "min", "next", "state"} {
-		pairs = append(pairs, "{"+what+"}", backquoted(f.called(what)))
+		pairs = append(pairs, "{"+what+"}", backquoted(f.called(what)), "{"+what+" text}", "'"+f.called(what)+"'")
 	}
-	return strings.NewReplacer(pairs...).Replace(template)
+	return f.fill(template, append(pairs,
+		"{first}", ceilMicroseconds(f.layout.Epoch()).UnixMicro(),
+		"{epoch}", f.layout.Epoch().Format(mariadbFormat),
+		"{end}", f.layout.End().Format(mariadbFormat),
+	)...)
 }
 
 // backquoted returns a name in the quotes that MariaDB accepts in every sql_mode.
 func backquoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-// mariadbEnd is the first instant after the range of DATETIME.
-var mariadbEnd = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+const mariadbFormat = "2006-01-02 15:04:05.999999999"
 
 // mariadbTime counts from a DATETIME, which has no time zone. A TIMESTAMP would be printed in the session's time zone and
 // covers only 1970 to 2038.
 func (f *Functions) mariadbTime() string {
 	body := "\tRETURN TIMESTAMPADD(MICROSECOND, {microseconds}, '1970-01-01 00:00:00.000000');"
-	if f.layout.End().After(mariadbEnd) {
+	limit := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) // of DATETIME
+	if f.layout.End().After(limit) {
 		body = `	DECLARE problem TEXT;
 	IF {microseconds} > {last} THEN
 		SET problem = CONCAT({time text}, ': the time of ', id, ' is after the year 9999, the last of DATETIME');
@@ -147,64 +120,56 @@ func (f *Functions) mariadbTime() string {
 	END IF;
 ` + body
 	}
-	return f.mariadbFill(strings.NewReplacer(
-		"{microseconds}", f.mariadbMicroseconds("id"),
-		"{last}", strconv.FormatInt(mariadbEnd.UnixMicro()-1, 10),
-	).Replace(mariadbMode + `CREATE OR REPLACE FUNCTION {time}(id BIGINT) RETURNS DATETIME(6)
+	return f.mariadbFill(mariadbMode+`CREATE OR REPLACE FUNCTION {time}(id BIGINT) RETURNS DATETIME(6)
 DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT {comment}
 BEGIN
-` + body + `
-END`))
-}
-
-// mariadbTick returns the number of the tick of an ID. Shifts and masks are unsigned in MariaDB.
-func (f *Functions) mariadbTick(id string) string {
-	return f.mariadbFill("((" + id + " >> {time shift}) & {time max})")
+`+body+`
+END`, "{microseconds}", f.mariadbMicroseconds(), "{last}", limit.UnixMicro()-1)
 }
 
 // mariadbMicroseconds returns the microseconds from 1970 to the start of an ID's tick, as a DECIMAL, which is exact to 65
-// digits.
-func (f *Functions) mariadbMicroseconds(id string) string {
-	tick, epoch := int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
-	ticks := "CAST(" + f.mariadbTick(id) + " AS DECIMAL(20))"
+// digits. Shifts and masks are unsigned in MariaDB.
+func (f *Functions) mariadbMicroseconds() string {
+	at, tick, epoch := f.place(snowflake.FieldTime), int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
+	form := "FLOOR((CAST(((id >> %d) & %d) AS DECIMAL(20)) * %d + (%d)) * 0.001)"
 	if tick%1000 == 0 && epoch%1000 == 0 {
-		return "(" + ticks + " * " + strconv.FormatInt(tick/1000, 10) + " + (" + strconv.FormatInt(epoch/1000, 10) + "))"
+		form, tick, epoch = "(CAST(((id >> %d) & %d) AS DECIMAL(20)) * %d + (%d))", tick/1000, epoch/1000
 	}
-	return "FLOOR((" + ticks + " * " + strconv.FormatInt(tick, 10) + " + (" + strconv.FormatInt(epoch, 10) + ")) * 0.001)"
+	return fmt.Sprintf(form, at.shift, at.max(), tick, epoch)
 }
 
 // mariadbTicks returns the whole ticks from the epoch to a time that is not before it, in microseconds since 1970.
 func (f *Functions) mariadbTicks(microseconds string) string {
 	tick, epoch := int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
+	form := "(CAST(%s AS DECIMAL(30)) * 1000 - (%d)) DIV %d"
 	if tick%1000 == 0 && epoch%1000 == 0 {
-		return "(" + microseconds + " - (" + strconv.FormatInt(epoch/1000, 10) + ")) DIV " + strconv.FormatInt(tick/1000, 10)
+		form, tick, epoch = "(%s - (%d)) DIV %d", tick/1000, epoch/1000
 	}
-	return "(CAST(" + microseconds + " AS DECIMAL(30)) * 1000 - (" + strconv.FormatInt(epoch, 10) + ")) DIV " +
-		strconv.FormatInt(tick, 10)
+	return fmt.Sprintf(form, microseconds, epoch, tick)
 }
 
 // mariadbParts returns an object with the fields in the layout's order. The time is text in the form of RFC 3339.
 func (f *Functions) mariadbParts() string {
 	var values []string
 	for _, p := range f.places {
-		value := "CONCAT(DATE_FORMAT({time}(id), '%Y-%m-%dT%H:%i:%s.%f'), 'Z')"
-		if p.name != "time" {
-			value = "(id >> " + strconv.Itoa(p.shift) + ") & " + strconv.FormatInt(p.max(), 10)
+		value := fmt.Sprintf("(id >> %d) & %d", p.shift, p.max())
+		if p.name == snowflake.FieldTime {
+			value = "CONCAT(DATE_FORMAT(" + backquoted(f.called("time")) + "(id), '%Y-%m-%dT%H:%i:%s.%f'), 'Z')"
 		}
 		values = append(values, "'"+p.name+"', "+value)
 	}
-	return f.mariadbFill(mariadbMode + `CREATE OR REPLACE FUNCTION {parts}(id BIGINT) RETURNS TEXT CHARACTER SET utf8mb4
+	return f.mariadbFill(mariadbMode+`CREATE OR REPLACE FUNCTION {parts}(id BIGINT) RETURNS TEXT CHARACTER SET utf8mb4
 DETERMINISTIC CONTAINS SQL SQL SECURITY INVOKER COMMENT {comment}
 BEGIN
 	IF id IS NULL THEN
 		RETURN NULL;
 	END IF;
-	RETURN JSON_OBJECT(` + strings.Join(values, ",\n\t\t") + `);
-END`)
+	RETURN JSON_OBJECT({values});
+END`, "{values}", strings.Join(values, ",\n\t\t"))
 }
 
 func (f *Functions) mariadbMin() string {
-	const plain = mariadbMode + `CREATE OR REPLACE FUNCTION {min}(at DATETIME(6)) RETURNS BIGINT
+	return f.mariadbFill(mariadbMode+`CREATE OR REPLACE FUNCTION {min}(at DATETIME(6)) RETURNS BIGINT
 DETERMINISTIC NO SQL SQL SECURITY INVOKER COMMENT {comment}
 BEGIN
 	DECLARE microseconds BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00.000000', at);
@@ -218,11 +183,5 @@ BEGIN
 		SIGNAL SQLSTATE '22003' SET MESSAGE_TEXT = problem;
 	END IF;
 	RETURN ({ticks}) << {time shift};
-END`
-	return f.mariadbFill(strings.ReplaceAll(plain, "{ticks}", f.mariadbTicks("microseconds")),
-		"{first}", strconv.FormatInt(ceilMicroseconds(f.layout.Epoch()).UnixMicro(), 10),
-		"{epoch}", f.layout.Epoch().Format(mariadbFormat),
-		"{end}", f.layout.End().Format(mariadbFormat))
+END`, "{ticks}", f.mariadbTicks("microseconds"))
 }
-
-const mariadbFormat = "2006-01-02 15:04:05.999999999"

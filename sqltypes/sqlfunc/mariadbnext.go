@@ -1,9 +1,9 @@
 package sqlfunc
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -30,8 +30,6 @@ import (
 // Hence a session waits only for a transaction whose connection number is equal modulo 4096. The permanent row also
 // prevents InnoDB's bulk insert into empty tables, which locks the whole table.
 const (
-	mariadbZoneBits = 12
-
 	mariadbState = `CREATE TABLE IF NOT EXISTS {state} (
 	zone SMALLINT UNSIGNED NOT NULL,
 	word BIGINT NOT NULL AUTO_INCREMENT,
@@ -67,19 +65,19 @@ BEGIN
 	DECLARE stamp CHAR(36) CHARACTER SET ascii DEFAULT UUID();
 	DECLARE moment BIGINT DEFAULT {clock};
 	DECLARE me BIGINT UNSIGNED DEFAULT CONNECTION_ID();
-	DECLARE my SMALLINT UNSIGNED DEFAULT me & {zone max};
+	DECLARE my SMALLINT UNSIGNED DEFAULT me & 4095;
 	DECLARE tick, lowest, claimed, claimed_tick BIGINT;
 	DECLARE problem TEXT;
 	IF @@log_bin AND @@sql_log_bin AND @@binlog_format = 'STATEMENT' THEN
 		SIGNAL SQLSTATE '45000' SET
-			MESSAGE_TEXT = '{next name}: replicas would have other IDs: binlog_format is STATEMENT, want MIXED';
+			MESSAGE_TEXT = '{name}_next: replicas would have other IDs: binlog_format is STATEMENT, want MIXED';
 	END IF;
 	IF moment < {first} THEN
-		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{next name}: the clock is before the epoch, {epoch} UTC';
+		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{name}_next: the clock is before the epoch, {epoch} UTC';
 	END IF;
 	SET tick = {ticks};
 	IF tick > {time max} THEN
-		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{next name}: the time of the layout is exhausted, it ends at {end} UTC';
+		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{name}_next: the time of the layout is exhausted, it ends at {end} UTC';
 	END IF;
 	SET lowest = tick << {sequence bits};
 	SET STATEMENT insert_id = 0, auto_increment_increment = @@GLOBAL.auto_increment_increment,
@@ -98,9 +96,9 @@ BEGIN
 	END IF;
 	SET claimed_tick = claimed >> {sequence bits};
 	IF claimed < lowest OR claimed_tick > {time max} THEN
-		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{next name}: the time of the layout is exhausted, it ends at {end} UTC';
+		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '{name}_next: the time of the layout is exhausted, it ends at {end} UTC';
 	ELSEIF claimed_tick - tick - {lead} > {patience} THEN
-		SET problem = CONCAT('{next name}: the IDs are ', (claimed_tick - tick) * {tick seconds},
+		SET problem = CONCAT('{name}_next: the IDs are ', (claimed_tick - tick) * {tick seconds},
 			' s ahead of the clock, {lead text} is the lead');
 		SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = problem;
 	ELSEIF claimed_tick - tick > {lead} THEN
@@ -110,32 +108,13 @@ BEGIN
 END`
 
 func (f *Functions) mariadbNext() string {
-	clock := f.clock
-	if clock == "" {
-		clock = mariadbClock
-	}
-	tick := f.layout.Tick()
-	text := strings.NewReplacer("{clock}", clock, "{ticks}", f.mariadbTicks("moment"), "{id}", f.mariadbCompose()).
-		Replace(mariadbNext)
-	return f.mariadbFill(text,
-		"{zone max}", strconv.Itoa(1<<mariadbZoneBits-1),
-		"{first}", strconv.FormatInt(ceilMicroseconds(f.layout.Epoch()).UnixMicro(), 10),
-		"{lead}", strconv.FormatInt(f.leadTicks(), 10),
-		"{lead text}", f.lead.String(),
-		"{patience}", strconv.FormatInt(max(1, int64(patience/tick)), 10),
-		"{tick seconds}", secondsSQL(tick),
-		"{next name}", f.called("next"),
-		"{epoch}", f.layout.Epoch().Format(mariadbFormat),
-		"{end}", f.layout.End().Format(mariadbFormat))
-}
-
-// mariadbCompose returns the ID for a word.
-func (f *Functions) mariadbCompose() string {
 	id := "claimed_tick << {time shift} | (claimed & {sequence max}) << {sequence shift}"
 	if f.fixed != 0 {
-		id += " | " + strconv.FormatInt(f.fixed, 10)
+		id += fmt.Sprintf(" | %d", f.fixed)
 	}
-	return id
+	return f.mariadbFill(strings.Replace(mariadbNext, "{id}", id, 1),
+		"{clock}", cmp.Or(f.clock, mariadbClock),
+		"{ticks}", f.mariadbTicks("moment"))
 }
 
 // MariaDBTrigger returns the statement that makes MariaDB fill a key with a trigger, since the DEFAULT of a column

@@ -3,7 +3,6 @@ package sqlfunc_test
 import (
 	"errors"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +24,7 @@ func TestNewRefusesInvalidArguments(t *testing.T) {
 	}
 	with := func(options ...sqlfunc.Option) []sqlfunc.Option { return options }
 	worker, field := sqlfunc.WithWorker, sqlfunc.WithField
-	twitter := snowflake.MustPreset("twitter")
+	twitter := preset("twitter")
 	for name, test := range map[string]struct {
 		layout  snowflake.Layout
 		options []sqlfunc.Option
@@ -69,42 +68,6 @@ func TestNewRefusesInvalidArguments(t *testing.T) {
 	}
 }
 
-func TestNamesAreTheFunctionsOfTheStatements(t *testing.T) {
-	last := snowflake.MustLayout(time.Unix(0, 0), time.Millisecond, snowflake.Field{Name: "sequence", Bits: 8},
-		snowflake.Field{Name: "time", Bits: 41})
-	for want, options := range map[string][]sqlfunc.Option{
-		"snowflake_layout snowflake_time snowflake_parts":        nil,
-		"orders_layout orders_time orders_parts orders_next":     {sqlfunc.WithName("orders"), sqlfunc.WithWorker(0)},
-		"snowflake_layout snowflake_time snowflake_parts _min":   {sqlfunc.WithSchema("x")},
-		"n_layout n_time n_parts n_min n_next":                   {sqlfunc.WithName("n"), sqlfunc.WithWorker(1)},
-		"snowflake_layout snowflake_time snowflake_parts _min _": {sqlfunc.WithLead(0), sqlfunc.WithWorker(1)},
-	} {
-		layout := snowflake.Default()
-		if !strings.Contains(want, "_min") {
-			layout = last
-		}
-		f, err := sqlfunc.New(layout, options...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := strings.NewReplacer(" _min", " snowflake_min", " _", " snowflake_next").Replace(want)
-		if got := f.Names(); !slices.Equal(got, strings.Fields(want)) {
-			t.Errorf("%v, want %s", got, want)
-		}
-		statements, err := f.Statements(sqldb.Postgres)
-		if err != nil {
-			t.Fatal(err)
-		}
-		created := len(f.Names())
-		if strings.Contains(want, "_min") {
-			created += 4 // those of keys in other columns than bigint, on PostgreSQL only
-		}
-		if got := strings.Count(strings.Join(statements, "\n"), "CREATE OR REPLACE FUNCTION"); got != created {
-			t.Errorf("%d functions are created, want %d: %v", got, created, f.Names())
-		}
-	}
-}
-
 func TestOtherDialectsAreRefused(t *testing.T) {
 	f, err := sqlfunc.New(snowflake.Default())
 	if err != nil {
@@ -116,8 +79,8 @@ func TestOtherDialectsAreRefused(t *testing.T) {
 		_, three := f.Drop(dialect)
 		four := f.Install(t.Context(), nil, dialect)
 		for _, err := range []error{one, two, three, four} {
-			if !errors.Is(err, sqlfunc.ErrDialect) || dialect == sqldb.SQLite && !strings.Contains(err.Error(), "RegisterSQLite") {
-				t.Errorf("%v: %v, want ErrDialect", dialect, err)
+			if !errors.Is(err, sqlfunc.ErrOption) || dialect == sqldb.SQLite && !strings.Contains(err.Error(), "RegisterSQLite") {
+				t.Errorf("%v: %v, want ErrOption", dialect, err)
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 package sqlfunc
 
 import (
-	"strconv"
+	"fmt"
 	"strings"
 	"time"
 
@@ -11,16 +11,19 @@ import (
 // postgres returns the statements for PostgreSQL in the order of their dependencies.
 func (f *Functions) postgres() []string {
 	statements := []string{
-		f.fill(postgresGuard),
-		f.fill(postgresLayout),
-		f.fill(postgresTime),
+		f.postgresGuard(),
+		f.postgresFill(postgresLayout),
+		f.postgresTime(),
 		f.postgresParts(),
 	}
 	if f.ordered() {
-		statements = append(append(statements, f.postgresMin()), f.postgresKeys()...)
+		statements = append(statements, f.postgresMin())
+		for _, template := range postgresKeys {
+			statements = append(statements, f.postgresFill(template))
+		}
 	}
 	if f.next {
-		statements = append(statements, f.fill(postgresState), f.postgresNext())
+		statements = append(statements, f.postgresFill(postgresState), f.postgresNext())
 	}
 	if f.leases != nil {
 		statements = append(statements, f.postgresReserve()...)
@@ -39,17 +42,58 @@ func (f *Functions) postgresDrop() []string {
 	for _, signature := range postgresFunctions {
 		statements = append(statements, "DROP FUNCTION IF EXISTS "+f.qualified(signature))
 	}
-	return append(statements, f.fill("DROP SEQUENCE IF EXISTS {state}"))
+	return append(statements, "DROP SEQUENCE IF EXISTS "+f.qualified("state"))
 }
 
-// postgresRegistered returns a list for SQL: for each function its regprocedure, or NULL if there is none.
-func (f *Functions) postgresRegistered() string {
-	var list []string
-	for _, signature := range postgresFunctions {
-		list = append(list, "pg_catalog.to_regprocedure("+literalSQL(f.qualified(signature))+")")
-	}
-	return strings.Join(list, ",\n\t\t")
+// qualified returns the name of a function or of the state with its schema.
+func (f *Functions) qualified(what string) string {
+	return identifierSQL(f.schema) + "." + f.called(what)
 }
+
+// identifierSQL returns the name in the quotes of standard SQL.
+func identifierSQL(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// literalSQL returns the text as a literal of PostgreSQL. Only a schema and a namespace may contain a backslash, whose
+// meaning depends on standard_conforming_strings, hence E.
+func literalSQL(text string) string {
+	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	if strings.Contains(text, `\`) {
+		return "E" + strings.ReplaceAll(quoted, `\`, `\\`)
+	}
+	return quoted
+}
+
+// dollarQuote returns a quote for the bodies of functions that occurs in no name within them
+// (https://www.postgresql.org/docs/current/sql-syntax-lexical.html).
+func (f *Functions) dollarQuote() string {
+	names := f.schema
+	if f.leases != nil {
+		names += f.leases.namespace
+	}
+	tag := "sqlfunc"
+	for strings.Contains(names, "$"+tag) {
+		tag += "_"
+	}
+	return "$" + tag + "$"
+}
+
+// postgresFill is fill with the names of PostgreSQL.
+func (f *Functions) postgresFill(template string, pairs ...any) string {
+	for _, what := range []string{
+		"layout", "time", "parts", "min", "uuid_min", "uuid_time", "text_min", "text_time", "next", "state",
+	} {
+		pairs = append(pairs, "{"+what+"}", f.qualified(what))
+	}
+	return f.fill(template, append(pairs,
+		"{quote}", f.dollarQuote(),
+		"{layout text}", literalSQL(f.qualified("layout")+"()"),
+		"{state text}", literalSQL(f.qualified("state")),
+		"{epoch}", floorMicroseconds(f.layout.Epoch()).Format(timestampFormat),
+		"{crockford}", crockford,
+	)...)
+}
+
+const timestampFormat = "2006-01-02 15:04:05.999999"
 
 // postgresGuard rejects existing functions of the same names that mean something else: indexes and views may depend on
 // them, and the state counts in the layout's ticks. The lock is for two concurrent migrations, of which CREATE OR
@@ -102,62 +146,20 @@ BEGIN
 	END IF;
 END {quote}`
 
+func (f *Functions) postgresGuard() string {
+	var registered []string // for each function its regprocedure, or NULL if there is none
+	for _, signature := range postgresFunctions {
+		registered = append(registered, "pg_catalog.to_regprocedure("+literalSQL(f.qualified(signature))+")")
+	}
+	return f.postgresFill(postgresGuard, "{functions}", strings.Join(registered, ",\n\t\t"))
+}
+
 const postgresLayout = `CREATE OR REPLACE FUNCTION {layout}() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS {quote}
 	SELECT {definition}::text
 {quote}`
 
 const postgresState = `CREATE SEQUENCE IF NOT EXISTS {state}`
-
-// fill inserts names and numbers into a template for PostgreSQL.
-func (f *Functions) fill(template string, more ...string) string {
-	at, sequence := f.place(snowflake.FieldTime), f.place(snowflake.FieldSequence)
-	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	pairs := append([]string{
-		"{quote}", f.dollarQuote(),
-		"{name}", f.name,
-		"{definition}", literalSQL(f.layout.String()),
-		"{functions}", f.postgresRegistered(),
-		"{layout text}", literalSQL(f.qualified("layout") + "()"),
-		"{state text}", literalSQL(f.qualified("state")),
-		"{layout}", f.qualified("layout"),
-		"{time}", f.qualified("time"),
-		"{parts}", f.qualified("parts"),
-		"{min}", f.qualified("min"),
-		"{uuid_min}", f.qualified("uuid_min"),
-		"{uuid_time}", f.qualified("uuid_time"),
-		"{text_min}", f.qualified("text_min"),
-		"{text_time}", f.qualified("text_time"),
-		"{next}", f.qualified("next"),
-		"{state}", f.qualified("state"),
-
-		"{time shift}", strconv.Itoa(at.shift),
-		"{time max}", number(at.max()),
-		"{sequence shift}", strconv.Itoa(sequence.shift),
-		"{sequence max}", number(sequence.max()),
-		"{epoch}", f.epochMicroseconds().Format(timestampFormat),
-		"{microseconds}", f.microsecondsSQL(),
-		"{crockford}", crockford,
-	}, more...)
-	return strings.NewReplacer(pairs...).Replace(template)
-}
-
-// qualified returns the name of a function or of the state with its schema.
-func (f *Functions) qualified(what string) string {
-	return identifierSQL(f.schema) + "." + f.called(what)
-}
-
-const timestampFormat = "2006-01-02 15:04:05.999999"
-
-// epochMicroseconds returns the epoch truncated to microseconds.
-func (f *Functions) epochMicroseconds() time.Time {
-	return floorMicroseconds(f.layout.Epoch())
-}
-
-// floorMicroseconds is Truncate that also works before the year 1.
-func floorMicroseconds(t time.Time) time.Time {
-	return t.Add(-time.Duration(t.Nanosecond() % 1000))
-}
 
 // postgresTime adds to a timestamp without time zone: adding to one with a time zone is not immutable in PostgreSQL,
 // since days may have 23 hours, and could neither be inlined nor be used in an index. Days are added separately because
@@ -169,100 +171,87 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS {quote}
 		+ interval '1 microsecond' * ({microseconds} % 86400000000)) AT TIME ZONE 'UTC'
 {quote}`
 
-// microsecondsSQL returns the microseconds from the epoch to the start of the tick of $1. The nanoseconds of a tick are
+// postgresTime fills in the microseconds from the epoch to the start of the tick of $1. The nanoseconds of a tick are
 // added separately, a thousand ticks at a time, so that nothing overflows before the sum does.
-func (f *Functions) microsecondsSQL() string {
-	at := f.place(snowflake.FieldTime)
-	ticks := bitsSQL(at)
-	whole, rest := int64(f.layout.Tick()/time.Microsecond), int64(f.layout.Tick()%time.Microsecond)
-	sum := ticks + " * " + strconv.FormatInt(whole, 10)
-	if rest != 0 {
-		nanoseconds := int64(f.layout.Epoch().Nanosecond() % 1000)
-		sum += " + " + ticks + " / 1000 * " + strconv.FormatInt(rest, 10) +
-			" + (" + ticks + " % 1000 * " + strconv.FormatInt(rest, 10) + " + " + strconv.FormatInt(nanoseconds, 10) + ") / 1000"
+func (f *Functions) postgresTime() string {
+	ticks, tick := bitsSQL(f.place(snowflake.FieldTime)), f.layout.Tick()
+	sum := fmt.Sprintf("%s * %d", ticks, tick/time.Microsecond)
+	if rest := tick % time.Microsecond; rest != 0 {
+		sum += fmt.Sprintf(" + %[1]s / 1000 * %[2]d + (%[1]s %% 1000 * %[2]d + %[3]d) / 1000", ticks, rest,
+			f.layout.Epoch().Nanosecond()%1000)
 	}
-	return "(" + sum + ")"
+	return f.postgresFill(postgresTime, "{microseconds}", "("+sum+")")
 }
 
 // bitsSQL returns the value of a field of $1.
 func bitsSQL(p place) string {
-	id := "$1"
-	if p.shift > 0 {
-		id = "($1 >> " + strconv.Itoa(p.shift) + ")"
+	if p.shift == 0 {
+		return fmt.Sprintf("($1 & %d)", p.max())
 	}
-	return "(" + id + " & " + strconv.FormatInt(p.max(), 10) + ")"
+	return fmt.Sprintf("(($1 >> %d) & %d)", p.shift, p.max())
 }
 
 // postgresParts has a column for each field. No field can have the parameter's name.
 func (f *Functions) postgresParts() string {
 	var columns, values []string
 	for _, p := range f.places {
-		name := identifierSQL(p.name)
+		kind, value := "bigint", bitsSQL(p)
 		if p.name == snowflake.FieldTime {
-			columns = append(columns, "OUT "+name+" timestamptz")
-			values = append(values, f.qualified("time")+"($1)")
-			continue
+			kind, value = "timestamptz", f.qualified("time")+"($1)"
 		}
-		columns = append(columns, "OUT "+name+" bigint")
-		values = append(values, bitsSQL(p))
+		columns, values = append(columns, "OUT "+identifierSQL(p.name)+" "+kind), append(values, value)
 	}
-	return f.fill(`CREATE OR REPLACE FUNCTION {parts}(_id bigint, `+strings.Join(columns, ", ")+`)
+	return f.postgresFill(`CREATE OR REPLACE FUNCTION {parts}(_id bigint, {columns})
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS {quote}
 	SELECT {values}
-{quote}`, "{values}", strings.Join(values, ", "))
+{quote}`, "{columns}", strings.Join(columns, ", "), "{values}", strings.Join(values, ", "))
 }
 
 // postgresMin is PL/pgSQL because of its errors. It is immutable, so the planner still runs it once for a constant and
 // compares the index with a number.
-func (f *Functions) postgresMin() string {
-	const plain = `CREATE OR REPLACE FUNCTION {min}(instant timestamptz) RETURNS bigint
+const postgresMin = `CREATE OR REPLACE FUNCTION {min}(instant timestamptz) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS {quote}
 BEGIN
 	IF instant < timestamptz '{first}+00' THEN
 		RAISE EXCEPTION USING ERRCODE = 'datetime_field_overflow',
-			MESSAGE = format('{min name}: %s is before the epoch, {first} UTC', instant AT TIME ZONE 'UTC');
+			MESSAGE = format('{name}_min: %s is before the epoch, {first} UTC', instant AT TIME ZONE 'UTC');
 	END IF;{end}
 	RETURN {ticks} << {time shift};
 END {quote}`
-	const end = `
+
+// postgresMinEnd is left out for layouts that end after the last complete year of PostgreSQL's timestamps.
+const postgresMinEnd = `
 	IF instant >= timestamptz '{last}+00' THEN
 		RAISE EXCEPTION USING ERRCODE = 'datetime_field_overflow',
-			MESSAGE = format('{min name}: %s is not before the end, {last} UTC', instant AT TIME ZONE 'UTC');
+			MESSAGE = format('{name}_min: %s is not before the end, {last} UTC', instant AT TIME ZONE 'UTC');
 	END IF;`
-	text := strings.Replace(plain, "{end}", "", 1)
-	if f.layout.End().Year() < maxPostgresYear {
-		text = strings.Replace(plain, "{end}", end, 1)
+
+func (f *Functions) postgresMin() string {
+	end := ""
+	if f.layout.End().Year() < 294276 {
+		end = postgresMinEnd
 	}
-	return f.fill(text,
-		"{min name}", f.called("min"),
+	return f.postgresFill(strings.Replace(postgresMin, "{end}", end, 1),
 		"{first}", ceilMicroseconds(f.layout.Epoch()).Format(timestampFormat),
 		"{last}", ceilMicroseconds(f.layout.End()).Format(timestampFormat),
-		"{ticks}", f.ticksSQL("instant AT TIME ZONE 'UTC'"))
+		"{ticks}", f.ticksSQL("instant AT TIME ZONE 'UTC'", 0))
 }
 
-// maxPostgresYear is the last complete year of PostgreSQL's timestamps.
-const maxPostgresYear = 294276
-
-// ticksSQL returns the whole ticks from the epoch to the time, a timestamp with or without time zone. EXTRACT is exact
-// since PostgreSQL 14, where it is numeric.
-func (f *Functions) ticksSQL(at string) string {
+// ticksSQL returns the whole ticks from the epoch to the time, a timestamp with or without time zone, plus a shift of 0 or
+// 1: a time before the epoch is rounded up, to the epoch in its last tick. EXTRACT is exact since PostgreSQL 14, where it
+// is numeric.
+func (f *Functions) ticksSQL(at string, shift int64) string {
 	tick, epoch := int64(f.layout.Tick()), f.layout.Epoch().UnixNano()
+	form := "div(extract(epoch FROM %s) * 1000000000%s, %d)::bigint"
 	if tick%1000 == 0 && epoch%1000 == 0 {
-		return "(((extract(epoch FROM " + at + ") * 1000000)::bigint" + minusSQL(epoch/1000) + ") / " +
-			strconv.FormatInt(tick/1000, 10) + ")"
+		form, tick, epoch = "(((extract(epoch FROM %s) * 1000000)::bigint%s) / %d)", tick/1000, epoch/1000
 	}
-	return "div(extract(epoch FROM " + at + ") * 1000000000" + minusSQL(epoch) + ", " +
-		strconv.FormatInt(tick, 10) + ")::bigint"
-}
-
-// minusSQL returns the subtraction of the number; "--" would begin a comment.
-func minusSQL(n int64) string {
-	if n < 0 {
-		return " + " + strconv.FormatUint(-uint64(n), 10)
+	from := fmt.Sprintf(" - %d", epoch)
+	if epoch < 0 { // "--" would begin a comment
+		from = fmt.Sprintf(" + %d", -uint64(epoch))
 	}
-	return " - " + strconv.FormatInt(n, 10)
-}
-
-func ceilMicroseconds(t time.Time) time.Time {
-	return floorMicroseconds(t.Add(time.Microsecond - time.Nanosecond))
+	if shift != 0 {
+		from += fmt.Sprintf(" + %d", shift*tick)
+	}
+	return fmt.Sprintf(form, at, from, tick)
 }

@@ -3,17 +3,10 @@ package sqlfunc
 // crockford is the alphabet of snowflake.ID.Base32.
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// postgresKeys returns the statements for keys in other columns than bigint: uuidkey.ID and sqltypes.Text. The types
-// are those that pg_partman needs: its encoder takes a timestamptz, and its decoder takes text, also for a uuid
+// postgresKeys are functions for keys in other columns than bigint: uuidkey.ID and sqltypes.Text. The types are those
+// that pg_partman needs: its encoder takes a timestamptz, and its decoder takes text, also for a uuid
 // (https://github.com/pgpartman/pg_partman/blob/v5.5.0/doc/pg_partman.md#create_partition).
-func (f *Functions) postgresKeys() []string {
-	return []string{
-		f.fill(postgresUUIDMin),
-		f.fill(postgresUUIDTime),
-		f.fill(postgresTextMin),
-		f.fill(postgresTextTime),
-	}
-}
+var postgresKeys = [...]string{postgresUUIDMin, postgresUUIDTime, postgresTextMin, postgresTextTime}
 
 // postgresUUIDMin has the layout of uuidkey.ID: 12 hexadecimal digits of the ID, the version, 3 digits, a byte with
 // the variant, the last 4 bits and a 1, and zeros.

@@ -1,9 +1,9 @@
 package sqlfunc
 
 import (
-	"strconv"
+	"cmp"
+	"fmt"
 	"strings"
-	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -83,13 +83,13 @@ BEGIN
 			RETURN {id of claimed};
 		ELSIF now_tick < 0 THEN
 			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
-				MESSAGE = '{next name}: the clock is before the epoch, {epoch} UTC';
+				MESSAGE = '{name}_next: the clock is before the epoch, {epoch} UTC';
 		ELSIF greatest(tick, now_tick) > {time max} THEN
 			RAISE EXCEPTION USING ERRCODE = 'sequence_generator_limit_exceeded',
-				MESSAGE = '{next name}: the time of the layout is exhausted, it ends at {end} UTC';
+				MESSAGE = '{name}_next: the time of the layout is exhausted, it ends at {end} UTC';
 		ELSIF tick - now_tick - {lead} > {patience} THEN
 			RAISE EXCEPTION USING ERRCODE = 'object_not_in_prerequisite_state',
-				MESSAGE = format('{next name}: the IDs are %s s ahead of the clock, {lead text} is the lead',
+				MESSAGE = format('{name}_next: the IDs are %s s ahead of the clock, {lead text} is the lead',
 					(tick - now_tick) * {tick seconds}),
 				HINT = 'Was the clock set back? IDs are issued again when it has caught up.';
 		END IF;
@@ -109,54 +109,30 @@ const postgresDraw = `		IF now_tick >= 0 AND (word >> {low}) BETWEEN now_tick AN
 
 func (f *Functions) postgresNext() string {
 	low, draw := f.wordBits()
-	fast, oneMore := postgresDraw, "nextval({state text})"
-	if !draw {
-		fast, oneMore = "", "setval({state text}, word + 1)"
+	expand := strings.NewReplacer("{draw}", "", "{one more}", "setval({state text}, word + 1)")
+	if draw {
+		expand = strings.NewReplacer("{draw}", postgresDraw, "{one more}", "nextval({state text})")
 	}
-	clock := f.clock
-	if clock == "" {
-		clock = "clock_timestamp()"
-	}
-	tick := f.layout.Tick()
-	lead := strconv.FormatInt(f.leadTicks(), 10)
-	text := strings.NewReplacer("{draw}", fast, "{one more}", oneMore).Replace(postgresNext)
-	text = strings.NewReplacer("{id of word}", f.composeSQL("word"), "{id of claimed}", f.composeSQL("claimed")).Replace(text)
-	return f.fill(text,
-		"{low}", strconv.Itoa(low),
-		"{low max}", strconv.FormatInt(1<<low-1, 10),
-		"{now}", f.ticksSQL(clock),
-		"{lead}", lead,
-		"{lead text}", f.lead.String(),
-		"{patience}", strconv.FormatInt(max(1, int64(patience/tick)), 10),
-		"{tick seconds}", secondsSQL(tick),
-		"{next name}", f.called("next"),
+	return f.postgresFill(expand.Replace(postgresNext),
+		"{low}", low,
+		"{low max}", int64(1)<<low-1,
+		// One tick more and one less, since the last tick before the epoch would be rounded up.
+		"{now}", f.ticksSQL(cmp.Or(f.clock, "clock_timestamp()"), 1)+" - 1",
+		"{id of word}", f.postgresID("word", low),
+		"{id of claimed}", f.postgresID("claimed", low),
 		"{end}", f.layout.End().Format(timestampFormat))
 }
 
-// patience bounds the wait of a call for the clock.
-const patience = time.Second
-
-// composeSQL returns the ID for a word.
-func (f *Functions) composeSQL(word string) string {
-	low, _ := f.wordBits()
-	sequence := f.place(snowflake.FieldSequence)
-	count := "(" + word + " & {sequence max})"
+// postgresID returns the ID for a word.
+func (f *Functions) postgresID(word string, low int) string {
+	at, sequence := f.place(snowflake.FieldTime), f.place(snowflake.FieldSequence)
+	count := fmt.Sprintf("(%s & %d)", word, sequence.max())
 	if sequence.shift > 0 {
-		count = "(" + count + " << {sequence shift})"
+		count = fmt.Sprintf("(%s << %d)", count, sequence.shift)
 	}
-	id := "((" + word + " >> " + strconv.Itoa(low) + ") << {time shift}) | " + count
+	id := fmt.Sprintf("((%s >> %d) << %d) | %s", word, low, at.shift, count)
 	if f.fixed != 0 {
-		id += " | " + strconv.FormatInt(f.fixed, 10)
+		id += fmt.Sprintf(" | %d", f.fixed)
 	}
 	return id
-}
-
-// secondsSQL returns the duration in seconds as an exact number.
-func secondsSQL(d time.Duration) string {
-	text := strconv.FormatInt(int64(d/time.Second), 10)
-	if rest := int64(d % time.Second); rest != 0 {
-		digits := strconv.FormatInt(int64(time.Second)+rest, 10)[1:]
-		text += "." + strings.TrimRight(digits, "0")
-	}
-	return text
 }

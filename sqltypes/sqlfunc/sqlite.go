@@ -1,7 +1,6 @@
 package sqlfunc
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,15 +9,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// SQLiteConn is a connection of SQLite, such as *sqlite3.SQLiteConn of github.com/mattn/go-sqlite3.
-type SQLiteConn interface {
-	// RegisterFunc makes the Go function impl an SQL function of this connection. If pure is true, equal arguments give
-	// equal results.
-	RegisterFunc(name string, impl any, pure bool) error
-}
-
-// RegisterSQLite registers the functions on a connection, since SQLite has functions only from the program. Register
-// them on each connection: with mattn's driver in a ConnectHook, under a separate driver name, as the example shows.
+// RegisterSQLite registers the functions on a connection, such as *sqlite3.SQLiteConn of github.com/mattn/go-sqlite3,
+// since SQLite has functions only from the program. Register them on each connection: with mattn's driver in a
+// ConnectHook, under a separate driver name, as the example shows.
 //
 //   - snowflake_layout() returns the layout's text.
 //   - snowflake_time(id) returns the time in UTC as text that SQLite's date functions read
@@ -39,41 +32,51 @@ type SQLiteConn interface {
 // functions, such as the sqlite3 shell, cannot insert a row without a key into such a table.
 //
 // It returns the errors of RegisterFunc, and [ErrOption] for a generator of another layout.
-func (f *Functions) RegisterSQLite(conn SQLiteConn, gen *snowflake.Generator) error {
+func (f *Functions) RegisterSQLite(conn interface {
+	RegisterFunc(name string, impl any, pure bool) error
+}, gen *snowflake.Generator,
+) error {
 	if gen != nil && gen.Layout() != f.layout {
 		return fmt.Errorf("%w: the generator's layout is %s, want %s", ErrOption, gen.Layout(), f.layout)
 	}
-	register := func(what string, impl any, pure bool) error {
+	var errs []error
+	register := func(what string, impl any, pure bool) {
 		if err := conn.RegisterFunc(f.called(what), impl, pure); err != nil {
-			return fmt.Errorf("sqlfunc: register %s: %w", f.called(what), err)
+			errs = append(errs, fmt.Errorf("sqlfunc: register %s: %w", f.called(what), err))
 		}
-		return nil
 	}
-	err := errors.Join(
-		register("layout", f.layout.String, true),
-		register("time", f.sqliteTime, true),
-		register("parts", f.sqliteParts, true))
+	register("layout", f.layout.String, true)
+	register("time", f.sqliteReader("time", f.sqliteTime), true)
+	register("parts", f.sqliteReader("parts", f.sqliteParts), true)
 	if f.ordered() {
-		err = errors.Join(err, register("min", f.sqliteMin, true))
+		register("min", f.sqliteMin, true)
 	}
 	if gen != nil {
-		err = errors.Join(err, register("next", func() (int64, error) {
+		register("next", func() (int64, error) {
 			id, err := gen.Next()
 			return int64(id), err
-		}, false))
+		}, false)
 	}
-	return err
+	return errors.Join(errs...)
 }
 
-// sqliteID reads the argument of a function.
-func (f *Functions) sqliteID(what string, arg any) (id snowflake.ID, null bool, err error) {
-	if isNull(arg) {
-		return 0, true, nil
+// sqliteReader returns a function of an ID and its time.
+func (f *Functions) sqliteReader(what string, read func(id snowflake.ID, at time.Time) string) func(arg any) (any, error) {
+	return func(arg any) (any, error) {
+		if isNull(arg) {
+			return nil, nil
+		}
+		number, ok := arg.(int64)
+		if !ok {
+			return nil, f.sqliteArgument(what, arg, "an integer")
+		}
+		id := snowflake.ID(number)
+		at := f.layout.Time(id)
+		if at.Year() > 9999 {
+			return nil, fmt.Errorf("%s: the time of %d is after the year 9999, the last of SQLite", f.called(what), id)
+		}
+		return read(id, at), nil
 	}
-	if n, ok := arg.(int64); ok {
-		return snowflake.ID(n), false, nil
-	}
-	return 0, false, f.sqliteType(what, arg, "an integer")
 }
 
 // isNull recognizes NULL as nil and as mattn's driver passes it.
@@ -82,77 +85,43 @@ func isNull(arg any) bool {
 	return arg == nil || ok && b == nil
 }
 
-func (f *Functions) sqliteType(what string, arg any, want string) error {
-	text := fmt.Sprint(arg)
+func (f *Functions) sqliteArgument(what string, arg any, want string) error {
 	if b, ok := arg.([]byte); ok {
-		text = string(b)
+		arg = string(b)
 	}
-	return fmt.Errorf("%s: invalid argument %s, want %s", f.called(what), quoteShort(text), want)
+	return fmt.Errorf("%s: invalid argument %s, want %s", f.called(what), quoteShort(fmt.Sprint(arg)), want)
 }
 
-const maxSQLiteYear = 9999
-
-func (f *Functions) sqliteTime(arg any) (any, error) {
-	id, null, err := f.sqliteID("time", arg)
-	if null || err != nil {
-		return nil, err
-	}
-	at := f.layout.Time(id)
-	if at.Year() > maxSQLiteYear {
-		return nil, fmt.Errorf("%s: the time of %d is after the year %d, the last of SQLite", f.called("time"), id, maxSQLiteYear)
-	}
+func (f *Functions) sqliteTime(_ snowflake.ID, at time.Time) string {
 	if f.layout.Tick()%time.Millisecond != 0 || f.layout.Epoch().Nanosecond()%int(time.Millisecond) != 0 {
-		return at.Format("2006-01-02 15:04:05.000000000"), nil
+		return at.Format("2006-01-02 15:04:05.000000000")
 	}
-	return at.Format("2006-01-02 15:04:05.000"), nil
+	return at.Format("2006-01-02 15:04:05.000")
 }
 
-func (f *Functions) sqliteParts(arg any) (any, error) {
-	id, null, err := f.sqliteID("parts", arg)
-	if null || err != nil {
-		return nil, err
-	}
-	var b strings.Builder
-	for i, p := range f.places {
-		value := any(int64(uint64(id) >> p.shift & uint64(p.max())))
+func (f *Functions) sqliteParts(id snowflake.ID, at time.Time) string {
+	var values []string
+	for _, p := range f.places {
+		value := fmt.Sprint(uint64(id) >> p.shift & uint64(p.max()))
 		if p.name == snowflake.FieldTime {
-			at := f.layout.Time(id)
-			if at.Year() > maxSQLiteYear {
-				return nil, fmt.Errorf("%s: the time of %d is after the year %d, the last of RFC 3339",
-					f.called("parts"), id, maxSQLiteYear)
-			}
-			value = at.Format("2006-01-02T15:04:05.000000Z")
+			value = at.Format(`"2006-01-02T15:04:05.000000Z"`)
 		}
-		text, err := json.Marshal(value)
-		if err != nil {
-			return nil, err
-		}
-		separator := ", "
-		if i == 0 {
-			separator = "{"
-		}
-		b.WriteString(separator + `"` + p.name + `": ` + string(text))
+		values = append(values, fmt.Sprintf("%q: %s", p.name, value))
 	}
-	return b.String() + "}", nil
-}
-
-// sqliteForms are the forms of SQLite that have a date, except Julian days. Go reads a fraction of a second after
-// seconds in each of them.
-var sqliteForms = []string{
-	"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02",
-	"2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05Z07:00", "2006-01-02 15:04Z07:00", "2006-01-02T15:04Z07:00",
+	return "{" + strings.Join(values, ", ") + "}"
 }
 
 func (f *Functions) sqliteMin(arg any) (any, error) {
 	if isNull(arg) {
 		return nil, nil
 	}
-	text, ok := arg.(string)
-	if !ok {
-		return nil, f.sqliteType("min", arg, "text such as 2026-01-02 03:04:05.678")
-	}
-	for _, form := range sqliteForms {
-		at, err := time.Parse(form, text)
+	text, _ := arg.(string)
+	// The forms of SQLite that have a date, except Julian days. Go reads a fraction of a second after seconds in each.
+	for _, day := range []string{"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02"} {
+		at, err := time.Parse(day, text)
+		if err != nil && day != time.DateOnly {
+			at, err = time.Parse(day+"Z07:00", text)
+		}
 		if err != nil {
 			continue
 		}
@@ -162,5 +131,5 @@ func (f *Functions) sqliteMin(arg any) (any, error) {
 		}
 		return int64(id), nil
 	}
-	return nil, f.sqliteType("min", text, "text such as 2026-01-02 03:04:05.678")
+	return nil, f.sqliteArgument("min", arg, "text such as 2026-01-02 03:04:05.678")
 }

@@ -1,7 +1,6 @@
 package sqlfunc_test
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 
@@ -27,38 +26,29 @@ func ExampleFunctions_RegisterSQLite() {
 		ConnectHook: func(conn *sqlite3.SQLiteConn) error { return functions.RegisterSQLite(conn, gen) },
 	})
 
-	db, err := sql.Open("sqlite3_snowflake", ":memory:")
+	db, err := gorm.Open(sqlite.Dialector{DriverName: "sqlite3_snowflake", DSN: "file:visits?mode=memory&cache=shared"})
 	if err != nil {
 		panic(err)
 	}
-	defer func() { _ = db.Close() }()
-	db.SetMaxOpenConns(1) // each connection has its own :memory:
-	ctx := context.Background()
-	for _, statement := range []string{
-		"CREATE TABLE visits (id BIGINT PRIMARY KEY NOT NULL DEFAULT (snowflake_next()), page TEXT)",
-		"INSERT INTO visits (page) VALUES ('home'), ('docs')",
-	} {
-		if _, err := db.ExecContext(ctx, statement); err != nil {
-			panic(err)
-		}
+	type Visit struct {
+		ID   snowflake.ID `gorm:"primaryKey;default:(snowflake_next())"`
+		Page string
 	}
-	var today int
-	query := "SELECT count(*) FROM visits WHERE id >= snowflake_min(datetime('now', '-1 hour'))"
-	if err := db.QueryRowContext(ctx, query).Scan(&today); err != nil {
+	if err := db.AutoMigrate(&Visit{}); err != nil {
 		panic(err)
 	}
-	fmt.Println("in the last hour:", today)
-
-	orm, err := gorm.Open(sqlite.Dialector{DriverName: "sqlite3_snowflake", DSN: ":memory:"}, &gorm.Config{})
-	if err != nil {
+	home := Visit{Page: "home"}
+	if err := db.Create(&home).Error; err != nil {
 		panic(err)
 	}
-	var at string
-	if err := orm.Raw("SELECT snowflake_time(?)", snowflake.ID(153652455014400000)).Scan(&at).Error; err != nil {
+	if err := db.Exec("INSERT INTO visits (page) VALUES ('docs')").Error; err != nil {
 		panic(err)
 	}
-	fmt.Println(at)
-	// Output:
-	// in the last hour: 2
-	// 2026-03-01 00:00:00.000
+	var pages []string
+	query := "SELECT page FROM visits WHERE id >= snowflake_min(datetime('now', '-1 hour')) ORDER BY id"
+	if err := db.Raw(query).Scan(&pages).Error; err != nil {
+		panic(err)
+	}
+	fmt.Println(pages, snowflake.Default().Validate(home.ID))
+	// Output: [home docs] <nil>
 }

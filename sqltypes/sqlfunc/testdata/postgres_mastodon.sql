@@ -129,12 +129,12 @@ DECLARE
 	now_tick bigint;
 BEGIN
 	LOOP
-		now_tick := (((extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 0) / 1000);
+		now_tick := (((extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 0 + 1000) / 1000) - 1;
 		word := pg_sequence_last_value('"Social".status_state');
 		BEGIN
 			PERFORM pg_advisory_xact_lock('pg_class'::regclass::oid::int, '"Social".status_state'::regclass::oid::int);
 			word := (SELECT last_value FROM "Social".status_state);
-			now_tick := (((extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 0) / 1000);
+			now_tick := (((extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 0 + 1000) / 1000) - 1;
 			tick := word >> 16;
 			IF now_tick >= 0 AND tick BETWEEN now_tick AND now_tick + 10000 AND (word & 65535) < 65535 THEN
 				word := setval('"Social".status_state', word + 1);

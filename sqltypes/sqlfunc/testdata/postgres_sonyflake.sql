@@ -129,7 +129,7 @@ DECLARE
 	now_tick bigint;
 BEGIN
 	LOOP
-		now_tick := (((extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 1409529600000000) / 10000);
+		now_tick := (((extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 1409529600000000 + 10000) / 10000) - 1;
 		word := pg_sequence_last_value('"public".snowflake_state');
 		IF now_tick >= 0 AND (word >> 19) BETWEEN now_tick AND now_tick + 1000
 			AND (word & 524287) < 255 THEN
@@ -141,7 +141,7 @@ BEGIN
 		BEGIN
 			PERFORM pg_advisory_xact_lock('pg_class'::regclass::oid::int, '"public".snowflake_state'::regclass::oid::int);
 			word := (SELECT last_value FROM "public".snowflake_state);
-			now_tick := (((extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 1409529600000000) / 10000);
+			now_tick := (((extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 1409529600000000 + 10000) / 10000) - 1;
 			tick := word >> 19;
 			IF now_tick >= 0 AND tick BETWEEN now_tick AND now_tick + 1000 AND (word & 524287) < 255 THEN
 				word := nextval('"public".snowflake_state');

@@ -4,11 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
@@ -63,7 +67,8 @@ func TestPostgresNextSurvivesAStormOfCancels(t *testing.T) {
 					}
 				})
 			}
-			group.Go(func() { cancelAtRandom(ctx, t, db, storming) })
+			conn := db.conn(t)
+			group.Go(func() { cancelAtRandom(ctx, t, conn, storming) })
 			group.Wait()
 			t.Logf("%d IDs, %d statements cut off", len(drawn), lost)
 			if ctx.Err() != nil {
@@ -72,7 +77,9 @@ func TestPostgresNextSurvivesAStormOfCancels(t *testing.T) {
 			if len(drawn) == 0 || lost == 0 {
 				t.Error("the storm was none")
 			}
-			waitForOthers(t, db) // a backend continues for a while after its client has left
+			for scan[int](t, db, "SELECT count(*)"+others+" AND state = 'active'") > 0 { // a backend continues for a while after its client has left
+				time.Sleep(10 * time.Millisecond)
+			}
 			if got := scan[int](t, db, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
 				AND objid = 'snowflake_state'::regclass::oid`); got != 0 {
 				t.Errorf("%d locks are left", got)
@@ -86,6 +93,9 @@ func TestPostgresNextSurvivesAStormOfCancels(t *testing.T) {
 		})
 	}
 }
+
+// others are the other sessions of the test.
+const others = ` FROM pg_stat_activity WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid()`
 
 // stormTime is the least duration of a storm.
 func stormTime() time.Duration {
@@ -141,23 +151,14 @@ func drawAll(ctx context.Context, tx *sql.Tx, count int) (ids []int64, err error
 }
 
 // cancelAtRandom cancels and sometimes ends the other sessions of the test.
-func cancelAtRandom(ctx context.Context, t *testing.T, db server, storming func() bool) {
+func cancelAtRandom(ctx context.Context, t *testing.T, conn *sql.Conn, storming func() bool) {
 	t.Helper()
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	defer func() { _ = conn.Close() }()
 	for n := 0; storming(); n++ {
 		act := "pg_cancel_backend"
 		if n%50 == 49 {
 			act = "pg_terminate_backend"
 		}
-		var acted int
-		err := conn.QueryRowContext(ctx, "SELECT count("+act+`(pid)) FROM pg_stat_activity
-			WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid() AND random() < 0.4`).Scan(&acted)
-		if err != nil {
+		if _, err := conn.ExecContext(ctx, "SELECT count("+act+"(pid))"+others+" AND random() < 0.4"); err != nil {
 			t.Error(err)
 			return
 		}
@@ -165,14 +166,61 @@ func cancelAtRandom(ctx context.Context, t *testing.T, db server, storming func(
 	}
 }
 
-// waitForOthers waits until no other session of the test runs a statement.
-func waitForOthers(t *testing.T, db server) {
-	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if scan[int](t, db, `SELECT count(*) FROM pg_stat_activity WHERE application_name = current_setting('application_name')
-			AND pid <> pg_backend_pid() AND state = 'active'`) == 0 {
-			return
-		}
+// Statements are killed at any point, and the clock stands still, so only the counter prevents duplicates.
+func TestMariaDBNeverRepeatsAnIDUnderKillQuery(t *testing.T) {
+	db := openMariaDB(t)
+	db.install(t, preset("mastodon"), sqlfunc.WithWorker(0), sqlfunc.WithClock("1800000000000000"))
+	db.exec(t, "CREATE TABLE kept (id BIGINT NOT NULL PRIMARY KEY) ENGINE=InnoDB",
+		"CREATE TABLE numbers (n INT PRIMARY KEY) ENGINE=InnoDB", "INSERT INTO numbers SELECT seq FROM seq_1_to_300")
+	end := time.Now().Add(stormTime())
+	limit := end.Add(3 * time.Minute)
+	var killed, inserted atomic.Int64
+	storming := func() bool { // also until something has happened
+		now := time.Now()
+		return now.Before(end) || (killed.Load() == 0 || inserted.Load() == 0) && now.Before(limit)
 	}
-	t.Error("a session is busy, two minutes after the storm")
+	var done sync.WaitGroup
+	for range 4 {
+		conn := db.conn(t)
+		id := scan[int64](t, conn, "SELECT CONNECTION_ID()")
+		working := make(chan struct{})
+		done.Go(func() {
+			defer close(working)
+			for storming() {
+				n := 1 + rand.IntN(300)
+				query := fmt.Sprintf("INSERT INTO kept SELECT snowflake_next() FROM numbers WHERE n <= %d", n)
+				_, err := conn.ExecContext(t.Context(), query)
+				// ER_QUERY_INTERRUPTED, or with innodb_autoinc_lock_mode=0 ER_AUTOINC_READ_FAILED.
+				var refused *mysql.MySQLError
+				if errors.As(err, &refused) && (refused.Number == 1317 || refused.Number == 1467) {
+					killed.Add(1)
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				inserted.Add(int64(n))
+			}
+		})
+		done.Go(func() {
+			for {
+				select {
+				case <-working:
+					return
+				case <-time.After(time.Duration(rand.IntN(20_000)) * time.Microsecond):
+					_, _ = db.ExecContext(t.Context(), fmt.Sprintf("KILL QUERY %d", id)) // fails if nothing runs
+				}
+			}
+		})
+	}
+	done.Wait()
+	if killed.Load() == 0 || inserted.Load() == 0 {
+		t.Fatalf("%d statements were killed, %d rows inserted: nothing is tested", killed.Load(), inserted.Load())
+	}
+	// A duplicate ID would have failed its statement, so all inserted rows must exist.
+	if n := scan[int64](t, db, "SELECT COUNT(*) FROM kept"); n != inserted.Load() {
+		t.Errorf("%d rows, want %d", n, inserted.Load())
+	}
+	checkState(t, db)
 }

@@ -1,0 +1,146 @@
+package sqlfunc_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/lease"
+	"github.com/sqlflake/sqlflake/snowflake/lease/leasetest"
+	"github.com/sqlflake/sqlflake/snowflake/lease/sqllease"
+	"github.com/sqlflake/sqlflake/sqltypes/sqlfunc"
+)
+
+func request(layout snowflake.Layout, first, last int64) lease.Request {
+	return lease.Request{
+		Namespace: "it's", Layout: layout.String(), First: first, Last: last,
+		Token: leasetest.NewToken(), TTL: time.Hour, Tick: 1,
+	}
+}
+
+// keep returns the claim for an extension that keeps the token.
+func keep(c lease.Claim) lease.Claim {
+	c.Next = c.Token
+	return c
+}
+
+func newStore(t *testing.T, s server) *sqllease.Store {
+	t.Helper()
+	store, err := sqllease.New(s, s.dialect)
+	if err == nil {
+		err = store.Migrate(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// issued leases worker 7, which issues IDs below the horizon, and gives it back.
+func issued(t *testing.T, store *sqllease.Store, grant lease.Grant, horizon int64) {
+	t.Helper()
+	_, err := store.Extend(t.Context(), keep(grant.Claim), horizon, time.Hour)
+	if err == nil {
+		err = store.Release(t.Context(), grant.Claim, horizon)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var inLeaseTable = sqlfunc.WithLeaseTable("", "it's")
+
+func TestLeasesNeverGetTheReservedWorker(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		layout := preset("javascriptsafe")
+		for range 2 {
+			s.install(t, layout, sqlfunc.WithWorker(5), inLeaseTable)
+		}
+		store := newStore(t, s)
+		for range layout.MaxWorker() {
+			grant, err := store.Acquire(t.Context(), request(layout, 0, layout.MaxWorker()))
+			if err != nil || grant.Worker == 5 {
+				t.Fatalf("leased %+v, %v", grant, err)
+			}
+		}
+		for _, r := range []lease.Request{request(layout, 0, layout.MaxWorker()), request(layout, 5, 5)} {
+			var none *lease.NoWorkerError
+			if grant, err := store.Acquire(t.Context(), r); !errors.As(err, &none) || none.Wait <= 0 {
+				t.Errorf("leased %+v, %v, want ErrNoWorker with a wait", grant, err)
+			}
+		}
+		entries, err := store.List(t.Context(), "it's")
+		if err != nil || len(entries) != 16 || !entries[5].Held || entries[5].Holder.Version != "sqlfunc" ||
+			!entries[5].Expires.Equal(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)) {
+			t.Errorf("%+v, %v", entries, err)
+		}
+	})
+}
+
+func TestAHeldWorkerIsReservedAfterItsRelease(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		layout := snowflake.Default()
+		store := newStore(t, s)
+		grant, err := store.Acquire(t.Context(), request(layout, 7, 7))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := s.functions(t, layout, sqlfunc.WithWorker(7), inLeaseTable)
+		s.failed(t, "a held worker", f.Install(t.Context(), s, s.dialect), "55006", "worker 7 is leased in the namespace")
+		// The IDs of the function start above all that the owner may have issued, ahead of the clock.
+		horizon := int64(time.Since(layout.Epoch())/layout.Tick()) + 5000
+		issued(t, store, grant, horizon)
+		if err := f.Install(t.Context(), s, s.dialect); err != nil {
+			t.Fatal(err)
+		}
+		if id := next(t, s); layout.Time(id).Before(layout.Start(horizon)) {
+			t.Errorf("the first ID is of %v, the horizon was %v", layout.Time(id), layout.Start(horizon))
+		}
+		if _, err := store.Extend(t.Context(), keep(grant.Claim), horizon+1, time.Hour); !errors.Is(err, lease.ErrLost) {
+			t.Errorf("the owner of before: %v, want ErrLost", err)
+		}
+	})
+}
+
+func TestReservingInANamespaceOfAnotherLayoutFails(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		if _, err := newStore(t, s).Acquire(t.Context(), request(preset("wide"), 7, 7)); err != nil {
+			t.Fatal(err)
+		}
+		f := s.functions(t, snowflake.Default(), sqlfunc.WithWorker(1), inLeaseTable)
+		s.failed(t, "another layout", f.Install(t.Context(), s, s.dialect), "55000", "has leases of another layout")
+	})
+}
+
+// The same worker in two schemas of one database would be issued twice.
+func TestWorkerIsReservedForOnlyOneFunction(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		s.install(t, snowflake.Default(), sqlfunc.WithWorker(5), inLeaseTable)
+		f := s.functions(t, snowflake.Default(), sqlfunc.WithName("other"), inLeaseTable, sqlfunc.WithWorker(5))
+		err := f.Install(t.Context(), s, s.dialect)
+		s.failed(t, "the same worker", err, "55006", "worker 5 is reserved")
+		s.failed(t, "the same worker", err, "55006", ".snowflake_next")
+		s.install(t, snowflake.Default(), sqlfunc.WithName("other"), inLeaseTable, sqlfunc.WithWorker(6))
+	})
+}
+
+// The horizon of the last owner may be below IDs that the function has issued for another worker.
+func TestReservingNeverSetsTheStateBack(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		layout := snowflake.Default()
+		store := newStore(t, s)
+		grant, err := store.Acquire(t.Context(), request(layout, 7, 7))
+		if err != nil {
+			t.Fatal(err)
+		}
+		issued(t, store, grant, 1000)
+		// Ahead of the clock, so that only the state determines the next ID.
+		s.install(t, layout, sqlfunc.WithWorker(1), s.at(time.Now().Add(5*time.Second)))
+		before := next(t, s)
+		s.install(t, layout, sqlfunc.WithWorker(7), inLeaseTable)
+		if after := next(t, s); after&^(1023<<12) <= before&^(1023<<12) {
+			t.Errorf("%v after %v", layout.Decompose(after), layout.Decompose(before))
+		}
+	})
+}

@@ -1,0 +1,75 @@
+package sqlfunc
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sqlflake/sqlflake/snowflake"
+)
+
+// place is the position of a field in an ID.
+type place struct {
+	name        string
+	shift, bits int
+}
+
+func (p place) max() int64 { return 1<<p.bits - 1 }
+
+// place returns the position of a field, or the zero place if there is none.
+func (f *Functions) place(name string) place {
+	for _, p := range f.places {
+		if p.name == name {
+			return p
+		}
+	}
+	return place{}
+}
+
+// ordered reports whether IDs sort by their time.
+func (f *Functions) ordered() bool { return f.places[0].name == snowflake.FieldTime }
+
+// called returns the name of a function or of the state.
+func (f *Functions) called(what string) string { return f.name + "_" + what }
+
+// patience bounds the wait of a call for the clock.
+const patience = time.Second
+
+// fill inserts texts and numbers into a template. The pairs are a name in braces and its value; added are those that
+// all databases have. No name of ours and no text of a layout contains a quote or a backslash, see WithName and
+// snowflake.NewLayout.
+func (f *Functions) fill(template string, pairs ...any) string {
+	at, sequence, tick := f.place(snowflake.FieldTime), f.place(snowflake.FieldSequence), f.layout.Tick()
+	pairs = append(pairs,
+		"{name}", f.name,
+		"{definition}", "'"+f.layout.String()+"'",
+		"{time shift}", at.shift,
+		"{time max}", at.max(),
+		"{sequence bits}", sequence.bits,
+		"{sequence shift}", sequence.shift,
+		"{sequence max}", sequence.max(),
+		"{worker}", f.worker,
+		"{lead}", int64(f.lead/tick),
+		"{lead text}", f.lead,
+		"{patience}", max(1, int64(patience/tick)),
+		"{tick seconds}", seconds(tick))
+	texts := make([]string, len(pairs))
+	for i, value := range pairs {
+		texts[i] = fmt.Sprint(value)
+	}
+	return strings.NewReplacer(texts...).Replace(template)
+}
+
+// seconds returns the duration in seconds as an exact number.
+func seconds(d time.Duration) string {
+	return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%d.%09d", d/time.Second, d%time.Second), "0"), ".")
+}
+
+// floorMicroseconds is Truncate that also works before the year 1.
+func floorMicroseconds(t time.Time) time.Time {
+	return t.Add(-time.Duration(t.Nanosecond() % 1000))
+}
+
+func ceilMicroseconds(t time.Time) time.Time {
+	return floorMicroseconds(t.Add(time.Microsecond - time.Nanosecond))
+}
