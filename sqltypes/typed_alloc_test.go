@@ -11,7 +11,6 @@ import (
 // operations are what ID and Typed have in common, with an input of each.
 func operations[T interface {
 	snowflake.ID | userID
-	AppendText([]byte) ([]byte, error)
 	MarshalText() ([]byte, error)
 	String() string
 }, P interface {
@@ -26,10 +25,8 @@ func operations[T interface {
 	column := int64(id)
 	columnText := snowflake.ID(id).String()
 	columnBytes := []byte(columnText)
-	buf := make([]byte, 0, 40)
 	var got T
 	return map[string]func() error{
-		"AppendText":     func() (err error) { buf, err = id.AppendText(buf[:0]); return err },
 		"MarshalText":    func() (err error) { keep.bytes, err = id.MarshalText(); return err },
 		"String":         func() error { keep.text = id.String(); return nil },
 		"UnmarshalText":  func() error { return P(&got).UnmarshalText(raw) },

@@ -51,7 +51,6 @@ type (
 // The interfaces of Typed.
 var (
 	_ fmt.Stringer                              = userID(0)
-	_ encoding.TextAppender                     = userID(0)
 	_ encoding.TextMarshaler                    = userID(0)
 	_ encoding.TextUnmarshaler                  = (*userID)(nil)
 	_ json.Unmarshaler                          = (*userID)(nil)

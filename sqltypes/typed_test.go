@@ -32,9 +32,6 @@ func TestTypedTextIsThePrefixAndBase32(t *testing.T) {
 		if text, err := id.MarshalText(); string(text) != want || cap(text) > len(want)+8 || err != nil {
 			t.Errorf("MarshalText of %d = %q of capacity %d, %v, want %q", id, text, cap(text), err, want)
 		}
-		if text, err := id.AppendText([]byte("id=")); string(text) != "id="+want || err != nil {
-			t.Errorf("AppendText of %d = %q, %v, want %q", id, text, err, "id="+want)
-		}
 		if got := fmt.Sprintf("%v %s %d", id, id, id); got != fmt.Sprintf("%s %s %d", want, want, int64(id)) {
 			t.Errorf("fmt prints %q", got)
 		}
