@@ -61,8 +61,17 @@ func (t Typed[K]) String() string {
 	return string(appendPrefixed(buf[:0], prefix, snowflake.ID(t)))
 }
 
-// MarshalText returns the text of [Typed.String]. JSON values and keys of JSON objects use it. The only error is that of
-// an invalid prefix.
+// AppendText appends the text of [Typed.String] to b. The only error is that of an invalid prefix.
+func (t Typed[K]) AppendText(b []byte) ([]byte, error) {
+	prefix := prefixOf[K]()
+	if !isPrefix(prefix) {
+		return b, kindError[K]()
+	}
+	return appendPrefixed(b, prefix, snowflake.ID(t)), nil
+}
+
+// MarshalText returns the text of [Typed.String], with the error of [Typed.AppendText]. JSON values and keys of JSON
+// objects use it.
 func (t Typed[K]) MarshalText() ([]byte, error) {
 	prefix := prefixOf[K]()
 	if !isPrefix(prefix) {

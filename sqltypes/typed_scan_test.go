@@ -51,6 +51,7 @@ type (
 // The interfaces of Typed.
 var (
 	_ fmt.Stringer                              = userID(0)
+	_ encoding.TextAppender                     = userID(0) // without it version 2 of encoding/json allocates once more
 	_ encoding.TextMarshaler                    = userID(0)
 	_ encoding.TextUnmarshaler                  = (*userID)(nil)
 	_ json.Unmarshaler                          = (*userID)(nil)
