@@ -72,7 +72,7 @@ func TestColumnsRoundTripThroughDatabases(t *testing.T) {
 	})
 }
 
-func testColumns[T columnValue, P columnPointer[T]](t *testing.T, db database, name string, columns []string) {
+func testColumns[T idValue, P idPointer[T]](t *testing.T, db database, name string, columns []string) {
 	t.Helper()
 	for i, column := range columns {
 		table := "stored_" + name + string(rune('a'+i)) // drivers cache the types of a query's result

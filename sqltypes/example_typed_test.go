@@ -77,12 +77,3 @@ func ExampleParseTyped() {
 	// 404: snowflake: text "account_04W86BB0G4007" is not an ID: it has the prefix "account", want "invoice"
 	// 400: snowflake: text "175928847303311367" is not an ID: it has no prefix, want "invoice_" and 13 characters of base 32
 }
-
-// The last 13 characters are the number of the row, to look at it with SQL.
-func ExampleTyped_text() {
-	text := AccountID(175928847299117063).String()
-	id, err := snowflake.ParseBase32(text[len(text)-13:])
-	fmt.Println(text, id, err)
-	// Output:
-	// account_04W86BB0G4007 175928847299117063 <nil>
-}

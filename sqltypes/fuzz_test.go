@@ -36,7 +36,7 @@ func FuzzColumn(f *testing.F) {
 }
 
 // fuzzColumn checks that Scan and Value are exact inverses.
-func fuzzColumn[T columnValue, P columnPointer[T]](t *testing.T, column string, number int64) {
+func fuzzColumn[T idValue, P idPointer[T]](t *testing.T, column string, number int64) {
 	t.Helper()
 	for _, src := range []any{column, []byte(column)} {
 		v := T(42)
@@ -60,7 +60,7 @@ func fuzzColumn[T columnValue, P columnPointer[T]](t *testing.T, column string, 
 }
 
 // fuzzOutside compares the readers of text with those of an ID.
-func fuzzOutside[T columnValue, P columnPointer[T]](t *testing.T, text string) {
+func fuzzOutside[T idValue, P idPointer[T]](t *testing.T, text string) {
 	t.Helper()
 	for name, read := range map[string]func(v P, id *snowflake.ID) (error, error){
 		"UnmarshalText": func(v P, id *snowflake.ID) (error, error) {

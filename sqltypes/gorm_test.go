@@ -93,7 +93,7 @@ func TestColumnsAreKeysOfGORMModels(t *testing.T) {
 	})
 }
 
-func testGORMKeys[K columnValue, P columnPointer[K]](t *testing.T, target testdb.Target) {
+func testGORMKeys[K idValue, P idPointer[K]](t *testing.T, target testdb.Target) {
 	db, log := openGORM(t, target, &author[K]{}, &book[K]{})
 	t.Cleanup(func() { _ = db.Migrator().DropTable(&book[K]{}, &author[K]{}) })
 
