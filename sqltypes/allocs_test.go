@@ -3,6 +3,7 @@
 package sqltypes_test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"testing"
 
@@ -16,43 +17,26 @@ var keep struct {
 	typed userID
 	bytes []byte
 	text  string
+	err   error
 }
 
-// row is a row of an API with three IDs.
-type row[T any] struct {
-	ID, Parent, Owner T
-	Name              string
-}
-
-func BenchmarkTypedJSON(b *testing.B) {
-	b.Run("ID", benchmarkJSON[snowflake.ID])
-	b.Run("Typed", benchmarkJSON[userID])
-}
-
-func benchmarkJSON[T ~int64](b *testing.B) {
-	record := row[T]{1234567890123456789, 1234567890123456780, 987654321098765432, "alice"}
-	text, err := json.Marshal(record)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Run("Marshal", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			keep.bytes, _ = json.Marshal(record)
-		}
-	})
-	b.Run("Unmarshal", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			_ = json.Unmarshal(text, &record)
-		}
-	})
-}
-
-func BenchmarkTypedUnmarshalText(b *testing.B) {
-	text := []byte(userID(1234567890123456789).String())
-	for b.Loop() {
-		_ = keep.typed.UnmarshalText(text)
+func BenchmarkScan(b *testing.B) {
+	const id = 1234567890123456789
+	for name, test := range map[string]struct {
+		to  sql.Scanner
+		src any
+	}{
+		"Text":   {new(sqltypes.Text), snowflake.ID(id).Base32()},
+		"Binary": {new(sqltypes.Binary), []byte("12345678")},
+		"UUID":   {new(uuidkey.ID), uuidkey.UUID(id).String()},
+		"Typed":  {new(userID), int64(id)},
+		"Array":  {new(idArray), "{1234567890123456789,1234567890123456790}"},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				keep.err = test.to.Scan(test.src)
+			}
+		})
 	}
 }
 
@@ -161,12 +145,5 @@ func TestTypedAllocatesAsIDDoes(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { keep.typed, _ = sqltypes.ParseTyped[userKind]("user_128GGYHYYK08N") }); n != 0 {
 		t.Errorf("ParseTyped: %v allocations, want 0", n)
-	}
-	if n := testing.AllocsPerRun(100, func() {
-		if v, err := userID(id).Value(); v != int64(id) || err != nil {
-			t.Fatal(v, err)
-		}
-	}); n != 0 {
-		t.Errorf("Value: %v allocations, want 0", n)
 	}
 }

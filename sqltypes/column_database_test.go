@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -14,30 +13,6 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 )
-
-// eachProtocol runs f on every database, in every mode of its driver.
-func eachProtocol(t *testing.T, f func(t *testing.T, db database)) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		parameters := map[string]url.Values{"default": nil}
-		switch target.Name {
-		case "postgres":
-			for _, mode := range pgxModes {
-				parameters[mode] = url.Values{"default_query_exec_mode": {mode}}
-			}
-		case "mariadb":
-			parameters["interpolated"] = url.Values{"interpolateParams": {"true"}}
-		}
-		for name, values := range parameters {
-			t.Run(name, func(t *testing.T) {
-				other := target
-				if values != nil {
-					other.DSN += "&" + values.Encode() // the DSN has parameters already
-				}
-				f(t, openDatabase(t, other))
-			})
-		}
-	})
-}
 
 var databaseIDs = []snowflake.ID{0, 1, -5, 9007199254740993, 1234567890123456789, math.MaxInt64, math.MinInt64}
 
@@ -61,8 +36,8 @@ var documentedColumns = map[string]struct{ text, binary, uuid []string }{
 }
 
 func TestColumnsRoundTripThroughDatabases(t *testing.T) {
-	eachProtocol(t, func(t *testing.T, db database) {
-		columns := documentedColumns[db.target.Name]
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		db, columns := openDatabase(t, target), documentedColumns[target.Name]
 		testColumns[sqltypes.Text](t, db, "text", columns.text)
 		testColumns[sqltypes.Binary](t, db, "binary", columns.binary)
 		if db.target.IsMySQL() {
@@ -76,7 +51,6 @@ func testColumns[T idValue, P idPointer[T]](t *testing.T, db database, name stri
 	t.Helper()
 	for i, column := range columns {
 		table := "stored_" + name + string(rune('a'+i)) // drivers cache the types of a query's result
-		db.mustExec(t, "DROP TABLE IF EXISTS "+table)   // of another mode
 		db.mustExec(t, "CREATE TABLE "+table+" (n integer, id "+column+")")
 		for n, id := range databaseIDs {
 			db.mustExec(t, "INSERT INTO "+table+" VALUES (?, ?)", n, T(id))
@@ -119,18 +93,6 @@ func TestTextRejectsThePaddingOfAWideColumn(t *testing.T) {
 	err := db.scanOne(t, &got, "SELECT id FROM wide")
 	if !errors.Is(err, snowflake.ErrSyntax) || !strings.Contains(err.Error(), "want 13 characters, got 15") || got != 0 {
 		t.Errorf("read %d, %v", got, err)
-	}
-}
-
-func TestUUIDReadsAColumnOf16Bytes(t *testing.T) {
-	db := openDatabase(t, testdb.MariaDB(t))
-	db.mustExec(t, "CREATE TABLE bytes (id binary(16) PRIMARY KEY)")
-	want := uuidkey.ID(1234567890123456789)
-	raw := uuidkey.UUID(snowflake.ID(want))
-	db.mustExec(t, "INSERT INTO bytes VALUES (?)", raw[:])
-	var got uuidkey.ID
-	if err := db.scanOne(t, &got, "SELECT id FROM bytes WHERE id = ?", raw[:]); got != want || err != nil {
-		t.Errorf("read %d, %v, want %d", got, err, want)
 	}
 }
 

@@ -112,46 +112,27 @@ func TestTypedReadsWhatItPrints(t *testing.T) {
 }
 
 func TestTypedRefusesOtherTextAndIsReset(t *testing.T) {
-	for name, read := range typedReaders {
-		for _, test := range []struct {
-			text string
-			want error
-		}{
-			{"", snowflake.ErrSyntax},
-			{"user", snowflake.ErrSyntax},
-			{"user_", snowflake.ErrSyntax},
-			{"_", snowflake.ErrSyntax},
-			{"null", snowflake.ErrSyntax},
-			{"175928847299117063", snowflake.ErrSyntax},      // decimal digits of any ID
-			{"04W86BB0G4007", snowflake.ErrSyntax},           // no prefix
-			{"_04W86BB0G4007", snowflake.ErrSyntax},          // an empty one
-			{"__04W86BB0G4007", snowflake.ErrSyntax},         // an invalid one
-			{"user__04W86BB0G4007", snowflake.ErrSyntax},     // the prefix "user_"
-			{"User_04W86BB0G4007", snowflake.ErrSyntax},      // upper case
-			{"user-04W86BB0G4007", snowflake.ErrSyntax},      // another separator
-			{"user_04w86bb0g4007", snowflake.ErrSyntax},      // lower case
-			{"user_O4W82HKRZRX07", snowflake.ErrSyntax},      // a letter that Crockford reads as 0
-			{"user_04W86BB0G400", snowflake.ErrSyntax},       // 12 characters
-			{"user_004W86BB0G4007", snowflake.ErrSyntax},     // 14
-			{"user_04W86BB0G4007 ", snowflake.ErrSyntax},     //
-			{" user_04W86BB0G4007", snowflake.ErrSyntax},     //
-			{"user_04W86BB0G400\u00e9", snowflake.ErrSyntax}, //
-			{"user_175928847299117063", snowflake.ErrSyntax}, // decimal digits
-			{"user_G000000000000", snowflake.ErrRange},       // 2^64
-			{"order_G000000000000", snowflake.ErrRange},      // an ID of another kind
-			{"order_04w86bb0g4007", snowflake.ErrSyntax},     //
-			{"order_04W86BB0G4007", sqltypes.ErrPrefix},      // other kinds
-			{"use_04W86BB0G4007", sqltypes.ErrPrefix},        //
-			{"users_04W86BB0G4007", sqltypes.ErrPrefix},      //
-			{"my_user_04W86BB0G4007", sqltypes.ErrPrefix},    //
-			{"user_user_04W86BB0G4007", sqltypes.ErrPrefix},  //
-		} {
-			got := userID(42)
-			err := read(&got, test.text)
-			if !errors.Is(err, test.want) || got != 0 {
-				t.Fatalf("%s of %q = %d, %v, want 0, %v", name, test.text, got, err, test.want)
+	for want, texts := range map[error][]string{
+		snowflake.ErrSyntax: {
+			"", "user", "user_", "_", "null", "175928847299117063", "user_175928847299117063", // decimal digits of any ID
+			"04W86BB0G4007", "_04W86BB0G4007", "__04W86BB0G4007", "user__04W86BB0G4007", "User_04W86BB0G4007", "user-04W86BB0G4007",
+			"user_04w86bb0g4007", "order_04w86bb0g4007", "user_O4W82HKRZRX07", // Crockford's decoder takes this O for a 0
+			"user_04W86BB0G400", "user_004W86BB0G4007", "user_04W86BB0G4007 ", " user_04W86BB0G4007", "user_04W86BB0G400\u00e9",
+		},
+		snowflake.ErrRange: {"user_G000000000000", "order_G000000000000"}, // 2^64
+		sqltypes.ErrPrefix: {
+			"order_04W86BB0G4007", "use_04W86BB0G4007", "users_04W86BB0G4007", "my_user_04W86BB0G4007", "user_user_04W86BB0G4007",
+		},
+	} {
+		for name, read := range typedReaders {
+			for _, text := range texts {
+				got := userID(42)
+				err := read(&got, text)
+				if !errors.Is(err, want) || got != 0 {
+					t.Fatalf("%s of %q = %d, %v, want 0, %v", name, text, got, err, want)
+				}
+				wantOneReason(t, name, err)
 			}
-			wantOneReason(t, name, err)
 		}
 	}
 }
