@@ -183,18 +183,12 @@ func TestGORMTreatsABareBinaryAsEightKeys(t *testing.T) {
 
 // The conditions of gormplugin are integers.
 func TestConditionsOnIntegersRejectColumns(t *testing.T) {
-	t.Run("Text", testConditions[sqltypes.Text])
-	t.Run("Binary", testConditions[sqltypes.Binary])
-	t.Run("UUID", testConditions[uuidkey.ID])
-}
-
-func testConditions[K any](t *testing.T) {
-	db, _ := openGORM(t, testdb.SQLite(t), &author[K]{})
-	for name, query := range map[string]*gorm.DB{
-		"Since": db.Where(gormplugin.CreatedSince(firstKey)), "Page": db.Clauses(gormplugin.Page{Limit: 1}),
-	} {
-		if err := query.Find(&[]author[K]{}).Error; !errors.Is(err, schema.ErrUnsupportedDataType) {
-			t.Errorf("%s: %v, want %v", name, err, schema.ErrUnsupportedDataType)
+	db, _ := openGORM(t, testdb.SQLite(t))
+	for _, rows := range []any{&[]author[sqltypes.Text]{}, &[]author[sqltypes.Binary]{}, &[]author[uuidkey.ID]{}} {
+		for _, condition := range []clause.Expression{gormplugin.CreatedSince(firstKey), gormplugin.Page{Limit: 1}} {
+			if err := db.Clauses(condition).Find(rows).Error; !errors.Is(err, schema.ErrUnsupportedDataType) {
+				t.Errorf("%T of %T: %v, want %v", condition, rows, err, schema.ErrUnsupportedDataType)
+			}
 		}
 	}
 }
