@@ -65,14 +65,6 @@ func TestArrayReadsWhatItWrites(t *testing.T) {
 			}
 		}
 	}
-	large := make(idArray, 100_000)
-	for i := range large {
-		large[i] = math.MaxInt64 - snowflake.ID(i)*0x123456789abc
-	}
-	text, err := large.Value()
-	if got, scanErr := scanArray(text); !sameArray(got, large) || err != nil || scanErr != nil {
-		t.Errorf("100000 IDs are not read back: %v, %v", err, scanErr)
-	}
 }
 
 // PostgreSQL prints the bounds if the first subscript is not 1, as for '[2:3]={1,2}'::bigint[] or 0 || '[0:0]={1}'.
@@ -92,23 +84,23 @@ func TestArrayReadsSlicesAndCopiesThem(t *testing.T) {
 	for _, src := range []any{ids, integers, array, &array} {
 		got, err := scanArray(src)
 		if !sameArray(got, idArray{1, 2}) || err != nil {
-			t.Errorf("Scan(%T) = %#v, %v", src, got, err)
-			continue
+			t.Fatalf("Scan(%T) = %#v, %v", src, got, err)
 		}
-		got[0] = 9
-		if ids[0] != 1 || integers[0] != 1 || array[0] != 1 {
+		if got[0] = 9; ids[0] != 1 || integers[0] != 1 || array[0] != 1 {
 			t.Errorf("Scan(%T) shares memory with its source", src)
 		}
 	}
 	if err := array.Scan(&array); !sameArray(array, idArray{1, 2}) || err != nil {
 		t.Errorf("Scan of itself = %#v, %v", array, err)
 	}
-	for _, src := range []any{[]snowflake.ID{}, []int64{}, idArray{}, &idArray{}} {
-		if got, err := scanArray(src); !sameArray(got, idArray{}) || err != nil {
-			t.Errorf("Scan(empty %T) = %#v, %v, want an empty Array", src, got, err)
+	for _, want := range []idArray{{}, nil} { // empty and NULL differ
+		for _, src := range []any{[]snowflake.ID(want), want, &want} {
+			if got, err := scanArray(src); !sameArray(got, want) || err != nil {
+				t.Errorf("Scan(%T %#v) = %#v, %v, want %#v", src, src, got, err, want)
+			}
 		}
 	}
-	for _, src := range []any{nil, []snowflake.ID(nil), []int64(nil), idArray(nil), (*idArray)(nil), new(idArray)} {
+	for _, src := range []any{nil, (*idArray)(nil), []int64(nil)} {
 		if got, err := scanArray(src); got != nil || err != nil {
 			t.Errorf("Scan(nil %T) = %#v, %v, want nil", src, got, err)
 		}

@@ -35,7 +35,7 @@ func (author[K]) TableName() string { return "authors" }
 type book[K any] struct {
 	ID       K
 	AuthorID K
-	SequelID *K
+	SequelID *K // NULL
 	Title    string
 }
 
@@ -130,14 +130,6 @@ func testGORMKeys[K idValue, P idPointer[K]](t *testing.T, target testdb.Target)
 		}
 	}
 
-	sequel := first.Books[0]
-	sequel.SequelID = &first.Books[1].ID
-	noError(t, db.Save(&sequel))
-	var reread book[K]
-	noError(t, db.First(&reread, "sequel_id = ?", first.Books[1].ID))
-	if !reflect.DeepEqual(reread, sequel) {
-		t.Errorf("after Save: %+v", reread)
-	}
 	// An upsert that finds a row returns its key.
 	met := author[K]{Email: "b"}
 	upsert := clause.OnConflict{
@@ -146,12 +138,6 @@ func testGORMKeys[K idValue, P idPointer[K]](t *testing.T, target testdb.Target)
 	noError(t, db.Clauses(upsert).Create(&met))
 	if met.ID != authors[1].ID {
 		t.Errorf("after an upsert the key is %d, want %d", met.ID, authors[1].ID)
-	}
-	noError(t, db.Select("Books").Delete(&first))
-	var left int64
-	noError(t, db.Model(&book[K]{}).Count(&left))
-	if left != 1 {
-		t.Errorf("%d books are left, want 1", left)
 	}
 	wantNoMigration(t, db, log, &author[K]{}, &book[K]{})
 }

@@ -80,15 +80,10 @@ func TestNullIsNilAndEmptyAndNullForNULL(t *testing.T) {
 		if got, err := json.Marshal(want); string(got) != object || err != nil {
 			t.Errorf("Marshal of %+v = %s, %v, want %s", want, got, err, object)
 		}
-		for what, read := range map[string]func(n *sqltypes.Null) error{
-			"UnmarshalText":  func(n *sqltypes.Null) error { return n.UnmarshalText([]byte(text)) },
-			"UnmarshalParam": func(n *sqltypes.Null) error { return n.UnmarshalParam(text) },
-			"Unmarshal":      func(n *sqltypes.Null) error { return json.Unmarshal([]byte(object), n) },
-		} {
-			n := sqltypes.NullFrom(42)
-			if err := read(&n); n != want || err != nil {
-				t.Errorf("%s(%q) = %+v, %v, want %+v", what, text, n, err, want)
-			}
+		a, b, c := sqltypes.NullFrom(42), sqltypes.NullFrom(42), sqltypes.NullFrom(42)
+		err := errors.Join(a.UnmarshalText([]byte(text)), b.UnmarshalParam(text), c.UnmarshalJSON([]byte(object)))
+		if a != want || b != want || c != want || err != nil {
+			t.Errorf("%s is read as %+v, %+v, %+v, %v, want %+v", object, a, b, c, err, want)
 		}
 	}
 }
@@ -123,36 +118,30 @@ func TestNullScan(t *testing.T) {
 	}
 }
 
-func TestNullRejectsOtherJSONAndIsReset(t *testing.T) {
-	for in, want := range map[string]error{
-		`""`: snowflake.ErrSyntax, `"null"`: snowflake.ErrSyntax, `" 5"`: snowflake.ErrSyntax, `"007"`: snowflake.ErrSyntax,
-		`true`: snowflake.ErrType, `[]`: snowflake.ErrType, `{"ID":"5","Valid":true}`: snowflake.ErrType,
+func TestNullInJSON(t *testing.T) {
+	for want, texts := range map[error][]string{
+		snowflake.ErrSyntax: {`""`, `"null"`, `" 5"`, `"007"`}, snowflake.ErrType: {`true`, `[]`, `{"ID":"5","Valid":true}`},
 	} {
-		n := sqltypes.NullFrom(42)
-		if err := json.Unmarshal([]byte(in), &n); !errors.Is(err, want) || n != (sqltypes.Null{}) {
-			t.Errorf("Unmarshal(%s) = %+v, %v, want NULL and %v", in, n, err, want)
+		for _, text := range texts {
+			n := sqltypes.NullFrom(42)
+			if err := json.Unmarshal([]byte(text), &n); !errors.Is(err, want) || n != (sqltypes.Null{}) {
+				t.Errorf("Unmarshal(%s) = %+v, %v, want NULL and %v", text, n, err, want)
+			}
 		}
 	}
-}
-
-func TestNullInAJSONObject(t *testing.T) {
 	type node struct {
 		Parent sqltypes.Null `json:"parent"`
 		Hidden sqltypes.Null `json:"hidden,omitzero"`
 		Quoted sqltypes.Null `json:"quoted,string"` //nolint:staticcheck // without effect, and harmless where it is written
 	}
-	five := sqltypes.NullFrom(5)
 	for want, in := range map[string]node{
 		`{"parent":null,"quoted":null}`:            {},
-		`{"parent":"0","hidden":"0","quoted":"5"}`: {sqltypes.NullFrom(0), sqltypes.NullFrom(0), five},
+		`{"parent":"0","hidden":"0","quoted":"5"}`: {sqltypes.NullFrom(0), sqltypes.NullFrom(0), sqltypes.NullFrom(5)},
 	} {
 		text, err := json.Marshal(in)
-		if string(text) != want || err != nil {
-			t.Errorf("Marshal = %s, %v, want %s", text, err, want)
-		}
 		out := node{Parent: sqltypes.NullFrom(42), Quoted: sqltypes.NullFrom(42)}
-		if err := json.Unmarshal(text, &out); err != nil || out != in {
-			t.Errorf("Unmarshal(%s) = %+v, %v", text, out, err)
+		if string(text) != want || err != nil || json.Unmarshal(text, &out) != nil || out != in {
+			t.Errorf("Marshal = %s, %v, want %s; read back as %+v", text, err, want, out)
 		}
 	}
 }

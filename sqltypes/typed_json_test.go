@@ -3,6 +3,7 @@ package sqltypes_test
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -58,28 +59,20 @@ func TestTypedInAJSONObject(t *testing.T) {
 		Likes  map[userID]int           `json:"likes"`
 	}
 	editor := userID(2)
-	want := post{Author: 1, Editor: &editor, Quoted: 3, Note: 4, Likes: map[userID]int{5: 6}}
-	text, err := json.Marshal(want)
-	if string(text) != `{"author":"user_0000000000001","editor":"user_0000000000002","quoted":"user_0000000000003",`+
-		`"note":"note_0000000000004","likes":{"user_0000000000005":6}}` || err != nil {
-		t.Errorf("Marshal = %s, %v", text, err)
-	}
+	in := post{Author: 1, Editor: &editor, Quoted: 3, Note: 4, Likes: map[userID]int{5: 6}}
+	text, err := json.Marshal(in)
+	const want = `{"author":"user_0000000000001","editor":"user_0000000000002","quoted":"user_0000000000003",` +
+		`"note":"note_0000000000004","likes":{"user_0000000000005":6}}`
 	got := post{Author: 42, Quoted: 42}
-	if err := json.Unmarshal(text, &got); err != nil || got.Author != 1 || *got.Editor != 2 || got.Quoted != 3 ||
-		got.Note != 4 || len(got.Likes) != 1 || got.Likes[5] != 6 {
-		t.Errorf("Unmarshal(%s) = %+v, %v", text, got, err)
+	if string(text) != want || err != nil || json.Unmarshal(text, &got) != nil || !reflect.DeepEqual(got, in) {
+		t.Errorf("Marshal = %s, %v, want %s, read back as %+v", text, err, want, got)
 	}
-
-	for in, wantErr := range map[string]error{
-		`{"editor":"order_0000000000001"}`:    sqltypes.ErrPrefix,
-		`{"quoted":"order_0000000000001"}`:    sqltypes.ErrPrefix,
-		`{"quoted":"true_0000000000001"}`:     sqltypes.ErrPrefix,
-		`{"likes":{"order_0000000000001":1}}`: sqltypes.ErrPrefix,
-		`{"likes":{"1":1}}`:                   snowflake.ErrSyntax,
+	for _, text := range []string{
+		`{"editor":"order_0000000000001"}`, `{"quoted":"order_0000000000001"}`, `{"quoted":"true_0000000000001"}`,
+		`{"likes":{"order_0000000000001":1}}`,
 	} {
-		got := post{Author: 42, Quoted: 42}
-		if err := json.Unmarshal([]byte(in), &got); !errors.Is(err, wantErr) {
-			t.Errorf("Unmarshal(%s): %v, want %v", in, err, wantErr)
+		if err := json.Unmarshal([]byte(text), &got); !errors.Is(err, sqltypes.ErrPrefix) {
+			t.Errorf("Unmarshal(%s): %v, want %v", text, err, sqltypes.ErrPrefix)
 		}
 	}
 }
