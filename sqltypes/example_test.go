@@ -48,16 +48,3 @@ func ExampleText() {
 	// JSON:   {"id":"175928847299117063"}
 	// 0 snowflake: base32 "175928847299117063" is not an ID: want 13 characters, got 18
 }
-
-func ExampleBinary() {
-	for _, id := range []snowflake.ID{1, 175928847299117063} {
-		column, err := sqltypes.Binary(id).Value()
-		if err != nil {
-			panic(err)
-		}
-		fmt.Printf("%x\n", column)
-	}
-	// Output:
-	// 0000000000000001
-	// 0271065ac1020007
-}

@@ -35,6 +35,3 @@ var (
 		Read: readBase62[string],
 	}
 )
-
-// ParseKeyForTest reads one key.
-func ParseKeyForTest(text string) (Key, error) { return parseKey(text) }

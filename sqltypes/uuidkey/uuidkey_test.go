@@ -112,7 +112,9 @@ func TestUUIDRejectsOtherText(t *testing.T) {
 			}
 		}
 	}
-	if read := uuidkey.ID(0); read.GormDataType() != "uuid" {
-		t.Errorf("GormDataType() = %q, want uuid", read.GormDataType())
+	id := uuidkey.ID(42)
+	want := `snowflake: string "5" is not an ID: want a UUID of 36 characters, got 1`
+	if err := id.Scan("5"); err == nil || err.Error() != want || id.GormDataType() != "uuid" {
+		t.Errorf("Scan: %v, want %s; GormDataType() = %q", err, want, id.GormDataType())
 	}
 }
