@@ -123,13 +123,9 @@ func (c *Codec) append(b []byte, id snowflake.ID) ([]byte, error) {
 	}
 	high, low := c.encrypt(id)
 	if c.base62 {
-		var text [base62Len]byte
-		writeBase62(&text, high, low)
-		return append(b, text[:]...), nil
+		return appendBase62(b, high, low), nil
 	}
-	var text [crockfordLen]byte
-	writeCrockford(&text, high, low)
-	return append(b, text[:]...), nil
+	return appendCrockford(b, high, low), nil
 }
 
 // parse returns the ID of a token and the index of its key.
