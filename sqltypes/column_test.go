@@ -86,7 +86,8 @@ func testOutside[T idValue, P idPointer[T]](t *testing.T) {
 		}
 		object, err := json.Marshal(map[T]T{v: v})
 		back := map[T]T{}
-		if want := `{"` + text + `":"` + text + `"}`; string(object) != want || err != nil || json.Unmarshal(object, &back) != nil || back[v] != v {
+		readErr := json.Unmarshal(object, &back)
+		if want := `{"` + text + `":"` + text + `"}`; string(object) != want || errors.Join(err, readErr) != nil || back[v] != v {
 			t.Errorf("Marshal = %s, %v, want %s, read back as %v", object, err, want, back)
 		}
 		for name, read := range columnReaders[T, P]() {

@@ -138,16 +138,18 @@ func TestTypedRefusesOtherTextAndIsReset(t *testing.T) {
 }
 
 func TestTypedTextsSortAsTheIDs(t *testing.T) {
-	ids := slices.SortedFunc(maps.Keys(typedTexts), func(a, b userID) int { return cmp.Compare(uint64(a), uint64(b)) }) // negative ones last
+	// Negative IDs are last.
+	ids := slices.SortedFunc(maps.Keys(typedTexts), func(a, b userID) int { return cmp.Compare(uint64(a), uint64(b)) })
 	if !slices.IsSortedFunc(ids, func(a, b userID) int { return strings.Compare(a.String(), b.String()) }) {
 		t.Errorf("the texts of %d do not sort as the IDs: %s", ids, ids)
 	}
 }
 
 func TestTypedConvertsFromAndToAnID(t *testing.T) {
-	typed := userID(snowflake.ID(1234567890123456789))
+	const id = 1234567890123456789
+	typed := userID(snowflake.ID(id))
 	value, err := typed.Value()
-	if typed.SnowflakeID() != 1234567890123456789 || value != int64(1234567890123456789) || err != nil || typed.GormDataType() != "bigint" {
+	if typed.SnowflakeID() != id || value != int64(id) || err != nil || typed.GormDataType() != "bigint" {
 		t.Errorf("%d is stored as %v, %v", typed, value, err)
 	}
 	if typed.SetSnowflakeID(7); typed != 7 {

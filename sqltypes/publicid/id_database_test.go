@@ -105,7 +105,8 @@ func testSingleValues(t *testing.T, db *gorm.DB, ada, grace User) {
 	} {
 		id, null := userID(42), sql.Null[UserID]{}
 		var pointer *UserID
-		if err := errors.Join(read(&id), read(&null), read(&pointer)); err != nil || id != ada.ID || null.V != ada.ID || *pointer != ada.ID {
+		err := errors.Join(read(&id), read(&null), read(&pointer))
+		if err != nil || id != ada.ID || null.V != ada.ID || *pointer != ada.ID {
 			t.Errorf("%s: %d, %+v, %v, %v", name, id.SnowflakeID(), null, pointer, err)
 		}
 	}
