@@ -53,6 +53,7 @@ func TestReadRejectsWhatHasNoBound(t *testing.T) {
 		"nil store":     {sqldb.SQLite, usual, settled.WithLeases(nil, "a", 0), settled.ErrOption},
 		"no namespace":  {sqldb.SQLite, usual, settled.WithLeases(&sqllease.Store{}, "", 0), settled.ErrOption},
 		"long window":   {sqldb.SQLite, usual, settled.WithLeases(&sqllease.Store{}, "a", lease.MaxWindow+1), settled.ErrOption},
+		"store":         {sqldb.SQLite, usual, settled.WithLeases(brokenStore{}, "a", 0), errBroken},
 		"zero layout":   {sqldb.SQLite, snowflake.Layout{}, settled.WithMargin(0), snowflake.ErrLayout},
 		"field order":   {sqldb.SQLite, shard, settled.WithMargin(0), snowflake.ErrFieldOrder},
 		"after its end": {sqldb.SQLite, layout(time.Unix(0, 0), bits(20)), settled.WithMargin(0), snowflake.ErrTimeExhausted},
@@ -67,6 +68,12 @@ func TestReadRejectsWhatHasNoBound(t *testing.T) {
 		t.Errorf("without a database: %v", err)
 	}
 }
+
+var errBroken = errors.New("broken")
+
+type brokenStore struct{ lease.Store }
+
+func (brokenStore) List(context.Context, string) ([]lease.Entry, error) { return nil, errBroken }
 
 func newStore(t *testing.T, db *sql.DB) *sqllease.Store {
 	t.Helper()
