@@ -41,23 +41,25 @@ func TestReadRejectsWhatHasNoBound(t *testing.T) {
 	}
 	bits := func(n int) snowflake.Field { return snowflake.Field{Name: "time", Bits: n} }
 	shard := layout(time.Unix(0, 0), snowflake.Field{Name: "shard", Bits: 4}, bits(42))
+	strange := []lease.Entry{{Held: true, Horizon: 1, Expires: time.Now(), Layout: "?"}}
 	for name, c := range map[string]struct {
 		dialect sqldb.Dialect
 		layout  snowflake.Layout
 		option  settled.Option
 		want    error
 	}{
-		"dialect":       {"oracle", usual, settled.WithMargin(0), settled.ErrOption},
-		"margin":        {sqldb.SQLite, usual, settled.WithMargin(-1), settled.ErrOption},
-		"nil option":    {sqldb.SQLite, usual, nil, settled.ErrOption},
-		"nil store":     {sqldb.SQLite, usual, settled.WithLeases(nil, "a", 0), settled.ErrOption},
-		"no namespace":  {sqldb.SQLite, usual, settled.WithLeases(&sqllease.Store{}, "", 0), settled.ErrOption},
-		"long window":   {sqldb.SQLite, usual, settled.WithLeases(&sqllease.Store{}, "a", lease.MaxWindow+1), settled.ErrOption},
-		"store":         {sqldb.SQLite, usual, settled.WithLeases(brokenStore{}, "a", 0), errBroken},
-		"zero layout":   {sqldb.SQLite, snowflake.Layout{}, settled.WithMargin(0), snowflake.ErrLayout},
-		"field order":   {sqldb.SQLite, shard, settled.WithMargin(0), snowflake.ErrFieldOrder},
-		"after its end": {sqldb.SQLite, layout(time.Unix(0, 0), bits(20)), settled.WithMargin(0), snowflake.ErrTimeExhausted},
-		"before epoch":  {sqldb.SQLite, layout(time.Now().Add(time.Hour), bits(41)), settled.WithMargin(0), nil}, // before it
+		"dialect":        {"oracle", usual, settled.WithMargin(0), settled.ErrOption},
+		"margin":         {sqldb.SQLite, usual, settled.WithMargin(-1), settled.ErrOption},
+		"nil option":     {sqldb.SQLite, usual, nil, settled.ErrOption},
+		"nil store":      {sqldb.SQLite, usual, settled.WithLeases(nil, "a", 0), settled.ErrOption},
+		"no namespace":   {sqldb.SQLite, usual, settled.WithLeases(&sqllease.Store{}, "", 0), settled.ErrOption},
+		"long window":    {sqldb.SQLite, usual, settled.WithLeases(&sqllease.Store{}, "a", lease.MaxWindow+1), settled.ErrOption},
+		"store":          {sqldb.SQLite, usual, settled.WithLeases(fakeStore{err: errBroken}, "a", 0), errBroken},
+		"lease's layout": {sqldb.SQLite, usual, settled.WithLeases(fakeStore{entries: strange}, "a", 0), snowflake.ErrLayout},
+		"zero layout":    {sqldb.SQLite, snowflake.Layout{}, settled.WithMargin(0), snowflake.ErrLayout},
+		"field order":    {sqldb.SQLite, shard, settled.WithMargin(0), snowflake.ErrFieldOrder},
+		"after its end":  {sqldb.SQLite, layout(time.Unix(0, 0), bits(20)), settled.WithMargin(0), snowflake.ErrTimeExhausted},
+		"before epoch":   {sqldb.SQLite, layout(time.Now().Add(time.Hour), bits(41)), settled.WithMargin(0), nil}, // before it
 	} {
 		b, err := settled.Read(t.Context(), db, c.dialect, c.layout, c.option)
 		if !errors.Is(err, c.want) || b.Below != 0 || err != nil && b != (settled.Bound{}) {
@@ -71,9 +73,13 @@ func TestReadRejectsWhatHasNoBound(t *testing.T) {
 
 var errBroken = errors.New("broken")
 
-type brokenStore struct{ lease.Store }
+type fakeStore struct {
+	lease.Store
+	entries []lease.Entry
+	err     error
+}
 
-func (brokenStore) List(context.Context, string) ([]lease.Entry, error) { return nil, errBroken }
+func (s fakeStore) List(context.Context, string) ([]lease.Entry, error) { return s.entries, s.err }
 
 func newStore(t *testing.T, db *sql.DB) *sqllease.Store {
 	t.Helper()
