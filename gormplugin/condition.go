@@ -43,7 +43,7 @@ func targetOf(builder clause.Builder, name string) (target, error) {
 		t.column.Name = t.field.DBName
 		if !model.IsNumber(t.field) {
 			return t, fmt.Errorf("gormplugin: %s is no number (%s, %s): %w",
-				t, model.TypeName(t.field.FieldType), t.field.DataType, schema.ErrUnsupportedDataType)
+				t, t.field.FieldType, t.field.DataType, schema.ErrUnsupportedDataType)
 		}
 	}
 	if stmt.Table == "" {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/internal/column"
 )
 
 // Array is a column of type bigint[] on PostgreSQL, and a parameter for = ANY($1) and unnest($1). T is [snowflake.ID],
@@ -168,7 +169,7 @@ type notNull[T ~int64] struct{ value T }
 
 func (n *notNull[T]) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
-		return reject(snowflake.ErrNull, "JSON", data, "an array element cannot be null")
+		return column.Reject(snowflake.ErrNull, "JSON", data, "an array element cannot be null")
 	}
 	if reader, ok := any(&n.value).(json.Unmarshaler); ok {
 		return reader.UnmarshalJSON(data)
@@ -194,7 +195,7 @@ func (e *arrayError) Error() string {
 func (e *arrayError) Unwrap() error { return e.err }
 
 func newArrayError[T string | []byte](err error, source string, input T, format string, args ...any) error {
-	return &arrayError{source: source, input: cut(input), reason: fmt.Sprintf(format, args...), err: err}
+	return &arrayError{source: source, input: column.Cut(input), reason: fmt.Sprintf(format, args...), err: err}
 }
 
 // elementError adds the index of an element to its error.

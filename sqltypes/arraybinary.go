@@ -6,14 +6,12 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// OIDs of the element types that can be read (pg_type.dat in the source of PostgreSQL).
-const (
-	int8OID    = 20
-	int2OID    = 21
-	int4OID    = 23
-	textOID    = 25
-	varcharOID = 1043
-)
+// elementSizes has the OIDs of the element types that can be read, with the size of an element, 0 for text (pg_type.dat
+// in the source of PostgreSQL).
+var elementSizes = map[uint32]int{
+	20: 8, 21: 2, 23: 4, // int8, int2, int4
+	25: 0, 1043: 0, // text, varchar
+}
 
 const (
 	arrayHeader   = 12 // dimensions, flags, type of the elements
@@ -41,11 +39,12 @@ func readArrayBinary[T ~int64](source string, image []byte) ([]T, error) {
 	flags := binary.BigEndian.Uint32(image[4:]) // 1 if there may be a NULL; the elements decide
 	oid := binary.BigEndian.Uint32(image[8:])
 	rest := image[arrayHeader:]
+	elementSize, readable := elementSizes[oid]
 	size := 0
 	switch {
 	case dimensions > maxDimensions || flags > 1:
 		return malformed("its header is not the header of an array")
-	case !readsElements(oid):
+	case !readable:
 		return nil, newArrayError(snowflake.ErrType, source, image,
 			"its elements have the type of OID %d; read column::bigint[] instead", oid)
 	case dimensions > 1:
@@ -71,12 +70,12 @@ func readArrayBinary[T ~int64](source string, image []byte) ([]T, error) {
 			return nil, nullElement(source, image, i)
 		case length < 0 || length > len(rest):
 			return malformed("the element at index %d has a length of %d, %d bytes are left", i, length, len(rest))
+		case elementSize > 0 && length != elementSize:
+			return malformed("the element at index %d has %d bytes, which does not fit its type", i, length)
 		}
-		id, ok, err := readElement(oid, rest[:length])
+		id, err := readElement(elementSize, rest[:length])
 		if err != nil {
 			return nil, elementError(i, err)
-		} else if !ok {
-			return malformed("the element at index %d has %d bytes, which does not fit its type", i, length)
 		}
 		ids[i], rest = T(id), rest[length:]
 	}
@@ -86,26 +85,15 @@ func readArrayBinary[T ~int64](source string, image []byte) ([]T, error) {
 	return ids, nil
 }
 
-func readsElements(oid uint32) bool {
-	switch oid {
-	case int8OID, int4OID, int2OID, textOID, varcharOID:
-		return true
+func readElement(size int, element []byte) (id snowflake.ID, err error) {
+	switch size {
+	case 8:
+		return snowflake.ID(binary.BigEndian.Uint64(element)), nil
+	case 4:
+		return snowflake.ID(int32(binary.BigEndian.Uint32(element))), nil
+	case 2:
+		return snowflake.ID(int16(binary.BigEndian.Uint16(element))), nil
 	}
-	return false
-}
-
-// readElement reads an element of a type that readsElements accepts. It is not ok if the length does not fit the type.
-func readElement(oid uint32, element []byte) (id snowflake.ID, ok bool, err error) {
-	switch {
-	case oid == textOID || oid == varcharOID:
-		err = id.UnmarshalText(element)
-		return id, true, err
-	case oid == int8OID && len(element) == 8:
-		return snowflake.ID(binary.BigEndian.Uint64(element)), true, nil
-	case oid == int4OID && len(element) == 4:
-		return snowflake.ID(int32(binary.BigEndian.Uint32(element))), true, nil
-	case oid == int2OID && len(element) == 2:
-		return snowflake.ID(int16(binary.BigEndian.Uint16(element))), true, nil
-	}
-	return 0, false, nil
+	err = id.UnmarshalText(element)
+	return id, err
 }

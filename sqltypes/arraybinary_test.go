@@ -157,38 +157,3 @@ func TestArrayAllocatesNothingForAForgedHeader(t *testing.T) {
 		t.Errorf("%d bytes were allocated", taken)
 	}
 }
-
-func TestArrayOf1000IDsTakesFewAllocations(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
-	}
-	ids := make(idArray, 1000)
-	for i := range ids {
-		ids[i] = 1234567890123456789 + snowflake.ID(i)<<12
-	}
-	value, err := ids.Value()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := value.(string)
-	bytes, image := any([]byte(text)), any(binaryImage(ids))
-	var target idArray
-	for name, test := range map[string]struct {
-		limit float64
-		run   func() error
-	}{
-		"Value":       {3, func() error { _, err := ids.Value(); return err }}, // buffer, string, interface
-		"Scan text":   {1, func() error { return target.Scan(any(text)) }},
-		"Scan bytes":  {2, func() error { return target.Scan(bytes) }}, // a copy as a string
-		"Scan binary": {1, func() error { return target.Scan(image) }},
-	} {
-		got := testing.AllocsPerRun(10, func() {
-			if err := test.run(); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if got > test.limit {
-			t.Errorf("%s: %v allocations, want at most %v", name, got, test.limit)
-		}
-	}
-}

@@ -19,7 +19,9 @@ func readArrayText[T ~int64](source, text string) ([]T, error) {
 	ids := []T{} // {} is not NULL
 	if list := body[1 : len(body)-1]; list != "" {
 		ids = make([]T, 0, strings.Count(list, ",")+1)
-		for element := range strings.SplitSeq(list, ",") {
+		for more := true; more; {
+			var element string
+			element, list, more = strings.Cut(list, ",")
 			switch {
 			case element == "NULL":
 				return nil, nullElement(source, text, len(ids))

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -14,30 +13,6 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes"
 	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 )
-
-// eachProtocol runs f on every database, in every mode of its driver.
-func eachProtocol(t *testing.T, f func(t *testing.T, db database)) {
-	testdb.Each(t, func(t *testing.T, target testdb.Target) {
-		parameters := map[string]url.Values{"default": nil}
-		switch target.Name {
-		case "postgres":
-			for _, mode := range pgxModes {
-				parameters[mode] = url.Values{"default_query_exec_mode": {mode}}
-			}
-		case "mariadb":
-			parameters["interpolated"] = url.Values{"interpolateParams": {"true"}}
-		}
-		for name, values := range parameters {
-			t.Run(name, func(t *testing.T) {
-				other := target
-				if values != nil {
-					other.DSN += "&" + values.Encode() // the DSN has parameters already
-				}
-				f(t, openDatabase(t, other))
-			})
-		}
-	})
-}
 
 var databaseIDs = []snowflake.ID{0, 1, -5, 9007199254740993, 1234567890123456789, math.MaxInt64, math.MinInt64}
 
@@ -61,8 +36,8 @@ var documentedColumns = map[string]struct{ text, binary, uuid []string }{
 }
 
 func TestColumnsRoundTripThroughDatabases(t *testing.T) {
-	eachProtocol(t, func(t *testing.T, db database) {
-		columns := documentedColumns[db.target.Name]
+	testdb.Each(t, func(t *testing.T, target testdb.Target) {
+		db, columns := openDatabase(t, target), documentedColumns[target.Name]
 		testColumns[sqltypes.Text](t, db, "text", columns.text)
 		testColumns[sqltypes.Binary](t, db, "binary", columns.binary)
 		if db.target.IsMySQL() {
@@ -72,11 +47,10 @@ func TestColumnsRoundTripThroughDatabases(t *testing.T) {
 	})
 }
 
-func testColumns[T columnValue, P columnPointer[T]](t *testing.T, db database, name string, columns []string) {
+func testColumns[T idValue, P idPointer[T]](t *testing.T, db database, name string, columns []string) {
 	t.Helper()
 	for i, column := range columns {
 		table := "stored_" + name + string(rune('a'+i)) // drivers cache the types of a query's result
-		db.mustExec(t, "DROP TABLE IF EXISTS "+table)   // of another mode
 		db.mustExec(t, "CREATE TABLE "+table+" (n integer, id "+column+")")
 		for n, id := range databaseIDs {
 			db.mustExec(t, "INSERT INTO "+table+" VALUES (?, ?)", n, T(id))
@@ -119,18 +93,6 @@ func TestTextRejectsThePaddingOfAWideColumn(t *testing.T) {
 	err := db.scanOne(t, &got, "SELECT id FROM wide")
 	if !errors.Is(err, snowflake.ErrSyntax) || !strings.Contains(err.Error(), "want 13 characters, got 15") || got != 0 {
 		t.Errorf("read %d, %v", got, err)
-	}
-}
-
-func TestUUIDReadsAColumnOf16Bytes(t *testing.T) {
-	db := openDatabase(t, testdb.MariaDB(t))
-	db.mustExec(t, "CREATE TABLE bytes (id binary(16) PRIMARY KEY)")
-	want := uuidkey.ID(1234567890123456789)
-	raw := uuidkey.UUID(snowflake.ID(want))
-	db.mustExec(t, "INSERT INTO bytes VALUES (?)", raw[:])
-	var got uuidkey.ID
-	if err := db.scanOne(t, &got, "SELECT id FROM bytes WHERE id = ?", raw[:]); got != want || err != nil {
-		t.Errorf("read %d, %v, want %d", got, err, want)
 	}
 }
 
@@ -178,50 +140,45 @@ func misordered(t *testing.T, db database, by string) int {
 	return n
 }
 
-func TestColumnsSortAsIDsInSQLite(t *testing.T) {
-	db := openDatabase(t, testdb.SQLite(t))
-	storeForOrder(t, db, "uuid", "blob")
-	for _, by := range []string{"as_text", "as_text COLLATE NOCASE", "as_text COLLATE RTRIM", "as_binary", "as_uuid"} {
+// wantOrder checks which expressions sort as the IDs do. That others do not shows that the test can fail, and that what
+// the comment of Text says of languages is right.
+func wantOrder(t *testing.T, db database, sorted, others []string) {
+	t.Helper()
+	for _, by := range sorted {
 		if n := misordered(t, db, by); n != 0 {
 			t.Errorf("ORDER BY %s puts %d IDs out of order", by, n)
 		}
 	}
-	if misordered(t, db, "as_decimal") == 0 {
-		t.Error("decimal text sorts too: the test cannot fail")
+	for _, by := range others {
+		if misordered(t, db, by) == 0 {
+			t.Errorf("ORDER BY %s puts no ID out of order", by)
+		}
 	}
+}
+
+// collated returns a column with each of the collations.
+func collated(column, collations string) (expressions []string) {
+	for collation := range strings.FieldsSeq(collations) {
+		expressions = append(expressions, column+` COLLATE "`+collation+`"`)
+	}
+	return expressions
+}
+
+func TestColumnsSortAsIDsInSQLite(t *testing.T) {
+	db := openDatabase(t, testdb.SQLite(t))
+	storeForOrder(t, db, "uuid", "blob")
+	wantOrder(t, db, []string{"as_text", "as_text COLLATE NOCASE", "as_text COLLATE RTRIM", "as_binary", "as_uuid"},
+		[]string{"as_decimal"})
 }
 
 func TestColumnsSortAsIDsInPostgres(t *testing.T) {
 	db := openDatabase(t, testdb.Postgres(t))
 	storeForOrder(t, db, "uuid", "bytea")
-	for _, by := range []string{"as_text", "as_binary", "as_uuid"} {
-		if n := misordered(t, db, by); n != 0 {
-			t.Errorf("ORDER BY %s puts %d IDs out of order", by, n)
-		}
-	}
-	for _, collation := range []string{
-		"C", "POSIX", "und-x-icu", "en-x-icu", "de-x-icu", "fr-x-icu", "es-x-icu", "it-x-icu", "pt-x-icu", "nl-x-icu",
-		"pl-x-icu", "fi-x-icu", "sv-x-icu", "tr-x-icu", "ru-x-icu", "uk-x-icu", "el-x-icu", "ar-x-icu", "hi-x-icu", "ja-x-icu",
-		"ko-x-icu", "zh-x-icu",
-	} {
-		if n := misordered(t, db, `as_text COLLATE "`+collation+`"`); n != 0 {
-			t.Errorf("%s puts %d IDs out of order", collation, n)
-		}
-		if misordered(t, db, `as_decimal COLLATE "`+collation+`"`) == 0 {
-			t.Errorf("%s sorts decimal text too: the test cannot fail", collation)
-		}
-	}
-	// The comment of Text names these languages.
-	for _, collation := range []string{
-		"hr-x-icu", "cs-x-icu", "sk-x-icu", "da-x-icu", "nb-x-icu", "et-x-icu", "hu-x-icu", "lv-x-icu", "lt-x-icu",
-	} {
-		if misordered(t, db, `as_text COLLATE "`+collation+`"`) == 0 {
-			t.Errorf("%s sorts Text: the documentation says that it does not", collation)
-		}
-	}
-	if n := misordered(t, db, `(as_text COLLATE "cs-x-icu") COLLATE "C"`); n != 0 {
-		t.Errorf("the documented remedy puts %d IDs out of order", n)
-	}
+	const collations = "C POSIX und-x-icu en-x-icu de-x-icu fr-x-icu es-x-icu it-x-icu pt-x-icu nl-x-icu pl-x-icu fi-x-icu " +
+		"sv-x-icu tr-x-icu ru-x-icu uk-x-icu el-x-icu ar-x-icu hi-x-icu ja-x-icu ko-x-icu zh-x-icu"
+	wantOrder(t, db, collated("as_text", collations), collated("as_decimal", collations))
+	wantOrder(t, db, []string{"as_text", "as_binary", "as_uuid", `(as_text COLLATE "cs-x-icu") COLLATE "C"`},
+		collated("as_text", "hr-x-icu cs-x-icu sk-x-icu da-x-icu nb-x-icu et-x-icu hu-x-icu lv-x-icu lt-x-icu"))
 }
 
 func TestColumnsSortAsIDsInMariaDB(t *testing.T) {
@@ -229,22 +186,12 @@ func TestColumnsSortAsIDsInMariaDB(t *testing.T) {
 	target.NeedMariaDB(t, "the type uuid")
 	db := openDatabase(t, target)
 	storeForOrder(t, db, "uuid", "binary(8)")
-	for _, by := range []string{
-		"as_text", "as_text COLLATE utf8mb4_bin", "as_text COLLATE utf8mb4_general_ci",
-		"as_text COLLATE utf8mb4_unicode_ci",
+	wantOrder(t, db, []string{
+		"as_text", "as_text COLLATE utf8mb4_bin", "as_text COLLATE utf8mb4_general_ci", "as_text COLLATE utf8mb4_unicode_ci",
 		"as_text COLLATE utf8mb4_uca1400_ai_ci", "as_text COLLATE utf8mb4_swedish_ci", "as_binary", "as_uuid",
 		"CONVERT(as_text USING ascii) COLLATE ascii_bin", "CONVERT(as_text USING latin1) COLLATE latin1_swedish_ci",
 		"CAST(as_uuid AS char(36))",
-	} {
-		if n := misordered(t, db, by); n != 0 {
-			t.Errorf("ORDER BY %s puts %d IDs out of order", by, n)
-		}
-	}
-	for _, by := range []string{"as_decimal", "as_text COLLATE utf8mb4_czech_ci", "as_text COLLATE utf8mb4_estonian_ci"} {
-		if misordered(t, db, by) == 0 {
-			t.Errorf("ORDER BY %s puts no ID out of order: the test cannot fail, or the documentation is wrong", by)
-		}
-	}
+	}, []string{"as_decimal", "as_text COLLATE utf8mb4_czech_ci", "as_text COLLATE utf8mb4_estonian_ci"})
 }
 
 // MariaDB's type uuid rejects UUIDs of version 8 whose ninth byte is 80, as it might be for one ID in 16.

@@ -15,8 +15,8 @@
 //	db.Where("id = ANY(?)", sqltypes.ArrayOf(ids)) // PostgreSQL: any number of IDs in one parameter
 //
 // All types except Array and Null are an int64, as snowflake.ID is: they convert with snowflake.ID(x) and back. They
-// work with ==, <, cmp.Compare, map keys and the JSON option omitzero. The GORM plugin fills keys of the types Typed
-// and [Column].
+// work with ==, <, cmp.Compare, map keys and the JSON option omitzero. The GORM plugin fills keys of the types Typed,
+// Text and Binary.
 //
 // # NULL
 //
@@ -30,7 +30,7 @@
 // # Errors and concurrency
 //
 // Every method that reads replaces the value: after an error it is 0, NULL or nil, never the value of an earlier row.
-// The only exception is JSON null, which leaves a Typed or a Column unchanged, as encoding/json prescribes. Unless a
+// The only exception is JSON null, which leaves a Typed, Text or Binary unchanged, as encoding/json prescribes. Unless a
 // comment says otherwise, errors are a [*snowflake.ParseError]; match them with errors.Is and [snowflake.ErrSyntax],
 // ErrRange, ErrNull or ErrType.
 //

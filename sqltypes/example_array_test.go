@@ -1,7 +1,6 @@
 package sqltypes_test
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"gorm.io/driver/sqlite"
@@ -10,40 +9,6 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
-
-// The text for PostgreSQL and the JSON for a browser.
-func ExampleArray() {
-	ids := []snowflake.ID{175928847299117063, 175928847303311367}
-	parameter, err := sqltypes.ArrayOf(ids).Value()
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(parameter)
-	text, err := json.Marshal(sqltypes.ArrayOf(ids))
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(string(text))
-	// Output:
-	// {175928847299117063,175928847303311367}
-	// ["175928847299117063","175928847303311367"]
-}
-
-func ExampleArray_Scan() {
-	var members sqltypes.Array[snowflake.ID]
-	for _, column := range []any{"{7,8}", "{}", nil, "{7,NULL}"} {
-		if err := members.Scan(column); err != nil {
-			fmt.Println(err)
-		}
-		fmt.Println(members, members == nil)
-	}
-	// Output:
-	// [7 8] false
-	// [] false
-	// [] true
-	// sqltypes: string "{7,NULL}" is not an array of IDs: the element at index 1 is NULL, remove it with array_remove(ids, NULL)
-	// [] true
-}
 
 // SQLite has no arrays. There, a parameter or a column of IDs is JSON.
 func ExampleArray_JSONNumbers() {

@@ -2,13 +2,11 @@ package sqltypes_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
 
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
 
@@ -57,32 +55,4 @@ func ExampleTyped() {
 	// {"id":"invoice_04W86BB0M4007","account_id":"account_04W86BB0G4007","replaces":null}
 	// {"id":"invoice_04W86BB0M4008","account_id":"account_04W86BB0G4007","replaces":"invoice_04W86BB0M4007"}
 	// [175928847303311367 175928847303311368] <nil>
-}
-
-// A handler of GET /invoices/{id} distinguishes an ID of another kind from other text.
-func ExampleParseTyped() {
-	for _, param := range []string{"invoice_04W86BB0M4007", "account_04W86BB0G4007", "175928847303311367"} {
-		id, err := sqltypes.ParseTyped[invoice](param)
-		switch {
-		case err == nil:
-			fmt.Println("invoice", snowflake.ID(id))
-		case errors.Is(err, sqltypes.ErrPrefix):
-			fmt.Println("404:", err)
-		default:
-			fmt.Println("400:", err)
-		}
-	}
-	// Output:
-	// invoice 175928847303311367
-	// 404: snowflake: text "account_04W86BB0G4007" is not an ID: it has the prefix "account", want "invoice"
-	// 400: snowflake: text "175928847303311367" is not an ID: it has no prefix, want "invoice_" and 13 characters of base 32
-}
-
-// The last 13 characters are the number of the row, to look at it with SQL.
-func ExampleTyped_text() {
-	text := AccountID(175928847299117063).String()
-	id, err := snowflake.ParseBase32(text[len(text)-13:])
-	fmt.Println(text, id, err)
-	// Output:
-	// account_04W86BB0G4007 175928847299117063 <nil>
 }

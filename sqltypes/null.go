@@ -108,8 +108,8 @@ func (n *Null) UnmarshalText(text []byte) error {
 	return n.set(n.ID.UnmarshalText(text))
 }
 
-// UnmarshalParam reads a parameter of a URL or form as [Null.UnmarshalText] does: an empty one is NULL. The web
-// frameworks gin and echo call this method when they bind a request.
+// UnmarshalParam reads a parameter of a URL or form as [Null.UnmarshalText] does: gin and echo call it when they bind a
+// request.
 func (n *Null) UnmarshalParam(param string) error {
 	*n = Null{}
 	if param == "" {

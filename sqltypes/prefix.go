@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/internal/column"
 )
 
 // Kind is the type parameter of [Typed]: an empty struct with the method Prefix, usually not exported.
@@ -18,17 +19,14 @@ import (
 // specification of TypeID (https://github.com/jetify-com/typeid/tree/main/spec), which also allows an empty one. The
 // last underscore of a text ends the prefix.
 //
-// The prefix is part of every link to a row, so do not change it, and give no two kinds the same one.
+// The prefix is part of every link to a row, so do not change it, and give no two kinds the same one. An invalid prefix
+// is a mistake in the program: all that reads or writes text returns an error with the type and the prefix, which is no
+// [*snowflake.ParseError], and [Typed.String] prints a mark.
 type Kind interface {
 	~struct{}
 	// Prefix returns the start of the texts of these IDs, without the underscore that follows.
 	Prefix() string
 }
-
-// ErrKind means that the Prefix of a [Kind] is invalid, which is a mistake in the program. Everything that reads or
-// writes the text of a [Typed] returns it; the message has the type and the prefix. [Typed.String] prints a mark
-// instead.
-var ErrKind = errors.New("sqltypes: invalid kind of ID")
 
 // ErrPrefix means that a text is an ID of another kind, such as "order_..." instead of "user_...". All readers of the
 // text of a [Typed] return it, inside a [*snowflake.ParseError] whose reason names both prefixes. Text that is not an
@@ -88,7 +86,7 @@ func prefixedError[K Kind](source, text string) error {
 	// Base 32 has no underscore, so the last one ends the prefix.
 	at := strings.LastIndexByte(text, '_')
 	if at < 0 {
-		return reject(snowflake.ErrSyntax, source, text,
+		return column.Reject(snowflake.ErrSyntax, source, text,
 			`it has no prefix, want "`+want+`_" and 13 characters of base 32`)
 	}
 	got, suffix := text[:at], text[at+1:]
@@ -96,16 +94,14 @@ func prefixedError[K Kind](source, text string) error {
 	var of *snowflake.ParseError
 	switch {
 	case errors.As(err, &of):
-		return reject(of.Err, source, text, "in the base 32 after its last underscore: "+of.Reason)
+		return column.Reject(of.Err, source, text, "in the base 32 after its last underscore: "+of.Reason)
 	case !isPrefix(got):
-		return reject(snowflake.ErrSyntax, source, text, `want the prefix "`+want+`", this one is invalid`)
+		return column.Reject(snowflake.ErrSyntax, source, text, `want the prefix "`+want+`", this one is invalid`)
 	}
-	return reject(ErrPrefix, source, text, `it has the prefix "`+got+`", want "`+want+`"`)
+	return column.Reject(ErrPrefix, source, text, `it has the prefix "`+got+`", want "`+want+`"`)
 }
 
-// kindError is the error for a kind with an invalid prefix.
 func kindError[K Kind]() error {
-	return fmt.Errorf(
-		"%w: %T has the prefix %.40q of length %d, want 1 to %d letters a to z, with underscores only between them",
-		ErrKind, K{}, prefixOf[K](), len(prefixOf[K]()), maxPrefixLen)
+	return fmt.Errorf("sqltypes: invalid kind of ID: %T has the prefix %.40q of length %d, "+
+		"want 1 to %d letters a to z, with underscores only between them", K{}, prefixOf[K](), len(prefixOf[K]()), maxPrefixLen)
 }

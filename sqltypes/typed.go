@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/internal/column"
 )
 
 // Typed is an ID of one kind of row. The compiler distinguishes it from IDs of other kinds, and its text names the
@@ -33,11 +34,9 @@ import (
 // type to the other at any time.
 //
 // Errors of text: the ID of another kind is [ErrPrefix], other text is [snowflake.ErrSyntax] or [snowflake.ErrRange].
-// If the prefix of the kind itself is invalid, no text is written or read: [ErrKind].
 type Typed[K Kind] snowflake.ID
 
-// ParseTyped reads the text of [Typed.String]. The error is a [*snowflake.ParseError] with [ErrPrefix],
-// [snowflake.ErrSyntax] or [snowflake.ErrRange], or it is [ErrKind]; the ID is then 0.
+// ParseTyped reads the text of [Typed.String]. On an error the ID is 0.
 func ParseTyped[K Kind](s string) (Typed[K], error) {
 	if id, ok := parsePrefixed(prefixOf[K](), s); ok {
 		return Typed[K](id), nil
@@ -62,7 +61,7 @@ func (t Typed[K]) String() string {
 	return string(appendPrefixed(buf[:0], prefix, snowflake.ID(t)))
 }
 
-// AppendText appends the text of [Typed.String] to b. The only error is [ErrKind].
+// AppendText appends the text of [Typed.String] to b. The only error is that of an invalid prefix.
 func (t Typed[K]) AppendText(b []byte) ([]byte, error) {
 	prefix := prefixOf[K]()
 	if !isPrefix(prefix) {
@@ -71,8 +70,8 @@ func (t Typed[K]) AppendText(b []byte) ([]byte, error) {
 	return appendPrefixed(b, prefix, snowflake.ID(t)), nil
 }
 
-// MarshalText returns the text of [Typed.String]. JSON values and keys of JSON objects use it. The only error is
-// [ErrKind].
+// MarshalText returns the text of [Typed.String], with the error of [Typed.AppendText]. JSON values and keys of JSON
+// objects use it.
 func (t Typed[K]) MarshalText() ([]byte, error) {
 	prefix := prefixOf[K]()
 	if !isPrefix(prefix) {
@@ -81,7 +80,7 @@ func (t Typed[K]) MarshalText() ([]byte, error) {
 	return appendPrefixed(make([]byte, 0, len(prefix)+1+suffixLen), prefix, snowflake.ID(t)), nil
 }
 
-// UnmarshalText reads text as [ParseTyped] does, with the same errors. On an error t is 0.
+// UnmarshalText reads text as [ParseTyped] does. On an error t is 0.
 func (t *Typed[K]) UnmarshalText(text []byte) error {
 	id, ok := parsePrefixed(prefixOf[K](), text)
 	*t = Typed[K](id)
@@ -91,11 +90,10 @@ func (t *Typed[K]) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalParam reads a parameter of a URL or form as [ParseTyped] does, with the same errors. The web frameworks gin
-// and echo call this method when they bind a request. On an error t is 0.
-func (t *Typed[K]) UnmarshalParam(param string) error {
-	id, err := ParseTyped[K](param)
-	*t = id
+// UnmarshalParam reads a parameter of a URL or form as [ParseTyped] does: gin and echo call it when they bind a request.
+// On an error t is 0.
+func (t *Typed[K]) UnmarshalParam(param string) (err error) {
+	*t, err = ParseTyped[K](param)
 	return err
 }
 
@@ -127,34 +125,27 @@ func (t *Typed[K]) unmarshalUnusualJSON(data, text []byte) error {
 		return nil
 	}
 	*t = 0
-	quoted := len(text) < len(data)
+	unquoted := string(text)
 	switch {
 	case len(data) == 0:
-		return reject(snowflake.ErrSyntax, source, "", "there is no value")
-	case quoted: // with escapes, or wrong
-		var unescaped string
-		if err := json.Unmarshal(data, &unescaped); err != nil {
-			return reject(snowflake.ErrSyntax, source, data, "it is not a JSON string")
+		return column.Reject(snowflake.ErrSyntax, source, "", "there is no value")
+	case len(text) < len(data): // with escapes, or wrong
+		if err := json.Unmarshal(data, &unquoted); err != nil {
+			return column.Reject(snowflake.ErrSyntax, source, data, "it is not a JSON string")
 		}
-		id, ok := parsePrefixed(prefixOf[K](), unescaped)
-		if !ok {
-			return prefixedError[K](source, unescaped)
+		if id, ok := parsePrefixed(prefixOf[K](), unquoted); ok {
+			*t = Typed[K](id)
+			return nil
 		}
-		*t = Typed[K](id)
-		return nil
 	case isOtherJSON(data) && isPrefix(prefixOf[K]()):
-		return reject(snowflake.ErrType, source, data, `want a string that starts with "`+prefixOf[K]()+`_"`)
+		return column.Reject(snowflake.ErrType, source, data, `want a string that starts with "`+prefixOf[K]()+`_"`)
 	}
-	return prefixedError[K](source, string(text))
+	return prefixedError[K](source, unquoted)
 }
 
 // isOtherJSON reports whether data, which is not empty, is a JSON value other than a string.
 func isOtherJSON(data []byte) bool {
-	switch data[0] {
-	case '{', '[', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		return true
-	}
-	return string(data) == "true" || string(data) == "false"
+	return strings.IndexByte("{[-0123456789", data[0]) >= 0 || string(data) == "true" || string(data) == "false"
 }
 
 // Value returns the ID as an int64, 0 for the zero ID. The error is always nil, since the column has no prefix.
@@ -192,25 +183,22 @@ func (t *Typed[K]) Scan(src any) error {
 
 // scanError replaces those errors of an ID that name the wrong remedy: for NULL, and for text with a prefix.
 func scanError(src any, err error) error {
-	var text string
-	switch src := src.(type) {
-	case string:
-		text = src
-	case []byte:
-		text = string(src)
-	}
-	switch {
-	case errors.Is(err, snowflake.ErrNull):
+	if errors.Is(err, snowflake.ErrNull) {
 		return typedNullError(src)
-	case strings.Contains(text, "_"):
-		return reject(snowflake.ErrSyntax, sourceOf(src), text,
+	}
+	text, _ := src.(string)
+	if raw, ok := src.([]byte); ok {
+		text = string(raw)
+	}
+	if strings.Contains(text, "_") {
+		return column.Reject(snowflake.ErrSyntax, column.Source(src), text,
 			"the column holds text with a prefix, want the number; make the column BIGINT (INTEGER on SQLite)")
 	}
 	return err
 }
 
 func typedNullError(src any) error {
-	return reject(snowflake.ErrNull, sourceOf(src), "", "use a pointer for a column that may be NULL")
+	return column.Reject(snowflake.ErrNull, column.Source(src), "", "use a pointer for a column that may be NULL")
 }
 
 // GormDataType returns "bigint", as [snowflake.ID.GormDataType] does.

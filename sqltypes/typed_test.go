@@ -1,16 +1,64 @@
 package sqltypes_test
 
 import (
+	"cmp"
+	"database/sql"
+	"database/sql/driver"
+	"encoding"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
+
+type (
+	userKind     struct{}
+	orderKind    struct{}
+	apiKeyKind   struct{} // with underscores
+	noteKind     struct{} // has the first letter of null, which encoding/json looks at
+	shortestKind struct{}
+	longestKind  struct{}
+
+	userID  = sqltypes.Typed[userKind]
+	orderID = sqltypes.Typed[orderKind]
+)
+
+func (userKind) Prefix() string     { return "user" }
+func (orderKind) Prefix() string    { return "order" }
+func (apiKeyKind) Prefix() string   { return "my_api__key" }
+func (noteKind) Prefix() string     { return "note" }
+func (shortestKind) Prefix() string { return "x" }
+func (longestKind) Prefix() string  { return "a" + strings.Repeat("_", 61) + "z" }
+
+// idValue and idPointer are the interfaces of Typed, Text, Binary and uuidkey.ID.
+type idValue interface {
+	~int64
+	fmt.Stringer
+	encoding.TextMarshaler
+	driver.Valuer
+	SnowflakeID() snowflake.ID
+	GormDataType() string
+}
+
+type idPointer[T any] interface {
+	*T
+	encoding.TextUnmarshaler
+	json.Unmarshaler
+	sql.Scanner
+	gormplugin.Key
+	UnmarshalParam(string) error // gin and echo
+}
+
+// Without AppendText, version 2 of encoding/json would allocate once more than for an ID.
+var _ encoding.TextAppender = userID(0)
 
 // typedTexts are IDs of users with their texts.
 var typedTexts = map[userID]string{
@@ -64,86 +112,99 @@ func TestTypedReadsWhatItPrints(t *testing.T) {
 }
 
 func TestTypedRefusesOtherTextAndIsReset(t *testing.T) {
-	for name, read := range typedReaders {
-		for _, test := range []struct {
-			text string
-			want error
-		}{
-			{"", snowflake.ErrSyntax},
-			{"user", snowflake.ErrSyntax},
-			{"user_", snowflake.ErrSyntax},
-			{"_", snowflake.ErrSyntax},
-			{"null", snowflake.ErrSyntax},
-			{"175928847299117063", snowflake.ErrSyntax},      // decimal digits of any ID
-			{"04W86BB0G4007", snowflake.ErrSyntax},           // no prefix
-			{"_04W86BB0G4007", snowflake.ErrSyntax},          // an empty one
-			{"__04W86BB0G4007", snowflake.ErrSyntax},         // an invalid one
-			{"user__04W86BB0G4007", snowflake.ErrSyntax},     // the prefix "user_"
-			{"User_04W86BB0G4007", snowflake.ErrSyntax},      // upper case
-			{"USER_04W86BB0G4007", snowflake.ErrSyntax},      //
-			{"user-04W86BB0G4007", snowflake.ErrSyntax},      // another separator
-			{"user_04w86bb0g4007", snowflake.ErrSyntax},      // lower case
-			{"user_O4W82HKRZRX07", snowflake.ErrSyntax},      // a letter that Crockford reads as 0
-			{"user_04W86BB0G400", snowflake.ErrSyntax},       // 12 characters
-			{"user_004W86BB0G4007", snowflake.ErrSyntax},     // 14
-			{"user_04W86BB0G4007 ", snowflake.ErrSyntax},     //
-			{" user_04W86BB0G4007", snowflake.ErrSyntax},     //
-			{"user_04W86BB0G400\u00e9", snowflake.ErrSyntax}, //
-			{"user_175928847299117063", snowflake.ErrSyntax}, // decimal digits
-			{"user_G000000000000", snowflake.ErrRange},       // 2^64
-			{"user_ZZZZZZZZZZZZZ", snowflake.ErrRange},       //
-			{"order_G000000000000", snowflake.ErrRange},      // an ID of another kind
-			{"order_04w86bb0g4007", snowflake.ErrSyntax},     //
-			{"order_04W86BB0G4007", sqltypes.ErrPrefix},      // other kinds
-			{"use_04W86BB0G4007", sqltypes.ErrPrefix},        //
-			{"users_04W86BB0G4007", sqltypes.ErrPrefix},      //
-			{"my_user_04W86BB0G4007", sqltypes.ErrPrefix},    //
-			{"user_user_04W86BB0G4007", sqltypes.ErrPrefix},  //
-		} {
-			got := userID(42)
-			err := read(&got, test.text)
-			if !errors.Is(err, test.want) || got != 0 {
-				t.Fatalf("%s of %q = %d, %v, want 0, %v", name, test.text, got, err, test.want)
+	for want, texts := range map[error][]string{
+		snowflake.ErrSyntax: {
+			"", "user", "user_", "_", "null", "175928847299117063", "user_175928847299117063", // decimal digits of any ID
+			"04W86BB0G4007", "_04W86BB0G4007", "__04W86BB0G4007", "user__04W86BB0G4007", "User_04W86BB0G4007", "user-04W86BB0G4007",
+			"user_04w86bb0g4007", "order_04w86bb0g4007", "user_O4W82HKRZRX07", // Crockford's decoder takes this O for a 0
+			"user_04W86BB0G400", "user_004W86BB0G4007", "user_04W86BB0G4007 ", " user_04W86BB0G4007", "user_04W86BB0G400\u00e9",
+		},
+		snowflake.ErrRange: {"user_G000000000000", "order_G000000000000"}, // 2^64
+		sqltypes.ErrPrefix: {
+			"order_04W86BB0G4007", "use_04W86BB0G4007", "users_04W86BB0G4007", "my_user_04W86BB0G4007", "user_user_04W86BB0G4007",
+		},
+	} {
+		for name, read := range typedReaders {
+			for _, text := range texts {
+				got := userID(42)
+				err := read(&got, text)
+				if !errors.Is(err, want) || got != 0 {
+					t.Fatalf("%s of %q = %d, %v, want 0, %v", name, text, got, err, want)
+				}
+				wantOneReason(t, name, err)
 			}
-			wantOneReason(t, name, err)
 		}
 	}
 }
 
 func TestTypedTextsSortAsTheIDs(t *testing.T) {
-	var ids []userID
-	for id := range typedTexts {
-		if id >= 0 {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = id.String()
-	}
-	if !slices.IsSorted(ids) || !slices.IsSorted(texts) {
-		t.Errorf("IDs %d, texts %s", ids, texts)
-	}
-	if last := texts[len(texts)-1]; !strings.HasPrefix(last, "user_7") || userID(-1).String() < last {
-		t.Errorf("negative IDs come before %s", last)
+	// Negative IDs are last.
+	ids := slices.SortedFunc(maps.Keys(typedTexts), func(a, b userID) int { return cmp.Compare(uint64(a), uint64(b)) })
+	if !slices.IsSortedFunc(ids, func(a, b userID) int { return strings.Compare(a.String(), b.String()) }) {
+		t.Errorf("the texts of %d do not sort as the IDs: %s", ids, ids)
 	}
 }
 
 func TestTypedConvertsFromAndToAnID(t *testing.T) {
-	id := snowflake.ID(1234567890123456789)
-	typed := userID(id)
-	if snowflake.ID(typed) != id || typed.SnowflakeID() != id {
-		t.Errorf("%d was converted to %d", id, typed)
+	const id = 1234567890123456789
+	typed := userID(snowflake.ID(id))
+	value, err := typed.Value()
+	if typed.SnowflakeID() != id || value != int64(id) || err != nil || typed.GormDataType() != "bigint" {
+		t.Errorf("%d is stored as %v, %v", typed, value, err)
 	}
-	typed.SetSnowflakeID(7)
-	if typed != 7 {
+	if typed.SetSnowflakeID(7); typed != 7 {
 		t.Errorf("SetSnowflakeID(7) made it %d", typed)
 	}
-	if got, err := userID(id).Value(); got != int64(id) || err != nil {
-		t.Errorf("Value of %d = %T %v, %v", id, got, got, err)
+}
+
+func TestTypedScan(t *testing.T) {
+	id, typed := snowflake.ID(7), userID(7)
+	for _, test := range []struct {
+		src  any
+		want userID
+		err  error
+	}{
+		{int64(7), 7, nil},
+		{int64(math.MinInt64), math.MinInt64, nil},
+		{uint64(7), 7, nil},
+		{"7", 7, nil},
+		{[]byte("-7"), -7, nil},
+		{id, 7, nil},
+		{&id, 7, nil},
+		{typed, 7, nil},
+		{&typed, 7, nil},
+		{nil, 0, snowflake.ErrNull},
+		{(*snowflake.ID)(nil), 0, snowflake.ErrNull},
+		{(*userID)(nil), 0, snowflake.ErrNull},
+		{orderID(7), 0, snowflake.ErrType},
+		{new(orderID), 0, snowflake.ErrType},
+		{"", 0, snowflake.ErrSyntax},
+		{"user_0000000000007", 0, snowflake.ErrSyntax},
+		{"9223372036854775808", 0, snowflake.ErrRange},
+		{uint64(math.MaxUint64), 0, snowflake.ErrRange},
+		{7.0, 0, snowflake.ErrType},
+		{[]int{7}, 0, snowflake.ErrType},
+	} {
+		got := userID(42)
+		if err := got.Scan(test.src); got != test.want || !errors.Is(err, test.err) {
+			t.Errorf("Scan(%T %v) = %d, %v, want %d, %v", test.src, test.src, got, err, test.want, test.err)
+		}
 	}
-	if got := typed.GormDataType(); got != "bigint" {
-		t.Errorf("GormDataType() = %q, want bigint", got)
+}
+
+func TestTypedScanErrorsNameTheRemedy(t *testing.T) {
+	for want, src := range map[string]any{
+		"snowflake: NULL is not an ID: use a pointer for a column that may be NULL": nil,
+		"snowflake: nil *snowflake.ID is not an ID: use a pointer":                  (*snowflake.ID)(nil),
+		"snowflake: nil *sqltypes.Typed[":                                           (*userID)(nil),
+		`snowflake: string "user_0000000000007" is not an ID: the column holds text with a prefix, want the number; ` +
+			`make the column BIGINT (INTEGER on SQLite)`: "user_0000000000007",
+		`snowflake: []byte "user_` + strings.Repeat("7", 32) + `..." is`:       []byte("user_" + strings.Repeat("7", 1000)),
+		`snowflake: string "007" is not an ID: a number starts without a zero`: "007",
+	} {
+		var id userID
+		if err := id.Scan(src); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("Scan(%T): %v\nwant %s", src, err, want)
+		}
 	}
 }

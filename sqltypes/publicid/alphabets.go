@@ -28,8 +28,9 @@ func digitValues(alphabet string) (values [256]byte) {
 	return values
 }
 
-// writeCrockford writes 128 bits: 3 and 60 bits of high, the last bit of high with 4 of low, and 60 bits of low.
-func writeCrockford(out *[crockfordLen]byte, high, low uint64) {
+// appendCrockford appends 128 bits: 3 and 60 bits of high, the last bit of high with 4 of low, and 60 bits of low.
+func appendCrockford(b []byte, high, low uint64) []byte {
+	var out [crockfordLen]byte
 	out[0] = crockford[high>>61]
 	out[13] = crockford[high<<4&31|low>>60]
 	high >>= 1
@@ -37,9 +38,10 @@ func writeCrockford(out *[crockfordLen]byte, high, low uint64) {
 		out[i], out[i+13] = crockford[high&31], crockford[low&31]
 		high, low = high>>5, low>>5
 	}
+	return append(b, out[:]...)
 }
 
-// readCrockford is the inverse of writeCrockford. It rejects other characters and numbers of more than 128 bits.
+// readCrockford is the inverse of appendCrockford. It rejects other characters and numbers of more than 128 bits.
 func readCrockford[T ~string | ~[]byte](text T) (high, low uint64, ok bool) {
 	if len(text) != crockfordLen {
 		return 0, 0, false
@@ -72,20 +74,22 @@ const (
 	pow10 = pow5 * pow5 // below 2^60
 )
 
-// writeBase62 writes 128 bits as a number: two digits, then twice ten.
-func writeBase62(out *[base62Len]byte, high, low uint64) {
+// appendBase62 appends 128 bits as a number: two digits, then twice ten.
+func appendBase62(b []byte, high, low uint64) []byte {
+	var out [base62Len]byte
 	quotient, last := bits.Div64(high%pow10, low, pow10)
 	top, middle := bits.Div64(high/pow10, quotient, pow10)
 	out[0], out[1] = base62[top/62], base62[top%62]
 	// Four short chains of divisions run in parallel in the processor.
-	a, b, c, d := middle/pow5, middle%pow5, last/pow5, last%pow5
+	p, q, r, s := middle/pow5, middle%pow5, last/pow5, last%pow5
 	for i := 6; i >= 2; i-- {
-		out[i], out[i+5], out[i+10], out[i+15] = base62[a%62], base62[b%62], base62[c%62], base62[d%62]
-		a, b, c, d = a/62, b/62, c/62, d/62
+		out[i], out[i+5], out[i+10], out[i+15] = base62[p%62], base62[q%62], base62[r%62], base62[s%62]
+		p, q, r, s = p/62, q/62, r/62, s/62
 	}
+	return append(b, out[:]...)
 }
 
-// readBase62 is the inverse of writeBase62. It rejects other characters and numbers of more than 128 bits.
+// readBase62 is the inverse of appendBase62. It rejects other characters and numbers of more than 128 bits.
 func readBase62[T ~string | ~[]byte](text T) (high, low uint64, ok bool) {
 	if len(text) != base62Len {
 		return 0, 0, false

@@ -6,12 +6,13 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/internal/column"
 )
 
 // infoPrefix starts the info of HKDF; the domain follows.
@@ -54,11 +55,11 @@ func WithBase62() Option {
 // From step 2 on a row has a new token, and two while both keys are accepted: compare IDs, not tokens. A token does not
 // name its key, since that would reveal its age; a second key costs some 20 ns.
 //
-// It returns [ErrOption] for an empty domain and a nil Option, and [ErrKey] if there is no key, for the zero Key, and
-// if an ID or a secret occurs twice.
+// It returns [ErrKey] if there is no key, for the zero Key, and if an ID or a secret occurs twice, and other errors for
+// an empty domain and a nil Option.
 func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 	if domain == "" {
-		return nil, fmt.Errorf("%w: the domain is empty", ErrOption)
+		return nil, errors.New("publicid: the domain is empty")
 	}
 	if err := checkKeys(keys); err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 	}
 	for _, option := range options {
 		if option == nil {
-			return nil, fmt.Errorf("%w: nil", ErrOption)
+			return nil, errors.New("publicid: an Option is nil")
 		}
 		option(c)
 	}
@@ -82,7 +83,7 @@ func New(domain string, keys []Key, options ...Option) (*Codec, error) {
 		if err != nil {
 			return nil, fmt.Errorf("publicid: make a cipher from %q: %w", key.id, err)
 		}
-		c.keys[i] = codecKey{id: strings.Clone(key.id), secret: &codecSecret{block}}
+		c.keys[i] = codecKey{id: key.id, secret: &codecSecret{block}}
 	}
 	return c, nil
 }
@@ -122,13 +123,9 @@ func (c *Codec) append(b []byte, id snowflake.ID) ([]byte, error) {
 	}
 	high, low := c.encrypt(id)
 	if c.base62 {
-		var text [base62Len]byte
-		writeBase62(&text, high, low)
-		return append(b, text[:]...), nil
+		return appendBase62(b, high, low), nil
 	}
-	var text [crockfordLen]byte
-	writeCrockford(&text, high, low)
-	return append(b, text[:]...), nil
+	return appendCrockford(b, high, low), nil
 }
 
 // parse returns the ID of a token and the index of its key.
@@ -165,7 +162,7 @@ func tokenError[T ~string | ~[]byte](c *Codec, token T) error {
 	} else if string(token) > largest {
 		reason = fmt.Sprintf("it is above %q, the largest number of 128 bits", largest)
 	}
-	return reject(ErrToken, "token", token, reason)
+	return column.Reject(ErrToken, "token", token, reason)
 }
 
 // blocks has buffers for the cipher: an argument of an interface's method escapes to the heap.

@@ -16,25 +16,12 @@ type BlockForm struct {
 	Read  func(text string) (high, low uint64, ok bool)
 }
 
+func formOf(add func([]byte, uint64, uint64) []byte, read func(string) (uint64, uint64, bool)) BlockForm {
+	return BlockForm{func(high, low uint64) string { return string(add(nil, high, low)) }, read}
+}
+
 // The two alphabets, without a cipher.
 var (
-	CrockfordForTest = BlockForm{
-		Write: func(high, low uint64) string {
-			var out [crockfordLen]byte
-			writeCrockford(&out, high, low)
-			return string(out[:])
-		},
-		Read: readCrockford[string],
-	}
-	Base62ForTest = BlockForm{
-		Write: func(high, low uint64) string {
-			var out [base62Len]byte
-			writeBase62(&out, high, low)
-			return string(out[:])
-		},
-		Read: readBase62[string],
-	}
+	CrockfordForTest = formOf(appendCrockford, readCrockford[string])
+	Base62ForTest    = formOf(appendBase62, readBase62[string])
 )
-
-// ParseKeyForTest reads one key.
-func ParseKeyForTest(text string) (Key, error) { return parseKey(text) }

@@ -15,15 +15,17 @@ import (
 
 // fuzzCodec checks that an ID has one token and that only this token is read. The fuzzer cannot find a token by itself,
 // so each text that is a number of 128 bits is also used as a mask of changed bits of a token.
-func fuzzCodec(f *testing.F, form form) {
+func fuzzCodec(f *testing.F, form form, seeds ...string) {
 	f.Helper()
+	for _, text := range seeds {
+		f.Add(text, int64(math.MaxInt64))
+	}
 	codec := form.codec(newKey + "," + oldKey)
 	f.Fuzz(func(t *testing.T, text string, number int64) {
 		id, err := codec.Parse(text)
 		if err == nil {
-			tokens := []string{mustToken(t, codec, id), mustToken(t, form.codec(oldKey), id)}
-			if text != tokens[0] && text != tokens[1] {
-				t.Fatalf("%q is read as %d, whose tokens are %q", text, id, tokens)
+			if text != mustToken(t, codec, id) && text != mustToken(t, form.codec(oldKey), id) {
+				t.Fatalf("%q is read as %d, which has other tokens", text, id)
 			}
 		} else if id != 0 || !errors.Is(err, publicid.ErrToken) {
 			t.Fatalf("Parse(%q) = %d, %v", text, id, err)
@@ -42,8 +44,7 @@ func fuzzCodec(f *testing.F, form form) {
 		if len(text) != form.length || strings.Trim(text, form.alphabet) != "" {
 			return
 		}
-		mask := form.number(text)
-		mixed := form.text(new(big.Int).Xor(form.number(token), mask)) // cut to the length if it is too large
+		mixed := form.text(new(big.Int).Xor(form.number(token), form.number(text))) // cut to the length if it is too large
 		if back, err := codec.Parse(mixed); err == nil && int64(back) == number && mixed != token {
 			t.Fatalf("%q and %q are both read as %d", token, mixed, number)
 		}
@@ -51,19 +52,11 @@ func fuzzCodec(f *testing.F, form form) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{
-		"", "24VK6RXN3159AMNS3P94TYGM5O", "80000000000000000000000000", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ",
-	} {
-		f.Add(text, int64(math.MaxInt64))
-	}
-	fuzzCodec(f, forms[0])
+	fuzzCodec(f, forms[0], "", "24VK6RXN3159AMNS3P94TYGM5O", "80000000000000000000000000", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ")
 }
 
 func FuzzParseBase62(f *testing.F) {
-	for _, text := range []string{"", "7n42DGM5Tflk9n8mt7Fhc8", "25wNtkKMG3Uh0s8rda5Xu-", "7n42DGM5Tflk9n8mt7Fhc7"} {
-		f.Add(text, int64(5))
-	}
-	fuzzCodec(f, forms[1])
+	fuzzCodec(f, forms[1], "", "7n42DGM5Tflk9n8mt7Fhc8", "25wNtkKMG3Uh0s8rda5Xu-", "7n42DGM5Tflk9n8mt7Fhc7")
 }
 
 // The blocks of a codec, without the cipher: a text is read if and only if it is the text of 128 bits.
@@ -140,8 +133,8 @@ func FuzzParseKey(f *testing.F) {
 			return
 		}
 		for _, key := range keys {
-			again, err := publicid.ParseKeyForTest(key.Reveal())
-			if err != nil || again.Reveal() != key.Reveal() || again.ID() != key.ID() {
+			again, err := publicid.ParseKeys(key.Reveal())
+			if err != nil || len(again) != 1 || again[0].Reveal() != key.Reveal() || again[0].ID() != key.ID() {
 				t.Fatalf("%q of %q is read as %v, %v", key.Reveal(), text, again, err)
 			}
 		}

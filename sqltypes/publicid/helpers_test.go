@@ -77,22 +77,20 @@ func eachForm(t *testing.T, f func(t *testing.T, form form)) {
 // codec returns a codec of the domain "user" for this form.
 func (f form) codec(keys string) *publicid.Codec { return mustCodec("user", keys, f.options...) }
 
-// number returns the number of a text.
+// number returns the number of a text. math/big has its digits in another order.
 func (f form) number(text string) *big.Int {
-	n := new(big.Int)
+	n, base := new(big.Int), big.NewInt(int64(len(f.alphabet)))
 	for _, c := range []byte(text) {
-		n.Mul(n, big.NewInt(int64(len(f.alphabet))))
-		n.Add(n, big.NewInt(int64(strings.IndexByte(f.alphabet, c))))
+		n.Add(n.Mul(n, base), big.NewInt(int64(strings.IndexByte(f.alphabet, c))))
 	}
 	return n
 }
 
 // text returns a number as a text of the form's length.
 func (f form) text(n *big.Int) string {
-	n = new(big.Int).Set(n)
-	text, digit := make([]byte, f.length), new(big.Int)
+	text, rest, digit, base := make([]byte, f.length), new(big.Int).Set(n), new(big.Int), big.NewInt(int64(len(f.alphabet)))
 	for i := len(text) - 1; i >= 0; i-- {
-		n.DivMod(n, big.NewInt(int64(len(f.alphabet))), digit)
+		rest.DivMod(rest, base, digit)
 		text[i] = f.alphabet[digit.Int64()]
 	}
 	return string(text)
@@ -114,6 +112,9 @@ type (
 	orderKind struct{}
 	shortKind struct{} // base 62
 	noKind    struct{} // has no codec
+
+	UserID  = publicid.ID[userKind]
+	OrderID = publicid.ID[orderKind]
 )
 
 var (
@@ -127,14 +128,6 @@ func (orderKind) Codec() *publicid.Codec { return orders }
 func (shortKind) Codec() *publicid.Codec { return shorts }
 func (noKind) Codec() *publicid.Codec    { return nil }
 
-type (
-	UserID  = publicid.ID[userKind]
-	OrderID = publicid.ID[orderKind]
-	ShortID = publicid.ID[shortKind]
-	NoID    = publicid.ID[noKind]
-)
-
-func userID(n snowflake.ID) UserID   { return publicid.IDFrom[userKind](n) }
-func orderID(n snowflake.ID) OrderID { return publicid.IDFrom[orderKind](n) }
-func shortID(n snowflake.ID) ShortID { return publicid.IDFrom[shortKind](n) }
-func noID(n snowflake.ID) NoID       { return publicid.IDFrom[noKind](n) }
+func userID(n snowflake.ID) UserID            { return publicid.IDFrom[userKind](n) }
+func orderID(n snowflake.ID) OrderID          { return publicid.IDFrom[orderKind](n) }
+func noID(n snowflake.ID) publicid.ID[noKind] { return publicid.IDFrom[noKind](n) }

@@ -3,14 +3,13 @@ package publicid
 import (
 	"bytes"
 	"database/sql/driver"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/sqltypes/internal/column"
 )
 
 // Kind connects an [ID] with the codec of its tokens. It is an empty struct of the program:
@@ -32,23 +31,22 @@ type Kind interface {
 // verbs of fmt write and read the token of K's codec and never the number. The column is a bigint with the number, as
 // for [snowflake.ID].
 //
-// [IDFrom] makes an ID of a number, and [ID.SnowflakeID] returns it. An ID is compared with == and can be the key of a
-// map. An encoder that uses none of its methods, and looks at kinds instead, finds an array without a number, so it
-// needs a line of the program; sqltypes/README.md links to a table of libraries. What reads memory shows the number:
-// debuggers, the packages reflect and unsafe, fmt for an ID in a field that is not exported. So do logs of SQL
-// statements with their parameters, such as GORM's.
+// [IDFrom] makes an ID of a number, and [ID.SnowflakeID] returns it. IDs compare with == and are keys of maps; those of
+// different kinds have different types, which do not convert into each other. An encoder that uses none of the methods
+// and looks at kinds instead finds an array without a number, so it needs a line of the program; sqltypes/README.md
+// links to a table of libraries. What reads memory shows the number: debuggers, the packages reflect and unsafe, fmt for
+// an ID in a field that is not exported. So do logs of SQL statements with their parameters, such as GORM's.
 //
 // The zero value means "no ID yet" and has no token: writing it as JSON or text is [ErrNoToken], since all new rows
-// would share it. Omit an unset ID with the JSON option omitzero. IDs of different kinds have different types, which
-// do not convert into each other.
+// would share it. Omit an unset ID with the JSON option omitzero.
 //
 // Read a nullable column or JSON value into a *ID. Scan rejects NULL for a plain ID. GORM does not call Scan for NULL:
 // in a new variable a plain field is 0, and a variable that is used again keeps its old value. GORM's Scan and Pluck read
 // a single value into an ID, and one that may be NULL into an sql.Null[ID]; a *ID is not enough there.
 //
 // After an error of Scan or of a method that starts with Unmarshal the ID is 0. The GORM plugin fills primary keys of
-// this type; beside the tag `type:int` they need `size:64`, since GORM takes an array for a small integer. An ID is a
-// plain value: methods with a pointer receiver write to it, all others are safe for concurrent use.
+// this type; beside the tag `type:int` they need `size:64`, since GORM takes an array for a small integer. Methods with a
+// pointer receiver write to the ID, all others are safe for concurrent use.
 type ID[K Kind] [1]hiddenID[K]
 
 // hiddenID is an ID out of sight of encoders. The array around it keeps those away that look into structs, also into
@@ -85,18 +83,13 @@ func (h *hiddenID[K]) Scan(src any) error {
 func IDFrom[K Kind](id snowflake.ID) ID[K] { return ID[K]{{id: id}} }
 
 // ParseID reads a token of K's codec, with the errors of [Codec.Parse].
-func ParseID[K Kind](token string) (ID[K], error) {
-	return read[K](token)
-}
+func ParseID[K Kind](token string) (ID[K], error) { return read[K](token) }
 
 // SnowflakeID returns the ID as a number, for gormplugin.Key.
 func (id ID[K]) SnowflakeID() snowflake.ID { return id[0].id }
 
 // SetSnowflakeID replaces the ID, for gormplugin.Key.
 func (id *ID[K]) SetSnowflakeID(number snowflake.ID) { id[0].id = number }
-
-// IsZero reports whether the ID is 0, which means "no ID yet". The JSON option omitzero calls it.
-func (id ID[K]) IsZero() bool { return id[0].id == 0 }
 
 // String returns the token, or "" if there is none; [ID.MarshalText] returns the error.
 func (id ID[K]) String() string {
@@ -106,28 +99,20 @@ func (id ID[K]) String() string {
 
 // Format prints the token. The verbs %s, %q, %x and %X print it as they print a string, and all others as %s, also %d.
 func (id ID[K]) Format(state fmt.State, verb rune) {
-	switch verb {
-	case 's', 'q', 'x', 'X':
-	default:
+	if verb != 'q' && verb != 'x' && verb != 'X' {
 		verb = 's'
 	}
 	fmt.Fprintf(state, fmt.FormatString(state, verb), id.String())
 }
 
-// AppendText appends the token to b. It returns [ErrNoToken] for 0 and negative IDs and [ErrNoCodec] if K has no codec;
-// b is then unchanged.
-func (id ID[K]) AppendText(b []byte) ([]byte, error) {
-	b, err := codec[K]().append(b, id[0].id)
-	return b, explain[K](err)
-}
-
-// MarshalText returns the token, with the errors of [ID.AppendText]. JSON values and keys of JSON objects use it.
+// MarshalText returns the token. It returns [ErrNoToken] for 0 and negative IDs and [ErrNoCodec] if K has no codec. JSON
+// values and keys of JSON objects use it.
 func (id ID[K]) MarshalText() ([]byte, error) {
-	b, err := id.AppendText(make([]byte, 0, crockfordLen))
+	token, err := codec[K]().append(make([]byte, 0, crockfordLen), id[0].id)
 	if err != nil {
-		b = nil
+		return nil, explain[K](err)
 	}
-	return b, err
+	return token, nil
 }
 
 // UnmarshalText reads a token. It returns [ErrToken] for all other text, also for the number, and [ErrNoCodec] if K has
@@ -137,8 +122,8 @@ func (id *ID[K]) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// UnmarshalParam reads a parameter of a URL or form as [ID.UnmarshalText] does. The web frameworks gin and echo call
-// this method when they bind a request.
+// UnmarshalParam reads a parameter of a URL or form as [ID.UnmarshalText] does: gin and echo call it when they bind a
+// request.
 func (id *ID[K]) UnmarshalParam(param string) (err error) {
 	*id, err = read[K](param)
 	return err
@@ -162,43 +147,43 @@ func (id *ID[K]) UnmarshalJSON(data []byte) (err error) {
 	// The JSON option string removes the quotes; no other value is a token.
 	*id, err = read[K](data)
 	if errors.Is(err, ErrToken) {
-		return reject(ErrToken, "JSON", data, "want a string with a token")
+		return column.Reject(ErrToken, "JSON", data, "want a string with a token")
 	}
 	return err
 }
 
+// MarshalBinary returns the text of the token, with the errors of [ID.MarshalText]. The package encoding/gob and encoders
+// of CBOR and MessagePack use it, and go-redis for parameters. Its readers need the key, as those of any token.
+func (id ID[K]) MarshalBinary() ([]byte, error) { return id.MarshalText() }
+
+// UnmarshalBinary reads the text of a token, with the errors of [ID.UnmarshalText].
+func (id *ID[K]) UnmarshalBinary(data []byte) error { return id.UnmarshalText(data) }
+
 // LogValue returns the token, the empty string for the ID 0, and the text of the error if there is no token for another
 // reason. Log [ID.SnowflakeID] for the number.
 func (id ID[K]) LogValue() slog.Value {
-	if id.IsZero() {
-		return slog.StringValue("")
-	}
 	token, err := id.MarshalText()
-	if err != nil {
+	if err != nil && id.SnowflakeID() != 0 {
 		return slog.StringValue(err.Error())
 	}
 	return slog.StringValue(string(token))
 }
 
 // Value returns the number as an int64, 0 for the zero ID. The error is always nil.
-func (id ID[K]) Value() (driver.Value, error) {
-	return int64(id[0].id), nil
-}
+func (id ID[K]) Value() (driver.Value, error) { return int64(id[0].id), nil }
 
 // Scan reads a column, for [sql.Scanner]: what [snowflake.ID.Scan] reads, with the same errors, and an ID[K] or *ID[K],
 // which bulk builders pass. It does not read tokens, which no column holds. NULL and nil pointers are rejected with
 // [snowflake.ErrNull]. On an error the ID is 0.
 func (id *ID[K]) Scan(src any) error {
 	var number snowflake.ID
-	var err error
+	err := snowflake.ErrNull
 	switch src := src.(type) {
 	case ID[K]:
-		number = src.SnowflakeID()
+		number, err = src.SnowflakeID(), nil
 	case *ID[K]:
-		if src == nil {
-			err = snowflake.ErrNull
-		} else {
-			number = src.SnowflakeID()
+		if src != nil {
+			number, err = src.SnowflakeID(), nil
 		}
 	default:
 		err = number.Scan(src)
@@ -213,9 +198,7 @@ func (id *ID[K]) Scan(src any) error {
 // GormDataType returns "bigint", as [snowflake.ID.GormDataType] does.
 func (ID[K]) GormDataType() string { return "bigint" }
 
-func codec[K Kind]() *Codec {
-	return K{}.Codec()
-}
+func codec[K Kind]() *Codec { return K{}.Codec() }
 
 func read[K Kind, T ~string | ~[]byte](token T) (ID[K], error) {
 	id, _, err := parse(codec[K](), token)
@@ -230,40 +213,7 @@ func explain[K Kind](err error) error {
 	return err
 }
 
-// MarshalBinary returns the text of the token, with the errors of [ID.AppendText]. The package encoding/gob and encoders
-// of CBOR and MessagePack use it, and go-redis for parameters. Its readers need the key, as those of any token.
-func (id ID[K]) MarshalBinary() ([]byte, error) { return id.MarshalText() }
-
-// UnmarshalBinary reads the text of a token, with the errors of [ID.UnmarshalText].
-func (id *ID[K]) UnmarshalBinary(data []byte) error { return id.UnmarshalText(data) }
-
-const (
-	bsonString = 0x02 // https://bsonspec.org/spec.html
-	bsonNull   = 0x0a
-)
-
-// MarshalBSONValue returns the token as a BSON string, with the errors of [ID.AppendText], for the MongoDB driver
-// go.mongodb.org/mongo-driver/v2. A field that is stored in MongoDB should be a [snowflake.ID], which is an int64 there:
-// tokens have no order, and end with their key.
-func (id ID[K]) MarshalBSONValue() (kind byte, data []byte, err error) {
-	token, err := id.MarshalText()
-	if err != nil {
-		return 0, nil, err
-	}
-	data = binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(token)+1), uint32(len(token)+1))
-	return bsonString, append(append(data, token...), 0), nil
-}
-
-// UnmarshalBSONValue reads a BSON string with a token, with the errors of [ID.UnmarshalText], and rejects other values
-// with [ErrToken]; the ID is then 0. A null leaves the ID unchanged, as that of JSON.
-func (id *ID[K]) UnmarshalBSONValue(kind byte, data []byte) error {
-	switch {
-	case kind == bsonNull:
-		return nil
-	case kind == bsonString && len(data) > 4 && len(data) <= math.MaxInt32 &&
-		binary.LittleEndian.Uint32(data) == uint32(len(data)-4) && data[len(data)-1] == 0:
-		return id.UnmarshalText(data[4 : len(data)-1])
-	}
-	*id = ID[K]{}
-	return reject(ErrToken, "BSON", data, fmt.Sprintf("it has type 0x%02x, want a string (0x02) with a token", kind))
+// rejectNull names the remedy for a nil source of Scan.
+func rejectNull(src any, remedy string) error {
+	return column.Reject(snowflake.ErrNull, column.Source(src), "", remedy)
 }

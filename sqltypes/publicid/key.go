@@ -20,9 +20,8 @@ const (
 // 32 letters, digits, dots, hyphens and underscores. They are not secret and do not influence tokens.
 //
 // Printing a Key with any verb of fmt, with log/slog or as JSON never shows its secret; only [Key.Reveal] returns it.
-// Debuggers and dumpers that read memory with unsafe find it nevertheless.
-//
-// The zero Key is invalid; everything that takes keys rejects it. A Key is immutable and safe for concurrent use.
+// Debuggers and dumpers that read memory with unsafe find it nevertheless. The zero Key is invalid. A Key is immutable
+// and safe for concurrent use.
 type Key struct {
 	id     string
 	secret *secret
@@ -59,12 +58,9 @@ func checkKeyID(id string) error {
 	if len(id) == 0 || len(id) > maxKeyID {
 		return keyErrorf("its ID has %d bytes, want 1 to %d", len(id), maxKeyID)
 	}
-	for i := range len(id) {
-		switch c := id[i]; {
-		case '0' <= c && c <= '9', 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z', c == '.', c == '-', c == '_':
-		default:
-			return keyErrorf("byte %d of its ID is %q, want letters, digits, '.', '-' and '_'", i, []byte{c})
-		}
+	other := func(r rune) bool { return !strings.ContainsRune(base62+".-_", r) }
+	if i := strings.IndexFunc(id, other); i >= 0 {
+		return keyErrorf("byte %d of its ID is %q, want letters, digits, '.', '-' and '_'", i, []byte{id[i]})
 	}
 	return nil
 }
@@ -72,8 +68,8 @@ func checkKeyID(id string) error {
 // ID returns the name of the key, or "" for the zero Key.
 func (k Key) ID() string { return k.id }
 
-// Reveal returns the key with its secret in the form that [ParseKeys] reads, to store a new key: the ID, a colon and 32
-// hexadecimal digits. It returns "" for the zero Key.
+// Reveal returns the key with its secret as [ParseKeys] reads it, to store a new key: the ID, a colon and 32 hexadecimal
+// digits. It returns "" for the zero Key.
 func (k Key) Reveal() string {
 	if k.secret == nil {
 		return ""
@@ -95,9 +91,8 @@ func (k Key) Format(state fmt.State, _ rune) {
 // It returns [ErrKey] if there is no key, if one is invalid, and if an ID or a secret occurs twice. The message shows
 // no part of a text that may be a secret.
 func ParseKeys(text string) ([]Key, error) {
-	fields := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
-	keys := make([]Key, 0, len(fields))
-	for _, field := range fields {
+	var keys []Key
+	for field := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		key, err := parseKey(field)
 		if err != nil {
 			return nil, err
@@ -126,22 +121,17 @@ func parseKey(text string) (Key, error) {
 	case base64.StdEncoding.EncodedLen(secretSize):
 		random, err = base64.StdEncoding.Strict().DecodeString(encoded)
 	default:
+		name := strconv.Quote(id)
+		if len(id) >= base64.RawStdEncoding.EncodedLen(secretSize) { // the secret may be in the place of the ID
+			name = fmt.Sprintf("an ID of %d characters", len(id))
+		}
 		return Key{}, keyErrorf("the secret of %s has %d characters, want 32 hexadecimal digits or 24 characters of Base64",
-			quoteUnlessSecret(id), len(encoded))
+			name, len(encoded))
 	}
 	if err != nil { // err may quote a part of the secret
 		return Key{}, keyErrorf("the secret of %q has characters that are neither hexadecimal digits nor Base64", id)
 	}
 	return newKey(id, random)
-}
-
-// quoteUnlessSecret quotes the text before the colon. If the text after it is not a secret, this one may be: a secret
-// has at least 22 characters (Base64 without padding).
-func quoteUnlessSecret(id string) string {
-	if len(id) < base64.RawStdEncoding.EncodedLen(secretSize) {
-		return strconv.Quote(id)
-	}
-	return fmt.Sprintf("an ID of %d characters", len(id))
 }
 
 // checkKeys checks the keys of a codec.

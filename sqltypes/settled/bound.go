@@ -38,15 +38,14 @@ type Bound struct {
 //
 // # PostgreSQL
 //
-// The start of a transaction is pg_stat_activity.xact_start, which is set when it begins and cleared after the commit
-// has become visible. Only transactions of the same database count, also those that only read, since the server does
-// not know what they will do: while pg_dump runs, the bound stands still. To see transactions of other roles, the role
-// must be a member of pg_read_all_stats.
+// The start of a transaction is pg_stat_activity.xact_start. Only transactions of the same database count, also those
+// that only read, since the server does not know what they will do: while pg_dump runs, the bound stands still. To see
+// transactions of other roles, the role must be a member of pg_read_all_stats.
 //
 // ErrUnknown is returned without that right while there is a session of another role; for a session with
 // track_activities = off; for a prepared transaction (PREPARE TRANSACTION), whose start the server does not keep; on a
-// standby, which does not know the transactions of the primary; and on servers that show only a part of the
-// transactions (CockroachDB, YugabyteDB).
+// standby, which does not know the transactions of the primary; and on CockroachDB and YugabyteDB, which show only a
+// part of the transactions.
 //
 // # MySQL and MariaDB
 //
@@ -54,11 +53,10 @@ type Bound struct {
 // the privilege PROCESS. All transactions of the server count. The README says from when on a transaction is listed,
 // and which waits to limit for that.
 //
-// The server keeps the list until nobody has read it for 0.1 s. Read checks that it is new, and otherwise asks again;
-// if others read it all the time, Read returns ErrUnknown. So do not call Read many times a second. ErrUnknown is also
-// returned for a transaction that stays without a connection (XA PREPARE), whose start a restart loses; for a server
-// that is read_only or innodb_read_only, as replicas are; and for clusters with several writing servers (Galera, group
-// replication).
+// The server keeps the list until nobody has read it for 0.1 s. Read asks again for a new one; if others read it all the
+// time, it returns ErrUnknown. So do not call Read many times a second. ErrUnknown is also returned for a transaction
+// that stays without a connection (XA PREPARE), whose start a restart loses; for a server that is read_only or
+// innodb_read_only, as replicas are; and for clusters with several writing servers (Galera, group replication).
 //
 // # SQLite
 //
@@ -97,10 +95,10 @@ func Read(ctx context.Context, db *sql.DB, dialect sqldb.Dialect, layout snowfla
 	}
 	defer func() { _ = conn.Close() }() // only gives it back
 	found, err := look(ctx, conn)
+	if errors.Is(err, ErrUnknown) {
+		return Bound{}, err
+	}
 	if err != nil {
-		if errors.Is(err, ErrUnknown) {
-			return Bound{}, err
-		}
 		return Bound{}, fmt.Errorf("settled: look at the open transactions: %w", err)
 	}
 	return found.bound(layout, c.margin, owners)
@@ -119,6 +117,8 @@ type sight struct {
 	oldest time.Time // start of the oldest open transaction, now if there is none
 	holder string    // that transaction
 }
+
+func sightAt(now time.Time) sight { return sight{now: now, oldest: now} }
 
 // note takes account of an open transaction.
 func (s *sight) note(start time.Time, format string, args ...any) {
@@ -146,11 +146,10 @@ func (s *sight) bound(layout snowflake.Layout, margin time.Duration, owners []ow
 	b.Lag = s.now.Sub(at)
 	var err error
 	// All IDs of the tick that contains the time are left out.
-	if b.Below, err = layout.MinAt(at); err != nil {
-		if !errors.Is(err, snowflake.ErrBeforeEpoch) {
-			return Bound{}, fmt.Errorf("settled: %w", err)
-		}
+	if b.Below, err = layout.MinAt(at); errors.Is(err, snowflake.ErrBeforeEpoch) {
 		b.Below = 0
+	} else if err != nil {
+		return Bound{}, fmt.Errorf("settled: %w", err)
 	}
 	return b, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,8 +100,44 @@ func newGenerator(t *testing.T, worker int64) *snowflake.Generator {
 	return g
 }
 
+// age returns by how much the ID is older than the next one.
+func age(t *testing.T, g *snowflake.Generator, id snowflake.ID) time.Duration {
+	t.Helper()
+	return snowflake.Default().Time(next(t, g)).Sub(snowflake.Default().Time(id))
+}
+
+type reader = func() (settled.Bound, error)
+
+// readerOf returns a reader with a margin.
+func readerOf(t *testing.T, db *sql.DB, dialect sqldb.Dialect, margin time.Duration) reader {
+	return func() (settled.Bound, error) {
+		return settled.Read(t.Context(), db, dialect, snowflake.Default(), settled.WithMargin(margin))
+	}
+}
+
+// holds checks that the bound stays at or below the ID, whose transaction is open, until it is enough.
+func holds(t *testing.T, id snowflake.ID, read reader, enough func(b settled.Bound) bool) settled.Bound {
+	t.Helper()
+	for {
+		b, err := read()
+		if err != nil || b.Below > id {
+			t.Fatalf("%+v, %v; the transaction that has drawn %d is open", b, err, id)
+		}
+		if enough(b) {
+			return b
+		}
+	}
+}
+
+func wantUnknown(t *testing.T, read reader, reason string) {
+	t.Helper()
+	if b, err := read(); !errors.Is(err, settled.ErrUnknown) || !strings.Contains(err.Error(), reason) {
+		t.Errorf("the bound %+v, error %v; want ErrUnknown with %q", b, err, reason)
+	}
+}
+
 // passes waits until the bound is above the ID, also for transactions of other tests.
-func passes(t *testing.T, id snowflake.ID, read func() (settled.Bound, error)) settled.Bound {
+func passes(t *testing.T, id snowflake.ID, read reader) settled.Bound {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		bound, err := read()

@@ -43,7 +43,7 @@ const mysqlStarted = `CASE WHEN CONVERT_TZ(CONVERT_TZ(trx_started, 'SYSTEM', '+0
 	THEN CONVERT_TZ(trx_started, 'SYSTEM', '+00:00') - INTERVAL 1 HOUR
 	ELSE CONVERT_TZ(trx_started, 'SYSTEM', '+00:00') END`
 
-func lookMySQL(ctx context.Context, conn *sql.Conn) (s sight, err error) {
+func lookMySQL(ctx context.Context, conn *sql.Conn) (sight, error) {
 	// It is in the list at once, at any isolation level.
 	if _, err := conn.ExecContext(ctx, "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"); err != nil {
 		return sight{}, err
@@ -53,21 +53,25 @@ func lookMySQL(ctx context.Context, conn *sql.Conn) (s sight, err error) {
 	if err := checkMySQL(ctx, conn); err != nil {
 		return sight{}, err
 	}
-	var passing error
-	for range mysqlTries {
-		s, err := mysqlLook(ctx, conn)
-		var p passingError
-		if !errors.As(err, &p) {
+	for try := 1; ; try++ {
+		// The statements first: one that stops waiting later is in the list of transactions then.
+		s, err := mysqlRunning(ctx, conn)
+		if err == nil {
+			err = s.mysqlTransactions(ctx, conn)
+		}
+		var passing passingError
+		if !errors.As(err, &passing) {
 			return s, err
 		}
-		passing = p.error
+		if try == mysqlTries {
+			return sight{}, passing.error
+		}
 		select {
 		case <-time.After(mysqlPause + mathrand.N(mysqlPause)):
 		case <-ctx.Done():
-			return sight{}, errors.Join(ctx.Err(), passing)
+			return sight{}, errors.Join(ctx.Err(), passing.error)
 		}
 	}
-	return sight{}, passing
 }
 
 // passingError is one that may be over after a pause.
@@ -76,29 +80,17 @@ type passingError struct{ error }
 // checkMySQL rejects servers where other servers write. Not all of them have all of the variables. A reader of Aurora has
 // innodb_read_only.
 func checkMySQL(ctx context.Context, conn *sql.Conn) error {
-	rows, err := conn.QueryContext(ctx, `SHOW GLOBAL VARIABLES WHERE variable_name IN ('read_only', 'innodb_read_only') AND value = 'ON'
-	OR variable_name = 'wsrep_on' AND value = 'ON' OR variable_name = 'group_replication_single_primary_mode' AND value = 'OFF'`)
+	var name, value string
+	err := conn.QueryRowContext(ctx, `SHOW GLOBAL VARIABLES WHERE variable_name IN ('read_only', 'innodb_read_only') AND value = 'ON'
+	OR variable_name = 'wsrep_on' AND value = 'ON' OR variable_name = 'group_replication_single_primary_mode' AND value = 'OFF'`).
+		Scan(&name, &value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	if rows.Next() {
-		var name, value string
-		if err := rows.Scan(&name, &value); err != nil {
-			return err
-		}
-		return unknown("the server has %s = %s, so other servers may have some", name, value)
-	}
-	return rows.Err()
-}
-
-// mysqlLook reads the statements first: one that stops waiting later is in the list of transactions then.
-func mysqlLook(ctx context.Context, conn *sql.Conn) (sight, error) {
-	s, err := mysqlRunning(ctx, conn)
-	if err != nil {
-		return sight{}, err
-	}
-	return s, s.mysqlTransactions(ctx, conn)
+	return unknown("the server has %s = %s, so other servers may have some", name, value)
 }
 
 // mysqlRunning returns the time, and the start of the oldest statement.
@@ -116,8 +108,7 @@ func mysqlRunning(ctx context.Context, conn *sql.Conn) (s sight, err error) {
 			return sight{}, err
 		}
 		if s.now.IsZero() {
-			s.now = time.UnixMicro(now)
-			s.oldest = s.now
+			s = sightAt(time.UnixMicro(now))
 		}
 		switch {
 		case changed:

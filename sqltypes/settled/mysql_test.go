@@ -23,28 +23,17 @@ func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
 	exec(t, root, "CREATE DATABASE test", "CREATE TABLE test.events (id bigint PRIMARY KEY)", "CREATE USER reader@localhost")
 	db := open(t, "mysql", dsn+"test?time_zone=%27-07:00%27")
 	gen := newGenerator(t, 1)
-	readBy := func(db *sql.DB) func() (settled.Bound, error) {
-		return func() (settled.Bound, error) {
-			return settled.Read(t.Context(), db, sqldb.MySQL, snowflake.Default(), settled.WithMargin(time.Second))
-		}
-	}
+	readBy := func(db *sql.DB) reader { return readerOf(t, db, sqldb.MySQL, time.Second) }
 	read := readBy(db)
 
 	t.Run("idle", func(t *testing.T) {
 		writer := session(t, db)
 		exec(t, writer, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
 		id := next(t, gen)
-		for {
-			b, err := read()
-			if err != nil || b.Below > id {
-				t.Fatalf("%+v, %v; the transaction that has drawn %d is open", b, err, id)
-			}
-			if b.Lag > 4*time.Second { // the margin, and what rounding to seconds may add, would be above the ID
-				if !strings.Contains(b.Reason, "connection ") || b.Lag > time.Hour/2 {
-					t.Errorf("%+v, want the reason, and no lag from a time zone", b)
-				}
-				break
-			}
+		// The margin, and what rounding to seconds may add, would be above the ID.
+		b := holds(t, id, read, func(b settled.Bound) bool { return b.Lag > 4*time.Second })
+		if !strings.Contains(b.Reason, "connection ") || b.Lag > time.Hour/2 {
+			t.Errorf("%+v, want the reason, and no lag from a time zone", b)
 		}
 		exec(t, writer, insert(id), "COMMIT")
 		passes(t, id, read)
@@ -53,8 +42,14 @@ func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
 	t.Run("waits for a table", func(t *testing.T) {
 		locker, writer := session(t, db), session(t, db)
 		inserted := make(chan error, 1)
+		unlock := func() {
+			exec(t, locker, "UNLOCK TABLES")
+			if err := <-inserted; err != nil {
+				t.Fatal(err)
+			}
+		}
 		var id snowflake.ID
-		for waits := false; !waits; {
+		for {
 			exec(t, locker, "LOCK TABLES events WRITE")
 			id = next(t, gen)
 			go func() {
@@ -67,23 +62,13 @@ func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			// The margin counts from the start of the statement, so it must not be later.
-			if waits = snowflake.Default().Time(next(t, gen)).Sub(snowflake.Default().Time(id)) < time.Second; !waits {
-				exec(t, locker, "UNLOCK TABLES")
-				if err := <-inserted; err != nil {
-					t.Fatal(err)
-				}
+			if age(t, gen, id) < time.Second { // the margin counts from the start of the statement, so it must not be later
+				break
 			}
+			unlock()
 		}
-		for snowflake.Default().Time(next(t, gen)).Sub(snowflake.Default().Time(id)) < 4*time.Second {
-			if b, err := read(); err != nil || b.Below > id {
-				t.Fatalf("%+v, %v; the statement that inserts %d waits", b, err, id)
-			}
-		}
-		exec(t, locker, "UNLOCK TABLES")
-		if err := <-inserted; err != nil {
-			t.Fatal(err)
-		}
+		holds(t, id, read, func(settled.Bound) bool { return age(t, gen, id) >= 4*time.Second })
+		unlock()
 		passes(t, id, read)
 	})
 
@@ -94,19 +79,15 @@ func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		reading.Go(func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case <-time.After(10 * time.Millisecond):
-					_, _ = monitor.ExecContext(ctx, "SELECT COUNT(*) FROM information_schema.innodb_trx")
-				}
+			for ctx.Err() == nil {
+				time.Sleep(10 * time.Millisecond)
+				_, _ = monitor.ExecContext(ctx, "SELECT COUNT(*) FROM information_schema.innodb_trx")
 			}
 		})
 		time.Sleep(100 * time.Millisecond) // the list is older than the transaction
 		exec(t, writer, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
 		id := next(t, gen)
-		for snowflake.Default().Time(next(t, gen)).Sub(snowflake.Default().Time(id)) < 3*time.Second {
+		for age(t, gen, id) < 3*time.Second {
 			if b, err := read(); err != nil && !errors.Is(err, settled.ErrUnknown) || b.Below > id {
 				t.Fatalf("%+v, %v; the transaction that has drawn %d is open", b, err, id)
 			}
@@ -139,9 +120,7 @@ func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
 
 	t.Run("no right", func(t *testing.T) {
 		dsn := strings.Replace(dsn, "root@", "reader@", 1)
-		if b, err := readBy(open(t, "mysql", dsn))(); !errors.Is(err, settled.ErrUnknown) || !strings.Contains(err.Error(), "GRANT PROCESS") {
-			t.Errorf("%+v, %v; want ErrUnknown with the right that is missing", b, err)
-		}
+		wantUnknown(t, readBy(open(t, "mysql", dsn)), "GRANT PROCESS")
 		exec(t, root, "GRANT PROCESS ON *.* TO reader@localhost")
 		passes(t, next(t, gen), readBy(open(t, "mysql", dsn))) // connections keep the rights that they began with
 	})
@@ -150,16 +129,12 @@ func TestMariaDBTransactionsHoldTheBound(t *testing.T) {
 		one := open(t, "mysql", dsn+"test")
 		one.SetMaxOpenConns(1)
 		exec(t, one, "SET timestamp = UNIX_TIMESTAMP() + 3600")
-		if b, err := readBy(one)(); !errors.Is(err, settled.ErrUnknown) {
-			t.Errorf("%+v, %v; want ErrUnknown", b, err)
-		}
+		wantUnknown(t, readBy(one), "SET timestamp")
 	})
 
 	t.Run("read only", func(t *testing.T) {
 		exec(t, root, "SET GLOBAL read_only = 1")
-		if b, err := read(); !errors.Is(err, settled.ErrUnknown) {
-			t.Errorf("%+v, %v; want ErrUnknown", b, err)
-		}
+		wantUnknown(t, read, "read_only")
 	})
 
 	t.Run("repeated hour", func(t *testing.T) {

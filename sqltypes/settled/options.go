@@ -10,7 +10,7 @@ import (
 // DefaultMargin is used without [WithMargin].
 const DefaultMargin = 10 * time.Second
 
-// Option is a setting of Read. The With functions return options. A nil Option is an error that matches ErrOption.
+// Option is a setting of Read. A nil Option is an error that matches ErrOption.
 type Option func(*config) error
 
 type config struct {
@@ -36,9 +36,8 @@ func WithMargin(d time.Duration) Option {
 // stores without a clock, on files, show no lag.
 //
 // Package lease checks a clock once: Open rejects one that differs from the store's by more than WithMaxSkew, by
-// default 10 s, the default margin. The lease table shows a clock that falls behind later. An extension writes two
-// times: a horizon, one window and the generator's lead above the owner's clock, and an expiry, two windows after the
-// database's clock. Their difference shows how far the owner's clock is behind.
+// default 10 s, the default margin. The lease table shows a clock that falls behind later, by the two times that an
+// extension writes: a horizon by the owner's clock, and an expiry by the database's.
 //
 // That lag is the one of the last extension, up to half a window ago. The rows in doubt have older IDs: those of open
 // transactions, and those that wait for one. So WithLeases assumes that since then no clock that was behind was

@@ -102,8 +102,7 @@ func postgresActivity(ctx context.Context, conn *sql.Conn) (s sight, suspects ma
 		case !begin.Valid:
 			return sight{}, nil, unknown("process %d has or had track_activities = off", pid)
 		case own:
-			s.now = time.UnixMicro(now)
-			s.oldest = s.now
+			s = sightAt(time.UnixMicro(now))
 		default:
 			s.note(time.UnixMicro(begin.Int64), "process %d of the role %q, application %q, is in a transaction (%s)",
 				pid, user, application, state)

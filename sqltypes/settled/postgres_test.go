@@ -2,7 +2,6 @@ package settled_test
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"strings"
 	"sync"
@@ -12,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sqlflake/sqlflake/internal/dbserver"
-	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/settled"
 )
@@ -24,39 +22,22 @@ func TestPostgresTransactionsHoldTheBound(t *testing.T) {
 	exec(t, db, "CREATE TABLE events (id bigint PRIMARY KEY)", "CREATE ROLE reader LOGIN", "CREATE DATABASE elsewhere")
 	gen := newGenerator(t, 1)
 	const margin = 100 * time.Millisecond
-	read := func() (settled.Bound, error) {
-		return settled.Read(t.Context(), db, sqldb.Postgres, snowflake.Default(), settled.WithMargin(margin))
-	}
-	isUnknown := func(t *testing.T, reason string) {
-		t.Helper()
-		if b, err := read(); !errors.Is(err, settled.ErrUnknown) || !strings.Contains(err.Error(), reason) {
-			t.Errorf("the bound %+v, error %v; want ErrUnknown with %q", b, err, reason)
-		}
-	}
+	read := readerOf(t, db, sqldb.Postgres, margin)
 
 	t.Run("idle", func(t *testing.T) {
 		writer := session(t, db)
 		exec(t, writer, "BEGIN")
 		id := next(t, gen)
-		b, err := settled.Read(t.Context(), db, sqldb.Postgres, snowflake.Default(), settled.WithMargin(0))
-		if err != nil || b.Below > id {
-			t.Errorf("without a margin: %+v, %v; the transaction that has drawn %d is open", b, err, id)
-		}
+		holds(t, id, readerOf(t, db, sqldb.Postgres, 0), func(settled.Bound) bool { return true })
 		later := next(t, gen)
 		other := session(t, open(t, "pgx", strings.Replace(dsn, "/postgres?", "/elsewhere?", 1)))
 		exec(t, other, "BEGIN") // of another database
-		for {
-			b, err := read()
-			if err != nil || b.Below > id {
-				t.Fatalf("%+v, %v; the transaction that has drawn %d is open", b, err, id)
-			}
+		holds(t, id, read, func(b settled.Bound) bool {
 			if b.Lag < margin || !strings.Contains(b.Reason, "idle in transaction") {
 				t.Fatalf("%+v, want a longer lag and the reason", b)
 			}
-			if b.Lag > 3*margin { // the margin alone would be above both
-				break
-			}
-		}
+			return b.Lag > 3*margin // the margin alone would be above both
+		})
 		exec(t, writer, insert(id), "COMMIT")
 		if b := passes(t, later, read); b.Reason != "" {
 			t.Errorf("the reason is %q after the commit", b.Reason)
@@ -65,7 +46,7 @@ func TestPostgresTransactionsHoldTheBound(t *testing.T) {
 
 	t.Run("prepared", func(t *testing.T) {
 		exec(t, session(t, db), "BEGIN", insert(next(t, gen)), "PREPARE TRANSACTION 'transfer'")
-		isUnknown(t, `"transfer"`)
+		wantUnknown(t, read, `"transfer"`)
 		exec(t, db, "ROLLBACK PREPARED 'transfer'")
 		passes(t, next(t, gen), read)
 	})
@@ -101,24 +82,19 @@ func TestPostgresTransactionsHoldTheBound(t *testing.T) {
 	t.Run("not tracked", func(t *testing.T) {
 		writer := session(t, db)
 		exec(t, writer, "SET track_activities = off", "BEGIN")
-		isUnknown(t, "track_activities")
+		wantUnknown(t, read, "track_activities")
 		exec(t, writer, "SET track_activities = on") // its start stays unknown
-		isUnknown(t, "track_activities")
+		wantUnknown(t, read, "track_activities")
 		slept := make(chan error, 1)
 		go func() {
 			_, err := writer.ExecContext(t.Context(), "SELECT pg_sleep(1)")
 			slept <- err
 		}()
-		for running := true; running; {
-			select {
-			case err := <-slept:
-				if err != nil {
-					t.Fatal(err)
-				}
-				running = false
-			default:
-				isUnknown(t, "track_activities")
-			}
+		for len(slept) == 0 {
+			wantUnknown(t, read, "track_activities")
+		}
+		if err := <-slept; err != nil {
+			t.Fatal(err)
 		}
 		exec(t, writer, "COMMIT") // ROLLBACK would undo the SET
 		passes(t, next(t, gen), read)
@@ -130,14 +106,9 @@ func TestPostgresTransactionsHoldTheBound(t *testing.T) {
 			t.Fatal(err)
 		}
 		u.User = url.User("reader")
-		reader := open(t, "pgx", u.String())
-		read := func() (settled.Bound, error) {
-			return settled.Read(t.Context(), reader, sqldb.Postgres, snowflake.Default(), settled.WithMargin(margin))
-		}
+		read := readerOf(t, open(t, "pgx", u.String()), sqldb.Postgres, margin)
 		session(t, db) // even if it does nothing now
-		if b, err := read(); !errors.Is(err, settled.ErrUnknown) || !strings.Contains(err.Error(), "GRANT pg_read_all_stats") {
-			t.Errorf("%+v, %v; want ErrUnknown with the right that is missing", b, err)
-		}
+		wantUnknown(t, read, "GRANT pg_read_all_stats")
 		exec(t, db, "GRANT pg_read_all_stats TO reader")
 		passes(t, next(t, gen), read)
 	})

@@ -8,7 +8,7 @@ import (
 
 // lookSQLite takes the write lock. While it has it, no transaction is open that has written; all that get the lock
 // later begin after the time that is returned.
-func lookSQLite(ctx context.Context, conn *sql.Conn) (s sight, err error) {
+func lookSQLite(ctx context.Context, conn *sql.Conn) (sight, error) {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		if ctx.Err() != nil { // a driver may return that although it has begun, as modernc.org/sqlite does
 			rollback(ctx, conn)
@@ -21,7 +21,5 @@ func lookSQLite(ctx context.Context, conn *sql.Conn) (s sight, err error) {
 	if err := conn.QueryRowContext(ctx, milliseconds).Scan(&now); err != nil {
 		return sight{}, err
 	}
-	s.now = time.UnixMilli(now)
-	s.oldest = s.now
-	return s, nil
+	return sightAt(time.UnixMilli(now)), nil
 }

@@ -17,13 +17,14 @@ import (
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
+	"github.com/sqlflake/sqlflake/sqltypes/internal/column"
 )
 
 // ErrForeign means that a UUID does not hold an ID in the form of [ID]: it has another version or variant, or other
 // bits outside of the ID. Scan returns it, inside a [*snowflake.ParseError].
 var ErrForeign = errors.New("uuidkey: not the UUID of an ID")
 
-// ID is a [sqltypes.Column] of UUIDs. [UUID] returns the UUID.
+// ID is an ID in a column of UUIDs. Outside of the column it is like [sqltypes.Text]. [UUID] returns the UUID.
 //
 // The UUID has version 8, whose bits RFC 9562 leaves to the application
 // (https://www.rfc-editor.org/rfc/rfc9562#section-5.8):
@@ -40,19 +41,9 @@ var ErrForeign = errors.New("uuidkey: not the UUID of an ID")
 // column uuid, and it holds the text. MySQL has no such type: use the tag `gorm:"type:char(36);size:36"`. Value returns
 // the 36 lower-case characters of RFC 9562, which all drivers take; to write BINARY(16), pass the bytes of [UUID].
 //
-// Scan takes the UUIDs that Value writes: 36 characters with hexadecimal digits in either case, 16 bytes as a []byte or
-// a [16]byte, and a uuid.UUID of google/uuid or a pointer to one. It rejects other UUIDs with [ErrForeign], and other
-// text, also the other forms that google/uuid reads, with [snowflake.ErrSyntax].
-//
 // Order: the UUIDs sort as the IDs do, as bytes and as text; in MariaDB's type uuid from 10.9.8, 10.10.6, 10.11.5 and
 // 11.0.3 (https://jira.mariadb.org/browse/MDEV-29959).
-type ID = sqltypes.Column[form]
-
-type form struct{}
-
-func (form) Names() (gormType, goType, columns string) {
-	return "uuid", "uuidkey.ID", "UUID or CHAR(36)"
-}
+type ID snowflake.ID
 
 // The bits of the two halves outside of the ID. RFC 9562 defines the places of the version and the variant (sections
 // 4.1 and 4.2). The bit after the ID is 1 because MariaDB's type uuid rejects version 8 if the ninth byte is 80, as it
@@ -75,59 +66,52 @@ func UUID(id snowflake.ID) uuid.UUID {
 	return raw
 }
 
-func (form) Store(id snowflake.ID) driver.Value { return UUID(id).String() }
+// Value returns the 36 characters of the UUID. The error is always nil.
+func (u ID) Value() (driver.Value, error) { return UUID(snowflake.ID(u)).String(), nil }
 
-func (form) Load(src any) (snowflake.ID, error) {
+// Scan reads a column, for [sql.Scanner]. It takes the UUIDs that Value writes: 36 characters with hexadecimal digits in
+// either case, 16 bytes as a []byte or a [16]byte, and a uuid.UUID of google/uuid; and an ID of either package or a
+// pointer, which bulk builders pass.
+//
+// It rejects other UUIDs with [ErrForeign]; other text, also the other forms that google/uuid reads, with
+// [snowflake.ErrSyntax]; NULL and nil pointers with [snowflake.ErrNull]; all other types, numbers too, with
+// [snowflake.ErrType]. On an error u is 0.
+func (u *ID) Scan(src any) error {
+	id, err := scan(src)
+	*u = ID(id)
+	return err
+}
+
+func scan(src any) (snowflake.ID, error) {
 	var raw uuid.UUID
 	var err error
 	switch src := src.(type) {
 	case string:
-		raw, err = uuid.Parse(src)
-		err = textError(len(src), err)
+		if raw, err = uuid.Parse(src); err != nil || len(src) != textLen {
+			return 0, rejectText("string", src)
+		}
 	case []byte:
 		if len(src) == len(raw) {
 			raw = uuid.UUID(src)
-			break
+		} else if raw, err = uuid.ParseBytes(src); err != nil || len(src) != textLen {
+			return 0, rejectText("[]byte", string(src))
 		}
-		raw, err = uuid.ParseBytes(src)
-		err = textError(len(src), err)
 	case [16]byte:
 		raw = src
 	case uuid.UUID:
 		raw = src
 	case *uuid.UUID:
 		if src == nil {
-			return 0, snowflake.ErrNull
+			return 0, column.RejectNull[ID](src)
 		}
 		raw = *src
 	default:
-		return 0, snowflake.ErrType
-	}
-	if err != nil {
-		return 0, err
+		return column.ScanOther[ID](src, "UUID or CHAR(36)")
 	}
 	high, low := binary.BigEndian.Uint64(raw[:8]), binary.BigEndian.Uint64(raw[8:])
-	if high&0xF000 != version || low&^(0xF<<lowEnd) != variant|tail {
-		return 0, foreign(raw)
+	if high&0xF000 == version && low&^(0xF<<lowEnd) == variant|tail {
+		return snowflake.ID(high>>16<<16 | high&0xFFF<<4 | low>>lowEnd&0xF), nil
 	}
-	return snowflake.ID(high>>16<<16 | high&0xFFF<<4 | low>>lowEnd&0xF), nil
-}
-
-// textError allows only the form with four hyphens; google/uuid reads others too.
-func textError(length int, err error) error {
-	const want = 36
-	if length == want && err == nil {
-		return nil
-	}
-	reason := "it is not a UUID"
-	if length != want {
-		reason = fmt.Sprintf("want a UUID of %d characters, got %d", want, length)
-	}
-	return &snowflake.ParseError{Reason: reason, Err: snowflake.ErrSyntax}
-}
-
-// foreign says which bits of the UUID are not those of an ID.
-func foreign(raw uuid.UUID) error {
 	reason := "the bits after the ID are not a 1 and zeros"
 	switch {
 	case raw.Variant() != uuid.RFC4122:
@@ -135,5 +119,40 @@ func foreign(raw uuid.UUID) error {
 	case raw.Version() != 8:
 		reason = fmt.Sprintf("its version is %d, want 8", raw.Version())
 	}
-	return &snowflake.ParseError{Input: raw.String(), Reason: reason, Err: ErrForeign}
+	return 0, column.Reject(ErrForeign, column.Source(src), raw.String(), reason)
 }
+
+// textLen is the length of the form with four hyphens; google/uuid reads others too.
+const textLen = 36
+
+func rejectText(source, text string) error {
+	reason := "it is not a UUID"
+	if len(text) != textLen {
+		reason = fmt.Sprintf("want a UUID of %d characters, got %d", textLen, len(text))
+	}
+	return column.Reject(snowflake.ErrSyntax, source, text, reason)
+}
+
+// GormDataType returns "uuid", the name of the type on PostgreSQL and MariaDB.
+func (ID) GormDataType() string { return "uuid" }
+
+// SnowflakeID returns the ID, for gormplugin.Key.
+func (u ID) SnowflakeID() snowflake.ID { return snowflake.ID(u) }
+
+// SetSnowflakeID replaces the ID, for gormplugin.Key.
+func (u *ID) SetSnowflakeID(id snowflake.ID) { *u = ID(id) }
+
+// String returns the ID in decimal digits.
+func (u ID) String() string { return snowflake.ID(u).String() }
+
+// MarshalText returns the text of [ID.String], also for JSON. The error is always nil.
+func (u ID) MarshalText() ([]byte, error) { return snowflake.ID(u).MarshalText() }
+
+// UnmarshalText reads decimal digits as [sqltypes.Text.UnmarshalText] does. On an error u is 0.
+func (u *ID) UnmarshalText(text []byte) error { return (*sqltypes.Text)(u).UnmarshalText(text) }
+
+// UnmarshalParam reads a parameter as [sqltypes.Text.UnmarshalParam] does. On an error u is 0.
+func (u *ID) UnmarshalParam(param string) error { return (*sqltypes.Text)(u).UnmarshalParam(param) }
+
+// UnmarshalJSON reads JSON as [sqltypes.Text.UnmarshalJSON] does; null leaves u unchanged. On an error u is 0.
+func (u *ID) UnmarshalJSON(data []byte) error { return (*sqltypes.Text)(u).UnmarshalJSON(data) }

@@ -12,6 +12,11 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 )
 
+// driverForms returns a UUID in all forms that Scan takes.
+func driverForms(u uuid.UUID) []any {
+	return []any{u.String(), []byte(u.String()), strings.ToUpper(u.String()), u, &u, [16]byte(u), u[:]}
+}
+
 func TestUUIDHasTheDocumentedBits(t *testing.T) {
 	for id, want := range map[uuidkey.ID]string{
 		0:                  "00000000-0000-8000-8200-000000000000",
@@ -25,6 +30,12 @@ func TestUUIDHasTheDocumentedBits(t *testing.T) {
 	} {
 		if got, err := id.Value(); got != want || err != nil {
 			t.Errorf("Value of %#x = %v, %v, want %s", int64(id), got, err, want)
+		}
+		for _, src := range driverForms(uuid.MustParse(want)) {
+			read := uuidkey.ID(42)
+			if err := read.Scan(src); read != id || err != nil {
+				t.Errorf("Scan(%T %v) = %d, %v, want %d", src, src, read, err, id)
+			}
 		}
 	}
 }
@@ -68,7 +79,7 @@ func TestUUIDRejectsForeignUUIDs(t *testing.T) {
 		"01234567-89ab-8cde-fe00-000000000000": "its variant is not that of RFC 9562",
 	} {
 		u := uuid.MustParse(text)
-		for _, src := range []any{text, []byte(text), u, &u, [16]byte(u), u[:], strings.ToUpper(text)} {
+		for _, src := range driverForms(u) {
 			read := uuidkey.ID(42)
 			err := read.Scan(src)
 			var parse *snowflake.ParseError
@@ -83,37 +94,27 @@ func TestUUIDRejectsForeignUUIDs(t *testing.T) {
 	}
 }
 
-func TestUUIDScansEveryFormOfDrivers(t *testing.T) {
-	want := uuidkey.ID(0x0123456789ABCDEF)
-	u := uuidkey.UUID(snowflake.ID(want))
-	text := u.String()
-	for _, src := range []any{text, []byte(text), strings.ToUpper(text), u, &u, [16]byte(u), u[:]} {
-		read := uuidkey.ID(42)
-		if err := read.Scan(src); read != want || err != nil {
-			t.Errorf("Scan(%T %v) = %d, %v, want %d", src, src, read, err, want)
-		}
-	}
-}
-
 func TestUUIDRejectsOtherText(t *testing.T) {
 	text := uuidkey.UUID(5).String()
-	for _, src := range []any{
-		"", "5", "175928847299117063", text[:35], text + " ", "{" + text + "}", "urn:uuid:" + text,
-		strings.ReplaceAll(text, "-", ""), strings.Replace(text, "-", "0", 1), "g" + text[1:], string(make([]byte, 16)),
-		make([]byte, 15), make([]byte, 17), []byte("{" + text + "}"),
+	for want, sources := range map[error][]any{
+		snowflake.ErrSyntax: {
+			"", "5", "175928847299117063", text[:35], text + " ", "{" + text + "}", "urn:uuid:" + text,
+			strings.ReplaceAll(text, "-", ""), strings.Replace(text, "-", "0", 1), "g" + text[1:], string(make([]byte, 16)),
+			make([]byte, 15), make([]byte, 17), []byte("{" + text + "}"),
+		},
+		snowflake.ErrNull: {(*uuid.UUID)(nil)},
+		snowflake.ErrType: {true},
 	} {
-		read := uuidkey.ID(42)
-		if err := read.Scan(src); !errors.Is(err, snowflake.ErrSyntax) || read != 0 {
-			t.Errorf("Scan(%T %q) = %d, %v, want 0 and %v", src, src, read, err, snowflake.ErrSyntax)
+		for _, src := range sources {
+			read := uuidkey.ID(42)
+			if err := read.Scan(src); !errors.Is(err, want) || read != 0 {
+				t.Errorf("Scan(%T %q) = %d, %v, want 0 and %v", src, src, read, err, want)
+			}
 		}
 	}
-	for src, want := range map[any]error{(*uuid.UUID)(nil): snowflake.ErrNull, true: snowflake.ErrType} {
-		read := uuidkey.ID(42)
-		if err := read.Scan(src); !errors.Is(err, want) || read != 0 {
-			t.Errorf("Scan(%T) = %d, %v, want 0 and %v", src, read, err, want)
-		}
-	}
-	if read := uuidkey.ID(0); read.GormDataType() != "uuid" {
-		t.Errorf("GormDataType() = %q, want uuid", read.GormDataType())
+	id := uuidkey.ID(42)
+	want := `snowflake: string "5" is not an ID: want a UUID of 36 characters, got 1`
+	if err := id.Scan("5"); err == nil || err.Error() != want || id.GormDataType() != "uuid" {
+		t.Errorf("Scan: %v, want %s; GormDataType() = %q", err, want, id.GormDataType())
 	}
 }

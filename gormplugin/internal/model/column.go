@@ -294,20 +294,6 @@ func indirect(t reflect.Type) reflect.Type {
 	return t
 }
 
-// TypeName returns the name of a type for messages. A sqltypes.Column has its own: that of package reflect has the name
-// of the form, which a program can't write.
-func TypeName(t reflect.Type) string {
-	if t.Kind() == reflect.Pointer {
-		return "*" + TypeName(t.Elem())
-	}
-	if t.Kind() == reflect.Int64 {
-		if column, ok := reflect.TypeAssert[interface{ TypeName() string }](reflect.Zero(t)); ok {
-			return column.TypeName()
-		}
-	}
-	return t.String()
-}
-
 // IsNumber reports whether the field's column holds numbers, and so sorts as its IDs do.
 func IsNumber(field *schema.Field) bool {
 	if field.Serializer != nil || isTextType(field.GORMDataType) || isTextType(field.DataType) {

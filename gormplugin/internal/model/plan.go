@@ -252,7 +252,7 @@ func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
 		return nil, tagError(field, "names the generator %q, which no WithNamed has added", t.name)
 	case k == notAKey || field.Serializer != nil:
 		return nil, tagError(field, "needs snowflake.ID, int64, uint64, string or a type with the methods of Key, "+
-			"without a serializer, and the type is %s", TypeName(field.FieldType))
+			"without a serializer, and the type is %s", field.FieldType)
 	case field.DBName == "" || !field.Creatable:
 		return nil, tagError(field, "is on a field that GORM does not write when it creates a row")
 	case t.databaseMakes():
@@ -330,11 +330,11 @@ func (r *Rules) badReference(s *schema.Schema) error {
 			}
 			remedy := "snowflake.ID or a uint64"
 			if !holdsNumbers(from.FieldType) {
-				remedy = TypeName(indirect(from.FieldType))
+				remedy = indirect(from.FieldType).String()
 			}
 			return fmt.Errorf("gormplugin: %s.%s of type %s cannot hold the key %s.%s of type %s that it refers to in %s.%s; "+
-				"make it a %s: %w", to.Schema.Name, to.Name, TypeName(to.FieldType),
-				from.Schema.Name, from.Name, TypeName(from.FieldType), s.Name, rel.Name, remedy, schema.ErrUnsupportedDataType)
+				"make it a %s: %w", to.Schema.Name, to.Name, to.FieldType,
+				from.Schema.Name, from.Name, from.FieldType, s.Name, rel.Name, remedy, schema.ErrUnsupportedDataType)
 		}
 	}
 	return nil

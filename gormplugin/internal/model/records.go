@@ -107,7 +107,7 @@ func (r *Records) checkStrangers(stmt *gorm.Statement, element reflect.Type) err
 		for i := range r.N {
 			if !takes || !holdsID(c.Position(r.At(i))) {
 				return fmt.Errorf("gormplugin: %s has no %s where the model %s has %s: %w", element,
-					TypeName(c.Field.FieldType), stmt.Schema.Name, c.Field.Name, gorm.ErrInvalidValue)
+					c.Field.FieldType, stmt.Schema.Name, c.Field.Name, gorm.ErrInvalidValue)
 			}
 		}
 	}

@@ -3,10 +3,26 @@ package sqltypes_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes"
 )
+
+// A node of a tree: the root has no parent.
+func ExampleNull() {
+	type Node struct {
+		ID     snowflake.ID  `json:"id"`
+		Parent sqltypes.Null `json:"parent"`
+	}
+	root := Node{ID: 175928847299117063}
+	child := Node{ID: 175928847303311367, Parent: sqltypes.NullFrom(root.ID)}
+	if err := json.NewEncoder(os.Stdout).Encode([]Node{root, child}); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// [{"id":"175928847299117063","parent":null},{"id":"175928847303311367","parent":"175928847299117063"}]
+}
 
 // The column changes, and nothing that users see.
 func ExampleText() {
@@ -31,17 +47,4 @@ func ExampleText() {
 	// column: 04W86BB0G4007
 	// JSON:   {"id":"175928847299117063"}
 	// 0 snowflake: base32 "175928847299117063" is not an ID: want 13 characters, got 18
-}
-
-func ExampleBinary() {
-	for _, id := range []snowflake.ID{1, 175928847299117063} {
-		column, err := sqltypes.Binary(id).Value()
-		if err != nil {
-			panic(err)
-		}
-		fmt.Printf("%x\n", column)
-	}
-	// Output:
-	// 0000000000000001
-	// 0271065ac1020007
 }
