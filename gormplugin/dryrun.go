@@ -47,7 +47,7 @@ func (h *handle) endDryRun(stmt *gorm.Statement, in *insert) {
 	}
 	stmt.Settings.Delete(dryRunKey{})
 	for _, stmt := range d.all {
-		if r, err := h.planOf(stmt.Schema).RecordsOf(stmt, nil); r != nil && err == nil {
+		if r, err := h.planOf(stmt.Schema).RecordsOf(stmt, nil); err == nil {
 			_ = stmt.AddError(r.ClearAll(d.ids))
 		}
 	}

@@ -31,36 +31,21 @@ type Column struct {
 
 	kind kind
 	elem reflect.Type // of the field, or of what it points to
-
-	// path leads to the field if no embedded struct around it is a pointer, else it is nil. This is the common case,
-	// and faster.
-	path []int
+	path []int        // that leads to the field; -n-1 for an embedded pointer in field n
 }
 
 func newColumn(field *schema.Field, k kind, isKey bool) *Column {
-	c := &Column{Field: field, kind: k, IsKey: isKey, elem: field.FieldType}
+	c := &Column{Field: field, kind: k, IsKey: isKey, elem: field.FieldType, path: field.StructField.Index}
 	if c.elem.Kind() == reflect.Pointer {
 		c.Pointer, c.elem = true, c.elem.Elem()
 	}
-	for _, index := range field.StructField.Index {
-		if index < 0 { // GORM's mark for an embedded pointer
-			return c
-		}
-	}
-	c.path = field.StructField.Index
 	return c
 }
 
 // Position finds the field in a struct by its position in the model. It makes no embedded struct: it returns the zero
 // Value if one is a nil pointer.
 func (c *Column) Position(record reflect.Value) reflect.Value {
-	if c.path != nil {
-		for _, index := range c.path {
-			record = record.Field(index)
-		}
-		return record
-	}
-	for _, index := range c.Field.StructField.Index {
+	for _, index := range c.path {
 		if index >= 0 {
 			record = record.Field(index)
 			continue
@@ -114,10 +99,7 @@ func (c *Column) GoValue(x Value) any {
 	return variable.Interface()
 }
 
-// ScanTarget returns what database/sql can scan the column into, NULL included; FromTarget reads it.
-func (c *Column) ScanTarget() any { return reflect.New(reflect.PointerTo(c.elem)).Interface() }
-
-// FromTarget returns what was scanned into a target.
+// FromTarget returns what was scanned into a value of the field's NewValuePool.
 func (c *Column) FromTarget(target any) Value {
 	scanned := reflect.ValueOf(target).Elem()
 	if scanned.IsNil() {

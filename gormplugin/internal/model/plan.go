@@ -67,7 +67,8 @@ func (r *Rules) NewPlan(s *schema.Schema) *Plan {
 		p.Missed = missedKey(s)
 	}
 	if len(p.Columns) == 1 {
-		if only := p.Columns[0]; only.kind == signed && !only.Pointer && only.path != nil {
+		only := p.Columns[0]
+		if embedded := slices.Min(only.path) < 0; only.kind == signed && !only.Pointer && !embedded {
 			p.Plain = only
 		}
 	}
