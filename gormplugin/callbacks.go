@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/gormplugin/internal/connpool"
 	"github.com/sqlflake/sqlflake/gormplugin/internal/upsert"
@@ -65,7 +64,7 @@ func register(db *gorm.DB, c *config) error {
 		create.Before("gorm:save_after_associations").Register("snowflake:resolve", h.resolve),
 		create.Before("gorm:save_after_associations").Register("snowflake:announce_after", h.announceAfter),
 		create.Before("gorm:commit_or_rollback_transaction").Register("snowflake:finish", h.finish),
-		update.Before("gorm:save_before_associations").Register("snowflake:announce_before", h.announceBeforeUpdate),
+		update.Before("gorm:save_before_associations").Register("snowflake:announce_before", h.announceBefore),
 		update.Before("gorm:save_after_associations").Register("snowflake:announce_after", h.announceAfter),
 		update.Before("gorm:commit_or_rollback_transaction").Register("snowflake:finish", h.withdraw),
 	)
@@ -167,41 +166,33 @@ func mayExist(db *gorm.DB) bool {
 		return false
 	}
 	var network net.Error
-	err := db.Error
-	return db.Statement.Context.Err() != nil || errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) ||
-		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		strings.Contains(err.Error(), "invalid connection") // mysql.ErrInvalidConn
+	lost := []error{context.Canceled, context.DeadlineExceeded, driver.ErrBadConn, io.EOF, io.ErrUnexpectedEOF}
+	return db.Statement.Context.Err() != nil || errors.As(db.Error, &network) ||
+		slices.ContainsFunc(lost, func(err error) bool { return errors.Is(db.Error, err) }) ||
+		strings.Contains(db.Error.Error(), "invalid connection") // mysql.ErrInvalidConn
 }
 
 // announceBefore is the callback before GORM saves the associations that the rows of the statement refer to.
 func (h *handle) announceBefore(db *gorm.DB) {
-	if s := db.Statement.Schema; db.Error == nil && s != nil && len(s.Relationships.BelongsTo) > 0 {
-		h.announce(db.Statement, h.planOf(s).BelongsTo)
+	s := db.Statement.Schema
+	if db.Error != nil || s == nil {
+		return
 	}
-}
-
-// announceBeforeUpdate is announceBefore for updates, whose models fill does not check.
-func (h *handle) announceBeforeUpdate(db *gorm.DB) {
-	if s := db.Statement.Schema; db.Error == nil && s != nil {
-		if err := h.planOf(s).BadReference; err != nil {
-			_ = db.AddError(err)
-		}
+	p := h.planOf(s)
+	if p.BadReference != nil { // of an Update: fill has checked the models of Create
+		_ = db.AddError(p.BadReference)
+		return
 	}
-	h.announceBefore(db)
+	if len(s.Relationships.BelongsTo) > 0 && h.announces.Load() {
+		upsert.Announce(db.Statement, p.BelongsTo)
+	}
 }
 
 // announceAfter is the callback before GORM saves the other associations.
 func (h *handle) announceAfter(db *gorm.DB) {
-	if s := db.Statement.Schema; db.Error == nil && s != nil &&
+	if s := db.Statement.Schema; db.Error == nil && s != nil && h.announces.Load() &&
 		len(s.Relationships.HasOne)+len(s.Relationships.HasMany)+len(s.Relationships.Many2Many) > 0 {
-		h.announce(db.Statement, h.planOf(s).Many2Many)
-	}
-}
-
-func (h *handle) announce(stmt *gorm.Statement, relations []*schema.Relationship) {
-	if h.announces.Load() {
-		upsert.Announce(stmt, relations)
+		upsert.Announce(db.Statement, h.planOf(s).Many2Many)
 	}
 }
 

@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"database/sql"
 	"reflect"
 	"strings"
 
@@ -108,34 +107,17 @@ func (c *Column) FromTarget(target any) Value {
 	return c.kind.load(scanned.Elem())
 }
 
-// convert returns what a value of a driver stands for in a type with another form in the database.
-func (c *Column) convert(driverValue any) (x Value, ok bool) {
-	variable := reflect.New(c.elem)
-	scanner, ok := reflect.TypeAssert[sql.Scanner](variable)
-	if !ok || scanner.Scan(driverValue) != nil {
-		return Value{}, false
-	}
-	return c.kind.load(variable.Elem()), true
-}
-
 // typeAt returns the type of the field at the field's position in a struct of type t, nil if there is none. GORM
 // addresses fields by their positions in the model, also in values of another type, as in
 // db.Model(&User{}).Create(&dto).
 func typeAt(field *schema.Field, t reflect.Type) reflect.Type {
 	for _, index := range field.StructField.Index {
-		pointer := index < 0
-		if pointer {
-			index = -index - 1
-		}
-		if t.Kind() != reflect.Struct || index >= t.NumField() {
+		at := max(index, -index-1)
+		if t.Kind() != reflect.Struct || at >= t.NumField() || !t.Field(at).IsExported() {
 			return nil
 		}
-		structField := t.Field(index)
-		if !structField.IsExported() {
-			return nil
-		}
-		t = structField.Type
-		if pointer {
+		t = t.Field(at).Type
+		if index < 0 {
 			if t.Kind() != reflect.Pointer {
 				return nil
 			}
@@ -152,11 +134,8 @@ func (c *Column) takes(t reflect.Type) bool {
 	}
 	t = indirect(t)
 	k := kindOfAny(t)
-	switch {
-	case t == c.elem:
-		return true
-	case c.kind == text || k == text:
-		return c.kind == k
+	if t == c.elem || c.kind == text || k == text {
+		return t == c.elem || c.kind == k
 	}
 	return k != notAKey && holdsNumbers(t) && IsNumber(c.Field)
 }

@@ -209,8 +209,7 @@ func (r *Records) ClearAll(ids map[snowflake.ID]bool) (err error) {
 		if field == nil {
 			return false
 		}
-		elem := indirect(field.FieldType)
-		got, _ := (&Column{Field: field, kind: kindOfAny(elem), elem: elem}).fromMap(x)
+		got, _ := newColumn(field, kindOfAny(indirect(field.FieldType)), false).fromMap(x)
 		return ids[got.ID]
 	}
 	for i := range r.N {
