@@ -76,8 +76,8 @@ func register(db *gorm.DB, c *config) error {
 
 // start is the callback before the hooks of a Create.
 func (h *handle) start(db *gorm.DB) {
-	if in := h.insertOf(db.Statement); in != nil && in.waited {
-		in.waited = false // wait has just made it
+	if in := h.insertOf(db.Statement); in != nil && in.Waited {
+		in.Waited = false // wait has just made it
 	} else {
 		h.discard(db.Statement)
 	}
@@ -122,7 +122,7 @@ func (h *handle) rewrite(db *gorm.DB) {
 		return
 	}
 	if in == nil {
-		in = &insert{Insert: upsert.Insert{Stmt: stmt, Columns: p.Active(stmt)}}
+		in = &upsert.Insert{Stmt: stmt, Columns: p.Active(stmt)}
 		h.remember(in)
 	}
 	in.Rewrite(p, h.dialect)

@@ -3,6 +3,7 @@ package gormplugin
 import (
 	"gorm.io/gorm"
 
+	"github.com/sqlflake/sqlflake/gormplugin/internal/upsert"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -31,7 +32,7 @@ func beginDryRun(stmt *gorm.Statement) {
 }
 
 // endDryRun is called at its end. in is nil if no record got an ID.
-func (h *handle) endDryRun(stmt *gorm.Statement, in *insert) {
+func (h *handle) endDryRun(stmt *gorm.Statement, in *upsert.Insert) {
 	d := dryRunOf(stmt)
 	if d == nil || stmt.Schema == nil {
 		return

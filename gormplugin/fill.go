@@ -77,22 +77,13 @@ func (h *handle) planOf(s *schema.Schema) *model.Plan {
 // insertKey is the name of an insert among the clauses of a statement.
 const insertKey = "snowflake:insert"
 
-// insert is what the callbacks of one Create tell each other. It is a clause that no statement builds.
-type insert struct {
-	upsert.Insert
-	waited bool // wait has made it, and start has not run yet
-}
-
-func (*insert) Build(clause.Builder) {}
-
 // remember keeps an insert for the next callbacks, among the clauses, since GORM's own Create makes that map anyway.
-// The settings are a sync.Map, and their first entry takes 2 % of a Create (go test -run '^$' -bench 'Create$'
-// -benchtime 10000x ./gormplugin). A statement has one insert at most.
-func (h *handle) remember(in *insert) { in.Stmt.Clauses[insertKey] = clause.Clause{Expression: in} }
+// The settings are a sync.Map, and their first entry takes 2 % of a Create. A statement has one insert at most.
+func (h *handle) remember(in *upsert.Insert) { in.Stmt.Clauses[insertKey] = clause.Clause{Expression: in} }
 
 // insertOf returns the insert of the statement, or nil. A copy of a statement has the clauses of the original.
-func (h *handle) insertOf(stmt *gorm.Statement) *insert {
-	if in, _ := stmt.Clauses[insertKey].Expression.(*insert); in != nil && in.Stmt == stmt {
+func (h *handle) insertOf(stmt *gorm.Statement) *upsert.Insert {
+	if in, _ := stmt.Clauses[insertKey].Expression.(*upsert.Insert); in != nil && in.Stmt == stmt {
 		return in
 	}
 	return nil
@@ -129,7 +120,7 @@ func (h *handle) fillPlain(p *model.Plan, stmt *gorm.Statement) (done bool, err 
 	if lacking == 0 {
 		return n > 0, nil
 	}
-	in := &insert{Insert: upsert.Insert{Stmt: stmt, Columns: p.Columns}}
+	in := &upsert.Insert{Stmt: stmt, Columns: p.Columns}
 	ids := in.Room(lacking, n)
 	if err := draw(stmt.Context, h.generatorOf(p.Plain), ids, s.Name); err != nil {
 		return true, err
@@ -188,7 +179,7 @@ func (h *handle) fillAny(p *model.Plan, stmt *gorm.Statement) error {
 	}
 	in := h.insertOf(stmt)
 	if in == nil {
-		in = &insert{Insert: upsert.Insert{Stmt: stmt}}
+		in = &upsert.Insert{Stmt: stmt}
 	}
 	if size := r.N * len(columns); len(in.IDs) != size {
 		in.Columns, in.IDs = columns, make([]snowflake.ID, size)
@@ -222,7 +213,7 @@ type batch struct {
 // has one key, so it cannot become several rows, which GORM makes of it with auto-increment keys. Without a conflict
 // clause that is an error. With DO UPDATE the record is left in once: GORM repeats a record if several owners share it
 // in a has-many relation, and PostgreSQL refuses to update a row twice in a statement (SQLSTATE 21000).
-func (h *handle) keepOnce(in *insert, p *model.Plan) error {
+func (h *handle) keepOnce(in *upsert.Insert, p *model.Plan) error {
 	list := in.Stmt.ReflectValue
 	fail, once := upsert.Repeated(in.Stmt, h.dialect)
 	if fail {

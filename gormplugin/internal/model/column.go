@@ -58,16 +58,7 @@ func (c *Column) Position(record reflect.Value) reflect.Value {
 }
 
 // load returns what a record, which is a struct, has in the field.
-func (c *Column) load(record reflect.Value) Value {
-	field := c.Position(record)
-	if c.Pointer && field.IsValid() {
-		field = field.Elem()
-	}
-	if !field.IsValid() {
-		return Value{}
-	}
-	return c.kind.load(field)
-}
+func (c *Column) load(record reflect.Value) Value { return c.kind.loadIndirect(c.Position(record)) }
 
 // store sets the field of a record, which is an addressable struct. A pointer gets a new variable, since several
 // records may share the old one.
@@ -100,16 +91,11 @@ func (c *Column) GoValue(x Value) any {
 
 // FromTarget returns what was scanned into a value of the field's NewValuePool.
 func (c *Column) FromTarget(target any) Value {
-	scanned := reflect.ValueOf(target).Elem()
-	if scanned.IsNil() {
-		return Value{}
-	}
-	return c.kind.load(scanned.Elem())
+	return c.kind.loadIndirect(reflect.ValueOf(target).Elem())
 }
 
-// typeAt returns the type of the field at the field's position in a struct of type t, nil if there is none. GORM
-// addresses fields by their positions in the model, also in values of another type, as in
-// db.Model(&User{}).Create(&dto).
+// typeAt returns the type of the field at the field's position in a struct of type t, nil if there is none. GORM goes by
+// the positions in the model, also in values of another type, as in db.Model(&User{}).Create(&dto).
 func typeAt(field *schema.Field, t reflect.Type) reflect.Type {
 	for _, index := range field.StructField.Index {
 		at := max(index, -index-1)
@@ -127,25 +113,19 @@ func typeAt(field *schema.Field, t reflect.Type) reflect.Type {
 	return t
 }
 
-// takes reports whether GORM stores the ID that a field of type t, nil for none, has at the column's position.
-func (c *Column) takes(t reflect.Type) bool {
+// kindAs returns how a field of type t, nil for none, holds the ID that GORM stores from the column's position: notAKey
+// if it holds none in the column's form.
+func (c *Column) kindAs(t reflect.Type) kind {
 	if t == nil {
-		return false
+		return notAKey
 	}
 	t = indirect(t)
 	k := kindOfAny(t)
-	if t == c.elem || c.kind == text || k == text {
-		return t == c.elem || c.kind == k
+	switch inForm := k != text && c.kind != text && holdsNumbers(t) && IsNumber(c.Field); {
+	case t == c.elem, inForm, k == text && c.kind == text:
+		return k
 	}
-	return k != notAKey && holdsNumbers(t) && IsNumber(c.Field)
-}
-
-// holdsID reports whether a field that a column takes has an ID; it is the zero Value within an embedded nil pointer.
-func holdsID(field reflect.Value) bool {
-	if field.Kind() == reflect.Pointer {
-		field = field.Elem()
-	}
-	return field.IsValid() && kindOfAny(field.Type()).load(field) != Value{}
+	return notAKey
 }
 
 // kind says how a field, or what it points to, holds an ID.
@@ -171,9 +151,8 @@ func kindOfKey(t reflect.Type) kind {
 		return signed
 	case reflect.PointerTo(t).Implements(keyType):
 		return custom
-	default:
-		return notAKey
 	}
+	return notAKey
 }
 
 // kindOfAny returns the kind of any type that can hold an ID. A field of such a type is filled if its tag asks for it.
@@ -181,19 +160,15 @@ func kindOfAny(t reflect.Type) kind {
 	if k := kindOfKey(t); k != notAKey {
 		return k
 	}
-	switch t.Kind() {
-	case reflect.Int, reflect.Int64:
-		if t.Bits() == 64 {
-			return signed
-		}
-	case reflect.Uint, reflect.Uint64:
-		if t.Bits() == 64 {
-			return unsigned
-		}
-	case reflect.String:
+	switch kind := t.Kind(); {
+	case kind == reflect.String:
 		return text
+	case kind == reflect.Uintptr, !IsInteger(t), t.Bits() < 64:
+		return notAKey
+	case kind < reflect.Uint:
+		return signed
 	}
-	return notAKey
+	return unsigned
 }
 
 // Value is what a field holds: an ID, or a text that is no ID. The zero value means that there is no ID yet.
@@ -207,6 +182,17 @@ func textValue(s string) Value {
 		return Value{ID: id}
 	}
 	return Value{Text: s}
+}
+
+// loadIndirect returns what v holds or points to. It is the zero Value within an embedded nil pointer.
+func (k kind) loadIndirect(v reflect.Value) Value {
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return Value{}
+	}
+	return k.load(v)
 }
 
 // load returns what v, which is no pointer, holds.
@@ -225,9 +211,8 @@ func (k kind) load(v reflect.Value) Value {
 			v = addressable
 		}
 		return Value{ID: v.Addr().Interface().(Key).SnowflakeID()}
-	default:
-		return Value{}
 	}
+	return Value{}
 }
 
 // store sets v, which is settable and no pointer.
@@ -255,8 +240,7 @@ func indirect(t reflect.Type) reflect.Type {
 	return t
 }
 
-// TypeName returns the name of a type for messages. A sqltypes.Column has its own: that of package reflect has the name
-// of the form, which a program can't write.
+// TypeName returns the name of a type for messages. A sqltypes.Column has its own, as programs write it.
 func TypeName(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		return "*" + TypeName(t.Elem())

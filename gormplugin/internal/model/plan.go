@@ -75,8 +75,7 @@ func (r *Rules) NewPlan(s *schema.Schema) *Plan {
 	return p
 }
 
-// missedKey returns the key of a model if the plugin was probably meant to fill it: an integer that GORM takes for
-// auto-increment, a type defined by a snowflake.ID, or a string.
+// missedKey returns the key of a model if the plugin was probably meant to fill it.
 func missedKey(s *schema.Schema) *Column {
 	key := s.PrioritizedPrimaryField
 	if key == nil || key.DBName == "" || !key.Creatable || key.Serializer != nil ||
@@ -125,20 +124,14 @@ func (r *Rules) ColumnOf(field *schema.Field) (*Column, error) {
 	switch {
 	case k == notAKey:
 		return nil, nil
-	case !byDatabase && k == custom && isSmallInteger(field):
-		return nil, smallInteger(field)
 	case !byDatabase:
-		return newColumn(field, k, isKey), nil
-	case isNumeral(field.DefaultValue): // as default:0, by which the first row would get the key 0
+		return newCheckedColumn(field, k, isKey)
+	}
+	if _, err := strconv.ParseInt(strings.Trim(field.DefaultValue, `'"`), 10, 64); err == nil {
 		return nil, fmt.Errorf("%w: by default:%s all rows of %s would get the same key %s; remove it",
 			ErrTag, field.DefaultValue, s.Name, field.Name)
 	}
 	return nil, nil
-}
-
-func isNumeral(text string) bool {
-	_, err := strconv.ParseInt(strings.Trim(text, `'"`), 10, 64)
-	return err == nil
 }
 
 // isLargeInteger reports whether field is an integer of 64 bits, in Go and as far as GORM knows in the database.
@@ -147,15 +140,14 @@ func isLargeInteger(field *schema.Field) bool {
 	return (k == signed || k == unsigned) && field.Serializer == nil && (field.Size == 0 || field.Size >= 64)
 }
 
-// isSmallInteger reports whether AutoMigrate of GORM makes an integer of less than 64 bits for the field: a smallint or
-// tinyint if GORM knows no size, as for a struct or an array with type:int.
-func isSmallInteger(field *schema.Field) bool {
-	return (field.DataType == schema.Int || field.DataType == schema.Uint) && field.Size < 64
-}
-
-func smallInteger(field *schema.Field) error {
-	return fmt.Errorf("%w: type:int of %s.%s needs size:64 beside it; without it GORM makes a small integer for the type %s",
-		ErrTag, field.Schema.Name, field.Name, field.FieldType)
+// newCheckedColumn returns an error if AutoMigrate of GORM makes an integer of less than 64 bits for the field: a smallint
+// or tinyint if GORM knows no size, as for a struct or an array with type:int.
+func newCheckedColumn(field *schema.Field, k kind, isKey bool) (*Column, error) {
+	if k == custom && field.Size < 64 && (field.DataType == schema.Int || field.DataType == schema.Uint) {
+		return nil, fmt.Errorf("%w: type:int of %s.%s needs size:64 beside it; without it GORM makes a small integer for the "+
+			"type %s", ErrTag, field.Schema.Name, field.Name, field.FieldType)
+	}
+	return newColumn(field, k, isKey), nil
 }
 
 // CheckSize returns an error for an integer key that IntegerKeys is meant for but that cannot hold an ID.
@@ -260,8 +252,6 @@ func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
 		return nil, tagError(field, "is beside default or autoIncrement, by which the database makes the value")
 	case k == text && field.Size > 0 && field.Size < maxDigits:
 		return nil, tagError(field, "needs a string of size %d, and the size is %d", maxDigits, field.Size)
-	case k == custom && isSmallInteger(field):
-		return nil, smallInteger(field)
 	case k != text && k != custom && field.Size > 0 && field.Size < 64:
 		return nil, tagError(field, "needs an integer of size 64, and the size is %d", field.Size)
 	}
@@ -271,9 +261,11 @@ func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
 		}
 		return nil, tagError(field, "is on the foreign key of a belongs-to relation, which is the key of another row")
 	}
-	column := newColumn(field, k, field == field.Schema.PrioritizedPrimaryField)
-	column.Gen = r.Named[t.name]
-	return column, nil
+	column, err := newCheckedColumn(field, k, field == field.Schema.PrioritizedPrimaryField)
+	if err == nil {
+		column.Gen = r.Named[t.name]
+	}
+	return column, err
 }
 
 func tagError(field *schema.Field, format string, args ...any) error {

@@ -107,9 +107,9 @@ func (r *Records) setStructs(stmt *gorm.Statement) (n int, err error) {
 	// The records are of another type than the model. Without an ID at the position of each column's field GORM would
 	// store whatever is there, a title for example, as the key.
 	for _, c := range r.Columns {
-		takes := c.takes(typeAt(c.Field, element))
+		k := c.kindAs(typeAt(c.Field, element))
 		for i := range n {
-			if !takes || !holdsID(c.Position(r.At(i))) {
+			if k == notAKey || k.loadIndirect(c.Position(r.At(i))) == (Value{}) {
 				return 0, fmt.Errorf("gormplugin: %s has no %s where the model %s has %s: %w", element,
 					TypeName(c.Field.FieldType), stmt.Schema.Name, c.Field.Name, gorm.ErrInvalidValue)
 			}

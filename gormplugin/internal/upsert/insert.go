@@ -45,12 +45,13 @@ type Dialect struct {
 }
 
 // Insert is one INSERT of GORM: the IDs that were generated for its records, and the changes of the statement, to be
-// undone after it.
+// undone after it. The callbacks keep it among the clauses of the statement, which builds it into nothing.
 type Insert struct {
 	Stmt    *gorm.Statement
 	Columns []*model.Column // that the statement writes
 	IDs     []snowflake.ID  // the generated ID for each record and column, or 0; nil if none was generated
 
+	Waited   bool // the callback that waits for the lease has made it, and the next one has not run yet
 	Resolved bool // Resolve has run
 	Failed   bool // before Resolve ran: no row was written
 
@@ -58,6 +59,9 @@ type Insert struct {
 	was      *original // nil if the statement is unchanged
 	conflict *conflict // nil if no record can have conflicted with a row
 }
+
+// Build makes it a clause.
+func (*Insert) Build(clause.Builder) {}
 
 // Room makes room for the IDs of n records with one column. ids is for those that are to be drawn, in the same memory.
 func (in *Insert) Room(lacking, n int) (ids []snowflake.ID) {
