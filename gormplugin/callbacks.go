@@ -16,29 +16,8 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin/internal/upsert"
 )
 
-// register puts the callbacks of the plugin among GORM's. Each has a place before one of GORM's; GORM runs a callback
-// last if the one it names is missing. They run in this order:
-//
-//	snowflake:wait              before a connection is taken: if all connections waited for the lease, its extension
-//	                            would get none. Only with a lease and default transactions
-//	gorm:begin_transaction
-//	snowflake:fill              before the hooks, which may use the key. Not before gorm:begin_transaction, which is
-//	                            missing under SkipDefaultTransaction
-//	gorm:before_create          hooks
-//	snowflake:announce_before   before the associations that it is about, which may fail by it
-//	gorm:save_before_associations
-//	snowflake:rewrite           after the hooks, which may add clauses and clear keys, right before the build
-//	snowflake:warn              after the hooks, which may set keys that the plugin does not fill
-//	gorm:create
-//	snowflake:resolve           before the associations that refer to the rows by their keys
-//	snowflake:announce_after    after resolve, which reads the announcement of the statement above
-//	gorm:save_after_associations
-//	gorm:after_create           hooks
-//	snowflake:finish            after all that may fail, while it is known whether there is a transaction to roll back.
-//	                            After a failed commit nobody knows whether the rows exist, so keys stay
-//	gorm:commit_or_rollback_transaction
-//
-// Updates save associations too, and get the announcements only.
+// register puts the callbacks of the plugin among GORM's, each before one of these. GORM runs a callback last if the
+// application has removed that one. Updates save associations too, and get the announcements only.
 func register(db *gorm.DB, c *config) error {
 	create, update := db.Callback().Create(), db.Callback().Update()
 	if create.Get("snowflake:fill") != nil {
@@ -53,17 +32,24 @@ func register(db *gorm.DB, c *config) error {
 	}}
 	var wait error
 	if gen, leased := c.gen.(*leasedGenerator); leased && create.Get("gorm:begin_transaction") != nil {
+		// Before a connection is taken: if all connections waited for the lease, its extension would get none.
 		wait = create.Before("gorm:begin_transaction").Register("snowflake:wait", h.wait(gen))
 	}
 	err := errors.Join(
 		wait,
+		// Before the hooks, which may use the key. SkipDefaultTransaction leaves out gorm:begin_transaction.
 		create.Before("gorm:before_create").Register("snowflake:fill", h.start),
 		create.Before("gorm:save_before_associations").Register("snowflake:announce_before", h.announceBefore),
+		// After the hooks, which may add clauses and clear or set keys.
 		create.Before("gorm:create").Register("snowflake:rewrite", h.rewrite),
 		create.Before("gorm:create").Register("snowflake:warn", h.warnMissed),
+		// Before the associations that refer to the rows by their keys.
 		create.Before("gorm:save_after_associations").Register("snowflake:resolve", h.resolve),
 		create.Before("gorm:save_after_associations").Register("snowflake:announce_after", h.announceAfter),
+		// After all that may fail, while it is known whether there is a transaction to roll back. After a failed commit
+		// nobody knows whether the rows exist, so keys stay.
 		create.Before("gorm:commit_or_rollback_transaction").Register("snowflake:finish", h.finish),
+
 		update.Before("gorm:save_before_associations").Register("snowflake:announce_before", h.announceBefore),
 		update.Before("gorm:save_after_associations").Register("snowflake:announce_after", h.announceAfter),
 		update.Before("gorm:commit_or_rollback_transaction").Register("snowflake:finish", h.withdraw),
@@ -139,12 +125,10 @@ func (h *handle) resolve(db *gorm.DB) {
 // the records got are cleared. Its rows exist if it failed later, in a transaction that continues.
 func (h *handle) finish(db *gorm.DB) {
 	h.withdraw(db)
+	h.resolve(db) // if the application has removed the callback before which it runs
 	in := h.insertOf(db.Statement)
 	if db.DryRun {
 		defer h.endDryRun(db.Statement, in)
-	}
-	if in != nil {
-		in.Resolve(db) // if the application has removed the callback before which it runs
 	}
 	delete(db.Statement.Clauses, insertKey) // the statement may be used again
 	if in != nil && db.Error != nil && (hasTransaction(db) || in.Failed && !mayExist(db)) {
@@ -152,8 +136,8 @@ func (h *handle) finish(db *gorm.DB) {
 	}
 }
 
-// hasTransaction reports whether callbacks.BeginTransaction has begun a transaction for the statement alone, which is
-// rolled back if the statement fails. gorm.io/sharding begins none, and says that it has.
+// hasTransaction reports whether GORM has begun a transaction for the statement alone, which is rolled back if the
+// statement fails. gorm.io/sharding begins none, and says that it has.
 func hasTransaction(db *gorm.DB) bool {
 	_, started := db.InstanceGet("gorm:started_transaction")
 	return started && !connpool.IsSharded(db.Statement.ConnPool)

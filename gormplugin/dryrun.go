@@ -18,23 +18,16 @@ type dryRun struct {
 // dryRunKey is the key of a dryRun among the settings of a statement, which GORM copies to those of associations.
 type dryRunKey struct{}
 
-func dryRunOf(stmt *gorm.Statement) *dryRun {
-	found, _ := stmt.Settings.Load(dryRunKey{})
-	d, _ := found.(*dryRun)
-	return d
-}
-
 // beginDryRun is called at the start of a dry run, also of an association.
 func beginDryRun(stmt *gorm.Statement) {
-	if dryRunOf(stmt) == nil {
-		stmt.Settings.Store(dryRunKey{}, &dryRun{stmt: stmt, ids: map[snowflake.ID]bool{}})
-	}
+	stmt.Settings.LoadOrStore(dryRunKey{}, &dryRun{stmt: stmt, ids: map[snowflake.ID]bool{}})
 }
 
 // endDryRun is called at its end. in is nil if no record got an ID.
 func (h *handle) endDryRun(stmt *gorm.Statement, in *upsert.Insert) {
-	d := dryRunOf(stmt)
-	if d == nil || stmt.Schema == nil {
+	found, _ := stmt.Settings.Load(dryRunKey{})
+	d, begun := found.(*dryRun)
+	if !begun || stmt.Schema == nil {
 		return
 	}
 	d.all = append(d.all, stmt)
