@@ -79,7 +79,9 @@ const insertKey = "snowflake:insert"
 
 // remember keeps an insert for the next callbacks, among the clauses, since GORM's own Create makes that map anyway.
 // The settings are a sync.Map, and their first entry takes 2 % of a Create. A statement has one insert at most.
-func (h *handle) remember(in *upsert.Insert) { in.Stmt.Clauses[insertKey] = clause.Clause{Expression: in} }
+func (h *handle) remember(in *upsert.Insert) {
+	in.Stmt.Clauses[insertKey] = clause.Clause{Expression: in}
+}
 
 // insertOf returns the insert of the statement, or nil. A copy of a statement has the clauses of the original.
 func (h *handle) insertOf(stmt *gorm.Statement) *upsert.Insert {

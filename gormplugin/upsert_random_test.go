@@ -45,7 +45,7 @@ func (richThing) TableName() string { return "things" }
 // randomUpsert is one Create and what it means.
 type randomUpsert struct {
 	clause.OnConflict
-	setsName, setsPublic, setsLabel, byKey, excludes bool
+	setsName, setsPublic, setsLabel, byKey bool
 }
 
 func randomUpserts(mysql bool) []randomUpsert {
@@ -55,6 +55,8 @@ func randomUpserts(mysql bool) []randomUpsert {
 	}
 	excluding := sets("name")
 	excluding.Where.Exprs = []clause.Expression{clause.Expr{SQL: "things.name = ?", Vars: []any{"nobody's"}}}
+	byKey := sets("name", "public")
+	byKey.Columns = []clause.Column{{Name: clause.PrimaryKey}}
 	return []randomUpsert{
 		{OnConflict: clause.OnConflict{DoNothing: true}},
 		{OnConflict: sets("name"), setsName: true},
@@ -62,7 +64,8 @@ func randomUpserts(mysql bool) []randomUpsert {
 		{OnConflict: sets("label"), setsLabel: true},
 		{OnConflict: clause.OnConflict{Columns: byCode, UpdateAll: true}, setsName: true, setsPublic: true, setsLabel: true},
 		{OnConflict: clause.OnConflict{UpdateAll: true}, setsName: true, setsPublic: true, setsLabel: true, byKey: true},
-		{OnConflict: excluding, excludes: !mysql, setsName: mysql}, // MySQL has no such WHERE, and GORM leaves it out
+		{OnConflict: byKey, setsName: true, setsPublic: true, byKey: true},
+		{OnConflict: excluding, setsName: mysql}, // MySQL has no such WHERE, and GORM leaves it out
 	}
 }
 

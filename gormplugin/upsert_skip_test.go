@@ -188,22 +188,3 @@ func TestEveryKindOfAssociationOfASkippedRecordIsAnError(t *testing.T) {
 		equal(t, table, db.count(t, table, "1 = 1"), 0)
 	}
 }
-
-func TestASkippedRecordWithAKeyOfTheCallerTakesNothingFromAnotherRow(t *testing.T) {
-	type plot struct {
-		ID    snowflake.ID `gorm:"primaryKey;type:int"`
-		Code  string       `gorm:"uniqueIndex;size:20"`
-		Grade string       `gorm:"size:20;default:(upper('x'))"`
-	}
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		must(t, db.Create(&plot{ID: 5, Code: "a"}))
-		plots := []plot{{ID: 8, Code: "a"}, {ID: 9, Code: "b"}, {ID: 5, Code: "c"}}
-		must(t, db.Clauses(nothing).Create(&plots))
-		for i, want := range []string{"", "X", "X"} {
-			if db.returning() && (!db.mysql || i > 0) { // RETURNING of MariaDB also brings the row that was met
-				equal(t, "grade of "+plots[i].Code, plots[i].Grade, want)
-			}
-		}
-		db.wantKeys(t, "plots", 5, 9)
-	}, &plot{})
-}
