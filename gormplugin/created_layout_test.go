@@ -114,38 +114,12 @@ func TestCreatedReadsAColumnAsItsGeneratorWroteIt(t *testing.T) {
 	}
 }
 
-// Every preset whose time is the highest field selects what its own Time says, also with coarse ticks.
-func TestCreatedWorksWithEveryLayout(t *testing.T) {
-	for name, layout := range map[string]snowflake.Layout{
-		"default": snowflake.Default(), "javascript": snowflake.MustPreset("javascriptsafe"), "seconds": preset("seconds"),
-		"sonyflake": preset("sonyflake"), "mastodon": preset("mastodon"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			db, _ := openWith(t, testdb.SQLite(t), gormplugin.New(hourly(gormtest.WithLayout(layout))), &parcel{}, &label{})
-			parcels := createParcels(t, db, 5)
-			c := layout.Time(parcels[2].ID)
-			equal(t, "since c", names(t, db.Where(gormplugin.CreatedSince(c))), "cde")
-			equal(t, "since after c", names(t, db.Where(gormplugin.CreatedSince(c.Add(1)))), "de")
-			equal(t, "before c", names(t, db.Where(gormplugin.CreatedBefore(c))), "ab")
-			equal(t, "c", names(t, db.Where(gormplugin.CreatedBetween(c, c.Add(time.Nanosecond)))), "c")
-		})
-	}
-}
-
 func TestCreatedNamesTheColumnThatItCannotRead(t *testing.T) {
 	db, _ := openWith(t, testdb.SQLite(t), gormplugin.New(opaque{}))
 	_, err := usedLayout(t, db, gormplugin.CreatedSince(newYear), &parcel{})
 	if err == nil || !strings.Contains(err.Error(), "the layout of parcels.id is not known, since a gormplugin_test.opaque has no method Layout") {
 		t.Errorf("error %v does not name the column and the generator", err)
 	}
-}
-
-func preset(name string) snowflake.Layout {
-	l, err := snowflake.Preset(name)
-	if err != nil {
-		panic(err)
-	}
-	return l
 }
 
 // Keys of a counter lie in the first ticks of every layout. The second one has its epoch at the start of the day on

@@ -72,17 +72,6 @@ func ExampleCreatedBetween() {
 	// SELECT * FROM `visits` WHERE (`visits`.`id` >= 132649058304000000 AND `visits`.`id` < 132679257292800000)
 }
 
-func ExampleCreatedSince() {
-	db := openVisits("home", "docs", "blog", "jobs")
-
-	var n int64
-	if err := db.Model(&Visit{}).Where(gormplugin.CreatedSince(clock(1))).Count(&n).Error; err != nil {
-		panic(err)
-	}
-	fmt.Println(n)
-	// Output: 3
-}
-
 func ExampleCreatedBefore() {
 	db := openVisits("home", "docs", "blog", "jobs")
 

@@ -130,23 +130,6 @@ func ExampleNew_upsert() {
 	// 1001 Czechia
 }
 
-// Maps are filled in place.
-func ExampleNew_maps() {
-	type Event struct {
-		ID   snowflake.ID
-		Name string
-	}
-	db := openExample(&Event{})
-
-	event := map[string]any{"Name": "login"}
-	if err := db.Model(&Event{}).Create(event).Error; err != nil {
-		panic(err)
-	}
-	fmt.Println(event["id"], event["Name"])
-	// Output:
-	// 1001 login
-}
-
 // The tag type:int makes the key the rowid on SQLite; the other databases have a bigint either way.
 func ExampleModel() {
 	type Plain struct{ ID snowflake.ID }

@@ -14,53 +14,37 @@ import (
 
 func TestEveryWayOfRegisteringFillsOnce(t *testing.T) {
 	type plugins = map[string]gorm.Plugin
-	ways := map[string]func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error){
-		"Use": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
-			db, err := gorm.Open(gormdb.Dialector(target), config)
+	for name, way := range map[string]func(d gorm.Dialector, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error){
+		"Use": func(d gorm.Dialector, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
+			db, err := gorm.Open(d, config)
 			return db, errors.Join(err, db.Use(p))
 		},
-		"Option after Config": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
-			return gorm.Open(gormdb.Dialector(target), config, p)
+		"Option": func(d gorm.Dialector, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
+			return gorm.Open(d, p, config)
 		},
-		"Option before Config": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
-			return gorm.Open(gormdb.Dialector(target), p, config)
-		},
-		"Config.Plugins": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
+		"Config.Plugins and Option": func(d gorm.Dialector, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
 			config.Plugins = plugins{p.Name(): p}
-			return gorm.Open(gormdb.Dialector(target), config)
+			return gorm.Open(d, config, p)
 		},
-		"Config.Plugins and Option": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
-			config.Plugins = plugins{p.Name(): p}
-			return gorm.Open(gormdb.Dialector(target), config, p)
-		},
-	}
-	for name, way := range ways {
+	} {
 		t.Run(name, func(t *testing.T) {
-			testdb.Each(t, func(t *testing.T, target testdb.Target) {
-				gen, log := newCounting(), &recorder{}
-				plugin := gormplugin.New(gen)
-				db, err := way(target, plugin, &gorm.Config{Logger: log})
-				if err != nil {
-					t.Fatal(err)
+			gen, log := newCounting(), &recorder{}
+			plugin := gormplugin.New(gen)
+			db, err := way(gormdb.Dialector(testdb.SQLite(t)), plugin, &gorm.Config{Logger: log})
+			noError(t, err)
+			closeAtEnd(t, db)
+			for _, again := range []*gormplugin.Plugin{plugin, gormplugin.New(newCounting())} {
+				if err := db.Use(again); !errors.Is(err, gorm.ErrRegistered) {
+					t.Errorf("Use again: error %v, want gorm.ErrRegistered", err)
 				}
-				closeAtEnd(t, db)
-				if len(log.warnings) > 0 {
-					t.Errorf("GORM warns: %v", log.warnings)
-				}
-				if db.Plugins["snowflake"] != gorm.Plugin(plugin) {
-					t.Error("the plugin is not in Config.Plugins")
-				}
-				for _, again := range []*gormplugin.Plugin{plugin, gormplugin.New(newCounting())} {
-					if err := db.Use(again); !errors.Is(err, gorm.ErrRegistered) {
-						t.Errorf("Use again: error %v, want gorm.ErrRegistered", err)
-					}
-				}
-				if err := db.AutoMigrate(&user{}); err != nil {
-					t.Fatal(err)
-				}
-				must(t, db.Create(&user{Name: "a"}))
-				wantCalls(t, gen, 1)
-			})
+			}
+			noError(t, plugin.Initialize(db))
+			noError(t, db.AutoMigrate(&user{}))
+			must(t, db.Create(&user{Name: "a"}))
+			wantCalls(t, gen, 1)
+			if len(log.warnings) > 0 {
+				t.Errorf("GORM warns: %v", log.warnings)
+			}
 		})
 	}
 }
@@ -87,18 +71,6 @@ func TestTheConfigurationsMapStaysTheCallers(t *testing.T) {
 		closeAtEnd(t, db)
 	}
 	equal(t, "plugins in the caller's map", len(shared.Plugins), 0)
-}
-
-func TestInitializeTwiceRegistersOnce(t *testing.T) {
-	db := onSQLite(t, &user{})
-	if err := gormplugin.New(db.gen).Initialize(db.DB); err != nil {
-		t.Fatal(err)
-	}
-	if len(db.log.warnings) > 0 {
-		t.Errorf("GORM warns: %v", db.log.warnings)
-	}
-	must(t, db.Create(&user{}))
-	wantCalls(t, db.gen, 1)
 }
 
 func TestANilGeneratorIsAnErrorAtRegistration(t *testing.T) {
