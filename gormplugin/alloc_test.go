@@ -76,9 +76,7 @@ func TestModelsWithoutFieldsToFillCostNothing(t *testing.T) {
 	}
 	with := onSQLite(t)
 	without, err := gorm.Open(gormdb.Dialector(with.target), &gorm.Config{Logger: with.log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	closeAtEnd(t, without)
 	allocations := func(db *gorm.DB) float64 {
 		db = db.WithContext(t.Context())

@@ -127,9 +127,7 @@ func TestCreatedNamesTheColumnThatItCannotRead(t *testing.T) {
 func TestCreatedFindsNoKeysBelowTheLeastID(t *testing.T) {
 	const oldKeys = 10_000_000
 	today, err := snowflake.NewLayout(hour(0).Add(-time.Minute), time.Millisecond, snowflake.Default().Fields()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, layout := range []snowflake.Layout{snowflake.Default(), today} {
 		for least, old := range map[snowflake.ID]string{oldKeys + 1: "", 0: "XYZ"} {
 			plugin := gormplugin.New(hourly(gormtest.WithLayout(layout)), gormplugin.WithMinID(least))

@@ -22,9 +22,7 @@ func TestCreatedFindsRowsOfAllBuckets(t *testing.T) {
 		hours := make([]snowflake.Range, 4)
 		for bucket := range hours { // a in the first bucket at 0:00, b in the second at 1:00 and so on
 			ranges, err := layout.Ranges(hour(bucket), hour(bucket+1))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			must(t, db.Create(&parcel{ID: ranges[bucket].Lo, Name: string(rune('a' + bucket)), Weight: bucket}))
 		}
 		between := gormplugin.CreatedBetween(hour(1), hour(3))

@@ -32,9 +32,7 @@ func openWith(t testing.TB, target testdb.Target, plugin *gormplugin.Plugin, mod
 	t.Helper()
 	log := &recorder{}
 	db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	closeAtEnd(t, db)
 	if plugin != nil {
 		noError(t, db.Use(plugin))

@@ -34,18 +34,12 @@ func (f *failingAt) Fill(ctx context.Context, dst []snowflake.ID) error {
 func onOneConnection(t *testing.T, target testdb.Target, gen gormplugin.Generator, models ...any) *gorm.DB {
 	t.Helper()
 	db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: &recorder{}}, gormplugin.New(gen))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	closeAtEnd(t, db)
 	pool, err := db.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	pool.SetMaxOpenConns(1)
-	if err := db.AutoMigrate(models...); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.AutoMigrate(models...))
 	return db
 }
 

@@ -202,9 +202,7 @@ func (skipping) Fill(_ context.Context, ids []snowflake.ID) error {
 
 func TestAZeroAmongOtherIDsIsAnError(t *testing.T) {
 	db, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), &gorm.Config{DryRun: true}, gormplugin.New(skipping{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	closeAtEnd(t, db)
 	users := named("a", "b", "c")
 	if err := db.Create(&users).Error; err == nil || !strings.Contains(err.Error(), "the ID 0") {

@@ -157,9 +157,7 @@ func TestAConstraintAsTheTargetWorksWithReturning(t *testing.T) {
 func TestKeysAreLookedUpInTheTableOfTheStatement(t *testing.T) {
 	db := onSQLite(t, &city{}, &street{})
 	pool, err := db.DB.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	pool.SetMaxOpenConns(1) // what is attached belongs to a connection
 	must(t, db.Exec("ATTACH DATABASE ':memory:' AS archive"))
 	must(t, db.Exec("CREATE TABLE archive.cities (id integer PRIMARY KEY, code text UNIQUE, name text)"))

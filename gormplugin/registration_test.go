@@ -65,9 +65,7 @@ func TestTheConfigurationsMapStaysTheCallers(t *testing.T) {
 	for range 2 {
 		config := shared
 		db, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), &config, gormplugin.New(newCounting()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		closeAtEnd(t, db)
 	}
 	equal(t, "plugins in the caller's map", len(shared.Plugins), 0)
@@ -84,9 +82,7 @@ func TestANilGeneratorIsAnErrorAtRegistration(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			target := testdb.SQLite(t)
 			db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: &recorder{}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			closeAtEnd(t, db)
 			if err := db.Use(plugin); !errors.Is(err, gormplugin.ErrOption) {
 				t.Errorf("Use: error %v, want ErrOption", err)
@@ -105,9 +101,7 @@ func TestANilGeneratorIsAnErrorAtRegistration(t *testing.T) {
 
 func TestAHandleWithoutCallbacksIsRefused(t *testing.T) {
 	db, err := gorm.Open(nil, &gorm.Config{Logger: &recorder{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if err := db.Use(gormplugin.New(newCounting())); !errors.Is(err, gorm.ErrInvalidDB) {
 		t.Errorf("error %v, want gorm.ErrInvalidDB", err)
 	}
@@ -134,14 +128,10 @@ func TestKeysAreFilledWhateverCallbacksAreRemoved(t *testing.T) {
 		db := onSQLite(t, &flat{}, &city{}, &street{})
 		if name == "gorm:begin_transaction" { // else the transaction would stay open
 			must(t, db.Exec("SELECT 1"))
-			if err := db.Callback().Create().Remove("gorm:commit_or_rollback_transaction"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, db.Callback().Create().Remove("gorm:commit_or_rollback_transaction"))
 		}
 		tx := db.Session(&gorm.Session{SkipDefaultTransaction: name == "gorm:commit_or_rollback_transaction"})
-		if err := db.Callback().Create().Remove(name); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, db.Callback().Create().Remove(name))
 		must(t, tx.Create(&[]flat{{Name: "a"}, {Name: "b"}}))
 		must(t, tx.Create(&flat{Name: "c"}))
 		db.wantKeys(t, "flats", firstID, firstID+1, firstID+2)

@@ -63,9 +63,7 @@ func TestADryRunTakesItsKeysBack(t *testing.T) {
 func inJSON(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return string(text)
 }
 
@@ -160,32 +158,20 @@ func TestTheGenericsAPIIsFilledAsWell(t *testing.T) {
 	each(t, func(t *testing.T, db *env) {
 		ctx := context.Background()
 		u := user{Name: "a"}
-		if err := gorm.G[user](db.DB).Create(ctx, &u); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, gorm.G[user](db.DB).Create(ctx, &u))
 		equal(t, "Create", u.ID, firstID)
 		many := named("b", "c", "d")
-		if err := gorm.G[user](db.DB).CreateInBatches(ctx, &many, 2); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, gorm.G[user](db.DB).CreateInBatches(ctx, &many, 2))
 		equal(t, "CreateInBatches", many[2].ID, firstID+3)
 		v := user{Name: "e"}
-		if err := gorm.G[user](db.DB).Select("Name").Create(ctx, &v); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, gorm.G[user](db.DB).Select("Name").Create(ctx, &v))
 		equal(t, "Select", v.ID, firstID+4)
-		if err := gorm.G[user](db.DB).Table("users").Create(ctx, &user{Name: "f"}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, gorm.G[user](db.DB).Table("users").Create(ctx, &user{Name: "f"}))
 		result := gorm.WithResult()
-		if err := gorm.G[user](db.DB, result).Create(ctx, &user{Name: "g"}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, gorm.G[user](db.DB, result).Create(ctx, &user{Name: "g"}))
 		equal(t, "rows of WithResult", result.RowsAffected, 1)
 		found, err := gorm.G[user](db.DB).Where("id = ?", firstID).First(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		equal(t, "First", found.Name, "a")
 		wantCalls(t, db.gen, 1, 2, 1, 1, 1, 1)
 	}, &user{})

@@ -85,9 +85,7 @@ func statements(t *testing.T, db *env, plugin bool, record any) []string {
 	handle := db.DB
 	if !plugin {
 		plain, err := gorm.Open(db.Dialector, &gorm.Config{Logger: db.log})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		closeAtEnd(t, plain)
 		handle = plain
 	}

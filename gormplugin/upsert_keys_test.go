@@ -107,9 +107,7 @@ func TestAnUpsertThatMeetsANegativeKeyLeavesIt(t *testing.T) {
 	byName := clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.AssignmentColumns([]string{"note"})}
 	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
 		pool, err := db.DB.DB()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		pool.SetMaxOpenConns(1)
 		for _, mode := range []string{"", "STRICT_ALL_TABLES"} {
 			if db.mysql {
