@@ -239,7 +239,11 @@ func TestKeysOfRowsThatAreThereStay(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	noError(t, err)
+	rolledBack := ledger{Code: "c"}
+	_ = db.Transaction(func(tx *gorm.DB) error {
+		must(t, tx.Create(&rolledBack))
+		return errEmpty
+	})
+	equal(t, "a key is there after a rollback by the caller", rolledBack.ID != 0, true)
 }

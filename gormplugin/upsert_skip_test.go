@@ -121,7 +121,12 @@ func (h *hooked) BeforeCreate(tx *gorm.DB) error {
 	if h.Own != 0 {
 		h.ID = h.Own
 	}
-	tx.Statement.AddClause(clause.OnConflict{DoNothing: true})
+	return nil
+}
+
+// BeforeSave adds a conflict clause.
+func (*hooked) BeforeSave(tx *gorm.DB) error {
+	tx.Statement.AddClause(nothing)
 	return nil
 }
 
