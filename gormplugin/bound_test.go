@@ -83,11 +83,10 @@ func TestSettledRejectsHandlesAndModels(t *testing.T) {
 	if !errors.Is(err, gorm.ErrInvalidTransaction) {
 		t.Errorf("in a transaction: %v, want ErrInvalidTransaction", err)
 	}
-	other := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
 	gen, err := snowflake.New(3)
 	noError(t, err)
-	noError(t, other.Use(gormplugin.New(gen)))
-	if b, err := gormplugin.Settled(t.Context(), other.DB, &user{}); err != nil || b.Below == 0 || b.Reason != "" {
+	other, _ := openWith(t, testdb.SQLite(t), gormplugin.New(gen))
+	if b, err := gormplugin.Settled(t.Context(), other, &user{}); err != nil || b.Below == 0 || b.Reason != "" {
 		t.Errorf("with a generator of New: %+v, %v", b, err)
 	}
 }

@@ -118,25 +118,6 @@ func TestAssociationsWithKeysRunTheSameStatementsAsWithoutThePlugin(t *testing.T
 	}, people()...)
 }
 
-func TestNewAssociationsTakeNoExtraStatement(t *testing.T) {
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		p := person{
-			Name: "ada", Company: &company{Name: "acme"}, Passport: passport{Number: "1"},
-			Pets: []*pet{{Name: "cat", Toys: []toy{{Name: "ball"}}}}, Tags: []tag{{Name: "red"}, {Name: "blue"}},
-		}
-		must(t, db.Create(&p))
-		run := db.log.take()
-		equal(t, "statements for six tables and a join table", len(run), 7)
-		if db.target.Name != "mariadb" {
-			for _, statement := range run {
-				if strings.Contains(statement, "RETURNING") {
-					t.Errorf("RETURNING where the key is the target: %s", statement)
-				}
-			}
-		}
-	}, people()...)
-}
-
 // grant has a column that the database fills, and one that a caller may have returned.
 type grant struct {
 	ID    snowflake.ID `gorm:"primaryKey;type:int"`

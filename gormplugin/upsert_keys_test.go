@@ -81,22 +81,6 @@ func TestOfACompositeKeyTheIDFollowsTheRow(t *testing.T) {
 	}, &invoice{})
 }
 
-func TestAttachingExistingAndNewRecordsTogetherTakesOneQueryToBeSure(t *testing.T) {
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		red := tag{Name: "red"}
-		must(t, db.Create(&red))
-		db.log.take()
-		p := person{Name: "ada", Tags: []tag{red, {Name: "blue"}}}
-		must(t, db.Create(&p))
-		// DO NOTHING has skipped one of two tags, and it must not be the new one.
-		equal(t, "queries", len(db.log.takeLike("SELECT")), 1)
-		q := person{Name: "bob", Tags: p.Tags}
-		must(t, db.Create(&q))
-		equal(t, "queries when all exist", len(db.log.takeLike("SELECT")), 0)
-		db.wantNoOrphans(t)
-	}, people()...)
-}
-
 // LAST_INSERT_ID is unsigned on MySQL: a negative key that was set to it would become the largest key.
 func TestAnUpsertThatMeetsANegativeKeyLeavesIt(t *testing.T) {
 	type debt struct {
