@@ -124,20 +124,6 @@ func TestAStringKeyWorksWithAssociationsAndUpserts(t *testing.T) {
 	}, &book{}, &chapter{}, &genre{})
 }
 
-func TestEveryPartOfACompositeKeyMayHaveATag(t *testing.T) {
-	type seat struct { // GORM prefers none of the two
-		RowNo  snowflake.ID `gorm:"primaryKey;snowflake"`
-		SeatNo int64        `gorm:"primaryKey;autoIncrement:false;snowflake"`
-	}
-	each(t, func(t *testing.T, db *env) {
-		seats := []seat{{}, {SeatNo: 4}}
-		must(t, db.Create(&seats))
-		equal(t, "first", seats[0], seat{firstID, int64(firstID + 1)})
-		equal(t, "second", seats[1], seat{firstID + 2, 4})
-		wantCalls(t, db.gen, 3)
-	}, &seat{})
-}
-
 func TestATagInAnEmbeddedStructCounts(t *testing.T) {
 	type public struct {
 		Code int64 `gorm:"snowflake;uniqueIndex"`
@@ -221,28 +207,6 @@ func TestTagsThatCannotBeFollowedAreErrorsOfCreate(t *testing.T) {
 }
 
 func (e *env) DryRun() *gorm.DB { return e.Session(&gorm.Session{DryRun: true}) }
-
-func TestSelectWritesTaggedFieldsAndOmitLeavesThemOut(t *testing.T) {
-	type voucher struct {
-		ID   snowflake.ID
-		Code *int64 `gorm:"snowflake"`
-		Name string
-		Note string
-	}
-	each(t, func(t *testing.T, db *env) {
-		v := voucher{Name: "a", Note: "n"}
-		must(t, db.Select("Name").Create(&v))
-		equal(t, "rows", db.count(t, "vouchers", "id = ? AND code = ? AND note IS NULL", v.ID, *v.Code), 1)
-		for _, omitted := range []string{"Code", "code"} {
-			o := voucher{Name: "b"}
-			must(t, db.Omit(omitted).Create(&o))
-			if o.Code != nil {
-				t.Errorf("omitted field: %d", *o.Code)
-			}
-		}
-		wantCalls(t, db.gen, 2, 1, 1)
-	}, &voucher{})
-}
 
 var byName = clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.AssignmentColumns([]string{"name"})}
 

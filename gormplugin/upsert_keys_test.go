@@ -116,35 +116,26 @@ func TestAnUpsertThatMeetsANegativeKeyLeavesIt(t *testing.T) {
 
 func TestAnUpsertOfATextKeyOnMySQLFindsItsRow(t *testing.T) {
 	type topic struct {
-		ID   string `gorm:"primaryKey;size:20;snowflake"`
-		Name string `gorm:"uniqueIndex;size:20"`
-		Text string
-	}
-	type own struct {
 		ID   sqltypes.Text `gorm:"primaryKey"`
 		Name string        `gorm:"uniqueIndex;size:20"`
 		Text string
 	}
 	byName := clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.AssignmentColumns([]string{"text"})}
 	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-		first, second := topic{Name: "a"}, own{Name: "a"}
+		first, again := topic{Name: "a"}, topic{Name: "a", Text: "x"}
 		must(t, db.Create(&first))
-		must(t, db.Create(&second))
-		again, ownAgain := topic{Name: "a", Text: "x"}, own{Name: "a", Text: "x"}
 		must(t, db.Clauses(byName).Create(&again))
-		must(t, db.Clauses(byName).Create(&ownAgain))
 		for _, statement := range db.log.takeLike("INSERT") {
 			if strings.Contains(statement, "LAST_INSERT_ID") {
 				t.Errorf("a key of text in %s", statement)
 			}
 		}
 		equal(t, "text key", again.ID, first.ID)
-		equal(t, "own key of text", ownAgain.ID, second.ID)
 		if !db.returning() {
 			noTarget := topic{Name: "a", Text: "y"}
 			must(t, db.Clauses(clause.OnConflict{DoUpdates: byName.DoUpdates}).Create(&noTarget))
-			equal(t, "key without a target", noTarget.ID, "")
+			equal(t, "key without a target", noTarget.ID, 0)
 		}
 		equal(t, "rows", db.count(t, "topics", "id = ?", first.ID), 1)
-	}, &topic{}, &own{})
+	}, &topic{})
 }
