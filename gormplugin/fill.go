@@ -216,7 +216,7 @@ type batch struct {
 // clause that is an error. With DO UPDATE the record is left in once: GORM repeats a record if several owners share it
 // in a has-many relation, and PostgreSQL refuses to update a row twice in a statement (SQLSTATE 21000).
 func (h *handle) keepOnce(in *upsert.Insert, p *model.Plan) error {
-	list := in.Stmt.ReflectValue
+	list, columns := in.Stmt.ReflectValue, len(in.Columns)
 	fail, once := upsert.Repeated(in.Stmt, h.dialect)
 	if fail {
 		in.TakeBack(p)
@@ -231,7 +231,7 @@ func (h *handle) keepOnce(in *upsert.Insert, p *model.Plan) error {
 			if element := list.Index(i); !seen[element.Pointer()] {
 				seen[element.Pointer()] = true
 				distinct.Set(reflect.Append(distinct, element))
-				ids = append(ids, in.IDs[i*len(in.Columns):(i+1)*len(in.Columns)]...)
+				ids = append(ids, in.IDs[i*columns:(i+1)*columns]...)
 			}
 		}
 		in.Stmt.ReflectValue, in.IDs = distinct, ids

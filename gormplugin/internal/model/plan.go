@@ -202,25 +202,16 @@ const maxDigits = 19
 // tag is what the field's own tag says: `gorm:"snowflake"`, `gorm:"snowflake:name"` or `gorm:"snowflake:-"`. GORM's
 // parsed settings cannot tell: GORM copies those of an embedded struct into each of its fields.
 type tag struct {
-	in, out   bool
-	name      string            // of a generator
-	settings  map[string]string // all settings of the field's own tag
-	malformed bool              // snowflake: without a name
+	in, out  bool
+	name     string            // of a generator, TagName for the default one
+	settings map[string]string // all settings of the field's own tag
 }
 
 func tagOf(field *schema.Field) tag {
-	t := tag{settings: schema.ParseTagSetting(field.StructField.Tag.Get("gorm"), ";")}
-	value, ok := t.settings[TagName]
-	switch value = strings.TrimSpace(value); {
-	case !ok:
-	case value == TagOptOut:
-		t.out = true
-	case value == TagName:
-		t.in = true
-	default:
-		t.in, t.name, t.malformed = true, value, value == ""
-	}
-	return t
+	settings := schema.ParseTagSetting(field.StructField.Tag.Get("gorm"), ";")
+	name, has := settings[TagName]
+	name = strings.TrimSpace(name)
+	return tag{in: has && name != TagOptOut, out: has && name == TagOptOut, name: name, settings: settings}
 }
 
 // databaseMakes reports whether the field's own tag leaves it to the database.
@@ -239,9 +230,9 @@ func (t tag) inherited(field *schema.Field) bool {
 func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
 	k := kindOfAny(indirect(field.FieldType))
 	switch {
-	case t.malformed:
+	case t.name == "":
 		return nil, tagError(field, "has an empty name")
-	case t.name != "" && r.Named[t.name] == nil:
+	case t.name != TagName && r.Named[t.name] == nil:
 		return nil, tagError(field, "names the generator %q, which no WithNamed has added", t.name)
 	case k == notAKey || field.Serializer != nil:
 		return nil, tagError(field, "needs snowflake.ID, int64, uint64, string or a type with the methods of Key, "+

@@ -6,7 +6,6 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/sqlflake/sqlflake/gormplugin/internal/connpool"
 	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -58,8 +57,10 @@ func (c *conflict) resolve(db *gorm.DB, key snowflake.ID) error {
 	if misplaced != nil && c.does == updates {
 		return misplaced
 	}
-	unknown, err := c.withoutRow(db)
+	unknown, err := c.absent(db)
 	switch {
+	case err != nil && c.does == skips:
+		return fmt.Errorf("gormplugin: look up which records of %s DO NOTHING has skipped: %w", c.Stmt.Schema.Name, err)
 	case err != nil:
 		return err
 	case c.does == skips:
@@ -76,21 +77,6 @@ func (c *conflict) resolve(db *gorm.DB, key snowflake.ID) error {
 		return misplaced
 	}
 	return c.clear(unknown)
-}
-
-// withoutRow returns the records that have no row under their ID.
-func (c *conflict) withoutRow(db *gorm.DB) (records []int, err error) {
-	if c.shows == counted && db.RowsAffected == 0 && connpool.IsSharded(c.Stmt.ConnPool) {
-		for i := range c.records.N { // gorm.io/sharding runs no query by keys alone
-			records = append(records, i)
-		}
-		return records, nil
-	}
-	// A count of 0 does not show that nothing was inserted: a trigger that moves rows to a partition counts none.
-	if records, err = c.absent(db); err != nil && c.does == skips {
-		err = fmt.Errorf("gormplugin: look up which records of %s DO NOTHING has skipped: %w", c.Stmt.Schema.Name, err)
-	}
-	return records, err
 }
 
 // clear clears the generated IDs of records whose rows were not found, and returns ErrKeyUnknown if other rows are

@@ -196,22 +196,11 @@ func (c *conflict) keepGenerated() bool {
 		own, _ = c.Stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
 		own.UpdateAll = false
 	}
-	var sets clause.Set
-	var last clause.Column
-	for _, set := range own.DoUpdates {
-		ids := c.generatedFor(set)
-		if len(ids) == c.records.N {
-			last = set.Column
-			continue
+	own.DoUpdates = slices.Clone(own.DoUpdates)
+	for k, set := range own.DoUpdates {
+		if ids := c.generatedFor(set); len(ids) > 0 {
+			own.DoUpdates[k].Value = c.unlessIn(ids, set.Column.Name)
 		}
-		if len(ids) > 0 {
-			set.Value = c.unlessIn(ids, set.Column.Name)
-		}
-		sets = append(sets, set)
-	}
-	if own.DoUpdates = sets; len(sets) == 0 && last.Name != "" { // DO NOTHING would return nothing
-		current := clause.Column{Table: clause.CurrentTable, Name: last.Name}
-		own.DoUpdates, own.DoNothing = clause.Set{{Column: last, Value: current}}, false
 	}
 	c.setClause("ON CONFLICT", own)
 	return true
@@ -235,13 +224,17 @@ func (c *conflict) generatedFor(set clause.Assignment) (ids []any) {
 }
 
 // unlessIn returns the value for an assignment that writes the record's value, unless that is one of the IDs.
-func (c *conflict) unlessIn(ids []any, name string) clause.Expression {
+func (c *conflict) unlessIn(ids []any, name string) any {
+	current := clause.Column{Table: clause.CurrentTable, Name: name}
+	if len(ids) == c.records.N {
+		return current
+	}
 	own, word := clause.Column{Table: "excluded", Name: name}, "?"
 	if c.dialect.MySQL {
 		own.Table, word = "", "VALUES(?)"
 	}
 	return clause.Expr{
 		SQL:  "CASE WHEN " + word + " IN ? THEN ? ELSE " + word + " END",
-		Vars: []any{own, ids, clause.Column{Table: clause.CurrentTable, Name: name}, own},
+		Vars: []any{own, ids, current, own},
 	}
 }
