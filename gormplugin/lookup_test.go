@@ -1,9 +1,6 @@
 package gormplugin_test
 
 import (
-	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	"gorm.io/gorm"
@@ -74,28 +71,6 @@ func TestATargetThatTheDatabaseFillsIsNotComparedWithAZero(t *testing.T) {
 		equal(t, "key of the record with a state", jobs[1].ID, 6)
 		equal(t, "row of the new one", db.count(t, "jobs", "id = ? AND code = 'c'", jobs[2].ID), 1)
 	}, &job{})
-}
-
-func TestLookupsOfBatchesOfOneSizeAreOneStatement(t *testing.T) {
-	config := gorm.Config{PrepareStmt: true}
-	eachUpsert(t, config, func(t *testing.T, db *env) {
-		if !db.mysql || db.returning() {
-			t.Skip("only MySQL looks up every batch")
-		}
-		withBerlin(t, db)
-		for i := range 5 {
-			cities := make([]city, 5)
-			for j := range cities {
-				cities[j].Code = fmt.Sprint(i, j)
-			}
-			cities[i].Code = "BER"
-			must(t, db.Clauses(byCode).Create(&cities))
-			equal(t, "key", cities[i].ID, 17)
-		}
-		prepared := db.ConnPool.(*gorm.PreparedStmtDB).Stmts.Keys()
-		lookups := slices.DeleteFunc(prepared, func(s string) bool { return !strings.Contains(s, "`code` = ?") })
-		equal(t, "prepared lookups", len(lookups), 1)
-	}, &city{}, &street{})
 }
 
 func TestARowThatTheTransactionsSnapshotLacksIsFound(t *testing.T) {

@@ -124,27 +124,6 @@ func TestAStringKeyWorksWithAssociationsAndUpserts(t *testing.T) {
 	}, &book{}, &chapter{}, &genre{})
 }
 
-func TestATagInAnEmbeddedStructCounts(t *testing.T) {
-	type public struct {
-		Code int64 `gorm:"snowflake;uniqueIndex"`
-	}
-	type ticket struct {
-		ID    snowflake.ID
-		Inner public  `gorm:"embedded"`
-		Outer *public `gorm:"embedded;embeddedPrefix:outer_"`
-	}
-	each(t, func(t *testing.T, db *env) {
-		tickets := []ticket{{}, {Inner: public{4}}}
-		must(t, db.Create(&tickets))
-		wantCalls(t, db.gen, 5)
-		equal(t, "key", tickets[0].ID, firstID)
-		equal(t, "embedded", tickets[0].Inner.Code, int64(firstID+1))
-		equal(t, "behind a nil pointer", tickets[0].Outer.Code, int64(firstID+2))
-		equal(t, "second key", tickets[1].ID, firstID+3)
-		equal(t, "that was set", tickets[1].Inner.Code, 4)
-	}, &ticket{})
-}
-
 func TestTheTagOfAKeyIsNotOneOfItsJoinTable(t *testing.T) {
 	type labelTagged struct {
 		ID   int64 `gorm:"primaryKey;snowflake"`
