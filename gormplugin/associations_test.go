@@ -170,12 +170,8 @@ func TestJoinTablesWithAKeyOfTheirOwnAreFilled(t *testing.T) {
 		BookID  snowflake.ID `gorm:"uniqueIndex:place"`
 	}
 	each(t, func(t *testing.T, db *env) {
-		if err := db.SetupJoinTable(&shelf{}, "Books", &placement{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := db.AutoMigrate(&shelf{}, &book{}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, db.SetupJoinTable(&shelf{}, "Books", &placement{}))
+		noError(t, db.AutoMigrate(&shelf{}, &book{}))
 		s := shelf{Books: []book{{Name: "a"}, {Name: "b"}}}
 		must(t, db.Create(&s))
 		equal(t, "join rows with a key", db.count(t, "placements", "id >= ? AND shelf_id = ?", firstID, s.ID), 2)

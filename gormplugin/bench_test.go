@@ -33,35 +33,6 @@ func (b *bare) Fill(_ context.Context, dst []snowflake.ID) error {
 	return nil
 }
 
-// BenchmarkFill measures the callback that fills keys, without GORM around it and with hardly a generator below.
-func BenchmarkFill(b *testing.B) {
-	for _, n := range []int{1, 1000} {
-		b.Run(fmt.Sprintf("records=%d", n), func(b *testing.B) {
-			value, reset := flats(n)
-			fill, db := fillCallback(b, &bare{}, value)
-			b.ReportAllocs()
-			for b.Loop() {
-				reset()
-				fill(db)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/record")
-		})
-	}
-}
-
-// flats returns n records in the shape that they are mostly created in, and what takes their keys.
-func flats(n int) (value any, reset func()) {
-	records := make([]flat, n)
-	if n == 1 {
-		return &records[0], func() { records[0].ID = 0 }
-	}
-	return &records, func() {
-		for i := range records {
-			records[i].ID = 0
-		}
-	}
-}
-
 // BenchmarkCreate compares a create in memory with the plugin to one whose keys were set before. They take turns, so
 // that a busy machine slows both. The metric is the ratio of the medians.
 func BenchmarkCreate(b *testing.B) {

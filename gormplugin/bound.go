@@ -22,14 +22,13 @@ import (
 //	db.Where("id < ?", bound.Below).Clauses(gormplugin.Page{After: last, Limit: 100}).Find(&events)
 //
 // It is [settled.Read] on the database that writes of the model go to, with the layout of the generator that fills the
-// key; package settled has the rule and the rights that it needs. Call it outside of transactions, and read the rows
-// after it from the same database: a replica may lag behind.
+// key; package settled has the rule and the rights that it needs. Read the rows after it from the same database: a
+// replica may lag behind.
 //
 // With a plugin of [Open], its leases show clocks that are behind (settled.WithLeases), unless they are in another pool
 // than the model, or in SQLite. Processes may hold leases of the table with any window from [lease.DefaultWindow] up
-// ([lease.WithWindow]). Since Settled does not know the windows, longer ones lower the bound by up to a third of the
-// window: with Open up to 20 s, and up to 200 s beside a process whose pool has one connection. If that is too much and
-// all windows are known, call settled.Read.
+// ([lease.WithWindow]). Longer ones lower the bound by up to a third of the window: with Open up to 20 s, and up to 200 s
+// beside a process whose pool has one connection. If that is too much and all windows are known, call settled.Read.
 //
 // Errors: gorm.ErrInvalidTransaction inside a transaction; gorm.ErrInvalidDB for a handle without a *sql.DB, or whose
 // writes of the model go to several; gorm.ErrDryRunModeUnsupported for a dry run; the handle's own error;
@@ -38,7 +37,7 @@ import (
 // mysql and sqlite.
 func Settled(ctx context.Context, db *gorm.DB, model any, opts ...settled.Option) (settled.Bound, error) {
 	if err := checkSettled(db); err != nil {
-		return settled.Bound{}, err
+		return settled.Bound{}, fmt.Errorf("gormplugin: Settled: %w", err)
 	}
 	stmt := &gorm.Statement{DB: db, Context: ctx, Clauses: map[string]clause.Clause{}}
 	if err := stmt.Parse(model); err != nil {
@@ -66,17 +65,17 @@ func Settled(ctx context.Context, db *gorm.DB, model any, opts ...settled.Option
 
 // checkSettled returns an error if the handle has no pool of which Settled can have a connection.
 func checkSettled(db *gorm.DB) error {
-	if db == nil || db.Config == nil || db.Statement == nil || db.Dialector == nil {
-		return fmt.Errorf("gormplugin: Settled needs a handle of gorm.Open: %w", gorm.ErrInvalidDB)
-	}
-	if db.Error != nil {
-		return fmt.Errorf("gormplugin: Settled with a handle that has failed: %w", db.Error)
+	switch {
+	case db == nil || db.Config == nil || db.Statement == nil || db.Dialector == nil:
+		return fmt.Errorf("not a handle of gorm.Open: %w", gorm.ErrInvalidDB)
+	case db.Error != nil:
+		return fmt.Errorf("the handle has failed: %w", db.Error)
 	}
 	if _, inside := db.Statement.ConnPool.(gorm.TxCommitter); inside {
-		return fmt.Errorf("gormplugin: Settled in a transaction, which may see an older state: %w", gorm.ErrInvalidTransaction)
+		return fmt.Errorf("a transaction may see an older state: %w", gorm.ErrInvalidTransaction)
 	}
 	if db.DryRun {
-		return fmt.Errorf("gormplugin: Settled: %w", gorm.ErrDryRunModeUnsupported)
+		return gorm.ErrDryRunModeUnsupported
 	}
 	return nil
 }
@@ -88,8 +87,7 @@ func (p *Plugin) settledOptions(dialect sqldb.Dialect, pool gorm.ConnPool) []set
 	if !ok || dialect == sqldb.SQLite || !connpool.Same(leased.store.pool, pool) {
 		return nil
 	}
-	// Others may have the window of lease.Open, or that of Open for another kind of pool. One that is too long hides
-	// lags.
+	// Others may have the window of lease.Open, or that of another pool. One that is too long hides lags.
 	window := min(time.Duration(leased.store.window.Load()), lease.DefaultWindow)
 	return []settled.Option{settled.WithLeases(leased.store, p.lease.Status().Namespace, window)}
 }

@@ -31,18 +31,12 @@ func TestSettledUsesTheLeasesOfOpen(t *testing.T) {
 			namespace := window.String()
 			h.leased(t, gormplugin.WithLease(lease.WithNamespace(namespace)))
 			store, err := sqllease.New(h.pool, sqldb.Dialect(h.Name()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			l, err := lease.Open(t.Context(), store, lease.WithNamespace(namespace), lease.WithWindow(window),
 				lease.WithClock(testclock.New(-behind)), lease.WithLogger(slog.New(slog.DiscardHandler)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			id, err := l.Generator().Next()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			// Transactions of other tests add to the lag, and those that read the lists of a server may keep them old.
 			var b settled.Bound
 			eventually(t, "a bound", func() bool {
@@ -89,15 +83,10 @@ func TestSettledRejectsHandlesAndModels(t *testing.T) {
 	if !errors.Is(err, gorm.ErrInvalidTransaction) {
 		t.Errorf("in a transaction: %v, want ErrInvalidTransaction", err)
 	}
-	other := openHandle(t, gormdb.Dialector(testdb.SQLite(t)), gorm.Config{})
 	gen, err := snowflake.New(3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := other.Use(gormplugin.New(gen)); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := gormplugin.Settled(t.Context(), other.DB, &user{}); err != nil || b.Below == 0 || b.Reason != "" {
+	noError(t, err)
+	other, _ := openWith(t, testdb.SQLite(t), gormplugin.New(gen))
+	if b, err := gormplugin.Settled(t.Context(), other, &user{}); err != nil || b.Below == 0 || b.Reason != "" {
 		t.Errorf("with a generator of New: %+v, %v", b, err)
 	}
 }

@@ -11,35 +11,13 @@ import (
 	"strings"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/schema"
 
 	"github.com/sqlflake/sqlflake/gormplugin/internal/connpool"
 	"github.com/sqlflake/sqlflake/gormplugin/internal/upsert"
 )
 
-// register puts the callbacks of the plugin among GORM's. Each has a place before one of GORM's; GORM runs a callback
-// last if the one it names is missing. They run in this order:
-//
-//	snowflake:wait              before a connection is taken: if all connections waited for the lease, its extension
-//	                            would get none. Only with a lease and default transactions
-//	gorm:begin_transaction
-//	snowflake:fill              before the hooks, which may use the key. Not before gorm:begin_transaction, which is
-//	                            missing under SkipDefaultTransaction
-//	gorm:before_create          hooks
-//	snowflake:announce_before   before the associations that it is about, which may fail by it
-//	gorm:save_before_associations
-//	snowflake:rewrite           after the hooks, which may add clauses and clear keys, right before the build
-//	snowflake:warn              after the hooks, which may set keys that the plugin does not fill
-//	gorm:create
-//	snowflake:resolve           before the associations that refer to the rows by their keys
-//	snowflake:announce_after    after resolve, which reads the announcement of the statement above
-//	gorm:save_after_associations
-//	gorm:after_create           hooks
-//	snowflake:finish            after all that may fail, while it is known whether there is a transaction to roll back.
-//	                            After a failed commit nobody knows whether the rows exist, so keys stay
-//	gorm:commit_or_rollback_transaction
-//
-// Updates save associations too, and get the announcements only.
+// register puts the callbacks of the plugin among GORM's, each before one of these. GORM runs a callback last if the
+// application has removed that one. Updates save associations too, and get the announcements only.
 func register(db *gorm.DB, c *config) error {
 	create, update := db.Callback().Create(), db.Callback().Update()
 	if create.Get("snowflake:fill") != nil {
@@ -54,18 +32,25 @@ func register(db *gorm.DB, c *config) error {
 	}}
 	var wait error
 	if gen, leased := c.gen.(*leasedGenerator); leased && create.Get("gorm:begin_transaction") != nil {
+		// Before a connection is taken: if all connections waited for the lease, its extension would get none.
 		wait = create.Before("gorm:begin_transaction").Register("snowflake:wait", h.wait(gen))
 	}
 	err := errors.Join(
 		wait,
+		// Before the hooks, which may use the key. SkipDefaultTransaction leaves out gorm:begin_transaction.
 		create.Before("gorm:before_create").Register("snowflake:fill", h.start),
 		create.Before("gorm:save_before_associations").Register("snowflake:announce_before", h.announceBefore),
+		// After the hooks, which may add clauses and clear or set keys.
 		create.Before("gorm:create").Register("snowflake:rewrite", h.rewrite),
 		create.Before("gorm:create").Register("snowflake:warn", h.warnMissed),
+		// Before the associations that refer to the rows by their keys.
 		create.Before("gorm:save_after_associations").Register("snowflake:resolve", h.resolve),
 		create.Before("gorm:save_after_associations").Register("snowflake:announce_after", h.announceAfter),
+		// After all that may fail, while it is known whether there is a transaction to roll back. After a failed commit
+		// nobody knows whether the rows exist, so keys stay.
 		create.Before("gorm:commit_or_rollback_transaction").Register("snowflake:finish", h.finish),
-		update.Before("gorm:save_before_associations").Register("snowflake:announce_before", h.announceBeforeUpdate),
+
+		update.Before("gorm:save_before_associations").Register("snowflake:announce_before", h.announceBefore),
 		update.Before("gorm:save_after_associations").Register("snowflake:announce_after", h.announceAfter),
 		update.Before("gorm:commit_or_rollback_transaction").Register("snowflake:finish", h.withdraw),
 	)
@@ -77,8 +62,8 @@ func register(db *gorm.DB, c *config) error {
 
 // start is the callback before the hooks of a Create.
 func (h *handle) start(db *gorm.DB) {
-	if in := h.insertOf(db.Statement); in != nil && in.waited {
-		in.waited = false // wait has just made it
+	if in := h.insertOf(db.Statement); in != nil && in.Waited {
+		in.Waited = false // wait has just made it
 	} else {
 		h.discard(db.Statement)
 	}
@@ -123,7 +108,7 @@ func (h *handle) rewrite(db *gorm.DB) {
 		return
 	}
 	if in == nil {
-		in = &insert{Insert: upsert.Insert{Stmt: stmt, Columns: p.Active(stmt)}}
+		in = &upsert.Insert{Stmt: stmt, Columns: p.Active(stmt)}
 		h.remember(in)
 	}
 	in.Rewrite(p, h.dialect)
@@ -140,12 +125,10 @@ func (h *handle) resolve(db *gorm.DB) {
 // the records got are cleared. Its rows exist if it failed later, in a transaction that continues.
 func (h *handle) finish(db *gorm.DB) {
 	h.withdraw(db)
+	h.resolve(db) // if the application has removed the callback before which it runs
 	in := h.insertOf(db.Statement)
 	if db.DryRun {
 		defer h.endDryRun(db.Statement, in)
-	}
-	if in != nil {
-		in.Resolve(db) // if the application has removed the callback before which it runs
 	}
 	delete(db.Statement.Clauses, insertKey) // the statement may be used again
 	if in != nil && db.Error != nil && (hasTransaction(db) || in.Failed && !mayExist(db)) {
@@ -153,8 +136,8 @@ func (h *handle) finish(db *gorm.DB) {
 	}
 }
 
-// hasTransaction reports whether callbacks.BeginTransaction has begun a transaction for the statement alone, which is
-// rolled back if the statement fails. gorm.io/sharding begins none, and says that it has.
+// hasTransaction reports whether GORM has begun a transaction for the statement alone, which is rolled back if the
+// statement fails. gorm.io/sharding begins none, and says that it has.
 func hasTransaction(db *gorm.DB) bool {
 	_, started := db.InstanceGet("gorm:started_transaction")
 	return started && !connpool.IsSharded(db.Statement.ConnPool)
@@ -167,41 +150,33 @@ func mayExist(db *gorm.DB) bool {
 		return false
 	}
 	var network net.Error
-	err := db.Error
-	return db.Statement.Context.Err() != nil || errors.As(err, &network) || errors.Is(err, driver.ErrBadConn) ||
-		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		strings.Contains(err.Error(), "invalid connection") // mysql.ErrInvalidConn
+	lost := []error{context.Canceled, context.DeadlineExceeded, driver.ErrBadConn, io.EOF, io.ErrUnexpectedEOF}
+	return db.Statement.Context.Err() != nil || errors.As(db.Error, &network) ||
+		slices.ContainsFunc(lost, func(err error) bool { return errors.Is(db.Error, err) }) ||
+		strings.Contains(db.Error.Error(), "invalid connection") // mysql.ErrInvalidConn
 }
 
 // announceBefore is the callback before GORM saves the associations that the rows of the statement refer to.
 func (h *handle) announceBefore(db *gorm.DB) {
-	if s := db.Statement.Schema; db.Error == nil && s != nil && len(s.Relationships.BelongsTo) > 0 {
-		h.announce(db.Statement, h.planOf(s).BelongsTo)
+	s := db.Statement.Schema
+	if db.Error != nil || s == nil {
+		return
 	}
-}
-
-// announceBeforeUpdate is announceBefore for updates, whose models fill does not check.
-func (h *handle) announceBeforeUpdate(db *gorm.DB) {
-	if s := db.Statement.Schema; db.Error == nil && s != nil {
-		if err := h.planOf(s).BadReference; err != nil {
-			_ = db.AddError(err)
-		}
+	p := h.planOf(s)
+	if p.BadReference != nil { // of an Update: fill has checked the models of Create
+		_ = db.AddError(p.BadReference)
+		return
 	}
-	h.announceBefore(db)
+	if len(s.Relationships.BelongsTo) > 0 && h.announces.Load() {
+		upsert.Announce(db.Statement, p.BelongsTo)
+	}
 }
 
 // announceAfter is the callback before GORM saves the other associations.
 func (h *handle) announceAfter(db *gorm.DB) {
-	if s := db.Statement.Schema; db.Error == nil && s != nil &&
+	if s := db.Statement.Schema; db.Error == nil && s != nil && h.announces.Load() &&
 		len(s.Relationships.HasOne)+len(s.Relationships.HasMany)+len(s.Relationships.Many2Many) > 0 {
-		h.announce(db.Statement, h.planOf(s).Many2Many)
-	}
-}
-
-func (h *handle) announce(stmt *gorm.Statement, relations []*schema.Relationship) {
-	if h.announces.Load() {
-		upsert.Announce(stmt, relations)
+		upsert.Announce(db.Statement, h.planOf(s).Many2Many)
 	}
 }
 

@@ -19,9 +19,8 @@ import (
 //	db.Delete(&Session{}, gormplugin.CreatedBefore(cutoff))
 //
 // It goes wherever GORM takes a condition: Where, Not, Or, Clauses, scopes, Preload, the generics API, updates and
-// subqueries. The column is GORM's prioritized primary field of the statement's model, qualified with its table;
-// [Created.On] names another. Conditions of a join, as in Joins("Customer", db.Where(cond)), need On("id"): GORM does
-// not pass the model.
+// subqueries. The column is GORM's prioritized primary field of the model; [Created.On] names another. Conditions of a
+// join, as in Joins("Customer", db.Where(cond)), need On("id"): GORM does not pass the model.
 //
 // The layout is that of the generator that fills the column, which must have a method Layout() snowflake.Layout. For
 // other columns of an ID type, such as foreign keys, and without a model, it is that of all generators of the plugin if
@@ -29,9 +28,9 @@ import (
 //
 // The time of an ID is the start of its tick: see [snowflake.Layout.Time]. Bounds before the epoch or after the last
 // tick are valid. No Created finds negative numbers. Old auto-increment keys seem to be in the first ticks of the
-// layout: 10,000,000 is 2 ms after the epoch. Give the plugin [WithMinID], or CreatedBefore finds all of them. Then
-// neither a Created nor its negation by Not finds keys below that number; query them by `id < ?`. On a handle without
-// the plugin, use CreatedBetween with the time of the move.
+// layout: give the plugin [WithMinID], or CreatedBefore finds all of them. Then neither a Created nor its negation by
+// Not finds keys below that number; query them by `id < ?`. On a handle without the plugin, use CreatedBetween with the
+// time of the move.
 //
 // The statement fails, and is not executed, with an error that wraps
 //
@@ -42,8 +41,8 @@ import (
 //   - [ErrTag]; gorm.ErrModelValueRequired or gorm.ErrPrimaryKeyRequired without a column; and
 //     schema.ErrUnsupportedDataType for a column of text or bytes, also by a tag such as type:varchar(20).
 //
-// That also holds in a subquery, where GORM drops the errors of other conditions. A Created is immutable and safe for
-// concurrent use. The zero Created has no bound and fails with ErrCondition.
+// That also holds in a subquery, where GORM drops the errors of other conditions. A Created is immutable. The zero
+// Created has no bound and fails with ErrCondition.
 type Created struct {
 	from, to *time.Time
 	layout   *snowflake.Layout
@@ -75,7 +74,11 @@ func (c Created) On(column string) Created {
 
 // Build writes the condition. GORM calls it.
 func (c Created) Build(builder clause.Builder) {
-	column, ranges, err := c.resolve(builder)
+	t, err := targetOf(builder, c.column)
+	var ranges []snowflake.Range
+	if err == nil {
+		ranges, err = c.ranges(t)
+	}
 	if err != nil {
 		fail(builder, err)
 		return
@@ -88,9 +91,9 @@ func (c Created) Build(builder clause.Builder) {
 		if i > 0 {
 			write(builder, " OR ")
 		}
-		bounds := []clause.Expression{clause.Gte{Column: column, Value: r.Lo}}
+		bounds := []clause.Expression{clause.Gte{Column: t.column, Value: max(r.Lo, t.minID())}}
 		if c.to != nil || len(ranges) > 1 {
-			bounds = append(bounds, clause.Lt{Column: column, Value: r.Hi})
+			bounds = append(bounds, clause.Lt{Column: t.column, Value: r.Hi})
 		}
 		clause.And(bounds...).Build(builder) // two in parentheses, since GORM's Not and Or add none
 	}
@@ -110,40 +113,26 @@ func (c Created) NegationBuild(builder clause.Builder) {
 	write(builder, ")")
 }
 
-func (c Created) resolve(builder clause.Builder) (column clause.Column, ranges []snowflake.Range, err error) {
-	target, err := targetOf(builder, c.column)
-	if err != nil {
-		return column, nil, err
-	}
+// ranges returns the ranges of the keys. That of a layout with the time first has no Hi if there is no upper bound.
+func (c Created) ranges(t target) (ranges []snowflake.Range, err error) {
 	var layout snowflake.Layout
 	if c.layout != nil {
 		layout = *c.layout
-	} else if layout, err = target.layout(); err != nil {
-		return column, nil, err
+	} else if layout, err = t.layout(); err != nil {
+		return nil, err
 	}
-	ranges, err = c.ranges(layout, target)
-	return target.column, ranges, err
-}
-
-// ranges returns the ranges of the keys. That of a layout with the time first has no Hi if there is no upper bound.
-func (c Created) ranges(layout snowflake.Layout, t target) ([]snowflake.Range, error) {
-	from := time.Time{} // before every epoch
+	from, to := time.Time{}, time.Unix(1<<62, 0) // before every epoch, and after the last tick of every layout
 	if c.from != nil {
 		from = *c.from
 	}
-	to := endOfTime
 	if c.to != nil {
 		to = *c.to
 	}
 	if c.from == nil && c.to == nil || to.IsZero() || c.from != nil && from.IsZero() {
 		return nil, fmt.Errorf("%w: a bound of %s is the zero time", ErrCondition, t)
 	}
-	ranges, err := layout.Ranges(from, to)
-	if err != nil {
+	if ranges, err = layout.Ranges(from, to); err != nil {
 		return nil, fmt.Errorf("gormplugin: times of %s: %w", t, err)
-	}
-	for i := range ranges {
-		ranges[i].Lo = max(ranges[i].Lo, t.minID())
 	}
 	return ranges, nil
 }
@@ -156,48 +145,39 @@ func (t target) minID() snowflake.ID {
 	return 0
 }
 
-// endOfTime is after the last tick of every layout.
-var endOfTime = time.Unix(1<<62, 0)
-
 // layouter is a [Generator] that tells the layout of its IDs.
 type layouter interface{ Layout() snowflake.Layout }
 
-// layout returns the layout of the IDs in the column, from the plugin of the handle.
-func (t target) layout() (snowflake.Layout, error) {
+// layout returns the layout of the IDs in the column: that of the generator that fills it or, if the plugin does not,
+// the one that all generators have.
+func (t target) layout() (common snowflake.Layout, err error) {
 	p := of(t.stmt.DB)
 	if p == nil {
-		return snowflake.Layout{}, t.noLayout("the handle has no plugin")
+		return common, t.noLayout("the handle has no plugin")
 	}
 	generators := []Generator{p.gen}
-	if t.field != nil {
-		switch column, err := p.rules.ColumnOf(t.field); {
-		case err != nil:
-			return snowflake.Layout{}, err
-		case column != nil:
-			return t.commonLayout([]Generator{p.generatorOf(column)})
-		case model.IsInteger(t.field.FieldType) && !model.IsKeyType(t.field.FieldType):
-			return snowflake.Layout{}, t.noLayout("the plugin does not fill it (%s)", t.field.FieldType)
-		}
-	}
 	for _, name := range slices.Sorted(maps.Keys(p.rules.Named)) {
 		generators = append(generators, p.rules.Named[name])
 	}
-	return t.commonLayout(generators)
-}
-
-// commonLayout returns the layout of all the generators.
-func (t target) commonLayout(generators []Generator) (common snowflake.Layout, err error) {
+	if t.field != nil {
+		switch column, err := p.rules.ColumnOf(t.field); {
+		case err != nil:
+			return common, err
+		case column != nil:
+			generators = []Generator{p.generatorOf(column)}
+		case model.IsInteger(t.field.FieldType) && !model.IsKeyType(t.field.FieldType):
+			return common, t.noLayout("the plugin does not fill it (%s)", t.field.FieldType)
+		}
+	}
 	for i, gen := range generators {
 		l, ok := gen.(layouter)
 		if !ok {
-			return snowflake.Layout{}, t.noLayout("a %T has no method Layout", gen)
+			return common, t.noLayout("a %T has no method Layout", gen)
 		}
-		switch layout := l.Layout(); {
-		case i == 0:
-			common = layout
-		case layout != common:
-			return snowflake.Layout{}, t.noLayout("the generators have %s and %s", common, layout)
+		if i > 0 && l.Layout() != common {
+			return common, t.noLayout("the generators have %s and %s", common, l.Layout())
 		}
+		common = l.Layout()
 	}
 	return common, nil
 }

@@ -1,7 +1,6 @@
 package gormplugin_test
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -33,22 +32,12 @@ func openWith(t testing.TB, target testdb.Target, plugin *gormplugin.Plugin, mod
 	t.Helper()
 	log := &recorder{}
 	db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: log})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := db.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = pool.Close() })
+	noError(t, err)
+	closeAtEnd(t, db)
 	if plugin != nil {
-		if err := db.Use(plugin); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, db.Use(plugin))
 	}
-	if err := db.AutoMigrate(models...); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.AutoMigrate(models...))
 	log.take()
 	return db, log
 }
@@ -60,19 +49,6 @@ func eachHourly(t *testing.T, f func(t *testing.T, db *gorm.DB), models ...any) 
 		db, _ := openWith(t, target, gormplugin.New(hourly()), models...)
 		f(t, db)
 	})
-}
-
-// countRows reads the rows of a statement one by one.
-func countRows(db *gorm.DB) (n int, err error) {
-	rows, err := db.Rows()
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		n++
-	}
-	return n, rows.Err()
 }
 
 type parcel struct {
@@ -118,19 +94,12 @@ func TestCreatedFindsRowsByTheTimeOfTheirKeys(t *testing.T) {
 			want string
 		}{
 			{"both ends on a row", gormplugin.CreatedBetween(hour(1), hour(3)), "bc"},
-			{"between rows", gormplugin.CreatedBetween(hour(1).Add(1), hour(3).Add(1)), "cd"},
 			{"in another zone", gormplugin.CreatedBetween(hour(1).In(time.FixedZone("", 3600)), hour(3)), "bc"},
 			{"an empty span", gormplugin.CreatedBetween(hour(1), hour(1)), ""},
 			{"since a row", gormplugin.CreatedSince(hour(3)), "de"},
 			{"since just after a row", gormplugin.CreatedSince(hour(3).Add(1)), "e"},
-			{"before a row", gormplugin.CreatedBefore(hour(3)), "abc"},
 			{"before just after a row", gormplugin.CreatedBefore(hour(3).Add(1)), "abcd"},
-			{"since before the epoch", gormplugin.CreatedSince(hour(-1e6)), "abcde"},
-			{"before before the epoch", gormplugin.CreatedBefore(hour(-1e6)), ""},
-			{"since after the end", gormplugin.CreatedSince(hour(1e6)), ""},
-			{"before after the end", gormplugin.CreatedBefore(hour(1e6)), "abcde"},
 			{"from before the epoch to after the end", gormplugin.CreatedBetween(hour(-1e6), hour(1e6)), "abcde"},
-			{"not between", clause.Not(gormplugin.CreatedBetween(hour(1), hour(3))), "ade"},
 			{"not since", clause.Not(gormplugin.CreatedSince(hour(3))), "abc"},
 			{"not with others", clause.Not(gormplugin.CreatedSince(hour(3)), clause.Eq{Column: "name", Value: "a"}), "bc"},
 			{"or", clause.Or(gormplugin.CreatedSince(hour(4)), gormplugin.CreatedBefore(hour(1))), "ae"},

@@ -3,6 +3,7 @@ package gormplugin
 import (
 	"gorm.io/gorm"
 
+	"github.com/sqlflake/sqlflake/gormplugin/internal/upsert"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
@@ -17,23 +18,16 @@ type dryRun struct {
 // dryRunKey is the key of a dryRun among the settings of a statement, which GORM copies to those of associations.
 type dryRunKey struct{}
 
-func dryRunOf(stmt *gorm.Statement) *dryRun {
-	found, _ := stmt.Settings.Load(dryRunKey{})
-	d, _ := found.(*dryRun)
-	return d
-}
-
 // beginDryRun is called at the start of a dry run, also of an association.
 func beginDryRun(stmt *gorm.Statement) {
-	if dryRunOf(stmt) == nil {
-		stmt.Settings.Store(dryRunKey{}, &dryRun{stmt: stmt, ids: map[snowflake.ID]bool{}})
-	}
+	stmt.Settings.LoadOrStore(dryRunKey{}, &dryRun{stmt: stmt, ids: map[snowflake.ID]bool{}})
 }
 
 // endDryRun is called at its end. in is nil if no record got an ID.
-func (h *handle) endDryRun(stmt *gorm.Statement, in *insert) {
-	d := dryRunOf(stmt)
-	if d == nil || stmt.Schema == nil {
+func (h *handle) endDryRun(stmt *gorm.Statement, in *upsert.Insert) {
+	found, _ := stmt.Settings.Load(dryRunKey{})
+	d, begun := found.(*dryRun)
+	if !begun || stmt.Schema == nil {
 		return
 	}
 	d.all = append(d.all, stmt)
@@ -47,7 +41,7 @@ func (h *handle) endDryRun(stmt *gorm.Statement, in *insert) {
 	}
 	stmt.Settings.Delete(dryRunKey{})
 	for _, stmt := range d.all {
-		if r, err := h.planOf(stmt.Schema).RecordsOf(stmt, nil); r != nil && err == nil {
+		if r, err := h.planOf(stmt.Schema).RecordsOf(stmt, nil); err == nil {
 			_ = stmt.AddError(r.ClearAll(d.ids))
 		}
 	}

@@ -13,16 +13,15 @@ var (
 	ErrOption = errors.New("gormplugin: invalid option")
 
 	// ErrTag is wrapped by the error of a Create, and of [DisableAutoIncrement], for a model with a tag that the plugin
-	// cannot follow: a snowflake tag on a field whose type cannot hold an ID or whose column is too small, that another
-	// row or the database sets, that GORM does not write, or that is an embedded struct; one that names no generator; a
-	// default tag by which all rows would get the same key; and type:int without size:64 on a [Key].
+	// cannot follow: a snowflake tag on a field that cannot hold an ID, whose column is too small, that another row or
+	// the database sets, that GORM does not write, or that is an embedded struct; one that names no generator; a default
+	// tag by which all rows would get the same key; and type:int without size:64 on a [Key].
 	ErrTag = model.ErrTag
 
-	// ErrKeyUnknown is wrapped by the error of a Create whose conflict clause kept a record from being written under
-	// its own key, if other rows are about to refer to that record and the key of the existing row is not known. Those
-	// rows would be orphans: associations of the record, or the row or join row of a relation that has the record as
-	// its association. Create returns it before they are written. The default transaction is rolled back; under
-	// SkipDefaultTransaction the rows that were written before stay.
+	// ErrKeyUnknown is wrapped by the error of a Create with a conflict clause, if a record met an existing row whose
+	// key is not known, and other rows are about to refer to the record: its associations, or the row or join row of
+	// which it is an association. These would be orphans. Create returns it before they are written. The default
+	// transaction is rolled back; under SkipDefaultTransaction the rows that were written before stay.
 	ErrKeyUnknown = upsert.ErrKeyUnknown
 
 	// ErrCondition is wrapped by the error of a statement with an invalid [Created] or [Page], which is not executed,

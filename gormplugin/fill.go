@@ -77,22 +77,15 @@ func (h *handle) planOf(s *schema.Schema) *model.Plan {
 // insertKey is the name of an insert among the clauses of a statement.
 const insertKey = "snowflake:insert"
 
-// insert is what the callbacks of one Create tell each other. It is a clause that no statement builds.
-type insert struct {
-	upsert.Insert
-	waited bool // wait has made it, and start has not run yet
+// remember keeps an insert for the next callbacks, among the clauses, since GORM's own Create makes that map anyway.
+// The settings are a sync.Map, and their first entry takes 2 % of a Create. A statement has one insert at most.
+func (h *handle) remember(in *upsert.Insert) {
+	in.Stmt.Clauses[insertKey] = clause.Clause{Expression: in}
 }
 
-func (*insert) Build(clause.Builder) {}
-
-// remember keeps an insert for the next callbacks, among the clauses, since GORM's own Create makes that map anyway.
-// The settings are a sync.Map, and their first entry takes 2 % of a Create (go test -run '^$' -bench 'Create$'
-// -benchtime 10000x ./gormplugin). A statement has one insert at most.
-func (h *handle) remember(in *insert) { in.Stmt.Clauses[insertKey] = clause.Clause{Expression: in} }
-
 // insertOf returns the insert of the statement, or nil. A copy of a statement has the clauses of the original.
-func (h *handle) insertOf(stmt *gorm.Statement) *insert {
-	if in, _ := stmt.Clauses[insertKey].Expression.(*insert); in != nil && in.Stmt == stmt {
+func (h *handle) insertOf(stmt *gorm.Statement) *upsert.Insert {
+	if in, _ := stmt.Clauses[insertKey].Expression.(*upsert.Insert); in != nil && in.Stmt == stmt {
 		return in
 	}
 	return nil
@@ -115,72 +108,36 @@ func (h *handle) fillPlain(p *model.Plan, stmt *gorm.Statement) (done bool, err 
 		(s.BeforeCreate || s.BeforeSave) && !stmt.SkipHooks {
 		return false, nil
 	}
-	value := stmt.ReflectValue
-	switch value.Kind() {
-	case reflect.Struct:
-		if !value.CanSet() || value.Type() != s.ModelType {
-			return false, nil
-		}
-		field := p.Plain.Position(value)
-		if field.Int() != 0 {
-			return true, nil
-		}
-		in := &insert{Insert: upsert.Insert{Stmt: stmt, Columns: p.Columns}}
-		if err := draw(stmt.Context, h.generatorOf(p.Plain), in.One(), s.Name); err != nil {
-			return true, err
-		}
-		field.SetInt(int64(in.IDs[0]))
-		h.remember(in)
-		return true, nil
-	case reflect.Slice:
-		switch element := value.Type().Elem(); {
-		case element == s.ModelType:
-			return true, h.fillPlainList(p, stmt, false)
-		case element.Kind() == reflect.Pointer && element.Elem() == s.ModelType:
-			return true, h.fillPlainList(p, stmt, true)
-		}
-	}
-	return false, nil
-}
-
-func (h *handle) fillPlainList(p *model.Plan, stmt *gorm.Statement, pointers bool) error {
-	list, lacking := stmt.ReflectValue, 0
-	n := list.Len()
+	records := model.PlainRecordsOf(stmt)
+	n, lacking := records.N, 0
 	for i := range n {
-		record := list.Index(i)
-		if pointers {
-			if record = record.Elem(); !record.IsValid() {
-				return nil // GORM returns gorm.ErrInvalidData later
-			}
+		record := records.At(i)
+		if !record.IsValid() {
+			return true, nil // GORM returns gorm.ErrInvalidData later
 		}
 		if p.Plain.Position(record).Int() == 0 {
 			lacking++
 		}
 	}
 	if lacking == 0 {
-		return nil
+		return n > 0, nil
 	}
-	both := make([]snowflake.ID, lacking+n)
-	ids, generated := both[:lacking], both[lacking:]
-	if err := draw(stmt.Context, h.generatorOf(p.Plain), ids, stmt.Schema.Name); err != nil {
-		return err
+	in := &upsert.Insert{Stmt: stmt, Columns: p.Columns}
+	ids := in.Room(lacking, n)
+	if err := draw(stmt.Context, h.generatorOf(p.Plain), ids, s.Name); err != nil {
+		return true, err
 	}
 	for i := 0; i < n && len(ids) > 0; i++ {
-		record := list.Index(i)
-		if pointers {
-			record = record.Elem()
-		}
-		if field := p.Plain.Position(record); field.Int() == 0 { // the same pointer may occur twice
+		if field := p.Plain.Position(records.At(i)); field.Int() == 0 { // the same pointer may occur twice
 			field.SetInt(int64(ids[0]))
-			generated[i], ids = ids[0], ids[1:]
+			in.IDs[i], ids = ids[0], ids[1:]
 		}
 	}
-	in := &insert{Insert: upsert.Insert{Stmt: stmt, Columns: p.Columns, IDs: generated}}
 	if len(ids) > 0 {
-		return h.keepOnce(in, p)
+		return true, h.keepOnce(in, p)
 	}
 	h.remember(in)
-	return nil
+	return true, nil
 }
 
 // fillAny fills records of all shapes, and all columns.
@@ -190,49 +147,76 @@ func (h *handle) fillAny(p *model.Plan, stmt *gorm.Statement) error {
 		return nil
 	}
 	r, err := p.RecordsOf(stmt, columns)
-	if r == nil || err != nil {
-		return err
-	}
-	lacking := r.Lacking()
-	if !slices.ContainsFunc(lacking, func(n int) bool { return n > 0 }) {
-		return nil
-	}
-	if !r.Settable() {
-		return fmt.Errorf("gormplugin: %s by value cannot take its key, pass a pointer: %w", r.Type(), gorm.ErrInvalidValue)
-	}
-	batches, err := h.batches(stmt, columns, lacking)
 	if err != nil {
 		return err
 	}
+	batches, lacking := make([]*batch, len(columns)), 0
+	for j, column := range columns {
+		gen := h.generatorOf(column)
+		if shared := slices.IndexFunc(batches[:j], func(b *batch) bool { return isSame(b.gen, gen) }); shared >= 0 {
+			batches[j] = batches[shared]
+		} else {
+			batches[j] = &batch{gen: gen}
+		}
+		for i := range r.N {
+			if r.Lacks(i, column) {
+				batches[j].lacking++
+				lacking++
+			}
+		}
+	}
+	switch {
+	case lacking == 0:
+		return nil
+	case !r.Settable():
+		return fmt.Errorf("gormplugin: %s by value cannot take its key, pass a pointer: %w", r.Type(), gorm.ErrInvalidValue)
+	}
+	for _, b := range batches { // no field is set before all generators have succeeded
+		if b.ids == nil && b.lacking > 0 {
+			b.ids = make([]snowflake.ID, b.lacking)
+			if err := draw(stmt.Context, b.gen, b.ids, stmt.Schema.Name); err != nil {
+				return err
+			}
+		}
+	}
 	in := h.insertOf(stmt)
 	if in == nil {
-		in = &insert{Insert: upsert.Insert{Stmt: stmt}}
+		in = &upsert.Insert{Stmt: stmt}
 	}
 	if size := r.N * len(columns); len(in.IDs) != size {
 		in.Columns, in.IDs = columns, make([]snowflake.ID, size)
 	}
 	for i := range r.N { // in the order of the records, and in each in that of the columns
 		for j, column := range columns {
-			if b := batches[j]; b != nil && r.Lacks(i, column) {
+			if b := batches[j]; len(b.ids) > 0 && r.Lacks(i, column) {
 				in.IDs[i*len(columns)+j] = b.ids[0]
 				r.Store(i, column, model.Value{ID: b.ids[0]})
 				b.ids = b.ids[1:]
+				lacking--
 			}
 		}
 	}
-	if slices.ContainsFunc(batches, func(b *batch) bool { return b != nil && len(b.ids) > 0 }) {
+	if lacking > 0 {
 		return h.keepOnce(in, p)
 	}
 	h.remember(in)
 	return nil
 }
 
+// batch is what one generator gives to a statement: IDs for all columns that it fills, so that they ascend in the order
+// of the records, and within a record in that of the columns.
+type batch struct {
+	gen     Generator
+	lacking int // how many fields take an ID of it
+	ids     []snowflake.ID
+}
+
 // keepOnce is called if IDs are left over, since a pointer without a key occurs more than once in a slice. One record
 // has one key, so it cannot become several rows, which GORM makes of it with auto-increment keys. Without a conflict
 // clause that is an error. With DO UPDATE the record is left in once: GORM repeats a record if several owners share it
 // in a has-many relation, and PostgreSQL refuses to update a row twice in a statement (SQLSTATE 21000).
-func (h *handle) keepOnce(in *insert, p *model.Plan) error {
-	list := in.Stmt.ReflectValue
+func (h *handle) keepOnce(in *upsert.Insert, p *model.Plan) error {
+	list, columns := in.Stmt.ReflectValue, len(in.Columns)
 	fail, once := upsert.Repeated(in.Stmt, h.dialect)
 	if fail {
 		in.TakeBack(p)
@@ -247,49 +231,13 @@ func (h *handle) keepOnce(in *insert, p *model.Plan) error {
 			if element := list.Index(i); !seen[element.Pointer()] {
 				seen[element.Pointer()] = true
 				distinct.Set(reflect.Append(distinct, element))
-				ids = append(ids, in.IDs[i*len(in.Columns):(i+1)*len(in.Columns)]...)
+				ids = append(ids, in.IDs[i*columns:(i+1)*columns]...)
 			}
 		}
 		in.Stmt.ReflectValue, in.IDs = distinct, ids
 	}
 	h.remember(in)
 	return nil
-}
-
-// batch is what one generator gives to a statement.
-type batch struct {
-	gen     Generator
-	lacking int // how many fields take an ID of it
-	ids     []snowflake.ID
-}
-
-// batches returns for each column the batch that its IDs come from. Columns of one generator share a batch, so that the
-// IDs ascend in the order of the records, and within a record in that of the columns.
-func (h *handle) batches(stmt *gorm.Statement, columns []*model.Column, lacking []int) ([]*batch, error) {
-	ofColumn := make([]*batch, len(columns))
-	for j, column := range columns {
-		if lacking[j] == 0 {
-			continue
-		}
-		gen := h.generatorOf(column)
-		shared := slices.IndexFunc(ofColumn[:j], func(b *batch) bool { return b != nil && isSame(b.gen, gen) })
-		if shared >= 0 {
-			ofColumn[j] = ofColumn[shared]
-		} else {
-			ofColumn[j] = &batch{gen: gen}
-		}
-		ofColumn[j].lacking += lacking[j]
-	}
-	for _, b := range ofColumn { // no field is set before all generators have succeeded
-		if b == nil || b.ids != nil {
-			continue
-		}
-		b.ids = make([]snowflake.ID, b.lacking)
-		if err := draw(stmt.Context, b.gen, b.ids, stmt.Schema.Name); err != nil {
-			return nil, err
-		}
-	}
-	return ofColumn, nil
 }
 
 // isSame reports whether two generators are one. Generators that Go cannot compare, such as functions, never are.

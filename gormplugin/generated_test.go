@@ -3,6 +3,7 @@ package gormplugin_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"gorm.io/gorm"
@@ -11,15 +12,6 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
-
-// article has a generated column beside its key.
-type article struct {
-	ID       snowflake.ID `gorm:"primaryKey;type:int"`
-	Slug     string       `gorm:"size:20;uniqueIndex"`
-	Title    string
-	PublicID int64  `gorm:"snowflake;uniqueIndex"`
-	Code     string `gorm:"snowflake;size:20"`
-}
 
 // counter has a key of the database and a generated column.
 type counter struct {
@@ -36,166 +28,6 @@ type link struct {
 }
 
 var bySlug = []clause.Column{{Name: "slug"}}
-
-// withArticle puts an article into the database.
-func withArticle(t *testing.T, db *env) article {
-	t.Helper()
-	a := article{ID: 17, Slug: "a", Title: "old", PublicID: 18, Code: "19"}
-	must(t, db.Create(&a))
-	db.log.take()
-	return a
-}
-
-// wantRow compares a record with its row.
-func wantRow(t *testing.T, db *env, a article) {
-	t.Helper()
-	var row article
-	must(t, db.First(&row, "slug = ?", a.Slug))
-	equal(t, "row of "+a.Slug, row, a)
-}
-
-func TestUpsertKeepsGeneratedColumnsOfTheRow(t *testing.T) {
-	for name, conflict := range map[string]clause.OnConflict{
-		"UpdateAll": {Columns: bySlug, UpdateAll: true},
-		"DoUpdates": {Columns: bySlug, DoUpdates: clause.AssignmentColumns([]string{"title", "public_id", "code"})},
-	} {
-		t.Run(name, func(t *testing.T) {
-			eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-				old := withArticle(t, db)
-				a := article{Slug: "a", Title: "new"}
-				must(t, db.Clauses(conflict).Create(&a))
-				old.Title = "new"
-				equal(t, "record", a, old)
-				wantRow(t, db, a)
-
-				batch := []article{{Slug: "b", Title: "b"}, {Slug: "a", Title: "newer"}, {Slug: "c", Title: "c", PublicID: 30}}
-				must(t, db.Clauses(conflict).Create(&batch))
-				old.Title = "newer"
-				equal(t, "record in a batch", batch[1], old)
-				for _, a := range batch {
-					wantRow(t, db, a)
-				}
-				equal(t, "public ID that was set", batch[2].PublicID, 30)
-
-				m := map[string]any{"slug": "a", "title": "newest"}
-				must(t, db.Model(&article{}).Clauses(conflict).Create(m))
-				equal(t, "key in a map", m["id"], any(old.ID))
-				equal(t, "public ID in a map", m["public_id"], any(old.PublicID))
-				equal(t, "code in a map", m["code"], any(old.Code))
-				many := []map[string]any{{"slug": "d", "title": "d"}, {"slug": "a", "title": "last"}}
-				must(t, db.Model(&article{}).Clauses(conflict).Create(many))
-				equal(t, "public ID in a slice of maps", many[1]["public_id"], any(old.PublicID))
-				equal(t, "code in a slice of maps", many[1]["code"], any(old.Code))
-				old.Title = "last"
-				wantRow(t, db, old)
-			}, &article{})
-		})
-	}
-}
-
-// By the key: the row is the record's own, but it has a public ID already.
-func TestUpsertByTheKeyKeepsGeneratedColumnsOfTheRow(t *testing.T) {
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		old := withArticle(t, db)
-		a := article{ID: old.ID, Slug: "a", Title: "new"}
-		must(t, db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&a))
-		old.Title = "new"
-		equal(t, "record", a, old)
-		wantRow(t, db, old)
-	}, &article{})
-}
-
-func TestAnUpsertOfGeneratedColumnsAloneFindsTheRow(t *testing.T) {
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		old := withArticle(t, db)
-		a := article{Slug: "a", Title: "ignored"}
-		only := clause.OnConflict{Columns: bySlug, DoUpdates: clause.AssignmentColumns([]string{"public_id"})}
-		must(t, db.Clauses(only).Create(&a))
-		wantRow(t, db, old)
-		equal(t, "key", a.ID, old.ID)
-		equal(t, "public ID", a.PublicID, old.PublicID)
-	}, &article{})
-}
-
-func TestValuesThatTheCallerSetsAreUpdated(t *testing.T) {
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		old := withArticle(t, db)
-		a := article{Slug: "a", Title: "new", PublicID: 99, Code: "mine"}
-		must(t, db.Clauses(clause.OnConflict{Columns: bySlug, UpdateAll: true}).Create(&a))
-		equal(t, "record", a, article{old.ID, "a", "new", 99, "mine"})
-		wantRow(t, db, a)
-		b := article{Slug: "a", Title: "newer"} // an expression is the caller's wish
-		set := clause.Set{{Column: clause.Column{Name: "public_id"}, Value: 100}}
-		must(t, db.Clauses(clause.OnConflict{Columns: bySlug, DoUpdates: set}).Create(&b))
-		equal(t, "record", b.PublicID, 100)
-	}, &article{})
-}
-
-// chosen has a public ID that a hook sets.
-type chosen article
-
-func (chosen) TableName() string { return "articles" }
-
-func (c *chosen) BeforeCreate(*gorm.DB) error {
-	if c.Title == "chosen" {
-		c.PublicID = 555
-	}
-	return nil
-}
-
-func TestWhatAnUpsertWritesForARecordDoesNotDependOnTheOthers(t *testing.T) {
-	for name, conflict := range map[string]clause.OnConflict{
-		"UpdateAll": {Columns: bySlug, UpdateAll: true},
-		"DoUpdates": {Columns: bySlug, DoUpdates: clause.AssignmentColumns([]string{"public_id", "code"})},
-	} {
-		t.Run(name, func(t *testing.T) {
-			eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-				old := []article{{ID: 17, Slug: "a", PublicID: 18, Code: "19"}, {ID: 27, Slug: "b", PublicID: 28, Code: "29"}}
-				must(t, db.Create(&old))
-				batch := []*article{{Slug: "a", PublicID: 777}, {Slug: "b", Code: "x"}, {Slug: "c"}}
-				must(t, db.Clauses(conflict).Create(batch))
-				equal(t, "record", *batch[0], article{17, "a", "", 777, "19"})
-				equal(t, "record", *batch[1], article{27, "b", "", 28, "x"})
-				maps := []map[string]any{{"slug": "a", "title": ""}, {"slug": "b", "title": "", "public_id": 888, "code": "29"}}
-				must(t, db.Model(&article{}).Clauses(conflict).Create(maps))
-				equal(t, "code in a map", maps[0]["code"], any("19"))
-				batch[1].PublicID, batch[1].Code = 888, "29"
-				for _, a := range batch {
-					wantRow(t, db, *a)
-				}
-				hooked := []chosen{{Slug: "a", Title: "chosen"}, {Slug: "b"}}
-				must(t, db.Clauses(conflict).Create(&hooked))
-				equal(t, "public ID that a hook has set", db.count(t, "articles", "slug = 'a' AND public_id = 555"), 1)
-				equal(t, "record with a hook", hooked[0].PublicID, 555)
-				equal(t, "record beside it", hooked[1].PublicID, 888)
-			}, &article{})
-		})
-	}
-}
-
-func TestDoNothingClearsGeneratedColumns(t *testing.T) {
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		old := withArticle(t, db)
-		a := article{Slug: "a", Title: "new"}
-		must(t, db.Clauses(nothing).Create(&a))
-		equal(t, "record", a, article{Slug: "a", Title: "new"})
-		batch := []article{{Slug: "b"}, {Slug: "a"}, {Slug: "a", ID: 40}, {Slug: "c", ID: 41}, {Slug: "d", PublicID: 42, Code: "x"}}
-		must(t, db.Clauses(nothing).Create(&batch))
-		equal(t, "skipped", batch[1], article{Slug: "a"})
-		equal(t, "skipped with a key", batch[2], article{ID: 40, Slug: "a"})
-		for _, i := range []int{0, 3, 4} {
-			wantRow(t, db, batch[i])
-		}
-		wantRow(t, db, old)
-		m := map[string]any{"slug": "a"}
-		must(t, db.Model(&article{}).Clauses(nothing).Create(m))
-		equal(t, "entries of a skipped map", fmt.Sprint(m), "map[slug:a]")
-		asked := article{Slug: "a"} // MariaDB returns the key of the row
-		must(t, db.Clauses(nothing, clause.Returning{Columns: []clause.Column{{Name: "id"}}}).Create(&asked))
-		asked.ID = 0
-		equal(t, "record that asks for the key", asked, article{Slug: "a"})
-	}, &article{})
-}
 
 func TestAGeneratedColumnBesideAKeyOfTheDatabaseFollowsTheRow(t *testing.T) {
 	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
@@ -227,19 +59,159 @@ func TestAGeneratedColumnBesideAKeyOfTheDatabaseFollowsTheRow(t *testing.T) {
 	}, &counter{}, &link{})
 }
 
-func TestRowsThatHaveNoGeneratedValueYetAreRead(t *testing.T) {
-	type page struct {
-		ID       snowflake.ID
-		Slug     string  `gorm:"size:20;uniqueIndex"`
-		PublicID *string `gorm:"snowflake;size:20"`
-	}
+// ticket has a generated column that is NULL in rows from before it was added.
+type ticket struct {
+	ID     snowflake.ID  `gorm:"primaryKey;type:int"`
+	Slug   string        `gorm:"size:20;uniqueIndex"`
+	Number *snowflake.ID `gorm:"snowflake;uniqueIndex"`
+	Serial snowflake.ID  `gorm:"snowflake"`
+}
+
+// badge has a key that the plugin does not fill.
+type badge struct {
+	Name   string        `gorm:"primaryKey;size:20"`
+	Slug   string        `gorm:"size:20;uniqueIndex"`
+	Number *snowflake.ID `gorm:"snowflake;uniqueIndex"`
+	Serial snowflake.ID  `gorm:"snowflake"`
+}
+
+// GORM leaves a pointer as it is when it scans NULL.
+func TestARecordOfARowWithoutTheGeneratedValueHasNone(t *testing.T) {
 	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		must(t, db.Omit("PublicID").Create(&page{ID: 5, Slug: "a"}))
-		pages := []page{{Slug: "a"}, {Slug: "b"}}
-		must(t, db.Clauses(clause.OnConflict{Columns: bySlug, DoUpdates: clause.AssignmentColumns([]string{"slug"})}).Create(&pages))
-		equal(t, "key", pages[0].ID, 5)
-		if pages[0].PublicID != nil {
-			t.Errorf("public ID of a row that has none: %s", *pages[0].PublicID)
+		must(t, db.Omit("Number", "Serial").Create(&ticket{ID: 17, Slug: "a"}))
+		records := []ticket{{Slug: "b"}, {Slug: "a"}}
+		upsert := clause.OnConflict{Columns: bySlug, DoUpdates: clause.AssignmentColumns([]string{"slug"})}
+		must(t, db.Clauses(upsert).Create(&records))
+		one := ticket{Slug: "a"}
+		must(t, db.Clauses(upsert).Create(&one))
+		for _, met := range []ticket{records[1], one} {
+			if met.ID != 17 || met.Number != nil || met.Serial != 0 {
+				t.Errorf("%+v with the number %v, want the row 17 without a number", met, met.Number)
+			}
 		}
-	}, &page{})
+		if records[0].Number == nil || records[0].Serial == 0 {
+			t.Errorf("%+v is new and has no number", records[0])
+		}
+		for _, c := range []clause.OnConflict{{UpdateAll: true}, upsert} { // the conflict is over the key, or the key is right
+			same := ticket{ID: 17, Slug: "a"}
+			must(t, db.Clauses(c).Create(&same))
+			if same.ID != 17 || same.Number != nil || same.Serial != 0 {
+				t.Errorf("%+v with the number %v, want the row 17 without a number", same, same.Number)
+			}
+		}
+		must(t, db.Omit("Number", "Serial").Create(&badge{Name: "x", Slug: "a"}))
+		named := badge{Name: "x", Slug: "a"}
+		must(t, db.Clauses(upsert).Create(&named))
+		if named.Number != nil || named.Serial != 0 {
+			t.Errorf("%+v with the number %v, want the row x without a number", named, named.Number)
+		}
+
+		// Unless the statement has given the row the value.
+		excluded := "excluded.number"
+		if db.Name() == "mysql" {
+			excluded = "VALUES(number)"
+		}
+		number := clause.Assignment{Column: clause.Column{Name: "number"}, Value: gorm.Expr(excluded)}
+		upsert.DoUpdates = append(clause.Set{number}, upsert.DoUpdates...)
+		two := ticket{Slug: "a"}
+		must(t, db.Clauses(upsert).Create(&two))
+		var row ticket
+		must(t, db.Take(&row, 17))
+		if two.Number == nil || row.Number == nil || *two.Number != *row.Number {
+			t.Errorf("%+v with the number %v, the row has %v", two, two.Number, row.Number)
+		}
+	}, &ticket{}, &badge{})
+}
+
+// vault has a field that GORM writes and never reads, and one that the database fills.
+type vault struct {
+	ID     snowflake.ID `gorm:"type:int"`
+	Name   string       `gorm:"uniqueIndex;size:20"`
+	Level  int64        `gorm:"check:level < 9"`
+	Copied int64
+	Code   int64  `gorm:"snowflake;->:false;<-:create"`
+	Secret string `gorm:"->:false;<-;default:(lower('X'))"`
+}
+
+func TestColumnsThatGORMDoesNotReadAreNotReturned(t *testing.T) {
+	type box struct {
+		ID     snowflake.ID `gorm:"type:int"`
+		Code   string       `gorm:"uniqueIndex;size:20"`
+		Name   string
+		Secret string `gorm:"->:false;<-;default:(lower('X'))"`
+	}
+	db := onSQLite(t, &box{})
+	must(t, db.Clauses(byCode).Create(&box{Code: "a"}))
+	for _, insert := range db.log.takeLike("INSERT") {
+		if _, returned, there := strings.Cut(insert, "RETURNING"); !there || strings.Contains(returned, "secret") {
+			t.Errorf("%s: want RETURNING without secret", insert)
+		}
+	}
+}
+
+func TestAGeneratedColumnThatGORMDoesNotReadFollowsTheRow(t *testing.T) {
+	db := onSQLite(t, &vault{})
+	first, again := vault{Name: "a"}, vault{Name: "a"}
+	must(t, db.Create(&first))
+	must(t, db.Clauses(byNameSetting("level")).Create(&again))
+	equal(t, "key", again.ID, first.ID)
+	equal(t, "code", again.Code, first.Code)
+}
+
+func TestAFailedUpsertTakesTheKeyBackAndAsksNothing(t *testing.T) {
+	db := onSQLite(t, &vault{})
+	db.log.take()
+	v := vault{Name: "a", Level: 10}
+	err := db.Clauses(byNameSetting("level")).Create(&v).Error
+	if err == nil {
+		t.Fatal("the CHECK let 10 in")
+	}
+	equal(t, "mentions in "+err.Error(), strings.Count(err.Error(), "CHECK"), 1)
+	equal(t, "key", v.ID, 0)
+	if extra := db.log.takeLike("SELECT"); len(extra) > 0 {
+		t.Errorf("extra statements: %v", extra)
+	}
+}
+
+func TestAnotherColumnMayTakeTheGeneratedValue(t *testing.T) {
+	db := onSQLite(t, &vault{})
+	first, again := vault{Name: "a"}, vault{Name: "a"}
+	must(t, db.Create(&first))
+	copies := clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.Set{
+		{Column: clause.Column{Name: "copied"}, Value: clause.Column{Table: "excluded", Name: "code"}},
+	}}
+	must(t, db.Clauses(copies).Create(&again))
+	equal(t, "rows with a copy of the second code", db.count(t, "vaults", "copied = ?", firstID+3), 1)
+}
+
+// coupon has two generated columns beside its key.
+type coupon struct {
+	ID     snowflake.ID `gorm:"type:int"`
+	Name   string       `gorm:"uniqueIndex;size:20"`
+	Code   int64        `gorm:"snowflake"`
+	Number int64        `gorm:"snowflake"`
+}
+
+// byNameSetting updates the columns of the row with the name.
+func byNameSetting(columns ...string) clause.OnConflict {
+	return clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.AssignmentColumns(columns)}
+}
+
+func TestAKeyThatTheCallerAssignsIsReplaced(t *testing.T) {
+	db := onSQLite(t, &coupon{})
+	must(t, db.Create(&coupon{Name: "a"}))
+	again := coupon{Name: "a"}
+	must(t, db.Clauses(byNameSetting("id", "code")).Create(&again))
+	equal(t, "key", again.ID, firstID+3)
+	db.wantKeys(t, "coupons", again.ID)
+}
+
+func TestAnExpressionForAGeneratedColumnIsWritten(t *testing.T) {
+	db := onSQLite(t, &coupon{})
+	must(t, db.Create(&coupon{Name: "a"}))
+	again, expression := coupon{Name: "a"}, byNameSetting("number")
+	expression.DoUpdates = append(expression.DoUpdates, clause.Assignment{Column: clause.Column{Name: "code"}, Value: 100})
+	must(t, db.Clauses(expression).Create(&again))
+	equal(t, "code", again.Code, 100)
+	equal(t, "number of the row", again.Number, int64(firstID+2))
 }

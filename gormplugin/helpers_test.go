@@ -121,22 +121,10 @@ func open(t testing.TB, target testdb.Target, dialector gorm.Dialector, config g
 	e := &env{gen: newCounting(), log: &recorder{}, target: target, mysql: dialector.Name() == "mysql"}
 	config.Logger = e.log
 	db, err := gorm.Open(dialector, &config, gormplugin.New(e.gen, opts...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool, err := db.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := pool.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	noError(t, err)
+	closeAtEnd(t, db)
 	e.DB = db
-	if err := db.AutoMigrate(models...); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.AutoMigrate(models...))
 	e.log.take()
 	return e
 }
@@ -192,6 +180,13 @@ func must(t testing.TB, result *gorm.DB) *gorm.DB {
 		t.Fatal(result.Error)
 	}
 	return result
+}
+
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // count returns the number of rows that a condition finds in a table.

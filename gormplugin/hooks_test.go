@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -30,28 +29,6 @@ func TestHooksSeeTheKey(t *testing.T) {
 		}
 		equal(t, "rows", db.count(t, "auditeds", "in_create = id AND in_save = id"), 2)
 	}, &audited{})
-}
-
-// slugged sets its own key.
-type slugged struct {
-	ID   snowflake.ID `gorm:"primaryKey"`
-	Name string
-}
-
-func (s *slugged) BeforeCreate(*gorm.DB) error {
-	if s.Name == "own" {
-		s.ID = 12
-	}
-	return nil
-}
-
-func TestAKeyThatAHookSetsWins(t *testing.T) {
-	each(t, func(t *testing.T, db *env) {
-		s := slugged{Name: "own"}
-		must(t, db.Create(&s))
-		equal(t, "key", s.ID, 12)
-		db.wantKeys(t, "sluggeds", 12)
-	}, &slugged{})
 }
 
 func TestSkippedHooksDoNotSkipTheKey(t *testing.T) {
@@ -121,64 +98,11 @@ func TestASelectionThatAHookMakesStillWritesTheKey(t *testing.T) {
 		s := selective{Name: "n", Secret: "s"}
 		must(t, db.Create(&s))
 		equal(t, "rows", db.count(t, "selectives", "id = ? AND name = 'n' AND secret IS NULL", s.ID), 1)
-		many := []selective{{Name: "a"}, {Name: "b"}}
-		must(t, db.Select("Secret").Create(&many))
+		many := []selective{{Name: "a", Parts: []selectivePart{{}}}, {Name: "b"}}
+		tx := db.Select("Secret", "Parts")
+		must(t, tx.Create(&many))
 		db.wantKeys(t, "selectives", s.ID, many[0].ID, many[1].ID)
-	}, &selective{}, &selectivePart{})
-}
-
-func TestASelectionThatAHookMakesHoldsForAssociations(t *testing.T) {
-	eachWith(t, withoutConstraints, func(t *testing.T, db *env) {
-		tx := db.Select("Name", "Secret", "Parts")
-		must(t, tx.Create(&selective{Name: "n", Parts: []selectivePart{{}}}))
 		equal(t, "parts", db.count(t, "selective_parts", "1 = 1"), 0)
 		equal(t, "columns afterwards", len(tx.Statement.Selects), 1)
 	}, &selective{}, &selectivePart{})
-}
-
-// renumbered sets its own key in a hook.
-type renumbered struct {
-	ID   snowflake.ID `gorm:"primaryKey;type:int"`
-	Code string       `gorm:"uniqueIndex;size:20"`
-	Name string
-	Own  snowflake.ID `gorm:"-"`
-}
-
-func (r *renumbered) BeforeCreate(*gorm.DB) error {
-	if r.Own != 0 {
-		r.ID = r.Own
-	}
-	return nil
-}
-
-func TestAKeyOfAHookIsNotTakenBack(t *testing.T) {
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		if !db.mysql || db.returning() {
-			t.Skip("keys stay unknown only where there is neither RETURNING nor a target")
-		}
-		must(t, db.Create(&renumbered{ID: 5, Code: "a"}))
-		records := []renumbered{{Code: "a", Own: 8}, {Code: "a"}}
-		must(t, db.Clauses(clause.OnConflict{DoUpdates: byCode.DoUpdates}).Create(&records))
-		equal(t, "key that the hook set", records[0].ID, 8)
-		equal(t, "key that the plugin gave", records[1].ID, 0)
-	}, &renumbered{})
-}
-
-// presaved adds a conflict clause in BeforeSave.
-type presaved struct {
-	ID   snowflake.ID `gorm:"primaryKey;type:int"`
-	Code string       `gorm:"uniqueIndex;size:20"`
-}
-
-func (*presaved) BeforeSave(tx *gorm.DB) error {
-	tx.Statement.AddClause(nothing)
-	return nil
-}
-
-func TestAClauseOfBeforeSaveCounts(t *testing.T) {
-	db := onSQLite(t, &presaved{})
-	must(t, db.Create(&presaved{Code: "a"}))
-	skipped := presaved{Code: "a"}
-	must(t, db.Create(&skipped))
-	equal(t, "key of the skipped record", skipped.ID, 0)
 }

@@ -162,7 +162,7 @@ func (h *handle) wait(gen *leasedGenerator) func(db *gorm.DB) {
 		if _, inside := connpool.Unwrap(stmt.ConnPool); !inside && !gen.store.isFresh() {
 			h.fill(db)
 			if in := h.insertOf(stmt); in != nil {
-				in.waited = true
+				in.Waited = true
 			}
 		}
 	}

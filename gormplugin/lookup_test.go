@@ -1,9 +1,6 @@
 package gormplugin_test
 
 import (
-	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	"gorm.io/gorm"
@@ -76,28 +73,6 @@ func TestATargetThatTheDatabaseFillsIsNotComparedWithAZero(t *testing.T) {
 	}, &job{})
 }
 
-func TestLookupsOfBatchesOfOneSizeAreOneStatement(t *testing.T) {
-	config := gorm.Config{PrepareStmt: true}
-	eachUpsert(t, config, func(t *testing.T, db *env) {
-		if !db.mysql || db.returning() {
-			t.Skip("only MySQL looks up every batch")
-		}
-		withBerlin(t, db)
-		for i := range 5 {
-			cities := make([]city, 5)
-			for j := range cities {
-				cities[j].Code = fmt.Sprint(i, j)
-			}
-			cities[i].Code = "BER"
-			must(t, db.Clauses(byCode).Create(&cities))
-			equal(t, "key", cities[i].ID, 17)
-		}
-		prepared := db.ConnPool.(*gorm.PreparedStmtDB).Stmts.Keys()
-		lookups := slices.DeleteFunc(prepared, func(s string) bool { return !strings.Contains(s, "`code` = ?") })
-		equal(t, "prepared lookups", len(lookups), 1)
-	}, &city{}, &street{})
-}
-
 func TestARowThatTheTransactionsSnapshotLacksIsFound(t *testing.T) {
 	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
 		if !db.mysql {
@@ -157,9 +132,7 @@ func TestAConstraintAsTheTargetWorksWithReturning(t *testing.T) {
 func TestKeysAreLookedUpInTheTableOfTheStatement(t *testing.T) {
 	db := onSQLite(t, &city{}, &street{})
 	pool, err := db.DB.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	pool.SetMaxOpenConns(1) // what is attached belongs to a connection
 	must(t, db.Exec("ATTACH DATABASE ':memory:' AS archive"))
 	must(t, db.Exec("CREATE TABLE archive.cities (id integer PRIMARY KEY, code text UNIQUE, name text)"))

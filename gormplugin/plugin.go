@@ -18,9 +18,9 @@ const pluginName = "snowflake"
 // # Upserts
 //
 // The README has a table of what an upsert does to the key in the struct. Generated fields beside the key, such as a
-// public ID, stay as they are in the row, and the record takes them over. Fields that are set, by you or a hook, and
-// assignments of other values are written, for each record separately. If rows are missing from RETURNING for a list,
-// the fields it brings are read again from each record's own row, and stay as they were in a record without one.
+// public ID, stay as they are in the row, and the record takes them over. Fields that you or a hook set, and assignments
+// of other values, are written, for each record separately. If RETURNING brings fewer rows than a list has records, its
+// fields are read again from each record's own row, and stay as they were in a record without one.
 //
 // SQLite, PostgreSQL and MariaDB return the key with the statement. Further queries run only if records were skipped
 // (one), for slices of maps, and if a WHERE excluded rows (one for the generated keys, one per 100 other rows). On SQLite
@@ -39,8 +39,7 @@ const pluginName = "snowflake"
 // If a statement fails, its generated keys are cleared, also if an association or AfterCreate fails and the statement's
 // own transaction is rolled back. They stay after a rollback by the caller and after a failed commit; in associations
 // whose own INSERT succeeded; in earlier batches of CreateInBatches or CreateBatchSize; and, without a transaction, if
-// the context ended or the connection was lost: the row may exist. A dry run (ToSQL) shows the keys, then clears them,
-// references included.
+// the context ended or the connection was lost. A dry run (ToSQL) shows the keys, then clears them and references.
 //
 // # gorm.io/sharding
 //
@@ -89,12 +88,8 @@ func (p *Plugin) Apply(config *gorm.Config) error {
 	if other, ok := config.Plugins[pluginName]; ok && other != gorm.Plugin(p) {
 		return errRegistered()
 	}
-	// Use a new map: the caller may open another handle with a copy of the configuration.
-	plugins := maps.Clone(config.Plugins)
-	if plugins == nil {
-		plugins = make(map[string]gorm.Plugin, 1)
-	}
-	plugins[pluginName] = p
+	plugins := map[string]gorm.Plugin{pluginName: p} // the caller may open another handle with the old map
+	maps.Copy(plugins, config.Plugins)
 	config.Plugins = plugins
 	return nil
 }

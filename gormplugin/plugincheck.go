@@ -29,15 +29,10 @@ func (pluginCheck) ModifyStatement(stmt *gorm.Statement) {
 	if stmt.Plugins[pluginName] != nil {
 		return
 	}
-	key, value := stmt.Schema.PrioritizedPrimaryField, stmt.ReflectValue
+	key := stmt.Schema.PrioritizedPrimaryField
 	if key == nil || key.FieldType != reflect.TypeFor[snowflake.ID]() || key.HasDefaultValue ||
 		model.SelectionOf(stmt, key) != model.Written {
 		return
-	}
-	if value.Kind() == reflect.Struct && value.Type() == stmt.Schema.ModelType { // the common case
-		if _, zero := key.ValueOf(stmt.Context, value); !zero {
-			return
-		}
 	}
 	if lacking, n := model.WithoutKey(stmt, key); lacking > 0 {
 		_ = stmt.AddError(fmt.Errorf("gormplugin: no plugin is registered with the handle, and %d of %d %s have the key 0; "+
@@ -68,21 +63,17 @@ func (h *handle) warnMissed(db *gorm.DB) {
 	if db.Error != nil || stmt.Schema == nil {
 		return
 	}
-	key := h.planOf(stmt.Schema).Missed
+	p := h.planOf(stmt.Schema)
+	key := p.Missed
 	if key == nil || model.SelectionOf(stmt, key.Field) == model.Omitted {
 		return
 	}
-	list, n := stmt.ReflectValue, 1
-	at := func(int) reflect.Value { return list }
-	if kind := list.Kind(); kind == reflect.Slice || kind == reflect.Array {
-		n, at = list.Len(), func(i int) reflect.Value { return reflect.Indirect(list.Index(i)) }
+	records, err := p.RecordsOf(stmt, nil)
+	if err != nil || records.N == 0 || !records.OfModel() {
+		return
 	}
-	for i := range n {
-		record := at(i)
-		if !record.IsValid() || record.Type() != stmt.Schema.ModelType {
-			return
-		}
-		if field := key.Position(record); !field.IsValid() || field.IsZero() {
+	for i := range records.N {
+		if field := key.Position(records.At(i)); !field.IsValid() || field.IsZero() {
 			h.warn(stmt, "gormplugin: %s is created without the key %s, and the plugin does not fill the type %s. "+
 				"Make it a snowflake.ID, add the tag snowflake or the option WithIntegerKeys, or the tag snowflake:- if the "+
 				"database makes it.", stmt.Schema.Name, key.Field.Name, key.Field.FieldType)

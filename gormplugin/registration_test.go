@@ -9,58 +9,41 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin"
 	"github.com/sqlflake/sqlflake/internal/testdb"
 	"github.com/sqlflake/sqlflake/internal/testdb/gormdb"
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 func TestEveryWayOfRegisteringFillsOnce(t *testing.T) {
 	type plugins = map[string]gorm.Plugin
-	ways := map[string]func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error){
-		"Use": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
-			db, err := gorm.Open(gormdb.Dialector(target), config)
+	for name, way := range map[string]func(d gorm.Dialector, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error){
+		"Use": func(d gorm.Dialector, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
+			db, err := gorm.Open(d, config)
 			return db, errors.Join(err, db.Use(p))
 		},
-		"Option after Config": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
-			return gorm.Open(gormdb.Dialector(target), config, p)
+		"Option": func(d gorm.Dialector, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
+			return gorm.Open(d, p, config)
 		},
-		"Option before Config": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
-			return gorm.Open(gormdb.Dialector(target), p, config)
-		},
-		"Config.Plugins": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
+		"Config.Plugins and Option": func(d gorm.Dialector, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
 			config.Plugins = plugins{p.Name(): p}
-			return gorm.Open(gormdb.Dialector(target), config)
+			return gorm.Open(d, config, p)
 		},
-		"Config.Plugins and Option": func(target testdb.Target, p *gormplugin.Plugin, config *gorm.Config) (*gorm.DB, error) {
-			config.Plugins = plugins{p.Name(): p}
-			return gorm.Open(gormdb.Dialector(target), config, p)
-		},
-	}
-	for name, way := range ways {
+	} {
 		t.Run(name, func(t *testing.T) {
-			testdb.Each(t, func(t *testing.T, target testdb.Target) {
-				gen, log := newCounting(), &recorder{}
-				plugin := gormplugin.New(gen)
-				db, err := way(target, plugin, &gorm.Config{Logger: log})
-				if err != nil {
-					t.Fatal(err)
+			gen, log := newCounting(), &recorder{}
+			plugin := gormplugin.New(gen)
+			db, err := way(gormdb.Dialector(testdb.SQLite(t)), plugin, &gorm.Config{Logger: log})
+			noError(t, err)
+			closeAtEnd(t, db)
+			for _, again := range []*gormplugin.Plugin{plugin, gormplugin.New(newCounting())} {
+				if err := db.Use(again); !errors.Is(err, gorm.ErrRegistered) {
+					t.Errorf("Use again: error %v, want gorm.ErrRegistered", err)
 				}
-				closeAtEnd(t, db)
-				if len(log.warnings) > 0 {
-					t.Errorf("GORM warns: %v", log.warnings)
-				}
-				if db.Plugins["snowflake"] != gorm.Plugin(plugin) {
-					t.Error("the plugin is not in Config.Plugins")
-				}
-				for _, again := range []*gormplugin.Plugin{plugin, gormplugin.New(newCounting())} {
-					if err := db.Use(again); !errors.Is(err, gorm.ErrRegistered) {
-						t.Errorf("Use again: error %v, want gorm.ErrRegistered", err)
-					}
-				}
-				if err := db.AutoMigrate(&user{}); err != nil {
-					t.Fatal(err)
-				}
-				must(t, db.Create(&user{Name: "a"}))
-				wantCalls(t, gen, 1)
-			})
+			}
+			noError(t, plugin.Initialize(db))
+			noError(t, db.AutoMigrate(&user{}))
+			must(t, db.Create(&user{Name: "a"}))
+			wantCalls(t, gen, 1)
+			if len(log.warnings) > 0 {
+				t.Errorf("GORM warns: %v", log.warnings)
+			}
 		})
 	}
 }
@@ -81,61 +64,30 @@ func TestTheConfigurationsMapStaysTheCallers(t *testing.T) {
 	for range 2 {
 		config := shared
 		db, err := gorm.Open(gormdb.Dialector(testdb.SQLite(t)), &config, gormplugin.New(newCounting()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		closeAtEnd(t, db)
 	}
 	equal(t, "plugins in the caller's map", len(shared.Plugins), 0)
 }
 
-func TestInitializeTwiceRegistersOnce(t *testing.T) {
-	db := onSQLite(t, &user{})
-	if err := gormplugin.New(db.gen).Initialize(db.DB); err != nil {
-		t.Fatal(err)
-	}
-	if len(db.log.warnings) > 0 {
-		t.Errorf("GORM warns: %v", db.log.warnings)
-	}
-	must(t, db.Create(&user{}))
-	wantCalls(t, db.gen, 1)
-}
-
 func TestANilGeneratorIsAnErrorAtRegistration(t *testing.T) {
 	var typed *counting
 	for name, plugin := range map[string]*gormplugin.Plugin{
-		"nil":           gormplugin.New(nil),
-		"typed nil":     gormplugin.New(typed),
-		"nil snowflake": gormplugin.New((*snowflake.Generator)(nil)),
-		"nil plugin":    nil,
+		"nil": gormplugin.New(nil), "typed nil": gormplugin.New(typed), "nil plugin": nil,
 	} {
-		t.Run(name, func(t *testing.T) {
-			target := testdb.SQLite(t)
-			db, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: &recorder{}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			closeAtEnd(t, db)
-			if err := db.Use(plugin); !errors.Is(err, gormplugin.ErrOption) {
-				t.Errorf("Use: error %v, want ErrOption", err)
-			}
-			if _, there := db.Plugins["snowflake"]; there {
-				t.Error("the plugin is registered all the same")
-			}
-			opened, err := gorm.Open(gormdb.Dialector(target), &gorm.Config{Logger: &recorder{}}, plugin)
-			if !errors.Is(err, gormplugin.ErrOption) {
-				t.Errorf("gorm.Open: error %v, want ErrOption", err)
-			}
-			closeAtEnd(t, opened)
-		})
+		db, _ := openWith(t, testdb.SQLite(t), nil)
+		if err := db.Use(plugin); !errors.Is(err, gormplugin.ErrOption) {
+			t.Errorf("%s: Use: error %v, want ErrOption", name, err)
+		}
+		if _, there := db.Plugins["snowflake"]; there {
+			t.Errorf("%s: the plugin is registered all the same", name)
+		}
 	}
 }
 
 func TestAHandleWithoutCallbacksIsRefused(t *testing.T) {
 	db, err := gorm.Open(nil, &gorm.Config{Logger: &recorder{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if err := db.Use(gormplugin.New(newCounting())); !errors.Is(err, gorm.ErrInvalidDB) {
 		t.Errorf("error %v, want gorm.ErrInvalidDB", err)
 	}
@@ -162,14 +114,10 @@ func TestKeysAreFilledWhateverCallbacksAreRemoved(t *testing.T) {
 		db := onSQLite(t, &flat{}, &city{}, &street{})
 		if name == "gorm:begin_transaction" { // else the transaction would stay open
 			must(t, db.Exec("SELECT 1"))
-			if err := db.Callback().Create().Remove("gorm:commit_or_rollback_transaction"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, db.Callback().Create().Remove("gorm:commit_or_rollback_transaction"))
 		}
 		tx := db.Session(&gorm.Session{SkipDefaultTransaction: name == "gorm:commit_or_rollback_transaction"})
-		if err := db.Callback().Create().Remove(name); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, db.Callback().Create().Remove(name))
 		must(t, tx.Create(&[]flat{{Name: "a"}, {Name: "b"}}))
 		must(t, tx.Create(&flat{Name: "c"}))
 		db.wantKeys(t, "flats", firstID, firstID+1, firstID+2)

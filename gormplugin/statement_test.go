@@ -1,9 +1,7 @@
 package gormplugin_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -63,60 +61,8 @@ func TestADryRunTakesItsKeysBack(t *testing.T) {
 func inJSON(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return string(text)
-}
-
-func TestARetryKeepsTheKey(t *testing.T) {
-	each(t, func(t *testing.T, db *env) {
-		u := user{Name: "ada"}
-		first := db.Transaction(func(tx *gorm.DB) error {
-			must(t, tx.Create(&u))
-			return errEmpty
-		})
-		if !errors.Is(first, errEmpty) {
-			t.Fatal(first)
-		}
-		db.wantKeys(t, "users")
-		must(t, db.Create(&u))
-		equal(t, "key", u.ID, firstID)
-		wantCalls(t, db.gen, 1)
-		if err := db.Create(&u).Error; err == nil {
-			t.Error("the same record twice is no error")
-		}
-		equal(t, "key after a duplicate", u.ID, firstID)
-		db.wantKeys(t, "users", firstID)
-	}, &user{})
-}
-
-func TestConcurrentCreatesGetKeysOfTheirOwn(t *testing.T) {
-	each(t, func(t *testing.T, db *env) {
-		if db.target.Name == "sqlite" {
-			if pool, err := db.DB.DB(); err == nil {
-				pool.SetMaxOpenConns(1)
-			}
-		}
-		const workers, rounds = 4, 8
-		var wg sync.WaitGroup
-		for range workers {
-			wg.Go(func() {
-				for range rounds {
-					p := parent{Name: "p", Children: []child{{Name: "c"}, {Name: "d"}}}
-					if err := db.Select("Name", "Children").Create(&p).Error; err != nil {
-						t.Error(err)
-					}
-					if p.Children[1].ParentID != p.ID || p.Children[1].ID == p.Children[0].ID {
-						t.Errorf("keys are mixed up: %+v", p)
-					}
-				}
-			})
-		}
-		wg.Wait()
-		equal(t, "parents", db.count(t, "parents", "id >= ?", firstID), workers*rounds)
-		equal(t, "children", db.count(t, "children", "parent_id IN (SELECT id FROM parents)"), 2*workers*rounds)
-	}, &parent{}, &child{})
 }
 
 // GORM writes to the relations of child when it parses parent, partly without a lock. The race detector sees if the
@@ -157,36 +103,15 @@ func TestAHandleThatIsUsedAgainHasItsStatementAsItWas(t *testing.T) {
 }
 
 func TestTheGenericsAPIIsFilledAsWell(t *testing.T) {
-	each(t, func(t *testing.T, db *env) {
-		ctx := context.Background()
-		u := user{Name: "a"}
-		if err := gorm.G[user](db.DB).Create(ctx, &u); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "Create", u.ID, firstID)
-		many := named("b", "c", "d")
-		if err := gorm.G[user](db.DB).CreateInBatches(ctx, &many, 2); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "CreateInBatches", many[2].ID, firstID+3)
-		v := user{Name: "e"}
-		if err := gorm.G[user](db.DB).Select("Name").Create(ctx, &v); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "Select", v.ID, firstID+4)
-		if err := gorm.G[user](db.DB).Table("users").Create(ctx, &user{Name: "f"}); err != nil {
-			t.Fatal(err)
-		}
-		result := gorm.WithResult()
-		if err := gorm.G[user](db.DB, result).Create(ctx, &user{Name: "g"}); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "rows of WithResult", result.RowsAffected, 1)
-		found, err := gorm.G[user](db.DB).Where("id = ?", firstID).First(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "First", found.Name, "a")
-		wantCalls(t, db.gen, 1, 2, 1, 1, 1, 1)
-	}, &user{})
+	db := onSQLite(t, &user{})
+	u, v, many := user{Name: "a"}, user{Name: "e"}, named("b", "c", "d")
+	noError(t, gorm.G[user](db.DB).Create(t.Context(), &u))
+	noError(t, gorm.G[user](db.DB).CreateInBatches(t.Context(), &many, 2))
+	noError(t, gorm.G[user](db.DB).Select("Name").Create(t.Context(), &v))
+	noError(t, gorm.G[user](db.DB).Table("users").Create(t.Context(), &user{Name: "f"}))
+	result := gorm.WithResult()
+	noError(t, gorm.G[user](db.DB, result).Create(t.Context(), &user{Name: "g"}))
+	equal(t, "rows of WithResult", result.RowsAffected, 1)
+	db.wantKeys(t, "users", u.ID, many[0].ID, many[1].ID, many[2].ID, v.ID, firstID+5, firstID+6)
+	wantCalls(t, db.gen, 1, 2, 1, 1, 1, 1)
 }

@@ -11,6 +11,18 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/uuidkey"
 )
 
+// dto has an ID and a public ID where a model has them.
+type dto[K, P any] struct {
+	ID       K
+	PublicID P
+	Name     string
+}
+
+type labelDTO[K any] struct {
+	ID   K
+	Note string
+}
+
 func TestAValueOfAnotherTypeNeedsEachIDInItsForm(t *testing.T) {
 	type card struct {
 		ID       snowflake.ID
@@ -21,70 +33,28 @@ func TestAValueOfAnotherTypeNeedsEachIDInItsForm(t *testing.T) {
 		ID   sqltypes.Text
 		Name string
 	}
-	type byText struct {
-		ID       sqltypes.Text
-		PublicID string
-		Name     string
-	}
 	db := onSQLite(t, &card{}, &label{})
 	for _, c := range []struct {
 		model, value any
 		fails        bool
 	}{
-		{&card{}, &struct {
-			ID             *int64
-			PublicID, Name string
-		}{ptr(int64(0)), "7", "a pointer to 0"}, true},
-		{&card{}, &struct {
-			ID             *int64
-			PublicID, Name string
-		}{nil, "7", "a nil pointer"}, true},
-		{&card{}, &byText{5, "7", "a text"}, true},
-		{&card{}, []*byText{{5, "7", "texts"}}, true},
-		{&card{}, &struct {
-			ID             uuidkey.ID
-			PublicID, Name string
-		}{5, "7", "a UUID"}, true},
-		{&card{}, &struct {
-			ID    int64
-			Title int64
-			Name  string
-		}{5, 7, "a title"}, true},
-		{&card{}, &struct {
-			ID    snowflake.ID
-			Title int64
-			Name  string
-		}{5, 7, "a title beside a key of the same type"}, true},
-		{&card{}, &struct {
-			ID             int64
-			PublicID, Name string
-		}{5, "", "no public ID"}, true},
+		{&card{}, &dto[*int64, string]{ptr(int64(0)), "7", "a pointer to 0"}, true},
+		{&card{}, &dto[*int64, string]{nil, "7", "a nil pointer"}, true},
+		{&card{}, []*dto[sqltypes.Text, string]{{5, "7", "texts"}}, true},
+		{&card{}, &dto[uuidkey.ID, string]{5, "7", "a UUID"}, true},
+		{&card{}, &dto[int64, int64]{5, 7, "a title"}, true},
+		{&card{}, &dto[snowflake.ID, int64]{5, 7, "a title beside a key of the same type"}, true},
+		{&card{}, &dto[int64, string]{5, "", "no public ID"}, true},
 		{&card{}, &struct {
 			id             snowflake.ID
 			PublicID, Name string
 		}{5, "7", "an unexported field"}, true},
 		{&card{}, &[]struct{ PublicID, Name string }{{"7", "no key in a slice"}}, true},
-		{&label{}, &struct {
-			ID   float64
-			Name string
-		}{5, "a fraction"}, true},
-		{&label{}, &struct {
-			ID   int64
-			Name string
-		}{5, "a number"}, true},
-		{&card{}, &struct {
-			ID             *int64
-			PublicID, Name string
-		}{ptr(int64(5)), "7", "all IDs"}, false},
-		{&card{}, &[]struct {
-			ID       uint64
-			PublicID *string
-			Name     string
-		}{{6, ptr("7"), "all IDs"}}, false},
-		{&label{}, &struct {
-			ID   *sqltypes.Text
-			Note string
-		}{ptr(sqltypes.Text(8)), "the type of the key"}, false},
+		{&label{}, &labelDTO[float64]{5, "a fraction"}, true},
+		{&label{}, &labelDTO[int64]{5, "a number"}, true},
+		{&card{}, &dto[*int64, string]{ptr(int64(5)), "7", "all IDs"}, false},
+		{&card{}, &[]dto[uint64, *string]{{6, ptr("7"), "all IDs"}}, false},
+		{&label{}, &labelDTO[*sqltypes.Text]{ptr(sqltypes.Text(8)), "the type of the key"}, false},
 	} {
 		err := db.Model(c.model).Create(c.value).Error
 		if c.fails && !errors.Is(err, gorm.ErrInvalidValue) || !c.fails && err != nil {

@@ -68,6 +68,9 @@ func TestTheStatementIsAsItWasAfterAnUpsert(t *testing.T) {
 				if left := tx.Statement.Clauses["ON CONFLICT"].Expression; !reflect.DeepEqual(left, conflict) {
 					t.Errorf("the conflict clause is %+v, was %+v", left, conflict)
 				}
+				if _, gorms := tx.Statement.Clauses["VALUES"]; !gorms {
+					t.Error("a clause of GORM is missing in the statement")
+				}
 				if _, left := tx.Statement.Clauses["snowflake:insert"]; left || tx.Statement.Result != nil {
 					t.Error("a result or a clause of the plugin is left in the statement")
 				}
@@ -82,9 +85,7 @@ func statements(t *testing.T, db *env, plugin bool, record any) []string {
 	handle := db.DB
 	if !plugin {
 		plain, err := gorm.Open(db.Dialector, &gorm.Config{Logger: db.log})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		closeAtEnd(t, plain)
 		handle = plain
 	}
@@ -115,74 +116,6 @@ func TestAssociationsWithKeysRunTheSameStatementsAsWithoutThePlugin(t *testing.T
 		}
 		wantCalls(t, db.gen)
 	}, people()...)
-}
-
-func TestNewAssociationsTakeNoExtraStatement(t *testing.T) {
-	eachUpsert(t, gorm.Config{}, func(t *testing.T, db *env) {
-		p := person{
-			Name: "ada", Company: &company{Name: "acme"}, Passport: passport{Number: "1"},
-			Pets: []*pet{{Name: "cat", Toys: []toy{{Name: "ball"}}}}, Tags: []tag{{Name: "red"}, {Name: "blue"}},
-		}
-		must(t, db.Create(&p))
-		run := db.log.take()
-		equal(t, "statements for six tables and a join table", len(run), 7)
-		if db.target.Name != "mariadb" {
-			for _, statement := range run {
-				if strings.Contains(statement, "RETURNING") {
-					t.Errorf("RETURNING where the key is the target: %s", statement)
-				}
-			}
-		}
-	}, people()...)
-}
-
-func TestMapsThatMeetRowsHaveTheirKeys(t *testing.T) {
-	eachUpsert(t, withoutConstraints, func(t *testing.T, db *env) {
-		key := withBerlin(t, db)
-		one := map[string]any{"Code": "BER", "name": "Berlin, Stadt"}
-		must(t, db.Model(&city{}).Clauses(byCode).Create(one))
-		equal(t, "map", one["id"], any(key))
-
-		many := []map[string]any{{"Code": "PAR", "Name": "Paris"}, {"code": "BER", "Name": "Berlin"}}
-		must(t, db.Model(&city{}).Clauses(byCode).Create(&many))
-		equal(t, "maps", len(many), 2)
-		paris := many[0]["id"].(snowflake.ID)
-		equal(t, "row of the new map", db.count(t, "cities", "id = ? AND code = 'PAR'", paris), 1)
-		equal(t, "map that met a row", many[1]["id"], any(key))
-
-		skipped := []map[string]any{{"Code": "BER", "Name": "x"}, {"Code": "ROM", "Name": "Rome"}}
-		must(t, db.Model(&city{}).Clauses(nothing).Create(skipped))
-		if id, there := skipped[0]["id"]; there {
-			t.Errorf("the skipped map has the key %v", id)
-		}
-		equal(t, "row", db.count(t, "cities", "id = ? AND code = 'ROM'", skipped[1]["id"]), 1)
-		must(t, db.Model(&city{}).Clauses(nothing).Create(map[string]any{"Code": "BER", "Name": "x"}))
-		equal(t, "cities", db.count(t, "cities", "1 = 1"), 3)
-	}, &city{}, &street{})
-}
-
-func TestColumnsThatTheDatabaseFillsAreStillReadBack(t *testing.T) {
-	type job struct {
-		ID    snowflake.ID `gorm:"primaryKey;type:int"`
-		Code  string       `gorm:"uniqueIndex;size:20"`
-		State string       `gorm:"size:20;default:(upper('open'))"`
-		Name  string
-	}
-	eachWith(t, gorm.Config{}, func(t *testing.T, db *env) {
-		must(t, db.Create(&job{ID: 7, Code: "a", State: "done"}))
-		// They have their own state: GORM then counts records instead of rows.
-		skipped := []job{{Code: "b", State: "new"}, {Code: "a", State: "new"}, {Code: "c", State: "new"}}
-		must(t, db.Clauses(nothing).Create(&skipped))
-		equal(t, "skipped", skipped[1].ID, 0)
-		equal(t, "rows", db.count(t, "jobs", "id IN ?", []snowflake.ID{skipped[0].ID, skipped[2].ID}), 2)
-
-		j := job{Code: "a", Name: "again"}
-		must(t, db.Clauses(byCode).Create(&j))
-		equal(t, "key", j.ID, 7)
-		if db.returning() {
-			equal(t, "state", j.State, "done")
-		}
-	}, &job{})
 }
 
 // grant has a column that the database fills, and one that a caller may have returned.

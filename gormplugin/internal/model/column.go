@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"database/sql"
 	"reflect"
 	"strings"
 
@@ -31,36 +30,21 @@ type Column struct {
 
 	kind kind
 	elem reflect.Type // of the field, or of what it points to
-
-	// path leads to the field if no embedded struct around it is a pointer, else it is nil. This is the common case,
-	// and faster.
-	path []int
+	path []int        // that leads to the field; -n-1 for an embedded pointer in field n
 }
 
 func newColumn(field *schema.Field, k kind, isKey bool) *Column {
-	c := &Column{Field: field, kind: k, IsKey: isKey, elem: field.FieldType}
+	c := &Column{Field: field, kind: k, IsKey: isKey, elem: field.FieldType, path: field.StructField.Index}
 	if c.elem.Kind() == reflect.Pointer {
 		c.Pointer, c.elem = true, c.elem.Elem()
 	}
-	for _, index := range field.StructField.Index {
-		if index < 0 { // GORM's mark for an embedded pointer
-			return c
-		}
-	}
-	c.path = field.StructField.Index
 	return c
 }
 
 // Position finds the field in a struct by its position in the model. It makes no embedded struct: it returns the zero
 // Value if one is a nil pointer.
 func (c *Column) Position(record reflect.Value) reflect.Value {
-	if c.path != nil {
-		for _, index := range c.path {
-			record = record.Field(index)
-		}
-		return record
-	}
-	for _, index := range c.Field.StructField.Index {
+	for _, index := range c.path {
 		if index >= 0 {
 			record = record.Field(index)
 			continue
@@ -74,16 +58,7 @@ func (c *Column) Position(record reflect.Value) reflect.Value {
 }
 
 // load returns what a record, which is a struct, has in the field.
-func (c *Column) load(record reflect.Value) Value {
-	field := c.Position(record)
-	if c.Pointer && field.IsValid() {
-		field = field.Elem()
-	}
-	if !field.IsValid() {
-		return Value{}
-	}
-	return c.kind.load(field)
-}
+func (c *Column) load(record reflect.Value) Value { return c.kind.loadIndirect(c.Position(record)) }
 
 // store sets the field of a record, which is an addressable struct. A pointer gets a new variable, since several
 // records may share the old one.
@@ -114,46 +89,21 @@ func (c *Column) GoValue(x Value) any {
 	return variable.Interface()
 }
 
-// ScanTarget returns what database/sql can scan the column into, NULL included; FromTarget reads it.
-func (c *Column) ScanTarget() any { return reflect.New(reflect.PointerTo(c.elem)).Interface() }
-
-// FromTarget returns what was scanned into a target.
+// FromTarget returns what was scanned into a value of the field's NewValuePool.
 func (c *Column) FromTarget(target any) Value {
-	scanned := reflect.ValueOf(target).Elem()
-	if scanned.IsNil() {
-		return Value{}
-	}
-	return c.kind.load(scanned.Elem())
+	return c.kind.loadIndirect(reflect.ValueOf(target).Elem())
 }
 
-// convert returns what a value of a driver stands for in a type with another form in the database.
-func (c *Column) convert(driverValue any) (x Value, ok bool) {
-	variable := reflect.New(c.elem)
-	scanner, ok := reflect.TypeAssert[sql.Scanner](variable)
-	if !ok || scanner.Scan(driverValue) != nil {
-		return Value{}, false
-	}
-	return c.kind.load(variable.Elem()), true
-}
-
-// typeAt returns the type of the field at the field's position in a struct of type t, nil if there is none. GORM
-// addresses fields by their positions in the model, also in values of another type, as in
-// db.Model(&User{}).Create(&dto).
+// typeAt returns the type of the field at the field's position in a struct of type t, nil if there is none. GORM goes by
+// the positions in the model, also in values of another type, as in db.Model(&User{}).Create(&dto).
 func typeAt(field *schema.Field, t reflect.Type) reflect.Type {
 	for _, index := range field.StructField.Index {
-		pointer := index < 0
-		if pointer {
-			index = -index - 1
-		}
-		if t.Kind() != reflect.Struct || index >= t.NumField() {
+		at := max(index, -index-1)
+		if t.Kind() != reflect.Struct || at >= t.NumField() || !t.Field(at).IsExported() {
 			return nil
 		}
-		structField := t.Field(index)
-		if !structField.IsExported() {
-			return nil
-		}
-		t = structField.Type
-		if pointer {
+		t = t.Field(at).Type
+		if index < 0 {
 			if t.Kind() != reflect.Pointer {
 				return nil
 			}
@@ -163,28 +113,19 @@ func typeAt(field *schema.Field, t reflect.Type) reflect.Type {
 	return t
 }
 
-// takes reports whether GORM stores the ID that a field of type t, nil for none, has at the column's position.
-func (c *Column) takes(t reflect.Type) bool {
+// kindAs returns how a field of type t, nil for none, holds the ID that GORM stores from the column's position: notAKey
+// if it holds none in the column's form.
+func (c *Column) kindAs(t reflect.Type) kind {
 	if t == nil {
-		return false
+		return notAKey
 	}
 	t = indirect(t)
 	k := kindOfAny(t)
-	switch {
-	case t == c.elem:
-		return true
-	case c.kind == text || k == text:
-		return c.kind == k
+	switch inForm := k != text && c.kind != text && holdsNumbers(t) && IsNumber(c.Field); {
+	case t == c.elem, inForm, k == text && c.kind == text:
+		return k
 	}
-	return k != notAKey && holdsNumbers(t) && IsNumber(c.Field)
-}
-
-// holdsID reports whether a field that a column takes has an ID; it is the zero Value within an embedded nil pointer.
-func holdsID(field reflect.Value) bool {
-	if field.Kind() == reflect.Pointer {
-		field = field.Elem()
-	}
-	return field.IsValid() && kindOfAny(field.Type()).load(field) != Value{}
+	return notAKey
 }
 
 // kind says how a field, or what it points to, holds an ID.
@@ -210,9 +151,8 @@ func kindOfKey(t reflect.Type) kind {
 		return signed
 	case reflect.PointerTo(t).Implements(keyType):
 		return custom
-	default:
-		return notAKey
 	}
+	return notAKey
 }
 
 // kindOfAny returns the kind of any type that can hold an ID. A field of such a type is filled if its tag asks for it.
@@ -220,19 +160,15 @@ func kindOfAny(t reflect.Type) kind {
 	if k := kindOfKey(t); k != notAKey {
 		return k
 	}
-	switch t.Kind() {
-	case reflect.Int, reflect.Int64:
-		if t.Bits() == 64 {
-			return signed
-		}
-	case reflect.Uint, reflect.Uint64:
-		if t.Bits() == 64 {
-			return unsigned
-		}
-	case reflect.String:
+	switch kind := t.Kind(); {
+	case kind == reflect.String:
 		return text
+	case kind == reflect.Uintptr, !IsInteger(t), t.Bits() < 64:
+		return notAKey
+	case kind < reflect.Uint:
+		return signed
 	}
-	return notAKey
+	return unsigned
 }
 
 // Value is what a field holds: an ID, or a text that is no ID. The zero value means that there is no ID yet.
@@ -246,6 +182,17 @@ func textValue(s string) Value {
 		return Value{ID: id}
 	}
 	return Value{Text: s}
+}
+
+// loadIndirect returns what v holds or points to. It is the zero Value within an embedded nil pointer.
+func (k kind) loadIndirect(v reflect.Value) Value {
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return Value{}
+	}
+	return k.load(v)
 }
 
 // load returns what v, which is no pointer, holds.
@@ -264,9 +211,8 @@ func (k kind) load(v reflect.Value) Value {
 			v = addressable
 		}
 		return Value{ID: v.Addr().Interface().(Key).SnowflakeID()}
-	default:
-		return Value{}
 	}
+	return Value{}
 }
 
 // store sets v, which is settable and no pointer.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"database/sql"
 	"database/sql/driver"
 	"reflect"
 
@@ -13,11 +14,10 @@ import (
 // taken is true if there is a value other than nil, 0 and the empty string; x is zero if that value is no ID.
 func (c *Column) loadMap(m map[string]any) (x Value, taken bool) {
 	for name, entry := range m {
-		if !names(c.Field, name) {
-			continue
-		}
-		if x, taken := c.fromMap(entry); taken {
-			return x, true
+		if names(c.Field, name) {
+			if x, taken := c.fromMap(entry); taken {
+				return x, true
+			}
 		}
 	}
 	return Value{}, false
@@ -45,63 +45,41 @@ func names(field *schema.Field, name string) bool {
 // fromMap reports whether an entry of a map is taken: whether the database would see something else than NULL, 0 or an
 // empty string.
 func (c *Column) fromMap(entry any) (x Value, taken bool) {
-	for {
-		switch v := entry.(type) {
-		case nil:
-			return Value{}, false
-		case driver.Valuer:
-			rv := reflect.ValueOf(v)
-			if rv.Kind() == reflect.Pointer && rv.IsNil() {
-				return Value{}, false
-			}
-			if c.kind == custom && rv.Type() == c.elem {
-				x := c.kind.load(rv)
-				return x, x != Value{}
-			}
-			inner, err := v.Value()
-			if err != nil {
-				return Value{}, true // the driver returns the error
-			}
-			if _, again := inner.(driver.Valuer); again {
-				return Value{}, true
-			}
-			entry = inner
-			continue
-		}
-		rv := reflect.ValueOf(entry)
-		if rv.Kind() != reflect.Pointer {
-			return c.fromPlain(rv)
-		}
-		if rv.IsNil() {
-			return Value{}, false
-		}
-		entry = rv.Elem().Interface()
+	rv := reflect.ValueOf(entry)
+	if c.kind == custom && rv.IsValid() && rv.Type() == c.elem {
+		x = c.kind.load(rv)
+		return x, x != Value{}
 	}
+	value, err := driver.DefaultParameterConverter.ConvertValue(entry)
+	switch v := value.(type) {
+	case nil:
+		if err != nil && rv.CanUint() { // above the numbers of database/sql
+			x.ID = snowflake.ID(rv.Uint())
+		}
+		return x, err != nil // the driver returns the error
+	case int64:
+		return Value{ID: snowflake.ID(v)}, v != 0
+	case float64: // as encoding/json reads numbers
+		return Value{ID: snowflake.ID(v)}, v != 0
+	case string: // of a json.Number among others
+		return c.fromText(v)
+	}
+	return Value{}, true
 }
 
-func (c *Column) fromPlain(rv reflect.Value) (x Value, taken bool) {
-	switch rv.Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return Value{ID: snowflake.ID(rv.Int())}, rv.Int() != 0
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return Value{ID: snowflake.ID(rv.Uint())}, rv.Uint() != 0
-	case reflect.Float32, reflect.Float64: // as encoding/json reads numbers
-		return Value{ID: snowflake.ID(rv.Float())}, rv.Float() != 0
-	case reflect.String: // json.Number among others
-		if c.kind == text {
-			return textValue(rv.String()), rv.String() != ""
+func (c *Column) fromText(s string) (x Value, taken bool) {
+	switch {
+	case c.kind == text:
+		return textValue(s), s != ""
+	case s == "0":
+		return Value{}, false
+	case c.kind == custom:
+		// The type may have another form in the database.
+		variable := reflect.New(c.elem)
+		if scanner, ok := reflect.TypeAssert[sql.Scanner](variable); ok && scanner.Scan(s) == nil {
+			return c.kind.load(variable.Elem()), true
 		}
-		if rv.String() == "0" {
-			return Value{}, false
-		}
-		if c.kind == custom {
-			if x, ok := c.convert(rv.String()); ok {
-				return x, true
-			}
-		}
-		id, _ := snowflake.Parse(rv.String())
-		return Value{ID: id}, true
-	default:
-		return Value{}, true
 	}
+	id, _ := snowflake.Parse(s)
+	return Value{ID: id}, true
 }

@@ -67,15 +67,15 @@ func (r *Rules) NewPlan(s *schema.Schema) *Plan {
 		p.Missed = missedKey(s)
 	}
 	if len(p.Columns) == 1 {
-		if only := p.Columns[0]; only.kind == signed && !only.Pointer && only.path != nil {
+		only := p.Columns[0]
+		if embedded := slices.Min(only.path) < 0; only.kind == signed && !only.Pointer && !embedded {
 			p.Plain = only
 		}
 	}
 	return p
 }
 
-// missedKey returns the key of a model if the plugin was probably meant to fill it: an integer that GORM takes for
-// auto-increment, a type defined by a snowflake.ID, or a string.
+// missedKey returns the key of a model if the plugin was probably meant to fill it.
 func missedKey(s *schema.Schema) *Column {
 	key := s.PrioritizedPrimaryField
 	if key == nil || key.DBName == "" || !key.Creatable || key.Serializer != nil ||
@@ -124,20 +124,14 @@ func (r *Rules) ColumnOf(field *schema.Field) (*Column, error) {
 	switch {
 	case k == notAKey:
 		return nil, nil
-	case !byDatabase && k == custom && isSmallInteger(field):
-		return nil, smallInteger(field)
 	case !byDatabase:
-		return newColumn(field, k, isKey), nil
-	case isNumeral(field.DefaultValue): // as default:0, by which the first row would get the key 0
+		return newCheckedColumn(field, k, isKey)
+	}
+	if _, err := strconv.ParseInt(strings.Trim(field.DefaultValue, `'"`), 10, 64); err == nil {
 		return nil, fmt.Errorf("%w: by default:%s all rows of %s would get the same key %s; remove it",
 			ErrTag, field.DefaultValue, s.Name, field.Name)
 	}
 	return nil, nil
-}
-
-func isNumeral(text string) bool {
-	_, err := strconv.ParseInt(strings.Trim(text, `'"`), 10, 64)
-	return err == nil
 }
 
 // isLargeInteger reports whether field is an integer of 64 bits, in Go and as far as GORM knows in the database.
@@ -146,15 +140,14 @@ func isLargeInteger(field *schema.Field) bool {
 	return (k == signed || k == unsigned) && field.Serializer == nil && (field.Size == 0 || field.Size >= 64)
 }
 
-// isSmallInteger reports whether AutoMigrate of GORM makes an integer of less than 64 bits for the field: a smallint or
-// tinyint if GORM knows no size, as for a struct or an array with type:int.
-func isSmallInteger(field *schema.Field) bool {
-	return (field.DataType == schema.Int || field.DataType == schema.Uint) && field.Size < 64
-}
-
-func smallInteger(field *schema.Field) error {
-	return fmt.Errorf("%w: type:int of %s.%s needs size:64 beside it; without it GORM makes a small integer for the type %s",
-		ErrTag, field.Schema.Name, field.Name, field.FieldType)
+// newCheckedColumn returns an error if AutoMigrate of GORM makes an integer of less than 64 bits for the field: a smallint
+// or tinyint if GORM knows no size, as for a struct or an array with type:int.
+func newCheckedColumn(field *schema.Field, k kind, isKey bool) (*Column, error) {
+	if k == custom && field.Size < 64 && (field.DataType == schema.Int || field.DataType == schema.Uint) {
+		return nil, fmt.Errorf("%w: type:int of %s.%s needs size:64 beside it; without it GORM makes a small integer for the "+
+			"type %s", ErrTag, field.Schema.Name, field.Name, field.FieldType)
+	}
+	return newColumn(field, k, isKey), nil
 }
 
 // CheckSize returns an error for an integer key that IntegerKeys is meant for but that cannot hold an ID.
@@ -209,25 +202,16 @@ const maxDigits = 19
 // tag is what the field's own tag says: `gorm:"snowflake"`, `gorm:"snowflake:name"` or `gorm:"snowflake:-"`. GORM's
 // parsed settings cannot tell: GORM copies those of an embedded struct into each of its fields.
 type tag struct {
-	in, out   bool
-	name      string            // of a generator
-	settings  map[string]string // all settings of the field's own tag
-	malformed bool              // snowflake: without a name
+	in, out  bool
+	name     string            // of a generator, TagName for the default one
+	settings map[string]string // all settings of the field's own tag
 }
 
 func tagOf(field *schema.Field) tag {
-	t := tag{settings: schema.ParseTagSetting(field.StructField.Tag.Get("gorm"), ";")}
-	value, ok := t.settings[TagName]
-	switch value = strings.TrimSpace(value); {
-	case !ok:
-	case value == TagOptOut:
-		t.out = true
-	case value == TagName:
-		t.in = true
-	default:
-		t.in, t.name, t.malformed = true, value, value == ""
-	}
-	return t
+	settings := schema.ParseTagSetting(field.StructField.Tag.Get("gorm"), ";")
+	name, has := settings[TagName]
+	name = strings.TrimSpace(name)
+	return tag{in: has && name != TagOptOut, out: has && name == TagOptOut, name: name, settings: settings}
 }
 
 // databaseMakes reports whether the field's own tag leaves it to the database.
@@ -246,9 +230,9 @@ func (t tag) inherited(field *schema.Field) bool {
 func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
 	k := kindOfAny(indirect(field.FieldType))
 	switch {
-	case t.malformed:
+	case t.name == "":
 		return nil, tagError(field, "has an empty name")
-	case t.name != "" && r.Named[t.name] == nil:
+	case t.name != TagName && r.Named[t.name] == nil:
 		return nil, tagError(field, "names the generator %q, which no WithNamed has added", t.name)
 	case k == notAKey || field.Serializer != nil:
 		return nil, tagError(field, "needs snowflake.ID, int64, uint64, string or a type with the methods of Key, "+
@@ -259,8 +243,6 @@ func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
 		return nil, tagError(field, "is beside default or autoIncrement, by which the database makes the value")
 	case k == text && field.Size > 0 && field.Size < maxDigits:
 		return nil, tagError(field, "needs a string of size %d, and the size is %d", maxDigits, field.Size)
-	case k == custom && isSmallInteger(field):
-		return nil, smallInteger(field)
 	case k != text && k != custom && field.Size > 0 && field.Size < 64:
 		return nil, tagError(field, "needs an integer of size 64, and the size is %d", field.Size)
 	}
@@ -270,9 +252,11 @@ func (r *Rules) taggedColumn(field *schema.Field, t tag) (*Column, error) {
 		}
 		return nil, tagError(field, "is on the foreign key of a belongs-to relation, which is the key of another row")
 	}
-	column := newColumn(field, k, field == field.Schema.PrioritizedPrimaryField)
-	column.Gen = r.Named[t.name]
-	return column, nil
+	column, err := newCheckedColumn(field, k, field == field.Schema.PrioritizedPrimaryField)
+	if err == nil {
+		column.Gen = r.Named[t.name]
+	}
+	return column, err
 }
 
 func tagError(field *schema.Field, format string, args ...any) error {

@@ -17,8 +17,8 @@ import (
 // to them, or one of the four kinds of maps that GORM takes.
 type Records struct {
 	Columns []*Column // of the plan, those that the statement writes
-	N       int
-	List    bool // a slice or array of structs
+	N       int       // 0 if the plugin leaves them alone: GORM rejects the shape or does not know it
+	List    bool      // a slice or array of structs
 	Maps    bool
 	Many    bool // a slice of maps
 
@@ -28,14 +28,13 @@ type Records struct {
 	maps  []map[string]any // if Maps is true
 }
 
-// RecordsOf returns the records of a statement, nil if the plugin leaves them alone: they are of a shape that GORM
-// rejects or does not know.
-func (p *Plan) RecordsOf(stmt *gorm.Statement, columns []*Column) (*Records, error) {
-	r := &Records{plan: p, Columns: columns, ctx: stmt.Context}
+// RecordsOf returns the records of a statement; there are none beside an error.
+func (p *Plan) RecordsOf(stmt *gorm.Statement, columns []*Column) (r Records, err error) {
+	r = Records{plan: p, Columns: columns, ctx: stmt.Context, Maps: true}
 	switch dest := stmt.Dest.(type) {
 	case map[string]any:
 		if dest == nil {
-			return nil, fmt.Errorf("gormplugin: a nil map cannot take the key of %s: %w", stmt.Schema.Name, gorm.ErrInvalidValue)
+			return r, fmt.Errorf("gormplugin: a nil map cannot take the key of %s: %w", stmt.Schema.Name, gorm.ErrInvalidValue)
 		}
 		r.maps = []map[string]any{dest}
 	case *map[string]any:
@@ -48,70 +47,75 @@ func (p *Plan) RecordsOf(stmt *gorm.Statement, columns []*Column) (*Records, err
 	case *[]map[string]any:
 		r.maps, r.Many = *dest, true
 	default:
-		return r.ofStructs(stmt)
+		r.Maps = false
+		r.N, err = r.setStructs(stmt)
+		return r, err
 	}
-	r.N, r.Maps = len(r.maps), true
-	switch key := p.Key; {
-	case r.Many && key != nil && key.Field.HasDefaultValue:
+	if key := p.Key; r.Many && key != nil && key.Field.HasDefaultValue {
 		// GORM would overwrite the keys with numbers of the database's counter, and append maps (callbacks.Create,
 		// gorm.Scan).
-		return nil, fmt.Errorf("gormplugin: GORM treats the key %s of %s as auto-increment and cannot create several maps; "+
+		return r, fmt.Errorf("gormplugin: GORM treats the key %s of %s as auto-increment and cannot create several maps; "+
 			"call DisableAutoIncrement at the start: %w", key.Field.Name, stmt.Schema.Name, gorm.ErrInvalidData)
-	case r.N == 0:
-		return nil, nil
 	}
+	r.N = len(r.maps)
 	return r, nil
 }
 
-func (r *Records) ofStructs(stmt *gorm.Statement) (*Records, error) {
+// PlainRecordsOf returns the records of a statement if they are structs of the model that can be set: one, or those of a
+// slice, which may have nil pointers.
+func PlainRecordsOf(stmt *gorm.Statement) (r Records) {
+	r.value = stmt.ReflectValue
+	switch r.value.Kind() {
+	case reflect.Struct:
+		if r.value.CanSet() && r.value.Type() == stmt.Schema.ModelType {
+			r.N = 1
+		}
+	case reflect.Slice:
+		if indirect(r.value.Type().Elem()) == stmt.Schema.ModelType {
+			r.List, r.N = true, r.value.Len()
+		}
+	}
+	return r
+}
+
+func (r *Records) setStructs(stmt *gorm.Statement) (n int, err error) {
 	var element reflect.Type
 	r.value = stmt.ReflectValue
 	switch r.value.Kind() {
 	case reflect.Struct:
-		r.N, element = 1, r.value.Type()
+		n, element = 1, r.value.Type()
 	case reflect.Slice, reflect.Array:
-		r.List, r.N = true, r.value.Len()
+		r.List, n = true, r.value.Len()
 		element = indirect(r.value.Type().Elem())
 	}
 	switch {
-	case r.N == 0:
-		return nil, nil
+	case n == 0:
+		return 0, nil
 	case element.Kind() != reflect.Struct: // where GORM panics, with the transaction open
-		return nil, fmt.Errorf("gormplugin: %s is not a slice of records of %s: %w",
+		return 0, fmt.Errorf("gormplugin: %s is not a slice of records of %s: %w",
 			r.value.Type(), stmt.Schema.Name, gorm.ErrInvalidData)
 	}
-	for i := range r.N {
+	for i := range n {
 		if !r.At(i).IsValid() {
-			return nil, nil // a nil pointer, for which GORM returns gorm.ErrInvalidData later
+			return 0, nil // a nil pointer, for which GORM returns gorm.ErrInvalidData later
 		}
 	}
-	if element == stmt.Schema.ModelType {
-		return r, nil
+	differs := func(c *Column) bool { return typeAt(c.Field, element) != c.Field.FieldType }
+	if element == stmt.Schema.ModelType || !slices.ContainsFunc(r.Columns, differs) {
+		return n, nil
 	}
-	same := true
+	// The records are of another type than the model. Without an ID at the position of each column's field GORM would
+	// store whatever is there, a title for example, as the key.
 	for _, c := range r.Columns {
-		same = same && typeAt(c.Field, element) == c.Field.FieldType
-	}
-	if same {
-		return r, nil
-	}
-	return nil, r.checkStrangers(stmt, element)
-}
-
-// checkStrangers returns an error if the records, which are structs of another type than the model, do not all have an
-// ID at the positions of the columns' fields. GORM would store whatever is at that position, a title for example, as
-// the key.
-func (r *Records) checkStrangers(stmt *gorm.Statement, element reflect.Type) error {
-	for _, c := range r.Columns {
-		takes := c.takes(typeAt(c.Field, element))
-		for i := range r.N {
-			if !takes || !holdsID(c.Position(r.At(i))) {
-				return fmt.Errorf("gormplugin: %s has no %s where the model %s has %s: %w", element,
+		k := c.kindAs(typeAt(c.Field, element))
+		for i := range n {
+			if k == notAKey || k.loadIndirect(c.Position(r.At(i))) == (Value{}) {
+				return 0, fmt.Errorf("gormplugin: %s has no %s where the model %s has %s: %w", element,
 					c.Field.FieldType, stmt.Schema.Name, c.Field.Name, gorm.ErrInvalidValue)
 			}
 		}
 	}
-	return nil
+	return 0, nil
 }
 
 // At returns record i, which is a struct.
@@ -145,17 +149,6 @@ func (r *Records) Lacks(i int, c *Column) bool {
 	return c.load(r.At(i)) == Value{}
 }
 
-// LoadAll returns what each record has in each column.
-func (r *Records) LoadAll() []Value {
-	all := make([]Value, 0, r.N*len(r.Columns))
-	for i := range r.N {
-		for _, c := range r.Columns {
-			all = append(all, r.Load(i, c))
-		}
-	}
-	return all
-}
-
 // Store sets a column of record i; the zero value clears it.
 func (r *Records) Store(i int, c *Column, x Value) {
 	switch {
@@ -173,19 +166,6 @@ func (r *Records) Store(i int, c *Column, x Value) {
 
 // Settable reports whether columns can be stored, which is impossible in structs that were passed by value.
 func (r *Records) Settable() bool { return r.Maps || r.At(0).CanAddr() }
-
-// Lacking counts for each column the records without an ID.
-func (r *Records) Lacking() []int {
-	counts := make([]int, len(r.Columns))
-	for i := range r.N {
-		for j, c := range r.Columns {
-			if r.Lacks(i, c) {
-				counts[j]++
-			}
-		}
-	}
-	return counts
-}
 
 // OfModel reports whether the records are structs of the model itself.
 func (r *Records) OfModel() bool { return !r.Maps && r.Type() == r.plan.Schema.ModelType }
@@ -229,8 +209,7 @@ func (r *Records) ClearAll(ids map[snowflake.ID]bool) (err error) {
 		if field == nil {
 			return false
 		}
-		elem := indirect(field.FieldType)
-		got, _ := (&Column{Field: field, kind: kindOfAny(elem), elem: elem}).fromMap(x)
+		got, _ := newColumn(field, kindOfAny(indirect(field.FieldType)), false).fromMap(x)
 		return ids[got.ID]
 	}
 	for i := range r.N {
@@ -257,10 +236,12 @@ func (r *Records) ClearAll(ids map[snowflake.ID]bool) (err error) {
 
 // WithoutKey counts the records of a statement whose key, a snowflake.ID, is 0. n is 0 if there are none that count.
 func WithoutKey(stmt *gorm.Statement, key *schema.Field) (lacking, n int) {
-	plan := &Plan{Schema: stmt.Schema}
-	r, err := plan.RecordsOf(stmt, []*Column{newColumn(key, signed, true)})
-	if r == nil || err != nil {
-		return 0, 0
+	column := newColumn(key, signed, true)
+	r, _ := (&Plan{Schema: stmt.Schema}).RecordsOf(stmt, []*Column{column})
+	for i := range r.N {
+		if r.Lacks(i, column) {
+			lacking++
+		}
 	}
-	return r.Lacking()[0], r.N
+	return lacking, r.N
 }

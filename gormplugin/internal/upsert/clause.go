@@ -21,80 +21,57 @@ const (
 	updates                // ON CONFLICT DO UPDATE, ON DUPLICATE KEY UPDATE
 )
 
-// conflictOf returns the conflict clause that the statement will have.
-func conflictOf(stmt *gorm.Statement, mysql bool) (clause.OnConflict, outcome) {
-	c, ok := schemaConflict(stmt)
-	if !ok {
-		c, ok = stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
-	}
-	if ok {
-		// The clause builder of the MySQL dialect writes the updates if there are any; clause.OnConflict writes DO
-		// NOTHING.
-		if c.DoNothing && (!mysql || len(c.DoUpdates) == 0) {
-			return c, skips
-		}
-		return c, updates
-	}
-	if insert, ok := stmt.Clauses["INSERT"].Expression.(clause.Insert); ok &&
-		strings.Contains(strings.ToUpper(insert.Modifier), "IGNORE") {
-		return clause.OnConflict{}, skips
-	}
-	return clause.OnConflict{}, fails
-}
-
-// schemaConflict returns the conflict clause of a field's type. callbacks.Create puts it in the place of the
-// statement's own.
-func schemaConflict(stmt *gorm.Statement) (own clause.OnConflict, ok bool) {
-	if stmt.Unscoped {
-		return own, false
-	}
-	for _, c := range stmt.Schema.CreateClauses {
-		if found, is := c.(clause.OnConflict); is {
-			own, ok = found, true
+// conflictOf returns the conflict clause that the statement will have, and whether it can be changed: callbacks.Create
+// replaces it by the last one that a field's type brings.
+func conflictOf(stmt *gorm.Statement, mysql bool) (c clause.OnConflict, does outcome, own bool) {
+	c, own = stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
+	exists := own
+	for _, brought := range stmt.Schema.CreateClauses {
+		if found, ok := brought.(clause.OnConflict); ok && !stmt.Unscoped {
+			c, exists, own = found, true, false
 		}
 	}
-	return own, ok
+	switch insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert); {
+	case exists && c.DoNothing && (!mysql || len(c.DoUpdates) == 0): // MySQL's builder writes the updates if there are any
+		does = skips
+	case exists:
+		does = updates
+	case strings.Contains(strings.ToUpper(insert.Modifier), "IGNORE"):
+		does = skips
+	}
+	return c, does, own
 }
 
-// hasOwnConflict reports whether there is a conflict clause that can be changed: GORM will not replace it.
-func hasOwnConflict(stmt *gorm.Statement) bool {
-	_, exists := stmt.Clauses["ON CONFLICT"]
-	_, replaced := schemaConflict(stmt)
-	return exists && !replaced
-}
-
-// returningOf reports whether the statement will have a RETURNING clause, and whether that names all columns, as
-// callbacks.Create decides.
-func returningOf(stmt *gorm.Statement, d Dialect) (has, all bool) {
+// returningOf returns the columns that the statement will return, nil if none, as callbacks.Create decides. If all is
+// true it returns all of them.
+func returningOf(stmt *gorm.Statement, d Dialect) (columns []clause.Column, all bool) {
 	if !d.Returning {
-		return false, false
+		return nil, false
 	}
 	if c, ok := stmt.Clauses["RETURNING"]; ok {
 		own, _ := c.Expression.(clause.Returning)
-		return true, len(own.Columns) == 0 || (len(own.Columns) == 1 && own.Columns[0].Name == "*")
+		return own.Columns, len(own.Columns) == 0 || (len(own.Columns) == 1 && own.Columns[0].Name == "*")
 	}
-	return len(stmt.Schema.FieldsWithDefaultDBValue) > 0, false
-}
-
-// returnedFields returns the fields of the model that RETURNING will set in the records, as gorm.Scan does: all of them
-// if it names an expression, whose alias may be any field.
-func returnedFields(stmt *gorm.Statement, d Dialect) (fields []*schema.Field) {
-	has, all := returningOf(stmt, d)
-	if !has {
-		return nil
-	}
-	fields = stmt.Schema.FieldsWithDefaultDBValue
-	if own, ok := stmt.Clauses["RETURNING"].Expression.(clause.Returning); ok {
-		fields = nil
-		for _, column := range own.Columns {
-			field := stmt.Schema.LookUpField(column.Name)
-			fields, all = append(fields, field), all || field == nil
+	for _, field := range stmt.Schema.FieldsWithDefaultDBValue {
+		if field.Readable {
+			columns = append(columns, clause.Column{Name: field.DBName})
 		}
 	}
-	if all {
-		fields = stmt.Schema.Fields
+	return columns, false
+}
+
+// returnedFields returns the fields that RETURNING will set in the records, as gorm.Scan does: all of them if it names
+// an expression, whose alias may be any field.
+func returnedFields(stmt *gorm.Statement, d Dialect) (fields []*schema.Field) {
+	columns, all := returningOf(stmt, d)
+	for _, column := range columns {
+		field := stmt.Schema.LookUpField(column.Name)
+		fields, all = append(fields, field), all || field == nil
 	}
-	return slices.DeleteFunc(slices.Clone(fields), func(field *schema.Field) bool { return field.DBName == "" || !field.Readable })
+	if all {
+		fields = slices.Clone(stmt.Schema.Fields)
+	}
+	return slices.DeleteFunc(fields, func(field *schema.Field) bool { return field.DBName == "" || !field.Readable })
 }
 
 // savesRelation decides as callbacks.SaveAfterAssociations does when it creates a record.
@@ -107,6 +84,6 @@ func savesRelation(stmt *gorm.Statement, rel *schema.Relationship) bool {
 // Repeated reports what happens to a pointer that occurs more than once in a slice: whether the statement fails, since
 // one record would have to become several rows, and whether the record must be left in once.
 func Repeated(stmt *gorm.Statement, d Dialect) (fail, once bool) {
-	_, does := conflictOf(stmt, d.MySQL)
+	_, does, _ := conflictOf(stmt, d.MySQL)
 	return does == fails, does == updates
 }

@@ -1,31 +1,26 @@
 // Package upsert keeps the keys of records and rows the same when an INSERT has a conflict clause.
 //
-// # What an upsert does to the key
-//
 // A Create with a conflict clause may conflict with an existing row instead of inserting one. By then the plugin has
 // generated an ID for the record that no row has. These are the rules, and what a user would lose without each:
 //
 //  1. A record that updated a row, or whose update a WHERE excluded, takes the key of that row. Otherwise a read by
-//     the record's key would find nothing, and the associations of the record, which GORM saves next, would refer to
-//     no row. SQLite stores such orphans.
+//     the record's key would find nothing, and its associations, which GORM saves next, would refer to no row.
 //  2. If a record was skipped (DO NOTHING, INSERT IGNORE), its generated ID is cleared. Otherwise code that tests for
-//     the key 0, as it does with auto-increment keys, would take the record for a new row. Keys that the caller has
-//     set stay.
+//     the key 0, as it does with auto-increment keys, would take the record for a new row. Keys of the caller stay.
 //  3. A row that is updated keeps what it has in the columns beside the key that the plugin generated for its record,
 //     and the record takes that over. Otherwise an upsert with UpdateAll would replace a public ID that others have
 //     written down. What the caller has set in the same column of another record is written.
-//  4. If the key of the row cannot be found, a generated key becomes 0; one that the caller set stays, although no row
-//     may have it. If other rows are about to refer to the record, Create fails with ErrKeyUnknown instead. Otherwise
-//     these rows would be orphans.
+//  4. If the key of the row cannot be found, a generated key becomes 0, and a key of the caller stays. If other rows
+//     are about to refer to the record, Create fails with ErrKeyUnknown instead: these rows would be orphans.
 //  5. No record has values of another record's row, whatever RETURNING brings and whichever rows it leaves out. GORM
 //     assigns the rows to the records by their order.
 //  6. A plain Create, and an upsert whose conflict target is the key, runs the same statement as without the plugin.
 //     Otherwise every association would take a RETURNING, since GORM saves them with conflict clauses.
 //
-// There are two calls. [Insert.Rewrite] runs right before the statement: it changes the clauses for rule 3, and decides
-// whether a record may conflict with an existing row, and how that will show. [Insert.Resolve] runs right after the
-// statement: if the statement itself does not show that all is well, it asks by SELECT which records have no row
-// under their ID and which rows they conflict with (lookup.go), and rejects orphans (relations.go).
+// [Insert.Rewrite] runs right before the statement. It changes the clauses for rule 3, and decides whether a record may
+// conflict with an existing row, and how that will show. [Insert.Resolve] runs right after the statement. If the
+// statement itself does not show that all is well, it asks by SELECT which records have no row under their ID and which
+// rows they conflict with (lookup.go), and rejects orphans (relations.go).
 package upsert
 
 import (
@@ -50,24 +45,33 @@ type Dialect struct {
 }
 
 // Insert is one INSERT of GORM: the IDs that were generated for its records, and the changes of the statement, to be
-// undone after it.
+// undone after it. The callbacks keep it among the clauses of the statement, which builds it into nothing.
 type Insert struct {
 	Stmt    *gorm.Statement
 	Columns []*model.Column // that the statement writes
 	IDs     []snowflake.ID  // the generated ID for each record and column, or 0; nil if none was generated
 
+	Waited   bool // the callback that waits for the lease has made it, and the next one has not run yet
 	Resolved bool // Resolve has run
 	Failed   bool // before Resolve ran: no row was written
 
 	one      [1]snowflake.ID
-	was      *changed  // nil if the statement is unchanged
+	was      *original // nil if the statement is unchanged
 	conflict *conflict // nil if no record can have conflicted with a row
 }
 
-// One returns the place of the only ID.
-func (in *Insert) One() []snowflake.ID {
-	in.IDs = in.one[:]
-	return in.IDs
+// Build makes it a clause.
+func (*Insert) Build(clause.Builder) {}
+
+// Room makes room for the IDs of n records with one column. ids is for those that are to be drawn, in the same memory.
+func (in *Insert) Room(lacking, n int) (ids []snowflake.ID) {
+	if n == 1 { // the common case, in which Create allocates nothing else
+		in.IDs = in.one[:]
+		return in.IDs
+	}
+	both := make([]snowflake.ID, lacking+n)
+	in.IDs = both[lacking:]
+	return both[:lacking]
 }
 
 // generated returns the ID that was generated for column j of record i, or 0.
@@ -93,7 +97,7 @@ func (in *Insert) generatedBesideKey() bool {
 // children that refer to no row.
 func (in *Insert) TakeBack(p *model.Plan) {
 	r, err := p.RecordsOf(in.Stmt, in.Columns)
-	if r == nil || err != nil {
+	if err != nil {
 		return
 	}
 	for j, column := range in.Columns {
@@ -109,18 +113,17 @@ func (in *Insert) TakeBack(p *model.Plan) {
 	}
 }
 
-// changed is what a statement had before it was changed.
-type changed struct {
+// original is what a statement had before it was changed.
+type original struct {
 	selects []string
 	clauses map[string]clause.Clause
-	result  bool // the statement had none
+	result  bool // there was one
 }
 
 // change notes what the statement has. It must be called before each change.
 func (in *Insert) change() {
 	if in.was == nil {
-		in.was = &changed{selects: in.Stmt.Selects, clauses: in.Stmt.Clauses}
-		in.Stmt.Clauses = maps.Clone(in.Stmt.Clauses)
+		in.was = &original{in.Stmt.Selects, maps.Clone(in.Stmt.Clauses), in.Stmt.Result != nil}
 	}
 }
 
@@ -150,20 +153,21 @@ func (in *Insert) setClause(name string, expression clause.Expression) {
 	in.Stmt.Clauses[name] = c
 }
 
-// keepResult makes GORM keep the driver's result.
-func (in *Insert) keepResult() {
-	if in.Stmt.Result == nil {
-		in.change()
-		in.Stmt.Result, in.was.result = gorm.WithResult(), true
-	}
-}
-
 // Restore undoes all changes, so that a handle that is used again finds its statement as it was.
 func (in *Insert) Restore() {
-	if was := in.was; was != nil {
-		in.was, in.Stmt.Selects, in.Stmt.Clauses = nil, was.selects, was.clauses
-		if was.result {
-			in.Stmt.Result = nil
+	was := in.was
+	if was == nil {
+		return
+	}
+	in.was, in.Stmt.Selects = nil, was.selects
+	if !was.result {
+		in.Stmt.Result = nil
+	}
+	for _, name := range [...]string{"ON CONFLICT", "RETURNING"} { // the others are GORM's and of hooks
+		if c, exists := was.clauses[name]; exists {
+			in.Stmt.Clauses[name] = c
+		} else {
+			delete(in.Stmt.Clauses, name)
 		}
 	}
 }

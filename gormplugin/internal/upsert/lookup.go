@@ -11,7 +11,9 @@ import (
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
 
+	"github.com/sqlflake/sqlflake/gormplugin/internal/connpool"
 	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // lookupSize is how many records one query of findByTarget asks for. SQLite takes 500 parts of a UNION at most:
@@ -21,69 +23,70 @@ const lookupSize = 100
 // absent returns the records without a row under their ID: no row has the ID that was generated for the record or, if
 // none was, the record's key. Records of the latter kind are only looked for if it matters.
 func (c *conflict) absent(db *gorm.DB) (absent []int, err error) {
-	byColumn := make([][]int, len(c.Columns))
-	var own []int
-	for i := range c.records.N {
+	// gorm.io/sharding runs no query by keys alone. Elsewhere a count of 0 does not show that nothing was inserted: a
+	// trigger that moves rows to a partition counts none.
+	if c.shows == counted && db.RowsAffected == 0 && connpool.IsSharded(c.Stmt.ConnPool) {
+		for i := range c.records.N {
+			absent = append(absent, i)
+		}
+		return absent, nil
+	}
+	matters := c.reread || c.does == updates && len(c.Columns) > 0 && c.Columns[0].IsKey
+	present, byColumn, others := make([]bool, c.records.N), make([][]int, len(c.Columns)), []int(nil)
+	for i := range present {
 		if generated := c.generatedIn(i); len(generated) > 0 {
 			byColumn[generated[0]] = append(byColumn[generated[0]], i)
-		} else {
-			own = append(own, i)
+		} else if present[i] = !matters; matters {
+			others = append(others, i)
 		}
 	}
 	for j, records := range byColumn {
-		if len(records) == 0 {
-			continue
-		}
-		missing, err := c.absentBy(db, j, records)
-		if err != nil {
+		if err := c.findGenerated(db, j, records, present); err != nil {
 			return nil, err
 		}
-		absent = append(absent, missing...)
 	}
-	keyed := len(c.Columns) > 0 && c.Columns[0].IsKey // Omit may name the key, and all other columns
-	if c.reread || c.does == updates && keyed {
-		found, err := c.find(db, own, c.Stmt.Schema.PrimaryFields, nil)
-		if err != nil {
-			return nil, err
+	found, err := c.find(db, others, c.Stmt.Schema.PrimaryFields, nil)
+	for i, there := range present {
+		if _, ok := found[i]; !ok && !there {
+			absent = append(absent, i)
 		}
-		absent = append(absent, slices.DeleteFunc(own, func(i int) bool { return found[i] != nil })...)
 	}
-	slices.Sort(absent)
-	return absent, nil
+	return absent, err
 }
 
-// absentBy returns those of the records whose generated ID in column j no row has. A snapshot that is older than the
-// statement has these rows: nobody else can have inserted them.
-func (c *conflict) absentBy(db *gorm.DB, j int, records []int) ([]int, error) {
-	column := c.Columns[j]
-	sought, byValue := make([]any, len(records)), make(map[model.Value]int, len(records))
-	for k, i := range records {
-		sought[k], byValue[c.sentBy(i, j)] = column.GoValue(c.sentBy(i, j)), i
+// findGenerated notes which of the records are present: a row has the ID that was generated in column j. A snapshot that
+// is older than the statement has these rows: nobody else can have inserted them.
+func (c *conflict) findGenerated(db *gorm.DB, j int, records []int, present []bool) error {
+	if len(records) == 0 {
+		return nil
 	}
-	present := make(map[int]bool, len(records))
-	names, dest := c.selected([]*model.Column{column})
+	column := c.Columns[j]
+	sought, byID := make([]any, len(records)), make(map[snowflake.ID]int, len(records))
+	for k, i := range records {
+		id := c.generated(i, j)
+		sought[k], byID[id] = column.GoValue(model.Value{ID: id}), i
+	}
+	names, dest := c.selected(column)
 	text := "SELECT ?" + strings.Repeat(", ?", len(names)-1) + " FROM ? WHERE ? IN ?"
-	err := c.query(db, func() error {
-		i := byValue[column.FromTarget(dest[0])]
+	return c.query(db, func() error {
+		i := byID[column.FromTarget(dest[0]).ID]
 		present[i] = true
 		return c.setOthers(i, dest[1:])
 	}, dest, text, append(names, clause.Table{Name: clause.CurrentTable}, names[0], sought)...)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(records, func(i int) bool { return present[i] }), nil
 }
 
 // selected returns the names of the columns to select, and of the other fields if these are to be read again, and what
 // they can be scanned into.
-func (c *conflict) selected(columns []*model.Column) (names, dest []any) {
+func (c *conflict) selected(columns ...*model.Column) (names, dest []any) {
+	var fields []*schema.Field
 	for _, column := range columns {
-		names, dest = append(names, clause.Column{Name: column.Field.DBName}), append(dest, column.ScanTarget())
+		fields = append(fields, column.Field)
 	}
 	if c.reread {
-		for _, field := range c.others {
-			names, dest = append(names, clause.Column{Name: field.DBName}), append(dest, field.NewValuePool.Get())
-		}
+		fields = append(fields, c.others...)
+	}
+	for _, field := range fields {
+		names, dest = append(names, clause.Column{Name: field.DBName}), append(dest, field.NewValuePool.Get())
 	}
 	return names, dest
 }
@@ -150,26 +153,12 @@ func (c *conflict) targetFields() (fields []*schema.Field) {
 	return fields
 }
 
-// find returns the columns of the rows that have the same values as some records in the fields of a target.
+// find returns the columns of the rows that have the same values as some records in the fields of a target. The text
+// depends only on the number of records, since the database prepares a statement for each text.
 func (c *conflict) find(
 	db *gorm.DB, records []int, target []*schema.Field, condition clause.Expression,
 ) (map[int][]model.Value, error) {
-	sought := slices.DeleteFunc(slices.Clone(records), func(i int) bool { return c.records.LeavesToDatabase(i, target) })
-	found := make(map[int][]model.Value, len(sought))
-	for part := range slices.Chunk(sought, lookupSize) {
-		if err := c.findPart(db, part, target, condition, found); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
-}
-
-// findPart puts into found what it finds of some records. The text depends only on the number of records, since the
-// database prepares a statement for each text.
-func (c *conflict) findPart(
-	db *gorm.DB, records []int, target []*schema.Field, condition clause.Expression, found map[int][]model.Value,
-) error {
-	names, dest := c.selected(c.Columns)
+	names, dest := c.selected(c.Columns...)
 	text := "SELECT %d" + strings.Repeat(", ?", len(names)) + " FROM ? WHERE " +
 		strings.Join(slices.Repeat([]string{"? = ?"}, len(target)), " AND ")
 	if condition != nil {
@@ -178,27 +167,33 @@ func (c *conflict) findPart(
 	if c.dialect.MySQL { // a plain read sees the snapshot of the transaction, which may be older than the row
 		text = "(" + text + " LOCK IN SHARE MODE)"
 	}
-	parts := make([]string, len(records))
-	var vars []any
-	for k, i := range records {
-		parts[k] = fmt.Sprintf(text, k)
-		vars = append(append(vars, names...), clause.Table{Name: clause.CurrentTable})
-		for _, field := range target {
-			vars = append(vars, clause.Column{Name: field.DBName}, c.records.Field(i, field))
+	found := make(map[int][]model.Value, len(records))
+	records = slices.DeleteFunc(slices.Clone(records), func(i int) bool { return c.records.LeavesToDatabase(i, target) })
+	for part := range slices.Chunk(records, lookupSize) {
+		parts, vars, at := make([]string, len(part)), []any(nil), 0
+		for k, i := range part {
+			parts[k] = fmt.Sprintf(text, k)
+			vars = append(append(vars, names...), clause.Table{Name: clause.CurrentTable})
+			for _, field := range target {
+				vars = append(vars, clause.Column{Name: field.DBName}, c.records.Field(i, field))
+			}
+			if condition != nil {
+				vars = append(vars, condition)
+			}
 		}
-		if condition != nil {
-			vars = append(vars, condition)
+		err := c.query(db, func() error {
+			row := make([]model.Value, len(c.Columns))
+			for j, column := range c.Columns {
+				row[j] = column.FromTarget(dest[j])
+			}
+			found[part[at]] = row
+			return c.setOthers(part[at], dest[len(c.Columns):])
+		}, append([]any{&at}, dest...), strings.Join(parts, " UNION ALL "), vars...)
+		if err != nil {
+			return nil, err
 		}
 	}
-	var k int
-	return c.query(db, func() error {
-		row := make([]model.Value, len(c.Columns))
-		for j, column := range c.Columns {
-			row[j] = column.FromTarget(dest[j])
-		}
-		found[records[k]] = row
-		return c.setOthers(records[k], dest[len(c.Columns):])
-	}, append([]any{&k}, dest...), strings.Join(parts, " UNION ALL "), vars...)
+	return found, nil
 }
 
 // query runs a query on the connection of the statement: it has to see the rows that were just written, which a replica

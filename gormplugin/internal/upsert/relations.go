@@ -11,16 +11,15 @@ import (
 	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
 )
 
-// parent is what a statement announces for rule 4: the relations by which rows of the statement, or of a join table,
-// are about to refer to the associations that GORM saves next. GORM copies the settings of the statement into those of
-// the statements that save the associations.
+// parent is what a statement announces for rule 4: the relations by which its rows, or those of a join table, are about
+// to refer to the associations that GORM saves next.
 type parent struct {
 	stmt      *gorm.Statement
 	relations []*schema.Relationship
 	above     *parent // of the statement itself
 }
 
-// parentKey is the key of a parent among the settings of a statement.
+// parentKey is the key of a parent among the settings of a statement, which GORM copies to those of associations.
 type parentKey struct{}
 
 func announced(stmt *gorm.Statement) *parent {
@@ -53,20 +52,6 @@ func parentOf(stmt *gorm.Statement) *parent {
 	return found
 }
 
-// neededBy returns the relation of the statement's parent that refers to the records by one of the columns, or nil.
-func neededBy(stmt *gorm.Statement, columns []*model.Column) *schema.Relationship {
-	above := parentOf(stmt)
-	if above == nil {
-		return nil
-	}
-	for _, rel := range above.relations {
-		if rel.FieldSchema.ModelType == stmt.Schema.ModelType && refersTo(rel, columns, false) {
-			return rel
-		}
-	}
-	return nil
-}
-
 // refersTo reports whether the relation refers to one of the columns: of the model that declares it if own is true,
 // else of the associated one.
 func refersTo(rel *schema.Relationship, columns []*model.Column, own bool) bool {
@@ -84,9 +69,16 @@ func (c *conflict) refuseOrphans(records []int, unknown []*model.Column) error {
 		return nil
 	}
 	s := c.Stmt.Schema
-	if rel := neededBy(c.Stmt, unknown); rel != nil {
-		return fmt.Errorf("%w: record %d of %s conflicts with an existing row whose key is unknown, and %s.%s would refer to it; "+
-			"query the row first", ErrKeyUnknown, records[0], s.Name, rel.Schema.Name, rel.Name)
+	refuse := func(i int, format string, args ...any) error {
+		return fmt.Errorf("%w: record %d of %s conflicts with an existing row whose key is unknown, and "+format,
+			append([]any{ErrKeyUnknown, i, s.Name}, args...)...)
+	}
+	if above := parentOf(c.Stmt); above != nil {
+		for _, rel := range above.relations {
+			if rel.FieldSchema.ModelType == s.ModelType && refersTo(rel, unknown, false) {
+				return refuse(records[0], "%s.%s would refer to it; query the row first", rel.Schema.Name, rel.Name)
+			}
+		}
 	}
 	if c.records.Maps {
 		return nil
@@ -97,22 +89,12 @@ func (c *conflict) refuseOrphans(records []int, unknown []*model.Column) error {
 			continue
 		}
 		for _, i := range records {
-			if c.hasAssociated(i, rel) {
-				return fmt.Errorf("%w: record %d of %s conflicts with an existing row whose key is unknown, and its %s would "+
-					"refer to it; omit the association, or use DO UPDATE with the columns of the conflict",
-					ErrKeyUnknown, i, s.Name, rel.Name)
+			value, zero := rel.Field.ValueOf(c.Stmt.Context, c.records.At(i))
+			if rv := reflect.Indirect(reflect.ValueOf(value)); !zero && (rv.Kind() != reflect.Slice || rv.Len() > 0) {
+				return refuse(i, "its %s would refer to it; omit the association, or use DO UPDATE with the columns of the "+
+					"conflict", rel.Name)
 			}
 		}
 	}
 	return nil
-}
-
-// hasAssociated reports whether record i has associated records in rel.
-func (c *conflict) hasAssociated(i int, rel *schema.Relationship) bool {
-	value, zero := rel.Field.ValueOf(c.Stmt.Context, c.records.At(i))
-	if zero {
-		return false
-	}
-	rv := reflect.Indirect(reflect.ValueOf(value))
-	return rv.Kind() != reflect.Slice || rv.Len() > 0
 }

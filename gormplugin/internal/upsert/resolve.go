@@ -6,7 +6,6 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/sqlflake/sqlflake/gormplugin/internal/connpool"
 	"github.com/sqlflake/sqlflake/gormplugin/internal/model"
 	"github.com/sqlflake/sqlflake/snowflake"
 )
@@ -17,37 +16,33 @@ func (in *Insert) Resolve(db *gorm.DB) {
 	if in.Resolved {
 		return
 	}
-	c := in.conflict
-	var found int64
-	if c != nil && c.shows == insertID {
-		found = c.lastInsertID()
-	}
+	result := in.Stmt.Result
 	in.Restore()
 	in.Resolved, in.Failed = true, db.Error != nil
+	c := in.conflict
 	if c == nil || db.Error != nil || db.DryRun {
 		return
 	}
-	if err := c.resolve(db, found); err != nil {
+	var key int64 // that keepInsertID has made MySQL keep
+	if c.shows == insertID {
+		c.shows = none
+		if result != nil && result.Result != nil {
+			if id, err := result.Result.LastInsertId(); err == nil {
+				key, c.shows = id, insertID
+			}
+		}
+	}
+	if err := c.resolve(db, snowflake.ID(key)); err != nil {
 		_ = db.AddError(err)
 	}
 }
 
-// lastInsertID returns what keepInsertID has made MySQL keep: 0 if no record conflicted with a row.
-func (c *conflict) lastInsertID() int64 {
-	if result := c.Stmt.Result; result != nil && result.Result != nil {
-		if id, err := result.Result.LastInsertId(); err == nil {
-			return id
-		}
-	}
-	c.shows = none
-	return 0
-}
-
-// resolve follows the rules of the package comment. found is LAST_INSERT_ID, if the statement shows it.
-func (c *conflict) resolve(db *gorm.DB, found int64) error {
+// resolve follows the rules of the package comment. key is that of a row that a record conflicted with, if the
+// statement shows insertID.
+func (c *conflict) resolve(db *gorm.DB, key snowflake.ID) error {
 	full := db.RowsAffected == int64(c.records.N)
 	switch {
-	case c.shows == insertID && found == 0, c.shows == counted && full:
+	case c.shows == insertID && key == 0, c.shows == counted && full:
 		return nil
 	case c.shows == returned && full:
 		c.adoptReturned()
@@ -62,14 +57,16 @@ func (c *conflict) resolve(db *gorm.DB, found int64) error {
 	if misplaced != nil && c.does == updates {
 		return misplaced
 	}
-	unknown, err := c.withoutRow(db)
+	unknown, err := c.absent(db)
 	switch {
+	case err != nil && c.does == skips:
+		return fmt.Errorf("gormplugin: look up which records of %s DO NOTHING has skipped: %w", c.Stmt.Schema.Name, err)
 	case err != nil:
 		return err
 	case c.does == skips:
 		unknown = slices.DeleteFunc(unknown, func(i int) bool { return len(c.generatedIn(i)) == 0 })
 	case c.shows == insertID && c.records.N == 1 && len(unknown) == 1 && c.records.Settable():
-		c.records.Store(0, c.plan.Key, model.Value{ID: snowflake.ID(found)})
+		c.records.Store(0, c.plan.Key, model.Value{ID: key})
 		return nil
 	default:
 		if unknown, err = c.findByTarget(db, unknown); err != nil {
@@ -82,32 +79,16 @@ func (c *conflict) resolve(db *gorm.DB, found int64) error {
 	return c.clear(unknown)
 }
 
-// withoutRow returns the records that have no row under their ID.
-func (c *conflict) withoutRow(db *gorm.DB) (records []int, err error) {
-	if c.shows == counted && db.RowsAffected == 0 && connpool.IsSharded(c.Stmt.ConnPool) {
-		for i := range c.records.N { // gorm.io/sharding runs no query by keys alone
-			records = append(records, i)
-		}
-		return records, nil
-	}
-	// A count of 0 does not show that nothing was inserted: a trigger that moves rows to a partition counts none.
-	if records, err = c.absent(db); err != nil && c.does == skips {
-		err = fmt.Errorf("gormplugin: look up which records of %s DO NOTHING has skipped: %w", c.Stmt.Schema.Name, err)
-	}
-	return records, err
-}
-
 // clear clears the generated IDs of records whose rows were not found, and returns ErrKeyUnknown if other rows are
 // about to refer to them. After DO UPDATE, keys that the caller has set are in doubt as well.
 func (c *conflict) clear(unknown []int) error {
 	lost := make([]bool, len(c.Columns)) // by any record
 	for _, i := range unknown {
 		for _, j := range c.generatedIn(i) {
-			if c.records.Load(i, c.Columns[j]) != c.sentBy(i, j) {
-				continue // MariaDB returns the existing row, if the caller asks for the column
+			if c.records.Load(i, c.Columns[j]).ID == c.generated(i, j) { // MariaDB may have returned that of the existing row
+				c.records.Store(i, c.Columns[j], model.Value{})
+				lost[j] = true
 			}
-			c.records.Store(i, c.Columns[j], model.Value{})
-			lost[j] = true
 		}
 	}
 	var columns []*model.Column
@@ -119,13 +100,10 @@ func (c *conflict) clear(unknown []int) error {
 	return c.refuseOrphans(unknown, columns)
 }
 
-// sentBy returns what record i had in column j when the statement was built.
-func (c *conflict) sentBy(i, j int) model.Value { return c.sent[i*len(c.Columns)+j] }
-
-// generatedIn returns the columns in which record i had its generated ID in the statement; a hook may have replaced it.
+// generatedIn returns the columns in which record i got a generated ID.
 func (c *conflict) generatedIn(i int) (columns []int) {
 	for j := range c.Columns {
-		if id := c.generated(i, j); id != 0 && c.sentBy(i, j).ID == id {
+		if c.generated(i, j) != 0 {
 			columns = append(columns, j)
 		}
 	}
@@ -160,7 +138,7 @@ func (c *conflict) adoptReturned() {
 			if x := c.records.Load(i, column); c.records.Maps && x != (model.Value{}) {
 				c.records.Store(i, column, x)
 			}
-			if column.Pointer && c.fields != nil && slices.Contains(c.generatedIn(i), j) &&
+			if column.Pointer && c.fields != nil && c.generated(i, j) != 0 &&
 				c.records.Field(i, column.Field) == c.before[i*len(c.fields)+j] {
 				c.records.Store(i, column, model.Value{})
 			}

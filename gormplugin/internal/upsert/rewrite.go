@@ -3,6 +3,7 @@ package upsert
 import (
 	"slices"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/callbacks"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
@@ -15,11 +16,11 @@ type conflict struct {
 	*Insert
 	clause  clause.OnConflict
 	does    outcome
+	own     bool // the clause can be changed
 	dialect Dialect
 	plan    *model.Plan
-	records *model.Records
+	records model.Records
 	shows   evidence
-	sent    []model.Value // what each record had in each column when the statement was built
 
 	// fields are those of the columns and then the others that RETURNING brings; nil for maps. before is what the
 	// records had in them, pointers themselves.
@@ -42,17 +43,31 @@ const (
 // Rewrite changes the statement right before it is built, so that it writes the IDs and Resolve can find the rows.
 func (in *Insert) Rewrite(p *model.Plan, d Dialect) {
 	r, err := p.RecordsOf(in.Stmt, in.Columns)
-	if r == nil || err != nil {
+	if err != nil || r.N == 0 {
 		return // the error was reported when the fields were filled
 	}
 	in.selectColumns()
 	c := &conflict{Insert: in, plan: p, records: r, dialect: d}
-	c.clause, c.does = conflictOf(in.Stmt, d.MySQL)
+	if c.clause, c.does, c.own = conflictOf(in.Stmt, d.MySQL); c.does == fails {
+		return
+	}
+	c.forgetReplaced()
 	if c.does == updates && c.keepGenerated() {
-		c.clause, c.does = conflictOf(in.Stmt, d.MySQL)
+		c.clause, c.does, c.own = conflictOf(in.Stmt, d.MySQL)
 	}
 	if c.mayMislead() {
 		c.prepare()
+	}
+}
+
+// forgetReplaced forgets the generated IDs that a hook has replaced.
+func (c *conflict) forgetReplaced() {
+	for i := range c.records.N {
+		for j, column := range c.Columns {
+			if id := c.generated(i, j); id != 0 && c.records.Load(i, column).ID != id {
+				c.IDs[i*len(c.Columns)+j] = 0
+			}
+		}
 	}
 }
 
@@ -61,9 +76,7 @@ func (in *Insert) Rewrite(p *model.Plan, d Dialect) {
 // columns that RETURNING brings; on MySQL all clauses with new records. The other clauses have the key as their target.
 func (c *conflict) mayMislead() bool {
 	switch generated := len(c.IDs) > 0; {
-	case c.does == fails:
-		return false
-	case c.does == skips && c.records.List && c.records.N > 1 && returnedFields(c.Stmt, c.dialect) != nil:
+	case c.does == skips && c.records.List && c.records.N > 1 && len(returnedFields(c.Stmt, c.dialect)) > 0:
 		return true
 	case c.does == skips, c.plan.Key == nil:
 		return generated
@@ -88,24 +101,25 @@ func (c *conflict) targetsKey() bool {
 
 // prepare notes what Resolve needs, and makes the statement show what became of the records.
 func (c *conflict) prepare() {
-	key, r := c.plan.Key, c.records
-	returning, all := returningOf(c.Stmt, c.dialect)
-	if c.does == skips && all && r.List {
+	key := c.plan.Key
+	columns, all := returningOf(c.Stmt, c.dialect)
+	if c.does == skips && all && c.records.List {
 		return // GORM replaces the slice by the rows that are returned
 	}
-	c.conflict, c.sent = c, r.LoadAll()
-	switch {
+	c.conflict = c
+	switch returning := all || len(columns) > 0; {
 	case c.does == updates && c.canReturn():
-		c.returnColumns()
+		if !all {
+			c.returnAlso(columns)
+		}
 		c.shows = returned
-	case c.dialect.MySQL && !returning && hasOwnConflict(c.Stmt) &&
-		key != nil && model.IsNumber(key.Field) && !c.generatedBesideKey():
+	case c.dialect.MySQL && !returning && c.own && key != nil && model.IsNumber(key.Field) && !c.generatedBesideKey():
 		c.keepInsertID(key)
 		c.shows = insertID
 	case c.does == skips && !c.dialect.MySQL && !returning: // GORM counts rows wrongly for DO NOTHING with RETURNING
 		c.shows = counted
 	}
-	if fields := returnedFields(c.Stmt, c.dialect); fields != nil && !r.Maps && r.Settable() {
+	if fields := returnedFields(c.Stmt, c.dialect); len(fields) > 0 && !c.records.Maps && c.records.Settable() {
 		c.noteFields(fields)
 	}
 }
@@ -137,34 +151,16 @@ func (c *conflict) canReturn() bool {
 	return c.dialect.Returning && c.records.Settable() && !c.records.Many && !slices.ContainsFunc(c.Columns, unreadable)
 }
 
-// returnColumns adds the columns to RETURNING.
-func (c *conflict) returnColumns() {
-	var own []clause.Column
-	was, exists := c.Stmt.Clauses["RETURNING"]
-	if exists {
-		expression, _ := was.Expression.(clause.Returning)
-		if own = expression.Columns; len(own) == 0 {
-			return // all
-		}
-	}
-	columns := slices.Clone(own)
-	add := func(name string) {
-		named := func(column clause.Column) bool { return column.Name == name || column.Name == "*" }
-		if !slices.ContainsFunc(columns, named) {
+// returnAlso adds the columns that the plugin fills to those that RETURNING has.
+func (c *conflict) returnAlso(returned []clause.Column) {
+	columns := slices.Clip(returned)
+	for _, column := range c.Columns {
+		name := column.Field.DBName
+		if !slices.ContainsFunc(returned, func(other clause.Column) bool { return other.Name == name }) {
 			columns = append(columns, clause.Column{Name: name})
 		}
 	}
-	for _, column := range c.Columns {
-		add(column.Field.DBName)
-	}
-	if !exists {
-		for _, field := range c.Stmt.Schema.FieldsWithDefaultDBValue { // what GORM would have returned
-			if field.Readable {
-				add(field.DBName)
-			}
-		}
-	}
-	if len(columns) > len(own) {
+	if len(columns) > len(returned) {
 		c.setClause("RETURNING", clause.Returning{Columns: columns})
 	}
 }
@@ -181,48 +177,36 @@ func (c *conflict) keepInsertID(key *model.Column) {
 		{Column: name, Value: clause.Expr{SQL: "IF(LAST_INSERT_ID(?), ?, ?)", Vars: []any{name, name, name}}},
 	}, changed.DoUpdates...)
 	c.setClause("ON CONFLICT", changed)
-	c.keepResult()
+	if c.Stmt.Result == nil {
+		c.Stmt.Result = gorm.WithResult()
+	}
 }
 
 // keepGenerated changes the conflict clause for rule 3: rows keep what they have in the columns beside the key that the
 // plugin filled. It reports whether it has changed anything.
 func (c *conflict) keepGenerated() bool {
-	if !c.generatedBesideKey() || !hasOwnConflict(c.Stmt) {
-		return false
-	}
-	own, ok := c.Stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
-	if !ok {
+	if !c.own || !c.generatedBesideKey() {
 		return false
 	}
 	c.change()
+	own := c.clause
 	if own.UpdateAll {
 		// GORM adds the assignments to the clause when it makes the values, which it does again later.
 		callbacks.ConvertToCreateValues(c.Stmt)
 		own, _ = c.Stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict)
 		own.UpdateAll = false
 	}
-	var sets clause.Set
-	var last clause.Column
-	for _, set := range own.DoUpdates {
-		ids := c.generatedFor(set)
-		if len(ids) == c.records.N {
-			last = set.Column
-			continue
+	own.DoUpdates = slices.Clone(own.DoUpdates)
+	for k, set := range own.DoUpdates {
+		if ids := c.generatedFor(set); len(ids) > 0 {
+			own.DoUpdates[k].Value = c.unlessIn(ids, set.Column.Name)
 		}
-		if len(ids) > 0 {
-			set.Value = c.unlessIn(ids, set.Column.Name)
-		}
-		sets = append(sets, set)
-	}
-	if own.DoUpdates = sets; len(sets) == 0 && last.Name != "" { // DO NOTHING would return nothing
-		current := clause.Column{Table: clause.CurrentTable, Name: last.Name}
-		own.DoUpdates, own.DoNothing = clause.Set{{Column: last, Value: current}}, false
 	}
 	c.setClause("ON CONFLICT", own)
 	return true
 }
 
-// generatedFor returns the generated IDs that an assignment would write into rows. A hook may have replaced others.
+// generatedFor returns the generated IDs that an assignment would write into rows.
 func (c *conflict) generatedFor(set clause.Assignment) (ids []any) {
 	from, ok := set.Value.(clause.Column)
 	j := slices.IndexFunc(c.Columns, func(column *model.Column) bool {
@@ -232,7 +216,7 @@ func (c *conflict) generatedFor(set clause.Assignment) (ids []any) {
 		return nil
 	}
 	for i := range c.records.N {
-		if id := c.generated(i, j); id != 0 && c.records.Load(i, c.Columns[j]).ID == id {
+		if id := c.generated(i, j); id != 0 {
 			ids = append(ids, c.Columns[j].GoValue(model.Value{ID: id}))
 		}
 	}
@@ -240,13 +224,17 @@ func (c *conflict) generatedFor(set clause.Assignment) (ids []any) {
 }
 
 // unlessIn returns the value for an assignment that writes the record's value, unless that is one of the IDs.
-func (c *conflict) unlessIn(ids []any, name string) clause.Expression {
+func (c *conflict) unlessIn(ids []any, name string) any {
+	current := clause.Column{Table: clause.CurrentTable, Name: name}
+	if len(ids) == c.records.N {
+		return current
+	}
 	own, word := clause.Column{Table: "excluded", Name: name}, "?"
 	if c.dialect.MySQL {
 		own.Table, word = "", "VALUES(?)"
 	}
 	return clause.Expr{
 		SQL:  "CASE WHEN " + word + " IN ? THEN ? ELSE " + word + " END",
-		Vars: []any{own, ids, clause.Column{Table: clause.CurrentTable, Name: name}, own},
+		Vars: []any{own, ids, current, own},
 	}
 }
