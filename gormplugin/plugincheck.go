@@ -34,6 +34,11 @@ func (pluginCheck) ModifyStatement(stmt *gorm.Statement) {
 		model.SelectionOf(stmt, key) != model.Written {
 		return
 	}
+	if record := stmt.ReflectValue; record.Kind() == reflect.Struct && record.Type() == stmt.Schema.ModelType {
+		if _, zero := key.ValueOf(stmt.Context, record); !zero {
+			return // the common case, without an allocation
+		}
+	}
 	if lacking, n := model.WithoutKey(stmt, key); lacking > 0 {
 		_ = stmt.AddError(fmt.Errorf("gormplugin: no plugin is registered with the handle, and %d of %d %s have the key 0; "+
 			"call gormplugin.Open or db.Use(gormplugin.New(gen)) first: %w", lacking, n, stmt.Schema.Name, gorm.ErrPrimaryKeyRequired))
