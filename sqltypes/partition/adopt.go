@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -21,7 +22,7 @@ import (
 // constraint. After an error Adopt removes it, trying for up to ten seconds or ten lock timeouts, also after ctx has
 // ended; it leaves a constraint that another call has validated. If it stays, the error has the statement that removes
 // it. On MySQL and MariaDB one ALTER TABLE copies the table, and blocks writers meanwhile. The README beside this file
-// says what happens to table_legacy afterwards.
+// says what happens to table_legacy afterwards. If that name is too long, it is cut before _legacy.
 //
 // The steps on PostgreSQL:
 //
@@ -52,26 +53,23 @@ import (
 // refused if it has a primary or unique key without the key column, any foreign key, a FULLTEXT or SPATIAL index, or an
 // AUTO_INCREMENT key.
 //
-// It returns [ErrTable] for a table that can't be adopted, with the problems of the plan; [ErrName] if table_legacy or
-// a partition has no usable name; [ErrLocked]; snowflake.ErrTimeExhausted if the layout ends before the last partition;
-// and errors of ctx and of the database.
+// It returns [ErrTable] for a table that can't be adopted, with the problems of the plan; [ErrOption] if a partition has
+// no usable name; [ErrLocked]; snowflake.ErrTimeExhausted if the layout ends before the last partition; and errors of
+// ctx and of the database.
 func (s *Set) Adopt(ctx context.Context, db *sql.DB) (steps []Step, err error) {
 	var c claim
-	for err == nil {
-		var step *Step
-		if step, err = s.adoptStep(ctx, db, &c); err == nil && step == nil {
+	for {
+		step, err := s.adoptStep(ctx, db, &c)
+		if err != nil {
+			err = errors.Join(withCause(ctx, err), s.abandon(ctx, db, c))
+			return steps, fmt.Errorf("partition: adopt %v: %w", s.table, err)
+		}
+		if step == nil {
 			return steps, nil
 		}
-		if step != nil {
-			steps = append(steps, *step)
-			s.logger().InfoContext(ctx, "partition: adopt", "action", step.Action, "partition", step.Partition, "why", step.Why)
-		}
+		steps = append(steps, *step)
+		s.logger().InfoContext(ctx, "partition: adopt", "action", step.Action, "partition", step.Partition, "why", step.Why)
 	}
-	err = withCause(ctx, err)
-	if _, ok := s.engine.(postgres); ok {
-		err = errors.Join(err, s.abandon(ctx, db, c))
-	}
-	return steps, fmt.Errorf("partition: adopt %v: %w", s.table, err)
 }
 
 // withCause adds the error of a context that has ended: drivers return the state of their connection instead.
@@ -87,7 +85,7 @@ func withCause(ctx context.Context, err error) error {
 // bigint key, or is partitioned in another way; and the other errors of Adopt.
 func (s *Set) PlanAdopt(ctx context.Context, db *sql.DB) (*Plan, error) {
 	return s.look(ctx, db, "plan to adopt", func(q querier) (*Plan, error) {
-		a, err := s.adoption(ctx, q, 0)
+		a, err := s.engine.adoption(ctx, q, s, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -122,14 +120,6 @@ type adoption struct {
 	validates bool     // the first step validates it
 }
 
-// adoption reads the table. attempt counts from 0: see relatedLocks.
-func (s *Set) adoption(ctx context.Context, q querier, attempt int) (*adoption, error) {
-	if _, ok := s.engine.(postgres); ok {
-		return s.adoptionPostgres(ctx, q, attempt)
-	}
-	return s.adoptionMySQL(ctx, q)
-}
-
 // newAdoption returns an adoption without steps.
 func (s *Set) newAdoption(table name, now time.Time) *adoption {
 	return &adoption{plan: &Plan{Table: table.String(), Now: now.In(s.zone)}}
@@ -147,7 +137,7 @@ func (a *adoption) add(step Step, run func(context.Context, querier) error) {
 func (a *adoption) refuse(ctx context.Context, q querier, query string, args ...any) error {
 	texts, err := list(ctx, q, query, args...)
 	for _, text := range texts {
-		a.plan.problem("", text)
+		a.plan.problem("", "%s", text)
 	}
 	return err
 }
@@ -157,10 +147,10 @@ func (a *adoption) refuseAhead(ctx context.Context, q querier, s *Set, t *adopte
 	if len(a.plan.Problems) > 0 { // there may be no key, or no right to read it
 		return nil
 	}
-	key, found, err := s.greatest(ctx, q, part{name: t.name}, noHigh)
+	key, found, err := s.keyOf(ctx, q, part{name: t.name}, noLow, noHigh, greatest)
 	if found && key >= end {
-		a.plan.problem("", fmt.Sprintf("it has a row with the key %d, of the time %s: that is after %s, %s",
-			key, s.text(s.at(key)), why, s.text(s.at(end))))
+		a.plan.problem("", "it has a row with the key %d, of the time %s: that is after %s, %s",
+			key, s.text(s.at(key)), why, s.text(s.at(end)))
 	}
 	return err
 }
@@ -176,10 +166,10 @@ func (a *adoption) refusal() error {
 // adoptStep executes the next step, and returns nil if there is none.
 func (s *Set) adoptStep(ctx context.Context, db *sql.DB, c *claim) (done *Step, err error) {
 	attempt := 0
-	err = s.patiently(ctx, &waiter{}, func() error {
-		return s.engine.alone(ctx, db, s, func(q querier) error {
+	err = s.patiently(ctx, new(waiter), func() error {
+		return s.engine.connect(ctx, db, s, true, func(q querier) error {
 			done = nil
-			a, err := s.adoption(ctx, q, attempt)
+			a, err := s.engine.adoption(ctx, q, s, attempt)
 			attempt++
 			if err != nil {
 				return err
@@ -197,10 +187,7 @@ func (s *Set) adoptStep(ctx context.Context, db *sql.DB, c *claim) (done *Step, 
 			return nil
 		})
 	})
-	if err != nil {
-		return nil, err
-	}
-	return done, nil
+	return done, err
 }
 
 // createsFor adds the missing partitions of a state to the plan. now is at least the end of the legacy partition, so
@@ -208,15 +195,12 @@ func (s *Set) adoptStep(ctx context.Context, db *sql.DB, c *claim) (done *Step, 
 func (a *adoption) createsFor(ctx context.Context, q querier, s *Set, st *state, now time.Time) error {
 	p := s.newPlanner(st, now, s.probe(ctx, q, st))
 	p.latest = later(st.now, s.now())
-	plan, err := p.missing()
-	if err != nil {
-		return err
-	}
-	for _, step := range plan.Steps {
+	err := p.run(p.create, p.createDefault)
+	for _, step := range p.plan.Steps {
 		a.add(step, func(ctx context.Context, q querier) error { return s.engine.execute(ctx, q, s, st, step) })
 	}
-	a.plan.Problems = append(a.plan.Problems, plan.Problems...)
-	return nil
+	a.plan.Problems = append(a.plan.Problems, p.plan.Problems...)
+	return err
 }
 
 // adopted returns the adoption of a table that has partitions.
@@ -245,14 +229,8 @@ func (s *Set) legacyDrop(hi int64) string {
 }
 
 // legacyName returns the name of the partition of the existing rows.
-func (s *Set) legacyName() (string, error) {
-	if s.legacy != "" {
-		return s.legacy, s.checkNew(s.legacy)
-	}
-	text := s.table.table + "_legacy"
-	err := s.checkNew(text)
-	if err != nil {
-		err = fmt.Errorf("%w: set WithLegacy", err)
-	}
-	return text, err
+func (s *Set) legacyName() string {
+	const suffix = "_legacy"
+	text := s.table.table
+	return strings.ToValidUTF8(text[:min(len(text), s.engine.maxName()-len(suffix))], "") + suffix
 }

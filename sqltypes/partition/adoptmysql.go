@@ -8,9 +8,9 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 )
 
-// adoptionMySQL returns the one step of MySQL and MariaDB.
-func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
-	table, err := mysql{}.readTable(ctx, q, s)
+// adoption returns the one step of MySQL and MariaDB.
+func (e mysql) adoption(ctx context.Context, q querier, s *Set, _ int) (*adoption, error) {
+	table, err := e.readTable(ctx, q, s)
 	switch {
 	case err != nil:
 		return nil, err
@@ -20,14 +20,11 @@ func (s *Set) adoptionMySQL(ctx context.Context, q querier) (*adoption, error) {
 		return nil, fmt.Errorf("%w: %v is a %s with the engine %q, want a table of InnoDB",
 			ErrTable, table.name, strings.ToLower(table.kind), table.engine)
 	}
-	if _, err := (mysql{}).checkKey(ctx, q, s, table.name); err != nil {
+	if err := table.checkKey(s); err != nil {
 		return nil, err
 	}
-	t := &adoptee{name: table.name, now: table.now, rows: table.rows, bytes: table.bytes}
+	t := &adoptee{name: table.name, now: table.now, rows: table.rows, bytes: table.bytes, legacy: s.legacyName()}
 	a := s.newAdoption(t.name, t.now)
-	if t.legacy, err = s.legacyName(); err != nil {
-		return nil, err
-	}
 	var args []any
 	for range 3 {
 		args = append(args, t.schema, t.table, s.key)

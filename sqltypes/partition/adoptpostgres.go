@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sqlflake/sqlflake/snowflake"
+	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 )
 
 const (
@@ -33,7 +34,7 @@ const (
 	queueTimeout = 5 * time.Second
 )
 
-func (s *Set) adoptionPostgres(ctx context.Context, q querier, attempt int) (*adoption, error) {
+func (postgres) adoption(ctx context.Context, q querier, s *Set, attempt int) (*adoption, error) {
 	t, err := s.readAdoptee(ctx, q)
 	if err != nil {
 		return nil, err
@@ -50,9 +51,6 @@ func (s *Set) adoptionPostgres(ctx context.Context, q querier, attempt int) (*ad
 	}
 	a := s.newAdoption(t.name, t.now)
 	a.adoptee = t
-	if t.legacy, err = s.legacyName(); err != nil {
-		return nil, err
-	}
 	// From here on, the catalog prints all names with their schema.
 	if err := execAll(ctx, q, "SET LOCAL search_path = pg_catalog"); err != nil {
 		return nil, err
@@ -118,7 +116,7 @@ func (s *Set) adoptionPostgres(ctx context.Context, q querier, attempt int) (*ad
 
 // readAdoptee resolves the name with the search_path of the connection.
 func (s *Set) readAdoptee(ctx context.Context, q querier) (*adoptee, error) {
-	t := &adoptee{}
+	t := &adoptee{legacy: s.legacyName()}
 	var now int64
 	found, err := one(q.QueryRowContext(ctx, `SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text,
 			coalesce(format_type(a.atttypid, a.atttypmod), ''), greatest(c.reltuples, 0)::int8, pg_total_relation_size(c.oid),
@@ -214,16 +212,15 @@ var errOthers = errors.New("it belongs to another call, which may still run")
 // abandon drops the constraint after an error, since rows are rejected once the clock passes the cut. If it stays, the
 // error says so.
 func (s *Set) abandon(ctx context.Context, db *sql.DB, c claim) error {
+	if s.dialect != sqldb.Postgres {
+		return nil
+	}
 	timeout := max(abandonTimeout, 10*s.lockTimeout)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
-	reach := s.engine.look
-	if c.touched {
-		reach = s.engine.alone
-	}
 	var reason error
 	err := s.patiently(ctx, &waiter{until: time.Now().Add(timeout)}, func() error {
-		reason = reach(ctx, db, s, func(q querier) error {
+		reason = s.engine.connect(ctx, db, s, c.touched, func(q querier) error {
 			t, err := s.readAdoptee(ctx, q)
 			switch {
 			case errors.Is(err, ErrTable):

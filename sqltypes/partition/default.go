@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // MoveDefault moves rows out of the default partition, into new partitions of their time, and returns how many. Such
@@ -30,34 +33,31 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 	if batch < 1 {
 		return 0, fmt.Errorf("%w: MoveDefault with a batch of %d, want at least 1", ErrOption, batch)
 	}
-	var wait waiter
 	for {
-		var piece *piece
+		var piece *Step
 		var rows int64
 		var problems []error
-		err := s.patiently(ctx, &wait, func() error {
-			piece = nil
-			return s.engine.alone(ctx, db, s, func(q querier) error {
+		err := s.patiently(ctx, new(waiter), func() error {
+			return s.engine.connect(ctx, db, s, true, func(q querier) error {
+				piece = nil
 				st, err := s.engine.inspect(ctx, q, s)
 				if err != nil || st.fallback == nil {
 					return err
 				}
 				p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
-				next, err := p.stray(batch, func(lo, hi int64, n int) (int64, bool, error) {
-					return s.nth(ctx, q, *st.fallback, lo, hi, n)
-				})
+				next, err := p.stray(batch)
 				problems = p.plan.Problems
 				if err != nil || next == nil {
 					return err
 				}
 				piece = next
-				rows, err = s.engine.move(ctx, q, s, st, piece.table, piece.lo, piece.hi)
+				rows, err = s.engine.move(ctx, q, s, st, *piece)
 				return err
 			})
 		})
 		if err == nil && piece != nil {
 			moved += rows
-			s.logger().InfoContext(ctx, "rows moved out of the default partition", "partition", piece.table, "rows", rows)
+			s.logger().InfoContext(ctx, "rows moved out of the default partition", "partition", piece.Partition, "rows", rows)
 			continue
 		}
 		if err := errors.Join(append(problems, err)...); err != nil {
@@ -67,15 +67,9 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 	}
 }
 
-// piece is a partition that is made of rows of the default partition.
-type piece struct {
-	table  string
-	lo, hi int64
-}
-
-// stray returns the piece with the least keys of the default partition, which nth reads, or nil if there is none. Rows
-// that stay are problems.
-func (p *planner) stray(batch int, nth func(lo, hi int64, n int) (int64, bool, error)) (*piece, error) {
+// stray returns the step that creates the partition for the least keys of the default partition, or nil if there are
+// none. Rows that stay are problems.
+func (p *planner) stray(batch int) (*Step, error) {
 	least := int64(0) // that is moved
 	if !p.begin.IsZero() {
 		least = p.span(p.begin, p.begin).lo
@@ -83,22 +77,21 @@ func (p *planner) stray(batch int, nth func(lo, hi int64, n int) (int64, bool, e
 	if p.retain > 0 {
 		least = max(least, p.cutoff)
 	}
-	key, found, err := nth(noLow, least, 0)
+	key, found, err := p.probe.key(*p.fallback, noLow, least, 0)
 	if err != nil {
 		return nil, err
 	}
 	if found {
-		p.plan.problem(p.fallback.table, fmt.Sprintf("the row with the key %d is older than the first ID that is kept, %d: "+
-			"move or delete such rows by hand", key, least))
+		p.plan.problem(p.fallback.table, "the row with the key %d is older than the first ID that is kept, %d: "+
+			"move or delete such rows by hand", key, least)
 	}
-	key, found, err = nth(least, noHigh, 0)
+	key, found, err = p.probe.key(*p.fallback, least, noHigh, 0)
 	if err != nil || !found {
 		return nil, err
 	}
 	at := p.period(p.at(key))
 	if key < at.lo || key >= at.hi {
-		p.plan.problem(p.fallback.table,
-			fmt.Sprintf("the key %d is no ID of the layout: move or delete such rows by hand", key))
+		p.plan.problem(p.fallback.table, "the key %d is no ID of the layout: move or delete such rows by hand", key)
 		return nil, nil
 	}
 	for _, g := range p.gaps(at) {
@@ -106,13 +99,18 @@ func (p *planner) stray(batch int, nth func(lo, hi int64, n int) (int64, bool, e
 			continue
 		}
 		// The row after the batch begins the next piece.
-		if end, found, err := nth(key, g.hi, batch); err != nil {
+		if end, found, err := p.probe.key(*p.fallback, key, g.hi, batch); err != nil {
 			return nil, err
 		} else if found {
 			g.hi = max(end, key+1)
 		}
-		text, err := p.newName(at)
-		return &piece{text, g.lo, g.hi}, err
+		text, err := p.newName(at, func(text string) (bool, error) {
+			if slices.ContainsFunc(p.parts, func(part part) bool { return part.table == text }) {
+				return true, nil
+			}
+			return p.probe.taken(text)
+		})
+		return &Step{Action: actionCreate, Partition: text, Lo: snowflake.ID(g.lo), Hi: snowflake.ID(g.hi)}, err
 	}
 	return nil, fmt.Errorf("the default partition %v has the key %d of another partition", p.fallback.name, key)
 }

@@ -62,8 +62,8 @@ func TestMySQLKeepRefusesNamesOfOtherTables(t *testing.T) {
 	before := e.tables()
 	for _, name := range []func(string) string{keepAsOld, func(string) string { return "" }, func(string) string { return strings.Repeat("x", 65) }} {
 		steps, err := e.set(partition.WithRetain(9), partition.WithKeep(name)).Maintain(e.limit(), e.DB)
-		if !errors.Is(err, partition.ErrName) || len(steps) > 0 {
-			t.Errorf("%v, %v, want %v", steps, err, partition.ErrName)
+		if !errors.Is(err, partition.ErrOption) || len(steps) > 0 {
+			t.Errorf("%v, %v, want %v", steps, err, partition.ErrOption)
 		}
 	}
 	e.same(e.tables(), before...)

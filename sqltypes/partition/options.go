@@ -30,7 +30,6 @@ type config struct {
 	idle         int       // periods without rows that are normal; -1: by the retention
 	begin        time.Time // of the oldest ID; zero: unknown
 	names        func(time.Time) string
-	legacy       string // the partition that Adopt makes; empty: the table's name with _legacy
 	lockTimeout  time.Duration
 	patience     time.Duration
 	wantDefault  bool
@@ -138,12 +137,6 @@ func WithStart(t time.Time) Option {
 // contains is read from its bounds, never from its name.
 func WithNames(names func(start time.Time) string) Option {
 	return option(names != nil, func(c *config) { c.names = names }, "WithNames(nil)")
-}
-
-// WithLegacy sets the name of the partition that [Set.Adopt] makes of the existing rows. The default is the table's
-// name with _legacy, which is too long for a table whose name has more than 56 bytes, 57 on MySQL and MariaDB.
-func WithLegacy(name string) Option {
-	return option(name != "", func(c *config) { c.legacy = name }, "WithLegacy without a name")
 }
 
 // WithLockTimeout sets how long a step may wait for a lock, 1 ms to 1 minute; the default is 200 ms. While it waits,

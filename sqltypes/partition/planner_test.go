@@ -138,9 +138,7 @@ func TestStartMakesPartitionsForOldIDs(t *testing.T) {
 		want(t, (&catalog{}).plan(t, s, date("2026-01-01 00:30")), "create t_2025_12, create t_2026_01, create t_2026_02")
 	})
 	both(t, Unit(time.Hour), []Option{WithStart(date("2025-01-01"))}, func(t *testing.T, s *Set) {
-		_, err := makePlan(s, &state{now: date("2026-05-01")}, date("2026-05-01"), probe{
-			taken: func(string) (bool, error) { return false, nil },
-		})
+		_, err := makePlan(s, &state{now: date("2026-05-01")}, date("2026-05-01"), (&catalog{}).probe())
 		if !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), "10000 partitions from 2025-01-01") {
 			t.Errorf("%v, want %v", err, ErrOption)
 		}
@@ -241,8 +239,8 @@ func TestNamesThatOthersHave(t *testing.T) {
 		"t_2026_02: a table of this name", "t_default: a table of this name")
 	bad := mustSet(t, Month, WithNames(func(at time.Time) string { return strings.Repeat("x", int(at.Month())*16) }))
 	_, err := makePlan(bad, &state{now: date("2026-03-15")}, date("2026-03-15"), c.probe())
-	if !errors.Is(err, ErrName) {
-		t.Errorf("%v, want %v", err, ErrName)
+	if !errors.Is(err, ErrOption) {
+		t.Errorf("%v, want %v", err, ErrOption)
 	}
 	same := mustSet(t, Month, WithAhead(1), WithNames(func(time.Time) string { return "p" }))
 	want(t, c.plan(t, same, date("2026-01-15")), "create p, create p_2")

@@ -36,21 +36,21 @@ WHERE c.relname = $1::text AND CASE WHEN $2::text = '' THEN pg_table_is_visible(
 // server ends the transaction of a process that it can't reach any more.
 const abandoned = 5 * time.Second
 
-func (e postgres) alone(ctx context.Context, db *sql.DB, s *Set, f func(querier) error) error {
-	return e.transaction(ctx, db, s, sql.TxOptions{}, func(tx *sql.Tx) error {
-		ok, err := e.tryLock(ctx, tx, s, "pg_try_advisory_xact_lock", changeLock)
-		switch {
-		case err != nil:
-			return err
-		case !ok:
-			return errBusy
+func (e postgres) connect(ctx context.Context, db *sql.DB, s *Set, change bool, f func(querier) error) error {
+	return e.transaction(ctx, db, s, sql.TxOptions{ReadOnly: !change}, func(tx *sql.Tx) error {
+		if change {
+			const query = "SELECT pg_try_advisory_xact_lock(" + advisoryKey + ")" + tableByName
+			var locked bool
+			found, err := one(tx.QueryRowContext(ctx, query, s.table.table, s.table.schema, changeLock), &locked)
+			if err != nil {
+				return err
+			}
+			if found && !locked { // a table that does not exist has no lock
+				return errBusy
+			}
 		}
 		return f(tx)
 	})
-}
-
-func (e postgres) look(ctx context.Context, db *sql.DB, s *Set, f func(querier) error) error {
-	return e.transaction(ctx, db, s, sql.TxOptions{ReadOnly: true}, func(tx *sql.Tx) error { return f(tx) })
 }
 
 // beginner is a sql.DB or a sql.Conn.
@@ -78,13 +78,6 @@ func (postgres) transaction(
 		return err
 	}
 	return tx.Commit()
-}
-
-// tryLock takes an advisory lock, without a wait. For a table that does not exist it reports that it has the lock.
-func (postgres) tryLock(ctx context.Context, q querier, s *Set, function, lock string) (ok bool, err error) {
-	query := "SELECT " + function + "(" + advisoryKey + ")" + tableByName
-	found, err := one(q.QueryRowContext(ctx, query, s.table.table, s.table.schema, lock), &ok)
-	return ok || !found && err == nil, err
 }
 
 // session calls f on a connection that holds an advisory lock until f returns, outside of a transaction. It unlocks the

@@ -216,7 +216,7 @@ func TestPostgresKeepRenames(t *testing.T) {
 	e.says(err, `relation "events" already exists`)
 	e.want(-10, 3)
 	_, err = e.set(partition.WithRetain(3), partition.WithKeep(func(string) string { return "" })).Maintain(e.limit(), e.DB)
-	if !errors.Is(err, partition.ErrName) || !errors.Is(err, partition.ErrBlocked) {
+	if !errors.Is(err, partition.ErrOption) || !errors.Is(err, partition.ErrBlocked) {
 		t.Errorf("the error is %v", err)
 	}
 	e.want(-10, 3)

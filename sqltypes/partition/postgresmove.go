@@ -4,19 +4,15 @@ import (
 	"context"
 	"fmt"
 	"strings"
-
-	"github.com/sqlflake/sqlflake/snowflake"
 )
 
 // move fills a table before it attaches it as the partition. It locks the parent first: a reader that has planned with
 // the default partition only, or a writer that waits for one of its rows, would miss the moved rows.
-func (e postgres) move(
-	ctx context.Context, q querier, s *Set, st *state, table string, lo, hi int64,
-) (moved int64, err error) {
+func (e postgres) move(ctx context.Context, q querier, s *Set, st *state, create Step) (moved int64, err error) {
 	if err := e.lockReferred(ctx, q, st); err != nil {
 		return 0, err
 	}
-	from, to := quoteTable(st.fallback.name), name{st.table.schema, table}
+	from, to := quoteTable(st.fallback.name), name{st.table.schema, create.Partition}
 	lock := tableLock{quoteTable(st.table) + ", ONLY " + from, exclusive}
 	if err := execAll(ctx, q, lock.statement()); err != nil {
 		return 0, err
@@ -34,13 +30,12 @@ WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenera
 	if err != nil {
 		return 0, err
 	}
-	list := strings.Join(columns, ", ")
-	move := fmt.Sprintf("WITH moved AS (DELETE FROM ONLY %s WHERE %[2]s >= %[3]d AND %[2]s < %[4]d RETURNING %[5]s) "+
-		"INSERT INTO %[6]s (%[5]s) SELECT %[5]s FROM moved", from, quoteName(s.key), lo, hi, list, quoteTable(to))
-	step := Step{Action: actionCreate, Partition: table, Lo: snowflake.ID(lo), Hi: snowflake.ID(hi)}
 	if err := execAll(ctx, q, append(e.createTable(st, to), off...)...); err != nil {
 		return 0, err
 	}
+	move := fmt.Sprintf("WITH moved AS (DELETE FROM ONLY %s WHERE %[2]s >= %[3]d AND %[2]s < %[4]d RETURNING %[5]s) "+
+		"INSERT INTO %[6]s (%[5]s) SELECT %[5]s FROM moved", from, quoteName(s.key), create.Lo.Int64(), create.Hi.Int64(),
+		strings.Join(columns, ", "), quoteTable(to))
 	result, err := q.ExecContext(ctx, move)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", move, err)
@@ -49,7 +44,7 @@ WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenera
 		return 0, err
 	}
 	// ATTACH fails if the range has rows that were not moved.
-	return moved, execAll(ctx, q, append(on, e.attach(st, to, step))...)
+	return moved, execAll(ctx, q, append(on, e.attach(st, create))...)
 }
 
 // lockReferred locks the tables that foreign keys of the table refer to, as ATTACH PARTITION does at the end: if that

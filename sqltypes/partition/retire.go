@@ -29,8 +29,8 @@ func (p *planner) retire() error {
 		expired := p.expired(part)
 		switch {
 		case part.moved && (part.split || !expired):
-			p.plan.problem(part.table, fmt.Sprintf("an earlier call that moved its rows to the table %s was interrupted: "+
-				"insert them again and drop that table, or remove its comment to keep it", part.twin))
+			p.plan.problem(part.table, "an earlier call that moved its rows to the table %s was interrupted: "+
+				"insert them again and drop that table, or remove its comment to keep it", part.twin)
 		case part.fixed && expired:
 			p.plan.problem(part.table, "it is beyond the retention, but has partitions of its own, or is a foreign table: "+
 				"detach it by hand")
@@ -42,20 +42,20 @@ func (p *planner) retire() error {
 			p.plan.problem(part.table, "a DETACH CONCURRENTLY was interrupted, and it is not beyond the retention any more: "+
 				"finish it with FINALIZE")
 		case part.interrupted:
-			step := stepFor(actionAlter, part.table, part)
-			step.Rows, step.Bytes = 0, 0
-			step.Why = "not beyond the retention any more: removes the mark of an interrupted DETACH CONCURRENTLY"
-			p.step(step)
+			p.step(Step{
+				Action: actionAlter, Partition: part.table, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi), part: part,
+				Why: "not beyond the retention any more: removes the mark of an interrupted DETACH CONCURRENTLY",
+			})
 		}
 	}
 	return nil
 }
 
-// stepFor returns a step for a partition or a loose table.
-func stepFor(action, text string, part part) Step {
+// dropOf returns the step that drops a partition or a loose table.
+func dropOf(part part, text, why string) Step {
 	return Step{
-		Action: action, Partition: text, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi),
-		Rows: part.rows, Bytes: part.bytes, floor: noLow,
+		Action: actionDrop, Partition: text, Lo: snowflake.ID(part.lo), Hi: snowflake.ID(part.hi), Rows: part.rows,
+		Bytes: part.bytes, Why: why, part: part, floor: noLow,
 	}
 }
 
@@ -70,23 +70,27 @@ func (p *planner) retireOne(part part) error {
 	if blocked, err := p.blocked(part, floor); blocked || err != nil {
 		return err
 	}
-	step := stepFor(actionDrop, part.table, part)
-	step.floor, step.Why = floor, "beyond the retention of "+count(p.retain, p.unit.noun())
+	step := dropOf(part, part.table, "beyond the retention of "+count(p.retain, p.unit.noun()))
 	if !p.unit.calendar() {
-		step.Why += fmt.Sprintf(" of %v", p.unit)
+		step.Why += fmt.Sprintf(" of %v", time.Duration(p.unit))
 	}
+	step.floor = floor
 	switch {
 	// PostgreSQL does not detach partitions of tables with a default partition concurrently.
 	case p.concurrently && p.fallback == nil && p.dialect == sqldb.Postgres || part.pending:
 		step.Action, step.finish = actionDetach, true
+		// PostgreSQL detaches none concurrently while another one is not detached completely.
+		for _, other := range p.parts {
+			step.waits = step.waits || other.pending && other.name != part.name
+		}
 	case p.rename != nil:
 		step.Action = actionRename
 	case p.archive != nil:
 		step.Action = actionDetach
 	}
 	if p.trigger != "" && step.Action != actionDrop && !part.moved {
-		p.plan.problem(part.table, fmt.Sprintf("MariaDB can't make it a table because of the trigger %s, which uses another "+
-			"table: drop the trigger while Maintain runs, or remove WithKeep and WithArchive", p.trigger))
+		p.plan.problem(part.table, "MariaDB can't make it a table because of the trigger %s, which uses another table: "+
+			"drop the trigger while Maintain runs, or remove WithKeep and WithArchive", p.trigger)
 		return nil
 	}
 	return p.remove(part, step)
@@ -110,8 +114,8 @@ func (p *planner) finishLoose() error {
 				"or remove the comment to keep it")
 			continue
 		}
-		step := stepFor(actionDrop, text, part)
-		step.Why = "detached before"
+		step := dropOf(part, text, "detached before")
+		step.loose = true
 		switch {
 		case p.rename != nil:
 			step.Action = actionRename
@@ -129,7 +133,7 @@ func (p *planner) finishLoose() error {
 func (p *planner) remove(part part, step Step) error {
 	if p.rename != nil {
 		if err := p.checkNew(p.keptName(part).table); err != nil {
-			p.plan.Problems = append(p.plan.Problems, problem{part.table, "WithKeep: " + err.Error(), ErrName})
+			p.plan.problem(part.table, "WithKeep: %w", err)
 			return nil
 		}
 	}
@@ -169,14 +173,14 @@ func (p *planner) blocked(part part, floor int64) (bool, error) {
 	if floor == noLow {
 		return false, nil
 	}
-	key, found, err := p.probe.least(part, noLow, floor)
+	key, found, err := p.probe.key(part, noLow, floor, 0)
 	if found {
 		than, mend := "its time", "remove such rows, or set WithStart to the time of the oldest ID"
 		if !p.begin.IsZero() {
 			than, mend = "WithStart, "+p.text(p.begin), "remove or move such rows"
 		}
-		p.plan.problem(part.table, fmt.Sprintf("it is beyond the retention, but has a row with the key %d, which is older "+
-			"than %s: %s", key, than, mend))
+		p.plan.problem(part.table, "it is beyond the retention, but has a row with the key %d, which is older than %s: %s",
+			key, than, mend)
 	}
 	return found, err
 }
@@ -184,9 +188,9 @@ func (p *planner) blocked(part part, floor int64) (bool, error) {
 // outside reports whether a detached table has rows outside of its bounds: somebody wrote to it since, or attached it
 // with other ones.
 func (p *planner) outside(part part) (bool, error) {
-	_, found, err := p.probe.least(part, noLow, max(part.lo, p.floor(part)))
+	_, found, err := p.probe.key(part, noLow, max(part.lo, p.floor(part)), 0)
 	if !found && err == nil {
-		_, found, err = p.probe.least(part, part.hi, noHigh)
+		_, found, err = p.probe.key(part, part.hi, noHigh, 0)
 	}
 	return found, err
 }
@@ -217,8 +221,8 @@ func (p *planner) alive() (live bool, err error) {
 	if found {
 		youngest = fmt.Sprintf("the youngest row is of %s by this layout", p.text(p.at(key)))
 	}
-	p.plan.problem("", fmt.Sprintf("no row is younger than the retention, which begins at %s (%s): "+
-		"are the layout and the clocks right? Nothing is removed until there is one", p.text(p.at(p.cutoff)), youngest))
+	p.plan.problem("", "no row is younger than the retention, which begins at %s (%s): "+
+		"are the layout and the clocks right? Nothing is removed until there is one", p.text(p.at(p.cutoff)), youngest)
 	return false, nil
 }
 
@@ -268,9 +272,9 @@ func (p *planner) gapped(times []period, first, last int) (bool, error) {
 		}
 		last++
 	}
-	p.plan.problem("", fmt.Sprintf("there is no row from %s to %s, but there are older ones: were the clocks right, or are "+
+	p.plan.problem("", "there is no row from %s to %s, but there are older ones: were the clocks right, or are "+
 		"they ahead? Nothing is removed while this time is retained, unless WithIdle(%d) says that such a gap is normal",
-		p.text(times[last].from), p.text(times[first].from), last-first))
+		p.text(times[last].from), p.text(times[first].from), last-first)
 	return false, nil
 }
 
@@ -298,9 +302,9 @@ func (p *planner) contradicted() (bool, error) {
 		return false, err
 	}
 	if found {
-		p.plan.problem("", fmt.Sprintf("the youngest row is of %s by this layout, and no partition ends within %d days of %s: "+
+		p.plan.problem("", "the youngest row is of %s by this layout, and no partition ends within %d days of %s: "+
 			"are the layout and the clocks right? Nothing is done. If the table was not in use for so long, or its rows were "+
-			"imported, set WithIdle", p.text(p.at(key)), dormant/(24*time.Hour), p.text(p.now)))
+			"imported, set WithIdle", p.text(p.at(key)), dormant/(24*time.Hour), p.text(p.now))
 	}
 	return found, err
 }
@@ -315,13 +319,13 @@ func (p *planner) youngest() (key int64, found bool, err error) {
 func (p *planner) newest(hi int64) (key int64, found bool, err error) {
 	for i := len(p.parts) - 1; i >= 0 && !found && err == nil; i-- {
 		if p.parts[i].lo < hi {
-			key, found, err = p.probe.greatest(p.parts[i], hi)
+			key, found, err = p.probe.key(p.parts[i], noLow, hi, greatest)
 		}
 	}
 	if p.fallback == nil || err != nil {
 		return key, found, err
 	}
-	stray, has, err := p.probe.greatest(*p.fallback, hi)
+	stray, has, err := p.probe.key(*p.fallback, noLow, hi, greatest)
 	if has && (!found || stray > key) {
 		key, found = stray, true
 	}
@@ -338,7 +342,7 @@ func (p *planner) occupied(at period) (bool, error) {
 		if part.lo >= at.hi {
 			continue
 		}
-		if key, found, err := p.probe.greatest(part, at.hi); err != nil || found && key >= at.lo {
+		if key, found, err := p.probe.key(part, noLow, at.hi, greatest); err != nil || found && key >= at.lo {
 			return err == nil, err
 		}
 	}
@@ -356,8 +360,8 @@ func (p *planner) strangers(last period) {
 		end := p.at(part.hi)
 		if part.hi > last.hi && part.hi != noHigh && end.Sub(before) > strange &&
 			end.After(p.next(p.next(p.period(before))).to) {
-			p.plan.problem(part.table, fmt.Sprintf("it ends at %s, long after %s: another layout, or a wrong clock, may have "+
-				"made it. Drop it and those after it if they have no rows, or split it", p.text(end), p.text(before)))
+			p.plan.problem(part.table, "it ends at %s, long after %s: another layout, or a wrong clock, may have made it. "+
+				"Drop it and those after it if they have no rows, or split it", p.text(end), p.text(before))
 			return
 		}
 	}

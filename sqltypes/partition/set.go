@@ -101,11 +101,11 @@ func (s *Set) check() error {
 		return nil
 	}
 	if tick := s.layout.Tick(); time.Duration(s.unit) < tick {
-		return fmt.Errorf("%w: the unit %v is shorter than a tick of the layout, %v", ErrOption, s.unit, tick)
+		return fmt.Errorf("%w: the unit %v is shorter than a tick of the layout, %v", ErrOption, time.Duration(s.unit), tick)
 	}
 	if s.zone != time.UTC {
 		return fmt.Errorf("%w: WithZone(%v) with the unit %v, which does not depend on a time zone",
-			ErrOption, s.zone, s.unit)
+			ErrOption, s.zone, time.Duration(s.unit))
 	}
 	return nil
 }
@@ -156,12 +156,11 @@ func (s *Set) at(bound int64) time.Time { return s.layout.Time(snowflake.ID(max(
 func (s *Set) text(t time.Time) string { return timeText(t.In(s.zone)) + t.In(s.zone).Format(" MST") }
 
 // partitionName returns the name of the partition that starts at start.
-func (s *Set) partitionName(start time.Time) (string, error) {
-	text := s.table.table + "_" + s.unit.name(start, s.zone)
+func (s *Set) partitionName(start time.Time) string {
 	if s.names != nil {
-		text = s.names(start.In(s.zone))
+		return s.names(start.In(s.zone))
 	}
-	return text, s.checkNew(text)
+	return s.table.table + "_" + s.unit.name(start, s.zone)
 }
 
 // defaultName returns the name of the default partition.
@@ -184,7 +183,7 @@ func (s *Set) keptName(p part) name {
 func (s *Set) checkNew(text string) error {
 	limit := s.engine.maxName()
 	if text == "" || len(text) > limit || strings.ContainsAny(text, "\x00") || !utf8.ValidString(text) {
-		return fmt.Errorf("%w: %.100q has %d bytes, want 1 to %d", ErrName, text, len(text), limit)
+		return fmt.Errorf("%w: %.100q has %d bytes, want 1 to %d", ErrOption, text, len(text), limit)
 	}
 	return nil
 }

@@ -82,16 +82,24 @@ func TestBadSettingsAreRejected(t *testing.T) {
 func TestUnusableNamesOfPartitionsAreErrors(t *testing.T) {
 	for _, text := range []string{"", strings.Repeat("n", 64), "a\x00b", "a\xff"} {
 		s := mustSet(t, Day, WithNames(func(time.Time) string { return text }))
-		if _, err := s.partitionName(time.Unix(0, 0)); !errors.Is(err, ErrName) {
-			t.Errorf("%q: %v, want %v", text, err, ErrName)
+		if _, err := makePlan(s, &state{now: date("2026-05")}, date("2026-05"), (&catalog{}).probe()); !errors.Is(err, ErrOption) {
+			t.Errorf("%q: %v, want %v", text, err, ErrOption)
 		}
 	}
 	s, err := New(sqldb.Postgres, "s."+strings.Repeat("t", 60), Month)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.partitionName(time.Unix(0, 0)); !errors.Is(err, ErrName) || !strings.Contains(err.Error(), "68 bytes, want 1 to 63") {
-		t.Errorf("a long table: %v, want %v", err, ErrName)
+	_, err = makePlan(s, &state{now: date("2026-05")}, date("2026-05"), (&catalog{}).probe())
+	if !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), "68 bytes, want 1 to 63") {
+		t.Errorf("a long table: %v, want %v", err, ErrOption)
+	}
+	for table, want := range map[string]string{
+		"t": "t_legacy", strings.Repeat("t", 60): strings.Repeat("t", 56) + "_legacy", strings.Repeat("t", 55) + "äö": strings.Repeat("t", 55) + "_legacy",
+	} {
+		if s, err := New(sqldb.Postgres, table, Month); err != nil || s.legacyName() != want {
+			t.Errorf("%s: %s, %v, want %s", table, s.legacyName(), err, want)
+		}
 	}
 }
 

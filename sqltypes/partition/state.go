@@ -50,21 +50,6 @@ const (
 	noHigh = math.MaxInt64
 )
 
-// find returns the partition or the loose table of a step.
-func (st *state) find(step Step) (p part, loose bool) {
-	for _, p := range st.loose {
-		if p.String() == step.Partition && p.lo == step.Lo.Int64() {
-			return p, true
-		}
-	}
-	for _, p := range st.parts {
-		if p.table == step.Partition && p.lo == step.Lo.Int64() {
-			return p, false
-		}
-	}
-	return part{}, false
-}
-
 // markWords begins the line in the comment of a partition that this package detaches. Only tables with this line are
 // dropped after they were detached.
 const markWords = "sqlflake: detached from "

@@ -20,8 +20,8 @@ const (
 	Year  Unit = -4
 )
 
-// String returns the name of a calendar unit, or the duration.
-func (u Unit) String() string {
+// noun returns what a period of the unit is called.
+func (u Unit) noun() string {
 	switch u {
 	case Day:
 		return "day"
@@ -31,14 +31,6 @@ func (u Unit) String() string {
 		return "month"
 	case Year:
 		return "year"
-	}
-	return time.Duration(u).String()
-}
-
-// noun returns what a period of the unit is called.
-func (u Unit) noun() string {
-	if u.calendar() {
-		return u.String()
 	}
 	return "period"
 }
