@@ -18,11 +18,10 @@ func TestAdoptGoesOnAfterKill(t *testing.T) {
 	want := map[string][]string(nil)
 	phases := make(map[string]int) // what the killed process had done
 	for i := range 9 {
-		a := newAdopter(t, writtenTable)
-		a.run("INSERT INTO events VALUES (1);\nINSERT INTO lines VALUES (1, 1);\n")
+		a := onPostgres(t, writtenTable)
+		a.exec("INSERT INTO events VALUES (1);\nINSERT INTO lines VALUES (1, 1);\n")
 		if i > 0 {
-			_, offset := noon.Zone()
-			j := job{Target: a.target, Mode: "adopt", Offset: offset}
+			j := job{Target: a.target, Mode: "adopt"}
 			if i%2 == 0 {
 				j.Steps = i - 1 // the process waits for the kill after this step
 			}
@@ -43,7 +42,7 @@ func TestAdoptGoesOnAfterKill(t *testing.T) {
 		got["partitions"] = a.texts(`SELECT relname || pg_get_expr(relpartbound, oid) FROM pg_class WHERE relispartition AND relkind = 'r'
 			AND relnamespace = current_schema()::regnamespace ORDER BY 1`)
 		got["rows"] = a.texts("SELECT id::text FROM events")
-		schema := a.texts("SELECT current_schema()::text")[0]
+		schema := a.schema()
 		for name := range got {
 			for i, text := range got[name] {
 				got[name][i] = strings.ReplaceAll(text, schema+".", "")
@@ -65,7 +64,7 @@ func TestAdoptGoesOnAfterKill(t *testing.T) {
 // Any number of processes may adopt the table: one does it, and the others find it done.
 func TestAdoptByManyProcesses(t *testing.T) {
 	t.Parallel()
-	a := newAdopter(t, writtenTable)
+	a := onPostgres(t, writtenTable)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	done := make(map[string]int)

@@ -52,13 +52,13 @@ func (e mysql) statements(s *Set, st *state, step Step) []string {
 
 // create returns the statement that adds a partition at the end. The default partition is split: its rows are copied.
 func (mysql) create(st *state, step Step) string {
-	table, added := tableMySQL(st.table), definePartition(step)
+	table := tableMySQL(st.table)
 	if step.isDefault() || st.fallback == nil {
-		return fmt.Sprintf("ALTER TABLE %s ADD PARTITION (%s)", table, added)
+		return fmt.Sprintf("ALTER TABLE %s ADD PARTITION (%s)", table, definePartition(step))
 	}
-	last := Step{Partition: st.fallback.table}
-	return fmt.Sprintf("ALTER TABLE %s REORGANIZE PARTITION %s INTO (%s, %s)",
-		table, quoteMySQL(last.Partition), added, definePartition(last))
+	last := quoteMySQL(st.fallback.table)
+	return fmt.Sprintf("ALTER TABLE %s REORGANIZE PARTITION %s INTO (PARTITION %s VALUES LESS THAN (%d), "+
+		"PARTITION %[2]s VALUES LESS THAN (MAXVALUE))", table, last, quoteMySQL(step.Partition), step.Hi.Int64())
 }
 
 // definePartition returns the definition of the partition that a step creates.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,7 +16,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,11 +31,12 @@ const (
 
 // job is what a process does.
 type job struct {
-	Target                testdb.Target
-	Mode                  string // how partitions are retired
-	Offset, Retain, Ahead int
-	Stop                  string // on MariaDB, it waits before it sends a statement with this text
-	Steps                 int    // the mode adopt waits for its end after this step; 0: it does not
+	Target        testdb.Target
+	Mode          string // how partitions are retired
+	Retain, Ahead int
+	Offset        int    // of the zone
+	Stop          string // on MariaDB, it waits before it sends a statement with this text
+	Steps         int    // the mode adopt waits for its end after this step; 0: it does not
 }
 
 var modes = []string{"drop", "concurrently", "archive", "keep", "archive concurrently"}
@@ -71,7 +72,7 @@ func (j job) set() (*partition.Set, *sql.DB, error) {
 		}))
 	}
 	if j.Mode == "keep" {
-		options = append(options, partition.WithKeep(func(table string) string { return "kept_" + table }))
+		options = append(options, partition.WithKeep(keepAsOld))
 	}
 	s, err := partition.New(dialect, "events", partition.Day, options...)
 	return s, db, err
@@ -142,25 +143,13 @@ type process struct {
 
 func startProcess(t *testing.T, j job) *process {
 	t.Helper()
+	_, j.Offset = noon.Zone()
 	text, err := json.Marshal(j)
-	if err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestPostgresProcess$")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPostgresProcess$")
 	cmd.Env = append(os.Environ(), processVariable+"="+string(text))
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
+	stdin, inErr := cmd.StdinPipe()
+	stdout, outErr := cmd.StdoutPipe()
+	if err := errors.Join(err, inErr, outErr, cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
 	return &process{cmd, stdin, bufio.NewReader(stdout)}
@@ -190,22 +179,20 @@ func TestPostgresProcessesThatAreKilled(t *testing.T) {
 		t.Skip("starts many processes")
 	}
 	const perRound, perDay = 4, 2
-	e := newEvents(t, eventsTable+"; CREATE TABLE archive (id bigint PRIMARY KEY)")
+	e := onPostgres(t, eventsTable+";\nCREATE TABLE archive (id bigint PRIMARY KEY)")
 	oldest := -perRound*rounds - 2
-	e.maintain(e.set(partition.WithStart(e.day(oldest))))
-	e.insert(e.day(oldest), e.day(0), 24*time.Hour/perDay)
-	_, offset := e.today.Zone()
+	e.maintain(e.set(partition.WithStart(day(oldest))))
+	e.insert(day(oldest), day(0), 24*time.Hour/perDay)
 
 	// Meanwhile somebody writes.
 	ctx, cancel := context.WithCancel(t.Context())
-	var inserted atomic.Int64
+	inserted := 0
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		for ctx.Err() == nil {
-			id := int64(idAt(e.today)) + rand.Int64N(int64(idAt(e.day(1))-idAt(e.today)))
-			_, err := e.ExecContext(ctx, "INSERT INTO events (id) VALUES ($1)", id)
-			if err == nil {
-				inserted.Add(1)
+			id := int64(idAt(noon)) + rand.Int64N(int64(idAt(day(1))-idAt(noon)))
+			if _, err := e.ExecContext(ctx, "INSERT INTO events (id) VALUES ($1)", id); err == nil {
+				inserted++
 			} else if ctx.Err() == nil {
 				t.Error(err)
 			}
@@ -217,15 +204,13 @@ func TestPostgresProcessesThatAreKilled(t *testing.T) {
 
 	archived, kept, killed := 0, 0, 0
 	for round := range rounds {
-		j := job{e.target, modes[round%len(modes)], offset, perRound * (rounds - round - 1), 3 + round, "", 0}
-		if j.Retain == 0 {
-			j.Retain = 1
-		}
+		j := job{Target: e.target, Mode: modes[round%len(modes)], Retain: max(perRound*(rounds-round-1), 1), Ahead: 3 + round}
 		dropped := perDay * (-oldest - j.Retain)
 		oldest = -j.Retain
 		killed += e.round(t, j, processes)
 		if strings.Contains(j.Mode, "archive") {
 			// A killed process may leave the archiving of a table to the next call.
+			_, j.Offset = noon.Zone()
 			s, db, err := j.set()
 			e.must(err)
 			e.maintain(s)
@@ -236,20 +221,18 @@ func TestPostgresProcessesThatAreKilled(t *testing.T) {
 			kept += dropped / perDay
 		}
 		e.want(-j.Retain, j.Ahead)
-		if n := e.count("SELECT count(*) FROM archive"); n != archived {
-			t.Fatalf("%s: %d rows are archived, want %d", j.Mode, n, archived)
+		e.rows("archive", archived)
+		e.counts(perDay*j.Retain, "SELECT count(*) FROM events WHERE id < $1", idAt(noon))
+		if tables := e.loose(); len(tables) != 1+kept || t.Failed() {
+			t.Fatalf("%s: the tables are %q, want archive and %d others", j.Mode, tables, kept)
 		}
-		if n := e.count("SELECT count(*) FROM events WHERE id < $1", idAt(e.today)); n != perDay*j.Retain {
-			t.Fatalf("%s: %d rows, want %d", j.Mode, n, perDay*j.Retain)
-		}
-		e.tableCount(e.tables(), 1+1+j.Retain+1+j.Ahead+kept)
 	}
 	cancel()
 	writer.Wait()
-	if n := e.count("SELECT count(*) FROM events WHERE id >= $1", idAt(e.today)); n < int(inserted.Load()) {
-		t.Errorf("%d rows of the writer, want %d", n, inserted.Load())
+	if n := e.count("SELECT count(*) FROM events WHERE id >= $1", idAt(noon)); n < inserted {
+		t.Errorf("%d rows of the writer, want %d", n, inserted)
 	}
-	t.Logf("%d rounds of %d processes, %d of them killed; %d rows written meanwhile", rounds, processes, killed, inserted.Load())
+	t.Logf("%d rounds of %d processes, %d of them killed; %d rows written meanwhile", rounds, processes, killed, inserted)
 }
 
 // round lets processes maintain the table, kills half of them at some time, and returns how many that stopped.
