@@ -9,7 +9,7 @@ import (
 )
 
 // adoption returns the one step of MySQL and MariaDB.
-func (e mysql) adoption(ctx context.Context, q querier, s *Set, _ int) (*adoption, error) {
+func (e mysql) adoption(ctx context.Context, q querier, s *Set, _ *claim, _ int) (*adoption, error) {
 	table, err := e.readTable(ctx, q, s)
 	switch {
 	case err != nil:

@@ -34,7 +34,7 @@ const (
 	queueTimeout = 5 * time.Second
 )
 
-func (postgres) adoption(ctx context.Context, q querier, s *Set, attempt int) (*adoption, error) {
+func (postgres) adoption(ctx context.Context, q querier, s *Set, c *claim, attempt int) (*adoption, error) {
 	t, err := s.readAdoptee(ctx, q)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,9 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, attempt int) (*
 		return nil, err
 	}
 	a := s.newAdoption(t.name, t.now)
-	a.adoptee = t
+	if t.checkDef != "" {
+		c.table = quoteTable(t.name)
+	}
 	// From here on, the catalog prints all names with their schema.
 	if err := execAll(ctx, q, "SET LOCAL search_path = pg_catalog"); err != nil {
 		return nil, err
@@ -90,17 +92,21 @@ func (postgres) adoption(ctx context.Context, q querier, s *Set, attempt int) (*
 		}
 		check := fmt.Sprintf("ADD CONSTRAINT %s CHECK (%[2]s IS NOT NULL AND %[2]s < %[3]d) NOT VALID",
 			adoptCheck, quoteName(s.key), cut)
-		a.add(s.stepAlter(t, "limits the keys to those before the cut, "+s.text(next.from), check))
-		a.touches = len(a.plan.Steps) == 1
+		step, run := s.stepAlter(t, "limits the keys to those before the cut, "+s.text(next.from), check)
+		a.add(step, func(ctx context.Context, q querier) error {
+			c.touched, c.table = true, quoteTable(t.name)
+			return run(ctx, q)
+		})
 	}
 	if !found || !t.checkValid {
 		sql := []string{fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", quoteTable(t.name), adoptCheck)}
 		a.add(alterStep(t, "reads all rows, without blocking writers", sql), func(ctx context.Context, q querier) error {
+			c.touched = true
 			left := s.at(cut).Sub(now) - adoptLead/4 // then the constraint has to go
-			return execAll(ctx, q, append(limits(queueTimeout, left), sql...)...)
+			err := execAll(ctx, q, append(limits(queueTimeout, left), sql...)...)
+			c.validated = c.validated || err == nil // unless the commit fails
+			return err
 		})
-		a.validates = len(a.plan.Steps) == 1
-		a.touches = a.touches || a.validates
 	}
 	if err := s.addSwap(ctx, q, t, cut, attempt, a); err != nil {
 		return nil, err
@@ -193,13 +199,6 @@ type claim struct {
 	table     string // for SQL; empty: this call has neither seen nor added the constraint
 	touched   bool   // this call has tried to add or to validate it
 	validated bool   // this call has validated it; if the commit failed, perhaps
-}
-
-// see notes what was read before a step.
-func (c *claim) see(a *adoption) {
-	if a.adoptee != nil && (a.adoptee.checkDef != "" || a.touches) {
-		c.table = quoteTable(a.adoptee.name)
-	}
 }
 
 // abandonTimeout is the least time for which abandon tries to remove the constraint. The server needs some of it to

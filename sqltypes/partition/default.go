@@ -14,21 +14,19 @@ import (
 // rows prevent Maintain from creating these partitions: call MoveDefault when Maintain reports them, and Maintain again
 // after it.
 //
-// It makes a partition of at most batch rows at a time, so a period with more rows gets several partitions. Each
-// statement that begins after it sees each row once: while a piece is moved, statements on the table wait. On
-// PostgreSQL that takes the time to copy the piece and to read the default partition once. On MySQL and MariaDB the
-// server copies all rows of the default partition for each piece: choose a batch larger than the number of rows. There
-// a row that is far ahead makes one partition of all time up to it: delete it instead. After an error, and after the
-// end of the process, finished pieces stay.
+// It makes a partition of at most batch rows at a time, so a period with more rows gets several partitions. While a
+// piece is moved, statements on the table wait; each that begins after it sees each row once. On PostgreSQL that takes
+// the time to copy the piece and to read the default partition once. On MySQL and MariaDB the server copies all rows of
+// the default partition for each piece: choose a batch larger than the number of rows. There a row that is far ahead
+// makes one partition of all time up to it: delete it instead. Finished pieces stay after an error or a crash.
 //
 // Triggers do not see the move. On PostgreSQL 14 only a superuser may move rows of a table with row triggers. A
 // transaction on PostgreSQL with an older snapshot, in REPEATABLE READ or SERIALIZABLE or in a STABLE function, may not
-// find the rows by their keys: it looks for them in the new partition, where its snapshot has none.
+// find the rows by their keys.
 //
-// Rows that belong to no partition stay, and the error matches ErrBlocked: those with a key before WithStart, before
-// the layout's epoch or after its end, and those beyond the retention, which Maintain would drop with their partition.
-// MoveDefault returns ErrOption for a batch below 1, ErrTable if a foreign key of another table refers to the rows, and
-// ErrLocked.
+// Rows with a key before WithStart, before the layout's epoch or after its end stay, and so do those beyond the
+// retention, which Maintain would drop with their partition: the error matches ErrBlocked. MoveDefault returns ErrOption
+// for a batch below 1, ErrTable if a foreign key of another table refers to the rows, and ErrLocked.
 func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int64, err error) {
 	if batch < 1 {
 		return 0, fmt.Errorf("%w: MoveDefault with a batch of %d, want at least 1", ErrOption, batch)
@@ -37,23 +35,21 @@ func (s *Set) MoveDefault(ctx context.Context, db *sql.DB, batch int) (moved int
 		var piece *Step
 		var rows int64
 		var problems []error
-		err := s.patiently(ctx, new(waiter), func() error {
-			return s.engine.connect(ctx, db, s, true, func(q querier) error {
-				piece = nil
-				st, err := s.engine.inspect(ctx, q, s)
-				if err != nil || st.fallback == nil {
-					return err
-				}
-				p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
-				next, err := p.stray(batch)
-				problems = p.plan.Problems
-				if err != nil || next == nil {
-					return err
-				}
-				piece = next
-				rows, err = s.engine.move(ctx, q, s, st, *piece)
+		err := s.try(ctx, db, true, func(q querier) error {
+			piece = nil
+			st, err := s.engine.inspect(ctx, q, s)
+			if err != nil || st.fallback == nil {
 				return err
-			})
+			}
+			p := s.newPlanner(st, s.now(), s.probe(ctx, q, st))
+			next, err := p.stray(batch)
+			problems = p.plan.Problems
+			if err != nil || next == nil {
+				return err
+			}
+			piece = next
+			rows, err = s.engine.move(ctx, q, s, st, *piece)
+			return err
 		})
 		if err == nil && piece != nil {
 			moved += rows

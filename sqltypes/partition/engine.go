@@ -16,8 +16,9 @@ type engine interface {
 	// inspect reads the table. It returns ErrTable for one that can't be maintained.
 	inspect(ctx context.Context, q querier, s *Set) (*state, error)
 
-	// adoption returns what is left to do to adopt the table. attempt counts from 0: see relatedLocks.
-	adoption(ctx context.Context, q querier, s *Set, attempt int) (*adoption, error)
+	// adoption returns what is left to do to adopt the table, and notes in c what it finds, and what its steps do.
+	// attempt counts from 0: see relatedLocks.
+	adoption(ctx context.Context, q querier, s *Set, c *claim, attempt int) (*adoption, error)
 
 	// selectKey returns SELECT and FROM for the key of a partition or a loose table, and the name of the key.
 	selectKey(s *Set, p part) (query, key string)

@@ -24,11 +24,9 @@ func (s *Set) Plan(ctx context.Context, db *sql.DB) (*Plan, error) {
 // look returns the plan that read returns. It only reads.
 func (s *Set) look(ctx context.Context, db *sql.DB, what string, read func(querier) (*Plan, error)) (*Plan, error) {
 	var plan *Plan
-	err := s.patiently(ctx, new(waiter), func() error {
-		return s.engine.connect(ctx, db, s, false, func(q querier) (err error) {
-			plan, err = read(q)
-			return err
-		})
+	err := s.try(ctx, db, false, func(q querier) (err error) {
+		plan, err = read(q)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("partition: %s %v: %w", what, s.table, err)
@@ -48,10 +46,8 @@ func (s *Set) survey(ctx context.Context, q querier, enough func(Step) bool) (*p
 }
 
 // Maintain creates missing partitions, and drops, renames or archives those beyond the retention. It returns the steps
-// that it did itself, not those of another process.
-//
-// Any number of processes may call it at the same time, and may end at any point. One process makes a step at a time,
-// and each reads the catalog anew before each step.
+// that it did itself, not those of another process. One process makes a step at a time, and each reads the catalog anew
+// before each step.
 //
 // If a step fails, Maintain does the others and returns the errors, joined: each problem of the plan, which match
 // ErrBlocked, ErrLocked for a step that did not get its locks, and errors of the database and of the callback of
@@ -210,6 +206,11 @@ const (
 	maxBusyPause = 50 * time.Millisecond
 	busyWarning  = time.Minute // between two warnings
 )
+
+// try calls f on a connection, patiently.
+func (s *Set) try(ctx context.Context, db *sql.DB, change bool, f func(querier) error) error {
+	return s.patiently(ctx, new(waiter), func() error { return s.engine.connect(ctx, db, s, change, f) })
+}
 
 // waiter counts how long a call is refused locks.
 type waiter struct{ until time.Time }

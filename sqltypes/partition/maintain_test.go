@@ -169,11 +169,9 @@ func TestLongTransactionStopsNobody(t *testing.T) {
 
 		// With patience, it is repeated until it succeeds, and each writer gets its turn between the attempts.
 		done := e.maintaining(e.set(partition.WithRetain(3), partition.WithAhead(5), partition.WithPatience(time.Hour)))
-		for n := range 3 {
+		for n := range map[bool]int{true: 1, false: 5}[e.mysql] {
 			e.waitForALock()
-			if _, err := e.ExecContext(e.limit(), fmt.Sprintf("INSERT INTO events VALUES (%d, '')", int64(idAt(day(0)))+int64(n)+1)); err != nil {
-				t.Fatalf("the insert behind it: %v", err)
-			}
+			e.exec(fmt.Sprintf("INSERT INTO events VALUES (%d, '')", int64(idAt(day(0)))+int64(n)+1))
 		}
 		end()
 		e.ok(<-done)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,7 +68,7 @@ func (e mysql) inspect(ctx context.Context, q querier, s *Set) (*state, error) {
 	if err := e.readParts(ctx, q, s, st, t); err != nil {
 		return nil, err
 	}
-	if err := e.readLoose(ctx, q, st); err != nil {
+	if err := st.readLoose(ctx, q, markedQuery, st.table.schema, markWords); err != nil {
 		return nil, err
 	}
 	if s.rename != nil || s.archive != nil {
@@ -143,40 +142,21 @@ func parseLimit(text string, unsigned bool) (int64, error) {
 	return limit, err
 }
 
-const markedQuery = `SELECT TABLE_SCHEMA, TABLE_NAME, CAST(COALESCE(TABLE_ROWS, 0) AS SIGNED),
+const markedQuery = `SELECT 0, TABLE_SCHEMA, TABLE_NAME, CAST(COALESCE(TABLE_ROWS, 0) AS SIGNED),
 	CAST(COALESCE(DATA_LENGTH + INDEX_LENGTH, 0) AS SIGNED), TABLE_COMMENT
 FROM information_schema.TABLES
 WHERE TABLE_SCHEMA = ? AND TABLE_TYPE = 'BASE TABLE' AND LOCATE(?, TABLE_COMMENT) > 0 ORDER BY TABLE_NAME`
 
-// readLoose reads the tables with a mark.
-func (mysql) readLoose(ctx context.Context, q querier, st *state) error {
-	return each(ctx, q, markedQuery, []any{st.table.schema, markWords}, func(scan func(...any) error) error {
-		var p part
-		err := scan(&p.schema, &p.table, &p.rows, &p.bytes, &p.comment)
-		if err == nil && p.readMark(st.table) {
-			st.loose = append(st.loose, p)
-		}
-		return err
-	})
-}
-
-// usesTables finds the statements of a trigger that use other tables. A word of these in a string is found too.
-var usesTables = regexp.MustCompile(`(?i)\b(INSERT|REPLACE|UPDATE|DELETE|SELECT|TABLE|CALL)\b`)
-
 // readTrigger returns a trigger of the table that uses other tables, on MariaDB, which can't exchange a partition of
-// such a table while it is locked: the statement waits for a lock of its transaction. It does not find tables that
-// only a function uses, nor triggers that the user has no right to see: there the lock timeout ends the statement.
+// such a table while it is locked: the statement waits for a lock of its transaction. It finds the words of statements,
+// also in a string, but not tables that only a function uses, nor triggers that the user has no right to see: there the
+// lock timeout ends the statement.
 func (mysql) readTrigger(ctx context.Context, q querier, table name) (found string, err error) {
-	const query = `SELECT TRIGGER_NAME, ACTION_STATEMENT FROM information_schema.TRIGGERS
-WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE = ? AND VERSION() LIKE '%MariaDB%' ORDER BY TRIGGER_NAME`
-	err = each(ctx, q, query, []any{table.schema, table.table}, func(scan func(...any) error) error {
-		var trigger, statement string
-		err := scan(&trigger, &statement)
-		if found == "" && usesTables.MatchString(statement) {
-			found = trigger
-		}
-		return err
-	})
+	const query = `SELECT TRIGGER_NAME FROM information_schema.TRIGGERS
+WHERE EVENT_OBJECT_SCHEMA = ? AND EVENT_OBJECT_TABLE = ? AND VERSION() LIKE '%MariaDB%' AND ACTION_STATEMENT REGEXP ?
+ORDER BY TRIGGER_NAME LIMIT 1`
+	const usesTables = `(?i)\b(INSERT|REPLACE|UPDATE|DELETE|SELECT|TABLE|CALL)\b`
+	_, err = one(q.QueryRowContext(ctx, query, table.schema, table.table, usesTables), &found)
 	return found, err
 }
 

@@ -59,7 +59,7 @@ func (e postgres) inspect(ctx context.Context, q querier, s *Set) (*state, error
 	if err := e.readParts(ctx, q, s, p.oid, st); err != nil {
 		return nil, err
 	}
-	return st, e.readLoose(ctx, q, s, p.oid, st)
+	return st, st.readLoose(ctx, q, looseQuery, markWords, p.oid, s.key)
 }
 
 // unsuitable returns why the table can't be maintained.
@@ -156,14 +156,3 @@ WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND c.relkind = 'r' A
 		OR EXISTS (SELECT FROM pg_roles r WHERE r.oid = c.relowner AND (r.rolsuper OR r.rolname = current_user)))
 	AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = $3::text AND a.atttypid = 'int8'::regtype)
 ORDER BY c.oid`
-
-func (postgres) readLoose(ctx context.Context, q querier, s *Set, parent int64, st *state) error {
-	return each(ctx, q, looseQuery, []any{markWords, parent, s.key}, func(scan func(...any) error) error {
-		var p part
-		err := scan(&p.oid, &p.schema, &p.table, &p.rows, &p.bytes, &p.comment)
-		if err == nil && p.readMark(st.table) {
-			st.loose = append(st.loose, p)
-		}
-		return err
-	})
-}

@@ -9,12 +9,14 @@ import (
 // move fills a table before it attaches it as the partition. It locks the parent first: a reader that has planned with
 // the default partition only, or a writer that waits for one of its rows, would miss the moved rows.
 func (e postgres) move(ctx context.Context, q querier, s *Set, st *state, create Step) (moved int64, err error) {
-	if err := e.lockReferred(ctx, q, st); err != nil {
+	from, to := quoteTable(st.fallback.name), name{st.table.schema, create.Partition}
+	// ATTACH PARTITION locks what foreign keys refer to at the end. If that were refused then, all rows would have been
+	// copied for nothing.
+	locks, err := relatedLocks(ctx, q, quoteTable(st.table), parentsFirst)
+	if err != nil {
 		return 0, err
 	}
-	from, to := quoteTable(st.fallback.name), name{st.table.schema, create.Partition}
-	lock := tableLock{quoteTable(st.table) + ", ONLY " + from, exclusive}
-	if err := execAll(ctx, q, lock.statement()); err != nil {
+	if err := s.lockInTurn(ctx, q, append(locks, tableLock{from, exclusive})...); err != nil {
 		return 0, err
 	}
 	if err := e.checkMovable(ctx, q, st); err != nil {
@@ -45,22 +47,6 @@ WHERE attrelid = $1::int8::oid AND attnum > 0 AND NOT attisdropped AND attgenera
 	}
 	// ATTACH fails if the range has rows that were not moved.
 	return moved, execAll(ctx, q, append(on, e.attach(st, create))...)
-}
-
-// lockReferred locks the tables that foreign keys of the table refer to, as ATTACH PARTITION does at the end: if that
-// were refused then, all rows would have been copied for nothing. A role that may only refer to a table can't lock it.
-func (postgres) lockReferred(ctx context.Context, q querier, st *state) error {
-	tables, err := list(ctx, q, `SELECT DISTINCT quote_ident(n.nspname) || '.' || quote_ident(r.relname)
-FROM pg_inherits i JOIN pg_constraint k ON k.conrelid = i.inhparent AND k.contype = 'f' AND k.confrelid <> k.conrelid
-JOIN pg_class r ON r.oid = k.confrelid JOIN pg_namespace n ON n.oid = r.relnamespace
-WHERE i.inhrelid = $1::int8::oid AND k.conparentid = 0
-	AND has_table_privilege(r.oid, 'UPDATE, DELETE, TRUNCATE') ORDER BY 1`, st.fallback.oid)
-	for _, table := range tables {
-		if err := execAll(ctx, q, tableLock{table, writers}.statement()); err != nil {
-			return err
-		}
-	}
-	return err
 }
 
 // checkMovable refuses to move rows that other rows refer to: ON DELETE CASCADE would delete those.

@@ -36,9 +36,9 @@ func (e postgres) execute(ctx context.Context, q querier, s *Set, st *state, ste
 
 // lockToDetach takes the locks that DETACH PARTITION takes too, in a different order.
 func (postgres) lockToDetach(ctx context.Context, q querier, s *Set, st *state, step Step) error {
-	limit, partition := limits(s.lockTimeout, 0)[:1], quoteTable(step.part.name)
+	partition := quoteTable(step.part.name)
 	// While the partition is vacuumed, nobody waits behind a lock of the table.
-	if err := s.lock(ctx, q, tableLock{partition, queue}, limit); err != nil {
+	if err := s.lock(ctx, q, tableLock{partition, queue}, s.lockTimeout); err != nil {
 		return ownLock{err}
 	}
 	locks, err := relatedLocks(ctx, q, quoteTable(st.table), step.attempt)
@@ -48,7 +48,7 @@ func (postgres) lockToDetach(ctx context.Context, q querier, s *Set, st *state, 
 	if err := s.lockInTurn(ctx, q, locks...); err != nil {
 		return err
 	}
-	if err := s.lock(ctx, q, tableLock{partition, exclusive}, limit); err != nil {
+	if err := s.lock(ctx, q, tableLock{partition, exclusive}, s.lockTimeout); err != nil {
 		return ownLock{err}
 	}
 	return nil

@@ -68,20 +68,15 @@ func New(dialect sqldb.Dialect, table string, unit Unit, options ...Option) (*Se
 // parseName splits "schema.table" at its dot.
 func (s *Set) parseName(text string) (name, error) {
 	n := name{table: text}
-	if schema, table, ok := strings.Cut(text, "."); ok {
+	schema, table, dotted := strings.Cut(text, ".")
+	if dotted {
 		n = name{schema, table}
-		if schema == "" {
-			return n, fmt.Errorf("%w: the table %q has an empty schema", ErrOption, text)
-		}
 	}
-	for _, part := range []string{n.schema, n.table} {
-		if len(part) > s.engine.maxName() || strings.ContainsAny(part, ".\x00") || !utf8.ValidString(part) {
-			return n, fmt.Errorf("%w: the table %.100q, want table or schema.table of at most %d bytes each",
+	for i, part := range []string{n.table, n.schema} {
+		if part == "" && (i == 0 || dotted) || strings.Contains(part, ".") || part != "" && s.checkNew(part) != nil {
+			return n, fmt.Errorf("%w: the table %.100q, want table or schema.table of 1 to %d bytes each",
 				ErrOption, text, s.engine.maxName())
 		}
-	}
-	if n.table == "" {
-		return n, fmt.Errorf("%w: the name of the table is empty", ErrOption)
 	}
 	return n, nil
 }

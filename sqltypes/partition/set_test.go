@@ -38,9 +38,9 @@ func TestBadSettingsAreRejected(t *testing.T) {
 	}{
 		{"SQLite", sqldb.SQLite, "t", Day, nil, ErrOption, "sqlite"},
 		{"unknown dialect", "oracle", "t", Day, nil, ErrOption, "oracle"},
-		{"no table", sqldb.MySQL, "", Day, nil, ErrOption, "empty"},
+		{"no table", sqldb.MySQL, "", Day, nil, ErrOption, "1 to 6"},
 		{"no schema", sqldb.MySQL, ".t", Day, nil, ErrOption, ".t"},
-		{"no table in a schema", sqldb.MySQL, "s.", Day, nil, ErrOption, "empty"},
+		{"no table in a schema", sqldb.MySQL, "s.", Day, nil, ErrOption, "1 to 6"},
 		{"three parts", sqldb.Postgres, "a.b.c", Day, nil, ErrOption, "a.b.c"},
 		{"zero byte", sqldb.Postgres, "a\x00", Day, nil, ErrOption, "a\\x00"},
 		{"no UTF-8", sqldb.Postgres, "a\xff", Day, nil, ErrOption, "a\\xff"},

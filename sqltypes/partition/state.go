@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"regexp"
@@ -71,6 +72,19 @@ func (p *part) readMark(table name) bool {
 	hi, hiErr := strconv.ParseInt(match[3], 10, 64)
 	p.lo, p.hi, p.archived, p.due = lo, hi, match[4] == archivedWord, match[4] == dueWord
 	return err == nil && loErr == nil && hiErr == nil && from == table.String()
+}
+
+// readLoose reads the tables with a mark. The rows of the query have the OID, the schema, the name, the rows, the bytes
+// and the comment.
+func (st *state) readLoose(ctx context.Context, q querier, query string, args ...any) error {
+	return each(ctx, q, query, args, func(scan func(...any) error) error {
+		var p part
+		err := scan(&p.oid, &p.schema, &p.table, &p.rows, &p.bytes, &p.comment)
+		if err == nil && p.readMark(st.table) {
+			st.loose = append(st.loose, p)
+		}
+		return err
+	})
 }
 
 // marked returns the comment with a mark.
