@@ -13,30 +13,23 @@ import (
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
-// afterStep is a logger's handler that calls a function once, after the first step whose reason contains a text and
-// before the next one begins.
+// afterStep is the output of a log. It calls a function once, after the first step whose line contains a text and before
+// the next one begins.
 type afterStep struct {
 	text string
 	once sync.Once
 	f    func()
 }
 
-func (h *afterStep) Enabled(context.Context, slog.Level) bool { return true }
-func (h *afterStep) WithAttrs([]slog.Attr) slog.Handler       { return h }
-func (h *afterStep) WithGroup(string) slog.Handler            { return h }
-
-func (h *afterStep) Handle(_ context.Context, r slog.Record) error {
-	r.Attrs(func(attr slog.Attr) bool {
-		if attr.Key == "why" && strings.Contains(attr.Value.String(), h.text) {
-			h.once.Do(h.f)
-		}
-		return true
-	})
-	return nil
+func (w *afterStep) Write(line []byte) (int, error) {
+	if strings.Contains(string(line), w.text) {
+		w.once.Do(w.f)
+	}
+	return len(line), nil
 }
 
 func after(text string, f func()) partition.Option {
-	return partition.WithLogger(slog.New(&afterStep{text: text, f: f}))
+	return partition.WithLogger(slog.New(slog.NewTextHandler(&afterStep{text: text, f: f}, nil)))
 }
 
 const ordinaryTable = "CREATE TABLE events (id bigint PRIMARY KEY, body text);\n"
@@ -129,31 +122,31 @@ func TestAdoptLeavesTheConstraintOfAnother(t *testing.T) {
 	a := onPostgres(t, "CREATE TABLE kinds (id bigint PRIMARY KEY);\nCREATE TABLE events (id bigint PRIMARY KEY, kind bigint REFERENCES kinds);\n")
 	end := a.hold("LOCK TABLE kinds IN ROW EXCLUSIVE MODE") // no swap for now
 	reached, ended := make(chan struct{}), make(chan struct{})
-	var wg sync.WaitGroup
-	other := a.newSet(partition.Day, after(validated, func() {
-		close(reached)
-		<-ended
-	}))
+	var done <-chan error
 	impatient := []partition.Option{partition.WithPatience(0), partition.WithLockTimeout(100 * time.Millisecond)}
-	first := a.newSet(partition.Day, append(impatient, after(constrained, func() {
-		wg.Go(func() {
+	first := a.set(append(impatient, after(constrained, func() {
+		other := a.set(after(validated, func() {
+			close(reached)
+			<-ended
+		}))
+		done = background(func() error {
 			steps, err := other.Adopt(t.Context(), a.DB)
 			n := len(slices.DeleteFunc(steps, func(s partition.Step) bool { return s.Why != validated }))
-			if err != nil || n != 1 {
-				t.Errorf("%d times validated, %v; want once", n, err)
+			if n != 1 {
+				t.Errorf("%d times validated, want once", n)
 			}
+			return err
 		})
 		<-reached
 	}))...)
-	late := a.newSet(partition.Day, impatient...)
-	for _, set := range []*partition.Set{first, late} {
+	for _, set := range []*partition.Set{first, a.set(impatient...)} {
 		_, err := set.Adopt(t.Context(), a.DB)
 		a.is(err, partition.ErrLocked, "sqlflake_adopt stays")
 		a.same(a.adoptChecks(), "sqlflake_adopt true")
 	}
 	end()
 	close(ended)
-	wg.Wait()
+	a.ok(<-done)
 }
 
 // A VALIDATE CONSTRAINT that an administrator cancels, or that takes too long, is not repeated.

@@ -114,13 +114,20 @@ INSERT INTO "Odd ""Events" VALUES (1, 1), (-3, 2);
 		partition.WithDefault(), partition.WithStalls(time.Minute, time.Minute), partition.WithLogger(slog.New(slog.DiscardHandler)))
 	a.must(err)
 	a.adopt(set)
-	got := a.texts(`SELECT relid::regclass::text FROM pg_partition_tree(quote_ident($1)::regclass) WHERE isleaf`, `Odd "Events`)
-	if len(got) != 6 { // the old one, four months, the default
-		t.Errorf("partitions %v", got)
-	}
-	if got := a.texts(`SELECT "the Key"::text FROM "Odd ""Events_legacy" ORDER BY 1`); len(got) != 2 {
-		t.Errorf("rows %v", got)
-	}
+	// The old one, four months, the default.
+	a.counts(6, `SELECT count(*) FROM pg_partition_tree(quote_ident('Odd "Events')::regclass) WHERE isleaf`)
+	a.rows(`"Odd ""Events_legacy"`, 2)
+
+	// Names have 63 bytes at most, and those that Adopt makes are cut.
+	long := strings.Repeat("x", 60)
+	a.exec(fmt.Sprintf("CREATE TABLE %s (id bigint PRIMARY KEY, a int, b int);\nCREATE INDEX %[1]s_in ON %[1]s (a);\n"+
+		"CREATE STATISTICS %[1]s_st ON a, b FROM %[1]s", long))
+	set, err = partition.New(sqldb.Postgres, long, partition.Month, partition.WithStalls(time.Minute, time.Minute),
+		partition.WithLogger(slog.New(slog.DiscardHandler)),
+		partition.WithNames(func(start time.Time) string { return start.Format("part_2006_01_02") }))
+	a.must(err)
+	a.adopt(set)
+	a.counts(1, "SELECT count(*) FROM pg_class WHERE oid = $1::regclass AND relispartition", long[:56]+"_legacy")
 }
 
 // The cut of such a unit is further ahead than the longest timeout of the server, 24 days.
@@ -129,20 +136,6 @@ func TestAdoptTakesLongUnits(t *testing.T) {
 	a := onPostgres(t, ordinaryTable)
 	january := func() time.Time { return time.Date(noon.Year()+1, 1, 2, 0, 0, 0, 0, time.UTC) }
 	a.adopt(a.newSet(partition.Year, partition.WithNow(january)))
-}
-
-// Names have 63 bytes at most, and those that Adopt makes are cut.
-func TestAdoptTakesLongNames(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("x", 60)
-	a := onPostgres(t, fmt.Sprintf("CREATE TABLE %s (id bigint PRIMARY KEY, a int, b int);\nCREATE INDEX %[1]s_in ON %[1]s (a);\n"+
-		"CREATE STATISTICS %[1]s_st ON a, b FROM %[1]s;\n", long))
-	set, err := partition.New(sqldb.Postgres, long, partition.Month, partition.WithStalls(time.Minute, time.Minute),
-		partition.WithLogger(slog.New(slog.DiscardHandler)),
-		partition.WithNames(func(start time.Time) string { return start.Format("part_2006_01_02") }))
-	a.must(err)
-	a.adopt(set)
-	a.counts(1, "SELECT count(*) FROM pg_class WHERE oid = $1::regclass AND relispartition", long[:56]+"_legacy")
 }
 
 // What comes between the plan and the locks of the swap is refused too.

@@ -1,6 +1,7 @@
 package partition_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -15,19 +16,6 @@ import (
 	"github.com/sqlflake/sqlflake/snowflake"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
-
-// adoptRows is the number of rows of the test of writers; SNOWFLAKE_TEST_ADOPT_ROWS sets another one, such as 5000000.
-func adoptRows(t *testing.T) int {
-	text := os.Getenv("SNOWFLAKE_TEST_ADOPT_ROWS")
-	if text == "" {
-		return 50_000
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
 
 // writing is what the writers did.
 type writing struct {
@@ -145,7 +133,8 @@ CREATE TABLE lines (id bigint PRIMARY KEY, event bigint NOT NULL REFERENCES even
 // No insert fails and no row is lost, whatever way statements are prepared.
 func TestAdoptBesideWriters(t *testing.T) {
 	a := onPostgres(t, writtenTable)
-	rows := adoptRows(t)
+	rows, err := strconv.Atoi(cmp.Or(os.Getenv("SNOWFLAKE_TEST_ADOPT_ROWS"), "50000")) // of the old table
+	a.must(err)
 	a.exec(fmt.Sprintf("INSERT INTO events (id, body) SELECT %d - n::bigint * 100000, 'body ' || n FROM generate_series(1, %d) AS n",
 		idAt(time.Now().Add(-time.Hour)), rows))
 	w, stop := startWriters(t, a.DB)
@@ -217,14 +206,8 @@ func TestAdoptGivesUpWithoutItsLock(t *testing.T) {
 	defer limited.Close()
 	w, stop := startWriters(t, limited)
 	defer stop()
-	tx, err := a.Begin()
-	a.must(err)
-	defer func() { _ = tx.Rollback() }()
-	var pid int
-	a.must(tx.QueryRow("SELECT pg_backend_pid()").Scan(&pid))
-	if _, err := tx.Exec("LOCK TABLE kinds IN ROW EXCLUSIVE MODE"); err != nil {
-		t.Fatal(err)
-	}
+	end := a.hold("LOCK TABLE kinds IN ROW EXCLUSIVE MODE")
+	pid := a.count("SELECT pid FROM pg_locks WHERE relation = 'kinds'::regclass AND mode = 'RowExclusiveLock'")
 	before := a.describe()
 	set := a.newSet(partition.Day, partition.WithLockTimeout(50*time.Millisecond), partition.WithPatience(time.Second))
 	_, err = set.Adopt(t.Context(), a.DB)
@@ -234,6 +217,6 @@ func TestAdoptGivesUpWithoutItsLock(t *testing.T) {
 	if got := a.describe(); fmt.Sprint(got) != fmt.Sprint(before) {
 		t.Errorf("%v\nwas changed to\n%v", before, got)
 	}
-	a.ok(tx.Rollback())
+	end()
 	a.adopt(set)
 }

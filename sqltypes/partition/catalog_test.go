@@ -103,6 +103,11 @@ func newSet(t *testing.T, dialect sqldb.Dialect, unit Unit, options ...Option) *
 	return s
 }
 
+func mustSet(t *testing.T, unit Unit, options ...Option) *Set {
+	t.Helper()
+	return newSet(t, sqldb.Postgres, unit, options...)
+}
+
 // both runs a test with the Sets of both engines.
 func both(t *testing.T, unit Unit, options []Option, f func(t *testing.T, s *Set)) {
 	t.Helper()

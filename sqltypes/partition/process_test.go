@@ -12,27 +12,23 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"slices"
-	"strconv"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/sqlflake/sqlflake/internal/testdb"
-	"github.com/sqlflake/sqlflake/snowflake/sqldb"
 	"github.com/sqlflake/sqlflake/sqltypes/partition"
 )
 
-const (
-	processVariable = "SNOWFLAKE_PARTITION_PROCESS" // makes TestPostgresProcess a process; it holds a job
-	roundsVariable  = "SNOWFLAKE_PARTITION_ROUNDS"  // the rounds of TestPostgresProcessesThatAreKilled
-)
+// processVariable makes TestProcess a process; it holds a job.
+const processVariable = "SNOWFLAKE_PARTITION_PROCESS"
 
 // job is what a process does.
 type job struct {
 	Target        testdb.Target
-	Mode          string // how partitions are retired
+	Mode          string // how partitions are retired, or adopt
 	Retain, Ahead int
 	Offset        int    // of the zone
 	Stop          string // on MariaDB, it waits before it sends a statement with this text
@@ -41,45 +37,32 @@ type job struct {
 
 var modes = []string{"drop", "concurrently", "archive", "keep", "archive concurrently"}
 
-func (j job) set() (*partition.Set, *sql.DB, error) {
-	db, err := sql.Open(j.Target.Driver, j.Target.DSN)
-	dialect, stall := sqldb.Postgres, time.Minute
+func (j job) set(e *events) *partition.Set {
+	options := []partition.Option{partition.WithPatience(5 * time.Minute)}
+	if j.Mode == "adopt" {
+		return e.set(append(options, partition.WithLogger(slog.New(slog.NewTextHandler(&stopAfter{j.Steps}, nil))))...)
+	}
+	options = append(options, partition.WithRetain(j.Retain), partition.WithAhead(j.Ahead))
 	if j.Stop != "" {
-		db, err = j.openStopping()
-		dialect, stall = sqldb.MySQL, 2*time.Second
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	db.SetMaxOpenConns(2)
-	options := []partition.Option{
-		partition.WithZone(time.FixedZone("noon", j.Offset)),
-		partition.WithLockTimeout(50 * time.Millisecond), partition.WithPatience(5 * time.Minute),
-		partition.WithStalls(stall, time.Minute),
-		partition.WithLogger(slog.New(slog.NewTextHandler(&stopAfter{j.Steps}, nil))),
-	}
-	if j.Mode != "adopt" {
-		options = append(options, partition.WithRetain(j.Retain), partition.WithAhead(j.Ahead),
-			partition.WithLogger(slog.New(slog.DiscardHandler)))
+		options = append(options, partition.WithStalls(2*time.Second, time.Minute))
 	}
 	if strings.Contains(j.Mode, "concurrently") {
 		options = append(options, partition.WithDetachConcurrently())
 	}
 	if strings.Contains(j.Mode, "archive") {
 		options = append(options, partition.WithArchive(func(ctx context.Context, table string) error {
-			_, err := db.ExecContext(ctx, "INSERT INTO archive SELECT id FROM "+table+" ON CONFLICT DO NOTHING")
+			_, err := e.ExecContext(ctx, "INSERT INTO archive SELECT id FROM "+table+" ON CONFLICT DO NOTHING")
 			return err
 		}))
 	}
 	if j.Mode == "keep" {
 		options = append(options, partition.WithKeep(keepAsOld))
 	}
-	s, err := partition.New(dialect, "events", partition.Day, options...)
-	return s, db, err
+	return e.set(options...)
 }
 
-// TestPostgresProcess is not a test: TestPostgresProcessesThatAreKilled starts it in its own processes.
-func TestPostgresProcess(t *testing.T) {
+// TestProcess is not a test: others start it in its own processes.
+func TestProcess(t *testing.T) {
 	text, ok := os.LookupEnv(processVariable)
 	if !ok {
 		t.Skip("is run in processes of its own")
@@ -87,7 +70,7 @@ func TestPostgresProcess(t *testing.T) {
 	var j job
 	err := json.Unmarshal([]byte(text), &j)
 	if err == nil {
-		err = j.run()
+		err = j.run(t)
 	}
 	if err != nil {
 		fmt.Println("error", strings.ReplaceAll(err.Error(), "\n", " "))
@@ -97,23 +80,25 @@ func TestPostgresProcess(t *testing.T) {
 	os.Exit(0)
 }
 
-func (j job) run() error {
-	s, db, err := j.set()
-	if err != nil {
+func (j job) run(t *testing.T) (err error) {
+	noon = noon.In(time.FixedZone("noon", j.Offset))
+	e := &events{T: t, target: j.Target, mysql: j.Target.Driver == "mysql"}
+	if e.DB, err = sql.Open(j.Target.Driver, j.Target.DSN); j.Stop != "" {
+		e.DB, err = j.openStopping()
+	}
+	if err := errors.Join(err, e.Ping()); err != nil {
 		return err
 	}
-	if err := db.Ping(); err != nil {
-		return err
-	}
+	e.SetMaxOpenConns(2)
 	switch {
 	case j.Mode == "adopt":
 		fmt.Println("started")
-		_, err = s.Adopt(context.Background(), db)
+		_, err = j.set(e).Adopt(context.Background(), e.DB)
 		return err
 	case j.Stop == "":
 		j.wait("ready")
 	}
-	_, err = s.Maintain(context.Background(), db)
+	_, err = j.set(e).Maintain(context.Background(), e.DB)
 	return err
 }
 
@@ -134,7 +119,7 @@ func (job) wait(text string) {
 	_, _ = bufio.NewReader(os.Stdin).ReadByte()
 }
 
-// process is a running TestPostgresProcess.
+// process is a running TestProcess.
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
@@ -145,7 +130,7 @@ func startProcess(t *testing.T, j job) *process {
 	t.Helper()
 	_, j.Offset = noon.Zone()
 	text, err := json.Marshal(j)
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPostgresProcess$")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestProcess$")
 	cmd.Env = append(os.Environ(), processVariable+"="+string(text))
 	stdin, inErr := cmd.StdinPipe()
 	stdout, outErr := cmd.StdoutPipe()
@@ -168,16 +153,10 @@ func (p *process) line() string {
 // partition is missing or there twice, and no row is lost.
 func TestPostgresProcessesThatAreKilled(t *testing.T) {
 	t.Parallel()
-	rounds, processes := len(modes), 8
-	if text := os.Getenv(roundsVariable); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rounds = n
-	} else if testing.Short() {
+	if testing.Short() {
 		t.Skip("starts many processes")
 	}
+	rounds, processes := len(modes), 8
 	const perRound, perDay = 4, 2
 	e := onPostgres(t, eventsTable+";\nCREATE TABLE archive (id bigint PRIMARY KEY)")
 	oldest := -perRound*rounds - 2
@@ -209,12 +188,7 @@ func TestPostgresProcessesThatAreKilled(t *testing.T) {
 		oldest = -j.Retain
 		killed += e.round(t, j, processes)
 		if strings.Contains(j.Mode, "archive") {
-			// A killed process may leave the archiving of a table to the next call.
-			_, j.Offset = noon.Zone()
-			s, db, err := j.set()
-			e.must(err)
-			e.maintain(s)
-			e.must(db.Close())
+			e.maintain(j.set(e)) // a killed process may leave the archiving of a table to the next call
 			archived += dropped
 		}
 		if j.Mode == "keep" {
@@ -250,8 +224,7 @@ func (e *events) round(t *testing.T, j job, count int) (killed int) {
 	for _, p := range all {
 		_ = p.stdin.Close() // begin
 	}
-	victims := slices.Clone(all[:count/2])
-	for _, p := range victims {
+	for _, p := range all[:count/2] {
 		time.Sleep(rand.N(30 * time.Millisecond))
 		_ = p.cmd.Process.Kill() // some have ended
 	}
@@ -265,4 +238,75 @@ func (e *events) round(t *testing.T, j job, count int) (killed int) {
 		}
 	}
 	return killed
+}
+
+// A process that is killed leaves a state from which the next one continues, wherever it was.
+func TestAdoptGoesOnAfterKill(t *testing.T) {
+	t.Parallel()
+	var want map[string][]string
+	phases := make(map[string]int) // what the killed process had done
+	for i := range 9 {
+		e := onPostgres(t, writtenTable+"INSERT INTO events VALUES (1);\nINSERT INTO lines VALUES (1, 1)")
+		if i > 0 {
+			j := job{Target: e.target, Mode: "adopt"}
+			if i%2 == 0 {
+				j.Steps = i - 1 // the process waits for the kill after this step
+			}
+			p := startProcess(t, j)
+			for n := 0; n < i && p.line() != "ended"; n++ { // one line a step
+			}
+			if j.Steps == 0 {
+				time.Sleep(time.Duration(i%3) * 5 * time.Millisecond) // within the next one
+			}
+			_ = p.cmd.Process.Kill()
+			_ = p.cmd.Wait() // killed, or done before
+			phases[fmt.Sprint(e.texts(`SELECT conname || convalidated FROM pg_constraint WHERE connamespace = current_schema()::regnamespace
+				AND conname IN ('sqlflake_adopt', 'lines_event_fkey') AND conparentid = 0
+				UNION ALL SELECT 'partitions ' || count(*) FROM pg_class WHERE relispartition AND relnamespace = current_schema()::regnamespace ORDER BY 1`))]++
+		}
+		e.adopt(e.set())
+		got := e.describe()
+		got["partitions"] = e.partitions()
+		got["rows"] = e.texts("SELECT id::text FROM events")
+		for _, texts := range got {
+			for i := range texts {
+				texts[i] = strings.ReplaceAll(texts[i], e.schema()+".", "")
+			}
+		}
+		if want == nil {
+			want = got
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("after a kill:\n%v\nwithout:\n%v", got, want)
+		}
+	}
+	t.Logf("killed in the states %v", phases)
+	if len(phases) < 4 {
+		t.Errorf("states of the killed processes %v: want several", phases)
+	}
+}
+
+// Any number of processes may adopt the table: one does it, and the others find it done.
+func TestAdoptByManyProcesses(t *testing.T) {
+	t.Parallel()
+	e := onPostgres(t, writtenTable)
+	done := make(chan []partition.Step)
+	for range 6 {
+		go func() {
+			steps, err := e.set().Adopt(e.limit(), e.DB)
+			e.ok(err)
+			done <- steps
+		}()
+	}
+	times := make(map[string]int)
+	for range 6 {
+		for _, step := range <-done {
+			times[step.Partition+": "+step.Why]++
+		}
+	}
+	for why, n := range times {
+		if n != 1 || len(times) != 8 {
+			t.Errorf("%s: %d times, %d steps, want 8", why, n, len(times))
+		}
+	}
 }
